@@ -19,6 +19,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/plan"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -83,25 +85,21 @@ func (c *conversion) pool() *budget.Pool {
 
 // run converts the input in this process and removes the output. The clock
 // sees the conversion only.
-func (c *conversion) run(t *clock, f format.Writer) (plan *manifest.Plan, err error) {
+func (c *conversion) run(t *clock, f format.Writer) (p *manifest.Plan, err error) {
 	out := filepath.Join(c.dir, "converted")
 	err = t.time(func() error {
 		outcome, err := job.Convert(context.Background(), job.Request{
-			Inputs: []string{c.input}, Dest: out,
-			Options: job.Options{
-				Workers: max(c.workers, 1), Memory: c.pool(), TempDir: c.dir,
-				Formats: c.formats(f),
-			},
-			Output: manifest.Options{
+			Options: job.Options{Environment: task.Environment{Workers: max(c.workers, 1), Memory: c.pool(), TempDir: c.dir, Formats: c.formats(f)}},
+			Asked: plan.Asked{Inputs: []string{c.input}, Dest: out, Output: manifest.Options{
 				Format: cmp.Or(c.format, "trevni"), RowGroupSize: 128 << 20, OnDamage: "fail", MaxInputBlock: maxInputBlock, MaxLostRows: -1,
-			},
+			}},
 		})
 		if err == nil {
-			plan = outcome.Plan
+			p = outcome.Plan
 		}
 		return err
 	})
-	return plan, errors.Join(err, os.RemoveAll(out))
+	return p, errors.Join(err, os.RemoveAll(out))
 }
 
 // withWriter is a format whose writer is the one to be measured.

@@ -19,6 +19,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/plan"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -71,12 +73,8 @@ type settings struct {
 // request is a job of small row groups.
 func request(f format.Format, input, dest, temp string) job.Request {
 	return job.Request{
-		Inputs: []string{input}, Dest: dest,
-		Output: manifest.Options{Format: f.Name(), RowGroupSize: 64 << 10, MaxLostRows: -1},
-		Options: job.Options{
-			Workers: 1, TempDir: temp,
-			Formats: formats,
-		},
+		Asked:   plan.Asked{Inputs: []string{input}, Dest: dest, Output: manifest.Options{Format: f.Name(), RowGroupSize: 64 << 10, MaxLostRows: -1}},
+		Options: job.Options{Environment: task.Environment{Workers: 1, TempDir: temp, Formats: formats}},
 	}
 }
 

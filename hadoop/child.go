@@ -262,11 +262,10 @@ func (c *child) convert(ctx context.Context) (_ *manifest.TaskResult, err error)
 	if err != nil {
 		return nil, err
 	}
-	tasks, err := task.Open(job.Plan, task.Options{
+	tasks, err := task.Open(job.Plan, task.Options{Sink: sink, Progress: c.meter.progress, Environment: task.Environment{
 		Formats: c.Formats, Resolve: c.Resolve, Workers: job.Settings.Workers, Memory: budget.New(job.Settings.Memory),
-		TempDir: tempDir(), Program: c.Program, Run: job.Run, Progress: c.meter.progress, Sink: sink,
-		Warn: func(warning string) { c.log.Warn(warning) },
-	})
+		TempDir: tempDir(), Program: c.Program, Run: job.Run, Warn: func(warning string) { c.log.Warn(warning) },
+	}})
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func counted(out pipestest.Outcome, counter int) int64 { return out.Counters[cou
 // Hadoop's counters are the sums of that.
 func TestChild(t *testing.T) {
 	c := newCluster(t)
-	r, err := task.Open(c.plan, task.Options{Formats: format.Registry{trevni.Format}, Resolve: c.resolve, TempDir: t.TempDir()})
+	r, err := task.Open(c.plan, task.Options{Environment: task.Environment{Formats: format.Registry{trevni.Format}, Resolve: c.resolve, TempDir: t.TempDir()}})
 	c.must(err)
 	defer func() { c.must(r.Close()) }()
 	c.must(c.st.Mkdir(t.Context(), "/here"))

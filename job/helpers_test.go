@@ -18,7 +18,9 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/plan"
 	"github.com/rowtocol/rowtocol/job/publish"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -66,12 +68,11 @@ func damageBlock(t testing.TB, b []byte, seed byte, after int) {
 // tasks.
 func request(t testing.TB, dest string, inputs ...string) Request {
 	return Request{
-		Inputs: inputs, Dest: dest,
-		Output: manifest.Options{
+		Asked: plan.Asked{Inputs: inputs, Dest: dest, Output: manifest.Options{
 			Format: "trevni", FormatOptions: json.RawMessage(`{"codec":"null","checksum":"crc32"}`), RowGroupSize: 16 << 10, MaxLostRows: -1,
-		},
+		}},
 		Options: Options{
-			Workers: 2, TempDir: t.TempDir(), Formats: format.Registry{trevni.Format},
+			Environment: task.Environment{Workers: 2, TempDir: t.TempDir(), Formats: format.Registry{trevni.Format}},
 			Destination: publish.Options{Times: publish.Times{Stale: time.Millisecond}},
 		},
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/index"
@@ -20,25 +19,11 @@ import (
 )
 
 // Options say how a conversion is done. None of them shapes its output, but for
-// a memory that forces smaller column blocks.
+// a memory that forces smaller column blocks. Memory nil is a pool of plan.DefaultMemory.
 type Options struct {
-	// Formats are the formats that outputs can be of.
-	Formats format.Registry
+	task.Environment
 	// Overwrite allows replacing an earlier output of rowtocol.
 	Overwrite bool
-	// Workers is the number of goroutines that work at the same time; 0 is
-	// GOMAXPROCS.
-	Workers int
-	// Memory is what the conversion may take; nil is a pool of plan.DefaultMemory.
-	Memory *budget.Pool
-	// TempDir is the local directory for spills; empty is the system's.
-	TempDir string
-	// Program is the version of the program, and Run the ID of this run of it, which
-	// documents tell.
-	Program, Run string
-	// Resolve finds the store of a location; nil is store.Resolve, which knows
-	// local disks only.
-	Resolve input.Resolve
 	// Destination is what may be chosen about the destination.
 	Destination publish.Options
 	// Sink, if set, returns what takes the rows of a plan along in place of the
@@ -47,11 +32,6 @@ type Options struct {
 	Sink func(p *manifest.Plan) (task.Sink, error)
 	// Progress, if set, is told of progress, by one goroutine at a time.
 	Progress func(Progress)
-	// TaskDone, if set, is told of every task that this run did, by one goroutine at
-	// a time.
-	TaskDone func(*manifest.TaskResult)
-	// Warn, if set, is told of files in TempDir that should be looked at.
-	Warn func(string)
 }
 
 func (o *Options) memory() *budget.Pool {
@@ -60,13 +40,8 @@ func (o *Options) memory() *budget.Pool {
 
 // taskOptions are those of the tasks of a plan. progress is told of what they do.
 func (o *Options) taskOptions(p *manifest.Plan, progress func(task.Progress)) (task.Options, error) {
-	options := task.Options{
-		Formats: o.Formats, Resolve: o.Resolve, Workers: o.Workers, Memory: o.memory(), TempDir: o.TempDir,
-		Program: o.Program, Run: o.Run, Progress: progress, Done: o.TaskDone, Warn: o.Warn,
-	}
-	var err error
-	options.Sink, err = o.sink(p)
-	return options, err
+	sink, err := o.sink(p)
+	return task.Options{Environment: o.Environment, Sink: sink, Progress: progress}, err
 }
 
 // sink returns what takes the rows of a plan along; nil if nothing does.
@@ -105,24 +80,10 @@ func (o *Options) lastStep(ctx context.Context, p *manifest.Plan, st store.Store
 // Request is a conversion.
 type Request struct {
 	Options
-	// Inputs are files, directories and glob patterns, on any store.
-	Inputs []string
-	// Dest is the directory to fill. Its parent must exist.
-	Dest string
-	// Output shapes the output: see plan.Request.
-	Output manifest.Options
-	// Schema is the JSON of a reader's Avro schema, to which the rows of inputs
-	// with other schemas are resolved; empty if all inputs must have one.
-	Schema string
+	plan.Asked
 	// Incremental converts the inputs that the destination does not have yet, as an
-	// increment.
+	// increment. If the filter leaves nothing, there is nothing to do yet.
 	Incremental bool
-	// Filter leaves out some of what Inputs name. If it leaves nothing, that is
-	// failure.Input, but with Incremental nothing to do yet.
-	Filter input.Filter
-	// AllowEmpty takes directories without an Avro file, and patterns without a
-	// match.
-	AllowEmpty bool
 	// Restart plans anew where an unfinished run of the same request could be
 	// resumed, and with Overwrite also where the output is there.
 	Restart bool
@@ -140,14 +101,6 @@ type Request struct {
 // Anew is whether the output is made also where the destination holds it: files
 // that were damaged at their full size look as they should, until they are read.
 func (r *Request) Anew() bool { return r.Overwrite && r.Restart && !r.keep }
-
-// Plan is what the planner has to know.
-func (r *Request) Plan() plan.Request {
-	return plan.Request{
-		Inputs: r.Inputs, Dest: r.Dest, Options: r.Output, Schema: r.Schema, AllowEmpty: r.AllowEmpty,
-		Filter: r.Filter, AllowWaiting: r.Incremental || r.waits, Taken: r.taken, Partition: r.partition, Formats: r.Formats, Memory: r.memory(), Resolve: r.Resolve, Nonce: r.nonce,
-	}
-}
 
 // Progress is how far a conversion is.
 type Progress struct {

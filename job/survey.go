@@ -48,8 +48,10 @@ func (r *Request) readState(ctx context.Context) (*publish.State, *publish.Desti
 // survey surveys all inputs, or those that the destination does not have, and finds out
 // which of them are those of its output.
 func (r *Request) survey(ctx context.Context, state *publish.State) (*plan.Survey, error) {
-	request := r.Plan()
-	request.Sums = r.answers(ctx)
+	request := plan.Request{
+		Asked: r.Asked, Formats: r.Formats, Memory: r.memory(), Resolve: r.Resolve, Nonce: r.nonce,
+		AllowWaiting: r.Incremental || r.waits, Taken: r.taken, Partition: r.partition, Sums: r.answers(ctx),
+	}
 	if r.Incremental {
 		return r.surveyNew(ctx, request, state)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/plan"
 	"github.com/rowtocol/rowtocol/job/publish"
 	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
@@ -107,9 +108,11 @@ func (c *cluster) prepare(ctx context.Context) (err error) {
 	}
 	c.store = &counted{Store: c.disk, delay: c.delay, next: stepOf, began: c.beginLocked}
 	c.request = job.Request{
-		Inputs: []string{inputDir}, Dest: c.dest,
-		Output: manifest.Options{Format: "trevni", FormatOptions: []byte(`{"codec":"snappy","checksum":"crc32"}`), MaxLostRows: -1},
-		Options: job.Options{
+		Asked: plan.Asked{
+			Inputs: []string{inputDir}, Dest: c.dest,
+			Output: manifest.Options{Format: "trevni", FormatOptions: []byte(`{"codec":"snappy","checksum":"crc32"}`), MaxLostRows: -1},
+		},
+		Options: job.Options{Environment: task.Environment{
 			Formats: format.Registry{trevni.Format}, Memory: budget.New(512 << 20),
 			Resolve: func(location string) (store.Location, error) {
 				if strings.HasPrefix(location, inputDir) {
@@ -117,7 +120,7 @@ func (c *cluster) prepare(ctx context.Context) (err error) {
 				}
 				return store.Location{Store: c.store, Path: location}, nil
 			},
-		},
+		}},
 	}
 	return ctx.Err()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/plan"
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
@@ -258,18 +259,18 @@ func (a *app) request(ctx context.Context, f *outputFlags, inputs []string, dest
 	if err != nil {
 		return job.Request{}, err
 	}
-	req := job.Request{Inputs: inputs, Dest: dest, Output: options, Schema: schema, Filter: filter, Options: a.jobOptions()}
+	req := job.Request{Options: a.jobOptions(), Asked: plan.Asked{Inputs: inputs, Dest: dest, Output: options, Schema: schema, Filter: filter}}
 	req.Destination.Moved, err = a.moves(f.moved)
 	return req, err
 }
 
 // jobOptions are what the flags of all commands say about conversions.
 func (a *app) jobOptions() job.Options {
-	return job.Options{
+	return job.Options{Environment: task.Environment{
 		Formats: formats, Workers: a.workers, Memory: a.pool, TempDir: a.tempDir,
 		Program: a.run.Version, Run: a.run.ID, Resolve: a.resolve, TaskDone: a.taskDone,
 		Warn: func(warning string) { a.warn([]string{warning}) },
-	}
+	}}
 }
 
 // report tells what a conversion or a commit came to. Beside an outcome, err is about

@@ -32,6 +32,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/plan"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -45,12 +47,8 @@ func request(f format.Format, options json.RawMessage, input, dest, temp string)
 		rowGroup = 128 << 10 // each file of a column needs up to 1 KiB besides the rows
 	}
 	return job.Request{
-		Inputs: []string{input}, Dest: dest,
-		Output: manifest.Options{Format: f.Name(), FormatOptions: options, RowGroupSize: rowGroup, MaxLostRows: -1},
-		Options: job.Options{
-			Workers: 1, TempDir: temp,
-			Formats: formats,
-		},
+		Asked:   plan.Asked{Inputs: []string{input}, Dest: dest, Output: manifest.Options{Format: f.Name(), FormatOptions: options, RowGroupSize: rowGroup, MaxLostRows: -1}},
+		Options: job.Options{Environment: task.Environment{Workers: 1, TempDir: temp, Formats: formats}},
 	}
 }
 

@@ -23,6 +23,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/plan"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -46,8 +48,8 @@ func indexed(t testing.TB, rows int64, o manifest.Options) *dataset.Dataset {
 	}
 	dest := filepath.Join(base, "out")
 	_, err = job.Convert(t.Context(), job.Request{
-		Inputs: []string{f.Name()}, Dest: dest, Output: o,
-		Options: job.Options{Workers: 1, TempDir: base, Formats: formats},
+		Asked:   plan.Asked{Inputs: []string{f.Name()}, Dest: dest, Output: o},
+		Options: job.Options{Environment: task.Environment{Workers: 1, TempDir: base, Formats: formats}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/plan"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/job/task/tasktest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -110,11 +112,10 @@ func (s *scene) writeInput(t *testing.T, seed uint64, blocks int) {
 // tasks, on a store that may fail.
 func (s *scene) request(t *testing.T, st store.Store, name string) job.Request {
 	r := job.Request{
-		Inputs: []string{s.in}, Dest: path.Join(s.dir, name),
-		Output: manifest.Options{
+		Asked: plan.Asked{Inputs: []string{s.in}, Dest: path.Join(s.dir, name), Output: manifest.Options{
 			Format: "trevni", FormatOptions: json.RawMessage(`{"codec":"null","checksum":"crc32"}`), RowGroupSize: 16 << 10, MaxLostRows: -1,
-		},
-		Options: job.Options{Workers: 1, Overwrite: s.overwrite, TempDir: t.TempDir(), Formats: format.Registry{files}, Resolve: storetest.On(st)},
+		}},
+		Options: job.Options{Overwrite: s.overwrite, Environment: task.Environment{Workers: 1, TempDir: t.TempDir(), Formats: format.Registry{files}, Resolve: storetest.On(st)}},
 	}
 	if s.overwrite {
 		r.Sink = tasktest.Keys{Field: "s"}.Of

@@ -20,7 +20,7 @@ const SameContent = "the same content as "
 
 // once leaves out new files that are the same as others among them, and files with the
 // same bytes as another if that is asked for.
-func (s *Survey) once(ctx context.Context, headers []header, known *known) error {
+func (s *Survey) once(ctx context.Context, headers []header) error {
 	mine := manifest.NewKnown()
 	for i := range headers {
 		h := &headers[i]
@@ -43,12 +43,12 @@ func (s *Survey) once(ctx context.Context, headers []header, known *known) error
 	if s.Request.Options.Copies == "" {
 		return nil
 	}
-	return s.leaveCopies(ctx, headers, known)
+	return s.leaveCopies(ctx, headers)
 }
 
 // leaveCopies skips or refuses files with the same bytes as a known one, as one of another
 // partition, or as another. It reads those of the same length, header and end.
-func (s *Survey) leaveCopies(ctx context.Context, headers []header, known *known) error {
+func (s *Survey) leaveCopies(ctx context.Context, headers []header) error {
 	alike := manifest.NewKnown()
 	for i := range headers {
 		if headers[i].isNew() {
@@ -60,7 +60,7 @@ func (s *Survey) leaveCopies(ctx context.Context, headers []header, known *known
 		if !headers[i].isNew() {
 			return nil
 		}
-		if known.inputs.Alike(in) > 0 || alike.Alike(in) > 1 || known.taken.find(in, known.partition, true).Relation != manifest.Unrelated {
+		if s.of.Known.Alike(in) > 0 || alike.Alike(in) > 1 || s.of.Taken.find(in, s.of.Partition, true).Relation != manifest.Unrelated {
 			return s.sum(ctx, in)
 		}
 		return nil
@@ -74,7 +74,7 @@ func (s *Survey) leaveCopies(ctx context.Context, headers []header, known *known
 		if !h.isNew() {
 			continue
 		}
-		found, err := known.find(ctx, &h.input, true)
+		found, err := s.findKnown(ctx, &h.input, true)
 		if err != nil {
 			return err
 		}

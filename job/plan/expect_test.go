@@ -28,7 +28,7 @@ func flatRequest(t *testing.T, columns int, rows int64, name, options string) Re
 	}
 	r := request(file+".out", file)
 	r.Formats = format.Registry{trevni.Format, cfile.Format, hfile.Format}
-	r.Options.Format, r.Options.FormatOptions = name, json.RawMessage(options)
+	r.Output.Format, r.Output.FormatOptions = name, json.RawMessage(options)
 	return r
 }
 
@@ -48,7 +48,7 @@ func TestFixedPart(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d columns of %s%s", tc.columns, tc.format, tc.options), func(t *testing.T) {
 			r := flatRequest(t, tc.columns, 10, tc.format, tc.options)
-			r.Options.RowGroupSize = 128 << 20
+			r.Output.RowGroupSize = 128 << 20
 			s := look(t, r)
 			fixed := s.fixed()
 			if fixed < tc.least || fixed > tc.most {
@@ -61,7 +61,7 @@ func TestFixedPart(t *testing.T) {
 				{1, true, false}, {fixed, true, false}, {2*fixed - 1, true, false},
 				{2 * fixed, false, true}, {4*fixed - 1, false, true}, {4 * fixed, false, false}, {128 << 20, false, false},
 			} {
-				r.Options.RowGroupSize = size.ceiling
+				r.Output.RowGroupSize = size.ceiling
 				p, err := look(t, r).Plan(t.Context(), "")
 				if size.refused {
 					failuretest.Want(t, err, failure.Usage, fmt.Sprintf("each row group has %d bytes", fixed),
@@ -93,7 +93,7 @@ func TestExpectedRowGroups(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d columns of %s in %d", tc.columns, tc.format, tc.size), func(t *testing.T) {
 			r := flatRequest(t, tc.columns, 150_000/int64(tc.columns), tc.format, tc.options)
-			r.Options.RowGroupSize, r.Options.BlockSize = tc.size, manifest.DefaultBlockSize
+			r.Output.RowGroupSize, r.Output.BlockSize = tc.size, manifest.DefaultBlockSize
 			expected, made := expectedAndMade(t, r)
 			if math.Abs(expected/float64(made)-1) > 0.1 && math.Abs(expected-float64(made)) > 1 {
 				t.Errorf("%.1f row groups are expected, %d made", expected, made)

@@ -107,8 +107,8 @@ func TestRowGroupsFillUp(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "a.avro")
 			writeFlat(t, file, tc.columns, tc.size/scale*tc.tasks)
 			r := request(file+".out", file)
-			r.Options.RowGroupSize, r.Options.BlockSize = tc.size/scale, manifest.DefaultBlockSize/scale
-			r.Options.FormatOptions = formatOptions(tc.codec)
+			r.Output.RowGroupSize, r.Output.BlockSize = tc.size/scale, manifest.DefaultBlockSize/scale
+			r.Output.FormatOptions = formatOptions(tc.codec)
 			s := look(t, r)
 			p, err := s.Plan(t.Context(), "")
 			if err != nil {
@@ -127,7 +127,7 @@ func TestRowGroupsFillUp(t *testing.T) {
 					t.Errorf("task %d: a file of %d bytes is expected, and has %d", i, expected[i].Bytes, groups[0])
 				}
 			}
-			filled := float64(sum) / float64(r.Options.RowGroupSize) / float64(len(sizes)-1)
+			filled := float64(sum) / float64(r.Output.RowGroupSize) / float64(len(sizes)-1)
 			if filled < tc.filled {
 				t.Errorf("row groups are filled to %.2f, want %.2f", filled, tc.filled)
 			}
@@ -147,15 +147,15 @@ func TestRowGroupsWithDictionaries(t *testing.T) {
 	writeFlat(t, file, 400, 128<<20/scale*4)
 	r := request(file+".out", file)
 	r.Formats = format.Registry{cfile.Format}
-	r.Options.Format, r.Options.FormatOptions = "cfile", nil
-	r.Options.RowGroupSize, r.Options.BlockSize = 128<<20/scale, manifest.DefaultBlockSize/scale
+	r.Output.Format, r.Output.FormatOptions = "cfile", nil
+	r.Output.RowGroupSize, r.Output.BlockSize = 128<<20/scale, manifest.DefaultBlockSize/scale
 	s := look(t, r)
 	p, err := s.Plan(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, groups := range rowGroups(t, s, p) {
-		filled := float64(groups[0]) / float64(r.Options.RowGroupSize)
+		filled := float64(groups[0]) / float64(r.Output.RowGroupSize)
 		if len(groups) > 1 || filled < 0.7 && i < len(p.Tasks)-1 {
 			t.Errorf("task %d makes files of %d bytes, filled to %.2f", i, groups, filled)
 		}
@@ -171,7 +171,7 @@ func TestLargeInputBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := request(file+".out", file)
-	r.Options.RowGroupSize, r.Options.BlockSize = 128<<10, 1<<10
+	r.Output.RowGroupSize, r.Output.BlockSize = 128<<10, 1<<10
 	s := look(t, r)
 	p, err := s.Plan(t.Context(), "")
 	if err != nil {
@@ -190,13 +190,13 @@ func TestRowGroupsWithoutRoom(t *testing.T) {
 	writeFlat(t, file, 100, 1<<20)
 	r := request(file+".out", file)
 	for _, size := range []int64{33 << 10, 64 << 10} {
-		r.Options.RowGroupSize = size
+		r.Output.RowGroupSize = size
 		p := mustPlan(t, r)
 		if p.SplitSize < minSplit || p.SplitSize > max(size, minSplit) {
 			t.Errorf("row groups of %d bytes: split at %d bytes", size, p.SplitSize)
 		}
 	}
-	r.Options.RowGroupSize = maxSplit
+	r.Output.RowGroupSize = maxSplit
 	if p := mustPlan(t, r); len(p.Tasks) != 1 {
 		t.Errorf("%d tasks in an endless row group", len(p.Tasks))
 	}

@@ -40,8 +40,8 @@ func formatOptions(codec string) json.RawMessage { return fmt.Appendf(nil, `{"Co
 // request is of small row groups, so that a few blocks make several tasks.
 func request(dest string, inputs ...string) Request {
 	return Request{
-		Inputs: inputs, Dest: dest, Formats: format.Registry{trevni.Format},
-		Options: manifest.Options{Format: "trevni", RowGroupSize: 16 << 10, MaxLostRows: -1, FormatOptions: formatOptions("null")},
+		Formats: format.Registry{trevni.Format},
+		Asked:   Asked{Inputs: inputs, Dest: dest, Output: manifest.Options{Format: "trevni", RowGroupSize: 16 << 10, MaxLostRows: -1, FormatOptions: formatOptions("null")}},
 	}
 }
 

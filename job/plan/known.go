@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,39 +87,26 @@ func (t *Taken) find(in *manifest.Input, partition string, content bool) (m mani
 	return t.known.Find(in, partition, content)
 }
 
-// known are the inputs that the destination has, and those that other partitions have.
-type known struct {
-	survey    *Survey
-	inputs    *manifest.Known
-	taken     *Taken
-	partition string
-}
-
-// knownInputs returns the inputs that the destination and other partitions have.
-func (s *Survey) knownInputs(r *Request) *known {
-	return &known{survey: s, inputs: cmp.Or(r.Known, manifest.NewKnown()), taken: r.Taken, partition: r.Partition}
-}
-
 // match is a known input.
 type match struct {
 	manifest.Match
 	otherPartition bool // has it, and not the destination
 }
 
-// find finds an input among those that the destination has, then among those of other
+// findKnown finds an input among those that the destination has, then among those of other
 // partitions. With content, it also finds one with the same content.
-func (k *known) find(ctx context.Context, in *manifest.Input, content bool) (m match, err error) {
+func (s *Survey) findKnown(ctx context.Context, in *manifest.Input, content bool) (m match, err error) {
 	open := func(_ context.Context, in *manifest.Input) error {
-		k.survey.answered(in)
+		s.answered(in)
 		return nil
 	}
 	for _, m.otherPartition = range []bool{false, true} {
 		m.Match, err = input.Find(ctx, in, func() manifest.Match {
 			if m.otherPartition {
-				return k.taken.find(in, k.partition, content)
+				return s.of.Taken.find(in, s.of.Partition, content)
 			}
-			return k.inputs.Find(in, "", content)
-		}, open, k.survey.sum)
+			return s.of.Known.Find(in, "", content)
+		}, open, s.sum)
 		if err != nil || m.Relation != manifest.Unrelated {
 			break
 		}
@@ -129,8 +115,8 @@ func (k *known) find(ctx context.Context, in *manifest.Input, content bool) (m m
 }
 
 // unopened reports whether a file is known to be unchanged without opening it.
-func (k *known) unopened(ctx context.Context, h *header) (bool, error) {
-	m, err := k.find(ctx, &h.input, false)
+func (s *Survey) unopened(ctx context.Context, h *header) (bool, error) {
+	m, err := s.findKnown(ctx, &h.input, false)
 	if err != nil || m.Relation != manifest.SameFile {
 		return false, err
 	}
@@ -140,9 +126,9 @@ func (k *known) unopened(ctx context.Context, h *header) (bool, error) {
 
 // opened reports whether a file is known that was opened and described, or was not because of
 // err. A known file that changed is an error.
-func (k *known) opened(ctx context.Context, h *header, err error) (bool, error) {
+func (s *Survey) opened(ctx context.Context, h *header, err error) (bool, error) {
 	now := &h.input
-	before := k.inputs.Named(now)
+	before := s.of.Known.Named(now)
 	switch {
 	case err != nil && (before == nil || errors.Is(err, store.ErrBeingWritten)):
 		return false, err
@@ -154,7 +140,7 @@ func (k *known) opened(ctx context.Context, h *header, err error) (bool, error) 
 	case err != nil:
 		return false, err
 	}
-	m, err := k.find(ctx, now, false)
+	m, err := s.findKnown(ctx, now, false)
 	switch {
 	case err != nil || m.Relation == manifest.Unrelated:
 		return false, err
@@ -199,10 +185,10 @@ func (s *Survey) Answers() []manifest.Input {
 
 // answered sets the whole CRC-32C of an input if an earlier survey read it.
 func (s *Survey) answered(in *manifest.Input) bool {
-	if s.sums == nil {
+	if s.of.Sums == nil {
 		return false
 	}
-	before := s.sums().Named(in)
+	before := s.of.Sums().Named(in)
 	if before == nil || before.CRC32C == nil || !before.Settled(in) {
 		return false
 	}
@@ -216,7 +202,7 @@ func (s *Survey) sum(ctx context.Context, in *manifest.Input) error {
 	if in.CRC32C != nil || s.answered(in) {
 		return nil
 	}
-	if err := input.Sum(ctx, s.resolve, in); err != nil {
+	if err := input.Sum(ctx, s.of.Resolve, in); err != nil {
 		return err
 	}
 	s.keep(in, true)

@@ -109,7 +109,7 @@ func TestKnownBesideNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Inputs = append(r.Inputs, dir+"/empty.avro")
-	r.Options.OnDamage = "skip"
+	r.Output.OnDamage = "skip"
 	s := look(t, r)
 	known = append(known, converted(t, s.Request.Inputs)...)
 	for i := range known {
@@ -135,15 +135,15 @@ func TestOnce(t *testing.T) {
 	}
 	writeInput(t, dir+"/in/c.avro", avrotest.Schema, 1, 2)
 	for copies, want := range map[string]int{"": 2, SkipCopies: 1} {
-		r.Options.Copies = copies
+		r.Output.Copies = copies
 		if s := look(t, r); len(s.Request.Inputs) != want {
 			t.Errorf("copies %q: %+v", copies, s.Request.Inputs)
 		}
 	}
-	r.Options.Copies = RefuseCopies
+	r.Output.Copies = RefuseCopies
 	_, err := Look(t.Context(), r)
 	failuretest.Want(t, err, failure.Input, "c.avro has the same content as "+dir+"/in/a.avro")
-	r.Options.Copies = "burn"
+	r.Output.Copies = "burn"
 	_, err = Look(t.Context(), r)
 	failuretest.Want(t, err, failure.Usage, "copies")
 }
@@ -215,7 +215,7 @@ func TestOnceReads(t *testing.T) {
 			in.FileID, in.ModTime = 7, time.Unix(int64(i)+1, 0).UTC()
 			headers = append(headers, header{input: in})
 		}
-		if err := new(Survey).once(t.Context(), headers, nil); err != nil || headers[0].known || headers[1].known != want {
+		if err := new(Survey).once(t.Context(), headers); err != nil || headers[0].known || headers[1].known != want {
 			t.Errorf("%d: %+v: %v", change, headers, err)
 		}
 	}

@@ -57,7 +57,7 @@ func TestMemoryForColumns(t *testing.T) {
 	}
 	writeInput(t, in, `{"type":"record","name":"R","fields":[`+strings.Join(fields, ",")+`]}`, 1, 0)
 	r := request(filepath.Join(dir, "out"), in)
-	r.Options.RowGroupSize = 0
+	r.Output.RowGroupSize = 0
 	r.Memory = budget.New(17 << 20)
 	_, err := look(t, r).Plan(t.Context(), "")
 	failuretest.Want(t, err, failure.Usage, "needs --memory 18MiB")
@@ -116,6 +116,6 @@ func TestMemoryDoesNotChangeThePlan(t *testing.T) {
 	_, err := look(t, r).Plan(t.Context(), "")
 	failuretest.Want(t, err, failure.Usage, "a.avro")
 	failuretest.Want(t, err, failure.Usage, "has 24MiB")
-	r.Options.MaxInputBlock = 1 << 20 // then they are damage, which is the tasks' to report
+	r.Output.MaxInputBlock = 1 << 20 // then they are damage, which is the tasks' to report
 	mustPlan(t, r)
 }

@@ -25,19 +25,30 @@ const (
 	defaultMaxBlock = 512 << 20
 )
 
-// Request is a conversion to plan.
-type Request struct {
+// Asked is what the user asked for.
+type Asked struct {
 	// Inputs are files, directories and glob patterns, on any store.
 	Inputs []string
-	// Dest is the directory to fill.
+	// Dest is the directory to fill. Its parent must exist.
 	Dest string
-	// Options shape the output. RowGroupSize 0 is 128 MiB, MaxInputBlock 0 is
+	// Output shapes the output. RowGroupSize 0 is 128 MiB, MaxInputBlock 0 is
 	// 512 MiB and OnDamage "" is fail. BlockSize 0 lets the plan choose; a
 	// larger one than the memory allows is lowered, with a warning.
-	Options manifest.Options
+	Output manifest.Options
 	// Schema is the JSON of a reader's Avro schema, to which the rows of inputs
 	// with other schemas are resolved; empty if all inputs must have one.
 	Schema string
+	// AllowEmpty makes the output of no input where there is none: without it,
+	// directories without an Avro file and patterns without a match are refused.
+	AllowEmpty bool
+	// Filter leaves out some of what Inputs name. If it leaves nothing, that is
+	// failure.Input.
+	Filter input.Filter
+}
+
+// Request is a conversion to plan.
+type Request struct {
+	Asked
 	// SchemaKept says that Schema is that of what the destination holds, and nobody
 	// asked for it: see manifest.Request.
 	SchemaKept bool
@@ -56,15 +67,10 @@ type Request struct {
 	Partition string
 	// Sums, if set, gives inputs that earlier surveys read, with their whole CRC-32C.
 	Sums func() *manifest.Known
-	// AllowEmpty makes the output of no input where there is none: without it,
-	// directories without an Avro file and patterns without a match are refused.
-	AllowEmpty bool
-	// Filter leaves out some of what Inputs name.
-	Filter input.Filter
 	// AllowWaiting takes inputs of which the filter leaves nothing, as AllowEmpty
 	// does, but no others without an Avro file.
 	AllowWaiting bool
-	// Formats are the formats that Options can name.
+	// Formats are the formats that Output can name.
 	Formats format.Registry
 	// Memory is what planning, and then its tasks, may take; nil is a pool of
 	// DefaultMemory.
@@ -87,19 +93,12 @@ type Survey struct {
 	// Mapping is how the rows fill columns; nil if there are no inputs.
 	Mapping *shred.Mapping
 
-	resolve      input.Resolve
-	increment    bool
-	nonce        string
-	allowEmpty   bool
-	allowWaiting bool
-	known        bool   // the destination has inputs
-	first        string // location of the first input that has a header
-	leftOut      []manifest.LeftOut
-	memory       *budget.Pool
-	writer       format.Writer
-	empty        format.RowGroup // of Mapping's columns; nil if there are no inputs
-	filling      *filling        // of the last plan's row groups; nil if there are no inputs
-	sums         func() *manifest.Known
+	of      Request
+	first   string // location of the first input that has a header
+	leftOut []manifest.LeftOut
+	writer  format.Writer
+	empty   format.RowGroup // of Mapping's columns; nil if there are no inputs
+	filling *filling        // of the last plan's row groups; nil if there are no inputs
 
 	mu      sync.Mutex       // of what follows
 	answers []manifest.Input // see Answers
@@ -117,16 +116,13 @@ func Look(ctx context.Context, r Request) (*Survey, error) {
 }
 
 func survey(ctx context.Context, r Request) (*Survey, error) {
-	s := &Survey{
-		Request: manifest.Request{Options: r.Options, Schema: r.Schema, SchemaKept: r.SchemaKept},
-		resolve: r.Resolve, increment: r.Increment, nonce: r.Nonce, allowEmpty: r.AllowEmpty, allowWaiting: r.AllowWaiting, known: r.Known != nil && r.Known.Len() > 0,
-		memory: cmp.Or(r.Memory, budget.New(DefaultMemory)), sums: r.Sums,
-	}
+	r.Memory, r.Known = cmp.Or(r.Memory, budget.New(DefaultMemory)), cmp.Or(r.Known, manifest.NewKnown())
+	s := &Survey{Request: manifest.Request{Options: r.Output, Schema: r.Schema, SchemaKept: r.SchemaKept}, of: r}
 	err := completeOptions(&s.Request.Options)
 	if err != nil {
 		return nil, err
 	}
-	if s.writer, err = r.Formats.Writer(r.Options.Format, r.Options.FormatOptions); err != nil {
+	if s.writer, err = r.Formats.Writer(r.Output.Format, r.Output.FormatOptions); err != nil {
 		return nil, failure.As(failure.Usage, err)
 	}
 	if s.Dest, err = input.Locate(r.Resolve, r.Dest); err != nil {
@@ -149,7 +145,7 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("input %s is left out: %s", out.Path, out.Reason))
 		}
 	}
-	taken, err := s.readHeaders(ctx, files, s.knownInputs(&r))
+	taken, err := s.readHeaders(ctx, files)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +157,7 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 	}
 	sound := slices.DeleteFunc(slices.Clone(taken), func(h header) bool { return h.lost || h.known })
 	if len(sound) == 0 {
-		if !s.allowWaiting && !slices.ContainsFunc(taken, func(h header) bool { return h.known }) {
+		if !r.AllowWaiting && !slices.ContainsFunc(taken, func(h header) bool { return h.known }) {
 			s.Warnings = append(s.Warnings, "the inputs hold no Avro file")
 		}
 		return s, nil
@@ -176,7 +172,7 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 // Waits reports whether nothing is left of the inputs because the filter leaves
 // files out.
 func (s *Survey) Waits() bool {
-	return s.allowWaiting && len(s.Request.Inputs) == 0 && slices.ContainsFunc(s.Skipped, func(out input.Skipped) bool { return out.By != nil })
+	return s.of.AllowWaiting && len(s.Request.Inputs) == 0 && slices.ContainsFunc(s.Skipped, func(out input.Skipped) bool { return out.By != nil })
 }
 
 // completeOptions sets defaults and refuses what makes no sense in any format.
@@ -211,7 +207,7 @@ func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
 	if s.Request.Options.Strict && len(odd) > 0 {
 		return s.schemaFault(fmt.Errorf("with --strict: %s", strings.Join(odd, "; ")))
 	}
-	memory := s.memory.NewHeap()
+	memory := s.of.Memory.NewHeap()
 	s.Mapping, err = shred.Map(schema, shred.Options{RecursiveBytes: s.Request.Options.RecursiveBytes, Memory: memory})
 	if errors.As(err, new(*budget.Error)) {
 		return failure.As(failure.Usage, err)
@@ -227,7 +223,7 @@ func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
 	}
 	columns, want := len(s.Mapping.Columns), cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize)
 	//guard: the row group of columns that Plan refuses would take more memory than there is
-	if leastMemory(s.writer, min(want, minBlock), columns) > s.memory.Size() {
+	if leastMemory(s.writer, min(want, minBlock), columns) > s.of.Memory.Size() {
 		return nil
 	}
 	return s.newGroup(want)
@@ -256,10 +252,10 @@ func (s *Survey) newGroup(blockSize int) (err error) {
 // no increment replaces.
 func (s *Survey) Plan(ctx context.Context, base string, holds ...string) (*manifest.Plan, error) {
 	p := &manifest.Plan{
-		Version: manifest.Version, Revision: manifest.Revision, Nonce: s.nonce, Request: s.Request, Dest: s.Dest.Origin + s.Dest.Path, Base: base, Increment: s.increment,
+		Version: manifest.Version, Revision: manifest.Revision, Nonce: s.of.Nonce, Request: s.Request, Dest: s.Dest.Origin + s.Dest.Path, Base: base, Increment: s.of.Increment,
 		BlockSize: cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize), Warnings: slices.Clone(s.Warnings), LeftOut: s.leftOut,
 	}
-	if !s.increment {
+	if !s.of.Increment {
 		p.Replaces = holds
 	}
 	if s.Mapping != nil {
@@ -276,14 +272,14 @@ func (s *Survey) Plan(ctx context.Context, base string, holds ...string) (*manif
 func (s *Survey) fit(ctx context.Context, p *manifest.Plan) error {
 	p.Schema, p.Columns = s.Mapping.Schema.JSON(), len(s.Mapping.Columns)
 	want := p.BlockSize
-	p.BlockSize = blockSize(s.writer, want, p.Columns, s.memory.Size())
+	p.BlockSize = blockSize(s.writer, want, p.Columns, s.of.Memory.Size())
 	if p.BlockSize < want {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("%d columns do not fit into %d MiB of memory with blocks of %d bytes; blocks of %d bytes are used",
-			p.Columns, s.memory.Size()>>20, want, p.BlockSize))
+			p.Columns, s.of.Memory.Size()>>20, want, p.BlockSize))
 	}
 	//guard: tasks would take more memory than there is
-	if need := leastMemory(s.writer, p.BlockSize, p.Columns); need > s.memory.Size() {
-		return failure.New(failure.Usage, "%d columns with blocks of %d bytes: %s", p.Columns, p.BlockSize, budget.TooLittle(need, s.memory.Size()))
+	if need := leastMemory(s.writer, p.BlockSize, p.Columns); need > s.of.Memory.Size() {
+		return failure.New(failure.Usage, "%d columns with blocks of %d bytes: %s", p.Columns, p.BlockSize, budget.TooLittle(need, s.of.Memory.Size()))
 	}
 	if err := s.newGroup(p.BlockSize); err != nil {
 		return err

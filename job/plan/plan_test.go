@@ -90,8 +90,8 @@ func TestSortedRows(t *testing.T) {
 		"no key": {"none", nil, "none"},
 	} {
 		r := request(dir+"/out", dir+"/a.avro")
-		r.Formats, r.Options.Format, r.Options.Index = format.Registry{hfile.Format}, "hfile", tc.index
-		r.Options.FormatOptions = fmt.Appendf(nil, `{"key":[%q]}`, tc.key)
+		r.Formats, r.Output.Format, r.Output.Index = format.Registry{hfile.Format}, "hfile", tc.index
+		r.Output.FormatOptions = fmt.Appendf(nil, `{"key":[%q]}`, tc.key)
 		_, err := Look(t.Context(), r)
 		t.Run(name, func(t *testing.T) { failuretest.Want(t, err, failure.Usage, tc.want) })
 	}
@@ -140,7 +140,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	options := func(change func(*manifest.Options)) func(*Request) {
-		return func(r *Request) { change(&r.Options) }
+		return func(r *Request) { change(&r.Output) }
 	}
 	for name, tc := range map[string]struct {
 		inputs []string
@@ -164,10 +164,10 @@ func TestRefusals(t *testing.T) {
 		"no destination": {[]string{"in"}, "", func(r *Request) { r.Dest = "" }, failure.Usage, "empty location"},
 		"strict":         {[]string{"odd"}, "out", options(func(o *manifest.Options) { o.Strict = true }), failure.Input, "odd/b.avro: with --strict"},
 		"strict, reader": {[]string{"in"}, "out", func(r *Request) {
-			r.Options.Strict, r.Schema = true, strings.Replace(avrotest.Schema, "]}", `,{"name":"a-b","type":"long","default":1}]}`, 1)
+			r.Output.Strict, r.Schema = true, strings.Replace(avrotest.Schema, "]}", `,{"name":"a-b","type":"long","default":1}]}`, 1)
 		}, failure.Usage, "the reader's schema: with --strict"},
 		"strict, a field left out": {[]string{"in"}, "out", func(r *Request) {
-			r.Options.Strict, r.Schema = true, `{"type":"record","name":"R","fields":[{"name":"s","type":"string"}]}`
+			r.Output.Strict, r.Schema = true, `{"type":"record","name":"R","fields":[{"name":"s","type":"string"}]}`
 		}, failure.Input, `in/a.avro has the field "id"`},
 		"recursive":       {[]string{"list"}, "out", nil, failure.Input, "list/b.avro: field next: unsupported: recursive schema: L contains itself; --recursive bytes"},
 		"no columns":      {[]string{"empty"}, "out", nil, failure.Input, "empty/b.avro"},
@@ -203,7 +203,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("warnings of an odd schema: %q", odd.Warnings)
 	}
 	r := request(at("out"), at("list"))
-	r.Options.RecursiveBytes = true
+	r.Output.RecursiveBytes = true
 	if p := mustPlan(t, r); p.Columns == 0 {
 		t.Errorf("the recursive part as bytes: %+v", p)
 	}
@@ -232,7 +232,7 @@ func TestEmptyInputs(t *testing.T) {
 	r = request(dir+"/out", dir+"/empty")
 	_, err = Look(t.Context(), r)
 	failuretest.Want(t, err, failure.Input, "the file is empty")
-	r.Options.OnDamage = "skip"
+	r.Output.OnDamage = "skip"
 	_, err = Look(t.Context(), r)
 	failuretest.Want(t, err, failure.Input, "all inputs are empty files")
 	writeInput(t, dir+"/zero/a.avro", avrotest.Schema, 1, 0)

@@ -69,8 +69,8 @@ func TestExpectedRowGroupsOfColumns(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%d columns of %s%s in %d, blocks of %d, alike %v", tc.columns, of.format, of.options, tc.size, tc.blockSize, alike), func(t *testing.T) {
 					r := stringsRequest(t, tc.columns, int(3*tc.size), alike)
-					r.Options.Format, r.Options.FormatOptions = of.format, json.RawMessage(of.options)
-					r.Options.RowGroupSize, r.Options.BlockSize = tc.size, tc.blockSize
+					r.Output.Format, r.Output.FormatOptions = of.format, json.RawMessage(of.options)
+					r.Output.RowGroupSize, r.Output.BlockSize = tc.size, tc.blockSize
 					expected, made := expectedAndMade(t, r)
 					if off := expected / float64(made); off > 1.5 || off < 1/1.5 {
 						t.Errorf("%.1f row groups are expected, %d made", expected, made)

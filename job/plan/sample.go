@@ -36,11 +36,11 @@ type sampler struct {
 
 // sample finds out how a row group fills up with the inputs' rows.
 func (s *Survey) sample(ctx context.Context, blockSize int) (*filling, error) {
-	reserved := min(mapper.OpenBlocks(s.writer, blockSize, len(s.Mapping.Columns))+mapper.SampleMemory, s.memory.Left())
-	if err := s.memory.Reserve(reserved); err != nil {
+	reserved := min(mapper.OpenBlocks(s.writer, blockSize, len(s.Mapping.Columns))+mapper.SampleMemory, s.of.Memory.Left())
+	if err := s.of.Memory.Reserve(reserved); err != nil {
 		return nil, failure.As(failure.Usage, err)
 	}
-	defer s.memory.Release(reserved)
+	defer s.of.Memory.Release(reserved)
 	r := s.newSampler(blockSize)
 	defer r.sample.Close()
 	err := r.readAll(ctx)
@@ -60,7 +60,7 @@ func (s *Survey) sample(ctx context.Context, blockSize int) (*filling, error) {
 
 // newSampler returns a sampler whose sample the caller closes.
 func (s *Survey) newSampler(blockSize int) *sampler {
-	r := &sampler{resolve: s.resolve, inputs: s.Request.Inputs, columns: len(s.Mapping.Columns)}
+	r := &sampler{resolve: s.of.Resolve, inputs: s.Request.Inputs, columns: len(s.Mapping.Columns)}
 	r.resolutions = input.NewResolutions(&s.Request, s.Mapping.Schema)
 	onDamage := mapper.Skip
 	if s.Request.Options.OnDamage == "fail" {
@@ -68,7 +68,7 @@ func (s *Survey) newSampler(blockSize int) *sampler {
 	}
 	r.sample = mapper.NewSample(mapper.Config{
 		Mapping: s.Mapping, Writer: s.writer, BlockSize: blockSize,
-		MaxInputBlock: s.Request.Options.MaxInputBlock, Pool: s.memory, OnDamage: onDamage,
+		MaxInputBlock: s.Request.Options.MaxInputBlock, Pool: s.of.Memory, OnDamage: onDamage,
 	})
 	for _, in := range r.inputs {
 		r.starts = append(r.starts, r.total)

@@ -32,29 +32,29 @@ type header struct {
 // readHeaders takes the files into the request, but for those that are known, and
 // returns what their headers tell. What was found in a directory and is no Avro file
 // is skipped, and so is a file that is still being written, unless the user named it.
-func (s *Survey) readHeaders(ctx context.Context, files []input.File, known *known) ([]header, error) {
+func (s *Survey) readHeaders(ctx context.Context, files []input.File) ([]header, error) {
 	headers := make([]header, len(files))
 	var shared sharedTexts
 	err := parallel.Do(ctx, len(files), input.Readers, func(ctx context.Context, i int) (err error) {
 		h := &headers[i]
 		*h = header{file: &files[i], input: files[i].Facts}
-		if done, err := known.unopened(ctx, h); done || err != nil {
+		if done, err := s.unopened(ctx, h); done || err != nil {
 			return err
 		}
-		in, first, err := input.Describe(ctx, s.resolve, files[i].Name)
+		in, first, err := input.Describe(ctx, s.of.Resolve, files[i].Name)
 		in.Real = files[i].Facts.Real
 		h.input = in
-		if done, err := known.opened(ctx, h, err); done || err != nil {
+		if done, err := s.opened(ctx, h, err); done || err != nil {
 			return s.without(h, err)
 		}
 		h.schema = shared.of(first.Schema)
 		return nil
 	})
 	if err == nil {
-		err = s.once(ctx, headers, known)
+		err = s.once(ctx, headers)
 	}
 	if err == nil {
-		err = known.taken.checkNew(known.partition, headers)
+		err = s.of.Taken.checkNew(s.of.Partition, headers)
 	}
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (s *Survey) without(h *header, err error) error {
 // for none that has a header. Files that the filter leaves out do not count, unless
 // that is allowed; then files may also be gone that the destination knows.
 func (s *Survey) checkHeld(taken []header, args []string) error {
-	if s.allowEmpty {
+	if s.of.AllowEmpty {
 		return nil
 	}
 	held, waits, sound := make([]bool, len(args)), make([]bool, len(args)), false
@@ -139,7 +139,7 @@ func (s *Survey) checkHeld(taken []header, args []string) error {
 			what = "nothing that is to be converted yet"
 		}
 		//guard: replaces an output by less because an input is not complete yet, or is somewhere else
-		if !held[i] && !(s.allowWaiting && (waits[i] || s.known)) {
+		if !held[i] && !(s.of.AllowWaiting && (waits[i] || s.of.Known.Len() > 0)) {
 			return failure.New(failure.Input, "input %s holds %s%s; with --allow-empty that is no error", arg, what, beside)
 		}
 	}

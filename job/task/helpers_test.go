@@ -134,10 +134,10 @@ func seal(t testing.TB, p *manifest.Plan) {
 
 // options are for a Runner that works on local disk.
 func options(t testing.TB) Options {
-	return Options{
+	return Options{Environment: Environment{
 		Workers: 2, Memory: budget.New(128 << 20), TempDir: t.TempDir(), Program: "test",
 		Formats: format.Registry{trevni.Format},
-	}
+	}}
 }
 
 func open(t testing.TB, p *manifest.Plan, o Options) *Runner {

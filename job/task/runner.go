@@ -20,14 +20,12 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Options say how a Runner works. None of them shapes the bytes of column files.
-type Options struct {
-	// Formats are the formats that the plan's options can name.
+// Environment is what tasks of any plan run in. It does not shape the bytes of column
+// files.
+type Environment struct {
+	// Formats are the formats that outputs can be of.
 	Formats format.Registry
-	// Mapping is how rows of the plan's schema become columns; nil finds that
-	// out, which takes time with thousands of columns.
-	Mapping *shred.Mapping
-	// Resolve finds the store of an input; nil is store.Resolve, which knows
+	// Resolve finds the store of a location; nil is store.Resolve, which knows
 	// local disks only.
 	Resolve input.Resolve
 	// Workers is the number of goroutines that work at the same time; 0 is
@@ -41,6 +39,18 @@ type Options struct {
 	// Program is the version of the program, and Run the ID of this run of it, which
 	// results tell.
 	Program, Run string
+	// TaskDone, if set, is told of every task that is done, by one goroutine at a time.
+	TaskDone func(*manifest.TaskResult)
+	// Warn, if set, is told of files in TempDir that should be looked at.
+	Warn func(string)
+}
+
+// Options say how a Runner works.
+type Options struct {
+	Environment
+	// Mapping is how rows of the plan's schema become columns; nil finds that
+	// out, which takes time with thousands of columns.
+	Mapping *shred.Mapping
 	// Lost is the number of rows that finished tasks of the plan lost to damage.
 	// They count against the most that the plan allows.
 	Lost int64
@@ -48,10 +58,6 @@ type Options struct {
 	Sink Sink
 	// Progress, if set, is told of progress, by one goroutine at a time.
 	Progress func(Progress)
-	// Done, if set, is told of every task that is done, by one goroutine at a time.
-	Done func(*manifest.TaskResult)
-	// Warn, if set, is told of files in TempDir that should be looked at.
-	Warn func(string)
 }
 
 // Progress is what a Runner has done.
@@ -194,8 +200,8 @@ func (r *Runner) report(rows, bytes int64, tasks int) {
 func (r *Runner) done(res *manifest.TaskResult) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.options.Done != nil {
-		r.options.Done(res)
+	if r.options.TaskDone != nil {
+		r.options.TaskDone(res)
 	}
 }
 
