@@ -39,14 +39,9 @@ type Options struct {
 	// Properties are properties of the job, as key=value, that override what the
 	// configuration says.
 	Properties []string
-	// Memory and Workers are what each task may use.
-	Memory  int64
-	Workers int
-	// Patience is for how long tasks wait for storage that fails in a way that may
-	// pass, and for how long a cluster is waited for that takes no job. Replication
-	// is the number of replicas of the files that tasks make; 0 is the cluster's.
-	Patience    time.Duration
-	Replication int
+	// Settings are those of each task. StoreRetry is also for how long a cluster is
+	// waited for that takes no job.
+	Settings
 	// TempDir is the local directory of temporary files; empty is the system's.
 	TempDir string
 	// Restart has Run end the jobs that earlier runs started for the same plans: what
@@ -133,7 +128,7 @@ func New(o Options) (*Engine, error) {
 	}
 	c := &client{
 		runner: &commands{environ}, mapred: mapred, yarn: yarn,
-		patience: max(o.Patience, leastPatience), log: o.Log,
+		patience: max(o.StoreRetry, leastPatience), log: o.Log,
 	}
 	return &Engine{o: o, client: c, site: site, user: user}, nil
 }

@@ -128,13 +128,13 @@ func newRig(t *testing.T, change func(*Options)) *rig {
 	}
 	o := Options{
 		Resolve: resolveTo(r.st), Home: homeLocation, Executable: exe, Program: "1.2.3", Run: rigKey,
-		Memory: 64 << 20, Workers: 2, Patience: time.Minute, TempDir: t.TempDir(),
+		Settings: Settings{Memory: 64 << 20, Workers: 2, StoreRetry: time.Minute}, TempDir: t.TempDir(),
 		Log: slog.New(slog.NewTextHandler(&r.log, nil)), Told: func(a Application) { r.told = append(r.told, a) },
 	}
 	if change != nil {
 		change(&o)
 	}
-	c := &client{runner: r.client, mapred: "/h/bin/mapred", yarn: "/h/bin/yarn", patience: o.Patience, log: o.Log}
+	c := &client{runner: r.client, mapred: "/h/bin/mapred", yarn: "/h/bin/yarn", patience: o.StoreRetry, log: o.Log}
 	r.Engine = &Engine{o: o, client: c, site: cluster.NewConf(nil)}
 	const s = 1 << 20
 	r.batch = planned("00ff", s, manifest.Input{Path: "hdfs://nn/in/a", Size: 3 * s}, manifest.Input{Path: "hdfs://nn/in/_b", Size: s})

@@ -98,9 +98,8 @@ func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j 
 }
 
 func (e *Engine) taskFile(batches []task.Batch) TaskFile {
-	f := TaskFile{Program: e.o.Program, Run: e.o.Run, Settings: Settings{
-		Memory: e.o.Memory, Workers: e.o.Workers, StoreRetry: e.taskPatience(), Replication: e.o.Replication,
-	}}
+	f := TaskFile{Program: e.o.Program, Run: e.o.Run, Settings: e.o.Settings}
+	f.Settings.StoreRetry = e.taskPatience()
 	for _, b := range batches {
 		f.Plans = append(f.Plans, TaskPlan{Plan: b.Plan, Dest: b.Dest, Dir: b.Dir})
 	}
@@ -123,9 +122,9 @@ func (e *Engine) taskPatience() time.Duration {
 	value, _ := lastOf(e.user, key)
 	ms, err := strconv.ParseInt(strings.TrimSpace(cmp.Or(value, e.site.String(key, "600000"))), 10, 64)
 	if err != nil || ms <= 0 || ms > math.MaxInt64/int64(time.Second) {
-		return e.o.Patience // there is no such time
+		return e.o.StoreRetry // there is no such time
 	}
-	return min(e.o.Patience, time.Duration(ms)*time.Millisecond/4*3)
+	return min(e.o.StoreRetry, time.Duration(ms)*time.Millisecond/4*3)
 }
 
 // servers are the file systems, besides the default one, that tasks read and write.

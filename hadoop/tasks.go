@@ -54,8 +54,8 @@ type TaskFile struct {
 type Settings struct {
 	Memory      int64         `json:"memory"` // bytes
 	Workers     int           `json:"workers"`
-	StoreRetry  time.Duration `json:"store_retry"` // nanoseconds; see store.Patience
-	Replication int           `json:"replication,omitempty"`
+	StoreRetry  time.Duration `json:"store_retry"`           // nanoseconds; see store.Patience
+	Replication int           `json:"replication,omitempty"` // of the files that the task makes; 0 is the cluster's
 }
 
 // TaskPlan is a plan with tasks in the job.

@@ -47,8 +47,8 @@ func (s *submission) open() error {
 	}
 	s.engine, err = hadoop.New(hadoop.Options{
 		Resolve: s.resolve, Home: home, Login: login, Program: s.run.Version, Run: s.run.ID,
-		Queue: s.own.queue, Properties: s.own.properties, Memory: int64(s.memory), Workers: s.own.workers,
-		Patience: s.store.retry, Replication: s.store.replication, Detach: s.own.detach, Restart: s.restart,
+		Queue: s.own.queue, Properties: s.own.properties,
+		Settings: hadoop.Settings{Memory: int64(s.memory), Workers: s.own.workers, StoreRetry: s.store.retry, Replication: s.store.replication}, Detach: s.own.detach, Restart: s.restart,
 		Log: s.engineLog(), Told: s.tellJob,
 	})
 	return err
