@@ -17,7 +17,7 @@ const (
 	// far as the blocks' sizes tell.
 	batchBytes = 16 << 20
 	// maxItems is the most items of a column in a batch, and maxTotal of all of
-	// them: a few bytes of runs can stand for any number.
+	// them: a few bytes of repeats can stand for any number.
 	maxItems = 1 << 24
 	maxTotal = 1 << 26
 )
@@ -27,11 +27,11 @@ type columns struct {
 	cursors
 	vectors                []*column.Vector
 	marks                  []mark
-	window                 []run   // of rows that are read together
-	windowStart, windowEnd int64   // in the part
-	items                  [][]run // what it is in the items of each column
-	rows                   int     // in the vectors
-	bytes                  int64   // that they take in the blocks, about
+	window                 []stretch   // of rows that are read together
+	windowStart, windowEnd int64       // in the part
+	items                  [][]stretch // what it is in the items of each column
+	rows                   int         // in the vectors
+	bytes                  int64       // that they take in the blocks, about
 	memory                 vectorMemory
 	empty                  []bool // arrays whose items take no bytes
 }
@@ -39,7 +39,7 @@ type columns struct {
 func newColumns(all []column.Column, numbers []int, memory vectorMemory) *columns {
 	n := len(numbers)
 	c := &columns{
-		cursors: newCursors(all, numbers), vectors: make([]*column.Vector, n), marks: make([]mark, n), items: make([][]run, n),
+		cursors: newCursors(all, numbers), vectors: make([]*column.Vector, n), marks: make([]mark, n), items: make([][]stretch, n),
 		memory: memory,
 	}
 	c.memory.sizes = make([]vectorSize, n)
@@ -124,7 +124,7 @@ func (c *columns) plan(spans []span, most int, beyond int64) (n int, end int64) 
 			break
 		}
 		k := int(min(s.to-s.from, int64(most-n)))
-		c.window = append(c.window, run{int(s.from - end), k})
+		c.window = append(c.window, stretch{int(s.from - end), k})
 		n, end = n+k, s.from+int64(k)
 	}
 	c.windowEnd = end
@@ -143,7 +143,7 @@ func (c *columns) append() error {
 		if err != nil {
 			return err
 		}
-		//guard: a few bytes of runs could fill memory
+		//guard: a few bytes of repeats could fill memory
 		if total += items + len(c.vectors[i].Lengths) - c.marks[i].lengths; total > maxTotal {
 			return column.ErrFull
 		}

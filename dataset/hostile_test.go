@@ -182,7 +182,7 @@ func TestWrongQueries(t *testing.T) {
 	})
 }
 
-// A few bytes of runs that stand for very many items are refused before they
+// A few bytes of repeats that stand for very many items are refused before they
 // take memory, and rows before them are given.
 func TestRowOfTooManyItems(t *testing.T) {
 	const schema = `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"a","type":{"type":"array","items":{"type":"array","items":"int"}}}]}`

@@ -89,7 +89,7 @@ type Output struct {
 	Pieces []Piece
 }
 
-// Piece is a run of bytes of an output: Literal where Column is negative,
+// Piece is a range of bytes of an output: Literal where Column is negative,
 // else the range [Offset, Offset+Length) of the column's spill.
 type Piece struct {
 	Literal []byte

@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// origin is where rows of a row group come from: a run of rows of an input block.
+// origin is where rows of a row group come from: consecutive rows of an input block.
 type origin struct {
 	first  int64  // row of the row group
 	source string // name of the input

@@ -387,7 +387,7 @@ func (r *sortedRun) fill(p []byte) error {
 // runHeap is a heap of sorted runs: the first run has the first record.
 type runHeap []*sortedRun
 
-// order makes a heap of runs in any order.
+// order makes a heap of sorted runs in any order.
 func (h runHeap) order() {
 	for i := len(h)/2 - 1; i >= 0; i-- {
 		h.down(i)

@@ -202,16 +202,16 @@ func verifyBytes(b []byte) (*File, error) {
 }
 
 func TestOldVersions(t *testing.T) {
-	runs := rawFile{rows: 4, cols: []rawColumn{{meta: meta("a null array"), rows: 4, data: []byte{0x05, 0x00}}}} // -3, 0: three zeros, a zero
+	repeats := rawFile{rows: 4, cols: []rawColumn{{meta: meta("a null array"), rows: 4, data: []byte{0x05, 0x00}}}} // -3, 0: three zeros, a zero
 	plain := rawFile{rows: 2, cols: []rawColumn{{meta: meta("a null array"), rows: 2, data: []byte{0x02, 0x00}}}}
 	for version := range byte(3) {
-		plain.version, runs.version = version, version
+		plain.version, repeats.version = version, version
 		f, err := verifyBytes(plain.bytes())
 		if err != nil || f.Version() != version {
 			t.Errorf("version %d: %v", version, err)
 		}
-		if _, err := verifyBytes(runs.bytes()); isDamage(err) != (version < 2) {
-			t.Errorf("version %d with runs: %v", version, err)
+		if _, err := verifyBytes(repeats.bytes()); isDamage(err) != (version < 2) {
+			t.Errorf("version %d with repeats: %v", version, err)
 		}
 	}
 	plain.version = 3
@@ -343,25 +343,25 @@ func allocated() uint64 {
 func TestHostileBlocks(t *testing.T) {
 	long := func(v int64) []byte { return binary.AppendVarint(nil, v) }
 	tests := map[string][]rawColumn{
-		"null with bytes":             {{meta: meta("a null"), rows: 2, data: []byte{0}}},
-		"int of six bytes":            {{meta: meta("a int"), rows: 2, data: []byte{0, 0x80, 0x80, 0x80, 0x80, 0x80, 0}}},
-		"int beyond 32 bits":          {{meta: meta("a int"), rows: 2, data: append(long(1<<31), 0)}},
-		"long of eleven bytes":        {{meta: meta("a long"), rows: 2, data: append(bytes.Repeat([]byte{0x80}, 10), 0, 0)}},
-		"a value too few":             {{meta: meta("a long"), rows: 2, data: []byte{0}}},
-		"a value too many":            {{meta: meta("a long"), rows: 2, data: []byte{0, 0, 0}}},
-		"half a double":               {{meta: meta("a double"), rows: 2, data: make([]byte, 12)}},
-		"string beyond the block":     {{meta: meta("a string"), rows: 2, data: append([]byte{0}, long(1<<40)...)}},
-		"string of negative length":   {{meta: meta("a string"), rows: 2, data: []byte{0, 1}}},
-		"booleans in too many bytes":  {{meta: meta("a boolean"), rows: 2, data: []byte{0, 0}}},
-		"a run beyond the rows":       {{meta: meta("a null array"), rows: 2, data: []byte{0x05}}},
-		"the longest run":             {{meta: meta("a null array"), rows: 2, data: long(math.MinInt32)}},
-		"2^31-1 strings":              {{meta: meta("a string array"), rows: 2, data: append(long(math.MaxInt32), 0, 0)}},
-		"2^31-1 booleans":             {{meta: meta("a boolean array"), rows: 2, data: append(long(math.MaxInt32), 0, 0)}},
-		"a child without its items":   {{meta: meta("p null array"), rows: 2, data: []byte{2, 2}}, {meta: meta("c int parent=p"), rows: 2, data: []byte{0}}},
-		"a child with more items":     {{meta: meta("p null array"), rows: 2, data: []byte{2, 2}}, {meta: meta("c int parent=p"), rows: 2, data: []byte{0, 0, 0}}},
-		"a child of 2^32 items":       {{meta: meta("p null array"), rows: 2, data: append(long(math.MaxInt32), long(math.MaxInt32)...)}, {meta: meta("c boolean parent=p"), rows: 2, data: []byte{0}}},
-		"a null child with bytes":     {{meta: meta("p null array"), rows: 2, data: []byte{2, 2}}, {meta: meta("c null parent=p"), rows: 2, data: []byte{0}}},
-		"an array child without runs": {{meta: meta("p null array"), rows: 2, data: []byte{4, 4}}, {meta: meta("c null array parent=p"), rows: 2, data: []byte{5}}},
+		"null with bytes":                {{meta: meta("a null"), rows: 2, data: []byte{0}}},
+		"int of six bytes":               {{meta: meta("a int"), rows: 2, data: []byte{0, 0x80, 0x80, 0x80, 0x80, 0x80, 0}}},
+		"int beyond 32 bits":             {{meta: meta("a int"), rows: 2, data: append(long(1<<31), 0)}},
+		"long of eleven bytes":           {{meta: meta("a long"), rows: 2, data: append(bytes.Repeat([]byte{0x80}, 10), 0, 0)}},
+		"a value too few":                {{meta: meta("a long"), rows: 2, data: []byte{0}}},
+		"a value too many":               {{meta: meta("a long"), rows: 2, data: []byte{0, 0, 0}}},
+		"half a double":                  {{meta: meta("a double"), rows: 2, data: make([]byte, 12)}},
+		"string beyond the block":        {{meta: meta("a string"), rows: 2, data: append([]byte{0}, long(1<<40)...)}},
+		"string of negative length":      {{meta: meta("a string"), rows: 2, data: []byte{0, 1}}},
+		"booleans in too many bytes":     {{meta: meta("a boolean"), rows: 2, data: []byte{0, 0}}},
+		"a repeat beyond the rows":       {{meta: meta("a null array"), rows: 2, data: []byte{0x05}}},
+		"the longest repeat":             {{meta: meta("a null array"), rows: 2, data: long(math.MinInt32)}},
+		"2^31-1 strings":                 {{meta: meta("a string array"), rows: 2, data: append(long(math.MaxInt32), 0, 0)}},
+		"2^31-1 booleans":                {{meta: meta("a boolean array"), rows: 2, data: append(long(math.MaxInt32), 0, 0)}},
+		"a child without its items":      {{meta: meta("p null array"), rows: 2, data: []byte{2, 2}}, {meta: meta("c int parent=p"), rows: 2, data: []byte{0}}},
+		"a child with more items":        {{meta: meta("p null array"), rows: 2, data: []byte{2, 2}}, {meta: meta("c int parent=p"), rows: 2, data: []byte{0, 0, 0}}},
+		"a child of 2^32 items":          {{meta: meta("p null array"), rows: 2, data: append(long(math.MaxInt32), long(math.MaxInt32)...)}, {meta: meta("c boolean parent=p"), rows: 2, data: []byte{0}}},
+		"a null child with bytes":        {{meta: meta("p null array"), rows: 2, data: []byte{2, 2}}, {meta: meta("c null parent=p"), rows: 2, data: []byte{0}}},
+		"an array child without repeats": {{meta: meta("p null array"), rows: 2, data: []byte{4, 4}}, {meta: meta("c null array parent=p"), rows: 2, data: []byte{5}}},
 	}
 	for name, cols := range tests {
 		b := rawFile{version: 2, rows: 2, cols: cols}.bytes()

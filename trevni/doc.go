@@ -25,7 +25,7 @@
 //
 //	block   | codec(values): stored size | checksum: 0 or 4 bytes |
 //
-// The version is 2; 0 and 1, which have no runs of lengths, are read too.
+// The version is 2; 0 and 1, which have no repeated lengths, are read too.
 // A start is the offset of the column's block count in the file. Rows are
 // top-level rows, in children as well. The first value is there only in columns
 // with the metadata key trevni.values; there the column's key
@@ -65,7 +65,7 @@
 //	string, bytes     varint length, then the bytes
 //
 // In an array column each sequence of values is preceded by its length, a
-// varint int. A negative length is a run: -(2n-3) is n zeros, -(2n-2) n ones.
+// varint int. A negative length is a repeat: -(2n-3) is n zeros, -(2n-2) n ones.
 // A column with a parent has a value (as an array, a sequence) for each item of
 // that array column, and no lengths of the parent's own.
 package trevni

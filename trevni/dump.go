@@ -191,20 +191,20 @@ func (v *valueDumper) items() error {
 	return nil
 }
 
-// sequence dumps a length, if it is not in a run begun before, and its values.
+// sequence dumps a length, if it is not in a repeat begun before, and its values.
 func (v *valueDumper) sequence() error {
 	c := v.c
-	more := c.Run()
+	more := c.Repeat()
 	n, err := c.Length()
 	if err != nil {
 		return err
 	}
 	if more == 0 {
-		v.add(lengthText(n, c.Run()+1))
+		v.add(lengthText(n, c.Repeat()+1))
 		v.flush(c.Pos())
 	}
 	if c.col.Type == column.Null {
-		_, err := c.Skip(c.Run())
+		_, err := c.Skip(c.Repeat())
 		return err
 	}
 	for range n {

@@ -273,7 +273,7 @@ func TestCodecBounds(t *testing.T) {
 					case 1:
 						raw[i] = byte(rng.IntN(200))
 					case 2:
-						raw[i] = byte(i / 4) // runs of four: worst for bzip2
+						raw[i] = byte(i / 4) // repeats of four: worst for bzip2
 					}
 				}
 				enc, err := e.encode([]byte("before"), raw)

@@ -353,7 +353,7 @@ func TestParentsBlockIsHeldOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for row := range 60_000 {
-		n := 1 + row%2 // no runs, which would be few bytes
+		n := 1 + row%2 // no repeats, which would be few bytes
 		w.Column(0).Length(uint32(n))
 		for i := range children {
 			for range n {

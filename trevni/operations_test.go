@@ -274,7 +274,7 @@ func TestOperationsAgreeOnRandomSchemas(t *testing.T) {
 	}
 }
 
-// The first versions have no runs of lengths.
+// The first versions have no repeated lengths.
 func TestOperationsAgreeOnOldVersions(t *testing.T) {
 	f := openBytes(t, sampleFile(t, newSampler(8), 200, 0, Options{}))
 	want := unitsOf(t, f)
@@ -288,7 +288,7 @@ func TestOperationsAgreeOnOldVersions(t *testing.T) {
 			if c.Parent >= 0 {
 				text += " parent=" + f.Columns()[c.Parent].Name
 			}
-			old.cols = append(old.cols, rawColumn{meta: meta(text), rows: uint32(f.RowCount()), data: withoutRuns(&c, want[i].all)})
+			old.cols = append(old.cols, rawColumn{meta: meta(text), rows: uint32(f.RowCount()), data: withoutRepeats(&c, want[i].all)})
 		}
 		g := openBytes(t, old.bytes())
 		for i := range want {
@@ -297,8 +297,8 @@ func TestOperationsAgreeOnOldVersions(t *testing.T) {
 	}
 }
 
-// withoutRuns encodes a column as the first versions do.
-func withoutRuns(c *Column, all []unit) (b []byte) {
+// withoutRepeats encodes a column as the first versions do.
+func withoutRepeats(c *Column, all []unit) (b []byte) {
 	bit := 0
 	for _, u := range all {
 		if c.Array {
@@ -342,9 +342,9 @@ func FuzzOperations(f *testing.F) {
 // A vector is bounded, however many lengths a few bytes stand for.
 func TestReadBoundsVectors(t *testing.T) {
 	const rows = 1 << 28
-	run := binary.AppendVarint(nil, 3-2*rows)
+	repeat := binary.AppendVarint(nil, 3-2*rows)
 	f := openBytes(t, rawFile{version: 2, rows: rows, cols: []rawColumn{
-		{meta: meta("a null array"), rows: rows, data: run}, {meta: meta("n null"), rows: rows},
+		{meta: meta("a null array"), rows: rows, data: repeat}, {meta: meta("n null"), rows: rows},
 	}}.bytes())
 	for i := range f.Columns() {
 		c, err := f.Cursor(i)

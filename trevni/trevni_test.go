@@ -160,7 +160,7 @@ func TestCompareValues(t *testing.T) {
 	}
 }
 
-// Blocks close at the first row boundary with 64 KiB of data, a pending run
+// Blocks close at the first row boundary with 64 KiB of data, a pending repeat
 // not counted, each column by itself.
 func TestWriterCutsBlocks(t *testing.T) {
 	cols := []column.Column{{Name: "s", Type: column.Bytes, Parent: -1}, {Name: "n", Type: column.Null, Array: true, Parent: -1}}

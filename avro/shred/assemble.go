@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// maxRow bounds the bytes of one assembled row: a few bytes of runs of lengths
+// maxRow bounds the bytes of one assembled row: a few bytes of repeated lengths
 // can stand for any number of items.
 const maxRow = 1 << 30
 
@@ -188,10 +188,10 @@ func (a *Assembler) count(dst []byte, j *joint) (_ []byte, n int, err error) {
 		return dst, 0, err
 	}
 	switch {
-	//guard: a few bytes of runs could claim items without end
+	//guard: a few bytes of repeats could claim items without end
 	case j.least == 0 && n > maxEmptyItems:
 		return dst, 0, a.damaged(j.col, damage.Count, "%d items that may take no bytes; at most %d are taken", n, maxEmptyItems)
-	//guard: a few bytes of runs could claim a row without end
+	//guard: a few bytes of repeats could claim a row without end
 	case j.least > 0 && n > a.limit/j.least:
 		return dst, 0, a.tooLarge(j.col)
 	case j.least == 0:
@@ -232,7 +232,7 @@ func (a *Assembler) pairs(dst []byte, j *joint) ([]byte, error) {
 			return dst, a.failed(value.col, err)
 		}
 		dst = value.col.appendOne(dst)
-		//guard: a row would grow as long as runs of lengths last
+		//guard: a row would grow as long as repeated lengths last
 		if len(dst)-a.start > a.limit {
 			err = a.tooLarge(j.col)
 		}
@@ -245,7 +245,7 @@ func (a *Assembler) items(dst []byte, j *joint) ([]byte, error) {
 	dst, n, err := a.count(dst, j)
 	for ; n > 0 && err == nil; n-- {
 		dst, err = a.run(dst, j.items)
-		//guard: a row would grow as long as runs of lengths last
+		//guard: a row would grow as long as repeated lengths last
 		if err == nil && len(dst)-a.start > a.limit {
 			err = a.tooLarge(j.col)
 		}

@@ -46,7 +46,7 @@ func (s *Shredder) EmptyItems() int64 { return s.allEmpty + int64(s.empty) }
 // such bound exists, because a value of no bytes takes some in its column.
 func (s *Shredder) Growth() (factor int, ok bool) {
 	// A byte can be the index of a union, which adds one length to each
-	// branch's column, and a pending run of up to five bytes before it.
+	// branch's column, and a pending repeat of up to five bytes before it.
 	return 6 * max(2, s.growth), !s.zeroFixed
 }
 

@@ -30,7 +30,7 @@ func NewBuffers(cols []Column, layout Layout, blockSize int) *Buffers {
 		b := &s.Cols[i]
 		*b = Buffer{limit: blockSize, null: cols[i].Type == Null, bitStep: 1, set: s, index: i}
 		if layout == Split {
-			b.runLength, b.bitStep = noRuns, 0
+			b.repeatedLength, b.bitStep = noRepeats, 0
 		}
 		b.adopt(nil)
 	}
@@ -72,9 +72,9 @@ func (s *Buffers) Reset() {
 	for i := range s.Cols {
 		c := &s.Cols[i]
 		c.lengths = c.lengths[:0]
-		c.run, c.bit, c.due, c.firstRow = 0, 0, false, 0
-		if c.runLength != noRuns {
-			c.runLength = 0
+		c.repeat, c.bit, c.due, c.firstRow = 0, 0, false, 0
+		if c.repeatedLength != noRepeats {
+			c.repeatedLength = 0
 		}
 		memory := c.data
 		if whole := BlockMemory(c.limit); len(memory) > whole {
@@ -96,15 +96,15 @@ type Buffer struct {
 	data []byte // all of the memory, of which n bytes are used
 	n    int
 	edge int // at which n has reached the limit, or the memory runs short
-	// run counts pending equal lengths, all runLength, not yet in data. Ones
+	// repeat counts pending equal lengths, all repeatedLength, not yet in data. Ones
 	// are pending only in a column of type Null: elsewhere a value follows
-	// and ends their run. With Split layout runLength is noRuns.
-	run       uint32
-	runLength uint32
-	bit       uint8 // bits used in the last byte of data; 0 starts a new byte
-	bitStep   uint8 // what a boolean adds to bit; 0 with Split layout
-	null      bool
-	due       bool
+	// and ends their repeat. With Split layout repeatedLength is noRepeats.
+	repeat         uint32
+	repeatedLength uint32
+	bit            uint8 // bits used in the last byte of data; 0 starts a new byte
+	bitStep        uint8 // what a boolean adds to bit; 0 with Split layout
+	null           bool
+	due            bool
 
 	limit    int
 	lengths  []uint32
@@ -114,9 +114,9 @@ type Buffer struct {
 }
 
 const (
-	// pendingRunMax is the most that a pending run can add to the data: one
+	// pendingRepeatMax is the most that a pending repeat can add to the data: one
 	// varint int.
-	pendingRunMax = 5
+	pendingRepeatMax = 5
 	// slack is the memory that is free between two calls, enough for the
 	// appends of a few bytes to write without a look at what remains.
 	slack = 64
@@ -126,8 +126,8 @@ const (
 	// blocks of many columns of few values lie close together; a quarter of the
 	// block size, if that is less.
 	fewBytes = 4 << 10
-	// noRuns is the runLength of the Split layout.
-	noRuns = 2
+	// noRepeats is the repeatedLength of the Split layout.
+	noRepeats = 2
 )
 
 // adopt makes memory that of the buffer, which is empty then.
@@ -203,7 +203,7 @@ func (b *Buffer) full() {
 // Size bounds from above the bytes of data that Finish would hand out now,
 // and gives the number of split lengths.
 func (b *Buffer) Size() (data, lengths int) {
-	return b.n + pendingRunMax, len(b.lengths)
+	return b.n + pendingRepeatMax, len(b.lengths)
 }
 
 // Append adds one encoded value. Not for boolean columns.
@@ -288,20 +288,20 @@ func (b *Buffer) AppendBool(value bool) {
 // own: a null column is its lengths.
 func (b *Buffer) Length(n uint32) {
 	switch {
-	case b.runLength == noRuns:
+	case b.repeatedLength == noRepeats:
 		b.lengths = append(b.lengths, n)
 		if 4*len(b.lengths) >= b.limit {
 			b.full()
 		}
 	case n == 0 || n == 1 && b.null:
-		if b.runLength != n {
-			b.flushRun()
-			b.runLength = n
+		if b.repeatedLength != n {
+			b.flushRepeat()
+			b.repeatedLength = n
 		}
-		b.run++
+		b.repeat++
 	default:
-		if b.run != 0 {
-			b.flushRun()
+		if b.repeat != 0 {
+			b.flushRepeat()
 		}
 		b.writeLength(int64(n))
 	}
@@ -309,8 +309,8 @@ func (b *Buffer) Length(n uint32) {
 
 // Absent is Length(0), with less delay.
 func (b *Buffer) Absent() {
-	if b.runLength == 0 {
-		b.run++
+	if b.repeatedLength == 0 {
+		b.repeat++
 	} else {
 		b.Length(0)
 	}
@@ -318,7 +318,7 @@ func (b *Buffer) Absent() {
 
 // Present is Length(1) of a column that is not of type Null, with less delay.
 func (b *Buffer) Present() {
-	if b.run == 0 && b.runLength == 0 {
+	if b.repeat == 0 && b.repeatedLength == 0 {
 		b.bit = 0
 		b.AppendByte(2)
 	} else {
@@ -326,20 +326,20 @@ func (b *Buffer) Present() {
 	}
 }
 
-// flushRun writes the pending run: a single length as itself, n zeros as
+// flushRepeat writes the pending repeat: a single length as itself, n zeros as
 // -(2n-3), n ones as -(2n-2).
-func (b *Buffer) flushRun() {
-	switch n := int64(b.run); {
+func (b *Buffer) flushRepeat() {
+	switch n := int64(b.repeat); {
 	case n == 0:
 		return
 	case n == 1:
-		b.writeLength(int64(b.runLength))
-	case b.runLength == 0:
+		b.writeLength(int64(b.repeatedLength))
+	case b.repeatedLength == 0:
 		b.writeLength(3 - 2*n)
 	default:
 		b.writeLength(2 - 2*n)
 	}
-	b.run, b.runLength = 0, 0
+	b.repeat, b.repeatedLength = 0, 0
 }
 
 // writeLength writes a coded length; the packing of booleans restarts after it.
@@ -356,7 +356,7 @@ func (b *Buffer) writeLength(coded int64) {
 // memory the buffer takes in exchange. nextRow is the number, in the row
 // group, of the first row that is not in the block.
 func (b *Buffer) Finish(nextRow int64, dst *Block) {
-	b.flushRun()
+	b.flushRepeat()
 	memory := dst.Data
 	if last := len(b.set.spare) - 1; memory == nil && len(b.data) > BlockMemory(b.limit) && last >= 0 {
 		memory = b.set.spare[last] // probably what the block had first
@@ -378,21 +378,21 @@ func (b *Buffer) Start(row int64) { b.firstRow = row }
 // Mark remembers a column's state so that what was appended since can be taken
 // back with Restore.
 type Mark struct {
-	data, lengths  int
-	run, runLength uint32
-	bit            uint8
+	data, lengths          int
+	repeat, repeatedLength uint32
+	bit                    uint8
 }
 
 // Mark returns the present state.
 func (b *Buffer) Mark() Mark {
-	return Mark{b.n, len(b.lengths), b.run, b.runLength, b.bit}
+	return Mark{b.n, len(b.lengths), b.repeat, b.repeatedLength, b.bit}
 }
 
 // Restore drops everything appended since the mark, unless the block was finished
 // or lost meanwhile.
 func (b *Buffer) Restore(m Mark) {
 	b.n, b.lengths = m.data, b.lengths[:m.lengths]
-	b.run, b.runLength, b.bit = m.run, m.runLength, m.bit
+	b.repeat, b.repeatedLength, b.bit = m.repeat, m.repeatedLength, m.bit
 	if b.bit > 0 {
 		b.data[b.n-1] &= 1<<b.bit - 1 // of packed booleans
 	}

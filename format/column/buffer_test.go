@@ -31,8 +31,8 @@ func TestRunsOfLengths(t *testing.T) {
 		{"two ones are -2", []uint32{1, 1}, []byte{3}},
 		{"three zeros are -3", []uint32{0, 0, 0}, []byte{5}},
 		{"three ones are -4", []uint32{1, 1, 1}, []byte{7}},
-		{"a change ends the run", []uint32{0, 0, 1, 1, 1, 0}, []byte{1, 7, 0}},
-		{"a longer length ends the run", []uint32{1, 1, 2, 2}, []byte{3, 4, 4}},
+		{"a change ends the repeat", []uint32{0, 0, 1, 1, 1, 0}, []byte{1, 7, 0}},
+		{"a longer length ends the repeat", []uint32{1, 1, 2, 2}, []byte{3, 4, 4}},
 	} {
 		_, b := one(Null, Interleaved, 1<<16)
 		for _, n := range c.lengths {
@@ -44,7 +44,7 @@ func TestRunsOfLengths(t *testing.T) {
 	}
 }
 
-func TestAValueEndsTheRun(t *testing.T) {
+func TestAValueEndsTheRepeat(t *testing.T) {
 	_, b := one(Int, Interleaved, 1<<16)
 	for range 2 {
 		b.Length(1)
@@ -121,7 +121,7 @@ func TestAPendingRunDoesNotMakeABlockDue(t *testing.T) {
 		b.Length(0)
 	}
 	if len(s.Due()) != 0 {
-		t.Error("due for a run that is not written")
+		t.Error("due for a repeat that is not written")
 	}
 }
 

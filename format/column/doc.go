@@ -10,7 +10,7 @@
 // zig-zag varints for int and long, little-endian float and double, a varint
 // length and the bytes for string and bytes. Two layouts exist:
 //
-//	Interleaved   lengths (and runs of equal lengths 0 or 1) coded among the
+//	Interleaved   lengths (and repeats of equal lengths 0 or 1) coded among the
 //	              values, booleans packed to bits: a finished Trevni block.
 //	Split         lengths in a slice of their own, booleans one byte each,
 //	              for formats that store lengths and nullability apart.

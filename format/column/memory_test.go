@@ -161,7 +161,7 @@ func TestRefusedMemory(t *testing.T) {
 				if !l.refused {
 					t.Error("the refusal is forgotten")
 				}
-				if data, _ := b.Size(); data > cap(b.data)+pendingRunMax {
+				if data, _ := b.Size(); data > cap(b.data)+pendingRepeatMax {
 					t.Errorf("%d bytes in %d", data, cap(b.data))
 				}
 				s.Reset()

@@ -56,7 +56,7 @@ func (r *Reader) readSequences(v *Vector, n int) (read int, err error) {
 		return 0, r.Fail(ErrFull)
 	}
 	for before := v.Values; read < n && v.Values-before < enough; {
-		if r.run == 0 && r.values == 0 {
+		if r.repeat == 0 && r.values == 0 {
 			read += r.readOptional(v, n-read)
 			if v.Encoded && read < n {
 				read += r.locateSequences(v, n-read)
@@ -66,32 +66,32 @@ func (r *Reader) readSequences(v *Vector, n int) (read int, err error) {
 			}
 		}
 		switch {
-		case r.run > 0 && r.values == 0:
+		case r.repeat > 0 && r.values == 0:
 		//guard: values would be looked for in the block behind theirs
 		case read > 0 && r.pos >= len(r.data):
 			return read, nil // the block ends
 		case r.lengths > 0 && r.values == 0 && r.pos < len(r.data) && r.data[r.pos]&0x81 == 0: // one small length
-			r.run, r.runLength = 1, int64(r.data[r.pos]>>1)
+			r.repeat, r.repeatedLength = 1, int64(r.data[r.pos]>>1)
 			r.pos++
 		default:
-			if err := r.startRun(); err != nil {
+			if err := r.startRepeat(); err != nil {
 				if read > 0 {
 					return read, nil // it is the error of the next call
 				}
 				return 0, err
 			}
 		}
-		if r.run == 1 && r.runLength == 0 {
+		if r.repeat == 1 && r.repeatedLength == 0 {
 			v.Lengths = append(v.Lengths, 0)
 			r.bit = 0
-			r.run = 0
+			r.repeat = 0
 			r.lengths--
 			read++
 			continue
 		}
-		k := min(int64(n-read), r.run)
-		whole, err := r.decodeRun(v, k)
-		r.run -= whole
+		k := min(int64(n-read), r.repeat)
+		whole, err := r.decodeRepeat(v, k)
+		r.repeat -= whole
 		r.lengths -= whole
 		read += int(whole)
 		if whole < k {
@@ -214,37 +214,37 @@ func (r *Reader) located(v *Vector, read, pos int) int {
 	return read
 }
 
-// decodeRun appends k sequences of the run, or the first of them and the reason
+// decodeRepeat appends k sequences of the repeat, or the first of them and the reason
 // why the next is not among them.
-func (r *Reader) decodeRun(v *Vector, k int64) (whole int64, err error) {
+func (r *Reader) decodeRepeat(v *Vector, k int64) (whole int64, err error) {
 	lengths, values, pos := len(v.Lengths), v.Values, r.pos
 	switch {
-	case r.runLength == 0:
+	case r.repeatedLength == 0:
 		whole = k
 	case r.typ == Boolean:
 		for ; whole < k && err == nil; whole++ {
 			r.bit = 0 // packing restarts at every length
 			pos, values = r.pos, v.Values
-			if n, failed := r.decode(v, r.runLength); n < r.runLength {
+			if n, failed := r.decode(v, r.repeatedLength); n < r.repeatedLength {
 				err = failed
 				break
 			}
 		}
 	default:
-		n, failed := r.decode(v, k*r.runLength)
-		if whole = n / r.runLength; whole < k {
+		n, failed := r.decode(v, k*r.repeatedLength)
+		if whole = n / r.repeatedLength; whole < k {
 			err = failed
 		}
 	}
 	r.bit = 0
-	if err != nil && r.runLength > 1 {
+	if err != nil && r.repeatedLength > 1 {
 		// Of the sequence that failed nothing is to be left.
 		v.Truncate(r.typ, values)
 		r.pos = pos
 	}
 	v.Lengths = slices.Grow(v.Lengths, int(whole))[:lengths+int(whole)]
 	for i := range v.Lengths[lengths:] {
-		v.Lengths[lengths+i] = int32(r.runLength)
+		v.Lengths[lengths+i] = int32(r.repeatedLength)
 	}
 	return whole, err
 }
@@ -278,7 +278,7 @@ func (r *Reader) decode(v *Vector, n int64) (done int64, err error) {
 	done = int64(k)
 	switch {
 	case err != nil || done == n:
-	//guard: a few bytes of runs could fill memory
+	//guard: a few bytes of repeats could fill memory
 	case done == room:
 		err = ErrFull
 	default:

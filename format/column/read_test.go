@@ -198,7 +198,7 @@ func TestReadUpToDamage(t *testing.T) {
 		{"ints", Column{Type: Int}, []byte{2, 4, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 2},
 		{"strings", Column{Type: String}, []byte{2, 'a', 0, 9}, 2},
 		{"optional", Column{Type: Int, Array: true, Optional: true}, []byte{2, 2, 0, 2}, 2},
-		{"a run of ones", Column{Type: Int, Array: true, Optional: true}, []byte{7, 2, 4}, 2},
+		{"a repeat of ones", Column{Type: Int, Array: true, Optional: true}, []byte{7, 2, 4}, 2},
 		{"lists", Column{Type: Long, Array: true}, []byte{4, 2, 4, 6, 2, 4}, 1},
 		{"lists of booleans", Column{Type: Boolean, Array: true}, []byte{4, 3, 18, 1}, 1},
 		{"a length", Column{Type: Long, Array: true}, []byte{2, 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 1},

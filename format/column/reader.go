@@ -44,23 +44,23 @@ type Reader struct {
 	values int64
 	// lengths are those that the block of an array column still holds.
 	lengths int64
-	// run is the number of further lengths equal to runLength.
-	run       int64
-	runLength int64
-	bit       uint8 // bits used of data[pos-1]; 0 at a byte's start
-	typ       Type
-	array     bool
-	counted   bool
-	runs      bool
-	err       error
-	name      string
-	source    Source
+	// repeat is the number of further lengths equal to repeatedLength.
+	repeat         int64
+	repeatedLength int64
+	bit            uint8 // bits used of data[pos-1]; 0 at a byte's start
+	typ            Type
+	array          bool
+	counted        bool
+	repeats        bool
+	err            error
+	name           string
+	source         Source
 }
 
-// NewReader returns a reader before the first block of source. Without runs a
+// NewReader returns a reader before the first block of source. Without repeats a
 // negative length is damage: the first versions of Trevni have none.
-func NewReader(c Column, runs bool, source Source) *Reader {
-	return &Reader{typ: c.Type, array: c.Array, name: c.Name, runs: runs, source: source}
+func NewReader(c Column, repeats bool, source Source) *Reader {
+	return &Reader{typ: c.Type, array: c.Array, name: c.Name, repeats: repeats, source: source}
 }
 
 // Load makes data the current block, which the reader keeps until the next
@@ -68,7 +68,7 @@ func NewReader(c Column, runs bool, source Source) *Reader {
 // Uncounted: such a block ends with its bytes.
 func (r *Reader) Load(data []byte, items int64) {
 	r.data, r.pos, r.bit, r.err = data, 0, 0, nil
-	r.lengths, r.run, r.values = 0, 0, items
+	r.lengths, r.repeat, r.values = 0, 0, items
 	if r.array {
 		r.lengths, r.values = items, 0
 	}
@@ -84,9 +84,9 @@ func (r *Reader) Left() int64 {
 	return r.values
 }
 
-// Run is the number of lengths that are still to come of the run that the last
+// Repeat is the number of lengths that are still to come of the repeat that the last
 // Length is in.
-func (r *Reader) Run() int64 { return r.run }
+func (r *Reader) Repeat() int64 { return r.repeat }
 
 // Pos is the number of bytes of the block that have been read.
 func (r *Reader) Pos() int { return r.pos }
@@ -97,27 +97,27 @@ func (r *Reader) Err() error { return r.err }
 // Fail makes err the error of all that follows until a block is loaded.
 func (r *Reader) Fail(err error) error {
 	r.data, r.pos, r.bit, r.err = nil, 0, 0, err
-	r.lengths, r.run, r.values = 0, 0, 0
+	r.lengths, r.repeat, r.values = 0, 0, 0
 	return err
 }
 
 // Length returns the next length of an array column.
 func (r *Reader) Length() (int, error) {
-	if r.run == 0 || r.values != 0 {
-		if err := r.startRun(); err != nil {
+	if r.repeat == 0 || r.values != 0 {
+		if err := r.startRepeat(); err != nil {
 			return 0, err
 		}
 	}
-	r.run--
+	r.repeat--
 	r.lengths--
 	r.bit = 0
-	r.values = r.runLength
-	return int(r.runLength), nil
+	r.values = r.repeatedLength
+	return int(r.repeatedLength), nil
 }
 
-// startRun skips what is unread of the current sequence and makes sure that a
-// run has a next length.
-func (r *Reader) startRun() error {
+// startRepeat skips what is unread of the current sequence and makes sure that a
+// repeat has a next length.
+func (r *Reader) startRepeat() error {
 	if !r.array {
 		return fmt.Errorf("column: %q is no array column", r.name)
 	}
@@ -126,7 +126,7 @@ func (r *Reader) startRun() error {
 			return err
 		}
 	}
-	if r.run > 0 {
+	if r.repeat > 0 {
 		return nil
 	}
 	if r.lengths == 0 || r.pos >= len(r.data) {
@@ -135,7 +135,7 @@ func (r *Reader) startRun() error {
 		}
 	}
 	if r.pos < len(r.data) && r.data[r.pos]&0x81 == 0 { // one small length
-		r.run, r.runLength = 1, int64(r.data[r.pos]>>1)
+		r.repeat, r.repeatedLength = 1, int64(r.data[r.pos]>>1)
 		r.pos++
 		return nil
 	}
@@ -260,7 +260,7 @@ func (r *Reader) Skip(n int64) (items int64, err error) {
 func (r *Reader) fill() error {
 	for r.err == nil {
 		// A null needs no bytes, so that an uncounted block of them has no end.
-		if r.Left() > 0 && (r.counted || r.run > 0 || r.pos < len(r.data) || r.typ == Null && !r.array) {
+		if r.Left() > 0 && (r.counted || r.repeat > 0 || r.pos < len(r.data) || r.typ == Null && !r.array) {
 			return nil
 		}
 		if err := r.EndBlock(); err != nil {
@@ -277,8 +277,8 @@ func (r *Reader) fill() error {
 // been read.
 func (r *Reader) EndBlock() error {
 	//guard: bytes behind a block's values would pass
-	if r.err == nil && (r.run > 0 || r.pos < len(r.data)) {
-		return r.damaged(damage.Count, "the block's rows end %d lengths and %d bytes before its data", r.run, len(r.data)-r.pos)
+	if r.err == nil && (r.repeat > 0 || r.pos < len(r.data)) {
+		return r.damaged(damage.Count, "the block's rows end %d lengths and %d bytes before its data", r.repeat, len(r.data)-r.pos)
 	}
 	return r.err
 }
@@ -301,25 +301,25 @@ func (r *Reader) endsEarly(n int64) error {
 	return r.damaged(damage.Count, "the column ends %d %s early", n, what)
 }
 
-// readLength reads a coded length into run and runLength.
+// readLength reads a coded length into repeat and repeatedLength.
 func (r *Reader) readLength() error {
 	v, n, err := readInt(r.data[r.pos:])
 	if err != nil {
 		return r.damaged(damage.Value, "length at byte %d of the block: %v", r.pos, err)
 	}
-	//guard: a version of the format without runs would be read as if it had them
-	if v < 0 && !r.runs {
-		return r.damaged(damage.Value, "length %d at byte %d of the block, in a version of the format that has no runs", v, r.pos)
+	//guard: a version of the format without repeats would be read as if it had them
+	if v < 0 && !r.repeats {
+		return r.damaged(damage.Value, "length %d at byte %d of the block, in a version of the format that has no repeats", v, r.pos)
 	}
-	run, length := int64(1), v
+	repeat, length := int64(1), v
 	if v < 0 {
-		run, length = 1+(1-v)>>1, (v+1)&1
+		repeat, length = 1+(1-v)>>1, (v+1)&1
 	}
-	//guard: a run could reach beyond its block
-	if run > r.lengths {
-		return r.damaged(damage.Count, "a run of %d lengths at byte %d of the block, which has only %d more", run, r.pos, r.lengths)
+	//guard: a repeat could reach beyond its block
+	if repeat > r.lengths {
+		return r.damaged(damage.Count, "a repeat of %d lengths at byte %d of the block, which has only %d more", repeat, r.pos, r.lengths)
 	}
-	r.run, r.runLength = run, length
+	r.repeat, r.repeatedLength = repeat, length
 	r.pos += n
 	return nil
 }
@@ -415,37 +415,37 @@ func (r *Reader) skipItems(n int64) error {
 // skipSequences skips the next n sequences and gives the sum of their lengths.
 func (r *Reader) skipSequences(n int64) (sum int64, err error) {
 	for n > 0 {
-		if err := r.startRun(); errors.Is(err, io.EOF) {
+		if err := r.startRepeat(); errors.Is(err, io.EOF) {
 			return 0, r.endsEarly(n)
 		} else if err != nil {
 			return 0, err
 		}
-		k := min(n, r.run)
+		k := min(n, r.repeat)
 		if sum, err = r.addLengths(sum, k); err != nil {
 			return 0, err
 		}
 		r.bit = 0
-		if r.typ == Boolean && r.run > 1 {
+		if r.typ == Boolean && r.repeat > 1 {
 			// Packing restarts at every length: each value has a byte of its own.
-			err = r.skipBits(8 * k * r.runLength)
+			err = r.skipBits(8 * k * r.repeatedLength)
 		} else {
-			err = r.skipValues(k * r.runLength)
+			err = r.skipValues(k * r.repeatedLength)
 		}
 		if err != nil {
 			return 0, err
 		}
-		r.run -= k
+		r.repeat -= k
 		r.lengths -= k
 		n -= k
 	}
 	return sum, nil
 }
 
-// addLengths adds k lengths of the run to sum.
+// addLengths adds k lengths of the repeat to sum.
 func (r *Reader) addLengths(sum, k int64) (int64, error) {
 	//guard: a sum of lengths would become negative
-	if r.runLength > 0 && k > (math.MaxInt64-sum)/r.runLength {
+	if r.repeatedLength > 0 && k > (math.MaxInt64-sum)/r.repeatedLength {
 		return 0, r.damaged(damage.Count, "the lengths add up to more than 2^63")
 	}
-	return sum + k*r.runLength, nil
+	return sum + k*r.repeatedLength, nil
 }

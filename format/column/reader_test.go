@@ -60,7 +60,7 @@ func TestReaderRefuses(t *testing.T) {
 		{"an int of more than 32 bits", Int, false, 1, long(math.MaxInt32 + 1), value, damage.Value},
 		{"an int below 32 bits", Int, false, 1, long(math.MinInt32 - 1), value, damage.Value},
 		{"an int of more than 5 bytes", Int, false, 1, []byte{0x80, 0x80, 0x80, 0x80, 0x80, 0}, value, damage.Value},
-		{"a run of three of two lengths", Null, true, 2, []byte{5}, length, damage.Count},
+		{"a repeat of three of two lengths", Null, true, 2, []byte{5}, length, damage.Count},
 		{"a length of more than 32 bits", Null, true, 1, long(math.MaxInt32 + 1), length, damage.Value},
 		{"half a double, skipped", Double, false, 2, make([]byte, 12), skip(2), damage.Value},
 		{"half a sequence of floats, skipped", Float, true, 1, append(long(2), 0, 0, 0, 0), skip(1), damage.Value},
@@ -68,7 +68,7 @@ func TestReaderRefuses(t *testing.T) {
 		{"a value more than there are", Int, false, 1, []byte{2, 2}, func(r *Reader) error {
 			return errors.Join(value(r), r.EndBlock())
 		}, damage.Count},
-		{"a run that is left over", Null, true, 2, []byte{1}, func(r *Reader) error {
+		{"a repeat that is left over", Null, true, 2, []byte{1}, func(r *Reader) error {
 			return errors.Join(length(r), r.EndBlock())
 		}, damage.Count},
 	}
@@ -85,15 +85,15 @@ func TestReaderRefuses(t *testing.T) {
 	}
 }
 
-// Runs came with version 2 of the format.
-func TestReaderWithoutRuns(t *testing.T) {
+// Repeats came with version 2 of the format.
+func TestReaderWithoutRepeats(t *testing.T) {
 	r := NewReader(Column{Type: Null, Array: true}, false, &oneBlock{data: []byte{2, 5}, items: 4})
 	if n, err := r.Length(); n != 1 || err != nil {
 		t.Errorf("a length: %d, %v", n, err)
 	}
 	var d *damage.Error
 	if _, err := r.Length(); !errors.As(err, &d) || d.Kind != damage.Value {
-		t.Errorf("a run: %v", err)
+		t.Errorf("a repeat: %v", err)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestVectorsAreBounded(t *testing.T) {
 	}
 }
 
-// Blocks that add up to more than 2^63 items take gigabytes of runs, so that
+// Blocks that add up to more than 2^63 items take gigabytes of repeats, so that
 // only the sum is tried.
 func TestSumOfLengths(t *testing.T) {
 	r := reader(Column{Type: Null, Array: true}, 4, []byte{7}) // four ones

@@ -6,7 +6,7 @@ import (
 )
 
 // maxVector bounds the lengths and the values of a Vector, and the bytes of
-// its Data: a few bytes of runs can stand for any number of lengths.
+// its Data: a few bytes of repeats can stand for any number of lengths.
 const (
 	maxVector      = 1 << 27
 	maxVectorBytes = 1 << 30

@@ -9,22 +9,22 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// run is some rows, or items of a column, and the gap before them.
-type run struct{ gap, n int }
+// stretch is some rows, or items of a column, and the gap before them.
+type stretch struct{ gap, n int }
 
-// appendColumn reads of a column what the window, or its parent's runs, are, and
-// makes the runs for its children. It returns how many items it read.
+// appendColumn reads of a column what the window, or its parent's stretches, are, and
+// makes the stretches for its children. It returns how many items it read.
 func (c *columns) appendColumn(i int) (items int, err error) {
-	runs := c.window
+	stretches := c.window
 	if p := c.parents[i]; p >= 0 {
-		runs = c.items[p]
+		stretches = c.items[p]
 	}
 	cursor, v := c.each[i], c.vectors[i]
 	c.items[i] = c.items[i][:0]
-	for len(runs) > 0 {
-		gap, n := int64(runs[0].gap), 0
-		for n = runs[0].n; len(runs) > 1 && runs[1].gap == 0; runs = runs[1:] {
-			n += runs[1].n // no rows had items between
+	for len(stretches) > 0 {
+		gap, n := int64(stretches[0].gap), 0
+		for n = stretches[0].n; len(stretches) > 1 && stretches[1].gap == 0; stretches = stretches[1:] {
+			n += stretches[1].n // no rows had items between
 		}
 		skipped, err := cursor.Skip(gap)
 		if err != nil {
@@ -35,8 +35,8 @@ func (c *columns) appendColumn(i int) (items int, err error) {
 			return 0, err
 		}
 		items += more
-		c.items[i] = append(c.items[i], run{int(skipped), more})
-		runs = runs[1:]
+		c.items[i] = append(c.items[i], stretch{int(skipped), more})
+		stretches = stretches[1:]
 	}
 	return items, nil
 }
@@ -52,7 +52,7 @@ func (c *columns) readAll(cursor format.Cursor, v *column.Vector, n, most int) (
 			return 0, err
 		}
 		n, items = n-read, items+more
-		//guard: a few bytes of runs could fill memory
+		//guard: a few bytes of repeats could fill memory
 		if items > most {
 			return 0, column.ErrFull
 		}
