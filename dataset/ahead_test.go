@@ -56,7 +56,7 @@ func (o opener) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, e
 func TestFilesAreOpenedToBeRead(t *testing.T) {
 	dir, _ := mailSet(t, cfile.Format, 100)
 	st := storetest.NewFaulty(store.Local())
-	d, err := dataset.Open(t.Context(), st, dir, dataset.Options{Formats: formats})
+	d, err := dataset.Open(t.Context(), locations(st, dir), dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestRemoteColumnsAreReadAhead(t *testing.T) {
 		local := archive(t, f, 40_000)
 		size := columnSizes(t, local)
 		st := storetest.NewFaulty(store.Local())
-		d, err := dataset.Open(t.Context(), st, filepath.Dir(local.Parts()[0].Name), dataset.Options{Formats: formats})
+		d, err := dataset.Open(t.Context(), locations(st, filepath.Dir(local.Parts()[0].Name)), dataset.Options{Formats: formats})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestSmallRemoteColumns(t *testing.T) {
 	writeAvro(t, filepath.Join(base, "in.avro"), schema, data)
 	convert(t, trevni.Format, filepath.Join(base, "in.avro"), filepath.Join(base, "out"), settings{rowGroup: 64 << 20})
 	st := &streamed{Store: store.Local()}
-	d, err := dataset.Open(t.Context(), st, filepath.Join(base, "out"), dataset.Options{Formats: formats})
+	d, err := dataset.Open(t.Context(), locations(st, filepath.Join(base, "out")), dataset.Options{Formats: formats})
 	if err != nil || len(d.Parts()) != 1 {
 		t.Fatal(err)
 	}

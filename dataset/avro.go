@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"math"
@@ -25,7 +24,7 @@ func (l *Listing) addStream(name string, r io.Reader) {
 // avroHeader returns the header of a part that is an Avro file; nil of what is none.
 func (l *Listing) avroHeader(ctx context.Context, p *Part) (*ocf.Header, error) {
 	if p.stream != nil {
-		return p.stream.header(l.blockLimit())
+		return p.stream.header()
 	}
 	if p.format != nil {
 		return nil, nil
@@ -76,8 +75,6 @@ func (d *Dataset) addAvro(i int, p *Part, h *ocf.Header) error {
 	return d.addMapping(p.Name, i, m)
 }
 
-func (l *Listing) blockLimit() int64 { return cmp.Or(l.maxBlock, format.DefaultMaxBlock) }
-
 // openRows opens the rows of an Avro file for one query.
 func (l *Listing) openRows(ctx context.Context, p *Part) (*avroRows, error) {
 	if s := p.stream; s != nil {
@@ -92,7 +89,7 @@ func (l *Listing) openRows(ctx context.Context, p *Part) (*avroRows, error) {
 		return nil, err
 	}
 	r := &avroRows{name: p.Name, in: counted{file: f}, file: f, memory: l.memory.NewHeap()}
-	if r.reader, err = ocf.NewReader(&r.in, f.Size(), r.name, l.blockLimit(), r.memory); err != nil {
+	if r.reader, err = ocf.NewReader(&r.in, f.Size(), r.name, format.DefaultMaxBlock, r.memory); err != nil {
 		r.close()
 		return nil, err
 	}
@@ -149,9 +146,9 @@ type avroRows struct {
 }
 
 // header reads the header of a stream, once.
-func (a *avroRows) header(maxBlock int64) (_ *ocf.Header, err error) {
+func (a *avroRows) header() (_ *ocf.Header, err error) {
 	if a.reader == nil {
-		if a.reader, err = ocf.NewStreamReader(&a.in, a.name, maxBlock, a.memory); err != nil {
+		if a.reader, err = ocf.NewStreamReader(&a.in, a.name, format.DefaultMaxBlock, a.memory); err != nil {
 			return nil, err
 		}
 	}

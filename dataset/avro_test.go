@@ -25,7 +25,7 @@ import (
 // openAvro opens an Avro file, of which a format makes the parts.
 func openAvro(t *testing.T, f format.Format, name string, memory *budget.Pool) *dataset.Dataset {
 	t.Helper()
-	d, err := dataset.Open(t.Context(), store.Local(), name, dataset.Options{Formats: format.Registry{f}, Memory: memory})
+	d, err := dataset.Open(t.Context(), locations(store.Local(), name), dataset.Options{Formats: format.Registry{f}, Memory: memory})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestStreamIsReadOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.OpenAll(t.Context(), []store.Location{{Path: "in"}}, dataset.Options{Formats: formats, Stream: &b})
+	d, err := dataset.Open(t.Context(), []store.Location{{Path: "in"}}, dataset.Options{Formats: formats, Stream: &b})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestAvroWithoutBytes(t *testing.T) {
 	}
 	open(avroBlock(math.MaxInt64, nil))
 	twice := []store.Location{{Store: store.Local(), Path: name}, {Store: store.Local(), Path: name}}
-	d, err = dataset.OpenAll(t.Context(), twice, dataset.Options{Formats: formats})
+	d, err = dataset.Open(t.Context(), twice, dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestAvroWithoutBytes(t *testing.T) {
 func TestAvroIsOpenedAgain(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.avro")
 	writeAvro(t, name, `"long"`, [][]byte{{2}, {4}})
-	l, err := dataset.List(t.Context(), store.Local(), name, dataset.Options{Formats: formats})
+	l, err := dataset.List(t.Context(), locations(store.Local(), name), dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}

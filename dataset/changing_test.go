@@ -122,7 +122,7 @@ func TestPartIsCut(t *testing.T) {
 // scanAll opens a dataset and reads all rows.
 func scanAll(t *testing.T, st store.Store, name string) error {
 	t.Helper()
-	d, err := dataset.Open(t.Context(), st, name, dataset.Options{Formats: formats})
+	d, err := dataset.Open(t.Context(), locations(st, name), dataset.Options{Formats: formats})
 	if err == nil {
 		_, _, err = scan(t, d, dataset.Query{Limit: -1})
 	}
@@ -146,7 +146,7 @@ func TestUnchanged(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		for _, test := range replacements {
 			dir, _, s := single(t, f)
-			l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats})
+			l, err := dataset.List(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -194,7 +194,7 @@ func TestNotFinished(t *testing.T) {
 			for _, name := range test.files {
 				write(t, filepath.Join(dir, inner, name), "")
 			}
-			_, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats})
+			_, err := dataset.List(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats})
 			if errors.Is(err, dataset.ErrChanging) != test.changing || errors.Is(err, dataset.ErrUnfinished) == test.changing {
 				t.Errorf("%s, in %q: %v", test.name, inner, err)
 			}
@@ -214,7 +214,7 @@ func TestPendingElsewhere(t *testing.T) {
 		if err := os.Symlink(elsewhere, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
+		if _, err := dataset.List(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -241,7 +241,7 @@ func TestNoFile(t *testing.T) {
 			if err := errors.Join(os.Remove(success), put(success)); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
+			if _, err := dataset.List(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
 				t.Errorf("%s for a manifest: %v", kind, err)
 			}
 		}
@@ -253,7 +253,7 @@ func TestNoFile(t *testing.T) {
 func TestFinishedMeanwhile(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, _, _ := single(t, f)
-		if _, err := dataset.List(t.Context(), blind(manifest.SuccessName), dir, dataset.Options{Formats: formats}); !isChanging(err) {
+		if _, err := dataset.List(t.Context(), locations(blind(manifest.SuccessName), dir), dataset.Options{Formats: formats}); !isChanging(err) {
 			t.Errorf("finished meanwhile: %v", err)
 		}
 		remove(t, dir, manifest.SuccessName)
@@ -265,7 +265,7 @@ func TestFinishedMeanwhile(t *testing.T) {
 			{Op: storetest.List, N: 2, Err: syscall.EIO},
 			{Op: storetest.Stat, N: 2, Err: syscall.EIO},
 		} {
-			_, err := dataset.List(t.Context(), storetest.NewFaulty(store.Local(), fault), dir, dataset.Options{Formats: formats})
+			_, err := dataset.List(t.Context(), locations(storetest.NewFaulty(store.Local(), fault), dir), dataset.Options{Formats: formats})
 			if want := fault.Err; want == store.ErrNotExist && !errors.Is(err, dataset.ErrUnfinished) || want != store.ErrNotExist && !errors.Is(err, want) {
 				t.Errorf("%v: %v", fault, err)
 			}
@@ -293,7 +293,7 @@ func single(t *testing.T, f format.Format) (dir, part string, s *manifest.Succes
 // scanOn opens a dataset, changes something, and reads the rows.
 func scanOn(t *testing.T, st store.Store, dir string, change func()) error {
 	t.Helper()
-	d, err := dataset.Open(t.Context(), st, dir, dataset.Options{Formats: formats})
+	d, err := dataset.Open(t.Context(), locations(st, dir), dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}

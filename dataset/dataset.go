@@ -30,16 +30,11 @@ type section struct {
 	keys       []int          // those keys, in Listing.keys
 }
 
-// Open opens the dataset that List finds at a path.
-func Open(ctx context.Context, st store.Store, path string, o Options) (*Dataset, error) {
-	return OpenAll(ctx, []store.Location{{Store: st, Path: path}}, o)
-}
-
-// OpenAll opens what ListAll finds, and Avro object container files, as one dataset. Of
+// Open opens what List finds, and Avro object container files, as one dataset. Of
 // committed outputs it reads the manifests, of other files the headers. That all rows
 // are of one schema is found out when it is known what of them is wanted.
-func OpenAll(ctx context.Context, at []store.Location, o Options) (*Dataset, error) {
-	l, err := ListAll(ctx, at, o)
+func Open(ctx context.Context, at []store.Location, o Options) (*Dataset, error) {
+	l, err := List(ctx, at, o)
 	if err != nil {
 		return nil, err
 	}

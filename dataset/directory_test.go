@@ -29,7 +29,7 @@ func TestDirectoryAsAPart(t *testing.T) {
 	write(part+"/.a.crc", "hidden")
 	list := func(path string, partial bool) *dataset.Part {
 		t.Helper()
-		l, err := dataset.List(t.Context(), store.Local(), path, dataset.Options{Formats: formats, Partial: partial})
+		l, err := dataset.List(t.Context(), locations(store.Local(), path), dataset.Options{Formats: formats, Partial: partial})
 		if err != nil || len(l.Parts) != 1 {
 			t.Fatalf("%+v, %v", l, err)
 		}
@@ -57,7 +57,7 @@ func TestDestinationNamedLikeAPart(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(dir+"/"+manifest.WorkName, 0o777), os.WriteFile(dir+"/"+manifest.LockName, nil, 0o666)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrChanging) {
+	if _, err := dataset.List(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrChanging) {
 		t.Errorf("error is %v", err)
 	}
 }

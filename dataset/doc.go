@@ -2,8 +2,8 @@
 // output, an output with its increments, or any number of these in several places, as
 // one sequence of rows.
 //
-// List and ListAll find the files and open none. Open and OpenAll make a Dataset of
-// them, whose rows come in two forms:
+// List finds the files and opens none. Open makes a Dataset of them, whose rows
+// come in two forms:
 //
 //	Scan     one Avro datum after another
 //	Batches  the values of columns side by side, some thousand rows at a time

@@ -45,7 +45,7 @@ func ExampleDataset_Batches() {
 	dir, remove := exampleOutput()
 	defer remove()
 	ctx := context.Background()
-	d, err := dataset.Open(ctx, store.Local(), dir, dataset.Options{Formats: format.Registry{trevni.Format}})
+	d, err := dataset.Open(ctx, []store.Location{{Store: store.Local(), Path: dir}}, dataset.Options{Formats: format.Registry{trevni.Format}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func ExampleBatches_Vector() {
 	dir, remove := exampleOutput()
 	defer remove()
 	ctx := context.Background()
-	d, err := dataset.Open(ctx, store.Local(), dir, dataset.Options{Formats: format.Registry{trevni.Format}})
+	d, err := dataset.Open(ctx, []store.Location{{Store: store.Local(), Path: dir}}, dataset.Options{Formats: format.Registry{trevni.Format}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func ExampleDataset_Scan() {
 	dir, remove := exampleOutput()
 	defer remove()
 	ctx := context.Background()
-	d, err := dataset.Open(ctx, store.Local(), dir, dataset.Options{Formats: format.Registry{trevni.Format}})
+	d, err := dataset.Open(ctx, []store.Location{{Store: store.Local(), Path: dir}}, dataset.Options{Formats: format.Registry{trevni.Format}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// ListAll finds the files of what is at some places, which are read as one dataset,
+// List finds the files of what is at some places, which are read as one dataset,
 // in the order in which they are named. Each is a column file, or a directory of the
 // files of one row group, in which there are no directories; or a directory with
 // _SUCCESS; or one with directories increment-… that have each their own, whose rows
@@ -26,8 +26,8 @@ import (
 // of the directories below the one that is named, from the first wildcard of a pattern
 // on, and, of several arguments, below the directory that all of them are in, if all
 // have the same there.
-func ListAll(ctx context.Context, at []store.Location, o Options) (*Listing, error) {
-	l := &Listing{Formats: o.Formats, maxBlock: o.MaxBlock, memory: o.Memory}
+func List(ctx context.Context, at []store.Location, o Options) (*Listing, error) {
+	l := &Listing{Formats: o.Formats, memory: o.Memory}
 	var roots []root
 	var paths []string
 	for _, a := range at {

@@ -151,7 +151,7 @@ func filesOf(t testing.TB, part string) map[string][]byte {
 // partsOf are the names of an output's parts, in the order of their rows.
 func partsOf(t testing.TB, dir string) (names []string) {
 	t.Helper()
-	l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats})
+	l, err := dataset.List(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,9 +161,17 @@ func partsOf(t testing.TB, dir string) (names []string) {
 	return names
 }
 
+// locations are paths on a store.
+func locations(st store.Store, paths ...string) (all []store.Location) {
+	for _, p := range paths {
+		all = append(all, store.Location{Store: st, Path: p})
+	}
+	return all
+}
+
 func open(t testing.TB, path string, o dataset.Options) *dataset.Dataset {
 	t.Helper()
-	d, err := dataset.Open(t.Context(), store.Local(), path, o)
+	d, err := dataset.Open(t.Context(), locations(store.Local(), path), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +202,7 @@ func scan(t testing.TB, d *dataset.Dataset, q dataset.Query) ([][]byte, dataset.
 // openPart opens the first part at a path.
 func openPart(t testing.TB, st store.Store, path string) *dataset.OpenPart {
 	t.Helper()
-	l, err := dataset.List(t.Context(), st, path, dataset.Options{Formats: formats})
+	l, err := dataset.List(t.Context(), locations(st, path), dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -150,10 +150,10 @@ func TestKeysOfPaths(t *testing.T) {
 func TestKeysOnTwoStores(t *testing.T) {
 	p := newForest(t, trevni.Format)
 	root := p.grow(1, "a=1", "a=2")
-	two := onDisk(root+"/a=1", root+"/a=1")
+	two := locations(store.Local(), root+"/a=1", root+"/a=1")
 	far := storetest.NewFaulty(store.Local())
 	two[1].Origin, two[1].Store = "far://", far
-	d, err := dataset.OpenAll(t.Context(), two, dataset.Options{Formats: formats})
+	d, err := dataset.Open(t.Context(), two, dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}

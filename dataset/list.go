@@ -36,9 +36,6 @@ type Options struct {
 	// Partial reads a directory without _SUCCESS: the column files that it
 	// holds, whether or not they are all.
 	Partial bool
-	// MaxBlock is the size in bytes of the largest uncompressed block that is
-	// decoded; 0 is format.DefaultMaxBlock.
-	MaxBlock int64
 	// Stream is what a location without a store stands for: an Avro file that is read
 	// from its start to its end, by one query, and no farther than rows are asked for.
 	Stream io.Reader
@@ -66,9 +63,8 @@ type Listing struct {
 	Strays  []string
 	Formats format.Registry // those that are known
 
-	keys     []keyColumn  // of all sets
-	maxBlock int64        // as in Options
-	memory   *budget.Pool // as in Options
+	keys   []keyColumn  // of all sets
+	memory *budget.Pool // as in Options
 }
 
 // Set is a file, or a directory of one output, or of the outputs of several increments.
@@ -108,8 +104,7 @@ func (r *Output) Schema() string { return r.schema }
 // directories.
 func (l *Listing) Of(output int) *Listing {
 	of := &Listing{
-		Path: l.Outputs[output].Path, Dir: true, Outputs: l.Outputs[output : output+1], Formats: l.Formats,
-		maxBlock: l.maxBlock, memory: l.memory,
+		Path: l.Outputs[output].Path, Dir: true, Outputs: l.Outputs[output : output+1], Formats: l.Formats, memory: l.memory,
 	}
 	for _, p := range l.Parts {
 		if p.Output == output {
@@ -127,11 +122,6 @@ func (l *Listing) Losses() (all []manifest.Loss) {
 		all = append(all, l.Outputs[i].Losses...)
 	}
 	return all
-}
-
-// List is ListAll of one path.
-func List(ctx context.Context, st store.Store, path string, o Options) (*Listing, error) {
-	return ListAll(ctx, []store.Location{{Store: st, Path: path}}, o)
 }
 
 // finder lists one of the places of a listing.

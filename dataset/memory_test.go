@@ -96,7 +96,7 @@ func TestMemoryThatSuffices(t *testing.T) {
 			for name, read := range map[string]func(testing.TB, *dataset.Dataset, dataset.Query) ([][]byte, dataset.Stats, error){"scan": scan, "batches": batches} {
 				what := fmt.Sprintf("%s of %+v", name, q)
 				refused := suffices(t, what, func(memory *budget.Pool) error {
-					d, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{Formats: formats, Memory: memory})
+					d, err := dataset.Open(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats, Memory: memory})
 					if err != nil {
 						return err
 					}
@@ -119,7 +119,7 @@ func TestVerifyWithinMemory(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, _ := textSet(t, f, someLarge(200, 2<<20, 100<<10))
 		suffices(t, "verify", func(memory *budget.Pool) error {
-			l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats, Memory: memory})
+			l, err := dataset.List(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats, Memory: memory})
 			if err != nil {
 				return err
 			}
@@ -278,7 +278,7 @@ func TestMemoryOfPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 		read := func(st store.Store, pool *budget.Pool) (rows [][]byte, most int64, err error) {
-			d, err := dataset.Open(t.Context(), st, dir, dataset.Options{Formats: formats, Memory: pool})
+			d, err := dataset.Open(t.Context(), locations(st, dir), dataset.Options{Formats: formats, Memory: pool})
 			if err != nil {
 				return nil, 0, err
 			}
@@ -334,7 +334,7 @@ func TestMemoryOfResolvedRows(t *testing.T) {
 		q := dataset.Query{Limit: -1, Schema: reader}
 		sizes := []int{0, 100, 70 << 10, 2 * grown}
 		refused := suffices(t, "resolved", func(memory *budget.Pool) error {
-			d, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{Formats: formats, Memory: memory})
+			d, err := dataset.Open(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats, Memory: memory})
 			if err != nil {
 				return err
 			}
@@ -389,7 +389,7 @@ func TestMemoryOfNumbers(t *testing.T) {
 		}
 	})
 	refused := suffices(t, "numbers", func(memory *budget.Pool) error {
-		d, err := dataset.Open(t.Context(), store.Local(), part, dataset.Options{Formats: formats, Memory: memory})
+		d, err := dataset.Open(t.Context(), locations(store.Local(), part), dataset.Options{Formats: formats, Memory: memory})
 		if err != nil {
 			return err
 		}

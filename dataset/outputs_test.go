@@ -140,7 +140,7 @@ func TestIncrementsCountWithTheirBase(t *testing.T) {
 			t.Errorf("increments of an output that is being replaced: %v", err)
 		}
 		remove(t, dir, manifest.LockName)
-		d, err := dataset.OpenAll(t.Context(), onDisk(dir), dataset.Options{Formats: formats, Partial: true})
+		d, err := dataset.Open(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats, Partial: true})
 		if err != nil || d.Rows() != -1 && d.Rows() < 5 {
 			t.Errorf("with --partial: %d rows, %v", d.Rows(), err)
 		}
@@ -218,7 +218,7 @@ func TestReplacedWhileListed(t *testing.T) {
 					}
 				})
 				want[ids(int(p.next)+1)] = true
-				d, err := dataset.Open(t.Context(), st, dir, dataset.Options{Formats: formats})
+				d, err := dataset.Open(t.Context(), locations(st, dir), dataset.Options{Formats: formats})
 				var got string
 				if err == nil {
 					got, err = lines(t, d, dataset.Query{Limit: -1})
@@ -238,7 +238,7 @@ func TestReplacedForEver(t *testing.T) {
 	run := p.growIncrement("d", 2)
 	for tries, ends := range map[int]bool{3: true, 1000: false} {
 		st := gone(run, &tries)
-		if _, err := dataset.Open(t.Context(), st, filepath.Join(p.root, "d"), dataset.Options{Formats: formats}); (err == nil) != ends || err != nil && !isChanging(err) {
+		if _, err := dataset.Open(t.Context(), locations(st, filepath.Join(p.root, "d")), dataset.Options{Formats: formats}); (err == nil) != ends || err != nil && !isChanging(err) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -316,7 +316,7 @@ func TestTornListing(t *testing.T) {
 			p.replace("d")
 			remove(t, dir, filepath.Base(moved))
 			want := ids(int(p.next))
-			d, err := dataset.Open(t.Context(), torn(dir, []string{manifest.SuccessName}, &tries), dir, dataset.Options{Formats: formats})
+			d, err := dataset.Open(t.Context(), locations(torn(dir, []string{manifest.SuccessName}, &tries), dir), dataset.Options{Formats: formats})
 			if !ends {
 				if !isChanging(err) {
 					t.Errorf("an output %v: %v", top, err)
@@ -361,7 +361,7 @@ func TestManyIncrements(t *testing.T) {
 		want = append(want, i+1)
 	}
 	st := together()
-	d, err := dataset.Open(t.Context(), st, filepath.Join(p.root, "d"), dataset.Options{Formats: formats})
+	d, err := dataset.Open(t.Context(), locations(st, filepath.Join(p.root, "d")), dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}

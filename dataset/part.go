@@ -90,7 +90,7 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, 
 			return nil, err
 		}
 	}
-	if o.Part, err = o.Format.Open(files, format.OpenOptions{MaxBlock: l.maxBlock, Memory: o.memory}); err != nil {
+	if o.Part, err = o.Format.Open(files, format.OpenOptions{Memory: o.memory}); err != nil {
 		return nil, err
 	}
 	o.growth = damage.Growth{Stored: p.Bytes}

@@ -79,7 +79,7 @@ func TestManifestsAreChecked(t *testing.T) {
 			{"another format", func(s *manifest.Success) { s.Request.Options.Format = "lists" }, damage.Unsupported},
 		} {
 			t.Run(test.name, func(t *testing.T) {
-				_, err := dataset.Open(t.Context(), store.Local(), output(t, f, test.change), dataset.Options{Formats: formats})
+				_, err := dataset.Open(t.Context(), locations(store.Local(), output(t, f, test.change)), dataset.Options{Formats: formats})
 				wantKind(t, err, test.want)
 			})
 		}
@@ -112,7 +112,7 @@ func TestFilesAreThoseOfTheManifest(t *testing.T) {
 func TestEmptyFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "empty")
 	write(t, name, "")
-	_, err := dataset.Open(t.Context(), store.Local(), name, dataset.Options{Formats: formats})
+	_, err := dataset.Open(t.Context(), locations(store.Local(), name), dataset.Options{Formats: formats})
 	wantKind(t, err, damage.Magic)
 	if !strings.Contains(err.Error(), "is empty") {
 		t.Error(err)
@@ -156,7 +156,7 @@ func TestColumnsOfAnotherSchema(t *testing.T) {
 						to.Cols[i].AppendVarint(1)
 					}
 				})
-				_, err := dataset.Open(t.Context(), store.Local(), file, dataset.Options{Formats: formats})
+				_, err := dataset.Open(t.Context(), locations(store.Local(), file), dataset.Options{Formats: formats})
 				wantKind(t, err, damage.Schema)
 				p := openPart(t, store.Local(), file)
 				defer p.Close()
@@ -195,7 +195,7 @@ func TestValuesOfAnotherSchema(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := file(change)
-			_, err := dataset.Open(t.Context(), store.Local(), file, dataset.Options{Formats: formats})
+			_, err := dataset.Open(t.Context(), locations(store.Local(), file), dataset.Options{Formats: formats})
 			wantKind(t, err, damage.Schema)
 			p := openPart(t, store.Local(), file)
 			defer p.Close()

@@ -85,7 +85,7 @@ func TestScanOfIncrements(t *testing.T) {
 		if err := os.Remove(filepath.Join(last, "_SUCCESS")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
+		if _, err := dataset.Open(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
 			t.Errorf("an unfinished increment: %v", err)
 		}
 	})
@@ -97,7 +97,7 @@ func TestUnfinishedOutput(t *testing.T) {
 		if err := os.Remove(filepath.Join(dir, "_SUCCESS")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
+		if _, err := dataset.Open(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
 			t.Errorf("without _SUCCESS: %v", err)
 		}
 		got, _, err := scan(t, open(t, dir, dataset.Options{Formats: formats, Partial: true}), dataset.Query{Limit: -1})
@@ -120,7 +120,7 @@ func TestOrderOfParts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats, Partial: true})
+	l, err := dataset.List(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats, Partial: true})
 	if err != nil {
 		t.Fatal(err)
 	}

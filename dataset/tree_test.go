@@ -62,14 +62,6 @@ func (p *forest) growOf(schema string, rows int, dirs ...string) string {
 	return p.root
 }
 
-// onDisk are paths on local disk.
-func onDisk(paths ...string) (all []store.Location) {
-	for _, p := range paths {
-		all = append(all, store.Location{Store: store.Local(), Path: p})
-	}
-	return all
-}
-
 // lines are the rows of a query as JSON.
 func lines(t *testing.T, d *dataset.Dataset, q dataset.Query) (string, error) {
 	t.Helper()
@@ -101,7 +93,7 @@ func noEnd(err error) error {
 
 func openAll(t *testing.T, paths ...string) (*dataset.Dataset, error) {
 	t.Helper()
-	return dataset.OpenAll(t.Context(), onDisk(paths...), dataset.Options{Formats: formats})
+	return dataset.Open(t.Context(), locations(store.Local(), paths...), dataset.Options{Formats: formats})
 }
 
 // wantLines compares all rows.
@@ -128,7 +120,7 @@ func TestTree(t *testing.T) {
 		write(t, root+"/notes", "")
 		write(t, root+"/dt=2026-01-02/other/notes", "")
 		wantLines(t, `{"id":6,"dt":"2025-12-31","hour":0} {"id":7,"dt":"2025-12-31","hour":0} {"id":3,"dt":"2026-01-01","hour":9} {"id":2,"dt":"2026-01-01","hour":10} {"id":1,"dt":"2026-01-02","hour":9}`, root)
-		l, err := dataset.List(t.Context(), store.Local(), root, dataset.Options{Formats: formats})
+		l, err := dataset.List(t.Context(), locations(store.Local(), root), dataset.Options{Formats: formats})
 		if err != nil || len(l.Sets) != 4 || !slices.Equal(l.Strays, []string{root + "/dt=2026-01-02/other", root + "/notes"}) {
 			t.Errorf("%+v, %v", l, err)
 		}
@@ -216,7 +208,7 @@ func TestKeysPrune(t *testing.T) {
 			}
 			return c.Do()
 		})
-		d, err := dataset.Open(t.Context(), st, root, dataset.Options{Formats: formats})
+		d, err := dataset.Open(t.Context(), locations(st, root), dataset.Options{Formats: formats})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -347,7 +339,7 @@ func TestManySets(t *testing.T) {
 	}
 	before := heap()
 	st := storetest.NewFaulty(store.Local())
-	d, err := dataset.Open(t.Context(), st, root, dataset.Options{Formats: formats})
+	d, err := dataset.Open(t.Context(), locations(st, root), dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func readColumns(name string, read func(*trevni.File) (int64, error)) (int64, er
 // decodeAll decodes all columns and gives the number of rows.
 func decodeAll(name string) (int64, error) {
 	ctx := context.Background()
-	d, err := dataset.Open(ctx, store.Local(), name, dataset.Options{})
+	d, err := dataset.Open(ctx, []store.Location{{Store: store.Local(), Path: name}}, dataset.Options{})
 	if err != nil {
 		return 0, err
 	}

@@ -44,7 +44,7 @@ func writeRows(t testing.TB, file, schema, datum string) {
 // rows returns the rows of a dataset, end to end.
 func rows(t testing.TB, dir string) string {
 	t.Helper()
-	d, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{Formats: format.Registry{trevni.Format}})
+	d, err := dataset.Open(t.Context(), []store.Location{{Store: store.Local(), Path: dir}}, dataset.Options{Formats: format.Registry{trevni.Format}})
 	if err != nil {
 		t.Fatal(err)
 	}

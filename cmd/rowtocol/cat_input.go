@@ -101,7 +101,7 @@ func (f *catCommand) openData(ctx context.Context, names []string) (*catInput, e
 	if err != nil {
 		return nil, err
 	}
-	c.data, err = dataset.OpenAll(ctx, at, o)
+	c.data, err = dataset.Open(ctx, at, o)
 	return c, err
 }
 

@@ -266,7 +266,7 @@ func TestVerifyOfAReplacedOutput(t *testing.T) {
 	pairs(t, dir, "a.avro", 0, 20)
 	pairs(t, dir, "b.avro", 0, 30)
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
-	l, err := dataset.List(t.Context(), store.Local(), dir+"/out", dataset.Options{Formats: formats})
+	l, err := dataset.List(t.Context(), []store.Location{{Store: store.Local(), Path: dir+"/out"}}, dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}

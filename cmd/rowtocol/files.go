@@ -16,7 +16,7 @@ func (a *app) list(ctx context.Context, names []string) (*dataset.Listing, error
 	if err != nil {
 		return nil, err
 	}
-	return dataset.ListAll(ctx, at, dataset.Options{Formats: formats, Memory: a.pool, Keyless: true})
+	return dataset.List(ctx, at, dataset.Options{Formats: formats, Memory: a.pool, Keyless: true})
 }
 
 // resolveAll is resolve for several locations.

@@ -275,7 +275,7 @@ func consumerList(dir string) (map[string]*manifest.Success, error) {
 
 // idsOf are the numbers of the rows in column files.
 func idsOf(t *testing.T, names []store.Location) (ids []int) {
-	d, err := dataset.OpenAll(t.Context(), names, dataset.Options{Formats: formats, Keyless: true})
+	d, err := dataset.Open(t.Context(), names, dataset.Options{Formats: formats, Keyless: true})
 	if err != nil {
 		t.Error(err)
 		return nil

@@ -84,7 +84,7 @@ func (c *schemaCommand) read(ctx context.Context, names []string) (text string, 
 	if err != nil {
 		return "", nil, err
 	}
-	l, err := dataset.ListAll(ctx, at, o)
+	l, err := dataset.List(ctx, at, o)
 	if err != nil {
 		return "", nil, err
 	}

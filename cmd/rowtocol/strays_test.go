@@ -34,7 +34,7 @@ func TestStrays(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats})
+		l, err := dataset.List(t.Context(), []store.Location{{Store: store.Local(), Path: dir}}, dataset.Options{Formats: formats})
 		if err != nil {
 			t.Fatal(err)
 		}

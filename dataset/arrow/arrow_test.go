@@ -77,7 +77,7 @@ func convert(t testing.TB, of format.Format, schema string, rows [][]byte) *data
 	if _, err := job.Convert(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(t.Context(), store.Local(), r.Dest, dataset.Options{Formats: formats})
+	d, err := dataset.Open(t.Context(), []store.Location{{Store: store.Local(), Path: r.Dest}}, dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}

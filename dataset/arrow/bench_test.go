@@ -17,7 +17,7 @@ import (
 // BenchmarkRecords makes record batches of all columns of an output of 100,000
 // messages.
 func BenchmarkRecords(b *testing.B) {
-	d, err := dataset.Open(b.Context(), store.Local(), mailColumns(b.TempDir(), 100_000), dataset.Options{Formats: format.Registry{trevni.Format}})
+	d, err := dataset.Open(b.Context(), []store.Location{{Store: store.Local(), Path: mailColumns(b.TempDir(), 100_000)}}, dataset.Options{Formats: format.Registry{trevni.Format}})
 	if err != nil {
 		b.Fatal(err)
 	}

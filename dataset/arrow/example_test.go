@@ -52,7 +52,7 @@ func Example() {
 	dir := mailColumns(base, 1000)
 
 	ctx := context.Background()
-	d, err := dataset.Open(ctx, store.Local(), dir, dataset.Options{Formats: format.Registry{trevni.Format}})
+	d, err := dataset.Open(ctx, []store.Location{{Store: store.Local(), Path: dir}}, dataset.Options{Formats: format.Registry{trevni.Format}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func listing(t *testing.T, f format.Format, parts ...files) *dataset.Listing {
 	if len(parts) == 0 {
 		return &dataset.Listing{Path: dir, Dir: true, Formats: formats}
 	}
-	l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats, Partial: true})
+	l, err := dataset.List(t.Context(), []store.Location{{Store: store.Local(), Path: dir}}, dataset.Options{Formats: formats, Partial: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func indexed(t testing.TB, rows int64, o manifest.Options) *dataset.Dataset {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(t.Context(), store.Local(), dest, dataset.Options{Formats: formats})
+	d, err := dataset.Open(t.Context(), []store.Location{{Store: store.Local(), Path: dest}}, dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}
