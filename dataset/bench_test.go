@@ -26,13 +26,13 @@ func BenchmarkQueries(b *testing.B) {
 			for b.Loop() {
 				readBatches(b, d, q)
 			}
-			b.ReportMetric(float64(d.Rows())*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mrows/s")
+			b.ReportMetric(100_000*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mrows/s")
 		})
 		b.Run("scan/"+name, func(b *testing.B) {
 			for b.Loop() {
 				readRows(b, d, q)
 			}
-			b.ReportMetric(float64(d.Rows())*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mrows/s")
+			b.ReportMetric(100_000*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mrows/s")
 		})
 	}
 }

@@ -169,10 +169,6 @@ func (d *Dataset) Mapping() *shred.Mapping {
 // Path is what was opened, for messages.
 func (d *Dataset) Path() string { return d.list.Path }
 
-// Rows is the number of rows of all parts; -1 with an Avro file among them, whose rows
-// only reading it counts.
-func (d *Dataset) Rows() int64 { return d.rows }
-
 // Parts are the files, in the order of their rows. They must not be changed.
 func (d *Dataset) Parts() []Part { return d.list.Parts }
 

@@ -54,18 +54,18 @@ func ExampleDataset_Batches() {
 		log.Fatal(err)
 	}
 	defer b.Close()
-	sum, count := 0, 0
+	sum, count, rows := 0, 0, 0
 	for b.Next() {
 		// The nulls of an optional column take no place among its values.
 		for _, size := range b.Vector(0).Ints {
 			sum += int(size)
 		}
-		count += b.Vector(0).Values
+		count, rows = count+b.Vector(0).Values, rows+b.Rows()
 	}
 	if err := b.Err(); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(d.Rows(), "messages,", count, "of them with a size,", sum, "bytes")
+	fmt.Println(rows, "messages,", count, "of them with a size,", sum, "bytes")
 	// Output: 1000 messages, 886 of them with a size, 558988 bytes
 }
 

@@ -178,6 +178,16 @@ func open(t testing.TB, path string, o dataset.Options) *dataset.Dataset {
 	return d
 }
 
+// totalRows is how many rows a dataset has.
+func totalRows(t testing.TB, d *dataset.Dataset) int64 {
+	t.Helper()
+	s, err := d.Count(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Rows
+}
+
 // scan returns the rows of a query.
 func scan(t testing.TB, d *dataset.Dataset, q dataset.Query) ([][]byte, dataset.Stats, error) {
 	t.Helper()

@@ -141,8 +141,8 @@ func TestIncrementsCountWithTheirBase(t *testing.T) {
 		}
 		remove(t, dir, manifest.LockName)
 		d, err := dataset.Open(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats, Partial: true})
-		if err != nil || d.Rows() != -1 && d.Rows() < 5 {
-			t.Errorf("with --partial: %d rows, %v", d.Rows(), err)
+		if err != nil || totalRows(t, d) < 5 {
+			t.Errorf("with --partial: %v", err)
 		}
 		if err := os.Rename(dir+"/_aside", success); err != nil {
 			t.Fatal(err)

@@ -126,8 +126,8 @@ func TestTree(t *testing.T) {
 		}
 		d := open(t, root, dataset.Options{Formats: formats})
 		want := `"fields":[{"name":"id","type":"long"},{"name":"dt","type":{"logicalType":"date","type":"int"}},{"name":"hour","type":"long"}]`
-		if s := d.Schema().JSON(); !strings.Contains(s, want) || d.Rows() != 5 {
-			t.Errorf("%d rows of %s", d.Rows(), s)
+		if s := d.Schema().JSON(); !strings.Contains(s, want) || totalRows(t, d) != 5 {
+			t.Errorf("%d rows of %s", totalRows(t, d), s)
 		}
 		if got, err := lines(t, d, dataset.Query{Columns: []string{"hour"}, Where: `dt == date("2026-01-01")`, Offset: 1, Limit: 1}); err != nil || got != `{"hour":10}` {
 			t.Errorf("%s, %v", got, err)
