@@ -18,54 +18,49 @@ input changed since the plan was made (exit 3), and if the plan or what a task
 left was altered, or DEST got another output or increment since, or got an input
 of an incremental plan (exit 9). The same commit again does nothing.`
 
-func (a *app) commitCommand() *cobra.Command {
-	var file string
-	var overwrite bool
-	var moved []string
-	var nothing int
+// commitCommand is rowtocol commit.
+type commitCommand struct {
+	outcomes
+	file    string
+	moved   []string
+	options job.Options
+}
+
+func newCommitCommand(a *app) *cobra.Command {
+	c := &commitCommand{outcomes: outcomes{a}}
 	cmd := &cobra.Command{
 		Use:     "commit --plan FILE",
 		Short:   "Publish the work of the tasks of a plan",
 		Long:    commitLong,
 		Example: "  rowtocol commit --plan plan.json",
 		Args:    a.takes(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkExitNothing(nothing); err != nil {
-				return err
-			}
-			moves, err := a.moves(moved)
-			if err != nil {
-				return err
-			}
-			return a.commit(cmd.Context(), file, overwrite, moves, nothing)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.execute(cmd.Context()) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&file, "plan", "", "`file` with the plan")
-	flags.BoolVar(&overwrite, "overwrite", false, "replace the output and the increments that DEST held when the plan was made")
-	addMoved(flags, &moved)
-	addExitNothing(flags, &nothing)
-	a.watchers.add(flags)
+	flags.StringVar(&c.file, "plan", "", "`file` with the plan")
+	flags.BoolVar(&c.options.Overwrite, "overwrite", false, "replace the output and the increments that DEST held when the plan was made")
+	addMoved(flags, &c.moved)
+	c.addExitNothing(flags)
+	c.watchers.add(flags)
 	return cmd
 }
 
-func (a *app) commit(ctx context.Context, file string, overwrite bool, moves []manifest.Move, nothing int) error {
-	if file == "" {
-		return usagef("--plan: name the file with the plan")
+func (c *commitCommand) execute(ctx context.Context) (err error) {
+	c.options.Environment = c.environment()
+	if c.options.Destination.Moved, err = c.moves(c.moved); err != nil {
+		return err
 	}
-	a.start("plan_file", store.Shown(file))
-	p, err := a.readPlan(ctx, file)
+	c.start("plan_file", store.Shown(c.file))
+	p, err := c.readPlan(ctx, c.file)
 	if err != nil {
 		return err
 	}
-	a.about(p, nil)
-	if err := a.startTelling(ctx, p.Dest, lineage.Directories(inputPaths(p))); err != nil {
+	c.about(p, nil)
+	if err := c.startTelling(ctx, p.Dest, lineage.Directories(inputPaths(p))); err != nil {
 		return err
 	}
-	o := a.jobOptions()
-	o.Overwrite, o.Destination.Moved = overwrite, moves
-	outcome, err := job.Commit(ctx, p, o)
-	return a.report(outcome, err, p.Dest, nothing)
+	outcome, err := job.Commit(ctx, p, c.options)
+	return c.report(outcome, err, p.Dest)
 }
 
 // inputPaths are the locations of the inputs of a plan.

@@ -96,6 +96,13 @@ func (a *app) withOrigin(err error) error {
 	return fmt.Errorf("%w (--%s %s was given)", err, f.Name, store.Shown(f.Value.String()))
 }
 
+// onCommandLine reports whether a flag of the command was given, and not by a job file or
+// the environment.
+func (a *app) onCommandLine(flag string) bool {
+	_, elsewhere := a.origins[flag]
+	return a.flags.Changed(flag) && !elsewhere
+}
+
 // settings are the names of all flags that the environment and a job file may set. One
 // environment, and one job file, serves all commands.
 func settings(root *cobra.Command) []string {

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"log/slog"
-	"math"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
@@ -246,17 +244,6 @@ func (a *app) end(err error) {
 	a.log.Info(a.command+" ended", append(attrs, "exit", r.Exit, "status", r.Status)...)
 }
 
-// taskDone logs a task that is done.
-func (a *app) taskDone(res *manifest.TaskResult) {
-	var bytes int64
-	files := res.Files()
-	for _, f := range files {
-		bytes += f.Bytes
-	}
-	attrs := []any{"rows", res.RowsIn, "input_bytes", res.Made.InputBytes, "bytes", bytes, "files", len(files), "losses", len(res.Losses), "seconds", math.Round(1000*res.Made.Seconds) / 1000}
-	a.log.Debug("task done", append(a.ofTask(res.Plan, res.Task), attrs...)...)
-}
-
 // ofTask is what a line about a task has of that and its plan, unless all lines do.
 func (a *app) ofTask(plan string, task int) (attrs []any) {
 	if !a.toldPlan {
@@ -274,19 +261,4 @@ func (a *app) ofFailed(err error) *slog.Logger {
 		return a.log.With(a.ofTask(f.Plan, f.Task)...)
 	}
 	return a.log
-}
-
-// published logs the files of what was made.
-func (a *app) published(o *job.Outcome) {
-	for _, m := range o.Published {
-		log := a.log.With("output", m.ID)
-		for _, p := range m.Parts {
-			for _, f := range p.Files {
-				log.Debug("published", append(a.ofTask(m.Plan, p.Task), "row_group", p.RowGroup, "file", f.Name, "rows", p.Rows, "bytes", f.Bytes)...)
-			}
-		}
-		for _, f := range m.Index {
-			log.Debug("published", "file", f.Name, "bytes", f.Bytes)
-		}
-	}
 }

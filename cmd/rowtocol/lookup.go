@@ -49,7 +49,6 @@ type lookupCommand struct {
 	catCommand
 	by, keys, prefix string
 	ranged, prefixed bool
-	exitNothing      int
 }
 
 func newLookupCommand(a *app) *cobra.Command {
@@ -83,9 +82,6 @@ func newLookupCommand(a *app) *cobra.Command {
 }
 
 func (f *lookupCommand) checkLookup(keys []string) error {
-	if err := checkExitNothing(f.exitNothing); err != nil {
-		return err
-	}
 	if err := checkChoice("to", f.to, lookupForms); err != nil {
 		return err
 	}
@@ -152,7 +148,7 @@ func (f *lookupCommand) execute(ctx context.Context, dest string, keys []string)
 	in.stats.FileBytes += indexBytes(in.data)
 	f.reportRead(in)
 	if err == nil && in.stats.Rows == 0 {
-		f.status, f.nothing = "nothing", f.exitNothing
+		f.status = statusNothing
 	}
 	return err
 }

@@ -49,7 +49,7 @@ func roff(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-func (a *app) manCommand() *cobra.Command {
+func newManCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "Write the manual pages into a directory",

@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/spf13/pflag"
-
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/input"
@@ -27,12 +25,6 @@ which is refused (exit 9) if that would lose the rows of an input that is gone.
 One that fails does not stop the others: the exit code is the first that any has
 of 2, 1, 3, 9, 7, 4, 5, 8 and 0. Avro files and directories between partitions
 are exit 3.`
-
-// addPartitioned adds the flags of partitions.
-func addPartitioned(flags *pflag.FlagSet, f *convertFlags) {
-	flags.BoolVar(&f.partitioned, "partitioned", false, "convert each key=value directory of the one INPUT to the same of DEST, and what is new only")
-	flags.BoolVar(&f.reprocess, "reprocess", false, "with --partitioned, convert partitions that differ, or have increments, again as one output")
-}
 
 // partitioned is the result of convert --partitioned in the final JSON object. Rows
 // and bytes are those of what was converted.
@@ -70,74 +62,74 @@ type partitionResult struct {
 }
 
 // checkPartitioned refuses what makes no sense beside --partitioned.
-func checkPartitioned(f *convertFlags, inputs []string) error {
+func (c *convertCommand) checkPartitioned() error {
 	switch {
-	case f.reprocess && !f.partitioned:
+	case c.reprocess && !c.partitioned:
 		return usagef("--reprocess needs --partitioned")
-	case !f.partitioned:
+	case !c.partitioned:
 		return nil
-	case f.overwrite:
+	case c.req.Overwrite:
 		return usagef("--partitioned takes --reprocess, and not --overwrite")
-	case f.incremental:
+	case c.req.Incremental:
 		return usagef("--partitioned is incremental by itself: leave out --incremental")
-	case len(inputs) != 1:
-		return usagef("--partitioned takes one directory of partitions, not %d", len(inputs))
+	case len(c.req.Inputs) != 1:
+		return usagef("--partitioned takes one directory of partitions, not %d", len(c.req.Inputs))
 	}
 	return nil
 }
 
 // convertPartitions converts all partitions. What fails with some does not stop the
 // others, but for a signal.
-func (a *app) convertPartitions(ctx context.Context, f *convertFlags, req job.Request, e engine) error {
-	p := &job.Partitions{Request: req, Reprocess: f.reprocess}
-	if !f.dryRun {
-		a.start("dest", a.run.Dest, named(req.Inputs))
+func (c *convertCommand) convertPartitions(ctx context.Context, req job.Request) error {
+	p := &job.Partitions{Request: req, Reprocess: c.reprocess}
+	if !c.dryRun {
+		c.start("dest", c.run.Dest, named(req.Inputs))
 	}
 	names, beside, err := p.Find(ctx)
 	if err != nil {
 		return err
 	}
-	r := &partitioned{Figures: &a.figures, Dest: req.Dest, Partitions: []partitionResult{}, Beside: orEmpty(beside)}
-	a.result = r
+	r := &partitioned{Figures: &c.figures, Dest: req.Dest, Partitions: []partitionResult{}, Beside: orEmpty(beside)}
+	c.result = r
 	var worst worstOf
 	if len(beside) > 0 {
-		a.listSkipped("not in a partition", beside)
+		c.listSkipped("not in a partition", beside)
 		worst.add("", failure.New(failure.Input, "%s is not converted: %s", beside[0].Path, beside[0].Reason))
-	} else if len(names) == 0 && !f.allowEmpty {
+	} else if len(names) == 0 && !req.AllowEmpty {
 		return failure.New(failure.Input, "%s holds no directory named key=value; with --allow-empty that is no error", req.Inputs[0])
 	}
 	tell := func(result partitionResult, err error) {
-		r.Rows, r.Bytes = a.run.Rows, a.run.Bytes
+		r.Rows, r.Bytes = c.run.Rows, c.run.Bytes
 		if err != nil && ctx.Err() != nil {
 			return // nothing came of it
 		}
-		err = damageHelp(err, f.onDamage)
+		err = damageHelp(err, req.Output.OnDamage)
 		if !errors.Is(err, task.ErrDetached) {
 			worst.add(result.Partition, err)
 		}
-		a.tellPartition(r, result, err)
+		c.tellPartition(r, result, err)
 	}
-	if f.dryRun {
-		a.previewPartitions(ctx, p, names, tell)
+	if c.dryRun {
+		c.previewPartitions(ctx, p, names, tell)
 	} else {
-		e.partitions(ctx, p, names, func(name string, out *job.Outcome, err error) { tell(a.accountPartition(name, out), err) })
+		c.engine.partitions(ctx, p, names, func(name string, out *job.Outcome, err error) { tell(c.accountPartition(name, out), err) })
 	}
 	r.order(names)
 	if len(r.Partitions) < len(names) && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return a.reportPartitions(r, &worst, f)
+	return c.reportPartitions(r, &worst)
 }
 
 // accountPartition adds what came of one to the account of the run.
-func (a *app) accountPartition(name string, out *job.Outcome) partitionResult {
+func (c *convertCommand) accountPartition(name string, out *job.Outcome) partitionResult {
 	result := partitionResult{Partition: name, Warnings: []string{}}
 	if out == nil {
 		return result
 	}
-	a.tally(out)
-	a.warn(out.Warnings)
-	a.tellSame(slog.LevelWarn, out.Skipped) // its rows may be in another partition
+	c.tally(out)
+	c.warn(out.Warnings)
+	c.tellSame(slog.LevelWarn, out.Skipped) // its rows may be in another partition
 	result.Resumed, result.Warnings, result.Skipped = out.Resumed, orEmpty(out.Warnings), len(out.Skipped)
 	if out.Nothing {
 		result.Action = job.Unchanged
@@ -152,23 +144,23 @@ func (a *app) accountPartition(name string, out *job.Outcome) partitionResult {
 	return result
 }
 
-func (a *app) previewPartitions(ctx context.Context, p *job.Partitions, names []string, tell func(partitionResult, error)) {
+func (c *convertCommand) previewPartitions(ctx context.Context, p *job.Partitions, names []string, tell func(partitionResult, error)) {
 	for _, name := range names {
 		if ctx.Err() != nil {
 			return
 		}
-		tell(a.previewPartition(ctx, p, name))
+		tell(c.previewPartition(ctx, p, name))
 	}
 }
 
 // previewPartition finds out what would become of one.
-func (a *app) previewPartition(ctx context.Context, p *job.Partitions, name string) (partitionResult, error) {
+func (c *convertCommand) previewPartition(ctx context.Context, p *job.Partitions, name string) (partitionResult, error) {
 	result := partitionResult{Partition: name, Warnings: []string{}}
 	what, survey, err := p.Preview(ctx, name)
 	if survey == nil {
 		return result, err
 	}
-	a.warn(survey.Warnings)
+	c.warn(survey.Warnings)
 	result.Warnings, result.Skipped, result.Inputs = orEmpty(survey.Warnings), len(survey.Skipped), len(survey.Request.Inputs)
 	if result.Action = what; what == job.Unchanged {
 		result.Inputs = 0
@@ -177,7 +169,7 @@ func (a *app) previewPartition(ctx context.Context, p *job.Partitions, name stri
 }
 
 // tellPartition adds the result of a partition, and says it in one line.
-func (a *app) tellPartition(r *partitioned, p partitionResult, err error) {
+func (c *convertCommand) tellPartition(r *partitioned, p partitionResult, err error) {
 	runsOn := errors.Is(err, task.ErrDetached)
 	if runsOn {
 		p.Action, err = statusDetached, nil
@@ -205,7 +197,7 @@ func (a *app) tellPartition(r *partitioned, p partitionResult, err error) {
 		level = max(level, slog.LevelWarn)
 		args = append(args, "exit", p.Exit, "error", err.Error())
 	}
-	a.log.Log(context.Background(), level, what, args...)
+	c.log.Log(context.Background(), level, what, args...)
 	r.Partitions = append(r.Partitions, p)
 }
 
@@ -220,12 +212,12 @@ func (r *partitioned) order(names []string) {
 }
 
 // reportPartitions says what all came to.
-func (a *app) reportPartitions(r *partitioned, worst *worstOf, f *convertFlags) error {
+func (c *convertCommand) reportPartitions(r *partitioned, worst *worstOf) error {
 	r.Nothing = r.Converted == 0 && r.Failed == 0 && r.detached == 0
-	if !a.json {
-		did, say := "converted", a.summary
-		if f.dryRun {
-			did, say = "to be converted", a.printf
+	if !c.json {
+		did, say := "converted", c.summary
+		if c.dryRun {
+			did, say = "to be converted", c.printf
 		}
 		runOn := ""
 		if r.detached > 0 {
@@ -239,9 +231,9 @@ func (a *app) reportPartitions(r *partitioned, worst *worstOf, f *convertFlags) 
 	}
 	switch {
 	case r.detached > 0:
-		a.detach()
-	case r.Nothing && !f.dryRun:
-		a.status, a.nothing = "nothing", f.nothing
+		c.detach()
+	case r.Nothing && !c.dryRun:
+		c.status = statusNothing
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// outcomes are what became of partitions: their actions, or the codes of failures.
-func outcomes(t *testing.T, o output) string {
+// actions are what became of partitions: their actions, or the codes of failures.
+func actions(t *testing.T, o output) string {
 	t.Helper()
 	var r partitioned
 	o.object(t, &r)
@@ -38,7 +38,7 @@ func convertAll(t *testing.T, dir string, code int, want string, flags ...string
 	t.Helper()
 	args := append(append([]string{"convert", "--json", "--partitioned"}, flags...), "src", "dest")
 	o := rowtocol(t, dir, nil, args...).want(t, code)
-	if got := outcomes(t, o); got != want {
+	if got := actions(t, o); got != want {
 		t.Errorf("%s: %s, want %s\n%s", flags, got, want, o.stderr)
 	}
 	return o

@@ -35,34 +35,29 @@ const planExample = `  # three steps, for a scheduler of one's own
     xargs -P 4 -I{} rowtocol task --plan plan.json --task {}
   rowtocol commit --plan plan.json`
 
-func (a *app) planCommand() *cobra.Command {
-	f, p := &outputFlags{}, &placeFlags{}
-	output, allowEmpty, incremental := "", false, false
+// planCommand is rowtocol plan.
+type planCommand struct {
+	requestFlags
+	output string
+}
+
+func newPlanCommand(a *app) *cobra.Command {
+	c := &planCommand{requestFlags: requestFlags{outcomes: outcomes{a}}}
 	cmd := &cobra.Command{
 		Use:     "plan [INPUT... DEST] -o FILE",
 		Short:   "Write the plan of a conversion, for task and commit",
 		Long:    planLong,
 		Example: planExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			inputs, dest, err := a.places(cmd, p, args)
-			if err != nil {
+			if err := c.takePlaces(cmd, args); err != nil {
 				return err
 			}
-			req, err := a.request(cmd.Context(), f, inputs, dest)
-			if err != nil {
-				return err
-			}
-			req.AllowEmpty, req.Incremental = allowEmpty, incremental
-			return a.plan(cmd.Context(), req, output)
+			return c.execute(cmd.Context())
 		},
 	}
-	flags := cmd.Flags()
-	p.addPlaces(flags)
-	f.add(flags)
-	flags.StringVarP(&output, "output", "o", "", "`file` to write the plan to, local or on HDFS, or - for standard output; an existing plan is replaced")
-	addAllowEmpty(flags, &allowEmpty)
-	addIncremental(flags, &incremental)
-	completeOutput(cmd)
+	c.addPlaces(cmd.Flags())
+	c.add(cmd)
+	cmd.Flags().StringVarP(&c.output, "output", "o", "", "`file` to write the plan to, local or on HDFS, or - for standard output; an existing plan is replaced")
 	return cmd
 }
 
@@ -82,67 +77,71 @@ type planned struct {
 	RowGroups      int  `json:"row_groups"` // about how many there will be
 }
 
-func (a *app) plan(ctx context.Context, req job.Request, output string) error {
-	if output == "" {
+func (c *planCommand) execute(ctx context.Context) error {
+	req, err := c.request(ctx)
+	if err != nil {
+		return err
+	}
+	if c.output == "" {
 		return usagef("--output: name the file for the plan")
 	}
-	if output == standardOutput && a.json {
-		return usagef("--output %s and --json both print on standard output", output)
+	if c.output == standardOutput && c.json {
+		return usagef("--output %s and --json both print on standard output", c.output)
 	}
-	a.run.Dest = store.Shown(req.Dest)
-	file, err := a.planFile(ctx, output, req.Dest)
+	c.run.Dest = store.Shown(req.Dest)
+	file, err := c.planFile(ctx, req.Dest)
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
-	a.start("dest", a.run.Dest, named(req.Inputs), "plan_file", store.Shown(output))
+	c.start("dest", c.run.Dest, named(req.Inputs), "plan_file", store.Shown(c.output))
 	made, err := makePlan(ctx, req)
 	if err != nil {
 		return err
 	}
-	a.warn(job.KeepAnswers(ctx, req, made.survey))
+	c.warn(job.KeepAnswers(ctx, req, made.survey))
 	p := made.plan
 	p.Made = &manifest.Made{Program: version()}
 	doc, err := p.Encode()
 	if err != nil {
 		return err
 	}
-	a.warn(p.Warnings)
-	a.tellSkipped(made.survey.Skipped)
-	if output == standardOutput {
-		_, err = a.out.Write(doc)
+	c.warn(p.Warnings)
+	c.tellSkipped(made.survey.Skipped)
+	if c.output == standardOutput {
+		_, err = c.out.Write(doc)
 	} else {
 		err = file.Store.WriteFile(ctx, file.Path, doc, false)
 	}
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
-	a.tallyInputs(p.Request.Inputs)
-	a.run.Tasks, a.run.Schema = len(p.Tasks), p.Schema
-	result := planned{Figures: &a.figures, Plan: p.ID, File: output, Tasks: len(p.Tasks), Inputs: len(p.Request.Inputs), Warnings: orEmpty(p.Warnings), Skipped: len(made.survey.Skipped),
+	c.tallyInputs(p.Request.Inputs)
+	c.run.Tasks, c.run.Schema = len(p.Tasks), p.Schema
+	result := planned{Figures: &c.figures, Plan: p.ID, File: c.output, Tasks: len(p.Tasks), Inputs: len(p.Request.Inputs), Warnings: orEmpty(p.Warnings), Skipped: len(made.survey.Skipped),
 		RowGroups: rowGroups(made.survey.Expect(p))}
 	if result.Finished = made.finished(); result.Finished {
-		a.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: its commit will do nothing", req.Dest))
+		c.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: its commit will do nothing", req.Dest))
 	} else if kept := made.state.AllowPlan(p, false); kept != nil {
 		result.NeedsOverwrite = true
-		a.log.Warn(fmt.Sprintf("commit will need --overwrite: %v", kept))
+		c.log.Warn(fmt.Sprintf("commit will need --overwrite: %v", kept))
 	}
-	a.result = result
-	if output != standardOutput {
-		a.summary("%s: plan %s, %s, %s\n", output, p.ID, plural(len(p.Request.Inputs), "input"), plural(len(p.Tasks), "task"))
+	c.result = result
+	if c.output != standardOutput {
+		c.summary("%s: plan %s, %s, %s\n", c.output, p.ID, plural(len(p.Request.Inputs), "input"), plural(len(p.Tasks), "task"))
 	}
 	return nil
 }
 
 // planFile returns where the plan goes. It refuses a file in a destination, and one that is
 // there and is something else than a plan.
-func (a *app) planFile(ctx context.Context, output, dest string) (at store.Location, err error) {
-	if output == standardOutput {
+func (c *planCommand) planFile(ctx context.Context, dest string) (at store.Location, err error) {
+	if c.output == standardOutput {
 		return at, nil
 	}
-	if at, err = input.Locate(a.resolve, output); err != nil {
+	if at, err = input.Locate(c.resolve, c.output); err != nil {
 		return at, err
 	}
-	to, err := input.Locate(a.resolve, dest)
+	to, err := input.Locate(c.resolve, dest)
 	if err != nil {
 		return at, err
 	}
@@ -191,25 +190,25 @@ func (p *planning) finished() bool {
 	return p.state.Committed(p.plan) != nil || p.plan.Increment && len(p.plan.Request.Inputs) == 0
 }
 
-// dryRun shows what a conversion would do.
-func (a *app) dryRun(ctx context.Context, req job.Request) error {
+// showPlan shows what a conversion would do.
+func (c *convertCommand) showPlan(ctx context.Context, req job.Request) error {
 	made, err := makePlan(ctx, req)
 	if err != nil {
 		return err
 	}
 	skipped := made.survey.Skipped
-	a.warn(made.plan.Warnings)
-	a.tellSkipped(skipped)
-	a.listSkipped("skipped", skipped)
+	c.warn(made.plan.Warnings)
+	c.tellSkipped(skipped)
+	c.listSkipped("skipped", skipped)
 	if made.finished() && !req.Anew() {
-		a.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: %s will do nothing", req.Dest, a.command))
+		c.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: %s will do nothing", req.Dest, c.command))
 	} else if kept := made.state.AllowPlan(made.plan, req.Overwrite); kept != nil {
-		a.log.Warn(fmt.Sprintf("%s will be refused: %v", a.command, kept))
+		c.log.Warn(fmt.Sprintf("%s will be refused: %v", c.command, kept))
 	}
 	expected := made.survey.Expect(made.plan)
-	a.result = dryRun{made.plan, orEmpty(skipped), rowGroups(expected)}
-	if !a.json {
-		a.printPlan(made.plan, expected)
+	c.result = dryRun{made.plan, orEmpty(skipped), rowGroups(expected)}
+	if !c.json {
+		c.printPlan(made.plan, expected)
 	}
 	return nil
 }
@@ -233,32 +232,32 @@ func rowGroups(expected []plan.Expected) int {
 }
 
 // printPlan prints what --dry-run shows.
-func (a *app) printPlan(p *manifest.Plan, expected []plan.Expected) {
+func (c *convertCommand) printPlan(p *manifest.Plan, expected []plan.Expected) {
 	var bytes int64
 	for _, in := range p.Request.Inputs {
 		bytes += in.Size
 	}
 	o := p.Request.Options
-	a.printf("plan %s\n", p.ID)
-	a.printf("  %s, %s, %s\n", plural(len(p.Request.Inputs), "input"), human(bytes), plural(p.Columns, "column"))
-	a.printf("  %s; files of more than about %s are cut\n", tasksText(p.Tasks), human(p.SplitSize))
-	a.printf("  output ratio %.2f, row groups up to %s\n", p.Ratio, byteSize(o.RowGroupSize))
-	a.printf("  %s, column blocks of %s, on damage %s\n", formatText(o), byteSize(p.BlockSize), o.OnDamage)
+	c.printf("plan %s\n", p.ID)
+	c.printf("  %s, %s, %s\n", plural(len(p.Request.Inputs), "input"), human(bytes), plural(p.Columns, "column"))
+	c.printf("  %s; files of more than about %s are cut\n", tasksText(p.Tasks), human(p.SplitSize))
+	c.printf("  output ratio %.2f, row groups up to %s\n", p.Ratio, byteSize(o.RowGroupSize))
+	c.printf("  %s, column blocks of %s, on damage %s\n", formatText(o), byteSize(p.BlockSize), o.OnDamage)
 	if len(expected) > 0 {
 		least, most := expected[0].Bytes, expected[0].Bytes
 		for _, e := range expected {
 			least, most = min(least, e.Bytes), max(most, e.Bytes)
 		}
-		a.printf("  about %s of %s\n", plural(rowGroups(expected), "row group"), between(least, most))
+		c.printf("  about %s of %s\n", plural(rowGroups(expected), "row group"), between(least, most))
 	}
 	for _, t := range p.Tasks {
-		a.printf("task %d, a row group of about %s\n", t.ID, human(expected[t.ID].Bytes))
+		c.printf("task %d, a row group of about %s\n", t.ID, human(expected[t.ID].Bytes))
 		for _, piece := range t.Pieces {
 			in := p.Request.Inputs[piece.Input]
 			if piece.Start == 0 && piece.End >= in.Size {
-				a.printf("  %s\n", in.Path)
+				c.printf("  %s\n", in.Path)
 			} else {
-				a.printf("  %s [%d, %d)\n", in.Path, piece.Start, piece.End)
+				c.printf("  %s [%d, %d)\n", in.Path, piece.Start, piece.End)
 			}
 		}
 	}

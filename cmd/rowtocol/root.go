@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -37,9 +38,13 @@ type app struct {
 	pool       *budget.Pool // of memory
 	workers    int
 	logs       logFlags
-	store      storeFlags
+	store      location.Options
 	watchers   watchers
 	stores     *location.Resolver
+	// exitNothing is the exit code of a run that had nothing to do, and maxRuntime how long
+	// it may take.
+	exitNothing int
+	maxRuntime  time.Duration
 
 	args       []string
 	flags      *pflag.FlagSet     // of the command that ran
@@ -56,10 +61,7 @@ type app struct {
 	toldPlan   bool     // by every line of the log
 	toldTask   bool
 	figures    Figures // of run, when it has ended
-	// status and nothing are the JSON status and the exit code of a success
-	// that is not plainly "done".
-	status  string
-	nothing int
+	status     string  // in the final JSON object of a success that is not plainly "done"
 }
 
 func newApp(args []string, stdout, stderr *os.File) *app {
@@ -132,14 +134,24 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.Var(&a.memory, "memory", "most memory to use; a container needs 48 MiB more")
 	flags.IntVar(&a.workers, "workers", a.workers, "number of parallel workers, by default as many as cores; it never changes the output")
 	flags.Lookup("workers").DefValue = "0" // so that help and manual do not name this machine's
-	a.store.add(flags)
+	a.addStore(flags)
 	a.logs.add(flags)
 	complete(root, "log-level", logLevels...)
 	complete(root, "log-format", logFormats...)
 
-	root.AddCommand(a.convertCommand(), a.submitCommand(), a.planCommand(), a.taskCommand(), a.commitCommand(), newStatusCommand(a), newCleanCommand(a), a.unlockCommand(), newCatCommand(a), newHeadCommand(a), newCountCommand(a), newLookupCommand(a), newStatsCommand(a), newInspectCommand(a), newSchemaCommand(a), newVerifyCommand(a), a.versionCommand(), a.manCommand(), exitCodesTopic(), conditionsTopic())
+	root.AddCommand(newConvertCommand(a), newSubmitCommand(a), newPlanCommand(a), newTaskCommand(a), newCommitCommand(a), newStatusCommand(a), newCleanCommand(a), newUnlockCommand(a), newCatCommand(a), newHeadCommand(a), newCountCommand(a), newLookupCommand(a), newStatsCommand(a), newInspectCommand(a), newSchemaCommand(a), newVerifyCommand(a), newVersionCommand(a), newManCommand(a), exitCodesTopic(), conditionsTopic())
 	refuseOthers(root)
 	return root
+}
+
+// addExitNothing adds the flag that chooses the code of a run with nothing to do.
+func (a *app) addExitNothing(flags *pflag.FlagSet) {
+	flags.IntVar(&a.exitNothing, "exit-nothing", 0, "exit `code` when there was nothing to do")
+}
+
+// addMaxRuntime adds the flag that limits the time of a run.
+func (a *app) addMaxRuntime(flags *pflag.FlagSet) {
+	flags.DurationVar(&a.maxRuntime, "max-runtime", 0, "end after this time as after SIGTERM, with exit code 4: what is done is kept (default no limit)")
 }
 
 // printsRows is the annotation of commands that print rows.
@@ -172,11 +184,13 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	a.pool = budget.New(int64(a.memory))
 	// What is reserved fits the pool; this keeps garbage out of it.
 	budget.SetLimit(int64(a.memory) + budget.Headroom)
-	if err := a.store.check(); err != nil {
+	if err := a.openStores(); err != nil {
 		return err
 	}
-	a.openStores()
-	return nil
+	if a.exitNothing < 0 || a.exitNothing > 255 {
+		return usagef("--exit-nothing must be an exit code, 0 to 255")
+	}
+	return a.endAfter(a.maxRuntime)
 }
 
 // takes makes a usage error of a wrong number of arguments.
@@ -196,6 +210,9 @@ func complete(cmd *cobra.Command, flag string, choices ...string) {
 		panic(err) // the flag was not defined
 	}
 }
+
+// statusNothing is the JSON status of a run that had nothing to do.
+const statusNothing = "nothing"
 
 // ending is the final JSON object of --json: on standard output, or where that
 // is for rows the last line of standard error.
@@ -224,7 +241,9 @@ func (a *app) conclude(err error, out *bufio.Writer, result any) int {
 	}
 	code, status := exitCode(err), classify(err).name()
 	if err == nil && a.status != "" {
-		code, status = a.nothing, a.status
+		if status = a.status; status == statusNothing {
+			code = a.exitNothing
+		}
 	}
 	a.endRun(code, status)
 	r := ending{Run: a.run.ID, Command: a.command, Exit: code, Status: status, Error: describe(err), Result: result}

@@ -21,7 +21,7 @@ const listed = 10
 const namedUnfinished = 3
 
 // tellSkipped says how much of what was found is no input, and why.
-func (a *app) tellSkipped(skipped []input.Skipped) {
+func (a *outcomes) tellSkipped(skipped []input.Skipped) {
 	if len(skipped) == 0 {
 		return
 	}
@@ -60,7 +60,7 @@ func (a *app) tellSkipped(skipped []input.Skipped) {
 
 // tellSame names the first of the files that are left out because their rows are, or
 // come, from elsewhere.
-func (a *app) tellSame(level slog.Level, skipped []input.Skipped) {
+func (a *outcomes) tellSame(level slog.Level, skipped []input.Skipped) {
 	told := 0
 	for _, s := range skipped {
 		if s.Same == "" {
@@ -82,17 +82,6 @@ func (a *app) listSkipped(message string, skipped []input.Skipped) {
 	}
 	if more := len(skipped) - listed; more > 0 {
 		a.log.Warn(fmt.Sprintf("%s: and %d more, which --json names", message, more))
-	}
-}
-
-// listLosses names the first of what an output left out.
-func (a *app) listLosses(all []manifest.Loss) {
-	for _, l := range all[:min(len(all), listed)] {
-		a.log.Warn("the output was made without a damaged range of an input",
-			"input", l.Input, "start", l.Start, "end", l.End, "rows", l.Rows, "reason", l.Reason)
-	}
-	if more := len(all) - listed; more > 0 {
-		a.log.Warn(fmt.Sprintf("the output was made without %d damaged ranges more, which --json names", more))
 	}
 }
 

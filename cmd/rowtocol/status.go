@@ -41,13 +41,11 @@ const statusExample = `  rowtocol status /data/mail.columns
 
 // statusCommand is rowtocol status.
 type statusCommand struct {
-	*app
-	convertFlags
-	inputs []string
+	requestFlags
 }
 
 func newStatusCommand(a *app) *cobra.Command {
-	f := &statusCommand{app: a}
+	f := &statusCommand{requestFlags{outcomes: outcomes{a}}}
 	cmd := &cobra.Command{
 		Use:     "status DEST",
 		Short:   "Show what a destination holds, and what is under way",
@@ -57,13 +55,11 @@ func newStatusCommand(a *app) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args[0]) },
 	}
 	flags := cmd.Flags()
-	f.add(flags)
-	flags.StringArrayVar(&f.inputs, "input", nil, "say what a convert of this `input` would do; repeatable")
-	flags.BoolVar(&f.overwrite, "overwrite", false, "as of convert, with --input")
-	flags.BoolVar(&f.restart, "restart", false, "as of convert, with --input")
-	flags.BoolVar(&f.incremental, "incremental", false, "as of convert, with --input")
-	addAllowEmpty(flags, &f.allowEmpty)
-	completeOutput(cmd)
+	f.add(cmd)
+	flags.Lookup("incremental").Usage = "as of convert, with --input"
+	flags.StringArrayVar(&f.req.Inputs, "input", nil, "say what a convert of this `input` would do; repeatable")
+	flags.BoolVar(&f.req.Overwrite, "overwrite", false, "as of convert, with --input")
+	flags.BoolVar(&f.req.Restart, "restart", false, "as of convert, with --input")
 	return cmd
 }
 
@@ -172,7 +168,7 @@ func (f *statusCommand) execute(ctx context.Context, dest string) error {
 	r := newStatus(dest, s)
 	f.result = r
 	var failed error
-	if len(f.inputs) > 0 {
+	if len(f.req.Inputs) > 0 {
 		r.Request, failed = f.foresee(ctx, dest, s)
 	}
 	if !f.json {
@@ -183,11 +179,11 @@ func (f *statusCommand) execute(ctx context.Context, dest string) error {
 
 // foresee says what a conversion would do.
 func (f *statusCommand) foresee(ctx context.Context, dest string, s *publish.Status) (*prospectOf, error) {
-	req, err := f.request(ctx, &f.outputFlags, f.inputs, dest)
+	f.req.Dest = dest
+	req, err := f.request(ctx)
 	if err != nil {
 		return nil, err
 	}
-	req.AllowEmpty, req.Overwrite, req.Restart, req.Incremental = f.allowEmpty, f.overwrite, f.restart, f.incremental
 	p, err := job.Foresee(ctx, req, s)
 	if err != nil {
 		return nil, fmt.Errorf("convert would fail: %w", err)
@@ -208,7 +204,7 @@ const statusWorkers = 8
 // showTree shows the partitions of a tree, with the error of one that cannot be read.
 func (f *statusCommand) showTree(ctx context.Context, dest string, at store.Location, tree *publish.Tree) error {
 	//guard: a job file for all commands would be refused for the inputs of convert
-	if _, elsewhere := f.origins["input"]; len(f.inputs) > 0 && !elsewhere {
+	if f.onCommandLine("input") {
 		return usagef("--input is compared with one destination, and %s is a tree of partitions: name one of them", dest)
 	}
 	r := newStatus(dest, &publish.Status{State: &publish.State{}, Foreign: tree.Beside})

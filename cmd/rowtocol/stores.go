@@ -11,43 +11,34 @@ import (
 	"github.com/rowtocol/rowtocol/store/location"
 )
 
-// storeFlags are the flags about remote storage.
-type storeFlags struct {
-	retry             time.Duration
-	replication       int
-	principal, keytab string
-}
-
-func (f *storeFlags) add(flags *pflag.FlagSet) {
-	flags.DurationVar(&f.retry, "store-retry", 15*time.Minute, "how long to wait for remote storage that fails in a way that may pass")
-	flags.IntVar(&f.replication, "replication", 0, "replicas of each new file on HDFS (default the cluster's)")
-	flags.StringVar(&f.principal, "principal", "", "Kerberos `principal`, with --keytab (default the one of the ticket cache)")
-	flags.StringVar(&f.keytab, "keytab", "", "Kerberos keytab `file`")
-}
-
-func (f *storeFlags) check() error {
-	switch {
-	case f.retry < 0:
-		return usagef("--store-retry must not be negative")
-	case f.replication < 0 || f.replication > 512:
-		return usagef("--replication must be from 1 to 512, or 0 for the cluster's")
-	case (f.principal == "") != (f.keytab == ""):
-		return usagef("--principal and --keytab go together")
-	}
-	return nil
+// addStore adds the flags about remote storage.
+func (a *app) addStore(flags *pflag.FlagSet) {
+	o := &a.store
+	flags.DurationVar(&o.Patience.Limit, "store-retry", 15*time.Minute, "how long to wait for remote storage that fails in a way that may pass")
+	flags.IntVar(&o.Replication, "replication", 0, "replicas of each new file on HDFS (default the cluster's)")
+	flags.StringVar(&o.Principal, "principal", "", "Kerberos `principal`, with --keytab (default the one of the ticket cache)")
+	flags.StringVar(&o.Keytab, "keytab", "", "Kerberos keytab `file`")
 }
 
 // openStores makes ready to resolve locations.
-func (a *app) openStores() {
-	a.stores = location.New(location.Options{
-		Patience: store.Patience{Limit: a.store.retry, Waiting: func(what string, err error, wait time.Duration) {
-			a.log.Warn("storage failed, trying again", "operation", what, "wait", wait.Round(time.Millisecond).String(), "reason", err.Error())
-		}},
-		Replication: a.store.replication, Principal: a.store.principal, Keytab: a.store.keytab,
-		Exposed: func(file string, mode fs.FileMode) {
-			a.log.Warn("others than its owner can read a file of secrets", "file", file, "mode", fmt.Sprintf("%04o", mode.Perm()))
-		},
-	})
+func (a *app) openStores() error {
+	o := &a.store
+	switch {
+	case o.Patience.Limit < 0:
+		return usagef("--store-retry must not be negative")
+	case o.Replication < 0 || o.Replication > 512:
+		return usagef("--replication must be from 1 to 512, or 0 for the cluster's")
+	case (o.Principal == "") != (o.Keytab == ""):
+		return usagef("--principal and --keytab go together")
+	}
+	o.Patience.Waiting = func(what string, err error, wait time.Duration) {
+		a.log.Warn("storage failed, trying again", "operation", what, "wait", wait.Round(time.Millisecond).String(), "reason", err.Error())
+	}
+	o.Exposed = func(file string, mode fs.FileMode) {
+		a.log.Warn("others than its owner can read a file of secrets", "file", file, "mode", fmt.Sprintf("%04o", mode.Perm()))
+	}
+	a.stores = location.New(*o)
+	return nil
 }
 
 // closeStores ends connections; that one cannot be ended well is no news.

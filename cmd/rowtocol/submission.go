@@ -17,46 +17,33 @@ import (
 	"github.com/rowtocol/rowtocol/telemetry/lineage"
 )
 
-// submission is the engine that is a Hadoop cluster.
-type submission struct {
-	*app
-	own      submitFlags
-	engine   *hadoop.Engine
-	last     hadoop.Application // the last job
-	restart  bool
-	detached bool
-}
-
 // ready refuses what no node could reach, and a machine without Hadoop's client.
-func (s *submission) ready(_ context.Context, inputs []string, dest string) error {
-	if err := job.Reachable(s.resolve, dest, inputs); err != nil {
+func (s *submitCommand) ready() error {
+	if err := job.Reachable(s.resolve, s.req.Dest, s.req.Inputs); err != nil {
 		return err
 	}
 	return s.open()
 }
 
 // open makes the engine.
-func (s *submission) open() error {
-	login, err := s.stores.Login()
+func (s *submitCommand) open() (err error) {
+	o := &s.options
+	if o.Login, err = s.stores.Login(); err == nil {
+		o.Home, err = s.stores.Home()
+	}
 	if err != nil {
 		return ofSettings(err)
 	}
-	home, err := s.stores.Home()
-	if err != nil {
-		return ofSettings(err)
-	}
-	s.engine, err = hadoop.New(hadoop.Options{
-		Resolve: s.resolve, Home: home, Login: login, Program: s.run.Version, Run: s.run.ID,
-		Queue: s.own.queue, Properties: s.own.properties,
-		Settings: hadoop.Settings{Memory: int64(s.memory), Workers: s.own.workers, StoreRetry: s.store.retry, Replication: s.store.replication}, Detach: s.own.detach, Restart: s.restart,
-		Log: s.engineLog(), Told: s.tellJob,
-	})
+	o.Resolve, o.Program, o.Run = s.resolve, s.run.Version, s.run.ID
+	o.Memory, o.StoreRetry, o.Replication = int64(s.memory), s.store.Patience.Limit, s.store.Replication
+	o.Log, o.Told = s.engineLog(), s.tellJob
+	s.cluster, err = hadoop.New(*o)
 	return err
 }
 
 // engineLog is the log of what the engine does, of which people at a terminal are told
 // what they have to know.
-func (s *submission) engineLog() *slog.Logger {
+func (s *submitCommand) engineLog() *slog.Logger {
 	if s.forPeople() && s.log.Enabled(context.Background(), slog.LevelInfo) {
 		return s.console.logger(slog.LevelWarn, s.logs.format)
 	}
@@ -64,11 +51,11 @@ func (s *submission) engineLog() *slog.Logger {
 }
 
 // tellJob tells that a job was started or found, and that it has ended.
-func (s *submission) tellJob(j hadoop.Application) {
+func (s *submitCommand) tellJob(j hadoop.Application) {
 	s.last = j
 	if s.forPeople() {
 		//guard: who asked for no messages would get one
-		if j.State == "" && !s.own.detach && s.log.Enabled(context.Background(), slog.LevelInfo) {
+		if j.State == "" && !s.options.Detach && s.log.Enabled(context.Background(), slog.LevelInfo) {
 			s.showJob(j)
 		}
 		return
@@ -85,7 +72,7 @@ func (s *submission) tellJob(j hadoop.Application) {
 }
 
 // showJob shows where people can follow a job.
-func (s *submission) showJob(j hadoop.Application) {
+func (s *submitCommand) showJob(j hadoop.Application) {
 	text := printable(j.ID) + " runs"
 	if j.Found {
 		text = printable(j.ID) + ", which an earlier run started, is followed"
@@ -96,20 +83,20 @@ func (s *submission) showJob(j hadoop.Application) {
 	_, _ = fmt.Fprintln(s.console, text) // nowhere is left to complain
 }
 
-func (s *submission) convert(ctx context.Context, req job.Request) (*job.Outcome, error) {
+func (s *submitCommand) convert(ctx context.Context, req job.Request) (*job.Outcome, error) {
 	p, stop := s.startProgress(ctx)
 	defer stop()
 	req.Progress = p.ofCluster
-	out, err := job.Submit(ctx, req, s.engine)
+	out, err := job.Submit(ctx, req, s.cluster)
 	s.detached = errors.Is(err, task.ErrDetached)
 	return out, err
 }
 
-func (s *submission) partitions(ctx context.Context, p *job.Partitions, names []string, each func(string, *job.Outcome, error)) {
+func (s *submitCommand) partitions(ctx context.Context, p *job.Partitions, names []string, each func(string, *job.Outcome, error)) {
 	progress, stop := s.startProgress(ctx)
 	defer stop()
 	p.Progress = progress.ofCluster
-	p.Submit(ctx, names, s.engine, func(name string, out *job.Outcome, err error) {
+	p.Submit(ctx, names, s.cluster, func(name string, out *job.Outcome, err error) {
 		s.detached = s.detached || errors.Is(err, task.ErrDetached)
 		each(name, out, err)
 	})
@@ -117,40 +104,34 @@ func (s *submission) partitions(ctx context.Context, p *job.Partitions, names []
 
 // follow follows a job to its end, and publishes the outputs of the plans whose tasks it
 // ran.
-func (s *submission) follow(ctx context.Context, f *convertFlags) error {
-	if err := checkExitNothing(f.nothing); err != nil {
-		return err
-	}
-	if err := s.endAfter(f.maxRuntime); err != nil {
-		return err
-	}
-	moves, err := s.moves(f.moved)
+func (s *submitCommand) follow(ctx context.Context) error {
+	moves, err := s.moves(s.moved)
 	if err != nil {
 		return err
 	}
 	if err := s.open(); err != nil {
 		return err
 	}
-	s.start("application", s.own.attach)
+	s.start("application", s.attach)
 	p, stop := s.startProgress(ctx)
 	defer stop()
-	plans, err := s.engine.Attach(ctx, s.own.attach, func(t task.Progress) { p.set(t.Rows, t.Bytes, s.last.Bytes) })
+	plans, err := s.cluster.Attach(ctx, s.attach, func(t task.Progress) { p.set(t.Rows, t.Bytes, s.last.Bytes) })
 	stop()
 	if err != nil {
-		return damageHelp(err, f.onDamage)
+		return damageHelp(err, s.req.Output.OnDamage)
 	}
-	o := s.jobOptions()
+	o := job.Options{Environment: s.environment()}
 	o.Destination.Moved = moves
 	if len(plans) == 1 {
 		outcome, err := s.publish(ctx, plans[0], o)
 		s.run.Dest = store.Shown(plans[0].Dest)
-		return s.report(outcome, err, plans[0].Dest, f.nothing)
+		return s.report(outcome, err, plans[0].Dest)
 	}
-	return s.publishAll(ctx, plans, o, f)
+	return s.publishAll(ctx, plans, o)
 }
 
 // publish publishes the output of a plan, and has those who watch learn of its inputs.
-func (s *submission) publish(ctx context.Context, p hadoop.Attached, o job.Options) (*job.Outcome, error) {
+func (s *submitCommand) publish(ctx context.Context, p hadoop.Attached, o job.Options) (*job.Outcome, error) {
 	out, err := job.CommitStaged(ctx, p.Dest, p.PlanID, o)
 	if out != nil && out.Plan != nil {
 		s.watchers.inputs = append(s.watchers.inputs, shown(lineage.Directories(inputPaths(out.Plan)))...)
@@ -160,7 +141,7 @@ func (s *submission) publish(ctx context.Context, p hadoop.Attached, o job.Optio
 
 // publishAll publishes the outputs of the plans of several partitions. What fails with
 // some does not stop the others, but for a signal.
-func (s *submission) publishAll(ctx context.Context, plans []hadoop.Attached, o job.Options, f *convertFlags) error {
+func (s *submitCommand) publishAll(ctx context.Context, plans []hadoop.Attached, o job.Options) error {
 	dest, names := partitionsOf(plans)
 	s.run.Dest = store.Shown(dest)
 	r := &partitioned{Figures: &s.figures, Dest: dest, Partitions: []partitionResult{}, Beside: []input.Skipped{}}
@@ -176,7 +157,7 @@ func (s *submission) publishAll(ctx context.Context, plans []hadoop.Attached, o 
 		worst.add(names[i], err)
 		s.tellPartition(r, result, err)
 	}
-	return s.reportPartitions(r, &worst, f)
+	return s.reportPartitions(r, &worst)
 }
 
 // partitionsOf returns the directory that the destinations of plans are below, and their
@@ -212,21 +193,21 @@ const statusDetached = "detached"
 
 // detach ends a run whose tasks run on. Who watches for results is told by the run that
 // publishes them.
-func (a *app) detach() {
-	a.status = statusDetached
-	a.watchers.metricsFile, a.watchers.gateway = "", nil
+func (c *convertCommand) detach() {
+	c.status = statusDetached
+	c.watchers.metricsFile, c.watchers.gateway = "", nil
 }
 
 // reportDetached tells of a conversion whose tasks run on.
-func (a *app) reportDetached(o *job.Outcome, dest string) {
-	r := a.account(o, dest)
+func (c *convertCommand) reportDetached(o *job.Outcome, dest string) {
+	r := c.account(o, dest)
 	r.Plan, r.Tasks, r.Inputs = o.Plan.ID, len(o.Plan.Tasks), len(o.Plan.Request.Inputs)
-	a.result = r
-	a.detach()
+	c.result = r
+	c.detach()
 }
 
 // reportJob adds the job to what is told of a conversion.
-func (s *submission) reportJob() {
+func (s *submitCommand) reportJob() {
 	on := &onCluster{Application: s.last.ID, Job: s.last.Job, TrackingURL: s.last.URL, Detached: s.detached, Counters: s.last.Counters}
 	if on.Counters == nil {
 		on.Counters = map[string]map[string]int64{}

@@ -2,7 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+
+	"github.com/rowtocol/rowtocol/hadoop"
 )
 
 const submitLong = `Do what convert does, with the tasks of the plan on the nodes of a Hadoop
@@ -31,26 +32,18 @@ const submitExample = `  # a directory on HDFS, by the nodes that hold it
   rowtocol submit --detach hdfs:///data/mail hdfs:///data/mail.columns
   rowtocol submit --attach application_1767500000000_0042`
 
-// submitFlags are those of submit alone.
-type submitFlags struct {
-	queue, attach string
-	properties    []string
-	detach        bool
-	workers       int
+// submitCommand is rowtocol submit. It is its own engine, which is a Hadoop cluster.
+type submitCommand struct {
+	convertCommand
+	options  hadoop.Options // what the flags are bound to
+	attach   string
+	cluster  *hadoop.Engine
+	last     hadoop.Application // the last job
+	detached bool
 }
 
-func (f *submitFlags) add(flags *pflag.FlagSet, memory pflag.Value) {
-	flags.StringVar(&f.queue, "queue", "", "YARN `queue` of the job (default the cluster's)")
-	flags.StringArrayVarP(&f.properties, "property", "D", nil, "Hadoop property of the job, `KEY=VALUE`, which wins over all others; repeatable")
-	flags.BoolVar(&f.detach, "detach", false, "start the job, print its ID and where to follow it, and publish nothing")
-	flags.StringVar(&f.attach, "attach", "", "follow the application or job of this `ID`, and publish what it made; without INPUT and DEST")
-	// These two are flags of all commands, and mean the tasks here.
-	flags.Var(memory, "memory", "most memory of each task; its container has 48 MiB more, and what Java takes")
-	flags.IntVar(&f.workers, "workers", 1, "workers of each task, and vcores of its container; it never changes the output")
-}
-
-func (a *app) submitCommand() *cobra.Command {
-	f, s := &convertFlags{}, &submission{app: a}
+func newSubmitCommand(a *app) *cobra.Command {
+	s := newSubmission(a)
 	cmd := &cobra.Command{
 		Use:     "submit [INPUT... DEST]",
 		Short:   "Convert Avro files on the nodes of a Hadoop cluster",
@@ -58,48 +51,57 @@ func (a *app) submitCommand() *cobra.Command {
 		Example: submitExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			defer s.reportJob()
-			return s.do(cmd, f, args)
+			return s.execute(cmd, args)
 		},
 	}
-	a.addConversion(cmd, f)
-	s.own.add(cmd.Flags(), &a.memory)
+	s.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&s.options.Queue, "queue", "", "YARN `queue` of the job (default the cluster's)")
+	flags.StringArrayVarP(&s.options.Properties, "property", "D", nil, "Hadoop property of the job, `KEY=VALUE`, which wins over all others; repeatable")
+	flags.BoolVar(&s.options.Detach, "detach", false, "start the job, print its ID and where to follow it, and publish nothing")
+	flags.StringVar(&s.attach, "attach", "", "follow the application or job of this `ID`, and publish what it made; without INPUT and DEST")
+	// These two are flags of all commands, and mean the tasks here.
+	flags.Var(&s.memory, "memory", "most memory of each task; its container has 48 MiB more, and what Java takes")
+	flags.IntVar(&s.options.Workers, "workers", 1, "workers of each task, and vcores of its container; it never changes the output")
 	return cmd
 }
 
-func (s *submission) do(cmd *cobra.Command, f *convertFlags, args []string) error {
-	if s.own.workers < 1 {
+func newSubmission(a *app) *submitCommand {
+	s := &submitCommand{convertCommand: convertCommand{requestFlags: requestFlags{outcomes: outcomes{a}}}}
+	s.engine = s
+	return s
+}
+
+func (s *submitCommand) execute(cmd *cobra.Command, args []string) error {
+	if s.options.Workers < 1 {
 		return usagef("--workers must be at least 1")
 	}
-	s.workers, s.restart = s.own.workers, f.restart
-	if cmd.Flags().Changed("attach") {
-		if err := s.checkAttach(cmd, f, args); err != nil {
+	s.workers, s.options.Restart = s.options.Workers, s.req.Restart
+	if s.flags.Changed("attach") {
+		if err := s.checkAttach(args); err != nil {
 			return err
 		}
-		return s.follow(cmd.Context(), f)
+		return s.follow(cmd.Context())
 	}
-	inputs, dest, err := s.places(cmd, &f.placeFlags, args)
-	if err != nil {
-		return err
-	}
-	return s.app.convert(cmd.Context(), f, inputs, dest, s)
+	return s.convertCommand.execute(cmd, args)
 }
 
 // checkAttach refuses what the command line says beside --attach. A job file may say
 // more, for it serves other runs too.
-func (s *submission) checkAttach(cmd *cobra.Command, f *convertFlags, args []string) error {
+func (s *submitCommand) checkAttach(args []string) error {
 	for _, name := range []string{"input", "dest"} {
-		if _, elsewhere := s.origins[name]; cmd.Flags().Changed(name) && !elsewhere {
+		if s.onCommandLine(name) {
 			return usagef("--attach knows inputs and destination from the job: leave out --%s", name)
 		}
 	}
 	switch {
-	case s.own.attach == "": // a variable of a script, which was not set
+	case s.attach == "": // a variable of a script, which was not set
 		return usagef("--attach needs the ID of an application or a job")
 	case len(args) > 0:
 		return usagef("--attach knows inputs and destination from the job: leave out the arguments")
-	case s.own.detach:
+	case s.options.Detach:
 		return usagef("--attach follows a job, and --detach does not: leave out one of them")
-	case f.dryRun:
+	case s.dryRun:
 		return usagef("--attach follows a job that is there: leave out --dry-run")
 	}
 	return nil

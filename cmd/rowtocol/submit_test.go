@@ -88,7 +88,7 @@ func TestSubmitRefuses(t *testing.T) {
 }
 
 // endSubmit ends a run, and returns its final JSON object.
-func endSubmit(t *testing.T, s *submission, result any, err error) ending {
+func endSubmit(t *testing.T, s *submitCommand, result any, err error) ending {
 	t.Helper()
 	s.reportJob()
 	o := output{code: s.finish(err)}
@@ -96,8 +96,8 @@ func endSubmit(t *testing.T, s *submission, result any, err error) ending {
 	return o.object(t, result)
 }
 
-// newSubmission is a submission whose job has started.
-func newSubmission(t *testing.T) *submission {
+// startedSubmission is a submission whose job has started.
+func startedSubmission(t *testing.T) *submitCommand {
 	t.Helper()
 	var files [2]*os.File
 	for i := range files {
@@ -108,7 +108,7 @@ func newSubmission(t *testing.T) *submission {
 		t.Cleanup(func() { _ = f.Close() })
 		files[i] = f
 	}
-	s := &submission{app: newApp(nil, files[0], files[1])}
+	s := newSubmission(newApp(nil, files[0], files[1]))
 	s.json = true
 	s.tellJob(hadoop.Application{ID: "application_1_2", Job: "job_1_2", URL: "http://rm/proxy/application_1_2/"})
 	return s
@@ -118,7 +118,7 @@ func newSubmission(t *testing.T) *submission {
 var samplePlan = &manifest.Plan{ID: "p", Dest: "hdfs://nn/out", Tasks: make([]manifest.Task, 2), Request: manifest.Request{Inputs: make([]manifest.Input, 3)}}
 
 func TestSubmitDetached(t *testing.T) {
-	s := newSubmission(t)
+	s := startedSubmission(t)
 	s.detached = true
 	s.watchers.metricsFile = t.TempDir() + "/none.prom"
 	s.reportDetached(&job.Outcome{Plan: samplePlan}, samplePlan.Dest)
@@ -140,9 +140,9 @@ type submittedFlat struct {
 }
 
 func TestSubmitResult(t *testing.T) {
-	s := newSubmission(t)
+	s := startedSubmission(t)
 	s.tellJob(hadoop.Application{ID: "application_1_2", Job: "job_1_2", State: "SUCCEEDED", Counters: map[string]map[string]int64{"rowtocol": {"rows": 7}}})
-	err := s.report(&job.Outcome{Published: []*manifest.Success{{Plan: "p", Rows: 7}}, Tasks: 2}, nil, "hdfs://nn/out", 0)
+	err := s.report(&job.Outcome{Published: []*manifest.Success{{Plan: "p", Rows: 7}}, Tasks: 2}, nil, "hdfs://nn/out")
 	var r submittedFlat
 	e := endSubmit(t, s, &r, err)
 	if e.Exit != 0 || e.Status != "done" || r.Detached || r.Rows != 7 || r.Tasks != 2 || r.Counters["rowtocol"]["rows"] != 7 || r.Dest != "hdfs://nn/out" {
@@ -150,12 +150,12 @@ func TestSubmitResult(t *testing.T) {
 	}
 
 	// Who looks for the job of a run that failed finds it in the same place.
-	s = newSubmission(t)
+	s = startedSubmission(t)
 	r = submittedFlat{}
 	if e := endSubmit(t, s, &r, failure.New(failure.Storage, "no node")); e.Exit != 4 || r.Application != "application_1_2" || r.Parts == nil {
 		t.Errorf("%+v: %+v", e, r)
 	}
-	s = newSubmission(t)
+	s = startedSubmission(t)
 	s.last = hadoop.Application{}
 	if e := endSubmit(t, s, nil, failure.New(failure.Storage, "no node")); e.Result != nil {
 		t.Errorf("%+v", e)
@@ -169,7 +169,7 @@ func TestSubmitPartitions(t *testing.T) {
 		status   string
 		exit     int
 	}{{true, statusDetached, 0}, {false, "nothing", 99}} {
-		s := newSubmission(t)
+		s := startedSubmission(t)
 		r := &partitioned{Figures: &s.figures, Partitions: []partitionResult{}}
 		s.result = r
 		if c.detached {
@@ -177,7 +177,8 @@ func TestSubmitPartitions(t *testing.T) {
 			s.tellPartition(r, s.accountPartition("k=1", &job.Outcome{Plan: samplePlan}), task.ErrDetached)
 		}
 		s.tellPartition(r, s.accountPartition("k=2", &job.Outcome{Nothing: true}), nil)
-		err := s.reportPartitions(r, &worstOf{}, &convertFlags{nothing: 99})
+		s.exitNothing = 99
+		err := s.reportPartitions(r, &worstOf{})
 		var got struct {
 			partitioned
 			onCluster
@@ -235,8 +236,8 @@ func TestSubmitTellsPeople(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &submission{app: newApp(nil, f, f)}
-		s.console.people, s.logs.verbose, s.own.detach = c.people, c.verbose, c.detach
+		s := newSubmission(newApp(nil, f, f))
+		s.console.people, s.logs.verbose, s.options.Detach = c.people, c.verbose, c.detach
 		if c.quiet {
 			s.log = s.console.logger(slog.LevelWarn, "auto")
 		}

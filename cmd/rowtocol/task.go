@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,33 +22,30 @@ once. A task whose work is there already is not run again. --task names tasks,
 and --share each N-th one, whatever number the plan has: shares 0/N to N-1/N are
 all of them.`
 
-func (a *app) taskCommand() *cobra.Command {
-	var file string
-	var which taskFlags
-	var nothing int
-	var maxRuntime time.Duration
+// taskCommand is rowtocol task.
+type taskCommand struct {
+	outcomes
+	file    string
+	numbers []int
+	share   string
+}
+
+func newTaskCommand(a *app) *cobra.Command {
+	c := &taskCommand{outcomes: outcomes{a}}
 	cmd := &cobra.Command{
 		Use:     "task --plan FILE --task N",
 		Short:   "Run tasks of a plan",
 		Long:    taskLong,
 		Example: "  rowtocol task --plan plan.json --task 0\n  rowtocol task --plan hdfs://nn/plans/mail.json --task 3,4\n  rowtocol task --plan plan.json --share 0/8",
 		Args:    a.takes(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkExitNothing(nothing); err != nil {
-				return err
-			}
-			if err := a.endAfter(maxRuntime); err != nil {
-				return err
-			}
-			return a.task(cmd.Context(), file, &which, nothing)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.execute(cmd.Context()) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&file, "plan", "", "`file` with the plan")
-	flags.IntSliceVar(&which.numbers, "task", nil, "`number` of a task, from 0, or several with commas; repeatable")
-	flags.StringVar(&which.share, "share", "", "`I/N`: of every N tasks the one numbered I, from 0")
-	addExitNothing(flags, &nothing)
-	addMaxRuntime(flags, &maxRuntime)
+	flags.StringVar(&c.file, "plan", "", "`file` with the plan")
+	flags.IntSliceVar(&c.numbers, "task", nil, "`number` of a task, from 0, or several with commas; repeatable")
+	flags.StringVar(&c.share, "share", "", "`I/N`: of every N tasks the one numbered I, from 0")
+	c.addExitNothing(flags)
+	c.addMaxRuntime(flags)
 	return cmd
 }
 
@@ -64,19 +60,13 @@ type tasksDone struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// taskFlags say which tasks of a plan to run.
-type taskFlags struct {
-	numbers []int
-	share   string
-}
-
-// of returns the numbers of the tasks of a plan. A share may have none.
-func (f *taskFlags) of(plan *manifest.Plan) ([]int, error) {
-	if f.share != "" {
-		return shareOf(f.share, len(plan.Tasks))
+// tasksOf returns the numbers of the tasks of a plan. A share may have none.
+func (c *taskCommand) tasksOf(plan *manifest.Plan) ([]int, error) {
+	if c.share != "" {
+		return shareOf(c.share, len(plan.Tasks))
 	}
 	//guard: the rows of a task that is named twice would be counted twice
-	numbers := slices.DeleteFunc(f.numbers, again())
+	numbers := slices.DeleteFunc(c.numbers, again())
 	for _, n := range numbers {
 		if n < 0 || n >= len(plan.Tasks) {
 			return nil, usagef("--task: there is no task %d in plan %s, which has %d, numbered from 0", n, plan.ID, len(plan.Tasks))
@@ -101,19 +91,16 @@ func shareOf(share string, tasks int) (numbers []int, err error) {
 	return numbers, nil
 }
 
-func (a *app) task(ctx context.Context, file string, which *taskFlags, nothing int) error {
-	if (len(which.numbers) == 0) == (which.share == "") {
+func (c *taskCommand) execute(ctx context.Context) error {
+	if (len(c.numbers) == 0) == (c.share == "") {
 		return usagef("--task: name tasks by their numbers, or a share of them by --share")
 	}
-	if file == "" {
-		return usagef("--plan: name the file with the plan")
-	}
-	a.start("plan_file", store.Shown(file), "numbers", which.numbers, "share", which.share)
-	plan, err := a.readPlan(ctx, file)
+	c.start("plan_file", store.Shown(c.file), "numbers", c.numbers, "share", c.share)
+	plan, err := c.readPlan(ctx, c.file)
 	if err != nil {
 		return err
 	}
-	numbers, err := which.of(plan)
+	numbers, err := c.tasksOf(plan)
 	if err != nil {
 		return err
 	}
@@ -121,28 +108,26 @@ func (a *app) task(ctx context.Context, file string, which *taskFlags, nothing i
 	for _, n := range numbers {
 		total += plan.Tasks[n].Bytes()
 	}
-	a.about(plan, numbers)
-	p, stop := a.startProgress(ctx)
+	c.about(plan, numbers)
+	p, stop := c.startProgress(ctx)
 	defer stop()
-	o := a.jobOptions()
 	var converted int64
-	o.Progress = func(s job.Progress) {
-		converted = s.Bytes
-		p.set(s.Rows, s.Bytes, total)
-		p.setTasks(s.Tasks, s.TotalTasks)
-	}
+	o := job.Options{Environment: c.environment(), Progress: func(s job.Progress) {
+		converted, s.TotalBytes = s.Bytes, total
+		p.ofJob(s)
+	}}
 	results, done, err := job.RunTasks(ctx, plan, o, numbers)
 	stop()
 	if err != nil {
 		return damageHelp(err, plan.Request.Options.OnDamage)
 	}
-	a.tallyTasks(plan, numbers, results, done, converted)
-	out := tasksDone{Figures: &a.figures, Plan: plan.ID, Tasks: orEmpty(numbers), Done: done, Rows: a.run.Rows, Files: a.run.Files, Bytes: a.run.Bytes}
-	a.result = out
+	c.tallyTasks(plan, numbers, results, done, converted)
+	out := tasksDone{Figures: &c.figures, Plan: plan.ID, Tasks: orEmpty(numbers), Done: done, Rows: c.run.Rows, Files: c.run.Files, Bytes: c.run.Bytes}
+	c.result = out
 	if done == len(numbers) {
-		a.status, a.nothing = "nothing", nothing
+		c.status = statusNothing
 	}
-	a.summary("%s of plan %s: %s in %s, %s%s\n", plural(len(numbers), "task"), plan.ID,
+	c.summary("%s of plan %s: %s in %s, %s%s\n", plural(len(numbers), "task"), plan.ID,
 		plural(out.Rows, "row"), plural(out.Files, "file"), human(out.Bytes), doneBefore(done))
 	return nil
 }
@@ -170,7 +155,10 @@ func doneBefore(tasks int) string {
 
 // readPlan reads the document that plan wrote. One that was altered, or is of
 // another program's version, is refused.
-func (a *app) readPlan(ctx context.Context, file string) (*manifest.Plan, error) {
+func (a *outcomes) readPlan(ctx context.Context, file string) (*manifest.Plan, error) {
+	if file == "" {
+		return nil, usagef("--plan: name the file with the plan")
+	}
 	at, err := a.resolve(file)
 	if err != nil {
 		return nil, err

@@ -32,8 +32,14 @@ type unlocked struct {
 	Dead     bool      `json:"dead"` // it is known to be; else it only gave no sign of life
 }
 
-func (a *app) unlockCommand() *cobra.Command {
-	var holder string
+// unlockCommand is rowtocol unlock.
+type unlockCommand struct {
+	*app
+	holder string
+}
+
+func newUnlockCommand(a *app) *cobra.Command {
+	c := &unlockCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "unlock DEST --holder ID",
 		Short: "Take the lock away from a holder that is dead",
@@ -41,30 +47,28 @@ func (a *app) unlockCommand() *cobra.Command {
 		Example: `  rowtocol status /data/mail.columns
   rowtocol unlock /data/mail.columns --holder 0123456789abcdef`,
 		Args: a.takes(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !manifest.IsID(holder) {
-				return usagef("--holder: name the holder by its ID, as rowtocol status prints it: 16 digits and letters from a to f")
-			}
-			return a.unlock(cmd.Context(), args[0], holder)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.execute(cmd.Context(), args[0]) },
 	}
-	cmd.Flags().StringVar(&holder, "holder", "", "`ID` of the holder, as rowtocol status prints it")
+	cmd.Flags().StringVar(&c.holder, "holder", "", "`ID` of the holder, as rowtocol status prints it")
 	return cmd
 }
 
-func (a *app) unlock(ctx context.Context, dest, holder string) error {
-	at, err := input.Locate(a.resolve, dest)
+func (c *unlockCommand) execute(ctx context.Context, dest string) error {
+	if !manifest.IsID(c.holder) {
+		return usagef("--holder: name the holder by its ID, as rowtocol status prints it: 16 digits and letters from a to f")
+	}
+	at, err := input.Locate(c.resolve, dest)
 	if err != nil {
 		return err
 	}
-	l, err := publish.At(at, publish.Options{}).Unlock(ctx, holder)
+	l, err := publish.At(at, publish.Options{}).Unlock(ctx, c.holder)
 	if err != nil {
 		return err
 	}
-	r := unlocked{Dest: dest, Holder: holder}
-	a.result = &r
+	r := unlocked{Dest: dest, Holder: c.holder}
+	c.result = &r
 	if l == nil {
-		a.say("%s is not locked: there is nothing to do\n", dest)
+		c.say("%s is not locked: there is nothing to do\n", dest)
 		return nil
 	}
 	r.Unlocked, r.Host, r.PID, r.Since, r.LastSign, r.Dead = true, l.Host, l.PID, l.Since, l.Seen, l.Dead
@@ -72,7 +76,7 @@ func (a *app) unlock(ctx context.Context, dest, holder string) error {
 	if l.Dead {
 		why = "which is dead"
 	}
-	a.say("%s: took the lock away from %s, %s; its last sign of life was at %s\n", dest, l, why, timeText(l.Seen))
+	c.say("%s: took the lock away from %s, %s; its last sign of life was at %s\n", dest, l, why, timeText(l.Seen))
 	return nil
 }
 

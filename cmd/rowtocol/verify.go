@@ -372,3 +372,14 @@ func straysOf(ctx context.Context, out *dataset.Output, parts []dataset.Part) (f
 	}
 	return found, nil
 }
+
+// listLosses names the first of what an output left out.
+func (f *verifyCommand) listLosses(all []manifest.Loss) {
+	for _, l := range all[:min(len(all), listed)] {
+		f.log.Warn("the output was made without a damaged range of an input",
+			"input", l.Input, "start", l.Start, "end", l.End, "rows", l.Rows, "reason", l.Reason)
+	}
+	if more := len(all) - listed; more > 0 {
+		f.log.Warn(fmt.Sprintf("the output was made without %d damaged ranges more, which --json names", more))
+	}
+}

@@ -46,7 +46,7 @@ func readBuild() build {
 // version is the module version or the commit that the program was built from.
 func version() string { return readBuild().Version }
 
-func (a *app) versionCommand() *cobra.Command {
+func newVersionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print version, commit and platform of the program",

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,21 +14,17 @@ import (
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
-	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/plan"
 )
 
-// outputFlags are the flags that shape an output, as they were given.
-type outputFlags struct {
-	given                         *pflag.FlagSet // for the formats' own
-	format, onDamage              string
-	recursive, schema             string
-	blockSize, rowGroup, maxBlock byteSize
-	maxLost                       int64
-	strict                        bool
-	index, moved                  []string
-	copies                        string
-	filter                        filterFlags
+// requestFlags are the flags that make a request.
+type requestFlags struct {
+	outcomes
+	req               job.Request // what the flags are bound to
+	blockSize         byteSize
+	schema, recursive string
+	moved             []string
 }
 
 var (
@@ -37,9 +35,10 @@ var (
 // takeCopies is the choice of --copies that plans leave out.
 const takeCopies = "take"
 
-func (f *outputFlags) add(flags *pflag.FlagSet) {
-	f.given, f.rowGroup, f.maxBlock = flags, 128<<20, 512<<20
-	flags.StringVar(&f.format, "format", formats[0].Name(), "`format` of the output: "+strings.Join(formats.Names(), " or "))
+func (f *requestFlags) add(cmd *cobra.Command) {
+	flags, o := cmd.Flags(), &f.req.Output
+	o.RowGroupSize, o.MaxInputBlock = 128<<20, 512<<20
+	flags.StringVar(&o.Format, "format", formats[0].Name(), "`format` of the output: "+strings.Join(formats.Names(), " or "))
 	for name, c := range choices() {
 		switch {
 		case c.Switch:
@@ -49,19 +48,28 @@ func (f *outputFlags) add(flags *pflag.FlagSet) {
 		default:
 			flags.String(name, c.Default, c.Usage)
 		}
+		if len(c.Values) > 0 {
+			complete(cmd, name, c.Values...)
+		}
 	}
 	flags.Var(&f.blockSize, "block-size", "bytes of a column at which its block is closed (default 64KiB, less where --memory is too small for the columns)")
-	flags.Var(&f.rowGroup, "row-group-size", "ceiling of a row group, which is a file or, of cfile, a directory of files")
-	flags.StringVar(&f.onDamage, "on-damage", "fail", "what damaged input does: fail, skip (go on after it) or quarantine (skip, and keep its bytes in DEST)")
-	flags.Int64Var(&f.maxLost, "max-lost-rows", -1, "stop when damage has cost more rows than this; -1 is no limit")
-	flags.Var(&f.maxBlock, "max-input-block", "largest decompressed input block, and row resolved to --schema")
+	flags.Var((*byteSize)(&o.RowGroupSize), "row-group-size", "ceiling of a row group, which is a file or, of cfile, a directory of files")
+	flags.StringVar(&o.OnDamage, "on-damage", "fail", "what damaged input does: fail, skip (go on after it) or quarantine (skip, and keep its bytes in DEST)")
+	flags.Int64Var(&o.MaxLostRows, "max-lost-rows", -1, "stop when damage has cost more rows than this; -1 is no limit")
+	flags.Var((*byteSize)(&o.MaxInputBlock), "max-input-block", "largest decompressed input block, and row resolved to --schema")
 	flags.StringVar(&f.recursive, "recursive", "", "bytes: keep the recursive part of a schema as one column of Avro-encoded bytes")
 	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema that the rows of all inputs are resolved to: defaults, aliases, promotions")
-	flags.StringArrayVar(&f.index, "index", nil, "`fields` of which a key index is made, for lookup: paths of simple fields with commas between; repeatable")
-	flags.BoolVar(&f.strict, "strict", false, "refuse schemas that Java readers may refuse, and inputs with fields that the output lacks, instead of warning")
-	flags.StringVar(&f.copies, "copies", takeCopies, "what an input does that has the same bytes as another, or as one that DEST has: take (convert it, with a warning), skip or refuse")
+	flags.StringArrayVar(&o.Index, "index", nil, "`fields` of which a key index is made, for lookup: paths of simple fields with commas between; repeatable")
+	flags.BoolVar(&o.Strict, "strict", false, "refuse schemas that Java readers may refuse, and inputs with fields that the output lacks, instead of warning")
+	flags.StringVar(&o.Copies, "copies", takeCopies, "what an input does that has the same bytes as another, or as one that DEST has: take (convert it, with a warning), skip or refuse")
+	flags.BoolVar(&f.req.AllowEmpty, "allow-empty", false, "take directories without an Avro file, and patterns without a match")
+	flags.BoolVar(&f.req.Incremental, "incremental", false, "convert only inputs that DEST does not have yet, as an increment beside what it holds")
 	addMoved(flags, &f.moved)
-	f.filter.add(flags)
+	addFilter(flags, &f.req.Filter)
+	complete(cmd, "format", formats.Names()...)
+	complete(cmd, "on-damage", onDamageChoices...)
+	complete(cmd, "recursive", "bytes")
+	complete(cmd, "copies", copiesChoices...)
 }
 
 // checkRecursive checks the flag of commands that make columns of a schema.
@@ -70,19 +78,6 @@ func checkRecursive(as string) error {
 		return nil
 	}
 	return checkChoice("recursive", as, []string{"bytes"})
-}
-
-// completeOutput offers the values of outputFlags to the shell.
-func completeOutput(cmd *cobra.Command) {
-	complete(cmd, "format", formats.Names()...)
-	for name, c := range choices() {
-		if len(c.Values) > 0 {
-			complete(cmd, name, c.Values...)
-		}
-	}
-	complete(cmd, "on-damage", onDamageChoices...)
-	complete(cmd, "recursive", "bytes")
-	complete(cmd, "copies", copiesChoices...)
 }
 
 // choices are the options of all formats, by name. What one calls as another
@@ -108,11 +103,11 @@ func choices() map[string]format.Choice {
 }
 
 // formatOptions makes the format's document of its flags.
-func (f *outputFlags) formatOptions() (json.RawMessage, error) {
-	if err := checkChoice("format", f.format, formats.Names()); err != nil {
+func (f *requestFlags) formatOptions() (json.RawMessage, error) {
+	if err := checkChoice("format", f.req.Output.Format, formats.Names()); err != nil {
 		return nil, err
 	}
-	of, err := formats.Named(f.format)
+	of, err := formats.Named(f.req.Output.Format)
 	if err != nil {
 		return nil, usagef("--format: %w", err)
 	}
@@ -122,11 +117,11 @@ func (f *outputFlags) formatOptions() (json.RawMessage, error) {
 	}
 	chosen := make(map[string][]string)
 	for name := range choices() {
-		flag := f.given.Lookup(name)
+		flag := f.flags.Lookup(name)
 		switch {
 		case !flag.Changed:
 		case !known[name]:
-			return nil, usagef("--%s is no option of the format %s", name, f.format)
+			return nil, usagef("--%s is no option of the format %s", name, f.req.Output.Format)
 		default:
 			chosen[name] = []string{flag.Value.String()}
 			if list, ok := flag.Value.(pflag.SliceValue); ok {
@@ -168,34 +163,35 @@ func damageHelp(err error, onDamage string) error {
 	return fmt.Errorf("%w; --on-damage skip or quarantine goes on without the damaged block", err)
 }
 
-// options checks the flags and makes the plan's options of them.
-func (f *outputFlags) options() (manifest.Options, error) {
-	o := manifest.Options{
-		Format: f.format, RowGroupSize: int64(f.rowGroup), BlockSize: int(f.blockSize),
-		OnDamage: f.onDamage, MaxInputBlock: int64(f.maxBlock),
-		MaxLostRows: max(f.maxLost, -1), RecursiveBytes: f.recursive == "bytes", Strict: f.strict,
-		Index: f.index,
-	}
+// request checks the flags, and completes what they ask for.
+func (f *requestFlags) request(ctx context.Context) (r job.Request, err error) {
+	r = f.req
+	r.Environment = f.environment()
+	o := &r.Output
 	switch {
-	case f.rowGroup == 0:
-		return o, usagef("--row-group-size must be more than 0")
-	case f.maxBlock == 0:
-		return o, usagef("--max-input-block must be more than 0")
+	case o.RowGroupSize == 0:
+		return r, usagef("--row-group-size must be more than 0")
+	case o.MaxInputBlock == 0:
+		return r, usagef("--max-input-block must be more than 0")
 	case f.blockSize > 1<<30:
-		return o, usagef("--block-size must be at most 1GiB")
+		return r, usagef("--block-size must be at most 1GiB")
+	case r.Filter.MinAge < 0:
+		return r, usagef("--min-age must not be negative")
 	}
-	err := checkRecursive(f.recursive)
-	if err == nil {
-		err = checkChoice("on-damage", f.onDamage, onDamageChoices)
+	err = cmp.Or(checkRecursive(f.recursive), checkChoice("on-damage", o.OnDamage, onDamageChoices), checkChoice("copies", o.Copies, copiesChoices))
+	if err != nil {
+		return r, err
 	}
-	if err == nil {
-		err = checkChoice("copies", f.copies, copiesChoices)
+	o.BlockSize, o.RecursiveBytes, o.MaxLostRows = int(f.blockSize), f.recursive == "bytes", max(o.MaxLostRows, -1)
+	if o.Copies == takeCopies {
+		o.Copies = ""
 	}
-	if f.copies != takeCopies {
-		o.Copies = f.copies
+	if o.FormatOptions, err = f.formatOptions(); err != nil {
+		return r, err
 	}
-	if err == nil {
-		o.FormatOptions, err = f.formatOptions()
+	if r.Schema, err = f.readerSchema(ctx, f.schema); err != nil {
+		return r, err
 	}
-	return o, err
+	r.Destination.Moved, err = f.moves(f.moved)
+	return r, err
 }

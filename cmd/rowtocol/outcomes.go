@@ -1,0 +1,199 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/task"
+	"github.com/rowtocol/rowtocol/telemetry/report"
+)
+
+// outcomes tells what came of conversions: to the account of the run, to the log and in the
+// final JSON object.
+type outcomes struct{ *app }
+
+// environment is what the flags of all commands say about conversions.
+func (a *outcomes) environment() task.Environment {
+	return task.Environment{
+		Formats: formats, Workers: a.workers, Memory: a.pool, TempDir: a.tempDir,
+		Program: a.run.Version, Run: a.run.ID, Resolve: a.resolve, TaskDone: a.taskDone,
+		Warn: func(warning string) { a.warn([]string{warning}) },
+	}
+}
+
+// converted is the result of convert in the final JSON object.
+type converted struct {
+	*Figures
+	Dest    string          `json:"dest"`
+	Plan    string          `json:"plan"`
+	Nothing bool            `json:"nothing"`
+	Tasks   int             `json:"tasks"`
+	Resumed int             `json:"resumed_tasks"`
+	Rows    int64           `json:"rows"`
+	Bytes   int64           `json:"bytes"`
+	Files   int             `json:"files"`
+	Index   int64           `json:"index_bytes"` // of key indexes
+	Inputs  int             `json:"inputs"`
+	Copies  int             `json:"copies"` // of Inputs, those that have the content of another
+	Parts   []manifest.Part `json:"parts"`
+	Losses  []manifest.Loss `json:"losses"`
+	// LeftOut are fields of inputs that the schema of the output lacks, and Inexact counts
+	// values that its types do not hold as they were.
+	LeftOut  []manifest.LeftOut `json:"left_out"`
+	Inexact  shred.Inexact      `json:"inexact"`
+	Warnings []string           `json:"warnings"`
+	Skipped  int                `json:"skipped"` // files and directories that were found and are no inputs
+}
+
+// report tells what a conversion or a commit came to. Beside an outcome, err is about
+// losses, or about what failed after the increment that the outcome has.
+func (a *outcomes) report(outcome *job.Outcome, err error, dest string) error {
+	//guard: nobody would be told of an increment that was published before a later one failed
+	if outcome == nil {
+		return err
+	}
+	r := a.account(outcome, dest)
+	a.result = r
+	switch {
+	case outcome.Nothing && outcome.Incremental:
+		skipped := ""
+		if n := len(outcome.Skipped); n > 0 {
+			skipped = fmt.Sprintf(" (skipped: %d)", n)
+		}
+		a.summary("nothing to do: no input is new for %s%s\n", dest, skipped)
+	case outcome.Nothing:
+		a.summary("nothing to do: %s already holds the %s of these inputs\n", dest, plural(r.Rows, "row"))
+	default:
+		copies := ""
+		if r.Copies > 0 {
+			copies = fmt.Sprintf(" (copies among the inputs: %d)", r.Copies)
+		}
+		a.summary("%s: %s in %s, %s%s%s%s\n", dest, plural(r.Rows, "row"), plural(r.Files, "file"), human(r.Bytes), indexed(r.Index), doneBefore(outcome.Resumed), copies)
+	}
+	if outcome.Nothing && err == nil {
+		a.status = statusNothing
+	}
+	return err
+}
+
+// indexed tells of the bytes of key indexes.
+func indexed(bytes int64) string {
+	if bytes == 0 {
+		return ""
+	}
+	return ", and " + human(bytes) + " of key indexes"
+}
+
+// account adds an outcome to the account of the run, logs what is to be said of it, and
+// returns the result that it makes.
+func (a *outcomes) account(o *job.Outcome, dest string) converted {
+	a.tally(o)
+	a.published(o)
+	a.warn(o.Warnings)
+	a.tellSkipped(o.Skipped)
+	a.tellSame(slog.LevelInfo, o.Skipped)
+	r := converted{
+		Figures: &a.figures, Dest: dest, Nothing: o.Nothing, Tasks: o.Tasks, Resumed: o.Resumed, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, LeftOut: []manifest.LeftOut{}, Warnings: orEmpty(o.Warnings), Skipped: len(o.Skipped), Copies: o.Copies,
+	}
+	for _, m := range o.Outputs() {
+		r.Plan, r.Rows, r.Bytes, r.Inputs = m.Plan, r.Rows+m.Rows, r.Bytes+m.Bytes, r.Inputs+len(m.Request.Inputs)
+		r.Parts, r.Losses = append(r.Parts, m.Parts...), append(r.Losses, m.Losses...)
+		r.LeftOut, r.Inexact = append(r.LeftOut, m.LeftOut...), r.Inexact.Plus(m.Inexact)
+		for _, f := range m.Index {
+			r.Index += f.Bytes
+		}
+	}
+	for _, p := range r.Parts {
+		r.Files += len(p.Files)
+	}
+	for _, l := range r.Losses {
+		a.log.Warn("lost", "input", l.Input, "start", l.Start, "end", l.End, "rows", l.Rows, "reason", l.Reason, "quarantine", quarantined(l))
+	}
+	return r
+}
+
+// quarantined is the name of the copy of lost bytes; empty without one.
+func quarantined(l manifest.Loss) string {
+	if l.Quarantine == nil {
+		return ""
+	}
+	return l.Quarantine.Name
+}
+
+// tally adds what a conversion or a commit came to to the account of the run.
+func (a *outcomes) tally(o *job.Outcome) {
+	r := a.run
+	for _, m := range o.Published {
+		a.tallyInputs(m.Request.Inputs)
+		for _, p := range m.Parts {
+			r.Files += len(p.Files)
+		}
+		lost, _ := manifest.LostRows(m.Losses)
+		r.Rows, r.Bytes, r.LostRows, r.Losses = r.Rows+m.Rows, r.Bytes+m.Bytes, r.LostRows+lost, r.Losses+len(m.Losses)
+		r.Schema, r.OutputID = m.Schema, m.ID
+	}
+	r.Tasks, r.Resumed, r.ResumedBytes = r.Tasks+o.Tasks, r.Resumed+o.Resumed, r.ResumedBytes+o.ResumedBytes
+}
+
+func (a *outcomes) tallyInputs(inputs []manifest.Input) {
+	for _, in := range inputs {
+		a.run.Inputs = append(a.run.Inputs, report.Input{Path: in.Path, Bytes: in.Size})
+		a.run.InputBytes += in.Size
+	}
+}
+
+// tallyTasks does so of tasks of a plan and what they made. Those that were done before
+// make no difference to the figures, but to the bytes that the run converted itself.
+func (a *outcomes) tallyTasks(p *manifest.Plan, numbers []int, results []*manifest.TaskResult, resumed int, converted int64) {
+	r := a.run
+	read := map[string]int64{}
+	for _, n := range numbers {
+		for _, piece := range p.Tasks[n].Pieces {
+			read[p.Request.Inputs[piece.Input].Path] += piece.End - piece.Start
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(read)) {
+		r.Inputs = append(r.Inputs, report.Input{Path: path, Bytes: read[path]})
+		r.InputBytes += read[path]
+	}
+	for _, res := range results {
+		lost, _ := manifest.LostRows(res.Losses)
+		r.Rows, r.LostRows, r.Losses = r.Rows+res.RowsIn, r.LostRows+lost, r.Losses+len(res.Losses)
+		for _, f := range res.Files() {
+			r.Files, r.Bytes = r.Files+1, r.Bytes+f.Bytes
+		}
+	}
+	r.Tasks, r.Resumed, r.ResumedBytes, r.Schema = len(numbers), resumed, max(r.InputBytes-converted, 0), p.Schema
+}
+
+// published logs the files of what was made.
+func (a *outcomes) published(o *job.Outcome) {
+	for _, m := range o.Published {
+		log := a.log.With("output", m.ID)
+		for _, p := range m.Parts {
+			for _, f := range p.Files {
+				log.Debug("published", append(a.ofTask(m.Plan, p.Task), "row_group", p.RowGroup, "file", f.Name, "rows", p.Rows, "bytes", f.Bytes)...)
+			}
+		}
+		for _, f := range m.Index {
+			log.Debug("published", "file", f.Name, "bytes", f.Bytes)
+		}
+	}
+}
+
+// taskDone logs a task that is done.
+func (a *outcomes) taskDone(res *manifest.TaskResult) {
+	var bytes int64
+	files := res.Files()
+	for _, f := range files {
+		bytes += f.Bytes
+	}
+	attrs := []any{"rows", res.RowsIn, "input_bytes", res.Made.InputBytes, "bytes", bytes, "files", len(files), "losses", len(res.Losses), "seconds", math.Round(1000*res.Made.Seconds) / 1000}
+	a.log.Debug("task done", append(a.ofTask(res.Plan, res.Task), attrs...)...)
+}
