@@ -39,21 +39,20 @@ type bloomFilter struct {
 //	| version: 4 | bytes: 8 | hash functions: 4 | kind of them: 4 | keys: 8 | most keys: 8 |
 //	| chunks: 4 | comparator, after its length: VInt | index of the chunks, as in roots |
 func parseBloom(memory *column.Reservation, b []byte, info Info, offset int64) (*bloomFilter, error) {
-	//guard: fields would be read beyond the block
-	if len(b) < bloomMetaSize {
-		return nil, damage.New(damage.Truncated, "", offset, "%d bytes of a Bloom filter, at least %d", len(b), bloomMetaSize)
-	}
-	u32 := func(at int) int64 { return int64(int32(binary.BigEndian.Uint32(b[at:]))) }
-	f := &bloomFilter{hashes: int(u32(12))}
+	c := damage.NewCursor("", b, offset)
+	number := func(what string) int64 { return int64(int32(c.BigEndian(4, what))) }
+	f := &bloomFilter{}
 	//guard: another layout would be taken for this one
-	if v := u32(0); v != bloomVersion {
-		return nil, damage.New(damage.Unsupported, "", offset, "version %d of a Bloom filter, version %d is read", v, bloomVersion)
+	if v := number("the version of a Bloom filter"); v != bloomVersion {
+		c.Fail(damage.Unsupported, offset, "version %d of a Bloom filter, version %d is read", v, bloomVersion)
 	}
+	c.Bytes(8, "the number of a filter's bytes")
+	f.hashes = int(number("the number of hash functions"))
 	//guard: a query would take time without end, or hash nothing and find all keys
 	if f.hashes < 1 || f.hashes > maxHashes {
-		return nil, damage.New(damage.Value, "", offset+12, "%d hash functions", f.hashes)
+		c.Fail(damage.Value, offset+12, "%d hash functions", f.hashes)
 	}
-	switch kind := u32(16); kind {
+	switch kind := number("the kind of a hash function"); kind {
 	case hashJenkins:
 		f.hash = jenkins
 	case hashMurmur:
@@ -61,22 +60,18 @@ func parseBloom(memory *column.Reservation, b []byte, info Info, offset int64) (
 	case hashMurmur3:
 		f.hash = murmur3
 	default:
-		return nil, damage.New(damage.Unsupported, "", offset+16, "hash function %d", kind)
+		c.Fail(damage.Unsupported, offset+16, "hash function %d", kind)
 	}
-	chunks := u32(36)
-	name, size := vintKey(b[bloomMetaSize:])
-	//guard: the comparator would be read beyond the block
-	if size == 0 || chunks < 0 {
-		return nil, damage.New(damage.Size, "", offset+bloomMetaSize-4, "%d chunks, and a comparator that does not fit", chunks)
-	}
-	at := bloomMetaSize + size
-	entries, rest, err := rootEntries(memory, b[at:], int(chunks), offset+int64(at), vintKey)
+	c.Bytes(8+8, "the numbers of keys")
+	chunks := number("the number of chunks")
+	name := c.Bytes(c.VInt("the length of a comparator"), "a comparator")
+	entries, err := rootEntries(memory, &c, chunks, dialects[0])
 	if err != nil {
 		return nil, err
 	}
 	//guard: bytes after the entries would be passed over
-	if len(rest) != 0 {
-		return nil, damage.New(damage.Trailing, "", offset+int64(len(b)-len(rest)), "%d bytes after the %d chunks of a Bloom filter", len(rest), chunks)
+	if c.Remaining() != 0 {
+		return nil, damage.New(damage.Trailing, "", c.Offset(), "%d bytes after the %d chunks of a Bloom filter", c.Remaining(), chunks)
 	}
 	f.chunks = entries
 	switch kind := string(info.Value(infoBloomType)); kind {

@@ -57,14 +57,14 @@ func TestBloomDamage(t *testing.T) {
 		{"0 hash functions", put(12, 0)},
 		{"129 hash functions", put(12, maxHashes+1)},
 		{"hash function 3", put(16, 3)},
-		{"-1 chunks", put(36, 0xFFFFFFFF)},
+		{"-1 index entries", put(36, 0xFFFFFFFF)},
 		{"1000 index entries", put(36, 1000)},
 		{"bytes after the 0 chunks", put(36, 0)},
-		{"39 bytes of a Bloom filter", func(b []byte) []byte { return b[:bloomMetaSize-1] }},
-		{"a comparator that does not fit", func(b []byte) []byte { return b[:bloomMetaSize] }},
-		{"a comparator that does not fit", func(b []byte) []byte { b[bloomMetaSize] = 127; return b }},
+		{"the number of chunks needs 4 bytes, 3 remain", func(b []byte) []byte { return b[:bloomMetaSize-1] }},
+		{"the length of a comparator needs 1 bytes, 0 remain", func(b []byte) []byte { return b[:bloomMetaSize] }},
+		{"a comparator needs 127 bytes, 20 remain", func(b []byte) []byte { b[bloomMetaSize] = 127; return b }},
 		{"1 bytes after the 1 chunks", func(b []byte) []byte { return append(b, 0) }},
-		{"does not fit its block", func(b []byte) []byte { return b[:len(b)-1] }},
+		{"a key needs 7 bytes, 6 remain", func(b []byte) []byte { return b[:len(b)-1] }},
 	} {
 		_, err := parseBloom(unaccounted(), c.change(append([]byte(nil), meta...)), nil, 0)
 		says(t, c.text, err, c.text)

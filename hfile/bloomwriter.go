@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+
+	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
 const (
@@ -110,7 +112,7 @@ func (f *bloomWriter) appendMeta(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, uint64(f.keys))
 	dst = binary.BigEndian.AppendUint64(dst, uint64(f.maxKeys))
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(f.chunks)))
-	dst = appendVInt(dst, 0) // no comparator: rows are bytes
+	dst = wire.AppendVInt(dst, 0) // no comparator: rows are bytes
 	return appendRootEntries(dst, f.chunks)
 }
 

@@ -168,23 +168,6 @@ func TestKeyDamage(t *testing.T) {
 	says(t, "long", checkKey(long, 0), "a row of 32768 bytes")
 }
 
-func TestVIntDamage(t *testing.T) {
-	for _, b := range [][]byte{nil, {0x8f}, {0x8e, 1}} {
-		if _, n := consumeVInt(b); n != 0 {
-			t.Errorf("% x is read as a number of %d bytes", b, n)
-		}
-	}
-	for _, v := range []int{0, 127, 128, 300, 1 << 20, 1 << 40} {
-		b := appendVInt(nil, v)
-		if got, n := consumeVInt(b); got != int64(v) || n != len(b) || vintSize(b[0]) != n {
-			t.Errorf("%d became %d of %d bytes", v, got, n)
-		}
-	}
-	if v, n := consumeVInt([]byte{0x87, 1}); v != -2 || n != 2 {
-		t.Errorf("%d of %d bytes", v, n)
-	}
-}
-
 // entryOf is an entry in the form of roots.
 func entryOf(key []byte) []byte {
 	return appendRootEntries(nil, []indexEntry{{offset: 1, size: 2, key: key}})
@@ -199,8 +182,8 @@ func TestIndexDamage(t *testing.T) {
 		n, levels int
 	}{
 		{"9 index entries", entry, 9, 1},
-		{"is cut", append(slices.Clone(entry), make([]byte, 4)...), 2, 1},
-		{"does not fit its block", entry[:len(entry)-1], 1, 1},
+		{"the offset of an index entry needs 8 bytes, 4 remain", append(slices.Clone(entry), make([]byte, 4)...), 2, 1},
+		{"a key needs 15 bytes, 14 remain", entry[:len(entry)-1], 1, 1},
 		{"2 bytes after the index's 1", append(slices.Clone(entry), 0, 0), 1, 1},
 		{"16 bytes after the index's 1", append(slices.Clone(entry), make([]byte, 16)...), 1, 1},
 		{"2 bytes after the index's 1", append(slices.Clone(entry), 0, 0), 1, 2},

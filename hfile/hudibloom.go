@@ -2,7 +2,7 @@ package hfile
 
 import (
 	"encoding/base64"
-	"encoding/binary"
+	"fmt"
 	"strings"
 
 	"github.com/rowtocol/rowtocol/format/damage"
@@ -65,7 +65,7 @@ func ParseHudiBloom(text, kind string) (*HudiBloom, error) {
 	if err != nil {
 		return nil, damage.New(damage.Value, "", -1, "%s: no Base64: %v", metaHudiBloom, err)
 	}
-	d := &hudiDecoder{b: b}
+	d := &hudiDecoder{damage.NewCursor("", b, 0)}
 	h := &HudiBloom{}
 	switch {
 	case strings.EqualFold(kind, hudiSimple):
@@ -76,21 +76,21 @@ func ParseHudiBloom(text, kind string) (*HudiBloom, error) {
 		d.number() // keys of the last one
 		n := d.number()
 		//guard: memory would be asked for more filters than there are bytes for
-		if n < 0 || n > len(d.b)/hudiHeadSize {
-			d.fail("%d filters in %d bytes", n, len(d.b))
+		if n < 0 || int64(n) > d.Remaining()/hudiHeadSize {
+			d.fail("%d filters in %d bytes", n, d.Remaining())
 		}
-		for i := 0; i < n && d.err == nil; i++ {
+		for i := 0; i < n && d.Err() == nil; i++ {
 			h.filters = append(h.filters, d.filter())
 		}
 	default:
 		return nil, damage.New(damage.Unsupported, "", -1, "%s: the kind %q", metaHudiBloom, kind)
 	}
 	//guard: bytes after the filter would be passed over
-	if len(d.b) > 0 {
-		d.fail("%d bytes after it", len(d.b))
+	if d.Remaining() > 0 {
+		d.fail("%d bytes after it", d.Remaining())
 	}
-	if d.err != nil {
-		return nil, d.err
+	if err := d.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", metaHudiBloom, err)
 	}
 	return h, nil
 }
@@ -121,42 +121,14 @@ func (f *hudiFilter) has(row []byte) bool {
 	return true
 }
 
-// hudiDecoder reads a filter. The first failure sticks.
-type hudiDecoder struct {
-	b   []byte
-	err error
-}
+// hudiDecoder reads a filter.
+type hudiDecoder struct{ damage.Cursor }
 
 func (d *hudiDecoder) fail(reason string, args ...any) {
-	if d.err == nil {
-		e := damage.New(damage.Value, "", -1, reason, args...)
-		e.Reason = metaHudiBloom + ": " + e.Reason
-		d.err = e
-	}
+	d.Fail(damage.Value, d.Offset(), reason, args...)
 }
 
-// take returns the next n bytes, nil after a failure.
-func (d *hudiDecoder) take(n int64) []byte {
-	//guard: bytes would be read beyond the filter
-	if n > int64(len(d.b)) {
-		d.fail("it ends %d bytes before", n-int64(len(d.b)))
-	}
-	if d.err != nil {
-		d.b = nil
-		return nil
-	}
-	b := d.b[:n]
-	d.b = d.b[n:]
-	return b
-}
-
-func (d *hudiDecoder) number() int {
-	b := d.take(4)
-	if b == nil {
-		return 0
-	}
-	return int(int32(binary.BigEndian.Uint32(b)))
-}
+func (d *hudiDecoder) number() int { return int(int32(d.BigEndian(4, "a number"))) }
 
 // head reads what is before a filter's bits.
 func (d *hudiDecoder) head() (f hudiFilter) {
@@ -164,9 +136,7 @@ func (d *hudiDecoder) head() (f hudiFilter) {
 	f.hashes, f.kind = version, hashJenkins // Hadoop's before it had versions
 	if version == hudiVersion {
 		f.hashes = d.number()
-		if b := d.take(1); b != nil {
-			f.kind = b[0]
-		}
+		f.kind = d.Uint8("the kind of a hash function")
 	}
 	f.bits = int64(d.number())
 	switch f.kind {
@@ -191,7 +161,7 @@ func (d *hudiDecoder) head() (f hudiFilter) {
 // filter reads a simple filter.
 func (d *hudiDecoder) filter() hudiFilter {
 	f := d.head()
-	f.array = d.take((f.bits + 7) / 8)
+	f.array = d.Bytes((f.bits+7)/8, "an array of bits")
 	return f
 }
 

@@ -83,7 +83,7 @@ func TestHudiBloomDamage(t *testing.T) {
 		if c.kind == hudiDynamic {
 			damaged["1073741824 filters"], damaged["-1 filters"] = put(hudiHeadSize+8, 1<<30), put(hudiHeadSize+8, -1)
 		} else {
-			damaged["it ends 134217710 bytes before"] = put(9, 1<<30)
+			damaged["an array of bits needs 134217728 bytes, 18 remain"] = put(9, 1<<30)
 		}
 		for text, d := range damaged {
 			_, err := ParseHudiBloom(base64.StdEncoding.EncodeToString(d), c.kind)

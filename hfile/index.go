@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"unsafe"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 )
@@ -25,72 +23,42 @@ type indexEntry struct {
 	key    []byte // not above the block's first key
 }
 
-// rootEntries reads n entries in the form of roots from the front of a payload, whose first
-// byte is at an offset of the file before compression, and returns what is after them. The
-// entries' keys are parts of the payload.
-func rootEntries(memory *column.Reservation, payload []byte, n int, offset int64, parse func(b []byte) (key []byte, size int)) (entries []indexEntry, rest []byte, err error) {
+// rootEntries reads n entries in the form of roots. The entries' keys are parts of the
+// cursor's bytes.
+func rootEntries(memory *column.Reservation, c *damage.Cursor, n int64, d dialect) ([]indexEntry, error) {
 	//guard: memory would be asked for more entries than the block can have
-	if n > len(payload)/(pointerSize+1) {
-		return nil, nil, damage.New(damage.Count, "", offset, "%d index entries in %d bytes", n, len(payload))
+	if n < 0 || n > c.Remaining()/(pointerSize+1) {
+		c.Fail(damage.Count, c.Offset(), "%d index entries in %d bytes", n, c.Remaining())
+		n = 0
 	}
-	if err := memory.Reserve(int64(n) * int64(unsafe.Sizeof(indexEntry{}))); err != nil {
-		return nil, nil, err
+	if err := memory.Reserve(n * int64(unsafe.Sizeof(indexEntry{}))); err != nil {
+		return nil, err
 	}
-	entries = make([]indexEntry, n)
-	rest = payload
+	entries := make([]indexEntry, n)
 	for i := range entries {
-		at := offset + int64(len(payload)-len(rest))
-		//guard: an entry would be read beyond the block
-		if len(rest) < pointerSize {
-			return nil, nil, damage.New(damage.Truncated, "", at, "index entry %d of %d is cut", i, n)
-		}
-		key, size := parse(rest[pointerSize:])
-		//guard: a key would be read beyond the block
-		if size == 0 {
-			return nil, nil, damage.New(damage.Size, "", at+pointerSize, "the key of index entry %d does not fit its block", i)
-		}
-		entries[i] = pointer(rest)
-		entries[i].key = key
-		rest = rest[pointerSize+size:]
+		e := &entries[i]
+		e.offset = int64(c.BigEndian(8, "the offset of an index entry"))
+		e.size = int(int32(c.BigEndian(4, "the size of an index entry")))
+		e.key = d.read(c)
 	}
-	return entries, rest, nil
-}
-
-// pointer reads offset and size of an entry.
-func pointer(b []byte) indexEntry {
-	return indexEntry{offset: int64(binary.BigEndian.Uint64(b)), size: int(int32(binary.BigEndian.Uint32(b[8:])))}
-}
-
-// vintKey reads a key after its length as Hadoop writes it, and how many bytes both have; 0
-// if they do not fit.
-func vintKey(b []byte) (key []byte, size int) {
-	length, n := consumeVInt(b)
-	if n == 0 || length < 0 || length > int64(len(b)-n) {
-		return nil, 0
-	}
-	return b[n : n+int(length)], n + int(length)
-}
-
-// protobufKey is vintKey for a length as protobuf writes it.
-func protobufKey(b []byte) (key []byte, size int) {
-	length, n := protowire.ConsumeVarint(b)
-	if n < 0 || length > uint64(len(b)-n) {
-		return nil, 0
-	}
-	return b[n : n+int(length)], n + int(length)
+	return entries, c.Err()
 }
 
 // dialect is how a root index has its keys.
 type dialect struct {
-	read func(b []byte) (key []byte, size int)
+	read func(c *damage.Cursor) []byte
 	// rowOnly is whether a key is the row after its length, without what else is in a key.
 	rowOnly bool
 }
 
-// The dialects: the one of HBase, which Hudi writes since 1.2, and the one of Hudi before.
+// The dialects: the one of HBase, which Hudi writes since 1.2, with lengths as Hadoop writes
+// them, and the one of Hudi before, with lengths as protobuf does.
 var dialects = [...]dialect{
-	{read: vintKey},
-	{read: protobufKey, rowOnly: true},
+	{read: func(c *damage.Cursor) []byte { return c.Bytes(c.VInt("the length of a key"), "a key") }},
+	{
+		read:    func(c *damage.Cursor) []byte { return c.Bytes(int64(c.Uvarint("the length of a key")), "a key") },
+		rowOnly: true,
+	},
 }
 
 // dataRoot reads the payload of the data index's root. Keys become whole ones in every
@@ -112,14 +80,14 @@ func dataRoot(memory *column.Reservation, payload []byte, n, levels int, offset 
 }
 
 func dataRootOf(memory *column.Reservation, d dialect, payload []byte, n, levels int, offset int64) ([]indexEntry, error) {
-	entries, rest, err := rootEntries(memory, payload, n, offset, d.read)
+	c := damage.NewCursor("", payload, offset)
+	entries, err := rootEntries(memory, &c, int64(n), d)
 	if err != nil {
 		return nil, err
 	}
-	after := offset + int64(len(payload)-len(rest))
 	//guard: bytes after the entries would be passed over
-	if len(rest) != 0 && (levels == 1 || len(rest) != midKeySize) {
-		return nil, damage.New(damage.Trailing, "", after, "%d bytes after the index's %d entries", len(rest), n)
+	if rest := c.Remaining(); rest != 0 && (levels == 1 || rest != midKeySize) {
+		return nil, damage.New(damage.Trailing, "", c.Offset(), "%d bytes after the index's %d entries", rest, n)
 	}
 	for i := range entries {
 		if err := entries[i].complete(memory, d, offset); err != nil {
@@ -206,9 +174,11 @@ func (b *indexBlock) place(i int) int64 {
 // entry is the entry of a number. Its key is a part of the payload.
 func (b *indexBlock) entry(i int) indexEntry {
 	e := b.entries[b.place(i):b.place(i+1)]
-	p := pointer(e)
-	p.key = e[pointerSize:]
-	return p
+	return indexEntry{
+		offset: int64(binary.BigEndian.Uint64(e)),
+		size:   int(int32(binary.BigEndian.Uint32(e[8:]))),
+		key:    e[pointerSize:],
+	}
 }
 
 // lastBelow is the number of the last of n entries in order whose key is below a key; 0 if none

@@ -1,6 +1,10 @@
 package hfile
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/rowtocol/rowtocol/internal/wire"
+)
 
 // indexWriter makes the data index from below: leaves while the data is written, and at the
 // end, over them, as many levels as it takes until a root is small enough.
@@ -142,7 +146,7 @@ func appendRootEntries(dst []byte, entries []indexEntry) []byte {
 	for _, e := range entries {
 		dst = binary.BigEndian.AppendUint64(dst, uint64(e.offset))
 		dst = binary.BigEndian.AppendUint32(dst, uint32(e.size))
-		dst = append(appendVInt(dst, len(e.key)), e.key...)
+		dst = wire.AppendText(dst, e.key)
 	}
 	return dst
 }

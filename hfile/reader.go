@@ -205,18 +205,18 @@ func (f *Reader) loadOnOpen(blocks *blockReader) error {
 
 // metaRoot reads the payload of the meta index.
 func (f *Reader) metaRoot(payload []byte, offset int64) (err error) {
-	var rest []byte
 	held := f.memory.Held
 	for _, d := range dialects {
 		f.memory.ShrinkTo(held)
-		f.meta, rest, err = rootEntries(&f.memory, payload, f.trailer.MetaIndex, offset, d.read)
-		if err == nil && len(rest) == 0 {
+		c := damage.NewCursor("", payload, offset)
+		f.meta, err = rootEntries(&f.memory, &c, int64(f.trailer.MetaIndex), d)
+		if err == nil && c.Remaining() == 0 {
 			return nil
 		}
-	}
-	//guard: bytes after the entries would be passed over
-	if err == nil {
-		err = damage.New(damage.Trailing, "", offset, "%d bytes after the %d entries", len(rest), f.trailer.MetaIndex)
+		//guard: bytes after the entries would be passed over
+		if err == nil {
+			err = damage.New(damage.Trailing, "", c.Offset(), "%d bytes after the %d entries", c.Remaining(), f.trailer.MetaIndex)
+		}
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
 // Scanner goes through the cells of a file in their order. It belongs to one goroutine and is
@@ -294,10 +295,10 @@ func (s *Scanner) cell() error {
 	}
 	if s.f.hasVersions {
 		//guard: a version would be read beyond the block
-		if len(b) == end || len(b)-end < vintSize(b[end]) {
+		if len(b) == end || len(b)-end < wire.VIntSize(b[end]) {
 			return s.damaged("a cell's version does not fit the block")
 		}
-		end += vintSize(b[end])
+		end += wire.VIntSize(b[end])
 	}
 	s.at += end
 	return nil

@@ -31,13 +31,13 @@ const firstKey = 4 + 8 + 4 + binary.MaxVarintLen64 + 1 + len(HeaderCRCKey)
 // one cannot be read because its own text was changed, the columns' are there; if
 // it was passed over because the pairs or its length were changed, its text is.
 func (h *header) check(d *decoder) {
-	if d.err != nil {
+	if d.Err() != nil {
 		return
 	}
 	stored, ok := h.meta.Get(HeaderCRCKey)
 	//guard: with another count of pairs or length of a key the header would go unchecked
-	if !ok && bytes.Contains(d.buf[:min(firstKey, d.pos)], []byte(HeaderCRCKey)) {
-		d.fail(damage.Header, 0, "the header names %s, but not as a metadata key", HeaderCRCKey)
+	if !ok && bytes.Contains(d.Passed()[:min(firstKey, len(d.Passed()))], []byte(HeaderCRCKey)) {
+		d.Fail(damage.Header, 0, "the header names %s, but not as a metadata key", HeaderCRCKey)
 		return
 	}
 	for i := range h.columns {
@@ -45,12 +45,12 @@ func (h *header) check(d *decoder) {
 		crc, has := c.Meta.Get(TableCRCKey)
 		//guard: with a damaged key a header or a block table would go unchecked
 		if has != ok {
-			d.fail(damage.Header, 0, "of %s and, in column %q, %s one is missing", HeaderCRCKey, c.Name, TableCRCKey)
+			d.Fail(damage.Header, 0, "of %s and, in column %q, %s one is missing", HeaderCRCKey, c.Name, TableCRCKey)
 			return
 		}
 		//guard: a stored CRC that is cut off would crash the program
 		if has && len(crc) != crc32.Size {
-			d.fail(damage.Header, 0, "%s of column %q has %d bytes, expected %d", TableCRCKey, c.Name, len(crc), crc32.Size)
+			d.Fail(damage.Header, 0, "%s of column %q has %d bytes, expected %d", TableCRCKey, c.Name, len(crc), crc32.Size)
 			return
 		}
 		if has {
@@ -62,13 +62,13 @@ func (h *header) check(d *decoder) {
 	}
 	//guard: a stored CRC that is cut off would crash the program
 	if len(stored) != crc32.Size {
-		d.fail(damage.Header, 0, "%s has %d bytes, expected %d", HeaderCRCKey, len(stored), crc32.Size)
+		d.Fail(damage.Header, 0, "%s has %d bytes, expected %d", HeaderCRCKey, len(stored), crc32.Size)
 		return
 	}
-	want, got := readChecksum(ChecksumSpec, stored), headerCRC(d.buf[:d.pos], h.crcAt)
+	want, got := readChecksum(ChecksumSpec, stored), headerCRC(d.Passed(), h.crcAt)
 	//guard: a damaged header would be read
 	if want != got {
-		d.fail(damage.Checksum, h.crcAt, "the stored CRC-32C of the header is %08x, the header's is %08x", want, got)
+		d.Fail(damage.Checksum, h.crcAt, "the stored CRC-32C of the header is %08x, the header's is %08x", want, got)
 	}
 	h.protected = true
 }
@@ -84,21 +84,21 @@ func headerCRC(head []byte, crcAt int64) uint32 {
 // checkTable compares the block table of a column, which d has just parsed, with
 // its CRC, and its end with that of its column, which other writers may leave open.
 func (h *header) checkTable(d *decoder, c *Column, blocks []Descriptor, end int64) {
-	if d.err != nil || !h.protected {
+	if d.Err() != nil || !h.protected {
 		return
 	}
 	//guard: a damaged block table would be read
-	if crc := crc32.Checksum(d.buf[:d.pos], castagnoli); crc != c.tableCRC {
-		d.fail(damage.Checksum, c.Start, "the CRC-32C of the block table is %08x, %s says %08x", crc, TableCRCKey, c.tableCRC)
+	if crc := crc32.Checksum(d.Passed(), castagnoli); crc != c.tableCRC {
+		d.Fail(damage.Checksum, c.Start, "the CRC-32C of the block table is %08x, %s says %08x", crc, TableCRCKey, c.tableCRC)
 		return
 	}
-	at := d.offset()
+	at := d.Offset()
 	if n := len(blocks); n > 0 {
 		at = blocks[n-1].Offset + blocks[n-1].StoredSize + int64(checksumSize(c.Checksum))
 	}
 	//guard: bytes behind a column's blocks would go unseen
 	if at != end {
-		d.fail(damage.Trailing, at, "%d bytes belong to nothing", end-at)
+		d.Fail(damage.Trailing, at, "%d bytes belong to nothing", end-at)
 	}
 }
 

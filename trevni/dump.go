@@ -43,14 +43,14 @@ func (d *dumper) expect(at int64) {
 
 func (d *dumper) header() {
 	h := d.f.h
-	dec := decoder{buf: make([]byte, h.size), file: d.f.name}
-	if d.Err = damage.ReadFull(d.f.r, dec.buf, 0, d.f.name); d.Err != nil {
+	b := make([]byte, h.size)
+	if d.Err = damage.ReadFull(d.f.r, b, 0, d.f.name); d.Err != nil {
 		return
 	}
 	d.Claim(4, "magic, version %d", h.version)
 	d.Claim(8, "rows: %d", h.rows)
 	d.Claim(4, "columns: %d", len(h.columns))
-	dec.pos = int(d.At)
+	dec := decoder{damage.NewCursor(d.f.name, b[d.At:], d.At)}
 	d.metadata(&dec, "file")
 	for i := range h.columns {
 		d.metadata(&dec, fmt.Sprintf("column %d", i))
@@ -63,16 +63,16 @@ func (d *dumper) header() {
 
 func (d *dumper) metadata(dec *decoder, of string) {
 	n := dec.length(of)
-	d.Claim(int64(dec.pos)-d.At, "%s metadata: %d pairs", of, n)
-	for ; n > 0 && d.Err == nil && dec.err == nil; n-- {
-		key := dec.bytes(of)
-		d.Claim(int64(dec.pos)-d.At, "  key %s", dump.Quote(key))
-		value := dec.bytes(of)
+	d.Claim(dec.Offset()-d.At, "%s metadata: %d pairs", of, n)
+	for ; n > 0 && d.Err == nil && dec.Err() == nil; n-- {
+		key := dec.text(of)
+		d.Claim(dec.Offset()-d.At, "  key %s", dump.Quote(key))
+		value := dec.text(of)
 		label := "value " + dump.Quote(value)
 		if len(value) == crc32.Size && (isCRC(string(key)) || string(key) == TableCRCKey) {
 			label = fmt.Sprintf("CRC-32C %08x", readChecksum(ChecksumSpec, value))
 		}
-		d.Claim(int64(dec.pos)-d.At, "  %s", label)
+		d.Claim(dec.Offset()-d.At, "  %s", label)
 	}
 }
 

@@ -176,12 +176,10 @@ func (f *File) rereadTable(col int) (blocks []Descriptor, size int64, err error)
 func (f *File) readTable(col int) (blocks []Descriptor, size int64, err error) {
 	c := &f.h.columns[col]
 	err = f.decodeGrowing(c.Start, f.SectionEnd(col), firstTable, func(d *decoder) {
+		d.Column = c.Name
 		blocks = f.parseTable(d, c, f.SectionEnd(col))
-		size = int64(d.pos)
+		size = int64(len(d.Passed()))
 		f.h.checkTable(d, c, blocks, f.SectionEnd(col))
-		if d.err != nil {
-			d.err.Column = c.Name
-		}
 	})
 	if err != nil {
 		return nil, 0, err
@@ -191,49 +189,52 @@ func (f *File) readTable(col int) (blocks []Descriptor, size int64, err error) {
 
 // parseTable parses the block table of a column whose bytes end at end.
 func (f *File) parseTable(d *decoder, c *Column, end int64) []Descriptor {
-	n := int64(d.fixed32("block count"))
+	n := int64(d.LittleEndian(4, "block count"))
 	//guard: a block count would be believed that the column has no room for
-	if n*descriptorSize > end-d.offset() {
-		d.fail(damage.Count, c.Start, "a table of %d blocks does not fit in the column's %d bytes", n, end-c.Start)
+	if n*descriptorSize > end-d.Offset() {
+		d.Fail(damage.Count, c.Start, "a table of %d blocks does not fit in the column's %d bytes", n, end-c.Start)
 		return nil
 	}
-	blocks := make([]Descriptor, 0, min(n, int64(d.remaining()/descriptorSize)))
+	blocks := make([]Descriptor, 0, min(n, d.Remaining()/descriptorSize))
 	var rows int64
-	for i := int64(0); i < n && d.err == nil; i++ {
-		at := d.offset()
+	for i := int64(0); i < n && d.Err() == nil; i++ {
+		d.Block = i
+		at := d.Offset()
 		b := Descriptor{FirstRow: rows}
-		b.Rows = int64(d.fixed32("row count of a block"))
-		b.RawSize = int64(d.fixed32("uncompressed size of a block"))
-		b.StoredSize = int64(d.fixed32("compressed size of a block"))
+		b.Rows = int64(d.LittleEndian(4, "row count of a block"))
+		b.RawSize = int64(d.LittleEndian(4, "uncompressed size of a block"))
+		b.StoredSize = int64(d.LittleEndian(4, "compressed size of a block"))
 		//guard: sizes would be read that Java takes for negative
 		if b.Rows > math.MaxInt32 || b.RawSize > math.MaxInt32 || b.StoredSize > math.MaxInt32 {
-			d.fail(damage.Count, at, "a block of %d rows and %d, compressed %d bytes is out of range", b.Rows, b.RawSize, b.StoredSize)
+			d.Fail(damage.Count, at, "a block of %d rows and %d, compressed %d bytes is out of range", b.Rows, b.RawSize, b.StoredSize)
 		}
 		//guard: a table would be read on that claims more rows than the file has
 		if rows += b.Rows; rows > f.h.rows {
-			d.fail(damage.Count, at, "the blocks up to %d hold %d rows, the file has %d", i, rows, f.h.rows)
+			d.Fail(damage.Count, at, "the blocks up to %d hold %d rows, the file has %d", i, rows, f.h.rows)
 		}
-		if c.Values && d.err == nil {
+		if c.Values {
 			b.First = d.value(c.Type)
 		}
 		blocks = append(blocks, b)
-		if d.err != nil && d.err.Block < 0 {
-			d.err.Block = i
-		}
 	}
+	if d.Err() != nil {
+		return nil
+	}
+	d.Block = -1
 	//guard: a column could have other rows than the file
 	if rows != f.h.rows {
-		d.fail(damage.Count, c.Start, "the blocks hold %d rows, the file has %d", rows, f.h.rows)
+		d.Fail(damage.Count, c.Start, "the blocks hold %d rows, the file has %d", rows, f.h.rows)
 	}
-	off := d.offset()
+	off := d.Offset()
 	for i := range blocks {
 		b := &blocks[i]
 		b.Offset = off
 		off += b.StoredSize + int64(checksumSize(c.Checksum))
 		//guard: a block could reach into the next column
-		if off > end && d.err == nil {
-			d.fail(damage.Size, b.Offset, "the block ends at %d, its column at %d", off, end)
-			d.err.Block = int64(i)
+		if off > end {
+			d.Block = int64(i)
+			d.Fail(damage.Size, b.Offset, "the block ends at %d, its column at %d", off, end)
+			return nil
 		}
 	}
 	return blocks
@@ -241,16 +242,13 @@ func (f *File) parseTable(d *decoder, c *Column, end int64) []Descriptor {
 
 // value reads the first value of a block from a table; a boolean takes a byte.
 func (d *decoder) value(t column.Type) []byte {
-	if d.err != nil {
-		return nil
+	n, err := column.ValueSize(t, d.Rest())
+	if errors.Is(err, column.ErrShort) {
+		n = len(d.Rest()) + 1
+	} else if err != nil {
+		d.Fail(damage.Value, d.Offset(), "first value: %v", err)
 	}
-	n, err := column.ValueSize(t, d.buf[d.pos:])
-	if err != nil {
-		d.fail(damage.Value, d.offset(), "first value: %v", err)
-		d.short = errors.Is(err, column.ErrShort)
-		return nil
-	}
-	return append([]byte{}, d.take(uint64(n), "first value")...)
+	return append([]byte{}, d.Bytes(int64(n), "first value")...)
 }
 
 // Verify decodes the whole file and checks it: every count, size, checksum

@@ -140,42 +140,37 @@ type header struct {
 // left in d.
 func parseHeader(d *decoder, size int64) *header {
 	h := &header{crcAt: -1}
-	m := d.take(4, "magic")
-	if d.err != nil {
-		d.short = false
-		d.err.Kind = damage.Magic
-		return h
-	}
+	m := d.Bytes(min(4, d.Remaining()), "magic")
 	//guard: any file, and any later version, would be read
-	if string(m[:3]) != magic || m[3] > Version {
-		d.fail(damage.Magic, 0, "found % x, expected \"Trv\" and a version of 0, 1 or 2", m)
+	if len(m) < 4 || string(m[:3]) != magic || m[3] > Version {
+		d.Fail(damage.Magic, 0, "found % x, expected \"Trv\" and a version of 0, 1 or 2", m)
 		return h
 	}
 	h.version = m[3]
-	rows := d.fixed64("row count")
+	rows := d.LittleEndian(8, "row count")
 	//guard: a row count would become negative
 	if rows > math.MaxInt64 {
-		d.fail(damage.Count, 4, "row count %d is out of range", rows)
+		d.Fail(damage.Count, 4, "row count %d is out of range", rows)
 	}
 	h.rows = int64(rows)
-	at := d.offset()
-	n := int64(d.fixed32("column count"))
+	at := d.Offset()
+	n := int64(d.LittleEndian(4, "column count"))
 	//guard: a column count would be believed that the file has no room for
 	if n*int64(minColumn) > size {
-		d.fail(damage.Count, at, "%d columns do not fit in %d bytes", n, size)
+		d.Fail(damage.Count, at, "%d columns do not fit in %d bytes", n, size)
 	}
 	h.meta, h.crcAt = parseMetadata(d, "file metadata")
-	if d.err != nil {
+	if d.Err() != nil {
 		return h
 	}
-	h.columns = make([]Column, 0, min(n, int64(d.remaining()/minColumn+1)))
+	h.columns = make([]Column, 0, min(n, d.Remaining()/int64(minColumn)+1))
 	byName := make(map[string]int, cap(h.columns))
-	for i := int64(0); i < n && d.err == nil; i++ {
+	for i := int64(0); i < n && d.Err() == nil; i++ {
 		h.columns = append(h.columns, parseColumn(d, h.meta, byName))
 	}
 	checkDepth(d, h.columns)
 	parseStarts(d, h, size)
-	h.size = d.offset()
+	h.size = d.Offset()
 	h.check(d)
 	return h
 }
@@ -183,16 +178,16 @@ func parseHeader(d *decoder, size int64) *header {
 // parseStarts reads the column starts. They must ascend and leave room for a
 // block count each, so that no two columns can claim the same bytes.
 func parseStarts(d *decoder, h *header, size int64) {
-	least := d.offset() + 8*int64(len(h.columns))
+	least := d.Offset() + 8*int64(len(h.columns))
 	for i := range h.columns {
-		at := d.offset()
-		start := d.fixed64("column start")
-		if d.err != nil {
+		at := d.Offset()
+		start := d.LittleEndian(8, "column start")
+		if d.Err() != nil {
 			return
 		}
 		//guard: two columns could claim the same bytes
 		if int64(start) < least || size-int64(start) < 4 { // from 2^63 on it is negative
-			d.fail(damage.Header, at, "column %s starts at %d, expected %d to %d",
+			d.Fail(damage.Header, at, "column %s starts at %d, expected %d to %d",
 				h.columns[i].Name, start, least, size-4)
 			return
 		}
@@ -210,32 +205,32 @@ var columnKeys = map[string]string{
 
 // parseMetadata reads one metadata map. crcAt is as in header.
 func parseMetadata(d *decoder, what string) (m Metadata, crcAt int64) {
-	at, crcAt := d.offset(), int64(-1)
+	at, crcAt := d.Offset(), int64(-1)
 	n := d.length(what)
-	if d.err != nil {
+	if d.Err() != nil {
 		return nil, crcAt
 	}
-	m = make(Metadata, 0, min(n, uint64(d.remaining()/2)))
+	m = make(Metadata, 0, min(n, d.Remaining()/2))
 	seen := make(map[string]struct{}, min(n, 16))
-	for i := uint64(0); i < n && d.err == nil; i++ {
-		keyAt := d.offset()
-		text := d.bytes(what)
+	for ; n > 0 && d.Err() == nil; n-- {
+		keyAt := d.Offset()
+		text := d.text(what)
 		key, common := columnKeys[string(text)]
 		if !common {
 			key = string(text)
 		}
-		value := d.bytes(what)
-		if d.err != nil {
+		value := d.text(what)
+		if d.Err() != nil {
 			break
 		}
 		//guard: readers could differ about the value of a key
 		if _, dup := seen[key]; dup {
-			d.fail(damage.Header, keyAt, "%s at offset %d has the key %q twice", what, at, key)
+			d.Fail(damage.Header, keyAt, "%s at offset %d has the key %q twice", what, at, key)
 			break
 		}
 		seen[key] = struct{}{}
 		if len(value) == crc32.Size && key == HeaderCRCKey {
-			crcAt = d.offset() - crc32.Size
+			crcAt = d.Offset() - crc32.Size
 		}
 		m = append(m, KeyValue{Key: key, Value: append([]byte{}, value...)})
 	}
@@ -245,27 +240,27 @@ func parseMetadata(d *decoder, what string) (m Metadata, crcAt int64) {
 // parseColumn reads the metadata of the next column; byName holds those
 // before it.
 func parseColumn(d *decoder, file Metadata, byName map[string]int) Column {
-	at := d.offset()
+	at := d.Offset()
 	c := Column{}
 	c.Parent = -1
 	c.Meta, _ = parseMetadata(d, "column metadata")
-	if d.err != nil {
+	if d.Err() != nil {
 		return c
 	}
 	name, ok := c.Meta.Get(keyName)
 	if !ok {
-		d.fail(damage.Header, at, "a column has no %s", keyName)
+		d.Fail(damage.Header, at, "a column has no %s", keyName)
 		return c
 	}
 	c.Name = string(name)
 	//guard: readers could differ about which column is meant
 	if _, dup := byName[c.Name]; dup {
-		d.fail(damage.Header, at, "two columns are called %q", c.Name)
+		d.Fail(damage.Header, at, "two columns are called %q", c.Name)
 		return c
 	}
 	typ, _ := c.Meta.Get(keyType)
 	if c.Type, ok = column.ParseType(string(typ)); !ok {
-		d.fail(damage.Header, at, "column %q has the unknown type %q", c.Name, typ)
+		d.Fail(damage.Header, at, "column %q has the unknown type %q", c.Name, typ)
 	}
 	_, c.Array = c.Meta.Get(keyArray)
 	_, c.Values = c.Meta.Get(keyValues)
@@ -273,22 +268,22 @@ func parseColumn(d *decoder, file Metadata, byName map[string]int) Column {
 	c.Ascending = c.Values && string(ascending) == "\x01"
 	if parent, ok := c.Meta.Get(keyParent); ok {
 		if c.Parent, ok = byName[string(parent)]; !ok {
-			d.fail(damage.Header, at, "column %q has the parent %q, which is no array column before it", c.Name, parent)
+			d.Fail(damage.Header, at, "column %q has the parent %q, which is no array column before it", c.Name, parent)
 		}
 	}
 	//guard: an index of values that are not one per row would be used
 	if c.Values && (c.Array || c.Parent >= 0) {
-		d.fail(damage.Header, at, "column %q has %s, but is an array or a child", c.Name, keyValues)
+		d.Fail(damage.Header, at, "column %q has %s, but is an array or a child", c.Name, keyValues)
 	}
 	c.Codec = resolve(c.Meta, file, keyCodec)
 	//guard: blocks of an unknown codec would be decoded as another
 	if !knownCodec(c.Codec) {
-		d.fail(damage.Codec, at, "column %q has the unknown codec %q", c.Name, c.Codec)
+		d.Fail(damage.Codec, at, "column %q has the unknown codec %q", c.Name, c.Codec)
 	}
 	c.Checksum = resolve(c.Meta, file, keyChecksum)
 	//guard: blocks would be read from wrong places and not be checked
 	if !knownChecksum(c.Checksum) {
-		d.fail(damage.Header, at, "column %q has the unknown checksum %q", c.Name, c.Checksum)
+		d.Fail(damage.Header, at, "column %q has the unknown checksum %q", c.Name, c.Checksum)
 	}
 	byName[c.Name] = len(byName)
 	return c
@@ -297,7 +292,7 @@ func parseColumn(d *decoder, file Metadata, byName map[string]int) Column {
 // checkDepth refuses parents that are no arrays, and chains of parents that
 // are too long to follow.
 func checkDepth(d *decoder, cols []Column) {
-	if d.err != nil {
+	if d.Err() != nil {
 		return
 	}
 	depth := make([]int, len(cols))
@@ -308,12 +303,12 @@ func checkDepth(d *decoder, cols []Column) {
 		}
 		//guard: items would be counted by values that are no lengths
 		if !cols[p].Array {
-			d.fail(damage.Header, d.offset(), "column %q has the parent %q, which is no array column", cols[i].Name, cols[p].Name)
+			d.Fail(damage.Header, d.Offset(), "column %q has the parent %q, which is no array column", cols[i].Name, cols[p].Name)
 			return
 		}
 		//guard: chains of parents could take any time and stack
 		if depth[i] = depth[p] + 1; depth[i] > maxDepth {
-			d.fail(damage.Unsupported, d.offset(), "column %q has more than %d ancestors", cols[i].Name, maxDepth)
+			d.Fail(damage.Unsupported, d.Offset(), "column %q has more than %d ancestors", cols[i].Name, maxDepth)
 			return
 		}
 	}

@@ -72,14 +72,14 @@ func TestReadHeaderDamage(t *testing.T) {
 		{"old version", "Obj\x00" + good[4:], damage.Magic, 0},
 		{"magic only", objMagic, damage.Truncated, 4},
 		{"no sync", good[:len(good)-1], damage.Truncated, int64(len(good) - 16)},
-		{"cut in a value", good[:20], damage.Truncated, 17},
+		{"cut in a value", good[:20], damage.Truncated, 18},
 		{"no schema", objMagic + long(1) + codecEntry + "\x00" + sync16, damage.Header, 0},
 		{"no metadata", objMagic + "\x00" + sync16, damage.Header, 0},
 		{"empty schema", objMagic + long(1) + str(KeySchema) + str("") + "\x00" + sync16, damage.Header, 17},
 		{"unknown codec", objMagic + long(2) + schemaEntry + str(KeyCodec) + str("lzo") + "\x00" + sync16, damage.Codec, 34},
 		{"empty codec", objMagic + long(2) + schemaEntry + str(KeyCodec) + str("") + "\x00" + sync16, damage.Codec, 34},
-		{"negative key length", objMagic + long(1) + long(-4) + good, damage.Header, 5},
-		{"huge key length", objMagic + long(1) + long(math.MaxInt64) + good, damage.Truncated, 5},
+		{"negative key length", objMagic + long(1) + long(-4) + good, damage.Header, 6},
+		{"huge key length", objMagic + long(1) + long(math.MaxInt64) + good, damage.Truncated, 15},
 		{"huge count", objMagic + long(math.MaxInt64) + schemaEntry, damage.Header, 4},
 		{"least count", objMagic + long(math.MinInt64) + long(4) + schemaEntry, damage.Header, 4},
 		{"huge map block", objMagic + long(-1) + long(1<<40) + schemaEntry, damage.Header, 4},
@@ -103,7 +103,7 @@ func TestReadHeaderCap(t *testing.T) {
 	head := objMagic + long(1) + str("k") + long(maxHeader)
 	r := &sparse{head: []byte(head), size: 1 << 40}
 	_, err := ReadHeader(r, r.size, "f.avro")
-	wantDamage(t, err, damage.Header, 7)
+	wantDamage(t, err, damage.Header, 11)
 }
 
 // sparse is a large file of zeros behind a head.

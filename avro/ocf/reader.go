@@ -39,13 +39,13 @@ func NewReader(r io.ReaderAt, size int64, name string, maxBlock int64, memory co
 // NewStreamReader is NewReader of a stream. It waits for the stream only until the
 // next block is there, which may be read along with more.
 func NewStreamReader(r io.Reader, name string, maxBlock int64, memory column.Account) (*Reader, error) {
-	d := headerReader{r: bufio.NewReaderSize(r, 64<<10), name: name, size: math.MaxInt64, memory: memory}
-	h, err := d.header()
+	buffer := bufio.NewReaderSize(r, 64<<10)
+	h, err := readHeader(buffer, math.MaxInt64, name, memory)
 	if err != nil {
 		return nil, err
 	}
 	s := NewScanner(nil, math.MaxInt64, name, h, Range{0, math.MaxInt64})
-	s.stream = d.r
+	s.stream = buffer
 	return newReader(s, name, h, maxBlock, memory)
 }
 

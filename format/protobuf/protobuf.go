@@ -2,6 +2,8 @@
 package protobuf
 
 import (
+	"fmt"
+
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/rowtocol/rowtocol/format/damage"
@@ -18,64 +20,52 @@ type Message struct {
 	At int64
 
 	what string
-	base int64 // offset at which the message begins
-	buf  []byte
-	pos  int // of the next field
+	c    damage.Cursor // at the next field
 	seen uint64
-	err  error
 }
 
 // New returns the message in b, before its first field. what names it in errors; it begins at
 // an offset of its file.
 func New(what string, b []byte, offset int64) Message {
-	return Message{what: what, buf: b, base: offset}
+	return Message{what: what, c: damage.NewCursor("", b, offset)}
 }
 
 // Delimited returns the message whose length is at a place in b, as a varint before it. The
 // first byte of b is at an offset.
 func Delimited(what string, b []byte, at int, offset int64) (Message, error) {
-	length, n := protowire.ConsumeVarint(b[at:])
-	//guard: a message would be read beyond what there is
-	if n < 0 || length > uint64(len(b)-at-n) {
-		return Message{}, damage.New(damage.Header, "", offset+int64(at), "%s: its length does not fit", what)
-	}
-	start := at + n
-	return New(what, b[start:start+int(length)], offset+int64(start)), nil
+	c := damage.NewCursor("", b[at:], offset+int64(at))
+	body := c.Bytes(int64(c.Uvarint("length of the "+what)), what)
+	return New(what, body, c.Offset()-int64(len(body))), c.Err()
 }
 
 // After is the offset at which the message ends.
-func (m *Message) After() int64 { return m.base + int64(len(m.buf)) }
+func (m *Message) After() int64 { return m.c.Offset() + m.c.Remaining() }
 
 // Read is the number of its bytes that Next has passed.
-func (m *Message) Read() int { return m.pos }
+func (m *Message) Read() int { return len(m.c.Passed()) }
 
 // Fail makes damage of a kind, at an offset of the file, the message's error if it has none.
 func (m *Message) Fail(kind damage.Kind, offset int64, reason string, args ...any) {
-	if m.err == nil {
-		e := damage.New(kind, "", offset, reason, args...)
-		e.Reason = m.what + ": " + e.Reason
-		m.err = e
-	}
+	m.c.Fail(kind, offset, "%s: %s", m.what, fmt.Sprintf(reason, args...))
 }
 
 // Next moves to the next field.
 func (m *Message) Next() bool {
-	if m.err != nil || m.pos == len(m.buf) {
+	if m.c.Err() != nil || m.c.Remaining() == 0 {
 		return false
 	}
-	m.At = m.base + int64(m.pos)
-	number, wire, head := protowire.ConsumeTag(m.buf[m.pos:])
+	m.At = m.c.Offset()
+	number, wire, head := protowire.ConsumeTag(m.c.Rest())
 	n := 0
 	if head >= 0 {
-		n = protowire.ConsumeFieldValue(number, wire, m.buf[m.pos+head:])
+		n = protowire.ConsumeFieldValue(number, wire, m.c.Rest()[head:])
 	}
 	//guard: a field would be read beyond the message
 	if head < 0 || n < 0 {
 		m.Fail(damage.Header, m.At, "no protobuf field: %v", protowire.ParseError(min(head, n)))
 		return false
 	}
-	m.Number, m.Wire, m.Value = number, wire, m.buf[m.pos+head:m.pos+head+n]
-	m.pos += head + n
+	m.Number, m.Wire, m.Value = number, wire, m.c.Bytes(int64(head+n), m.what)[head:]
 	if number < 64 {
 		m.seen |= 1 << number
 	}
@@ -118,12 +108,14 @@ func (m *Message) is(wire protowire.Type) bool {
 // Inner reads the message that the field is. Its end is EndInner.
 func (m *Message) Inner() Message {
 	b := m.Bytes()
-	return Message{what: m.what, base: m.base + int64(m.pos-len(b)), buf: b, err: m.err}
+	inner := New(m.what, b, m.c.Offset()-int64(len(b)))
+	inner.c.Stop(m.c.Err())
+	return inner
 }
 
 // EndInner makes what was wrong with the message of Inner the message's error, as End says it.
 func (m *Message) EndInner(inner *Message, required ...protowire.Number) {
-	m.err = inner.End(required...)
+	m.c.Stop(inner.End(required...))
 }
 
 // End returns what was wrong with the message, or that one of the fields is missing that it
@@ -132,10 +124,10 @@ func (m *Message) End(required ...protowire.Number) error {
 	for _, n := range required {
 		//guard: a value would be made up
 		if m.seen&(1<<n) == 0 {
-			m.Fail(damage.Header, m.base, "field %d is missing", n)
+			m.Fail(damage.Header, m.c.Offset()-int64(m.Read()), "field %d is missing", n)
 		}
 	}
-	return m.err
+	return m.c.Err()
 }
 
 // AppendVarint appends a field with a number.

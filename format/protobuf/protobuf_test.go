@@ -47,10 +47,10 @@ func TestDamage(t *testing.T) {
 		m.Varint(300)
 	}
 	says(t, m.End(1, 2), 7, "field 2 is missing")
-	for _, b := range [][]byte{{0, 0x80}, protowire.AppendVarint([]byte{0}, 1)} {
-		_, err := Delimited("m", b, 1, 7)
-		says(t, err, 8, "its length does not fit")
-	}
+	_, err := Delimited("m", []byte{0, 0x80}, 1, 7)
+	says(t, err, 9, "length of the m needs 1 bytes, 0 remain")
+	_, err = Delimited("m", protowire.AppendVarint([]byte{0}, 1), 1, 7)
+	says(t, err, 9, "m needs 1 bytes, 0 remain")
 }
 
 // TestInner reads a message in another one, and what is wrong with it.

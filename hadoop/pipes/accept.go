@@ -1,18 +1,18 @@
 package pipes
 
 import (
-	"bytes"
 	"crypto/hmac"
 	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
 	"net"
+
+	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
 // MapTask is what Java wants done.
@@ -40,12 +40,12 @@ func accept(d *decoder, w io.Writer, secret []byte) (*MapTask, error) {
 	var conf map[string]string
 	for {
 		switch m := d.next(); {
-		case d.err != nil:
-			return nil, gone(d.err)
+		case d.Err() != nil:
+			return nil, gone(d.Err())
 		case m == start:
 			version := d.int("protocol version")
 			//guard: a protocol that is not known would be spoken
-			if d.err == nil && version != 0 {
+			if d.Err() == nil && version != 0 {
 				return nil, fmt.Errorf("%s: protocol version %d is not known", m, version)
 			}
 		case m == setJobConf:
@@ -84,13 +84,13 @@ func gone(err error) error {
 // authenticate lets Java show that it knows the job's secret, and shows the same.
 func authenticate(d *decoder, w io.Writer, secret []byte) error {
 	m := d.next()
-	if d.err == nil && m != authRequest {
+	if d.Err() == nil && m != authRequest {
 		return fmt.Errorf("unexpected %s", m)
 	}
 	digest := d.bytes("digest", maxDigest)
 	challenge := d.bytes("challenge", maxDigest)
-	if d.err != nil {
-		return gone(d.err)
+	if d.Err() != nil {
+		return gone(d.Err())
 	}
 	algorithm := algorithmOf(digest)
 	if algorithm == nil {
@@ -100,7 +100,7 @@ func authenticate(d *decoder, w io.Writer, secret []byte) error {
 	if !hmac.Equal(digest, sign(algorithm, secret, challenge)) {
 		return errors.New("the other end does not know the job's secret")
 	}
-	p := appendText(appendLong(nil, int64(authResponse)), string(sign(algorithm, secret, digest)))
+	p := wire.AppendText(wire.AppendVInt(nil, int64(authResponse)), sign(algorithm, secret, digest))
 	if _, err := w.Write(p); err != nil {
 		return gone(err)
 	}
@@ -131,7 +131,7 @@ func readConf(d *decoder) map[string]string {
 	n := d.int("number of strings")
 	//guard: names and values would be paired wrongly, or as many as memory holds be kept
 	if n < 0 || n > maxConfStrings || n%2 != 0 {
-		d.fail(fmt.Errorf("SET_JOB_CONF has %d strings: it can be an even number from 0 to %d", n, maxConfStrings))
+		d.Stop(fmt.Errorf("SET_JOB_CONF has %d strings: it can be an even number from 0 to %d", n, maxConfStrings))
 	}
 	conf := map[string]string{}
 	left := maxConf
@@ -140,7 +140,7 @@ func readConf(d *decoder) map[string]string {
 		left -= len(name)
 		value := d.bytes("value of a property", left)
 		left -= len(value)
-		if d.err != nil {
+		if d.Err() != nil {
 			return nil
 		}
 		conf[string(name)] = string(value)
@@ -154,8 +154,8 @@ func readMap(d *decoder) (Split, error) {
 	reduces := d.int("number of reduces")
 	piped := d.int("piped input")
 	switch {
-	case d.err != nil:
-		return Split{}, gone(d.err)
+	case d.Err() != nil:
+		return Split{}, gone(d.Err())
 	//guard: reduces would be started, which the program has none of
 	case reduces != 0:
 		return Split{}, fmt.Errorf("the job has %d reduces: it has to be map-only", reduces)
@@ -169,21 +169,18 @@ func readMap(d *decoder) (Split, error) {
 // readSplit reads a FileSplit. Java tells no class, so what is anything else shows by
 // its length.
 func readSplit(raw []byte) (Split, error) {
-	d := newDecoder(bytes.NewReader(raw))
-	path := d.bytes("path", len(raw))
-	var numbers [16]byte
-	d.read("start and length", numbers[:])
-	if d.err != nil {
-		return Split{}, fmt.Errorf("split: %w", d.err)
+	c := wire.New(raw, 0)
+	s := Split{
+		Path:   string(c.Bytes(c.VInt("length of the path"), "path")),
+		Start:  int64(c.BigEndian(8, "start")),
+		Length: int64(c.BigEndian(8, "length")),
+	}
+	if err := c.Err(); err != nil {
+		return Split{}, fmt.Errorf("split: %w", err)
 	}
 	//guard: a split of another class would be taken for a file's
-	if n := d.r.Buffered(); n > 0 {
-		return Split{}, fmt.Errorf("split: %d bytes are left behind a file's path, start and length", n)
-	}
-	s := Split{
-		Path:   string(path),
-		Start:  int64(binary.BigEndian.Uint64(numbers[:8])),
-		Length: int64(binary.BigEndian.Uint64(numbers[8:])),
+	if n := c.Remaining(); n > 0 {
+		return Split{}, fmt.Errorf("split: %d bytes are left after a file's path, start and length", n)
 	}
 	//guard: a range that no file has would be looked for
 	if s.Path == "" || s.Start < 0 || s.Start+s.Length < s.Start {

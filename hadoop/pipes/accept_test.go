@@ -11,15 +11,17 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
 // orders builds what Java sends.
 type orders struct{ p []byte }
 
 func (o orders) code(m message, numbers ...int64) orders {
-	p := appendLong(bytes.Clone(o.p), int64(m))
+	p := wire.AppendVInt(bytes.Clone(o.p), int64(m))
 	for _, n := range numbers {
-		p = appendLong(p, n)
+		p = wire.AppendVInt(p, n)
 	}
 	return orders{p}
 }
@@ -27,7 +29,7 @@ func (o orders) code(m message, numbers ...int64) orders {
 func (o orders) text(texts ...string) orders {
 	p := bytes.Clone(o.p)
 	for _, text := range texts {
-		p = appendText(p, text)
+		p = wire.AppendText(p, text)
 	}
 	return orders{p}
 }
@@ -38,14 +40,14 @@ func authenticated() orders {
 }
 
 func fileSplit(path string, start, length int64) string {
-	p := binary.BigEndian.AppendUint64(appendText(nil, path), uint64(start))
+	p := binary.BigEndian.AppendUint64(wire.AppendText(nil, path), uint64(start))
 	return string(binary.BigEndian.AppendUint64(p, uint64(length)))
 }
 
 // mapOf is a RUN_MAP.
 func (o orders) mapOf(split string, reduces, piped int64) orders {
 	o = o.code(runMap).text(split)
-	return orders{appendLong(appendLong(o.p, reduces), piped)}
+	return orders{wire.AppendVInt(wire.AppendVInt(o.p, reduces), piped)}
 }
 
 func acceptFrom(p []byte, secret string) (*MapTask, []byte, error) {
@@ -84,16 +86,16 @@ func TestAcceptRefuses(t *testing.T) {
 		"other secret":        {orders{}.code(authRequest).text(string(sign(sha1.New, []byte("guess"), []byte("1"))), "1"), "does not know"},
 		"other digest":        {orders{}.code(authRequest).text("short", "1"), "5 characters is of no known algorithm"},
 		"empty digest":        {orders{}.code(authRequest).text("", "1"), "0 characters is of no known algorithm"},
-		"large digest":        {orders{}.code(authRequest, maxDigest+1), "digest has a length of 1025"},
-		"large challenge":     {orders{}.code(authRequest).text(strings.Repeat("x", 28)).code(maxDigest + 1), "challenge has a length of 1025"},
+		"large digest":        {orders{}.code(authRequest, maxDigest+1), "digest of 1025 bytes"},
+		"large challenge":     {orders{}.code(authRequest).text(strings.Repeat("x", 28)).code(maxDigest + 1), "challenge of 1025 bytes"},
 		"second request":      {authenticated().code(authRequest), "unexpected AUTHENTICATION_REQ before RUN_MAP"},
 		"other version":       {authenticated().code(start, 1), "protocol version 1 is not known"},
 		"odd strings":         {authenticated().code(setJobConf, 3).text("a", "b", "c", "d"), "has 3 strings"},
 		"negative strings":    {authenticated().code(setJobConf, -2).mapOf(split, 0, 0), "has -2 strings"},
 		"many strings":        {authenticated().code(setJobConf, maxConfStrings+2), "has 131074 strings"},
-		"large name":          {authenticated().code(setJobConf, 2, maxConf+1), "name of a property has a length of 67108865"},
-		"large value":         {authenticated().code(setJobConf, 2).text("a").code(maxConf), "from 0 to 67108863"},
-		"large configuration": {authenticated().code(setJobConf, 4).text("a", "b", "c").code(maxConf), "from 0 to 67108861"},
+		"large name":          {authenticated().code(setJobConf, 2, maxConf+1), "name of a property of 67108865 bytes"},
+		"large value":         {authenticated().code(setJobConf, 2).text("a").code(maxConf), "expected 0 to 67108863"},
+		"large configuration": {authenticated().code(setJobConf, 4).text("a", "b", "c").code(maxConf), "expected 0 to 67108861"},
 		"reduce":              {good.code(runReduce, 0, 0), "the job has reduces"},
 		"reduces":             {good.mapOf(split, 2, 0), "the job has 2 reduces"},
 		"Java reads":          {good.mapOf(split, 0, 1), "isjavarecordreader has to be false"},
@@ -101,11 +103,11 @@ func TestAcceptRefuses(t *testing.T) {
 		"abort":               {good.code(abort), ErrAborted.Error()},
 		"close":               {good.code(closeInput), "unexpected CLOSE before RUN_MAP"},
 		"unknown":             {good.code(77), "unexpected message 77 before RUN_MAP"},
-		"large split":         {good.code(runMap, maxSplit+1), "split has a length of 65537"},
-		"no split":            {good.mapOf("", 0, 0), "path: unexpected EOF"},
-		"short split":         {good.mapOf(split[:len(split)-1], 0, 0), "start and length: unexpected EOF"},
+		"large split":         {good.code(runMap, maxSplit+1), "split of 65537 bytes"},
+		"no split":            {good.mapOf("", 0, 0), "length of the path needs 1 bytes"},
+		"short split":         {good.mapOf(split[:len(split)-1], 0, 0), "length needs 8 bytes, 7 remain"},
 		"split of a class":    {good.mapOf(split+"\x00", 0, 0), "1 bytes are left"},
-		"long path":           {good.mapOf("\x40hdfs://n/f", 0, 0), "path has a length of 64"},
+		"long path":           {good.mapOf("\x40hdfs://n/f", 0, 0), "path needs 64 bytes"},
 		"no path":             {good.mapOf(fileSplit("", 0, 1), 0, 0), "no part of a file"},
 		"negative start":      {good.mapOf(fileSplit("f", -1, 1), 0, 0), "no part of a file"},
 		"negative length":     {good.mapOf(fileSplit("f", 1, -1), 0, 0), "no part of a file"},

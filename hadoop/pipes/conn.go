@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
 // What ends a connection, and its context.
@@ -142,7 +144,7 @@ func (c *Conn) Done() error {
 		err = c.advance(finished)
 	}
 	if err == nil {
-		err = c.send(appendLong(nil, int64(done)))
+		err = c.send(wire.AppendVInt(nil, int64(done)))
 	}
 	c.writing.Unlock()
 	if err != nil {
@@ -179,7 +181,7 @@ func (c *Conn) listen() {
 	defer close(c.heard)
 	for {
 		m := c.d.next()
-		err := c.d.err
+		err := c.d.Err()
 		switch {
 		case err == io.EOF && c.said(finished):
 			err = ErrClosed
@@ -283,8 +285,8 @@ func (c *Conn) Register(counters ...Counter) error {
 	}
 	var p []byte
 	for i, k := range counters {
-		p = appendLong(appendLong(p, int64(registerCounter)), int64(i))
-		p = appendText(appendText(p, k.Group), k.Name)
+		p = wire.AppendVInt(wire.AppendVInt(p, int64(registerCounter)), int64(i))
+		p = wire.AppendText(wire.AppendText(p, k.Group), k.Name)
 	}
 	if err := c.tell(p); err != nil {
 		return err
@@ -302,8 +304,8 @@ func (c *Conn) Add(counter int, n int64) error {
 	if counter < 0 || counter >= c.counters {
 		return fmt.Errorf("counter %d is not one of the %d registered", counter, c.counters)
 	}
-	p := appendLong(nil, int64(incrementCounter))
-	return c.tell(appendLong(appendLong(p, int64(counter)), n))
+	p := wire.AppendVInt(nil, int64(incrementCounter))
+	return c.tell(wire.AppendVInt(wire.AppendVInt(p, int64(counter)), n))
 }
 
 // Progress tells how much of the task is done, from 0 to 1, and that it is alive: it is
@@ -316,7 +318,7 @@ func (c *Conn) Progress(fraction float32) error {
 	if !(fraction >= 0) {
 		fraction = 0
 	}
-	p := appendLong(nil, int64(progress))
+	p := wire.AppendVInt(nil, int64(progress))
 	return c.tell(binary.BigEndian.AppendUint32(p, math.Float32bits(min(fraction, 1))))
 }
 
@@ -329,7 +331,7 @@ const maxStatus = 512
 func (c *Conn) Status(text string) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	return c.tell(appendText(appendLong(nil, int64(status)), cut(text, maxStatus)))
+	return c.tell(wire.AppendText(wire.AppendVInt(nil, int64(status)), cut(text, maxStatus)))
 }
 
 // cut returns at most limit units of UTF-16 of a text, and no half of a character.

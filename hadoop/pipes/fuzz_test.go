@@ -42,22 +42,3 @@ func FuzzAccept(f *testing.F) {
 		}
 	})
 }
-
-// FuzzLong writes what it has read.
-func FuzzLong(f *testing.F) {
-	for n := range longs {
-		f.Add(appendLong(nil, n))
-	}
-	f.Add([]byte{0x88, 0, 0, 0, 0, 0, 0, 0, 1}) // longer than it has to be
-	f.Fuzz(func(t *testing.T, p []byte) {
-		d := newDecoder(bytes.NewReader(p))
-		n := d.long("n")
-		if d.err != nil {
-			return
-		}
-		short := appendLong(nil, n)
-		if again := newDecoder(bytes.NewReader(short)).long("n"); again != n || len(short) > len(p) {
-			t.Errorf("%x is %d, which is %x, which is %d", p, n, short, again)
-		}
-	})
-}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jcmturner/gokrb5/v8/types"
+
+	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
 // cacheFile returns the path of the user's ticket cache: KRB5CCNAME, else
@@ -81,25 +83,25 @@ func readCache(files *secretFiles, path string) (*ticket, error) {
 // parseCache parses versions 3 and 4 of the format, which are those of the last
 // 25 years.
 func parseCache(data []byte) (*ticket, error) {
-	s := &scanner{rest: data}
+	s := &cacheReader{wire.New(data, 0)}
 	version := s.uint16()
 	switch version {
 	case 0x0503:
 	case 0x0504:
-		s.bytes(int64(s.uint16())) // clock offset of a distribution center
+		s.Bytes(int64(s.uint16()), "a header") // clock offset of a distribution center
 	default:
 		return nil, errors.New("not a file of Kerberos tickets")
 	}
 	name, realm := s.principal()
-	if s.err != nil {
-		return nil, s.err
+	if err := s.Err(); err != nil {
+		return nil, err
 	}
 	var best *ticket
-	for len(s.rest) > 0 {
+	for s.Remaining() > 0 {
 		t, granting := s.credential(version, realm)
 		//guard: half a ticket could be taken for a ticket
-		if s.err != nil {
-			return nil, s.err
+		if err := s.Err(); err != nil {
+			return nil, err
 		}
 		if granting && t.name.Equal(name) && t.realm == realm && (best == nil || t.end.After(best.end)) {
 			best = t
@@ -111,20 +113,25 @@ func parseCache(data []byte) (*ticket, error) {
 	return best, nil
 }
 
-func (s *scanner) data() []byte { return s.bytes(int64(s.uint32())) }
+// cacheReader reads the parts of a ticket cache.
+type cacheReader struct{ wire.Cursor }
 
-func (s *scanner) principal() (types.PrincipalName, string) {
+func (s *cacheReader) uint16() uint16 { return uint16(s.BigEndian(2, "a number")) }
+func (s *cacheReader) uint32() uint32 { return uint32(s.BigEndian(4, "a number")) }
+func (s *cacheReader) data() []byte   { return s.Bytes(int64(s.uint32()), "data") }
+
+func (s *cacheReader) principal() (types.PrincipalName, string) {
 	name := types.PrincipalName{NameType: int32(s.uint32())}
 	components := s.uint32()
 	realm := string(s.data())
-	for i := uint32(0); i < components && s.err == nil; i++ {
+	for i := uint32(0); i < components && s.Err() == nil; i++ {
 		name.NameString = append(name.NameString, string(s.data()))
 	}
 	return name, realm
 }
 
 // credential reads one entry, and tells whether it grants tickets in realm.
-func (s *scanner) credential(version uint16, realm string) (t *ticket, granting bool) {
+func (s *cacheReader) credential(version uint16, realm string) (t *ticket, granting bool) {
 	t = &ticket{}
 	t.name, t.realm = s.principal()
 	server, serverRealm := s.principal()
@@ -134,9 +141,9 @@ func (s *scanner) credential(version uint16, realm string) (t *ticket, granting 
 	}
 	t.key.KeyValue = s.data()
 	t.auth, t.start, t.end, t.renewTill = s.time(), s.time(), s.time(), s.time()
-	s.bytes(1 + 4) // whether the key is another ticket's; flags
-	for range 2 {  // addresses, authorization data
-		for i := s.uint32(); i > 0 && s.err == nil; i-- {
+	s.Bytes(1+4, "flags") // whether the key is another ticket's; flags
+	for range 2 {         // addresses, authorization data
+		for i := s.uint32(); i > 0 && s.Err() == nil; i-- {
 			s.uint16()
 			s.data()
 		}
@@ -147,7 +154,7 @@ func (s *scanner) credential(version uint16, realm string) (t *ticket, granting 
 }
 
 // time reads a time; none is the zero time.
-func (s *scanner) time() time.Time {
+func (s *cacheReader) time() time.Time {
 	if seconds := s.uint32(); seconds != 0 {
 		return time.Unix(int64(seconds), 0).UTC()
 	}

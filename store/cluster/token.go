@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
 // Token is a delegation token: a secret that stands for its owner, until it
@@ -21,10 +23,10 @@ type Token struct {
 // URLString returns the token as WebHDFS takes it in a URL. It is as secret as
 // the token.
 func (t Token) URLString() string {
-	b := appendCounted(nil, t.Identifier)
-	b = appendCounted(b, t.Password)
-	b = appendCounted(b, []byte(t.Kind))
-	b = appendCounted(b, []byte(t.Service))
+	b := wire.AppendText(nil, t.Identifier)
+	b = wire.AppendText(b, t.Password)
+	b = wire.AppendText(b, t.Kind)
+	b = wire.AppendText(b, t.Service)
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
@@ -71,32 +73,33 @@ func parseTokens(data []byte) ([]Token, error) {
 }
 
 // writableTokens parses what Hadoop's Credentials.write writes. The secret keys
-// behind the tokens are not for file systems, and not looked at.
+// after the tokens are not for file systems, and not looked at.
 func writableTokens(body []byte) ([]Token, error) {
-	s := scanner{rest: body}
-	count := s.vint()
+	c := wire.New(body, int64(len(tokenMagic)+1))
+	text := func(what string) []byte { return c.Bytes(c.VInt("length of "+what), what) }
+	count := c.VInt("number of tokens")
 	//guard: a damaged file would have no tokens
 	if count < 0 {
 		return nil, fmt.Errorf("%d tokens", count)
 	}
 	var tokens []Token
-	for i := int64(0); i < count && s.err == nil; i++ {
+	for i := int64(0); i < count && c.Err() == nil; i++ {
 		tokens = append(tokens, Token{
-			Alias:      string(s.counted()),
-			Identifier: s.counted(),
-			Password:   s.counted(),
-			Kind:       string(s.counted()),
-			Service:    string(s.counted()),
+			Alias:      string(text("an alias")),
+			Identifier: text("an identifier"),
+			Password:   text("a password"),
+			Kind:       string(text("a kind")),
+			Service:    string(text("a service")),
 		})
 	}
 	//guard: half a file would have half its tokens
-	if s.err != nil {
-		return nil, s.err
+	if err := c.Err(); err != nil {
+		return nil, err
 	}
 	return tokens, nil
 }
 
-// protobufTokens parses a CredentialsProto behind its length.
+// protobufTokens parses a CredentialsProto after its length.
 func protobufTokens(body []byte) ([]Token, error) {
 	message, n := protowire.ConsumeBytes(body)
 	//guard: a length in a file could reach beyond it

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
 // sequence returns the bytes that the Java program which made the files of
@@ -138,13 +140,13 @@ func FuzzTokens(f *testing.F) {
 			t.Fatalf("%d tokens in %d bytes", len(tokens), len(data))
 		}
 		// What is written again is read the same.
-		b := appendVint([]byte(tokenMagic+"\x00"), uint64(len(tokens)))
+		b := wire.AppendVInt([]byte(tokenMagic+"\x00"), int64(len(tokens)))
 		for _, token := range tokens {
-			b = appendCounted(b, []byte(token.Alias))
-			b = appendCounted(b, token.Identifier)
-			b = appendCounted(b, token.Password)
-			b = appendCounted(b, []byte(token.Kind))
-			b = appendCounted(b, []byte(token.Service))
+			b = wire.AppendText(b, token.Alias)
+			b = wire.AppendText(b, token.Identifier)
+			b = wire.AppendText(b, token.Password)
+			b = wire.AppendText(b, token.Kind)
+			b = wire.AppendText(b, token.Service)
 		}
 		again, err := parseTokens(b)
 		if err != nil || !slices.EqualFunc(again, tokens, sameToken) {
