@@ -162,7 +162,7 @@ func TestContradictionsInParts(t *testing.T) {
 
 // readColumn reads a whole column.
 func readColumn(p format.Part, col int) (err error) {
-	c, err := p.Cursor(col)
+	c, err := p.(format.ColumnPart).Cursor(col)
 	for err == nil {
 		_, _, err = c.Read(new(column.Vector), 100)
 	}
@@ -220,7 +220,7 @@ func TestCursorsFindContradictions(t *testing.T) {
 func TestFullVectors(t *testing.T) {
 	p := mustOpen(t, Format, writePart(t, Format, smallChoices[0], smallSchema, smallRows(200), 64))
 	for col, of := range p.Columns() {
-		c, err := p.Cursor(col)
+		c, err := p.(format.ColumnPart).Cursor(col)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +244,7 @@ func TestFullVectors(t *testing.T) {
 			t.Errorf("column %s: %d units with %d values, want %d", of.Name, units, values, want)
 		}
 	}
-	c, err := p.Cursor(idColumn)
+	c, err := p.(format.ColumnPart).Cursor(idColumn)
 	if err != nil {
 		t.Fatal(err)
 	}

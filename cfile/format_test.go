@@ -48,7 +48,7 @@ func sameColumn(t *testing.T, got, want format.Part, col int) {
 	var cursors [2]format.Cursor
 	for i, p := range []format.Part{got, want} {
 		var err error
-		if cursors[i], err = p.Cursor(col); err != nil {
+		if cursors[i], err = p.(format.ColumnPart).Cursor(col); err != nil {
 			t.Fatalf("column %s: %v", name, err)
 		}
 	}

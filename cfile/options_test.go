@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/cfile"
+	"github.com/rowtocol/rowtocol/format"
 )
 
 func TestChoices(t *testing.T) {
@@ -78,7 +79,7 @@ func TestOptionsThatDoNotFit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.NewRowGroup(manySchema, cols, 64<<10)
+		_, err = w.(format.ColumnWriter).NewRowGroup(manySchema, cols, 64<<10)
 		if (err == nil) != (len(test.errs) == 0) {
 			t.Errorf("%v: %v", test.chosen, err)
 		}
@@ -109,7 +110,7 @@ func TestManyFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		refused := test.files > 1000 && test.many != "true"
-		if _, err := w.NewRowGroup(schema, mapping(t, schema).Columns, 4096); (err != nil) != refused || refused && !strings.Contains(err.Error(), "1002 files; --many-files") {
+		if _, err := w.(format.ColumnWriter).NewRowGroup(schema, mapping(t, schema).Columns, 4096); (err != nil) != refused || refused && !strings.Contains(err.Error(), "1002 files; --many-files") {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}

@@ -156,7 +156,7 @@ func checkPart(t *testing.T, files map[string][]byte) error {
 		if _, err := p.Blocks(i); err != nil && !partDamage(err) {
 			t.Errorf("blocks: %v", err)
 		}
-		c, failed := p.Cursor(i)
+		c, failed := p.(format.ColumnPart).Cursor(i)
 		if failed == nil {
 			failed = c.SeekRow(p.Rows() / 2)
 		}
@@ -260,11 +260,11 @@ func TestCursorsAgreeWithTrevni(t *testing.T) {
 // walkCursors moves two cursors alike.
 func walkCursors(t *testing.T, r *rand.Rand, p, want format.Part, col int) {
 	t.Helper()
-	a, err := p.Cursor(col)
+	a, err := p.(format.ColumnPart).Cursor(col)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := want.Cursor(col)
+	b, err := want.(format.ColumnPart).Cursor(col)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +324,7 @@ func readMany(c format.Cursor, v *column.Vector, n int) (items int64, err error)
 // unitsFrom is the number of units of a column from a row on.
 func unitsFrom(t *testing.T, p format.Part, col int, row int64) (n int) {
 	t.Helper()
-	c, err := p.Cursor(col)
+	c, err := p.(format.ColumnPart).Cursor(col)
 	if err == nil {
 		err = c.SeekRow(row)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/cfile"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -86,11 +87,11 @@ func convertOne(t *testing.T, schema string, rows [][]byte, chosen map[string][]
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := w.NewRowGroup(schema, s.Columns, 64<<10)
+	g, err := w.(format.ColumnWriter).NewRowGroup(schema, s.Columns, 64<<10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bufs := column.NewBuffers(s.Columns, w.Layout(), 64<<10)
+	bufs := column.NewBuffers(s.Columns, w.(format.ColumnWriter).Layout(), 64<<10)
 	from := 0
 	for _, end := range append(ends, len(rows)) {
 		for ; from < end; from++ {
@@ -215,11 +216,11 @@ func TestLargeBlocksSayWhatTheyTake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := w.NewRowGroup(schema, s.Columns, 64<<10)
+	g, err := w.(format.ColumnWriter).NewRowGroup(schema, s.Columns, 64<<10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bufs := column.NewBuffers(s.Columns, w.Layout(), 64<<10)
+	bufs := column.NewBuffers(s.Columns, w.(format.ColumnWriter).Layout(), 64<<10)
 	s.Fill(bufs, 0)
 	var b column.Block
 	bufs.Cols[0].Finish(1, &b)

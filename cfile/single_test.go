@@ -22,7 +22,7 @@ func openLone(t testing.TB, b []byte) format.Part {
 // printColumn prints the values of a lone file's column as Kudu does.
 func printColumn(t *testing.T, p format.Part) string {
 	t.Helper()
-	c, err := p.Cursor(0)
+	c, err := p.(format.ColumnPart).Cursor(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestLoneTypes(t *testing.T) {
 		}
 	}
 	p := openLone(t, loneFile(t, Options{Type: Uint64}, false, bytes.Repeat([]byte{0xff}, 8)))
-	c, err := p.Cursor(0)
+	c, err := p.(format.ColumnPart).Cursor(0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/cfile"
+	"github.com/rowtocol/rowtocol/format"
 )
 
 // Blocks of whatever values stay below their bounds, which formattest compares.
@@ -81,7 +82,7 @@ func TestGrowth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := w.NewRowGroup(shapesSchema, cols, 64<<10)
+	g, err := w.(format.ColumnWriter).NewRowGroup(shapesSchema, cols, 64<<10)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ type chunk struct {
 	name    string // of the file, for messages
 	mapping *shred.Mapping
 	format  format.Format
-	writer  format.Writer
+	writer  format.ColumnWriter
 	memory  *budget.Pool
 	heap    *budget.Heap
 	refused error // why a value got no memory
@@ -140,7 +140,7 @@ func newChunk(name string, m *shred.Mapping, formats format.Registry, memory *bu
 
 // writerInMemory returns a writer of parts that are neither compressed nor
 // protected, as far as the format lets its users choose that.
-func writerInMemory(f format.Format) (format.Writer, error) {
+func writerInMemory(f format.Format) (format.ColumnWriter, error) {
 	chosen := make(map[string][]string)
 	for _, c := range f.Choices() {
 		if slices.Contains(c.Values, "null") {
@@ -151,7 +151,11 @@ func writerInMemory(f format.Format) (format.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.Writer(options)
+	w, err := f.Writer(options)
+	if err != nil {
+		return nil, err
+	}
+	return w.(format.ColumnWriter), nil
 }
 
 // empties makes new open blocks, each of which has room for a chunk.

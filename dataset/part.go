@@ -56,6 +56,12 @@ type OpenPart struct {
 	growth damage.Growth // of the files
 }
 
+// Cursor returns a cursor before the first row of a column. The part's format keeps columns
+// apart.
+func (o *OpenPart) Cursor(col int) (format.Cursor, error) {
+	return o.Part.(format.ColumnPart).Cursor(col)
+}
+
 // Open opens the files of a part, and reads what they say of themselves.
 func (l *Listing) Open(ctx context.Context, p *Part) (*OpenPart, error) {
 	return l.open(ctx, p, nil)

@@ -49,7 +49,7 @@ type File interface {
 	ReadBlock(p []byte, col int, off, end int64) (int, error)
 }
 
-// Part is an open row group. It may be used concurrently; each of its cursors
+// Part is an open row group. It may be used concurrently; each of its cursors and readers
 // belongs to one goroutine. Errors of its methods are *damage.Error, or wrap what
 // reading reported. What it returns must not be changed.
 type Part interface {
@@ -65,8 +65,6 @@ type Part interface {
 	Columns() []Column
 	// Blocks are the blocks of a column, in the order of their rows.
 	Blocks(col int) ([]Block, error)
-	// Cursor returns a cursor before the first row of a column.
-	Cursor(col int) (Cursor, error)
 	// Verify decodes the whole part and checks it. It returns the damage that it
 	// finds joined, and ends at what is none, such as the end of ctx.
 	Verify(ctx context.Context) error
@@ -77,6 +75,13 @@ type Part interface {
 	Dump(w io.Writer) error
 }
 
+// ColumnPart is a Part of a format that keeps columns apart.
+type ColumnPart interface {
+	Part
+	// Cursor returns a cursor before the first row of a column.
+	Cursor(col int) (Cursor, error)
+}
+
 // Holder is a Part that holds something else than the rows of a table.
 type Holder interface {
 	Part
@@ -85,7 +90,7 @@ type Holder interface {
 }
 
 // RowPart is a Part of a format that keeps rows whole. Schema is that of the data that
-// its readers give. Its columns say how the rows are stored, and have no cursors.
+// its readers give. Its columns say how the rows are stored.
 type RowPart interface {
 	Part
 	// Read returns a reader before the first row.

@@ -6,22 +6,39 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// Writer makes row groups of one format with one set of options.
+// Writer makes row groups of one format with one set of options. It is a ColumnWriter or a
+// RowWriter.
 type Writer interface {
+	// Memory is the most bytes that a row group of so many columns, with blocks
+	// of so many bytes, takes beside its open blocks and those being encoded.
+	Memory(columns, blockSize int) int64
+}
+
+// ColumnWriter is a Writer of a format that keeps columns apart.
+type ColumnWriter interface {
+	Writer
 	// Layout is how the shredder must arrange the blocks.
 	Layout() column.Layout
 	// NewRowGroup starts a row group of the given columns, whose raw blocks are
 	// closed at blockSize bytes. schema is the rows' Avro schema as JSON. Errors
 	// are the options' not fitting the columns.
 	NewRowGroup(schema string, cols []column.Column, blockSize int) (RowGroup, error)
-	// Memory is the most bytes that a row group of so many columns, with blocks
-	// of so many bytes, takes beside its open blocks and those being encoded.
-	Memory(columns, blockSize int) int64
 }
 
-// RowGroup is the state of one row group. Its methods are called by one
-// goroutine at a time; only EncodeJob.Encode runs elsewhere.
+// Group is the state of one row group. Its methods are called by one goroutine at a
+// time; only EncodeJob.Encode runs elsewhere.
+type Group interface {
+	// Size is the size of all outputs if nothing further came: headers and tables,
+	// and the stored bytes of the ended blocks, or of the admitted rows. It may be
+	// from above until Finish, and is exact then. It depends on what came alone.
+	Size() int64
+	// Finish names the outputs of the complete row group.
+	Finish(rows int64) ([]Output, error)
+}
+
+// RowGroup is a row group of columns.
 type RowGroup interface {
+	Group
 	// Begin takes a finished block of a column, in row order: the place for
 	// state that needs order (dictionaries, sort checks, index keys). The
 	// block belongs to the job until Encode returns.
@@ -29,10 +46,6 @@ type RowGroup interface {
 	// End takes the number of bytes that the job's result has in the spill.
 	// It is called once per job, in the order of Begin.
 	End(col int, job EncodeJob, stored int) error
-	// Size is the size of all outputs if no further block came: headers and
-	// tables, and the stored bytes of the ended blocks. It may be from above until
-	// Finish, and is exact then. It depends on the ended blocks alone.
-	Size() int64
 	// Bound is the most by which a block of so many rows, raw bytes of data and
 	// split lengths can raise Size, its share of tables included. It is the same
 	// whatever blocks came before, or less.
@@ -40,25 +53,24 @@ type RowGroup interface {
 	// Growth is the most by which a row more raises Bound, for each byte of data
 	// that it has; for each length it is four times as much.
 	Growth() int64
-	// Finish names the outputs of the complete row group.
-	Finish(rows int64) ([]Output, error)
 }
 
-// RowWriter is a Writer of a format that keeps rows whole: its row groups are Rows.
+// RowWriter is a Writer of a format that keeps rows whole.
 type RowWriter interface {
 	Writer
 	// Key are the fields by which the rows are sorted, by their paths; at least one.
 	Key() []string
+	// NewRows starts a row group. schema is the rows' Avro schema as JSON.
+	NewRows(schema string) (Rows, error)
 }
 
-// Rows is a row group of whole rows, in the order of their keys. It takes no blocks:
-// Begin, End, Bound and Growth are of no use. First Admit is called with each row in the
-// order of the input, then Start, and then Append with each row in the order of the keys,
-// before Finish. The bytes that it writes are the spill's column 0.
+// Rows is a row group of whole rows, in the order of their keys. First Admit is called with
+// each row in the order of the input, then Start, and then Append with each row in the order
+// of the keys, before Finish. The bytes that it writes are the spill's column 0.
 type Rows interface {
-	RowGroup
-	// Admit makes Size count a row that is to come. Until Finish that is from above. A
-	// *damage.Error says why the format cannot hold the row.
+	Group
+	// Admit makes Size count a row that is to come. A *damage.Error says why the format
+	// cannot hold the row.
 	Admit(key, datum []byte) error
 	// Start begins the output, whose bytes are written to w.
 	Start(w io.Writer) error

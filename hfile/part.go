@@ -108,11 +108,6 @@ func (p *part) Blocks(int) (blocks []format.Block, err error) {
 	return blocks, p.located(err)
 }
 
-// Cursor is not for rows that are kept whole.
-func (p *part) Cursor(int) (format.Cursor, error) {
-	return nil, damage.New(damage.Unsupported, p.name, -1, "the file keeps rows whole, and has no columns to read")
-}
-
 func (p *part) Verify(ctx context.Context) error { return p.Reader.Verify(ctx) }
 
 func (p *part) Read() (format.RowReader, error) {

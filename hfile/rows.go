@@ -6,15 +6,13 @@ import (
 	"strings"
 
 	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // rowWriter makes row groups of rows with the same options. It is a format.RowWriter.
 type rowWriter struct{ o Options }
 
-func (rowWriter) Layout() column.Layout { return column.Interleaved }
-func (w rowWriter) Key() []string       { return w.o.Key }
+func (w rowWriter) Key() []string { return w.o.Key }
 
 // writerMemory is about what a Writer takes beside the index: its blocks, a chunk of HBase's
 // Bloom filter and the state of the codec. hudiBloomMemory is what Hudi's takes besides.
@@ -30,7 +28,7 @@ func (w rowWriter) Memory(_, _ int) int64 {
 	return writerMemory
 }
 
-func (w rowWriter) NewRowGroup(schema string, _ []column.Column, _ int) (format.RowGroup, error) {
+func (w rowWriter) NewRows(schema string) (format.Rows, error) {
 	codec, err := w.o.codec()
 	if err != nil {
 		return nil, err
@@ -105,7 +103,7 @@ func (g *rowGroup) Append(key, datum []byte) error {
 	return err
 }
 
-// Finish implements format.RowGroup.
+// Finish implements format.Rows.
 func (g *rowGroup) Finish(int64) ([]format.Output, error) {
 	if err := g.out.Close(); err != nil {
 		return nil, err
@@ -113,14 +111,6 @@ func (g *rowGroup) Finish(int64) ([]format.Output, error) {
 	size := g.out.written
 	return []format.Output{{Role: "rows", Size: size, Pieces: []format.Piece{format.Spilled(0, 0, size)}}}, nil
 }
-
-// errRows is the error for blocks of columns, which a file of rows has none of.
-var errRows = errors.New("hfile: rows are not taken as blocks of columns")
-
-func (*rowGroup) Begin(int, *column.Block) (format.EncodeJob, error) { return nil, errRows }
-func (*rowGroup) End(int, format.EncodeJob, int) error               { return errRows }
-func (*rowGroup) Bound(int, int64, int, int) int64                   { return 0 }
-func (*rowGroup) Growth() int64                                      { return 0 }
 
 // sizeBound is the most bytes that a file of some cells has, whatever their order.
 type sizeBound struct {

@@ -24,11 +24,10 @@ func TestRowsKeepTheirBound(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					g, err := w.NewRowGroup(`"bytes"`, nil, 0)
+					group, err := w.(format.RowWriter).NewRows(`"bytes"`)
 					if err != nil {
 						t.Fatal(err)
 					}
-					group := g.(format.Rows)
 					keys := make([][]byte, rows)
 					value := make([]byte, most)
 					for i := range value {
@@ -107,11 +106,10 @@ func TestRowsThatDoNotFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := w.NewRowGroup(`"bytes"`, nil, 0)
+	group, err := w.(format.RowWriter).NewRows(`"bytes"`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	group := g.(format.Rows)
 	if err := group.Admit(make([]byte, MaxRow+1), nil); err == nil {
 		t.Error("a key of more bytes than a row can have is taken")
 	}

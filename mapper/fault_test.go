@@ -28,7 +28,7 @@ import (
 
 // faulty is a writer of which one encode job fails.
 type faulty struct {
-	format.Writer
+	format.ColumnWriter
 	at    int // number of the job, from 0; negative for none
 	fault fault
 	// slow and others are how long the job that fails, and each of the others, takes.
@@ -39,9 +39,9 @@ type faulty struct {
 // fault is where and how a job fails.
 type fault struct{ begin, bound, encode, end func() error }
 
-// NewRowGroup implements format.Writer.
+// NewRowGroup implements format.ColumnWriter.
 func (f *faulty) NewRowGroup(schema string, cols []column.Column, blockSize int) (format.RowGroup, error) {
-	rg, err := f.Writer.NewRowGroup(schema, cols, blockSize)
+	rg, err := f.ColumnWriter.NewRowGroup(schema, cols, blockSize)
 	return &faultyGroup{rg, f}, err
 }
 
@@ -138,7 +138,7 @@ func runBoth(t *testing.T, cfg mapper.Config, f *faulty, src mapper.Source) map[
 // are behind it, before it and not yet begun.
 func TestFailedJobs(t *testing.T) {
 	file := texts(t, "deflate", 3, outliers(3, 12, 10, 60<<10, 3))
-	f := &faulty{Writer: trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}), at: -1}
+	f := &faulty{ColumnWriter: trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}), at: -1}
 	src := source(t, "in.avro", file)
 	cfg := config(t, src, f)
 	cfg.RowGroupSize, cfg.MaxInputBlock, cfg.OnDamage = 100<<10, 32<<20, mapper.Skip
@@ -156,7 +156,7 @@ func TestFailedJobs(t *testing.T) {
 				for _, memory := range []int64{16 << 10, 0} {
 					for _, slow := range []time.Duration{0, time.Hour} {
 						watched(t, fmt.Sprintf("%s/job %d/%d workers/%d bytes/%s", name, at, workers, memory, slow), func(t *testing.T) {
-							f := &faulty{Writer: f.Writer, at: at, fault: fault, slow: slow, others: time.Minute}
+							f := &faulty{ColumnWriter: f.ColumnWriter, at: at, fault: fault, slow: slow, others: time.Minute}
 							cfg := cfg
 							cfg.Writer, cfg.Workers, cfg.Memory, cfg.Pool = f, workers, memory, budget.New(64<<20)
 							for who, err := range runBoth(t, cfg, f, src) {
@@ -192,7 +192,7 @@ func TestFailedJobsAndMemory(t *testing.T) {
 			for name, fault := range map[string]fault{"encode": {encode: unfit}, "end": {end: unfit}, "bound": {bound: refused}} {
 				for _, workers := range []int{1, 3} {
 					watched(t, fmt.Sprintf("%s/job %d/%s/%d workers", codec, at, name, workers), func(t *testing.T) {
-						f := &faulty{Writer: trevni.NewGroupWriter(trevni.Options{}), at: at, fault: fault, others: time.Minute}
+						f := &faulty{ColumnWriter: trevni.NewGroupWriter(trevni.Options{}), at: at, fault: fault, others: time.Minute}
 						src := source(t, "in.avro", file)
 						cfg := config(t, src, f)
 						cfg.MaxInputBlock, cfg.OnDamage, cfg.Workers, cfg.Memory, cfg.Pool = 32<<20, mapper.Quarantine, workers, 16<<10, budget.New(64<<20)
@@ -225,7 +225,7 @@ func TestFailedJobBeforeLargeRow(t *testing.T) {
 	}
 	for at := range 4 {
 		watched(t, strconv.Itoa(at), func(t *testing.T) {
-			f := &faulty{Writer: trevni.NewGroupWriter(trevni.Options{}), at: at, fault: fault{encode: unfit}}
+			f := &faulty{ColumnWriter: trevni.NewGroupWriter(trevni.Options{}), at: at, fault: fault{encode: unfit}}
 			src := source(t, "in.avro", texts(t, "null", 1, [][][]int{{{10}, {5000}}, {{10}}, {{10}, {10}}}))
 			cfg := config(t, src, f)
 			cfg.MaxInputBlock, cfg.Memory, cfg.Pool = 32<<20, 16<<10, budget.New(64<<20)
@@ -275,7 +275,7 @@ func panicIn(t *testing.T, what string) {
 	if _, err := fmt.Sscanf(what, "%d,%d", &workers, &at); err != nil {
 		t.Fatal(err)
 	}
-	f := &faulty{Writer: trevni.NewGroupWriter(trevni.Options{}), at: at, others: time.Millisecond, fault: fault{encode: func() error { panic("a defect of a job") }}}
+	f := &faulty{ColumnWriter: trevni.NewGroupWriter(trevni.Options{}), at: at, others: time.Millisecond, fault: fault{encode: func() error { panic("a defect of a job") }}}
 	src := source(t, "in.avro", texts(t, "deflate", 3, outliers(3, 12, 10, 60<<10, 3)))
 	cfg := config(t, src, f)
 	cfg.Workers, cfg.MaxInputBlock = workers, 32<<20
@@ -336,7 +336,7 @@ func TestFailedTasks(t *testing.T) {
 		case "emit":
 			emit = func(g mapper.RowGroup) error { return errors.Join(b.call(), g.Spill.Close()) }
 		case "context":
-			cfg.Writer = &faulty{Writer: cfg.Writer, at: -1, others: time.Minute}
+			cfg.Writer = &faulty{ColumnWriter: cfg.Writer.(format.ColumnWriter), at: -1, others: time.Minute}
 			time.AfterFunc(time.Duration(b.n)*time.Minute/2, func() { cancel(nil) })
 		}
 		_, err := mapper.Run(ctx, []mapper.Source{src, src, src}, cfg, emit)

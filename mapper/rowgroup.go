@@ -11,9 +11,9 @@ import (
 // group is the open row group.
 type group struct {
 	t     *task
-	rg    format.RowGroup
-	whole format.Rows  // rg, if the format keeps rows whole
-	spill *spill.Spill // nil if the row group is a sample
+	rg    format.RowGroup // nil if the format keeps rows whole
+	whole format.Rows     // nil if it keeps columns apart
+	spill *spill.Spill    // nil if the row group is a sample
 	rows  int64
 	err   error // of a column block; the row group then takes no more
 	empty int64 // items without bytes before the row group
@@ -29,26 +29,30 @@ type group struct {
 	fewest  int // origins that were left when some were given up, twice
 }
 
-func newGroup(t *task) (*group, error) {
+func newGroup(t *task) (g *group, err error) {
 	if t.openErr != nil {
 		return nil, t.openErr
 	}
 	cols := t.cfg.Mapping.Columns
-	rg, err := t.cfg.Writer.NewRowGroup(t.cfg.Mapping.Schema.JSON(), cols, t.cfg.BlockSize)
-	if err != nil {
-		return nil, err
-	}
-	g := &group{t: t, rg: rg, empty: t.shredder.EmptyItems()}
-	if t.whole != nil {
-		g.whole = rg.(format.Rows)
-	}
-	if factor, ok := t.shredder.Growth(); ok {
-		g.perByte = int64(factor) * rg.Growth()
-	}
+	g = &group{t: t, empty: t.shredder.EmptyItems()}
 	for i := range cols {
 		t.bufs.Cols[i].Start(0)
 	}
-	g.upper = g.size()
+	switch w := t.cfg.Writer.(type) {
+	case format.RowWriter:
+		g.whole, err = w.NewRows(t.cfg.Mapping.Schema.JSON())
+	case format.ColumnWriter:
+		if g.rg, err = w.NewRowGroup(t.cfg.Mapping.Schema.JSON(), cols, t.cfg.BlockSize); err != nil {
+			break
+		}
+		if factor, ok := t.shredder.Growth(); ok {
+			g.perByte = int64(factor) * g.rg.Growth()
+		}
+		g.upper = g.size()
+	}
+	if err != nil {
+		return nil, err
+	}
 	if t.sampled != nil {
 		return g, nil
 	}

@@ -51,7 +51,7 @@ func (t *task) wholeRow(datum []byte, last *inputBlock) error {
 	}
 	g.rows++
 	t.stats.Rows++
-	if g.rows < maxGroupRows && g.rg.Size() <= t.cfg.RowGroupSize {
+	if g.rows < maxGroupRows && g.whole.Size() <= t.cfg.RowGroupSize {
 		return nil
 	}
 	return t.emitGroup()
@@ -66,7 +66,7 @@ func (g *group) admit(datum []byte) error {
 	}
 	key, ok := w.spec.Append(w.key[:0], w.fields)
 	w.key = key
-	before := g.rg.Size()
+	before := g.whole.Size()
 	var err error
 	//guard: a row would be left out, or be found under the key of another
 	if !ok {
@@ -82,7 +82,7 @@ func (g *group) admit(datum []byte) error {
 	}
 	if g.t.sampled != nil {
 		c := &g.t.sampled[0]
-		c.Blocks, c.Data, c.Stored = 1, c.Data+int64(len(datum)), c.Stored+g.rg.Size()-before
+		c.Blocks, c.Data, c.Stored = 1, c.Data+int64(len(datum)), c.Stored+g.whole.Size()-before
 		return nil
 	}
 	return g.t.sorter.Add(key, datum)
@@ -100,5 +100,5 @@ func (g *group) finishRows() ([]format.Output, error) {
 	if err := g.t.sorter.Each(g.t.workers.ctx, g.whole.Append); err != nil {
 		return nil, err
 	}
-	return g.rg.Finish(g.rows)
+	return g.whole.Finish(g.rows)
 }

@@ -51,9 +51,12 @@ func newWorkspace(cfg *Config) *workspace {
 	blocks := cfg.Workers * blocksPerWorker
 	// A block under way is held raw and stored.
 	fit := max(cfg.Memory/4, int64(len(cfg.Mapping.Columns)*cfg.BlockSize/2)) / int64(2*cfg.BlockSize)
-	_, whole := cfg.Writer.(format.RowWriter)
+	columns, ok := cfg.Writer.(format.ColumnWriter)
+	layout, whole := column.Interleaved, !ok // of rows that are kept whole, columns are thrown away
 	if whole {
 		fit = 0 // the sorter has the memory
+	} else {
+		layout = columns.Layout()
 	}
 	blocks = max(int(min(int64(blocks), fit)), 2)
 	w := &workspace{
@@ -63,7 +66,7 @@ func newWorkspace(cfg *Config) *workspace {
 			each:   make([]worker, cfg.Workers),
 		},
 		memory: memory{share: cfg.Pool.NewShare(cfg.Memory / 2)},
-		bufs:   column.NewBuffers(cfg.Mapping.Columns, cfg.Writer.Layout(), cfg.BlockSize),
+		bufs:   column.NewBuffers(cfg.Mapping.Columns, layout, cfg.BlockSize),
 	}
 	w.blocks = newAdmission(ahead, cfg.Memory/4, w.memory.share)
 	w.encoders = newEncoders(&w.workers, blocks)
@@ -72,7 +75,7 @@ func newWorkspace(cfg *Config) *workspace {
 		w.sorter = spill.NewSorter(cfg.Memory/4, typicalRow, w.memory.take, w.memory.Give)
 	}
 	if cfg.OnDamage != Fail {
-		w.trialBufs = column.NewBuffers(cfg.Mapping.Columns, cfg.Writer.Layout(), trialBlock)
+		w.trialBufs = column.NewBuffers(cfg.Mapping.Columns, layout, trialBlock)
 		w.trialBufs.Provide(nil, trialBlock, &w.memory)
 	}
 	return w

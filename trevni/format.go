@@ -93,7 +93,7 @@ func (adapter) Writer(options json.RawMessage) (format.Writer, error) {
 }
 
 // NewGroupWriter returns what makes row groups of spilled blocks.
-func NewGroupWriter(o Options) format.Writer { return groupWriter{o} }
+func NewGroupWriter(o Options) format.ColumnWriter { return groupWriter{o} }
 
 // groupWriter makes row groups with the same options.
 type groupWriter struct{ o Options }

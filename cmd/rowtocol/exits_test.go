@@ -150,13 +150,13 @@ type defective struct {
 func (d defective) Writer(options json.RawMessage) (format.Writer, error) {
 	d.fail()
 	w, err := d.Format.Writer(options)
-	return defectiveWriter{w}, err
+	return defectiveWriter{w.(format.ColumnWriter)}, err
 }
 
-type defectiveWriter struct{ format.Writer }
+type defectiveWriter struct{ format.ColumnWriter }
 
 func (w defectiveWriter) NewRowGroup(schema string, cols []column.Column, blockSize int) (format.RowGroup, error) {
-	g, err := w.Writer.NewRowGroup(schema, cols, blockSize)
+	g, err := w.ColumnWriter.NewRowGroup(schema, cols, blockSize)
 	return defectiveGroup{g}, err
 }
 

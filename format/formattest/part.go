@@ -50,10 +50,11 @@ func (s Source) Files(t testing.TB) map[string][]byte {
 	if s.BlockSize == 0 {
 		s.BlockSize = 64 << 10
 	}
-	w, err := s.Format.Writer(s.Options)
+	writer, err := s.Format.Writer(s.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
+	w := writer.(format.ColumnWriter)
 	g, err := w.NewRowGroup(s.Schema, s.Columns, s.BlockSize)
 	if err != nil {
 		t.Fatal(err)

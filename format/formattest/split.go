@@ -29,16 +29,16 @@ func (s Split) Writer(options json.RawMessage) (format.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return writer{w, s}, nil
+	return writer{w.(format.ColumnWriter), s}, nil
 }
 
 type writer struct {
-	format.Writer
+	format.ColumnWriter
 	split Split
 }
 
 func (w writer) NewRowGroup(schema string, cols []column.Column, blockSize int) (format.RowGroup, error) {
-	g, err := w.Writer.NewRowGroup(schema, cols, blockSize)
+	g, err := w.ColumnWriter.NewRowGroup(schema, cols, blockSize)
 	if err != nil {
 		return nil, err
 	}

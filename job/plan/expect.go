@@ -32,7 +32,7 @@ func (s *Survey) checkFixed(p *manifest.Plan) error {
 func (s *Survey) fixed() int64 {
 	n := s.empty.Size()
 	for col := range s.Mapping.Columns {
-		n += s.empty.Bound(col, 1, 0, 0)
+		n += bound(s.empty, col, 1, 0, 0)
 	}
 	return n
 }

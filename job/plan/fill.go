@@ -23,7 +23,7 @@ const (
 // Products that are added are converted to float64, which keeps processors from
 // rounding them otherwise: the plan must not depend on them.
 type filling struct {
-	empty   format.RowGroup // for its size and its bounds
+	empty   format.Group // for its size and its bounds
 	columns []rates
 	rows    float64 // per byte of input
 	stored  float64 // of all columns
@@ -46,7 +46,7 @@ const lengthSize = 4
 
 // newFilling takes the rates from a sample. Of a sample without rows it takes
 // that outputs are as large as inputs.
-func newFilling(empty format.RowGroup, blockSize int, sample *mapper.Sample, columns []mapper.SampleColumn) *filling {
+func newFilling(empty format.Group, blockSize int, sample *mapper.Sample, columns []mapper.SampleColumn) *filling {
 	f := &filling{empty: empty, largest: sample.LargestBlock()}
 	if sample.Bytes() == 0 {
 		f.stored = 1
@@ -124,7 +124,15 @@ func (f *filling) open(col int, part float64) float64 {
 	if part > 0 {
 		part /= c.fill // bytes of input
 	}
-	return float64(f.empty.Bound(col, int64(part*f.rows), int(part*c.data), int(part*c.lengths)))
+	return float64(bound(f.empty, col, int64(part*f.rows), int(part*c.data), int(part*c.lengths)))
+}
+
+// bound is RowGroup.Bound. Whole rows are in no open blocks.
+func bound(g format.Group, col int, rows int64, data, lengths int) int64 {
+	if columns, ok := g.(format.RowGroup); ok {
+		return columns.Bound(col, rows, data, lengths)
+	}
+	return 0
 }
 
 // ratio returns the output bytes per input byte of a row group of so many.

@@ -97,7 +97,7 @@ type Survey struct {
 	first   string // location of the first input that has a header
 	leftOut []manifest.LeftOut
 	writer  format.Writer
-	empty   format.RowGroup // of Mapping's columns; nil if there are no inputs
+	empty   format.Group // of Mapping's columns; nil if there are no inputs
 	filling *filling        // of the last plan's row groups; nil if there are no inputs
 
 	mu      sync.Mutex       // of what follows
@@ -232,7 +232,11 @@ func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
 // newGroup makes a row group for its sizes. It fails if the options do not fit the
 // columns.
 func (s *Survey) newGroup(blockSize int) (err error) {
-	if w, ok := s.writer.(format.RowWriter); ok {
+	schema := s.Mapping.Schema.JSON()
+	switch w := s.writer.(type) {
+	case format.ColumnWriter:
+		s.empty, err = w.NewRowGroup(schema, s.Mapping.Columns, blockSize)
+	case format.RowWriter:
 		//guard: a task would be the first to find that sorted rows have no positions
 		if len(s.Request.Options.Index) > 0 {
 			return failure.New(failure.Usage, "--index is for formats of columns; rows in the format %s are sorted by their key, and cat --where finds them", s.Request.Options.Format)
@@ -241,8 +245,8 @@ func (s *Survey) newGroup(blockSize int) (err error) {
 		if _, err := rowkey.Parse(s.Mapping.Schema, strings.Join(w.Key(), ",")); err != nil {
 			return failure.As(failure.Usage, err)
 		}
+		s.empty, err = w.NewRows(schema)
 	}
-	s.empty, err = s.writer.NewRowGroup(s.Mapping.Schema.JSON(), s.Mapping.Columns, blockSize)
 	return failure.As(failure.Usage, err)
 }
 

@@ -98,7 +98,7 @@ func TestRollsAfter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.empty, err = w.NewRowGroup("", cols, blockSize); err != nil {
+		if f.empty, err = w.(format.ColumnWriter).NewRowGroup("", cols, blockSize); err != nil {
 			t.Fatal(err)
 		}
 		limit := float64(f.empty.Size()) + float64(len(cols)*blockSize)*(0.5+random.Float64())
