@@ -34,7 +34,8 @@ CONCURRENT = ./hadoop ./hadoop/pipes ./internal/budget ./internal/parallel ./int
   ./job/input ./job/plan ./job/task ./mapper ./reducer ./spill ./store ./store/cluster ./store/hdfs ./store/location \
   ./store/memstore ./store/webhdfs ./telemetry/lineage
 # In these packages some tests run under it: FEW in FEW_IN, and in MOST_IN all but MATRICES,
-# the many schedules and failures, which take five times as long under the detector.
+# the many schedules and failures, which take five times as long under the detector, and
+# are for "make test-all".
 FEW_IN     = ./dataset ./trevni
 FEW        = Remote|Piece|Place|Close|TablesAreReadOnce
 MOST_IN    = ./job ./job/publish
@@ -70,7 +71,7 @@ endif
 empty     :=
 space     := $(empty) $(empty)
 
-.PHONY: build sample test test-all unit race gate e2e e2e-run run-matches $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%) slowest hdfs soak clusters fuzz mutants bench bench-peers bench-hfile memory mail dist dist-check lint clean
+.PHONY: build sample test test-all unit race matrices modules gate e2e e2e-run run-matches $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%) slowest hdfs soak clusters fuzz mutants bench bench-peers bench-hfile memory mail dist dist-check lint clean
 
 build: bin/rowtocol
 
@@ -88,11 +89,13 @@ sample: build
 	./bin/rowtocol inspect $(SAMPLE)
 
 # Runs the targets $(1) at once, to the end even if one fails, and then $(2) alone: the gate
-# measures processor time. The last line is the result of all.
+# measures processor time. The last line is the result of all. TESTED is given because make
+# may not notice that the program is built, and what needs it can start, while it expands
+# a $(shell) in a recipe: it then waits for what else runs, which takes minutes.
 define RUN_TESTS
 rm -f bin/test/*.json; \
 status=0; \
-$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) --output-sync=target HIDE=--hide-summary=skipped $(1) || status=1; \
+$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) --output-sync=target HIDE=--hide-summary=skipped TESTED='$(TESTED)' $(1) || status=1; \
 $(if $(2),$(MAKE) --no-print-directory HIDE=--hide-summary=skipped $(2) || status=1;) \
 $(GO) run ./internal/cmd/tally -status $$status bin/test/*.json
 endef
@@ -110,7 +113,7 @@ test-all:
 	@echo 'make test-all takes about 4 minutes on two cores, besides what "make test" takes.'
 	@$(GO) run ./internal/cmd/fuzz -check -time '$(FUZZ)'
 	@$(MAKE) --no-print-directory bin/rowtocol bin/e2e.test
-	@$(IN_SCRATCH) $(call RUN_TESTS,$(MORE_E2E) fuzz,gate)
+	@$(IN_SCRATCH) $(call RUN_TESTS,$(MORE_E2E) matrices modules fuzz,gate)
 
 # The race detector is for packages in which something is concurrent.
 race: export CGO_ENABLED = $(if $(RACE),1,0)
@@ -127,9 +130,16 @@ unit:
 	@mkdir -p bin/test
 	nice $(TESTS) -- -timeout $(UNIT_TIME) $(SEQUENTIAL)
 	nice $(call recorded,unit-few) -- -timeout $(UNIT_TIME) -skip '$(FEW)' $(FEW_IN)
-	nice $(call recorded,unit-most) -- -timeout $(UNIT_TIME) -run '$(MATRICES)' $(MOST_IN)
-	for m in $(MODULES); do (cd $$m && nice $(call recorded,unit-$$(basename $$m)) -- -timeout $(UNIT_TIME) -skip Gate ./...) || exit; done
 	nice $(GO) test -run Alloc ./mapper | awk '{ print } /^ok/ && !/no tests to run/ { n++ } END { exit n != 1 }'
+
+matrices:
+	@mkdir -p bin/test
+	nice $(TESTS) -- -timeout $(UNIT_TIME) -run '$(MATRICES)' $(MOST_IN)
+
+# The other modules, but for the gate.
+modules:
+	@mkdir -p bin/test
+	for m in $(MODULES); do (cd $$m && nice $(call recorded,$@-$$(basename $$m)) -- -timeout $(UNIT_TIME) -skip Gate ./...) || exit; done
 
 gate:
 	@mkdir -p bin/test
@@ -174,7 +184,7 @@ hdfs:
 soak:
 	@echo '$(SOAK)' | grep -qxE '[1-9][0-9]*' || { echo 'SOAK=$(SOAK) is not a number of kills' >&2; exit 1; }
 	@$(GO) run ./internal/cmd/fuzz -check -time '$(SOAK_FUZZ)'
-	@export ROWTOCOL_SOAK=$(SOAK); $(call RUN_TESTS,E2E_TIME=0 UNIT_TIME=0 FUZZ='$(SOAK_FUZZ)' $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%) clusters race unit fuzz)
+	@export ROWTOCOL_SOAK=$(SOAK); $(call RUN_TESTS,E2E_TIME=0 UNIT_TIME=0 FUZZ='$(SOAK_FUZZ)' $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%) clusters race unit matrices modules fuzz)
 	@$(MAKE) --no-print-directory mutants
 	@$(MAKE) --no-print-directory dist-check
 

@@ -60,25 +60,17 @@ type airflow struct {
 func newAirflow(t *testing.T, python string) *airflow {
 	a := &airflow{t, python, t.TempDir(), t.TempDir()}
 	for _, sub := range []string{"/bin", "/dags", "/temp", "/data/mail", "/data/mail.columns", "/data/plans"} {
-		if err := os.MkdirAll(a.dir+sub, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(a.dir+sub, 0o700))
 	}
 	at, err := filepath.Abs(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dag, err := os.ReadFile("../configs/airflow_dag.py")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := strings.NewReplacer(`"/data/`, `"`+a.dir+`/data/`, "/etc/rowtocol/job.yaml", a.dir+"/job.yaml",
 		"minutes=5", "seconds=1", "MAPPED = 100 ", "MAPPED = 3 ").Replace(string(dag))
 	started := "#!/bin/sh\nenv >>" + a.dir + "/environments\nexec " + at + ` "$@"`
 	err = errors.Join(os.WriteFile(a.dir+"/bin/rowtocol", []byte(started), 0o700), os.WriteFile(a.dir+"/dags/mail.py", []byte(text), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a.job("")
 	a.migrate()
 	return a
@@ -88,9 +80,7 @@ func newAirflow(t *testing.T, python string) *airflow {
 func (a *airflow) job(more string) {
 	a.Helper()
 	text := fmt.Sprintf("temp-dir: %s/temp\nmemory: 256MiB\n%s", a.dir, more)
-	if err := os.WriteFile(a.dir+"/job.yaml", []byte(text), 0o600); err != nil {
-		a.Fatal(err)
-	}
+	must(a, os.WriteFile(a.dir+"/job.yaml", []byte(text), 0o600))
 }
 
 // beside is another Airflow over the same data.
@@ -135,9 +125,7 @@ func (a *airflow) start(dag, day string, output *bytes.Buffer) *exec.Cmd {
 	a.Helper()
 	cmd := a.command("-m", "airflow", "dags", "test", dag, day+"T02:10:00+00:00")
 	cmd.Stdout, cmd.Stderr = output, output
-	if err := cmd.Start(); err != nil {
-		a.Fatal(err)
-	}
+	must(a, cmd.Start())
 	return cmd
 }
 
@@ -185,9 +173,7 @@ func (a *airflow) figures(task airflowTask, rows, losses float64) {
 func (a *airflow) mail(day, name string, rows int) {
 	a.Helper()
 	dir := a.dir + "/data/mail/" + day
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		a.Fatal(err)
-	}
+	must(a, os.MkdirAll(dir, 0o700))
 	writeMail(a.T, dir+"/"+name, int64(rows))
 }
 
@@ -208,9 +194,7 @@ func (a *airflow) holds(rows map[string]int) {
 		}
 	}
 	entries, err := os.ReadDir(a.dir + "/data/mail.columns")
-	if err != nil {
-		a.Fatal(err)
-	}
+	must(a, err)
 	for _, e := range entries {
 		if _, ok := rows[e.Name()]; !ok {
 			a.Errorf("%s was converted", e.Name())
@@ -234,9 +218,7 @@ func (a *airflow) state() map[string]string {
 		}
 		return err
 	})
-	if err != nil {
-		a.Fatal(err)
-	}
+	must(a, err)
 	return files
 }
 
@@ -301,9 +283,7 @@ func airflowOne(a *airflow) {
 // Exit codes are retried or not; losses are a success, in words.
 func airflowExits(a *airflow) {
 	dir := a.TempDir()
-	if err := os.WriteFile(dir+"/rowtocol", []byte("#!/bin/sh\nfor code; do :; done\nexit $code\n"), 0o700); err != nil {
-		a.Fatal(err)
-	}
+	must(a, os.WriteFile(dir+"/rowtocol", []byte("#!/bin/sh\nfor code; do :; done\nexit $code\n"), 0o700))
 	var codes map[string]string
 	a.ask(&codes, "codes", a.dir+"/dags/mail.py", dir)
 	want := map[string]string{"0": "success", "8": "success", "99": "AirflowSkipException"}
@@ -331,9 +311,7 @@ func airflowExits(a *airflow) {
 		data[len(data)-20] ^= 0xff // in the last block, or its sync marker
 		err = os.WriteFile(name, data, 0o600)
 	}
-	if err != nil {
-		a.Fatal(err)
-	}
+	must(a, err)
 	tasks, log = a.run("mail_columns", "2026-01-02", false)
 	if tasks["convert"].State != "success" || tasks["verify"].State != "failed" || !strings.Contains(log, "ROWS WERE LOST") {
 		a.Errorf("%+v\n%s", tasks, log)
@@ -364,9 +342,7 @@ func airflowStopped(a *airflow) {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		a.Fatal(err)
-	}
+	must(a, cmd.Process.Signal(syscall.SIGTERM))
 	// Airflow 3 goes on with the task's next try. Airflow 2 ends "dags test" with the
 	// task, and leaves the next try to a scheduler.
 	if err := <-ended; err != nil {
@@ -417,9 +393,7 @@ func airflowMapped(a *airflow) {
 	a.mail("2026-01-04", "late.avro", 5)
 	old := a.dir + "/data/plans/2026-01-01-old.json"
 	long := time.Now().AddDate(0, 0, -8)
-	if err := errors.Join(os.WriteFile(old, nil, 0o600), os.Chtimes(old, long, long)); err != nil {
-		a.Fatal(err)
-	}
+	must(a, errors.Join(os.WriteFile(old, nil, 0o600), os.Chtimes(old, long, long)))
 	tasks, _ = a.run("mail_columns_mapped", "2026-01-05", true)
 	a.want(tasks, "plan success", "task.0 success", "commit success", "verify success", "clean success")
 	a.holds(map[string]int{"2026-01-04": 3005})
@@ -430,9 +404,7 @@ func airflowTwice(a *airflow) {
 	a.mail("2026-01-01", "mail.avro", 20_000)
 	b := a.beside()
 	for round, dags := range [][2]string{{"mail_columns", "mail_columns"}, {"mail_columns_mapped", "mail_columns_mapped"}, {"mail_columns", "mail_columns_mapped"}} {
-		if err := os.RemoveAll(a.dir + "/data/mail.columns/2026-01-01"); err != nil {
-			a.Fatal(err)
-		}
+		must(a, os.RemoveAll(a.dir+"/data/mail.columns/2026-01-01"))
 		var wg sync.WaitGroup
 		var outputs [2]bytes.Buffer
 		var failed [2]error

@@ -104,9 +104,7 @@ func columnar(t *testing.T, avro string, flags ...string) (stream, parquet strin
 	run(t, "convert", "--row-group-size", "4MiB", avro, dir+"/columns").want(t, 0)
 	stream, parquet = dir+"/stream.arrows", dir+"/rows.parquet"
 	out := run(t, append([]string{"cat", "--to", "arrow", dir + "/columns"}, flags...)...).want(t, 0).stdout
-	if err := os.WriteFile(stream, []byte(out), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(stream, []byte(out), 0o644))
 	run(t, append([]string{"cat", "--to", "parquet", "--output", parquet, dir + "/columns"}, flags...)...).want(t, 0)
 	return stream, parquet
 }

@@ -12,12 +12,10 @@ import (
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 )
 
-func readFile(t *testing.T, path string) []byte {
+func readFile(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
@@ -32,18 +30,12 @@ func writeAvro(t *testing.T, name, schema string, blocks ...block) string {
 	t.Helper()
 	var out bytes.Buffer
 	w, err := ocf.NewWriter(&out, schema, "null", [16]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, b := range blocks {
-		if err := w.AppendBlock(b.rows, b.data); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.AppendBlock(b.rows, b.data))
 	}
 	path := filepath.Join(t.TempDir(), name+".avro")
-	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, out.Bytes(), 0o644))
 	return path
 }
 
@@ -51,15 +43,9 @@ func writeAvro(t *testing.T, name, schema string, blocks ...block) string {
 func writeMail(t testing.TB, path string, rows int64) {
 	t.Helper()
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := mailgen.Write(f, mailgen.Options{Rows: rows, Seed: 7, Codec: "snappy"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, mailgen.Write(f, mailgen.Options{Rows: rows, Seed: 7, Codec: "snappy"}))
+	must(t, f.Close())
 }
 
 // varints appends zig-zag varints.

@@ -58,27 +58,17 @@ func inspectedPage(t *testing.T, schema string, rows int, row func(int) []byte, 
 	t.Helper()
 	dir := t.TempDir()
 	f, err := os.Create(dir + "/in.avro")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w, err := ocf.NewWriter(f, schema, "null", [16]byte{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range rows {
-		if err := w.AppendBlock(1, row(i)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.AppendBlock(1, row(i)))
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Close())
 	run(t, append([]string{"convert", dir + "/in.avro", dir + "/out"}, flags...)...).want(t, 0)
 	page = filepath.Join(dir, "a page.html")
 	stdout := run(t, "inspect", "--count", "--json", "--sort", "stored", "--html", page, dir+"/out").want(t, 0).stdout
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(stdout), &r))
 	return page, r
 }
 

@@ -41,13 +41,9 @@ func corpus(t *testing.T, outcomes ...int) []entry {
 		dir = "../testdata/real"
 	}
 	dir, err := filepath.Abs(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text, err := os.ReadFile(filepath.Join(dir, "INDEX.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	column := map[string]int{}
 	for i, name := range strings.Split(lines[0], "\t") {

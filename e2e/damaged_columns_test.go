@@ -26,9 +26,7 @@ func columnsOf(t *testing.T, path string, flags ...string) columnFile {
 
 func countRows(t *testing.T, path string) int64 {
 	rows, err := natives(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return int64(len(rows))
 }
 
@@ -39,9 +37,7 @@ func wantLocated(t *testing.T, damaged []byte, header bool) {
 	t.Helper()
 	dir := t.TempDir()
 	path, rows := filepath.Join(dir, "damaged.trv"), filepath.Join(dir, "rows")
-	if err := os.WriteFile(path, damaged, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, damaged, 0o644))
 	if r := run(t, "verify", path); r.code != 6 {
 		t.Errorf("verify: exit %d\n%s", r.code, r.stderr)
 	}
@@ -141,9 +137,7 @@ func TestHostileColumns(t *testing.T) {
 			data := append([]byte(nil), f.data...)
 			copy(data[c.at:], c.bytes)
 			path := filepath.Join(t.TempDir(), "hostile.trv")
-			if err := os.WriteFile(path, data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, data, 0o644))
 			for _, args := range [][]string{
 				{"cat", path}, {"cat", "--to=arrow", path}, {"verify", path},
 				{"cat", "--columns=s", "--where=s != ''", path}, {"cat", "--offset=9", path}, {"inspect", path}, {"schema", path},

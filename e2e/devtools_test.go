@@ -52,22 +52,16 @@ func startBrowser(t *testing.T) *browser {
 		testenv.Skip(t, "there is no chromium")
 	}
 	commands, send, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	replies, receive, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), browserLimit) // beyond the test: Cleanup ends it
 	cmd := exec.CommandContext(ctx, program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+t.TempDir(), "--remote-debugging-pipe")
 	b := &browser{t: t, send: send, receive: bufio.NewReaderSize(replies, 1<<20), stderr: &bytes.Buffer{}}
 	cmd.Stderr = b.stderr
 	cmd.ExtraFiles = []*os.File{commands, receive} // its descriptors 3 and 4
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	_, _ = commands.Close(), receive.Close() // the child has them
 	t.Cleanup(func() {
 		defer cancel()
@@ -98,9 +92,7 @@ func (b *browser) call(method string, params map[string]any, result any) {
 		command["sessionId"] = b.session
 	}
 	text, err := json.Marshal(command)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must(b.t, err)
 	if _, err := b.send.Write(append(text, 0)); err != nil {
 		b.t.Fatalf("%s: %v\n%s", method, err, b.stderr)
 	}
@@ -131,9 +123,7 @@ func (b *browser) next() message {
 		b.t.Fatalf("the browser ended: %v\n%s", err, b.stderr)
 	}
 	var m message
-	if err := json.Unmarshal(text[:len(text)-1], &m); err != nil {
-		b.t.Fatal(err)
-	}
+	must(b.t, json.Unmarshal(text[:len(text)-1], &m))
 	switch m.Method {
 	case "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded":
 		b.faults = append(b.faults, string(m.Params))

@@ -22,9 +22,7 @@ func on(uri string) jobtest.Open {
 		resolver := location.New(location.Options{})
 		t.Cleanup(func() { _ = resolver.Close() })
 		at, err := resolver.Resolve(uri + "/")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return at.Store, scratch(t, at.Store)
 	}
 }

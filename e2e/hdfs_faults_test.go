@@ -59,9 +59,7 @@ func (s *site) args(dest string, more ...string) []string {
 func (s *site) at(t *testing.T, uri string) store.Location {
 	t.Helper()
 	l, err := s.resolver.Resolve(uri)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return l
 }
 
@@ -78,9 +76,7 @@ func (s *site) tree(t *testing.T, uri string) map[string]string {
 		if errors.Is(err, store.ErrNotExist) {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, info := range infos {
 			name := path.Join(below, info.Name)
 			if info.Dir {
@@ -156,9 +152,7 @@ func (s *site) complete(t *testing.T, uri string) {
 		t.Errorf("left behind: %s", name)
 	}
 	report, err := s.Fsck(t.Context(), s.at(t, uri).Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for line := range strings.Lines(report) {
 		if strings.Contains(line, "block(s)") && !strings.Contains(line, " 1 block(s)") {
 			t.Errorf("not one block: %s", line)
@@ -239,9 +233,7 @@ func launch(t *testing.T, cmd *exec.Cmd) *running {
 	t.Helper()
 	r := &running{cmd: cmd, ended: make(chan struct{}), stderr: &strings.Builder{}}
 	r.cmd.Stderr = r.stderr
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.cmd.Start())
 	go func() {
 		_ = r.cmd.Wait() // its exit code says it
 		close(r.ended)

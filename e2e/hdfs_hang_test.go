@@ -30,14 +30,10 @@ func slow(t *testing.T, what string, most time.Duration, call func() error) erro
 
 func suspend(t *testing.T, d *hadooptest.Daemon) (resume func()) {
 	t.Helper()
-	if err := d.Suspend(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Suspend())
 	return func() {
 		t.Helper()
-		if err := d.Resume(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.Resume())
 	}
 }
 
@@ -59,14 +55,10 @@ func TestHungCallsOverRPC(t *testing.T) {
 	dir := scratch(t, calm)
 	data := noise(9 << 20)
 	file := path.Join(dir, "f")
-	if err := writeTo(t.Context(), calm, file, data); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writeTo(t.Context(), calm, file, data))
 	st := rpcStore(t, c, "", 3, hasty)
 	// The name node wants larger blocks than these need.
-	if err := writeTo(t.Context(), st, path.Join(dir, "small"), data[:1000]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writeTo(t.Context(), st, path.Join(dir, "small"), data[:1000]))
 	resources := count()
 	t.Run("name node", func(t *testing.T) { hungNameNode(t, c, st, dir, data) })
 	for i, dn := range c.DataNodes {
@@ -90,16 +82,12 @@ func hungNameNode(t *testing.T, c *hadooptest.Cluster, st store.Store, dir strin
 	const most = 2*silence + silence/2
 	ctx, f := t.Context(), path.Join(dir, "f")
 	w, err := st.Create(ctx, path.Join(dir, "w"), store.CreateOptions{Size: int64(len(data))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := w.Write(data); err != nil {
 		t.Fatal(err)
 	}
 	opened, err := st.Open(ctx, f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = opened.Close() }()
 	resume := suspend(t, c.NameNodes[0])
 	for what, call := range map[string]func() error{
@@ -130,22 +118,16 @@ func writeThrough(t *testing.T, c *hadooptest.Cluster, st store.Store, dn *hadoo
 	t.Helper()
 	for range 20 {
 		w, err := st.Create(t.Context(), file, store.CreateOptions{Size: size})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := w.Write(first); err != nil {
 			t.Fatal(err)
 		}
 		nodes, err := c.Pipeline(t.Context(), file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if slices.Contains(nodes, dn) {
 			return w
 		}
-		if err := w.Abort(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Abort())
 	}
 	t.Fatalf("%s is in no pipeline", dn.Name)
 	return nil
@@ -153,13 +135,9 @@ func writeThrough(t *testing.T, c *hadooptest.Cluster, st store.Store, dn *hadoo
 
 func hungDataNode(t *testing.T, c *hadooptest.Cluster, st store.Store, dn *hadooptest.Daemon, dir string, data []byte) {
 	ctx, file := t.Context(), path.Join(dir, "f")
-	if err := c.WaitLive(ctx, 3); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.WaitLive(ctx, 3))
 	f, err := st.Open(ctx, file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = f.Close() }()
 	half := len(data) / 2
 	w := writeThrough(t, c, st, dn, path.Join(dir, "w"), data[:half], int64(len(data)))
@@ -195,22 +173,16 @@ func hungDataNode(t *testing.T, c *hadooptest.Cluster, st store.Store, dn *hadoo
 
 // canceled wants calls that hang to end with their context.
 func canceled(t *testing.T, c *hadooptest.Cluster, st store.Store, dir string, data []byte) {
-	if err := c.WaitLive(t.Context(), 3); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.WaitLive(t.Context(), 3))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	w, err := st.Create(ctx, path.Join(dir, "w"), store.CreateOptions{Size: int64(len(data))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := w.Write(data[:len(data)/2]); err != nil {
 		t.Fatal(err)
 	}
 	f, err := st.Open(ctx, path.Join(dir, "f"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = f.Close() }()
 	nodes := append(c.DataNodes[:len(c.DataNodes):len(c.DataNodes)], c.NameNodes[0])
 	for _, d := range nodes {
@@ -250,9 +222,7 @@ func canceled(t *testing.T, c *hadooptest.Cluster, st store.Store, dir string, d
 		}
 	}
 	for _, d := range nodes {
-		if err := d.Resume(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.Resume())
 	}
 	if err := w.Abort(); err != nil {
 		t.Error(err)

@@ -17,30 +17,20 @@ func TestFailoverWithinCalls(t *testing.T) {
 	ctx := t.Context()
 	st := rpcStore(t, c, "", 1, hasty)
 	const dir = "/d"
-	if err := storetest.MkdirAll(ctx, st, dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, storetest.MkdirAll(ctx, st, dir))
 	data := noise(5 << 20)
-	if err := writeTo(ctx, st, path.Join(dir, "before"), data); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writeTo(ctx, st, path.Join(dir, "before"), data))
 	w, err := st.Create(ctx, path.Join(dir, "during"), store.CreateOptions{Size: int64(len(data))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := w.Write(data[:1<<20]); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Failover(ctx, 0, 1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Failover(ctx, 0, 1))
 	// The upload, and sessions of before, go on at the other one.
 	if _, err := w.Write(data[1<<20:]); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Commit(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Commit(ctx))
 	for _, st := range []store.Store{st, rpcStore(t, c, "", 1, nil)} {
 		if infos, err := st.List(ctx, dir); err != nil || len(infos) != 2 {
 			t.Errorf("after a failover: %+v, %v", infos, err)
@@ -56,9 +46,7 @@ func TestFailoverWithinCalls(t *testing.T) {
 	}
 	hung()
 	c.NameNodes[1].Kill()
-	if err := c.Active(ctx, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Active(ctx, 0))
 	fresh := rpcStore(t, c, "", 1, hasty)
 	for what, st := range map[string]store.Store{"old": st, "fresh": fresh} {
 		err := slow(t, what, silence, func() error { _, err := st.ReadFile(ctx, path.Join(dir, "before"), 1<<30); return err })

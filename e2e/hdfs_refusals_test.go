@@ -115,9 +115,7 @@ func TestFullDataNodes(t *testing.T) {
 	hadooptest.Need(t)
 	dir := t.TempDir()
 	var disk syscall.Statfs_t
-	if err := syscall.Statfs(dir, &disk); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Statfs(dir, &disk))
 	const capacity = 8 << 20
 	kept := int64(disk.Bfree-disk.Bavail) * disk.Bsize // for root, which Hadoop does not touch
 	c := hadooptest.New(t, hadooptest.Config{DataNodes: 1, HDFS: map[string]string{

@@ -43,26 +43,16 @@ func rpcStore(t *testing.T, c *hadooptest.Cluster, user string, replication int,
 	}
 	conf := cluster.NewConf(properties)
 	login, err := cluster.NewLogin(conf, cluster.LoginOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	u, err := url.Parse(c.URI())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Setenv("HADOOP_CONF_DIR", c.ConfDir())
 	site, err := cluster.LoadConf()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, addresses, err := site.NameNodes("hdfs", u.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	st, err := hdfs.New(conf, login, hdfs.Options{Addresses: addresses, Replication: replication})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = st.Close() })
 	return st
 }
@@ -71,9 +61,7 @@ func rpcStore(t *testing.T, c *hadooptest.Cluster, user string, replication int,
 func scratch(t *testing.T, st store.Store) string {
 	t.Helper()
 	dir := fmt.Sprintf("/store-%d/%d", os.Getpid(), scratches.Add(1))
-	if err := storetest.MkdirAll(t.Context(), st, dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, storetest.MkdirAll(t.Context(), st, dir))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
@@ -129,9 +117,7 @@ var fsckBlocks = regexp.MustCompile(`(?m) (\d+) bytes,.*replication=(\d+), (\d+)
 func blocks(t *testing.T, c *hadooptest.Cluster, file string) (length, count, copies int) {
 	t.Helper()
 	report, err := c.Fsck(t.Context(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m := fsckBlocks.FindStringSubmatch(report)
 	if m == nil {
 		t.Fatalf("fsck %s:\n%s", file, report)
@@ -149,9 +135,7 @@ func TestHDFSFileIsOneBlock(t *testing.T) {
 		for _, size := range []int{0, 1, 511, mib - 1, mib, mib + 1, 3 * mib, 5*mib + 12345} {
 			file := path.Join(dir, fmt.Sprint(size))
 			data := noise(size)
-			if err := writeTo(t.Context(), st, file, data); err != nil {
-				t.Fatal(err)
-			}
+			must(t, writeTo(t.Context(), st, file, data))
 			length, count, copies := blocks(t, c, file)
 			want := cmp.Or(replication, 3)
 			if length != size || count != min(size, 1) || copies != want {
@@ -170,9 +154,7 @@ func TestHDFSBlockGuard(t *testing.T) {
 	st := rpcStore(t, c, "", 0, nil)
 	file := path.Join(scratch(t, st), "f")
 	w, err := st.Create(t.Context(), file, store.CreateOptions{Size: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if n, err := w.Write(noise(1<<20 + 1)); err == nil || n != 0 {
 		t.Errorf("%d bytes more than promised were taken: %v", n, err)
 	}
@@ -196,9 +178,7 @@ func TestHDFSBeingWritten(t *testing.T) {
 	dir := scratch(t, st)
 	file, moved := path.Join(dir, "f"), path.Join(dir, "g")
 	w, err := st.Create(t.Context(), file, store.CreateOptions{Size: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := w.Write(noise(2 << 20)); err != nil {
 		t.Fatal(err)
 	}
@@ -208,16 +188,10 @@ func TestHDFSBeingWritten(t *testing.T) {
 	if _, err := st.Create(t.Context(), file, store.CreateOptions{Size: 1}); !errors.Is(err, store.ErrExist) {
 		t.Errorf("create: %v", err)
 	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Commit(t.Context()))
 	before, err := st.Stat(t.Context(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Rename(t.Context(), file, moved); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, st.Rename(t.Context(), file, moved))
 	after, err := st.Stat(t.Context(), moved)
 	if err != nil || after.FileID != before.FileID || after.FileID == 0 {
 		t.Errorf("number %d became %d by a rename, %v", before.FileID, after.FileID, err)
@@ -244,12 +218,8 @@ func TestHDFSPermission(t *testing.T) {
 	ours := rpcStore(t, c, "", 0, map[string]string{"fs.permissions.umask-mode": "077"})
 	dir := scratch(t, ours)
 	secret, open := path.Join(dir, "secret"), path.Join(dir, "open")
-	if err := ours.WriteFile(t.Context(), secret, []byte("secret"), true); err != nil {
-		t.Fatal(err)
-	}
-	if err := storetest.MkdirAll(t.Context(), rpcStore(t, c, "", 0, nil), open); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ours.WriteFile(t.Context(), secret, []byte("secret"), true))
+	must(t, storetest.MkdirAll(t.Context(), rpcStore(t, c, "", 0, nil), open))
 	if _, err := c.Do(t.Context(), "PUT", dir, "op=SETPERMISSION&permission=755"); err != nil {
 		t.Fatal(err)
 	}

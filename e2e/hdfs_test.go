@@ -50,9 +50,7 @@ func newFolder(t *testing.T, c *hadooptest.Cluster) folder {
 func (f folder) do(t *testing.T, method, name, query string) string {
 	t.Helper()
 	answer, err := f.Do(t.Context(), method, path.Join(f.path, name), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return answer
 }
 
@@ -60,9 +58,7 @@ func (f folder) do(t *testing.T, method, name, query string) string {
 func (f folder) java(t *testing.T, class string, args ...string) string {
 	t.Helper()
 	out, err := f.Java(t.Context(), class, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return strings.TrimSpace(out)
 }
 
@@ -98,9 +94,7 @@ func (f folder) list(t *testing.T, name string) (names []string) {
 			FileStatus []struct{ PathSuffix string }
 		}
 	}
-	if err := json.Unmarshal([]byte(text), &answer); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(text), &answer))
 	for _, s := range answer.FileStatuses.FileStatus {
 		names = append(names, s.PathSuffix)
 	}
@@ -114,9 +108,7 @@ var fsckFile = regexp.MustCompile(`(?m)^(/\S+) (\d+) bytes,.* (\d+) block\(s\)`)
 func (f folder) oneBlock(t *testing.T, name string) []int64 {
 	t.Helper()
 	report, err := f.Fsck(t.Context(), path.Join(f.path, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var sizes []int64
 	for _, m := range fsckFile.FindAllStringSubmatch(report, -1) {
 		if m[3] != "1" {
@@ -124,9 +116,7 @@ func (f folder) oneBlock(t *testing.T, name string) []int64 {
 		}
 		if strings.Contains(m[1], "/part-") {
 			size, err := strconv.ParseInt(m[2], 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			sizes = append(sizes, size)
 		}
 	}
@@ -157,9 +147,7 @@ func TestHDFS(t *testing.T) {
 		t.Fatal("no inputs", err)
 	}
 	hidden := filepath.Join(t.TempDir(), "_hidden.avro")
-	if err := os.WriteFile(hidden, []byte("not Avro"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(hidden, []byte("not Avro"), 0o666))
 	f.put(t, "in", append(inputs, hidden)...)
 	inEachFormat(t, func(t *testing.T, format target) { f.asLocally(t, format) })
 }
@@ -206,13 +194,9 @@ func bulk(t *testing.T, size int64) (file string, rows int64) {
 	)
 	file = filepath.Join(t.TempDir(), "bulk.avro")
 	out, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w, err := ocf.NewWriter(out, schema, "null", [16]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	noise, row := rand.NewChaCha8([32]byte{}), []byte(nil)
 	for ; rows*payload < size; rows++ {
 		row = binary.AppendVarint(row[:0], rows)
@@ -220,13 +204,9 @@ func bulk(t *testing.T, size int64) (file string, rows int64) {
 		start := len(row)
 		row = append(row, make([]byte, payload)...)
 		_, _ = noise.Read(row[start:]) // never fails
-		if err := w.AppendBlock(1, row); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.AppendBlock(1, row))
 	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, out.Close())
 	return file, rows
 }
 
@@ -243,9 +223,7 @@ func TestHDFSOneBlock(t *testing.T) {
 			file, rows := bulk(t, size)
 			in, dest := fmt.Sprint("in-", size, ".avro"), fmt.Sprint("out-", size)
 			f.put(t, in, file)
-			if err := os.Remove(file); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(file))
 			target := f.URI() + path.Join(f.path, dest)
 			run(t, "convert", "--codec=null", "--replication=1", "--temp-dir", t.TempDir(),
 				"--row-group-size", fmt.Sprint(size+size/8), f.URI()+path.Join(f.path, in), target).want(t, 0)

@@ -51,9 +51,7 @@ func TestHostile(t *testing.T) {
 				t.Errorf("the error is not located: %s", r.stderr)
 			}
 			info, err := os.Stat(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if limit := 128<<20 + 32*info.Size(); memory > limit {
 				t.Errorf("%d MiB of memory, want at most %d", memory>>20, limit>>20)
 			}
@@ -114,9 +112,7 @@ func TestDamage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path, dest := filepath.Join(dir, "damaged.avro"), filepath.Join(dir, "out")
-			if err := os.WriteFile(path, data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, data, 0o644))
 			r := run(t, "convert", "--json", path, dest).want(t, 3)
 			r.oneComplaint(t, "damaged.avro")
 			if p := r.report(t); p.Error == nil || p.Error.Offset == nil {

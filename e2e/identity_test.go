@@ -25,9 +25,7 @@ func open(t *testing.T, path string) columnFile {
 	t.Helper()
 	data := readFile(t, path)
 	f, err := trevni.Open(bytes.NewReader(data), int64(len(data)), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return columnFile{f, data}
 }
 
@@ -57,14 +55,10 @@ func (f columnFile) underLargeMap(t *testing.T) []bool {
 			continue
 		}
 		cursor, err := f.Cursor(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for range sequences {
 			n, err := cursor.Length()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for range n {
 				if _, err := cursor.Value(nil); err != nil {
 					t.Fatal(err)
@@ -135,19 +129,13 @@ func TestSameBytesAsJava(t *testing.T) {
 func rowsOf(t *testing.T, f columnFile) [][]byte {
 	t.Helper()
 	s, err := shred.ParseSchema(f.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m, err := shred.Map(s, shred.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cols := make([]shred.Values, len(m.Columns))
 	for i := range cols {
 		c, err := f.Cursor(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		cols[i] = c
 	}
 	a := shred.NewAssembler(m, cols, nil)

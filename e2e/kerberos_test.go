@@ -47,7 +47,7 @@ type realm struct {
 func newRealm(t *testing.T, config hadooptest.Config) *realm {
 	t.Helper()
 	hadooptest.NeedKerberos(t)
-	kdc, err := hadooptest.StartKDC(t.Context(), t.TempDir(), 0)
+	kdc, err := hadooptest.StartKDC(t.Context(), t.TempDir())
 	must(t, err)
 	t.Cleanup(kdc.Stop)
 	cache := filepath.Join(t.TempDir(), "cache")

@@ -68,9 +68,7 @@ func (c *interruptible) check(t *testing.T, dest string) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	committed := false
 	visible := map[string]bool{}
 	for _, name := range names {
@@ -120,9 +118,7 @@ func (c *interruptible) complete(t *testing.T, dest, temp string) {
 func start(t *testing.T, args ...string) (*exec.Cmd, func() int) {
 	t.Helper()
 	cmd := command(args...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	done := make(chan struct{})
 	go func() {
 		_ = cmd.Wait() // its exit code says it
@@ -171,9 +167,7 @@ func (c *interruptible) killed(t *testing.T, n int) {
 	for range n {
 		dir := t.TempDir()
 		dest, temp := filepath.Join(dir, "out"), filepath.Join(dir, "tmp")
-		if err := os.Mkdir(temp, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(temp, 0o777))
 		// Sometimes the rerun is killed, too.
 		for range 1 + rand.IntN(2) {
 			cmd, wait := start(t, c.args(dest, temp)...)
@@ -203,14 +197,10 @@ func TestInterrupt(t *testing.T) {
 	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		dir := t.TempDir()
 		dest, temp := filepath.Join(dir, "out"), filepath.Join(dir, "tmp")
-		if err := os.Mkdir(temp, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(temp, 0o777))
 		cmd, wait := start(t, c.args(dest, temp)...)
 		waitFor(t, filepath.Join(dest, ".rowtocol", "plan-*", "part-*"))
-		if err := cmd.Process.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Process.Signal(sig))
 		if got := wait(); got != code {
 			t.Errorf("%v: exit %d, want %d", sig, got, code)
 		}
@@ -237,9 +227,7 @@ func TestTogether(t *testing.T) {
 	c := newInterruptible(t, trevniFiles, 40_000)
 	dir := t.TempDir()
 	dest, temp := filepath.Join(dir, "out"), filepath.Join(dir, "tmp")
-	if err := os.Mkdir(temp, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(temp, 0o777))
 	_, first := start(t, c.args(dest, temp)...)
 	_, second := start(t, c.args(dest, temp)...)
 	a, b := first(), second()
@@ -261,17 +249,13 @@ func TestStoppedHolder(t *testing.T) {
 		t.Run(stopAt, func(t *testing.T) {
 			dir := t.TempDir()
 			dest, temp := filepath.Join(dir, "out"), filepath.Join(dir, "tmp")
-			if err := os.Mkdir(temp, 0o777); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Mkdir(temp, 0o777))
 			cmd, wait := c.startAndStop(t, dest, temp, stopAt)
 			_, err := orphan(t.Context(), store.Location{Store: store.Local(), Path: dest})
 			must(t, err)
 			run(t, c.args(dest, temp)...).want(t, 0)
 			c.check(t, dest)
-			if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cmd.Process.Signal(syscall.SIGCONT))
 			if code := wait(); code != 5 {
 				t.Errorf("the woken job ended with %d, want 5", code)
 			}

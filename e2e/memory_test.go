@@ -22,8 +22,6 @@ func measured(t *testing.T, cmd *exec.Cmd) (result, int64) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	u, err := memlimit.Run(cmd, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return result{args: args, code: u.Exit, stdout: stdout.String(), stderr: stderr.String(), elapsed: u.Wall}, u.Peak
 }

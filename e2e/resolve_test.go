@@ -221,9 +221,7 @@ func TestResolveRandom(t *testing.T) {
 		p := pair{name: fmt.Sprintf("seed %d", seed), writer: randavro.Schema(r)}
 		p.reader = randavro.Evolve(r, p.writer)
 		w, err := shred.ParseSchema(p.writer)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for range 3 {
 			p.datum, _ = randavro.Pair(r, w.Root())
 			pairs = append(pairs, p)
@@ -255,27 +253,19 @@ func TestConvertGenerations(t *testing.T) {
 		`{"name":"body",`, `{"name":"id","type":"double"},{"name":"body",`,
 	).Replace(second)
 	schema := filepath.Join(dir, "reader.avsc")
-	if err := os.WriteFile(schema, []byte(reader), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(schema, []byte(reader), 0o666))
 	in := filepath.Join(dir, "in")
-	if err := os.Mkdir(in, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(in, 0o777))
 	writeMail(t, filepath.Join(in, "1.avro"), 2000)
 	later, err := shred.ParseSchema(second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rows := block{rows: 500}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range rows.rows {
 		plain, _ := randavro.Pair(rnd, later.Root())
 		rows.data = append(rows.data, plain...)
 	}
-	if err := os.Rename(writeAvro(t, "2", second, rows), filepath.Join(in, "2.avro")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(writeAvro(t, "2", second, rows), filepath.Join(in, "2.avro")))
 
 	run(t, "convert", in, filepath.Join(dir, "none")).want(t, 3)
 	dest := filepath.Join(dir, "out")

@@ -17,9 +17,7 @@ import (
 // machine that it comes to.
 func TestStaticProgram(t *testing.T) {
 	f, err := elf.Open(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = f.Close() }()
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP || p.Type == elf.PT_DYNAMIC {
@@ -44,12 +42,8 @@ func TestStaticInEmptyRoot(t *testing.T) {
 	for _, name := range mail {
 		copyFile(t, name, filepath.Join(root, "mail", filepath.Base(name)), 0o644)
 	}
-	if err := os.Mkdir(filepath.Join(root, "out"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chown(filepath.Join(root, "out"), nobody, nobody); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(root, "out"), 0o755))
+	must(t, os.Chown(filepath.Join(root, "out"), nobody, nobody))
 	inRoot := func(args ...string) result {
 		cmd := exec.Command("/rowtocol", args...)
 		cmd.Env, cmd.Dir = []string{"HOME=/"}, "/"
@@ -87,13 +81,7 @@ func TestStaticInEmptyRoot(t *testing.T) {
 func copyFile(t *testing.T, from, to string, mode os.FileMode) {
 	t.Helper()
 	data, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, data, mode); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.MkdirAll(filepath.Dir(to), 0o755))
+	must(t, os.WriteFile(to, data, mode))
 }

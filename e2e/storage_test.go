@@ -58,9 +58,7 @@ func TestReadOnlyDestination(t *testing.T) {
 		}
 	} else {
 		parent = t.TempDir()
-		if err := os.Chmod(parent, 0o555); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(parent, 0o555))
 	}
 	temp := t.TempDir()
 	run(t, "convert", "--temp-dir", temp, mail(t, 100), filepath.Join(parent, "out")).want(t, 7).oneComplaint(t, parent)
@@ -70,13 +68,9 @@ func TestReadOnlyDestination(t *testing.T) {
 func TestWrongDestination(t *testing.T) {
 	input, temp := mail(t, 100), t.TempDir()
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, []byte("mine"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte("mine"), 0o644))
 	foreign := filepath.Join(t.TempDir(), "foreign")
-	if err := os.MkdirAll(filepath.Join(foreign, "mine"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(foreign, "mine"), 0o777))
 	for _, c := range []struct {
 		name, input, dest string
 		code              int

@@ -20,10 +20,8 @@ import (
 // send each other, with delegation tokens that hardly live.
 func TestKerberosTokens(t *testing.T) {
 	hadooptest.NeedKerberos(t)
-	k, err := hadooptest.StartKDC(t.Context(), t.TempDir(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k, err := hadooptest.StartKDC(t.Context(), t.TempDir())
+	must(t, err)
 	t.Cleanup(k.Stop)
 	c := hadooptest.New(t, hadooptest.Config{DataNodes: 1, Kerberos: k, HDFS: map[string]string{
 		"dfs.data.transfer.protection":                 "privacy",
@@ -52,22 +50,16 @@ type secureCluster struct {
 func (c secureCluster) login(t *testing.T, principal string) (*cluster.Conf, *cluster.Login) {
 	t.Helper()
 	keytab, err := c.kdc.Keytab(t.Context(), principal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return loadedLogin(t, cluster.LoginOptions{Principal: principal, Keytab: keytab})
 }
 
 func loadedLogin(t *testing.T, o cluster.LoginOptions) (*cluster.Conf, *cluster.Login) {
 	t.Helper()
 	conf, err := cluster.LoadConf()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	login, err := cluster.NewLogin(conf, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return conf, login
 }
 
@@ -106,9 +98,7 @@ func (c secureCluster) testKeytab(t *testing.T) {
 
 func (c secureCluster) testTicketCache(t *testing.T) {
 	cache := filepath.Join(t.TempDir(), "cache")
-	if err := c.kdc.Kinit(t.Context(), "alice", cache); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.kdc.Kinit(t.Context(), "alice", cache))
 	t.Setenv("KRB5CCNAME", "FILE:"+cache)
 	conf, login := loadedLogin(t, cluster.LoginOptions{})
 	if err := roundTrip(t.Context(), openWebStore(t, c.WebURI(), conf, login), c.scratch(t)+"/f"); err != nil {
@@ -144,9 +134,7 @@ func (c secureCluster) testTokenFile(t *testing.T) {
 			fetch()
 			err = roundTrip(t.Context(), st, fmt.Sprintf("%s%s-%d", dir, name, try))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	withNewToken("/f")
 	time.Sleep(7 * time.Second)

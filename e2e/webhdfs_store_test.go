@@ -24,9 +24,7 @@ func webStore(t *testing.T, uri string, properties map[string]string) *webhdfs.S
 	t.Helper()
 	conf := cluster.NewConf(properties)
 	login, err := cluster.NewLogin(conf, cluster.LoginOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return openWebStore(t, uri, conf, login)
 }
 
@@ -34,13 +32,9 @@ func openWebStore(t *testing.T, uri string, conf *cluster.Conf, login *cluster.L
 	t.Helper()
 	scheme, authority, _ := strings.Cut(uri, "://")
 	_, addresses, err := conf.NameNodes(scheme, authority)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	st, err := webhdfs.New(conf, login, webhdfs.Options{Scheme: scheme, Addresses: addresses})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := st.Close(); err != nil {
 			t.Error(err)
@@ -91,13 +85,9 @@ func (s webServer) do(t *testing.T, op, path string, query url.Values) {
 	query.Set("op", op)
 	query.Set("user.name", webUser(t))
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.admin+"/webhdfs/v1"+path+"?"+query.Encode(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %s", op, resp.Status)
@@ -106,9 +96,7 @@ func (s webServer) do(t *testing.T, op, path string, query url.Values) {
 
 func webUser(t *testing.T) string {
 	login, err := cluster.NewLogin(cluster.NewConf(nil), cluster.LoginOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return login.User()
 }
 
@@ -175,14 +163,10 @@ func (s webServer) testListing(t *testing.T) {
 func (s webServer) testOneBlock(t *testing.T) {
 	data := bytes.Repeat([]byte("one block "), 3<<20/10)
 	p := path.Join(s.scratch(t), "f")
-	if err := upload(t.Context(), s, p, data); err != nil {
-		t.Fatal(err)
-	}
+	must(t, upload(t.Context(), s, p, data))
 	query := url.Values{"op": {"GETFILEBLOCKLOCATIONS"}, "user.name": {webUser(t)}}
 	resp, err := http.Get(s.address + "/webhdfs/v1" + p + "?" + query.Encode())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	var answer bytes.Buffer
 	if _, err := answer.ReadFrom(resp.Body); err != nil || strings.Count(answer.String(), `"offset"`) != 1 {
@@ -193,9 +177,7 @@ func (s webServer) testOneBlock(t *testing.T) {
 func (s webServer) testBeingWritten(t *testing.T) {
 	ctx, p := t.Context(), path.Join(s.scratch(t), "f")
 	w, err := s.Create(ctx, p, store.CreateOptions{Size: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := s.Open(ctx, p); !errors.Is(err, store.ErrBeingWritten) {
 		t.Errorf("open: %v", err)
 	}
@@ -205,13 +187,9 @@ func (s webServer) testBeingWritten(t *testing.T) {
 	if _, err := w.Write([]byte("ok")); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Commit(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Commit(ctx))
 	f, err := s.Open(ctx, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = f.Close()
 }
 
@@ -221,9 +199,7 @@ func (s webServer) testHalfUpload(t *testing.T) {
 	p := path.Join(s.scratch(t), "f")
 	ctx, cancel := context.WithCancel(t.Context())
 	w, err := s.Create(ctx, p, store.CreateOptions{Size: 8 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := w.Write(make([]byte, 4<<20)); err != nil {
 		t.Fatal(err)
 	}
@@ -242,21 +218,15 @@ func (s webServer) testHalfUpload(t *testing.T) {
 func (s webServer) testFileIDs(t *testing.T) {
 	ctx, dir := t.Context(), s.scratch(t)
 	for _, name := range []string{"a", "b"} {
-		if err := upload(ctx, s, path.Join(dir, name), nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, upload(ctx, s, path.Join(dir, name), nil))
 	}
 	id := func(name string) uint64 {
 		info, err := s.Stat(ctx, path.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return info.FileID
 	}
 	a := id("a")
-	if err := s.Rename(ctx, path.Join(dir, "a"), path.Join(dir, "c")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Rename(ctx, path.Join(dir, "a"), path.Join(dir, "c")))
 	if a == 0 || id("c") != a || id("b") == a {
 		t.Errorf("a was %d, c is %d, b %d", a, id("c"), id("b"))
 	}
@@ -284,20 +254,14 @@ func TestHungCallsOverHTTP(t *testing.T) {
 	s := webServer{webStore(t, c.WebURI(), map[string]string{"dfs.client.socket-timeout": "3s", "dfs.replication": "1"}), "", ""}
 	dir := s.scratch(t)
 	data := make([]byte, 32<<20)
-	if err := upload(t.Context(), webStore(t, c.WebURI(), map[string]string{"dfs.replication": "1"}), dir+"/f", data); err != nil {
-		t.Fatal(err)
-	}
+	must(t, upload(t.Context(), webStore(t, c.WebURI(), map[string]string{"dfs.replication": "1"}), dir+"/f", data))
 	if err := upload(t.Context(), s, dir+"/small", data[:10]); err != nil {
 		t.Error("below the least block size: ", err)
 	}
 	f, err := s.Open(t.Context(), dir+"/f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w, err := s.Create(t.Context(), dir+"/half", store.CreateOptions{Size: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tooLong := func(what string, limit time.Duration, do func(ctx context.Context) error) {
 		t.Helper()
 		start := time.Now()
@@ -350,11 +314,7 @@ func TestHungCallsOverHTTP(t *testing.T) {
 
 func suspended(t *testing.T, d *hadooptest.Daemon, do func()) {
 	t.Helper()
-	if err := d.Suspend(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Suspend())
 	do()
-	if err := d.Resume(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Resume())
 }

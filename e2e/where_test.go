@@ -20,31 +20,23 @@ func TestConditionsOfDuckDB(t *testing.T) {
 		run(t, "convert", "--row-group-size", "100KiB", "--block-size", "4KiB", avro, dir+"/columns").want(t, 0)
 		run(t, "cat", "--to", "parquet", "--output", dir+"/rows.parquet", dir+"/columns").want(t, 0)
 		text, err := os.ReadFile(conditions)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var asked [][2]string
-		if err := json.Unmarshal(text, &asked); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(text, &asked))
 		answered := make([][]int, len(asked))
 		for i, condition := range asked {
 			answered[i] = []int{}
 			out := run(t, "cat", "--columns", "id", "--to", "csv", "--where", condition[0], dir+"/columns").want(t, 0).stdout
 			for _, line := range strings.Fields(out)[1:] {
 				id, err := strconv.Atoi(line)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				answered[i] = append(answered[i], id)
 			}
 		}
 		if text, err = json.Marshal(answered); err == nil {
 			err = os.WriteFile(answers, text, 0o644)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		python(t, "conditions.py", "judge", dir+"/rows.parquet", conditions, answers)
 	}
 }

@@ -36,7 +36,7 @@ func TestSecureYARN(t *testing.T) {
 	}
 	for _, version := range []string{"", hadooptest.Oldest} {
 		t.Run("version "+version, func(t *testing.T) {
-			r := newRealm(t, hadooptest.Config{Version: version, YARN: &hadooptest.YARN{}, HDFS: tokens(tokenLife, tokenEnd)})
+			r := newRealm(t, hadooptest.Config{Version: version, YARN: 3072, HDFS: tokens(tokenLife, tokenEnd)})
 			t.Setenv("HADOOP_HOME", r.Home())
 			for _, op := range []string{"PUT /user/alice op=MKDIRS", "PUT /user/alice op=SETOWNER&owner=alice"} {
 				f := strings.Fields(op)

@@ -36,7 +36,7 @@ func TestYARN(t *testing.T) {
 	}
 	for _, version := range []string{"", hadooptest.Oldest} {
 		t.Run("version "+version, func(t *testing.T) {
-			y := newYARN(t, hadooptest.New(t, hadooptest.Config{Version: version, DataNodes: 1, YARN: &hadooptest.YARN{Memory: 1536}}))
+			y := newYARN(t, hadooptest.New(t, hadooptest.Config{Version: version, DataNodes: 1, YARN: 1536}))
 			for name, test := range y.all() {
 				t.Run(name, test)
 			}

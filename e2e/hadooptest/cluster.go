@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,18 +23,17 @@ type Config struct {
 	DataNodes  int
 	HA         bool              // two name nodes, of which the first is made active
 	HTTPFS     bool              // an HttpFS gateway as well
-	YARN       *YARN             // runs jobs as well
+	YARN       int               // MiB for the containers of jobs; 0 runs no jobs
 	Kerberos   *KDC              // makes the cluster secure
 	Core, HDFS map[string]string // further properties of core-site and hdfs-site
-	Java       []string          // further flags of the daemons' Java
 }
 
 // Cluster is a running HDFS, and YARN if that is configured.
 type Cluster struct {
-	NameNodes       []*Daemon
-	DataNodes       []*Daemon
-	ResourceManager *Daemon // nil without YARN
-	NodeManagers    []*Daemon
+	NameNodes []*Daemon
+	DataNodes []*Daemon
+
+	resourceManager, nodeManager *Daemon // nil without YARN
 
 	kit    kit
 	dir    string
@@ -99,7 +99,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.configure(ctx, ports); err != nil {
 		return err
 	}
-	if c.config.YARN != nil {
+	if c.config.YARN > 0 {
 		if c.leash, err = newLeash(c.containers()); err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (c *Cluster) layout() ([]int, error) {
 	if err := os.WriteFile(filepath.Join(c.dir, "keys.jceks"), keys, 0o600); err != nil {
 		return nil, err
 	}
-	return freePorts(4 + 3*c.config.DataNodes + 1 + c.config.YARN.ports())
+	return freePorts(4 + 3*c.config.DataNodes + 1 + yarnPorts)
 }
 
 // nameDirs are the directories of the name nodes' state. A pair shares its
@@ -187,17 +187,13 @@ func (c *Cluster) configure(ctx context.Context, ports []int) error {
 		}
 	}
 	all := sites{"core": core, "hdfs": hdfs}
-	if c.config.YARN != nil {
+	if c.config.YARN > 0 {
 		if err := c.addYARN(all, others[1:]); err != nil {
 			return err
 		}
 	}
-	for name, value := range c.config.Core {
-		core[name] = value
-	}
-	for name, value := range c.config.HDFS {
-		hdfs[name] = value
-	}
+	maps.Copy(core, c.config.Core)
+	maps.Copy(hdfs, c.config.HDFS)
 	for i := range c.config.DataNodes {
 		c.addDataNode(i, ports[4+3*i:])
 	}
@@ -251,7 +247,7 @@ func (c *Cluster) daemon(name, class string, own properties) *Daemon {
 	return &Daemon{
 		Name: name,
 		path: "java",
-		args: c.kit.javaArgs(c.ConfDir(), append(flags, c.config.Java...), append([]string{class}, own.defines()...)...),
+		args: c.kit.javaArgs(c.ConfDir(), flags, append([]string{class}, own.defines()...)...),
 		env:  environment(),
 		log:  c.path("logs", name+".log"),
 	}
@@ -270,8 +266,8 @@ func (c *Cluster) daemons() []*Daemon {
 	if c.httpfs != nil {
 		all = append(all, c.httpfs)
 	}
-	if c.ResourceManager != nil {
-		all = append(append(all, c.ResourceManager), c.NodeManagers...)
+	if c.resourceManager != nil {
+		all = append(all, c.resourceManager, c.nodeManager)
 	}
 	return all
 }

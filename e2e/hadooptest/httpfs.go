@@ -43,7 +43,7 @@ func (c *Cluster) addHTTPFS(core properties, port int) error {
 	c.httpfs = &Daemon{
 		Name: "httpfs",
 		path: "java",
-		args: gateway.javaArgs(c.ConfDir(), append(flags, c.config.Java...), "org.apache.hadoop.fs.http.server.HttpFSServerWebServer"),
+		args: gateway.javaArgs(c.ConfDir(), flags, "org.apache.hadoop.fs.http.server.HttpFSServerWebServer"),
 		env:  environment(),
 		log:  c.path("logs", "httpfs.log"),
 		http: c.address(port),

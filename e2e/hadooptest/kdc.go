@@ -36,8 +36,8 @@ func MissingKerberos() string {
 }
 
 // StartKDC starts a KDC that keeps everything in dir. Its tickets are valid for
-// a lifetime, 0 for a day, and are honored only seconds longer.
-func StartKDC(ctx context.Context, dir string, lifetime time.Duration) (*KDC, error) {
+// a day, or as briefly as a client asks for, and are honored only seconds longer.
+func StartKDC(ctx context.Context, dir string) (*KDC, error) {
 	if why := MissingKerberos(); why != "" {
 		return nil, fmt.Errorf("hadooptest: %s", why)
 	}
@@ -49,13 +49,10 @@ func StartKDC(ctx context.Context, dir string, lifetime time.Duration) (*KDC, er
 	if err != nil {
 		return nil, err
 	}
-	if lifetime == 0 {
-		lifetime = 24 * time.Hour
-	}
 	k := &KDC{dir: dir}
 	k.env = environment("KRB5_CONFIG="+k.Conf(), "KRB5_KDC_PROFILE="+k.path("kdc.conf"))
 	address := "127.0.0.1:" + strconv.Itoa(ports[0])
-	if err := k.configure(address, lifetime); err != nil {
+	if err := k.configure(address); err != nil {
 		return nil, err
 	}
 	if err := k.tool(ctx, "kdb5_util", "create", "-s", "-P", "secret", "-r", Realm); err != nil {
@@ -73,8 +70,7 @@ func StartKDC(ctx context.Context, dir string, lifetime time.Duration) (*KDC, er
 	return k, nil
 }
 
-func (k *KDC) configure(address string, lifetime time.Duration) error {
-	seconds := strconv.Itoa(int(lifetime.Seconds())) + "s"
+func (k *KDC) configure(address string) error {
 	client := `[libdefaults]
  default_realm = ` + Realm + `
  dns_lookup_kdc = false
@@ -83,7 +79,7 @@ func (k *KDC) configure(address string, lifetime time.Duration) error {
  rdns = false
  udp_preference_limit = 1
  clockskew = 5
- ticket_lifetime = ` + seconds + `
+ ticket_lifetime = 1d
  permitted_enctypes = aes256-cts-hmac-sha1-96
 [realms]
  ` + Realm + ` = {
@@ -100,7 +96,7 @@ func (k *KDC) configure(address string, lifetime time.Duration) error {
   database_name = ` + k.path("principal") + `
   key_stash_file = ` + k.path("stash") + `
   supported_enctypes = aes256-cts-hmac-sha1-96:normal
-  max_life = ` + seconds + `
+  max_life = 1d
   max_renewable_life = 7d
  }
 `
@@ -231,7 +227,7 @@ func (k *KDC) authenticate(req *http.Request, path string) error {
 func (c *Cluster) configureKerberos(ctx context.Context, core, hdfs properties) error {
 	k := c.config.Kerberos
 	services := []string{"nn/localhost", "dn/localhost", "HTTP/localhost"}
-	if c.config.YARN != nil {
+	if c.config.YARN > 0 {
 		services = append(services, "rm/localhost", "nm/localhost")
 	}
 	keytab, err := k.Keytab(ctx, services...)

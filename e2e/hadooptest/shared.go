@@ -54,7 +54,7 @@ func Shared(t testing.TB) *Cluster {
 	if shared.dir == "" {
 		shared.dir, shared.err = os.MkdirTemp("", "rowtocol-hdfs-")
 		if shared.err == nil {
-			shared.cluster, shared.err = started(context.Background(), t, shared.dir, Config{DataNodes: 3, HTTPFS: true, YARN: &YARN{Memory: sharedMemory}})
+			shared.cluster, shared.err = started(context.Background(), t, shared.dir, Config{DataNodes: 3, HTTPFS: true, YARN: sharedMemory})
 		}
 	}
 	if shared.err != nil {

@@ -1,11 +1,9 @@
 package hadooptest
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,34 +16,16 @@ import (
 // OtherQueue is a queue that every resource manager has beside "default".
 const OtherQueue = "other"
 
-// YARN describes what runs jobs in a cluster.
-type YARN struct {
-	NodeManagers    int               // default 1
-	Memory          int               // MiB of each for containers, default 3072
-	Site, MapReduce map[string]string // further properties of yarn-site and mapred-site
-}
-
 const (
-	managerPorts = 5 // of a resource manager
-	nodePorts    = 4 // of a node manager
+	managerPorts = 5                // of the resource manager
+	yarnPorts    = managerPorts + 4 // and of the node manager
 )
-
-func (y *YARN) nodes() int { return max(1, y.NodeManagers) }
-
-// ports returns how many ports it needs.
-func (y *YARN) ports() int {
-	if y == nil {
-		return 0
-	}
-	return managerPorts + nodePorts*y.nodes()
-}
 
 // containers returns the directory in which all processes of containers work.
 func (c *Cluster) containers() string { return c.path("nodes") }
 
 // addYARN writes and composes what runs jobs, and the launchers of its clients.
 func (c *Cluster) addYARN(all sites, ports []int) error {
-	y := c.config.YARN
 	site := c.yarnSite()
 	for i, name := range []string{"address", "scheduler.address", "resource-tracker.address", "admin.address", "webapp.address"} {
 		site["yarn.resourcemanager."+name] = c.address(ports[i])
@@ -70,21 +50,17 @@ func (c *Cluster) addYARN(all sites, ports []int) error {
 	if c.config.Kerberos != nil {
 		c.secureYARN(site, jobs)
 	}
-	maps.Copy(site, y.Site)
-	maps.Copy(jobs, y.MapReduce)
 	all["yarn"], all["mapred"] = site, jobs
 	if err := c.writeQueues(); err != nil {
 		return err
 	}
-	c.ResourceManager = c.daemon("rm", "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager", nil)
-	c.ResourceManager.http = c.address(ports[managerPorts-1])
+	c.resourceManager = c.daemon("rm", "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager", nil)
+	c.resourceManager.http = c.address(ports[managerPorts-1])
 	if err := os.MkdirAll(c.containers(), 0o777); err != nil {
 		return err
 	}
-	for i := range y.nodes() {
-		if err := c.addNodeManager(i, ports[managerPorts+nodePorts*i:]); err != nil {
-			return err
-		}
+	if err := c.addNodeManager(ports[managerPorts:]); err != nil {
+		return err
 	}
 	return c.writeHome()
 }
@@ -92,7 +68,7 @@ func (c *Cluster) addYARN(all sites, ports []int) error {
 // yarnSite returns what all that have to do with YARN are to know. The limits of
 // containers' memory are real, and what happens is soon noticed.
 func (c *Cluster) yarnSite() properties {
-	memory := strconv.Itoa(cmp.Or(c.config.YARN.Memory, 3072))
+	memory := strconv.Itoa(c.config.YARN)
 	return properties{
 		"yarn.resourcemanager.hostname":                            c.host,
 		"yarn.nodemanager.hostname":                                c.host,
@@ -137,12 +113,12 @@ func (c *Cluster) writeQueues() error {
 	return os.WriteFile(filepath.Join(c.ConfDir(), "capacity-scheduler.xml"), []byte(queues.xml()), 0o666)
 }
 
-func (c *Cluster) addNodeManager(i int, ports []int) error {
+func (c *Cluster) addNodeManager(ports []int) error {
 	home, err := javaHome()
 	if err != nil {
 		return err
 	}
-	name := fmt.Sprintf("nm%d", i+1)
+	const name = "nm1"
 	nm := c.daemon(name, "org.apache.hadoop.yarn.server.nodemanager.NodeManager", properties{
 		"yarn.nodemanager.address":           c.address(ports[0]),
 		"yarn.nodemanager.localizer.address": c.address(ports[1]),
@@ -153,7 +129,7 @@ func (c *Cluster) addNodeManager(i int, ports []int) error {
 	})
 	nm.dir = c.containers()
 	nm.env = environment("JAVA_HOME=" + home) // by which containers start Java
-	c.NodeManagers = append(c.NodeManagers, nm)
+	c.nodeManager = nm
 	return nil
 }
 
@@ -169,10 +145,10 @@ func javaHome() (string, error) {
 	return filepath.Dir(filepath.Dir(java)), err
 }
 
-// waitYARN waits until all node managers are in service, and makes the
+// waitYARN waits until the node manager is in service, and makes the
 // directories that a cluster has for its users.
 func (c *Cluster) waitYARN(ctx context.Context) error {
-	if c.config.YARN == nil {
+	if c.config.YARN == 0 {
 		return nil
 	}
 	for path, mode := range map[string]string{"/tmp": "1777", "/user/" + superuser(): "755"} {
@@ -188,11 +164,11 @@ func (c *Cluster) waitYARN(ctx context.Context) error {
 			time.Sleep(poll)
 		}
 	}
-	return c.WaitNodes(ctx, c.config.YARN.nodes())
+	return c.waitNode(ctx)
 }
 
 // JobsURL returns the page of the resource manager that lists jobs.
-func (c *Cluster) JobsURL() string { return "http://" + c.ResourceManager.http + "/cluster" }
+func (c *Cluster) JobsURL() string { return "http://" + c.resourceManager.http + "/cluster" }
 
 // Application is a job as the resource manager knows it.
 type Application struct {
@@ -210,38 +186,33 @@ func (c *Cluster) Applications(ctx context.Context) ([]Application, error) {
 
 // ask asks the resource manager about its cluster.
 func (c *Cluster) ask(ctx context.Context, what string, answer any) error {
-	body, err := c.request(ctx, http.MethodGet, "http://"+c.ResourceManager.http+"/ws/v1/cluster/"+what)
+	body, err := c.request(ctx, http.MethodGet, "http://"+c.resourceManager.http+"/ws/v1/cluster/"+what)
 	if err != nil {
 		return err
 	}
 	return json.Unmarshal(body, answer)
 }
 
-// WaitNodes waits until so many node managers are in service. It fails if the
+// waitNode waits until the node manager is in service. It fails if that or the
 // resource manager ends.
-func (c *Cluster) WaitNodes(ctx context.Context, n int) error {
+func (c *Cluster) waitNode(ctx context.Context) error {
 	for {
-		serving, err := c.activeNodes(ctx)
-		if err == nil && serving == n {
+		var answer struct {
+			ClusterMetrics struct{ ActiveNodes int }
+		}
+		err := c.ask(ctx, "metrics", &answer)
+		if err == nil && answer.ClusterMetrics.ActiveNodes == 1 {
 			return nil
 		}
-		for _, d := range append([]*Daemon{c.ResourceManager}, c.NodeManagers[:min(n, len(c.NodeManagers))]...) {
+		for _, d := range []*Daemon{c.resourceManager, c.nodeManager} {
 			if failed := d.failure(); failed != nil {
 				return failed
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for %d node managers, there are %d: %w: %w", n, serving, ctx.Err(), err)
+			return fmt.Errorf("waiting for the node manager: %w: %w", ctx.Err(), err)
 		case <-time.After(poll):
 		}
 	}
-}
-
-func (c *Cluster) activeNodes(ctx context.Context) (int, error) {
-	var answer struct {
-		ClusterMetrics struct{ ActiveNodes int }
-	}
-	err := c.ask(ctx, "metrics", &answer)
-	return answer.ClusterMetrics.ActiveNodes, err
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -15,9 +14,8 @@ import (
 // sleeper is a program that Pipes starts, and that says nothing to it.
 const sleeper = "#!/bin/sh\nsleep 1000 & wait\n"
 
-// submitSleeper submits a job of one map task, whose child sleeps, by the
-// launchers with further variables, and returns the client.
-func submitSleeper(t *testing.T, c *Cluster, env ...string) *exec.Cmd {
+// submitSleeper submits a job of one map task, whose child sleeps.
+func submitSleeper(t *testing.T, c *Cluster) {
 	t.Helper()
 	ctx := within(t, 5*time.Minute)
 	dir := t.TempDir()
@@ -27,7 +25,6 @@ func submitSleeper(t *testing.T, c *Cluster, env ...string) *exec.Cmd {
 		}
 	}
 	put := c.launch(ctx, "hdfs", "dfs", "-put", "-f", filepath.Join(dir, "sleeper"), filepath.Join(dir, "input"), "/tmp")
-	put.Env = append(put.Env, env...)
 	if out, err := put.CombinedOutput(); err != nil {
 		t.Fatalf("put: %v\n%s", err, out)
 	}
@@ -46,7 +43,6 @@ func submitSleeper(t *testing.T, c *Cluster, env ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	client := c.launch(ctx, "mapred", "pipes", "-conf", conf)
-	client.Env = append(client.Env, env...)
 	if err := client.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +50,6 @@ func submitSleeper(t *testing.T, c *Cluster, env ...string) *exec.Cmd {
 		_ = client.Process.Kill() // it may have ended
 		_ = client.Wait()
 	})
-	return client
 }
 
 // launch prepares a launcher of the client installation.
@@ -92,40 +87,6 @@ func gone(t *testing.T, c *Cluster) {
 		}
 	}
 	t.Errorf("still there: %v", all)
-}
-
-// TestYARN runs a job on each version, sees who runs in its containers, and lets
-// nothing of it outlive the cluster.
-func TestYARN(t *testing.T) {
-	for _, version := range []string{"", Oldest} {
-		t.Run("version "+version, func(t *testing.T) {
-			c := New(t, Config{Version: version, DataNodes: 1, YARN: &YARN{}})
-			out, err := c.launch(t.Context(), "yarn", "version").Output()
-			if err != nil || version != "" && !strings.HasPrefix(string(out), "Hadoop "+version) {
-				t.Errorf("version: %v\n%s", err, out)
-			}
-			submitSleeper(t, c)
-			child := childOf(t, c)
-			all, err := c.Processes()
-			if err != nil {
-				t.Fatal(err)
-			}
-			masters, attempts := 0, ""
-			for _, p := range all {
-				if p.Master() {
-					masters++
-				}
-				if a := p.MapTask(); a != "" && p.Container == child.Container {
-					attempts += a
-				}
-			}
-			if masters != 1 || !strings.HasPrefix(attempts, "attempt_") || strings.Count(attempts, "attempt_") != 1 {
-				t.Errorf("%d masters, attempts %q in %v", masters, attempts, all)
-			}
-			c.Stop()
-			gone(t, c)
-		})
-	}
 }
 
 // TestKilledProgram kills the program that has the cluster, as kill -9 does.
@@ -185,41 +146,4 @@ func waitUp(t *testing.T, c *Cluster) {
 		time.Sleep(poll)
 	}
 	t.Fatal("no node manager")
-}
-
-// TestSecureYARN lets alice, who has nothing but her keys, run a job on a secure
-// cluster, and looks at what its child has got.
-func TestSecureYARN(t *testing.T) {
-	NeedKerberos(t)
-	k, err := StartKDC(t.Context(), t.TempDir(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(k.Stop)
-	for _, version := range []string{"", Oldest} {
-		t.Run("version "+version, func(t *testing.T) {
-			c := New(t, Config{Version: version, DataNodes: 1, YARN: &YARN{}, Kerberos: k})
-			keytab, err := k.Keytab(t.Context(), "alice")
-			if err != nil {
-				t.Fatal(err)
-			}
-			submitSleeper(t, c, "KRB5PRINCIPAL=alice@"+Realm, "KRB5KEYTAB="+keytab, "HADOOP_CLIENT_OPTS="+k.javaFlag())
-			child := childOf(t, c)
-			user, tokens := "", ""
-			for _, e := range child.env {
-				if value, ok := strings.CutPrefix(e, "USER="); ok {
-					user = value
-				}
-				if value, ok := strings.CutPrefix(e, "HADOOP_TOKEN_FILE_LOCATION="); ok {
-					tokens = value
-				}
-			}
-			text, err := os.ReadFile(tokens)
-			if user != "alice" || err != nil || !bytes.HasPrefix(text, []byte("HDTS")) || !bytes.Contains(text, []byte("HDFS_DELEGATION_TOKEN")) {
-				t.Errorf("user %q, tokens %q: %v\n%q", user, tokens, err, text)
-			}
-			c.Stop()
-			gone(t, c)
-		})
-	}
 }

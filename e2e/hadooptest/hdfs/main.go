@@ -21,7 +21,7 @@ func main() {
 	flag.StringVar(&c.Version, "version", "", "version of Hadoop: the newest, or "+hadooptest.Oldest)
 	flag.Parse()
 	if *yarn {
-		c.YARN = &hadooptest.YARN{}
+		c.YARN = 3072
 	}
 	if err := run(c); err != nil {
 		fmt.Fprintln(os.Stderr, "hdfs:", err)
@@ -44,7 +44,7 @@ func run(config hadooptest.Config) error {
 	}
 	defer c.Stop()
 	fmt.Println("export HADOOP_CONF_DIR=" + c.ConfDir())
-	if config.YARN != nil {
+	if config.YARN > 0 {
 		fmt.Println("export HADOOP_HOME=" + c.Home() + " PATH=" + c.Home() + "/bin:$PATH")
 		fmt.Println("#", c.JobsURL())
 	}
