@@ -72,12 +72,149 @@ func scratch(t *testing.T, st store.Store) string {
 	return dir
 }
 
-func TestHDFSStoreOverRPC(t *testing.T) {
+// TestHDFSStore tests the store on each road to a cluster: the name and data nodes'
+// own protocols, theirs over HTTP, and the gateway that speaks the latter with
+// differences.
+func TestHDFSStore(t *testing.T) {
 	c := hadooptest.Shared(t)
-	storetest.Run(t, func(t *testing.T) (store.Store, string) {
-		st := rpcStore(t, c, "", 0, nil)
-		return st, scratch(t, st)
+	for name, open := range map[string]func(t *testing.T) store.Store{
+		"RPC":     func(t *testing.T) store.Store { return rpcStore(t, c, "", 0, nil) },
+		"WebHDFS": func(t *testing.T) store.Store { return webStore(t, c.WebURI(), nil) },
+		"HttpFS":  func(t *testing.T) store.Store { return webStore(t, c.HTTPFS(), nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := road{open(t), c}
+			t.Run("as any store", func(t *testing.T) {
+				storetest.Run(t, func(t *testing.T) (store.Store, string) { return r.Store, scratch(t, r) })
+			})
+			t.Run("odd names", r.names)
+			t.Run("long listing", r.listing)
+			t.Run("one block", r.oneBlock)
+			t.Run("being written", r.beingWritten)
+			if name != "RPC" { // which sends no request that could break off
+				t.Run("half an upload", r.halfUpload)
+			}
+			t.Run("erasure coding", r.erasureCoding)
+		})
+	}
+}
+
+// road is a way to a cluster.
+type road struct {
+	store.Store
+	c *hadooptest.Cluster
+}
+
+func (r road) names(t *testing.T) {
+	dir, ctx := scratch(t, r), t.Context()
+	for _, name := range []string{
+		"a b", "a+b", "a%b", "a%41b", "a%2Bb", "a#b", "a?b", "a;b=1", "a&b", "a=b", "day=2024-01-01 10%3A00", "%",
+		"ünïcödé 漢字", `a\b`, `a"b`, "a'b", "a<b>", "a|b", "a[b]", "a{b}", "a*b", "a^b`~", "a@b!$,", ".a", "_a",
+	} {
+		deep := path.Join(dir, "d"+name)
+		file := path.Join(deep, name)
+		if err := errors.Join(storetest.MkdirAll(ctx, r, deep), writeTo(ctx, r, file, []byte(name))); err != nil {
+			t.Errorf("%q: %v", name, err)
+			continue
+		}
+		if err := r.Rename(ctx, file, file+"2"); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+		got, err := r.ReadFile(ctx, file+"2", 100)
+		if err != nil || string(got) != name {
+			t.Errorf("%q holds %q, %v", name, got, err)
+		}
+		infos, err := r.List(ctx, deep)
+		if err != nil || len(infos) != 1 || infos[0].Path != file+"2" {
+			t.Errorf("%q is listed as %+v, %v", name, infos, err)
+		}
+		if err := r.Remove(ctx, file+"2"); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// listing has more entries than a name node gives at a time.
+func (r road) listing(t *testing.T) {
+	dir := scratch(t, r)
+	const n = 1100
+	each(n, func(i int) {
+		if err := storetest.MkdirAll(t.Context(), r, fmt.Sprintf("%s/%04d", dir, i)); err != nil {
+			t.Error(err)
+		}
 	})
+	infos, err := r.List(t.Context(), dir)
+	if err != nil || len(infos) != n {
+		t.Fatalf("%d entries, %v", len(infos), err)
+	}
+	for i, info := range infos {
+		if info.Name != fmt.Sprintf("%04d", i) {
+			t.Fatalf("entry %d is %s", i, info.Name)
+		}
+	}
+}
+
+func (r road) oneBlock(t *testing.T) {
+	file := path.Join(scratch(t, r), "f")
+	must(t, writeTo(t.Context(), r, file, noise(3<<20)))
+	if length, count, _ := blocks(t, r.c, file); length != 3<<20 || count != 1 {
+		t.Errorf("%d bytes in %d blocks", length, count)
+	}
+}
+
+// beingWritten opens a file that is not committed. Its number outlasts a rename.
+func (r road) beingWritten(t *testing.T) {
+	ctx, dir := t.Context(), scratch(t, r)
+	file, moved := path.Join(dir, "f"), path.Join(dir, "g")
+	w, err := r.Create(ctx, file, store.CreateOptions{Size: -1})
+	must(t, err)
+	_, err = w.Write(noise(2 << 20))
+	must(t, err)
+	if _, err := r.Open(ctx, file); !errors.Is(err, store.ErrBeingWritten) || !strings.Contains(err.Error(), file) {
+		t.Errorf("open: %v", err)
+	}
+	if _, err := r.Create(ctx, file, store.CreateOptions{Size: 1}); !errors.Is(err, store.ErrExist) {
+		t.Errorf("create: %v", err)
+	}
+	must(t, w.Commit(ctx))
+	before, err := r.Stat(ctx, file)
+	must(t, err)
+	must(t, r.Rename(ctx, file, moved))
+	after, err := r.Stat(ctx, moved)
+	if err != nil || after.FileID != before.FileID || after.FileID == 0 {
+		t.Errorf("number %d became %d by a rename, %v", before.FileID, after.FileID, err)
+	}
+}
+
+// halfUpload breaks an upload off, after which the server closes the file:
+// it must not be taken for whole, and Abort must remove it.
+func (r road) halfUpload(t *testing.T) {
+	file := path.Join(scratch(t, r), "f")
+	ctx, cancel := context.WithCancel(t.Context())
+	w, err := r.Create(ctx, file, store.CreateOptions{Size: 8 << 20})
+	must(t, err)
+	_, err = w.Write(make([]byte, 4<<20))
+	must(t, err)
+	cancel()
+	if err := w.Commit(t.Context()); !errors.Is(err, context.Canceled) {
+		t.Errorf("commit: %v", err)
+	}
+	must(t, w.Abort())
+	if _, err := r.Stat(t.Context(), file); !errors.Is(err, store.ErrNotExist) {
+		t.Errorf("stat: %v", err)
+	}
+}
+
+func (r road) erasureCoding(t *testing.T) {
+	dir := scratch(t, r)
+	for _, query := range []string{"op=ENABLEECPOLICY&ecpolicy=" + striped, "op=SETECPOLICY&ecpolicy=" + striped} {
+		_, err := r.c.Do(t.Context(), "PUT", dir, query)
+		must(t, err)
+	}
+	_, err := r.Create(t.Context(), path.Join(dir, "f"), store.CreateOptions{Size: 1})
+	if !errors.Is(err, store.ErrErasureCoded) || store.Classify(err) != store.Final {
+		t.Errorf("create: %v", err)
+	}
 }
 
 func noise(n int) []byte {
@@ -169,32 +306,6 @@ func TestHDFSBlockGuard(t *testing.T) {
 	}
 	if _, err := st.Stat(t.Context(), file); !errors.Is(err, store.ErrNotExist) {
 		t.Errorf("after Abort: %v", err)
-	}
-}
-
-func TestHDFSBeingWritten(t *testing.T) {
-	c := hadooptest.Shared(t)
-	st := rpcStore(t, c, "", 0, nil)
-	dir := scratch(t, st)
-	file, moved := path.Join(dir, "f"), path.Join(dir, "g")
-	w, err := st.Create(t.Context(), file, store.CreateOptions{Size: -1})
-	must(t, err)
-	if _, err := w.Write(noise(2 << 20)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := st.Open(t.Context(), file); !errors.Is(err, store.ErrBeingWritten) || !strings.Contains(err.Error(), file) {
-		t.Errorf("open: %v", err)
-	}
-	if _, err := st.Create(t.Context(), file, store.CreateOptions{Size: 1}); !errors.Is(err, store.ErrExist) {
-		t.Errorf("create: %v", err)
-	}
-	must(t, w.Commit(t.Context()))
-	before, err := st.Stat(t.Context(), file)
-	must(t, err)
-	must(t, st.Rename(t.Context(), file, moved))
-	after, err := st.Stat(t.Context(), moved)
-	if err != nil || after.FileID != before.FileID || after.FileID == 0 {
-		t.Errorf("number %d became %d by a rename, %v", before.FileID, after.FileID, err)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
 const (
@@ -184,6 +185,7 @@ func TestKerberos(t *testing.T) {
 	t.Run("refusals", r.refusals)
 	time.Sleep(time.Until(enough))
 	t.Run("expiry", func(t *testing.T) { r.resume(t, suspended) })
+	t.Run("tokens", r.expiringTokens)
 	t.Run("protection", r.protection)
 }
 
@@ -217,11 +219,26 @@ func (r *realm) withToken(t *testing.T) bearer {
 	self, err := user.Current()
 	must(t, err)
 	file := filepath.Join(t.TempDir(), "token")
-	_, err = r.Java(t.Context(), "org.apache.hadoop.hdfs.tools.DelegationTokenFetcher", "--renewer", "nobody", file)
-	must(t, err)
+	r.fetchToken(t, file)
 	return bearer{name: "token", user: self.Username, env: []string{
 		"HADOOP_TOKEN_FILE_LOCATION=" + file, "KRB5CCNAME=FILE:/nonexistent", "KRB5_CONFIG=/nonexistent",
 	}}
+}
+
+func (r *realm) fetchToken(t *testing.T, file string) {
+	t.Helper()
+	_, err := r.Java(t.Context(), "org.apache.hadoop.hdfs.tools.DelegationTokenFetcher", "--renewer", "nobody", file)
+	must(t, err)
+}
+
+// webStore is the store over HTTP with what a login finds.
+func (r *realm) webStore(t *testing.T, o cluster.LoginOptions) store.Store {
+	t.Helper()
+	conf, err := cluster.LoadConf()
+	must(t, err)
+	login, err := cluster.NewLogin(conf, o)
+	must(t, err)
+	return openWebStore(t, r.WebURI(), conf, login)
 }
 
 // forge writes a key table with a key that no distribution center knows.

@@ -344,8 +344,8 @@ func (y *yarn) find(t *testing.T, s *submission, what string, sought func(hadoop
 	return found
 }
 
-// until waits until something is so while a submit runs.
-func (s *submission) until(t *testing.T, what string, so func() bool) {
+// until waits until something is so while a run goes on.
+func (s *running) until(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if so() {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
-	"github.com/rowtocol/rowtocol/internal/mailgen"
 )
 
 // all are the tests of a soak by name.
@@ -207,11 +206,10 @@ func (y *yarn) detached(t *testing.T) {
 // the cluster.
 func (y *yarn) damaged(t *testing.T) {
 	in := y.dir(t)
-	var file bytes.Buffer
-	must(t, mailgen.Write(&file, mailgen.Options{Rows: 20_000, Seed: 3, Codec: "snappy"}))
-	bad := bytes.Clone(file.Bytes())
+	good := mailFile(t, 3, 20_000, "snappy")
+	bad := bytes.Clone(good)
 	bad[len(bad)/2] ^= 0xff
-	y.put(t, in, "good.avro", file.Bytes())
+	y.put(t, in, "good.avro", good)
 	y.put(t, in, "bad.avro", bad)
 	s := y.prepared([]string{in}, "--row-group-size=2MiB")
 	local := run(t, append(append([]string{"convert", "--json"}, s.flags...), in, filepath.Join(t.TempDir(), "out"))...).want(t, 3).report(t)
@@ -234,7 +232,7 @@ func (y *yarn) incremental(t *testing.T) {
 	s := y.prepared([]string{in}, "--incremental")
 	for round := range 2 {
 		for i := range 5 {
-			y.put(t, in, fmt.Sprintf("mail-%d-%d.avro", round, i), mailFile(uint64(round*5+i), 50, "deflate"))
+			y.put(t, in, fmt.Sprintf("mail-%d-%d.avro", round, i), mailFile(t, uint64(round*5+i), 50, "deflate"))
 		}
 		r := s.submit(t, dest, 0)
 		if r.Result.Rows != 250 {
@@ -254,7 +252,7 @@ func (y *yarn) partitioned(t *testing.T) {
 		day := fmt.Sprintf("%s/day=%d", in, i)
 		at := y.at(t, day)
 		must(t, at.Store.Mkdir(t.Context(), at.Path))
-		y.put(t, day, "mail.avro", mailFile(uint64(i), 200, "snappy"))
+		y.put(t, day, "mail.avro", mailFile(t, uint64(i), 200, "snappy"))
 	}
 	s := y.prepared([]string{in}, "--partitioned")
 	jobs := y.jobs(t)

@@ -97,22 +97,18 @@ func (r *realm) childEnviron(t *testing.T, run *running) string {
 // aChild waits for a child of Pipes with which something can be done.
 func (r *realm) aChild(t *testing.T, run *running, do func(pid int) error) (pid int) {
 	t.Helper()
-	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	run.until(t, "a child of Pipes", func() bool {
 		all, err := r.Processes()
 		must(t, err)
 		for _, p := range all {
 			if p.Child() && do(p.PID) == nil {
-				return p.PID
+				pid = p.PID
+				return true
 			}
 		}
-		select {
-		case <-run.ended:
-			t.Fatalf("it ended before there was a child\n%s", tail(run.stderr.String()))
-		default:
-		}
-	}
-	t.Fatalf("there is no child\n%s", tail(run.stderr.String()))
-	return 0
+		return false
+	})
+	return pid
 }
 
 // private fails the test unless what is uploaded for jobs is for its owner alone.
@@ -124,15 +120,16 @@ func (r *realm) private(t *testing.T) {
 	if program == nil {
 		t.Fatalf("no program in %s: %s", dir, text)
 	}
-	conf, login := secureCluster{r.Cluster, r.kdc}.login(t, "bob")
-	bob := openWebStore(t, r.WebURI(), conf, login)
+	keytab, err := r.kdc.Keytab(t.Context(), "bob")
+	must(t, err)
+	bob := r.webStore(t, cluster.LoginOptions{Principal: "bob", Keytab: keytab})
 	if _, err := bob.ReadFile(t.Context(), path.Join(dir, program[1]), 1); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("bob reads the program: %v", err)
 	}
 	if _, err := bob.List(t.Context(), dir); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("bob lists %s: %v", dir, err)
 	}
-	alice := openWebStore(t, r.WebURI(), conf, loginOf(t, conf, cluster.LoginOptions{Principal: "alice", Keytab: r.keytab}))
+	alice := r.webStore(t, cluster.LoginOptions{Principal: "alice", Keytab: r.keytab})
 	var names []string
 	infos, err := alice.List(t.Context(), dir)
 	must(t, err)
@@ -142,14 +139,6 @@ func (r *realm) private(t *testing.T) {
 	if len(names) != 1 {
 		t.Errorf("after the jobs there are %v", names)
 	}
-}
-
-func loginOf(t *testing.T, conf *cluster.Conf, o cluster.LoginOptions) *cluster.Login {
-	t.Helper()
-	login, err := cluster.NewLogin(conf, o)
-	must(t, err)
-	t.Cleanup(login.Close)
-	return login
 }
 
 // submitNobody has nothing to show.

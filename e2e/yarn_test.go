@@ -2,10 +2,7 @@ package e2e
 
 import (
 	"bytes"
-	"compress/flate"
-	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,10 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/klauspost/compress/snappy"
-	"github.com/klauspost/compress/zstd"
-	"github.com/ulikunitz/xz"
 
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
@@ -45,48 +38,12 @@ func TestYARN(t *testing.T) {
 	}
 }
 
-// codecs compress the blocks of Avro files.
-var codecs = map[string]func([]byte) []byte{
-	"null": func(b []byte) []byte { return b },
-	"deflate": func(b []byte) []byte {
-		var out bytes.Buffer
-		w, _ := flate.NewWriter(&out, 6) // the level is one
-		_, _ = w.Write(b)                // a Buffer takes everything
-		_ = w.Close()
-		return out.Bytes()
-	},
-	"snappy": func(b []byte) []byte {
-		return binary.BigEndian.AppendUint32(snappy.Encode(nil, b), crc32.ChecksumIEEE(b))
-	},
-	"zstandard": func(b []byte) []byte {
-		w, _ := zstd.NewWriter(nil) // without options
-		return w.EncodeAll(b, nil)
-	},
-	"xz": func(b []byte) []byte {
-		var out bytes.Buffer
-		w, _ := xz.NewWriter(&out) // a Buffer takes everything
-		_, _ = w.Write(b)
-		_ = w.Close()
-		return out.Bytes()
-	},
-}
-
 // mailFile returns an Avro file of mail, as a codec compresses it.
-func mailFile(seed uint64, rows int, codec string) []byte {
-	g := mailgen.New(seed)
-	var data []byte
-	for range rows {
-		data = g.Append(data)
-	}
-	sync := fmt.Sprintf("sync%012d", seed)
-	file := varints([]byte("Obj\x01"), 2)
-	for key, value := range map[string]string{"avro.schema": mailgen.Schema, "avro.codec": codec} {
-		file = sized(sized(file, key), value)
-	}
-	file = append(append(file, 0), sync...)
-	block := codecs[codec](data)
-	file = append(varints(file, int64(rows), int64(len(block))), block...)
-	return append(file, sync...)
+func mailFile(t *testing.T, seed uint64, rows int, codec string) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	must(t, mailgen.Write(&file, mailgen.Options{Rows: int64(rows), Seed: seed, Codec: codec}))
+	return file.Bytes()
 }
 
 // mixed converts many small files of all kinds of codecs and names, which travel
@@ -101,15 +58,14 @@ func (y *yarn) mixed(t *testing.T) {
 		if i < len(names) {
 			name = names[i]
 		}
-		y.put(t, in, name, mailFile(uint64(i), 20, kinds[i%len(kinds)]))
+		y.put(t, in, name, mailFile(t, uint64(i), 20, kinds[i%len(kinds)]))
 	}
-	rows := int64(soak.Rounds(10_000, 150_000))
-	var big bytes.Buffer
-	must(t, mailgen.Write(&big, mailgen.Options{Rows: rows, Seed: 7, Codec: "snappy"}))
-	y.put(t, in, "large.avro.snappy", big.Bytes())
-	y.put(t, in, "large.avro", big.Bytes())
-	s := y.submittable(t, []string{in, in + "/_hidden.avro"}, "--row-group-size", fmt.Sprint(big.Len()*3/4), "--index", "id", "--index", "folder,id")
-	if s.rows != files*20+2*rows || s.tasks < 4 {
+	rows := soak.Rounds(10_000, 150_000)
+	big := mailFile(t, 7, rows, "snappy")
+	y.put(t, in, "large.avro.snappy", big)
+	y.put(t, in, "large.avro", big)
+	s := y.submittable(t, []string{in, in + "/_hidden.avro"}, "--row-group-size", fmt.Sprint(len(big)*3/4), "--index", "id", "--index", "folder,id")
+	if s.rows != int64(files*20+2*rows) || s.tasks < 4 {
 		t.Fatalf("%d rows in %d tasks", s.rows, s.tasks)
 	}
 	dest, began := y.dir(t)+"/out", time.Now()
