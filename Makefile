@@ -46,7 +46,7 @@ SEQUENTIAL = $(filter-out $(CONCURRENT) $(FEW_IN) $(MOST_IN),$(TESTED))
 # that belong to no area.
 E2E        = e2e-cluster e2e-CFile e2e-HFile e2e-others
 # Those of "make test-all" have clusters of their own, fail calls, or kill the program.
-MORE_AREAS = Kerberos HungCalls HungNodes Failover Killed Faults FullDataNodes
+MORE_AREAS = Kerberos HungCalls Faults Failover HungNodes Killed FullDataNodes Kinds
 MORE_E2E   = $(MORE_AREAS:%=e2e-%)
 # Areas that run in soak only, or by name: "make e2e-Airflow".
 SOAK_AREAS = Spark Airflow SecureYARN

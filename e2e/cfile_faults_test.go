@@ -30,7 +30,7 @@ func TestCFileDamage(t *testing.T) {
 		t.Fatal(columns, err)
 	}
 	r := rand.New(rand.NewPCG(1, 1))
-	for i := range soak.Rounds(20, 300) {
+	for i := range soak.Rounds(8, 300) {
 		file := filepath.Base(columns[i%len(columns)])
 		size := len(readFile(t, filepath.Join(parts[0], file)))
 		wantDamage(t, made, part, file, func(path string) error {
@@ -45,7 +45,7 @@ func TestCFileDamage(t *testing.T) {
 		wantDamage(t, made, part, file, os.Remove)
 	}
 	text := readFile(t, filepath.Join(parts[0], "columns.json"))
-	for range soak.Rounds(10, 300) {
+	for range soak.Rounds(4, 300) {
 		at := r.IntN(len(text))
 		wantDamage(t, made, part, "columns.json", func(path string) error {
 			changed := append([]byte(nil), text...)

@@ -66,9 +66,9 @@ func contents(nullable bool) []content {
 	return all
 }
 
-// TestCFileKinds writes files of every kind and has Kudu read them; in make test each
+// TestKindsOfCFiles writes files of every kind and has Kudu read them; but in a soak each
 // kind with one content of all, but for the largest, which every 20th kind has.
-func TestCFileKinds(t *testing.T) {
+func TestKindsOfCFiles(t *testing.T) {
 	k := newKudu(t)
 	all := cells()
 	var files int

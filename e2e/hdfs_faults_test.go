@@ -20,28 +20,31 @@ import (
 	"github.com/rowtocol/rowtocol/store/location"
 )
 
-// site is a cluster to be disturbed, with a conversion to it whose upload takes
-// long enough.
+// site is a conversion that lasts long enough to be disturbed, and what it makes when
+// it is not: on a cluster, or without one on local disk.
 type site struct {
 	*hadooptest.Cluster
 	resolver *location.Resolver
 	input    string
 	flags    []string
 	want     map[string]string // digests of the output's files
-	upload   time.Duration     // how long its largest part takes
+	took     time.Duration
+	upload   time.Duration // how long its largest part takes
 }
 
 func newSite(t *testing.T, c *hadooptest.Cluster, rows int64, flags ...string) *site {
 	t.Helper()
 	s := &site{Cluster: c, flags: flags}
-	t.Setenv("HADOOP_CONF_DIR", s.ConfDir())
+	if c != nil {
+		t.Setenv("HADOOP_CONF_DIR", s.ConfDir())
+	}
 	s.resolver = location.New(location.Options{Patience: store.Patience{Limit: time.Minute}})
 	t.Cleanup(func() { _ = s.resolver.Close() })
 	dir := t.TempDir()
 	s.input = filepath.Join(dir, "mail.avro")
 	writeMail(t, s.input, rows)
 	local := filepath.Join(dir, "out")
-	run(t, s.args(local)...).want(t, 0)
+	s.took = run(t, s.args(local, "--temp-dir", dir)...).want(t, 0).elapsed
 	s.want = map[string]string{}
 	for name, content := range plain(t, tree(t, local)) {
 		s.want[name] = digest([]byte(content))
@@ -135,8 +138,8 @@ func (s *site) nothing(t *testing.T, uri string) {
 	}
 }
 
-// complete fails the test unless a directory holds the output, nothing beside
-// it, and one block per file.
+// complete fails the test unless a directory holds the output, nothing else, and on
+// HDFS one block per file.
 func (s *site) complete(t *testing.T, uri string) {
 	t.Helper()
 	got := s.tree(t, uri)
@@ -150,6 +153,12 @@ func (s *site) complete(t *testing.T, uri string) {
 	}
 	for name := range got {
 		t.Errorf("left behind: %s", name)
+	}
+	if work := glob(t.Context(), s.at(t, uri), manifest.WorkName); len(work) > 0 {
+		t.Errorf("left behind: %v", work)
+	}
+	if s.Cluster == nil {
+		return
 	}
 	report, err := s.Fsck(t.Context(), s.at(t, uri).Path)
 	must(t, err)
@@ -256,6 +265,12 @@ func (r *running) want(t *testing.T, code int) {
 	if got := r.cmd.ProcessState.ExitCode(); got != code {
 		t.Fatalf("exit %d, want %d\n%s", got, code, tail(r.stderr.String()))
 	}
+}
+
+// code waits for the exit code; -1 is a signal.
+func (r *running) code() int {
+	<-r.ended
+	return r.cmd.ProcessState.ExitCode()
 }
 
 // retries counts the waits that an ended conversion logged.
@@ -376,32 +391,7 @@ func TestHungNodes(t *testing.T) {
 func killedClient(t *testing.T, c *hadooptest.Cluster) {
 	s := newSite(t, c, 40_000, "--row-group-size=2MiB", "--workers=2")
 	for client, uri := range s.clients() {
-		began := time.Now()
-		run(t, s.args(uri+"/whole-"+client)...).want(t, 0)
-		took := time.Since(began)
-		struck := 0
-		n := soak.Rounds(2, 25)
-		i := 0
-		for ; struck < n; i++ {
-			dest := fmt.Sprintf("%s/client-%s-%d", uri, client, i)
-			for range 1 + rand.IntN(2) { // sometimes the rerun is killed, too
-				r := s.start(t, dest)
-				time.Sleep(rand.N(took))
-				_ = r.cmd.Process.Kill() // it may have ended
-				<-r.ended
-				if r.cmd.ProcessState.ExitCode() == -1 {
-					struck++
-				} else {
-					took = took * 3 / 4 // the machine was busier when it was measured
-				}
-				s.check(t, dest)
-			}
-			run(t, s.args(dest)...).want(t, 0)
-			s.complete(t, dest)
-			if t.Failed() || i > 20*n {
-				t.Fatalf("stopping after %d runs and %d kills", i+1, struck)
-			}
-		}
-		t.Logf("%s: %d runs, %d kills hit", client, i, struck)
+		s.took = run(t, s.args(uri+"/whole-"+client)...).want(t, 0).elapsed
+		s.killed(t, uri+"/client-"+client, soak.Rounds(2, 25))
 	}
 }

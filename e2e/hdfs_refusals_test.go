@@ -73,9 +73,9 @@ var refusals = []refusal{
 	},
 }
 
-// TestHDFSRefusals ends each with its exit code and one clear line, and leaves
+// TestFaultsRefused ends each with its exit code and one clear line, and leaves
 // nothing behind.
-func TestHDFSRefusals(t *testing.T) {
+func TestFaultsRefused(t *testing.T) {
 	c := hadooptest.Shared(t)
 	input := mail(t, 4_000)
 	for _, r := range refusals {

@@ -111,7 +111,7 @@ func checkScan(t *testing.T, j *hfileJudge, reader, file, want string) {
 
 // TestHFileWritten lets HBase and Hudi scan files that we wrote, and seek in them.
 func TestHFileWritten(t *testing.T) {
-	j := newHFileJudge(t)
+	j := needHFileJudge(t)
 	thousands := 5
 	if soak.Full() {
 		thousands = 1000
@@ -251,7 +251,7 @@ func checkBloom(t *testing.T, j *hfileJudge, name, file string, cells []hfileCel
 
 // TestHFileHudiBloom has the code that Hudi's filter is made of ask for rows in ours.
 func TestHFileHudiBloom(t *testing.T) {
-	j := newHFileJudge(t)
+	j := needHFileJudge(t)
 	for _, n := range []int{1, 1000, 70_000} {
 		cells := numberedCells(n)
 		file := filepath.Join(t.TempDir(), "x.hfile")
@@ -282,7 +282,7 @@ func TestHFileHudiBloom(t *testing.T) {
 
 // HBase itself notices a byte that changed.
 func TestHFileChecksumsByHBase(t *testing.T) {
-	j := newHFileJudge(t)
+	j := needHFileJudge(t)
 	file := filepath.Join(t.TempDir(), "x.hfile")
 	writeHFile(t, file, hfile.WriterOptions{}, numberedCells(5000))
 	b, err := os.ReadFile(file)
@@ -296,7 +296,7 @@ func TestHFileChecksumsByHBase(t *testing.T) {
 
 // TestHFileByHBase reads what HBase writes with each codec, and asks HBase's filters.
 func TestHFileByHBase(t *testing.T) {
-	j := newHFileJudge(t)
+	j := needHFileJudge(t)
 	for _, codec := range []string{"NONE", "GZ", "SNAPPY", "LZ4", "ZSTD"} {
 		for _, n := range []int{0, 1, 20_000} {
 			file := filepath.Join(t.TempDir(), codec+".hfile")
@@ -327,7 +327,7 @@ func TestHFileByHBase(t *testing.T) {
 
 // TestHFileSamples reads real files of HBase and Hudi as they do.
 func TestHFileSamples(t *testing.T) {
-	j := newHFileJudge(t)
+	j := needHFileJudge(t)
 	files, err := filepath.Glob("../hfile/testdata/*.hfile")
 	must(t, err)
 	if corpus := os.Getenv("ROWTOCOL_CORPUS"); corpus != "" {
@@ -362,7 +362,7 @@ func TestHFileSamples(t *testing.T) {
 // TestHFileConverted lets HBase and Hudi read what convert makes: rows sorted by a key, and key
 // indexes, whose rows are numbers and texts and whose cells have qualifiers.
 func TestHFileConverted(t *testing.T) {
-	j := newHFileJudge(t)
+	j := needHFileJudge(t)
 	sorted, indexed := filepath.Join(t.TempDir(), "sorted"), filepath.Join(t.TempDir(), "indexed")
 	run(t, "convert", "--format", "hfile", "--key", "from,id", "--block-codec", "gz", "--bloom", "hbase", "../testdata/mail", sorted).want(t, 0)
 	run(t, "convert", "--index", "id", "--index", "from,date", "../testdata/mail", indexed).want(t, 0)
@@ -387,7 +387,7 @@ func TestHFileConverted(t *testing.T) {
 // TestHFileLoaded has rows that convert wrote read as a file of a Hudi table, with its filter,
 // and loaded into a region of HBase.
 func TestHFileLoaded(t *testing.T) {
-	j := newHFileJudge(t)
+	j := needHFileJudge(t)
 	hudi, hbase := filepath.Join(t.TempDir(), "hudi"), filepath.Join(t.TempDir(), "hbase")
 	run(t, "convert", "--format", "hfile", "--key", "from", "--block-codec", "gz", "--bloom", "hudi", "../testdata/mail", hudi).want(t, 0)
 	run(t, "convert", "--format", "hfile", "--key", "from,id,date", "--column", "f:row", "--timestamp", "7", "--bloom", "hbase", "../testdata/mail", hbase).want(t, 0)

@@ -66,6 +66,7 @@ func runTests(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer java.stop()
+	defer theHFileJudge.stop()
 	// Tests skip for want of these, and fail at once if they are required.
 	if why := hadooptest.Missing(); why != "" && required() {
 		return 1, errors.New("ROWTOCOL_E2E=required, but there is no Hadoop: " + why)

@@ -16,19 +16,89 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-var java = &javaOracle{}
-
-// javaOracle is Java's Trevni: one JVM, started on first use, that answers one
-// request after another. Its methods may be called concurrently.
-type javaOracle struct {
-	script  string
-	missing string // why there is none
+// jvm is a Java program that is started on first use, and answers one request after
+// another. Its methods may be called concurrently.
+type jvm struct {
+	command func() (*exec.Cmd, error)
 
 	mu       sync.Mutex // held during a request
 	cmd      *exec.Cmd
 	requests io.WriteCloser
 	answers  *bufio.Reader
 	stderr   bytes.Buffer
+}
+
+// start starts the program if it does not run. It wants j.mu held.
+func (j *jvm) start() error {
+	if j.cmd != nil {
+		return nil
+	}
+	cmd, err := j.command()
+	if err != nil {
+		return err
+	}
+	cmd.Stderr = &j.stderr
+	requests, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	answers, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	j.cmd, j.requests, j.answers = cmd, requests, bufio.NewReader(answers)
+	return nil
+}
+
+// stop ends the program, if it runs.
+func (j *jvm) stop() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.cmd != nil {
+		_ = j.requests.Close()
+		_ = j.cmd.Wait() // it has answered all that was asked
+		j.cmd = nil
+	}
+}
+
+// ask sends a request and returns the lines of the answer, which ends with an empty one.
+func (j *jvm) ask(request string) (answer []string, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.start(); err != nil {
+		return nil, err
+	}
+	sent := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(j.requests, request)
+		sent <- err
+	}()
+	for {
+		line, err := j.answers.ReadString('\n')
+		if err != nil {
+			_ = j.requests.Close() // which also ends the sending
+			err = errors.Join(<-sent, err, j.cmd.Wait(), errors.New(j.stderr.String()))
+			j.cmd = nil // the next request starts another
+			j.stderr.Reset()
+			return nil, err
+		}
+		if line == "\n" {
+			return answer, <-sent
+		}
+		answer = append(answer, strings.TrimSuffix(line, "\n"))
+	}
+}
+
+var java = &javaOracle{}
+
+// javaOracle is Java's Trevni.
+type javaOracle struct {
+	jvm
+	script  string
+	missing string // why there is none
 }
 
 // findJava builds the Java side, once for all tests.
@@ -38,6 +108,7 @@ func findJava() (*javaOracle, error) {
 		return nil, err
 	}
 	o := &javaOracle{script: script, missing: testenv.MissingTools("java", "mvn", "flock")}
+	o.command = func() (*exec.Cmd, error) { return exec.Command(script, "serve"), nil }
 	if o.missing == "" {
 		if out, err := exec.Command(script, "compare", os.DevNull).CombinedOutput(); err != nil {
 			o.missing = fmt.Sprintf("java/run.sh: %v: %s", err, bytes.TrimSpace(out))
@@ -56,71 +127,15 @@ func needJava(t *testing.T) {
 	}
 }
 
-// start starts the JVM if none runs. It wants o.mu held.
-func (o *javaOracle) start() error {
-	if o.cmd != nil {
-		return nil
-	}
-	cmd := exec.Command(o.script, "serve")
-	cmd.Stderr = &o.stderr
-	requests, err := cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
-	answers, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	o.cmd, o.requests, o.answers = cmd, requests, bufio.NewReader(answers)
-	return nil
-}
-
-// stop ends the JVM, if one runs.
-func (o *javaOracle) stop() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.cmd != nil {
-		_ = o.requests.Close()
-		_ = o.cmd.Wait() // it has answered all that was asked
-		o.cmd = nil
-	}
-}
-
 // ask sends a command and the lines of its list, and returns the lines of the
 // answer.
 func (o *javaOracle) ask(command []string, list [][]string) (answer []string, err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err := o.start(); err != nil {
-		return nil, err
-	}
 	var request strings.Builder
 	for _, fields := range append([][]string{command}, list...) {
 		request.WriteString(strings.Join(fields, "\t") + "\n")
 	}
 	request.WriteString("\n")
-	sent := make(chan error, 1)
-	go func() {
-		_, err := io.WriteString(o.requests, request.String())
-		sent <- err
-	}()
-	for {
-		line, err := o.answers.ReadString('\n')
-		if err != nil {
-			_ = o.requests.Close() // which also ends the sending
-			err = errors.Join(<-sent, err, o.cmd.Wait(), errors.New(o.stderr.String()))
-			o.cmd = nil // the next request starts another
-			o.stderr.Reset()
-			return nil, err
-		}
-		if line == "\n" {
-			return answer, <-sent
-		}
-		answer = append(answer, strings.TrimSuffix(line, "\n"))
-	}
+	return o.jvm.ask(request.String())
 }
 
 // verdict is one line of a list command of the Java side.

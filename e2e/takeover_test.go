@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -47,6 +48,12 @@ func orphan(ctx context.Context, at store.Location) (bool, error) {
 		return false, err
 	}
 	return true, at.Store.WriteFile(ctx, file, text, false)
+}
+
+// untilThere waits until a destination of a run has what matches a pattern.
+func (r *running) untilThere(t *testing.T, at store.Location, pattern string) {
+	t.Helper()
+	r.until(t, pattern, func() bool { return len(glob(t.Context(), at, pattern)) > 0 })
 }
 
 // stopAt suspends a run once its destination has what matches a pattern. It
@@ -104,7 +111,7 @@ var stops = []string{
 type overtaken struct {
 	at              store.Location
 	dest            string
-	before, stopped []string // conversions
+	before, stopped []string // conversions; without one before, nothing is there
 	other           []string
 	complete        func(t *testing.T) // demands the other's output, and nothing beside it
 }
@@ -125,7 +132,11 @@ func (o overtaken) try(t *testing.T, stop string) {
 	var r *running
 	var before []byte
 	for tries := 0; r == nil; tries++ {
-		run(t, o.before...).want(t, 0)
+		if o.before == nil {
+			must(t, os.RemoveAll(o.dest))
+		} else {
+			run(t, o.before...).want(t, 0)
+		}
 		before = o.success(t)
 		r = launch(t, command(o.stopped...))
 		if !r.stopAt(t, o.at, stop) {
@@ -159,14 +170,34 @@ func TestOvertaken(t *testing.T) {
 	c, stopped := newInterruptible(t, trevniFiles, 30_000), mail(t, 12_000)
 	for _, stop := range stops {
 		t.Run(stop, func(t *testing.T) {
-			dir := t.TempDir()
-			dest, temp := filepath.Join(dir, "out"), t.TempDir()
+			_, dest, temp := places(t)
 			overtaken{
-				at: store.Location{Store: store.Local(), Path: dest}, dest: dest,
+				at: c.at(t, dest), dest: dest,
 				before:   c.convert("--overwrite", c.rowGroups("16KiB", "1MiB"), "../testdata/mail", dest), // many files take a while to go
 				stopped:  c.convert("--overwrite", "--temp-dir", temp, c.rowGroups("256KiB", "3MiB"), stopped, dest),
 				other:    append(c.args(dest, temp), "--overwrite"),
-				complete: func(t *testing.T) { c.complete(t, dest, t.TempDir()) },
+				complete: func(t *testing.T) { c.site.complete(t, dest) },
+			}.try(t, stop)
+			wantEmpty(t, temp)
+		})
+	}
+}
+
+// TestStoppedHolder does the same with two runs of one conversion. There is time to stop
+// between the first file and the last.
+func TestStoppedHolder(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs Linux")
+	}
+	f := trevniFiles
+	f.flags = append(slices.Clip(f.flags), "--row-group-size=256KiB")
+	c := newInterruptible(t, f, 40_000)
+	for _, stop := range []string{".rowtocol/plan-*/plan.json", ".rowtocol/plan-*/task-*", "part-*"} {
+		t.Run(stop, func(t *testing.T) {
+			_, dest, temp := places(t)
+			overtaken{
+				at: c.at(t, dest), dest: dest, stopped: c.args(dest, temp), other: c.args(dest, temp),
+				complete: func(t *testing.T) { c.site.complete(t, dest) },
 			}.try(t, stop)
 			wantEmpty(t, temp)
 		})

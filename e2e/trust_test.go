@@ -133,13 +133,12 @@ func TestForgedStaging(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			dest, temp, v := filepath.Join(dir, "out"), filepath.Join(dir, "tmp"), victim(t, dir)
-			must(t, os.Mkdir(temp, 0o777))
-			cmd, wait := start(t, c.args(dest, temp)...)
-			waitFor(t, filepath.Join(dest, ".rowtocol", "plan-*", "task-*"))
-			must(t, cmd.Process.Kill())
-			wait()
+			dir, dest, temp := places(t)
+			v := victim(t, dir)
+			r := launch(t, command(c.args(dest, temp)...))
+			r.untilThere(t, c.at(t, dest), ".rowtocol/plan-*/task-*")
+			must(t, r.cmd.Process.Kill())
+			<-r.ended
 			tasks, err := filepath.Glob(filepath.Join(dest, ".rowtocol", "plan-*", "task-*"))
 			if err != nil || len(tasks) == 0 {
 				t.Fatal("the run ended before it was killed", err)

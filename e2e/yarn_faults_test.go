@@ -28,7 +28,6 @@ func (y *yarn) all() map[string]func(t *testing.T) {
 func (s *submittable) same(t *testing.T, dest string) {
 	t.Helper()
 	s.complete(t, dest)
-	s.y.nothingBeside(t, dest)
 	s.y.clean(t)
 }
 

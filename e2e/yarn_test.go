@@ -71,7 +71,6 @@ func (y *yarn) mixed(t *testing.T) {
 	dest, began := y.dir(t)+"/out", time.Now()
 	r := s.submit(t, dest, 0, "-D", "mapreduce.map.speculative=false")
 	s.complete(t, dest)
-	y.nothingBeside(t, dest)
 	if r.counter("Data-local map tasks") < 1 {
 		t.Errorf("no task was where its data is: %v", r.Result.Counters)
 	}
@@ -117,14 +116,6 @@ func (y *yarn) overhead(t *testing.T, s *submittable, r submitReport, began time
 	}
 }
 
-// nothingBeside fails the test if a destination holds a work directory.
-func (y *yarn) nothingBeside(t *testing.T, dest string) {
-	t.Helper()
-	if found := glob(t.Context(), y.at(t, dest), ".rowtocol"); len(found) > 0 {
-		t.Errorf("left behind: %v", found)
-	}
-}
-
 // mail is a conversion of several tasks of about a second each.
 func (y *yarn) mail(t *testing.T, flags ...string) *submittable {
 	t.Helper()
@@ -157,7 +148,6 @@ func (y *yarn) deserted(t *testing.T) {
 	must(t, syscall.Kill(held.PID, syscall.SIGKILL))
 	r := second.end(t, 0)
 	s.complete(t, dest)
-	y.nothingBeside(t, dest)
 	if r.Result.Application != job.ID || y.jobs(t) != jobs {
 		t.Errorf("%s was followed, not %s; %d jobs, not %d", r.Result.Application, job.ID, y.jobs(t), jobs)
 	}

@@ -51,8 +51,10 @@ func (t *tail) line(text string) {
 		t.lines = slices.Delete(t.lines, 0, 1)
 	}
 	t.lines = append(t.lines, text)
-	if m := exceptionLine.FindStringSubmatch(text); m != nil && t.exception == "" {
-		t.exception = m[1]
+	if t.exception == "" && strings.Contains(text, ": ") { // the pattern is slow on long lines
+		if m := exceptionLine.FindStringSubmatch(text); m != nil {
+			t.exception = m[1]
+		}
 	}
 }
 
