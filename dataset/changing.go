@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -41,11 +42,18 @@ func (l *Listing) Lost(ctx context.Context, p *Part, name string, err error) err
 // closes it.
 func (l *Listing) OpenListed(ctx context.Context, output int, name string) (store.File, error) {
 	r := &l.Outputs[output]
-	name = path.Join(r.Path, name)
-	f, err := r.Store.Open(ctx, name)
-	if err != nil {
-		return nil, l.Lost(ctx, &Part{Output: output}, name, err)
+	f := &listedFile{file{name: path.Join(r.Path, name), size: -1, among: budget.OpenFiles()}}
+	f.open = func() (store.File, error) {
+		stored, err := r.Store.Open(ctx, f.name)
+		if err != nil {
+			return nil, l.Lost(ctx, &Part{Output: output}, f.name, err)
+		}
+		return stored, nil
 	}
+	if _, err := f.take(); err != nil {
+		return nil, err
+	}
+	f.release()
 	return f, nil
 }
 

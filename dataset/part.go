@@ -87,7 +87,7 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, 
 			}
 			return l.Lost(ctx, p, f.Name, err)
 		}}
-		s.name, s.size, s.among = f.Name, f.Bytes, reading()
+		s.name, s.size, s.among = f.Name, f.Bytes, budget.OpenFiles()
 		s.open = func() (store.File, error) { return p.Store.Open(until, f.Name) }
 		o.files, files[i] = append(o.files, s), s
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -29,7 +30,7 @@ type slow struct {
 
 func newSlow() (*slow, *file) {
 	s := &slow{gate: make(chan struct{})}
-	return s, &file{name: "slow", size: 1 << 40, among: newOpenFiles(1), open: func() (store.File, error) { return s, nil }}
+	return s, &file{name: "slow", size: 1 << 40, among: budget.NewFiles(1), open: func() (store.File, error) { return s, nil }}
 }
 
 func (s *slow) Size() int64 { return 1 << 40 }

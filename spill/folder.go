@@ -14,10 +14,6 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// InputFiles is the part of the files that a process may have open which spills
-// leave to inputs: one in so many.
-const InputFiles = 4
-
 const folderPrefix = "rowtocol-spill-"
 
 // Folder is the process's place for spills. Its methods may be called
@@ -25,8 +21,7 @@ const folderPrefix = "rowtocol-spill-"
 type Folder struct {
 	dir    string
 	lock   *os.File // the directory itself, with an flock
-	budget int64    // of open files
-	open   atomic.Int64
+	files  *budget.Files
 	stored atomic.Int64 // bytes that all spills wrote to files
 	once   sync.Once
 	err    error // of Close
@@ -44,7 +39,6 @@ func OpenFolder(parent string) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("spill: %w", err)
 	}
-	files := budget.OpenFiles()
 	for {
 		dir, err := os.MkdirTemp(parent, folderPrefix+"*")
 		if err != nil {
@@ -53,7 +47,7 @@ func OpenFolder(parent string) (*Folder, error) {
 		lock, err := lockDir(dir)
 		if err == nil {
 			spread(lock)
-			f := &Folder{dir: dir, lock: lock, budget: int64(files - files/InputFiles), warnings: warnings}
+			f := &Folder{dir: dir, lock: lock, files: budget.OpenFiles(), warnings: warnings}
 			folders.Store(f, true)
 			return f, nil
 		}
@@ -152,13 +146,7 @@ func (f *Folder) New(columns int, o Options) (*Spill, error) {
 			return nil, err
 		}
 	}
-	s := &Spill{
-		folder: f, cols: make([]column, columns), share: share,
-		limit: o.MaxOpen, reserve: o.Reserve,
-	}
-	if s.limit <= 0 {
-		s.limit = int(f.budget)
-	}
+	s := &Spill{folder: f, cols: make([]column, columns), share: share, reserve: o.Reserve}
 	if old != nil {
 		s.dir, s.memory, s.stale = old.dir, old.memory, true
 		for col := range old.cols {

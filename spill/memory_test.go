@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 func TestShare(t *testing.T) {
@@ -226,7 +228,9 @@ func TestStaleBytesGiveWay(t *testing.T) {
 // some are of one column.
 func TestConcurrentCopies(t *testing.T) {
 	const columns = 6
-	s := newTestSpill(t, openFolder(t), columns, Options{MaxOpen: 2, Memory: columns * page})
+	f := openFolder(t)
+	f.files = budget.NewFiles(2)
+	s := newTestSpill(t, f, columns, Options{Memory: columns * page})
 	want := fill(t, s, columns, 300)
 	var wg sync.WaitGroup
 	for i := range 3 * columns {

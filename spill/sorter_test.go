@@ -187,9 +187,10 @@ func TestSorterOfChangedFile(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		f, err := s.spill.file(0)
+		f, err := s.spill.acquire(0)
 		if err == nil {
 			_, err = f.WriteAt([]byte{0x7f, 0xff, 0xff, 0xff}, int64(4*at))
+			s.spill.release(0)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 package spill
 
 import (
-	"container/list"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -18,9 +17,6 @@ import (
 
 // Options bound what a spill takes.
 type Options struct {
-	// MaxOpen is the most files that this spill keeps open; 0 is the folder's
-	// whole budget: see budget.OpenFiles and InputFiles.
-	MaxOpen int
 	// Reserve is the number of bytes to leave free on the disk; Append fails
 	// with ENOSPC soon after there are less. 0 reserves nothing.
 	Reserve int64
@@ -58,10 +54,6 @@ type Spill struct {
 	share  int    // bytes of memory per column
 	memory []byte // of all columns, one share after the other
 
-	limit int       // most open files
-	open  int       // files that are open
-	used  list.List // columns with open files that may be closed, the one used last in front
-
 	reserve   int64
 	unchecked int64 // bytes written since the disk was checked
 	grown     int64 // bytes by which files became longer than they were found
@@ -77,8 +69,7 @@ type column struct {
 	tail   int    // bytes in memory
 	crc    uint32 // CRC-32C of all
 
-	f   *os.File      // nil while closed
-	use *list.Element // place among the open files
+	file budget.File
 	// copying is held by the CopyTo that the file's position belongs to.
 	copying sync.Mutex
 }
@@ -136,10 +127,11 @@ func (s *Spill) write(col int, p []byte) error {
 			return err
 		}
 	}
-	f, err := s.file(col)
+	f, err := s.acquire(col)
 	if err != nil {
 		return err
 	}
+	defer s.release(col)
 	if err := writeAt(f, c.stored, tail, p); err != nil {
 		return fmt.Errorf("spill: %w", err)
 	}
@@ -214,7 +206,7 @@ func (s *Spill) CopyTo(w io.Writer, col int, off, n int64) (int64, error) {
 	var done int64
 	if f != nil {
 		done, err = copyFile(w, f, off, n-int64(len(tail)))
-		s.end(col)
+		s.release(col)
 	}
 	if err == nil && len(tail) > 0 {
 		var more int
@@ -238,7 +230,7 @@ func (s *Spill) readAt(col int, p []byte, off int64) error {
 	if f == nil {
 		return nil
 	}
-	defer s.end(col)
+	defer s.release(col)
 	if n, err := f.ReadAt(p[:stored], off); err != nil {
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
@@ -283,8 +275,7 @@ func (w columnWriter) Write(p []byte) (int, error) {
 }
 
 // begin returns where a range of a column is: the part in its file, which is
-// open and stays open until end is called, or nil, and after it the part in
-// memory.
+// open and is to be released, or nil, and after it the part in memory.
 func (s *Spill) begin(col int, off, n int64) (f *os.File, tail []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -301,20 +292,24 @@ func (s *Spill) begin(col int, off, n int64) (f *os.File, tail []byte, err error
 		tail = s.tail(col)[max(off-c.stored, 0) : off+n-c.stored]
 	}
 	if n > int64(len(tail)) {
-		if f, err = s.file(col); err == nil {
-			s.used.Remove(c.use) // lest another copy closes it
-		}
+		f, err = s.acquire(col)
 	}
 	return f, tail, err
 }
 
-// end lets the file of a column be closed again.
-func (s *Spill) end(col int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := &s.cols[col]
-	c.use = s.used.PushFront(c)
+// acquire opens a column's file, if it is not open, and keeps it open until it is
+// released.
+func (s *Spill) acquire(col int) (*os.File, error) {
+	f, err := s.folder.files.Acquire(&s.cols[col].file, func() (io.Closer, error) {
+		return os.OpenFile(s.name(col), os.O_RDWR|os.O_CREATE, 0o600)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("spill: %w", err)
+	}
+	return f.(*os.File), nil
 }
+
+func (s *Spill) release(col int) { s.folder.files.Release(&s.cols[col].file) }
 
 func copyFile(w io.Writer, f *os.File, off, n int64) (int64, error) {
 	if _, err := f.Seek(off, io.SeekStart); err != nil {
@@ -338,8 +333,8 @@ func (s *Spill) Close() error {
 		return nil
 	}
 	sound := s.err == nil && s.trim() == nil
-	for s.used.Len() > 0 {
-		s.shutOldest()
+	for col := range s.cols {
+		s.folder.files.Close(&s.cols[col].file)
 	}
 	s.err = errClosed
 	if sound {

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
@@ -80,19 +81,18 @@ func fill(t testing.TB, s *Spill, columns, appends int) [][]byte {
 
 func TestAppendAndCopy(t *testing.T) {
 	const columns = 20
-	tests := []Options{
-		{MaxOpen: 1}, {MaxOpen: 2}, {MaxOpen: 3}, {MaxOpen: 19}, {MaxOpen: 20}, {},
-		{MaxOpen: 1, Memory: 1}, {MaxOpen: 1, Memory: columns}, {Memory: columns * 1000}, {Memory: columns * page},
-		{Memory: columns * (2*page + 1)}, {MaxOpen: 3, Memory: columns * 9 * page}, {Memory: 1 << 30},
-	}
-	for _, o := range tests {
-		t.Run(fmt.Sprintf("at most %d open, %d bytes", o.MaxOpen, o.Memory), func(t *testing.T) {
-			limit := o.MaxOpen
+	for _, tt := range []struct{ limit, memory int }{
+		{1, 0}, {2, 0}, {3, 0}, {19, 0}, {20, 0}, {1000, 0},
+		{1, 1}, {1, columns}, {1000, columns * 1000}, {1000, columns * page},
+		{1000, columns * (2*page + 1)}, {3, columns * 9 * page}, {1000, 1 << 30},
+	} {
+		t.Run(fmt.Sprintf("at most %d open, %d bytes", tt.limit, tt.memory), func(t *testing.T) {
 			f := openFolder(t)
-			s := newTestSpill(t, f, columns, o)
+			f.files = budget.NewFiles(tt.limit)
+			s := newTestSpill(t, f, columns, Options{Memory: tt.memory})
 			want := fill(t, s, columns, 1000)
-			if n := openDescriptors(t, s.dir); limit > 0 && n > limit || n != s.open {
-				t.Errorf("%d files are open, %d are counted, at most %d may be", n, s.open, limit)
+			if n := openDescriptors(t, s.dir); n > tt.limit {
+				t.Errorf("%d files are open, at most %d may be", n, tt.limit)
 			}
 			for col := range want {
 				if s.Size(col) != int64(len(want[col])) {
@@ -121,21 +121,8 @@ func TestAppendAndCopy(t *testing.T) {
 
 func TestManyColumnsFewFiles(t *testing.T) {
 	const columns = 10_000
-	var old unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
-		testenv.Skip(t, err.Error())
-	}
-	low := old
-	low.Cur = 256
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
-		testenv.Skip(t, err.Error())
-	}
-	defer func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &old) }()
-
 	f := openFolder(t)
-	if f.budget != 96 { // half of them, and of that three quarters
-		t.Fatalf("of 256 files %d are for spills", f.budget)
-	}
+	f.files = budget.NewFiles(96)
 	// Two row groups at once, as when one is reduced while the next is filled.
 	a, b := newTestSpill(t, f, columns, Options{}), newTestSpill(t, f, columns, Options{})
 	for round := range 2 {
@@ -147,7 +134,7 @@ func TestManyColumnsFewFiles(t *testing.T) {
 			}
 		}
 	}
-	if n := openDescriptors(t, f.dir); n > 98 {
+	if n := openDescriptors(t, f.dir); n > 96 {
 		t.Errorf("%d files are open", n)
 	}
 	var got, want bytes.Buffer
@@ -159,28 +146,6 @@ func TestManyColumnsFewFiles(t *testing.T) {
 	}
 	if !bytes.Equal(got.Bytes(), want.Bytes()) {
 		t.Error("the columns hold other bytes than were appended")
-	}
-}
-
-// Without a budget that fits, running out of descriptors closes files too.
-func TestOutOfDescriptors(t *testing.T) {
-	var old unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
-		testenv.Skip(t, err.Error())
-	}
-	f := openFolder(t)
-	f.budget = 1 << 20
-	s := newTestSpill(t, f, 200, Options{MaxOpen: 1 << 20})
-	low := old
-	low.Cur = 100
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
-		testenv.Skip(t, err.Error())
-	}
-	defer func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &old) }()
-	for col := range 200 {
-		if err := s.Append(col, []byte("x")); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
@@ -282,7 +247,7 @@ func TestReserve(t *testing.T) {
 }
 
 func TestFailedAppendPoisons(t *testing.T) {
-	s := newTestSpill(t, openFolder(t), 2, Options{MaxOpen: 1})
+	s := newTestSpill(t, openFolder(t), 2, Options{})
 	if err := s.Append(0, []byte("x")); err != nil {
 		t.Fatal(err)
 	}
@@ -297,11 +262,11 @@ func fillDisk(t *testing.T, s *Spill) {
 	if err != nil {
 		testenv.Skip(t, err.Error())
 	}
-	if _, err := s.file(0); err != nil {
+	s.folder.files.Close(&s.cols[0].file)
+	s.cols[0].file = budget.File{}
+	if _, err := s.folder.files.Acquire(&s.cols[0].file, func() (io.Closer, error) { return full, nil }); err != nil {
 		t.Fatal(err)
 	}
-	_ = s.cols[0].f.Close()
-	s.cols[0].f = full
 	first := s.Append(0, []byte("y"))
 	if !errors.Is(first, unix.ENOSPC) {
 		t.Fatalf("append to a full disk: %v", first)
@@ -316,7 +281,7 @@ func fillDisk(t *testing.T, s *Spill) {
 
 func TestCloseGivesBack(t *testing.T) {
 	f := openFolder(t)
-	a, b := newTestSpill(t, f, 3, Options{MaxOpen: 1}), newTestSpill(t, f, 3, Options{})
+	a, b := newTestSpill(t, f, 3, Options{}), newTestSpill(t, f, 3, Options{})
 	fill(t, a, 3, 10)
 	fill(t, b, 3, 10)
 	for range 2 {
@@ -327,8 +292,8 @@ func TestCloseGivesBack(t *testing.T) {
 	if err := a.Append(0, []byte("x")); err == nil {
 		t.Error("append after close succeeded")
 	}
-	if b.Size(0) == 0 || f.open.Load() != int64(b.open) {
-		t.Errorf("the folder counts %d open files, %d are", f.open.Load(), b.open)
+	if n := openDescriptors(t, a.dir); b.Size(0) == 0 || n > 0 {
+		t.Errorf("%d files stay open", n)
 	}
 	again := newTestSpill(t, f, 3, Options{})
 	if again.dir != a.dir {
@@ -372,7 +337,7 @@ func closeRemoved(t *testing.T, s *Spill) {
 
 func TestConcurrentSpills(t *testing.T) {
 	f := openFolder(t)
-	f.budget = 4
+	f.files = budget.NewFiles(4)
 	var wg sync.WaitGroup
 	for range 4 {
 		s := newTestSpill(t, f, 10, Options{})
@@ -402,7 +367,9 @@ func BenchmarkAppend(b *testing.B) {
 	p := make([]byte, 2<<10)
 	for _, limit := range []int{128, 4096} {
 		b.Run(fmt.Sprintf("2000 columns, %d open", limit), func(b *testing.B) {
-			s := newTestSpill(b, openFolder(b), 2000, Options{MaxOpen: limit})
+			f := openFolder(b)
+			f.files = budget.NewFiles(limit)
+			s := newTestSpill(b, f, 2000, Options{})
 			b.SetBytes(int64(len(p)))
 			col := 0
 			for b.Loop() {

@@ -149,7 +149,7 @@ func (t *Table) add(d *dataset.Dataset, number int) error {
 			return nil, err
 		}
 		return &counted{f, t}, nil
-	}, budget.OpenFiles()/fileShare/min(len(d.Outputs()), mostOpen), t.memory)
+	}, t.memory)
 	t.outputs = append(t.outputs, r)
 	return nil
 }
@@ -241,12 +241,8 @@ func (t *Table) RowsWithoutKey() (rows int64) {
 	return rows
 }
 
-const (
-	// mostOpen is the most outputs of which indexes stay open between two searches.
-	mostOpen = 16
-	// fileShare is the part of all open files that those of indexes are: one of so many.
-	fileShare = 8
-)
+// mostOpen is the most outputs of which indexes stay open between two searches.
+const mostOpen = 16
 
 // Find finds the rows with keys in the range that ask makes for the key's fields, which have
 // the types of each output's schema. An error of ask is returned as it is; more rows than

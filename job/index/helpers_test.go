@@ -164,7 +164,7 @@ func (o *output) merge(t testing.TB, s task.Sink) {
 // find returns the rows of a range of keys in an index, as "key task.group.row".
 func (o *output) find(t testing.TB, x Index, keys rowkey.Range) (found []string) {
 	t.Helper()
-	r := NewReader(x, func(_ context.Context, name string) (store.File, error) { return newFileOf(o.files[name], name), nil }, 2, nil)
+	r := NewReader(x, func(_ context.Context, name string) (store.File, error) { return newFileOf(o.files[name], name), nil }, nil)
 	defer r.Close()
 	err := r.Find(t.Context(), keys, func(key []byte, p Position) error {
 		found = append(found, fmt.Sprintf("%x %d.%d.%d", key, p.Task, p.Group, p.Row))

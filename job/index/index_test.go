@@ -134,7 +134,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	stop := errors.New("enough")
-	r := NewReader(x, func(_ context.Context, name string) (store.File, error) { return newFileOf(o.files[name], name), nil }, 2, nil)
+	r := NewReader(x, func(_ context.Context, name string) (store.File, error) { return newFileOf(o.files[name], name), nil }, nil)
 	defer r.Close()
 	if err := r.Find(t.Context(), rowkey.Range{}, func([]byte, Position) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("%v", err)
@@ -155,7 +155,7 @@ func TestDamagedIndex(t *testing.T) {
 	} {
 		r := NewReader(x, func(context.Context, string) (store.File, error) {
 			return newFileOf(change(bytes.Clone(o.files[name])), name), nil
-		}, 2, nil)
+		}, nil)
 		err := r.Find(t.Context(), rowkey.Range{}, func([]byte, Position) error { return nil })
 		r.Close()
 		var d *damage.Error
@@ -186,7 +186,7 @@ func TestIndexOfAnotherOutput(t *testing.T) {
 		r := NewReader(x, func(_ context.Context, name string) (store.File, error) {
 			open++
 			return closing{newFileOf(o.files[name], name), &open}, nil
-		}, 2, nil)
+		}, nil)
 		err := r.Find(t.Context(), rowkey.Range{}, func([]byte, Position) error { return nil })
 		r.Close()
 		var d *damage.Error
@@ -218,7 +218,8 @@ func TestOpenFiles(t *testing.T) {
 			t.Fatalf("%d files are open", open)
 		}
 		return closing{newFileOf(o.files[name], name), &open}, nil
-	}, most, nil)
+	}, nil)
+	r.most = most
 	for range 2 {
 		n := 0
 		if err := r.Find(t.Context(), rowkey.Range{}, func([]byte, Position) error { n++; return nil }); err != nil || n != len(rows) {

@@ -112,10 +112,13 @@ func (f *openFile) close() {
 	_ = f.file.Close() // only read
 }
 
-// NewReader returns a reader of an index, which opens its files when it needs them, and keeps
-// at most so many open, or one. memory accounts for what is read. The caller closes the reader.
-func NewReader(x Index, open OpenFunc, most int, memory column.Account) *Reader {
-	return &Reader{index: x, open: open, memory: memory, files: make([]*openFile, len(x.Files)), most: max(most, 1)}
+// mostOpen bounds the files of an index of which the tables stay in memory.
+const mostOpen = 64
+
+// NewReader returns a reader of an index, which opens its files when it needs them.
+// memory accounts for what is read. The caller closes the reader.
+func NewReader(x Index, open OpenFunc, memory column.Account) *Reader {
+	return &Reader{index: x, open: open, memory: memory, files: make([]*openFile, len(x.Files)), most: mostOpen}
 }
 
 // Find calls visit with the rows whose keys are in a range, in the order of the keys, and of
@@ -177,7 +180,7 @@ func (r *Reader) file(ctx context.Context, number int) (*openFile, error) {
 	if f := r.files[number]; f != nil {
 		return f, nil
 	}
-	//guard: an index may have more files than can be open
+	//guard: the tables of an index of many files would fill memory
 	if len(r.opened) == r.most {
 		r.closeOldest()
 	}

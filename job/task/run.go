@@ -133,7 +133,7 @@ func (r *Runner) share(numbers []int, waits bool) (share, error) {
 		open += streamMemory
 	}
 	s := divide(len(numbers), r.options.Workers, memory, open, waits)
-	s.inputs = max(budget.OpenFiles()/spill.InputFiles/s.mapping, 1)
+	s.inputs = max(budget.InputFiles()/s.mapping, 1)
 	if r.checkDisk(numbers[:s.running]) == nil {
 		return s, nil
 	}
