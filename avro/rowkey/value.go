@@ -63,8 +63,8 @@ func (f *field) float() bool { return f.kind == shred.KindFloat || f.kind == shr
 // wrong is the error of a text that is no value of the field.
 func (f *field) wrong(text string) error {
 	example := ""
-	if t, ok := times[f.logical]; ok {
-		example = ", such as " + t.example + " or the number that is stored"
+	if layout := f.logical.Layout(); layout != "" {
+		example = ", such as " + time.Date(2025, 1, 31, 12, 30, 0, 0, time.UTC).Format(layout) + " or the number that is stored"
 	} else if f.decimal() {
 		example = fmt.Sprintf(" with up to %d digits after the point", f.scale)
 	}
@@ -88,38 +88,19 @@ func shown(text string) string {
 	return strconv.Quote(text)
 }
 
-// times are how the types of times are printed, and their units.
-var times = map[column.Logical]struct {
-	unit    time.Duration
-	layout  string // a fraction of a second may follow the seconds
-	example string
-}{
-	column.LogicalDate:            {24 * time.Hour, "2006-01-02", "2025-01-31"},
-	column.LogicalTimeMillis:      {time.Millisecond, "15:04:05", "12:30:00.5"},
-	column.LogicalTimeMicros:      {time.Microsecond, "15:04:05", "12:30:00.5"},
-	column.LogicalTimestampMillis: {time.Millisecond, time.RFC3339, "2025-01-31T12:30:00Z"},
-	column.LogicalTimestampMicros: {time.Microsecond, time.RFC3339, "2025-01-31T12:30:00Z"},
-	column.LogicalTimestampNanos:  {time.Nanosecond, time.RFC3339, "2025-01-31T12:30:00Z"},
-	column.LogicalLocalMillis:     {time.Millisecond, "2006-01-02T15:04:05", "2025-01-31T12:30:00"},
-	column.LogicalLocalMicros:     {time.Microsecond, "2006-01-02T15:04:05", "2025-01-31T12:30:00"},
-	column.LogicalLocalNanos:      {time.Nanosecond, "2006-01-02T15:04:05", "2025-01-31T12:30:00"},
-}
-
 // parseInteger reads a number, or a time that is an exact number of its units.
 func (f *field) parseInteger(text string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
-	if t, isTime := times[f.logical]; err != nil && isTime {
-		moment, err := column.ParseTime(t.layout, text)
+	if unit := f.logical.Unit(); err != nil && unit > 0 {
+		moment, err := column.ParseTime(f.logical.Layout(), text)
 		if err != nil {
 			return 0, false
 		}
-		since := big.NewInt(moment.Unix())
-		if strings.HasPrefix(t.layout, "15") { // a time of day, in no year
-			since.SetInt64(int64(moment.Sub(moment.Truncate(24*time.Hour)) / time.Second))
+		if f.logical.Clock() { // in no year
+			moment = time.Unix(0, int64(moment.Sub(moment.Truncate(24*time.Hour))))
 		}
-		since.Add(since.Mul(since, big.NewInt(int64(time.Second))), big.NewInt(int64(moment.Nanosecond())))
-		count, rest := since.DivMod(since, big.NewInt(int64(t.unit)), new(big.Int))
-		return count.Int64(), rest.Sign() == 0 && count.IsInt64()
+		count := column.Units(moment, unit)
+		return count.Num().Int64(), count.IsInt() && count.Num().IsInt64()
 	}
 	return n, err == nil && (f.kind == shred.KindLong || int64(int32(n)) == n)
 }

@@ -92,88 +92,67 @@ func wholeRunes(text []byte, most int) int {
 }
 
 func appendInteger(dst []byte, l column.Logical, v int64) []byte {
-	switch l {
-	case column.LogicalDate:
+	unit := l.Unit()
+	switch {
+	case unit == 0:
+		return strconv.AppendInt(dst, v, 10)
+	case l == column.LogicalDate:
 		return appendDate(dst, time.Unix(v*24*60*60, 0).UTC())
-	case column.LogicalTimeMillis:
-		return appendTimeOfDay(dst, v, 3)
-	case column.LogicalTimeMicros:
-		return appendTimeOfDay(dst, v, 6)
-	case column.LogicalTimestampMillis:
-		return append(appendTimestamp(dst, v, 3), 'Z')
-	case column.LogicalTimestampMicros:
-		return append(appendTimestamp(dst, v, 6), 'Z')
-	case column.LogicalTimestampNanos:
-		return append(appendTimestamp(dst, v, 9), 'Z')
-	case column.LogicalLocalMillis:
-		return appendTimestamp(dst, v, 3)
-	case column.LogicalLocalMicros:
-		return appendTimestamp(dst, v, 6)
-	case column.LogicalLocalNanos:
-		return appendTimestamp(dst, v, 9)
+	case l.Clock():
+		return appendTimeOfDay(dst, v, int64(time.Second/unit))
+	case l.Local():
+		return appendTimestamp(dst, v, int64(time.Second/unit))
 	}
-	return strconv.AppendInt(dst, v, 10)
-}
-
-// perSecond is the number of units of 10^-digits seconds in a second.
-func perSecond(digits int) int64 {
-	n := int64(1)
-	for range digits {
-		n *= 10
-	}
-	return n
+	return append(appendTimestamp(dst, v, int64(time.Second/unit)), 'Z')
 }
 
 func appendDate(dst []byte, t time.Time) []byte {
 	year, month, day := t.Date()
 	if year >= 0 && year <= 9999 {
-		dst = appendPadded(dst, int64(year), 4)
+		dst = appendPadded(dst, int64(year), 1000)
 	} else {
 		sign := byte('+')
 		if year < 0 {
 			sign, year = '-', -year
 		}
-		dst = appendPadded(append(dst, sign), int64(year), 5)
+		dst = appendPadded(append(dst, sign), int64(year), 10_000)
 	}
-	dst = appendPadded(append(dst, '-'), int64(month), 2)
-	return appendPadded(append(dst, '-'), int64(day), 2)
+	dst = appendPadded(append(dst, '-'), int64(month), 10)
+	return appendPadded(append(dst, '-'), int64(day), 10)
 }
 
-// appendTimestamp appends a time given in units of 10^-digits seconds since
-// 1970.
-func appendTimestamp(dst []byte, v int64, digits int) []byte {
-	unit := perSecond(digits)
-	seconds, fraction := v/unit, v%unit
+// appendTimestamp appends a time given in units since 1970, so many a second.
+func appendTimestamp(dst []byte, v, perSecond int64) []byte {
+	seconds, fraction := v/perSecond, v%perSecond
 	if fraction < 0 {
-		seconds, fraction = seconds-1, fraction+unit
+		seconds, fraction = seconds-1, fraction+perSecond
 	}
 	t := time.Unix(seconds, 0).UTC()
 	dst = append(appendDate(dst, t), 'T')
 	hour, minute, second := t.Clock()
-	return appendClock(dst, int64(hour), int64(minute), int64(second), fraction, digits)
+	return appendClock(dst, int64(hour), int64(minute), int64(second), fraction, perSecond)
 }
 
-// appendTimeOfDay appends a time of day, in units of 10^-digits seconds.
-func appendTimeOfDay(dst []byte, v int64, digits int) []byte {
-	unit := perSecond(digits)
-	if v < 0 || v >= 24*60*60*unit {
+// appendTimeOfDay appends a time of day, in units of which there are so many a second.
+func appendTimeOfDay(dst []byte, v, perSecond int64) []byte {
+	if v < 0 || v >= 24*60*60*perSecond {
 		return strconv.AppendInt(dst, v, 10)
 	}
-	seconds := v / unit
-	return appendClock(dst, seconds/3600, seconds/60%60, seconds%60, v%unit, digits)
+	seconds := v / perSecond
+	return appendClock(dst, seconds/3600, seconds/60%60, seconds%60, v%perSecond, perSecond)
 }
 
-func appendClock(dst []byte, hour, minute, second, fraction int64, digits int) []byte {
-	dst = appendPadded(dst, hour, 2)
-	dst = appendPadded(append(dst, ':'), minute, 2)
-	dst = appendPadded(append(dst, ':'), second, 2)
-	return appendPadded(append(dst, '.'), fraction, digits)
+func appendClock(dst []byte, hour, minute, second, fraction, perSecond int64) []byte {
+	dst = appendPadded(dst, hour, 10)
+	dst = appendPadded(append(dst, ':'), minute, 10)
+	dst = appendPadded(append(dst, ':'), second, 10)
+	return appendPadded(append(dst, '.'), fraction, perSecond/10)
 }
 
-// appendPadded appends a number that is not negative, with at least so many
-// digits.
-func appendPadded(dst []byte, v int64, digits int) []byte {
-	for limit := perSecond(digits - 1); v < limit && limit > 1; limit /= 10 {
+// appendPadded appends a number that is not negative, with at least as many digits as
+// least, which is a power of 10.
+func appendPadded(dst []byte, v, least int64) []byte {
+	for ; v < least && least > 1; least /= 10 {
 		dst = append(dst, '0')
 	}
 	return strconv.AppendInt(dst, v, 10)

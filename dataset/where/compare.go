@@ -219,7 +219,7 @@ func (t *translator) intTest(x *term, o operator, c *term) (b bounds[int64], err
 		if zoned && local(f.typ) {
 			return b, t.refused(c.node, "%s is in no stated time zone; write the time without one", t.quote(x.node))
 		}
-		return intBoundsOfRational(o, since1970(at, unit)), nil
+		return intBoundsOfRational(o, column.Units(at, unit)), nil
 	}
 	return b, t.incomparable(x, c)
 }

@@ -2,7 +2,6 @@ package where
 
 import (
 	"fmt"
-	"math/big"
 	"strings"
 	"time"
 
@@ -12,32 +11,14 @@ import (
 
 const day = 24 * time.Hour
 
-// timeUnit is the unit of a type that counts time from 1970 on, or of a time
-// of day; 0 of others.
-func timeUnit(n *shred.Node) time.Duration {
-	switch n.LogicalType() {
-	case column.LogicalDate:
-		return day
-	case column.LogicalTimestampMillis, column.LogicalLocalMillis, column.LogicalTimeMillis:
-		return time.Millisecond
-	case column.LogicalTimestampMicros, column.LogicalLocalMicros, column.LogicalTimeMicros:
-		return time.Microsecond
-	case column.LogicalTimestampNanos, column.LogicalLocalNanos:
-		return time.Nanosecond
-	}
-	return 0
-}
+// timeUnit is the unit of a type that counts time; 0 of others.
+func timeUnit(n *shred.Node) time.Duration { return n.LogicalType().Unit() }
 
 // local reports whether a type's timestamps are in no stated time zone.
-func local(n *shred.Node) bool {
-	l := n.LogicalType()
-	return l == column.LogicalLocalMillis || l == column.LogicalLocalMicros || l == column.LogicalLocalNanos
-}
+func local(n *shred.Node) bool { return n.LogicalType().Local() }
 
-// dateForm is how a date is written; seconds may have a fraction behind them.
-const dateForm = "2006-01-02"
-
-var momentForms = []string{dateForm, dateForm + " 15:04:05", dateForm + " 15:04"}
+// momentForms are how a date and a time are written; a fraction may follow the seconds.
+var momentForms = []string{time.DateOnly, time.DateTime, "2006-01-02 15:04"}
 
 var zones = []string{"Z07:00", "Z0700", "Z07", " Z07:00"}
 
@@ -63,14 +44,14 @@ func parseMoment(s string) (t time.Time, zoned, ok bool) {
 // days would be beyond all years that are written. It is empty for other numbers.
 func dateOfDigits(v *value) string {
 	if t, err := time.Parse("20060102", fmt.Sprint(v.i)); err == nil && v.kind == kindInt {
-		return t.Format(dateForm)
+		return t.Format(time.DateOnly)
 	}
 	return ""
 }
 
 // parseClock reads a time of day.
 func parseClock(s string) (time.Duration, bool) {
-	for _, form := range []string{"15:04:05", "15:04"} {
+	for _, form := range []string{time.TimeOnly, "15:04"} {
 		if t, err := time.Parse(form, s); err == nil {
 			return t.Sub(t.Truncate(day)), true
 		}
@@ -87,12 +68,6 @@ func (p *parser) moment(word string, t token) (*value, error) {
 			"date": "DATE '2025-01-31'", "timestamp": "TIMESTAMP '2025-01-31 12:00:00'"}[word])
 	}
 	return v, nil
-}
-
-// since1970 is how many units a time is from 1970 on, exactly.
-func since1970(t time.Time, unit time.Duration) *big.Rat {
-	n := new(big.Int).Mul(big.NewInt(t.Unix()), big.NewInt(int64(time.Second)))
-	return new(big.Rat).SetFrac(n.Add(n, big.NewInt(int64(t.Nanosecond()))), big.NewInt(int64(unit)))
 }
 
 // compareTimes orders counts of two units, of which one is a multiple of the

@@ -51,15 +51,14 @@ func (k kind) computed() kind {
 
 // kindOf returns the kind of a simple type's values.
 func kindOf(n *shred.Node) kind {
-	switch n.LogicalType() {
-	case column.LogicalDecimal:
+	switch l := n.LogicalType(); {
+	case l == column.LogicalDecimal:
 		return kindDecimal
-	case column.LogicalUUID:
+	case l == column.LogicalUUID:
 		return kindText
-	case column.LogicalTimeMillis, column.LogicalTimeMicros:
+	case l.Clock():
 		return kindClock
-	}
-	if timeUnit(n) > 0 {
+	case l.Unit() > 0:
 		return kindMoment
 	}
 	switch n.Kind {

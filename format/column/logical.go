@@ -1,6 +1,9 @@
 package column
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Logical is a logical type of the Avro specification.
 type Logical uint8
@@ -32,6 +35,39 @@ var logicalNames = [...]string{
 // String returns the name that the Avro specification gives the type; it is empty for
 // LogicalNone.
 func (l Logical) String() string { return logicalNames[l] }
+
+// times are the units of the types that count time, and how they are printed.
+var times = [...]struct {
+	unit   time.Duration
+	layout string
+}{
+	LogicalDate:            {24 * time.Hour, time.DateOnly},
+	LogicalTimeMillis:      {time.Millisecond, time.TimeOnly},
+	LogicalTimeMicros:      {time.Microsecond, time.TimeOnly},
+	LogicalTimestampMillis: {time.Millisecond, time.RFC3339},
+	LogicalTimestampMicros: {time.Microsecond, time.RFC3339},
+	LogicalTimestampNanos:  {time.Nanosecond, time.RFC3339},
+	LogicalLocalMillis:     {time.Millisecond, localLayout},
+	LogicalLocalMicros:     {time.Microsecond, localLayout},
+	LogicalLocalNanos:      {time.Nanosecond, localLayout},
+	LogicalDuration:        {},
+}
+
+const localLayout = "2006-01-02T15:04:05"
+
+// Unit is the unit of a type that counts time from 1970 on, or of a time of day; 0 of
+// others.
+func (l Logical) Unit() time.Duration { return times[l].unit }
+
+// Layout is how package time prints values of a type with a Unit. A fraction follows
+// the seconds.
+func (l Logical) Layout() string { return times[l].layout }
+
+// Clock reports whether values are times of day.
+func (l Logical) Clock() bool { return times[l].layout == time.TimeOnly }
+
+// Local reports whether values are timestamps in no stated time zone.
+func (l Logical) Local() bool { return times[l].layout == localLayout }
 
 // ParseLogical is the inverse of String; ok is false for an unknown name.
 func ParseLogical(name string) (l Logical, ok bool) {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math/big"
 	"strconv"
 	"strings"
 	"time"
@@ -45,6 +46,12 @@ func ParseDuration(text string) (b []byte, ok bool) {
 		return nil, false
 	}
 	return b, true
+}
+
+// Units is how many units a time is from 1970 on, exactly.
+func Units(t time.Time, unit time.Duration) *big.Rat {
+	n := new(big.Int).Mul(big.NewInt(t.Unix()), big.NewInt(int64(time.Second)))
+	return new(big.Rat).SetFrac(n.Add(n, big.NewInt(int64(t.Nanosecond()))), big.NewInt(int64(unit)))
 }
 
 // Years of the Gregorian calendar repeat after 400 years.
