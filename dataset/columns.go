@@ -147,7 +147,7 @@ func (c *columns) append() error {
 		if total += items + len(c.vectors[i].Lengths) - c.marks[i].lengths; total > maxTotal {
 			return column.ErrFull
 		}
-		if err := c.checkBranch(i); err != nil {
+		if err := c.check(i); err != nil {
 			return err
 		}
 	}
@@ -223,20 +223,41 @@ func (c *columns) expected(i int) (bytes int64) {
 	return bytes
 }
 
-// checkBranch checks what append read of the lengths of a branch of a union.
-func (c *columns) checkBranch(i int) error {
-	if !c.all[c.numbers[i]].Optional {
-		return nil
+// check checks that what append read of a column has what its type asks: all that use
+// vectors rely on it.
+func (c *columns) check(i int) error {
+	of, v, m := &c.all[c.numbers[i]], c.vectors[i], &c.marks[i]
+	if of.Optional {
+		for _, n := range v.Lengths[m.lengths:] {
+			//guard: a branch of a union could have two values
+			if n > 1 {
+				return c.damaged(of, damage.Count, "length %d in a branch of a union", n)
+			}
+		}
 	}
-	for _, n := range c.vectors[i].Lengths[c.marks[i].lengths:] {
-		//guard: a branch of a union could have two values
-		if n > 1 {
-			e := damage.New(damage.Count, c.part.name, -1, "length %d in a branch of a union", n)
-			e.Column = c.all[c.numbers[i]].Name
-			return e
+	if of.Symbols != nil {
+		for _, n := range v.Ints[m.ints:] {
+			//guard: an ordinal without a symbol would crash the program
+			if uint32(n) >= uint32(len(of.Symbols)) {
+				return c.damaged(of, damage.Value, "ordinal %d of an enum of %d symbols", n, len(of.Symbols))
+			}
+		}
+	}
+	if of.FixedSize > 0 {
+		for k := m.values; k < v.Values; k++ {
+			//guard: a value of another size would shift all that follow
+			if n := int(v.Offsets[k+1] - v.Offsets[k]); n != of.FixedSize {
+				return c.damaged(of, damage.Size, "%d bytes where a value has %d", n, of.FixedSize)
+			}
 		}
 	}
 	return nil
+}
+
+func (c *columns) damaged(of *column.Column, kind damage.Kind, reason string, args ...any) error {
+	e := damage.New(kind, c.part.name, -1, reason, args...)
+	e.Column = of.Name
+	return e
 }
 
 // restore drops from the vectors what append did.

@@ -60,9 +60,7 @@ func (f *filter) evaluate() error {
 	}
 	f.spans = after(f.spans, int64(n))
 	match := f.match[:n]
-	if err := f.selection.where.Eval(f.columns.vectors, match); err != nil {
-		return err
-	}
+	f.selection.where.Eval(f.columns.vectors, match)
 	for i := 0; i < n; i++ {
 		if !match[i] {
 			continue

@@ -15,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // output is a committed output of one row, whose manifest is changed.
@@ -249,15 +250,35 @@ func TestItemsAreBounded(t *testing.T) {
 	})
 }
 
-func TestBranchOfTwoValues(t *testing.T) {
-	eachFormat(t, func(t *testing.T, f format.Format) {
-		name := columnPart(t, f, `["int","long"]`, nil, 2, func(to *column.Buffers, row int) {
-			to.Cols[0].Length(0)
-			to.Cols[1].Length(uint32(row + 1))
+// Batches have what the types of their columns ask.
+func TestValuesThatContradictTheSchema(t *testing.T) {
+	const enum = `{"type":"enum","name":"E","symbols":["A","B"]}`
+	ordinal := func(n int64) func(*column.Buffer, int) {
+		return func(b *column.Buffer, row int) { b.AppendVarint(n * int64(row)) }
+	}
+	for name, tt := range map[string]struct {
+		typ  string
+		kind damage.Kind
+		fill func(b *column.Buffer, row int)
+	}{
+		"two in a branch": {`["long"]`, damage.Count, func(b *column.Buffer, row int) {
+			b.Length(uint32(row + 1))
 			for range row + 1 {
-				to.Cols[1].AppendVarint(7)
+				b.AppendVarint(7)
+			}
+		}},
+		"an ordinal too large":      {enum, damage.Value, ordinal(2)},
+		"a negative ordinal":        {enum, damage.Value, ordinal(-1)},
+		"a fixed of another size":   {`{"type":"fixed","name":"F","size":2}`, damage.Size, func(b *column.Buffer, row int) { b.AppendSized(make([]byte, 2-row)) }},
+		"a decimal of another size": {`{"type":"fixed","name":"F","size":2,"logicalType":"decimal","precision":2}`, damage.Size, func(b *column.Buffer, row int) { b.AppendSized(make([]byte, 2+row)) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := columnPart(t, trevni.Format, tt.typ, nil, 2, func(to *column.Buffers, row int) { tt.fill(&to.Cols[0], row) })
+			err := readAll(t, file)
+			wantKind(t, err, tt.kind)
+			if d := (*damage.Error)(nil); !errors.As(err, &d) || d.Column == "" || d.File != file {
+				t.Errorf("%v does not name column and file", err)
 			}
 		})
-		wantKind(t, readAll(t, name), damage.Count)
-	})
+	}
 }

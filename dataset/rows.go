@@ -327,9 +327,7 @@ func (s *selection) nextMade() error {
 func (s *selection) nextListed() error {
 	parts := s.dataset.Parts()
 	for s.part++; s.part < s.section.end; s.part++ {
-		if wanted, err := s.wants(&parts[s.part]); err != nil {
-			return err
-		} else if wanted {
+		if s.wants(&parts[s.part]) {
 			break
 		}
 		s.before += max(parts[s.part].Rows, 0)
@@ -357,24 +355,23 @@ func (s *selection) nextListed() error {
 
 // wants reports whether a part can have rows to give, and passes over it if the
 // offset does.
-func (s *selection) wants(p *Part) (bool, error) {
+func (s *selection) wants(p *Part) bool {
 	if s.query.Only != nil && len(s.query.Only[s.part]) == 0 {
-		return false, nil
+		return false
 	}
 	switch {
 	// A part of no rows is opened: its file may have some.
 	case s.where == nil && s.query.Only == nil && p.Rows > 0 && s.skip >= p.Rows:
 		s.pass(p.Rows)
-		return false, nil
+		return false
 	case s.where == nil || len(s.section.keys) == 0:
-		return true, nil
+		return true
 	}
 	known := make(map[int]*column.Vector, len(s.section.keys))
 	for i, c := range s.dataset.constants(s.section, p) {
 		known[len(s.section.files.Columns)+i] = &c.value
 	}
-	excluded, err := s.where.Excludes(known)
-	return !excluded, err
+	return !s.where.Excludes(known)
 }
 
 // end ends the reading.

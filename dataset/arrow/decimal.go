@@ -7,7 +7,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/decimal256"
 
-	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
@@ -15,7 +14,6 @@ import (
 // two's complement numbers of any number of bytes.
 type decimals struct {
 	dataType  arrow.DecimalType
-	node      *shred.Node
 	col       int
 	precision int32
 }
@@ -24,9 +22,6 @@ func (m *decimals) typ() arrow.DataType { return m.dataType }
 
 func (m *decimals) data(b *batch, s slots) (arrow.ArrayData, error) {
 	v := b.vector(m.col)
-	if v.Values != s.values {
-		return nil, b.short(m.col, v.Values, s.values)
-	}
 	width := m.dataType.BitWidth() / 8
 	buffer := newBuffer(b.mem, width*s.n)
 	clear(buffer.Bytes())
@@ -37,11 +32,6 @@ func (m *decimals) data(b *batch, s slots) (arrow.ArrayData, error) {
 		}
 		value := v.Data[v.Offsets[j]:v.Offsets[j+1]]
 		j++
-		//guard: a fixed of another size would be taken for a number
-		if m.node.Kind == shred.KindFixed && len(value) != m.node.Size {
-			buffer.Release()
-			return nil, b.damaged(m.col, damage.Size, "%d bytes where a value has %d", len(value), m.node.Size)
-		}
 		if !m.put(buffer.Bytes()[i*width:(i+1)*width], value) {
 			buffer.Release()
 			return nil, b.damaged(m.col, damage.Value, "a decimal of more than the %d digits of its type", m.precision)

@@ -9,7 +9,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
-	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // dictionary is the dictionary of an enum type, which all its fields and batches
@@ -46,7 +45,7 @@ func (c *compiler) enum(n *shred.Node, col int) (maker, error) {
 		d = newDictionary(n, size)
 		c.dictionaries[n] = d
 	}
-	return &enum{d, col, n}, nil
+	return &enum{d, col}, nil
 }
 
 // textSize is how many bytes the symbols of an enum have.
@@ -85,35 +84,16 @@ func newDictionary(n *shred.Node, size int64) *dictionary {
 	return d
 }
 
-// ordinals returns the n values of an enum's column.
-func (b *batch) ordinals(node *shred.Node, col, n int) ([]int32, error) {
-	values := b.vector(col).Ints
-	if len(values) != n {
-		return nil, b.short(col, len(values), n)
-	}
-	for _, v := range values {
-		//guard: an ordinal without a symbol would crash the export
-		if uint32(v) >= uint32(len(node.Symbols)) {
-			return nil, b.damaged(col, damage.Value, "ordinal %d, but %s has %d symbols", v, node.Name, len(node.Symbols))
-		}
-	}
-	return values, nil
-}
-
 // enum makes dictionaries of symbols.
 type enum struct {
 	*dictionary
-	col  int
-	node *shred.Node
+	col int
 }
 
 func (m *enum) typ() arrow.DataType { return m.dataType }
 
 func (m *enum) data(b *batch, s slots) (arrow.ArrayData, error) {
-	values, err := b.ordinals(m.node, m.col, s.values)
-	if err != nil {
-		return nil, err
-	}
+	values := b.vector(m.col).Ints
 	width := m.dataType.IndexType.(arrow.FixedWidthDataType).Bytes()
 	buffer := newBuffer(b.mem, width*s.n)
 	switch width {
@@ -150,10 +130,7 @@ type symbols struct {
 func (*symbols) typ() arrow.DataType { return arrow.BinaryTypes.String }
 
 func (m *symbols) data(b *batch, s slots) (arrow.ArrayData, error) {
-	values, err := b.ordinals(m.node, m.col, s.values)
-	if err != nil {
-		return nil, err
-	}
+	values := b.vector(m.col).Ints
 	size := 0
 	for _, v := range values {
 		size += len(m.node.Symbols[v])

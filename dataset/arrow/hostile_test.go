@@ -78,33 +78,16 @@ func lengths(v column.Vector, lengths ...int32) column.Vector {
 // Columns that contradict each other or the schema are located errors.
 func TestContradictions(t *testing.T) {
 	one := column.Vector{Longs: []int64{7}, Values: 1}
-	const enum = `{"type":"enum","name":"E","symbols":["A","B"]}`
 	cases := []struct {
 		name, typ string
 		n         int
 		vectors   []column.Vector
 		column    string
 	}{
-		{"too few values", `"long"`, 2, []column.Vector{one}, "f"},
-		{"too few timestamps", millisType, 2, []column.Vector{one}, "f"},
-		{"too many values", `"long"`, 0, []column.Vector{one}, "f"},
-		{"no strings", `"string"`, 1, []column.Vector{{}}, "f"},
-		{"no booleans", `"boolean"`, 1, []column.Vector{{}}, "f"},
-		{"no lengths", `{"type":"array","items":"long"}`, 1, []column.Vector{one}, "f[]"},
-		{"items missing", `{"type":"array","items":"long"}`, 1, []column.Vector{lengths(one, 2)}, "f[]"},
-		{"two in a branch", `["null","long"]`, 1, []column.Vector{lengths(one, 2)}, "f/long"},
-		{"two in a branch and none in the next", `["null","long"]`, 2, []column.Vector{lengths(column.Vector{Longs: []int64{7, 8}, Values: 2}, 2, 0)}, "f/long"},
-		{"too many lengths", `["null","long"]`, 1, []column.Vector{lengths(one, 1, 0)}, "f/long"},
-		{"negative length", `["null","long"]`, 1, []column.Vector{lengths(one, -1)}, "f/long"},
 		{"two branches", `["int","long"]`, 1, []column.Vector{lengths(column.Vector{Ints: []int32{1}, Values: 1}, 1), lengths(one, 1)}, "f/long"},
 		{"no branch", `["int","long"]`, 1, []column.Vector{lengths(column.Vector{}, 0), lengths(column.Vector{}, 0)}, "f/long"},
 		{"absent without null", `["long"]`, 1, []column.Vector{lengths(column.Vector{}, 0)}, "f/long"},
 		{"absent without null or values", `[{"type":"record","name":"E","fields":[]}]`, 1, []column.Vector{lengths(column.Vector{}, 0)}, "f/E"},
-		{"ordinal", enum, 1, []column.Vector{{Ints: []int32{2}, Values: 1}}, "f"},
-		{"negative ordinal", enum, 1, []column.Vector{{Ints: []int32{-1}, Values: 1}}, "f"},
-		{"ordinal in an array", `{"type":"array","items":` + enum + `}`, 1, []column.Vector{{Lengths: []int32{1}, Ints: []int32{2}, Values: 1}}, "f[]"},
-		{"size of fixed", `{"type":"fixed","name":"F","size":3}`, 1, []column.Vector{texts("ab")}, "f"},
-		{"size of decimal", `{"type":"fixed","name":"F","size":3,"logicalType":"decimal","precision":4}`, 1, []column.Vector{texts("\x00\x07")}, "f"},
 		{"digits", `{"type":"bytes","logicalType":"decimal","precision":2}`, 1, []column.Vector{texts("\x64")}, "f"},
 		{"bytes of digits", `{"type":"bytes","logicalType":"decimal","precision":38}`, 1, []column.Vector{texts("\x01" + strings.Repeat("\x00", 16))}, "f"},
 		{"sign cut off", `{"type":"bytes","logicalType":"decimal","precision":38}`, 1, []column.Vector{texts("\x00\x80" + strings.Repeat("\x00", 15))}, "f"},

@@ -8,14 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/rowtocol/rowtocol/format/column"
-	"github.com/rowtocol/rowtocol/format/damage"
 )
-
-// short is the error for a column with another number of values than the
-// lengths around it say.
-func (b *batch) short(col, have, want int) error {
-	return b.damaged(col, damage.Count, "%d values where there should be %d", have, want)
-}
 
 // spread copies values to the slots that have one, and zero to the others.
 func spread[T any](dst, values []T, present []int32) {
@@ -56,9 +49,6 @@ func (m *numbers[T]) typ() arrow.DataType { return m.dataType }
 
 func (m *numbers[T]) data(b *batch, s slots) (arrow.ArrayData, error) {
 	values := m.values(b.vector(m.col))
-	if len(values) != s.values {
-		return nil, b.short(m.col, len(values), s.values)
-	}
 	buffer := newBuffer(b.mem, arrow.GetDataType[T]().(arrow.FixedWidthDataType).Bytes()*s.n)
 	spread(arrow.GetData[T](buffer.Bytes()), values, s.present)
 	return b.newData(m.dataType, s, nil, buffer), nil
@@ -71,9 +61,6 @@ func (*booleans) typ() arrow.DataType { return arrow.FixedWidthTypes.Boolean }
 
 func (m *booleans) data(b *batch, s slots) (arrow.ArrayData, error) {
 	values := b.vector(m.col).Bools
-	if len(values) != s.values {
-		return nil, b.short(m.col, len(values), s.values)
-	}
 	numbers := b.scratch.take(s.n)
 	j := 0
 	for i := range numbers {
@@ -101,9 +88,6 @@ func (m *text) typ() arrow.DataType { return m.dataType }
 
 func (m *text) data(b *batch, s slots) (arrow.ArrayData, error) {
 	v := b.vector(m.col)
-	if v.Values != s.values {
-		return nil, b.short(m.col, v.Values, s.values)
-	}
 	from, bytes := v.Offsets, v.Data
 	if m.dataType.ID() == arrow.STRING && !validStrings(from, bytes) {
 		from, bytes = repaired(from, bytes)
@@ -162,15 +146,6 @@ func (m *fixed) typ() arrow.DataType { return m.dataType }
 
 func (m *fixed) data(b *batch, s slots) (arrow.ArrayData, error) {
 	v, width := b.vector(m.col), m.dataType.ByteWidth
-	if v.Values != s.values {
-		return nil, b.short(m.col, v.Values, s.values)
-	}
-	for i := range s.values {
-		//guard: a value of another size would shift all that follow
-		if n := int(v.Offsets[i+1] - v.Offsets[i]); n != width {
-			return nil, b.damaged(m.col, damage.Size, "%d bytes where a value has %d", n, width)
-		}
-	}
 	if err := b.bounded(m.col, s.n, width); err != nil {
 		return nil, err
 	}

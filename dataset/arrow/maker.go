@@ -16,7 +16,8 @@ import (
 type maker interface {
 	typ() arrow.DataType
 	// data returns an array of the slots, which the caller releases. The
-	// columns have a value for each slot with one.
+	// columns have a value for each slot with one: dataset checks what the columns of
+	// a batch say of each other, but for which branch of a union has the value.
 	data(b *batch, s slots) (arrow.ArrayData, error)
 }
 
@@ -54,29 +55,13 @@ func (b *batch) bounded(col, n, size int) error {
 	return nil
 }
 
-// lengths returns the lengths of a column, one for each of n values around it.
-func (b *batch) lengths(col, n int) ([]int32, error) {
-	lengths := b.vector(col).Lengths
-	//guard: columns that contradict each other would crash the export
-	if len(lengths) != n {
-		return nil, b.damaged(col, damage.Count, "%d lengths where there should be %d", len(lengths), n)
-	}
-	return lengths, nil
-}
-
-// branch returns the lengths of a union's branch, and how many are 1.
-func (b *batch) branch(col, n int) (lengths []int32, values int, err error) {
-	if lengths, err = b.lengths(col, n); err != nil {
-		return nil, 0, err
-	}
+// branch returns the lengths of a union's branch, which are 0 or 1, and how many are 1.
+func (b *batch) branch(col int) (lengths []int32, values int) {
+	lengths = b.vector(col).Lengths
 	for _, l := range lengths {
-		//guard: a branch of a union could have two values
-		if uint32(l) > 1 {
-			return nil, 0, b.damaged(col, damage.Count, "length %d in a branch of a union", l)
-		}
 		values += int(l)
 	}
-	return lengths, values, nil
+	return lengths, values
 }
 
 // newData returns array data that holds buffers and children, which it takes
@@ -141,10 +126,7 @@ type list struct {
 func (m *list) typ() arrow.DataType { return m.dataType }
 
 func (m *list) data(b *batch, s slots) (arrow.ArrayData, error) {
-	lengths, err := b.lengths(m.col, s.values)
-	if err != nil {
-		return nil, err
-	}
+	lengths := b.vector(m.col).Lengths
 	offsets := newBuffer(b.mem, 4*(s.n+1))
 	ending := arrow.GetData[int32](offsets.Bytes())
 	inner := all(ends(ending, lengths, s.present))
@@ -195,10 +177,7 @@ type optional struct {
 }
 
 func (m *optional) data(b *batch, s slots) (arrow.ArrayData, error) {
-	lengths, values, err := b.branch(m.lengths, s.values)
-	if err != nil {
-		return nil, err
-	}
+	lengths, values := b.branch(m.lengths)
 	//guard: a union without null would become null
 	if m.always && values < s.values {
 		return nil, b.damaged(m.lengths, damage.Count, "no branch of a union without null has a value")

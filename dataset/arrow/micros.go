@@ -17,9 +17,6 @@ func (m *micros) typ() arrow.DataType { return &m.dataType }
 
 func (m *micros) data(b *batch, s slots) (arrow.ArrayData, error) {
 	values := b.vector(m.col).Longs
-	if len(values) != s.values {
-		return nil, b.short(m.col, len(values), s.values)
-	}
 	buffer := newBuffer(b.mem, arrow.Int64SizeBytes*s.n)
 	stamps := arrow.GetData[int64](buffer.Bytes())
 	spread(stamps, values, s.present)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -246,9 +247,9 @@ func (c *compiler) leaf(p shred.Place) (maker, error) {
 		precision, scale := int32(n.Precision), int32(n.Scale)
 		switch {
 		case precision <= 38:
-			return &decimals{&arrow.Decimal128Type{Precision: precision, Scale: scale}, n, col, precision}, nil
+			return &decimals{&arrow.Decimal128Type{Precision: precision, Scale: scale}, col, precision}, nil
 		case precision <= 76:
-			return &decimals{&arrow.Decimal256Type{Precision: precision, Scale: scale}, n, col, precision}, nil
+			return &decimals{&arrow.Decimal256Type{Precision: precision, Scale: scale}, col, precision}, nil
 		}
 	}
 	if n.Kind == shred.KindFixed && n.Size > 0 {
@@ -259,34 +260,27 @@ func (c *compiler) leaf(p shred.Place) (maker, error) {
 
 // integer returns the maker of an int or a long.
 func (c *compiler) integer(n *shred.Node, col int) maker {
-	switch n.LogicalType() {
-	case column.LogicalDate:
+	switch l := n.LogicalType(); {
+	case l == column.LogicalDate:
 		return &numbers[int32]{arrow.FixedWidthTypes.Date32, col, ints}
-	case column.LogicalTimeMillis:
-		if c.form&Spark == 0 {
-			return &numbers[int32]{arrow.FixedWidthTypes.Time32ms, col, ints}
-		}
-	case column.LogicalTimeMicros:
-		if c.form&Spark == 0 {
-			return &numbers[int64]{arrow.FixedWidthTypes.Time64us, col, longs}
-		}
-	case column.LogicalTimestampMillis:
-		return c.timestamp(arrow.Millisecond, "UTC", col)
-	case column.LogicalTimestampMicros:
-		return c.timestamp(arrow.Microsecond, "UTC", col)
-	case column.LogicalTimestampNanos:
-		return c.timestamp(arrow.Nanosecond, "UTC", col)
-	case column.LogicalLocalMillis:
-		return c.timestamp(arrow.Millisecond, "", col)
-	case column.LogicalLocalMicros:
-		return c.timestamp(arrow.Microsecond, "", col)
-	case column.LogicalLocalNanos:
-		return c.timestamp(arrow.Nanosecond, "", col)
+	case l.Clock() && c.form&Spark != 0:
+	case l == column.LogicalTimeMillis:
+		return &numbers[int32]{arrow.FixedWidthTypes.Time32ms, col, ints}
+	case l == column.LogicalTimeMicros:
+		return &numbers[int64]{arrow.FixedWidthTypes.Time64us, col, longs}
+	case l.Local():
+		return c.timestamp(arrowUnits[l.Unit()], "", col)
+	case l.Unit() > 0:
+		return c.timestamp(arrowUnits[l.Unit()], "UTC", col)
 	}
 	if n.Kind == shred.KindInt {
 		return &numbers[int32]{arrow.PrimitiveTypes.Int32, col, ints}
 	}
 	return &numbers[int64]{arrow.PrimitiveTypes.Int64, col, longs}
+}
+
+var arrowUnits = map[time.Duration]arrow.TimeUnit{
+	time.Millisecond: arrow.Millisecond, time.Microsecond: arrow.Microsecond, time.Nanosecond: arrow.Nanosecond,
 }
 
 // timestamp returns the maker of timestamps, of a zone or without.

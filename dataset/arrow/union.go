@@ -32,9 +32,7 @@ func (u *union) choices(b *batch, n int) (chosen []int32, values []int, err erro
 			continue
 		}
 		var lengths []int32
-		if lengths, values[i], err = b.branch(branch.lengths, n); err != nil {
-			return nil, nil, err
-		}
+		lengths, values[i] = b.branch(branch.lengths)
 		for j, l := range lengths {
 			if l == 0 {
 				continue

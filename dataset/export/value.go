@@ -12,7 +12,7 @@ type Value struct {
 
 // ValueOf returns the text of values of a column.
 func ValueOf(c *column.Column) Value {
-	v := Value{form{logical: c.Logical, scale: c.Scale, size: c.FixedSize}, 64}
+	v := Value{form{logical: c.Logical, scale: c.Scale}, 64}
 	if c.Type == column.Float {
 		v.bits = 32
 	}
@@ -27,8 +27,7 @@ func (v Value) Float(f float64) string { return string(appendFloat(nil, f, v.bit
 
 // Bytes is the text of a bytes or fixed value.
 func (v Value) Bytes(b []byte) string {
-	//guard: a value shorter than its type says would crash the program
-	if v.size > 0 && len(b) != v.size || v.logical == column.LogicalDecimal && v.scale > column.MaxTextScale {
+	if v.logical == column.LogicalDecimal && v.scale > column.MaxTextScale {
 		return string(appendBase64(nil, b))
 	}
 	return string(appendBytes(nil, &v.form, b))

@@ -121,10 +121,7 @@ func (c *collector) addInts(values []int32) {
 		c.seen = make([]bool, len(c.column.Symbols))
 	}
 	for _, n := range values {
-		//guard: a damaged ordinal would crash the program
-		if n >= 0 && int(n) < len(c.seen) {
-			c.seen[n] = true
-		}
+		c.seen[n] = true
 	}
 }
 

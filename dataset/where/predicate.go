@@ -44,21 +44,14 @@ func Parse(text string, m *shred.Mapping) (*Predicate, error) {
 func (p *Predicate) Columns() []int { return p.columns }
 
 // Eval tells for each row of a batch whether the condition holds. vectors are
-// those of Columns, and hold len(match) rows. Values that contradict the schema
-// are a *damage.Error that names the column.
-func (p *Predicate) Eval(vectors []*column.Vector, match []bool) error {
+// those of Columns, hold len(match) rows, and do not contradict the schema.
+func (p *Predicate) Eval(vectors []*column.Vector, match []bool) {
 	for i, col := range p.columns {
 		p.vectors[col] = vectors[i]
 	}
-	if err := p.rows.begin(p.vectors); err != nil {
-		return err
-	}
-	if err := p.rows.load(len(match)); err != nil {
-		return err
-	}
-	p.scratch.err = nil
+	p.rows.begin(p.vectors)
+	p.rows.load(len(match))
 	p.root.eval(match, &p.scratch)
-	return p.scratch.err
 }
 
 // Bound is what the condition demands of a column that has a value in every

@@ -25,31 +25,23 @@ func newScope(place shred.Place, keys int, outer *scope) *scope {
 }
 
 // begin takes the values of a batch.
-func (s *scope) begin(vectors map[int]*column.Vector) error {
+func (s *scope) begin(vectors map[int]*column.Vector) {
 	s.start = 0
 	for _, f := range s.order {
-		if err := f.begin(vectors); err != nil {
-			return err
-		}
+		f.begin(vectors)
 	}
 	for _, a := range s.anys {
 		a.lengths = vectors[a.column].Lengths
-		if err := a.items.begin(vectors); err != nil {
-			return err
-		}
+		a.items.begin(vectors)
 	}
-	return nil
 }
 
 // load goes to the next rows or items.
-func (s *scope) load(n int) error {
+func (s *scope) load(n int) {
 	for _, f := range s.order {
-		if err := f.load(s.start, n); err != nil {
-			return err
-		}
+		f.load(s.start, n)
 	}
 	s.start += n
-	return nil
 }
 
 // walk is the way from a scope to a field.
@@ -81,7 +73,6 @@ func (t *translator) field(n *node) (*field, error) {
 	}
 	if f.column >= 0 {
 		t.need(f.column)
-		f.name = t.mapping.Columns[f.column].Name
 	}
 	t.scope.fields[path] = f
 	t.scope.order = append(t.scope.order, f)
