@@ -1,9 +1,7 @@
 package store
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"regexp"
@@ -38,16 +36,22 @@ func Shown(location string) string {
 // them in a text. Whatever a server says, or makes others say, passes here. That
 // a file has a secret for a name is an error too, for names go everywhere.
 func WithRedaction(st Store, redact func(text string) string) Store {
-	return &discreet{inner: st, redact: redact}
+	return Intercept(st, func(c *Call) error {
+		if err := c.Do(); err != nil {
+			return conceal(err, redact)
+		}
+		for _, info := range c.Infos {
+			//guard: a server could have a token written to plans and logs as the name of a file
+			if shown := redact(info.Name); shown != info.Name && shown != Redact(info.Name) {
+				return &fs.PathError{Op: "list", Path: c.Path, Err: fmt.Errorf("a name in it is a secret: %w", ErrUnavailable)}
+			}
+		}
+		return nil
+	})
 }
 
 // Conceal returns an error without what it calls a secret.
-func Conceal(err error) error { return (&discreet{redact: Redact}).clean(err) }
-
-type discreet struct {
-	inner  Store
-	redact func(string) string
-}
+func Conceal(err error) error { return conceal(err, Redact) }
 
 // redacted is an error with another text.
 type redacted struct {
@@ -59,160 +63,20 @@ func (e *redacted) Error() string { return e.text }
 
 func (e *redacted) Unwrap() error { return e.error }
 
-// clean returns an error without secrets. The paths of an error are those that
+// conceal returns an error without secrets. The paths of an error are those that
 // we named.
-func (d *discreet) clean(err error) error {
+func conceal(err error, redact func(string) string) error {
 	switch e := err.(type) {
 	case nil:
 		return nil
 	case *fs.PathError:
-		return &fs.PathError{Op: e.Op, Path: e.Path, Err: d.clean(e.Err)}
+		return &fs.PathError{Op: e.Op, Path: e.Path, Err: conceal(e.Err, redact)}
 	case *os.LinkError:
-		return &os.LinkError{Op: e.Op, Old: e.Old, New: e.New, Err: d.clean(e.Err)}
+		return &os.LinkError{Op: e.Op, Old: e.Old, New: e.New, Err: conceal(e.Err, redact)}
 	}
 	text := err.Error()
-	if shown := d.redact(text); shown != text {
+	if shown := redact(text); shown != text {
 		return &redacted{err, shown}
 	}
 	return err
 }
-
-// Capabilities are those of the store within.
-func (d *discreet) Capabilities() Capabilities {
-	c := CapabilitiesOf(d.inner)
-	if checksum := c.Checksum; checksum != nil {
-		c.Checksum = func(ctx context.Context, path string) (string, error) {
-			sum, err := checksum(ctx, path)
-			return sum, d.clean(err)
-		}
-	}
-	if access, setMode := c.Access, c.SetMode; access != nil {
-		c.Access = func(ctx context.Context, path string) (Access, error) {
-			a, err := access(ctx, path)
-			return a, d.clean(err)
-		}
-		c.SetMode = func(ctx context.Context, path string, mode fs.FileMode) error {
-			return d.clean(setMode(ctx, path, mode))
-		}
-	}
-	return c
-}
-
-// Open implements Store.
-func (d *discreet) Open(ctx context.Context, path string) (File, error) {
-	f, err := d.inner.Open(ctx, path)
-	if err != nil {
-		return nil, d.clean(err)
-	}
-	return &discreetFile{f, d}, nil
-}
-
-// Create implements Store.
-func (d *discreet) Create(ctx context.Context, path string, o CreateOptions) (Writer, error) {
-	w, err := d.inner.Create(ctx, path, o)
-	if err != nil {
-		return nil, d.clean(err)
-	}
-	return &discreetWriter{w, d}, nil
-}
-
-// Stat implements Store.
-func (d *discreet) Stat(ctx context.Context, path string) (Info, error) {
-	info, err := d.inner.Stat(ctx, path)
-	return info, d.clean(err)
-}
-
-// List implements Store.
-func (d *discreet) List(ctx context.Context, dir string) ([]Info, error) {
-	infos, err := d.inner.List(ctx, dir)
-	if err != nil {
-		return nil, d.clean(err)
-	}
-	for _, info := range infos {
-		//guard: a server could have a token written to plans and logs as the name of a file
-		if shown := d.redact(info.Name); shown != info.Name && shown != Redact(info.Name) {
-			return nil, &fs.PathError{Op: "list", Path: dir, Err: fmt.Errorf("a name in it is a secret: %w", ErrUnavailable)}
-		}
-	}
-	return infos, nil
-}
-
-// Rename implements Store.
-func (d *discreet) Rename(ctx context.Context, from, to string) error {
-	return d.clean(d.inner.Rename(ctx, from, to))
-}
-
-// Remove implements Store.
-func (d *discreet) Remove(ctx context.Context, path string) error {
-	return d.clean(d.inner.Remove(ctx, path))
-}
-
-// RemoveAll implements Store.
-func (d *discreet) RemoveAll(ctx context.Context, path string) error {
-	return d.clean(d.inner.RemoveAll(ctx, path))
-}
-
-// Mkdir implements Store.
-func (d *discreet) Mkdir(ctx context.Context, path string) error {
-	return d.clean(d.inner.Mkdir(ctx, path))
-}
-
-// ReadFile implements Store.
-func (d *discreet) ReadFile(ctx context.Context, path string, max int64) ([]byte, error) {
-	data, err := d.inner.ReadFile(ctx, path, max)
-	return data, d.clean(err)
-}
-
-// WriteFile implements Store.
-func (d *discreet) WriteFile(ctx context.Context, path string, data []byte, exclusive bool) error {
-	return d.clean(d.inner.WriteFile(ctx, path, data, exclusive))
-}
-
-type discreetFile struct {
-	File
-	store *discreet
-}
-
-// ReadAt implements io.ReaderAt.
-func (f *discreetFile) ReadAt(p []byte, off int64) (int, error) {
-	n, err := f.File.ReadAt(p, off)
-	return n, f.clean(err)
-}
-
-// ReadRange implements RangeReader.
-func (f *discreetFile) ReadRange(p []byte, off int64) (int, error) {
-	n, err := ReadRange(f.File, p, off)
-	return n, f.clean(err)
-}
-
-// Identity implements Identified.
-func (f *discreetFile) Identity() Identity { return IdentityOf(f.File) }
-
-func (f *discreetFile) clean(err error) error {
-	if err == io.EOF {
-		return err
-	}
-	return f.store.clean(err)
-}
-
-// Close implements io.Closer.
-func (f *discreetFile) Close() error { return f.store.clean(f.File.Close()) }
-
-type discreetWriter struct {
-	Writer
-	store *discreet
-}
-
-// Write implements io.Writer.
-func (w *discreetWriter) Write(p []byte) (int, error) {
-	n, err := w.Writer.Write(p)
-	return n, w.store.clean(err)
-}
-
-// Commit implements Writer.
-func (w *discreetWriter) Commit(ctx context.Context) error {
-	return w.store.clean(w.Writer.Commit(ctx))
-}
-
-// Abort implements Writer.
-func (w *discreetWriter) Abort() error { return w.store.clean(w.Writer.Abort()) }

@@ -14,17 +14,11 @@ func TestLocal(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) (store.Store, string) { return store.Local(), t.TempDir() })
 }
 
-// A Faulty without faults must be a store like any other, or tests that use it
-// test something else.
-func TestFaultyWithoutFaults(t *testing.T) {
+// Stores that wrap another without changing anything must be like any other.
+func TestWrapped(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) (store.Store, string) {
-		return storetest.NewFaulty(store.Local()), t.TempDir()
-	})
-}
-
-func TestMeteredStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) (store.Store, string) {
-		return store.WithMeter(store.Local(), func(int) {}), t.TempDir()
+		st := store.WithMeter(store.WithRedaction(store.Local(), store.Redact), func(int) {})
+		return store.WithRetry(storetest.NewFaulty(st), patience), t.TempDir()
 	})
 }
 
@@ -77,6 +71,8 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
+// TestFaulty fails the calls that it is told to fail, once or always, before or after
+// their work.
 func TestFaulty(t *testing.T) {
 	injected := errors.New("injected")
 	dir := t.TempDir()
