@@ -29,7 +29,7 @@ type streamed struct {
 
 func (s *streamed) Open(ctx context.Context, path string) (store.File, error) {
 	info, err := s.Stat(ctx, path)
-	return store.NewStreamFile(ctx, path, info.Size, opener{s, path}), err
+	return store.NewStreamFile(ctx, s, info, opener{s, path}), err
 }
 
 type opener struct {

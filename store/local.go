@@ -42,7 +42,7 @@ func (local) Open(ctx context.Context, path string) (File, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	return &localFile{File: f, size: info.Size(), is: localIdentity(info)}, nil
+	return &localFile{File: f, size: info.Size(), is: localInfo(path, info).identity()}, nil
 }
 
 // kindOf is in words what is no regular file.
@@ -72,10 +72,6 @@ func (f *localFile) Size() int64 { return f.size }
 // Identity implements Identified. Numbers of removed files are given to others at once,
 // so the time is needed, too.
 func (f *localFile) Identity() Identity { return f.is }
-
-func localIdentity(info fs.FileInfo) Identity {
-	return Identity{ID: fileID(info), Changed: info.ModTime().UnixNano()}
-}
 
 func fileID(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -208,51 +204,19 @@ func (l local) Mkdir(ctx context.Context, p string) error {
 
 func (l local) ReadFile(ctx context.Context, path string, max int64) ([]byte, error) {
 	f, err := l.Open(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	return readWhole(f, max)
-}
-
-// readWhole returns the content of a file of at most max bytes.
-func readWhole(f File, max int64) ([]byte, error) {
-	//guard: a file of any size would be allocated
-	if f.Size() > max {
-		return nil, fmt.Errorf("%s: %d bytes, at most %d expected: %w", f.Name(), f.Size(), max, ErrTooLarge)
-	}
-	data := make([]byte, f.Size())
-	n, err := f.ReadAt(data, 0)
-	//guard: the first part of a file would be read as the whole
-	if n < len(data) {
-		return nil, fmt.Errorf("%s: %w", f.Name(), tooShort(err))
-	}
-	return data, nil
+	return ReadWhole(f, err, max)
 }
 
 func (l local) WriteFile(ctx context.Context, path string, data []byte, exclusive bool) (err error) {
-	temp := TempName(path)
-	w, err := l.Create(ctx, temp, CreateOptions{Size: int64(len(data))})
-	if err != nil {
-		return err
-	}
-	if err := writeAndCommit(ctx, w, data); err != nil {
-		return errors.Join(err, w.Abort())
-	}
-	if exclusive {
-		err = l.Rename(ctx, temp, path)
-	} else {
-		err = l.replace(temp, path)
-	}
-	if err != nil {
-		_ = l.sys.remove(temp)
-	}
-	return err
+	return WriteByRename(ctx, unsynced{l}, path, data, func(temp string) error {
+		if exclusive {
+			return l.Rename(ctx, temp, path)
+		}
+		return l.replace(temp, path)
+	})
 }
 
-func writeAndCommit(ctx context.Context, w Writer, data []byte) error {
-	if _, err := w.Write(data); err != nil {
-		return err
-	}
-	return w.Commit(ctx)
-}
+// unsynced removes files without waiting for the disk.
+type unsynced struct{ local }
+
+func (u unsynced) Remove(_ context.Context, p string) error { return u.sys.remove(p) }

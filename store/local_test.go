@@ -166,7 +166,8 @@ func TestWriterKeepsFirstError(t *testing.T) {
 		testenv.Skip(t, err.Error())
 	}
 	defer func() { _ = full.Close() }()
-	w := &localWriter{ctx: t.Context(), f: full, size: -1}
+	up := &localUpload{f: full}
+	w := &localWriter{writer{ctx: t.Context(), path: "f", size: -1, upload: up}, up}
 	_, first := w.Write([]byte("x"))
 	if !errors.Is(first, syscall.ENOSPC) || Classify(first) != Retryable {
 		t.Fatalf("write to a full device: %v", first)
@@ -263,7 +264,7 @@ func TestReadWhole(t *testing.T) {
 		"on a failing disk":   {unsoundFile{5, "hel", syscall.EIO}, syscall.EIO},
 		"cut short":           {unsoundFile{5, "hel", io.EOF}, ErrUnavailable},
 	} {
-		if data, err := readWhole(tt.file, 10); !errors.Is(err, tt.is) || (err == nil) != (string(data) == "hello") {
+		if data, err := ReadWhole(tt.file, nil, 10); !errors.Is(err, tt.is) || (err == nil) != (string(data) == "hello") {
 			t.Errorf("%s: %q, %v", name, data, err)
 		}
 	}

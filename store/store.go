@@ -107,17 +107,15 @@ type Identity struct {
 	Changed int64  // the time at which it was changed last, in nanoseconds since 1970
 }
 
-// Identified is a File, or an Opener, that knows which file it is.
+// Identified is a File that knows which file it is.
 type Identified interface {
 	Identity() Identity
 }
 
 // IdentityOf returns what a file knows of which file it is: of two that were opened
 // under the same name and have different identities, one replaced the other.
-func IdentityOf(f File) Identity { return identityOf(f) }
-
-func identityOf(of any) Identity {
-	if i, ok := of.(Identified); ok {
+func IdentityOf(f File) Identity {
+	if i, ok := f.(Identified); ok {
 		return i.Identity()
 	}
 	return Identity{}
@@ -159,6 +157,9 @@ type Info struct {
 	// the storage has none.
 	FileID uint64
 }
+
+// identity is that of the file when it was looked at.
+func (i Info) identity() Identity { return Identity{ID: i.FileID, Changed: i.ModTime.UnixNano()} }
 
 // Location is a place on a store.
 type Location struct {

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -31,22 +32,24 @@ const (
 	streamGap = 1 << 20
 )
 
-// NewStreamFile returns a file of size bytes over storage that reads streams.
+// NewStreamFile returns the file of st that info describes, over storage that reads
+// streams.
 // A ReadAt that continues where the last one ended, or a first one that is large,
 // begins a stream, which lasts until the end of the file, a new place or Close,
 // and is read ahead while the reader does something else; any other read, and
-// each ReadRange, is a stream of its own. ctx bounds all of them.
-func NewStreamFile(ctx context.Context, name string, size int64, o Opener) File {
+// each ReadRange, is a stream of its own. ctx bounds all of them. A read that fails
+// says if the file was removed or replaced.
+func NewStreamFile(ctx context.Context, st Store, info Info, o Opener) File {
 	reading, cancel := context.WithCancel(ctx)
-	return &streamFile{parent: ctx, ctx: reading, cancel: cancel, name: name, size: size, opener: o, next: -1}
+	return &streamFile{parent: ctx, ctx: reading, cancel: cancel, st: st, info: info, opener: o, next: -1}
 }
 
 type streamFile struct {
 	parent context.Context // the caller's
 	ctx    context.Context // ends with Close too
 	cancel context.CancelFunc
-	name   string
-	size   int64
+	st     Store
+	info   Info // of the file when it was opened
 	opener Opener
 
 	mu     sync.Mutex // of what follows
@@ -56,12 +59,12 @@ type streamFile struct {
 	taken  bool    // by a read
 }
 
-func (f *streamFile) Name() string { return f.name }
+func (f *streamFile) Name() string { return f.info.Path }
 
-func (f *streamFile) Size() int64 { return f.size }
+func (f *streamFile) Size() int64 { return f.info.Size }
 
 // Identity implements Identified.
-func (f *streamFile) Identity() Identity { return identityOf(f.opener) }
+func (f *streamFile) Identity() Identity { return f.info.identity() }
 
 func (f *streamFile) ReadAt(p []byte, off int64) (int, error) { return f.checked(p, off, f.read) }
 
@@ -74,15 +77,15 @@ func (f *streamFile) ReadRange(p []byte, off int64) (int, error) {
 func (f *streamFile) checked(p []byte, off int64, read func(p []byte, off int64) (int, error)) (int, error) {
 	//guard: a negative offset would be a crash
 	if off < 0 {
-		return 0, &fs.PathError{Op: "read", Path: f.name, Err: syscall.EINVAL}
+		return 0, &fs.PathError{Op: "read", Path: f.info.Path, Err: syscall.EINVAL}
 	}
-	want := p[:min(int64(len(p)), max(f.size-off, 0))]
+	want := p[:min(int64(len(p)), max(f.info.Size-off, 0))]
 	n, err := 0, f.ended()
 	if err == nil && len(want) > 0 {
 		n, err = read(want, off)
 	}
 	if err != nil {
-		return n, &fs.PathError{Op: "read", Path: f.name, Err: cmp.Or(f.ended(), err)}
+		return n, &fs.PathError{Op: "read", Path: f.info.Path, Err: cmp.Or(f.ended(), f.whatBecame(err))}
 	}
 	if len(want) < len(p) {
 		err = io.EOF
@@ -99,6 +102,23 @@ func (f *streamFile) ended() error {
 		return fs.ErrClosed
 	}
 	return nil
+}
+
+// whatBecame returns the reason of a failed read, which is storage that fails, or a
+// file that was removed or replaced: then the servers that hold its bytes may be the
+// first to know, and they only say that they do not have them.
+func (f *streamFile) whatBecame(failed error) error {
+	if !errors.Is(failed, ErrUnavailable) {
+		return failed
+	}
+	now, err := f.st.Stat(f.ctx, f.info.Path)
+	switch {
+	case errors.Is(err, ErrNotExist):
+		return err
+	case err == nil && (now.FileID != f.info.FileID || now.Size != f.info.Size):
+		return ErrReplaced
+	}
+	return failed
 }
 
 func (f *streamFile) read(p []byte, off int64) (n int, err error) {
@@ -186,6 +206,26 @@ func (f *streamFile) Close() error {
 	return nil
 }
 
+// ReadWhole returns the content of a file of at most max bytes, which is closed then.
+// It takes the results of Open, of which an error is returned.
+func ReadWhole(f File, err error, max int64) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	//guard: a file of any size would be allocated
+	if f.Size() > max {
+		return nil, fmt.Errorf("%s: %d bytes, at most %d expected: %w", f.Name(), f.Size(), max, ErrTooLarge)
+	}
+	data := make([]byte, f.Size())
+	n, err := f.ReadAt(data, 0)
+	//guard: the first part of a file would be read as the whole
+	if n < len(data) {
+		return nil, fmt.Errorf("%s: %w", f.Name(), tooShort(err))
+	}
+	return data, nil
+}
+
 // stream is a part of a file, to its end. One read at a time has it.
 //
 // Reads fetch for themselves as long as they follow each other so fast that the
@@ -225,7 +265,7 @@ func (f *streamFile) start(off int64) (*stream, error) {
 		cancel()
 		return nil, err
 	}
-	return &stream{pos: off, end: f.size, cancel: cancel, body: body, left: f.size - off, returned: time.Now()}, nil
+	return &stream{pos: off, end: f.info.Size, cancel: cancel, body: body, left: f.info.Size - off, returned: time.Now()}, nil
 }
 
 // read reads what is at off, which is not before the stream's position.

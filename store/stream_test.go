@@ -21,7 +21,17 @@ type streams struct {
 	long, open atomic.Int32
 	short      atomic.Int32
 	sent       atomic.Int64 // bytes
+	now        Info         // what is told of the file when a read fails
+	lost       error
 }
+
+// told is a store that only describes the file of streams.
+type told struct {
+	Store
+	*streams
+}
+
+func (s told) Stat(context.Context, string) (Info, error) { return s.now, s.lost }
 
 var errStream = errors.New("the stream failed")
 
@@ -81,7 +91,8 @@ func newStreams(n int) *streams {
 }
 
 func (s *streams) file(ctx context.Context) File {
-	return NewStreamFile(ctx, "f", int64(len(s.data)), s)
+	s.now = Info{Path: "f", Size: int64(len(s.data)), FileID: 7}
+	return NewStreamFile(ctx, told{nil, s}, s.now, s)
 }
 
 func (s *streams) check(t *testing.T, f File, off, n int64) {
@@ -268,6 +279,32 @@ func TestStreamFileFails(t *testing.T) {
 	}
 	if _, err := f.ReadAt(make([]byte, 1), -1); Classify(err) != Final {
 		t.Errorf("read before the start: %v", err)
+	}
+}
+
+// TestLostFile is removed or replaced while it is read: the reader learns that, and not
+// that storage fails.
+func TestLostFile(t *testing.T) {
+	for name, tt := range map[string]struct {
+		now  Info
+		lost error
+		is   error
+	}{
+		"storage fails":   {Info{Size: 100, FileID: 7}, nil, ErrUnavailable},
+		"removed":         {Info{}, ErrNotExist, ErrNotExist},
+		"another":         {Info{Size: 100, FileID: 8}, nil, ErrReplaced},
+		"of other length": {Info{Size: 99, FileID: 7}, nil, ErrReplaced},
+		"nobody knows":    {Info{}, ErrUnavailable, ErrUnavailable},
+	} {
+		s := newStreams(100)
+		f := s.file(t.Context())
+		s.data, s.now, s.lost = nil, tt.now, tt.lost
+		if _, err := f.ReadAt(make([]byte, 100), 0); !errors.Is(err, tt.is) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

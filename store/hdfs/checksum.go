@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/md5"
 	"fmt"
+	"path"
 	"syscall"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/rowtocol/rowtocol/store"
 )
 
 // checksum returns what "hdfs dfs -checksum" shows of a file, algorithm and
@@ -17,16 +20,15 @@ import (
 // a checksum, and does not tell the algorithm. So what counts are the answers, as
 // they pass by.
 func (s *Store) checksum(ctx context.Context, p string) (string, error) {
-	f, err := s.open(ctx, p)
-	if err != nil {
-		return "", pathError("checksum", p, err)
+	if _, err := s.open(ctx, p); err != nil {
+		return "", store.PathError("checksum", p, err)
 	}
 	asked := new(checksums)
-	err = s.ask(ctx, func(se *session) error {
+	err := s.ask(ctx, func(se *session) error {
 		*asked = checksums{}
 		se.asked = asked
 		defer func() { se.asked = nil }()
-		r, err := se.client.Open(f.path)
+		r, err := se.client.Open(path.Clean(p))
 		if err != nil {
 			return err
 		}
@@ -39,7 +41,7 @@ func (s *Store) checksum(ctx context.Context, p string) (string, error) {
 		err = fmt.Errorf("it is of %d blocks: %w", asked.answers, syscall.ENOTSUP)
 	}
 	if err != nil {
-		return "", pathError("checksum", p, err)
+		return "", store.PathError("checksum", p, err)
 	}
 	return asked.sum, nil
 }

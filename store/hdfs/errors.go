@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -28,15 +27,6 @@ var (
 	errNotBelieved = fmt.Errorf("the name node does not accept the Kerberos ticket"+
 		" (is dfs.namenode.kerberos.principal its principal, and is its clock ours?): %w", fs.ErrPermission)
 )
-
-// pathError gives an error its operation and path, once.
-func pathError(op, path string, err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return err
-	}
-	return &fs.PathError{Op: op, Path: path, Err: err}
-}
 
 func isUnavailable(err error) bool { return errors.Is(err, store.ErrUnavailable) }
 
@@ -108,23 +98,4 @@ func fromText(err error) error {
 		return answer
 	}
 	return unavailable(err)
-}
-
-// minBlockSize is a name node's refusal of a block size, with and without its
-// own in it.
-var minBlockSize = regexp.MustCompile(`min-block-size(?:=|\): \d+ < )(\d+)`)
-
-// wantedBlockSize returns the least block size that a name node accepts, from
-// its refusal of a smaller one.
-func wantedBlockSize(err error) (int64, bool) {
-	var remote client.Error
-	if !errors.As(err, &remote) {
-		return 0, false
-	}
-	m := minBlockSize.FindStringSubmatch(remote.Message())
-	if m == nil {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(m[1], 10, 64)
-	return n, err == nil
 }

@@ -16,19 +16,19 @@ import (
 
 // Open implements store.Store.
 func (s *Store) Open(ctx context.Context, p string) (store.File, error) {
-	f, err := s.open(ctx, p)
+	info, err := s.open(ctx, p)
 	if err != nil {
-		return nil, pathError("open", p, err)
+		return nil, store.PathError("open", p, err)
 	}
-	return store.NewStreamFile(ctx, p, f.size, f), nil
+	return store.NewStreamFile(ctx, s, info, &file{store: s, Info: info}), nil
 }
 
-func (s *Store) open(ctx context.Context, p string) (*file, error) {
+// open describes a file that can be read.
+func (s *Store) open(ctx context.Context, p string) (info store.Info, err error) {
 	if _, err := s.serverDefaults(ctx); err != nil {
-		return nil, err
+		return info, err
 	}
-	f := &file{store: s, path: path.Clean(p)}
-	err := s.ask(ctx, func(se *session) error {
+	err = s.ask(ctx, func(se *session) error {
 		status, err := se.status(p)
 		if err != nil {
 			return err
@@ -49,14 +49,10 @@ func (s *Store) open(ctx context.Context, p string) (*file, error) {
 		if b.open {
 			return store.ErrBeingWritten
 		}
-		f.id, f.size = status.GetFileId(), int64(status.GetLength())
-		f.changed = time.UnixMilli(int64(status.GetModificationTime()))
+		info = infoOf(p, status)
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return info, err
 }
 
 // blocks is what the name node knows of a file's blocks.
@@ -87,61 +83,35 @@ func (se *session) blocks(p string, length int64) (blocks, error) {
 
 // file opens streams of the file that has a certain number.
 type file struct {
+	store.Info
 	store *Store
-	path  string
-	id    uint64
-	size  int64
-
-	changed time.Time
-}
-
-// Identity implements store.Identified.
-func (f *file) Identity() store.Identity {
-	return store.Identity{ID: f.id, Changed: f.changed.UnixNano()}
 }
 
 // OpenAt implements store.Opener.
 func (f *file) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, error) {
 	r := &reader{ctx: ctx, file: f, left: length, pace: cluster.NewPace(streamTimeouts * f.store.dataTimeout)}
 	if length < 0 {
-		r.left = f.size - off
+		r.left = f.Size - off
 	}
 	lease, err := f.store.begin(ctx, true, func(se *session) (err error) {
-		if r.inner, err = se.client.Open(f.path); err != nil {
+		if r.inner, err = se.client.Open(path.Clean(f.Path)); err != nil {
 			return err
 		}
 		_, err = r.inner.Seek(off, io.SeekStart)
 		return err
 	})
 	if err != nil {
-		return nil, f.whatBecame(ctx, err)
+		return nil, err
 	}
 	r.lease = lease
 	return r, nil
 }
 
-// whatBecame returns the reason of a failed read, which is storage that fails,
-// or a file that was removed or replaced: then the data nodes may be the first to
-// know, and they only say that they do not have the block.
-func (f *file) whatBecame(ctx context.Context, failed error) error {
-	if !isUnavailable(failed) {
-		return failed
-	}
-	now, err := f.store.Stat(ctx, f.path)
-	switch {
-	case errors.Is(err, store.ErrNotExist):
-		return store.ErrNotExist
-	case err == nil && (now.FileID != f.id || now.Size != f.size):
-		return store.ErrReplaced
-	}
-	return failed
-}
-
 // check returns store.ErrReplaced if another file has the name.
 func (f *file) check(se *session) error {
-	status, err := se.status(f.path)
+	status, err := se.status(f.Path)
 	//guard: one stream would be of one file, the next of another
-	if err == nil && (status.GetFileId() != f.id || int64(status.GetLength()) != f.size) {
+	if err == nil && (status.GetFileId() != f.FileID || int64(status.GetLength()) != f.Size) {
 		err = store.ErrReplaced
 	}
 	return err
@@ -190,7 +160,7 @@ func (r *reader) Read(p []byte) (n int, err error) {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		return 0, r.file.whatBecame(r.ctx, translate(r.ctx, r.lease.session, err))
+		return 0, translate(r.ctx, r.lease.session, err)
 	}
 	r.left -= int64(n)
 	return n, nil
@@ -208,42 +178,14 @@ const maxReplaced = 10
 // ReadFile implements store.Store.
 func (s *Store) ReadFile(ctx context.Context, p string, limit int64) ([]byte, error) {
 	for try := 1; ; try++ {
-		data, err := s.readFile(ctx, p, limit)
-		if err == nil {
-			return data, nil
-		}
-		if errors.Is(err, store.ErrReplaced) && try < maxReplaced {
+		f, err := s.Open(ctx, p)
+		data, err := store.ReadWhole(f, err, limit)
+		switch {
+		case errors.Is(err, store.ErrReplaced) && try < maxReplaced:
 			continue
-		}
-		if errors.Is(err, store.ErrReplaced) {
+		case errors.Is(err, store.ErrReplaced):
 			err = fmt.Errorf("%w: %v, at each of %d tries", store.ErrUnavailable, err, try)
 		}
-		return nil, pathError("read", p, err)
+		return data, store.PathError("read", p, err)
 	}
-}
-
-func (s *Store) readFile(ctx context.Context, p string, limit int64) ([]byte, error) {
-	f, err := s.open(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	//guard: a name node could have any length allocated
-	if f.size > limit {
-		return nil, fmt.Errorf("%d bytes, at most %d expected: %w", f.size, limit, store.ErrTooLarge)
-	}
-	data := make([]byte, f.size)
-	if f.size == 0 {
-		return data, nil
-	}
-	return data, f.read(ctx, data)
-}
-
-func (f *file) read(ctx context.Context, data []byte) error {
-	r, err := f.OpenAt(ctx, 0, -1)
-	if err != nil {
-		return err
-	}
-	_, err = io.ReadFull(r, data)
-	_ = r.Close() // only read
-	return err
 }

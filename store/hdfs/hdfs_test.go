@@ -152,30 +152,6 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-func TestBlockSize(t *testing.T) {
-	tests := []struct {
-		size, min, checksum, want int64
-	}{
-		{0, 0, 512, mib},
-		{1, 0, 512, mib},
-		{mib, 0, 512, mib},
-		{mib + 1, 0, 512, 2 * mib},
-		{3 << 30, 0, 512, 3 << 30},
-		{5, 4 * mib, 512, 4 * mib},
-		{5 * mib, 4 * mib, 512, 5 * mib},
-		{mib, mib + 1, 512, mib + 512},
-		{mib, 0, 1000, 1_049_000},
-		{mib, 0, 0, mib},
-		{-1, 0, 512, 128 * mib},
-	}
-	for _, tt := range tests {
-		s := &Store{minBlock: tt.min}
-		if got := s.blockSize(tt.size, &defaults{blockSize: 128 * mib, bytesPerChecksum: tt.checksum}); got != tt.want {
-			t.Errorf("%+v: got %d", tt, got)
-		}
-	}
-}
-
 // exception is what the library makes of a daemon's exception.
 type exception struct{ class, message string }
 
@@ -184,24 +160,6 @@ func (e exception) Desc() string      { return "ERROR_APPLICATION" }
 func (e exception) Exception() string { return e.class }
 func (e exception) Message() string   { return e.message }
 func (e exception) Error() string     { return "create call failed" }
-
-func TestWantedBlockSize(t *testing.T) {
-	tests := map[string]int64{
-		"Specified block size 524288 is less than configured minimum value dfs.namenode.fs-limits.min-block-size=1048576":       1048576,
-		"Specified block size is less than configured minimum value (dfs.namenode.fs-limits.min-block-size): 524288 < 33554432": 33554432,
-		"min-block-size=99999999999999999999": 0,
-		"Permission denied":                   0,
-	}
-	for message, want := range tests {
-		err := &fs.PathError{Op: "create", Path: "/x", Err: exception{"java.io.IOException", message}}
-		if got, ok := wantedBlockSize(err); got != want && ok || ok != (want != 0) {
-			t.Errorf("%s: %d, %v", message, got, ok)
-		}
-	}
-	if _, ok := wantedBlockSize(io.EOF); ok {
-		t.Error("an EOF tells a block size")
-	}
-}
 
 func TestTranslate(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.EACCES}

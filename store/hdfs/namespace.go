@@ -1,10 +1,12 @@
 package hdfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -39,7 +41,16 @@ func (se *session) status(p string) (*client.FileStatus, error) {
 	if status == nil {
 		return nil, store.ErrNotExist
 	}
-	return status, nil
+	return status, checkLength(status)
+}
+
+// checkLength refuses a length that no file has.
+func checkLength(status *client.FileStatus) error {
+	//guard: a negative number of bytes would be allocated
+	if status.GetLength() > math.MaxInt64 {
+		return fmt.Errorf("a file of %d bytes: %w", status.GetLength(), store.ErrUnavailable)
+	}
+	return nil
 }
 
 // checkSupported refuses what this client cannot read or write.
@@ -82,10 +93,7 @@ func (s *Store) Stat(ctx context.Context, p string) (info store.Info, err error)
 		}
 		return err
 	})
-	if err != nil {
-		return store.Info{}, pathError("stat", p, err)
-	}
-	return info, nil
+	return info, store.PathError("stat", p, err)
 }
 
 // access tells who may do what with a file or directory.
@@ -97,22 +105,15 @@ func (s *Store) access(ctx context.Context, p string) (a store.Access, err error
 		}
 		return err
 	})
-	if err != nil {
-		return store.Access{}, pathError("stat", p, err)
-	}
-	return a, nil
+	return a, store.PathError("stat", p, err)
 }
 
 // setMode says who may do what with a file or directory.
 func (s *Store) setMode(ctx context.Context, p string, mode fs.FileMode) error {
-	err := s.ask(ctx, func(se *session) error {
+	return store.PathError("chmod", p, s.ask(ctx, func(se *session) error {
 		_, err := se.call("setPermission", fields{"src": path.Clean(p), "permission": fields{"perm": uint32(mode.Perm())}})
 		return err
-	})
-	if err != nil {
-		return pathError("chmod", p, err)
-	}
-	return nil
+	}))
 }
 
 // List implements store.Store.
@@ -122,7 +123,7 @@ func (s *Store) List(ctx context.Context, dir string) (infos []store.Info, err e
 		return err
 	})
 	if err != nil {
-		return nil, pathError("list", dir, err)
+		return nil, store.PathError("list", dir, err)
 	}
 	slices.SortFunc(infos, func(a, b store.Info) int { return strings.Compare(a.Name, b.Name) })
 	return infos, nil
@@ -154,6 +155,9 @@ func (se *session) list(dir string) ([]store.Info, error) {
 			case name <= after:
 				return nil, fmt.Errorf("%w: the name node lists %q after %q", store.ErrUnavailable, name, after)
 			}
+			if err := cmp.Or(cluster.CheckName(name), checkLength(status)); err != nil {
+				return nil, err
+			}
 			after = name
 			listing.Add(name)
 			infos = append(infos, infoOf(path.Join(dir, name), status))
@@ -173,10 +177,7 @@ func (se *session) list(dir string) ([]store.Info, error) {
 
 // Rename implements store.Store.
 func (s *Store) Rename(ctx context.Context, from, to string) error {
-	if err := s.rename(ctx, from, to, false); err != nil {
-		return pathError("rename", from+" to "+to, err)
-	}
-	return nil
+	return store.PathError("rename", from+" to "+to, s.rename(ctx, from, to, false))
 }
 
 func (s *Store) rename(ctx context.Context, from, to string, replace bool) error {
@@ -188,17 +189,13 @@ func (s *Store) rename(ctx context.Context, from, to string, replace bool) error
 
 // Remove implements store.Store.
 func (s *Store) Remove(ctx context.Context, p string) error {
-	err := s.tell(ctx, func(se *session) error {
+	return store.PathError("remove", p, s.tell(ctx, func(se *session) error {
 		existed, err := se.remove(p, false)
 		if err == nil && !existed {
 			err = store.ErrNotExist
 		}
 		return err
-	})
-	if err != nil {
-		return pathError("remove", p, err)
-	}
-	return nil
+	}))
 }
 
 // RemoveAll implements store.Store.
@@ -207,10 +204,10 @@ func (s *Store) RemoveAll(ctx context.Context, p string) error {
 		_, err := se.remove(p, true)
 		return err
 	})
-	if err != nil && !errors.Is(err, store.ErrNotExist) {
-		return pathError("remove", p, err)
+	if errors.Is(err, store.ErrNotExist) {
+		return nil
 	}
-	return nil
+	return store.PathError("remove", p, err)
 }
 
 func (se *session) remove(p string, recursive bool) (existed bool, err error) {
@@ -225,10 +222,7 @@ func (se *session) remove(p string, recursive bool) (existed bool, err error) {
 // it makes the directory; but it is content with a directory that is there, so
 // that none is there is only what a look found just before.
 func (s *Store) Mkdir(ctx context.Context, p string) error {
-	if err := s.mkdir(ctx, p); err != nil {
-		return pathError("mkdir", p, err)
-	}
-	return nil
+	return store.PathError("mkdir", p, s.mkdir(ctx, p))
 }
 
 func (s *Store) mkdir(ctx context.Context, p string) error {

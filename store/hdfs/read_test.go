@@ -34,6 +34,12 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
+// readOnce is ReadFile without a second try.
+func readOnce(t *testing.T, s *Store) ([]byte, error) {
+	f, err := s.Open(bounded(t), "/f")
+	return store.ReadWhole(f, err, 10)
+}
+
 // TestUnsoundFile has files that are not to be read, or not as they seem.
 func TestUnsoundFile(t *testing.T) {
 	d := newDataNode(t, "hello")
@@ -54,6 +60,7 @@ func TestUnsoundFile(t *testing.T) {
 		"encrypted, by flag":     {stored(5, d.port()).with("getFileInfo", file(`,"flags":2`)), store.ErrEncrypted},
 		"still written":          {stored(5, d.port()).with("getBlockLocations", located(5, true, false, block("1", 5, d.port()))), store.ErrBeingWritten},
 		"longer than expected":   {stored(1<<50, d.port()), store.ErrTooLarge},
+		"of a negative length":   {stored(5, d.port()).with("getFileInfo", strings.ReplaceAll(aFile(5), `"length":5`, `"length":"18446744073709551615"`)), store.ErrUnavailable},
 		"grows":                  {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(6)), store.ErrReplaced},
 		"becomes empty":          {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(0)), store.ErrReplaced},
 		"replaced before a read": {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(5), another), store.ErrReplaced},
@@ -62,18 +69,15 @@ func TestUnsoundFile(t *testing.T) {
 			with("getBlockLocations", sound, "java.io.FileNotFoundException: File does not exist: /f"), store.ErrNotExist},
 		"removed, and without blocks": {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(5), `{}`).
 			with("getBlockLocations", sound, `{}`), store.ErrNotExist},
-		"removed, as a data node knows first":  {stored(5, nobody).with("getFileInfo", aFile(5), aFile(5), `{}`), store.ErrNotExist},
-		"replaced, as a data node knows first": {stored(5, nobody).with("getFileInfo", aFile(5), aFile(5), another), store.ErrReplaced},
-		"not removed":                          {stored(5, nobody), store.ErrUnavailable},
-		"nobody knows": {stored(5, nobody).with("getFileInfo", aFile(5), aFile(5), "org.apache.hadoop.hdfs.server.namenode.SafeModeException: starting"),
-			store.ErrUnavailable},
-		"a block that ends early": {stored(7, d.port()), store.ErrUnavailable},
+		"removed, as a data node knows first": {stored(5, nobody).with("getFileInfo", aFile(5), aFile(5), `{}`), store.ErrNotExist},
+		"not removed":                         {stored(5, nobody), store.ErrUnavailable},
+		"a block that ends early":             {stored(7, d.port()), store.ErrUnavailable},
 		"cipher that is not ours": {stored(5, d.port()).with("getServerDefaults", `{"serverDefaults":{"blockSize":1,"bytesPerChecksum":1,`+
 			`"writePacketSize":1,"replication":1,"fileBufferSize":1,"encryptDataTransfer":true}}`), syscall.ENOTSUP},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, s := newNameNode(t, tt.answers)
-			data, err := s.readFile(bounded(t), "/f", 10)
+			data, err := readOnce(t, s)
 			if !errors.Is(err, tt.is) {
 				t.Errorf("read %q, %v", data, err)
 			}
@@ -83,13 +87,13 @@ func TestUnsoundFile(t *testing.T) {
 
 // TestShrunkFile is told from a place that no file has.
 func TestShrunkFile(t *testing.T) {
-	_, s := newNameNode(t, stored(5, 0))
-	f, err := s.open(t.Context(), "/f")
+	_, s := newNameNode(t, stored(9, 0).with("getFileInfo", aFile(9), aFile(5)))
+	f, err := s.Open(t.Context(), "/f")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.size = 9
-	if _, err := f.OpenAt(t.Context(), 8, 1); !errors.Is(err, store.ErrReplaced) {
+	defer func() { _ = f.Close() }()
+	if _, err := f.ReadAt(make([]byte, 1), 8); !errors.Is(err, store.ErrReplaced) {
 		t.Error(err)
 	}
 }
@@ -156,6 +160,8 @@ func TestUnsoundListing(t *testing.T) {
 		"goes round":     {[]string{list("2", a), list("1", b), list("1", a), list("0", b)}, store.ErrUnavailable},
 		"without an end": {[]string{list("1", a), list("1"), list("0")}, store.ErrUnavailable},
 		"of nothing":     {[]string{`{}`}, store.ErrNotExist},
+		"leads out":      {[]string{list("0", aStatus("IS_FILE", "../b", 1, ""), b)}, store.ErrUnavailable},
+		"negative files": {[]string{list("0", strings.ReplaceAll(a, `"length":1`, `"length":"18446744073709551615"`), b)}, store.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, s := newNameNode(t, answers{"getListing": tt.answers})
@@ -171,7 +177,7 @@ func TestUnsoundListing(t *testing.T) {
 func TestAppendedFile(t *testing.T) {
 	d := newDataNode(t, "hello")
 	n, s := newNameNode(t, stored(5, d.port()).with("getFileInfo", aFile(5), aFile(5), aFile(6)))
-	if data, err := s.readFile(bounded(t), "/f", 10); err == nil || len(n.requests("getFileInfo")) < 3 {
+	if data, err := readOnce(t, s); err == nil || len(n.requests("getFileInfo")) < 3 {
 		t.Errorf("read %q, %v", data, err)
 	}
 }

@@ -42,13 +42,13 @@ type Store struct {
 	// the name node, which takes milliseconds unless the cluster is busy.
 	confirmTime time.Duration
 	names       cluster.HostNames // of the name nodes
+	blockSize   cluster.BlockSize
 
 	mu       sync.Mutex // of what follows
 	closed   bool
 	front    int // of addresses: the name node that is tried first
 	idle     []*session
 	defaults *defaults // nil until they were asked for
-	minBlock int64     // the least block size that is known to be accepted
 }
 
 var _ store.Store = (*Store)(nil)

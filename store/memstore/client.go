@@ -193,7 +193,7 @@ func (c *Client) Create(ctx context.Context, p string, o store.CreateOptions) (w
 		n := c.disk.newNode(false)
 		c.disk.setName(at, n)
 		c.passPoint()
-		w = &writer{ctx: ctx, c: c, name: p, n: n, size: o.Size}
+		w = store.NewWriter(ctx, p, o.Size, &upload{ctx: ctx, c: c, name: p, n: n})
 		return nil
 	})
 	if err != nil {

@@ -3,7 +3,6 @@ package memstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -55,24 +54,21 @@ func (f *file) Close() error {
 	return nil
 }
 
-// writer writes a file, under whatever name it has by now. As on local disk, it
+// upload writes a file, under whatever name it has by now. As on local disk, it
 // commits and removes what has the name that it was created under.
-type writer struct {
+type upload struct {
 	ctx  context.Context
 	c    *Client
 	name string
 	n    *node
-	size int64 // promised, or -1
-	err  error // the first
-	done bool  // committed or aborted
 }
 
-func (w *writer) Write(p []byte) (n int, err error) {
-	err = w.change(w.ctx, "write", func() error {
+func (u *upload) Write(p []byte) (n int, err error) {
+	err = u.c.change(u.ctx, "write", u.name, func() error {
 		half := len(p) / 2
-		w.n.data = append(w.n.data, p[:half]...)
-		if w.c.passPoint() {
-			w.n.data = append(w.n.data, p[half:]...)
+		u.n.data = append(u.n.data, p[:half]...)
+		if u.c.passPoint() {
+			u.n.data = append(u.n.data, p[half:]...)
 		}
 		return nil
 	})
@@ -82,49 +78,29 @@ func (w *writer) Write(p []byte) (n int, err error) {
 	return len(p), nil
 }
 
-func (w *writer) Commit(ctx context.Context) error {
-	err := w.change(ctx, "commit", func() error {
-		if n := int64(len(w.n.data)); w.size >= 0 && n != w.size {
-			return fmt.Errorf("%d bytes were written, %d were promised", n, w.size)
-		}
-		w.n.synced = len(w.n.data)
-		if !w.c.passPoint() {
+func (u *upload) Finish(ctx context.Context, _ int64) error {
+	return u.c.change(ctx, "commit", u.name, func() error {
+		u.n.synced = len(u.n.data)
+		if !u.c.passPoint() {
 			return nil
 		}
-		dir, err := w.c.disk.find(path.Dir(w.name))
+		dir, err := u.c.disk.find(path.Dir(u.name))
 		if err == nil {
-			w.c.disk.sync(dir)
+			u.c.disk.sync(dir)
 		}
 		return err
 	})
-	w.done = w.done || err == nil
-	return err
 }
 
-// change makes a call unless one failed before.
-func (w *writer) change(ctx context.Context, op string, do func() error) error {
-	if w.err == nil && w.done {
-		return &fs.PathError{Op: op, Path: w.name, Err: fs.ErrClosed}
-	}
-	if w.err == nil {
-		w.err = w.c.change(ctx, op, w.name, do)
-	}
-	return w.err
-}
-
-func (w *writer) Abort() error {
-	if w.done {
-		return nil
-	}
-	w.done = true
-	return w.c.change(context.WithoutCancel(w.ctx), "abort", w.name, func() error {
-		at, n, err := w.c.disk.place(w.name)
+func (u *upload) Abandon() error {
+	return u.c.change(context.WithoutCancel(u.ctx), "abort", u.name, func() error {
+		at, n, err := u.c.disk.place(u.name)
 		if errors.Is(err, store.ErrNoParent) || err == nil && n == nil {
 			err = fs.ErrNotExist
 		}
 		if err == nil {
-			w.c.disk.removeName(at)
-			w.c.passPoint()
+			u.c.disk.removeName(at)
+			u.c.passPoint()
 		}
 		return err
 	})

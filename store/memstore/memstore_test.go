@@ -233,7 +233,7 @@ func TestStop(t *testing.T) {
 	}
 	c.Stop()
 	_, readErr := f.ReadAt(make([]byte, 1), 0)
-	_, writeErr := w.Write(nil)
+	_, writeErr := w.Write([]byte("x"))
 	for _, err := range []error{readErr, writeErr, w.Commit(ctx), w.Abort(), c.Remove(ctx, "d/x")} {
 		if !errors.Is(err, memstore.ErrStopped) {
 			t.Errorf("a call after the end: %v", err)

@@ -3,11 +3,11 @@ package webhdfs
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"syscall"
 
 	"github.com/rowtocol/rowtocol/internal/lazyregexp"
+	"github.com/rowtocol/rowtocol/store"
 )
 
 // crcChecksum is a checksum that is made of the CRCs of all bytes of a file. Of
@@ -23,7 +23,7 @@ func (s *Store) checksum(ctx context.Context, p string) (string, error) {
 		err = fmt.Errorf("%.100q is no checksum of CRCs: %w", sum, syscall.ENOTSUP)
 	}
 	if err != nil {
-		return "", &fs.PathError{Op: "checksum", Path: p, Err: err}
+		return "", store.PathError("checksum", p, err)
 	}
 	return sum, nil
 }

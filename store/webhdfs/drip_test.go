@@ -192,7 +192,7 @@ func TestDrippingUpload(t *testing.T) {
 					return err
 				}
 				defer func() { _ = w.Abort() }()
-				for part := make([]byte, 1<<20); err == nil && w.(*writer).n < 8<<20; {
+				for n, part := 0, make([]byte, 1<<20); err == nil && n < 8; n++ {
 					_, err = w.Write(part)
 				}
 				if err == nil {

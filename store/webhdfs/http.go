@@ -159,15 +159,15 @@ func (q *question) Read(p []byte) (_ int, err error) {
 	return q.given, err
 }
 
-// upload is what a request carries.
-type upload struct {
+// content is what a request carries.
+type content struct {
 	body io.ReadCloser
 	size int64 // -1 if not known
 }
 
 // send sends a request and returns the answer's begin, whatever it says. Its
 // errors do not show the location, which may hold a token.
-func (s *Store) send(ctx context.Context, method, location string, header http.Header, up *upload) (*http.Response, error) {
+func (s *Store) send(ctx context.Context, method, location string, header http.Header, up *content) (*http.Response, error) {
 	limit := s.silence
 	if up != nil {
 		limit = s.uploadSilence

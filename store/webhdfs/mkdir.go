@@ -30,10 +30,7 @@ const dirPerm = 0o777
 // looked at, and the directory then made in its place at once: if the parent is
 // moved away between the two, it is made again.
 func (s *Store) Mkdir(ctx context.Context, p string) error {
-	if err := s.mkdir(ctx, path.Clean(p)); err != nil {
-		return &fs.PathError{Op: "mkdir", Path: p, Err: err}
-	}
-	return nil
+	return store.PathError("mkdir", p, s.mkdir(ctx, path.Clean(p)))
 }
 
 func (s *Store) mkdir(ctx context.Context, p string) error {

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
-	"os"
 	"path"
 	"strings"
 	"syscall"
@@ -27,10 +25,7 @@ const (
 
 // Rename implements store.Store.
 func (s *Store) Rename(ctx context.Context, from, to string) error {
-	if err := s.rename(ctx, from, to); err != nil {
-		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
-	}
-	return nil
+	return store.PathError("rename", from+" to "+to, s.rename(ctx, from, to))
 }
 
 func (s *Store) rename(ctx context.Context, from, to string) error {
@@ -138,48 +133,29 @@ func (s *Store) Remove(ctx context.Context, p string) error {
 	if err == nil && !there {
 		err = store.ErrNotExist
 	}
-	if err != nil {
-		return &fs.PathError{Op: "remove", Path: p, Err: err}
-	}
-	return nil
+	return store.PathError("remove", p, err)
 }
 
 // RemoveAll implements store.Store.
 func (s *Store) RemoveAll(ctx context.Context, p string) error {
-	if _, err := s.delete(ctx, p, true); err != nil {
-		return &fs.PathError{Op: "remove", Path: p, Err: err}
-	}
-	return nil
+	_, err := s.delete(ctx, p, true)
+	return store.PathError("remove", p, err)
 }
 
 // WriteFile implements store.Store.
 func (s *Store) WriteFile(ctx context.Context, p string, data []byte, exclusive bool) error {
-	temp := store.TempName(p)
-	w, err := s.Create(ctx, temp, store.CreateOptions{Size: int64(len(data))})
-	if err != nil {
+	return store.WriteByRename(ctx, s, p, data, func(temp string) error {
+		if exclusive {
+			return s.rename(ctx, temp, p)
+		}
+		kept, err := s.replace(ctx, temp, p, data)
+		if err == nil && !kept {
+			cleanup, cancel := store.Cleanup(ctx)
+			defer cancel()
+			_, _ = s.delete(cleanup, temp, false) // else it is left behind
+		}
 		return err
-	}
-	if _, err = w.Write(data); err == nil {
-		err = w.Commit(ctx)
-	}
-	if err != nil {
-		return errors.Join(err, w.Abort())
-	}
-	kept := true
-	if exclusive {
-		err = s.rename(ctx, temp, p)
-	} else {
-		kept, err = s.replace(ctx, temp, p, data)
-	}
-	if err != nil || !kept {
-		cleanup, cancel := store.Cleanup(ctx)
-		defer cancel()
-		_, _ = s.delete(cleanup, temp, false) // else it is left behind
-	}
-	if err != nil {
-		return &fs.PathError{Op: "write", Path: p, Err: err}
-	}
-	return nil
+	})
 }
 
 // replace gives a file with data its final name, and reports whether it has it:
@@ -212,7 +188,7 @@ func (s *Store) overwrite(ctx context.Context, p string, data []byte) error {
 			finish(resp)
 			return notTheNodes, nonsense("no data node")
 		}
-		err := s.carry(ctx, to.String(), &upload{io.NopCloser(bytes.NewReader(data)), size})
+		err := s.carry(ctx, to.String(), &content{io.NopCloser(bytes.NewReader(data)), size})
 		return whose(err), err
 	})
 	if err != nil {

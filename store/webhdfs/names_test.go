@@ -103,7 +103,6 @@ func TestUnsoundFile(t *testing.T) {
 // TestLostFile is removed or replaced while it is read. Whatever knows it first,
 // the reader learns that, and not that storage fails.
 func TestLostFile(t *testing.T) {
-	another := strings.ReplaceAll(fileOf(5), `"fileId":9`, `"fileId":8`)
 	whole := alwaysAnswers(http.StatusOK, "hello")
 	// Both have four of the five bytes; one says so.
 	serve := func(w http.ResponseWriter, r *http.Request, promised int) {
@@ -127,12 +126,9 @@ func TestLostFile(t *testing.T) {
 		"a block is gone halfway":        {[]string{"node"}, breaksOff, notFound, store.ErrNotExist},
 		"halfway, the name node knows":   {[]string{"node", notFound}, breaksOff, notFound, store.ErrNotExist},
 		"the answer is short":            {[]string{"node"}, short, notFound, store.ErrNotExist},
-		"a block is gone of another":     {[]string{"node"}, fails, another, store.ErrReplaced},
-		"replaced by a shorter one":      {[]string{"node"}, short, fileOf(4), store.ErrReplaced},
 		"an offset that is out of range": {[]string{"node", "IOException: Offset=4 out of the range [0, 3); OPEN, path=/d/f"}, breaksOff, fileOf(3), store.ErrReplaced},
 		"storage fails":                  {[]string{"node"}, fails, fileOf(5), store.ErrUnavailable},
 		"storage ends early":             {[]string{"node"}, short, fileOf(5), store.ErrUnavailable},
-		"nobody knows":                   {[]string{"node"}, fails, "SafeModeException: starting", store.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, s := newNameNode(t, answers{

@@ -2,10 +2,8 @@ package webhdfs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -19,9 +17,9 @@ import (
 func (s *Store) Open(ctx context.Context, p string) (store.File, error) {
 	st, err := s.closedFile(ctx, p)
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: p, Err: err}
+		return nil, store.PathError("open", p, err)
 	}
-	return store.NewStreamFile(ctx, p, st.Length, &opener{s, p, st}), nil
+	return store.NewStreamFile(ctx, s, st.info(p), &opener{s, p, st.Length}), nil
 }
 
 // closedFile describes a file that nobody writes.
@@ -45,29 +43,7 @@ func (s *Store) closedFile(ctx context.Context, p string) (status, error) {
 type opener struct {
 	store  *Store
 	path   string
-	status status // of the file when it was opened
-}
-
-// Identity implements store.Identified.
-func (o *opener) Identity() store.Identity {
-	return store.Identity{ID: o.status.FileID, Changed: time.UnixMilli(o.status.ModificationTime).UnixNano()}
-}
-
-// whatBecame returns the reason of a failed read, which is storage that fails,
-// or a file that was removed or replaced: then the data nodes may be the first to
-// know, and they only say that they do not have the block.
-func (o *opener) whatBecame(ctx context.Context, failed error) error {
-	if !errors.Is(failed, store.ErrUnavailable) {
-		return failed
-	}
-	now, err := o.store.status(ctx, o.path)
-	switch {
-	case errors.Is(err, store.ErrNotExist):
-		return err
-	case err == nil && (now.FileID != o.status.FileID || now.Length != o.status.Length):
-		return store.ErrReplaced
-	}
-	return failed
+	length int64
 }
 
 // OpenAt implements store.Opener. The stream goes on at another data node if
@@ -75,10 +51,10 @@ func (o *opener) whatBecame(ctx context.Context, failed error) error {
 func (o *opener) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, error) {
 	r := &stream{opener: o, ctx: ctx, off: off, left: length, pace: cluster.NewPace((1 + maxNodes) * o.store.silence)}
 	if length < 0 {
-		r.left = max(o.status.Length-off, 0)
+		r.left = max(o.length-off, 0)
 	}
 	if err := r.connect(); err != nil {
-		return nil, o.whatBecame(ctx, err)
+		return nil, err
 	}
 	return r, nil
 }
@@ -150,11 +126,11 @@ func (r *stream) Read(p []byte) (int, error) {
 		}
 		//guard: a server that breaks off each answer would be asked for ever
 		if err == nil || r.ctx.Err() != nil || r.tries == maxNodes {
-			return 0, r.whatBecame(r.ctx, err)
+			return 0, err
 		}
 		//guard: servers that drip in turn would be read from for ever
 		if r.pace.Left() == 0 {
-			return 0, r.whatBecame(r.ctx, err)
+			return 0, err
 		}
 		r.tries++
 		_ = r.body.Close() // only read
@@ -163,7 +139,7 @@ func (r *stream) Read(p []byte) (int, error) {
 		}
 		began = time.Now()
 		if again := r.connect(); again != nil {
-			return 0, r.whatBecame(r.ctx, again)
+			return 0, again
 		}
 		r.pace.Count(time.Since(began), 0)
 	}
@@ -183,7 +159,7 @@ func (s *Store) ReadFile(ctx context.Context, p string, max int64) ([]byte, erro
 	for end := time.Now().Add(rewriteTime); ; {
 		data, whole, err := s.readFile(ctx, p, max)
 		if err != nil {
-			return nil, &fs.PathError{Op: "read", Path: p, Err: err}
+			return nil, store.PathError("read", p, err)
 		}
 		if whole || time.Now().After(end) {
 			return data, nil

@@ -5,13 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"net/http"
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/rowtocol/rowtocol/store"
@@ -68,7 +66,7 @@ func (s *Store) status(ctx context.Context, p string) (status, error) {
 func (s *Store) Stat(ctx context.Context, p string) (store.Info, error) {
 	st, err := s.status(ctx, p)
 	if err != nil {
-		return store.Info{}, &fs.PathError{Op: "stat", Path: p, Err: err}
+		return store.Info{}, store.PathError("stat", p, err)
 	}
 	return st.info(p), nil
 }
@@ -102,7 +100,7 @@ func (s *Store) vacant(ctx context.Context, p string) error {
 func (s *Store) List(ctx context.Context, dir string) ([]store.Info, error) {
 	statuses, err := s.list(ctx, dir)
 	if err != nil {
-		return nil, &fs.PathError{Op: "list", Path: dir, Err: err}
+		return nil, store.PathError("list", dir, err)
 	}
 	infos := make([]store.Info, 0, len(statuses))
 	for _, st := range statuses {
@@ -183,9 +181,12 @@ func checkListing(statuses []status) error {
 		//guard: a file would be listed as a directory that holds itself
 		case st.PathSuffix == "" && !st.dir():
 			return fmt.Errorf("not a directory: %w", store.ErrNotRegular)
-		//guard: a name of a listing could lead out of its directory
-		case !st.valid(), st.PathSuffix == "", st.PathSuffix == ".", st.PathSuffix == "..", strings.Contains(st.PathSuffix, "/"):
-			return nonsense("a name that is none")
+		//guard: a file of a negative number of bytes would be listed
+		case !st.valid():
+			return nonsense("what is no status")
+		}
+		if err := cluster.CheckName(st.PathSuffix); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -63,7 +63,7 @@ type Store struct {
 	// which it waits as long as we do, it takes nothing.
 	uploadSilence time.Duration
 	settle        time.Duration // for the name node to know what the data nodes have
-	minBlock      atomic.Int64
+	blockSize     cluster.BlockSize
 	renames       atomic.Int32 // one of renamesUnknown...
 }
 

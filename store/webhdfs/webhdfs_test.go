@@ -279,7 +279,7 @@ func TestBrokenDownload(t *testing.T) {
 		_, _ = io.WriteString(w, rest[:min(5, len(rest))])
 	}))
 	defer server.Close()
-	o := opener{newClient(t, server, Options{}), "/f", status{Length: int64(len(data))}}
+	o := opener{newClient(t, server, Options{}), "/f", int64(len(data))}
 	r, err := o.OpenAt(bounded(t), 3, -1)
 	if err != nil {
 		t.Fatal(err)
@@ -310,7 +310,7 @@ func TestReconnect(t *testing.T) {
 			defer cancel()
 			downloads := 0
 			release := make(chan struct{})
-			n, s := newNameNode(t, answers{"OPEN": {"node"}, "GETFILESTATUS": {"hang up"}}, func(w http.ResponseWriter, _ *http.Request) {
+			n, s := newNameNode(t, answers{"OPEN": {"node"}}, func(w http.ResponseWriter, _ *http.Request) {
 				downloads++
 				w.Header().Set("Content-Length", "10")
 				_, _ = io.WriteString(w, tt.text)
@@ -421,37 +421,6 @@ func TestNewRefuses(t *testing.T) {
 	for _, o := range []Options{{Scheme: "hdfs", Addresses: []string{"a:1"}}, {Scheme: "webhdfs"}} {
 		if _, err := New(conf, login, o); err == nil {
 			t.Errorf("%+v passed", o)
-		}
-	}
-}
-
-func TestBlockSize(t *testing.T) {
-	const mib = 1 << 20
-	for _, tt := range []struct{ size, minimum, want int64 }{
-		{0, 0, mib},
-		{1, 0, mib},
-		{mib, 0, mib},
-		{mib + 1, 0, 2 * mib},
-		{1, 3_000_000, 3 * mib},
-		{5 * mib, 2 * mib, 5 * mib},
-		{1<<63 - 1, 0, 1<<63 - mib},
-	} {
-		if got := blockSize(tt.size, tt.minimum); got != tt.want {
-			t.Errorf("%d, at least %d: %d, want %d", tt.size, tt.minimum, got, tt.want)
-		}
-	}
-}
-
-func TestMinimumBlock(t *testing.T) {
-	for message, want := range map[string]int64{
-		"Specified block size 524288 is less than configured minimum value dfs.namenode.fs-limits.min-block-size=1048576":            1048576,
-		"Specified block size is less than configured minimum value (dfs.namenode.fs-limits.min-block-size): 524288 < 2097152\n\tat": 2097152,
-		"min-block-size": 0,
-		"other":          0,
-	} {
-		got, ok := minimumBlock(cluster.Remote("java.io.IOException", message))
-		if got != want || ok != (want != 0) {
-			t.Errorf("%s: %d, %v", message, got, ok)
 		}
 	}
 }

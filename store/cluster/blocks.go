@@ -1,0 +1,109 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// BlockSize chooses the block sizes of files that are to be one block. Its zero value
+// knows no minimum.
+type BlockSize struct{ least atomic.Int64 }
+
+const blockUnit = 1 << 20 // bytes; a multiple of every usual bytes per checksum
+
+// For returns a block size for a file of size bytes: the least whole number of MiB that
+// holds it and that name nodes accept, and a multiple of bytesPerChecksum unless that
+// is 0. It is a limit; a block takes no more space than its bytes.
+func (b *BlockSize) For(size, bytesPerChecksum int64) int64 {
+	n := roundUp(max(size, b.least.Load(), 1), blockUnit)
+	if bytesPerChecksum > 0 {
+		n = roundUp(n, bytesPerChecksum)
+	}
+	return n
+}
+
+// roundUp returns the next multiple of unit, the largest one if there is none.
+func roundUp(n, unit int64) int64 {
+	return (min(n, math.MaxInt64-unit) + unit - 1) / unit * unit
+}
+
+// tooSmall is a name node's refusal of a block size, with and without that in it.
+var tooSmall = regexp.MustCompile(`min-block-size(?:=|\): \d+ < )(\d+)`)
+
+// Learn takes the message of an exception. It reports whether that refuses a smaller
+// block size than For gives from then on.
+func (b *BlockSize) Learn(message string) bool {
+	m := tooSmall.FindStringSubmatch(message)
+	if m == nil {
+		return false
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	//guard: a name node that goes on refusing would be asked for ever
+	if err != nil || n <= b.least.Load() {
+		return false
+	}
+	b.least.Store(n)
+	return true
+}
+
+// Stored is what a name node says of a file that was written.
+type Stored struct {
+	Length    int64
+	BlockSize int64
+	Blocks    int
+	// Open is whether it is not closed yet, or waits for a data node to confirm its
+	// last block. Without Known that is not told, nor how many blocks it has.
+	Open, Known bool
+	Striped     bool // over several blocks at a time
+}
+
+// Settle looks at a file of n bytes until it is closed, for a time at most, and checks
+// that it has all of them, as one block if that is wanted.
+func Settle(ctx context.Context, limit time.Duration, n int64, oneBlock bool, look func() (Stored, error)) error {
+	end := time.Now().Add(limit)
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		f, err := look()
+		if err != nil {
+			return err
+		}
+		late := time.Now().After(end)
+		switch {
+		//guard: a file that is striped over blocks would be committed
+		case f.Striped:
+			return store.ErrErasureCoded
+		//guard: a file of two blocks would be committed
+		case !f.Open && f.Length == n && oneBlock && (f.BlockSize < n || f.Blocks > 1):
+			return fmt.Errorf("%d bytes are in %d blocks of %d: %w", n, f.Blocks, f.BlockSize, store.ErrMismatch)
+		case !f.Open && f.Length == n:
+			return nil
+		//guard: a file that lost bytes would be waited for
+		case !f.Open && (f.Known || late):
+			return fmt.Errorf("length %d after writing %d bytes: %w", f.Length, n, store.ErrMismatch)
+		//guard: a file without an end would be waited for for ever
+		case late:
+			return fmt.Errorf("no data node has confirmed the last block after %v: %w", limit, store.ErrUnavailable)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+// CheckName refuses a name of a listing that would lead out of its directory.
+func CheckName(name string) error {
+	//guard: a name of a listing could lead out of its directory
+	if name == "" || name == "." || name == ".." || strings.Contains(name, "/") {
+		return fmt.Errorf("the name node lists a name that is none: %q: %w", name, store.ErrUnavailable)
+	}
+	return nil
+}

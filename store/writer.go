@@ -1,0 +1,152 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Upload is a new file as a kind of storage writes it. NewWriter makes a Writer of it.
+type Upload interface {
+	// Write takes the next bytes, at least one and never more than were promised.
+	Write(p []byte) (int, error)
+	// Finish is Commit of a file of n bytes, which are all that were promised.
+	Finish(ctx context.Context, n int64) error
+	// Abandon is Abort. It is called once at most, and not after Finish returned nil.
+	Abandon() error
+}
+
+// NewWriter returns the writer of a new file. It counts the bytes, holds them
+// against the promised size, which is -1 if none was promised, and keeps the first
+// error. ctx is that of Create.
+func NewWriter(ctx context.Context, path string, size int64, u Upload) Writer {
+	return &writer{ctx: ctx, path: path, size: size, upload: u}
+}
+
+type writer struct {
+	ctx    context.Context
+	path   string
+	size   int64
+	upload Upload
+	n      int64 // bytes written
+	err    error // the first; sticky
+	done   bool  // committed or aborted
+}
+
+// ready returns, and keeps, the reason for which the writer cannot go on.
+func (w *writer) ready(ctx context.Context) error {
+	switch {
+	//guard: what follows a failed write would be stored in its place
+	case w.err != nil:
+	//guard: a file that was removed could be committed
+	case w.done:
+		return PathError("write", w.path, fs.ErrClosed)
+	default:
+		//guard: a job that was interrupted would go on writing
+		w.fail(cmp.Or(w.ctx.Err(), ctx.Err()))
+	}
+	return w.err
+}
+
+func (w *writer) fail(err error) error {
+	w.err = PathError("write", w.path, err)
+	return w.err
+}
+
+// Write implements io.Writer.
+func (w *writer) Write(p []byte) (int, error) {
+	if err := w.ready(w.ctx); err != nil {
+		return 0, err
+	}
+	//guard: a file could silently get a second block
+	if w.size >= 0 && int64(len(p)) > w.size-w.n {
+		return 0, w.fail(fmt.Errorf("more bytes than the %d that were promised", w.size))
+	}
+	//guard: a client of HDFS would add a block that no data node gets
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := w.upload.Write(p)
+	return n, w.wrote(int64(n), err)
+}
+
+// wrote counts what was written.
+func (w *writer) wrote(n int64, err error) error {
+	w.n += n
+	return w.fail(err)
+}
+
+// Commit implements Writer.
+func (w *writer) Commit(ctx context.Context) error {
+	if err := w.ready(ctx); err != nil {
+		return err
+	}
+	//guard: a file that ended early would be committed
+	if w.size >= 0 && w.n != w.size {
+		return w.fail(fmt.Errorf("%d bytes were written, %d were promised", w.n, w.size))
+	}
+	if err := w.upload.Finish(ctx, w.n); err != nil {
+		return w.fail(cmp.Or(w.ctx.Err(), err))
+	}
+	//guard: Abort would remove a committed file
+	w.done = true
+	return nil
+}
+
+// Abort implements Writer.
+func (w *writer) Abort() error {
+	if w.done {
+		return nil
+	}
+	w.done = true
+	return PathError("remove", w.path, w.upload.Abandon())
+}
+
+// WriteByRename is the WriteFile of a store on which a file gets its name whole: it
+// writes a temporary file, and rename gives that the name path. A temporary file that
+// rename did not move is removed.
+func WriteByRename(ctx context.Context, st Store, path string, data []byte, rename func(temp string) error) error {
+	temp := TempName(path)
+	err := create(ctx, st, temp, data)
+	if err == nil {
+		if err = rename(temp); err != nil {
+			clean, cancel := Cleanup(ctx)
+			defer cancel()
+			_ = st.Remove(clean, temp) // else its name tells what it is
+		}
+	}
+	var ofTemp *fs.PathError
+	if errors.As(err, &ofTemp) {
+		err = ofTemp.Err
+	}
+	return PathError("write", path, err)
+}
+
+// create creates a file of some data.
+func create(ctx context.Context, st Store, path string, data []byte) error {
+	w, err := st.Create(ctx, path, CreateOptions{Size: int64(len(data))})
+	if err != nil {
+		return err
+	}
+	if _, err = w.Write(data); err == nil {
+		err = w.Commit(ctx)
+	}
+	if err != nil {
+		_ = w.Abort() // the first error says more
+	}
+	return err
+}
+
+// PathError gives an error the operation and the path that it is about, unless it has
+// them. It returns nil for nil.
+func PathError(op, path string, err error) error {
+	var pe *fs.PathError
+	var le *os.LinkError
+	if err == nil || errors.As(err, &pe) || errors.As(err, &le) {
+		return err
+	}
+	return &fs.PathError{Op: op, Path: path, Err: err}
+}
