@@ -160,10 +160,10 @@ func (c *child) prepare(s pipes.Split) error {
 	}
 	c.log = c.log.With("run", job.Run, "plan", job.Plan.ID, "task", job.Task)
 	c.log.Info("task begins", "split", s.Path, "start", s.Start, "length", s.Length, "host", host(), "container", os.Getenv("CONTAINER_ID"),
-		"version", c.Program, "workers", job.Settings.Workers, "memory", job.Settings.Memory, "temp_dir", tempDir())
+		"version", c.Program, "workers", job.Workers, "memory", job.Memory, "temp_dir", tempDir())
 	// What is reserved fits the pool; this keeps garbage out of it.
-	budget.SetLimit(job.Settings.Memory + budget.Headroom)
-	runtime.GOMAXPROCS(job.Settings.Workers)
+	budget.SetLimit(job.Memory + budget.Headroom)
+	runtime.GOMAXPROCS(job.Workers)
 	if c.Resolve == nil {
 		c.openStores()
 	}
@@ -173,7 +173,7 @@ func (c *child) prepare(s pipes.Split) error {
 
 // openStores makes ready to resolve locations, as the job's user.
 func (c *child) openStores() {
-	s := c.job.Settings
+	s := c.job.Job
 	c.stores = location.New(location.Options{
 		Conf: c.conf, User: c.conf.String("mapreduce.job.user.name", ""), Tokens: true, Replication: s.Replication, Moved: c.meter.move,
 		Patience: store.Patience{Limit: s.StoreRetry, Waiting: func(what string, err error, wait time.Duration) {
@@ -258,12 +258,12 @@ func (c *child) gone(ctx context.Context, err error) error {
 // convert runs the task.
 func (c *child) convert(ctx context.Context) (_ *manifest.TaskResult, err error) {
 	job := c.job
-	sink, err := index.Of(job.Plan, job.Settings.Memory)
+	sink, err := index.Of(job.Plan, job.Memory)
 	if err != nil {
 		return nil, err
 	}
 	tasks, err := task.Open(job.Plan, task.Options{Sink: sink, Progress: c.meter.progress, Environment: task.Environment{
-		Formats: c.Formats, Resolve: c.Resolve, Workers: job.Settings.Workers, Memory: budget.New(job.Settings.Memory),
+		Formats: c.Formats, Resolve: c.Resolve, Workers: job.Workers, Memory: budget.New(job.Memory),
 		TempDir: tempDir(), Program: c.Program, Run: job.Run, Warn: func(warning string) { c.log.Warn(warning) },
 	}})
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -182,25 +183,22 @@ func TestChildFails(t *testing.T) {
 }
 
 // hooked is a store of which the inputs are opened by a function.
-type hooked struct {
-	store.Store
-	open func(ctx context.Context) error
-}
-
-func (h *hooked) Open(ctx context.Context, p string) (store.File, error) {
-	if strings.HasPrefix(p, "/in/") {
-		if err := h.open(ctx); err != nil {
-			return nil, err
+func hooked(st store.Store, open func(ctx context.Context) error) store.Store {
+	return storetest.Inject(st, func(c *storetest.Call) error {
+		if c.Op == storetest.Open && strings.HasPrefix(c.Path, "/in/") {
+			if err := open(c.Ctx); err != nil {
+				return err
+			}
 		}
-	}
-	return h.Store.Open(ctx, p)
+		return c.Do()
+	})
 }
 
 // A failure that may pass is tried again, and told no more when it has passed.
 func TestChildFailsForNow(t *testing.T) {
 	c := newCluster(t)
 	inner := c.st
-	c.st = &hooked{inner, func(context.Context) error { return store.ErrUnavailable }}
+	c.st = hooked(inner, func(context.Context) error { return store.ErrUnavailable })
 	if _, err := c.run(0, 0); !errors.Is(err, failure.Storage) {
 		t.Errorf("error is %v", err)
 	}
@@ -289,10 +287,10 @@ func TestChildOfCommittedPlan(t *testing.T) {
 	c := newCluster(t)
 	inner := c.st
 	take := func() { c.must(inner.Rename(t.Context(), c.dir, "/out/.rowtocol/taken")) }
-	c.st = &hooked{inner, func(context.Context) error {
+	c.st = hooked(inner, func(context.Context) error {
 		take()
 		return nil
-	}}
+	})
 	for _, when := range []string{"meanwhile", "before"} {
 		if _, err := c.run(0, 0); !errors.Is(err, failure.Storage) || !strings.Contains(err.Error(), "a commit took") {
 			t.Errorf("%s: %v", when, err)
@@ -320,11 +318,12 @@ func TestChildIsStopped(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			j := c.java(c.split(0), attemptID(0, 0))
-			c.st = &hooked{c.st, func(ctx context.Context) error {
+			inner := c.st
+			c.st = hooked(inner, func(ctx context.Context) error {
 				go tt.stop(j, cancel)
 				<-ctx.Done()
 				return ctx.Err()
-			}}
+			})
 			began := time.Now()
 			if err := RunChild(ctx, c.options()); !errors.Is(err, tt.want) {
 				t.Errorf("error is %v, want %v", err, tt.want)
@@ -335,7 +334,7 @@ func TestChildIsStopped(t *testing.T) {
 			if out := j.Wait(); out.Done {
 				t.Error("Java heard that the task is done")
 			}
-			c.st = c.st.(*hooked).Store
+			c.st = inner
 			if names := c.names(); len(names) > 0 {
 				t.Errorf("left %v", names)
 			}
@@ -351,12 +350,12 @@ func TestChildThatHangs(t *testing.T) {
 	c := newCluster(t)
 	j := c.java(c.split(0), attemptID(0, 0))
 	release, released := make(chan struct{}), make(chan struct{})
-	c.st = &hooked{c.st, func(context.Context) error {
+	c.st = hooked(c.st, func(context.Context) error {
 		go j.Die()
 		defer close(released)
 		<-release
 		return store.ErrUnavailable
-	}}
+	})
 	if err := RunChild(t.Context(), c.options()); !errors.Is(err, pipes.ErrGone) || !strings.Contains(err.Error(), "given up") {
 		t.Errorf("error is %v", err)
 	}
@@ -398,11 +397,11 @@ func TestChildTwiceAtOnce(t *testing.T) {
 	inner := c.st
 	var both sync.WaitGroup
 	both.Add(2)
-	c.st = &hooked{inner, func(context.Context) error {
+	c.st = hooked(inner, func(context.Context) error {
 		both.Done()
 		both.Wait()
 		return nil
-	}}
+	})
 	javas := []*pipestest.Java{c.java(c.split(2), attemptID(2, 0)), c.java(c.split(2), attemptID(2, 1))}
 	var running sync.WaitGroup
 	for _, j := range javas {

@@ -80,30 +80,26 @@ func (f *fakeClient) run(ctx context.Context, line func(string), name string, ar
 	return nil
 }
 
-// says is a client that prints what was recorded, and ends so.
-func says(t *testing.T, name string, err error) func(context.Context, func(string)) error {
-	return func(_ context.Context, line func(string)) error {
-		for _, l := range recorded(t, name) {
-			line(l)
-		}
-		return err
-	}
-}
-
-// saysUntil is a client that prints what was recorded up to a line that has a text,
-// and then waits for its end.
-func saysUntil(t *testing.T, name, text string) func(context.Context, func(string)) error {
+// says is a client that prints what was recorded, up to a line that has a text if that
+// is not empty, and ends so; with errWaits it does not end by itself.
+func says(t *testing.T, name, until string, end error) func(context.Context, func(string)) error {
 	return func(ctx context.Context, line func(string)) error {
 		for _, l := range recorded(t, name) {
 			line(l)
-			if strings.Contains(l, text) {
+			if until != "" && strings.Contains(l, until) {
 				break
 			}
+		}
+		if end != errWaits {
+			return end
 		}
 		<-ctx.Done()
 		return ctx.Err()
 	}
 }
+
+// errWaits stands for the end of a client that waits to be told to end.
+var errWaits = errors.New("waits")
 
 // rig is an engine on a cluster that is played.
 type rig struct {
@@ -178,7 +174,7 @@ func (r *rig) leave(f Failed) {
 
 func TestRun(t *testing.T) {
 	r := newRig(t, func(o *Options) { o.Queue = "etl" })
-	look := says(t, "success", nil)
+	look := says(t, "success", "", nil)
 	r.client.pipes = func(ctx context.Context, line func(string)) error {
 		if got := r.jobs(); !slices.Equal(got, []string{"job-" + rigKey}) {
 			t.Errorf("there are %v", got)
@@ -246,7 +242,7 @@ func TestRunFails(t *testing.T) {
 		"no cluster":        {"rmdown", nil, failure.Storage, "Connection refused", -1},
 	} {
 		r := newRig(t, nil)
-		r.client.pipes = says(t, tt.recording, errExit)
+		r.client.pipes = says(t, tt.recording, "", errExit)
 		for _, f := range tt.left {
 			r.leave(f)
 		}
@@ -309,7 +305,7 @@ func TestTokens(t *testing.T) {
 		defer login.Close()
 		r := newRig(t, func(o *Options) { o.Login = login })
 		r.site, r.user = cluster.NewConf(tt.site), tt.user
-		r.client.pipes = says(t, "killed", errExit)
+		r.client.pipes = says(t, "killed", "", errExit)
 		err = r.run(t.Context())
 		refused := errors.Is(err, failure.Usage) && strings.Contains(err.Error(), tt.words)
 		if submitted := len(r.client.calls) > 0; submitted != (tt.words == "") || refused != (tt.words != "") || len(r.jobs()) != 0 {
@@ -356,15 +352,7 @@ func TestClientGone(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, nil)
-			r.client.pipes = func(_ context.Context, line func(string)) error {
-				for _, l := range recorded(t, "killed") {
-					line(l)
-					if strings.Contains(l, tt.until) {
-						break
-					}
-				}
-				return errors.New("signal: killed")
-			}
+			r.client.pipes = says(t, "killed", tt.until, errors.New("signal: killed"))
 			if tt.last != nil {
 				tt.last.id, tt.last.name = id, jobName(rigKey, "x")
 				r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 50), r.report(id, rigKey, "RUNNING", "UNDEFINED", 30), tt.last}
@@ -386,7 +374,7 @@ func TestInterrupt(t *testing.T) {
 	for name, until := range map[string]string{"running": "map 0%", "handed over, and not said": "number of splits"} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, nil)
-			r.client.pipes = saysUntil(t, "killed", until)
+			r.client.pipes = says(t, "killed", until, errWaits)
 			r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 50)}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(10*time.Second, func() { cancel(stop) })
@@ -405,7 +393,7 @@ func TestEarlierJob(t *testing.T) {
 	const id = "application_1_0001"
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
-		r.client.pipes = says(t, "success", nil)
+		r.client.pipes = says(t, "success", "", nil)
 		other := r.batch
 		other.Plan = &manifest.Plan{ID: "another", Dest: "hdfs://nn/x"}
 		other.Numbers, other.Dir = nil, r.batch.Dir
@@ -416,7 +404,7 @@ func TestEarlierJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		make := func(key string, b task.Batch, reports ...*report) {
-			if err := h.makeJob(t.Context(), TaskFile{Run: key}, &layout{}, plansOf(key, key, []task.Batch{b})); err != nil {
+			if err := h.makeJob(t.Context(), Job{Run: key}, nil, &layout{}, plansOf(key, key, []task.Batch{b})); err != nil {
 				t.Fatal(err)
 			}
 			if len(reports) > 0 {
@@ -455,7 +443,7 @@ func TestDetachAndAttach(t *testing.T) {
 	const id = "application_1795425022941_0005"
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(o *Options) { o.Detach = true })
-		r.client.pipes = saysUntil(t, "killed", "Running job")
+		r.client.pipes = says(t, "killed", "Running job", errWaits)
 		if err := r.run(t.Context()); err != task.ErrDetached {
 			t.Fatal(err)
 		}

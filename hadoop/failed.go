@@ -31,22 +31,10 @@ type Failed struct {
 	Kind        string `json:"kind"` // as failure.Name has it
 	Exit        int    `json:"exit"`
 	Message     string `json:"message"`
-	// Damage is where the input is damaged, if the attempt failed of that.
-	Damage *damaged `json:"damage,omitempty"`
-	Log    string   `json:"log,omitempty"` // file on the host
-}
-
-// damaged is a damage.Error in a document, without its cause, of which the message
-// tells.
-type damaged struct {
-	Kind   damage.Kind `json:"kind"`
-	File   string      `json:"file"`
-	Offset int64       `json:"offset"` // -1, as the next two, if it does not apply
-	Row    int64       `json:"row"`
-	Block  int64       `json:"block"`
-	Column string      `json:"column,omitempty"`
-	Path   string      `json:"path,omitempty"`
-	Reason string      `json:"reason"`
+	// Damage is where the input is damaged, if the attempt failed of that. The message
+	// tells of its cause.
+	Damage *damage.Error `json:"damage,omitempty"`
+	Log    string        `json:"log,omitempty"` // file on the host
 }
 
 const (
@@ -82,10 +70,11 @@ func (f *Failed) lasting() bool { return f.kind() != failure.Storage }
 func failedOf(err error) *Failed {
 	f := &Failed{Version: failedVersion, Kind: kindName(err), Message: brief(err.Error())}
 	if d := (*damage.Error)(nil); errors.As(err, &d) {
-		f.Damage = &damaged{
-			Kind: d.Kind, File: brief(d.File), Offset: d.Offset, Row: d.Row, Block: d.Block,
-			Column: brief(d.Column), Path: brief(d.Path), Reason: brief(d.Reason),
+		short := *d
+		for _, text := range []*string{&short.File, &short.Column, &short.Path, &short.Reason} {
+			*text = brief(*text)
 		}
+		f.Damage = &short
 	}
 	return f
 }
@@ -104,10 +93,8 @@ func (e *located) Unwrap() []error { return []error{e.error, e.at} }
 // cause is the error that the attempt failed of.
 func (f *Failed) cause() error {
 	err := errors.New(f.Message)
-	if d := f.Damage; d != nil {
-		err = &located{err, &damage.Error{
-			Kind: d.Kind, File: d.File, Offset: d.Offset, Row: d.Row, Block: d.Block, Column: d.Column, Path: d.Path, Reason: d.Reason,
-		}}
+	if f.Damage != nil {
+		err = &located{err, f.Damage}
 	}
 	if kind := f.kind(); kind != nil {
 		return failure.As(kind, err)

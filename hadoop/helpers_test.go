@@ -15,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -110,10 +111,8 @@ func (c *testCluster) split(number int) pipes.Split {
 // writeTasks puts the task file into the working directory.
 func (c *testCluster) writeTasks(entries []Entry) {
 	c.t.Helper()
-	file := write(c.t, TaskFile{
-		Program: "test", Run: testRun, Settings: Settings{Memory: 64 << 20, Workers: 2},
-		Plans: []TaskPlan{{Plan: c.plan, Dest: c.plan.Dest, Dir: c.dir}},
-	}, entries)
+	batches := []task.Batch{{Plan: c.plan, Dest: c.plan.Dest, Dir: c.dir}}
+	file := write(c.t, Job{Program: "test", Run: testRun, Settings: Settings{Memory: 64 << 20, Workers: 2}}, batches, entries)
 	c.must(os.WriteFile(TasksName, file, 0o600))
 }
 

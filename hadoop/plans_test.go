@@ -38,7 +38,7 @@ func TestProxied(t *testing.T) {
 func TestRestart(t *testing.T) {
 	const id = "application_1_0001"
 	r := newRig(t, func(o *Options) { o.Restart = true })
-	r.client.pipes = says(t, "success", nil)
+	r.client.pipes = says(t, "success", "", nil)
 	h, err := openHome(t.Context(), r.o.Resolve, r.o.Home)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestRestart(t *testing.T) {
 	earlier := r.batch
 	earlier.Plan = &manifest.Plan{ID: "00ee", Tasks: earlier.Plan.Tasks}
 	r.batch.Instead = []string{"00ee"}
-	if err := h.makeJob(t.Context(), TaskFile{Run: "ours"}, &layout{}, plansOf("ours", "ours", []task.Batch{earlier})); err != nil {
+	if err := h.makeJob(t.Context(), Job{Run: "ours"}, nil, &layout{}, plansOf("ours", "ours", []task.Batch{earlier})); err != nil {
 		t.Fatal(err)
 	}
 	r.client.reports[id] = []*report{r.report(id, "ours", "RUNNING", "UNDEFINED", 10)}
@@ -62,7 +62,7 @@ func TestRestart(t *testing.T) {
 func TestFailuresOfPlans(t *testing.T) {
 	const id = "application_1795425022941_0004"
 	r := newRig(t, nil)
-	r.client.pipes = says(t, "failed", errExit)
+	r.client.pipes = says(t, "failed", "", errExit)
 	other := planned("00aa", 1<<20, manifest.Input{Path: "hdfs://nn/in/c", Size: 1 << 20})
 	if err := mkdirs(t.Context(), r.st, other.Dir); err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestFailuresOfPlans(t *testing.T) {
 // TestWorkRemoved has somebody remove what tasks did while their job runs.
 func TestWorkRemoved(t *testing.T) {
 	r := newRig(t, nil)
-	r.client.pipes = says(t, "failed", errExit)
+	r.client.pipes = says(t, "failed", "", errExit)
 	if err := r.st.RemoveAll(t.Context(), r.batch.Dir); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestTaskPatience(t *testing.T) {
 		if tt.user != "" {
 			e.user = []property{{"mapreduce.task.timeout", tt.user}}
 		}
-		if got := e.taskFile(nil).Settings.StoreRetry; got != tt.want {
+		if got := e.taskPatience(); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}

@@ -27,12 +27,12 @@ func TestClientHangs(t *testing.T) {
 		"with a job":         {"map 0%", true, nil, "", 4 * time.Minute},
 		"before it says so":  {"number of splits", true, nil, "", 4 * time.Minute},
 		"without a job":      {"number of splits", false, failure.Storage, "started no job", leastStart + time.Minute},
-		"without a word":     {"", false, failure.Storage, "started no job", leastStart + time.Minute},
+		"without a word":     {" ", false, failure.Storage, "started no job", leastStart + time.Minute},
 		"in a wrong cluster": {"Connecting to ResourceManager", false, failure.Storage, "started no job", leastStart + time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, nil)
-			r.client.pipes = saysUntil(t, "killed", tt.until)
+			r.client.pipes = says(t, "killed", tt.until, errWaits)
 			if tt.job {
 				running := r.report(id, rigKey, "RUNNING", "UNDEFINED", 50)
 				r.client.reports[id] = []*report{running, running, r.report(id, rigKey, "FINISHED", succeeded, 100)}
@@ -62,14 +62,7 @@ func TestDetachWithoutClient(t *testing.T) {
 		"it was refused":   {"Submitted application", failed, failure.Storage},
 	} {
 		r := newRig(t, func(o *Options) { o.Detach = true })
-		r.client.pipes = func(_ context.Context, line func(string)) error {
-			for _, l := range recorded(t, "killed") {
-				if line(l); strings.Contains(l, tt.until) {
-					break
-				}
-			}
-			return errExit
-		}
+		r.client.pipes = says(t, "killed", tt.until, errExit)
 		r.client.reports[id] = []*report{r.report(id, rigKey, tt.state, tt.state, 0)}
 		if err := r.run(t.Context()); !errors.Is(err, tt.want) || len(r.told) != 1 || r.told[0].ID != id {
 			t.Errorf("%s: %v, told %+v", name, err, r.told)
@@ -109,7 +102,7 @@ func TestHadoopsFiles(t *testing.T) {
 			if err := mkdirs(t.Context(), r.st, tt.dir); err != nil {
 				t.Fatal(err)
 			}
-			r.client.pipes = saysUntil(t, "killed", tt.until)
+			r.client.pipes = says(t, "killed", tt.until, errWaits)
 			if id := applicationID(job); tt.reports {
 				r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 50)}
 			}

@@ -78,7 +78,9 @@ func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j 
 	}
 	dir := h.jobDir(j.key)
 	l := layOut(batches, h.Origin+path.Join(dir, carriers))
-	if err := h.makeJob(ctx, e.taskFile(batches), l, j.plans); err != nil {
+	job := Job{Program: e.o.Program, Run: e.o.Run, Settings: e.o.Settings}
+	job.StoreRetry = e.taskPatience()
+	if err := h.makeJob(ctx, job, batches, l, j.plans); err != nil {
 		return j, "", err
 	}
 	r := &request{
@@ -95,15 +97,6 @@ func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j 
 	e.o.Log.Info("the job is prepared", "tasks", j.plans.Tasks, "bytes", j.plans.Bytes,
 		"not_local", len(l.carriers), "split_size", l.splitSize, "container_memory", r.memory)
 	return j, f.Name(), failure.As(failure.Storage, err)
-}
-
-func (e *Engine) taskFile(batches []task.Batch) TaskFile {
-	f := TaskFile{Program: e.o.Program, Run: e.o.Run, Settings: e.o.Settings}
-	f.Settings.StoreRetry = e.taskPatience()
-	for _, b := range batches {
-		f.Plans = append(f.Plans, TaskPlan{Plan: b.Plan, Dest: b.Dest, Dir: b.Dir})
-	}
-	return f
 }
 
 // conf is the configuration as the job has it.

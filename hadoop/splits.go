@@ -58,7 +58,7 @@ func layOut(batches []task.Batch, carrierDir string) *layout {
 				l.total += int64(len(carrierText))
 				split = pipes.Split{Path: carrierDir + "/" + name, Length: int64(len(carrierText))}
 			}
-			l.entries = append(l.entries, Entry{Split: split, Plan: i, Task: number})
+			l.entries = append(l.entries, Entry{Split: split, Batch: i, Task: number})
 		}
 	}
 	return l

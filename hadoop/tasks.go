@@ -15,13 +15,14 @@ import (
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 )
 
 // The task file tells each map task of a job what its split stands for. It is
 // lines of text:
 //
-//	{"version":1,"program":…,"run":…,"settings":{…}}       the header
+//	{"version":1,"program":…,"run":…,"memory":…}        the job
 //	KEY {"split":…,"plan":0,"task":{…},"inputs":{"7":…}}   of each task
 //	plan 0 {"plan":{…},"inputs":9,"tasks":5,"dest":…,"dir":…}   of each plan
 //
@@ -42,59 +43,44 @@ const (
 	maxNumbers = 1 << 22
 )
 
-// TaskFile is what the tasks of a job have in common.
-type TaskFile struct {
-	Program  string // version of the program
-	Run      string // ID of the run of the program that starts the job
-	Settings Settings
-	Plans    []TaskPlan
+// Job is what the tasks of a job have in common.
+type Job struct {
+	Version int    `json:"version"` // of the task file
+	Program string `json:"program"` // version of the program
+	Run     string `json:"run"`     // ID of the run of the program that starts the job
+	Settings
 }
 
 // Settings are how each task works. None of them shapes the bytes of its files.
 type Settings struct {
 	Memory      int64         `json:"memory"` // bytes
 	Workers     int           `json:"workers"`
-	StoreRetry  time.Duration `json:"store_retry"`           // nanoseconds; see store.Patience
-	Replication int           `json:"replication,omitempty"` // of the files that the task makes; 0 is the cluster's
-}
-
-// TaskPlan is a plan with tasks in the job.
-type TaskPlan struct {
-	Plan *manifest.Plan
-	Dest string // location of the destination
-	Dir  string // path on its store where the tasks leave their work
+	StoreRetry  time.Duration `json:"store_retry"` // nanoseconds; see store.Patience
+	Replication int           `json:"replication,omitempty"`
 }
 
 // Entry says which split of the job stands for which task.
 type Entry struct {
 	// Split is one of a file's, as Java's input format makes it. No two entries have
-	// the same: see sameSplit.
+	// the same: see splitKey.
 	Split pipes.Split
-	Plan  int // index in TaskFile.Plans
+	Batch int // index in the batches of the job
 	Task  int // number in the plan
 }
 
 // Assignment is what a split stands for.
 type Assignment struct {
-	Program  string
-	Run      string
-	Settings Settings
+	Job
 	// Plan has all its tasks and inputs by their numbers, but only this task and
 	// its inputs are more than empty.
 	Plan *manifest.Plan
-	Dest string
-	Dir  string
-	Task int // number in the plan; -1 if no task has the split
+	Dest string // location of the destination
+	Dir  string // path on its store where the tasks leave their work
+	Task int    // number in the plan; -1 if no task has the split
 }
 
 // The lines of the file, as JSON.
 type (
-	headerLine struct {
-		Version  int      `json:"version"`
-		Program  string   `json:"program"`
-		Run      string   `json:"run"`
-		Settings Settings `json:"settings"`
-	}
 	planLine struct {
 		Plan   *manifest.Plan `json:"plan"`
 		Inputs int            `json:"inputs"`
@@ -103,15 +89,10 @@ type (
 		Dir    string         `json:"dir"`
 	}
 	taskLine struct {
-		Split  splitLine              `json:"split"`
+		Split  pipes.Split            `json:"split"`
 		Plan   int                    `json:"plan"`
 		Task   manifest.Task          `json:"task"`
 		Inputs map[int]manifest.Input `json:"inputs"`
-	}
-	splitLine struct {
-		Path   string `json:"path"`
-		Start  int64  `json:"start"`
-		Length int64  `json:"length"`
 	}
 )
 
@@ -128,16 +109,23 @@ func barePath(p string) string {
 	return p
 }
 
+// bareSplit is a split with a bare path.
+func bareSplit(s pipes.Split) pipes.Split {
+	s.Path = barePath(s.Path)
+	return s
+}
+
 // splitKey is the key of a split's line. Equal keys are the same split.
 func splitKey(s pipes.Split) string {
 	h := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", barePath(s.Path), s.Start, s.Length))
 	return hex.EncodeToString(h[:keyLength/2])
 }
 
-// WriteTasks writes the task file of a job.
-func WriteTasks(w io.Writer, f TaskFile, entries []Entry) error {
+// WriteTasks writes the task file of a job for batches. It sets the job's version.
+func WriteTasks(w io.Writer, job Job, batches []task.Batch, entries []Entry) error {
 	b := bufio.NewWriterSize(w, 64<<10)
-	if err := writeLine(b, "", headerLine{Version: tasksVersion, Program: f.Program, Run: f.Run, Settings: f.Settings}); err != nil {
+	job.Version = tasksVersion
+	if err := writeLine(b, "", job); err != nil {
 		return err
 	}
 	seen := make(map[string]bool, len(entries))
@@ -148,12 +136,12 @@ func WriteTasks(w io.Writer, f TaskFile, entries []Entry) error {
 			return fmt.Errorf("two tasks of the job have the bytes %d to %d of %s", entry.Split.Start, entry.Split.Start+entry.Split.Length, entry.Split.Path)
 		}
 		seen[key] = true
-		if err := writeLine(b, key+" ", entry.line(f.Plans[entry.Plan].Plan)); err != nil {
+		if err := writeLine(b, key+" ", entry.line(batches[entry.Batch].Plan)); err != nil {
 			return err
 		}
 	}
-	for i, p := range f.Plans {
-		if err := writeLine(b, planPrefix(i), p.line()); err != nil {
+	for i := range batches {
+		if err := writeLine(b, planPrefix(i), lineOf(&batches[i])); err != nil {
 			return err
 		}
 	}
@@ -177,20 +165,17 @@ func writeLine(w io.Writer, prefix string, v any) error {
 }
 
 func (e *Entry) line(p *manifest.Plan) *taskLine {
-	l := &taskLine{
-		Split: splitLine{Path: barePath(e.Split.Path), Start: e.Split.Start, Length: e.Split.Length},
-		Plan:  e.Plan, Task: p.Tasks[e.Task], Inputs: make(map[int]manifest.Input),
-	}
+	l := &taskLine{Split: bareSplit(e.Split), Plan: e.Batch, Task: p.Tasks[e.Task], Inputs: make(map[int]manifest.Input)}
 	for _, piece := range l.Task.Pieces {
 		l.Inputs[piece.Input] = p.Request.Inputs[piece.Input]
 	}
 	return l
 }
 
-func (p *TaskPlan) line() *planLine {
-	bare := *p.Plan
+func lineOf(b *task.Batch) *planLine {
+	bare := *b.Plan
 	bare.Tasks, bare.Request.Inputs, bare.Warnings = nil, nil, nil
-	return &planLine{Plan: &bare, Inputs: len(p.Plan.Request.Inputs), Tasks: len(p.Plan.Tasks), Dest: p.Dest, Dir: p.Dir}
+	return &planLine{Plan: &bare, Inputs: len(b.Plan.Request.Inputs), Tasks: len(b.Plan.Tasks), Dest: b.Dest, Dir: b.Dir}
 }
 
 // FindTask finds what a split stands for. For a split that no task has, the error
@@ -209,15 +194,18 @@ func FindTask(r io.Reader, s pipes.Split) (*Assignment, error) {
 type taskReader struct{ *bufio.Reader }
 
 func (r *taskReader) find(s pipes.Split) (*Assignment, error) {
-	var header headerLine
-	if err := r.read(&header, ""); err != nil {
-		return nil, fmt.Errorf("header: %w", err)
+	a := &Assignment{Task: -1}
+	_, line, err := r.seek("")
+	if err == nil {
+		err = decodeLine(line, &a.Job)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the job: %w", err)
 	}
 	//guard: a file of another kind would be misread
-	if header.Version != tasksVersion {
-		return nil, fmt.Errorf("its version is %d, and this program knows %d", header.Version, tasksVersion)
+	if a.Version != tasksVersion {
+		return nil, fmt.Errorf("its version is %d, and this program knows %d", a.Version, tasksVersion)
 	}
-	a := &Assignment{Program: header.Program, Run: header.Run, Settings: header.Settings, Task: -1}
 	which, line, err := r.seek(splitKey(s)+" ", planPrefix(0))
 	var of taskLine
 	if err == nil && which == 0 {
@@ -241,15 +229,6 @@ func (r *taskReader) find(s pipes.Split) (*Assignment, error) {
 	}
 	a.Task = of.Task.ID
 	return a, of.fill(&plan, s)
-}
-
-// read reads the next line that begins with a prefix.
-func (r *taskReader) read(v any, prefix string) error {
-	_, line, err := r.seek(prefix)
-	if err != nil {
-		return err
-	}
-	return decodeLine(line, v)
 }
 
 // seek returns the next line that begins with one of some prefixes, which are
@@ -320,7 +299,7 @@ func (p *planLine) check() error {
 // fill puts the task of a split and its inputs into the plan.
 func (l *taskLine) fill(p *planLine, s pipes.Split) error {
 	//guard: a task would be run that another split stands for
-	if l.Split != (splitLine{barePath(s.Path), s.Start, s.Length}) {
+	if l.Split != bareSplit(s) {
 		return fmt.Errorf("the line of %s is of %s", s.Path, l.Split.Path)
 	}
 	//guard: a number that is not the plan's would be a crash

@@ -14,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/task"
 )
 
 // samplePlan has a cut file, a group of small ones, and more inputs than a task has.
@@ -37,27 +38,27 @@ func samplePlan() *manifest.Plan {
 }
 
 // sampleJob has all tasks of two plans. The splits of the second are carriers.
-func sampleJob() (TaskFile, []Entry) {
+func sampleJob() (Job, []task.Batch, []Entry) {
 	first, second := samplePlan(), samplePlan()
 	second.ID, second.Dest = "4567", "/other"
-	f := TaskFile{
-		Program: "1.2.3", Run: "run", Settings: Settings{Memory: 512 << 20, Workers: 2, StoreRetry: time.Minute, Replication: 2},
-		Plans: []TaskPlan{{first, "hdfs://nn/out", "/out/.rowtocol/plan-0123"}, {second, "hdfs://nn/other", "/other/.rowtocol/plan-4567"}},
+	job := Job{Program: "1.2.3", Run: "run", Settings: Settings{Memory: 512 << 20, Workers: 2, StoreRetry: time.Minute, Replication: 2}}
+	batches := []task.Batch{
+		{Plan: first, Dest: "hdfs://nn/out", Dir: "/out/.rowtocol/plan-0123"}, {Plan: second, Dest: "hdfs://nn/other", Dir: "/other/.rowtocol/plan-4567"},
 	}
 	var entries []Entry
 	for n, t := range first.Tasks {
 		piece := t.Pieces[0]
 		entries = append(entries,
-			Entry{Split: pipes.Split{Path: first.Request.Inputs[piece.Input].Path, Start: piece.Start, Length: piece.End - piece.Start}, Plan: 0, Task: n},
-			Entry{Split: pipes.Split{Path: fmt.Sprintf("/user/etl/carrier-1-%d", n), Length: 10}, Plan: 1, Task: n})
+			Entry{Split: pipes.Split{Path: first.Request.Inputs[piece.Input].Path, Start: piece.Start, Length: piece.End - piece.Start}, Batch: 0, Task: n},
+			Entry{Split: pipes.Split{Path: fmt.Sprintf("/user/etl/carrier-1-%d", n), Length: 10}, Batch: 1, Task: n})
 	}
-	return f, entries
+	return job, batches, entries
 }
 
-func write(t testing.TB, f TaskFile, entries []Entry) []byte {
+func write(t testing.TB, job Job, batches []task.Batch, entries []Entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := WriteTasks(&b, f, entries); err != nil {
+	if err := WriteTasks(&b, job, batches, entries); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -66,8 +67,8 @@ func write(t testing.TB, f TaskFile, entries []Entry) []byte {
 // Every task is found by its split, with all that it needs of its plan and nothing
 // of other tasks, however the split's file system is spelt.
 func TestFindTask(t *testing.T) {
-	f, entries := sampleJob()
-	file := write(t, f, entries)
+	job, batches, entries := sampleJob()
+	file := write(t, job, batches, entries)
 	for _, e := range entries {
 		s := e.Split
 		s.Path = "hdfs://127.0.0.1:9000" + barePath(s.Path)
@@ -75,7 +76,7 @@ func TestFindTask(t *testing.T) {
 		if err != nil {
 			t.Fatal(s, err)
 		}
-		of := f.Plans[e.Plan]
+		of := batches[e.Batch]
 		want := *of.Plan
 		want.Warnings = nil
 		want.Request.Options.FormatOptions = json.RawMessage(`{"codec":"null"}`)
@@ -85,7 +86,8 @@ func TestFindTask(t *testing.T) {
 		for _, piece := range want.Tasks[e.Task].Pieces {
 			want.Request.Inputs[piece.Input] = of.Plan.Request.Inputs[piece.Input]
 		}
-		if !reflect.DeepEqual(a, &Assignment{Program: f.Program, Run: f.Run, Settings: f.Settings, Plan: &want, Dest: of.Dest, Dir: of.Dir, Task: e.Task}) {
+		job.Version = tasksVersion
+		if !reflect.DeepEqual(a, &Assignment{Job: job, Plan: &want, Dest: of.Dest, Dir: of.Dir, Task: e.Task}) {
 			t.Errorf("%v: %+v of plan %+v", s, a, a.Plan)
 		}
 	}
@@ -94,39 +96,39 @@ func TestFindTask(t *testing.T) {
 // A split that no task has is of a file that changed, and its failure can be told
 // where those of tasks are.
 func TestFindNoTask(t *testing.T) {
-	f, entries := sampleJob()
-	file := write(t, f, entries)
+	job, batches, entries := sampleJob()
+	file := write(t, job, batches, entries)
 	for _, s := range []pipes.Split{{Path: "/in/b.avro", Length: 11}, {Path: "/in/b.avro", Start: 1, Length: 10}, {Path: "/in/x.avro", Length: 10}} {
 		a, err := FindTask(bytes.NewReader(file), s)
 		if !errors.Is(err, failure.Input) || !strings.Contains(err.Error(), s.Path) {
 			t.Errorf("%v: %v", s, err)
 		}
-		if a == nil || a.Task != -1 || a.Dir != f.Plans[0].Dir || a.Dest != f.Plans[0].Dest || a.Run != f.Run {
+		if a == nil || a.Task != -1 || a.Dir != batches[0].Dir || a.Dest != batches[0].Dest || a.Run != job.Run {
 			t.Errorf("%v: %+v", s, a)
 		}
 	}
 }
 
 func TestWriteSameSplitTwice(t *testing.T) {
-	f, entries := sampleJob()
+	job, batches, entries := sampleJob()
 	again := entries[0]
-	again.Split.Path, again.Plan = "hdfs://elsewhere"+barePath(again.Split.Path), 1
-	if err := WriteTasks(new(bytes.Buffer), f, append(entries, again)); err == nil {
+	again.Split.Path, again.Batch = "hdfs://elsewhere"+barePath(again.Split.Path), 1
+	if err := WriteTasks(new(bytes.Buffer), job, batches, append(entries, again)); err == nil {
 		t.Error("two tasks have one split")
 	}
 }
 
 // No job is started with what its tasks refuse to read.
 func TestWriteLongLine(t *testing.T) {
-	f, entries := sampleJob()
-	f.Plans[1].Plan.Schema = strings.Repeat(" ", maxTaskLine)
-	failuretest.Want(t, WriteTasks(new(bytes.Buffer), f, entries), failure.Usage, "the schema")
+	job, batches, entries := sampleJob()
+	batches[1].Plan.Schema = strings.Repeat(" ", maxTaskLine)
+	failuretest.Want(t, WriteTasks(new(bytes.Buffer), job, batches, entries), failure.Usage, "the schema")
 }
 
 // What a file of tasks should not have is refused, and no crash.
 func TestFindInDamagedFile(t *testing.T) {
-	f, entries := sampleJob()
-	file := string(write(t, f, entries))
+	job, batches, entries := sampleJob()
+	file := string(write(t, job, batches, entries))
 	s := entries[4].Split // of two inputs
 	long := `"id":2,` + strings.Repeat(" ", maxTaskLine)
 	for name, damaged := range map[string]string{
@@ -180,7 +182,7 @@ func TestFindAmongMany(t *testing.T) {
 		p.Tasks = append(p.Tasks, manifest.Task{ID: n, Pieces: []manifest.Piece{{Input: n, End: in.Size}}})
 		entries = append(entries, Entry{Split: pipes.Split{Path: in.Path, Length: in.Size}, Task: n})
 	}
-	file := write(t, TaskFile{Plans: []TaskPlan{{Plan: p}}}, entries)
+	file := write(t, Job{}, []task.Batch{{Plan: p}}, entries)
 	last := entries[tasks-1].Split
 	allocated := testing.Benchmark(func(b *testing.B) {
 		for range b.N {
@@ -197,8 +199,8 @@ func TestFindAmongMany(t *testing.T) {
 }
 
 func FuzzFindTask(f *testing.F) {
-	file, entries := sampleJob()
-	good := write(f, file, entries)
+	job, batches, entries := sampleJob()
+	good := write(f, job, batches, entries)
 	s := entries[4].Split
 	f.Add(good, s.Path, s.Start, s.Length)
 	f.Add(good[:len(good)/2], entries[0].Split.Path, int64(0), int64(100))

@@ -237,7 +237,7 @@ func (j *jobPlans) has(b *task.Batch) bool {
 func (h *home) jobDir(key string) string { return path.Join(h.Path, jobPrefix+key) }
 
 // makeJob makes the directory of a job.
-func (h *home) makeJob(ctx context.Context, f TaskFile, l *layout, plans *jobPlans) error {
+func (h *home) makeJob(ctx context.Context, job Job, batches []task.Batch, l *layout, plans *jobPlans) error {
 	dir := h.jobDir(plans.Key)
 	if err := h.Store.Mkdir(ctx, dir); err != nil {
 		return err
@@ -261,7 +261,7 @@ func (h *home) makeJob(ctx context.Context, f TaskFile, l *layout, plans *jobPla
 		return err
 	}
 	return h.put(ctx, "write the job's tasks", path.Join(dir, tasksFile), -1, 0, func(w io.Writer) error {
-		return WriteTasks(w, f, l.entries)
+		return WriteTasks(w, job, batches, l.entries)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
 	"github.com/rowtocol/rowtocol/hadoop/pipes/pipestest"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	jobtask "github.com/rowtocol/rowtocol/job/task"
 )
 
 // childOf runs the program as Hadoop does, for a task of a plan that was made in dir.
@@ -20,10 +21,8 @@ func childOf(t *testing.T, dir string, p *manifest.Plan, task int) (output, pipe
 	piece := p.Tasks[task].Pieces[0]
 	split := pipes.Split{Path: p.Request.Inputs[piece.Input].Path, Start: piece.Start, Length: piece.End - piece.Start}
 	var file bytes.Buffer
-	err := hadoop.WriteTasks(&file, hadoop.TaskFile{
-		Run: "0123456789abcdef", Settings: hadoop.Settings{Memory: 64 << 20, Workers: 1},
-		Plans: []hadoop.TaskPlan{{Plan: p, Dest: p.Dest, Dir: staging}},
-	}, []hadoop.Entry{{Split: split, Task: task}})
+	job := hadoop.Job{Run: "0123456789abcdef", Settings: hadoop.Settings{Memory: 64 << 20, Workers: 1}}
+	err := hadoop.WriteTasks(&file, job, []jobtask.Batch{{Plan: p, Dest: p.Dest, Dir: staging}}, []hadoop.Entry{{Split: split, Task: task}})
 	if err == nil {
 		err = os.MkdirAll(staging, 0o755)
 	}

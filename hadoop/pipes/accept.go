@@ -26,8 +26,9 @@ type MapTask struct {
 
 // Split is a part of a file.
 type Split struct {
-	Path          string // fully qualified: hdfs://name:8020/dir/file
-	Start, Length int64
+	Path   string `json:"path"` // fully qualified: hdfs://name:8020/dir/file
+	Start  int64  `json:"start"`
+	Length int64  `json:"length"`
 }
 
 var errJavaReader = errors.New("the job's records are read by Java: mapreduce.pipes.isjavarecordreader has to be false")
