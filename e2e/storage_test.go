@@ -42,6 +42,13 @@ func TestFullSpillDisk(t *testing.T) {
 	wantEmpty(t, dest)
 }
 
+// A tmpfs of size 0 has no limit.
+func TestSpillDiskWithoutLimit(t *testing.T) {
+	temp, dest := smallDisk(t, "0"), filepath.Join(t.TempDir(), "out")
+	run(t, "convert", "--temp-dir", temp, mail(t, 20_000), dest).want(t, 0)
+	wantEmpty(t, temp)
+}
+
 func TestFullDestination(t *testing.T) {
 	dest, temp := filepath.Join(smallDisk(t, "1024"), "out"), t.TempDir()
 	run(t, "convert", "--temp-dir", temp, mail(t, 20_000), dest).want(t, 4).oneComplaint(t, dest)

@@ -8,7 +8,8 @@ import (
 )
 
 // CheckFree returns an error that is ENOSPC, and says how much is missing, if
-// the file system of dir has less than need bytes free for this user.
+// the file system of dir has less than need bytes free for this user. File systems
+// without a limit, such as a tmpfs with size=0, report 0 blocks in all.
 func CheckFree(dir string, need int64) error {
 	if need <= 0 {
 		return nil
@@ -16,6 +17,9 @@ func CheckFree(dir string, need int64) error {
 	st, err := statfs(dir)
 	if err != nil {
 		return err
+	}
+	if st.Blocks == 0 {
+		return nil
 	}
 	free := st.Bavail * uint64(st.Bsize)
 	//guard: the disk would be filled to its last byte

@@ -229,6 +229,12 @@ func TestReserve(t *testing.T) {
 	if err := CheckFree(f.Dir(), 1); err != nil {
 		t.Error(err)
 	}
+	const unlimited = "/proc" // as a tmpfs with size=0 is
+	if st, err := statfs(unlimited); err == nil && st.Blocks == 0 {
+		if err := CheckFree(unlimited, tooMuch); err != nil {
+			t.Error(err)
+		}
+	}
 	if err := CheckFree(f.Dir()+"/none", 1); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("of no directory: %v", err)
 	}

@@ -59,6 +59,7 @@ func TestExits(t *testing.T) {
 		{6, "verify out --against b.avro", "30 rows differ"},
 		{7, "cat out --output none/rows.json", "none"},
 		{7, "convert a.avro a.avro/new", "not a directory"},
+		{7, "convert a.avro dangling", "a symbolic link to a directory that does not exist"},
 		{8, "convert --on-damage skip cut.avro lossy", ""},
 		{8, "convert --on-damage skip cut.avro lossy", "nothing to do"},
 		{9, "convert b.avro out", "--overwrite"},
@@ -181,6 +182,9 @@ func exitInputs(t *testing.T) string {
 	write(t, dir+"/cut.avro", a[:len(a)-20])
 	write(t, dir+"/strings.avro", avrotest.File(t, `"string"`, [16]byte{1}, 1, []byte{2, 'x'}))
 	write(t, dir+"/full/mine.txt", []byte("mine"))
+	if err := os.Symlink("nowhere", dir+"/dangling"); err != nil {
+		t.Fatal(err)
+	}
 	rowtocol(t, dir, nil, "plan", "a.avro", "planned", "-o", "plan.json").want(t, 0)
 	rowtocol(t, dir, nil, "convert", "a.avro", "damaged").want(t, 0)
 	part := partOf(t, dir+"/damaged", 0)

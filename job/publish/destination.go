@@ -178,6 +178,12 @@ func (d *Destination) makeRoot(ctx context.Context) (made bool, err error) {
 	if err == nil {
 		err = d.makeWork(ctx)
 	}
+	if errors.Is(err, store.ErrNoParent) {
+		//guard: a link that leads nowhere would look like a directory that others make and remove
+		if info, _ := d.entry(ctx, ""); info.Link && !info.Dir {
+			return false, failure.New(failure.Refused, "destination %s is a symbolic link to a directory that does not exist", d.path)
+		}
+	}
 	return made, err
 }
 
@@ -198,7 +204,7 @@ func (d *Destination) makeWork(ctx context.Context) error {
 	return nil
 }
 
-// entry describes a name in the destination, also if it is a link that leads
+// entry describes a name in the destination, or the destination itself if name is empty, also if it is a link that leads
 // nowhere; store.ErrNotExist if it is not there.
 func (d *Destination) entry(ctx context.Context, name string) (store.Info, error) {
 	info, err := d.st.Stat(ctx, d.in(name))
@@ -209,7 +215,7 @@ func (d *Destination) entry(ctx context.Context, name string) (store.Info, error
 	if err != nil {
 		return store.Info{}, err
 	}
-	i := slices.IndexFunc(infos, func(i store.Info) bool { return i.Name == path.Base(name) })
+	i := slices.IndexFunc(infos, func(i store.Info) bool { return i.Name == path.Base(d.in(name)) })
 	if i < 0 {
 		return store.Info{}, fmt.Errorf("%s in %s: %w", name, d.path, store.ErrNotExist)
 	}

@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -74,6 +76,22 @@ func TestStagedPlanOfNone(t *testing.T) {
 		}
 		if got, err := d.StagedPlan(t.Context(), p.ID); err != nil || got != nil {
 			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// TestDestinationIsDanglingLink is refused at once, and not taken for a directory that other
+// runs make and remove.
+func TestDestinationIsDanglingLink(t *testing.T) {
+	d := at(store.Local(), t.TempDir()+"/dest")
+	if err := os.Symlink("nowhere", d.path); err != nil {
+		t.Fatal(err)
+	}
+	_, _, claimed := d.Claim(t.Context())
+	_, _, staged := d.Staging(t.Context(), "p")
+	for _, err := range []error{claimed, staged} {
+		if !errors.Is(err, failure.Refused) || !strings.Contains(err.Error(), "a symbolic link to a directory that does not exist") {
+			t.Error(err)
 		}
 	}
 }
