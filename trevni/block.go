@@ -93,33 +93,43 @@ func (b *blockReader) read(block int) error {
 		*b.crc = crc32.Update(*b.crc, castagnoli, own)
 	}
 	stored, sum := (*buf)[:d.StoredSize], (*buf)[d.StoredSize:]
-	z := decompressors.Get().(*decompressor)
-	defer decompressors.Put(z)
-	if err = z.check(b.col.Codec, stored, d.RawSize); err == nil {
-		// A byte more tells the end of the block from more of it.
-		if err := b.room.Make(b.f.memory, d.RawSize+1); err != nil {
-			return b.refused(d, err)
-		}
-		b.room.Bytes, err = z.decode(b.col.Codec, b.room.Bytes, stored, d.RawSize)
+	err = b.decode(block, stored)
+	//guard: damaged values would be read
+	if err == nil {
+		err = b.check(block, sum)
 	}
 	if err != nil {
-		b.drop()
-		kind := damage.Codec
-		if errors.Is(err, errRawSize) {
-			kind = damage.Size
-		}
-		e := b.fail(kind, block, d.Offset, "%d bytes cannot be decoded to %d", d.StoredSize, d.RawSize)
-		e.Err = err
-		return e
-	}
-	//guard: damaged values would be read
-	if err := b.check(block, sum); err != nil {
 		b.drop()
 		return err
 	}
 	b.share(block)
 	b.loaded = block
 	return nil
+}
+
+// decode decompresses a block into room.
+func (b *blockReader) decode(block int, stored []byte) error {
+	d := &b.blocks[block]
+	z := decompressors.Get().(*decompressor)
+	defer decompressors.Put(z)
+	err := z.check(b.col.Codec, stored, d.RawSize)
+	if err == nil {
+		// A byte more tells the end of the block from more of it.
+		if err := b.room.Make(b.f.memory, d.RawSize+1); err != nil {
+			return b.refused(d, err)
+		}
+		b.room.Bytes, err = z.decode(b.col.Codec, b.room.Bytes, stored, d.RawSize)
+	}
+	if err == nil {
+		return nil
+	}
+	kind := damage.Codec
+	if errors.Is(err, errRawSize) {
+		kind = damage.Size
+	}
+	e := b.fail(kind, block, d.Offset, "%d bytes cannot be decoded to %d", d.StoredSize, d.RawSize)
+	e.Err = err
+	return e
 }
 
 // refused says for which block there is no memory.
