@@ -1,16 +1,12 @@
 package e2e
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/rowtocol/rowtocol/avro/ocf"
 )
 
 // oddName would be an element, and a script, were it not escaped.
@@ -27,16 +23,11 @@ const tenColumns = `{"type":"record","name":"Mail","fields":[
 
 // tenColumnsRow is a row of that: two hops, the first with a tag.
 func tenColumnsRow(row int) []byte {
-	text := func(b []byte, s string) []byte { return append(binary.AppendVarint(b, int64(len(s))), s...) }
-	b := binary.AppendVarint(nil, int64(row))
-	b = text(b, strings.Repeat(fmt.Sprintf("%x", row*2654435761%1_000_003), 5))
-	b = binary.AppendVarint(b, 2)
-	b = binary.AppendVarint(text(b, fmt.Sprintf("mail%d.example.org", row*7919%997)), 25)
-	b = binary.AppendVarint(text(binary.AppendVarint(b, 1), "tls"), int64(row%3))
-	b = append(b, 0)
-	b = append(binary.AppendVarint(text(b, "localhost"), 2525), 0)
-	b = append(b, 0)
-	return binary.AppendVarint(binary.AppendVarint(b, 1), int64(row))
+	b := sized(varints(nil, int64(row)), strings.Repeat(fmt.Sprintf("%x", row*2654435761%1_000_003), 5))
+	b = varints(sized(varints(b, 2), fmt.Sprintf("mail%d.example.org", row*7919%997)), 25)
+	b = varints(sized(varints(b, 1), "tls"), int64(row%3), 0)
+	b = varints(sized(b, "localhost"), 2525, 0, 0)
+	return varints(b, 1, int64(row))
 }
 
 // wideSchema has so many columns of longs in records of five.
@@ -57,15 +48,11 @@ func wideSchema(columns int) string {
 func inspectedPage(t *testing.T, schema string, rows int, row func(int) []byte, flags ...string) (page string, r inspectReport) {
 	t.Helper()
 	dir := t.TempDir()
-	f, err := os.Create(dir + "/in.avro")
-	must(t, err)
-	w, err := ocf.NewWriter(f, schema, "null", [16]byte{})
-	must(t, err)
+	var blocks []block
 	for i := range rows {
-		must(t, w.AppendBlock(1, row(i)))
+		blocks = append(blocks, block{1, row(i)})
 	}
-	must(t, f.Close())
-	run(t, append([]string{"convert", dir + "/in.avro", dir + "/out"}, flags...)...).want(t, 0)
+	run(t, append([]string{"convert", writeAvro(t, "in", schema, blocks...), dir + "/out"}, flags...)...).want(t, 0)
 	page = filepath.Join(dir, "a page.html")
 	stdout := run(t, "inspect", "--count", "--json", "--sort", "stored", "--html", page, dir+"/out").want(t, 0).stdout
 	must(t, json.Unmarshal([]byte(stdout), &r))

@@ -68,7 +68,7 @@ func datums(t *testing.T, path string) (schema string, rows []byte) {
 // the ways that there are. There goavro says whether the rows are equal.
 func TestCatReturnsTheRows(t *testing.T) {
 	t.Parallel()
-	entries := thinned(corpus(t, readable, odd), 3, 2)
+	entries := thinned(realFiles(t, readable, odd), 3, 2)
 	codecs := []string{"snappy", "deflate", "bzip2", "null", "zstandard"}
 	var recoded int
 	for k, codec := range codecs {
@@ -175,40 +175,6 @@ func natives(path string) (rows []any, err error) {
 		rows = append(rows, row)
 	}
 	return rows, r.Err()
-}
-
-// TestCatReadsJava reads what Java wrote, in all its codecs and checksums, as
-// Java itself reads it.
-func TestCatReadsJava(t *testing.T) {
-	needJava(t)
-	t.Parallel()
-	entries := thinned(corpus(t, readable), 3, 1)
-	for i, codec := range []string{"null", "snappy", "deflate", "bzip2"} {
-		for j, checksum := range []string{"null", "crc32"} {
-			t.Run(codec+" "+checksum, func(t *testing.T) {
-				var some []entry
-				for k := range entries {
-					if k%8 == 2*i+j {
-						some = append(some, entries[k])
-					}
-				}
-				files := writeJava(t, some, "write-all", codec, checksum)
-				lines := make([][]string, len(files))
-				each(len(files), func(k int) { lines[k] = []string{toAvro(t, files[k]), files[k]} })
-				if codec == "null" && checksum == "crc32" {
-					// Java does not read the checksums that it writes there.
-					for k, file := range writeJava(t, some, "write-all", codec, "null") {
-						lines[k][1] = file
-					}
-				}
-				for k, v := range java.list(t, lines, "compare", "-") {
-					if want := fmt.Sprintf("%d rows", some[k].rows); !v.pass || v.detail != want {
-						t.Errorf("%s: java: %s, want %s", some[k].file, v.detail, want)
-					}
-				}
-			})
-		}
-	}
 }
 
 // catJSON lets Java read Avro's JSON encoding.

@@ -14,7 +14,7 @@ var asCFiles = []string{"--format=cfile", "--many-files"}
 // of some.
 func TestCFileCorpus(t *testing.T) {
 	k := newKudu(t)
-	entries := thinned(corpus(t, readable, odd), 4, 1)
+	entries := thinned(realFiles(t, readable, odd), 4, 1)
 	converted := convertAll(t, entries, asCFiles...)
 	var recoded int
 	each(len(converted), func(i int) {

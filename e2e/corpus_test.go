@@ -1,19 +1,22 @@
 package e2e
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/corpus"
 	"github.com/rowtocol/rowtocol/internal/soak"
 )
 
-// entry is a line of the corpus's INDEX.tsv.
+// entry is a file of the corpus.
 type entry struct {
 	file, class   string
 	rows, columns int64
@@ -33,37 +36,18 @@ var classes = map[string]int{
 	"corrupt": refused, "not-OCF": refused, "trailing-junk": refused, "recursive": refused, "zero-column": refused,
 }
 
-// corpus returns the files whose class becomes one of these.
-func corpus(t *testing.T, outcomes ...int) []entry {
+// realFiles returns the files of the corpus whose class becomes one of these.
+func realFiles(t *testing.T, outcomes ...int) (entries []entry) {
 	t.Helper()
-	dir := os.Getenv("ROWTOCOL_CORPUS")
-	if dir == "" {
-		dir = "../testdata/real"
-	}
-	dir, err := filepath.Abs(dir)
+	dir, err := filepath.Abs(cmp.Or(os.Getenv("ROWTOCOL_CORPUS"), "../testdata/real"))
 	must(t, err)
-	text, err := os.ReadFile(filepath.Join(dir, "INDEX.tsv"))
-	must(t, err)
-	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
-	column := map[string]int{}
-	for i, name := range strings.Split(lines[0], "\t") {
-		column[name] = i
-	}
-	var entries []entry
-	for _, line := range lines[1:] {
-		f := strings.Split(line, "\t")
-		e := entry{file: f[column["file"]], class: f[column["class"]]}
-		e.rows, _ = strconv.ParseInt(f[column["rows"]], 10, 64) // not a number where nobody could count
-		e.columns, _ = strconv.ParseInt(f[column["trevni_columns"]], 10, 64)
-		e.path = filepath.Join(dir, e.file)
-		outcome, known := classes[e.class]
+	for _, e := range corpus.In(t, dir) {
+		outcome, known := classes[e.Class]
 		if !known {
-			t.Fatalf("%s: the class %q is unknown", e.file, e.class)
+			t.Fatalf("%s: the class %q is unknown", e.Name, e.Class)
 		}
-		for _, o := range outcomes {
-			if o == outcome {
-				entries = append(entries, e)
-			}
+		if slices.Contains(outcomes, outcome) {
+			entries = append(entries, entry{e.Name, e.Class, e.Rows, int64(e.Columns), e.Path})
 		}
 	}
 	return entries
@@ -104,13 +88,13 @@ func wholeCorpus(t *testing.T, outcomes ...int) []conversion {
 	defer whole.Unlock()
 	if whole.converted == nil {
 		converted := map[string]conversion{}
-		for _, c := range convertInto(t, whole.dir, corpus(t, readable, odd)) {
+		for _, c := range convertInto(t, whole.dir, realFiles(t, readable, odd)) {
 			converted[c.file] = c
 		}
 		whole.converted = converted
 	}
 	var some []conversion
-	for _, e := range corpus(t, outcomes...) {
+	for _, e := range realFiles(t, outcomes...) {
 		some = append(some, whole.converted[e.file])
 	}
 	return some
@@ -180,7 +164,7 @@ func TestJavaReads(t *testing.T) {
 				wantJava(t, wholeCorpus(t, readable))
 				return
 			}
-			wantJava(t, convertAll(t, thinned(corpus(t, readable), 8, i), flags...))
+			wantJava(t, convertAll(t, thinned(realFiles(t, readable), 8, i), flags...))
 		})
 	}
 }
@@ -196,7 +180,7 @@ func TestWitnessReads(t *testing.T) {
 				wantWitnesses(t, wholeCorpus(t, readable, odd))
 				return
 			}
-			wantWitnesses(t, convertAll(t, thinned(corpus(t, readable, odd), 8, i), flags...))
+			wantWitnesses(t, convertAll(t, thinned(realFiles(t, readable, odd), 8, i), flags...))
 		})
 	}
 }
@@ -222,7 +206,7 @@ func wantWitnesses(t *testing.T, converted []conversion) {
 }
 
 func TestRefused(t *testing.T) {
-	entries := corpus(t, refused)
+	entries := realFiles(t, refused)
 	dir := t.TempDir()
 	each(len(entries), func(i int) {
 		e, dest := entries[i], filepath.Join(dir, strconv.Itoa(i))
@@ -248,7 +232,7 @@ func TestRefused(t *testing.T) {
 }
 
 func TestRecursiveAsBytes(t *testing.T) {
-	for _, e := range corpus(t, refused) {
+	for _, e := range realFiles(t, refused) {
 		if e.class == "recursive" {
 			dest := filepath.Join(t.TempDir(), "out")
 			run(t, "convert", "--recursive=bytes", e.path, dest).want(t, 0)

@@ -66,13 +66,10 @@ func (s *site) at(t *testing.T, uri string) store.Location {
 	return l
 }
 
-// tree returns digests of the files below a directory, hidden ones included;
-// those of outputs have plain names and content. A name may then stand for two
-// files, of which one, if any, shows that differs from what is wanted.
-func (s *site) tree(t *testing.T, uri string) map[string]string {
+// eachFile calls f with the files below a directory of a store, and their names from
+// there; with nil as content for those that are being written.
+func eachFile(t *testing.T, at store.Location, f func(name string, content []byte)) {
 	t.Helper()
-	at := s.at(t, uri)
-	files := map[string]string{}
 	var walk func(below string)
 	walk = func(below string) {
 		infos, err := at.Store.List(t.Context(), path.Join(at.Path, below))
@@ -89,19 +86,30 @@ func (s *site) tree(t *testing.T, uri string) map[string]string {
 			b, err := at.Store.ReadFile(t.Context(), info.Path, 1<<30)
 			switch {
 			case errors.Is(err, store.ErrBeingWritten):
-				files[name] = "open"
+				f(name, nil)
 			case errors.Is(err, store.ErrNotExist): // it was renamed meanwhile
-			case err != nil:
-				t.Fatal(err)
 			default:
-				b = plainContent(t, name, b)
-				if p := plainName(name); files[p] == "" || files[p] == s.want[p] {
-					files[p] = digest(b)
-				}
+				must(t, err)
+				f(name, append([]byte{}, b...))
 			}
 		}
 	}
 	walk("")
+}
+
+// tree returns digests of the files below a directory, hidden ones included;
+// those of outputs have plain names and content. A name may then stand for two
+// files, of which one, if any, shows that differs from what is wanted.
+func (s *site) tree(t *testing.T, uri string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	eachFile(t, s.at(t, uri), func(name string, content []byte) {
+		if content == nil {
+			files[name] = "open"
+		} else if p := plainName(name); files[p] == "" || files[p] == s.want[p] {
+			files[p] = digest(plainContent(t, name, content))
+		}
+	})
 	return files
 }
 

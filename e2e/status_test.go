@@ -52,17 +52,12 @@ func TestHDFSStatus(t *testing.T) {
 		}
 		work := path.Join(client, ".rowtocol", "plan-"+s.id)
 		then := time.Now().AddDate(0, 0, -8).UnixMilli()
-		var list struct {
-			FileStatuses struct {
-				FileStatus []struct{ PathSuffix string }
-			}
+		files := f.list(t, work)
+		if len(files) < 3 {
+			t.Errorf("%s: %v", client, files)
 		}
-		must(t, json.Unmarshal([]byte(f.do(t, "GET", work, "op=LISTSTATUS")), &list))
-		if len(list.FileStatuses.FileStatus) < 3 {
-			t.Errorf("%s: %+v", client, list)
-		}
-		for _, file := range list.FileStatuses.FileStatus {
-			f.do(t, "PUT", path.Join(work, file.PathSuffix), fmt.Sprintf("op=SETTIMES&modificationtime=%d", then))
+		for _, file := range files {
+			f.do(t, "PUT", path.Join(work, file), fmt.Sprintf("op=SETTIMES&modificationtime=%d", then))
 		}
 		run(t, "clean", dest).want(t, 0)
 		if n := look(); n != 0 {

@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path"
@@ -123,25 +122,11 @@ func (s *steps) all() (numbers []int) {
 func (s *steps) staged(t *testing.T) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	var walk func(below string)
-	walk = func(below string) {
-		infos, err := s.at.Store.List(t.Context(), path.Join(s.dir(), below))
-		must(t, err)
-		for _, info := range infos {
-			name := path.Join(below, info.Name)
-			if info.Dir {
-				walk(name)
-				continue
-			}
-			b, err := s.at.Store.ReadFile(t.Context(), info.Path, 1<<30)
-			if errors.Is(err, store.ErrBeingWritten) {
-				continue
-			}
-			must(t, err)
-			files[name] = string(b)
+	eachFile(t, store.Location{Store: s.at.Store, Path: s.dir()}, func(name string, content []byte) {
+		if content != nil {
+			files[name] = string(content)
 		}
-	}
-	walk("")
+	})
 	return files
 }
 

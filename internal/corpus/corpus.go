@@ -1,6 +1,5 @@
-// Package corpus lists the real files that tests read: those of the folder
-// that ROWTOCOL_CORPUS names, as its INDEX.tsv describes them. Only tests
-// import it.
+// Package corpus lists the real files that tests read: those of a folder, such as
+// ROWTOCOL_CORPUS names, as its INDEX.tsv describes them. Only tests import it.
 package corpus
 
 import (
@@ -20,14 +19,20 @@ type Entry struct {
 	Columns int // of its Trevni form
 }
 
-// Entries returns the files in the order of the index. It skips the test
-// without ROWTOCOL_CORPUS, and ends it if the index cannot be read.
+// Entries returns the files of ROWTOCOL_CORPUS, without which it skips the test.
 func Entries(t *testing.T) []Entry {
 	t.Helper()
 	dir := os.Getenv("ROWTOCOL_CORPUS")
 	if dir == "" {
 		t.Skip("ROWTOCOL_CORPUS is not set")
 	}
+	return In(t, dir)
+}
+
+// In returns the files of a folder in the order of the index. It ends the test if that
+// cannot be read.
+func In(t *testing.T, dir string) []Entry {
+	t.Helper()
 	index, err := os.ReadFile(filepath.Join(dir, "INDEX.tsv"))
 	if err != nil {
 		t.Fatal(err)
