@@ -197,7 +197,7 @@ func (s *site) oneOutput(t *testing.T, uri string) {
 func (s *site) uploading(t *testing.T, uri string, ended <-chan struct{}) []*hadooptest.Daemon {
 	t.Helper()
 	at := s.at(t, uri)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for {
 		for _, file := range uploads(ctx, at) {

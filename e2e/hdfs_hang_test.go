@@ -248,7 +248,7 @@ func count() usage {
 func (u usage) same(t *testing.T) {
 	t.Helper()
 	var now usage
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if now = count(); now.goroutines <= u.goroutines && now.files <= u.files {
 			return
 		}

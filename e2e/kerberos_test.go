@@ -27,7 +27,7 @@ import (
 const (
 	// life is that of short-lived tickets, and of delegation tokens until they
 	// are renewed; services accept a ticket for some seconds more.
-	life   = 12 * time.Second
+	life   = 20 * time.Second
 	beyond = life + 7*time.Second
 
 	transferProtection = "dfs.data.transfer.protection"
@@ -510,7 +510,7 @@ func (r *realm) restart(t *testing.T) {
 	r.DataNodes[0].Kill()
 	must(t, r.DataNodes[0].Start(t.Context()))
 	var err error
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if _, err = r.Do(t.Context(), "GET", "/alice/hdfs.avro", "op=OPEN&length=1"); err == nil {
 			return
 		}
@@ -521,7 +521,7 @@ func (r *realm) restart(t *testing.T) {
 // ending runs a conversion, which shows where it hangs if it does not end soon.
 func ending(t *testing.T, cmd *exec.Cmd) result {
 	t.Helper()
-	hang := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
+	hang := time.AfterFunc(3*time.Minute, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
 	defer hang.Stop()
 	return finish(t, cmd)
 }

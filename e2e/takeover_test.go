@@ -60,7 +60,7 @@ func (r *running) untilThere(t *testing.T, at store.Location, pattern string) {
 // reports whether that was seen before the run ended.
 func (r *running) stopAt(t *testing.T, at store.Location, pattern string) bool {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); {
 		if len(glob(t.Context(), at, pattern)) > 0 {
 			must(t, r.cmd.Process.Signal(syscall.SIGSTOP))
 			for !hasStopped(r.cmd.Process.Pid) { // which a busy machine takes its time for

@@ -170,7 +170,7 @@ func (y *yarn) putFile(t *testing.T, dir, name, file string) {
 func (y *yarn) clean(t *testing.T) {
 	t.Helper()
 	var left []string
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
 		if left = y.left(t); len(left) == 0 {
 			return
 		}

@@ -176,7 +176,7 @@ func clients(t *testing.T, s *submission) (pids []int) {
 // goneSoon fails the test unless processes end.
 func goneSoon(t *testing.T, pids []int) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if !slices.ContainsFunc(pids, func(pid int) bool { return !endedProcess(pid) }) {
 			return
 		}

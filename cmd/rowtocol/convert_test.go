@@ -338,7 +338,7 @@ func TestSignals(t *testing.T) {
 // waitFor waits until a directory holds something.
 func waitFor(t *testing.T, dir string) {
 	t.Helper()
-	for range 2000 {
+	for range 60_000 {
 		if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 			return
 		}

@@ -78,6 +78,12 @@ func rowtocol(t *testing.T, dir string, env []string, args ...string) output {
 // hung is how long a run of the program may take: the slowest takes seconds.
 const hung = 5 * time.Minute
 
+// stopLimit is what a program has to end in after a signal, and what a busy machine adds.
+const stopLimit = (10 + 20) * time.Second
+
+// givenUp is what it logs if what was under way did not end by itself.
+const givenUp = "was given up"
+
 // runWatched runs a command. One that hangs prints the stacks of its goroutines and ends,
 // so that its test fails with them.
 func runWatched(cmd *exec.Cmd) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -204,14 +205,15 @@ func TestServerDrips(t *testing.T) {
 	for scheme, says := range map[string]string{"webhdfs": "bytes in 200ms", "hdfs": "name node"} {
 		began := time.Now()
 		rowtocol(t, dir, env, "convert", "--store-retry", "0", scheme+"://"+l.Addr().String()+"/in", "out").want(t, 4, says)
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > stopLimit {
 			t.Errorf("%s: ended after %v", scheme, took)
 		}
 	}
 	// With a minute to go, a signal ends it.
 	for _, scheme := range []string{"webhdfs", "hdfs"} {
 		cmd := command(t, "convert", scheme+"://"+l.Addr().String()+"/in", filepath.Join(dir, "out"))
-		cmd.Env = append(cmd.Env, "HADOOP_USER_NAME=alice")
+		var stderr bytes.Buffer
+		cmd.Env, cmd.Stderr = append(cmd.Env, "HADOOP_USER_NAME=alice"), &stderr
 		for len(asked) > 0 {
 			<-asked // of the runs before
 		}
@@ -224,8 +226,8 @@ func TestServerDrips(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait() // its code says more
-		if took := time.Since(began); took > 5*time.Second || cmd.ProcessState.ExitCode() != 143 {
-			t.Errorf("%s: exit %d after %v", scheme, cmd.ProcessState.ExitCode(), took)
+		if took := time.Since(began); took > stopLimit || cmd.ProcessState.ExitCode() != 143 || strings.Contains(stderr.String(), givenUp) {
+			t.Errorf("%s: exit %d after %v\n%s", scheme, cmd.ProcessState.ExitCode(), took, &stderr)
 		}
 	}
 }

@@ -46,7 +46,6 @@ type stuck struct {
 	stdin  *os.File
 	ready  func() bool // tells that it waits
 	code   int
-	most   time.Duration
 	text   string // in what it logs
 }
 
@@ -66,7 +65,7 @@ func (s *stuck) begin(t *testing.T, dir string) (await func(t *testing.T)) {
 		t.Fatal(err)
 	}
 	return func(t *testing.T) {
-		for range 5000 {
+		for range 60_000 {
 			if s.ready() {
 				break
 			}
@@ -85,7 +84,7 @@ func (s *stuck) begin(t *testing.T, dir string) (await func(t *testing.T)) {
 		_ = cmd.Wait() // the exit code says it
 		took := time.Since(began)
 		text := string(read(t, log.Name()))
-		if code := cmd.ProcessState.ExitCode(); code != s.code || took > s.most || !strings.Contains(text, s.text) {
+		if code := cmd.ProcessState.ExitCode(); code != s.code || took > stopLimit || !strings.Contains(text, s.text) || strings.Contains(text, givenUp) != (s.text == givenUp) {
 			t.Errorf("%s: exit %d after %v\n%s", s.name, code, took, text)
 		}
 	}
@@ -125,16 +124,15 @@ func TestStopsWithin10Seconds(t *testing.T) {
 			return err == nil && strings.Contains(string(b), text)
 		}
 	}
-	const soon, last = 5 * time.Second, 9900 * time.Millisecond
 	cases := []stuck{
 		// Nothing can tell the reader of Hadoop's configuration not to wait for more.
-		{name: "configuration", args: []string{"convert", "hdfs:///in", "out1"}, env: conf1, signal: syscall.SIGTERM, again: 50 * time.Millisecond, ready: taken(t, writer1), code: 143, most: last, text: "given up"},
-		{name: "asked twice", args: []string{"convert", "hdfs:///in", "out6"}, env: conf2, signal: syscall.SIGTERM, again: time.Second, ready: taken(t, writer2), code: -1, most: soon},
-		{name: "reading HDFS", args: []string{"convert", "hdfs://" + hung + "/in", "out2"}, signal: syscall.SIGTERM, ready: logged("reading HDFS", "begins"), code: 143, most: soon, text: "convert ended"},
-		{name: "writing WebHDFS", args: []string{"convert", "a.avro", "webhdfs://" + hung + "/out"}, signal: syscall.SIGINT, ready: logged("writing WebHDFS", "begins"), code: 130, most: soon, text: "convert ended"},
-		{name: "trying again", args: []string{"plan", "hdfs://127.0.0.1:1/in", "out3", "-o", "plan.json"}, signal: syscall.SIGHUP, ready: logged("trying again", "trying again"), code: 129, most: soon, text: "stopped by SIGHUP"},
-		{name: "out of time", args: []string{"convert", "--max-runtime", "1s", "hdfs://" + hung + "/in", "out4"}, signal: 0, ready: func() bool { return true }, code: 4, most: soon, text: "stopped after --max-runtime 1s: what is done is kept"},
-		{name: "stdin", args: []string{"cat", "-", "--output", "out5"}, signal: syscall.SIGTERM, ready: taken(t, rows), code: 143, most: soon, text: "stopped by SIGTERM", stdin: stdin},
+		{name: "configuration", args: []string{"convert", "hdfs:///in", "out1"}, env: conf1, signal: syscall.SIGTERM, again: 50 * time.Millisecond, ready: taken(t, writer1), code: 143, text: givenUp},
+		{name: "asked twice", args: []string{"convert", "hdfs:///in", "out6"}, env: conf2, signal: syscall.SIGTERM, again: time.Second, ready: taken(t, writer2), code: -1},
+		{name: "reading HDFS", args: []string{"convert", "hdfs://" + hung + "/in", "out2"}, signal: syscall.SIGTERM, ready: logged("reading HDFS", "begins"), code: 143, text: "convert ended"},
+		{name: "writing WebHDFS", args: []string{"convert", "a.avro", "webhdfs://" + hung + "/out"}, signal: syscall.SIGINT, ready: logged("writing WebHDFS", "begins"), code: 130, text: "convert ended"},
+		{name: "trying again", args: []string{"plan", "hdfs://127.0.0.1:1/in", "out3", "-o", "plan.json"}, signal: syscall.SIGHUP, ready: logged("trying again", "trying again"), code: 129, text: "stopped by SIGHUP"},
+		{name: "out of time", args: []string{"convert", "--max-runtime", "1s", "hdfs://" + hung + "/in", "out4"}, signal: 0, ready: func() bool { return true }, code: 4, text: "stopped after --max-runtime 1s: what is done is kept"},
+		{name: "stdin", args: []string{"cat", "-", "--output", "out5"}, signal: syscall.SIGTERM, ready: taken(t, rows), code: 143, text: "stopped by SIGTERM", stdin: stdin},
 	}
 	awaited := map[string]func(t *testing.T){"blocked": blocked(t, dir), "lock": waiting(t, dir)}
 	for i := range cases {
@@ -195,7 +193,7 @@ func blocked(t *testing.T, dir string) (await func(t *testing.T)) {
 			t.Error(err)
 		}
 		_ = cmd.Wait() // the exit code says it
-		if code, took := cmd.ProcessState.ExitCode(), time.Since(began); code != 143 || took > 10*time.Second {
+		if code, took := cmd.ProcessState.ExitCode(), time.Since(began); code != 143 || took > stopLimit {
 			t.Errorf("blocked: exit %d after %v", code, took)
 		}
 		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
@@ -216,7 +214,7 @@ func waiting(t *testing.T, dir string) (await func(t *testing.T)) {
 	if err := holder.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	s := stuck{name: "lock", args: []string{"convert", "long.avro", "held"}, signal: syscall.SIGTERM, code: 143, most: 5 * time.Second, text: "stopped by SIGTERM"}
+	s := stuck{name: "lock", args: []string{"convert", "long.avro", "held"}, signal: syscall.SIGTERM, code: 143, text: "stopped by SIGTERM"}
 	began := time.Now()
 	s.ready = func() bool { // it finds the lock soon after it began
 		b, err := os.ReadFile(filepath.Join(dir, s.name+".log"))
@@ -252,7 +250,7 @@ func TestStopsPrinting(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond) // the signal is heard meanwhile
+	time.Sleep(time.Second) // the signal is heard meanwhile
 	n, err := io.Copy(io.Discard, text)
 	_ = cmd.Wait() // the exit code says it
 	if code := cmd.ProcessState.ExitCode(); code != 143 || n > 1<<18 || err != nil {
@@ -262,7 +260,7 @@ func TestStopsPrinting(t *testing.T) {
 
 func waitForFile(t *testing.T, name string) {
 	t.Helper()
-	for range 5000 {
+	for range 60_000 {
 		if _, err := os.Lstat(name); err == nil {
 			return
 		}
@@ -332,7 +330,7 @@ func TestNohup(t *testing.T) {
 // waitForTemp waits until a file under a temporary name is there.
 func waitForTemp(t *testing.T, dir string) {
 	t.Helper()
-	for range 5000 {
+	for range 60_000 {
 		if names, err := filepath.Glob(dir + "/.out.*.tmp"); err == nil && len(names) > 0 {
 			return
 		}
