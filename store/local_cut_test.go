@@ -191,7 +191,7 @@ func TestPowerCuts(t *testing.T) {
 	for name, kind := range fileSystems {
 		t.Run(name, func(t *testing.T) {
 			p, r := on(t, kind)
-			d, before, last, cuts := newDisk(), tree{}, step{}, 0
+			before, last, visited := tree{}, step{}, 0
 			for _, s := range script() {
 				begun := len(r.calls)
 				if err := s.do(p); !errors.Is(err, s.fail) {
@@ -199,10 +199,9 @@ func TestPowerCuts(t *testing.T) {
 				}
 				after := before.with(s.want)
 				for i, c := range r.calls[begun:] {
-					d.do(c)
 					ended := begun+i+1 == len(r.calls)
-					d.cuts(func(got tree) {
-						cuts++
+					cuts(r.calls[:begun+i+1], func(got tree) {
+						visited++
 						if what := s.broken(last, before, after, got, ended); what != "" {
 							t.Fatalf("%s, cut after %q of %s: %s\nbefore %v\nafter  %v\non disk %v", s.name, c.op, c.name, what, before, after, got)
 						}
@@ -210,7 +209,7 @@ func TestPowerCuts(t *testing.T) {
 				}
 				before, last = after, s
 			}
-			t.Logf("%d calls, %d cuts", len(r.calls), cuts)
+			t.Logf("%d calls, %d cuts", len(r.calls), visited)
 		})
 	}
 }
@@ -307,7 +306,7 @@ func TestPowerCutAfterKill(t *testing.T) {
 		{write("d/new", true, "never committed"), write("d/other", true, "committed")},
 		{remove("d/x"), remove("d/y")},
 	}
-	cuts := 0
+	visited := 0
 	for name, kind := range fileSystems {
 		for _, tt := range tests {
 			for n := 1; ; n++ {
@@ -326,12 +325,9 @@ func TestPowerCutAfterKill(t *testing.T) {
 				if next := tt.next.do(p); !errors.Is(err, errKilled) || next != nil {
 					t.Fatalf("%s, %s killed at call %d: %v, then %v", name, tt.killed.name, n, err, next)
 				}
-				d, want := newDisk(), p.inView()
-				for _, c := range r.calls {
-					d.do(c)
-				}
-				d.cuts(func(got tree) {
-					cuts++
+				want := p.inView()
+				cuts(r.calls, func(got tree) {
+					visited++
 					what := step{torn: tt.killed.torn}.broken(step{}, want, want, got, false)
 					if what != "" {
 						t.Fatalf("%s, %s killed at call %d, then %s: %s\nin view %v\non disk %v", name, tt.killed.name, n, tt.next.name, what, want, got)
@@ -340,7 +336,7 @@ func TestPowerCutAfterKill(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d cuts", cuts)
+	t.Logf("%d cuts", visited)
 }
 
 // TestFailedSyncs fails each sync of a script: the step that needs it must say

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/memstore/disk"
 )
 
 // ErrStopped is the error of all calls of a client that has ended.
@@ -103,12 +104,12 @@ func (c *Client) change(ctx context.Context, op, p string, do func() error) erro
 // Open implements store.Store.
 func (c *Client) Open(ctx context.Context, p string) (f store.File, err error) {
 	err = c.read(ctx, "open", p, func() error {
-		n, err := c.disk.find(p)
-		if err == nil && n.dir {
+		n, err := c.disk.Find(p)
+		if err == nil && n.Dir {
 			err = store.ErrNotRegular
 		}
 		if err == nil {
-			f = &file{ctx: ctx, c: c, name: p, data: n.data, is: store.Identity{ID: n.id, Changed: n.changed.UnixNano()}}
+			f = &file{ctx: ctx, c: c, name: p, data: n.Data, is: store.Identity{ID: n.ID, Changed: n.Changed.UnixNano()}}
 		}
 		return err
 	})
@@ -118,9 +119,9 @@ func (c *Client) Open(ctx context.Context, p string) (f store.File, err error) {
 // Stat implements store.Store.
 func (c *Client) Stat(ctx context.Context, p string) (info store.Info, err error) {
 	err = c.read(ctx, "stat", p, func() error {
-		n, err := c.disk.find(p)
+		n, err := c.disk.Find(p)
 		if err == nil {
-			info = n.info(p)
+			info = infoOf(p, n)
 		}
 		return err
 	})
@@ -130,15 +131,15 @@ func (c *Client) Stat(ctx context.Context, p string) (info store.Info, err error
 // List implements store.Store.
 func (c *Client) List(ctx context.Context, dir string) (infos []store.Info, err error) {
 	err = c.read(ctx, "list", dir, func() error {
-		n, err := c.disk.find(dir)
+		n, err := c.disk.Find(dir)
 		switch {
 		case err != nil:
 			return err
-		case !n.dir:
+		case !n.Dir:
 			return syscall.ENOTDIR
 		}
-		for _, name := range slices.Sorted(maps.Keys(n.entries)) {
-			infos = append(infos, n.entries[name].info(path.Join(dir, name)))
+		for _, name := range slices.Sorted(maps.Keys(n.Entries)) {
+			infos = append(infos, infoOf(path.Join(dir, name), n.Entries[name]))
 		}
 		return nil
 	})
@@ -148,16 +149,16 @@ func (c *Client) List(ctx context.Context, dir string) (infos []store.Info, err 
 // ReadFile implements store.Store.
 func (c *Client) ReadFile(ctx context.Context, p string, max int64) (data []byte, err error) {
 	err = c.read(ctx, "read", p, func() error {
-		n, err := c.disk.find(p)
+		n, err := c.disk.Find(p)
 		switch {
 		case err != nil:
 			return err
-		case n.dir:
+		case n.Dir:
 			return store.ErrNotRegular
-		case int64(len(n.data)) > max:
+		case int64(len(n.Data)) > max:
 			return store.ErrTooLarge
 		}
-		data = slices.Clone(n.data)
+		data = slices.Clone(n.Data)
 		return nil
 	})
 	return data, err
@@ -168,12 +169,12 @@ func (c *Client) Capabilities() store.Capabilities { return store.Capabilities{C
 
 func (c *Client) checksum(ctx context.Context, p string) (sum string, err error) {
 	err = c.read(ctx, "checksum", p, func() error {
-		n, err := c.disk.find(p)
-		if err == nil && n.dir {
+		n, err := c.disk.Find(p)
+		if err == nil && n.Dir {
 			err = store.ErrNotRegular
 		}
 		if err == nil {
-			sum = fmt.Sprintf("SHA-256:%x", sha256.Sum256(n.data))
+			sum = fmt.Sprintf("SHA-256:%x", sha256.Sum256(n.Data))
 		}
 		return err
 	})
@@ -190,8 +191,8 @@ func (c *Client) Create(ctx context.Context, p string, o store.CreateOptions) (w
 		if err != nil {
 			return err
 		}
-		n := c.disk.newNode(false)
-		c.disk.setName(at, n)
+		n := c.disk.NewNode(false)
+		c.disk.SetName(at, n)
 		c.passPoint()
 		w = store.NewWriter(ctx, p, o.Size, &upload{ctx: ctx, c: c, name: p, n: n})
 		return nil
@@ -223,17 +224,17 @@ func (c *Client) Rename(ctx context.Context, from, to string) error {
 		}
 		// Some file systems take the new name first: see store.Store.
 		first := n
-		if n.dir {
-			first = c.disk.newNode(true)
+		if n.Dir {
+			first = c.disk.NewNode(true)
 		}
-		c.disk.setName(target, first)
+		c.disk.SetName(target, first)
 		if !c.passPoint() {
 			return nil
 		}
-		c.disk.apply(&change{to: map[place]*node{old: nil, target: n}})
+		c.disk.Apply(&disk.Change{To: map[disk.Place]*disk.Node{old: nil, target: n}})
 		if c.passPoint() {
-			c.disk.sync(target.dir)
-			c.disk.sync(old.dir)
+			c.disk.Sync(target.Dir)
+			c.disk.Sync(old.Dir)
 		}
 		return nil
 	})
@@ -248,12 +249,12 @@ func (c *Client) Remove(ctx context.Context, p string) error {
 			return fs.ErrNotExist
 		case err != nil:
 			return err
-		case len(n.entries) > 0:
+		case len(n.Entries) > 0:
 			return syscall.ENOTEMPTY
 		}
-		c.disk.removeName(at)
+		c.disk.RemoveName(at)
 		if c.passPoint() {
-			c.disk.sync(at.dir)
+			c.disk.Sync(at.Dir)
 		}
 		return nil
 	})
@@ -270,21 +271,21 @@ func (c *Client) RemoveAll(ctx context.Context, p string) error {
 			return err
 		}
 		if n == nil || c.removeAll(at) {
-			c.disk.sync(at.dir)
+			c.disk.Sync(at.Dir)
 		}
 		return nil
 	})
 }
 
 // removeAll reports whether the client lives on.
-func (c *Client) removeAll(at place) bool {
-	n := at.dir.entries[at.name]
-	for _, name := range slices.Sorted(maps.Keys(n.entries)) {
-		if !c.removeAll(place{n, name}) {
+func (c *Client) removeAll(at disk.Place) bool {
+	n := at.Dir.Entries[at.Name]
+	for _, name := range slices.Sorted(maps.Keys(n.Entries)) {
+		if !c.removeAll(disk.Place{Dir: n, Name: name}) {
 			return false
 		}
 	}
-	c.disk.removeName(at)
+	c.disk.RemoveName(at)
 	return c.passPoint()
 }
 
@@ -296,7 +297,7 @@ func (c *Client) Mkdir(ctx context.Context, p string) error {
 			return err
 		}
 		if there == nil {
-			c.disk.setName(at, c.disk.newNode(true))
+			c.disk.SetName(at, c.disk.NewNode(true))
 			if !c.passPoint() {
 				return nil
 			}
@@ -304,10 +305,10 @@ func (c *Client) Mkdir(ctx context.Context, p string) error {
 			err = fs.ErrExist
 		}
 		// Another client may have ended before it synced these.
-		if above, findErr := c.disk.find(path.Join("/", p, "../..")); findErr == nil {
-			c.disk.sync(above)
+		if above, findErr := c.disk.Find(path.Join("/", p, "../..")); findErr == nil {
+			c.disk.Sync(above)
 		}
-		c.disk.sync(at.dir)
+		c.disk.Sync(at.Dir)
 		return err
 	})
 }
@@ -319,26 +320,26 @@ func (c *Client) WriteFile(ctx context.Context, p string, data []byte, exclusive
 		switch {
 		case err != nil:
 			return err
-		case there != nil && there.dir:
+		case there != nil && there.Dir:
 			return store.ErrNotRegular
 		case there != nil && exclusive:
 			return fs.ErrExist
 		}
-		temp := place{at.dir, path.Base(store.TempName(p))}
-		n := c.disk.newNode(false)
-		n.data = slices.Clone(data)
-		c.disk.setName(temp, n)
+		temp := disk.Place{Dir: at.Dir, Name: path.Base(store.TempName(p))}
+		n := c.disk.NewNode(false)
+		n.Data = slices.Clone(data)
+		c.disk.SetName(temp, n)
 		if !c.passPoint() {
 			return nil
 		}
-		n.synced = len(data)
-		c.disk.sync(at.dir)
+		n.Synced = len(data)
+		c.disk.Sync(at.Dir)
 		if !c.passPoint() {
 			return nil
 		}
-		c.disk.apply(&change{to: map[place]*node{temp: nil, at: n}})
+		c.disk.Apply(&disk.Change{To: map[disk.Place]*disk.Node{temp: nil, at: n}})
 		if c.passPoint() {
-			c.disk.sync(at.dir)
+			c.disk.Sync(at.Dir)
 		}
 		return nil
 	})

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/memstore/disk"
 )
 
 // file is an open file.
@@ -60,15 +61,15 @@ type upload struct {
 	ctx  context.Context
 	c    *Client
 	name string
-	n    *node
+	n    *disk.Node
 }
 
 func (u *upload) Write(p []byte) (n int, err error) {
 	err = u.c.change(u.ctx, "write", u.name, func() error {
 		half := len(p) / 2
-		u.n.data = append(u.n.data, p[:half]...)
+		u.n.Data = append(u.n.Data, p[:half]...)
 		if u.c.passPoint() {
-			u.n.data = append(u.n.data, p[half:]...)
+			u.n.Data = append(u.n.Data, p[half:]...)
 		}
 		return nil
 	})
@@ -80,13 +81,13 @@ func (u *upload) Write(p []byte) (n int, err error) {
 
 func (u *upload) Finish(ctx context.Context, _ int64) error {
 	return u.c.change(ctx, "commit", u.name, func() error {
-		u.n.synced = len(u.n.data)
+		u.n.Synced = len(u.n.Data)
 		if !u.c.passPoint() {
 			return nil
 		}
-		dir, err := u.c.disk.find(path.Dir(u.name))
+		dir, err := u.c.disk.Find(path.Dir(u.name))
 		if err == nil {
-			u.c.disk.sync(dir)
+			u.c.disk.Sync(dir)
 		}
 		return err
 	})
@@ -99,7 +100,7 @@ func (u *upload) Abandon() error {
 			err = fs.ErrNotExist
 		}
 		if err == nil {
-			u.c.disk.removeName(at)
+			u.c.disk.RemoveName(at)
 			u.c.passPoint()
 		}
 		return err
