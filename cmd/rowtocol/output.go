@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/job/failure"
@@ -147,8 +148,9 @@ func inRealDirectory(at store.Location) string {
 	return path.Join(store.RealPath(at.Store, path.Dir(at.Path)), path.Base(at.Path))
 }
 
-// checkFree refuses a name that is taken. What may be replaced is a regular
-// file, and no column file: the inputs stand beside it on the command line.
+// checkFree refuses a name that is taken. What may be replaced is a regular file, but no
+// column file, because the inputs stand next to it on the command line; that of a format
+// which cat itself writes may be.
 func checkFree(ctx context.Context, at store.Location, replace bool) error {
 	info, err := at.Store.Stat(ctx, at.Path)
 	switch {
@@ -169,8 +171,9 @@ func checkFree(ctx context.Context, at store.Location, replace bool) error {
 	}
 	defer func() { _ = old.Close() }() // only read
 	head := make([]byte, format.HeadSize)
+	n, _ := old.ReadAt(head, 0)
 	//guard: an input named by mistake would be overwritten
-	if n, _ := old.ReadAt(head, 0); formats.OfFile(head[:n]) != nil {
+	if of := formats.OfFile(head[:n]); of != nil && !slices.Contains(formatNames(), of.Name()) {
 		return fmt.Errorf("--output: %s is a column file, and is not replaced: %w", at.Path, store.ErrExist)
 	}
 	return nil

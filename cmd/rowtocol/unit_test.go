@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/store"
@@ -289,6 +290,22 @@ func TestFailedReplacement(t *testing.T) {
 	}
 	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
 		t.Errorf("left %v, %v", names, err)
+	}
+}
+
+// TestReplacesItsOwnOutput has cat replace a file of the form that it writes, also if that
+// is the name of a column format, which the file is taken for.
+func TestReplacesItsOwnOutput(t *testing.T) {
+	at := store.Location{Store: store.Local(), Path: t.TempDir() + "/rows"}
+	if err := os.WriteFile(at.Path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer func(all format.Registry) { formats = all }(formats)
+	for name, want := range map[string]error{"parquet": nil, "columns": store.ErrExist} {
+		formats = format.Registry{called{name: name}}
+		if err := checkFree(t.Context(), at, true); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
 	}
 }
 
