@@ -7,10 +7,9 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// admission gives input blocks to the reader and so bounds how far it reads ahead
-// of the shredder: in blocks, and in bytes of them, stored and decoded. While none
-// is in use it gives one of any size, for which there may be no memory: see
-// inputBlock.
+// admission gives input blocks to the reader and so bounds how far it reads ahead of
+// the shredder: in blocks, and in their bytes, stored and decoded. If no block is in
+// use, it gives one of any size; there may be no memory for it: see inputBlock.
 type admission struct {
 	limit int64 // bytes of blocks in use
 	share *budget.Share
@@ -20,7 +19,7 @@ type admission struct {
 	free    []*inputBlock
 	inUse   int
 	held    int64 // bytes charged for blocks in use
-	growth  int64 // decoded bytes per stored byte, rather too many; 0 is not known
+	growth  int64 // decoded bytes per stored byte, a high estimate; 0 is unknown
 	waiting bool
 }
 
@@ -32,7 +31,7 @@ func newAdmission(blocks int, limit int64, share *budget.Share) *admission {
 	return p
 }
 
-// take waits for a block; nil is the end of the context.
+// take waits for a block. It returns nil if the context ends.
 func (p *admission) take(ctx context.Context) *inputBlock {
 	for {
 		if b := p.try(); b != nil {
@@ -60,8 +59,8 @@ func (p *admission) try() *inputBlock {
 	return b
 }
 
-// hasRoom reports whether a block may be taken. A reader that has to wait waits
-// until half of the blocks and of the bytes are free, lest each block wakes it.
+// hasRoom reports whether a block may be taken. A waiting reader is woken when half of
+// the blocks and half of the bytes are free, and not by each block.
 func (p *admission) hasRoom() bool {
 	switch {
 	case p.inUse == 0:
@@ -72,11 +71,11 @@ func (p *admission) hasRoom() bool {
 	return len(p.free) > 0 && p.held < p.limit
 }
 
-// leastGuess is the growth that is assumed while nothing is known.
+// leastGuess is the growth that is assumed before the first block is decoded.
 const leastGuess = 4
 
-// guess is how many bytes a block of so many stored ones decodes to, rather too
-// many.
+// guess estimates how many bytes a block of stored bytes decodes to, with some
+// reserve.
 func (p *admission) guess(stored int64) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,8 +83,8 @@ func (p *admission) guess(stored int64) int64 {
 	return n + n/4
 }
 
-// charge accounts for a block that was read. Its decoded size is guessed from
-// those before it; the first has the limit for itself until it is known.
+// charge accounts for a block that was read. It guesses the decoded size from the blocks
+// before. The first block is charged the whole limit until its size is known.
 func (p *admission) charge(b *inputBlock) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,13 +95,13 @@ func (p *admission) charge(b *inputBlock) {
 	p.held += b.charged
 }
 
-// settle corrects the charge of a block that was decoded, or could not be yet.
+// settle corrects the charge of a block whose decoded size is known.
 func (p *admission) settle(b *inputBlock) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	stored, decoded := b.size, max(int64(len(b.rows)), b.need)
-	// The guess rises at once and falls by an eighth of what it is too high, so
-	// that one block does not keep all later ones apart.
+	// The guess rises at once and falls by an eighth of the excess, so that one block
+	// does not slow down all later ones.
 	now := max((decoded+stored-1)/max(stored, 1), 1)
 	p.growth = max(now, p.growth-(p.growth-now+7)/8)
 	p.held += stored + decoded - b.charged
@@ -110,8 +109,8 @@ func (p *admission) settle(b *inputBlock) {
 	p.wake()
 }
 
-// giveBack makes a block free again, and its memory.
-func (p *admission) giveBack(b *inputBlock) {
+// release makes a block and its memory free again.
+func (p *admission) release(b *inputBlock) {
 	if b.src != nil {
 		b.src.release()
 		b.src = nil

@@ -38,7 +38,7 @@ func TestReadingAheadIsBoundedByBytes(t *testing.T) {
 				t.Errorf("%s: %d blocks in use, want %d", c.name, len(taken), c.most)
 			}
 			for _, b := range taken {
-				p.giveBack(b)
+				p.release(b)
 			}
 			if p.held != 0 || p.inUse != 0 {
 				t.Errorf("%s: %d bytes of %d blocks held when all are free", c.name, p.held, p.inUse)
@@ -67,7 +67,7 @@ func TestGuessOfDecodedSizesFallsAgain(t *testing.T) {
 	one := func(decoded int) {
 		b := p.try()
 		read(p, b, 10, decoded)
-		p.giveBack(b)
+		p.release(b)
 	}
 	one(5000)
 	if p.growth != 500 {
@@ -93,7 +93,7 @@ func TestWaitingScannerIsWokenWhenHalfIsFree(t *testing.T) {
 		taken = append(taken, b)
 	}
 	for i, b := range taken {
-		p.giveBack(b)
+		p.release(b)
 		if woken := len(p.room) > 0; woken != (i+1 >= 4) {
 			t.Errorf("after %d of 8 blocks: woken %v", i+1, woken)
 		}

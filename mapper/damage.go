@@ -20,8 +20,8 @@ const (
 )
 
 const (
-	// maxEmptyRows bounds the rows of one input block that may take no bytes:
-	// their count is not bounded by the block's size.
+	// maxEmptyRows bounds the rows of one input block that may take no bytes. The
+	// block's size does not bound their number.
 	maxEmptyRows = 1 << 24
 	// maxEmptyItems bounds the array items of one input block that take no bytes,
 	// for the same reason.
@@ -53,8 +53,8 @@ func (t *task) checkRows(b *inputBlock, src Source) error {
 	return nil
 }
 
-// lose records damage that the configuration allows, or returns it.
-func (t *task) lose(src Source, lost ocf.Range, rows int64, cause error) error {
+// recordLoss records damage that the configuration allows, or returns it.
+func (t *task) recordLoss(src Source, lost ocf.Range, rows int64, cause error) error {
 	if t.cfg.OnDamage == Quarantine {
 		if err := t.cfg.Quarantine(src, lost); err != nil {
 			return fmt.Errorf("quarantine %s, bytes %d to %d: %w", src.Name, lost.Start, lost.End, err)
@@ -70,8 +70,7 @@ func (t *task) lose(src Source, lost ocf.Range, rows int64, cause error) error {
 	return nil
 }
 
-// locate completes the error of a row, damage or want of memory, with the place of
-// its block.
+// locate adds the place of the block to the error of a row.
 func locate(err error, src Source, b *ocf.Block, row int64, before int) error {
 	d, ok := err.(*damage.Error)
 	if !ok {

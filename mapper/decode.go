@@ -8,7 +8,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// do decodes the block for the shredder, as far as there is memory now.
+// do decodes the block for the shredder if there is memory now.
 func (b *inputBlock) do(w *worker) {
 	b.in.decodeAhead(b, w, &b.src.Source)
 	b.in.blocks.settle(b)
@@ -23,8 +23,8 @@ func (in *reader) decodeAhead(b *inputBlock, w *worker, src *Source) {
 	}
 }
 
-// decodeNow decodes a block for which there was no memory, and waits for it. It
-// returns what ends the task.
+// decodeNow waits for memory and decodes a block for which there was none before. It
+// returns an error that ends the task.
 func (t *task) decodeNow(b *inputBlock, src *Source) error {
 	need := b.need
 	err := b.decode(&t.workers.each[0], src, t.cfg, need, &t.memory)
@@ -34,29 +34,27 @@ func (t *task) decodeNow(b *inputBlock, src *Source) error {
 	return nil
 }
 
-// taker is where memory is taken from, and given back to. Without an error, no
-// memory is none now.
+// taker lends memory. take returns nil without an error if there is no memory now.
 type taker interface {
 	take(n int) ([]byte, error)
 	Give(memory []byte)
 }
 
-// sharing takes memory as far as a share has it.
+// sharing takes memory that a share has, and does not wait.
 type sharing struct{ *budget.Share }
 
 func (s sharing) take(n int) ([]byte, error) { return s.Try(n), nil }
 
-// decode decodes a block that was read from src into memory for guess bytes, unless
-// the block itself says how many there are. If there is none now, the block says in
-// need how much is wanted. The error is the taker's, or of a codec that nobody
-// knows.
+// decode decodes a block that was read from src, into memory for the number of bytes
+// that the block states, or for guess bytes. If there is no memory now, it sets the
+// block's need. The error is the taker's, or that the codec is unknown.
 func (b *inputBlock) decode(w *worker, src *Source, cfg *Config, guess int64, from taker) error {
 	b.lost, b.err, b.need, b.rows = b.block.Range(), nil, 0, nil
 	d, err := w.decoder(src.Header.Codec, cfg.MaxInputBlock)
 	if err != nil {
 		return err
 	}
-	d.Progress = b.progress.of(b.lost.Len(), cfg.Progress)
+	d.Progress = b.progress.start(b.lost.Len(), cfg.Progress)
 	room, known := d.Stated(&b.block)
 	if !known {
 		room = guess
@@ -77,7 +75,7 @@ func (b *inputBlock) decode(w *worker, src *Source, cfg *Config, guess int64, fr
 			b.need = max(room, 1)
 			return nil
 		}
-		// Memory is waited for, or refused, for what is needed and not for a guess.
+		// From here on the exact size counts: a wait or a refusal must not follow from a guess.
 		b.progress.begin(false)
 		if room, b.err = d.Size(&b.block, src.Name); b.err != nil {
 			return nil

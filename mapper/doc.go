@@ -5,28 +5,27 @@
 //	of a     in input order        columns  in the order begun    column
 //	range                            └─ roll: where a row group ends
 //
-// Each step is a file of that name. In run.go they are put together; source.go has
-// what is read, rowgroup.go what the columns become; workers.go says who does what,
-// admit.go how much is read ahead, memory.go and workspace.go where memory comes from
-// and who has it next, resolve.go how rows get another schema, damage.go what is left
-// out and what is not.
+// Each step is a file of that name; run.go puts them together. source.go has the
+// input, rowgroup.go the open row group, workers.go the division of work, admit.go the
+// limit of reading ahead, memory.go and workspace.go the memory, resolve.go rows of
+// another schema, and damage.go what is left out.
 //
-// One goroutine shreds, closes blocks and talks to the format's row group, in
-// row order. Decompression runs ahead of it and block encoding behind it: both
-// are jobs for a pool of workers, to which the shredder itself belongs whenever
-// it would have to wait. Both give their results back in order, so the same task
-// makes the same bytes whatever runs in parallel.
+// One goroutine, the shredder, walks rows, closes blocks and calls the format's row
+// group, in row order. Workers decompress blocks before it and encode blocks after it.
+// The shredder helps them whenever it would wait. Both kinds of results come back in
+// order, so the same task makes the same bytes with any number of workers.
 //
-// How much is under way is bounded: blocks to encode by their number, input
-// blocks by number and bytes. What depends on the input comes from the task's share
-// of package budget: input blocks, resolved rows, values beyond the usual size of
-// column blocks. A block for which the share has no room is left for the shredder: it
-// reads or decodes it when nothing else is under way, and waits for its turn to take
-// more. Tasks hand their memory on to each other.
+// The amount under way is bounded: blocks to encode by their number, input blocks by
+// number and bytes. Memory that depends on the input comes from the task's share of
+// package budget: input blocks, resolved rows, values beyond the usual size of column
+// blocks. If the share has no room for a block, the reader leaves it to the shredder,
+// which reads or decodes it when nothing else is under way, and waits until it may take
+// more. To take more it first calls flush, which ends the encoding of all begun blocks.
+// A task that has ended leaves its memory to the next one.
 //
-// What the mapper hands out is a finished row group: its outputs' sizes and
-// pieces, and the spill that holds their columns. It writes no output itself.
+// The mapper hands out finished row groups: the sizes and pieces of their outputs, and
+// the spill that holds their columns. It writes no output itself.
 //
-// A Sample takes the same way for a few blocks, for planners: alone in its
-// goroutine, and with counters in place of the spill.
+// A Sample does the same for a few blocks, so that a planner knows what they become:
+// in one goroutine, and with counters in place of the spill.
 package mapper

@@ -14,7 +14,7 @@ type encodeBlock struct {
 	block  column.Block
 	job    format.EncodeJob
 	stored []byte
-	room   []byte // memory of the task for stored; block.Data is its memory then, too
+	room   []byte // memory of the task for stored; block.Data is then the task's, too
 	err    error
 	done   chan struct{}
 }
@@ -25,9 +25,8 @@ func (b *encodeBlock) do(*worker) {
 	b.done <- struct{}{}
 }
 
-// encoders let the workers encode blocks and give them back in the order in which
-// they were begun. The number of blocks under way is fixed, and with it the
-// memory.
+// encoders let the workers encode blocks, and return them in the order in which they
+// were begun. The number of blocks under way is fixed, and so is their memory.
 type encoders struct {
 	workers *workers
 	queue   []*encodeBlock // begun, in order
@@ -49,7 +48,7 @@ func newEncoders(p *workers, blocks int) *encoders {
 // begun returns the blocks that were begun and not yet released, in order.
 func (e *encoders) begun() []*encodeBlock { return e.queue }
 
-// hasRoom reports whether take would find a block.
+// hasRoom reports whether take finds a block.
 func (e *encoders) hasRoom() bool { return len(e.free) > 0 }
 
 // take returns a free block for a column, with the memory of an earlier one.
@@ -69,23 +68,23 @@ func (e *encoders) begin(b *encodeBlock, job format.EncodeJob) {
 	e.workers.encode <- b
 }
 
-// firstReady reports whether first would not wait.
+// firstReady reports whether first returns at once.
 func (e *encoders) firstReady() bool {
 	return len(e.queue) > 0 && len(e.queue[0].done) > 0
 }
 
-// first waits for the block that was begun first. It fails only when the
-// workers' context ends.
+// first waits for the block that was begun first. It fails only if the workers' context
+// ends.
 func (e *encoders) first() (*encodeBlock, error) {
 	b := e.queue[0]
-	if _, ok := await(e.workers, &e.workers.each[0], b.done); !ok {
+	if _, ok := helpUntil(e.workers, &e.workers.each[0], b.done); !ok {
 		return nil, context.Cause(e.workers.ctx)
 	}
 	return b, nil
 }
 
-// release takes the first block off the queue and keeps its memory, unless that is
-// the task's.
+// release takes the first block off the queue. It keeps the block's memory, or gives it
+// back if it is the task's.
 func (e *encoders) release(b *encodeBlock, m *memory) {
 	if b.room != nil {
 		m.Give(b.block.Data)
@@ -120,7 +119,7 @@ func (g *group) closeBlock(col int) error {
 	return nil
 }
 
-// makeRoom takes memory for what a block beyond the usual size is encoded to.
+// makeRoom takes memory for the encoded bytes of a block beyond the usual size.
 func (g *group) makeRoom(b *encodeBlock, bound int64) (err error) {
 	data, usual := len(b.block.Data), column.BlockMemory(g.t.cfg.BlockSize)
 	if cap(b.block.Data) <= usual {

@@ -35,39 +35,39 @@ type Config struct {
 	// Workers is the number of goroutines that shred, decode and encode; at
 	// least 1. One more reads the input.
 	Workers int
-	// Memory is how many bytes to take beside the open blocks of the columns, which
-	// the caller has reserved: half for input blocks and for what is of unusual
-	// size, a quarter for column blocks that are being encoded. 0 is 16 MiB.
+	// Memory is how many bytes to take besides the open blocks of the columns. The
+	// caller has reserved it: half for input blocks and unusually large values, a
+	// quarter for column blocks that are being encoded. 0 is 16 MiB.
 	Memory int64
-	// Pool is where memory comes from for what that does not hold: input blocks,
-	// values and resolved rows of any size. What does not fit it is a
-	// *budget.Error, whatever OnDamage says. nil is one without end.
+	// Pool lends memory for input blocks, values and resolved rows that do not fit
+	// Memory. A request that does not fit the pool fails with a *budget.Error, for
+	// every OnDamage. nil is a pool without a limit.
 	Pool *budget.Pool
-	// MaxOpen is the most sources that are open at a time, at least one; 0 is no
-	// limit but that of the blocks under way.
+	// MaxOpen is the most sources that are open at a time. 0 leaves it to the number
+	// of blocks under way.
 	MaxOpen int
-	// Workspaces, if set, is where to take memory from and leave it.
+	// Workspaces, if set, lends the memory of earlier tasks and takes it back.
 	Workspaces *Workspaces
-	// RowSink, if set, takes the rows beside their columns.
+	// RowSink, if set, takes the rows in addition to their columns.
 	RowSink RowSink
 	// Spill is where the columns go.
 	Spill *spill.Folder
 	// SpillOptions bound each row group's spill.
 	SpillOptions spill.Options
-	// Progress, if set, is called after each input block, and now and then while a large
-	// one is worked on, with the rows and the stored input bytes since the last call.
+	// Progress, if set, is called after each input block, and now and then within a large
+	// one, with the rows and the stored input bytes since the last call.
 	// Several goroutines may call it at once.
 	Progress func(rows, bytes int64)
 }
 
 const defaultMemory = 16 << 20
 
-// RowSink takes the rows of a task, whatever the format of the columns.
+// RowSink takes the rows of a task, with any format of the columns.
 type RowSink interface {
-	// Keys are the fields that Row is to be given, by their paths: see
+	// Keys returns the paths of the fields whose values each Row has: see
 	// shred.NewKeyShredder.
 	Keys() []string
-	// Row takes the next row. Rows that are lost to damage are not among them.
+	// Row takes the next row. It does not get rows that are lost to damage.
 	Row(r *Row) error
 }
 
@@ -76,7 +76,7 @@ type RowSink interface {
 type Row struct {
 	Group  int      // number of its row group in the task, from 0
 	Number int64    // in the row group, from 0
-	Keys   [][]byte // values of the fields that were asked for, as Avro encodes them
+	Keys   [][]byte // values of the fields that RowSink.Keys names, as Avro encodes them
 	Datum  []byte   // of the mapping's schema
 }
 
@@ -111,9 +111,9 @@ type Stats struct {
 
 // Run reads the sources in order and calls emit with each row group, in
 // order: one, or more if the rows do not fit under the ceiling. Sources
-// without rows give one row group of none. Damaged input is a *damage.Error
+// without rows give one row group without rows. Damaged input is a *damage.Error
 // that names file, offset and, for rows, field. When Run returns, its
-// goroutines have ended and every spill that was not given to emit is closed.
+// goroutines have ended and every spill that emit did not get is closed.
 func Run(ctx context.Context, sources []Source, cfg Config, emit func(RowGroup) error) (Stats, error) {
 	if cfg.Workspaces == nil {
 		cfg.Workspaces = new(Workspaces)
@@ -128,13 +128,10 @@ func Run(ctx context.Context, sources []Source, cfg Config, emit func(RowGroup) 
 	t := newTask(&cfg, sources, emit)
 	if cfg.RowSink != nil {
 		if err := t.openSink(); err != nil {
-			cfg.Workspaces.giveBack(t.workspace)
+			cfg.Workspaces.release(t.workspace)
 			return Stats{}, err
 		}
 	}
-	last, err := t.run(ctx)
-	if err == nil && last != nil {
-		err = emit(*last)
-	}
+	err := t.run(ctx)
 	return t.stats, err
 }

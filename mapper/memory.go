@@ -10,30 +10,29 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// columnMemory is about what there is of a column beside its open block.
+// columnMemory is roughly what a column takes besides its open block.
 const columnMemory = 1 << 10
 
-// OpenBlocks is the memory of the open blocks of all columns of a task, and of what
-// the row group takes beside them, in bytes.
+// OpenBlocks returns the memory of the open blocks of all columns of a task and of its
+// row group, in bytes.
 func OpenBlocks(w format.Writer, blockSize, columns int) int64 {
 	return int64(columns)*int64(column.BlockMemory(blockSize)+columnMemory) + w.Memory(columns, blockSize)
 }
 
-// memory is where a task takes what depends on its input: input blocks on their
-// way, rows that are resolved, and column blocks beyond their usual size.
+// memory lends a task what depends on its input: input blocks under way, resolved rows,
+// and column blocks beyond their usual size.
 type memory struct {
 	share *budget.Share
 
-	// The rest is the shredder's, who alone waits for memory.
+	// Only the shredder waits for memory, and uses the rest.
 	ctx context.Context
 	// flush ends the encoding of column blocks, which gives memory back.
 	flush func() error
 	err   error // why a column block got no memory
 }
 
-// take waits for n bytes if they are more than the share has. Before that it gives
-// back what the task has beyond it: those who wait for each other would wait for
-// ever.
+// take waits for n bytes if the share has less. It first gives back what the task has
+// beyond the share; otherwise two tasks could wait for each other forever.
 func (m *memory) take(n int) ([]byte, error) {
 	if b := m.share.Try(n); b != nil {
 		return b, nil
@@ -49,7 +48,7 @@ func (m *memory) Take(n int) []byte {
 	b, err := m.take(n)
 	var refused *budget.Error
 	if errors.As(err, &refused) {
-		refused.Need += int64(n) // what they are encoded to
+		refused.Need += int64(n) // for the encoded bytes
 	}
 	if err != nil {
 		m.err = fmt.Errorf("a column's values of %d bytes: %w", n, err)

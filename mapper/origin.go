@@ -17,10 +17,10 @@ type origin struct {
 	before int64  // rows of the block that are in row groups before
 }
 
-// manyOrigins is how many are kept before some are given up.
+// manyOrigins is how many origins are kept before some are dropped.
 const manyOrigins = 4 << 10
 
-// enter says that the next rows are those of an input block from a row on.
+// enter notes that the next rows are those of an input block, from a row on.
 func (g *group) enter(source string, offset, row int64) {
 	//guard: what is known of small blocks would outgrow their row group
 	if len(g.origins) >= max(manyOrigins, g.fewest) {
@@ -29,8 +29,8 @@ func (g *group) enter(source string, offset, row int64) {
 	g.origins = append(g.origins, origin{g.rows, source, offset, row})
 }
 
-// thin gives up every other origin: rows are then counted from a block of the same input
-// before theirs. Inputs keep one each.
+// thin drops every other origin, but keeps one of each input. Rows are then counted from
+// an earlier block of the same input.
 func (g *group) thin() {
 	kept := g.origins[:0]
 	for i, o := range g.origins {
@@ -41,8 +41,8 @@ func (g *group) thin() {
 	g.origins, g.fewest = kept, 2*len(kept)
 }
 
-// locate completes what a format says of a value that it cannot hold. It knows the row
-// of the row group, or, of items in lists, nothing but the block, and the user the input.
+// locate adds the place in the input to a format's error about a value. The format knows
+// the row of the row group, or only the block if the value is in a list.
 func (g *group) locate(err error, b *column.Block) error {
 	var d *damage.Error
 	if !errors.As(err, &d) || d.File != "" || len(g.origins) == 0 {

@@ -1,20 +1,20 @@
 package mapper
 
-// blockProgress is how much of a block was told as progress. A large block counts while it
-// is worked on: the passes over it (to decompress it, to count what it decompresses to, to
-// try its rows, to shred them) may take minutes. How many passes there are is not known
-// before, so each but the last counts for half of what is left of the block's size.
+// blockProgress is how much of a block was reported as progress. Large blocks report
+// while they are worked on: the passes over them (to decompress, to count the
+// decompressed bytes, to try the rows, to shred them) may take minutes. The number of
+// passes is not known in advance, so each but the last counts for half of the rest.
 type blockProgress struct {
-	tell func(rows, bytes int64) // nil if nobody wants to know
-	size int64                   // stored bytes that the block counts for when it is done
-	told int64                   // of size
+	tell func(rows, bytes int64) // nil if progress is not wanted
+	size int64                   // stored bytes of the block
+	told int64                   // reported part of size
 	from int64                   // of size, before the pass
 	goal int64                   // of size, after the pass
-	read func(done, of int)      // tells of a decoder's progress
+	read func(done, of int)      // reports a decoder's progress
 }
 
-// of says what the block counts for, and returns what its decoder calls.
-func (p *blockProgress) of(size int64, tell func(rows, bytes int64)) func(done, of int) {
+// start sets the block's size and returns the function that its decoder calls.
+func (p *blockProgress) start(size int64, tell func(rows, bytes int64)) func(done, of int) {
 	p.size, p.tell = size, tell
 	if tell == nil {
 		return nil
@@ -25,7 +25,7 @@ func (p *blockProgress) of(size int64, tell func(rows, bytes int64)) func(done, 
 	return p.read
 }
 
-// begin begins a pass, which may be the last.
+// begin begins a pass over the block.
 func (p *blockProgress) begin(last bool) {
 	p.from, p.goal = p.told, p.size
 	if !last {
@@ -33,7 +33,7 @@ func (p *blockProgress) begin(last bool) {
 	}
 }
 
-// walked tells that a walk over the rows of a block has come to a row.
+// walked reports that a walk over a block has done its first rows.
 func (t *task) walked(b *inputBlock, row int64) {
 	if t.cfg.Progress != nil {
 		b.progress.passed(t.untoldRows(), float64(row)/float64(b.block.Rows))
@@ -47,7 +47,7 @@ func (t *task) untoldRows() int64 {
 	return rows
 }
 
-// passed tells that a part of a pass is done, and that rows more were converted.
+// passed reports that a part of the pass is done, and more rows converted.
 func (p *blockProgress) passed(rows int64, part float64) {
 	now := p.from + int64(float64(p.goal-p.from)*part)
 	p.tell(rows, now-p.told)

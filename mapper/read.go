@@ -14,11 +14,10 @@ import (
 
 // inputBlock is a block on its way from the reader to the shredder.
 //
-// Once it is ready, either it has still to be read, or to be decoded, which the
-// shredder does when nothing else is under way, because the task's share of memory
-// has no room for it; or exactly one of these holds: rows are the block's decoded
-// bytes; err is set and lost is the range to skip if damage is allowed; err is set
-// and final.
+// Once it is ready, exactly one of these holds: rows are the block's decoded bytes;
+// err is set and lost is the range to skip if damage is allowed; err is set and final;
+// or the task's share of memory had no room for it, and the shredder reads (unread) or
+// decodes (need) the block when nothing else is under way.
 type inputBlock struct {
 	src    *openSource
 	block  ocf.Block
@@ -28,18 +27,18 @@ type inputBlock struct {
 	lost   ocf.Range
 	ready  chan struct{}
 	unread bool
-	need   int64 // bytes for the rows of a block that is not decoded, else 0
+	need   int64 // bytes for the rows of a block that is not decoded; otherwise 0
 	size   int64 // stored bytes
 
 	in      *reader
-	charged int64  // by what admits blocks
+	charged int64  // by admission
 	stored  []byte // memory of block.Data
 	room    []byte // memory of rows
 
 	progress blockProgress
 }
 
-// empty gives the memory of a block back, and forgets what it was.
+// empty gives the memory of a block back and makes it ready for the next one.
 func (b *inputBlock) empty(share *budget.Share) {
 	b.releaseStored(sharing{share})
 	b.releaseRows(sharing{share})
@@ -92,7 +91,7 @@ func (in *reader) start(ctx context.Context) {
 	})
 }
 
-// end passes an error on that ends the input, behind the blocks before it.
+// end sends an error that ends the input, after the blocks before it.
 func (in *reader) end(ctx context.Context, err error) {
 	if b := in.blocks.take(ctx); b != nil {
 		b.err, b.final = err, true
@@ -100,7 +99,7 @@ func (in *reader) end(ctx context.Context, err error) {
 	}
 }
 
-// send gives a block to the shredder that no worker has to decode.
+// send gives the shredder a block that no worker decodes.
 func (in *reader) send(b *inputBlock) {
 	b.ready <- struct{}{}
 	in.order <- b
@@ -119,7 +118,7 @@ func (in *reader) scan(ctx context.Context, src *openSource) bool {
 		b.in, b.src = in, src.hold()
 		size, err := in.scanner.Peek(ctx)
 		if err == io.EOF {
-			in.blocks.giveBack(b)
+			in.blocks.release(b)
 			return true
 		}
 		if err == nil {
@@ -140,18 +139,18 @@ func (in *reader) scan(ctx context.Context, src *openSource) bool {
 			continue
 		}
 		in.fail(ctx, b, err)
-		final := b.final // b is the shredder's once it is sent
+		final := b.final // once it is sent, b is the shredder's
 		if in.send(b); final {
 			return false
 		}
 	}
 }
 
-// storedMemory is what the scanner needs for a block of so many stored bytes: the
-// sync marker is read with it.
+// storedMemory returns the memory that the scanner needs for a block of size stored
+// bytes. It reads the sync marker with the block.
 func storedMemory(size int64) int { return int(size) + ocf.SyncSize }
 
-// leave leaves a block for the shredder to read, and waits until it has. It
+// leave leaves a block to the shredder and waits until the shredder has read it. It
 // reports whether to go on.
 func (in *reader) leave(ctx context.Context, b *inputBlock) bool {
 	b.unread = true
@@ -164,8 +163,8 @@ func (in *reader) leave(ctx context.Context, b *inputBlock) bool {
 	}
 }
 
-// readNow reads a block that was left, and lets reading ahead go on. It returns
-// what ends the task.
+// readNow reads a block that the reader left, and lets reading ahead go on. It returns
+// an error that ends the task.
 func (in *reader) readNow(ctx context.Context, b *inputBlock) error {
 	err := b.load(ctx, in.scanner, in.memory, b.src.Name)
 	if errors.As(err, new(*budget.Error)) {
@@ -179,7 +178,7 @@ func (in *reader) readNow(ctx context.Context, b *inputBlock) error {
 	return nil
 }
 
-// load reads the next block, for which it waits for memory.
+// load waits for memory and reads the next block.
 func (b *inputBlock) load(ctx context.Context, scanner *ocf.Scanner, m *memory, name string) error {
 	size, err := scanner.Peek(ctx)
 	if err != nil {
@@ -198,7 +197,7 @@ func (b *inputBlock) load(ctx context.Context, scanner *ocf.Scanner, m *memory, 
 	return scanner.Next(ctx, &b.block)
 }
 
-// fail makes an error of the scanner the block's, and notes what can be skipped.
+// fail gives the block an error of the scanner, and the range that can be skipped.
 func (in *reader) fail(ctx context.Context, b *inputBlock, err error) {
 	var d *damage.Error
 	b.err, b.final, b.block.Rows = err, true, -1

@@ -10,7 +10,7 @@ import (
 // leastRow is the memory for rows that are resolved; larger ones get more.
 const leastRow = 64 << 10
 
-// resolveBy makes rows resolved by a resolution; nil is none.
+// resolveBy sets the resolution of the rows that follow; nil leaves them as they are.
 func (t *task) resolveBy(by *shred.Resolution) {
 	if by == t.resolution {
 		return
@@ -21,8 +21,7 @@ func (t *task) resolveBy(by *shred.Resolution) {
 	}
 }
 
-// shredRow shreds a row, resolved if need be, for which it finds as much memory as
-// the row needs.
+// shredRow resolves and shreds a row, and takes the memory that the resolved row needs.
 func (t *task) shredRow(s *shred.Shredder, rows []byte) (datum []byte, n int, err error) {
 	for {
 		datum, n, err = t.resolver.Shred(s, rows)
@@ -42,7 +41,7 @@ func (t *task) growRow() error {
 	t.resolved = nil
 	more, err := t.memory.take(min(4*had, most))
 	if err != nil {
-		// Half of that may be there.
+		// There may be half of that.
 		more, err = t.memory.take(min(2*had, most))
 	}
 	if err != nil {

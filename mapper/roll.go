@@ -2,14 +2,14 @@ package mapper
 
 import "github.com/rowtocol/rowtocol/format/column"
 
-// maxGroupRows ends a row group whatever its size: every reader takes a file of that many
-// rows and items without bytes (see damage.Growth). The last row
-// may have 1<<20 items.
+// maxGroupRows ends a row group of any size, because every reader takes a file of that
+// many rows and items without bytes (see damage.Growth). The last row may have 1<<20
+// items.
 const maxGroupRows = 1<<28 - 1<<20
 
-// row accounts for a shredded row: blocks that are due are closed, and the row
-// group is finished if it is full. It may be the last of an input block, whose
-// memory is then left to the column blocks.
+// row accounts for a shredded row. It closes the blocks that are due, and finishes the
+// row group if it is full. last is the input block if the row is its last one: the
+// block's memory is then free for column blocks.
 func (t *task) row(datum []byte, last *inputBlock) error {
 	if t.whole != nil {
 		return t.wholeRow(datum, last)
@@ -40,7 +40,7 @@ func (t *task) row(datum []byte, last *inputBlock) error {
 	return t.emitGroup()
 }
 
-// emitGroup finishes the row group, with others to follow.
+// emitGroup finishes and emits the row group. Others follow.
 func (t *task) emitGroup() error {
 	done, err := t.finishGroup()
 	if err != nil {
@@ -51,8 +51,8 @@ func (t *task) emitGroup() error {
 	return t.emit(done)
 }
 
-// size is an upper bound of the outputs: exact for what is stored, the
-// format's bound for blocks that are being encoded and for open ones.
+// size returns an upper bound of the outputs: the size of stored blocks, and the
+// format's bound for blocks that are open or being encoded.
 func (g *group) size() int64 {
 	size := g.rg.Size()
 	for _, b := range g.t.encoders.begun() {
@@ -65,9 +65,9 @@ func (g *group) size() int64 {
 	return size
 }
 
-// full decides, after a row of so many bytes, whether the row group is over.
-// The decision is taken with every closed block encoded, so it depends on the
-// rows alone; the two tests before it only find out when it would be "no".
+// full reports, after a row of rowBytes, whether the row group is full. It decides with
+// every closed block encoded, so the decision depends on the rows alone. The two tests
+// before only find out cheaply that the answer is no.
 func (g *group) full(rowBytes int) (bool, error) {
 	//guard: a row group would be written that nobody reads
 	if g.spill != nil && g.rows+g.t.shredder.EmptyItems()-g.empty >= maxGroupRows {

@@ -15,7 +15,7 @@ type group struct {
 	whole format.Rows     // nil if it keeps columns apart
 	spill *spill.Spill    // nil if the row group is a sample
 	rows  int64
-	err   error // of a column block; the row group then takes no more
+	err   error // of a column block; the row group then takes no more blocks
 	empty int64 // items without bytes before the row group
 	// upper is never less than what the outputs would take if the row group
 	// ended now. It is kept with an addition per row, and made exact only
@@ -23,10 +23,10 @@ type group struct {
 	upper int64
 	// perByte is the most bytes of outputs per byte of row; 0 is no bound.
 	perByte int64
-	// origins say where the rows come from, for errors that find a value unfit for
-	// the format.
+	// origins say where the rows come from, for errors about values that the format
+	// cannot hold.
 	origins []origin
-	fewest  int // origins that were left when some were given up, twice
+	fewest  int // twice the origins that were left when some were dropped
 }
 
 func newGroup(t *task) (g *group, err error) {
@@ -67,8 +67,8 @@ func newGroup(t *task) (g *group, err error) {
 	return g, nil
 }
 
-// cause returns why the row group failed, if it did: whoever then asks for memory fails
-// with an error that names something else. Otherwise it returns err.
+// cause returns the error of the row group if it failed, and otherwise err. After such a
+// failure, requests for memory fail with errors that name something else.
 func (t *task) cause(err error) error {
 	if t.group != nil && t.group.err != nil {
 		return t.group.err
@@ -84,7 +84,7 @@ func (g *group) close() (err error) {
 	return errors.Join(err, g.spill.Close())
 }
 
-// finish closes what is open and returns the outputs.
+// finish closes the open blocks and returns the outputs.
 func (g *group) finish() ([]format.Output, error) {
 	if g.whole != nil {
 		return g.finishRows()

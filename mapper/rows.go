@@ -11,8 +11,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// wholeRows is what a task has for a format that keeps rows whole. The shredder checks the
-// rows and finds the fields of their keys; what it appends to the columns is thrown away.
+// wholeRows is the state of a task for a format that keeps rows whole. The shredder
+// checks the rows and finds the fields of their keys; the columns are thrown away.
 type wholeRows struct {
 	spec   *rowkey.Spec
 	fields [][]byte
@@ -21,7 +21,7 @@ type wholeRows struct {
 
 var errSink = errors.New("mapper: rows that are sorted have no positions for a sink")
 
-// openRows makes the shredder one that knows where the key is.
+// openRows makes a shredder that finds the fields of the key.
 func (t *task) openRows(w format.RowWriter) (err error) {
 	if t.cfg.RowSink != nil {
 		return errSink
@@ -36,8 +36,8 @@ func (t *task) openRows(w format.RowWriter) (err error) {
 	return err
 }
 
-// wholeRow gives the row group the row that was shredded last, and finishes it if it is
-// full.
+// wholeRow adds the last shredded row to the row group, and finishes the row group if it
+// is full.
 func (t *task) wholeRow(datum []byte, last *inputBlock) error {
 	if len(t.bufs.Due()) > 0 {
 		t.bufs.Reset()
@@ -57,7 +57,7 @@ func (t *task) wholeRow(datum []byte, last *inputBlock) error {
 	return t.emitGroup()
 }
 
-// admit takes a row into the row group.
+// admit adds a row to the row group.
 func (g *group) admit(datum []byte) error {
 	w := g.t.whole
 	for i := range w.fields {

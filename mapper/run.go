@@ -19,8 +19,8 @@ type task struct {
 	// be left out whole.
 	trial  *shred.Shredder
 	minRow int
-	// resolver applies resolution, that of the source that is being shredded, in
-	// the memory of resolved.
+	// resolver applies resolution, which is the current source's, in the memory of
+	// resolved.
 	resolver   *shred.Resolver
 	resolution *shred.Resolution
 	resolved   []byte
@@ -29,13 +29,13 @@ type task struct {
 	stats      Stats
 	toldRows   int64 // of stats, as progress
 	lostRows   int64
-	growth     damage.Growth // of what was read of the source
-	growing    string        // name of the source
+	growth     damage.Growth // of the current source
+	growing    string        // name of the current source
 	given      Row           // to the sink
 	whole      *wholeRows    // nil if the format takes columns
 	openErr    error         // why no row group can be begun
-	undecoded  *inputBlock   // that the shredder waited for when the context ended
-	// sampled takes the place of the spill if the task is a sample: what each
+	undecoded  *inputBlock   // the block that the shredder waited for when the context ended
+	// sampled takes the place of the spill if the task is a sample: it has what each
 	// column took.
 	sampled []SampleColumn
 }
@@ -56,7 +56,7 @@ func newTask(cfg *Config, sources []Source, emit func(RowGroup) error) *task {
 	return t
 }
 
-// openSink makes the shredder one that knows where the keys are for the sink.
+// openSink makes a shredder that finds the keys for the sink.
 func (t *task) openSink() (err error) {
 	keys := t.cfg.RowSink.Keys()
 	t.given.Keys = make([][]byte, len(keys))
@@ -64,9 +64,9 @@ func (t *task) openSink() (err error) {
 	return err
 }
 
-// run maps the whole input, emits row groups but for the last, and returns
-// that. By then it has left its memory to other tasks.
-func (t *task) run(ctx context.Context) (*RowGroup, error) {
+// run maps the whole input and emits its row groups, the last after it has left its
+// memory to other tasks.
+func (t *task) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	in := &reader{
 		sources: t.sources, cfg: t.cfg, workers: &t.workers, blocks: t.blocks, memory: &t.memory, scanner: &t.scanner,
@@ -83,39 +83,42 @@ func (t *task) run(ctx context.Context) (*RowGroup, error) {
 	in.done.Wait()
 	t.workers.running.Wait()
 	if t.undecoded != nil {
-		t.blocks.giveBack(t.undecoded)
+		t.blocks.release(t.undecoded)
 	}
-	for b := range in.order { // what the shredder did not take
-		t.blocks.giveBack(b)
+	for b := range in.order { // that the shredder did not take
+		t.blocks.release(b)
 	}
 	t.stats.InvalidUTF8 = t.shredder.InvalidUTF8()
 	if err != nil {
 		t.workspace.close()
 		if t.group != nil {
-			_ = t.group.close() // what is left goes with the folder
+			_ = t.group.close() // the folder removes its files in any case
 		}
-		return nil, err
+		return err
 	}
 	t.memory.Give(t.resolved)
-	t.cfg.Workspaces.giveBack(t.workspace)
+	t.cfg.Workspaces.release(t.workspace)
 	t.workspace = nil
-	return last, nil
+	if last == nil {
+		return nil
+	}
+	return t.emit(*last)
 }
 
 // shred shreds all input blocks and returns the last row group, if there is one
 // that was not emitted.
 func (t *task) shred(in *reader) (*RowGroup, error) {
 	for {
-		b, ok := await(&t.workers, &t.workers.each[0], in.order)
+		b, ok := helpUntil(&t.workers, &t.workers.each[0], in.order)
 		if !ok {
 			break
 		}
-		if _, ok = await(&t.workers, &t.workers.each[0], b.ready); !ok {
+		if _, ok = helpUntil(&t.workers, &t.workers.each[0], b.ready); !ok {
 			t.undecoded = b
 			break
 		}
 		err := t.take(in, b)
-		t.blocks.giveBack(b)
+		t.blocks.release(b)
 		if err != nil {
 			return nil, t.cause(err)
 		}
@@ -133,8 +136,8 @@ func (t *task) shred(in *reader) (*RowGroup, error) {
 	return &g, err
 }
 
-// take shreds a block that is ready, after reading and decoding what there was no
-// memory for before.
+// take shreds a block that is ready. It first reads and decodes a block for which there
+// was no memory before.
 func (t *task) take(in *reader, b *inputBlock) error {
 	if b.unread {
 		if err := in.readNow(t.memory.ctx, b); err != nil {
@@ -175,8 +178,7 @@ func (t *task) flush() error {
 	return t.group.storeAll()
 }
 
-// finishGroup closes all blocks and the row group, whose spill is then the
-// caller's.
+// finishGroup closes all blocks and the row group. The caller then owns its spill.
 func (t *task) finishGroup() (RowGroup, error) {
 	g := t.group
 	outputs, err := g.finish()

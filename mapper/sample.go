@@ -10,32 +10,32 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// Sample converts blocks of input as a task does, in the calling goroutine, to a
-// row group that is measured and thrown away. It is not safe for concurrent use.
+// Sample converts blocks of input as a task does, in the calling goroutine, to a row
+// group that is measured and thrown away. One goroutine at a time may use it.
 type Sample struct {
 	t       *task
-	in      *reader // of the task, which it does not run
+	in      *reader // is not started
 	block   inputBlock
 	bytes   int64 // of the input blocks that were converted
 	largest int64 // of these
 	fails   bool  // tasks fail at the first damage
 }
 
-// SampleColumn is what a column of a sample took, in all its blocks.
+// SampleColumn is the size of a column of a sample, over all its blocks.
 type SampleColumn struct {
 	Blocks  int64
 	Data    int64 // raw bytes
 	Lengths int64 // number of split lengths
-	Stored  int64 // bytes of the encoded blocks, and of what grows with their data beside them: dictionaries
-	Tables  int64 // bytes that the outputs grew beyond that
+	Stored  int64 // bytes of the encoded blocks and of dictionaries
+	Tables  int64 // other bytes by which the outputs grew
 }
 
-// SampleMemory is what a sample takes beside the open blocks, in bytes, which its
-// owner reserves.
+// SampleMemory is what a sample takes besides the open blocks, in bytes. Its owner
+// reserves it.
 const SampleMemory = 8 << 20
 
-// NewSample returns a sample without rows. Of the configuration it uses Mapping,
-// Writer, BlockSize, MaxInputBlock, OnDamage and Pool. The caller closes it.
+// NewSample returns a sample without rows. It uses Mapping, Writer, BlockSize,
+// MaxInputBlock, OnDamage and Pool of the configuration. The caller closes it.
 func NewSample(cfg Config) *Sample {
 	fails := cfg.OnDamage == Fail
 	cfg.Workers, cfg.Memory, cfg.Workspaces, cfg.Spill = 1, SampleMemory, new(Workspaces), nil
@@ -50,23 +50,22 @@ func NewSample(cfg Config) *Sample {
 	return &Sample{t: t, in: in, fails: fails}
 }
 
-// MaxSampleRows is the number of rows from which on a sample takes no further
-// block: rows of no bytes are not bounded by what is read.
+// MaxSampleRows ends a sample: the bytes that are read do not bound the number of rows
+// without bytes.
 const MaxSampleRows = 1 << 22
 
-// Ended reports whether the sample takes no further block: it has rows enough, or has
-// met damage at which the tasks fail.
+// Ended reports whether the sample takes no further block, because it has enough rows
+// or has met damage at which the tasks fail.
 func (s *Sample) Ended() bool {
 	return s.Rows() >= MaxSampleRows || s.fails && len(s.t.stats.Losses) > 0
 }
 
-// maxSampleSize is a row group that no sample fills.
+// maxSampleSize is the size of a row group that no sample fills.
 const maxSampleSize = 1 << 60
 
-// Read converts the blocks that start in the source's range, until they have
-// taken so many bytes of it or the sample has ended, and returns the offset of what
-// follows. Damaged blocks are left out, and damage between blocks
-// ends the source.
+// Read converts blocks that start in the source's range, until it has read bytes of
+// it or the sample has ended. It returns the offset after the last block. It leaves
+// damaged blocks out, and stops at damage between blocks.
 func (s *Sample) Read(ctx context.Context, src Source, bytes int64) (int64, error) {
 	t, b := s.t, &s.block
 	t.workers.ctx, t.memory.ctx = ctx, ctx
@@ -88,7 +87,7 @@ func (s *Sample) Read(ctx context.Context, src Source, bytes int64) (int64, erro
 	return pos, nil
 }
 
-// next converts the next block of a source, and reports whether there was none.
+// next converts the next block of a source. ended reports that there is no next block.
 func (s *Sample) next(ctx context.Context, src *Source) (ended bool, err error) {
 	t, b := s.t, &s.block
 	defer b.empty(t.memory.share)
@@ -128,7 +127,7 @@ func (s *Sample) Bytes() int64 { return s.bytes }
 // LargestBlock is the number of bytes of the largest input block.
 func (s *Sample) LargestBlock() int64 { return s.largest }
 
-// Finish ends the row group and returns what its columns took.
+// Finish ends the row group and returns the sizes of its columns.
 func (s *Sample) Finish(ctx context.Context) ([]SampleColumn, error) {
 	s.t.workers.ctx, s.t.memory.ctx = ctx, ctx
 	if s.t.group != nil {

@@ -12,26 +12,25 @@ import (
 // Source is a range of one input file.
 type Source struct {
 	Name string
-	// Open, if set, opens the source when its turn comes, and gives all that
-	// follows. Few of many sources are open at a time.
+	// Open, if set, opens the source when its turn comes. The Source that it returns
+	// replaces this one. Few of many sources are open at a time.
 	Open   func(ctx context.Context) (Source, error)
 	R      io.ReaderAt
 	Size   int64 // of the file
 	Header *ocf.Header
 	Range  ocf.Range
-	// Resolution makes rows of the mapping's schema of those that were written;
-	// nil if they are.
+	// Resolution turns the rows into rows of the mapping's schema; nil if they have it.
 	Resolution *shred.Resolution
-	// Close, if set, is called once, when no more is read of the source.
+	// Close, if set, is called once, after the last read.
 	Close func()
 }
 
-// openSource is a source that is being read, by the scanner and by all who have
-// a block of it. The last of them closes it.
+// openSource is a source that is being read. The scanner and each block of it hold it;
+// the last holder closes it.
 type openSource struct {
 	Source
 	holders atomic.Int32
-	open    chan struct{} // has a token for each open source; nil is no limit
+	open    chan struct{} // has a token for each open source; nil if there is no limit
 }
 
 // openSource opens a source for the reader, when few enough are open.

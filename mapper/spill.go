@@ -2,9 +2,8 @@ package mapper
 
 import "github.com/rowtocol/rowtocol/format/column"
 
-// storeFirst waits for the block that was begun first and spills it. Once the group has
-// failed it returns that error: a block that failed stays first, and cannot be waited
-// for again.
+// storeFirst waits for the block that was begun first and spills it. After the group has
+// failed it returns that error: a failed block stays first and is never ready again.
 func (g *group) storeFirst() error {
 	//guard: waits forever for a block that failed before
 	if g.err != nil {
@@ -24,14 +23,14 @@ func (g *group) storeFirst() error {
 	return nil
 }
 
-// fail ends the group with an error of a column block, and returns the error with its
+// fail ends the group with the error of a column block. It returns the error with its
 // place in the input.
 func (g *group) fail(err error, b *column.Block) error {
 	g.err = g.locate(err, b)
 	return g.err
 }
 
-// end takes an encoded block.
+// end spills an encoded block.
 func (g *group) end(b *encodeBlock) error {
 	if g.t.sampled != nil {
 		return g.measure(b)

@@ -6,10 +6,11 @@ import (
 )
 
 const (
-	// walkStep is the number of bytes of rows after which a walk tells its progress, and
-	// a trial walk forgets what it keeps.
+	// walkStep is the number of bytes of rows after which a walk reports progress, and a
+	// trial walk resets its buffers.
 	walkStep = 1 << 20
-	// rowWeight is what a row counts for beside its bytes: it may have none.
+	// rowWeight is what a row counts for in addition to its bytes, of which it may have
+	// none.
 	rowWeight = 16
 )
 
@@ -24,23 +25,23 @@ func (t *task) block(b *inputBlock, src Source) error {
 		}
 	}
 	if b.err == nil && t.trial != nil {
-		b.err = t.walk(b, src, t.trial, nil)
+		b.err = t.walk(b, src, t.trial)
 		t.trialBufs.Reset()
 	}
 	if b.err != nil {
 		if _, damaged := b.err.(*damage.Error); b.final || !damaged || t.cfg.OnDamage == Fail {
 			return b.err
 		}
-		return t.lose(src, b.lost, b.block.Rows, b.err)
+		return t.recordLoss(src, b.lost, b.block.Rows, b.err)
 	}
 	t.stats.Bytes += b.lost.Len()
 	items := t.shredder.EmptyItems()
-	err := t.walk(b, src, t.shredder, t)
+	err := t.walk(b, src, t.shredder)
 	t.growth.Rows += t.shredder.EmptyItems() - items
 	return err
 }
 
-// grow adds a block to what its source stands for. Its error ends the task, whatever
+// grow adds a block to what its source has grown to. Its error ends the task, even if
 // damage is allowed.
 func (t *task) grow(b *inputBlock, src Source) error {
 	if t.growing != src.Name {
@@ -52,26 +53,27 @@ func (t *task) grow(b *inputBlock, src Source) error {
 	return t.growth.Check(src.Name, b.block.Offset)
 }
 
-// walk shreds the rows of a block and checks that they fill it. Each row is
-// reported to the task, unless that is nil.
-func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) error {
+// walk shreds the rows of a block and checks that they fill it. The trial walk does
+// nothing else; the other one adds the rows to the row group.
+func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder) error {
+	trial := s == t.trial
 	t.resolveBy(src.Resolution)
 	defer t.shrinkRow()
 	defer func() {
 		//guard: counts values of the trial walk once more
-		if inexact := t.resolver.TakeInexact(); report != nil {
+		if inexact := t.resolver.TakeInexact(); !trial {
 			t.stats.Inexact = t.stats.Inexact.Plus(inexact)
 		}
 	}()
-	b.progress.begin(report != nil)
+	b.progress.begin(!trial)
 	rest, empty, walked := b.rows, s.EmptyItems(), 0
 	for row := range b.block.Rows {
-		if report != nil {
-			if err := report.open(); err != nil {
+		if !trial {
+			if err := t.open(); err != nil {
 				return err
 			}
-			if row == 0 || report.group.rows == 0 {
-				report.group.enter(src.Name, b.block.Offset, row)
+			if row == 0 || t.group.rows == 0 {
+				t.group.enter(src.Name, b.block.Offset, row)
 			}
 		}
 		datum, n, err := t.shredRow(s, rest)
@@ -87,12 +89,12 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) 
 			return locate(damage.New(damage.Count, "", 0, "more than %d array items that take no bytes; no more are taken in a block", maxEmptyItems),
 				src, &b.block, row, len(b.rows)-len(rest))
 		}
-		if report != nil {
+		if !trial {
 			var done *inputBlock
 			if row == b.block.Rows-1 {
 				done = b
 			}
-			if err := report.row(datum, done); err != nil {
+			if err := t.row(datum, done); err != nil {
 				return err
 			}
 		}
@@ -100,7 +102,7 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) 
 		if walked += max(n, len(datum)) + rowWeight; walked >= walkStep {
 			walked = 0
 			t.walked(b, row+1)
-			if report == nil {
+			if trial {
 				t.trialBufs.Reset()
 			}
 		}
@@ -112,7 +114,7 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) 
 	return nil
 }
 
-// sink gives the sink the row that was shredded last.
+// sink passes the last shredded row to the sink.
 func (t *task) sink(datum []byte) error {
 	r := &t.given
 	r.Group, r.Number, r.Datum = t.groups, t.group.rows, datum

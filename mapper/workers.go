@@ -10,7 +10,7 @@ import (
 // job is a block to decode or to encode. Any worker may do it; it never waits.
 type job interface{ do(w *worker) }
 
-// worker is what one goroutine works with.
+// worker is the state of one goroutine.
 type worker struct{ decoders map[string]*ocf.Decoder }
 
 // decoder returns the worker's decoder for a codec.
@@ -29,12 +29,12 @@ func (w *worker) decoder(codec string, maxBlock int64) (*ocf.Decoder, error) {
 	return d, nil
 }
 
-// workers do a task's jobs: the shredder, whenever it would wait, and beside
-// it one goroutine less than there are workers. So no worker is idle as long as
-// there is something to do, and one worker alone never wakes another.
+// workers do a task's jobs. The first worker is the shredder, which does jobs whenever
+// it would wait; each other worker has a goroutine. So no worker is idle while there is
+// a job, and a single worker never wakes another.
 type workers struct {
 	ctx     context.Context
-	encode  chan job // no send waits: there is room for all blocks
+	encode  chan job // sends never wait: there is room for all blocks
 	decode  chan job
 	each    []worker       // the first is the shredder's
 	running sync.WaitGroup // the others
@@ -44,15 +44,14 @@ type workers struct {
 func (p *workers) start(ctx context.Context) {
 	p.ctx = ctx
 	for i := range p.each[1:] {
-		p.running.Go(func() { await[struct{}](p, &p.each[i+1], nil) })
+		p.running.Go(func() { helpUntil[struct{}](p, &p.each[i+1], nil) })
 	}
 }
 
-// await receives from a channel, and does jobs while that would wait. Blocks to
-// encode come first, because they keep the shredder waiting at the end of a
-// row group and are still in the cache. ok is false when the channel is closed
-// or the context has ended.
-func await[T any](p *workers, w *worker, from <-chan T) (v T, ok bool) {
+// helpUntil receives from a channel, and does jobs while it would wait. Blocks to
+// encode come first: the shredder waits for them at the end of a row group, and they
+// are still in the cache. ok is false if the channel is closed or the context has ended.
+func helpUntil[T any](p *workers, w *worker, from <-chan T) (v T, ok bool) {
 	for {
 		var j job
 		select {

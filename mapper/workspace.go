@@ -10,17 +10,16 @@ import (
 	"github.com/rowtocol/rowtocol/spill"
 )
 
-// Workspaces hands the memory of tasks that have mapped their input on to
-// later ones, so that a process needs as much as tasks map at a time. All
-// tasks must have the Mapping, Writer, BlockSize, MaxInputBlock, OnDamage,
-// Workers, Memory and Pool of the first. The zero value is ready for use by
-// several goroutines.
+// Workspaces keeps the memory of tasks that have mapped their input for later tasks. A
+// process then needs memory only for the tasks that map at the same time. All tasks
+// must have the Mapping, Writer, BlockSize, MaxInputBlock, OnDamage, Workers, Memory and
+// Pool of the first. The zero value is ready for use by several goroutines.
 type Workspaces struct {
 	mu   sync.Mutex
 	free []*workspace
 }
 
-// workspace is what a task needs memory for.
+// workspace is the memory of a task.
 type workspace struct {
 	workers  workers
 	memory   memory
@@ -29,21 +28,21 @@ type workspace struct {
 	encoders *encoders
 	sorter   *spill.Sorter // of rows that are kept whole; nil if the format takes columns
 	bufs     *column.Buffers
-	// trialBufs take what a trial walk makes; nil if damage ends the task.
+	// trialBufs take the values of trial walks; nil if damage ends the task.
 	trialBufs *column.Buffers
-	// pages are for column blocks, open or under way, that hold much.
+	// pages hold the column blocks, open or under way.
 	pages []byte
 }
 
-// trialBlock is the size of blocks of trial walks, which are thrown away: what is
-// kept of them counts among what there is of a column beside its block.
+// trialBlock is the size of blocks of trial walks, which are thrown away. columnMemory
+// includes their memory.
 const trialBlock = 512
 
 // typicalRow is the size in bytes of a row and its key by which memory for sorting is divided.
 const typicalRow = 56
 
-// mostAhead bounds the input blocks that are read ahead, which are enough as
-// long as a worker finds one whenever the reader has just been woken.
+// mostAhead bounds the input blocks that are read ahead. It lets every worker find a
+// block while the reader wakes up.
 func mostAhead(workers int) int { return 8 + 4*workers }
 
 func newWorkspace(cfg *Config) *workspace {
@@ -52,7 +51,7 @@ func newWorkspace(cfg *Config) *workspace {
 	// A block under way is held raw and stored.
 	fit := max(cfg.Memory/4, int64(len(cfg.Mapping.Columns)*cfg.BlockSize/2)) / int64(2*cfg.BlockSize)
 	columns, ok := cfg.Writer.(format.ColumnWriter)
-	layout, whole := column.Interleaved, !ok // of rows that are kept whole, columns are thrown away
+	layout, whole := column.Interleaved, !ok // if rows are kept whole, columns are thrown away
 	if whole {
 		fit = 0 // the sorter has the memory
 	} else {
@@ -81,8 +80,8 @@ func newWorkspace(cfg *Config) *workspace {
 	return w
 }
 
-// provide gives the column blocks memory, if the system has it; else they grow
-// on the heap.
+// provide gives the column blocks memory of the system. If there is none, they grow on
+// the heap.
 func (w *workspace) provide(blockSize int) {
 	blocks := len(w.bufs.Cols) + len(w.encoders.free)
 	pages, err := budget.Pages(blocks * column.BlockMemory(blockSize))
@@ -94,12 +93,12 @@ func (w *workspace) provide(blockSize int) {
 
 // close gives the memory back; the workspace must not be used any more.
 func (w *workspace) close() {
-	_ = budget.ReleasePages(w.pages) // fails only for what is no memory of Pages
+	_ = budget.ReleasePages(w.pages) // fails only for memory that Pages did not return
 	w.pages = nil
 	w.memory.share.Close()
 }
 
-// take returns memory of an earlier task, or new.
+// take returns the memory of an earlier task, or new memory.
 func (s *Workspaces) take(cfg *Config) *workspace {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,8 +121,8 @@ func (s *Workspaces) Close() {
 	s.free = nil
 }
 
-// giveBack keeps the memory of a task that has mapped all its input.
-func (s *Workspaces) giveBack(w *workspace) {
+// release keeps the memory of a task that has mapped all its input.
+func (s *Workspaces) release(w *workspace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free = append(s.free, w)
