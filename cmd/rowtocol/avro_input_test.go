@@ -8,18 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/rowtocol/rowtocol/avro/ocf"
 )
 
 // fed runs the program with standard input.
 func fed(t *testing.T, dir string, in io.Reader, args ...string) output {
 	t.Helper()
 	cmd := command(t, args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, in, &stdout, &stderr
-	_ = cmd.Run() // the exit code says how it ended
-	return output{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+	cmd.Stdin = in
+	return ended(t, begun(t, dir, cmd))
 }
 
 // An Avro file, and a stream of one, give what the column files give that were made of
@@ -43,28 +39,21 @@ func TestAvroInput(t *testing.T) {
 		}
 	}
 	rowtocol(t, dir, nil, "count", "a.avro", "a", "a.avro").want(t, 0, "9000\n")
-	o := rowtocol(t, dir, nil, "cat", "--columns", "id", "--offset", "2999", "--limit", "2", "a.avro", "a").want(t, 0)
-	if o.stdout != "{\"id\":2999}\n{\"id\":0}\n" {
-		t.Errorf("%q", o.stdout)
-	}
+	rowtocol(t, dir, nil, "cat", "--columns", "id", "--offset", "2999", "--limit", "2", "a.avro", "a").want(t, 0).prints(t, "{\"id\":2999}\n{\"id\":0}\n")
 }
 
 func TestStandardInput(t *testing.T) {
 	dir := catPairs(t)
 	part := partOf(t, dir+"/b", 0)
 	columns, err := os.Open(part)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = columns.Close() }()
 	fed(t, dir, columns, "cat", "--limit", "1", "-").want(t, 0, `{"id":100`)
 	fed(t, dir, columns, "inspect", "-").want(t, 0, "50 rows")
 	fed(t, dir, columns, "schema", "-").want(t, 0, "words")
 	piped := func() io.Reader { return bytes.NewReader(read(t, part)) }
 	for _, command := range []string{"cat", "head", "count", "stats", "inspect", "schema"} {
-		if o := fed(t, dir, piped(), command, "-").want(t, 1, "pipe"); o.stdout != "" {
-			t.Errorf("%s: %q", command, o.stdout)
-		}
+		fed(t, dir, piped(), command, "-").want(t, 1, "pipe").prints(t, "")
 	}
 	avro := read(t, dir+"/a.avro")
 	fed(t, dir, bytes.NewReader(avro), "schema", "-").want(t, 0, "words")
@@ -112,9 +101,7 @@ func TestEndlessInput(t *testing.T) {
 		{"cat --offset 200000 --limit 1 --memory 16MiB --columns id -", "{\"id\":7}\n"},
 	} {
 		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		go func() {
 			_, _ = io.Copy(w, &endless{header: header, block: block})
 			_ = w.Close()
@@ -132,10 +119,7 @@ func TestRecursiveInput(t *testing.T) {
 	dir := t.TempDir()
 	schema := `{"type":"record","name":"L","fields":[{"name":"v","type":"int"},{"name":"next","type":["null","L"]}]}`
 	write(t, dir+"/l.avro", file(t, schema, []byte{2, 2, 4, 0}, []byte{6, 0}))
-	o := rowtocol(t, dir, nil, "cat", "l.avro").want(t, 0)
-	if want := `{"v":1,"next":{"v":2,"next":null}}` + "\n" + `{"v":3,"next":null}` + "\n"; o.stdout != want {
-		t.Errorf("%q, want %q", o.stdout, want)
-	}
+	rowtocol(t, dir, nil, "cat", "l.avro").want(t, 0).prints(t, `{"v":1,"next":{"v":2,"next":null}}`+"\n"+`{"v":3,"next":null}`+"\n")
 	rowtocol(t, dir, nil, "head", "l.avro").want(t, 0, `{"v":2,"next":null}`)
 }
 
@@ -152,16 +136,7 @@ func TestDamagedAvroInput(t *testing.T) {
 		return append(b, end...)
 	}
 	block := func(count int64, data []byte) []byte {
-		var b bytes.Buffer
-		w, err := ocf.NewWriter(&b, flagSchema, "null", [16]byte{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		header := b.Len()
-		if err := w.AppendBlock(count, data); err != nil {
-			t.Fatal(err)
-		}
-		return b.Bytes()[header:]
+		return blocksOf(t, flagSchema, count, data)[len(file(t, flagSchema)):]
 	}
 	header, sound := file(t, flagSchema), block(11, rows(11))
 	bad := bytes.Clone(sound)
@@ -243,9 +218,7 @@ func TestCatResolvedColumns(t *testing.T) {
 		}
 	}
 	rowtocol(t, dir, nil, "stats", "--schema", "v2.avsc", "--where", "id>=140", "a", "b").want(t, 0, "10 rows", "new/int", "149.0")
-	if err := os.Mkdir(dir+"/in", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir+"/in", 0o700))
 	rowtocol(t, dir, nil, "convert", "--allow-empty", "in", "none").want(t, 0)
 	rowtocol(t, dir, nil, "inspect", "none").want(t, 0, "none: 0 rows, 0 columns, 0 B in 0 files\n")
 	if o := rowtocol(t, dir, nil, "cat", "--to", "parquet", "--schema", "v2.avsc", "none").want(t, 0); !strings.HasPrefix(o.stdout, "PAR1") {

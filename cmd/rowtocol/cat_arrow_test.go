@@ -17,7 +17,6 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
-	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 const stampSchema = `{"type":"record","name":"Stamps","fields":[
@@ -35,9 +34,7 @@ func stamps(t *testing.T, dir, name string, row int, ms, ns int64) {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := ocf.NewWriter(&b, stampSchema, "null", [16]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for id := range int64(stampRows) {
 		values := []int64{id, -id, id, 3, 0, 2, -7000 * id, 2, 5000, 0, 43200000, 1, 86399999999}
 		if int(id) == row {
@@ -47,9 +44,7 @@ func stamps(t *testing.T, dir, name string, row int, ms, ns int64) {
 		for _, v := range values {
 			data = varints.AppendVarint(data, v)
 		}
-		if err := w.AppendBlock(1, data); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.AppendBlock(1, data))
 	}
 	write(t, filepath.Join(dir, name+".avro"), b.Bytes())
 	rowtocol(t, dir, nil, "convert", "--row-group-size", "4000", "--block-size", "256", name+".avro", name).want(t, 0)
@@ -61,19 +56,13 @@ func records(t *testing.T, to, out string) (*arrowgo.Schema, arrowgo.RecordBatch
 	var source array.RecordReader
 	if to == "arrow" {
 		r, err := ipc.NewReader(strings.NewReader(out))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		source = r
 	} else {
 		f, err := parquetfile.NewParquetReader(strings.NewReader(out))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{BatchSize: stampRows}, memory.DefaultAllocator)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if source, err = r.GetRecordReader(t.Context(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -147,10 +136,7 @@ func TestCatRefusesToRoundTimes(t *testing.T) {
 		{"high", math.MaxInt64/1000 + 1, 0, "column ms: ", "9223372036854776 ms is more microseconds than 64 bits hold"},
 	} {
 		stamps(t, dir, c.name, bad, c.ms, c.ns)
-		s, err := manifest.DecodeSuccess(read(t, filepath.Join(dir, c.name, manifest.SuccessName)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := manifestIn(t, filepath.Join(dir, c.name))
 		part, row := 0, int64(bad)
 		for ; row >= s.Parts[part].Rows; part++ {
 			row -= s.Parts[part].Rows

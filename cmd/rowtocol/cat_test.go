@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,9 +48,7 @@ func TestCat(t *testing.T) {
 		}
 	}
 	env := []string{"ROWTOCOL_COLUMNS=id", "ROWTOCOL_LIMIT=1"}
-	if o := rowtocol(t, dir, env, "cat", "b").want(t, 0); o.stdout != `{"id":100}`+"\n" {
-		t.Errorf("by the environment: %q", o.stdout)
-	}
+	rowtocol(t, dir, env, "cat", "b").want(t, 0).prints(t, `{"id":100}`+"\n")
 }
 
 func TestCatAvro(t *testing.T) {
@@ -72,10 +69,7 @@ func TestCatSchemas(t *testing.T) {
 	write(t, dir+"/v2.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"n","type":"double","aliases":["id"]},{"name":"new","type":["null","int"],"default":null}]}`))
 	rowtocol(t, dir, nil, "convert", "--schema", "v2.avsc", "b.avro", "b2").want(t, 0)
 	rowtocol(t, dir, nil, "cat", "a", "b2").want(t, 3, "another schema", "b2")
-	o := rowtocol(t, dir, nil, "cat", "--schema", "v2.avsc", "--offset", "99", "--limit", "2", "a", "b2").want(t, 0)
-	if want := `{"n":99.0,"new":null}` + "\n" + `{"n":100.0,"new":null}` + "\n"; o.stdout != want {
-		t.Errorf("%q, want %q", o.stdout, want)
-	}
+	rowtocol(t, dir, nil, "cat", "--schema", "v2.avsc", "--offset", "99", "--limit", "2", "a", "b2").want(t, 0).prints(t, `{"n":99.0,"new":null}`+"\n"+`{"n":100.0,"new":null}`+"\n")
 	write(t, dir+"/other.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"id","type":"string"}]}`))
 	rowtocol(t, dir, nil, "cat", "--schema", "other.avsc", "a").want(t, 3, "id")
 	write(t, dir+"/bad.avsc", []byte(`{"type":"recor"}`))
@@ -89,22 +83,15 @@ func TestCatDoubles(t *testing.T) {
 		[]byte{7: 0x80}, []byte{6: 0x08, 0x40}, []byte{6: 0xe0, 0x3f}, []byte{6: 0x50, 0x44}))
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
 	for _, flags := range []string{"", "--json-unions"} {
-		o := rowtocol(t, dir, nil, append([]string{"cat", "out"}, strings.Fields(flags)...)...).want(t, 0)
-		if want := `{"d":-0.0}` + "\n" + `{"d":3.0}` + "\n" + `{"d":0.5}` + "\n" + `{"d":1.1805916207174113e+21}` + "\n"; o.stdout != want {
-			t.Errorf("%s: %s, want %s", flags, o.stdout, want)
-		}
+		rowtocol(t, dir, nil, append([]string{"cat", "out"}, strings.Fields(flags)...)...).want(t, 0).prints(t, `{"d":-0.0}`+"\n"+`{"d":3.0}`+"\n"+`{"d":0.5}`+"\n"+`{"d":1.1805916207174113e+21}`+"\n")
 	}
-	if o := rowtocol(t, dir, nil, "cat", "--to", "csv", "out").want(t, 0); o.stdout != "d\n-0.0\n3.0\n0.5\n1.1805916207174113e+21\n" {
-		t.Errorf("CSV: %s", o.stdout)
-	}
+	rowtocol(t, dir, nil, "cat", "--to", "csv", "out").want(t, 0).prints(t, "d\n-0.0\n3.0\n0.5\n1.1805916207174113e+21\n")
 }
 
 // An output of no input has no schema, and is no error where none is needed.
 func TestCatNothing(t *testing.T) {
 	dir := catPairs(t)
-	if err := os.Mkdir(dir+"/in", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir+"/in", 0o700))
 	rowtocol(t, dir, nil, "convert", "--allow-empty", "in", "none").want(t, 0)
 	for _, args := range []string{"none", "none --columns id --where id>1", "none --to csv"} {
 		if o := rowtocol(t, dir, nil, append([]string{"cat"}, strings.Fields(args)...)...).want(t, 0); o.stdout+o.stderr != "" {
@@ -127,21 +114,13 @@ func TestCatOutput(t *testing.T) {
 	rowtocol(t, dir, nil, "cat", "--output", "a", "--overwrite", "b").want(t, 9, "directory")
 	write(t, dir+"/copy.trv", read(t, partOf(t, dir+"/a", 0)))
 	rowtocol(t, dir, nil, "cat", "--output", "copy.trv", "--overwrite", "b").want(t, 9, "column file")
-	if err := os.Remove(dir + "/copy.trv"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(dir+"/copy.trv"))
 	rowtocol(t, dir, nil, "cat", "--output", "no/rows.json", "b").want(t, 7)
 	rowtocol(t, dir, nil, "cat", "--output", "new", "--to", "csv", "b").want(t, 1, "words")
-	if err := syscall.Mkfifo(dir+"/fifo", 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(dir+"/fifo", 0o600))
 	rowtocol(t, dir, nil, "cat", "--output", "fifo", "--overwrite", "b").want(t, 7, "regular")
-	if err := os.Remove(dir + "/fifo"); err != nil {
-		t.Fatal(err)
-	}
-	if after := state(t, dir); !maps.Equal(first, after) {
-		t.Errorf("runs that failed left %v, before them %v", after, first)
-	}
+	must(t, os.Remove(dir+"/fifo"))
+	wantUnchanged(t, dir, first)
 	rowtocol(t, dir, nil, "cat", "--output", "rows.json", "--overwrite", "--limit", "1", "a").want(t, 0)
 	if rows := string(read(t, dir+"/rows.json")); rows != `{"id":0,"words":[]}`+"\n" {
 		t.Errorf("%q", rows)
@@ -153,9 +132,7 @@ func TestCatOntoInput(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "in/a.avro", 0, 100)
 	for link, to := range map[string]string{"link": "in", "in/b.avro": "a.avro"} {
-		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
 	before := state(t, dir+"/in")
 	for _, c := range []struct{ input, output string }{
@@ -174,14 +151,10 @@ func TestCatOntoInput(t *testing.T) {
 	pairs(t, dir, "[a].avro", 0, 1)
 	rowtocol(t, dir, nil, "cat", "--output", "a.avro", "[a].avro").want(t, 0)
 	in, err := os.Open(dir + "/in/a.avro")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = in.Close() }()
 	fed(t, dir, in, "cat", "--limit", "1", "--to", "avro", "--overwrite", "--output", "in/a.avro", "-").want(t, 9, "which is read")
-	if after := state(t, dir+"/in"); !maps.Equal(before, after) {
-		t.Errorf("left %v", after)
-	}
+	wantUnchanged(t, dir+"/in", before)
 }
 
 // Statistics go to standard error, so that standard output holds rows only.
@@ -234,10 +207,7 @@ func TestCatRefused(t *testing.T) {
 		{"half/part-00000.trv a none", 3, "none"},
 	}
 	for _, c := range cases {
-		o := rowtocol(t, dir, nil, append([]string{"cat"}, strings.Fields(c.args)...)...).want(t, c.code, c.text)
-		if o.stdout != "" {
-			t.Errorf("cat %s: printed %q", c.args, o.stdout)
-		}
+		rowtocol(t, dir, nil, append([]string{"cat"}, strings.Fields(c.args)...)...).want(t, c.code, c.text).prints(t, "")
 	}
 	rowtocol(t, dir, nil, "cat", "--partial", "--limit", "1", "half").want(t, 0, `{"id":100`)
 }
@@ -247,18 +217,14 @@ func TestCatRefused(t *testing.T) {
 func TestCatDamage(t *testing.T) {
 	dir := catPairs(t)
 	name := partOf(t, dir+"/a", 1)
-	part := read(t, name)
-	part[len(part)-5] ^= 1
-	write(t, name, part)
+	flip(t, name, -5, 1)
 	o := rowtocol(t, dir, nil, "cat", "a", "b").want(t, 3, filepath.Base(name))
 	if n := strings.Count(o.stdout, "\n"); n == 0 || n >= 100 || !strings.HasSuffix(o.stdout, "}\n") {
 		t.Errorf("%d rows", n)
 	}
 	before := state(t, dir)
 	rowtocol(t, dir, nil, "cat", "--output", "rows", "a").want(t, 3, filepath.Base(name))
-	if after := state(t, dir); !maps.Equal(before, after) {
-		t.Errorf("left %v", after)
-	}
+	wantUnchanged(t, dir, before)
 }
 
 func TestCatColumns(t *testing.T) {
@@ -272,16 +238,12 @@ func TestCatColumns(t *testing.T) {
 	}
 	rowtocol(t, dir, nil, "cat", "--to", "arrow", "none").want(t, 3, "none")
 	name := partOf(t, dir+"/a", 1)
-	damaged := read(t, name)
-	damaged[len(damaged)-5] ^= 1
-	write(t, name, damaged)
+	flip(t, name, -5, 1)
 	before := state(t, dir)
 	for _, format := range []string{"arrow", "parquet"} {
 		rowtocol(t, dir, nil, "cat", "--to", format, "--output", "new", "a").want(t, 3, filepath.Base(name))
 	}
-	if after := state(t, dir); !maps.Equal(before, after) {
-		t.Errorf("left %v", after)
-	}
+	wantUnchanged(t, dir, before)
 }
 
 // head ends cat without noise.
@@ -293,19 +255,13 @@ func TestCatPipe(t *testing.T) {
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	start := make([]byte, 9)
 	if _, err := io.ReadFull(out, start); err != nil || string(start) != `{"id":0,"` {
 		t.Errorf("%q, %v", start, err)
 	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, out.Close())
 	if err := cmd.Wait(); err != nil || stderr.Len() > 0 {
 		t.Errorf("%v, %s", err, &stderr)
 	}
@@ -317,24 +273,16 @@ func TestCatBlocked(t *testing.T) {
 	pairs(t, dir, "a.avro", 0, 200_000)
 	rowtocol(t, dir, nil, "convert", "a.avro", "a").want(t, 0)
 	out, in, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = out.Close() }()
 	cmd := command(t, "cat", "a")
-	cmd.Dir, cmd.Stdout = dir, in
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd.Stdout = in
+	begun(t, dir, cmd)
 	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
 		t.Error(err)
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 143 {
-		t.Errorf("exit %d", cmd.ProcessState.ExitCode())
-	}
+	must(t, cmd.Process.Signal(syscall.SIGTERM))
+	ended(t, cmd).want(t, 143)
 }
 
 func TestCatStopped(t *testing.T) {
@@ -346,21 +294,11 @@ func TestCatStopped(t *testing.T) {
 	for range 20 {
 		args = append(args, "a")
 	}
-	cmd := command(t, args...)
-	cmd.Dir = dir
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd := begun(t, dir, command(t, args...))
 	for len(state(t, dir)) == len(before) {
 		time.Sleep(time.Millisecond)
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
-		t.Errorf("exit %d", cmd.ProcessState.ExitCode())
-	}
-	if after := state(t, dir); !maps.Equal(before, after) {
-		t.Errorf("left %v", after)
-	}
+	must(t, cmd.Process.Signal(os.Interrupt))
+	ended(t, cmd).want(t, 130)
+	wantUnchanged(t, dir, before)
 }

@@ -26,9 +26,7 @@ func childOf(t *testing.T, dir string, p *manifest.Plan, task int) (output, pipe
 	if err == nil {
 		err = os.MkdirAll(staging, 0o755)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	write(t, filepath.Join(dir, hadoop.TasksName), file.Bytes())
 	j := pipestest.Start(t, pipes.MapTask{Split: split, Conf: map[string]string{"mapreduce.task.attempt.id": "attempt_1_0001_m_000000_0"}})
 	// The settings of flags are not the child's.
@@ -43,13 +41,9 @@ func TestChildOfHadoop(t *testing.T) {
 	dir := placesOutput(t)
 	rowtocol(t, dir, nil, "plan", "places.avro", "out", "-o", "plan.json").want(t, 0)
 	doc, err := os.ReadFile(filepath.Join(dir, "plan.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p, err := manifest.DecodePlan(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, heard := childOf(t, dir, p, 0)
 	if out.want(t, 0); !heard.Done || out.stdout+out.stderr != "" {
 		t.Errorf("Java heard %+v, others %q", heard, out.stdout+out.stderr)
@@ -62,9 +56,7 @@ func TestChildOfHadoop(t *testing.T) {
 	}
 
 	// Now the plan's work is gone, and so is the input.
-	if err := os.Remove(filepath.Join(dir, "places.avro")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "places.avro")))
 	out, heard = childOf(t, dir, p, 0)
 	if out.want(t, 3, "places.avro does not exist"); heard.Done || heard.Err == nil {
 		t.Errorf("Java heard %+v", heard)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,9 +18,7 @@ func age(t *testing.T, dir string, days int) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // kindsOf are what leftovers are, in a line.
@@ -36,16 +33,12 @@ func kindsOf(all []removed) string {
 func TestClean(t *testing.T) {
 	dir := t.TempDir()
 	rowtocol(t, dir, nil, "clean", "out").want(t, 3, "does not exist")
-	if _, err := os.Stat(dir + "/out"); err == nil {
-		t.Error("clean made the destination")
-	}
+	wantAbsent(t, dir+"/out")
 	rowtocol(t, dir, nil, "clean", "--older-than", "-1h", "out").want(t, 1, "--older-than")
 	rowtocol(t, dir, nil, "clean", "--older-than", "week", "out").want(t, 1, "--older-than")
 
 	killed(t, dir, 3000)
-	if err := os.Remove(dir + "/out/_lock"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(dir+"/out/_lock"))
 	rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", "1").want(t, 0)
 	write(t, dir+"/out/_index/0123456789abcdef/id", []byte("abc"))
 	write(t, dir+"/out/.rowtocol/plan-0123456789abcdef0123456789abcdef/task-00000.json", []byte("abc"))
@@ -54,9 +47,7 @@ func TestClean(t *testing.T) {
 	before := state(t, dir)
 	var c cleaned
 	rowtocol(t, dir, nil, "clean", "--json", "--dry-run", "out").want(t, 0).object(t, &c)
-	if after := state(t, dir); !maps.Equal(before, after) {
-		t.Errorf("%v became %v", before, after)
-	}
+	wantUnchanged(t, dir, before)
 	if kindsOf(c.Removed) != "tasks of a plan, tasks of a plan, file of no output, what a former holder had" || !c.DryRun || c.Bytes == 0 {
 		t.Fatalf("%+v", c)
 	}
@@ -95,9 +86,7 @@ func TestCleanLeavesAlone(t *testing.T) {
 	if o := rowtocol(t, dir, nil, "clean", "--quiet", "out").want(t, 0); o.stdout+o.stderr != "" {
 		t.Errorf("for cron: %s%s", o.stdout, o.stderr)
 	}
-	if after := state(t, dir+"/out"); !maps.Equal(before, after) {
-		t.Errorf("%v became %v", before, after)
-	}
+	wantUnchanged(t, dir+"/out", before)
 
 	write(t, dir+"/out/.rowtocol/trash-1/x", []byte("abc"))
 	release := held(t, dir+"/out")
@@ -110,14 +99,10 @@ func TestCleanLeavesAlone(t *testing.T) {
 	write(t, dir+"/out/part-00000-0-0123456789abcdef.trv", nil)
 	before = state(t, dir+"/out")
 	rowtocol(t, dir, nil, "clean", "--dry-run", "out").want(t, 9, "others", "trash-1")
-	if after := state(t, dir+"/out"); !maps.Equal(before, after) {
-		t.Errorf("%v became %v", before, after)
-	}
+	wantUnchanged(t, dir+"/out", before)
 	rowtocol(t, dir, nil, "clean", "out").want(t, 9, "others", "1 leftover removed")
 	delete(before, "/.rowtocol/trash-1/x")
-	if after := state(t, dir+"/out"); !maps.Equal(before, after) {
-		t.Errorf("%v became %v", before, after)
-	}
+	wantUnchanged(t, dir+"/out", before)
 }
 
 // All partitions of a tree are cleaned, also beside one that is refused.

@@ -12,13 +12,9 @@ import (
 // What the help shows is understood.
 func TestConditionExamples(t *testing.T) {
 	s, err := shred.ParseSchema(mailgen.Schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m, err := shred.Map(s, shred.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range conditionExamples {
 		if _, err := where.Parse(e, m); err != nil {
 			t.Errorf("%s: %v", e, err)

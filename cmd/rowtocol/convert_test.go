@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -28,9 +27,7 @@ func TestConvertInspectVerify(t *testing.T) {
 	pairs(t, dir, "in/b.avro", 95, 7)
 	before := state(t, dir+"/in")
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "102 rows in 1 file,")
-	if after := state(t, dir+"/in"); !maps.Equal(before, after) {
-		t.Errorf("the input changed: %v, %v", before, after)
-	}
+	wantUnchanged(t, dir+"/in", before)
 	if left := state(t, dir+"/tmp"); len(left) > 0 {
 		t.Errorf("temporary files are left: %v", left)
 	}
@@ -42,9 +39,7 @@ func TestConvertInspectVerify(t *testing.T) {
 		t.Errorf("%+v, %+v", r, again)
 	}
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "nothing to do")
-	if now := state(t, dir+"/out"); !maps.Equal(made, now) {
-		t.Errorf("a run without work changed the output: %v, %v", made, now)
-	}
+	wantUnchanged(t, dir+"/out", made)
 
 	rowtocol(t, dir, nil, "inspect", "out").want(t, 0, "102 rows, 2 columns", "words[]", "string[]", "avro.schema")
 	var look inspected
@@ -129,12 +124,8 @@ func TestExitCodes(t *testing.T) {
 			}
 		})
 	}
-	if after := state(t, dir); !maps.Equal(before, after) {
-		t.Errorf("failed runs left something: %v, %v", before, after)
-	}
-	if _, err := os.Stat(dir + "/out"); err == nil {
-		t.Errorf("failed runs left the destination")
-	}
+	wantUnchanged(t, dir, before)
+	wantAbsent(t, dir+"/out")
 }
 
 func TestPrecedence(t *testing.T) {
@@ -169,9 +160,7 @@ func TestPrecedence(t *testing.T) {
 		})
 	}
 	rowtocol(t, dir, nil, "convert", "--dry-run", "a.avro", "out").want(t, 0, "1 task of", "a.avro")
-	if _, err := os.Stat(dir + "/out"); err == nil {
-		t.Errorf("a dry run made the destination")
-	}
+	wantAbsent(t, dir+"/out")
 }
 
 func TestLosses(t *testing.T) {
@@ -210,13 +199,9 @@ func TestVerifyFindsEveryByte(t *testing.T) {
 	write(t, name, sound)
 	write(t, filepath.Join(dir, "out", "part-7.trv"), sound)
 	rowtocol(t, dir, nil, "verify", "out").want(t, 6, "part-7.trv")
-	if err := os.Remove(filepath.Join(dir, "out", "part-7.trv")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "out", "part-7.trv")))
 	rowtocol(t, dir, nil, "verify", "out").want(t, 0)
-	if err := os.Remove(name); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(name))
 	rowtocol(t, dir, nil, "verify", "out").want(t, 6, "missing")
 }
 
@@ -242,16 +227,8 @@ func TestVerifyReadsTheManifest(t *testing.T) {
 		"not of an input":                        lose,
 		"the document says 20":                   func(s *manifest.Success) { s.Parts = nil },
 	} {
-		s, err := manifest.DecodeSuccess(sound)
-		if err != nil {
-			t.Fatal(err)
-		}
-		change(s)
-		changed, err := s.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		write(t, name, changed)
+		write(t, name, sound)
+		changeManifest(t, dir+"/out", change)
 		rowtocol(t, dir, nil, "verify", "out").want(t, 6, want)
 		if strings.Contains(want, "the document says") {
 			rowtocol(t, dir, nil, "cat", "out").want(t, 3, want)
@@ -266,17 +243,13 @@ func TestVerifyOfAReplacedOutput(t *testing.T) {
 	pairs(t, dir, "a.avro", 0, 20)
 	pairs(t, dir, "b.avro", 0, 30)
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
-	l, err := dataset.List(t.Context(), []store.Location{{Store: store.Local(), Path: dir+"/out"}}, dataset.Options{Formats: formats})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, err := dataset.List(t.Context(), []store.Location{{Store: store.Local(), Path: dir + "/out"}}, dataset.Options{Formats: formats})
+	must(t, err)
 	write(t, dir+"/out/part-7.trv", nil)
 	if found, err := strays(t.Context(), l); err != nil || len(found) != 1 {
 		t.Errorf("%v, %v", found, err)
 	}
-	if err := os.Remove(dir + "/out/part-7.trv"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(dir+"/out/part-7.trv"))
 	rowtocol(t, dir, nil, "convert", "--overwrite", "b.avro", "out").want(t, 0)
 	if _, err := strays(t.Context(), l); !errors.Is(err, dataset.ErrChanging) {
 		t.Errorf("strays of a replaced output: %v", err)
@@ -312,25 +285,14 @@ func TestSignals(t *testing.T) {
 	pairs(t, dir, "a.avro", 0, 400_000)
 	heedHangups()
 	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
-		cmd := command(t, "convert", "--codec", "bzip2", "--workers", "1", "--temp-dir", tempDir(t, dir), "a.avro", "out")
-		cmd.Dir = dir
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		cmd := started(t, dir, "convert", "--codec", "bzip2", "--workers", "1", "a.avro", "out")
 		waitFor(t, dir+"/tmp")
-		if err := cmd.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
-		_ = cmd.Wait() // the exit code says it
-		if got := cmd.ProcessState.ExitCode(); got != code {
-			t.Errorf("%v: exit %d, want %d", signal, got, code)
-		}
+		must(t, cmd.Process.Signal(signal))
+		ended(t, cmd).want(t, code)
 		if left, err := os.ReadDir(dir + "/tmp"); err != nil || len(left) > 0 {
 			t.Errorf("%v: temporary files are left: %v, %v", signal, left, err)
 		}
-		if _, err := os.Stat(dir + "/out/_SUCCESS"); err == nil {
-			t.Errorf("%v: stopped after the commit", signal)
-		}
+		wantAbsent(t, dir+"/out/_SUCCESS")
 	}
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0, "400000 rows")
 }
@@ -378,9 +340,7 @@ func TestSchemaOfAnOutput(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
 	rowtocol(t, dir, nil, "schema", "out").want(t, 0, `"words"`)
 	rowtocol(t, dir, nil, "schema", "--shredded", "out").want(t, 0, "words")
-	if err := os.Mkdir(dir+"/none", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir+"/none", 0o777))
 	rowtocol(t, dir, nil, "convert", "--allow-empty", "none", "empty").want(t, 0)
 	rowtocol(t, dir, nil, "schema", "empty").want(t, 3, "no row group")
 	rowtocol(t, dir, nil, "schema", "none").want(t, 3, "_SUCCESS")

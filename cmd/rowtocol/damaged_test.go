@@ -27,9 +27,7 @@ func ticks(t *testing.T, name string, rows int) {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := ocf.NewWriter(&b, tickSchema, "null", [16]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rng := rand.New(rand.NewPCG(1, 1))
 	var data []byte
 	for i := range rows {
@@ -43,9 +41,7 @@ func ticks(t *testing.T, name string, rows int) {
 		data = append(data, 2*3, byte(rng.IntN(100)), byte(rng.IntN(256)), byte(rng.IntN(256)))
 		data = encoding.AppendVarint(encoding.AppendVarint(data, 1.7e12+int64(i)), 20_000+int64(i%7))
 	}
-	if err := w.AppendBlock(int64(rows), data); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.AppendBlock(int64(rows), data))
 	write(t, name, b.Bytes())
 }
 
@@ -71,9 +67,7 @@ func tickVictim(t *testing.T, dir, codec string) victim {
 func mailVictim(t *testing.T, dir, codec string) victim {
 	t.Helper()
 	var b bytes.Buffer
-	if err := mailgen.Write(&b, mailgen.Options{Rows: 60, Seed: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, mailgen.Write(&b, mailgen.Options{Rows: 60, Seed: 1}))
 	write(t, dir+"/mail.avro", b.Bytes())
 	name := "mail-" + codec
 	rowtocol(t, dir, nil, "convert", "--codec", codec, "--block-size", "512", "mail.avro", name).want(t, 0)
@@ -87,9 +81,7 @@ func newVictim(t *testing.T, dir, name string, queries, csv [][]string) victim {
 	t.Helper()
 	v := victim{name: name, bytes: read(t, partOf(t, dir+"/"+name, 0)), queries: queries, csv: csv}
 	f, err := trevni.Open(bytes.NewReader(v.bytes), int64(len(v.bytes)), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for at := range int(f.HeaderSize()) {
 		v.outside = append(v.outside, at)
 	}
@@ -116,15 +108,13 @@ func inProcess(t *testing.T, dir string, args ...string) output {
 	stdout, stderr := create(t, dir+"/stdout"), create(t, dir+"/stderr")
 	defer func() { _, _ = stdout.Close(), stderr.Close() }()
 	code := run(append([]string{"--workers=1"}, args...), stdout, stderr)
-	return output{code, string(read(t, stdout.Name())), string(read(t, stderr.Name()))}
+	return output{code, string(read(t, stdout.Name())), string(read(t, stderr.Name())), args}
 }
 
 func create(t *testing.T, name string) *os.File {
 	t.Helper()
 	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f
 }
 
@@ -203,9 +193,7 @@ func TestDamageIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	v := tickVictim(t, dir, "snappy")
 	f, err := trevni.Open(bytes.NewReader(v.bytes), int64(len(v.bytes)), v.name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	after := func(text string, n int) int {
 		at := bytes.Index(v.bytes, []byte(text))
 		if at < 0 {
@@ -243,9 +231,7 @@ func TestDamageIsNamed(t *testing.T) {
 			want := append([]string{"damaged.trv", "offset"}, c.want...)
 			for _, to := range formatNames() {
 				rowtocol(t, dir, nil, "cat", "--to", to, "--output", "rows", "damaged.trv").want(t, 3, want...)
-				if _, err := os.Stat(dir + "/rows"); err == nil {
-					t.Errorf("--to %s left an output", to)
-				}
+				wantAbsent(t, dir+"/rows")
 			}
 			rowtocol(t, dir, nil, "cat", "--where", "id > 900", "damaged.trv").want(t, 3, want...)
 			rowtocol(t, dir, nil, "inspect", "damaged.trv").want(t, 3, want...)
@@ -261,16 +247,12 @@ func TestDamagedOutputIsMadeAgain(t *testing.T) {
 	pairs(t, dir, "in/a.avro", 0, 1000)
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
 	part := partOf(t, dir+"/out", 0)
-	b := read(t, part)
-	b[len(b)/2] ^= 1
-	write(t, part, b)
+	flip(t, part, len(read(t, part))/2, 1)
 	rowtocol(t, dir, nil, "verify", "out").want(t, 6)
 	rowtocol(t, dir, nil, "convert", "--overwrite", "in", "out").want(t, 0, "nothing to do")
 	again := []string{"convert", "--overwrite", "--restart", "in", "out"}
 	rowtocol(t, dir, nil, "status", "--overwrite", "--restart", "--input", "in", "out").want(t, 0, "convert would plan and convert 1 input")
-	if o := rowtocol(t, dir, nil, append(again, "--dry-run")...).want(t, 0); strings.Contains(o.stderr, "nothing") {
-		t.Error(o.stderr)
-	}
+	rowtocol(t, dir, nil, append(again, "--dry-run")...).want(t, 0).lacks(t, "nothing")
 	rowtocol(t, dir, nil, again...).want(t, 0, "1000 rows")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0)
 }

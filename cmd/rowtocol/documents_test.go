@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -51,16 +50,11 @@ func TestAlteredSuccess(t *testing.T) {
 		write(t, file, altered)
 		before := state(t, dir)
 		for _, args := range slices.Concat(readers, writers) {
-			o := rowtocol(t, dir, nil, args...).want(t, 9, manifest.SuccessName, "the document is damaged", "put a copy of it back")
-			if o.stdout != "" {
-				t.Errorf("%s: %q printed %q", name, args, o.stdout)
-			}
+			rowtocol(t, dir, nil, args...).want(t, 9, manifest.SuccessName, "the document is damaged", "put a copy of it back").prints(t, "")
 		}
 		rowtocol(t, dir, nil, "status", "out").want(t, 0, manifest.SuccessName, "the document is damaged", "put a copy of it back")
 		rowtocol(t, dir, nil, "verify", "out").want(t, 6, manifest.SuccessName, "the document is damaged")
-		if after := state(t, dir); !maps.Equal(before, after) {
-			t.Errorf("%s: %v, was %v", name, after, before)
-		}
+		wantUnchanged(t, dir, before)
 	}
 	write(t, file, whole)
 	rowtocol(t, dir, nil, "convert", "--index", "id", "--row-group-size", "32KiB", "in", "out").want(t, 0, "nothing to do")
@@ -69,9 +63,7 @@ func TestAlteredSuccess(t *testing.T) {
 	}
 
 	// Without a copy, the output is made again.
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(file))
 	rowtocol(t, dir, nil, "convert", "--overwrite", "in", "out").want(t, 0)
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0)
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -83,9 +81,7 @@ func TestExits(t *testing.T) {
 			first = started(t, dir, large...)
 			waitFor(t, dir+"/tmp")
 		}
-		if err := first.Process.Signal(c.signal); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first.Process.Signal(c.signal))
 		record(c.code, ended(t, first), c.text)
 		first = nil
 	}
@@ -182,36 +178,17 @@ func exitInputs(t *testing.T) string {
 	write(t, dir+"/cut.avro", a[:len(a)-20])
 	write(t, dir+"/strings.avro", avrotest.File(t, `"string"`, [16]byte{1}, 1, []byte{2, 'x'}))
 	write(t, dir+"/full/mine.txt", []byte("mine"))
-	if err := os.Symlink("nowhere", dir+"/dangling"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("nowhere", dir+"/dangling"))
 	rowtocol(t, dir, nil, "plan", "a.avro", "planned", "-o", "plan.json").want(t, 0)
 	rowtocol(t, dir, nil, "convert", "a.avro", "damaged").want(t, 0)
-	part := partOf(t, dir+"/damaged", 0)
-	b := read(t, part)
-	b[len(b)-3] ^= 1
-	write(t, part, b)
+	flip(t, partOf(t, dir+"/damaged", 0), -3, 1)
 	return dir
 }
 
 // started starts the program in dir.
 func started(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := command(t, append(args, "--temp-dir", tempDir(t, dir))...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, new(bytes.Buffer), new(bytes.Buffer)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return cmd
-}
-
-// ended waits for a run and returns what it left.
-func ended(t *testing.T, cmd *exec.Cmd) output {
-	t.Helper()
-	if err := cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-		t.Fatal(err)
-	}
-	return output{cmd.ProcessState.ExitCode(), fmt.Sprint(cmd.Stdout), fmt.Sprint(cmd.Stderr)}
+	return begun(t, dir, command(t, append(args, "--temp-dir", tempDir(t, dir))...))
 }
 
 // slow lets a process run for a fiftieth of the time, until resume is called.

@@ -13,9 +13,7 @@ import (
 func modifiedAgo(t *testing.T, name string, ago time.Duration) {
 	t.Helper()
 	then := time.Now().Add(-ago)
-	if err := os.Chtimes(name, then, then); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chtimes(name, then, then))
 }
 
 // TestFilteredInputs takes some of the inputs, and says what it does not take.
@@ -53,9 +51,7 @@ func TestFilteredInputs(t *testing.T) {
 			continue
 		}
 		p, err := manifest.DecodePlan(read(t, dir+"/plan.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var got []string
 		for _, in := range p.Request.Inputs {
 			got = append(got, strings.TrimPrefix(in.Path, dir+"/in/"))
@@ -84,9 +80,7 @@ func TestIncrementalWaits(t *testing.T) {
 		rowtocol(t, dir, nil, append(args, "in", "out")...).want(t, code, text)
 	}
 	incremental("nothing to do: no input is new for out (skipped: 1)", "--min-age", "1h")
-	if _, err := os.Stat(dir + "/out"); err == nil {
-		t.Error("out was made")
-	}
+	wantAbsent(t, dir+"/out")
 	modifiedAgo(t, dir+"/in/a", 2*time.Hour)
 	incremental("10 rows", "--min-age", "1h")
 	pairs(t, dir, "in/b", 10, 20)
@@ -94,9 +88,7 @@ func TestIncrementalWaits(t *testing.T) {
 	incremental("nothing to do", "--require-marker", "_SUCCESS")
 	incremental("20 rows")
 	for _, name := range []string{"a", "b"} {
-		if err := os.Remove(dir + "/in/" + name); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(dir+"/in/"+name))
 	}
 	incremental("nothing to do")
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "other").want(t, 3, "holds no Avro file")

@@ -13,14 +13,10 @@ func TestDocumentsOfFlags(t *testing.T) {
 	pairs(t, dir, "a.avro", 0, 10)
 	fifo(t, dir+"/pipe")
 	stdin, writer, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _, _ = stdin.Close(), writer.Close() }()
 	write(t, dir+"/large", nil)
-	if err := os.Truncate(dir+"/large", 1<<40); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(dir+"/large", 1<<40))
 	for flag, args := range map[string]string{
 		"--config": "convert a.avro out --config", "--schema": "convert a.avro out --schema",
 		"--plan": "task --task 0 --plan",

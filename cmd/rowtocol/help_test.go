@@ -1,7 +1,6 @@
 package main
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,16 +73,12 @@ func TestOutputsApart(t *testing.T) {
 	}
 	rowtocol(t, dir, nil, "inspect", "--html", "-", "a").want(t, 1, "--html")
 	rowtocol(t, dir, nil, "plan", "--json", "a.avro", "new", "-o", "-").want(t, 1, "standard output")
-	if o := rowtocol(t, dir, nil, "cat", "--output", "-", "--limit", "1", "b").want(t, 0); o.stdout != `{"id":100,"words":["100"]}`+"\n" {
-		t.Errorf("%q", o.stdout)
-	}
+	rowtocol(t, dir, nil, "cat", "--output", "-", "--limit", "1", "b").want(t, 0).prints(t, `{"id":100,"words":["100"]}`+"\n")
 	plan := rowtocol(t, dir, nil, "plan", "a.avro", "new", "-o", "-").want(t, 0).stdout
 	if _, err := manifest.DecodePlan([]byte(plan)); err != nil {
 		t.Errorf("%v: %s", err, plan)
 	}
-	if after := state(t, dir); !maps.Equal(before, after) {
-		t.Errorf("%v, was %v", after, before)
-	}
+	wantUnchanged(t, dir, before)
 }
 
 // An option that is given as the default is the same request.

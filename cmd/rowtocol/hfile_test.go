@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"path/filepath"
 	"testing"
-
-	"github.com/rowtocol/rowtocol/avro/ocf"
 )
 
 // TestFormatOfRows takes a format that keeps rows whole, sorted by a key, through the
@@ -67,17 +65,7 @@ func glob(t *testing.T, pattern string) string {
 // A row without a key is found where it is in the input.
 func TestRowsWithoutKey(t *testing.T) {
 	dir := t.TempDir()
-	var file bytes.Buffer
-	w, err := ocf.NewWriter(&file, `{"type":"record","name":"R","fields":[{"name":"name","type":["null","string"]}]}`, "null", [16]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, block := range []string{"\x02\x02b\x02\x02a", "\x02\x02c\x00"} {
-		if err := w.AppendBlock(2, []byte(block)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(t, dir+"/a.avro", file.Bytes())
+	write(t, dir+"/a.avro", blocksOf(t, `{"type":"record","name":"R","fields":[{"name":"name","type":["null","string"]}]}`, 2, []byte("\x02\x02b\x02\x02a"), []byte("\x02\x02c\x00")))
 	rowtocol(t, dir, nil, "convert", "--format", "hfile", "--key", "name", "a.avro", "out").
 		want(t, 3, "a.avro: row 1: offset ", "the key name is null")
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -14,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
@@ -23,25 +21,13 @@ import (
 func incrementNames(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(dir, "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range entries {
 		if _, _, ok := manifest.ParseIncrement(e.Name()); ok {
 			names = append(names, e.Name())
 		}
 	}
 	return names
-}
-
-// manifestIn reads the manifest in a directory.
-func manifestIn(t *testing.T, dir string) *manifest.Success {
-	t.Helper()
-	s, err := manifest.DecodeSuccess(read(t, filepath.Join(dir, manifest.SuccessName)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // wantIDs requires the rows of dir/out to be those with the IDs, in their order.
@@ -51,9 +37,7 @@ func wantIDs(t *testing.T, dir string, ids ...int) {
 	var got []int
 	for _, line := range strings.Fields(o.stdout) {
 		var row struct{ ID int }
-		if err := json.Unmarshal([]byte(line), &row); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(line), &row))
 		got = append(got, row.ID)
 	}
 	if !slices.Equal(got, ids) {
@@ -142,19 +126,13 @@ func TestKnownInputs(t *testing.T) {
 		file := dir + "/in/a.avro"
 		whole := pairs(t, dir, "in/a.avro", 0, 30)
 		old := time.Now().Add(-time.Hour)
-		if err := os.Chtimes(file, old, old); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chtimes(file, old, old))
 		rowtocol(t, dir, nil, "convert", first, "in", "out").want(t, 0)
 		info, err := os.Stat(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		pairs(t, dir, "in/b.avro", 30, 30)
 		write(t, file, make([]byte, len(whole)))
-		if err := os.Chtimes(file, time.Now(), info.ModTime()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chtimes(file, time.Now(), info.ModTime()))
 		incremental(t, dir).want(t, 0, "30 rows")
 		incremental(t, dir).want(t, 0, "nothing to do")
 		runs := incrementNames(t, dir)
@@ -167,17 +145,14 @@ func TestKnownInputs(t *testing.T) {
 		incremental(t, dir).want(t, 0, "nothing to do")
 		write(t, file, make([]byte, len(whole)))
 		incremental(t, dir).want(t, 3, file+" changed", "is not one now", holder+`"`)
-		other := bytes.Clone(whole)
-		other[len(other)-20] ^= 1
-		write(t, file, other)
+		write(t, file, whole)
+		flip(t, file, -20, 1)
 		incremental(t, dir).want(t, 3, file+" changed", "identity", holder+`"`)
 		pairs(t, dir, "in/a.avro", 0, 31)
 		incremental(t, dir).want(t, 3, file+" changed", "bytes", holder+`"`)
 		write(t, file, nil)
 		incremental(t, dir).want(t, 3, file+" changed", "empty", holder+`"`)
-		if err := os.Remove(file); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(file))
 		incremental(t, dir).want(t, 0, "nothing to do")
 		wantIDs(t, dir, from(0, 60)...)
 	}
@@ -189,37 +164,21 @@ func TestSchemaOfIncrements(t *testing.T) {
 	pairs(t, dir, "in/a.avro", 0, 3)
 	incremental(t, dir).want(t, 0)
 	grown := strings.Replace(pairSchema, `"fields":[`, `"fields":[{"name":"more","type":"long"},`, 1)
-	var b bytes.Buffer
-	w, err := ocf.NewWriter(&b, grown, "null", [16]byte([]byte("sync-sync-sync-s")))
-	if err == nil {
-		err = w.AppendBlock(1, []byte{2, 14, 0}) // more 1, ID 7, no words
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, dir+"/in/b.avro", b.Bytes())
+	write(t, dir+"/in/b.avro", file(t, grown, []byte{2, 14, 0})) // more 1, ID 7, no words
 	incremental(t, dir).want(t, 0, "1 row")
 	wantIDs(t, dir, 0, 1, 2, 7)
 	rowtocol(t, dir, nil, "verify", "out").want(t, 0, "4 rows")
 
 	other := strings.Replace(pairSchema, `"id","type":"long"`, `"id","type":"string"`, 1)
-	b.Reset()
-	if w, err = ocf.NewWriter(&b, other, "null", [16]byte{}); err == nil {
-		err = w.AppendBlock(1, []byte{0, 0})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, dir+"/in/c.avro", b.Bytes())
+	write(t, dir+"/in/c.avro", file(t, other, []byte{0, 0}))
 	incremental(t, dir).want(t, 3, "in/c.avro")
 }
 
 // TestLossesOfIncrements are told again where there is nothing to do, and only then.
 func TestLossesOfIncrements(t *testing.T) {
 	dir := t.TempDir()
-	damaged := pairs(t, dir, "in/a.avro", 0, 30)
-	damaged[len(damaged)-20] ^= 0xff
-	write(t, dir+"/in/a.avro", damaged)
+	pairs(t, dir, "in/a.avro", 0, 30)
+	flip(t, dir+"/in/a.avro", -20, 0xff)
 	skip := []string{"--on-damage", "skip"}
 	incremental(t, dir).want(t, 3)
 	incremental(t, dir, skip...).want(t, 8)
@@ -240,9 +199,7 @@ func TestForeignIncrements(t *testing.T) {
 			write(t, out+"/"+manifest.IncrementName(9, "0123456789abcdef")+"/_SUCCESS", read(t, out+"/"+increment+"/_SUCCESS"))
 		},
 		"a link": func(t *testing.T, out, increment string) {
-			if err := os.Symlink(out+"/"+increment, out+"/"+manifest.IncrementName(9, "0123456789abcdef")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Symlink(out+"/"+increment, out+"/"+manifest.IncrementName(9, "0123456789abcdef")))
 		},
 		"a file in an increment":       func(t *testing.T, out, increment string) { write(t, out+"/"+increment+"/x", nil) },
 		"a lock in an increment":       func(t *testing.T, out, increment string) { write(t, out+"/"+increment+"/_lock", nil) },
@@ -270,9 +227,7 @@ func TestForeignIncrements(t *testing.T) {
 	pairs(t, dir, "in/a.avro", 0, 3)
 	incremental(t, dir).want(t, 0)
 	increment := filepath.Join(dir, "out", incrementNames(t, dir)[0])
-	if err := os.Remove(partOf(t, increment, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(partOf(t, increment, 0)))
 	incremental(t, dir).want(t, 9, filepath.Base(increment), "is missing", "anew")
 	rowtocol(t, dir, nil, "convert", "--overwrite", "in", "out").want(t, 0, "3 rows")
 }
@@ -344,14 +299,10 @@ func TestIncrementalKilled(t *testing.T) {
 			pairs(t, dir, fmt.Sprintf("in/%04d.avro", i+1), rows, 1000)
 			rows += 1000
 		}
-		cmd := command(t, args...)
-		cmd.Dir = dir
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		cmd := begun(t, dir, command(t, args...))
 		time.Sleep(rand.N(took))
 		_ = cmd.Process.Kill() // it may have ended
-		if _ = cmd.Wait(); cmd.ProcessState.ExitCode() == -1 {
+		if ended(t, cmd).code == -1 {
 			struck++
 		}
 	}

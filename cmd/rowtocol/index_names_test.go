@@ -7,22 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/rowtocol/rowtocol/avro/ocf"
 )
 
 // avroRows writes a file of one block with rows of a schema.
 func avroRows(t *testing.T, name, schema string, rows ...[]byte) {
 	t.Helper()
-	var b bytes.Buffer
-	w, err := ocf.NewWriter(&b, schema, "null", [16]byte([]byte("sync-sync-sync-s")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.AppendBlock(int64(len(rows)), bytes.Join(rows, nil)); err != nil {
-		t.Fatal(err)
-	}
-	write(t, name, b.Bytes())
+	write(t, name, blocksOf(t, schema, int64(len(rows)), bytes.Join(rows, nil)))
 }
 
 // Files are written under every name that the file system takes, also by way of a temporary one.

@@ -74,10 +74,7 @@ func TestLogOfConvert(t *testing.T) {
 	}
 	var c converted
 	frame := o.object(t, &c)
-	s, err := manifest.DecodeSuccess(read(t, dir+"/out/_SUCCESS"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := manifestIn(t, dir+"/out")
 	files, made := len(s.Files()), s.Made
 	if frame.Run != last["run"] || made.Run != frame.Run || s.ID != last["output"] {
 		t.Errorf("%+v, %+v, %v", frame, made, last)
@@ -102,9 +99,8 @@ func TestLogOfConvert(t *testing.T) {
 // Every run that fails says so where it ends, too, and what it lost.
 func TestLogOfFailures(t *testing.T) {
 	dir := t.TempDir()
-	file := pairs(t, dir, "a.avro", 0, 50)
-	file[len(file)-1] ^= 0xff
-	write(t, dir+"/damaged.avro", file)
+	pairs(t, dir, "damaged.avro", 0, 50)
+	flip(t, dir+"/damaged.avro", -1, 0xff)
 	o := rowtocol(t, dir, nil, "convert", "damaged.avro", "out").want(t, 3)
 	o.wantRun(t, "convert", "input")
 	failed := line{}
@@ -229,9 +225,7 @@ func TestProgressLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		name := t.TempDir() + "/log"
 		f, err := os.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer func() { _ = f.Close() }()
 		a := newApp(nil, f, f)
 		a.command = "convert"

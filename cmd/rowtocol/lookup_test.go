@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -102,20 +101,9 @@ func TestLookupDamaged(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
-	whole, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	damaged := bytes.Clone(whole)
-	damaged[40] ^= 1
-	write(t, files[0], damaged)
-	o := rowtocol(t, dir, nil, "lookup", "out", "60").want(t, 3, filepath.Base(files[0]), "offset")
-	if o.stdout != "" {
-		t.Errorf("%q", o.stdout)
-	}
-	if err := os.Remove(files[0]); err != nil {
-		t.Fatal(err)
-	}
+	whole := flip(t, files[0], 40, 1)
+	rowtocol(t, dir, nil, "lookup", "out", "60").want(t, 3, filepath.Base(files[0]), "offset").prints(t, "")
+	must(t, os.Remove(files[0]))
 	rowtocol(t, dir, nil, "lookup", "out", "60").want(t, 3, "missing")
 	write(t, files[0], whole)
 	rowtocol(t, dir, nil, "lookup", "out", "60").want(t, 0, fmt.Sprint(60))
@@ -139,33 +127,16 @@ func TestIndexOfAnotherOutput(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b, err := os.ReadFile(index["b"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, index["a"], b)
-	a, err := manifest.DecodeSuccess(success["a"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := manifest.DecodeSuccess(success["b"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	write(t, index["a"], read(t, index["b"]))
+	a, other := manifestIn(t, dir+"/a"), manifestIn(t, dir+"/b")
 	other.Index[0].Name = a.Index[0].Name
 	a.Index = other.Index
 	doc, err := a.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	write(t, filepath.Join(dir, "a", manifest.SuccessName), doc)
-	if o := rowtocol(t, dir, nil, "lookup", "a", "1007").want(t, 3, "other row groups"); o.stdout != "" {
-		t.Errorf("%q", o.stdout)
-	}
+	rowtocol(t, dir, nil, "lookup", "a", "1007").want(t, 3, "other row groups").prints(t, "")
 	rowtocol(t, dir, nil, "verify", "a").want(t, 6, "other row groups")
-	if o := rowtocol(t, dir, nil, "cat", "--where", "id = 1007", "a").want(t, 0, "index is not used"); o.stdout != "" {
-		t.Errorf("%q", o.stdout)
-	}
+	rowtocol(t, dir, nil, "cat", "--where", "id = 1007", "a").want(t, 0, "index is not used").prints(t, "")
 	a.Index = nil
 	if doc, err = a.Encode(); err != nil {
 		t.Fatal(err)
@@ -218,18 +189,14 @@ func TestLookupDamagedRows(t *testing.T) {
 	if err := os.Remove(parts[len(parts)-1]); err != nil { // of row 149
 		t.Fatal(err)
 	}
-	if o := rowtocol(t, dir, nil, "lookup", "--columns", "id", "out", "5", "149", "3").want(t, 3); o.stdout != "{\"id\":5}\n" {
-		t.Errorf("%q", o.stdout)
-	}
+	rowtocol(t, dir, nil, "lookup", "--columns", "id", "out", "5", "149", "3").want(t, 3).prints(t, "{\"id\":5}\n")
 }
 
 // TestLookupChooses takes the index that the keys fit, if it is one.
 func TestLookupChooses(t *testing.T) {
 	dir := t.TempDir()
 	mail, err := filepath.Abs("../../testdata/mail/archive-1.avro")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rowtocol(t, dir, nil, "convert", "--index", "id", "--index", "folder,id", "--index", "size,id", mail, "out").want(t, 0)
 	for args, index := range map[string]string{
 		"SPAM,7":      "folder,id",
@@ -273,16 +240,8 @@ func TestLookupAsPrinted(t *testing.T) {
 			rows = appendVarint(rows, int(n))
 		}
 	}
-	var b bytes.Buffer
-	w, err := ocf.NewWriter(&b, schema, "null", [16]byte{})
-	if err == nil {
-		err = w.AppendBlock(9, rows)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "in.avro"), b.Bytes())
+	write(t, filepath.Join(dir, "in.avro"), blocksOf(t, schema, 9, rows))
 	fields := []string{"dec", "raw", "id", "at", "day", "clock", "local"}
 	args := []string{"convert", "in.avro", "out"}
 	for _, f := range fields {
@@ -292,9 +251,7 @@ func TestLookupAsPrinted(t *testing.T) {
 	lines := strings.SplitAfter(rowtocol(t, dir, nil, "cat", "out").want(t, 0).stdout, "\n")
 	for i, f := range fields {
 		var row map[string]string
-		if err := json.Unmarshal([]byte(lines[i]), &row); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(lines[i]), &row))
 		if got := rowtocol(t, dir, nil, "lookup", "--by", f, "out", "--", row[f]).want(t, 0).stdout; got != lines[i] {
 			t.Errorf("%s %s: %q, want %q", f, row[f], got, lines[i])
 		}
@@ -314,10 +271,7 @@ func TestWhereWithoutItsIndex(t *testing.T) {
 	for _, f := range files {
 		write(t, f, nil)
 	}
-	o := rowtocol(t, dir, nil, "cat", "--columns", "id", "--where", "id = 60", "out").want(t, 0, "index is not used")
-	if o.stdout != "{\"id\":60}\n{\"id\":60}\n" {
-		t.Errorf("%q", o.stdout)
-	}
+	rowtocol(t, dir, nil, "cat", "--columns", "id", "--where", "id = 60", "out").want(t, 0, "index is not used").prints(t, "{\"id\":60}\n{\"id\":60}\n")
 }
 
 // A batch is read in halves if that may help.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,6 +53,7 @@ func TestMain(m *testing.M) {
 type output struct {
 	code           int
 	stdout, stderr string
+	args           []string // of the run
 }
 
 // command is a run of the program, which knows nothing of variables for tests.
@@ -64,15 +67,21 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 func rowtocol(t *testing.T, dir string, env []string, args ...string) output {
 	t.Helper()
 	cmd := command(t, args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + tempDir(t, dir)}, env...)
-	if err := runWatched(cmd); err != nil {
-		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
-			t.Fatal(err)
+	return ended(t, begun(t, dir, cmd))
+}
+
+// begun starts a run in dir, whose output is kept unless it has a place already.
+func begun(t *testing.T, dir string, cmd *exec.Cmd) *exec.Cmd {
+	t.Helper()
+	cmd.Dir = dir
+	for _, w := range []*io.Writer{&cmd.Stdout, &cmd.Stderr} {
+		if *w == nil {
+			*w = new(bytes.Buffer)
 		}
 	}
-	return output{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+	must(t, cmd.Start())
+	return cmd
 }
 
 // hung is how long a run of the program may take: the slowest takes seconds.
@@ -84,22 +93,21 @@ const stopLimit = (10 + 20) * time.Second
 // givenUp is what it logs if what was under way did not end by itself.
 const givenUp = "was given up"
 
-// runWatched runs a command. One that hangs prints the stacks of its goroutines and ends,
-// so that its test fails with them.
-func runWatched(cmd *exec.Cmd) error {
-	if err := cmd.Start(); err != nil {
-		return err
-	}
+// ended waits for a run and returns what it left. One that hangs prints the stacks of its
+// goroutines and ends, so that its test fails with them.
+func ended(t *testing.T, cmd *exec.Cmd) output {
+	t.Helper()
 	defer time.AfterFunc(hung, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) }).Stop()
-	return cmd.Wait()
+	if err := cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		t.Fatal(err)
+	}
+	return output{cmd.ProcessState.ExitCode(), fmt.Sprint(cmd.Stdout), fmt.Sprint(cmd.Stderr), cmd.Args}
 }
 
 func tempDir(t *testing.T, dir string) string {
 	t.Helper()
 	tmp := filepath.Join(dir, "tmp")
-	if err := os.MkdirAll(tmp, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(tmp, 0o700))
 	return tmp
 }
 
@@ -108,14 +116,32 @@ func tempDir(t *testing.T, dir string) string {
 func (o output) want(t *testing.T, code int, texts ...string) output {
 	t.Helper()
 	if o.code != code {
-		t.Fatalf("exit %d, want %d\nstdout: %s\nstderr: %s", o.code, code, o.stdout, o.stderr)
+		t.Fatalf("%.300q: exit %d, want %d\nstdout: %s\nstderr: %s", o.args, o.code, code, o.stdout, o.stderr)
 	}
 	for _, text := range texts {
 		if !strings.Contains(o.stdout+o.stderr, text) {
-			t.Errorf("%q is not in the output\nstdout: %s\nstderr: %s", text, o.stdout, o.stderr)
+			t.Errorf("%.300q: %q is not in the output\nstdout: %s\nstderr: %s", o.args, text, o.stdout, o.stderr)
 		}
 	}
 	return o
+}
+
+// lacks fails the test if one of the texts stands in the output.
+func (o output) lacks(t *testing.T, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if strings.Contains(o.stdout+o.stderr, text) {
+			t.Errorf("%.300q: %q is in the output\nstdout: %s\nstderr: %s", o.args, text, o.stdout, o.stderr)
+		}
+	}
+}
+
+// prints fails the test unless this is all of standard output.
+func (o output) prints(t *testing.T, want string) {
+	t.Helper()
+	if o.stdout != want {
+		t.Errorf("%.300q printed %q, want %q", o.args, o.stdout, want)
+	}
 }
 
 // complaints are the lines of the log that are worth a mail.
@@ -147,15 +173,28 @@ func (o output) object(t *testing.T, v any) ending {
 
 const pairSchema = `{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"id","type":"long"},{"name":"words","type":{"type":"array","items":"string"}}]}`
 
+// syncMarker is between the blocks of files.
+var syncMarker = [16]byte([]byte("sync-sync-sync-s"))
+
+// blocksOf makes an Avro file of blocks that say that they have so many rows.
+func blocksOf(t *testing.T, schema string, rows int64, blocks ...[]byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := ocf.NewWriter(&b, schema, "null", syncMarker)
+	must(t, err)
+	for _, data := range blocks {
+		must(t, w.AppendBlock(rows, data))
+	}
+	return b.Bytes()
+}
+
 // pairs makes an Avro file of rows {id: first+i, words: [id in decimal] * i%3},
 // ten a block.
 func pairs(t *testing.T, dir, name string, first, rows int) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := ocf.NewWriter(&b, pairSchema, "null", [16]byte([]byte("sync-sync-sync-s")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	w, err := ocf.NewWriter(&b, pairSchema, "null", syncMarker)
+	must(t, err)
 	var data []byte
 	for i := range rows {
 		id := first + i
@@ -169,14 +208,20 @@ func pairs(t *testing.T, dir, name string, first, rows int) []byte {
 		}
 		data = append(data, 0)
 		if (i+1)%10 == 0 || i+1 == rows {
-			if err := w.AppendBlock(int64(i%10+1), data); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.AppendBlock(int64(i%10+1), data))
 			data = data[:0]
 		}
 	}
 	write(t, filepath.Join(dir, name), b.Bytes())
 	return b.Bytes()
+}
+
+// must ends the test at an error of what it needs.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func appendVarint(b []byte, n int) []byte {
@@ -189,31 +234,39 @@ func appendVarint(b []byte, n int) []byte {
 
 func write(t *testing.T, name string, b []byte) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(name), 0o700))
+	must(t, os.WriteFile(name, b, 0o600))
 }
 
 func read(t *testing.T, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
 // partOf returns the path of a part of an output, by its place in the manifest.
 func partOf(t *testing.T, dest string, i int) string {
 	t.Helper()
-	s, err := manifest.DecodeSuccess(read(t, filepath.Join(dest, manifest.SuccessName)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(dest, s.Parts[i].Files[0].Name)
+	return filepath.Join(dest, manifestIn(t, dest).Parts[i].Files[0].Name)
+}
+
+// manifestIn reads the manifest in a directory.
+func manifestIn(t *testing.T, dir string) *manifest.Success {
+	t.Helper()
+	s, err := manifest.DecodeSuccess(read(t, filepath.Join(dir, manifest.SuccessName)))
+	must(t, err)
+	return s
+}
+
+// changeManifest changes the manifest in a directory.
+func changeManifest(t *testing.T, dir string, change func(*manifest.Success)) {
+	t.Helper()
+	s := manifestIn(t, dir)
+	change(s)
+	doc, err := s.Encode()
+	must(t, err)
+	write(t, filepath.Join(dir, manifest.SuccessName), doc)
 }
 
 // state sums up the files below dir: names and bytes. It passes over what is kept of
@@ -227,8 +280,35 @@ func state(t *testing.T, dir string) map[string]uint32 {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return files
+}
+
+// wantUnchanged requires the files below dir to be what they were before.
+func wantUnchanged(t *testing.T, dir string, before map[string]uint32) {
+	t.Helper()
+	if after := state(t, dir); !maps.Equal(before, after) {
+		t.Errorf("%v became %v", before, after)
+	}
+}
+
+func wantAbsent(t *testing.T, name string) {
+	t.Helper()
+	if _, err := os.Lstat(name); err == nil {
+		t.Errorf("%s is there", name)
+	}
+}
+
+// flip changes bits of a byte of a file, counted from the end if at is negative, and
+// returns what the file held.
+func flip(t *testing.T, name string, at int, bits byte) (sound []byte) {
+	t.Helper()
+	sound = read(t, name)
+	damaged := bytes.Clone(sound)
+	if at < 0 {
+		at += len(damaged)
+	}
+	damaged[at] ^= bits
+	write(t, name, damaged)
+	return sound
 }

@@ -81,9 +81,7 @@ func TestMeaningOfSchema(t *testing.T) {
 	write(t, dir+"/a.avro", file(t, recordOf(logical("long", `"timestamp-millis"`)), varint(1500), varint(-1)))
 
 	convert(logical("long", `"timestamp-micros"`)).want(t, 0, "2 rows")
-	if o := rowtocol(t, dir, nil, "cat", "out").want(t, 0); o.stdout != `{"f":"1970-01-01T00:00:01.500000Z"}`+"\n"+`{"f":"1969-12-31T23:59:59.999000Z"}`+"\n" {
-		t.Errorf("the times are %s", o.stdout)
-	}
+	rowtocol(t, dir, nil, "cat", "out").want(t, 0).prints(t, `{"f":"1970-01-01T00:00:01.500000Z"}`+"\n"+`{"f":"1969-12-31T23:59:59.999000Z"}`+"\n")
 	verify(0, "by hamba 2")
 	// A dropped logical type is told.
 	told := "the writer's long (timestamp-millis) is taken for the reader's long"

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -20,12 +17,7 @@ func stopped(t *testing.T, dir string, args ...string) (await func() output) {
 	t.Helper()
 	lock := filepath.Join(dir, "out", manifest.LockName)
 	write(t, lock, []byte("of nobody"))
-	cmd := command(t, args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd := begun(t, dir, command(t, args...))
 	waiting := func() bool {
 		holders, err := filepath.Glob(filepath.Join(dir, "out", manifest.WorkName, "*", "lock-*"))
 		return err == nil && len(holders) > 0
@@ -37,21 +29,13 @@ func stopped(t *testing.T, dir string, args ...string) (await func() output) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil || !waiting() {
-		t.Fatalf("it does not wait for the lock (%v): %s", err, &stderr)
+		t.Fatalf("it does not wait for the lock (%v): %s", err, cmd.Stderr)
 	}
-	if err := os.Remove(lock); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(lock))
 	return func() output {
 		t.Helper()
-		if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
-			t.Fatal(err)
-		}
-		err := cmd.Wait()
-		if _, exited := err.(*exec.ExitError); err != nil && !exited {
-			t.Fatal(err)
-		}
-		return output{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+		must(t, cmd.Process.Signal(syscall.SIGCONT))
+		return ended(t, cmd)
 	}
 }
 
@@ -84,9 +68,7 @@ func TestOverwriteLooksAgain(t *testing.T) {
 			pairs(t, dir, "in/b.avro", 10, 10)
 			rowtocol(t, dir, nil, slices.Concat([]string{"convert"}, tc.convert, []string{"out"})...).want(t, 0)
 			if tc.gone {
-				if err := os.Remove(dir + "/in/b.avro"); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Remove(dir+"/in/b.avro"))
 			}
 			await().want(t, tc.code, tc.text)
 			wantIDs(t, dir, tc.ids...)
@@ -135,16 +117,12 @@ func TestReprocessLooksAgain(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "in/k=1/a.avro", 0, 10)
 	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "parts").want(t, 0)
-	if err := os.Symlink("parts/k=1", dir+"/out"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("parts/k=1", dir+"/out"))
 	pairs(t, dir, "in/k=1/b.avro", 10, 10)
 	await := stopped(t, dir, "convert", "--partitioned", "--reprocess", "in", "parts")
 	pairs(t, dir, "in/k=1/c.avro", 20, 10)
 	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "parts").want(t, 0)
-	if o := await().want(t, 0); strings.Contains(o.stderr, "not among") {
-		t.Error(o.stderr)
-	}
+	await().want(t, 0).lacks(t, "not among")
 	wantIDs(t, dir, from(0, 30)...)
 	if _, err := os.Stat(dir + "/parts/k=1/_SUCCESS"); err != nil {
 		t.Error(err)
@@ -162,14 +140,10 @@ func TestRestoredIncrement(t *testing.T) {
 	pairs(t, dir, "in/c.avro", 15, 5)
 	incremental(t, dir, "--index", "id").want(t, 0)
 	increment := incrementNames(t, dir)[1]
-	if err := os.Rename(dir+"/out/"+increment, dir+"/trash"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(dir+"/out/"+increment, dir+"/trash"))
 	incremental(t, dir, "--index", "id").want(t, 0, "5 rows")
 	wantIDs(t, dir, slices.Concat(from(0, 10), from(15, 5), from(10, 5))...)
-	if err := os.Rename(dir+"/trash", dir+"/out/"+increment); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(dir+"/trash", dir+"/out/"+increment))
 	again := incrementNames(t, dir)[3]
 	for _, args := range [][]string{
 		{"count", "out"}, {"cat", "out"}, {"head", "out"}, {"lookup", "out", "12"}, {"inspect", "out"}, {"stats", "out"}, {"schema", "out"},
@@ -181,9 +155,7 @@ func TestRestoredIncrement(t *testing.T) {
 	incremental(t, dir, "--index", "id").want(t, 9, dir+"/in/b.avro", increment, again)
 	rowtocol(t, dir, nil, "status", "out").want(t, 0, dir+"/in/b.avro", increment)
 	rowtocol(t, dir, nil, "plan", "--incremental", "in", "out", "-o", "p.json").want(t, 9, "in/b.avro")
-	if err := os.RemoveAll(dir + "/out/" + increment); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(dir+"/out/"+increment))
 	incremental(t, dir, "--index", "id").want(t, 0, "nothing to do")
 	wantIDs(t, dir, slices.Concat(from(0, 10), from(15, 5), from(10, 5))...)
 	rowtocol(t, dir, nil, "lookup", "out", "12").want(t, 0)
@@ -200,9 +172,7 @@ func TestHighestIncrementComesBack(t *testing.T) {
 	last := incrementNames(t, dir)[2]
 	mustMove := func(from, to string) {
 		t.Helper()
-		if err := os.Rename(dir+"/"+from, dir+"/"+to); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Rename(dir+"/"+from, dir+"/"+to))
 	}
 	mustMove("out/"+last, "trash")
 	mustMove("in/c.avro", "c.avro")

@@ -28,9 +28,7 @@ func hadoopConf(t *testing.T, dir string, properties map[string]string) string {
 	for name, value := range properties {
 		text += "<property><name>" + name + "</name><value>" + value + "</value></property>"
 	}
-	if err := os.WriteFile(filepath.Join(dir, "core-site.xml"), []byte(text+"</configuration>"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "core-site.xml"), []byte(text+"</configuration>"), 0o600))
 	return "HADOOP_CONF_DIR=" + dir
 }
 
@@ -43,12 +41,8 @@ func handOver(t *testing.T, dir, service string) (token, file string) {
 		data += string(rune(len(part))) + part
 	}
 	file = filepath.Join(dir, "token")
-	if err := os.WriteFile(file, []byte(data+"\x00"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(file, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(data+"\x00"), 0o600))
+	must(t, os.Chmod(file, 0o644))
 	return k.URLString(), file
 }
 
@@ -113,16 +107,9 @@ func TestServerEchoesToken(t *testing.T) {
 			t.Errorf("%s: the mode is told %d times\n%s", name, n, out.stderr)
 		}
 	}
-	if err := os.Chmod(file, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out := rowtocol(t, dir, env, "count", "--store-retry", "0", "webhdfs://"+address+"/in").want(t, 4)
-	if strings.Contains(out.stderr, "others than its owner") {
-		t.Errorf("told of mode 0600\n%s", out.stderr)
-	}
-	if err := os.Truncate(file, 20); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(file, 0o600))
+	rowtocol(t, dir, env, "count", "--store-retry", "0", "webhdfs://"+address+"/in").want(t, 4).lacks(t, "others than its owner")
+	must(t, os.Truncate(file, 20))
 	rowtocol(t, dir, env, "count", "webhdfs://"+address+"/in").want(t, 7, "delegation tokens", file)
 }
 
@@ -173,9 +160,7 @@ func TestLocationWithPassword(t *testing.T) {
 func TestServerDrips(t *testing.T) {
 	t.Parallel() // it waits
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var served sync.WaitGroup
 	defer served.Wait()
 	defer func() { _ = l.Close() }()
@@ -217,17 +202,14 @@ func TestServerDrips(t *testing.T) {
 		for len(asked) > 0 {
 			<-asked // of the runs before
 		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		begun(t, dir, cmd)
 		<-asked // it is up, and its handlers of signals with it
 		began := time.Now()
-		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
-		_ = cmd.Wait() // its code says more
-		if took := time.Since(began); took > stopLimit || cmd.ProcessState.ExitCode() != 143 || strings.Contains(stderr.String(), givenUp) {
-			t.Errorf("%s: exit %d after %v\n%s", scheme, cmd.ProcessState.ExitCode(), took, &stderr)
+		must(t, cmd.Process.Signal(syscall.SIGTERM))
+		o := ended(t, cmd)
+		o.want(t, 143)
+		if took := time.Since(began); took > stopLimit || strings.Contains(o.stderr, givenUp) {
+			t.Errorf("%s: it ended after %v: %s", scheme, took, o.stderr)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -16,15 +15,11 @@ func TestLostSuccess(t *testing.T) {
 	pairs(t, dir, "in/b.avro", 30, 10)
 	incremental(t, dir).want(t, 0)
 	for _, name := range []string{"in/a.avro", "in/b.avro"} {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filepath.Join(dir, name)))
 	}
 	pairs(t, dir, "in/c.avro", 40, 5)
 	success, saved := filepath.Join(dir, "out/_SUCCESS"), filepath.Join(dir, "saved")
-	if err := os.Rename(success, saved); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(success, saved))
 	const lost = "belongs to is missing"
 	for _, args := range [][]string{
 		{"convert", "--incremental", "in", "out"},
@@ -34,20 +29,13 @@ func TestLostSuccess(t *testing.T) {
 		rowtocol(t, dir, nil, args...).want(t, 9, lost)
 	}
 	rowtocol(t, dir, nil, "clean", "out").want(t, 0)
-	o := rowtocol(t, dir, nil, "status", "out").want(t, 0, "damaged", lost)
-	if strings.Contains(o.stdout, "nothing of rowtocol's") {
-		t.Errorf("status says %s", o.stdout)
-	}
+	rowtocol(t, dir, nil, "status", "out").want(t, 0, "damaged", lost).lacks(t, "nothing of rowtocol's")
 	rowtocol(t, dir, nil, "count", "out").want(t, 3)
-	if err := os.Rename(saved, success); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(saved, success))
 	incremental(t, dir).want(t, 0)
 	wantIDs(t, dir, from(0, 45)...)
 
-	if err := os.Rename(success, saved); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(success, saved))
 	rowtocol(t, dir, nil, "convert", "--overwrite", "in", "out").want(t, 0)
 	wantIDs(t, dir, from(40, 5)...)
 	if runs := incrementNames(t, dir); len(runs) > 0 {
@@ -61,9 +49,7 @@ func TestLostSuccessOfAPartition(t *testing.T) {
 	pairs(t, dir, "in/k=1/a.avro", 0, 30)
 	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "out").want(t, 0)
 	pairs(t, dir, "in/k=1/a.avro", 30, 10)
-	if err := os.Remove(filepath.Join(dir, "out/k=1/_SUCCESS")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "out/k=1/_SUCCESS")))
 	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "out").want(t, 9, "k=1")
 	rowtocol(t, dir, nil, "convert", "--partitioned", "--reprocess", "in", "out").want(t, 9, "rows of unknown inputs")
 }

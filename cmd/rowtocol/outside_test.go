@@ -1,7 +1,6 @@
 package main
 
 import (
-	"maps"
 	"os"
 	"testing"
 )
@@ -21,9 +20,7 @@ func TestWatchersOutside(t *testing.T) {
 	write(t, dir+"/pairs.avsc", []byte(pairSchema))
 	write(t, dir+"/working/.rowtocol/0123456789abcdef/x", nil)
 	write(t, dir+"/locked/_lock", nil)
-	if err := os.Symlink("out/_SUCCESS", dir+"/link"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("out/_SUCCESS", dir+"/link"))
 	before := state(t, dir)
 	for _, c := range []struct{ flag, name, text string }{
 		{"--lineage", "out/_SUCCESS", "not an OpenLineage event"},
@@ -56,11 +53,7 @@ func TestWatchersOutside(t *testing.T) {
 		rowtocol(t, dir, nil, "cat", "out", "--output", out).want(t, 1, "--output", "is a destination")
 		rowtocol(t, dir, nil, "inspect", "grown", "--html", out).want(t, 1, "--html", "is a destination")
 	}
-	if after := state(t, dir); !maps.Equal(before, after) {
-		t.Errorf("%v, was %v", after, before)
-	}
-	if err := os.Symlink("out/runs.jsonl", dir+"/nowhere"); err != nil {
-		t.Fatal(err)
-	}
+	wantUnchanged(t, dir, before)
+	must(t, os.Symlink("out/runs.jsonl", dir+"/nowhere"))
 	rowtocol(t, dir, nil, "convert", "--lineage", "nowhere", "in", "new").want(t, 1, "--lineage", "leads nowhere")
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,25 +56,19 @@ func TestPartitions(t *testing.T) {
 	write(t, dir+"/src/_SUCCESS", nil)
 	write(t, dir+"/src/dt=1/README", []byte("text"))
 	convertAll(t, dir, 0, "dt=1/h=1:output dt=1/h=2:output dt=2/h=1:output", "--dry-run")
-	if _, err := os.Stat(dir + "/dest"); err == nil {
-		t.Error("a dry run made the destination")
-	}
+	wantAbsent(t, dir+"/dest")
 	convertAll(t, dir, 0, "dt=1/h=1:output dt=1/h=2:output dt=2/h=1:output")
 	if got := cat(t, dir, "--columns", "id,dt,h", "dest"); !strings.HasPrefix(got, `{"id":0,"dt":1,"h":1}`) || !strings.HasSuffix(got, `{"id":5,"dt":2,"h":1}`) {
 		t.Errorf("%s", got)
 	}
 	before := state(t, dir+"/dest")
 	convertAll(t, dir, 99, "dt=1/h=1:nothing dt=1/h=2:nothing dt=2/h=1:nothing", "--exit-nothing", "99")
-	if after := state(t, dir+"/dest"); !maps.Equal(before, after) {
-		t.Errorf("there was %v, and is %v", before, after)
-	}
+	wantUnchanged(t, dir+"/dest", before)
 
 	// A late file, a new partition, and one that lost a file.
 	pairs(t, dir, "src/dt=1/h=2/b", 10, 2)
 	pairs(t, dir, "src/dt=3/h=1/a", 12, 2)
-	if err := os.Remove(dir + "/src/dt=1/h=1/a"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(dir+"/src/dt=1/h=1/a"))
 	pairs(t, dir, "src/dt=1/h=1/b", 14, 2)
 	convertAll(t, dir, 0, "dt=1/h=1:increment dt=1/h=2:increment dt=2/h=1:nothing dt=3/h=1:output", "--dry-run")
 	convertAll(t, dir, 0, "dt=1/h=1:increment dt=1/h=2:increment dt=2/h=1:nothing dt=3/h=1:output")
@@ -108,27 +100,19 @@ func TestPartitionsFail(t *testing.T) {
 	pairs(t, dir, "src/k=4/x=1/a", 6, 2)
 	write(t, dir+"/dest/k=3/notes", []byte("text"))
 	write(t, dir+"/src/k=4/x=2/a", nil) // empty
-	if err := os.MkdirAll(dir+"/src/k=5", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(dir+"/src/k=5", 0o700))
 	convertAll(t, dir, 3, "k=1:output k=2:3 k=3:9 k=4/x=1:output k=4/x=2:3 k=5:3").want(t, 3, "4 failures in 6 partitions; the most serious: partition k=2: ")
 	for _, gone := range []string{"k=2", "k=4/x=2", "k=5"} {
-		if _, err := os.Stat(dir + "/dest/" + gone); err == nil {
-			t.Errorf("%s was made", gone)
-		}
+		wantAbsent(t, dir+"/dest/"+gone)
 	}
 	if got := cat(t, dir, "--columns", "id", "dest/k=1"); got != `{"id":0} {"id":1}` {
 		t.Errorf("%s", got)
 	}
 	// What damage takes is said each time.
-	if err := os.RemoveAll(dir + "/src/k=5"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(dir+"/src/k=5"))
 	pairs(t, dir, "src/k=4/x=2/a", 8, 2)
 	convertAll(t, dir, 9, "k=1:nothing k=2:output8 k=3:9 k=4/x=1:nothing k=4/x=2:output", "--on-damage", "skip")
-	if err := os.RemoveAll(dir + "/dest/k=3"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(dir+"/dest/k=3"))
 	convertAll(t, dir, 8, "k=1:nothing k=2:nothing8 k=3:output k=4/x=1:nothing k=4/x=2:nothing", "--on-damage", "skip", "--exit-nothing", "99")
 	// An input that changed.
 	pairs(t, dir, "src/k=1/a", 100, 5)
@@ -146,9 +130,7 @@ func TestPartitionsWait(t *testing.T) {
 	pairs(t, dir, "src/k=2/a", 2, 2)
 	write(t, dir+"/src/k=2/_SUCCESS", nil)
 	convertAll(t, dir, 0, "k=1:nothing k=2:output", "--require-marker", "_SUCCESS")
-	if _, err := os.Stat(dir + "/dest/k=1"); err == nil {
-		t.Error("k=1 was made")
-	}
+	wantAbsent(t, dir+"/dest/k=1")
 	modifiedAgo(t, dir+"/src/k=1/a", 3*time.Hour)
 	pairs(t, dir, "src/k=1/b", 4, 2)
 	convertAll(t, dir, 0, "k=1:output k=2:nothing", "--min-age", "1h")
@@ -169,13 +151,9 @@ func TestPartitionsOfOthers(t *testing.T) {
 	pairs(t, dir, "src/k=1/sub/a", 0, 2) // the partition's
 	pairs(t, dir, "src/k=2/a", 2, 2)
 	for _, link := range []string{"latest", "k=last"} {
-		if err := os.Symlink("k=2", dir+"/src/"+link); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink("k=2", dir+"/src/"+link))
 	}
-	if err := os.Remove(dir + "/src/latest"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(dir+"/src/latest"))
 	convertAll(t, dir, 0, "k=1:output k=2:output")
 	for name, text := range map[string]string{
 		"a.avro": "it is an Avro file that is in no partition", "other/a": "no directory named key=value",
@@ -184,9 +162,7 @@ func TestPartitionsOfOthers(t *testing.T) {
 		pairs(t, dir, "src/"+name, 4, 2)
 		convertAll(t, dir, 3, "k=1:nothing k=2:nothing").want(t, 3, text, strings.Split(name, "/")[0])
 		top, _, _ := strings.Cut(name, "/")
-		if err := os.RemoveAll(dir + "/src/" + top); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(dir+"/src/"+top))
 	}
 	for args, text := range map[string]string{
 		"--reprocess src dest": "--reprocess needs", "--partitioned --overwrite src dest": "--reprocess", "--partitioned --incremental src dest": "by itself",
@@ -196,9 +172,7 @@ func TestPartitionsOfOthers(t *testing.T) {
 	}
 	rowtocol(t, dir, nil, "convert", "--partitioned", "none", "dest").want(t, 3, "does not exist")
 	rowtocol(t, dir, nil, "convert", "--partitioned", "src/k=1", "other").want(t, 3, "it is no directory named key=value")
-	if err := os.Mkdir(dir+"/empty", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir+"/empty", 0o700))
 	rowtocol(t, dir, nil, "convert", "--partitioned", "empty", "other").want(t, 3, "holds no directory named key=value")
 	rowtocol(t, dir, nil, "convert", "--partitioned", "--allow-empty", "--exit-nothing", "9", "empty", "other").want(t, 9, "0 partitions converted")
 	if o := rowtocol(t, dir, nil, "convert", "--quiet", "--partitioned", "--allow-empty", "empty", "other").want(t, 0); o.stdout+o.stderr != "" {
@@ -214,14 +188,10 @@ func TestPartitionsInOutput(t *testing.T) {
 	for _, flag := range []string{"--overwrite", "--incremental"} {
 		for top, level := range map[string]string{"dest": "", "dest/k=1": "k=1/"} {
 			for _, name := range []string{"src", "dest"} {
-				if err := os.RemoveAll(dir + "/" + name); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.RemoveAll(dir+"/"+name))
 			}
 			pairs(t, dir, "src/k=2/h=1/a", 4, 2)
-			if err := os.MkdirAll(filepath.Dir(dir+"/"+top), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(filepath.Dir(dir+"/"+top), 0o700))
 			rowtocol(t, dir, nil, "convert", flag, "one", top).want(t, 0)
 			pairs(t, dir, "src/k=1/h=1/a", 2, 2)
 			want, rows := "k=1/h=1:9 k=2/h=1:9", "{100} {101}"
@@ -242,15 +212,10 @@ func TestPartitionsGone(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "src/k=1/a", 0, 2)
 	pairs(t, dir, "src/k=3/a", 2, 2)
-	if err := os.Symlink("nowhere", dir+"/src/k=2"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("nowhere", dir+"/src/k=2"))
 	convertAll(t, dir, 3, "k=1:output k=2:3 k=3:output").want(t, 3, "src/k=2 does not exist")
 	for flags, text := range map[string]string{"--since 2026-01-02 --until 2026-01-01": "nothing was modified", "--require-marker a/b": "name of a file"} {
-		o := rowtocol(t, dir, nil, append([]string{"convert", "--partitioned", "src", "dest"}, strings.Fields(flags)...)...).want(t, 1, text)
-		if strings.Contains(o.stderr, "partition failed") {
-			t.Errorf("a wrong flag is said of each partition: %s", o.stderr)
-		}
+		rowtocol(t, dir, nil, append([]string{"convert", "--partitioned", "src", "dest"}, strings.Fields(flags)...)...).want(t, 1, text).lacks(t, "partition failed")
 	}
 	parts, err := filepath.Glob(dir + "/dest/k=1/part-*")
 	if err != nil || len(parts) != 1 {
@@ -259,9 +224,7 @@ func TestPartitionsGone(t *testing.T) {
 	write(t, parts[0], []byte("cut"))
 	convertAll(t, dir, 3, "k=1:9 k=2:3 k=3:nothing").want(t, 3, "was changed", "--reprocess of partitions")
 	for link, to := range map[string]string{"into": "src/k=1", "all": "src"} {
-		if err := os.Symlink(to, dir+"/"+link); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(to, dir+"/"+link))
 		for _, dest := range []string{link, link + "/new"} {
 			rowtocol(t, dir, nil, "convert", "--partitioned", "src", dest).want(t, 1, "inside of the input")
 		}
@@ -274,23 +237,10 @@ func TestInputTwice(t *testing.T) {
 	pairs(t, dir, "src/k=1/a", 0, 2)
 	convertAll(t, dir, 0, "k=1:output")
 	rowtocol(t, dir, nil, "convert", "src/k=1/a", "copy").want(t, 0)
-	top, err := manifest.DecodeSuccess(read(t, dir+"/dest/k=1/_SUCCESS"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := manifest.DecodeSuccess(read(t, dir+"/copy/_SUCCESS"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Increment, s.Base, s.Sequence = true, top.ID, 2
-	doc, err := s.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, dir+"/copy/_SUCCESS", doc)
-	if err := os.Rename(dir+"/copy", dir+"/dest/k=1/"+manifest.IncrementName(2, s.ID)); err != nil {
-		t.Fatal(err)
-	}
+	changeManifest(t, dir+"/copy", func(s *manifest.Success) {
+		s.Increment, s.Base, s.Sequence = true, manifestIn(t, dir+"/dest/k=1").ID, 2
+	})
+	must(t, os.Rename(dir+"/copy", dir+"/dest/k=1/"+manifest.IncrementName(2, manifestIn(t, dir+"/copy").ID)))
 	rowtocol(t, dir, nil, "verify", "dest").want(t, 6, "/src/k=1/a are in", "as well")
 }
 
@@ -302,25 +252,19 @@ func TestPartitionsStopped(t *testing.T) {
 		pairs(t, dir, fmt.Sprintf("src/k=%03d/a", i), i, 1)
 		want = append(want, fmt.Sprintf("{%d}", i))
 	}
-	cmd := command(t, "convert", "--json", "--partitioned", "src", "dest")
-	var stdout, stderr bytes.Buffer
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd := started(t, dir, "convert", "--json", "--partitioned", "src", "dest")
 	for {
 		if _, err := os.Stat(dir + "/dest/k=003/_SUCCESS"); err == nil {
 			break
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Signal(syscall.SIGTERM))
 	began := time.Now()
-	_ = cmd.Wait() // the code tells
-	if took := time.Since(began); cmd.ProcessState.ExitCode() != 143 || took > stopLimit || strings.Contains(stderr.String(), givenUp) {
-		t.Errorf("exit %d after %v: %s", cmd.ProcessState.ExitCode(), took, stderr.String())
+	o := ended(t, cmd)
+	o.want(t, 143)
+	if took := time.Since(began); took > stopLimit || strings.Contains(o.stderr, givenUp) {
+		t.Errorf("it ended after %v: %s", took, o.stderr)
 	}
 	if done, _ := filepath.Glob(dir + "/dest/*/_SUCCESS"); len(done) < 4 || len(done) == 60 {
 		t.Errorf("%d partitions were converted", len(done))

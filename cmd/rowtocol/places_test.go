@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 )
@@ -50,9 +49,7 @@ func TestPlaces(t *testing.T) {
 		rowtocol(t, dir, nil, append([]string{"convert"}, tt.args...)...).want(t, 1, tt.text)
 		rowtocol(t, dir, nil, append([]string{"plan", "-o", "new.json"}, tt.args...)...).want(t, 1, tt.text)
 	}
-	if after := state(t, dir); !maps.Equal(before, after) {
-		t.Errorf("%v, was %v", after, before)
-	}
+	wantUnchanged(t, dir, before)
 }
 
 // Shares are all tasks, each once, whatever their number.

@@ -21,9 +21,7 @@ func TestReaderGone(t *testing.T) {
 		{6, []string{"verify", "bad.trv"}}, {6, []string{"verify", "--json", "bad.trv"}}, {3, []string{"cat", "bad.trv"}}, {1, []string{"cat"}},
 	} {
 		gone, pipe, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_ = gone.Close()
 		cmd := command(t, c.args...)
 		cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, pipe, pipe, []string{"TMPDIR=" + tempDir(t, dir)}

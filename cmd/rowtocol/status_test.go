@@ -26,9 +26,7 @@ func statusIn(t *testing.T, dir string, args ...string) statusOf {
 	before := state(t, dir)
 	var s statusOf
 	rowtocol(t, dir, nil, append([]string{"status", "--json"}, args...)...).want(t, 0).object(t, &s)
-	if after := state(t, dir); !maps.Equal(before, after) {
-		t.Errorf("status changed %v to %v", before, after)
-	}
+	wantUnchanged(t, dir, before)
 	return s
 }
 
@@ -38,9 +36,7 @@ func held(t *testing.T, dest string) (release func()) {
 	t.Helper()
 	d := publish.At(store.Location{Store: store.Local(), Path: dest}, publish.Options{Times: publish.Times{Heartbeat: time.Second}})
 	c, _, err := d.Claim(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return func() {
 		if err := c.Release(t.Context()); err != nil {
 			t.Error(err)
@@ -57,9 +53,7 @@ func killed(t *testing.T, dir string, rows int) (holder string) {
 	holder = "00112233445566aa"
 	text := fmt.Sprintf(`{"holder":"%s","host":"far","pid":7,"scope":"another machine","since":"2026-01-02T03:04:05Z"}`, holder)
 	err := errors.Join(os.Mkdir(filepath.Join(dir, "out/.rowtocol", holder), 0o700), os.WriteFile(dir+"/out/_lock", []byte(text), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return holder
 }
 
@@ -101,9 +95,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("lock %+v", l)
 	}
 	part := partOf(t, dir+"/out", 0)
-	if err := os.Truncate(part, 3); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(part, 3))
 	rowtocol(t, dir, nil, "status", "out").want(t, 0, "damaged: "+filepath.Base(part)+" has 3 bytes")
 }
 
@@ -128,9 +120,7 @@ func TestStatusUnfinished(t *testing.T) {
 	if s = statusIn(t, dir, "out"); len(s.Unfinished) != 1 || s.Unfinished[0].Tasks != 3 || s.Unfinished[0].Plan != w.Plan {
 		t.Errorf("%+v", s.Unfinished)
 	}
-	if err := os.Remove(dir + "/out/_lock"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(dir+"/out/_lock"))
 	rowtocol(t, dir, nil, "status", "out").want(t, 0, "locked by nobody", "the same convert or submit resumes it, and rowtocol commit publishes it")
 }
 
@@ -138,9 +128,7 @@ func TestStatusUnfinished(t *testing.T) {
 func TestStatusForesees(t *testing.T) {
 	dir := t.TempDir()
 	killed(t, dir, 3000)
-	if err := os.Remove(dir + "/out/_lock"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(dir+"/out/_lock"))
 	args := append([]string{"--input", "in", "out"}, smallTasks...)
 	r := statusIn(t, dir, args...).Request
 	if r == nil || r.Does != job.Resume || !strings.Contains(r.Resumes, ".rowtocol/plan-") || len(r.Differences) > 0 {
@@ -197,9 +185,7 @@ func TestStatusTree(t *testing.T) {
 	rowtocol(t, dir, nil, "status", "--input", "late.avro", "mail").want(t, 1, "--input")
 	write(t, dir+"/job.yaml", []byte("input: late.avro\ndest: mail\n"))
 	rowtocol(t, dir, nil, "status", "--config", "job.yaml", "mail").want(t, 0, "5 partitions")
-	if err := syscall.Mkfifo(dir+"/mail/dt=3/pipe", 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(dir+"/mail/dt=3/pipe", 0o600))
 	rowtocol(t, dir, nil, "status", "mail").want(t, 0, "5 partitions")
 }
 
@@ -210,23 +196,16 @@ func copyIncrements(t *testing.T, dest string, increments int) {
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%v %v", found, err)
 	}
-	first, err := manifest.DecodeSuccess(read(t, found[0]+"/_SUCCESS"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := manifestIn(t, found[0])
 	for i := range increments - 1 {
 		m, id := *first, manifest.NewID()
 		m.Sequence += int64(i) + 1
 		doc, err := m.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		dir := filepath.Join(dest, manifest.IncrementName(m.Sequence, id))
 		write(t, dir+"/_SUCCESS", manifesttest.Seal([]byte(strings.ReplaceAll(string(doc), first.ID, id))))
 		for _, f := range m.Files() {
-			if err := os.Link(filepath.Join(found[0], f.Name), filepath.Join(dir, strings.ReplaceAll(f.Name, first.ID, id))); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Link(filepath.Join(found[0], f.Name), filepath.Join(dir, strings.ReplaceAll(f.Name, first.ID, id))))
 		}
 	}
 }
@@ -260,30 +239,21 @@ func TestStatusBesideForeignNames(t *testing.T) {
 	write(t, dir+"/out/"+part, []byte("of an output that was replaced"))
 	write(t, dir+"/out/notes", nil)
 	before := state(t, dir)
-	o := rowtocol(t, dir, nil, "status", "out").want(t, 0, part, "left alone", "not rowtocol's:\n  notes")
-	if strings.Contains(o.stdout, "removes") {
-		t.Errorf("%s", o.stdout)
-	}
+	rowtocol(t, dir, nil, "status", "out").want(t, 0, part, "left alone", "not rowtocol's:\n  notes").lacks(t, "removes")
 	if s := statusIn(t, dir, "out"); len(s.Debris) != 0 || len(s.LeftAlone) != 1 || s.LeftAlone[0].Name != part {
 		t.Errorf("%+v", s)
 	}
 	for _, args := range [][]string{{"clean", "--dry-run", "out"}, {"clean", "out"}} {
-		if o := rowtocol(t, dir, nil, args...).want(t, 9, "nothing ", "notes"); strings.Contains(o.stdout, part) {
-			t.Errorf("%s", o.stdout)
-		}
+		rowtocol(t, dir, nil, args...).want(t, 9, "nothing ", "notes").lacks(t, part)
 	}
-	if after := state(t, dir); !maps.Equal(before, after) {
-		t.Errorf("%v became %v", before, after)
-	}
+	wantUnchanged(t, dir, before)
 }
 
 // Tasks that have left nothing yet began when their directory was made.
 func TestStatusOfTasksThatBegan(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, "out", 0)
-	if err := os.MkdirAll(dir+"/out/.rowtocol/plan-0123456789abcdef0123456789abcdef", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(dir+"/out/.rowtocol/plan-0123456789abcdef0123456789abcdef", 0o700))
 	if s := statusIn(t, dir, "out"); len(s.Unfinished) != 1 || time.Since(s.Unfinished[0].Changed) > time.Hour {
 		t.Errorf("%+v", s.Unfinished)
 	}

@@ -36,10 +36,7 @@ func plannedSteps(t *testing.T, dir string, rows int) planned {
 // output's ID.
 func partBytes(t *testing.T, dest string) map[string]string {
 	t.Helper()
-	s, err := manifest.DecodeSuccess(read(t, filepath.Join(dest, manifest.SuccessName)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := manifestIn(t, dest)
 	parts := map[string]string{}
 	for _, f := range s.Files() {
 		parts[strings.ReplaceAll(f.Name, s.ID, "ID")] = string(read(t, filepath.Join(dest, f.Name)))
@@ -55,9 +52,7 @@ func TestSteps(t *testing.T) {
 	if p.Tasks < 4 || p.Inputs != 1 || p.Plan == "" || p.File != "plan.json" {
 		t.Fatalf("%+v", p)
 	}
-	if _, err := os.Stat(dir + "/out"); err == nil {
-		t.Error("plan made the destination")
-	}
+	wantAbsent(t, dir+"/out")
 	rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, 4, fmt.Sprintf("%d of %d tasks", p.Tasks, p.Tasks))
 
 	elsewhere := t.TempDir()
@@ -73,9 +68,7 @@ func TestSteps(t *testing.T) {
 		t.Errorf("%+v %+v", r, done)
 	}
 	rowtocol(t, elsewhere, nil, "commit", "--plan", plan).want(t, 4, fmt.Sprintf("%d of %d tasks", p.Tasks-2, p.Tasks))
-	if after := state(t, dir); !maps.Equal(before, after) {
-		t.Errorf("a task that was done, or a commit too early, changed %v to %v", before, after)
-	}
+	wantUnchanged(t, dir, before)
 	for n := range p.Tasks {
 		rowtocol(t, elsewhere, nil, "task", "--plan", plan, "--task", fmt.Sprint(p.Tasks-1-n)).want(t, 0, "1 task of plan "+p.Plan)
 	}
@@ -105,9 +98,7 @@ func TestSteps(t *testing.T) {
 func altered(t *testing.T, doc []byte, known bool, change func(*manifest.Plan)) []byte {
 	t.Helper()
 	p, err := manifest.DecodePlan(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	change(p)
 	if known {
 		if p.ID, err = p.Sum(); err != nil {
@@ -124,9 +115,7 @@ func altered(t *testing.T, doc []byte, known bool, change func(*manifest.Plan)) 
 func TestPlanBehindLink(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "a.avro", 0, 10)
-	if err := errors.Join(os.Mkdir(dir+"/out", 0o700), os.Symlink("out", dir+"/link")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Mkdir(dir+"/out", 0o700), os.Symlink("out", dir+"/link")))
 	rowtocol(t, dir, nil, "plan", "a.avro", "out", "-o", "link/plan.json").want(t, 1, "in the destination")
 	rowtocol(t, dir, nil, "plan", "a.avro", "link", "-o", "out/plan.json").want(t, 1, "in the destination")
 }
@@ -205,12 +194,8 @@ func TestStepsRefused(t *testing.T) {
 			t.Errorf("%s: %+v", c.args, r)
 		}
 	}
-	if after := state(t, dir); !maps.Equal(before, after) {
-		t.Errorf("what was refused left something: %v, %v", before, after)
-	}
-	if _, err := os.Stat(dir + "/out"); err == nil {
-		t.Error("what was refused left the destination")
-	}
+	wantUnchanged(t, dir, before)
+	wantAbsent(t, dir+"/out")
 }
 
 // What a task left is checked before it is published.
@@ -224,10 +209,7 @@ func TestCommitChecksTasks(t *testing.T) {
 	if err != nil || len(parts) == 0 {
 		t.Fatal(parts, err)
 	}
-	sound := read(t, parts[0])
-	changed := bytes.Clone(sound)
-	changed[len(changed)/2] ^= 1
-	write(t, parts[0], changed)
+	sound := flip(t, parts[0], len(read(t, parts[0]))/2, 1)
 	rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, 9, "task 1", filepath.Base(parts[0]))
 
 	write(t, parts[0], sound)
@@ -271,9 +253,7 @@ func TestPlanOfAnOutputThatIsThere(t *testing.T) {
 	plan := func(input, text string, finished, overwrite bool) {
 		t.Helper()
 		for _, flag := range []string{"--json=false", "--json"} {
-			if err := os.RemoveAll(dir + "/plan.json"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.RemoveAll(dir+"/plan.json"))
 			o := rowtocol(t, dir, nil, "plan", flag, input, "out", "-o", "plan.json").want(t, 0, text)
 			if text == "" && len(o.complaints()) > 0 {
 				t.Errorf("a plan of a new output says %s", o.stderr)
@@ -294,9 +274,7 @@ func TestPlanOfAnOutputThatIsThere(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
 	plan("a.avro", "its commit will do nothing", true, false)
 	plan("b.avro", "commit will need --overwrite: ", false, true)
-	if err := os.Remove(partOf(t, dir+"/out", 0)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(partOf(t, dir+"/out", 0)))
 	plan("a.avro", "is missing; --overwrite", false, true)
 }
 
@@ -305,9 +283,7 @@ func TestPlanOfAnOutputThatIsThere(t *testing.T) {
 func TestRowGroupsOfFewRows(t *testing.T) {
 	dir := t.TempDir()
 	set := datagen.Flat(79, 0)
-	if err := set.WriteFile(dir+"/wide.avro", datagen.Options{Rows: 2000, Seed: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, set.WriteFile(dir+"/wide.avro", datagen.Options{Rows: 2000, Seed: 1}))
 	args := func(size string, command ...string) []string {
 		return append(command, "--format", "cfile", "--row-group-size", size, "wide.avro", "out")
 	}
@@ -317,9 +293,7 @@ func TestRowGroupsOfFewRows(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--format", "hfile", "--key", "c0001", "--bloom", "hudi", "--row-group-size", "800KiB", "wide.avro", "out").want(t, 1,
 		"more than half of --row-group-size")
 	for _, name := range []string{"out", "plan.json"} {
-		if _, err := os.Stat(dir + "/" + name); err == nil {
-			t.Errorf("%s is there", name)
-		}
+		wantAbsent(t, dir+"/"+name)
 	}
 	const warning = "more than a quarter of --row-group-size"
 	var dry dryRun
@@ -342,9 +316,7 @@ func TestDryRun(t *testing.T) {
 	var p manifest.Plan
 	rowtocol(t, dir, nil, append(args, "--dry-run", "--json")...).want(t, 0).object(t, &p)
 	rowtocol(t, dir, nil, append(args, "--dry-run")...).want(t, 0, fmt.Sprintf("about %d row groups of ", len(p.Tasks)), "KiB to ", "task 0, a row group of about ")
-	if _, err := os.Stat(dir + "/out"); err == nil {
-		t.Error("a dry run made the destination")
-	}
+	wantAbsent(t, dir+"/out")
 	var c converted
 	rowtocol(t, dir, nil, append(args, "--json")...).want(t, 0).object(t, &c)
 	if c.Plan != p.ID || len(c.Parts) != len(p.Tasks) {
@@ -377,9 +349,7 @@ func interrupt(t *testing.T, dir string, args []string, pattern string) {
 	t.Helper()
 	cmd := command(t, args...)
 	cmd.Dir = dir
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -395,9 +365,7 @@ func interrupt(t *testing.T, dir string, args []string, pattern string) {
 		case <-time.After(time.Millisecond):
 		}
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Signal(syscall.SIGTERM))
 	<-ended
 	if code := cmd.ProcessState.ExitCode(); code != 143 {
 		t.Fatalf("exit %d, want 143", code)
@@ -428,9 +396,7 @@ func TestConflicts(t *testing.T) {
 	}
 	rowtocol(t, dir, nil, "plan", "a.avro", "spark", "-o", "plan.json").want(t, 9, "move it away")
 	rowtocol(t, dir, nil, "convert", "--dry-run", "a.avro", "spark").want(t, 9, "move it away")
-	if after := state(t, dir); !maps.Equal(before, after) {
-		t.Errorf("refused runs changed %v to %v", before, after)
-	}
+	wantUnchanged(t, dir, before)
 	rowtocol(t, dir, nil, "plan", "b.avro", "out", "-o", "plan.json").want(t, 0)
 	rowtocol(t, dir, nil, "convert", "--overwrite", "b.avro", "out").want(t, 0, "20 rows")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "b.avro").want(t, 0, "20 rows of 1 input are equal")
@@ -444,23 +410,17 @@ func TestUnfinishedOutputs(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
 	part := partOf(t, dir+"/out", 0)
 	success := read(t, dir+"/out/_SUCCESS")
-	if err := os.Remove(part); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(part))
 	for _, command := range []string{"cat", "inspect"} {
 		rowtocol(t, dir, nil, command, "out").want(t, 3, filepath.Base(part), "_SUCCESS lists it")
 	}
 	rowtocol(t, dir, nil, "verify", "out").want(t, 6, filepath.Base(part))
-	if err := os.Remove(dir + "/out/_SUCCESS"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(dir+"/out/_SUCCESS"))
 	for name, code := range map[string]int{"_lock": 4, ".rowtocol/x/pending-y": 4, ".rowtocol/plan-x/plan.json": 3} {
 		write(t, dir+"/out/"+name, success)
 		for _, command := range []string{"cat", "inspect", "verify"} {
 			rowtocol(t, dir, nil, command, "out").want(t, code, "not a finished output")
 		}
-		if err := os.RemoveAll(dir + "/out/" + strings.Split(name, "/")[0]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(dir+"/out/"+strings.Split(name, "/")[0]))
 	}
 }

@@ -22,9 +22,7 @@ import (
 func hungServer(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -52,24 +50,22 @@ type stuck struct {
 // begin starts the program, which await ends.
 func (s *stuck) begin(t *testing.T, dir string) (await func(t *testing.T)) {
 	cmd := command(t, s.args...)
-	cmd.Dir, cmd.Env = dir, append(cmd.Env, s.env)
+	cmd.Env = append(cmd.Env, s.env)
 	log, err := os.Create(filepath.Join(dir, s.name+".log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd.Stderr = log
 	if s.stdin != nil {
 		cmd.Stdin = s.stdin
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	begun(t, dir, cmd)
 	return func(t *testing.T) {
-		for range 60_000 {
-			if s.ready() {
-				break
-			}
+		ready := false
+		for i := 0; i < 60_000 && !ready; i++ {
+			ready = s.ready()
 			time.Sleep(time.Millisecond)
+		}
+		if !ready {
+			t.Errorf("%s: it does not come to wait", s.name)
 		}
 		began := time.Now()
 		if err := cmd.Process.Signal(s.signal); err != nil {
@@ -81,11 +77,10 @@ func (s *stuck) begin(t *testing.T, dir string) (await func(t *testing.T)) {
 				t.Errorf("%s: %v", s.name, err)
 			}
 		}
-		_ = cmd.Wait() // the exit code says it
-		took := time.Since(began)
-		text := string(read(t, log.Name()))
-		if code := cmd.ProcessState.ExitCode(); code != s.code || took > stopLimit || !strings.Contains(text, s.text) || strings.Contains(text, givenUp) != (s.text == givenUp) {
-			t.Errorf("%s: exit %d after %v\n%s", s.name, code, took, text)
+		o := ended(t, cmd)
+		took, text := time.Since(began), string(read(t, log.Name()))
+		if o.code != s.code || took > stopLimit || !strings.Contains(text, s.text) || strings.Contains(text, givenUp) != (s.text == givenUp) {
+			t.Errorf("%s: exit %d after %v\n%s", s.name, o.code, took, text)
 		}
 	}
 }
@@ -104,18 +99,14 @@ func TestStopsWithin10Seconds(t *testing.T) {
 			testenv.Skip(t, err.Error())
 		}
 		w, err := os.OpenFile(name, os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = w.Close() })
 		return "HADOOP_CONF_DIR=" + conf, w
 	}
 	conf1, writer1 := hangingConf()
 	conf2, writer2 := hangingConf()
 	stdin, rows, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _, _ = stdin.Close(), rows.Close() }()
 	hung := hungServer(t)
 	logged := func(name, text string) func() bool {
@@ -168,9 +159,7 @@ func taken(t *testing.T, w *os.File) func() bool {
 // ends without being asked twice, and leaves no temporary files.
 func blocked(t *testing.T, dir string) (await func(t *testing.T)) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = r.Close() })
 	size, err := unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, 4096)
 	if err != nil {
@@ -183,9 +172,7 @@ func blocked(t *testing.T, dir string) (await func(t *testing.T)) {
 	if _, err := w.Write(make([]byte, size-450)); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	return func(t *testing.T) {
 		waitFor(t, temp)
 		began := time.Now()
@@ -207,13 +194,9 @@ func waiting(t *testing.T, dir string) (await func(t *testing.T)) {
 	pairs(t, dir, "long.avro", 0, 400_000)
 	holder := command(t, "convert", "--codec", "bzip2", "--workers", "1", "--temp-dir", t.TempDir(), "long.avro", "held")
 	holder.Dir = dir
-	if err := holder.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, holder.Start())
 	waitForFile(t, dir+"/held/_lock")
-	if err := holder.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	must(t, holder.Process.Signal(syscall.SIGSTOP))
 	s := stuck{name: "lock", args: []string{"convert", "long.avro", "held"}, signal: syscall.SIGTERM, code: 143, text: "stopped by SIGTERM"}
 	began := time.Now()
 	s.ready = func() bool { // it finds the lock soon after it began
@@ -237,19 +220,13 @@ func TestStopsPrinting(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--codec", "null", "a.avro", "out").want(t, 0)
 	cmd := command(t, "inspect", "--bytes", partOf(t, dir+"/out", 0))
 	text, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	// It has begun, and waits for a reader of more than the pipe takes.
 	if _, err := io.ReadFull(text, make([]byte, 10)); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Signal(syscall.SIGTERM))
 	time.Sleep(time.Second) // the signal is heard meanwhile
 	n, err := io.Copy(io.Discard, text)
 	_ = cmd.Wait() // the exit code says it
@@ -298,27 +275,19 @@ func TestNohup(t *testing.T) {
 	if err := unix.Mkfifo(dir+"/rows", 0o600); err != nil {
 		testenv.Skip(t, err.Error())
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	rows, err := os.OpenFile(dir+"/rows", os.O_WRONLY, 0) // waits for the shell
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file := read(t, dir+"/a.avro")
 	if _, err := rows.Write(file[:len(file)/2]); err != nil {
 		t.Fatal(err)
 	}
 	waitForTemp(t, dir)
-	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Signal(syscall.SIGHUP))
 	if _, err := rows.Write(file[len(file)/2:]); err != nil {
 		t.Fatal(err)
 	}
-	if err := rows.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Close())
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}

@@ -23,43 +23,31 @@ func TestStrays(t *testing.T) {
 		Parts: []manifest.Part{{Files: []manifest.File{{Name: manifest.InPart(part, "a"), Bytes: 0}}}},
 	}
 	doc, err := s.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	find := func(files ...string) (found []string) {
 		t.Helper()
 		for _, name := range files {
 			err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777), os.WriteFile(filepath.Join(dir, name), nil, 0o666))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		}
 		l, err := dataset.List(t.Context(), []store.Location{{Store: store.Local(), Path: dir}}, dataset.Options{Formats: formats})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		errs, err := strays(t.Context(), l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, err := range errs {
 			name, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), dir+"/"), ":")
 			found = append(found, name)
 		}
 		return found
 	}
-	if err := os.WriteFile(filepath.Join(dir, manifest.SuccessName), doc, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, manifest.SuccessName), doc, 0o666))
 	if found := find(part+"/a", part+"/.a.crc", "else/b"); len(found) > 0 {
 		t.Errorf("found %q", found)
 	}
 	if found := find(part+"/b", stray+"/a", "c"); strings.Join(found, " ") != "c "+stray+" "+part+"/b" {
 		t.Errorf("found %q", found)
 	}
-	if err := os.RemoveAll(filepath.Join(dir, part)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(dir, part)))
 	if found := find(); strings.Join(found, " ") != "c "+stray {
 		t.Errorf("without the part there are %q", found)
 	}

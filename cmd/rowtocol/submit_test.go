@@ -21,13 +21,9 @@ import (
 func TestSubmitFlags(t *testing.T) {
 	root := newApp(nil, os.Stdout, os.Stderr).rootCommand()
 	convert, _, err := root.Find([]string{"convert"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	submit, _, err := root.Find([]string{"submit"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n := 0
 	convert.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		n++
@@ -102,9 +98,7 @@ func startedSubmission(t *testing.T) *submitCommand {
 	var files [2]*os.File
 	for i := range files {
 		f, err := os.CreateTemp(t.TempDir(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = f.Close() })
 		files[i] = f
 	}
@@ -233,9 +227,7 @@ func TestSubmitTellsPeople(t *testing.T) {
 		{want: "job started"},
 	} {
 		f, err := os.CreateTemp(t.TempDir(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s := newSubmission(newApp(nil, f, f))
 		s.console.people, s.logs.verbose, s.options.Detach = c.people, c.verbose, c.detach
 		if c.quiet {
@@ -250,9 +242,7 @@ func TestSubmitTellsPeople(t *testing.T) {
 		if logged := strings.Contains(got, c.want) && strings.Contains(got, "is prepared"); got != c.want && !(strings.HasPrefix(c.want, "job") && logged) {
 			t.Errorf("%+v: %q", c, got)
 		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, f.Close())
 	}
 }
 

@@ -30,21 +30,15 @@ type pty struct {
 func newPty(t *testing.T, columns int) *pty {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = master.Close() })
 	fd := int(master.Fd())
 	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 	err = errors.Join(err, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0),
 		unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 25, Col: uint16(columns)}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	terminal, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var text strings.Builder
 	var done sync.WaitGroup
 	done.Go(func() { _, _ = io.Copy(&text, master) }) // ends with EIO
@@ -70,10 +64,8 @@ func onTerminalOf(t *testing.T, dir string, columns int, kind string, args ...st
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	if err := errors.Join(stdout.terminal.Close(), stderr.terminal.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return output{cmd.ProcessState.ExitCode(), stdout.read(), stderr.read()}
+	must(t, errors.Join(stdout.terminal.Close(), stderr.terminal.Close()))
+	return output{cmd.ProcessState.ExitCode(), stdout.read(), stderr.read(), args}
 }
 
 // wantHarmless fails the test if a terminal was sent what steers it, or what it
@@ -126,9 +118,7 @@ func TestTerminalIsNotSteered(t *testing.T) {
 	dir := t.TempDir()
 	text := strings.TrimSuffix(hostile, "\x80") // JSON has text only, and so has a plan
 	name, err := json.Marshal(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	schema := fmt.Sprintf(`{"type":"record","name":"R","doc":%s,"fields":[{"name":%s,"type":"string"},`+
 		`{"name":"e","type":{"type":"enum","name":"E","symbols":[%s]}}]}`, name, name, name)
 	row := append(append(appendVarint(nil, len(hostile)), hostile...), 0)
@@ -161,9 +151,7 @@ func TestTerminalIsNotSteered(t *testing.T) {
 	o := onTerminal(t, dir, 80, "cat", "out").want(t, 0)
 	piped := rowtocol(t, dir, nil, "cat", "out").want(t, 0)
 	var shown, sent map[string]string
-	if err := errors.Join(json.Unmarshal([]byte(o.stdout), &shown), json.Unmarshal([]byte(piped.stdout), &sent)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(json.Unmarshal([]byte(o.stdout), &shown), json.Unmarshal([]byte(piped.stdout), &sent)))
 	if !maps.Equal(shown, sent) || shown["e"] != text {
 		t.Errorf("%q is shown as %q", sent, shown)
 	}
@@ -218,10 +206,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"inspect", dest[0]}, {"schema", "--shredded", "a.avro"}} {
-		o := rowtocol(t, dir, nil, args...).want(t, 0, "_are_日本語日本語日本語日本語_end ", "stored as", "decimal(10,2)", "bytes", "date[]", "int[]", "parent")
-		if strings.Contains(o.stdout, "…") {
-			t.Errorf("%v: shortened: %s", args, o.stdout)
-		}
+		rowtocol(t, dir, nil, args...).want(t, 0, "_are_日本語日本語日本語日本語_end ", "stored as", "decimal(10,2)", "bytes", "date[]", "int[]", "parent").lacks(t, "…")
 	}
 	var of struct{ Columns []columnEntry }
 	for _, args := range [][]string{{"inspect", "--json", dest[0]}, {"schema", "--shredded", "--json", "a.avro"}, {"schema", "--shredded", "--json", partOf(t, dest[0], 0)}} {
@@ -303,9 +288,7 @@ func TestStatsOfWhatWasRead(t *testing.T) {
 				text = o.stdout
 			}
 			r := ending{Result: &catted{}}
-			if err := json.Unmarshal([]byte(text), &r); err != nil {
-				t.Fatal(err)
-			}
+			must(t, json.Unmarshal([]byte(text), &r))
 			if c := r.Result.(*catted); c.BytesRead == 0 || c.BytesRead > c.FileBytes || c.BlocksRead == 0 || c.BlocksRead > c.Blocks {
 				t.Errorf("%v: %+v", args, c)
 			}

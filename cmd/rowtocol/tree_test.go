@@ -27,9 +27,7 @@ func plant(t *testing.T, dir, dest string, first int, flags ...string) {
 	t.Helper()
 	in := fmt.Sprintf("in%d.avro", first)
 	pairs(t, dir, in, first, 10)
-	if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, dest)), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, dest)), 0o700))
 	rowtocol(t, dir, nil, append([]string{"convert", in, dest}, flags...)...).want(t, 0)
 }
 
@@ -59,9 +57,7 @@ func TestCatTree(t *testing.T) {
 	// What another directory holds is not looked at.
 	part := partOf(t, dir+"/mail/dt=2026-01-01/hour=9", 0)
 	whole := read(t, part)
-	if err := os.Remove(part); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(part))
 	if got := cat(t, dir, "--columns", "id", "--limit", "1", "--where", `dt > date("2026-01-01") && id < 5`, "mail"); got != `{"id":0}` {
 		t.Errorf("%s", got)
 	}
@@ -121,16 +117,12 @@ func TestTreeSchemas(t *testing.T) {
 
 func TestTreeUnfinished(t *testing.T) {
 	dir := tree(t, "mail/k=1", "mail/k=2")
-	if err := os.Mkdir(dir+"/in", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir+"/in", 0o700))
 	rowtocol(t, dir, nil, "convert", "--allow-empty", "in", "mail/k=0").want(t, 0)
 	if got := cat(t, dir, "--columns", "id,k", "--limit", "1", "mail"); got != `{"id":0,"k":1}` {
 		t.Errorf("%s", got)
 	}
-	if err := os.Remove(dir + "/mail/k=2/" + manifest.SuccessName); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(dir+"/mail/k=2/"+manifest.SuccessName))
 	for _, command := range []string{"cat", "schema", "verify", "inspect"} {
 		rowtocol(t, dir, nil, command, "mail").want(t, 3, "mail/k=2")
 	}
@@ -170,13 +162,9 @@ func TestVerifyTree(t *testing.T) {
 	} {
 		write(t, filepath.Join(dir, name), nil)
 		rowtocol(t, dir, nil, "verify", "mail").want(t, 6, text, "1 difference,")
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filepath.Join(dir, name)))
 		if name == "mail/old/part" {
-			if err := os.Remove(dir + "/mail/old"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(dir+"/mail/old"))
 		}
 	}
 	write(t, dir+"/mail/_logs/x", nil)
@@ -185,22 +173,11 @@ func TestVerifyTree(t *testing.T) {
 	// Each output is held to its manifest.
 	success := increments[1] + "/" + manifest.SuccessName
 	sound := read(t, success)
-	s, err := manifest.DecodeSuccess(sound)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Rows++
-	changed, err := s.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, success, changed)
+	changeManifest(t, increments[1], func(s *manifest.Success) { s.Rows++ })
 	rowtocol(t, dir, nil, "verify", "mail").want(t, 6, filepath.Base(increments[1]), "the parts have 10 rows, and the document says 11")
 	write(t, success, sound)
 	part := partOf(t, increments[0], 0)
-	damaged := read(t, part)
-	damaged[len(damaged)-5] ^= 1
-	write(t, part, damaged)
+	flip(t, part, -5, 1)
 	rowtocol(t, dir, nil, "verify", "mail").want(t, 6, filepath.Base(increments[0]))
 }
 

@@ -106,9 +106,7 @@ func TestTableFitsTheTerminal(t *testing.T) {
 		var b bytes.Buffer
 		w := bufio.NewWriter(&b)
 		tab.print(w, 1, width)
-		if err := w.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Flush())
 		ends := map[int]bool{}
 		for _, line := range strings.Split(strings.TrimSpace(b.String()), "\n")[1:] {
 			ends[utf8.RuneCountInString(strings.TrimLeft(line, " "))-len(strings.TrimSpace(line[:5]))] = true
@@ -257,9 +255,7 @@ func TestReadConfig(t *testing.T) {
 	}
 	for _, c := range cases {
 		name := t.TempDir() + "/job.yaml"
-		if err := os.WriteFile(name, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(name, []byte(c.text), 0o600))
 		got, err := readConfig(t.Context(), name)
 		if (err == nil) != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.wrong)
@@ -275,9 +271,7 @@ func TestReadConfig(t *testing.T) {
 func TestFailedReplacement(t *testing.T) {
 	dir := t.TempDir()
 	at := store.Location{Store: storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.Rename, N: 2, Err: store.ErrUnavailable}), Path: dir + "/rows.json"}
-	if err := os.WriteFile(at.Path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(at.Path, []byte("old"), 0o600))
 	err := new(app).newFile(t.Context(), at, true, func(w io.Writer) error {
 		_, err := io.WriteString(w, "new")
 		return err

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -23,9 +21,7 @@ func TestUnlock(t *testing.T) {
 	rowtocol(t, dir, nil, "unlock", "out").want(t, 1, "--holder")
 	rowtocol(t, dir, nil, "unlock", "out", "--holder", "me").want(t, 1, "--holder")
 	rowtocol(t, dir, nil, "unlock", "out", "--holder", strings.Repeat("f", 16)).want(t, 5, holder)
-	if after := state(t, dir); !maps.Equal(before, after) {
-		t.Errorf("%v became %v", before, after)
-	}
+	wantUnchanged(t, dir, before)
 	var u unlocked
 	began := time.Now()
 	rowtocol(t, dir, nil, "unlock", "--json", "out", "--holder", holder).want(t, 0).object(t, &u)
@@ -59,9 +55,7 @@ func TestUnlockHolders(t *testing.T) {
 	text := read(t, dir+"/out/_lock")
 	release()
 	ended := exec.CommandContext(t.Context(), "true")
-	if err := errors.Join(json.Unmarshal(text, &lock), ended.Run()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(json.Unmarshal(text, &lock), ended.Run()))
 	write(t, dir+"/out/_lock", []byte(strings.Replace(string(text), fmt.Sprint(`"pid":`, lock.PID), fmt.Sprint(`"pid":`, ended.Process.Pid), 1)))
 	write(t, dir+"/out/.rowtocol/"+lock.Holder+"/alive-1", nil)
 	if l := statusIn(t, dir, "out").Lock; l == nil || !l.Dead {
@@ -73,7 +67,5 @@ func TestUnlockHolders(t *testing.T) {
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("it took %v", took)
 	}
-	if _, err := os.Stat(dir + "/out/_lock"); err == nil {
-		t.Error("the lock is there")
-	}
+	wantAbsent(t, dir+"/out/_lock")
 }

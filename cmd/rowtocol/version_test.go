@@ -55,9 +55,7 @@ func TestManual(t *testing.T) {
 // flags that exist.
 func TestDocumentedCommands(t *testing.T) {
 	names, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	root := newApp(nil, os.Stdout, os.Stderr).rootCommand()
 	found := 0
 	for _, name := range append(names, "../../README.md") {
@@ -79,9 +77,7 @@ func TestDocumentedCommands(t *testing.T) {
 // TestDocumentedLinks follows the links from page to page, and to sections of them.
 func TestDocumentedLinks(t *testing.T) {
 	names, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	found := 0
 	for _, name := range append(names, "../../README.md", "../../configs/README.md") {
 		for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(string(read(t, name)), -1) {

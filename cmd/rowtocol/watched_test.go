@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,7 +19,6 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/telemetry/lineage"
 )
 
@@ -29,9 +27,7 @@ func metricsIn(t *testing.T, name string) map[string]float64 {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(bytes.NewReader(read(t, name)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return gaugesOf(families)
 }
 
@@ -113,10 +109,7 @@ func TestToldAlike(t *testing.T) {
 			dest := filepath.Join(dir, tt.args[len(tt.args)-1])
 			var want told
 			if tt.committed {
-				s, err := manifest.DecodeSuccess(read(t, filepath.Join(dest, manifest.SuccessName)))
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := manifestIn(t, dest)
 				want = told{s.Rows, s.Bytes, int64(len(s.Files())), s.Made.InputBytes, int64(len(s.Losses))}
 				if want.rows == 0 || want.inputBytes == 0 || s.Made.Run != frame.Run {
 					t.Fatalf("%+v of run %s", want, s.Made.Run)
@@ -145,9 +138,7 @@ func TestToldOfAFailure(t *testing.T) {
 	incremental := []string{"convert", "--incremental", "--workers", "1", "--block-size", "4KiB", "--row-group-size", "64KiB", "all", "out"}
 	stopped := command(t, incremental...)
 	stopped.Dir = dir
-	if err := stopped.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, stopped.Start())
 	for tries := 0; len(taskFiles(t, dir)) == 0 && tries < 5000; tries++ {
 		time.Sleep(time.Millisecond)
 	}
@@ -182,9 +173,7 @@ func TestToldOfAFailure(t *testing.T) {
 func taskFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob(dir + "/out/.rowtocol/plan-*/task-*.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return files
 }
 
@@ -241,9 +230,7 @@ func checkLog(t *testing.T, log string, want told, frame ending) {
 	}
 	for text := range strings.Lines(log) {
 		if strings.Contains(text, `"convert ended"`) {
-			if err := json.Unmarshal([]byte(text), &line); err != nil {
-				t.Fatal(err)
-			}
+			must(t, json.Unmarshal([]byte(text), &line))
 		}
 	}
 	if got := (told{line.Rows, line.Bytes, line.Files, line.InputBytes, line.Losses}); got != want || line.Run != frame.Run {
@@ -257,9 +244,7 @@ func TestWatchedSteps(t *testing.T) {
 	p := plannedSteps(t, dir, 1000)
 	write(t, dir+"/job.yaml", []byte("metrics-file: m.prom\nlineage: runs.jsonl\n"))
 	rowtocol(t, dir, nil, "task", "--config", "job.yaml", "--plan", "plan.json", "--task", "0").want(t, 0)
-	if _, err := os.Stat(dir + "/m.prom"); err == nil {
-		t.Error("a task told of itself what commit tells")
-	}
+	wantAbsent(t, dir+"/m.prom")
 	rowtocol(t, dir, nil, "commit", "--config", "job.yaml", "--plan", "plan.json").want(t, 4)
 	if m := metricsIn(t, dir+"/m.prom"); m["run_exit_code"] != 4 || m["last_success_timestamp_seconds"] != 0 {
 		t.Errorf("%v", m)
@@ -317,9 +302,7 @@ func TestWatchedEarly(t *testing.T) {
 	}
 	before := state(t, dir)
 	rowtocol(t, dir, nil, append([]string{"convert", "--dry-run", "in", "other"}, watched...)...).want(t, 0)
-	if after := state(t, dir); !maps.Equal(before, after) {
-		t.Errorf("--dry-run changed %v to %v", before, after)
-	}
+	wantUnchanged(t, dir, before)
 }
 
 // TestWatchedFails has nobody who can be told: the run is what it is.
@@ -340,22 +323,15 @@ func TestWatchedFails(t *testing.T) {
 		t.Error("an input was changed")
 	}
 	rowtocol(t, dir, nil, "convert", "--metrics-file", "none/m.prom", "--lineage", "none/runs.jsonl", "in/none.avro", "out").want(t, 3, "metrics: ", "lineage: ")
-	if err := os.Symlink("out/runs.jsonl", dir+"/link"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("out/runs.jsonl", dir+"/link"))
 	write(t, dir+"/out/runs.jsonl", nil)
 	rowtocol(t, dir, nil, "convert", "--lineage", "link", "in", "out").want(t, 1, "--lineage", "is a destination")
 	for _, args := range [][]string{
 		{"--metrics-file", "in/a.avro"}, {"--metrics-file", "new/m.prom"}, {"--lineage", "new/runs.jsonl"}, {"--lineage", "hdfs://nn/runs.jsonl"},
 		{"--metrics-file", "new/m.prom", "--lineage", "new/runs.jsonl"}, {"--push-gateway", "anna:s3cret@host"}, {"--push-gateway", "http://anna@host?s3cret"},
 	} {
-		o := rowtocol(t, dir, nil, append(append([]string{"convert"}, args...), "in", "new")...).want(t, 1, "--")
-		if strings.Contains(o.stderr, "s3cret") || strings.Contains(o.stderr, "  was given") {
-			t.Errorf("the password is in it, or a value is not: %s", o.stderr)
-		}
-		if _, err := os.Stat(dir + "/new"); err == nil {
-			t.Errorf("%v made the destination", args)
-		}
+		rowtocol(t, dir, nil, append(append([]string{"convert"}, args...), "in", "new")...).want(t, 1, "--").lacks(t, "s3cret", "  was given")
+		wantAbsent(t, dir+"/new")
 	}
 }
 
@@ -411,20 +387,14 @@ func TestWatchedSignal(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer silent.Close()
-	cmd := command(t, "convert", "--codec", "bzip2", "--workers", "1", "--temp-dir", tempDir(t, dir),
+	cmd := started(t, dir, "convert", "--codec", "bzip2", "--workers", "1",
 		"--metrics-file", "m.prom", "--lineage", "runs.jsonl", "--push-gateway", silent.URL, "a.avro", "out")
-	cmd.Dir = dir
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
 	waitFor(t, dir+"/tmp")
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Signal(syscall.SIGTERM))
 	stopped := time.Now()
-	_ = cmd.Wait() // the exit code says it
-	if took := time.Since(stopped); took > 8*time.Second || cmd.ProcessState.ExitCode() != 143 {
-		t.Errorf("exit %d after %v", cmd.ProcessState.ExitCode(), took)
+	ended(t, cmd).want(t, 143)
+	if took := time.Since(stopped); took > 8*time.Second {
+		t.Errorf("it ended after %v", took)
 	}
 	if m := metricsIn(t, dir+"/m.prom"); m["run_exit_code"] != 143 || m["run_success"] != 0 || m["last_success_timestamp_seconds"] != 0 {
 		t.Errorf("%v", m)

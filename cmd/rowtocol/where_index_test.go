@@ -12,9 +12,7 @@ import (
 // that none does: an alternative that holds for no row is enough for that.
 func TestWhereByIndex(t *testing.T) {
 	mail, err := filepath.Abs("../../testdata/mail")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir := t.TempDir()
 	rowtocol(t, dir, nil, "convert", "--row-group-size", "40000", "--block-size", "4096",
 		"--index", "id", "--index", "from,date", "--index", "score", "--index", "subject", mail, "out").want(t, 0)
@@ -67,9 +65,7 @@ func TestWhereByIndex(t *testing.T) {
 // one of them is null, and lookup says that it lacks them.
 func TestWhereNullInIndex(t *testing.T) {
 	mail, err := filepath.Abs("../../testdata/mail")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir := t.TempDir()
 	rowtocol(t, dir, nil, "convert", "--index", "from,score", mail, "out").want(t, 0)
 	o := rowtocol(t, dir, nil, "cat", "--columns", "id", "--where", "from = 'clara.wei@example.net'", "out").want(t, 0)
@@ -83,9 +79,7 @@ func TestWhereNullInIndex(t *testing.T) {
 func TestWhereTriesIndexes(t *testing.T) {
 	dir := t.TempDir()
 	mail, err := filepath.Abs("../../testdata/mail")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rowtocol(t, dir, nil, "convert", "--index", "folder", "--index", "id", mail, "out").want(t, 0)
 	rowtocol(t, dir, nil, "cat", "--stats", "--columns", "id", "--where", "folder >= 'A' and folder <= 'Z' and id = 5", "out").want(t, 0, "by the index id")
 }

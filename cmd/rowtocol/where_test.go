@@ -49,9 +49,7 @@ func writeAvro(t *testing.T, name, text string, rows []string) {
 	schema := avro.MustParse(plain.Replace(text))
 	var file bytes.Buffer
 	w, err := ocf.NewWriter(&file, text, "null", [16]byte{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, row := range rows {
 		var v any
 		if err := schema.DecodeJSON([]byte(plain.Replace(row)), &v); err != nil {
@@ -61,9 +59,7 @@ func writeAvro(t *testing.T, name, text string, rows []string) {
 		if err == nil {
 			err = w.AppendBlock(1, data)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	write(t, name, file.Bytes())
 }
