@@ -15,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -133,12 +134,7 @@ func lacks(r *verified, result *witness.Result) error {
 
 // tellChanges warns of what the output does not have as its inputs do.
 func (f *verifyCommand) tellChanges(r *verified) {
-	for _, l := range r.LeftOut[:min(len(r.LeftOut), listed)] {
-		f.log.Warn("the output lacks a field", "field", l.Field, "input", l.Input, "inputs", l.Inputs)
-	}
-	if more := len(r.LeftOut) - listed; more > 0 {
-		f.log.Warn(fmt.Sprintf("the output lacks %s, which --json names", plural(more, "more field")))
-	}
+	listFirst(f.app, "the output lacks a field", r.LeftOut, func(l manifest.LeftOut) []any { return []any{"field", l.Field, "input", l.Input, "inputs", l.Inputs} })
 	for _, change := range r.Changed[:min(len(r.Changed), listed)] {
 		f.log.Warn("values mean something else in the output: " + change)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -77,19 +76,8 @@ func (f *verifyCommand) findCompared(ctx context.Context, l *dataset.Listing, ag
 	slices.SortFunc(other, func(a, b input.Skipped) int { return strings.Compare(a.Path, b.Path) })
 	r.NotContained = other
 	f.listSkipped("not in the output", other)
-	f.listNotNamed(r.NotNamed)
+	listFirst(f.app, "the output was also made from a file that --against does not name", r.NotNamed, func(name string) []any { return []any{"path", name} })
 	return inputs, nil
-}
-
-// listNotNamed names the first of the files that the output was made from and that
-// are not compared.
-func (f *verifyCommand) listNotNamed(names []string) {
-	for _, name := range names[:min(len(names), listed)] {
-		f.log.Warn("the output was also made from a file that --against does not name", "path", name)
-	}
-	if more := len(names) - listed; more > 0 {
-		f.log.Warn(fmt.Sprintf("the output was also made from %d more, which --json names", more))
-	}
 }
 
 // otherNames finds files that the output was made from under another name. Those that are

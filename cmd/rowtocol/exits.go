@@ -24,9 +24,9 @@ type exit struct {
 	status  string // in the JSON object; empty for the name of kind
 	kind    error  // of failure; nil if it is none
 	meaning string
-	retry   bool   // whether the same command may do better later
-	action  string // what to do
-	is      func(error) bool
+	retry   bool             // whether the same command may do better later
+	action  string           // what to do
+	is      func(error) bool // besides those of kind; nil for no others
 }
 
 // exits is the one table from which exit codes, help and documentation come.
@@ -58,12 +58,12 @@ var exits = []exit{
 		action:  "retry with pauses; if it stays, look at the storage that is named, and at the room on `--temp-dir`",
 	},
 	{
-		code: 5, kind: failure.Locked, is: isLocked, retry: true,
+		code: 5, kind: failure.Locked, retry: true,
 		meaning: "another run holds the destination: a retry may help",
 		action:  "retry with pauses; `DEST/_lock` names the run",
 	},
 	{
-		code: 6, kind: failure.Different, is: isDifferent,
+		code: 6, kind: failure.Different,
 		meaning: "`verify` found a difference",
 		action:  "keep the inputs; find out what changed the files, convert with `--overwrite --restart`, verify again",
 	},
@@ -73,7 +73,7 @@ var exits = []exit{
 		action:  "have that changed, then start the same command again",
 	},
 	{
-		code: 8, kind: failure.Losses, is: isLosses,
+		code: 8, kind: failure.Losses,
 		meaning: "committed, but with losses that `--on-damage` allowed (a no-op rerun says 8 again)",
 		action:  "decide whether the rows matter: `_SUCCESS` and `--json` list them",
 	},
@@ -102,7 +102,7 @@ func classify(err error) exit {
 	var d *defect
 	if !errors.As(err, &d) {
 		for _, code := range priority {
-			if e := byCode(code); e.is(err) {
+			if e := byCode(code); e.kind != nil && errors.Is(err, e.kind) || e.is != nil && e.is(err) {
 				return e
 			}
 		}
@@ -141,39 +141,27 @@ func usagef(format string, args ...any) error {
 }
 
 func isUsage(err error) bool {
-	var u *usageError
-	return errors.As(err, &u) || errors.As(err, new(*budget.Error)) || errors.Is(err, failure.Usage) || errors.Is(err, dataset.ErrQuery) || errors.Is(err, export.ErrNotSimple) || errors.Is(err, lookup.ErrNoIndex) || store.Classify(err) == store.Unsupported
+	return errors.As(err, new(*usageError)) || errors.As(err, new(*budget.Error)) || errors.Is(err, dataset.ErrQuery) || errors.Is(err, export.ErrNotSimple) || errors.Is(err, lookup.ErrNoIndex) || store.Classify(err) == store.Unsupported
 }
 
-func isDifferent(err error) bool { return errors.Is(err, failure.Different) }
-
-func isLosses(err error) bool { return errors.Is(err, failure.Losses) }
-
-func isLocked(err error) bool { return errors.Is(err, failure.Locked) }
-
 func isForeign(err error) bool {
-	return errors.Is(err, failure.Foreign) || !failure.Given(err) && (errors.Is(err, manifest.ErrAltered) || store.Classify(err) == store.Exists)
+	return !failure.Given(err) && (errors.Is(err, manifest.ErrAltered) || store.Classify(err) == store.Exists)
 }
 
 func isInput(err error) bool {
-	if errors.Is(err, failure.Input) || errors.Is(err, dataset.ErrUnfinished) {
-		return true
-	}
-	var d *damage.Error
-	return !failure.Given(err) && (errors.As(err, &d) || store.Classify(err) == store.NotFound)
+	return errors.Is(err, dataset.ErrUnfinished) || !failure.Given(err) && (errors.As(err, new(*damage.Error)) || store.Classify(err) == store.NotFound)
 }
 
 func isStorage(err error) bool {
-	return errors.Is(err, failure.Storage) || errors.Is(err, dataset.ErrChanging) || !failure.Given(err) && store.Classify(err) == store.Retryable
+	return errors.Is(err, dataset.ErrChanging) || !failure.Given(err) && store.Classify(err) == store.Retryable
 }
 
 func isRefused(err error) bool {
-	return errors.Is(err, failure.Refused) || !failure.Given(err) && store.Classify(err) == store.Final
+	return !failure.Given(err) && store.Classify(err) == store.Final
 }
 
 func isInterrupted(err error) bool {
-	var i interrupted
-	return errors.As(err, &i) || errors.Is(err, context.Canceled)
+	return errors.As(err, new(interrupted)) || errors.Is(err, context.Canceled)
 }
 
 // reported is an error in the final JSON object, located as far as known.

@@ -77,10 +77,15 @@ func (a *outcomes) tellSame(level slog.Level, skipped []input.Skipped) {
 
 // listSkipped names the first of what was skipped.
 func (a *app) listSkipped(message string, skipped []input.Skipped) {
-	for _, s := range skipped[:min(len(skipped), listed)] {
-		a.log.Warn(message, "path", s.Path, "reason", s.Reason)
+	listFirst(a, message, skipped, func(s input.Skipped) []any { return []any{"path", s.Path, "reason", s.Reason} })
+}
+
+// listFirst warns of the first of all, with attributes of each, and of how many more there are.
+func listFirst[T any](a *app, message string, all []T, attrs func(T) []any) {
+	for _, of := range all[:min(len(all), listed)] {
+		a.log.Warn(message, attrs(of)...)
 	}
-	if more := len(skipped) - listed; more > 0 {
+	if more := len(all) - listed; more > 0 {
 		a.log.Warn(fmt.Sprintf("%s: and %d more, which --json names", message, more))
 	}
 }

@@ -67,7 +67,7 @@ func newStatusCommand(a *app) *cobra.Command {
 // partition.
 type statusOf struct {
 	Dest       string             `json:"dest"`
-	Lock       *lockOf            `json:"lock"` // null if nobody holds it
+	Lock       *publish.Lock      `json:"lock"` // null if nobody holds it
 	Output     *outputOf          `json:"output"`
 	Increments []outputOf         `json:"increments"`
 	Totals     totals             `json:"totals"` // of output and increments, or of all partitions
@@ -81,18 +81,6 @@ type statusOf struct {
 	Error      *reported          `json:"error,omitempty"` // of a partition that could not be looked at
 
 	err error
-}
-
-// lockOf is who holds a destination.
-type lockOf struct {
-	Holder   string    `json:"holder"` // empty if the lock does not tell
-	Host     string    `json:"host"`
-	PID      int       `json:"pid"`
-	Since    time.Time `json:"since,omitzero"`
-	LastSign time.Time `json:"last_sign,omitzero"`
-	Dead     bool      `json:"dead"` // it is known to be
-
-	text string
 }
 
 // totals are figures of outputs.
@@ -125,18 +113,9 @@ type outputOf struct {
 
 // workOf is work of which no output came yet.
 type workOf struct {
-	Name       string    `json:"name"`
-	Plan       string    `json:"plan,omitempty"`
-	Holder     string    `json:"holder,omitempty"`
-	Held       bool      `json:"held"` // by a holder that may live
-	Tasks      int       `json:"tasks_done"`
-	OfTasks    *int      `json:"tasks"` // null if it is not known
-	Rows       int64     `json:"rows"`
-	Input      int64     `json:"input_bytes_done"`
-	OfInput    *int64    `json:"input_bytes"`
-	Publishing string    `json:"publishing,omitempty"` // ID of the output that waits to be published
-	Bytes      int64     `json:"bytes"`
-	Changed    time.Time `json:"changed,omitzero"`
+	publish.Work
+	OfTasks *int   `json:"tasks"` // null if it is not known
+	OfInput *int64 `json:"input_bytes"`
 }
 
 // prospectOf is what convert would do.
@@ -241,11 +220,8 @@ func below(dest string, tree, partition store.Location) string {
 
 func newStatus(dest string, s *publish.Status) *statusOf {
 	r := &statusOf{
-		Dest: dest, Increments: []outputOf{}, Unfinished: worksOf(s.Unfinished),
+		Dest: dest, Lock: s.Lock, Increments: []outputOf{}, Unfinished: worksOf(s.Unfinished),
 		Debris: orEmpty(s.Debris), LeftAlone: orEmpty(s.LeftAlone), Damage: s.Damage, Foreign: orEmpty(s.Foreign),
-	}
-	if l := s.Lock; l != nil {
-		r.Lock = &lockOf{Holder: l.Holder, Host: l.Host, PID: l.PID, Since: l.Since, LastSign: l.Seen, Dead: l.Dead, text: l.String()}
 	}
 	for _, c := range s.Outputs() {
 		o := newOutput(c)
@@ -273,10 +249,7 @@ func newOutput(c publish.Committed) outputOf {
 func worksOf(works []publish.Work) []workOf {
 	all := make([]workOf, len(works))
 	for i, w := range works {
-		all[i] = workOf{
-			Name: w.Name, Plan: w.PlanID, Holder: w.Holder, Held: w.Held, Tasks: w.Tasks, Rows: w.Rows, Input: w.Input,
-			Publishing: w.Output, Bytes: w.Bytes, Changed: w.Changed,
-		}
+		all[i].Work = w
 		if w.Plan != nil {
 			tasks, bytes := len(w.Plan.Tasks), int64(0)
 			for t := range w.Plan.Tasks {

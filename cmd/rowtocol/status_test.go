@@ -91,7 +91,7 @@ func TestStatus(t *testing.T) {
 	release := held(t, dir+"/out")
 	s = statusIn(t, dir, "out")
 	release()
-	if l := s.Lock; l == nil || l.PID != os.Getpid() || l.Dead || !manifest.IsID(l.Holder) || l.Since.IsZero() || l.LastSign.IsZero() {
+	if l := s.Lock; l == nil || l.PID != os.Getpid() || l.Dead || !manifest.IsID(l.Holder) || l.Since.IsZero() || l.Seen.IsZero() {
 		t.Errorf("lock %+v", l)
 	}
 	part := partOf(t, dir+"/out", 0)
@@ -117,7 +117,7 @@ func TestStatusUnfinished(t *testing.T) {
 	rowtocol(t, dir, nil, "status", "out").want(t, 0, "process 7 on \"far\"", "holder "+holder, "since 2026-01-02 03:04:05", fmt.Sprintf("2 of %d tasks done", *w.OfTasks))
 
 	rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", "1").want(t, 0)
-	if s = statusIn(t, dir, "out"); len(s.Unfinished) != 1 || s.Unfinished[0].Tasks != 3 || s.Unfinished[0].Plan != w.Plan {
+	if s = statusIn(t, dir, "out"); len(s.Unfinished) != 1 || s.Unfinished[0].Tasks != 3 || s.Unfinished[0].PlanID != w.PlanID {
 		t.Errorf("%+v", s.Unfinished)
 	}
 	must(t, os.Remove(dir+"/out/_lock"))

@@ -72,11 +72,11 @@ func (f *statusCommand) printLock(r *statusOf) {
 		f.printf("locked by nobody\n")
 		return
 	}
-	f.printf("locked by %s\n", l.text)
+	f.printf("locked by %s\n", l)
 	if l.Holder != "" {
 		f.printf("  holder %s, since %s\n", l.Holder, timeText(l.Since))
 	}
-	f.printf("  last sign of life %s\n", timeText(l.LastSign))
+	f.printf("  last sign of life %s\n", timeText(l.Seen))
 	if l.Dead {
 		f.printf("  it is dead: the next run takes over at once\n")
 	}
@@ -85,9 +85,9 @@ func (f *statusCommand) printLock(r *statusOf) {
 // state says in words what becomes of an unfinished run.
 func (w *workOf) state() string {
 	switch {
-	case w.Publishing != "" && w.Held:
+	case w.Output != "" && w.Held:
 		return "is being published"
-	case w.Publishing != "":
+	case w.Output != "":
 		return "waits to be published, which the next run does first"
 	case w.OfTasks == nil:
 		return "its plan cannot be read: it will not be resumed"
@@ -107,8 +107,8 @@ func (f *statusCommand) printWork(w *workOf, state string) {
 			human(w.Input), human(*w.OfInput), share)
 	}
 	f.printf("\n  %s, changed %s\n", human(w.Bytes), timeText(w.Changed))
-	if w.Plan != "" {
-		f.printf("  plan %s\n", w.Plan)
+	if w.PlanID != "" {
+		f.printf("  plan %s\n", w.PlanID)
 	}
 	f.printf("  %s\n", state)
 }

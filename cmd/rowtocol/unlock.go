@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,14 +21,9 @@ change, and ends with exit 5. Its finished work is there for the next run.`
 
 // unlocked is the result of unlock in the final JSON object.
 type unlocked struct {
-	Dest     string    `json:"dest"`
-	Unlocked bool      `json:"unlocked"` // there was a lock
-	Holder   string    `json:"holder"`
-	Host     string    `json:"host,omitempty"`
-	PID      int       `json:"pid,omitempty"`
-	Since    time.Time `json:"since,omitzero"`
-	LastSign time.Time `json:"last_sign,omitzero"`
-	Dead     bool      `json:"dead"` // it is known to be; else it only gave no sign of life
+	Dest     string `json:"dest"`
+	Unlocked bool   `json:"unlocked"` // there was a lock
+	publish.Lock
 }
 
 // unlockCommand is rowtocol unlock.
@@ -65,13 +59,14 @@ func (c *unlockCommand) execute(ctx context.Context, dest string) error {
 	if err != nil {
 		return err
 	}
-	r := unlocked{Dest: dest, Holder: c.holder}
+	r := unlocked{Dest: dest}
+	r.Holder = c.holder
 	c.result = &r
 	if l == nil {
 		c.say("%s is not locked: there is nothing to do\n", dest)
 		return nil
 	}
-	r.Unlocked, r.Host, r.PID, r.Since, r.LastSign, r.Dead = true, l.Host, l.PID, l.Since, l.Seen, l.Dead
+	r.Unlocked, r.Lock = true, *l
 	why := "which gave no sign of life"
 	if l.Dead {
 		why = "which is dead"

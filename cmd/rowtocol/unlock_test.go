@@ -28,7 +28,7 @@ func TestUnlock(t *testing.T) {
 	if took := time.Since(began); took < 11*time.Second || took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
-	if !u.Unlocked || u.Holder != holder || u.Host != "far" || u.PID != 7 || u.Dead || u.LastSign.IsZero() {
+	if !u.Unlocked || u.Holder != holder || u.Host != "far" || u.PID != 7 || u.Dead || u.Seen.IsZero() {
 		t.Errorf("%+v", u)
 	}
 	rowtocol(t, dir, nil, "unlock", "out", "--holder", holder).want(t, 0, "is not locked")

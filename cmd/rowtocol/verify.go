@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -16,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -138,7 +138,9 @@ func (f *verifyCommand) execute(ctx context.Context, names []string) error {
 		f.log.Warn("the file's blocks carry no valid checksum, damage in them may go unseen", "file", name)
 	}
 	r.Losses = l.Losses()
-	f.listLosses(r.Losses)
+	listFirst(f.app, "the output was made without a damaged range of an input", r.Losses, func(l manifest.Loss) []any {
+		return []any{"input", l.Input, "start", l.Start, "end", l.End, "rows", l.Rows, "reason", l.Reason}
+	})
 	if len(found) > 0 {
 		return failure.New(failure.Different, "%s: %s, the first: %w", l.Path, plural(len(found), "difference"), found[0])
 	}
@@ -155,39 +157,31 @@ func (f *verifyCommand) execute(ctx context.Context, names []string) error {
 // verifyFiles checks all files with as many workers as the run has. What is
 // wrong with them is found, in file order; err is what stopped the work.
 func (f *verifyCommand) verifyFiles(ctx context.Context, l *dataset.Listing, r *verified) (found []error, err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	p, stop := f.startProgress(ctx)
 	defer stop()
-	var total, done, rows atomic.Int64
+	var total int64
+	var done, rows atomic.Int64
 	for _, p := range l.Parts {
-		total.Add(p.Bytes)
+		total += p.Bytes
 	}
 	checks := make([]fileCheck, len(l.Parts))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(f.workers, len(l.Parts)) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(checks)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				checks[i] = check(ctx, l, &l.Parts[i])
-				if checks[i].failed != nil && !checks[i].refused() {
-					cancel(checks[i].failed)
-				}
-				p.set(rows.Add(checks[i].rows), done.Add(checks[i].bytes), total.Load())
-			}
-		})
-	}
-	wg.Wait()
+	err = parallel.Do(ctx, len(checks), f.workers, func(ctx context.Context, i int) error {
+		checks[i] = check(ctx, l, &l.Parts[i])
+		p.set(rows.Add(checks[i].rows), done.Add(checks[i].bytes), total)
+		if checks[i].refused() {
+			return nil
+		}
+		return checks[i].failed
+	})
 	for i := range checks {
 		// What did not fit into memory beside others may fit alone.
-		if checks[i].refused() && ctx.Err() == nil {
-			if checks[i] = check(ctx, l, &l.Parts[i]); checks[i].failed != nil {
-				cancel(checks[i].failed)
-			}
+		if err == nil && checks[i].refused() {
+			checks[i] = check(ctx, l, &l.Parts[i])
+			err = checks[i].failed
 		}
 	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	if err != nil {
+		return nil, err
 	}
 	for i, check := range checks {
 		found = append(found, check.found...)
@@ -371,15 +365,4 @@ func straysOf(ctx context.Context, out *dataset.Output, parts []dataset.Part) (f
 		}
 	}
 	return found, nil
-}
-
-// listLosses names the first of what an output left out.
-func (f *verifyCommand) listLosses(all []manifest.Loss) {
-	for _, l := range all[:min(len(all), listed)] {
-		f.log.Warn("the output was made without a damaged range of an input",
-			"input", l.Input, "start", l.Start, "end", l.End, "rows", l.Rows, "reason", l.Reason)
-	}
-	if more := len(all) - listed; more > 0 {
-		f.log.Warn(fmt.Sprintf("the output was made without %d damaged ranges more, which --json names", more))
-	}
 }

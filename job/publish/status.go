@@ -38,14 +38,14 @@ type Status struct {
 
 // Lock is the lock of a destination.
 type Lock struct {
-	Holder string // its ID; empty if the lock does not tell
-	Host   string
-	PID    int
-	Since  time.Time // by the holder's clock
-	Seen   time.Time // when it gave its last sign of life
+	Holder string    `json:"holder"` // its ID; empty if the lock does not tell
+	Host   string    `json:"host"`
+	PID    int       `json:"pid"`
+	Since  time.Time `json:"since,omitzero"`     // by the holder's clock
+	Seen   time.Time `json:"last_sign,omitzero"` // when it gave its last sign of life
 	// Dead is set if the holder is known to be gone: its process ran on this machine
 	// and has ended, or others moved its directory away.
-	Dead bool
+	Dead bool `json:"dead"`
 
 	holder holder
 }
@@ -55,14 +55,14 @@ func (l *Lock) String() string { return l.holder.String() }
 // Work is what was done so far of an output.
 type Work struct {
 	Leftover
-	Holder string         // who took it to publish it; empty if nobody did
-	Held   bool           // whether that is the holder of the lock, which may live
-	Plan   *manifest.Plan // nil if there is none that this program can carry out
-	PlanID string
-	Tasks  int    // that are done, as their results say
-	Rows   int64  // that these made
-	Input  int64  // bytes that these read
-	Output string // ID of the output that waits to be published; empty if none does
+	Holder string         `json:"holder,omitempty"` // who took it to publish it; empty if nobody did
+	Held   bool           `json:"held"`             // whether that is the holder of the lock, which may live
+	Plan   *manifest.Plan `json:"-"`                // nil if there is none that this program can carry out
+	PlanID string         `json:"plan,omitempty"`
+	Tasks  int            `json:"tasks_done"`           // as their results say
+	Rows   int64          `json:"rows"`                 // that these made
+	Input  int64          `json:"input_bytes_done"`     // that these read
+	Output string         `json:"publishing,omitempty"` // ID of the output that waits to be published; empty if none does
 }
 
 // Leftover is a file or directory in a destination that is no part of its output.
