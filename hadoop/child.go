@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/job/failure"
@@ -30,13 +29,11 @@ import (
 
 // ChildOptions are what a child does not have from its job.
 type ChildOptions struct {
-	Formats format.Registry
-	Program string // version of the program
+	// Environment has what the job does not tell. Resolve nil is package location with
+	// the job's configuration.
+	task.Environment
 	// Exit is the exit code for an error.
 	Exit func(error) int
-	// Resolve finds the stores of inputs and destinations; nil is package location
-	// with the job's configuration.
-	Resolve input.Resolve
 }
 
 // stopTime is what the work has to end by itself when Java has ended the task. Tests
@@ -167,7 +164,7 @@ func (c *child) prepare(s pipes.Split) error {
 	if c.Resolve == nil {
 		c.openStores()
 	}
-	c.place, err = input.Locate(c.Resolve, job.Dest)
+	c.place, err = input.Locate(c.Resolve, job.Plan.Dest)
 	return cmp.Or(noTask, err)
 }
 
@@ -262,10 +259,9 @@ func (c *child) convert(ctx context.Context) (_ *manifest.TaskResult, err error)
 	if err != nil {
 		return nil, err
 	}
-	tasks, err := task.Open(job.Plan, task.Options{Sink: sink, Progress: c.meter.progress, Environment: task.Environment{
-		Formats: c.Formats, Resolve: c.Resolve, Workers: job.Workers, Memory: budget.New(job.Memory),
-		TempDir: tempDir(), Program: c.Program, Run: job.Run, Warn: func(warning string) { c.log.Warn(warning) },
-	}})
+	c.Workers, c.Memory, c.TempDir, c.Run = job.Workers, budget.New(job.Memory), tempDir(), job.Run
+	c.Warn = func(warning string) { c.log.Warn(warning) }
+	tasks, err := task.Open(job.Plan, task.Options{Environment: c.Environment, Sink: sink, Progress: c.meter.progress})
 	if err != nil {
 		return nil, err
 	}

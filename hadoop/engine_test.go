@@ -160,7 +160,7 @@ func (r *rig) jobs() (names []string) {
 }
 
 func (r *rig) report(id, key, state, final string, percent int) *report {
-	return &report{id: id, name: jobName(key, r.batch.Dest), state: state, final: final, percent: percent}
+	return &report{id: id, name: jobName(key, r.batch.Plan.Dest), state: state, final: final, percent: percent}
 }
 
 // leave leaves a document of a task that failed.

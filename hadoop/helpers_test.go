@@ -111,7 +111,7 @@ func (c *testCluster) split(number int) pipes.Split {
 // writeTasks puts the task file into the working directory.
 func (c *testCluster) writeTasks(entries []Entry) {
 	c.t.Helper()
-	batches := []task.Batch{{Plan: c.plan, Dest: c.plan.Dest, Dir: c.dir}}
+	batches := []task.Batch{{Plan: c.plan, Dir: c.dir}}
 	file := write(c.t, Job{Program: "test", Run: testRun, Settings: Settings{Memory: 64 << 20, Workers: 2}}, batches, entries)
 	c.must(os.WriteFile(TasksName, file, 0o600))
 }
@@ -129,7 +129,7 @@ func (c *testCluster) java(s pipes.Split, attempt string) *pipestest.Java {
 }
 
 func (c *testCluster) options() ChildOptions {
-	return ChildOptions{Formats: format.Registry{trevni.Format}, Program: "test", Resolve: c.resolve, Exit: func(error) int { return 42 }}
+	return ChildOptions{Environment: task.Environment{Formats: format.Registry{trevni.Format}, Program: "test", Resolve: c.resolve}, Exit: func(error) int { return 42 }}
 }
 
 // run runs an attempt at a task and returns what Java heard.

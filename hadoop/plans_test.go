@@ -44,7 +44,7 @@ func TestRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	earlier := r.batch
-	earlier.Plan = &manifest.Plan{ID: "00ee", Tasks: earlier.Plan.Tasks}
+	earlier.Plan = &manifest.Plan{ID: "00ee", Dest: earlier.Plan.Dest, Tasks: earlier.Plan.Tasks}
 	r.batch.Instead = []string{"00ee"}
 	if err := h.makeJob(t.Context(), Job{Run: "ours"}, nil, &layout{}, plansOf("ours", "ours", []task.Batch{earlier})); err != nil {
 		t.Fatal(err)

@@ -84,7 +84,7 @@ func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j 
 		return j, "", err
 	}
 	r := &request{
-		name: jobName(j.key, batches[0].Dest), tag: tag(j.key), queue: e.o.Queue,
+		name: jobName(j.key, batches[0].Plan.Dest), tag: tag(j.key), queue: e.o.Queue,
 		executable: h.uri(program), tasks: h.uri(path.Join(dir, tasksFile)),
 		memory: containerMemory(e.o.Memory), workers: e.o.Workers,
 		layout: l, servers: servers,
@@ -132,7 +132,7 @@ func (e *Engine) servers(h *home, batches []task.Batch) []string {
 		}
 	}
 	for _, b := range batches {
-		add(b.Dest)
+		add(b.Plan.Dest)
 		for i := range b.Plan.Request.Inputs {
 			add(b.Plan.Request.Inputs[i].Path)
 		}

@@ -41,7 +41,7 @@ func planned(id string, size int64, files ...manifest.Input) task.Batch {
 		}
 	}
 	flush()
-	b := task.Batch{Plan: p, Dest: p.Dest, Dir: "/" + id + "/.rowtocol/plan-" + id}
+	b := task.Batch{Plan: p, Dir: "/" + id + "/.rowtocol/plan-" + id}
 	for n := range p.Tasks {
 		b.Numbers = append(b.Numbers, n)
 	}

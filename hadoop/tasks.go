@@ -55,8 +55,8 @@ type Job struct {
 type Settings struct {
 	Memory      int64         `json:"memory"` // bytes
 	Workers     int           `json:"workers"`
-	StoreRetry  time.Duration `json:"store_retry"` // nanoseconds; see store.Patience
-	Replication int           `json:"replication,omitempty"`
+	StoreRetry  time.Duration `json:"store_retry"`           // nanoseconds; see store.Patience
+	Replication int           `json:"replication,omitempty"` // of the files that the task makes; 0 is the cluster's
 }
 
 // Entry says which split of the job stands for which task.
@@ -74,8 +74,7 @@ type Assignment struct {
 	// Plan has all its tasks and inputs by their numbers, but only this task and
 	// its inputs are more than empty.
 	Plan *manifest.Plan
-	Dest string // location of the destination
-	Dir  string // path on its store where the tasks leave their work
+	Dir  string // on the store of the destination, where the task leaves its work
 	Task int    // number in the plan; -1 if no task has the split
 }
 
@@ -85,7 +84,6 @@ type (
 		Plan   *manifest.Plan `json:"plan"`
 		Inputs int            `json:"inputs"`
 		Tasks  int            `json:"tasks"`
-		Dest   string         `json:"dest"`
 		Dir    string         `json:"dir"`
 	}
 	taskLine struct {
@@ -175,7 +173,7 @@ func (e *Entry) line(p *manifest.Plan) *taskLine {
 func lineOf(b *task.Batch) *planLine {
 	bare := *b.Plan
 	bare.Tasks, bare.Request.Inputs, bare.Warnings = nil, nil, nil
-	return &planLine{Plan: &bare, Inputs: len(b.Plan.Request.Inputs), Tasks: len(b.Plan.Tasks), Dest: b.Dest, Dir: b.Dir}
+	return &planLine{Plan: &bare, Inputs: len(b.Plan.Request.Inputs), Tasks: len(b.Plan.Tasks), Dir: b.Dir}
 }
 
 // FindTask finds what a split stands for. For a split that no task has, the error
@@ -223,7 +221,7 @@ func (r *taskReader) find(s pipes.Split) (*Assignment, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.Plan, a.Dest, a.Dir = plan.Plan, plan.Dest, plan.Dir
+	a.Plan, a.Dir = plan.Plan, plan.Dir
 	if which != 0 {
 		return a, failure.New(failure.Input, "no task has the %d bytes from byte %d of %s: the file changed since the plan was made", s.Length, s.Start, s.Path)
 	}

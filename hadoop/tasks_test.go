@@ -21,7 +21,7 @@ import (
 // samplePlan has a cut file, a group of small ones, and more inputs than a task has.
 func samplePlan() *manifest.Plan {
 	return &manifest.Plan{
-		Version: manifest.Version, ID: "0123", Dest: "/out", Schema: `{"type":"int"}`, Columns: 1, BlockSize: 4096, SplitSize: 100, Ratio: 1.5,
+		Version: manifest.Version, ID: "0123", Dest: "hdfs://nn/out", Schema: `{"type":"int"}`, Columns: 1, BlockSize: 4096, SplitSize: 100, Ratio: 1.5,
 		Warnings: []string{"odd"},
 		Request: manifest.Request{
 			Inputs: []manifest.Input{
@@ -41,10 +41,10 @@ func samplePlan() *manifest.Plan {
 // sampleJob has all tasks of two plans. The splits of the second are carriers.
 func sampleJob() (Job, []task.Batch, []Entry) {
 	first, second := samplePlan(), samplePlan()
-	second.ID, second.Dest = "4567", "/other"
+	second.ID, second.Dest = "4567", "hdfs://nn/other"
 	job := Job{Program: "1.2.3", Run: "run", Settings: Settings{Memory: 512 << 20, Workers: 2, StoreRetry: time.Minute, Replication: 2}}
 	batches := []task.Batch{
-		{Plan: first, Dest: "hdfs://nn/out", Dir: "/out/.rowtocol/plan-0123"}, {Plan: second, Dest: "hdfs://nn/other", Dir: "/other/.rowtocol/plan-4567"},
+		{Plan: first, Dir: "/out/.rowtocol/plan-0123"}, {Plan: second, Dir: "/other/.rowtocol/plan-4567"},
 	}
 	var entries []Entry
 	for n, t := range first.Tasks {
@@ -88,7 +88,7 @@ func TestFindTask(t *testing.T) {
 			want.Request.Inputs[piece.Input] = of.Plan.Request.Inputs[piece.Input]
 		}
 		job.Version = tasksVersion
-		if !reflect.DeepEqual(a, &Assignment{Job: job, Plan: &want, Dest: of.Dest, Dir: of.Dir, Task: e.Task}) {
+		if !reflect.DeepEqual(a, &Assignment{Job: job, Plan: &want, Dir: of.Dir, Task: e.Task}) {
 			t.Errorf("%v: %+v of plan %+v", s, a, a.Plan)
 		}
 	}
@@ -104,7 +104,7 @@ func TestFindNoTask(t *testing.T) {
 		if !errors.Is(err, failure.Input) || !strings.Contains(err.Error(), s.Path) {
 			t.Errorf("%v: %v", s, err)
 		}
-		if a == nil || a.Task != -1 || a.Dir != batches[0].Dir || a.Dest != batches[0].Dest || a.Run != job.Run {
+		if a == nil || a.Task != -1 || a.Dir != batches[0].Dir || a.Plan.Dest != batches[0].Plan.Dest || a.Run != job.Run {
 			t.Errorf("%v: %+v", s, a)
 		}
 	}

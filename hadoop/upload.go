@@ -218,7 +218,7 @@ func plansOf(key, run string, batches []task.Batch) *jobPlans {
 	for _, b := range batches {
 		j.Tasks += len(b.Numbers)
 		j.Bytes += b.Bytes()
-		j.Plans = append(j.Plans, jobPlan{ID: b.Plan.ID, Dest: b.Dest, Dir: b.Dir})
+		j.Plans = append(j.Plans, jobPlan{ID: b.Plan.ID, Dest: b.Plan.Dest, Dir: b.Dir})
 	}
 	return j
 }
@@ -227,7 +227,7 @@ func plansOf(key, run string, batches []task.Batch) *jobPlans {
 // made.
 func (j *jobPlans) has(b *task.Batch) bool {
 	for _, p := range j.Plans {
-		if p.Dest == b.Dest && (p.ID == b.Plan.ID || slices.Contains(b.Instead, p.ID)) {
+		if p.Dest == b.Plan.Dest && (p.ID == b.Plan.ID || slices.Contains(b.Instead, p.ID)) {
 			return true
 		}
 	}

@@ -250,7 +250,7 @@ type failingPlans struct {
 func (f *failingPlans) Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) error {
 	err := f.elsewhere.Run(ctx, batches, progress)
 	for _, b := range batches {
-		if of := f.of[b.Dest]; of != nil {
+		if of := f.of[b.Plan.Dest]; of != nil {
 			err = fmt.Errorf("the job failed: %w", errors.Join(err, &task.Failure{Plan: b.Plan.ID, Task: 0, Err: of}))
 		}
 	}

@@ -120,7 +120,7 @@ func (s *submission) prepare(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	if left := missing(s.before.results); len(left) > 0 {
-		s.batch = &task.Batch{Plan: s.plan, Instead: s.superseded, Dest: s.plan.Dest, Store: s.st, Dir: s.dir, Numbers: left}
+		s.batch = &task.Batch{Plan: s.plan, Instead: s.superseded, Store: s.st, Dir: s.dir, Numbers: left}
 	}
 	return false, nil
 }

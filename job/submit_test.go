@@ -42,7 +42,7 @@ func (e *elsewhere) Run(ctx context.Context, batches []task.Batch, progress func
 		}
 		if p, readErr := b.Store.ReadFile(ctx, path.Join(b.Dir, manifest.PlanName), maxFile); readErr != nil {
 			err = errors.Join(err, readErr)
-		} else if decoded, decodeErr := manifest.DecodePlan(p); decodeErr != nil || decoded.ID != b.Plan.ID || b.Dest != b.Plan.Dest {
+		} else if decoded, decodeErr := manifest.DecodePlan(p); decodeErr != nil || decoded.ID != b.Plan.ID {
 			err = errors.Join(err, errors.New("the plan beside the work is another"), decodeErr)
 		}
 		for _, n := range numbers {

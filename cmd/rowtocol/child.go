@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/rowtocol/rowtocol/hadoop"
+	"github.com/rowtocol/rowtocol/job/task"
 )
 
 // runChild runs the map task for which Hadoop started the program, and returns the
@@ -16,7 +17,7 @@ func runChild(stderr *os.File) int {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	err := hadoop.RunChild(ctx, hadoop.ChildOptions{Formats: formats, Program: version(), Exit: exitCode})
+	err := hadoop.RunChild(ctx, hadoop.ChildOptions{Environment: task.Environment{Formats: formats, Program: version()}, Exit: exitCode})
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "rowtocol:", err)
 	}

@@ -11,18 +11,18 @@ import (
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
 	"github.com/rowtocol/rowtocol/hadoop/pipes/pipestest"
 	"github.com/rowtocol/rowtocol/job/manifest"
-	jobtask "github.com/rowtocol/rowtocol/job/task"
+	"github.com/rowtocol/rowtocol/job/task"
 )
 
 // childOf runs the program as Hadoop does, for a task of a plan that was made in dir.
-func childOf(t *testing.T, dir string, p *manifest.Plan, task int) (output, pipestest.Outcome) {
+func childOf(t *testing.T, dir string, p *manifest.Plan, number int) (output, pipestest.Outcome) {
 	t.Helper()
 	staging := filepath.Join(p.Dest, ".rowtocol", "plan-"+p.ID)
-	piece := p.Tasks[task].Pieces[0]
+	piece := p.Tasks[number].Pieces[0]
 	split := pipes.Split{Path: p.Request.Inputs[piece.Input].Path, Start: piece.Start, Length: piece.End - piece.Start}
 	var file bytes.Buffer
 	job := hadoop.Job{Run: "0123456789abcdef", Settings: hadoop.Settings{Memory: 64 << 20, Workers: 1}}
-	err := hadoop.WriteTasks(&file, job, []jobtask.Batch{{Plan: p, Dest: p.Dest, Dir: staging}}, []hadoop.Entry{{Split: split, Task: task}})
+	err := hadoop.WriteTasks(&file, job, []task.Batch{{Plan: p, Dir: staging}}, []hadoop.Entry{{Split: split, Task: number}})
 	if err == nil {
 		err = os.MkdirAll(staging, 0o755)
 	}

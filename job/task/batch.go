@@ -16,8 +16,6 @@ type Batch struct {
 	Plan *manifest.Plan
 	// Instead are the IDs of plans that this one replaces, and whose tasks need not go on.
 	Instead []string
-	// Dest is the location of the destination: the origin and the path of Plan.Dest.
-	Dest string
 	// Store is that of the destination, and Dir the directory on it, which exists, in
 	// which the tasks leave their work.
 	Store store.Store
