@@ -278,9 +278,9 @@ type catted struct {
 }
 
 // tellInexact warns of values that were resolved to --schema.
-func (a *app) tellInexact(n shred.Inexact) {
+func (f *catCommand) tellInexact(n shred.Inexact) {
 	if n != (shred.Inexact{}) {
-		a.log.Warn("the types of --schema do not hold all values as they were: " + n.String())
+		f.log.Warn("the types of --schema do not hold all values as they were: " + n.String())
 	}
 }
 

@@ -272,8 +272,9 @@ func (o *inspectCommand) printInspected(r *inspected) {
 		o.printMetadata(&r.Metadata[i])
 	}
 	if len(r.RowGroups) > 1 {
-		byRows, byBytes := span(r.RowGroups, func(g inspect.RowGroup) int64 { return g.Rows }), span(r.RowGroups, func(g inspect.RowGroup) int64 { return g.Bytes })
-		o.printIndented(fmt.Sprintf("row groups of %s, %s", pluralBetween(byRows[0], byRows[1], "row"), between(byBytes[0], byBytes[1])))
+		least, most := span(r.RowGroups, func(g inspect.RowGroup) int64 { return g.Rows })
+		bytes := between(span(r.RowGroups, func(g inspect.RowGroup) int64 { return g.Bytes }))
+		o.printIndented(fmt.Sprintf("row groups of %s, %s", pluralBetween(least, most, "row"), bytes))
 	}
 	o.printf("\n")
 	o.printFigures(r)
@@ -281,38 +282,38 @@ func (o *inspectCommand) printInspected(r *inspected) {
 
 // printTitled prints a name and what is said of it: on one line, or where a terminal
 // is too narrow for that on several.
-func (a *app) printTitled(name, facts string) {
-	name, width := printable(name), a.width()
+func (o *inspectCommand) printTitled(name, facts string) {
+	name, width := printable(name), o.width()
 	if line := name + ": " + facts; width == 0 || textWidth(line) <= width {
-		a.printf("%s\n", line)
+		o.printf("%s\n", line)
 		return
 	}
-	a.printf("%s:\n", shorten(name, width-1))
-	a.printIndented(facts)
+	o.printf("%s:\n", shorten(name, width-1))
+	o.printIndented(facts)
 }
 
 // printIndented prints a text below a title.
-func (a *app) printIndented(text string) {
-	width := a.width()
+func (o *inspectCommand) printIndented(text string) {
+	width := o.width()
 	if width == 0 {
 		width = math.MaxInt
 	}
 	for line := range strings.SplitSeq(wrap(text, width-2, ""), "\n") {
-		a.printf("  %s\n", line)
+		o.printf("  %s\n", line)
 	}
 }
 
-func (a *app) printMetadata(m *inspect.Metadata) {
+func (o *inspectCommand) printMetadata(m *inspect.Metadata) {
 	key, value := printable(m.Key), printable(m.Value)
 	if m.Schema() {
 		value = plural(len(m.Value), "byte") + " (rowtocol schema prints it)"
 	}
-	if width := a.width(); width > 0 {
+	if width := o.width(); width > 0 {
 		const around = len("   = ")
 		key = shorten(key, max(width/2-around, leastFlexible))
 		value = shorten(value, max(width-around-textWidth(key), leastFlexible-1))
 	}
-	a.printf("  %s = %s\n", key, value)
+	o.printf("  %s = %s\n", key, value)
 }
 
 func (o *inspectCommand) printFigures(r *inspected) {
@@ -331,15 +332,6 @@ func (o *inspectCommand) printFigures(r *inspected) {
 	}
 	t.add("", "total", "", "", "", "", fmt.Sprint(r.Blocks), human(r.Raw), human(r.Stored), ratio(r.Raw, r.Stored), "", "")
 	t.print(o.out, name, o.width())
-}
-
-// span returns the least and the largest of a property of row groups.
-func span(groups []inspect.RowGroup, of func(inspect.RowGroup) int64) (s [2]int64) {
-	s[0], s[1] = of(groups[0]), of(groups[0])
-	for _, g := range groups {
-		s[0], s[1] = min(s[0], of(g)), max(s[1], of(g))
-	}
-	return s
 }
 
 func ratio(raw, stored int64) string {

@@ -153,7 +153,7 @@ func shown(locations []string) []string {
 }
 
 // about adds a plan to what all lines of the log tell, and its task, if it is one.
-func (a *app) about(p *manifest.Plan, tasks []int) {
+func (a *outcomes) about(p *manifest.Plan, tasks []int) {
 	a.run.Dest = p.Dest
 	if a.forPeople() {
 		return

@@ -20,7 +20,7 @@ var newPlace = regexp.MustCompile(`=(/|[A-Za-z][A-Za-z0-9+.-]*:/)`)
 
 // moves are the pairs of --moved, as documents name locations. What was in a place that
 // cannot be reached any more is taken as it is given.
-func (a *app) moves(pairs []string) (moves []manifest.Move, err error) {
+func (a *outcomes) moves(pairs []string) (moves []manifest.Move, err error) {
 	for _, pair := range pairs {
 		from, to, ok := strings.Cut(pair, "=")
 		if at := newPlace.FindStringIndex(pair); at != nil {

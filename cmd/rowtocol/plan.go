@@ -244,11 +244,7 @@ func (c *convertCommand) printPlan(p *manifest.Plan, expected []plan.Expected) {
 	c.printf("  output ratio %.2f, row groups up to %s\n", p.Ratio, byteSize(o.RowGroupSize))
 	c.printf("  %s, column blocks of %s, on damage %s\n", formatText(o), byteSize(p.BlockSize), o.OnDamage)
 	if len(expected) > 0 {
-		least, most := expected[0].Bytes, expected[0].Bytes
-		for _, e := range expected {
-			least, most = min(least, e.Bytes), max(most, e.Bytes)
-		}
-		c.printf("  about %s of %s\n", plural(rowGroups(expected), "row group"), between(least, most))
+		c.printf("  about %s of %s\n", plural(rowGroups(expected), "row group"), between(span(expected, func(e plan.Expected) int64 { return e.Bytes })))
 	}
 	for _, t := range p.Tasks {
 		c.printf("task %d, a row group of about %s\n", t.ID, human(expected[t.ID].Bytes))
@@ -268,11 +264,7 @@ func tasksText(tasks []manifest.Task) string {
 	if len(tasks) == 0 {
 		return "0 tasks"
 	}
-	least, most := tasks[0].Bytes(), tasks[0].Bytes()
-	for i := range tasks {
-		least, most = min(least, tasks[i].Bytes()), max(most, tasks[i].Bytes())
-	}
-	return plural(len(tasks), "task") + " of " + between(least, most) + " of input"
+	return plural(len(tasks), "task") + " of " + between(span(tasks, func(t manifest.Task) int64 { return t.Bytes() })) + " of input"
 }
 
 // formatText is the format of an output and its options, in words.

@@ -92,6 +92,16 @@ func pluralBetween(least, most int64, one string) string {
 	return fmt.Sprintf("%d to %s", least, plural(most, one))
 }
 
+// span returns the least and the most of a property of some things, of which there is one at
+// least.
+func span[T any](all []T, of func(T) int64) (least, most int64) {
+	least, most = of(all[0]), of(all[0])
+	for _, x := range all {
+		least, most = min(least, of(x)), max(most, of(x))
+	}
+	return least, most
+}
+
 // between writes the least and the most of several sizes, for reading.
 func between(least, most int64) string {
 	if human(least) == human(most) {

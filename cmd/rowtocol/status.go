@@ -83,9 +83,14 @@ type statusOf struct {
 	err error
 }
 
-// totals are figures of outputs.
+// totals are figures of outputs together.
 type totals struct {
-	Outputs  int   `json:"outputs"`
+	Outputs int `json:"outputs"`
+	outputFigures
+}
+
+// outputFigures are figures of outputs.
+type outputFigures struct {
 	Inputs   int   `json:"inputs"`
 	Rows     int64 `json:"rows"`
 	Bytes    int64 `json:"bytes"`
@@ -102,13 +107,8 @@ type outputOf struct {
 	Plan     string    `json:"plan"`
 	At       time.Time `json:"at,omitzero"` // by the clock of the machine that made it
 	Version  string    `json:"version,omitempty"`
-	Inputs   int       `json:"inputs"`
-	Rows     int64     `json:"rows"`
-	Bytes    int64     `json:"bytes"`
-	Parts    int       `json:"parts"`
-	Losses   int       `json:"losses"`
-	LostRows int64     `json:"lost_rows"`
-	Indexes  []indexOf `json:"indexes,omitempty"`
+	outputFigures
+	Indexes []indexOf `json:"indexes,omitempty"`
 }
 
 // workOf is work of which no output came yet.
@@ -225,7 +225,7 @@ func newStatus(dest string, s *publish.Status) *statusOf {
 	}
 	for _, c := range s.Outputs() {
 		o := newOutput(c)
-		r.Totals.add(totals{1, o.Inputs, o.Rows, o.Bytes, o.Parts, o.Losses, o.LostRows})
+		r.Totals.add(totals{1, o.outputFigures})
 		if c.Name == "" {
 			r.Output = &o
 		} else {
@@ -241,8 +241,8 @@ func newOutput(c publish.Committed) outputOf {
 	lost, _ := manifest.LostRows(m.Losses)
 	return outputOf{
 		ID: m.ID, Sequence: m.Sequence, Name: c.Name, Plan: m.Plan, At: made.At, Version: made.Program,
-		Inputs: len(m.Request.Inputs), Rows: m.Rows, Bytes: m.Bytes, Parts: len(m.Parts), Losses: len(m.Losses), LostRows: lost,
-		Indexes: addIndexes(nil, m.Request.Options.Index, m.Index),
+		outputFigures: outputFigures{len(m.Request.Inputs), m.Rows, m.Bytes, len(m.Parts), len(m.Losses), lost},
+		Indexes:       addIndexes(nil, m.Request.Options.Index, m.Index),
 	}
 }
 

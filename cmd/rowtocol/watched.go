@@ -81,7 +81,7 @@ func (w *watchers) checkPlaces(ctx context.Context, dests ...store.Location) (wr
 }
 
 // startTelling tells of a run that begins its work.
-func (a *app) startTelling(ctx context.Context, dest string, inputs []string) error {
+func (a *outcomes) startTelling(ctx context.Context, dest string, inputs []string) error {
 	w := &a.watchers
 	a.run.Command, a.run.Dest, a.run.Place = a.command, store.Shown(dest), store.Shown(a.place(dest))
 	for _, name := range inputs {
@@ -105,7 +105,7 @@ func (a *app) startTelling(ctx context.Context, dest string, inputs []string) er
 
 // place is a location with the authority that its scheme alone stands for: plans and other
 // programs know a dataset by that.
-func (a *app) place(name string) string {
+func (a *outcomes) place(name string) string {
 	scheme, p := store.Scheme(name)
 	if scheme == "" || !strings.HasPrefix(p, "/") {
 		return name
