@@ -189,9 +189,10 @@ func TestDialectsReserve(t *testing.T) {
 	}
 }
 
-// TestVerifyIsBounded verifies a file of long keys.
+// TestVerifyIsBounded verifies a file of long keys. Its blocks are not compressed: under the
+// race detector pools drop decoders, which would count for the file.
 func TestVerifyIsBounded(t *testing.T) {
-	f := madeBy(t, WriterOptions{BlockSize: 1, Codec: GZ}, 0, func(w *Writer) {
+	f := madeBy(t, WriterOptions{BlockSize: 1}, 0, func(w *Writer) {
 		for i := range 100 {
 			key := AppendKey(nil, fmt.Appendf(nil, "%0*d", 30_000, i), nil, nil, 0, Put)
 			if err := w.Append(key, nil); err != nil {
