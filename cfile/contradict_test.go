@@ -12,6 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
 // The columns of smallSchema.
@@ -68,14 +69,14 @@ func TestFilesOfOneLayout(t *testing.T) {
 	o = Options{Type: Int64, Encoding: Bitshuffle, ValueIndex: true, Positional: true, KeyBounds: true, BlocksCRC: true}
 	files["00000.cf"] = loneFile(t, o, false, make([]byte, 8*12))
 	var d *damage.Error
-	for _, err := range []error{checkPart(t, files), readColumn(mustOpen(t, Format, files), idColumn)} {
+	for _, err := range []error{checkPart(t, files), readColumn(formattest.MustOpen(t, Format, files, smallBlocks), idColumn)} {
 		if !errors.As(err, &d) || d.Kind != damage.Checksum {
 			t.Errorf("another file: %v", err)
 		}
 	}
 	o.BlocksCRC, o.Metadata = false, []Pair{{BlocksCRCKey, []byte{1, 2, 3, 4}}}
 	lone := map[string][]byte{"lone.cf": loneFile(t, o, false, make([]byte, 8*12))}
-	if err := mustOpen(t, Format, lone).Verify(t.Context()); err == nil || !strings.Contains(err.Error(), "checksum of the blocks is") {
+	if err := formattest.MustOpen(t, Format, lone, smallBlocks).Verify(t.Context()); err == nil || !strings.Contains(err.Error(), "checksum of the blocks is") {
 		t.Errorf("blocks of another file: %v", err)
 	}
 }
@@ -208,7 +209,7 @@ func TestCursorsFindContradictions(t *testing.T) {
 	} {
 		files := maps.Clone(smallPart(t, 0))
 		test.change(files)
-		err := readColumn(mustOpen(t, Format, files), test.col)
+		err := readColumn(formattest.MustOpen(t, Format, files, smallBlocks), test.col)
 		var d *damage.Error
 		if !errors.As(err, &d) || d.Kind != test.kind || !strings.Contains(d.Reason, test.reason) || d.Column == "" || !partDamage(err) {
 			t.Errorf("%s: %v", test.name, err)
@@ -218,7 +219,7 @@ func TestCursorsFindContradictions(t *testing.T) {
 
 // Vectors are not filled beyond what they may hold, and what did not fit is read then.
 func TestFullVectors(t *testing.T) {
-	p := mustOpen(t, Format, writePart(t, Format, smallChoices[0], smallSchema, smallRows(200), 64))
+	p := formattest.MustOpen(t, Format, formattest.Rows(t, Format, smallChoices[0], smallSchema, smallRows(200), 64).Files(t), smallBlocks)
 	for col, of := range p.Columns() {
 		c, err := p.(format.ColumnPart).Cursor(col)
 		if err != nil {
@@ -261,7 +262,7 @@ func TestFullVectors(t *testing.T) {
 
 // Bounds leave out no value.
 func TestBlockBounds(t *testing.T) {
-	p := mustOpen(t, Format, writePart(t, Format, smallChoices[0], smallSchema, smallRows(64), 16))
+	p := formattest.MustOpen(t, Format, formattest.Rows(t, Format, smallChoices[0], smallSchema, smallRows(64), 16).Files(t), smallBlocks)
 	for col, of := range p.Columns() {
 		blocks, err := p.Blocks(col)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
 // deltasOf returns the rows of a part in hexadecimal.
@@ -158,14 +159,14 @@ func TestDeltaDamage(t *testing.T) {
 func TestDeltaMemory(t *testing.T) {
 	b := deltaFile(t, "05050102"+"817d"+strings.Repeat("00", 16_000))
 	for _, limit := range []int64{0, 40_000} {
-		memory := &account{limit: limit}
-		p, err := Format.Open([]format.File{memoryFile{bytes.NewReader(b), "p.cfiles/a"}}, format.OpenOptions{Memory: memory})
+		memory := &formattest.Memory{Limit: limit}
+		p, err := Format.Open([]format.File{formattest.NewFile("p.cfiles/a", b)}, format.OpenOptions{Memory: memory})
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := memory.held
-		if _, err = deltasOf(t, p); errors.Is(err, errNoMemory) != (limit > 0) || memory.held != before {
-			t.Errorf("limit %d: %v, %d bytes held, %d before, %d at most", limit, err, memory.held, before, memory.peak)
+		before := memory.Held
+		if _, err = deltasOf(t, p); errors.Is(err, formattest.ErrMemory) != (limit > 0) || memory.Held != before {
+			t.Errorf("limit %d: %v, %d bytes held, %d before, %d at most", limit, err, memory.Held, before, memory.Peak)
 		}
 	}
 }
@@ -175,7 +176,7 @@ func FuzzDelta(f *testing.F) {
 	f.Add([]byte{5, 5, 1, 2, 6, 'h', 'e', 'l', 'l', 'o'})
 	f.Add([]byte{0xf9, 0, 0, 0xfa, 1, 8, 0xf0, 3, 1, 0, 2, 1})
 	f.Add([]byte{5, 5, 2})
-	m := mapSchema(f, deltaSchema)
+	m := formattest.Mapping(f, deltaSchema)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		datum, _, err := appendDelta(nil, b)
 		if err != nil {

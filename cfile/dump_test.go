@@ -5,6 +5,8 @@ import (
 	"errors"
 	"maps"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
 // A dump shows each byte once.
@@ -28,7 +30,7 @@ func TestDumpShowsEveryByte(t *testing.T) {
 			size += len(b)
 		}
 		var out bytes.Buffer
-		if err := mustOpen(t, Format, files).Dump(&out); err != nil || claimed(out.Bytes()) != size {
+		if err := formattest.MustOpen(t, Format, files, smallBlocks).Dump(&out); err != nil || claimed(out.Bytes()) != size {
 			t.Errorf("%s: %d bytes of %d, %v", name, claimed(out.Bytes()), size, err)
 		}
 	}
@@ -50,7 +52,7 @@ func TestDumpOfDamage(t *testing.T) {
 				size += len(b)
 			}
 			var out bytes.Buffer
-			if err := mustOpen(t, Format, files).Dump(&out); !partDamage(err) || claimed(out.Bytes()) != size {
+			if err := formattest.MustOpen(t, Format, files, smallBlocks).Dump(&out); !partDamage(err) || claimed(out.Bytes()) != size {
 				t.Errorf("%s, byte %d: %d bytes of %d, %v", name, at, claimed(out.Bytes()), size, err)
 			}
 		}
@@ -65,7 +67,7 @@ var errWriter = errors.New("the disk is full")
 func (failingWriter) Write([]byte) (int, error) { return 0, errWriter }
 
 func TestDumpEndsWithItsWriter(t *testing.T) {
-	if err := mustOpen(t, Format, smallPart(t, 0)).Dump(failingWriter{}); !errors.Is(err, errWriter) {
+	if err := formattest.MustOpen(t, Format, smallPart(t, 0), smallBlocks).Dump(failingWriter{}); !errors.Is(err, errWriter) {
 		t.Error(err)
 	}
 }

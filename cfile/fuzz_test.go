@@ -6,6 +6,8 @@ import (
 	"io"
 	"reflect"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
 // fuzzRows is how many rows of a file a fuzz target reads: a run of any length takes a few
@@ -30,7 +32,7 @@ func FuzzFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		// Blocks lie beside each other, and none has more than about a thousand times its
 		// bytes decompressed; the dictionary may be one of the others.
-		memory := account{limit: 2*1100*int64(len(b)) + 128<<10}
+		memory := formattest.Memory{Limit: 2*1100*int64(len(b)) + 128<<10}
 		r := bytes.NewReader(b)
 		file, err := newFile(r, int64(len(b)), "fuzz.cf", func(p []byte, off, _ int64) (int, error) { return r.ReadAt(p, off) }, &memory)
 		if err != nil {

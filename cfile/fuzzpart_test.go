@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
 // FuzzPart opens and reads a part of one column of arrays. The document gets the checksum
@@ -16,7 +17,7 @@ func FuzzPart(f *testing.F) {
 	const schema = `{"type":"record","name":"R","fields":[{"name":"a","type":{"type":"array","items":"string"}}]}`
 	rows := [][]byte{{4, 2, 'a', 0, 0}, {0}, {2, 4, 'b', 'c', 0}}
 	for _, chosen := range []map[string][]string{{"compression": {"none"}}, {"encoding": {"a[]=prefix"}}} {
-		files := writePart(f, Format, chosen, schema, rows, 4)
+		files := formattest.Rows(f, Format, chosen, schema, rows, 4).Files(f)
 		f.Add(files[documentName], files[fileName(0, true)], files[fileName(0, false)])
 	}
 	f.Fuzz(func(t *testing.T, document, lengths, values []byte) {
@@ -27,7 +28,7 @@ func FuzzPart(f *testing.F) {
 		if sum, at := documentSum(document); at >= 0 {
 			copy(document[at:], fmt.Sprintf("%08x", sum))
 		}
-		p, err := openFiles(Format, map[string][]byte{documentName: document, fileName(0, true): lengths, fileName(0, false): values})
+		p, err := formattest.Open(Format, map[string][]byte{documentName: document, fileName(0, true): lengths, fileName(0, false): values}, smallBlocks)
 		if err == nil {
 			err = p.Verify(t.Context())
 			if dumped := p.Dump(io.Discard); dumped != nil && !partDamage(dumped) {

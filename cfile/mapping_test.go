@@ -1,11 +1,11 @@
-package cfile_test
+package cfile
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/cfile"
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
 const shapesSchema = `{"type":"record","name":"R","fields":[
@@ -26,7 +26,7 @@ const shapesSchema = `{"type":"record","name":"R","fields":[
 	{"name":"m","type":{"type":"map","values":{"type":"array","items":"long"}}}]}`
 
 func TestMapping(t *testing.T) {
-	files := source(t, cfile.Format, map[string][]string{"encoding": {"twice=physical", "d64=physical"}}, shapesSchema, nil, 0).Files(t)
+	files := formattest.Rows(t, Format, map[string][]string{"encoding": {"twice=physical", "d64=physical"}}, shapesSchema, nil, 0).Files(t)
 	var document struct {
 		Columns []struct{ Path, File, Holds, Type, Encoding, Compression, Parent string }
 	}

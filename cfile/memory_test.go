@@ -7,25 +7,10 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
-// account is memory with a limit, 0 for none.
-type account struct{ held, peak, limit int64 }
-
-var errNoMemory = errors.New("no memory")
-
-func (a *account) Reserve(n int64) error {
-	if a.limit > 0 && a.held+n > a.limit {
-		return errNoMemory
-	}
-	a.held += n
-	a.peak = max(a.peak, a.held)
-	return nil
-}
-
-func (a *account) Release(n int64) { a.held -= n }
-
-func openAccounted(t testing.TB, b []byte, memory *account) *File {
+func openAccounted(t testing.TB, b []byte, memory *formattest.Memory) *File {
 	t.Helper()
 	r := bytes.NewReader(b)
 	f, err := newFile(r, int64(len(b)), "test.cf", func(p []byte, off, _ int64) (int, error) { return r.ReadAt(p, off) }, memory)
@@ -39,14 +24,14 @@ func openAccounted(t testing.TB, b []byte, memory *account) *File {
 // and dictionary.
 func TestMemory(t *testing.T) {
 	for name, b := range samples(t) {
-		var memory account
+		var memory formattest.Memory
 		f := openAccounted(t, b, &memory)
 		if f.footer.Dictionary != nil {
 			if _, err := f.dictionary(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		before := memory.held
+		before := memory.Held
 		if before <= 0 || before > 4<<10 {
 			t.Errorf("%s: %d bytes held when open", name, before)
 		}
@@ -55,7 +40,7 @@ func TestMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _ = c.SeekValue([]byte{0x80})
-		if memory.held == before && f.footer.Values > 0 {
+		if memory.Held == before && f.footer.Values > 0 {
 			t.Errorf("%s: no bytes held by a cursor", name)
 		}
 		c.Close()
@@ -71,8 +56,8 @@ func TestMemory(t *testing.T) {
 		if _, err := f.Height(true); err != nil {
 			t.Fatal(err)
 		}
-		if memory.held != before {
-			t.Errorf("%s: %d bytes held, %d before", name, memory.held, before)
+		if memory.Held != before {
+			t.Errorf("%s: %d bytes held, %d before", name, memory.Held, before)
 		}
 	}
 }
@@ -80,20 +65,20 @@ func TestMemory(t *testing.T) {
 // A reader's error about memory is none about the file.
 func TestRefusedMemory(t *testing.T) {
 	for name, b := range samples(t) {
-		var free account
+		var free formattest.Memory
 		if err := walk(openAccounted(t, b, &free)); err != nil {
 			t.Fatal(err)
 		}
-		for limit := free.peak - 1; limit > 0; limit = limit * 3 / 4 {
-			memory := account{limit: limit}
+		for limit := free.Peak - 1; limit > 0; limit = limit * 3 / 4 {
+			memory := formattest.Memory{Limit: limit}
 			r := bytes.NewReader(b)
 			f, err := newFile(r, int64(len(b)), name, func(p []byte, off, _ int64) (int, error) { return r.ReadAt(p, off) }, &memory)
 			if err == nil {
 				err = walk(f)
-			} else if memory.held != 0 {
-				t.Errorf("%s: %d bytes held of a file that is not open", name, memory.held)
+			} else if memory.Held != 0 {
+				t.Errorf("%s: %d bytes held of a file that is not open", name, memory.Held)
 			}
-			if !errors.Is(err, errNoMemory) || isDamage(err) {
+			if !errors.Is(err, formattest.ErrMemory) || isDamage(err) {
 				t.Fatalf("%s with %d bytes: %v", name, limit, err)
 			}
 		}
@@ -113,7 +98,7 @@ func TestLargeBlocks(t *testing.T) {
 		for i, v := range values {
 			raw.blocks = append(raw.blocks, rawBlock{ordinal: uint32(i), raw: binaryBlock(uint32(i), v)})
 		}
-		var memory account
+		var memory formattest.Memory
 		f := openAccounted(t, raw.bytes(t), &memory)
 		cursor := f.Cursor()
 		for i, v := range values {
@@ -122,12 +107,12 @@ func TestLargeBlocks(t *testing.T) {
 				t.Fatalf("%s: row %d: %d bytes, %v", c, i, len(r.Data), err)
 			}
 			least, most := int64(len(v)), int64(len(v))+2*column.RoundBlock
-			if memory.held < least || memory.held > most {
-				t.Errorf("%s: %d bytes held in a block of %d", c, memory.held, len(v))
+			if memory.Held < least || memory.Held > most {
+				t.Errorf("%s: %d bytes held in a block of %d", c, memory.Held, len(v))
 			}
 		}
-		if least := int64(large); memory.peak < least || c != NoCompression && memory.peak < 2*least {
-			t.Errorf("%s: at most %d bytes held", c, memory.peak)
+		if least := int64(large); memory.Peak < least || c != NoCompression && memory.Peak < 2*least {
+			t.Errorf("%s: at most %d bytes held", c, memory.Peak)
 		}
 		cursor.Close()
 	}

@@ -1,4 +1,4 @@
-package cfile_test
+package cfile
 
 import (
 	"encoding/json"
@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
 func TestChoices(t *testing.T) {
@@ -26,7 +26,7 @@ func TestChoices(t *testing.T) {
 		{map[string][]string{"many-files": {"maybe"}}, "", []string{"maybe"}},
 		{map[string][]string{"encoding": {"a=huffman"}, "compression": {"b=gzip"}}, "", []string{`--encoding a="huffman"`, `--compression b="gzip"`}},
 	} {
-		document, err := cfile.Format.Options(test.chosen)
+		document, err := Format.Options(test.chosen)
 		if string(document) != test.document || (err == nil) != (test.document != "") {
 			t.Errorf("%v: %s, %v", test.chosen, document, err)
 		}
@@ -37,11 +37,11 @@ func TestChoices(t *testing.T) {
 		}
 	}
 	for _, document := range []string{`{"later":1}`, `{"compression":"gzip"}`, `[]`} {
-		if _, err := cfile.Format.Writer(json.RawMessage(document)); err == nil || cfile.Format.Describe(json.RawMessage(document)) != "unknown options" {
+		if _, err := Format.Writer(json.RawMessage(document)); err == nil || Format.Describe(json.RawMessage(document)) != "unknown options" {
 			t.Errorf("%s is taken", document)
 		}
 	}
-	if got := cfile.Format.Describe(json.RawMessage(`{"compression":"lz4","sorted_by":["a"]}`)); got != "compression lz4, sorted by a" {
+	if got := Format.Describe(json.RawMessage(`{"compression":"lz4","sorted_by":["a"]}`)); got != "compression lz4, sorted by a" {
 		t.Error(got)
 	}
 }
@@ -54,7 +54,7 @@ const manySchema = `{"type":"record","name":"R","fields":[
 
 // Options that do not fit the columns are all told at once.
 func TestOptionsThatDoNotFit(t *testing.T) {
-	cols := mapping(t, manySchema).Columns
+	cols := formattest.Mapping(t, manySchema).Columns
 	for _, test := range []struct {
 		chosen map[string][]string
 		errs   []string
@@ -71,11 +71,11 @@ func TestOptionsThatDoNotFit(t *testing.T) {
 			"--sorted-by tags[]", "--sorted-by in#x: a value index is not for columns of the type double", "--sorted-by nothing",
 		}},
 	} {
-		document, err := cfile.Format.Options(test.chosen)
+		document, err := Format.Options(test.chosen)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := cfile.Format.Writer(document)
+		w, err := Format.Writer(document)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,16 +101,16 @@ func TestManyFiles(t *testing.T) {
 			fields = append(fields, fmt.Sprintf(`{"name":"f%d","type":{"type":"array","items":"int"}}`, i))
 		}
 		schema := `{"type":"record","name":"R","fields":[` + strings.Join(fields, ",") + `]}`
-		document, err := cfile.Format.Options(map[string][]string{"many-files": {test.many}})
+		document, err := Format.Options(map[string][]string{"many-files": {test.many}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := cfile.Format.Writer(document)
+		w, err := Format.Writer(document)
 		if err != nil {
 			t.Fatal(err)
 		}
 		refused := test.files > 1000 && test.many != "true"
-		if _, err := w.(format.ColumnWriter).NewRowGroup(schema, mapping(t, schema).Columns, 4096); (err != nil) != refused || refused && !strings.Contains(err.Error(), "1002 files; --many-files") {
+		if _, err := w.(format.ColumnWriter).NewRowGroup(schema, formattest.Mapping(t, schema).Columns, 4096); (err != nil) != refused || refused && !strings.Contains(err.Error(), "1002 files; --many-files") {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}

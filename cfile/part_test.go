@@ -1,7 +1,6 @@
 package cfile
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -24,65 +23,8 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// memoryFile is a file of a part in memory.
-type memoryFile struct {
-	*bytes.Reader
-	name string
-}
-
-func (f memoryFile) Name() string { return f.name }
-func (f memoryFile) ReadBlock(p []byte, _ int, off, _ int64) (int, error) {
-	return f.ReadAt(p, off)
-}
-
-// openFiles opens a part of files by their names, "" of a lone one.
-func openFiles(f format.Format, files map[string][]byte) (format.Part, error) {
-	var all []format.File
-	for name, b := range files {
-		all = append(all, memoryFile{bytes.NewReader(b), path.Join("p.cfiles", name)})
-	}
-	return f.Open(all, format.OpenOptions{MaxBlock: 1 << 20})
-}
-
-func mustOpen(t testing.TB, f format.Format, files map[string][]byte) format.Part {
-	t.Helper()
-	p, err := openFiles(f, files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func mapSchema(t testing.TB, schema string) *shred.Mapping {
-	t.Helper()
-	s, err := shred.ParseSchema(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := shred.Map(s, shred.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-// writePart returns the files of a part of rows.
-func writePart(t testing.TB, f format.Format, chosen map[string][]string, schema string, rows [][]byte, blockSize int) map[string][]byte {
-	t.Helper()
-	m := mapSchema(t, schema)
-	var s *shred.Shredder
-	return formattest.Source{
-		Format: f, Options: formattest.Options(t, f, chosen), Schema: schema, Columns: m.Columns, BlockSize: blockSize, Rows: len(rows),
-		Fill: func(bufs *column.Buffers, row int) {
-			if s == nil {
-				s = shred.NewShredder(m, bufs)
-			}
-			if _, err := s.Row(rows[row]); err != nil {
-				t.Fatal(err)
-			}
-		},
-	}.Files(t)
-}
+// smallBlocks is enough for most parts.
+var smallBlocks = format.OpenOptions{MaxBlock: 1 << 20}
 
 const smallSchema = `{"type":"record","name":"R","fields":[
 	{"name":"id","type":"long"},
@@ -132,14 +74,14 @@ var smallChoices = []map[string][]string{
 // smallPart is a part of a few small blocks.
 func smallPart(t testing.TB, choice int) map[string][]byte {
 	t.Helper()
-	return writePart(t, Format, smallChoices[choice], smallSchema, smallRows(12), 6)
+	return formattest.Rows(t, Format, smallChoices[choice], smallSchema, smallRows(12), 6).Files(t)
 }
 
 // checkPart opens a part and does with it whatever can be done. It returns the first
 // error, and requires each to be damage.
 func checkPart(t *testing.T, files map[string][]byte) error {
 	t.Helper()
-	p, err := openFiles(Format, files)
+	p, err := formattest.Open(Format, files, smallBlocks)
 	if err != nil {
 		if !partDamage(err) {
 			t.Errorf("opened: %v", err)
@@ -200,7 +142,7 @@ func TestFlippedBytes(t *testing.T) {
 }
 
 func verifyFiles(t *testing.T, files map[string][]byte) error {
-	p, err := openFiles(Format, files)
+	p, err := formattest.Open(Format, files, smallBlocks)
 	if err == nil {
 		err = p.Verify(t.Context())
 	}
@@ -232,32 +174,73 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
-// Whatever is read of random columns, in whatever order, is what Trevni gives.
+// randomSchema has rows of a random schema; some integers are longer than need be.
+func randomSchema(t testing.TB, r *rand.Rand, n int) (schema string, rows [][]byte) {
+	t.Helper()
+	schema = randavro.Schema(r)
+	parsed, err := shred.ParseSchema(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows = make([][]byte, n)
+	for i := range rows {
+		plain, odd := randavro.Pair(r, parsed.Root())
+		if rows[i] = plain; i%2 == 0 {
+			rows[i] = odd
+		}
+	}
+	return schema, rows
+}
+
+// chosen are options for all columns of a schema that can have them.
+func chosen(r *rand.Rand, cols []column.Column) map[string][]string {
+	options := map[string][]string{"many-files": {"true"}}
+	compressions := []string{"none", "snappy", "lz4", "zlib"}
+	if r.IntN(3) == 0 {
+		options["compression"] = []string{compressions[r.IntN(4)]}
+	}
+	encodings := map[column.Type][]string{
+		column.Boolean: {"plain", "rle"}, column.Int: {"physical"}, column.Long: {"plain", "rle", "bitshuffle", "physical"},
+		column.Float: {"plain", "bitshuffle"}, column.Double: {"plain", "bitshuffle"},
+		column.String: {"plain", "dict", "prefix"}, column.Bytes: {"physical"},
+	}
+	for _, c := range cols {
+		if r.IntN(4) == 0 {
+			options["compression"] = append(options["compression"], c.Name+"="+compressions[r.IntN(4)])
+		}
+		if e := encodings[c.Type]; len(e) > 0 && r.IntN(2) == 0 {
+			options["encoding"] = append(options["encoding"], c.Name+"="+e[r.IntN(len(e))])
+		}
+	}
+	return options
+}
+
+// Whatever is written of random columns is what Trevni gives, in whatever order it is read.
 func TestCursorsAgreeWithTrevni(t *testing.T) {
-	for seed := range soak.Rounds[uint64](8, 60) {
-		r := rand.New(rand.NewPCG(seed, 3))
-		schema := randavro.Schema(r)
-		parsed, err := shred.ParseSchema(schema)
-		if err != nil {
-			t.Fatal(err)
+	for seed := range soak.Rounds[uint64](20, 200) {
+		r := rand.New(rand.NewPCG(seed, 19))
+		schema, rows := randomSchema(t, r, 200)
+		cols := formattest.Mapping(t, schema).Columns
+		made := formattest.Rows(t, Format, chosen(r, cols), schema, rows, 100+r.IntN(2000))
+		files := made.Files(t)
+		if again := made.Files(t); !reflect.DeepEqual(files, again) {
+			t.Fatalf("seed %d: the same rows make other bytes", seed)
 		}
-		rows := make([][]byte, 60)
-		for i := range rows {
-			rows[i], _ = randavro.Pair(r, parsed.Root())
-		}
-		many := map[string][]string{"many-files": {"true"}, "codec": {"null"}}
-		p := mustOpen(t, Format, writePart(t, Format, many, schema, rows, 100))
-		want := mustOpen(t, trevni.Format, writePart(t, trevni.Format, many, schema, rows, 300))
+		p := formattest.MustOpen(t, Format, files, smallBlocks)
+		want := formattest.MustOpen(t, trevni.Format, formattest.Rows(t, trevni.Format, map[string][]string{"codec": {"null"}}, schema, rows, 1000).Files(t), smallBlocks)
 		if err := p.Verify(t.Context()); err != nil || p.Schema() != schema || p.Rows() != want.Rows() {
-			t.Fatalf("seed %d: %v", seed, err)
+			t.Fatalf("seed %d: %d rows, %v", seed, p.Rows(), err)
 		}
-		for col := range p.Columns() {
+		for col, c := range p.Columns() {
+			if !reflect.DeepEqual(c.Column, cols[col]) {
+				t.Errorf("seed %d: column %+v, want %+v", seed, c.Column, cols[col])
+			}
 			walkCursors(t, r, p, want, col)
 		}
 	}
 }
 
-// walkCursors moves two cursors alike.
+// walkCursors reads all that two cursors give, and then moves them alike.
 func walkCursors(t *testing.T, r *rand.Rand, p, want format.Part, col int) {
 	t.Helper()
 	a, err := p.(format.ColumnPart).Cursor(col)
@@ -269,12 +252,15 @@ func walkCursors(t *testing.T, r *rand.Rand, p, want format.Part, col int) {
 		t.Fatal(err)
 	}
 	left := unitsFrom(t, p, col, 0)
-	for range 60 {
+	for i := range 60 {
 		var x, y int64
 		var errX, errY error
 		var v, w column.Vector
-		n := r.IntN(r.IntN(left+1) + 1)
-		switch r.IntN(4) {
+		n, move := r.IntN(r.IntN(left+1)+1), r.IntN(4)
+		if i == 0 {
+			n, move = left, 2
+		}
+		switch move {
 		case 0:
 			row := r.Int64N(p.Rows() + 1)
 			errX, errY = a.SeekRow(row), b.SeekRow(row)

@@ -1,4 +1,4 @@
-package cfile_test
+package cfile
 
 import (
 	"encoding/binary"
@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/format/formattest"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -57,7 +58,7 @@ func TestRanges(t *testing.T) {
 		sameRows(t, schema, test.good, nil)
 		for _, bad := range test.bad {
 			err := convertOne(t, schema, append(append([][]byte{}, test.good...), bad), nil)
-			if !isDamage(err, damage.Unsupported, "column v", fmt.Sprintf("row %d", len(test.good)), test.badMessage, "--encoding v=physical") {
+			if !isDamageOf(err, damage.Unsupported, "column v", fmt.Sprintf("row %d", len(test.good)), test.badMessage, "--encoding v=physical") {
 				t.Errorf("%s, % x: %v", test.typ, bad, err)
 			}
 			sameRows(t, schema, [][]byte{bad}, map[string][]string{"encoding": {"v=physical"}})
@@ -68,13 +69,13 @@ func TestRanges(t *testing.T) {
 // sameRows compares the rows of a part with Trevni's.
 func sameRows(t *testing.T, schema string, rows [][]byte, chosen map[string][]string) {
 	t.Helper()
-	p := open(t, cfile.Format, source(t, cfile.Format, chosen, schema, rows, 0).Files(t))
-	want := open(t, trevni.Format, source(t, trevni.Format, nil, schema, rows, 0).Files(t))
+	p := formattest.MustOpen(t, Format, formattest.Rows(t, Format, chosen, schema, rows, 0).Files(t), format.OpenOptions{})
+	want := formattest.MustOpen(t, trevni.Format, formattest.Rows(t, trevni.Format, nil, schema, rows, 0).Files(t), format.OpenOptions{})
 	if err := p.Verify(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for col := range p.Columns() {
-		sameColumn(t, p, want, col)
+		walkCursors(t, rand.New(rand.NewPCG(1, 1)), p, want, col)
 	}
 }
 
@@ -82,8 +83,8 @@ func sameRows(t *testing.T, schema string, rows [][]byte, chosen map[string][]st
 // first error.
 func convertOne(t *testing.T, schema string, rows [][]byte, chosen map[string][]string, ends ...int) error {
 	t.Helper()
-	s := source(t, cfile.Format, chosen, schema, rows, 0)
-	w, err := cfile.Format.Writer(s.Options)
+	s := formattest.Rows(t, Format, chosen, schema, rows, 0)
+	w, err := Format.Writer(s.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,14 +140,14 @@ func TestSortedColumns(t *testing.T) {
 		rows = append([][]byte{rows[last]}, rows[:last]...)
 		for _, ends := range [][]int{nil, {1}, {2}, {1, 2}, {last}} {
 			err := convertOne(t, schema, rows, sorted, ends...)
-			if !isDamage(err, damage.Unsupported, "column v", "row 1:", "less than the one before it", "--sorted-by") {
+			if !isDamageOf(err, damage.Unsupported, "column v", "row 1:", "less than the one before it", "--sorted-by") {
 				t.Errorf("%s, blocks that end at %v: %v", typ, ends, err)
 			}
 		}
 	}
 	schema := `{"type":"record","name":"R","fields":[{"name":"v","type":"string"}]}`
-	long := text(strings.Repeat("x", cfile.MaxKey+1))
-	if err := convertOne(t, schema, [][]byte{text("a"), long}, sorted); !isDamage(err, damage.Unsupported, "column v", "row 1:") {
+	long := text(strings.Repeat("x", MaxKey+1))
+	if err := convertOne(t, schema, [][]byte{text("a"), long}, sorted); !isDamageOf(err, damage.Unsupported, "column v", "row 1:") {
 		t.Errorf("a long key: %v", err)
 	}
 }
@@ -162,10 +163,10 @@ func TestLargestValues(t *testing.T) {
 		return append(b, 0)
 	}
 	none := map[string][]string{"compression": {"none"}}
-	sameRows(t, schema, [][]byte{row(1, cfile.MaxValue, 2), row(cfile.MaxValue)}, none)
+	sameRows(t, schema, [][]byte{row(1, MaxValue, 2), row(MaxValue)}, none)
 	for _, encoding := range []string{"plain", "dict", "prefix"} {
-		err := convertOne(t, schema, [][]byte{row(1), row(2, cfile.MaxValue+1)}, map[string][]string{"encoding": {"v=" + encoding}})
-		if !isDamage(err, damage.Unsupported, "column v[]", "row 1:", fmt.Sprint(cfile.MaxValue)) {
+		err := convertOne(t, schema, [][]byte{row(1), row(2, MaxValue+1)}, map[string][]string{"encoding": {"v=" + encoding}})
+		if !isDamageOf(err, damage.Unsupported, "column v[]", "row 1:", fmt.Sprint(MaxValue)) {
 			t.Errorf("%s: %v", encoding, err)
 		}
 	}
@@ -194,7 +195,7 @@ func TestHugeRows(t *testing.T) {
 	}
 }
 
-func isDamage(err error, kind damage.Kind, words ...string) bool {
+func isDamageOf(err error, kind damage.Kind, words ...string) bool {
 	var d *damage.Error
 	if !errors.As(err, &d) || d.Kind != kind {
 		return false
@@ -210,9 +211,9 @@ func isDamage(err error, kind damage.Kind, words ...string) bool {
 // Memory is taken for what a large block needs while it is encoded.
 func TestLargeBlocksSayWhatTheyTake(t *testing.T) {
 	schema := `{"type":"record","name":"R","fields":[{"name":"v","type":"bytes"}]}`
-	row := append(binary.AppendVarint(nil, cfile.MaxValue), make([]byte, cfile.MaxValue)...)
-	s := source(t, cfile.Format, nil, schema, [][]byte{row}, 0)
-	w, err := cfile.Format.Writer(s.Options)
+	row := append(binary.AppendVarint(nil, MaxValue), make([]byte, MaxValue)...)
+	s := formattest.Rows(t, Format, nil, schema, [][]byte{row}, 0)
+	w, err := Format.Writer(s.Options)
 	if err != nil {
 		t.Fatal(err)
 	}

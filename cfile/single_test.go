@@ -12,11 +12,12 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
 func openLone(t testing.TB, b []byte) format.Part {
 	t.Helper()
-	return mustOpen(t, Format, map[string][]byte{"": b})
+	return formattest.MustOpen(t, Format, map[string][]byte{"": b}, smallBlocks)
 }
 
 // printColumn prints the values of a lone file's column as Kudu does.
@@ -156,7 +157,7 @@ func TestLoneTypes(t *testing.T) {
 			if err := p.Verify(t.Context()); err != nil || strings.Join(got, " ") != test.want {
 				t.Errorf("%v: %v, want %v, %v", test.of, got, test.want, err)
 			}
-			want := mapSchema(t, p.Schema()).Columns[0]
+			want := formattest.Mapping(t, p.Schema()).Columns[0]
 			if is := p.Columns()[0].Column; is.Name != want.Name || is.Type != want.Type || is.Array != want.Array || is.Optional != want.Optional ||
 				is.Nullable != want.Nullable || is.Parent != want.Parent || is.FixedSize != want.FixedSize {
 				t.Errorf("%v: %+v, want %+v", test.of, is, want)

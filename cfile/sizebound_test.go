@@ -1,4 +1,4 @@
-package cfile_test
+package cfile
 
 import (
 	"encoding/binary"
@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
 // Blocks of whatever values stay below their bounds, which formattest compares.
@@ -64,8 +64,8 @@ func TestBounds(t *testing.T) {
 				for i := range rows {
 					rows[i] = wrap(nil, i)
 				}
-				name := mapping(t, schema).Columns[0].Name
-				source(t, cfile.Format, map[string][]string{"compression": {compressions[r.IntN(4)]}, "encoding": {name + "=" + encoding}}, schema, rows, 1<<r.IntN(18)).Files(t)
+				name := formattest.Mapping(t, schema).Columns[0].Name
+				formattest.Rows(t, Format, map[string][]string{"compression": {compressions[r.IntN(4)]}, "encoding": {name + "=" + encoding}}, schema, rows, 1<<r.IntN(18)).Files(t)
 			}
 		}
 	}
@@ -73,12 +73,12 @@ func TestBounds(t *testing.T) {
 
 // Rows raise a bound by no more than their bytes let them.
 func TestGrowth(t *testing.T) {
-	cols := mapping(t, shapesSchema).Columns
-	document, err := cfile.Format.Options(nil)
+	cols := formattest.Mapping(t, shapesSchema).Columns
+	document, err := Format.Options(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := cfile.Format.Writer(document)
+	w, err := Format.Writer(document)
 	if err != nil {
 		t.Fatal(err)
 	}

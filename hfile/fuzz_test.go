@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
 // fuzzMemory is the most memory that a fuzz target lets a file have.
@@ -19,7 +20,7 @@ const fuzzMemory = 4 << 20
 func damageOnly(t *testing.T, err error) {
 	t.Helper()
 	var d *damage.Error
-	if err != nil && !errors.As(err, &d) && !errors.Is(err, errMemory) {
+	if err != nil && !errors.As(err, &d) && !errors.Is(err, formattest.ErrMemory) {
 		t.Fatal(err)
 	}
 }
@@ -39,7 +40,7 @@ func FuzzFile(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		memory := &limitedMemory{limit: fuzzMemory}
+		memory := &formattest.Memory{Limit: fuzzMemory}
 		var r *Reader
 		var err error
 		withinAccount(t, memory, func() {
@@ -47,8 +48,8 @@ func FuzzFile(f *testing.F) {
 		})
 		if err != nil {
 			damageOnly(t, err)
-			if memory.held != 0 {
-				t.Fatalf("%d bytes are held", memory.held)
+			if memory.Held != 0 {
+				t.Fatalf("%d bytes are held", memory.Held)
 			}
 			return
 		}
@@ -81,8 +82,8 @@ func FuzzFile(f *testing.F) {
 		s.Close()
 		found.Close()
 		r.Close()
-		if memory.held != 0 {
-			t.Fatalf("%d bytes are held", memory.held)
+		if memory.Held != 0 {
+			t.Fatalf("%d bytes are held", memory.Held)
 		}
 	})
 }
@@ -121,7 +122,7 @@ func FuzzTrailer(f *testing.F) {
 func FuzzInfo(f *testing.F) {
 	f.Add(Info{{"a", nil}, {"b", []byte{0, 0, 0, 1}}}.append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		memory := &limitedMemory{limit: fuzzMemory}
+		memory := &formattest.Memory{Limit: fuzzMemory}
 		var info Info
 		var err error
 		withinAccount(t, memory, func() { info, err = parseInfo(&column.Reservation{Of: memory}, b, 0) })
@@ -153,15 +154,15 @@ func FuzzBlock(f *testing.F) {
 		if !c.readable() {
 			return
 		}
-		memory := &limitedMemory{limit: fuzzMemory}
+		memory := &formattest.Memory{Limit: fuzzMemory}
 		blocks := &blockReader{r: bytes.NewReader(b), codec: c, end: int64(len(b)), most: 1 << 20, memory: column.Reservation{Of: memory}}
 		withinAccount(t, memory, func() {
 			_, _, err := blocks.read(0, -1, magicData)
 			damageOnly(t, err)
 		})
 		blocks.close()
-		if memory.held != 0 {
-			t.Fatalf("%d bytes are held", memory.held)
+		if memory.Held != 0 {
+			t.Fatalf("%d bytes are held", memory.Held)
 		}
 		withinAccount(t, memory, func() { _ = decompress(c, make([]byte, 100), b) })
 	})
@@ -176,7 +177,7 @@ func FuzzIndex(f *testing.F) {
 		f.Add([]byte(made[at+headerSize : at+int64(h.covered)]))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		memory := &limitedMemory{limit: fuzzMemory}
+		memory := &formattest.Memory{Limit: fuzzMemory}
 		withinAccount(t, memory, func() {
 			_, _, err := dataRoot(&column.Reservation{Of: memory}, b, len(b)/(pointerSize+1), 1, 0)
 			damageOnly(t, err)
@@ -219,7 +220,7 @@ func FuzzBloom(f *testing.F) {
 	h := made.header(f, at)
 	f.Add([]byte(made[at+headerSize : at+int64(h.covered)]))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		memory := &limitedMemory{limit: fuzzMemory}
+		memory := &formattest.Memory{Limit: fuzzMemory}
 		var filter *bloomFilter
 		var err error
 		withinAccount(t, memory, func() { filter, err = parseBloom(&column.Reservation{Of: memory}, b, nil, 0) })

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
 // hudiFilters are filters by Hadoop's code, which Hudi's is made of, of the texts of
@@ -217,16 +219,16 @@ func TestHudiBloomVerified(t *testing.T) {
 // TestHudiBloomFitsMemory verifies a file whose filter does not.
 func TestHudiBloomFitsMemory(t *testing.T) {
 	f := madeFile(t, WriterOptions{HudiBloom: true}, 3)
-	memory := &limitedMemory{limit: 1 << 20}
+	memory := &formattest.Memory{Limit: 1 << 20}
 	r, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if err := r.Verify(t.Context()); !errors.Is(err, errMemory) {
+	if err := r.Verify(t.Context()); !errors.Is(err, formattest.ErrMemory) {
 		t.Errorf("a filter of %d bytes: %v", hudiBloomSize(1), err)
 	}
-	memory.limit = 8 << 20
+	memory.Limit = 8 << 20
 	if err := r.Verify(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -14,24 +14,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
-
-// limitedMemory refuses memory beyond a limit, and knows what was not given back and how much
-// was reserved in all.
-type limitedMemory struct{ limit, held, total int64 }
-
-var errMemory = errors.New("no more memory")
-
-func (m *limitedMemory) Reserve(n int64) error {
-	if m.held+n > m.limit {
-		return errMemory
-	}
-	m.held += n
-	m.total += n
-	return nil
-}
-
-func (m *limitedMemory) Release(n int64) { m.held -= n }
 
 // unaccounted is memory that nobody accounts for.
 func unaccounted() *column.Reservation { return &column.Reservation{Of: column.Unlimited{}} }
@@ -49,11 +33,11 @@ func allocatedBytes() int64 {
 }
 
 // withinAccount fails if more is allocated than was reserved of some memory.
-func withinAccount(t *testing.T, memory *limitedMemory, allocate func()) {
+func withinAccount(t *testing.T, memory *formattest.Memory, allocate func()) {
 	t.Helper()
-	reserved, allocated := memory.total, allocatedBytes()
+	reserved, allocated := memory.Total, allocatedBytes()
 	allocate()
-	reserved, allocated = memory.total-reserved, allocatedBytes()-allocated
+	reserved, allocated = memory.Total-reserved, allocatedBytes()-allocated
 	if allocated > reserved*9/8+uncounted { // sizes are rounded up
 
 		t.Fatalf("%d bytes were allocated, %d reserved", allocated, reserved)
@@ -102,11 +86,11 @@ func TestOpenIsBounded(t *testing.T) {
 	}
 	for number := range 4 {
 		f := loadedFile(t, number, 16<<20)
-		memory := &limitedMemory{limit: 1 << 20}
+		memory := &formattest.Memory{Limit: 1 << 20}
 		withinAccount(t, memory, func() {
 			_, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
-			if !errors.Is(err, errMemory) || memory.held != 0 {
-				t.Errorf("block %d: %d bytes are held, %v", number, memory.held, err)
+			if !errors.Is(err, formattest.ErrMemory) || memory.Held != 0 {
+				t.Errorf("block %d: %d bytes are held, %v", number, memory.Held, err)
 			}
 		})
 		f = loadedFile(t, number, maxLoadOnOpen+1)
@@ -161,7 +145,7 @@ func TestOpenReserves(t *testing.T) {
 		"tail":  madeFile(t, WriterOptions{Info: Info{{"k", make([]byte, 4<<20)}}}, 1),
 		"bloom": madeFile(t, WriterOptions{RowBloom: true}, 1000),
 	} {
-		memory := &limitedMemory{limit: 1 << 30}
+		memory := &formattest.Memory{Limit: 1 << 30}
 		withinAccount(t, memory, func() {
 			r, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
 			if err != nil {
@@ -169,8 +153,8 @@ func TestOpenReserves(t *testing.T) {
 			}
 			r.Close()
 		})
-		if memory.held != 0 {
-			t.Errorf("%s: %d bytes are held", name, memory.held)
+		if memory.Held != 0 {
+			t.Errorf("%s: %d bytes are held", name, memory.Held)
 		}
 	}
 }
@@ -200,7 +184,7 @@ func TestVerifyIsBounded(t *testing.T) {
 			}
 		}
 	})
-	memory := &limitedMemory{limit: 1 << 30}
+	memory := &formattest.Memory{Limit: 1 << 30}
 	r, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
 	if err != nil {
 		t.Fatal(err)
@@ -211,8 +195,8 @@ func TestVerifyIsBounded(t *testing.T) {
 		}
 	})
 	r.Close()
-	if memory.held != 0 {
-		t.Errorf("%d bytes are held", memory.held)
+	if memory.Held != 0 {
+		t.Errorf("%d bytes are held", memory.Held)
 	}
 }
 
@@ -220,7 +204,7 @@ func TestVerifyIsBounded(t *testing.T) {
 func TestZstdFrameSize(t *testing.T) {
 	frame := append([]byte{0x28, 0xB5, 0x2F, 0xFD, 0b1010_0000}, 0, 0, 0, 16) // 256 MiB, one segment
 	frame = append(frame, 3, 0, 0, 'v')                                       // the last block, RLE
-	withinAccount(t, &limitedMemory{}, func() {
+	withinAccount(t, &formattest.Memory{}, func() {
 		for _, payload := range [][]byte{frame, chunk(100, chunk(len(frame), frame))} {
 			if err := decompress(ZSTD, make([]byte, 100), payload); err == nil {
 				t.Error("a frame that is larger than its block is decompressed")
@@ -237,7 +221,7 @@ func TestManyIndexBlocks(t *testing.T) {
 			w.block(t, magicLeaf)
 		}
 	})
-	memory := &limitedMemory{limit: 64 << 20}
+	memory := &formattest.Memory{Limit: 64 << 20}
 	withinAccount(t, memory, func() {
 		r, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
 		if err != nil {
@@ -246,7 +230,7 @@ func TestManyIndexBlocks(t *testing.T) {
 		defer r.Close()
 		says(t, "unused", r.Verify(t.Context()), "no index leads to the index block")
 	})
-	if memory.held != 0 {
-		t.Errorf("%d bytes are held", memory.held)
+	if memory.Held != 0 {
+		t.Errorf("%d bytes are held", memory.Held)
 	}
 }

@@ -1,12 +1,12 @@
 package hfile
 
 import (
-	"bytes"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
 // refused fails unless an error has some text.
@@ -62,7 +62,7 @@ func TestOptionsOfAPlan(t *testing.T) {
 }
 
 func TestPartOfSeveralFiles(t *testing.T) {
-	f := memoryFile{bytes.NewReader(madeFile(t, WriterOptions{}, 1))}
+	f := formattest.NewFile("f", madeFile(t, WriterOptions{}, 1))
 	_, err := Format.Open([]format.File{f, f}, format.OpenOptions{})
 	says(t, "two files", err, "a part of 2 files")
 }
@@ -79,7 +79,7 @@ func TestBlocksOfAPart(t *testing.T) {
 		{"a block is said to be at 1048576", be64(rootEntry(1), 1<<20)},
 		{"bytes where the index says 100", be32(rootEntry(1)+8, 100)},
 	} {
-		p, err := Format.Open([]format.File{memoryFile{bytes.NewReader(f.changed(t, magicRoot, 0, c.change))}}, format.OpenOptions{})
+		p, err := Format.Open([]format.File{formattest.NewFile("f", f.changed(t, magicRoot, 0, c.change))}, format.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,16 +95,16 @@ func TestBlocksOfAPart(t *testing.T) {
 // TestBlocksFitMemory refuses a list of blocks that is too long.
 func TestBlocksFitMemory(t *testing.T) {
 	f := madeFile(t, WriterOptions{BlockSize: 1}, 2000)
-	memory := &limitedMemory{limit: 1 << 30}
-	p, err := Format.Open([]format.File{memoryFile{bytes.NewReader(f)}}, format.OpenOptions{Memory: memory})
+	memory := &formattest.Memory{Limit: 1 << 30}
+	p, err := Format.Open([]format.File{formattest.NewFile("f", f)}, format.OpenOptions{Memory: memory})
 	if err != nil {
 		t.Fatal(err)
 	}
-	memory.limit = memory.held + 16<<10
-	if _, err := p.Blocks(0); !errors.Is(err, errMemory) {
+	memory.Limit = memory.Held + 16<<10
+	if _, err := p.Blocks(0); !errors.Is(err, formattest.ErrMemory) {
 		t.Errorf("the blocks are listed: %v", err)
 	}
-	memory.limit = 1 << 30
+	memory.Limit = 1 << 30
 	if blocks, err := p.Blocks(0); err != nil || len(blocks) != 2000 {
 		t.Errorf("%d blocks, %v", len(blocks), err)
 	}

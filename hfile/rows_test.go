@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
 // TestRowsKeepTheirBound writes rows of many sizes and holds the file against what was said
@@ -69,17 +70,9 @@ func TestRowsKeepTheirBound(t *testing.T) {
 	}
 }
 
-// memoryFile is a format.File in memory.
-type memoryFile struct{ *bytes.Reader }
-
-func (memoryFile) Name() string { return "f" }
-func (f memoryFile) ReadBlock(p []byte, _ int, off, _ int64) (int, error) {
-	return f.ReadAt(p, off)
-}
-
 func readBack(t *testing.T, file *bytes.Buffer, keys [][]byte, value []byte) {
 	t.Helper()
-	p, err := Format.Open([]format.File{memoryFile{bytes.NewReader(file.Bytes())}}, format.OpenOptions{})
+	p, err := Format.Open([]format.File{formattest.NewFile("f", file.Bytes())}, format.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
 // madeBy is a file of a writer that is interfered with before it is closed.
@@ -328,7 +330,7 @@ func TestMemory(t *testing.T) {
 	_, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{MaxBlock: 100})
 	says(t, "limit", err, "bytes of indexes, at most 100 are read")
 	for limit := int64(0); limit < 3*tailSize; limit += 100 {
-		memory := &limitedMemory{limit: limit}
+		memory := &formattest.Memory{Limit: limit}
 		r, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
 		if err == nil {
 			s := r.Scan()
@@ -339,8 +341,8 @@ func TestMemory(t *testing.T) {
 			s.Close()
 			r.Close()
 		}
-		if memory.held != 0 {
-			t.Fatalf("with %d bytes, %d are held, %v", limit, memory.held, err)
+		if memory.Held != 0 {
+			t.Fatalf("with %d bytes, %d are held, %v", limit, memory.Held, err)
 		}
 	}
 }

@@ -7,20 +7,21 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
 // TestVerifyHoldsOneColumn has memory for the blocks of a few of many columns.
 func TestVerifyHoldsOneColumn(t *testing.T) {
 	b := bytesFile(t, 100, Options{Codec: "null"}, 300<<10)
-	memory := account{limit: 4 << 20}
+	memory := formattest.Memory{Limit: 4 << 20}
 	f := mustOpenAccounted(t, b, &memory)
 	for range 2 {
 		if err := f.Verify(context.Background()); err != nil {
 			t.Error(err)
 		}
 	}
-	if memory.held > 1<<20 {
-		t.Errorf("%d bytes held afterwards", memory.held)
+	if memory.Held > 1<<20 {
+		t.Errorf("%d bytes held afterwards", memory.Held)
 	}
 }
 
@@ -28,12 +29,12 @@ func TestTooLongBlocksReleaseWhatTheyReserved(t *testing.T) {
 	for _, codec := range []string{"deflate", "bzip2", "zstandard"} {
 		b := dropCRC(bytesFile(t, 1, Options{Codec: codec, Checksum: "null"}, 300<<10, 100))
 		binary.LittleEndian.PutUint32(b[openBytes(t, b).Columns()[0].Start+8:], 200<<10)
-		var memory account
+		var memory formattest.Memory
 		c, err := mustOpenAccounted(t, b, &memory).Cursor(0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := memory.held
+		before := memory.Held
 		if err = c.SeekRow(0); err == nil {
 			_, err = c.Value(nil)
 		}
@@ -43,8 +44,8 @@ func TestTooLongBlocksReleaseWhatTheyReserved(t *testing.T) {
 		if err = c.SeekRow(1); err == nil {
 			_, err = c.Value(nil)
 		}
-		if err != nil || memory.held < before {
-			t.Errorf("%s: %d bytes held, %d before (%v)", codec, memory.held, before, err)
+		if err != nil || memory.Held < before {
+			t.Errorf("%s: %d bytes held, %d before (%v)", codec, memory.Held, before, err)
 		}
 	}
 }
@@ -75,7 +76,7 @@ func TestDamagedParentIsGivenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	b[blocks[0].Offset+blocks[0].StoredSize] ^= 1 // of the checksum
-	var memory account
+	var memory formattest.Memory
 	c, err := mustOpenAccounted(t, b, &memory).Cursor(0)
 	if err != nil {
 		t.Fatal(err)
@@ -85,8 +86,8 @@ func TestDamagedParentIsGivenBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if memory.held > 200<<10 {
-		t.Errorf("%d bytes held of a block of %d that could not be read", memory.held, blocks[0].RawSize)
+	if memory.Held > 200<<10 {
+		t.Errorf("%d bytes held of a block of %d that could not be read", memory.Held, blocks[0].RawSize)
 	}
 }
 
@@ -99,7 +100,7 @@ func TestDamagedSnappyIsGivenBack(t *testing.T) {
 	copy(stored[len(stored)-6:], "\xff\xff\xff\xff\xff\xff")
 	b := rawFile{version: 2, rows: 1, meta: Metadata{{keyCodec, []byte("snappy")}}, cols: []rawColumn{{meta: meta("a bytes"), rows: 1, data: stored}}}.bytes()
 	binary.LittleEndian.PutUint32(b[len(b)-len(stored)-8:], uint32(len(content)))
-	var memory account
+	var memory formattest.Memory
 	c, err := mustOpenAccounted(t, b, &memory).Cursor(0)
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +114,7 @@ func TestDamagedSnappyIsGivenBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if memory.held > 400<<10 {
-		t.Errorf("%d bytes held", memory.held)
+	if memory.Held > 400<<10 {
+		t.Errorf("%d bytes held", memory.Held)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
 // The adapter states exact sizes at any time, and its pieces make the file.
@@ -222,13 +223,6 @@ func TestRowGroupRefuses(t *testing.T) {
 	}
 }
 
-// storedFile is a stored file as a part is opened from it.
-type storedFile struct{ *bytes.Reader }
-
-func (f storedFile) Name() string { return "part.trv" }
-
-func (f storedFile) ReadBlock(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
-
 // A part is one file.
 func TestPartOfSeveralFiles(t *testing.T) {
 	var out bytes.Buffer
@@ -239,7 +233,7 @@ func TestPartOfSeveralFiles(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f := storedFile{bytes.NewReader(out.Bytes())}
+	f := formattest.NewFile("part.trv", out.Bytes())
 	if _, err := Format.Open([]format.File{f}, format.OpenOptions{}); err != nil {
 		t.Error(err)
 	}

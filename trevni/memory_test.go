@@ -13,26 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
-
-var errMemory = errors.New("no memory")
-
-// account is memory that notes what is held, and refuses more than a limit.
-type account struct {
-	limit      int64 // 0 for none
-	held, peak int64
-}
-
-func (a *account) Reserve(n int64) error {
-	if a.limit > 0 && a.held+n > a.limit {
-		return errMemory
-	}
-	a.held += n
-	a.peak = max(a.peak, a.held)
-	return nil
-}
-
-func (a *account) Release(n int64) { a.held -= n }
 
 // openAccounted opens a part within memory.
 func openAccounted(f format.File, memory column.Account) (*File, error) {
@@ -46,7 +28,7 @@ func openAccounted(f format.File, memory column.Account) (*File, error) {
 // mustOpenAccounted is openAccounted of bytes that are a file.
 func mustOpenAccounted(t *testing.T, b []byte, memory column.Account) *File {
 	t.Helper()
-	f, err := openAccounted(storedFile{bytes.NewReader(b)}, memory)
+	f, err := openAccounted(formattest.NewFile("part.trv", b), memory)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,25 +70,25 @@ func bytesFile(t *testing.T, columns int, o Options, sizes ...int) []byte {
 func TestLargeBlocksAreGivenBack(t *testing.T) {
 	const columns, large = 100, 300 << 10
 	b := bytesFile(t, columns, Options{Codec: "null", Checksum: "null"}, large, 100, 100)
-	var memory account
+	var memory formattest.Memory
 	f := mustOpenAccounted(t, b, &memory)
-	if memory.held <= 0 || memory.held > 1<<20 {
-		t.Errorf("%d bytes held for the header", memory.held)
+	if memory.Held <= 0 || memory.Held > 1<<20 {
+		t.Errorf("%d bytes held for the header", memory.Held)
 	}
 	r := newReader(t, f)
 	if _, err := r.row(); err != nil {
 		t.Fatal(err)
 	}
-	if memory.held < columns*large {
-		t.Errorf("%d bytes held for %d blocks of %d", memory.held, columns, large)
+	if memory.Held < columns*large {
+		t.Errorf("%d bytes held for %d blocks of %d", memory.Held, columns, large)
 	}
 	for range 2 {
 		if _, err := r.row(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if memory.held > 1<<20 {
-		t.Errorf("%d bytes held when the large blocks are behind", memory.held)
+	if memory.Held > 1<<20 {
+		t.Errorf("%d bytes held when the large blocks are behind", memory.Held)
 	}
 }
 
@@ -116,26 +98,26 @@ func TestLargeBlocksAreReserved(t *testing.T) {
 	const size = 1100 << 10
 	for _, codec := range codecNames {
 		b := bytesFile(t, 1, Options{Codec: codec}, size, 100)
-		var memory account
+		var memory formattest.Memory
 		f := mustOpenAccounted(t, b, &memory)
 		c, err := f.Cursor(0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := memory.held
+		before := memory.Held
 		if _, err := c.Value(nil); err != nil {
 			t.Fatal(err)
 		}
-		if n := memory.held - before; n < size || n > size+100+column.RoundBlock {
+		if n := memory.Held - before; n < size || n > size+100+column.RoundBlock {
 			t.Errorf("%s: %d bytes held in a block of %d", codec, n, size)
 		}
-		if n := memory.peak - before; n < 2*size { // random bytes do not become fewer
+		if n := memory.Peak - before; n < 2*size { // random bytes do not become fewer
 			t.Errorf("%s: at most %d bytes held for a block of %d and what is stored of it", codec, n, size)
 		}
 		if _, err := c.Value(nil); err != nil {
 			t.Fatal(err)
 		}
-		if n := memory.held - before; n > column.KeptBlock {
+		if n := memory.Held - before; n > column.KeptBlock {
 			t.Errorf("%s: %d bytes held in the small block behind", codec, n)
 		}
 	}
@@ -148,7 +130,7 @@ func TestRefusedMemory(t *testing.T) {
 	for _, codec := range []string{"null", "deflate", "snappy"} {
 		b := bytesFile(t, 1, Options{Codec: codec}, 100<<10, size, 100)
 		for _, limit := range []int64{size / 2, size + size/2} { // no room for what is stored, or for what is decoded
-			memory := account{limit: limit}
+			memory := formattest.Memory{Limit: limit}
 			f := mustOpenAccounted(t, b, &memory)
 			read, err := f.Cursor(0)
 			if err != nil {
@@ -162,24 +144,24 @@ func TestRefusedMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			held := memory.held
+			held := memory.Held
 			_, _, readErr := read.Read(&v, 1)
 			_, _, again := read.Read(&v, 1)
 			seekErr := seek.SeekRow(1)
 			if seekErr == nil {
 				_, seekErr = seek.Value(nil)
 			}
-			if memory.held > held {
-				t.Errorf("%s, %d bytes: %d held after the refusals, before %d", codec, limit, memory.held, held)
+			if memory.Held > held {
+				t.Errorf("%s, %d bytes: %d held after the refusals, before %d", codec, limit, memory.Held, held)
 			}
 			for what, err := range map[string]error{
 				"read": readErr, "read again": again, "seek": seekErr, "verify": f.Verify(context.Background()),
 			} {
-				if !errors.Is(err, errMemory) || isDamage(err) {
+				if !errors.Is(err, formattest.ErrMemory) || isDamage(err) {
 					t.Errorf("%s, %d bytes: %s: %v", codec, limit, what, err)
 				}
 			}
-			memory.limit = 0
+			memory.Limit = 0
 			if err = read.SeekRow(1); err == nil {
 				v.Reset()
 				_, _, err = read.Read(&v, 1)
@@ -194,8 +176,8 @@ func TestRefusedMemory(t *testing.T) {
 // No memory, not even for the header.
 func TestRefusedHeader(t *testing.T) {
 	b := bytesFile(t, 1, Options{}, 10)
-	_, err := openAccounted(storedFile{bytes.NewReader(b)}, &account{limit: 10})
-	if !errors.Is(err, errMemory) || isDamage(err) {
+	_, err := openAccounted(formattest.NewFile("part.trv", b), &formattest.Memory{Limit: 10})
+	if !errors.Is(err, formattest.ErrMemory) || isDamage(err) {
 		t.Error(err)
 	}
 }
@@ -226,7 +208,7 @@ func TestLyingSizesTakeNoMemory(t *testing.T) {
 					cols: []rawColumn{{meta: meta("a bytes"), rows: 1, data: stored}},
 				}.bytes()
 				binary.LittleEndian.PutUint32(b[len(b)-len(stored)-8:], raw)
-				var memory account
+				var memory formattest.Memory
 				f := mustOpenAccounted(t, b, &memory)
 				if f.Columns()[0].Checksum != "null" {
 					t.Fatal("the file has checksums")
@@ -239,8 +221,8 @@ func TestLyingSizesTakeNoMemory(t *testing.T) {
 				if err := f.Verify(context.Background()); !errors.As(err, &d) || d.Kind != damage.Size && d.Kind != damage.Codec {
 					t.Errorf("%s, %s as %d: %v", codec, what, raw, err)
 				}
-				if memory.peak > 4<<20 {
-					t.Errorf("%s, %s as %d: %d bytes reserved", codec, what, raw, memory.peak)
+				if memory.Peak > 4<<20 {
+					t.Errorf("%s, %s as %d: %d bytes reserved", codec, what, raw, memory.Peak)
 				}
 			}
 		}
@@ -300,21 +282,21 @@ func TestLongHeaders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, memory := &countedFile{File: stored, size: test.size}, account{limit: test.limit}
+		f, memory := &countedFile{File: stored, size: test.size}, formattest.Memory{Limit: test.limit}
 		_, err = openAccounted(f, &memory)
 		var d *damage.Error
 		if test.kind == "" {
-			if !errors.Is(err, errMemory) || isDamage(err) {
+			if !errors.Is(err, formattest.ErrMemory) || isDamage(err) {
 				t.Errorf("%s: %v", test.name, err)
 			}
 		} else if !errors.As(err, &d) || d.Kind != test.kind {
 			t.Errorf("%s: %v, want damage of the kind %s", test.name, err, test.kind)
 		}
-		if memory.peak > 4<<20 || f.bytes > 4<<20 {
-			t.Errorf("%s: %d bytes reserved, %d read", test.name, memory.peak, f.bytes)
+		if memory.Peak > 4<<20 || f.bytes > 4<<20 {
+			t.Errorf("%s: %d bytes reserved, %d read", test.name, memory.Peak, f.bytes)
 		}
-		if memory.held != 0 {
-			t.Errorf("%s: %d bytes held of a header that was not read", test.name, memory.held)
+		if memory.Held != 0 {
+			t.Errorf("%s: %d bytes held of a header that was not read", test.name, memory.Held)
 		}
 		if err := stored.Close(); err != nil {
 			t.Fatal(err)
@@ -326,13 +308,13 @@ func TestLongHeaders(t *testing.T) {
 func TestHeaderOfManyBytes(t *testing.T) {
 	text := bytes.Repeat([]byte("0123456789"), 300_000)
 	b := bytesFile(t, 1, Options{Meta: []KeyValue{{"k", text}}}, 10)
-	var memory account
+	var memory formattest.Memory
 	f := mustOpenAccounted(t, b, &memory)
 	if got, _ := f.Meta().Get("k"); !bytes.Equal(got, text) {
 		t.Errorf("%d bytes of metadata, want %d", len(got), len(text))
 	}
-	if memory.held < int64(len(text)) || memory.peak > 10*int64(len(text)) {
-		t.Errorf("%d bytes held, at most %d, for a header of %d", memory.held, memory.peak, len(text))
+	if memory.Held < int64(len(text)) || memory.Peak > 10*int64(len(text)) {
+		t.Errorf("%d bytes held, at most %d, for a header of %d", memory.Held, memory.Peak, len(text))
 	}
 	if err := f.Verify(context.Background()); err != nil {
 		t.Error(err)
@@ -367,10 +349,10 @@ func TestParentsBlockIsHeldOnce(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	var memory account
+	var memory formattest.Memory
 	f := mustOpenAccounted(t, out.Bytes(), &memory)
 	r := newReader(t, f)
-	before, want := memory.held, int64(0)
+	before, want := memory.Held, int64(0)
 	for i := range cols {
 		blocks, err := f.Blocks(i)
 		if err != nil || len(blocks) != 1 {
@@ -383,7 +365,7 @@ func TestParentsBlockIsHeldOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := memory.held - before; n < want || n > want+children+1+column.RoundBlock {
+	if n := memory.Held - before; n < want || n > want+children+1+column.RoundBlock {
 		t.Errorf("%d bytes held, the blocks have %d", n, want)
 	}
 }

@@ -1,0 +1,98 @@
+package formattest
+
+import (
+	"bytes"
+	"errors"
+	"path"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
+)
+
+// File is a file of a part in memory.
+type File struct {
+	*bytes.Reader
+	Path string
+}
+
+// NewFile returns a file of some bytes.
+func NewFile(name string, b []byte) File { return File{bytes.NewReader(b), name} }
+
+// Name implements format.File.
+func (f File) Name() string { return f.Path }
+
+// ReadBlock implements format.File.
+func (f File) ReadBlock(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
+
+// Open opens the part p of files by their names, "" of a lone one.
+func Open(f format.Format, files map[string][]byte, o format.OpenOptions) (format.Part, error) {
+	var all []format.File
+	for name, b := range files {
+		all = append(all, NewFile(path.Join("p"+f.Suffix(), name), b))
+	}
+	return f.Open(all, o)
+}
+
+// MustOpen is Open of a part that is sound.
+func MustOpen(t testing.TB, f format.Format, files map[string][]byte, o format.OpenOptions) format.Part {
+	t.Helper()
+	p, err := Open(f, files, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Mapping returns how rows of a schema fill columns.
+func Mapping(t testing.TB, schema string) *shred.Mapping {
+	t.Helper()
+	s, err := shred.ParseSchema(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := shred.Map(s, shred.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Rows is a source of rows as Avro encodes them.
+func Rows(t testing.TB, f format.Format, chosen map[string][]string, schema string, rows [][]byte, blockSize int) Source {
+	t.Helper()
+	m := Mapping(t, schema)
+	var s *shred.Shredder
+	return Source{
+		Format: f, Options: Options(t, f, chosen), Schema: schema, Columns: m.Columns, BlockSize: blockSize, Rows: len(rows),
+		Fill: func(bufs *column.Buffers, row int) {
+			if row == 0 {
+				s = shred.NewShredder(m, bufs)
+			}
+			if _, err := s.Row(rows[row]); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
+}
+
+// ErrMemory is what Memory refuses with.
+var ErrMemory = errors.New("no memory")
+
+// Memory is memory with a limit, 0 for none.
+type Memory struct{ Limit, Held, Peak, Total int64 }
+
+// Reserve implements column.Account.
+func (m *Memory) Reserve(n int64) error {
+	if m.Limit > 0 && m.Held+n > m.Limit {
+		return ErrMemory
+	}
+	m.Held += n
+	m.Total += n
+	m.Peak = max(m.Peak, m.Held)
+	return nil
+}
+
+// Release implements column.Account.
+func (m *Memory) Release(n int64) { m.Held -= n }
