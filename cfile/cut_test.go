@@ -3,7 +3,6 @@ package cfile
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -227,26 +226,5 @@ func TestRowsOf(t *testing.T) {
 		if got := ones(valid[:i+1]); got != n {
 			t.Fatalf("%d of %d, want %d", got, i+1, n)
 		}
-	}
-}
-
-func BenchmarkCut(b *testing.B) {
-	r := rand.New(rand.NewPCG(9, 10))
-	const n = 8192
-	for _, o := range []Options{
-		{Type: Int64, Encoding: RLE, BlockSize: 64 << 10}, {Type: String, Encoding: Plain}, {Type: String, Encoding: Prefix},
-	} {
-		b.Run(fmt.Sprint(o.Type, o.Encoding), func(b *testing.B) {
-			v := integers(r, Int64, n)
-			if o.Type == String {
-				v.Reset()
-				v = randomStrings(r, n)
-			}
-			b.SetBytes(int64(len(v.Fixed) + len(v.Data)))
-			e := encoderOf(o)
-			for b.Loop() {
-				e.cut(v, 0, n, &coded{})
-			}
-		})
 	}
 }

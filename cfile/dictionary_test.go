@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
@@ -198,26 +197,6 @@ func TestOpenRowsHoldCodesOnly(t *testing.T) {
 	}
 	if n := w.open.size() + len(w.codes); n > 10_000 {
 		t.Errorf("1000 rows take %d bytes", n)
-	}
-}
-
-func BenchmarkDictionary(b *testing.B) {
-	const n = 20_000
-	for _, distinct := range []int{4, 1000, 10_000} {
-		b.Run(fmt.Sprint(distinct), func(b *testing.B) {
-			r := rand.New(rand.NewPCG(1, 2))
-			v := &encoding.Values{}
-			for range n {
-				v.AppendBinary(fmt.Appendf(nil, "word %d", r.IntN(distinct)))
-			}
-			b.SetBytes(int64(len(v.Data)))
-			b.ReportAllocs()
-			d := newDictionary(1 << 20)
-			var codes []byte
-			for b.Loop() {
-				codes, _ = d.code(codes[:0], v.Offsets, v.Data)
-			}
-		})
 	}
 }
 

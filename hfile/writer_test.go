@@ -3,7 +3,6 @@ package hfile_test
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -288,62 +287,6 @@ func TestRandomCells(t *testing.T) {
 		checkSeeks(t, r, cells)
 	}
 }
-
-func BenchmarkWrite(b *testing.B) {
-	for _, codec := range []hfile.Codec{hfile.None, hfile.GZ} {
-		b.Run(codec.String(), func(b *testing.B) {
-			b.ReportAllocs()
-			key, value := put("0123456789abcdef", "").key, make([]byte, 40)
-			for range b.N {
-				w, err := hfile.NewWriter(discard{}, hfile.WriterOptions{Codec: codec})
-				if err != nil {
-					b.Fatal(err)
-				}
-				for i := range 1_000_000 {
-					binary.BigEndian.PutUint64(key[2:], uint64(i))
-					binary.BigEndian.PutUint64(value, uint64(i)*0x9E3779B97F4A7C15)
-					if err := w.Append(key, value); err != nil {
-						b.Fatal(err)
-					}
-				}
-				if err := w.Close(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkScan(b *testing.B) {
-	key, value := put("0123456789abcdef", "").key, make([]byte, 40)
-	for _, codec := range []hfile.Codec{hfile.None, hfile.GZ} {
-		cells := make([]cell, 1_000_000)
-		for i := range cells {
-			binary.BigEndian.PutUint64(key[2:], uint64(i))
-			binary.BigEndian.PutUint64(value, uint64(i)*0x9E3779B97F4A7C15)
-			cells[i] = cell{bytes.Clone(key), bytes.Clone(value)}
-		}
-		r := open(b, write(b, hfile.WriterOptions{Codec: codec}, cells))
-		b.Run(codec.String(), func(b *testing.B) {
-			b.ReportAllocs()
-			for range b.N {
-				s := r.Scan()
-				n := 0
-				for s.Next() {
-					n++
-				}
-				s.Close()
-				if n != len(cells) {
-					b.Fatal(n, s.Err())
-				}
-			}
-		})
-	}
-}
-
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
 // fullDisk takes nothing.
 type fullDisk struct{}

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
@@ -52,25 +51,7 @@ func TestTooLongBlocksReleaseWhatTheyReserved(t *testing.T) {
 
 // TestDamagedParentIsGivenBack seeks to a damaged block again and again.
 func TestDamagedParentIsGivenBack(t *testing.T) {
-	cols := []column.Column{{Name: "p", Type: column.Null, Array: true, Parent: -1}, {Name: "p#b", Type: column.Boolean, Parent: 0}}
-	var out bytes.Buffer
-	w, err := NewWriter(&out, "", cols, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for row := range 60_000 {
-		w.Column(0).Length(uint32(1 + row%2))
-		for range 1 + row%2 {
-			w.Column(1).AppendBool(true)
-		}
-		if err := w.EndRow(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	b := out.Bytes()
+	b := parentFile(t, 1)
 	blocks, err := openBytes(t, b).Blocks(0)
 	if err != nil {
 		t.Fatal(err)

@@ -21,16 +21,11 @@ func TestDumpGolden(t *testing.T) {
 		{Name: "hops[]#ms", Type: column.Double, Parent: 3},
 		{Name: "zip", Type: column.Bytes, Parent: -1},
 	}
-	var file bytes.Buffer
-	w, err := NewWriter(&file, `"long"`, cols, Options{
+	file := write(t, `"long"`, cols, Options{
 		Codec: "null", ColumnCodecs: map[string]string{"zip": "snappy"}, Values: []string{"id"},
 		Meta: []KeyValue{{"origin", []byte("a test")}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for row := range int64(4) {
-		w.Column(0).AppendVarint(100 * row)
+	}, 4, func(w *Writer, row int) {
+		w.Column(0).AppendVarint(int64(100 * row))
 		w.Column(1).AppendBool(row%2 == 0)
 		w.Column(2).Length(uint32(row))
 		for i := range row {
@@ -39,15 +34,9 @@ func TestDumpGolden(t *testing.T) {
 		w.Column(3).Length(1)
 		w.Column(4).Append([]byte{0, 0, 0, 0, 0, 0, 0xf0, 0x3f})
 		w.Column(5).AppendSized([]byte("zip zip zip zip"))
-		if err := w.EndRow(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	})
 	var got bytes.Buffer
-	if err := openBytes(t, file.Bytes()).Dump(&got); err != nil {
+	if err := openBytes(t, file).Dump(&got); err != nil {
 		t.Fatal(err)
 	}
 	const golden = "testdata/dump.golden"

@@ -2,7 +2,6 @@ package trevni
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
@@ -18,75 +17,26 @@ import (
 	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
-// The adapter states exact sizes at any time, and its pieces make the file.
+// A row group makes a file of blocks with the codecs and the index of its columns.
 func TestRowGroup(t *testing.T) {
+	cols := []column.Column{{Name: "a", Type: column.Long, Parent: -1}, {Name: "b", Type: column.Bytes, Parent: -1}, {Name: "c", Type: column.Null, Parent: -1}}
 	for _, codec := range codecNames {
-		cols := []column.Column{{Name: "a", Type: column.Long, Parent: -1}, {Name: "b", Type: column.Bytes, Parent: -1}, {Name: "c", Type: column.Null, Parent: -1}}
-		g, err := NewGroupWriter(Options{Codec: codec, ColumnCodecs: map[string]string{"b": "null"}, Values: []string{"b"}}).NewRowGroup("{}", cols, BlockSize)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bufs := column.NewBuffers(cols, column.Interleaved, BlockSize)
-		spill := make([][]byte, len(cols))
-		const rows = 1000
-		for row := int64(1); row <= rows; row++ {
-			bufs.Cols[0].AppendVarint(row * row)
-			bufs.Cols[1].AppendSized(make([]byte, row%50))
-			if row%100 == 0 {
-				for i := range cols {
-					spill[i] = store(t, g, i, &bufs.Cols[i], row, spill[i])
-				}
-			}
-		}
-		size := g.Size()
-		outputs, err := g.Finish(rows)
-		if err != nil || len(outputs) != 1 || outputs[0].Name != "" || outputs[0].Size != size {
-			t.Fatalf("%s: outputs %+v, %v, expected one of %d bytes", codec, outputs, err, size)
-		}
-		var file []byte
-		for _, p := range outputs[0].Pieces {
-			if p.Column < 0 {
-				file = append(file, p.Literal...)
-			} else {
-				file = append(file, spill[p.Column][p.Offset:p.Offset+p.Length]...)
-			}
-		}
-		if int64(len(file)) != size {
-			t.Errorf("%s: %d bytes, expected %d", codec, len(file), size)
-		}
-		f := openBytes(t, file)
-		if err := f.Verify(context.Background()); err != nil {
-			t.Error(err)
+		choices := map[string][]string{"codec": {codec, "b=null"}, "values": {"b"}}
+		file := formattest.Source{
+			Format: Format, Options: formattest.Options(t, Format, choices), Schema: "{}", Columns: cols, BlockSize: 2000, Rows: 1000,
+			Fill: func(to *column.Buffers, row int) {
+				to.Cols[0].AppendVarint(int64(row * row))
+				to.Cols[1].AppendSized(make([]byte, row%50))
+			},
+		}.Files(t)
+		f := openBytes(t, file[""])
+		if err := f.Verify(t.Context()); err != nil || len(file) != 1 {
+			t.Errorf("%s: %d files, %v", codec, len(file), err)
 		}
 		if c := f.Columns()[1]; c.Codec != "null" || !c.Values {
 			t.Errorf("column b: codec %s, values %v", c.Codec, c.Values)
 		}
 	}
-}
-
-// store takes a block of a column through the row group to the spill.
-func store(t testing.TB, g format.RowGroup, col int, buf *column.Buffer, next int64, spill []byte) []byte {
-	t.Helper()
-	var b column.Block
-	before := g.Size()
-	data, lengths := buf.Size()
-	bound := g.Bound(col, next, data, lengths)
-	buf.Finish(next, &b)
-	job, err := g.Begin(col, &b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := len(spill)
-	if spill, err = job.Encode(spill); err != nil {
-		t.Fatal(err)
-	}
-	if err := g.End(col, job, len(spill)-n); err != nil {
-		t.Fatal(err)
-	}
-	if grown := g.Size() - before; grown > bound {
-		t.Errorf("column %d: a block grew the file by %d, the bound is %d", col, grown, bound)
-	}
-	return spill
 }
 
 // Blocks may be encoded in any order; whether the column ascends is found out
@@ -225,15 +175,7 @@ func TestRowGroupRefuses(t *testing.T) {
 
 // A part is one file.
 func TestPartOfSeveralFiles(t *testing.T) {
-	var out bytes.Buffer
-	w, err := NewWriter(&out, "", []column.Column{{Name: "n", Type: column.Int, Parent: -1}}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	f := formattest.NewFile("part.trv", out.Bytes())
+	f := formattest.NewFile("part.trv", write(t, "", []column.Column{{Name: "n", Type: column.Int, Parent: -1}}, Options{}, 0, nil))
 	if _, err := Format.Open([]format.File{f}, format.OpenOptions{}); err != nil {
 		t.Error(err)
 	}

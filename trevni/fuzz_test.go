@@ -98,26 +98,15 @@ func FuzzLengths(f *testing.F) {
 	f.Add([]byte{1})
 	f.Add(bytes.Repeat([]byte{0}, 300))
 	f.Fuzz(func(t *testing.T, lengths []byte) {
-		var out bytes.Buffer
 		cols := []column.Column{{Name: "a", Type: column.Null, Array: true, Parent: -1}, {Name: "b", Type: column.Boolean, Array: true, Parent: -1}}
-		w, err := NewWriter(&out, "", cols, Options{Codec: "null"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, n := range lengths {
+		file := openBytes(t, write(t, "", cols, Options{Codec: "null"}, len(lengths), func(w *Writer, row int) {
+			n := lengths[row]
 			w.Column(0).Length(uint32(n))
 			w.Column(1).Length(uint32(n))
 			for i := range n {
 				w.Column(1).AppendBool((i+n)%3 == 0)
 			}
-			if err := w.EndRow(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		file := openBytes(t, out.Bytes())
+		}))
 		if err := file.Verify(context.Background()); err != nil {
 			t.Fatal(err)
 		}

@@ -115,34 +115,43 @@ func randomValue(rng *rand.Rand, t column.Type, row int) []byte {
 	return appendBytes(nil, v)
 }
 
-// sampleFile writes a file of random rows. A positive every closes all blocks
-// after so many rows.
-func sampleFile(t testing.TB, s *sampler, rows, every int, o Options) []byte {
+// write returns a file of rows, to which fill appends.
+func write(t testing.TB, schema string, cols []column.Column, o Options, rows int, fill func(w *Writer, row int)) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := NewWriter(&out, `{"type":"record"}`, s.cols, o)
+	w, err := NewWriter(&out, schema, cols, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for row := range rows {
-		s.row(w, row)
+		fill(w, row)
 		if err := w.EndRow(); err != nil {
 			t.Fatal(err)
-		}
-		if every > 0 {
-			// Columns cut their blocks at rows of their own.
-			for i := range s.cols {
-				if (row+1)%(every+i%5) == 0 {
-					w.finish(i)
-				}
-			}
-			w.bufs.ClearDue()
 		}
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+	if err := w.Close(); err == nil {
+		t.Error("a second Close succeeded")
+	}
 	return out.Bytes()
+}
+
+// sampleFile writes a file of random rows. A positive every closes all blocks
+// after so many rows.
+func sampleFile(t testing.TB, s *sampler, rows, every int, o Options) []byte {
+	t.Helper()
+	return write(t, `{"type":"record"}`, s.cols, o, rows, func(w *Writer, row int) {
+		// Columns cut their blocks at rows of their own.
+		for i := range s.cols {
+			if every > 0 && row > 0 && row%(every+i%5) == 0 {
+				w.finish(i)
+			}
+		}
+		w.bufs.ClearDue()
+		s.row(w, row)
+	})
 }
 
 func openBytes(t testing.TB, b []byte) *File {

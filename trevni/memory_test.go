@@ -43,26 +43,14 @@ func bytesFile(t *testing.T, columns int, o Options, sizes ...int) []byte {
 	for i := range cols {
 		cols[i] = column.Column{Name: string(binary.AppendVarint([]byte("c"), int64(64+i))), Type: column.Bytes, Parent: -1}
 	}
-	var out bytes.Buffer
-	w, err := NewWriter(&out, "", cols, o)
-	if err != nil {
-		t.Fatal(err)
-	}
 	rng := rand.NewChaCha8([32]byte{})
-	for _, size := range sizes {
-		value := make([]byte, size)
+	return write(t, "", cols, o, len(sizes), func(w *Writer, row int) {
+		value := make([]byte, sizes[row])
 		_, _ = rng.Read(value) // never fails
 		for i := range cols {
 			w.Column(i).AppendSized(value)
 		}
-		if err := w.EndRow(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	})
 }
 
 // Of many columns each had one large block: that memory is given back when their
@@ -321,20 +309,14 @@ func TestHeaderOfManyBytes(t *testing.T) {
 	}
 }
 
-// The children of a column count their items in its blocks, which are in memory
-// once for all of them.
-func TestParentsBlockIsHeldOnce(t *testing.T) {
-	const children = 40
+// parentFile has a column with children, and a block of each.
+func parentFile(t *testing.T, children int) []byte {
+	t.Helper()
 	cols := []column.Column{{Name: "p", Type: column.Null, Array: true, Parent: -1}}
 	for i := range children {
 		cols = append(cols, column.Column{Name: "p#" + string(rune('A'+i)), Type: column.Boolean, Parent: 0})
 	}
-	var out bytes.Buffer
-	w, err := NewWriter(&out, "", cols, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for row := range 60_000 {
+	return write(t, "", cols, Options{}, 60_000, func(w *Writer, row int) {
 		n := 1 + row%2 // no repeats, which would be few bytes
 		w.Column(0).Length(uint32(n))
 		for i := range children {
@@ -342,18 +324,18 @@ func TestParentsBlockIsHeldOnce(t *testing.T) {
 				w.Column(1 + i).AppendBool(true)
 			}
 		}
-		if err := w.EndRow(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	})
+}
+
+// The children of a column count their items in its blocks, which are in memory
+// once for all of them.
+func TestParentsBlockIsHeldOnce(t *testing.T) {
+	const children = 40
 	var memory formattest.Memory
-	f := mustOpenAccounted(t, out.Bytes(), &memory)
+	f := mustOpenAccounted(t, parentFile(t, children), &memory)
 	r := newReader(t, f)
 	before, want := memory.Held, int64(0)
-	for i := range cols {
+	for i := range f.Columns() {
 		blocks, err := f.Blocks(i)
 		if err != nil || len(blocks) != 1 {
 			t.Fatalf("column %d: %d blocks, %v", i, len(blocks), err)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -66,31 +65,6 @@ func checkRow(t *testing.T, s *sampler, r *reader, row int) {
 	for i := range got {
 		if got[i] != s.want[i][row] {
 			t.Fatalf("row %d column %s: got %s, expected %s", row, s.cols[i].Name, got[i], s.want[i][row])
-		}
-	}
-}
-
-// Seeks in any order, forwards and back, in all columns, children included.
-func TestSeekRow(t *testing.T) {
-	s := newSampler(3)
-	const rows = 400
-	b := sampleFile(t, s, rows, 30, Options{Codec: "null"})
-	r := newReader(t, openBytes(t, b))
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 60 {
-		row := rng.IntN(rows + 1)
-		for _, c := range r.curs {
-			if err := c.SeekRow(int64(row)); err != nil {
-				t.Fatalf("column %s, row %d: %v", c.col.Name, row, err)
-			}
-		}
-		for ; row < rows && rng.IntN(70) > 0; row++ {
-			checkRow(t, s, r, row)
-		}
-	}
-	for _, row := range []int64{-1, rows + 1} {
-		if err := r.curs[0].SeekRow(row); err == nil || isDamage(err) {
-			t.Errorf("seek to row %d of %d: %v", row, rows, err)
 		}
 	}
 }
@@ -164,26 +138,11 @@ func TestCompareValues(t *testing.T) {
 // not counted, each column by itself.
 func TestWriterCutsBlocks(t *testing.T) {
 	cols := []column.Column{{Name: "s", Type: column.Bytes, Parent: -1}, {Name: "n", Type: column.Null, Array: true, Parent: -1}}
-	var out bytes.Buffer
-	w, err := NewWriter(&out, "", cols, Options{Codec: "null"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	value := make([]byte, 1000-2) // with its length, 1000 bytes
-	for range 150 {
+	f := openBytes(t, write(t, "", cols, Options{Codec: "null"}, 150, func(w *Writer, _ int) {
 		w.Column(0).AppendSized(value)
 		w.Column(1).Length(1)
-		if err := w.EndRow(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err == nil {
-		t.Error("a second Close succeeded")
-	}
-	f := openBytes(t, out.Bytes())
+	}))
 	for col, want := range [][]int64{{66, 66, 18}, {150}} {
 		blocks, err := f.Blocks(col)
 		if err != nil {
@@ -201,15 +160,7 @@ func TestWriterCutsBlocks(t *testing.T) {
 
 func TestNoRowsNoColumns(t *testing.T) {
 	for _, cols := range [][]column.Column{nil, sampleColumns()} {
-		var out bytes.Buffer
-		w, err := NewWriter(&out, "", cols, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		f := openBytes(t, out.Bytes())
+		f := openBytes(t, write(t, "", cols, Options{}, 0, nil))
 		if err := f.Verify(context.Background()); err != nil {
 			t.Error(err)
 		}

@@ -164,22 +164,10 @@ func TestRowsBeyondTheFile(t *testing.T) {
 // and tables.
 func indexed(t *testing.T, values ...int64) []byte {
 	t.Helper()
-	var out bytes.Buffer
 	cols := []column.Column{{Name: "a", Type: column.Long, Parent: -1}}
-	w, err := NewWriter(&out, "", cols, Options{Values: []string{"a"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range values {
-		w.Column(0).AppendVarint(v)
-		if err := w.EndRow(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	b := dropCRC(out.Bytes())
+	b := dropCRC(write(t, "", cols, Options{Values: []string{"a"}}, len(values), func(w *Writer, row int) {
+		w.Column(0).AppendVarint(values[row])
+	}))
 	if err := openBytes(t, b).Verify(context.Background()); err != nil {
 		t.Fatal(err)
 	}
