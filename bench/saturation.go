@@ -115,7 +115,7 @@ func (w *workload) read(t *clock) error {
 // encoded to before. So the pipeline around it runs as if any number of cores
 // compressed, without having them.
 type freeFormat struct {
-	format.Writer
+	format.ColumnWriter
 	stored map[blockKey][]byte
 }
 
@@ -143,7 +143,7 @@ func newFreeFormat(w *workload) *freeFormat {
 }
 
 func (f *freeFormat) NewRowGroup(schema string, cols []column.Column, blockSize int) (format.RowGroup, error) {
-	rg, err := f.Writer.NewRowGroup(schema, cols, blockSize)
+	rg, err := f.ColumnWriter.NewRowGroup(schema, cols, blockSize)
 	return &freeRowGroup{rg, f.stored}, err
 }
 

@@ -58,9 +58,9 @@ func must[T any](v T, err error) T {
 }
 
 // writers are those of the other formats, as they are by default.
-var writers = map[string]format.Writer{"cfile": must(cfile.Format.Writer(nil))}
+var writers = map[string]format.ColumnWriter{"cfile": must(cfile.Format.Writer(nil)).(format.ColumnWriter)}
 
-func (c *conversion) writer() format.Writer {
+func (c *conversion) writer() format.ColumnWriter {
 	if c.format != "" {
 		return writers[c.format]
 	}
@@ -68,7 +68,7 @@ func (c *conversion) writer() format.Writer {
 }
 
 // formats has the format of the conversion with a writer of its own.
-func (c *conversion) formats(w format.Writer) format.Registry {
+func (c *conversion) formats(w format.ColumnWriter) format.Registry {
 	if c.format == "cfile" {
 		return format.Registry{withWriter{cfile.Format, w}}
 	}
@@ -85,7 +85,7 @@ func (c *conversion) pool() *budget.Pool {
 
 // run converts the input in this process and removes the output. The clock
 // sees the conversion only.
-func (c *conversion) run(t *clock, f format.Writer) (p *manifest.Plan, err error) {
+func (c *conversion) run(t *clock, f format.ColumnWriter) (p *manifest.Plan, err error) {
 	out := filepath.Join(c.dir, "converted")
 	err = t.time(func() error {
 		outcome, err := job.Convert(context.Background(), job.Request{
@@ -105,7 +105,7 @@ func (c *conversion) run(t *clock, f format.Writer) (p *manifest.Plan, err error
 // withWriter is a format whose writer is the one to be measured.
 type withWriter struct {
 	format.Format
-	writer format.Writer
+	writer format.ColumnWriter
 }
 
 func (w withWriter) Writer(json.RawMessage) (format.Writer, error) { return w.writer, nil }
@@ -126,7 +126,7 @@ func load(c conversion) (*workload, error) {
 			return nil, err
 		}
 	}
-	r := &recorder{Writer: c.writer()}
+	r := &recorder{ColumnWriter: c.writer()}
 	plan, err := c.run(new(clock), r)
 	if err != nil {
 		return nil, err
@@ -213,13 +213,13 @@ func (w *workload) sizes() (decoded, stored int64) {
 // recorder is a format that keeps a copy of every raw block of the row groups
 // that are finished; those of the plan's sample are not.
 type recorder struct {
-	format.Writer
+	format.ColumnWriter
 	mu     sync.Mutex
 	groups []*rowGroup
 }
 
 func (r *recorder) NewRowGroup(schema string, cols []column.Column, blockSize int) (format.RowGroup, error) {
-	rg, err := r.Writer.NewRowGroup(schema, cols, blockSize)
+	rg, err := r.ColumnWriter.NewRowGroup(schema, cols, blockSize)
 	return &recording{RowGroup: rg, to: r, group: &rowGroup{schema: schema, columns: cols, blockSize: blockSize}}, err
 }
 
@@ -262,7 +262,7 @@ type rawBlock struct {
 }
 
 // store encodes the blocks and keeps what comes out.
-func (g *rowGroup) store(f format.Writer) error {
+func (g *rowGroup) store(f format.ColumnWriter) error {
 	rg, err := g.encode(f, func(stored []byte) { g.stored = append(g.stored, slices.Clone(stored)) })
 	if err == nil {
 		g.outputs, err = rg.Finish(g.rows)
@@ -272,7 +272,7 @@ func (g *rowGroup) store(f format.Writer) error {
 
 // encode compresses and checksums all blocks. What each gets is valid during
 // the call.
-func (g *rowGroup) encode(f format.Writer, each func(stored []byte)) (format.RowGroup, error) {
+func (g *rowGroup) encode(f format.ColumnWriter, each func(stored []byte)) (format.RowGroup, error) {
 	rg, err := f.NewRowGroup(g.schema, g.columns, g.blockSize)
 	if err != nil {
 		return nil, err

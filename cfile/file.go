@@ -67,9 +67,6 @@ func (f *File) Header() []Pair { return f.header }
 // HeaderSize is the bytes of the header, with its checksum. Behind it is the first block.
 func (f *File) HeaderSize() int64 { return f.headerSize }
 
-// FooterStart is the offset of the footer, with its checksum. The blocks end there.
-func (f *File) FooterStart() int64 { return f.footerAt }
-
 // unverified tells whether the file has no checksums.
 func (f *File) unverified() bool { return !f.footer.checksums() }
 
