@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
@@ -71,15 +70,8 @@ func TestOptionsThatDoNotFit(t *testing.T) {
 			"--sorted-by tags[]", "--sorted-by in#x: a value index is not for columns of the type double", "--sorted-by nothing",
 		}},
 	} {
-		document, err := Format.Options(test.chosen)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, err := Format.Writer(document)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = w.(format.ColumnWriter).NewRowGroup(manySchema, cols, 64<<10)
+		s := formattest.Source{Format: Format, Options: formattest.Options(t, Format, test.chosen), Schema: manySchema, Columns: cols}
+		_, _, err := s.Begin(t)
 		if (err == nil) != (len(test.errs) == 0) {
 			t.Errorf("%v: %v", test.chosen, err)
 		}
@@ -101,16 +93,9 @@ func TestManyFiles(t *testing.T) {
 			fields = append(fields, fmt.Sprintf(`{"name":"f%d","type":{"type":"array","items":"int"}}`, i))
 		}
 		schema := `{"type":"record","name":"R","fields":[` + strings.Join(fields, ",") + `]}`
-		document, err := Format.Options(map[string][]string{"many-files": {test.many}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, err := Format.Writer(document)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := formattest.Rows(t, Format, map[string][]string{"many-files": {test.many}}, schema, nil, 4096)
 		refused := test.files > 1000 && test.many != "true"
-		if _, err := w.(format.ColumnWriter).NewRowGroup(schema, formattest.Mapping(t, schema).Columns, 4096); (err != nil) != refused || refused && !strings.Contains(err.Error(), "1002 files; --many-files") {
+		if _, _, err := s.Begin(t); (err != nil) != refused || refused && !strings.Contains(err.Error(), "1002 files; --many-files") {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}

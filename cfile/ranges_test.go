@@ -84,15 +84,10 @@ func sameRows(t *testing.T, schema string, rows [][]byte, chosen map[string][]st
 func convertOne(t *testing.T, schema string, rows [][]byte, chosen map[string][]string, ends ...int) error {
 	t.Helper()
 	s := formattest.Rows(t, Format, chosen, schema, rows, 0)
-	w, err := Format.Writer(s.Options)
+	g, bufs, err := s.Begin(t)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := w.(format.ColumnWriter).NewRowGroup(schema, s.Columns, 64<<10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bufs := column.NewBuffers(s.Columns, w.(format.ColumnWriter).Layout(), 64<<10)
 	from := 0
 	for _, end := range append(ends, len(rows)) {
 		for ; from < end; from++ {
@@ -213,15 +208,10 @@ func TestLargeBlocksSayWhatTheyTake(t *testing.T) {
 	schema := `{"type":"record","name":"R","fields":[{"name":"v","type":"bytes"}]}`
 	row := append(binary.AppendVarint(nil, MaxValue), make([]byte, MaxValue)...)
 	s := formattest.Rows(t, Format, nil, schema, [][]byte{row}, 0)
-	w, err := Format.Writer(s.Options)
+	g, bufs, err := s.Begin(t)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := w.(format.ColumnWriter).NewRowGroup(schema, s.Columns, 64<<10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bufs := column.NewBuffers(s.Columns, w.(format.ColumnWriter).Layout(), 64<<10)
 	s.Fill(bufs, 0)
 	var b column.Block
 	bufs.Cols[0].Finish(1, &b)

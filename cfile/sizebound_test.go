@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
@@ -74,15 +73,8 @@ func TestBounds(t *testing.T) {
 // Rows raise a bound by no more than their bytes let them.
 func TestGrowth(t *testing.T) {
 	cols := formattest.Mapping(t, shapesSchema).Columns
-	document, err := Format.Options(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := Format.Writer(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := w.(format.ColumnWriter).NewRowGroup(shapesSchema, cols, 64<<10)
+	s := formattest.Source{Format: Format, Schema: shapesSchema, Columns: cols}
+	g, _, err := s.Begin(t)
 	if err != nil {
 		t.Fatal(err)
 	}

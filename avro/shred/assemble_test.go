@@ -72,15 +72,15 @@ func newBuffers(m *shred.Mapping) *column.Buffers {
 	return column.NewBuffers(m.Columns, column.Interleaved, 1<<20)
 }
 
-// finish returns a reader per column of what bufs hold.
-func finish(m *shred.Mapping, bufs *column.Buffers, rows int64) []*column.Reader {
-	data := make([][]byte, len(m.Columns))
+// finish returns what bufs hold of each column.
+func finish(bufs *column.Buffers, rows int64) [][]byte {
+	data := make([][]byte, len(bufs.Cols))
 	for i := range data {
 		var b column.Block
 		bufs.Cols[i].Finish(rows, &b)
 		data[i] = b.Data
 	}
-	return readers(m, rows, data)
+	return data
 }
 
 // assembler returns an assembler of the next rows of columns.
@@ -97,6 +97,12 @@ func assembler(m *shred.Mapping, cols []*column.Reader, rows int64) *shred.Assem
 // columns shreds rows and returns a reader per column.
 func columns(t testing.TB, m *shred.Mapping, rows [][]byte) []*column.Reader {
 	t.Helper()
+	return readers(m, int64(len(rows)), shredded(t, m, rows))
+}
+
+// shredded returns what rows fill each column with.
+func shredded(t testing.TB, m *shred.Mapping, rows [][]byte) [][]byte {
+	t.Helper()
 	bufs := newBuffers(m)
 	s := shred.NewShredder(m, bufs)
 	for i, row := range rows {
@@ -104,7 +110,7 @@ func columns(t testing.TB, m *shred.Mapping, rows [][]byte) []*column.Reader {
 			t.Fatalf("row %d of %d bytes, % x: %d, %v\n%s", i, len(row), row, n, err, m.Schema.JSON())
 		}
 	}
-	return finish(m, bufs, int64(len(rows)))
+	return finish(bufs, int64(len(rows)))
 }
 
 func TestRoundTripOfRandomData(t *testing.T) {

@@ -15,9 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/datagen"
 )
 
-// BenchmarkWalk shreds rows of each shape, in memory, and drops the columns. A
-// value is what fills a column once: also a null, and the length of an array
-// or map.
+// BenchmarkWalk shreds rows of each shape, in memory, and drops the columns.
 func BenchmarkWalk(b *testing.B) {
 	for _, c := range []struct {
 		set  string
@@ -40,7 +38,6 @@ func benchmarkWalk(b *testing.B, name string, rows int64) {
 	for _, block := range blocks {
 		size += int64(len(block))
 	}
-	values := countValues(b, m, blocks)
 	bufs := column.NewBuffers(m.Columns, column.Interleaved, 64<<10)
 	s := shred.NewShredder(m, bufs)
 	var dst column.Block
@@ -63,7 +60,7 @@ func benchmarkWalk(b *testing.B, name string, rows int64) {
 			}
 		}
 	}
-	b.ReportMetric(float64(processTime(b)-start)/float64(int64(b.N)*values), "cpu-ns/value")
+	b.ReportMetric(float64(processTime(b)-start)/float64(int64(b.N)*rows), "cpu-ns/row")
 }
 
 // processTime is the CPU time of this process so far, which other load on the
@@ -84,55 +81,16 @@ func rowBlocks(t testing.TB, set datagen.Set, rows int64) [][]byte {
 	if err := set.Write(&file, datagen.Options{Rows: rows, Seed: 1, Codec: "null"}); err != nil {
 		t.Fatal(err)
 	}
-	r := bytes.NewReader(file.Bytes())
-	h, err := ocf.ReadHeader(r, r.Size(), set.Name)
-	if err != nil {
+	r, err := ocf.NewReader(bytes.NewReader(file.Bytes()), int64(file.Len()), set.Name, 1<<30, column.Unlimited{})
+	var blocks [][]byte
+	for err == nil {
+		var rows []byte
+		if _, rows, err = r.Next(context.Background()); err == nil {
+			blocks = append(blocks, bytes.Clone(rows))
+		}
+	}
+	if !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
-	var blocks [][]byte
-	for scan := ocf.NewScanner(r, r.Size(), set.Name, h, ocf.Range{End: r.Size()}); ; {
-		var block ocf.Block
-		if err := scan.Next(context.Background(), &block); errors.Is(err, io.EOF) {
-			return blocks
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		blocks = append(blocks, block.Data)
-	}
-}
-
-func countValues(t testing.TB, m *shred.Mapping, blocks [][]byte) (n int64) {
-	t.Helper()
-	for _, data := range blocks {
-		bufs := newBuffers(m)
-		s := shred.NewShredder(m, bufs)
-		rows := int64(0)
-		for ; len(data) > 0; rows++ {
-			size, err := s.Row(data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			data = data[size:]
-		}
-		children := make([]int64, len(m.Columns))
-		for i, c := range finish(m, bufs, rows) {
-			lengths, values := int64(0), rows
-			if parent := m.Columns[i].Parent; parent >= 0 {
-				values = children[parent]
-			}
-			if m.Columns[i].Array {
-				lengths = values
-			}
-			var err error
-			if values, err = c.Skip(values); err != nil {
-				t.Fatal(err)
-			}
-			children[i] = values
-			n += lengths
-			if !m.Columns[i].Optional && m.Columns[i].Type != column.Null {
-				n += values
-			}
-		}
-	}
-	return n
+	return blocks
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/corpus"
 )
 
@@ -30,26 +31,16 @@ func roundTripFile(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	size := int64(len(data))
-	h, err := ocf.ReadHeader(bytes.NewReader(data), size, path)
+	r, err := ocf.NewReader(bytes.NewReader(data), int64(len(data)), path, 64<<20, column.Unlimited{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := mapping(t, h.Schema, shred.Options{RecursiveBytes: true})
-	blocks := ocf.NewScanner(bytes.NewReader(data), size, path, h, ocf.Range{Start: 0, End: size})
-	decoder, err := ocf.NewDecoder(h.Codec, 64<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b ocf.Block
+	m := mapping(t, r.Header().Schema, shred.Options{RecursiveBytes: true})
 	for {
-		if err := blocks.Next(context.Background(), &b); errors.Is(err, io.EOF) {
+		b, rows, err := r.Next(context.Background())
+		if errors.Is(err, io.EOF) {
 			return
 		} else if err != nil {
-			t.Fatal(err)
-		}
-		rows, err := decoder.Decode(nil, &b, path)
-		if err != nil {
 			t.Fatal(err)
 		}
 		got := roundTrip(t, m, rows, b.Rows)
@@ -74,7 +65,7 @@ func roundTrip(t *testing.T, m *shred.Mapping, data []byte, n int64) []byte {
 	if len(data) > 0 {
 		t.Fatalf("%d bytes behind the last row", len(data))
 	}
-	a := assembler(m, finish(m, bufs, n), n)
+	a := assembler(m, readers(m, n, finish(bufs, n)), n)
 	var out []byte
 	for range n {
 		var err error

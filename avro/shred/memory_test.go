@@ -48,19 +48,7 @@ type rewound struct{ shred.Values }
 // accounted returns an assembler of columns and what starts it at their first row.
 func accounted(t *testing.T, m *shred.Mapping, rows [][]byte, memory column.Account) (*shred.Assembler, func()) {
 	t.Helper()
-	bufs := newBuffers(m)
-	s := shred.NewShredder(m, bufs)
-	for i, row := range rows {
-		if n, err := s.Row(row); err != nil || n != len(row) {
-			t.Fatalf("row %d of %d bytes: %d, %v", i, len(row), n, err)
-		}
-	}
-	data := make([][]byte, len(m.Columns))
-	for i := range data {
-		var b column.Block
-		bufs.Cols[i].Finish(int64(len(rows)), &b)
-		data[i] = b.Data
-	}
+	data := shredded(t, m, rows)
 	all := make([]rewound, len(m.Columns))
 	in := make([]shred.Values, len(all))
 	for i := range all {

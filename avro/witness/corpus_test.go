@@ -11,35 +11,27 @@ import (
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/corpus"
 )
 
 // fileBlocks are a file's blocks.
-type fileBlocks struct {
-	scanner *ocf.Scanner
-	decoder *ocf.Decoder
-	block   ocf.Block
-}
+type fileBlocks struct{ *ocf.Reader }
 
 func openBlocks(file []byte) (*ocf.Header, *fileBlocks, error) {
-	h, err := ocf.ReadHeader(bytes.NewReader(file), int64(len(file)), "")
+	r, err := ocf.NewReader(bytes.NewReader(file), int64(len(file)), "", 512<<20, column.Unlimited{})
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := ocf.NewDecoder(h.Codec, 512<<20)
-	if err != nil {
-		return nil, nil, err
-	}
-	s := ocf.NewScanner(bytes.NewReader(file), int64(len(file)), "", h, ocf.Range{End: int64(len(file))})
-	return h, &fileBlocks{scanner: s, decoder: d}, nil
+	return r.Header(), &fileBlocks{r}, nil
 }
 
 func (b *fileBlocks) Next(ctx context.Context) (int64, []byte, error) {
-	if err := b.scanner.Next(ctx, &b.block); err != nil {
+	block, data, err := b.Reader.Next(ctx)
+	if err != nil {
 		return 0, nil, err
 	}
-	data, err := b.decoder.Decode(nil, &b.block, "")
-	return b.block.Rows, data, err
+	return block.Rows, data, nil
 }
 
 // fileRows are a file's own rows, one by one.

@@ -39,10 +39,9 @@ type Source struct {
 	Fill func(to *column.Buffers, row int)
 }
 
-// Files makes the files of a part: their bytes by their names, "" if the part
-// is one file. Of the blocks that are due together the last is encoded first, as
-// workers may do. What the format says of sizes is held against the files.
-func (s Source) Files(t testing.TB) map[string][]byte {
+// Begin returns a row group of the source's columns with their open blocks, or why there is
+// none.
+func (s *Source) Begin(t testing.TB) (format.RowGroup, *column.Buffers, error) {
 	t.Helper()
 	if s.Options == nil {
 		s.Options = Options(t, s.Format, nil)
@@ -50,16 +49,25 @@ func (s Source) Files(t testing.TB) map[string][]byte {
 	if s.BlockSize == 0 {
 		s.BlockSize = 64 << 10
 	}
-	writer, err := s.Format.Writer(s.Options)
+	w, err := s.Format.Writer(s.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := writer.(format.ColumnWriter)
-	g, err := w.NewRowGroup(s.Schema, s.Columns, s.BlockSize)
+	columns := w.(format.ColumnWriter)
+	g, err := columns.NewRowGroup(s.Schema, s.Columns, s.BlockSize)
+	return g, column.NewBuffers(s.Columns, columns.Layout(), s.BlockSize), err
+}
+
+// Files makes the files of a part: their bytes by their names, "" if the part
+// is one file. Of the blocks that are due together the last is encoded first, as
+// workers may do. What the format says of sizes is held against the files.
+func (s Source) Files(t testing.TB) map[string][]byte {
+	t.Helper()
+	g, bufs, err := s.Begin(t)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &maker{t: t, group: g, bufs: column.NewBuffers(s.Columns, w.Layout(), s.BlockSize), spill: make([][]byte, len(s.Columns))}
+	p := &maker{t: t, group: g, bufs: bufs, spill: make([][]byte, len(s.Columns))}
 	for row := range s.Rows {
 		s.Fill(p.bufs, row)
 		p.store(p.bufs.Due(), int64(row+1))
