@@ -30,8 +30,8 @@ func TestDumpShowsEveryByte(t *testing.T) {
 			size += len(b)
 		}
 		var out bytes.Buffer
-		if err := formattest.MustOpen(t, Format, files, smallBlocks).Dump(&out); err != nil || claimed(out.Bytes()) != size {
-			t.Errorf("%s: %d bytes of %d, %v", name, claimed(out.Bytes()), size, err)
+		if err := formattest.MustOpen(t, Format, files, smallBlocks).Dump(&out); err != nil || len(formattest.Dumped(out.Bytes())) != size {
+			t.Errorf("%s: %d bytes of %d, %v", name, len(formattest.Dumped(out.Bytes())), size, err)
 		}
 	}
 }
@@ -52,8 +52,8 @@ func TestDumpOfDamage(t *testing.T) {
 				size += len(b)
 			}
 			var out bytes.Buffer
-			if err := formattest.MustOpen(t, Format, files, smallBlocks).Dump(&out); !partDamage(err) || claimed(out.Bytes()) != size {
-				t.Errorf("%s, byte %d: %d bytes of %d, %v", name, at, claimed(out.Bytes()), size, err)
+			if err := formattest.MustOpen(t, Format, files, smallBlocks).Dump(&out); !partDamage(err) || len(formattest.Dumped(out.Bytes())) != size {
+				t.Errorf("%s, byte %d: %d bytes of %d, %v", name, at, len(formattest.Dumped(out.Bytes())), size, err)
 			}
 		}
 	}

@@ -26,6 +26,22 @@ func (r *countingReader) ReadAt(p []byte, off int64) (int, error) {
 	return r.ReaderAt.ReadAt(p, off)
 }
 
+// counted returns a file whose reads are counted, and the height of its value index.
+func counted(t *testing.T, raw *rawFile) (*File, *countingReader, int) {
+	t.Helper()
+	b := raw.bytes(t)
+	reader := &countingReader{ReaderAt: bytes.NewReader(b)}
+	f, err := Open(reader, int64(len(b)), "counted.cf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	height, err := f.Height(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, reader, height
+}
+
 // seekFiles are files with values that ascend, and those as keys.
 func seekFiles() map[string]struct {
 	raw  *rawFile
@@ -195,15 +211,9 @@ func TestSeeksReadWhatIsOnTheWay(t *testing.T) {
 	}
 	raw := int64File(values, 250)
 	raw.fan = 12
-	b := raw.bytes(t)
-	reader := &countingReader{ReaderAt: bytes.NewReader(b)}
-	f, err := Open(reader, int64(len(b)), "counted.cf")
-	if err != nil {
-		t.Fatal(err)
-	}
-	height, err := f.Height(false)
-	if err != nil || height < 3 {
-		t.Fatal(height, err)
+	f, reader, height := counted(t, raw)
+	if height < 3 {
+		t.Fatal(height)
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
 	for i := range 300 {
@@ -256,16 +266,7 @@ func TestSeeksOfWordsReadWhatIsOnTheWay(t *testing.T) {
 	for i := range words {
 		words[i] = fmt.Sprintf("%06d", 3*i)
 	}
-	b := stringFile(words, 10).bytes(t)
-	reader := &countingReader{ReaderAt: bytes.NewReader(b)}
-	f, err := Open(reader, int64(len(b)), "counted.cf")
-	if err != nil {
-		t.Fatal(err)
-	}
-	height, err := f.Height(false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, reader, height := counted(t, stringFile(words, 10))
 	for i, w := range words {
 		c := f.Cursor()
 		reader.reads = 0

@@ -102,18 +102,7 @@ func loneFile(t testing.TB, o Options, nulls bool, values []byte) []byte {
 		r.Valid = bytes.Repeat([]byte{1, 0}, n)
 	}
 	o.Positional = !o.ValueIndex || o.Positional
-	var out bytes.Buffer
-	w, err := NewWriter(&out, o)
-	if err == nil {
-		err = w.Append(&r)
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	if err != nil {
-		t.Fatalf("%v: %v", o.Type, err)
-	}
-	return out.Bytes()
+	return write(t, o, &r)
 }
 
 // Values of each type are read as what they are, and the column is the one that the

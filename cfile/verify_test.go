@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
 // Lone files with the right checksums that contradict themselves are damage.
@@ -66,8 +67,8 @@ func TestContradictionsInFiles(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 		var out bytes.Buffer
-		if err := p.Dump(&out); err != nil && !partDamage(err) || claimed(out.Bytes()) != len(b) {
-			t.Errorf("%s: dumped %d bytes of %d: %v", test.name, claimed(out.Bytes()), len(b), err)
+		if err := p.Dump(&out); err != nil && !partDamage(err) || len(formattest.Dumped(out.Bytes())) != len(b) {
+			t.Errorf("%s: dumped %d bytes of %d: %v", test.name, len(formattest.Dumped(out.Bytes())), len(b), err)
 		}
 	}
 }
@@ -86,14 +87,4 @@ func TestKeysOfParts(t *testing.T) {
 	if err := openLone(t, f.bytes(t)).Verify(t.Context()); !partDamage(err) {
 		t.Error(err)
 	}
-}
-
-// claimed is the number of bytes that a dump shows.
-func claimed(dump []byte) (n int) {
-	for line := range bytes.Lines(dump) {
-		if len(line) > 10 && line[8] == ' ' && line[9] == ' ' {
-			n += len(bytes.Fields(line[10:min(len(line), 57)]))
-		}
-	}
-	return n
 }

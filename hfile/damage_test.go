@@ -10,30 +10,14 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
 // file is the bytes of a file that are changed.
 type file []byte
 
 // madeFile is a file of n cells, each of a row of its own.
-func madeFile(t testing.TB, o WriterOptions, n int) file {
-	t.Helper()
-	var b bytes.Buffer
-	w, err := NewWriter(&b, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range n {
-		key := AppendKey(nil, fmt.Appendf(nil, "row%04d", 2*i), nil, nil, LatestTimestamp, Put)
-		if err := w.Append(key, fmt.Appendf(nil, "value %d", i)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
+func madeFile(t testing.TB, o WriterOptions, n int) file { return madeBy(t, o, n, func(*Writer) {}) }
 
 // everything is a file that has all that is written, in little.
 func everything(t testing.TB, codec Codec) file {
@@ -204,25 +188,8 @@ func TestDump(t *testing.T) {
 		if err := r.Dump(&dump); err != nil {
 			t.Fatal(err)
 		}
-		var claimed file
-		for line := range bytes.Lines(dump.Bytes()) {
-			var at int
-			if _, err := fmt.Sscanf(string(line[:min(len(line), 8)]), "%08x", &at); err != nil || len(line) < 10 || line[8] != ' ' {
-				continue
-			}
-			if at != len(claimed) {
-				t.Fatalf("%s: bytes at %d are written after %d", name, at, len(claimed))
-			}
-			for field := range bytes.FieldsSeq(line[10:min(len(line), 10+3*16-1)]) {
-				var b byte
-				if _, err := fmt.Sscanf(string(field), "%02x", &b); err != nil {
-					t.Fatalf("%s: %q", name, line)
-				}
-				claimed = append(claimed, b)
-			}
-		}
-		if !bytes.Equal(claimed, f) {
-			t.Errorf("%s: %d bytes are written of %d, or others", name, len(claimed), len(f))
+		if dumped := formattest.Dumped(dump.Bytes()); !bytes.Equal(dumped, f) {
+			t.Errorf("%s: %d bytes are written of %d, or others", name, len(dumped), len(f))
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // madeBy is a file of a writer that is interfered with before it is closed.
-func madeBy(t *testing.T, o WriterOptions, rows int, interfere func(w *Writer)) file {
+func madeBy(t testing.TB, o WriterOptions, rows int, interfere func(w *Writer)) file {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := NewWriter(&b, o)
@@ -19,7 +19,7 @@ func madeBy(t *testing.T, o WriterOptions, rows int, interfere func(w *Writer)) 
 		t.Fatal(err)
 	}
 	for i := range rows {
-		if err := w.Append(AppendKey(nil, fmt.Appendf(nil, "row%04d", 2*i), nil, nil, LatestTimestamp, Put), []byte("value")); err != nil {
+		if err := w.Append(AppendKey(nil, fmt.Appendf(nil, "row%04d", 2*i), nil, nil, LatestTimestamp, Put), fmt.Appendf(nil, "value %d", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -329,7 +329,7 @@ func TestMemory(t *testing.T) {
 	f := everything(t, None)
 	_, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{MaxBlock: 100})
 	says(t, "limit", err, "bytes of indexes, at most 100 are read")
-	for limit := int64(0); limit < 3*tailSize; limit += 100 {
+	for limit := int64(1); limit < 3*tailSize; limit += 100 {
 		memory := &formattest.Memory{Limit: limit}
 		r, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
 		if err == nil {

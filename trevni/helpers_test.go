@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"testing"
@@ -41,22 +40,31 @@ func sampleColumns() []column.Column {
 	}
 }
 
-// sampler fills a writer with random rows and keeps each column's items per
-// row, as text, for comparison.
+// unit is what a column stores per row or per item of its parent: a sequence,
+// or one value. Values are as Cursor.Value gives them.
+type unit []string
+
+// units are those of one column, and where each row starts in them.
+type units struct {
+	all   []unit
+	start []int
+}
+
+// sampler fills a writer with random rows and keeps what they are, for comparison.
 type sampler struct {
 	cols []column.Column
 	rng  *rand.Rand
-	want [][]string // [column][row]
+	want []units
 }
 
 func newSampler(seed uint64) *sampler {
 	cols := sampleColumns()
-	return &sampler{cols: cols, rng: rand.New(rand.NewPCG(seed, 1)), want: make([][]string, len(cols))}
+	return &sampler{cols: cols, rng: rand.New(rand.NewPCG(seed, 1)), want: make([]units, len(cols))}
 }
 
 func (s *sampler) row(w *Writer, row int) {
 	for i := range s.cols {
-		s.want[i] = append(s.want[i], "")
+		s.want[i].start = append(s.want[i].start, len(s.want[i].all))
 	}
 	for i := range s.cols {
 		if s.cols[i].Parent < 0 {
@@ -72,9 +80,9 @@ func (s *sampler) item(w *Writer, i, row int) {
 	if c.Array {
 		n = []int{0, 0, 0, 1, 1, 2, 9}[s.rng.IntN(7)]
 		w.Column(i).Length(uint32(n))
-		s.want[i][row] += fmt.Sprintf("[%d]", n)
 	}
-	for range n {
+	u := make(unit, n)
+	for k := range u {
 		v := randomValue(s.rng, c.Type, row)
 		switch c.Type {
 		case column.Null:
@@ -83,13 +91,14 @@ func (s *sampler) item(w *Writer, i, row int) {
 		default:
 			w.Column(i).Append(v)
 		}
-		s.want[i][row] += fmt.Sprintf("%x,", v)
+		u[k] = string(v)
 		for j := range s.cols {
 			if s.cols[j].Parent == i {
 				s.item(w, j, row)
 			}
 		}
 	}
+	s.want[i].all = append(s.want[i].all, u)
 }
 
 // randomValue is an encoded value; int values ascend with the row.
@@ -163,15 +172,16 @@ func openBytes(t testing.TB, b []byte) *File {
 	return f
 }
 
-// reader reads the items of rows in step over all columns.
+// reader reads rows in step over all columns, by Length and Value alone.
 type reader struct {
 	f    *File
 	curs []*Cursor
+	got  []units
 }
 
 func newReader(t testing.TB, f *File) *reader {
 	t.Helper()
-	r := &reader{f: f}
+	r := &reader{f: f, got: make([]units, len(f.Columns()))}
 	for i := range f.Columns() {
 		c, err := f.Cursor(i)
 		if err != nil {
@@ -182,46 +192,55 @@ func newReader(t testing.TB, f *File) *reader {
 	return r
 }
 
-func (r *reader) row() ([]string, error) {
-	got := make([]string, len(r.curs))
-	for i := range r.curs {
-		if r.f.Columns()[i].Parent < 0 {
-			if err := r.item(i, got); err != nil {
-				return nil, err
+// rows reads the next n rows.
+func (r *reader) rows(t testing.TB, n int64) {
+	t.Helper()
+	for range n {
+		for i := range r.got {
+			r.got[i].start = append(r.got[i].start, len(r.got[i].all))
+		}
+		for i, c := range r.f.Columns() {
+			if c.Parent < 0 {
+				r.item(t, i)
 			}
 		}
 	}
-	return got, nil
 }
 
-func (r *reader) item(i int, got []string) error {
-	c := &r.f.Columns()[i]
+func (r *reader) item(t testing.TB, i int) {
+	t.Helper()
 	n := 1
-	if c.Array {
-		var err error
+	var err error
+	if r.f.Columns()[i].Array {
 		if n, err = r.curs[i].Length(); err != nil {
-			return err
+			t.Fatal(err)
 		}
-		if n > 1<<16 {
-			return errors.New("too many for a test")
-		}
-		got[i] += fmt.Sprintf("[%d]", n)
 	}
-	for range n {
+	u := make(unit, n)
+	for k := range u {
 		v, err := r.curs[i].Value(nil)
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
-		got[i] += fmt.Sprintf("%x,", v)
-		for j := range r.curs {
-			if r.f.Columns()[j].Parent == i {
-				if err := r.item(j, got); err != nil {
-					return err
-				}
+		u[k] = string(v)
+		for j, c := range r.f.Columns() {
+			if c.Parent == i {
+				r.item(t, j)
 			}
 		}
 	}
-	return nil
+	r.got[i].all = append(r.got[i].all, u)
+}
+
+// unitsOf reads a whole file.
+func unitsOf(t testing.TB, f *File) []units {
+	t.Helper()
+	r := newReader(t, f)
+	r.rows(t, f.RowCount())
+	for i := range r.got {
+		r.got[i].start = append(r.got[i].start, len(r.got[i].all))
+	}
+	return r.got
 }
 
 // dropCRC makes a file one by another writer, without CRCs of header, tables and

@@ -64,17 +64,11 @@ func TestLargeBlocksAreGivenBack(t *testing.T) {
 		t.Errorf("%d bytes held for the header", memory.Held)
 	}
 	r := newReader(t, f)
-	if _, err := r.row(); err != nil {
-		t.Fatal(err)
-	}
+	r.rows(t, 1)
 	if memory.Held < columns*large {
 		t.Errorf("%d bytes held for %d blocks of %d", memory.Held, columns, large)
 	}
-	for range 2 {
-		if _, err := r.row(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	r.rows(t, 2)
 	if memory.Held > 1<<20 {
 		t.Errorf("%d bytes held when the large blocks are behind", memory.Held)
 	}
@@ -342,11 +336,7 @@ func TestParentsBlockIsHeldOnce(t *testing.T) {
 		}
 		want += blocks[0].RawSize
 	}
-	for range 2 {
-		if _, err := r.row(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	r.rows(t, 2)
 	if n := memory.Held - before; n < want || n > want+children+1+column.RoundBlock {
 		t.Errorf("%d bytes held, the blocks have %d", n, want)
 	}

@@ -16,62 +16,6 @@ import (
 	"github.com/rowtocol/rowtocol/internal/randavro"
 )
 
-// unit is what a column stores per row or per item of its parent: a sequence,
-// or one value. Values are as Cursor.Value gives them.
-type unit []string
-
-// units are those of one column, and where each row starts in them.
-type units struct {
-	all   []unit
-	start []int
-}
-
-// unitsOf reads a file row by row with Length and Value alone.
-func unitsOf(t testing.TB, f *File) []units {
-	t.Helper()
-	r := newReader(t, f)
-	cols := f.Columns()
-	got := make([]units, len(cols))
-	var item func(i int)
-	item = func(i int) {
-		n := 1
-		var err error
-		if cols[i].Array {
-			if n, err = r.curs[i].Length(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		u := make(unit, n)
-		for k := range u {
-			v, err := r.curs[i].Value(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			u[k] = string(v)
-			for j := range cols {
-				if cols[j].Parent == i {
-					item(j)
-				}
-			}
-		}
-		got[i].all = append(got[i].all, u)
-	}
-	for range f.RowCount() {
-		for i := range cols {
-			got[i].start = append(got[i].start, len(got[i].all))
-		}
-		for i := range cols {
-			if cols[i].Parent < 0 {
-				item(i)
-			}
-		}
-	}
-	for i := range cols {
-		got[i].start = append(got[i].start, len(got[i].all))
-	}
-	return got
-}
-
 // unitsIn takes a vector apart.
 func unitsIn(c *Column, v *column.Vector) []unit {
 	lengths := v.Lengths

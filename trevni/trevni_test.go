@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -29,8 +30,9 @@ func TestRoundTrip(t *testing.T) {
 					t.Errorf("rows %d, version %d, unverified %v, schema %q", f.RowCount(), f.Version(), f.Unverified(), f.Schema())
 				}
 				r := newReader(t, f)
-				for row := range rows {
-					checkRow(t, s, r, row)
+				r.rows(t, rows)
+				if !reflect.DeepEqual(r.got, s.want) {
+					t.Errorf("got %v, expected %v", r.got, s.want)
 				}
 				for i, c := range r.curs {
 					col := f.Columns()[i]
@@ -52,19 +54,6 @@ func TestRoundTrip(t *testing.T) {
 					t.Error(err)
 				}
 			})
-		}
-	}
-}
-
-func checkRow(t *testing.T, s *sampler, r *reader, row int) {
-	t.Helper()
-	got, err := r.row()
-	if err != nil {
-		t.Fatalf("row %d: %v", row, err)
-	}
-	for i := range got {
-		if got[i] != s.want[i][row] {
-			t.Fatalf("row %d column %s: got %s, expected %s", row, s.cols[i].Name, got[i], s.want[i][row])
 		}
 	}
 }

@@ -2,6 +2,7 @@ package formattest
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"path"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/dump"
 )
 
 // File is a file of a part in memory.
@@ -75,6 +77,18 @@ func Rows(t testing.TB, f format.Format, chosen map[string][]string, schema stri
 			}
 		},
 	}
+}
+
+// Dumped returns the bytes that a dump shows.
+func Dumped(text []byte) (b []byte) {
+	for line := range bytes.Lines(text) {
+		if len(line) > 10 && line[8] == ' ' && line[9] == ' ' {
+			for field := range bytes.FieldsSeq(line[10:min(len(line), 9+3*dump.Width)]) {
+				b, _ = hex.AppendDecode(b, field)
+			}
+		}
+	}
+	return b
 }
 
 // ErrMemory is what Memory refuses with.
