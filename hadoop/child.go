@@ -198,15 +198,20 @@ func (c *child) work(ctx context.Context) error {
 	if _, err := st.Stat(ctx, job.Dir); err != nil {
 		return c.gone(ctx, err)
 	}
-	res, err := task.WorkIn(job.Plan, st, job.Dir).Usable(ctx, c.Resolve, job.Task)
+	sink, err := index.Of(job.Plan, job.Settings.Memory)
 	if err != nil {
+		return err
+	}
+	work := task.WorkIn(job.Plan, sink, st, job.Dir)
+	if err := work.Find(ctx, c.Resolve, []int{job.Task}); err != nil {
 		return c.gone(ctx, err)
 	}
-	if res != nil {
+	if work.Results[job.Task] != nil {
 		c.log.Info("an earlier attempt has done the task")
 		return c.conn.Add(doneBefore, 1)
 	}
-	if res, err = c.convert(ctx); err != nil {
+	res, err := c.convert(ctx, sink)
+	if err != nil {
 		return c.gone(ctx, err)
 	}
 	for _, name := range c.earlier() {
@@ -253,12 +258,8 @@ func (c *child) gone(ctx context.Context, err error) error {
 }
 
 // convert runs the task.
-func (c *child) convert(ctx context.Context) (_ *manifest.TaskResult, err error) {
+func (c *child) convert(ctx context.Context, sink task.Sink) (_ *manifest.TaskResult, err error) {
 	job := c.job
-	sink, err := index.Of(job.Plan, job.Memory)
-	if err != nil {
-		return nil, err
-	}
 	c.Workers, c.Memory, c.TempDir, c.Run = job.Workers, budget.New(job.Memory), tempDir(), job.Run
 	c.Warn = func(warning string) { c.log.Warn(warning) }
 	tasks, err := task.Open(job.Plan, task.Options{Environment: c.Environment, Sink: sink, Progress: c.meter.progress})

@@ -39,7 +39,7 @@ func TestChild(t *testing.T) {
 	for n := range c.plan.Tasks {
 		out, err := c.run(n, 0)
 		c.must(err)
-		got, err := task.WorkIn(c.plan, c.st, c.dir).Finished(t.Context(), n)
+		got, err := task.WorkIn(c.plan, nil, c.st, c.dir).Finished(t.Context(), n)
 		if err != nil || got == nil || got.RowsIn != want[n].RowsIn || len(got.Parts) != 1 || got.Made.Run != testRun ||
 			got.Parts[0].Files[0].CRC32C != want[n].Parts[0].Files[0].CRC32C {
 			t.Fatalf("task %d: %+v, %v, want %+v", n, got, err, want[n])
@@ -138,7 +138,7 @@ func TestChildOfFinishedTask(t *testing.T) {
 	}
 	out, err = c.run(1, 2)
 	c.must(err)
-	if res, err := task.WorkIn(c.plan, c.st, c.dir).Finished(t.Context(), 1); res == nil || counted(out, doneBefore) != 0 || counted(out, outputFiles) != 1 {
+	if res, err := task.WorkIn(c.plan, nil, c.st, c.dir).Finished(t.Context(), 1); res == nil || counted(out, doneBefore) != 0 || counted(out, outputFiles) != 1 {
 		t.Errorf("%+v, %v, counters %v", res, err, out.Counters)
 	}
 }
@@ -421,7 +421,7 @@ func TestChildTwiceAtOnce(t *testing.T) {
 		}
 	}
 	c.st = inner
-	if res, err := task.WorkIn(c.plan, c.st, c.dir).Finished(t.Context(), 2); res == nil || err != nil {
+	if res, err := task.WorkIn(c.plan, nil, c.st, c.dir).Finished(t.Context(), 2); res == nil || err != nil {
 		t.Errorf("%+v, %v", res, err)
 	}
 	c.wantNothingLeft()

@@ -2,12 +2,15 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"time"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/plan"
 	"github.com/rowtocol/rowtocol/job/publish"
@@ -37,16 +40,10 @@ type conversion struct {
 	mapping    *shred.Mapping // of the plan's schema; nil if there are no inputs, or tasks are to find out
 	dir        string         // of the plan's work; empty until it is staged
 	madeDir    bool           // this conversion made it
-	before     checked        // the tasks that are done
+	work       *task.Work     // that was found when it was staged, and done since; nil until then
 	parents    []*parents     // directories that were made for the destination
 	// resumed is how far plans were when they were staged first, by their IDs.
 	resumed map[string]Progress
-
-	// isCommitted reports whether nothing of the plan is left to commit, and returns what
-	// the destination holds instead. checkAllowed is failure.Foreign if the plan's output
-	// must not be published. Both are set for a plan that was made without the lock.
-	isCommitted  func(*publish.State) (*manifest.Success, bool)
-	checkAllowed func(*publish.State) error
 }
 
 func newConversion(r *Request) *conversion {
@@ -257,7 +254,7 @@ func (c *conversion) resume(p *manifest.Plan) {
 // stage makes the directory for the work of the plan's tasks, and finds out which of them
 // are done.
 func (c *conversion) stage(ctx context.Context) error {
-	c.before = checked{}
+	c.work = nil
 	if len(c.plan.Tasks) == 0 {
 		return nil
 	}
@@ -278,33 +275,19 @@ func (c *conversion) stage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	numbers := make([]int, len(c.plan.Tasks))
-	for i := range numbers {
-		numbers[i] = i
-	}
-	if c.before, err = finishedTasks(ctx, c.plan, c.Resolve, numbers, sink, c.st, c.dir); err != nil {
+	c.work = task.WorkIn(c.plan, sink, c.st, c.dir)
+	if err := c.work.Find(ctx, c.Resolve, c.work.Left()); err != nil {
 		return err
 	}
 	//guard: what was done for an earlier round of this conversion would count as resumed
 	if _, again := c.resumed[c.plan.ID]; !again {
-		c.resumed[c.plan.ID] = progressOf(c.plan, c.before.results)
+		c.resumed[c.plan.ID] = progressOf(c.plan, c.work)
 	}
-	return task.CheckLost(c.plan, lostRows(c.before.results))
+	return task.CheckLost(c.plan, c.work.Lost())
 }
 
 // more reports whether inputs are left after the plan's output.
 func (c *conversion) more() bool { return c.Incremental && len(c.plan.Request.Inputs) < c.inputs }
-
-// claim takes the destination's lock.
-func (c *conversion) claim(ctx context.Context) (*publish.Claim, context.Context, error) {
-	var claim *publish.Claim
-	var held context.Context
-	err := c.withParents(ctx, func() (err error) {
-		claim, held, err = c.dest.Claim(ctx)
-		return err
-	})
-	return claim, held, err
-}
 
 // end returns the outcome of a conversion that ended with err.
 func (c *conversion) end(ctx context.Context, err error) (*Outcome, error) {
@@ -321,49 +304,6 @@ func (c *conversion) end(ctx context.Context, err error) (*Outcome, error) {
 	return nil, err
 }
 
-// release releases a claim after work that ended with err, also if ctx has ended. After
-// success, leftovers are only a warning.
-func release(ctx context.Context, claim *publish.Claim, err error, out *Outcome) error {
-	if err != nil || ctx.Err() != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = store.Cleanup(ctx)
-		defer cancel()
-	}
-	if left := claim.Release(ctx); left != nil && err == nil {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("leftovers of the run could not be removed: %v", left))
-	}
-	return err
-}
-
-// unsettled reports whether former holders of the destination left something.
-func unsettled(state *publish.State) bool { return state.Leftovers || state.Pending() }
-
-// settle completes outputs that dead holders were publishing, and removes leftovers. It
-// returns what the destination holds then, and the IDs of outputs that it completed.
-func settle(ctx context.Context, dest *publish.Destination, out *Outcome) (*publish.State, []string, error) {
-	claim, held, err := dest.Claim(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	err = release(ctx, claim, claim.Judge(ctx, context.Cause(held)), out)
-	return claim.State(), claim.Completed(), err
-}
-
-// tidy removes what earlier runs left in a destination. A failure is only a warning.
-func tidy(ctx context.Context, dest *publish.Destination, state *publish.State, out *Outcome) error {
-	if !state.Leftovers {
-		return nil
-	}
-	err := dest.Tidy(ctx)
-	if ctx.Err() != nil {
-		return err
-	}
-	if err != nil {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("leftovers of an earlier run could not be removed: %v", err))
-	}
-	return nil
-}
-
 // latest is the manifest of the latest output or increment; nil without one.
 func latest(state *publish.State) *manifest.Success {
 	outputs := state.Outputs()
@@ -373,12 +313,12 @@ func latest(state *publish.State) *manifest.Success {
 	return outputs[len(outputs)-1].Success
 }
 
-// progressOf is the progress of a plan whose tasks have these results, nil for none.
-func progressOf(p *manifest.Plan, results []*manifest.TaskResult) (now Progress) {
+// progressOf is the progress of a plan with the work that was found of it; nil for none.
+func progressOf(p *manifest.Plan, work *task.Work) (now Progress) {
 	for i, t := range p.Tasks {
 		bytes := t.Bytes()
 		now.TotalTasks, now.TotalBytes = now.TotalTasks+1, now.TotalBytes+bytes
-		if i < len(results) && results[i] != nil {
+		if work != nil && work.Results[i] != nil {
 			now.Tasks, now.Bytes = now.Tasks+1, now.Bytes+bytes
 		}
 	}
@@ -398,15 +338,80 @@ func tooMany(tasks int) []string {
 	return []string{fmt.Sprintf("%d tasks leave more files in one directory than the %d that a name node takes by default (dfs.namenode.fs-limits.max-directory-items): a larger --row-group-size makes fewer", tasks, maxWork)}
 }
 
-// mendable reports whether a rerun of the same request may succeed after err.
-func mendable(ctx context.Context, err error) bool {
-	//guard: a run that was stopped would lose its work
-	if ctx.Err() != nil {
-		return true // the run was stopped, whatever its error says
+// claimTries is how often parents are made that other processes remove again.
+const claimTries = 3
+
+// withParents calls do, which makes the destination, after it has made the parents if it may.
+func (c *conversion) withParents(ctx context.Context, do func() error) error {
+	for try := 1; ; try++ {
+		made, err := c.makeParents(ctx)
+		c.parents = append(c.parents, made)
+		if err == nil {
+			err = do()
+		}
+		//guard: a destination would be refused whose parent another process just removed
+		if try < claimTries && made.store != nil && failure.KindOf(failure.Judge(err)) == failure.Refused {
+			if _, gone := made.store.Stat(ctx, path.Dir(made.dest)); errors.Is(gone, store.ErrNotExist) {
+				continue
+			}
+		}
+		return err
 	}
-	switch failure.KindOf(err) { // nil is a defect, which a newer program may not have
-	case nil, failure.Storage, failure.Refused, failure.Usage, failure.Foreign, failure.Locked:
-		return true
+}
+
+// parents are directories that were made for a destination, the outermost first.
+type parents struct {
+	store store.Store
+	dest  string
+	paths []string
+}
+
+// remove removes them, unless something came to be in them.
+func (p *parents) remove(ctx context.Context) {
+	if len(p.paths) == 0 {
+		return
 	}
-	return false
+	ctx, cancel := store.Cleanup(ctx)
+	defer cancel()
+	for _, dir := range slices.Backward(p.paths) {
+		_ = p.store.Remove(ctx, dir)
+	}
+}
+
+// makeParents makes the directories, from that of all partitions down, which the
+// destination is in. Those that were made are returned, after an error too.
+func (r *Request) makeParents(ctx context.Context) (*parents, error) {
+	made := &parents{}
+	if r.parents == "" {
+		return made, nil
+	}
+	top, err := input.Locate(r.Resolve, r.parents)
+	if err != nil {
+		return made, err
+	}
+	dest, err := input.Locate(r.Resolve, r.Dest)
+	if err != nil {
+		return made, err
+	}
+	made.store, made.dest = top.Store, dest.Path
+	var missing []string
+	for dir := path.Dir(dest.Path); store.Within(dir, top.Path); dir = path.Dir(dir) {
+		_, err := top.Store.Stat(ctx, dir)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, store.ErrNotExist) {
+			return made, err
+		}
+		missing = append(missing, dir)
+	}
+	for _, dir := range slices.Backward(missing) {
+		err := top.Store.Mkdir(ctx, dir)
+		if err == nil {
+			made.paths = append(made.paths, dir)
+		} else if !errors.Is(err, store.ErrExist) {
+			return made, err
+		}
+	}
+	return made, nil
 }

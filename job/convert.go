@@ -3,8 +3,10 @@ package job
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/publish"
 	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
@@ -42,7 +44,7 @@ func (c *conversion) convert(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		more, err = c.work(held, claim)
+		more, err = c.produce(held, claim)
 		err = c.discard(ctx, claim, claim.Judge(ctx, err))
 		if err := release(ctx, claim, err, c.out); err != nil {
 			return err
@@ -51,8 +53,8 @@ func (c *conversion) convert(ctx context.Context) error {
 	return nil
 }
 
-// work makes and publishes one output under the destination's lock.
-func (c *conversion) work(ctx context.Context, claim *publish.Claim) (more bool, err error) {
+// produce makes and publishes one output under the destination's lock.
+func (c *conversion) produce(ctx context.Context, claim *publish.Claim) (more bool, err error) {
 	if err := c.update(ctx, claim.State(), claim.Completed()); err != nil {
 		return false, err
 	}
@@ -84,7 +86,8 @@ func (c *conversion) discard(ctx context.Context, claim *publish.Claim, err erro
 	if err == nil || c.dir == "" {
 		return err
 	}
-	if mendable(ctx, err) && (c.before.anyDone() || !c.madeDir) {
+	anyDone := c.work != nil && len(c.work.Left()) < len(c.plan.Tasks)
+	if mendable(ctx, err) && (anyDone || !c.madeDir) {
 		return err
 	}
 	clean, cancel := store.Cleanup(ctx)
@@ -95,8 +98,7 @@ func (c *conversion) discard(ctx context.Context, claim *publish.Claim, err erro
 
 // runTasks runs the tasks that are left.
 func (c *conversion) runTasks(ctx context.Context) (err error) {
-	left := missing(c.before.results)
-	if len(left) == 0 {
+	if c.work == nil || len(c.work.Left()) == 0 {
 		return nil
 	}
 	before := c.resumed[c.plan.ID]
@@ -108,18 +110,94 @@ func (c *conversion) runTasks(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Mapping, o.Lost = c.mapping, lostRows(c.before.results)
+	o.Mapping, o.Lost = c.mapping, c.work.Lost()
 	tasks, err := task.Open(c.plan, o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, tasks.Close()) }()
-	made, err := tasks.Run(ctx, c.st, c.dir, left)
-	for i, res := range made {
-		c.before.results[left[i]] = res
-	}
+	made, err := tasks.Run(ctx, c.st, c.dir, c.work.Left())
 	if err != nil {
+		c.work.Add(made)
 		return explainGone(ctx, c.plan, c.st, c.dir, err)
 	}
-	return c.before.work.Vouch(ctx, made)
+	return c.work.Vouch(ctx, made)
+}
+
+// explainGone returns failure.Storage in place of err if the directory for the work of
+// tasks is not there any more.
+func explainGone(ctx context.Context, p *manifest.Plan, st store.Store, dir string, err error) error {
+	clean, cancel := store.Cleanup(ctx)
+	defer cancel()
+	if _, gone := st.Stat(clean, dir); !errors.Is(gone, store.ErrNotExist) {
+		return err
+	}
+	return failure.New(failure.Storage, "a commit took, or clean removed, what tasks of plan %s left: %w", p.ID, err)
+}
+
+// claim takes the destination's lock.
+func (c *conversion) claim(ctx context.Context) (*publish.Claim, context.Context, error) {
+	var claim *publish.Claim
+	var held context.Context
+	err := c.withParents(ctx, func() (err error) {
+		claim, held, err = c.dest.Claim(ctx)
+		return err
+	})
+	return claim, held, err
+}
+
+// release releases a claim after work that ended with err, also if ctx has ended. After
+// success, leftovers are only a warning.
+func release(ctx context.Context, claim *publish.Claim, err error, out *Outcome) error {
+	if err != nil || ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = store.Cleanup(ctx)
+		defer cancel()
+	}
+	if left := claim.Release(ctx); left != nil && err == nil {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("leftovers of the run could not be removed: %v", left))
+	}
+	return err
+}
+
+// unsettled reports whether former holders of the destination left something.
+func unsettled(state *publish.State) bool { return state.Leftovers || state.Pending() }
+
+// settle completes outputs that dead holders were publishing, and removes leftovers. It
+// returns what the destination holds then, and the IDs of outputs that it completed.
+func settle(ctx context.Context, dest *publish.Destination, out *Outcome) (*publish.State, []string, error) {
+	claim, held, err := dest.Claim(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = release(ctx, claim, claim.Judge(ctx, context.Cause(held)), out)
+	return claim.State(), claim.Completed(), err
+}
+
+// tidy removes what earlier runs left in a destination. A failure is only a warning.
+func tidy(ctx context.Context, dest *publish.Destination, state *publish.State, out *Outcome) error {
+	if !state.Leftovers {
+		return nil
+	}
+	err := dest.Tidy(ctx)
+	if ctx.Err() != nil {
+		return err
+	}
+	if err != nil {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("leftovers of an earlier run could not be removed: %v", err))
+	}
+	return nil
+}
+
+// mendable reports whether a rerun of the same request may succeed after err.
+func mendable(ctx context.Context, err error) bool {
+	//guard: a run that was stopped would lose its work
+	if ctx.Err() != nil {
+		return true // the run was stopped, whatever its error says
+	}
+	switch failure.KindOf(err) { // nil is a defect, which a newer program may not have
+	case nil, failure.Storage, failure.Refused, failure.Usage, failure.Foreign, failure.Locked:
+		return true
+	}
+	return false
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
@@ -206,6 +207,33 @@ func TestChangedDuringConvert(t *testing.T) {
 			}
 			s.complete(t)
 		})
+	}
+}
+
+// TestStagingIsAFile refuses a file in the place of the work of a plan, whoever looks for it.
+func TestStagingIsAFile(t *testing.T) {
+	s := newPlanned(t, false)
+	if err := errors.Join(storetest.MkdirAll(t.Context(), s.st, path.Dir(s.staging())), s.st.WriteFile(t.Context(), s.staging(), nil, true)); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := RunTasks(t.Context(), s.plan, s.r.Options, all(s.plan))
+	failuretest.Want(t, err, failure.Foreign, "is not a directory")
+	_, err = Commit(t.Context(), s.plan, s.r.Options)
+	failuretest.Want(t, err, failure.Foreign, "is not a directory")
+	_, err = CommitStaged(t.Context(), "/out", s.plan.ID, s.r.Options)
+	failuretest.Want(t, err, failure.Foreign, "neither the output of plan")
+	_, err = Convert(t.Context(), s.r)
+	failuretest.Want(t, err, failure.Foreign, "is not a directory")
+}
+
+// TestNoTasks makes no destination for a share that has no tasks.
+func TestNoTasks(t *testing.T) {
+	s := newPlanned(t, false)
+	if results, done, err := RunTasks(t.Context(), s.plan, s.r.Options, nil); len(results) > 0 || done > 0 || err != nil {
+		t.Errorf("%v, %d, %v", results, done, err)
+	}
+	if _, err := s.st.Stat(t.Context(), "/out"); !errors.Is(err, store.ErrNotExist) {
+		t.Errorf("there is a destination, %v", err)
 	}
 }
 

@@ -2,8 +2,6 @@ package job
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -15,7 +13,6 @@ import (
 	"github.com/rowtocol/rowtocol/job/plan"
 	"github.com/rowtocol/rowtocol/job/publish"
 	"github.com/rowtocol/rowtocol/job/task"
-	"github.com/rowtocol/rowtocol/store"
 )
 
 // Options say how a conversion is done. None of them shapes its output, but for
@@ -50,31 +47,6 @@ func (o *Options) sink(p *manifest.Plan) (task.Sink, error) {
 		return o.Sink(p)
 	}
 	return index.Of(p, o.memory().Size())
-}
-
-// ifSameSink returns a result, or nil if its task had another sink: then the task counts as
-// not done.
-func ifSameSink(sink task.Sink, res *manifest.TaskResult) *manifest.TaskResult {
-	name := ""
-	if sink != nil {
-		name = sink.Name()
-	}
-	//guard: an index would be published that lacks rows
-	if res != nil && res.Sink != name {
-		return nil
-	}
-	return res
-}
-
-// lastStep carries out the last step before an output is published, if there is
-// one, and adds its result to those of the tasks.
-func (o *Options) lastStep(ctx context.Context, p *manifest.Plan, st store.Store, dir string, results []*manifest.TaskResult) ([]*manifest.TaskResult, error) {
-	options, err := o.taskOptions(p, nil)
-	if err != nil || options.Sink == nil {
-		return results, err
-	}
-	last, err := task.Last(ctx, p, options, st, dir, results)
-	return append(results, last), err
 }
 
 // Request is a conversion.
@@ -195,20 +167,4 @@ func (o *Options) made(p *manifest.Plan, began time.Time, resumed int) *manifest
 		m.InputBytes += in.Size
 	}
 	return m
-}
-
-// publish makes the work of a plan the output.
-func (o *Outcome) publish(ctx context.Context, c *publish.Claim, p *manifest.Plan, results []*manifest.TaskResult, made *manifest.Made, check func(context.Context, string) ([]*manifest.TaskResult, error)) (err error) {
-	if o.Manifest, err = c.Publish(ctx, p, results, made, check); err != nil {
-		return err
-	}
-	o.countCopies(o.Manifest, c.State().Outputs())
-	o.Plan, o.Published, o.Tasks = p, append(o.Published, o.Manifest), o.Tasks+len(p.Tasks)
-	if n := o.Manifest.InvalidUTF8; n > 0 {
-		o.Warnings = append(o.Warnings, fmt.Sprintf("%d strings are not valid UTF-8 and were copied as they are; other readers may replace or refuse them", n))
-	}
-	if n := o.Manifest.Inexact; n.Values() > 0 {
-		o.Warnings = append(o.Warnings, fmt.Sprintf("values changed: %v", n))
-	}
-	return nil
 }

@@ -127,7 +127,11 @@ func (s *planned) staging() string { return "/out/" + manifest.WorkName + "/plan
 // result returns the sound result of a task; nil if there is none.
 func (s *planned) result(t *testing.T, number int) *manifest.TaskResult {
 	t.Helper()
-	res, err := task.WorkIn(s.plan, s.st, s.staging()).Finished(t.Context(), number)
+	sink, err := s.r.sink(s.plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := task.WorkIn(s.plan, sink, s.st, s.staging()).Finished(t.Context(), number)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func runRemotely(ctx context.Context, all []*submission, runner RemoteRunner, re
 	var before Progress
 	plans := make(map[string]*submission)
 	for _, s := range all {
-		p := progressOf(s.plan, s.before.results)
+		p := progressOf(s.plan, s.work)
 		before.Tasks, before.TotalTasks = before.Tasks+p.Tasks, before.TotalTasks+p.TotalTasks
 		before.Bytes, before.TotalBytes = before.Bytes+p.Bytes, before.TotalBytes+p.TotalBytes
 		if s.batch != nil {

@@ -6,8 +6,6 @@ import (
 
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/input"
-	"github.com/rowtocol/rowtocol/job/manifest"
-	"github.com/rowtocol/rowtocol/job/publish"
 	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -65,7 +63,6 @@ func (s *submission) begin(ctx context.Context) error {
 	if s.conversion != nil {
 		c.nonce, c.resumed = s.nonce, s.resumed
 	}
-	c.isCommitted, c.checkAllowed = s.committed, s.checkCommit
 	s.conversion, s.first = c, first
 	return nil
 }
@@ -119,8 +116,8 @@ func (s *submission) prepare(ctx context.Context) (done bool, err error) {
 	if err := s.stage(ctx); err != nil {
 		return false, err
 	}
-	if left := missing(s.before.results); len(left) > 0 {
-		s.batch = &task.Batch{Plan: s.plan, Instead: s.superseded, Store: s.st, Dir: s.dir, Numbers: left}
+	if s.work != nil && len(s.work.Left()) > 0 {
+		s.batch = &task.Batch{Plan: s.plan, Instead: s.superseded, Store: s.st, Dir: s.dir, Numbers: s.work.Left()}
 	}
 	return false, nil
 }
@@ -131,14 +128,6 @@ func (s *submission) publish(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	return s.more(), nil
-}
-
-// checkCommit is failure.Foreign if the plan's output must not be published.
-func (s *submission) checkCommit(state *publish.State) error {
-	if err := s.checkPlan(state, s.plan); err != nil || s.plan.Increment {
-		return err
-	}
-	return s.checkReplaceable(state, &s.plan.Request)
 }
 
 // overtaken reports whether another process changed the destination, so that the
@@ -166,15 +155,6 @@ func (s *submission) published(ctx context.Context) bool {
 	}
 	_, done := s.committed(state)
 	return done
-}
-
-// committed is what the destination holds if nothing of the plan is left to commit.
-func (s *submission) committed(state *publish.State) (*manifest.Success, bool) {
-	m, done := committed(state, s.plan)
-	if s.plan.Increment || done && m.Plan == s.plan.ID {
-		return m, done
-	}
-	return state.Success, s.finished(state, &s.plan.Request)
 }
 
 // end returns the outcome of a submission that ended with err.

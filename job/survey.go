@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
+	"sync"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/job/failure"
@@ -125,4 +127,116 @@ func sameSchema(a, b string) bool {
 	}
 	y, err := shred.ParseSchema(b)
 	return err == nil && x.Same(y)
+}
+
+// answers returns what finds inputs that earlier surveys for the destination read, once
+// they are needed.
+func (r *Request) answers(ctx context.Context) func() *manifest.Known {
+	return sync.OnceValue(func() *manifest.Known {
+		place, err := input.Locate(r.Resolve, r.Dest)
+		if err != nil {
+			return manifest.NewKnown()
+		}
+		return publish.At(place, r.Destination).KnownInputs(ctx)
+	})
+}
+
+// keepAnswers keeps what a survey read for later ones. A failure is only a warning.
+func (o *Outcome) keepAnswers(ctx context.Context, dest *publish.Destination, survey *plan.Survey) {
+	read := survey.Answers()
+	if len(read) == 0 {
+		return
+	}
+	if err := dest.KeepInputs(ctx, read); err != nil && ctx.Err() == nil {
+		o.warn([]string{fmt.Sprintf("cannot keep the checksums of inputs (%d) in the destination, so the next run reads them again: %v", len(read), err)})
+	}
+}
+
+// KeepAnswers keeps what Survey read of inputs that the destination knows, so
+// that the next one does not read them again. It returns a warning, or nothing.
+func KeepAnswers(ctx context.Context, r Request, survey *plan.Survey) []string {
+	out := new(Outcome)
+	out.keepAnswers(ctx, publish.At(survey.Dest, r.Destination), survey)
+	return out.Warnings
+}
+
+// comparePlan reads the inputs of a plan that may be those of the output that the destination
+// holds, if nothing else decides. One that is gone, or has another length, is not read.
+func (o *Options) comparePlan(ctx context.Context, p *manifest.Plan, state *publish.State) error {
+	if state.Success == nil || p.Increment {
+		return nil
+	}
+	known := manifest.NewKnown(state.Success.Request.Inputs...)
+	return input.SumUnread(ctx, p.Request.Inputs, known, func(ctx context.Context, in *manifest.Input) error {
+		if err := input.Sum(ctx, o.Resolve, in); !errors.Is(err, failure.Input) {
+			return err
+		}
+		return nil
+	})
+}
+
+// checkMoves refuses a move of a tree that holds no input of the outputs: with a typing
+// error all inputs would be converted again.
+func (r *Request) checkMoves(outputs []publish.Committed) error {
+	for i, move := range r.Destination.Moved {
+		now := manifest.Moved(move.To, r.Destination.Moved[i+1:])
+		holds := func(o publish.Committed) bool {
+			return slices.ContainsFunc(o.Success.Request.Inputs, func(in manifest.Input) bool {
+				return manifest.InTree(in.Path, now) || manifest.InTree(in.Location(), now)
+			})
+		}
+		//guard: converts every input again after a typing error
+		if len(outputs) > 0 && !slices.ContainsFunc(outputs, holds) {
+			return failure.New(failure.Usage, "--moved %s=%s: destination %s knows no input below %s", move.From, move.To, r.Dest, move.From)
+		}
+	}
+	return nil
+}
+
+// checkInputs requires that the inputs of a plan are what its tasks read, and notes in
+// the plan what they are.
+func (o *Options) checkInputs(ctx context.Context, p *manifest.Plan, results []*manifest.TaskResult, state *publish.State) error {
+	found, err := input.Check(ctx, o.Resolve, p, results)
+	//guard: an output would be published of inputs that changed meanwhile
+	if err != nil {
+		return err
+	}
+	p.Request.Inputs = found
+	if !p.Increment || p.Request.Options.Copies == "" {
+		return nil
+	}
+	known := publish.Inputs(state.Outputs())
+	for i := range found {
+		//guard: would publish rows twice that were to be left out
+		if m := known.Find(&found[i], "", true); m.Relation == manifest.SameContent {
+			return failure.New(failure.Foreign, "input %s has the same content as %s, which was committed after plan %s was made; make the plan again", found[i].Path, m.Path, p.ID)
+		}
+	}
+	return nil
+}
+
+// countCopies counts the inputs of an output that have the content of another input, of the
+// same output or of one in beside, and warns of them.
+func (o *Outcome) countCopies(m *manifest.Success, beside []publish.Committed) {
+	if !m.Increment {
+		beside = nil // they are replaced
+	}
+	known, copies, first := publish.Inputs(beside), 0, ""
+	for _, in := range m.Request.Inputs {
+		same := known.Find(&in, "", true)
+		if same.Relation == manifest.SameContent {
+			if copies++; copies == 1 {
+				first = fmt.Sprintf("input %s has the same content as %s", in.Path, same.Path)
+			}
+		}
+		known.Add("", in)
+	}
+	if copies == 0 {
+		return
+	}
+	o.Copies += copies
+	if copies > 1 {
+		first += fmt.Sprintf("; in all %d inputs are copies", copies)
+	}
+	o.warn([]string{first + "; their rows are in the output twice (--copies skip leaves such files out)"})
 }

@@ -370,6 +370,53 @@ func TestSuccess(t *testing.T) {
 	}
 }
 
+// TestPending names each file and directory of an output as it waits, and no other file.
+func TestPending(t *testing.T) {
+	p := NewPending(samplePlan(t), output, []*TaskResult{sampleResult(), lastResult()})
+	b, err := p.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := DecodePending(b)
+	if err != nil || !slices.Equal(got.Staged, p.Staged) || got.ID != output {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	var staged []Entry
+	for _, r := range []*TaskResult{sampleResult(), lastResult()} {
+		for _, e := range r.Entries() {
+			if SideName(e.Name) == "" {
+				staged = append(staged, e)
+			}
+		}
+	}
+	for i, e := range got.StagedEntries() {
+		if want := staged[i]; e.Name != want.Name || e.Dir != want.Dir || e.Files[len(e.Files)-1].Name != want.Files[len(e.Files)-1].Name || e.Files[0].CRC32C != want.Files[0].CRC32C {
+			t.Errorf("entry %d is %+v, not %+v", i, e, want)
+		}
+	}
+	for name, change := range map[string]func(p *Pending){
+		"no names":       func(p *Pending) { p.Staged = nil },
+		"one less":       func(p *Pending) { p.Staged = p.Staged[1:] },
+		"another's":      func(p *Pending) { p.Staged[0] = StagedPart(9, 0, attempt, ".trv") },
+		"no staged name": func(p *Pending) { p.Staged[0] = "x" },
+		"elsewhere":      func(p *Pending) { p.Staged[2] = strings.Replace(p.Staged[2], "00000-", "x/../00000-", 1) },
+		"another output": func(p *Pending) { p.ID = attempt },
+	} {
+		p, err := DecodePending(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(p)
+		changed, err := p.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := DecodePending(changed); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
 // resummed returns a document with the checksum of its bytes, whatever its last field is.
 func resummed(b []byte) []byte {
 	n := len(b) - len(documentEnd) - checksumDigits
@@ -536,6 +583,7 @@ func FuzzDecode(f *testing.F) {
 		b = manifesttest.Seal(b)
 		_, _ = DecodePlan(b)
 		_, _ = DecodeTaskResult(b, "x", 0)
+		_, _ = DecodePending(b)
 		s, err := DecodeSuccess(b)
 		if err != nil {
 			return

@@ -17,10 +17,14 @@ const (
 	SuccessName = "_SUCCESS"
 	LockName    = "_lock"
 	// WorkName is the directory of all that is under way. Below it, the manifest of an
-	// output that is being published is named PendingName, a dash and a number.
-	WorkName    = ".rowtocol"
-	PendingName = "pending"
-	PlanName    = "plan.json"
+	// output that is being published is named PendingName, a dash and a number; but none is
+	// in a directory whose name begins with StagedPrefix, as the work of a plan's does, or
+	// with TrashPrefix, which is being removed.
+	WorkName     = ".rowtocol"
+	PendingName  = "pending"
+	StagedPrefix = "plan-"
+	TrashPrefix  = "trash-"
+	PlanName     = "plan.json"
 )
 
 // Directories of published files that are no parts, each output's in a directory

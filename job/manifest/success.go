@@ -109,20 +109,28 @@ func DecodeSuccess(b []byte) (*Success, error) {
 	if errors.Is(err, ErrAltered) {
 		err = fmt.Errorf("%w; put a copy of it back, or remove it and make the output again with --overwrite", err)
 	}
+	if err == nil {
+		err = s.validate()
+	}
 	if err != nil {
 		return nil, err
 	}
+	return s, nil
+}
+
+// validate refuses a document that cannot be of an output.
+func (s *Success) validate() error {
 	//guard: a document could be taken for that of any output
 	if !IsID(s.ID) {
-		return nil, fmt.Errorf("_SUCCESS: %q is not the ID of an output", s.ID)
+		return fmt.Errorf("_SUCCESS: %q is not the ID of an output", s.ID)
 	}
 	if err := s.checkNames(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := s.check(); err != nil {
-		return nil, fmt.Errorf("_SUCCESS: %w", err)
+		return fmt.Errorf("_SUCCESS: %w", err)
 	}
-	return s, nil
+	return nil
 }
 
 // checkNames refuses files that have no names of their kind in the output.

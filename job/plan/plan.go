@@ -98,7 +98,7 @@ type Survey struct {
 	leftOut []manifest.LeftOut
 	writer  format.Writer
 	empty   format.Group // of Mapping's columns; nil if there are no inputs
-	filling *filling        // of the last plan's row groups; nil if there are no inputs
+	filling *filling     // of the last plan's row groups; nil if there are no inputs
 
 	mu      sync.Mutex       // of what follows
 	answers []manifest.Input // see Answers

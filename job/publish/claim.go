@@ -3,8 +3,6 @@ package publish
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path"
 	"strings"
 	"sync"
 
@@ -110,39 +108,6 @@ func (c *Claim) Judge(ctx context.Context, err error) error {
 	return err
 }
 
-// name returns a new path in the claim's own directory.
-func (c *Claim) name(what string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.last++
-	return path.Join(c.dir, fmt.Sprintf("%s-%08d", what, c.last))
-}
-
-// join makes the claim's own directory, unless it has one.
-func (c *Claim) join(ctx context.Context) error {
-	if c.dir != "" {
-		return nil
-	}
-	live.Delete(c.id)
-	for range joinTries {
-		made, err := c.makeRoot(ctx)
-		c.made = c.made || made
-		if err == nil {
-			c.id, err = c.makeOwn(ctx)
-		}
-		if err == nil {
-			c.dir = path.Join(c.root(), c.id)
-			live.Store(c.id, true)
-			return nil
-		}
-		// A holder that ended may have removed the root when it was empty.
-		if !errors.Is(err, store.ErrNoParent) && !errors.Is(err, store.ErrNotExist) {
-			return c.wrap(err)
-		}
-	}
-	return failure.New(failure.Locked, "%s: other runs come and go all the time", c.path)
-}
-
 // takeStock takes over what other holders left, completes or withdraws their outputs, and
 // reads the state of the destination.
 func (c *Claim) takeStock(ctx context.Context) error {
@@ -209,26 +174,6 @@ func (c *Claim) fence(ctx context.Context) error {
 	return nil
 }
 
-// move is how everything in a destination changes: a look at the lock, and a
-// rename with one end in the claim's own directory.
-func (c *Claim) move(ctx context.Context, from, to string) error {
-	//guard: a former holder would go on until its directory is moved away
-	if err := c.check(ctx); err != nil {
-		return err
-	}
-	return c.rename(ctx, from, to)
-}
-
-// moveOne is move of one of many files, by its number. A look at the lock before each of
-// them would double the calls, and only serves to stop early: once the claim is lost, one
-// end of every rename is gone.
-func (c *Claim) moveOne(ctx context.Context, number int, from, to string) error {
-	if number%lockEvery == 0 {
-		return c.move(ctx, from, to)
-	}
-	return c.rename(ctx, from, to)
-}
-
 // removeOthers removes what is left of former holders.
 func (c *Claim) removeOthers(ctx context.Context) error {
 	infos, err := c.st.List(ctx, c.dir)
@@ -282,17 +227,6 @@ func (c *Claim) Release(ctx context.Context) error {
 	return err
 }
 
-// newDir makes a directory in the claim's own. It is not made in place: a call
-// that lands late must not make a directory that was moved away.
-func (c *Claim) newDir(ctx context.Context, what string) (string, error) {
-	name, err := c.makeOwn(ctx)
-	if err != nil {
-		return "", err
-	}
-	to := c.name(what)
-	return to, c.rename(ctx, path.Join(c.root(), name), to)
-}
-
 // Discard removes what tasks of a plan left.
 func (c *Claim) Discard(ctx context.Context, planID string) error {
 	to := c.name(old)
@@ -304,4 +238,14 @@ func (c *Claim) Discard(ctx context.Context, planID string) error {
 		return err
 	}
 	return c.remove(ctx, to)
+}
+
+// clearDead removes the work that findDead noted.
+func (c *Claim) clearDead(ctx context.Context, dead []string) error {
+	for _, id := range dead {
+		if err := c.Discard(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }

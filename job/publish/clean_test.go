@@ -317,11 +317,11 @@ func TestUnlock(t *testing.T) {
 func TestUnlockedHolderLives(t *testing.T) {
 	d, st := inMemory(t)
 	c, held := claim(t, d)
-	r, results := begun(t, c, "P")
+	r := begun(t, c, "P")
 	if l, err := at(st, d.path).Unlock(t.Context(), c.id); err != nil || l == nil || l.Holder != c.id || l.Dead {
 		t.Fatalf("%+v %v", l, err)
 	}
-	_, err := c.Publish(held, r.Plan, results, nil, still(results))
+	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, c.Judge(t.Context(), err), failure.Locked, "taken over")
 	if err := c.Release(t.Context()); err != nil {
 		t.Error(err)

@@ -1,7 +1,6 @@
 package publish
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -54,7 +53,7 @@ func TestLastStep(t *testing.T) {
 		st := &odd{Store: inner}
 		d := at(st, "/parent/dest")
 		c, held := claim(t, d)
-		r, results := begun(t, c, "P")
+		r := begun(t, c, "P")
 		st.rename = func(_, to string, do func() error) error {
 			if tc.meanwhile != nil && path.Base(to) == manifest.SuccessName {
 				if err := tc.meanwhile(inner, d); err != nil {
@@ -70,7 +69,7 @@ func TestLastStep(t *testing.T) {
 			}
 			return err
 		}
-		_, err := c.Publish(held, r.Plan, results, nil, still(results))
+		_, err := c.Publish(held, r.Plan, r.Work, nil)
 		if failure.KindOf(err) != tc.want {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -89,7 +88,7 @@ func TestPendingWrittenWithoutAnswer(t *testing.T) {
 	st := &odd{Store: inner}
 	d := at(st, "/parent/dest")
 	c, held := claim(t, d)
-	r, results := begun(t, c, "P")
+	r := begun(t, c, "P")
 	st.write = func(p string, do func() error) error {
 		err := do()
 		if strings.HasPrefix(path.Base(p), pending) {
@@ -97,7 +96,7 @@ func TestPendingWrittenWithoutAnswer(t *testing.T) {
 		}
 		return err
 	}
-	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); !errors.Is(err, store.ErrUnavailable) {
+	if _, err := c.Publish(held, r.Plan, r.Work, nil); !errors.Is(err, store.ErrUnavailable) {
 		t.Fatal(err)
 	}
 	st.write = nil
@@ -112,17 +111,18 @@ func TestWorkThatCannotBePutBack(t *testing.T) {
 	st := &odd{Store: inner}
 	d := at(st, "/parent/dest")
 	c, held := claim(t, d)
-	r, results := begun(t, c, "P")
+	r := begun(t, c, "P")
 	before := names(t, st, r.Dir)
-	st.rename = func(_, to string, do func() error) error {
-		if to == r.Dir {
+	st.rename = func(from, to string, do func() error) error {
+		switch r.Dir {
+		case to:
 			return store.ErrUnavailable
+		case from:
+			return errors.Join(do(), st.WriteFile(t.Context(), path.Join(to, r.Results[0].Files()[0].Name), nil, false))
 		}
 		return do()
 	}
-	_, err := c.Publish(held, r.Plan, results, nil, func(ctx context.Context, dir string) ([]*manifest.TaskResult, error) {
-		return nil, errors.Join(failure.New(failure.Foreign, "changed"), st.WriteFile(ctx, path.Join(dir, results[0].Parts[0].Files[0].Name), nil, false))
-	})
+	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	if !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, failure.Foreign) {
 		t.Error(err)
 	}
@@ -204,9 +204,9 @@ func TestDirectoryInPlaceOfAFile(t *testing.T) {
 // TestNothingFailsAfterTheOutput fails all renames once an output stands: what it replaced or
 // outdated is left to the next holder, and the output is reported.
 func TestNothingFailsAfterTheOutput(t *testing.T) {
-	for name, publishes := range map[string]func(t *testing.T, d *Destination, c *Claim) (*work, []*manifest.TaskResult){
-		"an output": func(t *testing.T, _ *Destination, c *Claim) (*work, []*manifest.TaskResult) { return begun(t, c, "Q") },
-		"an increment": func(t *testing.T, _ *Destination, c *Claim) (*work, []*manifest.TaskResult) {
+	for name, publishes := range map[string]func(t *testing.T, d *Destination, c *Claim) *work{
+		"an output": func(t *testing.T, _ *Destination, c *Claim) *work { return begun(t, c, "Q") },
+		"an increment": func(t *testing.T, _ *Destination, c *Claim) *work {
 			return begunIncrement(t, c, "J")
 		},
 	} {
@@ -219,7 +219,7 @@ func TestNothingFailsAfterTheOutput(t *testing.T) {
 			stagedFor(t, d, planBeside(t, d, "old", 2))
 			stagedFor(t, d, incrementPlan(t, "J", look(t, d).ID()))
 			c, held := claim(t, d)
-			r, results := publishes(t, d, c)
+			r := publishes(t, d, c)
 			var stands atomic.Bool
 			failing.rename = func(_, to string, do func() error) error {
 				if stands.Load() {
@@ -230,7 +230,7 @@ func TestNothingFailsAfterTheOutput(t *testing.T) {
 				}
 				return do()
 			}
-			m, err := c.Publish(held, r.Plan, results, nil, still(results))
+			m, err := c.Publish(held, r.Plan, r.Work, nil)
 			if err != nil || m == nil || !stands.Load() {
 				t.Fatalf("%v, %v", m, err)
 			}

@@ -95,8 +95,8 @@ func TestPublishOutdatesPlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, held := claim(t, d)
-	r, results := begun(t, c, "Q")
-	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err != nil {
+	r := begun(t, c, "Q")
+	if _, err := c.Publish(held, r.Plan, r.Work, nil); err != nil {
 		t.Fatal(err)
 	}
 	if ids, err := d.StagedPlans(t.Context()); err != nil || len(ids) != 1 || d.StagingPath(ids[0]) != bare {

@@ -16,8 +16,8 @@ import (
 
 // Names in DEST/.rowtocol.
 const (
-	planPrefix  = "plan-"
-	trashPrefix = "trash-"
+	planPrefix  = manifest.StagedPrefix
+	trashPrefix = manifest.TrashPrefix
 )
 
 // Names in a holder's directory, each followed by a number that is used once.
@@ -117,6 +117,16 @@ func (d *Destination) wrap(err error) error {
 // run.
 func (d *Destination) StagingPath(planID string) string {
 	return path.Join(d.root(), planPrefix+planID)
+}
+
+// StagedAt returns StagingPath. What others put in the place of the directory is
+// failure.Foreign; that there is none is no error.
+func (d *Destination) StagedAt(ctx context.Context, planID string) (dir string, err error) {
+	dir = d.StagingPath(planID)
+	if err := d.checkStaging(ctx, dir); err != nil && !errors.Is(err, store.ErrNotExist) {
+		return "", d.wrap(err)
+	}
+	return dir, nil
 }
 
 // Staging returns StagingPath, and makes the directory unless it is there. made reports
@@ -262,4 +272,52 @@ func (d *Destination) remove(ctx context.Context, dir string) error {
 		return err
 	}
 	return d.st.RemoveAll(ctx, trash)
+}
+
+// Inputs are the inputs of outputs, each of which owns its own by its name.
+func Inputs(outputs []Committed) *manifest.Known {
+	known := manifest.NewKnown()
+	for _, o := range outputs {
+		for _, in := range o.Success.Request.Inputs {
+			known.Add(o.Name, in)
+		}
+	}
+	return known
+}
+
+// KnownInputs are files that earlier surveys for this destination read whole. What
+// cannot be read is not known.
+func (d *Destination) KnownInputs(ctx context.Context) *manifest.Known {
+	info, err := d.entry(ctx, manifest.InputsName)
+	if err != nil {
+		return manifest.NewKnown()
+	}
+	//guard: follows a link to what others wrote
+	if info.Link {
+		return manifest.NewKnown()
+	}
+	text, err := d.st.ReadFile(ctx, info.Path, manifest.MaxSize)
+	if err != nil {
+		return manifest.NewKnown()
+	}
+	doc, err := manifest.DecodeInputs(text)
+	if err != nil {
+		return manifest.NewKnown()
+	}
+	return manifest.NewKnown(doc.Inputs...)
+}
+
+// KeepInputs keeps files that a survey read whole for later ones. It needs no lock: of
+// two documents either will do, and without one files are read again.
+func (d *Destination) KeepInputs(ctx context.Context, inputs []manifest.Input) error {
+	doc := manifest.Inputs{Version: manifest.Version, Inputs: inputs}
+	text, err := doc.Encode()
+	if err != nil {
+		return err
+	}
+	err = d.st.WriteFile(ctx, d.in(manifest.InputsName), text, false)
+	if errors.Is(err, store.ErrNoParent) || errors.Is(err, store.ErrNotExist) {
+		return nil // a destination that does not exist keeps nothing
+	}
+	return err
 }

@@ -18,7 +18,8 @@
 //	                                     results and files of tasks
 //	DEST/.rowtocol/<holder>/             what a process has here, and it alone
 //	    alive-<n>                        a new name every 10 s: the holder lives
-//	    pending-<n>                      the manifest of an output that is being published
+//	    pending-<n>                      the manifest of an output that is being published,
+//	                                     and the names of its files until then
 //	    plan-<plan>-<n>/                 the work that it is made of
 //	        increment-<number>-<id>/     an increment, while it is put together
 //	    other-<n>                        what was a former holder's
@@ -54,8 +55,9 @@
 //	pending manifest → work taken, and checked again
 //	→ old _SUCCESS out → files in → old files out → _SUCCESS
 //
-// If the work changed before it was taken, it is put back, and the manifest is removed:
-// the destination is as it was.
+// The pending manifest names the files that were checked, so results that tasks leave after
+// that do not matter. If the files changed before they were taken, the work is put back, and
+// the manifest is removed: the destination is as it was.
 //
 // An increment does not replace anything. Its files and then its _SUCCESS are brought into
 // a directory among its staged files, and that comes to the destination by one rename:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
 )
@@ -114,7 +115,7 @@ func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (res
 	}
 	for i := range p.Tasks {
 		text := fmt.Sprintf("task %d of %s", i, p.Request.Inputs[0].Path)
-		r := &manifest.TaskResult{Version: manifest.Version, Plan: p.ID, Task: i, RowsIn: 1}
+		r := &manifest.TaskResult{Version: manifest.Version, Plan: p.ID, Task: i, RowsIn: 1, Reads: make([]manifest.Read, 1)}
 		part := manifest.StagedPart(i, 0, manifest.NewID(), ".trv")
 		if i == 1 {
 			err := store.Retry(t.Context(), st, "make a part", func(ctx context.Context) error {
@@ -161,29 +162,25 @@ func release(t *testing.T, c *Claim) {
 	}
 }
 
-// work is what tasks of a plan left.
+// work is what tasks of a plan left, and the last step.
 type work struct {
 	Plan *manifest.Plan
 	Dir  string
-}
-
-// still is a check that finds the results that were there before.
-func still(results []*manifest.TaskResult) func(context.Context, string) ([]*manifest.TaskResult, error) {
-	return func(context.Context, string) ([]*manifest.TaskResult, error) { return results, nil }
+	*task.Work
 }
 
 // begun leaves what the tasks of a plan would. The store is the destination's.
-func begun(t *testing.T, c *Claim, name string) (*work, []*manifest.TaskResult) {
+func begun(t *testing.T, c *Claim, name string) *work {
 	t.Helper()
 	return begunTasks(t, c, name, 2)
 }
 
-func begunTasks(t *testing.T, c *Claim, name string, tasks int) (*work, []*manifest.TaskResult) {
+func begunTasks(t *testing.T, c *Claim, name string, tasks int) *work {
 	t.Helper()
 	return begunPlan(t, c.Destination, planBeside(t, c.Destination, name, tasks))
 }
 
-func begunPlan(t *testing.T, d *Destination, p *manifest.Plan) (*work, []*manifest.TaskResult) {
+func begunPlan(t *testing.T, d *Destination, p *manifest.Plan) *work {
 	t.Helper()
 	dir, _, err := d.Staging(t.Context(), p.ID)
 	if err == nil {
@@ -192,7 +189,23 @@ func begunPlan(t *testing.T, d *Destination, p *manifest.Plan) (*work, []*manife
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &work{p, dir}, stageTasks(t, d.st, dir, p)
+	stageTasks(t, d.st, dir, p)
+	return foundIn(t, d.st, dir, p)
+}
+
+// foundIn is the work of a plan in a directory as a commit finds it.
+func foundIn(t *testing.T, st store.Store, dir string, p *manifest.Plan) *work {
+	t.Helper()
+	w := task.WorkIn(p, nil, st, dir)
+	if err := w.Check(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	last, err := w.Finished(t.Context(), len(p.Tasks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Results = append(w.Results, last)
+	return &work{p, dir, w}
 }
 
 // odd is a store on which calls end in an odd way, if a function for it is set.
@@ -237,27 +250,10 @@ func (o *odd) Open(ctx context.Context, p string) (store.File, error) {
 	return o.Store.Open(ctx, p)
 }
 
-// readResults reads what the tasks of a plan, and the last step, say that they left.
-func readResults(t *testing.T, st store.Store, dir string, p *manifest.Plan) (results []*manifest.TaskResult) {
-	t.Helper()
-	for i := range len(p.Tasks) + 1 {
-		text, err := st.ReadFile(t.Context(), path.Join(dir, manifest.TaskName(i)), manifest.MaxSize)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := manifest.DecodeTaskResult(text, p.ID, i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		results = append(results, r)
-	}
-	return results
-}
-
 // stagedFor leaves what the tasks of a plan would, and returns where.
 func stagedFor(t *testing.T, d *Destination, p *manifest.Plan) string {
 	t.Helper()
-	r, _ := begunPlan(t, d, p)
+	r := begunPlan(t, d, p)
 	return r.Dir
 }
 
@@ -265,8 +261,8 @@ func stagedFor(t *testing.T, d *Destination, p *manifest.Plan) string {
 func output(t *testing.T, d *Destination, st store.Store, name string) *manifest.Success {
 	t.Helper()
 	c, held := claim(t, d)
-	r, results := begun(t, c, name)
-	s, err := c.Publish(held, r.Plan, results, nil, still(results))
+	r := begun(t, c, name)
+	s, err := c.Publish(held, r.Plan, r.Work, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -275,18 +275,18 @@ func (s *State) Committed(p *manifest.Plan) *manifest.Success {
 	return nil
 }
 
-// place is where the files of an output come together: in the destination, or, of
-// an increment, in a directory among its staged files, which becomes the increment's.
-func (c *Claim) place(from source, s *manifest.Success) string {
+// place is where the files of an output come together: in the destination, or, of an
+// increment, in a directory among its staged files, which becomes the increment's.
+func (c *Claim) place(work string, s *manifest.Pending) string {
 	if !s.Increment {
 		return c.path
 	}
-	return path.Join(from.dir, manifest.IncrementName(s.Sequence, s.ID))
+	return path.Join(work, manifest.IncrementName(s.Sequence, s.ID))
 }
 
 // addIncrement does what the pending manifest of an increment says. Every step finds out
 // whether it was done before, by a process that was killed.
-func (c *Claim) addIncrement(ctx context.Context, from source, s *manifest.Success) error {
+func (c *Claim) addIncrement(ctx context.Context, work string, s *manifest.Pending) error {
 	now, err := c.Look(ctx)
 	if err != nil {
 		return err
@@ -299,8 +299,8 @@ func (c *Claim) addIncrement(ctx context.Context, from source, s *manifest.Succe
 	if now.ID() != s.Base {
 		return failure.New(failure.Foreign, "destination %s got another output meanwhile", c.path)
 	}
-	dir := c.place(from, s)
-	if err := c.assemble(ctx, from, s, dir); err != nil {
+	dir := c.place(work, s)
+	if err := c.assemble(ctx, work, s, dir); err != nil {
 		return err
 	}
 	//guard: the number would be given again once the increment was moved away
@@ -319,10 +319,10 @@ func (c *Claim) addIncrement(ctx context.Context, from source, s *manifest.Succe
 }
 
 // assemble brings all files of an increment into one directory, its manifest last.
-func (c *Claim) assemble(ctx context.Context, from source, s *manifest.Success, dir string) error {
-	err := c.makeDirs(ctx, from.dir, path.Base(dir), map[string]bool{".": true})
+func (c *Claim) assemble(ctx context.Context, work string, s *manifest.Pending, dir string) error {
+	err := c.makeDirs(ctx, work, path.Base(dir), map[string]bool{".": true})
 	if err == nil {
-		err = c.bringAll(ctx, from, s)
+		err = c.bringAll(ctx, work, dir, s)
 	}
 	if err != nil {
 		return err
@@ -331,7 +331,7 @@ func (c *Claim) assemble(ctx context.Context, from source, s *manifest.Success, 
 	if err != nil {
 		return err
 	}
-	now := &State{path: dir, Success: s}
+	now := &State{path: dir, Success: s.Success}
 	if err := c.below(dir).inspect(ctx, now, infos); err != nil {
 		return err
 	}
@@ -349,7 +349,7 @@ func (c *Claim) assemble(ctx context.Context, from source, s *manifest.Success, 
 			return err
 		}
 	}
-	written, err := c.writeSuccess(ctx, s)
+	written, err := c.writeSuccess(ctx, s.Success)
 	if err != nil {
 		return err
 	}
@@ -381,4 +381,56 @@ func (c *Claim) clearIncrements(ctx context.Context, names []string) error {
 		}
 		return err
 	})
+}
+
+// isMarker reports whether something in a destination remembers the last number that was
+// given to an increment.
+func isMarker(info store.Info) bool {
+	//guard: what others put in the place of a marker would be moved out
+	if info.Dir || info.Link {
+		return false
+	}
+	_, ok := manifest.ParseNumber(info.Name)
+	return ok
+}
+
+// classifyMarkers notes the last number that was given to an increment. A marker of a lower
+// number was left by a holder that was killed between two renames, and none is needed once
+// an output has a higher number.
+func (s *State) classifyMarkers(names []string) {
+	for _, name := range names {
+		number, _ := manifest.ParseNumber(name)
+		s.sequence = max(s.sequence, number)
+		if s.Success == nil || s.Success.Sequence < number {
+			s.marker = max(s.marker, name)
+		}
+	}
+	s.debris = append(s.debris, slices.DeleteFunc(names, func(name string) bool { return name == s.marker })...)
+}
+
+// mark remembers that a number is given, before the increment with it appears.
+func (c *Claim) mark(ctx context.Context, now *State, sequence int64) error {
+	name := manifest.NumberName(sequence)
+	//guard: an increment could not be completed whose process was killed after it marked the number
+	if now.marker >= name {
+		return nil
+	}
+	file := c.name("number")
+	if err := c.st.WriteFile(ctx, file, nil, true); err != nil {
+		return err
+	}
+	return c.move(ctx, file, c.in(name))
+}
+
+// unmark moves the marker of a lower number out, once the increment with the higher one
+// is there.
+func (c *Claim) unmark(ctx context.Context, before *State, sequence int64) error {
+	if before.marker == "" || before.marker >= manifest.NumberName(sequence) {
+		return nil
+	}
+	err := c.move(ctx, c.in(before.marker), c.name(old))
+	if errors.Is(err, store.ErrNotExist) {
+		return nil // somebody removed it
+	}
+	return err
 }

@@ -23,7 +23,7 @@ func incrementPlan(t *testing.T, name, base string) *manifest.Plan {
 
 // begunIncrement starts an increment beside the output that is there, and leaves in it what its
 // tasks would.
-func begunIncrement(t *testing.T, c *Claim, name string) (*work, []*manifest.TaskResult) {
+func begunIncrement(t *testing.T, c *Claim, name string) *work {
 	t.Helper()
 	return begunPlan(t, c.Destination, incrementPlan(t, name, c.State().ID()))
 }
@@ -32,8 +32,8 @@ func begunIncrement(t *testing.T, c *Claim, name string) (*work, []*manifest.Tas
 func addedIncrement(t *testing.T, d *Destination, name string) *manifest.Success {
 	t.Helper()
 	c, held := claim(t, d)
-	r, results := begunIncrement(t, c, name)
-	s, err := c.Publish(held, r.Plan, results, nil, still(results))
+	r := begunIncrement(t, c, name)
+	s, err := c.Publish(held, r.Plan, r.Work, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func pendingOf(t *testing.T, d *Destination) (all []*manifest.Success) {
 		t.Fatal(err)
 	}
 	for _, p := range found.pending {
-		all = append(all, p.success)
+		all = append(all, p.Success)
 	}
 	return all
 }
@@ -281,8 +281,14 @@ func TestIncrementIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "did not write: others"},
-		"a file of another length": {"", func(t *testing.T, _ *Destination, st *odd, r *work) {
-			spoilAll(t, st, r.Dir)
+		"a file of another length": {"", func(t *testing.T, _ *Destination, st *odd, _ *work) {
+			st.rename = func(_, to string, do func() error) error {
+				err := do()
+				if strings.HasSuffix(to, "@0-2") && err == nil {
+					err = st.WriteFile(t.Context(), to, []byte("?"), false)
+				}
+				return err
+			}
 		}, "has 1 bytes"},
 		"a file of nobody": {"", func(t *testing.T, _ *Destination, st *odd, _ *work) {
 			st.rename = func(_, to string, do func() error) error {
@@ -299,9 +305,9 @@ func TestIncrementIsRefused(t *testing.T) {
 			st := &odd{Store: inner}
 			d := at(st, "/parent/dest")
 			c, held := claim(t, d)
-			r, results := begunPlan(t, d, incrementPlan(t, "I", tc.base))
+			r := begunPlan(t, d, incrementPlan(t, "I", tc.base))
 			tc.spoil(t, d, st, r)
-			if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err == nil || !strings.Contains(err.Error(), tc.text) {
+			if _, err := c.Publish(held, r.Plan, r.Work, nil); err == nil || !strings.Contains(err.Error(), tc.text) {
 				t.Errorf("it was published: %v", err)
 			}
 			if s, runs := looked(t, at(inner, d.path)); runs != "" || len(s.uncounted) > 0 {
@@ -318,11 +324,11 @@ func TestIncrementChangedMeanwhile(t *testing.T) {
 	d, st := inMemory(t)
 	s := addedIncrement(t, d, "I")
 	c, held := claim(t, d)
-	r, results := begun(t, c, "P")
+	r := begun(t, c, "P")
 	if err := st.WriteFile(t.Context(), path.Join(dirOf(d, s), "x"), nil, true); err != nil {
 		t.Fatal(err)
 	}
-	_, err := c.Publish(held, r.Plan, results, nil, still(results))
+	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, err, failure.Foreign, path.Base(dirOf(d, s))+"/x")
 	release(t, c)
 }

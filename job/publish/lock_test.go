@@ -39,12 +39,12 @@ func TestLockExcludes(t *testing.T) {
 func TestSilentHolder(t *testing.T) {
 	d, _ := inMemory(t)
 	first, held := claim(t, d)
-	r, results := begun(t, first, "P")
+	r := begun(t, first, "P")
 	second, _ := claim(t, d)
 	if ids, err := second.StagedPlans(t.Context()); err != nil || !slices.Equal(ids, []string{r.Plan.ID}) {
 		t.Errorf("the work of %q was left, %v", ids, err)
 	}
-	_, err := first.Publish(held, r.Plan, results, nil, still(results))
+	_, err := first.Publish(held, r.Plan, r.Work, nil)
 	if err == nil {
 		t.Error("a former holder published")
 	}

@@ -52,8 +52,8 @@ func TestFilesBesideEachOther(t *testing.T) {
 	output := func(name string) {
 		t.Helper()
 		c, held := claim(t, d)
-		r, results := begunTasks(t, c, name, manyTasks)
-		if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err != nil {
+		r := begunTasks(t, c, name, manyTasks)
+		if _, err := c.Publish(held, r.Plan, r.Work, nil); err != nil {
 			t.Fatal(err)
 		}
 		release(t, c)
@@ -85,7 +85,7 @@ func TestFileThatFailsEndsTheRest(t *testing.T) {
 	st := &odd{Store: inner}
 	d := at(st, "/parent/dest")
 	c, held := claim(t, d)
-	r, results := begunTasks(t, c, "P", manyTasks)
+	r := begunTasks(t, c, "P", manyTasks)
 	var mu sync.Mutex
 	moved := 0
 	st.rename = func(_, to string, do func() error) error {
@@ -100,7 +100,7 @@ func TestFileThatFailsEndsTheRest(t *testing.T) {
 		}
 		return do()
 	}
-	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); !errors.Is(err, store.ErrQuota) {
+	if _, err := c.Publish(held, r.Plan, r.Work, nil); !errors.Is(err, store.ErrQuota) {
 		t.Errorf("it was published: %v", err)
 	}
 	if moved > 2+movers {
@@ -126,7 +126,7 @@ func TestNoFileWithoutTheLock(t *testing.T) {
 	d := at(st, "/parent/dest")
 	d.movers = 1
 	c, held := claim(t, d)
-	r, results := begunTasks(t, c, "P", manyTasks)
+	r := begunTasks(t, c, "P", manyTasks)
 	moved := 0
 	st.rename = func(_, to string, do func() error) error {
 		if !strings.HasPrefix(path.Base(to), "part-") {
@@ -139,7 +139,7 @@ func TestNoFileWithoutTheLock(t *testing.T) {
 		}
 		return do()
 	}
-	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err == nil || moved != lockEvery {
+	if _, err := c.Publish(held, r.Plan, r.Work, nil); err == nil || moved != lockEvery {
 		t.Errorf("%d files were moved: %v", moved, err)
 	}
 	abandon(c)

@@ -135,8 +135,8 @@ func TestNoOrphansWhileReplaced(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		r, results := begun(t, c, "Q")
-		_, err = c.Publish(held, r.Plan, results, nil, still(results))
+		r := begun(t, c, "Q")
+		_, err = c.Publish(held, r.Plan, r.Work, nil)
 		_ = c.Release(t.Context())
 		s, _ := looked(t, d)
 		if s.AllowIncrement() != nil {
@@ -168,8 +168,8 @@ func TestNoOrphansOfWhatIsGivenUp(t *testing.T) {
 			}
 		}
 		c, held := claim(t, d)
-		r, results := begun(t, c, "P")
-		if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err != nil {
+		r := begun(t, c, "P")
+		if _, err := c.Publish(held, r.Plan, r.Work, nil); err != nil {
 			t.Fatal(err)
 		}
 		if err := inner.Remove(t.Context(), d.in(manifest.SuccessName)); err != nil {
@@ -224,14 +224,14 @@ func TestNoOrphansWhileTakenOver(t *testing.T) {
 	addedIncrement(t, d, "I")
 	st := &odd{Store: inner}
 	c, held := claim(t, at(st, d.path))
-	r, results := begun(t, c, "Q")
+	r := begun(t, c, "Q")
 	st.rename = func(_, to string, do func() error) error {
 		if strings.HasPrefix(path.Base(to), "part-") {
 			return fs.ErrPermission
 		}
 		return do()
 	}
-	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err == nil {
+	if _, err := c.Publish(held, r.Plan, r.Work, nil); err == nil {
 		t.Fatal("it was published")
 	}
 	s, err := at(&blind{inner, 6}, d.path).Look(t.Context())

@@ -5,27 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"reflect"
 	"slices"
 
 	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// source is where the files of an output come from.
-type source struct {
-	dir   string            // a plan's work, in the claim's own directory
-	names map[string]string // of files and directories in it, by those that they get
-}
-
-// Publish makes the work of a plan's tasks the output. The caller has checked that the
-// files hold what the results say. check must check that again in the directory it is
-// given, which tasks cannot reach. If the files changed, nothing is published and the work
-// is put back. made says how the output came about, and may be nil.
-func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, results []*manifest.TaskResult, made *manifest.Made, check func(ctx context.Context, dir string) ([]*manifest.TaskResult, error)) (*manifest.Success, error) {
-	s := manifest.NewSuccess(p, manifest.NewID(), results)
+// Publish makes the work of a plan's tasks the output. The caller has checked work just now,
+// in the directory that StagedAt gave. Its files are checked again once tasks cannot reach them: if they changed, nothing is
+// published and the work is put back. made says how the output came about, and may be nil.
+func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, work *task.Work, made *manifest.Made) (*manifest.Success, error) {
+	s := manifest.NewPending(p, manifest.NewID(), work.Results)
 	s.Sequence, s.Made = c.state.sequence+1, made
 	if !s.Increment {
 		s.Replaces = c.state.all()
@@ -33,49 +26,35 @@ func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, results []*manife
 	doc, err := s.Encode()
 	if err == nil {
 		//guard: an output would be published that nobody can read
-		_, err = manifest.DecodeSuccess(doc)
+		_, err = manifest.DecodePending(doc)
 	}
 	if err != nil {
 		return nil, err
 	}
-	//guard: an output would wait to be published that nobody can publish, and every run be refused
-	if err := c.checkStaging(ctx, c.StagingPath(p.ID)); err != nil && !errors.Is(err, store.ErrNotExist) {
-		return nil, err
-	}
-	waits := &record{path: c.name(pending), success: s}
+	waits := &waiting{path: c.name(pending), Pending: s}
 	c.found.pending = append(c.found.pending, waits)
 	if err := c.st.WriteFile(ctx, waits.path, doc, true); err != nil {
 		c.withdrawUnwritten(ctx, waits)
 		return nil, fmt.Errorf("publish: %w", err)
 	}
-	from := source{names: make(map[string]string)}
-	if from.dir, err = c.take(ctx, p.ID); err != nil {
+	dir, err := c.take(ctx, p.ID)
+	if err != nil {
 		return nil, fmt.Errorf("destination %s: take the work of plan %s: %w", c.path, p.ID, err)
 	}
-	taken, err := check(ctx, from.dir)
-	if err == nil { // else results may be missing
-		for _, res := range taken {
-			from.stage(res, s.ID)
-		}
-		err = c.checkStaged(ctx, from, s)
-	}
 	//guard: an output would be published of files that changed before they were taken
-	if err == nil && !reflect.DeepEqual(manifest.NewSuccess(p, s.ID, taken).Entries(), s.Entries()) {
-		err = failure.New(failure.Storage, "tasks of plan %s were done again meanwhile, and made other files", p.ID)
+	if err := work.CheckAt(ctx, dir); err != nil {
+		return nil, errors.Join(err, c.withdraw(ctx, waits, dir))
 	}
-	if err != nil {
-		return nil, errors.Join(err, c.withdraw(ctx, waits, from.dir))
-	}
-	if err := c.carryOut(ctx, from, s); err != nil {
+	if err := c.carryOut(ctx, dir, s); err != nil {
 		return nil, err
 	}
 	c.forget(waits)
 	_ = c.clearOutdated(ctx, waits) // else the next holder does
-	return s, nil
+	return s.Success, nil
 }
 
 // withdrawUnwritten forgets an output whose pending manifest was certainly not written.
-func (c *Claim) withdrawUnwritten(ctx context.Context, p *record) {
+func (c *Claim) withdrawUnwritten(ctx context.Context, p *waiting) {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
 	if _, err := c.st.Stat(clean, p.path); errors.Is(err, store.ErrNotExist) {
@@ -89,11 +68,8 @@ func (c *Claim) take(ctx context.Context, planID string) (string, error) {
 	if dir := c.found.work(planID); dir != "" {
 		return dir, nil
 	}
-	from, dir := c.StagingPath(planID), c.name(planPrefix+planID)
-	if err := c.checkStaging(ctx, from); err != nil && !errors.Is(err, store.ErrNotExist) {
-		return "", err
-	}
-	err := c.move(ctx, from, dir)
+	dir := c.name(planPrefix + planID)
+	err := c.move(ctx, c.StagingPath(planID), dir)
 	if err != nil && !errors.Is(err, store.ErrNotExist) {
 		return "", err
 	}
@@ -105,10 +81,10 @@ func (c *Claim) take(ctx context.Context, planID string) (string, error) {
 // back, so that it can be resumed, and removes its manifest. If tasks made the
 // directory of the plan again, the work is discarded. The order matters: the next holder
 // removes work that no pending manifest names.
-func (c *Claim) withdraw(ctx context.Context, p *record, dir string) error {
+func (c *Claim) withdraw(ctx context.Context, p *waiting, dir string) error {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
-	err := c.move(clean, dir, c.StagingPath(p.success.Plan))
+	err := c.move(clean, dir, c.StagingPath(p.Plan))
 	if errors.Is(err, store.ErrExist) {
 		err = c.remove(clean, dir)
 	}
@@ -125,13 +101,13 @@ func (c *Claim) withdraw(ctx context.Context, p *record, dir string) error {
 
 // forget notes that an output does not wait any more. Its manifest goes with the claim's
 // directory.
-func (c *Claim) forget(p *record) {
-	c.found.pending = slices.DeleteFunc(c.found.pending, func(other *record) bool { return other == p })
+func (c *Claim) forget(p *waiting) {
+	c.found.pending = slices.DeleteFunc(c.found.pending, func(other *waiting) bool { return other == p })
 }
 
 // clearOutdated removes the work of plans that can never be committed since the claim
 // published an output.
-func (c *Claim) clearOutdated(ctx context.Context, published *record) error {
+func (c *Claim) clearOutdated(ctx context.Context, published *waiting) error {
 	if len(c.state.staged) == 0 {
 		return nil
 	}
@@ -146,86 +122,15 @@ func (c *Claim) clearOutdated(ctx context.Context, published *record) error {
 	return c.clearDead(ctx, now.dead)
 }
 
-// stage notes where the files and directories of a result are that an output is to
-// hold.
-func (s *source) stage(res *manifest.TaskResult, id string) {
-	for _, e := range res.Entries() {
-		s.names[manifest.Published(e.Name, id)] = e.Name
-	}
-}
-
-// of is the path that a file or directory of an output comes from; empty if unknown.
-func (s *source) of(e manifest.Entry) string {
-	if name := s.names[e.Name]; name != "" {
-		return path.Join(s.dir, name)
-	}
-	return ""
-}
-
-// checkStaged refuses links among what is staged, and what is in the directory of
-// a part but not of the output.
-func (c *Claim) checkStaged(ctx context.Context, from source, s *manifest.Success) error {
-	infos, err := c.list(ctx, from.dir)
-	if err != nil {
-		return fmt.Errorf("publish: %w", err)
-	}
-	there := make(map[string]store.Info)
-	for _, info := range infos {
-		there[info.Name] = info
-	}
-	for _, name := range from.names {
-		//guard: a link would become part of the output
-		if there[name].Link {
-			return failure.New(failure.Foreign, "%s is a link", path.Join(from.dir, name))
-		}
-	}
-	var parts []manifest.Entry // that are directories
-	for _, e := range s.Entries() {
-		info, ok := there[from.names[e.Name]]
-		if !ok {
-			continue // it may be in its place
-		}
-		//guard: a directory would become part of the output in the place of a file
-		if info.Dir != e.Dir {
-			return failure.New(failure.Foreign, "%s is a file in the place of a directory, or a directory in that of a file", info.Path)
-		}
-		if e.Dir {
-			parts = append(parts, e)
-		}
-	}
-	return parallel.Do(ctx, len(parts), c.movers, func(ctx context.Context, i int) error {
-		return c.checkInside(ctx, from.of(parts[i]), parts[i])
-	})
-}
-
-// checkInside does what checkStaged does, in the directory of a part.
-func (c *Claim) checkInside(ctx context.Context, dir string, part manifest.Entry) error {
-	infos, err := c.st.List(ctx, dir)
-	if err != nil {
-		return fmt.Errorf("publish: %w", err)
-	}
-	inside := part.Inside()
-	for _, info := range infos {
-		//guard: a link would become part of the output
-		if info.Link {
-			return failure.New(failure.Foreign, "%s is a link", info.Path)
-		}
-		//guard: what no task made would become part of the output
-		if !inside[info.Name] {
-			return failure.New(failure.Foreign, "no task wrote %s", info.Path)
-		}
-	}
-	return nil
-}
-
 // carryOut does what a pending manifest says. Every step finds out whether it
-// was done before, by a run that was killed.
-func (c *Claim) carryOut(ctx context.Context, from source, s *manifest.Success) error {
-	carryOut := c.replace
+// was done before, by a run that was killed. work is the directory of the staged files.
+func (c *Claim) carryOut(ctx context.Context, work string, s *manifest.Pending) (err error) {
 	if s.Increment {
-		carryOut = c.addIncrement
+		err = c.addIncrement(ctx, work, s)
+	} else {
+		err = c.replace(ctx, work, s)
 	}
-	if err := carryOut(ctx, from, s); err != nil {
+	if err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
 	return nil
@@ -233,15 +138,15 @@ func (c *Claim) carryOut(ctx context.Context, from source, s *manifest.Success) 
 
 // replace makes staged files the output, in place of another and its increments: these do
 // not count any more once the new manifest is there.
-func (c *Claim) replace(ctx context.Context, from source, s *manifest.Success) error {
-	replaced, err := c.retire(ctx, s)
+func (c *Claim) replace(ctx context.Context, work string, s *manifest.Pending) error {
+	replaced, err := c.retire(ctx, s.Success)
 	if err != nil {
 		return err
 	}
-	if err := c.bringAll(ctx, from, s); err != nil {
+	if err := c.bringAll(ctx, work, c.path, s); err != nil {
 		return err
 	}
-	now := &State{path: c.path, Success: s}
+	now := &State{path: c.path, Success: s.Success}
 	infos, err := c.st.List(ctx, c.path)
 	if err == nil {
 		err = c.classify(ctx, now, infos)
@@ -258,7 +163,7 @@ func (c *Claim) replace(ctx context.Context, from source, s *manifest.Success) e
 		err = c.clearOut(ctx, now)
 	}
 	if err == nil {
-		err = c.finish(ctx, s)
+		err = c.finish(ctx, s.Success)
 	}
 	if err == nil {
 		_ = c.clearIncrements(ctx, replaced) // else the next holder does
@@ -294,33 +199,29 @@ func (c *Claim) retire(ctx context.Context, s *manifest.Success) (replaced []str
 	if err := c.move(ctx, c.in(manifest.SuccessName), to); err != nil {
 		return nil, err
 	}
-	c.found.retired = append(c.found.retired, &record{path: to, success: now.Success})
+	c.found.retired = append(c.found.retired, &record{path: to, Success: now.Success})
 	return replaced, nil
 }
 
 // bringAll moves staged files and directories to their places, several at a time. Their order
 // does not matter: readers wait for the manifest, and a process that completes the output
 // finds out which of them are there.
-func (c *Claim) bringAll(ctx context.Context, from source, s *manifest.Success) error {
-	entries, place := s.Entries(), c.place(from, s)
-	made := map[string]bool{".": true}
+func (c *Claim) bringAll(ctx context.Context, work, place string, s *manifest.Pending) error {
+	entries, made := s.Entries(), map[string]bool{".": true}
 	for _, e := range entries {
 		if err := c.makeDirs(ctx, place, path.Dir(e.Name), made); err != nil {
 			return err
 		}
 	}
 	return parallel.Do(ctx, len(entries), c.movers, func(ctx context.Context, i int) error {
-		e := entries[i]
-		to, err := path.Join(place, e.Name), store.ErrNotExist
-		//guard: the increment's directory would be renamed in place of a file
-		if staged := from.of(e); staged != "" {
-			err = c.moveOne(ctx, i, staged, to)
-		}
+		e, staged := entries[i], path.Join(work, s.Staged[i])
+		to := path.Join(place, e.Name)
+		err := c.moveOne(ctx, i, staged, to)
 		if !errors.Is(err, store.ErrExist) && !errors.Is(err, store.ErrNotExist) {
 			return err
 		}
 		if e.Dir {
-			return c.replaceEmpty(ctx, from.of(e), to, err)
+			return c.replaceEmpty(ctx, staged, to, err)
 		}
 		return c.arrived(ctx, e, to, err)
 	})

@@ -46,12 +46,12 @@ func TestPublishRefuses(t *testing.T) {
 	} {
 		d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
 		c, held := claim(t, d)
-		r, results := begun(t, c, "P")
+		r := begun(t, c, "P")
 		elsewhere := t.TempDir()
 		if err := change(d, r.Dir, elsewhere); err != nil {
 			t.Fatal(err)
 		}
-		_, err := c.Publish(held, r.Plan, results, nil, still(results))
+		_, err := c.Publish(held, r.Plan, r.Work, nil)
 		failuretest.Want(t, err, failure.Foreign, "")
 		if got := names(t, store.Local(), elsewhere); got != "" {
 			t.Errorf("%s: elsewhere there are %s", name, got)
@@ -65,11 +65,11 @@ func TestPublishRefuses(t *testing.T) {
 func TestForeignMeanwhile(t *testing.T) {
 	d, m := onDisk(t)
 	c, held := claim(t, d)
-	r, results := begun(t, c, "Q")
+	r := begun(t, c, "Q")
 	if err := os.WriteFile(d.in("notes.txt"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, err := c.Publish(held, r.Plan, results, nil, still(results))
+	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, err, failure.Foreign, "notes.txt")
 	if s := look(t, d); s.ID() != m.ID {
 		t.Errorf("there is output %q", s.ID())
@@ -97,14 +97,14 @@ func TestLinkMeanwhile(t *testing.T) {
 	elsewhere, copies := t.TempDir(), d.in(manifest.QuarantineDir)
 	st := &odd{Store: store.Local()}
 	c, held := claim(t, at(st, d.path))
-	r, results := begun(t, c, "Q")
+	r := begun(t, c, "Q")
 	st.rename = func(from, _ string, do func() error) error {
 		if path.Base(from) == manifest.SuccessName {
 			return errors.Join(do(), os.RemoveAll(copies), os.Symlink(elsewhere, copies))
 		}
 		return do()
 	}
-	_, err := c.Publish(held, r.Plan, results, nil, still(results))
+	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, err, failure.Foreign, "holds what rowtocol did not write: _quarantine")
 	if got := names(t, store.Local(), elsewhere); got != "" {
 		t.Errorf("elsewhere there are %s", got)
@@ -176,9 +176,9 @@ func TestWrongResults(t *testing.T) {
 	} {
 		d, _ := inMemory(t)
 		c, held := claim(t, d)
-		r, results := begun(t, c, "P")
-		change(results)
-		if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err == nil {
+		r := begun(t, c, "P")
+		change(r.Results)
+		if _, err := c.Publish(held, r.Plan, r.Work, nil); err == nil {
 			t.Errorf("%s: it was published", name)
 		}
 		release(t, c)
@@ -256,7 +256,7 @@ func TestManifestUnreadable(t *testing.T) {
 	st := &odd{Store: inner}
 	d := at(st, "/parent/dest")
 	c, held := claim(t, d)
-	r, results := begun(t, c, "P")
+	r := begun(t, c, "P")
 	st.rename = func(_, to string, do func() error) error {
 		if path.Base(to) != manifest.SuccessName {
 			return do()
@@ -269,7 +269,7 @@ func TestManifestUnreadable(t *testing.T) {
 		}
 		return errors.Join(inner.WriteFile(t.Context(), to, nil, true), do())
 	}
-	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); !errors.Is(err, store.ErrQuota) {
+	if _, err := c.Publish(held, r.Plan, r.Work, nil); !errors.Is(err, store.ErrQuota) {
 		t.Error(err)
 	}
 	st.read, st.rename = nil, nil
@@ -280,7 +280,6 @@ func TestManifestUnreadable(t *testing.T) {
 // place of the directory for what the tasks leave.
 func TestStagingIsNoDirectory(t *testing.T) {
 	p := planOf(t, "Q")
-	results := stageTasks(t, store.Local(), t.TempDir(), p)
 	for text, put := range map[string]func(elsewhere, name string) error{
 		"is a link":          os.Symlink,
 		" a link":            func(elsewhere, name string) error { return os.Symlink(elsewhere+"/nowhere", name) },
@@ -293,14 +292,12 @@ func TestStagingIsNoDirectory(t *testing.T) {
 		}
 		_, _, err := d.Staging(t.Context(), p.ID)
 		failuretest.Want(t, err, failure.Foreign, text)
-		c, held := claim(t, d)
-		_, err = c.Publish(held, p, results, nil, still(results))
+		_, err = d.StagedAt(t.Context(), p.ID)
 		failuretest.Want(t, err, failure.Foreign, text)
-		release(t, c)
 		if err := os.Remove(d.StagingPath(p.ID)); err != nil {
 			t.Error(err)
 		}
-		c, _ = claim(t, d)
+		c, _ := claim(t, d)
 		release(t, c)
 		wantNames(t, store.Local(), d.path)
 		if _, err := os.Stat(elsewhere); err != nil {

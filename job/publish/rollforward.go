@@ -3,30 +3,23 @@ package publish
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
-	"github.com/rowtocol/rowtocol/internal/parallel"
-	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 )
-
-// verifiers is how many files are read at a time to check them.
-const verifiers = 4
 
 // rollForward completes the outputs that former holders were publishing, in the
 // order in which they began, and gives up those that lost a file.
 func (c *Claim) rollForward(ctx context.Context) error {
-	waiting := slices.SortedFunc(slices.Values(c.found.pending), func(a, b *record) int {
-		return cmp.Compare(a.success.Sequence, b.success.Sequence)
+	waiting := slices.SortedFunc(slices.Values(c.found.pending), func(a, b *waiting) int {
+		return cmp.Compare(a.Sequence, b.Sequence)
 	})
 	for _, p := range waiting {
 		if err := c.rollOne(ctx, p); err != nil {
-			return fmt.Errorf("destination %s: complete output %s of an earlier run: %w", c.path, p.success.ID, err)
+			return fmt.Errorf("destination %s: complete output %s of an earlier run: %w", c.path, p.ID, err)
 		}
 	}
 	if err := c.reinstate(ctx); err != nil {
@@ -37,31 +30,37 @@ func (c *Claim) rollForward(ctx context.Context) error {
 
 // rollOne completes an output, unless it is complete or was replaced since, or gives it
 // up.
-func (c *Claim) rollOne(ctx context.Context, p *record) error {
-	s := p.success
+func (c *Claim) rollOne(ctx context.Context, p *waiting) error {
+	s := p.Success
 	now, err := c.Look(ctx)
 	if err != nil {
 		return err
 	}
 	//guard: an older output would replace a newer one
 	if !now.passed(s) {
-		from, err := c.sourceOf(ctx, s)
+		if c.found.work(s.Plan) == "" {
+			//guard: files would be moved from where a link leads
+			if _, err := c.StagedAt(ctx, s.Plan); err != nil {
+				return err
+			}
+		}
+		work, err := c.take(ctx, s.Plan)
 		if err != nil {
 			return err
 		}
 		whole := now.takes(s)
 		if whole {
-			whole, err = c.whole(ctx, from, s)
+			whole, err = c.whole(ctx, work, p.Pending)
 		}
 		if err != nil {
 			return err
 		}
 		//guard: an output would be completed without all its files
 		if !whole {
-			return c.giveUp(ctx, p, from.dir)
+			return c.giveUp(ctx, p, work)
 		}
 		c.completed = append(c.completed, s.ID)
-		if err := c.carryOut(ctx, from, s); err != nil {
+		if err := c.carryOut(ctx, work, p.Pending); err != nil {
 			return err
 		}
 	}
@@ -96,11 +95,11 @@ func (s *State) passed(m *manifest.Success) bool {
 
 // giveUp withdraws an output that a former holder was publishing. It first moves out what is
 // in its place already: later nobody knows whose it is.
-func (c *Claim) giveUp(ctx context.Context, p *record, work string) error {
-	if !p.success.Increment {
+func (c *Claim) giveUp(ctx context.Context, p *waiting, work string) error {
+	if !p.Increment {
 		var parts []string
-		for i := range p.success.Parts {
-			parts = append(parts, p.success.Parts[i].Entry().Name)
+		for i := range p.Parts {
+			parts = append(parts, p.Parts[i].Entry().Name)
 		}
 		//guard: parts of no output would stay, and the destination would be refused
 		if err := c.clearOut(ctx, &State{debris: parts}); err != nil {
@@ -130,10 +129,10 @@ func (c *Claim) reinstate(ctx context.Context) error {
 		return now.refuseForeign()
 	}
 	latest := slices.SortedFunc(slices.Values(c.found.retired), func(a, b *record) int {
-		return cmp.Compare(b.success.Sequence, a.success.Sequence)
+		return cmp.Compare(b.Sequence, a.Sequence)
 	})
 	for _, r := range latest {
-		s := &State{path: c.path, Success: r.success}
+		s := &State{path: c.path, Success: r.Success}
 		if err := c.classify(ctx, s, infos); err != nil {
 			return err
 		}
@@ -147,77 +146,20 @@ func (c *Claim) reinstate(ctx context.Context) error {
 	return nil
 }
 
-// sourceOf takes the work that an output is made of, and reads from its results where
-// the files are.
-func (c *Claim) sourceOf(ctx context.Context, s *manifest.Success) (from source, err error) {
-	from.names = make(map[string]string)
-	if from.dir, err = c.take(ctx, s.Plan); err != nil {
-		return from, err
-	}
-	infos, err := c.list(ctx, from.dir)
+// whole reports whether every file of an output is there, staged or in its place, with the
+// bytes that the manifest says. The files of a directory must be in the same one, as it moves
+// as a whole.
+func (c *Claim) whole(ctx context.Context, work string, s *manifest.Pending) (bool, error) {
+	staged, err := task.Sound(ctx, c.st, work, s.StagedEntries(), true)
 	if err != nil {
-		return from, err
-	}
-	for _, info := range infos {
-		task, ok := manifest.TaskNumber(info.Name)
-		if !ok || info.Dir {
-			continue
-		}
-		//guard: a link could lead to a document that others wrote
-		if info.Link {
-			continue
-		}
-		text, err := c.readDocument(ctx, info.Path)
-		if err != nil {
-			return from, err
-		}
-		if res, err := manifest.DecodeTaskResult(text, s.Plan, task); err == nil {
-			from.stage(res, s.ID)
-		}
-	}
-	return from, nil
-}
-
-// whole reports whether every file of an output is there, in its place or
-// staged, with the bytes that the manifest says. The files of a directory must be
-// in the same one, as it moves as a whole.
-func (c *Claim) whole(ctx context.Context, from source, s *manifest.Success) (bool, error) {
-	if err := c.checkStaged(ctx, from, s); errors.Is(err, failure.Foreign) {
-		return false, nil
-	} else if err != nil {
 		return false, err
 	}
-	entries, place := s.Entries(), c.place(from, s)
-	sound := make([]bool, len(entries))
-	err := parallel.Do(ctx, len(entries), verifiers, func(ctx context.Context, i int) (err error) {
-		e := entries[i]
-		sound[i], err = c.sound(ctx, path.Join(place, e.Name), e)
-		if staged := from.of(e); err == nil && !sound[i] && staged != "" {
-			sound[i], err = c.sound(ctx, staged, e)
-		}
-		return err
-	})
-	return err == nil && !slices.Contains(sound, false), err
-}
-
-// sound reports whether a file, or each of a directory, is at a place, and no link.
-func (c *Claim) sound(ctx context.Context, place string, e manifest.Entry) (bool, error) {
-	for _, f := range e.Files {
-		name := place + strings.TrimPrefix(f.Name, e.Name)
-		info, err := c.st.Stat(ctx, name)
-		//guard: would complete an output with a link
-		if err == nil && info.Link {
-			return false, nil
-		}
-		size, crc, err := store.Sum(ctx, c.st, name, f.Bytes)
-		//guard: would give an output up because it may not read a file
-		if err != nil && !store.Absent(err) {
-			return false, err
-		}
-		//guard: an output would be completed with bytes that changed since
-		if !(err == nil && size == f.Bytes && crc == f.CRC32C) {
-			return false, nil
+	var rest []manifest.Entry
+	for i, e := range s.Entries() {
+		if !staged[i] {
+			rest = append(rest, e)
 		}
 	}
-	return true, nil
+	placed, err := task.Sound(ctx, c.st, c.place(work, s), rest, false)
+	return err == nil && !slices.Contains(placed, false), err
 }

@@ -27,7 +27,7 @@ func killed(t *testing.T, d *Destination, name string, n int) {
 
 // killedAt is killed for work that a function begins. It returns what was published, if there
 // were fewer renames.
-func killedAt(t *testing.T, d *Destination, begin func(*testing.T, *Claim, string) (*work, []*manifest.TaskResult), name string, n int) *manifest.Success {
+func killedAt(t *testing.T, d *Destination, begin func(*testing.T, *Claim, string) *work, name string, n int) *manifest.Success {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	st := &endsAtRename{Store: d.st, left: n, to: manifest.SuccessName, end: cancel}
@@ -36,9 +36,9 @@ func killedAt(t *testing.T, d *Destination, begin func(*testing.T, *Claim, strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, results := begin(t, c, name)
+	r := begin(t, c, name)
 	st.counts = true
-	s, err := c.Publish(held, r.Plan, results, nil, still(results))
+	s, err := c.Publish(held, r.Plan, r.Work, nil)
 	abandon(c)
 	if err != nil {
 		return nil
@@ -196,10 +196,6 @@ func TestNothingToRollForward(t *testing.T) {
 			to := d.in(manifest.Published(path.Base(dir), id))
 			return errors.Join(os.Mkdir(to, 0o777), os.Rename(dir+"/a", to+"/a"))
 		},
-		"a result gone": func(t *testing.T, d *Destination) error { return os.Remove(staged(t, d, "task-00001")[0]) },
-		"a result a link": func(t *testing.T, d *Destination) error {
-			return linkAway(d.path, staged(t, d, "task-00001")[0])
-		},
 	} {
 		// The manifest of the former output is in its place, or is not.
 		for _, rename := range []int{2, 3} {
@@ -234,7 +230,7 @@ func TestFormerOutput(t *testing.T) {
 		d, m := onDisk(t)
 		killed(t, d, "Q", 1+c.renames+1)
 		id := pendingID(t, d)
-		if err := errors.Join(os.RemoveAll(d.in("part-00000-0-"+id+".trv")), os.RemoveAll(staged(t, d, "task-00000")[0])); err != nil {
+		if err := errors.Join(os.RemoveAll(d.in("part-00000-0-"+id+".trv")), removeAll(staged(t, d, "part-00000"))); err != nil {
 			t.Fatal(err)
 		}
 		claimed, _ := claim(t, d)
@@ -295,8 +291,8 @@ func TestPlacedLink(t *testing.T) {
 func TestLatestFormerOutput(t *testing.T) {
 	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
 	c, held := claim(t, d)
-	r, results := begunTasks(t, c, "P", 0)
-	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err != nil {
+	r := begunTasks(t, c, "P", 0)
+	if _, err := c.Publish(held, r.Plan, r.Work, nil); err != nil {
 		t.Fatal(err)
 	}
 	release(t, c)
@@ -374,8 +370,7 @@ func TestGivenUp(t *testing.T) {
 	if err := os.WriteFile(path.Join(dir, path.Base(part)), text, 0o666); err != nil {
 		t.Fatalf("a task cannot be done again: %v", err)
 	}
-	results := readResults(t, d.st, dir, w[0].Plan)
-	if _, err := c.Publish(held, w[0].Plan, results, nil, still(results)); err != nil {
+	if _, err := c.Publish(held, w[0].Plan, foundIn(t, d.st, dir, w[0].Plan).Work, nil); err != nil {
 		t.Fatalf("it cannot be committed again: %v", err)
 	}
 	release(t, c)
@@ -385,17 +380,25 @@ func TestGivenUp(t *testing.T) {
 	wantNames(t, store.Local(), d.path)
 }
 
-// TestRollForwardInPlace completes an output of which all files are in their
-// places, and of which only the manifest is left besides.
-func TestRollForwardInPlace(t *testing.T) {
-	d, _ := onDisk(t)
-	killed(t, d, "Q", 0)
-	for _, file := range staged(t, d, "task-") {
-		if err := os.Remove(file); err != nil {
+// removeAll removes files and directories.
+func removeAll(files []string) (err error) {
+	for _, file := range files {
+		err = errors.Join(err, os.RemoveAll(file))
+	}
+	return err
+}
+
+// TestRollForwardWithoutResults completes an output of which only the pending manifest tells
+// where its files are.
+func TestRollForwardWithoutResults(t *testing.T) {
+	for _, rename := range []int{2, 0} { // no file is in its place, or all are
+		d, _ := onDisk(t)
+		killed(t, d, "Q", rename)
+		if err := removeAll(staged(t, d, "task-")); err != nil {
 			t.Fatal(err)
 		}
+		wantFinished(t, d, "Q")
 	}
-	wantFinished(t, d, "Q")
 }
 
 // TestRolledForward finds an output that was completed by a run which did not
@@ -403,8 +406,8 @@ func TestRollForwardInPlace(t *testing.T) {
 func TestRolledForward(t *testing.T) {
 	d, st := inMemory(t)
 	c, held := claim(t, d)
-	r, results := begun(t, c, "P")
-	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err != nil {
+	r := begun(t, c, "P")
+	if _, err := c.Publish(held, r.Plan, r.Work, nil); err != nil {
 		t.Fatal(err)
 	}
 	abandon(c)

@@ -263,8 +263,8 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("claim: %v", err)
 	}
 	c, _ := claim(t, d)
-	r, results := begun(t, c, "P")
-	if _, err := c.Publish(ctx, r.Plan, results, nil, still(results)); !errors.Is(err, context.Canceled) {
+	r := begun(t, c, "P")
+	if _, err := c.Publish(ctx, r.Plan, r.Work, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("publish: %v", err)
 	}
 	release(t, c)

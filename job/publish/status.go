@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
@@ -195,15 +194,6 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 	return s, nil
 }
 
-// list is what a directory holds, nothing if it is gone.
-func (d *Destination) list(ctx context.Context, dir string) ([]store.Info, error) {
-	infos, err := d.st.List(ctx, dir)
-	if store.Absent(err) {
-		return nil, nil
-	}
-	return infos, err
-}
-
 // surveyRoot looks at what is in the directory of all that is under way.
 func (d *Destination) surveyRoot(ctx context.Context, s *Status, info store.Info, lock *Lock) error {
 	name := path.Join(manifest.WorkName, info.Name)
@@ -235,13 +225,13 @@ func (d *Destination) surveyHolder(ctx context.Context, s *Status, info store.In
 	held := lock != nil && lock.Holder == info.Name && !lock.Dead
 	needed := make(map[string]bool) // to publish what waits
 	for _, p := range found.pending {
-		dir := cmp.Or(found.work(p.success.Plan), d.StagingPath(p.success.Plan)) // it may still have to be taken
-		w, err := d.work(ctx, dir, p.success.Plan)
+		dir := cmp.Or(found.work(p.Plan), d.StagingPath(p.Plan)) // it may still have to be taken
+		w, err := d.work(ctx, dir, p.Plan)
 		if err != nil {
 			return err
 		}
 		needed[dir] = true
-		w.Holder, w.Held, w.Output = info.Name, held, p.success.ID
+		w.Holder, w.Held, w.Output = info.Name, held, p.ID
 		s.Unfinished = append(s.Unfinished, w)
 	}
 	if held {
@@ -268,10 +258,6 @@ func (d *Destination) addDebris(ctx context.Context, s *Status, info store.Info,
 	return err
 }
 
-func (d *Destination) relative(file string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(file, d.path), "/")
-}
-
 // leftover measures what has a name in the destination.
 func (d *Destination) leftover(ctx context.Context, name, what string) (Leftover, error) {
 	l := Leftover{Name: name, What: what}
@@ -280,99 +266,6 @@ func (d *Destination) leftover(ctx context.Context, name, what string) (Leftover
 		err = d.measure(ctx, &l, info, nil)
 	}
 	return l, err
-}
-
-// measure adds up a file or directory and all that is below it, but for some
-// directories. The time of a directory counts only if it is empty: moving things out
-// changes it, and is no work on what is in it.
-func (d *Destination) measure(ctx context.Context, l *Leftover, info store.Info, without map[string]bool) error {
-	l.names++
-	var infos []store.Info
-	//guard: would add up what a link leads to
-	if info.Dir && !info.Link {
-		var err error
-		if infos, err = d.list(ctx, info.Path); err != nil {
-			return err
-		}
-	}
-	for _, i := range infos {
-		if without[i.Path] {
-			continue
-		}
-		if err := d.measure(ctx, l, i, without); err != nil {
-			return err
-		}
-	}
-	if len(infos) == 0 {
-		if !info.Link {
-			l.Bytes += info.Size
-		}
-		if info.ModTime.After(l.Changed) {
-			l.Changed = info.ModTime.UTC()
-		}
-	}
-	return nil
-}
-
-// Progress finds out how far the tasks of a plan are.
-func (d *Destination) Progress(ctx context.Context, planID string) (Work, error) {
-	return d.work(ctx, d.StagingPath(planID), planID)
-}
-
-// work finds out how far the plan is whose work is in a directory, as the results of its
-// tasks say. Their files are not read.
-func (d *Destination) work(ctx context.Context, dir, planID string) (Work, error) {
-	w := Work{Leftover: Leftover{Name: d.relative(dir), What: planWork}, PlanID: planID}
-	var err error
-	if w.Plan, err = d.planIn(ctx, dir, planID); err != nil {
-		return w, err
-	}
-	if err := d.measure(ctx, &w.Leftover, store.Info{Path: dir, Dir: true}, nil); err != nil {
-		return w, err
-	}
-	//guard: work that just began would be told of as older than any
-	if w.Changed.IsZero() {
-		info, err := d.st.Stat(ctx, dir)
-		if err != nil && !store.Absent(err) {
-			return w, err
-		}
-		w.Changed = info.ModTime.UTC()
-	}
-	infos, err := d.list(ctx, dir)
-	if err != nil {
-		return w, err
-	}
-	results := make([]*manifest.TaskResult, len(infos))
-	err = parallel.Do(ctx, len(infos), d.movers, func(ctx context.Context, i int) error {
-		number, ok := manifest.TaskNumber(infos[i].Name)
-		//guard: a link could lead to a document that others wrote
-		if !ok || infos[i].Link {
-			return nil
-		}
-		// The number after the last task's is that of the last step's result.
-		if w.Plan != nil && (number < 0 || number >= len(w.Plan.Tasks)) {
-			return nil
-		}
-		text, err := d.readDocument(ctx, infos[i].Path)
-		if err != nil {
-			return err
-		}
-		if res, err := manifest.DecodeTaskResult(text, w.PlanID, number); err == nil {
-			results[i] = res
-		}
-		return nil
-	})
-	for _, res := range results {
-		if res == nil {
-			continue
-		}
-		w.Tasks++
-		w.Rows += res.RowsIn
-		if w.Plan != nil {
-			w.Input += w.Plan.Tasks[res.Task].Bytes()
-		}
-	}
-	return w, err
 }
 
 // Leftovers are what Clean removes once it is old enough: not an output that waits to be

@@ -15,34 +15,31 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestWorkIsTakenBeforeItIsChecked looks at the destination when the work is taken, and
-// when it is checked.
-func TestWorkIsTakenBeforeItIsChecked(t *testing.T) {
+// TestWorkIsTakenFirst looks at the destination when the work is taken, and when the former
+// output is moved out.
+func TestWorkIsTakenFirst(t *testing.T) {
 	_, inner := inMemory(t)
 	st := &odd{Store: inner}
 	d := at(st, "/parent/dest")
-	m := output(t, d, st, "P")
-	before := names(t, st, d.path)
+	output(t, d, st, "P")
 	c, held := claim(t, d)
-	r, results := begun(t, c, "Q")
+	r := begun(t, c, "Q")
+	var taken, retired bool
 	st.rename = func(from, _ string, do func() error) error {
-		if waits := pendingOf(t, d); from == r.Dir && (len(waits) != 1 || waits[0].Plan != r.Plan.ID) {
-			t.Errorf("the work is taken, and there waits %+v", waits)
+		switch from {
+		case r.Dir:
+			taken = true
+			if waits := pendingOf(t, d); len(waits) != 1 || waits[0].Plan != r.Plan.ID {
+				t.Errorf("the work is taken, and there waits %+v", waits)
+			}
+		case d.in(manifest.SuccessName):
+			if retired = true; !taken {
+				t.Error("late tasks reach what replaces the output")
+			}
 		}
 		return do()
 	}
-	checked := false
-	_, err := c.Publish(held, r.Plan, results, nil, func(_ context.Context, dir string) ([]*manifest.TaskResult, error) {
-		checked = true
-		if _, err := st.Stat(t.Context(), r.Dir); !errors.Is(err, store.ErrNotExist) {
-			t.Errorf("late tasks reach what is checked: %v", err)
-		}
-		if s := look(t, d); s.ID() != m.ID || !strings.HasPrefix(names(t, st, d.path), ".rowtocol") {
-			t.Errorf("there are %s, and were %s", names(t, st, d.path), before)
-		}
-		return readResults(t, st, dir, r.Plan), nil
-	})
-	if err != nil || !checked {
+	if _, err := c.Publish(held, r.Plan, r.Work, nil); err != nil || !retired {
 		t.Error(err)
 	}
 	release(t, c)
@@ -52,41 +49,46 @@ func TestWorkIsTakenBeforeItIsChecked(t *testing.T) {
 // TestChangedBeforeItWasTaken withdraws an output: the work is back, unless tasks made its
 // directory anew, and the destination is as it was.
 func TestChangedBeforeItWasTaken(t *testing.T) {
-	file := func(r []*manifest.TaskResult) string { return r[0].Parts[0].Files[0].Name }
+	alter := func(file string) error { return os.WriteFile(file, []byte("task 0 of R"), 0o666) }
 	for name, tc := range map[string]struct {
-		change func(dir string, r []*manifest.TaskResult) ([]*manifest.TaskResult, error)
+		change func(part, directory string) error
 		anew   bool // tasks make the directory while the work is checked
 		want   error
 	}{
-		"a file": {change: func(_ string, r []*manifest.TaskResult) ([]*manifest.TaskResult, error) {
-			return r, failure.New(failure.Foreign, "changed")
-		}, want: failure.Foreign},
-		"a result": {change: func(_ string, r []*manifest.TaskResult) ([]*manifest.TaskResult, error) {
-			r[0].Parts[0].Files[0].CRC32C++
-			return r, nil
-		}, want: failure.Storage},
-		"a result gone": {change: func(_ string, r []*manifest.TaskResult) ([]*manifest.TaskResult, error) { return r[1:], nil }, want: failure.Storage},
-		"a link": {change: func(dir string, r []*manifest.TaskResult) ([]*manifest.TaskResult, error) {
-			return r, errors.Join(os.Remove(path.Join(dir, file(r))), os.Symlink("nowhere", path.Join(dir, file(r))))
-		}, want: failure.Foreign},
-		"a file while tasks run": {change: func(_ string, r []*manifest.TaskResult) ([]*manifest.TaskResult, error) {
-			return r, failure.New(failure.Foreign, "changed")
-		}, anew: true, want: failure.Foreign},
+		"a file":                 {func(part, _ string) error { return alter(part) }, false, failure.Foreign},
+		"a file gone":            {func(part, _ string) error { return os.Remove(part) }, false, failure.Storage},
+		"a link":                 {func(part, _ string) error { return errors.Join(os.Remove(part), os.Symlink("nowhere", part)) }, false, failure.Foreign},
+		"a directory for a file": {func(part, _ string) error { return errors.Join(os.Remove(part), os.Mkdir(part, 0o777)) }, false, failure.Foreign},
+		"a file for a directory": {func(_, dir string) error { return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o666)) }, false, failure.Foreign},
+		"a file inside":          {func(_, dir string) error { return alter(dir + "/a") }, false, failure.Foreign},
+		"a link inside":          {func(_, dir string) error { return errors.Join(os.Remove(dir+"/a"), os.Symlink("nowhere", dir+"/a")) }, false, failure.Foreign},
+		"one more inside":        {func(_, dir string) error { return os.WriteFile(dir+"/c", nil, 0o666) }, false, failure.Foreign},
+		"a file while tasks run": {func(part, _ string) error { return alter(part) }, true, failure.Foreign},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, m := onDisk(t)
+			onDisk, m := onDisk(t)
+			st := &odd{Store: onDisk.st}
+			d := at(st, onDisk.path)
 			c, held := claim(t, d)
-			r, results := begun(t, c, "Q")
-			work := names(t, d.st, r.Dir)
-			_, err := c.Publish(held, r.Plan, results, nil, func(_ context.Context, dir string) ([]*manifest.TaskResult, error) {
-				if tc.anew {
+			r := begun(t, c, "Q")
+			work := ""
+			st.rename = func(from, to string, do func() error) error {
+				if err := do(); err != nil || from != r.Dir {
+					return err
+				}
+				if err := tc.change(path.Join(to, r.Results[0].Files()[0].Name), path.Join(to, r.Results[1].Entries()[0].Name)); err != nil {
+					t.Error(err)
+				}
+				if work = names(t, d.st, to); tc.anew {
 					if work = "late"; os.Mkdir(r.Dir, 0o777) != nil || os.WriteFile(r.Dir+"/late", nil, 0o666) != nil {
 						t.Error("tasks cannot make the directory")
 					}
 				}
-				return tc.change(dir, readResults(t, d.st, dir, r.Plan))
-			})
+				return nil
+			}
+			_, err := c.Publish(held, r.Plan, r.Work, nil)
 			failuretest.Want(t, err, tc.want, "")
+			st.rename = nil
 			if got := names(t, d.st, r.Dir); got != work {
 				t.Errorf("the work is %s, not %s", got, work)
 			}
@@ -111,10 +113,17 @@ func TestChangedBeforeItWasTaken(t *testing.T) {
 func TestPublishAfterWithdrawal(t *testing.T) {
 	d, st := inMemory(t)
 	c, held := claim(t, d)
-	r, results := begun(t, c, "P")
-	_, err := c.Publish(held, r.Plan, results, nil, still(results[1:]))
-	failuretest.Want(t, err, failure.Storage, "done again meanwhile")
-	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err != nil {
+	r := begun(t, c, "P")
+	part := path.Join(r.Dir, r.Results[0].Files()[0].Name)
+	if err := st.Rename(t.Context(), part, "/parent/kept"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Publish(held, r.Plan, r.Work, nil)
+	failuretest.Want(t, err, failure.Storage, "what task 0 left is gone")
+	if err := st.Rename(t.Context(), "/parent/kept", part); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Publish(held, r.Plan, r.Work, nil); err != nil {
 		t.Error(err)
 	}
 	release(t, c)
@@ -157,7 +166,7 @@ func TestTakeWithoutAnswer(t *testing.T) {
 			st := &odd{Store: inner}
 			d := at(st, "/parent/dest")
 			c, held := claim(t, d)
-			r, results := begun(t, c, "P")
+			r := begun(t, c, "P")
 			var take func() error
 			st.rename = func(from, _ string, do func() error) error {
 				switch {
@@ -174,7 +183,7 @@ func TestTakeWithoutAnswer(t *testing.T) {
 				}
 				return do()
 			}
-			if _, err := c.Publish(held, r.Plan, results, nil, still(results)); !errors.Is(err, context.Canceled) {
+			if _, err := c.Publish(held, r.Plan, r.Work, nil); !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 			release(t, c)
@@ -191,7 +200,7 @@ func TestPendingNotWritten(t *testing.T) {
 	st := &odd{Store: inner}
 	d := at(st, "/parent/dest")
 	c, held := claim(t, d)
-	r, results := begun(t, c, "P")
+	r := begun(t, c, "P")
 	before := names(t, st, r.Dir)
 	st.write = func(p string, do func() error) error {
 		if strings.HasPrefix(path.Base(p), pending) {
@@ -199,7 +208,7 @@ func TestPendingNotWritten(t *testing.T) {
 		}
 		return do()
 	}
-	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); !errors.Is(err, store.ErrQuota) {
+	if _, err := c.Publish(held, r.Plan, r.Work, nil); !errors.Is(err, store.ErrQuota) {
 		t.Fatal(err)
 	}
 	release(t, c)
@@ -211,7 +220,7 @@ func TestPendingNotWritten(t *testing.T) {
 // TestUnreadableWhileRolling refuses to read what is to be completed: nothing is
 // given up, and the next run completes it.
 func TestUnreadableWhileRolling(t *testing.T) {
-	for _, what := range []string{"part-", "a", "task-", pending, manifest.PlanName} {
+	for _, what := range []string{"part-", "a", pending, manifest.PlanName} {
 		d, _ := onDisk(t)
 		killed(t, d, "Q", 1)
 		st := &odd{Store: store.Local(), read: func(p string) error {

@@ -193,15 +193,6 @@ func (a *attempt) quarantine(ctx context.Context, src mapper.Source, lost ocf.Ra
 	return err
 }
 
-// stored describes a file that was written and read back.
-func stored(ctx context.Context, st store.Store, w reducer.Written, role string) manifest.File {
-	f := manifest.File{Name: path.Base(w.Path), Role: role, Bytes: w.Size, CRC32C: w.CRC32C}
-	if checksum := store.CapabilitiesOf(st).Checksum; checksum != nil {
-		f.StoreChecksum, _ = checksum(ctx, w.Path) // without it, who publishes the file reads it
-	}
-	return f
-}
-
 // losses describes what was lost.
 func (a *attempt) losses(stats mapper.Stats) (losses []manifest.Loss) {
 	for i, l := range stats.Losses {

@@ -73,7 +73,7 @@ func TestDamage(t *testing.T) {
 		if q.Bytes != int64(len(kept)) || q.CRC32C != crc32.Checksum(kept, crc32.MakeTable(crc32.Castagnoli)) {
 			t.Errorf("copy is said to be %+v", q)
 		}
-		if found, err := WorkIn(p, store.Local(), dir).Finished(t.Context(), 0); found == nil || err != nil {
+		if found, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), 0); found == nil || err != nil {
 			t.Errorf("the result is not sound, %v", err)
 		}
 	}
@@ -168,10 +168,10 @@ func TestUnsoundResults(t *testing.T) {
 		"bit of copy":       func(_, _, copied string) error { return flipBit(copied) },
 	} {
 		dir, results := mustRun(t, p, options(t))
-		if res, err := WorkIn(p, store.Local(), dir).Finished(t.Context(), 0); res == nil || err != nil {
+		if res, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), 0); res == nil || err != nil {
 			t.Fatalf("%s: before: %v, %v", name, res, err)
 		}
-		if res, err := WorkIn(&other, store.Local(), dir).Finished(t.Context(), 0); res != nil || !errors.Is(err, failure.Foreign) {
+		if res, err := WorkIn(&other, nil, store.Local(), dir).Finished(t.Context(), 0); res != nil || !errors.Is(err, failure.Foreign) {
 			t.Errorf("another plan's: %v, %v", res, err)
 		}
 		doc := filepath.Join(dir, manifest.TaskName(0))
@@ -179,7 +179,7 @@ func TestUnsoundResults(t *testing.T) {
 		if err := change(doc, filepath.Join(dir, files[0].Name), filepath.Join(dir, files[1].Name)); err != nil {
 			t.Fatal(err)
 		}
-		res, err := WorkIn(p, store.Local(), dir).Finished(t.Context(), 0)
+		res, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), 0)
 		if gone := name == "no result" || name == "no part" || name == "no copy"; res != nil || gone && err != nil || !gone && !errors.Is(err, failure.Foreign) {
 			t.Errorf("%s: %v, %v", name, res, err)
 		}

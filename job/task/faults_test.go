@@ -106,7 +106,7 @@ func checkLeft(t *testing.T, p *manifest.Plan, dir string, fault storetest.Fault
 	known := []string{}
 	for n := range p.Tasks {
 		doc := manifest.TaskName(n)
-		res, err := WorkIn(p, store.Local(), dir).Finished(t.Context(), n)
+		res, err := WorkIn(p, newFirsts(""), store.Local(), dir).Finished(t.Context(), n)
 		if err != nil || res == nil && slices.Contains(left, doc) {
 			t.Errorf("%+v: an unsound result of task %d, %v", fault, n, err)
 		}
@@ -143,7 +143,7 @@ func TestPowerCuts(t *testing.T) {
 		}
 		disk.Cut(uint64(n))
 		st := disk.Client()
-		res, err := WorkIn(p, st, "/").Finished(t.Context(), 0)
+		res, err := WorkIn(p, newFirsts(""), st, "/").Finished(t.Context(), 0)
 		if err != nil || res == nil && !stopped {
 			t.Fatalf("after a cut at point %d: %v, %v", n, res, err)
 		}
@@ -153,7 +153,7 @@ func TestPowerCuts(t *testing.T) {
 		if _, err := r.Run(t.Context(), st, "/", []int{0}); err != nil {
 			t.Fatalf("again, after a cut at point %d: %v", n, err)
 		}
-		if res, err := WorkIn(p, st, "/").Finished(t.Context(), 0); res == nil || err != nil {
+		if res, err := WorkIn(p, newFirsts(""), st, "/").Finished(t.Context(), 0); res == nil || err != nil {
 			t.Fatalf("again, after a cut at point %d: %v, %v", n, res, err)
 		}
 	}
@@ -168,7 +168,7 @@ func TestFinishedFails(t *testing.T) {
 		{Op: storetest.Open, N: 2, Err: syscall.EACCES},
 		{Op: storetest.ReadAt, N: 1, Err: syscall.EIO},
 	} {
-		res, err := WorkIn(p, storetest.NewFaulty(store.Local(), fault), dir).Finished(t.Context(), 0)
+		res, err := WorkIn(p, nil, storetest.NewFaulty(store.Local(), fault), dir).Finished(t.Context(), 0)
 		if res != nil || !errors.Is(err, fault.Err) {
 			t.Errorf("%+v: %v, %v", fault, res, err)
 		}
@@ -177,7 +177,7 @@ func TestFinishedFails(t *testing.T) {
 		{Op: storetest.ReadFile, N: 1, Err: store.ErrTooLarge},
 		{Op: storetest.Open, N: 1, Err: store.ErrBeingWritten},
 	} {
-		if res, err := WorkIn(p, storetest.NewFaulty(store.Local(), fault), dir).Finished(t.Context(), 0); res != nil || !errors.Is(err, failure.Foreign) {
+		if res, err := WorkIn(p, nil, storetest.NewFaulty(store.Local(), fault), dir).Finished(t.Context(), 0); res != nil || !errors.Is(err, failure.Foreign) {
 			t.Errorf("%+v: %v, %v", fault, res, err)
 		}
 	}

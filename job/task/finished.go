@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"reflect"
+	"strings"
 	"sync"
 
 	"github.com/rowtocol/rowtocol/internal/parallel"
@@ -24,18 +25,22 @@ const (
 	checkers      = 32
 )
 
-// Checkers is how many files of a store Work checks at a time, and so how many tasks
-// to check at a time.
-func Checkers(st store.Store) int {
-	if store.CapabilitiesOf(st).Local {
-		return localCheckers
-	}
-	return checkers
-}
+// listShare says when to list the directory of all tasks' work: for at least one task in so
+// many of the plan's, that is cheaper than a few calls for each.
+const listShare = 8
+
+// namedTasks is how many tasks an error lists.
+const namedTasks = 10
 
 // Work is what tasks of a plan leave in a directory.
 type Work struct {
+	// Results are those that were found and whose files were checked: of each task, by its
+	// number, nil for one that is not done; and after them that of the last step, once Last
+	// was called.
+	Results []*manifest.TaskResult
+
 	plan   *manifest.Plan
+	sink   string // name; empty without one
 	st     store.Store
 	dir    string
 	listed map[string]store.Info // by name; nil if each file is to be looked up
@@ -57,15 +62,147 @@ func imprintOf(infos []store.Info) (sum imprint) {
 	return sum
 }
 
-// WorkIn returns the work in a directory.
-func WorkIn(p *manifest.Plan, st store.Store, dir string) *Work {
-	return &Work{plan: p, st: st, dir: dir, places: make(chan struct{}, Checkers(st))}
+// WorkIn returns the work in a directory. The sink is the tasks'; nil if they have none.
+func WorkIn(p *manifest.Plan, sink Sink, st store.Store, dir string) *Work {
+	atOnce := checkers
+	if store.CapabilitiesOf(st).Local {
+		atOnce = localCheckers
+	}
+	w := &Work{Results: make([]*manifest.TaskResult, len(p.Tasks)), plan: p, st: st, dir: dir, places: make(chan struct{}, atOnce)}
+	if sink != nil {
+		w.sink = sink.Name()
+	}
+	return w
 }
 
-// List lists the directory once for all tasks: looking up the files of each takes one or
+// Left are the numbers of the tasks that are not done.
+func (w *Work) Left() (numbers []int) {
+	for i, res := range w.Results {
+		if res == nil {
+			numbers = append(numbers, i)
+		}
+	}
+	return numbers
+}
+
+// Lost is the number of rows that the tasks lost to damage that are done.
+func (w *Work) Lost() (n int64) {
+	for _, res := range w.Results {
+		if res != nil {
+			n += res.LostRows()
+		}
+	}
+	return n
+}
+
+// Add adds results of tasks that were run; nil for those that were not done.
+func (w *Work) Add(results []*manifest.TaskResult) {
+	for _, res := range results {
+		if res != nil {
+			w.Results[res.Task] = res
+		}
+	}
+}
+
+// Find finds which of some tasks, by their numbers, need not be run again: they left a sound
+// result, and their inputs hold the same bytes now.
+func (w *Work) Find(ctx context.Context, resolve input.Resolve, numbers []int) error {
+	if len(numbers)*listShare >= len(w.plan.Tasks) {
+		if err := w.list(ctx); err != nil {
+			return err
+		}
+	}
+	return parallel.Do(ctx, len(numbers), cap(w.places), func(ctx context.Context, i int) (err error) {
+		if n := numbers[i]; n >= 0 && n < len(w.plan.Tasks) {
+			w.Results[n], err = w.usable(ctx, resolve, n)
+		}
+		return err
+	})
+}
+
+// Check finds the results of all tasks anew, in one listing, and checks all their files but
+// those that are the same as when before was checked, which is nil if nothing was. Tasks that
+// are not done are failure.Storage.
+func (w *Work) Check(ctx context.Context, before *Work) error {
+	if err := w.list(ctx); err != nil {
+		return err
+	}
+	err := parallel.Do(ctx, len(w.Results), cap(w.places), func(ctx context.Context, i int) (err error) {
+		if before != nil && before.Results[i] != nil && w.still(ctx, before, before.Results[i]) {
+			w.Results[i] = before.Results[i]
+			return nil
+		}
+		w.Results[i], err = w.Finished(ctx, i)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	left := w.Left()
+	//guard: an output would be published without the rows of some tasks
+	if n := len(left); n > 0 {
+		named, more := strings.Trim(strings.ReplaceAll(fmt.Sprint(left[:min(n, namedTasks)]), " ", ", "), "[]"), ""
+		if n > namedTasks {
+			more = fmt.Sprintf(" and %d more", n-namedTasks)
+		}
+		return failure.New(failure.Storage, "%d of %d tasks of plan %s are not done: %s%s", n, len(w.Results), w.plan.ID, named, more)
+	}
+	return nil
+}
+
+// CheckAt requires that the files of all results are what they were, in a directory that w's
+// was moved to: it checks again those that are not the same as when w was checked.
+func (w *Work) CheckAt(ctx context.Context, dir string) error {
+	now := &Work{st: w.st, dir: dir, places: w.places}
+	if err := now.list(ctx); err != nil {
+		return err
+	}
+	return parallel.Do(ctx, len(w.Results), cap(w.places), func(ctx context.Context, i int) error {
+		for _, e := range w.Results[i].Entries() {
+			if now.stillEntry(ctx, w, e) {
+				continue
+			}
+			err := now.checkEntry(ctx, e)
+			if errors.Is(err, store.ErrNotExist) {
+				return failure.As(failure.Storage, fmt.Errorf("what task %d left is gone: %w", i, err))
+			}
+			if err != nil {
+				return unsound(i, err)
+			}
+		}
+		return nil
+	})
+}
+
+// Sound reports which files and directories in a directory are what their entries say. Those
+// that are staged hold nothing else; in others a caller looks for that himself.
+func Sound(ctx context.Context, st store.Store, dir string, entries []manifest.Entry, staged bool) ([]bool, error) {
+	w := WorkIn(new(manifest.Plan), nil, st, dir)
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	if err := w.list(ctx); err != nil {
+		return nil, err
+	}
+	check, sound := w.checkEntry, make([]bool, len(entries))
+	if !staged {
+		check = func(ctx context.Context, e manifest.Entry) error { return w.checkFiles(ctx, e, nil) }
+	}
+	return sound, parallel.Do(ctx, len(entries), cap(w.places), func(ctx context.Context, i int) error {
+		err := check(ctx, entries[i])
+		sound[i] = err == nil
+		//guard: would give an output up because it may not read a file
+		if store.Absent(err) || errors.Is(err, failure.Foreign) {
+			return nil
+		}
+		return err
+	})
+}
+
+// list lists the directory once for all tasks: looking up the files of each takes one or
 // more calls to the name node of a cluster. A task that leaves a result later does not count
 // as finished.
-func (w *Work) List(ctx context.Context) error {
+func (w *Work) list(ctx context.Context) error {
 	infos, err := w.st.List(ctx, w.dir)
 	if err != nil && !store.Absent(err) {
 		return err
@@ -77,15 +214,11 @@ func (w *Work) List(ctx context.Context) error {
 	return nil
 }
 
-// Still reports whether a task that was finished when before was listed is still finished:
+// still reports whether a task that was finished when before was listed is still finished:
 // whether its result and the files that this names are unchanged.
-func (w *Work) Still(ctx context.Context, before *Work, res *manifest.TaskResult) bool {
+func (w *Work) still(ctx context.Context, before *Work, res *manifest.TaskResult) bool {
 	for _, e := range res.Entries() {
-		if !unchanged(before.listed[e.Name], w.listed[e.Name]) {
-			return false
-		}
-		//guard: a file that is written over in its directory would be taken for what was checked
-		if e.Dir && !w.stillInside(ctx, before, e.Name) {
+		if !w.stillEntry(ctx, before, e) {
 			return false
 		}
 	}
@@ -94,27 +227,35 @@ func (w *Work) Still(ctx context.Context, before *Work, res *manifest.TaskResult
 	if now := w.listed[name]; now.FileID != 0 && unchanged(before.listed[name], now) {
 		return true
 	}
-	again, err := w.Result(ctx, res.Task)
+	again, err := w.result(ctx, res.Task)
 	return err == nil && reflect.DeepEqual(again, res)
 }
 
-// stillInside is Still of the files in the directory of a part, whose writing does not
+// stillEntry is still of a file, or of a directory and the files in it, whose writing does not
 // change the directory.
-func (w *Work) stillInside(ctx context.Context, before *Work, part string) bool {
-	infos, err := w.st.List(ctx, path.Join(w.dir, part))
-	was, known := before.inside.Load(part)
+func (w *Work) stillEntry(ctx context.Context, before *Work, e manifest.Entry) bool {
+	if !unchanged(before.listed[e.Name], w.listed[e.Name]) {
+		return false
+	}
+	if !e.Dir {
+		return true
+	}
+	infos, err := w.st.List(ctx, path.Join(w.dir, e.Name))
+	was, known := before.inside.Load(e.Name)
+	//guard: a file that is written over in its directory would be taken for what was checked
 	if err != nil || !known || was != imprintOf(infos) {
 		return false
 	}
-	w.inside.Store(part, was)
+	w.inside.Store(e.Name, was)
 	return true
 }
 
-// Vouch adds tasks that this process ran, and read back, since the directory was listed: from
-// then on Still compares with what they left.
+// Vouch adds results of tasks that this process ran, and read back, since the directory was
+// listed: from then on Check compares with what they left.
 func (w *Work) Vouch(ctx context.Context, results []*manifest.TaskResult) error {
-	now := WorkIn(w.plan, w.st, w.dir)
-	if err := now.List(ctx); err != nil {
+	w.Add(results)
+	now := &Work{plan: w.plan, st: w.st, dir: w.dir}
+	if err := now.list(ctx); err != nil {
 		return err
 	}
 	return parallel.Do(ctx, len(results), cap(w.places), func(ctx context.Context, i int) error {
@@ -169,7 +310,7 @@ func unchanged(before, now store.Info) bool {
 	if now.Name == "" {
 		return false
 	}
-	return before.FileID == now.FileID && before.Size == now.Size && before.ModTime.Equal(now.ModTime)
+	return before.Link == now.Link && before.Dir == now.Dir && before.FileID == now.FileID && before.Size == now.Size && before.ModTime.Equal(now.ModTime)
 }
 
 // stat describes a file in the directory, as it was listed if it was.
@@ -180,15 +321,20 @@ func (w *Work) stat(ctx context.Context, name string) (store.Info, error) {
 	return w.st.Stat(ctx, path.Join(w.dir, name))
 }
 
-// Finished returns the result that an earlier run of a task left; nil if it left none, or if a
-// file of it is missing, as a late result can come to a directory that was made again.
+// Finished returns the result that an earlier run of a task left; nil if it left none, if it
+// had another sink, or if a file of it is missing, as a late result can come to a directory
+// that was made again.
 // An unsound result is failure.Foreign: it is not of this task of this plan, or its
 // files do not have the length and the CRC-32C that it says. Every byte is read of files
 // whose checksum the storage does not keep.
 func (w *Work) Finished(ctx context.Context, number int) (*manifest.TaskResult, error) {
-	res, err := w.Result(ctx, number)
+	res, err := w.result(ctx, number)
 	if err != nil || res == nil {
 		return nil, err
+	}
+	//guard: an index would be published that lacks rows
+	if res.Sink != w.sink {
+		return nil, nil
 	}
 	for _, e := range res.Entries() {
 		err := w.checkEntry(ctx, e)
@@ -202,9 +348,9 @@ func (w *Work) Finished(ctx context.Context, number int) (*manifest.TaskResult, 
 	return res, nil
 }
 
-// Usable returns the result of a task that need not be run again. It is Finished, but also nil
+// usable returns the result of a task that need not be run again. It is Finished, but also nil
 // for an unsound result, and for one whose inputs hold other bytes now.
-func (w *Work) Usable(ctx context.Context, resolve input.Resolve, number int) (*manifest.TaskResult, error) {
+func (w *Work) usable(ctx context.Context, resolve input.Resolve, number int) (*manifest.TaskResult, error) {
 	res, err := w.Finished(ctx, number)
 	if errors.Is(err, failure.Foreign) {
 		return nil, nil
@@ -227,6 +373,12 @@ func (w *Work) checkEntry(ctx context.Context, e manifest.Entry) error {
 			return err
 		}
 	}
+	return w.checkFiles(ctx, e, inside)
+}
+
+// checkFiles requires that a file, or each of a directory, has the bytes that its task wrote.
+// inside is what was found in the directory, by name.
+func (w *Work) checkFiles(ctx context.Context, e manifest.Entry, inside map[string]store.Info) error {
 	return parallel.Do(ctx, len(e.Files), cap(w.places), func(ctx context.Context, i int) error {
 		w.places <- struct{}{}
 		defer func() { <-w.places }()
@@ -314,10 +466,10 @@ func vouched(ctx context.Context, st store.Store, now store.Info, f manifest.Fil
 	return true
 }
 
-// Result reads the result of a task, and does not look at its files. It returns
+// result reads the result of a task, and does not look at its files. It returns
 // nil if there is none, and failure.Foreign if it is not of this task of this
 // plan.
-func (w *Work) Result(ctx context.Context, number int) (*manifest.TaskResult, error) {
+func (w *Work) result(ctx context.Context, number int) (*manifest.TaskResult, error) {
 	base := manifest.TaskName(number)
 	if _, there := w.listed[base]; w.listed != nil && !there {
 		return nil, nil

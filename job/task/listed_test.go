@@ -34,8 +34,8 @@ func TestListedWork(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 40)
 	p, st := newPlan(t, 5000, input), &lookups{Client: memstore.New().Client()}
 	r := open(t, p, options(t))
-	w := WorkIn(p, st, "/none")
-	if err := w.List(t.Context()); err != nil {
+	w := WorkIn(p, nil, st, "/none")
+	if err := w.list(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if res, err := w.Finished(t.Context(), 0); res != nil || err != nil {
@@ -48,8 +48,8 @@ func TestListedWork(t *testing.T) {
 	if _, err := r.Run(t.Context(), st, "/", all(p)[1:]); err != nil {
 		t.Fatal(err)
 	}
-	w, st.n = WorkIn(p, st, "/"), 0
-	if err := w.List(t.Context()); err != nil {
+	w, st.n = WorkIn(p, nil, st, "/"), 0
+	if err := w.list(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	again, err := r.Run(t.Context(), st, "/", []int{0, 1})
@@ -131,17 +131,17 @@ func TestStillFinished(t *testing.T) {
 			must(t, st.Mkdir(t.Context(), "/work"))
 			results, err := open(t, p, options(t)).Run(t.Context(), st, "/work", []int{1})
 			must(t, err)
-			res, before := results[0], WorkIn(p, st, "/work")
-			must(t, before.List(t.Context()))
+			res, before := results[0], WorkIn(p, nil, st, "/work")
+			must(t, before.list(t.Context()))
 			must(t, tt.change(st, "/work/"+manifest.TaskName(1), "/work/"+res.Files()[0].Name))
 			must(t, st.Rename(t.Context(), "/work", "/taken"))
-			now := WorkIn(p, st, "/taken")
-			must(t, now.List(t.Context()))
+			now := WorkIn(p, nil, st, "/taken")
+			must(t, now.list(t.Context()))
 			st.reads = 0
-			if got := now.Still(t.Context(), before, res); got != tt.want || numbers && tt.want && st.reads > 0 {
+			if got := now.still(t.Context(), before, res); got != tt.want || numbers && tt.want && st.reads > 0 {
 				t.Errorf("%s, numbers %v: %v after %d reads", name, numbers, got, st.reads)
 			}
-			if now.Still(t.Context(), WorkIn(p, st, "/work"), res) {
+			if now.still(t.Context(), WorkIn(p, nil, st, "/work"), res) {
 				t.Errorf("%s: what was not listed is as it was", name)
 			}
 		}
@@ -171,8 +171,8 @@ func TestStillFinishedDirectory(t *testing.T) {
 		must(t, st.Mkdir(t.Context(), "/work"))
 		_, err := open(t, p, splitOptions(t)).Run(t.Context(), st, "/work", []int{0})
 		must(t, err)
-		before := WorkIn(p, st, "/work")
-		must(t, before.List(t.Context()))
+		before := WorkIn(p, nil, st, "/work")
+		must(t, before.list(t.Context()))
 		st.n = 0
 		res, err := before.Finished(t.Context(), 0)
 		must(t, err)
@@ -181,9 +181,9 @@ func TestStillFinishedDirectory(t *testing.T) {
 		}
 		must(t, tt.change(st, "/work/"+res.Entries()[0].Name))
 		must(t, st.Rename(t.Context(), "/work", "/taken"))
-		now := WorkIn(p, st, "/taken")
-		must(t, now.List(t.Context()))
-		if got := now.Still(t.Context(), before, res); got != tt.want {
+		now := WorkIn(p, nil, st, "/taken")
+		must(t, now.list(t.Context()))
+		if got := now.still(t.Context(), before, res); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 		if res, err := now.Finished(t.Context(), 0); (res != nil && err == nil) != tt.want {
@@ -216,15 +216,15 @@ func TestVouch(t *testing.T) {
 	} {
 		st := memstore.New().Client()
 		must(t, st.Mkdir(t.Context(), "/work"))
-		before := WorkIn(p, st, "/work")
-		must(t, before.List(t.Context()))
+		before := WorkIn(p, nil, st, "/work")
+		must(t, before.list(t.Context()))
 		results, err := open(t, p, tt.options(t)).Run(t.Context(), st, "/work", []int{0})
 		must(t, err)
 		must(t, tt.change(st, "/work/"+results[0].Entries()[0].Name))
 		must(t, before.Vouch(t.Context(), append(results, nil)))
-		now := WorkIn(p, st, "/work")
-		must(t, now.List(t.Context()))
-		if got := now.Still(t.Context(), before, results[0]); got != tt.want {
+		now := WorkIn(p, nil, st, "/work")
+		must(t, now.list(t.Context()))
+		if got := now.still(t.Context(), before, results[0]); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -236,12 +236,12 @@ func TestWrittenOver(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 1)
 	p := newPlan(t, 1<<20, input)
 	dir, results := mustRun(t, p, splitOptions(t))
-	before, now := WorkIn(p, store.Local(), dir), WorkIn(p, store.Local(), dir)
-	must(t, before.List(t.Context()))
+	before, now := WorkIn(p, nil, store.Local(), dir), WorkIn(p, nil, store.Local(), dir)
+	must(t, before.list(t.Context()))
 	res, err := before.Finished(t.Context(), 0)
 	must(t, err)
-	must(t, now.List(t.Context()))
-	if !now.Still(t.Context(), before, res) {
+	must(t, now.list(t.Context()))
+	if !now.still(t.Context(), before, res) {
 		t.Error("it is not what it was before")
 	}
 	file := filepath.Join(dir, results[0].Files()[1].Name)
@@ -249,7 +249,7 @@ func TestWrittenOver(t *testing.T) {
 	must(t, err)
 	must(t, os.WriteFile(file, flipped(b), 0o666))
 	must(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Second))) // whatever the clock's steps are
-	if now.Still(t.Context(), before, res) {
+	if now.still(t.Context(), before, res) {
 		t.Error("it is as it was")
 	}
 }
@@ -268,7 +268,7 @@ func TestReadsOfPieces(t *testing.T) {
 		doc, err := res.Encode()
 		must(t, err)
 		must(t, st.WriteFile(t.Context(), "/work/"+manifest.TaskName(1), doc, false))
-		_, err = WorkIn(p, st, "/work").Finished(t.Context(), 1)
+		_, err = WorkIn(p, nil, st, "/work").Finished(t.Context(), 1)
 		failuretest.Want(t, err, failure.Foreign, "says what was read")
 	}
 }

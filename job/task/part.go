@@ -131,3 +131,12 @@ func (a *attempt) newName(rowGroup int) string {
 func (a *attempt) remove(ctx context.Context, name string) {
 	removeAll(ctx, a.st, a.dir, []manifest.File{{Name: name}})
 }
+
+// stored describes a file that was written and read back.
+func stored(ctx context.Context, st store.Store, w reducer.Written, role string) manifest.File {
+	f := manifest.File{Name: path.Base(w.Path), Role: role, Bytes: w.Size, CRC32C: w.CRC32C}
+	if checksum := store.CapabilitiesOf(st).Checksum; checksum != nil {
+		f.StoreChecksum, _ = checksum(ctx, w.Path) // without it, who publishes the file reads it
+	}
+	return f
+}

@@ -37,7 +37,7 @@ func TestPartOfSeveralFiles(t *testing.T) {
 	dir, results := mustRun(t, p, splitOptions(t, "b", "a"))
 	known := 0
 	for i, res := range results {
-		if again, err := WorkIn(p, store.Local(), dir).Finished(t.Context(), i); err != nil || again == nil {
+		if again, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), i); err != nil || again == nil {
 			t.Errorf("task %d: %v, %v", i, again, err)
 		}
 		known += len(res.Parts) + 1
@@ -113,7 +113,7 @@ func TestChangedDirectory(t *testing.T) {
 		if err := change(filepath.Join(dir, results[0].Parts[0].Entry().Name), t.TempDir()); err != nil {
 			t.Fatal(err)
 		}
-		res, err := WorkIn(p, store.Local(), dir).Finished(t.Context(), 0)
+		res, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), 0)
 		if res != nil {
 			t.Errorf("%s: it is finished", name)
 		}

@@ -80,7 +80,7 @@ func describe(t *testing.T, p *manifest.Plan, dir string, results []*manifest.Ta
 	t.Helper()
 	left := names(t, dir)
 	for i, res := range results {
-		found, err := WorkIn(p, store.Local(), dir).Finished(t.Context(), i)
+		found, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), i)
 		if err != nil || !reflect.DeepEqual(found, res) || res.Made.Program != "test" {
 			t.Errorf("task %d: the result that was stored is %+v, %v; want %+v", i, found, err, res)
 		}
@@ -124,7 +124,7 @@ func TestRunTwiceAtOnce(t *testing.T) {
 		}
 	}
 	for n := range p.Tasks {
-		if res, err := WorkIn(p, store.Local(), dir).Finished(t.Context(), n); res == nil || err != nil {
+		if res, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), n); res == nil || err != nil {
 			t.Errorf("task %d is not finished, %v", n, err)
 		}
 	}
@@ -225,7 +225,7 @@ func TestCanceled(t *testing.T) {
 	}
 	stored := 0
 	for n, res := range results {
-		found, err := WorkIn(p, store.Local(), dir).Finished(t.Context(), n)
+		found, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), n)
 		if err != nil || res != nil && found == nil {
 			t.Errorf("task %d: result %v, stored %v, %v", n, res, found, err)
 		}
@@ -351,7 +351,7 @@ func TestPlanOfOneTask(t *testing.T) {
 			t.Fatal(err)
 		}
 		shares, crcs = append(shares, s), append(crcs, results[0].Parts[0].Files[0].CRC32C)
-		if found, err := WorkIn(p, st, "/").Finished(t.Context(), 1); err != nil || found == nil {
+		if found, err := WorkIn(p, nil, st, "/").Finished(t.Context(), 1); err != nil || found == nil {
 			t.Errorf("%+v, %v", found, err)
 		}
 	}

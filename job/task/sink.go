@@ -130,30 +130,34 @@ func removeAll(ctx context.Context, st store.Store, dir string, files []manifest
 	}
 }
 
-// Last carries out the last step before the output of a plan is published: of the
-// side files of all tasks, whose results are given in their order, the sink of the
-// options makes an index, which a result of its own describes. dir, on st, has the
-// files and takes the result. A step that was done is not done again, unless tasks were
-// since: their rows may be elsewhere now. Of the options Sink, TempDir and Warn are used.
-func Last(ctx context.Context, p *manifest.Plan, o Options, st store.Store, dir string, results []*manifest.TaskResult) (*manifest.TaskResult, error) {
-	number := len(p.Tasks)
-	res, err := WorkIn(p, st, dir).Finished(ctx, number)
+// Last carries out the last step before the output of a plan is published: of the side files
+// of all tasks the sink of the options, if there is one, makes an index, which a result of
+// its own describes. A step that was done is not done again, unless tasks were since: their
+// rows may be elsewhere now. Of the options Sink, TempDir and Warn are used.
+func (w *Work) Last(ctx context.Context, o Options) error {
+	if o.Sink == nil {
+		return nil
+	}
+	number := len(w.plan.Tasks)
+	res, err := w.Finished(ctx, number)
 	if err != nil && !errors.Is(err, failure.Foreign) {
-		return nil, err
+		return err
 	}
-	of := outputOf(st, dir, results)
+	of := outputOf(w.st, w.dir, w.Results)
 	//guard: an index would be published that does not fit the output
-	if res != nil && res.Sink == o.Sink.Name() && res.Fingerprint == of.Fingerprint {
-		return res, nil
+	if res != nil && res.Fingerprint == of.Fingerprint {
+		w.Results = append(w.Results, res)
+		return nil
 	}
-	res = &manifest.TaskResult{Version: manifest.Version, Plan: p.ID, Task: number, Sink: o.Sink.Name(), Fingerprint: of.Fingerprint}
-	if res.Index, err = merge(ctx, o, st, dir, of); err != nil {
-		return nil, fmt.Errorf("index of the output: %w", err)
+	res = &manifest.TaskResult{Version: manifest.Version, Plan: w.plan.ID, Task: number, Sink: w.sink, Fingerprint: of.Fingerprint}
+	if res.Index, err = merge(ctx, o, w.st, w.dir, of); err != nil {
+		return fmt.Errorf("index of the output: %w", err)
 	}
-	if err := writeResult(ctx, st, dir, res); err != nil {
-		return nil, err
+	if err := writeResult(ctx, w.st, w.dir, res); err != nil {
+		return err
 	}
-	return res, nil
+	w.Results = append(w.Results, res)
+	return w.Vouch(ctx, w.Results[number:])
 }
 
 // outputOf is what tasks left in a directory.

@@ -114,6 +114,18 @@ func newFile(name, text string) NewFile {
 	return NewFile{Name: name, Content: io.NewSectionReader(strings.NewReader(text), 0, int64(len(text)))}
 }
 
+// lastOf carries out the last step after tasks that left results, and returns its result.
+func lastOf(t *testing.T, p *manifest.Plan, o Options, st store.Store, dir string, results []*manifest.TaskResult) (*manifest.TaskResult, error) {
+	t.Helper()
+	w := WorkIn(p, o.Sink, st, dir)
+	must(t, w.list(t.Context()))
+	w.Add(results)
+	if err := w.Last(t.Context(), o); err != nil {
+		return nil, err
+	}
+	return w.Results[len(p.Tasks)], nil
+}
+
 // What tasks leave beside their parts is checked as these are, and the last step is
 // done once.
 func TestSink(t *testing.T) {
@@ -135,7 +147,7 @@ func TestSink(t *testing.T) {
 	}
 	last := func() *manifest.TaskResult {
 		t.Helper()
-		res, err := Last(t.Context(), p, o, store.Local(), dir, results)
+		res, err := lastOf(t, p, o, store.Local(), dir, results)
 		if err != nil || len(res.Index) != 1 || res.Task != len(p.Tasks) {
 			t.Fatalf("%+v, %v", res, err)
 		}
@@ -170,7 +182,7 @@ func TestSink(t *testing.T) {
 	if err := flipBit(filepath.Join(dir, results[1].Side[1].Name)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = WorkIn(p, store.Local(), dir).Finished(t.Context(), 1)
+	_, err = WorkIn(p, o.Sink, store.Local(), dir).Finished(t.Context(), 1)
 	failuretest.Want(t, err, failure.Foreign, results[1].Side[1].Name)
 }
 
@@ -184,7 +196,7 @@ func TestResultsOfAnotherKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last, err := Last(t.Context(), p, o, store.Local(), dir, results)
+	last, err := lastOf(t, p, o, store.Local(), dir, results)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +226,7 @@ func TestResultsOfAnotherKind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Last(t.Context(), p, o, store.Local(), dir, results)
+		got, err := lastOf(t, p, o, store.Local(), dir, results)
 		if err != nil || len(got.Index) != 1 || got.Index[0].CRC32C != last.Index[0].CRC32C || got.Sink != "firsts" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -228,7 +240,7 @@ func TestResultsOfAnotherKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = WorkIn(p, store.Local(), dir).Finished(t.Context(), 0)
+	_, err = WorkIn(p, o.Sink, store.Local(), dir).Finished(t.Context(), 0)
 	failuretest.Want(t, err, failure.Foreign, "not of a task")
 }
 
@@ -267,25 +279,32 @@ func TestLastFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := names(t, dir)
-	if _, err := Last(t.Context(), p, o, store.Local(), dir, results); !errors.Is(err, errSink) {
+	if _, err := lastOf(t, p, o, store.Local(), dir, results); !errors.Is(err, errSink) {
 		t.Errorf("error is %v", err)
 	}
 	sink.fails = ""
 	for _, index := range [][]string{{"../all"}, {"firsts/../all"}, {"firsts/all", "others/all", "others/all"}} {
 		sink.index = index
-		if _, err := Last(t.Context(), p, o, store.Local(), dir, results); err == nil || !strings.Contains(err.Error(), "is no name of a file of an index") {
+		if _, err := lastOf(t, p, o, store.Local(), dir, results); err == nil || !strings.Contains(err.Error(), "is no name of a file of an index") {
 			t.Errorf("%q: error is %v", index, err)
 		}
 	}
 	sink.index = []string{"firsts/all"}
-	for _, op := range []storetest.Op{storetest.ReadFile, storetest.Open, storetest.Create, storetest.Write, storetest.WriteFile} {
+	for _, op := range []storetest.Op{storetest.Open, storetest.Create, storetest.Write, storetest.WriteFile} {
 		st := storetest.NewFaulty(store.Local(), storetest.Fault{Op: op, N: 1, Err: os.ErrPermission})
-		if _, err := Last(t.Context(), p, o, st, dir, results); !errors.Is(err, os.ErrPermission) {
+		if _, err := lastOf(t, p, o, st, dir, results); !errors.Is(err, os.ErrPermission) {
 			t.Errorf("%v: error is %v", op, err)
 		}
 		if after := names(t, dir); op != storetest.WriteFile && !slices.Equal(after, before) {
 			t.Errorf("%v: left %q, there was %q", op, after, before)
 		}
+	}
+	if _, err := lastOf(t, p, o, store.Local(), dir, results); err != nil {
+		t.Error(err)
+	}
+	unreadable := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadFile, N: 1, Err: os.ErrPermission})
+	if _, err := lastOf(t, p, o, unreadable, dir, results); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("the result of the last step cannot be read: %v", err)
 	}
 	if left, err := filepath.Glob(filepath.Join(o.TempDir, "*", "*", "spilled")); len(left) > 0 || err != nil {
 		t.Errorf("left %q, %v", left, err)

@@ -74,7 +74,7 @@ func TestVouched(t *testing.T) {
 			}
 			st.checksum = tt.now
 			before := st.Bytes()
-			res, err := WorkIn(p, st, "/").Finished(t.Context(), 0)
+			res, err := WorkIn(p, nil, st, "/").Finished(t.Context(), 0)
 			if (res != nil) != tt.sound || !tt.sound && !errors.Is(err, failure.Foreign) || tt.sound && err != nil {
 				t.Errorf("%v, %v", res, err)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/publish"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -228,27 +229,20 @@ func (w *world) work(ctx context.Context, st store.Store, c *publish.Claim, r ru
 			return false, err
 		}
 	}
-	results := make([]*manifest.TaskResult, tasks)
 	dir := c.StagingPath(p.ID)
-	for i := range results {
+	for i := range tasks {
 		if r.how.elsewhere() {
-			results[i], err = result(ctx, st, dir, p, i)
-		} else {
-			results[i], err = stage(ctx, st, dir, p, r.name, i)
+			break
 		}
-		if err != nil {
+		if err := stage(ctx, st, dir, p, r.name, i); err != nil {
 			return false, err
 		}
 	}
-	_, err = c.Publish(ctx, p, results, &manifest.Made{Run: me}, func(ctx context.Context, dir string) ([]*manifest.TaskResult, error) {
-		again := make([]*manifest.TaskResult, tasks)
-		for i := range again {
-			if again[i], err = result(ctx, st, dir, p, i); err != nil {
-				return nil, err
-			}
-		}
-		return again, nil
-	})
+	staged := task.WorkIn(p, nil, st, dir)
+	if err := staged.Check(ctx, nil); err != nil {
+		return false, err
+	}
+	_, err = c.Publish(ctx, p, staged, &manifest.Made{Run: me})
 	return err == nil, err
 }
 
@@ -278,7 +272,7 @@ func (w *world) runTasks(t *testing.T, r run) {
 		t.Fatal(err)
 	}
 	for i := range tasks {
-		if _, err := stage(t.Context(), w.st, dir, w.plan, r.name, i); err != nil {
+		if err := stage(t.Context(), w.st, dir, w.plan, r.name, i); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -311,33 +305,25 @@ func begin(ctx context.Context, c *publish.Claim, r run) (*manifest.Plan, error)
 	return p, c.KeepPlan(ctx, p)
 }
 
-// result is what a task left.
-func result(ctx context.Context, st store.Store, dir string, p *manifest.Plan, task int) (*manifest.TaskResult, error) {
-	text, err := st.ReadFile(ctx, path.Join(dir, manifest.TaskName(task)), maxFile)
-	if err != nil {
-		return nil, err
-	}
-	return manifest.DecodeTaskResult(text, p.ID, task)
-}
-
 // stage does a task, unless it was done.
-func stage(ctx context.Context, st store.Store, dir string, p *manifest.Plan, name string, task int) (*manifest.TaskResult, error) {
-	if res, err := result(ctx, st, dir, p, task); !errors.Is(err, store.ErrNotExist) {
-		return res, err
+func stage(ctx context.Context, st store.Store, dir string, p *manifest.Plan, name string, number int) error {
+	file := path.Join(dir, manifest.TaskName(number))
+	if _, err := st.Stat(ctx, file); !errors.Is(err, store.ErrNotExist) {
+		return err
 	}
-	part, err := stagePart(ctx, st, dir, task, content(name, task))
+	part, err := stagePart(ctx, st, dir, number, content(name, number))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	res := &manifest.TaskResult{
-		Version: manifest.Version, Plan: p.ID, Task: task, RowsIn: 1,
-		Parts: []manifest.Part{{Task: task, Rows: 1, Files: part}},
+		Version: manifest.Version, Plan: p.ID, Task: number, RowsIn: 1, Reads: make([]manifest.Read, 1),
+		Parts: []manifest.Part{{Task: number, Rows: 1, Files: part}},
 	}
 	text, err := res.Encode()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return res, st.WriteFile(ctx, path.Join(dir, manifest.TaskName(task)), text, false)
+	return st.WriteFile(ctx, file, text, false)
 }
 
 // stagePart writes a file, or a directory of files, as a task does.

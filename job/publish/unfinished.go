@@ -1,0 +1,329 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// waiting is the manifest of an output that is being published, in a file.
+type waiting struct {
+	path string
+	*manifest.Pending
+}
+
+// record is a _SUCCESS that was replaced, in a file.
+type record struct {
+	path string
+	*manifest.Success
+}
+
+// contents are what holders' directories hold that counts.
+type contents struct {
+	pending []*waiting // outputs that are being published
+	retired []*record  // outputs that were replaced
+	taken   []string   // directories with the work of plans; in a holder's, outputs are published from them
+}
+
+// sequence is the highest number of an output.
+func (c *contents) sequence() (highest int64) {
+	for _, p := range c.pending {
+		highest = max(highest, p.Sequence)
+	}
+	for _, r := range c.retired {
+		highest = max(highest, r.Sequence)
+	}
+	return highest
+}
+
+// work is the directory of a plan's work that was taken; empty if none was.
+func (c *contents) work(plan string) string {
+	for _, dir := range c.taken {
+		if takenPlan(dir) == plan {
+			return dir
+		}
+	}
+	return ""
+}
+
+// takenPlan is the ID of the plan whose work is in a directory that was taken.
+func takenPlan(dir string) string {
+	name := strings.TrimPrefix(path.Base(dir), planPrefix)
+	id, _, _ := strings.Cut(name, "-")
+	return id
+}
+
+// collect looks for manifests and taken work in a directory and below it. Holders move
+// what they have in it meanwhile: what is gone is passed over. Links are not followed,
+// and documents that do not decode do not count.
+func (d *Destination) collect(ctx context.Context, dir string, to *contents) error {
+	infos, err := d.list(ctx, dir)
+	if err != nil {
+		return err
+	}
+	for _, info := range infos {
+		switch {
+		//guard: a link could lead to documents that others wrote
+		case info.Link:
+		//guard: what is being removed would count
+		case strings.HasPrefix(info.Name, trashPrefix):
+		//guard: files of a part that was replaced would be read as manifests
+		case strings.HasPrefix(info.Name, old+"-"):
+		case strings.HasPrefix(info.Name, planPrefix) && info.Dir:
+			to.taken = append(to.taken, info.Path)
+		case info.Dir:
+			err = d.collect(ctx, info.Path, to)
+		case strings.HasPrefix(info.Name, pending+"-"):
+			var p *manifest.Pending
+			if p, err = readAs(ctx, d, info.Path, manifest.DecodePending); p != nil {
+				to.pending = append(to.pending, &waiting{info.Path, p})
+			}
+		case strings.HasPrefix(info.Name, retired+"-"):
+			var s *manifest.Success
+			if s, err = readAs(ctx, d, info.Path, manifest.DecodeSuccess); s != nil {
+				to.retired = append(to.retired, &record{info.Path, s})
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readAs reads the document in a file; nil if the file is gone or holds none.
+func readAs[T any](ctx context.Context, d *Destination, file string, decode func([]byte) (*T, error)) (*T, error) {
+	text, err := d.readDocument(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := decode(text)
+	if err != nil {
+		return nil, nil
+	}
+	return doc, nil
+}
+
+// readDocument returns nothing if the file is gone or is nothing that can be
+// read as one.
+func (d *Destination) readDocument(ctx context.Context, file string) ([]byte, error) {
+	text, err := d.st.ReadFile(ctx, file, manifest.MaxSize)
+	if store.Absent(err) {
+		return nil, nil
+	}
+	return text, err
+}
+
+// list is what a directory holds, nothing if it is gone.
+func (d *Destination) list(ctx context.Context, dir string) ([]store.Info, error) {
+	infos, err := d.st.List(ctx, dir)
+	if store.Absent(err) {
+		return nil, nil
+	}
+	return infos, err
+}
+
+// StagedPlans are the IDs of the plans that have work in the destination, the one whose work
+// changed last first.
+func (d *Destination) StagedPlans(ctx context.Context) (ids []string, err error) {
+	root, err := d.entry(ctx, manifest.WorkName)
+	//guard: would read directories that a link leads to
+	if errors.Is(err, store.ErrNotExist) || err == nil && root.Link {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	infos, err := d.list(ctx, d.root())
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	slices.SortStableFunc(infos, func(a, b store.Info) int { return b.ModTime.Compare(a.ModTime) })
+	for _, info := range infos {
+		//guard: what stands in the place of tasks' work would be taken for it
+		if id, ok := stagedPlan(info); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// StagedPlan reads the plan that KeepPlan left; nil if there is none that this program
+// can carry out.
+func (d *Destination) StagedPlan(ctx context.Context, id string) (*manifest.Plan, error) {
+	p, err := d.planIn(ctx, d.StagingPath(id), id)
+	return p, d.wrap(err)
+}
+
+// planIn is StagedPlan of a directory with the work of a plan.
+func (d *Destination) planIn(ctx context.Context, dir, id string) (*manifest.Plan, error) {
+	file := path.Join(dir, manifest.PlanName)
+	info, err := d.st.Stat(ctx, file)
+	//guard: a link could lead to a document that others wrote
+	if store.Absent(err) || err == nil && info.Link {
+		return nil, nil
+	}
+	var text []byte
+	if err == nil {
+		text, err = d.readDocument(ctx, file)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p, err := manifest.DecodePlan(text)
+	//guard: tasks would leave their work in the directory of another plan
+	if err != nil || p.ID != id {
+		return nil, nil
+	}
+	return p, nil
+}
+
+// findDead notes the staged work of plans that can never be committed. Late tasks leave such
+// work after their plan was published, and a killed run that of a plan which is outdated by now.
+func (d *Destination) findDead(ctx context.Context, s *State) error {
+	if len(s.Outputs()) == 0 {
+		return nil // there is nothing by which a plan could be outdated
+	}
+	//guard: keeps staged work while the output cannot be judged
+	if s.damage != "" || len(s.foreign) > 0 {
+		return nil
+	}
+	published := make(map[string]bool)
+	for _, o := range s.Outputs() {
+		published[o.Success.Plan] = true
+	}
+	for _, id := range s.staged {
+		dead := published[id]
+		if !dead {
+			p, err := d.StagedPlan(ctx, id)
+			if err != nil {
+				return err
+			}
+			dead = p != nil && s.outdated(p)
+		}
+		if dead {
+			s.dead = append(s.dead, id)
+		}
+	}
+	s.Leftovers = s.Leftovers || len(s.dead) > 0
+	return nil
+}
+
+// outdated reports whether a plan can never be committed, because of what the destination got
+// after it was made.
+func (s *State) outdated(p *manifest.Plan) bool {
+	if p.Increment {
+		return errors.Is(s.allowIncrementPlan(p), failure.Foreign)
+	}
+	return len(s.Unseen(p)) > 0
+}
+
+// stagedPlan returns the ID of the plan whose tasks leave their work under a name.
+func stagedPlan(info store.Info) (id string, ok bool) {
+	id, ok = strings.CutPrefix(info.Name, planPrefix)
+	return id, ok && info.Dir && !info.Link
+}
+
+// Progress finds out how far the tasks of a plan are.
+func (d *Destination) Progress(ctx context.Context, planID string) (Work, error) {
+	return d.work(ctx, d.StagingPath(planID), planID)
+}
+
+// work finds out how far the plan is whose work is in a directory, as the results of its
+// tasks say. Their files are not read.
+func (d *Destination) work(ctx context.Context, dir, planID string) (Work, error) {
+	w := Work{Leftover: Leftover{Name: d.relative(dir), What: planWork}, PlanID: planID}
+	var err error
+	if w.Plan, err = d.planIn(ctx, dir, planID); err != nil {
+		return w, err
+	}
+	if err := d.measure(ctx, &w.Leftover, store.Info{Path: dir, Dir: true}, nil); err != nil {
+		return w, err
+	}
+	//guard: work that just began would be told of as older than any
+	if w.Changed.IsZero() {
+		info, err := d.st.Stat(ctx, dir)
+		if err != nil && !store.Absent(err) {
+			return w, err
+		}
+		w.Changed = info.ModTime.UTC()
+	}
+	infos, err := d.list(ctx, dir)
+	if err != nil {
+		return w, err
+	}
+	results := make([]*manifest.TaskResult, len(infos))
+	err = parallel.Do(ctx, len(infos), d.movers, func(ctx context.Context, i int) error {
+		number, ok := manifest.TaskNumber(infos[i].Name)
+		//guard: a link could lead to a document that others wrote
+		if !ok || infos[i].Link {
+			return nil
+		}
+		// The number after the last task's is that of the last step's result.
+		if w.Plan != nil && (number < 0 || number >= len(w.Plan.Tasks)) {
+			return nil
+		}
+		text, err := d.readDocument(ctx, infos[i].Path)
+		if err != nil {
+			return err
+		}
+		if res, err := manifest.DecodeTaskResult(text, w.PlanID, number); err == nil {
+			results[i] = res
+		}
+		return nil
+	})
+	for _, res := range results {
+		if res == nil {
+			continue
+		}
+		w.Tasks++
+		w.Rows += res.RowsIn
+		if w.Plan != nil {
+			w.Input += w.Plan.Tasks[res.Task].Bytes()
+		}
+	}
+	return w, err
+}
+
+// measure adds up a file or directory and all that is below it, but for some
+// directories. The time of a directory counts only if it is empty: moving things out
+// changes it, and is no work on what is in it.
+func (d *Destination) measure(ctx context.Context, l *Leftover, info store.Info, without map[string]bool) error {
+	l.names++
+	var infos []store.Info
+	//guard: would add up what a link leads to
+	if info.Dir && !info.Link {
+		var err error
+		if infos, err = d.list(ctx, info.Path); err != nil {
+			return err
+		}
+	}
+	for _, i := range infos {
+		if without[i.Path] {
+			continue
+		}
+		if err := d.measure(ctx, l, i, without); err != nil {
+			return err
+		}
+	}
+	if len(infos) == 0 {
+		if !info.Link {
+			l.Bytes += info.Size
+		}
+		if info.ModTime.After(l.Changed) {
+			l.Changed = info.ModTime.UTC()
+		}
+	}
+	return nil
+}
+
+func (d *Destination) relative(file string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(file, d.path), "/")
+}
