@@ -158,6 +158,10 @@ func holdsPending(ctx context.Context, st store.Store, dir string) (bool, error)
 		switch {
 		//guard: a link would lead the search out of the directory
 		case info.Link:
+		//guard: every reader would list the files of all tasks
+		case strings.HasPrefix(info.Name, manifest.StagedPrefix):
+		//guard: what is being removed would count
+		case strings.HasPrefix(info.Name, manifest.TrashPrefix):
 		case info.Dir:
 			if found, err := holdsPending(ctx, st, info.Path); found || err != nil {
 				return found, err

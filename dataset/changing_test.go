@@ -183,6 +183,9 @@ func TestNotFinished(t *testing.T) {
 		{"an output that is being published, of a former holder", []string{".rowtocol/0123456789abcdef/other-00000001/run-00000001/pending-1"}, true},
 		{"a run that was stopped before", []string{".rowtocol/0123456789abcdef/run-00000002/task-00000.json"}, false},
 		{"tasks that run elsewhere", []string{plan}, false},
+		{"what tasks of a plan left", []string{".rowtocol/plan-0123456789abcdef/pending-1"}, false},
+		{"work that was taken", []string{".rowtocol/0123456789abcdef/plan-0123456789abcdef-00000002/pending-1"}, false},
+		{"what is being removed", []string{".rowtocol/trash-0123456789abcdef/pending-1"}, false},
 		{"somebody else's directory", []string{"rowtocol/pending-0123456789abcdef"}, false},
 		{"a file in place of the directory", []string{".rowtocol"}, false},
 	} {

@@ -124,6 +124,18 @@ func TestStatusUnfinished(t *testing.T) {
 	rowtocol(t, dir, nil, "status", "out").want(t, 0, "locked by nobody", "the same convert or submit resumes it, and rowtocol commit publishes it")
 }
 
+// A directory in which nothing was done yet is not called a plan that cannot be read.
+func TestStatusOfEmptyWork(t *testing.T) {
+	dir := t.TempDir()
+	work := dir + "/out/" + manifest.WorkName + "/plan-0123456789abcdef0123456789abcdef"
+	if err := os.MkdirAll(work, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "status", "out").want(t, 0, "nothing is in it: its run has just made it, or was killed then")
+	write(t, work+"/part-00000-0-0123456789abcdef.trv", []byte("x"))
+	rowtocol(t, dir, nil, "status", "out").want(t, 0, "its plan cannot be read")
+}
+
 // With inputs it says what convert would do, and that is what convert then does.
 func TestStatusForesees(t *testing.T) {
 	dir := t.TempDir()

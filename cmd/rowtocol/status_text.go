@@ -89,6 +89,8 @@ func (w *workOf) state() string {
 		return "is being published"
 	case w.Output != "":
 		return "waits to be published, which the next run does first"
+	case w.OfTasks == nil && w.Bytes == 0:
+		return "nothing is in it: its run has just made it, or was killed then"
 	case w.OfTasks == nil:
 		return "its plan cannot be read: it will not be resumed"
 	}
