@@ -174,8 +174,8 @@ func (w *Work) CheckAt(ctx context.Context, dir string) error {
 	})
 }
 
-// Sound reports which files and directories in a directory are what their entries say. Those
-// that are staged hold nothing else; in others a caller looks for that himself.
+// Sound reports which files and directories in a directory are what their entries say. A
+// directory that is staged must hold nothing else.
 func Sound(ctx context.Context, st store.Store, dir string, entries []manifest.Entry, staged bool) ([]bool, error) {
 	w := WorkIn(new(manifest.Plan), nil, st, dir)
 	if len(entries) == 0 {
@@ -184,14 +184,15 @@ func Sound(ctx context.Context, st store.Store, dir string, entries []manifest.E
 	if err := w.list(ctx); err != nil {
 		return nil, err
 	}
-	check, sound := w.checkEntry, make([]bool, len(entries))
-	if !staged {
-		check = func(ctx context.Context, e manifest.Entry) error { return w.checkFiles(ctx, e, nil) }
-	}
-	return sound, parallel.Do(ctx, len(entries), cap(w.places), func(ctx context.Context, i int) error {
-		err := check(ctx, entries[i])
+	sound := make([]bool, len(entries))
+	return sound, parallel.Do(ctx, len(entries), cap(w.places), func(ctx context.Context, i int) (err error) {
+		if staged {
+			err = w.checkEntry(ctx, entries[i])
+		} else {
+			err = w.checkFiles(ctx, entries[i], nil)
+		}
 		sound[i] = err == nil
-		//guard: would give an output up because it may not read a file
+		//guard: an output that lost a file would never be given up
 		if store.Absent(err) || errors.Is(err, failure.Foreign) {
 			return nil
 		}
@@ -240,10 +241,10 @@ func (w *Work) stillEntry(ctx context.Context, before *Work, e manifest.Entry) b
 	if !e.Dir {
 		return true
 	}
-	infos, err := w.st.List(ctx, path.Join(w.dir, e.Name))
-	was, known := before.inside.Load(e.Name)
+	infos, _ := w.st.List(ctx, path.Join(w.dir, e.Name)) // nothing after an error, which no part is
+	was, _ := before.inside.Load(e.Name)
 	//guard: a file that is written over in its directory would be taken for what was checked
-	if err != nil || !known || was != imprintOf(infos) {
+	if was != imprintOf(infos) {
 		return false
 	}
 	w.inside.Store(e.Name, was)

@@ -3,7 +3,10 @@ package task
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -15,6 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // lookups is a store that counts the files that are looked up.
@@ -189,6 +193,53 @@ func TestStillFinishedDirectory(t *testing.T) {
 		if res, err := now.Finished(t.Context(), 0); (res != nil && err == nil) != tt.want {
 			t.Errorf("%s: %v, %v", name, res, err)
 		}
+	}
+}
+
+// TestCheck finds the results of all tasks, or says which are not done; and Sound finds the
+// same files, in whatever place.
+func TestCheck(t *testing.T) {
+	input, _ := writeInput(t, t.TempDir(), "a", 40)
+	p := newPlan(t, 5000, input)
+	st := memstore.New().Client()
+	must(t, st.Mkdir(t.Context(), "/work"))
+	o := splitOptions(t)
+	_, err := open(t, p, o).Run(t.Context(), st, "/work", all(p)[1:])
+	must(t, err)
+	failuretest.Want(t, WorkIn(p, nil, st, "/work").Check(t.Context(), nil), failure.Storage, fmt.Sprintf("1 of %d tasks of plan %s are not done: 0", len(p.Tasks), p.ID))
+	_, err = open(t, p, o).Run(t.Context(), st, "/work", all(p)[:1])
+	must(t, err)
+	w := WorkIn(p, nil, st, "/work")
+	must(t, w.Check(t.Context(), nil))
+	must(t, WorkIn(p, nil, st, "/work").Check(t.Context(), w))
+
+	entries := w.Results[0].Entries()
+	file := "/work/" + entries[0].Files[0].Name
+	sound := func(st store.Store, staged bool) bool {
+		got, err := Sound(t.Context(), st, "/work", entries, staged)
+		must(t, err)
+		return !slices.Contains(got, false)
+	}
+	if !sound(st, true) || !sound(st, false) {
+		t.Error("what was checked is not sound")
+	}
+	unreadable := storetest.NewFaulty(st, storetest.Fault{Op: storetest.Open, N: 1, Err: os.ErrPermission})
+	if _, err := Sound(t.Context(), unreadable, "/work", entries, true); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("a file that cannot be read: %v", err)
+	}
+	more := path.Join(path.Dir(file), "more")
+	must(t, st.WriteFile(t.Context(), more, nil, true))
+	if sound(st, true) || !sound(st, false) {
+		t.Error("one more file makes what is staged unsound, and nothing else")
+	}
+	must(t, st.Remove(t.Context(), more))
+	alter(t, st, file, flipped)
+	if sound(st, true) || sound(st, false) {
+		t.Error("a changed file is sound")
+	}
+	must(t, st.Remove(t.Context(), file))
+	if sound(st, true) || sound(st, false) {
+		t.Error("a file that is gone is sound")
 	}
 }
 
