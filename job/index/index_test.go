@@ -97,9 +97,7 @@ func checkFiles(t *testing.T, o *output, x Index, size int64) {
 			t.Errorf("%s begins before the last key of the file in front", f.Name)
 		}
 		r, err := hfile.Open(bytes.NewReader(o.files[f.Name]), f.Bytes, hfile.OpenOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, err)
 		if string(r.Info().Value(infoFields)) != x.Fields || r.Entries() != f.Keys.Entries || !bytes.Equal(r.LastKey().Row(), f.Keys.Last) {
 			t.Errorf("%s: fields %q, %d keys up to %x; the manifest says %+v", f.Name, r.Info().Value(infoFields), r.Entries(), r.LastKey().Row(), f.Keys)
 		}
@@ -126,9 +124,7 @@ func TestFind(t *testing.T) {
 		want     int
 	}{{"0", "0", 2}, {"1", "1", 0}, {"1998", "1998", 2}, {"1999", "", 0}, {"", "-1", 0}, {"10", "20", 12}, {"", "", 2000}, {"1501", "1503", 2}, {"600", "1400", 802}} {
 		r, err := spec.Between(c.from, c.to)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, err)
 		if got := o.find(t, x, r); len(got) != c.want {
 			t.Errorf("%s to %s: %d rows, want %d", c.from, c.to, len(got), c.want)
 		}
@@ -255,9 +251,7 @@ func TestNullsAreCounted(t *testing.T) {
 	o.merge(t, s)
 	for name, b := range o.files {
 		r, err := hfile.Open(bytes.NewReader(b), int64(len(b)), hfile.OpenOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, err)
 		if n, err := nullsOf(r); n != 3 || err != nil {
 			t.Errorf("%s: %d rows without a key, %v", name, n, err)
 		}
@@ -272,9 +266,7 @@ func TestRefusedRows(t *testing.T) {
 		"a late group": {Group: math.MaxUint32 + 1},
 	} {
 		a, err := s.Begin(0, newFolder(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, err)
 		length := 1
 		if r.Keys != nil {
 			length = hfile.MaxRow + 1
@@ -342,14 +334,10 @@ func TestInterrupted(t *testing.T) {
 	s := mustSink(t, newPlan("id"), 1<<30)
 	s.memory = little
 	a, err := s.Begin(0, newFolder(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	id, _ := row{1, ""}.encoded()
 	for i := range int64(500) {
-		if err := a.Row(&mapper.Row{Number: i, Keys: [][]byte{id}}); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, a.Row(&mapper.Row{Number: i, Keys: [][]byte{id}}))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -39,9 +39,7 @@ func TestExpand(t *testing.T) {
 			args = append(args, dir+"/"+a)
 		}
 		files, _, err := Expand(t.Context(), Search{Inputs: args})
-		if err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, err)
 		var got []string
 		for _, f := range files {
 			name := strings.TrimPrefix(f.Name, dir+"/")
@@ -62,9 +60,7 @@ func TestExpandRefuses(t *testing.T) {
 	write(t, dir+"/far/b.avro", "", 0)
 	write(t, dir+"/data/a.avro", "", 0)
 	for link, to := range map[string]string{"/data/link": "/far", "/link": "/data", "/data/b.avro": "/far/b.avro"} {
-		if err := os.Symlink(dir+to, dir+link); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, os.Symlink(dir+to, dir+link))
 	}
 	for name, tc := range map[string]struct {
 		arg, dest string
@@ -109,9 +105,7 @@ func TestExpandRefuses(t *testing.T) {
 
 func TestLocate(t *testing.T) {
 	wd, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	if l, err := Locate(nil, "a/../b.avro"); err != nil || l.Path != wd+"/b.avro" || l.Store != store.Local() {
 		t.Errorf("a relative path is at %+v, %v", l, err)
 	}
@@ -141,9 +135,7 @@ func TestLinks(t *testing.T) {
 		"in/a": dir + "/in/b", "in/b/deep/up": dir + "/in", "in/1": dir + "/in/b/x", "in/far": "../far", "in/far2": dir + "/far",
 		"far/back": dir + "/in/b", "in/lost": dir + "/nowhere", "in/self": dir + "/in/self", "all": dir + "/in", "in/.l": dir + "/far", "in/top": "..",
 	} {
-		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
 	relative := func(name string) string { return strings.TrimPrefix(name, dir+"/") }
 	for args, want := range map[string][2]string{
@@ -203,9 +195,7 @@ func TestFound(t *testing.T) {
 	file := t.TempDir() + "/a"
 	write(t, file, "value", 1)
 	info, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	files, _, err := Expand(t.Context(), Search{Inputs: []string{file}})
 	if err != nil || len(files) != 1 || files[0].Facts.Size != info.Size() || !files[0].Facts.ModTime.Equal(info.ModTime()) {
 		t.Errorf("%+v: %v", files, err)

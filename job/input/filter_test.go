@@ -19,17 +19,11 @@ func TestFilter(t *testing.T) {
 	} {
 		file := filepath.Join(dir, name)
 		write(t, file, "", 0)
-		if err := os.Chtimes(file, now.Add(-age), now.Add(-age)); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, os.Chtimes(file, now.Add(-age), now.Add(-age)))
 	}
-	if err := os.Mkdir(dir+"/d/not/DONE", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Mkdir(dir+"/d/not/DONE", 0o777))
 	write(t, dir+"/d/not/DONE/x", "", 0)
-	if err := os.Chtimes(dir+"/d/not/DONE/x", now, now); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Chtimes(dir+"/d/not/DONE/x", now, now))
 	for _, tc := range []struct {
 		name, args string
 		filter     Filter

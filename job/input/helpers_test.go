@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
@@ -17,16 +18,10 @@ func write(t *testing.T, file, value string, blocks int) {
 	for i := range rows {
 		rows[i] = append([]byte{byte(2 * len(value))}, value...)
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, avrotest.File(t, `"string"`, [16]byte{1, 2, 3}, 1, rows...), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.MkdirAll(filepath.Dir(file), 0o777))
+	failuretest.Must(t, os.WriteFile(file, avrotest.File(t, `"string"`, [16]byte{1, 2, 3}, 1, rows...), 0o666))
 	long := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(file, long, long); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Chtimes(file, long, long))
 }
 
 // checkRead is Check of inputs that a task read whole when they were described.
@@ -51,11 +46,7 @@ func checkRead(t *testing.T, resolve Resolve, inputs ...manifest.Input) error {
 func describe(t *testing.T, file string) manifest.Input {
 	t.Helper()
 	in, _, err := Describe(t.Context(), nil, file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Sum(t.Context(), nil, &in); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
+	failuretest.Must(t, Sum(t.Context(), nil, &in))
 	return in
 }

@@ -22,9 +22,7 @@ const (
 func parse(t *testing.T, text string) *shred.Schema {
 	t.Helper()
 	s, err := shred.ParseSchema(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	return s
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/store/memstore"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -119,7 +120,5 @@ func (c *cutter) last(t *testing.T, r job.Request) {
 	if t.Failed() {
 		t.Fatalf("in %s (overwrite: %v)", r.Dest, c.overwrite)
 	}
-	if err := c.st.RemoveAll(t.Context(), r.Dest); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, c.st.RemoveAll(t.Context(), r.Dest))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/formattest"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/plan"
 	"github.com/rowtocol/rowtocol/job/task"
@@ -75,9 +76,7 @@ func newScene(t *testing.T, st store.Store, dir string, overwrite bool) *scene {
 func (s *scene) parts(t *testing.T, name string) (n, dirs int) {
 	t.Helper()
 	m, err := s.success(t.Context(), path.Join(s.dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	for i := range m.Parts {
 		if n++; m.Parts[i].Entry().Dir {
 			dirs++
@@ -103,9 +102,7 @@ func (s *scene) checkIndex(t *testing.T, name string, rows [][]byte) {
 func (s *scene) writeInput(t *testing.T, seed uint64, blocks int) {
 	t.Helper()
 	file := avrotest.File(t, avrotest.Schema, [16]byte{1, 2, 3, byte(seed)}, avrotest.BlockRows, avrotest.Blocks(seed, blocks)...)
-	if err := s.st.WriteFile(t.Context(), s.in, file, false); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, s.st.WriteFile(t.Context(), s.in, file, false))
 }
 
 // request is a job of small row groups, so that a few blocks make several
@@ -129,9 +126,7 @@ func (s *scene) converted(t *testing.T, name string) output {
 	r := s.request(t, s.st, name)
 	s.finish(t, r)
 	out, err := s.read(t.Context(), r.Dest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	return out
 }
 
@@ -149,9 +144,7 @@ func (s *scene) begin(t *testing.T, st store.Store, name string) job.Request {
 	t.Helper()
 	r := s.request(t, st, name)
 	if s.overwrite {
-		if err := s.st.Mkdir(t.Context(), r.Dest); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, s.st.Mkdir(t.Context(), r.Dest))
 		for file := range s.tree(t, path.Join(s.dir, "old")) {
 			b, err := s.st.ReadFile(t.Context(), path.Join(s.dir, "old", file), maxFile)
 			if err == nil {
@@ -160,9 +153,7 @@ func (s *scene) begin(t *testing.T, st store.Store, name string) job.Request {
 			if err == nil {
 				err = s.st.WriteFile(t.Context(), path.Join(r.Dest, file), b, true)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, err)
 		}
 	}
 	return r
@@ -186,9 +177,7 @@ func (s *scene) walk(t *testing.T, dir, below string, files map[string]string) {
 	if errors.Is(err, store.ErrNotExist) {
 		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	for _, info := range infos {
 		name := path.Join(below, info.Name)
 		if info.Name == manifest.InputsName {
@@ -294,9 +283,7 @@ func (s *scene) complete(t *testing.T, dest string) {
 		return
 	}
 	m, err := s.success(t.Context(), dest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	got := s.tree(t, dest)
 	delete(got, manifest.SuccessName)
 	for _, f := range m.Files() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
 )
 
@@ -20,9 +21,7 @@ func severalFiles() *TaskResult {
 func TestPartOfSeveralFiles(t *testing.T) {
 	decode := func(r *TaskResult) error {
 		b, err := r.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, err)
 		got, err := DecodeTaskResult(b, "p", 3)
 		if err == nil && !reflect.DeepEqual(got, r) {
 			t.Errorf("got %+v", got)
@@ -30,9 +29,7 @@ func TestPartOfSeveralFiles(t *testing.T) {
 		return err
 	}
 	r := severalFiles()
-	if err := decode(r); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, decode(r))
 	if e := r.Entries(); len(e) != 5 || !e[1].Dir || e[1].Name != StagedPart(3, 1, attempt, ".cfiles") || len(e[1].Files) != 2 || e[0].Dir || e[2].Dir {
 		t.Errorf("entries %+v", e)
 	}
@@ -69,9 +66,7 @@ func TestPartOfSeveralFiles(t *testing.T) {
 
 	s := NewSuccess(samplePlan(t), output, []*TaskResult{severalFiles()})
 	b, err := s.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	if s, err = DecodeSuccess(b); err != nil {
 		t.Fatal(err)
 	}

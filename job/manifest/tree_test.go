@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -14,9 +15,7 @@ func TestWalk(t *testing.T) {
 	st := store.Local()
 	top := t.TempDir()
 	for _, dir := range []string{"a=1/b=x%20y", "a=1/%61=2", "a=" + noValue, "_hidden=1", "=1", "plain"} {
-		if err := os.MkdirAll(filepath.Join(top, dir), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, os.MkdirAll(filepath.Join(top, dir), 0o777))
 	}
 	var entered, beside []string
 	w := Walker{Store: st,
@@ -39,9 +38,7 @@ func TestWalk(t *testing.T) {
 			beside = append(beside, name)
 			return nil
 		}}
-	if err := w.Walk(t.Context(), Branch{Path: top}); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, w.Walk(t.Context(), Branch{Path: top}))
 	slices.Sort(entered)
 	slices.Sort(beside)
 	if want := []string{"", "a=1/b=x%20y;a:1;b:x y", "a=1;a:1", "a=" + noValue + ";a:null"}; !slices.Equal(entered, want) {

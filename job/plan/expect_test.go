@@ -23,9 +23,7 @@ func flatRequest(t *testing.T, columns int, rows int64, name, options string) Re
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "a.avro")
 	set := datagen.Flat(columns, 0)
-	if err := set.WriteFile(file, datagen.Options{Rows: rows, Seed: 5}); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, set.WriteFile(file, datagen.Options{Rows: rows, Seed: 5}))
 	r := request(file+".out", file)
 	r.Formats = format.Registry{trevni.Format, cfile.Format, hfile.Format}
 	r.Output.Format, r.Output.FormatOptions = name, json.RawMessage(options)
@@ -68,9 +66,7 @@ func TestFixedPart(t *testing.T) {
 						fmt.Sprintf("more than half of --row-group-size, which is %d bytes", size.ceiling), "use --row-group-size "+mebibytes(4*fixed))
 					continue
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				failuretest.Must(t, err)
 				if warned := strings.Contains(fmt.Sprint(p.Warnings), "more than a quarter of --row-group-size"); warned != size.warned {
 					t.Errorf("row groups of %d bytes: warnings %q", size.ceiling, p.Warnings)
 				}
@@ -108,9 +104,7 @@ func expectedAndMade(t *testing.T, r Request) (expected float64, made int) {
 	t.Helper()
 	s := look(t, r)
 	p, err := s.Plan(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	for _, e := range s.Expect(p) {
 		expected += e.RowGroups
 	}

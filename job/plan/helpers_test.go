@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -23,16 +24,10 @@ func writeInput(t testing.TB, file, schema string, seed uint64, blocks int) {
 // writeBlocks writes an Avro file of blocks that say that they have so many rows.
 func writeBlocks(t testing.TB, file, schema string, rows int64, blocks ...[]byte) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, avrotest.File(t, schema, [16]byte{1, 2, 3}, rows, blocks...), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.MkdirAll(filepath.Dir(file), 0o777))
+	failuretest.Must(t, os.WriteFile(file, avrotest.File(t, schema, [16]byte{1, 2, 3}, rows, blocks...), 0o666))
 	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(file, old, old); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Chtimes(file, old, old))
 }
 
 func formatOptions(codec string) json.RawMessage { return fmt.Appendf(nil, `{"Codec":%q}`, codec) }
@@ -48,17 +43,13 @@ func request(dest string, inputs ...string) Request {
 func look(t testing.TB, r Request) *Survey {
 	t.Helper()
 	s, err := Look(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	return s
 }
 
 func mustPlan(t testing.TB, r Request) *manifest.Plan {
 	t.Helper()
 	p, err := look(t, r).Plan(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	return p
 }

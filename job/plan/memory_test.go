@@ -90,9 +90,7 @@ func TestFits(t *testing.T) {
 	p.Columns = 10_000
 	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "--memory 938MiB")
 	options, err := cfile.Format.Options(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	p.Request.Options = manifest.Options{Format: cfile.Format.Name(), FormatOptions: options} // takes more for a column
 	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "--memory 4102MiB")
 	p.Request.Options.Format = "later"

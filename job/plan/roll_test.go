@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/hfile"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -95,9 +96,7 @@ func TestRollsAfter(t *testing.T) {
 			f.stored += f.columns[i].stored
 		}
 		w, err := trevni.Format.Writer(formatOptions("null"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, err)
 		if f.empty, err = w.(format.ColumnWriter).NewRowGroup("", cols, blockSize); err != nil {
 			t.Fatal(err)
 		}

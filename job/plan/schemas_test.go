@@ -49,9 +49,7 @@ func TestGenerations(t *testing.T) {
 	r.Schema = readMail
 	s := look(t, r)
 	p, err := s.Plan(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	if len(p.Tasks) != 3 || p.Schema != readMail || p.Request.Schema != readMail || p.Columns != len(s.Mapping.Columns) {
 		t.Errorf("plan %+v", p)
 	}
@@ -85,9 +83,7 @@ func TestOwnSchemaChangesNothing(t *testing.T) {
 func encoded(t *testing.T, p *manifest.Plan) string {
 	t.Helper()
 	b, err := p.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	return string(b)
 }
 

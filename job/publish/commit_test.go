@@ -19,9 +19,7 @@ import (
 func TestLastStep(t *testing.T) {
 	other := planOf(t, "R")
 	theirs, err := manifest.NewSuccess(other, manifest.NewID(), nil).Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	for name, tc := range map[string]struct {
 		meanwhile func(st store.Store, d *Destination) error // at the rename
 		before    func(st store.Store, d *Destination) error // at the write before it
@@ -49,14 +47,11 @@ func TestLastStep(t *testing.T) {
 			want:   failure.Locked,
 		},
 	} {
-		_, inner := inMemory(t)
-		st := &odd{Store: inner}
-		d := at(st, "/parent/dest")
-		c, held := claim(t, d)
-		r := begun(t, c, "P")
+		d, st := onOdd(t)
+		c, held, r := claimed(t, d, "P")
 		st.rename = func(_, to string, do func() error) error {
 			if tc.meanwhile != nil && path.Base(to) == manifest.SuccessName {
-				if err := tc.meanwhile(inner, d); err != nil {
+				if err := tc.meanwhile(st.Store, d); err != nil {
 					return err
 				}
 			}
@@ -65,7 +60,7 @@ func TestLastStep(t *testing.T) {
 		st.write = func(p string, do func() error) error {
 			err := do()
 			if tc.before != nil && strings.HasPrefix(path.Base(p), "success") {
-				err = errors.Join(err, tc.before(inner, d))
+				err = errors.Join(err, tc.before(st.Store, d))
 			}
 			return err
 		}
@@ -73,7 +68,7 @@ func TestLastStep(t *testing.T) {
 		if failure.KindOf(err) != tc.want {
 			t.Errorf("%s: %v", name, err)
 		}
-		text, err := inner.ReadFile(t.Context(), d.in(manifest.SuccessName), maxLock)
+		text, err := st.Store.ReadFile(t.Context(), d.in(manifest.SuccessName), maxLock)
 		if string(text) != tc.left || (tc.left == "") != errors.Is(err, store.ErrNotExist) {
 			t.Errorf("%s: _SUCCESS is %q, %v", name, text, err)
 		}
@@ -84,11 +79,8 @@ func TestLastStep(t *testing.T) {
 // TestPendingWrittenWithoutAnswer writes the manifest of what is to be published,
 // and hears an error: the next holder publishes it.
 func TestPendingWrittenWithoutAnswer(t *testing.T) {
-	_, inner := inMemory(t)
-	st := &odd{Store: inner}
-	d := at(st, "/parent/dest")
-	c, held := claim(t, d)
-	r := begun(t, c, "P")
+	d, st := onOdd(t)
+	c, held, r := claimed(t, d, "P")
 	st.write = func(p string, do func() error) error {
 		err := do()
 		if strings.HasPrefix(path.Base(p), pending) {
@@ -107,11 +99,8 @@ func TestPendingWrittenWithoutAnswer(t *testing.T) {
 // TestWorkThatCannotBePutBack stays with who took it, until the next holder puts
 // it back.
 func TestWorkThatCannotBePutBack(t *testing.T) {
-	_, inner := inMemory(t)
-	st := &odd{Store: inner}
-	d := at(st, "/parent/dest")
-	c, held := claim(t, d)
-	r := begun(t, c, "P")
+	d, st := onOdd(t)
+	c, held, r := claimed(t, d, "P")
 	before := names(t, st, r.Dir)
 	st.rename = func(from, to string, do func() error) error {
 		switch r.Dir {
@@ -128,8 +117,7 @@ func TestWorkThatCannotBePutBack(t *testing.T) {
 	}
 	release(t, c)
 	st.rename = nil
-	c, _ = claim(t, d)
-	release(t, c)
+	settle(t, d)
 	if after := names(t, st, r.Dir); after != before || look(t, d).pending {
 		t.Errorf("there were %s and are %s", before, names(t, st, d.path))
 	}
@@ -165,9 +153,7 @@ func TestLostBesideAnotherError(t *testing.T) {
 		if err := c.Judge(t.Context(), broken); !errors.Is(err, broken) {
 			t.Errorf("%s: with the lock: %v", name, err)
 		}
-		if err := lose(c); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, lose(c))
 		failuretest.Want(t, c.Judge(t.Context(), broken), failure.Locked, "")
 		if err := c.Judge(t.Context(), nil); err != nil {
 			t.Errorf("%s: work that went well: %v", name, err)
@@ -187,15 +173,11 @@ func TestDirectoryInPlaceOfAFile(t *testing.T) {
 	if err == nil {
 		err = errors.Join(os.Truncate(d.in(file), 0), os.WriteFile(d.in(manifest.SuccessName), doc, 0o666))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	if !look(t, d).Finished(requestOf("P")) {
 		t.Error("a file without bytes is missed")
 	}
-	if err := errors.Join(os.Remove(d.in(file)), os.Mkdir(d.in(file), 0o777)); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Remove(d.in(file)), os.Mkdir(d.in(file), 0o777))
 	if look(t, d).Finished(requestOf("P")) {
 		t.Error("a directory passes for a file")
 	}
@@ -236,8 +218,7 @@ func TestNothingFailsAfterTheOutput(t *testing.T) {
 			}
 			failing.rename = nil
 			release(t, c)
-			c, _ = claim(t, d)
-			release(t, c)
+			settle(t, d)
 			after := look(t, d)
 			if outputs := after.Outputs(); after.Leftovers || after.damage != "" || outputs[len(outputs)-1].Success.ID != m.ID || len(after.staged) > 0 {
 				t.Errorf("%+v", after)

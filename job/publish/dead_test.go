@@ -4,6 +4,7 @@ import (
 	"path"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
@@ -35,14 +36,10 @@ func TestDeadPlans(t *testing.T) {
 		}, dead: true},
 		"an increment beside another": {plan: func(_ *Destination, _, _ *manifest.Success, p *manifest.Plan) { p.Increment = true }, dead: true},
 		"a file of others is there": {plan: func(d *Destination, _, _ *manifest.Success, p *manifest.Plan) {
-			if err := d.st.WriteFile(t.Context(), d.in("others"), nil, true); err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, d.st.WriteFile(t.Context(), d.in("others"), nil, true))
 		}},
 		"the output is damaged": {plan: func(d *Destination, m, _ *manifest.Success, p *manifest.Plan) {
-			if err := d.st.Remove(t.Context(), d.in(m.Parts[0].Files[0].Name)); err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, d.st.Remove(t.Context(), d.in(m.Parts[0].Files[0].Name)))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,9 +53,7 @@ func TestDeadPlans(t *testing.T) {
 				if err == nil {
 					err = st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(0)), nil, true)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				failuretest.Must(t, err)
 			} else {
 				p.ID = resummed(t, p)
 				stagedFor(t, d, p)
@@ -71,8 +66,7 @@ func TestDeadPlans(t *testing.T) {
 			if dead := len(s.Debris) == 1 && s.Debris[0].What == deadWork && len(s.Unfinished) == 0; dead != tt.dead {
 				t.Errorf("debris %+v, work %+v", s.Debris, s.Unfinished)
 			}
-			c, _ := claim(t, d)
-			release(t, c)
+			settle(t, d)
 			ids, err := d.StagedPlans(t.Context())
 			if err != nil || len(ids) == 0 != tt.dead {
 				t.Errorf("%v, %v", ids, err)
@@ -91,14 +85,9 @@ func TestPublishOutdatesPlans(t *testing.T) {
 	stagedFor(t, d, planBeside(t, d, "old", 2))
 	stagedFor(t, d, incrementPlan(t, "I", m.ID))
 	bare, _, err := d.Staging(t.Context(), "0123")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, held := claim(t, d)
-	r := begun(t, c, "Q")
-	if _, err := c.Publish(held, r.Plan, r.Work, nil); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
+	c, held, r := claimed(t, d, "Q")
+	mustPublish(t, c, held, r)
 	if ids, err := d.StagedPlans(t.Context()); err != nil || len(ids) != 1 || d.StagingPath(ids[0]) != bare {
 		t.Errorf("there is work of %q, %v", ids, err)
 	}

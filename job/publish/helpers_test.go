@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
@@ -41,9 +42,7 @@ func at(st store.Store, dest string) *Destination {
 func inMemory(t *testing.T) (*Destination, store.Store) {
 	t.Helper()
 	st := memstore.New().Client()
-	if err := st.Mkdir(t.Context(), "/parent"); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, st.Mkdir(t.Context(), "/parent"))
 	return at(st, "/parent/dest"), st
 }
 
@@ -67,9 +66,7 @@ func planBeside(t *testing.T, d *Destination, name string, tasks int) *manifest.
 func resummed(t *testing.T, p *manifest.Plan) string {
 	t.Helper()
 	id, err := p.Sum()
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	return id
 }
 
@@ -94,13 +91,9 @@ func planOfTasks(t *testing.T, name string, tasks int) *manifest.Plan {
 func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (results []*manifest.TaskResult) {
 	t.Helper()
 	write := func(name, text string) manifest.File {
-		if err := st.WriteFile(t.Context(), path.Join(dir, name), []byte(text), true); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, st.WriteFile(t.Context(), path.Join(dir, name), []byte(text), true))
 		size, crc, err := store.Sum(t.Context(), st, path.Join(dir, name), -1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, err)
 		return manifest.File{Name: name, Bytes: size, CRC32C: crc}
 	}
 	keep := func(r *manifest.TaskResult) {
@@ -108,9 +101,7 @@ func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (res
 		if err == nil {
 			err = st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(r.Task)), doc, false)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, err)
 		results = append(results, r)
 	}
 	for i := range p.Tasks {
@@ -122,9 +113,7 @@ func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (res
 				part = manifest.StagedPart(i, 0, manifest.NewID(), ".trv")
 				return st.Mkdir(ctx, path.Join(dir, part))
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, err)
 			files := []manifest.File{write(manifest.InPart(part, "a"), text), write(manifest.InPart(part, "retired-b"), text+", again")}
 			r.Parts = []manifest.Part{{Task: i, Rows: 1, Files: files}}
 		} else {
@@ -148,18 +137,36 @@ func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (res
 func claim(t *testing.T, d *Destination) (*Claim, context.Context) {
 	t.Helper()
 	c, held, err := d.Claim(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	return c, held
 }
 
 // release gives a claim back.
 func release(t *testing.T, c *Claim) {
 	t.Helper()
-	if err := c.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, c.Release(t.Context()))
+}
+
+// claimed claims the destination, and leaves what the tasks of a plan would.
+func claimed(t *testing.T, d *Destination, name string) (*Claim, context.Context, *work) {
+	t.Helper()
+	c, held := claim(t, d)
+	return c, held, begun(t, c, name)
+}
+
+// settle lets a holder come and go, which clears up.
+func settle(t *testing.T, d *Destination) {
+	t.Helper()
+	c, _ := claim(t, d)
+	release(t, c)
+}
+
+// mustPublish publishes what the tasks of a plan left.
+func mustPublish(t *testing.T, c *Claim, held context.Context, r *work) *manifest.Success {
+	t.Helper()
+	s, err := c.Publish(held, r.Plan, r.Work, nil)
+	failuretest.Must(t, err)
+	return s
 }
 
 // work is what tasks of a plan left, and the last step.
@@ -186,9 +193,7 @@ func begunPlan(t *testing.T, d *Destination, p *manifest.Plan) *work {
 	if err == nil {
 		err = d.KeepPlan(t.Context(), p)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	stageTasks(t, d.st, dir, p)
 	return foundIn(t, d.st, dir, p)
 }
@@ -197,15 +202,20 @@ func begunPlan(t *testing.T, d *Destination, p *manifest.Plan) *work {
 func foundIn(t *testing.T, st store.Store, dir string, p *manifest.Plan) *work {
 	t.Helper()
 	w := task.WorkIn(p, nil, st, dir)
-	if err := w.Check(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, w.Check(t.Context(), nil))
 	last, err := w.Finished(t.Context(), len(p.Tasks))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	w.Results = append(w.Results, last)
 	return &work{p, dir, w}
+}
+
+// onOdd returns a destination that does not exist yet, on a store on which calls can end in
+// an odd way.
+func onOdd(t *testing.T) (*Destination, *odd) {
+	t.Helper()
+	_, inner := inMemory(t)
+	st := &odd{Store: inner}
+	return at(st, "/parent/dest"), st
 }
 
 // odd is a store on which calls end in an odd way, if a function for it is set.
@@ -262,10 +272,7 @@ func output(t *testing.T, d *Destination, st store.Store, name string) *manifest
 	t.Helper()
 	c, held := claim(t, d)
 	r := begun(t, c, name)
-	s, err := c.Publish(held, r.Plan, r.Work, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := mustPublish(t, c, held, r)
 	release(t, c)
 	return s
 }
@@ -278,9 +285,7 @@ func names(t *testing.T, st store.Store, dir string) string {
 	var walk func(dir, below string)
 	walk = func(dir, below string) {
 		infos, err := st.List(t.Context(), dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, err)
 		for _, info := range infos {
 			all = append(all, path.Join(below, info.Name))
 			if info.Dir && !info.Link {

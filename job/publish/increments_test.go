@@ -33,10 +33,7 @@ func addedIncrement(t *testing.T, d *Destination, name string) *manifest.Success
 	t.Helper()
 	c, held := claim(t, d)
 	r := begunIncrement(t, c, name)
-	s, err := c.Publish(held, r.Plan, r.Work, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := mustPublish(t, c, held, r)
 	release(t, c)
 	return s
 }
@@ -45,9 +42,7 @@ func addedIncrement(t *testing.T, d *Destination, name string) *manifest.Success
 func looked(t *testing.T, d *Destination) (*State, string) {
 	t.Helper()
 	s, err := d.Look(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	var runs []string
 	for _, r := range s.Increments {
 		runs = append(runs, r.Success.Request.Inputs[0].Path)
@@ -157,9 +152,7 @@ func TestForeignInIncrements(t *testing.T) {
 				file = d.in(strings.Replace(tc.put, "RUN", path.Base(dirOf(d, s)), 1))
 			}
 			makeAll(t, st, path.Dir(file))
-			if err := st.WriteFile(t.Context(), file, text, false); err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, st.WriteFile(t.Context(), file, text, false))
 			before := names(t, st, d.path)
 			c, _ := claim(t, at(st, d.path))
 			failuretest.Want(t, c.State().AllowIncrement(), failure.Foreign, tc.named)
@@ -179,9 +172,7 @@ func makeAll(t *testing.T, st store.Store, dir string) {
 		return
 	}
 	makeAll(t, st, path.Dir(dir))
-	if err := st.Mkdir(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, st.Mkdir(t.Context(), dir))
 }
 
 // TestIncrementKilled kills who publishes an increment before each of its renames. The next
@@ -198,9 +189,7 @@ func TestIncrementKilled(t *testing.T) {
 			// A rename that was cut short left an empty directory.
 			if cut && !ended {
 				for _, r := range pendingOf(t, at(st, d.path)) {
-					if err := st.Mkdir(t.Context(), dirOf(d, r)); err != nil {
-						t.Fatal(err)
-					}
+					failuretest.Must(t, st.Mkdir(t.Context(), dirOf(d, r)))
 				}
 			}
 			next, _ := claim(t, at(st, d.path))
@@ -217,9 +206,7 @@ func TestIncrementKilled(t *testing.T) {
 func pendingOf(t *testing.T, d *Destination) (all []*manifest.Success) {
 	t.Helper()
 	var found contents
-	if err := d.collect(t.Context(), d.root(), &found); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, d.collect(t.Context(), d.root(), &found))
 	for _, p := range found.pending {
 		all = append(all, p.Success)
 	}
@@ -230,9 +217,7 @@ func pendingOf(t *testing.T, d *Destination) (all []*manifest.Success) {
 func TestIncrementIsGivenUp(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, st store.Store, d *Destination){
 		"base": func(t *testing.T, st store.Store, d *Destination) {
-			if err := st.Remove(t.Context(), d.in(manifest.SuccessName)); err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, st.Remove(t.Context(), d.in(manifest.SuccessName)))
 		},
 		"file": func(t *testing.T, st store.Store, d *Destination) { spoilAll(t, st, d.root()) },
 	} {
@@ -263,9 +248,7 @@ func spoilAll(t *testing.T, st store.Store, dir string) {
 			err = st.WriteFile(t.Context(), info.Path, []byte("?"), false)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 }
 
 // TestIncrementIsRefused where it would not count, or not be what its manifest says.
@@ -277,9 +260,7 @@ func TestIncrementIsRefused(t *testing.T) {
 	}{
 		"another base": {"0123456789abcdef", func(*testing.T, *Destination, *odd, *work) {}, "another output"},
 		"others' files": {"", func(t *testing.T, d *Destination, st *odd, _ *work) {
-			if err := st.WriteFile(t.Context(), d.in("others"), nil, true); err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, st.WriteFile(t.Context(), d.in("others"), nil, true))
 		}, "did not write: others"},
 		"a file of another length": {"", func(t *testing.T, _ *Destination, st *odd, _ *work) {
 			st.rename = func(_, to string, do func() error) error {
@@ -301,16 +282,14 @@ func TestIncrementIsRefused(t *testing.T) {
 		}, "did not write: x"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, inner := inMemory(t)
-			st := &odd{Store: inner}
-			d := at(st, "/parent/dest")
+			d, st := onOdd(t)
 			c, held := claim(t, d)
 			r := begunPlan(t, d, incrementPlan(t, "I", tc.base))
 			tc.spoil(t, d, st, r)
 			if _, err := c.Publish(held, r.Plan, r.Work, nil); err == nil || !strings.Contains(err.Error(), tc.text) {
 				t.Errorf("it was published: %v", err)
 			}
-			if s, runs := looked(t, at(inner, d.path)); runs != "" || len(s.uncounted) > 0 {
+			if s, runs := looked(t, at(st.Store, d.path)); runs != "" || len(s.uncounted) > 0 {
 				t.Errorf("there are increments %q and %q", runs, s.uncounted)
 			}
 			st.rename = nil
@@ -323,11 +302,8 @@ func TestIncrementIsRefused(t *testing.T) {
 func TestIncrementChangedMeanwhile(t *testing.T) {
 	d, st := inMemory(t)
 	s := addedIncrement(t, d, "I")
-	c, held := claim(t, d)
-	r := begun(t, c, "P")
-	if err := st.WriteFile(t.Context(), path.Join(dirOf(d, s), "x"), nil, true); err != nil {
-		t.Fatal(err)
-	}
+	c, held, r := claimed(t, d, "P")
+	failuretest.Must(t, st.WriteFile(t.Context(), path.Join(dirOf(d, s), "x"), nil, true))
 	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, err, failure.Foreign, path.Base(dirOf(d, s))+"/x")
 	release(t, c)
@@ -340,17 +316,11 @@ func TestIncrementsThatDoNotCount(t *testing.T) {
 	output(t, d, st, "P")
 	i := addedIncrement(t, d, "I")
 	aside := path.Join("/parent", path.Base(dirOf(d, i)))
-	if err := st.Rename(t.Context(), dirOf(d, i), aside); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, st.Rename(t.Context(), dirOf(d, i), aside))
 	output(t, d, st, "Q")
 	output(t, d, st, "P")
-	if err := st.Rename(t.Context(), aside, dirOf(d, i)); err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Mkdir(t.Context(), d.in(manifest.IncrementName(8, manifest.NewID()))); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, st.Rename(t.Context(), aside, dirOf(d, i)))
+	failuretest.Must(t, st.Mkdir(t.Context(), d.in(manifest.IncrementName(8, manifest.NewID()))))
 	s, runs := looked(t, d)
 	if runs != "" || len(s.uncounted) != 2 || !s.Leftovers {
 		t.Errorf("there are %q beside %q", s.uncounted, runs)
@@ -385,9 +355,7 @@ func TestPlanOfAnIncrement(t *testing.T) {
 	}
 	failuretest.Want(t, s.AllowPlan(p, false), failure.Foreign, "input I was committed", path.Base(dirOf(d, run)))
 
-	if err := st.Remove(t.Context(), path.Join(dirOf(d, run), run.Parts[0].Files[0].Name)); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, st.Remove(t.Context(), path.Join(dirOf(d, run), run.Parts[0].Files[0].Name)))
 	s, _ = looked(t, at(st, d.path))
 	failuretest.Want(t, s.AllowIncrement(), failure.Foreign, "is missing", "anew")
 	if s.Committed(p) != nil {

@@ -67,17 +67,13 @@ func TestHeart(t *testing.T) {
 	d.times.Heartbeat = time.Millisecond
 	c, held := claim(t, d)
 	before, err := d.readLock(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	for after := before; after.signs == before.signs; {
 		if after, err = d.readLock(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := st.Rename(t.Context(), c.dir, d.root()+"/elsewhere"); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, st.Rename(t.Context(), c.dir, d.root()+"/elsewhere"))
 	select {
 	case <-held.Done():
 	case <-time.After(10 * time.Second):
@@ -166,18 +162,12 @@ func TestOddLocks(t *testing.T) {
 	for name, make := range odd {
 		dir := t.TempDir()
 		d := at(store.Local(), filepath.Join(dir, "dest"))
-		if err := os.Mkdir(d.path, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, os.Mkdir(d.path, 0o777))
 		file := d.in(manifest.LockName)
 		if name == "next week" {
-			if err := os.WriteFile(file, []byte("x"), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, os.WriteFile(file, []byte("x"), 0o666))
 		}
-		if err := make(file); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, make(file))
 		if err := d.Tidy(t.Context()); err != nil {
 			t.Errorf("%s: tidying: %v", name, err)
 		}
@@ -192,17 +182,13 @@ func TestOddLocks(t *testing.T) {
 // TestOlderHolder watches a lock of version 1, which is written again and again.
 func TestOlderHolder(t *testing.T) {
 	d, st := inMemory(t)
-	if err := st.Mkdir(t.Context(), d.path); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, st.Mkdir(t.Context(), d.path))
 	beats := 0
 	write := func() error {
 		beats++
 		return st.WriteFile(t.Context(), d.in(manifest.LockName), fmt.Appendf(nil, `{"run":"ab","heartbeat":%d}`, beats), false)
 	}
-	if err := write(); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, write())
 	d.sleep = func(context.Context, time.Duration) error {
 		if beats > 5 {
 			return errors.New("the signs of life were not seen")

@@ -46,16 +46,12 @@ func (c *crowd) leave() {
 
 // TestFilesBesideEachOther moves files in and out several at a time, and no more.
 func TestFilesBesideEachOther(t *testing.T) {
-	_, inner := inMemory(t)
-	st := &odd{Store: inner}
-	d := at(st, "/parent/dest")
+	d, st := onOdd(t)
 	output := func(name string) {
 		t.Helper()
 		c, held := claim(t, d)
 		r := begunTasks(t, c, name, manyTasks)
-		if _, err := c.Publish(held, r.Plan, r.Work, nil); err != nil {
-			t.Fatal(err)
-		}
+		mustPublish(t, c, held, r)
 		release(t, c)
 	}
 	output("P")
@@ -81,9 +77,7 @@ func TestFilesBesideEachOther(t *testing.T) {
 // TestFileThatFailsEndsTheRest cannot move one file: those that are not under way
 // stay where they are, and the next holder completes the output.
 func TestFileThatFailsEndsTheRest(t *testing.T) {
-	_, inner := inMemory(t)
-	st := &odd{Store: inner}
-	d := at(st, "/parent/dest")
+	d, st := onOdd(t)
 	c, held := claim(t, d)
 	r := begunTasks(t, c, "P", manyTasks)
 	var mu sync.Mutex
@@ -121,9 +115,7 @@ func TestFileThatFailsEndsTheRest(t *testing.T) {
 // TestNoFileWithoutTheLock loses the lock between two files: only those move that come
 // before the next look at it.
 func TestNoFileWithoutTheLock(t *testing.T) {
-	_, inner := inMemory(t)
-	st := &odd{Store: inner}
-	d := at(st, "/parent/dest")
+	d, st := onOdd(t)
 	d.movers = 1
 	c, held := claim(t, d)
 	r := begunTasks(t, c, "P", manyTasks)
@@ -133,7 +125,7 @@ func TestNoFileWithoutTheLock(t *testing.T) {
 			return do()
 		}
 		if moved++; moved == 3 {
-			if err := inner.Remove(t.Context(), d.in(manifest.LockName)); err != nil {
+			if err := st.Store.Remove(t.Context(), d.in(manifest.LockName)); err != nil {
 				return err
 			}
 		}

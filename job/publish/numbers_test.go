@@ -24,9 +24,7 @@ func markers(t *testing.T, st store.Store, d *Destination) string {
 
 func mustRename(t *testing.T, st store.Store, from, to string) {
 	t.Helper()
-	if err := st.Rename(t.Context(), from, to); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, st.Rename(t.Context(), from, to))
 }
 
 // TestNumberIsGivenOnce moves the increment with the highest number away and back.
@@ -60,9 +58,7 @@ func TestOneNumberTwice(t *testing.T) {
 	d, st := inMemory(t)
 	first := addedIncrement(t, d, "I")
 	mustRename(t, st, dirOf(d, first), "/parent/kept")
-	if err := st.Remove(t.Context(), d.in(markers(t, st, d))); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, st.Remove(t.Context(), d.in(markers(t, st, d))))
 	second := addedIncrement(t, d, "J")
 	mustRename(t, st, "/parent/kept", dirOf(d, first))
 	want := "I J"
@@ -123,14 +119,10 @@ func TestMarkers(t *testing.T) {
 			d, st := inMemory(t)
 			addedIncrement(t, d, "I")
 			if name == "none" {
-				if err := st.Remove(t.Context(), d.in(markers(t, st, d))); err != nil {
-					t.Fatal(err)
-				}
+				failuretest.Must(t, st.Remove(t.Context(), d.in(markers(t, st, d))))
 			}
 			if tc.file != "" {
-				if err := st.WriteFile(t.Context(), d.in(tc.file), nil, true); err != nil {
-					t.Fatal(err)
-				}
+				failuretest.Must(t, st.WriteFile(t.Context(), d.in(tc.file), nil, true))
 			}
 			if tc.dir != "" {
 				makeAll(t, st, d.in(tc.dir))
@@ -153,9 +145,7 @@ func TestMarkers(t *testing.T) {
 // TestLinkIsNoMarker refuses a link in the place of a marker, wherever it leads.
 func TestLinkIsNoMarker(t *testing.T) {
 	d, _ := onDisk(t)
-	if err := os.Symlink("_SUCCESS", d.in("_increments-00000041")); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Symlink("_SUCCESS", d.in("_increments-00000041")))
 	s, _ := looked(t, d)
 	failuretest.Want(t, s.AllowIncrement(), failure.Foreign, "_increments-00000041 (a link)")
 }
@@ -164,9 +154,7 @@ func TestLinkIsNoMarker(t *testing.T) {
 func TestMarkerInIncrement(t *testing.T) {
 	d, st := inMemory(t)
 	s := addedIncrement(t, d, "I")
-	if err := st.WriteFile(t.Context(), path.Join(dirOf(d, s), "_increments-00000041"), nil, true); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, st.WriteFile(t.Context(), path.Join(dirOf(d, s), "_increments-00000041"), nil, true))
 	now, _ := looked(t, at(st, d.path))
 	failuretest.Want(t, now.AllowIncrement(), failure.Foreign, "/_increments-00000041")
 }
@@ -175,9 +163,7 @@ func TestMarkerInIncrement(t *testing.T) {
 func TestLastNumber(t *testing.T) {
 	d, st := inMemory(t)
 	addedIncrement(t, d, "I")
-	if err := st.WriteFile(t.Context(), d.in(manifest.NumberName(manifest.MaxSequence)), nil, true); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, st.WriteFile(t.Context(), d.in(manifest.NumberName(manifest.MaxSequence)), nil, true))
 	s, all := looked(t, d)
 	if all != "I" {
 		t.Errorf("there are %q", all)

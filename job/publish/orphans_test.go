@@ -19,9 +19,7 @@ import (
 func TestOrphans(t *testing.T) {
 	lose := func(t *testing.T, d *Destination, st store.Store) {
 		t.Helper()
-		if err := st.Remove(t.Context(), d.in(manifest.SuccessName)); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, st.Remove(t.Context(), d.in(manifest.SuccessName)))
 	}
 	for name, make := range map[string]func(*testing.T, *Destination, store.Store) (orphan string){
 		"increments": func(t *testing.T, d *Destination, st store.Store) string {
@@ -41,33 +39,19 @@ func TestOrphans(t *testing.T) {
 		"an increment beside an older output": func(t *testing.T, d *Destination, st store.Store) string {
 			output(t, d, st, "P")
 			older := path.Join("/parent", "older")
-			if err := st.Rename(t.Context(), d.path, older); err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, st.Rename(t.Context(), d.path, older))
 			infos, err := st.List(t.Context(), older)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, err)
 			output(t, d, st, "P")
 			output(t, d, st, "Q")
 			run := addedIncrement(t, d, "I")
-			if err := st.Rename(t.Context(), dirOf(d, run), path.Join("/parent", path.Base(dirOf(d, run)))); err != nil {
-				t.Fatal(err)
-			}
-			if err := st.RemoveAll(t.Context(), d.path); err != nil {
-				t.Fatal(err)
-			}
-			if err := st.Mkdir(t.Context(), d.path); err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, st.Rename(t.Context(), dirOf(d, run), path.Join("/parent", path.Base(dirOf(d, run)))))
+			failuretest.Must(t, st.RemoveAll(t.Context(), d.path))
+			failuretest.Must(t, st.Mkdir(t.Context(), d.path))
 			for _, i := range infos {
-				if err := st.Rename(t.Context(), i.Path, d.in(i.Name)); err != nil {
-					t.Fatal(err)
-				}
+				failuretest.Must(t, st.Rename(t.Context(), i.Path, d.in(i.Name)))
 			}
-			if err := st.Rename(t.Context(), path.Join("/parent", path.Base(dirOf(d, run))), dirOf(d, run)); err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, st.Rename(t.Context(), path.Join("/parent", path.Base(dirOf(d, run))), dirOf(d, run)))
 			return "increment-00000003-"
 		},
 		"parts": func(t *testing.T, d *Destination, st store.Store) string {
@@ -167,18 +151,11 @@ func TestNoOrphansOfWhatIsGivenUp(t *testing.T) {
 				return do()
 			}
 		}
-		c, held := claim(t, d)
-		r := begun(t, c, "P")
-		if _, err := c.Publish(held, r.Plan, r.Work, nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := inner.Remove(t.Context(), d.in(manifest.SuccessName)); err != nil {
-			t.Fatal(err)
-		}
+		c, held, r := claimed(t, d, "P")
+		mustPublish(t, c, held, r)
+		failuretest.Must(t, inner.Remove(t.Context(), d.in(manifest.SuccessName)))
 		infos, err := inner.List(t.Context(), d.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, err)
 		for _, i := range infos {
 			if strings.HasPrefix(i.Name, "part-00000") && inner.Remove(t.Context(), i.Path) != nil {
 				t.Fatal(i.Path)

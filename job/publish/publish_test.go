@@ -45,12 +45,9 @@ func TestPublishRefuses(t *testing.T) {
 		"another's manifest": func(d *Destination, _, _ string) error { return os.WriteFile(d.in("_SUCCESS"), nil, 0o666) },
 	} {
 		d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
-		c, held := claim(t, d)
-		r := begun(t, c, "P")
+		c, held, r := claimed(t, d, "P")
 		elsewhere := t.TempDir()
-		if err := change(d, r.Dir, elsewhere); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, change(d, r.Dir, elsewhere))
 		_, err := c.Publish(held, r.Plan, r.Work, nil)
 		failuretest.Want(t, err, failure.Foreign, "")
 		if got := names(t, store.Local(), elsewhere); got != "" {
@@ -64,20 +61,15 @@ func TestPublishRefuses(t *testing.T) {
 // claimed: the output that is there stays.
 func TestForeignMeanwhile(t *testing.T) {
 	d, m := onDisk(t)
-	c, held := claim(t, d)
-	r := begun(t, c, "Q")
-	if err := os.WriteFile(d.in("notes.txt"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	c, held, r := claimed(t, d, "Q")
+	failuretest.Must(t, os.WriteFile(d.in("notes.txt"), nil, 0o666))
 	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, err, failure.Foreign, "notes.txt")
 	if s := look(t, d); s.ID() != m.ID {
 		t.Errorf("there is output %q", s.ID())
 	}
 	release(t, c)
-	if err := os.Remove(d.in("notes.txt")); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Remove(d.in("notes.txt")))
 	wantFinished(t, d, "Q")
 }
 
@@ -124,9 +116,7 @@ func TestLinksInside(t *testing.T) {
 		os.Mkdir(elsewhere+"/plan-1", 0o777), os.WriteFile(elsewhere+"/retired-1", nil, 0o666),
 		os.Symlink(elsewhere, d.root()+"/0123456789abcdef/link"), os.Symlink(elsewhere, d.root()+"/fedcba9876543210"),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	before := names(t, store.Local(), elsewhere)
 	c, _ := claim(t, d)
 	if f := c.found; len(f.pending)+len(f.retired)+len(f.taken) > 1 || !c.State().Finished(requestOf("P")) {
@@ -155,9 +145,7 @@ func TestLockWithoutAnswer(t *testing.T) {
 	patient := store.WithRetry(faulty, store.Patience{Limit: 1 << 40, Sleep: func(context.Context, time.Duration) error { return nil }})
 	d := at(patient, "/parent/dest")
 	c, _, err := d.claim(t.Context(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	if made := faulty.Calls(storetest.Mkdir); made != 3 {
 		t.Errorf("%d directories were made", made)
 	}
@@ -175,8 +163,7 @@ func TestWrongResults(t *testing.T) {
 		},
 	} {
 		d, _ := inMemory(t)
-		c, held := claim(t, d)
-		r := begun(t, c, "P")
+		c, held, r := claimed(t, d, "P")
 		change(r.Results)
 		if _, err := c.Publish(held, r.Plan, r.Work, nil); err == nil {
 			t.Errorf("%s: it was published", name)
@@ -252,11 +239,8 @@ func lostAnswers(t *testing.T, seen func(store.Store) store.Store) {
 // TestManifestUnreadable has storage refuse to say whose manifest came just before a
 // run gives its own the name.
 func TestManifestUnreadable(t *testing.T) {
-	_, inner := inMemory(t)
-	st := &odd{Store: inner}
-	d := at(st, "/parent/dest")
-	c, held := claim(t, d)
-	r := begun(t, c, "P")
+	d, st := onOdd(t)
+	c, held, r := claimed(t, d, "P")
 	st.rename = func(_, to string, do func() error) error {
 		if path.Base(to) != manifest.SuccessName {
 			return do()
@@ -267,7 +251,7 @@ func TestManifestUnreadable(t *testing.T) {
 			}
 			return nil
 		}
-		return errors.Join(inner.WriteFile(t.Context(), to, nil, true), do())
+		return errors.Join(st.Store.WriteFile(t.Context(), to, nil, true), do())
 	}
 	if _, err := c.Publish(held, r.Plan, r.Work, nil); !errors.Is(err, store.ErrQuota) {
 		t.Error(err)
@@ -287,9 +271,7 @@ func TestStagingIsNoDirectory(t *testing.T) {
 	} {
 		d, _ := onDisk(t)
 		elsewhere := t.TempDir()
-		if err := errors.Join(os.Mkdir(d.root(), 0o777), put(elsewhere, d.StagingPath(p.ID))); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, os.Mkdir(d.root(), 0o777), put(elsewhere, d.StagingPath(p.ID)))
 		_, _, err := d.Staging(t.Context(), p.ID)
 		failuretest.Want(t, err, failure.Foreign, text)
 		_, err = d.StagedAt(t.Context(), p.ID)
@@ -297,8 +279,7 @@ func TestStagingIsNoDirectory(t *testing.T) {
 		if err := os.Remove(d.StagingPath(p.ID)); err != nil {
 			t.Error(err)
 		}
-		c, _ := claim(t, d)
-		release(t, c)
+		settle(t, d)
 		wantNames(t, store.Local(), d.path)
 		if _, err := os.Stat(elsewhere); err != nil {
 			t.Error(err)

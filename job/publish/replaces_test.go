@@ -25,9 +25,7 @@ func TestPlanSeesWhatItReplaces(t *testing.T) {
 		},
 		"what lost its output": func(t *testing.T, d *Destination, st store.Store) string {
 			m := output(t, d, st, "Q")
-			if err := st.Remove(t.Context(), d.in(manifest.SuccessName)); err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, st.Remove(t.Context(), d.in(manifest.SuccessName)))
 			return m.Parts[0].Files[0].Name
 		},
 	} {
@@ -36,9 +34,7 @@ func TestPlanSeesWhatItReplaces(t *testing.T) {
 			output(t, d, st, "P")
 			addedIncrement(t, d, "H")
 			p := planBeside(t, d, "R", 2)
-			if err := look(t, d).AllowPlan(p, true); err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, look(t, d).AllowPlan(p, true))
 			named := after(t, d, st)
 			s := look(t, d)
 			failuretest.Want(t, s.AllowPlan(p, true), failure.Foreign, "got another output after plan "+p.ID, named)
@@ -60,9 +56,7 @@ func TestPlanReplacesWhatIsDamaged(t *testing.T) {
 			d, st := inMemory(t)
 			m := output(t, d, st, "P")
 			addedIncrement(t, d, "H")
-			if err := st.Remove(t.Context(), d.in(lose(m))); err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, st.Remove(t.Context(), d.in(lose(m))))
 			if err := look(t, d).AllowPlan(planBeside(t, d, "R", 2), true); err != nil {
 				t.Error(err)
 			}
@@ -77,9 +71,7 @@ func TestPlanMakesItsOutputAgain(t *testing.T) {
 	d, st := inMemory(t)
 	p := planBeside(t, d, "P", 2)
 	m := output(t, d, st, "P")
-	if err := st.Remove(t.Context(), d.in(m.Parts[0].Files[0].Name)); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, st.Remove(t.Context(), d.in(m.Parts[0].Files[0].Name)))
 	if err := look(t, d).AllowPlan(p, true); err != nil {
 		t.Error(err)
 	}
@@ -104,16 +96,10 @@ func TestPlanDoesNotSeeWhatWaits(t *testing.T) {
 func aside(t *testing.T, name string) (back func()) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), filepath.Base(name))
-	if err := os.Rename(name, to); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Rename(name, to))
 	return func() {
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(to, name); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		failuretest.Must(t, os.Rename(to, name))
 	}
 }
 
@@ -134,8 +120,7 @@ func wantGivenUp(t *testing.T, d *Destination, m *manifest.Success) {
 func TestIncrementComesBackMeanwhile(t *testing.T) {
 	d, m := onDisk(t)
 	back := aside(t, dirOf(d, addedIncrement(t, d, "I")))
-	c, held := claim(t, d)
-	r := begun(t, c, "Q")
+	c, held, r := claimed(t, d, "Q")
 	back()
 	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, err, failure.Foreign, "got another output", "increment-00000002-")

@@ -33,9 +33,7 @@ func killedAt(t *testing.T, d *Destination, begin func(*testing.T, *Claim, strin
 	st := &endsAtRename{Store: d.st, left: n, to: manifest.SuccessName, end: cancel}
 	first := At(store.Location{Store: st, Path: d.path}, Options{Times: d.times, Movers: 1, Now: d.now, Sleep: d.sleep})
 	c, held, err := first.Claim(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	r := begin(t, c, name)
 	st.counts = true
 	s, err := c.Publish(held, r.Plan, r.Work, nil)
@@ -94,9 +92,7 @@ func staged(t *testing.T, d *Destination, prefix string) (files []string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	return files
 }
 
@@ -143,9 +139,7 @@ func TestRollForwardOverEmpty(t *testing.T) {
 	killed(t, d, "Q", 2)
 	dir := staged(t, d, "part-00001")[0]
 	id := pendingID(t, d)
-	if err := os.Mkdir(d.in(manifest.Published(path.Base(dir), id)), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Mkdir(d.in(manifest.Published(path.Base(dir), id)), 0o777))
 	wantFinished(t, d, "Q")
 }
 
@@ -201,9 +195,7 @@ func TestNothingToRollForward(t *testing.T) {
 		for _, rename := range []int{2, 3} {
 			d, m := onDisk(t)
 			killed(t, d, "Q", rename)
-			if err := change(t, d); err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, change(t, d))
 			c, _ := claim(t, d)
 			if s := c.State(); s.ID() != m.ID || s.Finished(requestOf("Q")) || s.Allow(requestOf("Q"), true) != nil {
 				t.Errorf("%s: killed at rename %d, and after a part was lost there is output %q", name, rename, s.ID())
@@ -230,9 +222,7 @@ func TestFormerOutput(t *testing.T) {
 		d, m := onDisk(t)
 		killed(t, d, "Q", 1+c.renames+1)
 		id := pendingID(t, d)
-		if err := errors.Join(os.RemoveAll(d.in("part-00000-0-"+id+".trv")), removeAll(staged(t, d, "part-00000"))); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, os.RemoveAll(d.in("part-00000-0-"+id+".trv")), removeAll(staged(t, d, "part-00000")))
 		claimed, _ := claim(t, d)
 		if s := claimed.State(); (s.ID() == m.ID) != c.back || s.Finished(requestOf("P")) != c.back {
 			t.Errorf("%s: there is output %q, %s", name, s.ID(), s.damage)
@@ -250,14 +240,10 @@ func TestForeignInPlace(t *testing.T) {
 	killed(t, d, "Q", 2+2*2+4+1)
 	id := pendingID(t, d)
 	others := d.in("part-00001-0-" + id + ".trv/others")
-	if err := os.WriteFile(others, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.WriteFile(others, nil, 0o666))
 	_, _, err := d.Claim(t.Context())
 	failuretest.Want(t, err, failure.Foreign, "others")
-	if err := os.Remove(others); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Remove(others))
 	wantFinished(t, d, "Q")
 }
 
@@ -273,9 +259,7 @@ func TestPlacedLink(t *testing.T) {
 		} else if info.IsDir() {
 			file += "/a"
 		}
-		if err := linkAway(d.path, file); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, linkAway(d.path, file))
 		c, _ := claim(t, d)
 		if c.State().ID() != m.ID {
 			t.Errorf("%s: there is output %q", name, c.State().ID())
@@ -292,9 +276,7 @@ func TestLatestFormerOutput(t *testing.T) {
 	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
 	c, held := claim(t, d)
 	r := begunTasks(t, c, "P", 0)
-	if _, err := c.Publish(held, r.Plan, r.Work, nil); err != nil {
-		t.Fatal(err)
-	}
+	mustPublish(t, c, held, r)
 	release(t, c)
 	killed(t, d, "Q", 0)
 	kept := staged(t, d, retired)
@@ -303,15 +285,11 @@ func TestLatestFormerOutput(t *testing.T) {
 	}
 	again := filepath.Join(d.root(), "0123456789abcdef", path.Base(kept[0]))
 	text, err := os.ReadFile(kept[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	m := output(t, d, store.Local(), "Q")
 	killed(t, d, "R", 3)
-	if err := errors.Join(os.Mkdir(path.Dir(again), 0o777), os.WriteFile(again, text, 0o666),
-		os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.in("others"), nil, 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Mkdir(path.Dir(again), 0o777), os.WriteFile(again, text, 0o666),
+		os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.in("others"), nil, 0o666))
 	c, _ = claim(t, d)
 	if c.State().ID() != m.ID {
 		t.Errorf("there is output %q", c.State().ID())
@@ -329,14 +307,10 @@ func TestLatestFormerOutput(t *testing.T) {
 func TestOthersManifest(t *testing.T) {
 	d, _ := onDisk(t)
 	killed(t, d, "Q", 3)
-	if err := errors.Join(os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.in(manifest.SuccessName), nil, 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.in(manifest.SuccessName), nil, 0o666))
 	_, _, err := d.Claim(t.Context())
 	failuretest.Want(t, err, failure.Foreign, "_SUCCESS")
-	if err := os.Remove(d.in(manifest.SuccessName)); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Remove(d.in(manifest.SuccessName)))
 	c, held := claim(t, d)
 	if err := c.Discard(held, status(t, d).Unfinished[0].PlanID); err != nil {
 		t.Error(err)
@@ -352,12 +326,8 @@ func TestGivenUp(t *testing.T) {
 	killed(t, d, "Q", 3)
 	part := staged(t, d, "part-00000")[0]
 	text, err := os.ReadFile(part)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(part); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
+	failuretest.Must(t, os.Remove(part))
 	c, held := claim(t, d)
 	if c.State().ID() != m.ID || len(c.Completed()) > 0 {
 		t.Errorf("there is output %q", c.State().ID())
@@ -394,9 +364,7 @@ func TestRollForwardWithoutResults(t *testing.T) {
 	for _, rename := range []int{2, 0} { // no file is in its place, or all are
 		d, _ := onDisk(t)
 		killed(t, d, "Q", rename)
-		if err := removeAll(staged(t, d, "task-")); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, removeAll(staged(t, d, "task-")))
 		wantFinished(t, d, "Q")
 	}
 }
@@ -405,18 +373,12 @@ func TestRollForwardWithoutResults(t *testing.T) {
 // clear up: nothing is published again.
 func TestRolledForward(t *testing.T) {
 	d, st := inMemory(t)
-	c, held := claim(t, d)
-	r := begun(t, c, "P")
-	if _, err := c.Publish(held, r.Plan, r.Work, nil); err != nil {
-		t.Fatal(err)
-	}
+	c, held, r := claimed(t, d, "P")
+	mustPublish(t, c, held, r)
 	abandon(c)
 	before, err := st.Stat(t.Context(), d.in(manifest.SuccessName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, _ = claim(t, d)
-	release(t, c)
+	failuretest.Must(t, err)
+	settle(t, d)
 	after, err := st.Stat(t.Context(), d.in(manifest.SuccessName))
 	if err != nil || after.FileID != before.FileID {
 		t.Errorf("it was published again (%v)", err)

@@ -26,9 +26,7 @@ func onDisk(t *testing.T) (*Destination, *manifest.Success) {
 func look(t *testing.T, d *Destination) *State {
 	t.Helper()
 	s, err := d.Look(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	return s
 }
 
@@ -98,9 +96,7 @@ func TestChanged(t *testing.T) {
 		"has 0 bytes, not ": func(file, _ string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o777)) },
 	} {
 		d, m := onDisk(t)
-		if err := change(d.in(m.Parts[0].Files[0].Name), d.path); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, change(d.in(m.Parts[0].Files[0].Name), d.path))
 		s := look(t, d)
 		if s.Finished(requestOf("P")) {
 			t.Errorf("%s: finished", name)
@@ -172,9 +168,7 @@ func TestNotOurs(t *testing.T) {
 	} {
 		d, _ := onDisk(t)
 		victim := t.TempDir()
-		if err := errors.Join(os.MkdirAll(victim+"/dir/sub", 0o777), os.WriteFile(victim+"/dir/file", nil, 0o666), tc.do(d.path, victim)); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, os.MkdirAll(victim+"/dir/sub", 0o777), os.WriteFile(victim+"/dir/file", nil, 0o666), tc.do(d.path, victim))
 		before := names(t, store.Local(), victim) + names(t, store.Local(), d.path)
 		failuretest.Want(t, look(t, d).Allow(requestOf("Q"), true), failure.Foreign, tc.text)
 		c, _, err := d.Claim(t.Context())
@@ -193,9 +187,7 @@ func TestNotOurs(t *testing.T) {
 // TestFileInPlace finds a file where the destination is to be.
 func TestFileInPlace(t *testing.T) {
 	d, st := inMemory(t)
-	if err := st.WriteFile(t.Context(), d.path, nil, true); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, st.WriteFile(t.Context(), d.path, nil, true))
 	_, err := d.Look(t.Context())
 	failuretest.Want(t, err, failure.Usage, "is a file")
 	if _, _, err := d.Claim(t.Context()); err == nil {
@@ -215,9 +207,7 @@ func TestTidy(t *testing.T) {
 		st.WriteFile(t.Context(), d.in("part-00007-0-00112233445566ff.trv"), nil, true),
 		st.Mkdir(t.Context(), d.in("_quarantine/00112233445566ff")),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	if !look(t, d).Leftovers {
 		t.Error("there is nothing to clear up")
 	}
@@ -239,9 +229,7 @@ func TestUnfinishedWork(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	killed(t, d, "Q", 2)
-	if err := st.Remove(t.Context(), d.in(manifest.LockName)); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, st.Remove(t.Context(), d.in(manifest.LockName)))
 	if !look(t, d).Leftovers {
 		t.Error("nothing is left over")
 	}
@@ -268,8 +256,7 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("publish: %v", err)
 	}
 	release(t, c)
-	c, _ = claim(t, d)
-	release(t, c)
+	settle(t, d)
 	if w := status(t, d).Unfinished; len(w) != 1 || w[0].Tasks != 2 || w[0].Output != "" {
 		t.Errorf("there is the work %+v", w)
 	}

@@ -24,9 +24,7 @@ func status(t *testing.T, d *Destination) *Status {
 	t.Helper()
 	before := names(t, d.st, d.path)
 	s, err := d.Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	if after := names(t, d.st, d.path); after != before {
 		t.Errorf("looking changed %s to %s", before, after)
 	}
@@ -40,18 +38,14 @@ func lockedBy(t *testing.T, d *Destination, h holder) {
 	if err == nil {
 		err = d.st.WriteFile(t.Context(), d.in(manifest.LockName), text, true)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 }
 
 func TestStatus(t *testing.T) {
 	d, st := inMemory(t)
 	_, err := d.Status(t.Context())
 	failuretest.Want(t, err, failure.Input, "does not exist")
-	if err := st.WriteFile(t.Context(), "/parent/file", nil, true); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, st.WriteFile(t.Context(), "/parent/file", nil, true))
 	_, err = at(st, "/parent/file").Status(t.Context())
 	failuretest.Want(t, err, failure.Usage, "is a file")
 	m := output(t, d, st, "P")
@@ -60,11 +54,9 @@ func TestStatus(t *testing.T) {
 	}
 	c, _ := claim(t, d)
 	r := begunTasks(t, c, "Q", 3)
-	if err := errors.Join(st.Remove(t.Context(), path.Join(r.Dir, manifest.TaskName(1))), st.Mkdir(t.Context(), d.in("part-00000-0-0123456789abcdef.trv")),
+	failuretest.Must(t, st.Remove(t.Context(), path.Join(r.Dir, manifest.TaskName(1))), st.Mkdir(t.Context(), d.in("part-00000-0-0123456789abcdef.trv")),
 		st.WriteFile(t.Context(), d.in("other's"), nil, true), st.Mkdir(t.Context(), d.root()+"/trash-1"),
-		st.WriteFile(t.Context(), d.root()+"/trash-1/a", []byte("abc"), true), st.WriteFile(t.Context(), d.root()+"/"+manifest.NewID(), nil, true)); err != nil {
-		t.Fatal(err)
-	}
+		st.WriteFile(t.Context(), d.root()+"/trash-1/a", []byte("abc"), true), st.WriteFile(t.Context(), d.root()+"/"+manifest.NewID(), nil, true))
 	s := status(t, d)
 	if l := s.Lock; l == nil || l.Holder != c.id || l.PID != os.Getpid() || l.Dead || l.Since.IsZero() || l.Seen.IsZero() || l.Host == "" {
 		t.Errorf("lock %+v", l)
@@ -87,8 +79,7 @@ func TestStatus(t *testing.T) {
 	if s.Lock != nil || len(s.Unfinished) != 1 || s.Unfinished[0].Held || len(s.Leftovers()) != 3 {
 		t.Errorf("%+v", s)
 	}
-	c, _ = claim(t, d)
-	release(t, c)
+	settle(t, d)
 	if s = status(t, d); len(s.LeftAlone) != 1 {
 		t.Errorf("a holder removed what is beside others' files: %+v", s)
 	}
@@ -155,9 +146,7 @@ func (o once) List(ctx context.Context, dir string) ([]store.Info, error) {
 func TestStatusOfOddThings(t *testing.T) {
 	const size = 1 << 20
 	big := filepath.Join(t.TempDir(), "big")
-	if err := errors.Join(os.MkdirAll(big+"/holder/plan-1", 0o777), os.WriteFile(big+"/holder/plan-1/file", make([]byte, size), 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.MkdirAll(big+"/holder/plan-1", 0o777), os.WriteFile(big+"/holder/plan-1/file", make([]byte, size), 0o666))
 	result := func(dir string) error {
 		p := planOf(t, "P")
 		r := &manifest.TaskResult{Version: manifest.Version, Plan: p.ID, RowsIn: 1, Parts: []manifest.Part{{Rows: 1, Files: []manifest.File{{Name: manifest.StagedPart(0, 0, manifest.NewID(), ".trv")}}}}}
@@ -182,9 +171,7 @@ func TestStatusOfOddThings(t *testing.T) {
 		"directory of locks": {func(dir string) error { return os.MkdirAll(dir+"/_lock/a", 0o777) }, "[] [] []"},
 	} {
 		dir := t.TempDir()
-		if err := test.make(dir); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, test.make(dir))
 		s, err := at(store.Local(), dir).Status(t.Context())
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -239,9 +226,7 @@ func TestStatusMeanwhile(t *testing.T) {
 		default:
 		}
 		s, err := d.Status(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, err)
 		if len(s.Foreign) > 0 {
 			t.Fatalf("foreign: %v", s.Foreign)
 		}
@@ -308,9 +293,7 @@ func TestTree(t *testing.T) {
 		{"/deep", strings.TrimPrefix(deep[:len("/deep")+maxKeys*6], "/deep/"), ""},
 	} {
 		tree, err := FindTree(t.Context(), store.Location{Store: st, Path: test.dir})
-		if err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, err)
 		got, beside := "none", ""
 		if tree != nil {
 			var all []string

@@ -18,12 +18,9 @@ import (
 // TestWorkIsTakenFirst looks at the destination when the work is taken, and when the former
 // output is moved out.
 func TestWorkIsTakenFirst(t *testing.T) {
-	_, inner := inMemory(t)
-	st := &odd{Store: inner}
-	d := at(st, "/parent/dest")
+	d, st := onOdd(t)
 	output(t, d, st, "P")
-	c, held := claim(t, d)
-	r := begun(t, c, "Q")
+	c, held, r := claimed(t, d, "Q")
 	var taken, retired bool
 	st.rename = func(from, _ string, do func() error) error {
 		switch from {
@@ -69,8 +66,7 @@ func TestChangedBeforeItWasTaken(t *testing.T) {
 			onDisk, m := onDisk(t)
 			st := &odd{Store: onDisk.st}
 			d := at(st, onDisk.path)
-			c, held := claim(t, d)
-			r := begun(t, c, "Q")
+			c, held, r := claimed(t, d, "Q")
 			work := ""
 			st.rename = func(from, to string, do func() error) error {
 				if err := do(); err != nil || from != r.Dir {
@@ -112,20 +108,13 @@ func TestChangedBeforeItWasTaken(t *testing.T) {
 // TestPublishAfterWithdrawal publishes what the same claim withdrew before.
 func TestPublishAfterWithdrawal(t *testing.T) {
 	d, st := inMemory(t)
-	c, held := claim(t, d)
-	r := begun(t, c, "P")
+	c, held, r := claimed(t, d, "P")
 	part := path.Join(r.Dir, r.Results[0].Files()[0].Name)
-	if err := st.Rename(t.Context(), part, "/parent/kept"); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, st.Rename(t.Context(), part, "/parent/kept"))
 	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, err, failure.Storage, "what task 0 left is gone")
-	if err := st.Rename(t.Context(), "/parent/kept", part); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Publish(held, r.Plan, r.Work, nil); err != nil {
-		t.Error(err)
-	}
+	failuretest.Must(t, st.Rename(t.Context(), "/parent/kept", part))
+	mustPublish(t, c, held, r)
 	release(t, c)
 	wantNames(t, st, d.path)
 }
@@ -144,9 +133,7 @@ func TestLateTasks(t *testing.T) {
 	if again, made, err := d.Staging(t.Context(), plan); err != nil || made || again != dir || dir != d.StagingPath(plan) {
 		t.Errorf("%s, then %s, made %v, %v", dir, again, made, err)
 	}
-	if err := st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(0)), []byte("another try's"), true); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(0)), []byte("another try's"), true))
 	c, _ := claim(t, d)
 	if !c.State().Finished(requestOf("Q")) || len(c.Completed()) != 1 || c.Completed()[0] != c.State().ID() {
 		t.Errorf("completed were %q", c.Completed())
@@ -162,11 +149,8 @@ func TestTakeWithoutAnswer(t *testing.T) {
 		"not done": {}, "done": {atOnce: true}, "done late": {late: true}, "done twice": {atOnce: true, late: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, inner := inMemory(t)
-			st := &odd{Store: inner}
-			d := at(st, "/parent/dest")
-			c, held := claim(t, d)
-			r := begun(t, c, "P")
+			d, st := onOdd(t)
+			c, held, r := claimed(t, d, "P")
 			var take func() error
 			st.rename = func(from, _ string, do func() error) error {
 				switch {
@@ -196,11 +180,8 @@ func TestTakeWithoutAnswer(t *testing.T) {
 // TestPendingNotWritten cannot write the manifest of what is to be published: the
 // work stays where it is.
 func TestPendingNotWritten(t *testing.T) {
-	_, inner := inMemory(t)
-	st := &odd{Store: inner}
-	d := at(st, "/parent/dest")
-	c, held := claim(t, d)
-	r := begun(t, c, "P")
+	d, st := onOdd(t)
+	c, held, r := claimed(t, d, "P")
 	before := names(t, st, r.Dir)
 	st.write = func(p string, do func() error) error {
 		if strings.HasPrefix(path.Base(p), pending) {
@@ -242,23 +223,17 @@ func TestPendingElsewhere(t *testing.T) {
 	d, _ := onDisk(t)
 	killed(t, d, "Q", 2)
 	kept := t.TempDir() + "/holder"
-	if err := os.Rename(holderOf(t, d), kept); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Rename(holderOf(t, d), kept))
 	output(t, d, store.Local(), "P")
 	for _, place := range []string{"plan-0123", "trash-0123/holder"} {
 		to := filepath.Join(d.root(), place)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o777), os.Rename(kept, to)); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, os.MkdirAll(filepath.Dir(to), 0o777), os.Rename(kept, to))
 		s := look(t, d)
 		if !s.Finished(requestOf("P")) {
 			t.Errorf("%s: an output that is not pending counts", place)
 		}
 		failuretest.Want(t, s.Allow(requestOf("R"), false), failure.Foreign, "--overwrite")
-		if err := os.Rename(to, kept); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, os.Rename(to, kept))
 	}
 }
 
@@ -268,16 +243,11 @@ func TestTakeThroughALink(t *testing.T) {
 	d, _ := onDisk(t)
 	killed(t, d, "Q", 1)
 	work, others := staged(t, d, planPrefix)[0], t.TempDir()
-	if err := errors.Join(os.RemoveAll(work), os.Symlink(others, work)); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.RemoveAll(work), os.Symlink(others, work))
 	_, _, err := d.Claim(t.Context())
 	failuretest.Want(t, err, failure.Foreign, "is a link")
-	if err := os.Remove(work); err != nil {
-		t.Fatal(err)
-	}
-	c, _ := claim(t, d)
-	release(t, c)
+	failuretest.Must(t, os.Remove(work))
+	settle(t, d)
 	if _, err := os.Stat(others); err != nil {
 		t.Error(err)
 	}

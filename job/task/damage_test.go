@@ -23,9 +23,7 @@ func TestDamage(t *testing.T) {
 	p := newPlan(t, 1<<20, in)
 	damageBlock(t, in)
 	raw, err := os.ReadFile(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	for _, tt := range []struct {
 		onDamage string
 		maxLost  int64
@@ -121,15 +119,11 @@ func TestInputChanged(t *testing.T) {
 	_, _, err := run(t, p, o)
 	failuretest.Want(t, err, failure.Input, "changed while it was read")
 
-	if err := os.Truncate(in, 2000); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Truncate(in, 2000))
 	_, _, err = run(t, p, options(t))
 	failuretest.Want(t, err, failure.Input, "changed during the job")
 
-	if err := os.Remove(in); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Remove(in))
 	_, _, err = run(t, p, options(t))
 	failuretest.Want(t, err, failure.Input, "does not exist")
 }
@@ -176,9 +170,7 @@ func TestUnsoundResults(t *testing.T) {
 		}
 		doc := filepath.Join(dir, manifest.TaskName(0))
 		files := results[0].Files()
-		if err := change(doc, filepath.Join(dir, files[0].Name), filepath.Join(dir, files[1].Name)); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, change(doc, filepath.Join(dir, files[0].Name), filepath.Join(dir, files[1].Name)))
 		res, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), 0)
 		if gone := name == "no result" || name == "no part" || name == "no copy"; res != nil || gone && err != nil || !gone && !errors.Is(err, failure.Foreign) {
 			t.Errorf("%s: %v, %v", name, res, err)

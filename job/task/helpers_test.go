@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
@@ -50,9 +51,7 @@ func writeInput(t testing.TB, dir, name string, blocks int) (path, rows string) 
 func damageBlock(t testing.TB, file string) {
 	t.Helper()
 	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	sync := len(b)/2 + bytes.Index(b[len(b)/2:], []byte{1, 2, 3, 0, 0, 0})
 	copy(b[sync+16+4:], bytes.Repeat([]byte{0xff}, 10))
 	writeOld(t, file, b)
@@ -64,12 +63,8 @@ var old = time.Unix(1e9, 0)
 // writeOld writes an input that nobody modified lately: damage does not show in its time.
 func writeOld(t testing.TB, path string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(path, old, old); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.WriteFile(path, data, 0o666))
+	failuretest.Must(t, os.Chtimes(path, old, old))
 }
 
 // newPlan makes a plan of tasks of at most split bytes of one input each, for
@@ -89,9 +84,7 @@ func newPlanOn(t testing.TB, resolve input.Resolve, split int64, inputs ...strin
 	}
 	for i, name := range inputs {
 		in, h, err := input.Describe(t.Context(), resolve, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, err)
 		if i == 0 {
 			p.Schema = h.Schema
 		}
@@ -143,9 +136,7 @@ func options(t testing.TB) Options {
 func open(t testing.TB, p *manifest.Plan, o Options) *Runner {
 	t.Helper()
 	r, err := Open(p, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -173,9 +164,7 @@ func run(t testing.TB, p *manifest.Plan, o Options) (dir string, results []*mani
 func mustRun(t testing.TB, p *manifest.Plan, o Options) (dir string, results []*manifest.TaskResult) {
 	t.Helper()
 	dir, results, err := run(t, p, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	return dir, results
 }
 
@@ -183,9 +172,7 @@ func mustRun(t testing.TB, p *manifest.Plan, o Options) (dir string, results []*
 func names(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -207,22 +194,16 @@ func rows(t testing.TB, st store.Store, dir string, results []*manifest.TaskResu
 func appendRows(t testing.TB, st store.Store, path string, n int64, all []byte) []byte {
 	t.Helper()
 	file, err := st.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	defer func() { _ = file.Close() }()
 	f, err := trevni.Open(file, file.Size(), path)
 	if err != nil || f.RowCount() != n {
 		t.Fatalf("%s: it has not %d rows, %v", path, n, err)
 	}
 	schema, err := shred.ParseSchema(f.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	m, err := shred.Map(schema, shred.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	values := make([]shred.Values, len(m.Columns))
 	for i := range values {
 		if values[i], err = f.Cursor(i); err != nil {

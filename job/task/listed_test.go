@@ -39,9 +39,7 @@ func TestListedWork(t *testing.T) {
 	p, st := newPlan(t, 5000, input), &lookups{Client: memstore.New().Client()}
 	r := open(t, p, options(t))
 	w := WorkIn(p, nil, st, "/none")
-	if err := w.list(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, w.list(t.Context()))
 	if res, err := w.Finished(t.Context(), 0); res != nil || err != nil {
 		t.Errorf("without a directory: %+v, %v", res, err)
 	}
@@ -53,13 +51,9 @@ func TestListedWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	w, st.n = WorkIn(p, nil, st, "/"), 0
-	if err := w.list(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, w.list(t.Context()))
 	again, err := r.Run(t.Context(), st, "/", []int{0, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	st.n = 0
 	for i := range p.Tasks {
 		res, err := w.Finished(t.Context(), i)
@@ -99,13 +93,6 @@ func (b *bare) ReadFile(ctx context.Context, p string, most int64) ([]byte, erro
 	return b.Client.ReadFile(ctx, p, most)
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestStillFinished is a task whose result and part are the files that they were, also
 // in another place.
 func TestStillFinished(t *testing.T) {
@@ -132,15 +119,15 @@ func TestStillFinished(t *testing.T) {
 			}, false},
 		} {
 			st := &bare{Client: memstore.New().Client(), numbers: numbers}
-			must(t, st.Mkdir(t.Context(), "/work"))
+			failuretest.Must(t, st.Mkdir(t.Context(), "/work"))
 			results, err := open(t, p, options(t)).Run(t.Context(), st, "/work", []int{1})
-			must(t, err)
+			failuretest.Must(t, err)
 			res, before := results[0], WorkIn(p, nil, st, "/work")
-			must(t, before.list(t.Context()))
-			must(t, tt.change(st, "/work/"+manifest.TaskName(1), "/work/"+res.Files()[0].Name))
-			must(t, st.Rename(t.Context(), "/work", "/taken"))
+			failuretest.Must(t, before.list(t.Context()))
+			failuretest.Must(t, tt.change(st, "/work/"+manifest.TaskName(1), "/work/"+res.Files()[0].Name))
+			failuretest.Must(t, st.Rename(t.Context(), "/work", "/taken"))
 			now := WorkIn(p, nil, st, "/taken")
-			must(t, now.list(t.Context()))
+			failuretest.Must(t, now.list(t.Context()))
 			st.reads = 0
 			if got := now.still(t.Context(), before, res); got != tt.want || numbers && tt.want && st.reads > 0 {
 				t.Errorf("%s, numbers %v: %v after %d reads", name, numbers, got, st.reads)
@@ -166,27 +153,27 @@ func TestStillFinishedDirectory(t *testing.T) {
 		"another file":      {func(st store.Store, part string) error { return st.WriteFile(t.Context(), part+"/third", nil, true) }, false},
 		"a file is changed": {func(st store.Store, part string) error { alter(t, st, part+"/second", flipped); return nil }, false},
 		"a file is another's": {func(st store.Store, part string) error {
-			must(t, st.Rename(t.Context(), part+"/first", part+"/third"))
-			must(t, st.Rename(t.Context(), part+"/second", part+"/first"))
+			failuretest.Must(t, st.Rename(t.Context(), part+"/first", part+"/third"))
+			failuretest.Must(t, st.Rename(t.Context(), part+"/second", part+"/first"))
 			return st.Rename(t.Context(), part+"/third", part+"/second")
 		}, false},
 	} {
 		st := &lookups{Client: memstore.New().Client()}
-		must(t, st.Mkdir(t.Context(), "/work"))
+		failuretest.Must(t, st.Mkdir(t.Context(), "/work"))
 		_, err := open(t, p, splitOptions(t)).Run(t.Context(), st, "/work", []int{0})
-		must(t, err)
+		failuretest.Must(t, err)
 		before := WorkIn(p, nil, st, "/work")
-		must(t, before.list(t.Context()))
+		failuretest.Must(t, before.list(t.Context()))
 		st.n = 0
 		res, err := before.Finished(t.Context(), 0)
-		must(t, err)
+		failuretest.Must(t, err)
 		if st.n != 0 {
 			t.Errorf("%s: %d files were looked up", name, st.n)
 		}
-		must(t, tt.change(st, "/work/"+res.Entries()[0].Name))
-		must(t, st.Rename(t.Context(), "/work", "/taken"))
+		failuretest.Must(t, tt.change(st, "/work/"+res.Entries()[0].Name))
+		failuretest.Must(t, st.Rename(t.Context(), "/work", "/taken"))
 		now := WorkIn(p, nil, st, "/taken")
-		must(t, now.list(t.Context()))
+		failuretest.Must(t, now.list(t.Context()))
 		if got := now.still(t.Context(), before, res); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -202,22 +189,22 @@ func TestCheck(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 40)
 	p := newPlan(t, 5000, input)
 	st := memstore.New().Client()
-	must(t, st.Mkdir(t.Context(), "/work"))
+	failuretest.Must(t, st.Mkdir(t.Context(), "/work"))
 	o := splitOptions(t)
 	_, err := open(t, p, o).Run(t.Context(), st, "/work", all(p)[1:])
-	must(t, err)
+	failuretest.Must(t, err)
 	failuretest.Want(t, WorkIn(p, nil, st, "/work").Check(t.Context(), nil), failure.Storage, fmt.Sprintf("1 of %d tasks of plan %s are not done: 0", len(p.Tasks), p.ID))
 	_, err = open(t, p, o).Run(t.Context(), st, "/work", all(p)[:1])
-	must(t, err)
+	failuretest.Must(t, err)
 	w := WorkIn(p, nil, st, "/work")
-	must(t, w.Check(t.Context(), nil))
-	must(t, WorkIn(p, nil, st, "/work").Check(t.Context(), w))
+	failuretest.Must(t, w.Check(t.Context(), nil))
+	failuretest.Must(t, WorkIn(p, nil, st, "/work").Check(t.Context(), w))
 
 	entries := w.Results[0].Entries()
 	file := "/work/" + entries[0].Files[0].Name
 	sound := func(st store.Store, staged bool) bool {
 		got, err := Sound(t.Context(), st, "/work", entries, staged)
-		must(t, err)
+		failuretest.Must(t, err)
 		return !slices.Contains(got, false)
 	}
 	if !sound(st, true) || !sound(st, false) {
@@ -228,16 +215,16 @@ func TestCheck(t *testing.T) {
 		t.Errorf("a file that cannot be read: %v", err)
 	}
 	more := path.Join(path.Dir(file), "more")
-	must(t, st.WriteFile(t.Context(), more, nil, true))
+	failuretest.Must(t, st.WriteFile(t.Context(), more, nil, true))
 	if sound(st, true) || !sound(st, false) {
 		t.Error("one more file makes what is staged unsound, and nothing else")
 	}
-	must(t, st.Remove(t.Context(), more))
+	failuretest.Must(t, st.Remove(t.Context(), more))
 	alter(t, st, file, flipped)
 	if sound(st, true) || sound(st, false) {
 		t.Error("a changed file is sound")
 	}
-	must(t, st.Remove(t.Context(), file))
+	failuretest.Must(t, st.Remove(t.Context(), file))
 	if sound(st, true) || sound(st, false) {
 		t.Error("a file that is gone is sound")
 	}
@@ -266,15 +253,15 @@ func TestVouch(t *testing.T) {
 		"added to it":  {split, func(st store.Store, part string) error { return st.WriteFile(t.Context(), part+"/third", nil, true) }, false},
 	} {
 		st := memstore.New().Client()
-		must(t, st.Mkdir(t.Context(), "/work"))
+		failuretest.Must(t, st.Mkdir(t.Context(), "/work"))
 		before := WorkIn(p, nil, st, "/work")
-		must(t, before.list(t.Context()))
+		failuretest.Must(t, before.list(t.Context()))
 		results, err := open(t, p, tt.options(t)).Run(t.Context(), st, "/work", []int{0})
-		must(t, err)
-		must(t, tt.change(st, "/work/"+results[0].Entries()[0].Name))
-		must(t, before.Vouch(t.Context(), append(results, nil)))
+		failuretest.Must(t, err)
+		failuretest.Must(t, tt.change(st, "/work/"+results[0].Entries()[0].Name))
+		failuretest.Must(t, before.Vouch(t.Context(), append(results, nil)))
 		now := WorkIn(p, nil, st, "/work")
-		must(t, now.list(t.Context()))
+		failuretest.Must(t, now.list(t.Context()))
 		if got := now.still(t.Context(), before, results[0]); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -288,18 +275,18 @@ func TestWrittenOver(t *testing.T) {
 	p := newPlan(t, 1<<20, input)
 	dir, results := mustRun(t, p, splitOptions(t))
 	before, now := WorkIn(p, nil, store.Local(), dir), WorkIn(p, nil, store.Local(), dir)
-	must(t, before.list(t.Context()))
+	failuretest.Must(t, before.list(t.Context()))
 	res, err := before.Finished(t.Context(), 0)
-	must(t, err)
-	must(t, now.list(t.Context()))
+	failuretest.Must(t, err)
+	failuretest.Must(t, now.list(t.Context()))
 	if !now.still(t.Context(), before, res) {
 		t.Error("it is not what it was before")
 	}
 	file := filepath.Join(dir, results[0].Files()[1].Name)
 	b, err := os.ReadFile(file)
-	must(t, err)
-	must(t, os.WriteFile(file, flipped(b), 0o666))
-	must(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Second))) // whatever the clock's steps are
+	failuretest.Must(t, err)
+	failuretest.Must(t, os.WriteFile(file, flipped(b), 0o666))
+	failuretest.Must(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Second))) // whatever the clock's steps are
 	if now.still(t.Context(), before, res) {
 		t.Error("it is as it was")
 	}
@@ -310,15 +297,15 @@ func TestReadsOfPieces(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 40)
 	p := newPlan(t, 5000, input)
 	st := memstore.New().Client()
-	must(t, st.Mkdir(t.Context(), "/work"))
+	failuretest.Must(t, st.Mkdir(t.Context(), "/work"))
 	results, err := open(t, p, options(t)).Run(t.Context(), st, "/work", []int{1})
-	must(t, err)
+	failuretest.Must(t, err)
 	res := *results[0]
 	for _, reads := range [][]manifest.Read{nil, append(slices.Clone(res.Reads), manifest.Read{})} {
 		res.Reads = reads
 		doc, err := res.Encode()
-		must(t, err)
-		must(t, st.WriteFile(t.Context(), "/work/"+manifest.TaskName(1), doc, false))
+		failuretest.Must(t, err)
+		failuretest.Must(t, st.WriteFile(t.Context(), "/work/"+manifest.TaskName(1), doc, false))
 		_, err = WorkIn(p, nil, st, "/work").Finished(t.Context(), 1)
 		failuretest.Want(t, err, failure.Foreign, "says what was read")
 	}

@@ -49,9 +49,7 @@ func TestPartOfSeveralFiles(t *testing.T) {
 			var got []byte
 			for _, f := range part.Files {
 				b, err := os.ReadFile(filepath.Join(dir, f.Name))
-				if err != nil {
-					t.Fatal(err)
-				}
+				failuretest.Must(t, err)
 				got = append(got, b...)
 			}
 			want, err := os.ReadFile(filepath.Join(wholeDir, whole[i].Parts[j].Files[0].Name))
@@ -110,9 +108,7 @@ func TestChangedDirectory(t *testing.T) {
 		"with CRC-32C":                    func(part, _ string) error { return os.Truncate(part+"/second", 1) },
 	} {
 		dir, results := mustRun(t, p, splitOptions(t))
-		if err := change(filepath.Join(dir, results[0].Parts[0].Entry().Name), t.TempDir()); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, change(filepath.Join(dir, results[0].Parts[0].Entry().Name), t.TempDir()))
 		res, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), 0)
 		if res != nil {
 			t.Errorf("%s: it is finished", name)
@@ -159,9 +155,7 @@ func TestFilesBesideEachOther(t *testing.T) {
 		return c.Do()
 	})
 	res, err := open(t, newPlan(t, 1<<20, in), o).Run(t.Context(), st, t.TempDir(), []int{0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	if most != maxUploads {
 		t.Errorf("%d files were written at a time, not %d", most, maxUploads)
 	}

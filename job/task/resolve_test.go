@@ -29,9 +29,7 @@ const (
 func writeMail(t testing.TB, file, schema, datum string) string {
 	t.Helper()
 	block := strings.Repeat(datum, 100)
-	if err := os.WriteFile(file, avro(t, schema, block, block), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.WriteFile(file, avro(t, schema, block, block), 0o666))
 	return file
 }
 

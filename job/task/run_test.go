@@ -35,13 +35,9 @@ func TestRun(t *testing.T) {
 	p.Request.Options.RowGroupSize = 12 << 10 // so that tasks have several row groups
 	seal(t, p)
 	schema, err := shred.ParseSchema(p.Schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	mapping, err := shred.Map(schema, shred.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	var first []manifest.File
 	seen := make(map[string]bool)
 	for _, o := range []struct {
@@ -134,13 +130,9 @@ func TestNoTasks(t *testing.T) {
 	p := newPlan(t, 1)
 	o := options(t)
 	dead := filepath.Join(o.TempDir, "rowtocol-spill-1")
-	if err := os.Mkdir(dead, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Mkdir(dead, 0o777))
 	r, err := Open(p, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	if _, err := os.Stat(dead); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what a dead process left: %v", err)
 	}
@@ -329,9 +321,7 @@ func TestPlanOfOneTask(t *testing.T) {
 	}
 	for _, name := range []string{"/a.avro", "/b.avro"} {
 		file := avro(t, avrotest.Schema, inputBlocks(name[1:], 5)...)
-		if err := st.WriteFile(t.Context(), name, file, true); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, st.WriteFile(t.Context(), name, file, true))
 	}
 	p, o := newPlanOn(t, resolve, 1<<20, "/a.avro", "/b.avro"), options(t)
 	o.Resolve = resolve
@@ -343,13 +333,9 @@ func TestPlanOfOneTask(t *testing.T) {
 	for _, p := range []*manifest.Plan{p, &bare} {
 		r := open(t, p, o)
 		s, err := r.share([]int{1}, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, err)
 		results, err := r.Run(t.Context(), st, "/", []int{1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, err)
 		shares, crcs = append(shares, s), append(crcs, results[0].Parts[0].Files[0].CRC32C)
 		if found, err := WorkIn(p, nil, st, "/").Finished(t.Context(), 1); err != nil || found == nil {
 			t.Errorf("%+v, %v", found, err)

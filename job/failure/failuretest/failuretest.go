@@ -2,6 +2,7 @@
 package failuretest
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -19,5 +20,13 @@ func Want(t testing.TB, err, kind error, texts ...string) {
 		if !strings.Contains(err.Error(), text) {
 			t.Errorf("got error %v, want %q in it", err, text)
 		}
+	}
+}
+
+// Must ends the test if one of some calls failed.
+func Must(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
@@ -123,9 +124,7 @@ func (w *world) checkOutputs(t *testing.T) {
 func (w *world) names(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	infos, err := w.st.List(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	for _, info := range infos {
 		names = append(names, info.Name)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/publish"
 	"github.com/rowtocol/rowtocol/job/task"
@@ -251,9 +252,7 @@ func (w *world) runTasks(t *testing.T, r run) {
 	t.Helper()
 	d := w.destination(w.st)
 	s, err := d.Look(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	if w.plan, err = planOf(r.name); err != nil {
 		t.Fatal(err)
 	}
@@ -268,22 +267,16 @@ func (w *world) runTasks(t *testing.T, r run) {
 	if err == nil {
 		err = d.KeepPlan(t.Context(), w.plan)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	for i := range tasks {
-		if err := stage(t.Context(), w.st, dir, w.plan, r.name, i); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, stage(t.Context(), w.st, dir, w.plan, r.name, i))
 	}
 }
 
 // mustRun is a run in no trouble.
 func (w *world) mustRun(t *testing.T, r run) {
 	t.Helper()
-	if err := w.do(t.Context(), w.st, r); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, w.do(t.Context(), w.st, r))
 }
 
 // begin makes the directory for the work of a run's plan.
