@@ -52,7 +52,7 @@ func foresee(r *Request, survey *plan.Survey, s *publish.Status) *Prospect {
 	now := &survey.Request
 	p := &Prospect{Does: PlanAnew, Inputs: len(now.Inputs), Unfinished: make(map[string][]string)}
 	if s.Success != nil && !r.Incremental {
-		p.Differences = s.Success.Differences(now)
+		p.Differences = s.Success.Request.Differences(now)
 	}
 	_, nothing := r.nothing(s.State, survey)
 	switch {

@@ -41,10 +41,6 @@ type Success struct {
 // Files are the files of the output, those of the parts first.
 func (s *Success) Files() []File { return files(s.Parts, s.Losses, s.Index) }
 
-// Differences says in words how a request differs from that of the output;
-// empty if the output is what is asked for.
-func (s *Success) Differences(now *Request) []string { return s.Request.Differences(now) }
-
 // NewSuccess makes the document of an output from the results of all tasks, in
 // their order. It lists their files by the names that Published gives them.
 // Row groups without rows come from ranges in which no block starts; they are

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/rowtocol/rowtocol/job/failure"
@@ -58,7 +59,7 @@ type Destination struct {
 	times      Times
 	movers     int
 	moved      []manifest.Move
-	increments *knownIncrements
+	increments *sync.Map // by name, *committed: those found sound, whose names are used once and which never change
 	now        func() time.Time
 	sleep      func(ctx context.Context, d time.Duration) error
 }
@@ -80,7 +81,7 @@ type Options struct {
 // At returns the destination at a place. It need not exist, but its parent must
 // when it is claimed.
 func At(place store.Location, o Options) *Destination {
-	d := &Destination{st: place.Store, origin: place.Origin, path: place.Path, times: o.Times.withDefaults(), movers: cmp.Or(o.Movers, moversOf(place.Store)), moved: o.Moved, increments: new(knownIncrements), now: o.Now, sleep: o.Sleep}
+	d := &Destination{st: place.Store, origin: place.Origin, path: place.Path, times: o.Times.withDefaults(), movers: cmp.Or(o.Movers, moversOf(place.Store)), moved: o.Moved, increments: new(sync.Map), now: o.Now, sleep: o.Sleep}
 	if d.now == nil {
 		d.now = time.Now
 	}

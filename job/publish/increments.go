@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"sync"
 
 	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/job/failure"
@@ -21,34 +20,6 @@ import (
 type Committed struct {
 	Name    string
 	Success *manifest.Success
-}
-
-// knownIncrements are the increments of a destination that were found sound. An increment's
-// name is used once, and what has it never changes: it need not be read again.
-type knownIncrements struct {
-	mu         sync.Mutex
-	increments map[string]*committed
-}
-
-func (k *knownIncrements) get(name string) *committed {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.increments[name]
-}
-
-func (k *knownIncrements) add(r *committed) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.increments == nil {
-		k.increments = make(map[string]*committed)
-	}
-	k.increments[r.Name] = r
-}
-
-func (k *knownIncrements) forget() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.increments = nil
 }
 
 // committed is what the directory of an increment holds.
@@ -126,8 +97,8 @@ func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []
 // readCommitted reads what the directory of an increment holds, unless it was read before
 // and was sound. It returns nil if the increment was moved away meanwhile.
 func (d *Destination) readCommitted(ctx context.Context, name string) (*committed, error) {
-	if known := d.increments.get(name); known != nil {
-		return known, nil
+	if known, ok := d.increments.Load(name); ok {
+		return known.(*committed), nil
 	}
 	in := d.below(d.in(name))
 	infos, err := d.st.List(ctx, in.path)
@@ -143,7 +114,7 @@ func (d *Destination) readCommitted(ctx context.Context, name string) (*committe
 	}
 	s := &State{path: in.path}
 	if i := slices.IndexFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName }); i >= 0 {
-		if err := in.readSuccessAt(ctx, s, infos[i]); err != nil || s.Success == nil && len(s.foreign) == 0 {
+		if err := in.readSuccess(ctx, s, infos[i]); err != nil || s.Success == nil && len(s.foreign) == 0 {
 			return nil, err
 		}
 	}
@@ -168,7 +139,7 @@ func (d *Destination) readCommitted(ctx context.Context, name string) (*committe
 		r.foreign = append(r.foreign, path.Join(name, other))
 	}
 	if r.damage == "" && r.foreign == nil {
-		d.increments.add(r)
+		d.increments.Store(name, r)
 	}
 	return r, nil
 }

@@ -178,7 +178,7 @@ func mismatch(damage string) error { return fmt.Errorf("%s: %w", damage, store.E
 // the increments that will not count any more.
 func (c *Claim) retire(ctx context.Context, s *manifest.Success) (replaced []string, err error) {
 	//guard: what others put into an increment since it was read would be removed with it
-	c.increments.forget()
+	c.increments.Clear()
 	now, err := c.Look(ctx)
 	if err != nil {
 		return nil, err

@@ -122,7 +122,7 @@ func (c *Claim) reinstate(ctx context.Context) error {
 	}
 	if i := slices.IndexFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName }); i >= 0 {
 		now := &State{path: c.path}
-		if err := c.readSuccessAt(ctx, now, infos[i]); err != nil {
+		if err := c.readSuccess(ctx, now, infos[i]); err != nil {
 			return err
 		}
 		//guard: the former output would lose its manifest, as others' stands in its place

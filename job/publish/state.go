@@ -89,7 +89,7 @@ func (d *Destination) look(ctx context.Context) (*State, error) {
 		case info.Name == manifest.WorkName && info.Dir && !info.Link:
 			err = d.collect(ctx, info.Path, &found)
 		case info.Name == manifest.SuccessName:
-			err = d.readSuccess(ctx, s)
+			err = d.readSuccess(ctx, s, info)
 		}
 		if err != nil {
 			return nil, err
@@ -112,20 +112,9 @@ func (d *Destination) look(ctx context.Context) (*State, error) {
 	return s, d.findDead(ctx, s)
 }
 
-// readSuccess reads the manifest. One that does not decode is not ours.
-func (d *Destination) readSuccess(ctx context.Context, s *State) error {
-	info, err := d.entry(ctx, manifest.SuccessName)
-	if errors.Is(err, store.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return d.readSuccessAt(ctx, s, info)
-}
-
-// readSuccessAt is readSuccess of a file that was found.
-func (d *Destination) readSuccessAt(ctx context.Context, s *State, info store.Info) error {
+// readSuccess reads the manifest in a file that was found. One that does not decode is not
+// ours.
+func (d *Destination) readSuccess(ctx context.Context, s *State, info store.Info) error {
 	//guard: the link's target would be taken for the manifest of what is here
 	if info.Dir || info.Link {
 		s.foreign = append(s.foreign, info.Name+" (no regular file)")
@@ -347,7 +336,7 @@ func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, e
 // Finished reports whether the destination holds what is asked for, whole, without
 // increments beside it, and nothing waits to replace it.
 func (s *State) Finished(r *manifest.Request) bool {
-	return s.whole() && len(s.Success.Differences(r)) == 0
+	return s.whole() && len(s.Success.Request.Differences(r)) == 0
 }
 
 // whole reports whether the destination holds an output that is what its manifest says,
@@ -399,7 +388,7 @@ func (s *State) Allow(r *manifest.Request, overwrite bool) error {
 		return failure.New(failure.Foreign, "destination %s holds increments (%d): --incremental adds to them, --overwrite replaces all that is there",
 			s.path, n)
 	}
-	differences := s.Success.Differences(r)
+	differences := s.Success.Request.Differences(r)
 	if len(differences) == 0 {
 		return nil
 	}

@@ -112,9 +112,21 @@ func (w *Work) Find(ctx context.Context, resolve input.Resolve, numbers []int) e
 			return err
 		}
 	}
-	return parallel.Do(ctx, len(numbers), cap(w.places), func(ctx context.Context, i int) (err error) {
-		if n := numbers[i]; n >= 0 && n < len(w.plan.Tasks) {
-			w.Results[n], err = w.usable(ctx, resolve, n)
+	return parallel.Do(ctx, len(numbers), cap(w.places), func(ctx context.Context, i int) error {
+		n := numbers[i]
+		if n < 0 || n >= len(w.plan.Tasks) {
+			return nil
+		}
+		res, err := w.Finished(ctx, n)
+		if errors.Is(err, failure.Foreign) {
+			return nil
+		}
+		if err != nil || res == nil {
+			return err
+		}
+		still, err := input.StillRead(ctx, resolve, w.plan, res)
+		if still {
+			w.Results[n] = res
 		}
 		return err
 	})
@@ -265,7 +277,7 @@ func (w *Work) Vouch(ctx context.Context, results []*manifest.TaskResult) error 
 		}
 		for _, e := range results[i].Entries() {
 			//guard: a file that was cut short since would be taken for what was read back
-			if sized, err := now.sized(ctx, e); err != nil || !sized {
+			if sized, err := now.sized(ctx, e); !sized {
 				return err
 			}
 		}
@@ -345,22 +357,6 @@ func (w *Work) Finished(ctx context.Context, number int) (*manifest.TaskResult, 
 		if err != nil {
 			return nil, unsound(number, err)
 		}
-	}
-	return res, nil
-}
-
-// usable returns the result of a task that need not be run again. It is Finished, but also nil
-// for an unsound result, and for one whose inputs hold other bytes now.
-func (w *Work) usable(ctx context.Context, resolve input.Resolve, number int) (*manifest.TaskResult, error) {
-	res, err := w.Finished(ctx, number)
-	if errors.Is(err, failure.Foreign) {
-		return nil, nil
-	}
-	if err != nil || res == nil {
-		return nil, err
-	}
-	if still, err := input.StillRead(ctx, resolve, w.plan, res); !still {
-		return nil, err
 	}
 	return res, nil
 }
