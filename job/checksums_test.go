@@ -84,19 +84,13 @@ func TestCommitReads(t *testing.T) {
 
 			file := path.Join(s.staging(), s.result(t, 2).Files()[0].Name)
 			whole, err := s.st.ReadFile(t.Context(), file, maxFile)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, err)
 			flipped := append([]byte(nil), whole...)
 			flipped[len(flipped)/2] ^= 1
-			if err := s.st.WriteFile(t.Context(), file, flipped, false); err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, s.st.WriteFile(t.Context(), file, flipped, false))
 			_, err = Commit(t.Context(), s.plan, on(tt.commit))
 			failuretest.Want(t, err, failure.Foreign, "what task 2 left is not sound", file)
-			if err := s.st.WriteFile(t.Context(), file, whole, false); err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, s.st.WriteFile(t.Context(), file, whole, false))
 
 			read.Store(0)
 			mustCommit(t, s.plan, on(tt.commit))

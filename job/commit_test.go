@@ -20,9 +20,7 @@ import (
 // TestCommitOfNoTasks commits a plan without inputs.
 func TestCommitOfNoTasks(t *testing.T) {
 	s := newPlanned(t, false)
-	if err := s.st.Mkdir(t.Context(), "/none"); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, s.st.Mkdir(t.Context(), "/none"))
 	s.r.Inputs, s.r.AllowEmpty = []string{"/none"}, true
 	s.plan, s.want = newPlan(t, s.r), nil
 	s.commit(t)
@@ -66,9 +64,7 @@ func TestAlteredWork(t *testing.T) {
 	other.plan = newPlan(t, other.other())
 	other.run(t)
 	foreign, err := other.st.ReadFile(t.Context(), other.staging()+"/task-00002.json", maxFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	s.run(t)
 	file := s.result(t, 2).Files()[0].Name
 	for name, tc := range map[string]struct {
@@ -92,23 +88,15 @@ func TestAlteredWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file := path.Join(s.staging(), tc.file)
 			b, err := s.st.ReadFile(t.Context(), file, maxFile)
-			if err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, err)
 			whole := slices.Clone(b)
-			if err := s.st.WriteFile(t.Context(), file, tc.change(b), false); err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, s.st.WriteFile(t.Context(), file, tc.change(b), false))
 			_, err = Commit(t.Context(), s.plan, s.r.Options)
 			failuretest.Want(t, err, failure.Foreign, "what task 2 left is not sound", tc.text)
-			if err := s.st.WriteFile(t.Context(), file, whole, false); err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, s.st.WriteFile(t.Context(), file, whole, false))
 		})
 	}
-	if err := s.st.Remove(t.Context(), path.Join(s.staging(), file)); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, s.st.Remove(t.Context(), path.Join(s.staging(), file)))
 	_, err = Commit(t.Context(), s.plan, s.r.Options)
 	failuretest.Want(t, err, failure.Storage, "not done: 2")
 	if done := s.run(t); done != 8 {
@@ -127,17 +115,11 @@ func TestWorkThatIsNoFile(t *testing.T) {
 		t.Fatal(parts, err)
 	}
 	elsewhere := filepath.Join(t.TempDir(), "part")
-	if err := os.Rename(parts[0], elsewhere); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(elsewhere, parts[0]); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Rename(parts[0], elsewhere))
+	failuretest.Must(t, os.Symlink(elsewhere, parts[0]))
 	_, err = Commit(t.Context(), p, r.Options)
 	failuretest.Want(t, err, failure.Foreign, "is a link")
-	if err := os.Remove(parts[0]); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Remove(parts[0]))
 	if done := mustRun(t, p, r.Options, all(p)...); done != 8 {
 		t.Errorf("%d tasks were done, not 8", done)
 	}
@@ -174,9 +156,7 @@ func TestLossesOfSeparateTasks(t *testing.T) {
 	b := avro(t, 1, 60)
 	damageBlock(t, b, 1, len(b)/10)
 	damageBlock(t, b, 1, len(b)*9/10)
-	if err := s.st.WriteFile(t.Context(), "/a.avro", b, false); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, s.st.WriteFile(t.Context(), "/a.avro", b, false))
 	s.r.Output.OnDamage, s.r.Output.MaxLostRows = "quarantine", 199
 	s.plan = newPlan(t, s.r)
 	for i := range s.plan.Tasks {
@@ -218,9 +198,7 @@ func TestTasksAfterCommit(t *testing.T) {
 		t.Errorf("a task of a published plan left something: %v", err)
 	}
 	err := errors.Join(s.st.Mkdir(t.Context(), "/out/"+manifest.WorkName), s.st.Mkdir(t.Context(), s.staging()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	if out := mustCommit(t, s.plan, s.r.Options); !out.Nothing {
 		t.Errorf("%+v", out)
 	}
@@ -236,9 +214,7 @@ func TestLostOutput(t *testing.T) {
 	s.run(t)
 	s.commit(t)
 	m := mustCommit(t, s.plan, s.r.Options).Manifest
-	if err := s.st.Remove(t.Context(), path.Join("/out", m.Files()[0].Name)); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, s.st.Remove(t.Context(), path.Join("/out", m.Files()[0].Name)))
 	if done := s.run(t); done != 0 {
 		t.Errorf("%d tasks of an output that lost a file were done", done)
 	}

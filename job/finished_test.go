@@ -50,9 +50,7 @@ func TestOverwrite(t *testing.T) {
 
 	// A part that was changed since is noticed, and made again on request.
 	changed := part(t, r.Dest, 0)
-	if err := os.Truncate(changed, 7); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Truncate(changed, 7))
 	r.Overwrite = false
 	_, err = Convert(t.Context(), r)
 	failuretest.Want(t, err, failure.Foreign, filepath.Base(changed)+" has 7 bytes")
@@ -63,15 +61,11 @@ func TestOverwrite(t *testing.T) {
 	// One that has its size is not, and is made again by who knows of it.
 	changed = part(t, r.Dest, 0)
 	info, err := os.Stat(changed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	write(t, changed, make([]byte, info.Size()))
 	r.Restart = true
 	_, state, err := Survey(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	if p, err := Foresee(t.Context(), r, &publish.Status{State: state}); err != nil || p.Does != PlanAnew {
 		t.Errorf("foresees %+v, %v", p, err)
 	}
@@ -139,9 +133,7 @@ func TestUnreadableSuccess(t *testing.T) {
 	mustConvert(t, r)
 	file := filepath.Join(r.Dest, manifest.SuccessName)
 	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	before := names(t, store.Local(), r.Dest)
 	for name, content := range map[string]string{
 		"empty":     "",
@@ -193,9 +185,7 @@ func TestForeignFileThatCameMeanwhile(t *testing.T) {
 	late.Resolve = storetest.On(before(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { write(t, notes, nil) }))
 	_, err := Convert(t.Context(), late)
 	failuretest.Want(t, err, failure.Foreign, "notes.txt")
-	if err := os.Remove(notes); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Remove(notes))
 	if out := mustConvert(t, r); out.Resumed != len(done) {
 		t.Errorf("resumed %d of %d", out.Resumed, len(done))
 	}

@@ -106,9 +106,7 @@ func TestOtherRevision(t *testing.T) {
 	if err == nil {
 		err = s.st.WriteFile(t.Context(), file, doc, true)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	_, err = CommitStaged(t.Context(), "/out", other.ID, s.r.Options)
 	failuretest.Want(t, err, failure.Foreign, other.ID, "another version of rowtocol made it")
 	if out := mustConvert(t, s.r); out.Plan.ID != s.plan.ID {
@@ -213,9 +211,7 @@ func TestChangedDuringConvert(t *testing.T) {
 // TestStagingIsAFile refuses a file in the place of the work of a plan, whoever looks for it.
 func TestStagingIsAFile(t *testing.T) {
 	s := newPlanned(t, false)
-	if err := errors.Join(storetest.MkdirAll(t.Context(), s.st, path.Dir(s.staging())), s.st.WriteFile(t.Context(), s.staging(), nil, true)); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, storetest.MkdirAll(t.Context(), s.st, path.Dir(s.staging())), s.st.WriteFile(t.Context(), s.staging(), nil, true))
 	_, _, err := RunTasks(t.Context(), s.plan, s.r.Options, all(s.plan))
 	failuretest.Want(t, err, failure.Foreign, "is not a directory")
 	_, err = Commit(t.Context(), s.plan, s.r.Options)

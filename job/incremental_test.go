@@ -29,9 +29,7 @@ func added(t *testing.T, dir string) Request {
 func mustAdd(t *testing.T, r Request) *Outcome {
 	t.Helper()
 	out, err := Convert(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	return out
 }
 
@@ -199,9 +197,7 @@ func TestResumes(t *testing.T) {
 func TestInputsThatCameMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 2)
-	if err := os.Mkdir(dir+"/out", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Mkdir(dir+"/out", 0o777))
 	r, done := added(t, dir), false
 	st := &hooked{Store: store.Local()}
 	st.mkdir = func(string) {

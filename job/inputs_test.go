@@ -18,9 +18,7 @@ func TestMovedNothing(t *testing.T) {
 	for from, want := range map[string]error{"/in": nil, "/im": failure.Usage} {
 		r := added(t, dir)
 		r.Destination.Moved = []manifest.Move{{From: dir + from, To: dir + "/new"}}
-		if err := os.MkdirAll(dir+"/new", 0o777); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, os.MkdirAll(dir+"/new", 0o777))
 		if _, err := Convert(t.Context(), r); want == nil && err != nil {
 			t.Errorf("%s: %v", from, err)
 		} else if want != nil {

@@ -64,22 +64,16 @@ func TestConvert(t *testing.T) {
 func readRows(t testing.TB, file string) int64 {
 	t.Helper()
 	f, err := store.Local().Open(context.Background(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	defer func() { _ = f.Close() }()
 	trv, err := trevni.Open(f, f.Size(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	return trv.RowCount()
 }
 
 func TestEmptyInputs(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "none"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.MkdirAll(filepath.Join(dir, "none"), 0o777))
 	writeInput(t, filepath.Join(dir, "zero", "a.avro"), 1, 0)
 	writeInput(t, filepath.Join(dir, "zero", "b.avro"), 2, 0)
 
@@ -105,9 +99,7 @@ func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	writeInput(t, at("in/a.avro"), 1, 3)
-	if err := os.Mkdir(at("foreign"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, os.Mkdir(at("foreign"), 0o777))
 	write(t, at("file"), []byte("x"))
 	write(t, at("foreign/notes.txt"), []byte("mine"))
 	before := names(t, store.Local(), dir)
@@ -202,9 +194,7 @@ func TestOutcome(t *testing.T) {
 	r.Program = "1.2.3"
 	out := mustConvert(t, r)
 	doc, err := os.ReadFile(filepath.Join(r.Dest, manifest.SuccessName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	if b, err := out.Manifest.Encode(); err != nil || !bytes.Equal(b, doc) {
 		t.Errorf("the outcome is not what _SUCCESS says (%v)", err)
 	}

@@ -18,9 +18,7 @@ func TestWorkThatChangesMeanwhile(t *testing.T) {
 	s.run(t)
 	first := s.result(t, 5).Files()[0].Name
 	out, err := Commit(t.Context(), s.plan, s.on(s.beforeTaking(func() {
-		if err := s.st.Remove(t.Context(), s.staging()+"/task-00005.json"); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, s.st.Remove(t.Context(), s.staging()+"/task-00005.json"))
 		mustRun(t, s.plan, s.r.Options, 5)
 		if again := s.result(t, 5).Files()[0].Name; again == first {
 			t.Errorf("the work of the task is %s again", again)
@@ -41,24 +39,18 @@ func TestLateResult(t *testing.T) {
 		late := *s.result(t, 0)
 		part := &late.Parts[0]
 		name := manifest.StagedPart(0, 0, manifest.NewID(), ".split")
-		if err := s.st.Mkdir(t.Context(), path.Join(s.staging(), name)); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, s.st.Mkdir(t.Context(), path.Join(s.staging(), name)))
 		for i := range part.Files {
 			f := &part.Files[i]
 			f.Name = manifest.InPart(name, path.Base(f.Name))
 			f.Bytes, f.CRC32C, f.StoreChecksum = 5, crc32.Checksum([]byte("other"), crc32.MakeTable(crc32.Castagnoli)), ""
-			if err := s.st.WriteFile(t.Context(), path.Join(s.staging(), f.Name), []byte("other"), false); err != nil {
-				t.Fatal(err)
-			}
+			failuretest.Must(t, s.st.WriteFile(t.Context(), path.Join(s.staging(), f.Name), []byte("other"), false))
 		}
 		doc, err := late.Encode()
 		if err == nil {
 			err = s.st.WriteFile(t.Context(), s.staging()+"/task-00000.json", doc, false)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, err)
 	})))
 	if err != nil || out.Nothing {
 		t.Fatalf("%+v, %v", out, err)

@@ -30,13 +30,9 @@ func writeRows(t testing.TB, file, schema, datum string) {
 	t.Helper()
 	var out strings.Builder
 	w, err := ocf.NewWriter(&out, schema, "null", [16]byte{7})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	for range 2 {
-		if err := w.AppendBlock(100, []byte(strings.Repeat(datum, 100))); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, w.AppendBlock(100, []byte(strings.Repeat(datum, 100))))
 	}
 	write(t, file, []byte(out.String()))
 }
@@ -45,22 +41,16 @@ func writeRows(t testing.TB, file, schema, datum string) {
 func rows(t testing.TB, dir string) string {
 	t.Helper()
 	d, err := dataset.Open(t.Context(), []store.Location{{Store: store.Local(), Path: dir}}, dataset.Options{Formats: format.Registry{trevni.Format}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	scan, err := d.Scan(t.Context(), dataset.Query{Limit: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	defer scan.Close()
 	var all []byte
 	for {
 		if all, err = scan.Next(all); err == io.EOF {
 			return string(all)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, err)
 	}
 }
 

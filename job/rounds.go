@@ -15,7 +15,7 @@ import (
 func (p *Partitions) Submit(ctx context.Context, names []string, runner RemoteRunner, each func(name string, out *Outcome, err error)) {
 	all := make([]*submission, len(names))
 	for i, name := range names {
-		all[i] = newSubmission(name, func(ctx context.Context) (Request, bool, error) { return p.requestFor(ctx, name) })
+		all[i] = &submission{name: name, request: func(ctx context.Context) (Request, bool, error) { return p.requestFor(ctx, name) }}
 	}
 	submitAll(ctx, all, runner, p.Progress, func(s *submission, out *Outcome, err error) { each(s.name, out, err) })
 }
@@ -51,7 +51,8 @@ func submitAll(ctx context.Context, all []*submission, runner RemoteRunner, repo
 				next = append(next, s)
 				continue
 			case err == nil, ctx.Err() == nil && !errors.Is(err, task.ErrDetached) && s.published(ctx):
-				more, err = s.publish(ctx)
+				err = s.commit(ctx)
+				more = err == nil && s.more()
 			}
 			if more || err != nil && s.overtaken(ctx, err) {
 				next = append(next, s)

@@ -43,9 +43,7 @@ func (s *shared) input(t *testing.T, name string, seed uint64, blocks int) {
 	if err == nil {
 		err = s.st.WriteFile(t.Context(), name, avro(t, seed, blocks), false)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 }
 
 // inputsOf are the names of the inputs of outputs.
@@ -161,9 +159,7 @@ func TestSubmitPartitions(t *testing.T) {
 	for i, name := range names {
 		s.input(t, "/in/"+name+"/a.avro", uint64(i+1), 6)
 	}
-	if err := s.st.WriteFile(t.Context(), "/in/k=2/h=1/a.avro", []byte("no Avro file"), false); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, s.st.WriteFile(t.Context(), "/in/k=2/h=1/a.avro", []byte("no Avro file"), false))
 	p := &Partitions{Request: s.r}
 	found, _, err := p.Find(t.Context())
 	if err != nil || !slices.Equal(found, names) {
@@ -184,9 +180,7 @@ func TestSubmitPartitions(t *testing.T) {
 		r := s.r
 		r.Inputs, r.Dest = []string{"/in/" + name}, "/reference"
 		wantContents(t, s.st, "/out/"+name, reference(t, s.st, r))
-		if err := s.st.RemoveAll(t.Context(), "/reference.reference"); err != nil {
-			t.Fatal(err)
-		}
+		failuretest.Must(t, s.st.RemoveAll(t.Context(), "/reference.reference"))
 	}
 	if s.e.runs != 1 || len(s.e.asked) != 3 {
 		t.Errorf("%d runs of %d batches", s.e.runs, len(s.e.asked))
@@ -290,9 +284,7 @@ func TestSubmitThatWaits(t *testing.T) {
 	if _, err := s.st.Stat(t.Context(), "/out/k=1"); !errors.Is(err, store.ErrNotExist) {
 		t.Errorf("the partition has a destination: %v", err)
 	}
-	if err := s.st.WriteFile(t.Context(), "/in/k=1/_READY", nil, true); err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, s.st.WriteFile(t.Context(), "/in/k=1/_READY", nil, true))
 	if e := s.submit(t, p, "k=1")["k=1"]; e.err != nil || e.out.Nothing || s.e.runs != 1 {
 		t.Errorf("%+v, %d runs", e, s.e.runs)
 	}
@@ -329,9 +321,7 @@ func TestSubmitAfterKilledClients(t *testing.T) {
 	if err == nil {
 		err = s.st.WriteFile(t.Context(), late+"/"+manifest.TaskName(0), nil, true)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	failuretest.Must(t, err)
 	if e := s.submit(t, p, "k=1")["k=1"]; e.err != nil || !e.out.Nothing || len(e.out.Warnings) > 0 || len(staged()) != 0 {
 		t.Errorf("%+v, %d plans are left", e, len(staged()))
 	}

@@ -25,7 +25,7 @@ type RemoteRunner interface {
 // rerun of the same request runs only the tasks that are left. Other machines must reach
 // the inputs and the destination. After task.ErrDetached the outcome has the plan.
 func Submit(ctx context.Context, r Request, runner RemoteRunner) (out *Outcome, err error) {
-	s := newSubmission("", func(context.Context) (Request, bool, error) { return r, false, nil })
+	s := &submission{request: func(context.Context) (Request, bool, error) { return r, false, nil }}
 	submitAll(ctx, []*submission{s}, runner, r.Progress, func(_ *submission, o *Outcome, failed error) { out, err = o, failed })
 	return out, err
 }
@@ -40,10 +40,6 @@ type submission struct {
 	request func(context.Context) (r Request, first bool, err error)
 	first   bool
 	batch   *task.Batch // nil if no task is left to run
-}
-
-func newSubmission(partition string, request func(context.Context) (Request, bool, error)) *submission {
-	return &submission{name: partition, request: request}
 }
 
 // begin makes the conversion, unless it is made already and the request cannot change.
@@ -120,14 +116,6 @@ func (s *submission) prepare(ctx context.Context) (done bool, err error) {
 		s.batch = &task.Batch{Plan: s.plan, Instead: s.superseded, Store: s.st, Dir: s.dir, Numbers: s.work.Left()}
 	}
 	return false, nil
-}
-
-// publish commits the work of all tasks. more is whether inputs are left.
-func (s *submission) publish(ctx context.Context) (more bool, err error) {
-	if err := s.commit(ctx); err != nil {
-		return false, err
-	}
-	return s.more(), nil
 }
 
 // overtaken reports whether another process changed the destination, so that the

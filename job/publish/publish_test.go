@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -16,46 +15,6 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
-
-// TestPublishRefuses puts a link among staged files, and a link in the place of
-// the directory for copies.
-func TestPublishRefuses(t *testing.T) {
-	for name, change := range map[string]func(d *Destination, run, elsewhere string) error{
-		"a staged link": func(_ *Destination, run, elsewhere string) error {
-			parts, err := filepath.Glob(run + "/part-*")
-			if err != nil {
-				return err
-			}
-			return errors.Join(os.Remove(parts[0]), os.Symlink(elsewhere, parts[0]))
-		},
-		"a staged link inside": func(_ *Destination, run, elsewhere string) error {
-			return inside(run, func(dir string) error { return errors.Join(os.Remove(dir+"/a"), os.Symlink(elsewhere, dir+"/a")) })
-		},
-		"a directory in place of a file": func(_ *Destination, run, _ string) error {
-			parts, err := filepath.Glob(run + "/part-00000*")
-			if err != nil {
-				return err
-			}
-			return errors.Join(os.Remove(parts[0]), os.Mkdir(parts[0], 0o777))
-		},
-		"one more inside": func(_ *Destination, run, _ string) error {
-			return inside(run, func(dir string) error { return os.WriteFile(dir+"/c", nil, 0o666) })
-		},
-		"a link for copies":  func(d *Destination, _, elsewhere string) error { return os.Symlink(elsewhere, d.in("_quarantine")) },
-		"another's manifest": func(d *Destination, _, _ string) error { return os.WriteFile(d.in("_SUCCESS"), nil, 0o666) },
-	} {
-		d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
-		c, held, r := claimed(t, d, "P")
-		elsewhere := t.TempDir()
-		failuretest.Must(t, change(d, r.Dir, elsewhere))
-		_, err := c.Publish(held, r.Plan, r.Work, nil)
-		failuretest.Want(t, err, failure.Foreign, "")
-		if got := names(t, store.Local(), elsewhere); got != "" {
-			t.Errorf("%s: elsewhere there are %s", name, got)
-		}
-		release(t, c)
-	}
-}
 
 // TestForeignMeanwhile has others put a file into the destination after it was
 // claimed: the output that is there stays.
@@ -71,15 +30,6 @@ func TestForeignMeanwhile(t *testing.T) {
 	release(t, c)
 	failuretest.Must(t, os.Remove(d.in("notes.txt")))
 	wantFinished(t, d, "Q")
-}
-
-// inside changes the staged part that is a directory.
-func inside(run string, change func(dir string) error) error {
-	parts, err := filepath.Glob(run + "/part-00001*")
-	if err != nil {
-		return err
-	}
-	return change(parts[0])
 }
 
 // TestLinkMeanwhile makes a link in the place of the directory for copies once
