@@ -14,18 +14,21 @@ import (
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/hfile"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// openAvro opens an Avro file, of which a format makes the parts.
-func openAvro(t *testing.T, f format.Format, name string, memory *budget.Pool) *dataset.Dataset {
+// openAvro opens an Avro file.
+func openAvro(t *testing.T, name string, memory *budget.Pool) *dataset.Dataset {
 	t.Helper()
-	d, err := dataset.Open(t.Context(), locations(store.Local(), name), dataset.Options{Formats: format.Registry{f}, Memory: memory})
+	d, err := dataset.Open(t.Context(), locations(store.Local(), name), dataset.Options{Formats: formats, Memory: memory})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,31 +54,46 @@ func wantRows(t *testing.T, d *dataset.Dataset, q dataset.Query, want [][]byte) 
 	}
 }
 
-// Rows of an Avro file are the same, whatever format makes parts of them, with little
-// memory and from any row on.
+// Rows of an Avro file are the same with little memory and from any row on.
 func TestAvroRows(t *testing.T) {
 	rows := mails(3, 3000)
 	name := filepath.Join(t.TempDir(), "mail.avro")
 	writeAvro(t, name, mailgen.Schema, rows)
-	eachFormat(t, func(t *testing.T, f format.Format) {
-		for _, memory := range []*budget.Pool{nil, budget.New(16 << 20)} {
-			d := openAvro(t, f, name, memory)
-			for _, n := range []int{0, 1, 49, 50, 51, 1234, 2999, 3000} {
-				s := wantRows(t, d, dataset.Query{Offset: int64(n), Limit: -1}, rows[n:])
-				if s.Skipped != int64(n) || n < 3000 && s.BytesRead == 0 {
-					t.Errorf("%+v", s)
-				}
-				wantRows(t, d, dataset.Query{Offset: int64(n), Limit: 7}, rows[n:min(n+7, 3000)])
+	for _, memory := range []*budget.Pool{nil, budget.New(16 << 20)} {
+		d := openAvro(t, name, memory)
+		for _, n := range []int{0, 1, 49, 50, 51, 1234, 2999, 3000} {
+			s := wantRows(t, d, dataset.Query{Offset: int64(n), Limit: -1}, rows[n:])
+			if s.Skipped != int64(n) || n < 3000 && s.BytesRead == 0 {
+				t.Errorf("%+v", s)
 			}
-			if memory != nil && memory.Left() != memory.Size() {
-				t.Errorf("%d bytes are still reserved", memory.Size()-memory.Left())
-			}
-			s, err := d.Count(t.Context(), "")
-			if err != nil || s.Rows != 3000 {
-				t.Errorf("%+v, %v", s, err)
-			}
+			wantRows(t, d, dataset.Query{Offset: int64(n), Limit: 7}, rows[n:min(n+7, 3000)])
 		}
-	})
+		if memory != nil && memory.Left() != memory.Size() {
+			t.Errorf("%d bytes are still reserved", memory.Size()-memory.Left())
+		}
+		s, err := d.Count(t.Context(), "")
+		if err != nil || s.Rows != 3000 {
+			t.Errorf("%+v, %v", s, err)
+		}
+	}
+}
+
+// Rows of an Avro file are read with formats in any order, one of which suits memory.
+func TestAvroRowsOfAnyRegistry(t *testing.T) {
+	rows := mails(3, 100)
+	name := filepath.Join(t.TempDir(), "mail.avro")
+	writeAvro(t, name, mailgen.Schema, rows)
+	for _, known := range []format.Registry{{hfile.Format, cfile.Format, trevni.Format}, {cfile.Format, hfile.Format}} {
+		d, err := dataset.Open(t.Context(), locations(store.Local(), name), dataset.Options{Formats: known})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if known.InMemory() != nil {
+			wantRows(t, d, dataset.Query{Limit: -1}, rows)
+		} else if got, _, err := scan(t, d, dataset.Query{Limit: -1}); err == nil || len(got) > 0 {
+			t.Errorf("without such a format %d rows, %v", len(got), err)
+		}
+	}
 }
 
 // A stream is read once: a second query would miss rows.
@@ -134,7 +152,7 @@ func TestAvroWithoutBytes(t *testing.T) {
 		if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return openAvro(t, formats[0], name, budget.New(16<<20))
+		return openAvro(t, name, budget.New(16<<20))
 	}
 	wantRows(t, open(avroBlock(100_000, nil), avroBlock(0, nil), avroBlock(5, nil)), dataset.Query{Limit: -1}, make([][]byte, 100_005))
 	d := open(avroBlock(math.MaxInt64, nil), avroBlock(1, nil))
@@ -190,7 +208,7 @@ func TestAvroRowsBeforeDamage(t *testing.T) {
 	} {
 		name := filepath.Join(t.TempDir(), "a.avro")
 		writeAvro(t, name, c.schema, append(slices.Clone(c.sound), c.bad))
-		rows, _, err := scan(t, openAvro(t, formats[0], name, nil), dataset.Query{Limit: -1})
+		rows, _, err := scan(t, openAvro(t, name, nil), dataset.Query{Limit: -1})
 		var d *damage.Error
 		if !errors.As(err, &d) || d.Row != int64(len(c.sound)) || !slices.EqualFunc(rows, c.sound, bytes.Equal) {
 			t.Errorf("%s: %d rows of %d, %v", c.schema, len(rows), len(c.sound), err)
@@ -212,7 +230,7 @@ func TestAvroRowsNotCounted(t *testing.T) {
 	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	rows, _, err := scan(t, openAvro(t, formats[0], name, nil), dataset.Query{Limit: -1})
+	rows, _, err := scan(t, openAvro(t, name, nil), dataset.Query{Limit: -1})
 	var d *damage.Error
 	if !errors.As(err, &d) || d.Kind != damage.Count || len(rows) != 1 {
 		t.Errorf("%x, %v", rows, err)
@@ -229,7 +247,7 @@ func TestAvroLargeValues(t *testing.T) {
 	writeAvro(t, name, `"string"`, rows)
 	all, refused := false, false
 	for memory := int64(10); memory <= 40; memory += 2 {
-		got, _, err := scan(t, openAvro(t, formats[0], name, budget.New(memory<<20)), dataset.Query{Limit: -1})
+		got, _, err := scan(t, openAvro(t, name, budget.New(memory<<20)), dataset.Query{Limit: -1})
 		switch {
 		case err == nil && slices.EqualFunc(got, rows, bytes.Equal):
 			all = true
@@ -256,7 +274,7 @@ func TestAvroRowOfDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := openAvro(t, formats[0], name, nil).Scan(t.Context(), dataset.Query{Limit: -1, Schema: reader})
+	s, err := openAvro(t, name, nil).Scan(t.Context(), dataset.Query{Limit: -1, Schema: reader})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,10 +2,10 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"sort"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
@@ -94,7 +94,7 @@ func (m *chunks) close() {
 type chunk struct {
 	name    string // of the file, for messages
 	mapping *shred.Mapping
-	format  format.Format
+	format  format.InMemory
 	writer  format.ColumnWriter
 	memory  *budget.Pool
 	heap    *budget.Heap
@@ -122,40 +122,21 @@ type chunk struct {
 func newChunk(name string, m *shred.Mapping, formats format.Registry, memory *budget.Pool) (*chunk, error) {
 	n := len(m.Columns)
 	c := &chunk{
-		name: name, mapping: m, format: formats[0], memory: memory, heap: memory.NewHeap(), size: firstChunk / 2,
+		name: name, mapping: m, format: formats.InMemory(), memory: memory, heap: memory.NewHeap(), size: firstChunk / 2,
 		blocks: make([]column.Block, n), marks: make([]column.Mark, n),
 		limit: int(max(min(largestChunk, memory.Left()/chunkShare), firstChunk)),
 	}
-	var err error
-	if c.writer, err = writerInMemory(c.format); err != nil {
-		return nil, err
+	//guard: rows would be a crash in a program without such a format
+	if c.format == nil {
+		return nil, errors.New("no format that is known has parts in memory, which these rows need")
 	}
+	c.writer = c.format.Plain()
 	if err := c.heap.Reserve(int64(chunkCopies*c.limit) + int64(n)*shred.ColumnMemory); err != nil {
 		c.heap.Close()
 		return nil, fmt.Errorf("%s: rows of %d columns: %w", name, n, err)
 	}
 	c.empties()
 	return c, nil
-}
-
-// writerInMemory returns a writer of parts that are neither compressed nor
-// protected, as far as the format lets its users choose that.
-func writerInMemory(f format.Format) (format.ColumnWriter, error) {
-	chosen := make(map[string][]string)
-	for _, c := range f.Choices() {
-		if slices.Contains(c.Values, "null") {
-			chosen[c.Name] = []string{"null"}
-		}
-	}
-	options, err := f.Options(chosen)
-	if err != nil {
-		return nil, err
-	}
-	w, err := f.Writer(options)
-	if err != nil {
-		return nil, err
-	}
-	return w.(format.ColumnWriter), nil
 }
 
 // empties makes new open blocks, each of which has room for a chunk.

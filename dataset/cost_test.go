@@ -80,7 +80,7 @@ const (
 // Of a column whose values ascend, blocks that a condition rules out are not read, nor
 // their rows of other columns.
 func TestConditionsPassOverBlocks(t *testing.T) {
-	for _, f := range []format.Format{trevni.Format, cfile.Format} {
+	for _, f := range formats {
 		d := archive(t, f, 40_000)
 		read := func(where string) (rows int, bytes int64) {
 			got, stats, err := scan(t, d, dataset.Query{Columns: []string{"id", "body"}, Where: where, Limit: -1})

@@ -40,10 +40,9 @@
 // to the stream that storage reads where reads follow each other closely; so is all
 // of a part that is verified.
 //
-// The rows of an Avro file become parts in memory, some at a time, in the first of the
-// formats that are known, neither compressed nor protected; so do rows that are
-// resolved to another schema before they become columns. Whatever reads parts reads
-// these.
+// The rows of an Avro file become parts in memory, some at a time, in a format that
+// suits that, neither compressed nor protected; so do rows that are resolved to another
+// schema before they become columns. Whatever reads parts reads these.
 //
 // What is read takes memory of Options.Memory: a block of each column that is read, and
 // the rows or vectors made of them. What does not fit is a *budget.Error. Batches are

@@ -33,6 +33,13 @@ type Format interface {
 	Open(files []File, o OpenOptions) (Part, error)
 }
 
+// InMemory is a Format that also suits parts which never leave memory.
+type InMemory interface {
+	Format
+	// Plain returns the writer of parts that are neither compressed nor protected.
+	Plain() ColumnWriter
+}
+
 // Choice is an option of a format on the command line.
 type Choice struct {
 	Name  string
@@ -51,7 +58,8 @@ type Choice struct {
 // HeadSize is the number of bytes that Recognizes wants.
 const HeadSize = 16
 
-// Registry are the formats that a program has. The first is the default.
+// Registry are the formats that a program has. The first is the default; otherwise their
+// order means nothing.
 type Registry []Format
 
 // ErrUnknown is the error for a format that is not in the registry.
@@ -84,6 +92,12 @@ func (r Registry) OfName(part string) Format {
 // is none.
 func (r Registry) OfFile(head []byte) Format {
 	return r.find(func(f Format) bool { return f.Recognizes(head) })
+}
+
+// InMemory returns the format of parts that never leave memory, nil if there is none.
+func (r Registry) InMemory() InMemory {
+	f, _ := r.find(func(f Format) bool { _, ok := f.(InMemory); return ok }).(InMemory)
+	return f
 }
 
 func (r Registry) find(is func(Format) bool) Format {

@@ -147,7 +147,7 @@ func TestFind(t *testing.T) {
 // TestFindOther finds by an index of several fields, of text, and in column files of several
 // files, what the dataset has by a condition.
 func TestFindOther(t *testing.T) {
-	for _, name := range []string{trevni.Format.Name(), cfile.Format.Name()} {
+	for _, name := range formats.Names() {
 		d := indexed(t, 300, manifest.Options{Format: name, RowGroupSize: 256 << 10, Index: []string{"folder,id", "from", "score"}})
 		from, _ := rowsOf(t, d, dataset.Query{Columns: []string{"from"}})
 		sender := string(from[7][1:])

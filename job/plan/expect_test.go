@@ -8,14 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/cfile"
-	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/hfile"
 	"github.com/rowtocol/rowtocol/internal/datagen"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
-	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // flatRequest is for an input of many columns, in a format.
@@ -25,7 +21,6 @@ func flatRequest(t *testing.T, columns int, rows int64, name, options string) Re
 	set := datagen.Flat(columns, 0)
 	failuretest.Must(t, set.WriteFile(file, datagen.Options{Rows: rows, Seed: 5}))
 	r := request(file+".out", file)
-	r.Formats = format.Registry{trevni.Format, cfile.Format, hfile.Format}
 	r.Output.Format, r.Output.FormatOptions = name, json.RawMessage(options)
 	return r
 }

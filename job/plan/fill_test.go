@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
-	"github.com/rowtocol/rowtocol/cfile"
-	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/datagen"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/input"
@@ -137,7 +135,6 @@ func TestRowGroupsWithDictionaries(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.avro")
 	writeFlat(t, file, 400, 128<<20/scale*4)
 	r := request(file+".out", file)
-	r.Formats = format.Registry{cfile.Format}
 	r.Output.Format, r.Output.FormatOptions = "cfile", nil
 	r.Output.RowGroupSize, r.Output.BlockSize = 128<<20/scale, manifest.DefaultBlockSize/scale
 	s := look(t, r)

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/hfile"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -32,10 +34,13 @@ func writeBlocks(t testing.TB, file, schema string, rows int64, blocks ...[]byte
 
 func formatOptions(codec string) json.RawMessage { return fmt.Appendf(nil, `{"Codec":%q}`, codec) }
 
+// formats are all there are.
+var formats = format.Registry{trevni.Format, cfile.Format, hfile.Format}
+
 // request is of small row groups, so that a few blocks make several tasks.
 func request(dest string, inputs ...string) Request {
 	return Request{
-		Formats: format.Registry{trevni.Format},
+		Formats: formats,
 		Asked:   Asked{Inputs: inputs, Dest: dest, Output: manifest.Options{Format: "trevni", RowGroupSize: 16 << 10, MaxLostRows: -1, FormatOptions: formatOptions("null")}},
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/cfile"
-	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/job/failure"
@@ -76,7 +75,6 @@ func TestMemoryForColumns(t *testing.T) {
 }
 
 func TestFits(t *testing.T) {
-	formats := format.Registry{trevni.Format, cfile.Format}
 	p := &manifest.Plan{ID: "p", BlockSize: 64 << 10, Columns: 1000}
 	p.Request.Options.Format = trevni.Format.Name()
 	for _, memory := range []int64{0, DefaultMemory, 94 << 20} {

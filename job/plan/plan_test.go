@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/hfile"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/job/failure"
@@ -86,7 +84,7 @@ func TestSortedRows(t *testing.T) {
 		"no key": {"none", nil, "none"},
 	} {
 		r := request(dir+"/out", dir+"/a.avro")
-		r.Formats, r.Output.Format, r.Output.Index = format.Registry{hfile.Format}, "hfile", tc.index
+		r.Output.Format, r.Output.Index = "hfile", tc.index
 		r.Output.FormatOptions = fmt.Appendf(nil, `{"key":[%q]}`, tc.key)
 		_, err := Look(t.Context(), r)
 		t.Run(name, func(t *testing.T) { failuretest.Want(t, err, failure.Usage, tc.want) })

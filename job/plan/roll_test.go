@@ -9,10 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
-	"github.com/rowtocol/rowtocol/hfile"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -45,7 +43,6 @@ func stringsRequest(t *testing.T, columns, bytes int, alike bool) Request {
 	file := filepath.Join(t.TempDir(), "a.avro")
 	writeBlocks(t, file, `{"type":"record","name":"r","fields":[`+strings.Join(fields, ",")+`]}`, int64(rows), blocks...)
 	r := request(file+".out", file)
-	r.Formats = format.Registry{trevni.Format, cfile.Format, hfile.Format}
 	return r
 }
 
