@@ -46,7 +46,8 @@ func handOver(t *testing.T, dir, service string) (token, file string) {
 	return k.URLString(), file
 }
 
-// TestServerEchoesToken has a server that gives a token back in every way.
+// TestServerEchoesToken has a server that gives a token back in every way. hdfs:// locations
+// are reached with it, too.
 func TestServerEchoesToken(t *testing.T) {
 	var how func(w http.ResponseWriter, token string)
 	seen, op := "", ""
@@ -109,6 +110,12 @@ func TestServerEchoesToken(t *testing.T) {
 	}
 	must(t, os.Chmod(file, 0o600))
 	rowtocol(t, dir, env, "count", "--store-retry", "0", "webhdfs://"+address+"/in").want(t, 4).lacks(t, "others than its owner")
+	how, seen = func(w http.ResponseWriter, _ string) { fails(w, "refused") }, ""
+	env[0] = hadoopConf(t, dir, map[string]string{"hadoop.security.authentication": "kerberos", "dfs.nameservices": "data", "dfs.namenode.rpc-address.data": "nn:8020", "dfs.namenode.http-address.data": address})
+	rowtocol(t, dir, env, "task", "--store-retry", "0", "--plan", "hdfs://data/plan", "--task", "0").want(t, 4, "refused")
+	if seen != token {
+		t.Errorf("an hdfs:// location was asked for with the token %q", seen)
+	}
 	must(t, os.Truncate(file, 20))
 	rowtocol(t, dir, env, "count", "webhdfs://"+address+"/in").want(t, 7, "delegation tokens", file)
 }
@@ -121,6 +128,18 @@ func broken(w http.ResponseWriter, text string) {
 	}
 	_, _ = io.WriteString(c, text)
 	_ = c.Close()
+}
+
+// TestKeytabBeforeTokens has a keytab on the command line win over a token file.
+func TestKeytabBeforeTokens(t *testing.T) {
+	t.Setenv("HADOOP_TOKEN_FILE_LOCATION", "file")
+	for keytab, tokens := range map[string]bool{"": true, "keys": false} {
+		a := new(app)
+		a.store.Principal, a.store.Keytab = keytab, keytab
+		if err := a.openStores(); err != nil || a.store.Tokens != tokens {
+			t.Errorf("keytab %q: tokens %v, %v", keytab, a.store.Tokens, err)
+		}
+	}
 }
 
 // TestLocationWithPassword has locations that are refused for what they hold: nobody is

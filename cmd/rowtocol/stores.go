@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -31,6 +32,8 @@ func (a *app) openStores() error {
 	case (o.Principal == "") != (o.Keytab == ""):
 		return usagef("--principal and --keytab go together")
 	}
+	// A container of a cluster's job has no other credentials.
+	o.Tokens = os.Getenv("HADOOP_TOKEN_FILE_LOCATION") != "" && o.Keytab == ""
 	o.Patience.Waiting = func(what string, err error, wait time.Duration) {
 		a.log.Warn("storage failed, trying again", "operation", what, "wait", wait.Round(time.Millisecond).String(), "reason", err.Error())
 	}
