@@ -223,7 +223,7 @@ func (c *child) work(ctx context.Context) error {
 // earlier are the documents that earlier attempts at the task may have left.
 func (c *child) earlier() (names []string) {
 	for _, id := range earlier(c.attempt, c.conf.Int("mapreduce.map.maxattempts", 4)) {
-		names = append(names, path.Join(c.job.Dir, failedName(c.job.Task, id)))
+		names = append(names, path.Join(c.job.Dir, task.FailedName(c.job.Task, id)))
 	}
 	return names
 }
@@ -232,8 +232,8 @@ func (c *child) earlier() (names []string) {
 // fail of the same.
 func (c *child) repeated(ctx context.Context) error {
 	for _, name := range c.earlier() {
-		if f := readFailed(ctx, c.place.Store, name, c.job.Run); f != nil && f.lasting() {
-			return &repeatedError{f.cause(), f.Attempt}
+		if f := task.ReadFailed(ctx, c.place.Store, name, c.job.Run); f != nil && f.Lasting() {
+			return &repeatedError{f.Cause(), f.Attempt}
 		}
 	}
 	return nil
@@ -286,7 +286,7 @@ func (c *child) conclude(ctx context.Context, err error) error {
 		return err
 	}
 	err = failure.Judge(err)
-	log := c.log.With("kind", kindName(err), "exit", c.Exit(err))
+	log := c.log.With("kind", failure.Name(failure.KindOf(err)), "exit", c.Exit(err))
 	if before := (*repeatedError)(nil); errors.As(err, &before) {
 		log.Error("an earlier attempt failed of this: "+err.Error(), "earlier", before.attempt)
 	} else {
@@ -305,12 +305,12 @@ func (c *child) leave(ctx context.Context, err error) {
 	if !ok || c.place.Store == nil {
 		return
 	}
-	f := failedOf(err)
-	f.Run, f.Application, f.Attempt, f.Host = c.job.Run, id, c.attempt, host()
+	f := task.FailedOf(err)
+	f.Run, f.Job, f.Attempt, f.Host = c.job.Run, id, c.attempt, host()
 	f.Task, f.Exit, f.Log = c.job.Task, c.Exit(err), c.logFile
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
-	if err := f.write(clean, c.place.Store, c.job.Dir); err != nil {
+	if err := f.Leave(clean, c.place.Store, c.job.Dir); err != nil {
 		c.log.Warn("no document of the failure could be left", "reason", err.Error())
 	}
 }

@@ -107,7 +107,7 @@ func TestChildFailsOfDamage(t *testing.T) {
 		t.Fatalf("%d documents", len(all))
 	}
 	_, again := c.run(0, 1)
-	for who, err := range map[string]error{"who started the job": all[0].err("plan"), "the next attempt": again} {
+	for who, err := range map[string]error{"who started the job": all[0].Err("plan"), "the next attempt": again} {
 		var got *damage.Error
 		if !errors.As(err, &got) || !errors.Is(err, failure.Input) {
 			t.Errorf("%s: %v", who, err)
@@ -159,8 +159,8 @@ func TestChildFails(t *testing.T) {
 	if n := len(out.Statuses); n == 0 || out.Statuses[n-1] != err.Error() {
 		t.Errorf("Java heard %q, not %q", out.Statuses, err)
 	}
-	want := Failed{
-		Version: 1, Run: testRun, Application: "application_1700000000000_0003", Attempt: attemptID(last, 0), Host: "node7", Task: last,
+	want := task.Failed{
+		Version: 1, Run: testRun, Job: "application_1700000000000_0003", Attempt: attemptID(last, 0), Host: "node7", Task: last,
 		Kind: "input", Exit: 42, Message: err.Error(), Log: c.logs + "/rowtocol.log",
 	}
 	if all := c.failures(); len(all) != 1 || all[0] != want {

@@ -164,10 +164,10 @@ func (r *rig) report(id, key, state, final string, percent int) *report {
 }
 
 // leave leaves a document of a task that failed.
-func (r *rig) leave(f Failed) {
+func (r *rig) leave(f task.Failed) {
 	r.t.Helper()
-	f.Version, f.Run = failedVersion, rigKey
-	if err := f.write(context.Background(), r.st, r.batch.Dir); err != nil {
+	f.Version, f.Run = 1, rigKey
+	if err := f.Leave(context.Background(), r.st, r.batch.Dir); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -224,15 +224,15 @@ func TestRunFails(t *testing.T) {
 	attempt := func(n int) string { return fmt.Sprintf("attempt_1795425022941_0004_m_%06d_0", n) }
 	for name, tt := range map[string]struct {
 		recording string
-		left      []Failed
+		left      []task.Failed
 		kind      error
 		words     string
 		task      int // -1: no task's
 	}{
-		"task": {"failed", []Failed{
-			{Application: "application_1795425022941_0004", Attempt: attempt(2), Host: "node7", Task: 2, Kind: "storage", Message: "no data node"},
-			{Application: "application_1795425022941_0004", Attempt: attempt(1), Host: "node8", Task: 1, Kind: "input", Message: "block 3 is damaged"},
-			{Application: "application_1795425022941_0003", Attempt: "attempt_1795425022941_0003_m_000000_0", Task: 0, Kind: "usage", Message: "of another job"},
+		"task": {"failed", []task.Failed{
+			{Job: "application_1795425022941_0004", Attempt: attempt(2), Host: "node7", Task: 2, Kind: "storage", Message: "no data node"},
+			{Job: "application_1795425022941_0004", Attempt: attempt(1), Host: "node8", Task: 1, Kind: "input", Message: "block 3 is damaged"},
+			{Job: "application_1795425022941_0003", Attempt: "attempt_1795425022941_0003_m_000000_0", Task: 0, Kind: "usage", Message: "of another job"},
 		}, failure.Input, "block 3 is damaged (" + attempt(1) + " on node8)", 1},
 		"tasks say nothing": {"failed", nil, failure.Storage, "yarn logs -applicationId application_1795425022941_0004", -1},
 		"killed":            {"killed", nil, failure.Storage, "was killed: Application application_1795425022941_0005 was killed by user", -1},
@@ -456,7 +456,7 @@ func TestDetachAndAttach(t *testing.T) {
 		}
 		r.o.Detach, r.o.Run = false, "another"
 		r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 10), r.report(id, rigKey, "FINISHED", failed, 100)}
-		r.leave(Failed{Application: id, Attempt: "attempt_1795425022941_0005_m_000001_0", Task: 1, Kind: "input", Message: "damaged"})
+		r.leave(task.Failed{Job: id, Attempt: "attempt_1795425022941_0005_m_000001_0", Task: 1, Kind: "input", Message: "damaged"})
 		got, err := r.Attach(t.Context(), jobID(id), nil)
 		if f := (*task.Failure)(nil); !errors.As(err, &f) || f.Plan != "00ff" || f.Task != 1 {
 			t.Errorf("%v", err)

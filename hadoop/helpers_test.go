@@ -164,9 +164,9 @@ func (c *testCluster) wantNothingLeft() {
 }
 
 // failures are the documents of failures.
-func (c *testCluster) failures() []Failed {
+func (c *testCluster) failures() []task.Failed {
 	c.t.Helper()
-	all, err := readFailures(c.t.Context(), c.st, c.dir, testRun)
+	all, err := task.ReadFailures(c.t.Context(), c.st, c.dir, testRun)
 	c.must(err)
 	return all
 }

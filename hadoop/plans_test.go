@@ -67,9 +67,9 @@ func TestFailuresOfPlans(t *testing.T) {
 	if err := mkdirs(t.Context(), r.st, other.Dir); err != nil {
 		t.Fatal(err)
 	}
-	r.leave(Failed{Application: id, Attempt: "attempt_1795425022941_0004_m_000001_0", Task: 1, Kind: "storage", Message: "no data node"})
-	f := Failed{Version: failedVersion, Run: rigKey, Application: id, Attempt: "attempt_1795425022941_0004_m_000004_0", Task: 0, Kind: "input", Message: "damaged"}
-	if err := f.write(t.Context(), r.st, other.Dir); err != nil {
+	r.leave(task.Failed{Job: id, Attempt: "attempt_1795425022941_0004_m_000001_0", Task: 1, Kind: "storage", Message: "no data node"})
+	f := task.Failed{Version: 1, Run: rigKey, Job: id, Attempt: "attempt_1795425022941_0004_m_000004_0", Task: 0, Kind: "input", Message: "damaged"}
+	if err := f.Leave(t.Context(), r.st, other.Dir); err != nil {
 		t.Fatal(err)
 	}
 	err := r.Run(t.Context(), []task.Batch{r.batch, other}, nil)

@@ -397,15 +397,15 @@ func (e *Engine) failure(ctx context.Context, j *running) error {
 		if err != nil {
 			return err
 		}
-		found, err := readFailures(ctx, at.Store, p.Dir, j.plans.Run)
+		found, err := task.ReadFailures(ctx, at.Store, p.Dir, j.plans.Run)
 		if errors.Is(err, store.ErrNotExist) {
 			errs = append(errs, failure.New(failure.Storage, "%s failed, and what its tasks did is gone: another run published it, or somebody removed %s", j.app.ID, at.Origin+p.Dir))
 		} else if err != nil {
 			e.o.Log.Warn("what tasks failed of cannot be read", "directory", at.Origin+p.Dir, "reason", err.Error())
 		}
-		found = slices.DeleteFunc(found, func(f Failed) bool { return f.Application != j.app.ID })
-		if f := weightiest(found); f != nil {
-			errs = append(errs, f.err(p.ID))
+		found = slices.DeleteFunc(found, func(f task.Failed) bool { return f.Job != j.app.ID })
+		if f := task.Weightiest(found); f != nil {
+			errs = append(errs, f.Err(p.ID))
 		}
 	}
 	if len(errs) == 1 {

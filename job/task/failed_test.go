@@ -1,4 +1,4 @@
-package hadoop
+package task
 
 import (
 	"errors"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/job/failure"
-	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
 )
@@ -24,87 +23,54 @@ func TestKinds(t *testing.T) {
 		"storage":  fmt.Errorf("x: %w", store.ErrUnavailable),
 		"defect":   errors.New("x"),
 	} {
-		got := kindName(err)
+		got := FailedOf(err).Kind
 		f := Failed{Kind: got, Message: err.Error(), Attempt: "attempt_1_2_m_3_4", Host: "node7", Task: 5}
-		if got != name || failure.KindOf(f.err("plan")) != failure.KindOf(err) {
-			t.Errorf("%v is %s, and then %v", err, got, failure.KindOf(f.err("plan")))
+		if got != name || failure.KindOf(f.Err("plan")) != failure.KindOf(err) {
+			t.Errorf("%v is %s, and then %v", err, got, failure.KindOf(f.Err("plan")))
 		}
-		if lasting := name != "storage"; f.lasting() != lasting {
-			t.Errorf("%s lasts: %v", name, f.lasting())
+		if lasting := name != "storage"; f.Lasting() != lasting {
+			t.Errorf("%s lasts: %v", name, f.Lasting())
 		}
-		if of := (*task.Failure)(nil); !errors.As(f.err("plan"), &of) || of.Plan != "plan" || of.Task != 5 ||
+		if of := (*Failure)(nil); !errors.As(f.Err("plan"), &of) || of.Plan != "plan" || of.Task != 5 ||
 			of.Error() != err.Error()+" (attempt_1_2_m_3_4 on node7)" {
-			t.Errorf("%s: %v of %+v", name, f.err("plan"), of)
+			t.Errorf("%s: %v of %+v", name, f.Err("plan"), of)
 		}
 	}
 	for _, name := range []string{"locked", "different", "losses", "unheard of"} {
 		f := Failed{Kind: name, Message: "x"}
-		if err := f.err("plan"); failure.KindOf(err) != nil || !f.lasting() {
+		if err := f.Err("plan"); failure.KindOf(err) != nil || !f.Lasting() {
 			t.Errorf("%s, of which no task fails, is told as %v", name, failure.KindOf(err))
 		}
 	}
 	f := Failed{Kind: "input", Message: "no task", Task: -1}
-	if err := f.err("plan"); errors.As(err, new(*task.Failure)) || !errors.Is(err, failure.Input) {
+	if err := f.Err("plan"); errors.As(err, new(*Failure)) || !errors.Is(err, failure.Input) {
 		t.Errorf("without a task: %v", err)
 	}
 }
 
 func TestWeightiest(t *testing.T) {
-	if got := weightiest(nil); got != nil {
+	if got := Weightiest(nil); got != nil {
 		t.Errorf("of none: %+v", got)
 	}
 	all := []Failed{{Kind: "storage", Task: 0}, {Kind: "input", Task: 3}, {Kind: "input", Task: 1, Attempt: "b"}, {Kind: "input", Task: 1, Attempt: "a"}, {Kind: "refused"}}
-	if got := weightiest(all); *got != all[3] {
+	if got := Weightiest(all); *got != all[3] {
 		t.Errorf("got %+v", got)
 	}
 	all = append(all, Failed{Kind: "defect", Task: 9})
-	if got := weightiest(all); *got != all[5] {
+	if got := Weightiest(all); *got != all[5] {
 		t.Errorf("got %+v", got)
-	}
-}
-
-func TestEarlier(t *testing.T) {
-	for _, tt := range []struct {
-		attempt string
-		most    int
-		want    string
-	}{
-		{"a_0", 4, ""},
-		{"a_2", 4, "a_0 a_1"},
-		{"a_9", 4, "a_0 a_1 a_2 a_3"},
-		{"a_1001", 2, "a_0 a_1 a_1000"},
-		{"a_x", 4, ""},
-		{"", 4, ""},
-	} {
-		if got := strings.Join(earlier(tt.attempt, tt.most), " "); got != tt.want {
-			t.Errorf("before %s: %s, want %s", tt.attempt, got, tt.want)
-		}
-	}
-	if n := len(earlier("a_999999999", 1<<30)); n != maxAttempts*maxAttempts {
-		t.Errorf("%d earlier attempts", n)
-	}
-}
-
-func TestApplication(t *testing.T) {
-	if id, ok := application("attempt_1700000000000_0003_m_000001_2"); !ok || id != "application_1700000000000_0003" {
-		t.Errorf("%s, %v", id, ok)
-	}
-	for _, id := range []string{"", "attempt_1_2_r_3_4", "attempt_1_2_m_3", "../attempt_1_2_m_3_4", "attempt_1_2_m_3_4/../x"} {
-		if got, ok := application(id); ok {
-			t.Errorf("%q is of %s", id, got)
-		}
 	}
 }
 
 // A document of an error of very many words can be read.
 func TestLongFailure(t *testing.T) {
 	st, long := memstore.New().Client(), strings.Repeat("<\x01é", maxFailed)
-	f := failedOf(&damage.Error{File: long, Column: long, Path: long, Reason: long})
+	f := FailedOf(&damage.Error{File: long, Column: long, Path: long, Reason: long})
 	f.Run = "mine"
-	if err := f.write(t.Context(), st, "/"); err != nil {
+	if err := f.Leave(t.Context(), st, "/"); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := readFailures(t.Context(), st, "/", "mine"); err != nil || len(all) != 1 || !strings.HasPrefix(all[0].Message, "<\x01é<") {
+	if all, err := ReadFailures(t.Context(), st, "/", "mine"); err != nil || len(all) != 1 || !strings.HasPrefix(all[0].Message, "<\x01é<") {
 		t.Errorf("%d documents, %v", len(all), err)
 	}
 }
@@ -126,7 +92,7 @@ func TestReadFailures(t *testing.T) {
 		default:
 			want = append(want, f.Attempt)
 		}
-		if err := f.write(t.Context(), st, "/d"); err != nil {
+		if err := f.Leave(t.Context(), st, "/d"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -137,7 +103,7 @@ func TestReadFailures(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all, err := readFailures(t.Context(), st, "/d", "mine")
+	all, err := ReadFailures(t.Context(), st, "/d", "mine")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +115,7 @@ func TestReadFailures(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("documents of attempts %v, want %v", got, want)
 	}
-	if _, err := readFailures(t.Context(), st, "/none", "mine"); !errors.Is(err, store.ErrNotExist) {
+	if _, err := ReadFailures(t.Context(), st, "/none", "mine"); !errors.Is(err, store.ErrNotExist) {
 		t.Errorf("of a directory that is gone: %v", err)
 	}
 }
