@@ -16,8 +16,8 @@ import (
 
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/failure"
-	"github.com/rowtocol/rowtocol/job/index"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/task"
@@ -190,34 +190,30 @@ func (c *child) closeStores() {
 
 // work runs the task, unless that is needless or in vain.
 func (c *child) work(ctx context.Context) error {
-	job, st := c.job, c.place.Store
 	if err := c.repeated(ctx); err != nil {
 		return err
 	}
-	//guard: a directory would be made again that a commit took
-	if _, err := st.Stat(ctx, job.Dir); err != nil {
-		return c.gone(ctx, err)
-	}
-	sink, err := index.Of(job.Plan, job.Settings.Memory)
+	results, done, err := c.convert(ctx)
 	if err != nil {
 		return err
 	}
-	work := task.WorkIn(job.Plan, sink, st, job.Dir)
-	if err := work.Find(ctx, c.Resolve, []int{job.Task}); err != nil {
-		return c.gone(ctx, err)
-	}
-	if work.Results[job.Task] != nil {
+	if done > 0 {
 		c.log.Info("an earlier attempt has done the task")
 		return c.conn.Add(doneBefore, 1)
 	}
-	res, err := c.convert(ctx, sink)
-	if err != nil {
-		return c.gone(ctx, err)
-	}
 	for _, name := range c.earlier() {
-		_ = st.Remove(ctx, name) // the failure that it tells of is mended
+		_ = c.place.Store.Remove(ctx, name) // the failure that it tells of is mended
 	}
-	return c.meter.finish(c.conn, res)
+	return c.meter.finish(c.conn, results[0])
+}
+
+// convert runs the task, unless it is done.
+func (c *child) convert(ctx context.Context) ([]*manifest.TaskResult, int, error) {
+	defer c.meter.report(c.conn, fmt.Sprintf("task %d of plan %s", c.job.Task, c.job.Plan.ID))()
+	j := c.job
+	c.Workers, c.Memory, c.TempDir, c.Run = j.Workers, budget.New(j.Memory), tempDir(), j.Run
+	c.Warn = func(warning string) { c.log.Warn(warning) }
+	return job.RunTasksIn(ctx, j.Plan, job.Options{Progress: c.meter.progress, Environment: c.Environment}, []int{j.Task}, c.place.Store, j.Dir)
 }
 
 // earlier are the documents that earlier attempts at the task may have left.
@@ -246,32 +242,6 @@ type repeatedError struct {
 }
 
 func (e *repeatedError) Unwrap() error { return e.error }
-
-// gone is an error of the work, which says so if the directory of the work is gone.
-func (c *child) gone(ctx context.Context, err error) error {
-	clean, cancel := store.Cleanup(ctx)
-	defer cancel()
-	if _, there := c.place.Store.Stat(clean, c.job.Dir); errors.Is(there, store.ErrNotExist) {
-		return failure.New(failure.Storage, "a commit took, or clean removed, what tasks of plan %s left: %w", c.job.Plan.ID, err)
-	}
-	return err
-}
-
-// convert runs the task.
-func (c *child) convert(ctx context.Context, sink task.Sink) (_ *manifest.TaskResult, err error) {
-	job := c.job
-	c.Workers, c.Memory, c.TempDir, c.Run = job.Workers, budget.New(job.Memory), tempDir(), job.Run
-	c.Warn = func(warning string) { c.log.Warn(warning) }
-	tasks, err := task.Open(job.Plan, task.Options{Environment: c.Environment, Sink: sink, Progress: c.meter.progress})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, tasks.Close()) }()
-	defer c.meter.report(c.conn, fmt.Sprintf("task %d of plan %s", job.Task, job.Plan.ID))()
-	results, err := tasks.Run(ctx, c.place.Store, job.Dir, []int{job.Task})
-	c.meter.spilled = tasks.Spilled()
-	return results[0], err
-}
 
 // conclude tells what came of the attempt, and returns the error with its kind.
 func (c *child) conclude(ctx context.Context, err error) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
 	"github.com/rowtocol/rowtocol/hadoop/pipes/pipestest"
+	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/task"
@@ -377,7 +378,7 @@ func TestMeter(t *testing.T) {
 	c.must(conn.Register(counters[:]...))
 	m := &meter{total: 200, every: every}
 	stop := m.report(conn, "task 3")
-	m.progress(task.Progress{Rows: 7, Bytes: 50})
+	m.progress(job.Progress{Rows: 7, Bytes: 50})
 	time.Sleep(3*every + every/2)
 	m.move(1)
 	time.Sleep(3*every + every/2)

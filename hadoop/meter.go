@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
+	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
-	"github.com/rowtocol/rowtocol/job/task"
 )
 
 // CounterGroup is the group of the job's counters that tasks count.
@@ -52,7 +52,7 @@ type meter struct {
 	retries atomic.Int64
 	rows    atomic.Int64
 	bytes   atomic.Int64 // of input
-	spilled int64
+	spilled atomic.Int64
 	told    [counterCount]int64 // what Java knows; of one goroutine at a time
 }
 
@@ -60,9 +60,10 @@ type meter struct {
 func (m *meter) move(n int) { m.moved.Add(int64(n)) }
 
 // progress takes the progress of the task.
-func (m *meter) progress(p task.Progress) {
+func (m *meter) progress(p job.Progress) {
 	m.rows.Store(p.Rows)
 	m.bytes.Store(p.Bytes)
+	m.spilled.Store(p.Spilled)
 }
 
 // report tells Java of progress until stop is called, which returns when it has
@@ -126,7 +127,7 @@ func (m *meter) finish(conn *pipes.Conn, res *manifest.TaskResult) error {
 	var errs []error
 	for counter, n := range [counterCount]int64{
 		rowsIn: res.RowsIn, inputBytes: m.total, outputBytes: bytes, outputFiles: int64(len(files)), damagedRanges: int64(len(res.Losses)),
-		lostRows: lost, storageRetries: m.retries.Load(), localBytes: m.spilled,
+		lostRows: lost, storageRetries: m.retries.Load(), localBytes: m.spilled.Load(),
 	} {
 		errs = append(errs, m.count(conn, counter, n))
 	}

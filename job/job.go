@@ -81,6 +81,7 @@ type Progress struct {
 	TotalBytes int64 // input bytes of the plan
 	Tasks      int   // tasks done, resumed ones included
 	TotalTasks int
+	Spilled    int64 // bytes that RunTasks wrote to the temporary directory
 }
 
 // with adds what tasks did since.

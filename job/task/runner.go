@@ -65,6 +65,8 @@ type Progress struct {
 	Rows  int64
 	Bytes int64 // of input
 	Tasks int   // finished
+	// Spilled are the bytes written to the temporary directory for row groups.
+	Spilled int64
 }
 
 // Runner runs tasks of one plan. Its methods are called by one goroutine at a
@@ -177,10 +179,6 @@ func tempDirError(tempDir string, err error) error {
 	return err
 }
 
-// Spilled is the number of bytes that were written to the temporary directory for
-// row groups.
-func (r *Runner) Spilled() int64 { return r.spill.Stored() }
-
 // Close removes the spills.
 func (r *Runner) Close() error { return r.spill.Close() }
 
@@ -191,6 +189,7 @@ func (r *Runner) report(rows, bytes int64, tasks int) {
 	r.progress.Rows += rows
 	r.progress.Bytes += bytes
 	r.progress.Tasks += tasks
+	r.progress.Spilled = r.spill.Stored()
 	if r.options.Progress != nil {
 		r.options.Progress(r.progress)
 	}
