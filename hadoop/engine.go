@@ -22,8 +22,9 @@ import (
 
 // Options say how an Engine runs tasks.
 type Options struct {
-	// Resolve finds the stores of locations.
-	Resolve input.Resolve
+	// RemoteOptions are what any engine is told. StoreRetry is also for how long a cluster is
+	// waited for that takes no job.
+	task.RemoteOptions
 	// Login is whose job it is: Hadoop's client logs in as it does. Nil leaves that to
 	// the environment.
 	Login *cluster.Login
@@ -32,55 +33,16 @@ type Options struct {
 	Home string
 	// Executable is the path of the program that tasks run; empty is this one.
 	Executable string
-	// Program is its version, and Run the ID of this run of it.
-	Program, Run string
 	// Queue is the queue of the job; empty is the cluster's default.
 	Queue string
 	// Properties are properties of the job, as key=value, that override what the
 	// configuration says.
 	Properties []string
-	// Settings are those of each task. StoreRetry is also for how long a cluster is
-	// waited for that takes no job.
-	Settings
 	// TempDir is the local directory of temporary files; empty is the system's.
 	TempDir string
-	// Restart has Run end the jobs that earlier runs started for the same plans: what
-	// they did is discarded.
-	Restart bool
-	// Detach has Run return task.ErrDetached once the job is started.
-	Detach bool
 	// Environ are variables, as key=value, that Hadoop's client gets besides those
 	// of this process.
 	Environ []string
-	// Log takes what is to be told of the way; nil is nothing.
-	Log *slog.Logger
-	// Told, if set, is told of the job when it was started or found, and again
-	// when it has ended, with its counters.
-	Told func(Application)
-}
-
-// Application is a job on YARN.
-type Application struct {
-	ID  string // application_…
-	Job string // job_…
-	URL string // where the cluster shows it
-	// Found is whether an earlier run started it.
-	Found bool
-	// Tasks are how many it has, and Bytes those of their inputs.
-	Tasks int
-	Bytes int64
-	// State is what became of it, as YARN has it: SUCCEEDED, FAILED, KILLED; empty
-	// until it has ended.
-	State string
-	// Counters are those of a job that has ended, by their group and name; nil if the
-	// cluster did not tell.
-	Counters map[string]map[string]int64
-}
-
-// Attached is a plan whose tasks a job runs.
-type Attached struct {
-	Dest   string // location of the destination
-	PlanID string
 }
 
 // Engine runs tasks of plans as jobs on a Hadoop cluster. It is used by one
@@ -100,7 +62,7 @@ func New(o Options) (*Engine, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Told == nil {
-		o.Told = func(Application) {}
+		o.Told = func(task.RemoteJob) {}
 	}
 	user, err := parseProperties(o.Properties)
 	if err != nil {
@@ -195,7 +157,7 @@ func (e *Engine) Run(ctx context.Context, batches []task.Batch, progress func(ta
 
 // Attach follows the job with an ID, of an application or a job, to its end, and
 // returns the plans whose tasks it ran. When ctx ends, the job is killed.
-func (e *Engine) Attach(ctx context.Context, id string, progress func(task.Progress)) ([]Attached, error) {
+func (e *Engine) Attach(ctx context.Context, id string, progress func(task.Progress)) ([]task.Attached, error) {
 	application := applicationID(id)
 	if application == "" {
 		return nil, failure.New(failure.Usage, "%s is no ID of an application or a job, such as application_1700000000000_0001", id)
@@ -224,9 +186,9 @@ func (e *Engine) Attach(ctx context.Context, id string, progress func(task.Progr
 	}
 	j := &running{key: key, plans: plans, app: e.application(r)}
 	j.app.Found = true
-	var attached []Attached
+	var attached []task.Attached
 	for _, p := range plans.Plans {
-		attached = append(attached, Attached{Dest: p.Dest, PlanID: p.ID})
+		attached = append(attached, task.Attached{Dest: p.Dest, PlanID: p.ID})
 	}
 	return attached, e.follow(ctx, h, j, &jobProgress{total: plans.Bytes, tell: progress})
 }
@@ -235,7 +197,7 @@ func (e *Engine) Attach(ctx context.Context, id string, progress func(task.Progr
 type running struct {
 	key    string // of its directory and tag
 	plans  *jobPlans
-	app    Application
+	app    task.RemoteJob
 	reason []string // why it failed
 }
 
@@ -256,8 +218,8 @@ func keyOf(name string) string {
 }
 
 // application is what a report says of an application.
-func (e *Engine) application(r *report) Application {
-	app := Application{ID: r.id, Job: jobID(r.id), URL: cmp.Or(e.proxied(r.id), r.url)}
+func (e *Engine) application(r *report) task.RemoteJob {
+	app := task.RemoteJob{ID: r.id, Job: jobID(r.id), URL: cmp.Or(e.proxied(r.id), r.url)}
 	if r.ended() {
 		app.State = r.final
 	}

@@ -108,7 +108,7 @@ type rig struct {
 	client *fakeClient
 	st     *ownedStore
 	batch  task.Batch
-	told   []Application
+	told   []task.RemoteJob
 	seen   []task.Progress
 	log    bytes.Buffer
 }
@@ -123,9 +123,11 @@ func newRig(t *testing.T, change func(*Options)) *rig {
 		t.Fatal(err)
 	}
 	o := Options{
-		Resolve: resolveTo(r.st), Home: homeLocation, Executable: exe, Program: "1.2.3", Run: rigKey,
-		Settings: Settings{Memory: 64 << 20, Workers: 2, StoreRetry: time.Minute}, TempDir: t.TempDir(),
-		Log: slog.New(slog.NewTextHandler(&r.log, nil)), Told: func(a Application) { r.told = append(r.told, a) },
+		RemoteOptions: task.RemoteOptions{
+			Resolve: resolveTo(r.st), Program: "1.2.3", Run: rigKey, Memory: 64 << 20, Workers: 2, StoreRetry: time.Minute,
+			Log: slog.New(slog.NewTextHandler(&r.log, nil)), Told: func(a task.RemoteJob) { r.told = append(r.told, a) },
+		},
+		Home: homeLocation, Executable: exe, TempDir: t.TempDir(),
 	}
 	if change != nil {
 		change(&o)
@@ -464,7 +466,7 @@ func TestDetachAndAttach(t *testing.T) {
 		if a := r.told[2]; !a.Found || a.Bytes == 0 {
 			t.Errorf("whoever follows it cannot tell how far it is: %+v", a)
 		}
-		if len(got) != 1 || got[0] != (Attached{"hdfs://nn/00ff", "00ff"}) || len(r.jobs()) != 0 {
+		if len(got) != 1 || got[0] != (task.Attached{Dest: "hdfs://nn/00ff", PlanID: "00ff"}) || len(r.jobs()) != 0 {
 			t.Errorf("%+v, left %v", got, r.jobs())
 		}
 		if _, err := r.Attach(t.Context(), id, nil); !errors.Is(err, failure.Usage) || !strings.Contains(err.Error(), "was followed to its end before") {

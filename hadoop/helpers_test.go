@@ -112,7 +112,7 @@ func (c *testCluster) split(number int) pipes.Split {
 func (c *testCluster) writeTasks(entries []Entry) {
 	c.t.Helper()
 	batches := []task.Batch{{Plan: c.plan, Dir: c.dir}}
-	file := write(c.t, Job{Program: "test", Run: testRun, Settings: Settings{Memory: 64 << 20, Workers: 2}}, batches, entries)
+	file := write(c.t, Job{Program: "test", Run: testRun, Memory: 64 << 20, Workers: 2}, batches, entries)
 	c.must(os.WriteFile(TasksName, file, 0o600))
 }
 

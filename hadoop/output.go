@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rowtocol/rowtocol/internal/lazyregexp"
+	"github.com/rowtocol/rowtocol/job/task"
 )
 
 // States of an application that has ended.
@@ -83,7 +84,7 @@ func legible(text string) string {
 // output is what Hadoop's client says while it runs a job.
 type output struct {
 	tail
-	app Application
+	app task.RemoteJob
 	// running is whether the job was handed over, and the client only watches it.
 	running bool
 	percent int

@@ -116,7 +116,7 @@ func TestTaskPatience(t *testing.T) {
 		if tt.site != "" {
 			conf["mapreduce.task.timeout"] = tt.site
 		}
-		e := &Engine{o: Options{Settings: Settings{StoreRetry: tt.patience}}, site: cluster.NewConf(conf)}
+		e := &Engine{o: Options{RemoteOptions: task.RemoteOptions{StoreRetry: tt.patience}}, site: cluster.NewConf(conf)}
 		if tt.user != "" {
 			e.user = []property{{"mapreduce.task.timeout", tt.user}}
 		}

@@ -78,8 +78,7 @@ func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j 
 	}
 	dir := h.jobDir(j.key)
 	l := layOut(batches, h.Origin+path.Join(dir, carriers))
-	job := Job{Program: e.o.Program, Run: e.o.Run, Settings: e.o.Settings}
-	job.StoreRetry = e.taskPatience()
+	job := Job{Program: e.o.Program, Run: e.o.Run, Memory: e.o.Memory, Workers: e.o.Workers, StoreRetry: e.taskPatience(), Replication: e.o.Replication}
 	if err := h.makeJob(ctx, job, batches, l, j.plans); err != nil {
 		return j, "", err
 	}
@@ -248,12 +247,12 @@ func (e *Engine) judge(ctx context.Context, j *running, o *output, m *jobProgres
 }
 
 // lookFor finds the application of a job; one without an ID if there is none.
-func (e *Engine) lookFor(ctx context.Context, key string) (Application, error) {
+func (e *Engine) lookFor(ctx context.Context, key string) (task.RemoteJob, error) {
 	reports, err := e.client.find(ctx, tag(key))
 	if r := latest(reports)[key]; err == nil && r != nil {
 		return e.application(r), nil
 	}
-	return Application{}, err
+	return task.RemoteJob{}, err
 }
 
 // follow follows a job that another run started to its end.

@@ -43,17 +43,12 @@ const (
 	maxNumbers = 1 << 22
 )
 
-// Job is what the tasks of a job have in common.
+// Job is what the tasks of a job have in common. Nothing of it shapes the bytes of files.
 type Job struct {
-	Version int    `json:"version"` // of the task file
-	Program string `json:"program"` // version of the program
-	Run     string `json:"run"`     // ID of the run of the program that starts the job
-	Settings
-}
-
-// Settings are how each task works. None of them shapes the bytes of its files.
-type Settings struct {
-	Memory      int64         `json:"memory"` // bytes
+	Version     int           `json:"version"` // of the task file
+	Program     string        `json:"program"` // version of the program
+	Run         string        `json:"run"`     // ID of the run of the program that starts the job
+	Memory      int64         `json:"memory"`  // bytes
 	Workers     int           `json:"workers"`
 	StoreRetry  time.Duration `json:"store_retry"`           // nanoseconds; see store.Patience
 	Replication int           `json:"replication,omitempty"` // of the files that the task makes; 0 is the cluster's

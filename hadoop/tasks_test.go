@@ -42,7 +42,7 @@ func samplePlan() *manifest.Plan {
 func sampleJob() (Job, []task.Batch, []Entry) {
 	first, second := samplePlan(), samplePlan()
 	second.ID, second.Dest = "4567", "hdfs://nn/other"
-	job := Job{Program: "1.2.3", Run: "run", Settings: Settings{Memory: 512 << 20, Workers: 2, StoreRetry: time.Minute, Replication: 2}}
+	job := Job{Program: "1.2.3", Run: "run", Memory: 512 << 20, Workers: 2, StoreRetry: time.Minute, Replication: 2}
 	batches := []task.Batch{
 		{Plan: first, Dir: "/out/.rowtocol/plan-0123"}, {Plan: second, Dir: "/other/.rowtocol/plan-4567"},
 	}

@@ -7,17 +7,16 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/rowtocol/rowtocol/hadoop"
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
-// runChild runs the map task for which Hadoop started the program, and returns the
-// exit code. There are no arguments, and the environment's variables are not settings.
-func runChild(stderr *os.File) int {
+// runChild runs the task for which a scheduler started the program, and returns the exit
+// code. There are no arguments, and the environment's variables are not settings.
+func runChild(s scheduler, stderr *os.File) int {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	err := hadoop.RunChild(ctx, hadoop.ChildOptions{Environment: task.Environment{Formats: formats, Program: version()}, Exit: exitCode})
+	err := s.RunTask(ctx, task.Environment{Formats: formats, Program: version()}, exitCode)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "rowtocol:", err)
 	}

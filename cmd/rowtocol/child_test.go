@@ -21,7 +21,7 @@ func childOf(t *testing.T, dir string, p *manifest.Plan, number int) (output, pi
 	piece := p.Tasks[number].Pieces[0]
 	split := pipes.Split{Path: p.Request.Inputs[piece.Input].Path, Start: piece.Start, Length: piece.End - piece.Start}
 	var file bytes.Buffer
-	job := hadoop.Job{Run: "0123456789abcdef", Settings: hadoop.Settings{Memory: 64 << 20, Workers: 1}}
+	job := hadoop.Job{Run: "0123456789abcdef", Memory: 64 << 20, Workers: 1}
 	err := hadoop.WriteTasks(&file, job, []task.Batch{{Plan: p, Dir: staging}}, []hadoop.Entry{{Split: split, Task: number}})
 	if err == nil {
 		err = os.MkdirAll(staging, 0o755)

@@ -10,13 +10,13 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
-
-	"github.com/rowtocol/rowtocol/hadoop/pipes"
 )
 
 func main() {
-	if pipes.Started() {
-		os.Exit(runChild(os.Stderr))
+	for _, s := range schedulers {
+		if s := s(); s.Started() {
+			os.Exit(runChild(s, os.Stderr))
+		}
 	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rowtocol/rowtocol/hadoop"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -26,19 +25,12 @@ func (s *submitCommand) ready() error {
 }
 
 // open makes the engine.
-func (s *submitCommand) open() (err error) {
+func (s *submitCommand) open() error {
 	o := &s.options
-	if o.Login, err = s.stores.Login(); err == nil {
-		o.Home, err = s.stores.Home()
-	}
-	if err != nil {
-		return ofSettings(err)
-	}
 	o.Resolve, o.Program, o.Run = s.resolve, s.run.Version, s.run.ID
 	o.Memory, o.StoreRetry, o.Replication = int64(s.memory), s.store.Patience.Limit, s.store.Replication
 	o.Log, o.Told = s.engineLog(), s.tellJob
-	s.cluster, err = hadoop.New(*o)
-	return err
+	return ofSettings(s.cluster.Open(*o, s.stores))
 }
 
 // engineLog is the log of what the engine does, of which people at a terminal are told
@@ -51,7 +43,7 @@ func (s *submitCommand) engineLog() *slog.Logger {
 }
 
 // tellJob tells that a job was started or found, and that it has ended.
-func (s *submitCommand) tellJob(j hadoop.Application) {
+func (s *submitCommand) tellJob(j task.RemoteJob) {
 	s.last = j
 	if s.forPeople() {
 		//guard: who asked for no messages would get one
@@ -72,7 +64,7 @@ func (s *submitCommand) tellJob(j hadoop.Application) {
 }
 
 // showJob shows where people can follow a job.
-func (s *submitCommand) showJob(j hadoop.Application) {
+func (s *submitCommand) showJob(j task.RemoteJob) {
 	text := printable(j.ID) + " runs"
 	if j.Found {
 		text = printable(j.ID) + ", which an earlier run started, is followed"
@@ -131,7 +123,7 @@ func (s *submitCommand) follow(ctx context.Context) error {
 }
 
 // publish publishes the output of a plan, and has those who watch learn of its inputs.
-func (s *submitCommand) publish(ctx context.Context, p hadoop.Attached, o job.Options) (*job.Outcome, error) {
+func (s *submitCommand) publish(ctx context.Context, p task.Attached, o job.Options) (*job.Outcome, error) {
 	out, err := job.CommitStaged(ctx, p.Dest, p.PlanID, o)
 	if out != nil && out.Plan != nil {
 		s.watchers.inputs = append(s.watchers.inputs, shown(lineage.Directories(inputPaths(out.Plan)))...)
@@ -141,7 +133,7 @@ func (s *submitCommand) publish(ctx context.Context, p hadoop.Attached, o job.Op
 
 // publishAll publishes the outputs of the plans of several partitions. What fails with
 // some does not stop the others, but for a signal.
-func (s *submitCommand) publishAll(ctx context.Context, plans []hadoop.Attached, o job.Options) error {
+func (s *submitCommand) publishAll(ctx context.Context, plans []task.Attached, o job.Options) error {
 	dest, names := partitionsOf(plans)
 	s.run.Dest = store.Shown(dest)
 	r := &partitioned{Figures: &s.figures, Dest: dest, Partitions: []partitionResult{}, Beside: []input.Skipped{}}
@@ -162,7 +154,7 @@ func (s *submitCommand) publishAll(ctx context.Context, plans []hadoop.Attached,
 
 // partitionsOf returns the directory that the destinations of plans are below, and their
 // names there.
-func partitionsOf(plans []hadoop.Attached) (dest string, names []string) {
+func partitionsOf(plans []task.Attached) (dest string, names []string) {
 	//guard: a job of no plans would be a crash
 	if len(plans) == 0 {
 		return "", nil

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/rowtocol/rowtocol/hadoop"
+	"github.com/rowtocol/rowtocol/job/task"
 )
 
 const submitLong = `Do what convert does, with the tasks of the plan on the nodes of a Hadoop
@@ -32,13 +32,13 @@ const submitExample = `  # a directory on HDFS, by the nodes that hold it
   rowtocol submit --detach hdfs:///data/mail hdfs:///data/mail.columns
   rowtocol submit --attach application_1767500000000_0042`
 
-// submitCommand is rowtocol submit. It is its own engine, which is a Hadoop cluster.
+// submitCommand is rowtocol submit. It is its own engine, which is a scheduler.
 type submitCommand struct {
 	convertCommand
-	options  hadoop.Options // what the flags are bound to
+	options  task.RemoteOptions // what the flags are bound to
 	attach   string
-	cluster  *hadoop.Engine
-	last     hadoop.Application // the last job
+	cluster  scheduler
+	last     task.RemoteJob // the last job
 	detached bool
 }
 
@@ -56,8 +56,7 @@ func newSubmitCommand(a *app) *cobra.Command {
 	}
 	s.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&s.options.Queue, "queue", "", "YARN `queue` of the job (default the cluster's)")
-	flags.StringArrayVarP(&s.options.Properties, "property", "D", nil, "Hadoop property of the job, `KEY=VALUE`, which wins over all others; repeatable")
+	s.cluster.AddFlags(flags)
 	flags.BoolVar(&s.options.Detach, "detach", false, "start the job, print its ID and where to follow it, and publish nothing")
 	flags.StringVar(&s.attach, "attach", "", "follow the application or job of this `ID`, and publish what it made; without INPUT and DEST")
 	// These two are flags of all commands, and mean the tasks here.
@@ -67,7 +66,7 @@ func newSubmitCommand(a *app) *cobra.Command {
 }
 
 func newSubmission(a *app) *submitCommand {
-	s := &submitCommand{convertCommand: convertCommand{requestFlags: requestFlags{outcomes: outcomes{a}}}}
+	s := &submitCommand{cluster: schedulers[0](), convertCommand: convertCommand{requestFlags: requestFlags{outcomes: outcomes{a}}}}
 	s.engine = s
 	return s
 }

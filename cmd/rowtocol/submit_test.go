@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/rowtocol/rowtocol/hadoop"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -104,7 +103,7 @@ func startedSubmission(t *testing.T) *submitCommand {
 	}
 	s := newSubmission(newApp(nil, files[0], files[1]))
 	s.json = true
-	s.tellJob(hadoop.Application{ID: "application_1_2", Job: "job_1_2", URL: "http://rm/proxy/application_1_2/"})
+	s.tellJob(task.RemoteJob{ID: "application_1_2", Job: "job_1_2", URL: "http://rm/proxy/application_1_2/"})
 	return s
 }
 
@@ -135,7 +134,7 @@ type submittedFlat struct {
 
 func TestSubmitResult(t *testing.T) {
 	s := startedSubmission(t)
-	s.tellJob(hadoop.Application{ID: "application_1_2", Job: "job_1_2", State: "SUCCEEDED", Counters: map[string]map[string]int64{"rowtocol": {"rows": 7}}})
+	s.tellJob(task.RemoteJob{ID: "application_1_2", Job: "job_1_2", State: "SUCCEEDED", Counters: map[string]map[string]int64{"rowtocol": {"rows": 7}}})
 	err := s.report(&job.Outcome{Published: []*manifest.Success{{Plan: "p", Rows: 7}}, Tasks: 2}, nil, "hdfs://nn/out")
 	var r submittedFlat
 	e := endSubmit(t, s, &r, err)
@@ -150,7 +149,7 @@ func TestSubmitResult(t *testing.T) {
 		t.Errorf("%+v: %+v", e, r)
 	}
 	s = startedSubmission(t)
-	s.last = hadoop.Application{}
+	s.last = task.RemoteJob{}
 	if e := endSubmit(t, s, nil, failure.New(failure.Storage, "no node")); e.Result != nil {
 		t.Errorf("%+v", e)
 	}
@@ -234,9 +233,9 @@ func TestSubmitTellsPeople(t *testing.T) {
 			s.log = s.console.logger(slog.LevelWarn, "auto")
 		}
 		s.engineLog().Info("the job is prepared")
-		s.tellJob(hadoop.Application{ID: "application_1_2", URL: at, Found: c.found})
+		s.tellJob(task.RemoteJob{ID: "application_1_2", URL: at, Found: c.found})
 		if plain := !c.people || c.verbose; !plain {
-			s.tellJob(hadoop.Application{ID: "application_1_2", URL: at, State: "SUCCEEDED"})
+			s.tellJob(task.RemoteJob{ID: "application_1_2", URL: at, State: "SUCCEEDED"})
 		}
 		got := string(read(t, f.Name()))
 		if logged := strings.Contains(got, c.want) && strings.Contains(got, "is prepared"); got != c.want && !(strings.HasPrefix(c.want, "job") && logged) {
@@ -257,9 +256,9 @@ func TestPartitionsOf(t *testing.T) {
 		{nil, "", nil},
 		{[]string{"hdfs://nn/a/out", "hdfs://nn/b"}, "hdfs://nn", []string{"a/out", "b"}},
 	} {
-		var plans []hadoop.Attached
+		var plans []task.Attached
 		for _, d := range c.dests {
-			plans = append(plans, hadoop.Attached{Dest: d})
+			plans = append(plans, task.Attached{Dest: d})
 		}
 		if dest, names := partitionsOf(plans); dest != c.dest || !slices.Equal(names, c.names) {
 			t.Errorf("%s: %s in %s", c.dests, names, dest)

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rowtocol/rowtocol/hadoop"
+	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/job/task"
+	"github.com/rowtocol/rowtocol/store/location"
+)
+
+// scheduler runs tasks on other machines.
+type scheduler interface {
+	// AddFlags adds the flags that other schedulers do not have.
+	AddFlags(flags *pflag.FlagSet)
+	// Open comes before Run and Attach. It asks no server.
+	Open(o task.RemoteOptions, stores *location.Resolver) error
+	job.RemoteRunner
+	// Attach follows the job with an ID to its end, and returns the plans whose tasks it
+	// ran.
+	Attach(ctx context.Context, id string, progress func(task.Progress)) ([]task.Attached, error)
+	// Started reports whether the scheduler started this process to run a task, which
+	// RunTask does. exit is the exit code for an error.
+	Started() bool
+	RunTask(ctx context.Context, e task.Environment, exit func(error) int) error
+}
+
+// schedulers are those that the program knows; submit takes the first.
+var schedulers = []func() scheduler{func() scheduler { return new(hadoop.YARN) }}

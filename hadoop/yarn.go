@@ -1,0 +1,46 @@
+package hadoop
+
+import (
+	"context"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rowtocol/rowtocol/hadoop/pipes"
+	"github.com/rowtocol/rowtocol/job/task"
+	"github.com/rowtocol/rowtocol/store/location"
+)
+
+// YARN is an Engine as the command line has it. Open comes before Run and Attach.
+type YARN struct {
+	*Engine
+	queue      string
+	properties []string
+}
+
+// AddFlags adds the flags that other engines do not have.
+func (y *YARN) AddFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&y.queue, "queue", "", "YARN `queue` of the job (default the cluster's)")
+	flags.StringArrayVarP(&y.properties, "property", "D", nil, "Hadoop property of the job, `KEY=VALUE`, which wins over all others; repeatable")
+}
+
+// Open makes ready to run tasks as the user of stores. It asks no server.
+func (y *YARN) Open(o task.RemoteOptions, stores *location.Resolver) error {
+	login, err := stores.Login()
+	if err != nil {
+		return err
+	}
+	home, err := stores.Home()
+	if err != nil {
+		return err
+	}
+	y.Engine, err = New(Options{RemoteOptions: o, Login: login, Home: home, Queue: y.queue, Properties: y.properties})
+	return err
+}
+
+// Started reports whether Hadoop started this process to run a task.
+func (y *YARN) Started() bool { return pipes.Started() }
+
+// RunTask runs that task. exit is the exit code for an error.
+func (y *YARN) RunTask(ctx context.Context, e task.Environment, exit func(error) int) error {
+	return RunChild(ctx, ChildOptions{Environment: e, Exit: exit})
+}
