@@ -73,7 +73,7 @@ func Reachable(resolve input.Resolve, dest string, inputs []string) error {
 		}
 		//guard: tasks would look for inputs, and leave their work, on disks of their own machines
 		if store.CapabilitiesOf(at.Store).Local {
-			return failure.New(failure.Usage, "%s is on this machine, where the machines that run the tasks cannot reach it: inputs and destination must be on hdfs://, webhdfs:// or swebhdfs://", store.Shown(location))
+			return failure.New(failure.Usage, "%s is on this machine, where the machines that run the tasks cannot reach it: inputs and destination must be on storage that all of them reach, such as hdfs://", store.Shown(location))
 		}
 	}
 	return nil

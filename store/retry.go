@@ -41,7 +41,11 @@ type Patience struct {
 // An operation whose answer was lost may have been done. A repeated Rename or
 // exclusive WriteFile finds that out by the file's number or content, so it
 // does not take its own work for another's.
-func WithRetry(st Store, p Patience) Store { return &patient{inner: st, patience: p} }
+func WithRetry(st Store, patience Patience) Store {
+	p := &patient{inner: st, patience: patience}
+	p.Store = Intercept(st, p.again)
+	return p
+}
 
 // Retry calls do until it succeeds, or fails in a way that does not pass, or
 // st's patience is at its end; a store without patience has one try. It is for
@@ -77,8 +81,9 @@ func Cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// patient is a store that tries again.
+// patient is a store that tries again. Its methods are those of inner, intercepted.
 type patient struct {
+	Store
 	inner    Store
 	patience Patience
 }
@@ -180,96 +185,50 @@ func (p *patient) Open(ctx context.Context, path string) (f File, err error) {
 	return &patientFile{store: p, ctx: ctx, File: f}, nil
 }
 
-// Create implements Store.
+// Create implements Store. It is tried once: an upload is repeated as a whole.
 func (p *patient) Create(ctx context.Context, path string, o CreateOptions) (Writer, error) {
 	return p.inner.Create(ctx, path, o)
 }
 
-// Stat implements Store.
-func (p *patient) Stat(ctx context.Context, path string) (info Info, err error) {
-	err = p.retry(ctx, "look at "+path, func(ctx context.Context) (err error) {
-		info, err = p.inner.Stat(ctx, path)
-		return err
-	})
-	return info, err
-}
-
-// List implements Store.
-func (p *patient) List(ctx context.Context, dir string) (infos []Info, err error) {
-	err = p.retry(ctx, "list "+dir, func(ctx context.Context) (err error) {
-		infos, err = p.inner.List(ctx, dir)
-		return err
-	})
-	return infos, err
-}
-
-// Rename implements Store.
-func (p *patient) Rename(ctx context.Context, from, to string) error {
-	var id uint64
+// again makes a call again as long as that may help. A Mkdir is made once: whether one
+// that failed was done, or will be yet, cannot be told, and a second might find the
+// first's directory and take it for another's. Who can, tries again under another name.
+func (p *patient) again(c *Call) error {
+	if c.Op == OpMkdir {
+		return c.Do()
+	}
+	var renamed *Info
 	tried := false
-	return p.retry(ctx, "rename "+from, func(ctx context.Context) error {
-		if tried && id != 0 {
-			info, err := p.inner.Stat(ctx, to)
-			//guard: a rename whose answer was lost would be taken for another's
-			if err == nil && info.FileID == id {
-				return nil // the first try was heard
-			}
-		} else if !tried {
-			info, err := p.inner.Stat(ctx, from)
+	return p.retry(c.Ctx, string(c.Op)+" "+c.Path, func(ctx context.Context) error {
+		c.Ctx = ctx
+		switch {
+		case c.Op != OpRename:
+		case renamed == nil:
+			info, err := p.inner.Stat(ctx, c.Path)
 			if err != nil {
 				return err
 			}
-			id, tried = info.FileID, true
+			renamed = &info
+		case renamed.FileID != 0:
+			info, err := p.inner.Stat(ctx, c.To)
+			//guard: a rename whose answer was lost would be taken for another's
+			if err == nil && info.FileID == renamed.FileID {
+				return nil // the first try was heard
+			}
 		}
-		return p.inner.Rename(ctx, from, to)
-	})
-}
-
-// Remove implements Store.
-func (p *patient) Remove(ctx context.Context, path string) error {
-	tried := false
-	return p.retry(ctx, "remove "+path, func(ctx context.Context) error {
-		err := p.inner.Remove(ctx, path)
-		if tried && errors.Is(err, ErrNotExist) {
+		err := c.Do()
+		switch {
+		case !tried:
+			tried = true
+		case c.Op == OpRemove && errors.Is(err, ErrNotExist):
 			return nil
-		}
-		tried = true
-		return err
-	})
-}
-
-// RemoveAll implements Store.
-func (p *patient) RemoveAll(ctx context.Context, path string) error {
-	return p.retry(ctx, "remove "+path, func(ctx context.Context) error { return p.inner.RemoveAll(ctx, path) })
-}
-
-// Mkdir implements Store. It tries once: whether one that failed was done, or
-// will be yet, cannot be told, and a second might find the first's directory and
-// take it for another's. Who can, tries again under another name.
-func (p *patient) Mkdir(ctx context.Context, path string) error { return p.inner.Mkdir(ctx, path) }
-
-// ReadFile implements Store.
-func (p *patient) ReadFile(ctx context.Context, path string, max int64) (data []byte, err error) {
-	err = p.retry(ctx, "read "+path, func(ctx context.Context) (err error) {
-		data, err = p.inner.ReadFile(ctx, path, max)
-		return err
-	})
-	return data, err
-}
-
-// WriteFile implements Store.
-func (p *patient) WriteFile(ctx context.Context, path string, data []byte, exclusive bool) error {
-	tried := false
-	return p.retry(ctx, "write "+path, func(ctx context.Context) error {
-		err := p.inner.WriteFile(ctx, path, data, exclusive)
-		//guard: a lock whose answer was lost would be taken for another's
-		if tried && exclusive && errors.Is(err, ErrExist) {
-			there, readErr := p.inner.ReadFile(ctx, path, int64(len(data)))
-			if readErr == nil && string(there) == string(data) {
+		case c.Op == OpWriteFile && errors.Is(err, ErrExist):
+			there, readErr := p.inner.ReadFile(ctx, c.Path, int64(len(c.Data)))
+			//guard: a lock whose answer was lost would be taken for another's
+			if readErr == nil && string(there) == string(c.Data) {
 				return nil
 			}
 		}
-		tried = true
 		return err
 	})
 }

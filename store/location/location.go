@@ -67,11 +67,19 @@ func (r *Resolver) Resolve(location string) (store.Location, error) {
 	return l, store.Conceal(err)
 }
 
+// kinds are the kinds of remote storage by the schemes of their locations. Each finds
+// the one spelling of scheme and authority, and what opens the store of that.
+var kinds = map[string]func(r *Resolver, scheme, authority string) (origin string, open opener, err error){
+	"hdfs": (*Resolver).hadoop, "webhdfs": (*Resolver).hadoop, "swebhdfs": (*Resolver).hadoop,
+}
+
+// opener returns a store whose errors show no secrets, and what closes it.
+type opener func() (store.Store, io.Closer, error)
+
 func (r *Resolver) resolve(location string) (store.Location, error) {
 	scheme, rest := store.Scheme(location)
-	switch scheme {
-	case "hdfs", "webhdfs", "swebhdfs":
-	default:
+	kind, ok := kinds[scheme]
+	if !ok {
 		return store.Resolve(location)
 	}
 	//guard: a token in a location would be written to plans and logs
@@ -81,16 +89,13 @@ func (r *Resolver) resolve(location string) (store.Location, error) {
 	authority, p, _ := strings.Cut(rest, "/")
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.load(); err != nil {
-		return store.Location{}, fmt.Errorf("%s: %w", location, err)
-	}
-	origin, addresses, err := r.conf.NameNodes(scheme, authority)
+	origin, open, err := kind(r, scheme, authority)
 	if err != nil {
 		return store.Location{}, fmt.Errorf("%s: %w", location, err)
 	}
 	st := r.stores[origin]
 	if st == nil {
-		if st, err = r.connect(origin, addresses); err != nil {
+		if st, err = r.connect(open); err != nil {
 			return store.Location{}, fmt.Errorf("%s: %w", location, err)
 		}
 		r.stores[origin] = st
@@ -112,32 +117,46 @@ func (r *Resolver) load() (err error) {
 	return err
 }
 
-func (r *Resolver) connect(origin string, addresses []string) (store.Store, error) {
-	var st interface {
-		store.Store
-		io.Closer
-	}
-	var err error
-	switch scheme, authority := store.Scheme(origin); {
-	case scheme != "hdfs":
-		st, err = webhdfs.New(r.conf, r.login, webhdfs.Options{Scheme: scheme, Addresses: addresses, Replication: r.options.Replication})
-	case r.options.Tokens && r.login.Secure():
-		o := webhdfs.Options{RPC: addresses, Replication: r.options.Replication}
-		if o.Scheme, o.Addresses, err = r.conf.WebNodes(authority); err == nil {
-			st, err = webhdfs.New(r.conf, r.login, o)
-		}
-	default:
-		st, err = hdfs.New(r.conf, r.login, hdfs.Options{Addresses: addresses, Replication: r.options.Replication})
-	}
+func (r *Resolver) connect(open opener) (store.Store, error) {
+	st, closer, err := open()
 	if err != nil {
 		return nil, err
 	}
-	r.open = append(r.open, st)
-	shown := store.WithRedaction(st, r.login.Redact)
+	r.open = append(r.open, closer)
 	if r.options.Moved != nil {
-		shown = store.WithMeter(shown, r.options.Moved)
+		st = store.WithMeter(st, r.options.Moved)
 	}
-	return store.WithRetry(shown, r.options.Patience), nil
+	return store.WithRetry(st, r.options.Patience), nil
+}
+
+// hadoop is the kind of a cluster's file systems.
+func (r *Resolver) hadoop(scheme, authority string) (origin string, open opener, err error) {
+	if err := r.load(); err != nil {
+		return "", nil, err
+	}
+	origin, addresses, err := r.conf.NameNodes(scheme, authority)
+	return origin, func() (store.Store, io.Closer, error) {
+		var st interface {
+			store.Store
+			io.Closer
+		}
+		var err error
+		switch _, authority := store.Scheme(origin); {
+		case scheme != "hdfs":
+			st, err = webhdfs.New(r.conf, r.login, webhdfs.Options{Scheme: scheme, Addresses: addresses, Replication: r.options.Replication})
+		case r.options.Tokens && r.login.Secure():
+			o := webhdfs.Options{RPC: addresses, Replication: r.options.Replication}
+			if o.Scheme, o.Addresses, err = r.conf.WebNodes(authority); err == nil {
+				st, err = webhdfs.New(r.conf, r.login, o)
+			}
+		default:
+			st, err = hdfs.New(r.conf, r.login, hdfs.Options{Addresses: addresses, Replication: r.options.Replication})
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		return store.WithRedaction(st, r.login.Redact), st, nil
+	}, err
 }
 
 // Close ends the connections and the login of all stores that it gave.
