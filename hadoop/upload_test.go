@@ -86,12 +86,22 @@ func resolveTo(st store.Store) input.Resolve {
 
 const homeLocation = "hdfs:///user/etl"
 
-func TestOpenHome(t *testing.T) {
-	o := newOwned()
+// newHome returns a home directory, its store, and a program on this machine.
+func newHome(t *testing.T, program string) (h *home, o *ownedStore, exe string) {
+	t.Helper()
+	o, exe = newOwned(), filepath.Join(t.TempDir(), "exe")
 	h, err := openHome(t.Context(), resolveTo(o), homeLocation)
+	if err == nil {
+		err = os.WriteFile(exe, []byte(program), 0o700)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return h, o, exe
+}
+
+func TestOpenHome(t *testing.T) {
+	h, o, _ := newHome(t, "")
 	if h.Path != "/user/etl/.rowtocol" || h.owner != "etl" || o.modes[h.Path] != 0o700 {
 		t.Errorf("%s of %s, mode %o", h.Path, h.owner, o.modes[h.Path])
 	}
@@ -115,11 +125,7 @@ func TestOpenHome(t *testing.T) {
 }
 
 func TestHomeThatIsAFile(t *testing.T) {
-	o := newOwned()
-	h, err := openHome(t.Context(), resolveTo(o), homeLocation)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h, o, _ := newHome(t, "")
 	if err := errors.Join(o.Remove(t.Context(), h.Path), o.WriteFile(t.Context(), h.Path, nil, true)); err != nil {
 		t.Fatal(err)
 	}
@@ -129,15 +135,8 @@ func TestHomeThatIsAFile(t *testing.T) {
 }
 
 func TestProgram(t *testing.T) {
-	o := newOwned()
-	h, err := openHome(t.Context(), resolveTo(o), homeLocation)
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe, text := filepath.Join(t.TempDir(), "exe"), "a program"
-	if err := os.WriteFile(exe, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	const text = "a program"
+	h, o, exe := newHome(t, text)
 	sum := sha256.Sum256([]byte(text))
 	want := path.Join(h.Path, "rowtocol-"+hex.EncodeToString(sum[:16]))
 	for _, tt := range []struct {
@@ -179,15 +178,7 @@ func TestProgram(t *testing.T) {
 
 // TestProgramAtOnce has many runs that upload the same program.
 func TestProgramAtOnce(t *testing.T) {
-	o := newOwned()
-	h, err := openHome(t.Context(), resolveTo(o), homeLocation)
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe := filepath.Join(t.TempDir(), "exe")
-	if err := os.WriteFile(exe, []byte("a program"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	h, o, exe := newHome(t, "a program")
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {

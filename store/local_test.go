@@ -17,51 +17,6 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-func TestRenameWithoutFlag(t *testing.T) {
-	dir := t.TempDir()
-	p := func(name string) string { return filepath.Join(dir, name) }
-	for _, f := range []string{"a", "b", "c", "d/f", "e/f"} {
-		if err := os.MkdirAll(filepath.Dir(p(f)), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p(f), []byte(f), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Mkdir(p("empty"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	tests := []struct {
-		from, to string
-		want     error
-	}{
-		{"a", "b", fs.ErrExist},
-		{"a", "empty", fs.ErrExist},
-		{"d", "e", fs.ErrExist},
-		{"d", "empty", fs.ErrExist},
-		{"d", "a", fs.ErrExist},
-		{"none", "x", fs.ErrNotExist},
-		{"a", "new", nil},
-		{"d", "newdir", nil},
-	}
-	l := local{kernel{}}
-	for _, tt := range tests {
-		if err := l.renameWithoutFlag(p(tt.from), p(tt.to)); !errors.Is(err, tt.want) {
-			t.Errorf("%s to %s: %v, want %v", tt.from, tt.to, err, tt.want)
-		}
-	}
-	for path, want := range map[string]string{"new": "a", "b": "b", "newdir/f": "d/f", "e/f": "e/f"} {
-		if got, err := os.ReadFile(p(path)); string(got) != want {
-			t.Errorf("%s holds %q, %v; want %q", path, got, err, want)
-		}
-	}
-	for _, gone := range []string{"a", "d", "x"} {
-		if _, err := os.Lstat(p(gone)); err == nil {
-			t.Errorf("%s is still there", gone)
-		}
-	}
-}
-
 // oddSystem has files that cannot be closed or directories that cannot be synced.
 type oddSystem struct {
 	kernel
@@ -172,14 +127,8 @@ func TestWriterKeepsFirstError(t *testing.T) {
 	if !errors.Is(first, syscall.ENOSPC) || Classify(first) != Retryable {
 		t.Fatalf("write to a full device: %v", first)
 	}
-	if _, err := w.Write(nil); !errors.Is(err, first) {
-		t.Errorf("second write: %v", err)
-	}
 	if _, err := w.ReadFrom(strings.NewReader("x")); !errors.Is(err, first) {
 		t.Errorf("read from: %v", err)
-	}
-	if err := w.Commit(t.Context()); !errors.Is(err, first) {
-		t.Errorf("commit: %v", err)
 	}
 }
 

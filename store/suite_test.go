@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"errors"
 	"slices"
 	"testing"
 
@@ -12,6 +11,10 @@ import (
 
 func TestLocal(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) (store.Store, string) { return store.Local(), t.TempDir() })
+}
+
+func TestLocalWithoutFlag(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) (store.Store, string) { return store.LocalWithoutFlag(), t.TempDir() })
 }
 
 // Stores that wrap another without changing anything must be like any other.
@@ -68,29 +71,5 @@ func TestCapabilities(t *testing.T) {
 		if summed := got.Checksum != nil; got.Local != tt.local || summed != tt.summed {
 			t.Errorf("%s: local is %v, with checksums %v", name, got.Local, summed)
 		}
-	}
-}
-
-// TestFaulty fails the calls that it is told to fail, once or always, before or after
-// their work.
-func TestFaulty(t *testing.T) {
-	injected := errors.New("injected")
-	dir := t.TempDir()
-	f := storetest.NewFaulty(store.Local(),
-		storetest.Fault{Op: storetest.Mkdir, N: 2, Err: injected},
-		storetest.Fault{Op: storetest.WriteFile, Err: injected, Late: true})
-	for i, want := range []error{nil, injected, store.ErrExist} {
-		if err := f.Mkdir(t.Context(), dir+"/d"); !errors.Is(err, want) {
-			t.Errorf("call %d: %v, want %v", i+1, err, want)
-		}
-	}
-	if n := f.Calls(storetest.Mkdir); n != 3 {
-		t.Errorf("%d calls were counted", n)
-	}
-	if err := f.WriteFile(t.Context(), dir+"/f", []byte("x"), true); !errors.Is(err, injected) {
-		t.Errorf("write: %v", err)
-	}
-	if data, err := f.ReadFile(t.Context(), dir+"/f", 9); string(data) != "x" {
-		t.Errorf("a late failure left %q, %v", data, err)
 	}
 }

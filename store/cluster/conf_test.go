@@ -66,6 +66,9 @@ func TestLoadConf(t *testing.T) {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}
 	}
+	if c, err = LoadConf("absent.xml", "mapred-site.xml"); err != nil || c.String("later", "") != "mapred" {
+		t.Errorf("with more files: %v", err)
+	}
 }
 
 func TestConfDir(t *testing.T) {
@@ -240,24 +243,6 @@ func TestOldAndNewName(t *testing.T) {
 		c := NewConf(map[string]string{"fs.default.name": "hdfs://old", "fs.defaultFS": "hdfs://new"})
 		if got := c.String("fs.defaultFS", ""); got != "hdfs://new" {
 			t.Fatalf("%s", got)
-		}
-	}
-}
-
-func TestLoadMore(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("HADOOP_CONF_DIR", dir)
-	site := `<configuration><property><name>mapreduce.map.java.opts</name><value>-Xmx1g</value></property></configuration>`
-	if err := os.WriteFile(filepath.Join(dir, "mapred-site.xml"), []byte(site), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for want, files := range map[string][]string{"": nil, "-Xmx1g": {"absent.xml", "mapred-site.xml"}} {
-		c, err := LoadConf(files...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := c.String("mapreduce.map.java.opts", ""); got != want {
-			t.Errorf("with %v: %q, want %q", files, got, want)
 		}
 	}
 }

@@ -9,9 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
-
-	client "github.com/colinmarc/hdfs/v2"
 
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -126,20 +123,8 @@ func TestChecksumThenRead(t *testing.T) {
 
 // TestEncryptedChecksum is not waited for.
 func TestEncryptedChecksum(t *testing.T) {
-	here, there := connected(t)
-	se := &session{store: &Store{options: client.ClientOptions{DataTransferProtection: "privacy"}}, asked: new(checksums)}
-	se.ctx, se.cancel = t.Context(), func() {}
-	c := newDataConn(conn{Conn: here, session: se, timeout: time.Minute, name: "node"})
 	const message = "\x12\x10qop=\"auth-conf,x\""
-	go func() {
-		_, _ = io.CopyN(io.Discard, there, 4)
-		_, _ = io.WriteString(there, string(rune(len(message)))+message)
-		_ = there.Close()
-	}()
-	if _, err := c.Write(saslMagic); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := io.ReadAll(c); !errors.Is(err, errors.ErrUnsupported) || len(got) > 0 {
+	if got, err := negotiate(t, "privacy", new(checksums), string(rune(len(message)))+message); !errors.Is(err, errors.ErrUnsupported) || got != "" {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
@@ -147,23 +132,11 @@ func TestEncryptedChecksum(t *testing.T) {
 // TestChecksumAfterNegotiation is looked at where the library reads it, and only
 // the first message is.
 func TestChecksumAfterNegotiation(t *testing.T) {
-	here, there := connected(t)
 	asked := new(checksums)
-	se := &session{store: &Store{}, asked: asked}
-	se.ctx, se.cancel = t.Context(), func() {}
-	c := newDataConn(conn{Conn: here, session: se, timeout: time.Minute, name: "node"})
 	sent := "\x0e\x12\x0cqop=\"auth,x\"\x02\x08\x00" +
 		string(appendMessage(jsonMessage("hadoop.hdfs.BlockOpResponseProto", summed(`,"crcType":"CHECKSUM_CRC32C"`, 512, blockSum[:])), nil)) + "more"
-	go func() {
-		_, _ = io.CopyN(io.Discard, there, 4)
-		_, _ = io.WriteString(there, sent)
-		_ = there.Close()
-	}()
-	if _, err := c.Write(saslMagic); err != nil {
-		t.Fatal(err)
-	}
-	got, err := io.ReadAll(c)
-	if string(got) != sent || !errors.Is(err, io.ErrUnexpectedEOF) {
+	got, err := negotiate(t, "", asked, sent)
+	if got != sent || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("got %q, %v; sent were %q", got, err, sent)
 	}
 	if asked.answers != 1 || !strings.HasPrefix(asked.sum, "MD5-of-0MD5-of-512CRC32C:") {

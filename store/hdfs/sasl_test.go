@@ -66,21 +66,9 @@ func TestNegotiation(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			here, there := connected(t)
-			se := &session{store: &Store{options: client.ClientOptions{DataTransferProtection: "privacy"}}}
-			se.ctx, se.cancel = t.Context(), func() {}
-			c := newDataConn(conn{Conn: here, session: se, timeout: time.Minute, name: "node"})
-			go func() {
-				_, _ = io.CopyN(io.Discard, there, 4)
-				_, _ = io.WriteString(there, tt.answer)
-				_ = there.Close()
-			}()
-			if _, err := c.Write(saslMagic); err != nil {
-				t.Fatal(err)
-			}
-			got, err := io.ReadAll(c)
+			got, err := negotiate(t, "privacy", nil, tt.answer)
 			if tt.text == "" {
-				if string(got) != tt.answer || errors.Is(err, io.EOF) {
+				if got != tt.answer || errors.Is(err, io.EOF) {
 					t.Errorf("got %q, %v", got, err)
 				}
 				return
@@ -92,23 +80,38 @@ func TestNegotiation(t *testing.T) {
 	}
 }
 
-// connected returns the two ends of a TCP connection. A net.Pipe would not do:
-// once its other end is closed, setting a deadline fails in place of the read.
-func connected(t *testing.T) (here, there net.Conn) {
+// negotiate begins a negotiation with a data node, of which the answer is all that it
+// says, and returns what is read of that. A net.Pipe would not do: once its other end is
+// closed, setting a deadline fails in place of the read.
+func negotiate(t *testing.T, protection string, asked *checksums, answer string) (string, error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	if here, err = net.Dial("tcp", l.Addr().String()); err != nil {
+	here, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = here.Close() })
-	if there, err = l.Accept(); err != nil {
+	defer func() { _ = here.Close() }()
+	there, err := l.Accept()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return here, there
+	se := &session{store: &Store{options: client.ClientOptions{DataTransferProtection: protection}}, asked: asked}
+	se.ctx, se.cancel = t.Context(), func() {}
+	c := newDataConn(conn{Conn: here, session: se, timeout: time.Minute, name: "node"})
+	go func() {
+		_, _ = io.CopyN(io.Discard, there, 4)
+		_, _ = io.WriteString(there, answer)
+		_ = there.Close()
+	}()
+	if _, err := c.Write(saslMagic); err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(c)
+	return string(got), err
 }
 
 // TestTokenOfRequest is hidden from when a data node is sent it.
