@@ -172,14 +172,14 @@ type commands struct{ environ []string }
 
 // environment is that of Hadoop's client: ours without our own settings, with a log
 // of which something can be understood.
-func environment(more []string) []string {
+func environment() []string {
 	var env []string
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "ROWTOCOL_") {
 			env = append(env, v)
 		}
 	}
-	return append(append(env, more...), "HADOOP_ROOT_LOGGER=INFO,console")
+	return append(env, "HADOOP_ROOT_LOGGER=INFO,console")
 }
 
 // run implements runner. The process ends with this one, where the system can see

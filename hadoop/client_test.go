@@ -63,7 +63,7 @@ func TestNew(t *testing.T) {
 	t.Setenv("HADOOP_CONF_DIR", dir)
 	script(t, dir+"/bin", "mapred", "")
 	script(t, dir+"/bin", "yarn", "")
-	if e, err := New(Options{Properties: []string{"a=b"}}); err != nil || len(e.user) != 1 || e.o.Executable == "" {
+	if e, err := New(Options{Properties: []string{"a=b"}}); err != nil || len(e.user) != 1 || e.exe == "" {
 		t.Errorf("%v", err)
 	}
 	for name, o := range map[string]Options{"a property": {Properties: []string{"x"}}, "a queue": {Queue: "a\x00"}} {
@@ -79,7 +79,8 @@ func TestNew(t *testing.T) {
 
 func TestCommands(t *testing.T) {
 	t.Setenv("ROWTOCOL_MEMORY", "1GiB")
-	c := &commands{environment([]string{"KRB5CCNAME=/c"})}
+	t.Setenv("KRB5CCNAME", "/c")
+	c := &commands{environment()}
 	run := func(text string, args ...string) (lines []string, err error) {
 		t.Helper()
 		err = c.run(t.Context(), func(l string) { lines = append(lines, l) }, script(t, t.TempDir(), "x", text), args...)

@@ -31,8 +31,6 @@ type Options struct {
 	// Home is the location of the user's home directory on the cluster's default
 	// file system, in which the program and the files of jobs are: hdfs:///user/NAME.
 	Home string
-	// Executable is the path of the program that tasks run; empty is this one.
-	Executable string
 	// Queue is the queue of the job; empty is the cluster's default.
 	Queue string
 	// Properties are properties of the job, as key=value, that override what the
@@ -40,9 +38,6 @@ type Options struct {
 	Properties []string
 	// TempDir is the local directory of temporary files; empty is the system's.
 	TempDir string
-	// Environ are variables, as key=value, that Hadoop's client gets besides those
-	// of this process.
-	Environ []string
 }
 
 // Engine runs tasks of plans as jobs on a Hadoop cluster. It is used by one
@@ -52,7 +47,8 @@ type Engine struct {
 	client *client
 	site   *cluster.Conf
 	user   []property
-	jobs   int // that were started
+	exe    string // path of this program
+	jobs   int    // that were started
 }
 
 // New returns an engine. It refuses options that no job could have, and a machine
@@ -71,10 +67,9 @@ func New(o Options) (*Engine, error) {
 	if !isXML(o.Queue) {
 		return nil, failure.New(failure.Usage, "--queue %q has characters that no queue's name has", o.Queue)
 	}
-	if o.Executable == "" {
-		if o.Executable, err = os.Executable(); err != nil {
-			return nil, fmt.Errorf("this program, to be uploaded: %w", err)
-		}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("this program, to be uploaded: %w", err)
 	}
 	site, err := cluster.LoadConf("mapred-site.xml", "yarn-site.xml")
 	if err != nil {
@@ -84,7 +79,7 @@ func New(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	environ := environment(o.Environ)
+	environ := environment()
 	if o.Login != nil {
 		environ = loginEnviron(environ, o.Login)
 	}
@@ -92,7 +87,7 @@ func New(o Options) (*Engine, error) {
 		runner: &commands{environ}, mapred: mapred, yarn: yarn,
 		patience: max(o.StoreRetry, leastPatience), log: o.Log,
 	}
-	return &Engine{o: o, client: c, site: site, user: user}, nil
+	return &Engine{o: o, client: c, site: site, user: user, exe: exe}, nil
 }
 
 const (

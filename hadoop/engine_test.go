@@ -127,13 +127,13 @@ func newRig(t *testing.T, change func(*Options)) *rig {
 			Resolve: resolveTo(r.st), Program: "1.2.3", Run: rigKey, Memory: 64 << 20, Workers: 2, StoreRetry: time.Minute,
 			Log: slog.New(slog.NewTextHandler(&r.log, nil)), Told: func(a task.RemoteJob) { r.told = append(r.told, a) },
 		},
-		Home: homeLocation, Executable: exe, TempDir: t.TempDir(),
+		Home: homeLocation, TempDir: t.TempDir(),
 	}
 	if change != nil {
 		change(&o)
 	}
 	c := &client{runner: r.client, mapred: "/h/bin/mapred", yarn: "/h/bin/yarn", patience: o.StoreRetry, log: o.Log}
-	r.Engine = &Engine{o: o, client: c, site: cluster.NewConf(nil)}
+	r.Engine = &Engine{o: o, client: c, site: cluster.NewConf(nil), exe: exe}
 	const s = 1 << 20
 	r.batch = planned("00ff", s, manifest.Input{Path: "hdfs://nn/in/a", Size: 3 * s}, manifest.Input{Path: "hdfs://nn/in/_b", Size: s})
 	if err := mkdirs(t.Context(), r.st, r.batch.Dir); err != nil {

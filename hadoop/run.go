@@ -72,7 +72,7 @@ func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j 
 	if err := checkTokens(e.o.Login, e.conf(), append(servers, h.Origin)); err != nil {
 		return j, "", err
 	}
-	program, err := h.program(ctx, e.o.Executable)
+	program, err := h.program(ctx, e.exe)
 	if err != nil {
 		return j, "", err
 	}

@@ -101,7 +101,7 @@ func Settle(ctx context.Context, limit time.Duration, n int64, oneBlock bool, lo
 
 // CheckName refuses a name of a listing that would lead out of its directory.
 func CheckName(name string) error {
-	//guard: a name of a listing could lead out of its directory
+	//guard: a name of a listing could lead out of its directory (tests: ./store/webhdfs)
 	if name == "" || name == "." || name == ".." || strings.Contains(name, "/") {
 		return fmt.Errorf("the name node lists a name that is none: %q: %w", name, store.ErrUnavailable)
 	}

@@ -166,7 +166,7 @@ func TestValues(t *testing.T) {
 	c := NewConf(map[string]string{
 		"int": " 7 ", "hex": "0X10", "minus": "-3", "word": "many", "huge": "99999999999999999999",
 		"true": " TRUE", "false": "false", "yes": "yes",
-		"bare": "1500", "s": "30s", "S": "10 S", "ms": "3ms", "d": "2d", "fraction": "1.5s", "far": "9999999999d",
+		"bare": "1500", "zero": "0s", "s": "30s", "S": "10 S", "ms": "3ms", "d": "2d", "fraction": "1.5s", "far": "9999999999d",
 	})
 	for key, want := range map[string]int{"int": 7, "hex": 16, "minus": -3, "word": 42, "huge": 42, "none": 42} {
 		if got := c.Int(key, 42); got != want {
@@ -184,7 +184,7 @@ func TestValues(t *testing.T) {
 	def := 77 * time.Hour
 	for key, want := range map[string]time.Duration{
 		"bare": 1500 * time.Millisecond, "s": 30 * time.Second, "S": 10 * time.Second, "ms": 3 * time.Millisecond,
-		"d": 48 * time.Hour, "minus": -3 * time.Millisecond, "fraction": def, "far": def, "word": def, "none": def,
+		"d": 48 * time.Hour, "minus": def, "zero": def, "fraction": def, "far": def, "word": def, "none": def,
 	} {
 		if got := c.Duration(key, def); got != want {
 			t.Errorf("Duration(%s) is %v, want %v", key, got, want)

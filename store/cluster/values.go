@@ -33,7 +33,7 @@ func (c *Conf) Bool(key string, def bool) bool {
 	return def
 }
 
-var durationValue = regexp.MustCompile(`^(-?\d+)\s*(ns|us|ms|s|m|h|d)?$`)
+var durationValue = regexp.MustCompile(`^(\d+)\s*(ns|us|ms|s|m|h|d)?$`)
 
 var durationUnits = map[string]time.Duration{
 	"ns": time.Nanosecond,
@@ -46,9 +46,10 @@ var durationUnits = map[string]time.Duration{
 	"d":  24 * time.Hour,
 }
 
-// Duration returns the duration that a key has, or def if it is not set or is
-// no duration: a number of milliseconds, or one with a unit as in 30s. Keys
-// whose bare numbers are seconds are not for it.
+// Duration returns the duration that a key has, or def if it is not set, is no
+// duration, or is 0, which in Hadoop is for ever: nothing may hang. A duration is a
+// number of milliseconds, or one with a unit as in 30s. Keys whose bare numbers are
+// seconds are not for it.
 func (c *Conf) Duration(key string, def time.Duration) time.Duration {
 	m := durationValue.FindStringSubmatch(strings.ToLower(c.String(key, "")))
 	if m == nil {
@@ -56,7 +57,7 @@ func (c *Conf) Duration(key string, def time.Duration) time.Duration {
 	}
 	n, err := strconv.ParseInt(m[1], 10, 64)
 	unit := durationUnits[m[2]]
-	if err != nil || n > math.MaxInt64/int64(unit) || n < math.MinInt64/int64(unit) {
+	if err != nil || n == 0 || n > math.MaxInt64/int64(unit) {
 		return def
 	}
 	return time.Duration(n) * unit

@@ -66,9 +66,9 @@ func New(conf *cluster.Conf, login *cluster.Login, o Options) (*Store, error) {
 		login:          login,
 		addresses:      slices.Clone(o.Addresses),
 		replication:    o.Replication,
-		connectTimeout: timeout(conf, "ipc.client.connect.timeout", 20*time.Second),
-		callTimeout:    timeout(conf, "ipc.client.rpc-timeout.ms", time.Minute),
-		dataTimeout:    timeout(conf, "dfs.client.socket-timeout", time.Minute),
+		connectTimeout: conf.Duration("ipc.client.connect.timeout", 20*time.Second),
+		callTimeout:    conf.Duration("ipc.client.rpc-timeout.ms", time.Minute),
+		dataTimeout:    conf.Duration("dfs.client.socket-timeout", time.Minute),
 		maxAnswer:      defaultMaxAnswer,
 		confirmTime:    time.Minute,
 	}
@@ -97,15 +97,6 @@ func New(conf *cluster.Conf, login *cluster.Login, o Options) (*Store, error) {
 // Capabilities say that HDFS has checksums of its files, and owners of them.
 func (s *Store) Capabilities() store.Capabilities {
 	return store.Capabilities{Checksum: s.checksum, Access: s.access, SetMode: s.setMode}
-}
-
-// timeout returns a configured duration. 0, which in Hadoop is none, is the
-// default here: nothing may hang.
-func timeout(conf *cluster.Conf, key string, def time.Duration) time.Duration {
-	if d := conf.Duration(key, def); d > 0 {
-		return d
-	}
-	return def
 }
 
 // clientOptions goes through the library's own reading of a configuration,

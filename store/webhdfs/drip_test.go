@@ -99,7 +99,7 @@ func TestDrippingNameNode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newClient(t, drips(t, tt.at, tt.drips, drop), Options{})
+			s := newClient(t, drips(t, tt.at, tt.drips, drop))
 			s.silence = dripping
 			within(t, func(ctx context.Context) error { _, err := s.List(ctx, "/d"); return err })
 		})
@@ -108,7 +108,7 @@ func TestDrippingNameNode(t *testing.T) {
 	data := httptest.NewServer(alwaysAnswers(http.StatusOK, "hello"))
 	defer data.Close()
 	slow := drips(t, "HTTP/1.1 307 Temporary Redirect\r\nLocation: "+data.URL+"/f\r\nContent-Length: 1000\r\n\r\n", "x", drop)
-	s := newClient(t, slow, Options{})
+	s := newClient(t, slow)
 	s.silence = time.Hour
 	began := time.Now()
 	resp, _, err := s.get(bounded(t), call{method: http.MethodGet, op: "OPEN", path: "/f"})
@@ -244,7 +244,7 @@ func TestEndlessListing(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"DirectoryListing":{"partialListing":{"FileStatuses":{"FileStatus":[{"type":"FILE","pathSuffix":"%09d"}]}},"remainingEntries":1}}`, n)
 	}))
 	defer server.Close()
-	s := newClient(t, server, Options{})
+	s := newClient(t, server)
 	s.silence = 3 * dripping
 	within(t, func(ctx context.Context) error { _, err := s.List(ctx, "/d"); return err })
 }
@@ -252,6 +252,6 @@ func TestEndlessListing(t *testing.T) {
 // TestEndlessHead is one that goes on fast.
 func TestEndlessHead(t *testing.T) {
 	server := drips(t, "HTTP/1.1 200 OK\r\n"+strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 20_000), "x", drop)
-	s := newClient(t, server, Options{})
+	s := newClient(t, server)
 	within(t, func(ctx context.Context) error { _, err := s.Stat(ctx, "/f"); return err })
 }

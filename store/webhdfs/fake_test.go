@@ -43,7 +43,7 @@ func newNameNode(t *testing.T, a answers, node http.HandlerFunc) (*nameNode, *St
 	n := &nameNode{t: t, node: data.URL, answers: a, asked: map[string][]url.Values{}, named: map[string][]string{}}
 	server := httptest.NewServer(n)
 	t.Cleanup(server.Close)
-	return n, newClient(t, server, Options{})
+	return n, newClient(t, server)
 }
 
 // requests returns the queries by which an operation was asked for.

@@ -3,7 +3,6 @@ package webhdfs
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -30,13 +28,14 @@ const (
 )
 
 // newTransport returns a transport without what does harm here: proxies, which
-// do not lead into clusters, redirects, cookies and compression.
-func newTransport(connect time.Duration, cas *x509.CertPool) *http.Transport {
+// do not lead into clusters, redirects, cookies and compression. It trusts the system's
+// certificate authorities and those of SSL_CERT_FILE and SSL_CERT_DIR.
+func newTransport(connect time.Duration) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: connect}).DialContext,
-		TLSClientConfig:       &tls.Config{RootCAs: cas, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:   connect,
 		ExpectContinueTimeout: time.Second,
 		IdleConnTimeout:       idle,
@@ -286,9 +285,3 @@ func readUpTo(body io.Reader, max int64) ([]byte, error) {
 
 // errEmpty is an answer without content, where there is usually some.
 var errEmpty = fmt.Errorf("an empty answer: %w", store.ErrUnavailable)
-
-// firstLine returns a message without its stack trace.
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
-}

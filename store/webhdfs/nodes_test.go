@@ -54,7 +54,7 @@ func TestNoRedirect(t *testing.T) {
 			w.Header().Set("Location", location)
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		}))
-		if data, err := newClient(t, server, Options{}).ReadFile(t.Context(), "/f", 10); !errors.Is(err, store.ErrUnavailable) {
+		if data, err := newClient(t, server).ReadFile(t.Context(), "/f", 10); !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("%q: read %q, %v", location, data, err)
 		}
 		server.Close()

@@ -3,7 +3,6 @@ package webhdfs
 import (
 	"cmp"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -39,9 +38,6 @@ type Options struct {
 	// Replication is that of new files; 0 leaves it to dfs.replication, else to
 	// the server.
 	Replication int
-	// CAs are the certificate authorities to trust; nil is the system's and
-	// those of SSL_CERT_FILE and SSL_CERT_DIR.
-	CAs *x509.CertPool
 }
 
 // Store is a file system over WebHDFS or HttpFS. It tries each call once,
@@ -80,12 +76,12 @@ func New(conf *cluster.Conf, login *cluster.Login, o Options) (*Store, error) {
 	if len(o.Addresses) == 0 {
 		return nil, errors.New("no name node is named")
 	}
-	connect := positive(conf.Duration("dfs.webhdfs.socket.connect-timeout", 0), conf.Duration("ipc.client.connect.timeout", 0), defaultConnect)
-	silence := positive(conf.Duration("dfs.webhdfs.socket.read-timeout", 0), conf.Duration("dfs.client.socket-timeout", 0), defaultSilence)
+	connect := conf.Duration("dfs.webhdfs.socket.connect-timeout", conf.Duration("ipc.client.connect.timeout", defaultConnect))
+	silence := conf.Duration("dfs.webhdfs.socket.read-timeout", conf.Duration("dfs.client.socket-timeout", defaultSilence))
 	replication := cmp.Or(o.Replication, conf.Int("dfs.replication", 0))
 	s := &Store{
 		conf: conf, scheme: scheme, addresses: o.Addresses, rpc: o.RPC,
-		transport: newTransport(connect, o.CAs), replication: replication,
+		transport: newTransport(connect), replication: replication,
 		silence: silence, uploadSilence: 2*silence + perNode*time.Duration(max(replication, 3)), settle: settleTime,
 	}
 	s.identity = newIdentity(s, login, o.Scheme, os.Getenv("HADOOP_TOKEN_FILE_LOCATION"))
@@ -94,17 +90,6 @@ func New(conf *cluster.Conf, login *cluster.Login, o Options) (*Store, error) {
 
 // Capabilities say that HDFS has checksums of its files.
 func (s *Store) Capabilities() store.Capabilities { return store.Capabilities{Checksum: s.checksum} }
-
-// positive returns the first that is more than 0, which Hadoop takes for
-// forever.
-func positive(durations ...time.Duration) time.Duration {
-	for _, d := range durations {
-		if d > 0 {
-			return d
-		}
-	}
-	return 0
-}
 
 // Close closes the connections, and gives back the delegation token that was
 // fetched. The store is not used afterwards.

@@ -20,7 +20,7 @@ import (
 
 // newClient returns a store on a test server that stands for something that is no
 // sound Hadoop.
-func newClient(t *testing.T, server *httptest.Server, o Options) *Store {
+func newClient(t *testing.T, server *httptest.Server) *Store {
 	t.Helper()
 	conf := cluster.NewConf(map[string]string{"dfs.client.socket-timeout": "2s"})
 	login, err := cluster.NewLogin(conf, cluster.LoginOptions{})
@@ -31,9 +31,8 @@ func newClient(t *testing.T, server *httptest.Server, o Options) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Addresses = []string{u.Host}
-	o.Scheme = map[string]string{"http": "webhdfs", "https": "swebhdfs"}[u.Scheme]
-	s, err := New(conf, login, o)
+	scheme := map[string]string{"http": "webhdfs", "https": "swebhdfs"}[u.Scheme]
+	s, err := New(conf, login, Options{Scheme: scheme, Addresses: []string{u.Host}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +48,7 @@ func newClient(t *testing.T, server *httptest.Server, o Options) *Store {
 func TestUnresolved(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	s := newClient(t, server, Options{})
+	s := newClient(t, server)
 	unknown, closed := "no..such-host:9870", s.addresses[0]
 	for _, tt := range []struct {
 		addresses []string
@@ -76,11 +75,13 @@ func TestTLS(t *testing.T) {
 	defer server.Close()
 	cas := x509.NewCertPool()
 	cas.AddCert(server.Certificate())
-	info, err := newClient(t, server, Options{CAs: cas}).Stat(t.Context(), "/f")
+	trusting := newClient(t, server)
+	trusting.transport.TLSClientConfig.RootCAs = cas
+	info, err := trusting.Stat(t.Context(), "/f")
 	if err != nil || info.Size != 7 || info.FileID != 9 || !info.ModTime.Equal(time.Unix(1, 0)) {
 		t.Errorf("%+v, %v", info, err)
 	}
-	_, err = newClient(t, server, Options{CAs: x509.NewCertPool()}).Stat(t.Context(), "/f")
+	_, err = newClient(t, server).Stat(t.Context(), "/f")
 	if store.Classify(err) != store.Final || !strings.Contains(err.Error(), "SSL_CERT_FILE") {
 		t.Errorf("with a foreign certificate: %v", err)
 	}
@@ -95,7 +96,9 @@ func TestNoRedirectOutOfTLS(t *testing.T) {
 	defer server.Close()
 	cas := x509.NewCertPool()
 	cas.AddCert(server.Certificate())
-	data, err := newClient(t, server, Options{CAs: cas}).ReadFile(t.Context(), "/f", 100)
+	s := newClient(t, server)
+	s.transport.TLSClientConfig.RootCAs = cas
+	data, err := s.ReadFile(t.Context(), "/f", 100)
 	if err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("read %q, %v", data, err)
 	}
@@ -134,7 +137,7 @@ func TestAnswers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			server := httptest.NewServer(alwaysAnswers(tt.code, tt.body))
 			defer server.Close()
-			_, err := newClient(t, server, Options{}).Stat(t.Context(), "/f")
+			_, err := newClient(t, server).Stat(t.Context(), "/f")
 			if c := store.Classify(err); c != tt.class || (err == nil) != (tt.code == 200 && tt.class == store.Unknown) {
 				t.Errorf("%v: %v, want %v", err, c, tt.class)
 			}
@@ -186,7 +189,7 @@ func TestHostileListing(t *testing.T) {
 		_, _ = io.WriteString(w, `{"DirectoryListing":{"partialListing":{"FileStatuses":{"FileStatus":[{"type":"FILE","pathSuffix":"a"}]}},"remainingEntries":1}}`)
 	}))
 	defer server.Close()
-	infos, err := newClient(t, server, Options{}).List(bounded(t), "/d")
+	infos, err := newClient(t, server).List(bounded(t), "/d")
 	if err != nil || len(infos) != 1 {
 		t.Errorf("%+v, %v", infos, err)
 	}
@@ -214,7 +217,7 @@ func TestEndlessAnswer(t *testing.T) {
 					}
 				}
 			}))
-			err := tt.do(newClient(t, server, Options{}))
+			err := tt.do(newClient(t, server))
 			server.Close() // the answer has ended
 			if err == nil || !strings.Contains(err.Error(), tt.says) || sent > most/2 {
 				t.Errorf("%v, after %d bytes", err, sent)
@@ -235,7 +238,7 @@ func TestHangUp(t *testing.T) {
 		_ = conn.Close()
 	}))
 	defer server.Close()
-	s := newClient(t, server, Options{})
+	s := newClient(t, server)
 	for name, do := range map[string]func() error{
 		"read file": func() error { _, err := s.ReadFile(t.Context(), "/f", 10); return err },
 		"stat":      func() error { _, err := s.Stat(t.Context(), "/f"); return err },
@@ -269,7 +272,7 @@ func TestBrokenDownload(t *testing.T) {
 		_, _ = io.WriteString(w, rest[:min(5, len(rest))])
 	}))
 	defer server.Close()
-	o := opener{newClient(t, server, Options{}), "/f", int64(len(data))}
+	o := opener{newClient(t, server), "/f", int64(len(data))}
 	r, err := o.OpenAt(bounded(t), 3, -1)
 	if err != nil {
 		t.Fatal(err)
@@ -347,7 +350,7 @@ func TestSilence(t *testing.T) {
 	}))
 	defer server.Close()
 	defer close(release)
-	s := newClient(t, server, Options{})
+	s := newClient(t, server)
 	s.silence = 100 * time.Millisecond
 	start := time.Now()
 	if _, err := s.Stat(t.Context(), "/f"); !errors.Is(err, store.ErrUnavailable) {
@@ -384,7 +387,7 @@ func TestNameNodes(t *testing.T) {
 		_, _ = io.WriteString(w, aFile)
 	}))
 	defer active.Close()
-	s := newClient(t, standby, Options{})
+	s := newClient(t, standby)
 	host := func(server *httptest.Server) string { return strings.TrimPrefix(server.URL, "http://") }
 	s.addresses = []string{host(standby), host(dead), host(active)}
 	for range 2 {
