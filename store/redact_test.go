@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 func TestRedactNames(t *testing.T) {
@@ -61,25 +62,18 @@ func TestWithRedaction(t *testing.T) {
 		&fs.PathError{Op: "stat", Path: "/f", Err: fmt.Errorf("secret: %w", fs.ErrPermission)},
 		&os.LinkError{Op: "rename", Old: "/f", New: "/g", Err: fmt.Errorf("secret: %w", fs.ErrPermission)},
 	} {
-		for what, do := range map[string]func() error{
-			"checksum":  func() error { _, err := store.CapabilitiesOf(st).Checksum(ctx, "/f"); return err },
-			"open":      func() error { _, err := st.Open(ctx, "/f"); return err },
-			"create":    func() error { _, err := st.Create(ctx, "/f", store.CreateOptions{}); return err },
-			"stat":      func() error { _, err := st.Stat(ctx, "/f"); return err },
-			"list":      func() error { _, err := st.List(ctx, "/f"); return err },
-			"rename":    func() error { return st.Rename(ctx, "/f", "/g") },
-			"remove":    func() error { return st.Remove(ctx, "/f") },
-			"removeAll": func() error { return st.RemoveAll(ctx, "/f") },
-			"mkdir":     func() error { return st.Mkdir(ctx, "/f") },
-			"readFile":  func() error { _, err := st.ReadFile(ctx, "/f", 1); return err },
-			"writeFile": func() error { return st.WriteFile(ctx, "/f", nil, true) },
-			"readAt":    func() error { _, err := f.ReadAt(nil, 0); return err },
-			"readRange": func() error { _, err := store.ReadRange(f, nil, 0); return err },
-			"close":     func() error { return f.Close() },
-			"write":     func() error { _, err := w.Write(nil); return err },
-			"commit":    func() error { return w.Commit(ctx) },
-			"abort":     func() error { return w.Abort() },
+		calls := storetest.Calls(ctx, st, "")
+		for op, do := range map[storetest.Op]func() error{
+			store.OpChecksum: func() error { _, err := store.CapabilitiesOf(st).Checksum(ctx, "/f"); return err },
+			storetest.ReadAt: func() error { _, err := f.ReadAt(nil, 0); return err },
+			storetest.Close:  func() error { return f.Close() },
+			storetest.Write:  func() error { _, err := w.Write(nil); return err },
+			storetest.Commit: func() error { return w.Commit(ctx) },
+			storetest.Abort:  func() error { return w.Abort() },
 		} {
+			calls[op] = do
+		}
+		for what, do := range calls {
 			err := do()
 			if err == nil || strings.Contains(err.Error(), "secret") || !errors.Is(err, fs.ErrPermission) {
 				t.Errorf("%s: %v", what, err)

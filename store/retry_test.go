@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -22,53 +21,10 @@ func doNotSleep(context.Context, time.Duration) error { return nil }
 // TestRetryLateFaults loses the answer of the first call of each operation
 // that changes something: the repetition must find its own work done.
 func TestRetryLateFaults(t *testing.T) {
-	tests := map[storetest.Op]func(ctx context.Context, st store.Store, dir string) error{
-		storetest.Rename: func(ctx context.Context, st store.Store, dir string) error { return st.Rename(ctx, dir+"/a", dir+"/b") },
-		storetest.Remove: func(ctx context.Context, st store.Store, dir string) error { return st.Remove(ctx, dir+"/a") },
-		storetest.RemoveAll: func(ctx context.Context, st store.Store, dir string) error {
-			return st.RemoveAll(ctx, dir+"/a")
-		},
-		storetest.WriteFile: func(ctx context.Context, st store.Store, dir string) error {
-			return st.WriteFile(ctx, dir+"/new", []byte("mine"), true)
-		},
-		storetest.Stat: func(ctx context.Context, st store.Store, dir string) error {
-			_, err := st.Stat(ctx, dir+"/a")
-			return err
-		},
-		storetest.List: func(ctx context.Context, st store.Store, dir string) error {
-			infos, err := st.List(ctx, dir)
-			if err == nil && len(infos) != 1 {
-				return fmt.Errorf("listed %v", infos)
-			}
-			return err
-		},
-		storetest.ReadFile: func(ctx context.Context, st store.Store, dir string) error {
-			b, err := st.ReadFile(ctx, dir+"/a", 10)
-			if err == nil && string(b) != "a" {
-				return fmt.Errorf("read %q", b)
-			}
-			return err
-		},
-		storetest.Open: func(ctx context.Context, st store.Store, dir string) error {
-			f, err := st.Open(ctx, dir+"/a")
-			if err == nil {
-				err = f.Close()
-			}
-			return err
-		},
-		storetest.ReadAt: func(ctx context.Context, st store.Store, dir string) error {
-			f, err := st.Open(ctx, dir+"/a")
-			if err != nil {
-				return err
-			}
-			b, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
-			if err == nil && string(b) != "a" {
-				return fmt.Errorf("read %q", b)
-			}
-			return errors.Join(err, f.Close())
-		},
-	}
-	for op, do := range tests {
+	for _, op := range []storetest.Op{
+		storetest.Rename, storetest.Remove, storetest.RemoveAll, storetest.WriteFile,
+		storetest.Stat, storetest.List, storetest.ReadFile, storetest.Open, storetest.ReadAt,
+	} {
 		for _, late := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, late %v", op, late), func(t *testing.T) {
 				t.Parallel()
@@ -80,7 +36,7 @@ func TestRetryLateFaults(t *testing.T) {
 				waits := 0
 				p := patience
 				p.Waiting = func(string, error, time.Duration) { waits++ }
-				if err := do(t.Context(), store.WithRetry(faulty, p), dir); err != nil {
+				if err := storetest.Calls(t.Context(), store.WithRetry(faulty, p), dir)[op](); err != nil {
 					t.Error(err)
 				}
 				calls := 2

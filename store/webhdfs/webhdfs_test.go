@@ -16,6 +16,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/cluster"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // newClient returns a store on a test server that stands for something that is no
@@ -238,17 +239,9 @@ func TestHangUp(t *testing.T) {
 		_ = conn.Close()
 	}))
 	defer server.Close()
-	s := newClient(t, server)
-	for name, do := range map[string]func() error{
-		"read file": func() error { _, err := s.ReadFile(t.Context(), "/f", 10); return err },
-		"stat":      func() error { _, err := s.Stat(t.Context(), "/f"); return err },
-		"open":      func() error { _, err := s.Open(t.Context(), "/f"); return err },
-		"list":      func() error { _, err := s.List(t.Context(), "/"); return err },
-		"rename":    func() error { return s.Rename(t.Context(), "/f", "/g") },
-		"write":     func() error { return s.WriteFile(t.Context(), "/f", []byte("x"), true) },
-	} {
-		if err := do(); !errors.Is(err, store.ErrUnavailable) || store.Classify(err) != store.Retryable {
-			t.Errorf("%s: %v, of class %v", name, err, store.Classify(err))
+	for op, call := range storetest.Calls(t.Context(), newClient(t, server), "/d") {
+		if err := call(); !errors.Is(err, store.ErrUnavailable) || store.Classify(err) != store.Retryable {
+			t.Errorf("%s: %v, of class %v", op, err, store.Classify(err))
 		}
 	}
 }
