@@ -46,7 +46,7 @@ func (w *writer) ready(ctx context.Context) error {
 		return PathError("write", w.path, fs.ErrClosed)
 	default:
 		//guard: a job that was interrupted would go on writing
-		w.fail(cmp.Or(w.ctx.Err(), ctx.Err()))
+		return w.fail(cmp.Or(w.ctx.Err(), ctx.Err()))
 	}
 	return w.err
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 var blockSum = md5.Sum([]byte("the CRCs of a block"))
@@ -68,7 +69,7 @@ func TestChecksum(t *testing.T) {
 				ports = append(ports, d.port())
 			}
 			_, s := newNameNode(t, stored(5, 0).with("getBlockLocations", located(5, false, true, among(5, ports...))))
-			got, err := store.CapabilitiesOf(s).Checksum(bounded(t), "/f")
+			got, err := store.CapabilitiesOf(s).Checksum(storetest.Bounded(t), "/f")
 			want := tt.want
 			if want != "" {
 				want += fmt.Sprintf("%x", fileSum)
@@ -99,7 +100,7 @@ func TestNoChecksum(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, s := newNameNode(t, tt.answers)
-			if sum, err := s.checksum(bounded(t), "/f"); sum != "" || !errors.Is(err, tt.is) {
+			if sum, err := s.checksum(storetest.Bounded(t), "/f"); sum != "" || !errors.Is(err, tt.is) {
 				t.Errorf("got %q, %v", sum, err)
 			}
 		})
@@ -112,10 +113,10 @@ func TestChecksumThenRead(t *testing.T) {
 	d.checksum = summed(`,"crcType":"CHECKSUM_CRC32C"`, 512, blockSum[:])
 	_, s := newNameNode(t, stored(5, d.port()))
 	for range 2 {
-		if sum, err := s.checksum(bounded(t), "/f"); sum == "" || err != nil {
+		if sum, err := s.checksum(storetest.Bounded(t), "/f"); sum == "" || err != nil {
 			t.Errorf("got %q, %v", sum, err)
 		}
-		if data, err := s.ReadFile(bounded(t), "/f", 5); err != nil || string(data) != "hello" {
+		if data, err := s.ReadFile(storetest.Bounded(t), "/f", 5); err != nil || string(data) != "hello" {
 			t.Errorf("read %q, %v", data, err)
 		}
 	}

@@ -2,6 +2,7 @@ package hdfs
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,16 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rowtocol/rowtocol/store"
-)
-
-// dripping is how long a silence may be in these tests, and drop the time to the
-// next byte of a node that drips.
-const (
-	dripping = 100 * time.Millisecond
-	drop     = 10 * time.Millisecond
-	// late is far more than that, and far less than the silence that is allowed else: a
-	// busy machine takes its time.
-	late = 20 * time.Second
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // drip sends bytes one at a time, for ever.
@@ -32,7 +24,7 @@ func drip(c net.Conn, bytes string) error {
 		if _, err := c.Write([]byte{bytes[i%len(bytes)]}); err != nil {
 			return err
 		}
-		time.Sleep(drop)
+		time.Sleep(storetest.Drop)
 	}
 }
 
@@ -49,16 +41,6 @@ func listen(t *testing.T, connection func(c net.Conn) error) (port int) {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// within wants a call to fail as storage does that may recover, in a time.
-func within(t *testing.T, call func() error) {
-	t.Helper()
-	began := time.Now()
-	err := call()
-	if took := time.Since(began); !errors.Is(err, store.ErrUnavailable) || took > late {
-		t.Errorf("%v after %v, at most %v expected", err, took, late)
-	}
-}
-
 // TestDrippingNameNode never is silent for long, and never gets anywhere.
 func TestDrippingNameNode(t *testing.T) {
 	port := listen(t, func(c net.Conn) error { return drip(c, "\x00\x00\xff\xff"+strings.Repeat("x", 60_000)) })
@@ -67,9 +49,9 @@ func TestDrippingNameNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	s.callTimeout = dripping
-	within(t, func() error {
-		_, err := s.Stat(bounded(t), "/f")
+	s.callTimeout = storetest.Silence
+	storetest.Unavailable(t, func(ctx context.Context) error {
+		_, err := s.Stat(ctx, "/f")
 		if err == nil || !strings.Contains(err.Error(), "no whole answer for") {
 			t.Error(err)
 		}
@@ -95,8 +77,8 @@ func TestDrippingDataNode(t *testing.T) {
 				return drip(c, tt.drips)
 			})
 			_, s := newNameNode(t, stored(60<<10, port))
-			s.dataTimeout = dripping
-			within(t, func() error { _, err := s.ReadFile(bounded(t), "/f", 1<<20); return err })
+			s.dataTimeout = storetest.Silence
+			storetest.Unavailable(t, func(ctx context.Context) error { _, err := s.ReadFile(ctx, "/f", 1<<20); return err })
 		})
 	}
 }
@@ -105,11 +87,11 @@ func TestDrippingDataNode(t *testing.T) {
 func TestHugeMessage(t *testing.T) {
 	port := listen(t, func(c net.Conn) error {
 		_, err := c.Write([]byte("\xff\xff\xff\xff\x7f----------"))
-		time.Sleep(drop)
+		time.Sleep(storetest.Drop)
 		return err
 	})
 	_, s := newNameNode(t, stored(5, port))
-	_, err := s.ReadFile(bounded(t), "/f", 10)
+	_, err := s.ReadFile(storetest.Bounded(t), "/f", 10)
 	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "a message of 34359738367 bytes") {
 		t.Error(err)
 	}
@@ -141,15 +123,15 @@ func TestUnsoundAcknowledgements(t *testing.T) {
 				return answer(c)
 			})
 			_, s := newNameNode(t, taken(5, port))
-			s.dataTimeout = dripping
-			within(t, func() error {
-				w, err := s.Create(bounded(t), "/d/f", store.CreateOptions{Size: 5})
+			s.dataTimeout = storetest.Silence
+			storetest.Unavailable(t, func(ctx context.Context) error {
+				w, err := s.Create(ctx, "/d/f", store.CreateOptions{Size: 5})
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer func() { _ = w.Abort() }()
 				if _, err = io.WriteString(w, "hello"); err == nil {
-					err = w.Commit(bounded(t))
+					err = w.Commit(ctx)
 				}
 				return err
 			})
@@ -162,7 +144,7 @@ type endless int
 
 func (e *endless) Execute(_ string, _, response proto.Message) error {
 	*e++
-	time.Sleep(2 * dripping) // more often, it would keep pace
+	time.Sleep(2 * storetest.Silence) // more often, it would keep pace
 	name := fmt.Sprintf("%09d", *e)
 	return protojson.Unmarshal([]byte(`{"dirList":{"partialListing":[`+aStatus("IS_FILE", name, 1, "")+`],"remainingEntries":1}}`), response)
 }
@@ -174,8 +156,8 @@ func TestEndlessListing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer se.close()
-	s.callTimeout, se.rpc = 3*dripping, new(endless)
-	within(t, func() error {
+	s.callTimeout, se.rpc = 3*storetest.Silence, new(endless)
+	storetest.Unavailable(t, func(context.Context) error {
 		_, err := se.list("/d")
 		return err
 	})

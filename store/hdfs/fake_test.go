@@ -2,7 +2,6 @@ package hdfs
 
 import (
 	"bufio"
-	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
@@ -61,13 +60,6 @@ func newNameNode(t *testing.T, a answers) (*nameNode, *Store) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	return n, s
-}
-
-// bounded is the context of what hangs where a guard is missing.
-func bounded(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // serve lets one goroutine each serve the connections of a listener, and waits

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // stored are the answers to who reads a file of a block, which the data node of
@@ -36,7 +37,7 @@ func TestReadFile(t *testing.T) {
 
 // readOnce is ReadFile without a second try.
 func readOnce(t *testing.T, s *Store) ([]byte, error) {
-	f, err := s.Open(bounded(t), "/f")
+	f, err := s.Open(storetest.Bounded(t), "/f")
 	return store.ReadWhole(f, err, 10)
 }
 
@@ -108,7 +109,7 @@ func TestSilence(t *testing.T) {
 	address := l.Addr().(*net.TCPAddr)
 	_, s := newNameNode(t, stored(5, address.Port))
 	s.dataTimeout = 20 * time.Millisecond
-	if data, err := s.ReadFile(bounded(t), "/f", 10); !errors.Is(err, store.ErrUnavailable) {
+	if data, err := s.ReadFile(storetest.Bounded(t), "/f", 10); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("a data node: %q, %v", data, err)
 	}
 	s, err = newStore(t, map[string]string{"ipc.client.rpc-timeout.ms": "20"}, address.String())
@@ -116,7 +117,7 @@ func TestSilence(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	if _, err := s.Stat(bounded(t), "/f"); !errors.Is(err, store.ErrUnavailable) {
+	if _, err := s.Stat(storetest.Bounded(t), "/f"); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("a name node: %v", err)
 	}
 }
@@ -124,7 +125,7 @@ func TestSilence(t *testing.T) {
 // TestHugeAnswer ends before the library allocates what it is told.
 func TestHugeAnswer(t *testing.T) {
 	_, s := newNameNode(t, answers{"getFileInfo": {"huge"}})
-	if _, err := s.Stat(bounded(t), "/f"); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "2147483647 bytes") {
+	if _, err := s.Stat(storetest.Bounded(t), "/f"); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "2147483647 bytes") {
 		t.Error(err)
 	}
 }

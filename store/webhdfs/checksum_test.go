@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 const sumBytes = "0000020000000000000000009a8ff1f1e6e5f1ab3ab0b2a24e6cbdb5"
@@ -55,7 +56,7 @@ func TestChecksum(t *testing.T) {
 					}
 					_, _ = io.WriteString(w, tt.text)
 				})
-				got, err := store.CapabilitiesOf(s).Checksum(bounded(t), "/d/f")
+				got, err := store.CapabilitiesOf(s).Checksum(storetest.Bounded(t), "/d/f")
 				if got != tt.want || !errors.Is(err, tt.is) || tt.is == nil && err != nil {
 					t.Errorf("got %q, %v; want %q, %v", got, err, tt.want, tt.is)
 				}
@@ -86,7 +87,7 @@ func TestNoChecksum(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, s := newNameNode(t, tt.answers, alwaysAnswers(tt.code, tt.text))
-			if got, err := s.checksum(bounded(t), "/d/f"); got != "" || !errors.Is(err, tt.is) {
+			if got, err := s.checksum(storetest.Bounded(t), "/d/f"); got != "" || !errors.Is(err, tt.is) {
 				t.Errorf("got %q, %v", got, err)
 			}
 		})

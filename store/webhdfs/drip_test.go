@@ -3,7 +3,6 @@ package webhdfs
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,16 +14,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/store"
-)
-
-// dripping is how long a silence may be in these tests, and drop the time to the
-// next byte of a server that drips.
-const (
-	dripping = 100 * time.Millisecond
-	drop     = 10 * time.Millisecond
-	// late is far more than that, and far less than the silence that is allowed else: a
-	// busy machine takes its time.
-	late = 20 * time.Second
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // drips is a server of raw answers: what it sends at once, and then byte by byte
@@ -74,16 +64,6 @@ func drips(t *testing.T, at, drips string, pause time.Duration) *httptest.Server
 	return &httptest.Server{URL: "http://" + l.Addr().String()}
 }
 
-// within wants a call to fail as storage does that may recover, in a time.
-func within(t *testing.T, call func(ctx context.Context) error) {
-	t.Helper()
-	began := time.Now()
-	err := call(bounded(t))
-	if took := time.Since(began); !errors.Is(err, store.ErrUnavailable) || took > late {
-		t.Errorf("%v after %v, at most %v expected", err, took, late)
-	}
-}
-
 // TestDrippingNameNode never is silent for long, and never gets anywhere.
 func TestDrippingNameNode(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -99,19 +79,19 @@ func TestDrippingNameNode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newClient(t, drips(t, tt.at, tt.drips, drop))
-			s.silence = dripping
-			within(t, func(ctx context.Context) error { _, err := s.List(ctx, "/d"); return err })
+			s := newClient(t, drips(t, tt.at, tt.drips, storetest.Drop))
+			s.silence = storetest.Silence
+			storetest.Unavailable(t, func(ctx context.Context) error { _, err := s.List(ctx, "/d"); return err })
 		})
 	}
 	// A redirect whose content nobody wants is followed at once.
 	data := httptest.NewServer(alwaysAnswers(http.StatusOK, "hello"))
 	defer data.Close()
-	slow := drips(t, "HTTP/1.1 307 Temporary Redirect\r\nLocation: "+data.URL+"/f\r\nContent-Length: 1000\r\n\r\n", "x", drop)
+	slow := drips(t, "HTTP/1.1 307 Temporary Redirect\r\nLocation: "+data.URL+"/f\r\nContent-Length: 1000\r\n\r\n", "x", storetest.Drop)
 	s := newClient(t, slow)
 	s.silence = time.Hour
 	began := time.Now()
-	resp, _, err := s.get(bounded(t), call{method: http.MethodGet, op: "OPEN", path: "/f"})
+	resp, _, err := s.get(storetest.Bounded(t), call{method: http.MethodGet, op: "OPEN", path: "/f"})
 	if err != nil || time.Since(began) > 2*drainTime {
 		t.Errorf("%v after %v", err, time.Since(began))
 	} else {
@@ -124,15 +104,15 @@ func TestDrippingDataNode(t *testing.T) {
 	redirects := httptest.NewServer(http.RedirectHandler("/f", http.StatusTemporaryRedirect))
 	defer redirects.Close()
 	for name, node := range map[string]*httptest.Server{
-		"a file":   drips(t, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "x", drop),
-		"a head":   drips(t, "HTTP/1.1 200 OK\r\n", "x", drop),
-		"nothing":  drips(t, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "", drop),
+		"a file":   drips(t, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "x", storetest.Drop),
+		"a head":   drips(t, "HTTP/1.1 200 OK\r\n", "x", storetest.Drop),
+		"nothing":  drips(t, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "", storetest.Drop),
 		"redirect": redirects,
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, s := newNameNode(t, answers{"OPEN": {"node"}, "GETFILESTATUS": {fileOf(1000000)}, "GET_BLOCK_LOCATIONS": {located(1000000, 1, false, true)}}, nil)
 			n.node = node.URL
-			s.silence = dripping
+			s.silence = storetest.Silence
 			read := func(ctx context.Context) error {
 				f, err := s.Open(ctx, "/f")
 				if err != nil {
@@ -143,12 +123,12 @@ func TestDrippingDataNode(t *testing.T) {
 				return err
 			}
 			if name == "redirect" {
-				if err := read(bounded(t)); err == nil {
+				if err := read(storetest.Bounded(t)); err == nil {
 					t.Error("read")
 				}
 				return
 			}
-			within(t, read)
+			storetest.Unavailable(t, read)
 		})
 	}
 }
@@ -164,7 +144,7 @@ func TestDrippingUpload(t *testing.T) {
 				select {
 				case <-over:
 					return
-				case <-time.After(drop):
+				case <-time.After(storetest.Drop):
 					_, _ = r.Body.Read(make([]byte, 1))
 				}
 			}
@@ -176,7 +156,7 @@ func TestDrippingUpload(t *testing.T) {
 				if _, err := io.WriteString(w, "x"); err != nil || http.NewResponseController(w).Flush() != nil {
 					return
 				}
-				time.Sleep(drop)
+				time.Sleep(storetest.Drop)
 			}
 		},
 	} {
@@ -185,8 +165,8 @@ func TestDrippingUpload(t *testing.T) {
 			if name == "takes drops" {
 				t.Cleanup(func() { close(over) })
 			}
-			s.silence, s.uploadSilence = dripping, dripping
-			within(t, func(ctx context.Context) error {
+			s.silence, s.uploadSilence = storetest.Silence, storetest.Silence
+			storetest.Unavailable(t, func(ctx context.Context) error {
 				w, err := s.Create(ctx, "/d/f", store.CreateOptions{Size: 8 << 20})
 				if err != nil {
 					return err
@@ -218,7 +198,7 @@ func TestSlowLink(t *testing.T) {
 	_, s := newNameNode(t, answers{"OPEN": {"node"}, "GETFILESTATUS": {fileOf(size)}, "GET_BLOCK_LOCATIONS": {located(size, 1, false, true)}},
 		func(w http.ResponseWriter, _ *http.Request) { pieces(w) })
 	s.silence = silence
-	if data, err := s.ReadFile(bounded(t), "/f", size); err != nil || len(data) != size {
+	if data, err := s.ReadFile(storetest.Bounded(t), "/f", size); err != nil || len(data) != size {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
 	_, s = newNameNode(t, taken(size), func(w http.ResponseWriter, r *http.Request) {
@@ -240,18 +220,18 @@ func TestEndlessListing(t *testing.T) {
 	n := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		n++
-		time.Sleep(2 * dripping) // more often, it would keep pace
+		time.Sleep(2 * storetest.Silence) // more often, it would keep pace
 		_, _ = fmt.Fprintf(w, `{"DirectoryListing":{"partialListing":{"FileStatuses":{"FileStatus":[{"type":"FILE","pathSuffix":"%09d"}]}},"remainingEntries":1}}`, n)
 	}))
 	defer server.Close()
 	s := newClient(t, server)
-	s.silence = 3 * dripping
-	within(t, func(ctx context.Context) error { _, err := s.List(ctx, "/d"); return err })
+	s.silence = 3 * storetest.Silence
+	storetest.Unavailable(t, func(ctx context.Context) error { _, err := s.List(ctx, "/d"); return err })
 }
 
 // TestEndlessHead is one that goes on fast.
 func TestEndlessHead(t *testing.T) {
-	server := drips(t, "HTTP/1.1 200 OK\r\n"+strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 20_000), "x", drop)
+	server := drips(t, "HTTP/1.1 200 OK\r\n"+strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 20_000), "x", storetest.Drop)
 	s := newClient(t, server)
-	within(t, func(ctx context.Context) error { _, err := s.Stat(ctx, "/f"); return err })
+	storetest.Unavailable(t, func(ctx context.Context) error { _, err := s.Stat(ctx, "/f"); return err })
 }

@@ -1,7 +1,6 @@
 package webhdfs
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // answers are what a name node answers to an operation: JSON, nothing, or an
@@ -94,13 +92,6 @@ func (n *nameNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func takes(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.WriteHeader(http.StatusCreated)
-}
-
-// bounded is the context of what hangs where a guard is missing.
-func bounded(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 const notFound = "FileNotFoundException: File does not exist: /d/f"

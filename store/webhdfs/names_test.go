@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // TestLooseRename has a server that renames as HttpFS does: over nothing, but
@@ -41,7 +42,7 @@ func TestLooseRename(t *testing.T) {
 func TestReplaceDirectory(t *testing.T) {
 	n, s := newNameNode(t, taken(5).with("GETFILESTATUS", aDir, notFound, fileOf(5), fileOf(5), aDir).with("RENAME", `{"boolean":true}`), takes)
 	s.renames.Store(renamesLoose)
-	if err := s.WriteFile(bounded(t), "/d/f", []byte("hello"), false); !errors.Is(err, store.ErrNotRegular) {
+	if err := s.WriteFile(storetest.Bounded(t), "/d/f", []byte("hello"), false); !errors.Is(err, store.ErrNotRegular) {
 		t.Error(err)
 	}
 	if len(n.requests("RENAME")) > 0 || len(n.requests("DELETE")) != 1 {
@@ -134,7 +135,7 @@ func TestLostFile(t *testing.T) {
 			_, s := newNameNode(t, answers{
 				"GETFILESTATUS": {fileOf(5), tt.status}, "GET_BLOCK_LOCATIONS": {located(5, 1, false, true)}, "OPEN": tt.open,
 			}, tt.node)
-			f, err := s.Open(bounded(t), "/d/f")
+			f, err := s.Open(storetest.Bounded(t), "/d/f")
 			if err != nil {
 				t.Fatal(err)
 			}

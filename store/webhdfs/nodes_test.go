@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // TestNodeRefusesRead has a data node whose refusal is as long as the file.
@@ -42,7 +43,7 @@ func TestFailingNodes(t *testing.T) {
 		visits++
 		w.WriteHeader(http.StatusBadGateway)
 	})
-	if _, err := s.ReadFile(bounded(t), "/d/f", 10); !errors.Is(err, store.ErrUnavailable) || visits != maxNodes {
+	if _, err := s.ReadFile(storetest.Bounded(t), "/d/f", 10); !errors.Is(err, store.ErrUnavailable) || visits != maxNodes {
 		t.Errorf("%v after %d visits", err, visits)
 	}
 }

@@ -190,7 +190,7 @@ func TestHostileListing(t *testing.T) {
 		_, _ = io.WriteString(w, `{"DirectoryListing":{"partialListing":{"FileStatuses":{"FileStatus":[{"type":"FILE","pathSuffix":"a"}]}},"remainingEntries":1}}`)
 	}))
 	defer server.Close()
-	infos, err := newClient(t, server).List(bounded(t), "/d")
+	infos, err := newClient(t, server).List(storetest.Bounded(t), "/d")
 	if err != nil || len(infos) != 1 {
 		t.Errorf("%+v, %v", infos, err)
 	}
@@ -266,7 +266,7 @@ func TestBrokenDownload(t *testing.T) {
 	}))
 	defer server.Close()
 	o := opener{newClient(t, server), "/f", int64(len(data))}
-	r, err := o.OpenAt(bounded(t), 3, -1)
+	r, err := o.OpenAt(storetest.Bounded(t), 3, -1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestReconnect(t *testing.T) {
 		"is given up":       {"hello", true, context.Canceled, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(bounded(t))
+			ctx, cancel := context.WithCancel(storetest.Bounded(t))
 			defer cancel()
 			downloads := 0
 			release := make(chan struct{})

@@ -148,11 +148,12 @@ func (u *upload) Finish(ctx context.Context, n int64) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if u.put.err != nil {
-		return u.put.err
-	}
+	err := u.put.err
 	//guard: whatever a data node took for the whole would be committed
-	return u.store.settled(ctx, u.path, n, u.size >= 0)
+	if err == nil {
+		err = u.store.settled(ctx, u.path, n, u.size >= 0)
+	}
+	return err
 }
 
 // settled waits until a file is closed, and checks that it has n bytes and, if

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // taken are the answers to who writes a file of some bytes.
@@ -24,7 +25,7 @@ func taken(length int) answers {
 // writeParts writes a file in parts, of as many bytes as are promised.
 func writeParts(t *testing.T, s *Store, p string, size int64, parts ...string) error {
 	t.Helper()
-	ctx := bounded(t)
+	ctx := storetest.Bounded(t)
 	w, err := s.Create(ctx, p, store.CreateOptions{Size: size})
 	if err != nil {
 		return err
@@ -134,7 +135,7 @@ func TestNodeFailsWhileItTakes(t *testing.T) {
 		_, _ = io.ReadFull(r.Body, make([]byte, 1))
 		panic(http.ErrAbortHandler)
 	})
-	w, err := s.Create(bounded(t), "/d/f", store.CreateOptions{Size: 64 << 20})
+	w, err := s.Create(storetest.Bounded(t), "/d/f", store.CreateOptions{Size: 64 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
