@@ -15,7 +15,9 @@
 // Paths use slashes and carry no scheme; package location turns a user's
 // location into a store and a path. Classify says of any error whether a retry
 // may help, and WithRetry gives a store the patience to try again. What a kind
-// of store can do beyond the interface is asked with CapabilitiesOf.
+// of store can do beyond the interface is asked with CapabilitiesOf. NewStreamFile
+// and NewWriter make files and writers of what a kind of storage reads and writes,
+// and Intercept puts a function around each call of a store.
 //
 //	store            the interface, local disk, patience, read-ahead of streams
 //	store/cluster    a Hadoop cluster as its clients know it
@@ -23,5 +25,6 @@
 //	store/webhdfs    HDFS by HTTP
 //	store/location   locations to stores
 //	store/storetest  the cases that every store must pass
-//	store/memstore   a store in memory whose power can be cut, for tests
+//	store/memstore   a store in memory whose power can be cut, for tests; its disk
+//	                 is the model that the tests of local disk use, too
 package store
