@@ -298,10 +298,8 @@ func (e *Engine) wait(ctx context.Context, j *running, m *jobProgress) error {
 			return nil
 		}
 		pause := min(max(time.Since(began)/20, leastPause), mostPause)
-		select {
-		case <-ctx.Done():
+		if store.Sleep(ctx, pause) != nil {
 			return context.Cause(ctx)
-		case <-time.After(pause):
 		}
 	}
 	return nil

@@ -122,7 +122,7 @@ func (e *exhausted) Unwrap() error { return e.error }
 // retry calls do until it succeeds, fails for good, or the budget of ctx, or else
 // a new one, is used up. do gets a context with the budget.
 func (p *patient) retry(ctx context.Context, what string, do func(ctx context.Context) error) error {
-	sleep := sleepFor
+	sleep := Sleep
 	if p.patience.Sleep != nil {
 		sleep = p.patience.Sleep
 	}
@@ -161,7 +161,8 @@ func (p *patient) retry(ctx context.Context, what string, do func(ctx context.Co
 	}
 }
 
-func sleepFor(ctx context.Context, d time.Duration) error {
+// Sleep waits for a time, or until ctx has ended, which is its error.
+func Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()

@@ -91,10 +91,8 @@ func Settle(ctx context.Context, limit time.Duration, n int64, oneBlock bool, lo
 		case late:
 			return fmt.Errorf("no data node has confirmed the last block after %v: %w", limit, store.ErrUnavailable)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(wait):
+		if err := store.Sleep(ctx, wait); err != nil {
+			return err
 		}
 	}
 }

@@ -164,7 +164,7 @@ func (s *Store) ReadFile(ctx context.Context, p string, max int64) ([]byte, erro
 		if whole || time.Now().After(end) {
 			return data, nil
 		}
-		if err := sleep(ctx, rewritePoll); err != nil {
+		if err := store.Sleep(ctx, rewritePoll); err != nil {
 			return nil, err
 		}
 	}
@@ -191,14 +191,4 @@ func (s *Store) readFile(ctx context.Context, p string, max int64) (data []byte,
 		return nil, false, err
 	}
 	return data, b == nil || !b.IsUnderConstruction && b.FileLength == int64(len(data)), nil
-}
-
-// sleep waits for d, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
