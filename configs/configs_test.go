@@ -55,9 +55,7 @@ func help(t *testing.T, commands ...string) (flags map[string]bool) {
 	flags = map[string]bool{}
 	for _, command := range commands {
 		out, err := program(command, "--help").Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, m := range regexp.MustCompile(`(?m)^\s+(?:-\w, |\s+)--([a-z-]+)`).FindAllStringSubmatch(string(out), -1) {
 			flags[m[1]] = true
 		}
@@ -75,9 +73,7 @@ func TestJobFile(t *testing.T) {
 	text := text(t, "job.yaml")
 	for _, variant := range []string{text, uncomment(text)} {
 		var keys map[string]any
-		if err := yaml.Unmarshal([]byte(variant), &keys); err != nil {
-			t.Fatal(err)
-		}
+		must(t, yaml.Unmarshal([]byte(variant), &keys))
 		for key := range keys {
 			if !flags[key] {
 				t.Errorf("%s is no flag", key)
@@ -99,9 +95,7 @@ func TestJobFile(t *testing.T) {
 func checkJob(t *testing.T, text []byte) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "job.yaml")
-	if err := os.WriteFile(name, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, text, 0o600))
 	for _, args := range [][]string{nil, {filepath.Join(t.TempDir(), "none.avro"), t.TempDir() + "/out"}} {
 		cmd := program(append([]string{"--config", name, "convert"}, args...)...)
 		out, err := cmd.CombinedOutput()
@@ -140,9 +134,7 @@ func forFormat(t *testing.T, keys map[string]any, format string) []byte {
 		delete(keys, name)
 	}
 	text, err := yaml.Marshal(keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return text
 }
 
@@ -166,9 +158,7 @@ func TestExamplesUseRealFlags(t *testing.T) {
 	flags := help(t, commands...)
 	for _, name := range []string{"nightly.sh", "airflow_dag.py", "rowtocol.service", "README.md"} {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		used := regexp.MustCompile(`--([a-z][a-z-]+)`).FindAllStringSubmatch(string(text), -1)
 		if len(used) == 0 {
 			t.Errorf("%s uses no flag", name)
@@ -185,9 +175,7 @@ func TestExamplesUseRealFlags(t *testing.T) {
 func TestHadoopSettings(t *testing.T) {
 	t.Setenv("HADOOP_CONF_DIR", "hadoop")
 	conf, err := cluster.LoadConf()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for scheme, want := range map[string]string{"hdfs": "nn1.example.com:8020 nn2.example.com:8020", "webhdfs": "nn1.example.com:9870 nn2.example.com:9870"} {
 		origin, addresses, err := conf.NameNodes(scheme, "")
 		if err != nil || origin != scheme+"://analytics" || strings.Join(addresses, " ") != want {
@@ -198,3 +186,5 @@ func TestHadoopSettings(t *testing.T) {
 		t.Errorf("data nodes may be silent for %v", d)
 	}
 }
+
+var must = testenv.Must

@@ -31,9 +31,7 @@ func newMachine(t *testing.T, job string) machine {
 	t.Helper()
 	m := machine{t.TempDir()}
 	for _, sub := range []string{"/data/mail", "/data/mail.columns", "/data/plans", "/var/log/rowtocol", "/etc/rowtocol", "/temp"} {
-		if err := os.MkdirAll(m.dir+sub, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(m.dir+sub, 0o700))
 	}
 	m.write(t, "/etc/rowtocol/job.yaml", m.here(job))
 	return m
@@ -46,26 +44,20 @@ func (m machine) here(text string) string {
 
 func (m machine) write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(m.dir+name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(m.dir+name, []byte(text), 0o600))
 }
 
 // mail puts the sample mail into the inputs of a day.
 func (m machine) mail(t *testing.T, day string) {
 	t.Helper()
-	if err := os.CopyFS(m.dir+"/data/mail/"+day, os.DirFS("../testdata/mail")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(m.dir+"/data/mail/"+day, os.DirFS("../testdata/mail")))
 }
 
 // text returns an example.
 func text(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b)
 }
 
@@ -122,9 +114,7 @@ func TestCrontab(t *testing.T) {
 	}
 	line := lines[0]
 	late := m.dir + "/data/mail/" + days[0] + "/late.avro"
-	if err := os.WriteFile(late, []byte(text(t, "../testdata/mail/archive-1.avro")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(late, []byte(text(t, "../testdata/mail/archive-1.avro")), 0o600))
 	if out := line.mailed(); out != "" || len(m.outputs(t, days[0], "_SUCCESS")) != 2 {
 		t.Errorf("an input came late, and %q is mailed", out)
 	}
@@ -132,9 +122,7 @@ func TestCrontab(t *testing.T) {
 	parts := m.outputs(t, days[0], "part-*")
 	part := []byte(text(t, parts[0]))
 	part[len(part)/2] ^= 1
-	if err := os.WriteFile(parts[0], part, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(parts[0], part, 0o600))
 	m.wantMail(t, line, "verify", days[0], "exit code 6", filepath.Base(parts[0]))
 
 	m.write(t, "/data/mail.columns/"+days[0]+"/_SUCCESS", "not ours")
@@ -153,9 +141,7 @@ func TestCrontab(t *testing.T) {
 	if log := text(t, m.dir+"/var/log/rowtocol/nightly.log"); strings.Count(log, "does not exist") != len(lines) || !strings.Contains(log, "nonsense") || strings.Contains(log, "\n\n") {
 		t.Errorf("the log is %s", log)
 	}
-	if err := os.RemoveAll(m.dir + "/var/log/rowtocol"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(m.dir+"/var/log/rowtocol"))
 	m.wantMail(t, line, "/var/log/rowtocol")
 }
 
@@ -163,9 +149,7 @@ func TestCrontab(t *testing.T) {
 func (m machine) outputs(t *testing.T, day, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(m.dir + "/data/mail.columns/" + day + "/increment-*/" + pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return found
 }
 
@@ -193,9 +177,7 @@ func TestCrontabTwice(t *testing.T) {
 	if err == nil {
 		err = other.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for { // until the other one has the lock
 		if exec.Command("flock", "-n", m.dir+"/var/log/rowtocol", "true").Run() != nil {
 			break
@@ -208,9 +190,7 @@ func TestCrontabTwice(t *testing.T) {
 	if len(m.outputs(t, day, "_SUCCESS")) > 0 {
 		t.Error("the second run did not wait")
 	}
-	if err := errors.Join(free.Close(), other.Wait()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(free.Close(), other.Wait()))
 	if out := <-mail; out != "" {
 		t.Errorf("mailed: %s", out)
 	}
@@ -253,9 +233,7 @@ func TestUnits(t *testing.T) {
 	names := []string{"rowtocol.service", "rowtocol.timer", "rowtocol-mail@.service"}
 	for _, name := range names {
 		unit := strings.ReplaceAll(text(t, name), "/usr/bin/rowtocol", binary)
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(unit), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(unit), 0o600))
 	}
 	for _, name := range []string{"rowtocol.service", "rowtocol.timer", "rowtocol-mail@rowtocol.service.service"} {
 		cmd := exec.Command("systemd-analyze", "verify", "--man=no", "./"+name)
@@ -330,9 +308,7 @@ func TestKubernetes(t *testing.T) {
 			}
 			pod := program(args...)
 			pod.Stdout, pod.Stderr = &bytes.Buffer{}, &bytes.Buffer{}
-			if err := pod.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, pod.Start())
 			pods = append(pods, pod)
 		}
 		for index, pod := range pods {

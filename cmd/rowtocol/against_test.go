@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -17,7 +18,7 @@ import (
 // file makes an Avro file of rows.
 func file(t *testing.T, schema string, rows ...[]byte) []byte {
 	t.Helper()
-	return blocksOf(t, schema, 1, rows...)
+	return avrotest.File(t, schema, syncMarker, 1, rows...)
 }
 
 // TestDecoders has maps with the same key twice, which goavro rejects, and

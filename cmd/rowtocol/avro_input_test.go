@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 )
 
 // fed runs the program with standard input.
@@ -136,7 +138,7 @@ func TestDamagedAvroInput(t *testing.T) {
 		return append(b, end...)
 	}
 	block := func(count int64, data []byte) []byte {
-		return blocksOf(t, flagSchema, count, data)[len(file(t, flagSchema)):]
+		return avrotest.File(t, flagSchema, syncMarker, count, data)[len(file(t, flagSchema)):]
 	}
 	header, sound := file(t, flagSchema), block(11, rows(11))
 	bad := bytes.Clone(sound)

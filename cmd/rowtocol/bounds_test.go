@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -69,7 +70,7 @@ func TestExpandedSchema(t *testing.T) {
 // same data each.
 func empties(t *testing.T, name, field string, blocks int, rows int64, data []byte) {
 	t.Helper()
-	write(t, name, blocksOf(t, `{"type":"record","name":"R","fields":[{"name":"f","type":`+field+`}]}`, rows, slices.Repeat([][]byte{data}, blocks)...))
+	write(t, name, avrotest.File(t, `{"type":"record","name":"R","fields":[{"name":"f","type":`+field+`}]}`, syncMarker, rows, slices.Repeat([][]byte{data}, blocks)...))
 }
 
 // What a few bytes stand for is bounded: rows, items of arrays, and bytes.

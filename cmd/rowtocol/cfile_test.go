@@ -11,6 +11,22 @@ import (
 	"github.com/rowtocol/rowtocol/avro/ocf"
 )
 
+// wantEqualFiles requires the files of a pattern in dir/out and dir/again to be the same, and
+// returns the first ones.
+func wantEqualFiles(t *testing.T, dir, pattern string, least int) []string {
+	t.Helper()
+	files, again := find(t, dir+"/out/"+pattern, least), find(t, dir+"/again/"+pattern, least)
+	if len(files) != len(again) {
+		t.Fatalf("%d and %d files", len(files), len(again))
+	}
+	for i := range files {
+		if !bytes.Equal(read(t, files[i]), read(t, again[i])) {
+			t.Errorf("%s and %s differ", files[i], again[i])
+		}
+	}
+	return files
+}
+
 // TestFormatOfManyFiles takes the options of a format that has a file for each column
 // through the commands.
 func TestFormatOfManyFiles(t *testing.T) {
@@ -23,16 +39,7 @@ func TestFormatOfManyFiles(t *testing.T) {
 	run("convert", "--config", "job.yaml", "--workers", "1").want(t, 0, "3000 rows")
 	run("convert", "--config", "job.yaml", "--workers", "1").want(t, 0, "already")
 	run("convert", "--config", "job.yaml", "--dest", "again", "--workers", "5").want(t, 0, "3000 rows")
-	files, err := filepath.Glob(dir + "/out/part-*.cfiles/*")
-	again, err2 := filepath.Glob(dir + "/again/part-*.cfiles/*")
-	if err != nil || err2 != nil || len(files) < 12 || len(files) != len(again) {
-		t.Fatalf("%d and %d files, %v, %v", len(files), len(again), err, err2)
-	}
-	for i := range files {
-		if !bytes.Equal(read(t, files[i]), read(t, again[i])) {
-			t.Errorf("%s and %s differ", files[i], again[i])
-		}
-	}
+	wantEqualFiles(t, dir, "part-*.cfiles/*", 12)
 	run("verify", "out", "--against", "a.avro", "--require-complete").want(t, 0, "3000 rows")
 	run("cat", "out", "--where", "id = 1234", "--columns", "id").want(t, 0, `{"id":1234}`)
 	run("inspect", "out").want(t, 0, "words[]", "cfile")
@@ -59,10 +66,7 @@ func TestFilesOfColumns(t *testing.T) {
 	made := run(convert...)
 	run("convert", "--row-group-size", "16KiB", "a.avro", "cfile").want(t, 9, "format")
 
-	parts, err := filepath.Glob(dir + "/cfile/part-*.cfiles")
-	if err != nil || len(parts) < 3 {
-		t.Fatalf("parts %q, %v", parts, err)
-	}
+	parts := find(t, dir+"/cfile/part-*.cfiles", 3)
 	files, err := filepath.Glob(dir + "/cfile/part-*/*")
 	must(t, err)
 	made.want(t, 0, fmt.Sprintf("3000 rows in %d files", len(files)))
@@ -95,12 +99,9 @@ func TestFilesOfColumns(t *testing.T) {
 	run("commit", "--plan", "plan.json").want(t, 0)
 	run("verify", "planned", "--against", "a.avro", "--require-complete").want(t, 0)
 
-	column, err := filepath.Glob(parts[1] + "/00000.cf")
-	if err != nil || len(column) != 1 {
-		t.Fatalf("files %q, %v", column, err)
-	}
-	flip(t, column[0], len(read(t, column[0]))/2, 1)
-	name := strings.TrimPrefix(column[0], dir+"/")
+	column := only(t, parts[1]+"/00000.cf")
+	flip(t, column, len(read(t, column))/2, 1)
+	name := strings.TrimPrefix(column, dir+"/")
 	run("verify", "cfile").want(t, 6, name)
 	run("cat", "cfile").want(t, 3, name)
 	run(append([]string{"convert", "--overwrite"}, convert[1:]...)...).want(t, 0)

@@ -75,10 +75,7 @@ func TestAlteredIncrement(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0)
 	pairs(t, dir, "in/b.avro", 10, 10)
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0)
-	found, err := filepath.Glob(dir + "/out/increment-*/_SUCCESS")
-	if err != nil || len(found) == 0 {
-		t.Fatal(found, err)
-	}
+	found := find(t, dir+"/out/increment-*/_SUCCESS", 1)
 	write(t, found[0], bytes.Replace(read(t, found[0]), []byte("in/"), []byte("on/"), 1))
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 9, "the document is damaged", "put a copy of it back")
 	rowtocol(t, dir, nil, "count", "out").want(t, 9, filepath.Base(filepath.Dir(found[0])), "the document is damaged", "put a copy of it back")

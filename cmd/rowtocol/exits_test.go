@@ -32,7 +32,7 @@ func TestExits(t *testing.T) {
 	// down to take longer, and the others go on meanwhile.
 	large := []string{"convert", "--codec", "bzip2", "--row-group-size", "64KiB", "--workers", "1", "large.avro", "held"}
 	first := started(t, dir, large...)
-	waitFor(t, dir+"/tmp")
+	waitFor(t, dir+"/tmp/*")
 	resume := slow(t, first.Process)
 	second := started(t, dir, large...)
 	for _, c := range []struct {
@@ -79,7 +79,7 @@ func TestExits(t *testing.T) {
 	} {
 		if first == nil {
 			first = started(t, dir, large...)
-			waitFor(t, dir+"/tmp")
+			waitFor(t, dir+"/tmp/*")
 		}
 		must(t, first.Process.Signal(c.signal))
 		record(c.code, ended(t, first), c.text)

@@ -9,19 +9,12 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// modifiedAgo makes a file seem to have been modified so long ago.
-func modifiedAgo(t *testing.T, name string, ago time.Duration) {
-	t.Helper()
-	then := time.Now().Add(-ago)
-	must(t, os.Chtimes(name, then, then))
-}
-
 // TestFilteredInputs takes some of the inputs, and says what it does not take.
 func TestFilteredInputs(t *testing.T) {
 	dir := t.TempDir()
 	for name, ago := range map[string]time.Duration{"a": 30 * time.Hour, "b": time.Minute, "sub/c": 30 * time.Hour} {
 		pairs(t, dir, "in/"+name, 0, 10)
-		modifiedAgo(t, dir+"/in/"+name, ago)
+		touch(t, dir+"/in/"+name, ago)
 	}
 	write(t, dir+"/in/sub/_SUCCESS", nil)
 	yesterday := time.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339)
@@ -81,7 +74,7 @@ func TestIncrementalWaits(t *testing.T) {
 	}
 	incremental("nothing to do: no input is new for out (skipped: 1)", "--min-age", "1h")
 	wantAbsent(t, dir+"/out")
-	modifiedAgo(t, dir+"/in/a", 2*time.Hour)
+	touch(t, dir+"/in/a", 2*time.Hour)
 	incremental("10 rows", "--min-age", "1h")
 	pairs(t, dir, "in/b", 10, 20)
 	incremental("nothing to do", "--min-age", "1h")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 )
 
 // longs writes an input of so many blocks of 1,000 rows, long ago. Files of different
@@ -25,7 +27,7 @@ func longs(t *testing.T, name string, blocks, version int) {
 			all[i] = appendVarint(all[i], id)
 		}
 	}
-	write(t, name, blocksOf(t, `{"type":"record","name":"R","fields":[{"name":"id","type":"long"}]}`, 1000, all...))
+	write(t, name, avrotest.File(t, `{"type":"record","name":"R","fields":[{"name":"id","type":"long"}]}`, syncMarker, 1000, all...))
 	touch(t, name, time.Hour+time.Duration(version)*time.Minute)
 }
 

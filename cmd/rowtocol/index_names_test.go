@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 )
 
 // avroRows writes a file of one block with rows of a schema.
 func avroRows(t *testing.T, name, schema string, rows ...[]byte) {
 	t.Helper()
-	write(t, name, blocksOf(t, schema, int64(len(rows)), bytes.Join(rows, nil)))
+	write(t, name, avrotest.File(t, schema, syncMarker, int64(len(rows)), bytes.Join(rows, nil)))
 }
 
 // Files are written under every name that the file system takes, also by way of a temporary one.

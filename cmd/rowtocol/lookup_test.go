@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
@@ -97,15 +98,12 @@ func TestLookupDamaged(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "a.avro", 0, 100)
 	rowtocol(t, dir, nil, "convert", "--index", "id", "a.avro", "out").want(t, 0)
-	files, err := filepath.Glob(filepath.Join(dir, "out", manifest.IndexDir, "*", "id", "*.hfile"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("%d files, %v", len(files), err)
-	}
-	whole := flip(t, files[0], 40, 1)
-	rowtocol(t, dir, nil, "lookup", "out", "60").want(t, 3, filepath.Base(files[0]), "offset").prints(t, "")
-	must(t, os.Remove(files[0]))
+	files := only(t, filepath.Join(dir, "out", manifest.IndexDir, "*", "id", "*.hfile"))
+	whole := flip(t, files, 40, 1)
+	rowtocol(t, dir, nil, "lookup", "out", "60").want(t, 3, filepath.Base(files), "offset").prints(t, "")
+	must(t, os.Remove(files))
 	rowtocol(t, dir, nil, "lookup", "out", "60").want(t, 3, "missing")
-	write(t, files[0], whole)
+	write(t, files, whole)
 	rowtocol(t, dir, nil, "lookup", "out", "60").want(t, 0, fmt.Sprint(60))
 }
 
@@ -113,35 +111,22 @@ func TestLookupDamaged(t *testing.T) {
 // size, and has the manifest describe it: it is damage, and no row is found by it.
 func TestIndexOfAnotherOutput(t *testing.T) {
 	dir := t.TempDir()
-	success := map[string][]byte{}
 	index := map[string]string{}
 	for from, out := range map[int]string{0: "a", 1000: "b"} {
 		pairs(t, dir, out+".avro", from, 100)
 		rowtocol(t, dir, nil, "convert", "--index", "id", out+".avro", out).want(t, 0)
-		files, err := filepath.Glob(filepath.Join(dir, out, manifest.IndexDir, "*", "id", "*.hfile"))
-		if err != nil || len(files) != 1 {
-			t.Fatalf("%d files, %v", len(files), err)
-		}
-		index[out] = files[0]
-		if success[out], err = os.ReadFile(filepath.Join(dir, out, manifest.SuccessName)); err != nil {
-			t.Fatal(err)
-		}
+		index[out] = only(t, filepath.Join(dir, out, manifest.IndexDir, "*", "id", "*.hfile"))
 	}
 	write(t, index["a"], read(t, index["b"]))
-	a, other := manifestIn(t, dir+"/a"), manifestIn(t, dir+"/b")
-	other.Index[0].Name = a.Index[0].Name
-	a.Index = other.Index
-	doc, err := a.Encode()
-	must(t, err)
-	write(t, filepath.Join(dir, "a", manifest.SuccessName), doc)
+	changeManifest(t, dir+"/a", func(s *manifest.Success) {
+		name := s.Index[0].Name
+		s.Index = manifestIn(t, dir+"/b").Index
+		s.Index[0].Name = name
+	})
 	rowtocol(t, dir, nil, "lookup", "a", "1007").want(t, 3, "other row groups").prints(t, "")
 	rowtocol(t, dir, nil, "verify", "a").want(t, 6, "other row groups")
 	rowtocol(t, dir, nil, "cat", "--where", "id = 1007", "a").want(t, 0, "index is not used").prints(t, "")
-	a.Index = nil
-	if doc, err = a.Encode(); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(dir, "a", manifest.SuccessName), doc)
+	changeManifest(t, dir+"/a", func(s *manifest.Success) { s.Index = nil })
 	rowtocol(t, dir, nil, "lookup", "a", "7").want(t, 3, "the index id is not listed")
 }
 
@@ -182,10 +167,7 @@ func TestLookupManyKeys(t *testing.T) {
 // TestLookupDamagedRows prints the rows of the keys before the one whose row is damaged.
 func TestLookupDamagedRows(t *testing.T) {
 	dir := indexedPairs(t)
-	parts, err := filepath.Glob(filepath.Join(dir, "out", "increment-*", "part-*"))
-	if err != nil || len(parts) < 2 {
-		t.Fatal(parts, err)
-	}
+	parts := find(t, filepath.Join(dir, "out", "increment-*", "part-*"), 2)
 	if err := os.Remove(parts[len(parts)-1]); err != nil { // of row 149
 		t.Fatal(err)
 	}
@@ -241,7 +223,7 @@ func TestLookupAsPrinted(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "in.avro"), blocksOf(t, schema, 9, rows))
+	write(t, filepath.Join(dir, "in.avro"), avrotest.File(t, schema, syncMarker, 9, rows))
 	fields := []string{"dec", "raw", "id", "at", "day", "clock", "local"}
 	args := []string{"convert", "in.avro", "out"}
 	for _, f := range fields {
@@ -264,10 +246,7 @@ func TestLookupAsPrinted(t *testing.T) {
 // TestWhereWithoutItsIndex reads all rows if the index is damaged.
 func TestWhereWithoutItsIndex(t *testing.T) {
 	dir := indexedPairs(t)
-	files, err := filepath.Glob(filepath.Join(dir, "out", "increment-*", manifest.IndexDir, "*", "id", "*.hfile"))
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
+	files := find(t, filepath.Join(dir, "out", "increment-*", manifest.IndexDir, "*", "id", "*.hfile"), 1)
 	for _, f := range files {
 		write(t, f, nil)
 	}

@@ -176,18 +176,6 @@ const pairSchema = `{"type":"record","name":"Pair","namespace":"t","fields":[{"n
 // syncMarker is between the blocks of files.
 var syncMarker = [16]byte([]byte("sync-sync-sync-s"))
 
-// blocksOf makes an Avro file of blocks that say that they have so many rows.
-func blocksOf(t *testing.T, schema string, rows int64, blocks ...[]byte) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w, err := ocf.NewWriter(&b, schema, "null", syncMarker)
-	must(t, err)
-	for _, data := range blocks {
-		must(t, w.AppendBlock(rows, data))
-	}
-	return b.Bytes()
-}
-
 // pairs makes an Avro file of rows {id: first+i, words: [id in decimal] * i%3},
 // ten a block.
 func pairs(t *testing.T, dir, name string, first, rows int) []byte {
@@ -216,13 +204,7 @@ func pairs(t *testing.T, dir, name string, first, rows int) []byte {
 	return b.Bytes()
 }
 
-// must ends the test at an error of what it needs.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testenv.Must
 
 func appendVarint(b []byte, n int) []byte {
 	u := uint64(n) << 1
@@ -311,4 +293,36 @@ func flip(t *testing.T, name string, at int, bits byte) (sound []byte) {
 	damaged[at] ^= bits
 	write(t, name, damaged)
 	return sound
+}
+
+// waitFor waits until there is a file of a pattern.
+func waitFor(t *testing.T, pattern string) {
+	t.Helper()
+	for range 30_000 {
+		if found, err := filepath.Glob(pattern); err == nil && len(found) > 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("%s did not appear", pattern)
+}
+
+// find returns the files of a pattern, of which there must be so many at least.
+func find(t *testing.T, pattern string, least int) []string {
+	t.Helper()
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) < least {
+		t.Fatalf("%s: %q, %v", pattern, found, err)
+	}
+	return found
+}
+
+// only returns the one file of a pattern.
+func only(t *testing.T, pattern string) string {
+	t.Helper()
+	found := find(t, pattern, 1)
+	if len(found) > 1 {
+		t.Fatalf("%s: %q", pattern, found)
+	}
+	return found[0]
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
@@ -18,19 +17,8 @@ func stopped(t *testing.T, dir string, args ...string) (await func() output) {
 	lock := filepath.Join(dir, "out", manifest.LockName)
 	write(t, lock, []byte("of nobody"))
 	cmd := begun(t, dir, command(t, args...))
-	waiting := func() bool {
-		holders, err := filepath.Glob(filepath.Join(dir, "out", manifest.WorkName, "*", "lock-*"))
-		return err == nil && len(holders) > 0
-	}
-	for range 3000 {
-		if waiting() {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil || !waiting() {
-		t.Fatalf("it does not wait for the lock (%v): %s", err, cmd.Stderr)
-	}
+	waitFor(t, filepath.Join(dir, "out", manifest.WorkName, "*", "lock-*"))
+	must(t, cmd.Process.Signal(syscall.SIGSTOP))
 	must(t, os.Remove(lock))
 	return func() output {
 		t.Helper()

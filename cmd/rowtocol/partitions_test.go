@@ -42,10 +42,12 @@ func convertAll(t *testing.T, dir string, code int, want string, flags ...string
 	return o
 }
 
-// numbers are the values of a column of all rows.
-func numbers(t *testing.T, dir string, args ...string) string {
+// wantNumbers requires the IDs of all rows of dest to be these, each in braces.
+func wantNumbers(t *testing.T, dir, dest, want string) {
 	t.Helper()
-	return strings.ReplaceAll(cat(t, dir, append([]string{"--columns", "id"}, args...)...), `"id":`, "")
+	if got := strings.ReplaceAll(cat(t, dir, "--columns", "id", dest), `"id":`, ""); got != want {
+		t.Errorf("%s has the rows %s, want %s", dest, got, want)
+	}
 }
 
 func TestPartitions(t *testing.T) {
@@ -72,9 +74,7 @@ func TestPartitions(t *testing.T) {
 	pairs(t, dir, "src/dt=1/h=1/b", 14, 2)
 	convertAll(t, dir, 0, "dt=1/h=1:increment dt=1/h=2:increment dt=2/h=1:nothing dt=3/h=1:output", "--dry-run")
 	convertAll(t, dir, 0, "dt=1/h=1:increment dt=1/h=2:increment dt=2/h=1:nothing dt=3/h=1:output")
-	if got := numbers(t, dir, "dest"); got != "{0} {1} {14} {15} {2} {3} {10} {11} {4} {5} {12} {13}" {
-		t.Errorf("%s", got)
-	}
+	wantNumbers(t, dir, "dest", "{0} {1} {14} {15} {2} {3} {10} {11} {4} {5} {12} {13}")
 	rowtocol(t, dir, nil, "verify", "dest/dt=1/h=2", "--against", "src/dt=1/h=2", "--require-complete").want(t, 0, "4 rows of 2 inputs are equal")
 	rowtocol(t, dir, nil, "count", "dest").want(t, 0, "12")
 
@@ -85,9 +85,7 @@ func TestPartitions(t *testing.T) {
 	if runs, _ := filepath.Glob(dir + "/dest/dt=1/h=2/increment-*"); len(runs) > 0 {
 		t.Errorf("increments: %s", runs)
 	}
-	if got := numbers(t, dir, "dest"); got != "{0} {1} {14} {15} {2} {3} {10} {11} {4} {5} {12} {13}" {
-		t.Errorf("again: %s", got)
-	}
+	wantNumbers(t, dir, "dest", "{0} {1} {14} {15} {2} {3} {10} {11} {4} {5} {12} {13}")
 }
 
 // TestPartitionsFail tries all, and ends with the weightiest code.
@@ -105,9 +103,7 @@ func TestPartitionsFail(t *testing.T) {
 	for _, gone := range []string{"k=2", "k=4/x=2", "k=5"} {
 		wantAbsent(t, dir+"/dest/"+gone)
 	}
-	if got := cat(t, dir, "--columns", "id", "dest/k=1"); got != `{"id":0} {"id":1}` {
-		t.Errorf("%s", got)
-	}
+	wantCat(t, dir, `{"id":0} {"id":1}`, "--columns", "id", "dest/k=1")
 	// What damage takes is said each time.
 	must(t, os.RemoveAll(dir+"/src/k=5"))
 	pairs(t, dir, "src/k=4/x=2/a", 8, 2)
@@ -118,9 +114,7 @@ func TestPartitionsFail(t *testing.T) {
 	pairs(t, dir, "src/k=1/a", 100, 5)
 	convertAll(t, dir, 3, "k=1:3 k=2:nothing8 k=3:nothing k=4/x=1:nothing k=4/x=2:nothing", "--on-damage", "skip").want(t, 3, "k=1", "changed since it was converted")
 	convertAll(t, dir, 8, "k=1:output k=2:nothing8 k=3:nothing k=4/x=1:nothing k=4/x=2:nothing", "--on-damage", "skip", "--reprocess")
-	if got := cat(t, dir, "--columns", "id", "--limit", "1", "dest/k=1"); got != `{"id":100}` {
-		t.Errorf("%s", got)
-	}
+	wantCat(t, dir, `{"id":100}`, "--columns", "id", "--limit", "1", "dest/k=1")
 }
 
 // TestPartitionsWait leaves out what is not complete yet.
@@ -131,7 +125,7 @@ func TestPartitionsWait(t *testing.T) {
 	write(t, dir+"/src/k=2/_SUCCESS", nil)
 	convertAll(t, dir, 0, "k=1:nothing k=2:output", "--require-marker", "_SUCCESS")
 	wantAbsent(t, dir+"/dest/k=1")
-	modifiedAgo(t, dir+"/src/k=1/a", 3*time.Hour)
+	touch(t, dir+"/src/k=1/a", 3*time.Hour)
 	pairs(t, dir, "src/k=1/b", 4, 2)
 	convertAll(t, dir, 0, "k=1:output k=2:nothing", "--min-age", "1h")
 	convertAll(t, dir, 0, "k=1:nothing k=2:nothing", "--min-age", "1h")
@@ -200,9 +194,7 @@ func TestPartitionsInOutput(t *testing.T) {
 			}
 			convertAll(t, dir, 9, want, "--dry-run")
 			convertAll(t, dir, 9, want).want(t, 9, "partition k=1/h=1", "partitions in an output")
-			if got := numbers(t, dir, top); got != rows {
-				t.Errorf("%s in %s: %s", flag, top, got)
-			}
+			wantNumbers(t, dir, top, rows)
 		}
 	}
 }
@@ -217,11 +209,8 @@ func TestPartitionsGone(t *testing.T) {
 	for flags, text := range map[string]string{"--since 2026-01-02 --until 2026-01-01": "nothing was modified", "--require-marker a/b": "name of a file"} {
 		rowtocol(t, dir, nil, append([]string{"convert", "--partitioned", "src", "dest"}, strings.Fields(flags)...)...).want(t, 1, text).lacks(t, "partition failed")
 	}
-	parts, err := filepath.Glob(dir + "/dest/k=1/part-*")
-	if err != nil || len(parts) != 1 {
-		t.Fatal(parts, err)
-	}
-	write(t, parts[0], []byte("cut"))
+	parts := only(t, dir+"/dest/k=1/part-*")
+	write(t, parts, []byte("cut"))
 	convertAll(t, dir, 3, "k=1:9 k=2:3 k=3:nothing").want(t, 3, "was changed", "--reprocess of partitions")
 	for link, to := range map[string]string{"into": "src/k=1", "all": "src"} {
 		must(t, os.Symlink(to, dir+"/"+link))
@@ -253,12 +242,7 @@ func TestPartitionsStopped(t *testing.T) {
 		want = append(want, fmt.Sprintf("{%d}", i))
 	}
 	cmd := started(t, dir, "convert", "--json", "--partitioned", "src", "dest")
-	for {
-		if _, err := os.Stat(dir + "/dest/k=003/_SUCCESS"); err == nil {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+	waitFor(t, dir+"/dest/k=003/_SUCCESS")
 	must(t, cmd.Process.Signal(syscall.SIGTERM))
 	began := time.Now()
 	o := ended(t, cmd)
@@ -270,9 +254,7 @@ func TestPartitionsStopped(t *testing.T) {
 		t.Errorf("%d partitions were converted", len(done))
 	}
 	rowtocol(t, dir, nil, "convert", "--partitioned", "src", "dest").want(t, 0, "0 failed")
-	if got := numbers(t, dir, "dest"); got != strings.Join(want, " ") {
-		t.Errorf("%s", got)
-	}
+	wantNumbers(t, dir, "dest", strings.Join(want, " "))
 }
 
 // The help tells which exit code of several partitions' is that of all.

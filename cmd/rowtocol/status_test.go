@@ -204,11 +204,8 @@ func TestStatusTree(t *testing.T) {
 // copyIncrements makes copies of the only increment of an output, until there are so many.
 func copyIncrements(t *testing.T, dest string, increments int) {
 	t.Helper()
-	found, err := filepath.Glob(dest + "/increment-*")
-	if err != nil || len(found) != 1 {
-		t.Fatalf("%v %v", found, err)
-	}
-	first := manifestIn(t, found[0])
+	found := only(t, dest+"/increment-*")
+	first := manifestIn(t, found)
 	for i := range increments - 1 {
 		m, id := *first, manifest.NewID()
 		m.Sequence += int64(i) + 1
@@ -217,7 +214,7 @@ func copyIncrements(t *testing.T, dest string, increments int) {
 		dir := filepath.Join(dest, manifest.IncrementName(m.Sequence, id))
 		write(t, dir+"/_SUCCESS", manifesttest.Seal([]byte(strings.ReplaceAll(string(doc), first.ID, id))))
 		for _, f := range m.Files() {
-			must(t, os.Link(filepath.Join(found[0], f.Name), filepath.Join(dir, strings.ReplaceAll(f.Name, first.ID, id))))
+			must(t, os.Link(filepath.Join(found, f.Name), filepath.Join(dir, strings.ReplaceAll(f.Name, first.ID, id))))
 		}
 	}
 }

@@ -205,10 +205,7 @@ func TestCommitChecksTasks(t *testing.T) {
 	for n := range p.Tasks {
 		rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", fmt.Sprint(n)).want(t, 0)
 	}
-	parts, err := filepath.Glob(dir + "/out/.rowtocol/plan-*/part-00001-*")
-	if err != nil || len(parts) == 0 {
-		t.Fatal(parts, err)
-	}
+	parts := find(t, dir+"/out/.rowtocol/plan-*/part-00001-*", 1)
 	sound := flip(t, parts[0], len(read(t, parts[0]))/2, 1)
 	rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, 9, "task 1", filepath.Base(parts[0]))
 

@@ -51,7 +51,7 @@ type stuck struct {
 func (s *stuck) begin(t *testing.T, dir string) (await func(t *testing.T)) {
 	cmd := command(t, s.args...)
 	cmd.Env = append(cmd.Env, s.env)
-	log, err := os.Create(filepath.Join(dir, s.name+".log"))
+	log, err := os.Create(filepath.Join(dir, s.name+".log")) // which ready reads
 	must(t, err)
 	cmd.Stderr = log
 	if s.stdin != nil {
@@ -174,7 +174,7 @@ func blocked(t *testing.T, dir string) (await func(t *testing.T)) {
 	}
 	must(t, cmd.Start())
 	return func(t *testing.T) {
-		waitFor(t, temp)
+		waitFor(t, temp+"/*")
 		began := time.Now()
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Error(err)
@@ -192,10 +192,8 @@ func blocked(t *testing.T, dir string) (await func(t *testing.T)) {
 // waiting begins a run that waits for the lock of one that is suspended.
 func waiting(t *testing.T, dir string) (await func(t *testing.T)) {
 	pairs(t, dir, "long.avro", 0, 400_000)
-	holder := command(t, "convert", "--codec", "bzip2", "--workers", "1", "--temp-dir", t.TempDir(), "long.avro", "held")
-	holder.Dir = dir
-	must(t, holder.Start())
-	waitForFile(t, dir+"/held/_lock")
+	holder := begun(t, dir, command(t, "convert", "--codec", "bzip2", "--workers", "1", "--temp-dir", t.TempDir(), "long.avro", "held"))
+	waitFor(t, dir+"/held/_lock")
 	must(t, holder.Process.Signal(syscall.SIGSTOP))
 	s := stuck{name: "lock", args: []string{"convert", "long.avro", "held"}, signal: syscall.SIGTERM, code: 143, text: "stopped by SIGTERM"}
 	began := time.Now()
@@ -235,17 +233,6 @@ func TestStopsPrinting(t *testing.T) {
 	}
 }
 
-func waitForFile(t *testing.T, name string) {
-	t.Helper()
-	for range 60_000 {
-		if _, err := os.Lstat(name); err == nil {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Fatalf("%s did not appear", name)
-}
-
 // Time that is up keeps the work, and a rerun goes on.
 func TestMaxRuntime(t *testing.T) {
 	dir := t.TempDir()
@@ -282,7 +269,7 @@ func TestNohup(t *testing.T) {
 	if _, err := rows.Write(file[:len(file)/2]); err != nil {
 		t.Fatal(err)
 	}
-	waitForTemp(t, dir)
+	waitFor(t, dir+"/.out.*.tmp")
 	must(t, cmd.Process.Signal(syscall.SIGHUP))
 	if _, err := rows.Write(file[len(file)/2:]); err != nil {
 		t.Fatal(err)
@@ -294,18 +281,6 @@ func TestNohup(t *testing.T) {
 	if n := strings.Count(string(read(t, dir+"/out")), "\n"); n != 100 {
 		t.Errorf("%d rows", n)
 	}
-}
-
-// waitForTemp waits until a file under a temporary name is there.
-func waitForTemp(t *testing.T, dir string) {
-	t.Helper()
-	for range 60_000 {
-		if names, err := filepath.Glob(dir + "/.out.*.tmp"); err == nil && len(names) > 0 {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Fatal("no temporary file")
 }
 
 // What an end in the midst of the work removes are the files under temporary names.

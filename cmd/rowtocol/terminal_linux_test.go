@@ -185,12 +185,9 @@ func typesOutput(t *testing.T) (dir string) {
 // pipe they are complete.
 func TestTablesFitTheTerminal(t *testing.T) {
 	dir := typesOutput(t)
-	dest, err := filepath.Glob(dir + "/*.columns")
-	if err != nil || len(dest) != 1 {
-		t.Fatal(dest, err)
-	}
+	dest := only(t, dir+"/*.columns")
 	for _, columns := range []int{20, 40, 80, 100, 200} {
-		for _, args := range [][]string{{"inspect", dest[0]}, {"inspect", partOf(t, dest[0], 0)}, {"schema", "--shredded", "a.avro"}} {
+		for _, args := range [][]string{{"inspect", dest}, {"inspect", partOf(t, dest, 0)}, {"schema", "--shredded", "a.avro"}} {
 			o := onTerminal(t, dir, columns, args...).want(t, 0, "plain", "_end")
 			for _, line := range strings.Split(o.stdout, "\n") {
 				if textWidth(line) > columns {
@@ -205,11 +202,11 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			}
 		}
 	}
-	for _, args := range [][]string{{"inspect", dest[0]}, {"schema", "--shredded", "a.avro"}} {
+	for _, args := range [][]string{{"inspect", dest}, {"schema", "--shredded", "a.avro"}} {
 		rowtocol(t, dir, nil, args...).want(t, 0, "_are_日本語日本語日本語日本語_end ", "stored as", "decimal(10,2)", "bytes", "date[]", "int[]", "parent").lacks(t, "…")
 	}
 	var of struct{ Columns []columnEntry }
-	for _, args := range [][]string{{"inspect", "--json", dest[0]}, {"schema", "--shredded", "--json", "a.avro"}, {"schema", "--shredded", "--json", partOf(t, dest[0], 0)}} {
+	for _, args := range [][]string{{"inspect", "--json", dest}, {"schema", "--shredded", "--json", "a.avro"}, {"schema", "--shredded", "--json", partOf(t, dest, 0)}} {
 		rowtocol(t, dir, nil, args...).want(t, 0).object(t, &of)
 		if c := of.Columns; c[0].Logical != "decimal(10,2)" || c[0].Type != "bytes" || c[1].Logical != "date" || c[3].Logical != "enum" || c[7].Logical != "" {
 			t.Errorf("%v: %+v", args, c)
@@ -275,12 +272,9 @@ func TestProgressOnTerminal(t *testing.T) {
 // What was read is not more than there is.
 func TestStatsOfWhatWasRead(t *testing.T) {
 	dir := typesOutput(t)
-	dest, err := filepath.Glob(dir + "/*.columns")
-	if err != nil || len(dest) != 1 {
-		t.Fatal(dest, err)
-	}
+	dest := only(t, dir+"/*.columns")
 	for _, flags := range [][]string{{}, {"--where", "plain == 7"}, {"--to", "arrow", "--output", "rows.arrow", "--overwrite"}} {
-		for _, names := range [][]string{dest, {dest[0], dest[0]}} {
+		for _, names := range [][]string{{dest}, {dest, dest}} {
 			args := slices.Concat([]string{"cat", "--json", "--stats"}, flags, names)
 			o := rowtocol(t, dir, nil, args...).want(t, 0)
 			text := o.stderr

@@ -38,6 +38,14 @@ func cat(t *testing.T, dir string, args ...string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(o.stdout, "\n"), "\n", " ")
 }
 
+// wantCat requires cat to print these rows.
+func wantCat(t *testing.T, dir, want string, args ...string) {
+	t.Helper()
+	if got := cat(t, dir, args...); got != want {
+		t.Errorf("cat %q: %s, want %s", args, got, want)
+	}
+}
+
 func TestCatTree(t *testing.T) {
 	dir := tree(t, "mail/dt=2026-01-02/hour=9", "mail/dt=2026-01-01/hour=10", "mail/dt=2026-01-01/hour=9")
 	plant(t, dir, "mail/dt=2026-01-01/hour=11", 30, "--incremental")
@@ -50,17 +58,13 @@ func TestCatTree(t *testing.T) {
 		{"--limit 1 mail/dt=2026-01-02/hour=9", `{"id":0,"words":[]}`},
 		{"--to csv --columns dt,hour --limit 1 mail", "dt,hour 2026-01-01,9"},
 	} {
-		if got := cat(t, dir, strings.Fields(test.args)...); got != test.want {
-			t.Errorf("cat %s: %s, want %s", test.args, got, test.want)
-		}
+		wantCat(t, dir, test.want, strings.Fields(test.args)...)
 	}
 	// What another directory holds is not looked at.
 	part := partOf(t, dir+"/mail/dt=2026-01-01/hour=9", 0)
 	whole := read(t, part)
 	must(t, os.Remove(part))
-	if got := cat(t, dir, "--columns", "id", "--limit", "1", "--where", `dt > date("2026-01-01") && id < 5`, "mail"); got != `{"id":0}` {
-		t.Errorf("%s", got)
-	}
+	wantCat(t, dir, `{"id":0}`, "--columns", "id", "--limit", "1", "--where", `dt > date("2026-01-01") && id < 5`, "mail")
 	o := rowtocol(t, dir, nil, "cat", "--stats", "--columns", "dt", "mail").want(t, 0, "40 of 40 rows; read 0 B of", "0 of 0 blocks")
 	if n := strings.Count(o.stdout, "2026-01-01"); n != 30 {
 		t.Errorf("%d rows of a day", n)
@@ -78,8 +82,9 @@ func TestCatTreeTo(t *testing.T) {
 	rowtocol(t, dir, nil, "cat", "--to", "avro", "--output", "all.avro", "mail").want(t, 0)
 	rowtocol(t, dir, nil, "convert", "all.avro", "all").want(t, 0)
 	rows := cat(t, dir, "mail")
-	if again := cat(t, dir, "all"); again != rows || strings.Count(rows, `"k":"a"`) != 10 || strings.Count(rows, `"k":null`) != 10 {
-		t.Errorf("%s, want %s", again, rows)
+	wantCat(t, dir, rows, "all")
+	if strings.Count(rows, `"k":"a"`) != 10 || strings.Count(rows, `"k":null`) != 10 {
+		t.Errorf("%s", rows)
 	}
 	for _, format := range []string{"parquet", "arrow"} {
 		direct := rowtocol(t, dir, nil, "cat", "--to", format, "--columns", "id,k", "mail").want(t, 0).stdout
@@ -110,25 +115,19 @@ func TestTreeSchemas(t *testing.T) {
 	}
 	rowtocol(t, dir, nil, "inspect", "mail").want(t, 3, "mail/k=3")
 	rowtocol(t, dir, nil, "verify", "mail").want(t, 0, "30 rows")
-	if got := cat(t, dir, "--schema", "v2.avsc", "--offset", "19", "--limit", "2", "mail"); got != `{"id":19.0,"k":2} {"id":20.0,"k":3}` {
-		t.Errorf("resolved: %s", got)
-	}
+	wantCat(t, dir, `{"id":19.0,"k":2} {"id":20.0,"k":3}`, "--schema", "v2.avsc", "--offset", "19", "--limit", "2", "mail")
 }
 
 func TestTreeUnfinished(t *testing.T) {
 	dir := tree(t, "mail/k=1", "mail/k=2")
 	must(t, os.Mkdir(dir+"/in", 0o700))
 	rowtocol(t, dir, nil, "convert", "--allow-empty", "in", "mail/k=0").want(t, 0)
-	if got := cat(t, dir, "--columns", "id,k", "--limit", "1", "mail"); got != `{"id":0,"k":1}` {
-		t.Errorf("%s", got)
-	}
+	wantCat(t, dir, `{"id":0,"k":1}`, "--columns", "id,k", "--limit", "1", "mail")
 	must(t, os.Remove(dir+"/mail/k=2/"+manifest.SuccessName))
 	for _, command := range []string{"cat", "schema", "verify", "inspect"} {
 		rowtocol(t, dir, nil, command, "mail").want(t, 3, "mail/k=2")
 	}
-	if got := cat(t, dir, "--partial", "--columns", "k", "--limit", "1", "--offset", "19", "mail"); got != `{"k":2}` {
-		t.Errorf("%s", got)
-	}
+	wantCat(t, dir, `{"k":2}`, "--partial", "--columns", "k", "--limit", "1", "--offset", "19", "mail")
 	write(t, dir+"/mail/k=2/"+manifest.LockName, nil)
 	for _, command := range []string{"cat", "schema", "verify", "inspect"} {
 		rowtocol(t, dir, nil, command, "mail").want(t, 4, "mail/k=2")
@@ -146,10 +145,7 @@ func TestVerifyTree(t *testing.T) {
 	dir := tree(t, "mail/k=1")
 	plant(t, dir, "mail/k=2", 10, "--incremental")
 	plant(t, dir, "mail/k=2", 20, "--incremental")
-	increments, err := filepath.Glob(dir + "/mail/k=2/increment-*")
-	if err != nil || len(increments) != 2 {
-		t.Fatal(increments, err)
-	}
+	increments := find(t, dir+"/mail/k=2/increment-*", 2)
 	rowtocol(t, dir, nil, "verify", "mail").want(t, 0, "sound: 3 files, 30 rows")
 	rowtocol(t, dir, nil, "verify", "mail/k=1", "mail/k=2").want(t, 0, "sound: 3 files, 30 rows")
 	for i, name := range []string{"a.avro", "b.avro", "c.avro"} {

@@ -389,7 +389,7 @@ func TestWatchedSignal(t *testing.T) {
 	defer silent.Close()
 	cmd := started(t, dir, "convert", "--codec", "bzip2", "--workers", "1",
 		"--metrics-file", "m.prom", "--lineage", "runs.jsonl", "--push-gateway", silent.URL, "a.avro", "out")
-	waitFor(t, dir+"/tmp")
+	waitFor(t, dir+"/tmp/*")
 	must(t, cmd.Process.Signal(syscall.SIGTERM))
 	stopped := time.Now()
 	ended(t, cmd).want(t, 143)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // Schema is that of the rows of Blocks: a number and 16 hexadecimal digits.
@@ -38,13 +39,9 @@ func File(t testing.TB, schema string, sync [16]byte, rows int64, blocks ...[]by
 	t.Helper()
 	var file bytes.Buffer
 	w, err := ocf.NewWriter(&file, schema, "null", sync)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, b := range blocks {
-		if err := w.AppendBlock(rows, b); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.AppendBlock(rows, b))
 	}
 	return file.Bytes()
 }

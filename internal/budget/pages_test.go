@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func TestLimitOfTheHeap(t *testing.T) {
@@ -18,16 +20,12 @@ func TestLimitOfTheHeap(t *testing.T) {
 	} {
 		SetLimit(c.limit)
 		memory, err := Pages(8 << 20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got := debug.SetMemoryLimit(-1); got != c.with {
 			t.Errorf("limit %d with 8 MiB of %d taken, want %d", got, c.limit, c.with)
 		}
 		memory[len(memory)-1]++
-		if err := ReleasePages(memory); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, ReleasePages(memory))
 		if got := debug.SetMemoryLimit(-1); got != c.without {
 			t.Errorf("limit %d with nothing taken, want %d", got, c.without)
 		}
@@ -41,15 +39,11 @@ func TestLimitOfTheHeap(t *testing.T) {
 func TestNoLimitOfTheHeap(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	memory, err := Pages(1 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got := debug.SetMemoryLimit(-1); got != before {
 		t.Errorf("limit %d, want %d", got, before)
 	}
-	if err := ReleasePages(memory); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, ReleasePages(memory))
 }
 
 // Memory of the system is zero, of the size that was asked for, and what is not of it

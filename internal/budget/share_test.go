@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 const mib = 1 << 20
@@ -14,9 +16,7 @@ const mib = 1 << 20
 // newShare returns a share of so many bytes that are reserved, and an end of both.
 func newShare(t *testing.T, p *Pool, size int64) (*Share, func()) {
 	t.Helper()
-	if err := p.Reserve(size); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, p.Reserve(size))
 	s := p.NewShare(size)
 	return s, func() {
 		s.Close()

@@ -14,14 +14,13 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/datagen"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func generate(t *testing.T, s datagen.Set, o datagen.Options) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := s.Write(&b, o); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Write(&b, o))
 	return b.Bytes()
 }
 
@@ -58,17 +57,11 @@ func countRows(t *testing.T, file []byte) int64 {
 	t.Helper()
 	r := bytes.NewReader(file)
 	h, err := ocf.ReadHeader(r, r.Size(), "file")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	schema, err := shred.ParseSchema(h.Schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	m, err := shred.Map(schema, shred.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	bufs := column.NewBuffers(m.Columns, column.Interleaved, 1<<30)
 	shredder := shred.NewShredder(m, bufs)
 	scan := ocf.NewScanner(r, r.Size(), "file", h, ocf.Range{End: r.Size()})
@@ -79,14 +72,10 @@ func countRows(t *testing.T, file []byte) int64 {
 		if errors.Is(err, io.EOF) {
 			return rows
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for data := b.Data; len(data) > 0; rows++ {
 			n, err := shredder.Row(data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			data = data[n:]
 		}
 	}
@@ -95,13 +84,9 @@ func countRows(t *testing.T, file []byte) int64 {
 // The sample in testdata is made by the same command as the sets.
 func TestMailIsMailgen(t *testing.T) {
 	s, err := datagen.Lookup("mail")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var want bytes.Buffer
-	if err := mailgen.Write(&want, mailgen.Options{Rows: 200, Seed: 2, Codec: "snappy"}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, mailgen.Write(&want, mailgen.Options{Rows: 200, Seed: 2, Codec: "snappy"}))
 	if !bytes.Equal(generate(t, s, datagen.Options{Rows: 200, Seed: 2, Codec: "snappy"}), want.Bytes()) {
 		t.Error("the set of mail differs from mailgen's")
 	}
@@ -109,13 +94,9 @@ func TestMailIsMailgen(t *testing.T) {
 
 func TestFilesShareTheRows(t *testing.T) {
 	s, err := datagen.Lookup("mails")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	dir := filepath.Join(t.TempDir(), "below", "mails")
-	if err := s.WriteFile(dir, datagen.Options{Rows: 250, Seed: 1}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.WriteFile(dir, datagen.Options{Rows: 250, Seed: 1}))
 	names, err := filepath.Glob(filepath.Join(dir, "*.avro"))
 	if err != nil || int64(len(names)) != s.Files {
 		t.Fatalf("%d files, want %d: %v", len(names), s.Files, err)
@@ -123,9 +104,7 @@ func TestFilesShareTheRows(t *testing.T) {
 	var rows int64
 	for _, name := range names {
 		file, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		rows += countRows(t, file)
 	}
 	if rows != 250 {

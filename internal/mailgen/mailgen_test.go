@@ -12,14 +12,13 @@ import (
 	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func generate(t *testing.T, o mailgen.Options) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := mailgen.Write(&b, o); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, mailgen.Write(&b, o))
 	return b.Bytes()
 }
 
@@ -42,9 +41,7 @@ func TestSampleIsGenerated(t *testing.T) {
 		{"archive-2.avro", mailgen.Options{Rows: 200, Seed: 2, Codec: "snappy"}},
 	} {
 		want, err := os.ReadFile(filepath.Join("../../testdata/mail", c.file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if !bytes.Equal(generate(t, c.Options), want) {
 			t.Errorf("%s: run go generate ./internal/mailgen", c.file)
 		}
@@ -59,9 +56,7 @@ func TestRowsAreSoundAndCounted(t *testing.T) {
 	}
 	r := bytes.NewReader(data)
 	h, err := ocf.ReadHeader(r, r.Size(), "mail")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s := ocf.NewScanner(r, r.Size(), "mail", h, ocf.Range{End: r.Size()})
 	var got int64
 	var b ocf.Block
@@ -70,9 +65,7 @@ func TestRowsAreSoundAndCounted(t *testing.T) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		got += b.Rows
 	}
 	if got != rows {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 const helper = "ROWTOCOL_SUPERVISE_HELPER"
@@ -78,33 +80,23 @@ func TestTests(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			begin := exec.Command("sleep", "1000")
-			if err := begin.Start(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, begin.Start())
 			defer func() {
 				_ = begin.Process.Kill() // it may be the one that ended
 				_ = begin.Wait()
 			}()
 			temp := filepath.Join(t.TempDir(), "with a space")
-			if err := os.Mkdir(temp, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.Mkdir(temp, 0o700))
 			program, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			cmd := exec.Command(program)
 			cmd.Env = append(os.Environ(), helper+"="+tt.how, "TMPDIR="+temp, starter+"="+strconv.Itoa(begin.Process.Pid))
 			stdout, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if tt.stop != nil {
 				cmd.Stderr = unread(t)
 			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, cmd.Start())
 			var processes [2]int
 			if _, err := fmt.Fscanln(stdout, &processes[0], &processes[1]); err != nil {
 				t.Error(err)
@@ -134,12 +126,8 @@ func TestTests(t *testing.T) {
 func unread(t *testing.T) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = w.Close() })
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, r.Close())
 	return w
 }

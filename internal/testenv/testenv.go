@@ -1,4 +1,4 @@
-// Package testenv says what tests do where something that they need is missing:
+// Package testenv says what tests do where something that they need is missing, or fails:
 // they are left out, or fail if ROWTOCOL_E2E is "required". Only tests and
 // measurements import it.
 package testenv
@@ -22,6 +22,14 @@ func Required() (bool, error) {
 		return true, nil
 	default:
 		return false, fmt.Errorf("ROWTOCOL_E2E is %q: it can be \"required\" or empty", value)
+	}
+}
+
+// Must ends a test at an error of what it needs.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -185,18 +187,12 @@ func Do() error {
 
 func TestRun(t *testing.T) {
 	dir, temp := t.TempDir(), filepath.Join(t.TempDir(), "with a space")
-	if err := os.Mkdir(temp, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(temp, 0o700))
 	t.Setenv("TMPDIR", temp)
 	for name, text := range sample {
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		testenv.Must(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	t.Chdir(dir)
 	t.Setenv("GOWORK", "off")

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // inFunction puts lines into a function that returns an error.
@@ -147,9 +149,7 @@ s := "//guard: not a comment"
 //guard: z (the last one) could be lost
 z(s)`)
 	found, err := findGuards("f.go", []byte(src))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	type facts struct {
 		line int
 		why  string
