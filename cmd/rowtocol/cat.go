@@ -93,9 +93,9 @@ const catExample = `  # the first rows, all fields
 
 // catFlags are the flags of cat.
 type catFlags struct {
+	query             dataset.Query // but for its columns and schema
 	columns           []string
-	where, schema     string
-	limit, offset     int64
+	schema            string
 	to, codec, output string
 	unions, times     string
 	tagged, overwrite bool
@@ -105,7 +105,7 @@ type catFlags struct {
 
 // addCondition adds the flags that say which rows there are.
 func (f *catFlags) addCondition(flags *pflag.FlagSet) {
-	flags.Var((*conditionValue)(&f.where), "where", "only rows for which the `condition` holds; see rowtocol help conditions")
+	flags.Var((*conditionValue)(&f.query.Where), "where", "only rows for which the `condition` holds; see rowtocol help conditions")
 	flags.BoolVar(&f.partial, "partial", false, "read directories without _SUCCESS: the column files that are there")
 }
 
@@ -176,8 +176,8 @@ func newCatCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.addChoice(flags)
-	flags.Int64Var(&f.offset, "offset", 0, "rows to pass over first")
-	flags.Int64Var(&f.limit, "limit", -1, "most rows to print; -1 is no limit")
+	flags.Int64Var(&f.query.Offset, "offset", 0, "rows to pass over first")
+	flags.Int64Var(&f.query.Limit, "limit", -1, "most rows to print; -1 is no limit")
 	flags.StringVar(&f.to, "to", "json", "`format`: "+strings.Join(formatNames(), ", "))
 	flags.BoolVar(&f.tagged, "json-unions", false, "JSON as Avro encodes it, with the types of unions")
 	formFlags(cmd, &f.catFlags)
@@ -202,9 +202,9 @@ func (f *catFlags) check() error {
 		return usagef("--output-codec: %q is not one of %s, which Parquet has", f.codec, strings.Join(parquetCodecs, ", "))
 	case f.tagged && f.to != "json":
 		return usagef("--json-unions goes with --to json")
-	case f.offset < 0:
+	case f.query.Offset < 0:
 		return usagef("--offset must not be negative")
-	case f.limit < -1:
+	case f.query.Limit < -1:
 		return usagef("--limit must be a number of rows, or -1 for no limit")
 	}
 	return f.checkForm()
@@ -251,12 +251,12 @@ func (f *catCommand) toFile(ctx context.Context, names []string, in *catInput, w
 	}
 	p, stop := f.startProgress(ctx)
 	defer stop()
-	total := max(in.stats.TotalRows-f.offset, 0)
-	if f.limit >= 0 {
-		total = min(total, f.limit)
+	total := max(in.stats.TotalRows-f.query.Offset, 0)
+	if f.query.Limit >= 0 {
+		total = min(total, f.query.Limit)
 	}
 	in.progress = func(s dataset.Stats) {
-		if f.where != "" {
+		if f.query.Where != "" {
 			p.setOf(s.Rows, s.BytesRead, s.Passed, s.TotalRows)
 		} else {
 			p.setOf(s.Rows, s.BytesRead, s.Rows, total)

@@ -83,7 +83,7 @@ func (c *catInput) ofFiles(err error) error {
 
 // openData opens the inputs.
 func (f *catCommand) openData(ctx context.Context, names []string) (*catInput, error) {
-	c := &catInput{memory: f.pool, query: dataset.Query{Where: f.where, Offset: f.offset, Limit: f.limit}}
+	c := &catInput{memory: f.pool, query: f.query}
 	for _, list := range f.columns {
 		c.query.Columns = append(c.query.Columns, strings.Split(list, ",")...)
 	}

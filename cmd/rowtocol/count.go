@@ -47,7 +47,7 @@ func (c *countCommand) execute(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := in.data.Count(ctx, c.where)
+	s, err := in.data.Count(ctx, c.query.Where)
 	if err != nil {
 		return err
 	}

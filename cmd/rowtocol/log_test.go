@@ -99,7 +99,7 @@ func TestLogOfConvert(t *testing.T) {
 // Every run that fails says so where it ends, too, and what it lost.
 func TestLogOfFailures(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "damaged.avro", 0, 50)
+	write(t, dir+"/damaged.avro", pairs(t, dir, "a.avro", 0, 50))
 	flip(t, dir+"/damaged.avro", -1, 0xff)
 	o := rowtocol(t, dir, nil, "convert", "damaged.avro", "out").want(t, 3)
 	o.wantRun(t, "convert", "input")

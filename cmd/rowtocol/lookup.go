@@ -70,7 +70,7 @@ func newLookupCommand(a *app) *cobra.Command {
 	flags.StringVar(&f.keys, "range", "", "the keys `FROM..TO`, both included")
 	flags.StringVar(&f.prefix, "prefix", "", "the keys that begin with a `text`")
 	flags.StringArrayVar(&f.columns, "columns", nil, "`fields` to read, separated by commas; repeatable (default all)")
-	flags.Int64Var(&f.limit, "limit", -1, "most rows to print; -1 is no limit")
+	flags.Int64Var(&f.query.Limit, "limit", -1, "most rows to print; -1 is no limit")
 	flags.StringVar(&f.to, "to", "json", "`format`: "+strings.Join(lookupForms, ", "))
 	flags.BoolVar(&f.tagged, "json-unions", false, "JSON as Avro encodes it, with the types of unions")
 	flags.StringVar(&f.codec, "output-codec", "snappy", "`codec` of Avro output: "+strings.Join(avroCodecs, ", "))
@@ -138,7 +138,7 @@ func (f *lookupCommand) execute(ctx context.Context, dest string, keys []string)
 	if n := table.RowsWithoutKey(); n > 0 {
 		f.log.Warn(fmt.Sprintf("%s with null in one of the fields %s cannot be found by them", plural(n, "row"), table.Fields()))
 	}
-	finder := &finder{in: in, table: table, left: f.limit, next: oneByOne(asks)}
+	finder := &finder{in: in, table: table, left: f.query.Limit, next: oneByOne(asks)}
 	if asks == nil {
 		finder.next = keysOf(&stdin{ctx: ctx, file: os.Stdin})
 	}

@@ -40,6 +40,7 @@ type partitioned struct {
 	Beside     []input.Skipped   `json:"beside"` // what is in no partition
 
 	detached int // partitions whose tasks run on
+	worst    worstOf
 }
 
 // partitionResult is what became of a partition.
@@ -91,34 +92,23 @@ func (c *convertCommand) convertPartitions(ctx context.Context, req job.Request)
 	}
 	r := &partitioned{Figures: &c.figures, Dest: req.Dest, Partitions: []partitionResult{}, Beside: orEmpty(beside)}
 	c.result = r
-	var worst worstOf
 	if len(beside) > 0 {
 		c.listSkipped("not in a partition", beside)
-		worst.add("", failure.New(failure.Input, "%s is not converted: %s", beside[0].Path, beside[0].Reason))
+		r.worst.add("", failure.New(failure.Input, "%s is not converted: %s", beside[0].Path, beside[0].Reason))
 	} else if len(names) == 0 && !req.AllowEmpty {
 		return failure.New(failure.Input, "%s holds no directory named key=value; with --allow-empty that is no error", req.Inputs[0])
 	}
-	tell := func(result partitionResult, err error) {
-		r.Rows, r.Bytes = c.run.Rows, c.run.Bytes
-		if err != nil && ctx.Err() != nil {
-			return // nothing came of it
-		}
-		err = damageHelp(err, req.Output.OnDamage)
-		if !errors.Is(err, task.ErrDetached) {
-			worst.add(result.Partition, err)
-		}
-		c.tellPartition(r, result, err)
-	}
 	if c.dryRun {
-		c.previewPartitions(ctx, p, names, tell)
+		for i := 0; i < len(names) && ctx.Err() == nil; i++ {
+			result, err := c.previewPartition(ctx, p, names[i])
+			c.tellPartition(ctx, r, result, err)
+		}
 	} else {
-		c.engine.partitions(ctx, p, names, func(name string, out *job.Outcome, err error) { tell(c.accountPartition(name, out), err) })
+		c.engine.partitions(ctx, p, names, func(name string, out *job.Outcome, err error) {
+			c.tellPartition(ctx, r, c.accountPartition(name, out), err)
+		})
 	}
-	r.order(names)
-	if len(r.Partitions) < len(names) && ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return c.reportPartitions(r, &worst)
+	return c.reportPartitions(ctx, r, names)
 }
 
 // accountPartition adds what came of one to the account of the run.
@@ -144,15 +134,6 @@ func (c *convertCommand) accountPartition(name string, out *job.Outcome) partiti
 	return result
 }
 
-func (c *convertCommand) previewPartitions(ctx context.Context, p *job.Partitions, names []string, tell func(partitionResult, error)) {
-	for _, name := range names {
-		if ctx.Err() != nil {
-			return
-		}
-		tell(c.previewPartition(ctx, p, name))
-	}
-}
-
 // previewPartition finds out what would become of one.
 func (c *convertCommand) previewPartition(ctx context.Context, p *job.Partitions, name string) (partitionResult, error) {
 	result := partitionResult{Partition: name, Warnings: []string{}}
@@ -169,12 +150,18 @@ func (c *convertCommand) previewPartition(ctx context.Context, p *job.Partitions
 }
 
 // tellPartition adds the result of a partition, and says it in one line.
-func (c *convertCommand) tellPartition(r *partitioned, p partitionResult, err error) {
+func (c *convertCommand) tellPartition(ctx context.Context, r *partitioned, p partitionResult, err error) {
+	r.Rows, r.Bytes = c.run.Rows, c.run.Bytes
+	if err != nil && ctx.Err() != nil {
+		return // nothing came of it
+	}
+	err = damageHelp(err, c.req.Output.OnDamage)
 	runsOn := errors.Is(err, task.ErrDetached)
 	if runsOn {
 		p.Action, err = statusDetached, nil
 		r.detached++
 	}
+	r.worst.add(p.Partition, err)
 	e := classify(err)
 	p.Exit, p.Status, p.Error = e.code, e.name(), describe(err)
 	level, what := slog.LevelInfo, "partition: "+p.Action
@@ -211,8 +198,12 @@ func (r *partitioned) order(names []string) {
 	slices.SortStableFunc(r.Partitions, func(a, b partitionResult) int { return at[a.Partition] - at[b.Partition] })
 }
 
-// reportPartitions says what all came to.
-func (c *convertCommand) reportPartitions(r *partitioned, worst *worstOf) error {
+// reportPartitions says what all came to, by their names.
+func (c *convertCommand) reportPartitions(ctx context.Context, r *partitioned, names []string) error {
+	r.order(names)
+	if len(r.Partitions) < len(names) && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	r.Nothing = r.Converted == 0 && r.Failed == 0 && r.detached == 0
 	if !c.json {
 		did, say := "converted", c.summary
@@ -226,8 +217,8 @@ func (c *convertCommand) reportPartitions(r *partitioned, worst *worstOf) error 
 		say("%s: %s %s%s, %s unchanged, %d failed; %s, %s\n", r.Dest, plural(r.Converted, "partition"), did, runOn,
 			fmt.Sprint(len(r.Partitions)-r.Converted-r.Failed-r.detached), r.Failed, plural(r.Rows, "row"), human(r.Bytes))
 	}
-	if worst.err != nil {
-		return worst.error(len(r.Partitions))
+	if r.worst.err != nil {
+		return r.worst.error(len(r.Partitions))
 	}
 	switch {
 	case r.detached > 0:

@@ -190,12 +190,7 @@ func (t *rowTable) print(row []string) error {
 		if i > 0 {
 			t.line.WriteString("  ")
 		}
-		pad := strings.Repeat(" ", max(0, width-textWidth(cell)))
-		if t.cells.Number(i) {
-			t.line.WriteString(pad + cell)
-		} else {
-			t.line.WriteString(cell + pad)
-		}
+		t.line.WriteString(align(cell, width, t.cells.Number(i)))
 	}
 	_, err := t.w.WriteString(strings.TrimRight(t.line.String(), " ") + "\n")
 	return err

@@ -110,8 +110,8 @@ func (c *statsCommand) printSummed(r *summed) {
 	t.spare(10, 9, 8, 7, 1)
 	for i := range r.Columns {
 		c := &r.Columns[i]
-		t.add(c.Name, c.Type, fmt.Sprint(c.Values), fmt.Sprint(c.Nulls), number(c.Distinct), value(c.Min), value(c.Max),
-			mean(c.Mean), lengths(c.Length), lengths(c.Items), number(c.NaN))
+		t.add(c.Name, c.Type, fmt.Sprint(c.Values), fmt.Sprint(c.Nulls), figure(c.Distinct, number), value(c.Min), value(c.Max),
+			figure(c.Mean, mean), figure(c.Length, lengths), figure(c.Items, lengths), figure(c.NaN, number))
 	}
 	t.print(c.out, 0, width)
 }
@@ -124,25 +124,17 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// number is a figure that there may not be.
-func number(n *int64) string {
-	if n == nil {
-		return ""
-	}
-	return fmt.Sprint(*n)
-}
-
-func mean(f *float64) string {
+// figure is a figure that there may not be.
+func figure[T any](f *T, text func(T) string) string {
 	if f == nil {
 		return ""
 	}
-	return strconv.FormatFloat(*f, 'g', 6, 64)
+	return text(*f)
 }
 
+func number(n int64) string { return fmt.Sprint(n) }
+
+func mean(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
+
 // lengths are the least, the mean and the largest.
-func lengths(l *stats.Lengths) string {
-	if l == nil {
-		return ""
-	}
-	return fmt.Sprintf("%d/%.1f/%d", l.Min, l.Mean, l.Max)
-}
+func lengths(l stats.Lengths) string { return fmt.Sprintf("%d/%.1f/%d", l.Min, l.Mean, l.Max) }

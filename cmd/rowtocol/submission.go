@@ -138,18 +138,11 @@ func (s *submitCommand) publishAll(ctx context.Context, plans []task.Attached, o
 	s.run.Dest = store.Shown(dest)
 	r := &partitioned{Figures: &s.figures, Dest: dest, Partitions: []partitionResult{}, Beside: []input.Skipped{}}
 	s.result = r
-	var worst worstOf
-	for i, p := range plans {
-		out, err := s.publish(ctx, p, o)
-		result := s.accountPartition(names[i], out)
-		r.Rows, r.Bytes = s.run.Rows, s.run.Bytes
-		if ctx.Err() != nil && err != nil {
-			return context.Cause(ctx)
-		}
-		worst.add(names[i], err)
-		s.tellPartition(r, result, err)
+	for i := 0; i < len(plans) && ctx.Err() == nil; i++ {
+		out, err := s.publish(ctx, plans[i], o)
+		s.tellPartition(ctx, r, s.accountPartition(names[i], out), err)
 	}
-	return s.reportPartitions(r, &worst)
+	return s.reportPartitions(ctx, r, names)
 }
 
 // partitionsOf returns the directory that the destinations of plans are below, and their

@@ -167,11 +167,11 @@ func TestSubmitPartitions(t *testing.T) {
 		s.result = r
 		if c.detached {
 			s.detached = true
-			s.tellPartition(r, s.accountPartition("k=1", &job.Outcome{Plan: samplePlan}), task.ErrDetached)
+			s.tellPartition(t.Context(), r, s.accountPartition("k=1", &job.Outcome{Plan: samplePlan}), task.ErrDetached)
 		}
-		s.tellPartition(r, s.accountPartition("k=2", &job.Outcome{Nothing: true}), nil)
+		s.tellPartition(t.Context(), r, s.accountPartition("k=2", &job.Outcome{Nothing: true}), nil)
 		s.exitNothing = 99
-		err := s.reportPartitions(r, &worstOf{})
+		err := s.reportPartitions(t.Context(), r, nil)
 		var got struct {
 			partitioned
 			onCluster

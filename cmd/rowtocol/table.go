@@ -60,12 +60,7 @@ func (t *table) print(w *bufio.Writer, flexible, width int) {
 			if i == flexible {
 				cell = shorten(cell, widths[i])
 			}
-			pad := strings.Repeat(" ", max(0, widths[i]-textWidth(cell)))
-			if t.right[i] {
-				line.WriteString(pad + cell)
-			} else {
-				line.WriteString(cell + pad)
-			}
+			line.WriteString(align(cell, widths[i], t.right[i]))
 		}
 		text := strings.TrimRight(line.String(), " ")
 		if width > 0 {
@@ -73,6 +68,15 @@ func (t *table) print(w *bufio.Writer, flexible, width int) {
 		}
 		_, _ = w.WriteString(text + "\n") // Flush reports it
 	}
+}
+
+// align fills a cell up to a width.
+func align(cell string, width int, right bool) string {
+	pad := strings.Repeat(" ", max(0, width-textWidth(cell)))
+	if right {
+		return pad + cell
+	}
+	return cell + pad
 }
 
 // fit returns how wide each column is, and which are shown.
