@@ -21,18 +21,18 @@ const (
 
 // Prospect is what a conversion would do.
 type Prospect struct {
-	Does    string
-	Refusal error         // of Refuse
-	Resumes *publish.Work // of Resume: what it would go on with
+	Does    string `json:"does"`
+	Refusal string `json:"refusal,omitempty"` // why, of Refuse
+	Resumes string `json:"resumes,omitempty"` // of Resume: the name of what it would go on with
 	// Inputs is how many are asked for, of which an incremental conversion has those
 	// that are new.
-	Inputs int
+	Inputs int `json:"inputs"`
 	// Differences are those of the request from that of the output, in words. An
 	// incremental conversion has none.
-	Differences []string
+	Differences []string `json:"differences"`
 	// Unfinished are the differences from unfinished runs, by their names: why they are
 	// not resumed.
-	Unfinished map[string][]string
+	Unfinished map[string][]string `json:"unfinished_differences,omitempty"`
 }
 
 // Foresee says what Convert would do now. s is the status of the request's
@@ -40,7 +40,7 @@ type Prospect struct {
 func Foresee(ctx context.Context, r Request, s *publish.Status) (*Prospect, error) {
 	survey, _, err := Survey(ctx, r)
 	if errors.Is(err, failure.Foreign) {
-		return &Prospect{Does: Refuse, Refusal: err}, nil
+		return &Prospect{Does: Refuse, Refusal: err.Error(), Differences: []string{}}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -50,9 +50,9 @@ func Foresee(ctx context.Context, r Request, s *publish.Status) (*Prospect, erro
 
 func foresee(r *Request, survey *plan.Survey, s *publish.Status) *Prospect {
 	now := &survey.Request
-	p := &Prospect{Does: PlanAnew, Inputs: len(now.Inputs), Unfinished: make(map[string][]string)}
+	p := &Prospect{Does: PlanAnew, Inputs: len(now.Inputs), Differences: []string{}, Unfinished: make(map[string][]string)}
 	if s.Success != nil && !r.Incremental {
-		p.Differences = s.Success.Request.Differences(now)
+		p.Differences = append(p.Differences, s.Success.Request.Differences(now)...)
 	}
 	_, nothing := r.nothing(s.State, survey)
 	switch {
@@ -62,8 +62,8 @@ func foresee(r *Request, survey *plan.Survey, s *publish.Status) *Prospect {
 	case r.Incremental:
 		p.Does = AddIncrement
 	default:
-		if p.Refusal = s.Allow(now, r.Overwrite); p.Refusal != nil {
-			p.Does = Refuse
+		if err := s.Allow(now, r.Overwrite); err != nil {
+			p.Does, p.Refusal = Refuse, err.Error()
 			return p
 		}
 	}
@@ -74,8 +74,8 @@ func foresee(r *Request, survey *plan.Survey, s *publish.Status) *Prospect {
 		case w.Plan == nil:
 		case !c.resumes(w.Plan):
 			p.Unfinished[w.Name] = w.Plan.Request.Differences(now)
-		case p.Resumes == nil && !r.Restart:
-			p.Does, p.Resumes = Resume, w
+		case p.Resumes == "" && !r.Restart:
+			p.Does, p.Resumes = Resume, w.Name
 		}
 	}
 	return p

@@ -76,7 +76,7 @@ type statusOf struct {
 	LeftAlone  []publish.Leftover `json:"left_alone"`
 	Damage     string             `json:"damage,omitempty"`
 	Foreign    []string           `json:"foreign"`
-	Request    *prospectOf        `json:"request,omitempty"`
+	Request    *job.Prospect      `json:"request,omitempty"`
 	Partitions []*statusOf        `json:"partitions,omitempty"`
 	Error      *reported          `json:"error,omitempty"` // of a partition that could not be looked at
 
@@ -118,16 +118,6 @@ type workOf struct {
 	OfInput *int64 `json:"input_bytes"`
 }
 
-// prospectOf is what convert would do.
-type prospectOf struct {
-	Does        string              `json:"does"`
-	Refusal     string              `json:"refusal,omitempty"`
-	Resumes     string              `json:"resumes,omitempty"`
-	Inputs      int                 `json:"inputs"`
-	Differences []string            `json:"differences"`
-	Unfinished  map[string][]string `json:"unfinished_differences,omitempty"`
-}
-
 func (f *statusCommand) execute(ctx context.Context, dest string) error {
 	at, err := input.Locate(f.resolve, dest)
 	if err != nil {
@@ -157,7 +147,7 @@ func (f *statusCommand) execute(ctx context.Context, dest string) error {
 }
 
 // foresee says what a conversion would do.
-func (f *statusCommand) foresee(ctx context.Context, dest string, s *publish.Status) (*prospectOf, error) {
+func (f *statusCommand) foresee(ctx context.Context, dest string, s *publish.Status) (*job.Prospect, error) {
 	f.req.Dest = dest
 	req, err := f.request(ctx)
 	if err != nil {
@@ -167,14 +157,7 @@ func (f *statusCommand) foresee(ctx context.Context, dest string, s *publish.Sta
 	if err != nil {
 		return nil, fmt.Errorf("convert would fail: %w", err)
 	}
-	r := &prospectOf{Does: p.Does, Inputs: p.Inputs, Differences: orEmpty(p.Differences), Unfinished: p.Unfinished}
-	if p.Refusal != nil {
-		r.Refusal = p.Refusal.Error()
-	}
-	if p.Resumes != nil {
-		r.Resumes = p.Resumes.Name
-	}
-	return r, nil
+	return p, nil
 }
 
 // statusWorkers is how many partitions are looked at at a time.

@@ -166,7 +166,7 @@ var does = map[string]string{
 	job.Refuse:       "be refused: %s",
 }
 
-func (f *statusCommand) printProspect(p *prospectOf) {
+func (f *statusCommand) printProspect(p *job.Prospect) {
 	text := does[p.Does]
 	if strings.Contains(text, "%s") {
 		object := plural(p.Inputs, "input")
