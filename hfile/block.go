@@ -2,7 +2,6 @@ package hfile
 
 import (
 	"encoding/binary"
-	"errors"
 	"hash/crc32"
 	"io"
 	"slices"
@@ -186,6 +185,7 @@ func (h *blockHeader) seal(b []byte) []byte {
 // blockReader reads blocks of a file into memory that it uses again.
 type blockReader struct {
 	r      io.ReaderAt
+	name   string // of the file
 	codec  Codec
 	end    int64 // the blocks' end
 	most   int64 // largest block that is decoded
@@ -219,7 +219,7 @@ func (b *blockReader) read(offset int64, size int, magics ...string) (h blockHea
 	if b.stored, err = b.grow(b.stored, size); err != nil {
 		return h, nil, err
 	}
-	if err = readFull(b.r, b.stored, offset); err != nil {
+	if err = damage.ReadFull(b.r, b.stored, offset, b.name); err != nil {
 		return h, nil, err
 	}
 	if h, err = parseBlockHeader(b.stored, offset, room); err != nil {
@@ -244,7 +244,7 @@ func (b *blockReader) header(offset int64) (blockHeader, error) {
 		return blockHeader{}, err
 	}
 	var buf [headerSize]byte
-	if err := readFull(b.r, buf[:], offset); err != nil {
+	if err := damage.ReadFull(b.r, buf[:], offset, b.name); err != nil {
 		return blockHeader{}, err
 	}
 	return parseBlockHeader(buf[:], offset, b.end-offset)
@@ -338,16 +338,4 @@ func (b *blockReader) readInto(keep *column.Reservation, offset int64, magics ..
 func (b *blockReader) close() {
 	b.memory.ShrinkTo(0)
 	b.stored, b.raw = nil, nil
-}
-
-// readFull fills p with the bytes at an offset.
-func readFull(r io.ReaderAt, p []byte, offset int64) error {
-	n, err := r.ReadAt(p, offset)
-	if n == len(p) {
-		return nil
-	}
-	if err == nil || errors.Is(err, io.EOF) {
-		return damage.New(damage.Truncated, "", offset+int64(n), "the file ends, %d bytes more were expected", len(p)-n)
-	}
-	return err
 }

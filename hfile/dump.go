@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 
+	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/format/dump"
 )
 
@@ -83,7 +84,7 @@ func (d *dumper) trailer() {
 		return
 	}
 	b := make([]byte, trailerSize)
-	if d.Err = readFull(d.f.r, b, d.At); d.Err != nil {
+	if d.Err = damage.ReadFull(d.f.r, b, d.At, d.f.name); d.Err != nil {
 		return
 	}
 	d.From(d.At, bytes.NewReader(b), d.f.name)

@@ -109,7 +109,7 @@ func (f *Reader) open() error {
 // blocks returns a reader of the file's blocks.
 func (f *Reader) blocks() *blockReader {
 	return &blockReader{
-		r: f.r, codec: f.trailer.Codec, end: f.size - trailerSize, most: f.most, memory: column.Reservation{Of: f.memory.Of}, hasChecksums: f.hasChecksums,
+		r: f.r, name: f.name, codec: f.trailer.Codec, end: f.size - trailerSize, most: f.most, memory: column.Reservation{Of: f.memory.Of}, hasChecksums: f.hasChecksums,
 		unverified: func() { f.unverified.Store(true) },
 	}
 }
@@ -135,7 +135,7 @@ func (t *tail) load(f *Reader, end int64) error {
 		return err
 	}
 	t.buf = make([]byte, n)
-	return readFull(t.r, t.buf, t.start)
+	return damage.ReadFull(t.r, t.buf, t.start, f.name)
 }
 
 // ReadAt reads from memory, which has all that is asked for.

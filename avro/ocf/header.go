@@ -186,18 +186,6 @@ func (d *headerReader) bad(at int64, reason string, args ...any) {
 	d.Fail(damage.Header, at, reason, args...)
 }
 
-// readError wraps an error of the io.ReaderAt. Every read stays inside the
-// size the caller gave, so an end of file means that the file shrank.
-func readError(name string, off int64, err error) error {
-	if errors.As(err, new(*damage.Error)) {
-		return err // it says all
-	}
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return fmt.Errorf("read %s at offset %d: %w", name, off, err)
-}
-
 func orNothing(p []byte) string {
 	if len(p) == 0 {
 		return "an empty file"

@@ -416,7 +416,7 @@ func (s *Scanner) more(ctx context.Context, n int) ([]byte, error) {
 		s.size, err = s.bufOff+int64(len(s.buf)), nil
 	}
 	if err != nil {
-		return nil, readError(s.name, s.bufOff+int64(len(s.buf)), err)
+		return nil, damage.Full(read, err, n, s.bufOff+int64(len(s.buf)-read), s.name)
 	}
 	return s.buf, nil
 }
@@ -433,13 +433,7 @@ func (s *Scanner) readAt(ctx context.Context, p []byte, off int64) error {
 		if isEnd(err) {
 			return s.ended(off + int64(n))
 		}
-		if err != nil {
-			return readError(s.name, off+int64(n), err)
-		}
-		return nil
+		return damage.Full(n, err, len(p), off, s.name)
 	}
-	if n, err := s.r.ReadAt(p, off); n < len(p) {
-		return readError(s.name, off+int64(n), err)
-	}
-	return nil
+	return damage.ReadFull(s.r, p, off, s.name)
 }
