@@ -1,6 +1,7 @@
 package ocf
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/ulikunitz/xz"
 	"github.com/ulikunitz/xz/lzma"
+
+	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
 // maxXZDict is the dictionary of the xz tool's highest preset.
@@ -94,40 +97,37 @@ func (b *xzBlock) restore(src []byte) {
 // their dictionaries. Checksums of the data and reserved values are left to the
 // decoder, and whether the sizes are true.
 func checkXZ(src []byte, maxBlock int64) ([]xzBlock, error) {
-	c := xzCursor{p: src}
+	c := xzCursor{wire.New(src, 0)}
 	var all []xzBlock
 	var dict int64
-	for len(c.p) > 0 && !c.bad {
-		if binary.LittleEndian.Uint32(c.look(4)) == 0 {
-			c.take(4) // stream padding
-			continue
+	for c.Remaining() > 0 && c.Err() == nil {
+		if c.LittleEndian(4, "a header") == 0 {
+			continue // stream padding
 		}
-		sum := xzCheckSize(c.look(8)[7])
-		c.take(12)
+		sum := xzCheckSize(byte(c.LittleEndian(8, "a header") >> 24))
 		first := len(all)
-		for c.look(1)[0] != 0 && !c.bad {
+		for c.Err() == nil && !bytes.HasPrefix(c.Rest(), []byte{0}) {
 			//guard: blocks of a few bytes would take memory many times theirs
 			if len(all) == maxXZBlocks {
-				c.bad = true
+				c.Stop(errXZ)
 				break
 			}
-			b := xzBlock{head: len(src) - len(c.p)}
+			b := xzBlock{head: int(c.Offset())}
 			var named int64
 			named, b.dict = c.blockHeader()
-			b.end = len(src) - len(c.p)
-			b.dict += b.head
+			b.end = int(c.Offset())
 			dict = max(dict, named)
 			c.chunks()
-			c.take(-c.used & 3)
-			c.take(sum)
+			c.pad(b.end)
+			c.Bytes(sum, "a checksum")
 			all = append(all, b)
 		}
 		c.index(all[first:])
-		c.take(12)
+		c.Bytes(12, "a footer")
 	}
 	// What is too large is judged last: sizes in a broken structure are false.
 	switch {
-	case c.bad:
+	case c.Err() != nil:
 		return nil, errXZ
 	//guard: a dictionary beyond the limit would get memory
 	case dict > max(maxXZDict, maxBlock):
@@ -136,98 +136,67 @@ func checkXZ(src []byte, maxBlock int64) ([]xzBlock, error) {
 	return all, nil
 }
 
-// xzCursor stops at the first byte that does not fit; bad says so.
-type xzCursor struct {
-	p     []byte
-	used  int // bytes taken since the start of the current part
-	bad   bool
-	zeros [8]byte
-}
+type xzCursor struct{ wire.Cursor }
 
-// look returns the next n bytes, at most 8, or zeros if there are fewer.
-func (c *xzCursor) look(n int) []byte {
-	if n > len(c.p) {
-		c.bad, c.p = true, nil
-		return c.zeros[:n]
-	}
-	return c.p[:n]
-}
-
-func (c *xzCursor) take(n int) {
-	if n < 0 || n > len(c.p) {
-		c.bad, c.p = true, nil
-		return
-	}
-	c.p = c.p[n:]
-	c.used += n
-}
-
-func (c *xzCursor) byte() byte {
-	b := c.look(1)[0]
-	c.take(1)
-	return b
-}
-
-func (c *xzCursor) uvarint() uint64 {
-	v, n := binary.Uvarint(c.p)
-	if n <= 0 {
-		n = -1
-	}
-	c.take(n)
-	return v
-}
+// pad passes what fills up a part that begins at a place to a multiple of four bytes.
+func (c *xzCursor) pad(from int) { c.Bytes(-(c.Offset()-int64(from))&3, "padding") }
 
 // blockHeader passes a block header whose only filter is LZMA2 and returns the
-// size of its dictionary, and where that stands in the header.
+// size of its dictionary, and where that stands in the stream.
 func (c *xzCursor) blockHeader() (dict int64, at int) {
-	const crcSize = 4
-	h := xzCursor{}
-	if n := (int(c.look(1)[0]) + 1) * 4; n > crcSize && n <= len(c.p) {
-		crc := binary.LittleEndian.Uint32(c.p[n-crcSize:])
-		h.p, h.bad = c.p[1:n-crcSize], crc32.ChecksumIEEE(c.p[:n-crcSize]) != crc
-		c.take(n)
+	from := c.Offset()
+	size := 4*int64(c.Uint8("the size of a header")) + 3 // that follow, with the CRC
+	h := wire.New(c.Bytes(size-4, "a header"), from+1)
+	sum := crc32.ChecksumIEEE(c.Passed()[from:])
+	if uint64(sum) != c.LittleEndian(4, "a CRC") {
+		c.Stop(errXZ)
 	}
-	flags := h.byte()
+	flags := h.Uint8("flags")
 	for _, bit := range []byte{0x40, 0x80} {
 		if flags&bit != 0 {
-			h.uvarint()
+			h.Uvarint("a size")
 		}
 	}
 	const lzma2 = 0x21
-	if h.uvarint() != lzma2 || h.uvarint() != 1 || flags&3 != 0 {
-		h.bad = true
+	if h.Uvarint("a filter") != lzma2 || h.Uvarint("a size of properties") != 1 || flags&3 != 0 {
+		c.Stop(errXZ)
 	}
-	at = 1 + h.used
-	dict, err := lzma.DecodeDictCap(h.byte())
-	c.bad = c.bad || h.bad || err != nil
+	at = int(h.Offset())
+	dict, err := lzma.DecodeDictCap(h.Uint8("a dictionary's size"))
+	if err != nil {
+		c.Stop(err)
+	}
+	if err := h.Err(); err != nil {
+		c.Stop(err)
+	}
 	return dict, at
 }
 
 // chunks passes the LZMA2 chunks of a block.
 func (c *xzCursor) chunks() {
-	c.used = 0
-	for !c.bad {
-		control := c.byte()
+	for c.Err() == nil {
+		control := c.Uint8("a chunk's kind")
 		switch {
 		case control == 0:
 			return
 		case control >= 0x80: // compressed
-			n := 4 + int(binary.BigEndian.Uint16(c.look(4)[2:])) + 1
-			if control >= 0xc0 {
-				n++ // new properties
+			c.BigEndian(2, "a chunk's size")
+			n := int64(c.BigEndian(2, "a chunk's compressed size")) + 1 + 1 // and, before it, properties
+			if control < 0xc0 {
+				n-- // of the chunk before
 			}
-			c.take(n)
+			c.Bytes(n, "a chunk")
 		case control <= 2: // stored
-			c.take(2 + int(binary.BigEndian.Uint16(c.look(2))) + 1)
+			c.Bytes(int64(c.BigEndian(2, "a chunk's size"))+1, "a chunk")
 		default:
-			c.bad = true
+			c.Stop(errXZ)
 		}
 	}
 }
 
 // xzCheckSize returns the size of a block's checksum, or -1 for one that is
 // not known.
-func xzCheckSize(kind byte) int {
+func xzCheckSize(kind byte) int64 {
 	switch kind {
 	case 0:
 		return 0
@@ -244,27 +213,25 @@ func xzCheckSize(kind byte) int {
 // index reads the list of blocks, and checks its CRC-32: room is made for what it
 // says.
 func (c *xzCursor) index(blocks []xzBlock) {
-	all := c.p
-	c.used = 0
-	c.take(1)
+	from := int(c.Offset())
+	c.Uint8("the start of the index")
 	//guard: blocks would have sizes of others
-	if n := c.uvarint(); n != uint64(len(blocks)) {
-		c.bad = true
+	if n := c.Uvarint("the number of blocks"); n != uint64(len(blocks)) {
+		c.Stop(errXZ)
 	}
 	for i := range blocks {
-		c.uvarint()
-		size := c.uvarint()
+		c.Uvarint("a stored size")
+		size := c.Uvarint("a size")
 		//guard: sizes would add up to something negative
 		if size > math.MaxInt32 {
-			c.bad = true
+			c.Stop(errXZ)
 		}
 		blocks[i].size = int64(size)
 	}
-	c.take(-c.used & 3)
-	sum := crc32.ChecksumIEEE(all[:min(c.used, len(all))])
+	c.pad(from)
+	sum := crc32.ChecksumIEEE(c.Passed()[from:])
 	//guard: a damaged size would be taken for a true one
-	if binary.LittleEndian.Uint32(c.look(4)) != sum {
-		c.bad = true
+	if c.LittleEndian(4, "a CRC") != uint64(sum) {
+		c.Stop(errXZ)
 	}
-	c.take(4)
 }
