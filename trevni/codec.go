@@ -176,7 +176,6 @@ type decompressor struct {
 	src   bytes.Reader
 	flate io.ReadCloser
 	zstd  *zstd.Decoder
-	limit io.LimitedReader
 }
 
 var errRawSize = errors.New("the block does not decode to the size that the block table states")
@@ -266,10 +265,6 @@ func (z *decompressor) reader(codec string, stored []byte) (io.Reader, error) {
 
 // readBounded reads exactly size bytes and the end of both streams.
 func (z *decompressor) readBounded(codec string, dst []byte, r io.Reader, size int64) ([]byte, error) {
-	// One byte more tells a block of the right size from a larger one.
-	z.limit = io.LimitedReader{R: r, N: size + 1}
-	//guard: a block could decompress beyond its size
-	r = &z.limit
 	for {
 		//guard: a block could take more memory than its table says
 		if int64(len(dst)) > size {
