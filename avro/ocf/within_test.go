@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"slices"
 	"testing"
 
@@ -275,6 +276,40 @@ func TestFalseSizeOfXZ(t *testing.T) {
 		_, err := d.Decode(nil, xzClaiming(t, claim), "f.avro")
 		if !isDamage(err) || errors.Is(err, ErrRoom) || errors.Is(err, ErrTooLarge) != (claim > 10_000) {
 			t.Errorf("%d bytes claimed: %v", claim, err)
+		}
+	}
+}
+
+// TestXZStructure has streams whose blocks are sound and whose index is not.
+func TestXZStructure(t *testing.T) {
+	sound := stored(t, codecXZ, []byte("x")).Data
+	at := len(sound) - 12 - 4*(int(binary.LittleEndian.Uint32(sound[len(sound)-8:]))+1)
+	stream := func(blocks, count int, size uint64) []byte {
+		index := binary.AppendUvarint([]byte{0}, uint64(count))
+		for range blocks {
+			index = binary.AppendUvarint(append(index, 9), size)
+		}
+		index = append(index, make([]byte, -len(index)&3)...)
+		index = binary.LittleEndian.AppendUint32(index, crc32.ChecksumIEEE(index))
+		return slices.Concat(sound[:12], bytes.Repeat(sound[12:at], blocks), index, make([]byte, 12))
+	}
+	damaged := stream(1, 1, 1)
+	damaged[len(damaged)-12-4-1] ^= 1 // before the CRC
+	for _, c := range []struct {
+		name   string
+		stream []byte
+		sound  bool
+	}{
+		{"one block", stream(1, 1, 1), true},
+		{"the most blocks", stream(maxXZBlocks, maxXZBlocks, 1), true},
+		{"too many blocks", stream(maxXZBlocks+1, maxXZBlocks+1, 1), false},
+		{"another number of blocks", stream(1, 2, 1), false},
+		{"the largest size", stream(1, 1, math.MaxInt32), true},
+		{"a larger size", stream(1, 1, math.MaxInt32+1), false},
+		{"a damaged index", damaged, false},
+	} {
+		if _, err := checkXZ(c.stream, 1<<20); (err == nil) != c.sound {
+			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }
