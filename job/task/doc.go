@@ -17,8 +17,8 @@
 // the workers and the memory. Their names differ, because each file has a name
 // that nothing else ever has. The result is what tells a task's files from those
 // that an interrupted run left; of two runs of a task the later one's result
-// stays, and either names complete files. Finished checks what an earlier run
-// left before it is used.
+// stays, and either names complete files. Work finds results and checks files, for
+// who resumes the work of a plan, who commits it, and who completes its output.
 //
 // Memory is that of the open column blocks, of the input blocks on their way
 // and of the spill, for each task that maps; it is reserved before the first begins.
