@@ -87,7 +87,7 @@ func TestPublishOutdatesPlans(t *testing.T) {
 	bare, _, err := d.Staging(t.Context(), "0123")
 	failuretest.Must(t, err)
 	c, held, r := claimed(t, d, "Q")
-	mustPublish(t, c, held, r)
+	mustPublish(t, held, c, r)
 	if ids, err := d.StagedPlans(t.Context()); err != nil || len(ids) != 1 || d.StagingPath(ids[0]) != bare {
 		t.Errorf("there is work of %q, %v", ids, err)
 	}

@@ -162,7 +162,7 @@ func settle(t *testing.T, d *Destination) {
 }
 
 // mustPublish publishes what the tasks of a plan left.
-func mustPublish(t *testing.T, c *Claim, held context.Context, r *work) *manifest.Success {
+func mustPublish(t *testing.T, held context.Context, c *Claim, r *work) *manifest.Success {
 	t.Helper()
 	s, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Must(t, err)
@@ -272,7 +272,7 @@ func output(t *testing.T, d *Destination, st store.Store, name string) *manifest
 	t.Helper()
 	c, held := claim(t, d)
 	r := begun(t, c, name)
-	s := mustPublish(t, c, held, r)
+	s := mustPublish(t, held, c, r)
 	release(t, c)
 	return s
 }

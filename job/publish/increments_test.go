@@ -33,7 +33,7 @@ func addedIncrement(t *testing.T, d *Destination, name string) *manifest.Success
 	t.Helper()
 	c, held := claim(t, d)
 	r := begunIncrement(t, c, name)
-	s := mustPublish(t, c, held, r)
+	s := mustPublish(t, held, c, r)
 	release(t, c)
 	return s
 }

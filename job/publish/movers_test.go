@@ -51,7 +51,7 @@ func TestFilesBesideEachOther(t *testing.T) {
 		t.Helper()
 		c, held := claim(t, d)
 		r := begunTasks(t, c, name, manyTasks)
-		mustPublish(t, c, held, r)
+		mustPublish(t, held, c, r)
 		release(t, c)
 	}
 	output("P")

@@ -152,7 +152,7 @@ func TestNoOrphansOfWhatIsGivenUp(t *testing.T) {
 			}
 		}
 		c, held, r := claimed(t, d, "P")
-		mustPublish(t, c, held, r)
+		mustPublish(t, held, c, r)
 		failuretest.Must(t, inner.Remove(t.Context(), d.in(manifest.SuccessName)))
 		infos, err := inner.List(t.Context(), d.path)
 		failuretest.Must(t, err)

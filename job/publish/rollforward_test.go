@@ -276,7 +276,7 @@ func TestLatestFormerOutput(t *testing.T) {
 	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
 	c, held := claim(t, d)
 	r := begunTasks(t, c, "P", 0)
-	mustPublish(t, c, held, r)
+	mustPublish(t, held, c, r)
 	release(t, c)
 	killed(t, d, "Q", 0)
 	kept := staged(t, d, retired)
@@ -374,7 +374,7 @@ func TestRollForwardWithoutResults(t *testing.T) {
 func TestRolledForward(t *testing.T) {
 	d, st := inMemory(t)
 	c, held, r := claimed(t, d, "P")
-	mustPublish(t, c, held, r)
+	mustPublish(t, held, c, r)
 	abandon(c)
 	before, err := st.Stat(t.Context(), d.in(manifest.SuccessName))
 	failuretest.Must(t, err)
