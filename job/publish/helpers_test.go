@@ -162,9 +162,9 @@ func settle(t *testing.T, d *Destination) {
 }
 
 // mustPublish publishes what the tasks of a plan left.
-func mustPublish(t *testing.T, held context.Context, c *Claim, r *work) *manifest.Success {
+func mustPublish(t *testing.T, c *Claim, r *work) *manifest.Success {
 	t.Helper()
-	s, err := c.Publish(held, r.Plan, r.Work, nil)
+	s, err := c.Publish(c.held, r.Plan, r.Work, nil)
 	failuretest.Must(t, err)
 	return s
 }
@@ -270,9 +270,9 @@ func stagedFor(t *testing.T, d *Destination, p *manifest.Plan) string {
 // output makes the destination hold the output of a request.
 func output(t *testing.T, d *Destination, st store.Store, name string) *manifest.Success {
 	t.Helper()
-	c, held := claim(t, d)
+	c, _ := claim(t, d)
 	r := begun(t, c, name)
-	s := mustPublish(t, held, c, r)
+	s := mustPublish(t, c, r)
 	release(t, c)
 	return s
 }

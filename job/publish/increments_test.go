@@ -31,9 +31,9 @@ func begunIncrement(t *testing.T, c *Claim, name string) *work {
 // addedIncrement adds an increment to the destination.
 func addedIncrement(t *testing.T, d *Destination, name string) *manifest.Success {
 	t.Helper()
-	c, held := claim(t, d)
+	c, _ := claim(t, d)
 	r := begunIncrement(t, c, name)
-	s := mustPublish(t, held, c, r)
+	s := mustPublish(t, c, r)
 	release(t, c)
 	return s
 }

@@ -49,9 +49,9 @@ func TestFilesBesideEachOther(t *testing.T) {
 	d, st := onOdd(t)
 	output := func(name string) {
 		t.Helper()
-		c, held := claim(t, d)
+		c, _ := claim(t, d)
 		r := begunTasks(t, c, name, manyTasks)
-		mustPublish(t, held, c, r)
+		mustPublish(t, c, r)
 		release(t, c)
 	}
 	output("P")

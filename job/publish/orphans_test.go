@@ -151,8 +151,8 @@ func TestNoOrphansOfWhatIsGivenUp(t *testing.T) {
 				return do()
 			}
 		}
-		c, held, r := claimed(t, d, "P")
-		mustPublish(t, held, c, r)
+		c, _, r := claimed(t, d, "P")
+		mustPublish(t, c, r)
 		failuretest.Must(t, inner.Remove(t.Context(), d.in(manifest.SuccessName)))
 		infos, err := inner.List(t.Context(), d.path)
 		failuretest.Must(t, err)

@@ -274,9 +274,9 @@ func TestPlacedLink(t *testing.T) {
 // had none: the later one is back, and others' files are left alone.
 func TestLatestFormerOutput(t *testing.T) {
 	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
-	c, held := claim(t, d)
+	c, _ := claim(t, d)
 	r := begunTasks(t, c, "P", 0)
-	mustPublish(t, held, c, r)
+	mustPublish(t, c, r)
 	release(t, c)
 	killed(t, d, "Q", 0)
 	kept := staged(t, d, retired)
@@ -373,8 +373,8 @@ func TestRollForwardWithoutResults(t *testing.T) {
 // clear up: nothing is published again.
 func TestRolledForward(t *testing.T) {
 	d, st := inMemory(t)
-	c, held, r := claimed(t, d, "P")
-	mustPublish(t, held, c, r)
+	c, _, r := claimed(t, d, "P")
+	mustPublish(t, c, r)
 	abandon(c)
 	before, err := st.Stat(t.Context(), d.in(manifest.SuccessName))
 	failuretest.Must(t, err)

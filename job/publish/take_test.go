@@ -114,7 +114,7 @@ func TestPublishAfterWithdrawal(t *testing.T) {
 	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, err, failure.Storage, "what task 0 left is gone")
 	failuretest.Must(t, st.Rename(t.Context(), "/parent/kept", part))
-	mustPublish(t, held, c, r)
+	mustPublish(t, c, r)
 	release(t, c)
 	wantNames(t, st, d.path)
 }
