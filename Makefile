@@ -31,20 +31,20 @@ MODULES    = bench bench/peers internal/cmd/dist
 # is concurrent. The rest is a few times faster without it, and the tests of the program
 # run it as it is built.
 CONCURRENT = ./hadoop ./hadoop/pipes ./internal/budget ./internal/parallel ./internal/supervise \
-  ./job/input ./job/plan ./job/task ./mapper ./reducer ./spill ./store ./store/cluster ./store/hdfs ./store/location \
+  ./job/input ./job/task ./reducer ./spill ./store ./store/cluster ./store/hdfs ./store/location \
   ./store/memstore ./store/webhdfs ./telemetry/lineage
 # In these packages some tests run under it: FEW in FEW_IN, and in MOST_IN all but MATRICES,
-# the many schedules and failures, which take five times as long under the detector, and
-# are for "make test-all".
+# the many schedules, failures and shapes of rows, which take five times as long under the
+# detector, and are for "make test-all".
 FEW_IN     = ./dataset ./trevni
 FEW        = Remote|Piece|Place|Close|TablesAreReadOnce
-MOST_IN    = ./job ./job/publish
-MATRICES   = Faults|Patience|Crash|PowerCuts|Pairs|Three|Protocol
+MOST_IN    = ./job ./job/plan ./job/publish ./mapper
+MATRICES   = Faults|Patience|Crash|PowerCuts|Pairs|Three|Protocol|FailedJob|FailedTask|ExpectedRowGroups|RowGroupsFillUp|RowGroupsWith
 SEQUENTIAL = $(filter-out $(CONCURRENT) $(FEW_IN) $(MOST_IN),$(TESTED))
 # End-to-end tests run in a process per area, several at once: an area's tests are those
 # whose names begin with it. Those on HDFS and YARN share one cluster. e2e-others has all
 # that belong to no area.
-E2E        = e2e-cluster e2e-CFile e2e-HFile e2e-others
+E2E        = e2e-cluster e2e-others e2e-CFile
 # Those of "make test-all" have clusters of their own, fail calls, or kill the program.
 MORE_AREAS = Kerberos HungCalls Faults Failover HungNodes Killed FullDataNodes Kinds
 MORE_E2E   = $(MORE_AREAS:%=e2e-%)
@@ -103,14 +103,14 @@ endef
 # What a change should pass before it is committed. Tests that wait longest are started
 # first, so the program is built before.
 test:
-	@echo 'make test takes about 8 minutes on two cores; "make test-all" has what is left out here.'
+	@echo 'make test takes about 6 minutes on two cores; "make test-all" has what is left out here.'
 	@$(MAKE) --no-print-directory bin/rowtocol bin/e2e.test
 	@$(IN_SCRATCH) $(call RUN_TESTS,$(E2E) race unit)
 
 # What "make test" leaves out: clusters that are secure, hang or fail, calls that fail,
 # kills, fuzzing beyond the seeds, and the gate.
 test-all:
-	@echo 'make test-all takes about 4 minutes on two cores, besides what "make test" takes.'
+	@echo 'make test-all takes about 6 minutes on two cores, besides what "make test" takes.'
 	@$(GO) run ./internal/cmd/fuzz -check -time '$(FUZZ)'
 	@$(MAKE) --no-print-directory bin/rowtocol bin/e2e.test
 	@$(IN_SCRATCH) $(call RUN_TESTS,$(MORE_E2E) matrices modules fuzz,gate)
@@ -156,9 +156,9 @@ endif
 
 e2e-run: WHICH = -test.run '$(RUN)'
 e2e-cluster: WHICH = -test.run '^Test(HDFS|YARN)'
-e2e-others: WHICH = -test.skip '^Test($(subst $(space),|,HDFS YARN CFile HFile $(MORE_AREAS) $(SOAK_AREAS)))'
+e2e-others: WHICH = -test.skip '^Test($(subst $(space),|,HDFS YARN CFile $(MORE_AREAS) $(SOAK_AREAS)))'
 $(SOAK_AREAS:%=e2e-%): export ROWTOCOL_SOAK ?= $(SOAK)
-e2e-CFile e2e-HFile $(MORE_E2E) $(SOAK_AREAS:%=e2e-%): WHICH = -test.run '^Test$(@:e2e-%=%)'
+e2e-CFile $(MORE_E2E) $(SOAK_AREAS:%=e2e-%): WHICH = -test.run '^Test$(@:e2e-%=%)'
 
 e2e-run: run-matches
 run-matches: bin/e2e.test
