@@ -108,7 +108,7 @@ test:
 	@$(IN_SCRATCH) $(call RUN_TESTS,$(E2E) race unit)
 
 # What "make test" leaves out: clusters that are secure, hang or fail, calls that fail,
-# kills, fuzzing beyond the seeds, and the gate.
+# kills, MATRICES, other modules, fuzzing beyond the seeds, and the gate.
 test-all:
 	@echo 'make test-all takes about 6 minutes on two cores, besides what "make test" takes.'
 	@$(GO) run ./internal/cmd/fuzz -check -time '$(FUZZ)'
