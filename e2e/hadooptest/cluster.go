@@ -109,7 +109,8 @@ func (c *Cluster) start(ctx context.Context) error {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	// A daemon that ends is noticed at once, and a busy machine takes minutes.
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	if c.config.HA {
 		if err := c.Active(ctx, 0); err != nil {
