@@ -345,19 +345,19 @@ func (y *yarn) find(t *testing.T, s *submission, what string, sought func(hadoop
 }
 
 // until waits until something is so while a run goes on.
-func (s *running) until(t *testing.T, what string, so func() bool) {
+func (r *running) until(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if so() {
 			return
 		}
 		select {
-		case <-s.ended:
-			t.Fatalf("it ended before this was so: %s\n%s", what, tail(s.stderr.String()))
+		case <-r.ended:
+			t.Fatalf("it ended before this was so: %s\n%s", what, tail(r.stderr.String()))
 		default:
 		}
 	}
-	t.Fatalf("this did not come: %s\n%s", what, tail(s.stderr.String()))
+	t.Fatalf("this did not come: %s\n%s", what, tail(r.stderr.String()))
 }
 
 // working reports whether a process is a child that is connected to its Java, and to
