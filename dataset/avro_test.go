@@ -6,19 +6,17 @@ import (
 	"errors"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/avro/ocf"
-	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/hfile"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/store"
@@ -28,11 +26,7 @@ import (
 // openAvro opens an Avro file.
 func openAvro(t *testing.T, name string, memory *budget.Pool) *dataset.Dataset {
 	t.Helper()
-	d, err := dataset.Open(t.Context(), locations(store.Local(), name), dataset.Options{Formats: formats, Memory: memory})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return open(t, name, dataset.Options{Formats: formats, Memory: memory})
 }
 
 // wantRows fails the test unless a query gives these rows.
@@ -99,15 +93,8 @@ func TestAvroRowsOfAnyRegistry(t *testing.T) {
 // A stream is read once: a second query would miss rows.
 func TestStreamIsReadOnce(t *testing.T) {
 	rows := mails(3, 10)
-	var b bytes.Buffer
-	w, err := ocf.NewWriter(&b, mailgen.Schema, "snappy", [16]byte{1})
-	if err == nil {
-		err = w.AppendBlock(10, bytes.Join(rows, nil))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := dataset.Open(t.Context(), []store.Location{{Path: "in"}}, dataset.Options{Formats: formats, Stream: &b})
+	b := bytes.NewReader(avrotest.Make(t, mailgen.Schema, "snappy", avrotest.Block{Rows: 10, Data: bytes.Join(rows, nil)}))
+	d, err := dataset.Open(t.Context(), []store.Location{{Path: "in"}}, dataset.Options{Formats: formats, Stream: b})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,40 +109,21 @@ func TestStreamIsReadOnce(t *testing.T) {
 	s.Close()
 }
 
-// avroBlock is a block that says what it likes of itself.
-func avroBlock(count int64, data []byte) []byte {
-	var b bytes.Buffer
-	w, err := ocf.NewWriter(&b, `"null"`, "null", [16]byte{1})
-	if err != nil {
-		panic(err)
-	}
-	header := b.Len()
-	if err := w.AppendBlock(count, data); err != nil {
-		panic(err)
-	}
-	return b.Bytes()[header:]
-}
-
 // Blocks that claim more rows, or items, than their bytes bound do not take memory
 // without end.
 func TestAvroWithoutBytes(t *testing.T) {
 	const schema = `{"type":"record","name":"N","fields":[{"name":"n","type":"null"}]}`
 	name := filepath.Join(t.TempDir(), "n.avro")
-	open := func(blocks ...[]byte) *dataset.Dataset {
-		var b bytes.Buffer
-		if _, err := ocf.NewWriter(&b, schema, "null", [16]byte{1}); err != nil {
-			t.Fatal(err)
+	open := func(counts ...int64) *dataset.Dataset {
+		var blocks []avrotest.Block
+		for _, n := range counts {
+			blocks = append(blocks, avrotest.Block{Rows: n})
 		}
-		for _, k := range blocks {
-			b.Write(k)
-		}
-		if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, name, string(avrotest.Make(t, schema, "null", blocks...)))
 		return openAvro(t, name, budget.New(16<<20))
 	}
-	wantRows(t, open(avroBlock(100_000, nil), avroBlock(0, nil), avroBlock(5, nil)), dataset.Query{Limit: -1}, make([][]byte, 100_005))
-	d := open(avroBlock(math.MaxInt64, nil), avroBlock(1, nil))
+	wantRows(t, open(100_000, 0, 5), dataset.Query{Limit: -1}, make([][]byte, 100_005))
+	d := open(math.MaxInt64, 1)
 	s, err := d.Scan(t.Context(), dataset.Query{Limit: -1})
 	if err != nil {
 		t.Fatal(err)
@@ -167,9 +135,8 @@ func TestAvroWithoutBytes(t *testing.T) {
 	if _, err := d.Count(t.Context(), ""); !errors.As(err, new(*damage.Error)) {
 		t.Error(err)
 	}
-	open(avroBlock(math.MaxInt64, nil))
-	twice := []store.Location{{Store: store.Local(), Path: name}, {Store: store.Local(), Path: name}}
-	d, err = dataset.Open(t.Context(), twice, dataset.Options{Formats: formats})
+	open(math.MaxInt64)
+	d, err = dataset.Open(t.Context(), locations(store.Local(), name, name), dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,18 +185,8 @@ func TestAvroRowsBeforeDamage(t *testing.T) {
 
 // Rows that a block has and does not count are damage.
 func TestAvroRowsNotCounted(t *testing.T) {
-	var b bytes.Buffer
-	w, err := ocf.NewWriter(&b, `"long"`, "null", [16]byte{1})
-	if err == nil {
-		err = w.AppendBlock(1, []byte{2, 4})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	name := filepath.Join(t.TempDir(), "a.avro")
-	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, name, string(avrotest.Make(t, `"long"`, "null", avrotest.Block{Rows: 1, Data: []byte{2, 4}})))
 	rows, _, err := scan(t, openAvro(t, name, nil), dataset.Query{Limit: -1})
 	var d *damage.Error
 	if !errors.As(err, &d) || d.Kind != damage.Count || len(rows) != 1 {
@@ -270,10 +227,7 @@ func TestAvroRowOfDamage(t *testing.T) {
 		rows = append(rows, []byte{byte(i / 299_999 * 2), 0})
 	}
 	writeAvro(t, name, `["int","string"]`, rows)
-	reader, err := shred.ParseSchema(`"int"`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := avrotest.Parse(t, `"int"`)
 	s, err := openAvro(t, name, nil).Scan(t.Context(), dataset.Query{Limit: -1, Schema: reader})
 	if err != nil {
 		t.Fatal(err)

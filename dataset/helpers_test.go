@@ -1,21 +1,22 @@
 package dataset_test
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/avro/ocf"
-	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -28,26 +29,11 @@ import (
 // writeAvro writes an object container file of rows, a few to a block.
 func writeAvro(t testing.TB, name, schema string, rows [][]byte) {
 	t.Helper()
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
+	var blocks []avrotest.Block
+	for some := range slices.Chunk(rows, 50) {
+		blocks = append(blocks, avrotest.Block{Rows: int64(len(some)), Data: bytes.Join(some, nil)})
 	}
-	w, err := ocf.NewWriter(f, schema, "null", [16]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for len(rows) > 0 {
-		n := min(len(rows), 50)
-		var block []byte
-		for _, row := range rows[:n] {
-			block = append(block, row...)
-		}
-		if err := w.AppendBlock(int64(n), block); err != nil {
-			t.Fatal(err)
-		}
-		rows = rows[n:]
-	}
-	if err := f.Close(); err != nil {
+	if err := os.WriteFile(name, avrotest.Make(t, schema, "null", blocks...), 0o666); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -118,14 +104,7 @@ func mailSet(t testing.TB, f format.Format, n int) (dir string, rows [][]byte) {
 func columnPart(t testing.TB, f format.Format, schema string, columns []column.Column, rows int, fill func(to *column.Buffers, row int)) string {
 	t.Helper()
 	if columns == nil {
-		parsed, err := shred.ParseSchema(schema)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := shred.Map(parsed, shred.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := avrotest.Map(t, schema)
 		columns = m.Columns
 	}
 	return formattest.Source{Format: f, Schema: schema, Columns: columns, Rows: rows, Fill: fill}.Write(t, t.TempDir(), "a")

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -174,14 +174,7 @@ func TestRowsWithoutKeys(t *testing.T) {
 		`{"type":"record","name":"R","fields":[{"name":"n","type":["R","null"]}]}`: `{"n":null}`,
 	} {
 		dir := t.TempDir()
-		parsed, err := shred.ParseSchema(schema)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := shred.Map(parsed, shred.Options{RecursiveBytes: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := avrotest.Map(t, schema)
 		part := columnPart(t, trevni.Format, schema, m.Columns, 1, func(to *column.Buffers, _ int) {
 			if m.Columns[0].Array {
 				to.Cols[0].Absent()

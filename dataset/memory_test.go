@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -325,10 +325,7 @@ func TestMemoryOfPieces(t *testing.T) {
 // Rows of another schema are larger by its defaults, and have room made for them.
 func TestMemoryOfResolvedRows(t *testing.T) {
 	const grown = 600 << 10
-	reader, err := shred.ParseSchema(`{"type":"record","name":"R","fields":[{"name":"id","type":"double"},{"name":"more","type":"string","default":"` + strings.Repeat("d", grown) + `"}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := avrotest.Parse(t, `{"type":"record","name":"R","fields":[{"name":"id","type":"double"},{"name":"more","type":"string","default":"`+strings.Repeat("d", grown)+`"}]}`)
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, all := textSet(t, f, someLarge(5))
 		q := dataset.Query{Limit: -1, Schema: reader}

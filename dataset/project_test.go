@@ -8,9 +8,9 @@ import (
 
 	"github.com/twmb/avro"
 
-	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/projected"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
@@ -39,10 +39,7 @@ func TestRandomProjections(t *testing.T) {
 		for seed := range soak.Rounds[uint64](20, 60) {
 			r := rand.New(rand.NewPCG(seed, 7))
 			schema := randavro.Schema(r)
-			parsed, err := shred.ParseSchema(schema)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parsed := avrotest.Parse(t, schema)
 			var rows [][]byte
 			for range 20 {
 				plain, _ := randavro.Pair(r, parsed.Root())

@@ -12,6 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -202,10 +203,7 @@ func TestScanWithSchema(t *testing.T) {
 		if most := size["id"] + size["from"] + size["seen"] + firstReads + 3*oneBlock; stats.BytesRead > most {
 			t.Errorf("%d bytes were read, at most %d", stats.BytesRead, most)
 		}
-		narrow, err := shred.ParseSchema(`{"type":"record","name":"Message","namespace":"mail","fields":[{"name":"size","type":"int"}]}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		narrow := avrotest.Parse(t, `{"type":"record","name":"Message","namespace":"mail","fields":[{"name":"size","type":"int"}]}`)
 		_, _, err = scan(t, d, dataset.Query{Schema: narrow, Limit: -1})
 		var at *damage.Error
 		if !errors.As(err, &at) || at.File != d.Parts()[0].Name || at.Row < 0 || at.Path != "size" {

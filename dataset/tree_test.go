@@ -13,11 +13,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/export"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -266,10 +266,7 @@ func TestSchemasOfSets(t *testing.T) {
 				t.Errorf("batches: %v", err)
 			}
 		}
-		reader, err := shred.ParseSchema(`{"type":"record","name":"R","fields":[{"name":"id","type":"double"},{"name":"more","type":"string","default":"x"}]}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		reader := avrotest.Parse(t, `{"type":"record","name":"R","fields":[{"name":"id","type":"double"},{"name":"more","type":"string","default":"x"}]}`)
 		const row = `{"id":%d,"more":"x","a":%d}`
 		want := fmt.Sprintf(strings.Repeat(row+" ", 4)+row, 4, 2, 5, 3, 6, 3, 7, 4, 8, 4)
 		for range 2 {
@@ -281,9 +278,7 @@ func TestSchemasOfSets(t *testing.T) {
 			}
 		}
 		// A reader that names a key has its value.
-		if reader, err = shred.ParseSchema(`{"type":"record","name":"R","fields":[{"name":"a","type":["null","double"],"default":null}]}`); err != nil {
-			t.Fatal(err)
-		}
+		reader = avrotest.Parse(t, `{"type":"record","name":"R","fields":[{"name":"a","type":["null","double"],"default":null}]}`)
 		if got, err := lines(t, d, dataset.Query{Schema: reader, Offset: 9, Limit: -1}); err != nil || !strings.HasPrefix(got, `{"a":5`) || strings.Contains(got, "id") {
 			t.Errorf("resolved: %s, %v", got, err)
 		}

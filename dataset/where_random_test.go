@@ -18,6 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
 )
@@ -354,10 +355,7 @@ func TestRandomConditions(t *testing.T) {
 		for seed := range soak.Rounds[uint64](16, 40) {
 			r := rand.New(rand.NewPCG(seed, 8))
 			schema := strings.ReplaceAll(randavro.Schema(r), `"logicalType":"timestamp-micros",`, "")
-			parsed, err := shred.ParseSchema(schema)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parsed := avrotest.Parse(t, schema)
 			decoder := avro.MustParse(schema)
 			var decoded []any
 			rows := make([][]byte, 150)

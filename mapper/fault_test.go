@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
-	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
@@ -215,27 +214,14 @@ func TestFailedJobsAndMemory(t *testing.T) {
 
 // TestFailedJobBeforeLargeRow resolves a row to a large one after a job has failed.
 func TestFailedJobBeforeLargeRow(t *testing.T) {
-	reader, err := shred.ParseSchema(strings.Replace(textSchema(1), `]}`, `,{"name":"d","type":"string","default":"`+strings.Repeat("x", 1<<20)+`"}]}`, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	writer, err := shred.ParseSchema(textSchema(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	larger := strings.Replace(textSchema(1), `]}`, `,{"name":"d","type":"string","default":"`+strings.Repeat("x", 1<<20)+`"}]}`, 1)
 	for at := range 4 {
 		watched(t, strconv.Itoa(at), func(t *testing.T) {
 			f := &faulty{ColumnWriter: trevni.NewGroupWriter(trevni.Options{}), at: at, fault: fault{encode: unfit}}
 			src := source(t, "in.avro", texts(t, "null", 1, [][][]int{{{10}, {5000}}, {{10}}, {{10}, {10}}}))
 			cfg := config(t, src, f)
 			cfg.MaxInputBlock, cfg.Memory, cfg.Pool = 32<<20, 16<<10, budget.New(64<<20)
-			var err error
-			if src.Resolution, err = shred.Resolve(writer, reader, shred.KeepMeaning); err != nil {
-				t.Fatal(err)
-			}
-			if cfg.Mapping, err = shred.Map(reader, shred.Options{}); err != nil {
-				t.Fatal(err)
-			}
+			resolve(t, &cfg, &src, larger)
 			for who, err := range runBoth(t, cfg, f, src) {
 				if d := (*damage.Error)(nil); !errors.As(err, &d) || d.File != "in.avro" {
 					t.Errorf("the %s ends with %v", who, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/mapper"
@@ -51,14 +52,6 @@ func mail(t testing.TB, rows int64) []byte {
 // config returns a configuration for sources of one schema.
 func config(t testing.TB, src mapper.Source, f format.Writer) mapper.Config {
 	t.Helper()
-	schema, err := shred.ParseSchema(src.Header.Schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := shred.Map(schema, shred.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	folder, err := spill.OpenFolder(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -69,8 +62,18 @@ func config(t testing.TB, src mapper.Source, f format.Writer) mapper.Config {
 		}
 	})
 	return mapper.Config{
-		Mapping: m, Writer: f, RowGroupSize: 128 << 20, BlockSize: 4 << 10, MaxInputBlock: 1 << 20,
+		Mapping: avrotest.Map(t, src.Header.Schema), Writer: f, RowGroupSize: 128 << 20, BlockSize: 4 << 10, MaxInputBlock: 1 << 20,
 		MaxLostRows: -1, Workers: 2, Spill: folder,
+	}
+}
+
+// resolve has the rows of a source resolved to a schema.
+func resolve(t testing.TB, cfg *mapper.Config, src *mapper.Source, schema string) {
+	t.Helper()
+	cfg.Mapping = avrotest.Map(t, schema)
+	var err error
+	if src.Resolution, err = shred.Resolve(avrotest.Parse(t, src.Header.Schema), cfg.Mapping.Schema, shred.AllowChanges); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -103,11 +106,7 @@ func convert(t testing.TB, cfg mapper.Config, sources ...mapper.Source) (map[str
 func TestSplitFormatGetsValuesAndLengthsApart(t *testing.T) {
 	const schema = `{"type":"record","name":"r","fields":[{"name":"id","type":"long"},` +
 		`{"name":"tags","type":{"type":"array","items":"string"}},{"name":"ok","type":["null","boolean"]}]}`
-	var file bytes.Buffer
-	w, err := ocf.NewWriter(&file, schema, "null", [16]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var blocks []avrotest.Block
 	var ids, tags, oks, tagLengths, okLengths []byte
 	for block := range 40 {
 		var data []byte
@@ -129,11 +128,10 @@ func TestSplitFormatGetsValuesAndLengthsApart(t *testing.T) {
 				data, oks = append(data, 1), append(oks, 1)
 			}
 		}
-		if err := w.AppendBlock(100, data); err != nil {
-			t.Fatal(err)
-		}
+		blocks = append(blocks, avrotest.Block{Rows: 100, Data: data})
 	}
-	src := source(t, "in.avro", file.Bytes())
+	file := avrotest.Make(t, schema, "null", blocks...)
+	src := source(t, "in.avro", file)
 	files, rows, _ := convert(t, config(t, src, split{}), src)
 	if len(files) != 2 || len(rows) != 1 || rows[0] != 4000 {
 		t.Fatalf("%d files, rows %v", len(files), rows)
@@ -290,15 +288,7 @@ func TestBlocksBeyondTheMemory(t *testing.T) {
 // largeBlock is a file of one block, of a value of so many bytes.
 func largeBlock(t *testing.T, size int) []byte {
 	t.Helper()
-	var file bytes.Buffer
-	w, err := ocf.NewWriter(&file, `"bytes"`, "null", [16]byte{2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.AppendBlock(1, append(binary.AppendVarint(nil, int64(size)), make([]byte, size)...)); err != nil {
-		t.Fatal(err)
-	}
-	return file.Bytes()
+	return avrotest.Make(t, `"bytes"`, "null", avrotest.Block{Rows: 1, Data: append(binary.AppendVarint(nil, int64(size)), make([]byte, size)...)})
 }
 
 // TestBlocksBeyondTheLimitTakeNoMemory refuses a block by its size as it is
@@ -330,22 +320,13 @@ func TestFalseSizesAreSkipped(t *testing.T) {
 		{"decoded", "snappy", 2, 0x7f},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var file bytes.Buffer
-			w, err := ocf.NewWriter(&file, `"long"`, c.codec, [16]byte{3})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for range blocks {
-				if err := w.AppendBlock(rows, data); err != nil {
-					t.Fatal(err)
-				}
-			}
-			src := source(t, "bad.avro", file.Bytes())
+			file := avrotest.Make(t, `"long"`, c.codec, slices.Repeat([]avrotest.Block{{Rows: rows, Data: data}}, blocks)...)
+			src := source(t, "bad.avro", file)
 			var b ocf.Block
 			if err := ocf.NewScanner(src.R, src.Size, src.Name, src.Header, src.Range).Next(t.Context(), &b); err != nil {
 				t.Fatal(err)
 			}
-			file.Bytes()[b.DataOffset+c.at] = c.value
+			file[b.DataOffset+c.at] = c.value
 			cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 			cfg.OnDamage, cfg.Memory, cfg.Pool = mapper.Skip, 60_000, budget.New(60_000)
 			_, got, stats := convert(t, cfg, src)
@@ -358,28 +339,16 @@ func TestFalseSizesAreSkipped(t *testing.T) {
 
 // TestInexactValuesCountOnce walks blocks twice, as damaged ones are left out whole.
 func TestInexactValuesCountOnce(t *testing.T) {
-	var file bytes.Buffer
-	w, err := ocf.NewWriter(&file, `"long"`, "null", [16]byte{2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var blocks []avrotest.Block
 	large := string(binary.AppendVarint(nil, 1<<53+1))
 	for _, block := range []string{large + "\x02", large + "\x80", large + large} { // the second ends early
-		if err := w.AppendBlock(2, []byte(block)); err != nil {
-			t.Fatal(err)
-		}
+		blocks = append(blocks, avrotest.Block{Rows: 2, Data: []byte(block)})
 	}
-	src := source(t, "rows.avro", file.Bytes())
-	writer, _ := shred.ParseSchema(`"long"`)
-	reader, _ := shred.ParseSchema(`"double"`)
-	if src.Resolution, err = shred.Resolve(writer, reader, shred.AllowChanges); err != nil {
-		t.Fatal(err)
-	}
+	file := avrotest.Make(t, `"long"`, "null", blocks...)
+	src := source(t, "rows.avro", file)
 	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 	cfg.OnDamage = mapper.Skip
-	if cfg.Mapping, err = shred.Map(reader, shred.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	resolve(t, &cfg, &src, `"double"`)
 	stats, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
 	if err != nil || stats.Rows != 4 || len(stats.Losses) != 1 || stats.Inexact != (shred.Inexact{Rounded: 3}) {
 		t.Errorf("%+v, %v", stats, err)
@@ -389,34 +358,16 @@ func TestInexactValuesCountOnce(t *testing.T) {
 // TestRowsBeyondTheMemory resolves a row of few bytes to one of many.
 func TestRowsBeyondTheMemory(t *testing.T) {
 	const empty = `{"type":"array","items":{"type":"record","name":"E","fields":[]}}`
-	var file bytes.Buffer
-	w, err := ocf.NewWriter(&file, empty, "null", [16]byte{2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var blocks []avrotest.Block
 	for _, row := range []string{"\x02\x00", "\x80\x02\x00"} { // of 1 and of 128 items
-		if err := w.AppendBlock(1, []byte(row)); err != nil {
-			t.Fatal(err)
-		}
+		blocks = append(blocks, avrotest.Block{Rows: 1, Data: []byte(row)})
 	}
-	src := source(t, "rows.avro", file.Bytes())
-	writer, err := shred.ParseSchema(empty)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := avrotest.Make(t, empty, "null", blocks...)
+	src := source(t, "rows.avro", file)
 	text := `{"name":"a","type":"string","default":"` + strings.Repeat("x", 1000) + `"}`
-	reader, err := shred.ParseSchema(strings.Replace(empty, "[]", "["+text+"]", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if src.Resolution, err = shred.Resolve(writer, reader, shred.AllowChanges); err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct{ max, memory, rows int64 }{{1 << 20, 1 << 20, 2}, {10_000, 1 << 20, 1}, {10_000, 100_000, 1}, {1 << 20, 100_000, -1}} {
 		cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
-		if cfg.Mapping, err = shred.Map(reader, shred.Options{}); err != nil {
-			t.Fatal(err)
-		}
+		resolve(t, &cfg, &src, strings.Replace(empty, "[]", "["+text+"]", 1))
 		cfg.OnDamage, cfg.MaxInputBlock, cfg.Memory, cfg.Pool = mapper.Skip, c.max, 64<<10, budget.New(c.memory)
 		stats, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
 		if c.rows < 0 {
@@ -444,17 +395,10 @@ func TestImpossibleRowCounts(t *testing.T) {
 		{`"int"`, 1, "\xff\xff\xff\xff\x7f", damage.Value},
 		{`"string"`, 1, "\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", damage.Truncated},
 	} {
-		var file bytes.Buffer
-		w, err := ocf.NewWriter(&file, c.schema, "null", [16]byte{2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.AppendBlock(c.rows, []byte(c.data)); err != nil {
-			t.Fatal(err)
-		}
-		src := source(t, "bad.avro", file.Bytes())
+		file := avrotest.Make(t, c.schema, "null", avrotest.Block{Rows: c.rows, Data: []byte(c.data)})
+		src := source(t, "bad.avro", file)
 		cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
-		_, err = mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+		_, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
 		var d *damage.Error
 		if !errors.As(err, &d) || d.File != "bad.avro" || d.Offset != src.Header.Size || d.Kind != c.want {
 			t.Errorf("%s, %d rows of %q: error %v, want located damage of the kind %s", c.schema, c.rows, c.data, err, c.want)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
-	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/mapper"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -33,11 +33,7 @@ func textSchema(columns int) string {
 func texts(t testing.TB, codec string, columns int, blocks [][][]int) []byte {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 1))
-	var file bytes.Buffer
-	w, err := ocf.NewWriter(&file, textSchema(columns), codec, [16]byte{4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var file []avrotest.Block
 	for _, rows := range blocks {
 		var data []byte
 		for _, sizes := range rows {
@@ -49,11 +45,9 @@ func texts(t testing.TB, codec string, columns int, blocks [][][]int) []byte {
 				data = append(binary.AppendVarint(data, int64(n)), text...)
 			}
 		}
-		if err := w.AppendBlock(int64(len(rows)), data); err != nil {
-			t.Fatal(err)
-		}
+		file = append(file, avrotest.Block{Rows: int64(len(rows)), Data: data})
 	}
-	return file.Bytes()
+	return avrotest.Make(t, textSchema(columns), codec, file...)
 }
 
 // outliers are rows of small values of which some are of up to most bytes.
@@ -213,35 +207,17 @@ func TestLargeResolvedRows(t *testing.T) {
 	reordered := `{"type":"record","name":"R","fields":[` +
 		`{"name":"b","type":{"type":"array","items":{"type":"record","name":"I","fields":[` + text + `,{"name":"x","type":"string"}]}}},` +
 		`{"name":"a","type":"long"}]}`
-	var file bytes.Buffer
-	w, err := ocf.NewWriter(&file, written, "snappy", [16]byte{2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var blocks []avrotest.Block
 	for i, items := range []int{3, 10_000, 1, 400, 4000, 2} {
 		data := binary.AppendVarint(binary.AppendVarint(nil, int64(i)), int64(items))
 		data = append(append(data, bytes.Repeat([]byte{2, 'y'}, items)...), 0)
-		if err := w.AppendBlock(1, data); err != nil {
-			t.Fatal(err)
-		}
+		blocks = append(blocks, avrotest.Block{Rows: 1, Data: data})
 	}
-	src := source(t, "in.avro", file.Bytes())
-	writer, err := shred.ParseSchema(written)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := avrotest.Make(t, written, "snappy", blocks...)
+	src := source(t, "in.avro", file)
 	for name, schema := range map[string]string{"in order": inOrder, "reordered": reordered} {
-		reader, err := shred.ParseSchema(schema)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if src.Resolution, err = shred.Resolve(writer, reader, shred.AllowChanges); err != nil {
-			t.Fatal(err)
-		}
 		cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}))
-		if cfg.Mapping, err = shred.Map(reader, shred.Options{}); err != nil {
-			t.Fatal(err)
-		}
+		resolve(t, &cfg, &src, schema)
 		cfg.MaxInputBlock = 32 << 20
 		want, _, _ := convert(t, cfg, src)
 		for _, pool := range []int64{32 << 20, 8 << 20} {

@@ -1,7 +1,6 @@
 package mapper_test
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/mapper"
 )
 
@@ -79,11 +79,7 @@ func (g *pickyGroup) End(col int, job format.EncodeJob, stored int) error {
 // A value that the format cannot hold is said to be in the input, whatever row group it
 // came to.
 func TestUnfitValuesAreLocated(t *testing.T) {
-	var file bytes.Buffer
-	w, err := ocf.NewWriter(&file, `{"type":"record","name":"r","fields":[{"name":"id","type":"long"}]}`, "null", [16]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var blocks []avrotest.Block
 	for block := range 40 {
 		var data []byte
 		for row := range 100 {
@@ -93,11 +89,10 @@ func TestUnfitValuesAreLocated(t *testing.T) {
 			}
 			data = binary.AppendVarint(data, v)
 		}
-		if err := w.AppendBlock(100, data); err != nil {
-			t.Fatal(err)
-		}
+		blocks = append(blocks, avrotest.Block{Rows: 100, Data: data})
 	}
-	src := source(t, "in.avro", file.Bytes())
+	file := avrotest.Make(t, `{"type":"record","name":"r","fields":[{"name":"id","type":"long"}]}`, "null", blocks...)
+	src := source(t, "in.avro", file)
 	var offset int64
 	s := ocf.NewScanner(src.R, src.Size, src.Name, src.Header, src.Range)
 	for range 34 {
@@ -128,30 +123,25 @@ func TestUnfitValuesAreLocated(t *testing.T) {
 // What is known of where rows come from does not grow with the number of input blocks.
 func TestOriginsAreFew(t *testing.T) {
 	const blocks = 100_000
-	var file bytes.Buffer
-	w, err := ocf.NewWriter(&file, `{"type":"record","name":"r","fields":[{"name":"id","type":"long"}]}`, "null", [16]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var all []avrotest.Block
 	for row := range blocks {
 		v := int64(1)
 		if row == blocks-7 {
 			v = -1
 		}
-		if err := w.AppendBlock(1, binary.AppendVarint(nil, v)); err != nil {
-			t.Fatal(err)
-		}
+		all = append(all, avrotest.Block{Rows: 1, Data: binary.AppendVarint(nil, v)})
 	}
-	src := source(t, "in.avro", file.Bytes())
+	file := avrotest.Make(t, `{"type":"record","name":"r","fields":[{"name":"id","type":"long"}]}`, "null", all...)
+	src := source(t, "in.avro", file)
 	cfg := config(t, src, picky{at: "encode"})
 	cfg.RowGroupSize = 1 << 30
-	_, err = mapper.Run(t.Context(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+	_, err := mapper.Run(t.Context(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
 	var d *damage.Error
 	if !errors.As(err, &d) || d.File != "in.avro" {
 		t.Fatal(err)
 	}
 	// A block is 19 bytes, and each says in order which row it has.
-	if at := int64(file.Len()) - 19*7; d.Offset+19*d.Row != at || d.Row > blocks/1000 {
+	if at := int64(len(file)) - 19*7; d.Offset+19*d.Row != at || d.Row > blocks/1000 {
 		t.Errorf("%v, want a block at most %d rows before that at %d", err, blocks/1000, at)
 	}
 }

@@ -1,13 +1,13 @@
 package mapper_test
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/mapper"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -15,15 +15,7 @@ import (
 // blockOf writes a file of one block that has a row so many times.
 func blockOf(t *testing.T, schema, codec, row string, rows int) []byte {
 	t.Helper()
-	var file bytes.Buffer
-	w, err := ocf.NewWriter(&file, schema, codec, [16]byte{7})
-	if err == nil {
-		err = w.AppendBlock(int64(rows), []byte(strings.Repeat(row, rows)))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file.Bytes()
+	return avrotest.Make(t, schema, codec, avrotest.Block{Rows: int64(rows), Data: []byte(strings.Repeat(row, rows))})
 }
 
 // TestProgressInABlock has input of one block of 4 MiB, which deflate and bzip2 decompress

@@ -1,12 +1,12 @@
 package mapper_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/mapper"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -66,17 +66,11 @@ func TestSampleTakesWhatTasksTake(t *testing.T) {
 // TestSampleLeavesDamageOut has a block of which a row is damaged, and one that
 // does not end in its sync marker.
 func TestSampleLeavesDamageOut(t *testing.T) {
-	var file bytes.Buffer
-	w, err := ocf.NewWriter(&file, `{"type":"record","name":"R","fields":[{"name":"a","type":"long"},{"name":"b","type":"string"}]}`, "null", [16]byte{2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var blocks []avrotest.Block
 	for _, rows := range []string{"\x02\x02x\x02\x02y", "\x02\x02x\x02\xff\xff", "\x04\x02x\x04\x02y", "\x02\x02x\x02\x02y", "\x02\x02x\x02\x02y"} {
-		if err := w.AppendBlock(2, []byte(rows)); err != nil {
-			t.Fatal(err)
-		}
+		blocks = append(blocks, avrotest.Block{Rows: 2, Data: []byte(rows)})
 	}
-	b := file.Bytes()
+	b := avrotest.Make(t, `{"type":"record","name":"R","fields":[{"name":"a","type":"long"},{"name":"b","type":"string"}]}`, "null", blocks...)
 	b[len(b)-27] ^= 1 // in the sync marker of the block before the last
 	src := source(t, "bad.avro", b)
 	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
@@ -141,17 +135,7 @@ func TestSampleEndsWithItsContext(t *testing.T) {
 
 // TestSampleOfRowsWithoutBytes has more rows than a sample takes.
 func TestSampleOfRowsWithoutBytes(t *testing.T) {
-	var file bytes.Buffer
-	w, err := ocf.NewWriter(&file, `"null"`, "null", [16]byte{2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		if err := w.AppendBlock(mapper.MaxSampleRows/2, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	src := source(t, "null.avro", file.Bytes())
+	src := source(t, "null.avro", avrotest.Make(t, `"null"`, "null", slices.Repeat([]avrotest.Block{{Rows: mapper.MaxSampleRows / 2}}, 3)...))
 	s := mapper.NewSample(config(t, src, trevni.NewGroupWriter(trevni.Options{})))
 	defer s.Close()
 	for range 2 {

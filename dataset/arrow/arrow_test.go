@@ -21,13 +21,13 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	"github.com/twmb/avro"
 
-	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/arrow"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/job"
@@ -56,24 +56,12 @@ func request(f format.Format, options json.RawMessage, input, dest, temp string)
 func convert(t testing.TB, of format.Format, schema string, rows [][]byte) *dataset.Dataset {
 	t.Helper()
 	dir := t.TempDir()
-	f, err := os.Create(filepath.Join(dir, "in.avro"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := ocf.NewWriter(f, schema, "null", [16]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range rows {
-		if err := w.AppendBlock(1, row); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := f.Close(); err != nil {
+	in := filepath.Join(dir, "in.avro")
+	if err := os.WriteFile(in, avrotest.File(t, schema, [16]byte{1}, 1, rows...), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	options := formattest.Options(t, of, map[string][]string{"codec": {"null"}, "checksum": {"null"}})
-	r := request(of, options, f.Name(), filepath.Join(dir, "out"), dir)
+	r := request(of, options, in, filepath.Join(dir, "out"), dir)
 	if _, err := job.Convert(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
@@ -326,10 +314,7 @@ func TestRandomSchemas(t *testing.T) {
 	for seed := range soak.Rounds[uint64](20, 60) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		schema := randavro.Schema(r)
-		parsed, err := shred.ParseSchema(schema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parsed := avrotest.Parse(t, schema)
 		judge, err := avro.Parse(schema)
 		if err != nil {
 			t.Fatal(err)

@@ -16,19 +16,13 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 )
 
 // mapping returns that of a record with one field of a type.
 func mapping(t *testing.T, typ string) *shred.Mapping {
 	t.Helper()
-	s, err := shred.ParseSchema(`{"type":"record","name":"R","fields":[{"name":"f","type":` + typ + `}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := shred.Map(s, shred.Options{RecursiveBytes: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := avrotest.Map(t, `{"type":"record","name":"R","fields":[{"name":"f","type":`+typ+`}]}`)
 	return m
 }
 
@@ -328,14 +322,7 @@ func TestRowsOfOtherTypes(t *testing.T) {
 		`{"type":"array","items":"int"}`: "value: type=list<item: int32>",
 	}
 	for typ, want := range cases {
-		s, err := shred.ParseSchema(typ)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := shred.Map(s, shred.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := avrotest.Map(t, typ)
 		c := compiler{form: Structs}
 		fields, makers, err := c.rows(m)
 		if err != nil || len(fields) != 1 || len(makers) != 1 || fields[0].String() != want {
@@ -345,10 +332,7 @@ func TestRowsOfOtherTypes(t *testing.T) {
 }
 
 func TestBranchNames(t *testing.T) {
-	s, err := shred.ParseSchema(`["null","string",{"type":"fixed","name":"a.F","size":1},{"type":"fixed","name":"b.F","size":1},{"type":"fixed","name":"b.G","size":1}]`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := avrotest.Parse(t, `["null","string",{"type":"fixed","name":"a.F","size":1},{"type":"fixed","name":"b.F","size":1},{"type":"fixed","name":"b.G","size":1}]`)
 	if got := fmt.Sprint(branchNames(s.Root())); got != "[null string a.F b.F G]" {
 		t.Error(got)
 	}

@@ -18,16 +18,14 @@ import (
 	"github.com/linkedin/goavro/v2"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
 )
 
 func parse(t testing.TB, schema string) *shred.Schema {
 	t.Helper()
-	s, err := shred.ParseSchema(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := avrotest.Parse(t, schema)
 	return s
 }
 
@@ -187,10 +185,7 @@ func TestCSVFlattensRecords(t *testing.T) {
 	const schema = `{"type":"record","name":"R","fields":[
 		{"name":"a","type":{"type":"record","name":"A","fields":[{"name":"x","type":"int"},{"name":"y,","type":["string","null"]}]}},
 		{"name":"b","type":"null"}]}`
-	s, err := shred.ParseSchema(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := avrotest.Parse(t, schema)
 	var out bytes.Buffer
 	w, err := NewCSV(&out, s)
 	if err != nil {

@@ -3,22 +3,15 @@ package where_test
 import (
 	"testing"
 
-	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/dataset/where"
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 )
 
 // Excludes knows l = 7, s = "b", os = null and oi = 3, and nothing of i and b. Of
 // none of these are there more values than one.
 func TestExcludes(t *testing.T) {
-	parsed, err := shred.ParseSchema(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := shred.Map(parsed, shred.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := avrotest.Map(t, schema)
 	values := map[string]*column.Vector{
 		"l":         {Longs: []int64{7}, Values: 1},
 		"s":         {Offsets: []int32{0, 1}, Data: []byte("b"), Values: 1},

@@ -10,6 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/dataset/where"
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 )
 
 const schema = `{"type":"record","name":"R","fields":[
@@ -195,14 +196,7 @@ func vectors() map[string]*column.Vector {
 
 func mapping(t testing.TB) *shred.Mapping {
 	t.Helper()
-	s, err := shred.ParseSchema(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := shred.Map(s, shred.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := avrotest.Map(t, schema)
 	return m
 }
 

@@ -9,8 +9,25 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
+
+// Parse returns a schema.
+func Parse(t testing.TB, schema string) *shred.Schema {
+	t.Helper()
+	s, err := shred.ParseSchema(schema)
+	testenv.Must(t, err)
+	return s
+}
+
+// Map returns the columns of a schema, in which what contains itself is bytes.
+func Map(t testing.TB, schema string) *shred.Mapping {
+	t.Helper()
+	m, err := shred.Map(Parse(t, schema), shred.Options{RecursiveBytes: true})
+	testenv.Must(t, err)
+	return m
+}
 
 // Schema is that of the rows of Blocks: a number and 16 hexadecimal digits.
 const Schema = `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"s","type":"string"}]}`
@@ -33,15 +50,36 @@ func Blocks(seed uint64, n int) (blocks [][]byte) {
 	return blocks
 }
 
+// Block is what a block of an Avro file says of its rows, and their bytes.
+type Block struct {
+	Rows int64
+	Data []byte
+}
+
+// Make returns an Avro file of blocks.
+func Make(t testing.TB, schema, codec string, blocks ...Block) []byte {
+	t.Helper()
+	return file(t, schema, codec, [16]byte{2}, blocks)
+}
+
 // File returns an Avro file of blocks that say that they have so many rows,
 // uncompressed.
 func File(t testing.TB, schema string, sync [16]byte, rows int64, blocks ...[]byte) []byte {
 	t.Helper()
+	var all []Block
+	for _, b := range blocks {
+		all = append(all, Block{rows, b})
+	}
+	return file(t, schema, "null", sync, all)
+}
+
+func file(t testing.TB, schema, codec string, sync [16]byte, blocks []Block) []byte {
+	t.Helper()
 	var file bytes.Buffer
-	w, err := ocf.NewWriter(&file, schema, "null", sync)
+	w, err := ocf.NewWriter(&file, schema, codec, sync)
 	testenv.Must(t, err)
 	for _, b := range blocks {
-		testenv.Must(t, w.AppendBlock(rows, b))
+		testenv.Must(t, w.AppendBlock(b.Rows, b.Data))
 	}
 	return file.Bytes()
 }
