@@ -196,7 +196,7 @@ func (a *avroRows) add(c *chunk) error {
 	for a.left > 0 && !c.full() {
 		n, err := c.add(a.rows[a.at:])
 		if err != nil {
-			return located(err, a.name, a.block.Offset, a.block.Rows-a.left, a.at)
+			return a.block.InRow(err, a.name, a.block.Rows-a.left, a.at)
 		}
 		a.at += n
 		a.left--

@@ -11,7 +11,6 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
-	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
@@ -319,15 +318,3 @@ func (f *memoryFile) ReadAt(p []byte, off int64) (n int, err error) {
 
 // ReadBlock implements format.File.
 func (f *memoryFile) ReadBlock(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
-
-// located completes the damage of a row in a block of a file.
-func located(err error, file string, offset, row int64, before int) error {
-	d, ok := err.(*damage.Error)
-	if !ok {
-		return err
-	}
-	at := *d
-	at.File, at.Row, at.Offset = file, row, offset
-	at.Reason = fmt.Sprintf("%s (byte %d of the rows of the block at this offset)", d.Reason, int64(before)+d.Offset)
-	return &at
-}

@@ -35,66 +35,53 @@ type partRows struct {
 	row  int64 // the next one
 }
 
+// next gives the next row to take, which returns how many bytes it has taken.
+func (p *partRows) next(ctx context.Context, take func(datum []byte) (int, error)) error {
+	if p.row%checkEvery == 0 && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	datum, err := p.rows.Next()
+	if err == io.EOF {
+		return err
+	}
+	if err != nil {
+		return in(p.of.name, err)
+	}
+	n, err := take(datum)
+	//guard: values of a damaged row would be given as sound ones
+	if err == nil && n != len(datum) {
+		err = damage.New(damage.Trailing, "", -1, "%d bytes behind the row", len(datum)-n)
+	}
+	if d, ok := err.(*damage.Error); ok {
+		at := *d
+		at.File, at.Row, at.Offset = p.of.name, p.row, -1
+		return &at
+	}
+	p.row++
+	return err
+}
+
 // skip passes over rows, which are read but not shredded.
 func (p *partRows) skip(ctx context.Context, most int64) (rows int64, err error) {
 	for ; rows < most; rows++ {
-		if rows%checkEvery == 0 && ctx.Err() != nil {
-			return rows, ctx.Err()
-		}
-		if _, err := p.rows.Next(); err != nil {
+		if err := p.next(ctx, func(datum []byte) (int, error) { return len(datum), nil }); err != nil {
 			return rows, err
 		}
-		p.row++
 	}
 	return rows, nil
 }
 
 func (p *partRows) fill(ctx context.Context, c *chunk) error {
 	for !c.full() {
-		if p.row%checkEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		datum, err := p.rows.Next()
-		if err == io.EOF {
-			return err
-		}
-		if err != nil {
-			return in(c.name, err)
-		}
 		c.mark()
-		n, err := c.add(datum)
-		if err == nil {
-			err = whole(n, datum)
-		}
-		if err != nil {
+		if err := p.next(ctx, c.add); err != nil {
 			if c.refused == nil {
 				c.back()
 			}
-			return inRow(err, c.name, p.row)
+			return err
 		}
-		p.row++
 	}
 	return nil
-}
-
-// whole checks that a row has taken all of its datum.
-func whole(n int, datum []byte) error {
-	//guard: values of a damaged row would be given as sound ones
-	if n != len(datum) {
-		return damage.New(damage.Trailing, "", -1, "%d bytes behind the row", len(datum)-n)
-	}
-	return nil
-}
-
-// inRow names the row that damage is about.
-func inRow(err error, file string, row int64) error {
-	d, ok := err.(*damage.Error)
-	if !ok {
-		return err
-	}
-	at := *d
-	at.File, at.Row, at.Offset = file, row, -1
-	return &at
 }
 
 // bytesRead is nothing: what is read of the part's files is counted there.
@@ -114,30 +101,19 @@ func (o *OpenPart) verifyRows(ctx context.Context, part format.RowPart) error {
 	if err != nil {
 		return err
 	}
-	rows, err := part.Read()
+	read, err := part.Read()
 	if err != nil {
 		return in(o.name, err)
 	}
-	defer rows.Close()
+	defer read.Close()
+	rows := &partRows{of: o, rows: read}
 	bufs := column.NewBuffers(m.Columns, column.Interleaved, verifyBlock)
 	shredder := shred.NewShredder(m, bufs)
-	for row := int64(0); ; row++ {
-		if row%checkEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		datum, err := rows.Next()
-		if err == io.EOF {
+	for {
+		if err := rows.next(ctx, shredder.Row); err == io.EOF {
 			return nil
-		}
-		if err != nil {
-			return in(o.name, err)
-		}
-		n, err := shredder.Row(datum)
-		if err == nil {
-			err = whole(n, datum)
-		}
-		if err != nil {
-			return inRow(err, o.name, row)
+		} else if err != nil {
+			return err
 		}
 		if len(bufs.Due()) > 0 {
 			bufs.Reset()

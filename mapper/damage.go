@@ -72,12 +72,8 @@ func (t *task) recordLoss(src Source, lost ocf.Range, rows int64, cause error) e
 
 // locate adds the place of the block to the error of a row.
 func locate(err error, src Source, b *ocf.Block, row int64, before int) error {
-	d, ok := err.(*damage.Error)
-	if !ok {
+	if _, ok := err.(*damage.Error); !ok {
 		return fmt.Errorf("%s: row %d of the block at offset %d: %w", src.Name, row, b.Offset, err)
 	}
-	at := *d
-	at.File, at.Row, at.Offset = src.Name, row, b.Offset
-	at.Reason = fmt.Sprintf("%s (byte %d of the rows of the block at this offset)", d.Reason, int64(before)+d.Offset)
-	return &at
+	return b.InRow(err, src.Name, row, before)
 }

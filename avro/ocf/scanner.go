@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -37,6 +38,19 @@ type Block struct {
 // lost when its data turns out not to decode.
 func (b *Block) Range() Range {
 	return Range{b.Offset, b.DataOffset + int64(len(b.Data)) + SyncSize}
+}
+
+// InRow completes the damage of a row of the block, before which there are so many
+// bytes of rows. Other errors it returns as they are.
+func (b *Block) InRow(err error, file string, row int64, before int) error {
+	d, ok := err.(*damage.Error)
+	if !ok {
+		return err
+	}
+	at := *d
+	at.File, at.Row, at.Offset = file, row, b.Offset
+	at.Reason = fmt.Sprintf("%s (byte %d of the rows of the block at this offset)", d.Reason, int64(before)+d.Offset)
+	return &at
 }
 
 // Scanner reads the blocks that start in one range of a file, in order, or those
