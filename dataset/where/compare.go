@@ -286,7 +286,7 @@ func byteTest(f *field, o operator, s []byte, negated bool) condition {
 			lo = bytes.ToUpper(s)
 		}
 	}
-	c := text{f: f, holds: func(b []byte) bool { return o.holds(bytes.Compare(b, s), true) }}
+	c := text{field: f, holds: func(b []byte) bool { return o.holds(bytes.Compare(b, s), true) }}
 	if o == equal || o.above() {
 		c.lo = lo
 	}
@@ -388,11 +388,11 @@ func (t *translator) in(n *node, negated bool) (condition, error) {
 func oneOf(all []condition, negated bool) condition {
 	switch first := all[0].(type) {
 	case ints:
-		return ints{first.f, setOf(all, negated, func(c condition) bounds[int64] { return c.(ints).t })}
+		return ints{first.field, setOf(all, negated, func(c condition) bounds[int64] { return c.(ints).t })}
 	case floats:
-		return floats{first.f, setOf(all, negated, func(c condition) bounds[float64] { return c.(floats).t })}
+		return floats{first.field, setOf(all, negated, func(c condition) bounds[float64] { return c.(floats).t })}
 	case decimals:
-		d := decimals{f: first.f, set: map[string]bool{}, not: negated}
+		d := decimals{field: first.field, set: map[string]bool{}, not: negated}
 		for _, c := range all {
 			if c := c.(decimals); c.lo != nil {
 				d.set[string(c.lo)] = true
@@ -400,17 +400,17 @@ func oneOf(all []condition, negated bool) condition {
 		}
 		return d
 	case symbols:
-		return symbolTest(first.f, func(b []byte) bool {
-			at := slices.Index(first.f.typ.Symbols, string(b))
+		return symbolTest(first.field, func(b []byte) bool {
+			at := slices.Index(first.typ.Symbols, string(b))
 			return slices.ContainsFunc(all, func(c condition) bool { return c.(symbols).holds[at] }) != negated
 		})
 	case text:
-		return textSet(first.f, all, negated)
+		return textSet(first.field, all, negated)
 	case isTrue:
 		some := func(not bool) bool {
 			return slices.ContainsFunc(all, func(c condition) bool { return c.(isTrue).not == not })
 		}
-		return or{isTrue{first.f, true}.or(some(true) != negated), isTrue{first.f, false}.or(some(false) != negated)}
+		return or{isTrue{first.field, true}.or(some(true) != negated), isTrue{first.field, false}.or(some(false) != negated)}
 	}
 	tests := make([]func(*value) bool, len(all))
 	for i, c := range all {
@@ -431,7 +431,7 @@ func (c isTrue) or(test bool) condition {
 
 func textSet(f *field, all []condition, negated bool) condition {
 	set := map[string]bool{}
-	c := text{f: f, lo: all[0].(text).lo, hi: all[0].(text).hi}
+	c := text{field: f, lo: all[0].(text).lo, hi: all[0].(text).hi}
 	for _, one := range all {
 		one := one.(text)
 		set[string(one.hi)] = true

@@ -65,56 +65,56 @@ func (c constant) eval(match []bool, _ *scratch) {
 
 // isNull holds where a field has no value, or, turned around, where it has one.
 type isNull struct {
-	f   *field
+	*field
 	not bool
 }
 
 func (c isNull) eval(match []bool, _ *scratch) {
 	for i := range match {
-		match[i] = (c.f.kind == kindNull || c.f.index(i) < 0) != c.not
+		match[i] = (c.kind == kindNull || c.index(i) < 0) != c.not
 	}
 }
 
 // isTrue holds where a boolean field is true, or, turned around, where it is
 // false.
 type isTrue struct {
-	f   *field
+	*field
 	not bool
 }
 
 func (c isTrue) eval(match []bool, _ *scratch) {
-	values := c.f.values.Bools
+	values := c.values.Bools
 	for i := range match {
-		at := c.f.index(i)
+		at := c.index(i)
 		match[i] = at >= 0 && values[at] != c.not
 	}
 }
 
 // ints is a test of an integer field.
 type ints struct {
-	f *field
+	*field
 	t bounds[int64]
 }
 
 func (c ints) eval(match []bool, _ *scratch) {
-	if c.f.typ.Kind == shred.KindInt {
-		evalBounds(c.f.values.Ints, c.f, &c.t, match)
+	if c.typ.Kind == shred.KindInt {
+		evalBounds(c.values.Ints, c.field, &c.t, match)
 	} else {
-		evalBounds(c.f.values.Longs, c.f, &c.t, match)
+		evalBounds(c.values.Longs, c.field, &c.t, match)
 	}
 }
 
 // floats is a test of a floating-point field.
 type floats struct {
-	f *field
+	*field
 	t bounds[float64]
 }
 
 func (c floats) eval(match []bool, _ *scratch) {
-	if c.f.typ.Kind == shred.KindFloat {
-		evalBounds(c.f.values.Floats, c.f, &c.t, match)
+	if c.typ.Kind == shred.KindFloat {
+		evalBounds(c.values.Floats, c.field, &c.t, match)
 	} else {
-		evalBounds(c.f.values.Doubles, c.f, &c.t, match)
+		evalBounds(c.values.Doubles, c.field, &c.t, match)
 	}
 }
 
@@ -143,42 +143,43 @@ func evalBounds[V int32 | int64 | float32 | float64, T int64 | float64](values [
 
 // text is a test of a text field.
 type text struct {
-	f     *field
+	*field
 	holds func([]byte) bool
 	// lo and hi bound what holds, where they are not nil.
 	lo, hi []byte
 }
 
 func (c text) eval(match []bool, _ *scratch) {
-	if c.f.uuid {
+	if c.uuid {
 		for i := range match {
-			at := c.f.index(i)
-			match[i] = at >= 0 && c.holds(c.f.text(at))
+			at := c.index(i)
+			match[i] = at >= 0 && c.holds(c.text(at))
 		}
 		return
 	}
 	for i := range match {
-		at := c.f.index(i)
-		match[i] = at >= 0 && c.holds(c.f.bytes(at))
+		at := c.index(i)
+		match[i] = at >= 0 && c.holds(c.bytes(at))
 	}
 }
 
 // symbols is a test of an enum: its outcome for each symbol.
 type symbols struct {
-	f     *field
+	*field
 	holds []bool
 }
 
 func (c symbols) eval(match []bool, _ *scratch) {
 	for i := range match {
-		at := c.f.index(i)
-		match[i] = at >= 0 && c.holds[c.f.values.Ints[at]]
+		at := c.index(i)
+		match[i] = at >= 0 && c.holds[c.values.Ints[at]]
 	}
 }
 
 // operand has a value in each row.
 type operand interface {
 	value(row int) value
+	knowable
 }
 
 // tested is a test of one operand, never of null.

@@ -11,7 +11,7 @@ import (
 // decimals is a test of a decimal field: the unscaled number is from lo to hi,
 // or, with a set, in it; turned around if not is set.
 type decimals struct {
-	f      *field
+	*field
 	lo, hi []byte // nil is no bound
 	set    map[string]bool
 	not    bool
@@ -19,8 +19,8 @@ type decimals struct {
 
 func (c decimals) eval(match []bool, _ *scratch) {
 	for i := range match {
-		at := c.f.index(i)
-		match[i] = at >= 0 && c.holds(c.f.bytes(at)) != c.not
+		at := c.index(i)
+		match[i] = at >= 0 && c.holds(c.bytes(at)) != c.not
 	}
 }
 
@@ -48,7 +48,7 @@ func decimalTest(f *field, o operator, r *big.Rat, negated bool) condition {
 	floor, exact := unscaled(r, f.typ.Scale)
 	above := column.DecimalOf(new(big.Int).Add(floor, big.NewInt(1)))
 	below := column.DecimalOf(new(big.Int).Sub(floor, big.NewInt(1)))
-	c := decimals{f: f, not: negated}
+	c := decimals{field: f, not: negated}
 	switch at := column.DecimalOf(floor); {
 	case o == equal && exact:
 		c.lo, c.hi = at, at

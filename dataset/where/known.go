@@ -1,6 +1,10 @@
 package where
 
-import "github.com/rowtocol/rowtocol/format/column"
+import (
+	"slices"
+
+	"github.com/rowtocol/rowtocol/format/column"
+)
 
 // truth is what is known of a condition when some fields are.
 type truth int8
@@ -39,7 +43,7 @@ func judge(c condition, known map[*field]bool, s *scratch) truth {
 		return either(c, known, s, holds, fails)
 	}
 	//guard: values of another batch would decide
-	if !decided(c, known) {
+	if k, ok := c.(knowable); !ok || !k.known(known) {
 		return unknown
 	}
 	var match [1]bool
@@ -64,49 +68,22 @@ func either(all []condition, known map[*field]bool, s *scratch, one, other truth
 	return result
 }
 
-// decided reports whether all fields of a condition that is no logic are known.
-func decided(c condition, known map[*field]bool) bool {
-	switch c := c.(type) {
-	case constant:
-		return true
-	case isNull:
-		return known[c.f]
-	case isTrue:
-		return known[c.f]
-	case ints:
-		return known[c.f]
-	case floats:
-		return known[c.f]
-	case decimals:
-		return known[c.f]
-	case text:
-		return known[c.f]
-	case symbols:
-		return known[c.f]
-	case tested:
-		return given(c.operand, known)
-	case missing:
-		return given(c.operand, known)
-	case pairwise:
-		return given(c.left, known) && given(c.right, known)
-	}
-	return false
+// knowable is a condition that is no logic, or an operand.
+type knowable interface {
+	// known reports whether all fields in it are among some.
+	known(fields map[*field]bool) bool
 }
 
-// given reports whether an operand's value is known.
-func given(o operand, known map[*field]bool) bool {
-	switch o := o.(type) {
-	case *value:
-		return true
-	case *field:
-		return known[o]
-	case *computed:
-		for _, f := range o.fields {
-			if !known[f] {
-				return false
-			}
-		}
-		return true
-	}
-	return false
+func (f *field) known(fields map[*field]bool) bool { return fields[f] }
+
+func (constant) known(map[*field]bool) bool { return true }
+
+func (v *value) known(map[*field]bool) bool { return true }
+
+func (c *computed) known(fields map[*field]bool) bool {
+	return !slices.ContainsFunc(c.fields, func(f *field) bool { return !fields[f] })
+}
+
+func (c pairwise) known(fields map[*field]bool) bool {
+	return c.left.known(fields) && c.right.known(fields)
 }

@@ -56,7 +56,7 @@ func (t *translator) match(n *node, negated bool) (condition, error) {
 	case left.field.typ.Kind == shred.KindEnum:
 		return symbolTest(left.field, holds), nil
 	case negated || left.field.uuid:
-		return text{f: left.field, holds: holds}, nil
+		return text{field: left.field, holds: holds}, nil
 	}
 	return text{left.field, p.holds, p.lo, p.hi}, nil
 }

@@ -71,16 +71,16 @@ func appendBounds(b []Bound, c condition) []Bound {
 			b = appendBounds(b, c)
 		}
 	case ints:
-		if _, _, ok := c.t.limits(); ok && c.f.bounded() {
-			return append(b, Bound{c.f.column, c})
+		if _, _, ok := c.t.limits(); ok && c.bounded() {
+			return append(b, Bound{c.column, c})
 		}
 	case floats:
-		if _, _, ok := c.t.limits(); ok && c.f.bounded() {
-			return append(b, Bound{c.f.column, c})
+		if _, _, ok := c.t.limits(); ok && c.bounded() {
+			return append(b, Bound{c.column, c})
 		}
 	case text:
-		if (c.lo != nil || c.hi != nil) && c.f.bounded() {
-			return append(b, Bound{c.f.column, c})
+		if (c.lo != nil || c.hi != nil) && c.bounded() {
+			return append(b, Bound{c.column, c})
 		}
 	}
 	return b
@@ -97,7 +97,7 @@ func (b Bound) Before(encoded []byte) bool {
 	case floats:
 		return c.decode(encoded) < c.t.lower()
 	case text:
-		return c.lo != nil && bytes.Compare(c.f.ordered(column.Sized(encoded)), c.lo) < 0
+		return c.lo != nil && bytes.Compare(c.ordered(column.Sized(encoded)), c.lo) < 0
 	}
 	return false
 }
@@ -111,7 +111,7 @@ func (b Bound) After(encoded []byte) bool {
 	case floats:
 		return !(c.decode(encoded) <= c.t.upper()) // NaN is last
 	case text:
-		return c.hi != nil && bytes.Compare(c.f.ordered(column.Sized(encoded)), c.hi) > 0
+		return c.hi != nil && bytes.Compare(c.ordered(column.Sized(encoded)), c.hi) > 0
 	}
 	return false
 }
@@ -128,7 +128,7 @@ func (t *bounds[T]) upper() T {
 
 // decode reads a value of the column, which is whole.
 func (c floats) decode(encoded []byte) float64 {
-	if c.f.typ.Kind == shred.KindFloat {
+	if c.typ.Kind == shred.KindFloat {
 		return float64(math.Float32frombits(binary.LittleEndian.Uint32(encoded)))
 	}
 	return math.Float64frombits(binary.LittleEndian.Uint64(encoded))

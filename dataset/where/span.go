@@ -27,19 +27,19 @@ func appendSpans(spans []Span, c condition) []Span {
 			spans = appendSpans(spans, c)
 		}
 	case ints:
-		if lo, hi, ok := c.t.limits(); ok && c.f.lookup == nil {
-			return append(spans, Span{c.f.path, encodeInt(lo, math.MinInt64), encodeInt(hi, math.MaxInt64)})
+		if lo, hi, ok := c.t.limits(); ok && c.lookup == nil {
+			return append(spans, Span{c.path, encodeInt(lo, math.MinInt64), encodeInt(hi, math.MaxInt64)})
 		}
 	case floats:
-		if lo, hi, ok := c.t.limits(); ok && c.f.lookup == nil {
-			return append(spans, Span{c.f.path, c.encode(lo, -1), c.encode(hi, 1)})
+		if lo, hi, ok := c.t.limits(); ok && c.lookup == nil {
+			return append(spans, Span{c.path, c.encode(lo, -1), c.encode(hi, 1)})
 		}
 	case text:
 		//guard: a UUID is compared in lower case, whatever is stored
-		if c.f.uuid || c.f.lookup != nil || c.lo == nil && c.hi == nil {
+		if c.uuid || c.lookup != nil || c.lo == nil && c.hi == nil {
 			return spans
 		}
-		return append(spans, Span{c.f.path, c.encode(c.lo), c.encode(c.hi)})
+		return append(spans, Span{c.path, c.encode(c.lo), c.encode(c.hi)})
 	}
 	return spans
 }
@@ -58,7 +58,7 @@ func (c floats) encode(d float64, sign int) []byte {
 	if math.IsInf(d, sign) || d != d {
 		return nil
 	}
-	if c.f.typ.Kind != shred.KindFloat {
+	if c.typ.Kind != shred.KindFloat {
 		return binary.LittleEndian.AppendUint64(nil, math.Float64bits(d))
 	}
 	f := float32(d)
@@ -73,7 +73,7 @@ func (c text) encode(b []byte) []byte {
 	if b == nil {
 		return nil
 	}
-	if c.f.typ.Kind == shred.KindFixed {
+	if c.typ.Kind == shred.KindFixed {
 		return b
 	}
 	return append(binary.AppendVarint(nil, int64(len(b))), b...)
