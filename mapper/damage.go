@@ -61,7 +61,6 @@ func (t *task) recordLoss(src Source, lost ocf.Range, rows int64, cause error) e
 		}
 	}
 	t.stats.Losses = append(t.stats.Losses, Loss{src.Name, lost, rows, cause.Error()})
-	t.stats.Bytes += lost.Len()
 	t.lostRows += max(rows, 1)
 	//guard: more rows would be lost than was allowed
 	if t.cfg.MaxLostRows >= 0 && t.lostRows > t.cfg.MaxLostRows {

@@ -2,7 +2,6 @@ package mapper
 
 import (
 	"context"
-	"math"
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/avro/shred"
@@ -37,7 +36,7 @@ type Config struct {
 	Workers int
 	// Memory is how many bytes to take besides the open blocks of the columns. The
 	// caller has reserved it: half for input blocks and unusually large values, a
-	// quarter for column blocks that are being encoded. 0 is 16 MiB.
+	// quarter for column blocks that are being encoded.
 	Memory int64
 	// Pool lends memory for input blocks, values and resolved rows that do not fit
 	// Memory. A request that does not fit the pool fails with a *budget.Error, for
@@ -60,8 +59,6 @@ type Config struct {
 	Progress func(rows, bytes int64)
 }
 
-const defaultMemory = 16 << 20
-
 // RowSink takes the rows of a task, with any format of the columns.
 type RowSink interface {
 	// Keys returns the paths of the fields whose values each Row has: see
@@ -77,7 +74,6 @@ type Row struct {
 	Group  int      // number of its row group in the task, from 0
 	Number int64    // in the row group, from 0
 	Keys   [][]byte // values of the fields that RowSink.Keys names, as Avro encodes them
-	Datum  []byte   // of the mapping's schema
 }
 
 // RowGroup is a finished row group. The receiver closes the spill.
@@ -100,7 +96,6 @@ type Loss struct {
 // Stats is what a task did.
 type Stats struct {
 	Rows   int64
-	Bytes  int64 // stored input bytes, lost ones included
 	Losses []Loss
 	// InvalidUTF8 counts string values that are not UTF-8 and were copied as
 	// they are.
@@ -118,12 +113,6 @@ func Run(ctx context.Context, sources []Source, cfg Config, emit func(RowGroup) 
 	if cfg.Workspaces == nil {
 		cfg.Workspaces = new(Workspaces)
 		defer cfg.Workspaces.Close()
-	}
-	if cfg.Memory == 0 {
-		cfg.Memory = defaultMemory
-	}
-	if cfg.Pool == nil {
-		cfg.Pool = budget.New(math.MaxInt64)
 	}
 	t := newTask(&cfg, sources, emit)
 	if cfg.RowSink != nil {

@@ -63,7 +63,7 @@ func config(t testing.TB, src mapper.Source, f format.Writer) mapper.Config {
 	})
 	return mapper.Config{
 		Mapping: avrotest.Map(t, src.Header.Schema), Writer: f, RowGroupSize: 128 << 20, BlockSize: 4 << 10, MaxInputBlock: 1 << 20,
-		MaxLostRows: -1, Workers: 2, Spill: folder,
+		MaxLostRows: -1, Workers: 2, Spill: folder, Memory: 16 << 20,
 	}
 }
 
@@ -169,7 +169,7 @@ func TestSameBytesWhateverRunsInParallel(t *testing.T) {
 			cfg.RowSink = sum
 			got, rows, _ := convert(t, cfg, src)
 			runtime.GOMAXPROCS(old)
-			if sums[sum.datum] = true; len(sums) > 1 || !slices.Equal(sum.groups, rows) {
+			if sums[sum.keys] = true; len(sums) > 1 || !slices.Equal(sum.groups, rows) {
 				t.Fatalf("%T with %d workers: the sink got row groups of %v rows, want %v, or other rows than before", f, procs, sum.groups, rows)
 			}
 			if want == nil {
@@ -250,9 +250,6 @@ func TestDamage(t *testing.T) {
 	_, rows, stats := convert(t, cfg, src)
 	if len(stats.Losses) != 1 || rows[0]+stats.Losses[0].Rows != 1000 || stats.Losses[0].Rows <= 0 {
 		t.Errorf("rows %v, losses %+v; want 1000 together", rows, stats.Losses)
-	}
-	if stats.Bytes != src.Size-src.Header.Size {
-		t.Errorf("%d input bytes accounted for, want %d", stats.Bytes, src.Size-src.Header.Size)
 	}
 
 	var kept []ocf.Range

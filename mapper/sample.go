@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
 
 	"github.com/rowtocol/rowtocol/format/damage"
-	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 // Sample converts blocks of input as a task does, in the calling goroutine, to a row
@@ -39,9 +37,6 @@ const SampleMemory = 8 << 20
 func NewSample(cfg Config) *Sample {
 	fails := cfg.OnDamage == Fail
 	cfg.Workers, cfg.Memory, cfg.Workspaces, cfg.Spill = 1, SampleMemory, new(Workspaces), nil
-	if cfg.Pool == nil {
-		cfg.Pool = budget.New(math.MaxInt64)
-	}
 	cfg.RowSink = nil
 	cfg.RowGroupSize, cfg.OnDamage, cfg.MaxLostRows = maxSampleSize, Skip, -1
 	t := newTask(&cfg, nil, nil)

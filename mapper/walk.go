@@ -34,7 +34,6 @@ func (t *task) block(b *inputBlock, src Source) error {
 		}
 		return t.recordLoss(src, b.lost, b.block.Rows, b.err)
 	}
-	t.stats.Bytes += b.lost.Len()
 	items := t.shredder.EmptyItems()
 	err := t.walk(b, src, t.shredder)
 	t.growth.Rows += t.shredder.EmptyItems() - items
@@ -117,7 +116,7 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder) error {
 // sink passes the last shredded row to the sink.
 func (t *task) sink(datum []byte) error {
 	r := &t.given
-	r.Group, r.Number, r.Datum = t.groups, t.group.rows, datum
+	r.Group, r.Number = t.groups, t.group.rows
 	for i := range r.Keys {
 		from, to := t.shredder.Key(i)
 		r.Keys[i] = datum[from:to]

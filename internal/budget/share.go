@@ -2,6 +2,7 @@ package budget
 
 import (
 	"context"
+	"math"
 	"math/bits"
 	"sync"
 )
@@ -29,8 +30,12 @@ type Share struct {
 	large map[*byte][]byte // pieces of the system, free or not
 }
 
-// NewShare returns a share of so many bytes, which its owner has reserved.
+// NewShare returns a share of so many bytes, which its owner has reserved. A nil pool
+// has no limit.
 func (p *Pool) NewShare(size int64) *Share {
+	if p == nil {
+		p = New(math.MaxInt64)
+	}
 	return &Share{pool: p, size: size, free: make(map[int][][]byte), large: make(map[*byte][]byte)}
 }
 

@@ -29,7 +29,7 @@ func rowGroups(t testing.TB, s *Survey, p *manifest.Plan) (sizes [][]int64) {
 	defer spaces.Close()
 	cfg := mapper.Config{
 		Mapping: s.Mapping, Writer: s.writer, RowGroupSize: p.Request.Options.RowGroupSize, BlockSize: p.BlockSize,
-		MaxInputBlock: p.Request.Options.MaxInputBlock, MaxLostRows: -1, Workers: 1, Spill: folder, Workspaces: spaces,
+		MaxInputBlock: p.Request.Options.MaxInputBlock, MaxLostRows: -1, Workers: 1, Spill: folder, Workspaces: spaces, Memory: 16 << 20,
 	}
 	for _, task := range p.Tasks {
 		var sources []mapper.Source
