@@ -39,36 +39,6 @@ func exampleOutput() (dir string, remove func()) {
 	return dir, func() { _ = os.RemoveAll(base) }
 }
 
-// Add up a column of numbers that may be null. Of the files only that column
-// is read.
-func ExampleDataset_Batches() {
-	dir, remove := exampleOutput()
-	defer remove()
-	ctx := context.Background()
-	d, err := dataset.Open(ctx, []store.Location{{Store: store.Local(), Path: dir}}, dataset.Options{Formats: format.Registry{trevni.Format}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	b, err := d.Batches(ctx, dataset.Query{Columns: []string{"size"}, Limit: -1})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer b.Close()
-	sum, count, rows := 0, 0, 0
-	for b.Next() {
-		// The nulls of an optional column take no place among its values.
-		for _, size := range b.Vector(0).Ints {
-			sum += int(size)
-		}
-		count, rows = count+b.Vector(0).Values, rows+b.Rows()
-	}
-	if err := b.Err(); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(rows, "messages,", count, "of them with a size,", sum, "bytes")
-	// Output: 1000 messages, 886 of them with a size, 558988 bytes
-}
-
 // Look at values row by row: lengths say which rows have one, and how many
 // items an array has.
 func ExampleBatches_Vector() {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -103,6 +104,14 @@ func convert(t testing.TB, cfg mapper.Config, sources ...mapper.Source) (map[str
 	return files, rows, stats
 }
 
+// sameOutputs fails the test unless outputs are the wanted ones.
+func sameOutputs(t *testing.T, what string, got, want map[string][]byte) {
+	t.Helper()
+	if !maps.EqualFunc(got, want, bytes.Equal) {
+		t.Errorf("%s: %d outputs that are not the %d wanted", what, len(got), len(want))
+	}
+}
+
 func TestSplitFormatGetsValuesAndLengthsApart(t *testing.T) {
 	const schema = `{"type":"record","name":"r","fields":[{"name":"id","type":"long"},` +
 		`{"name":"tags","type":{"type":"array","items":"string"}},{"name":"ok","type":["null","boolean"]}]}`
@@ -182,11 +191,7 @@ func TestSameBytesWhateverRunsInParallel(t *testing.T) {
 			if len(got) != len(want) {
 				t.Fatalf("%T with %d workers: %d outputs, want %d", f, procs, len(got), len(want))
 			}
-			for name := range want {
-				if !bytes.Equal(got[name], want[name]) {
-					t.Errorf("%T with %d workers: %s differs", f, procs, name)
-				}
-			}
+			sameOutputs(t, fmt.Sprintf("%T with %d workers", f, procs), got, want)
 		}
 	}
 }

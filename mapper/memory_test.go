@@ -94,11 +94,7 @@ func TestLittleMemoryChangesNothing(t *testing.T) {
 						if !slices.Equal(rows, wantRows) || !slices.Equal(stats.Losses, wantStats.Losses) {
 							t.Errorf("%d bytes of memory, %d workers: rows %v, %+v, want %v, %+v", memory, workers, rows, stats, wantRows, wantStats)
 						}
-						for name := range want {
-							if !bytes.Equal(got[name], want[name]) {
-								t.Errorf("%d bytes of memory, %d workers: %s differs", memory, workers, name)
-							}
-						}
+						sameOutputs(t, fmt.Sprintf("%d bytes of memory, %d workers", memory, workers), got, want)
 						if left := cfg.Pool.Left(); left != cfg.Pool.Size() {
 							t.Errorf("%d bytes of memory, %d workers: %d of %d bytes left in the pool", memory, workers, left, cfg.Pool.Size())
 						}
@@ -168,11 +164,7 @@ func TestTasksTakeTurns(t *testing.T) {
 	}
 	running.Wait()
 	got, _, _ := convert(t, cfg, src)
-	for name := range want {
-		if !bytes.Equal(got[name], want[name]) {
-			t.Errorf("%s differs", name)
-		}
-	}
+	sameOutputs(t, "after all", got, want)
 	cfg.Workspaces.Close()
 	if left := cfg.Pool.Left(); left != cfg.Pool.Size() {
 		t.Errorf("%d of %d bytes left", left, cfg.Pool.Size())
@@ -230,11 +222,7 @@ func TestLargeResolvedRows(t *testing.T) {
 				continue
 			}
 			got, _, _ := convert(t, cfg, src)
-			for file := range want {
-				if !bytes.Equal(got[file], want[file]) {
-					t.Errorf("%s: %s differs", name, file)
-				}
-			}
+			sameOutputs(t, name, got, want)
 		}
 	}
 }

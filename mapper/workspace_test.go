@@ -1,8 +1,8 @@
 package mapper_test
 
 import (
-	"bytes"
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/mapper"
@@ -21,14 +21,7 @@ func TestMemoryOfEarlierTasksChangesNothing(t *testing.T) {
 	cfg.Workspaces = new(mapper.Workspaces)
 	for i := range 3 {
 		got, _, _ := convert(t, cfg, src)
-		if len(got) != len(want) {
-			t.Fatalf("task %d: %d outputs, want %d", i, len(got), len(want))
-		}
-		for name := range want {
-			if !bytes.Equal(got[name], want[name]) {
-				t.Errorf("task %d: %s differs", i, name)
-			}
-		}
+		sameOutputs(t, fmt.Sprint("task ", i), got, want)
 		// A task that fails in the middle leaves nothing behind.
 		_, err := mapper.Run(context.Background(), []mapper.Source{damaged}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
 		if err == nil {

@@ -107,6 +107,14 @@ func onlyFile(t *testing.T, path string) {
 	}
 }
 
+// nothingLeft fails the test if there is anything in the directory of a path.
+func nothingLeft(t *testing.T, path, what string, args ...any) {
+	t.Helper()
+	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
+		t.Errorf(what+": left %v", append(args, left)...)
+	}
+}
+
 // TestNameTaken leaves what has the name as it is.
 func TestNameTaken(t *testing.T) {
 	out, sp, want := sample(t)
@@ -180,9 +188,7 @@ func TestCopySourceFails(t *testing.T) {
 		if !errors.Is(err, source.want) || faulty.Calls(storetest.Create) != 1 {
 			t.Errorf("%v: error %v after %d tries", source.err, err, faulty.Calls(storetest.Create))
 		}
-		if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
-			t.Errorf("%v: left %v", source.err, left)
-		}
+		nothingLeft(t, path, "%v", source.err)
 	}
 }
 
@@ -258,9 +264,7 @@ func TestSilentCorruption(t *testing.T) {
 		if !errors.Is(err, store.ErrMismatch) {
 			t.Errorf("%+v: error is %v", fault, err)
 		}
-		if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
-			t.Errorf("%+v: left %v", fault, left)
-		}
+		nothingLeft(t, path, "%+v", fault)
 	}
 }
 
@@ -283,9 +287,7 @@ func TestCanceled(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("stopped at call %d: %v", n, err)
 		}
-		if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
-			t.Errorf("stopped at call %d: left %v", n, left)
-		}
+		nothingLeft(t, path, "stopped at call %d", n)
 		cancel()
 	}
 }
@@ -347,43 +349,26 @@ func TestCanceledOnDeafStore(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || st.calls != n {
 			t.Errorf("canceled in call %d: %v after call %d", n, err, st.calls)
 		}
-		if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
-			t.Errorf("canceled in call %d: left %v", n, left)
-		}
+		nothingLeft(t, path, "canceled in call %d", n)
 	}
 }
 
-// shrinking is a store on which files end early, whatever their size is said
-// to be.
-type shrinking struct{ store.Store }
-
-func (s shrinking) Open(ctx context.Context, path string) (store.File, error) {
-	f, err := s.Store.Open(ctx, path)
-	return shrunk{f}, err
-}
-
-type shrunk struct{ store.File }
-
-func (f shrunk) ReadAt(p []byte, off int64) (int, error) {
-	return io.NewSectionReader(f.File, 0, f.Size()/2).ReadAt(p, off)
-}
-
+// Files that end early, whatever their size is said to be, are no outputs.
 func TestEndsEarly(t *testing.T) {
 	out, sp, _ := sample(t)
-	_, err := Write(t.Context(), shrinking{store.Local()}, named(filepath.Join(t.TempDir(), "f")), out, sp)
+	short := storetest.Inject(store.Local(), func(c *storetest.Call) error {
+		if c.Op != storetest.ReadAt || c.Offset < out.Size/2 {
+			return c.Do()
+		}
+		return io.EOF
+	})
+	_, err := Write(t.Context(), short, named(filepath.Join(t.TempDir(), "f")), out, sp)
 	if !errors.Is(err, store.ErrMismatch) || !strings.Contains(err.Error(), "ends after") {
 		t.Errorf("error is %v", err)
 	}
 }
 
-// growing is a store on which files have one byte more than was written.
-type growing struct{ store.Store }
-
-func (s growing) Open(ctx context.Context, path string) (store.File, error) {
-	f, err := s.Store.Open(ctx, path)
-	return grown{f}, err
-}
-
+// grown is a file that has one byte more than was written.
 type grown struct{ store.File }
 
 func (f grown) Size() int64 { return f.File.Size() + 1 }
@@ -391,12 +376,17 @@ func (f grown) Size() int64 { return f.File.Size() + 1 }
 func TestMoreAtTheEnd(t *testing.T) {
 	out, sp, _ := sample(t)
 	path := filepath.Join(t.TempDir(), "f")
-	if _, err := Write(t.Context(), growing{store.Local()}, named(path), out, sp); !errors.Is(err, store.ErrMismatch) {
+	growing := storetest.Inject(store.Local(), func(c *storetest.Call) error {
+		err := c.Do()
+		if c.Op == storetest.Open {
+			c.File = grown{c.File}
+		}
+		return err
+	})
+	if _, err := Write(t.Context(), growing, named(path), out, sp); !errors.Is(err, store.ErrMismatch) {
 		t.Errorf("error is %v", err)
 	}
-	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
-		t.Errorf("left %v", left)
-	}
+	nothingLeft(t, path, "a byte more")
 }
 
 func TestBadOutputs(t *testing.T) {
@@ -423,9 +413,7 @@ func TestBadOutputs(t *testing.T) {
 		if n := st.Calls(storetest.Create); n != tt.creates {
 			t.Errorf("%s: %d files were created", name, n)
 		}
-		if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
-			t.Errorf("%s: left %v", name, left)
-		}
+		nothingLeft(t, path, "%s", name)
 	}
 }
 

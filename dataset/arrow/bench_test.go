@@ -3,6 +3,8 @@ package arrow_test
 import (
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -10,14 +12,38 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/arrow"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
+// mailColumns converts so many messages and returns where their columns are.
+func mailColumns(b *testing.B, rows int64) string {
+	base := b.TempDir()
+	f, err := os.Create(filepath.Join(base, "mail.avro"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := mailgen.Write(f, mailgen.Options{Rows: rows, Seed: 1}); err != nil {
+		b.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		b.Fatal(err)
+	}
+	dir := filepath.Join(base, "mail.columns")
+	r := request(trevni.Format, nil, f.Name(), dir, base)
+	r.Output.RowGroupSize = 64 << 20
+	if _, err := job.Convert(b.Context(), r); err != nil {
+		b.Fatal(err)
+	}
+	return dir
+}
+
 // BenchmarkRecords makes record batches of all columns of an output of 100,000
 // messages.
 func BenchmarkRecords(b *testing.B) {
-	d, err := dataset.Open(b.Context(), []store.Location{{Store: store.Local(), Path: mailColumns(b.TempDir(), 100_000)}}, dataset.Options{Formats: format.Registry{trevni.Format}})
+	d, err := dataset.Open(b.Context(), []store.Location{{Store: store.Local(), Path: mailColumns(b, 100_000)}}, dataset.Options{Formats: format.Registry{trevni.Format}})
 	if err != nil {
 		b.Fatal(err)
 	}
