@@ -56,10 +56,7 @@ func (o opener) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, e
 func TestFilesAreOpenedToBeRead(t *testing.T) {
 	dir, _ := mailSet(t, cfile.Format, 100)
 	st := storetest.NewFaulty(store.Local())
-	d, err := dataset.Open(t.Context(), locations(st, dir), dataset.Options{Formats: formats})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := openOn(t, st, dir, dataset.Options{Formats: formats})
 	parts := len(d.Parts())
 	if st.Calls(storetest.Open) > 0 || len(d.Parts()[0].Files) < 10 {
 		t.Fatalf("%d opened of %d parts, the first of %d files", st.Calls(storetest.Open), parts, len(d.Parts()[0].Files))
@@ -76,10 +73,7 @@ func TestRemoteColumnsAreReadAhead(t *testing.T) {
 		local := archive(t, f, 40_000)
 		size := columnSizes(t, local)
 		st := storetest.NewFaulty(store.Local())
-		d, err := dataset.Open(t.Context(), locations(st, filepath.Dir(local.Parts()[0].Name)), dataset.Options{Formats: formats})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := openOn(t, st, filepath.Dir(local.Parts()[0].Name), dataset.Options{Formats: formats})
 		for _, test := range []struct {
 			query   dataset.Query
 			columns []string // that may be read whole; nil is all

@@ -149,10 +149,7 @@ func TestAvroWithoutBytes(t *testing.T) {
 func TestAvroIsOpenedAgain(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.avro")
 	writeAvro(t, name, `"long"`, [][]byte{{2}, {4}})
-	l, err := dataset.List(t.Context(), locations(store.Local(), name), dataset.Options{Formats: formats})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := list(t, store.Local(), name, dataset.Options{Formats: formats})
 	for range 2 {
 		d, err := l.Dataset(t.Context())
 		if err != nil {

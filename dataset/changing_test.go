@@ -146,10 +146,7 @@ func TestUnchanged(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		for _, test := range replacements {
 			dir, _, s := single(t, f)
-			l, err := dataset.List(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats})
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := list(t, store.Local(), dir, dataset.Options{Formats: formats})
 			test.replace(t, dir, s)
 			faulty := *l
 			faulty.Outputs = slices.Clone(l.Outputs)
@@ -296,14 +293,11 @@ func single(t *testing.T, f format.Format) (dir, part string, s *manifest.Succes
 // scanOn opens a dataset, changes something, and reads the rows.
 func scanOn(t *testing.T, st store.Store, dir string, change func()) error {
 	t.Helper()
-	d, err := dataset.Open(t.Context(), locations(st, dir), dataset.Options{Formats: formats})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := openOn(t, st, dir, dataset.Options{Formats: formats})
 	if change != nil {
 		change()
 	}
-	_, _, err = scan(t, d, dataset.Query{Limit: -1})
+	_, _, err := scan(t, d, dataset.Query{Limit: -1})
 	return err
 }
 

@@ -130,10 +130,7 @@ func filesOf(t testing.TB, part string) map[string][]byte {
 // partsOf are the names of an output's parts, in the order of their rows.
 func partsOf(t testing.TB, dir string) (names []string) {
 	t.Helper()
-	l, err := dataset.List(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := list(t, store.Local(), dir, dataset.Options{Formats: formats})
 	for _, p := range l.Parts {
 		names = append(names, p.Name)
 	}
@@ -150,11 +147,26 @@ func locations(st store.Store, paths ...string) (all []store.Location) {
 
 func open(t testing.TB, path string, o dataset.Options) *dataset.Dataset {
 	t.Helper()
-	d, err := dataset.Open(t.Context(), locations(store.Local(), path), o)
+	return openOn(t, store.Local(), path, o)
+}
+
+// openOn is open on any store.
+func openOn(t testing.TB, st store.Store, path string, o dataset.Options) *dataset.Dataset {
+	t.Helper()
+	d, err := dataset.Open(t.Context(), locations(st, path), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
+}
+
+func list(t testing.TB, st store.Store, path string, o dataset.Options) *dataset.Listing {
+	t.Helper()
+	l, err := dataset.List(t.Context(), locations(st, path), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
 
 // totalRows is how many rows a dataset has.
@@ -191,10 +203,7 @@ func scan(t testing.TB, d *dataset.Dataset, q dataset.Query) ([][]byte, dataset.
 // openPart opens the first part at a path.
 func openPart(t testing.TB, st store.Store, path string) *dataset.OpenPart {
 	t.Helper()
-	l, err := dataset.List(t.Context(), locations(st, path), dataset.Options{Formats: formats})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := list(t, st, path, dataset.Options{Formats: formats})
 	p, err := l.Open(t.Context(), &l.Parts[0])
 	if err != nil {
 		t.Fatal(err)

@@ -353,10 +353,7 @@ func TestManyIncrements(t *testing.T) {
 		want = append(want, i+1)
 	}
 	st := together()
-	d, err := dataset.Open(t.Context(), locations(st, filepath.Join(p.root, "d")), dataset.Options{Formats: formats})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := openOn(t, st, filepath.Join(p.root, "d"), dataset.Options{Formats: formats})
 	if got, err := lines(t, d, dataset.Query{Limit: -1}); err != nil || got != ids(want...) {
 		t.Errorf("%s, %v", got, err)
 	}

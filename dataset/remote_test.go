@@ -75,10 +75,7 @@ func (f *farFile) ReadAt(p []byte, off int64) (int, error) {
 // on opens the same dataset on another store.
 func on(t *testing.T, st store.Store, d *dataset.Dataset) *dataset.Dataset {
 	t.Helper()
-	other, err := dataset.Open(t.Context(), locations(st, filepath.Dir(d.Parts()[0].Name)), dataset.Options{Formats: formats})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := openOn(t, st, filepath.Dir(d.Parts()[0].Name), dataset.Options{Formats: formats})
 	return other
 }
 
@@ -200,10 +197,7 @@ func testClose(t *testing.T, local *dataset.Dataset) {
 		"a read":  {hung, func() bool { return hung.now.Load() > 0 }},
 		"a pause": {patient, func() bool { return len(waits) > 0 }},
 	} {
-		l, err := dataset.List(t.Context(), locations(test.st, dir), dataset.Options{Formats: formats})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := list(t, test.st, dir, dataset.Options{Formats: formats})
 		p, err := l.Open(t.Context(), &l.Parts[0])
 		if err != nil {
 			t.Fatal(err)

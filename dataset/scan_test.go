@@ -121,10 +121,7 @@ func TestOrderOfParts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l, err := dataset.List(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats, Partial: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := list(t, store.Local(), dir, dataset.Options{Formats: formats, Partial: true})
 	var got []string
 	for _, p := range l.Parts {
 		got = append(got, filepath.Base(p.Name))

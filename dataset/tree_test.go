@@ -208,10 +208,7 @@ func TestKeysPrune(t *testing.T) {
 			}
 			return c.Do()
 		})
-		d, err := dataset.Open(t.Context(), locations(st, root), dataset.Options{Formats: formats})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := openOn(t, st, root, dataset.Options{Formats: formats})
 		if n.Calls(storetest.Open) != 0 || n.Calls(storetest.List) != 1+3+4 {
 			t.Errorf("%d files were opened, %d directories listed", n.Calls(storetest.Open), n.Calls(storetest.List))
 		}
@@ -334,10 +331,7 @@ func TestManySets(t *testing.T) {
 	}
 	before := heap()
 	st := storetest.NewFaulty(store.Local())
-	d, err := dataset.Open(t.Context(), locations(st, root), dataset.Options{Formats: formats})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := openOn(t, st, root, dataset.Options{Formats: formats})
 	if more := int64(heap() - before); more > sets*16<<10 {
 		t.Errorf("%d outputs take %d bytes", sets, more)
 	}
