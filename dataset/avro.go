@@ -102,13 +102,7 @@ func (d *Dataset) makeParts(ctx context.Context, s *section, p *Part) (*chunks, 
 	if err != nil {
 		return nil, err
 	}
-	made, err := newChunks(p.Name, s.files, d.list, rows)
-	if err != nil {
-		rows.close()
-		return nil, err
-	}
-	made.keys = d.constants(s, p)
-	return made, nil
+	return newChunks(p.Name, s.files, d.list, rows, d.constants(s, p))
 }
 
 // countRows returns the number of rows of an Avro file, for which only the heads of

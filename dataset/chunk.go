@@ -53,12 +53,14 @@ type chunks struct {
 	err    error // behind the rows of the last part
 }
 
-func newChunks(name string, m *shred.Mapping, l *Listing, source rowSource) (*chunks, error) {
+// newChunks takes over the source, and closes it after an error.
+func newChunks(name string, m *shred.Mapping, l *Listing, source rowSource, keys []*constant) (*chunks, error) {
 	c, err := newChunk(name, m, l.Formats, l.memory)
 	if err != nil {
+		source.close()
 		return nil, err
 	}
-	return &chunks{source: source, chunk: c}, nil
+	return &chunks{source: source, chunk: c, keys: keys}, nil
 }
 
 func (m *chunks) next(ctx context.Context, skip, most int64, read *Stats) (p *queryPart, passed int64, err error) {

@@ -17,9 +17,8 @@ func (d *Dataset) resolvedBatches(ctx context.Context, q Query) (*Batches, error
 	if err != nil {
 		return nil, err
 	}
-	made, err := newChunks(d.list.Path, m, d.list, &scanRows{scan: scan})
+	made, err := newChunks(d.list.Path, m, d.list, &scanRows{scan: scan}, nil)
 	if err != nil {
-		scan.Close()
 		return nil, err
 	}
 	// The rows are read as the only part of a dataset of their own.

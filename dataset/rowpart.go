@@ -18,14 +18,7 @@ func (d *Dataset) makePartsOf(s *section, p *Part, of *OpenPart, part format.Row
 		of.Close()
 		return nil, in(p.Name, err)
 	}
-	source := &partRows{of: of, rows: rows}
-	made, err := newChunks(p.Name, s.files, d.list, source)
-	if err != nil {
-		source.close()
-		return nil, err
-	}
-	made.keys = d.constants(s, p)
-	return made, nil
+	return newChunks(p.Name, s.files, d.list, &partRows{of: of, rows: rows}, d.constants(s, p))
 }
 
 // partRows are the rows of a part that keeps them whole. It is a rowSource.

@@ -17,20 +17,12 @@ import (
 // less than seeking those that an index finds.
 const scanShare = 16
 
-// Narrowed are the rows that a condition can hold for, by an index.
+// Narrowed are the rows that a condition can hold for, and the index that found them. Its
+// Close gives the memory of the rows back, which are not used after it.
 type Narrowed struct {
 	*Rows
-	table *Table
+	*Table
 }
-
-// Fields are those of the index.
-func (n *Narrowed) Fields() string { return n.table.Fields() }
-
-// BytesRead is how many bytes of the index's files were read.
-func (n *Narrowed) BytesRead() int64 { return n.table.BytesRead() }
-
-// Close gives the memory of the rows back, which are not used after it.
-func (n *Narrowed) Close() { n.table.Close() }
 
 // errMany ends the search for rows that are too many.
 var errMany = errors.New("too many rows")
