@@ -88,12 +88,8 @@ func find(node *shred.Node, path string) (f field, err error) {
 		}
 		node, at = node.Fields[i].Type, strings.TrimPrefix(at+"."+name, ".")
 	}
-	f = field{path: path, null: -1}
-	if node.Kind == shred.KindUnion && len(node.Branches) == 2 {
-		if f.null = slices.IndexFunc(node.Branches, func(n *shred.Node) bool { return n.Kind == shred.KindNull }); f.null >= 0 {
-			node = node.Branches[1-f.null]
-		}
-	}
+	f = field{path: path}
+	node, f.null = node.Optional()
 	f.kind, f.symbols, f.size = node.Kind, node.Symbols, node.Size
 	f.logical, f.scale = node.LogicalType(), node.Scale
 	switch node.Kind {

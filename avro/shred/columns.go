@@ -2,7 +2,6 @@ package shred
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/rowtocol/rowtocol/format/column"
@@ -161,7 +160,7 @@ func (m *mapper) mapType(s *step, above int) error {
 
 func (m *mapper) union(s *step, above int) error {
 	s.branches = make([]branch, len(s.node.Branches))
-	nullable := len(s.branches) == 2 && slices.ContainsFunc(s.node.Branches, func(n *Node) bool { return n.Kind == KindNull })
+	_, null := s.node.Optional()
 	for i, n := range s.node.Branches {
 		b := &s.branches[i]
 		b.col = -1
@@ -170,7 +169,7 @@ func (m *mapper) union(s *step, above int) error {
 		}
 		leave := m.enter("/", n.FullName(), "")
 		var err error
-		b.col, b.step, err = m.sequence(n, s.node, column.Column{Parent: above, Array: true, Optional: true, Nullable: nullable})
+		b.col, b.step, err = m.sequence(n, s.node, column.Column{Parent: above, Array: true, Optional: true, Nullable: null >= 0})
 		if err != nil {
 			return err
 		}

@@ -107,6 +107,19 @@ func (n *Node) FullName() string {
 	return n.Kind.String()
 }
 
+// Optional returns the type in a union of it with null, and the index of null; other
+// types it returns as they are, with -1.
+func (n *Node) Optional() (value *Node, null int) {
+	if n.Kind == KindUnion && len(n.Branches) == 2 {
+		for i, b := range n.Branches {
+			if b.Kind == KindNull {
+				return n.Branches[1-i], i
+			}
+		}
+	}
+	return n, -1
+}
+
 // SplitName splits a full name into namespace, which may be empty, and name.
 func SplitName(full string) (namespace, name string) {
 	if i := strings.LastIndexByte(full, '.'); i >= 0 {

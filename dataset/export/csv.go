@@ -72,23 +72,14 @@ func (c *csvWriter) addColumns(fs *forms, n *shred.Node, name string, depth int)
 		}
 		return nil
 	}
-	field := csvField{null: -1}
-	value := n
-	if n.Kind == shred.KindUnion && len(n.Branches) == 2 {
-		for i, b := range n.Branches {
-			if b.Kind == shred.KindNull {
-				field.null, value = i, n.Branches[1-i]
-			}
-		}
-	}
+	value, null := n.Optional()
 	if !value.Kind.Simple() {
 		return fmt.Errorf("%w: %s is of type %s; choose others with --columns", ErrNotSimple, name, value.Kind)
 	}
 	if name == "" {
 		name = n.FullName()
 	}
-	field.form = fs.of(value)
-	c.names, c.fields = append(c.names, name), append(c.fields, field)
+	c.names, c.fields = append(c.names, name), append(c.fields, csvField{fs.of(value), null})
 	return nil
 }
 

@@ -60,7 +60,7 @@ func (w *walk) below(n *shred.Node) []facets {
 // otherwise.
 func (w *walk) field(name string, n *shred.Node) facets {
 	w.fields++
-	n = nonNull(n)
+	n, _ = n.Optional()
 	kind := n.Kind.String()
 	if n.Logical != "" {
 		kind += " (" + n.Logical + ")"
@@ -70,16 +70,4 @@ func (w *walk) field(name string, n *shred.Node) facets {
 		f["fields"] = fields
 	}
 	return f
-}
-
-// nonNull returns the other branch of a union of two with null, and other types as they are.
-func nonNull(n *shred.Node) *shred.Node {
-	if n.Kind == shred.KindUnion && len(n.Branches) == 2 {
-		for i, b := range n.Branches {
-			if b.Kind == shred.KindNull {
-				return n.Branches[1-i]
-			}
-		}
-	}
-	return n
 }
