@@ -29,6 +29,7 @@ func TestRefusals(t *testing.T) {
 		"WHERE l = 1":                         {1, "leave WHERE out"},
 		"# l":                                 {3, "the name l is not expected"},
 		"clock > TIME '12:30:00'":             {9, "leave TIME out"},
+		"day + 1 < ms":                        {1, "day + 1 counts days and ms milliseconds; write (day + 1) * 86400000"},
 		"ms > day + 1":                        {6, "day + 1 counts days and ms milliseconds; write (day + 1) * 86400000"},
 		"day = 2025-01-31":                    {7, "is a subtraction; write '2025-01-31'"},
 		"ms in (0, 2025-1-31)":                {11, "is a subtraction"},

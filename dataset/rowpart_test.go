@@ -1,0 +1,35 @@
+package dataset
+
+import (
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/format/damage"
+)
+
+// wholeRows are the rows of a part that keeps them whole.
+type wholeRows [][]byte
+
+func (r *wholeRows) Next() (datum []byte, err error) {
+	if len(*r) == 0 {
+		return nil, io.EOF
+	}
+	datum, *r = (*r)[0], (*r)[1:]
+	return datum, nil
+}
+
+func (*wholeRows) Close() {}
+
+// A row that is kept whole ends where its values do.
+func TestWholeRowsWithBytesLeft(t *testing.T) {
+	rows := &partRows{of: &OpenPart{name: "f"}, rows: &wholeRows{{2}, {4, 6}, {8}}}
+	first := func([]byte) (int, error) { return 1, nil }
+	if err := rows.next(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	err := rows.next(t.Context(), first)
+	if d := (*damage.Error)(nil); !errors.As(err, &d) || d.Kind != damage.Trailing || d.File != "f" || d.Row != 1 {
+		t.Errorf("bytes behind the values: %v", err)
+	}
+}
