@@ -73,16 +73,6 @@ const (
 	Unsupported
 )
 
-var classNames = [...]string{"unknown", "not found", "exists", "retryable", "final", "unsupported"}
-
-// String returns the class in words.
-func (c Class) String() string {
-	if c >= 0 && int(c) < len(classNames) {
-		return classNames[c]
-	}
-	return "invalid class"
-}
-
 // sentinels are classified before system errors are: they say more.
 var sentinels = []struct {
 	err   error
