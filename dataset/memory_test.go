@@ -420,41 +420,37 @@ func TestMemoryOfManyColumns(t *testing.T) {
 // Batches give all rows in any memory that suffices, and what they hold, with the copies
 // of it, is accounted for: never less than there is.
 func TestBatchesStayWithinMemory(t *testing.T) {
-	for _, sizes := range [][]int{
-		slices.Repeat([]int{200 << 10}, 40),
-		someLarge(300, 3<<20, 300<<10, 3<<20),
-		someLarge(2000, slices.Repeat([]int{700 << 10}, 40)...),
+	for _, tt := range []struct {
+		sizes  []int
+		memory int64
+		copies []int
+	}{
+		{slices.Repeat([]int{200 << 10}, 40), 2 << 20, []int{0, 1}},
+		{slices.Repeat([]int{200 << 10}, 40), 3 << 20, []int{0, 1}},
+		{someLarge(300, 3<<20, 300<<10, 3<<20), 256 << 20, []int{0, 4}},
+		{someLarge(2000, slices.Repeat([]int{700 << 10}, 40)...), 3 << 20, []int{1}},
 	} {
-		dir, _ := textSet(t, formats[0], sizes)
-		largest := slices.Max(sizes)
-		for _, size := range []int64{2 << 20, 3 << 20, 256 << 20} {
-			if size < 3*int64(largest) {
-				continue
+		dir, _ := textSet(t, formats[0], tt.sizes)
+		for _, copies := range tt.copies {
+			pool := budget.New(tt.memory)
+			b, err := open(t, dir, dataset.Options{Formats: formats, Memory: pool}).Batches(t.Context(), dataset.Query{Limit: -1, Copies: copies})
+			if err != nil {
+				t.Fatal(err)
 			}
-			for _, copies := range []int{0, 1, 4} {
-				if size < int64(2+copies)*int64(largest) {
-					continue
+			rows := 0
+			for b.Next() {
+				rows += b.Rows()
+				data := b.Vector(1).Data
+				need := int64(cap(data)) + int64(copies*len(data))
+				if held := tt.memory - pool.Left(); held < need || pool.Left() > tt.memory {
+					t.Errorf("%d copies: %d bytes of %d are accounted for, there are %d", copies, held, tt.memory, need)
 				}
-				pool := budget.New(size)
-				b, err := open(t, dir, dataset.Options{Formats: formats, Memory: pool}).Batches(t.Context(), dataset.Query{Limit: -1, Copies: copies})
-				if err != nil {
-					t.Fatal(err)
-				}
-				rows := 0
-				for b.Next() {
-					rows += b.Rows()
-					data := b.Vector(1).Data
-					need := int64(cap(data)) + int64(copies*len(data))
-					if held := size - pool.Left(); held < need || pool.Left() > size {
-						t.Errorf("%d copies: %d bytes of %d are accounted for, there are %d", copies, held, size, need)
-					}
-				}
-				if b.Err() != nil || rows != len(sizes) {
-					t.Errorf("%d bytes, %d copies: %d rows of %d, %v", size, copies, rows, len(sizes), b.Err())
-				}
-				if b.Close(); pool.Left() != size {
-					t.Errorf("%d of %d bytes left", pool.Left(), size)
-				}
+			}
+			if b.Err() != nil || rows != len(tt.sizes) {
+				t.Errorf("%d bytes, %d copies: %d rows of %d, %v", tt.memory, copies, rows, len(tt.sizes), b.Err())
+			}
+			if b.Close(); pool.Left() != tt.memory {
+				t.Errorf("%d of %d bytes left", pool.Left(), tt.memory)
 			}
 		}
 	}
