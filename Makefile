@@ -83,10 +83,14 @@ bin/e2e.test:
 	$(GO) test -c -o $@ ./e2e
 	@test -e e2e/hadoop/target/built || echo 'Java, Hadoop and Kudu are set up first, which takes a minute.'
 
-# Converts the sample mail and shows the columns that came out.
+# Converts the sample mail, shows the columns that came out, and says what to try next.
 sample: build
-	./bin/rowtocol convert --overwrite testdata/mail $(SAMPLE)
-	./bin/rowtocol inspect $(SAMPLE)
+	@./bin/rowtocol convert --log-level warn --overwrite testdata/mail $(SAMPLE)
+	@./bin/rowtocol inspect $(SAMPLE)
+	@echo
+	@echo 'Try next:'
+	@echo "  bin/rowtocol head --columns from,subject,size $(SAMPLE)"
+	@echo "  bin/rowtocol cat --columns from,size --where 'size > 1100' $(SAMPLE)"
 
 # Runs the targets $(1) at once, to the end even if one fails, and then $(2) alone: the gate
 # measures processor time. The last line is the result of all. TESTED is given because make

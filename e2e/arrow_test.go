@@ -2,10 +2,12 @@ package e2e
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -78,8 +80,8 @@ func python(t *testing.T, script string, args ...string) {
 	pythonWith(t, []string{"RUST_BACKTRACE=0"}, "python/"+script, args...)
 }
 
-// pythonWith runs a script with more in its environment.
-func pythonWith(t *testing.T, environment []string, script string, args ...string) {
+// pythonWith runs a script with more in its environment, and returns what it prints.
+func pythonWith(t *testing.T, environment []string, script string, args ...string) string {
 	t.Helper()
 	program, err := pythonEnvironment()
 	if err != nil {
@@ -94,6 +96,7 @@ func pythonWith(t *testing.T, environment []string, script string, args ...strin
 		t.Fatalf("%s: %v\n%s%s", script, err, out, &stderr)
 	}
 	t.Logf("%s", out)
+	return string(out)
 }
 
 // columnar converts an Avro file and writes its columns as an Arrow stream,
@@ -131,4 +134,35 @@ func TestTypesOfArrow(t *testing.T) {
 	python(t, "alltypes.py", "empty", stream, parquet)
 	stream, parquet = columnar(t, avro, "--where", "id % 7 == 3", "--columns", "id,option.n,deep")
 	python(t, "alltypes.py", "sevenths", stream, parquet)
+}
+
+// The notebook of the tutorial prints what the page shows.
+func TestTutorialNotebook(t *testing.T) {
+	dir := t.TempDir()
+	for day, file := range map[string]string{"dt=2010-01-01": "archive-1.avro", "dt=2010-01-02": "archive-2.avro"} {
+		mail, err := os.ReadFile("../testdata/mail/" + file)
+		if err := errors.Join(err, os.MkdirAll(dir+"/arriving/"+day, 0o755), os.WriteFile(dir+"/arriving/"+day+"/"+file, mail, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, "convert", "--partitioned", dir+"/arriving", dir+"/mail").want(t, 0)
+	run(t, "cat", "--to", "parquet", "--output", dir+"/mail.parquet", dir+"/mail").want(t, 0)
+	page, err := os.ReadFile("../docs/tutorial.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := func(language string) (text string) {
+		for _, block := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+			text += block[1]
+		}
+		return text
+	}
+	notebook := fmt.Sprintf("import os\nos.chdir(%q)\n%s", dir, blocks("python"))
+	if err := errors.Join(os.WriteFile(dir+"/notebook.py", []byte(notebook), 0o600), os.Symlink(program, dir+"/rowtocol")); err != nil {
+		t.Fatal(err)
+	}
+	printed := pythonWith(t, []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "PYTHONIOENCODING=utf-8"}, dir+"/notebook.py")
+	if want := blocks("text"); want == "" || strings.ReplaceAll(printed, "\n\n", "\n") != want {
+		t.Errorf("the page shows\n%s\nthe notebook prints\n%s", want, printed)
+	}
 }

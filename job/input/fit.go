@@ -178,20 +178,18 @@ const listedFiles = 10
 
 func schemasDiffer(groups []*schemaGroup) error {
 	var s strings.Builder
-	fmt.Fprintf(&s, "the inputs have %d different schemas, but a job takes one (--schema names one that all are resolved to):", len(groups))
+	fmt.Fprintf(&s, "the inputs have %d different schemas, but a job takes one; --schema names one that all are resolved to", len(groups))
 	for _, g := range groups {
 		root := g.schema.Root()
 		name := root.Kind.String()
 		if root.Name != "" {
 			name += " " + root.FullName()
 		}
-		fmt.Fprintf(&s, "\n  %s (%08x), files: %d", name, crc32.ChecksumIEEE([]byte(g.identity)), len(g.files))
 		slices.Sort(g.files)
-		for _, f := range g.files[:min(len(g.files), listedFiles)] {
-			fmt.Fprintf(&s, "\n    %s", f)
-		}
-		if more := len(g.files) - listedFiles; more > 0 {
-			fmt.Fprintf(&s, "\n    and %d more", more)
+		listed := min(len(g.files), listedFiles)
+		fmt.Fprintf(&s, "; %s (%08x) has %s", name, crc32.ChecksumIEEE([]byte(g.identity)), strings.Join(g.files[:listed], ", "))
+		if more := len(g.files) - listed; more > 0 {
+			fmt.Fprintf(&s, " and %d more", more)
 		}
 	}
 	return failure.New(failure.Input, "%s", s.String())

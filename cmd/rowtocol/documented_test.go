@@ -1,0 +1,133 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// pages are the README and the pages of docs/.
+func pages(t *testing.T) []string {
+	t.Helper()
+	names, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(names, "../../README.md")
+}
+
+// example is a command of a page. A session shows its output too: it is a block of
+// the language console, in which a line begins with "$ " and goes on with "> ".
+type example struct {
+	page, line string
+	session    bool
+	output     string
+}
+
+// examples are the commands in the blocks of a page, in their order.
+func examples(t *testing.T, page string) (found []example) {
+	t.Helper()
+	for i, block := range strings.Split(string(read(t, page)), "```") {
+		language, text, _ := strings.Cut(block, "\n")
+		switch {
+		case i%2 == 0:
+		case language == "console":
+			found = append(found, session(page, text)...)
+		default:
+			for _, line := range documented.FindAllStringSubmatch(text, -1) {
+				found = append(found, example{page: page, line: "rowtocol " + strings.TrimSpace(line[1])})
+			}
+		}
+	}
+	return found
+}
+
+func session(page, text string) (found []example) {
+	for line := range strings.Lines(text) {
+		last := len(found) - 1
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			found = append(found, example{page: page, line: command, session: true})
+		} else if command, ok := strings.CutPrefix(line, "> "); ok && found[last].output == "" {
+			found[last].line += command
+		} else {
+			found[last].output += line
+		}
+	}
+	return found
+}
+
+// documented is a use of the program in an example, up to what ends it.
+var documented = regexp.MustCompile(`(?m)(?:^|[|] |-I\{\} )rowtocol ((?:[^#|>\n']|'[^']*')+)`)
+
+// TestDocumentedCommands holds the examples of the documentation to commands and
+// flags that exist.
+func TestDocumentedCommands(t *testing.T) {
+	root := newApp(nil, os.Stdout, os.Stderr).rootCommand()
+	found := 0
+	for _, page := range pages(t) {
+		for _, e := range examples(t, page) {
+			for _, args := range documented.FindAllStringSubmatch(e.line, -1) {
+				found++
+				checkExample(t, root, page, strings.Fields(args[1]), e.line)
+			}
+		}
+	}
+	if found < 15 {
+		t.Errorf("only %d examples are found", found)
+	}
+}
+
+func checkExample(t *testing.T, root *cobra.Command, page string, args []string, line string) {
+	t.Helper()
+	cmd, _, err := root.Find(args)
+	if err != nil || cmd == root {
+		t.Errorf("%s: there is no such command: %s", page, line)
+		return
+	}
+	cmd.InitDefaultHelpFlag()
+	for _, arg := range args {
+		if flag, _, _ := strings.Cut(arg, "="); strings.HasPrefix(flag, "--") && cmd.Flag(flag[2:]) == nil {
+			t.Errorf("%s: %s has no %s: %s", page, cmd.Name(), flag, line)
+		}
+	}
+}
+
+// TestDocumentedLinks follows the links from page to page, and to sections of them.
+func TestDocumentedLinks(t *testing.T) {
+	found := 0
+	for _, name := range append(pages(t), "../../configs/README.md") {
+		for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(string(read(t, name)), -1) {
+			page, section, _ := strings.Cut(link[1], "#")
+			if strings.Contains(page, "://") {
+				continue
+			}
+			found++
+			to := filepath.Join(filepath.Dir(name), page)
+			if page == "" {
+				to = name
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: %v", name, err)
+			} else if section != "" && !slices.Contains(sections(string(read(t, to))), section) {
+				t.Errorf("%s: there is no section %q in %s", name, section, to)
+			}
+		}
+	}
+	if found < 30 {
+		t.Errorf("only %d links are found", found)
+	}
+}
+
+// sections are the names by which links know the headings of a page.
+func sections(page string) (names []string) {
+	for _, heading := range regexp.MustCompile(`(?m)^##+ (.*)$`).FindAllStringSubmatch(page, -1) {
+		name := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		names = append(names, strings.ReplaceAll(name, " ", "-"))
+	}
+	return names
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestExamples runs the examples of each page one after the other in a directory with the
+// sample mail. A session prints what the page shows. Other examples succeed, and those that
+// ask for rows find some.
+func TestExamples(t *testing.T) {
+	world := sampleWorld(t)
+	for _, page := range pages(t) {
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			t.Parallel()
+			found := examples(t, page)
+			if len(found) == 0 {
+				return
+			}
+			dir := t.TempDir()
+			if err := os.CopyFS(dir, os.DirFS(world)); err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range found {
+				if e.session {
+					e.compare(t, dir+"/clone")
+				} else {
+					e.try(t, dir)
+				}
+			}
+		})
+	}
+}
+
+// sampleWorld makes a directory with what the examples read: the sample as /data/mail and as
+// mail.avro, its columns with indexes, a tree of outputs, and one of Hudi's HFiles. Sessions
+// have a clone in it, in which make finds everything built.
+func sampleWorld(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	const sample = "../../testdata/mail"
+	for to, from := range map[string]string{"clone/testdata": "../../testdata", "data/mail": sample} {
+		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, dir+"/mail.avro", read(t, sample+"/archive-1.avro"))
+	write(t, dir+"/files-0000.hfile", read(t, "../../hfile/testdata/hudi_v9_native_files-0000-0_13-118-273_20260503194240497.hfile"))
+	write(t, dir+"/clone/Makefile", read(t, "../../Makefile"))
+	write(t, dir+"/clone/tools/go", []byte("#!/bin/sh\n"))
+	if err := errors.Join(
+		os.Chmod(dir+"/clone/tools/go", 0o755), os.Mkdir(dir+"/clone/bin", 0o755), os.Symlink(binary, dir+"/clone/bin/rowtocol"),
+		os.MkdirAll(dir+"/data/mail.tree/dt=2026-07-01", 0o755),
+	); err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []string{"mail.columns", "data/mail.columns", "data/mail.tree/dt=2026-07-01/hour=5", "data/mail.tree/dt=2026-07-01/hour=6"} {
+		rowtocol(t, dir, nil, "convert", "--index", "id", "--index", "folder,id", "data/mail", to).want(t, 0)
+	}
+	return dir
+}
+
+// run runs the example by a shell on a terminal of 80 columns.
+func (e example) run(t *testing.T, dir string) (code int, output string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", e.line)
+	terminal := newPty(t, 80)
+	cmd.Stdout, cmd.Stderr = terminal.terminal, terminal.terminal
+	path := []string{dir + "/tools", filepath.Dir(binary), os.Getenv("PATH")}
+	cmd.Env = []string{"PATH=" + strings.Join(path, ":"), "TMPDIR=" + tempDir(t, t.TempDir()), "TERM="}
+	if strings.HasSuffix(e.line, " -") {
+		stdin, err := os.Open(dir + "/mail.avro")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = stdin.Close() }()
+		cmd.Stdin = stdin
+	}
+	code = ended(t, begun(t, dir, cmd)).code
+	must(t, terminal.terminal.Close())
+	return code, cleared.ReplaceAllString(terminal.read(), "")
+}
+
+// compare runs a command of a session. In what the page shows, … stands for any text.
+func (e example) compare(t *testing.T, dir string) {
+	t.Helper()
+	want := strings.ReplaceAll(regexp.QuoteMeta(e.output), "…", `(?s:.*)`)
+	if _, output := e.run(t, dir); !regexp.MustCompile("^" + want + "$").MatchString(output) {
+		t.Errorf("%s shows\n%s\n%s prints\n%s", e.page, e.output, e.line, output)
+	}
+}
+
+// cleared is what a line showed before it was cleared: progress.
+var cleared = regexp.MustCompile(`(?m)^.*\x1b\[K`)
+
+var (
+	places    = regexp.MustCompile(`(\w*hdfs://[^/ ]*)?/data/`)
+	made      = regexp.MustCompile(` (?:--output|--html|-o) (\S+)`)
+	asksRows  = regexp.MustCompile(`^rowtocol (cat|head|count|stats|lookup) `)
+	foundRows = regexp.MustCompile(`"rows": ?[1-9]`)
+)
+
+// try runs an example that has no output to compare with. It makes anew what it makes.
+func (e example) try(t *testing.T, dir string) {
+	t.Helper()
+	e.line = strings.ReplaceAll(places.ReplaceAllString(e.line, "data/"), "{}", "0")
+	args := strings.Fields(e.line)
+	switch args[1] {
+	case "submit": // needs a cluster
+		return
+	case "convert", "plan":
+		remove(t, dir, convertedTo(args))
+	}
+	for _, file := range made.FindAllStringSubmatch(e.line, -1) {
+		remove(t, dir, file[1])
+	}
+	asks := asksRows.MatchString(e.line)
+	if asks {
+		e.line = strings.Replace(e.line, args[1], args[1]+" --json", 1)
+	}
+	code, output := e.run(t, dir)
+	if code != 0 {
+		t.Errorf("%s: %s: exit %d\n%s", e.page, e.line, code, output)
+	} else if asks && !foundRows.MatchString(output) {
+		t.Errorf("%s: %s finds nothing:\n%s", e.page, e.line, output)
+	}
+}
+
+// convertedTo is the destination of a conversion: the last location.
+func convertedTo(args []string) (dest string) {
+	for _, arg := range args[2:] {
+		if strings.Contains(arg, "mail") && !strings.Contains(arg, "=") {
+			dest = arg
+		}
+	}
+	return dest
+}
+
+func remove(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+}
