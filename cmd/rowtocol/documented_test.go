@@ -123,6 +123,16 @@ func TestDocumentedLinks(t *testing.T) {
 	}
 }
 
+// TestDocumentedReaders holds each page to begin with its reader and its question.
+func TestDocumentedReaders(t *testing.T) {
+	opening := regexp.MustCompile(`\A# .+\n\nFor (?:[^\n?]+\n?)+\?`)
+	for _, page := range pages(t) {
+		if filepath.Base(page) != "README.md" && !opening.Match(read(t, page)) {
+			t.Errorf("%s does not begin with: For a reader. A question?", page)
+		}
+	}
+}
+
 // sections are the names by which links know the headings of a page.
 func sections(page string) (names []string) {
 	for _, heading := range regexp.MustCompile(`(?m)^##+ (.*)$`).FindAllStringSubmatch(page, -1) {
