@@ -69,24 +69,24 @@ const catExample = `  # the first rows, all fields
   rowtocol cat --limit 10 mail.columns
 
   # two fields of the rows that match, and what was read for them
-  rowtocol cat --columns from,received.host --where 'seen && size > 100000' \
+  rowtocol cat --columns from,received.host --where 'seen && size > 1000' \
     --stats mail.columns
 
-  # a table, and an Avro file of rows 1,000,000 to 1,000,999
+  # a table, and an Avro file of rows 300 to 399
   rowtocol cat --to csv --columns id,date,subject mail.columns > mail.csv
-  rowtocol cat --to avro --offset 1000000 --limit 1000 --output part.avro \
+  rowtocol cat --to avro --offset 300 --limit 100 --output part.avro \
     mail.columns
 
-  # a tree mail/dt=…/hour=… of outputs, and those of a month of it
-  rowtocol cat --columns dt,hour,from --where 'hour < 6' mail
-  rowtocol cat --to parquet --output july.parquet 'mail/dt=2026-07-*'
+  # a tree mail.tree/dt=…/hour=… of outputs, and those of a month of it
+  rowtocol cat --columns dt,hour,from --where 'hour < 6' mail.tree
+  rowtocol cat --to parquet --output july.parquet 'mail.tree/dt=2026-07-*'
 
   # a Parquet file for Spark, and an Arrow stream for DuckDB or Polars
   rowtocol cat --to parquet --times spark --output mail.parquet mail.columns
   rowtocol cat --to arrow --unions struct mail.columns > mail.arrows
 
   # rows of several generations as one schema has them, in columns again
-  rowtocol cat --schema v3.avsc --to parquet --output v3.parquet 2024.columns
+  rowtocol cat --schema mail-v3.avsc --to parquet --output v3.parquet mail.columns
 
   # an Avro file as it comes
   curl -s https://example.org/mail.avro | rowtocol cat --columns from,subject -`

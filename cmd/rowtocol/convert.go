@@ -37,7 +37,7 @@ const convertExample = `  # a directory of files, with the defaults
   rowtocol convert /data/mail /data/mail.columns
 
   # what would be done
-  rowtocol convert --dry-run '/data/mail/2026-*.avro' /data/mail.columns
+  rowtocol convert --dry-run '/data/mail/archive-*.avro' /data/mail.columns
 
   # one column stored with another codec, and an index of first values
   rowtocol convert --codec snappy --codec body=bzip2 --values date \
@@ -45,7 +45,7 @@ const convertExample = `  # a directory of files, with the defaults
 
   # Kudu CFiles, with an index of a column whose values ascend
   rowtocol convert --format cfile --sorted-by id --encoding body=plain \
-    /data/mail /data/mail.columns
+    /data/mail/archive-1.avro /data/mail.columns
 
   # HFiles, for HBase and Hudi
   rowtocol convert --format hfile --key id /data/mail /data/mail.hfiles

@@ -15,7 +15,7 @@ file what stands before each of its blocks: nothing is decompressed, and damage
 inside of blocks is not noticed. verify reads everything.`
 
 const countExample = `  rowtocol count mail.columns
-  rowtocol count --where 'size > 100000' mail.columns
+  rowtocol count --where 'size > 1000' mail.columns
   rowtocol count mail-*.avro`
 
 // counted is the result of count in the final JSON object.

@@ -29,10 +29,25 @@ type example struct {
 	output     string
 }
 
-// examples are the commands in the blocks of a page, in their order.
-func examples(t *testing.T, page string) (found []example) {
+// documentedExamples are the examples of the pages, and of the help of the commands.
+func documentedExamples(t *testing.T) map[string][]example {
 	t.Helper()
-	for i, block := range strings.Split(string(read(t, page)), "```") {
+	found := map[string][]example{}
+	for _, page := range pages(t) {
+		found[filepath.Base(page)] = examples(filepath.Base(page), string(read(t, page)))
+	}
+	unfold := strings.NewReplacer("\\\n    ", "", "\n  ", "\n")
+	root := newApp(nil, os.Stdout, os.Stderr).rootCommand()
+	for _, c := range append(root.Commands(), root) {
+		page := c.CommandPath() + " --help"
+		found[page] = examples(page, "```"+unfold.Replace("\n"+c.Example)+"\n```")
+	}
+	return found
+}
+
+// examples are the commands in the blocks of a page, in their order.
+func examples(page, text string) (found []example) {
+	for i, block := range strings.Split(text, "```") {
 		language, text, _ := strings.Cut(block, "\n")
 		switch {
 		case i%2 == 0:
@@ -69,8 +84,8 @@ var documented = regexp.MustCompile(`(?m)(?:^|[|] |-I\{\} )rowtocol ((?:[^#|>\n'
 func TestDocumentedCommands(t *testing.T) {
 	root := newApp(nil, os.Stdout, os.Stderr).rootCommand()
 	found := 0
-	for _, page := range pages(t) {
-		for _, e := range examples(t, page) {
+	for page, examples := range documentedExamples(t) {
+		for _, e := range examples {
 			for _, args := range documented.FindAllStringSubmatch(e.line, -1) {
 				found++
 				checkExample(t, root, page, strings.Fields(args[1]), e.line)

@@ -21,7 +21,7 @@ are the other forms of --to.`
 
 const headExample = `  rowtocol head mail.columns
   rowtocol head -n 3 --columns from,subject mail.avro
-  rowtocol head --where 'size > 100000' --to json mail.columns
+  rowtocol head --where 'size > 1000' --to json mail.columns
   curl -s https://example.org/mail.avro | rowtocol head -`
 
 func newHeadCommand(a *app) *cobra.Command {

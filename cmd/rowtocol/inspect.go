@@ -47,7 +47,7 @@ func newInspectCommand(a *app) *cobra.Command {
   rowtocol inspect --html mail.html mail.columns
   rowtocol inspect mail.avro
   rowtocol inspect --bytes mail.columns/part-00000-0-*.trv | less
-  rowtocol inspect --bytes mail.columns/part-00000-0-*.cfiles/00004.cf | less`,
+  rowtocol inspect --bytes mail.cfiles/part-00000-0-*.cfiles/00004.cf | less`,
 		Args: a.takes(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.execute(cmd.Context(), args) },
 	}

@@ -35,11 +35,11 @@ the first is read. Keys that are not there print nothing, and are no failure:
 --exit-nothing gives it a code if there is no row at all. --columns, --limit and
 --to are those of cat. --stats tells what was read, the index included.`
 
-const lookupExample = `  rowtocol convert --index id mail.avro mail.columns
-  rowtocol lookup mail.columns 4711 4712
-  rowtocol lookup --columns from,subject --to csv mail.columns - < ids
-  rowtocol lookup --by folder,date --prefix SP mail.columns
-  rowtocol lookup --range 100..199 --to avro mail.columns > some.avro`
+const lookupExample = `  rowtocol convert --index id --index folder,id mail.avro mail.columns
+  rowtocol lookup mail.columns 17 19
+  rowtocol lookup --by id --columns from,subject --to csv mail.columns - < ids
+  rowtocol lookup --by folder,id --prefix SP mail.columns
+  rowtocol lookup --by id --range 100..199 --to avro mail.columns > some.avro`
 
 // lookupForms are the forms of rows that lookup prints.
 var lookupForms = []string{"json", "csv", "table", "avro"}

@@ -30,7 +30,7 @@ already what the plan would make. A DEST that holds what rowtocol did not write
 is refused (exit 9).`
 
 const planExample = `  # three steps, for a scheduler of one's own
-  rowtocol plan /data/mail hdfs://nn/mail.columns -o plan.json
+  rowtocol plan /data/mail hdfs://nn/data/mail.columns -o plan.json
   seq 0 $(( $(jq '.tasks | length' plan.json) - 1 )) |
     xargs -P 4 -I{} rowtocol task --plan plan.json --task {}
   rowtocol commit --plan plan.json`

@@ -54,7 +54,7 @@ func newVerifyCommand(a *app) *cobra.Command {
 		Short: "Check every block, checksum and count; compare with the inputs",
 		Long:  verifyLong,
 		Example: `  rowtocol verify mail.columns
-  rowtocol verify mail.columns --against mail/2025 --against mail/2026
+  rowtocol verify mail.columns --against mail-1.avro --against mail-2.avro
   rowtocol verify mail.columns/part-00000-0-*.trv`,
 		Args: a.takes(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args) },
