@@ -86,7 +86,8 @@ const catExample = `  # the first rows, all fields
   rowtocol cat --to arrow --unions struct mail.columns > mail.arrows
 
   # rows of several generations as one schema has them, in columns again
-  rowtocol cat --schema mail-v3.avsc --to parquet --output v3.parquet mail.columns
+  rowtocol cat --schema mail-v3.avsc --to parquet --output v3.parquet \
+    mail.columns
 
   # an Avro file as it comes
   curl -s https://example.org/mail.avro | rowtocol cat --columns from,subject -`
