@@ -68,7 +68,7 @@ func (a *assembly) rows() int64 { return a.ordinal }
 // add takes the data block that begins at the present end of the file, and returns the
 // index blocks that follow it there, in memory of their own; mostly there are none.
 func (a *assembly) add(b *writtenBlock) (index []byte, err error) {
-	//guard: the ordinals of later rows would begin at 0 again
+	//guard: keeps ordinals below the limit of a file
 	if a.ordinal+int64(b.rows) > maxRowsOfFile {
 		return nil, fmt.Errorf("a CFile holds at most %d rows", int64(maxRowsOfFile))
 	}
@@ -177,7 +177,7 @@ func lastWord(stored []byte) uint32 {
 
 // appendStored appends a block as it stands in a file: compressed and with its checksum.
 func appendStored(dst []byte, o *Options, raw []byte) ([]byte, error) {
-	//guard: no reader would take the block
+	//guard: refuses a block that no reader would take
 	if len(raw) > maxBlock {
 		return dst, fmt.Errorf("a block of %d bytes, and a CFile takes %d at most", len(raw), maxBlock)
 	}
@@ -233,7 +233,7 @@ func (a *assembly) finish(d *dictionary) (tail []byte, err error) {
 	before := len(a.out)
 	tail = f.append(a.out)
 	a.footer, a.out, a.finished = len(tail)-before, nil, true
-	//guard: no reader would open the file
+	//guard: refuses a footer that no reader would take
 	if a.footer > maxMessage {
 		return nil, fmt.Errorf("a footer of %d bytes, and readers take %d: it has too much metadata", a.footer, maxMessage)
 	}

@@ -109,7 +109,7 @@ func textSize(data []byte) (size, at int) {
 		return size, at
 	}
 	n, at := binary.Varint(data)
-	//guard: a value would reach beyond the block
+	//guard: rejects a value that reaches beyond the block
 	if at <= 0 || uint64(n) > uint64(len(data)-at) { // a negative one is more, too
 		return -1, 0
 	}
@@ -133,18 +133,18 @@ func (a *avroValues) size(data []byte) (size, at int) {
 func (a *avroValues) text(data []byte) (value []byte, size int, err error) {
 	if a.symbols == nil {
 		n, at := textSize(data)
-		//guard: a value would reach beyond the block
+		//guard: rejects a value that reaches beyond the block
 		if n < 0 {
 			return nil, 0, errCut
 		}
-		//guard: no reader would take the block
+		//guard: refuses a block that no reader would take
 		if n > MaxValue {
 			return nil, 0, tooLong(0, n)
 		}
 		return data[at : at+n], at + n, nil
 	}
 	ordinal, size := binary.Varint(data)
-	//guard: an ordinal without symbol would crash the program
+	//guard: rejects an ordinal without a symbol
 	if size <= 0 || ordinal < 0 || ordinal >= int64(len(a.symbols)) {
 		return nil, 0, errCut
 	}
@@ -170,7 +170,7 @@ func (a *avroValues) append(v *encoding.Values, data []byte, n, limit int) (read
 	case a.column.Type == column.Bytes:
 		v.Fixed, read, rest, err = a.appendDecimals(v.Fixed, data, n)
 	default:
-		//guard: a value would reach beyond the block
+		//guard: rejects a value that reaches beyond the block
 		if len(data) < n*a.width {
 			return 0, nil, errCut
 		}
@@ -182,7 +182,7 @@ func (a *avroValues) append(v *encoding.Values, data []byte, n, limit int) (read
 // checkDates looks for days that Kudu does not take.
 func (a *avroValues) checkDates(days []byte) error {
 	for i := 0; i < len(days); i += 4 {
-		//guard: Kudu would refuse the value, or show another day
+		//guard: refuses a date that Kudu cannot hold
 		if day := int32(binary.LittleEndian.Uint32(days[i:])); day < minDate || day > maxDate {
 			return unfit(int64(i/4), "day %d is outside of Kudu's dates, 0001-01-01 to 9999-12-31%s", day, a.asStored())
 		}
@@ -201,13 +201,13 @@ func appendInts(dst, data []byte, n int) ([]byte, int, []byte, error) {
 			data = data[1:]
 		} else {
 			size := 0
-			//guard: a value would reach beyond the block
+			//guard: rejects a value that reaches beyond the block
 			if value, size = binary.Varint(data); size <= 0 {
 				return dst, i, nil, errCut
 			}
 			data = data[size:]
 		}
-		//guard: another value would be stored
+		//guard: refuses a value that does not fit its type
 		if value != int64(int32(value)) {
 			return dst, i, nil, unfit(int64(i), "%d is no int", value)
 		}
@@ -228,7 +228,7 @@ func appendLongs(dst, data []byte, n int) ([]byte, int, []byte, error) {
 			data = data[1:]
 		} else {
 			size := 0
-			//guard: a value would reach beyond the block
+			//guard: rejects a value that reaches beyond the block
 			if value, size = binary.Uvarint(data); size <= 0 {
 				return dst, i, nil, errCut
 			}
@@ -272,12 +272,12 @@ func (a *avroValues) appendDecimals(dst, data []byte, n int) ([]byte, int, []byt
 	limit := powersOf10[a.column.Precision]
 	for i := range n {
 		size, at := textSize(data)
-		//guard: a value would reach beyond the block
+		//guard: rejects a value that reaches beyond the block
 		if size < 0 {
 			return dst, i, nil, errCut
 		}
 		v, fits := bigEndian(data[at : at+size])
-		//guard: another value would be stored
+		//guard: refuses a value that does not fit its type
 		if !fits || !v.within(limit) {
 			return dst, i, nil, unfit(int64(i), "decimal %#x has more digits than its precision, %d%s", data[at:at+size], a.column.Precision, a.asStored())
 		}

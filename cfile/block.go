@@ -95,7 +95,7 @@ func (e *blockEncoder) count(r *Rows, c *coded) (span, error) {
 	if e.o.Nullable {
 		s.n = len(r.Valid)
 	}
-	//guard: rows would be written that the values do not belong to
+	//guard: checks that rows and values belong together
 	if e.physical != Binary && len(r.Fixed)%e.width != 0 ||
 		e.o.Nullable && ones(r.Valid) != s.values || !e.o.Nullable && len(r.Valid) > 0 {
 		return s, fmt.Errorf("%d values of %v do not fit %d marks of rows", s.values, e.o.Type, len(r.Valid))

@@ -153,30 +153,30 @@ func splitStored(c Compression, version int, stored []byte) (payload []byte, siz
 	if version == 1 {
 		header += 4
 	}
-	//guard: sizes would be read from past the block
+	//guard: rejects a block shorter than its header
 	if len(stored) < header {
 		return nil, 0, damage.New(damage.Truncated, "", 0, "a compressed block has %d bytes, its header alone %d", len(stored), header)
 	}
 	payload = stored[header:]
 	at := header - rawSize
 	raw := binary.LittleEndian.Uint32(stored[at:])
-	//guard: gigabytes would be taken at the word of four bytes
+	//guard: rejects a block that claims more than the limit
 	if raw > maxBlock {
 		return nil, 0, damage.New(damage.Size, "", int64(at), "a block says that it has %d bytes decompressed; %d are the most", raw, maxBlock)
 	}
 	size = int(raw)
 	if version == 1 {
 		compressed := int64(binary.LittleEndian.Uint32(stored))
-		//guard: a cut block would pass for a whole one
+		//guard: rejects a block that is cut short
 		if compressed != int64(len(payload)) {
 			return nil, 0, damage.New(damage.Size, "", 0, "a block of %d compressed bytes says that it has %d", len(payload), compressed)
 		}
 	}
-	//guard: bytes would be read that no writer stores
+	//guard: rejects a size that no writer stores
 	if version != 1 && size < len(payload) {
 		return nil, 0, damage.New(damage.Size, "", int64(at), "a block has %d bytes compressed, %d decompressed", len(payload), size)
 	}
-	//guard: memory would be taken for what the bytes cannot become
+	//guard: rejects a size that the bytes cannot become
 	if size/growth[c] > len(payload) {
 		return nil, 0, damage.New(damage.Size, "", int64(at), "%d bytes of %s cannot become %d", len(payload), c, size)
 	}
@@ -190,7 +190,7 @@ func expand(dst []byte, c Compression, payload []byte, size int) ([]byte, error)
 	switch c {
 	case Snappy:
 		n, err := snappy.DecodedLen(payload)
-		//guard: more memory would be taken than the block may have
+		//guard: rejects a block larger than its memory
 		if err == nil && n != size {
 			err = errSize
 		}
@@ -199,11 +199,11 @@ func expand(dst []byte, c Compression, payload []byte, size int) ([]byte, error)
 		}
 		return snappy.Decode(slices.Grow(dst, size)[:size], payload)
 	case LZ4:
-		//guard: the decoder would write to address 0 if there is no memory at all
+		//guard: gives the decoder an address even if the block is empty
 		dst = slices.Grow(dst, 1)
 		dst = slices.Grow(dst, size)[:size]
 		n, err := lz4.UncompressBlock(payload, dst)
-		//guard: bytes of another block would stand in for what is missing
+		//guard: rejects a block that is shorter than it claims
 		if err == nil && n != size {
 			err = errSize
 		}
@@ -247,7 +247,7 @@ func (z *inflater) append(dst, payload []byte, size int) ([]byte, error) {
 	if err != io.EOF {
 		return nil, cmp.Or(err, errSize)
 	}
-	//guard: a block with more than its bytes would pass
+	//guard: rejects a block with more than its bytes
 	if n > 0 || z.src.Len() > 0 {
 		return nil, errSize
 	}

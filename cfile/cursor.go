@@ -136,14 +136,14 @@ func (c *Cursor) advance() error {
 	switch {
 	case err != nil:
 		return err
-	//guard: a file that lost its last blocks would be read as whole
+	//guard: rejects a file that lost its last blocks
 	case !ok && c.at != values:
 		return damage.New(damage.Count, c.f.name, c.f.footerAt, "the data blocks have %d rows, the footer says %d", c.at, values)
 	case !ok:
 		return io.EOF
 	}
 	key, p := c.way.block()
-	//guard: another row than the one that an index speaks of would be read
+	//guard: rejects a row other than the one that the index names
 	if at := c.way.ordinal(key); at >= 0 && at != c.at {
 		return damage.New(damage.Count, c.f.name, p.Offset, "a block begins with row %d by the index, expected %d", at, c.at)
 	}
@@ -166,11 +166,11 @@ func (c *Cursor) load(p Pointer, first int64) error {
 		return c.f.locate(err, p)
 	}
 	c.first = c.rows.ordinal()
-	//guard: rows would be read as others
+	//guard: rejects a block with other rows than expected
 	if first >= 0 && c.first != first {
 		return damage.New(damage.Count, c.f.name, p.Offset, "a block says that it begins with row %d, expected %d", c.first, first)
 	}
-	//guard: more rows would be read than the file has
+	//guard: rejects more rows than the file has
 	if rest := c.f.footer.Values - c.first; int64(c.rows.rows) > rest {
 		return damage.New(damage.Count, c.f.name, p.Offset, "a block of %d rows begins with row %d of %d", c.rows.rows, c.first, c.f.footer.Values)
 	}

@@ -64,7 +64,7 @@ func (d *dictionary) number(word []byte) (uint32, bool) {
 	}
 	slot := d.find(word)
 	if d.slots[slot] == 0 {
-		//guard: the file could not be closed, since the block would be refused
+		//guard: keeps a dictionary within the largest block
 		if int(d.block)+len(word)+valueOverhead > d.most {
 			d.overflow = true
 			return 0, false

@@ -85,7 +85,7 @@ func (b *documentBlock) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &n); err != nil {
 		return err
 	}
-	//guard: a block could have fewer rows, or bytes, than none
+	//guard: rejects a negative number of rows or bytes
 	if len(n) != 5 || slices.Min(n) < 0 {
 		return fmt.Errorf("a block of %d, expected 5 numbers that are not negative", n)
 	}
@@ -234,7 +234,7 @@ func (r *documentReader) fail(kind damage.Kind, reason string, args ...any) erro
 // trustworthy as they are; for itself it is consistent. Errors are *damage.Error.
 func parseDocument(text []byte, file string) (*document, error) {
 	r := &documentReader{file: file, d: new(document), at: map[string]int{}}
-	//guard: a changed document would be believed
+	//guard: rejects a changed document
 	if err := r.checkSum(text); err != nil {
 		return nil, err
 	}
@@ -253,7 +253,7 @@ func parseDocument(text []byte, file string) (*document, error) {
 		return nil, r.fail(damage.Magic, "a document of the format %.40q", doc.Format)
 	case doc.Version != documentVersion:
 		return nil, r.fail(damage.Unsupported, "version %d of the document", doc.Version)
-	//guard: rows could be fewer than none
+	//guard: rejects a negative number of rows
 	case doc.Rows < 0:
 		return nil, r.fail(damage.Count, "%d rows", doc.Rows)
 	}
@@ -270,7 +270,7 @@ func parseDocument(text []byte, file string) (*document, error) {
 
 // checkSum compares the checksum in the document's last line with its own.
 func (r *documentReader) checkSum(text []byte) error {
-	//guard: what is shorter than its checksum would crash the program
+	//guard: rejects a text shorter than its checksum
 	if len(text) < len(documentEnd) || text[0] != '{' {
 		return r.fail(damage.Magic, "%d bytes that are no document of a part", len(text))
 	}
@@ -287,7 +287,7 @@ func (r *documentReader) column(lines []documentLine) (n int, err error) {
 	if lines[0].Holds == holdsLengths && lines[0].Avro == nil {
 		n = 1
 	}
-	//guard: a line that is missing would crash the program, and one of another column be taken for it
+	//guard: rejects a document in which a column's line is missing
 	if n == len(lines) || lines[n].Avro == nil || lines[n].Path != lines[0].Path || lines[n].Parent != lines[0].Parent {
 		return 0, r.fail(damage.Header, "the column %.100q is not complete", lines[0].Path)
 	}
@@ -297,7 +297,7 @@ func (r *documentReader) column(lines []documentLine) (n int, err error) {
 		return 0, err
 	}
 	s := shapeOf(&c.Column)
-	//guard: a file could hold other than the column's type lets it
+	//guard: rejects a file that holds what the type does not allow
 	if last.Holds != s.holds(&c.Column) || n == 1 != (s.lengths && s.values) {
 		return 0, r.fail(damage.Header, "the column %.100q has no files that hold what a column of its type does", c.Name)
 	}
@@ -325,7 +325,7 @@ func (r *documentReader) describe(l *documentLine) (c column.Column, err error) 
 		Precision: t.Precision, Scale: t.Scale, FixedSize: t.Size, Symbols: t.Symbols,
 	}
 	var ok bool
-	//guard: a column of no type would crash the program
+	//guard: rejects an unknown type
 	if c.Type, ok = column.ParseType(t.Type); !ok {
 		return c, r.fail(damage.Header, "the column %.100q is of the type %.40q", l.Path, t.Type)
 	}
@@ -339,7 +339,7 @@ func (r *documentReader) describe(l *documentLine) (c column.Column, err error) 
 		return c, r.fail(damage.Header, "two columns are called %.100q", l.Path)
 	}
 	if l.Parent != "" {
-		//guard: a column could be its own parent, or have one without lengths
+		//guard: rejects a column that is its own parent, or whose parent is no array
 		if c.Parent, ok = r.at[l.Parent]; !ok || !r.d.Columns[c.Parent].Array {
 			return c, r.fail(damage.Header, "the column %.100q has no array %.100q before it as parent", l.Path, l.Parent)
 		}
@@ -350,7 +350,7 @@ func (r *documentReader) describe(l *documentLine) (c column.Column, err error) 
 // open checks what a line says of a file, whose type is one of two.
 func (r *documentReader) open(l *documentLine, meant, plain Type, lengths, nullable bool) (*documentFile, error) {
 	crc, err := strconv.ParseUint(l.BlocksCRC, 16, 32)
-	//guard: a file without a checksum of its blocks would be taken for any other
+	//guard: rejects a file without a checksum of its blocks
 	if err != nil || len(l.BlocksCRC) != len(sumZeros) {
 		return nil, r.fail(damage.Header, "the file %.40q of the column %.100q has the checksum %.40q", l.File, l.Path, l.BlocksCRC)
 	}
@@ -359,12 +359,12 @@ func (r *documentReader) open(l *documentLine, meant, plain Type, lengths, nulla
 	f.Type, ok[0] = ParseType(l.Type)
 	f.Encoding, ok[1] = ParseEncoding(l.Encoding)
 	f.Compression, ok[2] = ParseCompression(l.Compression)
-	//guard: values of another type would be taken for the column's
+	//guard: rejects values of another type than the column's
 	if slices.Contains(ok[:], false) || f.Type != meant && f.Type != plain || f.Nullable != nullable {
 		return nil, r.fail(damage.Header, "the file %.40q of the column %.100q is of type %.40q, nullable %v, encoding %.40q, compression %.40q",
 			l.File, l.Path, l.Type, l.Nullable, l.Encoding, l.Compression)
 	}
-	//guard: a file of another column, or outside the part, would be read
+	//guard: rejects a file of another column, or outside the part
 	if want := fileName(len(r.d.Columns), lengths); l.File != want {
 		return nil, r.fail(damage.Header, "the column %.100q is said to be in %.40q, expected %s", l.Path, l.File, want)
 	}
@@ -379,14 +379,14 @@ func (r *documentReader) count(c *documentColumn) error {
 		b := &c.Blocks[i]
 		none := !s.lengths && !s.values
 		switch {
-		//guard: a seek would not find the block of a row, or the rows' values would be others'
+		//guard: rejects a block in which rows and values do not fit together
 		case b.Rows == 0, none && b.Units+b.Items != 0,
 			!none && c.Parent < 0 && b.Units != b.Rows,
 			!none && !c.Array && b.Items != b.Units,
 			s.nullable && b.Items > b.Units,
 			b.Rows > r.d.Rows-rows, b.Units > maxItems-units, b.Items > maxItems-items:
 			return r.fail(damage.Count, "block %d of the column %.100q has %d rows, %d units and %d items", i, c.Name, b.Rows, b.Units, b.Items)
-		//guard: sums of sizes would become negative
+		//guard: rejects sizes whose sum would overflow
 		case b.Raw > maxBytes-raw, b.Stored > maxBytes-stored:
 			return r.fail(damage.Size, "block %d of the column %.100q is of %d bytes, stored in %d", i, c.Name, b.Raw, b.Stored)
 		}
@@ -399,7 +399,7 @@ func (r *documentReader) count(c *documentColumn) error {
 			want += b.Items
 		}
 	}
-	//guard: a column could have other rows than the part
+	//guard: rejects a column with other rows than the part
 	if rows != r.d.Rows || units != want {
 		return r.fail(damage.Count, "the column %.100q has %d rows and %d units, expected %d and %d", c.Name, rows, units, r.d.Rows, want)
 	}

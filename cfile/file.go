@@ -74,7 +74,7 @@ func (f *File) unverified() bool { return !f.footer.checksums() }
 const firstRead = 1 << 10
 
 func (f *File) open() error {
-	//guard: header and footer would be read that are one
+	//guard: rejects a file too short for header and footer
 	if f.size < 2*int64(frameSize) {
 		return damage.New(damage.Truncated, "", f.size, "a file of %d bytes, expected at least %d", f.size, 2*frameSize)
 	}
@@ -89,7 +89,7 @@ func (f *File) open() error {
 	}
 	// The checksum is in front of the message.
 	need := int64(checksumSize + length + frameSize)
-	//guard: a footer would be read before the file
+	//guard: rejects a footer that begins before the file
 	if need > f.size-int64(frameSize) {
 		return damage.New(damage.Truncated, "", f.size-4, "a footer of %d bytes in a file of %d", length, f.size)
 	}
@@ -131,7 +131,7 @@ func parseFrame(b []byte, at int64) (length, version int, err error) {
 	default:
 		return 0, 0, damage.New(damage.Magic, "", at, "found %q, expected %q or %q", magic, magic1, magic2)
 	}
-	//guard: memory would be taken for a length that no writer makes
+	//guard: rejects a length that no writer makes
 	if n > maxMessage {
 		return 0, 0, damage.New(damage.Size, "", at+int64(magicSize), "a message of %d bytes, at most %d", n, maxMessage)
 	}
@@ -153,11 +153,11 @@ func (f *File) readFooter(tail []byte, version int) (err error) {
 			return err
 		}
 	}
-	//guard: blocks would be read that are something else
+	//guard: rejects features that this reader does not know
 	if unknown := f.footer.Incompatible &^ (FeatureChecksums | FeatureArrays); unknown != 0 {
 		return damage.New(damage.Unsupported, "", f.footerAt, "the incompatible features %#x, which are unknown", unknown)
 	}
-	//guard: elements of arrays would be read as values of rows
+	//guard: rejects files of array elements
 	if f.footer.Array || f.footer.Incompatible&FeatureArrays != 0 {
 		return damage.New(damage.Unsupported, "", f.footerAt, "array data blocks (incompatible feature %#x)", FeatureArrays)
 	}
@@ -168,7 +168,7 @@ func (f *File) readFooter(tail []byte, version int) (err error) {
 // an offset.
 func checkSum(b, stored []byte, at int64, what string) error {
 	want, got := binary.LittleEndian.Uint32(stored), checksum(b)
-	//guard: damaged bytes would be read
+	//guard: rejects damaged bytes
 	if want != got {
 		return damage.New(damage.Checksum, "", at, "the stored CRC-32C is %08x, that of the %s is %08x", want, what, got)
 	}
@@ -186,12 +186,12 @@ func (f *File) readHeader(version int) error {
 	if err != nil {
 		return err
 	}
-	//guard: compressed blocks would be read by the rules of another version
+	//guard: rejects a footer of another version than the header
 	if own != version {
 		return damage.New(damage.Magic, "", 0, "the magic is of version %d at the beginning and %d at the end", own, version)
 	}
 	f.headerSize = int64(frameSize + length + f.footer.checksumSize())
-	//guard: a header would be read into the footer
+	//guard: rejects a header that reaches into the footer
 	if f.headerSize > f.footerAt {
 		return damage.New(damage.Size, "", int64(magicSize), "the header ends at %d, the footer begins at %d", f.headerSize, f.footerAt)
 	}
@@ -211,7 +211,7 @@ func (f *File) readHeader(version int) error {
 			return err
 		}
 	} else if checkSum(message, sum, 0, "header") == nil {
-		//guard: a damaged bit could turn off all checks
+		//guard: rejects a footer that turns the checksums off
 		return damage.New(damage.Header, "", f.footerAt, "the footer says that there are no checksums, but the header has one")
 	}
 	f.header, err = parseHeader(message[frameSize:], int64(frameSize))
@@ -221,22 +221,22 @@ func (f *File) readHeader(version int) error {
 // check checks what the footer says.
 func (f *File) check() error {
 	o := f.footer
-	//guard: values would be decoded by a decoder that is not there
+	//guard: rejects an encoding that the type does not have
 	if !o.Type.allows(o.Encoding) {
 		return damage.New(damage.Unsupported, "", f.footerAt, "values of %s with the encoding %s", o.Type, o.Encoding)
 	}
-	//guard: there would be no way to the blocks
+	//guard: rejects a file without an index
 	if o.Positional == nil && o.Value == nil {
 		return damage.New(damage.Header, "", f.footerAt, "no index")
 	}
 	for _, p := range []*Pointer{o.Positional, o.Value, o.Dictionary} {
-		//guard: a block would be read where none can be
+		//guard: rejects a block where none can be
 		if p != nil && (p.Offset < f.headerSize || int64(p.Size) < f.leastBlock() || p.Offset > f.footerAt-int64(p.Size)) {
 			return damage.New(damage.Size, "", f.footerAt, "a block of %d bytes at %d, expected at least %d from %d to %d",
 				p.Size, p.Offset, f.leastBlock(), f.headerSize, f.footerAt)
 		}
 	}
-	//guard: words would be looked up that are not there
+	//guard: rejects dictionary codes without a dictionary
 	if o.Encoding.resolve(o.Type) == Dict && o.Dictionary == nil {
 		return damage.New(damage.Header, "", f.footerAt, "no dictionary, but the encoding %s", Dict)
 	}

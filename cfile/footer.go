@@ -215,7 +215,7 @@ func parseHeader(b []byte, base int64) (metadata []Pair, err error) {
 // readEnum is the field's value, a number that known knows.
 func readEnum(m *protobuf.Message, kind damage.Kind, what string, known func(uint64) bool) uint64 {
 	v := m.Varint(math.MaxUint64)
-	//guard: values would be taken for those of another kind, or a table be left
+	//guard: rejects an unknown type, encoding or compression
 	if !known(v) {
 		m.Fail(kind, m.At, "the unknown %s %d", what, int64(v))
 		return 0

@@ -117,11 +117,11 @@ func parseIndex(raw []byte, rules *indexRules) (x index, err error) {
 	if err != nil {
 		return x, err
 	}
-	//guard: entries would be read beyond the block
+	//guard: rejects more entries than the block can hold
 	if n > len(entries)/leastEntry {
 		return x, damage.New(damage.Count, "", 0, "%d entries in %d bytes of an index block", n, len(entries))
 	}
-	//guard: a block without entries would be taken for a way on
+	//guard: rejects an index block without entries
 	if n == 0 && (rules.first != nil || !leaf) {
 		return x, damage.New(damage.Count, "", 0, "an index block without entries")
 	}
@@ -133,13 +133,13 @@ func parseIndex(raw []byte, rules *indexRules) (x index, err error) {
 // parseTrailer reads the trailer of an index block: the number of entries, and whether the
 // block is a leaf. entries are the bytes before it.
 func parseTrailer(raw []byte) (entries []byte, n int, leaf bool, err error) {
-	//guard: a trailer would be read before the block
+	//guard: rejects an index block shorter than its trailer's size
 	if len(raw) < 4 {
 		return nil, 0, false, damage.New(damage.Truncated, "", 0, "an index block of %d bytes", len(raw))
 	}
 	end := len(raw) - 4
 	size := binary.LittleEndian.Uint32(raw[end:])
-	//guard: a trailer would be read that begins before the block
+	//guard: rejects a trailer that begins before the block
 	if uint64(size) > uint64(end) {
 		return nil, 0, false, damage.New(damage.Size, "", int64(end), "the trailer of an index block has %d bytes of %d", size, end)
 	}
@@ -162,16 +162,16 @@ func (x *index) check(rules *indexRules) error {
 	pos := 0
 	for i := range x.len() {
 		at := int64(binary.LittleEndian.Uint32(x.offsets[4*i:]))
-		//guard: entries would be read where none are
+		//guard: rejects an entry that does not follow the one before
 		if at != int64(pos) {
 			return damage.New(damage.Size, "", int64(len(x.entries)+4*i), "entry %d of an index block is at %d, expected %d", i, at, pos)
 		}
 		key, p, n := parseEntry(x.entries[pos:])
-		//guard: an entry would be read beyond the block
+		//guard: rejects an entry that is cut short
 		if n == 0 {
 			return damage.New(damage.Truncated, "", at, "entry %d of an index block is cut", i)
 		}
-		//guard: two blocks could be one, or blocks point to each other, without end
+		//guard: rejects blocks that overlap or point back
 		if p.Offset < end || int64(p.Size) < rules.least || p.end() > rules.to {
 			return damage.New(damage.Size, "", at, "an index points to %d bytes at %d, expected at least %d from %d to %d",
 				p.Size, p.Offset, rules.least, end, rules.to)
@@ -183,7 +183,7 @@ func (x *index) check(rules *indexRules) error {
 		end, last = p.end(), key
 		pos += n
 	}
-	//guard: bytes could be hidden after the entries
+	//guard: rejects bytes after the entries
 	if pos != len(x.entries) {
 		return damage.New(damage.Trailing, "", int64(pos), "%d bytes after the entries of an index block", len(x.entries)-pos)
 	}
@@ -192,22 +192,22 @@ func (x *index) check(rules *indexRules) error {
 
 // checkKey checks the key of entry i after the last one.
 func (r *indexRules) checkKey(i int, key, last []byte) *damage.Error {
-	//guard: a seek would end in another block than reading in order
+	//guard: rejects a key other than the one above it
 	if i == 0 && r.first != nil && !bytes.Equal(key, r.first) {
 		return damage.New(damage.Value, "", 0, "an index block begins with the key %x, expected %x", key, r.first)
 	}
 	if !r.positional {
 		return nil
 	}
-	//guard: an ordinal would be read of another size
+	//guard: rejects an ordinal of another size
 	if len(key) != ordinalKeySize {
 		return damage.New(damage.Value, "", 0, "the ordinal of a block has %d bytes, expected %d", len(key), ordinalKeySize)
 	}
-	//guard: rows could be in two blocks, or be missed by a seek
+	//guard: rejects keys that do not ascend
 	if i > 0 && bytes.Compare(last, key) >= 0 || r.below != nil && bytes.Compare(key, r.below) >= 0 {
 		return damage.New(damage.Value, "", 0, "the ordinal %x of a block is not between %x and %x", key, last, r.below)
 	}
-	//guard: rows would be looked for that the file does not have
+	//guard: rejects rows that the file does not have
 	if int64(binary.BigEndian.Uint32(key)) >= r.values {
 		return damage.New(damage.Count, "", 0, "the ordinal of a block is %d, the file has %d rows", binary.BigEndian.Uint32(key), r.values)
 	}

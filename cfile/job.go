@@ -226,7 +226,7 @@ func (s *scratch) encodeLengths(j *encodeJob, dst []byte) ([]byte, error) {
 	for left := j.block.Lengths; len(left) > 0; {
 		n := min(len(left), s.room())
 		for _, length := range left[:n] {
-			//guard: a length would be read as a negative one
+			//guard: rejects a length of 2^31 or more
 			if length > math.MaxInt32 {
 				return b.stored, unfit(read, "a list of %d items", length)
 			}
@@ -303,7 +303,7 @@ func (s *scratch) encodeValues(j *encodeJob, dst []byte) ([]byte, error) {
 	for err == nil && (p.left > 0 || len(p.valid) > 0) {
 		err = p.next()
 	}
-	//guard: values would be left out
+	//guard: rejects values left over
 	if err == nil && len(p.data) > 0 {
 		err = fmt.Errorf("%d bytes after the values of a block", len(p.data))
 	}
@@ -407,7 +407,7 @@ func (p *pass) takeOrdinals(n int) (err error) {
 	}
 	for ordinals := p.codes[at:]; len(ordinals) > 0; ordinals = ordinals[codeWidth:] {
 		ordinal := binary.LittleEndian.Uint32(ordinals)
-		//guard: an ordinal without symbol would crash whoever reads it
+		//guard: rejects an ordinal without a symbol
 		if int(ordinal) >= len(symbols) {
 			return errCut
 		}
@@ -438,11 +438,11 @@ func (p *pass) ascending(before, n int) error {
 		} else {
 			value = p.rows.Fixed[(before+i)*width : (before+i+1)*width]
 		}
-		//guard: no reader would take the index
+		//guard: refuses a key that no reader would take
 		if t == Binary && len(value) > MaxKey {
 			return unfit(int64(i), "a value of %d bytes in a sorted column: an index holds values of %d bytes at most", len(value), MaxKey)
 		}
-		//guard: rows would not be found by an index that does not ascend
+		//guard: refuses an index by value over values that do not ascend
 		if p.read+int64(i) > 0 && compareValues(t, last, value) > 0 {
 			return descends(int64(i))
 		}

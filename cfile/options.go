@@ -120,10 +120,10 @@ func parseOptions(doc []byte) (o partOptions, err error) {
 		return o, nil
 	}
 	d := json.NewDecoder(bytes.NewReader(doc))
-	//guard: an option that only a later program knows would be left out in silence
+	//guard: rejects an option that it does not know
 	d.DisallowUnknownFields()
 	if err = d.Decode(&o); err == nil {
-		//guard: options of a later program would be found unknown by a task, as a defect
+		//guard: rejects options outside their range
 		err = o.validate()
 	}
 	if err != nil {
@@ -242,7 +242,7 @@ func (r *optionsResolver) find() {
 func (r *optionsResolver) column(col, blockSize int) (f columnFiles) {
 	c := &r.cols[col]
 	s := shapeOf(c)
-	//guard: a file would be written that its own reader refuses
+	//guard: refuses a file that its own reader would refuse
 	if p := c.Parent; p >= col || p >= 0 && !r.cols[p].Array {
 		r.bad("column %q has no array column before it as parent", c.Name)
 	}

@@ -109,32 +109,32 @@ func (f *partFile) check(is *Footer) error {
 		return damage.New(damage.Header, f.stored.Name(), -1, "the file has %s %v, its part says %v", what, is, want)
 	}
 	switch {
-	//guard: values of another type would be taken for the column's
+	//guard: rejects values of another type than the column's
 	case is.Type != f.Type:
 		return fail("the type", is.Type, f.Type)
-	//guard: a damaged file would tell other than its part
+	//guard: rejects a file whose encoding is not the part's
 	case is.Encoding != f.Encoding:
 		return fail("the encoding", is.Encoding, f.Encoding)
-	//guard: a damaged file would tell other than its part
+	//guard: rejects a file whose encoding is not the part's
 	case is.Compression != f.Compression:
 		return fail("the compression", is.Compression, f.Compression)
-	//guard: nulls would be taken for values
+	//guard: rejects a file whose nulls are not the part's
 	case is.Nullable != f.Nullable:
 		return fail("nullable", is.Nullable, f.Nullable)
-	//guard: a column could have other rows than the part
+	//guard: rejects a column with other rows than the part
 	case is.Values != f.rows:
 		return damage.New(damage.Count, f.stored.Name(), -1, "the file has %d rows, its part says %d", is.Values, f.rows)
-	//guard: a file without checksums would pass for one whose checksums are right
+	//guard: rejects a file without checksums
 	case is.Incompatible != FeatureChecksums:
 		return fail("the features", is.Incompatible, FeatureChecksums)
-	//guard: a seek would read all that is before the row
+	//guard: rejects a file without an index by row
 	case is.Positional == nil:
 		return damage.New(damage.Header, f.stored.Name(), -1, "the file has no positional index")
 	case is.Value != nil != f.Sorted:
 		return fail("a value index", is.Value != nil, f.Sorted)
 	}
 	want := binary.LittleEndian.AppendUint32(nil, f.BlocksCRC)
-	//guard: values of another file of the same layout would be taken for the column's
+	//guard: rejects the file of another column with the same layout
 	if crc, _ := is.Get(BlocksCRCKey); !bytes.Equal(crc, want) {
 		return damage.New(damage.Checksum, f.stored.Name(), -1, "the file has the checksum %x of its blocks, its part says %x", crc, want)
 	}
@@ -154,7 +154,7 @@ func openPart(files []format.File, o format.OpenOptions) (format.Part, error) {
 	if p.document = named[documentName]; p.document != nil {
 		return p, p.openDirectory(named)
 	}
-	//guard: rows of all files but one would be lost
+	//guard: rejects more than one file where one holds all rows
 	if len(files) != 1 {
 		return nil, damage.New(damage.Header, files[0].Name(), -1, "the part has no file %q", documentName)
 	}
@@ -164,7 +164,7 @@ func openPart(files []format.File, o format.OpenOptions) (format.Part, error) {
 // readDocument reads the document and its bytes.
 func (p *part) readDocument() (*document, []byte, error) {
 	f := p.document
-	//guard: memory would be taken for a document of any size
+	//guard: bounds the size of a document
 	if f.Size() > maxDocument {
 		return nil, nil, damage.New(damage.Unsupported, f.Name(), -1, "a document of %d bytes exceeds the limit of %d", f.Size(), maxDocument)
 	}
@@ -200,7 +200,7 @@ func (p *part) openDirectory(named map[string]format.File) error {
 			return err
 		}
 	}
-	//guard: a file that belongs to nothing would pass
+	//guard: rejects a file that belongs to no column
 	if len(named) != 1+len(p.files) {
 		return damage.New(damage.Trailing, p.document.Name(), -1, "the part has %d files, expected %d", len(named), 1+len(p.files))
 	}
@@ -240,7 +240,7 @@ func (p *part) addColumn(i int, d *documentColumn, named map[string]format.File)
 
 func (p *part) addFile(col int, d *documentFile, rows int64, named map[string]format.File) (*partFile, error) {
 	f := named[d.Name]
-	//guard: a part without a column's file would crash the program
+	//guard: rejects a part in which a column's file is missing
 	if f == nil {
 		return nil, damage.New(damage.Truncated, p.document.Name(), -1, "the file %q of the part is missing", d.Name)
 	}

@@ -120,7 +120,7 @@ func (c *partCursor) Skip(n int64) (items int64, err error) {
 
 // within fails for units that the column does not have.
 func (c *partCursor) within(unit int64) error {
-	//guard: items would be given that the column does not have
+	//guard: rejects items that the column does not have
 	if unit > c.of.units {
 		return c.damaged(damage.Count, -1, "the column ends %d units early", unit-c.of.units)
 	}
@@ -169,7 +169,7 @@ func (of *partColumn) find(unit int64) int {
 func (c *partCursor) itemAfter(i int, lengths []int32) (item int64, err error) {
 	b := &c.of.blocks[i]
 	unit, item, end := c.unit+int64(len(lengths)), c.item+sum(lengths), b.firstItem+b.items
-	//guard: values would be given to other rows
+	//guard: rejects values that belong to other rows
 	if item > end || unit == b.firstUnit+b.units && item != end {
 		return 0, c.damaged(damage.Count, i, "%d lengths add up to %d items, the block has %d", unit-b.firstUnit, item-b.firstItem, b.items)
 	}
@@ -210,11 +210,11 @@ func (c *partCursor) readLengths(i int) error {
 	}
 	for b := c.rows.Fixed; len(b) > 0; b = b[4:] {
 		n := int32(binary.LittleEndian.Uint32(b))
-		//guard: a cursor would go backwards
+		//guard: rejects a negative length
 		if n < 0 {
 			return c.damaged(damage.Value, i, "length %d", n)
 		}
-		//guard: a branch of a union could have two values
+		//guard: rejects a branch with two values
 		if n > 1 && c.of.Optional {
 			return c.damaged(damage.Count, i, "length %d in a branch of a union", n)
 		}
@@ -270,7 +270,7 @@ func (c *partCursor) readSome(v *column.Vector, n int) (read, items int, err err
 	}
 	i := c.of.find(c.unit)
 	b := &c.of.blocks[i]
-	//guard: memory would be taken for a block of any size
+	//guard: bounds the memory for a block
 	if c.p.document != nil && b.raw > c.p.max {
 		return 0, 0, c.damaged(damage.Unsupported, i, "a block of %d bytes exceeds the limit of %d", b.raw, c.p.max)
 	}
@@ -310,7 +310,7 @@ func (c *partCursor) readValues(v *column.Vector, i int, from int64, n int) (int
 	if c.textOf != i {
 		c.text, c.textOf = 0, i
 	}
-	//guard: a word of a dictionary could fill memory by a few bytes of codes
+	//guard: bounds what dictionary codes expand to
 	if c.text += int64(len(v.Data) - text); c.text > c.of.blocks[i].raw {
 		return 0, c.damaged(damage.Size, i, "the values have more than %d bytes", c.of.blocks[i].raw)
 	}

@@ -137,7 +137,7 @@ func (r *restorer) appendLongs(dst []int64, b []byte) ([]int64, error) {
 	dst = slices.Grow(dst, len(b)/8)
 	for ; len(b) > 0; b = b[8:] {
 		x := int64(binary.LittleEndian.Uint64(b))
-		//guard: large numbers would become negative
+		//guard: rejects a UINT64 that does not fit a long
 		if r.typ == Uint64 && x < 0 {
 			return dst, damage.New(damage.Unsupported, "", -1, "the value %d is more than a long can hold", uint64(x))
 		}
@@ -152,7 +152,7 @@ func (r *restorer) appendSymbols(dst []int32, s *encoding.Values) ([]int32, erro
 	for i := range s.BinaryLen() {
 		text := s.Binary(i)
 		k := sort.Search(len(r.symbols), func(k int) bool { return r.of.Symbols[r.symbols[k]] >= string(text) })
-		//guard: text that is no symbol would become one
+		//guard: rejects a text that is not a symbol
 		if k == len(r.symbols) || r.of.Symbols[r.symbols[k]] != string(text) {
 			return dst, damage.New(damage.Value, "", -1, "%.60q is no symbol of the enum", text)
 		}
@@ -165,7 +165,7 @@ func (r *restorer) appendSymbols(dst []int32, s *encoding.Values) ([]int32, erro
 func (r *restorer) endText(v *column.Vector, offsets []uint32, data []byte) error {
 	_, _, room := v.Room(r.of.Type)
 	before := len(v.Data)
-	//guard: offsets of strings would not fit 32 bits
+	//guard: keeps offsets of strings within 32 bits
 	if len(data)-before > room {
 		return column.ErrFull
 	}
@@ -183,7 +183,7 @@ func (r *restorer) endText(v *column.Vector, offsets []uint32, data []byte) erro
 // first.
 func (r *restorer) appendDecimals(v *column.Vector, b []byte) error {
 	width, size := r.typ.Width(), r.of.FixedSize
-	//guard: offsets of strings would not fit 32 bits
+	//guard: keeps offsets of strings within 32 bits
 	if _, _, room := v.Room(r.of.Type); len(b)/width*size > room {
 		return column.ErrFull
 	}
@@ -197,7 +197,7 @@ func (r *restorer) appendDecimals(v *column.Vector, b []byte) error {
 			v.Data = append(v.Data, sign)
 		}
 		kept := min(size, width)
-		//guard: a number would lose its highest bytes
+		//guard: rejects a number that loses bytes
 		if byte(int8(b[kept-1])>>7) != sign || bytes.Count(b[kept:width], []byte{sign}) < width-kept {
 			return damage.New(damage.Value, "", -1, "a decimal does not fit %d bytes", size)
 		}

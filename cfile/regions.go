@@ -90,7 +90,7 @@ func (f *File) mapIndex(m *mapped, root Pointer, positional bool) error {
 		case !known:
 			m.blocks = append(m.blocks, DataBlock{Pointer: n.Pointer, Ordinal: -1, Key: bytes.Clone(n.key)})
 			return nil
-		//guard: a key would be taken for that of another block
+		//guard: rejects a key of another block
 		case next == len(m.blocks) || m.blocks[next].Pointer != n.Pointer:
 			return damage.New(damage.Header, f.name, n.Offset, "the indexes do not agree on data block %d", next)
 		}
@@ -98,7 +98,7 @@ func (f *File) mapIndex(m *mapped, root Pointer, positional bool) error {
 		next++
 		return nil
 	})
-	//guard: blocks without a key would be taken for part of the one before
+	//guard: rejects blocks without a key
 	if err == nil && known && next < len(m.blocks) {
 		err = damage.New(damage.Header, f.name, m.blocks[next].Offset, "the value index has %d data blocks, the positional index %d", next, len(m.blocks))
 	}

@@ -54,7 +54,7 @@ func (d *rowDecoder) reset(raw []byte) error {
 	if !d.f.footer.Nullable {
 		rows = d.values.Count()
 	}
-	//guard: a cursor would go on from a block to itself
+	//guard: rejects a block without rows
 	if rows == 0 {
 		return damage.New(damage.Count, "", 0, "a data block without rows")
 	}
@@ -66,13 +66,13 @@ func (d *rowDecoder) reset(raw []byte) error {
 // and their bitmap. The values begin at body.
 func parseNullable(raw []byte) (rows int, bitmap []byte, body int, err error) {
 	count, n := binary.Uvarint(raw)
-	//guard: a number of rows would be read beyond the block
+	//guard: rejects a number of rows that is cut short
 	if n <= 0 || count > math.MaxUint32 {
 		return 0, nil, 0, damage.New(damage.Count, "", 0, "no number of rows")
 	}
 	size, m := binary.Uvarint(raw[n:])
 	body = n + m
-	//guard: a bitmap would be read beyond the block
+	//guard: rejects a bitmap that reaches beyond the block
 	if m <= 0 || size > uint64(len(raw)-body) {
 		return 0, nil, 0, damage.New(damage.Size, "", int64(n), "a null bitmap of %d bytes, %d remain", size, len(raw)-n)
 	}
@@ -201,7 +201,7 @@ func (d *rowDecoder) skip(n int) (values int, err error) {
 func (d *rowDecoder) end() error {
 	d.rest.Reset()
 	n, err := d.values.Read(&d.rest, 1)
-	//guard: values would be dropped
+	//guard: rejects more values than the rows take
 	if n > 0 {
 		return damage.New(damage.Count, "", int64(d.body), "more values than the rows that have one, of %d", d.rows)
 	}

@@ -157,7 +157,7 @@ func (c *groupColumn) fileSize() (n int64) {
 // Begin numbers what the block has, and the strings in it if there is a dictionary.
 func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error) {
 	c := &g.columns[col]
-	//guard: a column's blocks could be out of order or leave out rows
+	//guard: keeps the blocks of a column in order and without gaps
 	if block.Rows <= 0 || block.FirstRow != c.begunRows {
 		return nil, fmt.Errorf("cfile: column %q: a block of %d rows from row %d, expected row %d", c.Name, block.Rows, block.FirstRow, c.begunRows)
 	}
@@ -178,7 +178,7 @@ func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error)
 	if c.nullable {
 		c.begunItems += j.units - j.items
 	}
-	//guard: the number of a value would not fit its block
+	//guard: keeps the number of values within a block
 	if max(c.begunUnits, c.begunItems) > maxItems {
 		return nil, damage.New(damage.Unsupported, "", -1, "column %s has more than %d items in a row group", c.Name, int64(maxItems))
 	}
@@ -199,7 +199,7 @@ func (g *rowGroup) job() *encodeJob {
 func (g *rowGroup) End(col int, job format.EncodeJob, stored int) error {
 	c := &g.columns[col]
 	j, ok := job.(*encodeJob)
-	//guard: blocks could be stored in another order than the document says
+	//guard: checks that blocks end in the order of the document
 	if !ok || j.block.FirstRow != c.endedRows {
 		return fmt.Errorf("cfile: column %q: a block ends before that of row %d", c.Name, c.endedRows)
 	}
@@ -219,7 +219,7 @@ func (g *rowGroup) End(col int, job format.EncodeJob, stored int) error {
 		}
 		at += int64(j.values.list[i].size)
 	}
-	//guard: files would be made of other bytes of the spill
+	//guard: checks that spilled blocks follow each other
 	if at != c.spilled+int64(stored) {
 		return fmt.Errorf("cfile: column %q: a block of %d stored bytes, expected %d", c.Name, stored, at-c.spilled)
 	}
@@ -243,7 +243,7 @@ func (c *groupColumn) ascends(j *encodeJob) error {
 		return nil
 	}
 	list := j.values.list
-	//guard: rows would not be found by an index that does not ascend
+	//guard: refuses an index by value over values that do not ascend
 	if bytes.Compare(list[0].first, c.last) < 0 {
 		return j.locate(descends(0))
 	}
@@ -269,7 +269,7 @@ func (g *rowGroup) Finish(rows int64) ([]format.Output, error) {
 	}
 	for i := range g.columns {
 		c := &g.columns[i]
-		//guard: a part could be finished of which a column lacks rows
+		//guard: refuses a part in which a column lacks rows
 		if c.endedRows != rows || c.begunRows != rows {
 			return nil, fmt.Errorf("cfile: column %q has %d of %d rows", c.Name, c.endedRows, rows)
 		}

@@ -47,7 +47,7 @@ func (c *Cursor) find(row int64) error {
 	if err != nil {
 		return err
 	}
-	//guard: there is no block to load
+	//guard: stops where the index has no block
 	if !ok {
 		return damage.New(damage.Count, c.f.name, c.way.root.Offset, "the positional index has no block with row %d", row)
 	}
@@ -55,7 +55,7 @@ func (c *Cursor) find(row int64) error {
 	if err := c.load(p, c.way.ordinal(key)); err != nil {
 		return err
 	}
-	//guard: a seek would end past the block
+	//guard: refuses a row past the end of the block
 	if end := c.first + int64(c.rows.rows); row >= end {
 		return damage.New(damage.Count, c.f.name, p.Offset, "row %d should be in the block with the rows %d to %d", row, c.first, end-1)
 	}

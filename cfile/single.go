@@ -111,7 +111,7 @@ func (p *part) loneBlocks() ([]format.Block, error) {
 		if i+1 < len(data) {
 			end = data[i+1].Ordinal
 		}
-		//guard: a block would have no row, or a negative number of rows
+		//guard: rejects a block without rows
 		if end <= b.Ordinal || i == 0 && b.Ordinal != 0 {
 			return nil, damage.New(damage.Header, f.stored.Name(), b.Offset, "data block %d holds the rows %d to %d", i, b.Ordinal, end)
 		}

@@ -55,7 +55,7 @@ func (f *File) tree(positional bool) *tree {
 
 // load makes a block that of a level. Its entries point to blocks after from.
 func (t *tree) load(d int, p Pointer, from int64) error {
-	//guard: memory would be taken for index blocks without end
+	//guard: bounds the depth of an index
 	if d == maxDepth {
 		return damage.New(damage.Unsupported, t.f.name, p.Offset, "an index of more than %d levels", maxDepth)
 	}

@@ -50,11 +50,11 @@ func (p *part) verifySizes(_ context.Context, col int, sizes []blockSize) error 
 	of := &p.columns[col]
 	for i := range of.blocks {
 		b := &of.blocks[i]
-		//guard: a block would pass that no reader takes
+		//guard: rejects a block that no reader takes
 		if b.raw > p.max {
 			return p.damaged(of, i, damage.Unsupported, "a block of %d bytes exceeds the limit of %d", b.raw, p.max)
 		}
-		//guard: readers would take too little, or too much, memory for a block
+		//guard: checks the sizes by which readers reserve memory
 		if is := (blockSize{b.raw, b.stored}); is != sizes[i] {
 			return p.damaged(of, i, damage.Size, "a block of %d bytes, stored in %d, but the files have %d, stored in %d",
 				is.raw, is.stored, sizes[i].raw, sizes[i].stored)
@@ -95,7 +95,7 @@ func (p *part) verifyRows(ctx context.Context, col int, _ []blockSize) error {
 		if err != nil {
 			return err
 		}
-		//guard: rows would get the items of other rows
+		//guard: rejects a block whose items belong to other rows
 		if unit != b.firstUnit {
 			return p.damaged(of, i, damage.Count, "the block begins with unit %d, its first row with %d", b.firstUnit, unit)
 		}
@@ -114,11 +114,11 @@ func (p *part) verifyLengths(ctx context.Context, col int, sizes []blockSize) er
 		sums.size.raw += int64(len(r.Fixed))
 		for b := r.Fixed; len(b) > 0; b = b[4:] {
 			n := int64(int32(binary.LittleEndian.Uint32(b)))
-			//guard: a cursor would go backwards
+			//guard: rejects a negative length
 			if n < 0 {
 				return damage.New(damage.Value, "", -1, "length %d", n)
 			}
-			//guard: a branch of a union could have two values
+			//guard: rejects a branch with two values
 			if n > 1 && of.Optional {
 				return damage.New(damage.Count, "", -1, "length %d in a branch of a union", n)
 			}
@@ -176,7 +176,7 @@ type blockSums struct {
 func (s *blockSums) reach(row int64) error {
 	for ; s.next < len(s.blocks) && s.end(&s.blocks[s.next]) <= row; s.next++ {
 		b := &s.blocks[s.next]
-		//guard: values would be given to other rows
+		//guard: rejects values that belong to other rows
 		if s.end(b) != row || s.items != b.firstItem+b.items {
 			d := damage.New(damage.Count, "", -1, "%d rows with %d items end here, the part says %d with %d", row, s.items, s.end(b), b.firstItem+b.items)
 			d.Block = int64(s.next)
@@ -224,7 +224,7 @@ func (v *fileVerifier) verify(ctx context.Context) error {
 	at := int64(0)
 	for i := range m.regions {
 		r := &m.regions[i]
-		//guard: bytes that belong to nothing would pass
+		//guard: rejects bytes that belong to nothing
 		if r.offset != at {
 			return v.f.gap(at, r)
 		}
@@ -257,7 +257,7 @@ func (v *fileVerifier) checksums(regions []region) error {
 			sum = updateBlocksCRC(sum, v.f.crcs[r.offset])
 		}
 	}
-	//guard: blocks of another file of the same layout would pass for the file's
+	//guard: rejects blocks of another file with the same layout
 	if is := binary.LittleEndian.AppendUint32(nil, sum); !bytes.Equal(is, want) {
 		return damage.New(damage.Checksum, v.f.name, v.f.footerAt, "the checksum of the blocks is %x, the footer says %x", is, want)
 	}
@@ -294,7 +294,7 @@ func (v *fileVerifier) blocks(ctx context.Context, blocks []DataBlock) error {
 		row += int64(v.rows.rows)
 		v.sums.size.stored += int64(b.Size)
 	}
-	//guard: a file could lack rows
+	//guard: rejects a file that lacks rows
 	if row != footer.Values {
 		return damage.New(damage.Count, v.f.name, v.f.footerAt, "the data blocks have %d rows, the footer says %d", row, footer.Values)
 	}
@@ -312,7 +312,7 @@ func (v *fileVerifier) block(raw []byte, b *DataBlock, row int64) error {
 	if err := v.rows.reset(raw); err != nil {
 		return err
 	}
-	//guard: a seek would end at another row
+	//guard: rejects an index that leads to another row
 	if own := v.rows.ordinal(); own != row || b.Ordinal >= 0 && b.Ordinal != row {
 		return damage.New(damage.Count, "", 0, "the block says that it begins with row %d, the index %d, expected %d", own, b.Ordinal, row)
 	}
@@ -381,13 +381,13 @@ func (k *keyVerifier) compare() error {
 		k.first = append([]byte{}, k.this...)
 	}
 	ordered := k.f.footer.Positional != nil
-	//guard: an index of values that do not ascend would hide rows
+	//guard: rejects an index over values that do not ascend
 	if ordered && bytes.Compare(k.last, k.this) > 0 {
 		return damage.New(damage.Value, "", -1, "a value is less than the one before it, but the file has a value index")
 	}
 	is := k.index == nil || bytes.Equal(k.index, shorten(k.last, k.this)) || bytes.Equal(k.index, k.this) ||
 		!ordered && bytes.HasPrefix(k.this, k.index)
-	//guard: a wrong index would hide rows
+	//guard: rejects an index with a wrong key
 	if !is {
 		return damage.New(damage.Value, "", -1, "the block's key in the value index is %x, its first value has %x", k.index, k.this)
 	}
@@ -400,7 +400,7 @@ func (k *keyVerifier) end() error {
 		return nil
 	}
 	for _, own := range []Pair{{minKey, k.first}, {maxKey, k.last}} {
-		//guard: wrong bounds would hide rows
+		//guard: rejects wrong bounds
 		if key, ok := k.f.footer.Get(own.Key); ok && !bytes.Equal(key, own.Value) {
 			return damage.New(damage.Value, k.f.name, k.f.footerAt, "%s is %x, expected %x", own.Key, key, own.Value)
 		}

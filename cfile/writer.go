@@ -62,7 +62,7 @@ func (w *Writer) Append(r *Rows) error {
 	if n.n == 0 {
 		return nil
 	}
-	//guard: offsets of values would begin at 0 again
+	//guard: keeps offsets of values within 32 bits
 	if int64(len(w.open.Data))+int64(len(r.Data)) > math.MaxUint32 {
 		return w.fail(fmt.Errorf("%d bytes of values in one call", len(r.Data)))
 	}

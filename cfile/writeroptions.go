@@ -111,7 +111,7 @@ func (o *Options) checkLengths(ordinal int64, r *Rows) error {
 		limit = MaxKey
 	}
 	for i := range r.BinaryLen() {
-		//guard: a block would be begun that cannot be written
+		//guard: refuses a value that no block can hold
 		if size := int(r.Offsets[i+1] - r.Offsets[i]); size > limit {
 			row := i
 			if o.Nullable {

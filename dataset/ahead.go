@@ -223,7 +223,7 @@ func (a *ahead) begin(t *track, block int, end int64) {
 // held.
 func (a *ahead) room(q *piece, start, size int64) bool {
 	if more := size - int64(cap(q.buf)); more > 0 {
-		//guard: columns of which nobody knows beforehand would fill memory
+		//guard: keeps columns read ahead within their memory
 		if a.held+more > a.most || a.memory.Reserve(more) != nil {
 			return false
 		}
@@ -238,7 +238,7 @@ func (a *ahead) room(q *piece, start, size int64) bool {
 // read. a.mu is held.
 func (a *ahead) drop(t *track) {
 	t.now.empty()
-	//guard: a read in the background would write to what is read for another place
+	//guard: waits for the read in the background
 	if t.next.running {
 		t.next.dropped = true
 		t.next = new(piece)
@@ -316,7 +316,7 @@ func (q *piece) copy(p []byte, off int64) (n int, err error) {
 		return 0, nil
 	}
 	n = copy(p, q.buf[min(int(off-q.start), q.read):q.read])
-	//guard: storage that fails would be waited for twice
+	//guard: does not wait again for storage that fails
 	if n < len(p) {
 		err = q.err
 	}

@@ -78,7 +78,7 @@ func (d *Dataset) addAvro(i int, p *Part, h *ocf.Header) error {
 // openRows opens the rows of an Avro file for one query.
 func (l *Listing) openRows(ctx context.Context, p *Part) (*avroRows, error) {
 	if s := p.stream; s != nil {
-		//guard: a second query would miss what the first has read
+		//guard: refuses a second query over the same source
 		if s.taken.Swap(true) {
 			return nil, queryf("%s is a stream, and was read already", p.Name)
 		}
@@ -114,7 +114,7 @@ func (l *Listing) countRows(ctx context.Context, p *Part, read *Stats) (rows int
 	}
 	defer r.close()
 	rows, more, err := r.reader.Skip(ctx, math.MaxInt64)
-	//guard: rows beyond what can be counted would be left out
+	//guard: rejects rows left over after the last
 	if err == nil && more {
 		err = damage.New(damage.Count, p.Name, -1, "the blocks have more rows together than can be counted")
 	}
@@ -195,7 +195,7 @@ func (a *avroRows) add(c *chunk) error {
 		a.at += n
 		a.left--
 	}
-	//guard: rows that the block does not count would be dropped
+	//guard: rejects rows that the block does not count
 	if rest := len(a.rows) - a.at; a.left == 0 && rest > 0 {
 		return damage.New(damage.Count, a.name, a.block.Offset, "%d bytes left after the block's %d rows", rest, a.block.Rows)
 	}

@@ -27,7 +27,7 @@ func (l *Listing) Lost(ctx context.Context, p *Part, name string, err error) err
 	if !store.Absent(err) {
 		return err
 	}
-	//guard: an output that was replaced while it was read would be called damaged
+	//guard: tells a replaced output from a damaged one
 	if err := l.Outputs[p.Output].unchanged(ctx); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (l *Listing) Unchanged(ctx context.Context) error {
 func (r *Output) Success(ctx context.Context) (*manifest.Success, error) {
 	s, err := r.success(ctx)
 	var d *damage.Error
-	//guard: a manifest that was replaced by what is none would be a matter of storage
+	//guard: calls a replaced manifest damaged, not storage
 	if err != nil && !store.Absent(err) && !errors.As(err, &d) {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (r *Output) success(ctx context.Context) (*manifest.Success, error) {
 // without _SUCCESS, or began to publish in it.
 func underWay(ctx context.Context, st store.Store, dir string, infos []store.Info) error {
 	for _, info := range infos {
-		//guard: an output that a run makes would be called unfinished for good
+		//guard: tells an output that a run makes from an unfinished one
 		if info.Name == manifest.LockName {
 			return fmt.Errorf("%s is not a finished output yet: a run works on it: %w", dir, ErrChanging)
 		}
@@ -126,7 +126,7 @@ func underWay(ctx context.Context, st store.Store, dir string, infos []store.Inf
 		if err != nil {
 			return err
 		}
-		//guard: an output that the next run completes would be called unfinished for good
+		//guard: tells an output that the next run completes from an unfinished one
 		if pending {
 			return fmt.Errorf("%s is not a finished output yet: the run that was publishing it did not end; the next run completes it: %w", dir, ErrChanging)
 		}
@@ -135,7 +135,7 @@ func underWay(ctx context.Context, st store.Store, dir string, infos []store.Inf
 	if err == nil && info.Dir {
 		return nil
 	}
-	//guard: an output that was finished while its directory was listed would be called unfinished
+	//guard: finds an output that was finished during the listing
 	if err == nil {
 		return fmt.Errorf("%s was finished while it was looked at: %w", dir, ErrChanging)
 	}
@@ -156,11 +156,11 @@ func holdsPending(ctx context.Context, st store.Store, dir string) (bool, error)
 	}
 	for _, info := range infos {
 		switch {
-		//guard: a link would lead the search out of the directory
+		//guard: does not follow a link out of the directory
 		case info.Link:
-		//guard: every reader would list the files of all tasks
+		//guard: skips the work of tasks
 		case strings.HasPrefix(info.Name, manifest.StagedPrefix):
-		//guard: what is being removed would count
+		//guard: leaves out what is being removed
 		case strings.HasPrefix(info.Name, manifest.TrashPrefix):
 		case info.Dir:
 			if found, err := holdsPending(ctx, st, info.Path); found || err != nil {

@@ -163,7 +163,7 @@ func (c *chunk) full() bool {
 // add adds the row at the start of data, and returns its size.
 func (c *chunk) add(data []byte) (int, error) {
 	n, err := c.shredder.Row(data)
-	//guard: values would be left out for want of memory
+	//guard: reports values refused for want of memory
 	if c.refused != nil {
 		c.rows = 0 // what was lost with a block is not known
 		return 0, c.refused
@@ -190,7 +190,7 @@ func (c *chunk) back() {
 		c.bufs.Cols[i].Restore(c.marks[i])
 	}
 	c.rows, c.bytes = c.marked.rows, c.marked.bytes
-	//guard: the chunk would be full before all rows that were dropped are in it again
+	//guard: counts dropped rows anew
 	c.empty += c.shredder.EmptyItems() - c.marked.empty
 }
 

@@ -143,7 +143,7 @@ func (c *columns) append() error {
 		if err != nil {
 			return err
 		}
-		//guard: a few bytes of repeats could fill memory
+		//guard: bounds the memory for repeats
 		if total += items + len(c.vectors[i].Lengths) - c.marks[i].lengths; total > maxTotal {
 			return column.ErrFull
 		}
@@ -229,7 +229,7 @@ func (c *columns) check(i int) error {
 	of, v, m := &c.all[c.numbers[i]], c.vectors[i], &c.marks[i]
 	if of.Optional {
 		for _, n := range v.Lengths[m.lengths:] {
-			//guard: a branch of a union could have two values
+			//guard: rejects a branch with two values
 			if n > 1 {
 				return c.damaged(of, damage.Count, "length %d in a branch of a union", n)
 			}
@@ -237,7 +237,7 @@ func (c *columns) check(i int) error {
 	}
 	if of.Symbols != nil {
 		for _, n := range v.Ints[m.ints:] {
-			//guard: an ordinal without a symbol would crash the program
+			//guard: rejects an ordinal without a symbol
 			if uint32(n) >= uint32(len(of.Symbols)) {
 				return c.damaged(of, damage.Value, "ordinal %d of an enum of %d symbols", n, len(of.Symbols))
 			}
@@ -245,7 +245,7 @@ func (c *columns) check(i int) error {
 	}
 	if of.FixedSize > 0 {
 		for k := m.values; k < v.Values; k++ {
-			//guard: a value of another size would shift all that follow
+			//guard: rejects a value of another size
 			if n := int(v.Offsets[k+1] - v.Offsets[k]); n != of.FixedSize {
 				return c.damaged(of, damage.Size, "%d bytes where a value has %d", n, of.FixedSize)
 			}

@@ -67,7 +67,7 @@ func (d *Dataset) countAll(ctx context.Context, s Stats) (Stats, error) {
 				return s, err
 			}
 		}
-		//guard: rows beyond what can be counted would make a sum that is none
+		//guard: rejects a sum of rows beyond 64 bits
 		if rows > math.MaxInt64-s.Rows {
 			return s, damage.New(damage.Count, p.Name, -1, "the rows are more than can be counted, with those before it")
 		}

@@ -26,7 +26,7 @@ func (l *Listing) settleKeys(patterns bool) error {
 		}
 		differs = l.differentKeys()
 	}
-	//guard: values would be taken for those of other keys
+	//guard: rejects values that belong to other keys
 	if differs > 0 {
 		return damage.New(damage.Schema, l.Sets[differs].Path, -1, "its directories have the keys %q, those of %s %q",
 			names(l.Sets[differs].Keys), l.Sets[0].Path, names(l.Sets[0].Keys))

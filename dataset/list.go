@@ -143,7 +143,7 @@ func (l *finder) addTree(ctx context.Context, top manifest.Branch) error {
 			return l.addDirectory(ctx, b, infos)
 		},
 		Beside: func(_ manifest.Branch, info store.Info, twice bool) error {
-			//guard: rows of the directory would be left out
+			//guard: refuses two directories of one key
 			if k, _ := manifest.ParseKey(info.Name); twice {
 				return keyTwice(info.Path, k.Name)
 			}
@@ -187,11 +187,11 @@ func (l *finder) lookInto(ctx context.Context, at manifest.Branch, infos []store
 	l.Dir = true
 	increments := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !i.Dir || !strings.HasPrefix(i.Name, manifest.IncrementPrefix) })
 	if slices.ContainsFunc(infos, manifest.HasKey) {
-		//guard: rows of the increments would be left out
+		//guard: refuses an output next to increments that it does not know
 		if len(increments) > 0 {
 			return false, damage.New(damage.Schema, dir, -1, "increments are beside directories that are named by keys")
 		}
-		//guard: rows of the directories would be left out
+		//guard: refuses a directory that is both an output and a parent of outputs
 		if finished {
 			return false, damage.New(damage.Schema, dir, -1, "directories that are named by keys are in an output")
 		}
@@ -239,7 +239,7 @@ func (l *finder) addOutput(ctx context.Context, dir string) error {
 // addOne is addListed for an output that shares its directory with others, which must not
 // hold the same rows.
 func (l *finder) addOne(out Output, s *manifest.Success) error {
-	//guard: rows would be read twice, as an increment was restored whose inputs were converted again
+	//guard: refuses an increment whose inputs another output holds
 	if twice := l.held.Add(out.Path, s); twice != nil {
 		return damage.New(damage.Count, path.Join(out.Path, manifest.SuccessName), -1, "%s", twice)
 	}
@@ -260,7 +260,7 @@ func (l *finder) readOutput(ctx context.Context, dir string) (Output, *manifest.
 		}
 		return out, nil, &unfinished{fmt.Sprintf("%s is not a finished output: it has no %s", dir, manifest.SuccessName)}
 	}
-	//guard: what stands in the place of a manifest would be a matter of storage
+	//guard: calls a non-manifest in its place damaged, not storage
 	if store.Absent(err) {
 		return out, nil, &unfinished{fmt.Sprintf("%s is not a finished output: %v", dir, err)}
 	}
@@ -286,7 +286,7 @@ func (l *finder) addListed(out Output, s *manifest.Success) error {
 		out.schema = l.Outputs[n-1].schema // of many outputs one copy is kept
 	}
 	for i := range s.Parts {
-		//guard: files would be read as of a format that they are not of
+		//guard: rejects a part with the name of another format
 		if file := s.Parts[i].Entry().Name; l.Formats.OfName(file) != of {
 			return damage.New(damage.Header, path.Join(out.Path, manifest.SuccessName), -1, "%s is listed as a part in the format %s", file, of.Name())
 		}

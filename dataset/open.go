@@ -48,11 +48,11 @@ func (f *file) begin() (io.Closer, error) {
 }
 
 func (f *file) check(stored store.File) error {
-	//guard: the blocks of one file would be read after the tables of another
+	//guard: rejects a file that was replaced since it was opened
 	if f.opened && store.IdentityOf(stored) != f.is {
 		return &fs.PathError{Op: "read", Path: f.name, Err: store.ErrReplaced}
 	}
-	//guard: a file that was cut or replaced would be read
+	//guard: rejects a file that was cut or replaced
 	if size := stored.Size(); f.size >= 0 && size != f.size {
 		return damage.New(damage.Size, f.name, min(size, f.size), "the file has %d bytes, expected %d", size, f.size)
 	}

@@ -54,7 +54,7 @@ func (l *finder) addIncrements(ctx context.Context, b *beside) error {
 				standing = r.success.Beside(b.base, b.sequence)
 			}
 			switch {
-			//guard: an increment that lost its output to an older one would be passed over
+			//guard: rejects an increment that an older output has overtaken
 			case standing == manifest.Orphaned:
 				orphan = infos[i].Path
 			case r.success == nil:
@@ -85,12 +85,12 @@ func (l *finder) checkIncrements(ctx context.Context, b *beside, orphan string, 
 	}
 	info, err := l.store.Stat(ctx, path.Join(b.dir, manifest.SuccessName))
 	switch {
-	//guard: increments that were moved out while a listing went on would be missing beside others that it still has
+	//guard: notices an increment that was moved away during the listing
 	case err == nil && !info.Dir:
 		return errReplaced
 	case err != nil && !errors.Is(err, store.ErrNotExist):
 		return err
-	//guard: an output that is being replaced would be read as if it held nothing
+	//guard: waits for an output that is being replaced
 	case orphan == "" && count > 0:
 		return nil
 	}
@@ -116,13 +116,13 @@ func (l *finder) findIncrement(ctx context.Context, info store.Info) (r foundInc
 	case l.partial && errors.Is(err, ErrUnfinished):
 		r.files, err = l.store.List(ctx, info.Path)
 		return r, err
-	//guard: increments that come and go while they are listed would be called unfinished
+	//guard: lists again when increments come and go
 	case errors.Is(err, store.ErrNotExist) || errors.Is(err, ErrChanging) && isIncrement(info):
 		return r, errReplaced
 	case err != nil:
 		return r, err
 	}
-	//guard: rows of an output that others put there, or of a copied increment, would be read
+	//guard: rejects an increment that belongs to another output
 	if why := r.success.NotIncrement(info.Name); why != "" {
 		return r, damage.New(damage.Header, path.Join(info.Path, manifest.SuccessName), -1, "%s", why)
 	}

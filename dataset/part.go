@@ -147,14 +147,14 @@ func (o *OpenPart) Verify(ctx context.Context) error {
 	if o.Schema() == "" || err != nil && !errors.As(err, new(*damage.Error)) {
 		return err
 	}
-	//guard: a part would pass whose columns cannot become rows, or become others
+	//guard: rejects columns that cannot become rows
 	_, mapped := mapPart(o)
 	return errors.Join(err, mapped)
 }
 
 // Close ends the use of the part, and what is being read of it.
 func (o *OpenPart) Close() {
-	//guard: a store that tries again would be waited for
+	//guard: stops the reads that are under way
 	o.end()
 	if o.ahead != nil {
 		o.ahead.close()
@@ -226,12 +226,12 @@ func checkColumns(p *OpenPart, m *shred.Mapping) error {
 		return nil
 	}
 	cols := p.Columns()
-	//guard: columns would be taken for fields that they are not
+	//guard: rejects other columns than the schema's
 	if len(cols) != len(m.Columns) {
 		return damage.New(damage.Schema, p.name, -1, "the schema makes %d columns, the file has %d", len(m.Columns), len(cols))
 	}
 	for i := range cols {
-		//guard: columns would be taken for fields that they are not
+		//guard: rejects other columns than the schema's
 		if want := &m.Columns[i]; !sameColumn(&cols[i].Column, want) {
 			if want.Name == cols[i].Name {
 				return damage.New(damage.Schema, p.name, -1, "column %d %q is of another type in the schema than in the file", i, want.Name)

@@ -34,7 +34,7 @@ func (d *Dataset) openPart(ctx context.Context, s *section, part int, files bool
 		return nil, err
 	}
 	q.OpenPart = o
-	//guard: a file could have other rows than were committed
+	//guard: rejects a file with other rows than were committed
 	if o.Rows() != p.Rows {
 		err = damage.New(damage.Count, p.Name, -1, "the file has %d rows, expected %d", o.Rows(), p.Rows)
 	} else {
@@ -54,7 +54,7 @@ func (s *section) checkSchema(o *OpenPart) error {
 		if err != nil {
 			return in(o.name, err)
 		}
-		//guard: rows of another schema would be given as the dataset's
+		//guard: rejects a file with another schema
 		if !schema.Same(s.files.Schema) {
 			return damage.New(damage.Schema, o.name, -1, "the file is of another schema than the dataset")
 		}

@@ -41,7 +41,7 @@ func (p *partRows) next(ctx context.Context, take func(datum []byte) (int, error
 		return in(p.of.name, err)
 	}
 	n, err := take(datum)
-	//guard: values of a damaged row would be given as sound ones
+	//guard: rejects a row with bytes left over
 	if err == nil && n != len(datum) {
 		err = damage.New(damage.Trailing, "", -1, "%d bytes behind the row", len(datum)-n)
 	}

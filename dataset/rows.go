@@ -164,7 +164,7 @@ func (d *Dataset) newSelection(ctx context.Context, q Query, bind func(*selectio
 		if err != nil {
 			return nil, err
 		}
-		//guard: rows of two schemas would be given as of one
+		//guard: refuses to mix rows of two schemas
 		if later != nil && !later.Same(schema) {
 			return nil, d.differs(i + 1)
 		}

@@ -54,7 +54,7 @@ func (f *file) readRange(p []byte, off int64) (int, error) {
 // of so many bytes ends before them.
 func shrunk(name string, size int64, n, want int, off int64, err error) error {
 	at := off + int64(n)
-	//guard: a file that was cut while it was read would be a defect of the program
+	//guard: tells a file that was cut from a defect of the program
 	if err == io.EOF && n < want && at < size {
 		return damage.New(damage.Truncated, name, at, "the file ends here, and had %d bytes when it was opened", size)
 	}

@@ -52,7 +52,7 @@ func (c *columns) readAll(cursor format.Cursor, v *column.Vector, n, most int) (
 			return 0, err
 		}
 		n, items = n-read, items+more
-		//guard: a few bytes of repeats could fill memory
+		//guard: bounds the memory for repeats
 		if items > most {
 			return 0, column.ErrFull
 		}

@@ -271,7 +271,7 @@ func (c *child) conclude(ctx context.Context, err error) error {
 // leave leaves a document of the failure, if it can.
 func (c *child) leave(ctx context.Context, err error) {
 	id, ok := application(c.attempt)
-	//guard: what is no ID would be the name of a file elsewhere
+	//guard: refuses an ID that is none of Hadoop's
 	if !ok || c.place.Store == nil {
 		return
 	}

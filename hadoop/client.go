@@ -92,7 +92,7 @@ func (c *client) run(ctx context.Context, line func(text string), name string, a
 		case silent.IsZero():
 			silent = time.Now()
 			c.log.Warn("the cluster does not answer, trying again", "command", command, "reason", retry)
-		//guard: a cluster that is gone would be waited for as long as Hadoop likes
+		//guard: bounds the wait for a cluster that is gone
 		case time.Since(silent) > c.patience:
 			give(failure.New(failure.Storage, "the cluster did not answer Hadoop's client (%s) for %v: %s", command, c.patience, retry))
 		}
@@ -108,7 +108,7 @@ func (c *client) run(ctx context.Context, line func(text string), name string, a
 func (c *client) ask(ctx context.Context, args ...string) (lines []string, end tail, err error) {
 	ctx, give := context.WithCancelCause(ctx)
 	defer give(nil)
-	//guard: a command that hangs would be waited for without an end
+	//guard: bounds the wait for a command that hangs
 	hangs := time.AfterFunc(silence, func() { give(fmt.Errorf("it said nothing for %v and was ended", silence)) })
 	defer hangs.Stop()
 	size := 0
@@ -116,7 +116,7 @@ func (c *client) ask(ctx context.Context, args ...string) (lines []string, end t
 		hangs.Reset(silence)
 		end.line(text)
 		size += len(text)
-		//guard: output without an end would fill the memory
+		//guard: bounds the output that is kept
 		if len(lines) < maxOutput && size <= maxAnswer {
 			lines = append(lines, text)
 		}
@@ -220,7 +220,7 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	n := len(p)
 	for {
 		part, rest, ok := bytes.Cut(p, []byte{'\n'})
-		//guard: a line without an end would fill the memory
+		//guard: bounds the length of a line
 		part = part[:min(len(part), maxLine-len(w.part))]
 		w.part = append(w.part, part...)
 		if !ok {

@@ -106,14 +106,14 @@ func parseProperties(texts []string) ([]property, error) {
 			return nil, failure.New(failure.Usage, "-D %s: a property is written key=value", text)
 		}
 		flag, known := owned[name]
-		//guard: the job would run something else, or with other splits than the plan's
+		//guard: refuses properties that the job sets itself
 		if known || strings.HasPrefix(name, pipesPrefix) {
 			if flag != "" {
 				return nil, failure.New(failure.Usage, "-D %s: use %s", text, flag)
 			}
 			return nil, failure.New(failure.Usage, "-D %s: %s cannot be chosen, because the job depends on it", text, name)
 		}
-		//guard: the file of properties could not be read, or would say something else
+		//guard: refuses properties that XML cannot hold
 		if !isXML(name) || !isXML(value) {
 			return nil, failure.New(failure.Usage, "-D %q has characters that a property cannot have", text)
 		}

@@ -284,7 +284,7 @@ func (e *Engine) earlier(ctx context.Context, h *home, batches []task.Batch) ([]
 	known := latest(reports)
 	for key := range made {
 		r := known[key]
-		//guard: a job under way would lose its files
+		//guard: keeps the files of a job that is still running
 		if r == nil && !old[key] || r != nil && !r.ended() {
 			continue
 		}

@@ -83,7 +83,7 @@ func (m *meter) report(conn *pipes.Conn, what string) (stop func()) {
 			case <-tick.C:
 			}
 			now := [3]int64{m.moved.Load(), m.rows.Load(), m.bytes.Load()}
-			//guard: a task that hangs would live on
+			//guard: reports no progress for a task that hangs
 			if now == last {
 				continue
 			}

@@ -74,7 +74,7 @@ func (t *tail) reason() string {
 
 // legible is what others said as a part of a message.
 func legible(text string) string {
-	//guard: a message would be as long as whatever the client says in a line
+	//guard: shortens what the client says
 	if len(text) > maxShown {
 		text = text[:maxShown] + "…"
 	}
@@ -135,7 +135,7 @@ func (o *output) line(text string) (news bool) {
 // counter takes a line of counters; false if it is none.
 func (o *output) counter(text string) bool {
 	if m := counterValue.FindStringSubmatch(text); m != nil {
-		//guard: output without an end would fill the memory
+		//guard: bounds the output that is kept
 		if o.counters >= maxCounters {
 			return true
 		}

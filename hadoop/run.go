@@ -68,7 +68,7 @@ func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j 
 	}
 	j.plans = plansOf(j.key, e.o.Run, batches)
 	servers := e.servers(h, batches)
-	//guard: a job of which no task can reach its files would be started
+	//guard: starts no job whose tasks cannot reach their files
 	if err := checkTokens(e.o.Login, e.conf(), append(servers, h.Origin)); err != nil {
 		return j, "", err
 	}
@@ -192,7 +192,7 @@ func (e *Engine) whileQuiet(ctx context.Context, key string, o *output, s *quiet
 	if o.app.ID == "" {
 		o.app, _ = e.lookFor(ctx, key) // again later, if it fails now
 		o.running = o.app.ID != ""
-		//guard: a client that hangs would be waited for without an end
+		//guard: bounds the wait for a client that hangs
 		if most := max(e.client.patience, leastStart); !o.running && time.Duration(s.looks)*lookAfter >= most {
 			return true, failure.New(failure.Storage, "Hadoop's client started no job, and said nothing for %v", most)
 		}
@@ -348,7 +348,7 @@ func (e *Engine) tidy(ctx context.Context, h *home, j *running) {
 func (e *Engine) submitted(h *home, job string) string {
 	root, _ := lastOf(e.user, stagingKey)
 	root = cmp.Or(root, e.site.String(stagingKey, "/tmp/hadoop-yarn/staging"))
-	//guard: what lies in that place on another file system, or beside it, is not the job's
+	//guard: rejects a path on another file system
 	if bare := barePath(root); strings.Contains(root, "$") || bare != root && !strings.HasPrefix(root, h.Origin+"/") || applicationID(job) == "" {
 		return ""
 	}

@@ -84,7 +84,7 @@ func (l *layout) claim(batches []task.Batch) map[string]claim {
 			case !taken:
 				claims[bare] = at
 				order = append(order, at)
-			//guard: one split would stand for two tasks, of files with one path on two clusters
+			//guard: rejects two tasks that begin at one place of a file
 			case other != at:
 				claims[bare] = claim{-1, -1}
 			}
@@ -98,7 +98,7 @@ func (l *layout) claim(batches []task.Batch) map[string]claim {
 			continue
 		}
 		room -= len(escapeInput(in.Path)) + 1
-		//guard: the properties of a job of very many files would not fit the JVM of a task
+		//guard: keeps the job's properties small enough for a task's JVM
 		if room < 0 {
 			delete(claims, bare)
 			continue
@@ -133,11 +133,11 @@ func whole(in *manifest.Input, piece manifest.Piece) bool {
 // carries reports whether a piece is one of the splits that Java makes of its file.
 func (l *layout) carries(p *manifest.Plan, in *manifest.Input, piece manifest.Piece) bool {
 	name := in.Path[strings.LastIndexByte(in.Path, '/')+1:]
-	//guard: no split would be made, because Java's input format passes such names over
+	//guard: rejects names that Java's input format skips
 	if store.Hidden(name) {
 		return false
 	}
-	//guard: the job's properties would name another file, or could not be read
+	//guard: rejects a path that XML cannot hold
 	if !isXML(in.Path) {
 		return false
 	}

@@ -124,7 +124,7 @@ func WriteTasks(w io.Writer, job Job, batches []task.Batch, entries []Entry) err
 	seen := make(map[string]bool, len(entries))
 	for _, entry := range entries {
 		key := splitKey(entry.Split)
-		//guard: a map task would do the work of another, and its own be left
+		//guard: rejects two lines for one split
 		if seen[key] {
 			return fmt.Errorf("two tasks of the job have the bytes %d to %d of %s", entry.Split.Start, entry.Split.Start+entry.Split.Length, entry.Split.Path)
 		}
@@ -149,7 +149,7 @@ func writeLine(w io.Writer, prefix string, v any) error {
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	//guard: a job would be started of which every task fails
+	//guard: bounds the length of a line
 	if line.Len() > maxTaskLine {
 		return failure.New(failure.Usage, "the schema, or the list of the files of a task, takes %d bytes, and tasks on a cluster are told at most %d", line.Len(), maxTaskLine)
 	}
@@ -195,7 +195,7 @@ func (r *taskReader) find(s pipes.Split) (*Assignment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the job: %w", err)
 	}
-	//guard: a file of another kind would be misread
+	//guard: rejects a file of another version
 	if a.Version != tasksVersion {
 		return nil, fmt.Errorf("its version is %d, and this program knows %d", a.Version, tasksVersion)
 	}
@@ -252,7 +252,7 @@ func (r *taskReader) rest(line []byte, err error) ([]byte, error) {
 	for errors.Is(err, bufio.ErrBufferFull) {
 		var part []byte
 		part, err = r.ReadSlice('\n')
-		//guard: a line without an end would fill the memory
+		//guard: bounds the length of a line
 		if len(line)+len(part) > maxTaskLine {
 			return nil, fmt.Errorf("a line is longer than %d bytes", maxTaskLine)
 		}
@@ -267,22 +267,22 @@ func (r *taskReader) rest(line []byte, err error) ([]byte, error) {
 // decodeLine reads a line that has no fields but v's.
 func decodeLine(line []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(line))
-	//guard: what another program asks for would be left out in silence
+	//guard: rejects fields that it does not know
 	d.DisallowUnknownFields()
 	return d.Decode(v)
 }
 
 // check refuses what cannot be of a plan.
 func (p *planLine) check() error {
-	//guard: a line without a plan would be a crash
+	//guard: rejects a line without a plan
 	if p.Plan == nil {
 		return errors.New("a line of a plan has none")
 	}
-	//guard: a plan of another version would be misread
+	//guard: rejects a plan of another version
 	if p.Plan.Version != manifest.Version {
 		return fmt.Errorf("plan %s has version %d, and this program knows %d", p.Plan.ID, p.Plan.Version, manifest.Version)
 	}
-	//guard: memory would be taken for numbers that cannot be
+	//guard: bounds the numbers before memory is taken for them
 	if p.Inputs < 0 || p.Tasks > maxNumbers || p.Inputs > maxNumbers {
 		return fmt.Errorf("plan %s has %d tasks and %d inputs", p.Plan.ID, p.Tasks, p.Inputs)
 	}
@@ -291,18 +291,18 @@ func (p *planLine) check() error {
 
 // fill puts the task of a split and its inputs into the plan.
 func (l *taskLine) fill(p *planLine, s pipes.Split) error {
-	//guard: a task would be run that another split stands for
+	//guard: rejects a task that another split stands for
 	if l.Split != bareSplit(s) {
 		return fmt.Errorf("the line of %s is of %s", s.Path, l.Split.Path)
 	}
-	//guard: a number that is not the plan's would be a crash
+	//guard: rejects a number beyond the plan's
 	if l.Task.ID < 0 || l.Task.ID >= p.Tasks {
 		return fmt.Errorf("plan %s has no task %d", p.Plan.ID, l.Task.ID)
 	}
 	inputs := make([]manifest.Input, p.Inputs)
 	for i, piece := range l.Task.Pieces {
 		in, ok := l.Inputs[piece.Input]
-		//guard: a task could read outside of its inputs, or of none
+		//guard: rejects a task that reads outside its inputs
 		if !ok || piece.Input < 0 || piece.Input >= p.Inputs || piece.Start < 0 || piece.End < piece.Start || piece.End > in.Size {
 			return fmt.Errorf("task %d of plan %s: piece %d is not of an input", l.Task.ID, p.Plan.ID, i)
 		}

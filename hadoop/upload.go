@@ -51,7 +51,7 @@ func openHome(ctx context.Context, resolve input.Resolve, location string) (*hom
 		return nil, err
 	}
 	h := &home{Location: at, access: store.CapabilitiesOf(at.Store)}
-	//guard: a crash, or files of secrets that anybody reads
+	//guard: refuses a store without access rights
 	if h.access.Access == nil {
 		return nil, failure.New(failure.Usage, "the home directory %s is not on HDFS: the default file system of the configuration (fs.defaultFS) must be", location)
 	}
@@ -84,11 +84,11 @@ func (h *home) secure(ctx context.Context) error {
 		return err
 	}
 	h.owner = mine.Owner
-	//guard: another could have tasks run a program of his own in our name
+	//guard: rejects a directory of another owner
 	if now.Owner != h.owner {
 		return failure.New(failure.Refused, "%s belongs to %s, not to %s: it cannot hold the program that tasks run", h.Origin+h.Path, now.Owner, h.owner)
 	}
-	//guard: others could read the tasks' plans, or put a program of theirs there
+	//guard: rejects a directory that others can enter
 	if now.Mode != privateDir {
 		return h.access.SetMode(ctx, h.Path, privateDir)
 	}
@@ -158,7 +158,7 @@ func (h *home) sound(ctx context.Context, p string, size int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	//guard: tasks would run half a program, or another's; a directory has no size
+	//guard: rejects a program that is cut short, or that others could write
 	if info.Size != size || access.Owner != h.owner || access.Mode&0o022 != 0 {
 		return false, h.Store.RemoveAll(ctx, p)
 	}

@@ -106,7 +106,7 @@ func (h *blockHeader) put(b []byte) {
 // parseBlockHeader reads the header of a block at an offset, of which at most room bytes can
 // be in the file.
 func parseBlockHeader(b []byte, offset, room int64) (h blockHeader, err error) {
-	//guard: fields would be read beyond the file
+	//guard: rejects a header that is cut short
 	if len(b) < headerSize {
 		return h, damage.New(damage.Truncated, "", offset, "%d bytes where a block's header has %d", len(b), headerSize)
 	}
@@ -117,28 +117,28 @@ func parseBlockHeader(b []byte, offset, room int64) (h blockHeader, err error) {
 	}
 	stored, raw := int32(binary.BigEndian.Uint32(b[8:])), int32(binary.BigEndian.Uint32(b[12:]))
 	per, covered := int32(binary.BigEndian.Uint32(b[25:])), int32(binary.BigEndian.Uint32(b[29:]))
-	//guard: a checksum of no known kind would be passed over
+	//guard: rejects an unknown kind of checksum
 	if h.checksum > CRC32C {
 		return h, damage.New(damage.Unsupported, "", offset+24, "checksums of kind %d; known are NULL, CRC32 and CRC32C", h.checksum)
 	}
-	//guard: a block would be read beyond the file, or backwards
+	//guard: rejects a block that reaches beyond the file
 	if stored < 0 || int64(stored) > room-headerSize {
 		return h, damage.New(damage.Size, "", offset+8, "a block of %d bytes and its header where %d are left", stored, room)
 	}
-	//guard: memory would be asked for by a negative size
+	//guard: rejects a negative size
 	if raw < 0 {
 		return h, damage.New(damage.Size, "", offset+12, "a block of %d bytes", raw)
 	}
-	//guard: the number of checksums would be divided by zero
+	//guard: rejects a chunk smaller than the header
 	if per < headerSize {
 		return h, damage.New(damage.Size, "", offset+25, "a checksum for each %d bytes, at least %d", per, headerSize)
 	}
-	//guard: a payload would be read beyond its block
+	//guard: rejects a covered size outside the block
 	if covered < headerSize || int64(covered) > headerSize+int64(stored) {
 		return h, damage.New(damage.Size, "", offset+29, "%d bytes with checksums in a block of %d", covered, headerSize+int64(stored))
 	}
 	h.stored, h.raw, h.perChecksum, h.covered = int(stored), int(raw), int(per), int(covered)
-	//guard: checksums would be read beyond the block, or bytes left over
+	//guard: rejects another number of checksums
 	if want := h.payload() + checksumSize*chunks(h.covered, h.perChecksum); h.stored != want {
 		return h, damage.New(damage.Size, "", offset+8, "%d bytes after the header, its fields give %d", h.stored, want)
 	}
@@ -154,7 +154,7 @@ func (h *blockHeader) verify(b []byte, offset int64) (verified bool, err error) 
 	for at := 0; at < h.covered; at += h.perChecksum {
 		got := h.checksum.of(b[at:min(at+h.perChecksum, h.covered)])
 		want := binary.BigEndian.Uint32(sums)
-		//guard: changed bytes would be taken for sound ones
+		//guard: rejects changed bytes
 		if got != want {
 			return false, damage.New(damage.Checksum, "", offset+int64(at), "the %s of the bytes is %08x, the block has %08x", h.checksum, got, want)
 		}
@@ -212,7 +212,7 @@ func (b *blockReader) read(offset int64, size int, magics ...string) (h blockHea
 		return h, nil, err
 	}
 	room := b.end - offset
-	//guard: a block would be read beyond where blocks are
+	//guard: rejects a block that reaches beyond the blocks
 	if size < headerSize || int64(size) > room {
 		return h, nil, damage.New(damage.Size, "", offset, "a block of %d bytes where %d are left", size, room)
 	}
@@ -231,7 +231,7 @@ func (b *blockReader) read(offset int64, size int, magics ...string) (h blockHea
 
 // within checks that a block can be at an offset.
 func (b *blockReader) within(offset int64) error {
-	//guard: a block would be read outside of where blocks are
+	//guard: rejects a block that begins outside the blocks
 	if offset < 0 || offset > b.end-headerSize {
 		return damage.New(damage.Value, "", offset, "a block is said to be at %d, the blocks end at %d", offset, b.end)
 	}
@@ -252,11 +252,11 @@ func (b *blockReader) header(offset int64) (blockHeader, error) {
 
 // decode checks the block in b.stored and returns its payload.
 func (b *blockReader) decode(h *blockHeader, offset int64, size int, magics []string) ([]byte, error) {
-	//guard: the index would lead to something else than it says
+	//guard: rejects a size other than the index says
 	if h.size() != size {
 		return nil, damage.New(damage.Size, "", offset+8, "a block of %d bytes where the index says %d", h.size(), size)
 	}
-	//guard: a block would be taken for one of another kind
+	//guard: rejects a block of another kind
 	if !slices.Contains(magics, h.magic) {
 		if h.magic == magicEncodedData {
 			return nil, damage.New(damage.Unsupported, "", offset, "a data block with an encoding (DATA_BLOCK_ENCODING)")
@@ -267,7 +267,7 @@ func (b *blockReader) decode(h *blockHeader, offset int64, size int, magics []st
 	if err != nil {
 		return nil, err
 	}
-	//guard: a changed byte would do away with the checksums
+	//guard: rejects a header that turns the checksums off
 	if !verified && b.hasChecksums {
 		return nil, damage.New(damage.Checksum, "", offset+24, "a block without checksums, others have them")
 	}
@@ -276,17 +276,17 @@ func (b *blockReader) decode(h *blockHeader, offset int64, size int, magics []st
 	}
 	payload := b.stored[headerSize:h.covered]
 	if b.codec == None {
-		//guard: a payload would have another length than the header says
+		//guard: rejects a payload of another length than the header says
 		if h.raw != len(payload) {
 			return nil, damage.New(damage.Size, "", offset+12, "%d bytes of payload where the header says %d", len(payload), h.raw)
 		}
 		return payload, nil
 	}
-	//guard: memory without end would be asked for
+	//guard: bounds the size of a block
 	if int64(h.raw) > b.most {
 		return nil, damage.New(damage.Unsupported, "", offset+12, "a block of %d bytes, at most %d are decoded", h.raw, b.most)
 	}
-	//guard: memory would be asked for that no payload of this size can fill
+	//guard: rejects a size that the payload cannot become
 	if int64(h.raw) > mostDecoded(b.codec, len(payload)) {
 		return nil, damage.New(damage.Size, "", offset+12, "%d bytes of %s cannot give %d", len(payload), b.codec, h.raw)
 	}
@@ -306,7 +306,7 @@ func (b *blockReader) grow(buf []byte, n int) ([]byte, error) {
 	if buf != nil && n <= cap(buf) {
 		return buf[:n], nil
 	}
-	//guard: memory without end would be asked for
+	//guard: bounds the size of a block
 	if int64(n) > b.most {
 		return buf, damage.New(damage.Unsupported, "", -1, "a block of %d bytes, at most %d are read", n, b.most)
 	}

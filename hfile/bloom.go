@@ -42,13 +42,13 @@ func parseBloom(memory *column.Reservation, b []byte, info Info, offset int64) (
 	c := damage.NewCursor("", b, offset)
 	number := func(what string) int64 { return int64(int32(c.BigEndian(4, what))) }
 	f := &bloomFilter{}
-	//guard: another layout would be taken for this one
+	//guard: rejects an unknown version
 	if v := number("the version of a Bloom filter"); v != bloomVersion {
 		c.Fail(damage.Unsupported, offset, "version %d of a Bloom filter, version %d is read", v, bloomVersion)
 	}
 	c.Bytes(8, "the number of a filter's bytes")
 	f.hashes = int(number("the number of hash functions"))
-	//guard: a query would take time without end, or hash nothing and find all keys
+	//guard: bounds the number of hash functions
 	if f.hashes < 1 || f.hashes > maxHashes {
 		c.Fail(damage.Value, offset+12, "%d hash functions", f.hashes)
 	}
@@ -69,7 +69,7 @@ func parseBloom(memory *column.Reservation, b []byte, info Info, offset int64) (
 	if err != nil {
 		return nil, err
 	}
-	//guard: bytes after the entries would be passed over
+	//guard: rejects bytes after the entries
 	if c.Remaining() != 0 {
 		return nil, damage.New(damage.Trailing, "", c.Offset(), "%d bytes after the %d chunks of a Bloom filter", c.Remaining(), chunks)
 	}
@@ -122,7 +122,7 @@ func (s *Scanner) bloomChunk(e indexEntry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	//guard: the place of a bit would be taken modulo zero
+	//guard: rejects an empty chunk
 	if len(payload) == 0 {
 		return nil, damage.New(damage.Size, "", e.offset, "a Bloom filter's chunk of no bytes")
 	}

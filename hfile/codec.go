@@ -88,13 +88,13 @@ func decompress(c Codec, raw, payload []byte) error {
 // bytes. Lengths are four bytes, big-endian.
 func unframe(raw, payload []byte, chunk func(dst, src []byte) (int, error)) error {
 	length := func() (int, error) {
-		//guard: a length would be read beyond the payload
+		//guard: rejects a payload without a length
 		if len(payload) < 4 {
 			return 0, io.ErrUnexpectedEOF
 		}
 		n := int32(binary.BigEndian.Uint32(payload))
 		payload = payload[4:]
-		//guard: a slice would have a negative length
+		//guard: rejects a negative length
 		if n < 0 {
 			return 0, errLength
 		}
@@ -106,7 +106,7 @@ func unframe(raw, payload []byte, chunk func(dst, src []byte) (int, error)) erro
 		if err != nil {
 			return err
 		}
-		//guard: more would be written than the block holds
+		//guard: rejects a block that is larger than its header says
 		if block > len(raw)-at {
 			return errLength
 		}
@@ -115,7 +115,7 @@ func unframe(raw, payload []byte, chunk func(dst, src []byte) (int, error)) erro
 			if err != nil {
 				return err
 			}
-			//guard: a chunk would be read beyond the payload
+			//guard: rejects a chunk that reaches beyond the payload
 			if size > len(payload) {
 				return io.ErrUnexpectedEOF
 			}
@@ -123,14 +123,14 @@ func unframe(raw, payload []byte, chunk func(dst, src []byte) (int, error)) erro
 			if err != nil {
 				return err
 			}
-			//guard: chunks of nothing would be read without end
+			//guard: rejects an empty chunk
 			if n == 0 {
 				return errLength
 			}
 			at, payload = at+n, payload[size:]
 		}
 	}
-	//guard: bytes of an earlier block would be left in this one
+	//guard: rejects a block that is smaller than its header says
 	if at != len(raw) {
 		return errLength
 	}
@@ -156,10 +156,10 @@ func gunzip(raw, payload []byte) error {
 	}
 	var more [1]byte
 	switch n, err := d.z.Read(more[:]); {
-	//guard: bytes after the block would be passed over
+	//guard: rejects bytes after the block
 	case n > 0:
 		return errLength
-	//guard: a checksum of the member that is wrong would be passed over
+	//guard: rejects a wrong checksum of the member
 	case !errors.Is(err, io.EOF):
 		return err
 	}

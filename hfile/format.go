@@ -59,7 +59,7 @@ func (adapter) Describe(options json.RawMessage) string {
 func (adapter) Writer(options json.RawMessage) (format.Writer, error) {
 	o, err := ParseOptions(options)
 	if err == nil {
-		//guard: options of a later program would be found unknown by a task, as a defect
+		//guard: rejects options outside their range
 		err = o.Validate()
 	}
 	if err != nil {

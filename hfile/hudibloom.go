@@ -75,7 +75,7 @@ func ParseHudiBloom(text, kind string) (*HudiBloom, error) {
 		d.number() // keys of each filter
 		d.number() // keys of the last one
 		n := d.number()
-		//guard: memory would be asked for more filters than there are bytes for
+		//guard: bounds the number of filters
 		if n < 0 || int64(n) > d.Remaining()/hudiHeadSize {
 			d.fail("%d filters in %d bytes", n, d.Remaining())
 		}
@@ -85,7 +85,7 @@ func ParseHudiBloom(text, kind string) (*HudiBloom, error) {
 	default:
 		return nil, damage.New(damage.Unsupported, "", -1, "%s: the kind %q", metaHudiBloom, kind)
 	}
-	//guard: bytes after the filter would be passed over
+	//guard: rejects bytes after the filter
 	if d.Remaining() > 0 {
 		d.fail("%d bytes after it", d.Remaining())
 	}
@@ -147,11 +147,11 @@ func (d *hudiDecoder) head() (f hudiFilter) {
 	default:
 		d.fail("hash function %d", f.kind)
 	}
-	//guard: a query would take time without end, or hash nothing and find all rows
+	//guard: bounds the number of hash functions
 	if f.hashes < 1 || f.hashes > maxHashes {
 		d.fail("%d hash functions", f.hashes)
 	}
-	//guard: the place of a bit would be taken modulo zero
+	//guard: rejects an empty chunk
 	if f.bits < 1 {
 		d.fail("%d bits", f.bits)
 	}

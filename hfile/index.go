@@ -26,7 +26,7 @@ type indexEntry struct {
 // rootEntries reads n entries in the form of roots. The entries' keys are parts of the
 // cursor's bytes.
 func rootEntries(memory *column.Reservation, c *damage.Cursor, n int64, d dialect) ([]indexEntry, error) {
-	//guard: memory would be asked for more entries than the block can have
+	//guard: bounds the number of entries
 	if n < 0 || n > c.Remaining()/(pointerSize+1) {
 		c.Fail(damage.Count, c.Offset(), "%d index entries in %d bytes", n, c.Remaining())
 		n = 0
@@ -85,7 +85,7 @@ func dataRootOf(memory *column.Reservation, d dialect, payload []byte, n, levels
 	if err != nil {
 		return nil, err
 	}
-	//guard: bytes after the entries would be passed over
+	//guard: rejects bytes after the entries
 	if rest := c.Remaining(); rest != 0 && (levels == 1 || rest != midKeySize) {
 		return nil, damage.New(damage.Trailing, "", c.Offset(), "%d bytes after the index's %d entries", rest, n)
 	}
@@ -117,7 +117,7 @@ func (e *indexEntry) complete(memory *column.Reservation, d dialect, offset int6
 // lengthAndRow reads a row after its length, which are all that is in b. ok is false if they
 // are not.
 func lengthAndRow(b []byte) (row []byte, ok bool) {
-	//guard: a row would be cut or be another one, or be longer than AppendKey takes
+	//guard: rejects a row of a wrong length
 	if len(b) < rowLengthSize || int(binary.BigEndian.Uint16(b)) != len(b)-rowLengthSize || len(b)-rowLengthSize > MaxRow {
 		return nil, false
 	}
@@ -138,12 +138,12 @@ type indexBlock struct {
 
 // parseIndexBlock reads the payload of an index block at an offset.
 func parseIndexBlock(payload []byte, offset int64) (b indexBlock, err error) {
-	//guard: the count would be read beyond the block
+	//guard: rejects a block without its counts
 	if len(payload) < 8 {
 		return b, damage.New(damage.Truncated, "", offset, "an index block of %d bytes", len(payload))
 	}
 	n := int64(int32(binary.BigEndian.Uint32(payload)))
-	//guard: the places would be read beyond the block
+	//guard: rejects a block without its places
 	if n < 1 || 4*(n+2) > int64(len(payload)) {
 		return b, damage.New(damage.Count, "", offset, "%d entries in an index block of %d bytes", n, len(payload))
 	}
@@ -151,7 +151,7 @@ func parseIndexBlock(payload []byte, offset int64) (b indexBlock, err error) {
 	last := int64(0)
 	for i := range b.n {
 		from, to := b.place(i), b.place(i+1)
-		//guard: a key would be read outside of its entry
+		//guard: rejects an entry that does not follow the one before
 		if from != last || to-from < pointerSize || to > int64(len(b.entries)) {
 			return b, damage.New(damage.Size, "", offset, "index entry %d is said to be at %d up to %d, expected at %d, of %d bytes", i, from, to, last, len(b.entries))
 		}
@@ -160,7 +160,7 @@ func parseIndexBlock(payload []byte, offset int64) (b indexBlock, err error) {
 		}
 		last = to
 	}
-	//guard: bytes after the entries would be passed over
+	//guard: rejects bytes after the entries
 	if last != int64(len(b.entries)) {
 		return b, damage.New(damage.Trailing, "", offset, "%d bytes after the entries of an index block", int64(len(b.entries))-last)
 	}

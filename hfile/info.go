@@ -99,7 +99,7 @@ func (f Info) append(dst []byte) []byte {
 // parseInfo reads the payload of a file info block, whose first byte stands for the offset.
 // The values are parts of the payload.
 func parseInfo(memory *column.Reservation, payload []byte, offset int64) (Info, error) {
-	//guard: the message would be looked for in what has none
+	//guard: rejects a block without the magic of a message
 	if !bytes.HasPrefix(payload, []byte(protobufMagic)) {
 		return nil, damage.New(damage.Magic, "", offset, "the file info does not begin with %q", protobufMagic)
 	}

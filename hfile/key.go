@@ -177,17 +177,17 @@ func printable(c byte) bool { return c >= ' ' && c <= '~' && c != '\\' }
 
 // checkKey says what is wrong with a key at an offset, nil if nothing is.
 func checkKey(k []byte, offset int64) error {
-	//guard: parts of a key would be looked for beyond it
+	//guard: rejects a key that is too short
 	if len(k) < keyOverhead {
 		return damage.New(damage.Size, "", offset, "a key of %d bytes, at least %d are needed", len(k), keyOverhead)
 	}
 	row := int(binary.BigEndian.Uint16(k))
 	rest := len(k) - keyOverhead - row
-	//guard: a row would be read beyond its key, or be longer than AppendKey takes
+	//guard: rejects a row of a wrong length
 	if rest < 0 || row > MaxRow {
 		return damage.New(damage.Size, "", offset, "a row of %d bytes in a key of %d", row, len(k))
 	}
-	//guard: a family would be read beyond its key
+	//guard: rejects a family that reaches beyond the key
 	if family := int(k[Key(k).rowEnd()]); family > rest {
 		return damage.New(damage.Size, "", offset, "a family of %d bytes in a key of %d", family, len(k))
 	}

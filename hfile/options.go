@@ -39,7 +39,7 @@ func choose(chosen map[string][]string) (o Options, err error) {
 	}
 	for _, c := range chosen["column"] {
 		family, qualifier, ok := strings.Cut(c, ":")
-		//guard: a family would be taken for a qualifier, or none be written
+		//guard: rejects a column without a family
 		if !ok || family == "" {
 			return o, fmt.Errorf("--column %q is not of the form FAMILY:QUALIFIER", c)
 		}
@@ -65,7 +65,7 @@ func choose(chosen map[string][]string) (o Options, err error) {
 // bytes would be other than those that were asked for.
 func ParseOptions(doc []byte) (o Options, err error) {
 	d := json.NewDecoder(bytes.NewReader(doc))
-	//guard: an option that only a later program knows would be left out in silence
+	//guard: rejects an option that it does not know
 	d.DisallowUnknownFields()
 	if err := d.Decode(&o); err != nil {
 		return o, fmt.Errorf("hfile: options: %w", err)
@@ -75,7 +75,7 @@ func ParseOptions(doc []byte) (o Options, err error) {
 
 // Validate says what is wrong with the options.
 func (o Options) Validate() error {
-	//guard: rows would be written in no order
+	//guard: rejects options without a key
 	if len(o.Key) == 0 {
 		return errors.New("--format hfile needs --key, the field that rows are sorted and found by")
 	}

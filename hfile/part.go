@@ -28,7 +28,7 @@ func (f *partFile) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func (adapter) Open(files []format.File, o format.OpenOptions) (format.Part, error) {
-	//guard: rows of all files but one would be lost
+	//guard: rejects more than one file where one holds all rows
 	if len(files) != 1 {
 		return nil, damage.New(damage.Unsupported, files[0].Name(), -1, "a part of %d files, expected one", len(files))
 	}
@@ -93,12 +93,12 @@ func (p *part) Blocks(int) (blocks []format.Block, err error) {
 		if err != nil {
 			return err
 		}
-		//guard: sizes would be shown that are not those of the block to which the index leads
+		//guard: rejects a size other than the index says
 		if h.size() != size {
 			return damage.New(damage.Size, "", offset, "a block of %d bytes where the index says %d", h.size(), size)
 		}
 		// The list is copied as it grows.
-		//guard: many small blocks would take more memory than there is
+		//guard: reserves memory for the list of blocks
 		if err := memory.Reserve(2 * int64(unsafe.Sizeof(format.Block{}))); err != nil {
 			return err
 		}

@@ -80,7 +80,7 @@ func (f *Reader) located(err error) error {
 }
 
 func (f *Reader) open() error {
-	//guard: the trailer would be looked for before the file
+	//guard: rejects a file too short for a trailer
 	if f.size < trailerSize {
 		return damage.New(damage.Truncated, "", 0, "%d bytes, an HFile has at least %d", f.size, trailerSize)
 	}
@@ -125,7 +125,7 @@ type tail struct {
 // load reads up to the end of the file.
 func (t *tail) load(f *Reader, end int64) error {
 	n := end - t.start
-	//guard: memory without end would be asked for
+	//guard: bounds the size of a block
 	if n > f.most {
 		return damage.New(damage.Unsupported, "", t.start, "%d bytes of indexes, at most %d are read", n, f.most)
 	}
@@ -175,7 +175,7 @@ func (f *Reader) loadOnOpen(blocks *blockReader) error {
 	if err := f.metaRoot(payload, offset); err != nil {
 		return fmt.Errorf("meta index: %w", err)
 	}
-	//guard: another block would be taken for the file info
+	//guard: rejects another block in place of the file info
 	if at != t.FileInfo {
 		return damage.New(damage.Value, "", t.FileInfo, "the file info is said to be there, expected at %d", at)
 	}
@@ -213,7 +213,7 @@ func (f *Reader) metaRoot(payload []byte, offset int64) (err error) {
 		if err == nil && c.Remaining() == 0 {
 			return nil
 		}
-		//guard: bytes after the entries would be passed over
+		//guard: rejects bytes after the entries
 		if err == nil {
 			err = damage.New(damage.Trailing, "", c.Offset(), "%d bytes after the %d entries", c.Remaining(), f.trailer.MetaIndex)
 		}
@@ -223,7 +223,7 @@ func (f *Reader) metaRoot(payload []byte, offset int64) (err error) {
 
 // useInfo takes from the file info what the cells look like.
 func (f *Reader) useInfo(offset int64) error {
-	//guard: encoded cells would be taken for damaged ones
+	//guard: rejects encoded cells
 	if e := string(f.info.Value(infoEncoding)); e != "" && e != "NONE" {
 		return damage.New(damage.Unsupported, "", offset, "data blocks have the encoding %s", e)
 	}

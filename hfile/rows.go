@@ -64,12 +64,12 @@ func (g *rowGroup) options() WriterOptions {
 
 // Admit refuses what no cell can hold.
 func (g *rowGroup) Admit(key, datum []byte) error {
-	//guard: AppendKey would panic
+	//guard: refuses a key longer than a row may be
 	if len(key) > MaxRow {
 		return damage.New(damage.Unsupported, "", -1, "a key of %d bytes, at most %d can be written", len(key), MaxRow)
 	}
 	full := keyOverhead + len(key) + len(g.o.Family) + len(g.o.Qualifier)
-	//guard: a cell could be in no block
+	//guard: refuses a row that no block can hold
 	if most := MaxDataBlock - int(cellSize(full, 0)); len(datum) > most {
 		return damage.New(damage.Unsupported, "", -1, "a row of %d bytes, at most %d can be written", len(datum), most)
 	}

@@ -98,7 +98,7 @@ func (s *Scanner) Next() bool {
 
 // complete ends a scan at the end of the file. It returns false.
 func (s *Scanner) complete() bool {
-	//guard: rows would be lost without notice
+	//guard: rejects a file that lacks cells
 	if n := s.f.trailer.Entries; s.cells >= 0 && s.cells != n {
 		return s.fail(damage.New(damage.Count, "", s.f.size-trailerSize, "%d cells, the trailer has %d", s.cells, n))
 	}
@@ -141,12 +141,12 @@ func (s *Scanner) Seek(key Key) bool {
 // have more than MaxRow bytes.
 func (s *Scanner) SeekRow(row []byte) bool {
 	start := row
-	//guard: AppendRowKey would panic
+	//guard: finds nothing by a key longer than a row may be
 	if len(row) > MaxRow {
 		start = row[:MaxRow]
 	}
 	ok := s.Seek(AppendRowKey(nil, start))
-	//guard: a row that a longer one begins with would be taken for it
+	//guard: skips a longer row that begins with this one
 	for ok && bytes.Compare(s.key.Row(), row) < 0 {
 		ok = s.Next()
 	}
@@ -180,7 +180,7 @@ func (s *Scanner) walkIndex(index func(e indexEntry, first Key) error, data func
 	walk = func(entries int, entry func(i int) indexEntry, depth int) error {
 		for i := range entries {
 			e := entry(i)
-			//guard: an index would be walked in a circle
+			//guard: rejects an index that leads in a circle
 			if e.offset < least[depth] {
 				return damage.New(damage.Value, "", e.offset, "the index leads back to a block before %d", least[depth])
 			}
@@ -271,12 +271,12 @@ func (s *Scanner) nextBlock() (more bool, err error) {
 // Files without tags have no length of them, and files without versions no version.
 func (s *Scanner) cell() error {
 	b := s.payload[s.at:]
-	//guard: lengths would be read beyond the block
+	//guard: rejects a cell without its lengths
 	if len(b) < 8 {
 		return s.damaged("%d bytes where a cell begins", len(b))
 	}
 	key, value := int32(binary.BigEndian.Uint32(b)), int32(binary.BigEndian.Uint32(b[4:]))
-	//guard: a cell would be read beyond the block
+	//guard: rejects a cell that reaches beyond the block
 	if key < 0 || value < 0 || int64(key)+int64(value) > int64(len(b)-8) {
 		return s.damaged("a key of %d bytes and a value of %d where %d are left", key, value, len(b)-8)
 	}
@@ -287,14 +287,14 @@ func (s *Scanner) cell() error {
 	end := 8 + int(key) + int(value)
 	s.value = b[8+key : end]
 	if s.f.hasTags {
-		//guard: tags would be read beyond the block
+		//guard: rejects tags that reach beyond the block
 		if len(b)-end < 2 || len(b)-end-2 < int(binary.BigEndian.Uint16(b[end:])) {
 			return s.damaged("a cell's tags do not fit the block")
 		}
 		end += 2 + int(binary.BigEndian.Uint16(b[end:]))
 	}
 	if s.f.hasVersions {
-		//guard: a version would be read beyond the block
+		//guard: rejects a version that reaches beyond the block
 		if len(b) == end || len(b)-end < wire.VIntSize(b[end]) {
 			return s.damaged("a cell's version does not fit the block")
 		}

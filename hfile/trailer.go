@@ -91,11 +91,11 @@ func (t *Trailer) append(dst []byte) []byte {
 func parseTrailer(b []byte, offset int64) (*Trailer, error) {
 	version := binary.BigEndian.Uint32(b[trailerSize-versionSize:])
 	t := &Trailer{Major: int(version & 0xFFFFFF), Minor: int(version >> 24), FirstData: -1, LastData: -1, Codec: None, Levels: 1}
-	//guard: what is no HFile would be read as one
+	//guard: rejects a file that is not an HFile
 	if !bytes.HasPrefix(b, []byte(magicTrailer)) {
 		return nil, damage.New(damage.Magic, "", offset, "the trailer begins with %q, expected %q", b[:magicSize], magicTrailer)
 	}
-	//guard: another version's fields would be taken for this one's
+	//guard: rejects another version
 	if t.Major != majorVersion {
 		return nil, damage.New(damage.Unsupported, "", offset+trailerSize-versionSize, "version %d of HFile; version %d is read", t.Major, majorVersion)
 	}
@@ -103,7 +103,7 @@ func parseTrailer(b []byte, offset int64) (*Trailer, error) {
 	if err != nil {
 		return nil, err
 	}
-	//guard: a changed byte after the message would be passed over
+	//guard: rejects changed bytes after the message
 	if i := bytes.IndexFunc(b[m.After()-offset:trailerSize-versionSize], func(r rune) bool { return r != 0 }); i >= 0 {
 		return nil, damage.New(damage.Trailing, "", m.After()+int64(i), "the trailer's padding is not zero")
 	}
@@ -176,19 +176,19 @@ func (t *Trailer) ordered() bool {
 // check says what cannot be in a file whose trailer is at an offset.
 func (t *Trailer) check(offset int64) error {
 	switch {
-	//guard: a codec would be reported block by block, or as damage
+	//guard: rejects a codec that it cannot read
 	case !t.Codec.readable():
 		return damage.New(damage.Unsupported, "", offset, "blocks are compressed with %s; NONE, GZ, SNAPPY, LZ4 and ZSTD are read", t.Codec)
-	//guard: seeks would miss cells that are in another order
+	//guard: rejects cells in another order
 	case !t.ordered():
 		return damage.New(damage.Unsupported, "", offset, "the cells are in the order %q, which is not known", t.Comparator)
-	//guard: blocks would be looked for outside of the file
+	//guard: rejects an offset outside the file
 	case t.LoadOnOpen < 0 || t.LoadOnOpen > t.FileInfo || t.FileInfo > offset-headerSize:
 		return damage.New(damage.Value, "", offset, "the indexes are said to be at %d, the file info at %d, the trailer is at %d", t.LoadOnOpen, t.FileInfo, offset)
-	//guard: a negative number of cells would be reported
+	//guard: rejects a negative number of cells
 	case t.Entries < 0:
 		return damage.New(damage.Value, "", offset, "%d cells", t.Entries)
-	//guard: an index would be walked without end
+	//guard: bounds the levels of an index
 	case t.Levels < 1 || t.Levels > maxLevels:
 		return damage.New(damage.Value, "", offset, "an index of %d levels", t.Levels)
 	}

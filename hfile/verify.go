@@ -78,7 +78,7 @@ func (v *verifier) openHudi() error {
 	if text == nil || err != nil {
 		return err
 	}
-	//guard: the filter would take memory beside the account
+	//guard: reserves memory for the filter
 	if err := v.memory.Reserve(4 * int64(len(text))); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (v *verifier) block(at int64) (int, error) {
 		return 0, err
 	}
 	begin := v.f.trailer.LoadOnOpen
-	//guard: a block would be counted to two parts of the file
+	//guard: rejects a block that belongs to two sections
 	if at < begin && at+int64(h.size()) > begin {
 		return 0, damage.New(damage.Size, "", at, "a block goes beyond %d, where the indexes begin", begin)
 	}
@@ -102,13 +102,13 @@ func (v *verifier) block(at int64) (int, error) {
 		before = -1
 	}
 	v.previous[h.magic] = at
-	//guard: readers that go backwards would be led elsewhere
+	//guard: rejects a wrong pointer to the block before
 	if h.previous != before && !v.f.ByHudi() {
 		return 0, damage.New(damage.Value, "", at+16, "the block before of its kind is said to be at %d, it is at %d", h.previous, before)
 	}
 	switch h.magic {
 	case magicRoot, magicInfo, magicBloomMeta, magicDeleteBloom:
-		//guard: an index would be where readers do not look for it
+		//guard: rejects an index among the data
 		if at < begin {
 			return 0, damage.New(damage.Magic, "", at, "a block %q before the indexes' beginning", h.magic)
 		}
@@ -135,7 +135,7 @@ const mapEntryMemory = 80
 // metaBlock checks that the meta index has a meta block.
 func (v *verifier) metaBlock(at int64, size int) error {
 	v.meta++
-	//guard: a meta block would belong to nothing, or be another one
+	//guard: rejects a meta block that the index does not list
 	if i := v.meta - 1; i >= len(v.f.meta) || v.f.meta[i].offset != at || v.f.meta[i].size != size {
 		return damage.New(damage.Value, "", at, "the meta index does not have meta block %d of %d bytes there", i, size)
 	}
@@ -148,7 +148,7 @@ func (v *verifier) chunk(at int64, size int) error {
 		return nil
 	}
 	v.chunks++
-	//guard: a chunk would be another one, or none
+	//guard: rejects a chunk that the filter does not list
 	if i := v.chunks - 1; i >= len(v.f.bloom.chunks) || v.f.bloom.chunks[i].offset != at || v.f.bloom.chunks[i].size != size {
 		return damage.New(damage.Value, "", at, "the Bloom filter does not have chunk %d of %d bytes there", i, size)
 	}
@@ -157,7 +157,7 @@ func (v *verifier) chunk(at int64, size int) error {
 
 // dataBlock verifies the cells of a data block.
 func (v *verifier) dataBlock(at int64, size int, payload []byte) error {
-	//guard: the index's key would be compared with that of no cell
+	//guard: rejects an empty block
 	if len(payload) == 0 {
 		return damage.New(damage.Size, "", at, "a data block without cells")
 	}
@@ -172,7 +172,7 @@ func (v *verifier) dataBlock(at int64, size int, payload []byte) error {
 		if err := s.cell(); err != nil {
 			return err
 		}
-		//guard: a search would miss cells
+		//guard: rejects cells that do not ascend
 		if v.last != nil && v.last.Compare(s.key) > 0 {
 			return damage.New(damage.Value, "", at, "the cell at %d of the block, %s, sorts before the previous one, %s", start, s.key, v.last)
 		}
@@ -211,7 +211,7 @@ func (v *verifier) row() error {
 		return err
 	}
 	has = has && (v.hudi == nil || v.hudi.MayContain(row))
-	//guard: a look-up would miss a row
+	//guard: rejects a filter without the row
 	if !has {
 		return damage.New(damage.Value, "", v.s.offset, "the Bloom filter does not have the row of %s", v.s.key)
 	}
@@ -223,7 +223,7 @@ func (v *verifier) checkIndex() error {
 	n := 0
 	err := v.s.walkIndex(func(e indexEntry, first Key) error {
 		delete(v.index, e.offset)
-		//guard: a search from above would end before the block
+		//guard: rejects a key of the index below the block
 		if first.Compare(e.key) != 0 {
 			return damage.New(damage.Value, "", e.offset, "the index block begins with %s, the entry above has %s", first, Key(e.key))
 		}
@@ -235,7 +235,7 @@ func (v *verifier) checkIndex() error {
 	if err != nil {
 		return err
 	}
-	//guard: data blocks would not be found by a search
+	//guard: rejects an index that leaves blocks out
 	if n != len(v.data) {
 		return damage.New(damage.Count, "", v.f.trailer.LoadOnOpen, "the index has %d data blocks, the file %d", n, len(v.data))
 	}
@@ -247,7 +247,7 @@ func (v *verifier) checkIndex() error {
 
 // checkEntry checks an entry of the index against the data block of a number.
 func (v *verifier) checkEntry(e indexEntry, n int) error {
-	//guard: a search would find other cells than a scan
+	//guard: rejects an index that leads to other blocks
 	if n >= len(v.data) || v.data[n].offset != e.offset || v.data[n].size != e.size {
 		return damage.New(damage.Value, "", e.offset, "the index has data block %d of %d bytes there", n, e.size)
 	}
@@ -256,7 +256,7 @@ func (v *verifier) checkEntry(e indexEntry, n int) error {
 	if v.f.dialect.rowOnly {
 		first = AppendRowKey(nil, first.Row())
 	}
-	//guard: a search would begin after the key
+	//guard: rejects a key of the index above the block
 	if first.Compare(e.key) < 0 {
 		return damage.New(damage.Value, "", e.offset, "the index has %s for a block that begins with %s", Key(e.key), b.first)
 	}
@@ -264,7 +264,7 @@ func (v *verifier) checkEntry(e indexEntry, n int) error {
 	if b.previousKey != nil && v.f.dialect.rowOnly {
 		above = bytes.Compare(b.previousKey.Row(), Key(e.key).Row()) > 0
 	}
-	//guard: a search would begin after cells of the key
+	//guard: rejects a key of the index after cells of that key
 	if above {
 		return damage.New(damage.Value, "", e.offset, "the index has %s for a block after %s", Key(e.key), b.previousKey)
 	}
@@ -273,14 +273,14 @@ func (v *verifier) checkEntry(e indexEntry, n int) error {
 
 // checkMeta checks that the file has all blocks of the meta index and of the Bloom filter.
 func (v *verifier) checkMeta() error {
-	//guard: a meta block would be missing
+	//guard: rejects a file without a listed meta block
 	if n := len(v.f.meta); v.meta < n {
 		return damage.New(damage.Count, "", v.f.meta[v.meta].offset, "the meta index has %d blocks, the file %d", n, v.meta)
 	}
 	if v.f.bloom == nil {
 		return nil
 	}
-	//guard: a chunk would be missing
+	//guard: rejects a filter without a listed chunk
 	if all := v.f.bloom.chunks; v.chunks < len(all) {
 		return damage.New(damage.Count, "", all[v.chunks].offset, "the Bloom filter has %d chunks, the file %d", len(all), v.chunks)
 	}
@@ -293,7 +293,7 @@ func (v *verifier) checkInfo() error {
 	last := v.f.LastKey()
 	switch {
 	case v.f.info.Value(infoLastKey) == nil || v.cells == 0:
-	//guard: who asks for a file's range would miss rows
+	//guard: rejects a wrong last key
 	case last == nil || !bytes.Equal(last.Row(), v.last.Row()) || !v.f.ByHudi() && last.Compare(v.last) != 0:
 		return damage.New(damage.Value, "", at, "%s is said to be %s, it is %s", infoLastKey, last, v.last)
 	}
@@ -304,7 +304,7 @@ func (v *verifier) checkInfo() error {
 		key string
 		row []byte
 	}{{infoMinRecord, v.least}, {infoMaxRecord, v.last.Row()}} {
-		//guard: Hudi would not look for rows in the file
+		//guard: rejects a wrong range of rows
 		if said := v.f.info.Value(end.key); said != nil && !bytes.Equal(said, end.row) {
 			return damage.New(damage.Value, "", at, "%s is said to be %q, it is %q", end.key, said, end.row)
 		}
@@ -317,7 +317,7 @@ func (v *verifier) checkInfo() error {
 		bytes int64
 	}{{infoAverageKey, v.keys}, {infoAverageValue, v.values}} {
 		n, ok := v.f.info.number(average.key)
-		//guard: HBase would not open the file, or plan by a wrong size
+		//guard: rejects wrong averages
 		if !ok || n != average.bytes/v.cells {
 			return damage.New(damage.Value, "", at, "%s is said to be %d, it is %d", average.key, n, average.bytes/v.cells)
 		}
@@ -328,7 +328,7 @@ func (v *verifier) checkInfo() error {
 // checkTrailer checks what the trailer says of the blocks.
 func (v *verifier) checkTrailer() error {
 	t, at := v.f.trailer, v.f.size-trailerSize
-	//guard: rows would be lost without notice
+	//guard: rejects a file that lacks cells
 	if t.Entries != v.cells {
 		return damage.New(damage.Count, "", at, "%d cells, the trailer has %d", v.cells, t.Entries)
 	}
@@ -336,7 +336,7 @@ func (v *verifier) checkTrailer() error {
 		return nil
 	}
 	first, last := v.data[0], v.data[len(v.data)-1]
-	//guard: a scan would begin after the first cell, or end before the last
+	//guard: rejects wrong offsets of the first and last block
 	if t.FirstData != first.offset || t.LastData != last.offset && t.LastData != last.offset+int64(last.size) {
 		return damage.New(damage.Value, "", at, "the data blocks are said to be at %d to %d, they are at %d to %d", t.FirstData, t.LastData, first.offset, last.offset)
 	}

@@ -129,7 +129,7 @@ func (f *Writer) append(key Key, value []byte) error {
 			order = f.last.compareColumns(key)
 		}
 	}
-	//guard: searches would miss cells
+	//guard: refuses rows that do not ascend
 	if order > 0 {
 		return fmt.Errorf("%w: %s after %s", ErrOrder, key, f.last)
 	}
@@ -139,7 +139,7 @@ func (f *Writer) append(key Key, value []byte) error {
 			return err
 		}
 	}
-	//guard: a block would take memory without end, or have a negative size
+	//guard: bounds the size of a block
 	if room := int64(MaxDataBlock - (len(f.buf) - headerSize)); size > room {
 		if len(f.buf) > headerSize && order != 0 {
 			if err := f.flush(false); err != nil {

@@ -79,7 +79,7 @@ func commitStaged(ctx context.Context, dest, id string, o *Options) (*Outcome, e
 			return nil, failure.New(failure.Foreign, "destination %s holds neither the output of plan %s nor the work of its tasks: another output replaced it, clean removed it, or another version of rowtocol made it", dest, id)
 		}
 	}
-	//guard: would look for the work of tasks in the wrong destination
+	//guard: refuses a plan of another destination
 	if at, _ := input.Locate(o.Resolve, p.Dest); at.Origin != place.Origin || at.Path != place.Path {
 		return nil, failure.New(failure.Foreign, "destination %s holds a plan that is for %s", dest, p.Dest)
 	}
@@ -98,7 +98,7 @@ func (c *conversion) committed(state *publish.State) (*manifest.Success, bool) {
 	switch {
 	case p.Increment, m != nil && m.Plan == p.ID:
 		return m, m != nil
-	//guard: would keep an output that was to be made again
+	//guard: makes an output again that was to be made anew
 	case c.Overwrite && p.Nonce != "" && state.ID() == p.Base:
 		return nil, false
 	}
@@ -135,7 +135,7 @@ func (c *conversion) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	//guard: would replace an output, or add an increment to one, that came after the first look
+	//guard: decides again under the lock
 	done, err = c.decideCommit(held, claim.State())
 	if err == nil && !done {
 		err = c.publishWork(held, claim)
@@ -170,7 +170,7 @@ func (c *conversion) publishWork(ctx context.Context, claim *publish.Claim) erro
 		return err
 	}
 	dir, err := c.dest.StagedAt(ctx, p.ID)
-	//guard: what stands in the place of the work would be tasks that are not done
+	//guard: rejects a file in place of the work
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (c *conversion) publishWork(ctx context.Context, claim *publish.Claim) erro
 	if err := work.Check(ctx, c.work); err != nil {
 		return err
 	}
-	//guard: tasks would lose more rows together than are allowed
+	//guard: bounds the rows that all tasks lose together
 	if err := task.CheckLost(p, work.Lost()); err != nil {
 		return err
 	}

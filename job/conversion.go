@@ -64,7 +64,7 @@ func (c *conversion) look(ctx context.Context) (err error) {
 // find surveys the inputs, and keeps what it read of them for later surveys.
 func (c *conversion) find(ctx context.Context) (err error) {
 	c.found = nil
-	//guard: inputs would be judged by an output that is being replaced
+	//guard: waits for an output that is being replaced
 	if c.Incremental && c.state.Pending() {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (c *conversion) find(ctx context.Context) (err error) {
 // decide finds out whether nothing is left to do, and whether what is left is allowed.
 func (c *conversion) decide() (done bool, err error) {
 	if c.Incremental {
-		//guard: an increment would be added to what was changed
+		//guard: refuses an increment to an output that was changed
 		if err := c.state.AllowIncrement(); err != nil {
 			return false, err
 		}
@@ -106,7 +106,7 @@ func (r *Request) nothing(state *publish.State, survey *plan.Survey) (*manifest.
 		return latest(state), len(survey.Request.Inputs) == 0
 	case r.finished(state, &survey.Request):
 		return state.Success, true
-	//guard: an output would be made of no inputs because they are not complete yet
+	//guard: refuses an output of inputs that are not complete yet
 	case survey.Waits():
 		return latest(state), true
 	}
@@ -122,21 +122,21 @@ func (c *conversion) update(ctx context.Context, now *publish.State, completed [
 		return o.Success != nil && slices.Contains(completed, o.Success.ID)
 	})
 	replaces := c.Overwrite && !c.keep
-	//guard: would replace what another process published, and reported, while this one waited for the lock
+	//guard: refuses to replace what another process published meanwhile
 	if replaces && before.Pending() && len(came) > 0 {
 		return failure.New(failure.Locked, "another run published to the destination meanwhile")
 	}
 	if now.Same(before) && len(came) == 0 {
 		return nil
 	}
-	//guard: inputs would be converted again, or be missing, that another run committed meanwhile
+	//guard: looks for the inputs again under the lock
 	if err := c.find(ctx); err != nil {
 		return err
 	}
 	if !replaces {
 		return nil
 	}
-	//guard: rows that came after the first look would be lost
+	//guard: refuses a plan that lacks rows which came meanwhile
 	if err := c.covers(came, &c.found.Request); err != nil {
 		return fmt.Errorf("another run was faster: %w", err)
 	}
@@ -165,7 +165,7 @@ func (c *conversion) choose(ctx context.Context) error {
 			c.superseded = append(c.superseded, p.ID)
 			continue
 		}
-		//guard: would resume a plan that needs more memory than there is
+		//guard: refuses a plan that needs more memory than there is
 		if err := plan.Fits(p, c.Formats, c.memory().Size()); err != nil {
 			tooLarge = err
 			continue
@@ -204,7 +204,7 @@ func (c *conversion) stored(ctx context.Context) (plans []*manifest.Plan, err er
 				return nil, err
 			}
 		}
-		//guard: would resume work that can never be committed
+		//guard: does not resume work that can never be committed
 		if c.resumes(p) && len(c.state.Unseen(p)) == 0 {
 			plans = append(plans, p)
 		}
@@ -220,7 +220,7 @@ func (c *conversion) resumes(p *manifest.Plan) bool {
 	}
 	now := c.plan.Request
 	if p.Increment {
-		//guard: would complete an increment that does not count
+		//guard: refuses to complete an increment that does not count
 		if p.Base != c.plan.Base {
 			return false
 		}
@@ -279,7 +279,7 @@ func (c *conversion) stage(ctx context.Context) error {
 	if err := c.work.Find(ctx, c.Resolve, c.work.Left()); err != nil {
 		return err
 	}
-	//guard: what was done for an earlier round of this conversion would count as resumed
+	//guard: does not count this conversion's own work as resumed
 	if _, again := c.resumed[c.plan.ID]; !again {
 		c.resumed[c.plan.ID] = progressOf(c.plan, c.work)
 	}
@@ -297,7 +297,7 @@ func (c *conversion) end(ctx context.Context, err error) (*Outcome, error) {
 	for _, made := range slices.Backward(c.parents) {
 		made.remove(ctx)
 	}
-	//guard: an increment that was published before another failed would not be reported
+	//guard: reports an increment published before one that failed
 	if m := c.out.Manifest; len(c.out.Published) > 0 {
 		return c.out, fmt.Errorf("after %s was published: %w", manifest.IncrementName(m.Sequence, m.ID), err)
 	}
@@ -349,7 +349,7 @@ func (c *conversion) withParents(ctx context.Context, do func() error) error {
 		if err == nil {
 			err = do()
 		}
-		//guard: a destination would be refused whose parent another process just removed
+		//guard: makes a parent again that another process removed
 		if try < claimTries && made.store != nil && failure.KindOf(failure.Judge(err)) == failure.Refused {
 			if _, gone := made.store.Stat(ctx, path.Dir(made.dest)); errors.Is(gone, store.ErrNotExist) {
 				continue

@@ -191,7 +191,7 @@ func tidy(ctx context.Context, dest *publish.Destination, state *publish.State, 
 
 // mendable reports whether a rerun of the same request may succeed after err.
 func mendable(ctx context.Context, err error) bool {
-	//guard: a run that was stopped would lose its work
+	//guard: keeps the work of a run that was stopped
 	if ctx.Err() != nil {
 		return true // the run was stopped, whatever its error says
 	}

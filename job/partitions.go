@@ -125,7 +125,7 @@ func inOutput(ctx context.Context, st store.Store, dir string) error {
 	}
 	for _, info := range infos {
 		_, _, increment := manifest.ParseIncrement(info.Name)
-		//guard: readers would refuse the output and the partitions
+		//guard: refuses a directory that is an output
 		if info.Name == manifest.SuccessName || increment && info.Dir {
 			return failure.New(failure.Foreign, "%s holds %s: partitions in an output could not be read, nor could the output; move it away, or choose another destination", dir, info.Name)
 		}
@@ -220,7 +220,7 @@ func below(location, name string) string { return strings.TrimRight(location, "/
 // finished reports whether the destination holds what is asked for, and nothing else. With
 // keep, only the inputs and what readers see of format and schema count.
 func (r *Request) finished(state *publish.State, now *manifest.Request) bool {
-	//guard: an output with a damaged file could not be made again
+	//guard: makes an output with a damaged file anew
 	if r.Anew() {
 		return false
 	}
@@ -240,7 +240,7 @@ func (r *Request) checkReplaceable(state *publish.State, now *manifest.Request) 
 	if err != nil || !r.keep || state.Pending() {
 		return err
 	}
-	//guard: rows would go that may be nowhere else
+	//guard: refuses to replace rows that may be nowhere else
 	if err := state.AllowWhole(); err != nil {
 		return err
 	}
@@ -252,12 +252,12 @@ func (r *Request) checkReplaceable(state *publish.State, now *manifest.Request) 
 func (r *Request) covers(outputs []publish.Committed, now *manifest.Request) error {
 	asked := manifest.NewKnown(now.Inputs...)
 	for _, o := range outputs {
-		//guard: rows would go that may be nowhere else
+		//guard: refuses to replace rows that may be nowhere else
 		if o.Success == nil {
 			return failure.New(failure.Foreign, "%s holds rows of unknown inputs", path.Join(r.Dest, o.Name))
 		}
 		for _, in := range o.Success.Request.Inputs {
-			//guard: rows would go that are nowhere else
+			//guard: refuses to replace rows that are nowhere else
 			if asked.Find(&in, "", false).Relation == manifest.Unrelated {
 				return failure.New(failure.Foreign, "%s holds the rows of %s, which is not among its inputs any more: made anew, it would lack them",
 					path.Join(r.Dest, o.Name), in.Path)

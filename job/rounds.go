@@ -97,7 +97,7 @@ func runRemotely(ctx context.Context, all []*submission, runner RemoteRunner, re
 		}
 	}
 	rest := err
-	//guard: a partition would fail of what is wrong with another
+	//guard: judges each partition by itself
 	if len(failed) > 0 {
 		rest = errSpared
 	}

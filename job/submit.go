@@ -55,7 +55,7 @@ func (s *submission) begin(ctx context.Context) error {
 		return err
 	}
 	c := newConversion(&r)
-	//guard: what an earlier round of the submission did would be done again, or count as resumed
+	//guard: does not count this submission's own work as resumed
 	if s.conversion != nil {
 		c.nonce, c.resumed = s.nonce, s.resumed
 	}
@@ -71,7 +71,7 @@ func Reachable(resolve input.Resolve, dest string, inputs []string) error {
 		if err != nil {
 			return err
 		}
-		//guard: tasks would look for inputs, and leave their work, on disks of their own machines
+		//guard: refuses a local store for tasks on other machines
 		if store.CapabilitiesOf(at.Store).Local {
 			return failure.New(failure.Usage, "%s is on this machine, where the machines that run the tasks cannot reach it: inputs and destination must be on storage that all of them reach, such as hdfs://", store.Shown(location))
 		}

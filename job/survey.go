@@ -31,7 +31,7 @@ func Survey(ctx context.Context, r Request) (*plan.Survey, *publish.State, error
 
 // readState reads what the destination of a conversion holds.
 func (r *Request) readState(ctx context.Context) (*publish.State, *publish.Destination, error) {
-	//guard: would add an increment where the user asked for a replacement
+	//guard: refuses --incremental with --overwrite
 	if r.Incremental && r.Overwrite {
 		return nil, nil, failure.New(failure.Usage, "an incremental conversion replaces nothing: leave out --overwrite, or --incremental")
 	}
@@ -98,15 +98,15 @@ func checkCompatible(dest string, outputs []publish.Committed, o *manifest.Optio
 	for _, out := range outputs {
 		s := out.Success
 		switch {
-		//guard: readers would find two formats in one destination
+		//guard: refuses a second format in one destination
 		case s.Request.Options.Format != o.Format:
 			return "", differs("format: " + s.Request.Options.Format)
-		//guard: readers would find other columns in the increments
+		//guard: refuses other columns in an increment
 		case s.Request.Options.RecursiveBytes != o.RecursiveBytes:
 			return "", differs("kind of recursive columns")
 		case s.Schema == "":
 			continue // it has no inputs
-		//guard: readers would find two schemas in one destination
+		//guard: refuses a second schema in one destination
 		case schema != "" && !sameSchema(s.Schema, schema):
 			return "", differs("schema")
 		}
@@ -185,7 +185,7 @@ func (r *Request) checkMoves(outputs []publish.Committed) error {
 				return manifest.InTree(in.Path, now) || manifest.InTree(in.Location(), now)
 			})
 		}
-		//guard: converts every input again after a typing error
+		//guard: refuses an input that no output holds
 		if len(outputs) > 0 && !slices.ContainsFunc(outputs, holds) {
 			return failure.New(failure.Usage, "--moved %s=%s: destination %s knows no input below %s", move.From, move.To, r.Dest, move.From)
 		}
@@ -197,7 +197,7 @@ func (r *Request) checkMoves(outputs []publish.Committed) error {
 // the plan what they are.
 func (o *Options) checkInputs(ctx context.Context, p *manifest.Plan, results []*manifest.TaskResult, state *publish.State) error {
 	found, err := input.Check(ctx, o.Resolve, p, results)
-	//guard: an output would be published of inputs that changed meanwhile
+	//guard: refuses inputs that changed meanwhile
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (o *Options) checkInputs(ctx context.Context, p *manifest.Plan, results []*
 	}
 	known := publish.Inputs(state.Outputs())
 	for i := range found {
-		//guard: would publish rows twice that were to be left out
+		//guard: refuses rows that are there already
 		if m := known.Find(&found[i], "", true); m.Relation == manifest.SameContent {
 			return failure.New(failure.Foreign, "input %s has the same content as %s, which was committed after plan %s was made; make the plan again", found[i].Path, m.Path, p.ID)
 		}

@@ -33,11 +33,11 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 	if err != nil {
 		return nil, 0, err
 	}
-	//guard: an output that lost files could never be committed again
+	//guard: leaves an output alone that lost files
 	if m := state.Committed(p); m != nil && m.Plan == p.ID {
 		return nil, len(numbers), nil
 	}
-	//guard: a share without tasks would make the destination
+	//guard: makes nothing for a share without tasks
 	if len(numbers) == 0 {
 		return nil, 0, nil
 	}
@@ -58,7 +58,7 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 // committed, or is not wanted. Nothing else of the destination is looked at.
 func RunTasksIn(ctx context.Context, p *manifest.Plan, o Options, numbers []int, st store.Store, dir string) (results []*manifest.TaskResult, done int, err error) {
 	results, done, err = runTasksIn(ctx, p, o, numbers, st, dir, func() error {
-		//guard: a directory would be made again that a commit took (tests: ./hadoop)
+		//guard: does not make a directory again that a commit took (tests: ./hadoop)
 		if _, err := st.Stat(ctx, dir); err != nil {
 			return explainGone(ctx, p, st, dir, err)
 		}

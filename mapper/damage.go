@@ -38,14 +38,14 @@ func (t *task) checkRows(b *inputBlock, src Source) error {
 		minRow = src.Resolution.MinRowSize()
 	}
 	if minRow > 0 {
-		//guard: rows would be made until the bytes end, of a count that they contradict
+		//guard: rejects a count that the bytes contradict
 		if most := int64(len(b.rows) / minRow); b.block.Rows > most {
 			return damage.New(damage.Count, src.Name, b.block.Offset, "block says %d rows of at least %d bytes, but holds %d bytes",
 				b.block.Rows, minRow, len(b.rows))
 		}
 		return nil
 	}
-	//guard: a few bytes could claim rows without end
+	//guard: bounds the rows without bytes
 	if b.block.Rows > maxEmptyRows {
 		return damage.New(damage.Count, src.Name, b.block.Offset, "block says %d rows that may take no bytes; at most %d are taken",
 			b.block.Rows, maxEmptyRows)
@@ -62,7 +62,7 @@ func (t *task) recordLoss(src Source, lost ocf.Range, rows int64, cause error) e
 	}
 	t.stats.Losses = append(t.stats.Losses, Loss{src.Name, lost, rows, cause.Error()})
 	t.lostRows += max(rows, 1)
-	//guard: more rows would be lost than was allowed
+	//guard: bounds the rows that may be lost
 	if t.cfg.MaxLostRows >= 0 && t.lostRows > t.cfg.MaxLostRows {
 		return fmt.Errorf("more than %d rows lost to damage, the last at: %w", t.cfg.MaxLostRows, cause)
 	}

@@ -22,7 +22,7 @@ const manyOrigins = 4 << 10
 
 // enter notes that the next rows are those of an input block, from a row on.
 func (g *group) enter(source string, offset, row int64) {
-	//guard: what is known of small blocks would outgrow their row group
+	//guard: bounds what is remembered of small blocks
 	if len(g.origins) >= max(manyOrigins, g.fewest) {
 		g.thin()
 	}

@@ -108,7 +108,7 @@ func (in *reader) send(b *inputBlock) {
 // scan reads the blocks of one source and reports whether to go on.
 func (in *reader) scan(ctx context.Context, src *openSource) bool {
 	in.scanner.Reset(src.R, src.Size, src.Name, src.Header, src.Range)
-	//guard: a block larger than the limit would be read
+	//guard: rejects a block larger than the limit
 	in.scanner.LimitBlocks(in.cfg.MaxInputBlock)
 	for {
 		b := in.blocks.take(ctx)
@@ -185,7 +185,7 @@ func (b *inputBlock) load(ctx context.Context, scanner *ocf.Scanner, m *memory, 
 		return err
 	}
 	if b.stored = m.share.Try(storedMemory(size)); b.stored == nil {
-		//guard: memory would be waited for, or refused, for a size that is a lie
+		//guard: checks the end of a block before its size is believed
 		if err := scanner.CheckEnd(ctx); err != nil {
 			return err
 		}

@@ -69,7 +69,7 @@ func (g *group) size() int64 {
 // every closed block encoded, so the decision depends on the rows alone. The two tests
 // before only find out cheaply that the answer is no.
 func (g *group) full(rowBytes int) (bool, error) {
-	//guard: a row group would be written that nobody reads
+	//guard: bounds the rows of a row group
 	if g.spill != nil && g.rows+g.t.shredder.EmptyItems()-g.empty >= maxGroupRows {
 		return true, nil
 	}

@@ -68,7 +68,7 @@ func (g *group) admit(datum []byte) error {
 	w.key = key
 	before := g.whole.Size()
 	var err error
-	//guard: a row would be left out, or be found under the key of another
+	//guard: rejects a null key
 	if !ok {
 		err = damage.New(damage.Unsupported, "", -1, "the key %s is null", w.spec)
 	} else {

@@ -65,11 +65,11 @@ func (s *Sample) Read(ctx context.Context, src Source, bytes int64) (int64, erro
 	t, b := s.t, &s.block
 	t.workers.ctx, t.memory.ctx = ctx, ctx
 	t.scanner.Reset(src.R, src.Size, src.Name, src.Header, src.Range)
-	//guard: a block larger than the limit would be read
+	//guard: rejects a block larger than the limit
 	t.scanner.LimitBlocks(t.cfg.MaxInputBlock)
 	pos := src.Range.Start
 	for stop := pos + bytes; pos < stop; pos = b.lost.End {
-		//guard: a few bytes of input could take very long, with rows of no bytes or damage
+		//guard: bounds the sample where rows have no bytes
 		if s.Ended() {
 			return pos, nil
 		}
@@ -87,7 +87,7 @@ func (s *Sample) next(ctx context.Context, src *Source) (ended bool, err error) 
 	t, b := s.t, &s.block
 	defer b.empty(t.memory.share)
 	if err := b.load(ctx, &t.scanner, &t.memory, src.Name); err != nil {
-		//guard: takes a value that the format cannot hold for damage of the block after it
+		//guard: tells a value that the format cannot hold from damage
 		if t.cause(nil) != nil {
 			return false, err
 		}

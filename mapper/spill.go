@@ -5,7 +5,7 @@ import "github.com/rowtocol/rowtocol/format/column"
 // storeFirst waits for the block that was begun first and spills it. After the group has
 // failed it returns that error: a failed block stays first and is never ready again.
 func (g *group) storeFirst() error {
-	//guard: waits forever for a block that failed before
+	//guard: does not wait for a block that failed
 	if g.err != nil {
 		return g.err
 	}

@@ -59,7 +59,7 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder) error {
 	t.resolveBy(src.Resolution)
 	defer t.shrinkRow()
 	defer func() {
-		//guard: counts values of the trial walk once more
+		//guard: counts inexact values once
 		if inexact := t.resolver.TakeInexact(); !trial {
 			t.stats.Inexact = t.stats.Inexact.Plus(inexact)
 		}
@@ -76,14 +76,14 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder) error {
 			}
 		}
 		datum, n, err := t.shredRow(s, rest)
-		//guard: rows would be left out for want of memory, as if they were damaged
+		//guard: tells want of memory from damage
 		if t.memory.err != nil {
 			err = t.memory.err
 		}
 		if err != nil {
 			return locate(err, src, &b.block, row, len(b.rows)-len(rest))
 		}
-		//guard: a few bytes could claim items without end, a million in each row
+		//guard: bounds the items without bytes
 		if s.EmptyItems()-empty > maxEmptyItems {
 			return locate(damage.New(damage.Count, "", 0, "more than %d array items that take no bytes; no more are taken in a block", maxEmptyItems),
 				src, &b.block, row, len(b.rows)-len(rest))
@@ -106,7 +106,7 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder) error {
 			}
 		}
 	}
-	//guard: rows that the block does not count would be dropped
+	//guard: rejects rows that the block does not count
 	if len(rest) > 0 {
 		return damage.New(damage.Count, src.Name, b.block.Offset, "%d bytes left after the block's %d rows", len(rest), b.block.Rows)
 	}

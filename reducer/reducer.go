@@ -66,7 +66,7 @@ func write(ctx context.Context, u *upload) (Written, error) {
 	u.path = u.name()
 	tried := false
 	err := store.Retry(ctx, u.st, "write "+u.path, func(ctx context.Context) error {
-		//guard: a try would use the name of one that may still be under way
+		//guard: uses a new name for each try
 		if tried {
 			u.path = u.name()
 		}
@@ -104,11 +104,11 @@ type upload struct {
 // try does the whole upload once. On error it removes the file.
 func (u *upload) try(ctx context.Context) error {
 	err := u.create(ctx)
-	//guard: the error of the upload would be lost for that of reading it back
+	//guard: keeps the first error of an upload
 	if err != nil || u.sourceErr != nil {
 		return err
 	}
-	//guard: other bytes than were sent would be taken for an output
+	//guard: rejects other bytes than were sent
 	err = u.verify(ctx)
 	if err == nil {
 		return nil
@@ -126,17 +126,17 @@ func (u *upload) try(ctx context.Context) error {
 func check(out format.Output, sp *spill.Spill) error {
 	var sum int64
 	for i, p := range out.Pieces {
-		//guard: an output would have another length than its pieces
+		//guard: rejects a piece with a wrong length
 		if p.Column < 0 && p.Length != int64(len(p.Literal)) {
 			return fmt.Errorf("piece %d has %d bytes, not the %d it names", i, len(p.Literal), p.Length)
 		}
-		//guard: a defect of a format would be a crash
+		//guard: rejects a piece of a column that was not spilled
 		if p.Column >= 0 && sp == nil {
 			return fmt.Errorf("piece %d is of column %d, but nothing was spilled", i, p.Column)
 		}
 		sum += p.Length
 	}
-	//guard: an output would be created that cannot be completed
+	//guard: rejects an output whose pieces do not add up
 	if sum != out.Size {
 		return fmt.Errorf("pieces of %d bytes for an output of %d", sum, out.Size)
 	}
@@ -230,7 +230,7 @@ func (u *upload) verify(ctx context.Context) error {
 	if err = cmp.Or(firstErr, err); err != nil {
 		return err
 	}
-	//guard: other bytes than were sent would be taken for an output
+	//guard: rejects other bytes than were sent
 	if crc := concat(first, second, size-half); crc != u.crc {
 		return fmt.Errorf("read back %d bytes with CRC-32C %08x, wrote them with %08x: %w", size, crc, u.crc, store.ErrMismatch)
 	}
@@ -245,13 +245,13 @@ func (u *upload) sum(ctx context.Context, off, n int64, buf []byte) (uint32, err
 		return 0, err
 	}
 	defer func() { _ = f.Close() }()
-	//guard: a file with more at its end would be taken for an output
+	//guard: rejects a file longer than was sent
 	if f.Size() != u.size {
 		return 0, fmt.Errorf("%d bytes were stored, %d written: %w", f.Size(), u.size, store.ErrMismatch)
 	}
 	sum := &summer{ctx: ctx, w: io.Discard}
 	read, err := io.CopyBuffer(sum, io.NewSectionReader(f, off, n), buf)
-	//guard: a file that ends early would be said to have other bytes
+	//guard: tells a file that ends early from one with other bytes
 	if err == nil && read != n {
 		err = fmt.Errorf("%s ends after %d bytes of %d at %d: %w", u.path, read, n, off, store.ErrMismatch)
 	}
@@ -268,7 +268,7 @@ type summer struct {
 }
 
 func (s *summer) Write(p []byte) (n int, err error) {
-	//guard: an upload that was interrupted would go on to its end
+	//guard: stops an upload that was interrupted
 	if err := s.ready(); err != nil {
 		return 0, err
 	}
@@ -281,7 +281,7 @@ func (s *summer) Write(p []byte) (n int, err error) {
 // kernel copies. What the spill was given counts, not what it holds: the check
 // of the output finds out if that differs.
 func (s *summer) whole(sp *spill.Spill, col int, length int64) error {
-	//guard: an upload that was interrupted would go on with a whole column
+	//guard: stops an upload before the next column
 	if err := s.ready(); err != nil {
 		return err
 	}
@@ -293,7 +293,7 @@ func (s *summer) whole(sp *spill.Spill, col int, length int64) error {
 }
 
 func (s *summer) ready() error {
-	//guard: an upload that was interrupted would go on to its end
+	//guard: stops an upload that was interrupted
 	if s.err == nil {
 		s.err = s.ctx.Err()
 	}

@@ -79,7 +79,7 @@ func lockDir(dir string) (*os.File, error) {
 
 // lockOpen locks a directory that was opened by its name.
 func lockOpen(f *os.File, dir string) (err error) {
-	//guard: the spills of a living process would be removed
+	//guard: keeps the spills of a living process
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return errTaken
@@ -94,7 +94,7 @@ func lockOpen(f *os.File, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	//guard: a folder would be used that is removed already
+	//guard: rejects a folder that was removed
 	return checkSame(f, named)
 }
 
@@ -134,14 +134,14 @@ func (f *Folder) Stored() int64 { return f.stored.Load() }
 // New makes an empty spill of so many columns. It fails with ENOSPC if the
 // disk has less than the reserve free, or fewer inodes than columns.
 func (f *Folder) New(columns int, o Options) (*Spill, error) {
-	//guard: a row group would begin on a disk that has no room for it
+	//guard: refuses a disk without room for a row group
 	if err := CheckFree(f.dir, o.Reserve); err != nil {
 		return nil, err
 	}
 	share := o.share(columns)
 	old := f.reuse(columns, share)
 	if old == nil {
-		//guard: a row group would begin on a disk that has no room for its files
+		//guard: refuses a disk without room for a row group's files
 		if err := checkInodes(f.dir, columns); err != nil {
 			return nil, err
 		}

@@ -22,7 +22,7 @@ func CheckFree(dir string, need int64) error {
 		return nil
 	}
 	free := st.Bavail * uint64(st.Bsize)
-	//guard: the disk would be filled to its last byte
+	//guard: keeps some of the disk free
 	if free < uint64(need) {
 		return fmt.Errorf("spill: %s has %d bytes free, %d are needed: %w", dir, free, need, unix.ENOSPC)
 	}

@@ -63,13 +63,13 @@ func (s *Sorter) Start(f *Folder, o Options) { s.folder, s.options = f, o }
 // Add copies a record. After an error only Reset may follow.
 func (s *Sorter) Add(key, value []byte) error {
 	front := recordHead + len(key)
-	//guard: no window would hold the key
+	//guard: keeps the front of a window within its memory
 	if 2*front > cap(s.records) {
 		return fmt.Errorf("spill: a key of %d bytes is too long for the %d bytes of memory for sorting", len(key), cap(s.records))
 	}
 	s.longest = max(s.longest, front)
 	size := front + len(value)
-	//guard: the memory would grow beyond its limit
+	//guard: keeps the sorter within its memory
 	if len(s.records)+size > cap(s.records) || len(s.order) == cap(s.order) {
 		if err := s.flush(); err != nil {
 			return err
@@ -141,7 +141,7 @@ func (s *Sorter) eachHeld(ctx context.Context, visit func(key, value []byte) err
 		x, _ := s.record(a.at)
 		y, _ := s.record(b.at)
 		c := bytes.Compare(x, y)
-		//guard: records with equal keys would change their order
+		//guard: keeps the order of records with equal keys
 		if c == 0 {
 			c = cmp.Compare(a.at, b.at)
 		}
@@ -342,7 +342,7 @@ func (r *sortedRun) value() ([]byte, error) {
 func (r *sortedRun) largeValue() ([]byte, error) {
 	s := r.sorter
 	held := len(r.window) - r.at
-	//guard: a file that was changed could claim any amount of memory
+	//guard: bounds what a changed file can claim
 	if int64(r.size-held) > r.end-r.next {
 		return nil, io.ErrUnexpectedEOF
 	}
@@ -369,7 +369,7 @@ func (r *sortedRun) have(n int) error {
 	}
 	held := copy(r.window[:cap(r.window)], r.window[r.at:])
 	all := held + int(min(int64(cap(r.window)-held), r.end-r.next))
-	//guard: a file that was changed could cause a crash
+	//guard: rejects a record longer than its file
 	if n > all {
 		return io.ErrUnexpectedEOF
 	}

@@ -87,7 +87,7 @@ var errClosed = errors.New("spill: closed")
 func (s *Spill) Append(col int, p []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	//guard: a column could continue after half a block
+	//guard: writes nothing after a write that failed
 	if s.err != nil {
 		return s.err
 	}
@@ -122,7 +122,7 @@ func (s *Spill) write(col int, p []byte) error {
 	n := int64(len(tail) + len(p))
 	if s.unchecked += n; s.unchecked >= checkEvery {
 		s.unchecked = 0
-		//guard: the disk would be filled to its last byte
+		//guard: keeps some of the disk free
 		if err := CheckFree(s.dir, s.reserve); err != nil {
 			return err
 		}
@@ -279,12 +279,12 @@ func (w columnWriter) Write(p []byte) (int, error) {
 func (s *Spill) begin(col int, off, n int64) (f *os.File, tail []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	//guard: the blocks of a spill that failed would be copied
+	//guard: copies nothing of a spill that failed
 	if s.err != nil {
 		return nil, nil, s.err
 	}
 	c := &s.cols[col]
-	//guard: bytes of another column, or none, would be copied
+	//guard: rejects a range outside the column
 	if size := c.size(); uint64(off) > uint64(size) || uint64(n) > uint64(size-off) { // also negative ones
 		return nil, nil, fmt.Errorf("spill: bytes %d to %d+%d of column %d, which has %d", off, off, n, col, size)
 	}
@@ -316,7 +316,7 @@ func copyFile(w io.Writer, f *os.File, off, n int64) (int64, error) {
 		return 0, fmt.Errorf("spill: %w", err)
 	}
 	done, err := io.Copy(w, &io.LimitedReader{R: f, N: n})
-	//guard: a file that lost bytes would be copied short
+	//guard: rejects a file that lost bytes
 	if err == nil && done < n {
 		err = fmt.Errorf("spill: %s ends after %d bytes of %d at %d: %w", f.Name(), done, n, off, io.ErrUnexpectedEOF)
 	}
@@ -328,7 +328,7 @@ func copyFile(w io.Writer, f *os.File, off, n int64) (int64, error) {
 func (s *Spill) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	//guard: a spill that is in use again would lose its files
+	//guard: keeps the files of a spill that is in use again
 	if errors.Is(s.err, errClosed) {
 		return nil
 	}

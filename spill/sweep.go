@@ -65,7 +65,7 @@ func removeFolder(dir string, lock *os.File) (foreign []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	//guard: follows no link that came in the place of the folder
+	//guard: does not follow a link in place of the folder
 	if err := checkSame(lock, opened); err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func removeOwn(root *os.Root, at string, depth int) (foreign []string, err error
 	for _, e := range entries {
 		name := e.Name()
 		own := e.Type().IsRegular() || e.IsDir() && depth > 0
-		//guard: keeps what is not of this program
+		//guard: keeps what is not this program's
 		if strings.Trim(name, "0123456789") != "" || !own {
 			foreign = append(foreign, path.Join(at, name))
 			continue

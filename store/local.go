@@ -148,19 +148,19 @@ func (l local) List(ctx context.Context, dir string) ([]Info, error) {
 }
 
 func (l local) Remove(ctx context.Context, p string) error {
-	//guard: a job that was interrupted would go on removing
+	//guard: stops removing after an interruption
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if err := l.sys.remove(p); err != nil {
 		return err
 	}
-	//guard: a power cut would bring back what was removed
+	//guard: syncs a removal
 	return syncDir(l.sys, path.Dir(p))
 }
 
 func (l local) RemoveAll(ctx context.Context, p string) error {
-	//guard: a job that was interrupted would go on removing
+	//guard: stops removing after an interruption
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (l local) RemoveAll(ctx context.Context, p string) error {
 	}
 	// What was not there may have been removed by a process that was killed
 	// before it synced. Its directory need not be there either.
-	//guard: a power cut would bring back what was removed
+	//guard: syncs a removal
 	if err := syncDir(l.sys, path.Dir(p)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -177,7 +177,7 @@ func (l local) RemoveAll(ctx context.Context, p string) error {
 }
 
 func (l local) Mkdir(ctx context.Context, p string) error {
-	//guard: a job that was interrupted would go on making directories
+	//guard: stops making directories after an interruption
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -191,11 +191,11 @@ func (l local) Mkdir(ctx context.Context, p string) error {
 	}
 	// What was there already, the directory above included, may be the work of
 	// a process that was killed before it synced.
-	//guard: a power cut would take the parent away, with all that is in it
+	//guard: syncs a parent that was made
 	if err := syncDir(l.sys, path.Dir(path.Dir(p))); err != nil {
 		return err
 	}
-	//guard: a power cut would take the directory away, with all that is in it
+	//guard: syncs a directory that was made
 	if err := syncDir(l.sys, path.Dir(p)); err != nil {
 		return err
 	}

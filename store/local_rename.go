@@ -12,7 +12,7 @@ import (
 )
 
 func (l local) Rename(ctx context.Context, from, to string) error {
-	//guard: a job that was interrupted would go on publishing
+	//guard: stops renaming after an interruption
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (l local) Rename(ctx context.Context, from, to string) error {
 		}
 		return linkError(from, to, err)
 	}
-	//guard: a power cut would undo the rename
+	//guard: syncs a rename
 	return l.syncDirs(from, to)
 }
 
@@ -63,7 +63,7 @@ func (l local) renameWithoutFlag(from, to string) error {
 	if err != nil {
 		return err
 	}
-	//guard: a directory that another makes at the same moment would be replaced
+	//guard: refuses to replace a directory
 	if info.IsDir() {
 		if err := l.sys.mkdir(to); err != nil {
 			return err
@@ -77,7 +77,7 @@ func (l local) renameWithoutFlag(from, to string) error {
 	err = l.sys.link(from, to)
 	switch {
 	case err == nil:
-		//guard: a power cut could leave neither name
+		//guard: syncs the new name before the old one is removed
 		if err := syncDir(l.sys, path.Dir(to)); err != nil {
 			return err
 		}
@@ -93,19 +93,19 @@ func (l local) replace(from, to string) error {
 	if err := l.sys.rename(from, to); err != nil {
 		return linkError(from, to, err)
 	}
-	//guard: a power cut would bring back the old content
+	//guard: syncs an exchange
 	return l.syncDirs(from, to)
 }
 
 // syncDirs makes a rename durable.
 func (l local) syncDirs(from, to string) error {
-	//guard: a power cut would undo the rename
+	//guard: syncs a rename
 	if err := syncDir(l.sys, path.Dir(to)); err != nil {
 		return err
 	}
 	if path.Dir(from) == path.Dir(to) {
 		return nil
 	}
-	//guard: a power cut would bring back the old name
+	//guard: syncs the removal of the old name
 	return syncDir(l.sys, path.Dir(from))
 }

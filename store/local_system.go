@@ -89,9 +89,9 @@ func syncDir(sys system, dir string) error {
 		}
 		return err
 	}
-	//guard: no name would outlast a power cut
+	//guard: syncs a directory
 	err = d.Sync()
-	//guard: nothing could be written where directories cannot be synced
+	//guard: accepts file systems that cannot sync directories
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
 		err = nil
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 func (l local) Create(ctx context.Context, path string, o CreateOptions) (Writer, error) {
-	//guard: a job that was interrupted would go on creating files
+	//guard: creates no file after an interruption
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (u *localUpload) began(n int64, err error) {
 // Finish implements Upload.
 func (u *localUpload) Finish(_ context.Context, n int64) error {
 	u.told.Wait()
-	//guard: a power cut would tear a committed file
+	//guard: syncs the bytes of a file
 	if err := u.f.Sync(); err != nil {
 		return err
 	}
@@ -121,15 +121,15 @@ func (u *localUpload) Finish(_ context.Context, n int64) error {
 	if err != nil {
 		return err
 	}
-	//guard: a file that another cut short would be committed
+	//guard: refuses to commit a file that was cut short
 	if info.Size() != n {
 		return fmt.Errorf("length %d after writing %d bytes: %w", info.Size(), n, ErrMismatch)
 	}
-	//guard: what storage on a network refuses at last would be taken for stored
+	//guard: reports an error that storage only gives at the end
 	if err := u.f.Close(); err != nil {
 		return err
 	}
-	//guard: a power cut would take the name of a committed file
+	//guard: syncs the name of a committed file
 	return syncDir(u.sys, path.Dir(u.f.Name()))
 }
 

@@ -41,7 +41,7 @@ func WithRedaction(st Store, redact func(text string) string) Store {
 			return conceal(err, redact)
 		}
 		for _, info := range c.Infos {
-			//guard: a server could have a token written to plans and logs as the name of a file
+			//guard: hides a token in the name of a file
 			if shown := redact(info.Name); shown != info.Name && shown != Redact(info.Name) {
 				return &fs.PathError{Op: "list", Path: c.Path, Err: fmt.Errorf("a name in it is a secret: %w", ErrUnavailable)}
 			}

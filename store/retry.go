@@ -67,7 +67,7 @@ type hastyKey struct{}
 // has ended, but for a short time only, and failures in it are not waited for.
 func Cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
 	clean, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), hastyKey{}, true), cleanupTime)
-	//guard: storage that hangs would hold who stops the program
+	//guard: ends the wait for storage that hangs
 	stop := context.AfterFunc(ctx, func() {
 		select {
 		case <-clean.Done():
@@ -133,14 +133,14 @@ func (p *patient) retry(ctx context.Context, what string, do func(ctx context.Co
 	}
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
 		err := do(ctx)
-		//guard: a host whose name is misspelt would be waited for
+		//guard: does not retry a host whose name is unknown
 		if errors.Is(err, ErrUnresolved) {
 			return err
 		}
 		if err == nil || Classify(err) != Retryable || ctx.Value(hastyKey{}) != nil {
 			return err
 		}
-		//guard: what another try might mend would be told in place of why ctx ended
+		//guard: reports why ctx ended
 		if ended := ctx.Err(); ended != nil {
 			return fmt.Errorf("%w (it would be tried again after: %v)", ended, err)
 		}
@@ -212,7 +212,7 @@ func (p *patient) again(c *Call) error {
 			renamed = &info
 		case renamed.FileID != 0:
 			info, err := p.inner.Stat(ctx, c.To)
-			//guard: a rename whose answer was lost would be taken for another's
+			//guard: knows its own rename whose answer was lost
 			if err == nil && info.FileID == renamed.FileID {
 				return nil // the first try was heard
 			}
@@ -225,7 +225,7 @@ func (p *patient) again(c *Call) error {
 			return nil
 		case c.Op == OpWriteFile && errors.Is(err, ErrExist):
 			there, readErr := p.inner.ReadFile(ctx, c.Path, int64(len(c.Data)))
-			//guard: a lock whose answer was lost would be taken for another's
+			//guard: knows its own lock whose answer was lost
 			if readErr == nil && string(there) == string(c.Data) {
 				return nil
 			}
@@ -294,7 +294,7 @@ func (f *patientFile) reopen(failed File) error {
 	if err != nil {
 		return err
 	}
-	//guard: the end of one file would be read after the start of another
+	//guard: rejects a file that was replaced between two reads
 	if again.Size() != failed.Size() || IdentityOf(again) != IdentityOf(failed) {
 		_ = again.Close() // only read
 		return &fs.PathError{Op: "read", Path: failed.Name(), Err: ErrReplaced}

@@ -75,7 +75,7 @@ func (f *streamFile) ReadRange(p []byte, off int64) (int, error) {
 
 // checked lets read read what the file has of a range, one byte at least.
 func (f *streamFile) checked(p []byte, off int64, read func(p []byte, off int64) (int, error)) (int, error) {
-	//guard: a negative offset would be a crash
+	//guard: rejects a negative offset
 	if off < 0 {
 		return 0, &fs.PathError{Op: "read", Path: f.info.Path, Err: syscall.EINVAL}
 	}
@@ -186,7 +186,7 @@ func (f *streamFile) readRange(p []byte, off int64) (int, error) {
 // tooShort returns the error of a read that was to be full, in which an end is
 // a fault of the storage.
 func tooShort(err error) error {
-	//guard: data that ended early would pass for the end of the file
+	//guard: tells data that ended early from the end of the file
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return fmt.Errorf("%w: the data ended early", ErrUnavailable)
 	}
@@ -213,13 +213,13 @@ func ReadWhole(f File, err error, max int64) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // only read
-	//guard: a file of any size would be allocated
+	//guard: bounds the size of a file that is read whole
 	if f.Size() > max {
 		return nil, fmt.Errorf("%s: %d bytes, at most %d expected: %w", f.Name(), f.Size(), max, ErrTooLarge)
 	}
 	data := make([]byte, f.Size())
 	n, err := f.ReadAt(data, 0)
-	//guard: the first part of a file would be read as the whole
+	//guard: rejects a file that is being written
 	if n < len(data) {
 		return nil, fmt.Errorf("%s: %w", f.Name(), tooShort(err))
 	}

@@ -20,7 +20,7 @@ func Sum(ctx context.Context, st Store, path string, want int64) (size int64, cr
 		return 0, 0, err
 	}
 	defer func() { _ = f.Close() }()
-	//guard: a file that was made huge would be read to its end
+	//guard: rejects a file of another size
 	if want >= 0 && f.Size() != want {
 		return f.Size(), 0, nil
 	}
@@ -36,7 +36,7 @@ func Sum(ctx context.Context, st Store, path string, want int64) (size int64, cr
 func SumRange(ctx context.Context, r io.ReaderAt, start, end int64) (size int64, crc uint32, err error) {
 	buf := make([]byte, max(min(end-start, sumBuffer), 1))
 	for pos := start; pos < end; pos = start + size {
-		//guard: reading would go on to the end of the file after an interruption
+		//guard: stops reading after an interruption
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
 		}

@@ -39,13 +39,13 @@ type writer struct {
 // ready returns, and keeps, the reason for which the writer cannot go on.
 func (w *writer) ready(ctx context.Context) error {
 	switch {
-	//guard: what follows a failed write would be stored in its place
+	//guard: stops at the first failed write
 	case w.err != nil:
-	//guard: a file that was removed could be committed
+	//guard: refuses to commit a file that was removed
 	case w.done:
 		return PathError("write", w.path, fs.ErrClosed)
 	default:
-		//guard: a job that was interrupted would go on writing
+		//guard: stops writing after an interruption
 		return w.fail(cmp.Or(w.ctx.Err(), ctx.Err()))
 	}
 	return w.err
@@ -61,11 +61,11 @@ func (w *writer) Write(p []byte) (int, error) {
 	if err := w.ready(w.ctx); err != nil {
 		return 0, err
 	}
-	//guard: a file could silently get a second block
+	//guard: keeps a file within one block
 	if w.size >= 0 && int64(len(p)) > w.size-w.n {
 		return 0, w.fail(fmt.Errorf("more bytes than the %d that were promised", w.size))
 	}
-	//guard: a client of HDFS would add a block that no data node gets
+	//guard: writes no empty block
 	if len(p) == 0 {
 		return 0, nil
 	}
@@ -84,14 +84,14 @@ func (w *writer) Commit(ctx context.Context) error {
 	if err := w.ready(ctx); err != nil {
 		return err
 	}
-	//guard: a file that ended early would be committed
+	//guard: refuses to commit a file that ended early
 	if w.size >= 0 && w.n != w.size {
 		return w.fail(fmt.Errorf("%d bytes were written, %d were promised", w.n, w.size))
 	}
 	if err := w.upload.Finish(ctx, w.n); err != nil {
 		return w.fail(cmp.Or(w.ctx.Err(), err))
 	}
-	//guard: Abort would remove a committed file
+	//guard: keeps a committed file from Abort
 	w.done = true
 	return nil
 }

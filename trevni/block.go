@@ -74,7 +74,7 @@ func (b *blockReader) read(block int) error {
 		}
 	}
 	d := &b.blocks[block]
-	//guard: a block could decompress beyond the limit
+	//guard: rejects a block that decompresses beyond the limit
 	if d.RawSize > b.f.MaxBlock {
 		return b.fail(damage.Unsupported, block, d.Offset, "a block of %d bytes exceeds the limit of %d", d.RawSize, b.f.MaxBlock)
 	}
@@ -94,7 +94,7 @@ func (b *blockReader) read(block int) error {
 	}
 	stored, sum := (*buf)[:d.StoredSize], (*buf)[d.StoredSize:]
 	err = b.decode(block, stored)
-	//guard: damaged values would be read
+	//guard: rejects damaged values
 	if err == nil {
 		err = b.check(block, sum)
 	}
@@ -183,7 +183,7 @@ func (b *blockReader) javasZeros() (bool, error) {
 	if b.zeros {
 		return true, nil
 	}
-	//guard: damage that clears checksums would pass where Java writes none of zero
+	//guard: rejects a checksum of 0 where Java writes none
 	if b.col.Codec != "null" || b.col.Checksum != ChecksumJava || b.f.h.protected {
 		return false, nil
 	}
@@ -192,7 +192,7 @@ func (b *blockReader) javasZeros() (bool, error) {
 		if err := damage.ReadFull(b.f.r, sum[:], b.blocks[i].Offset+b.blocks[i].StoredSize, b.f.name); err != nil {
 			return false, err
 		}
-		//guard: a damaged checksum that is zero would pass for Java's
+		//guard: tells a damaged checksum from none
 		if sum != [4]byte{} {
 			return false, nil
 		}

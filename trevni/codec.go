@@ -193,7 +193,7 @@ const (
 func (z *decompressor) check(codec string, stored []byte, size int64) error {
 	switch {
 	case codec == "null":
-		//guard: a block could hold more or less than its table says
+		//guard: rejects a block of another size than its table says
 		if int64(len(stored)) != size {
 			return errRawSize
 		}
@@ -203,7 +203,7 @@ func (z *decompressor) check(codec string, stored []byte, size int64) error {
 			return err
 		}
 		// No element of snappy makes more than 64 bytes, the shortest has two.
-		//guard: memory would be taken for a size that the bytes cannot make
+		//guard: rejects a size that the bytes cannot make
 		if int64(n) != size || n/64 > len(stored) {
 			return errRawSize
 		}
@@ -213,7 +213,7 @@ func (z *decompressor) check(codec string, stored []byte, size int64) error {
 			return err
 		}
 		n, err := io.Copy(io.Discard, io.LimitReader(r, size+1))
-		//guard: memory would be taken for a size that the bytes do not make
+		//guard: rejects a size that the bytes do not make
 		if err == nil && n != size {
 			err = errRawSize
 		}
@@ -266,7 +266,7 @@ func (z *decompressor) reader(codec string, stored []byte) (io.Reader, error) {
 // readBounded reads exactly size bytes and the end of both streams.
 func (z *decompressor) readBounded(codec string, dst []byte, r io.Reader, size int64) ([]byte, error) {
 	for {
-		//guard: a block could take more memory than its table says
+		//guard: rejects a block larger than its table says
 		if int64(len(dst)) > size {
 			return dst, errRawSize
 		}
@@ -282,11 +282,11 @@ func (z *decompressor) readBounded(codec string, dst []byte, r io.Reader, size i
 			return dst, err
 		}
 	}
-	//guard: a block could hold less than its table says
+	//guard: rejects a block smaller than its table says
 	if int64(len(dst)) != size {
 		return dst, errRawSize
 	}
-	//guard: bytes behind a compressed block would pass
+	//guard: rejects bytes after a compressed block
 	if z.src.Len() > 0 {
 		return dst, fmt.Errorf("%d bytes follow the end of the %s stream", z.src.Len(), codec)
 	}

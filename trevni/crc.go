@@ -35,7 +35,7 @@ func (h *header) check(d *decoder) {
 		return
 	}
 	stored, ok := h.meta.Get(HeaderCRCKey)
-	//guard: with another count of pairs or length of a key the header would go unchecked
+	//guard: finds the checksum of a header with damaged lengths
 	if !ok && bytes.Contains(d.Passed()[:min(firstKey, len(d.Passed()))], []byte(HeaderCRCKey)) {
 		d.Fail(damage.Header, 0, "the header names %s, but not as a metadata key", HeaderCRCKey)
 		return
@@ -43,12 +43,12 @@ func (h *header) check(d *decoder) {
 	for i := range h.columns {
 		c := &h.columns[i]
 		crc, has := c.Meta.Get(TableCRCKey)
-		//guard: with a damaged key a header or a block table would go unchecked
+		//guard: finds the checksum under a damaged key
 		if has != ok {
 			d.Fail(damage.Header, 0, "of %s and, in column %q, %s one is missing", HeaderCRCKey, c.Name, TableCRCKey)
 			return
 		}
-		//guard: a stored CRC that is cut off would crash the program
+		//guard: rejects a checksum that is cut off
 		if has && len(crc) != crc32.Size {
 			d.Fail(damage.Header, 0, "%s of column %q has %d bytes, expected %d", TableCRCKey, c.Name, len(crc), crc32.Size)
 			return
@@ -60,13 +60,13 @@ func (h *header) check(d *decoder) {
 	if !ok {
 		return
 	}
-	//guard: a stored CRC that is cut off would crash the program
+	//guard: rejects a checksum that is cut off
 	if len(stored) != crc32.Size {
 		d.Fail(damage.Header, 0, "%s has %d bytes, expected %d", HeaderCRCKey, len(stored), crc32.Size)
 		return
 	}
 	want, got := readChecksum(ChecksumSpec, stored), headerCRC(d.Passed(), h.crcAt)
-	//guard: a damaged header would be read
+	//guard: rejects a damaged header
 	if want != got {
 		d.Fail(damage.Checksum, h.crcAt, "the stored CRC-32C of the header is %08x, the header's is %08x", want, got)
 	}
@@ -87,7 +87,7 @@ func (h *header) checkTable(d *decoder, c *Column, blocks []Descriptor, end int6
 	if d.Err() != nil || !h.protected {
 		return
 	}
-	//guard: a damaged block table would be read
+	//guard: rejects a damaged block table
 	if crc := crc32.Checksum(d.Passed(), castagnoli); crc != c.tableCRC {
 		d.Fail(damage.Checksum, c.Start, "the CRC-32C of the block table is %08x, %s says %08x", crc, TableCRCKey, c.tableCRC)
 		return
@@ -96,7 +96,7 @@ func (h *header) checkTable(d *decoder, c *Column, blocks []Descriptor, end int6
 	if n := len(blocks); n > 0 {
 		at = blocks[n-1].Offset + blocks[n-1].StoredSize + int64(checksumSize(c.Checksum))
 	}
-	//guard: bytes behind a column's blocks would go unseen
+	//guard: rejects bytes after the blocks of a column
 	if at != end {
 		d.Fail(damage.Trailing, at, "%d bytes belong to nothing", end-at)
 	}
@@ -110,7 +110,7 @@ func (f *File) compareBlocksCRC(crc uint32) error {
 	if !ok || !f.h.protected {
 		return nil
 	}
-	//guard: changed bytes that are decoded to the same values would pass
+	//guard: rejects changed bytes that decode to the same values
 	if own := binary.LittleEndian.AppendUint32(nil, crc); !bytes.Equal(own, stored) {
 		return damage.New(damage.Checksum, f.name, -1,
 			"the values are sound, but stored bytes of blocks were changed: their CRC-32C is %x, %s says %x", own, BlocksCRCKey, stored)

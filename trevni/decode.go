@@ -14,7 +14,7 @@ type decoder struct{ damage.Cursor }
 func (d *decoder) length(what string) int64 {
 	at := d.Offset()
 	n := d.Varint(what)
-	//guard: a negative length would be taken for a huge one
+	//guard: rejects a negative length
 	if n < 0 {
 		d.Fail(damage.Count, at, "%s is %d", what, n)
 		return 0
@@ -60,7 +60,7 @@ func (f *File) decodeSome(off, n int64, parse func(*decoder)) (need int64, err e
 	}
 	d := decoder{damage.NewCursor(f.name, buf, off)}
 	parse(&d)
-	//guard: a header or table that is longer than the first read would count as cut
+	//guard: reads on in a long header or table
 	if d.Missing() > 0 {
 		need = n + min(d.Missing(), math.MaxInt64-n)
 	}

@@ -190,7 +190,7 @@ func (f *File) readTable(col int) (blocks []Descriptor, size int64, err error) {
 // parseTable parses the block table of a column whose bytes end at end.
 func (f *File) parseTable(d *decoder, c *Column, end int64) []Descriptor {
 	n := int64(d.LittleEndian(4, "block count"))
-	//guard: a block count would be believed that the column has no room for
+	//guard: rejects more blocks than the column has room for
 	if n*descriptorSize > end-d.Offset() {
 		d.Fail(damage.Count, c.Start, "a table of %d blocks does not fit in the column's %d bytes", n, end-c.Start)
 		return nil
@@ -204,11 +204,11 @@ func (f *File) parseTable(d *decoder, c *Column, end int64) []Descriptor {
 		b.Rows = int64(d.LittleEndian(4, "row count of a block"))
 		b.RawSize = int64(d.LittleEndian(4, "uncompressed size of a block"))
 		b.StoredSize = int64(d.LittleEndian(4, "compressed size of a block"))
-		//guard: sizes would be read that Java takes for negative
+		//guard: rejects sizes that Java takes for negative
 		if b.Rows > math.MaxInt32 || b.RawSize > math.MaxInt32 || b.StoredSize > math.MaxInt32 {
 			d.Fail(damage.Count, at, "a block of %d rows and %d, compressed %d bytes is out of range", b.Rows, b.RawSize, b.StoredSize)
 		}
-		//guard: a table would be read on that claims more rows than the file has
+		//guard: rejects a table with more rows than the file
 		if rows += b.Rows; rows > f.h.rows {
 			d.Fail(damage.Count, at, "the blocks up to %d hold %d rows, the file has %d", i, rows, f.h.rows)
 		}
@@ -221,7 +221,7 @@ func (f *File) parseTable(d *decoder, c *Column, end int64) []Descriptor {
 		return nil
 	}
 	d.Block = -1
-	//guard: a column could have other rows than the file
+	//guard: rejects a column with other rows than the file
 	if rows != f.h.rows {
 		d.Fail(damage.Count, c.Start, "the blocks hold %d rows, the file has %d", rows, f.h.rows)
 	}
@@ -230,7 +230,7 @@ func (f *File) parseTable(d *decoder, c *Column, end int64) []Descriptor {
 		b := &blocks[i]
 		b.Offset = off
 		off += b.StoredSize + int64(checksumSize(c.Checksum))
-		//guard: a block could reach into the next column
+		//guard: rejects a block that reaches into the next column
 		if off > end {
 			d.Block = int64(i)
 			d.Fail(damage.Size, b.Offset, "the block ends at %d, its column at %d", off, end)

@@ -88,7 +88,7 @@ func (adapter) Describe(options json.RawMessage) string {
 func (adapter) Writer(options json.RawMessage) (format.Writer, error) {
 	o, err := ParseOptions(options)
 	if err == nil {
-		//guard: options of a later program would be found unknown by a task, as a defect
+		//guard: rejects options outside their range
 		err = o.Validate(nil)
 	}
 	if err != nil {
@@ -113,7 +113,7 @@ func (w groupWriter) NewRowGroup(schema string, cols []column.Column, _ int) (fo
 func (groupWriter) Memory(_, _ int) int64 { return 0 }
 
 func (adapter) Open(files []format.File, o format.OpenOptions) (format.Part, error) {
-	//guard: rows of all files but one would be lost
+	//guard: rejects more than one file where one holds all rows
 	if len(files) != 1 {
 		return nil, damage.New(damage.Unsupported, files[0].Name(), -1, "a part of %d files, expected one", len(files))
 	}

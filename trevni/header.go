@@ -141,21 +141,21 @@ type header struct {
 func parseHeader(d *decoder, size int64) *header {
 	h := &header{crcAt: -1}
 	m := d.Bytes(min(4, d.Remaining()), "magic")
-	//guard: any file, and any later version, would be read
+	//guard: rejects other files and later versions
 	if len(m) < 4 || string(m[:3]) != magic || m[3] > Version {
 		d.Fail(damage.Magic, 0, "found % x, expected \"Trv\" and a version of 0, 1 or 2", m)
 		return h
 	}
 	h.version = m[3]
 	rows := d.LittleEndian(8, "row count")
-	//guard: a row count would become negative
+	//guard: rejects a number of rows beyond 63 bits
 	if rows > math.MaxInt64 {
 		d.Fail(damage.Count, 4, "row count %d is out of range", rows)
 	}
 	h.rows = int64(rows)
 	at := d.Offset()
 	n := int64(d.LittleEndian(4, "column count"))
-	//guard: a column count would be believed that the file has no room for
+	//guard: rejects more columns than the file has room for
 	if n*int64(minColumn) > size {
 		d.Fail(damage.Count, at, "%d columns do not fit in %d bytes", n, size)
 	}
@@ -185,7 +185,7 @@ func parseStarts(d *decoder, h *header, size int64) {
 		if d.Err() != nil {
 			return
 		}
-		//guard: two columns could claim the same bytes
+		//guard: rejects columns that overlap
 		if int64(start) < least || size-int64(start) < 4 { // from 2^63 on it is negative
 			d.Fail(damage.Header, at, "column %s starts at %d, expected %d to %d",
 				h.columns[i].Name, start, least, size-4)
@@ -223,7 +223,7 @@ func parseMetadata(d *decoder, what string) (m Metadata, crcAt int64) {
 		if d.Err() != nil {
 			break
 		}
-		//guard: readers could differ about the value of a key
+		//guard: rejects a key that is there twice
 		if _, dup := seen[key]; dup {
 			d.Fail(damage.Header, keyAt, "%s at offset %d has the key %q twice", what, at, key)
 			break
@@ -253,7 +253,7 @@ func parseColumn(d *decoder, file Metadata, byName map[string]int) Column {
 		return c
 	}
 	c.Name = string(name)
-	//guard: readers could differ about which column is meant
+	//guard: rejects a name that is there twice
 	if _, dup := byName[c.Name]; dup {
 		d.Fail(damage.Header, at, "two columns are called %q", c.Name)
 		return c
@@ -271,17 +271,17 @@ func parseColumn(d *decoder, file Metadata, byName map[string]int) Column {
 			d.Fail(damage.Header, at, "column %q has the parent %q, which is no array column before it", c.Name, parent)
 		}
 	}
-	//guard: an index of values that are not one per row would be used
+	//guard: rejects an index of values that are not one per row
 	if c.Values && (c.Array || c.Parent >= 0) {
 		d.Fail(damage.Header, at, "column %q has %s, but is an array or a child", c.Name, keyValues)
 	}
 	c.Codec = resolve(c.Meta, file, keyCodec)
-	//guard: blocks of an unknown codec would be decoded as another
+	//guard: rejects an unknown codec
 	if !knownCodec(c.Codec) {
 		d.Fail(damage.Codec, at, "column %q has the unknown codec %q", c.Name, c.Codec)
 	}
 	c.Checksum = resolve(c.Meta, file, keyChecksum)
-	//guard: blocks would be read from wrong places and not be checked
+	//guard: rejects an unknown checksum
 	if !knownChecksum(c.Checksum) {
 		d.Fail(damage.Header, at, "column %q has the unknown checksum %q", c.Name, c.Checksum)
 	}
@@ -301,12 +301,12 @@ func checkDepth(d *decoder, cols []Column) {
 		if p < 0 {
 			continue
 		}
-		//guard: items would be counted by values that are no lengths
+		//guard: rejects a parent that is no array
 		if !cols[p].Array {
 			d.Fail(damage.Header, d.Offset(), "column %q has the parent %q, which is no array column", cols[i].Name, cols[p].Name)
 			return
 		}
-		//guard: chains of parents could take any time and stack
+		//guard: bounds how deep columns nest
 		if depth[i] = depth[p] + 1; depth[i] > maxDepth {
 			d.Fail(damage.Unsupported, d.Offset(), "column %q has more than %d ancestors", cols[i].Name, maxDepth)
 			return

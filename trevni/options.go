@@ -51,7 +51,7 @@ func ParseOptions(doc []byte) (Options, error) {
 		return o, nil
 	}
 	d := json.NewDecoder(bytes.NewReader(doc))
-	//guard: an option that only a later program knows would be left out in silence
+	//guard: rejects an option that it does not know
 	d.DisallowUnknownFields()
 	if err := d.Decode(&o); err != nil {
 		return o, fmt.Errorf("trevni: options: %w", err)
@@ -94,12 +94,12 @@ func (o Options) Validate(cols []column.Column) error {
 	}
 	byName := make(map[string]*column.Column, len(cols))
 	for i := range cols {
-		//guard: a file would be written that its own reader refuses
+		//guard: refuses a file that its own reader would refuse
 		if byName[cols[i].Name] != nil {
 			bad("two columns are called %q", cols[i].Name)
 		}
 		byName[cols[i].Name] = &cols[i]
-		//guard: a file would be written that its own reader refuses
+		//guard: refuses a file that its own reader would refuse
 		if p := cols[i].Parent; p >= i || p >= 0 && !cols[p].Array {
 			bad("column %q has no array column before it as parent", cols[i].Name)
 		}
@@ -114,7 +114,7 @@ func (o Options) Validate(cols []column.Column) error {
 	}
 	seen := make(map[string]bool, len(o.Meta))
 	for _, kv := range o.Meta {
-		//guard: metadata of the user could replace the format's
+		//guard: rejects metadata that belongs to the format
 		if strings.HasPrefix(kv.Key, "trevni.") || strings.HasPrefix(kv.Key, "rowtocol.") || kv.Key == SchemaKey {
 			bad("the metadata key %q is reserved", kv.Key)
 		}

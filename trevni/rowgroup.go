@@ -119,12 +119,12 @@ func (j *encodeJob) Encode(dst []byte) ([]byte, error) {
 
 func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error) {
 	c := &g.columns[col]
-	//guard: a column's blocks could be out of order or leave out rows
+	//guard: keeps the blocks of a column in order and without gaps
 	if block.Rows <= 0 || block.Rows > maxRows || block.FirstRow != c.begun {
 		return nil, fmt.Errorf("trevni: column %d: a block of %d rows from row %d, expected row %d and at most %d rows",
 			col, block.Rows, block.FirstRow, c.begun, maxRows)
 	}
-	//guard: a block's size would not fit its descriptor
+	//guard: refuses a block that does not fit its descriptor
 	if len(block.Data) > maxRaw {
 		return nil, fmt.Errorf("trevni: column %d: a block of %d bytes exceeds %d", col, len(block.Data), maxRaw)
 	}
@@ -174,7 +174,7 @@ func (g *rowGroup) End(col int, job format.EncodeJob, stored int) error {
 	c := &g.columns[col]
 	j, ok := job.(*encodeJob)
 	size := stored - checksumSize(c.checksum)
-	//guard: a block's size would not fit its table
+	//guard: refuses a block that does not fit its table
 	if !ok || size < 0 || size > maxRaw {
 		return fmt.Errorf("trevni: column %d: a block of %d stored bytes", col, stored)
 	}
@@ -214,7 +214,7 @@ func (g *rowGroup) Growth() int64 { return 3 }
 
 func (g *rowGroup) Finish(rows int64) ([]format.Output, error) {
 	for i := range g.columns {
-		//guard: a file could be finished of which a column lacks rows
+		//guard: refuses a file in which a column lacks rows
 		if c := &g.columns[i]; c.rows != rows || c.begun != rows {
 			return nil, fmt.Errorf("trevni: column %d has %d of %d rows", i, c.rows, rows)
 		}

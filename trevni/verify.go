@@ -30,7 +30,7 @@ func (f *File) verifyTables() error {
 	at := f.h.size
 	for i := range f.h.columns {
 		c := &f.h.columns[i]
-		//guard: bytes that belong to nothing would be taken for the last of the file
+		//guard: rejects bytes between columns
 		if c.Start != at {
 			return f.trailing(at, c.Start-at)
 		}
@@ -43,7 +43,7 @@ func (f *File) verifyTables() error {
 			at += blocks[j].StoredSize + int64(checksumSize(c.Checksum))
 		}
 	}
-	//guard: bytes behind the last column would pass
+	//guard: rejects bytes after the last column
 	if at != f.size {
 		return f.trailing(at, f.size-at)
 	}
@@ -88,7 +88,7 @@ func (f *File) verifyColumn(ctx context.Context, col int, crc *uint32) error {
 		if _, err := c.Skip(c.Left()); err != nil {
 			return err
 		}
-		//guard: bytes behind a block's values would pass
+		//guard: rejects bytes after the values of a block
 		if err := c.EndBlock(); err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (c *Cursor) verifyFirst() error {
 	if err != nil {
 		return err
 	}
-	//guard: a wrong index would hide rows
+	//guard: rejects an index with a wrong key
 	if compareValues(c.col.Type, v, c.blocks[c.block].First) != 0 {
 		return c.damaged(damage.Value, "the first value is not the one in the block table")
 	}
@@ -118,7 +118,7 @@ func (c *Cursor) verifyOrder(last []byte) ([]byte, error) {
 		if v, err = c.Value(v[:0]); err != nil {
 			return nil, err
 		}
-		//guard: an index of values that do not ascend would hide rows
+		//guard: rejects an index over values that do not ascend
 		if len(last) > 0 && compareValues(c.col.Type, last, v) > 0 {
 			return nil, c.damaged(damage.Value, "a value is less than the one before it, but the column has %s", AscendingKey)
 		}

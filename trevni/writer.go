@@ -69,7 +69,7 @@ func (w *Writer) finishAll() {
 
 // finish encodes the open block of a column.
 func (w *Writer) finish(col int) {
-	//guard: a block that could not be encoded would be missing from the file
+	//guard: writes nothing after a block that failed
 	if w.err != nil {
 		return
 	}
@@ -87,7 +87,7 @@ func (w *Writer) finish(col int) {
 // Close writes the file. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	w.finishAll()
-	//guard: a file would be written in which a block is missing
+	//guard: refuses a file in which a block is missing
 	if w.err != nil {
 		return w.err
 	}

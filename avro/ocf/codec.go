@@ -195,7 +195,7 @@ func (d *Decoder) Size(b *Block, name string) (int64, error) {
 	d.counting, d.counted = true, 0
 	_, err := d.decode(d, nil, b.Data)
 	d.counting = false
-	//guard: room would be looked for beyond the limit
+	//guard: stops the search for room at the limit
 	if err != nil {
 		return 0, d.damaged(b, name, err)
 	}
@@ -213,11 +213,11 @@ func isChecksum(err error) bool {
 }
 
 func (d *Decoder) null(dst, src []byte) ([]byte, error) {
-	//guard: a block larger than the limit would be copied
+	//guard: rejects a block larger than the limit before it is copied
 	if int64(len(src)) > d.maxBlock {
 		return dst, ErrTooLarge
 	}
-	//guard: memory would be taken that nobody has room for
+	//guard: reserves memory before a larger buffer is allocated
 	if len(src) > cap(dst) {
 		return dst, ErrRoom
 	}
@@ -240,7 +240,7 @@ func (d *Decoder) bzip2(dst, src []byte) ([]byte, error) {
 		return dst, err
 	}
 	dst, err := d.readAll(dst, d.bzip)
-	//guard: what is left of a block that was not read to its end would come before the next
+	//guard: drops the rest of a block that was not read to its end
 	if err != nil {
 		d.bzip = new(bzip2.Reader) // Reset does not clear it
 	}
@@ -252,7 +252,7 @@ const maxSnappy = 22
 
 func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
 	const crcSize = 4
-	//guard: a block too short for its CRC would crash the decoder
+	//guard: rejects a block too short for its CRC
 	if len(src) < crcSize {
 		return dst, fmt.Errorf("%d bytes, too few for a CRC-32", len(src))
 	}
@@ -262,15 +262,15 @@ func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
 		return dst, err
 	}
 	// A longer claim is false whatever the limit, and must not get memory.
-	//guard: a false size would be reported as a true one that is too large
+	//guard: rejects a claimed size that Snappy cannot reach
 	if n > maxSnappy*len(src) {
 		return dst, fmt.Errorf("%d bytes claim to hold %d: %w", len(src), n, snappy.ErrCorrupt)
 	}
-	//guard: a block could decompress beyond the limit
+	//guard: rejects a block that decompresses beyond the limit
 	if int64(n) > d.maxBlock {
 		return dst, ErrTooLarge
 	}
-	//guard: memory would be taken that nobody has room for
+	//guard: reserves memory before a larger buffer is allocated
 	if n > cap(dst) {
 		return dst, ErrRoom
 	}
@@ -278,7 +278,7 @@ func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	//guard: damaged rows would be converted
+	//guard: rejects a block with damaged rows
 	if got, want := crc32.ChecksumIEEE(dst), binary.BigEndian.Uint32(sum); got != want {
 		return dst, fmt.Errorf("CRC-32 %w: want %08x, got %08x", errChecksum, want, got)
 	}
@@ -307,11 +307,11 @@ func (d *Decoder) readAll(dst []byte, r io.Reader) ([]byte, error) {
 			dst = dst[:len(dst)+n]
 		case d.counting:
 			d.counted += int64(n)
-			//guard: a block could decompress without end
+			//guard: bounds what a block decompresses to
 			if d.counted > d.maxBlock {
 				return dst, ErrTooLarge
 			}
-		//guard: a block could decompress beyond the limit
+		//guard: rejects a block that decompresses beyond the limit
 		case n > 0 && int64(room) == d.maxBlock:
 			return dst, ErrTooLarge
 		case n > 0:

@@ -106,7 +106,7 @@ func (d *headerReader) header() *Header {
 		if count == 0 {
 			break
 		}
-		//guard: a header could fill memory with empty entries
+		//guard: bounds the number of entries in a header
 		if count > int64(maxEntries-len(h.Meta)) {
 			d.bad(at, "more than %d metadata entries", maxEntries)
 		}
@@ -121,7 +121,7 @@ func (d *headerReader) header() *Header {
 			}
 			h.Meta = append(h.Meta, Meta{Key: key, Value: value})
 		}
-		//guard: a header that contradicts itself would pass
+		//guard: rejects a header that contradicts its own size
 		if end >= 0 && d.Offset() != end {
 			d.bad(at, "metadata block said to end at offset %d ends at %d", end, d.Offset())
 		}
@@ -129,12 +129,12 @@ func (d *headerReader) header() *Header {
 	copy(h.Sync[:], d.Bytes(SyncSize, "sync marker"))
 	h.Size = d.Offset()
 	switch {
-	//guard: rows without a schema would be guessed at
+	//guard: rejects a header without a schema
 	case schemaAt < 0:
 		d.bad(0, "no %s in the metadata", KeySchema)
 	case h.Schema == "":
 		d.bad(schemaAt, "%s is empty", KeySchema)
-	//guard: an unknown codec would fail later, as something else
+	//guard: rejects an unknown codec
 	case !CheckCodec(h.Codec):
 		d.Fail(damage.Codec, codecAt, "unknown codec %q", clip(h.Codec))
 	}
@@ -145,7 +145,7 @@ func (d *headerReader) header() *Header {
 // kind of file, not a truncated one.
 func (d *headerReader) magic() {
 	got := d.Bytes(min(int64(len(magic)), d.Remaining()), "magic")
-	//guard: any file would be taken for an Avro file
+	//guard: rejects a file that is not an Avro file
 	if !bytes.Equal(got, magic[:]) {
 		d.Fail(damage.Magic, 0, "not an Avro object container file: want %x, got %s", magic, orNothing(got))
 	}
@@ -162,7 +162,7 @@ func (d *headerReader) mapBlock() (count, end int64) {
 		d.bad(at, "metadata count %d", count)
 	}
 	n := d.Varint("metadata block size")
-	//guard: a map block could reach beyond the file
+	//guard: rejects a map block that reaches beyond the file
 	if n < 0 || n > d.Remaining() {
 		d.bad(at, "metadata block of %d bytes, but %d remain", n, d.Remaining())
 	}
@@ -171,11 +171,11 @@ func (d *headerReader) mapBlock() (count, end int64) {
 
 func (d *headerReader) bytes(what string) []byte {
 	n := d.Varint("length of a " + what)
-	//guard: a header of any size would be read into memory
+	//guard: bounds the size of a header
 	if limit := maxHeader - d.Offset(); !d.Fits(n, limit, what) {
 		return nil
 	}
-	//guard: memory would be taken that there is not
+	//guard: reserves memory for an entry before it is read
 	if err := d.memory.Reserve(2 * n); err != nil { // some are there twice, as bytes and as text
 		d.Stop(fmt.Errorf("%s of %d bytes: %w", what, n, err))
 	}

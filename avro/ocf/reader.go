@@ -85,7 +85,7 @@ func (r *Reader) Next(ctx context.Context) (*Block, []byte, error) {
 		return nil, nil, err
 	}
 	if size += SyncSize; size > int64(cap(r.block.Data)) {
-		//guard: memory would be taken, or refused, for a size that is a lie
+		//guard: checks the end of a block before its size is believed
 		if err := r.scanner.CheckEnd(ctx); err != nil {
 			return nil, nil, err
 		}

@@ -248,7 +248,7 @@ type blockHead struct {
 
 // head finds the next block and reads its head.
 func (s *Scanner) head(ctx context.Context) (blockHead, error) {
-	//guard: reading would go on inside a damaged block
+	//guard: stops reading at a damaged block
 	if s.bad != nil {
 		return blockHead{}, s.bad
 	}
@@ -276,7 +276,7 @@ func (s *Scanner) readHead(ctx context.Context) (h blockHead, err error) {
 	if s.stream != nil && s.pos == s.size {
 		return h, io.EOF
 	}
-	//guard: bytes after the last block would pass
+	//guard: rejects bytes after the last block
 	if n := s.size - s.pos; n < minBlock {
 		return h, damage.New(damage.Trailing, s.name, s.pos,
 			"%d bytes after the last block, but a block has at least %d", n, minBlock)
@@ -285,7 +285,7 @@ func (s *Scanner) readHead(ctx context.Context) (h blockHead, err error) {
 	if err != nil {
 		return h, err
 	}
-	//guard: a negative number of rows would be believed
+	//guard: rejects a negative number of rows
 	if rows < 0 {
 		return h, damage.New(damage.Count, s.name, s.pos, "block of %d rows", rows)
 	}
@@ -297,14 +297,14 @@ func (s *Scanner) readHead(ctx context.Context) (h blockHead, err error) {
 	h = blockHead{rows: rows, size: size, data: sizeAt + int64(m)}
 	remain := s.size - h.data
 	switch {
-	//guard: a negative size would crash the scanner
+	//guard: rejects a negative size
 	case size < 0:
 		return h, damage.New(damage.Size, s.name, sizeAt, "block of %d bytes", size)
-	//guard: a size would be allocated that the file does not have
+	//guard: rejects a size beyond the file
 	case size > remain-SyncSize:
 		return h, damage.New(damage.Truncated, s.name, sizeAt,
 			"block of %d bytes and a sync marker of %d, but %d bytes remain", size, SyncSize, remain)
-	//guard: a block larger than the memory for it would be read
+	//guard: rejects a block larger than its memory
 	case size > s.maxStore:
 		return h, s.refuse(ctx, h, sizeAt)
 	}
@@ -340,7 +340,7 @@ func (s *Scanner) data(ctx context.Context, b *Block, size int) error {
 		if err != nil {
 			return err
 		}
-		//guard: what a stream does not have would be taken from the block before
+		//guard: rejects a stream that ends within a block
 		if copy(b.Data, w) < need {
 			return s.ended(b.DataOffset + int64(len(w)))
 		}
@@ -362,7 +362,7 @@ func (s *Scanner) data(ctx context.Context, b *Block, size int) error {
 // checkSync compares the bytes at the end of the block at pos, which are at
 // offset off, with the sync marker.
 func (s *Scanner) checkSync(got []byte, off int64) error {
-	//guard: a damaged size would shift all that follows
+	//guard: rejects a block without its sync marker
 	if !bytes.Equal(got, s.sync[:]) {
 		return damage.New(damage.Sync, s.name, off,
 			"sync marker after the block at offset %d: want %x, got %x", s.pos, s.sync, got)
@@ -374,7 +374,7 @@ func (s *Scanner) checkSync(got []byte, off int64) error {
 func (s *Scanner) long(w []byte, off int64, kind damage.Kind, what string) (v int64, n int, err error) {
 	var u uint64
 	for i, c := range w {
-		//guard: a number would lose its highest bits
+		//guard: rejects a number of more than 64 bits
 		if i == maxVarint-1 && c > 1 {
 			return 0, 0, damage.New(kind, s.name, off, "%s is not a 64-bit varint", what)
 		}

@@ -39,7 +39,7 @@ func NewWriter(w io.Writer, schema, codec string, sync [SyncSize]byte, meta ...M
 		all = append(all, Meta{Key: KeyCodec, Value: []byte(codec)})
 	}
 	for _, m := range meta {
-		//guard: a second schema could stand in the header
+		//guard: rejects metadata that would repeat the schema or codec
 		if strings.HasPrefix(m.Key, "avro.") {
 			return nil, fmt.Errorf("metadata key %q is reserved", m.Key)
 		}
@@ -62,7 +62,7 @@ func NewWriter(w io.Writer, schema, codec string, sync [SyncSize]byte, meta ...M
 // AppendBlock compresses data, the encoding of this many rows, and writes it
 // as one block. It does not keep data.
 func (w *Writer) AppendBlock(rows int64, data []byte) error {
-	//guard: a block would be written behind half of another
+	//guard: writes no block after one that failed
 	if w.err != nil {
 		return w.err
 	}

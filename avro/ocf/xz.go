@@ -29,10 +29,10 @@ func (d *Decoder) xz(dst, src []byte) ([]byte, error) {
 		return dst, err
 	}
 	switch size := sizeOf(blocks); {
-	//guard: a block would be decompressed that is beyond the limit
+	//guard: rejects a block that decompresses beyond the limit
 	case size > d.maxBlock:
 		return dst, ErrTooLarge
-	//guard: memory would be taken that nobody has room for
+	//guard: reserves memory before a larger buffer is allocated
 	case size > int64(cap(dst)):
 		return dst, ErrRoom
 	}
@@ -50,7 +50,7 @@ func (d *Decoder) xz(dst, src []byte) ([]byte, error) {
 		return dst, err
 	}
 	dst, err = d.readAll(dst, r)
-	//guard: a block of more bytes than its index says would want room for ever
+	//guard: rejects a block that is larger than its index says
 	if errors.Is(err, ErrRoom) {
 		err = errXZ
 	}
@@ -107,7 +107,7 @@ func checkXZ(src []byte, maxBlock int64) ([]xzBlock, error) {
 		sum := xzCheckSize(byte(c.LittleEndian(8, "a header") >> 24))
 		first := len(all)
 		for c.Err() == nil && !bytes.HasPrefix(c.Rest(), []byte{0}) {
-			//guard: blocks of a few bytes would take memory many times theirs
+			//guard: bounds the number of blocks
 			if len(all) == maxXZBlocks {
 				c.Stop(errXZ)
 				break
@@ -129,7 +129,7 @@ func checkXZ(src []byte, maxBlock int64) ([]xzBlock, error) {
 	switch {
 	case c.Err() != nil:
 		return nil, errXZ
-	//guard: a dictionary beyond the limit would get memory
+	//guard: rejects a dictionary beyond the limit
 	case dict > max(maxXZDict, maxBlock):
 		return nil, ErrTooLarge
 	}
@@ -215,14 +215,14 @@ func xzCheckSize(kind byte) int64 {
 func (c *xzCursor) index(blocks []xzBlock) {
 	from := int(c.Offset())
 	c.Uint8("the start of the index")
-	//guard: blocks would have sizes of others
+	//guard: rejects an index with another number of blocks
 	if n := c.Uvarint("the number of blocks"); n != uint64(len(blocks)) {
 		c.Stop(errXZ)
 	}
 	for i := range blocks {
 		c.Uvarint("a stored size")
 		size := c.Uvarint("a size")
-		//guard: sizes would add up to something negative
+		//guard: rejects sizes whose sum would overflow
 		if size > math.MaxInt32 {
 			c.Stop(errXZ)
 		}
@@ -230,7 +230,7 @@ func (c *xzCursor) index(blocks []xzBlock) {
 	}
 	c.pad(from)
 	sum := crc32.ChecksumIEEE(c.Passed()[from:])
-	//guard: a damaged size would be taken for a true one
+	//guard: rejects an index with a wrong checksum
 	if c.LittleEndian(4, "a CRC") != uint64(sum) {
 		c.Stop(errXZ)
 	}

@@ -41,7 +41,7 @@ func (d *Decoder) zstandard(dst, src []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	//guard: memory would be taken that nobody has room for
+	//guard: reserves memory before a larger buffer is allocated
 	if room := min(most, uint64(d.maxBlock)); room > uint64(cap(dst)) {
 		return dst, ErrRoom
 	}
@@ -50,7 +50,7 @@ func (d *Decoder) zstandard(dst, src []byte) ([]byte, error) {
 	}
 	// Strong presets name windows far beyond what they compress. Such a one
 	// needs no memory; it only must not be taken for the size of the output.
-	//guard: a frame with a wide window could decompress beyond the limit
+	//guard: rejects a frame whose window allows more than the limit
 	if most > uint64(d.maxBlock) {
 		return dst, ErrTooLarge
 	}
@@ -83,7 +83,7 @@ func checkZstd(src []byte) (most, window uint64, err error) {
 		if err != nil {
 			return 0, 0, err
 		}
-		//guard: memory would be taken for a size that the blocks cannot hold
+		//guard: rejects a content size that the blocks cannot hold
 		if h.HasFCS && h.FrameContentSize > size {
 			return 0, 0, errZstdClaim
 		}
@@ -110,7 +110,7 @@ func zstdBlocks(src []byte) (n int, most uint64, err error) {
 		head := int(src[n]) | int(src[n+1])<<8 | int(src[n+2])<<16
 		n += 3
 		size := head >> 3
-		//guard: a block could claim more than the format allows
+		//guard: rejects a block larger than the format allows
 		if size > zstdMaxBlock {
 			return 0, 0, errZstdBlock
 		}

@@ -36,7 +36,7 @@ type field struct {
 func Parse(schema *shred.Schema, paths string) (*Spec, error) {
 	s := &Spec{}
 	for path := range strings.SplitSeq(paths, ",") {
-		//guard: a field would be compared twice, and be two columns of an index
+		//guard: rejects a field that the key names twice
 		if slices.ContainsFunc(s.fields, func(f field) bool { return f.path == path }) {
 			return nil, fmt.Errorf("key %q has the field %q twice", paths, path)
 		}
@@ -53,7 +53,7 @@ func Parse(schema *shred.Schema, paths string) (*Spec, error) {
 func ParseAll(schema *shred.Schema, keys []string) ([]*Spec, error) {
 	specs := make([]*Spec, len(keys))
 	for i, paths := range keys {
-		//guard: two indexes would have one name
+		//guard: rejects a second index of the same fields
 		if slices.Contains(keys[:i], paths) {
 			return nil, fmt.Errorf("key %q is given twice", paths)
 		}
@@ -74,7 +74,7 @@ func find(node *shred.Node, path string) (f field, err error) {
 	for name := range strings.SplitSeq(path, ".") {
 		rest := strings.TrimPrefix(strings.TrimPrefix(path, at), ".")
 		for _, f := range node.Fields {
-			//guard: a condition on that field would be taken for one on another
+			//guard: tells a field with a dot in its name from a nested field
 			if strings.Contains(f.Name, ".") && strings.HasPrefix(rest+".", f.Name+".") {
 				return field{}, fmt.Errorf("the name of the field %q has a dot, which those of a key have not", f.Name)
 			}
@@ -161,7 +161,7 @@ func (s *Spec) Append(dst []byte, values [][]byte) (key []byte, ok bool) {
 		f, v := &s.fields[i], values[i]
 		if f.null >= 0 {
 			branch, n := binary.Varint(v)
-			//guard: null would be a key
+			//guard: leaves null out of the keys
 			if int(branch) == f.null {
 				return dst[:start], false
 			}

@@ -86,7 +86,7 @@ func (a *Assembler) Row(dst []byte) ([]byte, error) {
 	}
 	a.start = len(dst)
 	dst, err := a.run(dst, a.joints)
-	//guard: a row would be given of which there was no memory for a part
+	//guard: stops a row for which no memory is left
 	if a.grow.err != nil {
 		err, a.grow.err = a.grow.err, nil
 	}
@@ -175,7 +175,7 @@ func (a *Assembler) nullable(dst []byte, j *joint) ([]byte, error) {
 		return dst, err
 	case n == 0:
 		return append(dst, j.null), nil
-	//guard: a branch of a union could have two values
+	//guard: rejects a branch with two values
 	case n > 1:
 		return dst, a.branchLength(j.col, n)
 	}
@@ -188,10 +188,10 @@ func (a *Assembler) count(dst []byte, j *joint) (_ []byte, n int, err error) {
 		return dst, 0, err
 	}
 	switch {
-	//guard: a few bytes of repeats could claim items without end
+	//guard: bounds the items without bytes that repeats can claim
 	case j.least == 0 && n > maxEmptyItems:
 		return dst, 0, a.damaged(j.col, damage.Count, "%d items that may take no bytes; at most %d are taken", n, maxEmptyItems)
-	//guard: a few bytes of repeats could claim a row without end
+	//guard: bounds the items that repeats can claim
 	case j.least > 0 && n > a.limit/j.least:
 		return dst, 0, a.tooLarge(j.col)
 	case j.least == 0:
@@ -211,7 +211,7 @@ func (a *Assembler) values(dst []byte, j *joint) ([]byte, error) {
 		return dst, err
 	}
 	dst = j.col.append(dst, n)
-	//guard: a row would be larger than its readers take
+	//guard: rejects a row larger than its readers take
 	if len(dst)-a.start > a.limit {
 		return dst, a.tooLarge(j.col)
 	}
@@ -232,7 +232,7 @@ func (a *Assembler) pairs(dst []byte, j *joint) ([]byte, error) {
 			return dst, a.failed(value.col, err)
 		}
 		dst = value.col.appendOne(dst)
-		//guard: a row would grow as long as repeated lengths last
+		//guard: stops repeated lengths at the largest row
 		if len(dst)-a.start > a.limit {
 			err = a.tooLarge(j.col)
 		}
@@ -245,7 +245,7 @@ func (a *Assembler) items(dst []byte, j *joint) ([]byte, error) {
 	dst, n, err := a.count(dst, j)
 	for ; n > 0 && err == nil; n-- {
 		dst, err = a.run(dst, j.items)
-		//guard: a row would grow as long as repeated lengths last
+		//guard: stops repeated lengths at the largest row
 		if err == nil && len(dst)-a.start > a.limit {
 			err = a.tooLarge(j.col)
 		}
@@ -268,7 +268,7 @@ func (a *Assembler) union(dst []byte, j *joint) ([]byte, error) {
 			return dst, a.failed(b.col, err)
 		case n > 1:
 			return dst, a.branchLength(b.col, n)
-		//guard: of two values of one union one would be dropped
+		//guard: rejects a union with two values
 		case n == 1 && chosen >= 0:
 			return dst, a.damaged(b.col, damage.Count, "a second branch of one union: column %s has a value too",
 				a.mapping.Columns[j.branches[chosen].col.index].Name)
@@ -279,7 +279,7 @@ func (a *Assembler) union(dst []byte, j *joint) ([]byte, error) {
 	if chosen >= 0 {
 		return a.run(binary.AppendVarint(dst, int64(chosen)), j.branches[chosen].joints)
 	}
-	//guard: a union without null would become null
+	//guard: rejects null in a union without null
 	if null < 0 {
 		return dst, a.damaged(j.branches[len(j.branches)-1].col, damage.Count, "no branch of a union without null has a value")
 	}
@@ -290,7 +290,7 @@ func (a *Assembler) enum(dst []byte, j *joint) ([]byte, error) {
 	if err := j.col.ready(); err != nil {
 		return dst, err
 	}
-	//guard: a row would have an ordinal without a symbol
+	//guard: rejects an ordinal without a symbol
 	if n := j.col.int(); n < 0 || n >= len(j.node.Symbols) {
 		return dst, a.damaged(j.col, damage.Value, "ordinal %d, but %s has %d symbols", n, j.node.Name, len(j.node.Symbols))
 	}
@@ -299,7 +299,7 @@ func (a *Assembler) enum(dst []byte, j *joint) ([]byte, error) {
 
 func (a *Assembler) fixed(dst []byte, j *joint) ([]byte, error) {
 	value, err := j.col.bytes()
-	//guard: a fixed of another size would shift all that follows
+	//guard: rejects a fixed of another size
 	if err == nil && len(value) != j.node.Size {
 		err = a.damaged(j.col, damage.Size, "%d bytes, but %s has %d", len(value), j.node.Name, j.node.Size)
 	}
@@ -313,7 +313,7 @@ func (a *Assembler) raw(dst []byte, j *joint) ([]byte, error) {
 		return dst, err
 	}
 	a.checker.b, a.checker.empty = value, 0
-	//guard: bytes that are no datum would become part of a row
+	//guard: rejects bytes that are not a datum
 	if end := a.checker.skip(j.node, 0, 0); end != len(value) {
 		return dst, a.damaged(j.col, damage.Value, "%d bytes that are not one datum of %s", len(value), j.node.Name)
 	}

@@ -69,7 +69,7 @@ func Map(s *Schema, opts Options) (*Mapping, error) {
 		return nil, err
 	}
 	if opts.Memory != nil {
-		//guard: a schema of a few bytes could expand to more columns than there is memory for
+		//guard: checks memory before a schema is expanded
 		if err := opts.Memory.Check(expanded.memory()); err != nil {
 			return nil, fmt.Errorf("schema of %d columns: %w", expanded.columns, err)
 		}
@@ -234,11 +234,11 @@ func leafType(s *step) column.Type {
 func (m *mapper) add(c column.Column) (int, error) {
 	c.Name = string(m.path)
 	path := m.dotted()
-	//guard: names of columns could fill memory
+	//guard: bounds the memory for names of columns
 	if m.bytes += len(c.Name) + len(path); m.bytes > maxNames {
 		return 0, m.unsupported("column names of more than %d bytes together", maxNames)
 	}
-	//guard: two fields would share a column
+	//guard: rejects two fields with the same column name
 	if first, ok := m.names[c.Name]; ok {
 		return 0, m.unsupported("its column %q is also that of field %s", c.Name, first)
 	}

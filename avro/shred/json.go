@@ -28,15 +28,15 @@ const (
 // decodeJSON decodes a schema's text, after checks that need no memory. Numbers
 // stay as written.
 func decodeJSON(text string) (any, error) {
-	//guard: a schema of any size would be parsed
+	//guard: bounds the text of a schema
 	if len(text) > maxSchema {
 		return nil, damage.New(damage.Unsupported, "", -1, "schema of %d bytes, at most %d are read", len(text), maxSchema)
 	}
 	switch deepest, values := measureJSON(text); {
-	//guard: nested brackets could take the whole stack
+	//guard: bounds how deep brackets nest
 	case deepest > maxNesting:
 		return nil, tooDeep()
-	//guard: a schema would be decoded to many times its text
+	//guard: bounds the number of values in a schema
 	case values > maxValues:
 		return nil, damage.New(damage.Unsupported, "", -1, "schema of more than %d JSON values", maxValues)
 	}
@@ -46,7 +46,7 @@ func decodeJSON(text string) (any, error) {
 	if err := d.Decode(&raw); err != nil {
 		return nil, schemaError(fmt.Errorf("not JSON: %w", err))
 	}
-	//guard: text behind a schema would pass
+	//guard: rejects text after a schema
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, damage.New(damage.Schema, "", -1, "text after the end of the schema's JSON")
 	}

@@ -26,7 +26,7 @@ func (d *defaults) of(f *Field) ([]byte, *damage.Error) {
 		return nil, damage.New(damage.Schema, "", -1, "the writer has no such field, and the reader no default for its %s", describe(f.Type))
 	}
 	datum, ok := d.append(nil, f.Type, f.value, 0)
-	//guard: defaults could multiply without end
+	//guard: bounds what defaults expand to
 	if d.bytes += len(datum); d.bytes > maxDefaults || d.values > maxDefaults {
 		return nil, damage.New(damage.Unsupported, "", -1, "the defaults take more than %d bytes or values", maxDefaults)
 	}

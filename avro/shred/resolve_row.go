@@ -138,7 +138,7 @@ func (r *Resolver) Row(dst, datum []byte) (out []byte, n int, err error) {
 	r.walk.b, r.walk.empty = datum, 0
 	r.out, r.from, r.over, r.kept, r.row = dst, len(dst), false, r.kept[:0], Inexact{}
 	p := r.run(r.root, 0, 0)
-	//guard: a row could resolve to more than the limit
+	//guard: stops a row that resolves to more than the limit
 	if p >= 0 && r.full() {
 		p = r.tooLarge(0)
 	}
@@ -173,7 +173,7 @@ func (r *Resolver) full() bool { return r.over || int64(len(r.out)-r.from) > r.m
 
 // put appends to the row what may be of any length.
 func (r *Resolver) put(b []byte) {
-	//guard: memory would be taken for a row that is refused
+	//guard: refuses a row that is too large before it gets memory
 	if int64(len(r.out)-r.from)+int64(len(b)) > r.most {
 		r.over = true
 		return
@@ -195,7 +195,7 @@ func (r *Resolver) run(a *action, p, depth int) int {
 	if r.full() {
 		return r.tooLarge(p)
 	}
-	//guard: nested data could take the whole stack
+	//guard: bounds how deep data nests
 	if depth > maxDepth {
 		return r.walk.fail(damage.Unsupported, p, "data nested more than %d levels deep", maxDepth)
 	}
@@ -254,7 +254,7 @@ func (r *Resolver) number(a *action, p int) int {
 	n, _ := binary.Varint(r.walk.b[p:q])
 	switch a.code {
 	case resolveUnit:
-		//guard: a time would become another one
+		//guard: rejects a time that overflows in the new unit
 		if n > math.MaxInt64/a.factor || n < math.MinInt64/a.factor {
 			return r.walk.fail(damage.Value, p, "the %s %d is too large for the reader's finer unit", a.writer.LogicalType(), n)
 		}
@@ -289,7 +289,7 @@ func (r *Resolver) enum(a *action, p int) int {
 		return q
 	}
 	to := a.ordinals[i]
-	//guard: a symbol that the reader lacks would become another
+	//guard: rejects a symbol that the reader lacks
 	if to == -1 {
 		return r.walk.fail(damage.Value, p, "the reader's enum has neither the symbol %s nor a default", quote(a.writer.Symbols[i]))
 	}

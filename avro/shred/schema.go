@@ -299,7 +299,7 @@ func (b *builder) build(raw any, sn *avro.SchemaNode, namespace string) *Node {
 			n.Default = slices.Index(n.Symbols, s)
 		}
 	case KindFixed:
-		//guard: a size would not fit the walk that skips it
+		//guard: rejects a size that the walk cannot skip
 		if n.Size = sn.Size; n.Size > math.MaxInt32 && b.err == nil {
 			b.err = damage.New(damage.Unsupported, "", -1, "fixed %s of %d bytes, at most %d are supported", n.Name, n.Size, math.MaxInt32)
 		}

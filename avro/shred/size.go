@@ -55,13 +55,13 @@ func (z *sizer) check(root *Node) (s size, err error) {
 		return s, tooDeep()
 	}
 	switch s = z.measure(root); {
-	//guard: nested types could take the whole stack
+	//guard: bounds how deep types nest
 	case s.levels > maxLevels:
 		return s, tooDeep()
-	//guard: a schema could expand to columns without end
+	//guard: bounds the number of columns
 	case s.columns > maxColumns:
 		return s, damage.New(damage.Unsupported, "", -1, "schema expands to more than %d columns", maxColumns)
-	//guard: a schema could expand to types without end
+	//guard: bounds the work of expanding a schema
 	case s.steps > maxSteps:
 		return s, damage.New(damage.Unsupported, "", -1, "schema expands to more than %d types", maxSteps)
 	}

@@ -9,7 +9,7 @@ const maxDepth = 1000
 // skip checks one datum of a node and returns the position behind it, or -1
 // with the error set: the walk of data that is kept as Avro bytes.
 func (s *Shredder) skip(n *Node, p, depth int) int {
-	//guard: nested data could take the whole stack
+	//guard: bounds how deep data nests
 	if depth > maxDepth {
 		return s.fail(damage.Unsupported, p, "data nested more than %d levels deep", maxDepth)
 	}
@@ -55,7 +55,7 @@ func (s *Shredder) skip(n *Node, p, depth int) int {
 }
 
 func (s *Shredder) skipBytes(p, n int) int {
-	//guard: a value could reach beyond its block
+	//guard: rejects a value that reaches beyond its block
 	if n > len(s.b)-p {
 		return s.truncated(p, n)
 	}

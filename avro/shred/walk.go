@@ -200,13 +200,13 @@ func (s *Shredder) varintEnd(p, width int) int {
 	b := s.b[min(p, len(s.b)):]
 	for i, c := range b {
 		if c < 0x80 {
-			//guard: a number would lose its highest bits
+			//guard: rejects a number of more than 64 bits
 			if i == width-1 && c > lastByteMax(width) {
 				return s.fail(damage.Value, p, "varint of more than %d bits", width*32/maxInt)
 			}
 			return p + i + 1
 		}
-		//guard: a number could be longer than its type allows
+		//guard: rejects a number longer than its type allows
 		if i == width-1 {
 			return s.fail(damage.Value, p, "varint of more than %d bytes", width)
 		}
@@ -253,7 +253,7 @@ func (s *Shredder) copySized(buf *column.Buffer, p int, text bool) int {
 	if start < 0 {
 		return start
 	}
-	//guard: a value could reach beyond its block
+	//guard: rejects a value that reaches beyond its block
 	if uint64(n) > uint64(len(s.b)-start) {
 		return s.badLength(p, n, len(s.b)-start)
 	}
@@ -281,7 +281,7 @@ func (s *Shredder) boolean(buf *column.Buffer, p int) int {
 	if p >= len(s.b) {
 		return s.truncated(p, 1)
 	}
-	//guard: a boolean that is none would be converted
+	//guard: rejects a boolean other than 0 and 1
 	if s.b[p] > 1 {
 		return s.fail(damage.Value, p, "boolean byte 0x%02x is neither 0 nor 1", s.b[p])
 	}
@@ -293,7 +293,7 @@ func (s *Shredder) boolean(buf *column.Buffer, p int) int {
 // number of choices; format takes both.
 func (s *Shredder) index(p, choices int, format string) (int, int) {
 	n, q := s.varint(p)
-	//guard: an index without a branch would crash the walk
+	//guard: rejects an index without a branch
 	if q >= 0 && uint64(n) >= uint64(choices) {
 		return 0, s.fail(damage.Value, p, format, n, choices)
 	}
@@ -345,7 +345,7 @@ func (s *Shredder) blockCount(minSize, p int) (n, end, q int) {
 		if r < 0 {
 			return 0, -1, r
 		}
-		//guard: an array block could reach beyond its block of rows
+		//guard: rejects an array block that reaches beyond its block of rows
 		if uint64(size) > uint64(len(s.b)-r) {
 			return 0, -1, s.badLength(at, size, len(s.b)-r)
 		}
@@ -355,10 +355,10 @@ func (s *Shredder) blockCount(minSize, p int) (n, end, q int) {
 		count, end, q = -count, r+int(size), r
 	}
 	switch left := len(s.b) - q; {
-	//guard: a count would be believed that the block has no room for
+	//guard: rejects a count for which the block is too short
 	case minSize > 0 && count > int64(left/minSize):
 		return 0, -1, s.fail(damage.Count, p, "%d items of at least %d bytes, but %d bytes left in the block", count, minSize, left)
-	//guard: a few bytes could claim items without end
+	//guard: bounds the items without bytes
 	case minSize == 0 && count > int64(maxEmptyItems-s.empty):
 		return 0, -1, s.fail(damage.Count, p, "%d items that may take no bytes; at most %d in a row are taken", count, maxEmptyItems)
 	case minSize == 0:
@@ -422,7 +422,7 @@ func (s *Shredder) block(o *op, p int) (q, n int) {
 
 // items walks n items from q, of the Avro block at p that says it ends at end.
 func (s *Shredder) items(o *op, p, q, n, end int) int {
-	//guard: items that contradict their block's size would pass
+	//guard: rejects items that contradict the size of their block
 	if q = s.run(o.more.items, q, n); q >= 0 && end >= 0 && q != end {
 		return s.fail(damage.Size, p, "items end %d bytes off their block's stated size", q-end)
 	}

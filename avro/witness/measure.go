@@ -48,11 +48,11 @@ type measurer struct {
 }
 
 func (m *measurer) value(s avro.Schema, depth int) error {
-	//guard: a nested row could take the whole stack
+	//guard: bounds how deep a row nests
 	if depth > maxDepth {
 		return errDeep
 	}
-	//guard: a few bytes could stand for values without end
+	//guard: bounds the values that a few bytes can stand for
 	if m.values--; m.values < 0 {
 		return errMany
 	}
@@ -102,7 +102,7 @@ func (m *measurer) primitive(t avro.Type) error {
 		return m.skip(1)
 	case avro.Int:
 		v, err := m.long()
-		//guard: a decoder would be shown an int that is none
+		//guard: rejects a long in place of an int
 		if err == nil && v != int64(int32(v)) {
 			err = errInvalid
 		}
@@ -134,13 +134,13 @@ func (m *measurer) blocks(item func() error) error {
 			if err != nil {
 				return err
 			}
-			//guard: a decoder would be shown a block that reaches beyond its row
+			//guard: rejects an array block that reaches beyond its row
 			if size < 0 || size > int64(len(m.data)) {
 				return errShort
 			}
 			count, end = -count, len(m.data)-int(size)
 		}
-		//guard: a decoder would be shown a count that it allocates for
+		//guard: rejects a count for which a decoder would allocate
 		if count < 0 || count > int64(m.values) {
 			return errMany
 		}
@@ -149,7 +149,7 @@ func (m *measurer) blocks(item func() error) error {
 				return err
 			}
 		}
-		//guard: a block that contradicts its size would be compared
+		//guard: rejects an array block that contradicts its size
 		if end >= 0 && end != len(m.data) {
 			return errInvalid
 		}
@@ -159,7 +159,7 @@ func (m *measurer) blocks(item func() error) error {
 // index reads which one of n it is.
 func (m *measurer) index(n int) (int, error) {
 	v, err := m.long()
-	//guard: an index without a branch would crash the comparison
+	//guard: rejects an index without a branch
 	if err == nil && (v < 0 || v >= int64(n)) {
 		err = errInvalid
 	}
@@ -192,11 +192,11 @@ func (m *measurer) text() ([]byte, error) {
 }
 
 func (m *measurer) skip(n int64) error {
-	//guard: a negative length would crash the comparison
+	//guard: rejects a negative length
 	if n < 0 {
 		return errInvalid
 	}
-	//guard: a length would reach beyond the row
+	//guard: rejects a length beyond the row
 	if n > int64(len(m.data)) {
 		return errShort
 	}

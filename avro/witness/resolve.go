@@ -43,7 +43,7 @@ type expansion struct {
 }
 
 func (x *expansion) add(s avro.Schema) error {
-	//guard: schemas could expand without end
+	//guard: bounds what schemas expand to
 	if x.types++; x.types > maxExpanded {
 		return errors.New("the schema expands to too many types")
 	}

@@ -51,7 +51,7 @@ func readHeader(in Input) (*header, error) {
 			}
 			return &header{meta: meta, sync: rest[:16], size: n - int64(len(rest)) + 16}, nil
 		}
-		//guard: a header that never ends would be read for ever
+		//guard: bounds the length of a header
 		if n == in.Size || n == maxHeader {
 			return nil, fmt.Errorf("header: %v", err)
 		}
@@ -136,7 +136,7 @@ type blockRows struct {
 
 func (b *blockRows) next(ctx context.Context) (any, decoder, error) {
 	for b.left == 0 {
-		//guard: rows that the block does not count would not be compared
+		//guard: rejects a block with more rows than it counts
 		if len(b.data) != 0 {
 			return nil, nil, fmt.Errorf("%w: %d bytes are left over after the rows of a block", errLost, len(b.data))
 		}

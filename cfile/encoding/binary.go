@@ -50,17 +50,17 @@ type plainBinary struct {
 func NewPlainBinary() Decoder { return &plainBinary{} }
 
 func (d *plainBinary) Reset(body []byte) (err error) {
-	//guard: a body without a whole header would be read past its end
+	//guard: rejects a body shorter than its header
 	if len(body) < binaryHeader {
 		return damaged(damage.Truncated, 0, "%d bytes, and the header of the block takes %d", len(body), binaryHeader)
 	}
 	d.header = newHeader(binary.LittleEndian.Uint32(body[4:]), binary.LittleEndian.Uint32(body))
 	d.body, d.start, d.limit = body, binaryHeader, binary.LittleEndian.Uint32(body[8:])
-	//guard: offsets would be read outside of the body
+	//guard: rejects offsets outside the body
 	if d.limit < binaryHeader || uint64(d.limit) > uint64(len(body)) {
 		return damaged(damage.Size, 8, "the data ends at %d of %d bytes", d.limit, len(body))
 	}
-	//guard: offsets would be allocated for all the words that a dictionary claims
+	//guard: bounds the words that a dictionary can claim
 	if least := (uint64(d.count) + 3) / 4 * 5; least > uint64(len(body))-uint64(d.limit) {
 		return damaged(damage.Count, 4, "%d values, and %d bytes of their offsets", d.count, len(body)-int(d.limit))
 	}
@@ -69,7 +69,7 @@ func (d *plainBinary) Reset(body []byte) (err error) {
 	if d.count > 0 {
 		first, err = d.groups.next()
 	}
-	//guard: bytes before the first value would be passed over
+	//guard: rejects bytes before the first value
 	if err == nil && first != binaryHeader {
 		err = damaged(damage.Value, int(d.limit), "the values begin at %d, not %d", first, binaryHeader)
 	}
@@ -87,13 +87,13 @@ func (d *plainBinary) ends(dst []uint32, n int) (_ []uint32, err error) {
 	}
 	last := d.start
 	for i, end := range dst[first:] {
-		//guard: a value could have a length below zero
+		//guard: rejects a value of negative length
 		if end < last {
 			return dst, d.outside(d.count-d.left+i, last, end)
 		}
 		last = end
 	}
-	//guard: values would be read past the end of the data
+	//guard: rejects values past the end of the data
 	if last > d.limit {
 		return dst, d.outside(d.count-d.left+n-1, d.start, last)
 	}

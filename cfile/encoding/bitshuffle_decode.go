@@ -41,22 +41,22 @@ func (u *unshuffler) Ordinal() uint32 { return u.ordinal }
 
 // Reset checks the header of the block, and that its sub-blocks end where it ends.
 func (u *unshuffler) Reset(body []byte) error {
-	//guard: the header of a cut block would be read from past it
+	//guard: rejects a block shorter than its header
 	if len(body) < shuffleHeader {
 		return damage.New(damage.Truncated, "", 0, "the bit shuffle header has %d bytes, not %d", len(body), shuffleHeader)
 	}
 	field := func(i int) uint32 { return binary.LittleEndian.Uint32(body[4*i:]) }
 	count, size, padded, stored := field(1), field(2), field(3), field(4)
-	//guard: bytes that do not belong to the block would be read as sub-blocks
+	//guard: rejects bytes that do not belong to the block
 	if int64(size) != int64(len(body)) {
 		return damage.New(damage.Size, "", 8, "the bit shuffle block has %d bytes, its header says %d", len(body), size)
 	}
-	//guard: sub-blocks would be taken to hold other numbers of values than they do
+	//guard: rejects another number of values than the header pads to
 	if (int64(count)+7)&^7 != int64(padded) {
 		return damage.New(damage.Count, "", 12, "%d values are padded to %d elements, not to a multiple of 8", count, padded)
 	}
 	shorter := u.narrow && (stored == 1 || stored == 2)
-	//guard: values would be read in another width than they have
+	//guard: rejects values of another width
 	if int64(stored) != int64(u.width) && !shorter {
 		return damage.New(damage.Value, "", 16, "the elements have %d bytes, the values %d", stored, u.width)
 	}
@@ -75,7 +75,7 @@ func (u *unshuffler) checkSizes() error {
 		}
 		at += shuffleSize + size
 	}
-	//guard: bytes after the last sub-block would go unnoticed
+	//guard: rejects bytes after the last sub-block
 	if at != len(u.body) {
 		return damage.New(damage.Trailing, "", int64(at), "%d bytes follow the last bit shuffle sub-block", len(u.body)-at)
 	}
@@ -85,12 +85,12 @@ func (u *unshuffler) checkSizes() error {
 // size returns the size of the LZ4 block of the sub-block at a place of the body.
 func (u *unshuffler) size(at int) (int, error) {
 	rest := len(u.body) - at
-	//guard: a size would be read from past the block
+	//guard: rejects a sub-block without its size
 	if rest < shuffleSize {
 		return 0, damage.New(damage.Truncated, "", int64(at), "a bit shuffle sub-block has %d bytes of a size of %d", rest, shuffleSize)
 	}
 	size := binary.BigEndian.Uint32(u.body[at:])
-	//guard: a sub-block would be read from past the block
+	//guard: rejects a sub-block that reaches past the block
 	if int64(size) > int64(rest-shuffleSize) {
 		return 0, damage.New(damage.Size, "", int64(at), "a bit shuffle sub-block of %d bytes has %d left", size, rest-shuffleSize)
 	}
@@ -134,7 +134,7 @@ func (u *unshuffler) open() error {
 	count := min(u.ahead, subBlock(u.stored))
 	rows := u.rows[:paddedCount(count)*u.stored]
 	n, err := lz4.UncompressBlock(stored, rows)
-	//guard: values of another sub-block would stand in for what is missing
+	//guard: rejects a sub-block with too few values
 	if n != len(rows) {
 		e := damage.New(damage.Codec, "", int64(u.next+shuffleSize),
 			"%d bytes of LZ4 do not decode to the %d of a bit shuffle sub-block", size, len(rows))
@@ -156,7 +156,7 @@ func (u *unshuffler) pass(count, size int) {
 // Skip passes over whole sub-blocks without decoding them.
 func (u *unshuffler) Skip(n int) error {
 	left := (u.to-u.from)/u.stored + u.ahead
-	//guard: would seek to a value past the end of the block
+	//guard: refuses to seek past the end of the block
 	if n > left {
 		return damage.New(damage.Count, "", 4, "the bit shuffle block has %d of %d values to pass over", left, n)
 	}

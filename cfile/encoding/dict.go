@@ -80,7 +80,7 @@ func NewDict(words *Dictionary) Decoder {
 func (d *dict) Reset(body []byte) error {
 	d.read.Reset()
 	d.next = 0
-	//guard: the mode of a cut block would be read past its end
+	//guard: rejects a block shorter than its mode
 	if len(body) < modeSize {
 		return damaged(damage.Truncated, 0, "%d bytes, and the mode of the block takes %d", len(body), modeSize)
 	}
@@ -138,10 +138,10 @@ func (d *dict) look(v *Values, n, limit int) (int, error) {
 	}
 	offsets, data := v.Offsets, v.Data
 	i := 0
-	//guard: long words would take memory without limit
+	//guard: bounds the memory for long words
 	for ; i < len(codes) && len(data) < limit; i += 4 {
 		code := uint64(binary.LittleEndian.Uint32(codes[i:])) + 1
-		//guard: a word would be read that the dictionary does not have
+		//guard: rejects a word that the dictionary does not have
 		if code >= uint64(len(bounds)) {
 			return 0, damaged(damage.Value, modeSize, "the word %d of a dictionary of %d", code-1, len(bounds)-1)
 		}

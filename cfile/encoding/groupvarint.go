@@ -84,7 +84,7 @@ func (g *groups) load() error {
 	if len(group) > 0 {
 		size = groupSize(group[0])
 	}
-	//guard: the integers of a cut group would be read past the end
+	//guard: rejects a group that is cut short
 	if size > len(group) {
 		return damaged(damage.Truncated, g.end, "%d bytes are left, and a group of integers takes %d", len(group), size)
 	}
@@ -128,7 +128,7 @@ func (g *groups) skip(n int) error {
 
 // finish returns io.EOF if the present group is the last of the body.
 func (g *groups) finish() error {
-	//guard: bytes of no value would be passed over
+	//guard: rejects bytes after the last value
 	if g.end != len(g.body) {
 		return damaged(damage.Trailing, g.end, "%d bytes after the last group of integers", len(g.body)-g.end)
 	}
@@ -203,7 +203,7 @@ func (d *groupVarint) Read(v *Values, n int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		//guard: a sum of more than 32 bits would lose its highest
+		//guard: rejects a sum of more than 32 bits
 		if x > math.MaxUint32-d.least {
 			return 0, damaged(damage.Value, 0, "a value of %d and %d has more than 32 bits", d.least, x)
 		}

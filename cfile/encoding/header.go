@@ -23,7 +23,7 @@ func (h *header) Ordinal() uint32 { return h.ordinal }
 
 // within returns damage if fewer than n values are left.
 func (h *header) within(n int) error {
-	//guard: a row of another block would be looked for in this one
+	//guard: refuses to seek to a row of another block
 	if n < 0 || n > h.left {
 		return damaged(damage.Count, 0, "%d values are to be skipped, and %d of %d are left", n, h.left, h.count)
 	}

@@ -19,7 +19,7 @@ func appendFixedHeader(dst []byte, count int, ordinal uint32) []byte {
 
 // parseFixedHeader reads what appendFixedHeader appends.
 func parseFixedHeader(body []byte) (header, error) {
-	//guard: a body without a whole header would be read past its end
+	//guard: rejects a body shorter than its header
 	if len(body) < fixedHeader {
 		return header{}, damaged(damage.Truncated, 0, "%d bytes, and the header of the block takes %d", len(body), fixedHeader)
 	}
@@ -53,7 +53,7 @@ func (d *plain) Reset(body []byte) (err error) {
 		return err
 	}
 	d.values = body[fixedHeader:]
-	//guard: values would be read that are not there, or bytes be passed over
+	//guard: rejects missing values and bytes left over
 	if uint64(len(d.values)) != uint64(d.count)*uint64(d.width) {
 		return damaged(damage.Size, fixedHeader, "%d bytes of values, and %d of %d bytes each are announced", len(d.values), d.count, d.width)
 	}
@@ -94,7 +94,7 @@ func (d *plainBool) Reset(body []byte) (err error) {
 		return err
 	}
 	d.bits = body[fixedHeader:]
-	//guard: bits would be read that are not there, or bytes be passed over
+	//guard: rejects missing bits and bytes left over
 	if len(d.bits) != (d.count+7)/8 {
 		return damaged(damage.Size, fixedHeader, "%d bytes of bits, and %d bits are announced", len(d.bits), d.count)
 	}

@@ -67,20 +67,20 @@ func (d *prefix) Reset(body []byte) error {
 	d.body, d.at, d.last = body, g.end, d.last[:0]
 	d.interval, d.until = g.group[2], g.group[2]
 	end := len(body) - 4
-	//guard: the number of restarts would be read past the end
+	//guard: rejects a block without its number of restarts
 	if end < d.at {
 		return damaged(damage.Truncated, d.at, "no number of restarts")
 	}
-	//guard: values would be divided into intervals of none
+	//guard: rejects an interval of 0
 	if d.interval == 0 {
 		return damaged(damage.Header, 0, "a restart interval of 0")
 	}
 	listed := binary.LittleEndian.Uint32(body[end:])
-	//guard: restarts would be looked for that are not there
+	//guard: rejects restarts that are missing
 	if uint64(max(1, d.count)-1)/uint64(d.interval) != uint64(listed) {
 		return damaged(damage.Count, end, "%d restarts, and %d values in intervals of %d", listed, d.count, d.interval)
 	}
-	//guard: restarts would be read from before the body
+	//guard: rejects restarts that begin before the body
 	if uint64(listed)*4 > uint64(end-d.at) {
 		return damaged(damage.Truncated, end, "%d restarts in %d bytes", listed, end-d.at)
 	}
@@ -94,16 +94,16 @@ func (d *prefix) Reset(body []byte) error {
 func (d *prefix) entry(length int) (shared int, others []byte, err error) {
 	x, y, n := lengths(d.body[d.at:d.end])
 	start := d.at + n
-	//guard: bytes of a value would be read past the end of the entries
+	//guard: rejects a value that reaches past the entries
 	if n == 0 || uint64(y) > uint64(d.end-start) {
 		return 0, nil, damaged(damage.Truncated, d.at, "no whole entry")
 	}
-	//guard: bytes would be shared that the value before does not have
+	//guard: rejects a shared prefix longer than the value before
 	if uint64(x) > uint64(length) {
 		return 0, nil, damaged(damage.Value, d.at, "%d bytes shared with a value of %d", x, length)
 	}
 	if d.until == 0 {
-		//guard: who seeks by restarts would read other values
+		//guard: rejects a restart at which no entry begins
 		if place := binary.LittleEndian.Uint32(d.body[d.restart:]); uint64(place) != uint64(d.at) || x > 0 {
 			return 0, nil, damaged(damage.Value, d.restart, "a restart at %d, and at %d is one that shares %d bytes", place, d.at, x)
 		}
@@ -140,7 +140,7 @@ func (d *prefix) Read(v *Values, n int) (int, error) {
 	offsets, data, last := v.Offsets, v.Data, d.last
 	limit := len(data) + readLimit
 	read := 0
-	//guard: values that share long prefixes would take memory without limit
+	//guard: bounds the memory for values with long prefixes
 	for read < n && len(data) < limit {
 		shared, others, err := d.entry(len(last))
 		if err != nil {
@@ -176,7 +176,7 @@ func (d *prefix) Skip(n int) error {
 
 // finish returns io.EOF if the entries end with the last value.
 func (d *prefix) finish() error {
-	//guard: bytes of no value would be passed over
+	//guard: rejects bytes after the last value
 	if d.at != d.end {
 		return damaged(damage.Trailing, d.at, "%d bytes after the last entry", d.end-d.at)
 	}

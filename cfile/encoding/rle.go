@@ -126,7 +126,7 @@ func (r *runs) next() error {
 	case room >= r.width:
 		values, size = int(head>>1), r.width
 	}
-	//guard: a run that is empty or cut short would be read for ever
+	//guard: rejects a run that is empty or cut short
 	if values == 0 {
 		return damaged(damage.Truncated, r.end, "no whole run, and values are missing")
 	}
@@ -145,7 +145,7 @@ func (r *runs) repeat(value []byte) error {
 	var word [8]byte
 	copy(word[:], value)
 	r.word = binary.LittleEndian.Uint64(word[:])
-	//guard: a BOOL could have 256 values
+	//guard: rejects a BOOL other than 0 and 1
 	if r.packed && r.word > 1 {
 		return damaged(damage.Value, r.at, "a bit of %d", r.word)
 	}
@@ -220,7 +220,7 @@ func (r *runs) skip(n int) (set int, err error) {
 
 // finish returns io.EOF if the last run that was read is the last of body.
 func (r *runs) finish() error {
-	//guard: bytes of no value would be passed over
+	//guard: rejects bytes after the last value
 	if r.end != len(r.body) {
 		return damaged(damage.Trailing, r.end, "%d bytes after the run of the last value", len(r.body)-r.end)
 	}
@@ -252,7 +252,7 @@ func (d *rle) Read(v *Values, n int) (_ int, err error) {
 	if d.left == 0 {
 		return 0, d.runs.finish()
 	}
-	//guard: memory would be allocated for all the values that a run claims
+	//guard: bounds the memory for what a run claims
 	n = min(n, readLimit/d.runs.width)
 	n = min(n, d.left)
 	if v.Fixed, err = d.runs.append(v.Fixed, n); err != nil {

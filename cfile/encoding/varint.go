@@ -8,7 +8,7 @@ func uvarint32(b []byte) (uint32, int) {
 	x := uint64(0)
 	for i := 0; i < len(b) && i < 5; i++ {
 		x |= uint64(b[i]&0x7f) << (7 * i)
-		//guard: an integer of more than 32 bits would lose its highest
+		//guard: rejects an integer of more than 32 bits
 		if x > math.MaxUint32 {
 			break
 		}

@@ -109,23 +109,23 @@ func (f *verifyCommand) reportAgainst(r *verified, result *witness.Result) error
 // equal; nil if they can.
 func lacks(r *verified, result *witness.Result) error {
 	switch {
-	//guard: inputs could be deleted of which rows were not compared
+	//guard: reports rows that were not compared
 	case len(result.NotCompared) > 0:
 		return fmt.Errorf("%s of %s could not be compared", plural(result.Skipped(), "row"), plural(len(result.NotCompared), "input"))
-	//guard: files could be deleted that are nowhere else
+	//guard: reports files that the output does not contain
 	case len(r.NotContained) > 0:
 		return fmt.Errorf("what --against names holds %s that the output does not; the first is %s: %s",
 			plural(len(r.NotContained), "file"), r.NotContained[0].Path, r.NotContained[0].Reason)
-	//guard: inputs could be deleted of which the output has not all
+	//guard: reports rows that the output lost
 	case len(r.Losses) > 0:
 		return fmt.Errorf("%s; the first is of %s", sumOfLosses(r.Losses), r.Losses[0].Input)
-	//guard: inputs could be deleted with fields that are nowhere else
+	//guard: reports fields that the output left out
 	case len(r.LeftOut) > 0:
 		return fmt.Errorf("the output lacks %s of the inputs; the first is %s of %s", plural(len(r.LeftOut), "field"), r.LeftOut[0].Field, r.LeftOut[0].Input)
-	//guard: inputs could be deleted whose values mean something else in the output
+	//guard: reports values that mean something else in the output
 	case len(r.Changed) > 0:
 		return fmt.Errorf("values mean something else in the output: %s", r.Changed[0])
-	//guard: inputs could be deleted whose values are not what they were
+	//guard: reports values that the output rounded
 	case r.Inexact.Values() > 0:
 		return fmt.Errorf("the output does not hold %s as the inputs have them: %v", plural(r.Inexact.Values(), "value"), r.Inexact)
 	}

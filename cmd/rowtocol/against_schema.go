@@ -49,7 +49,7 @@ func (o *outputSchema) check(in store.File, of *comparedInput, compared *witness
 		return nil
 	case of.extra:
 		return nil
-	//guard: rows would be called equal whose values mean something else
+	//guard: compares meanings where no schema was given
 	case of.schema == "":
 		return failure.New(failure.Different, "its rows are of another schema than those of the output")
 	case o.how == nil:
@@ -80,7 +80,7 @@ func (o *outputSchema) relate(written, resolved string) error {
 		return fmt.Errorf("the schema of the output: %w", err)
 	}
 	o.how, err = shred.Resolve(writer, reader, shred.AllowChanges)
-	//guard: rows would be called equal whose values mean something else
+	//guard: compares meanings where no schema was given
 	if errors.Is(err, shred.ErrMeaning) {
 		return failure.New(failure.Different, "its rows mean something else in the output: %w", err)
 	}

@@ -105,7 +105,7 @@ func (*conditionValue) Type() string { return "condition" }
 
 // Set implements pflag.Value.
 func (v *conditionValue) Set(s string) error {
-	//guard: an empty condition would select all rows
+	//guard: rejects an empty condition
 	if strings.TrimSpace(s) == "" {
 		return errors.New("the condition is empty; leave --where out for all rows")
 	}

@@ -51,7 +51,7 @@ func (f *verifyCommand) findCompared(ctx context.Context, l *dataset.Listing, ag
 		switch {
 		case known[s.Path]: // it was named when the output was made
 			names = append(names, s.Path)
-		//guard: a file that nothing else holds could be deleted
+		//guard: leaves out a file that nothing else holds
 		case s.Same == "":
 			other = append(other, s)
 		}
@@ -66,7 +66,7 @@ func (f *verifyCommand) findCompared(ctx context.Context, l *dataset.Listing, ag
 	inputs := m.inputs
 	for _, name := range m.extra {
 		inputs = append(inputs, comparedInput{name: name, schema: schema, extra: true})
-		//guard: an Avro file without rows could be deleted that nothing else holds
+		//guard: lists an Avro file without rows that the output was not made from
 		other = append(other, input.Skipped{Path: name, Reason: "the output was not made from it"})
 	}
 	if len(l.Outputs) > 0 && !m.byPath {

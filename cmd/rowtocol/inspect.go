@@ -112,7 +112,7 @@ type heeding struct {
 }
 
 func (h heeding) Write(b []byte) (int, error) {
-	//guard: a signal would be heeded when all of a file is printed, or the program is given up
+	//guard: stops at a signal before the next file
 	if h.ctx.Err() != nil {
 		return 0, context.Cause(h.ctx)
 	}

@@ -54,7 +54,7 @@ type converted struct {
 // report tells what a conversion or a commit came to. Beside an outcome, err is about
 // losses, or about what failed after the increment that the outcome has.
 func (a *outcomes) report(outcome *job.Outcome, err error, dest string) error {
-	//guard: nobody would be told of an increment that was published before a later one failed
+	//guard: reports the increments published before one that failed
 	if outcome == nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func giveName(ctx context.Context, at store.Location, temp string, replace bool)
 	}
 	if err := at.Store.Rename(ctx, temp, at.Path); err != nil {
 		if aside != "" {
-			//guard: the user's file would stay under a hidden name
+			//guard: moves the user's file back
 			err = errors.Join(err, at.Store.Rename(clean, aside, at.Path))
 		}
 		return errors.Join(err, at.Store.Remove(clean, temp))
@@ -133,7 +133,7 @@ func (a *app) checkOutput(ctx context.Context, at store.Location, names []string
 		}
 		for _, info := range found {
 			in.Path = info.Path
-			//guard: an input, or a file between the inputs, would be written
+			//guard: refuses to write an input, or between the inputs
 			if store.Within(file, inRealDirectory(in)) || store.Within(file, store.RealPath(in.Store, in.Path)) {
 				return failure.New(failure.Foreign, "%s is a place in %s, which is read", at.Path, in.Path)
 			}
@@ -158,10 +158,10 @@ func checkFree(ctx context.Context, at store.Location, replace bool) error {
 		return nil
 	case err != nil:
 		return err
-	//guard: a directory would be moved aside for a file
+	//guard: refuses to replace a directory
 	case info.Dir:
 		return fmt.Errorf("--output: %s is a directory: %w", at.Path, store.ErrExist)
-	//guard: a file of the user would be overwritten
+	//guard: refuses to replace a file unless told to
 	case !replace:
 		return fmt.Errorf("--output: %s is there already, --overwrite replaces it: %w", at.Path, store.ErrExist)
 	}
@@ -172,7 +172,7 @@ func checkFree(ctx context.Context, at store.Location, replace bool) error {
 	defer func() { _ = old.Close() }() // only read
 	head := make([]byte, format.HeadSize)
 	n, _ := old.ReadAt(head, 0)
-	//guard: an input named by mistake would be overwritten
+	//guard: refuses to replace a file that looks like an input
 	if of := formats.OfFile(head[:n]); of != nil && !slices.Contains(formatNames(), of.Name()) {
 		return fmt.Errorf("--output: %s is a column file, and is not replaced: %w", at.Path, store.ErrExist)
 	}

@@ -18,7 +18,7 @@ func checkOutside(ctx context.Context, at store.Location, dests ...store.Locatio
 	// A link to the file is replaced by some writers, and followed by others.
 	for _, file := range []string{inRealDirectory(at), store.RealPath(at.Store, at.Path)} {
 		for _, dest := range dests {
-			//guard: writes a file into the destination of this run, or in its place
+			//guard: refuses a file in the destination of this run, or in its place
 			if at.Origin == dest.Origin && (store.Within(file, inRealDirectory(dest)) || store.Within(file, store.RealPath(dest.Store, dest.Path))) {
 				return usagef("%s is in the destination %s", at.Path, dest.Path)
 			}
@@ -27,7 +27,7 @@ func checkOutside(ctx context.Context, at store.Location, dests ...store.Locatio
 		if err != nil {
 			return err
 		}
-		//guard: writes a file into the destination of another run
+		//guard: refuses a file in the destination of another run
 		if dir != "" {
 			return usagef("%s is in %s, which is a destination of rowtocol", at.Path, dir)
 		}
@@ -38,14 +38,14 @@ func checkOutside(ctx context.Context, at store.Location, dests ...store.Locatio
 // destinationAround returns which of a directory and those above it is a destination; empty
 // if none is.
 func destinationAround(ctx context.Context, st store.Store, dir string) (string, error) {
-	//guard: writes a file between increments or partitions, where no marker is
+	//guard: refuses a file between increments or partitions
 	if holds, err := holdsOutputs(ctx, st, dir); holds || err != nil {
 		return dir, err
 	}
 	for ; ; dir = path.Dir(dir) {
 		for _, name := range destinationNames {
 			_, err := st.Stat(ctx, path.Join(dir, name))
-			//guard: writes a file into a committed output, or beside one that a run makes
+			//guard: refuses a file in or next to a committed output
 			if err == nil {
 				return dir, nil
 			}

@@ -243,7 +243,7 @@ func (w *worstOf) add(name string, err error) {
 	}
 	w.n++
 	kind := classify(err).kind
-	//guard: the exit code would be that of a lighter failure
+	//guard: keeps the exit code of the gravest failure
 	if w.err == nil || failure.Compare(kind, w.kind) < 0 {
 		w.kind, w.name, w.err = kind, name, err
 	}

@@ -23,11 +23,11 @@ func (f *requestFlags) takePlaces(cmd *cobra.Command, args []string) error {
 		}
 		return nil
 	case 1:
-		//guard: an input would be taken for the destination, or the other way round
+		//guard: rejects one argument that could be input or destination
 		return usagef("%s cannot run with 1 argument, which could be an input or the destination: give all as arguments, or all as --input and --dest; usage: %s", cmd.Name(), cmd.UseLine())
 	}
 	for _, name := range []string{"input", "dest"} {
-		//guard: an input that is named by a flag would be left out
+		//guard: rejects inputs from both a flag and the arguments
 		if f.onCommandLine(name) {
 			return usagef("--%s and arguments are given: give inputs and destination all as arguments, or all as --input and --dest", name)
 		}

@@ -155,7 +155,7 @@ func (c *planCommand) planFile(ctx context.Context, dest string) (at store.Locat
 	if err == nil {
 		_, err = manifest.DecodePlan(doc)
 	}
-	//guard: a file of the user would be overwritten
+	//guard: refuses to replace a file unless told to
 	if err != nil {
 		return at, failure.New(failure.Foreign, "%s is there and is no plan, and is not replaced: %w", at.Path, err)
 	}

@@ -165,7 +165,7 @@ const statusWorkers = 8
 
 // showTree shows the partitions of a tree, with the error of one that cannot be read.
 func (f *statusCommand) showTree(ctx context.Context, dest string, at store.Location, tree *publish.Tree) error {
-	//guard: a job file for all commands would be refused for the inputs of convert
+	//guard: accepts a job file whose inputs are for convert
 	if f.onCommandLine("input") {
 		return usagef("--input is compared with one destination, and %s is a tree of partitions: name one of them", dest)
 	}

@@ -68,7 +68,7 @@ func (a *app) withSignals(parent context.Context) (ctx context.Context, stop fun
 	a.stoppable = &stoppable{cancel: cancel, abort: a.abort}
 	signals := make(chan os.Signal, 1)
 	heard := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
-	//guard: work that was to outlive its terminal would end with it
+	//guard: keeps work running that outlives its terminal
 	if !signal.Ignored(syscall.SIGHUP) {
 		heard = append(heard, syscall.SIGHUP)
 	}
@@ -79,7 +79,7 @@ func (a *app) withSignals(parent context.Context) (ctx context.Context, stop fun
 			if sig, ok := s.(syscall.Signal); ok {
 				a.stoppable.stop(interrupted{sig})
 			}
-			//guard: the echo of the signal would end the program before it has cleared up
+			//guard: waits for the echo of the signal
 			time.Sleep(echoTime)
 			signal.Stop(signals)
 		case <-ctx.Done():

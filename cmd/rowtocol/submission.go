@@ -46,7 +46,7 @@ func (s *submitCommand) engineLog() *slog.Logger {
 func (s *submitCommand) tellJob(j task.RemoteJob) {
 	s.last = j
 	if s.forPeople() {
-		//guard: who asked for no messages would get one
+		//guard: prints nothing with --quiet
 		if j.State == "" && !s.options.Detach && s.log.Enabled(context.Background(), slog.LevelInfo) {
 			s.showJob(j)
 		}
@@ -148,7 +148,7 @@ func (s *submitCommand) publishAll(ctx context.Context, plans []task.Attached, o
 // partitionsOf returns the directory that the destinations of plans are below, and their
 // names there.
 func partitionsOf(plans []task.Attached) (dest string, names []string) {
-	//guard: a job of no plans would be a crash
+	//guard: handles a submission without plans
 	if len(plans) == 0 {
 		return "", nil
 	}

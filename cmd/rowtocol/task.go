@@ -65,7 +65,7 @@ func (c *taskCommand) tasksOf(plan *manifest.Plan) ([]int, error) {
 	if c.share != "" {
 		return shareOf(c.share, len(plan.Tasks))
 	}
-	//guard: the rows of a task that is named twice would be counted twice
+	//guard: counts a task once that is named twice
 	numbers := slices.DeleteFunc(c.numbers, again())
 	for _, n := range numbers {
 		if n < 0 || n >= len(plan.Tasks) {

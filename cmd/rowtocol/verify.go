@@ -99,7 +99,7 @@ func (f *verifyCommand) execute(ctx context.Context, names []string) error {
 	switch {
 	case f.maxBlock == 0:
 		return usagef("--max-input-block must be more than 0")
-	//guard: inputs could be deleted that nothing was compared with
+	//guard: refuses to call a comparison complete without inputs
 	case f.complete && len(f.against) == 0:
 		return usagef("--require-complete needs --against")
 	}
@@ -254,7 +254,7 @@ func check(ctx context.Context, l *dataset.Listing, part *dataset.Part) (f fileC
 	if part.Output >= 0 {
 		f.sort(checkSchema(part, p.Schema(), l.Outputs[part.Output].Schema()))
 	}
-	//guard: a manifest that contradicts its files would pass
+	//guard: rejects a manifest that contradicts its files
 	if part.Rows >= 0 && f.rows != part.Rows {
 		f.sort(damage.New(damage.Count, part.Name, -1, "the file has %d rows, _SUCCESS says %d", f.rows, part.Rows))
 	}
@@ -272,7 +272,7 @@ func checkSchema(part *dataset.Part, found, listed string) error {
 		return in(part.Name, err)
 	}
 	of, err := shred.ParseSchema(listed)
-	//guard: a manifest whose schema is not that of the rows would pass
+	//guard: rejects a manifest with another schema than the rows
 	if err != nil || !was.Same(of) {
 		return damage.New(damage.Schema, part.Name, -1, "the file has another schema than _SUCCESS")
 	}
@@ -289,10 +289,10 @@ func checkStored(ctx context.Context, st store.Store, f *dataset.File) (size int
 	switch {
 	case err != nil:
 		return 0, err
-	//guard: a file that was cut after its columns would pass
+	//guard: rejects a file that was cut after its columns
 	case size != f.Bytes:
 		return size, damage.New(damage.Size, f.Name, min(size, f.Bytes), "the file has %d bytes, _SUCCESS says %d", size, f.Bytes)
-	//guard: a file that was replaced by a sound one would pass
+	//guard: rejects a file that was replaced by a sound one
 	case crc != f.Entry.CRC32C:
 		return size, damage.New(damage.Checksum, f.Name, -1, "the stored bytes have the CRC-32C %08x, _SUCCESS says %08x", crc, f.Entry.CRC32C)
 	}
@@ -324,7 +324,7 @@ func strays(ctx context.Context, l *dataset.Listing) (found []error, err error) 
 	if len(found) == 0 {
 		return nil, nil
 	}
-	//guard: the files of an output that replaces the one that was listed would be called strays
+	//guard: checks that the output was not replaced meanwhile
 	if err := l.Unchanged(ctx); err != nil {
 		return nil, err
 	}
@@ -346,7 +346,7 @@ func straysOf(ctx context.Context, out *dataset.Output, parts []dataset.Part) (f
 			return err
 		}
 		for _, info := range infos {
-			//guard: rows of a file that is not listed would be read twice
+			//guard: rejects a part that is not listed
 			if isPart(info) && !store.Hidden(info.Name) && !known[info.Path] {
 				found = append(found, damage.New(damage.Trailing, info.Path, -1, "the file is not one that _SUCCESS lists"))
 			}

@@ -41,7 +41,7 @@ func (w *watchers) check(ctx context.Context) error {
 		}
 	}
 	if name := w.lineage; name != "" {
-		//guard: fails after the work, or spoils a file that is named by mistake
+		//guard: checks the file before the work begins
 		if err := lineage.Check(name); err != nil {
 			w.noLineage = true
 			return usagef("--lineage: %w", err)
@@ -142,7 +142,7 @@ func (a *app) push(err error) {
 // tell writes down what became of the run, which err ended.
 func (a *app) tell(err error) {
 	w, r := &a.watchers, a.run
-	//guard: writes files that were not checked after a wrong flag
+	//guard: writes no file that was not checked
 	if !w.checked {
 		_ = w.check(context.Background()) // the run has failed already
 	}

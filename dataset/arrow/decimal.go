@@ -49,7 +49,7 @@ func (m *decimals) put(dst, value []byte) bool {
 		sign = 0xff
 	}
 	for len(value) > len(dst) {
-		//guard: a decimal would lose its highest digits
+		//guard: rejects a decimal that loses digits
 		if value[0] != sign {
 			return false
 		}
@@ -60,7 +60,7 @@ func (m *decimals) put(dst, value []byte) bool {
 		whole[i] = sign
 	}
 	copy(whole[32-len(value):], value)
-	//guard: a decimal would change its sign
+	//guard: rejects a decimal that changes its sign
 	if whole[32-len(dst)]^sign >= 0x80 {
 		return false // the sign was cut off
 	}

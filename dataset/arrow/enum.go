@@ -37,7 +37,7 @@ func (c *compiler) enum(n *shred.Node, col int) (maker, error) {
 	if c.form&Parquet == Parquet {
 		need += size*parquetTexts + symbols*parquetSymbol
 	}
-	//guard: dictionaries would take memory that nobody reserved
+	//guard: reserves memory for dictionaries
 	if err := c.reserve(need); err != nil {
 		return nil, fmt.Errorf("enum %s of %d symbols: %w", n.Name, symbols, err)
 	}

@@ -44,11 +44,11 @@ const maxArray = 1 << 30
 // bounded reserves memory for an array of n slots of size bytes. It refuses one that
 // is beyond maxArray.
 func (b *batch) bounded(col, n, size int) error {
-	//guard: absent values of a large fixed type could fill memory
+	//guard: bounds the memory for absent values of a large fixed type
 	if size > 0 && n > maxArray/size {
 		return b.damaged(col, damage.Unsupported, "an array of %d times %d bytes in one batch; fewer rows may fit", n, size)
 	}
-	//guard: absent values of a large fixed type would take memory that nobody reserved
+	//guard: reserves memory for absent values of a large fixed type
 	if err := b.reserve(int64(n) * int64(size)); err != nil {
 		return fmt.Errorf("column %s: %w", b.columns[col].Name, err)
 	}
@@ -178,7 +178,7 @@ type optional struct {
 
 func (m *optional) data(b *batch, s slots) (arrow.ArrayData, error) {
 	lengths, values := b.branch(m.lengths)
-	//guard: a union without null would become null
+	//guard: rejects null in a union without null
 	if m.always && values < s.values {
 		return nil, b.damaged(m.lengths, damage.Count, "no branch of a union without null has a value")
 	}

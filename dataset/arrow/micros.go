@@ -22,7 +22,7 @@ func (m *micros) data(b *batch, s slots) (arrow.ArrayData, error) {
 	spread(stamps, values, s.present)
 	for i, v := range stamps {
 		converted, exact := m.convert(v)
-		//guard: timestamps would be rounded, or overflow
+		//guard: refuses to round or overflow timestamps
 		if !exact {
 			buffer.Release()
 			reason := "%d ms is more microseconds than 64 bits hold"

@@ -82,10 +82,10 @@ func (c *compiler) unsupported(reason string, args ...any) error {
 func (c *compiler) place(p shred.Place) (m maker, nullable bool, err error) {
 	n := p.Type()
 	switch {
-	//guard: rows would be refused when the first of their bytes are written
+	//guard: refuses a schema that nests deeper than Arrow takes
 	case c.depth >= maxDepth:
 		return nil, false, c.unsupported("types nested deeper than the %d levels of Arrow", maxDepth)
-	//guard: arrays of nested maps would take time and memory without end
+	//guard: bounds how many maps nest in arrays
 	case n.Kind == shred.KindMap && c.maps == maxMaps:
 		return nil, false, c.unsupported("more than %d maps nested in each other; more are not written to Arrow or Parquet", maxMaps)
 	case p.Leaf():
@@ -191,7 +191,7 @@ func (c *compiler) union(p shred.Place) (m maker, nullable bool, err error) {
 	if c.form&Structs != 0 {
 		return &unionStruct{u, arrow.StructOf(fields...)}, null >= 0, nil
 	}
-	//guard: codes of a union's branches would not fit a byte
+	//guard: keeps the codes of a union within a byte
 	if len(branches) > maxBranches {
 		return nil, false, c.unsupported("a union of %d types; Arrow's have at most %d", len(branches), maxBranches)
 	}

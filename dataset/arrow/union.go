@@ -37,7 +37,7 @@ func (u *union) choices(b *batch, n int) (chosen []int32, values []int, err erro
 			if l == 0 {
 				continue
 			}
-			//guard: of two values of one union one would be dropped
+			//guard: rejects a union with two values
 			if chosen[j] != int32(u.null) {
 				return nil, nil, b.damaged(branch.lengths, damage.Count, "a second branch of one union: column %s has a value too",
 					b.columns[u.branches[chosen[j]].lengths].Name)
@@ -46,7 +46,7 @@ func (u *union) choices(b *batch, n int) (chosen []int32, values []int, err erro
 		}
 		left -= values[i]
 	}
-	//guard: a union without null would become null
+	//guard: rejects null in a union without null
 	if left > 0 && u.null < 0 {
 		last := u.branches[len(u.branches)-1]
 		return nil, nil, b.damaged(last.lengths, damage.Count, "no branch of a union without null has a value")

@@ -36,7 +36,7 @@ func (d *datum) fail(err error) {
 
 // end returns the first error, or that there is more than one row.
 func (d *datum) end() error {
-	//guard: a second row in the bytes of one would be dropped
+	//guard: rejects bytes after the row
 	if d.err == nil && len(d.rest) > 0 {
 		return errDatum
 	}
@@ -63,7 +63,7 @@ func (d *datum) long() int64 {
 
 // take reads so many bytes.
 func (d *datum) take(n int64) []byte {
-	//guard: a value could reach beyond its row
+	//guard: rejects a value that reaches beyond its row
 	if n < 0 || n > int64(len(d.rest)) {
 		d.fail(errDatum)
 		return nil
@@ -100,7 +100,7 @@ func (d *datum) word64() uint64 {
 // index reads a number below n; -1 if it is none, 0 after an error.
 func (d *datum) index(n int) int {
 	i := d.long()
-	//guard: an index without a branch would crash the export
+	//guard: rejects an index without a branch
 	if i < 0 || i >= int64(n) {
 		d.fail(errDatum)
 		return -1
@@ -116,7 +116,7 @@ func (d *datum) count() int64 {
 		n = -n
 		d.long() // the block's size
 	}
-	//guard: a count of items without bytes would be believed
+	//guard: bounds the items without bytes
 	if n < 0 || n > int64(len(d.rest))+maxEmpty {
 		d.fail(errDatum)
 		return 0
@@ -126,7 +126,7 @@ func (d *datum) count() int64 {
 
 // enter goes a level down and reports whether there may be another.
 func (d *datum) enter() bool {
-	//guard: a nested row could take the whole stack
+	//guard: bounds how deep a row nests
 	if d.depth++; d.depth > maxDepth {
 		d.fail(errDatum)
 	}

@@ -144,7 +144,7 @@ func (f *Figures) add(ctx context.Context, l *dataset.Listing, part *dataset.Par
 	}
 	defer file.Close()
 	if f.Files == 0 {
-		//guard: figures of many columns would take more memory than there is
+		//guard: checks memory before it collects the figures of many columns
 		if err := o.Memory.Check(int64(len(file.Columns())) * columnMemory); err != nil {
 			return fmt.Errorf("%s: figures of %d columns: %w", part.Name, len(file.Columns()), err)
 		}
@@ -210,12 +210,12 @@ func (f *Figures) start(file *dataset.OpenPart) {
 // match checks that a file has the columns of the files before it.
 func (f *Figures) match(file *dataset.OpenPart, name string) error {
 	cols := file.Columns()
-	//guard: figures of files with other columns would be added up
+	//guard: rejects files with other columns
 	if len(cols) != len(f.Columns) {
 		return damage.New(damage.Header, name, -1, "the file has %d columns, the files before it %d", len(cols), len(f.Columns))
 	}
 	for i := range cols {
-		//guard: figures of different columns would be added up
+		//guard: rejects files with columns of other names
 		if cols[i].Name != f.Columns[i].Name {
 			return damage.New(damage.Header, name, -1, "column %d is %q, in the files before it %q", i, cols[i].Name, f.Columns[i].Name)
 		}

@@ -77,7 +77,7 @@ func (c candidate) find(ctx context.Context, d *dataset.Dataset, memory *budget.
 	if err != nil {
 		return nil, err
 	}
-	//guard: rows that have the first field and not another would be left out
+	//guard: skips an index that leaves out rows
 	if t.RowsWithoutKey() > 0 {
 		t.Close()
 		return nil, nil

@@ -277,7 +277,7 @@ func (t *Table) order(found *Rows) error {
 	for number, rows := range found.Only {
 		slices.Sort(rows)
 		for i := 1; i < len(rows); i++ {
-			//guard: a row would be given twice, or the query refused as wrong
+			//guard: rejects an index with a row listed twice
 			if rows[i] == rows[i-1] {
 				return t.outputOf(number).damaged(nil, fmt.Sprintf("two keys lead to row %d of a part", rows[i]))
 			}
@@ -301,7 +301,7 @@ func (t *Table) outputOf(number int) *outputIndex {
 func (r *outputIndex) find(ctx context.Context, keys rowkey.Range, t *Table, found *Rows) error {
 	return r.reader.Find(ctx, keys, func(key []byte, p index.Position) error {
 		in, ok := r.parts[place{p.Task, p.Group}]
-		//guard: a damaged index would be taken for a wrong query
+		//guard: rejects a row beyond the part
 		if !ok || int64(p.Row) >= in.rows {
 			return r.damaged(key, fmt.Sprintf("a key leads to row %d of row group %d of task %d, which is not there", p.Row, p.Group, p.Task))
 		}

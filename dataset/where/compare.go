@@ -308,7 +308,7 @@ func symbolTest(f *field, holds func([]byte) bool) symbols {
 // pair translates the comparison of two values that differ from row to row.
 func (t *translator) pair(n *node, left, right *term, o operator, negated bool) (condition, error) {
 	lu, ru := left.counts(), right.counts()
-	//guard: a sum of days would be compared with milliseconds
+	//guard: refuses to compare days with milliseconds
 	if (left.field == nil || right.field == nil) && lu != 0 && ru != 0 && lu != ru {
 		return nil, t.otherUnit(left.node, right.node, lu, ru)
 	}

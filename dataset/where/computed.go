@@ -101,7 +101,7 @@ func (w *writer) write(n *node) error {
 				return w.refused(n, "len is of text; any(%s, true) holds where there are items", w.quote(n.kids[0]))
 			}
 		}
-		//guard: of one value max is that value, and not the largest of all rows
+		//guard: refuses min and max of one value
 		if (name == "min" || name == "max") && len(n.kids) < 2 {
 			return w.refused(n, "%s takes several values of a row; rowtocol stats has that of all rows", n.text)
 		}
@@ -265,7 +265,7 @@ func (t *translator) subtraction(n *node, date string) error {
 
 // evaluate computes an expression without fields.
 func (t *translator) evaluate(n *node) (*value, error) {
-	//guard: of a date whose quotes the shell took the number would be compared
+	//guard: refuses a date whose quotes the shell took
 	if bareDate.MatchString(t.source(n)) {
 		return nil, t.subtraction(n, t.source(n))
 	}

@@ -42,7 +42,7 @@ func judge(c condition, known map[*field]bool, s *scratch) truth {
 	case or:
 		return either(c, known, s, holds, fails)
 	}
-	//guard: values of another batch would decide
+	//guard: decides only by values of this batch
 	if k, ok := c.(knowable); !ok || !k.known(known) {
 		return unknown
 	}

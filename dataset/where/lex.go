@@ -95,7 +95,7 @@ func (l *lexer) next() (token, error) {
 
 func (l *lexer) sign(r rune) (string, error) {
 	for _, c := range []string{"--", "/*", "//"} {
-		//guard: -- 5 would be a number, and not what SQL leaves out
+		//guard: skips comments as SQL does
 		if strings.HasPrefix(l.text[l.pos:], c) {
 			return "", l.refused(l.pos, "a condition has no comments; leave out what begins with %s, or put a space between signs", c)
 		}

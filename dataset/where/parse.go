@@ -29,7 +29,7 @@ type parser struct {
 
 // parseTree reads a condition.
 func parseTree(text string) (*node, error) {
-	//guard: a condition of any size would be parsed
+	//guard: bounds the text of a condition
 	if len(text) > maxText {
 		return nil, refused(text, 0, "a condition of %d bytes, at most %d are read", len(text), maxText)
 	}
@@ -96,7 +96,7 @@ func (p *parser) bounded(n *node) (*node, error) {
 	for _, k := range n.kids {
 		n.height = max(n.height, k.height+1)
 	}
-	//guard: a condition that nests deeply would be evaluated level by level
+	//guard: bounds the height of a condition
 	if n.height > maxHeight {
 		return nil, p.tooDeep(n.pos)
 	}
@@ -110,7 +110,7 @@ func (p *parser) tooDeep(pos int) error {
 // enter goes a level down.
 func (p *parser) enter() error {
 	p.depth++
-	//guard: parentheses could fill the stack
+	//guard: bounds how deep parentheses nest
 	if p.depth > maxHeight {
 		return p.tooDeep(p.token.pos)
 	}
@@ -429,7 +429,7 @@ func (p *parser) constant(t token) (*value, error) {
 		}
 		return &value{kind: kindBytes, s: b}, nil
 	}
-	//guard: a number of any size would be computed
+	//guard: bounds the digits of a number
 	if len(t.text) > maxNumber {
 		return nil, p.refused(t.pos, "a number of %d characters, at most %d are read", len(t.text), maxNumber)
 	}
@@ -443,7 +443,7 @@ func (p *parser) constant(t token) (*value, error) {
 	text := strings.ReplaceAll(t.text, "_", "")
 	if _, exponent, ok := strings.Cut(strings.ToLower(text), "e"); ok {
 		e, _ := strconv.Atoi(exponent) // the most or the least of what is beyond, 0 of what is no number
-		//guard: an exponent could stand for more digits than there is memory
+		//guard: bounds the exponent of a number
 		if e > maxNumber || e < -maxNumber {
 			return nil, p.refused(t.pos, "the exponent of a number is from -%d to %d", maxNumber, maxNumber)
 		}

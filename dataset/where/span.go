@@ -35,7 +35,7 @@ func appendSpans(spans []Span, c condition) []Span {
 			return append(spans, Span{c.path, c.encode(lo, -1), c.encode(hi, 1)})
 		}
 	case text:
-		//guard: a UUID is compared in lower case, whatever is stored
+		//guard: asks no bounds of a UUID, which is compared in lower case
 		if c.uuid || c.lookup != nil || c.lo == nil && c.hi == nil {
 			return spans
 		}
@@ -62,7 +62,7 @@ func (c floats) encode(d float64, sign int) []byte {
 		return binary.LittleEndian.AppendUint64(nil, math.Float64bits(d))
 	}
 	f := float32(d)
-	//guard: a value between the bound and the next float would be left out
+	//guard: widens a bound to the next float
 	if float64(f) != d {
 		f = math.Nextafter32(f, float32(math.Inf(sign)))
 	}

@@ -24,7 +24,7 @@ func (t *translator) unit(n *node) (unit time.Duration, err error) {
 		switch {
 		case err != nil:
 			return 0, err
-		//guard: days and milliseconds would be added
+		//guard: refuses to add days and milliseconds
 		case u != 0 && unit != 0 && u != unit:
 			return 0, t.otherUnit(first, k, unit, u)
 		case u != 0:

@@ -51,7 +51,7 @@ func (r *Reader) unread(v *Vector, err error) error {
 }
 
 func (r *Reader) readSequences(v *Vector, n int) (read int, err error) {
-	//guard: more lengths would be taken than a vector may hold
+	//guard: bounds the lengths in a vector
 	if n > maxVector-len(v.Lengths) {
 		return 0, r.Fail(ErrFull)
 	}
@@ -67,7 +67,7 @@ func (r *Reader) readSequences(v *Vector, n int) (read int, err error) {
 		}
 		switch {
 		case r.repeat > 0 && r.values == 0:
-		//guard: values would be looked for in the block behind theirs
+		//guard: rejects values beyond the block
 		case read > 0 && r.pos >= len(r.data):
 			return read, nil // the block ends
 		case r.lengths > 0 && r.values == 0 && r.pos < len(r.data) && r.data[r.pos]&0x81 == 0: // one small length
@@ -278,7 +278,7 @@ func (r *Reader) decode(v *Vector, n int64) (done int64, err error) {
 	done = int64(k)
 	switch {
 	case err != nil || done == n:
-	//guard: a few bytes of repeats could fill memory
+	//guard: bounds the memory for repeats
 	case done == room:
 		err = ErrFull
 	default:
@@ -351,7 +351,7 @@ func (v *Vector) appendSized(b []byte, n int) (done, used int, err error) {
 			size = len(Sized(b[used : used+whole]))
 			head = whole - size
 		}
-		//guard: offsets of strings would not fit 32 bits
+		//guard: keeps offsets of strings within 32 bits
 		if len(data)+size > maxVectorBytes {
 			err = ErrFull
 			break

@@ -186,7 +186,7 @@ func (r *Reader) slowSize() (int, error) {
 // Values appends the next n values of the current sequence of an array column
 // to dst, as Value does.
 func (r *Reader) Values(dst []byte, n int) ([]byte, error) {
-	//guard: values of the next sequence would be taken for those of this one
+	//guard: rejects values of the next sequence
 	if int64(n) > r.values {
 		return dst, r.noValue()
 	}
@@ -276,7 +276,7 @@ func (r *Reader) fill() error {
 // EndBlock checks that nothing is left over of a block whose items have all
 // been read.
 func (r *Reader) EndBlock() error {
-	//guard: bytes behind a block's values would pass
+	//guard: rejects bytes after the values of a block
 	if r.err == nil && (r.repeat > 0 || r.pos < len(r.data)) {
 		return r.damaged(damage.Count, "the block's rows end %d lengths and %d bytes before its data", r.repeat, len(r.data)-r.pos)
 	}
@@ -307,7 +307,7 @@ func (r *Reader) readLength() error {
 	if err != nil {
 		return r.damaged(damage.Value, "length at byte %d of the block: %v", r.pos, err)
 	}
-	//guard: a version of the format without repeats would be read as if it had them
+	//guard: rejects repeats in a version of the format without them
 	if v < 0 && !r.repeats {
 		return r.damaged(damage.Value, "length %d at byte %d of the block, in a version of the format that has no repeats", v, r.pos)
 	}
@@ -315,7 +315,7 @@ func (r *Reader) readLength() error {
 	if v < 0 {
 		repeat, length = 1+(1-v)>>1, (v+1)&1
 	}
-	//guard: a repeat could reach beyond its block
+	//guard: rejects a repeat that reaches beyond its block
 	if repeat > r.lengths {
 		return r.damaged(damage.Count, "a repeat of %d lengths at byte %d of the block, which has only %d more", repeat, r.pos, r.lengths)
 	}
@@ -352,7 +352,7 @@ func (r *Reader) skipValues(n int64) error {
 		return r.skipBits(n)
 	}
 	if size := int64(fixedSize(r.typ)); size > 0 {
-		//guard: values would be skipped that are not there
+		//guard: rejects a skip beyond the values
 		if n > int64(len(r.data)-r.pos)/size {
 			return r.badValue(ErrShort)
 		}
@@ -380,7 +380,7 @@ func (r *Reader) skipBits(n int64) error {
 		n -= k
 	}
 	size := (n + 7) / 8
-	//guard: booleans would be skipped that are not there
+	//guard: rejects a skip beyond the booleans
 	if size > int64(len(r.data)-r.pos) {
 		return r.badValue(ErrShort)
 	}
@@ -443,7 +443,7 @@ func (r *Reader) skipSequences(n int64) (sum int64, err error) {
 
 // addLengths adds k lengths of the repeat to sum.
 func (r *Reader) addLengths(sum, k int64) (int64, error) {
-	//guard: a sum of lengths would become negative
+	//guard: rejects a sum of lengths that overflows
 	if r.repeatedLength > 0 && k > (math.MaxInt64-sum)/r.repeatedLength {
 		return 0, r.damaged(damage.Count, "the lengths add up to more than 2^63")
 	}

@@ -40,10 +40,10 @@ func ValueSize(t Type, b []byte) (int, error) {
 		switch {
 		case err != nil:
 			return 0, err
-		//guard: a negative length would crash the reader
+		//guard: rejects a negative length
 		case size < 0:
 			return 0, fmt.Errorf("a value has the length %d", size)
-		//guard: a value could reach beyond its block
+		//guard: rejects a value that reaches beyond its block
 		case size > int64(len(b)-n):
 			return 0, ErrShort
 		}
@@ -121,7 +121,7 @@ func readLong(b []byte) (v int64, n int, err error) {
 // readInt reads a varint of at most five bytes and 32 bits.
 func readInt(b []byte) (v int64, n int, err error) {
 	v, n, err = readLong(b)
-	//guard: an int would lose its highest bits
+	//guard: rejects a number that does not fit an int
 	if err == nil && (n > binary.MaxVarintLen32 || v < math.MinInt32 || v > math.MaxInt32) {
 		return 0, 0, errVarint
 	}

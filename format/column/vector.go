@@ -96,11 +96,11 @@ func (v *Vector) Truncate(t Type, values int) {
 func (v *Vector) Extend(t Type, lengths []int32, of *Vector, from, to int) error {
 	values := to - from
 	text := t == String || t == Bytes
-	//guard: offsets of strings would not fit 32 bits
+	//guard: keeps offsets of strings within 32 bits
 	if text && values > 0 && len(v.Data)+int(of.Offsets[to]-of.Offsets[from]) > maxVectorBytes {
 		return ErrFull
 	}
-	//guard: a vector would have more lengths or values than it may
+	//guard: bounds the lengths and values in a vector
 	if len(v.Lengths)+len(lengths) > maxVector || t != Null && v.Values+values > maxVector {
 		return ErrFull
 	}

@@ -56,7 +56,7 @@ func SetFile(err error, name string) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
-	//guard: damage would be reported of another file
+	//guard: keeps the name of a file that is already known
 	if e.File == "" {
 		e.File = name
 	}

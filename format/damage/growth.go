@@ -23,7 +23,7 @@ type Growth struct {
 // bytes stand for more than they may.
 func (g *Growth) Check(file string, offset int64) error {
 	most := freeGrowth + min(g.Stored, math.MaxInt64/(2*mostGrowth))*mostGrowth
-	//guard: a few bytes could keep a reader busy without end
+	//guard: bounds the work that a few bytes can cause
 	if g.Bytes > most || g.Rows > most/leastRow {
 		return New(Unsupported, file, offset,
 			"%d bytes of the file stand for %d rows of %d bytes; a file may stand for %d bytes and %d for each of its own, where a row, or an item without bytes, counts as %d",

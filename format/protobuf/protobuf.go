@@ -60,7 +60,7 @@ func (m *Message) Next() bool {
 	if head >= 0 {
 		n = protowire.ConsumeFieldValue(number, wire, m.c.Rest()[head:])
 	}
-	//guard: a field would be read beyond the message
+	//guard: rejects a field whose head is cut short
 	if head < 0 || n < 0 {
 		m.Fail(damage.Header, m.At, "no protobuf field: %v", protowire.ParseError(min(head, n)))
 		return false
@@ -78,7 +78,7 @@ func (m *Message) Varint(limit uint64) uint64 {
 		return 0
 	}
 	v, _ := protowire.ConsumeVarint(m.Value)
-	//guard: a number would be cut, or become negative
+	//guard: rejects a number beyond the limit
 	if v > limit {
 		m.Fail(damage.Value, m.At, "field %d is %d, at most %d", m.Number, int64(v), limit)
 		return 0
@@ -97,7 +97,7 @@ func (m *Message) Bytes() []byte {
 
 // is checks the field's wire type.
 func (m *Message) is(wire protowire.Type) bool {
-	//guard: a value would be read of what is none
+	//guard: rejects a field of another wire type
 	if m.Wire != wire {
 		m.Fail(damage.Header, m.At, "field %d has the wire type %d, expected %d", m.Number, m.Wire, wire)
 		return false
@@ -122,7 +122,7 @@ func (m *Message) EndInner(inner *Message, required ...protowire.Number) {
 // has to have.
 func (m *Message) End(required ...protowire.Number) error {
 	for _, n := range required {
-		//guard: a value would be made up
+		//guard: rejects a message without a required field
 		if m.seen&(1<<n) == 0 {
 			m.Fail(damage.Header, m.c.Offset()-int64(m.Read()), "field %d is missing", n)
 		}

@@ -45,7 +45,7 @@ func accept(d *decoder, w io.Writer, secret []byte) (*MapTask, error) {
 			return nil, gone(d.Err())
 		case m == start:
 			version := d.int("protocol version")
-			//guard: a protocol that is not known would be spoken
+			//guard: rejects an unknown version of the protocol
 			if d.Err() == nil && version != 0 {
 				return nil, fmt.Errorf("%s: protocol version %d is not known", m, version)
 			}
@@ -97,7 +97,7 @@ func authenticate(d *decoder, w io.Writer, secret []byte) error {
 	if algorithm == nil {
 		return fmt.Errorf("a digest of %d characters is of no known algorithm", len(digest))
 	}
-	//guard: whoever took the port would be obeyed
+	//guard: rejects a peer without the secret
 	if !hmac.Equal(digest, sign(algorithm, secret, challenge)) {
 		return errors.New("the other end does not know the job's secret")
 	}
@@ -130,7 +130,7 @@ func sign(algorithm func() hash.Hash, secret, text []byte) []byte {
 // readConf reads names and values, one after the other.
 func readConf(d *decoder) map[string]string {
 	n := d.int("number of strings")
-	//guard: names and values would be paired wrongly, or as many as memory holds be kept
+	//guard: rejects an odd or excessive number of strings
 	if n < 0 || n > maxConfStrings || n%2 != 0 {
 		d.Stop(fmt.Errorf("SET_JOB_CONF has %d strings: it can be an even number from 0 to %d", n, maxConfStrings))
 	}
@@ -157,10 +157,10 @@ func readMap(d *decoder) (Split, error) {
 	switch {
 	case d.Err() != nil:
 		return Split{}, gone(d.Err())
-	//guard: reduces would be started, which the program has none of
+	//guard: rejects a job with reduces
 	case reduces != 0:
 		return Split{}, fmt.Errorf("the job has %d reduces: it has to be map-only", reduces)
-	//guard: records of Java would be taken for an unknown message
+	//guard: rejects input that Java reads itself
 	case piped != 0:
 		return Split{}, errJavaReader
 	}
@@ -179,11 +179,11 @@ func readSplit(raw []byte) (Split, error) {
 	if err := c.Err(); err != nil {
 		return Split{}, fmt.Errorf("split: %w", err)
 	}
-	//guard: a split of another class would be taken for a file's
+	//guard: rejects a split of another class
 	if n := c.Remaining(); n > 0 {
 		return Split{}, fmt.Errorf("split: %d bytes are left after a file's path, start and length", n)
 	}
-	//guard: a range that no file has would be looked for
+	//guard: rejects a range that no file has
 	if s.Path == "" || s.Start < 0 || s.Start+s.Length < s.Start {
 		return Split{}, fmt.Errorf("split: no part of a file: %+v", s)
 	}

@@ -101,7 +101,7 @@ func readSecret(name string) ([]byte, error) {
 	}
 	defer func() { _ = f.Close() }()
 	secret, err := io.ReadAll(io.LimitReader(f, maxSecret))
-	//guard: anyone knows a secret of no bytes
+	//guard: rejects an empty secret
 	if err == nil && len(secret) == 0 {
 		err = fmt.Errorf("%s is empty", name)
 	}
@@ -114,7 +114,7 @@ func readSecret(name string) ([]byte, error) {
 func (c *Conn) Accept(ctx context.Context) (*MapTask, error) {
 	stop := context.AfterFunc(ctx, func() { _ = c.net.SetDeadline(time.Unix(1, 0)) })
 	task, err := accept(c.d, c.net, c.secret)
-	//guard: an interrupt would be reported as a JVM that is gone
+	//guard: tells an interrupt from a JVM that is gone
 	if !stop() {
 		err = context.Cause(ctx)
 	}
@@ -150,7 +150,7 @@ func (c *Conn) Done() error {
 	if err != nil {
 		return err
 	}
-	//guard: a JVM that hangs would hang the child
+	//guard: bounds the wait for a JVM that hangs
 	_ = c.net.SetReadDeadline(time.Now().Add(c.patience))
 	<-c.heard
 	if err := c.failure(); !errors.Is(err, ErrClosed) {
@@ -243,10 +243,10 @@ func (c *Conn) usable() error {
 	switch {
 	case c.err != nil:
 		return c.err
-	//guard: Java would ignore what is said before
+	//guard: refuses to write before the handshake
 	case c.stage == dialed:
 		return errors.New("no task is accepted yet")
-	//guard: Java would reset the connection, and DONE might be lost with it
+	//guard: refuses to write after DONE
 	case c.stage == finished:
 		return ErrClosed
 	}
@@ -279,7 +279,7 @@ type Counter struct{ Group, Name string }
 func (c *Conn) Register(counters ...Counter) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	//guard: the numbers of the first ones would mean others
+	//guard: refuses to register counters twice
 	if c.counters > 0 {
 		return errors.New("counters are registered already")
 	}
@@ -300,7 +300,7 @@ func (c *Conn) Register(counters ...Counter) error {
 func (c *Conn) Add(counter int, n int64) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	//guard: Java would fail the attempt
+	//guard: refuses a counter that is not registered
 	if counter < 0 || counter >= c.counters {
 		return fmt.Errorf("counter %d is not one of the %d registered", counter, c.counters)
 	}
@@ -314,7 +314,7 @@ func (c *Conn) Add(counter int, n int64) error {
 func (c *Conn) Progress(fraction float32) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	//guard: no number would be shown as the progress of the job
+	//guard: refuses NaN and negative progress
 	if !(fraction >= 0) {
 		fraction = 0
 	}
@@ -341,7 +341,7 @@ func cut(text string, limit int) string {
 		if limit--; r > math.MaxUint16 {
 			limit--
 		}
-		//guard: Java would log texts of any length
+		//guard: shortens a status
 		if limit < 0 {
 			return text[:i]
 		}

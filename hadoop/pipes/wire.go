@@ -84,7 +84,7 @@ func (d *decoder) next() message {
 // int reads a VInt of 32 bits.
 func (d *decoder) int(what string) int {
 	n := d.VInt(what)
-	//guard: a number would be cut to another
+	//guard: rejects a number of more than 32 bits
 	if n < math.MinInt32 || n > math.MaxInt32 {
 		d.Stop(fmt.Errorf("%s is %d: it has to fit in 32 bits", what, n))
 		return 0

@@ -81,7 +81,7 @@ func (o *Files) Acquire(f *File, open func() (io.Closer, error)) (io.Closer, err
 	}
 	o.admit()
 	stored, err := open()
-	//guard: a process that may open fewer files than it was told would fail
+	//guard: closes an idle file when the system has no more descriptors
 	for (errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE)) && o.closeOldest() {
 		stored, err = open()
 	}
@@ -140,7 +140,7 @@ func (o *Files) closeOldest() bool {
 func (o *Files) Close(f *File) {
 	f.opening.Lock()
 	defer f.opening.Unlock()
-	//guard: a file that nobody closes would be opened
+	//guard: opens no file after the part was closed
 	f.err = fs.ErrClosed
 	o.mu.Lock()
 	stored := f.stored
@@ -158,7 +158,7 @@ func (o *Files) surplus(n int) (closed []io.Closer) {
 	for use := o.used.Back(); use != nil && len(closed) < n; {
 		f := use.Value.(*File)
 		use = use.Prev()
-		//guard: a file would be used that is closed
+		//guard: opens a closed file again
 		if f.users == 0 {
 			closed = append(closed, f.stored)
 			o.takeOut(f)

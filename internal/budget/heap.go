@@ -88,7 +88,7 @@ func (p *Pool) reserveHeap(n int64) error {
 		p.garbage = 0
 	}
 	p.mu.Unlock()
-	//guard: garbage that is not yet collected would take what is reserved
+	//guard: collects garbage before memory is called full
 	if full {
 		runtime.GC()
 	}

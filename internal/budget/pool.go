@@ -58,7 +58,7 @@ func (p *Pool) check(n int64) error {
 
 // fits returns an *Error if there are not so many bytes. p.mu is held.
 func (p *Pool) fits(n int64) error {
-	//guard: more memory would be taken than there is
+	//guard: bounds what is reserved
 	if n > p.size-p.used {
 		return &Error{Need: p.used + n, Have: p.size}
 	}

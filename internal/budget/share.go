@@ -121,7 +121,7 @@ func (s *Share) piece(size int) ([]byte, error) {
 		return b, nil
 	}
 	s.drop(int64(size))
-	//guard: more memory would be taken than is reserved
+	//guard: bounds what is taken of a share
 	if s.used+int64(size) > s.size+s.extra {
 		return nil, nil
 	}

@@ -133,7 +133,7 @@ func (c *Cursor) failed(err error, what string) {
 	case ended && c.size == math.MaxInt64:
 		c.cut(1, "the stream ends in %s", what)
 		return
-	//guard: a file that shrinks would look like one that ends
+	//guard: tells a file that shrinks from one that ends
 	case ended:
 		err = io.ErrUnexpectedEOF
 	}
@@ -179,7 +179,7 @@ func (c *Cursor) Uvarint(what string) (v uint64) {
 	at := c.Offset()
 	for shift := 0; ; shift += 7 {
 		b := c.Uint8(what)
-		//guard: a number would lose its highest bits
+		//guard: rejects a number of more than 64 bits
 		if shift == 63 && b > 1 {
 			c.Stop(&Error{Offset: at, Reason: what + " is a varint of more than 64 bits"})
 		}

@@ -91,7 +91,7 @@ func (f *failure) Unwrap() []error { return []error{f.kind, f.err} }
 
 // As gives err a kind, unless it is nil or has one.
 func As(kind, err error) error {
-	//guard: what went well would fail, or what was said outright would be overruled
+	//guard: keeps the kind that an error has
 	if err == nil || Given(err) {
 		return err
 	}

@@ -32,7 +32,7 @@ func nullsOf(r *hfile.Reader) (int64, error) {
 	if v == nil {
 		return 0, nil
 	}
-	//guard: a number would be read of what is none
+	//guard: rejects a non-number
 	if len(v) != 8 || v[0] >= 0x80 {
 		return 0, damage.New(damage.Value, r.Name(), r.Trailer().FileInfo, "%s is % x", infoNulls, v)
 	}
@@ -44,11 +44,11 @@ func (x *Index) check(r *hfile.Reader, listed *manifest.File) error {
 	wrong := func(reason string, args ...any) error {
 		return damage.New(damage.Value, r.Name(), r.Trailer().FileInfo, reason, args...)
 	}
-	//guard: the index of other fields would be asked for these
+	//guard: rejects the index of other fields
 	if fields := string(r.Info().Value(infoFields)); fields != x.Fields {
 		return wrong("the file is of the index %q, not of %q", fields, x.Fields)
 	}
-	//guard: the index of another output would lead to rows with other keys
+	//guard: rejects the index of another output
 	if string(r.Info().Value(infoFingerprint)) != x.Fingerprint {
 		return wrong("the file is an index of other row groups than those of the output")
 	}
@@ -56,7 +56,7 @@ func (x *Index) check(r *hfile.Reader, listed *manifest.File) error {
 	if k := r.LastKey(); k != nil {
 		last = k.Row()
 	}
-	//guard: searches would leave out the file, and rows in it
+	//guard: rejects entries or a last key other than the manifest's
 	if r.Entries() != listed.Keys.Entries || !bytes.Equal(last, listed.Keys.Last) {
 		return wrong("the file has %d keys up to %x, the manifest says %d up to %x", r.Entries(), last, listed.Keys.Entries, listed.Keys.Last)
 	}

@@ -29,7 +29,7 @@ func parsePosition(b []byte) Position {
 
 // positionOf returns the position of a row, or an error if it is beyond what an index counts.
 func positionOf(task, group int, row int64) (Position, error) {
-	//guard: the index would lead to another row
+	//guard: refuses a position beyond 32 bits
 	if task > math.MaxUint32 || group > math.MaxUint32 || row > math.MaxUint32 {
 		return Position{}, fmt.Errorf("row %d of row group %d of task %d is beyond the %d that an index counts", row, group, task, uint32(math.MaxUint32))
 	}

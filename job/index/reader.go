@@ -80,7 +80,7 @@ func (x *Index) open(ctx context.Context, number int, open OpenFunc, memory colu
 			f.close()
 		}
 	}()
-	//guard: another file would be taken for the index
+	//guard: rejects another file in place of the index
 	if in.Size() != listed.Bytes {
 		return nil, damage.New(damage.Size, in.Name(), -1, "the file has %d bytes, the manifest says %d", in.Size(), listed.Bytes)
 	}
@@ -97,7 +97,7 @@ func (x *Index) open(ctx context.Context, number int, open OpenFunc, memory colu
 // position is that of the row of the cell that the scanner is at.
 func (f *openFile) position() (Position, error) {
 	key := f.s.Key()
-	//guard: a position would be read beyond its cell
+	//guard: rejects a position of another size
 	if len(key.Qualifier()) != positionSize {
 		return Position{}, damage.New(damage.Value, f.r.Name(), -1, "the cell %s has no position of %d bytes", key, positionSize)
 	}
@@ -180,7 +180,7 @@ func (r *Reader) file(ctx context.Context, number int) (*openFile, error) {
 	if f := r.files[number]; f != nil {
 		return f, nil
 	}
-	//guard: the tables of an index of many files would fill memory
+	//guard: bounds the tables in memory
 	if len(r.opened) == r.most {
 		r.closeOldest()
 	}

@@ -119,7 +119,7 @@ func (a *attempt) Row(r *mapper.Row) error {
 			k.nulls++
 			continue
 		}
-		//guard: the key would not fit its cell
+		//guard: refuses a key longer than a row may be
 		if len(k.key) > hfile.MaxRow {
 			err := damage.New(damage.Unsupported, "", -1, "the key %s has %d bytes, of which an index takes %d", k.spec, len(k.key), hfile.MaxRow)
 			err.Row = r.Number

@@ -57,12 +57,12 @@ func (v *Verifier) Verify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	//guard: rows would not be found by their keys
+	//guard: rejects an index with another number of keys than rows
 	if v.cells.keys != want.keys || v.cells.nulls != want.nulls {
 		return damage.New(damage.Count, name, -1, "the index %s has %d keys and %d rows without one, the output %d and %d",
 			v.Index.Fields, v.cells.keys, v.cells.nulls, want.keys, want.nulls)
 	}
-	//guard: rows would be found by the keys of others
+	//guard: rejects an index with the keys of other rows
 	if v.cells.sum != want.sum {
 		return damage.New(damage.Value, name, -1, "the index %s has other keys than the rows", v.Index.Fields)
 	}
@@ -83,7 +83,7 @@ func (v *Verifier) file(ctx context.Context, number int) (name string, err error
 	if err != nil {
 		return "", err
 	}
-	//guard: the files of two indexes would be taken for those of one
+	//guard: rejects files of two indexes
 	if number > 0 && nulls != v.cells.nulls {
 		return "", damage.New(damage.Value, f.r.Name(), f.r.Trailer().FileInfo, "the file is of an index with %d rows without a key, those before it of one with %d", nulls, v.cells.nulls)
 	}
@@ -102,15 +102,15 @@ func (v *Verifier) keys(f *openFile, listed *manifest.KeyRange) error {
 		if err != nil {
 			return err
 		}
-		//guard: a search would end in a row that is not there
+		//guard: rejects a position beyond the rows
 		if int64(p.Row) >= v.rows[[2]uint32{p.Task, p.Group}] { // 0 of a row group that is not there
 			return wrong("the cell %s leads to row %d of row group %d of task %d, which is not there", key, p.Row, p.Group, p.Task)
 		}
-		//guard: searches would leave out the file, and rows in it
+		//guard: rejects entries or a last key other than the manifest's
 		if n == 0 && !bytes.Equal(key.Row(), listed.First) {
 			return wrong("the first key is %x, the manifest says %x", key.Row(), listed.First)
 		}
-		//guard: a row could be there twice, in the place of another
+		//guard: rejects a position that is listed twice
 		if v.cells.keys > 0 && (bytes.Compare(v.last, key.Row()) > 0 || bytes.Equal(v.last, key.Row()) && !v.lastAt.before(p)) {
 			return wrong("the cell %s does not sort after the previous one", key)
 		}

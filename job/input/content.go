@@ -81,7 +81,7 @@ func StillRead(ctx context.Context, resolve Resolve, p *manifest.Plan, res *mani
 		if err != nil {
 			return false, err
 		}
-		//guard: rows of two versions of a file would be in one output
+		//guard: rejects a file that changed between two reads
 		if crc != read.CRC32C {
 			return false, nil
 		}
@@ -143,11 +143,11 @@ func check(ctx context.Context, resolve Resolve, in manifest.Input, pieces []rea
 	changed := func(was uint32) error {
 		return failure.New(failure.Input, "input %s changed during the job: the CRC-32C of its bytes was %08x and is %08x", in.Path, was, holds)
 	}
-	//guard: rows of two versions of a file would be in one output
+	//guard: rejects a file that changed between two reads
 	if holds != crc {
 		return now, changed(crc)
 	}
-	//guard: rows of another file would be taken for those of the one that was looked at
+	//guard: rejects another file in place of the one that was looked at
 	if in.CRC32C != nil && *in.CRC32C != holds {
 		return now, changed(*in.CRC32C)
 	}

@@ -142,7 +142,7 @@ func (s *Search) look(ctx context.Context, arg string, marks *marks) (*walker, e
 		if err := disjoint(in, info, s.Dest); err != nil {
 			return nil, err
 		}
-		//guard: converts half of a file that a pattern matches, and the whole of it once more after its rename
+		//guard: skips an unfinished copy that a pattern matches
 		if !info.Dir && isUnfinished(info.Path) && !isUnfinished(in.Path) {
 			w.skip(info.Path, Unfinished, "")
 			continue
@@ -170,7 +170,7 @@ func unique(all []candidate) (files []File, same []Skipped) {
 	files = make([]File, 0, len(all))
 	for _, c := range all {
 		i, ok := taken[c.real]
-		//guard: rows of a file would be there once for each of its names
+		//guard: takes a file once, whatever its names
 		if !ok {
 			i = len(files)
 			taken[c.real] = i
@@ -220,10 +220,10 @@ func disjoint(in store.Location, info store.Info, dest *store.Location) error {
 		to = path.Join(store.RealPath(dest.Store, path.Dir(dest.Path)), path.Base(dest.Path))
 	}
 	switch {
-	//guard: the next run would read what this one leaves
+	//guard: refuses a destination inside an input
 	case info.Dir && (store.Within(dest.Path, info.Path) || store.Within(to, from)):
 		return failure.New(failure.Usage, "destination %s is inside of the input directory %s", dest.Path, info.Path)
-	//guard: an input could be replaced by the output
+	//guard: refuses an input inside the destination
 	case store.Within(info.Path, dest.Path) || store.Within(from, to):
 		return failure.New(failure.Usage, "input %s is inside of the destination %s", info.Path, dest.Path)
 	}

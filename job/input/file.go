@@ -57,7 +57,7 @@ func reopen(ctx context.Context, resolve Resolve, in manifest.Input) (store.File
 	if err != nil {
 		return nil, in, err
 	}
-	//guard: rows of a file that changed would be mixed with those before
+	//guard: rejects a file that changed its size
 	if f.Size() != in.Size {
 		_ = f.Close() // only read
 		return nil, in, failure.New(failure.Input, "input %s changed during the job: it had %d bytes and has %d", in.Path, in.Size, f.Size())
@@ -86,7 +86,7 @@ func checkEnds(f store.File, in *manifest.Input) error {
 	if err != nil {
 		return fmt.Errorf("input %s: %w", in.Path, err)
 	}
-	//guard: rows of a file that changed would be mixed with those before
+	//guard: rejects a file that changed its size
 	if got != in.Identity {
 		return failure.New(failure.Input, "input %s changed during the job: its identity was %08x and is %08x", in.Path, in.Identity, got)
 	}
@@ -120,10 +120,10 @@ func (f file) Identity() store.Identity { return store.IdentityOf(f.File) }
 func (f file) ReadAt(b []byte, off int64) (int, error) {
 	n, err := f.File.ReadAt(b, off)
 	switch {
-	//guard: a file that was replaced would be taken for storage that fails
+	//guard: tells a file that was replaced from storage that fails
 	case store.Classify(err) == store.NotFound:
 		err = failure.As(failure.Input, fmt.Errorf("input %s changed while it was read: %w", f.input, err))
-	//guard: a file that was cut would be taken for one that is damaged
+	//guard: tells a file that was cut from a damaged one
 	case err == io.EOF && off+int64(n) < f.Size():
 		err = failure.New(failure.Input, "input %s changed while it was read: it had %d bytes and has at most %d", f.input, f.Size(), off+int64(n))
 	}

@@ -29,12 +29,12 @@ type Filter struct {
 // check refuses what makes no sense.
 func (f *Filter) check() error {
 	switch {
-	//guard: nothing would ever be taken, and nobody would know why
+	//guard: rejects a range of times that is empty
 	case !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until):
 		return failure.New(failure.Usage, "nothing was modified since %s and until %s", stamp(f.Since), stamp(f.Until))
 	case f.MinAge < 0:
 		return failure.New(failure.Usage, "an age of %v", f.MinAge)
-	//guard: a marker would be looked for in other directories
+	//guard: rejects a marker with a path
 	case strings.Contains(f.Marker, "/") || f.Marker == "." || f.Marker == "..":
 		return failure.New(failure.Usage, "a marker is the name of a file, and %q is none", f.Marker)
 	}
@@ -57,10 +57,10 @@ func (f *Filter) apply(files []File, now time.Time) (left []File, out []Skipped)
 // reason says why a file is no input at a time; empty if it is one.
 func (f *Filter) reason(file *File, now time.Time) string {
 	switch {
-	//guard: files would be read that their writer has not finished
+	//guard: skips files that their writer has not finished
 	case !file.marked:
 		return "waits for " + f.Marker + " beside it"
-	//guard: a file would be read that is being copied
+	//guard: skips a file that may still be copied
 	case f.MinAge > 0 && file.Facts.ModTime.After(now.Add(-f.MinAge)):
 		return fmt.Sprintf("waits until it is %v old", f.MinAge)
 	case file.Facts.ModTime.Before(f.Since):

@@ -77,7 +77,7 @@ func (f *partitionFinder) enter(ctx context.Context, b manifest.Branch, infos []
 		return nil, nil
 	}
 	real := store.RealPath(f.in.Store, b.Path)
-	//guard: rows would be there once for each name of a partition
+	//guard: takes a partition once, whatever its names
 	if f.seen[real] {
 		return nil, nil
 	}
@@ -101,11 +101,11 @@ func (f *partitionFinder) beside(ctx context.Context, b manifest.Branch, info st
 		return f.file(ctx, b, info)
 	}
 	reason := "it is no directory named key=value, as those beside it are"
-	//guard: readers would refuse the partition, and nobody would know why
+	//guard: skips a path with the same key twice
 	if twice {
 		reason = "its key is twice in the path"
 	}
-	//guard: rows would be left out without a word
+	//guard: reports each file that is skipped
 	f.add(info, reason)
 	return nil
 }
@@ -126,7 +126,7 @@ func (f *partitionFinder) file(ctx context.Context, b manifest.Branch, info stor
 	name := f.in.Origin + info.Path
 	_, _, err := Describe(ctx, f.s.Resolve, name)
 	if err == nil {
-		//guard: rows would be left out without a word
+		//guard: reports each file that is skipped
 		f.add(info, "it is an Avro file that is in no partition")
 		return nil
 	}

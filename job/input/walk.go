@@ -141,7 +141,7 @@ func (w *walker) all(ctx context.Context, dir string) error {
 
 // walk goes through a directory and those in it, but for links and what is hidden.
 func (w *walker) walk(ctx context.Context, d directory) error {
-	//guard: what is below a link to a directory above would be gone through again
+	//guard: goes through a directory once, whatever its names
 	if w.seen[d.real] {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (w *walker) walk(ctx context.Context, d directory) error {
 			if err := w.walk(ctx, below); err != nil {
 				return err
 			}
-		//guard: converts half of a file, and the whole of it once more after its rename
+		//guard: skips an unfinished copy
 		case isUnfinished(info.Name):
 			w.skip(info.Path, Unfinished, "")
 		default:

@@ -10,7 +10,7 @@ import (
 
 // check refuses a document that contradicts itself.
 func (s *Success) check() error {
-	//guard: the output after it would have no number
+	//guard: bounds the number of an output
 	if s.Sequence < 0 || s.Sequence > MaxSequence {
 		return fmt.Errorf("it is the output number %d", s.Sequence)
 	}
@@ -38,36 +38,36 @@ func (s *Success) checkParts() error {
 	var rows, bytes int64
 	for i := range s.Parts {
 		p := &s.Parts[i]
-		//guard: rows would be read in another order than they had
+		//guard: rejects parts out of order
 		if i > 0 && cmp.Or(cmp.Compare(s.Parts[i-1].Task, p.Task), cmp.Compare(s.Parts[i-1].RowGroup, p.RowGroup)) >= 0 {
 			return fmt.Errorf("row group %d of task %d follows row group %d of task %d", p.RowGroup, p.Task, s.Parts[i-1].RowGroup, s.Parts[i-1].Task)
 		}
-		//guard: a file could be taken for that of another task
+		//guard: rejects a part with the name of another
 		if m := parsePart(p.Files[0].Name); number(m[1]) != p.Task || number(m[2]) != p.RowGroup {
 			return fmt.Errorf("%q is listed as row group %d of task %d", p.Files[0].Name, p.RowGroup, p.Task)
 		}
-		//guard: a sum would be right that is not
+		//guard: rejects a sum of rows beyond 64 bits
 		if p.Rows > math.MaxInt64-rows {
 			return errors.New("the parts have more rows than can be counted")
 		}
 		rows += p.Rows
 		for _, f := range p.Files {
-			//guard: a sum would be right that is not
+			//guard: rejects a sum of rows beyond 64 bits
 			if f.Bytes > math.MaxInt64-bytes {
 				return errors.New("the parts have more bytes than can be counted")
 			}
 			bytes += f.Bytes
 		}
 	}
-	//guard: rows could be missing that the document counts
+	//guard: rejects another number of rows than the parts have
 	if rows != s.Rows {
 		return fmt.Errorf("the parts have %d rows, and the document says %d", rows, s.Rows)
 	}
-	//guard: files could be missing that the document counts
+	//guard: rejects another number of bytes than the files have
 	if bytes != s.Bytes {
 		return fmt.Errorf("the parts have %d bytes, and the document says %d", bytes, s.Bytes)
 	}
-	//guard: an output that lost its parts would be taken for that of no input
+	//guard: rejects a document without parts
 	if len(s.Parts) == 0 && s.Schema != "" {
 		return errors.New("there is a schema, but no part that shows its columns")
 	}
@@ -91,17 +91,17 @@ func (s *Success) checkLosses() error {
 	for _, in := range s.Request.Inputs {
 		sizes[in.Path] = in.Size
 	}
-	//guard: an output would be called whole by one word, and not by another
+	//guard: rejects losses in an output that allows none
 	if len(s.Losses) > 0 && s.Request.Options.OnDamage == "fail" {
 		return fmt.Errorf("%d losses are listed that the options do not allow", len(s.Losses))
 	}
 	for _, l := range s.Losses {
 		size, ok := sizes[l.Input]
-		//guard: what is lost would be told of another file
+		//guard: rejects a loss outside its file
 		if !ok || l.Start < 0 || l.End < l.Start || l.End > size || l.Rows < -1 {
 			return fmt.Errorf("a loss of %d rows in the bytes %d to %d of %s is not of an input", l.Rows, l.Start, l.End, l.Input)
 		}
-		//guard: a copy of damaged bytes would be taken for whole
+		//guard: rejects a quarantined copy of another size
 		if q := l.Quarantine; q != nil && q.Bytes != l.End-l.Start {
 			return fmt.Errorf("%q has %d bytes of the %d that were lost", q.Name, q.Bytes, l.End-l.Start)
 		}

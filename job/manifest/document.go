@@ -60,13 +60,13 @@ func decodeKnown(what string, b []byte, v any) error {
 		return inDocument(what, err)
 	}
 	d := json.NewDecoder(io.MultiReader(bytes.NewReader(body), strings.NewReader("}")))
-	//guard: what a newer program asks for would be left out in silence
+	//guard: rejects fields that it does not know
 	d.DisallowUnknownFields()
 	err = d.Decode(v)
 	if err != nil && json.Unmarshal(b, v) == nil {
 		return fmt.Errorf("%s: a newer program made it, or it was altered: this one does not know all that is in it: %w", what, err)
 	}
-	//guard: what follows the document would be left out in silence
+	//guard: rejects bytes after the document
 	if err == nil && d.InputOffset() <= int64(len(body)) {
 		err = errors.New("something follows it")
 	}

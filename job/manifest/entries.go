@@ -77,11 +77,11 @@ func (e *Entry) check() error {
 		if e.Dir {
 			in = strings.HasPrefix(f.Name, e.Name+"/")
 		}
-		//guard: the files of a part would not come to one place together
+		//guard: rejects a file of another part
 		if !in {
 			return fmt.Errorf("%q is a file of another part than %q", f.Name, e.Name)
 		}
-		//guard: readers would compute with what cannot be
+		//guard: rejects a negative size or a name listed twice
 		if f.Bytes < 0 || seen[f.Name] {
 			return fmt.Errorf("%q is listed twice, or with %d bytes", f.Name, f.Bytes)
 		}

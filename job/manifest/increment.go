@@ -16,10 +16,10 @@ const (
 // and 0 if there is none.
 func (s *Success) Beside(id string, sequence int64) Standing {
 	switch {
-	//guard: rows of an output that was replaced would count beside those of the new one
+	//guard: keeps only increments of this output
 	case s.Base == id:
 		return Counts
-	//guard: increments would stay that are of an output which was replaced
+	//guard: calls increments of a replaced output outdated
 	case s.Sequence < sequence:
 		return Replaced
 	}
@@ -29,11 +29,11 @@ func (s *Success) Beside(id string, sequence int64) Standing {
 // NotIncrement says why the manifest in a directory is not that of the increment which the
 // name of the directory says; empty if it is.
 func (s *Success) NotIncrement(dir string) string {
-	//guard: an output that others put there would be taken for an increment
+	//guard: calls an output that others put there foreign
 	if !s.Increment {
 		return "it is of no increment"
 	}
-	//guard: rows of an increment that was copied would be there twice
+	//guard: calls a copied increment foreign
 	if name := IncrementName(s.Sequence, s.ID); name != dir {
 		return "it is of " + name
 	}

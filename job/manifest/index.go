@@ -83,7 +83,7 @@ func (s *Success) checkIndex() error {
 		files = files[n:]
 	}
 	for _, f := range files {
-		//guard: an index would be asked that nothing says the output has
+		//guard: finds no index where none is listed
 		if f.Keys != nil {
 			return fmt.Errorf("%q is of no index that was asked for", f.Name)
 		}
@@ -93,23 +93,23 @@ func (s *Success) checkIndex() error {
 
 // checkKeys holds the files of an index against each other.
 func (s *Success) checkKeys(fields string, files []File) error {
-	//guard: rows would be looked for in a part of the index, or in none
+	//guard: rejects an index without files
 	if len(files) == 0 {
 		return fmt.Errorf("the index %s is not listed", fields)
 	}
 	rows := s.Rows
 	for i, f := range files {
 		k := f.Keys
-		//guard: keys of a file that is not listed would not be found
+		//guard: rejects a file with the name of another
 		if name := path.Base(f.Name); name != IndexFile(i, path.Ext(name)) || k == nil {
 			return fmt.Errorf("%q is listed as file %d of the index %s, or without its keys", f.Name, i, fields)
 		}
-		//guard: a sum of rows would be right that is not
+		//guard: rejects more entries than rows
 		if k.Entries < 0 || k.Entries == 0 && len(files) > 1 || k.Entries > rows {
 			return fmt.Errorf("%q has %d keys, of an output of %d rows", f.Name, k.Entries, s.Rows)
 		}
 		rows -= k.Entries
-		//guard: a search would pass over files that have the key
+		//guard: rejects ranges that overlap
 		if bytes.Compare(k.First, k.Last) > 0 || i > 0 && bytes.Compare(files[i-1].Keys.Last, k.First) > 0 {
 			return fmt.Errorf("the keys of %q do not follow those of the file before it", f.Name)
 		}

@@ -202,7 +202,7 @@ var fileNamePattern = lazyregexp.New(`^` + fileNames + `$`)
 // does.
 func parsePart(name string) []string {
 	part, file, inside := strings.Cut(name, "/")
-	//guard: a document could name files outside of the part's directory
+	//guard: rejects a file outside the part's directory
 	if inside && !IsFileName(file) {
 		return nil
 	}

@@ -57,12 +57,12 @@ func DecodePending(b []byte) (*Pending, error) {
 		return nil, err
 	}
 	entries := p.Entries()
-	//guard: an output would be completed of files that its manifest does not name
+	//guard: rejects an entry without its staged file
 	if len(p.Staged) != len(entries) {
 		return nil, fmt.Errorf("pending manifest: it has %d staged names for %d files", len(p.Staged), len(entries))
 	}
 	for i, name := range p.Staged {
-		//guard: a document could name files outside of the plan's work
+		//guard: rejects a staged file outside the plan's work
 		if strings.Contains(name, "/") || Published(name, p.ID) != entries[i].Name {
 			return nil, fmt.Errorf("pending manifest: %q does not become %q", name, entries[i].Name)
 		}

@@ -100,7 +100,7 @@ func DecodePlan(b []byte) (*Plan, error) {
 	if err := decodeKnown("plan", b, p); err != nil {
 		return nil, err
 	}
-	//guard: an output would mix the bytes of two programs
+	//guard: rejects the plan of another revision
 	if p.Revision != Revision {
 		return nil, fmt.Errorf("plan: it is of revision %d of the writers, and this program has %d; make the plan again", p.Revision, Revision)
 	}
@@ -108,7 +108,7 @@ func DecodePlan(b []byte) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	//guard: a plan that was altered would be carried out
+	//guard: rejects a plan that was altered
 	if sum != p.ID {
 		return nil, fmt.Errorf("plan %q: its content has the ID %s", p.ID, sum)
 	}
@@ -123,16 +123,16 @@ func DecodePlan(b []byte) (*Plan, error) {
 func (p *Plan) checkTasks() error {
 	covered := make([]int64, len(p.Request.Inputs))
 	for i, t := range p.Tasks {
-		//guard: a task's result could be taken for another's
+		//guard: rejects a task with the number of another
 		if t.ID != i {
 			return fmt.Errorf("task %d has the number %d", i, t.ID)
 		}
 		for _, piece := range t.Pieces {
-			//guard: a task could read outside of its inputs
+			//guard: rejects a task that reads outside its inputs
 			if piece.Input < 0 || piece.Input >= len(covered) || piece.End > p.Request.Inputs[piece.Input].Size {
 				return fmt.Errorf("task %d has a piece outside of the inputs", i)
 			}
-			//guard: rows would be left out, or be there twice
+			//guard: rejects tasks that leave rows out or overlap
 			if piece.Start != covered[piece.Input] || piece.End < piece.Start {
 				return fmt.Errorf("task %d has the bytes %d to %d of input %d, of which %d bytes are in the tasks before", i, piece.Start, piece.End, piece.Input, covered[piece.Input])
 			}
@@ -140,7 +140,7 @@ func (p *Plan) checkTasks() error {
 		}
 	}
 	for i, in := range p.Request.Inputs {
-		//guard: rows would be left out
+		//guard: rejects tasks that leave the end of a file out
 		if covered[i] != in.Size {
 			return fmt.Errorf("the tasks end at byte %d of %d of %s", covered[i], in.Size, in.Path)
 		}

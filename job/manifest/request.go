@@ -219,7 +219,7 @@ func text(v any) string {
 
 func schemaDifferences(before, now *Request) []string {
 	switch {
-	//guard: a run would be resumed whose tasks may change what values mean
+	//guard: tells a schema that was asked for from one that was kept
 	case before.SchemaKept != now.SchemaKept:
 		return []string{"the schema to resolve to was asked for in one run and not in the other"}
 	case before.Schema == now.Schema:

@@ -141,36 +141,36 @@ func DecodeTaskResult(b []byte, plan string, task int) (*TaskResult, error) {
 	if err := decode("task result", b, r); err != nil {
 		return nil, err
 	}
-	//guard: the result of another plan or task would be published
+	//guard: rejects the result of another plan or task
 	if r.Plan != plan || r.Task != task {
 		return nil, fmt.Errorf("task result: it is of task %d of plan %q, not of task %d of plan %s", r.Task, r.Plan, task, plan)
 	}
 	for _, p := range r.Parts {
 		for _, f := range p.Files {
-			//guard: a document could name files that are no output of the task
+			//guard: rejects a file that is no output of the task
 			if !isStagedPart(f.Name, task, p.RowGroup) || p.Task != task {
 				return nil, fmt.Errorf("task result: %q is not the name of a part of task %d, row group %d", f.Name, task, p.RowGroup)
 			}
 		}
 	}
 	for _, l := range r.Losses {
-		//guard: a document could name files that are no output of the task
+		//guard: rejects a file that is no output of the task
 		if l.Quarantine != nil && !quarantine.staged(l.Quarantine.Name) {
 			return nil, fmt.Errorf("task result: %q is not the name of a copy of damaged bytes", l.Quarantine.Name)
 		}
 	}
 	for _, f := range r.Side {
-		//guard: a document could name files that are no output of the task
+		//guard: rejects a file that is no output of the task
 		if !isStagedSide(f.Name, task) {
 			return nil, fmt.Errorf("task result: %q is not the name of a side file of task %d", f.Name, task)
 		}
 	}
-	//guard: of two results of the last step one would be published in the place of the other
+	//guard: rejects a result with both parts and an index
 	if len(r.Index) > 0 && len(r.Parts) > 0 {
 		return nil, fmt.Errorf("task result: %q is an index of all tasks beside the parts of one", r.Index[0].Name)
 	}
 	for _, f := range r.Index {
-		//guard: a document could name files that are no output of the task
+		//guard: rejects a file that is no output of the task
 		if !index.staged(f.Name) {
 			return nil, fmt.Errorf("task result: %q is not the name of a file of an index", f.Name)
 		}
@@ -179,7 +179,7 @@ func DecodeTaskResult(b []byte, plan string, task int) (*TaskResult, error) {
 	for _, p := range r.Parts {
 		rows += p.Rows
 	}
-	//guard: rows could be missing that the result counts
+	//guard: rejects another number of rows than the parts have
 	if rows != r.RowsIn {
 		return nil, fmt.Errorf("task result: %d rows are in parts of %d", r.RowsIn, rows)
 	}
@@ -193,7 +193,7 @@ func DecodeTaskResult(b []byte, plan string, task int) (*TaskResult, error) {
 // not where the others of their part are, or would be published under one name.
 func checkCounts(parts []Part, all []Entry) error {
 	for _, p := range parts {
-		//guard: readers would compute with what cannot be
+		//guard: rejects a negative size or a name listed twice
 		if p.Rows < 0 || len(p.Files) == 0 {
 			return fmt.Errorf("row group %d of task %d: %d rows in %d files cannot be", p.RowGroup, p.Task, p.Rows, len(p.Files))
 		}
@@ -204,7 +204,7 @@ func checkCounts(parts []Part, all []Entry) error {
 		if side := SideName(e.Name); side != "" {
 			name = side
 		}
-		//guard: one part would be published in the place of another
+		//guard: rejects a part listed twice
 		if seen[name] {
 			return fmt.Errorf("%q is listed twice", e.Name)
 		}

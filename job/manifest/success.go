@@ -116,7 +116,7 @@ func DecodeSuccess(b []byte) (*Success, error) {
 
 // validate refuses a document that cannot be of an output.
 func (s *Success) validate() error {
-	//guard: a document could be taken for that of any output
+	//guard: rejects a document without an ID
 	if !IsID(s.ID) {
 		return fmt.Errorf("_SUCCESS: %q is not the ID of an output", s.ID)
 	}
@@ -136,20 +136,20 @@ func (s *Success) checkNames() error {
 	}
 	for _, p := range s.Parts {
 		for _, f := range p.Files {
-			//guard: a document could name files that are no part of ours
+			//guard: rejects a file that is no part of this output
 			if !isPublishedPart(f.Name, s.ID) {
 				return wrong(f)
 			}
 		}
 	}
 	for _, l := range s.Losses {
-		//guard: a document could name files that are no copy of ours
+		//guard: rejects a copy that is none of this output's
 		if l.Quarantine != nil && !quarantine.published(l.Quarantine.Name, s.ID) {
 			return wrong(*l.Quarantine)
 		}
 	}
 	for _, f := range s.Index {
-		//guard: a document could name files that are no index of ours
+		//guard: rejects an index that is none of this output's
 		if !index.published(f.Name, s.ID) {
 			return wrong(f)
 		}

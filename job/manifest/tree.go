@@ -96,7 +96,7 @@ func (w *Walker) Walk(ctx context.Context, b Branch) error {
 		ok = ok && info.Dir
 		switch {
 		case store.Hidden(info.Name):
-		//guard: a link to a directory above would lead down for ever
+		//guard: rejects a link to a directory above
 		case ok && b.Has(k.Name):
 			err = w.Beside(b, info, true)
 		case ok:

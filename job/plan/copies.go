@@ -33,7 +33,7 @@ func (s *Survey) once(ctx context.Context, headers []header) error {
 		if err != nil {
 			return err
 		}
-		//guard: rows of a file would be there once for each of its names
+		//guard: takes a file once, whatever its names
 		if m.Relation == manifest.SameFile {
 			h.known, h.same, h.skip = true, m.Path, "the same file as "+m.Path
 			continue
@@ -85,7 +85,7 @@ func (s *Survey) leaveCopies(ctx context.Context, headers []header) error {
 		switch {
 		case m.Relation != manifest.SameContent:
 			mine.Add("", h.input)
-		//guard: rows would be there twice that were to be refused
+		//guard: refuses rows that are there already
 		case s.Request.Options.Copies == RefuseCopies:
 			return failure.New(failure.Input, "input %s has the same content as %s; --copies skip leaves such files out, and take converts them", h.file.Name, m.Path)
 		default:

@@ -134,7 +134,7 @@ func (s *Survey) opened(ctx context.Context, h *header, err error) (bool, error)
 		return false, err
 	case errors.Is(err, input.ErrEmpty) && before.Size == 0:
 		return true, nil
-	//guard: a file that was replaced by another would be skipped in silence
+	//guard: reports a file that was replaced
 	case err != nil && input.NotInput(err) != "":
 		return false, failure.As(failure.Input, &Changed{before.Owner, now.Path, fmt.Sprintf("it was an Avro file and is not one now: %v", err)})
 	case err != nil:
@@ -147,7 +147,7 @@ func (s *Survey) opened(ctx context.Context, h *header, err error) (bool, error)
 	//guard: leaves out the rows of a file of which another partition has older ones
 	case m.otherPartition && m.Relation == manifest.Changed:
 		return false, nil
-	//guard: rows of a file that changed would be left out in silence
+	//guard: reports a file that changed
 	case m.Relation != manifest.SameFile:
 		return false, failure.As(failure.Input, &Changed{m.Owner, now.Path, m.How(now)})
 	}
@@ -211,7 +211,7 @@ func (s *Survey) sum(ctx context.Context, in *manifest.Input) error {
 
 // keep notes an answer for later surveys.
 func (s *Survey) keep(in *manifest.Input, learned bool) {
-	//guard: a change right after the look would never be seen
+	//guard: sums a file that may have changed right after the look
 	if in.Recent || in.ModTime.IsZero() {
 		return
 	}

@@ -23,7 +23,7 @@ func Fits(p *manifest.Plan, formats format.Registry, memory int64) error {
 	if err != nil {
 		return failure.As(failure.Usage, err)
 	}
-	//guard: tasks would take more memory than there is
+	//guard: refuses a plan that needs more memory than there is
 	if need := leastMemory(w, p.BlockSize, p.Columns); need > memory {
 		return failure.New(failure.Usage, "the plan %s that is to be resumed: %d columns with blocks of %d bytes: %s; --restart plans anew",
 			p.ID, p.Columns, p.BlockSize, budget.TooLittle(need, memory))

@@ -128,7 +128,7 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 	if s.Dest, err = input.Locate(r.Resolve, r.Dest); err != nil {
 		return nil, err
 	}
-	//guard: a plan's tasks would write to another place
+	//guard: refuses a destination that JSON cannot hold
 	if !utf8.ValidString(s.Dest.Path) {
 		return nil, failure.New(failure.Usage, "destination %q: the name is not UTF-8, and a plan cannot hold it", s.Dest.Path)
 	}
@@ -181,19 +181,19 @@ func completeOptions(o *manifest.Options) error {
 	o.MaxInputBlock = cmp.Or(o.MaxInputBlock, defaultMaxBlock)
 	o.OnDamage = cmp.Or(o.OnDamage, "fail")
 	switch {
-	//guard: sizes would be computed from what cannot be
+	//guard: rejects sizes out of range
 	case o.RowGroupSize < 0 || o.RowGroupSize > maxSplit:
 		return failure.New(failure.Usage, "a row group of %d bytes", o.RowGroupSize)
-	//guard: sizes would be computed from what cannot be
+	//guard: rejects sizes out of range
 	case o.MaxInputBlock < 0:
 		return failure.New(failure.Usage, "input blocks of at most %d bytes", o.MaxInputBlock)
-	//guard: sizes would be computed from what cannot be
+	//guard: rejects sizes out of range
 	case o.BlockSize < 0 || o.BlockSize > 1<<30:
 		return failure.New(failure.Usage, "column blocks of %d bytes", o.BlockSize)
-	//guard: a plan would be made that no task understands
+	//guard: rejects a choice that tasks do not know
 	case !slices.Contains([]string{"", SkipCopies, RefuseCopies}, o.Copies):
 		return failure.New(failure.Usage, "copies %q: they are taken, or it is one of skip, refuse", o.Copies)
-	//guard: a plan would be made that no task understands
+	//guard: rejects a choice that tasks do not know
 	case !slices.Contains([]string{"fail", "skip", "quarantine"}, o.OnDamage):
 		return failure.New(failure.Usage, "on damage %q: it is one of fail, skip, quarantine", o.OnDamage)
 	}
@@ -222,7 +222,7 @@ func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
 		return failure.New(failure.Usage, "--index: %w", err)
 	}
 	columns, want := len(s.Mapping.Columns), cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize)
-	//guard: the row group of columns that Plan refuses would take more memory than there is
+	//guard: keeps a sample within memory
 	if leastMemory(s.writer, min(want, minBlock), columns) > s.of.Memory.Size() {
 		return nil
 	}
@@ -237,11 +237,11 @@ func (s *Survey) newGroup(blockSize int) (err error) {
 	case format.ColumnWriter:
 		s.empty, err = w.NewRowGroup(schema, s.Mapping.Columns, blockSize)
 	case format.RowWriter:
-		//guard: a task would be the first to find that sorted rows have no positions
+		//guard: refuses an index of sorted rows
 		if len(s.Request.Options.Index) > 0 {
 			return failure.New(failure.Usage, "--index is for formats of columns; rows in the format %s are sorted by their key, and cat --where finds them", s.Request.Options.Format)
 		}
-		//guard: a task would be the first to find that rows have no such key
+		//guard: refuses a key that the rows do not have
 		if _, err := rowkey.Parse(s.Mapping.Schema, strings.Join(w.Key(), ",")); err != nil {
 			return failure.As(failure.Usage, err)
 		}
@@ -281,7 +281,7 @@ func (s *Survey) fit(ctx context.Context, p *manifest.Plan) error {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("%d columns do not fit into %d MiB of memory with blocks of %d bytes; blocks of %d bytes are used",
 			p.Columns, s.of.Memory.Size()>>20, want, p.BlockSize))
 	}
-	//guard: tasks would take more memory than there is
+	//guard: refuses a plan that needs more memory than there is
 	if need := leastMemory(s.writer, p.BlockSize, p.Columns); need > s.of.Memory.Size() {
 		return failure.New(failure.Usage, "%d columns with blocks of %d bytes: %s", p.Columns, p.BlockSize, budget.TooLittle(need, s.of.Memory.Size()))
 	}

@@ -44,7 +44,7 @@ func (s *Survey) sample(ctx context.Context, blockSize int) (*filling, error) {
 	r := s.newSampler(blockSize)
 	defer r.sample.Close()
 	err := r.readAll(ctx)
-	//guard: the plan would depend on the memory, and its tasks fail
+	//guard: refuses a plan that would depend on memory
 	if errors.As(err, new(*budget.Error)) {
 		return nil, failure.As(failure.Usage, err)
 	}

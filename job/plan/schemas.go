@@ -70,7 +70,7 @@ func (s *Survey) readHeaders(ctx context.Context, files []input.File) ([]header,
 		if h.skip != "" && !h.known {
 			continue
 		}
-		//guard: plan and _SUCCESS would have another name, and no rerun would know the file
+		//guard: refuses a file whose name JSON cannot hold
 		if !utf8.ValidString(h.file.Name) {
 			return nil, failure.New(failure.Input, "input %q: the name is not UTF-8, and plan and _SUCCESS cannot hold it: give the file, or its directory, another", h.file.Name)
 		}
@@ -143,7 +143,7 @@ func (s *Survey) checkHeld(taken []header, args []string) error {
 			return failure.New(failure.Input, "input %s holds %s%s; with --allow-empty that is no error", arg, what, beside)
 		}
 	}
-	//guard: an output would be replaced by one without rows and columns
+	//guard: refuses to replace an output by nothing
 	if !sound && len(taken) > 0 {
 		return failure.New(failure.Input, "all inputs are empty files; --allow-empty makes nothing of them")
 	}

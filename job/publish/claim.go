@@ -58,7 +58,7 @@ func (d *Destination) Tidy(ctx context.Context) error {
 func (d *Destination) claim(ctx context.Context, wait bool) (*Claim, context.Context, error) {
 	c := &Claim{Destination: d}
 	err := c.acquire(ctx, wait)
-	//guard: what others put in the place of the directory of holders would be removed
+	//guard: keeps what others put in place of the directory of holders
 	if errors.Is(err, failure.Foreign) {
 		return nil, nil, err
 	}
@@ -94,14 +94,14 @@ func (c *Claim) Judge(ctx context.Context, err error) error {
 		return nil
 	}
 	cause := context.Cause(c.held)
-	//guard: a run that is to be tried again would look stopped
+	//guard: lets a run that is tried again look unstopped
 	if errors.Is(cause, failure.Locked) {
 		return cause
 	}
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
 	lost := c.check(clean)
-	//guard: a run that is to be tried again would look like one that cannot go on
+	//guard: lets a run that is tried again look able to go on
 	if errors.Is(lost, failure.Locked) {
 		return lost
 	}
@@ -132,7 +132,7 @@ func (c *Claim) review(ctx context.Context) (err error) {
 	if c.state, err = c.Look(ctx); err != nil {
 		return err
 	}
-	//guard: would remove files from a destination that is refused
+	//guard: removes nothing from a destination that is refused
 	if len(c.state.foreign) > 0 || c.state.damage != "" {
 		return nil
 	}
@@ -156,15 +156,15 @@ func (c *Claim) fence(ctx context.Context) error {
 		switch {
 		case info.Name == c.id:
 			continue
-		//guard: tasks would lose their work
+		//guard: keeps the work of tasks
 		case strings.HasPrefix(info.Name, planPrefix):
 			continue
 		case strings.HasPrefix(info.Name, trashPrefix):
 			err = c.st.RemoveAll(ctx, info.Path)
 		default:
-			//guard: a claim that fails here would remove an output that waits to be published
+			//guard: keeps an output that waits to be published if the claim fails
 			c.inherits = true
-			//guard: a former holder's late calls would change the destination
+			//guard: fences a former holder's late calls
 			err = c.move(ctx, info.Path, c.name(other))
 		}
 		if err != nil && !errors.Is(err, store.ErrNotExist) {
@@ -219,7 +219,7 @@ func (c *Claim) Release(ctx context.Context) error {
 	if errors.Is(err, failure.Locked) || errors.Is(err, store.ErrNoParent) {
 		return nil // others have what was the claim's, and clear it up
 	}
-	//guard: an output that is being published would lose what it still needs
+	//guard: keeps what an output still needs that is being published
 	if err == nil && !c.inherits && len(c.found.pending) == 0 {
 		err = c.remove(ctx, c.dir)
 	}

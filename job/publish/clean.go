@@ -38,7 +38,7 @@ func (d *Destination) Clean(ctx context.Context, olderThan time.Duration) (*Clea
 		return cleaned, before.Refusal()
 	}
 	c, held, err := d.Claim(ctx)
-	//guard: nothing frees names where a quota leaves none for the lock
+	//guard: frees names where a quota leaves none for the lock
 	if errors.Is(err, store.ErrQuota) {
 		c, held, err = d.claimWithinQuota(ctx, before)
 	}
@@ -96,9 +96,9 @@ func (s *Status) removable() (all []Leftover) {
 	for _, l := range s.Leftovers() {
 		switch {
 		case l.What == trash: // it is gone
-		//guard: the manifest would be removed of an output that the next holder puts back
+		//guard: keeps the manifest of an output that the next holder completes
 		case l.What == formerHolder:
-		//guard: parts would be removed that may be those of a damaged output
+		//guard: keeps parts that may be those of a damaged output
 		case s.Damage != "" && !l.Useful():
 		default:
 			all = append(all, l)
@@ -175,7 +175,7 @@ func (c *Claim) clean(ctx context.Context, olderThan time.Duration, cleaned *Cle
 		return err
 	}
 	for _, info := range infos {
-		//guard: what stands in the place of tasks' work would be removed
+		//guard: keeps what is not the work of tasks
 		if _, ok := stagedPlan(info); !ok {
 			continue
 		}
@@ -192,7 +192,7 @@ func (c *Claim) cleanPlan(ctx context.Context, info store.Info, limit time.Time,
 	if err := c.measure(ctx, &l, info, nil); err != nil {
 		return err
 	}
-	//guard: tasks that run would lose the directory of their work
+	//guard: keeps the work of tasks that may still run
 	if l.Changed.After(limit) {
 		cleaned.Kept = append(cleaned.Kept, l)
 		return nil
@@ -204,7 +204,7 @@ func (c *Claim) cleanPlan(ctx context.Context, info store.Info, limit time.Time,
 	if err := c.measure(ctx, &again, store.Info{Path: taken, Dir: true}, nil); err != nil {
 		return err
 	}
-	//guard: the work of a task would be removed that ended meanwhile, and is to be committed
+	//guard: keeps the work of a task that ended meanwhile
 	if again.Changed.After(limit) {
 		cleaned.Kept = append(cleaned.Kept, l)
 		err := c.move(ctx, taken, info.Path)

@@ -168,11 +168,11 @@ func (d *Destination) KeepPlan(ctx context.Context, p *manifest.Plan) error {
 // checkStaging refuses what others put in the place of a directory for tasks.
 func (d *Destination) checkStaging(ctx context.Context, dir string) error {
 	info, err := d.entry(ctx, path.Join(manifest.WorkName, path.Base(dir)))
-	//guard: tasks would leave their files where a link leads
+	//guard: rejects a link in place of the directory
 	if err == nil && info.Link {
 		return failure.New(failure.Foreign, "%s is a link", dir)
 	}
-	//guard: a file in the place of the directory would be a storage error, to be retried
+	//guard: rejects a file in place of the directory
 	if err == nil && !info.Dir {
 		return failure.New(failure.Foreign, "%s is not a directory", dir)
 	}
@@ -190,7 +190,7 @@ func (d *Destination) makeRoot(ctx context.Context) (made bool, err error) {
 		err = d.makeWork(ctx)
 	}
 	if errors.Is(err, store.ErrNoParent) {
-		//guard: a link that leads nowhere would look like a directory that others make and remove
+		//guard: rejects a dangling link
 		if info, _ := d.entry(ctx, ""); info.Link && !info.Dir {
 			return false, failure.New(failure.Refused, "destination %s is a symbolic link to a directory that does not exist", d.path)
 		}
@@ -208,7 +208,7 @@ func (d *Destination) makeWork(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	//guard: would move and remove directories that a link leads to
+	//guard: does not follow a link to a directory
 	if info.Link || !info.Dir {
 		return failure.New(failure.Foreign, "destination %s holds what rowtocol did not write: %s", d.path, manifest.WorkName)
 	}
@@ -293,7 +293,7 @@ func (d *Destination) KnownInputs(ctx context.Context) *manifest.Known {
 	if err != nil {
 		return manifest.NewKnown()
 	}
-	//guard: follows a link to what others wrote
+	//guard: does not follow a link to a document of others
 	if info.Link {
 		return manifest.NewKnown()
 	}

@@ -57,7 +57,7 @@ func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []
 		s.sequence = max(s.sequence, sequence)
 		switch {
 		case r == nil:
-		//guard: what others put there would be removed with the increment
+		//guard: keeps an increment that holds files of others
 		case len(r.foreign) > 0:
 			s.foreign = append(s.foreign, r.foreign...)
 			if r.Success == nil {
@@ -85,7 +85,7 @@ func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []
 	}
 	for _, o := range outputs {
 		name := path.Join(s.path, o.Name)
-		//guard: an increment that was restored would have its rows there twice
+		//guard: finds an increment whose rows another one holds
 		if twice := holders.Add(name, o.Success); twice != nil {
 			s.damage = cmp.Or(s.damage, fmt.Sprintf("%s: %s", name, twice))
 		}
@@ -119,7 +119,7 @@ func (d *Destination) readCommitted(ctx context.Context, name string) (*committe
 		}
 	}
 	m := s.Success
-	//guard: a directory of others, or one that was copied, would be taken for an increment
+	//guard: rejects a directory that is not an increment
 	if m == nil || m.NotIncrement(name) != "" {
 		why := name + " (no increment of rowtocol)"
 		if len(s.foreign) > 0 {
@@ -155,7 +155,7 @@ func (d *Destination) below(dir string) *Destination {
 // but what that lists may be in it.
 func (d *Destination) inspect(ctx context.Context, s *State, infos []store.Info) error {
 	listed := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool {
-		//guard: what has a meaning at the top of a destination only would be passed over
+		//guard: rejects names that only have a meaning at the top of a destination
 		if i.Name == manifest.LockName || i.Name == manifest.InputsName || i.Name == manifest.WorkName || isIncrement(i) || isMarker(i) {
 			s.foreign = append(s.foreign, i.Name)
 			return true
@@ -165,7 +165,7 @@ func (d *Destination) inspect(ctx context.Context, s *State, infos []store.Info)
 	if err := d.classify(ctx, s, listed); err != nil {
 		return err
 	}
-	//guard: what no task made would be part of the increment
+	//guard: rejects debris in an increment
 	s.foreign = append(s.foreign, s.debris...)
 	return nil
 }
@@ -195,7 +195,7 @@ func (s *State) AllowIncrement() error {
 	if err := s.allowNext(); err != nil {
 		return err
 	}
-	//guard: inputs would be passed over whose rows are lost
+	//guard: refuses an increment to an output that lost rows
 	if s.damage != "" && !s.pending {
 		return failure.New(failure.Foreign, "destination %s holds an output that was changed: %s; --overwrite without --incremental, or --reprocess of partitions, makes all of it anew", s.path, s.damage)
 	}
@@ -207,11 +207,11 @@ func (s *State) allowIncrementPlan(p *manifest.Plan) error {
 	if err := s.AllowIncrement(); err != nil || s.pending {
 		return err
 	}
-	//guard: an increment would be published that counts for nobody
+	//guard: refuses an increment to another output
 	if s.ID() != p.Base {
 		return failure.New(failure.Foreign, "destination %s got another output after plan %s was made; make the plan again", s.path, p.ID)
 	}
-	//guard: rows of an input would be there twice
+	//guard: refuses an increment whose inputs the output holds
 	if in, holder := s.heldOf(p.Request.Inputs); in != "" {
 		return failure.New(failure.Foreign, "input %s was committed after plan %s was made, in %s; make the plan again", in, p.ID, holder)
 	}
@@ -262,11 +262,11 @@ func (c *Claim) addIncrement(ctx context.Context, work string, s *manifest.Pendi
 	if err != nil {
 		return err
 	}
-	//guard: an increment would come among what others put here meanwhile
+	//guard: refuses files that others put here meanwhile
 	if err := now.refuseForeign(); err != nil {
 		return err
 	}
-	//guard: an increment would be published that counts for nobody
+	//guard: refuses an increment to another output
 	if now.ID() != s.Base {
 		return failure.New(failure.Foreign, "destination %s got another output meanwhile", c.path)
 	}
@@ -274,7 +274,7 @@ func (c *Claim) addIncrement(ctx context.Context, work string, s *manifest.Pendi
 	if err := c.assemble(ctx, work, s, dir); err != nil {
 		return err
 	}
-	//guard: the number would be given again once the increment was moved away
+	//guard: marks the number before the increment takes it
 	if err := c.mark(ctx, now, s.Sequence); err != nil {
 		return err
 	}
@@ -306,11 +306,11 @@ func (c *Claim) assemble(ctx context.Context, work string, s *manifest.Pending, 
 	if err := c.below(dir).inspect(ctx, now, infos); err != nil {
 		return err
 	}
-	//guard: an increment would be published of which a file has another length
+	//guard: refuses to publish an increment with a wrong file
 	if now.damage != "" {
 		return mismatch(now.damage)
 	}
-	//guard: an increment would be published with what others put into its directory
+	//guard: refuses to publish an increment with files of others
 	if err := now.refuseForeign(); err != nil {
 		return err
 	}
@@ -335,7 +335,7 @@ func (s *State) replaces() []string {
 		increments = append(increments, r.Name)
 	}
 	for _, name := range s.orphans {
-		//guard: increments would stay that are of no output
+		//guard: removes an increment without an output
 		if !isPart(name) {
 			increments = append(increments, name)
 		}
@@ -357,7 +357,7 @@ func (c *Claim) clearIncrements(ctx context.Context, names []string) error {
 // isMarker reports whether something in a destination remembers the last number that was
 // given to an increment.
 func isMarker(info store.Info) bool {
-	//guard: what others put in the place of a marker would be moved out
+	//guard: keeps what others put in place of a marker
 	if info.Dir || info.Link {
 		return false
 	}
@@ -382,7 +382,7 @@ func (s *State) classifyMarkers(names []string) {
 // mark remembers that a number is given, before the increment with it appears.
 func (c *Claim) mark(ctx context.Context, now *State, sequence int64) error {
 	name := manifest.NumberName(sequence)
-	//guard: an increment could not be completed whose process was killed after it marked the number
+	//guard: completes an increment whose number is marked already
 	if now.marker >= name {
 		return nil
 	}

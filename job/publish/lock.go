@@ -75,7 +75,7 @@ func (c *Claim) acquire(ctx context.Context, wait bool) error {
 				return err
 			}
 		case errors.Is(err, store.ErrNotExist), errors.Is(err, store.ErrNoParent):
-			//guard: a lock whose answer was lost would be watched as another's
+			//guard: knows its own lock whose answer was lost
 			if c.check(ctx) == nil {
 				return nil
 			}
@@ -121,7 +121,7 @@ func (d *Destination) readLock(ctx context.Context) (*lockState, error) {
 	s := &lockState{signs: fmt.Sprint(info.FileID, info.Size, info.ModTime.UnixNano()), seen: info.ModTime.UTC()}
 	// A link, a directory or a file of other content is nobody's lock, but is
 	// watched like one: an older program may be writing it.
-	//guard: a link that leads nowhere would be taken for no lock
+	//guard: takes a dangling link for a lock
 	if info.Link {
 		return s, nil
 	}
@@ -129,12 +129,12 @@ func (d *Destination) readLock(ctx context.Context) (*lockState, error) {
 	if errors.Is(err, store.ErrNotExist) {
 		return &lockState{free: true}, nil
 	}
-	//guard: would take a holder for dead whose directory it may not read
+	//guard: keeps a holder whose directory it may not read
 	if err != nil && !store.Absent(err) {
 		return nil, err
 	}
 	s.signs += string(text)
-	//guard: a lock could lead out of the destination
+	//guard: rejects a lock that names no holder
 	if json.Unmarshal(text, &s.holder) != nil || !manifest.IsID(s.holder.ID) {
 		s.holder = holder{}
 		return s, nil
@@ -174,7 +174,7 @@ func (c *Claim) watch(ctx context.Context, wait bool) error {
 			return nil
 		case s.gone, s.holder.dead(), s.signs == first.signs && left <= 0:
 			return c.takeOver(ctx)
-		//guard: a holder that lives would lose the destination, or its time
+		//guard: waits for a holder that lives
 		case s.signs != first.signs, !wait:
 			return failure.New(failure.Locked, "%s is locked by %s", c.path, &s.holder)
 		}
@@ -200,13 +200,13 @@ func (c *Claim) check(ctx context.Context) error {
 	switch {
 	case errors.Is(err, store.ErrNotExist):
 		return failure.New(failure.Locked, "%s: the lock was taken over, and released since", c.path)
-	//guard: a storage that refuses to be read would be taken for another holder
+	//guard: tells storage that fails from another holder
 	case err != nil && !store.Absent(err):
 		return fmt.Errorf("lock %s: %w", c.path, err)
 	}
 	var h holder
 	_ = json.Unmarshal(text, &h) // a file that is no lock names nobody
-	//guard: a former holder would take another's lock for its own
+	//guard: tells another's lock from its own
 	if h.ID != c.id {
 		return failure.New(failure.Locked, "%s: the lock was taken over by %s", c.path, &h)
 	}
@@ -226,7 +226,7 @@ func (c *Claim) beat(ctx context.Context) {
 		}
 		next := c.name(alive)
 		err := c.beatOnce(ctx, next, last)
-		//guard: a former holder would work on for nothing
+		//guard: stops a former holder whose directory was moved
 		if errors.Is(err, store.ErrNoParent) {
 			c.cancel(failure.New(failure.Locked, "%s: the lock was taken over", c.path))
 			return
@@ -285,7 +285,7 @@ func (c *Claim) join(ctx context.Context) error {
 // move is how everything in a destination changes: a look at the lock, and a
 // rename with one end in the claim's own directory.
 func (c *Claim) move(ctx context.Context, from, to string) error {
-	//guard: a former holder would go on until its directory is moved away
+	//guard: stops a former holder early
 	if err := c.check(ctx); err != nil {
 		return err
 	}

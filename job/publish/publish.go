@@ -25,7 +25,7 @@ func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, work *task.Work, 
 	}
 	doc, err := s.Encode()
 	if err == nil {
-		//guard: an output would be published that nobody can read
+		//guard: refuses to publish a manifest that nobody can read
 		_, err = manifest.DecodePending(doc)
 	}
 	if err != nil {
@@ -41,7 +41,7 @@ func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, work *task.Work, 
 	if err != nil {
 		return nil, fmt.Errorf("destination %s: take the work of plan %s: %w", c.path, p.ID, err)
 	}
-	//guard: an output would be published of files that changed before they were taken
+	//guard: refuses files that changed before they were taken
 	if err := work.CheckAt(ctx, dir); err != nil {
 		return nil, errors.Join(err, c.withdraw(ctx, waits, dir))
 	}
@@ -111,7 +111,7 @@ func (c *Claim) clearOutdated(ctx context.Context, published *waiting) error {
 	if len(c.state.staged) == 0 {
 		return nil
 	}
-	//guard: would keep outdated plans of increments, which are not judged while an output waits
+	//guard: removes plans that the output outdates
 	if err := c.remove(ctx, published.path); err != nil {
 		return err
 	}
@@ -151,11 +151,11 @@ func (c *Claim) replace(ctx context.Context, work string, s *manifest.Pending) e
 	if err == nil {
 		err = c.classify(ctx, now, infos)
 	}
-	//guard: an output would be finished of which a file has another length
+	//guard: refuses to finish an output with a wrong file
 	if err == nil && now.damage != "" {
 		err = mismatch(now.damage)
 	}
-	//guard: an output would be finished with what others put into the directory of a part
+	//guard: refuses to finish an output with files of others in a part
 	if err == nil {
 		err = now.refuseForeign()
 	}
@@ -177,17 +177,17 @@ func mismatch(damage string) error { return fmt.Errorf("%s: %w", damage, store.E
 // directory, where it is the record of that output's files. It returns the names of
 // the increments that will not count any more.
 func (c *Claim) retire(ctx context.Context, s *manifest.Success) (replaced []string, err error) {
-	//guard: what others put into an increment since it was read would be removed with it
+	//guard: reads increments again before they are removed
 	c.increments.Clear()
 	now, err := c.Look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	//guard: what others put here meanwhile would be replaced
+	//guard: refuses to replace files that others put here meanwhile
 	if err := now.refuseForeign(); err != nil {
 		return nil, err
 	}
-	//guard: what came back here meanwhile would be removed
+	//guard: refuses to replace rows that came back meanwhile
 	if came := now.unseenBy(s); len(came) > 0 {
 		return nil, now.overtook(s.Plan, came)
 	}
@@ -231,7 +231,7 @@ func (c *Claim) bringAll(ctx context.Context, work, place string, s *manifest.Pe
 // has a file of that name, so one that is there is this one.
 func (c *Claim) arrived(ctx context.Context, e manifest.Entry, place string, err error) error {
 	info, statErr := c.st.Stat(ctx, place)
-	//guard: a run that was killed could not be completed
+	//guard: completes a run that was killed
 	if statErr == nil && !info.Dir && info.Size == e.Files[0].Bytes {
 		return nil
 	}
@@ -246,7 +246,7 @@ func (c *Claim) replaceEmpty(ctx context.Context, staged, place string, err erro
 	if listErr != nil {
 		return err
 	}
-	//guard: a run that was killed could not be completed
+	//guard: completes a run that was killed
 	if len(infos) > 0 {
 		return nil
 	}
@@ -274,7 +274,7 @@ func (c *Claim) makeDirs(ctx context.Context, in, name string, made map[string]b
 		}
 		return c.move(ctx, dir, path.Join(in, name))
 	}
-	//guard: files would go to where a link leads
+	//guard: does not follow a link to another directory
 	if err == nil && info.Link {
 		return failure.New(failure.Foreign, "destination %s holds what rowtocol did not write: %s", c.path, name)
 	}
@@ -327,12 +327,12 @@ func (c *Claim) finish(ctx context.Context, s *manifest.Success) error {
 	if err != nil {
 		return err
 	}
-	//guard: a former holder would commit until its directory is moved away
+	//guard: stops a former holder early
 	if err := c.check(ctx); err != nil {
 		return err
 	}
 	err = c.st.Rename(ctx, file, c.in(manifest.SuccessName))
-	//guard: a storage that refuses would be taken for another run
+	//guard: tells storage that fails from another run
 	if !errors.Is(err, store.ErrExist) && !errors.Is(err, store.ErrNotExist) {
 		return err
 	}
@@ -340,11 +340,11 @@ func (c *Claim) finish(ctx context.Context, s *manifest.Success) error {
 	if lookErr != nil {
 		return lookErr
 	}
-	//guard: a commit whose answer was lost would count as another run's
+	//guard: knows its own commit whose answer was lost
 	if now.Success != nil && now.Success.ID == s.ID {
 		return nil
 	}
-	//guard: what others put here meanwhile would be taken for a run's
+	//guard: refuses files that others put here meanwhile
 	if err := now.refuseForeign(); err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (s *State) Unseen(p *manifest.Plan) []Committed {
 		return nil
 	}
 	seen := slices.Clone(p.Replaces)
-	//guard: an output that lost a file could not be made again by its plan
+	//guard: lets a plan make its own output again
 	if s.Success != nil && s.Success.Plan == p.ID {
 		seen = append(seen, s.Success.ID)
 	}

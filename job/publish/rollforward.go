@@ -36,7 +36,7 @@ func (c *Claim) rollOne(ctx context.Context, p *waiting) error {
 	if err != nil {
 		return err
 	}
-	//guard: an older output would replace a newer one
+	//guard: keeps a newer output
 	if !now.passed(s) {
 		if c.found.work(s.Plan) == "" {
 			//guard: files would be moved from where a link leads
@@ -55,7 +55,7 @@ func (c *Claim) rollOne(ctx context.Context, p *waiting) error {
 		if err != nil {
 			return err
 		}
-		//guard: an output would be completed without all its files
+		//guard: completes an output only with all its files
 		if !whole {
 			return c.giveUp(ctx, p, work)
 		}
@@ -71,13 +71,13 @@ func (c *Claim) rollOne(ctx context.Context, p *waiting) error {
 // takes reports whether an output that waits may still come to the destination.
 func (s *State) takes(m *manifest.Success) bool {
 	switch in, _ := s.heldOf(m.Request.Inputs); {
-	//guard: would replace what was restored after the output was begun
+	//guard: keeps what was restored after the output was begun
 	case !m.Increment && len(s.unseenBy(m)) > 0:
 		return false
-	//guard: would publish an increment that does not count
+	//guard: gives up an increment that does not count
 	case m.Increment && m.Base != s.ID():
 		return false
-	//guard: would publish rows again that an increment has which was restored meanwhile
+	//guard: gives up an increment whose inputs are held meanwhile
 	case m.Increment && in != "":
 		return false
 	}
@@ -101,7 +101,7 @@ func (c *Claim) giveUp(ctx context.Context, p *waiting, work string) error {
 		for i := range p.Parts {
 			parts = append(parts, p.Parts[i].Entry().Name)
 		}
-		//guard: parts of no output would stay, and the destination would be refused
+		//guard: moves parts without an output out of the way
 		if err := c.clearOut(ctx, &State{debris: parts}); err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (c *Claim) reinstate(ctx context.Context) error {
 		if err := c.readSuccess(ctx, now, infos[i]); err != nil {
 			return err
 		}
-		//guard: the former output would lose its manifest, as others' stands in its place
+		//guard: keeps the manifest while others' stands in its place
 		return now.refuseForeign()
 	}
 	latest := slices.SortedFunc(slices.Values(c.found.retired), func(a, b *record) int {
@@ -136,7 +136,7 @@ func (c *Claim) reinstate(ctx context.Context) error {
 		if err := c.classify(ctx, s, infos); err != nil {
 			return err
 		}
-		//guard: an output would be back that lost files when it was replaced
+		//guard: does not bring back an output that lost files
 		if s.damage != "" {
 			continue
 		}

@@ -75,7 +75,7 @@ func (d *Destination) look(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	//guard: what stands in the place of a destination would be a matter of storage
+	//guard: refuses a destination that is not a directory
 	if !info.Dir {
 		return nil, failure.New(failure.Usage, "destination %s is a file", d.path)
 	}
@@ -105,7 +105,7 @@ func (d *Destination) look(ctx context.Context) (*State, error) {
 	if err := d.classifyIncrements(ctx, s, infos); err != nil {
 		return nil, err
 	}
-	//guard: rows would be passed over that are nowhere else
+	//guard: refuses increments without an output
 	if len(s.orphans) > 0 && !s.pending {
 		s.damage = cmp.Or(s.damage, fmt.Sprintf("%s of the output that %s belongs to is missing", manifest.SuccessName, s.orphans[len(s.orphans)-1]))
 	}
@@ -115,7 +115,7 @@ func (d *Destination) look(ctx context.Context) (*State, error) {
 // readSuccess reads the manifest in a file that was found. One that does not decode is not
 // ours.
 func (d *Destination) readSuccess(ctx context.Context, s *State, info store.Info) error {
-	//guard: the link's target would be taken for the manifest of what is here
+	//guard: rejects a link or directory in place of the manifest
 	if info.Dir || info.Link {
 		s.foreign = append(s.foreign, info.Name+" (no regular file)")
 		return nil
@@ -124,7 +124,7 @@ func (d *Destination) readSuccess(ctx context.Context, s *State, info store.Info
 	if errors.Is(err, store.ErrNotExist) {
 		return nil
 	}
-	//guard: what stands in the place of the manifest would be a matter of storage
+	//guard: calls a non-file in place of the manifest damage, not storage
 	if store.Absent(err) {
 		s.foreign = append(s.foreign, fmt.Sprintf("%s (no manifest of rowtocol: %v)", info.Name, err))
 		return nil
@@ -175,7 +175,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 				return err
 			}
 			parts = append(parts, dirs...)
-		//guard: rows would be removed whose inputs may be gone
+		//guard: keeps parts without a manifest
 		case s.Success == nil && isPart(info.Name):
 			s.orphans = append(s.orphans, info.Name)
 		case isOurs(info.Name):
@@ -191,7 +191,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 	}
 	s.classifyMarkers(markers)
 	missing := slices.Sorted(maps.Keys(expected))
-	//guard: an output that lost a file would be finished
+	//guard: calls an output damaged that lost a file
 	if len(missing) > 0 {
 		s.damage = missing[0] + " is missing"
 	}
@@ -205,10 +205,10 @@ func (s *State) compareEntry(info store.Info, e manifest.Entry) (inside bool) {
 	switch {
 	case !e.Dir:
 		s.compare(e.Name, info, e.Files[0])
-	//guard: would take what a link leads to for the output's
+	//guard: rejects a link in place of a directory
 	case info.Link:
 		s.damage = e.Name + " is a link"
-	//guard: a destination could not be looked at that has a file in the place of a directory
+	//guard: calls an output damaged with a file in place of a directory
 	case !info.Dir:
 		s.damage = e.Name + " is not a directory"
 	default:
@@ -219,11 +219,11 @@ func (s *State) compareEntry(info store.Info, e manifest.Entry) (inside bool) {
 
 // compare notes how a file differs from what the manifest says.
 func (s *State) compare(name string, info store.Info, file manifest.File) {
-	//guard: what another file says would be taken for the output's
+	//guard: rejects a link in place of a file
 	if info.Link {
 		s.damage = name + " is a link"
 	}
-	//guard: an output that was changed would be finished
+	//guard: calls an output damaged with a file of another size
 	if info.Dir || info.Size != file.Bytes {
 		s.damage = fmt.Sprintf("%s has %d bytes, not %d", name, info.Size, file.Bytes)
 	}
@@ -250,7 +250,7 @@ func (d *Destination) classifyParts(ctx context.Context, s *State, parts []manif
 		for _, info := range inside[i] {
 			name := manifest.InPart(part.Name, info.Name)
 			file, listed := files[name]
-			//guard: what others put there would be removed with the part
+			//guard: keeps files of others in a part
 			if !listed {
 				s.foreign = append(s.foreign, name)
 				continue
@@ -311,7 +311,7 @@ func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, e
 			}
 			for _, i := range inside {
 				e, listed := expected[name+"/"+i.Name]
-				//guard: what others put there would be removed with the directory
+				//guard: keeps files of others in a directory
 				if !listed {
 					s.foreign = append(s.foreign, name+"/"+i.Name)
 					continue
@@ -357,11 +357,11 @@ func (s *State) refuseForeign() error {
 
 // allowNext is failure.Foreign if nothing must be published to the destination.
 func (s *State) allowNext() error {
-	//guard: files of others would be taken for ours, or be in the output's way
+	//guard: refuses files of others
 	if err := s.refuseForeign(); err != nil {
 		return err
 	}
-	//guard: would refuse the output, as no number is left, only after all work is done
+	//guard: refuses to plan beyond the last number
 	if s.sequence >= manifest.MaxSequence {
 		return failure.New(failure.Foreign, "destination %s has no number left for another output: it gave the last one, %d; choose another destination", s.path, s.sequence)
 	}
@@ -377,13 +377,13 @@ func (s *State) Allow(r *manifest.Request, overwrite bool) error {
 	switch {
 	case overwrite || s.pending:
 		return nil // what is pending is considered once it is published
-	//guard: an output that was changed would be made anew without leave
+	//guard: refuses to replace a damaged output unless told to
 	case s.damage != "":
 		return failure.New(failure.Foreign, "destination %s holds an output that was changed: %s; --overwrite makes it anew", s.path, s.damage)
 	case s.Success == nil && len(s.Increments) == 0:
 		return nil
 	}
-	//guard: rows of increments would go without leave
+	//guard: refuses to replace increments unless told to
 	if n := len(s.Increments); n > 0 {
 		return failure.New(failure.Foreign, "destination %s holds increments (%d): --incremental adds to them, --overwrite replaces all that is there",
 			s.path, n)
@@ -392,7 +392,7 @@ func (s *State) Allow(r *manifest.Request, overwrite bool) error {
 	if len(differences) == 0 {
 		return nil
 	}
-	//guard: the output of another request would be replaced without leave
+	//guard: refuses to replace another request's output unless told to
 	return failure.New(failure.Foreign, "destination %s holds the output of another request: %s; --overwrite replaces it",
 		s.path, list(differences, namedDifferences, "; "))
 }
@@ -424,7 +424,7 @@ func (s *State) AllowPlan(p *manifest.Plan, overwrite bool) error {
 	if p.Increment {
 		return s.allowIncrementPlan(p)
 	}
-	//guard: a plan that was left lying would replace newer data
+	//guard: refuses a plan that did not see newer rows
 	if came := s.Unseen(p); len(came) > 0 && !s.pending {
 		return s.overtook(p.ID, came)
 	}

@@ -107,7 +107,7 @@ func (d *Destination) Status(ctx context.Context) (*Status, error) {
 		if err != nil {
 			return nil, d.wrap(err)
 		}
-		//guard: the work of a run that began or ended meanwhile would be told of none
+		//guard: looks again if the holder changed meanwhile
 		if before.free == after.free && before.holder.ID == after.holder.ID || try == statusTries {
 			s.Lock = after.lock()
 			return s, nil
@@ -119,10 +119,10 @@ func (d *Destination) Status(ctx context.Context) (*Status, error) {
 func (d *Destination) exists(ctx context.Context) error {
 	info, err := d.st.Stat(ctx, d.path)
 	switch {
-	//guard: a destination that was misspelt would be one that holds nothing
+	//guard: reports a destination that does not exist
 	case errors.Is(err, store.ErrNotExist):
 		return failure.New(failure.Input, "destination %s does not exist", d.path)
-	//guard: what stands in the place of a destination would be a matter of storage
+	//guard: refuses a destination that is not a directory
 	case err == nil && !info.Dir:
 		return failure.New(failure.Usage, "destination %s is a file", d.path)
 	}
@@ -146,7 +146,7 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 	}
 	s := &Status{State: state, Damage: state.damage, Foreign: slices.Clone(state.foreign)}
 	debris := slices.Concat(state.debris, state.uncounted)
-	//guard: files would be told of as debris that are those of the output to be, or of one that was lost
+	//guard: does not call files debris that an output may need
 	if state.pending || len(state.orphans) > 0 {
 		debris = nil
 	}
@@ -161,7 +161,7 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 		if _, _, ok := manifest.ParseIncrement(name); ok {
 			l.What = replacedIncrement
 		}
-		//guard: the files of an output whose manifest was damaged would be told of as debris
+		//guard: does not call files debris next to a damaged manifest
 		if len(state.foreign) > 0 {
 			s.LeftAlone = append(s.LeftAlone, l)
 		} else {
@@ -169,7 +169,7 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 		}
 	}
 	root, err := d.entry(ctx, manifest.WorkName)
-	//guard: would report directories that a link leads to
+	//guard: does not follow a link to a directory
 	if errors.Is(err, store.ErrNotExist) || err == nil && root.Link {
 		return s, nil
 	}
@@ -189,7 +189,7 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 	for _, w := range s.Unfinished {
 		waits[w.Name] = waits[w.Name] || w.Output != ""
 	}
-	//guard: work would be told of as a leftover of which an output waits to be published
+	//guard: leaves out work of an output that waits to be published
 	s.Unfinished = slices.DeleteFunc(s.Unfinished, func(w Work) bool { return w.Output == "" && waits[w.Name] })
 	return s, nil
 }
@@ -205,7 +205,7 @@ func (d *Destination) surveyRoot(ctx context.Context, s *Status, info store.Info
 		w, err := d.work(ctx, info.Path, id)
 		s.Unfinished = append(s.Unfinished, w)
 		return err
-	//guard: what stands in the place of tasks' work would be told of as ours
+	//guard: leaves out what is not the work of tasks
 	case strings.HasPrefix(info.Name, planPrefix):
 		s.Foreign = append(s.Foreign, name+" (no directory)")
 	case strings.HasPrefix(info.Name, trashPrefix), !info.Dir, info.Link:

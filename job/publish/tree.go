@@ -33,7 +33,7 @@ func FindTree(ctx context.Context, at store.Location) (*Tree, error) {
 			case store.Absent(err): // removed meanwhile
 			case err != nil:
 				return nil, err
-			//guard: a tree of any depth would be looked at
+			//guard: bounds how deep a tree is looked at
 			case branches(infos) && len(b.Keys) < maxKeys:
 				if t == nil {
 					t = &Tree{}

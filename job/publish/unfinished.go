@@ -70,11 +70,11 @@ func (d *Destination) collect(ctx context.Context, dir string, to *contents) err
 	}
 	for _, info := range infos {
 		switch {
-		//guard: a link could lead to documents that others wrote
+		//guard: does not follow a link to documents of others
 		case info.Link:
-		//guard: what is being removed would count
+		//guard: leaves out what is being removed
 		case strings.HasPrefix(info.Name, trashPrefix):
-		//guard: files of a part that was replaced would be read as manifests
+		//guard: leaves out the files of a replaced part
 		case strings.HasPrefix(info.Name, old+"-"):
 		case strings.HasPrefix(info.Name, planPrefix) && info.Dir:
 			to.taken = append(to.taken, info.Path)
@@ -134,7 +134,7 @@ func (d *Destination) list(ctx context.Context, dir string) ([]store.Info, error
 // changed last first.
 func (d *Destination) StagedPlans(ctx context.Context) (ids []string, err error) {
 	root, err := d.entry(ctx, manifest.WorkName)
-	//guard: would read directories that a link leads to
+	//guard: does not follow a link to a directory
 	if errors.Is(err, store.ErrNotExist) || err == nil && root.Link {
 		return nil, nil
 	}
@@ -147,7 +147,7 @@ func (d *Destination) StagedPlans(ctx context.Context) (ids []string, err error)
 	}
 	slices.SortStableFunc(infos, func(a, b store.Info) int { return b.ModTime.Compare(a.ModTime) })
 	for _, info := range infos {
-		//guard: what stands in the place of tasks' work would be taken for it
+		//guard: leaves out what is not the work of tasks
 		if id, ok := stagedPlan(info); ok {
 			ids = append(ids, id)
 		}
@@ -166,7 +166,7 @@ func (d *Destination) StagedPlan(ctx context.Context, id string) (*manifest.Plan
 func (d *Destination) planIn(ctx context.Context, dir, id string) (*manifest.Plan, error) {
 	file := path.Join(dir, manifest.PlanName)
 	info, err := d.st.Stat(ctx, file)
-	//guard: a link could lead to a document that others wrote
+	//guard: does not follow a link to a document of others
 	if store.Absent(err) || err == nil && info.Link {
 		return nil, nil
 	}
@@ -178,7 +178,7 @@ func (d *Destination) planIn(ctx context.Context, dir, id string) (*manifest.Pla
 		return nil, err
 	}
 	p, err := manifest.DecodePlan(text)
-	//guard: tasks would leave their work in the directory of another plan
+	//guard: rejects the work of another plan
 	if err != nil || p.ID != id {
 		return nil, nil
 	}
@@ -247,7 +247,7 @@ func (d *Destination) work(ctx context.Context, dir, planID string) (Work, error
 	if err := d.measure(ctx, &w.Leftover, store.Info{Path: dir, Dir: true}, nil); err != nil {
 		return w, err
 	}
-	//guard: work that just began would be told of as older than any
+	//guard: gives work without a time the present one
 	if w.Changed.IsZero() {
 		info, err := d.st.Stat(ctx, dir)
 		if err != nil && !store.Absent(err) {
@@ -262,7 +262,7 @@ func (d *Destination) work(ctx context.Context, dir, planID string) (Work, error
 	results := make([]*manifest.TaskResult, len(infos))
 	err = parallel.Do(ctx, len(infos), d.movers, func(ctx context.Context, i int) error {
 		number, ok := manifest.TaskNumber(infos[i].Name)
-		//guard: a link could lead to a document that others wrote
+		//guard: does not follow a link to a document of others
 		if !ok || infos[i].Link {
 			return nil
 		}
@@ -298,7 +298,7 @@ func (d *Destination) work(ctx context.Context, dir, planID string) (Work, error
 func (d *Destination) measure(ctx context.Context, l *Leftover, info store.Info, without map[string]bool) error {
 	l.names++
 	var infos []store.Info
-	//guard: would add up what a link leads to
+	//guard: does not follow a link to a directory
 	if info.Dir && !info.Link {
 		var err error
 		if infos, err = d.list(ctx, info.Path); err != nil {

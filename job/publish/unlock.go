@@ -43,7 +43,7 @@ func (d *Destination) held(ctx context.Context, id string) (*lockState, error) {
 	if err != nil {
 		return nil, err
 	}
-	//guard: a holder that lives would lose the destination
+	//guard: keeps the lock of a holder that lives
 	if !s.free && s.holder.ID != id {
 		return nil, failure.New(failure.Locked, "%s is locked by %s, whose ID is %q, and not by %s", d.path, &s.holder, s.holder.ID, id)
 	}
@@ -67,7 +67,7 @@ func (d *Destination) watchDead(ctx context.Context, id string) (*Lock, error) {
 		switch {
 		case lock == nil, lock.Dead:
 			return lock, nil
-		//guard: a holder that lives would lose the destination
+		//guard: keeps the lock of a holder that lives
 		case s.signs != first.signs:
 			return nil, failure.New(failure.Locked, "%s is locked by %s, which gave a sign of life just now", d.path, &s.holder)
 		case d.now().Sub(began).Seconds() >= beats*d.times.Heartbeat.Seconds():

@@ -50,7 +50,7 @@ func (a *attempt) run(ctx context.Context) (*manifest.TaskResult, error) {
 		reads, err = a.reads()
 	}
 	if err != nil {
-		//guard: files would stay that no result names
+		//guard: removes the files of an attempt that failed
 		a.removeFiles(ctx)
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func (a *attempt) removeFiles(ctx context.Context) {
 	defer cancel()
 	for i := range a.parts {
 		if part := a.parts[i].Entry(); part.Dir {
-			//guard: files would stay that no result names
+			//guard: removes the files of an attempt that failed
 			_ = a.st.RemoveAll(clean, path.Join(a.dir, part.Name))
 		} else {
 			_ = a.st.Remove(clean, path.Join(a.dir, part.Name))

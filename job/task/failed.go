@@ -52,7 +52,7 @@ const (
 // kind is the kind of what the attempt failed of; nil for a defect.
 func (f *Failed) kind() error {
 	switch kind := failure.Named(f.Kind); kind {
-	//guard: a document that no task leaves would make a failure a success with losses
+	//guard: rejects a kind that no task leaves
 	case failure.Locked, failure.Different, failure.Losses:
 		return nil
 	default:
@@ -144,7 +144,7 @@ func ReadFailed(ctx context.Context, st store.Store, name, run string) *Failed {
 		return nil
 	}
 	f := new(Failed)
-	//guard: the failure of another job would be told
+	//guard: rejects the document of another job
 	if json.Unmarshal(doc, f) != nil || f.Version != failedVersion || f.Run != run {
 		return nil
 	}

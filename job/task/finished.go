@@ -151,7 +151,7 @@ func (w *Work) Check(ctx context.Context, before *Work) error {
 		return err
 	}
 	left := w.Left()
-	//guard: an output would be published without the rows of some tasks
+	//guard: refuses to publish without all tasks
 	if n := len(left); n > 0 {
 		named, more := strings.Trim(strings.ReplaceAll(fmt.Sprint(left[:min(n, namedTasks)]), " ", ", "), "[]"), ""
 		if n > namedTasks {
@@ -204,7 +204,7 @@ func Sound(ctx context.Context, st store.Store, dir string, entries []manifest.E
 			err = w.checkFiles(ctx, entries[i], nil)
 		}
 		sound[i] = err == nil
-		//guard: an output that lost a file would never be given up
+		//guard: gives up an output that lost a file
 		if store.Absent(err) || errors.Is(err, failure.Foreign) {
 			return nil
 		}
@@ -236,7 +236,7 @@ func (w *Work) still(ctx context.Context, before *Work, res *manifest.TaskResult
 		}
 	}
 	name := manifest.TaskName(res.Task)
-	//guard: a result could have been written again since, in the same moment
+	//guard: rejects a result that was written again
 	if now := w.listed[name]; now.FileID != 0 && unchanged(before.listed[name], now) {
 		return true
 	}
@@ -255,7 +255,7 @@ func (w *Work) stillEntry(ctx context.Context, before *Work, e manifest.Entry) b
 	}
 	infos, _ := w.st.List(ctx, path.Join(w.dir, e.Name)) // nothing after an error, which no part is
 	was, _ := before.inside.Load(e.Name)
-	//guard: a file that is written over in its directory would be taken for what was checked
+	//guard: rejects a part whose directory changed
 	if was != imprintOf(infos) {
 		return false
 	}
@@ -276,7 +276,7 @@ func (w *Work) Vouch(ctx context.Context, results []*manifest.TaskResult) error 
 			return nil
 		}
 		for _, e := range results[i].Entries() {
-			//guard: a file that was cut short since would be taken for what was read back
+			//guard: rejects a file that was cut short
 			if sized, err := now.sized(ctx, e); !sized {
 				return err
 			}
@@ -319,7 +319,7 @@ func (w *Work) sized(ctx context.Context, e manifest.Entry) (bool, error) {
 // unchanged reports whether a file is the same as before. A file that is written again gets
 // another ID or time, and one that is renamed keeps both.
 func unchanged(before, now store.Info) bool {
-	//guard: what is gone, or was not looked at before, would be taken for what was checked
+	//guard: rejects a file that is gone or was not looked at before
 	if now.Name == "" {
 		return false
 	}
@@ -345,7 +345,7 @@ func (w *Work) Finished(ctx context.Context, number int) (*manifest.TaskResult, 
 	if err != nil || res == nil {
 		return nil, err
 	}
-	//guard: an index would be published that lacks rows
+	//guard: rejects the result of another sink
 	if res.Sink != w.sink {
 		return nil, nil
 	}
@@ -393,7 +393,7 @@ func (w *Work) checkFiles(ctx context.Context, e manifest.Entry, inside map[stri
 
 // checkFile requires that a file has the bytes that its task wrote.
 func (w *Work) checkFile(ctx context.Context, info store.Info, f manifest.File) error {
-	//guard: a link would be published, to bytes that anybody may change
+	//guard: rejects a link in place of a file
 	if info.Link {
 		return failure.New(failure.Foreign, "%s is a link", info.Path)
 	}
@@ -405,7 +405,7 @@ func (w *Work) checkFile(ctx context.Context, info store.Info, f manifest.File) 
 	if err != nil {
 		return err
 	}
-	//guard: bytes would be published that changed since they were written
+	//guard: rejects a file that changed
 	if size != f.Bytes || crc != f.CRC32C {
 		return failure.New(failure.Foreign, "%s is not the file of %d bytes with CRC-32C %08x that the task wrote", at, f.Bytes, f.CRC32C)
 	}
@@ -420,11 +420,11 @@ func (w *Work) checkDirectory(ctx context.Context, part manifest.Entry) (map[str
 	if err != nil {
 		return nil, err
 	}
-	//guard: a link would be published, to files that anybody may change
+	//guard: rejects a link in place of a directory
 	if info.Link {
 		return nil, failure.New(failure.Foreign, "%s is a link", at)
 	}
-	//guard: a file in the place of a directory would be taken for a storage error
+	//guard: rejects a file in place of a directory
 	if !info.Dir {
 		return nil, failure.New(failure.Foreign, "%s is not a directory", at)
 	}
@@ -434,7 +434,7 @@ func (w *Work) checkDirectory(ctx context.Context, part manifest.Entry) (map[str
 	}
 	names, inside := part.Inside(), make(map[string]store.Info, len(infos))
 	for _, info := range infos {
-		//guard: a file would be published that no task made
+		//guard: rejects a file that no task made
 		if !names[info.Name] {
 			return nil, failure.New(failure.Foreign, "%s is not a file of the part", info.Path)
 		}
@@ -451,12 +451,12 @@ func vouched(ctx context.Context, st store.Store, now store.Info, f manifest.Fil
 	if checksum == nil || f.StoreChecksum == "" {
 		return false
 	}
-	//guard: a length would be published that is not the file's
+	//guard: rejects a file of another length
 	if now.Size != f.Bytes {
 		return false
 	}
 	sum, _ := checksum(ctx, now.Path) // empty after an error
-	//guard: bytes would be published that changed since they were written
+	//guard: rejects a file that changed
 	if sum != f.StoreChecksum {
 		return false
 	}
@@ -483,16 +483,16 @@ func (w *Work) result(ctx context.Context, number int) (*manifest.TaskResult, er
 	if err != nil {
 		return nil, altered(number, err)
 	}
-	//guard: would publish parts from the last step, or an index from a single task
+	//guard: rejects parts from the last step, and an index from a task
 	if last := number == len(w.plan.Tasks); last && len(res.Parts)+len(res.Losses)+len(res.Side) > 0 || !last && len(res.Index) > 0 {
 		return nil, altered(number, fmt.Errorf("%s is not of a task, or not of the last step", name))
 	}
-	//guard: what a task read would be taken for another piece
+	//guard: rejects a result that read other pieces
 	if number < len(w.plan.Tasks) && len(res.Reads) != len(w.plan.Tasks[number].Pieces) {
 		return nil, altered(number, fmt.Errorf("%s says what was read for %d pieces, and there are %d", name, len(res.Reads), len(w.plan.Tasks[number].Pieces)))
 	}
 	info, err := w.stat(ctx, base)
-	//guard: a document that others can change would be published
+	//guard: rejects a link in place of a result
 	if err == nil && info.Link {
 		err = failure.New(failure.Foreign, "%s is a link", name)
 	}

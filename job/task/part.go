@@ -41,7 +41,7 @@ func (a *attempt) writePart(ctx context.Context, rowGroup int, outs []format.Out
 	if err != nil {
 		clean, cancel := store.Cleanup(ctx)
 		defer cancel()
-		//guard: files would stay that no result names
+		//guard: removes the files of an attempt that failed
 		_ = a.st.RemoveAll(clean, path.Join(a.dir, dir))
 	}
 	return files, err
@@ -49,7 +49,7 @@ func (a *attempt) writePart(ctx context.Context, rowGroup int, outs []format.Out
 
 // checkOutputs refuses outputs that cannot be files of one directory.
 func checkOutputs(outs []format.Output) error {
-	//guard: a part would have no file
+	//guard: rejects a part without a file
 	if len(outs) == 0 {
 		return errors.New("a row group without outputs")
 	}
@@ -64,11 +64,11 @@ func checkOutputs(outs []format.Output) error {
 func checkNames(names []string) error {
 	seen := make(map[string]bool)
 	for _, name := range names {
-		//guard: a file would be put elsewhere, or where no reader looks
+		//guard: rejects a file name with a path
 		if !manifest.IsFileName(name) {
 			return fmt.Errorf("%q is no name of an output among %d", name, len(names))
 		}
-		//guard: all files would be written before it shows that two have one name
+		//guard: rejects two files of one name
 		if seen[name] {
 			return fmt.Errorf("two outputs have the name %q", name)
 		}
@@ -84,7 +84,7 @@ func makeDir(ctx context.Context, st store.Store, dir string, newName func() str
 		name = newName()
 		err := st.Mkdir(ctx, path.Join(dir, name))
 		if err != nil {
-			//guard: a directory would stay whose answer was lost
+			//guard: removes a directory whose answer was lost
 			removeAll(ctx, st, dir, []manifest.File{{Name: name}})
 		}
 		return err
@@ -104,7 +104,7 @@ func (a *attempt) writeInto(ctx context.Context, dir string, rowGroup int, out f
 	}
 	name := manifest.InPart(dir, out.Name)
 	if err := store.Move(ctx, a.st, path.Join(a.dir, f.Name), path.Join(a.dir, name)); err != nil {
-		//guard: a file would stay that no result names
+		//guard: removes a file that no result names
 		a.remove(ctx, f.Name)
 		return manifest.File{}, err
 	}

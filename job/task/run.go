@@ -60,7 +60,7 @@ func (r *Runner) Run(ctx context.Context, st store.Store, dir string, numbers []
 		return results, err
 	}
 	for _, n := range numbers {
-		//guard: a number that is not the plan's would be a crash
+		//guard: rejects a number beyond the plan's
 		if n < 0 || n >= len(r.plan.Tasks) {
 			return results, failure.New(failure.Usage, "there is no task %d: the plan has the tasks 0 to %d", n, len(r.plan.Tasks)-1)
 		}
@@ -124,7 +124,7 @@ func (r *Runner) share(numbers []int, waits bool) (share, error) {
 		what += " and " + r.options.Sink.Name()
 	}
 	memory := r.options.Memory.Left()
-	//guard: the open blocks of a single task would take more than the memory
+	//guard: keeps the open blocks of a task within memory
 	if open > memory {
 		size := r.options.Memory.Size()
 		return share{}, failure.New(failure.Usage, "%s: %s", what, budget.TooLittle(size-memory+open, size))

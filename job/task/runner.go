@@ -143,11 +143,11 @@ func (r *Runner) openSchema() error {
 			return err
 		}
 	}
-	//guard: memory would be divided as for another number of columns
+	//guard: rejects a plan with another number of columns
 	if n := len(r.mapping.Columns); n != p.Columns {
 		return fmt.Errorf("its schema has %d columns, not %d", n, p.Columns)
 	}
-	//guard: memory would be divided by sizes that cannot be
+	//guard: rejects sizes out of range
 	if p.BlockSize <= 0 || p.BlockSize > maxBlockSize || p.Request.Options.RowGroupSize <= 0 {
 		return fmt.Errorf("column blocks of %d bytes and row groups of %d bytes cannot be", p.BlockSize, p.Request.Options.RowGroupSize)
 	}
@@ -215,7 +215,7 @@ func (r *Runner) countLost(rows int64) error {
 // CheckLost holds what all tasks of a plan lost together to the limit that each
 // of them is held to.
 func CheckLost(p *manifest.Plan, lost int64) error {
-	//guard: a job would lose more rows than are allowed, if no task alone does
+	//guard: bounds the rows that all tasks lose together
 	if limit := p.Request.Options.MaxLostRows; limit >= 0 && lost > limit {
 		return failure.New(failure.Input, "%d rows were lost to damage, more than the %d allowed", lost, limit)
 	}

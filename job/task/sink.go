@@ -125,7 +125,7 @@ func removeAll(ctx context.Context, st store.Store, dir string, files []manifest
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
 	for _, f := range files {
-		//guard: files would stay that no result names
+		//guard: removes the files of an attempt that failed
 		_ = st.Remove(clean, path.Join(dir, f.Name))
 	}
 }
@@ -144,7 +144,7 @@ func (w *Work) Last(ctx context.Context, o Options) error {
 		return err
 	}
 	of := outputOf(w.st, w.dir, w.Results)
-	//guard: an index would be published that does not fit the output
+	//guard: rejects an index that does not fit the output
 	if res != nil && res.Fingerprint == of.Fingerprint {
 		w.Results = append(w.Results, res)
 		return nil
@@ -209,7 +209,7 @@ func (k *indexKeeper) keep(ctx context.Context, f NewFile) error {
 	if !inside {
 		dir, name = "", f.Name
 	}
-	//guard: a file would be put elsewhere, or in the place of another
+	//guard: rejects a file name with a path, or twice
 	if !manifest.IsFileName(name) || inside && !manifest.IsFileName(dir) || k.seen[f.Name] {
 		return fmt.Errorf("%q is no name of a file of an index, or is there twice", f.Name)
 	}
@@ -245,7 +245,7 @@ func (k *indexKeeper) removeAll(ctx context.Context) {
 	defer cancel()
 	for _, f := range k.files {
 		if dir := path.Dir(f.Name); dir != "." {
-			//guard: files would stay that no result names
+			//guard: removes the files of an attempt that failed
 			_ = k.st.RemoveAll(clean, path.Join(k.dir, dir))
 		}
 	}

@@ -39,7 +39,7 @@ func (s *summed) ReadAt(p []byte, off int64) (int, error) {
 func (a *attempt) reads() ([]manifest.Read, error) {
 	reads := make([]manifest.Read, len(a.summed))
 	for i, s := range a.summed {
-		//guard: a sum of some of the bytes would be taken for that of all
+		//guard: takes a sum only of all bytes
 		if s.next != s.end {
 			return nil, fmt.Errorf("%s: the bytes from %d to %d were not read", s.found.Path, s.next, s.end)
 		}

@@ -46,7 +46,7 @@ func (b *BlockSize) Learn(message string) bool {
 		return false
 	}
 	n, err := strconv.ParseInt(m[1], 10, 64)
-	//guard: a name node that goes on refusing would be asked for ever
+	//guard: bounds how often a name node is asked
 	if err != nil || n <= b.least.Load() {
 		return false
 	}
@@ -76,18 +76,18 @@ func Settle(ctx context.Context, limit time.Duration, n int64, oneBlock bool, lo
 		}
 		late := time.Now().After(end)
 		switch {
-		//guard: a file that is striped over blocks would be committed
+		//guard: refuses to commit a striped file
 		case f.Striped:
 			return store.ErrErasureCoded
-		//guard: a file of two blocks would be committed
+		//guard: refuses to commit a file of two blocks
 		case !f.Open && f.Length == n && oneBlock && (f.BlockSize < n || f.Blocks > 1):
 			return fmt.Errorf("%d bytes are in %d blocks of %d: %w", n, f.Blocks, f.BlockSize, store.ErrMismatch)
 		case !f.Open && f.Length == n:
 			return nil
-		//guard: a file that lost bytes would be waited for
+		//guard: refuses to commit a file that lost bytes
 		case !f.Open && (f.Known || late):
 			return fmt.Errorf("length %d after writing %d bytes: %w", f.Length, n, store.ErrMismatch)
-		//guard: a file without an end would be waited for for ever
+		//guard: bounds the wait for the last block
 		case late:
 			return fmt.Errorf("no data node has confirmed the last block after %v: %w", limit, store.ErrUnavailable)
 		}
@@ -99,7 +99,7 @@ func Settle(ctx context.Context, limit time.Duration, n int64, oneBlock bool, lo
 
 // CheckName refuses a name of a listing that would lead out of its directory.
 func CheckName(name string) error {
-	//guard: a name of a listing could lead out of its directory (tests: ./store/webhdfs)
+	//guard: rejects a name that leads out of its directory (tests: ./store/webhdfs)
 	if name == "" || name == "." || name == ".." || strings.Contains(name, "/") {
 		return fmt.Errorf("the name node lists a name that is none: %q: %w", name, store.ErrUnavailable)
 	}

@@ -99,7 +99,7 @@ func parseCache(data []byte) (*ticket, error) {
 	var best *ticket
 	for s.Remaining() > 0 {
 		t, granting := s.credential(version, realm)
-		//guard: half a ticket could be taken for a ticket
+		//guard: rejects a ticket that is cut short
 		if err := s.Err(); err != nil {
 			return nil, err
 		}

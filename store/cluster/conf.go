@@ -113,7 +113,7 @@ type element struct {
 }
 
 func (l *loader) file(name string, depth int) error {
-	//guard: files that include each other would be read for ever
+	//guard: bounds how deep files include each other
 	if depth > maxInclusion {
 		return fmt.Errorf("%s: files include each other without end", name)
 	}
@@ -240,7 +240,7 @@ func (c *Conf) expand(value string) string {
 		switch {
 		case !ok:
 			from = end
-		//guard: values that name each other could fill the memory
+		//guard: bounds what values expand to
 		case len(value)+len(replacement) > maxExpanded:
 			return value
 		default:

@@ -23,7 +23,7 @@ func loadKeytab(files *secretFiles, path string) (keys *keytab.Keytab, err error
 	}
 	keys = keytab.New()
 	err = keys.Unmarshal(data)
-	//guard: an empty keytab would be the fault of its principal
+	//guard: names an empty keytab as the cause
 	if err == nil && len(keys.Entries) == 0 {
 		err = errors.New("there are no keys in it")
 	}

@@ -64,7 +64,7 @@ type profile struct {
 const maxProfileDepth = 10 // levels of include
 
 func (p *profile) file(name string, depth int) error {
-	//guard: files that include each other would be read for ever
+	//guard: bounds how deep files include each other
 	if depth > maxProfileDepth {
 		return fmt.Errorf("%s: files include each other without end", name)
 	}

@@ -36,10 +36,10 @@ func (l *Listing) Page(took time.Duration) error {
 	l.bytes += l.fresh
 	l.fresh = 0
 	switch {
-	//guard: a listing without an end would fill the memory
+	//guard: bounds the memory for a listing
 	case l.bytes > maxListing:
 		return fmt.Errorf("a listing of more than %d bytes: %w", maxListing, store.ErrUnavailable)
-	//guard: a listing of one name at a time would never end
+	//guard: bounds the time for a listing
 	case l.pace.Left() == 0:
 		return fmt.Errorf("a listing goes on and on: %w", l.pace.Err())
 	}

@@ -64,7 +64,7 @@ func NewLogin(conf *Conf, o LoginOptions) (*Login, error) {
 
 // simpleLogin is the login of a user who proves nothing.
 func simpleLogin(name string, o LoginOptions) (*Login, error) {
-	//guard: a cluster would be asked in the name of nobody
+	//guard: refuses an empty user name
 	if name == "" {
 		return nil, errors.New("the system has no name for the user of this process (HADOOP_USER_NAME gives one)")
 	}

@@ -123,7 +123,7 @@ func (c *Conf) WebNodes(authority string) (scheme string, addrs []string, err er
 		}
 	}
 	address := cmp.Or(c.address(p, "", host), standard)
-	//guard: a token would be shown to the name node of another cluster
+	//guard: shows no token to another cluster
 	if h, _, _ := net.SplitHostPort(address); !strings.EqualFold(h, host) {
 		return "", nil, fmt.Errorf("the configuration does not say where the name node %s serves HTTP: "+
 			"%s is %s, and no dfs.namenode.rpc-address.NAME, with NAME in dfs.nameservices and its %s.NAME, is %[1]s",
@@ -139,7 +139,7 @@ func (c *Conf) webScheme() (string, error) {
 	case "HTTPS_ONLY", "HTTP_AND_HTTPS":
 		return "swebhdfs", nil
 	case "HTTP_ONLY":
-		//guard: what is to be encrypted would travel in the clear
+		//guard: refuses a connection that is not encrypted as asked
 		if key := c.asksForPrivacy(); key != "" {
 			return "", fmt.Errorf("%s asks for encrypted transfers, and by %s=%s there are none over HTTP "+
 				"(a location that begins with webhdfs:// does without)", key, policy, value)
@@ -230,7 +230,7 @@ func (c *Conf) nameservice(p protocol, ns string) ([]string, error) {
 // splitAuthority returns host and port of an authority, or the given port if it
 // has none. A host that is an IPv6 address is in brackets; without them here.
 func splitAuthority(authority, defaultPort string) (host, port string, err error) {
-	//guard: a password would be shown
+	//guard: refuses an address with a password
 	if strings.Contains(authority, "@") {
 		return "", "", errors.New("not a host alone: HADOOP_USER_NAME names the user")
 	}

@@ -59,7 +59,7 @@ func (e *RemoteError) Unwrap() error {
 // printable returns a bounded text of a daemon without control characters, for
 // it goes to terminals and logs.
 func printable(s string) string {
-	//guard: a server could fill the log
+	//guard: shortens what a server says
 	if len(s) > maxLine {
 		s = s[:maxLine] + "..."
 	}

@@ -16,7 +16,7 @@ func readFile(path string) ([]byte, error) {
 	}
 	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	//guard: the first part of a file would be taken for the whole
+	//guard: rejects a file that is too large
 	if err == nil && len(data) > maxFile {
 		err = fmt.Errorf("%s is of more than %d bytes", path, maxFile)
 	}

@@ -33,7 +33,7 @@ func (s *secretFiles) read(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	//guard: a pipe that nobody writes to would hang the program
+	//guard: rejects a pipe in place of a file
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: %w", path, store.ErrNotRegular)
 	}

@@ -38,7 +38,7 @@ func (s *secrets) add(secret string) {
 	} else {
 		s.fragments = nil
 	}
-	//guard: the tokens of redirects would fill the memory
+	//guard: bounds the number of secrets
 	if len(s.known) == maxSecrets {
 		s.known = slices.Delete(s.known, 0, 1)
 	}

@@ -98,7 +98,7 @@ func (t *tickets) refresh() error {
 		return nil
 	}
 	next, err := t.source.ticket(now, t.current)
-	//guard: an expired ticket would be used, and refused by every server
+	//guard: gets a new ticket in place of an expired one
 	if err == nil && next.expired(now) {
 		err = refused("the Kerberos ticket of %s expired at %s: kinit, or use --keytab",
 			next, next.end.Local().Format(time.RFC3339))
@@ -121,7 +121,7 @@ func (t *tickets) schedule(now time.Time) {
 	if t.stopTimer != nil {
 		t.stopTimer()
 	}
-	//guard: a timer would keep the ticket of a login that is over in memory
+	//guard: frees the ticket of a login that is over
 	if t.closed.Load() {
 		return
 	}
@@ -135,7 +135,7 @@ func (t *tickets) schedule(now time.Time) {
 	t.stopTimer = t.clock.after(max(at.Sub(now), 100*time.Millisecond), func() {
 		t.busy <- struct{}{}
 		defer func() { <-t.busy }()
-		//guard: a login that is over would be renewed
+		//guard: does not renew a login that is over
 		if t.closed.Load() {
 			return
 		}
@@ -247,11 +247,11 @@ func (s *cacheSource) read(r *realms, old *ticket) (*ticket, error) {
 	if err != nil {
 		return old, err
 	}
-	//guard: a long run would go on as another user
+	//guard: rejects the ticket of another user
 	if old != nil && (!t.name.Equal(old.name) || t.realm != old.realm) {
 		return old, refused("the ticket cache %s had tickets of %s, and now of %s", path, old, t)
 	}
-	//guard: the run would be another user's than was asked for
+	//guard: rejects the ticket of another user than was asked for
 	if s.want != "" && !s.wanted(r, t) {
 		return old, refused("the ticket cache %s is of %s, not of %s: kinit %[3]s, or use --keytab", path, t, s.want)
 	}

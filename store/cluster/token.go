@@ -58,7 +58,7 @@ func (l *Login) DelegationTokens(path string) ([]Token, error) {
 const tokenMagic = "HDTS"
 
 func parseTokens(data []byte) ([]Token, error) {
-	//guard: any file would be searched for tokens
+	//guard: rejects a file that has no tokens
 	if len(data) <= len(tokenMagic) || string(data[:len(tokenMagic)]) != tokenMagic {
 		return nil, errors.New("not a file of Hadoop credentials")
 	}
@@ -78,7 +78,7 @@ func writableTokens(body []byte) ([]Token, error) {
 	c := wire.New(body, int64(len(tokenMagic)+1))
 	text := func(what string) []byte { return c.Bytes(c.VInt("length of "+what), what) }
 	count := c.VInt("number of tokens")
-	//guard: a damaged file would have no tokens
+	//guard: rejects a negative number of tokens
 	if count < 0 {
 		return nil, fmt.Errorf("%d tokens", count)
 	}
@@ -92,7 +92,7 @@ func writableTokens(body []byte) ([]Token, error) {
 			Service:    string(text("a service")),
 		})
 	}
-	//guard: half a file would have half its tokens
+	//guard: rejects a file that is cut short
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func writableTokens(body []byte) ([]Token, error) {
 // protobufTokens parses a CredentialsProto after its length.
 func protobufTokens(body []byte) ([]Token, error) {
 	message, n := protowire.ConsumeBytes(body)
-	//guard: a length in a file could reach beyond it
+	//guard: rejects a length beyond the file
 	if n < 0 {
 		return nil, protowire.ParseError(n)
 	}

@@ -36,7 +36,7 @@ func (s *Store) checksum(ctx context.Context, p string) (string, error) {
 		_, err = r.Checksum()
 		return err
 	})
-	//guard: the checksum of one block would be taken for that of all
+	//guard: rejects a checksum that covers only a part of the file
 	if err == nil && asked.answers != 1 {
 		err = fmt.Errorf("it is of %d blocks: %w", asked.answers, syscall.ENOTSUP)
 	}
@@ -69,14 +69,14 @@ func (c *checksums) answer(message []byte) error {
 	if err := proto.Unmarshal(message, m.Interface()); err != nil {
 		return fmt.Errorf("ask for a checksum: %w", err)
 	}
-	//guard: the checksum of nothing would be taken for that of a block
+	//guard: rejects an answer without success
 	if status := m.field("status").Enum(); status != succeeded {
 		return fmt.Errorf("it has no checksum of the block, status %d: %s", status, m.field("message").String())
 	}
 	r, _ := m.message("checksumResponse")
 	algorithm := map[int]string{crc32: "CRC32", crc32c: "CRC32C"}[int(r.field("crcType").Enum())]
 	unit, sum := r.field("bytesPerCrc").Uint(), r.field("blockChecksum").Bytes()
-	//guard: files without CRCs would all have one checksum
+	//guard: rejects a checksum that is not made of CRCs
 	if algorithm == "" || unit == 0 || len(sum) != md5.Size {
 		return fmt.Errorf("its checksum is none of CRCs: %w", syscall.ENOTSUP)
 	}

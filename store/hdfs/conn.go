@@ -24,7 +24,7 @@ type conn struct {
 }
 
 func (c *conn) fail(err error) error {
-	//guard: a block that ends early would be taken for the whole
+	//guard: tells a block that ends early from a whole one
 	if err == io.EOF {
 		// The library takes an EOF for the end of a block, and asks the same
 		// node again.
@@ -118,7 +118,7 @@ func (c *dataConn) readMessage(look func(message []byte) error) error {
 	if err != nil {
 		return err
 	}
-	//guard: a data node could have any length allocated
+	//guard: bounds the length of a message
 	if size > maxMessage {
 		return c.fail(fmt.Errorf("a message of %d bytes", size))
 	}
@@ -135,13 +135,13 @@ func (c *dataConn) readMessage(look func(message []byte) error) error {
 
 func (c *dataConn) receive(p []byte) (int, error) {
 	began := time.Now()
-	//guard: a data node that is silent, or drips, would hang the program
+	//guard: bounds the wait for a data node that sends nothing, or drips
 	if err := c.Conn.SetReadDeadline(began.Add(c.pace.Left())); err != nil {
 		return 0, c.fail(err)
 	}
 	n, err := c.Conn.Read(p)
 	moved := int64(n)
-	//guard: acknowledgements without end would pass for an upload that goes on
+	//guard: bounds the wait for a block whose acknowledgements never end
 	if c.session.uploads.Load() {
 		moved = 0 // what counts is what the node takes
 	}
@@ -188,7 +188,7 @@ func (c *dataConn) Write(p []byte) (int, error) {
 }
 
 func (c *dataConn) send(p []byte) (int, error) {
-	//guard: a data node that takes nothing would hang the program
+	//guard: bounds the wait for a data node that takes nothing
 	if err := c.Conn.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
 		return 0, err
 	}
@@ -211,7 +211,7 @@ type nameConn struct {
 
 func (c *nameConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	//guard: the library would allocate whatever length a name node sends
+	//guard: bounds the length of a name node's answer
 	if err == nil {
 		err = c.frames.pass(p[:n])
 	}
@@ -225,7 +225,7 @@ func (c *nameConn) Read(p []byte) (int, error) {
 }
 
 func (c *nameConn) Write(p []byte) (int, error) {
-	//guard: a silent name node would hang the program
+	//guard: bounds the wait for a silent name node
 	if err := c.Conn.SetDeadline(time.Now().Add(c.timeout)); err != nil {
 		return 0, c.fail(err)
 	}
@@ -272,7 +272,7 @@ func (f *frames) pass(b []byte) error {
 		if f.have == len(f.length) {
 			f.have = 0
 			f.left = binary.BigEndian.Uint32(f.length[:])
-			//guard: the library would allocate whatever length a name node sends
+			//guard: bounds the length of a name node's answer
 			if f.left > f.max {
 				return fmt.Errorf("an answer of %d bytes, at most %d are accepted", f.left, f.max)
 			}

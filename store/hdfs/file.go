@@ -33,11 +33,11 @@ func (s *Store) open(ctx context.Context, p string) (info store.Info, err error)
 		if err != nil {
 			return err
 		}
-		//guard: a directory would be read as a file without bytes
+		//guard: rejects a directory
 		if status.GetFileType() != isFile {
 			return store.ErrNotRegular
 		}
-		//guard: encrypted or striped bytes would be read as if they were the file
+		//guard: rejects encrypted and striped files
 		if err := checkSupported(status); err != nil {
 			return err
 		}
@@ -45,7 +45,7 @@ func (s *Store) open(ctx context.Context, p string) (info store.Info, err error)
 		if err != nil {
 			return err
 		}
-		//guard: the first part of a file would be read as the whole
+		//guard: rejects a file that is being written
 		if b.open {
 			return store.ErrBeingWritten
 		}
@@ -110,7 +110,7 @@ func (f *file) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, er
 // check returns store.ErrReplaced if another file has the name.
 func (f *file) check(se *session) error {
 	status, err := se.status(f.Path)
-	//guard: one stream would be of one file, the next of another
+	//guard: rejects a file that was replaced between two streams
 	if err == nil && (status.GetFileId() != f.FileID || int64(status.GetLength()) != f.Size) {
 		err = store.ErrReplaced
 	}
@@ -150,7 +150,7 @@ func (r *reader) Read(p []byte) (n int, err error) {
 	if err == nil && r.pace.Left() == 0 {
 		err = r.pace.Err()
 	}
-	//guard: the bytes could be those of another file of the same size
+	//guard: rejects a file that was replaced while it was read
 	if err == nil && !r.checked {
 		// The first read asked for the blocks by name: they are the file's only
 		// if the name is still its own.

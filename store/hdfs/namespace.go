@@ -46,7 +46,7 @@ func (se *session) status(p string) (*client.FileStatus, error) {
 
 // checkLength refuses a length that no file has.
 func checkLength(status *client.FileStatus) error {
-	//guard: a negative number of bytes would be allocated
+	//guard: rejects a negative length
 	if status.GetLength() > math.MaxInt64 {
 		return fmt.Errorf("a file of %d bytes: %w", status.GetLength(), store.ErrUnavailable)
 	}
@@ -55,7 +55,7 @@ func checkLength(status *client.FileStatus) error {
 
 // checkSupported refuses what this client cannot read or write.
 func checkSupported(status *client.FileStatus) error {
-	//guard: files would be written that are not one block
+	//guard: refuses a directory with erasure coding
 	if ec := status.GetEcPolicy(); ec != nil && ec.GetId() != 0 || ec == nil && status.GetFlags()&hasEC != 0 {
 		if status.GetFileType() == isDir {
 			// WebHDFS would write, but not one block.
@@ -63,7 +63,7 @@ func checkSupported(status *client.FileStatus) error {
 		}
 		return fmt.Errorf("it is %w: use webhdfs:// to read it", store.ErrErasureCoded)
 	}
-	//guard: the bytes of an encryption zone would be read encrypted, and written plain
+	//guard: refuses an encryption zone
 	if status.GetFileEncryptionInfo() != nil || status.GetFlags()&hasCrypt != 0 {
 		return fmt.Errorf("it is %w: use webhdfs://", store.ErrEncrypted)
 	}
@@ -148,10 +148,10 @@ func (se *session) list(dir string) ([]store.Info, error) {
 			status, _ := entries.Get(i).Message().Interface().(*client.FileStatus)
 			name := string(status.GetPath())
 			switch {
-			//guard: a file would be listed as a directory that holds itself
+			//guard: tells a file from a directory with one entry
 			case name == "" && entries.Len() == 1: // dir itself
 				return nil, syscall.ENOTDIR
-			//guard: a listing that goes round would never end
+			//guard: rejects a listing that goes back
 			case name <= after:
 				return nil, fmt.Errorf("%w: the name node lists %q after %q", store.ErrUnavailable, name, after)
 			}
@@ -168,7 +168,7 @@ func (se *session) list(dir string) ([]store.Info, error) {
 		if part.field("remainingEntries").Uint() == 0 {
 			return infos, nil
 		}
-		//guard: a listing that goes on with nothing would never end
+		//guard: rejects a listing that goes on with nothing
 		if entries.Len() == 0 {
 			return nil, fmt.Errorf("%w: the name node lists nothing, and that more is to come", store.ErrUnavailable)
 		}
@@ -227,7 +227,7 @@ func (s *Store) Mkdir(ctx context.Context, p string) error {
 
 func (s *Store) mkdir(ctx context.Context, p string) error {
 	_, err := s.Stat(ctx, p)
-	//guard: another's directory would be taken for one that was made
+	//guard: tells a directory that existed from one that was made
 	if err == nil {
 		return store.ErrExist
 	}
@@ -240,7 +240,7 @@ func (s *Store) mkdir(ctx context.Context, p string) error {
 			"masked":       fields{"perm": 0o777 &^ s.conf.Umask()},
 			"createParent": false,
 		})
-		//guard: a directory that was not made would count as made
+		//guard: rejects an answer that nothing was made
 		if err == nil && !a.field("result").Bool() {
 			err = fmt.Errorf("%w: the name node makes no directory, and gives no reason", store.ErrUnavailable)
 		}

@@ -36,10 +36,10 @@ func (n *negotiation) next(message []byte) (err error) {
 	if n.step == 1 {
 		n.level, err = prefer(message, n.want)
 	} else if n.level == "auth-conf" {
-		//guard: the library would fail obscurely in the middle of a file
+		//guard: checks that a cipher was chosen
 		err = wantCipher(message)
 	}
-	//guard: an answer would be looked for in what is encrypted
+	//guard: reads the cipher from what is not encrypted
 	if err == nil && n.level == "auth-conf" && n.conn.session.asked != nil {
 		err = fmt.Errorf("it encrypts what it says of its checksums: %w", syscall.ENOTSUP)
 	}
@@ -59,7 +59,7 @@ func prefer(message []byte, want string) (string, error) {
 	levels := strings.Split(string(list), ",")
 	if want != "" {
 		i := slices.IndexFunc(levels, func(l string) bool { return protections[l] == want })
-		//guard: transfers would be protected otherwise than the configuration says
+		//guard: refuses another protection than is configured
 		if i < 0 {
 			return "", fmt.Errorf("it protects transfers by %s, not by %s as dfs.data.transfer.protection says here: %w",
 				strings.Join(named(levels), " or "), want, syscall.ENOTSUP)
@@ -67,7 +67,7 @@ func prefer(message []byte, want string) (string, error) {
 		levels = slices.Concat(levels[i:i+1], levels[:i], levels[i+1:])
 		copy(list, strings.Join(levels, ","))
 	}
-	//guard: the library would fail obscurely in the middle of a file
+	//guard: checks that a cipher was chosen
 	if levels[0] == "auth-int" {
 		return "", fmt.Errorf("it protects transfers by integrity, which is possible over webhdfs:// only: %w", syscall.ENOTSUP)
 	}
@@ -130,7 +130,7 @@ func (c *dataConn) hideToken(p []byte) bool {
 	}
 	m, err := messageOf(name)
 	_, n := binary.Uvarint(p[3:])
-	//guard: bytes of a file that look like a request would be a crash
+	//guard: leaves bytes alone that are not a request
 	if err != nil || n <= 0 || proto.Unmarshal(p[3+n:], m.Interface()) != nil {
 		return false
 	}

@@ -128,7 +128,7 @@ func (se *session) dialNameNode(_ context.Context, network, address string) (net
 	se.mu.Lock()
 	se.dialed = address
 	se.mu.Unlock()
-	//guard: a distribution center that hangs would hold who stops the program
+	//guard: bounds the wait for a key distribution center
 	if se.ticket != nil {
 		if err := se.ticket(address); err != nil {
 			return nil, err
@@ -151,7 +151,7 @@ func (se *session) dialNameNode(_ context.Context, network, address string) (net
 }
 
 func (se *session) dialDataNode(_ context.Context, network, address string) (net.Conn, error) {
-	//guard: the library asks a data node whose block ends early for ever
+	//guard: bounds how often a file's data nodes are dialed
 	if se.dials.Add(1) > maxDials {
 		return nil, fmt.Errorf("data node %s: the block ends early", address)
 	}
@@ -177,7 +177,7 @@ func (se *session) keep(c net.Conn) error {
 	se.mu.Lock()
 	se.conns[c] = struct{}{}
 	se.mu.Unlock()
-	//guard: a connection made while its session ends would stay open
+	//guard: closes a connection that was made too late
 	if err := se.ctx.Err(); err != nil {
 		_ = c.Close() // unused
 		return err
@@ -252,7 +252,7 @@ func (s *Store) acquire(ctx context.Context) (*session, error) {
 			return nil, err
 		}
 		s.mu.Lock()
-		//guard: a closed store would open connections that nobody closes
+		//guard: opens no connection after the store was closed
 		if s.closed {
 			s.mu.Unlock()
 			return nil, errClosed
@@ -266,7 +266,7 @@ func (s *Store) acquire(ctx context.Context) (*session, error) {
 		s.idle = s.idle[:n-1]
 		s.mu.Unlock()
 		se.idle.Stop()
-		//guard: a connection on which something failed may go on in the wrong place
+		//guard: uses no connection again on which something failed
 		if se.cause() != nil {
 			se.close()
 			continue

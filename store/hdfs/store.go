@@ -171,7 +171,7 @@ func (s *Store) serverDefaults(ctx context.Context) (*defaults, error) {
 		}
 		m, _ := a.message("serverDefaults")
 		if m.field("encryptDataTransfer").Bool() {
-			//guard: files would be written that cannot be read
+			//guard: refuses a cipher that the library does not have
 			if err := mayEncrypt(s.conf, "the cluster's encryption of data transfer"); err != nil {
 				return err
 			}

@@ -31,7 +31,7 @@ func (s *Store) create(ctx context.Context, p string, size int64) (*upload, erro
 	if err != nil {
 		return nil, err
 	}
-	//guard: a file in a directory that stripes its files is not one block
+	//guard: refuses a directory with erasure coding or encryption
 	if err := s.ask(ctx, func(se *session) error { return se.mayHold(path.Dir(path.Clean(p))) }); err != nil {
 		return nil, err
 	}
@@ -53,10 +53,10 @@ func (se *session) mayHold(dir string) error {
 	switch {
 	case errors.Is(err, store.ErrNotExist):
 		return store.ErrNoParent
-	//guard: a file would be begun where the directory is not known
+	//guard: refuses a file whose directory cannot be looked at
 	case err != nil:
 		return err
-	//guard: the name node would be asked for a file in a file
+	//guard: refuses a file below a file
 	case status.GetFileType() != isDir:
 		return syscall.ENOTDIR
 	}
@@ -115,7 +115,7 @@ func (u *upload) Finish(ctx context.Context, n int64) error {
 	stop := context.AfterFunc(ctx, u.lease.kill)
 	u.lease.closing.Store(true)
 	err := u.file.Close()
-	//guard: the library forgets an error that it returned, and the next close would succeed
+	//guard: keeps the error of a failed close
 	if err == nil || client.IsErrReplicating(err) {
 		err = cluster.Settle(ctx, u.lease.store.confirmTime, n, u.oneBlock, func() (cluster.Stored, error) {
 			if client.IsErrReplicating(err) {
@@ -149,7 +149,7 @@ func (u *upload) look(n int64) (cluster.Stored, error) {
 	}
 	b, err := u.lease.blocks(u.path, max(n, 1))
 	return cluster.Stored{
-		//guard: a file whose blocks are shorter than it is would be committed
+		//guard: refuses to commit a file whose blocks are too short
 		Length:    min(int64(status.GetLength()), b.length),
 		BlockSize: int64(status.GetBlocksize()), Blocks: b.count, Open: b.open || !b.complete, Known: true,
 	}, err
@@ -158,7 +158,7 @@ func (u *upload) look(n int64) (cluster.Stored, error) {
 // Abandon implements store.Upload. The bytes that are on their way are given up,
 // and the file is removed in bounded time, even if ctx of Create has ended.
 func (u *upload) Abandon() error {
-	//guard: the goroutines of a given up upload would stay
+	//guard: ends the lease of an upload that was given up
 	u.lease.endFile(u.file)
 	u.lease.end()
 	ctx, cancel := store.Cleanup(u.ctx)

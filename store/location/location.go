@@ -82,7 +82,7 @@ func (r *Resolver) resolve(location string) (store.Location, error) {
 	if !ok {
 		return store.Resolve(location)
 	}
-	//guard: a token in a location would be written to plans and logs
+	//guard: refuses a token in a location
 	if _, query, _ := strings.Cut(rest, "?"); strings.Contains(strings.ToLower(query), "delegation=") {
 		return store.Location{}, fmt.Errorf("%s: a location has no token (HADOOP_TOKEN_FILE_LOCATION names a file of them)", location)
 	}

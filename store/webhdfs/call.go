@@ -168,7 +168,7 @@ func (s *Store) redirect(resp *http.Response) (*url.URL, error) {
 	}
 	u, err := url.Parse(resp.Header.Get("Location"))
 	// What goes over TLS, the token above all, must not leave it.
-	//guard: a delegation token would leave TLS
+	//guard: follows no redirect that leaves TLS
 	if err != nil || u.Scheme != s.scheme {
 		return nil, fmt.Errorf("%s redirects to nowhere: %w", resp.Request.URL.Host, store.ErrUnavailable)
 	}

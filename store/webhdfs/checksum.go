@@ -18,7 +18,7 @@ var crcChecksum = lazyregexp.New(`^(MD5-of-\d+MD5-of-[1-9]\d*|COMPOSITE-)CRC32C?
 // bytes. Which algorithm that is, the server's configuration says.
 func (s *Store) checksum(ctx context.Context, p string) (string, error) {
 	sum, err := s.askChecksum(ctx, p)
-	//guard: files without CRCs would all have one checksum
+	//guard: rejects a checksum that is not made of CRCs
 	if err == nil && !crcChecksum.MatchString(sum) {
 		err = fmt.Errorf("%.100q is no checksum of CRCs: %w", sum, syscall.ENOTSUP)
 	}
@@ -29,7 +29,7 @@ func (s *Store) checksum(ctx context.Context, p string) (string, error) {
 }
 
 func (s *Store) askChecksum(ctx context.Context, p string) (string, error) {
-	//guard: a file would be vouched for that somebody appends to
+	//guard: refuses the checksum of a file that is being written
 	if _, err := s.closedFile(ctx, p); err != nil {
 		return "", err
 	}
@@ -47,7 +47,7 @@ func (s *Store) askChecksum(ctx context.Context, p string) (string, error) {
 		return "", err
 	}
 	sum := answer.FileChecksum
-	//guard: an answer that is none would be a crash
+	//guard: rejects a malformed checksum
 	if sum.Length < 0 || sum.Length > len(sum.Bytes)/2 {
 		return "", nonsense("a checksum that is none")
 	}

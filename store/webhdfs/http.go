@@ -108,13 +108,13 @@ func (w *watch) explain(err error) error {
 	switch {
 	case err == nil || err == io.EOF:
 		return err
-	//guard: who stops the program would be told of a broken connection
+	//guard: reports why the program was stopped
 	case w.parent.Err() != nil:
 		return w.parent.Err()
 	case context.Cause(w.ctx) == errSilent:
 		w.client(0)
 		return w.pace.Err()
-	//guard: an untrusted certificate would be tried until patience ends
+	//guard: does not retry an untrusted certificate
 	case errors.As(err, &certificate):
 		return fmt.Errorf("its certificate is not trusted (SSL_CERT_FILE names trusted ones): %w: %w", err, fs.ErrPermission)
 	}
@@ -188,7 +188,7 @@ func (s *Store) send(ctx context.Context, method, location string, header http.H
 		}
 	}
 	resp, err := s.transport.RoundTrip(req)
-	//guard: a server that hangs up would look like the end of a file
+	//guard: tells a server that hangs up from the end of a file
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF // the end of a connection, before any answer
 	}
@@ -206,7 +206,7 @@ func (s *Store) send(ctx context.Context, method, location string, header http.H
 // finish ends the reading of an answer so that its connection can be used
 // again.
 func finish(resp *http.Response) {
-	//guard: a server that drips would hold who has its answer already
+	//guard: ends the wait for the rest of an answer
 	if a, ok := resp.Body.(*answer); ok {
 		a.watch.hurry(drainTime)
 	}
@@ -263,7 +263,7 @@ func decode(resp *http.Response, max int64, v any) error {
 	if err != nil {
 		return err
 	}
-	//guard: a directory of too many files would look like a broken server
+	//guard: reports an answer beyond the limit
 	if int64(len(data)) > max {
 		return fmt.Errorf("%s answered with more than %d bytes: %w", resp.Request.URL.Host, max, store.ErrUnavailable)
 	}
@@ -278,7 +278,7 @@ func decode(resp *http.Response, max int64, v any) error {
 
 // readUpTo reads a body, of which it returns at most the first max bytes.
 func readUpTo(body io.Reader, max int64) ([]byte, error) {
-	//guard: an answer without an end would fill the memory
+	//guard: bounds the length of an answer
 	body = io.LimitReader(body, max)
 	return io.ReadAll(body)
 }

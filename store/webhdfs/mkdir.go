@@ -38,7 +38,7 @@ func (s *Store) mkdir(ctx context.Context, p string) error {
 	if err != nil {
 		return err
 	}
-	//guard: another's directory would be taken for one that was made
+	//guard: tells a directory that existed from one that was made
 	if err := s.vacant(ctx, p); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (s *Store) mkdirBeside(ctx context.Context, p string) error {
 		_, gone := s.parent(ctx, p)
 		err = cmp.Or(gone, fmt.Errorf("%s is gone: %w", temp, store.ErrUnavailable))
 	}
-	//guard: a directory that was not renamed would be left
+	//guard: removes a directory that was not renamed
 	if err != nil {
 		cleanup, cancel := store.Cleanup(ctx)
 		defer cancel()
@@ -86,7 +86,7 @@ func (s *Store) askMkdirs(ctx context.Context, p string) error {
 		"permission":         mode(dirPerm &^ s.conf.Umask()),
 		"unmaskedpermission": mode(dirPerm),
 	}}, maxAnswer, &answer)
-	//guard: a directory that was not made would count as made
+	//guard: rejects an answer that nothing was made
 	if err == nil && !answer.Boolean {
 		err = fmt.Errorf("refused without a reason: %w", store.ErrUnavailable)
 	}

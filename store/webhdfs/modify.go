@@ -36,7 +36,7 @@ func (s *Store) rename(ctx context.Context, from, to string) error {
 			return err
 		}
 		id = st.FileID
-		//guard: HttpFS would replace what has the name
+		//guard: refuses to replace a file
 		if err := s.vacant(ctx, to); err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (s *Store) rename(ctx context.Context, from, to string) error {
 		return s.renameError(ctx, to, err)
 	case !renamed:
 		return s.whyNot(ctx, from, to)
-	//guard: what HttpFS moved below a directory would count as renamed
+	//guard: rejects a rename that HttpFS made below a directory
 	case s.renames.Load() == renamesLoose && id != 0:
 		return s.notBelow(ctx, from, to, id)
 	}
@@ -129,7 +129,7 @@ func (s *Store) delete(ctx context.Context, p string, recursive bool) (bool, err
 // Remove implements store.Store.
 func (s *Store) Remove(ctx context.Context, p string) error {
 	there, err := s.delete(ctx, p, false)
-	//guard: who removes could not tell that another was faster
+	//guard: reports that another was faster to remove
 	if err == nil && !there {
 		err = store.ErrNotExist
 	}
@@ -164,7 +164,7 @@ func (s *Store) replace(ctx context.Context, temp, p string, data []byte) (bool,
 	if s.renames.Load() == renamesLoose {
 		// Onto a directory that rename would go below it.
 		switch st, err := s.status(ctx, p); {
-		//guard: HttpFS would move a file below the directory of its name
+		//guard: refuses to move a file below a directory
 		case err == nil && st.dir():
 			return false, store.ErrNotRegular
 		case err == nil:

@@ -98,7 +98,7 @@ func (s *Store) dispatch(ctx context.Context, c call, visit func(to *url.URL, re
 			return err
 		}
 		s.nodes.failed(to.Host)
-		//guard: what may be half done would be done again at another node
+		//guard: does not repeat at another node what may be half done
 		if whose == nodeFailedHalfway || tries == maxNodes {
 			return err
 		}

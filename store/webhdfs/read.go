@@ -25,7 +25,7 @@ func (s *Store) Open(ctx context.Context, p string) (store.File, error) {
 // closedFile describes a file that nobody writes.
 func (s *Store) closedFile(ctx context.Context, p string) (status, error) {
 	st, err := s.status(ctx, p)
-	//guard: a directory would be read as a file without bytes
+	//guard: rejects a directory
 	if err == nil && st.Type != "FILE" {
 		err = store.ErrNotRegular
 	}
@@ -33,7 +33,7 @@ func (s *Store) closedFile(ctx context.Context, p string) (status, error) {
 	if err == nil {
 		b, err = s.blocks(ctx, p, max(st.Length-1, 0))
 	}
-	//guard: the first part of a file would be read as the whole
+	//guard: rejects a file that is being written
 	if err == nil && b != nil && b.IsUnderConstruction {
 		err = store.ErrBeingWritten
 	}
@@ -93,7 +93,7 @@ func (s *Store) get(ctx context.Context, c call) (got *http.Response, node strin
 			return notTheNodes, nil
 		}
 		resp, err := s.send(ctx, http.MethodGet, to.String(), nil, nil)
-		//guard: what a data node says of its failure would be read as the file
+		//guard: rejects an answer that is not the file's bytes
 		if err == nil && resp.StatusCode != http.StatusOK {
 			err = failure(resp)
 		}
@@ -124,11 +124,11 @@ func (r *stream) Read(p []byte) (int, error) {
 		if err == io.EOF {
 			err = errShort
 		}
-		//guard: a server that breaks off each answer would be asked for ever
+		//guard: bounds how often a read is tried again
 		if err == nil || r.ctx.Err() != nil || r.tries == maxNodes {
 			return 0, err
 		}
-		//guard: servers that drip in turn would be read from for ever
+		//guard: bounds the time for reading from servers that drip
 		if r.pace.Left() == 0 {
 			return 0, err
 		}
@@ -182,7 +182,7 @@ func (s *Store) readFile(ctx context.Context, p string, max int64) (data []byte,
 	if err != nil {
 		return nil, false, err
 	}
-	//guard: the first part of a file would be read as the whole
+	//guard: rejects a file that is being written
 	if int64(len(data)) > max {
 		return nil, false, fmt.Errorf("at most %d bytes were expected: %w", max, store.ErrTooLarge)
 	}

@@ -55,7 +55,7 @@ func nonsense(what string) error {
 func (s *Store) status(ctx context.Context, p string) (status, error) {
 	var answer struct{ FileStatus status }
 	err := s.ask(ctx, call{method: http.MethodGet, op: "GETFILESTATUS", path: p}, maxAnswer, &answer)
-	//guard: an answer that is none would count as a file without bytes
+	//guard: rejects a malformed status
 	if err == nil && !answer.FileStatus.valid() {
 		err = nonsense("no status")
 	}
@@ -134,12 +134,12 @@ func (s *Store) list(ctx context.Context, dir string) ([]status, error) {
 			return nil, err
 		}
 		page := answer.DirectoryListing.PartialListing.FileStatuses.FileStatus
-		//guard: a name of a listing could lead out of its directory
+		//guard: rejects a name that leads out of its directory
 		if err := checkListing(page); err != nil {
 			return nil, err
 		}
 		for _, st := range page {
-			//guard: a listing that begins again with each page would never end
+			//guard: rejects a listing that goes back
 			if last != "" && st.PathSuffix <= last {
 				return s.listWhole(ctx, dir)
 			}
@@ -154,7 +154,7 @@ func (s *Store) list(ctx context.Context, dir string) ([]status, error) {
 		if answer.DirectoryListing.RemainingEntries <= 0 {
 			return all, nil
 		}
-		//guard: files would be missing from a listing, or the program crash
+		//guard: rejects a listing that goes on with nothing
 		if len(page) == 0 {
 			return nil, nonsense("an empty page of a listing that goes on")
 		}
@@ -167,7 +167,7 @@ func (s *Store) listWhole(ctx context.Context, dir string) ([]status, error) {
 		FileStatuses struct{ FileStatus []status }
 	}
 	err := s.ask(ctx, call{method: http.MethodGet, op: "LISTSTATUS", path: dir}, maxListing, &answer)
-	//guard: a name of a listing could lead out of its directory
+	//guard: rejects a name that leads out of its directory
 	if err == nil {
 		err = checkListing(answer.FileStatuses.FileStatus)
 	}
@@ -178,10 +178,10 @@ func (s *Store) listWhole(ctx context.Context, dir string) ([]status, error) {
 func checkListing(statuses []status) error {
 	for _, st := range statuses {
 		switch {
-		//guard: a file would be listed as a directory that holds itself
+		//guard: tells a file from a directory with one entry
 		case st.PathSuffix == "" && !st.dir():
 			return fmt.Errorf("not a directory: %w", store.ErrNotRegular)
-		//guard: a file of a negative number of bytes would be listed
+		//guard: rejects a negative length
 		case !st.valid():
 			return nonsense("what is no status")
 		}

@@ -40,11 +40,11 @@ func (s *Store) mayCreate(ctx context.Context, p string) error {
 	if err != nil {
 		return err
 	}
-	//guard: a file in a directory that stripes its files is not one block
+	//guard: refuses a directory with erasure coding or encryption
 	if parent.erasureCoded() {
 		return fmt.Errorf("%s is %w, so no file in it is one block", path.Dir(p), store.ErrErasureCoded)
 	}
-	//guard: that a name is taken would be found after the whole upload only
+	//guard: finds a taken name before the upload
 	return s.vacant(ctx, p)
 }
 
@@ -95,7 +95,7 @@ func (u *upload) visit(to *url.URL, resp *http.Response) (fault, error) {
 	if err != nil {
 		u.put.stop()
 	}
-	//guard: half of a temporary file would be left
+	//guard: removes a temporary file that was half written
 	if f == nodeFailedHalfway && store.IsTemp(path.Base(u.path)) {
 		// What the node may have begun is ours alone, and of no use.
 		ctx, cancel := store.Cleanup(u.ctx)
@@ -120,7 +120,7 @@ func (u *upload) appear(node string) (fault, error) {
 			return notTheNodes, nil
 		case !errors.Is(err, store.ErrNotExist):
 			return notTheNodes, err
-		//guard: a data node that begins no file would hang the program
+		//guard: bounds the wait for a data node that begins no file
 		case time.Now().After(end):
 			return nodeFailedHalfway, fmt.Errorf("%s began no file for %v: %w", node, u.store.silence, store.ErrUnavailable)
 		}
@@ -149,7 +149,7 @@ func (u *upload) Finish(ctx context.Context, n int64) error {
 		return ctx.Err()
 	}
 	err := u.put.err
-	//guard: whatever a data node took for the whole would be committed
+	//guard: checks what a data node stored
 	if err == nil {
 		err = u.store.settled(ctx, u.path, n, u.size >= 0)
 	}
@@ -176,7 +176,7 @@ func (s *Store) settled(ctx context.Context, p string, n int64, oneBlock bool) e
 // Abandon implements store.Upload.
 func (u *upload) Abandon() error {
 	u.put.stop()
-	//guard: the file of whoever was faster would be removed
+	//guard: keeps the file of whoever was faster
 	if errors.Is(u.put.err, store.ErrExist) {
 		return nil // another's
 	}

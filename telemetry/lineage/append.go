@@ -18,13 +18,13 @@ import (
 func Check(name string) error {
 	info, err := os.Stat(name)
 	if err != nil {
-		//guard: makes a file where the link leads, which was not checked
+		//guard: does not follow a dangling link
 		if _, linkErr := os.Lstat(name); linkErr == nil {
 			return fmt.Errorf("the link leads nowhere: %w", err)
 		}
 		return nil
 	}
-	//guard: waits for a pipe
+	//guard: does not wait for a pipe
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", name)
 	}
@@ -62,7 +62,7 @@ func Append(name string, events ...*Event) (err error) {
 		return err
 	}
 	text := lines.Bytes()
-	//guard: an event would be added to a line that was cut off
+	//guard: ends a line that was cut off
 	if !ended {
 		text = append([]byte("\n"), text...)
 	}
@@ -98,7 +98,7 @@ func checkEvents(f *os.File) (ended bool, err error) {
 		if _, last = cutLine(before); !ended && isEvent(last) {
 			return false, nil
 		}
-		//guard: adds to a file that is named by mistake
+		//guard: refuses a file that does not hold events
 		if n == size || n >= maxLine {
 			return false, fmt.Errorf("the last line of %s is not an OpenLineage event", f.Name())
 		}

@@ -15,7 +15,7 @@ func fieldsOf(schema string) []facets {
 	}
 	w := &walk{told: map[*shred.Node]bool{}}
 	fields := w.below(s.Root())
-	//guard: an event could have the size of a file
+	//guard: bounds the fields of an event
 	if w.fields > maxFields {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (w *walk) below(n *shred.Node) []facets {
 	var fields []facets
 	switch n.Kind {
 	case shred.KindRecord:
-		//guard: a recursive schema would have no end
+		//guard: writes a recursive type once
 		if w.told[n] {
 			return nil
 		}

@@ -23,7 +23,7 @@ const extension = ".prom"
 
 // CheckName refuses the name of a file that the textfile collector would not read.
 func CheckName(name string) error {
-	//guard: a file of the user would be replaced, where it is named by mistake
+	//guard: refuses a file that is not named as one of metrics
 	if !strings.HasSuffix(name, extension) {
 		return fmt.Errorf("%s does not end in %s, and node-exporter would not read it", name, extension)
 	}
@@ -46,11 +46,11 @@ func WriteFile(name string, r *report.Run) error {
 		return err
 	}
 	before, lost := readLastSuccess(name)
-	//guard: a device would be replaced by a file
+	//guard: refuses a device
 	if errors.Is(lost, errNoFile) {
 		return lost
 	}
-	//guard: a link would lead to a file of the user
+	//guard: refuses a link to a file of another kind
 	if err := CheckName(name); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func readLastSuccess(name string) (*success, error) {
 			}
 		}
 	}
-	//guard: labels that the collector takes for another job's would be kept
+	//guard: refuses labels of another job
 	if len(s.labels) != 2 || s.labels["command"] == "" {
 		return nil, fmt.Errorf("%s held no time of a success that rowtocol wrote, and is replaced", filepath.Base(name))
 	}
@@ -134,7 +134,7 @@ func parse(name string) (map[string]*dto.MetricFamily, error) {
 	if info, err := f.Stat(); err == nil {
 		size = info.Size()
 	}
-	//guard: a large file would be read into memory
+	//guard: bounds the size of a file that is read
 	if size > maxFile {
 		return nil, fmt.Errorf("it has %d bytes", size)
 	}
@@ -143,7 +143,7 @@ func parse(name string) (map[string]*dto.MetricFamily, error) {
 	if err != nil {
 		return nil, err
 	}
-	//guard: a file that was cut off, or is another program's, would be replaced without a word
+	//guard: refuses to replace another program's file in silence
 	if families["rowtocol_build_info"] == nil {
 		return nil, errors.New("rowtocol_build_info is not in it")
 	}

@@ -89,11 +89,11 @@ func (b briefly) Do(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	most := int64(maxAnswer)
-	//guard: a server that echoes what it was sent, in whatever form, would put it into the log
+	//guard: keeps secrets out of the log
 	if b.secret {
 		most = 0
 	}
-	//guard: a server could send a message without end
+	//guard: bounds the length of a server's message
 	resp.Body = struct {
 		io.Reader
 		io.Closer

@@ -122,7 +122,7 @@ func (t *tally) print(w io.Writer, status int) bool {
 	for _, name := range t.failed {
 		fmt.Fprintln(w, "failed:", name)
 	}
-	//guard: a part that ended without a recording would pass
+	//guard: rejects a part that ended without a recording
 	if failed == 0 && status != 0 {
 		fmt.Fprintln(w, "failed: a part outside of the tests, see above")
 		failed = 1
