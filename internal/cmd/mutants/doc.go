@@ -6,9 +6,9 @@
 // A guard is what keeps a promise: a length compared before it is allocated, a
 // checksum, a sync, a check before a rename. It is marked where it stands, by a
 // line of its own directly above one statement or one case of a switch without
-// a tag, which says what is lost without it:
+// a tag, which says what it does:
 //
-//	//guard: a torn file would get its name
+//	//guard: rejects a torn file
 //	if n != size {
 //		return errShort
 //	}
@@ -22,7 +22,7 @@
 // may name further packages, by their directories below the module's root, whose
 // tests are run if the guard's own do not notice:
 //
-//	//guard: a renamed file could be lost (tests: ./reducer ./store/location)
+//	//guard: keeps a renamed file (tests: ./reducer ./store/location)
 //
 // These can be disabled: a call, an assignment other than :=, an if, a for, a
 // return of one error, and the cases of a switch without a tag. An if that counts
