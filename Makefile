@@ -15,6 +15,7 @@ CORE      ?= 0
 E2E_TIME   = 60m
 UNIT_TIME  = 60m
 LINT       = golangci-lint
+VALE       = vale
 GOTESTSUM  = $(GO) run gotest.tools/gotestsum@v1.13.0
 # Runs tests and records them under a name. tally adds the records up and reports what was
 # skipped; HIDE keeps each part from reporting it too.
@@ -27,6 +28,7 @@ RACE      := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 TESTED     = $(shell $(GO) list ./... | sed 's|^github.com/rowtocol/rowtocol|.|' | grep -v '^\./e2e')
 # Modules of their own, so that the program depends on nothing that only they need.
 MODULES    = bench bench/peers internal/cmd/dist
+PROSE      = $(shell git ls-files '*.go' '*.md' ':!.vale' ':!*/testdata/*')
 # The packages that run under the race detector, kept by hand: those in which something
 # is concurrent. The rest is a few times faster without it, and the tests of the program
 # run it as it is built.
@@ -247,8 +249,11 @@ dist-check:
 	@cmp bin/dist-check/one/bin/dist/SHA256SUMS bin/dist-check/another/bin/dist/SHA256SUMS && echo 'dist-check: the same files twice'
 
 # In every module.
+# The linter of prose must find each planted sentence, or its rules no longer work.
 lint:
 	for m in . $(MODULES); do (cd $$m && "$(LINT)" run --allow-parallel-runners --config "$(CURDIR)/.golangci.yml" ./...) || exit; done
+	"$(VALE)" --output line $(PROSE)
+	@test "$$("$(VALE)" --no-exit --output line .vale/planted.md | cut -d: -f2 | sort -u | wc -l)" -eq "$$(wc -l < .vale/planted.md)" || { echo 'the linter of prose does not find every line of .vale/planted.md' >&2; exit 1; }
 
 clean:
 	rm -rf bin e2e/java/target e2e/hadoop/target e2e/kudu/target e2e/hfile/target
