@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -112,6 +113,7 @@ func (w *Work) Find(ctx context.Context, resolve input.Resolve, numbers []int) e
 			return err
 		}
 	}
+	numbers = slices.Compact(slices.Sorted(slices.Values(numbers)))
 	return parallel.Do(ctx, len(numbers), cap(w.places), func(ctx context.Context, i int) error {
 		n := numbers[i]
 		if n < 0 || n >= len(w.plan.Tasks) {
