@@ -19,65 +19,66 @@ import (
 	"github.com/rowtocol/rowtocol/job/input"
 )
 
-const catLong = `Print the rows of column files and Avro files: JSON, a line per row, or CSV, a
-table, an Avro object container file, an Arrow stream or a Parquet file. A
-directory is a committed output, with the increments beside it in directories
-named increment-…, and needs _SUCCESS unless --partial is given. - is an Avro
-file on standard input, which is read only as far as rows are printed, or a file
-of any kind that is redirected with <. Several arguments are read in their order
-as one, and so is what a quoted pattern matches (*, ?, [a-z]), sorted by path,
-numbers by value.
+const catLong = `Print the rows of column files and Avro files as JSON (one line per row), CSV, a
+table, an Avro object container file, an Arrow stream or a Parquet file.
 
-A directory may also be a tree of directories named key=value with outputs in
-them, as dt=2026-01-01/hour=7. The keys are columns then, after those of the
-rows: long where all values are integers, else date where all are dates, else
-string, and null for __HIVE_DEFAULT_PARTITION__; %XX is decoded. A field of that
-name that rows have themselves counts instead. All outputs must have the same
-keys in the same order. Keys count below the directory that is named, from the
-first wildcard of a pattern on, and where several arguments differ:
-mail/dt=2026-01-01 alone has no column dt. With --where 'dt >=
-date("2026-01-01")' other directories are not read.
+An argument is a file, a directory or a quoted pattern (*, ?, [a-z]). A
+directory is a committed output, with its increments in directories named
+increment-…; it needs _SUCCESS unless you give --partial. - is standard input:
+an Avro file, read only as far as rows are printed, or a file of any kind that
+you redirect with <. Several arguments are read in order, as one. So are the
+matches of a pattern, sorted by path, numbers by value.
 
-Of column files only the columns that are asked for are read, and with --where
-the others only where rows match. --columns names a field by its path in the
-schema, without mention of arrays, maps and unions (received.host), or by its
-column (received[]#host); a record stands for all its fields. The fields keep
-the order of the schema. With --schema they, and those of --where, are the
-fields that the files have.
+A directory may also be a tree of directories named key=value that hold outputs,
+such as dt=2026-01-01/hour=7. The keys become columns after those of the rows:
+long if all values are integers, date if all are dates, and string otherwise.
+__HIVE_DEFAULT_PARTITION__ is null, and %XX is decoded. If the rows have a field
+of that name, the field counts. All outputs must have the same keys in the same
+order. Keys count below the directory that you name, from the first wildcard of
+a pattern on, and where several arguments differ: mail/dt=2026-01-01 alone has
+no column dt. With --where 'dt >= date("2026-01-01")' cat reads no other
+directories.
 
---where is a condition such as  size > 1000 and folder <> 'SPAM'  in the words
-of SQL or the signs of C, also on items of arrays and values of maps (rowtocol
-help conditions says more). --offset and --limit count the rows that match.
+cat reads only the columns that you ask for. With --where it reads those of the
+condition, and the others only where rows match. --columns names a field by its
+path in the schema, without arrays, maps and unions (received.host), or by its
+column (received[]#host). A record stands for all its fields. Fields keep the
+order of the schema. With --schema, --columns and --where name the fields that
+the files have.
+
+--where takes a condition such as  size > 1000 and folder <> 'SPAM'  in the
+words of SQL or the signs of C, also on array items and map values (see rowtocol
+help conditions). --offset and --limit count the rows that match.
 
 JSON shows values for people: an optional value is itself or null, bytes are
-base64, dates and decimals are strings. With --json-unions it is Avro's own
-encoding, which Avro's libraries read. CSV takes simple and optional fields:
-choose them with --columns. A table is as in rowtocol head. Arrow and Parquet
-keep nested types; a union of several types is a dense union in Arrow, and in
-Parquet a struct with a field for each. Few engines know dense unions: for
-DuckDB and Polars there is --unions struct. Spark reads no times of day and no
-nanoseconds of Parquet: for it there is --times spark.
+base64, dates and decimals are strings. --json-unions gives Avro's own encoding,
+which Avro's libraries read. CSV takes simple and optional fields: choose them
+with --columns. A table looks as in rowtocol head. Arrow and Parquet keep nested
+types. A union of several types is a dense union in Arrow, and a struct with a
+field for each type in Parquet. Few engines know dense unions: use --unions
+struct for DuckDB and Polars. Spark reads no times of day and no nanoseconds
+from Parquet: use --times spark.
 
-With --output the rows appear under the name when all are written. Damage ends
-the rows with exit 3; on standard output those before it are printed. A reader
-that closes the pipe early ends cat quietly, with 0. On a terminal, characters
-that would steer it are shown as escapes. --stats tells on standard error what
-was read. The object of --json is the last line of standard error, or stands on
-standard output if --output is given.`
+With --output, the file gets its name once all rows are written. Damage ends the
+rows with exit 3; standard output then has the rows before it. If a reader
+closes the pipe early, cat ends quietly with 0. A terminal shows control
+characters as escapes. --stats prints on standard error what was read. --json
+prints its object as the last line of standard error, or on standard output if
+you give --output.`
 
-const catExample = `  # the first rows, all fields
+const catExample = `  # the first ten rows, all fields
   rowtocol cat --limit 10 mail.columns
 
-  # two fields of the rows that match, and what was read for them
+  # two fields of the matching rows, and how much was read for them
   rowtocol cat --columns from,received.host --where 'seen && size > 1000' \
     --stats mail.columns
 
-  # a table, and an Avro file of rows 300 to 399
+  # a CSV file, and an Avro file of rows 300 to 399
   rowtocol cat --to csv --columns id,date,subject mail.columns > mail.csv
   rowtocol cat --to avro --offset 300 --limit 100 --output part.avro \
     mail.columns
 
-  # a tree mail.tree/dt=…/hour=… of outputs, and those of a month of it
+  # a tree of outputs, mail.tree/dt=…/hour=…, and one month of it
   rowtocol cat --columns dt,hour,from --where 'hour < 6' mail.tree
   rowtocol cat --to parquet --output july.parquet 'mail.tree/dt=2026-07-*'
 
@@ -85,40 +86,40 @@ const catExample = `  # the first rows, all fields
   rowtocol cat --to parquet --times spark --output mail.parquet mail.columns
   rowtocol cat --to arrow --unions struct mail.columns > mail.arrows
 
-  # rows of several generations as one schema has them, in columns again
+  # rows of several schema versions, resolved to one, in columns again
   rowtocol cat --schema mail-v3.avsc --to parquet --output v3.parquet \
     mail.columns
 
-  # an Avro file as it comes
+  # an Avro file from a pipe
   curl -s https://example.org/mail.avro | rowtocol cat --columns from,subject -`
 
-// catFlags are the flags of cat.
+// catFlags holds the flags of cat.
 type catFlags struct {
-	query             dataset.Query // but for its columns and schema
+	query             dataset.Query // without its columns and schema
 	columns           []string
 	schema            string
 	to, codec, output string
 	unions, times     string
 	tagged, overwrite bool
 	partial, stats    bool
-	terminalWidth     int // of the terminal that rows are printed on; 0 for anything else
+	terminalWidth     int // of the terminal that shows the rows; 0 if there is none
 }
 
-// addCondition adds the flags that say which rows there are.
+// addCondition adds the flags that select rows.
 func (f *catFlags) addCondition(flags *pflag.FlagSet) {
-	flags.Var((*conditionValue)(&f.query.Where), "where", "only rows for which the `condition` holds; see rowtocol help conditions")
-	flags.BoolVar(&f.partial, "partial", false, "read directories without _SUCCESS: the column files that are there")
+	flags.Var((*conditionValue)(&f.query.Where), "where", "only rows that meet the `condition`; see rowtocol help conditions")
+	flags.BoolVar(&f.partial, "partial", false, "read directories without _SUCCESS: all column files in them")
 }
 
-// addChoice adds the flags that say which rows there are, and what of them.
+// addChoice adds the flags that select rows and fields.
 func (f *catFlags) addChoice(flags *pflag.FlagSet) {
 	f.addCondition(flags)
 	flags.StringArrayVar(&f.columns, "columns", nil, "`fields` to read, separated by commas; repeatable (default all)")
-	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema that the rows are resolved to: defaults, aliases, promotions")
+	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema to resolve the rows to: defaults, aliases, promotions")
 }
 
-// catFormats are the choices of --to. write writes all rows; the output is
-// complete when it returns nil.
+// catFormats lists the values of --to. write writes all rows; if it returns nil, the
+// output is complete.
 var catFormats = []struct {
 	name   string
 	binary bool
@@ -144,10 +145,10 @@ var catFormats = []struct {
 	}}.write},
 }
 
-// avroCodecs are the codecs of Avro's specification.
+// avroCodecs lists the codecs of Avro's specification.
 var avroCodecs = []string{"null", "deflate", "snappy", "zstandard", "bzip2", "xz"}
 
-// parquetCodecs are those of them that Parquet has too.
+// parquetCodecs lists the codecs that Parquet has too.
 var parquetCodecs = avroCodecs[:4]
 
 func formatNames() []string {
@@ -158,7 +159,7 @@ func formatNames() []string {
 	return names
 }
 
-// catCommand is rowtocol cat, and what the other commands that read rows share with it.
+// catCommand is rowtocol cat, and the part that other commands that read rows share.
 type catCommand struct {
 	*app
 	catFlags
@@ -168,7 +169,7 @@ func newCatCommand(a *app) *cobra.Command {
 	f := &catCommand{app: a}
 	cmd := &cobra.Command{
 		Use:         "cat FILE|DIR|-...",
-		Short:       "Print rows: all or some, whole or a few fields of them",
+		Short:       "Print all or some rows, with all or some fields",
 		Long:        catLong,
 		Example:     catExample,
 		Annotations: map[string]string{printsRows: "yes"},
@@ -177,13 +178,13 @@ func newCatCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.addChoice(flags)
-	flags.Int64Var(&f.query.Offset, "offset", 0, "rows to pass over first")
-	flags.Int64Var(&f.query.Limit, "limit", -1, "most rows to print; -1 is no limit")
+	flags.Int64Var(&f.query.Offset, "offset", 0, "rows to skip first")
+	flags.Int64Var(&f.query.Limit, "limit", -1, "print at most this many rows; -1 is no limit")
 	flags.StringVar(&f.to, "to", "json", "`format`: "+strings.Join(formatNames(), ", "))
-	flags.BoolVar(&f.tagged, "json-unions", false, "JSON as Avro encodes it, with the types of unions")
+	flags.BoolVar(&f.tagged, "json-unions", false, "print Avro's own JSON encoding, with the types of unions")
 	formFlags(cmd, &f.catFlags)
-	flags.StringVar(&f.codec, "output-codec", "snappy", "`codec` of Avro output: "+strings.Join(avroCodecs, ", ")+"; of Parquet one of the first four")
-	flags.StringVar(&f.output, "output", "", "write to `file`, local or on HDFS, instead of standard output, which - names too")
+	flags.StringVar(&f.codec, "output-codec", "snappy", "`codec` of Avro output: "+strings.Join(avroCodecs, ", ")+"; for Parquet one of the first four")
+	flags.StringVar(&f.output, "output", "", "write to `file`, local or on HDFS, instead of standard output; - is standard output")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace an earlier --output")
 	flags.BoolVar(&f.stats, "stats", false, "print on standard error what was read")
 	complete(cmd, "to", formatNames()...)
@@ -200,7 +201,7 @@ func (f *catFlags) check() error {
 	}
 	switch {
 	case f.to == "parquet" && !slices.Contains(parquetCodecs, f.codec):
-		return usagef("--output-codec: %q is not one of %s, which Parquet has", f.codec, strings.Join(parquetCodecs, ", "))
+		return usagef("--output-codec: %q is not a codec of Parquet, which has %s", f.codec, strings.Join(parquetCodecs, ", "))
 	case f.tagged && f.to != "json":
 		return usagef("--json-unions goes with --to json")
 	case f.query.Offset < 0:
@@ -269,19 +270,19 @@ func (f *catCommand) toFile(ctx context.Context, names []string, in *catInput, w
 // catted is the result of cat in the final JSON object.
 type catted struct {
 	Rows       int64  `json:"rows"`                 // printed
-	TotalRows  *int64 `json:"total_rows,omitempty"` // of the inputs, if that is known
+	TotalRows  *int64 `json:"total_rows,omitempty"` // of the inputs, if known
 	BytesRead  int64  `json:"bytes_read"`
 	FileBytes  int64  `json:"file_bytes"`
 	BlocksRead int64  `json:"blocks_read"`
-	Blocks     int64  `json:"blocks"`          // of the columns in question, in the files that were opened
+	Blocks     int64  `json:"blocks"`          // of the requested columns, in the opened files
 	Index      string `json:"index,omitempty"` // fields of the index that found the rows
 	Output     string `json:"output,omitempty"`
 }
 
-// tellInexact warns of values that were resolved to --schema.
+// tellInexact warns of values that --schema does not hold exactly.
 func (f *catCommand) tellInexact(n shred.Inexact) {
 	if n != (shred.Inexact{}) {
-		f.log.Warn("the types of --schema do not hold all values as they were: " + n.String())
+		f.log.Warn("the types of --schema do not hold all values exactly: " + n.String())
 	}
 }
 
@@ -293,9 +294,9 @@ func (f *catCommand) reportRead(in *catInput) {
 		s.BytesRead += in.by.BytesRead()
 		s.FileBytes += indexBytes(in.data)
 	}
-	// What is read again, as the start of a file whose header is long, is counted once,
-	// except where keys are found one after another.
-	if s.BlocksRead = min(s.BlocksRead, s.Blocks); s.FileBytes > 0 && in.answer == nil { // else it is a stream
+	// Bytes that are read twice, such as the start of a file with a long header, count once,
+	// except when keys are found one after another.
+	if s.BlocksRead = min(s.BlocksRead, s.Blocks); s.FileBytes > 0 && in.answer == nil { // no stream
 		s.BytesRead = min(s.BytesRead, s.FileBytes)
 	}
 	f.tellInexact(s.Inexact)

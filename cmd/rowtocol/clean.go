@@ -13,20 +13,19 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-const cleanLong = `Remove what dead runs left in DEST. Unfinished work, which the same convert or
-submit resumes and commit may publish, goes only if nothing in it changed for as
-long as --older-than says, by the clock of DEST's storage; what nobody can use
-again goes at once. Outputs, and increments that count, are never removed. An
-output that waits to be published is completed, as by the next run.
+const cleanLong = `Remove leftovers of dead runs from DEST. Unfinished work, which the same convert
+or submit resumes and commit may publish, goes only if nothing in it changed for
+the time of --older-than, by the clock of DEST's storage. Leftovers that have no
+use go at once. Outputs and valid increments are never removed. If an output
+waits to be published, clean publishes it, as the next run would.
 
-It takes the lock: a holder that lives is exit 5. What is not rowtocol's is
-never touched: where there is such a thing, only what is in DEST/.rowtocol is
-cleaned up, and the exit code is 9. Of a tree of directories key=value all
-partitions are cleaned.
+clean takes the lock: if its holder lives, the exit code is 5. It never touches
+what is not rowtocol's: if DEST holds such files, it cleans only DEST/.rowtocol,
+and the exit code is 9. In a tree of directories key=value it cleans every
+partition.
 
---dry-run takes no lock and changes nothing: it lists what could be removed, and
-from when on clean does so. What time it is by the storage's clock can only be
-told by making something there.`
+--dry-run takes no lock and changes nothing: it lists what clean could remove,
+and when. It cannot read the storage's clock, because only a new file shows it.`
 
 const cleanExample = `  rowtocol clean --dry-run /data/mail.columns
   rowtocol clean /data/mail.columns

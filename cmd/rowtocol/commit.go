@@ -11,12 +11,12 @@ import (
 	"github.com/rowtocol/rowtocol/telemetry/lineage"
 )
 
-const commitLong = `Publish what the tasks of a plan left: check that all of them are done and that
-their files are what they wrote, and make them the output of the plan's
-destination, at once. It is refused while a task is not done (exit 4), if an
-input changed since the plan was made (exit 3), and if the plan or what a task
-left was altered, or DEST got another output or increment since, or got an input
-of an incremental plan (exit 9). The same commit again does nothing.`
+const commitLong = `Publish the work of a plan's tasks: check that all tasks are done and that their
+files are as written, and make them the output of the plan's destination, at
+once. commit refuses if a task is not done (exit 4), or if an input changed
+since the plan was made (exit 3). It also refuses if the plan or a task's work
+was altered, if DEST got another output or increment since, or if DEST got an
+input of an incremental plan (exit 9). The same commit again does nothing.`
 
 // commitCommand is rowtocol commit.
 type commitCommand struct {

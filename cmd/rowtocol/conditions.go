@@ -13,30 +13,30 @@ import (
 const conditionsLong = `A condition selects rows for --where, in the words of SQL or the signs of C:
 
 %s
-Text stands in single or in double quotes, whichever the shell leaves to it.
-What a condition cannot mean is an error that says what to write.
+Text stands in single or double quotes, as suits the shell. If a condition has
+no meaning, the error says what to write.
 
-Fields are named as in the schema, through records with dots. A name that is no
-identifier, or is a word of the language, stands in back quotes.
+Name fields as in the schema, and fields of records with dots. Put back quotes
+around a name that is not an identifier or is a word of the language.
 
   = == <> != < <= > >=   compare: numbers by value, exactly; text by its bytes
   between a and b        from a to b, both included; not between
   in (a, b)  in 1..9     one of several constants; an integer of a range
   is null  is not null   whether a value is missing; = null means the same
-  is true  is not false  of booleans; never unknown
+  is true  is not false  for booleans; never unknown
   like  ilike            text with %% for any text and _ for one character;
                          escape '!' makes !%% a percent sign; ilike ignores case
   contains startsWith    text in text; matches takes a regular expression
   endsWith matches
   and or not && || !     logic; a boolean field is a condition by itself. not
-                         is looser than comparisons, ! is tighter
+                         binds looser than comparisons, ! tighter
   'x' in tags            an item of an array of simple values
   any(list, true)        there are items
-  any(list, condition)   an item meets the condition, in which only fields of
-                         the item are named, # being the item itself. Of a map
-                         the items have a key and a value
-  headers['k']           the value of a key of a map, null if there is none; of
-                         a key that occurs twice the last
+  any(list, condition)   an item meets the condition, which names only fields
+                         of the item; # is the item itself. Items of a map have
+                         a key and a value
+  headers['k']           the value of a key of a map, null if there is none; the
+                         last one if the key occurs twice
   pair.int               the value of one type of a union of several
   + - * / %% **           arithmetic with 64-bit integers, which wrap around, and
                          doubles, which / and ** give
@@ -45,35 +45,36 @@ identifier, or is a word of the language, stands in back quotes.
   string lower upper trim trimPrefix trimSuffix replace len indexOf lastIndexOf
   hasPrefix hasSuffix date now duration
 
-Constants are written
+Write constants so:
 
   'it''s'  "it's"        text; \n, \" and the like only in double quotes
   12  1.5  -1e3  0xff    numbers; 12.345 is a decimal for decimals, and for
                          float and double the nearest number of that type
   x'0aff'                bytes, for fields of type bytes and fixed
   true  false  null
-  '2025-01-31'           dates and timestamps, also with a time of day after a
-  DATE '2025-01-31'      T or a space, a fraction of a second and a time zone,
-  TIMESTAMP '...'        which is UTC if there is none. A date is its midnight.
+  '2025-01-31'           dates and timestamps. A time of day may follow, after a
+  DATE '2025-01-31'      T or a space, with a fraction of a second and a time
+  TIMESTAMP '...'        zone; the default is UTC. A date is its midnight.
   now()                  Compare with now() - duration("24h"), for example
   '12:30:00'             times of day
 
 An enum is the text of its symbol. A UUID is compared with its text. Dates,
-times and timestamps also compare with the numbers that are stored, and are such
-in arithmetic, in which days, milliseconds and microseconds do not mix.
+times and timestamps also compare with the numbers that are stored. In
+arithmetic they are these numbers, and days, milliseconds and microseconds do
+not mix.
 
-A comparison with a missing value is unknown, and so is its opposite: where x is
+A comparison with a missing value is unknown, and so is its opposite: if x is
 null, neither x = 1 nor x <> 1 nor not (x = 1) selects the row. in and not in
-follow SQL too: not in (1, null) selects nothing. An array that is missing meets
-neither any(...) nor not any(...). What is computed of null is null. Unlike in
-SQL, x = null selects rows without x, and NaN is unequal to everything and
-neither less nor greater, so that not (x < 1) selects it.
+follow SQL too: not in (1, null) selects nothing. A missing array meets neither
+any(...) nor not any(...). A result computed from null is null. Unlike in SQL,
+x = null selects rows without x. NaN is unequal to everything and neither less
+nor greater, so not (x < 1) selects it.
 
-Blocks of a column that convert --values names are passed over if their first
-and last values rule the condition out: of numbers, text, dates and timestamps
-outside of unions, arrays and maps. cat, head and stats find rows by a key index
-that convert --index made if the condition bounds its first field: see rowtocol
-help lookup.`
+If convert --values names a column, its blocks are skipped when their first and
+last values rule the condition out. This works for numbers, text, dates and
+timestamps outside unions, arrays and maps. If the condition bounds the first
+field of a key index that convert --index made, cat, head and stats find the
+rows by it: see rowtocol help lookup.`
 
 // conditionExamples are conditions on the messages of internal/mailgen.
 var conditionExamples = []string{

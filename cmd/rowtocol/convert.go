@@ -10,33 +10,33 @@ import (
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
-const convertLong = `Convert Avro object container files to column files, one per row group, or with
---format cfile to a directory of Kudu CFiles, one per column, for each row
-group, or with --format hfile to HFiles of whole rows, sorted by --key.
+const convertLong = `Convert Avro object container files to column files, one per row group. With
+--format cfile, each row group is a directory of Kudu CFiles, one per column.
+With --format hfile, the output is HFiles of whole rows, sorted by --key.
 
-INPUT is a file, a directory or a quoted glob pattern; DEST is a directory,
-which convert makes. Both are arguments, or are --input and --dest, so that a
+INPUT is a file, a directory or a quoted glob pattern. DEST is a directory,
+which convert makes. Give both as arguments, or as --input and --dest so that a
 job file can hold them; arguments win. A directory stands for the Avro files in
-it and below it, whatever their names; hidden ones, names that begin with _ and
-unfinished copies, such as a.avro._COPYING_, are skipped. How much was skipped
-is logged, and --dry-run names it. All inputs must have the same schema, unless
---schema names one that all of them are resolved to, by Avro's rules.
-DEST/_SUCCESS is written last: a reader that follows it never sees part of a
-dataset. The same job again finds it and does nothing; a job that was
-interrupted goes on where it stopped.
-A DEST that holds the output of other inputs or options is refused (exit 9),
-unless --overwrite is given.
+and below it, with any name. Hidden files, names that begin with _ and
+unfinished copies, such as a.avro._COPYING_, are skipped: the log says how many,
+and --dry-run names them. All inputs must have the same schema, unless --schema
+names one: then all are resolved to it, by Avro's rules.
 
-With --incremental only the inputs that DEST does not have yet are converted, as
-an increment: a directory of its own, with its own _SUCCESS, beside the output
-and the other increments in DEST, which are read together. An input that DEST
-has, and that changed since, is exit 3; one that was deleted since is not
-missed.` + partitionedLong
+convert writes DEST/_SUCCESS last: a reader that follows it never sees part of a
+dataset. The same job again does nothing; an interrupted job goes on where it
+stopped. If DEST holds the output of other inputs or options, convert refuses it
+(exit 9) unless you give --overwrite.
+
+With --incremental, convert takes only the inputs that DEST does not have yet.
+They become an increment: a directory with its own _SUCCESS in DEST, next to the
+output and the other increments. Readers take them together. If an input that
+DEST has was changed since, the exit code is 3. Inputs that were deleted since
+may be missing.` + partitionedLong
 
 const convertExample = `  # a directory of files, with the defaults
   rowtocol convert /data/mail /data/mail.columns
 
-  # what would be done
+  # show the plan only
   rowtocol convert --dry-run '/data/mail/archive-*.avro' /data/mail.columns
 
   # one column stored with another codec, and an index of first values
@@ -50,10 +50,10 @@ const convertExample = `  # a directory of files, with the defaults
   # HFiles, for HBase and Hudi
   rowtocol convert --format hfile --key id /data/mail /data/mail.hfiles
 
-  # files of several generations of a schema, as the latest has them
+  # files of several versions of a schema, resolved to the latest
   rowtocol convert --schema mail-v3.avsc /data/mail /data/mail.columns
 
-  # what has come since the last time
+  # inputs that are new since the last time
   rowtocol convert --incremental /data/mail /data/mail.columns
 
   # from a scheduler: go on after damage, keep the damaged bytes, exit 99 when
@@ -61,10 +61,10 @@ const convertExample = `  # a directory of files, with the defaults
   rowtocol convert --config job.yaml --on-damage quarantine --exit-nothing 99 \
     /data/mail /data/mail.columns
 
-  # what a job file says, inputs and destination too
+  # everything from a job file, inputs and destination too
   rowtocol convert --config job.yaml`
 
-// convertCommand is rowtocol convert, and what submit does as convert does.
+// convertCommand is rowtocol convert, and the part of submit that is the same.
 type convertCommand struct {
 	requestFlags
 	engine                         engine
@@ -84,15 +84,15 @@ func newConvertCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// add adds the flags that every command has which converts.
+// add adds the flags of all commands that convert.
 func (c *convertCommand) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	c.addPlaces(flags)
 	c.requestFlags.add(cmd)
-	flags.BoolVar(&c.req.Overwrite, "overwrite", false, "replace an earlier output in DEST, and all increments beside it")
-	flags.BoolVar(&c.partitioned, "partitioned", false, "convert each key=value directory of the one INPUT to the same of DEST, and what is new only")
-	flags.BoolVar(&c.reprocess, "reprocess", false, "with --partitioned, convert partitions that differ, or have increments, again as one output")
-	flags.BoolVar(&c.req.Restart, "restart", false, "plan anew where an unfinished run of the same request could be resumed; with --overwrite, convert again what DEST holds already")
+	flags.BoolVar(&c.req.Overwrite, "overwrite", false, "replace an earlier output in DEST and all its increments")
+	flags.BoolVar(&c.partitioned, "partitioned", false, "convert each key=value directory of the one INPUT to the same one in DEST, and only what is new")
+	flags.BoolVar(&c.reprocess, "reprocess", false, "with --partitioned, convert partitions that differ or have increments again, as one output")
+	flags.BoolVar(&c.req.Restart, "restart", false, "plan anew instead of resuming an unfinished run; with --overwrite, convert again even what DEST already holds")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "print the plan and do nothing")
 	c.watchers.add(flags)
 	c.addExitNothing(flags)

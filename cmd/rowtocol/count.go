@@ -6,13 +6,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const countLong = `Print the number of rows: of column files, of outputs, and of Avro files; with
---where of those for which a condition holds, for which only its columns are
-read (rowtocol help conditions explains it).
+const countLong = `Print the number of rows of column files, outputs and Avro files. With --where,
+count only rows for which the condition holds, and read only its columns (see
+rowtocol help conditions).
 
-Without a condition nothing but manifests and headers is read, and of an Avro
-file what stands before each of its blocks: nothing is decompressed, and damage
-inside of blocks is not noticed. verify reads everything.`
+Without a condition, count reads only manifests and headers, and in Avro files
+the start of each block. It decompresses nothing and does not notice damage
+inside blocks. verify reads everything.`
 
 const countExample = `  rowtocol count mail.columns
   rowtocol count --where 'size > 1000' mail.columns

@@ -6,18 +6,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const headLong = `Print the first rows as a table: of column files, of outputs, and of Avro
-files. No more is read than these rows need. Without a file that is read at
-many places, as a pipe is, name - for standard input, which then is an Avro
-file.
+const headLong = `Print the first rows of column files, outputs and Avro files as a table. head
+reads no more than these rows need. Name - for standard input. If it is a pipe,
+it must be an Avro file.
 
-The first thousand rows decide how wide the columns are. On a terminal long
-cells are shortened in the middle, and columns left out that do not fit;
-elsewhere all is complete. Null is empty, and text that is empty is "". Fields
+The first thousand rows decide how wide the columns are. On a terminal, head
+shortens long cells in the middle and leaves out columns that do not fit;
+elsewhere everything is complete. Null is empty, and empty text is "". Fields
 with more than one value are JSON.
 
---columns, --where and --schema are those of cat, which prints any rows, and so
-are the other forms of --to.`
+--columns, --where, --schema and the other values of --to work as in cat, which
+prints any rows.`
 
 const headExample = `  rowtocol head mail.columns
   rowtocol head -n 3 --columns from,subject mail.avro

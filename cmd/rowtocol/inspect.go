@@ -20,21 +20,22 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-const inspectLong = `Show the header of a column file and a table of its columns; of a directory,
-the sums over all files of the output, and the share of each column. Of several
-arguments, patterns and trees of directories (see rowtocol cat --help) they are
-sums over all outputs; --json has the figures of each as well.
+const inspectLong = `Show the header of a column file and a table of its columns. For a directory,
+show the sums over all files of the output, and the share of each column. For
+several arguments, patterns and trees of directories (see rowtocol cat --help),
+show sums over all outputs; --json also has the figures of each.
 
-The number of values in a column of lists or of optional values is known only
-by reading its lengths. That is done for a file; of a directory only with
---count, because it reads most of the data.
+Only its lengths tell how many values a column of lists or optional values has.
+inspect reads them for a file. For a directory it reads them only with --count,
+because this reads most of the data.
 
-With --html the figures become one page for a browser, with nothing to load
-from elsewhere: a tree of the columns, a table to sort and to filter, and the
-row groups. Damage leaves no page, and only another page is replaced.
+With --html, inspect writes the figures as one page for a browser, which loads
+nothing from elsewhere: a tree of the columns, a table to sort and filter, and
+the row groups. Damage leaves no page. An existing file is replaced only if it
+is such a page.
 
-Of an Avro file, or of one on standard input (-), it shows the codec, the
-blocks and the metadata, for which all of it is read and decompressed.`
+For an Avro file, or one on standard input (-), inspect shows the codec, the
+blocks and the metadata. For this it reads and decompresses the whole file.`
 
 func newInspectCommand(a *app) *cobra.Command {
 	o := &inspectCommand{app: a}

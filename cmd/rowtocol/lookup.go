@@ -15,25 +15,25 @@ import (
 	"github.com/rowtocol/rowtocol/dataset/lookup"
 )
 
-const lookupLong = `Print the rows with the given keys, by a key index that convert --index made:
-of the index and of each column that is asked for, only the blocks on the way
-to the rows are read. DEST is a committed output, with its increments, or a tree
-of outputs; all of them need the index.
+const lookupLong = `Print the rows with the given keys, by a key index that convert --index made.
+lookup reads only blocks that lead to the rows, in the index and in the columns
+that you ask for. DEST is a committed output with its increments, or a tree of
+outputs; all of them need the index.
 
-A key is the value of the index's field, as cat prints it. Of an index on
-several fields it is their values with commas between or as a JSON array, or
-those of the first of them: 7,SPAM or '["a,b",3]'. Times may be the number that
-is stored, bytes be x'0aff'. Put -- before keys that begin with -. The key -
-stands for keys on standard input, a line for each. --range FROM..TO are the
-keys from FROM to TO, both included; without FROM or TO there is no bound. A
-key with .. in it is written as a JSON array there.
---prefix is for fields that are text or bytes.
+A key is the value of the index's field, as cat prints it. For an index on
+several fields, give their values, or those of the first ones, with commas
+between them or as a JSON array: 7,SPAM or '["a,b",3]'. You may write times as
+the number that is stored, and bytes as x'0aff'. Put -- before keys that begin
+with -. The key - reads keys from standard input, one per line. --range FROM..TO
+takes the keys from FROM to TO, both included; leave out FROM or TO for no
+bound. In it, write a key that contains .. as a JSON array. --prefix is for text
+and bytes.
 
-The rows of one key after another are printed, each key's in the order of the
-dataset, and so are those of a range or a prefix, all of which are found before
-the first is read. Keys that are not there print nothing, and are no failure:
---exit-nothing gives it a code if there is no row at all. --columns, --limit and
---to are those of cat. --stats tells what was read, the index included.`
+Rows are printed key by key, and for each key in the order of the dataset. For a
+range or a prefix, lookup finds all rows before it reads the first. A key
+without rows prints nothing and is not a failure; if no key has rows, the exit
+code is that of --exit-nothing. --columns, --limit and --to work as in cat.
+--stats prints what was read, the index included.`
 
 const lookupExample = `  rowtocol convert --index id --index folder,id mail.avro mail.columns
   rowtocol lookup mail.columns 17 19
@@ -66,7 +66,7 @@ func newLookupCommand(a *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.by, "by", "", "`fields` of the index to use; needed if the keys fit more than one index, or none")
+	flags.StringVar(&f.by, "by", "", "`fields` of the index to use; required if the keys fit no index, or more than one")
 	flags.StringVar(&f.keys, "range", "", "the keys `FROM..TO`, both included")
 	flags.StringVar(&f.prefix, "prefix", "", "the keys that begin with a `text`")
 	flags.StringArrayVar(&f.columns, "columns", nil, "`fields` to read, separated by commas; repeatable (default all)")
@@ -93,11 +93,11 @@ func (f *lookupCommand) checkLookup(keys []string) error {
 	}
 	switch {
 	case ways != 1:
-		return usagef("give keys, --range or --prefix, one of them")
+		return usagef("give either keys, --range or --prefix")
 	case f.ranged && !isRange(f.keys):
-		return usagef("--range: %q is not FROM..TO with one .. in it; write a key that has dots there as a JSON array: '[\"a..b\"]..[\"c\"]'", f.keys)
+		return usagef("--range: %q is not FROM..TO with one .. in it; write a key that contains .. as a JSON array: '[\"a..b\"]..[\"c\"]'", f.keys)
 	case slices.Contains(keys, stdinName) && len(keys) > 1:
-		return usagef("- reads all keys from standard input; give no others beside it")
+		return usagef("- reads all keys from standard input; give no other keys with it")
 	}
 	return f.check()
 }
@@ -136,7 +136,7 @@ func (f *lookupCommand) execute(ctx context.Context, dest string, keys []string)
 		}
 	}
 	if n := table.RowsWithoutKey(); n > 0 {
-		f.log.Warn(fmt.Sprintf("%s with null in one of the fields %s cannot be found by them", plural(n, "row"), table.Fields()))
+		f.log.Warn(fmt.Sprintf("%s with null in one of the fields %s cannot be found by these fields", plural(n, "row"), table.Fields()))
 	}
 	finder := &finder{in: in, table: table, left: f.query.Limit, next: oneByOne(asks)}
 	if asks == nil {

@@ -15,16 +15,16 @@ import (
 
 const partitionedLong = `
 
-With --partitioned SRC and DEST are directories of partitions, which are named
-key=value, in several levels perhaps. Each of the deepest ones in SRC becomes an
-output of its own under the same name in DEST, one after another: a partition
-that DEST does not have is converted whole, and inputs that came to one later
-become an increment beside its output, as with --incremental. With --reprocess a
-partition that differs, or has increments, is converted again as one output,
-which is refused (exit 9) if that would lose the rows of an input that is gone.
-One that fails does not stop the others: the exit code is the first that any has
-of 2, 1, 3, 9, 7, 4, 5, 8 and 0. Avro files and directories between partitions
-are exit 3.`
+With --partitioned, INPUT and DEST are directories of partitions, which are
+named key=value, in one or several levels. Each of the deepest ones in INPUT
+becomes an output under the same name in DEST, one after another. If DEST does
+not have a partition, convert takes it whole. Inputs that came later become an
+increment next to its output, as with --incremental. With --reprocess, convert
+makes one new output of a partition that differs or has increments. It refuses
+(exit 9) if that would lose the rows of an input that is gone. A partition that
+fails does not stop the others: the exit code is the first that any has of 2, 1,
+3, 9, 7, 4, 5, 8 and 0. Avro files and directories between partitions are exit
+3.`
 
 // partitioned is the result of convert --partitioned in the final JSON object. Rows
 // and bytes are those of what was converted.

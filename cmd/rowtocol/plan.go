@@ -17,17 +17,17 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-const planLong = `Look at the inputs and write down what is to be done, for "rowtocol task" and
-"rowtocol commit": a plan is a JSON document with numbered tasks, each of which
-may run anywhere, any number of times, in any order. Nothing is changed but the
-file of the plan, and DEST/_inputs where inputs had to be read. With
---incremental the plan is of the inputs that DEST does not have yet, and its
-commit publishes them as an increment beside what DEST holds.
+const planLong = `Look at the inputs and write a plan for "rowtocol task" and "rowtocol commit". A
+plan is a JSON document with numbered tasks. Each task may run anywhere, any
+number of times, in any order. plan changes nothing but its file, and
+DEST/_inputs if it had to read inputs. With --incremental, the plan covers the
+inputs that DEST does not have yet, and commit publishes them as an increment
+next to what DEST holds.
 
 A plan can replace only the output and the increments that DEST held when it was
-made, and only with "commit --overwrite": plan says so, and if DEST holds
-already what the plan would make. A DEST that holds what rowtocol did not write
-is refused (exit 9).`
+made, and only with "commit --overwrite": plan tells you so. It also tells you
+if DEST already holds what the plan would make. If DEST holds files that
+rowtocol did not write, plan refuses (exit 9).`
 
 const planExample = `  # three steps, for a scheduler of one's own
   rowtocol plan /data/mail hdfs://nn/data/mail.columns -o plan.json

@@ -78,14 +78,14 @@ func newApp(args []string, stdout, stderr *os.File) *app {
 	return a
 }
 
-const rootLong = `rowtocol rewrites Avro row files as column files: one file per row group, and
-nothing under its final name before all of it is written and checked.
+const rootLong = `rowtocol rewrites Avro row files as column files, one file per row group. No
+file gets its final name before all of it is written and checked.
 
-Every flag may also come from the environment (ROWTOCOL_BLOCK_SIZE for
---block-size; repeatable flags separate values with commas) or from a YAML job
-file (--config). A flag on the command line wins over the environment, and the
-environment over the job file. Sizes are written 64KiB, 128MiB, 1.5GiB;
-durations 90s, 10m.`
+You can set every flag in the environment (ROWTOCOL_BLOCK_SIZE for --block-size;
+separate the values of repeatable flags with commas) or in a YAML job file
+(--config). The command line wins over the environment, and the environment over
+the job file. Write sizes as 64KiB, 128MiB or 1.5GiB, and durations as 90s or
+10m.`
 
 const rootExample = `  rowtocol convert /data/mail/*.avro /data/mail.columns
   rowtocol inspect /data/mail.columns

@@ -16,10 +16,10 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-const schemaLong = `Print the Avro schema of an Avro file, a column file or an output. Of several
-arguments, patterns and trees of directories it is the schema of the rows as
-rowtocol cat gives them, with the keys of the directories as fields. - is an
-Avro file on standard input.
+const schemaLong = `Print the Avro schema of an Avro file, a column file or an output. For several
+arguments, patterns and trees of directories, print the schema of the rows that
+rowtocol cat gives, with the keys of the directories as fields. - is an Avro
+file on standard input.
 
 With --shredded, print the columns that convert makes of it.`
 

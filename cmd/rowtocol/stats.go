@@ -10,16 +10,16 @@ import (
 	"github.com/rowtocol/rowtocol/dataset/stats"
 )
 
-const statsLong = `Sum up each column: how many values it has and how many are missing, how many
-of them differ, the least and the largest, their mean, how long texts (in
-bytes) and lists and maps (in items) are, and how many numbers are NaN.
+const statsLong = `Sum up each column: the number of values, of missing and of distinct ones; the
+least, the largest and the mean value; the lengths of texts (in bytes) and of
+lists and maps (in items); and the number of NaNs.
 
-Enums go by their symbols, dates and decimals by what they stand for. How many
-values differ is an estimate: exact up to some thousand, beyond that off by
-less than 2 % mostly. On a narrow terminal some figures are left out;
-elsewhere, and with --json, all are there.
+Enums compare by symbol, dates and decimals by value. The number of distinct
+values is an estimate: exact up to a few thousand, and mostly within 2 % beyond.
+On a narrow terminal some figures are left out; elsewhere, and with --json, all
+are there.
 
-Only the columns that --columns names are read, and with --where only where
+stats reads only the columns that --columns names, and with --where only where
 rows match.`
 
 const statsExample = `  rowtocol stats mail.columns

@@ -16,19 +16,19 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-const statusLong = `Show what is in DEST and what is under way: who holds it and when that one gave
-a sign of life, the output and its increments, how far unfinished work is, what
-clean would remove, what is damaged, and what is not rowtocol's. It takes no
-lock and changes nothing.
+const statusLong = `Show the contents of DEST and the work under way: the holder of the lock and its
+last sign of life, the output and its increments, how far unfinished work is,
+what clean would remove, what is damaged, and what is not rowtocol's. status
+takes no lock and changes nothing.
 
-With --input, and the flags that convert was given, it says what convert would
-do: nothing, resume, add an increment, plan anew, or be refused; and how the
-request differs from what is there. The inputs may come from a job file.
+With --input and the flags of a convert, status says what that convert would do:
+nothing, resume, add an increment, plan anew, or be refused. It also says how
+the request differs from what is there. A job file can name the inputs.
 
-Of a tree of directories key=value it shows a line for each partition, and
-totals. A DEST that does not exist is exit 3; one that holds nothing of
-rowtocol's is not. Times are UTC, those of signs of life and of leftovers by the
-clock of DEST's storage.`
+For a tree of directories key=value, status shows a line for each partition, and
+totals. If DEST does not exist, the exit code is 3; one that holds nothing of
+rowtocol's is not an error. Times are UTC. Those of signs of life and leftovers
+are by the clock of DEST's storage.`
 
 const statusExample = `  rowtocol status /data/mail.columns
 
@@ -36,7 +36,7 @@ const statusExample = `  rowtocol status /data/mail.columns
   rowtocol status --incremental --input /data/mail /data/mail.columns
   rowtocol status --config job.yaml /data/mail.columns
 
-  # whether somebody works on it
+  # is a run at work on it?
   rowtocol status --json /data/mail.columns | jq .result.lock`
 
 // statusCommand is rowtocol status.
@@ -57,7 +57,7 @@ func newStatusCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	f.add(cmd)
 	flags.Lookup("incremental").Usage = "as of convert, with --input"
-	flags.StringArrayVar(&f.req.Inputs, "input", nil, "say what a convert of this `input` would do; repeatable")
+	flags.StringArrayVar(&f.req.Inputs, "input", nil, "say what convert would do with this `input`; repeatable")
 	flags.BoolVar(&f.req.Overwrite, "overwrite", false, "as of convert, with --input")
 	flags.BoolVar(&f.req.Restart, "restart", false, "as of convert, with --input")
 	return cmd

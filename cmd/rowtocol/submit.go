@@ -6,20 +6,20 @@ import (
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
-const submitLong = `Do what convert does, with the tasks of the plan on the nodes of a Hadoop
-cluster: they are the map tasks of one MapReduce job on YARN, each where its
-input is. INPUT and DEST are on HDFS (hdfs://, webhdfs://), and Hadoop's client,
-"mapred" and "yarn", is on this machine. Nothing is installed on the nodes. The
-output, the exit codes and the other flags are those of convert.
+const submitLong = `Do what convert does, but run the tasks of the plan on the nodes of a Hadoop
+cluster: as the map tasks of one MapReduce job on YARN, each where its input is.
+INPUT and DEST are on HDFS (hdfs://, webhdfs://). This machine needs Hadoop's
+client, "mapred" and "yarn"; the nodes need nothing installed. The output, the
+exit codes and the other flags are those of convert.
 
---memory and --workers are those of each task: its container has --memory, 48
-MiB and what Java takes, and as many vcores as --workers.
+--memory and --workers apply to each task. Its container has --memory, 48 MiB
+and the memory of Java, and as many vcores as --workers.
 
 The same command again goes on where this one stopped: it follows the job that
 is under way, and starts one for the tasks that are not done. A signal, or the
-end of --max-runtime, kills the job. With --detach it runs on, and nothing is
-published until "submit --attach ID", or the same command again, has followed it
-to its end.`
+end of --max-runtime, kills the job. With --detach the job runs on. It publishes
+nothing until "submit --attach ID", or the same command again, follows it to its
+end.`
 
 const submitExample = `  # a directory on HDFS, by the nodes that hold it
   rowtocol submit hdfs:///data/mail hdfs:///data/mail.columns

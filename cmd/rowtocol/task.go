@@ -15,12 +15,12 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-const taskLong = `Run tasks of a plan and leave their work beside the destination, under names
-that no reader looks at, for "rowtocol commit". Tasks need no order and know
-nothing of each other: they may run on several machines, twice, or twice at
-once. A task whose work is there already is not run again. --task names tasks,
-and --share each N-th one, whatever number the plan has: shares 0/N to N-1/N are
-all of them.`
+const taskLong = `Run tasks of a plan, and leave their work next to the destination for "rowtocol
+commit", under names that readers ignore. Tasks need no order and do not know
+each other: they may run on several machines, twice, or twice at once. A task
+whose work is there already does not run again. --task names tasks. --share
+takes each N-th task, with any number of tasks: shares 0/N to N-1/N cover all of
+them.`
 
 // taskCommand is rowtocol task.
 type taskCommand struct {

@@ -11,13 +11,13 @@ import (
 )
 
 const unlockLong = `Take the lock of DEST away from a holder that you know to be dead, so that the
-next run need not watch it for 120 seconds. rowtocol status prints the holder's
-ID. unlock looks for a sign of life for 15 seconds first, unless the holder's
-process ran on this machine and has ended; one is exit 5, and so is a lock that
-is another holder's by now.
+next run need not wait 120 seconds for it. rowtocol status prints the holder's
+ID. unlock first looks for a sign of life for 15 seconds, unless the holder's
+process ran on this machine and has ended. If there is one, or if another holder
+has the lock by now, the exit code is 5.
 
 Nothing is lost if the holder lives after all: it finds out before its next
-change, and ends with exit 5. Its finished work is there for the next run.`
+change, and ends with exit 5. The next run finds its finished work.`
 
 // unlocked is the result of unlock in the final JSON object.
 type unlocked struct {

@@ -22,22 +22,21 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-const verifyLong = `Decode every block of a column file and check every size, count and checksum. Of
-a directory, also compare the files with _SUCCESS: names, sizes, rows, schema,
-and the CRC-32C of the stored bytes, and check that key indexes lead from the
-keys of all rows to these. Of several arguments, patterns and trees of
-directories (see rowtocol cat --help) all outputs are checked, and what lies
-between the directories of a tree is reported.
+const verifyLong = `Decode every block of a column file and check every size, count and checksum.
+For a directory, also compare the files with _SUCCESS (names, sizes, rows,
+schema, and the CRC-32C of the stored bytes), and check that key indexes lead
+from the keys of all rows to these rows. For several arguments, patterns and
+trees of directories (see rowtocol cat --help), check all outputs, and report
+what lies between the directories of a tree.
 
 With --against, decode the Avro files again with another implementation (goavro,
 and hamba where goavro cannot or where convert --schema resolved the rows) and
-compare every row with the row put together from the columns. Of an output with
-increments, or a tree, give the inputs of all outputs. Neither reads everything
-that is sound Avro; rows that neither can read are counted and named as not
-compared, and files of INPUT that the output does not hold are named, hidden
-ones and such as are no Avro files too. These, and losses that --on-damage
-allowed, do not change the exit code unless --require-complete is given: give it
-before you delete inputs.`
+compare every row with the row from the columns. For an output with increments,
+or a tree, give the inputs of all outputs. Neither implementation reads every
+sound Avro file: verify counts rows that neither can read, and names them as not
+compared. It also names files of INPUT that the output does not hold, even if
+they are hidden or not Avro. These, and losses that --on-damage allowed, change
+the exit code only with --require-complete: give it before you delete inputs.`
 
 // verifyCommand is rowtocol verify.
 type verifyCommand struct {
