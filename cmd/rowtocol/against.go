@@ -62,8 +62,8 @@ func (f *verifyCommand) verifyAgainst(ctx context.Context, l *dataset.Listing, r
 	return f.reportAgainst(r, &result)
 }
 
-// columnsDiffer makes a difference of damage in the columns. Their blocks have
-// all been checked by then, but not that each row can be put together.
+// columnsDiffer turns damage in the columns into a difference. By then all blocks have
+// been checked, but not that each row can be put together.
 func columnsDiffer(err error) error {
 	if d := (*damage.Error)(nil); errors.As(err, &d) {
 		return failure.New(failure.Different, "%w", err)
@@ -105,8 +105,8 @@ func (f *verifyCommand) reportAgainst(r *verified, result *witness.Result) error
 	return nil
 }
 
-// lacks is why the inputs cannot be deleted, although all rows that were compared are
-// equal; nil if they can.
+// lacks returns why the inputs must not be deleted although all compared rows are equal,
+// or nil.
 func lacks(r *verified, result *witness.Result) error {
 	switch {
 	//guard: reports rows that were not compared
@@ -132,7 +132,7 @@ func lacks(r *verified, result *witness.Result) error {
 	return nil
 }
 
-// tellChanges warns of what the output does not have as its inputs do.
+// tellChanges warns of fields and values that the output does not have as its inputs do.
 func (f *verifyCommand) tellChanges(r *verified) {
 	listFirst(f.app, "the output lacks a field", r.LeftOut, func(l manifest.LeftOut) []any { return []any{"field", l.Field, "input", l.Input, "inputs", l.Inputs} })
 	for _, change := range r.Changed[:min(len(r.Changed), listed)] {
@@ -143,7 +143,7 @@ func (f *verifyCommand) tellChanges(r *verified) {
 	}
 }
 
-// differ says that rows do.
+// differ returns "1 row differs", or the same for several rows.
 func differ(rows int64) string {
 	if rows == 1 {
 		return "1 row differs"
@@ -159,7 +159,7 @@ func (f *verifyCommand) compareInput(ctx context.Context, w *witness.Comparer, o
 	}
 	defer func() { _ = in.Close() }() // only read
 	if in.Size() == 0 && of.empty {
-		return nil // a loss of nothing
+		return nil // nothing was lost
 	}
 	compared := witness.Input{
 		Name: of.name, R: in, Size: in.Size(), Lossy: len(of.lost) > 0, Schema: of.schema,
@@ -176,15 +176,14 @@ func (f *verifyCommand) compareInput(ctx context.Context, w *witness.Comparer, o
 	return w.Input(ctx, compared)
 }
 
-// What the libraries that decode an input were seen to have of its largest block:
-// copies of it, and of a row of many items, of which each is an object to them, as
-// much as of so many copies.
+// The memory that the decoding libraries were measured to use: copies of the largest
+// block, and more copies of a row with many items, because each item is an object.
 const (
 	witnessCopies = 5
 	witnessItems  = 32
 )
 
-// rowSizes finds out what rows have in arrays and maps.
+// rowSizes measures the arrays and maps of rows.
 type rowSizes struct {
 	columns  []column.Column
 	shredder *shred.Shredder
@@ -205,8 +204,8 @@ func newRowSizes(schema string) (*rowSizes, error) {
 	return r, nil
 }
 
-// most is about the most bytes that a row of a block has in items, so far as the rows
-// are sound.
+// most returns about the most bytes that a row of a block has in items, up to the first
+// damaged row.
 func (r *rowSizes) most(rows int64, data []byte) (most int64) {
 	kept := 0
 	for range rows {
@@ -226,7 +225,7 @@ func (r *rowSizes) most(rows int64, data []byte) (most int64) {
 	return most
 }
 
-// items is what the buffers have of arrays and maps.
+// items returns the bytes of arrays and maps in the buffers.
 func (r *rowSizes) items() (bytes int64) {
 	for i := range r.columns {
 		if c := &r.columns[i]; c.Array || c.Parent >= 0 {
@@ -237,12 +236,12 @@ func (r *rowSizes) items() (bytes int64) {
 	return bytes
 }
 
-// reserveWitnesses finds out how large an input's blocks are, which the libraries
-// read as they are, and makes sure that there is memory for that.
+// reserveWitnesses reserves memory for an input's largest block, which the libraries
+// read whole.
 func reserveWitnesses(ctx context.Context, in store.File, name string, maxBlock int64, memory *budget.Heap) error {
 	b, err := newInputBlocks(in, name, nil, maxBlock)
 	if err != nil {
-		return nil // the witnesses say what they make of it
+		return nil // the witnesses report it
 	}
 	sizes, err := newRowSizes(b.schema)
 	if err != nil {
@@ -267,8 +266,8 @@ func reserveWitnesses(ctx context.Context, in store.File, name string, maxBlock 
 	}
 }
 
-// reserve has atLeast reserve what the libraries take of the next block, and returns
-// how large that is.
+// reserve has atLeast reserve the memory that the libraries need for the next block, and
+// returns the block's size.
 func (b *inputBlocks) reserve(ctx context.Context, sizes *rowSizes, atLeast func(int64) error) (size int64, err error) {
 	if size, err = b.scanner.Peek(ctx); err != nil {
 		return 0, err
@@ -320,8 +319,8 @@ func newInputBlocks(in store.File, name string, lost []ocf.Range, maxBlock int64
 	return &inputBlocks{name: name, scanner: s, decoder: d, lost: lost, schema: h.Schema}, nil
 }
 
-// Next implements witness.Blocks. What the conversion left out is passed over;
-// other damage is an error.
+// Next implements witness.Blocks. It skips ranges that the conversion left out; other
+// damage is an error.
 func (b *inputBlocks) Next(ctx context.Context) (rows int64, data []byte, err error) {
 	for {
 		err = b.scanner.Next(ctx, &b.block)

@@ -12,23 +12,23 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// outputSchema is the schema of an output, which is to be that of its inputs: bytes
-// that are equal mean something else under other names, symbols or scales.
+// outputSchema compares the schema of an output with those of its inputs: equal bytes
+// mean something else under other names, symbols or scales.
 type outputSchema struct {
-	schema *shred.Schema // nil: nothing tells it
-	// last are the schemas of the input before and of what its rows were resolved to, and
-	// same and how are how the two relate.
+	schema *shred.Schema // nil if unknown
+	// last holds the schema of the previous input and the one that its rows were resolved
+	// to; same and how say how the two relate.
 	last [2]string
 	same bool
 	how  *shred.Resolution // nil if the rows do not resolve
 
 	leftOut []manifest.LeftOut // fields of inputs that the output lacks
 	fields  map[string]int     // index in leftOut
-	changed []string           // what means something else in the output
+	changed []string           // values that mean something else in the output
 }
 
-// check holds the schema of an input against that of the output, and says how its rows
-// are compared. What is wrong with the input itself is left to the comparison.
+// check compares the schema of an input with that of the output, and sets how the rows
+// are compared. It leaves defects of the input itself to the comparison.
 func (o *outputSchema) check(in store.File, of *comparedInput, compared *witness.Input) error {
 	if o.schema == nil {
 		return nil
@@ -51,7 +51,7 @@ func (o *outputSchema) check(in store.File, of *comparedInput, compared *witness
 		return nil
 	//guard: compares meanings where no schema was given
 	case of.schema == "":
-		return failure.New(failure.Different, "its rows are of another schema than those of the output")
+		return failure.New(failure.Different, "its rows have another schema than those of the output")
 	case o.how == nil:
 		return nil
 	}
@@ -64,8 +64,8 @@ func (o *outputSchema) check(in store.File, of *comparedInput, compared *witness
 	return nil
 }
 
-// relate finds out how the schema of an input relates to the output's, or to the one that
-// its rows were resolved to.
+// relate compares the schema of an input with the output's, or with the one that its rows
+// were resolved to.
 func (o *outputSchema) relate(written, resolved string) error {
 	o.same, o.how = true, nil
 	writer, err := shred.ParseSchema(written)
@@ -87,7 +87,7 @@ func (o *outputSchema) relate(written, resolved string) error {
 	return nil
 }
 
-// leaveOut adds a field that an input has and the output does not.
+// leaveOut records a field that an input has and the output does not.
 func (o *outputSchema) leaveOut(input, field string) {
 	i, ok := o.fields[field]
 	if !ok {

@@ -22,7 +22,7 @@ var (
 
 // formFlags adds the flags that choose the types of Arrow and Parquet.
 func formFlags(cmd *cobra.Command, f *catFlags) {
-	cmd.Flags().StringVar(&f.unions, "unions", "", "`type` of a union of several types in Arrow: dense (the default), or struct, as in Parquet: a field for each")
+	cmd.Flags().StringVar(&f.unions, "unions", "", "`type` of a union of several types in Arrow: dense (the default), or struct with a field for each, as in Parquet")
 	cmd.Flags().StringVar(&f.times, "times", "exact", "`types` of timestamps and times of day in Arrow and Parquet: exact, or spark: microseconds, and integers as in Avro")
 	complete(cmd, "unions", unionsChoices...)
 	complete(cmd, "times", timesChoices...)
@@ -48,7 +48,7 @@ func (f *catFlags) checkForm() error {
 	return nil
 }
 
-// form returns what is asked for beyond the form that an output always has.
+// form returns the form that the flags ask for.
 func (f *catFlags) form() (form arrow.Form) {
 	if f.unions == "struct" {
 		form |= arrow.Structs
@@ -66,8 +66,8 @@ type newBatchWriter struct {
 	open   func(io.Writer, *arrowgo.Schema, *catFlags, *budget.Pool) (arrow.Writer, error)
 }
 
-// write writes all rows, column by column. After an error the output stays
-// without its end, so that nobody takes it for whole.
+// write writes all rows, column by column. After an error the output lacks its end, so
+// that no reader takes it as complete.
 func (n newBatchWriter) write(ctx context.Context, c *catInput, f *catFlags, out io.Writer) error {
 	if c.schema == nil {
 		return c.writeNothing(f)

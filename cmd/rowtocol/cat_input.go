@@ -16,31 +16,30 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// catInput is what cat reads.
+// catInput is the input of cat.
 type catInput struct {
 	data   *dataset.Dataset
 	query  dataset.Query
 	schema *shred.Schema // of the rows as they are printed; nil if nothing has one
 	stats  dataset.Stats
 	memory *budget.Pool
-	// answer writes the rows that are asked for in another way than by query; nil for those
-	// of query.
+	// answer writes the rows of a lookup; nil for those of query.
 	answer func(context.Context, export.Writer) error
-	// by is what an index found for the condition; nil if all rows are looked at.
+	// by holds the rows that an index found for the condition; nil if all rows are read.
 	by *lookup.Narrowed
-	// progress is told now and then what was read; nil for nobody.
+	// progress is called now and then with what was read; it may be nil.
 	progress func(dataset.Stats)
 }
 
-// openInput opens the inputs and checks the query on them, so that what is wrong
-// with it shows before anything is written.
+// openInput opens the inputs and checks the query on them, so that errors show before
+// anything is written.
 func (f *catCommand) openInput(ctx context.Context, names []string) (*catInput, error) {
 	c, err := f.openData(ctx, names)
 	if err != nil {
 		return nil, err
 	}
 	if c.data.Schema() == nil {
-		c.schema = c.query.Schema // the output of no input, whatever is asked of it
+		c.schema = c.query.Schema // an output without inputs answers any query
 		return c, nil
 	}
 	s, err := c.data.Scan(ctx, c.query)
@@ -52,8 +51,8 @@ func (f *catCommand) openInput(ctx context.Context, names []string) (*catInput, 
 	if c.query.Where == "" {
 		return c, nil
 	}
-	// An index may tell which rows are to be looked at for the condition. Without one, or if
-	// it cannot be read, they all are.
+	// An index may narrow the rows for the condition. Without one, or if it cannot be read,
+	// all rows are read.
 	if c.by, err = lookup.Narrow(ctx, c.data, c.query.Where, c.memory); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
@@ -65,14 +64,14 @@ func (f *catCommand) openInput(ctx context.Context, names []string) (*catInput, 
 	return c, nil
 }
 
-// close gives back what finding rows by an index took.
+// close releases the memory of the rows that an index found.
 func (c *catInput) close() {
 	if c.by != nil {
 		c.by.Close()
 	}
 }
 
-// ofFiles adds to the error for a name that is of no field whose names are meant.
+// ofFiles adds to the error for an unknown field that the files' names count.
 func (c *catInput) ofFiles(err error) error {
 	path, condition := (*shred.PathError)(nil), (*where.Error)(nil)
 	if c.query.Schema == nil || !errors.As(err, &path) && !errors.As(err, &condition) {
@@ -105,7 +104,7 @@ func (f *catCommand) openData(ctx context.Context, names []string) (*catInput, e
 	return c, err
 }
 
-// total is how many rows the inputs have; nil if that is not known.
+// total returns the number of rows of the inputs, or nil if it is unknown.
 func (c *catInput) total() *int64 {
 	if c.stats.TotalRows < 0 {
 		return nil
@@ -116,7 +115,7 @@ func (c *catInput) total() *int64 {
 // newRowWriter makes a writer of rows of a schema.
 type newRowWriter func(io.Writer, *shred.Schema, *catFlags) (export.Writer, error)
 
-// write writes all rows. Those before an error are written too.
+// write writes all rows, also those before an error.
 func (n newRowWriter) write(ctx context.Context, c *catInput, f *catFlags, out io.Writer) error {
 	if c.schema == nil {
 		return c.writeNothing(f)
@@ -134,23 +133,22 @@ func (n newRowWriter) write(ctx context.Context, c *catInput, f *catFlags, out i
 	return err
 }
 
-// writeNothing is for outputs of no input, which have no schema and no rows.
+// writeNothing writes an output without inputs, which has no schema and no rows.
 func (c *catInput) writeNothing(f *catFlags) error {
 	if f.to == "json" || f.to == "csv" || f.to == "table" {
 		return nil
 	}
-	return damage.New(damage.Schema, c.data.Path(), -1, "the output of no input has no schema, which --to %s needs; --schema gives it one", f.to)
+	return damage.New(damage.Schema, c.data.Path(), -1, "the output has no inputs and so no schema, which --to %s needs; name one with --schema", f.to)
 }
 
 const (
-	// largeRow is the size from which the memory is looked at that writing a row
-	// takes.
+	// largeRow is the size of a row from which memory is reserved for writing it.
 	largeRow = 1 << 20
-	// keptRow is the memory that is kept for the next row whatever that takes.
+	// keptRow is the memory that is always kept for the next row.
 	keptRow = 1 << 20
 )
 
-// writeRow writes a row if there is memory for that.
+// writeRow writes a row if there is memory for it.
 func writeRow(w export.Writer, row []byte, memory *budget.Heap) error {
 	if len(row) < largeRow {
 		return w.Write(row)
@@ -163,7 +161,7 @@ func writeRow(w export.Writer, row []byte, memory *budget.Heap) error {
 	return w.Write(row)
 }
 
-// progressEvery is the number of rows after which the progress is told.
+// progressEvery is the number of rows between reports of progress.
 const progressEvery = 4096
 
 func (c *catInput) copyRows(ctx context.Context, w export.Writer) error {
@@ -174,7 +172,7 @@ func (c *catInput) copyRows(ctx context.Context, w export.Writer) error {
 	return c.copyQuery(ctx, w, c.query)
 }
 
-// copyQuery writes the rows of a query, and adds what it reads to the figures.
+// copyQuery writes the rows of a query, and adds the bytes and blocks read to the figures.
 func (c *catInput) copyQuery(ctx context.Context, w export.Writer, q dataset.Query) error {
 	s, err := c.data.Scan(ctx, q)
 	if err != nil {
@@ -190,7 +188,7 @@ func (c *catInput) copyQuery(ctx context.Context, w export.Writer, q dataset.Que
 			err = writeRow(w, row, memory)
 		}
 		if cap(row) > keptRow && len(row) < cap(row)/4 {
-			row = nil // of an unusually large one
+			row = nil // frees an unusually large one
 		}
 		if errors.Is(err, io.EOF) {
 			return nil

@@ -50,7 +50,7 @@ func TestFormatOfManyFiles(t *testing.T) {
 	}
 	convert(1, []string{"--encoding di=rle: there is no such column", "--sorted-by words[]"}, "--encoding", "di=rle", "--sorted-by", "words")
 	convert(1, []string{"bitshufle", "did you mean bitshuffle?"}, "--encoding", "id=bitshufle")
-	convert(1, []string{"--codec is no option of the format cfile"}, "--codec", "snappy")
+	convert(1, []string{"--codec is not an option of the format cfile"}, "--codec", "snappy")
 	convert(1, []string{"which has the encodings plain, rle, bitshuffle"}, "--encoding", "id=prefix")
 }
 

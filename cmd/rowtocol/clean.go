@@ -20,7 +20,7 @@ use go at once. Outputs and valid increments are never removed. If an output
 waits to be published, clean publishes it, as the next run would.
 
 clean takes the lock: if its holder lives, the exit code is 5. It never touches
-what is not rowtocol's: if DEST holds such files, it cleans only DEST/.rowtocol,
+files that are not rowtocol's: if DEST holds any, it cleans only DEST/.rowtocol,
 and the exit code is 9. In a tree of directories key=value it cleans every
 partition.
 
@@ -30,19 +30,19 @@ and when. It cannot read the storage's clock, because only a new file shows it.`
 const cleanExample = `  rowtocol clean --dry-run /data/mail.columns
   rowtocol clean /data/mail.columns
 
-  # everything that is unfinished, now
+  # all unfinished work, now
   rowtocol clean --older-than 0 /data/mail.columns`
 
-// week is how long work stays by default that can be used again.
+// week is the default time for which reusable work stays.
 const week = 7 * 24 * time.Hour
 
-// cleaned is the result of clean in the final JSON object. That of a tree has one for each
-// partition.
+// cleaned is the result of clean in the final JSON object. The result of a tree holds one
+// for each partition.
 type cleaned struct {
 	Dest string `json:"dest"`
-	// Removed is what was removed; with --dry-run, what could be.
+	// Removed lists what was removed; with --dry-run, what could be.
 	Removed []removed `json:"removed"`
-	// Kept is what changed too recently.
+	// Kept lists work that changed too recently.
 	Kept       []removed  `json:"kept"`
 	Bytes      int64      `json:"bytes"` // of what was, or could be, removed
 	DryRun     bool       `json:"dry_run"`
@@ -52,14 +52,14 @@ type cleaned struct {
 
 type removed struct {
 	publish.Leftover
-	// From is when clean removes it, by the clock of the storage; none if at once.
+	// From is when clean may remove it, by the clock of the storage; zero means now.
 	From time.Time `json:"removable_from,omitzero"`
 }
 
 // cleanCommand is rowtocol clean.
 type cleanCommand struct {
 	*app
-	age    time.Duration // of work that could be used again, from which it is removed
+	age    time.Duration // from which reusable work is removed
 	dryRun bool
 }
 
@@ -74,7 +74,7 @@ func newCleanCommand(a *app) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.DurationVar(&f.age, "older-than", week, "how long work that can be used again must have been left alone")
+	flags.DurationVar(&f.age, "older-than", week, "remove reusable work only if it has not changed for this long")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "list what could be removed, and do nothing")
 	return cmd
 }
@@ -116,7 +116,7 @@ func (f *cleanCommand) execute(ctx context.Context, dest string) error {
 	return worst.err
 }
 
-// cleanOne cleans a destination. It returns what was done also with an error.
+// cleanOne cleans a destination. With an error it also returns what it did.
 func (f *cleanCommand) cleanOne(ctx context.Context, dest string, at store.Location) (*cleaned, error) {
 	d := publish.At(at, publish.Options{})
 	c := &cleaned{Dest: dest, Removed: []removed{}, Kept: []removed{}, DryRun: f.dryRun}
@@ -138,7 +138,7 @@ func (f *cleanCommand) cleanOne(ctx context.Context, dest string, at store.Locat
 	return c, err
 }
 
-// wouldClean notes what clean could remove.
+// wouldClean records what clean could remove.
 func (f *cleanCommand) wouldClean(ctx context.Context, d *publish.Destination, c *cleaned) error {
 	s, err := d.Status(ctx)
 	if err != nil {
@@ -151,7 +151,7 @@ func (f *cleanCommand) wouldClean(ctx context.Context, d *publish.Destination, c
 	return s.Refusal()
 }
 
-// dated notes from when on leftovers can be removed.
+// dated returns leftovers with the time from which they can be removed.
 func dated(all []publish.Leftover, age time.Duration) []removed {
 	list := make([]removed, len(all))
 	for i, l := range all {

@@ -38,7 +38,7 @@ func newCommitCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&c.file, "plan", "", "`file` with the plan")
-	flags.BoolVar(&c.options.Overwrite, "overwrite", false, "replace the output and the increments that DEST held when the plan was made")
+	flags.BoolVar(&c.options.Overwrite, "overwrite", false, "replace the output and increments that DEST held when the plan was made")
 	addMoved(flags, &c.moved)
 	c.addExitNothing(flags)
 	c.watchers.add(flags)
@@ -63,7 +63,7 @@ func (c *commitCommand) execute(ctx context.Context) (err error) {
 	return c.report(outcome, err, p.Dest)
 }
 
-// inputPaths are the locations of the inputs of a plan.
+// inputPaths returns the locations of the inputs of a plan.
 func inputPaths(p *manifest.Plan) []string {
 	paths := make([]string, len(p.Request.Inputs))
 	for i, in := range p.Request.Inputs {

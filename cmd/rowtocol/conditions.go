@@ -95,8 +95,8 @@ func conditionsTopic() *cobra.Command {
 	return &cobra.Command{Use: "conditions", Short: "What --where understands", Long: fmt.Sprintf(conditionsLong, examples)}
 }
 
-// conditionValue is the value of --where. An empty one would be no condition, which
-// a script does not mean whose variable is empty.
+// conditionValue is the value of --where. An empty one is an error: a script with an empty
+// variable does not mean all rows.
 type conditionValue string
 
 func (v *conditionValue) String() string { return string(*v) }
@@ -114,25 +114,25 @@ func (v *conditionValue) Set(s string) error {
 	return nil
 }
 
-// drawn is the most characters of a condition's line that are shown.
+// drawn limits the characters of a condition's line that are shown.
 const drawn = 72
 
-// drawing shows the place of an error in a condition: its line, and below it a
-// caret. It is empty for other errors.
+// drawing returns the line of a condition with an error, and below it a caret at the
+// place. It is empty for other errors.
 func drawing(err error) string {
 	e := (*where.Error)(nil)
 	if !errors.As(err, &e) {
 		return ""
 	}
 	line, at := e.Line()
-	before, behind := []rune(printable(line[:at])), []rune(printable(line[at:]))
+	before, after := []rune(printable(line[:at])), []rune(printable(line[at:]))
 	start, end := "", ""
-	if len(before)+len(behind) > drawn && len(before) > drawn/2 {
+	if len(before)+len(after) > drawn && len(before) > drawn/2 {
 		start, before = "...", before[len(before)-drawn/2:]
 	}
-	if room := drawn - len(before); len(behind) > room {
-		behind, end = behind[:room], "..."
+	if room := drawn - len(before); len(after) > room {
+		after, end = after[:room], "..."
 	}
 	indent := strings.Repeat(" ", textWidth(start+string(before)))
-	return "  " + start + string(before) + string(behind) + end + "\n  " + indent + "^\n"
+	return "  " + start + string(before) + string(after) + end + "\n  " + indent + "^\n"
 }

@@ -20,16 +20,15 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// setting is a value of the environment, or one key of a job file with its values; a
-// list has several.
+// setting is a value from the environment, or a key of a job file with its values.
 type setting struct {
 	name   string // in messages
 	line   int
 	values []string
 }
 
-// configure fills the flags that the command line left alone from the
-// environment, then from the job file.
+// configure sets flags that the command line does not give from the environment, then from
+// the job file.
 func (a *app) configure(cmd *cobra.Command) error {
 	if env := os.Getenv(envName("config")); env != "" && !cmd.Flags().Changed("config") {
 		a.configFile = env
@@ -72,8 +71,8 @@ func (a *app) configure(cmd *cobra.Command) error {
 // aboutFlag finds the flag at the start of a message.
 var aboutFlag = regexp.MustCompile("^--([a-z-]+)")
 
-// withOrigin adds to an error about a flag's value where that is from, and what it is,
-// so far as the message does not say so.
+// withOrigin adds the value of a flag and its origin to an error about it, unless the
+// message has them.
 func (a *app) withOrigin(err error) error {
 	usage := (*usageError)(nil)
 	if a.flags == nil || !errors.As(err, &usage) {
@@ -96,15 +95,14 @@ func (a *app) withOrigin(err error) error {
 	return fmt.Errorf("%w (--%s %s was given)", err, f.Name, store.Shown(f.Value.String()))
 }
 
-// onCommandLine reports whether a flag of the command was given, and not by a job file or
-// the environment.
+// onCommandLine reports whether a flag was given on the command line.
 func (a *app) onCommandLine(flag string) bool {
 	_, elsewhere := a.origins[flag]
 	return a.flags.Changed(flag) && !elsewhere
 }
 
-// settings are the names of all flags that the environment and a job file may set. One
-// environment, and one job file, serves all commands.
+// settings returns the names of all flags that the environment and a job file may set. One
+// environment and one job file serve all commands.
 func settings(root *cobra.Command) []string {
 	names := map[string]bool{}
 	collect := func(f *pflag.Flag) {
@@ -119,10 +117,10 @@ func settings(root *cobra.Command) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// checkEnvironment refuses variables that look like a flag's and are none's: a
-// misspelt one would be ignored in silence.
+// checkEnvironment refuses variables that look like a flag's but belong to no flag: a
+// misspelt one would be ignored silently.
 func checkEnvironment(flags []string) error {
-	var known []string // without the prefix, which would make all alike
+	var known []string // without the prefix, which all share
 	for _, name := range append(flags, "config") {
 		known = append(known, strings.TrimPrefix(envName(name), envPrefix))
 	}
@@ -135,7 +133,7 @@ func checkEnvironment(flags []string) error {
 	return nil
 }
 
-// configurable excludes the flags that only make sense on the command line.
+// configurable reports whether a flag makes sense outside the command line.
 func configurable(f *pflag.Flag) bool {
 	return f.Name != "config" && f.Name != "help" && f.Name != "version"
 }
@@ -143,13 +141,13 @@ func configurable(f *pflag.Flag) bool {
 // envPrefix begins the names of all environment variables that are flags.
 const envPrefix = "ROWTOCOL_"
 
-// envName is the environment variable of a flag: ROWTOCOL_BLOCK_SIZE for
+// envName returns the environment variable of a flag: ROWTOCOL_BLOCK_SIZE for
 // --block-size.
 func envName(flag string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// repeatable says whether a flag may be given several times.
+// repeatable reports whether a flag may be given several times.
 func repeatable(f *pflag.Flag) bool {
 	_, ok := f.Value.(pflag.SliceValue)
 	return ok
@@ -195,7 +193,7 @@ func readConfig(ctx context.Context, name string) (map[string]setting, error) {
 	}
 	var more yaml.Node
 	if err := dec.Decode(&more); err == nil {
-		return nil, fmt.Errorf("%s:%d: a job file is one YAML document, and here begins another", name, more.Line)
+		return nil, fmt.Errorf("%s:%d: a job file is one YAML document; another one begins here", name, more.Line)
 	} else if !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -249,7 +247,7 @@ func scalars(n *yaml.Node) ([]string, error) {
 	return nil, errors.New("aliases are not supported")
 }
 
-// checkKeys refuses keys that are a flag of no command.
+// checkKeys refuses keys that are not a flag of any command.
 func checkKeys(flags []string, name string, file map[string]setting) error {
 	for _, key := range slices.Sorted(maps.Keys(file)) {
 		if !slices.Contains(flags, key) {

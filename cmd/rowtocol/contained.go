@@ -14,19 +14,18 @@ import (
 	"github.com/rowtocol/rowtocol/job/plan"
 )
 
-// comparedInput is an input, and what became of it in the output.
+// comparedInput is an input, and how the output holds it.
 type comparedInput struct {
 	name   string
 	schema string      // that its rows were resolved to; "" if they were not
-	lost   []ocf.Range // what the conversion left out
+	lost   []ocf.Range // left out by the conversion
 	empty  bool        // it had no bytes when it was converted
 	extra  bool        // the output was not made from it
 	unique bool        // the conversion left out files with the same bytes
 }
 
-// findCompared returns the inputs that the words of --against stand for, in the
-// order in which the outputs took them. What is there beside them is not
-// in the output, and noted in r.
+// findCompared returns the inputs that --against names, in the order in which the outputs
+// took them. It records other files, which are not in the output, in r.
 func (f *verifyCommand) findCompared(ctx context.Context, l *dataset.Listing, against []string, r *verified) ([]comparedInput, error) {
 	files, skipped, err := input.Expand(ctx, input.Search{Resolve: f.resolve, Inputs: against, Hidden: true})
 	if err != nil {
@@ -59,7 +58,7 @@ func (f *verifyCommand) findCompared(ctx context.Context, l *dataset.Listing, ag
 	slices.Sort(names)
 	m := matchInputs(made, names, schema)
 	if slices.ContainsFunc(l.Parts, func(p dataset.Part) bool { return p.Output < 0 }) {
-		m = inPathOrder(made, names, schema) // no manifest tells what single files were made from
+		m = inPathOrder(made, names, schema) // single files have no manifest
 	}
 	slices.Sort(m.missing)
 	r.NotNamed = slices.Compact(m.missing)
@@ -70,7 +69,7 @@ func (f *verifyCommand) findCompared(ctx context.Context, l *dataset.Listing, ag
 		other = append(other, input.Skipped{Path: name, Reason: "the output was not made from it"})
 	}
 	if len(l.Outputs) > 0 && !m.byPath {
-		f.log.Warn("the inputs are not under the paths that the output was made from; they are known by their file names, or compared in the order of their paths",
+		f.log.Warn("the inputs are not at the paths that the output was made from; they are matched by file name, or compared in the order of their paths",
 			"given", len(names), "made_from", len(made))
 	}
 	slices.SortFunc(other, func(a, b input.Skipped) int { return strings.Compare(a.Path, b.Path) })
@@ -80,9 +79,8 @@ func (f *verifyCommand) findCompared(ctx context.Context, l *dataset.Listing, ag
 	return inputs, nil
 }
 
-// otherNames finds files that the output was made from under another name. Those that are
-// there under that name as well are left out, and so are copies that the conversion left
-// out.
+// otherNames finds files that the output was made from under another name. It leaves out
+// files that are also there under that name, and copies that the conversion left out.
 func (f *verifyCommand) otherNames(ctx context.Context, files []input.File, made []comparedInput, inputs *manifest.Known, known map[string]bool) ([]input.File, error) {
 	skipped := slices.ContainsFunc(made, func(in comparedInput) bool { return in.unique })
 	there := make(map[string]bool, len(files))
@@ -96,7 +94,7 @@ func (f *verifyCommand) otherNames(ctx context.Context, files []input.File, made
 			return nil
 		}
 		open := func(ctx context.Context, in *manifest.Input) error {
-			if opened, _, err := input.Describe(ctx, f.resolve, in.Path); err == nil { // an error is told later
+			if opened, _, err := input.Describe(ctx, f.resolve, in.Path); err == nil { // an error is reported later
 				opened.Real = in.Real
 				*in = opened
 			}
@@ -131,8 +129,8 @@ func (f *verifyCommand) otherNames(ctx context.Context, files []input.File, made
 	return left, nil
 }
 
-// onlyAvro returns which files are to be compared, and which are not because they
-// are no Avro files. What the output was made from is not looked at, but read.
+// onlyAvro separates the Avro files, which are compared, from others. It does not look at
+// files that the output was made from.
 func (f *verifyCommand) onlyAvro(ctx context.Context, files []input.File, known map[string]bool) (names []string, other []input.Skipped, err error) {
 	reasons := make([]string, len(files))
 	err = parallel.Do(ctx, len(files), input.Readers, func(ctx context.Context, i int) error {
@@ -156,9 +154,9 @@ func (f *verifyCommand) onlyAvro(ctx context.Context, files []input.File, known 
 	return names, other, err
 }
 
-// madeFrom returns the inputs of all outputs, in the order in which these took them,
-// an index of them, and the schema of the last that has one to which rows were resolved. It
-// adds to r the values that are not what they were.
+// madeFrom returns the inputs of all outputs in the order in which these took them, an
+// index of them, and the last schema to which rows were resolved. It adds inexact values
+// to r.
 func madeFrom(ctx context.Context, l *dataset.Listing, r *verified) (made []comparedInput, inputs *manifest.Known, schema string, err error) {
 	inputs = manifest.NewKnown()
 	for i := range l.Outputs {
@@ -182,16 +180,16 @@ func madeFrom(ctx context.Context, l *dataset.Listing, r *verified) (made []comp
 	return made, inputs, schema, nil
 }
 
-// matching says which of the files that there are now an output was made from.
+// matching says which of the present files an output was made from.
 type matching struct {
-	inputs  []comparedInput // under their names of now
+	inputs  []comparedInput // under their present names
 	extra   []string        // names that no input has
 	missing []string        // names of inputs that are not there
 	byPath  bool
 }
 
-// matchInputs finds the inputs of an output among files. Those that have moved are
-// known by their file names, or else taken in the order of their paths.
+// matchInputs finds the inputs of an output among files. It matches moved ones by file
+// name, or else in the order of their paths.
 func matchInputs(made []comparedInput, names []string, schema string) matching {
 	byPath := matchBy(made, names, func(name string) string { return name })
 	byPath.byPath = true
@@ -213,8 +211,7 @@ func matchInputs(made []comparedInput, names []string, schema string) matching {
 	return inPathOrder(made, names, schema)
 }
 
-// matchBy finds inputs by keys of their names; nil if these do not tell which is
-// which.
+// matchBy matches inputs by keys of their names. It returns nil if these are ambiguous.
 func matchBy(made []comparedInput, names []string, key func(string) string) *matching {
 	now := make(map[string]string, len(names))
 	for _, name := range names {
@@ -247,8 +244,7 @@ func matchBy(made []comparedInput, names []string, key func(string) string) *mat
 	return m
 }
 
-// inPathOrder takes the files as they are: their rows tell whether the output holds
-// them.
+// inPathOrder matches the files in order: their rows show whether the output holds them.
 func inPathOrder(made []comparedInput, names []string, schema string) (m matching) {
 	for _, name := range names {
 		in := comparedInput{name: name, schema: schema}
@@ -262,7 +258,7 @@ func inPathOrder(made []comparedInput, names []string, schema string) (m matchin
 	return m
 }
 
-// losses are the ranges of each input that an output left out.
+// losses returns the ranges of each input that an output left out.
 func losses(s *manifest.Success) map[string][]ocf.Range {
 	lost := make(map[string][]ocf.Range)
 	for _, r := range s.Losses {

@@ -101,14 +101,14 @@ func (c *convertCommand) add(cmd *cobra.Command) {
 
 // engine carries out a conversion: in this process, or elsewhere.
 type engine interface {
-	// ready refuses what the engine cannot convert, before anything is done.
+	// ready returns an error if the engine cannot convert, before anything is done.
 	ready() error
 	convert(ctx context.Context, req job.Request) (*job.Outcome, error)
-	// partitions tells each what came of every partition, until ctx ends.
+	// partitions calls each with the outcome of every partition, until ctx ends.
 	partitions(ctx context.Context, p *job.Partitions, names []string, each func(name string, out *job.Outcome, err error))
 }
 
-// here is the engine that is this process.
+// here is the engine that converts in this process.
 type here struct{ *app }
 
 func (h *here) ready() error { return nil }

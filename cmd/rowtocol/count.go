@@ -21,7 +21,7 @@ const countExample = `  rowtocol count mail.columns
 // counted is the result of count in the final JSON object.
 type counted struct {
 	Rows      int64  `json:"rows"`                 // for which the condition holds
-	TotalRows *int64 `json:"total_rows,omitempty"` // of the inputs, so far as that is known
+	TotalRows *int64 `json:"total_rows,omitempty"` // of the inputs, if known
 	BytesRead int64  `json:"bytes_read"`
 }
 

@@ -15,17 +15,17 @@ import (
 type scheduler interface {
 	// AddFlags adds the flags that other schedulers do not have.
 	AddFlags(flags *pflag.FlagSet)
-	// Open comes before Run and Attach. It asks no server.
+	// Open is called before Run and Attach. It asks no server.
 	Open(o task.RemoteOptions, stores *location.Resolver) error
 	job.RemoteRunner
 	// Attach follows the job with an ID to its end, and returns the plans whose tasks it
 	// ran.
 	Attach(ctx context.Context, id string, progress func(task.Progress)) ([]task.Attached, error)
-	// Started reports whether the scheduler started this process to run a task, which
-	// RunTask does. exit is the exit code for an error.
+	// Started reports whether the scheduler started this process to run a task with
+	// RunTask. exit returns the exit code for an error.
 	Started() bool
 	RunTask(ctx context.Context, e task.Environment, exit func(error) int) error
 }
 
-// schedulers are those that the program knows; submit takes the first.
+// schedulers lists the known schedulers; submit takes the first.
 var schedulers = []func() scheduler{func() scheduler { return new(hadoop.YARN) }}

@@ -20,17 +20,17 @@ import (
 // exit is one row of the table of exit codes.
 type exit struct {
 	code    int
-	codes   string // as the table shows it, where that is not code
+	codes   string // as the table shows it; empty for code
 	status  string // in the JSON object; empty for the name of kind
-	kind    error  // of failure; nil if it is none
+	kind    error  // of failure, or nil
 	meaning string
 	retry   bool             // whether the same command may do better later
 	action  string           // what to do
 	is      func(error) bool // besides those of kind; nil for no others
 }
 
-// exits is the one table from which exit codes, help and documentation come.
-// Its order is the documentation's; priority is the order of the matching.
+// exits is the table from which exit codes, help and documentation come. Its order is the
+// documentation's; priority is the order of matching.
 var exits = []exit{
 	{
 		code: 0, status: "done",
@@ -79,8 +79,8 @@ var exits = []exit{
 	},
 	{
 		code: 9, kind: failure.Foreign, is: isForeign,
-		meaning: "the destination holds something else: another request's output (the message says what differs), or what is not ours",
-		action:  "name another DEST, ask for what was asked before, replace it by `--overwrite`, or move away what is not rowtocol's",
+		meaning: "the destination holds something else: another request's output (the message says what differs), or files that rowtocol did not write",
+		action:  "name another DEST, ask for what was asked before, replace it with `--overwrite`, or move away files that are not rowtocol's",
 	},
 	{
 		code: 130, codes: "129, 130, 143", status: "interrupted", is: isInterrupted, retry: true,
@@ -89,12 +89,11 @@ var exits = []exit{
 	},
 }
 
-// priority is the order in which codes claim an error: what the packages said
-// outright comes before what is inferred from a cause further down.
+// priority is the order in which codes claim an error: kinds that a package named come
+// before those inferred from a cause further down.
 var priority = []int{130, 1, 6, 8, 5, 9, 3, 4, 7}
 
-// classify returns the table's row for an error. An error that no row claims
-// was not foreseen: a defect.
+// classify returns the table's row for an error. An error that no row claims is a defect.
 func classify(err error) exit {
 	if err == nil {
 		return byCode(0)
@@ -110,7 +109,7 @@ func classify(err error) exit {
 	return byCode(2)
 }
 
-// exitCode is the code for an error. That of an interruption tells the signal.
+// exitCode returns the code for an error. The code of an interruption names the signal.
 func exitCode(err error) int {
 	if i := (interrupted{}); errors.As(err, &i) {
 		return 128 + int(i.signal)
@@ -127,7 +126,7 @@ func byCode(code int) exit {
 	panic(fmt.Sprintf("exit code %d is not in the table", code))
 }
 
-// name is what the JSON object's status says.
+// name returns the status for the JSON object.
 func (e exit) name() string { return cmp.Or(e.status, failure.Name(e.kind)) }
 
 // usageError is wrong use of the command line or a wrong configuration.
@@ -164,7 +163,7 @@ func isInterrupted(err error) bool {
 	return errors.As(err, new(interrupted)) || errors.Is(err, context.Canceled)
 }
 
-// reported is an error in the final JSON object, located as far as known.
+// reported is an error in the final JSON object, with its place as far as known.
 type reported struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
@@ -211,7 +210,7 @@ func (e exit) retries() string {
 	return "no"
 }
 
-// exitHelp is the table as the help topic shows it.
+// exitHelp returns the table as the help topic shows it.
 func exitHelp() string {
 	var s strings.Builder
 	for _, e := range exits {
@@ -224,5 +223,5 @@ func exitHelp() string {
 	return s.String()
 }
 
-// plain is a text of the table without the marks of Markdown.
+// plain returns a text of the table without Markdown.
 func plain(text string) string { return strings.ReplaceAll(text, "`", "") }

@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// list resolves FILE|DIR... and finds the files, which are looked at as they are.
+// list resolves FILE|DIR... and finds the files.
 func (a *app) list(ctx context.Context, names []string) (*dataset.Listing, error) {
 	at, err := a.resolveAll(names)
 	if err != nil {
@@ -31,11 +31,10 @@ func (a *app) resolveAll(names []string) ([]store.Location, error) {
 	return at, nil
 }
 
-// maxSchema bounds a schema that is read from a file of its own, in bytes.
+// maxSchema bounds a schema file, in bytes.
 const maxSchema = 16 << 20
 
-// readerSchema returns the JSON of the Avro schema in a file; empty if no file
-// is named.
+// readerSchema returns the JSON of the Avro schema in a file, or "" if no file is named.
 func (a *app) readerSchema(ctx context.Context, location string) (string, error) {
 	if location == "" {
 		return "", nil
@@ -57,8 +56,8 @@ func (a *app) readerSchema(ctx context.Context, location string) (string, error)
 	return string(text), nil
 }
 
-// readDocument returns the text of a document that a flag names, of at most most bytes.
-// It must be a regular file: reading a pipe may never end.
+// readDocument returns the text of a document that a flag names, at most most bytes. It
+// refuses anything but a regular file: reading a pipe may never end.
 func readDocument(ctx context.Context, flag, name string, at store.Location, most int64) ([]byte, error) {
 	text, err := at.Store.ReadFile(ctx, at.Path, most)
 	switch {

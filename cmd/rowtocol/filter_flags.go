@@ -22,7 +22,7 @@ func (m *moment) Set(text string) error {
 		*m.Time = time.Now().Add(-ago)
 	} else if *m.Time, err = time.Parse(time.RFC3339, text); err != nil {
 		if *m.Time, err = time.Parse(time.DateOnly, text); err != nil {
-			return fmt.Errorf("%q is no time; times are written 2026-01-31T18:00:00Z, 2026-01-31 (its first moment in UTC), or 36h (so long ago)", text)
+			return fmt.Errorf("%q is not a time; write 2026-01-31T18:00:00Z, 2026-01-31 (its start in UTC), or 36h (that long ago)", text)
 		}
 	}
 	m.text = text
@@ -37,8 +37,8 @@ func (m *moment) Type() string { return "time" }
 
 // addFilter adds the flags that leave out inputs.
 func addFilter(flags *pflag.FlagSet, f *input.Filter) {
-	flags.Var(&moment{Time: &f.Since}, "since", "leave out inputs that were modified before this `time`: 2026-01-31T18:00:00Z, 2026-01-31 (UTC), or 36h, which is so long ago")
+	flags.Var(&moment{Time: &f.Since}, "since", "leave out inputs that were modified before this `time`: 2026-01-31T18:00:00Z, 2026-01-31 (UTC), or 36h (that long ago)")
 	flags.Var(&moment{Time: &f.Until}, "until", "leave out inputs that were modified at this `time` or later")
-	flags.DurationVar(&f.MinAge, "min-age", 0, "let inputs wait that were modified less long ago, by this machine's clock, which should agree with the storage's")
-	flags.StringVar(&f.Marker, "require-marker", "", "let inputs wait until a file of this `name`, such as _SUCCESS, is in the same directory")
+	flags.DurationVar(&f.MinAge, "min-age", 0, "let younger inputs wait, by this machine's clock, which should agree with the storage's")
+	flags.StringVar(&f.Marker, "require-marker", "", "let inputs wait until their directory has a file of this `name`, such as _SUCCESS")
 }

@@ -7,6 +7,5 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// formats are the column formats that the program knows; the first is the
-// default.
+// formats lists the known column formats; the first is the default.
 var formats = format.Registry{trevni.Format, cfile.Format, hfile.Format}

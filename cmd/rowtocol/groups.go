@@ -13,8 +13,8 @@ type flagGroup struct {
 	Flags *pflag.FlagSet
 }
 
-// flagTitles are the groups of the flags of conversions, in their order. What formats
-// add is about the output; what is in no group comes first.
+// flagTitles lists the groups of the flags of conversions, in order. Flags of formats
+// belong to the output; flags without a group come first.
 var flagTitles = []struct {
 	title string
 	names []string
@@ -30,7 +30,7 @@ var flagTitles = []struct {
 
 const outputTitle = "Output"
 
-// manyFlags is how many flags of a command are too many for one list.
+// manyFlags is the number of flags from which a command's list is divided.
 const manyFlags = 16
 
 // flagGroups divides the flags of a command.

@@ -46,8 +46,8 @@ func TestFormatOfRows(t *testing.T) {
 	convert("refused", "--key", "idd").want(t, 1, "the fields are id, words")
 	convert("refused", "--key", "id", "--column", "q").want(t, 1, "FAMILY:QUALIFIER")
 	convert("refused", "--key", "id", "--index", "id").want(t, 1, "--index is for formats of columns")
-	convert("refused", "--key", "id", "--codec", "snappy").want(t, 1, "--codec is no option of the format hfile")
-	run("convert", "a.avro", "refused", "--key", "id").want(t, 1, "--key is no option of the format trevni")
+	convert("refused", "--key", "id", "--codec", "snappy").want(t, 1, "--codec is not an option of the format hfile")
+	run("convert", "a.avro", "refused", "--key", "id").want(t, 1, "--key is not an option of the format trevni")
 }
 
 // A row without a key is found where it is in the input.

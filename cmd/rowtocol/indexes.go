@@ -27,7 +27,7 @@ func addIndexes(all []indexOf, fields []string, files []manifest.File) []indexOf
 	return all
 }
 
-// addTo adds the figures to those of the same fields.
+// addTo adds the figures of an index to those of the same fields.
 func (o indexOf) addTo(all []indexOf) []indexOf {
 	for i := range all {
 		if all[i].Fields == o.Fields {
@@ -40,7 +40,7 @@ func (o indexOf) addTo(all []indexOf) []indexOf {
 	return append(all, o)
 }
 
-// indexText says in words what indexes there are.
+// indexText lists the indexes in words.
 func indexText(all []indexOf) string {
 	var said []string
 	for _, x := range all {

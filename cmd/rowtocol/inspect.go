@@ -53,7 +53,7 @@ func newInspectCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return o.execute(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&o.dump, "bytes", false, "print every byte of a file with its meaning")
-	cmd.Flags().BoolVar(&o.count, "count", false, "count the values of a directory's columns too")
+	cmd.Flags().BoolVar(&o.count, "count", false, "also count the values of a directory's columns")
 	cmd.Flags().StringVar(&o.order, "sort", "file", "`order` of the columns: file, stored (largest first) or name")
 	cmd.Flags().StringVar(&o.html, "html", "", "write a page for a browser to `file` instead of the table")
 	complete(cmd, "sort", sortOrders...)
@@ -106,7 +106,7 @@ func (o *inspectCommand) printBytes(ctx context.Context, l *dataset.Listing) err
 	return err
 }
 
-// heeding is a writer that fails when a context has ended.
+// heeding is a writer that fails after a context has ended.
 type heeding struct {
 	ctx context.Context
 	w   io.Writer
@@ -134,7 +134,7 @@ type inspectCommand struct {
 	*app
 	dump, count bool
 	order, html string
-	names       []string // of what is inspected
+	names       []string // as given on the command line
 }
 
 func (o *inspectCommand) check() error {
@@ -147,8 +147,8 @@ func (o *inspectCommand) check() error {
 	return checkChoice("sort", o.order, sortOrders)
 }
 
-// inspect prints the figures, or writes them as a page. Of a damaged file it
-// prints what could be had, but writes no page.
+// show prints the figures, or writes them as a page. For a damaged file it prints the
+// figures that it has, but writes no page.
 func (o *inspectCommand) show(ctx context.Context, l *dataset.Listing) error {
 	var page store.Location
 	if o.html != "" {
@@ -200,8 +200,8 @@ func (o *inspectCommand) show(ctx context.Context, l *dataset.Listing) error {
 	return damaged
 }
 
-// pageLocation resolves where the page goes. Only another page is replaced:
-// the name of a data file may have slipped in.
+// pageLocation resolves the location of the page. It allows to replace only another page:
+// the user may have named a data file by mistake.
 func (o *inspectCommand) pageLocation(ctx context.Context, name string) (store.Location, error) {
 	at, err := input.Locate(o.resolve, name)
 	if err != nil {
@@ -219,12 +219,12 @@ func (o *inspectCommand) pageLocation(ctx context.Context, name string) (store.L
 	if n, err := old.ReadAt(start, 0); err != nil && !errors.Is(err, io.EOF) {
 		return at, err
 	} else if n > 0 && string(start[:n]) != inspect.HTMLStart {
-		return at, fmt.Errorf("--html: %s is no HTML page, and is not replaced: %w", name, store.ErrExist)
+		return at, fmt.Errorf("--html: %s is not an HTML page, and is not replaced: %w", name, store.ErrExist)
 	}
 	return at, nil
 }
 
-// writePage writes the page of what was named.
+// writePage writes the page.
 func (o *inspectCommand) writePage(ctx context.Context, at store.Location, f *inspect.Figures, names []string) error {
 	places := make([]string, len(names))
 	for i, name := range names {
@@ -252,7 +252,7 @@ func (o *inspectCommand) printInspected(r *inspected) {
 	if n := len(r.Datasets); n > 0 {
 		facts += " of " + plural(n, "dataset")
 	}
-	if r.Format != "" { // no file tells
+	if r.Format != "" { // empty without files
 		facts += fmt.Sprintf(", %s version %d", r.Format, r.Version)
 	}
 	o.printTitled(r.Path, facts)
@@ -281,8 +281,8 @@ func (o *inspectCommand) printInspected(r *inspected) {
 	o.printFigures(r)
 }
 
-// printTitled prints a name and what is said of it: on one line, or where a terminal
-// is too narrow for that on several.
+// printTitled prints a name and facts about it: on one line, or on several if the terminal
+// is too narrow.
 func (o *inspectCommand) printTitled(name, facts string) {
 	name, width := printable(name), o.width()
 	if line := name + ": " + facts; width == 0 || textWidth(line) <= width {

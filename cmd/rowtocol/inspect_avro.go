@@ -17,12 +17,11 @@ import (
 type avroFile struct {
 	*ocf.Reader
 	name  string
-	bytes int64 // of the file; 0 of a stream
+	bytes int64 // of the file; 0 for a stream
 	close func()
 }
 
-// openAvro opens an Avro file; nil if the name is that of a directory, or of another
-// file.
+// openAvro opens an Avro file. It returns nil for a directory or another file.
 func (a *app) openAvro(ctx context.Context, name string) (*avroFile, error) {
 	memory := a.pool.NewHeap()
 	if isStream(name) {
@@ -38,7 +37,7 @@ func (a *app) openAvro(ctx context.Context, name string) (*avroFile, error) {
 		return nil, err
 	}
 	if info, err := at.Store.Stat(ctx, at.Path); err != nil || info.Dir {
-		return nil, nil // what there is else says so itself
+		return nil, nil // other readers report the error
 	}
 	f, err := at.Store.Open(ctx, at.Path)
 	if err != nil {
@@ -69,14 +68,14 @@ type inspectedAvro struct {
 	Rows        int64              `json:"rows"`
 	Blocks      int64              `json:"blocks"`
 	Raw         int64              `json:"raw"`    // bytes of all rows
-	Stored      int64              `json:"stored"` // bytes of them as they are stored
+	Stored      int64              `json:"stored"` // their stored bytes
 	BlockRows   extremes           `json:"block_rows"`
 	BlockRaw    extremes           `json:"block_raw"`
 	BlockStored extremes           `json:"block_stored"`
 	Metadata    []inspect.Metadata `json:"metadata"`
 }
 
-// extremes are the least and the largest of some figures.
+// extremes holds the least and the largest of some figures.
 type extremes struct {
 	Min int64 `json:"min"`
 	Max int64 `json:"max"`
@@ -89,8 +88,8 @@ func (e *extremes) add(n int64, first bool) {
 	e.Min, e.Max = min(e.Min, n), max(e.Max, n)
 }
 
-// inspectAvro prints what an Avro file is made of. Of a damaged one it prints what
-// comes before the damage.
+// showAvro prints the parts of an Avro file. For a damaged file it prints those before the
+// damage.
 func (o *inspectCommand) showAvro(ctx context.Context, f *avroFile) error {
 	defer f.close()
 	if o.dump || o.html != "" {
@@ -125,7 +124,7 @@ func (o *inspectCommand) showAvro(ctx context.Context, f *avroFile) error {
 	return err
 }
 
-// metadataOf is an entry of the header, in hexadecimal if it is no text.
+// metadataOf returns an entry of the header, in hexadecimal if it is not text.
 func metadataOf(m ocf.Meta) inspect.Metadata {
 	if utf8.Valid(m.Value) {
 		return inspect.Metadata{Key: m.Key, Value: string(m.Value)}

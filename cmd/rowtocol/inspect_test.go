@@ -41,7 +41,7 @@ func TestInspectHTML(t *testing.T) {
 		text string
 	}{
 		{"with --bytes", "--bytes --html x.html out/" + name, 1, "exclude each other"},
-		{"onto what is inspected", "--html out/" + name + " out", 9, "is no HTML page"},
+		{"onto what is inspected", "--html out/" + name + " out", 9, "is not an HTML page"},
 		{"onto a directory", "--html out out", 7, "out"},
 		{"into no directory", "--html none/x.html out", 7, "none"},
 		{"of what is no column file", "--html x.html other.avro", 3, "other.avro"},

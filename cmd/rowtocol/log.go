@@ -15,7 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// logFlags are the flags about messages.
+// logFlags holds the flags for messages.
 type logFlags struct {
 	level, format  string
 	quiet, verbose bool
@@ -30,12 +30,12 @@ func (f *logFlags) add(flags *pflag.FlagSet) {
 	f.level, f.format = "info", "auto"
 	flags.StringVar(&f.level, "log-level", f.level, "`level` of messages: debug, info, warn or error")
 	flags.StringVar(&f.format, "log-format", f.format, "`format` of messages: text, json, or auto: for people on a terminal, json elsewhere")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "warnings and errors only, and no summary")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "a message for each task and each published file, too")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only warnings and errors, and no summary")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "also print a message for each task and each published file")
 }
 
-// settle checks the flags, and decides between those that contradict each other: what
-// the command line says wins over the environment, and that over the job file.
+// settle checks the flags, and decides between contradicting ones: the command line wins
+// over the environment, and the environment over the job file.
 func (a *app) settle() (slog.Level, error) {
 	f := &a.logs
 	if err := cmp.Or(checkChoice("log-level", strings.ToLower(f.level), logLevels), checkChoice("log-format", f.format, logFormats)); err != nil {
@@ -78,7 +78,7 @@ func (a *app) settle() (slog.Level, error) {
 	return chosen, nil
 }
 
-// openLog makes the log of the level and format of the flags.
+// openLog makes the log with the level and format of the flags.
 func (a *app) openLog() error {
 	level, err := a.settle()
 	if err != nil {
@@ -93,16 +93,16 @@ func (a *app) openLog() error {
 	return nil
 }
 
-// forPeople reports whether messages are for people at a terminal, who did not ask for the
+// forPeople reports whether messages are for people at a terminal who did not ask for the
 // log.
 func (a *app) forPeople() bool { return a.console.people && !a.logs.verbose }
 
 // lineEvery is the time between the lines of progress in the log.
 const lineEvery = time.Minute
 
-// journal writes the lines about a whole run: at its start and end, and of its progress
-// in between, also while nothing moves. On a terminal, people have the progress line and
-// the summary instead, but for --verbose. Safe for concurrent use.
+// journal logs the start, the progress and the end of a run. It logs progress also while
+// nothing moves. On a terminal, the progress line and the summary replace it, except with
+// --verbose. It is safe for concurrent use.
 type journal struct {
 	mu       sync.Mutex
 	log      *slog.Logger
@@ -111,7 +111,7 @@ type journal struct {
 	stopped  sync.WaitGroup
 }
 
-// start logs the start of a command of which the log tells everything.
+// start logs the start of a command that has a journal.
 func (a *app) start(attrs ...any) {
 	if a.forPeople() {
 		return
@@ -137,13 +137,13 @@ func (a *app) start(attrs ...any) {
 	})
 }
 
-// named are the arguments in the log's first line: the first of them, and how many.
-// Attributes of one name are of one type in all lines, for those who index logs.
+// named returns the arguments for the log's first line: the first few, and their number.
+// An attribute has the same type in all lines, so that logs can be indexed.
 func named(inputs []string) slog.Attr {
 	return slog.Group("", slog.Any("from", shown(inputs[:min(len(inputs), listed)])), slog.Int("arguments", len(inputs)))
 }
 
-// shown are locations as they may be shown.
+// shown returns locations without their secrets.
 func shown(locations []string) []string {
 	all := make([]string, len(locations))
 	for i, l := range locations {
@@ -152,7 +152,7 @@ func shown(locations []string) []string {
 	return all
 }
 
-// about adds a plan to what all lines of the log tell, and its task, if it is one.
+// about adds a plan to all lines of the log, and the task if there is one.
 func (a *outcomes) about(p *manifest.Plan, tasks []int) {
 	a.run.Dest = p.Dest
 	if a.forPeople() {
@@ -167,7 +167,7 @@ func (a *outcomes) about(p *manifest.Plan, tasks []int) {
 	a.journal.log = a.log
 }
 
-// follow has the log tell of progress.
+// follow makes the log report progress.
 func (a *app) follow(p *progress) {
 	if j := a.journal; j != nil {
 		j.mu.Lock()
@@ -176,7 +176,7 @@ func (a *app) follow(p *progress) {
 	}
 }
 
-// progressState is how far the work was at a time.
+// progressState is the progress of the work at a time.
 type progressState struct {
 	at                time.Time
 	moved             time.Time // when anything last changed
@@ -221,7 +221,7 @@ func (s *progressState) sameWork(last *progressState) bool {
 	return s.rows == last.rows && s.bytes == last.bytes && s.done == last.done && s.tasks == last.tasks
 }
 
-// end logs the end of the run, of which the account was closed.
+// end logs the end of the run, after its account was closed.
 func (a *app) end(err error) {
 	j := a.journal
 	if j == nil {
@@ -231,7 +231,7 @@ func (a *app) end(err error) {
 	close(j.finished)
 	j.stopped.Wait()
 	if p := j.progress; p != nil && err != nil && a.run.Files == 0 && p.state(a.run.Ended).bytes > 0 {
-		// What was under way is all that can be told of the work.
+		// The work under way is all that is known.
 		j.tell(a.run.Ended, a.run.Began, progressState{at: a.run.Began})
 	}
 	r := a.run
@@ -244,7 +244,7 @@ func (a *app) end(err error) {
 	a.log.Info(a.command+" ended", append(attrs, "exit", r.Exit, "status", r.Status)...)
 }
 
-// ofTask is what a line about a task has of that and its plan, unless all lines do.
+// ofTask returns the attributes of a task and its plan, unless all lines have them.
 func (a *app) ofTask(plan string, task int) (attrs []any) {
 	if !a.toldPlan {
 		attrs = append(attrs, "plan", plan)
@@ -255,7 +255,7 @@ func (a *app) ofTask(plan string, task int) (attrs []any) {
 	return attrs
 }
 
-// ofFailed is the log, which tells what task failed, if one did.
+// ofFailed returns the log, with the task that failed, if one did.
 func (a *app) ofFailed(err error) *slog.Logger {
 	if f := (*task.Failure)(nil); errors.As(err, &f) {
 		return a.log.With(a.ofTask(f.Plan, f.Task)...)

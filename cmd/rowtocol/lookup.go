@@ -41,7 +41,7 @@ const lookupExample = `  rowtocol convert --index id --index folder,id mail.avro
   rowtocol lookup --by folder,id --prefix SP mail.columns
   rowtocol lookup --by id --range 100..199 --to avro mail.columns > some.avro`
 
-// lookupForms are the forms of rows that lookup prints.
+// lookupForms lists the forms in which lookup prints rows.
 var lookupForms = []string{"json", "csv", "table", "avro"}
 
 // lookupCommand is rowtocol lookup.
@@ -55,7 +55,7 @@ func newLookupCommand(a *app) *cobra.Command {
 	f := &lookupCommand{catCommand: catCommand{app: a, catFlags: catFlags{times: "exact"}}}
 	cmd := &cobra.Command{
 		Use:         "lookup DEST [KEY...]",
-		Short:       "Print the rows with some keys, by an index",
+		Short:       "Print the rows with given keys, by an index",
 		Long:        lookupLong,
 		Example:     lookupExample,
 		Annotations: map[string]string{printsRows: "yes"},
@@ -70,9 +70,9 @@ func newLookupCommand(a *app) *cobra.Command {
 	flags.StringVar(&f.keys, "range", "", "the keys `FROM..TO`, both included")
 	flags.StringVar(&f.prefix, "prefix", "", "the keys that begin with a `text`")
 	flags.StringArrayVar(&f.columns, "columns", nil, "`fields` to read, separated by commas; repeatable (default all)")
-	flags.Int64Var(&f.query.Limit, "limit", -1, "most rows to print; -1 is no limit")
+	flags.Int64Var(&f.query.Limit, "limit", -1, "print at most this many rows; -1 is no limit")
 	flags.StringVar(&f.to, "to", "json", "`format`: "+strings.Join(lookupForms, ", "))
-	flags.BoolVar(&f.tagged, "json-unions", false, "JSON as Avro encodes it, with the types of unions")
+	flags.BoolVar(&f.tagged, "json-unions", false, "print Avro's own JSON encoding, with the types of unions")
 	flags.StringVar(&f.codec, "output-codec", "snappy", "`codec` of Avro output: "+strings.Join(avroCodecs, ", "))
 	flags.BoolVar(&f.stats, "stats", false, "print on standard error what was read")
 	flags.IntVar(&f.exitNothing, "exit-nothing", 0, "exit `code` when no row was found")
@@ -153,7 +153,7 @@ func (f *lookupCommand) execute(ctx context.Context, dest string, keys []string)
 	return err
 }
 
-// indexBytes is the size of all indexes of a dataset.
+// indexBytes returns the size of all indexes of a dataset.
 func indexBytes(d *dataset.Dataset) (n int64) {
 	for _, r := range d.Outputs() {
 		for _, x := range r.Index {

@@ -20,7 +20,7 @@ import (
 // maxKeyLine bounds a key on standard input, in bytes.
 const maxKeyLine = 1 << 20
 
-// asks are what is asked of the index; nil if it comes from standard input.
+// asks returns the questions to the index, or nil if they come from standard input.
 func (f *lookupCommand) asks(keys []string) (all []lookup.Ask) {
 	switch {
 	case f.ranged:
@@ -42,7 +42,7 @@ func exactly(key string) lookup.Ask {
 	return func(s *rowkey.Spec) (rowkey.Range, error) { return usable(s.Exactly(key)) }
 }
 
-// usable makes an error in a key one of usage.
+// usable turns an error in a key into a usage error.
 func usable(r rowkey.Range, err error) (rowkey.Range, error) {
 	if err != nil {
 		return r, &usageError{err}
@@ -50,7 +50,7 @@ func usable(r rowkey.Range, err error) (rowkey.Range, error) {
 	return r, nil
 }
 
-// oneByOne returns what gives one after another, and io.EOF after the last.
+// oneByOne returns an iterator, which returns io.EOF after the last.
 func oneByOne(all []lookup.Ask) func() (lookup.Ask, error) {
 	return func() (lookup.Ask, error) {
 		if len(all) == 0 {
@@ -62,7 +62,7 @@ func oneByOne(all []lookup.Ask) func() (lookup.Ask, error) {
 	}
 }
 
-// keysOf returns what asks for the key on each line, and io.EOF after the last.
+// keysOf returns an iterator over the key on each line, which returns io.EOF after the last.
 func keysOf(in io.Reader) func() (lookup.Ask, error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxKeyLine)
@@ -96,19 +96,19 @@ type finder struct {
 	next  func() (lookup.Ask, error)
 }
 
-// A batch are keys whose rows are read together, so that a part is opened once for all of them.
-// It is full with so many keys or rows.
+// A batch holds keys whose rows are read together, so that a part is opened once for all of
+// them. These limits say when it is full.
 const (
 	batchKeys = 1000
 	batchRows = 1000
 )
 
-// batchMemory is the most that the rows of a batch may take while they are put in order.
+// batchMemory bounds the memory of a batch's rows while they are put in order.
 const batchMemory = 16 << 20
 
 var errBatchMemory = fmt.Errorf("the rows of several keys take more than %d bytes", batchMemory)
 
-// answer writes all rows. Those before an error are written too.
+// answer writes all rows, also those before an error.
 func (f *finder) answer(ctx context.Context, w export.Writer) error {
 	for {
 		batch, err := f.batch(ctx)
@@ -127,8 +127,8 @@ func (f *finder) answer(ctx context.Context, w export.Writer) error {
 	}
 }
 
-// batch finds the rows of some keys. An error, io.EOF after the last key, is that of the key
-// after them.
+// batch finds the rows of some keys. The error, io.EOF after the last key, belongs to the
+// key after them.
 func (f *finder) batch(ctx context.Context) (batch []*lookup.Rows, err error) {
 	for found := int64(0); len(batch) < batchKeys && found < batchRows; {
 		if f.left == 0 {
@@ -154,12 +154,12 @@ func (f *finder) batch(ctx context.Context) (batch []*lookup.Rows, err error) {
 	return batch, nil
 }
 
-// write writes the rows of a batch, key by key. If they cannot be read together, for damage or
-// for want of memory, they are in halves, so that all rows before the one that fails are
+// write writes the rows of a batch, key by key. If damage or a lack of memory keeps it from
+// reading them together, it halves the batch, so that all rows before the failing one are
 // written.
 func (f *finder) write(ctx context.Context, w export.Writer, batch []*lookup.Rows) error {
 	q := f.in.query
-	q.Limit = -1 // they are not more than are wanted
+	q.Limit = -1 // the batch has no more than are wanted
 	switch len(batch) {
 	case 0:
 		return nil
@@ -188,15 +188,15 @@ func (f *finder) write(ctx context.Context, w export.Writer, batch []*lookup.Row
 	return f.write(ctx, w, batch[len(batch)/2:])
 }
 
-// dividesBatch tells whether some rows of a batch may be read after an error. Storage that fails
-// would be tried, and waited for, again and again.
+// dividesBatch reports whether a part of a batch may be read after an error. After an error
+// of storage, each part would wait for it again.
 func dividesBatch(err error) bool {
 	var damaged *damage.Error
 	var refused *budget.Error
 	return errors.As(err, &damaged) || errors.As(err, &refused) || errors.Is(err, errBatchMemory)
 }
 
-// merged are all rows of a batch, each once.
+// merged returns all rows of a batch, each once.
 func merged(batch []*lookup.Rows) map[int][]int64 {
 	all := map[int][]int64{}
 	for _, rows := range batch {
@@ -211,13 +211,13 @@ func merged(batch []*lookup.Rows) map[int][]int64 {
 	return all
 }
 
-// rowAt is where a row is in a dataset.
+// rowAt is the place of a row in a dataset.
 type rowAt struct {
 	part   int
 	number int64
 }
 
-// heldRows are rows that are held to be written in another order.
+// heldRows holds rows to write them in another order.
 type heldRows struct {
 	data []byte
 	ends []int         // of each row in data
@@ -257,7 +257,7 @@ func (c *catInput) hold(ctx context.Context, h *heldRows, q dataset.Query, reser
 	return nil
 }
 
-// write writes the rows of one key after another, each key's in the order of the dataset.
+// write writes the rows key by key, and for each key in the order of the dataset.
 func (h *heldRows) write(w export.Writer, batch []*lookup.Rows) error {
 	for _, rows := range batch {
 		for _, part := range slices.Sorted(maps.Keys(rows.Only)) {

@@ -13,8 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// manTemplate is a manual page. Its texts are those of the help, line by line:
-// they are laid out already.
+// manTemplate is a manual page. It keeps the lines of the help texts, which are laid out
+// already.
 var manTemplate = template.Must(template.New("man").Funcs(template.FuncMap{"text": roff, "upper": strings.ToUpper}).Parse(
 	`.TH "{{upper .Name}}" "{{.Section}}" "{{.Date}}" "rowtocol {{text .Version}}" "rowtocol"
 .SH NAME
@@ -31,13 +31,13 @@ var manTemplate = template.Must(template.New("man").Funcs(template.FuncMap{"text
 {{- end}}
 `))
 
-// manWidth fits terminals of 80 columns, of which man indents the text by some.
+// manWidth fits terminals of 80 columns, because man indents the text.
 const manWidth = 72
 
 // part is a section of a manual page.
 type part struct{ Title, Text string }
 
-// roff makes of a text one that troff prints as it is.
+// roff escapes a text so that troff prints it unchanged.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(strings.Trim(text, "\n"))
 	lines := strings.Split(text, "\n")
@@ -65,7 +65,7 @@ func newManCommand(a *app) *cobra.Command {
 	}
 }
 
-// writeMan writes the pages of a command and of all below it that help shows.
+// writeMan writes the pages of a command and of all subcommands that help shows.
 func (a *app) writeMan(ctx context.Context, dir store.Location, cmd *cobra.Command) error {
 	section := manSection(cmd)
 	at := store.Location{Store: dir.Store, Path: path.Join(dir.Path, manName(cmd)+"."+section)}
@@ -88,7 +88,7 @@ func (a *app) writeMan(ctx context.Context, dir store.Location, cmd *cobra.Comma
 
 func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// manSection is 1 for commands and 7 for topics.
+// manSection returns 1 for commands and 7 for topics.
 func manSection(cmd *cobra.Command) string {
 	if cmd.IsAdditionalHelpTopicCommand() {
 		return "7"

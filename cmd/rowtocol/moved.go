@@ -10,16 +10,16 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// addMoved adds the flag that says where inputs are which DEST knows under other names.
+// addMoved adds the flag for inputs that DEST knows under other names.
 func addMoved(flags *pflag.FlagSet, moved *[]string) {
-	flags.StringArrayVar(moved, "moved", nil, "`OLD=NEW`: the inputs that DEST knows below OLD, a directory or the root of a cluster, are below NEW now; repeatable")
+	flags.StringArrayVar(moved, "moved", nil, "`OLD=NEW`: inputs that DEST knows below OLD, a directory or the root of a cluster, are now below NEW; repeatable")
 }
 
-// newPlace is where the second path of a pair begins: paths may hold a = themselves.
+// newPlace matches the start of a pair's second path: paths may contain =.
 var newPlace = regexp.MustCompile(`=(/|[A-Za-z][A-Za-z0-9+.-]*:/)`)
 
-// moves are the pairs of --moved, as documents name locations. What was in a place that
-// cannot be reached any more is taken as it is given.
+// moves returns the pairs of --moved, as documents name locations. It keeps an old place
+// that is out of reach as it is given.
 func (a *outcomes) moves(pairs []string) (moves []manifest.Move, err error) {
 	for _, pair := range pairs {
 		from, to, ok := strings.Cut(pair, "=")
@@ -27,7 +27,7 @@ func (a *outcomes) moves(pairs []string) (moves []manifest.Move, err error) {
 			from, to = pair[:at[0]], pair[at[0]+1:]
 		}
 		if !ok || from == "" || to == "" {
-			return nil, usagef("--moved %s: it is OLD=NEW", pair)
+			return nil, usagef("--moved %s: write OLD=NEW", pair)
 		}
 		if at, err := input.Locate(a.resolve, from); err == nil {
 			from = at.Origin + at.Path

@@ -14,11 +14,11 @@ import (
 	"github.com/rowtocol/rowtocol/telemetry/report"
 )
 
-// outcomes tells what came of conversions: to the account of the run, to the log and in the
-// final JSON object.
+// outcomes reports the outcomes of conversions in the account of the run, in the log and in
+// the final JSON object.
 type outcomes struct{ *app }
 
-// environment is what the flags of all commands say about conversions.
+// environment returns what the common flags say about conversions.
 func (a *outcomes) environment() task.Environment {
 	return task.Environment{
 		Formats: formats, Workers: a.workers, Memory: a.pool, TempDir: a.tempDir,
@@ -40,19 +40,19 @@ type converted struct {
 	Files   int             `json:"files"`
 	Index   int64           `json:"index_bytes"` // of key indexes
 	Inputs  int             `json:"inputs"`
-	Copies  int             `json:"copies"` // of Inputs, those that have the content of another
+	Copies  int             `json:"copies"` // Inputs with the content of another
 	Parts   []manifest.Part `json:"parts"`
 	Losses  []manifest.Loss `json:"losses"`
-	// LeftOut are fields of inputs that the schema of the output lacks, and Inexact counts
-	// values that its types do not hold as they were.
+	// LeftOut lists fields of inputs that the schema of the output lacks. Inexact counts
+	// values that its types do not hold exactly.
 	LeftOut  []manifest.LeftOut `json:"left_out"`
 	Inexact  shred.Inexact      `json:"inexact"`
 	Warnings []string           `json:"warnings"`
-	Skipped  int                `json:"skipped"` // files and directories that were found and are no inputs
+	Skipped  int                `json:"skipped"` // found files and directories that are not inputs
 }
 
-// report tells what a conversion or a commit came to. Beside an outcome, err is about
-// losses, or about what failed after the increment that the outcome has.
+// report reports the outcome of a conversion or a commit. With an outcome, err is about
+// losses, or about a failure after the increment that the outcome has.
 func (a *outcomes) report(outcome *job.Outcome, err error, dest string) error {
 	//guard: reports the increments published before one that failed
 	if outcome == nil {
@@ -82,7 +82,7 @@ func (a *outcomes) report(outcome *job.Outcome, err error, dest string) error {
 	return err
 }
 
-// indexed tells of the bytes of key indexes.
+// indexed names the bytes of key indexes in a summary.
 func indexed(bytes int64) string {
 	if bytes == 0 {
 		return ""
@@ -90,8 +90,7 @@ func indexed(bytes int64) string {
 	return ", and " + human(bytes) + " of key indexes"
 }
 
-// account adds an outcome to the account of the run, logs what is to be said of it, and
-// returns the result that it makes.
+// account adds an outcome to the account of the run, logs it, and returns the result.
 func (a *outcomes) account(o *job.Outcome, dest string) converted {
 	a.tally(o)
 	a.published(o)
@@ -118,7 +117,7 @@ func (a *outcomes) account(o *job.Outcome, dest string) converted {
 	return r
 }
 
-// quarantined is the name of the copy of lost bytes; empty without one.
+// quarantined returns the name of the copy of lost bytes, or "".
 func quarantined(l manifest.Loss) string {
 	if l.Quarantine == nil {
 		return ""
@@ -126,7 +125,7 @@ func quarantined(l manifest.Loss) string {
 	return l.Quarantine.Name
 }
 
-// tally adds what a conversion or a commit came to to the account of the run.
+// tally adds the outcome of a conversion or a commit to the account of the run.
 func (a *outcomes) tally(o *job.Outcome) {
 	r := a.run
 	for _, m := range o.Published {
@@ -148,8 +147,8 @@ func (a *outcomes) tallyInputs(inputs []manifest.Input) {
 	}
 }
 
-// tallyTasks does so of tasks of a plan and what they made. Those that were done before
-// make no difference to the figures, but to the bytes that the run converted itself.
+// tallyTasks adds tasks of a plan and their results to the account. Tasks that were done
+// before count in all figures except the bytes that the run itself converted.
 func (a *outcomes) tallyTasks(p *manifest.Plan, numbers []int, results []*manifest.TaskResult, resumed int, converted int64) {
 	r := a.run
 	read := map[string]int64{}
@@ -172,7 +171,7 @@ func (a *outcomes) tallyTasks(p *manifest.Plan, numbers []int, results []*manife
 	r.Tasks, r.Resumed, r.ResumedBytes, r.Schema = len(numbers), resumed, max(r.InputBytes-converted, 0), p.Schema
 }
 
-// published logs the files of what was made.
+// published logs the published files.
 func (a *outcomes) published(o *job.Outcome) {
 	for _, m := range o.Published {
 		log := a.log.With("output", m.ID)

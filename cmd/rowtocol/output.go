@@ -15,8 +15,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// stdout is standard output for rows. A write gives up when ctx ends: whoever
-// reads a pipe may have stopped to.
+// stdout is standard output for rows. A write gives up when ctx ends: the reader of a pipe
+// may have stopped reading.
 type stdout struct {
 	ctx context.Context
 	to  *screen
@@ -45,8 +45,8 @@ func (a *app) toStdout(ctx context.Context, write func(io.Writer) error) error {
 	return write(stdout{ctx, a.stdout})
 }
 
-// newFile writes a file under a temporary name, and gives it its own when it
-// is complete. An existing file is store.ErrExist, unless it is to be replaced.
+// newFile writes a file under a temporary name, and renames it when it is complete. If the
+// file exists and replace is not set, the error is store.ErrExist.
 func (a *app) newFile(ctx context.Context, at store.Location, replace bool, write func(io.Writer) error) (err error) {
 	if err := checkFree(ctx, at, replace); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (a *app) newFile(ctx context.Context, at store.Location, replace bool, writ
 	defer a.unfinished.done(hidden)
 	out, err := at.Store.Create(ctx, temp, store.CreateOptions{Size: -1})
 	if errors.Is(err, store.ErrNoParent) {
-		return fmt.Errorf("create %s: %w", at.Path, store.ErrNoParent) // nobody knows the temporary name
+		return fmt.Errorf("create %s: %w", at.Path, store.ErrNoParent) // the user does not know the temporary name
 	}
 	if err != nil {
 		return err
@@ -74,14 +74,14 @@ func (a *app) newFile(ctx context.Context, at store.Location, replace bool, writ
 	if err := out.Commit(ctx); err != nil {
 		return err
 	}
-	a.unfinished.done(hidden) // from here on it may be all that there is
+	a.unfinished.done(hidden) // from here on it may be the only copy
 	return giveName(ctx, at, temp, replace)
 }
 
-// giveName gives a complete file its name. One that has it until then is moved
-// aside first, and comes back if that fails; so one of the two is always there.
+// giveName gives a complete file its name. It first moves an old file of that name aside,
+// and moves it back on failure, so that one of the two is always there.
 func giveName(ctx context.Context, at store.Location, temp string, replace bool) error {
-	clean, cancel := store.Cleanup(ctx) // what was begun is ended although the run may have been stopped
+	clean, cancel := store.Cleanup(ctx) // completes the step even if the run was stopped
 	defer cancel()
 	aside := ""
 	if replace {
@@ -107,10 +107,10 @@ func giveName(ctx context.Context, at store.Location, temp string, replace bool)
 	return nil
 }
 
-// standardOutput is the name of standard output where a file is named.
+// standardOutput names standard output in place of a file.
 const standardOutput = "-"
 
-// checkOutput refuses a place in what is read under these names, or in a destination.
+// checkOutput refuses a place in the inputs of these names, or in a destination.
 func (a *app) checkOutput(ctx context.Context, at store.Location, names []string) error {
 	if err := checkOutside(ctx, at); err != nil {
 		return err
@@ -142,15 +142,15 @@ func (a *app) checkOutput(ctx context.Context, at store.Location, names []string
 	return nil
 }
 
-// inRealDirectory is the path of a file without links but the file itself: a file
-// that is written takes the place of a link.
+// inRealDirectory returns the path of a file with the links of its directory resolved, but
+// not the file itself: a written file replaces a link.
 func inRealDirectory(at store.Location) string {
 	return path.Join(store.RealPath(at.Store, path.Dir(at.Path)), path.Base(at.Path))
 }
 
-// checkFree refuses a name that is taken. What may be replaced is a regular file, but no
-// column file, because the inputs stand next to it on the command line; that of a format
-// which cat itself writes may be.
+// checkFree refuses a name that is taken. With replace it allows a regular file, but not a
+// column file, because the inputs stand next to it on the command line. It also allows a
+// file of a format that cat itself writes.
 func checkFree(ctx context.Context, at store.Location, replace bool) error {
 	info, err := at.Store.Stat(ctx, at.Path)
 	switch {

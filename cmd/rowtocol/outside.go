@@ -9,13 +9,13 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// destinationNames are in a directory that is a destination, at some time or at all times.
+// destinationNames lists files that a destination has, always or at times.
 var destinationNames = []string{manifest.SuccessName, manifest.WorkName, manifest.LockName}
 
-// checkOutside refuses a file that would be in a destination: in one of dests, which are the
-// run's, or in any other. No run would know the file there, and the next would be refused.
+// checkOutside refuses a file in a destination: in one of dests, which are the run's, or in
+// any other. The next run there would be refused, because the file is not rowtocol's.
 func checkOutside(ctx context.Context, at store.Location, dests ...store.Location) error {
-	// A link to the file is replaced by some writers, and followed by others.
+	// Some writers replace a link to the file, others follow it.
 	for _, file := range []string{inRealDirectory(at), store.RealPath(at.Store, at.Path)} {
 		for _, dest := range dests {
 			//guard: refuses a file in the destination of this run, or in its place
@@ -35,8 +35,7 @@ func checkOutside(ctx context.Context, at store.Location, dests ...store.Locatio
 	return nil
 }
 
-// destinationAround returns which of a directory and those above it is a destination; empty
-// if none is.
+// destinationAround returns the destination among a directory and those above it, or "".
 func destinationAround(ctx context.Context, st store.Store, dir string) (string, error) {
 	//guard: refuses a file between increments or partitions
 	if holds, err := holdsOutputs(ctx, st, dir); holds || err != nil {
@@ -59,12 +58,13 @@ func destinationAround(ctx context.Context, st store.Store, dir string) (string,
 	}
 }
 
-// holdsOutputs reports whether a directory is a destination, or a tree of partitions that are.
+// holdsOutputs reports whether a directory is a destination, or a tree of partitions with
+// destinations.
 func holdsOutputs(ctx context.Context, st store.Store, dir string) (bool, error) {
 	infos, err := st.List(ctx, dir)
 	if err != nil {
 		if store.Absent(err) || store.Classify(err) == store.Final {
-			return false, nil // nothing is written there, or the writer says why not
+			return false, nil // the writer reports the error
 		}
 		return false, err
 	}

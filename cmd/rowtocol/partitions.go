@@ -26,35 +26,35 @@ fails does not stop the others: the exit code is the first that any has of 2, 1,
 3, 9, 7, 4, 5, 8 and 0. Avro files and directories between partitions are exit
 3.`
 
-// partitioned is the result of convert --partitioned in the final JSON object. Rows
-// and bytes are those of what was converted.
+// partitioned is the result of convert --partitioned in the final JSON object. Rows and
+// bytes count what was converted.
 type partitioned struct {
 	*Figures
 	Dest       string            `json:"dest"`
 	Rows       int64             `json:"rows"`
 	Bytes      int64             `json:"bytes"`
-	Converted  int               `json:"converted"` // how many partitions were
-	Nothing    bool              `json:"nothing"`   // none was, and none failed
+	Converted  int               `json:"converted"` // number of partitions
+	Nothing    bool              `json:"nothing"`   // no partition was converted, and none failed
 	Failed     int               `json:"failed"`
 	Partitions []partitionResult `json:"partitions"`
-	Beside     []input.Skipped   `json:"beside"` // what is in no partition
+	Beside     []input.Skipped   `json:"beside"` // files and directories in no partition
 
 	detached int // partitions whose tasks run on
 	worst    worstOf
 }
 
-// partitionResult is what became of a partition.
+// partitionResult is the outcome of one partition.
 type partitionResult struct {
 	Partition string    `json:"partition"`
 	Exit      int       `json:"exit"`
 	Status    string    `json:"status"`
 	Error     *reported `json:"error,omitempty"`
-	// Action is what was done, or with --dry-run what would be: "output" if it is
-	// converted whole, "increment" if inputs were added, "nothing", "detached" if its tasks run
-	// on; empty if it failed.
+	// Action is what was done, or with --dry-run what would be: "output" if the partition is
+	// converted whole, "increment" if inputs were added, "nothing", "detached" if its tasks
+	// run on, or "" if it failed.
 	Action   string   `json:"action"`
 	Inputs   int      `json:"inputs"` // that were, or would be, converted
-	Rows     int64    `json:"rows"`   // of what was converted, as are bytes
+	Rows     int64    `json:"rows"`   // converted, as are bytes
 	Bytes    int64    `json:"bytes"`
 	Resumed  int      `json:"resumed_tasks"`
 	Losses   int      `json:"losses"`
@@ -62,7 +62,7 @@ type partitionResult struct {
 	Skipped  int      `json:"skipped"`
 }
 
-// checkPartitioned refuses what makes no sense beside --partitioned.
+// checkPartitioned refuses flags that make no sense with --partitioned.
 func (c *convertCommand) checkPartitioned() error {
 	switch {
 	case c.reprocess && !c.partitioned:
@@ -79,8 +79,8 @@ func (c *convertCommand) checkPartitioned() error {
 	return nil
 }
 
-// convertPartitions converts all partitions. What fails with some does not stop the
-// others, but for a signal.
+// convertPartitions converts all partitions. A failure does not stop the others; a signal
+// does.
 func (c *convertCommand) convertPartitions(ctx context.Context, req job.Request) error {
 	p := &job.Partitions{Request: req, Reprocess: c.reprocess}
 	if !c.dryRun {
@@ -96,7 +96,7 @@ func (c *convertCommand) convertPartitions(ctx context.Context, req job.Request)
 		c.listSkipped("not in a partition", beside)
 		r.worst.add("", failure.New(failure.Input, "%s is not converted: %s", beside[0].Path, beside[0].Reason))
 	} else if len(names) == 0 && !req.AllowEmpty {
-		return failure.New(failure.Input, "%s holds no directory named key=value; with --allow-empty that is no error", req.Inputs[0])
+		return failure.New(failure.Input, "%s holds no directory named key=value; with --allow-empty that is not an error", req.Inputs[0])
 	}
 	if c.dryRun {
 		for i := 0; i < len(names) && ctx.Err() == nil; i++ {
@@ -111,7 +111,7 @@ func (c *convertCommand) convertPartitions(ctx context.Context, req job.Request)
 	return c.reportPartitions(ctx, r, names)
 }
 
-// accountPartition adds what came of one to the account of the run.
+// accountPartition adds the outcome of a partition to the account of the run.
 func (c *convertCommand) accountPartition(name string, out *job.Outcome) partitionResult {
 	result := partitionResult{Partition: name, Warnings: []string{}}
 	if out == nil {
@@ -134,7 +134,7 @@ func (c *convertCommand) accountPartition(name string, out *job.Outcome) partiti
 	return result
 }
 
-// previewPartition finds out what would become of one.
+// previewPartition returns what convert would do with a partition.
 func (c *convertCommand) previewPartition(ctx context.Context, p *job.Partitions, name string) (partitionResult, error) {
 	result := partitionResult{Partition: name, Warnings: []string{}}
 	what, survey, err := p.Preview(ctx, name)
@@ -149,11 +149,11 @@ func (c *convertCommand) previewPartition(ctx context.Context, p *job.Partitions
 	return result, err
 }
 
-// tellPartition adds the result of a partition, and says it in one line.
+// tellPartition adds the result of a partition, and reports it in one line.
 func (c *convertCommand) tellPartition(ctx context.Context, r *partitioned, p partitionResult, err error) {
 	r.Rows, r.Bytes = c.run.Rows, c.run.Bytes
 	if err != nil && ctx.Err() != nil {
-		return // nothing came of it
+		return // there is no result
 	}
 	err = damageHelp(err, c.req.Output.OnDamage)
 	runsOn := errors.Is(err, task.ErrDetached)
@@ -188,8 +188,8 @@ func (c *convertCommand) tellPartition(ctx context.Context, r *partitioned, p pa
 	r.Partitions = append(r.Partitions, p)
 }
 
-// order brings the results of partitions into the order of their names: an engine that
-// works on all at once ends them as it comes.
+// order sorts the results of partitions by name: an engine that works on all at once ends
+// them in any order.
 func (r *partitioned) order(names []string) {
 	at := make(map[string]int, len(names))
 	for i, name := range names {
@@ -198,7 +198,7 @@ func (r *partitioned) order(names []string) {
 	slices.SortStableFunc(r.Partitions, func(a, b partitionResult) int { return at[a.Partition] - at[b.Partition] })
 }
 
-// reportPartitions says what all came to, by their names.
+// reportPartitions reports the outcome of all partitions.
 func (c *convertCommand) reportPartitions(ctx context.Context, r *partitioned, names []string) error {
 	r.order(names)
 	if len(r.Partitions) < len(names) && ctx.Err() != nil {
@@ -232,7 +232,7 @@ func (c *convertCommand) reportPartitions(ctx context.Context, r *partitioned, n
 // worstOf is the error that decides the exit code of several partitions.
 type worstOf struct {
 	kind error  // of failure
-	name string // of its partition; empty if it is of none
+	name string // of its partition, or ""
 	err  error
 	n    int // errors
 }
@@ -249,7 +249,7 @@ func (w *worstOf) add(name string, err error) {
 	}
 }
 
-// error is the one error of so many partitions.
+// error returns one error for a run over of partitions.
 func (w *worstOf) error(of int) error {
 	if w.name == "" {
 		return w.err

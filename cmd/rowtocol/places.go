@@ -5,15 +5,15 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// addPlaces adds the flags that name inputs and destination where the arguments do not: a
-// job file and the environment can hold them so.
+// addPlaces adds the flags that name inputs and destination in place of arguments, so that
+// a job file and the environment can hold them.
 func (f *requestFlags) addPlaces(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.req.Inputs, "input", nil, "`path` of an input, where there are no arguments; repeatable")
-	flags.StringVar(&f.req.Dest, "dest", "", "`directory` of the output, where there are no arguments")
+	flags.StringArrayVar(&f.req.Inputs, "input", nil, "`path` of an input, in place of arguments; repeatable")
+	flags.StringVar(&f.req.Dest, "dest", "", "`directory` of the output, in place of arguments")
 }
 
-// takePlaces takes the arguments of a command that takes INPUT... DEST. All of inputs and
-// destination are arguments, or none is; arguments win over the job file and the environment.
+// takePlaces takes the arguments INPUT... DEST. Inputs and destination are all arguments,
+// or all flags; arguments win over the job file and the environment.
 func (f *requestFlags) takePlaces(cmd *cobra.Command, args []string) error {
 	r := &f.req
 	switch len(args) {

@@ -29,7 +29,7 @@ made, and only with "commit --overwrite": plan tells you so. It also tells you
 if DEST already holds what the plan would make. If DEST holds files that
 rowtocol did not write, plan refuses (exit 9).`
 
-const planExample = `  # three steps, for a scheduler of one's own
+const planExample = `  # three steps, for your own scheduler
   rowtocol plan /data/mail hdfs://nn/data/mail.columns -o plan.json
   seq 0 $(( $(jq '.tasks | length' plan.json) - 1 )) |
     xargs -P 4 -I{} rowtocol task --plan plan.json --task {}
@@ -69,12 +69,12 @@ type planned struct {
 	Tasks    int      `json:"tasks"`
 	Inputs   int      `json:"inputs"`
 	Warnings []string `json:"warnings"`
-	Skipped  int      `json:"skipped"` // files and directories that were found and are no inputs
-	// Finished is set if the destination holds the output already, and
-	// NeedsOverwrite if it holds what a commit replaces with --overwrite only.
+	Skipped  int      `json:"skipped"` // found files and directories that are not inputs
+	// Finished is set if the destination already holds the output, and NeedsOverwrite if
+	// a commit would replace its contents only with --overwrite.
 	Finished       bool `json:"finished"`
 	NeedsOverwrite bool `json:"needs_overwrite"`
-	RowGroups      int  `json:"row_groups"` // about how many there will be
+	RowGroups      int  `json:"row_groups"` // estimated number
 }
 
 func (c *planCommand) execute(ctx context.Context) error {
@@ -132,8 +132,8 @@ func (c *planCommand) execute(ctx context.Context) error {
 	return nil
 }
 
-// planFile returns where the plan goes. It refuses a file in a destination, and one that is
-// there and is something else than a plan.
+// planFile returns the location of the plan. It refuses a file in a destination, and an
+// existing file that is not a plan.
 func (c *planCommand) planFile(ctx context.Context, dest string) (at store.Location, err error) {
 	if c.output == standardOutput {
 		return at, nil
@@ -157,26 +157,26 @@ func (c *planCommand) planFile(ctx context.Context, dest string) (at store.Locat
 	}
 	//guard: refuses to replace a file unless told to
 	if err != nil {
-		return at, failure.New(failure.Foreign, "%s is there and is no plan, and is not replaced: %w", at.Path, err)
+		return at, failure.New(failure.Foreign, "%s exists and is not a plan, so it is not replaced: %w", at.Path, err)
 	}
 	return at, nil
 }
 
-// planning is a plan and what it was made from.
+// planning is a plan and the state it was made from.
 type planning struct {
 	survey *plan.Survey
 	state  *publish.State // of the destination
 	plan   *manifest.Plan
 }
 
-// makePlan plans a conversion. The output that the destination holds is part of
-// the plan, as the one that may be replaced.
+// makePlan plans a conversion. The plan names the output that the destination holds, as the
+// one that may be replaced.
 func makePlan(ctx context.Context, req job.Request) (*planning, error) {
 	survey, state, err := job.Survey(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	// What is in the way of any commit is told before tasks are run for nothing.
+	// Refuse now if any commit would fail, before tasks run for nothing.
 	if err := state.Allow(&survey.Request, true); err != nil {
 		return nil, err
 	}
@@ -184,8 +184,8 @@ func makePlan(ctx context.Context, req job.Request) (*planning, error) {
 	return &planning{survey, state, p}, err
 }
 
-// finished reports whether the destination holds what the plan makes, or all inputs
-// of an incremental one.
+// finished reports whether the destination holds the output of the plan, or all inputs of
+// an incremental one.
 func (p *planning) finished() bool {
 	return p.state.Committed(p.plan) != nil || p.plan.Increment && len(p.plan.Request.Inputs) == 0
 }
@@ -217,11 +217,11 @@ func (c *convertCommand) showPlan(ctx context.Context, req job.Request) error {
 type dryRun struct {
 	*manifest.Plan
 	Skipped []input.Skipped `json:"skipped_files"` // and directories
-	// RowGroups is about how many there will be.
+	// RowGroups is the estimated number.
 	RowGroups int `json:"row_groups"`
 }
 
-// rowGroups is about how many row groups the tasks of a plan make: one at least, if there
+// rowGroups estimates how many row groups the tasks of a plan make: at least one, if there
 // are tasks.
 func rowGroups(expected []plan.Expected) int {
 	sum := 0.0
@@ -259,7 +259,7 @@ func (c *convertCommand) printPlan(p *manifest.Plan, expected []plan.Expected) {
 	}
 }
 
-// tasksText says how many tasks there are, and how much each has to read.
+// tasksText returns the number of tasks, and how much each reads.
 func tasksText(tasks []manifest.Task) string {
 	if len(tasks) == 0 {
 		return "0 tasks"
@@ -267,7 +267,7 @@ func tasksText(tasks []manifest.Task) string {
 	return plural(len(tasks), "task") + " of " + between(span(tasks, func(t manifest.Task) int64 { return t.Bytes() })) + " of input"
 }
 
-// formatText is the format of an output and its options, in words.
+// formatText describes the format of an output and its options.
 func formatText(o manifest.Options) string {
 	f, err := formats.Named(o.Format)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// console is standard error: log lines, and below them, on a terminal, one
-// line of progress that is redrawn. Safe for concurrent use.
+// console is standard error: log lines, and on a terminal below them one progress line,
+// which is redrawn. It is safe for concurrent use.
 type console struct {
 	mu       sync.Mutex
 	file     *os.File
@@ -61,7 +61,7 @@ func (c *console) show(line string) {
 		return
 	}
 	c.line = line
-	// A progress line that cannot be drawn is no reason to stop.
+	// A failure to draw progress does not stop the work.
 	_, _ = c.file.WriteString("\r\x1b[K" + line)
 }
 
@@ -96,8 +96,8 @@ func (c *console) logger(level slog.Level, format string) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(c, options))
 }
 
-// redacted is an attribute without what its texts call a secret, such as the password
-// in a location that a user named.
+// redacted returns an attribute without secrets, such as the password in a location that
+// the user named.
 func redacted(a slog.Attr) slog.Attr {
 	switch v := a.Value.Any().(type) {
 	case string:
@@ -115,7 +115,7 @@ func redacted(a slog.Attr) slog.Attr {
 // fail prints the error that ends the program.
 func (c *console) fail(log *slog.Logger, err error, code int) {
 	var d *defect
-	switch { // nowhere is left to complain
+	switch { // an error of printing has no place to go
 	case errors.As(err, &d):
 		_, _ = fmt.Fprintf(c, "rowtocol: %v\n", err)
 	case c.people:
@@ -125,8 +125,8 @@ func (c *console) fail(log *slog.Logger, err error, code int) {
 	}
 }
 
-// progress draws how far the work is, how fast it is and the time that is left,
-// several times a second, until stop is called. It does nothing without a terminal that can redraw a line.
+// progress draws the progress, the speed and the time left several times a second, until
+// stop is called. It does nothing without a terminal that can redraw a line.
 type progress struct {
 	console *console
 	mu      sync.Mutex
@@ -137,7 +137,7 @@ type progress struct {
 	total   int64 // 0 if not known
 	tasks   int64 // done
 	ofTasks int64 // 0 if the work has no tasks
-	// first is when, and with how much done, the work was first told of.
+	// first is the time of the first report, with how much was done then.
 	first     time.Time
 	firstDone int64
 }
@@ -170,7 +170,7 @@ func (a *app) startProgress(ctx context.Context) (p *progress, stop func()) {
 // set takes the state of work that is measured in bytes.
 func (p *progress) set(rows, done, total int64) { p.setOf(rows, done, done, total) }
 
-// setOf takes the state of work that is measured otherwise.
+// setOf takes the state of work that is measured in another unit.
 func (p *progress) setOf(rows, bytes, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -180,7 +180,7 @@ func (p *progress) setOf(rows, bytes, done, total int64) {
 	}
 }
 
-// setTasks takes how many tasks of the work are done.
+// setTasks takes the number of tasks that are done.
 func (p *progress) setTasks(done, total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -193,19 +193,18 @@ func (p *progress) ofJob(s job.Progress) {
 	p.setTasks(s.Tasks, s.TotalTasks)
 }
 
-// ofCluster takes the state of a conversion by a cluster, which tells what part of a job
-// is done, and not how many tasks that are.
+// ofCluster takes the state of a conversion by a cluster, which reports the part of a job
+// that is done, but not the number of tasks.
 func (p *progress) ofCluster(s job.Progress) { p.set(s.Rows, s.Bytes, s.TotalBytes) }
 
-// state is how far the work is as of now.
+// state returns the progress as of now.
 func (p *progress) state(now time.Time) progressState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return progressState{at: now, rows: p.rows, bytes: p.bytes, done: p.done, total: p.total, tasks: p.tasks, ofTasks: p.ofTasks}
 }
 
-// left is the time that the rest takes, if all goes on as it went so far; 0 if that is
-// not known.
+// left returns the time that the rest takes at the speed so far, or 0 if it is unknown.
 func (p *progress) left(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -213,9 +212,8 @@ func (p *progress) left(now time.Time) time.Duration {
 	return left
 }
 
-// estimate is left of a progress that is locked. known is whether any work was seen to
-// be done: what an earlier run did took no time, and a job that waits in a queue does
-// nothing.
+// estimate is left for a locked progress. known reports whether any work was done since the
+// first report: work of an earlier run took no time, and a queued job does nothing.
 func (p *progress) estimate(now time.Time) (left time.Duration, known bool) {
 	done := p.done - p.firstDone
 	if done <= 0 || p.total == 0 {
@@ -230,7 +228,7 @@ const (
 	mostBar  = 30
 )
 
-// text is the line as of now, for a terminal of so many columns.
+// text returns the line as of now, for a terminal with the given columns.
 func (p *progress) text(now time.Time, columns int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -253,7 +251,7 @@ func (p *progress) text(now time.Time, columns int) string {
 		room -= leastBar + tableGap
 	}
 	figures := []string{human(p.bytes)}
-	if p.rows > 0 { // a cluster tells of rows when all is done
+	if p.rows > 0 { // a cluster reports rows at the end
 		figures = []string{plural(p.rows, "row"), human(p.bytes)}
 	}
 	for _, more := range figures {
@@ -267,7 +265,7 @@ func (p *progress) text(now time.Time, columns int) string {
 	return shorten(line, max(columns-1, 3))
 }
 
-// filledBar is a bar, with what is left of its width shaded.
+// filledBar returns a bar with the rest of its width shaded.
 func filledBar(share float64, width int) string {
 	drawn := bar(share, width)
 	return drawn + strings.Repeat("░", width-textWidth(drawn))

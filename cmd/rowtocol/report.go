@@ -20,8 +20,8 @@ func (a *app) endRun(code int, status string) {
 	a.figures = figuresOf(a.run)
 }
 
-// Figures are the part of a result in the final JSON object that all commands have
-// which convert or read everything. The last line of their logs has them as well.
+// Figures is the part of a result that all commands share which convert or read everything:
+// in the final JSON object and in the last line of the log.
 type Figures struct {
 	Began      time.Time `json:"began"`
 	Seconds    float64   `json:"seconds"`

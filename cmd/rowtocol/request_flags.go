@@ -18,7 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/plan"
 )
 
-// requestFlags are the flags that make a request.
+// requestFlags holds the flags that make a request.
 type requestFlags struct {
 	outcomes
 	req               job.Request // what the flags are bound to
@@ -32,7 +32,7 @@ var (
 	copiesChoices   = []string{takeCopies, plan.SkipCopies, plan.RefuseCopies}
 )
 
-// takeCopies is the choice of --copies that plans leave out.
+// takeCopies is the value of --copies that plans omit.
 const takeCopies = "take"
 
 func (f *requestFlags) add(cmd *cobra.Command) {
@@ -52,18 +52,18 @@ func (f *requestFlags) add(cmd *cobra.Command) {
 			complete(cmd, name, c.Values...)
 		}
 	}
-	flags.Var(&f.blockSize, "block-size", "bytes of a column at which its block is closed (default 64KiB, less where --memory is too small for the columns)")
-	flags.Var((*byteSize)(&o.RowGroupSize), "row-group-size", "ceiling of a row group, which is a file or, of cfile, a directory of files")
-	flags.StringVar(&o.OnDamage, "on-damage", "fail", "what damaged input does: fail, skip (go on after it) or quarantine (skip, and keep its bytes in DEST)")
+	flags.Var(&f.blockSize, "block-size", "bytes of a column at which its block is closed (default 64KiB, less if --memory is too small for the columns)")
+	flags.Var((*byteSize)(&o.RowGroupSize), "row-group-size", "largest size of a row group, which is a file or, with cfile, a directory of files")
+	flags.StringVar(&o.OnDamage, "on-damage", "fail", "what to do about damaged input: fail, skip (go on after it) or quarantine (skip, and keep its bytes in DEST)")
 	flags.Int64Var(&o.MaxLostRows, "max-lost-rows", -1, "stop when damage has cost more rows than this; -1 is no limit")
 	flags.Var((*byteSize)(&o.MaxInputBlock), "max-input-block", "largest decompressed input block, and row resolved to --schema")
 	flags.StringVar(&f.recursive, "recursive", "", "bytes: keep the recursive part of a schema as one column of Avro-encoded bytes")
-	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema that the rows of all inputs are resolved to: defaults, aliases, promotions")
-	flags.StringArrayVar(&o.Index, "index", nil, "`fields` of which a key index is made, for lookup: paths of simple fields with commas between; repeatable")
-	flags.BoolVar(&o.Strict, "strict", false, "refuse schemas that Java readers may refuse, and inputs with fields that the output lacks, instead of warning")
-	flags.StringVar(&o.Copies, "copies", takeCopies, "what an input does that has the same bytes as another, or as one that DEST has: take (convert it, with a warning), skip or refuse")
-	flags.BoolVar(&f.req.AllowEmpty, "allow-empty", false, "take directories without an Avro file, and patterns without a match")
-	flags.BoolVar(&f.req.Incremental, "incremental", false, "convert only inputs that DEST does not have yet, as an increment beside what it holds")
+	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema to resolve all rows to: defaults, aliases, promotions")
+	flags.StringArrayVar(&o.Index, "index", nil, "`fields` of a key index for lookup: paths of simple fields, separated by commas; repeatable")
+	flags.BoolVar(&o.Strict, "strict", false, "refuse, instead of warn about, schemas that Java readers may refuse and inputs with fields that the output lacks")
+	flags.StringVar(&o.Copies, "copies", takeCopies, "what to do about an input with the same bytes as another, or as one that DEST has: take (convert it, with a warning), skip or refuse")
+	flags.BoolVar(&f.req.AllowEmpty, "allow-empty", false, "accept directories without an Avro file, and patterns without a match")
+	flags.BoolVar(&f.req.Incremental, "incremental", false, "convert only inputs that DEST does not have yet, as an increment to what it holds")
 	addMoved(flags, &f.moved)
 	addFilter(flags, &f.req.Filter)
 	complete(cmd, "format", formats.Names()...)
@@ -80,9 +80,8 @@ func checkRecursive(as string) error {
 	return checkChoice("recursive", as, []string{"bytes"})
 }
 
-// choices are the options of all formats, by name. What one calls as another
-// does is described as the first does, and what not all have, with the names of
-// those that do.
+// choices returns the options of all formats, by name. An option of several formats has the
+// usage of the first; one that not all have names the formats that do.
 func choices() map[string]format.Choice {
 	all, of := make(map[string]format.Choice), make(map[string][]string)
 	for _, f := range formats {
@@ -121,7 +120,7 @@ func (f *requestFlags) formatOptions() (json.RawMessage, error) {
 		switch {
 		case !flag.Changed:
 		case !known[name]:
-			return nil, usagef("--%s is no option of the format %s", name, f.req.Output.Format)
+			return nil, usagef("--%s is not an option of the format %s", name, f.req.Output.Format)
 		default:
 			chosen[name] = []string{flag.Value.String()}
 			if list, ok := flag.Value.(pflag.SliceValue); ok {
@@ -136,8 +135,7 @@ func (f *requestFlags) formatOptions() (json.RawMessage, error) {
 	return doc, nil
 }
 
-// nearestChoice asks for what was meant by the first value that is none of its flag's
-// choices.
+// nearestChoice suggests a choice for the first value that is not one of its flag's choices.
 func nearestChoice(of format.Format, chosen map[string][]string) string {
 	for _, c := range of.Choices() {
 		for _, v := range chosen[c.Name] {
@@ -150,7 +148,7 @@ func nearestChoice(of format.Format, chosen map[string][]string) string {
 	return ""
 }
 
-// damageHelp adds to an error about a damaged block which flag goes on without it.
+// damageHelp adds the flag that skips a damaged block to an error about it.
 func damageHelp(err error, onDamage string) error {
 	var d *damage.Error
 	if onDamage != "fail" || !errors.As(err, &d) {
@@ -163,7 +161,7 @@ func damageHelp(err error, onDamage string) error {
 	return fmt.Errorf("%w; --on-damage skip or quarantine goes on without the damaged block", err)
 }
 
-// request checks the flags, and completes what they ask for.
+// request checks the flags, and completes the request.
 func (f *requestFlags) request(ctx context.Context) (r job.Request, err error) {
 	r = f.req
 	r.Environment = f.environment()

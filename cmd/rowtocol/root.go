@@ -23,8 +23,8 @@ import (
 	"github.com/rowtocol/rowtocol/telemetry/report"
 )
 
-// app is one run of the program: its streams, the common flags, and what the
-// final JSON object will say.
+// app is one run of the program: its streams, the common flags, and the contents of the
+// final JSON object.
 type app struct {
 	out     *bufio.Writer
 	stdout  *screen
@@ -41,27 +41,27 @@ type app struct {
 	store      location.Options
 	watchers   watchers
 	stores     *location.Resolver
-	// exitNothing is the exit code of a run that had nothing to do, and maxRuntime how long
-	// it may take.
+	// exitNothing is the exit code of a run that had nothing to do, and maxRuntime the time
+	// limit of a run.
 	exitNothing int
 	maxRuntime  time.Duration
 
 	args       []string
 	flags      *pflag.FlagSet     // of the command that ran
-	origins    map[string]setting // of flags that have their values from elsewhere than the command line
+	origins    map[string]setting // of flags whose values are not from the command line
 	command    string             // name of the command that ran
 	rowsOut    bool               // its standard output is for rows
 	stdinTaken bool               // standard input is being read
 	result     any                // its part of the final JSON object
 	run        *report.Run
-	finishing  sync.Mutex // held to the end of the program by who says what came of it
+	finishing  sync.Mutex // held to the end of the program by the goroutine that reports the outcome
 	stoppable  *stoppable
 	unfinished unfinished
-	journal    *journal // of commands of which the log tells everything
-	toldPlan   bool     // by every line of the log
+	journal    *journal // nil for commands that do not log their progress
+	toldPlan   bool     // every line of the log has it
 	toldTask   bool
 	figures    Figures // of run, when it has ended
-	status     string  // in the final JSON object of a success that is not plainly "done"
+	status     string  // in the final JSON object of a success other than "done"
 }
 
 func newApp(args []string, stdout, stderr *os.File) *app {
@@ -111,7 +111,7 @@ func (a *app) rootCommand() *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	root.Flags().BoolVar(&showVersion, "version", false, "print version, commit and platform of the program")
+	root.Flags().BoolVar(&showVersion, "version", false, "print the program's version, commit and platform")
 	cobra.AddTemplateFunc("flagGroups", flagGroups)
 	root.SetUsageTemplate(strings.NewReplacer(
 		"Flags:\n{{.LocalFlags.FlagUsages |", "{{range $i, $g := flagGroups .}}{{if $i}}\n\n{{end}}{{$g.Title}}:\n{{$g.Flags.FlagUsagesWrapped 80 |",
@@ -121,7 +121,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetOut(a.out)
 	root.SetErr(a.console)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		// The flags after the wrong one were not read.
+		// The flags after the wrong one were not parsed.
 		a.begin(cmd)
 		a.json = a.json || slices.Contains(a.args, "--json")
 		return wrongFlag(cmd, err)
@@ -132,8 +132,8 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.BoolVar(&a.json, "json", false, "print one JSON object on standard output at the end")
 	flags.StringVar(&a.tempDir, "temp-dir", os.TempDir(), "`directory` for temporary files")
 	flags.Var(&a.memory, "memory", "most memory to use; a container needs 48 MiB more")
-	flags.IntVar(&a.workers, "workers", a.workers, "number of parallel workers, by default as many as cores; it never changes the output")
-	flags.Lookup("workers").DefValue = "0" // so that help and manual do not name this machine's
+	flags.IntVar(&a.workers, "workers", a.workers, "number of parallel workers, by default the number of cores; it never changes the output")
+	flags.Lookup("workers").DefValue = "0" // help and manual do not name this machine's number
 	a.addStore(flags)
 	a.logs.add(flags)
 	complete(root, "log-level", logLevels...)
@@ -144,25 +144,25 @@ func (a *app) rootCommand() *cobra.Command {
 	return root
 }
 
-// addExitNothing adds the flag that chooses the code of a run with nothing to do.
+// addExitNothing adds the flag for the exit code of a run with nothing to do.
 func (a *app) addExitNothing(flags *pflag.FlagSet) {
 	flags.IntVar(&a.exitNothing, "exit-nothing", 0, "exit `code` when there was nothing to do")
 }
 
 // addMaxRuntime adds the flag that limits the time of a run.
 func (a *app) addMaxRuntime(flags *pflag.FlagSet) {
-	flags.DurationVar(&a.maxRuntime, "max-runtime", 0, "end after this time as after SIGTERM, with exit code 4: what is done is kept (default no limit)")
+	flags.DurationVar(&a.maxRuntime, "max-runtime", 0, "end after this time as after SIGTERM, with exit code 4, and keep finished work (default no limit)")
 }
 
 // printsRows is the annotation of commands that print rows.
 const printsRows = "rows"
 
-// begin notes which command was called.
+// begin records the command.
 func (a *app) begin(cmd *cobra.Command) {
 	a.command, a.rowsOut = cmd.Name(), cmd.Annotations[printsRows] != ""
 }
 
-// prepare runs before every command, when its flags are parsed.
+// prepare runs before every command, after its flags are parsed.
 func (a *app) prepare(cmd *cobra.Command) error {
 	a.begin(cmd)
 	a.flags = cmd.Flags()
@@ -182,7 +182,7 @@ func (a *app) prepare(cmd *cobra.Command) error {
 		return usagef("--memory must be at least 16MiB")
 	}
 	a.pool = budget.New(int64(a.memory))
-	// What is reserved fits the pool; this keeps garbage out of it.
+	// The pool bounds reserved memory; this bounds garbage.
 	budget.SetLimit(int64(a.memory) + budget.Headroom)
 	if err := a.openStores(); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	return a.endAfter(a.maxRuntime)
 }
 
-// takes makes a usage error of a wrong number of arguments.
+// takes turns a wrong number of arguments into a usage error.
 func (a *app) takes(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
@@ -207,15 +207,15 @@ func (a *app) takes(check cobra.PositionalArgs) cobra.PositionalArgs {
 func complete(cmd *cobra.Command, flag string, choices ...string) {
 	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {
-		panic(err) // the flag was not defined
+		panic(err) // the flag is not defined
 	}
 }
 
 // statusNothing is the JSON status of a run that had nothing to do.
 const statusNothing = "nothing"
 
-// ending is the final JSON object of --json: on standard output, or where that
-// is for rows the last line of standard error.
+// ending is the final JSON object of --json: on standard output, or if that is for rows, the
+// last line of standard error.
 type ending struct {
 	Run     string    `json:"run"` // ID of this run of the program
 	Command string    `json:"command"`
@@ -225,15 +225,15 @@ type ending struct {
 	Result  any       `json:"result,omitempty"`
 }
 
-// finish prints what is left to print and returns the exit code. Output that
-// cannot be printed is a failure of storage like any other; but a reader that has
-// seen enough and leaves, as head does, is none.
+// finish prints the rest of the output and returns the exit code. A failure to print is a
+// failure of storage like any other. A reader that leaves early, as head does, is not a
+// failure.
 func (a *app) finish(err error) int {
 	a.finishing.Lock()
 	return a.conclude(err, a.out, a.result)
 }
 
-// conclude is finish for one goroutine alone, which has out and result to itself.
+// conclude is finish for a goroutine that alone uses out and result.
 func (a *app) conclude(err error, out *bufio.Writer, result any) int {
 	a.console.clear()
 	if errors.Is(err, errReaderGone) {
@@ -265,7 +265,7 @@ func (a *app) conclude(err error, out *bufio.Writer, result any) int {
 	a.end(err)
 	a.push(err)
 	if a.json && a.rowsOut {
-		_ = r.print(a.console, "") // nowhere is left to complain
+		_ = r.print(a.console, "") // an error has no place to go
 	}
 	return code
 }
@@ -277,15 +277,15 @@ func (r *ending) print(w io.Writer, indent string) error {
 	return enc.Encode(r)
 }
 
-// summary prints what came of the work, unless that is to be JSON or nothing.
+// summary prints the outcome of the work, unless --json or --quiet is given.
 func (a *app) summary(format string, args ...any) {
 	if !a.json && !a.logs.quiet {
 		a.printf(format, args...)
 	}
 }
 
-// printf prints to standard output; finish reports what failed. Texts among args are
-// made printable: names in them may come from files.
+// printf prints to standard output; finish reports errors. It makes texts among args
+// printable, because names in them may come from files.
 func (a *app) printf(format string, args ...any) {
 	for i, arg := range args {
 		switch arg := arg.(type) {
@@ -300,8 +300,7 @@ func (a *app) printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.out, format, args...) // the buffer keeps the error for Flush
 }
 
-// width returns the columns of the terminal on standard output, or 0 if it is
-// none.
+// width returns the columns of the terminal on standard output, or 0 without one.
 func (a *app) width() int {
 	if w, _, err := term.GetSize(int(a.stdout.file.Fd())); err == nil {
 		return w
@@ -309,13 +308,13 @@ func (a *app) width() int {
 	return 0
 }
 
-// exitCodesTopic is the help topic made from the table.
+// exitCodesTopic is the help topic of exit codes, made from the table.
 func exitCodesTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "exit-codes",
 		Short: "What the exit codes mean",
 		Long: "The exit code of rowtocol says what a scheduler should do next:\n\n" + exitHelp() + `
-A reader of the output that leaves early, as head does, is no failure: the work
-goes on, and the exit code says what came of it. Printing alone ends there.`,
+A reader that leaves early, as head does, is not a failure: the work goes on,
+and the exit code reports its outcome. Commands that only print end there.`,
 	}
 }

@@ -13,23 +13,22 @@ import (
 )
 
 const (
-	// aheadRows and aheadBytes bound the rows that decide how wide columns are.
+	// aheadRows and aheadBytes bound the rows that decide the widths of columns.
 	aheadRows  = 1000
 	aheadBytes = 4 << 20
-	// widestCell is the width up to which a column is aligned. On a terminal one of
-	// more than wholeCell, which has room for a time in nanoseconds, is narrowed, to
-	// leastCell at least: half a number or half a time says something else.
+	// widestCell is the width up to which a column is aligned. On a terminal, a column
+	// wider than wholeCell, which fits a time in nanoseconds, is narrowed to leastCell at
+	// least: half a number or half a time has another meaning.
 	widestCell = 60
 	wholeCell  = 30
 	leastCell  = 16
-	// shownCell is the most bytes of a cell on a terminal that are looked at.
+	// shownCell bounds the bytes of a cell that are read for a terminal.
 	shownCell = 4 << 10
 )
 
-// rowTable prints rows as a table. The first rows decide how wide its columns are.
-// On a terminal cells are shortened, and columns left out, that do not fit; elsewhere
-// cells are complete, and those that are wider than their column shift their row. It
-// is an export.Writer.
+// rowTable is an export.Writer that prints rows as a table. The first rows decide how wide
+// its columns are. On a terminal it shortens cells and leaves out columns that do not fit.
+// Elsewhere cells are complete, and one that is wider than its column shifts its row.
 type rowTable struct {
 	w     *bufio.Writer
 	cells *export.Cells
@@ -73,8 +72,8 @@ func (t *rowTable) Write(row []byte) error {
 	return t.begin()
 }
 
-// shown is a cell on one line. On a terminal the middle of a long one is left out
-// beforehand.
+// shown returns a cell on one line. For a terminal it first leaves out the middle of a long
+// one.
 func (t *rowTable) shown(cell []byte) string {
 	if t.width == 0 || len(cell) <= shownCell {
 		return printable(string(cell))
@@ -89,7 +88,7 @@ func (t *rowTable) shown(cell []byte) string {
 	return printable(string(head)) + "…" + printable(string(tail))
 }
 
-// Close prints the rows that are not printed yet, and which columns were left out.
+// Close prints the remaining rows, and the names of columns that were left out.
 func (t *rowTable) Close() error {
 	if t.widths == nil {
 		if err := t.begin(); err != nil {
@@ -104,7 +103,7 @@ func (t *rowTable) Close() error {
 	return t.w.Flush()
 }
 
-// leftOut names columns that are left out, so far as the terminal has room.
+// leftOut names as many of the omitted columns as the terminal has room for.
 func (t *rowTable) leftOut(names []string) string {
 	note, before := plural(len(names), "more column"), ": "
 	for i, name := range names {
@@ -121,7 +120,7 @@ func (t *rowTable) leftOut(names []string) string {
 	return note
 }
 
-// begin decides how wide the columns are, and prints what came so far.
+// begin decides how wide the columns are, and prints the rows so far.
 func (t *rowTable) begin() error {
 	t.widths = make([]int, len(t.cells.Names()))
 	for _, row := range t.ahead {
@@ -145,8 +144,8 @@ func (t *rowTable) begin() error {
 	return nil
 }
 
-// fitColumns narrows wide columns, the widest first, until they fit a width. Of those
-// that do not fit even so the last are left out; the first is always there.
+// fitColumns narrows wide columns, the widest first, until they fit a width. If they still
+// do not fit, it leaves out the last ones, but never the first.
 func fitColumns(widths []int, width int) []int {
 	narrowed := func(n, most int) int {
 		if n <= wholeCell {

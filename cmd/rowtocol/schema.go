@@ -67,7 +67,7 @@ func (c *schemaCommand) execute(ctx context.Context, args []string) error {
 	return nil
 }
 
-// read returns the schema of rows; of column files also their columns.
+// read returns the schema of rows, and for column files also their columns.
 func (c *schemaCommand) read(ctx context.Context, names []string) (text string, cols []column.Column, err error) {
 	if len(names) == 1 {
 		f, err := c.openAvro(ctx, names[0])
@@ -108,7 +108,7 @@ func (c *schemaCommand) read(ctx context.Context, names []string) (text string, 
 	return p.Schema(), cols, nil
 }
 
-// schemaOfRows returns the schema and the columns that all rows have.
+// schemaOfRows returns the schema and the columns of all rows.
 func schemaOfRows(ctx context.Context, l *dataset.Listing) (text string, cols []column.Column, err error) {
 	d, err := l.Dataset(ctx)
 	if err != nil {
@@ -159,14 +159,14 @@ func (c *schemaCommand) columnsOf(name, text string) ([]column.Column, error) {
 	return m.Columns, nil
 }
 
-// in names the file that an error of the schema is about.
+// in adds the file name to an error of a schema.
 func in(name string, err error) error { return fmt.Errorf("%s: %w", name, err) }
 
 // columnEntry is a column in JSON.
 type columnEntry struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
-	// Logical is what the schema calls the values, if that is another name.
+	// Logical is the schema's name of the type, if it has another one.
 	Logical string `json:"logical,omitempty"`
 	Array   bool   `json:"array"`
 	Parent  string `json:"parent,omitempty"`
@@ -195,8 +195,8 @@ func (c *schemaCommand) printColumns(cols []column.Column) {
 	}
 }
 
-// parentNumber is the parent as tables show it: its number, which stays short
-// where names are long.
+// parentNumber returns the number of the parent, which tables show because names may be
+// long.
 func parentNumber(parent int) string {
 	if parent < 0 {
 		return "-"

@@ -15,11 +15,11 @@ import (
 	"golang.org/x/text/width"
 )
 
-// errReaderGone is the error of a write to a pipe that nobody reads any more.
+// errReaderGone is the error of a write to a pipe without a reader.
 var errReaderGone = errors.New("the reader of standard output is gone")
 
-// screen is standard output. On a terminal it shows what would steer the
-// terminal, or hide there, as escapes; elsewhere bytes are as they are.
+// screen is standard output. On a terminal it escapes control and invisible characters;
+// elsewhere it writes bytes unchanged.
 type screen struct {
 	file     *os.File
 	terminal bool
@@ -50,8 +50,8 @@ type escaper struct {
 	rest []byte // of the last piece: the start of a character
 }
 
-// escape returns the text with all but line feeds, tabs and visible characters
-// escaped. It may keep the start of a last character for the next piece.
+// escape escapes all but line feeds, tabs and visible characters. It may keep the start of
+// the last character for the next piece.
 func (e *escaper) escape(p []byte) []byte {
 	p = append(e.rest, p...)
 	shown := make([]byte, 0, len(p))
@@ -68,10 +68,9 @@ func (e *escaper) escape(p []byte) []byte {
 	return shown
 }
 
-// appendVisible appends the character r, which b encodes, or what stands for it if
-// it is not visible: controls, also those of eight bits, what turns the direction of
-// writing, other characters of no shape, separators of lines, and bytes that are no
-// UTF-8. JSON text has only such of them as are escaped in JSON's own way.
+// appendVisible appends the character r, which b encodes, or an escape if it is not visible:
+// a control of 7 or 8 bits, a mark of writing direction, another character without a shape,
+// a line separator, or a byte that is not UTF-8. In JSON text the escapes are JSON's own.
 func appendVisible(dst []byte, r rune, b []byte) []byte {
 	switch {
 	case r == utf8.RuneError && len(b) == 1:
@@ -93,8 +92,8 @@ func appendVisible(dst []byte, r rune, b []byte) []byte {
 	return dst
 }
 
-// printable is text of others on one line that is safe to print: a name from a
-// file, the message of a server.
+// printable returns foreign text, such as a name from a file or a server's message, on one
+// line that is safe to print.
 func printable(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }) < 0 {
 		return s
@@ -108,7 +107,7 @@ func printable(s string) string {
 	return string(shown)
 }
 
-// textWidth is the number of a terminal's columns that printable text takes.
+// textWidth returns the number of terminal columns of printable text.
 func textWidth(s string) (columns int) {
 	for _, r := range s {
 		columns += runeWidth(r)

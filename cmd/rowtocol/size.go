@@ -38,7 +38,7 @@ func (s *byteSize) Set(text string) error {
 		if meant := likelySize(text); meant != "" {
 			return fmt.Errorf("%q is not a size; write %s", text, meant)
 		}
-		return fmt.Errorf("%q is not a size; sizes are written like 65536, 64KiB, 1.5GiB", text)
+		return fmt.Errorf("%q is not a size; write sizes like 65536, 64KiB, 1.5GiB", text)
 	}
 	if n *= scale; n >= math.MaxInt64 {
 		return fmt.Errorf("%q is too large", text)
@@ -50,11 +50,10 @@ func (s *byteSize) Set(text string) error {
 	return nil
 }
 
-// looseSize is a size as it is often written.
+// looseSize matches common spellings of a size.
 var looseSize = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtT])[iI]?[bB]?\s*$`)
 
-// likelySize is how a size is to be written that is written otherwise, empty if that
-// cannot be told.
+// likelySize returns the right spelling of a misspelt size, or "" if it is unclear.
 func likelySize(text string) string {
 	m := looseSize.FindStringSubmatch(text)
 	if m == nil {
@@ -76,7 +75,7 @@ func (s byteSize) String() string {
 // Type implements pflag.Value.
 func (s byteSize) Type() string { return "size" }
 
-// plural writes a number of things, of which a regular noun names one.
+// plural writes a number of things; one is a regular noun in the singular.
 func plural[N int | int64](n N, one string) string {
 	if n == 1 {
 		return "1 " + one
@@ -92,8 +91,7 @@ func pluralBetween(least, most int64, one string) string {
 	return fmt.Sprintf("%d to %s", least, plural(most, one))
 }
 
-// span returns the least and the most of a property of some things, of which there is one at
-// least.
+// span returns the least and the most of a property of things. There must be at least one.
 func span[T any](all []T, of func(T) int64) (least, most int64) {
 	least, most = of(all[0]), of(all[0])
 	for _, x := range all {

@@ -13,14 +13,13 @@ import (
 	"github.com/rowtocol/rowtocol/job/plan"
 )
 
-// listed is the number of files that messages name; the final JSON object names
-// all.
+// listed bounds the files that messages name; the final JSON object names all.
 const listed = 10
 
-// namedUnfinished is the number of unfinished copies that the line about skipped files names.
+// namedUnfinished bounds the unfinished copies that the line about skipped files names.
 const namedUnfinished = 3
 
-// tellSkipped says how much of what was found is no input, and why.
+// tellSkipped logs how many files were skipped, and why.
 func (a *outcomes) tellSkipped(skipped []input.Skipped) {
 	if len(skipped) == 0 {
 		return
@@ -58,8 +57,8 @@ func (a *outcomes) tellSkipped(skipped []input.Skipped) {
 	a.log.Log(context.Background(), level, what)
 }
 
-// tellSame names the first of the files that are left out because their rows are, or
-// come, from elsewhere.
+// tellSame logs the first of the files that are left out because another input has their
+// rows.
 func (a *outcomes) tellSame(level slog.Level, skipped []input.Skipped) {
 	told := 0
 	for _, s := range skipped {
@@ -75,12 +74,12 @@ func (a *outcomes) tellSame(level slog.Level, skipped []input.Skipped) {
 	}
 }
 
-// listSkipped names the first of what was skipped.
+// listSkipped logs the first of the skipped files.
 func (a *app) listSkipped(message string, skipped []input.Skipped) {
 	listFirst(a, message, skipped, func(s input.Skipped) []any { return []any{"path", s.Path, "reason", s.Reason} })
 }
 
-// listFirst warns of the first of all, with attributes of each, and of how many more there are.
+// listFirst warns of the first of all, with attributes of each, and of the number of others.
 func listFirst[T any](a *app, message string, all []T, attrs func(T) []any) {
 	for _, of := range all[:min(len(all), listed)] {
 		a.log.Warn(message, attrs(of)...)
@@ -90,7 +89,7 @@ func listFirst[T any](a *app, message string, all []T, attrs func(T) []any) {
 	}
 }
 
-// sumOfLosses is in words how much was left out.
+// sumOfLosses describes how much was left out.
 func sumOfLosses(all []manifest.Loss) string {
 	rows, known := manifest.LostRows(all)
 	atLeast := "at least "

@@ -116,7 +116,7 @@ func (c *statsCommand) printSummed(r *summed) {
 	t.print(c.out, 0, width)
 }
 
-// text is a value as JSON has it, but for quotation marks.
+// text returns a value as JSON has it, without quotation marks.
 func text(v any) string {
 	if v == nil {
 		return ""
@@ -124,7 +124,7 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// figure is a figure that there may not be.
+// figure writes a figure, or nothing if there is none.
 func figure[T any](f *T, text func(T) string) string {
 	if f == nil {
 		return ""
@@ -136,5 +136,5 @@ func number(n int64) string { return fmt.Sprint(n) }
 
 func mean(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
 
-// lengths are the least, the mean and the largest.
+// lengths writes the least, the mean and the largest length.
 func lengths(l stats.Lengths) string { return fmt.Sprintf("%d/%.1f/%d", l.Min, l.Mean, l.Max) }

@@ -18,8 +18,8 @@ import (
 
 const statusLong = `Show the contents of DEST and the work under way: the holder of the lock and its
 last sign of life, the output and its increments, how far unfinished work is,
-what clean would remove, what is damaged, and what is not rowtocol's. status
-takes no lock and changes nothing.
+leftovers that clean would remove, damage, and files that are not rowtocol's.
+status takes no lock and changes nothing.
 
 With --input and the flags of a convert, status says what that convert would do:
 nothing, resume, add an increment, plan anew, or be refused. It also says how
@@ -32,7 +32,7 @@ are by the clock of DEST's storage.`
 
 const statusExample = `  rowtocol status /data/mail.columns
 
-  # what a conversion would do
+  # what would convert do?
   rowtocol status --incremental --input /data/mail /data/mail.columns
   rowtocol status --config job.yaml /data/mail.columns
 
@@ -48,7 +48,7 @@ func newStatusCommand(a *app) *cobra.Command {
 	f := &statusCommand{requestFlags{outcomes: outcomes{a}}}
 	cmd := &cobra.Command{
 		Use:     "status DEST",
-		Short:   "Show what a destination holds, and what is under way",
+		Short:   "Show the contents of a destination and the work under way",
 		Long:    statusLong,
 		Example: statusExample,
 		Args:    a.takes(cobra.ExactArgs(1)),
@@ -63,11 +63,11 @@ func newStatusCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// statusOf is the result of status in the final JSON object. That of a tree has one for each
-// partition.
+// statusOf is the result of status in the final JSON object. The result of a tree holds one
+// for each partition.
 type statusOf struct {
 	Dest       string             `json:"dest"`
-	Lock       *publish.Lock      `json:"lock"` // null if nobody holds it
+	Lock       *publish.Lock      `json:"lock"` // null if it is free
 	Output     *outputOf          `json:"output"`
 	Increments []outputOf         `json:"increments"`
 	Totals     totals             `json:"totals"` // of output and increments, or of all partitions
@@ -78,25 +78,25 @@ type statusOf struct {
 	Foreign    []string           `json:"foreign"`
 	Request    *job.Prospect      `json:"request,omitempty"`
 	Partitions []*statusOf        `json:"partitions,omitempty"`
-	Error      *reported          `json:"error,omitempty"` // of a partition that could not be looked at
+	Error      *reported          `json:"error,omitempty"` // of a partition that could not be read
 
 	err error
 }
 
-// totals are figures of outputs together.
+// totals holds the sums of outputs.
 type totals struct {
 	Outputs int `json:"outputs"`
 	outputFigures
 }
 
-// outputFigures are figures of outputs.
+// outputFigures holds the figures of outputs.
 type outputFigures struct {
 	Inputs   int   `json:"inputs"`
 	Rows     int64 `json:"rows"`
 	Bytes    int64 `json:"bytes"`
 	Parts    int   `json:"parts"`
 	Losses   int   `json:"losses"`    // ranges of inputs
-	LostRows int64 `json:"lost_rows"` // so far as known
+	LostRows int64 `json:"lost_rows"` // as far as known
 }
 
 // outputOf is a committed output.
@@ -111,10 +111,10 @@ type outputOf struct {
 	Indexes []indexOf `json:"indexes,omitempty"`
 }
 
-// workOf is work of which no output came yet.
+// workOf is work that has no output yet.
 type workOf struct {
 	publish.Work
-	OfTasks *int   `json:"tasks"` // null if it is not known
+	OfTasks *int   `json:"tasks"` // null if unknown
 	OfInput *int64 `json:"input_bytes"`
 }
 
@@ -146,7 +146,7 @@ func (f *statusCommand) execute(ctx context.Context, dest string) error {
 	return failed
 }
 
-// foresee says what a conversion would do.
+// foresee returns what a conversion would do.
 func (f *statusCommand) foresee(ctx context.Context, dest string, s *publish.Status) (*job.Prospect, error) {
 	f.req.Dest = dest
 	req, err := f.request(ctx)
@@ -160,14 +160,14 @@ func (f *statusCommand) foresee(ctx context.Context, dest string, s *publish.Sta
 	return p, nil
 }
 
-// statusWorkers is how many partitions are looked at at a time.
+// statusWorkers is the number of partitions that are read at a time.
 const statusWorkers = 8
 
 // showTree shows the partitions of a tree, with the error of one that cannot be read.
 func (f *statusCommand) showTree(ctx context.Context, dest string, at store.Location, tree *publish.Tree) error {
 	//guard: accepts a job file whose inputs are for convert
 	if f.onCommandLine("input") {
-		return usagef("--input is compared with one destination, and %s is a tree of partitions: name one of them", dest)
+		return usagef("--input needs one destination, and %s is a tree of partitions: name one of them", dest)
 	}
 	r := newStatus(dest, &publish.Status{State: &publish.State{}, Foreign: tree.Beside})
 	r.Partitions = make([]*statusOf, len(tree.Partitions))
@@ -196,7 +196,7 @@ func (f *statusCommand) showTree(ctx context.Context, dest string, at store.Loca
 	return worst.err
 }
 
-// below is the name of a partition, below the name that the user gave its tree.
+// below returns the path of a partition, with the name that the user gave its tree.
 func below(dest string, tree, partition store.Location) string {
 	return dest + partition.Path[len(tree.Path):]
 }

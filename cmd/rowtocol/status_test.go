@@ -81,7 +81,7 @@ func TestStatus(t *testing.T) {
 	if s.Totals.Rows != 1010 || s.Totals.Inputs != 2 || s.Totals.Outputs != 2 || s.Lock != nil {
 		t.Errorf("%+v", s)
 	}
-	o := rowtocol(t, dir, nil, "status", "out").want(t, 0, "locked by nobody", "output  ", "increment 2  ", "all          1010  ")
+	o := rowtocol(t, dir, nil, "status", "out").want(t, 0, "not locked", "output  ", "increment 2  ", "all          1010  ")
 	for _, line := range strings.Split(o.stdout, "\n") {
 		if strings.HasSuffix(line, " ") {
 			t.Errorf("%q", line)
@@ -121,7 +121,7 @@ func TestStatusUnfinished(t *testing.T) {
 		t.Errorf("%+v", s.Unfinished)
 	}
 	must(t, os.Remove(dir+"/out/_lock"))
-	rowtocol(t, dir, nil, "status", "out").want(t, 0, "locked by nobody", "the same convert or submit resumes it, and rowtocol commit publishes it")
+	rowtocol(t, dir, nil, "status", "out").want(t, 0, "not locked", "the same convert or submit resumes it, and rowtocol commit publishes it")
 }
 
 // A directory in which nothing was done yet is not called a plan that cannot be read.
@@ -193,7 +193,7 @@ func TestStatusTree(t *testing.T) {
 	if got := strings.Join(names, ", "); got != "mail/dt=1 15 0, mail/dt=2/h=1 10 0, mail/dt=2/h=2 10 0, mail/dt=3 0 1, mail/dt=4 0 1" || s.Totals.Rows != 35 || s.Totals.Outputs != 4 || !slices.Equal(s.Foreign, []string{"beside"}) {
 		t.Errorf("%s; %+v", got, s)
 	}
-	rowtocol(t, dir, nil, "status", "mail").want(t, 0, "5 partitions", "dt=2/h=1", "all", "35", "nothing of rowtocol's, what is not rowtocol's", "beside")
+	rowtocol(t, dir, nil, "status", "mail").want(t, 0, "5 partitions", "dt=2/h=1", "all", "35", "nothing of rowtocol's, files that are not rowtocol's", "beside")
 	rowtocol(t, dir, nil, "status", "--input", "late.avro", "mail").want(t, 1, "--input")
 	write(t, dir+"/job.yaml", []byte("input: late.avro\ndest: mail\n"))
 	rowtocol(t, dir, nil, "status", "--config", "job.yaml", "mail").want(t, 0, "5 partitions")

@@ -69,7 +69,7 @@ func (f *statusCommand) printForeign(names []string) {
 func (f *statusCommand) printLock(r *statusOf) {
 	l := r.Lock
 	if l == nil {
-		f.printf("locked by nobody\n")
+		f.printf("not locked\n")
 		return
 	}
 	f.printf("locked by %s\n", l)
@@ -82,7 +82,7 @@ func (f *statusCommand) printLock(r *statusOf) {
 	}
 }
 
-// state says in words what becomes of an unfinished run.
+// state describes what becomes of an unfinished run.
 func (w *workOf) state() string {
 	switch {
 	case w.Output != "" && w.Held:
@@ -136,7 +136,7 @@ func (f *statusCommand) printOutputs(r *statusOf) {
 	}
 }
 
-// indexes are those of the output and its increments together.
+// indexes returns the indexes of the output and its increments together.
 func (r *statusOf) indexes() (all []indexOf) {
 	if r.Output != nil {
 		all = append(all, r.Output.Indexes...)
@@ -157,7 +157,7 @@ func (f *statusCommand) printLeftovers(all []publish.Leftover) {
 	t.print(f.out, 2, f.width())
 }
 
-// does says in words what convert would do.
+// does describes what convert would do.
 var does = map[string]string{
 	job.DoNothing:    "do nothing: what is asked for is there",
 	job.Resume:       "go on with %s",
@@ -201,7 +201,7 @@ func (f *statusCommand) printTree(r *statusOf) {
 	line := func(name string, s totals, increments int) {
 		t.add(name, strconv.Itoa(increments), fmt.Sprint(s.Rows), human(s.Bytes), strconv.Itoa(s.Inputs), strconv.Itoa(s.Losses))
 	}
-	// A table leaves out what a terminal has no room for, and notes may not go.
+	// A table leaves out columns that do not fit a terminal; notes must stay.
 	increments, notes := 0, []string{}
 	for _, p := range r.Partitions {
 		increments += len(p.Increments)
@@ -220,7 +220,7 @@ func (f *statusCommand) printTree(r *statusOf) {
 	f.printForeign(r.Foreign)
 }
 
-// notes say in a few words what is to be known of a partition beside its figures.
+// notes lists in a few words what a user must know of a partition besides its figures.
 func (r *statusOf) notes() string {
 	var notes []string
 	note := func(is bool, text string) {
@@ -228,13 +228,13 @@ func (r *statusOf) notes() string {
 			notes = append(notes, text)
 		}
 	}
-	note(r.err != nil, "cannot be looked at")
+	note(r.err != nil, "cannot be read")
 	note(r.err == nil && !r.holds(), "nothing of rowtocol's")
 	note(r.Lock != nil && !r.Lock.Dead, "locked")
 	note(r.Lock != nil && r.Lock.Dead, "locked by a dead holder")
 	note(len(r.Unfinished) > 0, "unfinished")
 	note(len(r.Debris) > 0, "leftovers")
 	note(r.Damage != "", "damaged")
-	note(len(r.Foreign) > 0, "what is not rowtocol's")
+	note(len(r.Foreign) > 0, "files that are not rowtocol's")
 	return strings.Join(notes, ", ")
 }

@@ -15,12 +15,12 @@ import (
 const (
 	// stdinName stands for standard input on the command line.
 	stdinName = "-"
-	// stdinPath is where the system has it as a file.
+	// stdinPath is its path as a file.
 	stdinPath = "/dev/stdin"
 )
 
-// resolveInputs is resolveAll for inputs, one of which may be standard input: as the
-// file that it is, or as the stream of the options.
+// resolveInputs is resolveAll for inputs. One may be standard input: as its file, or as the
+// stream of the options.
 func (a *app) resolveInputs(ctx context.Context, names []string, o *dataset.Options) ([]store.Location, error) {
 	at := make([]store.Location, len(names))
 	for i, name := range names {
@@ -38,7 +38,7 @@ func (a *app) resolveInputs(ctx context.Context, names []string, o *dataset.Opti
 	return at, nil
 }
 
-// asFile is the path of FILE|DIR, or of the file that standard input is.
+// asFile returns the path of FILE|DIR, or of the file on standard input.
 func asFile(name string) string {
 	if name == stdinName {
 		return stdinPath
@@ -46,8 +46,8 @@ func asFile(name string) string {
 	return name
 }
 
-// isStream reports whether a name is that of standard input, which can be read from its
-// start to its end only.
+// isStream reports whether a name stands for standard input that can only be read from
+// start to end.
 func isStream(name string) bool {
 	if name != stdinName {
 		return false
@@ -56,10 +56,10 @@ func isStream(name string) bool {
 	return err != nil || !info.Mode().IsRegular()
 }
 
-// stream returns standard input, of which the begin was looked at.
+// stream returns standard input, after a check of its first bytes.
 func (a *app) stream(ctx context.Context) (io.Reader, error) {
 	if a.stdinTaken {
-		return nil, usagef("standard input can be read once only")
+		return nil, usagef("standard input can be read only once; name - once")
 	}
 	a.stdinTaken = true
 	in := &stdin{ctx: ctx, file: os.Stdin}
@@ -69,21 +69,21 @@ func (a *app) stream(ctx context.Context) (io.Reader, error) {
 		return nil, err
 	}
 	if formats.OfFile(head[:n]) != nil {
-		return nil, usagef("a column file is read at many places, and standard input is a pipe: name the file, or redirect it with <")
+		return nil, usagef("a column file cannot be read from a pipe: name the file, or redirect it with <")
 	}
 	return io.MultiReader(bytes.NewReader(head[:n]), in), nil
 }
 
-// stdin is standard input. A read gives up when ctx ends: whoever writes to a pipe
-// may have stopped to.
+// stdin is standard input. A read gives up when ctx ends: the writer of a pipe may have
+// stopped writing.
 type stdin struct {
 	ctx  context.Context
 	file *os.File
-	rest []byte // that was read
-	err  error  // after it
+	rest []byte // read, but not returned yet
+	err  error  // after rest
 }
 
-// stdinPiece is how much is read at once, in bytes.
+// stdinPiece is the size of one read, in bytes.
 const stdinPiece = 256 << 10
 
 func (s *stdin) Read(p []byte) (int, error) {
@@ -104,7 +104,7 @@ func (s *stdin) read() {
 	}
 	done := make(chan result, 1)
 	go func() {
-		b := make([]byte, stdinPiece) // of its own: nobody waits for it once ctx has ended
+		b := make([]byte, stdinPiece) // a new one: the read may go on after ctx has ended
 		n, err := s.file.Read(b)
 		done <- result{b[:n], err}
 	}()

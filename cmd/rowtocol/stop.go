@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// stopTime is what the work has to end by itself after it was told to, and
-	// lastTime what is left then to clear up and to say so: together less than the
-	// 10 s after which schedulers kill.
+	// stopTime is the time for the work to end by itself after it was told to, and
+	// lastTime the time left then to clean up and report: together less than the 10 s
+	// after which schedulers kill.
 	stopTime = 7 * time.Second
 	lastTime = time.Second
-	// echoTime is for how long after a signal others are the same one again: timeout(1)
-	// sends it to the program and then to its group, which the program is in.
+	// echoTime is the time after a signal in which others count as its echo: timeout(1)
+	// sends one to the program and then to its group, which includes the program.
 	echoTime = 300 * time.Millisecond
 )
 
@@ -42,27 +42,27 @@ func overtime(limit time.Duration) error {
 	return failure.New(failure.Storage, "stopped after --max-runtime %v: what is done is kept, and a rerun goes on from here", limit)
 }
 
-// stoppable is how the work of the program is told to end.
+// stoppable tells the work of the program to end.
 type stoppable struct {
 	cancel context.CancelCauseFunc
 	abort  func(cause error) // ends the program if the work does not end
 	once   sync.Once
 	late   *time.Timer
-	runs   *time.Timer // out of --max-runtime
+	runs   *time.Timer // fires after --max-runtime
 }
 
 // stop tells the work to end.
 func (s *stoppable) stop(cause error) {
 	s.once.Do(func() {
 		s.cancel(cause)
-		// Storage may hang in a call that cannot be given up, or a library be busy.
+		// Storage may hang in a call that cannot be cancelled, or a library may be busy.
 		s.late = time.AfterFunc(stopTime, func() { s.abort(cause) })
 	})
 }
 
-// withSignals returns a context that SIGINT, SIGTERM and SIGHUP cancel, the last unless
-// it was ignored from the start, as nohup does. A second signal that is no echo of the
-// first ends the program at once.
+// withSignals returns a context that SIGINT, SIGTERM and SIGHUP cancel. It leaves SIGHUP
+// alone if it was ignored from the start, as with nohup. A second signal that is not an
+// echo of the first ends the program at once.
 func (a *app) withSignals(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	a.stoppable = &stoppable{cancel: cancel, abort: a.abort}
@@ -92,9 +92,9 @@ func (a *app) withSignals(parent context.Context) (ctx context.Context, stop fun
 	}
 }
 
-// end is to be called when the program has said what came of the work.
+// end must be called after the program has reported the outcome.
 func (s *stoppable) end() {
-	s.once.Do(func() {}) // nothing begins to end it any more
+	s.once.Do(func() {}) // a later stop does nothing
 	for _, t := range []*time.Timer{s.late, s.runs} {
 		if t != nil {
 			t.Stop()
@@ -113,15 +113,15 @@ func (a *app) endAfter(most time.Duration) error {
 	return nil
 }
 
-// abort ends the program although work is under way that does not end. What it leaves
-// on other machines is cleared up by the next run.
+// abort ends the program while work is still under way. The next run cleans up leftovers
+// on other machines.
 func (a *app) abort(cause error) {
 	err := fmt.Errorf("%w (something under way did not end within %v and was given up)", cause, stopTime)
 	said := make(chan struct{})
 	go func() {
 		defer close(said)
 		if !a.finishing.TryLock() {
-			return // what came of the work is being said, and nobody takes it
+			return // the outcome is being printed, and no reader takes it
 		}
 		cleared := make(chan struct{})
 		go func() {
@@ -129,11 +129,11 @@ func (a *app) abort(cause error) {
 			spill.Clear()
 			a.unfinished.clear()
 		}()
-		select { // a disk that hangs must not keep the rest from being said
+		select { // a disk that hangs must not hold up the report
 		case <-cleared:
 		case <-time.After(lastTime / 2):
 		}
-		a.conclude(err, bufio.NewWriter(a.stdout), nil) // who does not end may be at work on the others
+		a.conclude(err, bufio.NewWriter(a.stdout), nil) // the work under way may still use a.out and a.result
 	}()
 	select {
 	case <-said:
@@ -142,8 +142,8 @@ func (a *app) abort(cause error) {
 	os.Exit(exitCode(err))
 }
 
-// unfinished are files under temporary names that an end in the midst of the work is to
-// remove. It may be used concurrently.
+// unfinished holds files under temporary names, which an early end removes. It is safe for
+// concurrent use.
 type unfinished struct {
 	mu    sync.Mutex
 	files []store.Location
@@ -167,6 +167,6 @@ func (u *unfinished) clear() {
 	ctx, cancel := context.WithTimeout(context.Background(), lastTime)
 	defer cancel()
 	for _, at := range u.files {
-		_ = at.Store.Remove(ctx, at.Path) // nobody is left who could mend it
+		_ = at.Store.Remove(ctx, at.Path) // an error has no place to go
 	}
 }

@@ -15,13 +15,13 @@ import (
 // addStore adds the flags about remote storage.
 func (a *app) addStore(flags *pflag.FlagSet) {
 	o := &a.store
-	flags.DurationVar(&o.Patience.Limit, "store-retry", 15*time.Minute, "how long to wait for remote storage that fails in a way that may pass")
+	flags.DurationVar(&o.Patience.Limit, "store-retry", 15*time.Minute, "how long to retry remote storage after failures that may pass")
 	flags.IntVar(&o.Replication, "replication", 0, "replicas of each new file on HDFS (default the cluster's)")
 	flags.StringVar(&o.Principal, "principal", "", "Kerberos `principal`, with --keytab (default the one of the ticket cache)")
 	flags.StringVar(&o.Keytab, "keytab", "", "Kerberos keytab `file`")
 }
 
-// openStores makes ready to resolve locations.
+// openStores prepares to resolve locations.
 func (a *app) openStores() error {
 	o := &a.store
 	switch {
@@ -44,7 +44,7 @@ func (a *app) openStores() error {
 	return nil
 }
 
-// closeStores ends connections; that one cannot be ended well is no news.
+// closeStores closes connections and ignores errors.
 func (a *app) closeStores() {
 	if a.stores != nil {
 		_ = a.stores.Close()
@@ -57,8 +57,8 @@ func (a *app) resolve(name string) (store.Location, error) {
 	return l, ofSettings(err)
 }
 
-// ofSettings is an error about a location, the configuration of a cluster or the login
-// to it: of wrong use, unless it is storage that refuses, or may do better later.
+// ofSettings turns an error about a location, the configuration of a cluster or the login
+// to it into a usage error, unless storage refuses or a retry may help.
 func ofSettings(err error) error {
 	if c := store.Classify(err); err == nil || c == store.Retryable || c == store.Final {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/telemetry/lineage"
 )
 
-// ready refuses what no node could reach, and a machine without Hadoop's client.
+// ready refuses locations that no node can reach, and a machine without Hadoop's client.
 func (s *submitCommand) ready() error {
 	if err := job.Reachable(s.resolve, s.req.Dest, s.req.Inputs); err != nil {
 		return err
@@ -33,8 +33,7 @@ func (s *submitCommand) open() error {
 	return ofSettings(s.cluster.Open(*o, s.stores))
 }
 
-// engineLog is the log of what the engine does, of which people at a terminal are told
-// what they have to know.
+// engineLog returns the log of the engine, which is shorter for people at a terminal.
 func (s *submitCommand) engineLog() *slog.Logger {
 	if s.forPeople() && s.log.Enabled(context.Background(), slog.LevelInfo) {
 		return s.console.logger(slog.LevelWarn, s.logs.format)
@@ -42,7 +41,7 @@ func (s *submitCommand) engineLog() *slog.Logger {
 	return s.log
 }
 
-// tellJob tells that a job was started or found, and that it has ended.
+// tellJob reports that a job was started or found, and that it has ended.
 func (s *submitCommand) tellJob(j task.RemoteJob) {
 	s.last = j
 	if s.forPeople() {
@@ -63,7 +62,7 @@ func (s *submitCommand) tellJob(j task.RemoteJob) {
 	}
 }
 
-// showJob shows where people can follow a job.
+// showJob prints where people can follow a job.
 func (s *submitCommand) showJob(j task.RemoteJob) {
 	text := printable(j.ID) + " runs"
 	if j.Found {
@@ -72,7 +71,7 @@ func (s *submitCommand) showJob(j task.RemoteJob) {
 	if j.URL != "" { // a line of its own, to be copied
 		text += ":\n  " + printable(j.URL)
 	}
-	_, _ = fmt.Fprintln(s.console, text) // nowhere is left to complain
+	_, _ = fmt.Fprintln(s.console, text) // an error has no place to go
 }
 
 func (s *submitCommand) convert(ctx context.Context, req job.Request) (*job.Outcome, error) {
@@ -122,7 +121,7 @@ func (s *submitCommand) follow(ctx context.Context) error {
 	return s.publishAll(ctx, plans, o)
 }
 
-// publish publishes the output of a plan, and has those who watch learn of its inputs.
+// publish publishes the output of a plan, and reports its inputs to watchers.
 func (s *submitCommand) publish(ctx context.Context, p task.Attached, o job.Options) (*job.Outcome, error) {
 	out, err := job.CommitStaged(ctx, p.Dest, p.PlanID, o)
 	if out != nil && out.Plan != nil {
@@ -131,8 +130,8 @@ func (s *submitCommand) publish(ctx context.Context, p task.Attached, o job.Opti
 	return out, err
 }
 
-// publishAll publishes the outputs of the plans of several partitions. What fails with
-// some does not stop the others, but for a signal.
+// publishAll publishes the outputs of the plans of several partitions. A failure does not
+// stop the others; a signal does.
 func (s *submitCommand) publishAll(ctx context.Context, plans []task.Attached, o job.Options) error {
 	dest, names := partitionsOf(plans)
 	s.run.Dest = store.Shown(dest)
@@ -145,8 +144,8 @@ func (s *submitCommand) publishAll(ctx context.Context, plans []task.Attached, o
 	return s.reportPartitions(ctx, r, names)
 }
 
-// partitionsOf returns the directory that the destinations of plans are below, and their
-// names there.
+// partitionsOf returns the common directory of the destinations of plans, and their names
+// in it.
 func partitionsOf(plans []task.Attached) (dest string, names []string) {
 	//guard: handles a submission without plans
 	if len(plans) == 0 {
@@ -161,7 +160,7 @@ func partitionsOf(plans []task.Attached) (dest string, names []string) {
 		}
 		common = common[:n]
 	}
-	// All may be of one year.
+	// All may be in one partition of the first level.
 	if i := slices.IndexFunc(common, func(part string) bool { return strings.Contains(part, "=") }); i >= 0 {
 		common = common[:i]
 	}
@@ -172,18 +171,18 @@ func partitionsOf(plans []task.Attached) (dest string, names []string) {
 	return dest, names
 }
 
-// statusDetached is the JSON status, and the action of a partition, where tasks run on
-// that nobody waits for.
+// statusDetached is the JSON status, and the action of a partition, if its tasks run on
+// without this program.
 const statusDetached = "detached"
 
-// detach ends a run whose tasks run on. Who watches for results is told by the run that
-// publishes them.
+// detach ends a run whose tasks run on. The run that publishes the results reports to
+// watchers.
 func (c *convertCommand) detach() {
 	c.status = statusDetached
 	c.watchers.metricsFile, c.watchers.gateway = "", nil
 }
 
-// reportDetached tells of a conversion whose tasks run on.
+// reportDetached reports a conversion whose tasks run on.
 func (c *convertCommand) reportDetached(o *job.Outcome, dest string) {
 	r := c.account(o, dest)
 	r.Plan, r.Tasks, r.Inputs = o.Plan.ID, len(o.Plan.Tasks), len(o.Plan.Request.Inputs)
@@ -191,7 +190,7 @@ func (c *convertCommand) reportDetached(o *job.Outcome, dest string) {
 	c.detach()
 }
 
-// reportJob adds the job to what is told of a conversion.
+// reportJob adds the job to the report of a conversion.
 func (s *submitCommand) reportJob() {
 	on := &onCluster{Application: s.last.ID, Job: s.last.Job, TrackingURL: s.last.URL, Detached: s.detached, Counters: s.last.Counters}
 	if on.Counters == nil {
@@ -213,7 +212,7 @@ func (s *submitCommand) reportJob() {
 	}
 }
 
-// atURL is the address of a job in a sentence; the cluster gives it one when it begins.
+// atURL returns the address of a job for a sentence. A job has one once it begins.
 func atURL(url string) string {
 	if url == "" {
 		return ""

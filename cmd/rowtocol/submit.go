@@ -24,7 +24,7 @@ end.`
 const submitExample = `  # a directory on HDFS, by the nodes that hold it
   rowtocol submit hdfs:///data/mail hdfs:///data/mail.columns
 
-  # in a queue, two cores for each task, and a property of Hadoop's
+  # in a queue, with two cores for each task and a Hadoop property
   rowtocol submit --queue etl --workers 2 -D mapreduce.job.priority=LOW \
     hdfs:///data/mail hdfs:///data/mail.columns
 
@@ -58,9 +58,9 @@ func newSubmitCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	s.cluster.AddFlags(flags)
 	flags.BoolVar(&s.options.Detach, "detach", false, "start the job, print its ID and where to follow it, and publish nothing")
-	flags.StringVar(&s.attach, "attach", "", "follow the application or job of this `ID`, and publish what it made; without INPUT and DEST")
-	// These two are flags of all commands, and mean the tasks here.
-	flags.Var(&s.memory, "memory", "most memory of each task; its container has 48 MiB more, and what Java takes")
+	flags.StringVar(&s.attach, "attach", "", "follow the application or job with this `ID`, and publish its output; without INPUT and DEST")
+	// These two flags of all commands apply to the tasks here.
+	flags.Var(&s.memory, "memory", "most memory of each task; its container has 48 MiB more, and the memory of Java")
 	flags.IntVar(&s.options.Workers, "workers", 1, "workers of each task, and vcores of its container; it never changes the output")
 	return cmd
 }
@@ -85,8 +85,8 @@ func (s *submitCommand) execute(cmd *cobra.Command, args []string) error {
 	return s.convertCommand.execute(cmd, args)
 }
 
-// checkAttach refuses what the command line says beside --attach. A job file may say
-// more, for it serves other runs too.
+// checkAttach refuses other flags on the command line with --attach. A job file may hold
+// them, because it serves other runs too.
 func (s *submitCommand) checkAttach(args []string) error {
 	for _, name := range []string{"input", "dest"} {
 		if s.onCommandLine(name) {
@@ -94,7 +94,7 @@ func (s *submitCommand) checkAttach(args []string) error {
 		}
 	}
 	switch {
-	case s.attach == "": // a variable of a script, which was not set
+	case s.attach == "": // such as an unset variable of a script
 		return usagef("--attach needs the ID of an application or a job")
 	case len(args) > 0:
 		return usagef("--attach knows inputs and destination from the job: leave out the arguments")
@@ -106,13 +106,13 @@ func (s *submitCommand) checkAttach(args []string) error {
 	return nil
 }
 
-// onCluster is what the final JSON object of submit has beside that of convert: of the
-// last job, where there were several. All is empty if no job was needed.
+// onCluster is the part of submit's final JSON object that convert does not have. It is
+// about the last job, and empty if no job was needed.
 type onCluster struct {
 	Application string `json:"application"`
 	Job         string `json:"job"`
 	TrackingURL string `json:"tracking_url"`
-	// Detached is set if the job runs on, and nothing of it is published.
+	// Detached is set if the job runs on, and its output is not published.
 	Detached bool                        `json:"detached"`
 	Counters map[string]map[string]int64 `json:"counters"` // by group and name
 }
@@ -123,7 +123,7 @@ type submitted struct {
 	*onCluster
 }
 
-// submittedPartitions is that of submit --partitioned.
+// submittedPartitions is the result of submit --partitioned.
 type submittedPartitions struct {
 	*partitioned
 	*onCluster

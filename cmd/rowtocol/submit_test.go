@@ -72,7 +72,7 @@ func TestSubmitRefuses(t *testing.T) {
 		{"--attach application_1_1 --detach", "leave out one of them"},
 		{"--attach application_1_1 --dry-run", "leave out --dry-run"},
 		{"--attach application_1_1 --exit-nothing 256", "--exit-nothing"},
-		{"--attach application_1_1 --moved hdfs:///old", "--moved hdfs:///old: it is OLD=NEW"},
+		{"--attach application_1_1 --moved hdfs:///old", "--moved hdfs:///old: write OLD=NEW"},
 		{"--partitioned --overwrite hdfs:///in hdfs:///out", "--reprocess, and not --overwrite"},
 		{"hdfs:///in hdfs:///out", "no mapred in"},
 		{"--config places.yaml", "no mapred in"},

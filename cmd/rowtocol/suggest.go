@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// didYouMean is a question for the end of a message about a name that is not among
-// those that there are: it asks for the nearest, and is empty if none is near.
+// didYouMean returns a suggestion for the end of a message about an unknown name: the
+// nearest of the names, or "" if none is near.
 func didYouMean(name, before string, names []string) string {
 	best, least := "", max(1, len(name)/3)+1
 	for _, n := range names {
@@ -33,8 +33,8 @@ func didYouMean(name, before string, names []string) string {
 // mostCompared bounds the length of names that are compared.
 const mostCompared = 100
 
-// distance is how many letters must be put in, left out, replaced, or exchanged with
-// the next, to make b of a.
+// distance returns how many letters must be inserted, deleted, replaced, or swapped with the
+// next to turn a into b.
 func distance(a, b string) int {
 	if max(len(a), len(b)) > mostCompared {
 		return mostCompared
@@ -82,8 +82,8 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	return usagef("there is no command %q%s (see %s --help)", args[0], didYouMean(args[0], "", names), cmd.CommandPath())
 }
 
-// refuseOthers lets cobra's own commands refuse names that there are not: they would
-// print help instead, with success, into what a script makes of it.
+// refuseOthers makes cobra's own commands refuse unknown names. They would print help and
+// succeed, which misleads scripts.
 func refuseOthers(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -126,7 +126,7 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	return &usageError{fmt.Errorf("%w%s (see %s --help)", err, nearest, cmd.CommandPath())}
 }
 
-// wrongValue says what is wrong with a flag's value in words that are not Go's.
+// wrongValue describes a wrong value of a flag without Go's terms.
 func wrongValue(err error) error {
 	wrong := (*pflag.InvalidValueError)(nil)
 	if !errors.As(err, &wrong) {
@@ -141,7 +141,7 @@ func wrongValue(err error) error {
 		}
 		return fmt.Errorf("%q is not a whole number", wrong.GetValue())
 	case "duration":
-		return fmt.Errorf("%q is not a duration; durations are written like 90s, 10m", wrong.GetValue())
+		return fmt.Errorf("%q is not a duration; write durations like 90s, 10m", wrong.GetValue())
 	}
 	return wrong.Unwrap()
 }

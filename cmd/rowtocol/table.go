@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// table prints aligned cells. A heading that ends in > is of a column aligned
-// to the right.
+// table prints aligned cells. A column whose heading ends in > is aligned to the right.
 type table struct {
 	right  []bool
 	rows   [][]string
@@ -23,7 +22,7 @@ func newTable(headings ...string) *table {
 	return t
 }
 
-// add adds a row. Whatever is in a cell takes one line.
+// add adds a row. Each cell takes one line.
 func (t *table) add(cells ...string) {
 	for i := range cells {
 		cells[i] = printable(cells[i])
@@ -31,22 +30,21 @@ func (t *table) add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-// spare says which columns are left out, from the first on, where the table is
-// wider than what it is printed on.
+// spare sets the columns to leave out, in this order, if the table is too wide.
 func (t *table) spare(columns ...int) { t.spared = columns }
 
 const (
-	// minFlexible is the width below which the flexible column is not shortened
-	// while there are columns to leave out, and leastFlexible if there are none.
+	// minFlexible is the least width of the flexible column while there are columns to
+	// leave out; leastFlexible is its least width if there are none.
 	minFlexible   = 24
 	leastFlexible = 8
 	// tableGap is the width between columns.
 	tableGap = 2
 )
 
-// print writes the table. Where it is wider than width, which 0 does not
-// limit, columns are left out, if need be from the right, and the cells of the flexible column are shortened
-// in their middle: both ends of a column's path tell it from its neighbours.
+// print writes the table. If it is wider than width, print leaves out columns, at last from
+// the right, and shortens the cells of the flexible column in the middle: both ends of a
+// column's path distinguish it from its neighbours. A width of 0 is no limit.
 func (t *table) print(w *bufio.Writer, flexible, width int) {
 	widths, shown := t.fit(flexible, width)
 	var line strings.Builder
@@ -66,7 +64,7 @@ func (t *table) print(w *bufio.Writer, flexible, width int) {
 		if width > 0 {
 			text = shorten(text, width)
 		}
-		_, _ = w.WriteString(text + "\n") // Flush reports it
+		_, _ = w.WriteString(text + "\n") // Flush reports the error
 	}
 }
 
@@ -105,7 +103,7 @@ func (t *table) fit(flexible, width int) (widths, shown []int) {
 		shown = slices.DeleteFunc(shown, func(i int) bool { return i == spared[0] })
 		spared = spared[1:]
 	}
-	// Half a figure says another number than the whole one: it is left out.
+	// Half a figure reads as another number, so the column is left out.
 	for last := len(shown) - 1; last > 0 && over() > max(0, widths[flexible]-leastFlexible); last-- {
 		if shown[last] != flexible {
 			shown = slices.Delete(shown, last, last+1)
@@ -132,7 +130,7 @@ func shorten(s string, n int) string {
 	for ; runeWidth(r[tail-1]) <= room; tail-- {
 		room -= runeWidth(r[tail-1])
 	}
-	for runeWidth(r[tail]) == 0 { // what is drawn over a character that is cut
+	for runeWidth(r[tail]) == 0 { // drawn over a character that is cut
 		tail++
 	}
 	return string(r[:head]) + "…" + string(r[tail:])

@@ -43,7 +43,7 @@ func newTaskCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&c.file, "plan", "", "`file` with the plan")
 	flags.IntSliceVar(&c.numbers, "task", nil, "`number` of a task, from 0, or several with commas; repeatable")
-	flags.StringVar(&c.share, "share", "", "`I/N`: of every N tasks the one numbered I, from 0")
+	flags.StringVar(&c.share, "share", "", "`I/N`: task I of every N, numbered from 0")
 	c.addExitNothing(flags)
 	c.addMaxRuntime(flags)
 	return cmd
@@ -132,7 +132,7 @@ func (c *taskCommand) execute(ctx context.Context) error {
 	return nil
 }
 
-// again tells whether a number was asked of before.
+// again returns a function that reports whether it was called with a number before.
 func again() func(n int) bool {
 	seen := make(map[int]bool)
 	return func(n int) bool {
@@ -142,7 +142,7 @@ func again() func(n int) bool {
 	}
 }
 
-// doneBefore tells of tasks that were not run again.
+// doneBefore names the tasks that were not run again in a summary.
 func doneBefore(tasks int) string {
 	switch tasks {
 	case 0:
@@ -153,8 +153,7 @@ func doneBefore(tasks int) string {
 	return fmt.Sprintf("; %d tasks were done before", tasks)
 }
 
-// readPlan reads the document that plan wrote. One that was altered, or is of
-// another program's version, is refused.
+// readPlan reads a plan. It refuses one that was altered, or is of another version.
 func (a *outcomes) readPlan(ctx context.Context, file string) (*manifest.Plan, error) {
 	if file == "" {
 		return nil, usagef("--plan: name the file with the plan")

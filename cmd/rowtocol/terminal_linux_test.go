@@ -219,7 +219,7 @@ func TestStatusTreeOnTerminal(t *testing.T) {
 	dir := tree(t, "mail/country=germany/dt=2026-01-01", "mail/country=germany/dt=2026-01-02")
 	write(t, dir+"/mail/country=germany/dt=2026-01-02/x", nil)
 	write(t, dir+"/mail/country=germany/dt=2026-01-02/.rowtocol/trash-1/x", nil)
-	onTerminal(t, dir, 50, "status", "mail").want(t, 0, "country=germany/dt=2026-01-02: leftovers, what is not rowtocol's\n")
+	onTerminal(t, dir, 50, "status", "mail").want(t, 0, "country=germany/dt=2026-01-02: leftovers, files that are not rowtocol's\n")
 }
 
 // One of anything is no plural.

@@ -36,7 +36,7 @@ func newUnlockCommand(a *app) *cobra.Command {
 	c := &unlockCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "unlock DEST --holder ID",
-		Short: "Take the lock away from a holder that is dead",
+		Short: "Take the lock away from a dead holder",
 		Long:  unlockLong,
 		Example: `  rowtocol status /data/mail.columns
   rowtocol unlock /data/mail.columns --holder 0123456789abcdef`,

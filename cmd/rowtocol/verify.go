@@ -59,7 +59,7 @@ func newVerifyCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args) },
 	}
 	cmd.Flags().StringArrayVar(&f.against, "against", nil, "`INPUT` to compare with, row by row: file, directory or pattern; repeatable")
-	cmd.Flags().BoolVar(&f.complete, "require-complete", false, "exit 6 also if anything of --against is not compared or not in the output")
+	cmd.Flags().BoolVar(&f.complete, "require-complete", false, "also exit 6 if anything of --against is not compared or not in the output")
 	cmd.Flags().Var(&f.maxBlock, "max-input-block", "largest decompressed input block")
 	return cmd
 }
@@ -71,22 +71,22 @@ type verified struct {
 	Files      int             `json:"files"`
 	Bytes      int64           `json:"bytes"`
 	Rows       int64           `json:"rows"`
-	Holds      string          `json:"holds,omitempty"` // of a file of something else than a table's rows
+	Holds      string          `json:"holds,omitempty"` // contents of a file without a table's rows
 	Indexes    int             `json:"indexes"`         // key indexes, each of one output
-	Damage     []*reported     `json:"damage"`          // all that was found, in file order
+	Damage     []*reported     `json:"damage"`          // in file order
 	Unverified []string        `json:"unverified"`      // files whose blocks have no valid checksum
 	Against    *witness.Result `json:"against,omitempty"`
-	// Complete is whether --against compared every row, and all that its files hold
-	// is in the output.
+	// Complete is set if --against compared every row, and the output holds all of its
+	// files.
 	Complete *bool `json:"complete,omitempty"`
-	// NotContained are the files of --against that the output does not hold, and
-	// NotNamed those that it was made from and that are not among them.
+	// NotContained lists files of --against that the output does not hold, and NotNamed
+	// files that the output was made from and --against does not name.
 	NotContained []input.Skipped `json:"not_contained,omitempty"`
 	NotNamed     []string        `json:"not_named,omitempty"`
 	Losses       []manifest.Loss `json:"losses,omitempty"` // that --on-damage allowed
-	// LeftOut are fields of --against that the output lacks, Changed are places where values
-	// mean something else in the output, and Inexact counts values that it does not hold as
-	// they were.
+	// LeftOut lists fields of --against that the output lacks, and Changed places where
+	// values mean something else in the output. Inexact counts values that the output does
+	// not hold exactly.
 	LeftOut []manifest.LeftOut `json:"left_out,omitempty"`
 	Changed []string           `json:"changed,omitempty"`
 	Inexact shred.Inexact      `json:"inexact,omitzero"`
@@ -106,7 +106,7 @@ func (f *verifyCommand) execute(ctx context.Context, names []string) error {
 	f.start("dest", f.run.Dest, named(names), "against", shown(f.against))
 	l, err := f.list(ctx, names)
 	if d := (*damage.Error)(nil); errors.As(err, &d) && d.Kind == damage.Unsupported {
-		return err // what a newer program made is no difference
+		return err // an output of a newer version is not a difference
 	}
 	if err != nil {
 		return columnsDiffer(err)
@@ -134,7 +134,7 @@ func (f *verifyCommand) execute(ctx context.Context, names []string) error {
 		}
 	}
 	for _, name := range r.Unverified {
-		f.log.Warn("the file's blocks carry no valid checksum, damage in them may go unseen", "file", name)
+		f.log.Warn("the file's blocks have no valid checksum, so damage in them may go unnoticed", "file", name)
 	}
 	r.Losses = l.Losses()
 	listFirst(f.app, "the output was made without a damaged range of an input", r.Losses, func(l manifest.Loss) []any {
@@ -153,8 +153,8 @@ func (f *verifyCommand) execute(ctx context.Context, names []string) error {
 	return f.verifyAgainst(ctx, l, r)
 }
 
-// verifyFiles checks all files with as many workers as the run has. What is
-// wrong with them is found, in file order; err is what stopped the work.
+// verifyFiles checks all files with the workers of the run. found lists their defects in
+// file order; err is the error that stopped the work.
 func (f *verifyCommand) verifyFiles(ctx context.Context, l *dataset.Listing, r *verified) (found []error, err error) {
 	p, stop := f.startProgress(ctx)
 	defer stop()
@@ -173,7 +173,7 @@ func (f *verifyCommand) verifyFiles(ctx context.Context, l *dataset.Listing, r *
 		return checks[i].failed
 	})
 	for i := range checks {
-		// What did not fit into memory beside others may fit alone.
+		// A file that did not fit into memory with others may fit alone.
 		if err == nil && checks[i].refused() {
 			checks[i] = check(ctx, l, &l.Parts[i])
 			err = checks[i].failed
@@ -196,20 +196,20 @@ func (f *verifyCommand) verifyFiles(ctx context.Context, l *dataset.Listing, r *
 	return found, nil
 }
 
-// fileCheck is what the check of one file came to.
+// fileCheck is the result of the check of one file.
 type fileCheck struct {
 	bytes, rows int64
 	unverified  bool
 	sorted      bool    // the file keeps rows whole, by their keys
-	holds       string  // if that is something else than a table's rows
-	found       []error // what is wrong with the file
-	failed      error   // what kept it from being checked
+	holds       string  // contents other than a table's rows
+	found       []error // defects of the file
+	failed      error   // error that stopped the check
 }
 
 // refused reports whether there was no memory for the check.
 func (f *fileCheck) refused() bool { return errors.As(f.failed, new(*budget.Error)) }
 
-// sort files an error under found, if it tells of the file's content.
+// sort adds an error to found if it is about the file's contents, or sets failed.
 func (f *fileCheck) sort(err error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
@@ -260,8 +260,8 @@ func check(ctx context.Context, l *dataset.Listing, part *dataset.Part) (f fileC
 	return f
 }
 
-// checkSchema holds the schema in a part against that of the manifest. A part need not
-// have one, if its format does not keep it.
+// checkSchema compares the schema in a part with that of the manifest. A part may have none
+// if its format does not keep it.
 func checkSchema(part *dataset.Part, found, listed string) error {
 	if found == "" || found == listed {
 		return nil
@@ -278,8 +278,8 @@ func checkSchema(part *dataset.Part, found, listed string) error {
 	return nil
 }
 
-// checkStored compares a file's stored bytes with what the manifest says, if it
-// says anything.
+// checkStored compares a file's stored bytes with the manifest's size and checksum, if it
+// has them.
 func checkStored(ctx context.Context, st store.Store, f *dataset.File) (size int64, err error) {
 	if f.Entry == nil {
 		return f.Bytes, nil
@@ -298,12 +298,11 @@ func checkStored(ctx context.Context, st store.Store, f *dataset.File) (size int
 	return size, nil
 }
 
-// strays finds column files in the directories that no manifest lists, which Hadoop's
-// input format would read as part of the data, and what is between the directories of
-// a tree, where nothing reads it.
+// strays finds column files that no manifest lists, which Hadoop's input format would read
+// as part of the data, and files between the directories of a tree, which no reader takes.
 func strays(ctx context.Context, l *dataset.Listing) (found []error, err error) {
 	for _, name := range l.Strays {
-		found = append(found, damage.New(damage.Trailing, name, -1, "it is no directory named key=value, as those beside it are"))
+		found = append(found, damage.New(damage.Trailing, name, -1, "it is not a directory named key=value, as those next to it are"))
 	}
 	parts := l.Parts
 	for i := range l.Outputs {
@@ -330,7 +329,7 @@ func strays(ctx context.Context, l *dataset.Listing) (found []error, err error) 
 	return found, nil
 }
 
-// straysOf finds those of an output of parts.
+// straysOf finds the strays of an output.
 func straysOf(ctx context.Context, out *dataset.Output, parts []dataset.Part) (found []error, err error) {
 	known := map[string]bool{}
 	for _, p := range parts {
@@ -357,9 +356,9 @@ func straysOf(ctx context.Context, out *dataset.Output, parts []dataset.Part) (f
 	}
 	for _, p := range parts {
 		if p.Name == p.Files[0].Name {
-			continue // no directory
+			continue // not a directory
 		}
-		if err := look(p.Name, func(store.Info) bool { return true }); err != nil && !store.Absent(err) { // that it is gone was found
+		if err := look(p.Name, func(store.Info) bool { return true }); err != nil && !store.Absent(err) { // a missing part is already found
 			return nil, err
 		}
 	}

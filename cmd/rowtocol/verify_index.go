@@ -12,8 +12,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// verifyIndexes checks the key indexes of all outputs, and holds them against the rows if
-// these are sound. What is wrong with them is found; err is what stopped the work.
+// verifyIndexes checks the key indexes of all outputs, and compares them with the rows if
+// these are sound. found lists their defects; err is the error that stopped the work.
 func (f *verifyCommand) verifyIndexes(ctx context.Context, l *dataset.Listing, r *verified, sound bool) (found []error, err error) {
 	for i := range l.Outputs {
 		of := &l.Outputs[i]
@@ -43,7 +43,7 @@ func (f *verifyCommand) verifyIndex(ctx context.Context, l *dataset.Listing, out
 		check.sort(l.Lost(ctx, &dataset.Part{Output: output}, name, err))
 	}
 	if len(check.found) > 0 || check.failed != nil {
-		return // what is wrong with the files is said
+		return // the defects of the files are reported
 	}
 	memory := f.pool.NewHeap()
 	defer memory.Close()
@@ -66,7 +66,7 @@ func keyRows(ctx context.Context, l *dataset.Listing, fields string) (index.Rows
 	return d.Scan(ctx, dataset.Query{Columns: strings.Split(fields, ","), Limit: -1})
 }
 
-// partsOf are the row groups of an output, without their files.
+// partsOf returns the row groups of an output, without their files.
 func partsOf(l *dataset.Listing, output int) (parts []manifest.Part) {
 	for i := range l.Parts {
 		if p := &l.Parts[i]; p.Output == output {
@@ -76,7 +76,7 @@ func partsOf(l *dataset.Listing, output int) (parts []manifest.Part) {
 	return parts
 }
 
-// withIndexes tells in a summary how many indexes there are; nothing of none.
+// withIndexes names the number of indexes in a summary, if there are any.
 func withIndexes(n int) string {
 	switch n {
 	case 0:

@@ -7,18 +7,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// build is what the program knows of its own making.
+// build describes how the program was built.
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
 	Time     string `json:"time,omitempty"` // of the commit
-	Modified bool   `json:"modified"`       // the commit was not all of the source
+	Modified bool   `json:"modified"`       // the source had changes that were not committed
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
 
-// readBuild returns what the Go command has written into the program. Outside of
-// a clone it knows no commit.
+// readBuild returns what the Go command wrote into the program. Outside a clone there is no
+// commit.
 func readBuild() build {
 	b := build{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
@@ -43,13 +43,13 @@ func readBuild() build {
 	return b
 }
 
-// version is the module version or the commit that the program was built from.
+// version returns the module version or the commit that the program was built from.
 func version() string { return readBuild().Version }
 
 func newVersionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print version, commit and platform of the program",
+		Short: "Print the program's version, commit and platform",
 		Args:  a.takes(cobra.NoArgs),
 		RunE:  func(*cobra.Command, []string) error { a.printVersion(); return nil },
 	}

@@ -14,24 +14,24 @@ import (
 	"github.com/rowtocol/rowtocol/telemetry/metrics"
 )
 
-// watchers are those who learn from elsewhere than the log what a run did. That one of
-// them cannot be told is a warning, and never changes what becomes of the run.
+// watchers reports a run to other places than the log. A failure to report is a warning, and
+// never changes the outcome of the run.
 type watchers struct {
 	metricsFile, pushGateway, lineage string
 	gateway                           *metrics.Gateway
-	noMetrics, noLineage              bool     // the file is refused
+	noMetrics, noLineage              bool     // the file was refused
 	inputs                            []string // as the user named them, with their authorities
 	started                           bool     // the lineage has the start of the run
-	checked                           bool     // the flags were
+	checked                           bool     // the flags were checked
 }
 
 func (w *watchers) add(flags *pflag.FlagSet) {
-	flags.StringVar(&w.metricsFile, "metrics-file", "", "`file`, *.prom, for the figures of the run, which node-exporter's textfile collector reads for Prometheus")
+	flags.StringVar(&w.metricsFile, "metrics-file", "", "`file`, *.prom, for the figures of the run; node-exporter's textfile collector reads it for Prometheus")
 	flags.StringVar(&w.pushGateway, "push-gateway", "", "`address` of a Prometheus push gateway for the same figures, http://HOST:PORT")
-	flags.StringVar(&w.lineage, "lineage", "", "`file` to add OpenLineage run events to, a line of JSON each")
+	flags.StringVar(&w.lineage, "lineage", "", "`file` to append OpenLineage run events to, one JSON line each")
 }
 
-// check checks the flags. One that is wrong is not used to tell so.
+// check checks the flags. It does not report to a place whose flag is wrong.
 func (w *watchers) check(ctx context.Context) error {
 	w.checked = true
 	if name := w.metricsFile; name != "" {
@@ -55,12 +55,12 @@ func (w *watchers) check(ctx context.Context) error {
 	}
 	var err error
 	if w.gateway, err = metrics.NewGateway(w.pushGateway); err != nil {
-		return usagef("flag --push-gateway: %w", err) // the message may not tell the value
+		return usagef("flag --push-gateway: %w", err) // the message must not contain the value
 	}
 	return nil
 }
 
-// checkPlaces refuses files in destinations, that of the run or others.
+// checkPlaces refuses files in the destination of the run or in another one.
 func (w *watchers) checkPlaces(ctx context.Context, dests ...store.Location) (wrong error) {
 	for _, f := range []struct {
 		flag, name string
@@ -80,7 +80,7 @@ func (w *watchers) checkPlaces(ctx context.Context, dests ...store.Location) (wr
 	return wrong
 }
 
-// startTelling tells of a run that begins its work.
+// startTelling reports that a run begins its work.
 func (a *outcomes) startTelling(ctx context.Context, dest string, inputs []string) error {
 	w := &a.watchers
 	a.run.Command, a.run.Dest, a.run.Place = a.command, store.Shown(dest), store.Shown(a.place(dest))
@@ -103,8 +103,8 @@ func (a *outcomes) startTelling(ctx context.Context, dest string, inputs []strin
 	return nil
 }
 
-// place is a location with the authority that its scheme alone stands for: plans and other
-// programs know a dataset by that.
+// place returns a location with its authority filled in: plans and other programs know a
+// dataset by it.
 func (a *outcomes) place(name string) string {
 	scheme, p := store.Scheme(name)
 	if scheme == "" || !strings.HasPrefix(p, "/") {
@@ -112,20 +112,20 @@ func (a *outcomes) place(name string) string {
 	}
 	at, err := a.resolve(name)
 	if err != nil || at.Origin == "" {
-		return name // the run will say what is wrong
+		return name // the run will report the error
 	}
 	return at.Origin + p
 }
 
 const (
-	// pushTime is how long a push gateway has; less if a signal ended the run, for what
-	// sent it waits.
+	// pushTime is the time limit for a push gateway. It is shorter after a signal, because
+	// the sender waits.
 	pushTime      = 10 * time.Second
 	pushTimeAfter = 2 * time.Second
 )
 
-// push sends to the gateway what became of the run, which err ended. It is the last to be
-// told, for it may take its time.
+// push sends the outcome of the run, which err ended, to the gateway. It comes last because
+// it may take long.
 func (a *app) push(err error) {
 	if a.watchers.gateway == nil {
 		return
@@ -139,7 +139,7 @@ func (a *app) push(err error) {
 	a.told(a.watchers.gateway.Push(ctx, a.run), "metrics")
 }
 
-// tell writes down what became of the run, which err ended.
+// tell writes the outcome of the run, which err ended, to files.
 func (a *app) tell(err error) {
 	w, r := &a.watchers, a.run
 	//guard: writes no file that was not checked
@@ -162,7 +162,7 @@ func (a *app) tell(err error) {
 	}
 }
 
-// told warns of what could not be told.
+// told warns of a report that failed.
 func (a *app) told(err error, what string) {
 	if err != nil {
 		a.log.Warn(fmt.Sprintf("%s: %v", what, err))
