@@ -154,7 +154,7 @@ func TestAgainstFewerFields(t *testing.T) {
 	}
 }
 
-// TestAgainstNoFile compares with what is no file, or not there.
+// TestAgainstNoFile compares with a path that is not a file, or not there.
 func TestAgainstNoFile(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "in/a", 0, 3)

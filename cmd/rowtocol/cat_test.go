@@ -127,7 +127,7 @@ func TestCatOutput(t *testing.T) {
 	}
 }
 
-// What is read is not overwritten, whichever of its names is given for the output.
+// cat does not overwrite an input under any of its names.
 func TestCatOntoInput(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "in/a.avro", 0, 100)
@@ -267,7 +267,7 @@ func TestCatPipe(t *testing.T) {
 	}
 }
 
-// A signal ends cat also when nobody reads what it prints.
+// A signal ends cat also when its output has no reader.
 func TestCatBlocked(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "a.avro", 0, 200_000)

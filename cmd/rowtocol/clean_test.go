@@ -72,7 +72,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// What counts, what others wrote, and what somebody holds is not removed.
+// clean keeps valid outputs, foreign files, and held work.
 func TestCleanLeavesAlone(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, "out", 0)
@@ -105,7 +105,7 @@ func TestCleanLeavesAlone(t *testing.T) {
 	wantUnchanged(t, dir+"/out", before)
 }
 
-// All partitions of a tree are cleaned, also beside one that is refused.
+// All partitions of a tree are cleaned, also next to one that is refused.
 func TestCleanTree(t *testing.T) {
 	dir := tree(t, "mail/dt=1", "mail/dt=2")
 	write(t, dir+"/mail/dt=1/others", nil)

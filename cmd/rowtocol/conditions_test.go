@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 )
 
-// What the help shows is understood.
+// The examples of the help parse.
 func TestConditionExamples(t *testing.T) {
 	s, err := shred.ParseSchema(mailgen.Schema)
 	must(t, err)

@@ -13,7 +13,7 @@ import (
 )
 
 // TestAlteredSuccess changes the manifest of an output in ways that it does not contradict:
-// nobody believes it, nothing changes, and a copy of it restores the output.
+// no command accepts it, nothing changes, and a copy of it restores the output.
 func TestAlteredSuccess(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "in/a.avro", 0, 4000)

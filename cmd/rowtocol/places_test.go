@@ -52,7 +52,7 @@ func TestPlaces(t *testing.T) {
 	wantUnchanged(t, dir, before)
 }
 
-// Shares are all tasks, each once, whatever their number.
+// Shares cover all tasks, each once, with any number of them.
 func TestShares(t *testing.T) {
 	dir := t.TempDir()
 	p := plannedSteps(t, dir, 3000)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Output that nobody reads any more changes neither the work nor the exit code.
+// Output without a reader changes neither the work nor the exit code.
 func TestReaderGone(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "a.avro", 0, 20_000)

@@ -99,7 +99,7 @@ func TestStatus(t *testing.T) {
 	rowtocol(t, dir, nil, "status", "out").want(t, 0, "damaged: "+filepath.Base(part)+" has 3 bytes")
 }
 
-// status shows how far unfinished work is, whoever did it.
+// status shows how far unfinished work is, of any run.
 func TestStatusUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	holder := killed(t, dir, 3000)
@@ -177,7 +177,7 @@ func TestStatusForesees(t *testing.T) {
 	rowtocol(t, dir, nil, "status", "--input", "none", "out").want(t, 3, "increment 2", "convert would fail", "none")
 }
 
-// Of a tree there is a line for each partition, whatever is in others.
+// status shows a line for each partition of a tree, with anything in others.
 func TestStatusTree(t *testing.T) {
 	dir := tree(t, "mail/dt=1", "mail/dt=2/h=1", "mail/dt=2/h=2")
 	pairs(t, dir, "late.avro", 50, 5)

@@ -44,8 +44,8 @@ func partBytes(t *testing.T, dest string) map[string]string {
 	return parts
 }
 
-// The three steps make what convert makes, whatever the order of the tasks, how
-// often they run, and where.
+// The three steps make what convert makes, with any order of the tasks, any
+// number of runs, and anywhere.
 func TestSteps(t *testing.T) {
 	dir := t.TempDir()
 	p := plannedSteps(t, dir, 3000)
@@ -198,7 +198,7 @@ func TestStepsRefused(t *testing.T) {
 	wantAbsent(t, dir+"/out")
 }
 
-// What a task left is checked before it is published.
+// commit checks the work of a task before it publishes it.
 func TestCommitChecksTasks(t *testing.T) {
 	dir := t.TempDir()
 	p := plannedSteps(t, dir, 1000)
@@ -218,7 +218,7 @@ func TestCommitChecksTasks(t *testing.T) {
 	rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, 0, "1000 rows")
 }
 
-// A plan replaces the output that it was made beside, and no later one.
+// A plan replaces the output that it was made next to, and no later one.
 func TestPlanOfAnEarlierOutput(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "first.avro", 0, 10)
@@ -321,7 +321,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// An unfinished run is resumed, whatever the memory, unless --restart is given.
+// An unfinished run is resumed with any memory, unless --restart is given.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "in/a.avro", 0, 100_000)

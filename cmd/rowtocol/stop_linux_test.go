@@ -85,7 +85,7 @@ func (s *stuck) begin(t *testing.T, dir string) (await func(t *testing.T)) {
 	}
 }
 
-// A signal ends the program within 10 s, whatever is under way. Here a busy machine may
+// A signal ends the program within 10 s, with any work under way. Here a busy machine may
 // add to that.
 func TestStopsWithin10Seconds(t *testing.T) {
 	t.Parallel() // it waits
