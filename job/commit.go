@@ -13,17 +13,17 @@ import (
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
-// Commit publishes what the tasks of a plan left. All of them must be done
-// (else failure.Storage, as a retry may find them done), and their files must be what the
-// results say (else failure.Foreign). It does nothing if the destination already
-// holds the output. A destination that got another output or increment since the plan was
-// made is failure.Foreign: with Overwrite, only what the plan saw is replaced.
+// Commit publishes the work of a plan's tasks. All tasks must be done; otherwise the error is
+// failure.Storage, as a retry may find them done. Their files must match their results;
+// otherwise the error is failure.Foreign. If the destination already holds the output, Commit
+// does nothing. If the destination got another output or increment since the plan was made,
+// the error is failure.Foreign: with Overwrite, only what the plan saw is replaced.
 func Commit(ctx context.Context, p *manifest.Plan, o Options) (*Outcome, error) {
 	out, err := commit(ctx, p, &o)
 	return out, failure.Judge(err)
 }
 
-// commit commits a plan, unless it is committed.
+// commit commits a plan unless it is already committed.
 func commit(ctx context.Context, p *manifest.Plan, o *Options) (*Outcome, error) {
 	place, err := input.Locate(o.Resolve, p.Dest)
 	if err != nil {
@@ -37,9 +37,10 @@ func commit(ctx context.Context, p *manifest.Plan, o *Options) (*Outcome, error)
 	return c.end(ctx, c.commit(ctx))
 }
 
-// CommitStaged is Commit of a plan, by its ID, that Submit left in a destination with the work
-// of its tasks. The submitter was allowed to replace what the destination held then. It
-// does nothing if the destination holds the plan's output.
+// CommitStaged does what Commit does, for the plan with this ID that Submit left in a
+// destination with the work of its tasks. The submitter was allowed to replace what the
+// destination held then. If the destination holds the plan's output, CommitStaged does
+// nothing.
 func CommitStaged(ctx context.Context, dest, id string, o Options) (*Outcome, error) {
 	out, err := commitStaged(ctx, dest, id, &o)
 	return out, failure.Judge(err)
@@ -58,7 +59,7 @@ func commitStaged(ctx context.Context, dest, id string, o *Options) (*Outcome, e
 	if p == nil {
 		state, err := d.Look(ctx)
 		if err == nil && unsettled(state) {
-			// A process that died may have taken the work to commit it.
+			// A process may have taken the work to commit it, and died.
 			if state, _, err = settle(ctx, d, out); err == nil {
 				p, err = d.StagedPlan(ctx, id)
 			}
@@ -105,7 +106,7 @@ func (c *conversion) committed(state *publish.State) (*manifest.Success, bool) {
 	return state.Success, c.finished(state, &p.Request)
 }
 
-// checkCommit is failure.Foreign if the plan's output must not be published.
+// checkCommit returns failure.Foreign if the plan's output must not be published.
 func (c *conversion) checkCommit(state *publish.State) error {
 	p := c.plan
 	if err := state.AllowPlan(p, c.Overwrite); err != nil || state.Pending() {
@@ -118,7 +119,7 @@ func (c *conversion) checkCommit(state *publish.State) error {
 	return err
 }
 
-// commit publishes the work of the plan's tasks, unless there is nothing to commit.
+// commit publishes the work of the plan's tasks unless there is nothing to commit.
 func (c *conversion) commit(ctx context.Context) error {
 	state, err := c.dest.Look(ctx)
 	if err != nil {
@@ -143,8 +144,8 @@ func (c *conversion) commit(ctx context.Context) error {
 	return release(ctx, claim, claim.Judge(ctx, err), c.out)
 }
 
-// decideCommit finds out whether there is nothing to commit, and whether what is left is
-// allowed.
+// decideCommit reports whether there is nothing to commit. Otherwise it checks that the commit
+// is allowed.
 func (c *conversion) decideCommit(ctx context.Context, state *publish.State) (done bool, err error) {
 	if err := c.comparePlan(ctx, c.plan, state); err != nil {
 		return false, err
@@ -156,8 +157,8 @@ func (c *conversion) decideCommit(ctx context.Context, state *publish.State) (do
 	return false, c.checkCommit(state)
 }
 
-// publishWork makes the work of all tasks the output. It checks everything in place first, so
-// that a commit that comes too early does not disturb tasks that still run.
+// publishWork turns the work of all tasks into the output. It checks everything in place
+// first, so that an early commit does not disturb tasks that still run.
 func (c *conversion) publishWork(ctx context.Context, claim *publish.Claim) error {
 	p := c.plan
 	if len(p.Tasks) == 0 { // no task made the directory
@@ -198,7 +199,7 @@ func (c *conversion) publishWork(ctx context.Context, claim *publish.Claim) erro
 	return nil
 }
 
-// published notes the output of a plan, which was resumed at some progress.
+// published records the output of a plan. resumed is the progress that earlier runs had made.
 func (o *Outcome) published(p *manifest.Plan, m *manifest.Success, resumed Progress) {
 	o.Plan, o.Manifest, o.Published, o.Tasks = p, m, append(o.Published, m), o.Tasks+len(p.Tasks)
 	o.Resumed, o.ResumedBytes = o.Resumed+resumed.Tasks, o.ResumedBytes+resumed.Bytes

@@ -18,12 +18,12 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// storedPlans is how many plans are read, the latest first, to find one to resume.
+// storedPlans bounds how many plans are read, latest first, to find one to resume.
 const storedPlans = 16
 
-// conversion is a conversion under way, wherever its tasks run. Its steps are look,
-// decide, choose, stage, the tasks, and commit. Once the destination is locked, update
-// reads its state again and decide is asked again: the first answer only saves work.
+// conversion is a conversion in progress, on any machines. Its steps are look, decide, choose,
+// stage, the tasks, and commit. Once the destination is locked, update reads its state again
+// and decide runs again: the first decision only saves work.
 type conversion struct {
 	*Request
 	dest  *publish.Destination
@@ -31,18 +31,18 @@ type conversion struct {
 	out   *Outcome
 	began time.Time
 
-	state  *publish.State // on which the fields below are based
-	found  *plan.Survey   // what is left to convert; nil as long as an output waits to be published
+	state  *publish.State // the fields below are based on it
+	found  *plan.Survey   // the inputs left to convert; nil while an output waits to be published
 	plan   *manifest.Plan
-	inputs int // that are left to convert, those of the plan included
+	inputs int // number of inputs left to convert, including the plan's
 	// superseded are the IDs of plans of the same request that Restart abandons.
 	superseded []string
-	mapping    *shred.Mapping // of the plan's schema; nil if there are no inputs, or tasks are to find out
+	mapping    *shred.Mapping // of the plan's schema; nil if there are no inputs, or tasks find it themselves
 	dir        string         // of the plan's work; empty until it is staged
 	madeDir    bool           // this conversion made it
-	work       *task.Work     // that was found when it was staged, and done since; nil until then
-	parents    []*parents     // directories that were made for the destination
-	// resumed is how far plans were when they were staged first, by their IDs.
+	work       *task.Work     // found when the plan was staged, or done since; nil until then
+	parents    []*parents     // directories made for the destination
+	// resumed holds the progress of plans when they were first staged, by plan ID.
 	resumed map[string]Progress
 }
 
@@ -61,7 +61,7 @@ func (c *conversion) look(ctx context.Context) (err error) {
 	return c.find(ctx)
 }
 
-// find surveys the inputs, and keeps what it read of them for later surveys.
+// find surveys the inputs and keeps what it read of them for later surveys.
 func (c *conversion) find(ctx context.Context) (err error) {
 	c.found = nil
 	//guard: waits for an output that is being replaced
@@ -77,7 +77,8 @@ func (c *conversion) find(ctx context.Context) (err error) {
 	return nil
 }
 
-// decide finds out whether nothing is left to do, and whether what is left is allowed.
+// decide reports whether nothing is left to do. Otherwise it checks that the conversion is
+// allowed.
 func (c *conversion) decide() (done bool, err error) {
 	if c.Incremental {
 		//guard: refuses an increment to an output that was changed
@@ -113,8 +114,9 @@ func (r *Request) nothing(state *publish.State, survey *plan.Survey) (*manifest.
 	return nil, false
 }
 
-// update replaces the state by what the destination holds now, and surveys the inputs again
-// if that changed. completed are the IDs of outputs that the claim published for dead holders.
+// update replaces the state with what the destination holds now. If that changed, it surveys
+// the inputs again. completed are the IDs of outputs that the claim published for dead
+// holders.
 func (c *conversion) update(ctx context.Context, now *publish.State, completed []string) error {
 	before := c.state
 	c.state = now
@@ -143,8 +145,9 @@ func (c *conversion) update(ctx context.Context, now *publish.State, completed [
 	return nil
 }
 
-// choose decides on the plan: of those that earlier runs of the request left, perhaps of only
-// some of its inputs, the one with the most input bytes done, else a new one.
+// choose selects the plan. Among the plans that earlier runs of the request left, perhaps for
+// only some of its inputs, it takes the one with the most input bytes done. If there is none,
+// it makes a new plan.
 func (c *conversion) choose(ctx context.Context) error {
 	fresh, err := c.found.Plan(ctx, c.state.ID(), c.state.Holds()...)
 	if err != nil {
@@ -212,8 +215,8 @@ func (c *conversion) stored(ctx context.Context) (plans []*manifest.Plan, err er
 	return plans, nil
 }
 
-// resumes reports whether an earlier plan does what the present one does. One of an increment
-// may do it for some of the inputs.
+// resumes reports whether an earlier plan does what the present one does. The plan of an
+// increment may do so for only some of the inputs.
 func (c *conversion) resumes(p *manifest.Plan) bool {
 	if p == nil || p.Increment != c.plan.Increment {
 		return false
@@ -233,10 +236,10 @@ func (c *conversion) resumes(p *manifest.Plan) bool {
 	return p.Request.Resumes(&now)
 }
 
-// resume goes on with the plan of an earlier run.
+// resume continues with the plan of an earlier run.
 func (c *conversion) resume(p *manifest.Plan) {
 	if p.Schema != c.plan.Schema {
-		c.mapping = nil // the texts of the same schema differ, and part files repeat the text
+		c.mapping = nil // the schema is the same but its text differs, and part files repeat the text
 	}
 	if had, now := p.BlockSize, c.plan.BlockSize; had != now {
 		c.out.warn([]string{fmt.Sprintf("the run that is resumed keeps its column blocks of %d bytes; --restart plans anew, with %d", had, now)})
@@ -246,13 +249,12 @@ func (c *conversion) resume(p *manifest.Plan) {
 		now[in.Path] = in
 	}
 	for i, in := range p.Request.Inputs {
-		p.Request.Inputs[i] = now[in.Path] // they may have been modified since
+		p.Request.Inputs[i] = now[in.Path] // modification times may have changed
 	}
 	c.plan = p
 }
 
-// stage makes the directory for the work of the plan's tasks, and finds out which of them
-// are done.
+// stage makes the directory for the work of the plan's tasks and finds which tasks are done.
 func (c *conversion) stage(ctx context.Context) error {
 	c.work = nil
 	if len(c.plan.Tasks) == 0 {
@@ -304,7 +306,7 @@ func (c *conversion) end(ctx context.Context, err error) (*Outcome, error) {
 	return nil, err
 }
 
-// latest is the manifest of the latest output or increment; nil without one.
+// latest returns the manifest of the latest output or increment; nil if there is none.
 func latest(state *publish.State) *manifest.Success {
 	outputs := state.Outputs()
 	if len(outputs) == 0 {
@@ -313,7 +315,7 @@ func latest(state *publish.State) *manifest.Success {
 	return outputs[len(outputs)-1].Success
 }
 
-// progressOf is the progress of a plan with the work that was found of it; nil for none.
+// progressOf returns the progress of a plan, given the work that was found; nil if none was.
 func progressOf(p *manifest.Plan, work *task.Work) (now Progress) {
 	for i, t := range p.Tasks {
 		bytes := t.Bytes()
@@ -325,12 +327,12 @@ func progressOf(p *manifest.Plan, work *task.Work) (now Progress) {
 	return now
 }
 
-// maxWork is how many files a name node allows in one directory by default
+// maxWork is the default limit of files in one directory on a name node
 // (dfs.namenode.fs-limits.max-directory-items).
 const maxWork = 1 << 20
 
-// tooMany warns of more tasks than can leave their work in one directory: each leaves at
-// least a part and a result.
+// tooMany returns a warning if the tasks cannot all leave their work in one directory. Each
+// leaves at least a part and a result.
 func tooMany(tasks int) []string {
 	if tasks <= maxWork/2 {
 		return nil
@@ -338,10 +340,11 @@ func tooMany(tasks int) []string {
 	return []string{fmt.Sprintf("%d tasks leave more files in one directory than the %d that a name node takes by default (dfs.namenode.fs-limits.max-directory-items): a larger --row-group-size makes fewer", tasks, maxWork)}
 }
 
-// claimTries is how often parents are made that other processes remove again.
+// claimTries is how often parents are made again after other processes removed them.
 const claimTries = 3
 
-// withParents calls do, which makes the destination, after it has made the parents if it may.
+// withParents makes the parents of the destination, if allowed, and then calls do, which makes
+// the destination.
 func (c *conversion) withParents(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		made, err := c.makeParents(ctx)
@@ -359,14 +362,14 @@ func (c *conversion) withParents(ctx context.Context, do func() error) error {
 	}
 }
 
-// parents are directories that were made for a destination, the outermost first.
+// parents are directories that were made for a destination, outermost first.
 type parents struct {
 	store store.Store
 	dest  string
 	paths []string
 }
 
-// remove removes them, unless something came to be in them.
+// remove removes the directories that are still empty.
 func (p *parents) remove(ctx context.Context) {
 	if len(p.paths) == 0 {
 		return
@@ -378,8 +381,8 @@ func (p *parents) remove(ctx context.Context) {
 	}
 }
 
-// makeParents makes the directories, from that of all partitions down, which the
-// destination is in. Those that were made are returned, after an error too.
+// makeParents makes the missing directories above the destination, from the directory of
+// all partitions down. It returns those that it made, also after an error.
 func (r *Request) makeParents(ctx context.Context) (*parents, error) {
 	made := &parents{}
 	if r.parents == "" {

@@ -12,15 +12,15 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Convert plans a conversion, runs its tasks and publishes their files. It goes on with
-// what an earlier run of the same request left, and does nothing if the destination holds
-// the output. After an error, finished tasks stay for a rerun, if that may succeed.
+// Convert plans a conversion, runs its tasks and publishes their files. It continues the work
+// of an earlier run of the same request. If the destination holds the output, it does nothing.
+// After an error, finished tasks stay for a rerun if a rerun may succeed.
 //
-// If damage was allowed and met, the output is published, and the outcome is returned with
-// an error that is failure.Losses. With Incremental, an earlier run's work on some of
-// the inputs is published first, as an increment of its own; if what follows fails, the
-// outcome with that increment is returned with the error. Every error but that of a cancelled context
-// and of a defect has a kind of package failure.
+// If damage was allowed and found, Convert publishes the output and returns the outcome with a
+// failure.Losses error. With Incremental, it first publishes an earlier run's work on some of
+// the inputs, as an increment of its own; if a later step fails, it returns the outcome with
+// that increment and the error. Every error has a kind of package failure, except those of a
+// cancelled context or a defect.
 func Convert(ctx context.Context, r Request) (*Outcome, error) {
 	c := newConversion(&r)
 	out, err := c.end(ctx, c.convert(ctx))
@@ -81,7 +81,7 @@ func (c *conversion) produce(ctx context.Context, claim *publish.Claim) (more bo
 	return c.more(), nil
 }
 
-// discard removes the work of the plan after err, unless a rerun can use it, and returns err.
+// discard removes the work of the plan after err, unless a rerun can use it. It returns err.
 func (c *conversion) discard(ctx context.Context, claim *publish.Claim, err error) error {
 	if err == nil || c.dir == "" {
 		return err
@@ -124,8 +124,8 @@ func (c *conversion) runTasks(ctx context.Context) (err error) {
 	return c.work.Vouch(ctx, made)
 }
 
-// explainGone returns failure.Storage in place of err if the directory for the work of
-// tasks is not there any more.
+// explainGone returns failure.Storage in place of err if the directory for the work of tasks
+// is gone.
 func explainGone(ctx context.Context, p *manifest.Plan, st store.Store, dir string, err error) error {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
@@ -146,8 +146,8 @@ func (c *conversion) claim(ctx context.Context) (*publish.Claim, context.Context
 	return claim, held, err
 }
 
-// release releases a claim after work that ended with err, also if ctx has ended. After
-// success, leftovers are only a warning.
+// release releases a claim after work that ended with err, even if ctx has ended. After
+// success, leftovers only cause a warning.
 func release(ctx context.Context, claim *publish.Claim, err error, out *Outcome) error {
 	if err != nil || ctx.Err() != nil {
 		var cancel context.CancelFunc
@@ -160,11 +160,11 @@ func release(ctx context.Context, claim *publish.Claim, err error, out *Outcome)
 	return err
 }
 
-// unsettled reports whether former holders of the destination left something.
+// unsettled reports whether earlier holders of the destination left something.
 func unsettled(state *publish.State) bool { return state.Leftovers || state.Pending() }
 
 // settle completes outputs that dead holders were publishing, and removes leftovers. It
-// returns what the destination holds then, and the IDs of outputs that it completed.
+// returns the new state of the destination and the IDs of the outputs that it completed.
 func settle(ctx context.Context, dest *publish.Destination, out *Outcome) (*publish.State, []string, error) {
 	claim, held, err := dest.Claim(ctx)
 	if err != nil {
@@ -174,7 +174,7 @@ func settle(ctx context.Context, dest *publish.Destination, out *Outcome) (*publ
 	return claim.State(), claim.Completed(), err
 }
 
-// tidy removes what earlier runs left in a destination. A failure is only a warning.
+// tidy removes leftovers of earlier runs from a destination. A failure only causes a warning.
 func tidy(ctx context.Context, dest *publish.Destination, state *publish.State, out *Outcome) error {
 	if !state.Leftovers {
 		return nil
@@ -193,9 +193,9 @@ func tidy(ctx context.Context, dest *publish.Destination, state *publish.State, 
 func mendable(ctx context.Context, err error) bool {
 	//guard: keeps the work of a run that was stopped
 	if ctx.Err() != nil {
-		return true // the run was stopped, whatever its error says
+		return true // the run was stopped, with any error
 	}
-	switch failure.KindOf(err) { // nil is a defect, which a newer program may not have
+	switch failure.KindOf(err) { // nil is a defect, which a newer version may not have
 	case nil, failure.Storage, failure.Refused, failure.Usage, failure.Foreign, failure.Locked:
 		return true
 	}

@@ -15,19 +15,19 @@ import (
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
-// Options say how a conversion is done. None of them shapes its output, but for
-// a memory that forces smaller column blocks. Memory nil is a pool of plan.DefaultMemory.
+// Options configure how a conversion runs. They do not change its output, except that little
+// memory forces smaller column blocks. If Memory is nil, a pool of plan.DefaultMemory is used.
 type Options struct {
 	task.Environment
 	// Overwrite allows replacing an earlier output of rowtocol.
 	Overwrite bool
-	// Destination is what may be chosen about the destination.
+	// Destination holds the options of the destination.
 	Destination publish.Options
-	// Sink, if set, returns what takes the rows of a plan along in place of the
-	// indexes that the plan asks for; nil for none. It is asked where tasks run and
-	// where their work is published, and must give a sink of the same name there.
+	// Sink, if set, returns the sink that receives the rows of a plan, in place of the indexes
+	// that the plan asks for; nil for no sink. It is called where tasks run and where their
+	// work is published, and must return a sink of the same name in both places.
 	Sink func(p *manifest.Plan) (task.Sink, error)
-	// Progress, if set, is told of progress, by one goroutine at a time.
+	// Progress, if set, is called with the progress, from one goroutine at a time.
 	Progress func(Progress)
 }
 
@@ -35,13 +35,13 @@ func (o *Options) memory() *budget.Pool {
 	return cmp.Or(o.Memory, budget.New(plan.DefaultMemory))
 }
 
-// taskOptions are those of the tasks of a plan. progress is told of what they do.
+// taskOptions returns the options for the tasks of a plan. progress is called as they work.
 func (o *Options) taskOptions(p *manifest.Plan, progress func(task.Progress)) (task.Options, error) {
 	sink, err := o.sink(p)
 	return task.Options{Environment: o.Environment, Sink: sink, Progress: progress}, err
 }
 
-// sink returns what takes the rows of a plan along; nil if nothing does.
+// sink returns the sink for the rows of a plan; nil if there is none.
 func (o *Options) sink(p *manifest.Plan) (task.Sink, error) {
 	if o.Sink != nil {
 		return o.Sink(p)
@@ -53,73 +53,75 @@ func (o *Options) sink(p *manifest.Plan) (task.Sink, error) {
 type Request struct {
 	Options
 	plan.Asked
-	// Incremental converts the inputs that the destination does not have yet, as an
-	// increment. If the filter leaves nothing, there is nothing to do yet.
+	// Incremental converts only the inputs that the destination does not have yet, and
+	// publishes them as an increment. If the filter leaves no inputs, there is nothing to do
+	// yet.
 	Incremental bool
-	// Restart plans anew where an unfinished run of the same request could be
-	// resumed, and with Overwrite also where the output is there.
+	// Restart makes a new plan even if an unfinished run of the same request could be resumed.
+	// With Overwrite, it does so even if the output is already there.
 	Restart bool
 
-	// partition is the name of the partition, and taken are the inputs of all partitions.
+	// partition is the name of the partition. taken holds the inputs of all partitions.
 	partition string
 	taken     *plan.Taken
 
-	nonce   string // of plans that are made anew; empty unless Restart is set
-	keep    bool   // with Overwrite: nothing is replaced that has other inputs
-	parents string // the directory that, with those down to Dest, is made if it is missing
-	waits   bool   // inputs of which the filter leaves nothing are nothing to do yet
+	nonce   string // makes a new plan's ID differ; empty unless Restart is set
+	keep    bool   // with Overwrite: keep outputs that have other inputs
+	parents string // the outermost directory above Dest that is made if it is missing
+	waits   bool   // if the filter leaves no inputs, there is nothing to do yet
 }
 
-// Anew is whether the output is made also where the destination holds it: files
-// that were damaged at their full size look as they should, until they are read.
+// Anew reports whether the output is made again even if the destination holds it. A damaged
+// file of full size looks sound until it is read.
 func (r *Request) Anew() bool { return r.Overwrite && r.Restart && !r.keep }
 
-// Progress is how far a conversion is.
+// Progress counts what a conversion has done.
 type Progress struct {
-	Rows       int64 // rows of the tasks that this run works on, so far
-	Bytes      int64 // input bytes done, those of resumed tasks included
+	Rows       int64 // rows so far, of the tasks that this run works on
+	Bytes      int64 // input bytes done, including resumed tasks
 	TotalBytes int64 // input bytes of the plan
-	Tasks      int   // tasks done, resumed ones included
+	Tasks      int   // tasks done, including resumed ones
 	TotalTasks int
 	Spilled    int64 // bytes that RunTasks wrote to the temporary directory
 }
 
-// with adds what tasks did since.
+// with adds the progress of tasks since p.
 func (p Progress) with(t task.Progress) Progress {
 	p.Rows, p.Bytes, p.Tasks = t.Rows, p.Bytes+t.Bytes, p.Tasks+t.Tasks
 	return p
 }
 
-// Outcome is what a conversion came to.
+// Outcome is the result of a conversion.
 type Outcome struct {
 	Plan     *manifest.Plan    // nil if there was nothing to do
 	Manifest *manifest.Success // nil if there was nothing to do, and the destination holds nothing
-	// Published are what the conversion published, in their order: an incremental one
-	// completes what is left of an earlier one as an increment of its own.
+	// Published are the outputs that the conversion published, in order. An incremental
+	// conversion first completes an earlier unfinished one, as an increment of its own.
 	Published []*manifest.Success
-	Nothing   bool // the destination already held this output, or all inputs
-	// Incremental is whether only new inputs were asked for: with nothing to do,
-	// Manifest is what came last.
+	Nothing   bool // the destination already holds this output, or all inputs
+	// Incremental is whether only new inputs were asked for. If there was nothing to do,
+	// Manifest is the latest output or increment.
 	Incremental bool
-	Tasks       int // of what was published
+	Tasks       int // tasks of the published outputs
 	Resumed     int // tasks that an earlier run had finished
 	// ResumedBytes are the input bytes of those tasks.
 	ResumedBytes int64
 	Warnings     []string
-	// Copies is how many inputs of what was published have the content of another.
+	// Copies counts the published inputs that have the same content as another input.
 	Copies int
-	// Skipped are the files and directories that were found and are no inputs.
+	// Skipped are the files and directories that were found but are not inputs.
 	Skipped []input.Skipped
 }
 
-// nothing notes that there was nothing to do, unless something was published before.
+// nothing records that there was nothing to do, unless something was published before.
 func (o *Outcome) nothing(m *manifest.Success) {
 	if len(o.Published) == 0 {
 		o.Nothing, o.Manifest = true, m
 	}
 }
 
-// Outputs are what was published or, if nothing was, what the destination held already.
+// Outputs returns the published outputs. If there are none, it returns what the destination
+// already held.
 func (o *Outcome) Outputs() []*manifest.Success {
 	if o.Nothing && o.Manifest != nil {
 		return []*manifest.Success{o.Manifest}
@@ -127,7 +129,7 @@ func (o *Outcome) Outputs() []*manifest.Success {
 	return o.Published
 }
 
-// losses is failure.Losses if the outputs lack some of their input.
+// losses returns failure.Losses if the outputs lack some of their input.
 func (o *Outcome) losses() error {
 	var lost []manifest.Loss
 	for _, m := range o.Outputs() {
@@ -160,7 +162,7 @@ func (o *Outcome) warn(warnings []string) {
 	}
 }
 
-// made says how the output of a plan came about.
+// made describes how the output of a plan was made.
 func (o *Options) made(p *manifest.Plan, began time.Time, resumed int) *manifest.Made {
 	m := manifest.MadeNow(o.Program, began)
 	m.Run, m.PeakMemory, m.Tasks, m.Resumed = o.Run, budget.PeakResident(), len(p.Tasks), resumed

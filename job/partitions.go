@@ -17,25 +17,24 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Partitions is the conversion of each partition below a directory.
+// Partitions converts each partition below a directory.
 type Partitions struct {
-	// Request is that of each partition, but for its input and destination: Inputs is
-	// the one directory that the partitions are below, and Dest the one that they come
-	// to, under the same names.
+	// Request is the request for each partition, except its input and destination. Inputs is
+	// the one directory that holds the partitions, and Dest the one that receives them under
+	// the same names.
 	Request
-	// Reprocess converts a partition again as one output if its inputs changed, if
-	// some were added, if it has increments, or if another format or schema is asked for.
-	// Without it inputs that were added become an increment, and all else is refused.
+	// Reprocess converts a partition again as one output if its inputs changed or got more, if
+	// it has increments, or if another format or schema is asked for. Without it, added inputs
+	// become an increment, and all other changes are refused.
 	Reprocess bool
 
-	failed map[string]error // why nothing in a directory below both can be converted
-	// states are what the destinations of partitions held when they were found, until they
-	// are used.
+	failed map[string]error // errors of directories below both, in which nothing can be converted
+	// states are the destinations' states that Find read, each kept until its first use.
 	states map[string]*publish.State
 }
 
-// Find returns the partitions, and what lies beside them.
-func (p *Partitions) Find(ctx context.Context) (names []string, beside []input.Skipped, err error) {
+// Find returns the partitions, and the files and directories next to them.
+func (p *Partitions) Find(ctx context.Context) (names []string, others []input.Skipped, err error) {
 	dest, err := input.Locate(p.Resolve, p.Dest)
 	if err != nil {
 		return nil, nil, failure.Judge(err)
@@ -61,9 +60,9 @@ func (p *Partitions) Find(ctx context.Context) (names []string, beside []input.S
 	return found.Names, found.Beside, ctx.Err()
 }
 
-// lookAtAll looks at the destinations of partitions, by their sorted names, and notes what
-// inputs they have: those of other partitions included, whose directories of inputs are
-// gone. The inputs of one that cannot be read are unknown.
+// lookAtAll reads the destinations of partitions, given their sorted names, and records which
+// inputs they have. This includes partitions whose input directories are gone. If a
+// destination cannot be read, its inputs are unknown.
 func (p *Partitions) lookAtAll(ctx context.Context, dest store.Location, names []string) error {
 	places := make(map[string]store.Location, len(names))
 	for _, name := range names {
@@ -107,7 +106,8 @@ func (p *Partitions) lookAtAll(ctx context.Context, dest store.Location, names [
 	return nil
 }
 
-// state is what the destination of a partition holds: at first as it was found.
+// state returns what the destination of a partition holds: first as Find read it, then read
+// anew.
 func (p *Partitions) state(ctx context.Context, name string, place store.Location) (*publish.State, error) {
 	if s := p.states[name]; s != nil {
 		delete(p.states, name)
@@ -116,8 +116,8 @@ func (p *Partitions) state(ctx context.Context, name string, place store.Locatio
 	return publish.At(place, p.Destination).Look(ctx)
 }
 
-// inOutput is failure.Foreign if a directory in which partitions would be made holds
-// an output or increments.
+// inOutput returns failure.Foreign if a directory that would contain partitions holds an
+// output or increments.
 func inOutput(ctx context.Context, st store.Store, dir string) error {
 	infos, err := st.List(ctx, dir)
 	if errors.Is(err, store.ErrNotExist) {
@@ -133,7 +133,8 @@ func inOutput(ctx context.Context, st store.Store, dir string) error {
 	return err
 }
 
-// failure is why a partition cannot be converted, as Find found it; nil if it can.
+// failure returns the reason why a partition cannot be converted, as Find found it; nil if it
+// can.
 func (p *Partitions) failure(name string) error {
 	for dir := name; ; dir = path.Dir(dir) {
 		if err := p.failed[dir]; err != nil || dir == "." {
@@ -142,7 +143,7 @@ func (p *Partitions) failure(name string) error {
 	}
 }
 
-// requestFor looks at the destination of a partition and decides how to convert it: into an
+// requestFor reads the destination of a partition and decides how to convert it: into an
 // output if there is none, else into an increment. first is whether the destination holds
 // nothing yet.
 func (p *Partitions) requestFor(ctx context.Context, name string) (r Request, first bool, err error) {
@@ -180,21 +181,21 @@ func (p *Partitions) Convert(ctx context.Context, name string) (*Outcome, error)
 		if !first || !errors.Is(err, failure.Foreign) {
 			return out, err
 		}
-		// Another process may have made the first output meanwhile.
+		// Another process may have made the first output in the meantime.
 		if _, still, again := p.requestFor(ctx, name); again != nil || still {
 			return nil, err
 		}
 	}
 }
 
-// What becomes of a partition.
+// Results of Partitions.Preview.
 const (
-	Whole     = "output"    // it is converted whole
-	Added     = "increment" // inputs that were added are, as an increment
+	Whole     = "output"    // the partition is converted whole
+	Added     = "increment" // added inputs are converted as an increment
 	Unchanged = "nothing"   // there is nothing to do, or not yet
 )
 
-// Preview says what Convert would do, and of which inputs.
+// Preview returns what Convert would do, and the survey of the inputs that it would use.
 func (p *Partitions) Preview(ctx context.Context, name string) (what string, survey *plan.Survey, err error) {
 	r, _, err := p.requestFor(ctx, name)
 	if err != nil {
@@ -214,10 +215,10 @@ func (p *Partitions) Preview(ctx context.Context, name string) (what string, sur
 	return Whole, survey, r.checkReplaceable(state, &survey.Request)
 }
 
-// below is a path below a location.
+// below returns a path below a location.
 func below(location, name string) string { return strings.TrimRight(location, "/") + "/" + name }
 
-// finished reports whether the destination holds what is asked for, and nothing else. With
+// finished reports whether the destination holds what is asked for and nothing else. With
 // keep, only the inputs and what readers see of format and schema count.
 func (r *Request) finished(state *publish.State, now *manifest.Request) bool {
 	//guard: makes an output with a damaged file anew
@@ -233,8 +234,8 @@ func (r *Request) finished(state *publish.State, now *manifest.Request) bool {
 	return err == nil && state.Finished(&before)
 }
 
-// checkReplaceable is failure.Foreign if the destination must not be filled with what is asked
-// for.
+// checkReplaceable returns failure.Foreign if the output asked for must not be put in the
+// destination.
 func (r *Request) checkReplaceable(state *publish.State, now *manifest.Request) error {
 	err := state.Allow(now, r.Overwrite)
 	if err != nil || !r.keep || state.Pending() {
@@ -247,8 +248,8 @@ func (r *Request) checkReplaceable(state *publish.State, now *manifest.Request) 
 	return r.covers(state.Outputs(), now)
 }
 
-// covers is failure.Foreign if outputs hold rows of inputs that are not among those asked
-// for: an output in their place would lack them.
+// covers returns failure.Foreign if outputs hold rows of inputs that are not asked for: an
+// output in their place would lack these rows.
 func (r *Request) covers(outputs []publish.Committed, now *manifest.Request) error {
 	asked := manifest.NewKnown(now.Inputs...)
 	for _, o := range outputs {

@@ -10,33 +10,31 @@ import (
 	"github.com/rowtocol/rowtocol/job/publish"
 )
 
-// What Convert would do.
+// Values of Prospect.Does.
 const (
-	DoNothing    = "nothing"       // what is asked for is there
-	Resume       = "resume"        // go on with an unfinished run
-	AddIncrement = "add increment" // convert the inputs that are new
-	PlanAnew     = "plan"          // plan and convert all of it
+	DoNothing    = "nothing"       // the output is there
+	Resume       = "resume"        // continue an unfinished run
+	AddIncrement = "add increment" // convert the new inputs
+	PlanAnew     = "plan"          // plan and convert all inputs
 	Refuse       = "refuse"        // see Prospect.Refusal
 )
 
-// Prospect is what a conversion would do.
+// Prospect describes what a conversion would do.
 type Prospect struct {
 	Does    string `json:"does"`
-	Refusal string `json:"refusal,omitempty"` // why, of Refuse
-	Resumes string `json:"resumes,omitempty"` // of Resume: the name of what it would go on with
-	// Inputs is how many are asked for, of which an incremental conversion has those
-	// that are new.
+	Refusal string `json:"refusal,omitempty"` // reason, if Does is Refuse
+	Resumes string `json:"resumes,omitempty"` // name of the work to continue, if Does is Resume
+	// Inputs counts the inputs; for an incremental conversion, only the new ones.
 	Inputs int `json:"inputs"`
-	// Differences are those of the request from that of the output, in words. An
-	// incremental conversion has none.
+	// Differences describe how the request differs from that of the output. An incremental
+	// conversion has none.
 	Differences []string `json:"differences"`
-	// Unfinished are the differences from unfinished runs, by their names: why they are
-	// not resumed.
+	// Unfinished describes, by name, how unfinished runs differ and so are not resumed.
 	Unfinished map[string][]string `json:"unfinished_differences,omitempty"`
 }
 
-// Foresee says what Convert would do now. s is the status of the request's
-// destination. It changes nothing, and opens the inputs that Convert would open.
+// Foresee returns what Convert would do now. s is the status of the request's destination.
+// Foresee changes nothing, and opens the inputs that Convert would open.
 func Foresee(ctx context.Context, r Request, s *publish.Status) (*Prospect, error) {
 	survey, _, err := Survey(ctx, r)
 	if errors.Is(err, failure.Foreign) {

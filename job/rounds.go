@@ -8,10 +8,9 @@ import (
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
-// Submit is Convert of partitions, by their names, with the tasks of all of them on other
-// machines at once: see the function Submit. A partition that fails does not stop the
-// others. each is called for every partition as soon as it has ended, from one goroutine at
-// a time.
+// Submit converts partitions, given their names, as the function Submit does, with the tasks
+// of all of them on other machines at once. A partition that fails does not stop the others.
+// each is called for every partition when it ends, from one goroutine at a time.
 func (p *Partitions) Submit(ctx context.Context, names []string, runner RemoteRunner, each func(name string, out *Outcome, err error)) {
 	all := make([]*submission, len(names))
 	for i, name := range names {
@@ -20,12 +19,11 @@ func (p *Partitions) Submit(ctx context.Context, names []string, runner RemoteRu
 	submitAll(ctx, all, runner, p.Progress, func(s *submission, out *Outcome, err error) { each(s.name, out, err) })
 }
 
-// errSpared is the error of tasks that ended with those of another plan, one of which
-// failed.
+// errSpared is the error of tasks that were stopped because a task of another plan failed.
 var errSpared = errors.New("tasks of another plan failed")
 
-// submitAll carries submissions out in rounds. A round prepares all, runs the tasks of all at
-// once, and publishes what is done. Those with more to do go to the next round.
+// submitAll carries out submissions in rounds. A round prepares all, runs their tasks at once,
+// and publishes what is done. Submissions with more to do go to the next round.
 func submitAll(ctx context.Context, all []*submission, runner RemoteRunner, report func(Progress), each func(*submission, *Outcome, error)) {
 	end := func(s *submission, err error) {
 		out, err := s.end(ctx, err)
@@ -64,8 +62,8 @@ func submitAll(ctx context.Context, all []*submission, runner RemoteRunner, repo
 	}
 }
 
-// runRemotely runs the tasks that are left of submissions, and returns the errors of those
-// that failed.
+// runRemotely runs the tasks that submissions have left, and returns the errors of the
+// submissions that failed.
 func runRemotely(ctx context.Context, all []*submission, runner RemoteRunner, report func(Progress)) map[*submission]error {
 	var batches []task.Batch
 	var before Progress
@@ -109,7 +107,7 @@ func runRemotely(ctx context.Context, all []*submission, runner RemoteRunner, re
 	return failed
 }
 
-// taskFailures are the failures of tasks that an error is or joins.
+// taskFailures returns the task failures in an error's tree.
 func taskFailures(err error) (all []*task.Failure) {
 	if f, ok := err.(*task.Failure); ok {
 		return []*task.Failure{f}

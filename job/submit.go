@@ -12,18 +12,18 @@ import (
 
 // RemoteRunner runs tasks on other machines.
 type RemoteRunner interface {
-	// Run runs the tasks of batches, whose plans differ. It calls progress from one
-	// goroutine at a time. A task may run twice, also after Run has returned. A nil error
-	// does not promise that all tasks are done: only the results that they leave do. An
-	// error that is or joins a *task.Failure concerns the plans that it names, any other
-	// concerns all. After task.ErrDetached the tasks run on.
+	// Run runs the tasks of batches, each of another plan. It calls progress from one goroutine
+	// at a time. A task may run twice, even after Run has returned. A nil error does not
+	// promise that all tasks are done: only their results do. An error that is or joins a
+	// *task.Failure concerns the plans that it names; any other error concerns all plans. After
+	// task.ErrDetached the tasks keep running.
 	Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) error
 }
 
-// Submit does what Convert does, but runs the tasks on other machines, and holds no lock
-// meanwhile. They leave their work where Commit finds it, also after an error, so that a
-// rerun of the same request runs only the tasks that are left. Other machines must reach
-// the inputs and the destination. After task.ErrDetached the outcome has the plan.
+// Submit does what Convert does, but runs the tasks on other machines and holds no lock in the
+// meantime. Tasks leave their work where Commit finds it, even after an error, so a rerun of
+// the same request runs only the tasks that are left. The other machines must reach the inputs
+// and the destination. After task.ErrDetached the outcome has the plan.
 func Submit(ctx context.Context, r Request, runner RemoteRunner) (out *Outcome, err error) {
 	s := &submission{request: func(context.Context) (Request, bool, error) { return r, false, nil }}
 	submitAll(ctx, []*submission{s}, runner, r.Progress, func(_ *submission, o *Outcome, failed error) { out, err = o, failed })
@@ -31,18 +31,18 @@ func Submit(ctx context.Context, r Request, runner RemoteRunner) (out *Outcome, 
 }
 
 // submission is a conversion whose tasks run on other machines. It takes the destination's
-// lock only to complete the outputs of dead holders, and to commit.
+// lock only to complete the outputs of dead holders and to commit.
 type submission struct {
 	*conversion        // nil until begin
-	name        string // of the partition; empty without one
-	// request returns what to convert. first is whether it would be the first output of a
-	// partition: if another process makes one meanwhile, the request changes.
+	name        string // of the partition; empty if there is none
+	// request returns what to convert. first is whether it would make the first output of a
+	// partition: if another process makes one in the meantime, the request changes.
 	request func(context.Context) (r Request, first bool, err error)
 	first   bool
 	batch   *task.Batch // nil if no task is left to run
 }
 
-// begin makes the conversion, unless it is made already and the request cannot change.
+// begin makes the conversion, unless it exists and the request cannot change.
 func (s *submission) begin(ctx context.Context) error {
 	if s.conversion != nil && !s.first {
 		return nil
@@ -63,8 +63,8 @@ func (s *submission) begin(ctx context.Context) error {
 	return nil
 }
 
-// Reachable is failure.Usage if the destination or an input is on this machine, where
-// others cannot reach it. It asks no server.
+// Reachable returns failure.Usage if the destination or an input is on this machine, where
+// other machines cannot reach it. It contacts no server.
 func Reachable(resolve input.Resolve, dest string, inputs []string) error {
 	for _, location := range append([]string{dest}, inputs...) {
 		at, err := input.Locate(resolve, location)
@@ -79,8 +79,8 @@ func Reachable(resolve input.Resolve, dest string, inputs []string) error {
 	return nil
 }
 
-// prepare plans what is left to convert, and finds out which tasks of that are left.
-// done is whether there was nothing to do.
+// prepare plans what is left to convert and finds which tasks of that are left. done is
+// whether there was nothing to do.
 func (s *submission) prepare(ctx context.Context) (done bool, err error) {
 	if err := s.begin(ctx); err != nil {
 		return false, err
@@ -118,8 +118,8 @@ func (s *submission) prepare(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// overtaken reports whether another process changed the destination, so that the
-// submission that failed with err has to begin again.
+// overtaken reports whether another process changed the destination, so that the submission
+// that failed with err must begin again.
 func (s *submission) overtaken(ctx context.Context, err error) bool {
 	if !errors.Is(err, failure.Foreign) || s.conversion == nil {
 		return false
@@ -135,7 +135,7 @@ func (s *submission) overtaken(ctx context.Context, err error) bool {
 	return err == nil && !now.Same(s.state)
 }
 
-// published reports whether others committed what the tasks were to make.
+// published reports whether another process committed the work that the tasks were to do.
 func (s *submission) published(ctx context.Context) bool {
 	state, err := s.dest.Look(ctx)
 	if err != nil {

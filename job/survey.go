@@ -18,7 +18,7 @@ import (
 )
 
 // Survey reads the state of a conversion's destination and then surveys its inputs; with
-// Incremental, only those that the destination does not have. The order matters: an input
+// Incremental, only the inputs that the destination does not have. The order matters: an input
 // that is committed in between is surveyed again, never missed.
 func Survey(ctx context.Context, r Request) (*plan.Survey, *publish.State, error) {
 	state, _, err := r.readState(ctx)
@@ -47,8 +47,8 @@ func (r *Request) readState(ctx context.Context) (*publish.State, *publish.Desti
 	return state, dest, err
 }
 
-// survey surveys all inputs, or those that the destination does not have, and finds out
-// which of them are those of its output.
+// survey surveys all inputs, or those that the destination does not have, and finds which of
+// them the destination's output has.
 func (r *Request) survey(ctx context.Context, state *publish.State) (*plan.Survey, error) {
 	request := plan.Request{
 		Asked: r.Asked, Formats: r.Formats, Memory: r.memory(), Resolve: r.Resolve, Nonce: r.nonce,
@@ -88,9 +88,9 @@ func (r *Request) surveyNew(ctx context.Context, request plan.Request, state *pu
 	return survey, err
 }
 
-// checkCompatible is failure.Foreign if an increment would differ from what the destination
-// holds in format, schema or treatment of recursion. It returns the schema that the rows of
-// the increment are resolved to; empty if the inputs decide.
+// checkCompatible returns failure.Foreign if an increment would differ from the destination's
+// outputs in format, schema or treatment of recursion. Otherwise it returns the schema to
+// which the increment's rows are resolved; empty if the inputs decide.
 func checkCompatible(dest string, outputs []publish.Committed, o *manifest.Options, schema string) (string, error) {
 	differs := func(what string) error {
 		return failure.New(failure.Foreign, "destination %s holds an output of another %s, and all its increments have one; choose another destination, or --overwrite without --incremental", dest, what)
@@ -105,7 +105,7 @@ func checkCompatible(dest string, outputs []publish.Committed, o *manifest.Optio
 		case s.Request.Options.RecursiveBytes != o.RecursiveBytes:
 			return "", differs("kind of recursive columns")
 		case s.Schema == "":
-			continue // it has no inputs
+			continue // the output has no inputs
 		//guard: refuses a second schema in one destination
 		case schema != "" && !sameSchema(s.Schema, schema):
 			return "", differs("schema")
@@ -115,8 +115,8 @@ func checkCompatible(dest string, outputs []publish.Committed, o *manifest.Optio
 	return schema, nil
 }
 
-// sameSchema reports whether two texts are of one schema. Text that does not parse is the
-// same as no other; its user reports why.
+// sameSchema reports whether two texts denote one schema. Text that does not parse equals only
+// itself; its user reports the parse error.
 func sameSchema(a, b string) bool {
 	if a == b {
 		return true
@@ -129,8 +129,8 @@ func sameSchema(a, b string) bool {
 	return err == nil && x.Same(y)
 }
 
-// answers returns what finds inputs that earlier surveys for the destination read, once
-// they are needed.
+// answers returns a function that loads, when first called, the inputs that earlier surveys
+// for the destination read.
 func (r *Request) answers(ctx context.Context) func() *manifest.Known {
 	return sync.OnceValue(func() *manifest.Known {
 		place, err := input.Locate(r.Resolve, r.Dest)
@@ -141,7 +141,7 @@ func (r *Request) answers(ctx context.Context) func() *manifest.Known {
 	})
 }
 
-// keepAnswers keeps what a survey read for later ones. A failure is only a warning.
+// keepAnswers keeps what a survey read, for later surveys. A failure only causes a warning.
 func (o *Outcome) keepAnswers(ctx context.Context, dest *publish.Destination, survey *plan.Survey) {
 	read := survey.Answers()
 	if len(read) == 0 {
@@ -152,16 +152,16 @@ func (o *Outcome) keepAnswers(ctx context.Context, dest *publish.Destination, su
 	}
 }
 
-// KeepAnswers keeps what Survey read of inputs that the destination knows, so
-// that the next one does not read them again. It returns a warning, or nothing.
+// KeepAnswers keeps what Survey read of inputs that the destination knows, so that the next
+// survey does not read them again. It returns a warning, or nothing.
 func KeepAnswers(ctx context.Context, r Request, survey *plan.Survey) []string {
 	out := new(Outcome)
 	out.keepAnswers(ctx, publish.At(survey.Dest, r.Destination), survey)
 	return out.Warnings
 }
 
-// comparePlan reads the inputs of a plan that may be those of the output that the destination
-// holds, if nothing else decides. One that is gone, or has another length, is not read.
+// comparePlan reads those inputs of a plan that may be inputs of the destination's output, if
+// nothing else decides that. It does not read inputs that are gone or have another length.
 func (o *Options) comparePlan(ctx context.Context, p *manifest.Plan, state *publish.State) error {
 	if state.Success == nil || p.Increment {
 		return nil
@@ -175,8 +175,8 @@ func (o *Options) comparePlan(ctx context.Context, p *manifest.Plan, state *publ
 	})
 }
 
-// checkMoves refuses a move of a tree that holds no input of the outputs: with a typing
-// error all inputs would be converted again.
+// checkMoves returns an error if a moved tree holds no input of the outputs: after a typing
+// error, all inputs would be converted again.
 func (r *Request) checkMoves(outputs []publish.Committed) error {
 	for i, move := range r.Destination.Moved {
 		now := manifest.Moved(move.To, r.Destination.Moved[i+1:])
@@ -193,8 +193,8 @@ func (r *Request) checkMoves(outputs []publish.Committed) error {
 	return nil
 }
 
-// checkInputs requires that the inputs of a plan are what its tasks read, and notes in
-// the plan what they are.
+// checkInputs checks that the inputs of a plan are the ones that its tasks read, and records
+// them in the plan as they are now.
 func (o *Options) checkInputs(ctx context.Context, p *manifest.Plan, results []*manifest.TaskResult, state *publish.State) error {
 	found, err := input.Check(ctx, o.Resolve, p, results)
 	//guard: refuses inputs that changed meanwhile
@@ -215,13 +215,13 @@ func (o *Options) checkInputs(ctx context.Context, p *manifest.Plan, results []*
 	return nil
 }
 
-// countCopies counts the inputs of an output that have the content of another input, of the
-// same output or of one in beside, and warns of them.
-func (o *Outcome) countCopies(m *manifest.Success, beside []publish.Committed) {
+// countCopies counts the inputs of an output whose content equals that of another input, in
+// the same output or in one of others, and warns of them.
+func (o *Outcome) countCopies(m *manifest.Success, others []publish.Committed) {
 	if !m.Increment {
-		beside = nil // they are replaced
+		others = nil // they are replaced
 	}
-	known, copies, first := publish.Inputs(beside), 0, ""
+	known, copies, first := publish.Inputs(others), 0, ""
 	for _, in := range m.Request.Inputs {
 		same := known.Find(&in, "", true)
 		if same.Relation == manifest.SameContent {

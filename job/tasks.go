@@ -13,11 +13,10 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// RunTasks runs tasks of a plan, by their numbers, and leaves their files and
-// results where Commit finds them. A task that is done already is not run again;
-// done is how many of them were. If the output of the plan is there and whole, all tasks
-// are done, and there are no results. It takes no lock: the same tasks may run twice, and at
-// once.
+// RunTasks runs tasks of a plan, given their numbers, and leaves their files and results where
+// Commit finds them. It does not run tasks again that are done; done counts these. If the
+// destination holds the plan's whole output, all tasks are done and there are no results.
+// RunTasks takes no lock: a task may run twice, even at the same time.
 func RunTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (results []*manifest.TaskResult, done int, err error) {
 	results, done, err = runTasks(ctx, p, o, numbers)
 	return results, done, failure.Judge(err)
@@ -53,9 +52,9 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 	})
 }
 
-// RunTasksIn is RunTasks where a scheduler runs the tasks of a batch: their files and results
-// go to dir on st, which whoever submitted them made. If it is gone, they fail: it was
-// committed, or is not wanted. Nothing else of the destination is looked at.
+// RunTasksIn does what RunTasks does, for a scheduler that runs the tasks of a batch. Files
+// and results go to dir on st, which the submitter made. If dir is gone, the tasks fail: their
+// work was committed or is not wanted. RunTasksIn reads nothing else of the destination.
 func RunTasksIn(ctx context.Context, p *manifest.Plan, o Options, numbers []int, st store.Store, dir string) (results []*manifest.TaskResult, done int, err error) {
 	results, done, err = runTasksIn(ctx, p, o, numbers, st, dir, func() error {
 		//guard: does not make a directory again that a commit took (tests: ./hadoop)
@@ -67,7 +66,7 @@ func RunTasksIn(ctx context.Context, p *manifest.Plan, o Options, numbers []int,
 	return results, done, failure.Judge(err)
 }
 
-// runTasksIn runs those of some tasks that are not done. begin sees to it that dir is there.
+// runTasksIn runs the tasks that are not done. begin makes sure that dir exists.
 func runTasksIn(ctx context.Context, p *manifest.Plan, o Options, numbers []int, st store.Store, dir string, begin func() error) (results []*manifest.TaskResult, done int, err error) {
 	options, err := o.taskOptions(p, func(t task.Progress) {
 		if o.Progress != nil {
