@@ -142,7 +142,7 @@ func (l *finder) addTree(ctx context.Context, top manifest.Branch) error {
 			}
 			return l.addDirectory(ctx, b, infos)
 		},
-		Beside: func(_ manifest.Branch, info store.Info, twice bool) error {
+		Other: func(_ manifest.Branch, info store.Info, twice bool) error {
 			//guard: refuses two directories of one key
 			if k, _ := manifest.ParseKey(info.Name); twice {
 				return keyTwice(info.Path, k.Name)

@@ -51,7 +51,7 @@ func (l *finder) addIncrements(ctx context.Context, b *beside) error {
 		for i, r := range found {
 			standing := manifest.Counts
 			if r.success != nil && !b.any {
-				standing = r.success.Beside(b.base, b.sequence)
+				standing = r.success.StandingTo(b.base, b.sequence)
 			}
 			switch {
 			//guard: rejects an increment that an older output has overtaken

@@ -48,7 +48,7 @@ func Partitions(ctx context.Context, s Search) (*Partitioned, error) {
 		Enter: func(b manifest.Branch, infos []store.Info, err error) ([]store.Info, error) {
 			return f.enter(ctx, b, infos, err)
 		},
-		Beside: func(b manifest.Branch, info store.Info, twice bool) error { return f.beside(ctx, b, info, twice) }}
+		Other: func(b manifest.Branch, info store.Info, twice bool) error { return f.beside(ctx, b, info, twice) }}
 	err = w.Walk(ctx, manifest.Branch{Path: in.Path})
 	for len(f.links) > 0 && err == nil {
 		link := f.links[0]

@@ -15,7 +15,7 @@ func (s *Success) check() error {
 		return fmt.Errorf("it is the output number %d", s.Sequence)
 	}
 	for _, in := range s.Request.Inputs {
-		//guard: takes a file that was replaced for the one that the output has
+		//guard: rejects an input that cannot be compared with a file
 		if in.CRC32C == nil {
 			return fmt.Errorf("input %s has no checksum of its bytes", in.Path)
 		}
@@ -32,8 +32,7 @@ func (s *Success) check() error {
 	return s.checkLosses()
 }
 
-// checkParts holds the order and the sums of the parts against what the document
-// says of all.
+// checkParts checks the order of the parts, and their sums against the document's.
 func (s *Success) checkParts() error {
 	var rows, bytes int64
 	for i := range s.Parts {
@@ -52,7 +51,7 @@ func (s *Success) checkParts() error {
 		}
 		rows += p.Rows
 		for _, f := range p.Files {
-			//guard: rejects a sum of rows beyond 64 bits
+			//guard: rejects a sum of bytes beyond 64 bits
 			if f.Bytes > math.MaxInt64-bytes {
 				return errors.New("the parts have more bytes than can be counted")
 			}
@@ -82,7 +81,7 @@ func number(digits string) int {
 	return n
 }
 
-// checkLosses refuses losses that cannot be of the inputs.
+// checkLosses refuses losses that are not of the inputs.
 func (s *Success) checkLosses() error {
 	if len(s.Losses) == 0 {
 		return nil

@@ -20,7 +20,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encode writes the JSON of a document, and its checksum.
+// encode returns the JSON of a document with its checksum.
 func encode(v any) ([]byte, error) {
 	b, err := encodeJSON(v)
 	if err != nil {
@@ -30,9 +30,8 @@ func encode(v any) ([]byte, error) {
 	return fmt.Appendf(b, "%08x%s", crc32.Checksum(b, castagnoli), documentEnd), nil
 }
 
-// encodeJSON writes indented JSON, readable by people, with a newline at its end.
-// Struct fields keep their order and map keys are sorted, so equal documents
-// have equal bytes.
+// encodeJSON returns indented JSON that ends with a newline. Struct fields keep
+// their order and map keys are sorted, so equal documents have equal bytes.
 func encodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -44,7 +43,7 @@ func encodeJSON(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// decode reads a document of this version, and passes over fields that v does not have.
+// decode reads a document of this version, and ignores fields that v does not have.
 func decode(what string, b []byte, v any) error {
 	_, err := verify(b)
 	if err == nil {
@@ -64,7 +63,7 @@ func decodeKnown(what string, b []byte, v any) error {
 	d.DisallowUnknownFields()
 	err = d.Decode(v)
 	if err != nil && json.Unmarshal(b, v) == nil {
-		return fmt.Errorf("%s: a newer program made it, or it was altered: this one does not know all that is in it: %w", what, err)
+		return fmt.Errorf("%s: a newer program made it, or it was altered: this program does not know all of its fields: %w", what, err)
 	}
 	//guard: rejects bytes after the document
 	if err == nil && d.InputOffset() <= int64(len(body)) {
@@ -73,34 +72,33 @@ func decodeKnown(what string, b []byte, v any) error {
 	return inDocument(what, err)
 }
 
-// verify checks the checksum and the version of a document, and returns what comes before the
-// field of the checksum.
+// verify checks the checksum and the version of a document, and returns the bytes before the
+// checksum's field.
 func verify(b []byte) (body []byte, err error) {
 	sealed, ended := bytes.CutSuffix(b, []byte(documentEnd))
 	n := len(sealed) - checksumDigits
-	//guard: accepts a document that was cut short, or that another program wrote
+	//guard: rejects a document that was cut short, or that another program wrote
 	if !ended || n < 0 || !bytes.HasSuffix(sealed[:n], []byte(checksumField)) {
 		return nil, fmt.Errorf("%w: it does not end with a checksum", ErrAltered)
 	}
 	sum := fmt.Sprintf("%08x", crc32.Checksum(sealed[:n], castagnoli))
-	//guard: accepts a document of which a byte was changed
+	//guard: rejects a document with a changed byte
 	if digits := string(sealed[n:]); digits != sum {
-		return nil, fmt.Errorf("%w: its CRC-32C is %s, and it says %s", ErrAltered, sum, digits)
+		return nil, fmt.Errorf("%w: its CRC-32C is %s, but it says %s", ErrAltered, sum, digits)
 	}
 	version, err := versionOf(b)
 	if err != nil {
 		return nil, err
 	}
-	//guard: misreads a document of another version
+	//guard: rejects a document of another version
 	if version != Version {
 		return nil, fmt.Errorf("%w: it has %d, this program knows %d", ErrVersion, version, Version)
 	}
 	return sealed[:n-len(checksumField)], nil
 }
 
-// versionOf looks at the version alone: a newer document may well not fit the
-// types of this program, and "too new" is what its reader has to know. It stands
-// first, so the rest is not read for it.
+// versionOf reads only the version, which comes first. A newer document may not fit
+// the types of this program, and its reader must learn that it is too new.
 func versionOf(b []byte) (version int, err error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if _, err = d.Token(); err != nil {

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// Entry is what a single rename moves: a file, or the directory of a part that
-// is several files.
+// Entry is a file or directory that a single rename moves. A part of several files
+// is a directory.
 type Entry struct {
 	Name  string // relative to the directory of the document
 	Dir   bool
-	Files []File // itself, or those in the directory, whose names begin with it
+	Files []File // the file itself, or the files in the directory, with its name in theirs
 }
 
-// Entry returns what the part is. It must have files.
+// Entry returns the entry of a part, which must have files.
 func (p *Part) Entry() Entry {
 	name, _, dir := strings.Cut(p.Files[0].Name, "/")
 	return Entry{Name: name, Dir: dir, Files: p.Files}
 }
 
-// Inside are the names that the files of a directory have in it.
+// Inside returns the names of a directory's files, relative to it.
 func (e *Entry) Inside() map[string]bool {
 	names := make(map[string]bool, len(e.Files))
 	for _, f := range e.Files {
@@ -30,10 +30,10 @@ func (e *Entry) Inside() map[string]bool {
 	return names
 }
 
-// Entries are what the result's files are moved as, the parts first.
+// Entries returns the entries of the result's files, those of the parts first.
 func (r *TaskResult) Entries() []Entry { return entries(r.Parts, r.Losses, r.Side, r.Index) }
 
-// Entries are what the output's files are moved as, the parts first.
+// Entries returns the entries of the output's files, those of the parts first.
 func (s *Success) Entries() []Entry { return entries(s.Parts, s.Losses, s.Index) }
 
 func entries(parts []Part, losses []Loss, others ...[]File) (all []Entry) {
@@ -53,9 +53,9 @@ func entries(parts []Part, losses []Loss, others ...[]File) (all []Entry) {
 	return all
 }
 
-// appendFile adds a file that is no part's. What is in one directory is one entry, as an
-// index of several files is. A name has a directory of its own after the one of its kind and
-// output; that of a staged file comes before it.
+// appendFile adds a file that belongs to no part. Files in one directory are one entry, such
+// as an index of several files. A published name may have a directory of its own after those
+// of its kind and output; a staged name has it first.
 func appendFile(all []Entry, f File) []Entry {
 	dir := path.Dir(f.Name)
 	if dir == "." || IsAside(path.Dir(path.Dir(f.Name))) {
@@ -68,8 +68,8 @@ func appendFile(all []Entry, f File) []Entry {
 	return append(all, Entry{Name: dir, Dir: true, Files: []File{f}})
 }
 
-// check refuses files that are not those of one entry, are there twice, or have
-// a size that cannot be.
+// check refuses files that are not in the entry, are listed twice, or have a
+// negative size.
 func (e *Entry) check() error {
 	seen := make(map[string]bool)
 	for _, f := range e.Files {

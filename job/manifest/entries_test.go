@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
 )
 
-// severalFiles is a result with a part that is a directory.
+// severalFiles returns a result with a part that is a directory.
 func severalFiles() *TaskResult {
 	r := sampleResult()
 	dir := StagedPart(3, 1, attempt, ".cfiles")

@@ -13,12 +13,12 @@ type Holders struct {
 	inputs map[inputKey]int // places in names
 }
 
-// inputKey is equal for inputs that are the same. It is shorter than a path, as a
+// inputKey is equal for inputs that are the same. It is shorter than a path, because a
 // destination may have millions of inputs.
 type inputKey [16]byte
 
-// keysOf returns the keys of which inputs that are the same share one: the same bytes in
-// the same place, or in the same file under another name.
+// keysOf returns the keys of an input. Inputs that are the same share a key: they have the
+// same bytes in the same place, or in the same file under another name.
 func keysOf(in *Input) (keys []inputKey) {
 	if in.was != nil {
 		in = in.was
@@ -39,19 +39,19 @@ func keysOf(in *Input) (keys []inputKey) {
 	return append(keys, key(append(bytes, in.Location()...)))
 }
 
-// Conflict is why two outputs do not belong into one destination: an increment came
-// back whose inputs were converted again, say.
+// Conflict says why two outputs do not belong in one destination. For example, an
+// increment was restored after its inputs were converted again.
 type Conflict struct {
-	Other string // the output that was there first
-	Input string // whose rows both have
+	Other string // the output that was added first
+	Input string // an input whose rows both have
 }
 
 func (c *Conflict) String() string {
 	return fmt.Sprintf("the rows of %s are in %s as well; if one of the two was restored, move it away", c.Input, c.Other)
 }
 
-// Add adds an output by its name. It returns the first conflict with one that was added
-// before; nil if there is none.
+// Add adds an output under a name. It returns the first conflict with an output that was
+// added before, or nil.
 func (h *Holders) Add(name string, s *Success) (found *Conflict) {
 	if h.inputs == nil {
 		h.inputs = make(map[inputKey]int, len(s.Request.Inputs))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestHolders finds the rows of an input in two outputs. A number may be in two.
+// TestHolders finds the rows of an input in two outputs. Two outputs may have one number.
 func TestHolders(t *testing.T) {
 	output := func(inputs ...string) *Success {
 		s := &Success{Sequence: 1}
@@ -30,7 +30,7 @@ func TestHolders(t *testing.T) {
 	}
 }
 
-// BenchmarkHolders is what a reader pays for each input.
+// BenchmarkHolders measures the cost of each input to a reader.
 func BenchmarkHolders(b *testing.B) {
 	s := &Success{}
 	for i := range 1000 {

@@ -14,11 +14,11 @@ type Relation int
 const (
 	// Unrelated is another file with other bytes.
 	Unrelated Relation = iota
-	// SameFile is the known input, under whatever name.
+	// SameFile is the known input, under the same name or another.
 	SameFile
 	// SameContent is another file with the same bytes.
 	SameContent
-	// Changed has the known input's name and other bytes.
+	// Changed has the known input's name but other bytes.
 	Changed
 	// Unopened is undecided until the header and the end of the input are read.
 	Unopened
@@ -26,12 +26,12 @@ const (
 	Unread
 )
 
-// timeGrain is how close to a look a modification may be for a later one to get the
-// same time.
+// timeGrain bounds the resolution of modification times: if a file was modified this
+// shortly before it was looked at, a later change may get the same time.
 const timeGrain = 2 * time.Second
 
-// SetModified sets ModTime, and Recent if the file was modified within timeGrain of the
-// look that began at began: a later change may then have the same time.
+// SetModified sets ModTime. It sets Recent if the file was modified within timeGrain of
+// the look at it, which started at began: a later change may then have the same time.
 func (in *Input) SetModified(modified, began time.Time) {
 	//guard: keeps a time out of documents that JSON cannot hold
 	if y := modified.UTC().Year(); y < 1 || y > 9999 {
@@ -41,7 +41,7 @@ func (in *Input) SetModified(modified, began time.Time) {
 	in.Recent = modified.After(began.Add(-timeGrain)) && modified.Before(time.Now().Add(timeGrain))
 }
 
-// Location is the path that an input's path leads to through symbolic links.
+// Location returns the path of an input with symbolic links resolved.
 func (in *Input) Location() string {
 	if in.Real != "" {
 		return in.Real
@@ -53,13 +53,13 @@ func (in *Input) Location() string {
 // file has neither.
 func (in *Input) Opened() bool { return in.HeaderSize > 0 || in.Size == 0 }
 
-// Settled reports whether two looks at a file saw the same, and no change in
-// between can have been missed: the bytes need not be compared.
+// Settled reports whether two looks at a file found the same and cannot have missed
+// a change in between. If so, the bytes need not be compared.
 func (in *Input) Settled(other *Input) bool {
 	return in.Size == other.Size && in.sameTime(other) && !in.otherID(other)
 }
 
-// sameTime reports whether both were modified last at the same known time.
+// sameTime reports whether both have the same known modification time.
 func (in *Input) sameTime(other *Input) bool {
 	return !in.ModTime.IsZero() && !in.Recent && !other.Recent && in.ModTime.Equal(other.ModTime)
 }
@@ -75,12 +75,12 @@ func (in *Input) sameEnds(other *Input) bool {
 	return in.HeaderSize == other.HeaderSize && in.Identity == other.Identity
 }
 
-// sameName reports whether one of the names of an input is one of the other's.
+// sameName reports whether two inputs share a name.
 func (in *Input) sameName(other *Input) bool {
 	return in.Path == other.Path || in.Location() == other.Location()
 }
 
-// origin splits a location into the storage, empty for local disk, and the path.
+// origin splits a location into its storage, which is empty for local disk, and its path.
 func origin(location string) (storage, path string) {
 	if strings.HasPrefix(location, "/") {
 		return "", location
@@ -93,32 +93,32 @@ func origin(location string) (storage, path string) {
 	return scheme + "://" + host, "/" + path
 }
 
-// sameRemotePath reports whether two locations may be one file, by another client
-// or another name of its storage's host.
+// sameRemotePath reports whether two locations may be one file that is reached with
+// another client or another name of the storage's host.
 func (in *Input) sameRemotePath(other *Input) bool {
 	a, path := origin(in.Location())
 	b, same := origin(other.Location())
 	return a != "" && b != "" && path == same
 }
 
-// sameStore reports whether the IDs of two files are of one kind of storage.
+// sameStore reports whether the IDs of two files come from one kind of storage.
 func (in *Input) sameStore(other *Input) bool {
 	a, _ := origin(in.Location())
 	b, _ := origin(other.Location())
 	return (a == "") == (b == "")
 }
 
-// Relate decides how an input is related to a known one. It is the only place that
-// does. On Unopened or Unread the caller opens or reads the input and calls again.
+// Relate decides how an input is related to a known one. Nothing else decides that.
+// After Unopened or Unread, the caller opens or reads the input and calls again.
 func (in *Input) Relate(known *Input) Relation {
-	//guard: converts a file again that is still where it was, though its tree moved
+	//guard: recognizes a file that stayed where it was although its tree moved
 	if known.was != nil && in.relate(known.was) == SameFile {
 		return SameFile
 	}
 	return in.relate(known)
 }
 
-// relate is Relate to a known input under its present name alone.
+// relate is Relate without the known input's earlier name.
 func (in *Input) relate(known *Input) Relation {
 	place, name := in.Location() == known.Location(), in.sameName(known)
 	if in.Size != known.Size || in.Opened() && known.Opened() && !in.sameEnds(known) {
@@ -131,7 +131,7 @@ func (in *Input) relate(known *Input) Relation {
 	switch {
 	case (name || remote) && id && in.Settled(known):
 		return SameFile
-	case name && in.CRC32C != nil && known.CRC32C != nil: // an earlier answer: the input was not opened
+	case name && in.CRC32C != nil && known.CRC32C != nil: // known from an earlier survey: the input was not opened
 		return in.byContent(known, SameFile, Changed)
 	case !in.Opened() && known.Opened():
 		return Unopened
@@ -147,7 +147,7 @@ func (in *Input) relate(known *Input) Relation {
 	return in.byContent(known, SameContent, Unrelated)
 }
 
-// byName lets the names decide.
+// byName returns same if the inputs share a name, and other if not.
 func (in *Input) byName(known *Input, same, other Relation) Relation {
 	if in.sameName(known) {
 		return same
@@ -155,7 +155,7 @@ func (in *Input) byName(known *Input, same, other Relation) Relation {
 	return other
 }
 
-// byContent lets the whole CRC-32C decide.
+// byContent returns same or other by the CRC-32C of all bytes, or Unread if one is unknown.
 func (in *Input) byContent(known *Input, same, other Relation) Relation {
 	switch {
 	case in.CRC32C == nil || known.CRC32C == nil:
@@ -166,27 +166,27 @@ func (in *Input) byContent(known *Input, same, other Relation) Relation {
 	return other
 }
 
-// Known finds known inputs. It must not be changed while it is used concurrently.
+// Known is an index of known inputs. Only its lookups may be used concurrently.
 type Known struct {
 	inputs []Input
 	owners []string
-	names  map[string]int   // the first of each name
-	shared map[string][]int // all, where several have a name
+	names  map[string]int   // the first input with each name
+	shared map[string][]int // all inputs with a name, if there are several
 
-	mu     sync.Mutex
-	sought int              // how many inputs what follows has: most files are found by their names
-	remote map[string][]int // by the path without its storage
-	ids    map[uint64][]int
-	ends   map[ends][]int
+	mu      sync.Mutex
+	indexed int              // number of inputs in the maps below, which few searches need
+	remote  map[string][]int // by the path without its storage
+	ids     map[uint64][]int
+	ends    map[ends][]int
 }
 
-// ends are what inputs with the same bytes share.
+// ends is equal for inputs with the same bytes.
 type ends struct {
 	size     int64
 	identity uint32
 }
 
-// NewKnown returns an index of inputs, which have no owner.
+// NewKnown returns an index of inputs without owners.
 func NewKnown(inputs ...Input) *Known {
 	k := &Known{names: make(map[string]int, len(inputs)), shared: make(map[string][]int), inputs: slices.Clip(inputs)}
 	for i := range inputs {
@@ -195,7 +195,7 @@ func NewKnown(inputs ...Input) *Known {
 	return k
 }
 
-// Add adds an input that an owner has.
+// Add adds an input of an owner.
 func (k *Known) Add(owner string, in Input) {
 	for len(k.owners) < len(k.inputs) {
 		k.owners = append(k.owners, "")
@@ -216,7 +216,7 @@ func (k *Known) addNames(i int) {
 	}
 }
 
-// owner is who has an input.
+// owner returns the owner of an input.
 func (k *Known) owner(i int) string {
 	if i < len(k.owners) {
 		return k.owners[i]
@@ -236,7 +236,7 @@ func (k *Known) name(name string, i int) {
 	}
 }
 
-// named are the inputs that have a name.
+// named returns the inputs with a name.
 func (k *Known) named(name string) []int {
 	if all := k.shared[name]; all != nil {
 		return all
@@ -247,15 +247,15 @@ func (k *Known) named(name string) []int {
 	return nil
 }
 
-// seek makes what inputs are found by that have another name.
-func (k *Known) seek() {
+// indexAll completes the maps that find inputs under other names.
+func (k *Known) indexAll() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.ids == nil {
 		k.remote, k.ids, k.ends = make(map[string][]int), make(map[uint64][]int), make(map[ends][]int)
 	}
-	for ; k.sought < len(k.inputs); k.sought++ {
-		i, in := k.sought, &k.inputs[k.sought]
+	for ; k.indexed < len(k.inputs); k.indexed++ {
+		i, in := k.indexed, &k.inputs[k.indexed]
 		if storage, path := origin(in.Location()); storage != "" {
 			k.remote[path] = append(k.remote[path], i)
 		}
@@ -270,10 +270,10 @@ func (k *Known) seek() {
 	}
 }
 
-// Len is how many inputs are known.
+// Len returns the number of known inputs.
 func (k *Known) Len() int { return len(k.inputs) }
 
-// Named returns the known input that has one of the names of in; nil if there is none.
+// Named returns the known input that shares a name with in, or nil.
 func (k *Known) Named(in *Input) *Match {
 	for _, name := range []string{in.Location(), in.Path} {
 		if i, ok := k.names[name]; ok && in.sameName(&k.inputs[i]) {
@@ -283,13 +283,13 @@ func (k *Known) Named(in *Input) *Match {
 	return nil
 }
 
-// Alike is how many known inputs have the length, the header and the end of in, which
-// has rows.
+// Alike returns how many known inputs have the length, the header and the end of in; 0 if
+// in is empty.
 func (k *Known) Alike(in *Input) int {
 	if in.Size == 0 {
 		return 0
 	}
-	k.seek()
+	k.indexAll()
 	return len(k.ends[ends{in.Size, in.Identity}])
 }
 
@@ -300,9 +300,9 @@ type Match struct {
 	Relation Relation
 }
 
-// Find returns the known input that tells most about in, among those of other
-// owners than not: the one of its name or, if there is none, the same file under
-// another name. Files with the same content are looked for last, if content is set.
+// Find returns the known input that is most closely related to in, without those
+// of the owner not: the one with its name or, if there is none, the same file under
+// another name. If content is set, files with the same content come last.
 func (k *Known) Find(in *Input, not string, content bool) (m Match) {
 	found := func(candidates []int) bool {
 		m = k.best(in, candidates, not, SameFile, Unread, Unopened, Changed)
@@ -311,7 +311,7 @@ func (k *Known) Find(in *Input, not string, content bool) (m Match) {
 	if found(k.named(in.Location())) || in.Real != "" && found(k.named(in.Path)) {
 		return m
 	}
-	k.seek()
+	k.indexAll()
 	_, path := origin(in.Location())
 	if found(k.remote[path]) || found(k.ids[in.FileID]) {
 		return m
@@ -325,7 +325,7 @@ func (k *Known) Find(in *Input, not string, content bool) (m Match) {
 	return k.best(in, k.ends[ends{in.Size, in.Identity}], not, SameContent, Unread)
 }
 
-// best returns the first candidate of the first of some relations.
+// best returns the first candidate with the earliest of the relations.
 func (k *Known) best(in *Input, candidates []int, not string, relations ...Relation) (best Match) {
 	rank := len(relations)
 	for _, i := range candidates {
@@ -343,10 +343,10 @@ func (k *Known) best(in *Input, candidates []int, not string, relations ...Relat
 	return best
 }
 
-// Move is a tree, or a cluster, that is somewhere else now.
+// Move says that a tree, or a cluster, moved.
 type Move struct{ From, To string }
 
-// Moved returns what a location is after some moves, one after another.
+// Moved returns a location after moves, which apply one after another.
 func Moved(location string, moves []Move) string {
 	for _, m := range moves {
 		if rest, ok := cutTree(location, m.From); ok {
@@ -356,20 +356,20 @@ func Moved(location string, moves []Move) string {
 	return location
 }
 
-// cutTree returns what follows the path of a tree in a location, if that is in the tree.
+// cutTree returns the rest of a location after a tree's path; ok is whether it is in the tree.
 func cutTree(location, tree string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(location, strings.TrimSuffix(tree, "/"))
 	return rest, ok && (rest == "" || rest[0] == '/')
 }
 
-// InTree reports whether a location is that of a tree, or in it.
+// InTree reports whether a location is the tree or is in it.
 func InTree(location, tree string) bool {
 	_, ok := cutTree(location, tree)
 	return ok
 }
 
-// MoveInputs gives the inputs of an output the names that they have after some
-// moves. In another place the storage gives other IDs.
+// MoveInputs gives the inputs of an output their names after moves. It drops the IDs
+// of moved files, because the storage gives other IDs in another place.
 func (r *Request) MoveInputs(moves []Move) {
 	for i := range r.Inputs {
 		in := &r.Inputs[i]

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestRelate is what an input is to one that is known, whatever the storage tells of it.
+// TestRelate checks how an input is related to a known one on each kind of storage.
 func TestRelate(t *testing.T) {
 	sum := func(crc uint32) *uint32 { return &crc }
 	at := time.Unix(1e9, 0).UTC()
@@ -63,7 +63,7 @@ func TestRelate(t *testing.T) {
 	}
 }
 
-// TestSetModified notes what a change right after the look would not show in.
+// TestSetModified checks times that a change just after the look may repeat.
 func TestSetModified(t *testing.T) {
 	now := time.Now()
 	for age, recent := range map[time.Duration]bool{time.Hour: false, 3 * time.Second: false, time.Second: true, 0: true, -time.Second: true, -time.Hour: false} {
@@ -81,7 +81,7 @@ func TestSetModified(t *testing.T) {
 	}
 }
 
-// TestKnownOwners finds inputs of others, and the first of several.
+// TestKnownOwners finds inputs of other owners, and the first of several inputs.
 func TestKnownOwners(t *testing.T) {
 	at := time.Unix(1e9, 0).UTC()
 	k := NewKnown(Input{Path: "/a", Size: 1, HeaderSize: 1})

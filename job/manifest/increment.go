@@ -1,20 +1,20 @@
 package manifest
 
-// Standing is what an increment is to the output beside which it lies.
+// Standing is how an increment stands to the output next to it.
 type Standing int
 
 const (
 	// Counts is an increment of that output.
 	Counts Standing = iota
-	// Replaced is an increment of an output that was replaced since.
+	// Replaced is an increment of an output that was replaced later.
 	Replaced
 	// Orphaned is an increment of an output that was lost, or replaced by an older one.
 	Orphaned
 )
 
-// Beside says what an increment is to an output, which is given by its ID and number: empty
-// and 0 if there is none.
-func (s *Success) Beside(id string, sequence int64) Standing {
+// StandingTo returns how an increment stands to an output with an ID and number. They are
+// empty and 0 if there is no output.
+func (s *Success) StandingTo(id string, sequence int64) Standing {
 	switch {
 	//guard: keeps only increments of this output
 	case s.Base == id:
@@ -26,8 +26,8 @@ func (s *Success) Beside(id string, sequence int64) Standing {
 	return Orphaned
 }
 
-// NotIncrement says why the manifest in a directory is not that of the increment which the
-// name of the directory says; empty if it is.
+// NotIncrement says why the manifest in a directory does not belong to the increment that
+// the directory is named after; empty if it does.
 func (s *Success) NotIncrement(dir string) string {
 	//guard: calls an output that others put there foreign
 	if !s.Increment {

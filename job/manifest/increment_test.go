@@ -2,7 +2,7 @@ package manifest
 
 import "testing"
 
-func TestBeside(t *testing.T) {
+func TestStandingTo(t *testing.T) {
 	s := &Success{Increment: true, Base: "base", Sequence: 3}
 	for _, test := range []struct {
 		id       string
@@ -16,12 +16,12 @@ func TestBeside(t *testing.T) {
 		{"other", 1, Orphaned},
 		{"", 0, Orphaned},
 	} {
-		if got := s.Beside(test.id, test.sequence); got != test.want {
-			t.Errorf("beside %q, number %d: %d, want %d", test.id, test.sequence, got, test.want)
+		if got := s.StandingTo(test.id, test.sequence); got != test.want {
+			t.Errorf("next to %q, number %d: %d, want %d", test.id, test.sequence, got, test.want)
 		}
 	}
-	if s.Base = ""; s.Beside("", 0) != Counts || s.Beside("other", 4) != Replaced {
-		t.Error("an increment of no output")
+	if s.Base = ""; s.StandingTo("", 0) != Counts || s.StandingTo("other", 4) != Replaced {
+		t.Error("an increment without an output")
 	}
 }
 

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// maxIndexName bounds the name of a key index, in bytes, so that with a suffix it is a file
-// name, too.
+// maxIndexName bounds the name of a key index, in bytes, so that it may also be a file name
+// with a suffix.
 const maxIndexName = 100
 
-// IndexName is the name of the directory of a key index: its fields, with bytes other than
-// letters, digits, dots, hyphens and underlines as =XX. A long name is cut and ends with a
-// hash of the fields.
+// IndexName returns the name of the directory of a key index: its fields, with bytes other
+// than letters, digits, dots, hyphens and underscores as =XX. A long name is cut and ends
+// with a hash of the fields.
 func IndexName(fields string) string {
 	name := escapeIndexName(fields)
 	//guard: keeps the name of an index below what file systems take
@@ -41,14 +41,13 @@ func escapeIndexName(fields string) string {
 	return b.String()
 }
 
-// IndexFile is the name of a file of a key index in its directory, by its number from 0.
-// suffix begins with a dot.
+// IndexFile returns the name of a file of a key index in its directory. Numbers start at 0,
+// and suffix begins with a dot.
 func IndexFile(number int, suffix string) string { return fmt.Sprintf("%05d%s", number, suffix) }
 
-// Fingerprint tells row groups from others: the SHA-256, in hexadecimal digits, of how many
-// rows they have and of the lengths and checksums of their files. It is the same of the
-// results of tasks and of the output that they become: names do not count, nor do row groups
-// without rows.
+// Fingerprint identifies row groups: it returns the SHA-256, in hexadecimal digits, of their
+// numbers of rows and of the lengths and checksums of their files. Names and row groups
+// without rows do not count, so the results of tasks have the fingerprint of their output.
 func Fingerprint(parts []Part) string {
 	h := sha256.New()
 	for i := range parts {
@@ -64,8 +63,8 @@ func Fingerprint(parts []Part) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// checkIndex refuses key indexes that are not those that were asked for, or whose keys cannot
-// be as they are listed.
+// checkIndex refuses key indexes that differ from those of the request, or whose keys are
+// listed wrongly.
 func (s *Success) checkIndex() error {
 	files := s.Index
 	for _, fields := range s.Request.Options.Index {
@@ -83,15 +82,15 @@ func (s *Success) checkIndex() error {
 		files = files[n:]
 	}
 	for _, f := range files {
-		//guard: finds no index where none is listed
+		//guard: rejects keys of an index that was not requested
 		if f.Keys != nil {
-			return fmt.Errorf("%q is of no index that was asked for", f.Name)
+			return fmt.Errorf("%q is of an index that was not asked for", f.Name)
 		}
 	}
 	return nil
 }
 
-// checkKeys holds the files of an index against each other.
+// checkKeys checks that the files of an index are complete and in order.
 func (s *Success) checkKeys(fields string, files []File) error {
 	//guard: rejects an index without files
 	if len(files) == 0 {

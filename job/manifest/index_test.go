@@ -15,7 +15,8 @@ func TestIndexNames(t *testing.T) {
 	}
 }
 
-// Names of indexes on long fields fit a file system, with a suffix, and differ.
+// TestLongIndexNames checks that names of indexes on long fields fit a file system, with a
+// suffix, and differ.
 func TestLongIndexNames(t *testing.T) {
 	seen := map[string]string{}
 	for n := range 300 {
@@ -30,7 +31,7 @@ func TestLongIndexNames(t *testing.T) {
 	}
 }
 
-// indexed is an output with two indexes, of which the first has two files.
+// indexed returns an output with two indexes. The first has two files.
 func indexed(id string) *Success {
 	file := func(fields string, number int, first, last string, entries int64) File {
 		return File{
@@ -57,8 +58,8 @@ func TestIndexesAreChecked(t *testing.T) {
 		"none is left":       {func(s *Success) { s.Index = nil }, "id is not listed"},
 		"one is gone":        {func(s *Success) { s.Index = s.Index[:2] }, "a,b is not listed"},
 		"another order":      {func(s *Success) { s.Request.Options.Index = []string{"a,b", "id"} }, "a,b is not listed"},
-		"not asked for":      {func(s *Success) { s.Request.Options.Index = []string{"id"} }, "no index that was asked for"},
-		"none was asked for": {func(s *Success) { s.Request.Options.Index = nil }, "no index that was asked for"},
+		"not asked for":      {func(s *Success) { s.Request.Options.Index = []string{"id"} }, "an index that was not asked for"},
+		"none was asked for": {func(s *Success) { s.Request.Options.Index = nil }, "an index that was not asked for"},
 		"a file is gone":     {func(s *Success) { s.Index = s.Index[1:] }, "as file 0"},
 		"the order of files": {func(s *Success) { s.Index[0], s.Index[1] = s.Index[1], s.Index[0] }, "as file 0"},
 		"without keys":       {func(s *Success) { s.Index[1].Keys = nil }, "as file 1"},
@@ -102,7 +103,7 @@ func TestFingerprint(t *testing.T) {
 		"another order":  {func(p []Part) []Part { p[0], p[1] = p[1], p[0]; return p }, false},
 	} {
 		if got := Fingerprint(c.change(parts())); (got == all) != c.same {
-			t.Errorf("%s: %s beside %s", name, got, all)
+			t.Errorf("%s: %s, all is %s", name, got, all)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 package manifest
 
-// InputsName is the document of inputs in a destination that were read whole to find
-// out what they are, such as those of a tree that was touched: they are not read again
-// while they have that time. It can go away at any moment.
+// InputsName is the document in a destination that lists inputs which were read whole to
+// identify them, such as files whose modification time changed. While they keep that time
+// they are not read again. The document may be removed at any moment.
 const InputsName = "_inputs"
 
 // Inputs are files that were read, with the CRC-32C of all their bytes.

@@ -6,39 +6,36 @@ import (
 )
 
 // Version is the version of the documents that this package writes, and the
-// newest that it reads. A program reads results and _SUCCESS documents of its
-// version that have fields which it does not know: such fields are always
-// optional. In a plan they are refused, as a task that ignored one could make
-// other bytes.
+// newest that it reads. In results and _SUCCESS documents of its version, a program
+// ignores fields that it does not know: such fields are always optional. In a plan
+// it refuses them, because a task that ignores one could make other bytes.
 const Version = 2
 
-// MaxSize bounds a document that is worth reading: what callers pass to a
-// store as the most bytes of a file to load.
+// MaxSize bounds a document, in bytes. Callers pass it to a store as the largest
+// file to load.
 const MaxSize = 1 << 30
 
-// ErrVersion is the error for a document of a version that this program does
-// not know.
+// ErrVersion is the error for a document of an unknown version.
 var ErrVersion = errors.New("unknown version of the document")
 
 // ErrAltered is the error for a document without a checksum, or with a wrong one.
 var ErrAltered = errors.New("the document is damaged, or not rowtocol's")
 
-// Made says how a document came about. It shapes no byte of an output and does
-// not count when documents are compared.
+// Made says how a document was made. It does not shape the bytes of an output, and
+// comparisons of documents ignore it.
 type Made struct {
 	Program string    `json:"program,omitempty"` // version of the program
 	At      time.Time `json:"at,omitzero"`       // by the clock of the machine
-	Seconds float64   `json:"seconds,omitempty"` // that the work took
-	// Run is the ID of the run of the program, as its log has it.
+	Seconds float64   `json:"seconds,omitempty"` // duration of the work
+	// Run is the ID of the run, as in its log.
 	Run        string `json:"run,omitempty"`
 	InputBytes int64  `json:"input_bytes,omitempty"`
-	PeakMemory int64  `json:"peak_memory,omitempty"` // bytes that the process had resident at most
+	PeakMemory int64  `json:"peak_memory,omitempty"` // the most bytes that the process had resident
 	Tasks      int    `json:"tasks,omitempty"`
 	Resumed    int    `json:"resumed_tasks,omitempty"` // those of Tasks that an earlier run had done
 }
 
-// MadeNow says that a program made something just now, in the time since it
-// began.
+// MadeNow returns a Made for work of a program that began at a time and ends now.
 func MadeNow(program string, began time.Time) *Made {
 	return &Made{Program: program, At: time.Now().UTC(), Seconds: time.Since(began).Round(time.Millisecond).Seconds()}
 }

@@ -112,9 +112,9 @@ func TestDecodePlanRefuses(t *testing.T) {
 		"unknown input":   {func(p *Plan) { p.Tasks[0].Pieces[0].Input = 2 }, true, "outside of the inputs"},
 		"negative input":  {func(p *Plan) { p.Tasks[0].Pieces[0].Input = -1 }, true, "outside of the inputs"},
 		"beyond the end":  {func(p *Plan) { p.Tasks[1].Pieces[0].End = 151 }, true, "outside of the inputs"},
-		"a gap":           {func(p *Plan) { p.Tasks[1].Pieces[0].Start++ }, true, "of which 100 bytes"},
-		"twice":           {func(p *Plan) { p.Tasks[1].Pieces[0].Start-- }, true, "of which 100 bytes"},
-		"backwards":       {func(p *Plan) { p.Tasks[0].Pieces[0].End = -1 }, true, "of which 0 bytes"},
+		"a gap":           {func(p *Plan) { p.Tasks[1].Pieces[0].Start++ }, true, "before end at byte 100"},
+		"twice":           {func(p *Plan) { p.Tasks[1].Pieces[0].Start-- }, true, "before end at byte 100"},
+		"backwards":       {func(p *Plan) { p.Tasks[0].Pieces[0].End = -1 }, true, "before end at byte 0"},
 		"an input less":   {func(p *Plan) { p.Tasks[1].Pieces = p.Tasks[1].Pieces[:1] }, true, "end at byte 0 of 30 of b.avro"},
 		"task number":     {func(p *Plan) { p.Tasks[1].ID = 7 }, true, "has the number 7"},
 		"other writers":   {func(p *Plan) { p.Revision++ }, true, "of revision 2 of the writers, and this program has 1; make the plan again"},
@@ -132,8 +132,8 @@ func TestDecodePlanRefuses(t *testing.T) {
 	}
 }
 
-// TestPlanOfANewerProgram has a field that this program does not know, whose
-// hash it cannot check, in each place where there may be one.
+// TestPlanOfANewerProgram puts an unknown field, whose hash this program cannot
+// check, in each place that may have one.
 func TestPlanOfANewerProgram(t *testing.T) {
 	b, err := samplePlan(t).Encode()
 	failuretest.Must(t, err)
@@ -177,7 +177,7 @@ func sampleResult() *TaskResult {
 	}
 }
 
-// lastResult is that of the last step before an output is published.
+// lastResult returns the result of the last step before an output is published.
 func lastResult() *TaskResult {
 	return &TaskResult{
 		Version: Version, Plan: "p", Task: 4,
@@ -331,7 +331,7 @@ func TestSuccess(t *testing.T) {
 		"losses in spite": func(s *Success) { s.Request.Options.OnDamage = "fail" },
 		"lost of another": func(s *Success) { s.Losses[1].Input, s.Losses[1].Start, s.Losses[1].End = "z.avro", 0, 0 },
 		"lost before":     func(s *Success) { s.Losses[1].Start = -1 },
-		"lost behind":     func(s *Success) { s.Losses[1].End = 1 << 40 },
+		"lost after":      func(s *Success) { s.Losses[1].End = 1 << 40 },
 		"lost backwards":  func(s *Success) { s.Losses[1].Start = s.Losses[1].End + 1 },
 		"lost rows":       func(s *Success) { s.Losses[1].Rows = -2 },
 		"lost length":     func(s *Success) { s.Losses[0].Quarantine.Bytes++ },
@@ -347,7 +347,7 @@ func TestSuccess(t *testing.T) {
 	}
 }
 
-// TestPending names each file and directory of an output as it waits, and no other file.
+// TestPending checks the staged names of an output's files and directories.
 func TestPending(t *testing.T) {
 	p := NewPending(samplePlan(t), output, []*TaskResult{sampleResult(), lastResult()})
 	b, err := p.Encode()
@@ -388,14 +388,14 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// resummed returns a document with the checksum of its bytes, whatever its last field is.
+// resummed returns a document with the checksum of its bytes and any last field.
 func resummed(b []byte) []byte {
 	n := len(b) - len(documentEnd) - checksumDigits
 	return fmt.Appendf(bytes.Clone(b[:n]), "%08x%s", crc32.Checksum(b[:n], castagnoli), documentEnd)
 }
 
-// TestChecksum: a document is read as it was written, and not if any byte of it was
-// changed, removed or added, other than white space at its end.
+// TestChecksum checks that a document is read as it was written, and refused if any byte
+// is changed, removed or added, except white space at its end.
 func TestChecksum(t *testing.T) {
 	p := samplePlan(t)
 	for name, doc := range map[string]struct {
@@ -513,7 +513,7 @@ func TestDifferences(t *testing.T) {
 		t.Errorf("two schemas: %q", d)
 	}
 	if d := a.Differences(&Request{Schema: "x", SchemaKept: true}); len(d) != 1 || !strings.Contains(d[0], "asked for") {
-		t.Errorf("a schema that nobody asks for any more: %q", d)
+		t.Errorf("a schema that is not asked for any more: %q", d)
 	}
 	if d := a.Differences(&Request{}); len(d) != 1 {
 		t.Errorf("no schema any more: %q", d)
@@ -530,7 +530,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestWhatDiffersFromInputs is in the document of the output.
+// TestWhatDiffersFromInputs checks that the output's document lists the differences.
 func TestWhatDiffersFromInputs(t *testing.T) {
 	p := samplePlan(t)
 	p.LeftOut = []LeftOut{{Field: "a.b", Input: "a.avro", Inputs: 1}}

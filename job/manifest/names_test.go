@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// isPublished knows the names of all kinds of files of an output.
+// isPublished reports whether name is that of any kind of file of an output.
 func isPublished(name, id string) bool {
 	return isPublishedPart(name, id) || quarantine.published(name, id) || index.published(name, id)
 }
@@ -71,7 +71,7 @@ func TestIncrementNames(t *testing.T) {
 		"xincrement-00000001-" + output, "00000001-" + output, "increment--0000001-" + output,
 	} {
 		if _, _, ok := ParseIncrement(name); ok {
-			t.Errorf("%s is taken for the name of an increment", name)
+			t.Errorf("%s is accepted as the name of an increment", name)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func TestNumberNames(t *testing.T) {
 		"_increments-+0000001", "_increments-0000000a", "increments-00000001", "00000001", "_increments-99999999999999999999",
 	} {
 		if number, ok := ParseNumber(name); ok {
-			t.Errorf("%s is taken for the marker of number %d", name, number)
+			t.Errorf("%s is accepted as the marker of number %d", name, number)
 		}
 	}
 }

@@ -8,12 +8,11 @@ import (
 // Pending is the document of an output that is being published.
 type Pending struct {
 	*Success
-	// Staged are the names under which the files and directories of Success.Entries wait, in
-	// the same order.
+	// Staged are the staged names of Success.Entries, in the same order.
 	Staged []string `json:"staged"`
 }
 
-// NewPending makes the document of an output from the results of all tasks: see NewSuccess.
+// NewPending returns the document of an output from the results of all tasks: see NewSuccess.
 func NewPending(p *Plan, id string, results []*TaskResult) *Pending {
 	staged := make(map[string]string)
 	for _, r := range results {
@@ -28,7 +27,7 @@ func NewPending(p *Plan, id string, results []*TaskResult) *Pending {
 	return d
 }
 
-// StagedEntries are Success.Entries under the names under which they wait.
+// StagedEntries returns Success.Entries with their staged names.
 func (p *Pending) StagedEntries() []Entry {
 	all := p.Entries()
 	for i := range all {

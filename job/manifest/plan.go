@@ -7,35 +7,34 @@ import (
 	"slices"
 )
 
-// Revision is that of the writers of this program. It is raised when the bytes change that
-// tasks write for a plan, so that no output mixes the two.
+// Revision is the revision of this program's writers. It is raised when tasks write other
+// bytes for the same plan, so that no output mixes the two.
 const Revision = 1
 
-// Plan says everything that a task needs to make its bytes.
+// Plan holds everything that a task needs to make its bytes.
 type Plan struct {
 	Version int    `json:"version"`
 	ID      string `json:"id"` // see Sum
-	// Revision is that of the program's writers: see the constant.
+	// Revision is the revision of the program's writers: see the constant.
 	Revision int `json:"revision"`
-	// Nonce makes the plan another one than an earlier plan of the same request; empty
-	// if that may be gone on with.
+	// Nonce makes the plan differ from an earlier plan of the same request; empty if the
+	// earlier plan may be resumed.
 	Nonce   string  `json:"nonce,omitempty"`
 	Request Request `json:"request"`
-	// Dest is the location of the destination, and Base the ID of the output
-	// that it held; empty if there was none.
+	// Dest is the location of the destination. Base is the ID of the output that it
+	// held; empty if there was none.
 	Dest string `json:"dest"`
 	Base string `json:"base,omitempty"`
 	// Replaces are the IDs of all outputs and increments that the destination held, in
-	// order: the plan's output may replace these and no others. It is empty if Increment
-	// is set.
+	// order. The plan's output may replace only these. It is empty if Increment is set.
 	Replaces []string `json:"replaces,omitempty"`
-	// Increment is whether the plan's output is to be an increment next to that output,
-	// and not to replace it.
+	// Increment is whether the plan's output is an increment next to that output, and
+	// does not replace it.
 	Increment bool    `json:"increment,omitempty"`
 	Schema    string  `json:"schema"`     // Avro schema JSON of all rows; empty without inputs
 	Columns   int     `json:"columns"`    // number of columns of Schema
 	BlockSize int     `json:"block_size"` // column block size, bytes
-	SplitSize int64   `json:"split_size"` // S: input bytes aimed at per task
+	SplitSize int64   `json:"split_size"` // S: target of input bytes per task
 	Ratio     float64 `json:"ratio"`      // sampled output bytes per input byte
 	Tasks     []Task  `json:"tasks"`
 	// LeftOut are the fields of inputs that Schema lacks.
@@ -50,7 +49,7 @@ type Task struct {
 	Pieces []Piece `json:"pieces"`
 }
 
-// Bytes is the number of input bytes of a task.
+// Bytes returns the number of input bytes of a task.
 func (t *Task) Bytes() (n int64) {
 	for _, p := range t.Pieces {
 		n += p.End - p.Start
@@ -69,11 +68,11 @@ type Piece struct {
 type LeftOut struct {
 	Field  string `json:"field"`  // its path
 	Input  string `json:"input"`  // the first input that has it
-	Inputs int    `json:"inputs"` // how many inputs have it
+	Inputs int    `json:"inputs"` // number of inputs that have it
 }
 
-// Sum returns the plan's ID: a hash of all in it but the warnings, how it was made,
-// and what tells whether its inputs have to be opened.
+// Sum returns the plan's ID: a hash of its content, except for the warnings, Made, and
+// the fields of inputs that only tell whether to open them.
 func (p *Plan) Sum() (string, error) {
 	q := *p
 	q.ID, q.Warnings, q.Made = "", nil, nil
@@ -92,9 +91,8 @@ func (p *Plan) Sum() (string, error) {
 // Encode returns the document's bytes.
 func (p *Plan) Encode() ([]byte, error) { return encode(p) }
 
-// DecodePlan reads a plan, and checks that this program knows every field of it,
-// that its ID is the hash of the rest and that its tasks cover every input
-// exactly once.
+// DecodePlan reads a plan. It checks that this program knows all fields, that the ID
+// is the hash of the rest, and that the tasks cover every input exactly once.
 func DecodePlan(b []byte) (*Plan, error) {
 	p := new(Plan)
 	if err := decodeKnown("plan", b, p); err != nil {
@@ -118,8 +116,8 @@ func DecodePlan(b []byte) (*Plan, error) {
 	return p, nil
 }
 
-// checkTasks finds out whether the tasks cover every input from its start to
-// its end, once and in order.
+// checkTasks checks that the tasks cover every input from start to end, once and in
+// order.
 func (p *Plan) checkTasks() error {
 	covered := make([]int64, len(p.Request.Inputs))
 	for i, t := range p.Tasks {
@@ -134,7 +132,7 @@ func (p *Plan) checkTasks() error {
 			}
 			//guard: rejects tasks that leave rows out or overlap
 			if piece.Start != covered[piece.Input] || piece.End < piece.Start {
-				return fmt.Errorf("task %d has the bytes %d to %d of input %d, of which %d bytes are in the tasks before", i, piece.Start, piece.End, piece.Input, covered[piece.Input])
+				return fmt.Errorf("task %d has the bytes %d to %d of input %d, but the tasks before end at byte %d", i, piece.Start, piece.End, piece.Input, covered[piece.Input])
 			}
 			covered[piece.Input] = piece.End
 		}

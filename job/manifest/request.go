@@ -10,23 +10,22 @@ import (
 	"time"
 )
 
-// Request is what the user asked for. An output is finished, and a plan can be
-// resumed, for the requests that are equal to its own, whatever program and
-// machine they come from.
+// Request is what the user asked for. If a request is equal to that of an output, the
+// output is finished; if it is equal to that of a plan, the plan can be resumed. The
+// program and the machine do not matter.
 type Request struct {
 	Inputs  []Input `json:"inputs"` // sorted by path
 	Options Options `json:"options"`
 	// Schema is the JSON of the Avro schema to which the rows of all inputs are
-	// resolved from the schema that they were written with; empty if all inputs
-	// must have one.
+	// resolved from their own schemas; empty if all inputs must have the same.
 	Schema string `json:"schema,omitempty"`
-	// SchemaKept says that Schema is that of an earlier output, beside which the new
-	// one is put, and that nobody asked for it. Values keep their meaning then: see
+	// SchemaKept is whether Schema was not requested, but comes from an earlier output
+	// to which this one is added. Values then keep their meaning: see
 	// shred.KeepMeaning.
 	SchemaKept bool `json:"schema_kept,omitempty"`
-	// SchemaCanonical is a text that is equal for schemas that are the same,
-	// however they are written; empty without a schema, and in documents that do
-	// not have it, whose schemas are compared as they are written.
+	// SchemaCanonical is the same text for all spellings of one schema. It is empty
+	// without a schema, and in documents that lack it: then Schema is compared as it
+	// is written.
 	SchemaCanonical string `json:"schema_canonical,omitempty"`
 }
 
@@ -35,63 +34,62 @@ type Input struct {
 	Path       string `json:"path"`
 	Size       int64  `json:"size"`
 	Identity   uint32 `json:"identity"`    // CRC-32C of the header and of the last 64 KiB
-	HeaderSize int64  `json:"header_size"` // offset of the first block; 0 of an empty file, which has no header
-	// What follows is no part of what the input is. It tells whether a file has to be
-	// opened, or read, to know it again: see Relate.
+	HeaderSize int64  `json:"header_size"` // offset of the first block; 0 for an empty file, which has no header
+	// The fields below do not identify the input. They tell whether a file must be
+	// opened, or read, to recognize it: see Relate.
 
-	// Real is the path that Path leads to through symbolic links; empty if it is Path.
+	// Real is Path with symbolic links resolved; empty if it is Path.
 	Real string `json:"real,omitempty"`
-	// FileID is the storage's number of the file; 0 where there is none.
+	// FileID is the storage's number of the file; 0 if there is none.
 	FileID uint64 `json:"file_id,omitempty"`
-	// ModTime is when the file was modified last; zero if that is not known. Recent is
-	// whether that was at the time of the look: see SetModified.
+	// ModTime is the time of the last modification; zero if it is not known. Recent is
+	// whether the file was looked at just after it: see SetModified.
 	ModTime time.Time `json:"mod_time,omitzero"`
 	Recent  bool      `json:"recent,omitempty"`
-	// CRC32C is that of all bytes of the file; nil if it is not known. In _SUCCESS it is
-	// that of the bytes which the tasks read.
+	// CRC32C is the CRC-32C of all bytes of the file; nil if it is not known. In _SUCCESS
+	// it covers the bytes that the tasks read.
 	CRC32C *uint32 `json:"crc32c,omitempty"`
 
-	was *Input // before MoveInputs gave it another name; nil if it has its own
+	was *Input // the input before MoveInputs renamed it; nil if it was not renamed
 }
 
-// Same reports whether a plan made for one input makes the same tasks of the other.
+// Same reports whether a plan has the same tasks for both inputs.
 func (in Input) Same(other Input) bool { return in.bare() == other.bare() }
 
-// bare is an input without what decides no byte of a plan.
+// bare returns an input with only the fields that shape a plan.
 func (in Input) bare() Input {
 	return Input{Path: in.Path, Size: in.Size, Identity: in.Identity, HeaderSize: in.HeaderSize}
 }
 
-// Options are all the options that shape output bytes or decide which rows
-// are in them.
+// Options are the options that shape output bytes or decide which rows are in them.
 type Options struct {
 	Format string `json:"format"` // format name, "trevni"
-	// FormatOptions is the format's own document of its options.
+	// FormatOptions is a JSON document of the format's own options.
 	FormatOptions  json.RawMessage `json:"format_options,omitempty"`
 	RowGroupSize   int64           `json:"row_group_size"`       // ceiling of an output file, bytes
 	BlockSize      int             `json:"block_size,omitempty"` // column block size, bytes; 0 lets the plan choose
 	OnDamage       string          `json:"on_damage"`            // fail, skip or quarantine
-	MaxInputBlock  int64           `json:"max_input_block"`      // cap of a decompressed input block, bytes
-	MaxLostRows    int64           `json:"max_lost_rows"`        // a job that lost more rows stops; negative is no limit
+	MaxInputBlock  int64           `json:"max_input_block"`      // limit of a decompressed input block, bytes
+	MaxLostRows    int64           `json:"max_lost_rows"`        // a job that loses more rows stops; negative is no limit
 	RecursiveBytes bool            `json:"recursive_bytes,omitempty"`
 	Strict         bool            `json:"strict,omitempty"` // odd schemas are errors, not warnings
-	// Copies says what becomes of inputs with the same bytes as another: skip or
+	// Copies says what to do about inputs with the same bytes as another: skip or
 	// refuse; empty takes them.
 	Copies string `json:"copies,omitempty"`
-	// Index are the key indexes beside the parts, each by the fields of its keys: see
+	// Index are the key indexes to make, each given by the fields of its keys: see
 	// rowkey.Parse.
 	Index []string `json:"index,omitempty"`
 }
 
-// Differences says in words how a request differs from r, which is what was
-// asked for earlier; empty if they are equal.
+// Differences describes how a request differs from r, the earlier one; empty if
+// they are equal.
 func (r *Request) Differences(now *Request) []string {
 	return slices.Concat(inputDifferences(r.Inputs, now.Inputs), optionDifferences(&r.Options, &now.Options), schemaDifferences(r, now))
 }
 
-// Resumes reports whether a plan for r can be gone on with for another request: its
-// inputs must have the names that it opens them by. What tasks read of inputs that
-// were modified since is compared when it is used.
+// Resumes reports whether a plan for r can be resumed for another request. The inputs
+// must have the same names, because the plan opens them by name. If inputs were modified
+// since, what tasks read of them is compared when it is used.
 func (r *Request) Resumes(now *Request) bool {
 	return slices.EqualFunc(r.Inputs, now.Inputs, Input.Same) &&
 		len(optionDifferences(&r.Options, &now.Options)) == 0 && len(schemaDifferences(r, now)) == 0
@@ -108,7 +106,7 @@ func inputDifferences(before, now []Input) (texts []string) {
 		}
 		switch {
 		case m.Relation == SameFile:
-		case m.Relation == Unread && m.CRC32C == nil: // of a plan: what its tasks read is compared when it is used
+		case m.Relation == Unread && m.CRC32C == nil: // before is a plan's: what its tasks read is compared when it is used
 		case m.Relation == Unrelated:
 			texts = append(texts, fmt.Sprintf("input %s was added", in.Path))
 		default:
@@ -123,7 +121,7 @@ func inputDifferences(before, now []Input) (texts []string) {
 	return texts
 }
 
-// How says in words how an input differs from what it was.
+// How describes how an input changed.
 func (in *Input) How(now *Input) string {
 	switch {
 	case in.Size != now.Size:
@@ -161,17 +159,16 @@ func fieldDifferences(before, now map[string]any) (texts []string) {
 	return texts
 }
 
-// DefaultBlockSize is the size of column blocks that a plan starts from if none is
-// asked for.
+// DefaultBlockSize is the size of column blocks that a plan starts from by default.
 const DefaultBlockSize = 64 << 10
 
-// programOptions returns all options but the format's own, by their names in
-// the document.
+// programOptions returns all options except the format's own, by their names in the
+// document.
 func programOptions(o *Options) map[string]any {
 	own := *o
 	own.FormatOptions = nil
 	if own.BlockSize == 0 {
-		own.BlockSize = DefaultBlockSize // asked for or not, it is the same
+		own.BlockSize = DefaultBlockSize // the default is the same option as an explicit 64 KiB
 	}
 	b, err := json.Marshal(own)
 	if err != nil {
@@ -181,7 +178,7 @@ func programOptions(o *Options) map[string]any {
 }
 
 // formatOptions returns the format's own options by their names in its document.
-// What is no object is compared as it is.
+// A document that is not an object is compared as text.
 func formatOptions(o *Options) map[string]any {
 	f := fields(o.FormatOptions)
 	if f == nil {
@@ -190,8 +187,8 @@ func formatOptions(o *Options) map[string]any {
 	return f
 }
 
-// fields returns the fields of an object, whose numbers keep their digits; none
-// for an empty document, and nil for what is no object.
+// fields returns the fields of an object; numbers keep their digits. An empty document
+// has no fields. For a document that is not an object, fields returns nil.
 func fields(doc []byte) map[string]any {
 	f := make(map[string]any)
 	if len(doc) == 0 {
@@ -205,7 +202,7 @@ func fields(doc []byte) map[string]any {
 	return f
 }
 
-// text is a value for people.
+// text returns a value as it is shown to users.
 func text(v any) string {
 	if v == nil {
 		return "not set"
@@ -219,7 +216,7 @@ func text(v any) string {
 
 func schemaDifferences(before, now *Request) []string {
 	switch {
-	//guard: tells a schema that was asked for from one that was kept
+	//guard: distinguishes a requested schema from a kept one
 	case before.SchemaKept != now.SchemaKept:
 		return []string{"the schema to resolve to was asked for in one run and not in the other"}
 	case before.Schema == now.Schema:

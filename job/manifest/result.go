@@ -8,36 +8,34 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
-// TaskResult is what a finished task made. Its files have the names under which
-// they wait to be published: see StagedPart, StagedQuarantine, StagedSide and
-// StagedIndex.
+// TaskResult describes what a finished task made. Its files have their staged names:
+// see StagedPart, StagedQuarantine, StagedSide and StagedIndex.
 type TaskResult struct {
 	Version int    `json:"version"`
 	Plan    string `json:"plan"` // Plan.ID
 	Task    int    `json:"task"`
 	Parts   []Part `json:"parts"`
 	RowsIn  int64  `json:"rows_in"`
-	// Reads are what the task read for each of its pieces, in their order.
+	// Reads describe what the task read for each of its pieces, in order.
 	Reads  []Read `json:"reads,omitempty"`
 	Losses []Loss `json:"losses,omitempty"`
-	// Side are the files that were made of rows on their way to the parts. They
-	// are not published, but what the last step before that makes of those of all
-	// tasks: Index, in a result of its own, whose Task is the number after the plan's.
+	// Side are files that were made from the rows while the parts were written. They
+	// are not published. The last step makes Index from those of all tasks, in a
+	// result of its own, whose Task is the number after the plan's last.
 	Side  []File `json:"side,omitempty"`
 	Index []File `json:"index,omitempty"`
-	// Sink says what made them: results of another sink, or of none, do not count.
+	// Sink names their maker. Results of another sink, or of none, do not count.
 	Sink string `json:"sink,omitempty"`
-	// Fingerprint is that of the parts of which Index is.
+	// Fingerprint is the fingerprint of the parts that Index covers.
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// InvalidUTF8 counts string values that are not UTF-8 and were copied as
-	// they are.
+	// InvalidUTF8 counts string values that are not UTF-8 and were copied unchanged.
 	InvalidUTF8 int64 `json:"invalid_utf8,omitempty"`
-	// Inexact counts the values that could not be kept as they were.
+	// Inexact counts the values that could not be kept exactly.
 	Inexact shred.Inexact `json:"inexact,omitzero"`
 	Made    *Made         `json:"made,omitempty"`
 }
 
-// Read is the bytes of a piece as a task read them, and the file as it opened it.
+// Read describes the bytes of a piece that a task read, and the file when it was opened.
 type Read struct {
 	CRC32C  uint32    `json:"crc32c"` // of all stored bytes of the piece
 	FileID  uint64    `json:"file_id,omitempty"`
@@ -45,7 +43,7 @@ type Read struct {
 	Recent  bool      `json:"recent,omitempty"`
 }
 
-// Input is an input as it was when the piece was read.
+// Input returns an input as it was when the piece was read.
 func (r *Read) Input(in Input) Input {
 	in.FileID, in.ModTime, in.Recent = r.FileID, r.ModTime, r.Recent
 	return in
@@ -59,7 +57,7 @@ type Part struct {
 	Files    []File `json:"files"`
 }
 
-// Bytes is the number of bytes of a part's files.
+// Bytes returns the number of bytes of a part's files.
 func (p *Part) Bytes() (n int64) {
 	for _, f := range p.Files {
 		n += f.Bytes
@@ -70,17 +68,17 @@ func (p *Part) Bytes() (n int64) {
 // File is a file that a task made.
 type File struct {
 	Name   string `json:"name"`           // relative to the directory of the document: see InPart
-	Role   string `json:"role,omitempty"` // what the file is to its format
+	Role   string `json:"role,omitempty"` // the file's role in its format
 	Bytes  int64  `json:"bytes"`
 	CRC32C uint32 `json:"crc32c"` // of all stored bytes
-	// StoreChecksum is the storage's own, which it had when the task had read the
-	// file back. Empty if the storage gave none, and in _SUCCESS.
+	// StoreChecksum is the storage's own checksum after the task read the file back.
+	// It is empty if the storage gave none, and in _SUCCESS.
 	StoreChecksum string `json:"store_checksum,omitempty"`
-	// Keys are those of a file of an index.
+	// Keys are the keys of a file of an index; nil for other files.
 	Keys *KeyRange `json:"keys,omitempty"`
 }
 
-// KeyRange is the keys of a file of an index, in which they are in order.
+// KeyRange is the range of the sorted keys of a file of an index.
 type KeyRange struct {
 	First   []byte `json:"first"`
 	Last    []byte `json:"last"`
@@ -97,8 +95,8 @@ type Loss struct {
 	Quarantine *File  `json:"quarantine,omitempty"` // copy of the range
 }
 
-// LostRows is the number of rows that were lost, so far as it is known; known is
-// whether that is all of it.
+// LostRows returns the number of rows that are known to be lost; known is whether
+// that is all of them.
 func LostRows(losses []Loss) (rows int64, known bool) {
 	known = true
 	for _, l := range losses {
@@ -108,7 +106,7 @@ func LostRows(losses []Loss) (rows int64, known bool) {
 	return rows, known
 }
 
-// Files are the files of the result, those of the parts first.
+// Files returns the files of the result, those of the parts first.
 func (r *TaskResult) Files() []File { return files(r.Parts, r.Losses, r.Side, r.Index) }
 
 func files(parts []Part, losses []Loss, others ...[]File) (all []File) {
@@ -123,7 +121,7 @@ func files(parts []Part, losses []Loss, others ...[]File) (all []File) {
 	return append(all, slices.Concat(others...)...)
 }
 
-// LostRows is the number of rows that are lost, at least one for each range.
+// LostRows returns the number of lost rows, at least one for each range.
 func (r *TaskResult) LostRows() (n int64) {
 	for _, l := range r.Losses {
 		n += max(l.Rows, 1)
@@ -134,8 +132,8 @@ func (r *TaskResult) LostRows() (n int64) {
 // Encode returns the document's bytes.
 func (r *TaskResult) Encode() ([]byte, error) { return encode(r) }
 
-// DecodeTaskResult reads the result of a task of a plan, and checks that its
-// files have the names that such files have.
+// DecodeTaskResult reads the result of a task of a plan, and checks the names of its
+// files.
 func DecodeTaskResult(b []byte, plan string, task int) (*TaskResult, error) {
 	r := new(TaskResult)
 	if err := decode("task result", b, r); err != nil {
@@ -167,7 +165,7 @@ func DecodeTaskResult(b []byte, plan string, task int) (*TaskResult, error) {
 	}
 	//guard: rejects a result with both parts and an index
 	if len(r.Index) > 0 && len(r.Parts) > 0 {
-		return nil, fmt.Errorf("task result: %q is an index of all tasks beside the parts of one", r.Index[0].Name)
+		return nil, fmt.Errorf("task result: %q is an index of all tasks, but the result has parts of one task", r.Index[0].Name)
 	}
 	for _, f := range r.Index {
 		//guard: rejects a file that is no output of the task
@@ -181,7 +179,7 @@ func DecodeTaskResult(b []byte, plan string, task int) (*TaskResult, error) {
 	}
 	//guard: rejects another number of rows than the parts have
 	if rows != r.RowsIn {
-		return nil, fmt.Errorf("task result: %d rows are in parts of %d", r.RowsIn, rows)
+		return nil, fmt.Errorf("task result: it says %d rows, but the parts have %d", r.RowsIn, rows)
 	}
 	if err := checkCounts(r.Parts, r.Entries()); err != nil {
 		return nil, fmt.Errorf("task result: %w", err)
@@ -189,18 +187,18 @@ func DecodeTaskResult(b []byte, plan string, task int) (*TaskResult, error) {
 	return r, nil
 }
 
-// checkCounts refuses numbers that cannot be, and files that are there twice, are
-// not where the others of their part are, or would be published under one name.
+// checkCounts refuses impossible numbers, files that are listed twice or outside their
+// part, and files that would be published under one name.
 func checkCounts(parts []Part, all []Entry) error {
 	for _, p := range parts {
-		//guard: rejects a negative size or a name listed twice
+		//guard: rejects a negative number of rows or a part without files
 		if p.Rows < 0 || len(p.Files) == 0 {
 			return fmt.Errorf("row group %d of task %d: %d rows in %d files cannot be", p.RowGroup, p.Task, p.Rows, len(p.Files))
 		}
 	}
 	seen := make(map[string]bool)
 	for _, e := range all {
-		name := Published(e.Name, "") // of any output: IDs of attempts do not tell entries apart
+		name := Published(e.Name, "") // without an ID: attempts' IDs do not make entries different
 		if side := SideName(e.Name); side != "" {
 			name = side
 		}

@@ -12,15 +12,15 @@ import (
 type Success struct {
 	Version int    `json:"version"`
 	ID      string `json:"id"` // of the output: see NewID
-	// Sequence counts the outputs that one destination had.
+	// Sequence is the number of the output among those that the destination had.
 	Sequence int64 `json:"sequence"`
 	// Increment is whether the output is an increment, in a directory of its own next to
-	// the output whose ID is Base; empty if there was none. It counts only while that
-	// is still so.
+	// the output whose ID is Base; empty if there was none. The increment counts only
+	// while that output is there.
 	Increment bool   `json:"increment,omitempty"`
 	Base      string `json:"base,omitempty"`
-	// Replaces are the IDs of all that the destination held before, in order: whoever
-	// publishes the output removes these and no others. It is empty if Increment is set.
+	// Replaces are the IDs of all outputs and increments that the destination held, in
+	// order. Publishing removes only these. It is empty if Increment is set.
 	Replaces []string `json:"replaces,omitempty"`
 	Plan     string   `json:"plan"` // Plan.ID
 	Request  Request  `json:"request"`
@@ -32,20 +32,19 @@ type Success struct {
 	Index    []File   `json:"index,omitempty"`
 	// LeftOut are the fields of inputs that Schema lacks.
 	LeftOut []LeftOut `json:"left_out,omitempty"`
-	// InvalidUTF8 and Inexact are the sums of the tasks'.
+	// InvalidUTF8 and Inexact are sums over the tasks.
 	InvalidUTF8 int64         `json:"invalid_utf8,omitempty"`
 	Inexact     shred.Inexact `json:"inexact,omitzero"`
 	Made        *Made         `json:"made,omitempty"`
 }
 
-// Files are the files of the output, those of the parts first.
+// Files returns the files of the output, those of the parts first.
 func (s *Success) Files() []File { return files(s.Parts, s.Losses, s.Index) }
 
-// NewSuccess makes the document of an output from the results of all tasks, in
-// their order. It lists their files by the names that Published gives them.
-// Row groups without rows come from ranges in which no block starts; they are
-// left out, except for the one that an output without any rows needs to show its
-// columns.
+// NewSuccess returns the document of an output from the results of all tasks, in
+// order. It lists their files by the names that Published returns. Row groups without
+// rows come from ranges in which no block starts. They are left out, but an output
+// without any rows keeps one, which shows its columns.
 func NewSuccess(p *Plan, id string, results []*TaskResult) *Success {
 	s := &Success{Version: Version, ID: id, Increment: p.Increment, Plan: p.ID, Request: p.Request, Schema: p.Schema, LeftOut: p.LeftOut}
 	if p.Increment {
@@ -55,8 +54,7 @@ func NewSuccess(p *Plan, id string, results []*TaskResult) *Success {
 		s.Rows += r.RowsIn
 	}
 	for _, in := range p.Request.Inputs {
-		// No task has a piece of it.
-		if in.Size == 0 {
+		if in.Size == 0 { // no task has a piece of it
 			s.Losses = append(s.Losses, Loss{Input: in.Path, Reason: "the file is empty, it has not even a header"})
 		}
 	}
@@ -88,7 +86,7 @@ func NewSuccess(p *Plan, id string, results []*TaskResult) *Success {
 	return s
 }
 
-// published describes a staged file as one of an output.
+// published returns a staged file as a file of an output.
 func published(f File, id string) File {
 	f.Name, f.StoreChecksum = Published(f.Name, id), ""
 	return f
@@ -97,8 +95,7 @@ func published(f File, id string) File {
 // Encode returns the document's bytes.
 func (s *Success) Encode() ([]byte, error) { return encode(s) }
 
-// DecodeSuccess reads a _SUCCESS document, and checks that its files have the
-// names of output files.
+// DecodeSuccess reads a _SUCCESS document, and checks the names of its files.
 func DecodeSuccess(b []byte) (*Success, error) {
 	s := new(Success)
 	err := decode("_SUCCESS", b, s)
@@ -114,7 +111,7 @@ func DecodeSuccess(b []byte) (*Success, error) {
 	return s, nil
 }
 
-// validate refuses a document that cannot be of an output.
+// validate refuses a document that cannot be that of an output.
 func (s *Success) validate() error {
 	//guard: rejects a document without an ID
 	if !IsID(s.ID) {
@@ -129,7 +126,7 @@ func (s *Success) validate() error {
 	return nil
 }
 
-// checkNames refuses files that have no names of their kind in the output.
+// checkNames refuses files whose names are not those of the output's files.
 func (s *Success) checkNames() error {
 	wrong := func(f File) error {
 		return fmt.Errorf("_SUCCESS: %q is not the name of a file of output %s", f.Name, s.ID)
@@ -143,13 +140,13 @@ func (s *Success) checkNames() error {
 		}
 	}
 	for _, l := range s.Losses {
-		//guard: rejects a copy that is none of this output's
+		//guard: rejects a copy of another output
 		if l.Quarantine != nil && !quarantine.published(l.Quarantine.Name, s.ID) {
 			return wrong(*l.Quarantine)
 		}
 	}
 	for _, f := range s.Index {
-		//guard: rejects an index that is none of this output's
+		//guard: rejects an index of another output
 		if !index.published(f.Name, s.ID) {
 			return wrong(f)
 		}

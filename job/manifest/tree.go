@@ -10,17 +10,17 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Key is the key and value in the name key=value of a directory.
+// Key is the key and the value of a directory named key=value.
 type Key struct {
 	Name  string
 	Value string
 	Null  bool // the value is null, and Value empty
 }
 
-// noValue is the value null in the name of a directory, as in Hive.
+// noValue stands for null in the name of a directory, as in Hive.
 const noValue = "__HIVE_DEFAULT_PARTITION__"
 
-// ParseKey reads the name of a directory. A hidden one has no key.
+// ParseKey parses the name of a directory. A hidden directory has no key.
 func ParseKey(dir string) (k Key, ok bool) {
 	name, value, ok := strings.Cut(dir, "=")
 	if !ok || name == "" || store.Hidden(dir) {
@@ -32,7 +32,7 @@ func ParseKey(dir string) (k Key, ok bool) {
 	return k, true
 }
 
-// unescape decodes %XX. Anything else stays as it is.
+// unescape decodes %XX and keeps everything else.
 func unescape(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
@@ -61,9 +61,9 @@ type Branch struct {
 	Path string
 	// Below is the path below the top of the tree; empty for the top.
 	Below string
-	// Keys are those of the top and of the directories below it, the outermost first.
+	// Keys are the keys of the directories in the path, the outermost first.
 	Keys []Key
-	// Link is whether its name is a symbolic link. The top's is followed.
+	// Link is whether the directory is a symbolic link; false for the top.
 	Link bool
 }
 
@@ -75,13 +75,13 @@ func (b *Branch) Has(key string) bool {
 // Walker walks a tree of directories key=value.
 type Walker struct {
 	Store store.Store
-	// Enter is called with what a directory holds, or why it cannot be listed. It returns the
-	// entries that the walk visits, in their order; nil for a directory without partitions.
+	// Enter is called with the entries of a directory, or with the error of listing it. It
+	// returns the entries to visit, in order; nil for a directory without partitions.
 	Enter func(b Branch, infos []store.Info, err error) ([]store.Info, error)
-	// Beside is called for the other entries that are not hidden: those that are not
-	// directories key=value and, with twice, those whose key is in the path already. The walk
-	// does not enter them.
-	Beside func(b Branch, info store.Info, twice bool) error
+	// Other is called for entries that are not hidden and that the walk does not enter:
+	// those that are not directories key=value and, with twice, those whose key is in the
+	// path already.
+	Other func(b Branch, info store.Info, twice bool) error
 }
 
 // Walk walks a directory, and those below it.
@@ -98,11 +98,11 @@ func (w *Walker) Walk(ctx context.Context, b Branch) error {
 		case store.Hidden(info.Name):
 		//guard: rejects a link to a directory above
 		case ok && b.Has(k.Name):
-			err = w.Beside(b, info, true)
+			err = w.Other(b, info, true)
 		case ok:
 			err = w.Walk(ctx, Branch{info.Path, path.Join(b.Below, info.Name), append(slices.Clip(b.Keys), k), info.Link})
 		default:
-			err = w.Beside(b, info, false)
+			err = w.Other(b, info, false)
 		}
 		if err != nil {
 			return err

@@ -17,7 +17,7 @@ func TestWalk(t *testing.T) {
 	for _, dir := range []string{"a=1/b=x%20y", "a=1/%61=2", "a=" + noValue, "_hidden=1", "=1", "plain"} {
 		failuretest.Must(t, os.MkdirAll(filepath.Join(top, dir), 0o777))
 	}
-	var entered, beside []string
+	var entered, others []string
 	w := Walker{Store: st,
 		Enter: func(b Branch, infos []store.Info, err error) ([]store.Info, error) {
 			name := b.Below
@@ -30,22 +30,22 @@ func TestWalk(t *testing.T) {
 			entered = append(entered, name)
 			return infos, err
 		},
-		Beside: func(b Branch, info store.Info, twice bool) error {
+		Other: func(b Branch, info store.Info, twice bool) error {
 			name := b.Below + " " + info.Name
 			if twice {
 				name += " twice"
 			}
-			beside = append(beside, name)
+			others = append(others, name)
 			return nil
 		}}
 	failuretest.Must(t, w.Walk(t.Context(), Branch{Path: top}))
 	slices.Sort(entered)
-	slices.Sort(beside)
+	slices.Sort(others)
 	if want := []string{"", "a=1/b=x%20y;a:1;b:x y", "a=1;a:1", "a=" + noValue + ";a:null"}; !slices.Equal(entered, want) {
 		t.Errorf("entered %q", entered)
 	}
-	if want := []string{" =1", " plain", "a=1 %61=2 twice"}; !slices.Equal(beside, want) {
-		t.Errorf("beside %q", beside)
+	if want := []string{" =1", " plain", "a=1 %61=2 twice"}; !slices.Equal(others, want) {
+		t.Errorf("others %q", others)
 	}
 	if err := w.Walk(t.Context(), Branch{Path: top + "/none"}); !errors.Is(err, store.ErrNotExist) {
 		t.Error(err)

@@ -66,7 +66,7 @@ func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []
 		case r.empty:
 			s.uncounted = append(s.uncounted, r.Name)
 		default:
-			switch r.Success.Beside(s.ID(), base) {
+			switch r.Success.StandingTo(s.ID(), base) {
 			case manifest.Counts:
 				s.damage = cmp.Or(s.damage, r.damage)
 				s.Increments = append(s.Increments, r.Committed)

@@ -44,7 +44,7 @@ func FindTree(ctx context.Context, at store.Location) (*Tree, error) {
 			}
 			return nil, nil
 		},
-		Beside: func(b manifest.Branch, info store.Info, _ bool) error {
+		Other: func(b manifest.Branch, info store.Info, _ bool) error {
 			t.Beside = append(t.Beside, path.Join(b.Below, info.Name))
 			return nil
 		}}
