@@ -57,7 +57,7 @@ func (p *Partitions) Find(ctx context.Context) (names []string, others []input.S
 			}
 		}
 	}
-	return found.Names, found.Beside, ctx.Err()
+	return found.Names, found.Outside, ctx.Err()
 }
 
 // lookAtAll reads the destinations of partitions, given their sorted names, and records which

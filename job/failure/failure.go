@@ -1,7 +1,6 @@
-// Package failure holds the kinds of failure that a user tells apart, each of
-// which is an exit code of the command line. Whoever knows what a failure means
-// to the user gives it its kind; what nobody did is judged by what storage and
-// decoders say.
+// Package failure defines the kinds of failure that users distinguish. Each is an
+// exit code of the command line. Code that knows what an error means to the user
+// gives it a kind. KindOf judges other errors by their origin in a store or a decoder.
 package failure
 
 import (
@@ -26,9 +25,8 @@ var (
 	Foreign   = errors.New("the destination holds something else")
 )
 
-// kinds are all kinds in the order in which given looks for them, each with the name
-// that documents know it by, and its weight: of several failures, that of the least
-// weight says most of what went wrong, and 0 is that of a defect.
+// kinds are all kinds in the order in which given looks for them, each with its name in
+// documents and its weight. The failure with the least weight says most about what went wrong. The weight of a defect is 0.
 var kinds = []struct {
 	kind   error
 	name   string
@@ -44,7 +42,7 @@ var kinds = []struct {
 	{Foreign, "conflict", 3},
 }
 
-// Defect is the name of a failure that is of no kind.
+// Defect is the name of a failure without a kind.
 const Defect = "defect"
 
 // Name returns the name of a kind in documents and final JSON objects; Defect if kind
@@ -68,8 +66,7 @@ func Named(name string) error {
 	return nil
 }
 
-// Compare orders kinds, the weightiest first: of several failures, that says most of
-// what went wrong. nil, a defect, comes before all.
+// Compare orders kinds, the most informative first. nil, a defect, comes before all.
 func Compare(a, b error) int { return cmp.Compare(weight(a), weight(b)) }
 
 func weight(kind error) int {
@@ -81,7 +78,7 @@ func weight(kind error) int {
 	return 0
 }
 
-// failure is an error with its kind, which its message does not repeat.
+// failure is an error with a kind, which its message does not repeat.
 type failure struct {
 	kind, err error
 }
@@ -115,9 +112,9 @@ func given(err error) error {
 	return nil
 }
 
-// KindOf returns the kind of an error: the one that it was given, or else what
-// follows from the store or the decoder that it comes from. It is nil for an
-// interruption and for what must be a defect of the program.
+// KindOf returns the kind that an error was given, or else the kind that follows from
+// the store or the decoder that it comes from. It is nil for an interruption and for a
+// defect of the program.
 func KindOf(err error) error {
 	if kind := given(err); kind != nil {
 		return kind

@@ -46,7 +46,7 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// Each kind has a name of its own, by which it is found again.
+// Each kind has its own name, and Named finds it.
 func TestNames(t *testing.T) {
 	// The weightiest first.
 	kinds := []error{failure.Usage, failure.Input, failure.Foreign, failure.Refused, failure.Storage, failure.Locked, failure.Losses, failure.Different}

@@ -9,11 +9,11 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Find finds the known input that in is, and reads files where nothing else decides. find
-// is called again after what was read: by open the header and the end of in, and by sum
-// all bytes of in. A known input without a CRC-32C is one of this survey, and is read as
-// well. open and sum set what they learned of an input, and may learn nothing. Without
-// open, inputs are not opened.
+// Find finds the known input that is the same as in. It reads files only if nothing else
+// decides, and then calls find again: open reads the header and the end of in, sum reads
+// all its bytes. A known input without a CRC-32C belongs to this survey and is read too.
+// open and sum store their results in the input, and may leave it unchanged. If open is
+// nil, inputs are not opened.
 func Find(ctx context.Context, in *manifest.Input, find func() manifest.Match, open, sum func(context.Context, *manifest.Input) error) (manifest.Match, error) {
 	m := find()
 	if m.Relation == manifest.Unopened && open != nil {
@@ -37,8 +37,8 @@ func Find(ctx context.Context, in *manifest.Input, find func() manifest.Match, o
 	return m, nil
 }
 
-// SumUnread calls sum, several at a time, for each input of which only all its bytes tell
-// whether it is a known one.
+// SumUnread calls sum, several at a time, for each input that only its bytes can match with
+// a known one.
 func SumUnread(ctx context.Context, inputs []manifest.Input, known *manifest.Known, sum func(context.Context, *manifest.Input) error) error {
 	return parallel.Do(ctx, len(inputs), Readers, func(ctx context.Context, i int) error {
 		_, err := Find(ctx, &inputs[i], func() manifest.Match { return known.Find(&inputs[i], "", false) }, nil, sum)
@@ -46,7 +46,7 @@ func SumUnread(ctx context.Context, inputs []manifest.Input, known *manifest.Kno
 	})
 }
 
-// Sum reads an input whole, and sets the CRC-32C of its bytes, unless it has one.
+// Sum reads a whole input and sets its CRC-32C, unless it has one.
 func Sum(ctx context.Context, resolve Resolve, in *manifest.Input) error {
 	if in.CRC32C != nil {
 		return nil
@@ -68,8 +68,8 @@ func sumRange(ctx context.Context, resolve Resolve, in manifest.Input, start, en
 	return crc, err
 }
 
-// StillRead reports whether what a task read is what its inputs, as its plan has them,
-// still hold: of an input that was modified meanwhile the bytes are compared.
+// StillRead reports whether the inputs of the plan still hold the bytes that a task read.
+// If an input was modified in the meantime, it compares the bytes.
 func StillRead(ctx context.Context, resolve Resolve, p *manifest.Plan, res *manifest.TaskResult) (bool, error) {
 	for i, piece := range p.Tasks[res.Task].Pieces {
 		in, read := p.Request.Inputs[piece.Input], res.Reads[i]
@@ -89,9 +89,9 @@ func StillRead(ctx context.Context, resolve Resolve, p *manifest.Plan, res *mani
 	return true, nil
 }
 
-// Check finds out whether the inputs of a plan are what its tasks read. It returns
-// them as they are now, with the CRC-32C of all their bytes. Only an input that may
-// have been modified since a task opened it is read for that.
+// Check checks that the inputs of a plan still hold the bytes that its tasks read. It
+// returns them as they are now, with the CRC-32C of all their bytes. It reads only
+// inputs that may have been modified since a task opened them.
 func Check(ctx context.Context, resolve Resolve, p *manifest.Plan, results []*manifest.TaskResult) ([]manifest.Input, error) {
 	found := make([]manifest.Input, len(p.Request.Inputs))
 	pieces := piecesOf(p, results)
@@ -107,7 +107,7 @@ type readPiece struct {
 	size int64
 }
 
-// piecesOf are the pieces of each input, in order.
+// piecesOf returns the pieces of each input, in order.
 func piecesOf(p *manifest.Plan, results []*manifest.TaskResult) [][]readPiece {
 	pieces := make([][]readPiece, len(p.Request.Inputs))
 	for i, t := range p.Tasks {
@@ -147,7 +147,7 @@ func check(ctx context.Context, resolve Resolve, in manifest.Input, pieces []rea
 	if holds != crc {
 		return now, changed(crc)
 	}
-	//guard: rejects another file in place of the one that was looked at
+	//guard: rejects a file that was replaced after the survey
 	if in.CRC32C != nil && *in.CRC32C != holds {
 		return now, changed(*in.CRC32C)
 	}

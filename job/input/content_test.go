@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// TestStillRead is what becomes of the work of a task whose input is modified.
+// TestStillRead modifies the input of a finished task.
 func TestStillRead(t *testing.T) {
 	file := t.TempDir() + "/a.avro"
 	write(t, file, "x", 20)
@@ -51,7 +51,7 @@ func TestStillRead(t *testing.T) {
 	}
 }
 
-// TestCheckOfPlanned has a file that is not what was read when it was planned.
+// TestCheckOfPlanned has a file that differs from what was read when it was planned.
 func TestCheckOfPlanned(t *testing.T) {
 	file := t.TempDir() + "/a.avro"
 	write(t, file, "x", 20)

@@ -1,11 +1,11 @@
-// Package input is the inputs of a conversion: which files the user's words
-// name, what each is (its length, identity and schema), whether it still is what
-// it was, and how its rows become rows of one schema.
+// Package input finds the inputs of a conversion. It expands the user's arguments
+// to files, describes each file (its length, identity and schema), checks that it
+// did not change, and resolves its rows to one schema.
 //
-//	words ──Expand──► locations ──Describe──► manifest.Input, header
-//	                  and what is skipped       or why it is no input
-//	manifest.Input ──Open──► the file, if it still has its length
-//	manifest.Input ──Check──► it is what it was
+//	arguments ──Expand──► locations ──Describe──► manifest.Input, header
+//	                      and skipped files         or why it is not an input
+//	manifest.Input ──Open──► the file, if it is unchanged by its length and ends
+//	manifest.Input ──Check──► the input as it is now, if its bytes are unchanged
 //
-// Errors have a kind of package failure: what is missing or changed is Input.
+// Errors have a kind of package failure. A missing or changed file is Input.
 package input

@@ -19,9 +19,9 @@ import (
 // Resolve finds the store of a location and its path there.
 type Resolve func(location string) (store.Location, error)
 
-// Locate resolves a location; a nil resolve is store.Resolve, which knows local
-// disks only. The path is absolute, because plans travel and a rerun may start
-// in another directory.
+// Locate resolves a location; a nil resolve is store.Resolve, which knows only local
+// disks. The path is absolute, because a plan may be used on another machine and a
+// rerun may start in another directory.
 func Locate(resolve Resolve, location string) (store.Location, error) {
 	if resolve == nil {
 		resolve = store.Resolve
@@ -43,59 +43,59 @@ func Locate(resolve Resolve, location string) (store.Location, error) {
 	return l, nil
 }
 
-// Search says which files are wanted.
+// Search says which files to find.
 type Search struct {
 	// Resolve finds the store of a location; see Locate.
 	Resolve Resolve
 	// Inputs are files, directories and patterns, as the user named them.
 	Inputs []string
-	// Dest is the destination, in which no input may be; nil if there is none.
+	// Dest is the destination, which may hold no input; nil if there is none.
 	Dest *store.Location
-	// AllowEmpty takes a pattern that nothing matches.
+	// AllowEmpty accepts a pattern without a match.
 	AllowEmpty bool
-	// Hidden looks for files to skip in hidden directories too.
+	// Hidden also lists skipped files in hidden directories.
 	Hidden bool
-	// Filter leaves out some of what is found.
+	// Filter leaves out some of the files.
 	Filter Filter
 }
 
-// ErrNoMatch is a pattern that nothing matches.
+// ErrNoMatch is the error for a pattern without a match.
 var ErrNoMatch = errors.New("no file matches the pattern")
 
 // File is a file that may be an input.
 type File struct {
 	Name  string // its location
-	Named bool   // by the user, and not found in a directory or by a pattern
-	// Found is whether it was found in a directory: it is an input only if it is
-	// an Avro file.
+	Named bool   // given by the user, not found in a directory or by a pattern
+	// Found is whether it was found in a directory. Then it is an input only if it
+	// is an Avro file.
 	Found bool
-	By    []int // which of the search's inputs name it or lead to it
-	// Facts are what the search found, unopened. The file may have changed since.
+	By    []int // indexes of the search's inputs that name it or lead to it
+	// Facts describe the unopened file. It may have changed since.
 	Facts manifest.Input
 
-	marked bool // the filter's marker is beside it
+	marked bool // the filter's marker is next to it
 }
 
-// Skipped is a file or directory that was found and is no input.
+// Skipped is a file or directory that was found and is not an input.
 type Skipped struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
-	// Same is what is taken in its place: a file that both names lead to.
+	// Same is the name that is taken in its place, if both lead to the same file.
 	Same string `json:"same_as,omitempty"`
-	// By are the search's inputs that led to it, if it is the filter that leaves it
-	// out, and Named is whether it was named by the user.
+	// By are the search's inputs that led to it, if the filter leaves it out. Named is
+	// whether the user named it.
 	By    []int `json:"-"`
 	Named bool  `json:"-"`
 }
 
-// Expand returns the files that a search finds, each once, sorted by location,
-// so that the order of its inputs does not matter, and what was found beside
-// them. A directory stands for the files in it and below it, except for what is
-// hidden, starts with an underscore or has a suffix of unfinished copies, and a
-// pattern for the files that it matches, except for unfinished copies. A pattern
-// that itself ends in such a suffix takes them. A file named itself is taken as it
-// is. On a local disk a file that several names lead to by symbolic links is taken
-// under one of them, one without a link if there is one.
+// Expand returns the files that a search finds and those that it skips. Each file
+// occurs once. They are sorted by location, so the order of the inputs does not
+// matter. A directory stands for the files in and below it, except those that are
+// hidden, start with an underscore or have a suffix of unfinished copies. A pattern
+// stands for the files that it matches, except unfinished copies, unless it ends in
+// such a suffix. A file that the user named is always taken. On a local disk, if
+// several names lead to a file by symbolic links, it is taken under one of them,
+// preferably one without a link.
 func Expand(ctx context.Context, s Search) ([]File, []Skipped, error) {
 	if len(s.Inputs) == 0 {
 		return nil, nil, failure.New(failure.Usage, "no input named")
@@ -107,7 +107,7 @@ func Expand(ctx context.Context, s Search) ([]File, []Skipped, error) {
 	var all []candidate
 	var skipped []Skipped
 	for i, arg := range s.Inputs {
-		w, err := s.look(ctx, arg, &marks)
+		w, err := s.expandOne(ctx, arg, &marks)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -123,8 +123,8 @@ func Expand(ctx context.Context, s Search) ([]File, []Skipped, error) {
 	return files, onlySkipped(files, slices.Concat(skipped, same, left)), nil
 }
 
-// look finds the files of one of the inputs.
-func (s *Search) look(ctx context.Context, arg string, marks *marks) (*walker, error) {
+// expandOne finds the files of one of the inputs.
+func (s *Search) expandOne(ctx context.Context, arg string, marks *marks) (*walker, error) {
 	in, err := Locate(s.Resolve, arg)
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (s *Search) look(ctx context.Context, arg string, marks *marks) (*walker, e
 			continue
 		}
 		if !info.Dir {
-			marked, err := marks.beside(ctx, in, info.Path)
+			marked, err := marks.nextTo(ctx, in, info.Path)
 			if err != nil {
 				return nil, fault(arg, err)
 			}
@@ -161,16 +161,16 @@ func (s *Search) look(ctx context.Context, arg string, marks *marks) (*walker, e
 	return w, nil
 }
 
-// unique takes each file under one name only.
+// unique takes each file under only one name.
 func unique(all []candidate) (files []File, same []Skipped) {
 	slices.SortFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.name, b.name))
 	})
-	taken := make(map[string]int, len(all)) // what it really is → index in files
+	taken := make(map[string]int, len(all)) // resolved location → index in files
 	files = make([]File, 0, len(all))
 	for _, c := range all {
 		i, ok := taken[c.real]
-		//guard: takes a file once, whatever its names
+		//guard: takes a file once, under one of its names
 		if !ok {
 			i = len(files)
 			taken[c.real] = i
@@ -185,8 +185,8 @@ func unique(all []candidate) (files []File, same []Skipped) {
 	return files, same
 }
 
-// onlySkipped returns what is not taken after all because of another input, each
-// once and sorted by location.
+// onlySkipped returns the skipped files that no other input takes, each once and
+// sorted by location.
 func onlySkipped(files []File, skipped []Skipped) []Skipped {
 	if len(skipped) == 0 {
 		return nil
@@ -200,7 +200,7 @@ func onlySkipped(files []File, skipped []Skipped) []Skipped {
 	return slices.CompactFunc(skipped, func(a, b Skipped) bool { return a.Path == b.Path })
 }
 
-// Match is store.Match, of which a pattern that is none is the user's fault.
+// Match is store.Match, but a malformed pattern is failure.Usage.
 func Match(ctx context.Context, at store.Location) ([]store.Info, error) {
 	found, _, err := store.Match(ctx, at)
 	if errors.Is(err, path.ErrBadPattern) {
@@ -209,14 +209,14 @@ func Match(ctx context.Context, at store.Location) ([]store.Info, error) {
 	return found, err
 }
 
-// disjoint refuses a destination in an input directory, where the next run
-// would read what this one leaves, and an input in the destination.
+// disjoint refuses an input in the destination, and a destination in an input
+// directory, where the next run would read the output of this one.
 func disjoint(in store.Location, info store.Info, dest *store.Location) error {
 	if dest == nil || in.Origin != dest.Origin {
 		return nil
 	}
 	from, to := store.RealPath(in.Store, info.Path), store.RealPath(dest.Store, dest.Path)
-	if to == dest.Path { // it may be still to be made
+	if to == dest.Path { // it may not exist yet
 		to = path.Join(store.RealPath(dest.Store, path.Dir(dest.Path)), path.Base(dest.Path))
 	}
 	switch {

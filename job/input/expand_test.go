@@ -89,7 +89,7 @@ func TestExpandRefuses(t *testing.T) {
 	failuretest.Want(t, err, failure.Usage, "s3")
 
 	for name, dest := range map[string]store.Location{
-		"beside the input":   {Store: store.Local(), Path: dir + "/input"},
+		"others the input":   {Store: store.Local(), Path: dir + "/input"},
 		"in another cluster": {Store: store.Local(), Origin: "hdfs://a", Path: dir + "/in/out"},
 		"none":               {},
 	} {
@@ -154,7 +154,7 @@ func TestLinks(t *testing.T) {
 		if err != nil {
 			t.Fatal(args, err)
 		}
-		var got, beside []string
+		var got, others []string
 		for _, f := range files {
 			got = append(got, relative(f.Name))
 		}
@@ -163,15 +163,15 @@ func TestLinks(t *testing.T) {
 			if s.Same != "" {
 				text += "=" + relative(s.Same)
 			}
-			beside = append(beside, text)
+			others = append(others, text)
 		}
-		if strings.Join(got, " ") != want[0] || strings.Join(beside, " ") != want[1] {
-			t.Errorf("%s: %s, beside %s", args, got, beside)
+		if strings.Join(got, " ") != want[0] || strings.Join(others, " ") != want[1] {
+			t.Errorf("%s: %s, others %s", args, got, others)
 		}
 	}
 }
 
-// TestHidden names what is in hidden directories, if that is wanted.
+// TestHidden lists files in hidden directories if Search.Hidden is set.
 func TestHidden(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"x", "_tmp/a", "_tmp/.b/c", ".d", "_named"} {
@@ -190,7 +190,7 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-// TestFound holds what the search says of a file to what it is.
+// TestFound compares the facts of a search with the file.
 func TestFound(t *testing.T) {
 	file := t.TempDir() + "/a"
 	write(t, file, "value", 1)

@@ -16,17 +16,16 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// identityTail is the number of bytes at the end of an input that its identity
-// covers.
+// identityTail is the number of bytes at the end of an input that its identity covers.
 const identityTail = 64 << 10
 
-// Readers is the number of inputs that are worth describing at a time. It hides
-// the latency of remote storage and is not a matter of processors.
+// Readers is the number of inputs to describe at a time. It hides the latency of
+// remote storage and does not depend on the number of processors.
 const Readers = 32
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// fault names the input, and makes absence the input's fault.
+// fault adds the input's name to an error. A missing file is failure.Input.
 func fault(name string, err error) error {
 	if errors.Is(err, store.ErrNotExist) {
 		return failure.New(failure.Input, "input %s does not exist", name)
@@ -37,9 +36,9 @@ func fault(name string, err error) error {
 	return fmt.Errorf("input %s: %w", name, err)
 }
 
-// Open opens an input, which must still be what it was as far as its length, its
-// header and its end tell; if it was modified since, what is read decides, see Check.
-// It returns the input as it is now too. The caller closes the file.
+// Open opens an input, whose length, header and end must be unchanged. If it was
+// modified, its bytes decide later: see Check. Open also returns the input as it is
+// now. The caller closes the file.
 func Open(ctx context.Context, resolve Resolve, in manifest.Input) (store.File, manifest.Input, error) {
 	f, now, err := reopen(ctx, resolve, in)
 	if err == nil && !now.Settled(&in) {
@@ -50,7 +49,7 @@ func Open(ctx context.Context, resolve Resolve, in manifest.Input) (store.File, 
 	return f, now, err
 }
 
-// reopen opens an input that has the length that it had.
+// reopen opens an input, whose length must be unchanged.
 func reopen(ctx context.Context, resolve Resolve, in manifest.Input) (store.File, manifest.Input, error) {
 	began := time.Now()
 	f, err := OpenNamed(ctx, resolve, in.Path)
@@ -67,8 +66,8 @@ func reopen(ctx context.Context, resolve Resolve, in manifest.Input) (store.File
 	return f, now, nil
 }
 
-// identify notes which file an input is, and when it was modified, as it was opened at
-// a time.
+// identify sets the ID and the modification time of an input from a file that was opened
+// after began.
 func identify(in *manifest.Input, f store.File, began time.Time) {
 	is := store.IdentityOf(f)
 	in.FileID = is.ID
@@ -78,7 +77,7 @@ func identify(in *manifest.Input, f store.File, began time.Time) {
 	}
 }
 
-// checkEnds requires that the header and the end of an input are what they were.
+// checkEnds requires that the header and the end of an input are unchanged.
 func checkEnds(f store.File, in *manifest.Input) error {
 	first := keepFront(f)
 	defer first.release()
@@ -86,14 +85,14 @@ func checkEnds(f store.File, in *manifest.Input) error {
 	if err != nil {
 		return fmt.Errorf("input %s: %w", in.Path, err)
 	}
-	//guard: rejects a file that changed its size
+	//guard: rejects a file whose header or end changed
 	if got != in.Identity {
 		return failure.New(failure.Input, "input %s changed during the job: its identity was %08x and is %08x", in.Path, in.Identity, got)
 	}
 	return nil
 }
 
-// OpenNamed opens an input, whatever its length. The caller closes the file.
+// OpenNamed opens an input of any length. The caller closes the file.
 func OpenNamed(ctx context.Context, resolve Resolve, name string) (store.File, error) {
 	in, err := Locate(resolve, name)
 	if err != nil {
@@ -106,8 +105,8 @@ func OpenNamed(ctx context.Context, resolve Resolve, name string) (store.File, e
 	return file{f, name}, nil
 }
 
-// file is an open input. Whatever it becomes while it is read is the input's
-// fault, and not the storage's.
+// file is an open input. If it changes while it is read, that is failure.Input and
+// not a failure of the storage.
 type file struct {
 	store.File
 	input string // its location
@@ -120,18 +119,18 @@ func (f file) Identity() store.Identity { return store.IdentityOf(f.File) }
 func (f file) ReadAt(b []byte, off int64) (int, error) {
 	n, err := f.File.ReadAt(b, off)
 	switch {
-	//guard: tells a file that was replaced from storage that fails
+	//guard: distinguishes a replaced file from failing storage
 	case store.Classify(err) == store.NotFound:
 		err = failure.As(failure.Input, fmt.Errorf("input %s changed while it was read: %w", f.input, err))
-	//guard: tells a file that was cut from a damaged one
+	//guard: distinguishes a shortened file from a damaged one
 	case err == io.EOF && off+int64(n) < f.Size():
 		err = failure.New(failure.Input, "input %s changed while it was read: it had %d bytes and has at most %d", f.input, f.Size(), off+int64(n))
 	}
 	return n, err
 }
 
-// Describe opens an input, reads its header and describes it. If it cannot, only
-// the input's path is sure.
+// Describe opens an input, reads its header and describes it. On an error, only the
+// path of the input is reliable.
 func Describe(ctx context.Context, resolve Resolve, name string) (manifest.Input, *ocf.Header, error) {
 	in, began := manifest.Input{Path: name}, time.Now()
 	f, err := OpenNamed(ctx, resolve, name)
@@ -159,11 +158,11 @@ func Describe(ctx context.Context, resolve Resolve, name string) (manifest.Input
 	return in, h, nil
 }
 
-// ErrEmpty is a file of no bytes, which not even an Avro file without rows is.
+// ErrEmpty is the error for a file without bytes. Even an Avro file without rows has some.
 var ErrEmpty = errors.New("the file is empty")
 
-// NotInput says why a file that Describe refused is no input if it was found in a
-// directory; "" if it may be one.
+// NotInput says why a file that was found in a directory, and that Describe refused,
+// is not an input; "" if it may be one.
 func NotInput(err error) string {
 	var d *damage.Error
 	switch {
@@ -179,17 +178,16 @@ func NotInput(err error) string {
 	return ""
 }
 
-// identityBuffers are for reading the ends of inputs, of which there may be very
-// many.
+// identityBuffers holds buffers for reading the ends of inputs.
 var identityBuffers = sync.Pool{New: func() any { return new([identityTail]byte) }}
 
-// front is a file of which the first bytes are read once, for one goroutine: remote
-// storage looks a file up and connects anew for each read, and of a small file the
-// header and both parts of its identity are all there.
+// front is a file whose first bytes are read once, for one goroutine. Remote storage
+// looks the file up and connects anew for each read, and the first bytes of a small
+// file include the header and both parts of its identity.
 type front struct {
 	store.File
 	buf  *[identityTail]byte
-	kept []byte // the first bytes of the file, once they are read
+	kept []byte // the first bytes of the file after the first read
 }
 
 // keepFront returns the front of a file. The caller releases it.

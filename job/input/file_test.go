@@ -45,8 +45,7 @@ func TestDescribe(t *testing.T) {
 	failuretest.Want(t, err, failure.Input, "a.avro: offset 0")
 }
 
-// TestIdentity changes one byte at a time: the identity is of the header and the
-// end.
+// TestIdentity changes one byte at a time: the identity covers the header and the end.
 func TestIdentity(t *testing.T) {
 	file := t.TempDir() + "/a.avro"
 	write(t, file, strings.Repeat("x", 50), 3000)
@@ -130,7 +129,7 @@ func TestFaultsOfStores(t *testing.T) {
 	failuretest.Want(t, checkRead(t, resolve, in), failure.Input, "changed while it was read")
 }
 
-// TestFewReads: remote storage looks a file up for each.
+// TestFewReads counts reads, because remote storage looks a file up for each.
 func TestFewReads(t *testing.T) {
 	for rows, want := range map[int]int{3: 1, 900: 1, 1000: 2, 3000: 2} {
 		file, st := t.TempDir()+"/a.avro", storetest.NewFaulty(store.Local())

@@ -13,20 +13,20 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Filter leaves out files that a search finds, or lets them wait, whatever way they
-// are named. Times are those of the storage.
+// Filter leaves out files of a search, or lets them wait. It applies to all files,
+// even those named explicitly. Times are those of the storage.
 type Filter struct {
-	// Since and Until leave out what was modified before Since, or at Until or later.
-	// Zero is no bound.
+	// Since and Until leave out files that were modified before Since, or at Until or
+	// later. Zero is no bound.
 	Since, Until time.Time
-	// MinAge lets files wait that were modified less long ago, by this machine's clock.
+	// MinAge lets younger files wait. This machine's clock tells the age.
 	MinAge time.Duration
-	// Marker is the name of a file without which all that is in the same directory
-	// waits; empty for none.
+	// Marker is the name of a file. Files wait until it is in their directory. Empty
+	// is no marker.
 	Marker string
 }
 
-// check refuses what makes no sense.
+// check refuses a filter that makes no sense.
 func (f *Filter) check() error {
 	switch {
 	//guard: rejects a range of times that is empty
@@ -36,12 +36,12 @@ func (f *Filter) check() error {
 		return failure.New(failure.Usage, "an age of %v", f.MinAge)
 	//guard: rejects a marker with a path
 	case strings.Contains(f.Marker, "/") || f.Marker == "." || f.Marker == "..":
-		return failure.New(failure.Usage, "a marker is the name of a file, and %q is none", f.Marker)
+		return failure.New(failure.Usage, "a marker is the name of a file; %q is not one", f.Marker)
 	}
 	return nil
 }
 
-// apply returns what a filter leaves of files at a time, and what it does not.
+// apply returns the files that pass the filter at a time, and the others.
 func (f *Filter) apply(files []File, now time.Time) (left []File, out []Skipped) {
 	left = files[:0]
 	for _, file := range files {
@@ -54,12 +54,12 @@ func (f *Filter) apply(files []File, now time.Time) (left []File, out []Skipped)
 	return left, out
 }
 
-// reason says why a file is no input at a time; empty if it is one.
+// reason says why a file is not an input at a time; empty if it is one.
 func (f *Filter) reason(file *File, now time.Time) string {
 	switch {
 	//guard: skips files that their writer has not finished
 	case !file.marked:
-		return "waits for " + f.Marker + " beside it"
+		return "waits for " + f.Marker + " next to it"
 	//guard: skips a file that may still be copied
 	case f.MinAge > 0 && file.Facts.ModTime.After(now.Add(-f.MinAge)):
 		return fmt.Sprintf("waits until it is %v old", f.MinAge)
@@ -73,19 +73,21 @@ func (f *Filter) reason(file *File, now time.Time) string {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// marks knows in which directories the marker of a filter is.
+// marks finds the directories that hold the marker of a filter.
 type marks struct {
 	name string // of the marker; empty for none
 	of   map[string]bool
 }
 
-// in looks for the marker in what a directory holds. Without a name it is everywhere.
+// in reports whether the entries of a directory include the marker. Without a name it
+// is true.
 func (m *marks) in(infos []store.Info) bool {
 	return m.name == "" || slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == m.name && !i.Dir })
 }
 
-// beside looks for the marker in the directory of a file that was not found there.
-func (m *marks) beside(ctx context.Context, in store.Location, file string) (bool, error) {
+// nextTo reports whether the marker is in the directory of a file that was not found by
+// listing that directory.
+func (m *marks) nextTo(ctx context.Context, in store.Location, file string) (bool, error) {
 	if m.name == "" {
 		return true, nil
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// Fit is how the schemas of inputs fit the schema of their output.
+// Fit says how the schemas of inputs fit the schema of their output.
 type Fit struct {
 	Schema *shred.Schema // of the output; nil if there are no inputs
 	// LeftOut are the fields that inputs have and the output does not.
 	LeftOut []manifest.LeftOut
-	// Warnings name what is left out, what values mean that meant something else, and
-	// what differs in schemas that are the same.
+	// Warnings name fields that are left out, values that change their meaning, and
+	// differences between equivalent schemas.
 	Warnings []string
 
 	fields map[string]int // index in LeftOut
@@ -25,14 +25,14 @@ type Fit struct {
 }
 
 const (
-	// maxWarnings bounds the warnings; the rest is only counted.
+	// maxWarnings bounds the warnings; further ones are only counted.
 	maxWarnings = 50
 	// maxPlaces bounds the differences of a schema that a warning names.
 	maxPlaces = 5
 )
 
-// FitFirst checks that all inputs have the same schema. The output gets the text of the
-// first.
+// FitFirst checks that all inputs have the same schema. The output gets the schema text of
+// the first input.
 func FitFirst(inputs []manifest.Input, texts []string) (*Fit, error) {
 	f := &Fit{}
 	var groups []*schemaGroup
@@ -62,8 +62,8 @@ func FitFirst(inputs []manifest.Input, texts []string) (*Fit, error) {
 	return f, nil
 }
 
-// FitRequest parses the schema that the request asks for, and checks that the schemas
-// of all inputs resolve to it.
+// FitRequest parses the schema of the request, and checks that the schemas of all inputs
+// resolve to it.
 func FitRequest(r *manifest.Request, inputs []manifest.Input, texts []string) (*Fit, error) {
 	reader, err := shred.ParseSchema(r.Schema)
 	if err != nil {
@@ -85,7 +85,7 @@ func FitRequest(r *manifest.Request, inputs []manifest.Input, texts []string) (*
 		f.warn("%s has the field %q, which the schema of the output lacks: its values are left out", firstOf(left.Input, left.Inputs), left.Field)
 	}
 	f.tellMore()
-	//guard: leaves out fields although only exact schemas are wanted
+	//guard: refuses to leave out fields with --strict
 	if r.Options.Strict && len(f.LeftOut) > 0 {
 		left, more := f.LeftOut[0], ""
 		if n := len(f.LeftOut) - 1; n > 0 {
@@ -97,13 +97,13 @@ func FitRequest(r *manifest.Request, inputs []manifest.Input, texts []string) (*
 	return f, nil
 }
 
-// writers are the inputs whose schema has one text.
+// writers are the inputs with one schema text.
 type writers struct {
 	text  string
 	files []string
 }
 
-// writersOf returns the inputs by the texts of their schemas, in the order of the first.
+// writersOf groups the inputs by the texts of their schemas, in order of first occurrence.
 func writersOf(inputs []manifest.Input, texts []string) (all []*writers) {
 	known := make(map[string]*writers)
 	for i, text := range texts {
@@ -119,7 +119,7 @@ func writersOf(inputs []manifest.Input, texts []string) (all []*writers) {
 
 func (w *writers) name() string { return firstOf(w.files[0], len(w.files)) }
 
-// firstOf names the first of some inputs, and how many they are.
+// firstOf names the first of several inputs and their number.
 func firstOf(first string, inputs int) string {
 	if inputs > 1 {
 		return fmt.Sprintf("input %s (the first of %d)", first, inputs)
@@ -127,7 +127,7 @@ func firstOf(first string, inputs int) string {
 	return "input " + first
 }
 
-// leaveOut adds fields that inputs have and the output does not.
+// leaveOut records fields that inputs have and the output does not.
 func (f *Fit) leaveOut(w *writers, fields []string) {
 	for _, field := range fields {
 		i, ok := f.fields[field]
@@ -140,7 +140,7 @@ func (f *Fit) leaveOut(w *writers, fields []string) {
 	}
 }
 
-// tellDifferences warns of differences between schemas that are the same.
+// tellDifferences warns of differences between equivalent schemas.
 func (f *Fit) tellDifferences(w *writers, places []string, from string) {
 	if len(places) == 0 {
 		return
@@ -166,14 +166,14 @@ func (f *Fit) tellMore() {
 	}
 }
 
-// schemaGroup is the inputs of one schema.
+// schemaGroup is the inputs with one schema.
 type schemaGroup struct {
 	schema   *shred.Schema
 	identity string
 	files    []string
 }
 
-// listedFiles is the number of files of a schema that a refusal names.
+// listedFiles is the number of files that an error names for each schema.
 const listedFiles = 10
 
 func schemasDiffer(groups []*schemaGroup) error {

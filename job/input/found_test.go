@@ -9,8 +9,8 @@ import (
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 )
 
-// TestPartitions finds the deepest directories with keys, each once, and names what
-// lies beside them.
+// TestPartitions finds the deepest directories with keys, each once, and names the other
+// entries.
 func TestPartitions(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "in")
 	for _, name := range []string{"k=1/a", "k=2/h=1/a", "k=2/h=2/sub/a", "k=2/_tmp/a", "k=2/plain/a", "k=2/a.avro", "k=3/k=4/a", "k=3/h=1/a"} {
@@ -23,7 +23,7 @@ func TestPartitions(t *testing.T) {
 		t.Errorf("found %s, want %s: %v", got, want, found.Failed)
 	}
 	reasons := make(map[string]string)
-	for _, s := range found.Beside {
+	for _, s := range found.Outside {
 		reasons[strings.TrimPrefix(s.Path, dir+"/")] = s.Reason
 	}
 	for name, reason := range map[string]string{

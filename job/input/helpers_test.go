@@ -11,7 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// write writes an Avro file of so many blocks of one string.
+// write writes an Avro file with blocks of one string.
 func write(t *testing.T, file, value string, blocks int) {
 	t.Helper()
 	rows := make([][]byte, blocks)
@@ -24,7 +24,7 @@ func write(t *testing.T, file, value string, blocks int) {
 	failuretest.Must(t, os.Chtimes(file, long, long))
 }
 
-// checkRead is Check of inputs that a task read whole when they were described.
+// checkRead calls Check for inputs that a task read whole when they were described.
 func checkRead(t *testing.T, resolve Resolve, inputs ...manifest.Input) error {
 	t.Helper()
 	task, res := manifest.Task{}, &manifest.TaskResult{}

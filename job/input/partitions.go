@@ -10,20 +10,20 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Partitioned is what a directory of partitions holds.
+// Partitioned lists the content of a directory of partitions.
 type Partitioned struct {
 	// Names are the paths, below the directory, of the deepest directories named
-	// key=value whose parents are named so, sorted.
+	// key=value whose parents are also named so, sorted.
 	Names []string
-	// Failed has why some of them could not be looked into.
+	// Failed has the errors of partitions that could not be read, by their names.
 	Failed map[string]error
-	// Beside are Avro files, and directories that are not hidden, which are in no
+	// Outside are Avro files, and directories that are not hidden, that are in no
 	// partition and would be left out.
-	Beside []Skipped
+	Outside []Skipped
 }
 
-// Partitions finds the partitions below the one directory that a search names. A
-// directory that several names lead to by symbolic links is taken under one of them.
+// Partitions finds the partitions below the one directory that a search names. If
+// several names lead to a directory by symbolic links, it is taken under one of them.
 func Partitions(ctx context.Context, s Search) (*Partitioned, error) {
 	if err := s.Filter.check(); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func Partitions(ctx context.Context, s Search) (*Partitioned, error) {
 		Enter: func(b manifest.Branch, infos []store.Info, err error) ([]store.Info, error) {
 			return f.enter(ctx, b, infos, err)
 		},
-		Other: func(b manifest.Branch, info store.Info, twice bool) error { return f.beside(ctx, b, info, twice) }}
+		Other: func(b manifest.Branch, info store.Info, twice bool) error { return f.other(ctx, b, info, twice) }}
 	err = w.Walk(ctx, manifest.Branch{Path: in.Path})
 	for len(f.links) > 0 && err == nil {
 		link := f.links[0]
@@ -62,12 +62,12 @@ func Partitions(ctx context.Context, s Search) (*Partitioned, error) {
 	return f.found, nil
 }
 
-// partitionFinder finds partitions.
+// partitionFinder finds partitions for Partitions.
 type partitionFinder struct {
 	s     *Search
 	in    store.Location
 	seen  map[string]bool
-	links []manifest.Branch // which come last: what they lead to may have another name
+	links []manifest.Branch // visited last: their targets may have another name
 	found *Partitioned
 }
 
@@ -77,7 +77,7 @@ func (f *partitionFinder) enter(ctx context.Context, b manifest.Branch, infos []
 		return nil, nil
 	}
 	real := store.RealPath(f.in.Store, b.Path)
-	//guard: takes a partition once, whatever its names
+	//guard: takes a partition once, under one of its names
 	if f.seen[real] {
 		return nil, nil
 	}
@@ -95,12 +95,12 @@ func (f *partitionFinder) enter(ctx context.Context, b manifest.Branch, infos []
 	return infos, nil
 }
 
-// beside looks at what is in a directory of partitions and is none.
-func (f *partitionFinder) beside(ctx context.Context, b manifest.Branch, info store.Info, twice bool) error {
+// other handles an entry of a directory of partitions that is not a partition.
+func (f *partitionFinder) other(ctx context.Context, b manifest.Branch, info store.Info, twice bool) error {
 	if !info.Dir {
 		return f.file(ctx, b, info)
 	}
-	reason := "it is no directory named key=value, as those beside it are"
+	reason := "it is no directory named key=value, as the others are"
 	//guard: skips a path with the same key twice
 	if twice {
 		reason = "its key is twice in the path"
@@ -110,9 +110,9 @@ func (f *partitionFinder) beside(ctx context.Context, b manifest.Branch, info st
 	return nil
 }
 
-// fail notes that a directory, or a file where one may be, cannot be looked into.
+// fail records that a directory, or a file in place of one, cannot be read.
 func (f *partitionFinder) fail(ctx context.Context, below string, err error) error {
-	//guard: takes what was not looked at for unreadable, because the run was ended
+	//guard: stops at the end of the run, which makes no partition unreadable
 	if ctx.Err() != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (f *partitionFinder) fail(ctx context.Context, below string, err error) err
 	return nil
 }
 
-// file looks at a file beside partitions.
+// file handles a file next to partitions.
 func (f *partitionFinder) file(ctx context.Context, b manifest.Branch, info store.Info) error {
 	name := f.in.Origin + info.Path
 	_, _, err := Describe(ctx, f.s.Resolve, name)
@@ -137,5 +137,5 @@ func (f *partitionFinder) file(ctx context.Context, b manifest.Branch, info stor
 }
 
 func (f *partitionFinder) add(info store.Info, reason string) {
-	f.found.Beside = append(f.found.Beside, Skipped{Path: f.in.Origin + info.Path, Reason: reason})
+	f.found.Outside = append(f.found.Outside, Skipped{Path: f.in.Origin + info.Path, Reason: reason})
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// maxKnown bounds the bytes of the schemas whose resolution is kept: each input
-// may have one of its own.
+// maxKnown bounds the bytes of the schemas whose resolutions are kept: each input may
+// have its own schema.
 const maxKnown = 1 << 20
 
-// Resolutions are how the rows of inputs become rows of one schema. They may be
-// used concurrently.
+// Resolutions resolve the rows of inputs to one schema. They may be used
+// concurrently.
 type Resolutions struct {
-	reader *shred.Schema // nil: all inputs have the same
+	reader *shred.Schema // nil if all inputs have the same schema
 	rules  shred.Rules
 
 	mu    sync.Mutex
@@ -25,22 +25,22 @@ type Resolutions struct {
 	bytes int                          // of the keys of known
 }
 
-// NewResolutions returns how rows become rows of reader's schema, which is the one of
-// a request; with nil they are taken as they are.
+// NewResolutions returns resolutions to the schema of a request, which reader is. If the
+// request has no schema, rows are taken as they are.
 func NewResolutions(r *manifest.Request, reader *shred.Schema) *Resolutions {
 	if r.Schema == "" {
 		return &Resolutions{}
 	}
 	rules := shred.AllowChanges
-	//guard: keeps values as they are where only an earlier output asks for its schema
+	//guard: keeps the meaning of values if the schema comes from an earlier output
 	if r.SchemaKept {
 		rules = shred.KeepMeaning
 	}
 	return &Resolutions{reader: reader, rules: rules}
 }
 
-// Of returns how the rows of an input are resolved; nil if they can be taken as
-// they are.
+// Of returns the resolution for the rows of an input; nil if they can be taken as they
+// are.
 func (r *Resolutions) Of(name, schema string) (*shred.Resolution, error) {
 	if r.reader == nil {
 		return nil, nil
@@ -64,7 +64,7 @@ func (r *Resolutions) Of(name, schema string) (*shred.Resolution, error) {
 	return by, nil
 }
 
-// resolve returns how the rows of an input become rows of the reader's schema.
+// resolve returns the resolution of an input's schema to the reader's.
 func (r *Resolutions) resolve(name, schema string) (*shred.Resolution, error) {
 	writer, err := shred.ParseSchema(schema)
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *Resolutions) resolve(name, schema string) (*shred.Resolution, error) {
 	return by, nil
 }
 
-// InFile names the input whose schema err is about.
+// InFile adds the name of an input to an error about its schema.
 func InFile(name string, err error) error {
 	if damage.SetFile(err, name) {
 		return err

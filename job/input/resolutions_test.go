@@ -26,7 +26,7 @@ func parse(t *testing.T, text string) *shred.Schema {
 	return s
 }
 
-// asked are the resolutions of a request of a schema.
+// asked returns the resolutions of a request with a schema.
 func asked(t *testing.T) *Resolutions {
 	return NewResolutions(&manifest.Request{Schema: readMail}, parse(t, readMail))
 }
@@ -91,7 +91,7 @@ func TestFitRequest(t *testing.T) {
 	failuretest.Want(t, err, failure.Usage, "the reader's schema: ")
 }
 
-// TestFitKept has a reader's schema that nobody asked for, which renames a field.
+// TestFitKept has a reader's schema that was not requested and renames a field.
 func TestFitKept(t *testing.T) {
 	inputs := []manifest.Input{{Path: "1.avro"}}
 	_, err := FitRequest(&manifest.Request{Schema: readMail, SchemaKept: true}, inputs, []string{firstMail})
@@ -118,7 +118,7 @@ func TestFitFirst(t *testing.T) {
 	}
 }
 
-// TestFitTellsSome has more to tell than is read.
+// TestFitTellsSome has more warnings than fit.
 func TestFitTellsSome(t *testing.T) {
 	var inputs []manifest.Input
 	texts := []string{firstMail}

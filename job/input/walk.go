@@ -14,16 +14,16 @@ import (
 // candidate is a file under one of its names.
 type candidate struct {
 	name string // its location
-	real string // the location that its name leads to
-	rank int    // of the names of a file the one of the lowest rank is taken
-	by   int    // which of the search's inputs led to it
+	real string // its location with symbolic links resolved
+	rank int    // the name with the lowest rank is taken
+	by   int    // index of the search's input that led to it
 
 	info   store.Info
-	looked time.Time // before info was asked for
-	marked bool      // the filter's marker is beside it
+	looked time.Time // a time before info was read
+	marked bool      // the filter's marker is next to it
 }
 
-// facts is the candidate as it was found.
+// facts describes the candidate as it was found.
 func (c *candidate) facts() manifest.Input {
 	in := manifest.Input{Path: c.name, Size: c.info.Size, FileID: c.info.FileID}
 	if c.real != c.name {
@@ -33,8 +33,8 @@ func (c *candidate) facts() manifest.Input {
 	return in
 }
 
-// The ranks: how a name was come by. Those through a symbolic link come after
-// the same without.
+// The ranks say how a name was found. Each name through a symbolic link ranks after
+// one without.
 const (
 	named = iota
 	namedLink
@@ -44,33 +44,31 @@ const (
 	walkedLink
 )
 
-// named is for a file that the user named, or a pattern did.
+// named lowers the rank of a file that the user named, or that a pattern matched.
 func (c *candidate) named(byUser bool) {
 	if c.rank -= walked - matched; byUser {
 		c.rank -= matched - named
 	}
 }
 
-// directory is one on the way.
+// directory is a directory to walk.
 type directory struct {
 	path   string
-	real   string // the path that it leads to
+	real   string // its path with symbolic links resolved
 	link   bool   // its path leads through a symbolic link
-	hidden bool   // it is hidden, or in one that is
+	hidden bool   // it is hidden, or in a hidden directory
 }
 
-// walker finds what one input of a search stands for.
+// walker finds the files of one input of a search.
 type walker struct {
 	in   store.Location
-	into bool // hidden directories too
+	into bool // whether to enter hidden directories
 	seen map[string]bool
-	// looked is when what is taken was looked at.
+	// looked is a time before the entries were read.
 	looked time.Time
-	// marks knows the filter's marker.
-	marks *marks
-	// links are directories that symbolic links lead to, and hidden those that are
-	// hidden. They come last, so that what they lead to is known already if it has
-	// another name.
+	marks  *marks
+	// links are links to directories, and hidden are hidden directories. They are
+	// walked last, so that a directory is taken under another name if it has one.
 	links, hidden []directory
 
 	files   []candidate
@@ -81,7 +79,7 @@ func newWalker(in store.Location, hidden bool, marks *marks) *walker {
 	return &walker{in: in, into: hidden, seen: make(map[string]bool), marks: marks}
 }
 
-// real returns the path that a path leads to; what leads nowhere fails when it is
+// real returns a path with symbolic links resolved. A broken link fails when it is
 // opened.
 func (w *walker) real(p string) string { return store.RealPath(w.in.Store, p) }
 
@@ -101,8 +99,8 @@ const (
 	Unfinished = "the name of an unfinished copy or of a backup"
 )
 
-// unfinishedSuffixes end the names that programs give files while they copy, download or edit
-// them, and backups.
+// unfinishedSuffixes end the names of backups, and of files that are being copied, downloaded
+// or edited.
 var unfinishedSuffixes = []string{"._copying_", ".filepart", ".part", ".tmp", ".bak", ".crdownload", ".swp", "~"}
 
 // isUnfinished reports whether a file has the name of an unfinished copy or of a backup.
@@ -115,7 +113,7 @@ func (w *walker) skip(p, reason, same string) {
 	w.skipped = append(w.skipped, Skipped{Path: w.in.Origin + p, Reason: reason, Same: same})
 }
 
-// all goes through a directory and all that is below it.
+// all walks a directory and everything below it.
 func (w *walker) all(ctx context.Context, dir string) error {
 	if err := w.walk(ctx, directory{path: dir, real: w.real(dir)}); err != nil {
 		return err
@@ -139,9 +137,9 @@ func (w *walker) all(ctx context.Context, dir string) error {
 	return nil
 }
 
-// walk goes through a directory and those in it, but for links and what is hidden.
+// walk walks a directory and those in it. It defers links and hidden directories.
 func (w *walker) walk(ctx context.Context, d directory) error {
-	//guard: goes through a directory once, whatever its names
+	//guard: walks a directory once, under one of its names
 	if w.seen[d.real] {
 		return nil
 	}

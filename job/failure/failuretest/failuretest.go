@@ -1,4 +1,4 @@
-// Package failuretest holds errors to the kinds of package failure, in tests.
+// Package failuretest checks the kinds of errors in tests.
 package failuretest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/failure"
 )
 
-// Want requires an error of a kind, with all texts in its message.
+// Want reports a test failure unless err has a kind and its message has all texts.
 func Want(t testing.TB, err, kind error, texts ...string) {
 	t.Helper()
 	if err == nil || failure.KindOf(err) != kind {
@@ -23,7 +23,7 @@ func Want(t testing.TB, err, kind error, texts ...string) {
 	}
 }
 
-// Must ends the test if one of some calls failed.
+// Must ends the test if one of the errors is not nil.
 func Must(t testing.TB, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
