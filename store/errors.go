@@ -8,72 +8,68 @@ import (
 	"syscall"
 )
 
-// Errors that callers tell apart. Stores wrap them, or errors that are them in
-// the sense of errors.Is.
+// Errors that callers distinguish with errors.Is. Stores wrap them, or errors that
+// match them.
 var (
 	ErrNotExist = fs.ErrNotExist
 	ErrExist    = fs.ErrExist
-	// ErrNoParent is the absence of the directory that a new file was to be in.
+	// ErrNoParent means that the directory of a new file does not exist.
 	ErrNoParent = errors.New("the parent directory does not exist")
-	// ErrNotRegular is a path that was to be a file's, but is a directory's or a
-	// device's.
+	// ErrNotRegular means that a path names a directory or a device instead of a file.
 	ErrNotRegular = errors.New("not a regular file")
-	// ErrTooLarge is a file of more bytes than the reader can accept.
+	// ErrTooLarge means that a file has more bytes than the reader accepts.
 	ErrTooLarge = errors.New("file is too large")
-	// ErrMismatch is storage that holds other bytes than were written.
+	// ErrMismatch means that the storage holds other bytes than were written.
 	ErrMismatch = errors.New("the stored file differs from what was written")
-	// ErrReplaced is a file that is no longer the one that was opened, or has
-	// another length: what was read of it and what follows do not belong together.
+	// ErrReplaced means that a file was replaced after it was opened, or has another
+	// length: the bytes read so far and those that follow do not belong together.
 	ErrReplaced = errors.New("the file was replaced while it was read")
-	// ErrBeingWritten is a file that a writer, alive or not, has not closed.
+	// ErrBeingWritten means that a writer, alive or not, has not closed the file.
 	ErrBeingWritten = errors.New("the file is still being written")
-	// ErrUnavailable is storage that does not answer, or not with sense, for
-	// now.
+	// ErrUnavailable means that the storage gives no answer, or no valid one, for now.
 	ErrUnavailable = errors.New("storage is not available")
-	// ErrUnresolved is a server whose host name does not resolve and never did in this
-	// process. It is not waited for: the name may be wrong.
+	// ErrUnresolved means that a server's host name does not resolve and never did in
+	// this process. It is not retried: the name may be wrong.
 	ErrUnresolved = errors.New("no host has this name")
-	// ErrQuota is the end of a quota.
+	// ErrQuota means that a quota is used up.
 	ErrQuota = errors.New("a quota is used up")
-	// ErrEncrypted is an encryption zone, reached by a protocol that cannot encrypt.
+	// ErrEncrypted means that a path is in an encryption zone and the protocol cannot encrypt.
 	ErrEncrypted = errors.New("in an encryption zone")
-	// ErrErasureCoded is a directory whose files are striped over many blocks.
+	// ErrErasureCoded means that a directory stripes its files over many blocks.
 	ErrErasureCoded = errors.New("erasure coded")
-	// ErrScheme is a location on a kind of storage that is not supported.
+	// ErrScheme means that a location is on a kind of storage that is not supported.
 	ErrScheme = errors.New("storage is not supported")
 )
 
-// Absent reports whether err says that there is no file to be read under a name, or
-// no directory: there is nothing, or something else, or nothing that anybody
-// finished or wants.
+// Absent reports whether err says that a name has no readable file or directory: it
+// does not exist, is of another kind, or is unfinished.
 func Absent(err error) bool {
 	return Classify(err) == NotFound || errors.Is(err, ErrNotRegular) || errors.Is(err, syscall.ENOTDIR) ||
 		errors.Is(err, syscall.ELOOP) || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrBeingWritten)
 }
 
-// Class says what can be done about an error.
+// Class is a class of errors that callers handle alike.
 type Class int
 
 // The classes.
 const (
 	// Unknown is an error that does not come from storage, or no error.
 	Unknown Class = iota
-	// NotFound is a file or directory that does not exist, or no longer as it was
-	// when it was opened.
+	// NotFound is a file or directory that does not exist, or was replaced since it was
+	// opened.
 	NotFound
 	// Exists is a name that is taken.
 	Exists
-	// Retryable is storage that may do the same later: full, failing, slow or
-	// short of a resource.
+	// Retryable is a failure that may pass: storage is full, failing, slow or short of
+	// a resource.
 	Retryable
-	// Final is storage that refuses and will go on refusing: no permission, no
-	// quota, read-only, not a directory.
+	// Final is a lasting refusal: no permission, no quota, read-only, not a directory.
 	Final
 	// Unsupported is a location that no store serves.
 	Unsupported
 )
 
-// sentinels are classified before system errors are: they say more.
+// sentinels are checked before system errors because they say more.
 var sentinels = []struct {
 	err   error
 	class Class
@@ -93,7 +89,7 @@ var sentinels = []struct {
 	{context.Canceled, Unknown},
 }
 
-// finalErrnos are refusals; what is not listed here may pass.
+// finalErrnos are lasting refusals; other system errors may pass.
 var finalErrnos = map[syscall.Errno]bool{
 	syscall.EACCES:       true,
 	syscall.EPERM:        true,
@@ -114,9 +110,9 @@ var finalErrnos = map[syscall.Errno]bool{
 	syscall.ETXTBSY:      true,
 }
 
-// Classify returns the class of an error of a store, or of any error that
-// wraps one or a system error. A canceled context is Unknown: it is the
-// caller's doing; one whose deadline passed is Retryable.
+// Classify returns the class of an error of a store, or of any error that wraps one or
+// a system error. A canceled context is Unknown, since the caller did it; a passed
+// deadline is Retryable.
 func Classify(err error) Class {
 	if err == nil {
 		return Unknown

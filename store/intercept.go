@@ -8,8 +8,8 @@ import (
 // Op is a kind of call.
 type Op string
 
-// The operations: those of a Store, of a File and of a Writer, and the capabilities
-// that are calls. OpReadAt is ReadRange as well.
+// The operations of a Store, a File and a Writer, and the capabilities that are
+// functions. OpReadAt stands for ReadRange, too.
 const (
 	OpOpen      Op = "open"
 	OpReadAt    Op = "read at"
@@ -31,16 +31,16 @@ const (
 	OpSetMode   Op = "set mode"
 )
 
-// Call is one call to a store, a file or a writer. What it is given may be changed before
-// Do, and what it returns after it.
+// Call is one call to a store, a file or a writer. The interceptor may change the
+// arguments before Do, and the results after it.
 type Call struct {
 	Op     Op
-	Ctx    context.Context // nil for calls that have none
+	Ctx    context.Context // nil if the call has none
 	Path   string
 	To     string // of Rename
 	Offset int64  // of ReadAt
-	Data   []byte // what Write and WriteFile are given, what ReadAt fills and ReadFile returns
-	N      int    // the bytes of Data that ReadAt or Write took
+	Data   []byte // argument of Write and WriteFile, filled by ReadAt, result of ReadFile
+	N      int    // bytes of Data that ReadAt or Write processed
 	File   File
 	Writer Writer
 	Info   Info
@@ -49,12 +49,12 @@ type Call struct {
 	do func() error
 }
 
-// Do makes the call. It may be made later than the interceptor returns, or more than once.
+// Do makes the call. It may be called more than once, and after the interceptor returned.
 func (c *Call) Do() error { return c.do() }
 
-// Intercept returns a store whose calls, and those of its files and writers, go through a
-// function. It makes the call or not, before or after something else, and returns the
-// caller's error. It may be called concurrently.
+// Intercept returns a store that passes its calls, and those of its files and writers,
+// to through. That function decides whether and when to make the call, and returns the
+// error for the caller. It may be called concurrently.
 func Intercept(st Store, through func(*Call) error) Store { return &intercepted{st, through} }
 
 type intercepted struct {
@@ -68,7 +68,7 @@ func (s *intercepted) pass(c *Call, do func() error) error {
 	return s.through(c)
 }
 
-// Capabilities are those of the store within, whose calls are intercepted as well.
+// Capabilities returns those of the inner store, with their calls intercepted.
 func (s *intercepted) Capabilities() Capabilities {
 	c := CapabilitiesOf(s.inner)
 	if checksum := c.Checksum; checksum != nil {
@@ -147,7 +147,7 @@ type interceptedWriter struct {
 	Writer
 	s    *intercepted
 	path string
-	err  error // the first of Write or Commit, which sticks
+	err  error // the first of Write or Commit; sticky
 }
 
 // Write implements io.Writer.

@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// Local returns the store of the machine's own file system. Relative paths are
-// relative to the working directory. What it says it has done, it has synced
-// to disk, directory entries included.
+// Local returns the store of the machine's own file system. Relative paths are relative
+// to the working directory. Operations that succeed have been synced to disk, directory
+// entries included.
 func Local() Store { return local{kernel{}} }
 
 type local struct{ sys system }
@@ -26,10 +26,10 @@ func (local) Open(ctx context.Context, path string) (File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// Asked before opening, because opening a named pipe would block.
+	// Stat first: opening a named pipe would block.
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, leadsNowhere(err)
+		return nil, asNotExist(err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%s is %w", kindOf(info.Mode()), ErrNotRegular)}
@@ -45,7 +45,7 @@ func (local) Open(ctx context.Context, path string) (File, error) {
 	return &localFile{File: f, size: info.Size(), is: localInfo(path, info).identity()}, nil
 }
 
-// kindOf is in words what is no regular file.
+// kindOf describes a mode other than that of a regular file.
 func kindOf(m fs.FileMode) string {
 	switch {
 	case m.IsDir():
@@ -69,8 +69,8 @@ type localFile struct {
 
 func (f *localFile) Size() int64 { return f.size }
 
-// Identity implements Identified. Numbers of removed files are given to others at once,
-// so the time is needed, too.
+// Identity implements Identified. It includes the time, because the file system reuses
+// the numbers of removed files at once.
 func (f *localFile) Identity() Identity { return f.is }
 
 func fileID(info fs.FileInfo) uint64 {
@@ -90,16 +90,16 @@ func (local) Stat(ctx context.Context, p string) (Info, error) {
 		info, err = os.Stat(p)
 	}
 	if err != nil {
-		return Info{}, leadsNowhere(err)
+		return Info{}, asNotExist(err)
 	}
 	i := localInfo(p, info)
 	i.Link = link
 	return i, nil
 }
 
-// leadsNowhere makes ErrNotExist of the error of a path that leads through a file,
-// or through links that lead to each other: there is nothing, as on other stores.
-func leadsNowhere(err error) error {
+// asNotExist adds ErrNotExist to the error of a path that leads through a file, or
+// through a cycle of links: as on other stores, nothing exists there.
+func asNotExist(err error) error {
 	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) {
 		return fmt.Errorf("%w: %w", err, ErrNotExist)
 	}
@@ -127,8 +127,8 @@ func (l local) List(ctx context.Context, dir string) ([]Info, error) {
 		p := path.Join(dir, e.Name())
 		info, err := l.Stat(ctx, p)
 		if errors.Is(err, fs.ErrNotExist) {
-			// A dangling link stays in the list, so that opening it fails
-			// rather than its rows being missed; what was removed is left out.
+			// A dangling link stays in the list: opening it fails, so its rows are not
+			// silently missed. A file that was removed is left out.
 			itself, err := os.Lstat(p)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
@@ -167,8 +167,8 @@ func (l local) RemoveAll(ctx context.Context, p string) error {
 	if err := l.sys.removeAll(p); err != nil {
 		return err
 	}
-	// What was not there may have been removed by a process that was killed
-	// before it synced. Its directory need not be there either.
+	// If p does not exist, a process that was killed before it synced may have removed
+	// it. Its directory may not exist either.
 	//guard: syncs a removal
 	if err := syncDir(l.sys, path.Dir(p)); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -189,8 +189,8 @@ func (l local) Mkdir(ctx context.Context, p string) error {
 	case err != nil && !errors.Is(err, fs.ErrExist):
 		return err
 	}
-	// What was there already, the directory above included, may be the work of
-	// a process that was killed before it synced.
+	// If p or its parent exists already, a process that was killed before it synced may
+	// have made it.
 	//guard: syncs a parent that was made
 	if err := syncDir(l.sys, path.Dir(path.Dir(p))); err != nil {
 		return err

@@ -29,7 +29,7 @@ func (l local) Rename(ctx context.Context, from, to string) error {
 	return l.syncDirs(from, to)
 }
 
-// linkError puts both names on an error, unless it has them already.
+// linkError adds both names to an error that lacks them.
 func linkError(from, to string, err error) error {
 	var named *os.LinkError
 	if errors.As(err, &named) {
@@ -40,7 +40,7 @@ func linkError(from, to string, err error) error {
 
 func (l local) renameNoReplace(from, to string) error {
 	err := l.sys.renameNoReplace(from, to)
-	// EINVAL, too, is how a file system says that it does not know the flag.
+	// A file system that does not know the flag may also return EINVAL.
 	if err == unix.EINVAL || err == unix.ENOSYS || err == unix.ENOTSUP {
 		return l.renameWithoutFlag(from, to)
 	}
@@ -50,14 +50,13 @@ func (l local) renameNoReplace(from, to string) error {
 // renameWithoutFlag is renameNoReplace for file systems that cannot do it in
 // one step (some network and FUSE file systems, old kernels).
 //
-// A file is linked to its new name, which fails if that exists, then unlinked
-// from the old: between the two it has both names, and the new one is durable
-// before the old one goes, lest a power cut leave neither. Where there are no
-// links either, the rename is refused: another's file of that name, which may be
-// a lock, could be replaced.
+// A file is linked to its new name, which fails if that exists, then unlinked from the
+// old one. The new name is durable before the old one is removed, so that a power cut
+// leaves at least one. A file system without links refuses the rename, because it could
+// replace a file of another process, such as a lock.
 //
-// A directory is renamed onto a directory made just before: making one fails if
-// the name exists, and a directory that is not empty is never replaced.
+// A directory is renamed onto an empty directory that is made first: making it fails if
+// the name exists, and the rename never replaces a directory that has files.
 func (l local) renameWithoutFlag(from, to string) error {
 	info, err := os.Lstat(from)
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// system is what local disk asks of the operating system to change bytes and
-// names and to have them stored. A test records these calls and replays every
-// power cut between them.
+// system is the calls to the operating system that change and store bytes and names. A
+// test records them and replays every power cut between them.
 type system interface {
 	create(name string) (file, error) // for writing, under a name that is free
 	mkdir(name string) error
@@ -23,8 +22,8 @@ type system interface {
 	openDir(name string) (directory, error)
 }
 
-// file is an open file as a writer uses it. ReadFrom is of it so that the
-// kernel copies between files.
+// file is an open file as a writer uses it. ReadFrom lets the kernel copy between
+// files.
 type file interface {
 	io.Writer
 	io.ReaderFrom
@@ -47,7 +46,7 @@ type kernel struct{}
 func (kernel) create(name string) (file, error) {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return nil, err // no *os.File in an interface that is not nil
+		return nil, err // not a nil *os.File in a non-nil interface
 	}
 	return f, nil
 }
@@ -77,13 +76,13 @@ func (kernel) openDir(name string) (directory, error) {
 	return d, nil
 }
 
-// syncDir makes the entries of a directory durable. File systems that cannot
-// sync a directory say EINVAL or ENOTSUP; there is nothing more to do on them.
+// syncDir makes the entries of a directory durable. File systems that cannot sync a
+// directory return EINVAL or ENOTSUP, which is ignored.
 func syncDir(sys system, dir string) error {
 	d, err := sys.openDir(dir)
 	if err != nil {
-		// The directory was writable, or there were nothing to sync; one that
-		// cannot be read, and so cannot be opened, is legitimate.
+		// A directory may be writable but not readable; then it cannot be opened and
+		// synced.
 		if errors.Is(err, fs.ErrPermission) {
 			return nil
 		}

@@ -36,8 +36,8 @@ func (l local) Create(ctx context.Context, path string, o CreateOptions) (Writer
 	return w, nil
 }
 
-// reserve takes the disk space of a file at once, so that a full disk is known
-// before hours of writing. File systems that cannot are left to find out.
+// reserve allocates the disk space of a file at once, so that a full disk fails before
+// hours of writing. File systems that cannot allocate fail while writing.
 func reserve(f file, size int64) error {
 	switch err := allocate(int(f.Fd()), size); err {
 	case unix.ENOSPC, unix.EDQUOT, unix.EFBIG, unix.EIO:
@@ -46,17 +46,16 @@ func reserve(f file, size int64) error {
 	return nil
 }
 
-// writeBehind is how many bytes are written before the disk begins with them.
+// writeBehind is how much is written before the kernel starts to write it to disk.
 const writeBehind = 4 << 20
 
-// localWriter writes straight to its file; callers bring their own buffer.
+// localWriter writes directly to its file; callers do their own buffering.
 type localWriter struct {
 	writer
 	up *localUpload
 }
 
-// ReadFrom lets io.Copy leave the copying to the kernel, where r is an os.File
-// or an io.LimitedReader of one.
+// ReadFrom lets the kernel copy if r is an os.File or an io.LimitedReader of one.
 func (w *localWriter) ReadFrom(r io.Reader) (int64, error) {
 	all, ok := r.(*io.LimitedReader)
 	if !ok {
@@ -83,7 +82,7 @@ type localUpload struct {
 	sys system
 	f   file
 
-	n, sent int64 // bytes written, and of these, what the disk was told to begin with
+	n, sent int64 // bytes written, and those whose write-back was started
 	telling atomic.Bool
 	told    sync.WaitGroup
 }
@@ -95,8 +94,8 @@ func (u *localUpload) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// began has the disk begin with what was written, so that Finish finds little left
-// to wait for. Telling the disk is work for another core.
+// began starts the write-back of the bytes written so far, so that Finish has little to
+// wait for. A goroutine does it, on another core.
 func (u *localUpload) began(n int64, err error) {
 	u.n += n
 	if err != nil || u.n-u.sent < writeBehind || !u.telling.CompareAndSwap(false, true) {
@@ -136,8 +135,8 @@ func (u *localUpload) Finish(_ context.Context, n int64) error {
 // Abandon implements Upload.
 func (u *localUpload) Abandon() error {
 	u.told.Wait()
-	// The file may be closed already, by a failed Finish, and an error of
-	// closing what is to be removed is of no interest.
+	// A failed Finish may have closed the file, and a close error does not matter since
+	// the file is removed.
 	_ = u.f.Close()
 	return u.sys.remove(u.f.Name())
 }

@@ -1,7 +1,7 @@
 package store
 
-// WithMeter returns st, but moved is told of every number of bytes that were read
-// from its files or written to new ones. It may be called concurrently.
+// WithMeter returns a store that calls moved with the number of bytes of each read from
+// its files and write to new ones. moved may be called concurrently.
 func WithMeter(st Store, moved func(n int)) Store {
 	return Intercept(st, func(c *Call) error {
 		err := c.Do()

@@ -5,9 +5,9 @@ import (
 	"errors"
 )
 
-// Move renames a file or directory to a name that is used once. So if it is not
-// where it was, but is where it is to be, an earlier try did it and its answer was
-// lost; a store that numbers its files finds that out by itself.
+// Move renames a file or directory to a name that is used only once. If it is gone from
+// the old name and exists under the new one, an earlier try succeeded and its answer
+// was lost. A store that numbers its files detects that itself.
 func Move(ctx context.Context, st Store, from, to string) error {
 	err := st.Rename(ctx, from, to)
 	if errors.Is(err, ErrNotExist) {

@@ -7,24 +7,24 @@ import (
 	"regexp"
 )
 
-// Concealed is what stands in a text in the place of a secret.
+// Concealed replaces a secret in a text.
 const Concealed = "(hidden)"
 
-// named is how secrets are known by their names: as a parameter of a location
-// (also one that was escaped, once or more), as a header, and before the @ of a
-// host. A directory of a partition may be called token=1, which is none.
+// named matches secrets by their names: a parameter of a location (also if it was
+// escaped, once or more), a header, and the text before the @ of a host. It does not
+// match the directory of a partition, such as token=1.
 var named = regexp.MustCompile(`(?i)((?:^|[^/\w]|%[0-9a-f]{2})[\w.-]*(?:delegation|token|password|secret|signature)["']?\s*(?:=|:|%(?:25)*3d)\s*["']?)[^\s"'&<>(){}\[\],;]+` +
 	`|((?:negotiate|basic|bearer)\s+)[\w+/=.~-]{16,}` +
 	`|(://)[^\s/@]+:[^\s/@]*(@)`)
 
-// Redact replaces what a text calls a secret. Who knows the secrets themselves
-// replaces them first.
+// Redact replaces the secrets that a text names as such. Callers that know the secrets
+// themselves replace them first.
 func Redact(text string) string {
 	return named.ReplaceAllString(text, "${1}${2}${3}"+Concealed+"${4}")
 }
 
-// Shown is a location that a user named as it may be shown before it is known to be
-// one: that of remote storage without what it calls a secret, a local one as it is.
+// Shown returns a user's location as it may be shown before it is validated: a remote
+// one without secrets, a local one as it is.
 func Shown(location string) string {
 	if scheme, _ := Scheme(location); scheme == "" {
 		return location
@@ -32,9 +32,9 @@ func Shown(location string) string {
 	return Redact(location)
 }
 
-// WithRedaction returns st with errors that show no secrets: redact replaces
-// them in a text. Whatever a server says, or makes others say, passes here. That
-// a file has a secret for a name is an error too, for names go everywhere.
+// WithRedaction returns st with errors that show no secrets: redact replaces them in a
+// text. Every text from a server passes through it. A file whose name is a secret is an
+// error, too, because names are shown everywhere.
 func WithRedaction(st Store, redact func(text string) string) Store {
 	return Intercept(st, func(c *Call) error {
 		if err := c.Do(); err != nil {
@@ -50,7 +50,7 @@ func WithRedaction(st Store, redact func(text string) string) Store {
 	})
 }
 
-// Conceal returns an error without what it calls a secret.
+// Conceal returns an error without the secrets that it names as such.
 func Conceal(err error) error { return conceal(err, Redact) }
 
 // redacted is an error with another text.
@@ -63,8 +63,8 @@ func (e *redacted) Error() string { return e.text }
 
 func (e *redacted) Unwrap() error { return e.error }
 
-// conceal returns an error without secrets. The paths of an error are those that
-// we named.
+// conceal returns an error without secrets. It keeps the paths, which come from the
+// caller.
 func conceal(err error, redact func(string) string) error {
 	switch e := err.(type) {
 	case nil:

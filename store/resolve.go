@@ -13,8 +13,8 @@ import (
 
 var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://`)
 
-// Scheme returns the scheme of a location in lower case, and what follows its
-// colon and slashes; a plain path has none.
+// Scheme returns the scheme of a location in lower case, empty for a plain path, and
+// the text after its colon and slashes.
 func Scheme(location string) (name, rest string) {
 	m := scheme.FindStringSubmatch(location)
 	if m == nil {
@@ -23,9 +23,9 @@ func Scheme(location string) (name, rest string) {
 	return strings.ToLower(m[1]), location[len(m[0]):]
 }
 
-// Resolve resolves a location on local disk: a plain path or a file: location.
-// Characters are taken as they stand, % included, as Hadoop does. Other schemes
-// are ErrScheme.
+// Resolve resolves a location on local disk: a plain path or a file: location. It takes
+// characters literally, % included, as Hadoop does. The error for other schemes is
+// ErrScheme.
 func Resolve(location string) (Location, error) {
 	if location == "" {
 		return Location{}, errors.New("an empty location")
@@ -46,14 +46,14 @@ func Resolve(location string) (Location, error) {
 	return Location{Store: Local(), Path: path.Clean("/" + rest)}, nil
 }
 
-// IsPattern reports whether a path has characters that Glob interprets. A file
-// may bear such a name, so look for the path itself first.
+// IsPattern reports whether a path has characters that Glob interprets. A file may have
+// such a name, so look for the path itself first.
 func IsPattern(p string) bool { return strings.ContainsAny(p, `*?[\`) }
 
-// Glob returns the files and directories whose path matches a pattern, sorted
-// by path. Each element of the pattern is one of path.Match, and a wildcard at
-// its start does not match a leading dot. No match is no error; directories
-// that vanish meanwhile are passed over.
+// Glob returns the files and directories whose path matches a pattern, sorted by path.
+// path.Match defines each element of the pattern, but a wildcard at its start does not
+// match a leading dot. No match is not an error; directories that vanish meanwhile are
+// skipped.
 func Glob(ctx context.Context, st Store, pattern string) ([]Info, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("pattern %s: %w", pattern, err)
@@ -81,7 +81,7 @@ func Glob(ctx context.Context, st Store, pattern string) ([]Info, error) {
 	return found, nil
 }
 
-// globElement returns what in dir matches one element of a pattern.
+// globElement returns the entries of dir that match one element of a pattern.
 func globElement(ctx context.Context, st Store, dir, element string) ([]Info, error) {
 	if !IsPattern(element) {
 		info, err := st.Stat(ctx, path.Join(dir, element))
@@ -103,8 +103,8 @@ func globElement(ctx context.Context, st Store, dir, element string) ([]Info, er
 	}), err
 }
 
-// Match returns the file or directory at a location, or else what its path matches
-// as a pattern of Glob, and whether that was asked. No match is no error.
+// Match returns the file or directory at a location or, if there is none, the matches
+// of its path as a pattern, and whether it used the pattern. No match is not an error.
 func Match(ctx context.Context, at Location) (found []Info, pattern bool, err error) {
 	info, err := at.Store.Stat(ctx, at.Path)
 	if err == nil {
@@ -117,8 +117,8 @@ func Match(ctx context.Context, at Location) (found []Info, pattern bool, err er
 	return found, true, err
 }
 
-// RealPath returns the path that a path leads to through symbolic links, which only
-// local disks have. What leads nowhere stays as it is.
+// RealPath resolves symbolic links, which only local disks have. It returns a path that
+// does not resolve as it is.
 func RealPath(st Store, p string) string {
 	if CapabilitiesOf(st).Local {
 		if real, err := filepath.EvalSymlinks(p); err == nil {
@@ -128,7 +128,7 @@ func RealPath(st Store, p string) string {
 	return p
 }
 
-// Within reports whether a path is that of a directory, or below it.
+// Within reports whether a path is dir or below it.
 func Within(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }

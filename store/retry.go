@@ -15,45 +15,44 @@ import (
 const (
 	firstWait = 200 * time.Millisecond
 	maxWait   = 15 * time.Second
-	// cleanupTime bounds the removal of what was begun, so that a program that
-	// is told to end does so even if the storage hangs.
+	// cleanupTime bounds the removal of unfinished output, so that a program that was
+	// told to stop does so even if the storage hangs.
 	cleanupTime = 30 * time.Second
-	// stoppedTime is what is left of that once the program is told to end.
+	// stoppedTime is the bound once the program was told to stop.
 	stoppedTime = 3 * time.Second
 )
 
-// Patience says how failures that may pass are waited for. A name node, for
-// one, goes on offering a dead data node for minutes.
+// Patience configures how long retryable failures are retried. For example, a name node
+// offers a dead data node for minutes.
 type Patience struct {
 	// Limit is the time from an operation's first failure to its last try.
 	Limit time.Duration
-	// Waiting, if set, is told of every wait. It may be called concurrently.
+	// Waiting, if set, is called before each wait. It may be called concurrently.
 	Waiting func(what string, err error, wait time.Duration)
-	// Sleep waits for a time or until ctx has ended, which is its error. It is
-	// nil but in tests, which do not wait; what they would have waited counts.
+	// Sleep waits for d or until ctx ends, and then returns its error. It is nil except
+	// in tests, which do not wait; the time that they skip counts.
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// WithRetry returns st with patience: its operations but Mkdir, and the reads of
-// its files, are tried again while their error is Retryable. A Writer is as it
-// was, because half a file cannot be written again: see Retry.
+// WithRetry returns a store that retries operations of st, except Mkdir, and reads of
+// its files while their error is Retryable. It does not retry a Writer, because half a
+// file cannot be written again: see Retry.
 //
-// An operation whose answer was lost may have been done. A repeated Rename or
-// exclusive WriteFile finds that out by the file's number or content, so it
-// does not take its own work for another's.
+// An operation whose answer was lost may have succeeded. A repeated Rename or exclusive
+// WriteFile detects that by the file's number or content, so that it recognizes its own
+// work.
 func WithRetry(st Store, patience Patience) Store {
 	p := &patient{inner: st, patience: patience}
 	p.Store = Intercept(st, p.again)
 	return p
 }
 
-// Retry calls do until it succeeds, or fails in a way that does not pass, or
-// st's patience is at its end; a store without patience has one try. It is for
-// uploads, which do repeats from their start under another name.
+// Retry calls do until it succeeds, fails for good, or st's patience ends; a store
+// without patience has one try. It is for uploads: do repeats them from the start under
+// another name.
 //
-// The operations that do makes with the context it is given have no patience of
-// their own but share that of the whole, which counts from the first failure,
-// theirs included.
+// The operations that do makes with its context share the patience of the whole call,
+// which counts from the first failure, theirs included.
 func Retry(ctx context.Context, st Store, what string, do func(ctx context.Context) error) error {
 	if p, ok := st.(*patient); ok {
 		return p.retry(ctx, what, do)
@@ -63,8 +62,8 @@ func Retry(ctx context.Context, st Store, what string, do func(ctx context.Conte
 
 type hastyKey struct{}
 
-// Cleanup returns a context for removing what was begun: it lives on when ctx
-// has ended, but for a short time only, and failures in it are not waited for.
+// Cleanup returns a context for the removal of unfinished output. It outlives ctx for a
+// short time, and failures in it are not retried.
 func Cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
 	clean, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), hastyKey{}, true), cleanupTime)
 	//guard: ends the wait for storage that hangs
@@ -81,7 +80,7 @@ func Cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// patient is a store that tries again. Its methods are those of inner, intercepted.
+// patient is a store that retries. Its methods intercept those of inner.
 type patient struct {
 	Store
 	inner    Store
@@ -90,14 +89,14 @@ type patient struct {
 
 type budgetKey struct{}
 
-// budget is the time for which an operation, and those within it, have waited.
+// budget is the time that an operation, and those within it, have waited.
 type budget struct {
 	mu      sync.Mutex    // of what follows
 	began   time.Time     // the first failure; zero before it
-	skipped time.Duration // waits for which a test did not sleep
+	skipped time.Duration // waits that a test skipped
 }
 
-// used returns the time since the first failure, which is now if there was none.
+// used returns the time since the first failure. If there was none, it starts now.
 func (b *budget) used() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,14 +112,14 @@ func (b *budget) skip(d time.Duration) {
 	b.skipped += d
 }
 
-// exhausted is an error at the end of patience. An operation around the one that
-// had it does not wait again, even if they share no budget.
+// exhausted is an error at the end of patience. An enclosing operation does not wait
+// again, even if it has another budget.
 type exhausted struct{ error }
 
 func (e *exhausted) Unwrap() error { return e.error }
 
-// retry calls do until it succeeds, fails for good, or the budget of ctx, or else
-// a new one, is used up. do gets a context with the budget.
+// retry calls do until it succeeds, fails for good, or has used up the budget of ctx,
+// or a new one if ctx has none. do gets a context with the budget.
 func (p *patient) retry(ctx context.Context, what string, do func(ctx context.Context) error) error {
 	sleep := Sleep
 	if p.patience.Sleep != nil {
@@ -161,7 +160,7 @@ func (p *patient) retry(ctx context.Context, what string, do func(ctx context.Co
 	}
 }
 
-// Sleep waits for a time, or until ctx has ended, which is its error.
+// Sleep waits for d or until ctx ends, and then returns its error.
 func Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -171,7 +170,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Capabilities are those of the store within. Its Checksum has one try.
+// Capabilities returns those of the inner store. Checksum has one try.
 func (p *patient) Capabilities() Capabilities { return CapabilitiesOf(p.inner) }
 
 // Open implements Store.
@@ -191,9 +190,9 @@ func (p *patient) Create(ctx context.Context, path string, o CreateOptions) (Wri
 	return p.inner.Create(ctx, path, o)
 }
 
-// again makes a call again as long as that may help. A Mkdir is made once: whether one
-// that failed was done, or will be yet, cannot be told, and a second might find the
-// first's directory and take it for another's. Who can, tries again under another name.
+// again repeats a call as long as that may help. It makes a Mkdir once: a failed one
+// may have been done, or may be done later, and a second try could mistake its
+// directory for that of another process. Callers that can try again under another name.
 func (p *patient) again(c *Call) error {
 	if c.Op == OpMkdir {
 		return c.Do()
@@ -214,7 +213,7 @@ func (p *patient) again(c *Call) error {
 			info, err := p.inner.Stat(ctx, c.To)
 			//guard: knows its own rename whose answer was lost
 			if err == nil && info.FileID == renamed.FileID {
-				return nil // the first try was heard
+				return nil // the first try succeeded
 			}
 		}
 		err := c.Do()
@@ -237,7 +236,7 @@ func (p *patient) again(c *Call) error {
 // patientFile opens its file again when reading it fails.
 type patientFile struct {
 	store *patient
-	ctx   context.Context // as of Open, which bounds the reads
+	ctx   context.Context // of Open; bounds the reads
 
 	mu     sync.Mutex // of what follows
 	closed bool
@@ -257,7 +256,7 @@ func (f *patientFile) ReadRange(b []byte, off int64) (int, error) {
 // Identity implements Identified.
 func (f *patientFile) Identity() Identity { return IdentityOf(f.current()) }
 
-// read reads from the file, and from the one that is opened again.
+// read reads from the file and, if that fails, from the reopened one.
 func (f *patientFile) read(from func(File) (int, error)) (n int, err error) {
 	err = f.store.retry(f.ctx, "read "+f.current().Name(), func(context.Context) error {
 		file := f.current()
@@ -269,7 +268,7 @@ func (f *patientFile) read(from func(File) (int, error)) (n int, err error) {
 			if again := f.reopen(file); Classify(again) != Retryable {
 				err = cmp.Or(again, err)
 			}
-		case f.current() != file: // closed by a reader that opened the file again
+		case f.current() != file: // closed by a reader that reopened the file
 			err = fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		return err
@@ -283,7 +282,7 @@ func (f *patientFile) current() File {
 	return f.File
 }
 
-// reopen replaces a file whose reads fail, unless another reader did.
+// reopen replaces a file whose reads fail, unless another reader already did.
 func (f *patientFile) reopen(failed File) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

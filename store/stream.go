@@ -16,29 +16,28 @@ import (
 
 // Opener reads a stored file as streams. OpenAt may be called concurrently.
 type Opener interface {
-	// OpenAt returns length bytes from offset off on, to the end of the file if
-	// length is -1. ctx bounds the stream too.
+	// OpenAt returns length bytes from offset off, or all to the end of the file if
+	// length is -1. ctx bounds the stream, too.
 	OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, error)
 }
 
 const (
 	streamBuffer  = 1 << 20 // bytes that are read ahead at a time
 	streamBuffers = 4
-	// streamDirect is how many bytes make a read large: if nothing was read ahead,
-	// they are read to where they belong rather than to a buffer.
+	// streamDirect is the size of a large read: if nothing was read ahead, it is read
+	// directly into its destination, without a buffer.
 	streamDirect = 256 << 10
-	// streamGap is how many bytes are rather read and dropped than a new stream
-	// begun.
+	// streamGap is the largest gap that is read and discarded instead of opening a new
+	// stream.
 	streamGap = 1 << 20
 )
 
-// NewStreamFile returns the file of st that info describes, over storage that reads
-// streams.
-// A ReadAt that continues where the last one ended, or a first one that is large,
-// begins a stream, which lasts until the end of the file, a new place or Close,
-// and is read ahead while the reader does something else; any other read, and
-// each ReadRange, is a stream of its own. ctx bounds all of them. A read that fails
-// says if the file was removed or replaced.
+// NewStreamFile returns the file of st that info describes, on storage that reads
+// streams. A ReadAt that continues where the last one ended, or a large first one,
+// begins a stream. The stream lasts until the end of the file, a read elsewhere or
+// Close, and is read ahead while the reader does something else. Any other read, and
+// each ReadRange, has a stream of its own. ctx bounds all of them. The error of a
+// failed read says if the file was removed or replaced.
 func NewStreamFile(ctx context.Context, st Store, info Info, o Opener) File {
 	reading, cancel := context.WithCancel(ctx)
 	return &streamFile{parent: ctx, ctx: reading, cancel: cancel, st: st, info: info, opener: o, next: -1}
@@ -46,7 +45,7 @@ func NewStreamFile(ctx context.Context, st Store, info Info, o Opener) File {
 
 type streamFile struct {
 	parent context.Context // the caller's
-	ctx    context.Context // ends with Close too
+	ctx    context.Context // ends with Close, too
 	cancel context.CancelFunc
 	st     Store
 	info   Info // of the file when it was opened
@@ -55,8 +54,8 @@ type streamFile struct {
 	mu     sync.Mutex // of what follows
 	closed bool
 	next   int64   // where the last read ended
-	ahead  *stream // nil if there is none, or while a read has it
-	taken  bool    // by a read
+	ahead  *stream // nil if there is none or a read is using it
+	taken  bool    // a read is using the stream
 }
 
 func (f *streamFile) Name() string { return f.info.Path }
@@ -73,7 +72,7 @@ func (f *streamFile) ReadRange(p []byte, off int64) (int, error) {
 	return f.checked(p, off, f.readRange)
 }
 
-// checked lets read read what the file has of a range, one byte at least.
+// checked calls read for the part of a range that the file has, at least one byte.
 func (f *streamFile) checked(p []byte, off int64, read func(p []byte, off int64) (int, error)) (int, error) {
 	//guard: rejects a negative offset
 	if off < 0 {
@@ -85,7 +84,7 @@ func (f *streamFile) checked(p []byte, off int64, read func(p []byte, off int64)
 		n, err = read(want, off)
 	}
 	if err != nil {
-		return n, &fs.PathError{Op: "read", Path: f.info.Path, Err: cmp.Or(f.ended(), f.whatBecame(err))}
+		return n, &fs.PathError{Op: "read", Path: f.info.Path, Err: cmp.Or(f.ended(), f.failureReason(err))}
 	}
 	if len(want) < len(p) {
 		err = io.EOF
@@ -93,7 +92,7 @@ func (f *streamFile) checked(p []byte, off int64, read func(p []byte, off int64)
 	return n, err
 }
 
-// ended returns why the file can be read no more, or nil.
+// ended returns why the file can no longer be read, or nil.
 func (f *streamFile) ended() error {
 	if err := f.parent.Err(); err != nil {
 		return err
@@ -104,10 +103,10 @@ func (f *streamFile) ended() error {
 	return nil
 }
 
-// whatBecame returns the reason of a failed read, which is storage that fails, or a
-// file that was removed or replaced: then the servers that hold its bytes may be the
-// first to know, and they only say that they do not have them.
-func (f *streamFile) whatBecame(failed error) error {
+// failureReason returns the reason of a failed read: the storage fails, or the file was
+// removed or replaced. The servers that hold the bytes may be the first to know that,
+// and only report that the bytes are missing.
+func (f *streamFile) failureReason(failed error) error {
 	if !errors.Is(failed, ErrUnavailable) {
 		return failed
 	}
@@ -136,13 +135,12 @@ func (f *streamFile) read(p []byte, off int64) (n int, err error) {
 	if err == nil {
 		n, err = s.read(p, off)
 	}
-	f.giveBack(s, err)
+	f.release(s, err)
 	return n, err
 }
 
-// take returns the stream, if there is one, for a read of n bytes at off, or
-// false if the read is to be one of its own. While a read has the stream,
-// others are.
+// take returns the stream, if there is one, for a read of n bytes at off, or false if
+// the read needs a stream of its own. That is so while another read uses the stream.
 func (f *streamFile) take(off, n int64) (s *stream, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -156,11 +154,11 @@ func (f *streamFile) take(off, n int64) (s *stream, ok bool) {
 	return s, true
 }
 
-// follows reports whether a stream at pos should be read on for what is at off.
+// follows reports whether a stream at pos should continue to off.
 func follows(off, pos int64) bool { return pos >= 0 && off >= pos && off-pos <= streamGap }
 
-// giveBack keeps a stream for the next read, if it can be of use to one.
-func (f *streamFile) giveBack(s *stream, err error) {
+// release keeps a stream for the next read if that can use it.
+func (f *streamFile) release(s *stream, err error) {
 	f.mu.Lock()
 	keep := err == nil && s.pos < s.end && !f.closed
 	if keep {
@@ -183,8 +181,8 @@ func (f *streamFile) readRange(p []byte, off int64) (int, error) {
 	return n, tooShort(err)
 }
 
-// tooShort returns the error of a read that was to be full, in which an end is
-// a fault of the storage.
+// tooShort returns the error of a full read, where an early end is a fault of the
+// storage.
 func tooShort(err error) error {
 	//guard: tells data that ended early from the end of the file
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
@@ -193,7 +191,7 @@ func tooShort(err error) error {
 	return err
 }
 
-// Close ends all reads and releases what they use.
+// Close ends all reads and releases their resources.
 func (f *streamFile) Close() error {
 	f.mu.Lock()
 	s := f.ahead
@@ -206,8 +204,8 @@ func (f *streamFile) Close() error {
 	return nil
 }
 
-// ReadWhole returns the content of a file of at most max bytes, which is closed then.
-// It takes the results of Open, of which an error is returned.
+// ReadWhole returns the content of a file of at most max bytes, and closes it. It takes
+// both results of Open, and returns an error of Open.
 func ReadWhole(f File, err error, max int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
@@ -226,36 +224,35 @@ func ReadWhole(f File, err error, max int64) ([]byte, error) {
 	return data, nil
 }
 
-// stream is a part of a file, to its end. One read at a time has it.
+// stream is the rest of a file from a position. One read at a time uses it.
 //
-// Reads fetch for themselves as long as they follow each other so fast that the
-// network is what they wait for: to hand the bytes from one goroutine to another
-// would only delay them. Once they leave time between them, a goroutine uses it
-// to read ahead.
+// While reads follow each other so fast that they wait for the network, they fetch for
+// themselves: passing bytes between goroutines would only delay them. Once they leave
+// time between them, a goroutine uses it to read ahead.
 type stream struct {
-	pos, end int64 // of the file: the next byte to be read, and the last + 1
+	pos, end int64 // offsets in the file: next byte to read, end
 	cancel   context.CancelFunc
 	filling  chan struct{} // closed when the goroutine ends; nil if there is none
-	stop     atomic.Bool   // tells it to
+	stop     atomic.Bool   // tells the goroutine to end
 
-	// These are the goroutine's while there is one.
+	// The goroutine owns these while there is one.
 	body io.ReadCloser
 	left int64 // bytes of body
-	err  error // what comes after ready
+	err  error // follows ready
 
 	mu      sync.Mutex // of what follows
 	ready   [][]byte
-	used    int // bytes of the first of ready
+	used    int // bytes used of the first of ready
 	empty   [][]byte
-	buffers int // that were made
+	buffers int // buffers allocated
 
 	ahead    bool // reads leave time between them
 	returned time.Time
-	idle     time.Duration // between reads, since one last had to fetch
+	idle     time.Duration // between reads, since the last fetch
 }
 
-// idleShare is the part of the time for a fetch that must be idle for reading
-// ahead to be worth it: 1/idleShare.
+// idleShare sets when reading ahead is worth it: reads leave idle at least 1/idleShare
+// of the time of a fetch.
 const idleShare = 4
 
 func (f *streamFile) start(off int64) (*stream, error) {
@@ -268,7 +265,7 @@ func (f *streamFile) start(off int64) (*stream, error) {
 	return &stream{pos: off, end: f.info.Size, cancel: cancel, body: body, left: f.info.Size - off, returned: time.Now()}, nil
 }
 
-// read reads what is at off, which is not before the stream's position.
+// read reads from off, which is not before the stream's position.
 func (s *stream) read(p []byte, off int64) (n int, err error) {
 	s.idle += time.Since(s.returned)
 	for {
@@ -295,7 +292,7 @@ func (s *stream) read(p []byte, off int64) (n int, err error) {
 	}
 }
 
-// copyReady copies what is ready from off on, and returns how much that is.
+// copyReady copies the ready bytes from off, and returns their number.
 func (s *stream) copyReady(p []byte, off int64) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -317,7 +314,7 @@ func (s *stream) copyReady(p []byte, off int64) (n int) {
 	return n
 }
 
-// fetch reads the next bytes to where a read wants them.
+// fetch reads the next bytes directly into p.
 func (s *stream) fetch(p []byte) int {
 	n, err := io.ReadFull(s.body, p)
 	s.pos += int64(n)
@@ -326,7 +323,7 @@ func (s *stream) fetch(p []byte) int {
 	return n
 }
 
-// fill makes one more buffer ready, not full if it is told to stop. It reports
+// fill makes one more buffer ready, a partial one if it is told to stop. It reports
 // whether it may be called again.
 func (s *stream) fill() bool {
 	buf := s.buffer()
@@ -367,7 +364,7 @@ func (s *stream) buffer() []byte {
 	return make([]byte, min(streamBuffer, s.left))
 }
 
-// resume lets the goroutine read ahead, if that is of use.
+// resume starts the goroutine that reads ahead, if that helps.
 func (s *stream) resume() {
 	if s.filling != nil {
 		select {
@@ -400,8 +397,8 @@ func (s *stream) pause() {
 	s.filling = nil
 }
 
-// close releases what the stream has. One that was read to its end is not
-// canceled, so that its connection stays good.
+// close releases the stream's resources. It does not cancel a stream that was read to
+// its end, so that its connection can be reused.
 func (s *stream) close() {
 	if s.pos < s.end {
 		s.cancel()

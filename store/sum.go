@@ -7,13 +7,13 @@ import (
 	"io"
 )
 
-// sumBuffer is how many bytes Sum reads at a time.
+// sumBuffer is the number of bytes that Sum reads at a time.
 const sumBuffer = 1 << 20
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Sum reads a whole file and returns its length and the CRC-32C of its bytes. Of a
-// file of another length than want, which is not negative, nothing is read.
+// Sum reads a whole file and returns its length and the CRC-32C of its bytes. If want
+// is not negative and the file has another length, it reads nothing.
 func Sum(ctx context.Context, st Store, path string, want int64) (size int64, crc uint32, err error) {
 	f, err := st.Open(ctx, path)
 	if err != nil {
@@ -32,7 +32,7 @@ func Sum(ctx context.Context, st Store, path string, want int64) (size int64, cr
 }
 
 // SumRange reads the bytes [start, end) of a file, which may end earlier, and returns
-// how many there are and their CRC-32C.
+// their number and CRC-32C.
 func SumRange(ctx context.Context, r io.ReaderAt, start, end int64) (size int64, crc uint32, err error) {
 	buf := make([]byte, max(min(end-start, sumBuffer), 1))
 	for pos := start; pos < end; pos = start + size {
@@ -54,8 +54,8 @@ func SumRange(ctx context.Context, r io.ReaderAt, start, end int64) (size int64,
 }
 
 // JoinSums returns the CRC-32C of some bytes followed by size others, from the CRC-32C
-// of both. Appending a byte multiplies the first one, as a polynomial over GF(2), by
-// x^8; squaring gives the factor of twice as many bytes.
+// of both. Appending a byte multiplies the first sum, as a polynomial over GF(2), by
+// x^8; squaring that factor doubles the number of bytes.
 func JoinSums(first, second uint32, size int64) uint32 {
 	power := uint32(1) << (31 - 8) // x^8; the highest bit is x^0
 	for ; size > 0; size >>= 1 {

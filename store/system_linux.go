@@ -10,7 +10,7 @@ func (kernel) renameNoReplace(from, to string) error {
 	return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 }
 
-// allocate takes disk space for so many bytes of a file and leaves its length.
+// allocate reserves disk space for size bytes of a file and keeps its length.
 func allocate(fd int, size int64) error {
 	err := unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, size)
 	for errors.Is(err, unix.EINTR) {
@@ -19,8 +19,8 @@ func allocate(fd int, size int64) error {
 	return err
 }
 
-// beginWriting has the disk begin with what was written to a range of a file.
+// beginWriting starts the write-back of a range of a file.
 func beginWriting(fd int, from, n int64) {
-	// Commit asks whether everything is stored; this only begins.
+	// Commit checks that everything is stored; this only starts it.
 	_ = unix.SyncFileRange(fd, from, n, unix.SYNC_FILE_RANGE_WRITE)
 }

@@ -9,19 +9,18 @@ import (
 	"os"
 )
 
-// Upload is a new file as a kind of storage writes it. NewWriter makes a Writer of it.
+// Upload is a new file as a kind of storage writes it. NewWriter turns it into a Writer.
 type Upload interface {
-	// Write takes the next bytes, at least one and never more than were promised.
+	// Write takes the next bytes: at least one, and never more than promised.
 	Write(p []byte) (int, error)
-	// Finish is Commit of a file of n bytes, which are all that were promised.
+	// Finish commits a file of n bytes, which is the promised number.
 	Finish(ctx context.Context, n int64) error
-	// Abandon is Abort. It is called once at most, and not after Finish returned nil.
+	// Abandon aborts. It is called at most once, and not after Finish returned nil.
 	Abandon() error
 }
 
-// NewWriter returns the writer of a new file. It counts the bytes, holds them
-// against the promised size, which is -1 if none was promised, and keeps the first
-// error. ctx is that of Create.
+// NewWriter returns the writer of a new file. It counts the bytes, checks them against
+// the promised size (-1: none), and keeps the first error. ctx is that of Create.
 func NewWriter(ctx context.Context, path string, size int64, u Upload) Writer {
 	return &writer{ctx: ctx, path: path, size: size, upload: u}
 }
@@ -36,7 +35,7 @@ type writer struct {
 	done   bool  // committed or aborted
 }
 
-// ready returns, and keeps, the reason for which the writer cannot go on.
+// ready returns and keeps the reason why the writer cannot go on.
 func (w *writer) ready(ctx context.Context) error {
 	switch {
 	//guard: stops at the first failed write
@@ -73,7 +72,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	return n, w.wrote(int64(n), err)
 }
 
-// wrote counts what was written.
+// wrote counts written bytes.
 func (w *writer) wrote(n int64, err error) error {
 	w.n += n
 	return w.fail(err)
@@ -105,9 +104,9 @@ func (w *writer) Abort() error {
 	return PathError("remove", w.path, w.upload.Abandon())
 }
 
-// WriteByRename is the WriteFile of a store on which a file gets its name whole: it
-// writes a temporary file, and rename gives that the name path. A temporary file that
-// rename did not move is removed.
+// WriteByRename implements WriteFile for a store whose rename is atomic: it writes a
+// temporary file, which rename moves to path. If rename did not move the file, it is
+// removed.
 func WriteByRename(ctx context.Context, st Store, path string, data []byte, rename func(temp string) error) error {
 	temp := TempName(path)
 	err := create(ctx, st, temp, data)
@@ -115,7 +114,7 @@ func WriteByRename(ctx context.Context, st Store, path string, data []byte, rena
 		if err = rename(temp); err != nil {
 			clean, cancel := Cleanup(ctx)
 			defer cancel()
-			_ = st.Remove(clean, temp) // else its name tells what it is
+			_ = st.Remove(clean, temp) // on failure its name identifies it as temporary
 		}
 	}
 	var ofTemp *fs.PathError
@@ -140,8 +139,8 @@ func create(ctx context.Context, st Store, path string, data []byte) error {
 	return err
 }
 
-// PathError gives an error the operation and the path that it is about, unless it has
-// them. It returns nil for nil.
+// PathError adds the operation and the path to an error that lacks them. It returns nil
+// for nil.
 func PathError(op, path string, err error) error {
 	var pe *fs.PathError
 	var le *os.LinkError
