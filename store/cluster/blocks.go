@@ -13,15 +13,15 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// BlockSize chooses the block sizes of files that are to be one block. Its zero value
-// knows no minimum.
+// BlockSize chooses block sizes for files that must be one block. Its zero value has no
+// minimum.
 type BlockSize struct{ least atomic.Int64 }
 
 const blockUnit = 1 << 20 // bytes; a multiple of every usual bytes per checksum
 
-// For returns a block size for a file of size bytes: the least whole number of MiB that
-// holds it and that name nodes accept, and a multiple of bytesPerChecksum unless that
-// is 0. It is a limit; a block takes no more space than its bytes.
+// For returns a block size for a file of size bytes: the smallest whole number of MiB
+// that holds it and that name nodes accept, and a multiple of bytesPerChecksum unless
+// that is 0. It is a limit; a block takes no more space than its bytes.
 func (b *BlockSize) For(size, bytesPerChecksum int64) int64 {
 	n := roundUp(max(size, b.least.Load(), 1), blockUnit)
 	if bytesPerChecksum > 0 {
@@ -35,11 +35,11 @@ func roundUp(n, unit int64) int64 {
 	return (min(n, math.MaxInt64-unit) + unit - 1) / unit * unit
 }
 
-// tooSmall is a name node's refusal of a block size, with and without that in it.
+// tooSmall matches a name node's refusal of a block size, with or without that size.
 var tooSmall = regexp.MustCompile(`min-block-size(?:=|\): \d+ < )(\d+)`)
 
-// Learn takes the message of an exception. It reports whether that refuses a smaller
-// block size than For gives from then on.
+// Learn reports whether the message of an exception refuses a block size that For no
+// longer returns from now on.
 func (b *BlockSize) Learn(message string) bool {
 	m := tooSmall.FindStringSubmatch(message)
 	if m == nil {
@@ -54,19 +54,19 @@ func (b *BlockSize) Learn(message string) bool {
 	return true
 }
 
-// Stored is what a name node says of a file that was written.
+// Stored describes a written file, as the name node reports it.
 type Stored struct {
 	Length    int64
 	BlockSize int64
 	Blocks    int
 	// Open is whether it is not closed yet, or waits for a data node to confirm its
-	// last block. Without Known that is not told, nor how many blocks it has.
+	// last block. Without Known, Open and the number of blocks are unknown.
 	Open, Known bool
 	Striped     bool // over several blocks at a time
 }
 
-// Settle looks at a file of n bytes until it is closed, for a time at most, and checks
-// that it has all of them, as one block if that is wanted.
+// Settle polls a file of n bytes until it is closed, for at most limit, and checks that
+// it has all bytes, in one block if oneBlock is set.
 func Settle(ctx context.Context, limit time.Duration, n int64, oneBlock bool, look func() (Stored, error)) error {
 	end := time.Now().Add(limit)
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
@@ -101,7 +101,7 @@ func Settle(ctx context.Context, limit time.Duration, n int64, oneBlock bool, lo
 func CheckName(name string) error {
 	//guard: rejects a name that leads out of its directory (tests: ./store/webhdfs)
 	if name == "" || name == "." || name == ".." || strings.Contains(name, "/") {
-		return fmt.Errorf("the name node lists a name that is none: %q: %w", name, store.ErrUnavailable)
+		return fmt.Errorf("the name node lists an invalid name: %q: %w", name, store.ErrUnavailable)
 	}
 	return nil
 }

@@ -15,9 +15,9 @@ import (
 )
 
 // cacheFile returns the path of the user's ticket cache: KRB5CCNAME, else
-// default_ccache_name of krb5.conf, else /tmp/krb5cc_ and the user's id. Only
-// caches that are files can be read; if krb5.conf names another kind, a file in
-// the usual place is taken all the same, as Java does.
+// default_ccache_name of krb5.conf, else /tmp/krb5cc_ and the user's id. Only caches in
+// files can be read; if krb5.conf names another kind, a file in the usual place is used
+// anyway, as in Java.
 func cacheFile(configured string) (string, error) {
 	if name := os.Getenv("KRB5CCNAME"); name != "" {
 		path, ok := filePath(name)
@@ -63,8 +63,7 @@ func filePath(name string) (string, bool) {
 	return "", false
 }
 
-// readCache returns the ticket-granting ticket of a cache's owner that is valid
-// for longest.
+// readCache returns the longest-valid ticket-granting ticket of a cache's owner.
 func readCache(files *secretFiles, path string) (*ticket, error) {
 	data, err := files.read(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,8 +79,7 @@ func readCache(files *secretFiles, path string) (*ticket, error) {
 	return t, nil
 }
 
-// parseCache parses versions 3 and 4 of the format, which are those of the last
-// 25 years.
+// parseCache parses versions 3 and 4 of the format, which cover the last 25 years.
 func parseCache(data []byte) (*ticket, error) {
 	s := &cacheReader{wire.New(data, 0)}
 	version := s.uint16()
@@ -130,7 +128,7 @@ func (s *cacheReader) principal() (types.PrincipalName, string) {
 	return name, realm
 }
 
-// credential reads one entry, and tells whether it grants tickets in realm.
+// credential reads one entry, and reports whether it grants tickets in realm.
 func (s *cacheReader) credential(version uint16, realm string) (t *ticket, granting bool) {
 	t = &ticket{}
 	t.name, t.realm = s.principal()
@@ -153,7 +151,7 @@ func (s *cacheReader) credential(version uint16, realm string) (t *ticket, grant
 	return t, serverRealm == realm && server.Equal(grantor(realm))
 }
 
-// time reads a time; none is the zero time.
+// time reads a time; an absent one is the zero time.
 func (s *cacheReader) time() time.Time {
 	if seconds := s.uint32(); seconds != 0 {
 		return time.Unix(int64(seconds), 0).UTC()

@@ -20,8 +20,8 @@ type Conf struct {
 	env    func(string) (string, bool)
 }
 
-// NewConf returns a configuration of the given properties. The map is copied. Where
-// one has an old and a new name, the new name's value counts.
+// NewConf returns a configuration of the given properties. The map is copied. If a
+// property is set under its old and its new name, the new one counts.
 func NewConf(properties map[string]string) *Conf {
 	c := &Conf{values: make(map[string]string, len(properties)), env: os.LookupEnv}
 	for key, value := range properties {
@@ -47,9 +47,9 @@ func (c *Conf) With(properties map[string]string) *Conf {
 }
 
 // LoadConf reads core-site.xml, hdfs-site.xml and more files of their kind from
-// HADOOP_CONF_DIR, else from etc/hadoop or conf below HADOOP_HOME. Without any of
-// these directories the configuration is empty; without one of the files too. A
-// HADOOP_CONF_DIR that is no directory is an error, and errors name the file.
+// HADOOP_CONF_DIR, else from etc/hadoop or conf below HADOOP_HOME. Missing directories
+// and files count as empty, but a HADOOP_CONF_DIR that is not a directory is an error.
+// Errors name the file.
 func LoadConf(more ...string) (*Conf, error) {
 	dir, err := confDir()
 	if err != nil || dir == "" {
@@ -91,8 +91,8 @@ func confDir() (string, error) {
 
 const maxInclusion = 20 // levels of xi:include
 
-// loader gathers properties as Hadoop does: later values replace earlier ones,
-// except those that were declared final.
+// loader collects properties as Hadoop does: later values replace earlier ones unless
+// those are final.
 type loader struct {
 	values map[string]string
 	final  map[string]bool
@@ -144,7 +144,7 @@ func (l *loader) element(file string, e element, depth int) error {
 		case errors.Is(err, fs.ErrNotExist) && e.Fallback != nil:
 			return nil
 		case err != nil:
-			// Not wrapped: only a file that nobody asked for may be missing.
+			// Not wrapped: a file that is named explicitly must exist.
 			return fmt.Errorf("%s: %v", file, err)
 		}
 		return nil
@@ -168,8 +168,8 @@ func (l *loader) element(file string, e element, depth int) error {
 	return nil
 }
 
-// parseConf returns the properties and inclusions of a configuration file, in
-// their order. What else it holds is passed over.
+// parseConf returns the properties and inclusions of a configuration file, in order. It
+// skips everything else.
 func parseConf(data []byte) ([]element, error) {
 	var document struct {
 		XMLName  xml.Name  `xml:"configuration"`
@@ -191,7 +191,7 @@ func parseConf(data []byte) ([]element, error) {
 	return elements, nil
 }
 
-// renamed are keys that old configurations use, and what they are called now.
+// renamed maps the keys of old configurations to their new names.
 var renamed = map[string]string{
 	"fs.default.name":   "fs.defaultFS",
 	"dfs.http.address":  "dfs.namenode.http-address",
@@ -206,10 +206,9 @@ func currentName(key string) string {
 	return key
 }
 
-// String returns the value of a key without the space around it, or def if the
-// key is not set or its value is empty. ${other.key}, ${env.NAME},
-// ${env.NAME:-default} and ${user.name} are replaced; one that has no value is
-// left as it stands.
+// String returns the value of a key without the space around it, or def if the key is
+// not set or its value is empty. ${other.key}, ${env.NAME}, ${env.NAME:-default} and
+// ${user.name} are replaced; a reference without a value stays as it is.
 func (c *Conf) String(key, def string) string {
 	value, ok := c.values[key]
 	if !ok {
@@ -225,7 +224,7 @@ var reference = regexp.MustCompile(`\$\{[^}$ ]+\}`)
 
 const (
 	maxExpansion = 20      // replacements in one value, as in Hadoop
-	maxExpanded  = 1 << 20 // bytes: values that name themselves twice grow fast
+	maxExpanded  = 1 << 20 // bytes; a value that refers to itself twice grows fast
 )
 
 func (c *Conf) expand(value string) string {

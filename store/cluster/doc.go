@@ -1,6 +1,6 @@
-// Package cluster knows what every way into a Hadoop cluster needs: the client
-// configuration, which name nodes an authority stands for, who the user is, what
-// a Java exception means, and the delegation tokens that a scheduler handed over.
+// Package cluster has the common parts of all clients of a Hadoop cluster: the client
+// configuration, the name nodes of an authority, the user's login, the meaning of Java
+// exceptions, and the delegation tokens of a scheduler.
 //
 // It reads files and talks to the Kerberos key distribution center. It never
 // talks to a name node or a data node.

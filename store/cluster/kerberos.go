@@ -19,13 +19,12 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Kerberos returns a new Kerberos client with a valid ticket-granting ticket.
-// The client is the caller's: one goroutine may use it at a time, for as long
-// as the ticket is valid; it holds nothing to release. Ask again for each
-// session, since the ticket is replaced before it expires: from the keytab, by
-// renewal, or from a ticket cache that was refreshed meanwhile. Missing, refused
-// and expired credentials are fs.ErrPermission; a distribution center that does
-// not answer is store.ErrUnavailable.
+// Kerberos returns a new Kerberos client with a valid ticket-granting ticket. The
+// caller owns the client, which needs no release: one goroutine at a time may use it
+// while the ticket is valid. Get a new client for each session, since the ticket is
+// replaced before it expires: from the keytab, by renewal, or from a refreshed ticket
+// cache. Missing, refused and expired credentials are fs.ErrPermission; a distribution
+// center that does not answer is store.ErrUnavailable.
 func (l *Login) Kerberos(ctx context.Context) (*client.Client, error) {
 	if l.tickets == nil {
 		return nil, errors.New("Kerberos: the login is a simple one")
@@ -40,8 +39,8 @@ func (l *Login) Close() {
 	}
 }
 
-// ticket is a ticket-granting ticket: what proves to a distribution center who
-// we are.
+// ticket is a ticket-granting ticket: it proves the user's identity to a distribution
+// center.
 type ticket struct {
 	name                        types.PrincipalName
 	realm                       string
@@ -50,7 +49,7 @@ type ticket struct {
 	auth, start, end, renewTill time.Time
 }
 
-// begin is when the ticket began to be valid.
+// begin returns the time from which the ticket is valid.
 func (t *ticket) begin() time.Time {
 	if t.start.After(t.auth) {
 		return t.start
@@ -60,19 +59,18 @@ func (t *ticket) begin() time.Time {
 
 func (t *ticket) String() string { return t.name.PrincipalNameString() + "@" + t.realm }
 
-// due is when the ticket should be replaced: after 80 % of its time, as in
-// Hadoop.
+// due returns the time to replace the ticket: after 80 % of its life, as in Hadoop.
 func (t *ticket) due() time.Time { return t.end.Add(-t.end.Sub(t.begin()) / 5) }
 
 func (t *ticket) expired(now time.Time) bool { return t == nil || !now.Before(t.end) }
 
 func (t *ticket) renewable() bool { return t.renewTill.After(t.end) }
 
-// client returns a client of the library with the ticket. It is one that the
-// library takes for a ticket cache's, since others run goroutines that log in
-// for ever, and tell nobody when they fail. It is not told that a ticket can be
-// renewed, nor when it was first issued: near the end, or always if that is long
-// ago, it would renew by itself, and refuse to work where that fails.
+// client returns a client of the library with the ticket. To the library it looks like
+// a client of a ticket cache, since others run goroutines that log in forever and fail
+// silently. It does not learn that the ticket is renewable, nor when it was issued.
+// Otherwise it would renew the ticket near its end, or always if it was issued long
+// ago, and stop working if that fails.
 func (t *ticket) client(r *realms) (*client.Client, error) {
 	credential := &credentials.Credential{
 		Key: t.key, AuthTime: t.begin(), StartTime: t.begin(), EndTime: t.end, Ticket: t.raw,
@@ -105,7 +103,7 @@ func (t *ticket) renewed(r *realms) (*ticket, error) {
 	return newTicket(t.name, t.realm, rep.Ticket, rep.DecryptedEncPart)
 }
 
-// newTicket returns the ticket that a distribution center gave.
+// newTicket returns a ticket from a distribution center's answer.
 func newTicket(name types.PrincipalName, realm string, tgt messages.Ticket, part messages.EncKDCRepPart) (*ticket, error) {
 	raw, err := tgt.Marshal()
 	if err != nil {
@@ -122,7 +120,7 @@ func grantor(realm string) types.PrincipalName {
 	return types.PrincipalName{NameType: nametype.KRB_NT_SRV_INST, NameString: []string{"krbtgt", realm}}
 }
 
-// credentialsError is an error that only the user can mend.
+// credentialsError is an error that only the user can fix.
 type credentialsError struct{ text string }
 
 func refused(format string, args ...any) error {
@@ -133,13 +131,13 @@ func (e *credentialsError) Error() string { return e.text }
 
 func (e *credentialsError) Is(target error) bool { return target == fs.ErrPermission }
 
-// answers is how the library tells what a distribution center answered, and
-// for which service it was asked.
+// answers matches the library's text of a distribution center's answer, with the
+// requested service.
 var answers = regexp.MustCompile(`(?:requesting for (\S+): )?KRB Error: (\((\d+)\).*)`)
 
-// ServiceTicket gets a ticket for a service, which the client keeps. The
-// library's exchange obeys no context, so it is left behind when ctx ends, and
-// with it the client; it ends by itself. The error is the library's, see KDCError.
+// ServiceTicket gets a ticket for a service, which the client keeps. The library's
+// exchange obeys no context: when ctx ends, it is abandoned together with the client,
+// and ends by itself. The error is the library's: see KDCError.
 func ServiceTicket(ctx context.Context, c *client.Client, service string) (messages.Ticket, types.EncryptionKey, error) {
 	type result struct {
 		ticket messages.Ticket
@@ -160,10 +158,10 @@ func ServiceTicket(ctx context.Context, c *client.Client, service string) (messa
 	}
 }
 
-// KDCError returns, in one line, the answer of a distribution center that an
-// error of the Kerberos library tells of, even if only its text is left: an
-// fs.ErrPermission, or store.ErrUnavailable if a repetition with a new client
-// may help. It returns nil if the error tells of no answer.
+// KDCError returns, in one line, the distribution center's answer in an error of the
+// Kerberos library, even if only its text is left: fs.ErrPermission, or
+// store.ErrUnavailable if a retry with a new client may help. It returns nil if the
+// error has no answer.
 func KDCError(err error) error { return kdcError("us", err) }
 
 func kdcError(principal string, err error) error {
@@ -184,8 +182,8 @@ func kdcError(principal string, err error) error {
 	return refused("Kerberos refuses %s: %s", what, m[2])
 }
 
-// exchangeError says in one line what the library says of an exchange with a
-// distribution center, and whether it may go better later.
+// exchangeError returns the library's error of an exchange with a distribution center
+// in one line, classified by whether a retry may help.
 func exchangeError(r *realms, principal, realm string, err error) error {
 	if answer := kdcError(principal, err); answer != nil {
 		return answer

@@ -9,8 +9,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// loadKeytab reads a keytab. The library's parser panics on some of those that
-// are damaged.
+// loadKeytab reads a keytab. The library's parser panics on some damaged ones.
 func loadKeytab(files *secretFiles, path string) (keys *keytab.Keytab, err error) {
 	defer func() {
 		if recover() != nil {
@@ -30,7 +29,7 @@ func loadKeytab(files *secretFiles, path string) (keys *keytab.Keytab, err error
 	return keys, err
 }
 
-// onlyPrincipal returns the principal whose keys a keytab holds.
+// onlyPrincipal returns the only principal of a keytab.
 func onlyPrincipal(keys *keytab.Keytab) (string, error) {
 	var names []string
 	for _, e := range keys.Entries {

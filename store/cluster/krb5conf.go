@@ -14,10 +14,10 @@ import (
 	"github.com/jcmturner/gokrb5/v8/config"
 )
 
-// realms is what krb5.conf says. The Kerberos library has a parser of its own,
-// but that one knows no included files, lets the last of repeated settings and
-// sections win, where Kerberos takes the first, and fails on braces in what
-// it does not need. So it gets plain settings only.
+// realms is the content of krb5.conf. The parser of the Kerberos library knows no
+// included files, takes the last of repeated settings and sections where Kerberos takes
+// the first, and fails on braces in settings that it does not need. So it gets only
+// plain settings.
 type realms struct {
 	config    *config.Config
 	cacheName string // default_ccache_name, or empty
@@ -48,15 +48,13 @@ func loadRealms() (*realms, error) {
 	return r, nil
 }
 
-// setting is a line of a krb5.conf: where says in which section and, below
-// that, in which braces it stands.
+// setting is a line of a krb5.conf. where is its section and, below that, its braces.
 type setting struct {
 	where      string
 	key, value string
 }
 
-// profile is the settings of krb5.conf and the files that it includes, in their
-// order.
+// profile is the settings of krb5.conf and the files that it includes, in order.
 type profile struct {
 	settings []setting
 }
@@ -75,8 +73,8 @@ func (p *profile) file(name string, depth int) error {
 	return p.parse(name, string(data), depth)
 }
 
-// parse adds the settings of a file. An included file stands for itself: it
-// starts and ends outside of all sections.
+// parse adds the settings of a file. An included file starts and ends outside of all
+// sections.
 func (p *profile) parse(name, text string, depth int) error {
 	var path []string // section and braces
 	for raw := range strings.Lines(text) {
@@ -88,7 +86,7 @@ func (p *profile) parse(name, text string, depth int) error {
 		case line == "" || line[0] == '#' || line[0] == ';':
 		case strings.HasPrefix(raw, "include ") || strings.HasPrefix(raw, "includedir "):
 			if err := p.include(raw, depth); err != nil {
-				// Not wrapped: only a file that nobody asked for may be missing.
+				// Not wrapped: a file that is named explicitly must exist.
 				return fmt.Errorf("%s: %v", name, err)
 			}
 		case strings.HasPrefix(raw, "module "):
@@ -155,9 +153,9 @@ func (p *profile) first(where, key string) string {
 	return ""
 }
 
-// passed are the settings that the library gets. What is not there has no
-// effect on a client, or a harmful one: with renew_lifetime it asks for
-// renewable service tickets, and always for 48 hours.
+// passed are the settings that the library gets. The others have no effect on a client,
+// or a harmful one: with renew_lifetime it asks for renewable service tickets, and
+// always for 48 hours.
 var passed = []string{
 	"default_realm", "clockskew", "ticket_lifetime", "noaddresses", "canonicalize",
 	"udp_preference_limit", "dns_lookup_kdc", "allow_weak_crypto",
@@ -171,7 +169,7 @@ const standardEnctypes = "aes256-cts-hmac-sha1-96 aes128-cts-hmac-sha1-96 " +
 func (p *profile) realms() (*realms, error) {
 	var b strings.Builder
 	fmt.Fprintln(&b, "[libdefaults]")
-	// Kerberos looks for distribution centers in the DNS unless told not to.
+	// By default, Kerberos looks for distribution centers in the DNS.
 	if p.first("libdefaults", "dns_lookup_kdc") == "" {
 		fmt.Fprintln(&b, "dns_lookup_kdc = true")
 	}
@@ -213,8 +211,8 @@ func boolean(value string) string {
 	return value
 }
 
-// enctypes returns a list of encryption types, or def if it is not set or names
-// none that the library knows.
+// enctypes returns a list of encryption types, or def if it is not set or the library
+// knows none of them.
 func (p *profile) enctypes(key, def string) string {
 	names := list(p.first("libdefaults", key))
 	probe, err := config.NewFromString("[libdefaults]\npermitted_enctypes = " + strings.Join(names, " "))
@@ -240,9 +238,9 @@ func addKDC(c *config.Config, realm, address string) {
 	c.Realms[i].KDC = append(c.Realms[i].KDC, address)
 }
 
-// library returns a configuration that shares nothing that changes with
-// another client's: the library shuffles a realm's distribution centers in
-// place whenever it asks one.
+// library returns a configuration that shares no mutable data with that of other
+// clients: the library shuffles a realm's distribution centers in place at each
+// request.
 func (r *realms) library() *config.Config {
 	c := *r.config
 	c.Realms = slices.Clone(c.Realms)

@@ -8,29 +8,29 @@ import (
 )
 
 const (
-	// maxListing is the bytes of a listing in memory: a directory of some million
-	// files, where Hadoop's name nodes allow one million unless told otherwise.
+	// maxListing is the maximum bytes of a listing in memory: some million files.
+	// Hadoop's name nodes allow one million by default.
 	maxListing = 1 << 30
-	// entrySize is about what an entry takes beside its name.
+	// entrySize is the approximate size of an entry without its name.
 	entrySize = 128
 )
 
-// Listing bounds what a name node lists of a directory, page by page.
+// Listing bounds a name node's listing of a directory, page by page.
 type Listing struct {
 	pace  *Pace
 	fresh int64 // bytes of this page
 	bytes int64
 }
 
-// NewListing returns the bounds of a listing by a name node that may be silent
-// for a time.
+// NewListing returns the bounds of a listing by a name node that may be silent for
+// limit.
 func NewListing(limit time.Duration) *Listing { return &Listing{pace: NewPace(limit)} }
 
 // Add adds a name to the page.
 func (l *Listing) Add(name string) { l.fresh += int64(len(name)) + entrySize }
 
-// Page ends a page that took a time, and returns an error if the listing must
-// not go on.
+// Page ends a page that took the given time, and returns an error if the listing must
+// stop.
 func (l *Listing) Page(took time.Duration) error {
 	l.pace.Count(took, l.fresh)
 	l.bytes += l.fresh

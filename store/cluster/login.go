@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// LoginOptions are the credentials that a user named.
+// LoginOptions are the credentials that a user chose.
 type LoginOptions struct {
 	// Principal is the Kerberos principal, with or without a realm; _HOST in it
 	// stands for this machine's name. Empty: the keytab's only one, or the
@@ -18,16 +18,16 @@ type LoginOptions struct {
 	// Keytab is the path of a file with the principal's keys. Empty: tickets
 	// come from the ticket cache.
 	Keytab string
-	// User is who we are without Kerberos. Empty: HADOOP_USER_NAME, else the
+	// User is the user's name without Kerberos. Empty: HADOOP_USER_NAME, else the
 	// system's user.
 	User string
-	// Exposed, if set, is told once of each file of secrets that others than its
-	// owner can read.
+	// Exposed, if set, is called once for each file of secrets that users other than
+	// its owner can read.
 	Exposed func(file string, mode fs.FileMode)
 }
 
-// Login is who we are to the cluster. It may be used concurrently; one is
-// enough for a process.
+// Login is the user's identity on the cluster. It may be used concurrently; a process
+// needs only one.
 type Login struct {
 	user    string
 	tickets *tickets // nil without Kerberos
@@ -37,14 +37,13 @@ type Login struct {
 	secrets           secrets
 }
 
-// NewLogin returns the login that a configuration asks for. With simple
-// authentication the user is the options', else HADOOP_USER_NAME, else the system's
-// user. With
-// hadoop.security.authentication=kerberos, or where credentials are named and
-// the configuration says nothing, it is the principal of the keytab or of the
-// ticket cache (KRB5CCNAME, else the system's). NewLogin reads the keytab, but
-// asks no server; that there is no ticket cache is told by Kerberos, because
-// who has a delegation token needs none.
+// NewLogin returns the login that a configuration asks for. With simple authentication
+// the user is that of the options, else HADOOP_USER_NAME, else the system's user. With
+// hadoop.security.authentication=kerberos, or if that is not set and the options have
+// credentials, it is the principal of the keytab or of the ticket cache (KRB5CCNAME,
+// else the system's). NewLogin reads the keytab, but asks no server. The method
+// Kerberos reports a missing ticket cache, because a user with a delegation token needs
+// none.
 func NewLogin(conf *Conf, o LoginOptions) (*Login, error) {
 	named := o.Principal != "" || o.Keytab != ""
 	switch method := strings.ToLower(conf.String("hadoop.security.authentication", "")); {
@@ -62,7 +61,7 @@ func NewLogin(conf *Conf, o LoginOptions) (*Login, error) {
 	return simpleLogin(user, o)
 }
 
-// simpleLogin is the login of a user who proves nothing.
+// simpleLogin returns a login without proof of identity.
 func simpleLogin(name string, o LoginOptions) (*Login, error) {
 	//guard: refuses an empty user name
 	if name == "" {
@@ -71,17 +70,15 @@ func simpleLogin(name string, o LoginOptions) (*Login, error) {
 	return &Login{user: name, files: newSecretFiles(o)}, nil
 }
 
-// User returns the user's short name: of a principal, what stands before the
-// first / or @.
+// User returns the user's short name: the part of a principal before the first / or @.
 func (l *Login) User() string { return l.user }
 
 // Secure reports whether the cluster asks for Kerberos.
 func (l *Login) Secure() bool { return l.tickets != nil }
 
-// Credentials returns what a login with Kerberos rests on, so that another program
-// can log in as the same user: the principal, if the login is bound to one, and the
-// paths of its keytab or, without one, of the ticket cache. What there is not is
-// empty.
+// Credentials returns the credentials of a Kerberos login, so that another program can
+// log in as the same user: the principal, if the login is bound to one, and the path of
+// its keytab or, without one, of the ticket cache. Missing ones are empty.
 func (l *Login) Credentials() (principal, keytab, cache string) {
 	if l.tickets == nil || l.keytab != "" {
 		return l.principal, l.keytab, ""
@@ -90,6 +87,6 @@ func (l *Login) Credentials() (principal, keytab, cache string) {
 	if r, err := loadRealms(); err == nil {
 		configured = r.cacheName
 	}
-	cache, _ = cacheFile(configured) // who asks for tickets is told why there are none
+	cache, _ = cacheFile(configured) // Kerberos reports the error
 	return l.principal, "", cache
 }

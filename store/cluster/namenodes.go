@@ -15,7 +15,7 @@ import (
 // protocol is one way to talk to a name node.
 type protocol struct {
 	key  string // of a name node's address in the configuration
-	port string // where it listens unless told otherwise
+	port string // default
 }
 
 var protocols = map[string]protocol{
@@ -24,12 +24,11 @@ var protocols = map[string]protocol{
 	"swebhdfs": {"dfs.namenode.https-address", "9871"},
 }
 
-// NameNodes returns where the name nodes of an authority listen (host:port), and
-// the one spelling of scheme and authority that stands for them: with the port,
-// or the name of a nameservice. The scheme is hdfs, webhdfs or swebhdfs, else the
-// error is store.ErrScheme. An empty authority is that of fs.defaultFS. A
-// nameservice has the addresses that the configuration gives to it, and no
-// other's, in its order.
+// NameNodes returns the addresses (host:port) of an authority's name nodes, and the
+// canonical spelling of scheme and authority: with the port, or the name of a
+// nameservice. The scheme is hdfs, webhdfs or swebhdfs, else the error is
+// store.ErrScheme. An empty authority is that of fs.defaultFS. A nameservice has only
+// its own addresses in the configuration, in their order.
 func (c *Conf) NameNodes(scheme, authority string) (canonical string, addrs []string, err error) {
 	p, ok := protocols[scheme]
 	if !ok {
@@ -55,7 +54,7 @@ func (c *Conf) NameNodes(scheme, authority string) (canonical string, addrs []st
 	return scheme + "://" + address, []string{address}, nil
 }
 
-// defaultAuthority returns the authority of fs.defaultFS as it is for a scheme.
+// defaultAuthority returns the authority of fs.defaultFS for a scheme.
 func (c *Conf) defaultAuthority(scheme string) (string, error) {
 	value := c.String("fs.defaultFS", "")
 	if value == "" {
@@ -79,8 +78,8 @@ func (c *Conf) defaultAuthority(scheme string) (string, error) {
 	return c.counterpart(p, net.JoinHostPort(host, port), protocols[scheme]), nil
 }
 
-// counterpart returns where the name node that speaks one protocol at an
-// address speaks another.
+// counterpart returns the address for protocol other of the name node that has the
+// given address for p.
 func (c *Conf) counterpart(p protocol, address string, other protocol) string {
 	host, _, _ := net.SplitHostPort(address)
 	for _, suffix := range append([]string{""}, c.suffixes()...) {
@@ -99,10 +98,10 @@ func (c *Conf) counterpart(p protocol, address string, other protocol) string {
 	return net.JoinHostPort(host, other.port)
 }
 
-// WebNodes returns where the name nodes of an authority of hdfs, as NameNodes
-// spells it, speak WebHDFS, and by which scheme: swebhdfs where dfs.http.policy
-// offers TLS, else webhdfs. A configuration that asks for encrypted transfers
-// and offers none is an error, and so is one that tells of other name nodes only.
+// WebNodes returns the WebHDFS addresses of the name nodes of an authority of hdfs, as
+// NameNodes spells it, and the scheme: swebhdfs if dfs.http.policy offers TLS, else
+// webhdfs. A configuration that requires encrypted transfers but offers none is an
+// error, and so is one that has only other name nodes.
 func (c *Conf) WebNodes(authority string) (scheme string, addrs []string, err error) {
 	if scheme, err = c.webScheme(); err != nil {
 		return "", nil, err
@@ -132,7 +131,7 @@ func (c *Conf) WebNodes(authority string) (scheme string, addrs []string, err er
 	return scheme, []string{address}, nil
 }
 
-// webScheme returns the safest scheme by which name nodes speak WebHDFS.
+// webScheme returns the safest scheme of WebHDFS that the name nodes offer.
 func (c *Conf) webScheme() (string, error) {
 	const policy = "dfs.http.policy"
 	switch value := strings.ToUpper(c.String(policy, "HTTP_ONLY")); value {
@@ -150,8 +149,8 @@ func (c *Conf) webScheme() (string, error) {
 	}
 }
 
-// asksForPrivacy returns the setting by which all transfers of data are to be
-// encrypted, or "".
+// asksForPrivacy returns the setting that requires encryption of all data transfers, or
+// "".
 func (c *Conf) asksForPrivacy() string {
 	if c.Bool("dfs.encrypt.data.transfer", false) {
 		return "dfs.encrypt.data.transfer=true"
@@ -164,7 +163,7 @@ func (c *Conf) asksForPrivacy() string {
 	return ""
 }
 
-// suffixes returns what the keys of the name nodes of all nameservices end in.
+// suffixes returns the endings of the keys of all nameservices' name nodes.
 func (c *Conf) suffixes() []string {
 	var all []string
 	for _, ns := range list(c.String("dfs.nameservices", "")) {
@@ -179,8 +178,8 @@ func (c *Conf) suffixes() []string {
 	return all
 }
 
-// address returns the address of a protocol that the keys with a suffix give,
-// or "". Where they name all interfaces the host is used instead.
+// address returns the address of a protocol from the keys with a suffix, or "". If that
+// is the address of all interfaces, host replaces it.
 func (c *Conf) address(p protocol, suffix, host string) string {
 	value := c.String(p.key+suffix, "")
 	if value == "" {
@@ -227,8 +226,8 @@ func (c *Conf) nameservice(p protocol, ns string) ([]string, error) {
 	return addrs, nil
 }
 
-// splitAuthority returns host and port of an authority, or the given port if it
-// has none. A host that is an IPv6 address is in brackets; without them here.
+// splitAuthority returns the host and port of an authority, or the given port if it has
+// none. It removes the brackets of an IPv6 address.
 func splitAuthority(authority, defaultPort string) (host, port string, err error) {
 	//guard: refuses an address with a password
 	if strings.Contains(authority, "@") {
@@ -260,7 +259,7 @@ func splitAuthority(authority, defaultPort string) (host, port string, err error
 	return host, strconv.FormatUint(n, 10), nil
 }
 
-// list splits a value that is a list.
+// list splits the value of a list.
 func list(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
 }

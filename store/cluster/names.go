@@ -10,14 +10,14 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// HostNames knows which hosts of name nodes have a name that was resolved, and which never had.
-// The zero value knows none.
+// HostNames records which host names of name nodes resolved, and which never did. The
+// zero value has none.
 type HostNames struct {
 	mu       sync.Mutex
-	resolved map[string]bool // by host; one that is not there was not asked for
+	resolved map[string]bool // by host; absent if it was never looked up
 }
 
-// Note notes what came of a connection to an address.
+// Note records the result of a connection to an address.
 func (n *HostNames) Note(address string, err error) {
 	host := hostOf(address)
 	n.mu.Lock()
@@ -34,8 +34,8 @@ func (n *HostNames) Note(address string, err error) {
 	}
 }
 
-// Judge returns an error of storage that is not available; it is store.ErrUnresolved too if
-// there is no host of any of these names, and never was.
+// Judge returns err as store.ErrUnavailable, and as store.ErrUnresolved, too, if none
+// of these host names resolves or ever did.
 func (n *HostNames) Judge(addresses []string, err error) error {
 	if !errors.Is(err, store.ErrUnavailable) {
 		return err

@@ -8,36 +8,34 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// leastRate is how many bytes a second a server must move, on average over the
-// time for which it may be silent, to count as one that works.
+// leastRate is the bytes per second that a working server must move, on average over
+// the time for which it may be silent.
 const leastRate = 1 << 10
 
-// Pace tells a server that is slow from one that drips, and would hold the
-// program for ever though it is never silent for long. The time for which a
-// server is waited for is cut into windows, each as long as it may be silent;
-// a window ends early when enough bytes were moved in it, and the server failed
-// when one ends without.
+// Pace distinguishes a slow server from one that drips: one that is never silent for
+// long, but would hold the program forever. The time spent waiting for a server is
+// divided into windows, each as long as it may be silent. A window ends early once
+// enough bytes were moved in it; if one ends without them, the server has failed.
 type Pace struct {
 	limit time.Duration
 
-	mu     sync.Mutex // of what follows, which is of the window
+	mu     sync.Mutex // guards the fields below, which describe the window
 	waited time.Duration
 	moved  int64
 }
 
-// NewPace returns the pace of a server that may be silent for a time.
+// NewPace returns the pace of a server that may be silent for limit.
 func NewPace(limit time.Duration) *Pace { return &Pace{limit: limit} }
 
-// Left returns for how long the server may still be waited for. 0 is a server
-// that failed.
+// Left returns how much longer to wait for the server; 0 if it failed.
 func (p *Pace) Left() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return max(p.limit-p.waited, 0)
 }
 
-// Count notes for how long the server was waited for, and the bytes that it
-// moved meanwhile.
+// Count adds a time spent waiting for the server, and the bytes that it moved
+// meanwhile.
 func (p *Pace) Count(waited time.Duration, moved int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,14 +46,14 @@ func (p *Pace) Count(waited time.Duration, moved int64) {
 	}
 }
 
-// Restart begins a window, for what comes next is another part.
+// Restart begins a new window for the next part.
 func (p *Pace) Restart() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.waited, p.moved = 0, 0
 }
 
-// Err returns what a server did that failed.
+// Err returns the error of a server that failed.
 func (p *Pace) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

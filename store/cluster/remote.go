@@ -9,15 +9,15 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// RemoteError is an exception that a daemon of the cluster answered with. It
-// is, in the sense of errors.Is, the error of package store that it means:
-// store.ErrUnavailable unless it surely means another.
+// RemoteError is an exception in the answer of a daemon of the cluster. errors.Is
+// matches it with the error of package store that it means: store.ErrUnavailable unless
+// it clearly means another.
 type RemoteError struct {
 	Class   string // the Java class, with or without its package
-	Message string // as it came: may have a stack trace in its further lines
+	Message string // unchanged; may have a stack trace after its first line
 }
 
-// Remote returns the error that an exception of a class with a message is.
+// Remote returns the error for an exception of a class with a message.
 func Remote(class, message string) error { return &RemoteError{Class: class, Message: message} }
 
 const maxLine = 1000 // bytes of a daemon's message that a user may see
@@ -56,8 +56,8 @@ func (e *RemoteError) Unwrap() error {
 	return store.ErrUnavailable
 }
 
-// printable returns a bounded text of a daemon without control characters, for
-// it goes to terminals and logs.
+// printable bounds a daemon's text and removes control characters, since it goes to
+// terminals and logs.
 func printable(s string) string {
 	//guard: shortens what a server says
 	if len(s) > maxLine {
@@ -72,7 +72,7 @@ func printable(s string) string {
 	}, s))
 }
 
-// plain are exceptions whose name adds nothing to what they say.
+// plain are exceptions whose name adds nothing to their message.
 var plain = map[string]bool{
 	"IOException":                true,
 	"RemoteException":            true,
@@ -84,8 +84,8 @@ var plain = map[string]bool{
 	"SafeModeException":          true,
 }
 
-// phrases are parts of messages that say more than the class does. They are
-// tried first, in their order; an empty class is any.
+// phrases are parts of messages that say more than the class does. They are tried
+// first, in order; an empty class matches any.
 var phrases = []struct {
 	class, part string
 	err         error

@@ -6,9 +6,9 @@ import (
 	"os"
 )
 
-const maxFile = 16 << 20 // bytes; what is read here has some kilobytes
+const maxFile = 16 << 20 // bytes; usual files have some kilobytes
 
-// readFile returns the content of a file that is not too large.
+// readFile returns the content of a file of at most maxFile bytes.
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// readableByOthers are the permission bits that let others than its owner read
-// a file.
+// readableByOthers are the permission bits that let users other than its owner read a
+// file.
 const readableByOthers = 0o044
 
 // secretFiles reads files that hold secrets.
@@ -19,15 +19,15 @@ type secretFiles struct {
 	exposed func(file string, mode fs.FileMode) // may be nil
 
 	mu   sync.Mutex
-	told map[string]bool // of an exposed file
+	told map[string]bool // by exposed file
 }
 
 func newSecretFiles(o LoginOptions) *secretFiles {
 	return &secretFiles{exposed: o.Exposed, told: map[string]bool{}}
 }
 
-// read returns the content of a file of secrets: a regular one, since of another
-// the reading may not end. That others can read it is told once.
+// read returns the content of a file of secrets. It must be a regular file, since
+// reading another kind may not end. If others can read it, read calls exposed once.
 func (s *secretFiles) read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *secretFiles) read(path string) ([]byte, error) {
 }
 
 func (s *secretFiles) check(path string, mode fs.FileMode) {
-	// The bits of other systems do not say who may read.
+	// On Windows the bits do not say who may read.
 	if mode&readableByOthers == 0 || s.exposed == nil || runtime.GOOS == "windows" {
 		return
 	}

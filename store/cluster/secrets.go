@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// maxSecrets is how many secrets are known at a time: a name node makes a token
-	// for each redirect, but who echoes one does it soon.
+	// maxSecrets is the number of secrets that are kept: a name node makes a token for
+	// each redirect, but servers that echo one do it soon.
 	maxSecrets = 256
-	// fragment is the length of the least part of a secret that is hidden, for
-	// texts are cut. What is shorter is no secret.
+	// fragment is the length of the shortest part of a secret that is hidden, since
+	// texts may be truncated. A shorter text is not a secret.
 	fragment = 12
 )
 
 // secrets are texts that must not be shown.
 type secrets struct {
 	mu        sync.Mutex
-	known     []string            // in their plain form, the oldest first
-	fragments map[string]struct{} // of them; nil if they changed
+	known     []string            // in plain form, oldest first
+	fragments map[string]struct{} // of known; nil after a change
 }
 
 func (s *secrets) add(secret string) {
@@ -60,8 +60,7 @@ func (s *secrets) parts() map[string]struct{} {
 	return s.fragments
 }
 
-// redact replaces secrets and parts of them, however they are escaped and
-// whatever their case.
+// redact replaces secrets and parts of them, with any escaping and in any case.
 func (s *secrets) redact(text string) string {
 	plain, at := plainForm(text)
 	hide := make([]bool, len(text)) // each byte
@@ -86,16 +85,16 @@ func (s *secrets) redact(text string) string {
 	return store.Redact(b.String())
 }
 
-// plainForm returns a text without what differs between the forms of a secret:
-// percent escapes, also of escapes, upper case, and the two alphabets of base64.
-// at tells where in the text each byte of it begins, and where the text ends.
+// plainForm normalizes the forms of a secret in a text: percent escapes (nested, too),
+// upper case, and the two alphabets of base64. at has the offset in text of each byte
+// of plain, and the end of text.
 func plainForm(text string) (plain string, at []int) {
 	b := []byte(text)
 	at = make([]int, len(b)+1)
 	for i := range at {
 		at[i] = i
 	}
-	const escapes = 3 // of escapes of escapes
+	const escapes = 3 // levels of nesting
 	for range escapes {
 		n := 0
 		for i := 0; i < len(b); n++ {
@@ -143,7 +142,7 @@ func hexDigit(c byte) int {
 // Hide makes a text a secret: Redact replaces it.
 func (l *Login) Hide(secret string) { l.secrets.add(secret) }
 
-// hideToken makes a token a secret, in the forms in which it comes in texts.
+// hideToken makes a token a secret, in every form in which it appears in texts.
 func (l *Login) hideToken(t Token) {
 	l.Hide(t.URLString())
 	l.Hide(base64.RawStdEncoding.EncodeToString(t.Identifier))
@@ -152,12 +151,11 @@ func (l *Login) hideToken(t Token) {
 	l.Hide(string(t.Password))
 }
 
-// HideToken makes a token that a name node gave for a data node a secret.
+// HideToken makes a name node's token for a data node a secret.
 func (l *Login) HideToken(identifier, password []byte) {
 	l.hideToken(Token{Identifier: identifier, Password: password})
 }
 
-// Redact replaces the login's secrets in a text: tokens that were handed over or
-// fetched, proofs of identity, and what is called one. A server may say whatever
-// it was told.
+// Redact replaces the login's secrets in a text: delegation tokens, proofs of identity,
+// and texts that are named as secrets. A server may repeat any text that it received.
 func (l *Login) Redact(text string) string { return l.secrets.redact(text) }

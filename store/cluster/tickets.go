@@ -22,15 +22,15 @@ type tickets struct {
 	busy   chan struct{} // holds one token while the fields below are in use
 	// current is the ticket in use; nil before the first.
 	current   *ticket
-	retry     time.Time   // not before this is a failed replacement tried again
-	stopTimer func() bool // of what replaces a ticket that nobody asks for; may be nil
+	retry     time.Time   // earliest time to retry a failed replacement
+	stopTimer func() bool // stops the timer that replaces an unused ticket; may be nil
 	closed    atomic.Bool
 }
 
-// clock is the time as tickets know it. A test has one that it moves.
+// clock is the time source of tickets. Tests move their own.
 type clock struct {
 	now func() time.Time
-	// after runs f in a goroutine of its own after d, unless it is stopped before.
+	// after runs f in its own goroutine after d, unless it is stopped first.
 	after func(d time.Duration, f func()) (stop func() bool)
 }
 
@@ -39,10 +39,10 @@ var systemClock = clock{
 	after: func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop },
 }
 
-// source is where tickets come from.
+// source provides tickets.
 type source interface {
-	// ticket returns the ticket to use from now on: old, which may be nil, if it
-	// is good for a while from now on, else a better one.
+	// ticket returns the ticket to use now: old, which may be nil, if it stays valid
+	// for a while, else a better one.
 	ticket(now time.Time, old *ticket) (*ticket, error)
 	// realms returns the configuration that the tickets are for.
 	realms() (*realms, error)
@@ -52,8 +52,8 @@ func newTickets(s source) *tickets {
 	return &tickets{source: s, clock: systemClock, busy: make(chan struct{}, 1)}
 }
 
-// client returns a client with a valid ticket. The library's exchanges obey no
-// context, so they are left behind when ctx ends; they end by themselves.
+// client returns a client with a valid ticket. The library's exchanges obey no context:
+// when ctx ends, they are abandoned and end by themselves.
 func (t *tickets) client(ctx context.Context) (*client.Client, error) {
 	select {
 	case t.busy <- struct{}{}:
@@ -90,8 +90,8 @@ func (t *tickets) get() (*client.Client, error) {
 	return t.current.client(r)
 }
 
-// refresh replaces the ticket if need be. That this fails matters only when the
-// old one is not valid any more.
+// refresh replaces the ticket if necessary. A failure matters only when the old one is
+// no longer valid.
 func (t *tickets) refresh() error {
 	now := t.clock.now()
 	if !t.current.expired(now) && now.Before(t.retry) {
@@ -115,8 +115,8 @@ func (t *tickets) refresh() error {
 	return nil
 }
 
-// schedule makes sure that a renewable ticket is renewed also when no session
-// begins for long, since after its end it cannot be.
+// schedule sets a timer that renews a renewable ticket even if no session begins for
+// long: an expired ticket cannot be renewed.
 func (t *tickets) schedule(now time.Time) {
 	if t.stopTimer != nil {
 		t.stopTimer()
@@ -139,12 +139,12 @@ func (t *tickets) schedule(now time.Time) {
 		if t.closed.Load() {
 			return
 		}
-		_ = t.refresh() // whoever asks next is told
+		_ = t.refresh() // the next caller gets the error
 	})
 }
 
-// close waits for nobody: an exchange with a distribution center that hangs ends
-// by itself, and schedules no other.
+// close does not wait: a hanging exchange with a distribution center ends by itself and
+// schedules no other.
 func (t *tickets) close() {
 	t.closed.Store(true)
 	select {
@@ -172,8 +172,8 @@ func (s *keytabSource) ticket(now time.Time, old *ticket) (*ticket, error) {
 		return old, nil
 	}
 	config := s.config.library()
-	// The distribution center encrypts with the first type that it likes, so ask
-	// only for those that the keytab has.
+	// The distribution center chooses the encryption type, so ask only for types that
+	// the keytab has.
 	config.LibDefaults.DefaultTktEnctypeIDs = slices.DeleteFunc(slices.Clone(config.LibDefaults.DefaultTktEnctypeIDs),
 		func(id int32) bool {
 			_, _, err := s.keys.GetEncryptionKey(s.name, s.realm, 0, id)
@@ -196,8 +196,8 @@ func (s *keytabSource) ticket(now time.Time, old *ticket) (*ticket, error) {
 	return newTicket(s.name, s.realm, rep.Ticket, rep.DecryptedEncPart)
 }
 
-// cacheSource takes tickets from the user's ticket cache, and renews them
-// without changing that.
+// cacheSource takes tickets from the user's ticket cache, and renews them without
+// changing the cache.
 type cacheSource struct {
 	want   string // principal that the user named, or empty
 	files  *secretFiles
@@ -232,8 +232,8 @@ func (s *cacheSource) ticket(now time.Time, old *ticket) (*ticket, error) {
 	return best.renewed(r)
 }
 
-// read returns the ticket of the cache, if that changed and has one that is
-// valid for longer, else old. The error says why a changed cache was not used.
+// read returns the ticket of the cache if the cache changed and its ticket is valid for
+// longer, else old. The error says why a changed cache was not used.
 func (s *cacheSource) read(r *realms, old *ticket) (*ticket, error) {
 	path, err := cacheFile(r.cacheName)
 	if err != nil {
@@ -302,7 +302,7 @@ func kerberosLogin(o LoginOptions) (*Login, error) {
 	return &Login{user: user, tickets: newTickets(s), principal: principal, files: files}, nil
 }
 
-// newKeytabSource reads a keytab and finds out whose it is.
+// newKeytabSource reads a keytab and determines its principal.
 func newKeytabSource(files *secretFiles, principal, path string) (*keytabSource, error) {
 	keys, err := loadKeytab(files, path)
 	if err != nil {

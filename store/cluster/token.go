@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
-// Token is a delegation token: a secret that stands for its owner, until it
-// expires, at one service.
+// Token is a delegation token: a secret that authenticates its owner to one service
+// until it expires.
 type Token struct {
 	Alias      string // its name in the file, mostly the service
 	Kind       string // HDFS_DELEGATION_TOKEN, WEBHDFS delegation, ...
@@ -20,8 +20,8 @@ type Token struct {
 	Password   []byte
 }
 
-// URLString returns the token as WebHDFS takes it in a URL. It is as secret as
-// the token.
+// URLString returns the token in the form of a WebHDFS URL. It is as secret as the
+// token.
 func (t Token) URLString() string {
 	b := wire.AppendText(nil, t.Identifier)
 	b = wire.AppendText(b, t.Password)
@@ -30,16 +30,15 @@ func (t Token) URLString() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// String returns what is not secret of the token.
+// String returns the parts of the token that are not secret.
 func (t Token) String() string { return fmt.Sprintf("%s for %s", t.Kind, t.Service) }
 
-// GoString returns what is not secret of the token.
+// GoString returns the parts of the token that are not secret.
 func (t Token) GoString() string { return t.String() }
 
-// DelegationTokens returns the tokens of a file as Hadoop hands it to a job's
-// tasks (HADOOP_TOKEN_FILE_LOCATION), in the file's order. They are secrets of
-// the login from then on. A file that cannot be used is an error that only the
-// user can mend.
+// DelegationTokens returns the tokens of a file that Hadoop gives to a job's tasks
+// (HADOOP_TOKEN_FILE_LOCATION), in the file's order. From then on they are secrets of
+// the login. An unusable file is an error that only the user can fix.
 func (l *Login) DelegationTokens(path string) ([]Token, error) {
 	data, err := l.files.read(path)
 	if err != nil {
@@ -72,8 +71,8 @@ func parseTokens(data []byte) ([]Token, error) {
 	return nil, fmt.Errorf("credentials of version %d, which is not known", version)
 }
 
-// writableTokens parses what Hadoop's Credentials.write writes. The secret keys
-// after the tokens are not for file systems, and not looked at.
+// writableTokens parses the output of Hadoop's Credentials.write. It ignores the secret
+// keys after the tokens, which are not for file systems.
 func writableTokens(body []byte) ([]Token, error) {
 	c := wire.New(body, int64(len(tokenMagic)+1))
 	text := func(what string) []byte { return c.Bytes(c.VInt("length of "+what), what) }
@@ -147,7 +146,7 @@ func protobufEntry(entry []byte) (t Token, ok bool, err error) {
 	return t, ok, err
 }
 
-// fields calls f for each field of a protobuf message that is counted bytes.
+// fields calls f for each length-delimited field of a protobuf message.
 func fields(message []byte, f func(protowire.Number, []byte) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Int returns the number that a key has, or def if it is not set or is no
-// number. 0x starts a hexadecimal one.
+// Int returns the value of a key, or def if it is not set or not a number. 0x starts a
+// hexadecimal number.
 func (c *Conf) Int(key string, def int) int {
 	value, base := c.String(key, ""), 10
 	if hex, ok := strings.CutPrefix(strings.ToLower(value), "0x"); ok {
@@ -46,10 +46,10 @@ var durationUnits = map[string]time.Duration{
 	"d":  24 * time.Hour,
 }
 
-// Duration returns the duration that a key has, or def if it is not set, is no
-// duration, or is 0, which in Hadoop is for ever: nothing may hang. A duration is a
-// number of milliseconds, or one with a unit as in 30s. Keys whose bare numbers are
-// seconds are not for it.
+// Duration returns the duration of a key, or def if it is not set, not a duration, or
+// 0, which in Hadoop means no limit: nothing may hang. A duration is a number of
+// milliseconds, or one with a unit as in 30s. Do not use it for keys whose plain
+// numbers are seconds.
 func (c *Conf) Duration(key string, def time.Duration) time.Duration {
 	m := durationValue.FindStringSubmatch(strings.ToLower(c.String(key, "")))
 	if m == nil {
@@ -65,9 +65,9 @@ func (c *Conf) Duration(key string, def time.Duration) time.Duration {
 
 const defaultUmask = 0o022
 
-// Umask returns the permission bits that new files and directories are not to
-// have: fs.permissions.umask-mode, in octal or as the permissions that are left
-// (u=rwx,g=r-x,o=); 022 if it is not set or is neither.
+// Umask returns the permission bits that new files and directories must not have:
+// fs.permissions.umask-mode, in octal or as the permissions that remain
+// (u=rwx,g=r-x,o=); 022 if it is not set or invalid.
 func (c *Conf) Umask() uint32 {
 	value := c.String("fs.permissions.umask-mode", "")
 	if bits, err := strconv.ParseUint(value, 8, 32); err == nil && bits <= 0o777 {
@@ -81,8 +81,8 @@ func (c *Conf) Umask() uint32 {
 
 var modeClause = regexp.MustCompile(`^([ugoa]*)=([rwx-]*)$`)
 
-// symbolicMode parses u=rwx,g=rx,o= into permission bits. Whom no clause names
-// has none.
+// symbolicMode parses u=rwx,g=rx,o= into permission bits. Classes of users without a
+// clause have no permissions.
 func symbolicMode(s string) (left uint32, ok bool) {
 	for _, clause := range strings.Split(s, ",") {
 		m := modeClause.FindStringSubmatch(strings.TrimSpace(clause))

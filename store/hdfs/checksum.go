@@ -12,13 +12,12 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// checksum returns what "hdfs dfs -checksum" shows of a file, algorithm and
-// bytes: the MD5 of the MD5 that a data node makes of the CRCs of a block. Only a
-// file of one block has one here, as all of ours are.
+// checksum returns the algorithm and bytes that "hdfs dfs -checksum" shows for a file:
+// the MD5 of the data node's MD5 of the CRCs of a block. It supports only files of one
+// block, like all files that rowtocol writes.
 //
-// The library asks the data nodes, the next if one fails, but takes a refusal for
-// a checksum, and does not tell the algorithm. So what counts are the answers, as
-// they pass by.
+// The library asks the data nodes in turn, but treats a refusal as a checksum, and does
+// not return the algorithm. So the checksum is taken from the data nodes' answers.
 func (s *Store) checksum(ctx context.Context, p string) (string, error) {
 	if _, err := s.open(ctx, p); err != nil {
 		return "", store.PathError("checksum", p, err)
@@ -46,7 +45,7 @@ func (s *Store) checksum(ctx context.Context, p string) (string, error) {
 	return asked.sum, nil
 }
 
-// checksums are what data nodes say of the blocks of a file.
+// checksums collects the data nodes' answers about the blocks of a file.
 type checksums struct {
 	answers int
 	sum     string // of the file, if there is one answer
@@ -59,8 +58,8 @@ const (
 	crc32c    = 2
 )
 
-// answer takes what a data node says of a block. An error lets the library ask
-// another.
+// answer takes a data node's answer about a block. After an error the library asks
+// another node.
 func (c *checksums) answer(message []byte) error {
 	m, err := messageOf("hadoop.hdfs.BlockOpResponseProto")
 	if err != nil {
@@ -78,10 +77,10 @@ func (c *checksums) answer(message []byte) error {
 	unit, sum := r.field("bytesPerCrc").Uint(), r.field("blockChecksum").Bytes()
 	//guard: rejects a checksum that is not made of CRCs
 	if algorithm == "" || unit == 0 || len(sum) != md5.Size {
-		return fmt.Errorf("its checksum is none of CRCs: %w", syscall.ENOTSUP)
+		return fmt.Errorf("its checksum is not one of CRCs: %w", syscall.ENOTSUP)
 	}
-	// Hadoop digests the MD5s of the blocks with the rest of their buffer, and
-	// names the CRCs of a block only where there are several blocks.
+	// Hadoop digests the MD5s of the blocks with the rest of their buffer, and names
+	// the CRCs of a block only if there are several blocks.
 	var buffer [2 * md5.Size]byte
 	copy(buffer[:], sum)
 	c.answers++

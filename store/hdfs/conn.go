@@ -13,9 +13,9 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// conn is a connection whose deadlines are its own: the library has none for
-// name nodes, and resets those for data nodes. The first failure closes it, so
-// that whoever writes learns of what a reader found.
+// conn is a connection that sets its own deadlines: the library has none for name
+// nodes, and resets those for data nodes. The first failure closes it, so that writers
+// learn of a failed read.
 type conn struct {
 	net.Conn
 	session *session
@@ -26,8 +26,7 @@ type conn struct {
 func (c *conn) fail(err error) error {
 	//guard: tells a block that ends early from a whole one
 	if err == io.EOF {
-		// The library takes an EOF for the end of a block, and asks the same
-		// node again.
+		// The library reads an EOF as the end of a block, and asks the same node again.
 		err = io.ErrUnexpectedEOF
 	}
 	err = fmt.Errorf("%s: %w", c.name, err)
@@ -45,25 +44,25 @@ func (c *conn) SetReadDeadline(time.Time) error { return nil }
 // SetWriteDeadline does nothing.
 func (c *conn) SetWriteDeadline(time.Time) error { return nil }
 
-// dataConn is a connection to a data node: each write, which is of a packet at
-// most, must be done within the timeout, and reads must keep pace.
+// dataConn is a connection to a data node. Each write has at most one packet and must
+// end within the timeout; reads must keep pace.
 type dataConn struct {
 	conn
 	pace *cluster.Pace
 	// buffered saves half of the system calls: a packet has three short parts.
 	buffered *bufio.Reader
 	greeted  bool // something was written
-	// requested is whether the operation was, of which the token is known then.
+	// requested is whether the operation was written; then its token is known.
 	requested bool
 	sasl      *negotiation // nil if there is none
 	heard     bool         // something was read
-	answered  bool         // the request was, or that is left to the library
-	have      []byte       // what the library has not read yet of a message that was looked at
+	answered  bool         // the answer was read here, or is left to the library
+	have      []byte       // unread rest of an inspected message, for the library
 }
 
 const (
 	packetHead = 4 << 10 // bytes; holds the short parts of a packet
-	// maxMessage is the bytes of a message that is looked at, which takes hundreds.
+	// maxMessage is the maximum bytes of an inspected message; usual ones have hundreds.
 	maxMessage = 64 << 10
 )
 
@@ -92,8 +91,8 @@ func (c *dataConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next returns what looks at the message that comes next; nil if that is left to
-// the library.
+// next returns the function that inspects the next message; nil if that is left to the
+// library.
 func (c *dataConn) next() func(message []byte) error {
 	first := !c.answered
 	switch {
@@ -111,8 +110,8 @@ func (c *dataConn) next() func(message []byte) error {
 	return nil
 }
 
-// readMessage reads a message, which is preceded by its length, has it looked at,
-// and keeps it for the library.
+// readMessage reads a message and the length before it, calls look, and keeps both for
+// the library.
 func (c *dataConn) readMessage(look func(message []byte) error) error {
 	size, err := binary.ReadUvarint(c.buffered)
 	if err != nil {
@@ -143,7 +142,7 @@ func (c *dataConn) receive(p []byte) (int, error) {
 	moved := int64(n)
 	//guard: bounds the wait for a block whose acknowledgements never end
 	if c.session.uploads.Load() {
-		moved = 0 // what counts is what the node takes
+		moved = 0 // only the bytes that the node accepts count
 	}
 	c.pace.Count(time.Since(began), moved)
 	if errors.Is(err, os.ErrDeadlineExceeded) && c.heard {
@@ -156,10 +155,10 @@ func (c *dataConn) receive(p []byte) (int, error) {
 	return n, nil
 }
 
-// explain says what may be wrong if a node says nothing to who is known to the
-// name node.
+// explain adds the likely cause to the error of a data node that does not answer
+// although the name node does.
 func (c *dataConn) explain(err error) error {
-	const privileged = 1024 // ports below belong to who needs not negotiate
+	const privileged = 1024 // nodes on lower ports do not negotiate
 	address, ok := c.RemoteAddr().(*net.TCPAddr)
 	if c.heard || c.sasl != nil || !ok || address.Port < privileged || !c.session.store.login.Secure() {
 		return err
@@ -179,9 +178,9 @@ func (c *dataConn) Write(p []byte) (int, error) {
 	}
 	err = c.fail(err)
 	if c.session.closing.Load() {
-		// A library that closes a file leaves a goroutine behind if a write
-		// fails then. Without the bytes no acknowledgement comes, so the
-		// failure shows at the end.
+		// If a write fails while the library closes a file, it leaks a goroutine.
+		// Without these bytes no acknowledgement comes, so the failure shows at the
+		// end.
 		return len(p), nil
 	}
 	return n, err
@@ -201,11 +200,11 @@ func (c *dataConn) Close() error {
 	return c.Conn.Close()
 }
 
-// nameConn is a connection to a name node: an answer must be there, whole,
-// within the timeout after the call was written.
+// nameConn is a connection to a name node: a complete answer must arrive within the
+// timeout after the call.
 type nameConn struct {
 	conn
-	address string // as it was dialed
+	address string // as dialed
 	frames  frames
 }
 
@@ -249,13 +248,13 @@ func (c *nameConn) Close() error {
 	return c.Conn.Close()
 }
 
-// frames follows a name node's answers, each of which is preceded by its
-// length, because the library allocates whatever length it is told.
+// frames checks the length before each answer of a name node, because the library
+// allocates any length.
 type frames struct {
 	max    uint32
 	length [4]byte
-	have   int    // bytes of length
-	left   uint32 // bytes of the answer
+	have   int    // bytes of the length that were read
+	left   uint32 // bytes of the answer that remain
 }
 
 func (f *frames) pass(b []byte) error {

@@ -19,11 +19,11 @@ import (
 
 var (
 	errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)
-	// errRefused is what a name node with Kerberos makes of a user without.
+	// errRefused means that the name node requires Kerberos and the user has none.
 	errRefused = fmt.Errorf("the name node accepts no simple authentication"+
 		" (is hadoop.security.authentication=kerberos missing in the configuration?): %w", fs.ErrPermission)
-	// errNotBelieved is what a name node makes of a ticket that is for another
-	// service, or from another time.
+	// errNotBelieved means that the name node rejects a ticket: it is for another
+	// service, or the clocks differ.
 	errNotBelieved = fmt.Errorf("the name node does not accept the Kerberos ticket"+
 		" (is dfs.namenode.kerberos.principal its principal, and is its clock ours?): %w", fs.ErrPermission)
 )
@@ -34,12 +34,12 @@ func unavailable(err error) error {
 	if isUnavailable(err) {
 		return err
 	}
-	// Without the chain: a refused connection is no refused operation.
+	// Without the chain: a refused connection does not mean a refused operation.
 	return fmt.Errorf("%w: %v", store.ErrUnavailable, err)
 }
 
-// translate returns an error of the library, or of a call, as one that
-// store.Classify knows. se may be nil.
+// translate converts an error of the library, or of a call, to one that store.Classify
+// knows. se may be nil.
 func translate(ctx context.Context, se *session, err error) error {
 	if err == nil {
 		return nil
@@ -75,10 +75,10 @@ func translate(ctx context.Context, se *session, err error) error {
 	return fromText(err)
 }
 
-// hiddenClass is a Java exception in an error's text.
+// hiddenClass matches a Java exception in an error's text.
 var hiddenClass = regexp.MustCompile(`\(((?:[a-z]\w*\.)+[A-Z][\w$]*)\)`)
 
-// fromText translates errors of which the library left a text only.
+// fromText translates errors that the library reduced to text.
 func fromText(err error) error {
 	text := err.Error()
 	if m := hiddenClass.FindStringSubmatch(text); m != nil {
@@ -89,7 +89,7 @@ func fromText(err error) error {
 	}
 	switch {
 	case strings.Contains(text, "unexpected sequence number"):
-		// An answer to no call is what refuses a connection.
+		// The name node refuses a connection with an answer to no call.
 		return errRefused
 	case strings.Contains(text, "kerberos authentication not supported"):
 		return fmt.Errorf("%v: %w", err, fs.ErrPermission)

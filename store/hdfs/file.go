@@ -55,10 +55,10 @@ func (s *Store) open(ctx context.Context, p string) (info store.Info, err error)
 	return info, err
 }
 
-// blocks is what the name node knows of a file's blocks.
+// blocks describes a file's blocks, as the name node reports them.
 type blocks struct {
 	length   int64
-	count    int  // of blocks in the range that was asked for
+	count    int  // in the requested range
 	open     bool // a writer has not closed the file
 	complete bool // a data node confirmed the last block; true if there is none
 }
@@ -81,7 +81,7 @@ func (se *session) blocks(p string, length int64) (blocks, error) {
 	}, nil
 }
 
-// file opens streams of the file that has a certain number.
+// file opens streams of the file with a given number.
 type file struct {
 	store.Info
 	store *Store
@@ -124,12 +124,12 @@ type reader struct {
 	inner   *client.FileReader
 	lease   *lease
 	left    int64         // bytes
-	checked bool          // that it is the file
+	checked bool          // it is the right file
 	pace    *cluster.Pace // of all data nodes
 }
 
-// streamTimeouts is for how many time-outs of a data node a stream may go on
-// without pace: as many nodes as mostly have a block, and one more.
+// streamTimeouts is the number of data-node timeouts for which a stream may lack pace:
+// the usual number of replicas plus one.
 const streamTimeouts = 4
 
 func (r *reader) Read(p []byte) (n int, err error) {
@@ -146,14 +146,14 @@ func (r *reader) Read(p []byte) (n int, err error) {
 	began := time.Now()
 	n, err = r.inner.Read(p[:min(int64(len(p)), r.left)])
 	r.pace.Count(time.Since(began), int64(n))
-	// Each data node has a time of its own, but all that drip are too many.
+	// Each data node has its own timeout; this bounds several nodes that drip.
 	if err == nil && r.pace.Left() == 0 {
 		err = r.pace.Err()
 	}
 	//guard: rejects a file that was replaced while it was read
 	if err == nil && !r.checked {
-		// The first read asked for the blocks by name: they are the file's only
-		// if the name is still its own.
+		// The first read finds the blocks by name: they belong to the file only if it
+		// still has that name.
 		r.checked, err = true, r.file.check(r.lease.session)
 	}
 	if err == io.EOF {
@@ -172,7 +172,7 @@ func (r *reader) Close() error {
 	return nil
 }
 
-// maxReplaced is how often ReadFile begins again because the file was replaced.
+// maxReplaced is how often ReadFile restarts because the file was replaced.
 const maxReplaced = 10
 
 // ReadFile implements store.Store.

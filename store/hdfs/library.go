@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// fields are the fields of a message by name. A value is of the field's Go
-// type, or fields for a message.
+// fields are the fields of a message by name. A value has the field's Go type, or is
+// fields for a message.
 type fields map[string]any
 
 // messagesOf returns the request of a method, with its fields set, and an empty

@@ -44,7 +44,7 @@ func (se *session) status(p string) (*client.FileStatus, error) {
 	return status, checkLength(status)
 }
 
-// checkLength refuses a length that no file has.
+// checkLength refuses an invalid length.
 func checkLength(status *client.FileStatus) error {
 	//guard: rejects a negative length
 	if status.GetLength() > math.MaxInt64 {
@@ -58,7 +58,7 @@ func checkSupported(status *client.FileStatus) error {
 	//guard: refuses a directory with erasure coding
 	if ec := status.GetEcPolicy(); ec != nil && ec.GetId() != 0 || ec == nil && status.GetFlags()&hasEC != 0 {
 		if status.GetFileType() == isDir {
-			// WebHDFS would write, but not one block.
+			// WebHDFS would write more than one block.
 			return fmt.Errorf("files in it would be %w: they are not one block", store.ErrErasureCoded)
 		}
 		return fmt.Errorf("it is %w: use webhdfs:// to read it", store.ErrErasureCoded)
@@ -96,7 +96,7 @@ func (s *Store) Stat(ctx context.Context, p string) (info store.Info, err error)
 	return info, store.PathError("stat", p, err)
 }
 
-// access tells who may do what with a file or directory.
+// access returns the owner and permissions of a file or directory.
 func (s *Store) access(ctx context.Context, p string) (a store.Access, err error) {
 	err = s.ask(ctx, func(se *session) error {
 		status, err := se.status(p)
@@ -108,7 +108,7 @@ func (s *Store) access(ctx context.Context, p string) (a store.Access, err error
 	return a, store.PathError("stat", p, err)
 }
 
-// setMode says who may do what with a file or directory.
+// setMode sets the permissions of a file or directory.
 func (s *Store) setMode(ctx context.Context, p string, mode fs.FileMode) error {
 	return store.PathError("chmod", p, s.ask(ctx, func(se *session) error {
 		_, err := se.call("setPermission", fields{"src": path.Clean(p), "permission": fields{"perm": uint32(mode.Perm())}})
@@ -129,7 +129,7 @@ func (s *Store) List(ctx context.Context, dir string) (infos []store.Info, err e
 	return infos, nil
 }
 
-// list collects a directory's entries, which come in parts, in their order.
+// list collects a directory's entries, which come in pages, in order.
 func (se *session) list(dir string) ([]store.Info, error) {
 	infos := []store.Info{}
 	listing := cluster.NewListing(se.store.callTimeout)
@@ -218,9 +218,8 @@ func (se *session) remove(p string, recursive bool) (existed bool, err error) {
 	return a.field("result").Bool(), nil
 }
 
-// Mkdir implements store.Store. That the parent exists, the name node checks as
-// it makes the directory; but it is content with a directory that is there, so
-// that none is there is only what a look found just before.
+// Mkdir implements store.Store. The name node checks atomically that the parent exists.
+// But it accepts a directory that exists already, so a lookup just before checks that.
 func (s *Store) Mkdir(ctx context.Context, p string) error {
 	return store.PathError("mkdir", p, s.mkdir(ctx, p))
 }

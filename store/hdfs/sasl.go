@@ -12,25 +12,25 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// saslMagic begins what a client writes that wants to negotiate.
+// saslMagic are the first bytes of a client that negotiates.
 var saslMagic = []byte{0xDE, 0xAD, 0xBE, 0xEF}
 
-// protections are the levels of dfs.data.transfer.protection by the names that
-// they have in a negotiation.
+// protections maps the names of levels in a negotiation to those of
+// dfs.data.transfer.protection.
 var protections = map[string]string{"auth": "authentication", "auth-int": "integrity", "auth-conf": "privacy"}
 
-// negotiation is how the library and a data node agree about the protection of
-// their transfers, as seen by who reads from the node. The library takes the
-// first level that a node offers, whatever is configured, and fails obscurely to
-// read with a level that it does not master.
+// negotiation follows, on the reading side, how the library and a data node agree on
+// the protection of their transfers. The library takes the first level that a node
+// offers and ignores the configuration. With a level that it does not support, reads
+// fail with an obscure error.
 type negotiation struct {
 	conn  *dataConn
-	want  string // level that is configured; empty is any
-	level string // that will be agreed on, as it is called in a negotiation
+	want  string // configured level; empty is any
+	level string // that the library will choose, by its name in a negotiation
 	step  int    // messages that were read
 }
 
-// next looks at a node's next message.
+// next inspects a node's next message.
 func (n *negotiation) next(message []byte) (err error) {
 	n.step++
 	if n.step == 1 {
@@ -41,15 +41,15 @@ func (n *negotiation) next(message []byte) (err error) {
 	}
 	//guard: reads the cipher from what is not encrypted
 	if err == nil && n.level == "auth-conf" && n.conn.session.asked != nil {
-		err = fmt.Errorf("it encrypts what it says of its checksums: %w", syscall.ENOTSUP)
+		err = fmt.Errorf("it encrypts its answer about checksums: %w", syscall.ENOTSUP)
 	}
 	return err
 }
 
 var offered = regexp.MustCompile(`qop="([^"]*)"`)
 
-// prefer moves the wanted level to the front of those that a message offers, in
-// place, and returns what is in front then; nothing if the message is no offer.
+// prefer moves the wanted level to the front of a message's offer, in place, and
+// returns the level in front, or "" if the message is not an offer.
 func prefer(message []byte, want string) (string, error) {
 	m := offered.FindSubmatchIndex(message)
 	if m == nil {
@@ -95,12 +95,12 @@ func wantCipher(message []byte) error {
 		return fmt.Errorf("negotiate protection: %w", err)
 	}
 	if m.field("status").Enum() != 0 || m.field("cipherOption").List().Len() > 0 {
-		return nil // the library says what failed, or has its cipher
+		return nil // the library reports the failure, or has its cipher
 	}
 	return fmt.Errorf("it has no AES for dfs.data.transfer.protection=privacy, which is then possible over webhdfs:// only: %w", syscall.ENOTSUP)
 }
 
-// greet notes whether what is written first begins a negotiation.
+// greet records whether the first write begins a negotiation.
 func (c *dataConn) greet(p []byte) {
 	if !c.greeted && bytes.HasPrefix(p, saslMagic) {
 		c.sasl = &negotiation{conn: c, want: c.session.store.options.DataTransferProtection}
@@ -111,15 +111,15 @@ func (c *dataConn) greet(p []byte) {
 	}
 }
 
-// requests are the messages of what a data node is asked for, by the bytes before
-// them: version and operation.
+// requests are the message types of requests to a data node, by the bytes before them:
+// version and operation.
 var requests = map[[3]byte]string{
 	{0, 28, 0x50}: "hadoop.hdfs.OpWriteBlockProto",
 	{0, 28, 0x51}: "hadoop.hdfs.OpReadBlockProto",
 	{0, 28, 0x55}: "hadoop.hdfs.OpBlockChecksumProto",
 }
 
-// hideToken makes the token of a request a secret, and reports whether it is one.
+// hideToken makes the token of a request a secret, and reports whether p is a request.
 func (c *dataConn) hideToken(p []byte) bool {
 	if len(p) < 3 {
 		return false

@@ -18,26 +18,26 @@ import (
 )
 
 const (
-	// Every session renews its leases each second, so few are kept, and not
-	// for long.
+	// Every session renews its leases each second, so only a few are kept, for a short
+	// time.
 	maxIdle  = 4
 	idleTime = 10 * time.Second
-	// maxDials is to how many data nodes one read of the library may connect: far
-	// more than a block has copies.
+	// maxDials is the number of data nodes to which one read of the library may
+	// connect: far more than a block has replicas.
 	maxDials = 16
 )
 
-// session is a client of the library with all its connections. One operation
-// or stream at a time has it.
+// session is a client of the library with all its connections. One operation or stream
+// at a time uses it.
 type session struct {
 	store  *Store
 	client *client.Client
 	rpc    caller
 	ctx    context.Context // ends when the session is killed
 	cancel context.CancelFunc
-	// closing makes writes to data nodes never fail: see dataConn.Write.
+	// closing makes all writes to data nodes succeed: see dataConn.Write.
 	closing atomic.Bool
-	uploads atomic.Bool // a file is written
+	uploads atomic.Bool // a file is being written
 	// ticket gets the ticket for a name node at an address; nil without Kerberos.
 	ticket func(address string) error
 	// dials counts the data nodes that were dialed for one read or one upload.
@@ -47,7 +47,7 @@ type session struct {
 
 	mu      sync.Mutex // of what follows
 	conns   map[net.Conn]struct{}
-	dialed  string // the name node that was dialed last
+	dialed  string // last dialed name node
 	failure error  // of the first connection that failed
 }
 
@@ -65,8 +65,8 @@ func (s *Store) connect(ctx context.Context) (*session, error) {
 			return nil, err
 		}
 		options.KerberosClient = kerberos
-		// The library asks for the ticket too, but then the client has it: the
-		// library would wait for a distribution center whatever ends.
+		// The library asks for the ticket, too, but then the client already has it: the
+		// library would wait for a distribution center even after its context ends.
 		se.ticket = func(address string) error {
 			_, _, err := cluster.ServiceTicket(se.ctx, kerberos, s.service(address))
 			return err
@@ -98,15 +98,14 @@ func (s *Store) service(address string) string {
 	return principal
 }
 
-// nameNodes returns the addresses of the name nodes, the one that is to be
-// tried first in front.
+// nameNodes returns the addresses of the name nodes in the order in which to try them.
 func (s *Store) nameNodes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Concat(s.addresses[s.front:], s.addresses[:s.front])
 }
 
-// prefer lets new sessions try a name node first, because it answered.
+// prefer makes new sessions try a name node first, because it answered.
 func (s *Store) prefer(address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +114,7 @@ func (s *Store) prefer(address string) {
 	}
 }
 
-// avoid lets new sessions not try a name node first.
+// avoid makes new sessions try another name node first.
 func (s *Store) avoid(address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +171,7 @@ func (se *session) dial(network, address string, timeout time.Duration) (net.Con
 	return c, err
 }
 
-// keep notes a connection, which ends with the session.
+// keep registers a connection, which ends with the session.
 func (se *session) keep(c net.Conn) error {
 	se.mu.Lock()
 	se.conns[c] = struct{}{}
@@ -191,8 +190,7 @@ func (se *session) forget(c net.Conn) {
 	delete(se.conns, c)
 }
 
-// failed notes what a connection failed of. The first failure is the cause of
-// others.
+// failed records the failure of a connection. The first one causes the others.
 func (se *session) failed(err error) {
 	se.mu.Lock()
 	defer se.mu.Unlock()
@@ -210,7 +208,7 @@ func (se *session) cause() error {
 
 func (se *session) alive() bool { return se.ctx.Err() == nil }
 
-// kill ends all connections, and whatever waits for them, at once.
+// kill closes all connections at once, so that operations on them fail.
 func (se *session) kill() {
 	se.cancel()
 	se.closeConns(func(net.Conn) bool { return true })
@@ -226,26 +224,26 @@ func (se *session) closeConns(which func(net.Conn) bool) {
 	}
 	se.mu.Unlock()
 	for _, c := range conns {
-		_ = c.Close() // nothing is on its way that is still wanted
+		_ = c.Close() // no pending bytes are needed
 	}
 }
 
 // close ends the session.
 func (se *session) close() {
 	se.kill()
-	// Its goroutine may be waiting for a key server, which no context ends.
+	// The library may be waiting for a key server, which no context ends.
 	go func() { _ = se.client.Close() }()
 }
 
-// endFile closes a writer of the library whose file is given up, so that it
-// ends its goroutines. The file is not completed, for nothing reaches a node.
+// endFile closes the library's writer of an abandoned file to end its goroutines. It
+// does not complete the file, because no bytes reach a node.
 func (se *session) endFile(f io.Closer) {
 	se.closing.Store(true)
 	se.kill()
 	_ = f.Close() // cannot succeed
 }
 
-// acquire returns a session that nobody else has.
+// acquire returns a session for exclusive use.
 func (s *Store) acquire(ctx context.Context) (*session, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -277,7 +275,7 @@ func (s *Store) acquire(ctx context.Context) (*session, error) {
 	}
 }
 
-// release takes a session back, for another operation if it is still good.
+// release returns a session, for another operation if it still works.
 func (s *Store) release(se *session) {
 	se.closeConns(func(c net.Conn) bool { _, ok := c.(*dataConn); return ok })
 	s.mu.Lock()
@@ -304,13 +302,13 @@ func (s *Store) expire(se *session) {
 	}
 }
 
-// lease is a session in use, which the end of a context kills.
+// lease is a session in use. It is killed when its context ends.
 type lease struct {
 	*session
 	stop func() bool
 }
 
-// end gives the session back.
+// end releases the session.
 func (l *lease) end() {
 	if !l.stop() {
 		l.kill()
@@ -318,9 +316,8 @@ func (l *lease) end() {
 	l.store.release(l.session)
 }
 
-// begin runs the first part of an operation, and keeps its session for what
-// follows. With again, the part may be done twice without harm, and is tried at
-// each name node.
+// begin runs the first part of an operation, and keeps its session for the rest. With
+// again, that part may be done twice without harm, and is tried at each name node.
 func (s *Store) begin(ctx context.Context, again bool, do func(se *session) error) (*lease, error) {
 	for try := 1; ; try++ {
 		l, err := s.try(ctx, do)
@@ -339,7 +336,7 @@ func (s *Store) try(ctx context.Context, do func(se *session) error) (*lease, er
 	if err := do(se); err != nil {
 		err = s.names.Judge(s.addresses, translate(ctx, se, err))
 		if isUnavailable(err) || errors.Is(err, errRefused) {
-			l.kill() // whatever it is, a new session may be free of it
+			l.kill() // a new session may not have the problem
 		}
 		l.end()
 		return nil, err

@@ -18,16 +18,16 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// Options say which cluster, and how to write to it.
+// Options select a cluster and how to write to it.
 type Options struct {
-	// Addresses are the name nodes of one name service, as host:port.
+	// Addresses are the name nodes of one nameservice, as host:port.
 	Addresses []string
-	// Replication is the number of copies of new files. 0 leaves it to the
-	// configuration, else to the cluster.
+	// Replication is the number of replicas of new files. 0 is that of the
+	// configuration, else of the cluster.
 	Replication int
 }
 
-// Store is one name service. Close it after use.
+// Store is one nameservice. Close it after use.
 type Store struct {
 	conf           *cluster.Conf
 	login          *cluster.Login
@@ -46,17 +46,17 @@ type Store struct {
 
 	mu       sync.Mutex // of what follows
 	closed   bool
-	front    int // of addresses: the name node that is tried first
+	front    int // index of the address to try first
 	idle     []*session
-	defaults *defaults // nil until they were asked for
+	defaults *defaults // nil until requested
 }
 
 var _ store.Store = (*Store)(nil)
 
 const defaultMaxAnswer = 128 << 20 // Hadoop's
 
-// New returns the store of a cluster. It asks no server, but refuses a
-// configuration by which data could not be read.
+// New returns the store of a cluster. It asks no server, but refuses a configuration
+// with which it could not read data.
 func New(conf *cluster.Conf, login *cluster.Login, o Options) (*Store, error) {
 	if len(o.Addresses) == 0 {
 		return nil, errors.New("no name node is given")
@@ -94,13 +94,13 @@ func New(conf *cluster.Conf, login *cluster.Login, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Capabilities say that HDFS has checksums of its files, and owners of them.
+// Capabilities reports that HDFS has checksums and owners of its files.
 func (s *Store) Capabilities() store.Capabilities {
 	return store.Capabilities{Checksum: s.checksum, Access: s.access, SetMode: s.setMode}
 }
 
-// clientOptions goes through the library's own reading of a configuration,
-// which alone makes it spare the SASL handshake with privileged ports.
+// clientOptions uses the library's own parsing of a configuration: nothing else makes
+// it skip the SASL handshake with privileged ports.
 func clientOptions(conf *cluster.Conf, protection string) client.ClientOptions {
 	c := hadoopconf.HadoopConf{"dfs.data.transfer.protection": protection}
 	for _, key := range []string{"dfs.client.use.datanode.hostname", "dfs.encrypt.data.transfer"} {
@@ -111,8 +111,8 @@ func clientOptions(conf *cluster.Conf, protection string) client.ClientOptions {
 	return options
 }
 
-// protection returns how data transfer is to be protected, or an error if it
-// is in a way in which the library writes, but cannot read.
+// protection returns the configured protection of data transfer, or an error if the
+// library can write but not read with it.
 func protection(conf *cluster.Conf, secure bool) (string, error) {
 	if conf.Bool("dfs.encrypt.data.transfer", false) {
 		return "privacy", mayEncrypt(conf, "dfs.encrypt.data.transfer=true")
@@ -137,8 +137,8 @@ func protection(conf *cluster.Conf, secure bool) (string, error) {
 	return "", fmt.Errorf("dfs.data.transfer.protection is %q: %w", value, syscall.EINVAL)
 }
 
-// mayEncrypt refuses to read encrypted data unless the cipher is AES, with
-// which alone the library can.
+// mayEncrypt refuses encrypted data unless the cipher is AES, the only one that the
+// library can read.
 func mayEncrypt(conf *cluster.Conf, because string) error {
 	const key = "dfs.encrypt.data.transfer.cipher.suites"
 	if strings.Contains(conf.String(key, ""), "AES/CTR/NoPadding") {
@@ -147,15 +147,15 @@ func mayEncrypt(conf *cluster.Conf, because string) error {
 	return fmt.Errorf("%s without %s=AES/CTR/NoPadding is possible over webhdfs:// only: %w", because, key, syscall.ENOTSUP)
 }
 
-// defaults are what the name node decides where a client does not.
+// defaults are the name node's settings for clients that set none.
 type defaults struct {
 	blockSize        int64
 	bytesPerChecksum int64
 	replication      int
 }
 
-// serverDefaults returns the cluster's defaults. It fails if the cluster
-// encrypts data in a way that cannot be read.
+// serverDefaults returns the cluster's defaults. It fails if the cluster encrypts data
+// with a cipher that cannot be read.
 func (s *Store) serverDefaults(ctx context.Context) (*defaults, error) {
 	s.mu.Lock()
 	known := s.defaults

@@ -16,8 +16,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// Create implements store.Store. The block size is such that the file is one
-// block, if its size is given; the file must then be of that size.
+// Create implements store.Store. If the size is given, the file must have that size,
+// and its block size makes it one block.
 func (s *Store) Create(ctx context.Context, p string, o store.CreateOptions) (store.Writer, error) {
 	u, err := s.create(ctx, p, o.Size)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Store) create(ctx context.Context, p string, size int64) (*upload, erro
 	return u, nil
 }
 
-// mayHold returns why a directory can have no new file of ours.
+// mayHold returns why a directory cannot take a new file.
 func (se *session) mayHold(dir string) error {
 	status, err := se.status(dir)
 	switch {
@@ -84,8 +84,8 @@ func (se *session) create(p string, replication int, size int64, d *defaults) (*
 	}
 }
 
-// whyRefused returns what the name node says about writing to a directory, of
-// which the library keeps only that it is not permitted.
+// whyRefused returns the name node's reason for refusing a write to a directory; the
+// library only returns that it is not permitted.
 func (se *session) whyRefused(dir string) error {
 	const writeExecute = protoreflect.EnumNumber(3)
 	if _, err := se.call("checkAccess", fields{"path": dir, "mode": writeExecute}); err != nil {
@@ -96,10 +96,10 @@ func (se *session) whyRefused(dir string) error {
 
 // upload writes one file in a session of its own.
 type upload struct {
-	ctx      context.Context // as of Create
+	ctx      context.Context // of Create
 	lease    *lease
 	path     string
-	oneBlock bool // the file is to be
+	oneBlock bool // the file must be one block
 	file     *client.FileWriter
 }
 
@@ -109,8 +109,8 @@ func (u *upload) Write(p []byte) (int, error) {
 	return n, translate(u.ctx, u.lease.session, err)
 }
 
-// Finish implements store.Upload. It closes the file and waits until it is as it
-// should be.
+// Finish implements store.Upload. It closes the file and waits until it is stored as
+// requested.
 func (u *upload) Finish(ctx context.Context, n int64) error {
 	stop := context.AfterFunc(ctx, u.lease.kill)
 	u.lease.closing.Store(true)
@@ -141,7 +141,7 @@ func (u *upload) Finish(ctx context.Context, n int64) error {
 	return nil
 }
 
-// look asks for what is stored of the closed file, of n bytes.
+// look asks the name node for the state of the closed file of n bytes.
 func (u *upload) look(n int64) (cluster.Stored, error) {
 	status, err := u.lease.status(u.path)
 	if err != nil {
@@ -155,8 +155,8 @@ func (u *upload) look(n int64) (cluster.Stored, error) {
 	}, err
 }
 
-// Abandon implements store.Upload. The bytes that are on their way are given up,
-// and the file is removed in bounded time, even if ctx of Create has ended.
+// Abandon implements store.Upload. It drops pending bytes and removes the file in
+// bounded time, even if ctx of Create has ended.
 func (u *upload) Abandon() error {
 	//guard: ends the lease of an upload that was given up
 	u.lease.endFile(u.file)

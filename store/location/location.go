@@ -15,29 +15,28 @@ import (
 	"github.com/rowtocol/rowtocol/store/webhdfs"
 )
 
-// Options are what a program lets its users choose about remote storage.
+// Options are the settings of remote storage that users can choose.
 type Options struct {
-	// Patience is that of remote stores.
+	// Patience applies to remote stores.
 	Patience store.Patience
 	// Replication is the number of replicas of new files; 0 is the cluster's.
 	Replication int
-	// Principal and Keytab log in to Kerberos; without them the ticket cache
-	// does.
+	// Principal and Keytab log in to Kerberos; without them, the ticket cache is used.
 	Principal, Keytab string
-	// User is who we are to a cluster without Kerberos; empty is HADOOP_USER_NAME,
+	// User is the user's name on a cluster without Kerberos; empty is HADOOP_USER_NAME,
 	// else the system's user.
 	User string
 	// Conf is the Hadoop configuration; nil is that of cluster.LoadConf.
 	Conf *cluster.Conf
-	// Moved, if set, is told of bytes that were read from remote storage or written
-	// to it. It may be called concurrently.
+	// Moved, if set, is called with the number of bytes of each read from and write to
+	// remote storage. It may be called concurrently.
 	Moved func(n int)
 	// Tokens is for a process whose only credentials are the delegation tokens of
 	// HADOOP_TOKEN_FILE_LOCATION, such as a job's task: it reaches hdfs:// locations
 	// of a secure cluster by WebHDFS, because no HDFS client in Go can show a token.
 	Tokens bool
-	// Exposed, if set, is told once of each file of secrets that others than its
-	// owner can read.
+	// Exposed, if set, is called once for each file of secrets that users other than
+	// its owner can read.
 	Exposed func(file string, mode fs.FileMode)
 }
 
@@ -53,27 +52,26 @@ type Resolver struct {
 	open   []io.Closer
 }
 
-// New returns a resolver. It reads nothing before a remote location is asked
-// for.
+// New returns a resolver. It reads nothing until a remote location is resolved.
 func New(o Options) *Resolver {
 	return &Resolver{options: o, conf: o.Conf, stores: make(map[string]store.Store)}
 }
 
-// Resolve finds the store of a location and its path there. It does not reach
-// out to the storage. What is wrong with the location, the Hadoop configuration
-// or the login is an error; a scheme that is not served is store.ErrScheme.
+// Resolve finds the store of a location and its path there. It does not contact the
+// storage. It fails if the location, the Hadoop configuration or the login is invalid;
+// the error for an unknown scheme is store.ErrScheme.
 func (r *Resolver) Resolve(location string) (store.Location, error) {
 	l, err := r.resolve(location)
 	return l, store.Conceal(err)
 }
 
-// kinds are the kinds of remote storage by the schemes of their locations. Each finds
-// the one spelling of scheme and authority, and what opens the store of that.
+// kinds are the kinds of remote storage by the schemes of their locations. Each returns
+// the canonical scheme and authority, and the opener of their store.
 var kinds = map[string]func(r *Resolver, scheme, authority string) (origin string, open opener, err error){
 	"hdfs": (*Resolver).hadoop, "webhdfs": (*Resolver).hadoop, "swebhdfs": (*Resolver).hadoop,
 }
 
-// opener returns a store whose errors show no secrets, and what closes it.
+// opener returns a store whose errors show no secrets, and its closer.
 type opener func() (store.Store, io.Closer, error)
 
 func (r *Resolver) resolve(location string) (store.Location, error) {
@@ -129,7 +127,7 @@ func (r *Resolver) connect(open opener) (store.Store, error) {
 	return store.WithRetry(st, r.options.Patience), nil
 }
 
-// hadoop is the kind of a cluster's file systems.
+// hadoop opens the file systems of a cluster.
 func (r *Resolver) hadoop(scheme, authority string) (origin string, open opener, err error) {
 	if err := r.load(); err != nil {
 		return "", nil, err
@@ -159,7 +157,7 @@ func (r *Resolver) hadoop(scheme, authority string) (origin string, open opener,
 	}, err
 }
 
-// Close ends the connections and the login of all stores that it gave.
+// Close ends the connections and the login of all stores that it returned.
 func (r *Resolver) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

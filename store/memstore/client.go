@@ -16,7 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/store/memstore/disk"
 )
 
-// ErrStopped is the error of all calls of a client that has ended.
+// ErrStopped is returned by all calls of a client that has ended.
 var ErrStopped = errors.New("the process has ended")
 
 // Client is the disk as one process uses it. It may be used concurrently.
@@ -37,7 +37,7 @@ func (d *Disk) Client() *Client {
 	return &Client{disk: d, boot: d.boot}
 }
 
-// StopAt ends the client at its n-th point from its start, counted from 1.
+// StopAt ends the client at its n-th point, counted from 1 at its start.
 func (c *Client) StopAt(n int) {
 	c.disk.mu.Lock()
 	defer c.disk.mu.Unlock()
@@ -60,7 +60,7 @@ func (c *Client) Stopped() bool {
 
 func (c *Client) ended() bool { return c.stopped || c.boot != c.disk.boot }
 
-// passPoint passes a point, and reports whether the client lives on.
+// passPoint passes a point, and reports whether the client is still running.
 func (c *Client) passPoint() bool {
 	c.passed++
 	c.stopped = c.stopped || c.passed == c.stopAt
@@ -84,8 +84,7 @@ func (c *Client) read(ctx context.Context, op, p string, do func() error) error 
 	return nil
 }
 
-// change makes a call that changes something. do returns when it is cut short,
-// too.
+// change makes a call that changes something. do also returns when it is interrupted.
 func (c *Client) change(ctx context.Context, op, p string, do func() error) error {
 	return c.read(ctx, op, p, func() error {
 		if !c.passPoint() {
@@ -164,7 +163,7 @@ func (c *Client) ReadFile(ctx context.Context, p string, max int64) (data []byte
 	return data, err
 }
 
-// Capabilities say that the disk has checksums.
+// Capabilities reports that the disk has checksums.
 func (c *Client) Capabilities() store.Capabilities { return store.Capabilities{Checksum: c.checksum} }
 
 func (c *Client) checksum(ctx context.Context, p string) (sum string, err error) {
@@ -222,7 +221,7 @@ func (c *Client) Rename(ctx context.Context, from, to string) error {
 		case strings.HasPrefix(path.Clean("/"+to), path.Clean("/"+from)+"/"):
 			return syscall.EINVAL
 		}
-		// Some file systems take the new name first: see store.Store.
+		// Some file systems add the new name first: see store.Store.
 		first := n
 		if n.Dir {
 			first = c.disk.NewNode(true)
@@ -277,7 +276,7 @@ func (c *Client) RemoveAll(ctx context.Context, p string) error {
 	})
 }
 
-// removeAll reports whether the client lives on.
+// removeAll reports whether the client is still running.
 func (c *Client) removeAll(at disk.Place) bool {
 	n := at.Dir.Entries[at.Name]
 	for _, name := range slices.Sorted(maps.Keys(n.Entries)) {

@@ -12,18 +12,17 @@ import (
 
 // Disk is the storage that clients share. It may be used concurrently.
 type Disk struct {
-	mu sync.Mutex // of everything below, nodes and clients included
+	mu sync.Mutex // guards everything below, nodes and clients included
 	*disk.Disk
-	boot int // the number of cuts
+	boot int // number of cuts so far
 }
 
 // New returns an empty disk.
 func New() *Disk { return &Disk{Disk: disk.New()} }
 
-// Cut cuts the power: all clients end, and what was not durable is there,
-// torn or lost, as seed decides. With seed 0 nothing of it is there, with seed
-// 1 everything. It returns how much there was to decide: with 0, every seed
-// leaves the same.
+// Cut cuts the power: all clients end, and seed decides whether each change that was
+// not durable is kept, torn or lost. Seed 0 loses all of them, seed 1 keeps all. Cut
+// returns the number of decisions: if it is 0, every seed has the same result.
 func (d *Disk) Cut(seed uint64) (decided int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -42,8 +41,8 @@ func (d *Disk) Cut(seed uint64) (decided int) {
 	return decided
 }
 
-// place returns the place that a path names, and the node there, which is nil if
-// there is none; store.ErrNoParent or ENOTDIR if the place is in no directory.
+// place returns the place of a path, and the node there, or nil if there is none. The
+// error is store.ErrNoParent or ENOTDIR if the place is not in a directory.
 func (d *Disk) place(p string) (disk.Place, *disk.Node, error) {
 	dir, err := d.Find(path.Dir(path.Clean("/" + p)))
 	switch {

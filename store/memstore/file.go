@@ -55,8 +55,8 @@ func (f *file) Close() error {
 	return nil
 }
 
-// upload writes a file, under whatever name it has by now. As on local disk, it
-// commits and removes what has the name that it was created under.
+// upload writes a file, which may be renamed meanwhile. As on local disk, Commit and
+// Abort act on the name under which it was created.
 type upload struct {
 	ctx  context.Context
 	c    *Client

@@ -6,7 +6,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// testAccess is of stores that tell who may do what.
+// testAccess tests stores that have owners and permissions.
 func testAccess(e env) {
 	c := store.CapabilitiesOf(e.st)
 	if c.Access == nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // Calls makes a call of each operation that has a context, in a directory with a file a
-// that holds "a". Reads hold what they get to that.
+// that holds "a". Reads check their result against that.
 func Calls(ctx context.Context, st store.Store, dir string) map[Op]func() error {
 	a, b := dir+"/a", dir+"/b"
 	check := func(got []byte, err error) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// env is a subtest's surroundings.
+// env is the environment of a subtest.
 type env struct {
 	*testing.T
 	st  store.Store

@@ -6,18 +6,17 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Fault is one failure to come.
+// Fault is one injected failure.
 type Fault struct {
 	Op Op
 	// N is the call that fails, counted from 1; 0 is every call.
 	N int
-	// Err is what the call returns. A nil Err on Write or ReadAt changes one
-	// bit of the bytes instead and says nothing.
+	// Err is what the call returns. A nil Err on Write or ReadAt silently changes one
+	// bit of the bytes instead.
 	Err error
-	// Late makes the call do its work and then return Err, as a network
-	// that loses the answer does. A failing Write writes half of its bytes
-	// without Late, and all with it. A failing Commit never does its work: it
-	// must leave the file to Abort.
+	// Late makes the call do its work and then return Err, like a network that loses
+	// the answer. Without Late, a failing Write writes half of its bytes; with Late,
+	// all. A failing Commit never does its work: it must leave the file to Abort.
 	Late bool
 }
 
@@ -57,14 +56,14 @@ func (f *Fault) fail(c *Call) error {
 	return f.Err
 }
 
-// flip changes a bit, if there are any.
+// flip changes one bit unless b is empty.
 func flip(b []byte) {
 	if len(b) > 0 {
 		b[len(b)/2] ^= 1
 	}
 }
 
-// Faulty is a store that fails where it was told to, and counts its calls.
+// Faulty is a store with injected failures that counts its calls.
 type Faulty struct {
 	store.Store
 	*Counter

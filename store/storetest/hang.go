@@ -9,22 +9,23 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// How long a silence may be in tests of servers that never get anywhere, and the time
-// to the next byte of one that drips.
+// The longest allowed silence in tests of servers that hang, and the time between the
+// bytes of one that drips.
 const (
 	Silence = 100 * time.Millisecond
 	Drop    = 10 * time.Millisecond
 )
 
-// Bounded is the context of what hangs where a guard is missing.
+// Bounded returns a context for calls that hang if a guard is missing.
 func Bounded(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// Unavailable wants a call to fail as storage does that may recover, in far more time
-// than a Silence, for a busy machine takes its time, and far less than is allowed else.
+// Unavailable checks that a call fails with store.ErrUnavailable. The bound is far
+// longer than a Silence, since the machine may be busy, and far shorter than the
+// default timeouts.
 func Unavailable(t *testing.T, call func(ctx context.Context) error) {
 	t.Helper()
 	began := time.Now()

@@ -35,11 +35,11 @@ var Ops = []Op{Open, ReadAt, Create, Write, Commit, Stat, List, Rename, Remove, 
 // Call is one call to a store, a file or a writer.
 type Call = store.Call
 
-// Injector decides what becomes of a call, as the function of store.Intercept does.
+// Injector handles a call, like the function of store.Intercept.
 type Injector = func(*Call) error
 
-// Inject returns a store the calls of which go through injectors: the Do of one is the call
-// of the next, and that of the last is the store's. It has no capabilities.
+// Inject returns a store whose calls go through injectors: the Do of each calls the
+// next one, and that of the last calls the store. It has no capabilities.
 func Inject(st store.Store, injectors ...Injector) store.Store {
 	for _, in := range slices.Backward(injectors) {
 		st = store.Intercept(st, in)
@@ -47,7 +47,7 @@ func Inject(st store.Store, injectors ...Injector) store.Store {
 	return struct{ store.Store }{st}
 }
 
-// Counter counts calls, and what files are open. Its zero value has counted none.
+// Counter counts calls and open files. Its zero value is ready to use.
 type Counter struct {
 	mu    sync.Mutex
 	calls map[Op]int
@@ -74,7 +74,7 @@ func (n *Counter) Inject(c *Call) error {
 	return err
 }
 
-// count counts a call, and returns how many of its operation there were.
+// count counts a call, and returns the number of calls of its operation so far.
 func (n *Counter) count(op Op) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -92,7 +92,7 @@ func (n *Counter) Calls(op Op) int {
 	return n.calls[op]
 }
 
-// Bytes returns how many bytes were read of files that were opened.
+// Bytes returns how many bytes were read from open files.
 func (n *Counter) Bytes() int64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -106,7 +106,7 @@ func (n *Counter) OpenFiles() int {
 	return n.open
 }
 
-// MostFiles returns how many files were open at most at a time.
+// MostFiles returns the largest number of files that were open at a time.
 func (n *Counter) MostFiles() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()

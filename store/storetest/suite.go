@@ -93,7 +93,7 @@ func testCreate(e env) {
 	e.holds("empty", nil)
 }
 
-// testIdentity opens files of one name and length, one of them twice. A store may know
+// testIdentity opens files of one name and length, one of them twice. A store may have
 // no identities.
 func testIdentity(e env) {
 	identity := func() store.Identity {
@@ -108,7 +108,7 @@ func testIdentity(e env) {
 		e.Errorf("a file is %+v, then %+v", first, again)
 	}
 	e.ok(e.st.Remove(e.ctx, e.path("f")))
-	time.Sleep(20 * time.Millisecond) // more than local disk's clock takes to go on
+	time.Sleep(20 * time.Millisecond) // more than a tick of local disk's clock
 	e.write("f", []byte("other"))
 	if other := identity(); other == first && other != (store.Identity{}) {
 		e.Errorf("another file is %+v, too", other)
@@ -240,8 +240,8 @@ func testRenameDir(e env) {
 	e.holds("full/g", []byte("g"))
 }
 
-// race runs n calls at once and requires that exactly one of them succeeds, the
-// others with ErrExist. It returns the one.
+// race runs n calls at once and requires that exactly one succeeds and the others fail
+// with ErrExist. It returns the index of that one.
 func (e env) race(n int, call func(i int) error) int {
 	e.Helper()
 	var wg sync.WaitGroup
@@ -315,7 +315,7 @@ func testMkdir(e env) {
 	}
 	e.holds("d/e/f", []byte("f"))
 	e.names("d")
-	// What was moved away is not made again.
+	// A repeated call does not make a directory that was moved away.
 	e.ok(e.st.Rename(e.ctx, e.path("d"), e.path("moved")))
 	e.is(e.st.Mkdir(e.ctx, e.path("d/e")), store.ErrNoParent)
 	e.is(e.st.Mkdir(e.ctx, e.path("d/e/f")), store.ErrNoParent)
@@ -427,7 +427,7 @@ func testGlob(e env) {
 	}
 }
 
-// testChecksum holds a store that has checksums to what they mean.
+// testChecksum tests the meaning of checksums on a store that has them.
 func testChecksum(e env) {
 	checksum := store.CapabilitiesOf(e.st).Checksum
 	if checksum == nil {

@@ -1,6 +1,6 @@
-// Package disk models storage whose power can be cut: what processes see, and what of it
-// is durable. The store in memory is one, and the tests of local disk hold its system
-// calls to it.
+// Package disk models storage whose power can be cut: the state that processes see, and
+// its durable part. The store in memory uses it, and the tests of local disk replay its
+// system calls on it.
 package disk
 
 import (
@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// Disk is the storage. What was written to a file since its last sync may be there after
-// a cut, in part, not at all, or with its length but with other bytes. A name that was
-// made, removed or renamed is durable once its directory was synced after that.
+// Disk is the storage. After a cut, bytes written to a file since its last sync may be
+// kept, kept in part, lost, or replaced by other bytes with the length kept. A change
+// of a name is durable once its directory is synced after it.
 type Disk struct {
 	Root    *Node
-	pending []*Change // in view, but not durable; in their order
-	nodes   uint64    // that were made
+	pending []*Change // visible but not durable, in order
+	nodes   uint64    // nodes made so far
 }
 
 // Node is a file or a directory.
@@ -28,11 +28,11 @@ type Node struct {
 	Dir     bool
 	Changed time.Time
 
-	Entries map[string]*Node // of a directory, in view
+	Entries map[string]*Node // of a directory, as visible
 	durable map[string]*Node
 
-	Data   []byte // of a file; bytes that are there do not change
-	Synced int    // how many of Data are durable
+	Data   []byte // of a file; existing bytes never change
+	Synced int    // durable bytes of Data
 }
 
 // New returns an empty disk.
@@ -58,11 +58,11 @@ type Place struct {
 	Name string
 }
 
-// Change gives names to files, or takes them away: all of it is durable, or nothing.
+// Change adds and removes names of files: all of it is durable, or nothing.
 type Change struct {
-	To map[Place]*Node // nil takes the name away
-	// Removed is a directory that loses its name. It is not gone from disk while
-	// what was renamed out of it is still there.
+	To map[Place]*Node // nil removes the name
+	// Removed is a directory that loses its name. Its removal is not durable before the
+	// renames out of it are.
 	Removed *Node
 	// After, if set, is a change that is durable if this one is.
 	After *Change
@@ -81,7 +81,7 @@ func (c *Change) needs(earlier *Change) bool {
 	return false
 }
 
-// Apply brings a change into view, and returns it. It is not durable yet.
+// Apply makes a change visible, and returns it. It is not durable yet.
 func (d *Disk) Apply(c *Change) *Change {
 	for p, n := range c.To {
 		p.Dir.Changed = time.Now()
@@ -98,7 +98,7 @@ func (d *Disk) Apply(c *Change) *Change {
 // SetName gives a node a name.
 func (d *Disk) SetName(p Place, n *Node) { d.Apply(&Change{To: map[Place]*Node{p: n}}) }
 
-// RemoveName takes the name of a file or an empty directory away.
+// RemoveName removes the name of a file or an empty directory.
 func (d *Disk) RemoveName(p Place) {
 	c := &Change{To: map[Place]*Node{p: nil}}
 	if n := p.Dir.Entries[p.Name]; n.Dir {
@@ -107,8 +107,8 @@ func (d *Disk) RemoveName(p Place) {
 	d.Apply(c)
 }
 
-// Sync makes all names in a directory durable as they are in view, and what
-// must not be durable later than they are.
+// Sync makes all visible names in a directory durable, and the changes that must be
+// durable before them.
 func (d *Disk) Sync(dir *Node) {
 	var now []*Change
 	for _, c := range slices.Backward(d.pending) {
@@ -136,8 +136,8 @@ func (c *Change) store() {
 	}
 }
 
-// Cut cuts the power: what was not durable is there, torn or lost, as choose decides
-// between several outcomes, of which 0 is the worst.
+// Cut cuts the power: choose decides whether each change that was not durable is kept,
+// torn or lost. Outcome 0 is the worst.
 func (d *Disk) Cut(choose func(outcomes int) int) {
 	var lost []*Change
 	for _, c := range d.pending {
@@ -151,7 +151,7 @@ func (d *Disk) Cut(choose func(outcomes int) int) {
 	d.Root.restore(choose)
 }
 
-// restore makes what is durable what is in view.
+// restore makes the durable state the visible one.
 func (n *Node) restore(choose func(int) int) {
 	if !n.Dir {
 		n.tear(choose)
@@ -163,8 +163,8 @@ func (n *Node) restore(choose func(int) int) {
 	}
 }
 
-// tear loses what was not synced, or some of it, or its bytes but not its
-// length, or nothing.
+// tear loses all unsynced bytes, some of them, their content but not their length, or
+// nothing.
 func (n *Node) tear(choose func(int) int) {
 	rest := n.Data[n.Synced:]
 	if len(rest) == 0 {
