@@ -13,14 +13,13 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// call is an operation that a name node is asked for.
+// call is an operation to request from a name node.
 type call struct {
 	method string
 	op     string
 	path   string
 	query  map[string]string
-	// once is whether the operation may not be asked for again if it is not known
-	// whether it was done.
+	// once forbids a retry if it is unknown whether the operation was done.
 	once bool
 	// kerberos is whether to prove who we are with Kerberos instead of a token.
 	kerberos bool
@@ -43,8 +42,8 @@ func (s *Store) ask(ctx context.Context, c call, max int64, v any) error {
 	return decode(resp, max, v)
 }
 
-// call sends an operation to the active name node, and looks for that where
-// needed. The answer is no failure, but may be a redirect.
+// call sends an operation to the active name node, and looks for that where needed. The
+// answer is not a failure, but may be a redirect.
 func (s *Store) call(ctx context.Context, c call) (*http.Response, error) {
 	first := int(s.active.Load())
 	var failed error
@@ -59,7 +58,7 @@ func (s *Store) call(ctx context.Context, c call) (*http.Response, error) {
 		if !c.elsewhere(ctx, err) {
 			return nil, s.names.Judge(s.addresses, err)
 		}
-		// That one is not the active one says less than why the other is silent.
+		// The error of a silent node says more than that of a standby.
 		if failed == nil || isStandby(failed) {
 			failed = err
 		}
@@ -129,7 +128,7 @@ func (s *Store) checked(ctx context.Context, address string, c call, key, value 
 	for k, v := range c.query {
 		query.Set(k, v)
 	}
-	// A space as + is taken for a plus by some.
+	// Some servers read + as a plus, not as a space.
 	encoded := strings.ReplaceAll(query.Encode(), "+", "%20")
 	resp, err := s.send(ctx, c.method, s.scheme+"://"+address+"/webhdfs/v1"+escape(c.path)+"?"+encoded, header, nil)
 	if err != nil {
@@ -141,8 +140,8 @@ func (s *Store) checked(ctx context.Context, address string, c call, key, value 
 	return resp, nil
 }
 
-// escape escapes a path for a URL: all that some server or library on the way
-// could take for more than a letter of a name.
+// escape escapes a path for a URL: every character to which a server or library could
+// give a special meaning.
 func escape(p string) string {
 	var b strings.Builder
 	for i := range len(p) {
@@ -157,7 +156,7 @@ func escape(p string) string {
 	return b.String()
 }
 
-// redirect returns where an answer sends us to; nil if it is the answer itself.
+// redirect returns the target of a redirect; nil if resp is the answer itself.
 func (s *Store) redirect(resp *http.Response) (*url.URL, error) {
 	if resp.StatusCode == http.StatusOK {
 		return nil, nil
@@ -167,7 +166,7 @@ func (s *Store) redirect(resp *http.Response) (*url.URL, error) {
 		return nil, statusError(resp)
 	}
 	u, err := url.Parse(resp.Header.Get("Location"))
-	// What goes over TLS, the token above all, must not leave it.
+	// A request over TLS, which has the token, must stay on TLS.
 	//guard: follows no redirect that leaves TLS
 	if err != nil || u.Scheme != s.scheme {
 		return nil, fmt.Errorf("%s redirects to nowhere: %w", resp.Request.URL.Host, store.ErrUnavailable)
@@ -178,6 +177,6 @@ func (s *Store) redirect(resp *http.Response) (*url.URL, error) {
 	return u, nil
 }
 
-// secretParameters are those that stand for who asks, also where a name node
-// made them for a data node.
+// secretParameters authenticate the user, including those that a name node made for a
+// data node.
 var secretParameters = []string{"delegation", "token", "signature"}

@@ -10,12 +10,12 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// crcChecksum is a checksum that is made of the CRCs of all bytes of a file. Of
-// files without CRCs, or without bytes, there are others.
+// crcChecksum matches a checksum of the CRCs of all bytes of a file. Files without
+// CRCs, or without bytes, have others.
 var crcChecksum = lazyregexp.New(`^(MD5-of-\d+MD5-of-[1-9]\d*|COMPOSITE-)CRC32C?:[0-9a-f]{8,64}$`)
 
-// checksum returns what "hdfs dfs -checksum" shows of a file, algorithm and
-// bytes. Which algorithm that is, the server's configuration says.
+// checksum returns the algorithm and bytes that "hdfs dfs -checksum" shows for a file.
+// The server's configuration selects the algorithm.
 func (s *Store) checksum(ctx context.Context, p string) (string, error) {
 	sum, err := s.askChecksum(ctx, p)
 	//guard: rejects a checksum that is not made of CRCs
@@ -49,7 +49,7 @@ func (s *Store) askChecksum(ctx context.Context, p string) (string, error) {
 	sum := answer.FileChecksum
 	//guard: rejects a malformed checksum
 	if sum.Length < 0 || sum.Length > len(sum.Bytes)/2 {
-		return "", nonsense("a checksum that is none")
+		return "", nonsense("an invalid checksum")
 	}
 	return sum.Algorithm + ":" + sum.Bytes[:2*sum.Length], nil
 }

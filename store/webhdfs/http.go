@@ -22,14 +22,14 @@ const (
 	maxFailure = 64 << 10 // bytes of an answer that says what failed
 	maxDrain   = 64 << 10 // bytes that are read to keep a connection
 	drainTime  = time.Second
-	// idle is less than the time after which servers close what is idle, so that
-	// a request seldom meets a connection that ends.
+	// idle is shorter than the time after which servers close idle connections, so that
+	// a request seldom meets a closing one.
 	idle = 10 * time.Second
 )
 
-// newTransport returns a transport without what does harm here: proxies, which
-// do not lead into clusters, redirects, cookies and compression. It trusts the system's
-// certificate authorities and those of SSL_CERT_FILE and SSL_CERT_DIR.
+// newTransport returns a transport without proxies, which do not reach clusters,
+// redirects, cookies and compression. It trusts the system's certificate authorities
+// and those of SSL_CERT_FILE and SSL_CERT_DIR.
 func newTransport(connect time.Duration) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -67,7 +67,7 @@ func newWatch(parent context.Context, limit time.Duration) *watch {
 	return &watch{parent: parent, ctx: ctx, cancel: cancel, timer: timer, pace: cluster.NewPace(limit), since: time.Now()}
 }
 
-// server says that it is the server's turn, and what is left of its time runs.
+// server begins the server's turn: its remaining time runs.
 func (w *watch) server() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,8 +77,7 @@ func (w *watch) server() {
 	w.timer.Reset(w.pace.Left())
 }
 
-// client says that it is our turn, and how many bytes the server moved in its
-// own.
+// client begins our turn, after the server moved some bytes in its own.
 func (w *watch) client(moved int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,7 +88,7 @@ func (w *watch) client(moved int) {
 	}
 }
 
-// hurry leaves the server no more than a time.
+// hurry limits the server's remaining time.
 func (w *watch) hurry(limit time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -139,8 +138,7 @@ func (a *answer) Close() error {
 	return a.ReadCloser.Close()
 }
 
-// question is the body of a request: while it is read from, we are the ones
-// who are waited for.
+// question is the body of a request: during a read from it, it is our turn.
 type question struct {
 	io.ReadCloser
 	watch *watch
@@ -164,8 +162,8 @@ type content struct {
 	size int64 // -1 if not known
 }
 
-// send sends a request and returns the answer's begin, whatever it says. Its
-// errors do not show the location, which may hold a token.
+// send sends a request and returns the start of the answer, which may be a failure. Its
+// errors do not show the location, which may have a token.
 func (s *Store) send(ctx context.Context, method, location string, header http.Header, up *content) (*http.Response, error) {
 	limit := s.silence
 	if up != nil {
@@ -175,7 +173,7 @@ func (s *Store) send(ctx context.Context, method, location string, header http.H
 	req, err := http.NewRequestWithContext(w.ctx, method, location, nil)
 	if err != nil {
 		w.end()
-		return nil, fmt.Errorf("%w: a location that is none", store.ErrUnavailable)
+		return nil, fmt.Errorf("%w: an invalid location", store.ErrUnavailable)
 	}
 	for key, values := range header {
 		req.Header[key] = values
@@ -214,7 +212,7 @@ func finish(resp *http.Response) {
 	_ = resp.Body.Close() // only read
 }
 
-// failure returns the error that an answer is, and ends the answer.
+// failure returns the error in an answer, and ends the answer.
 func failure(resp *http.Response) error {
 	defer finish(resp)
 	body, err := readUpTo(resp.Body, maxFailure)
@@ -253,7 +251,7 @@ func statusError(resp *http.Response) error {
 	return fmt.Errorf("%s, which is not WebHDFS: %w", status, syscall.ENOSYS)
 }
 
-// errUnauthorized is the answer to who does not say, or prove, who it is.
+// errUnauthorized is the answer to a request without a user or proof of identity.
 var errUnauthorized = fmt.Errorf("not authenticated: %w", fs.ErrPermission)
 
 // decode reads an answer of at most max bytes into v, and ends it.
@@ -271,17 +269,17 @@ func decode(resp *http.Response, max int64, v any) error {
 		return errEmpty
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("%s answered with what is not WebHDFS's JSON: %w: %w", resp.Request.URL.Host, store.ErrUnavailable, err)
+		return fmt.Errorf("%s answered with something other than WebHDFS's JSON: %w: %w", resp.Request.URL.Host, store.ErrUnavailable, err)
 	}
 	return nil
 }
 
-// readUpTo reads a body, of which it returns at most the first max bytes.
+// readUpTo reads a body, and returns at most its first max bytes.
 func readUpTo(body io.Reader, max int64) ([]byte, error) {
 	//guard: bounds the length of an answer
 	body = io.LimitReader(body, max)
 	return io.ReadAll(body)
 }
 
-// errEmpty is an answer without content, where there is usually some.
+// errEmpty means that an answer lacks its usual content.
 var errEmpty = fmt.Errorf("an empty answer: %w", store.ErrUnavailable)

@@ -17,21 +17,21 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// renewLater is the time to the next try to renew a token, if its expiry is not
-// known: far less than any site lets a token live, and a refusal is noticed.
+// renewLater is the time to the next try to renew a token whose expiry is unknown: far
+// less than the life of a token on any site.
 const renewLater = time.Minute
 
-// identity is who asks, as name nodes want to hear it.
+// identity authenticates the user to name nodes.
 type identity struct {
 	store  *Store
 	login  *cluster.Login
 	scheme string // webhdfs or swebhdfs
-	file   string // of delegation tokens that were handed over; may be empty
+	file   string // of delegation tokens; may be empty
 
-	turn chan struct{} // held while what follows is used
+	turn chan struct{} // held while the fields below are used
 	// token is the delegation token in use; empty if there is none yet.
 	token   string
-	fetched bool // by us, so ours to renew
+	fetched bool // by us, so we renew it
 	renewAt time.Time
 	life    time.Duration // of the token when it was new
 }
@@ -40,7 +40,7 @@ func newIdentity(s *Store, login *cluster.Login, scheme, file string) *identity 
 	return &identity{store: s, login: login, scheme: scheme, file: file, turn: make(chan struct{}, 1)}
 }
 
-// lock waits until no other goroutine looks after the token.
+// lock waits until no other goroutine is changing the token.
 func (i *identity) lock(ctx context.Context) error {
 	select {
 	case i.turn <- struct{}{}:
@@ -52,7 +52,7 @@ func (i *identity) lock(ctx context.Context) error {
 
 func (i *identity) unlock() { <-i.turn }
 
-// parameter returns the query parameter that says who asks.
+// parameter returns the query parameter that identifies the user.
 func (i *identity) parameter(ctx context.Context) (key, value string, err error) {
 	if !i.login.Secure() {
 		return "user.name", i.login.User(), nil
@@ -70,7 +70,7 @@ func (i *identity) parameter(ctx context.Context) (key, value string, err error)
 	return "delegation", i.token, err
 }
 
-// errNoOther says that who we are is not shown by a token.
+// errNoOther means that the user is not identified by a token.
 var errNoOther = errors.New("no delegation token is needed")
 
 // refused replaces a token that was refused. Another goroutine may have done
@@ -89,7 +89,7 @@ func (i *identity) refused(ctx context.Context, token string) error {
 	return i.obtain(ctx, token)
 }
 
-// isTokenRefusal reports whether a server did not accept who we said we are.
+// isTokenRefusal reports whether a server refused our identity.
 func isTokenRefusal(err error) bool {
 	var remote *cluster.RemoteError
 	if errors.As(err, &remote) {
@@ -99,8 +99,8 @@ func isTokenRefusal(err error) bool {
 	return errors.Is(err, errUnauthorized)
 }
 
-// obtain gets a token, other than the refused one: from the file, which whoever
-// renews it may have replaced, else by asking for one.
+// obtain gets a token other than the refused one: from the file, which may have been
+// replaced with a newer one, else from the name node.
 func (i *identity) obtain(ctx context.Context, refused string) error {
 	if i.file != "" {
 		token, err := i.handedOver(ctx)
@@ -130,7 +130,7 @@ func (i *identity) handedOver(ctx context.Context) (string, error) {
 	return best, nil
 }
 
-// rank says how well a token fits: 0 is not at all.
+// rank returns how well a token fits: 0 is not at all.
 func (i *identity) rank(ctx context.Context, t cluster.Token) int {
 	kind := map[string]int{
 		strings.ToUpper(i.scheme) + " delegation": 3,
@@ -154,7 +154,7 @@ func (i *identity) rank(ctx context.Context, t cluster.Token) int {
 		return 0
 	}
 	rank := 0
-	// Two name nodes may be on one host, of which the port tells which it is.
+	// Two name nodes may be on one host; the port distinguishes them.
 	for _, address := range slices.Concat(i.store.addresses, i.store.rpc) {
 		ourHost, ourPort, _ := net.SplitHostPort(address)
 		if !sameHost(ctx, host, ourHost) {
@@ -203,8 +203,8 @@ func resolve(ctx context.Context, host string) []string {
 	return ips
 }
 
-// fetch asks for a new token, and at once for its renewal, for only that says
-// when it expires.
+// fetch gets a new token and renews it at once, because only a renewal returns its
+// expiry.
 func (i *identity) fetch(ctx context.Context) error {
 	var answer struct {
 		Token *struct {
@@ -246,7 +246,7 @@ func (i *identity) renew(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// extend renews the token and returns how long it is valid from now on.
+// extend renews the token and returns how long it stays valid.
 func (i *identity) extend(ctx context.Context) (time.Duration, error) {
 	var answer struct{ Long int64 }
 	ask := call{method: http.MethodPut, op: "RENEWDELEGATIONTOKEN", path: "/", kerberos: true,
@@ -257,7 +257,7 @@ func (i *identity) extend(ctx context.Context) (time.Duration, error) {
 	return time.Until(time.UnixMilli(answer.Long)), nil
 }
 
-// close gives the token back, so that the name node can forget it.
+// close cancels the token, so that the name node can forget it.
 func (i *identity) close(ctx context.Context) error {
 	if err := i.lock(ctx); err != nil {
 		return err
@@ -277,7 +277,7 @@ func (i *identity) close(ctx context.Context) error {
 	return nil
 }
 
-// negotiate returns the header that proves to a server who we are (SPNEGO).
+// negotiate returns the header that proves the user's identity to a server (SPNEGO).
 func (i *identity) negotiate(ctx context.Context, address string) (http.Header, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -304,7 +304,7 @@ func (i *identity) negotiate(ctx context.Context, address string) (http.Header, 
 	return http.Header{"Authorization": {"Negotiate " + proof}}, nil
 }
 
-// ticketError says why there is no ticket for a server.
+// ticketError returns why there is no ticket for a server.
 func ticketError(ctx context.Context, host string, err error) error {
 	answer := cluster.KDCError(err)
 	switch {

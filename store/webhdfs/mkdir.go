@@ -19,16 +19,16 @@ const dirPerm = 0o777
 
 // Mkdir implements store.Store.
 //
-// The only operation that makes a directory makes its parents, too. When it
-// comes late, it would make a parent again that another process has moved away.
-// So the directory is made one level higher, beside its parent, under a name of
-// its own, and then renamed to its place, which fails if the parent is gone.
+// The only operation that makes a directory makes its parents, too. If delayed, it
+// would make a parent again that another process has moved away. So Mkdir makes the
+// directory next to its parent, under a name of its own, and then renames it to its
+// place, which fails if the parent is gone.
 //
-// That is not possible where the user may not write beside the parent, where the
-// directory would get another group or another access control list than in its
-// parent, or where an encryption zone begins between them. There the parent is
-// looked at, and the directory then made in its place at once: if the parent is
-// moved away between the two, it is made again.
+// That is not possible if the user may not write next to the parent, if the directory
+// would get another group or access control list than in its parent, or if an
+// encryption zone begins between them. Then Mkdir checks the parent and makes the
+// directory directly in its place: if the parent is moved away in between, it is made
+// again.
 func (s *Store) Mkdir(ctx context.Context, p string) error {
 	return store.PathError("mkdir", p, s.mkdir(ctx, path.Clean(p)))
 }
@@ -43,14 +43,14 @@ func (s *Store) mkdir(ctx context.Context, p string) error {
 		return err
 	}
 	dir := path.Dir(p)
-	alike := path.Dir(dir) == dir // of the root there is only one
+	alike := path.Dir(dir) == dir // the root has no parent
 	if !alike {
-		if alike, err = s.alike(ctx, dir, parent); err != nil {
+		if alike, err = s.inheritsAlike(ctx, dir, parent); err != nil {
 			return err
 		}
 	}
 	if alike {
-		err = s.mkdirBeside(ctx, p)
+		err = s.mkdirByRename(ctx, p)
 		if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EXDEV) {
 			return err
 		}
@@ -58,15 +58,15 @@ func (s *Store) mkdir(ctx context.Context, p string) error {
 	return s.askMkdirs(ctx, p)
 }
 
-// mkdirBeside makes a directory beside its parent and moves it to its place.
-func (s *Store) mkdirBeside(ctx context.Context, p string) error {
+// mkdirByRename makes a directory next to its parent and moves it to its place.
+func (s *Store) mkdirByRename(ctx context.Context, p string) error {
 	temp := store.TempName(path.Join(path.Dir(path.Dir(p)), path.Base(p)))
 	err := s.askMkdirs(ctx, temp)
 	if err == nil {
 		err = s.rename(ctx, temp, p)
 	}
 	if errors.Is(err, store.ErrNotExist) {
-		// What the directory was made in was moved away, or swept clean.
+		// The directory above was moved away or emptied.
 		_, gone := s.parent(ctx, p)
 		err = cmp.Or(gone, fmt.Errorf("%s is gone: %w", temp, store.ErrUnavailable))
 	}
@@ -74,7 +74,7 @@ func (s *Store) mkdirBeside(ctx context.Context, p string) error {
 	if err != nil {
 		cleanup, cancel := store.Cleanup(ctx)
 		defer cancel()
-		_, _ = s.delete(cleanup, temp, false) // else it is left behind
+		_, _ = s.delete(cleanup, temp, false) // on failure it stays
 	}
 	return err
 }
@@ -93,10 +93,10 @@ func (s *Store) askMkdirs(ctx context.Context, p string) error {
 	return err
 }
 
-// alike reports whether a new directory gets the same group and access control
-// list in dir, of a status, as in the directory that dir is in. What the user
-// may not look at is not alike.
-func (s *Store) alike(ctx context.Context, dir string, st status) (bool, error) {
+// inheritsAlike reports whether a new directory gets the same group and access control
+// list in dir, which has status st, as in its parent. It is false if the user may not
+// read them.
+func (s *Store) inheritsAlike(ctx context.Context, dir string, st status) (bool, error) {
 	above, err := s.status(ctx, path.Dir(dir))
 	var lists [2][]string
 	if err == nil && (st.ACLBit || above.ACLBit) {
@@ -114,8 +114,8 @@ func (s *Store) alike(ctx context.Context, dir string, st status) (bool, error) 
 	return st.Group == above.Group && slices.Equal(lists[0], lists[1]), nil
 }
 
-// defaultACL returns what new names in a directory inherit of its access
-// control list.
+// defaultACL returns the part of a directory's access control list that new names in it
+// inherit.
 func (s *Store) defaultACL(ctx context.Context, dir string) ([]string, error) {
 	var answer struct {
 		ACLStatus struct{ Entries []string } `json:"AclStatus"`

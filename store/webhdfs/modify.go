@@ -72,9 +72,8 @@ func (s *Store) askRename(ctx context.Context, from, to, option string) (bool, e
 	return answer.Boolean, nil
 }
 
-// renameError returns the error of a refused rename: that of a file to a
-// directory's name, or the other way round, is refused for their kinds before
-// it is for the name.
+// renameError returns the error of a refused rename. The server checks for different
+// kinds, file and directory, before it checks whether the name exists.
 func (s *Store) renameError(ctx context.Context, to string, err error) error {
 	if _, ok := asRemote(err); ok && store.Classify(err) == store.Retryable {
 		if _, there := s.status(ctx, to); there == nil {
@@ -101,8 +100,7 @@ func (s *Store) whyNot(ctx context.Context, from, to string) error {
 	return fmt.Errorf("refused without a reason: %w", store.ErrUnavailable)
 }
 
-// notBelow takes a rename back that went below a directory which appeared
-// meanwhile.
+// notBelow reverts a rename that went into a directory which appeared meanwhile.
 func (s *Store) notBelow(ctx context.Context, from, to string, id uint64) error {
 	st, err := s.status(ctx, to)
 	if err != nil {
@@ -152,14 +150,14 @@ func (s *Store) WriteFile(ctx context.Context, p string, data []byte, exclusive 
 		if err == nil && !kept {
 			cleanup, cancel := store.Cleanup(ctx)
 			defer cancel()
-			_, _ = s.delete(cleanup, temp, false) // else it is left behind
+			_, _ = s.delete(cleanup, temp, false) // on failure it stays
 		}
 		return err
 	})
 }
 
-// replace gives a file with data its final name, and reports whether it has it:
-// where a file cannot be replaced by another, the data are written over it.
+// replace renames a file with data to its final name, and reports whether it did: if a
+// rename cannot replace a file, the data overwrite it.
 func (s *Store) replace(ctx context.Context, temp, p string, data []byte) (bool, error) {
 	if s.renames.Load() == renamesLoose {
 		// Onto a directory that rename would go below it.

@@ -15,12 +15,11 @@ import (
 )
 
 const (
-	// shunTime is about what a name node takes to notice a dead data node.
+	// shunTime is about the time in which a name node notices a dead data node.
 	shunTime = 10 * time.Minute
-	// maxNodes is to how many data nodes an operation goes.
+	// maxNodes is the number of data nodes that an operation tries.
 	maxNodes = 3
-	// maxOffers is how often a name node is asked for another data node than it
-	// offered.
+	// maxOffers is how often to ask a name node for another data node.
 	maxOffers = 8
 )
 
@@ -71,7 +70,7 @@ func (n *nodes) hosts(ctx context.Context) string {
 	return strings.Join(ips, ",")
 }
 
-// fault says whose an error is, and what follows.
+// fault classifies an error by its source.
 type fault int
 
 const (
@@ -80,9 +79,9 @@ const (
 	nodeFailedHalfway       // and may have done what must not be done twice
 )
 
-// dispatch asks a name node where to go for an operation, and does so with
-// visit. The name node may answer the operation itself, as HttpFS does: then
-// visit gets no location, but the answer.
+// dispatch asks a name node for the location of an operation, and calls visit with it.
+// The name node may answer the operation itself, as HttpFS does: then visit gets no
+// location, but the answer.
 func (s *Store) dispatch(ctx context.Context, c call, visit func(to *url.URL, resp *http.Response) (fault, error)) error {
 	for tries := 1; ; tries++ {
 		to, resp, err := s.offer(ctx, c)
@@ -161,7 +160,7 @@ func isNoNode(err error) bool {
 		strings.Contains(remote.Message, "No active and not excluded nodes"))
 }
 
-// whose says whether an error is a data node's, and another may do better.
+// whose reports whether an error is a data node's, so that another may succeed.
 func whose(err error) fault {
 	if _, answered := asRemote(err); answered || err == nil || store.Classify(err) != store.Retryable {
 		return notTheNodes
@@ -169,8 +168,8 @@ func whose(err error) fault {
 	return nodeFailed
 }
 
-// whoseOnce is whose for what may be done only once: only what did not reach a
-// node is asked of another.
+// whoseOnce is whose for an operation that may be done only once: it goes to another
+// node only if it did not reach the first.
 func whoseOnce(err error) fault {
 	if f := whose(err); f == notTheNodes || isDial(err) {
 		return f

@@ -22,7 +22,7 @@ func (s *Store) Open(ctx context.Context, p string) (store.File, error) {
 	return store.NewStreamFile(ctx, s, st.info(p), &opener{s, p, st.Length}), nil
 }
 
-// closedFile describes a file that nobody writes.
+// closedFile describes a file that has no writer.
 func (s *Store) closedFile(ctx context.Context, p string) (status, error) {
 	st, err := s.status(ctx, p)
 	//guard: rejects a directory
@@ -84,8 +84,7 @@ func (r *stream) connect() error {
 	return nil
 }
 
-// get opens what a call reads, and returns the answer and the data node that it
-// comes from.
+// get opens the data of a call, and returns the answer and its data node.
 func (s *Store) get(ctx context.Context, c call) (got *http.Response, node string, err error) {
 	err = s.dispatch(ctx, c, func(to *url.URL, resp *http.Response) (fault, error) {
 		if to == nil {
@@ -103,7 +102,7 @@ func (s *Store) get(ctx context.Context, c call) (got *http.Response, node strin
 	return got, node, err
 }
 
-// errShort is an answer that ends before what was asked for does.
+// errShort means that an answer is shorter than requested.
 var errShort = fmt.Errorf("the data ended early: %w", store.ErrUnavailable)
 
 func (r *stream) Read(p []byte) (int, error) {
@@ -153,8 +152,8 @@ const (
 	rewritePoll = 20 * time.Millisecond
 )
 
-// ReadFile implements store.Store. A file that is just being written over, as
-// happens with HttpFS, is waited for a moment.
+// ReadFile implements store.Store. It waits briefly for a file that is being
+// overwritten, as HttpFS does.
 func (s *Store) ReadFile(ctx context.Context, p string, max int64) ([]byte, error) {
 	for end := time.Now().Add(rewriteTime); ; {
 		data, whole, err := s.readFile(ctx, p, max)

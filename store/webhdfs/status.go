@@ -19,7 +19,7 @@ import (
 // maxListing is the bytes of an answer that lists a directory.
 const maxListing = 256 << 20
 
-// status is what a name node tells of a file or directory.
+// status describes a file or directory, as the name node reports it.
 type status struct {
 	PathSuffix       string
 	Type             string
@@ -47,7 +47,7 @@ func (st status) info(p string) store.Info {
 	return i
 }
 
-// nonsense is an answer that no sound server gives.
+// nonsense returns the error of an invalid answer.
 func nonsense(what string) error {
 	return fmt.Errorf("the name node answers with %s: %w", what, store.ErrUnavailable)
 }
@@ -110,8 +110,8 @@ func (s *Store) List(ctx context.Context, dir string) ([]store.Info, error) {
 	return infos, nil
 }
 
-// list asks for a directory page by page, and where the server does not know
-// pages, or begins each at the start, for the whole.
+// list reads a directory page by page, or as a whole if the server has no pages or
+// starts each one at the beginning.
 func (s *Store) list(ctx context.Context, dir string) ([]status, error) {
 	var all []status
 	listing := cluster.NewListing(s.silence)
@@ -183,7 +183,7 @@ func checkListing(statuses []status) error {
 			return fmt.Errorf("not a directory: %w", store.ErrNotRegular)
 		//guard: rejects a negative length
 		case !st.valid():
-			return nonsense("what is no status")
+			return nonsense("an entry without a status")
 		}
 		if err := cluster.CheckName(st.PathSuffix); err != nil {
 			return err
@@ -205,7 +205,7 @@ func isUnknownOperation(err error) bool {
 	return false
 }
 
-// blocks is what a name node tells of a file's blocks.
+// blocks describes a file's blocks, as the name node reports them.
 type blocks struct {
 	FileLength          int64
 	IsUnderConstruction bool
@@ -218,8 +218,7 @@ func (b *blocks) complete() bool {
 	return !b.IsUnderConstruction && (b.IsLastBlockComplete || len(b.LocatedBlocks) == 0)
 }
 
-// blocks returns what is known of the blocks from an offset on; nil if the
-// server does not tell.
+// blocks describes the blocks from an offset; nil if the server does not report them.
 func (s *Store) blocks(ctx context.Context, p string, off int64) (*blocks, error) {
 	var answer struct{ LocatedBlocks *blocks }
 	c := call{method: http.MethodGet, op: "GET_BLOCK_LOCATIONS", path: p, query: map[string]string{

@@ -21,16 +21,16 @@ const (
 	settleTime     = 10 * time.Second
 	// perNode is what Hadoop's client allows more per node of a pipeline.
 	perNode = 5 * time.Second
-	// closeTime bounds Close: what it does is only polite.
+	// closeTime bounds Close, whose requests are optional.
 	closeTime = 2 * time.Second
 )
 
-// Options say which cluster a Store is on.
+// Options select the cluster of a Store.
 type Options struct {
 	// Scheme is webhdfs, or swebhdfs for TLS.
 	Scheme string
-	// Addresses are the name nodes' (host:port) of one file system, of which one
-	// is active, or an HttpFS server's.
+	// Addresses (host:port) are those of the name nodes of one file system, one of them
+	// active, or of an HttpFS server.
 	Addresses []string
 	// RPC are where the name nodes speak HDFS's own protocol (host:port), if that
 	// is known: delegation tokens may be made out to it.
@@ -55,8 +55,8 @@ type Store struct {
 	names       cluster.HostNames // of the name nodes
 	replication int
 	silence     time.Duration // at most, of a server whose turn it is
-	// uploadSilence is longer, because while a data node mends its pipeline, for
-	// which it waits as long as we do, it takes nothing.
+	// uploadSilence is longer: a data node that repairs its pipeline accepts nothing
+	// for up to silence.
 	uploadSilence time.Duration
 	settle        time.Duration // for the name node to know what the data nodes have
 	blockSize     cluster.BlockSize
@@ -88,11 +88,11 @@ func New(conf *cluster.Conf, login *cluster.Login, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Capabilities say that HDFS has checksums of its files.
+// Capabilities reports that HDFS has checksums of its files.
 func (s *Store) Capabilities() store.Capabilities { return store.Capabilities{Checksum: s.checksum} }
 
-// Close closes the connections, and gives back the delegation token that was
-// fetched. The store is not used afterwards.
+// Close closes the connections, and cancels a delegation token that the store fetched.
+// The store is not used afterwards.
 func (s *Store) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()

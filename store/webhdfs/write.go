@@ -18,10 +18,9 @@ import (
 
 const filePerm = 0o666
 
-// Create implements store.Store. It returns when the file exists, so that what
-// forbids it is known before the first byte. Of two that create the same name
-// at the same moment the loser may be told only by Commit; its Abort leaves the
-// file of the other alone.
+// Create implements store.Store. It returns when the file exists, so that a refusal
+// comes before the first byte. If two writers create the same name at the same moment,
+// the loser may get its error only from Commit; its Abort keeps the other's file.
 func (s *Store) Create(ctx context.Context, p string, o store.CreateOptions) (store.Writer, error) {
 	u := &upload{store: s, ctx: ctx, path: p, size: o.Size}
 	err := s.mayCreate(ctx, p)
@@ -97,7 +96,7 @@ func (u *upload) visit(to *url.URL, resp *http.Response) (fault, error) {
 	}
 	//guard: removes a temporary file that was half written
 	if f == nodeFailedHalfway && store.IsTemp(path.Base(u.path)) {
-		// What the node may have begun is ours alone, and of no use.
+		// The file that the node may have begun belongs to us, and is useless.
 		ctx, cancel := store.Cleanup(u.ctx)
 		defer cancel()
 		_, _ = u.store.delete(ctx, u.path, false)
@@ -137,7 +136,7 @@ func (u *upload) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// errEarly is an upload that a server called complete before it was.
+// errEarly means that a server ended an upload early.
 var errEarly = fmt.Errorf("the server ended the upload: %w", store.ErrUnavailable)
 
 // Finish implements store.Upload.
@@ -207,13 +206,13 @@ func (s *Store) put(ctx context.Context, to *url.URL, size int64) *put {
 		}
 		_ = r.CloseWithError(cmp.Or(p.err, errEarly)) // a pipe's never fails
 		cancel()
-		close(p.done) // not after a panic: the file would be taken for stored
+		close(p.done) // not after a panic: the file would count as stored
 	}()
 	return p
 }
 
-// stop ends the request, if it is not over. The server then takes what it has
-// for the whole.
+// stop ends the request, if it is not over. The server then treats the bytes so far as
+// the whole file.
 func (p *put) stop() {
 	p.cancel()
 	<-p.done
