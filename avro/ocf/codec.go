@@ -17,7 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// The codecs' names, as they stand under avro.codec.
+// The names of the codecs, as avro.codec holds them.
 const (
 	codecNull    = "null"
 	codecDeflate = "deflate"
@@ -39,15 +39,14 @@ func CheckCodec(name string) bool {
 // Decoder decompresses blocks of one codec. It keeps its tables between calls
 // and is not safe for concurrent use.
 type Decoder struct {
-	// Progress, if set, is called about once for each MiB that is decompressed, while
-	// that is under way: how many of a block's stored bytes were read so far, and of how
-	// many. Codecs that decompress a block in one step (null, snappy, zstandard) do not
-	// call it.
+	// Progress, if set, is called about once for each decompressed MiB, while a block
+	// is decompressed: read is how many of the of stored bytes were read so far. Codecs
+	// that decompress a block in one step (null, snappy, zstandard) do not call it.
 	Progress func(read, of int)
 
 	codec    string
 	maxBlock int64
-	counting bool  // what is decompressed is counted, and not kept
+	counting bool  // decompressed bytes are counted and not kept
 	counted  int64 // bytes
 	decode   func(d *Decoder, dst, src []byte) ([]byte, error)
 
@@ -56,11 +55,11 @@ type Decoder struct {
 	flate io.ReadCloser
 	bzip  *bzip2.Reader
 	zstd  *zstd.Decoder
-	wide  *zstd.Decoder // for windows beyond the limit; nil until there is one
+	wide  *zstd.Decoder // for windows beyond the limit; nil until one is needed
 }
 
-// NewDecoder returns a decoder whose output is never more than maxBlock bytes
-// for a block; maxBlock must be positive.
+// NewDecoder returns a decoder that decompresses a block to at most maxBlock bytes;
+// maxBlock must be positive.
 func NewDecoder(codec string, maxBlock int64) (*Decoder, error) {
 	if maxBlock <= 0 {
 		return nil, fmt.Errorf("limit of %d bytes for a block", maxBlock)
@@ -89,29 +88,28 @@ func NewDecoder(codec string, maxBlock int64) (*Decoder, error) {
 	return d, nil
 }
 
-// ErrRoom is returned by DecodeWithin for a block whose rows take more than the capacity
-// of the slice, and no more than the limit: see Decoder.Stated and Decoder.Size.
+// ErrRoom is returned by DecodeWithin for a block whose rows fit the limit but not the
+// capacity of the slice: see Decoder.Stated and Decoder.Size.
 var ErrRoom = errors.New("the rows take more bytes than there is room for")
 
-// ErrTooLarge is the cause of damage of kind Size that a larger limit might
-// mend: of blocks that are too large for Scanner.LimitBlocks or for a Decoder,
-// unless what they say about their size is known to be false.
+// ErrTooLarge is the cause of damage of kind Size that a larger limit might mend: the
+// block is too large for Scanner.LimitBlocks or for a Decoder, and the size that it
+// states is not known to be false.
 var ErrTooLarge = errors.New("more than the limit")
 
 var errChecksum = errors.New("checksum")
 
-// tooLarge returns damage that ErrTooLarge explains.
+// tooLarge returns damage whose cause is ErrTooLarge.
 func tooLarge(name string, offset, limit int64, reason string, args ...any) *damage.Error {
 	e := damage.New(damage.Size, name, offset, reason, args...)
 	e.Err = fmt.Errorf("%w of %d bytes", ErrTooLarge, limit)
 	return e
 }
 
-// Decode decompresses the block's data into dst[:0], growing it if needed, and
-// returns the rows' bytes, which never share memory with b. Data that does not
-// decode is a *damage.Error at the block's offset: Size, with the cause
-// ErrTooLarge, if it is more than the limit, Checksum if a checksum of the codec
-// differs, else Codec.
+// Decode decompresses the block's data into dst[:0], grows it if needed, and returns
+// the rows' bytes, which never share memory with b. If the data does not decode, the
+// error is a *damage.Error at the block's offset: Size, with the cause ErrTooLarge, if
+// it exceeds the limit; Checksum if a checksum of the codec differs; otherwise Codec.
 func (d *Decoder) Decode(dst []byte, b *Block, name string) ([]byte, error) {
 	out, err := d.DecodeWithin(dst, b, name)
 	if !errors.Is(err, ErrRoom) {
@@ -124,8 +122,8 @@ func (d *Decoder) Decode(dst []byte, b *Block, name string) ([]byte, error) {
 	return d.DecodeWithin(make([]byte, 0, room), b, name)
 }
 
-// DecodeWithin is Decode within the capacity of dst: a block that takes more is
-// ErrRoom.
+// DecodeWithin is Decode within the capacity of dst. It returns ErrRoom for a block
+// that takes more.
 func (d *Decoder) DecodeWithin(dst []byte, b *Block, name string) ([]byte, error) {
 	out, err := d.decode(d, dst[:0], b.Data)
 	switch {
@@ -137,8 +135,7 @@ func (d *Decoder) DecodeWithin(dst []byte, b *Block, name string) ([]byte, error
 	return dst[:0], d.damaged(b, name, err)
 }
 
-// damaged is the error for a block that does not decode, or to more than the
-// limit.
+// damaged returns the error for a block that does not decode or that exceeds the limit.
 func (d *Decoder) damaged(b *Block, name string, err error) error {
 	switch {
 	case err == nil, errors.Is(err, ErrTooLarge), errors.Is(err, zstd.ErrDecoderSizeExceeded):
@@ -153,13 +150,12 @@ func (d *Decoder) damaged(b *Block, name string, err error) error {
 	return e
 }
 
-// zstdSlack is room behind the rows in which the library's decoder of zstandard
-// writes as it likes.
+// zstdSlack is the room after the rows that the zstandard library may write to.
 const zstdSlack = 64
 
-// Stated returns the room in bytes that DecodeWithin needs for the block, as far as that
-// is seen without decompressing it; known is false where the codec does not say.
-// Of a block that does not decode it may be anything.
+// Stated returns the room in bytes that DecodeWithin needs for the block, as the stored
+// data states it; known is false if the codec does not state it. For a block that does
+// not decode, room may be any number.
 func (d *Decoder) Stated(b *Block) (room int64, known bool) {
 	switch d.codec {
 	case codecNull:
@@ -186,8 +182,8 @@ func (d *Decoder) Stated(b *Block) (room int64, known bool) {
 	return 0, false
 }
 
-// Size returns the room in bytes that DecodeWithin needs for the block. Where the codec
-// does not say it, the block is decompressed to count them. Errors are Decode's.
+// Size returns the room in bytes that DecodeWithin needs for the block. If the codec
+// does not state it, Size decompresses the block to count. Errors are Decode's.
 func (d *Decoder) Size(b *Block, name string) (int64, error) {
 	if room, known := d.Stated(b); known {
 		return room, nil
@@ -202,8 +198,8 @@ func (d *Decoder) Size(b *Block, name string) (int64, error) {
 	return d.counted, nil
 }
 
-// isChecksum reports whether data decompressed to bytes that a checksum of
-// the codec denies. The libraries of xz and bzip2 have only a text for it.
+// isChecksum reports whether a checksum of the codec differs from the decompressed
+// bytes. The libraries of xz and bzip2 have only a text for it.
 func isChecksum(err error) bool {
 	return errors.Is(err, errChecksum) ||
 		errors.Is(err, zstd.ErrCRCMismatch) ||
@@ -234,8 +230,8 @@ func (d *Decoder) deflate(dst, src []byte) ([]byte, error) {
 
 func (d *Decoder) bzip2(dst, src []byte) ([]byte, error) {
 	d.src.Reset(src)
-	// The standard library's has no Reset, and takes 3.6 MB for each block. It also
-	// takes what this one refuses: unused codes that cannot be.
+	// The standard library's decoder has no Reset and takes 3.6 MB for each block. It
+	// also accepts impossible unused codes, which this one rejects.
 	if err := d.bzip.Reset(&d.src); err != nil {
 		return dst, err
 	}
@@ -247,7 +243,7 @@ func (d *Decoder) bzip2(dst, src []byte) ([]byte, error) {
 	return dst, err
 }
 
-// maxSnappy bounds what snappy makes of a byte: its best is a copy of 64 bytes in 3.
+// maxSnappy bounds how far snappy expands a byte: at best it copies 64 bytes with 3.
 const maxSnappy = 22
 
 func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
@@ -261,7 +257,7 @@ func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	// A longer claim is false whatever the limit, and must not get memory.
+	// A longer claim is false with any limit and must not get memory.
 	//guard: rejects a claimed size that Snappy cannot reach
 	if n > maxSnappy*len(src) {
 		return dst, fmt.Errorf("%d bytes claim to hold %d: %w", len(src), n, snappy.ErrCorrupt)
@@ -285,16 +281,16 @@ func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// progressStep is the number of decompressed bytes after which progress is told.
+// progressStep is the number of decompressed bytes between two calls of Progress.
 const progressStep = 1 << 20
 
-// readAll appends all that r gives to dst, within its capacity and the limit. While
-// the decoder counts, it keeps nothing.
+// readAll appends everything that r returns to dst, within its capacity and the limit.
+// If the decoder counts, it keeps nothing.
 func (d *Decoder) readAll(dst []byte, r io.Reader) ([]byte, error) {
 	room, untold := int(min(int64(cap(dst)), d.maxBlock)), 0
 	for {
 		to := dst[len(dst):min(room, len(dst)+progressStep)]
-		if len(to) == 0 { // what comes now does not fit
+		if len(to) == 0 { // further bytes do not fit
 			to = d.probe[:]
 		}
 		n, err := r.Read(to)

@@ -1,13 +1,12 @@
-// Package ocf reads Avro object container files: the header, the blocks of
-// any byte range, and the codecs. It works over an io.ReaderAt and a size, so
-// it does not know where files live. It does not look inside a block's rows;
-// that is package shred.
+// Package ocf reads Avro object container files: the header, the blocks of any byte
+// range, and the codecs. It works over an io.ReaderAt and a size, so it does not know
+// where files live. It does not decode the rows of a block; package shred does.
 //
-//	Scanner and Decoder   stored blocks of a range, and what they decode to:
-//	                      for who divides the work, or goes on after damage
-//	Reader                decoded blocks of a file or a stream, in order
+// Reader decodes the blocks of a file or a stream in order. Scanner and Decoder return
+// the stored blocks of a range and decode them, for callers that divide the work or go
+// on after damage.
 //
-// Planner, mapper, dataset and witness call it.
+// The planner, mapper, dataset and witness call it.
 //
 // # The bytes
 //
@@ -33,12 +32,11 @@
 //	         │          │          │ compressed rows  │ 16 bytes    │
 //	         └──────────┴──────────┴──────────────────┴─────────────┘
 //
-// Counts, lengths and sizes are Avro longs: zig-zag, then base 128, the low
-// seven bits first, at most ten bytes. The metadata key avro.schema is
-// required; avro.codec may be absent and then means null. When a key occurs
-// twice, the last one counts, as for Java.
+// Counts, lengths and sizes are Avro longs: zig-zag, then base 128, the low seven bits
+// first, at most ten bytes. The metadata key avro.schema is required; without
+// avro.codec the codec is null. If a key occurs twice, the last one counts, as in Java.
 //
-// What a codec makes of a block's rows:
+// A codec stores a block's rows as
 //
 //	null       the rows
 //	deflate    RFC 1951, no zlib header; bytes after its end are ignored,
@@ -51,16 +49,15 @@
 //
 // # Ranges
 //
-// A block belongs to the range in which it starts. A range that begins inside
-// the file looks for the first sync marker that ends at or after its start,
-// and the block after that marker is its first. So ranges that meet end to
-// end see every block once. As in every reader of this format, this trusts
-// that rows do not hold the file's sync marker; where they do, what follows
-// is damage to the range that believed it.
+// A block belongs to the range in which it starts. A range that begins inside the file
+// looks for the first sync marker that ends at or after its start; its first block
+// follows that marker. So adjacent ranges together see every block once. As every
+// reader of this format does, this trusts that rows do not hold the file's sync marker.
+// If they do, the range that begins at such a marker reports damage.
 //
 // # Damage
 //
-// Bytes that break the format are a *damage.Error with the file's name and the
-// absolute offset. Errors of the io.ReaderAt or io.Reader are passed on, wrapped,
-// and are never damage; the end of a stream is, but between blocks.
+// Bytes that break the format are a *damage.Error with the file's name and the absolute
+// offset. Errors of the io.ReaderAt or io.Reader are returned wrapped and are never
+// damage. A stream that ends anywhere but between blocks is damage.
 package ocf

@@ -25,7 +25,7 @@ const (
 const SyncSize = 16
 
 const (
-	// Caps on headers. Real schemas stay under 2 MiB and a few dozen keys.
+	// Limits on headers. Real schemas stay under 2 MiB and a few dozen keys.
 	maxHeader  = 64 << 20
 	maxEntries = 1 << 16
 )
@@ -47,7 +47,7 @@ type Header struct {
 	Size   int64          // bytes of the header: where the first block starts
 }
 
-// Get returns the value of the last entry with this key.
+// Get returns the value of the last entry with the key.
 func (h *Header) Get(key string) ([]byte, bool) {
 	for i := len(h.Meta) - 1; i >= 0; i-- {
 		if h.Meta[i].Key == key {
@@ -57,17 +57,18 @@ func (h *Header) Get(key string) ([]byte, bool) {
 	return nil, false
 }
 
-// headerBuffers are for reading headers of very many files.
+// headerBuffers are reused, because a run may read the headers of very many files.
 var headerBuffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 64<<10) }}
 
-// ReadHeader reads and checks the header of the file that r holds. The name
-// appears in errors only. A header that is not as the format says is a
-// *damage.Error; an error of r is returned wrapped.
+// ReadHeader reads and checks the header of the file that r holds. The name appears in
+// errors only. If the header breaks the format, the error is a *damage.Error; an error
+// of r is returned wrapped.
 func ReadHeader(r io.ReaderAt, size int64, name string) (*Header, error) {
 	return ReadHeaderWithin(r, size, name, column.Unlimited{})
 }
 
-// ReadHeaderWithin is ReadHeader with what memory has: its refusal is returned wrapped.
+// ReadHeaderWithin is ReadHeader that reserves its memory; a refusal is returned
+// wrapped.
 func ReadHeaderWithin(r io.ReaderAt, size int64, name string, memory column.Account) (*Header, error) {
 	buffer := headerBuffers.Get().(*bufio.Reader)
 	buffer.Reset(io.NewSectionReader(r, 0, size))
@@ -77,7 +78,8 @@ func ReadHeaderWithin(r io.ReaderAt, size int64, name string, memory column.Acco
 	return h, err
 }
 
-// readHeader reads a header of a file of size bytes, of a stream math.MaxInt64.
+// readHeader reads the header of a file of size bytes; for a stream, size is
+// math.MaxInt64.
 func readHeader(r *bufio.Reader, size int64, name string, memory column.Account) (*Header, error) {
 	d := headerReader{damage.Cursor{Cursor: wire.NewReader(r, size), File: name, Block: -1}, memory}
 	h := d.header()
@@ -141,7 +143,7 @@ func (d *headerReader) header() *Header {
 	return h
 }
 
-// magic checks the first four bytes. A file too short to hold them is another
+// magic checks the first four bytes. A file that is too short to hold them is another
 // kind of file, not a truncated one.
 func (d *headerReader) magic() {
 	got := d.Bytes(min(int64(len(magic)), d.Remaining()), "magic")
@@ -151,8 +153,8 @@ func (d *headerReader) magic() {
 	}
 }
 
-// mapBlock reads the head of a block of the metadata map: the number of entries, and
-// the offset after them, which is -1 if the writer did not say.
+// mapBlock reads the head of a block of the metadata map: the number of entries and the
+// offset after them, or -1 if the writer does not state it.
 func (d *headerReader) mapBlock() (count, end int64) {
 	at := d.Offset()
 	if count = d.Varint("metadata count"); count >= 0 {
@@ -176,7 +178,7 @@ func (d *headerReader) bytes(what string) []byte {
 		return nil
 	}
 	//guard: reserves memory for an entry before it is read
-	if err := d.memory.Reserve(2 * n); err != nil { // some are there twice, as bytes and as text
+	if err := d.memory.Reserve(2 * n); err != nil { // some are kept both as bytes and as text
 		d.Stop(fmt.Errorf("%s of %d bytes: %w", what, n, err))
 	}
 	return d.Bytes(n, what)

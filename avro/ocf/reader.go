@@ -26,8 +26,8 @@ type Reader struct {
 }
 
 // NewReader returns a reader of all blocks of the file that r holds. The name appears
-// in errors only. A block that decodes to more than maxBlock bytes is damage that
-// ErrTooLarge explains.
+// in errors only. A block that decodes to more than maxBlock bytes is damage whose
+// cause is ErrTooLarge.
 func NewReader(r io.ReaderAt, size int64, name string, maxBlock int64, memory column.Account) (*Reader, error) {
 	h, err := ReadHeaderWithin(r, size, name, memory)
 	if err != nil {
@@ -36,8 +36,8 @@ func NewReader(r io.ReaderAt, size int64, name string, maxBlock int64, memory co
 	return newReader(NewScanner(r, size, name, h, Range{0, size}), name, h, maxBlock, memory)
 }
 
-// NewStreamReader is NewReader of a stream. It waits for the stream only until the
-// next block is there, which may be read along with more.
+// NewStreamReader is NewReader for a stream. It waits for the stream only until the
+// next block has arrived, and may read more along with it.
 func NewStreamReader(r io.Reader, name string, maxBlock int64, memory column.Account) (*Reader, error) {
 	buffer := bufio.NewReaderSize(r, 64<<10)
 	h, err := readHeader(buffer, math.MaxInt64, name, memory)
@@ -58,12 +58,12 @@ func newReader(s *Scanner, name string, h *Header, maxBlock int64, memory column
 	return &Reader{name: name, header: h, scanner: s, decoder: d, memory: memory}, nil
 }
 
-// Header is that of the file.
+// Header returns the header of the file.
 func (r *Reader) Header() *Header { return r.header }
 
-// Skip passes over the blocks that come next, as many as have at most so many rows
-// together, without decoding them. It returns how many rows they have, and whether
-// there are more blocks.
+// Skip passes over the next blocks without decoding them, as long as they have no
+// more than most rows together. It returns their number of rows and whether there are more
+// blocks.
 func (r *Reader) Skip(ctx context.Context, most int64) (rows int64, more bool, err error) {
 	for {
 		n, skipped, err := r.scanner.Skip(ctx, most-rows)
@@ -77,8 +77,8 @@ func (r *Reader) Skip(ctx context.Context, most int64) (rows int64, more bool, e
 	}
 }
 
-// Next returns the next block and the bytes of its rows; io.EOF after the last. Both
-// are valid until the next call.
+// Next returns the next block and the bytes of its rows, or io.EOF after the last
+// block. Both are valid until the next call.
 func (r *Reader) Next(ctx context.Context) (*Block, []byte, error) {
 	size, err := r.scanner.Peek(ctx)
 	if err != nil {
@@ -107,16 +107,16 @@ func (r *Reader) Next(ctx context.Context) (*Block, []byte, error) {
 	return &r.block, r.rows, nil
 }
 
-// Grow adds rows to what the file stands for so far, or items of the last block's rows
-// that take no bytes. If that is too much, its error is a *damage.Error: see
+// Grow counts rows of the file, or items of the last block's rows that take no bytes.
+// If their total is too much for the file's size, its error is a *damage.Error: see
 // damage.Growth.
 func (r *Reader) Grow(rows int64) error {
 	r.growth.Rows += min(rows, math.MaxInt64-r.growth.Rows)
 	return r.growth.Check(r.name, r.block.Offset)
 }
 
-// decode decodes the block. Where its codec does not say how much that is, it tries
-// the memory that there is first.
+// decode decodes the block. If its codec does not state the decoded size, it first
+// tries the memory that it has.
 func (r *Reader) decode() (err error) {
 	b := &r.block
 	room, known := r.decoder.Stated(b)
@@ -138,11 +138,10 @@ func (r *Reader) decode() (err error) {
 	}
 }
 
-// keptMemory is the memory that is kept for the next block whatever that takes.
+// keptMemory is the memory that is kept for the next block, of any size.
 const keptMemory = 1 << 20
 
-// fit returns memory of at least so many bytes: what there is, unless that is too
-// little, or far too much.
+// fit returns memory of at least n bytes: b, unless it is too small or far too large.
 func (r *Reader) fit(b []byte, n int64) ([]byte, error) {
 	have := int64(cap(b))
 	if n <= have && (have <= keptMemory || n >= have/4) {
@@ -150,7 +149,7 @@ func (r *Reader) fit(b []byte, n int64) ([]byte, error) {
 	}
 	r.memory.Release(have)
 	if n < keptMemory {
-		n += n / 4 // so that a block a little larger fits too
+		n += n / 4 // so that a slightly larger block fits too
 	}
 	if err := r.memory.Reserve(n); err != nil {
 		return nil, err

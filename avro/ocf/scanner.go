@@ -25,23 +25,24 @@ type Range struct{ Start, End int64 }
 // Len returns the number of bytes in the range.
 func (r Range) Len() int64 { return r.End - r.Start }
 
-// Block is one block as it is stored. The scanner reuses Data when the same
-// Block is given to Next again.
+// Block is a block as it is stored. If the same Block is given to Next again, the
+// scanner reuses Data.
 type Block struct {
-	Offset     int64  // of the block: its row count
+	Offset     int64  // of the row count, where the block starts
 	Rows       int64  // ≥ 0, as the file says; nothing was counted
 	DataOffset int64  // of Data
 	Data       []byte // compressed rows
 }
 
-// Range returns the block's bytes in the file, sync marker included: what is
-// lost when its data turns out not to decode.
+// Range returns the block's bytes in the file, with its sync marker. If the data does
+// not decode, they are lost.
 func (b *Block) Range() Range {
 	return Range{b.Offset, b.DataOffset + int64(len(b.Data)) + SyncSize}
 }
 
-// InRow completes the damage of a row of the block, before which there are so many
-// bytes of rows. Other errors it returns as they are.
+// InRow adds the file, the row and the block's offset to a damaged row's error; before
+// is how many bytes of rows precede the row in the block. It returns other errors
+// unchanged.
 func (b *Block) InRow(err error, file string, row int64, before int) error {
 	d, ok := err.(*damage.Error)
 	if !ok {
@@ -53,12 +54,12 @@ func (b *Block) InRow(err error, file string, row int64, before int) error {
 	return &at
 }
 
-// Scanner reads the blocks that start in one range of a file, in order, or those
-// of a stream. It reads ahead in pieces of 1 MiB and is not safe for concurrent use.
+// Scanner reads the blocks that start in one range of a file, or those of a stream, in
+// order. It reads ahead in pieces of 1 MiB and is not safe for concurrent use.
 type Scanner struct {
 	r        io.ReaderAt
-	stream   io.Reader // in place of r: what comes behind buf, or behind the block that was read last
-	size     int64     // of a stream math.MaxInt64, until its end was seen
+	stream   io.Reader // in place of r: the bytes after buf, or after the last block that was read
+	size     int64     // math.MaxInt64 for a stream whose end was not seen
 	name     string
 	sync     [SyncSize]byte
 	rg       Range
@@ -72,15 +73,15 @@ type Scanner struct {
 	bufOff int64
 }
 
-// NewScanner returns a scanner of the blocks of r that start in rg, which need
-// not lie inside the file. The header is that of the same file.
+// NewScanner returns a scanner of the blocks of r that start in rg, which may reach
+// beyond the file. The header is the one of the same file.
 func NewScanner(r io.ReaderAt, size int64, name string, h *Header, rg Range) *Scanner {
 	s := new(Scanner)
 	s.Reset(r, size, name, h, rg)
 	return s
 }
 
-// Reset makes s a scanner as NewScanner does, with the memory of its buffer.
+// Reset makes s a new scanner, like NewScanner, and keeps its buffer.
 func (s *Scanner) Reset(r io.ReaderAt, size int64, name string, h *Header, rg Range) {
 	buf := s.buf[:0]
 	if int64(cap(buf)) < min(bufferSize, size) {
@@ -95,9 +96,9 @@ func (s *Scanner) Reset(r io.ReaderAt, size int64, name string, h *Header, rg Ra
 	}
 }
 
-// LimitBlocks refuses blocks whose stored size is more than any codec can make
-// of maxBlock bytes of rows, before memory is taken for them: as damage that
-// ErrTooLarge explains. Without it the limit is Java's, 2 GiB.
+// LimitBlocks rejects blocks whose stored size exceeds what any codec makes of maxBlock
+// bytes of rows, before memory is allocated for them. They are damage whose cause is
+// ErrTooLarge. Without it the limit is Java's, 2 GiB.
 func (s *Scanner) LimitBlocks(maxBlock int64) {
 	const slack = 4096 // codec framing of small blocks
 	if maxBlock < math.MaxInt32/2 {
@@ -105,10 +106,10 @@ func (s *Scanner) LimitBlocks(maxBlock int64) {
 	}
 }
 
-// Next reads the next block into b, reusing b.Data. It returns io.EOF when no
-// more blocks start in the range. Damage is a *damage.Error, and is returned
-// again until Resync. After any other error, which comes from the file or the
-// context, Next may be tried again. After an error b holds nothing of use.
+// Next reads the next block into b and reuses b.Data. It returns io.EOF when no more
+// blocks start in the range. Damage is a *damage.Error, and is returned again until
+// Resync. After any other error, which comes from the file or the context, Next may be
+// tried again. After an error the contents of b are undefined.
 func (s *Scanner) Next(ctx context.Context, b *Block) error {
 	h, err := s.head(ctx)
 	if err != nil {
@@ -122,16 +123,16 @@ func (s *Scanner) Next(ctx context.Context, b *Block) error {
 	return nil
 }
 
-// Peek returns the size in bytes of the Data that Next will read, for callers
-// that must make room for it first. Its errors are those of Next.
+// Peek returns the size in bytes of the Data that Next will read, so that callers can
+// make room for it. Its errors are those of Next.
 func (s *Scanner) Peek(ctx context.Context) (int64, error) {
 	h, err := s.head(ctx)
 	return h.size, err
 }
 
-// CheckEnd makes sure that the block that Next will read ends where it says: its
-// size may be a lie, for which no memory should be taken. Its errors are those of
-// Next. Of a stream the end is not known before it was read.
+// CheckEnd checks that the next block ends where it states, before memory is allocated
+// for a false size. Its errors are those of Next. The end of a stream cannot be checked
+// before it is read.
 func (s *Scanner) CheckEnd(ctx context.Context) error {
 	h, err := s.head(ctx)
 	if err != nil || s.stream != nil {
@@ -140,7 +141,7 @@ func (s *Scanner) CheckEnd(ctx context.Context) error {
 	return s.keep(s.readEnd(ctx, h))
 }
 
-// keep makes damage last until Resync.
+// keep returns damage again until Resync.
 func (s *Scanner) keep(err error) error {
 	if d := (*damage.Error)(nil); errors.As(err, &d) {
 		s.bad = d
@@ -148,9 +149,9 @@ func (s *Scanner) keep(err error) error {
 	return err
 }
 
-// Skip passes over the next block if it has at most so many rows, and returns how
-// many it has and whether it did so. Of a large block only the head and the end are
-// read. Its errors are those of Next.
+// Skip passes over the next block if it has no more than most rows. It returns how many rows
+// the block has and whether it was skipped. It reads only the head and the end of a
+// large block. Its errors are those of Next.
 func (s *Scanner) Skip(ctx context.Context, most int64) (rows int64, skipped bool, err error) {
 	h, err := s.head(ctx)
 	if err != nil || h.rows > most {
@@ -171,7 +172,7 @@ func (s *Scanner) Skip(ctx context.Context, most int64) (rows int64, skipped boo
 	return h.rows, true, nil
 }
 
-// pass reads a stream up to an offset.
+// pass reads a stream up to the offset to.
 func (s *Scanner) pass(ctx context.Context, off, to int64) error {
 	for s.stream != nil && off < to {
 		w, err := s.window(ctx, off, 1)
@@ -186,16 +187,16 @@ func (s *Scanner) pass(ctx context.Context, off, to int64) error {
 	return nil
 }
 
-// ended is the damage of a stream that ends inside the block at pos.
+// ended returns the damage of a stream that ends inside the block at pos.
 func (s *Scanner) ended(off int64) error {
 	return damage.New(damage.Truncated, s.name, off, "the stream ends inside the block at offset %d", s.pos)
 }
 
-// Resync goes on after damage: to the block after the next sync marker that
-// lies behind the start of the damaged block. It returns the bytes that were
-// passed over, which reach to the end of the file if there is no such marker
-// and may reach beyond the end of the range; a scanner of the following range
-// starts behind them. Without damage it does nothing.
+// Resync goes on after damage, at the block after the next sync marker past the start
+// of the damaged block. It returns the bytes that were passed over. They reach to the
+// end of the file if there is no such marker, and may reach beyond the end of the
+// range; a scanner of the following range starts after them. Without damage it does
+// nothing.
 func (s *Scanner) Resync(ctx context.Context) (lost Range, err error) {
 	if s.bad == nil {
 		return Range{s.pos, s.pos}, nil
@@ -209,7 +210,7 @@ func (s *Scanner) Resync(ctx context.Context) (lost Range, err error) {
 	return lost, nil
 }
 
-// locate finds the first block of a range that starts behind the header.
+// locate finds the first block of a range that starts after the header.
 func (s *Scanner) locate(ctx context.Context) error {
 	if s.rg.Start < s.rg.End {
 		pos, err := s.findSync(ctx, s.pos)
@@ -224,8 +225,8 @@ func (s *Scanner) locate(ctx context.Context) error {
 	return nil
 }
 
-// findSync returns the offset behind the first sync marker that starts at or
-// after off, or the size of the file if there is none.
+// findSync returns the offset after the first sync marker that starts at or after off,
+// or the size of the file if there is no such marker.
 func (s *Scanner) findSync(ctx context.Context, off int64) (int64, error) {
 	for s.size-off >= SyncSize {
 		w, err := s.window(ctx, off, SyncSize)
@@ -240,7 +241,7 @@ func (s *Scanner) findSync(ctx context.Context, off int64) (int64, error) {
 	return s.size, nil
 }
 
-// blockHead is what precedes the data of a block.
+// blockHead holds the numbers before the data of a block.
 type blockHead struct {
 	rows, size int64
 	data       int64 // offset of the data
@@ -311,8 +312,8 @@ func (s *Scanner) readHead(ctx context.Context) (h blockHead, err error) {
 	return h, nil
 }
 
-// refuse returns the damage of a block that is larger than the limit, or of one
-// that only says so: where it would end is no sync marker.
+// refuse returns the damage of a block that is larger than the limit, or that only
+// states such a size: no sync marker is where it would end.
 func (s *Scanner) refuse(ctx context.Context, h blockHead, sizeAt int64) error {
 	if s.stream == nil {
 		if err := s.readEnd(ctx, h); err != nil {
@@ -322,7 +323,7 @@ func (s *Scanner) refuse(ctx context.Context, h blockHead, sizeAt int64) error {
 	return tooLarge(s.name, sizeAt, s.maxStore, "block of %d stored bytes", h.size)
 }
 
-// readEnd checks the sync marker behind a block.
+// readEnd checks the sync marker after a block.
 func (s *Scanner) readEnd(ctx context.Context, h blockHead) error {
 	end := make([]byte, SyncSize)
 	if err := s.readAt(ctx, end, h.data+h.size); err != nil {
@@ -386,7 +387,7 @@ func (s *Scanner) long(w []byte, off int64, kind damage.Kind, what string) (v in
 	return 0, 0, damage.New(damage.Truncated, s.name, off, "the file ends inside a %s", what)
 }
 
-// buffered returns what the buffer holds from off on.
+// buffered returns the buffered bytes from off on.
 func (s *Scanner) buffered(off int64) []byte {
 	if off < s.bufOff || off >= s.bufOff+int64(len(s.buf)) {
 		return nil
@@ -394,8 +395,8 @@ func (s *Scanner) buffered(off int64) []byte {
 	return s.buf[off-s.bufOff:]
 }
 
-// window returns the bytes at off: at least n of them, or all up to the end of
-// the file. They are valid until the next call.
+// window returns the bytes at off: at least n of them, or all up to the end of the
+// file. They are valid until the next call.
 func (s *Scanner) window(ctx context.Context, off int64, n int) ([]byte, error) {
 	have := s.buffered(off)
 	if len(have) >= n || off+int64(len(have)) == s.size {
@@ -404,7 +405,7 @@ func (s *Scanner) window(ctx context.Context, off int64, n int) ([]byte, error) 
 	if s.buf == nil {
 		s.buf = make([]byte, 0, min(bufferSize, s.size-off))
 	}
-	// The rest of the old window comes first, so that no byte is read twice.
+	// The rest of the old window is kept, so that no byte is read twice.
 	kept := copy(s.buf[:cap(s.buf)], have)
 	end := int(min(int64(cap(s.buf)), s.size-off))
 	s.buf, s.bufOff = s.buf[:kept], off
@@ -418,8 +419,9 @@ func (s *Scanner) window(ctx context.Context, off int64, n int) ([]byte, error) 
 	return s.buf, nil
 }
 
-// more reads at least n bytes of a stream behind the buffer, and as many as there
-// are at once: who writes it may wait for what the rows before lead to.
+// more reads at least n bytes of a stream after the buffer, and any more that arrive at
+// once. It does not wait for them: the writer may be waiting for the results of earlier
+// rows.
 func (s *Scanner) more(ctx context.Context, n int) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -435,7 +437,7 @@ func (s *Scanner) more(ctx context.Context, n int) ([]byte, error) {
 	return s.buf, nil
 }
 
-// isEnd reports whether an error of io.ReadFull or io.ReadAtLeast is the end.
+// isEnd reports whether an error of io.ReadFull or io.ReadAtLeast means the end.
 func isEnd(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }
 
 func (s *Scanner) readAt(ctx context.Context, p []byte, off int64) error {

@@ -15,8 +15,8 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// Writer writes an object container file block by block. The same calls give
-// the same bytes. After a failed call every later one fails with its error.
+// Writer writes an object container file block by block. The same calls give the same
+// bytes. After a failed call every later call returns its error.
 type Writer struct {
 	w      io.Writer
 	sync   [SyncSize]byte
@@ -26,9 +26,9 @@ type Writer struct {
 	err    error
 }
 
-// NewWriter writes the header and returns a writer of blocks. An empty codec
-// leaves the key avro.codec out, which means null. The keys of meta must not
-// begin with "avro.". The caller closes w; the writer keeps nothing back.
+// NewWriter writes the header and returns a writer of blocks. If codec is empty, the
+// key avro.codec is left out, which means null. The keys of meta must not begin with
+// "avro.". The writer buffers nothing; the caller closes w.
 func NewWriter(w io.Writer, schema, codec string, sync [SyncSize]byte, meta ...Meta) (*Writer, error) {
 	encode, err := newEncoder(codec)
 	if err != nil {
@@ -59,8 +59,8 @@ func NewWriter(w io.Writer, schema, codec string, sync [SyncSize]byte, meta ...M
 	return &Writer{w: w, sync: sync, encode: encode}, nil
 }
 
-// AppendBlock compresses data, the encoding of this many rows, and writes it
-// as one block. It does not keep data.
+// AppendBlock compresses data, the encoding of this many rows, and writes it as one
+// block. It does not keep data.
 func (w *Writer) AppendBlock(rows int64, data []byte) error {
 	//guard: writes no block after one that failed
 	if w.err != nil {
@@ -86,11 +86,11 @@ func (w *Writer) AppendBlock(rows int64, data []byte) error {
 	return w.err
 }
 
-// largeBlock is the size from which a stored block is written, and forgotten, by
-// itself.
+// largeBlock is the size from which a stored block is written by itself and its memory
+// dropped.
 const largeBlock = 1 << 20
 
-// appendLarge writes a large block, whose head is there, without copying it.
+// appendLarge writes a large block after its head without copying it.
 func (w *Writer) appendLarge() error {
 	for _, b := range [][]byte{w.out, w.stored.Bytes(), w.sync[:]} {
 		if _, err := w.w.Write(b); err != nil {
@@ -102,9 +102,9 @@ func (w *Writer) appendLarge() error {
 	return nil
 }
 
-// EncodedBound is about the most bytes of memory that AppendBlock takes for a block
-// of so many bytes, with a codec: where a stream is written, memory grows by
-// doubling.
+// EncodedBound returns about the most memory in bytes that AppendBlock takes for a
+// block of size bytes with a codec. Memory that a compressor's stream is written to
+// grows by doubling.
 func EncodedBound(codec string, size int64) int64 {
 	switch codec {
 	case "", codecNull, codecSnappy:
@@ -150,7 +150,7 @@ func newEncoder(codec string) (func(dst *bytes.Buffer, data []byte) error, error
 	return nil, fmt.Errorf("unknown codec %q", clip(codec))
 }
 
-// stream makes an encoder of a compressor that is opened on its output.
+// stream makes an encoder from a compressor that is opened on its output.
 func stream(open func(io.Writer) (io.WriteCloser, error)) func(*bytes.Buffer, []byte) error {
 	return func(dst *bytes.Buffer, data []byte) error {
 		z, err := open(dst)

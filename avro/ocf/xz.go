@@ -23,7 +23,7 @@ var errXZ = errors.New("not the structure of an xz stream")
 
 // xz changes headers in src while it decodes.
 func (d *Decoder) xz(dst, src []byte) ([]byte, error) {
-	// The library takes memory for any dictionary that a block names.
+	// The library takes memory for any dictionary that a block states.
 	blocks, err := checkXZ(src, d.maxBlock)
 	if err != nil {
 		return dst, err
@@ -57,16 +57,16 @@ func (d *Decoder) xz(dst, src []byte) ([]byte, error) {
 	return dst, err
 }
 
-// xzBlock is a block in a stream. Presets name dictionaries of many megabytes for
-// blocks of any size; more than the block itself is never of use.
+// xzBlock is a block in a stream. Presets state dictionaries of many megabytes for
+// blocks of any size, but no dictionary larger than the block is of use.
 type xzBlock struct {
 	head, end int   // of the header, in the stream
 	dict      int   // place of the dictionary's size
-	size      int64 // uncompressed, as the index says
+	size      int64 // uncompressed, as the index states
 	was       [5]byte
 }
 
-// sizeOf is what all blocks decompress to, as their indexes say.
+// sizeOf returns the decompressed size of all blocks, as their indexes state it.
 func sizeOf(blocks []xzBlock) (size int64) {
 	for _, b := range blocks {
 		size += b.size
@@ -74,7 +74,7 @@ func sizeOf(blocks []xzBlock) (size int64) {
 	return size
 }
 
-// shrink makes the dictionary that the block's header names no larger than needed.
+// shrink makes the dictionary that the block's header states no larger than needed.
 func (b *xzBlock) shrink(src []byte) {
 	crc := src[b.end-4 : b.end]
 	b.was = [5]byte{src[b.dict], crc[0], crc[1], crc[2], crc[3]}
@@ -93,9 +93,9 @@ func (b *xzBlock) restore(src []byte) {
 	copy(src[b.end-4:b.end], b.was[1:])
 }
 
-// checkXZ walks the structure of xz streams without decompressing, and limits
-// their dictionaries. Checksums of the data and reserved values are left to the
-// decoder, and whether the sizes are true.
+// checkXZ walks the structure of xz streams without decompressing and limits their
+// dictionaries. The decoder checks the data, its checksums and sizes, and reserved
+// values.
 func checkXZ(src []byte, maxBlock int64) ([]xzBlock, error) {
 	c := xzCursor{wire.New(src, 0)}
 	var all []xzBlock
@@ -125,7 +125,7 @@ func checkXZ(src []byte, maxBlock int64) ([]xzBlock, error) {
 		c.index(all[first:])
 		c.Bytes(12, "a footer")
 	}
-	// What is too large is judged last: sizes in a broken structure are false.
+	// Size limits come last: sizes in a broken structure are false.
 	switch {
 	case c.Err() != nil:
 		return nil, errXZ
@@ -138,14 +138,14 @@ func checkXZ(src []byte, maxBlock int64) ([]xzBlock, error) {
 
 type xzCursor struct{ wire.Cursor }
 
-// pad passes what fills up a part that begins at a place to a multiple of four bytes.
+// pad passes the padding of a part that begins at from, up to a multiple of four bytes.
 func (c *xzCursor) pad(from int) { c.Bytes(-(c.Offset()-int64(from))&3, "padding") }
 
-// blockHeader passes a block header whose only filter is LZMA2 and returns the
-// size of its dictionary, and where that stands in the stream.
+// blockHeader passes a block header whose only filter is LZMA2. It returns the size of
+// its dictionary and where in the stream it stands.
 func (c *xzCursor) blockHeader() (dict int64, at int) {
 	from := c.Offset()
-	size := 4*int64(c.Uint8("the size of a header")) + 3 // that follow, with the CRC
+	size := 4*int64(c.Uint8("the size of a header")) + 3 // bytes that follow, with the CRC
 	h := wire.New(c.Bytes(size-4, "a header"), from+1)
 	sum := crc32.ChecksumIEEE(c.Passed()[from:])
 	if uint64(sum) != c.LittleEndian(4, "a CRC") {
@@ -181,9 +181,9 @@ func (c *xzCursor) chunks() {
 			return
 		case control >= 0x80: // compressed
 			c.BigEndian(2, "a chunk's size")
-			n := int64(c.BigEndian(2, "a chunk's compressed size")) + 1 + 1 // and, before it, properties
+			n := int64(c.BigEndian(2, "a chunk's compressed size")) + 1 + 1 // and the properties before it
 			if control < 0xc0 {
-				n-- // of the chunk before
+				n-- // keeps those of the chunk before
 			}
 			c.Bytes(n, "a chunk")
 		case control <= 2: // stored
@@ -194,8 +194,7 @@ func (c *xzCursor) chunks() {
 	}
 }
 
-// xzCheckSize returns the size of a block's checksum, or -1 for one that is
-// not known.
+// xzCheckSize returns the size of a block's checksum, or -1 if the kind is unknown.
 func xzCheckSize(kind byte) int64 {
 	switch kind {
 	case 0:
@@ -210,8 +209,8 @@ func xzCheckSize(kind byte) int64 {
 	return -1
 }
 
-// index reads the list of blocks, and checks its CRC-32: room is made for what it
-// says.
+// index reads the list of blocks and checks its CRC-32, because memory is allocated for the
+// sizes in it.
 func (c *xzCursor) index(blocks []xzBlock) {
 	from := int(c.Offset())
 	c.Uint8("the start of the index")

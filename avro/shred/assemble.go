@@ -9,35 +9,35 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// maxRow bounds the bytes of one assembled row: a few bytes of repeated lengths
-// can stand for any number of items.
+// maxRow bounds the bytes of one assembled row: a few bytes of repeated lengths can
+// stand for any number of items.
 const maxRow = 1 << 30
 
-// room is how much is free in what a row is appended to at first: short values
-// are copied with what follows them.
+// room is the free space that a row's buffer starts with, because short values are
+// copied together with the bytes after them.
 const room = 64
 
-// Assembler makes rows of columns: the inverse of a Shredder. It belongs to
-// one goroutine and allocates nothing per row.
+// Assembler makes rows from columns: it is the inverse of a Shredder. It belongs to one
+// goroutine and allocates nothing per row.
 type Assembler struct {
 	mapping *Mapping
 	feeds   []feed
 	joints  []joint
-	start   int      // of the row in dst
+	start   int      // start of the row in dst
 	limit   int      // bytes of a row
-	checker Shredder // of data that is kept as Avro bytes
+	checker Shredder // checks data that is kept as Avro bytes
 	skipped []int    // items of each column that Skip passed over
 	empty   int64    // items that may take no bytes
 	grow    grower
 }
 
-// ColumnMemory is about what an assembler has of a column in memory beside the
-// column's own blocks, in bytes.
+// ColumnMemory is about how many bytes an assembler takes for a column, besides the
+// column's own blocks.
 const ColumnMemory = 4 << 10
 
-// NewAssembler returns an assembler that reads cols, one per column of the
-// mapping and in that order. memory accounts for large rows; nil if nobody does.
-// Start comes before the first row.
+// NewAssembler returns an assembler that reads cols, one per column of the mapping and
+// in that order. memory accounts for large rows; it may be nil. Call Start before the
+// first row.
 func NewAssembler(m *Mapping, cols []Values, memory column.Account) *Assembler {
 	a := &Assembler{mapping: m, feeds: make([]feed, len(cols)), limit: maxRow, skipped: make([]int, len(cols))}
 	if memory == nil {
@@ -57,29 +57,27 @@ func NewAssembler(m *Mapping, cols []Values, memory column.Account) *Assembler {
 	return a
 }
 
-// Follow makes a take over the account of the rows that another assembler made in
-// the memory that a is given.
+// Follow takes over the account of the rows of the assembler before, whose memory a
+// uses next.
 func (a *Assembler) Follow(before *Assembler) { a.grow.held = before.grow.held }
 
-// Start says that the columns stand before the next rows that are to be made,
-// and that there are so many of them: none beyond are read. What was read of
-// others is forgotten.
+// Start says that the columns stand at the start of the next rows, and how many rows to
+// read. It forgets the values that were read ahead.
 func (a *Assembler) Start(rows int64) {
 	for i := range a.feeds {
 		due := rows
 		if a.mapping.Columns[i].Parent >= 0 {
-			due = 0 // until there are lengths
+			due = 0 // until the lengths are read
 		}
 		a.feeds[i].start(due)
 	}
 }
 
-// Row appends the Avro bytes of the next row's datum to dst: values as the
-// columns code them, arrays and maps as one block with a positive count.
-// Columns that contradict each other or the schema are a *damage.Error that
-// names the column; other errors are those of reading. The end of a column is
-// damage, for there are as many rows as Start was told. Without memory for the row
-// dst loses what it held.
+// Row appends the Avro bytes of the next row's datum to dst: values as the columns code
+// them, arrays and maps as one block with a positive count. Columns that contradict
+// each other or the schema are a *damage.Error that names the column; so is a column
+// that ends before the rows of Start. Other errors are those of reading. If there is no
+// memory for the row, dst loses its contents.
 func (a *Assembler) Row(dst []byte) ([]byte, error) {
 	if cap(dst)-len(dst) < room || a.grow.held > 0 {
 		dst = a.grow.begin(dst)
@@ -93,10 +91,10 @@ func (a *Assembler) Row(dst []byte) ([]byte, error) {
 	return dst, err
 }
 
-// EmptyItems is the number of items so far that may take no bytes.
+// EmptyItems returns the number of items so far that may take no bytes.
 func (a *Assembler) EmptyItems() int64 { return a.empty }
 
-// Skip passes over the next rows, which are among those that Start was told of.
+// Skip passes over the next rows, which must be among those of Start.
 func (a *Assembler) Skip(rows int) error {
 	for i := range a.feeds {
 		n := rows
@@ -111,7 +109,7 @@ func (a *Assembler) Skip(rows int) error {
 	return nil
 }
 
-// run appends what joints make of the columns.
+// run appends the values of joints, read from their columns.
 func (a *Assembler) run(dst []byte, joints []joint) ([]byte, error) {
 	for i := range joints {
 		j := &joints[i]
@@ -151,8 +149,7 @@ func (a *Assembler) run(dst []byte, joints []joint) ([]byte, error) {
 	return dst, nil
 }
 
-// failed makes damage of the end of a column, and of more in a row than fits
-// memory.
+// failed turns the end of a column into damage, and a row that exceeds memory.
 func (a *Assembler) failed(f *feed, err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
@@ -167,7 +164,7 @@ func (a *Assembler) branchLength(f *feed, n int) error {
 	return a.damaged(f, damage.Count, "length %d in a branch of a union", n)
 }
 
-// nullable appends a union of null and a branch that is more than a value.
+// nullable appends a union of null and a branch that is not simple.
 func (a *Assembler) nullable(dst []byte, j *joint) ([]byte, error) {
 	n, err := j.col.next()
 	switch {
@@ -240,7 +237,7 @@ func (a *Assembler) pairs(dst []byte, j *joint) ([]byte, error) {
 	return append(a.grow.room(dst), 0), err
 }
 
-// items appends an array or a map whose items are in columns of their own.
+// items appends an array or a map whose items have columns of their own.
 func (a *Assembler) items(dst []byte, j *joint) ([]byte, error) {
 	dst, n, err := a.count(dst, j)
 	for ; n > 0 && err == nil; n-- {
@@ -253,7 +250,7 @@ func (a *Assembler) items(dst []byte, j *joint) ([]byte, error) {
 	return append(a.grow.room(dst), 0), err
 }
 
-// union appends the one branch whose length is 1, or else null.
+// union appends the branch whose length is 1, or null if there is no such branch.
 func (a *Assembler) union(dst []byte, j *joint) ([]byte, error) {
 	chosen, null := -1, -1
 	for i := range j.branches {
@@ -306,7 +303,7 @@ func (a *Assembler) fixed(dst []byte, j *joint) ([]byte, error) {
 	return a.grow.put(dst, value), err
 }
 
-// raw appends what is kept as Avro bytes.
+// raw appends a datum that is kept as Avro bytes.
 func (a *Assembler) raw(dst []byte, j *joint) ([]byte, error) {
 	value, err := j.col.bytes()
 	if err != nil {

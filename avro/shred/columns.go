@@ -11,8 +11,8 @@ import (
 const (
 	// maxColumns bounds the columns of a mapping.
 	maxColumns = 100_000
-	// maxSteps bounds the types that a row visits; it matters only for
-	// schemas with far more records without fields than columns.
+	// maxSteps bounds the types that a row visits. It matters only for schemas that
+	// have far more records without fields than columns.
 	maxSteps = 10 * maxColumns
 	// maxNames bounds the bytes of all columns' names and paths together.
 	maxNames = 64 << 20
@@ -20,24 +20,23 @@ const (
 
 // Options shape the columns of a schema.
 type Options struct {
-	// RecursiveBytes keeps the place where a type contains itself as one
-	// column of bytes that holds the Avro encoding; otherwise a recursive
-	// schema is an error.
+	// RecursiveBytes keeps a type that contains itself as a column of bytes that holds
+	// the Avro encoding. Without it a recursive schema is an error.
 	RecursiveBytes bool
-	// Memory, if set, is asked before columns are made, by about what they take in
-	// bytes. Map returns its error.
+	// Memory, if set, is checked for about the bytes that the columns take before they
+	// are made. Map returns its error.
 	Memory interface{ Check(bytes int64) error }
 }
 
-// Mapping is a schema with the columns that its rows fill, in the order and
-// with the names of the Trevni specification. It is immutable.
+// Mapping is a schema with the columns that its rows fill, in the order and with the
+// names of the Trevni specification. It is immutable.
 type Mapping struct {
 	Schema  *Schema
 	Columns []column.Column
 	root    *step
 }
 
-// step is one type at one place in the schema, with the columns that it fills.
+// step is a type at a place in the schema, with the columns that it fills.
 type step struct {
 	node     *Node
 	col      int  // leaf: the value; array, map: the lengths; else -1
@@ -53,15 +52,15 @@ func (s *step) leaf() bool { return s.raw || s.node.Kind.Simple() }
 
 // branch is a branch of a union.
 type branch struct {
-	col  int   // the lengths, 0 or 1; -1 for null. A leaf's value is there too
+	col  int   // the lengths, 0 or 1; -1 for null; holds a leaf's value too
 	step *step // nil for null
 }
 
-// Map assigns columns to a schema. The error is a *damage.Error of kind
-// damage.Unsupported whose Path is the dotted path of the type in question:
-// the schema is recursive, has no columns, gives two columns the same name, or
-// expands beyond 100,000 columns or 1,000 levels. Expansion is measured before
-// anything is allocated for it, and held against the memory of the options.
+// Map assigns columns to a schema. If the schema is recursive, has no columns, gives
+// two columns the same name, or expands beyond 100,000 columns or 1,000 levels, the
+// error is a *damage.Error of kind damage.Unsupported whose Path is the dotted path of
+// the type. Map measures the expansion before it allocates, and checks it against the
+// memory of the options.
 func Map(s *Schema, opts Options) (*Mapping, error) {
 	sz := sizer{recursive: map[*Node]int{}, sizes: map[*Node]size{}}
 	expanded, err := sz.check(s.root)
@@ -90,8 +89,8 @@ func Map(s *Schema, opts Options) (*Mapping, error) {
 	return m.mapping, nil
 }
 
-// mapper builds a Mapping. The path of the current type is kept as one stack
-// of bytes, cut back after each type, and becomes a string only for a column.
+// mapper builds a Mapping. The path of the current type is one stack of bytes, cut back
+// after each type; only a column's path becomes a string.
 type mapper struct {
 	mapping *Mapping
 	sizer   *sizer
@@ -102,8 +101,8 @@ type mapper struct {
 	fields  []string          // dotted path
 }
 
-// expand returns the step of a type below parent type in, whose enclosing array
-// column is above.
+// expand returns the step of type n within type in; above is the column of the array
+// around it.
 func (m *mapper) expand(n, in *Node, above int) (*step, error) {
 	s := &step{node: n, col: -1, key: -1}
 	if m.sizer.recurs(in, n) {
@@ -178,8 +177,8 @@ func (m *mapper) union(s *step, above int) error {
 	return nil
 }
 
-// sequence adds the column c of lengths, and what holds the values: the same
-// column if the values are simple, else columns under it.
+// sequence adds the column c of lengths and the columns of the values: c itself if the
+// values are simple, otherwise columns below it.
 func (m *mapper) sequence(n, in *Node, c column.Column) (col int, s *step, err error) {
 	s = &step{node: n, col: -1, key: -1, raw: m.opts.RecursiveBytes && m.sizer.recurs(in, n)}
 	if s.leaf() {
@@ -204,7 +203,7 @@ func (m *mapper) leaf(s *step, c column.Column) (int, error) {
 	return m.add(c)
 }
 
-// addMeaning notes what the values of a column stand for.
+// addMeaning notes the meaning of a column's values.
 func addMeaning(c *column.Column, n *Node) {
 	if c.Logical = n.LogicalType(); c.Logical == column.LogicalDecimal {
 		c.Precision, c.Scale = n.Precision, n.Scale
@@ -252,8 +251,8 @@ func (m *mapper) dotted() string {
 	return strings.TrimPrefix(strings.Join(m.fields, ""), ".")
 }
 
-// enter adds to the column path, with the separator unless the path is empty,
-// and to the dotted path; leave takes both back.
+// enter adds to the column path, with the separator unless the path is empty, and to
+// the dotted path; leave undoes both.
 func (m *mapper) enter(separator, name, field string) (leave func()) {
 	path, fields := len(m.path), len(m.fields)
 	if path > 0 {

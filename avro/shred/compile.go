@@ -7,34 +7,33 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// opcode is what the walk does at one place of the datum.
+// opcode is how the walk handles one place of the datum.
 type opcode uint8
 
 const (
-	opInt        opcode = iota // a shift by n leaves 0 of a value in range
-	opLong                     // the same
+	opInt        opcode = iota // int: shifted by n, a value in range leaves 0
+	opLong                     // long: the same
 	opFixedWidth               // n bytes, copied: float and double
 	opSized                    // a length and bytes, copied: bytes
 	opString                   // as opSized, counting invalid UTF-8
 	opBoolean
 	opEnum        // n symbols
 	opFixed       // n bytes, given a length
-	opRaw         // one datum of node, kept as its Avro bytes
+	opRaw         // one datum of node, kept as Avro bytes
 	opNullable    // a union of null and one branch that is not simple
 	opUnion       // any other union
-	opSimpleArray // an array with its items in buf itself
+	opSimpleArray // an array with its items in buf
 	opCounted     // an array with its items in columns below buf, or a map
-	opPlace       // nothing of the datum: the place is noted as s.places[n]
+	opPlace       // no bytes of the datum: its position is stored in s.places[n]
 )
 
-// op is one step of the compiled walk. Records leave no op of their own: their
-// fields' ops stand in the list of whatever holds the record. It is small, and
-// what only some steps need stands elsewhere, because rows of many columns
-// read a long list.
+// op is one step of the compiled walk. Records have no op: the list of ops around them
+// holds those of their fields. Rows of many columns read a long list, so op is small,
+// and what only some steps need is in details.
 type op struct {
 	code opcode
-	// optional makes the step a union of null and what code says, whose
-	// length and value share buf; null is the index of null.
+	// optional makes the step a union of null and the type of code, whose length and
+	// value share buf; null is the index of null.
 	optional bool
 	null     uint8
 	n        uint32         // see the opcodes
@@ -46,7 +45,7 @@ type op struct {
 type details struct {
 	name     string // path component, for errors
 	items    []op   // of an array or a map, with the key, or the nullable's branch
-	minSize  int    // arrays and maps: the least bytes of one item
+	minSize  int    // arrays and maps: the fewest bytes of one item
 	branches []branchOps
 	node     *Node // raw
 }
@@ -60,12 +59,12 @@ type branchOps struct {
 // compiler binds a mapping's steps to the buffers that they fill.
 type compiler struct {
 	bufs *column.Buffers
-	// growth is the largest number of columns that one byte of a datum can
-	// add a length to.
+	// growth is the largest number of columns that one byte of a datum can add a length
+	// to.
 	growth int
-	// zeroFixed is set when some column takes bytes for a value of none.
+	// zeroFixed is set if a value of no bytes takes bytes in some column.
 	zeroFixed bool
-	keys      []*step // fields of which the places are noted
+	keys      []*step // fields whose places are noted
 }
 
 func (c *compiler) buffer(col int) *column.Buffer { return &c.bufs.Cols[col] }
@@ -118,8 +117,8 @@ func (c *compiler) simple(s *step, name string) op {
 	return o
 }
 
-// sequence returns the op of an array or a map. A map is an array of keys and
-// values, each in columns of their own.
+// sequence returns the op of an array or a map. A map is an array of keys and values,
+// which have columns of their own.
 func (c *compiler) sequence(s *step, name string) op {
 	d := &details{name: name, minSize: s.node.Items.least}
 	o := op{code: opCounted, buf: c.buffer(s.col), more: d}
@@ -150,8 +149,8 @@ func (c *compiler) union(s *step, name string) op {
 	return op{code: opUnion, more: &details{name: name, branches: branches}}
 }
 
-// nullable returns the op of a union of null, at index null, and b, which is
-// the commonest union by far.
+// nullable returns the op of a union of b and null, at index null. This is by far the
+// most common union.
 func (c *compiler) nullable(b branch, null uint8, name string) op {
 	if b.step.leaf() {
 		o := c.appendStep(nil, b.step, name)[0]
@@ -161,12 +160,12 @@ func (c *compiler) nullable(b branch, null uint8, name string) op {
 	return op{code: opNullable, null: null, buf: c.buffer(b.col), more: &details{name: name, items: c.appendStep(nil, b.step, "")}}
 }
 
-// measureLeast notes the least number of bytes that a datum of root takes, and
-// of every type that it is made of; they saturate. A recursive type is measured
-// from below: what is not measured yet counts nothing, and the second round
-// knows more of it. Each state between is a lower bound, too.
+// measureLeast notes the fewest bytes that a datum takes, for root and every type that
+// it contains; large numbers saturate. A recursive type starts with 0 for the types
+// that are not measured yet, and the second round improves on it. Each round gives a
+// lower bound.
 func measureLeast(root *Node) {
-	var nodes []*Node // parts before the types that they are part of
+	var nodes []*Node // parts before the types that contain them
 	seen := make(map[*Node]bool)
 	var visit func(*Node)
 	visit = func(n *Node) {
@@ -187,7 +186,7 @@ func measureLeast(root *Node) {
 	}
 }
 
-// leastOf is the least size of the node by those of its parts.
+// leastOf returns the least size of the node, computed from that of its parts.
 func leastOf(n *Node) int {
 	switch n.Kind {
 	case KindNull:
@@ -214,6 +213,6 @@ func leastOf(n *Node) int {
 	return 1
 }
 
-// MinRowSize is the least number of bytes of one row's datum; 0 for schemas
-// whose rows may take none.
+// MinRowSize returns the fewest bytes that one row's datum takes, or 0 if rows may take
+// none.
 func (m *Mapping) MinRowSize() int { return m.Schema.Root().least }

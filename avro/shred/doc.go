@@ -1,7 +1,6 @@
-// Package shred turns an Avro schema into columns, the rows of Avro data into
-// values of those columns, and columns back into rows. It reads no files: a
-// row comes as the bytes of its datum and goes to the buffers of package
-// column.
+// Package shred turns an Avro schema into columns, the rows of Avro data into values of
+// those columns, and columns back into rows. It reads no files: a row comes as the
+// bytes of its datum and goes to the buffers of package column.
 //
 // # Columns
 //
@@ -38,56 +37,51 @@
 //	5 to[]#tags>key      string, parent 4
 //	6 to[]#tags>value    int, parent 4
 //
-// A type that contains itself has no such columns. With Options.RecursiveBytes
-// the place where it does so becomes a column of bytes, each value of which is
-// the Avro encoding of what stands there.
+// A type that contains itself has no such columns. With Options.RecursiveBytes the
+// inner occurrence becomes a column of bytes; each of its values is an Avro encoding.
 //
 // # Rows
 //
-// Avro and the columns code int, long, float, double, string and bytes alike,
-// so a Shredder is a checked copy: Map's tree of steps is compiled into a list
-// of operations that need no lookup, and every length, count, index, ordinal
-// and boolean is checked against the bytes that remain. What is below a null,
-// an empty array or an empty map leaves nothing in its columns.
+// Avro and the columns code int, long, float, double, string and bytes alike, so a
+// Shredder is a checked copy. Map's tree of steps is compiled into a list of operations
+// that need no lookup. Every length, count, index, ordinal and boolean is checked
+// against the bytes that remain. A null, an empty array or an empty map leaves nothing
+// in the columns below it.
 //
-// The operations are these; a record leaves those of its fields in their place.
+// The operations are these; a record has none besides those of its fields.
 //
-//	int, long         a varint, copied unless it has needless bytes
+//	int, long         a varint, copied recoded if longer than needed
 //	fixed width       4 or 8 bytes, copied: float and double
 //	sized, string     a length and bytes, copied; strings are checked for UTF-8
-//	boolean, enum     a value of few
-//	fixed             bytes that get their length
+//	boolean, enum     one of a few values
+//	fixed             bytes, given a length
 //	raw               a datum of a recursive type, checked and kept as bytes
 //	simple array      an array with its values in the column of its lengths
 //	counted           any other array, or a map: lengths alone, then the items'
-//	                  operations, of which a map's first is that of its keys
+//	                  operations; a map's keys come first
 //	nullable          a union of null and a branch that is not simple
 //	union             any other union
-//	place             of a key: where it begins or ends is noted
+//	place             the position where a key begins or ends, noted
 //
-// The first six can be optional: a union of null and such a type, with the
-// length and the value in one column, is one operation. Where at least 65 bytes
-// of input remain, the commonest forms of these are walked by short cuts that
-// move whole words; all other forms, and damage, are left to careful code that
-// does the same for every form.
+// The first six can be optional: a union of null and such a type is one operation, with
+// its length and value in one column. If at least 65 bytes of input remain, short cuts
+// walk the most common forms of these and move whole words. All other forms, and
+// damage, are left to careful code that handles every form alike.
 //
-// An Assembler is the inverse: compiled in the same way, it copies from the
-// columns (column.Reader) and gives the datum's bytes back, in the plainest of
-// the forms that Avro allows.
+// An Assembler is the inverse. It is compiled in the same way, copies from the columns
+// (column.Reader), and returns the datum's bytes in the plainest form that Avro allows.
 //
 // # Generations
 //
-// A Resolution turns rows that were written with one schema into rows of
-// another, by Avro's rules of schema resolution. What both code alike is copied
-// in one piece, and only what differs is coded anew. It is compiled once; each
-// goroutine has a Resolver that applies it. Rows of the same schema, which
-// Schema.Same defines, are copied; Rules say what may become of the meaning of
-// others.
+// A Resolution turns rows of one schema into rows of another, by Avro's rules of schema
+// resolution. Data that both code alike is copied in one piece, and only the rest is
+// coded anew. It is compiled once; each goroutine has a Resolver that applies it. Rows
+// of the same schema, as Schema.Same defines it, are copied; for others, Rules say how
+// their meaning may change.
 //
 // # Hostile schemas
 //
-// A schema's text can be small and its expansion huge. The text is at most
-// 16 MiB and nests at most 1,000 types; what it expands to is measured before
-// it is built, and is at most 100,000 columns, 1,000 levels and a million
-// places of types.
+// A schema's text can be small and its expansion huge. The text is at most 16 MiB and
+// nests at most 1,000 types. Its expansion is measured before it is built, and is at
+// most 100,000 columns, 1,000 levels and a million places of types.
 package shred

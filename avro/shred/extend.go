@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// NewField is a field that a record gets.
+// NewField is a field to add to a record.
 type NewField struct {
 	Name string
-	// Type is the JSON of its type, which names no type of the schema.
+	// Type is the JSON of its type. It refers to no type of the schema.
 	Type string
 }
 
-// Extensible reports whether rows are records that can have more fields: not those
-// that contain others of their own type, which would have them too.
+// Extensible reports whether fields can be added to the rows: they are records that do
+// not contain records of their own type, which would get the fields too.
 func (s *Schema) Extensible() bool {
 	return s.root.Kind == KindRecord && !contains(s.root, s.root, map[*Node]bool{})
 }
 
-// contains reports whether a type is part of another; seen are the types that have
-// been looked at.
+// contains reports whether a type is part of another; seen are the types that were
+// visited.
 func contains(n, part *Node, seen map[*Node]bool) bool {
 	if seen[n] {
 		return false
@@ -29,8 +29,8 @@ func contains(n, part *Node, seen map[*Node]bool) bool {
 	return is(n.Items) || slices.ContainsFunc(n.Branches, is) || slices.ContainsFunc(n.Fields, func(f Field) bool { return is(f.Type) })
 }
 
-// Extend returns the schema with more fields behind those of its record, which is to
-// be Extensible and to have none of their names.
+// Extend returns the schema with fields added after those of its record. The schema
+// must be Extensible and have no fields of these names.
 func (s *Schema) Extend(fields []NewField) (*Schema, error) {
 	raw, err := decodeJSON(s.text)
 	if err != nil {

@@ -11,22 +11,22 @@ import (
 
 // Values reads the values of one column in order.
 type Values interface {
-	// Read appends at most n, and at least one unless n is 0, of what the
-	// column stores per row, or per item of its parent; read is how many it
-	// appended, and items how many items that gives the column's children.
-	// io.EOF says that the column has no more.
+	// Read appends at most n values that the column stores per row, or per item of its
+	// parent, and at least one unless n is 0. read is their number, and items the
+	// number of items that they give the column's children. It returns io.EOF at the
+	// end of the column.
 	Read(v *column.Vector, n int) (read, items int, err error)
 }
 
-// feedSize is the most rows, or items, that a feed reads at a time: vectors of
-// as many are to stay in a processor's cache.
+// feedSize is the most rows, or items, that a feed reads at a time. Vectors of this
+// size stay in a processor's cache.
 const feedSize = 256
 
-// wide is the length up to which strings are copied as a whole array, together
-// with what follows them: that takes no call, and what follows is overwritten.
+// wide is the length up to which strings are copied as a whole array, with the bytes
+// after them. That takes no call, and the next value overwrites the excess.
 const wide = 16
 
-// longest is the most bytes of a value, but for the text of strings.
+// longest returns the most bytes of a value, except for the text of strings.
 func longest(t column.Type) int {
 	switch t {
 	case column.Null:
@@ -41,21 +41,21 @@ func longest(t column.Type) int {
 	return binary.MaxVarintLen64
 }
 
-// feed hands out the values of a column one by one, of vectors that it reads.
+// feed hands out the values of a column one by one, from vectors that it reads.
 type feed struct {
 	in       Values
 	typ      column.Type
 	array    bool
 	index    int     // of the column
 	grow     *grower // of the row
-	children []*feed // to which its items are due
-	due      int64   // lengths or values that are to be read
+	children []*feed // that its items are added to
+	due      int64   // lengths or values still to be read
 	v        column.Vector
 	length   int // next of v.Lengths
 	value    int // next value of v
 }
 
-// start forgets what was read.
+// start forgets the values that were read.
 func (f *feed) start(due int64) {
 	f.reset()
 	f.length, f.value, f.due = 0, 0, due
@@ -82,15 +82,15 @@ func (f *feed) fill() error {
 	return nil
 }
 
-// fewValues is the number of values that a feed reads at a time without accounting
-// for them, and valueMemory what each of them takes while a vector grows.
+// fewValues is the number of values that a feed reads at a time without accounting for
+// them, and valueMemory the bytes that each takes while a vector grows.
 const (
 	fewValues   = 1 << 15
 	mostValues  = 1 << 27
 	valueMemory = 20
 )
 
-// reset empties the vector, and gives back what an unusually long sequence took.
+// reset empties the vector and releases the memory of an unusually long sequence.
 func (f *feed) reset() {
 	if f.v.Most > fewValues {
 		f.grow.memory.Release(int64(f.v.Most) * valueMemory)
@@ -101,7 +101,7 @@ func (f *feed) reset() {
 	f.v.Most = fewValues
 }
 
-// widen lets the vector have more values, if there is memory for them.
+// widen raises the vector's number of values, if there is memory for them.
 func (f *feed) widen() bool {
 	more := 2 * f.v.Most
 	if more > mostValues || !f.grow.reserve(int64(more)*valueMemory) {
@@ -132,8 +132,8 @@ func (f *feed) first() (int, error) {
 	return int(f.v.Lengths[0]), nil
 }
 
-// ready makes sure that there is a next value. Those of an array column came
-// with their lengths.
+// ready makes sure that there is a next value. The values of an array column came with
+// their lengths.
 func (f *feed) ready() error {
 	if f.value == f.v.Values {
 		return f.fill()
@@ -141,8 +141,8 @@ func (f *feed) ready() error {
 	return nil
 }
 
-// skip passes over the next n lengths, or values where there are none, and returns
-// how many items that gives the column's children.
+// skip passes over the next n lengths, or values of a column without lengths, and
+// returns the number of items that they give the column's children.
 func (f *feed) skip(n int) (items int, err error) {
 	for n > 0 {
 		left := f.v.Values - f.value
@@ -171,7 +171,7 @@ func (f *feed) skip(n int) (items int, err error) {
 	return items, nil
 }
 
-// append appends the Avro bytes of the next n values, which are there.
+// append appends the Avro bytes of the next n values, which must have been read.
 func (f *feed) append(dst []byte, n int) []byte {
 	if n == 0 {
 		return dst // a vector without values has no offsets
@@ -224,7 +224,7 @@ func (f *feed) append(dst []byte, n int) []byte {
 	return dst
 }
 
-// appendOne is append of one value.
+// appendOne is append for one value.
 func (f *feed) appendOne(dst []byte) []byte {
 	i := f.value
 	f.value++
@@ -239,7 +239,7 @@ func (f *feed) appendOne(dst []byte) []byte {
 	return f.appendDecoded(dst, i)
 }
 
-// appendDecoded appends value i, which the column did not have as Avro encodes it.
+// appendDecoded appends value i, which the column does not store in Avro's encoding.
 func (f *feed) appendDecoded(dst []byte, i int) []byte {
 	switch f.typ {
 	case column.String, column.Bytes:
@@ -263,8 +263,8 @@ func (f *feed) appendDecoded(dst []byte, i int) []byte {
 	return dst
 }
 
-// appendShort appends data[start:end] if it is short, and there is room. It is small
-// enough to be part of its callers.
+// appendShort appends data[start:end] if it is short and there is room. It is small
+// enough to be inlined.
 func appendShort(dst, data []byte, start, end int) ([]byte, bool) {
 	if end-start <= wide && start+wide <= cap(data) && len(dst)+wide <= cap(dst) {
 		*(*[wide]byte)(dst[len(dst) : len(dst)+wide]) = *(*[wide]byte)(data[start : start+wide])
@@ -288,7 +288,7 @@ func appendVarint(dst []byte, v int64) []byte {
 	return binary.AppendVarint(dst, v)
 }
 
-// int returns the next value of a column of integers, and leaves it there.
+// int returns the next value of a column of integers without consuming it.
 func (f *feed) int() int {
 	if f.v.Encoded {
 		n, _ := binary.Varint(f.v.Data[f.v.Offsets[2*f.value]:])
@@ -297,11 +297,10 @@ func (f *feed) int() int {
 	return int(f.v.Ints[f.value])
 }
 
-// appendOptional appends the next of a union of null and a value: the byte of null
-// if the next length n is 0, else that of the other branch and the value. Of more
-// than one value it appends nothing. Whether there is a value is often as good as
-// random, so it is no branch where the value is short: then the next one is copied
-// in any case.
+// appendOptional appends the next union of null and a value: the byte of null if the
+// next length n is 0, otherwise the byte of the other branch and the value. If n is
+// more than 1 it appends nothing. Whether there is a value is often as good as random,
+// so a short value takes no branch: the next one is copied in either case.
 func (f *feed) appendOptional(dst []byte, null byte) (_ []byte, n int, err error) {
 	if f.length == len(f.v.Lengths) {
 		if err := f.fill(); err != nil {
@@ -330,8 +329,8 @@ func (f *feed) appendOptional(dst []byte, null byte) (_ []byte, n int, err error
 	return dst, n, nil
 }
 
-// bytes returns the next value of a column of bytes. It is valid until the next
-// is read.
+// bytes returns the next value of a column of bytes. It is valid until the next one is
+// read.
 func (f *feed) bytes() ([]byte, error) {
 	if err := f.ready(); err != nil {
 		return nil, err

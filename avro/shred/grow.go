@@ -12,7 +12,7 @@ type grower struct {
 	err    error // why there is no room
 }
 
-// reserve accounts for memory beside the row's, and reports whether there is some.
+// reserve accounts for memory besides the row's and reports whether it was granted.
 func (g *grower) reserve(n int64) bool {
 	if err := g.memory.Reserve(n); err != nil {
 		g.err = err
@@ -23,14 +23,14 @@ func (g *grower) reserve(n int64) bool {
 
 // begin makes room for the next row, which is appended to dst.
 func (g *grower) begin(dst []byte) []byte {
-	if g.held > 0 && int64(cap(dst)) < g.held { // its owner has let the last one go
+	if g.held > 0 && int64(cap(dst)) < g.held { // the caller has dropped the last row
 		g.memory.Release(g.held)
 		g.held = 0
 	}
 	return g.room(dst)
 }
 
-// room makes sure that there is the room which short values take.
+// room makes sure that there is room for a short value.
 func (g *grower) room(dst []byte) []byte {
 	if cap(dst)-len(dst) < room {
 		dst, _ = g.grow(dst, room)
@@ -49,8 +49,8 @@ func (g *grower) put(dst, b []byte) []byte {
 	return append(dst, b...)
 }
 
-// grow returns dst with room for n bytes more, and room beside. Without memory for
-// that it returns dst empty, and false: the row is lost.
+// grow returns dst with room for n more bytes and a short value. If memory for that is
+// refused, it returns dst empty and false: the row is lost.
 func (g *grower) grow(dst []byte, n int) ([]byte, bool) {
 	if g.err != nil {
 		return dst[:0], false

@@ -1,11 +1,11 @@
 package shred
 
-// joinCode is what an Assembler does at one place of the row.
+// joinCode is how an Assembler makes one place of the row.
 type joinCode uint8
 
 const (
-	joinValue    joinCode = iota // a value, copied as it is
-	joinOptional                 // a union of null and a value, whose length and value share a column
+	joinValue    joinCode = iota // a value, copied unchanged
+	joinOptional                 // a union of null and a value; its length and value share a column
 	joinNullable                 // a union of null and any other branch
 	joinValues                   // an array whose lengths and values share a column
 	joinPairs                    // a map with one column of values
@@ -13,14 +13,14 @@ const (
 	joinUnion                    // any other union
 	joinEnum
 	joinFixed
-	joinRaw // a datum of node, kept as its Avro bytes
+	joinRaw // a datum of node, kept as Avro bytes
 )
 
-// joint is one step of the compiled assembly, as op is one of the walk. Records
-// leave no joint of their own.
+// joint is one step of the compiled assembly, as op is one step of the walk. Records
+// have no joint.
 type joint struct {
 	code joinCode
-	null byte // the encoded index of null; 2-null is that of the other branch
+	null byte // the encoded index of null; 2-null is the other branch
 	col  *feed
 
 	items    []joint       // of an array or a map, with the key, or the nullable's branch

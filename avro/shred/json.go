@@ -17,16 +17,16 @@ const (
 	// maxLevels bounds how deep types nest, in the text and when expanded; the
 	// simple type at the bottom counts as one.
 	maxLevels = 1000
-	// maxNesting bounds the nesting of the JSON: a record takes three levels
-	// of brackets per level of types. It is below what encoding/json bears.
+	// maxNesting bounds the nesting of the JSON: a record takes three levels of
+	// brackets per level of types. It stays below the limit of encoding/json.
 	maxNesting = 3*maxLevels + 100
-	// maxValues bounds the values in the JSON, each of which takes many times
-	// its text when decoded.
+	// maxValues bounds the values in the JSON. A decoded value takes many times the
+	// bytes of its text.
 	maxValues = 1_000_000
 )
 
-// decodeJSON decodes a schema's text, after checks that need no memory. Numbers
-// stay as written.
+// decodeJSON decodes a schema's text, after checks that need no memory. Numbers keep
+// their text.
 func decodeJSON(text string) (any, error) {
 	//guard: bounds the text of a schema
 	if len(text) > maxSchema {
@@ -59,8 +59,8 @@ func tooDeep() error {
 	return damage.New(damage.Unsupported, "", -1, "schema nests deeper than %d levels", maxLevels)
 }
 
-// measureJSON returns how deep brackets nest outside strings, and the number of
-// values there, give or take the nesting.
+// measureJSON returns how deep brackets nest outside strings, and about the number of
+// values there.
 func measureJSON(text string) (deepest, values int) {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
@@ -82,8 +82,8 @@ func measureJSON(text string) (deepest, values int) {
 	return deepest, values
 }
 
-// unwrap removes what says no more than "the type is": {"type": X} with X
-// itself an object or a union.
+// unwrap replaces {"type": X} by X if it has no other key and X is an object or a
+// union.
 func unwrap(raw any) any {
 	for {
 		object, ok := raw.(map[string]any)
@@ -99,13 +99,12 @@ func unwrap(raw any) any {
 	}
 }
 
-// structure are the keys of a type that decide how its data is read.
+// structure lists the keys of a type that decide how its data is read.
 var structure = []string{"type", "name", "namespace", "size"}
 
-// relax returns the schema with only the keys that decide how data is read, so
-// that the parser cannot fail on others: a wrong default, a symbol that is
-// not a string, a logical type that does not fit (which the specification says
-// to ignore).
+// relax returns the schema with only the keys that decide how data is read, so that the
+// parser cannot fail on others, such as a wrong default, a symbol that is not a string,
+// or a logical type that does not fit (which the specification says to ignore).
 func relax(raw any, level int) (any, error) {
 	if level > maxLevels {
 		return nil, tooDeep()
@@ -144,7 +143,7 @@ func relaxObject(raw map[string]any, level int) (any, error) {
 		if _, ok := raw["symbols"].([]any); !ok {
 			return nil, malformed("enum without a list of symbols")
 		}
-		object["symbols"] = []string{"S"} // the parser would check them
+		object["symbols"] = []string{"S"} // the parser checks the real ones
 	case "record", "error":
 		object["fields"], err = relaxFields(raw["fields"], level+1)
 	}
@@ -171,7 +170,7 @@ func relaxFields(raw any, level int) (any, error) {
 	return fields, nil
 }
 
-// symbols returns an enum's symbols; one that is not a string as its JSON.
+// symbols returns an enum's symbols. A symbol that is not a string becomes its JSON.
 func symbols(raw any) []string {
 	list, _ := raw.([]any)
 	out := make([]string, len(list))
@@ -185,7 +184,7 @@ func symbols(raw any) []string {
 	return out
 }
 
-// jsonText is a decoded value's JSON, for names and messages.
+// jsonText returns the JSON of a decoded value, for names and messages.
 func jsonText(v any) string {
 	text, err := encodeJSON(v)
 	if err != nil {
@@ -194,7 +193,7 @@ func jsonText(v any) string {
 	return text
 }
 
-// texts returns the strings of a JSON list and passes over what is none.
+// texts returns the strings of a JSON list and ignores other values.
 func texts(raw any) []string {
 	list, _ := raw.([]any)
 	var out []string
@@ -216,13 +215,13 @@ func qualified(names []string, namespace string) []string {
 	return names
 }
 
-// canonicalJSON writes the schema without doc and with keys in order. A doc
+// canonicalJSON returns the schema's JSON without doc and with its keys in order. A doc
 // inside a default or another property is data and stays.
 func canonicalJSON(raw any) (string, error) {
 	return encodeJSON(withoutDoc(raw))
 }
 
-// withoutDoc copies a type or a field without doc, down to the types in it.
+// withoutDoc copies a type or a field without doc, including the types within it.
 func withoutDoc(raw any) any {
 	switch raw := raw.(type) {
 	case []any:
@@ -248,7 +247,7 @@ func withoutDoc(raw any) any {
 	}
 }
 
-// encodeJSON encodes with sorted keys, and without the escapes that are for HTML.
+// encodeJSON encodes with sorted keys and without HTML escapes.
 func encodeJSON(v any) (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -7,10 +7,10 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// NewKeyShredder is NewShredder of one that also knows where the last row has the
-// values of some fields: fields of the record that a row is, or of records in it,
-// by their paths, such as "id" or "sender.name". Fields of what can be null,
-// repeated or one of several branches have no such place.
+// NewKeyShredder returns a Shredder that also notes where the last row has the values
+// of the fields keys: paths such as "id" or "sender.name" to a field of the row's
+// record, or of records in it. A field that can be null, repeated or in one of several
+// branches has no such place.
 func NewKeyShredder(m *Mapping, bufs *column.Buffers, keys []string) (*Shredder, error) {
 	steps := make([]*step, len(keys))
 	for i, path := range keys {
@@ -28,7 +28,7 @@ func newShredder(m *Mapping, bufs *column.Buffers, keys []*step) *Shredder {
 	return &Shredder{ops: ops, growth: c.growth, zeroFixed: c.zeroFixed, places: make([]int, 2*len(keys))}
 }
 
-// Key returns where the datum of the last row has the value of a field, by its
+// Key returns where the datum of the last row has the value of a field, by the field's
 // index among the keys.
 func (s *Shredder) Key(i int) (from, to int) { return s.places[2*i], s.places[2*i+1] }
 
@@ -52,8 +52,8 @@ func keyStep(s *step, path string) (*step, error) {
 	return s, nil
 }
 
-// appendField appends the ops of a field. Around a key are those that note where
-// it begins and ends.
+// appendField appends the ops of a field. A key is enclosed by ops that note where it
+// begins and ends.
 func (c *compiler) appendField(ops []op, f *step, name string) []op {
 	for i, key := range c.keys {
 		if key == f {

@@ -26,9 +26,9 @@ var logicals = map[string]struct {
 	"duration":               {column.LogicalDuration, []Kind{KindFixed}},
 }
 
-// LogicalType returns the node's logical type. It is column.LogicalNone where the
-// schema states none, or one that is unknown or does not fit the type, which
-// the specification says to ignore.
+// LogicalType returns the node's logical type. It is column.LogicalNone if the schema
+// has no logical type, or one that is unknown or does not fit the type, which the
+// specification says to ignore.
 func (n *Node) LogicalType() column.Logical {
 	l, ok := logicals[n.Logical]
 	if !ok {
@@ -42,7 +42,7 @@ func (n *Node) LogicalType() column.Logical {
 	return column.LogicalNone
 }
 
-// logicalText is the logical type with what belongs to it, as in decimal(10,2).
+// logicalText returns the logical type with its parameters, as in decimal(10,2).
 func (n *Node) logicalText() string {
 	l := n.LogicalType()
 	if l == column.LogicalDecimal {
@@ -51,7 +51,8 @@ func (n *Node) logicalText() string {
 	return l.String()
 }
 
-// fits checks what a logical type asks beyond the kind.
+// fits reports whether the node meets the conditions of a logical type besides the
+// kind.
 func (n *Node) fits(l column.Logical) bool {
 	switch l {
 	case column.LogicalDecimal:
@@ -65,13 +66,13 @@ func (n *Node) fits(l column.Logical) bool {
 	return true
 }
 
-// maxPrecision is the number of decimal digits that a two's complement number
-// of so many bytes is sure to hold.
+// maxPrecision returns the most decimal digits that every two's complement number of
+// size bytes can hold.
 func maxPrecision(size int) int {
 	return int(math.Floor(math.Log10(2) * (8*float64(size) - 1)))
 }
 
-// number returns a property that is an integer, or 0.
+// number returns an integer property, or 0.
 func number(v any) int {
 	n, _ := v.(json.Number)
 	i, err := n.Int64()

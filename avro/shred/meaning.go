@@ -16,43 +16,43 @@ type Rules uint8
 // instants, a coarser unit, or other values of connect.name, connect.parameters or
 // adjust-to-utc.
 const (
-	// KeepMeaning is for a reader's schema that nobody asked for, as that of earlier
-	// runs. A decimal may get more precision at its scale, and a uuid may become a
-	// string and back. Nothing is renamed by an alias. Rows are refused that have an
-	// enum's symbol which the reader lacks, or a number that a float or a double does
-	// not hold exactly.
+	// KeepMeaning is for a reader's schema that the user did not ask for, such as that
+	// of earlier runs. A decimal may get more precision at its scale, and a uuid may
+	// become a string and back. Aliases rename nothing. A row is rejected if the
+	// reader's enum lacks a symbol in it, or if a float or a double does not hold a
+	// number in it exactly.
 	KeepMeaning Rules = iota
-	// AllowChanges is for a schema that was asked for. It also allows to add and to
-	// drop logical types and the properties above, which Changes names, and finer
-	// units of time, to which values are converted. An enum's default and rounded
-	// numbers are counted: see Resolver.TakeInexact.
+	// AllowChanges is for a schema that the user asked for. It also allows to add and
+	// drop logical types and the properties above, which Changes names, and to convert
+	// times to finer units. Enum defaults and rounded numbers are counted: see
+	// Resolver.TakeInexact.
 	AllowChanges
 )
 
-// ErrMeaning is wrapped by errors of Resolve about types whose bytes could be resolved,
-// but whose values would not mean what they did.
+// ErrMeaning is wrapped by errors of Resolve about types whose bytes resolve but whose
+// values would change their meaning.
 var ErrMeaning = errors.New("the meaning of values would change")
 
-// Identity reports whether the schemas code all rows alike, so that there is
-// nothing to resolve and nothing to check that the reader's schema would not.
+// Identity reports whether the schemas code all rows alike, so that no row needs to be
+// resolved or checked beyond the reader's schema.
 func (r *Resolution) Identity() bool { return r.root.exact && r.root.code == resolveCopy }
 
-// LeftOut are the paths of the writer's fields that the reader does not have. The
-// fields of a type are named where it occurs first.
+// LeftOut returns the paths of the writer's fields that the reader does not have. A
+// type's fields are listed where it first occurs.
 func (r *Resolution) LeftOut() []string { return r.leftOut }
 
-// Changes say, one entry per place, where values mean something else to the reader:
-// logical types and properties that were added or dropped.
+// Changes returns one entry for each place where values mean something else to the
+// reader: logical types and properties that were added or dropped.
 func (r *Resolution) Changes() []string { return r.changes }
 
-// Differences are those of the writer's schema from the reader's if it is the same: see
+// Differences returns how the reader's schema differs if it is the same schema: see
 // Schema.Differences.
 func (r *Resolution) Differences() []string { return r.differences }
 
-// describe collects what is left out and changed at a path and below.
+// describe collects the fields left out and the changes at a path and below.
 func (r *Resolution) describe(path string, a *action, seen map[*action]bool) {
 	if seen[a] || a.code == resolveMismatch {
-		return // rows of types that do not resolve are refused
+		return // rows of types that do not resolve are rejected
 	}
 	seen[a] = true
 	r.note(path, a.change)
@@ -70,7 +70,7 @@ func (r *Resolution) describe(path string, a *action, seen map[*action]bool) {
 		r.describe(path, b, seen)
 	}
 	if a.sub != nil {
-		if a.sub.writer != a.writer { // and not a branch of the reader's union
+		if a.sub.writer != a.writer { // not a branch of the reader's union
 			path = below(path, itemPath(a.writer))
 		}
 		r.describe(path, a.sub, seen)
@@ -91,11 +91,11 @@ func (r *Resolution) note(path, change string) {
 func (m *matcher) meaning(a *action, r *Node) *damage.Error {
 	w := a.writer
 	if w.Kind == KindUnion || r.Kind == KindUnion {
-		return nil // their branches have it
+		return nil // their branches are checked
 	}
 	from, to := w.LogicalType(), r.LogicalType()
 	if w.Kind == KindString && r.Kind == KindString {
-		from, to = column.LogicalNone, column.LogicalNone // UUIDs, which are texts
+		from, to = column.LogicalNone, column.LogicalNone // UUIDs are texts here
 	}
 	changed := false
 	switch {
@@ -130,12 +130,12 @@ func (m *matcher) meaning(a *action, r *Node) *damage.Error {
 		return notAllowed(w, r, withoutSchema)
 	}
 	if changed || properties {
-		a.change = fmt.Sprintf("the writer's %s is taken for the reader's %s", describe(w), describe(r))
+		a.change = fmt.Sprintf("the writer's %s is read as the reader's %s", describe(w), describe(r))
 	}
 	return nil
 }
 
-// field does the same for two fields.
+// field checks two fields against the rules.
 func (m *matcher) field(a *fieldAction, w, r *Field) *damage.Error {
 	//guard: keeps fields apart that an alias would rename, unless a schema was asked for
 	if m.rules == KeepMeaning && w.Name != r.Name {
@@ -143,7 +143,7 @@ func (m *matcher) field(a *fieldAction, w, r *Field) *damage.Error {
 	}
 	changed, err := m.properties(w.Type, r.Type, w.meanings, r.meanings)
 	if changed {
-		a.change = fmt.Sprintf("the field's properties %s are taken for %s", orNone(w.meanings), orNone(r.meanings))
+		a.change = fmt.Sprintf("the field's properties %s are read as %s", orNone(w.meanings), orNone(r.meanings))
 	}
 	return err
 }
@@ -155,7 +155,7 @@ func orNone(p properties) string {
 	return clip(p.text())
 }
 
-// properties reports whether properties that say what values mean are added or dropped.
+// properties reports whether properties with a meaning are added or dropped.
 func (m *matcher) properties(w, r *Node, from, to properties) (changed bool, err *damage.Error) {
 	for _, key := range from.differing(to) {
 		_, was := from[key]
@@ -173,7 +173,7 @@ func (m *matcher) properties(w, r *Node, from, to properties) (changed bool, err
 	return changed, nil
 }
 
-// withoutSchema is why a change is not allowed that is with a schema that was asked for.
+// withoutSchema is the end of an error about a change that only --schema allows.
 const withoutSchema = " without --schema"
 
 func notAllowed(w, r *Node, why string) *damage.Error {
@@ -182,16 +182,16 @@ func notAllowed(w, r *Node, why string) *damage.Error {
 	return err
 }
 
-// finerUnits are the logical types of one kind of time, from the coarsest unit on. Each
-// is a thousandth of the one before.
+// finerUnits lists the logical types of each kind of time, from the coarsest unit on.
+// Each unit is a thousandth of the one before.
 var finerUnits = [][]column.Logical{
 	{column.LogicalTimeMillis, column.LogicalTimeMicros},
 	{column.LogicalTimestampMillis, column.LogicalTimestampMicros, column.LogicalTimestampNanos},
 	{column.LogicalLocalMillis, column.LogicalLocalMicros, column.LogicalLocalNanos},
 }
 
-// finer returns how many units of to make one unit of from; 0 if they are not of one kind,
-// or to is coarser.
+// finer returns how many units of to make one unit of from; 0 if they are different
+// kinds, or to is coarser.
 func finer(from, to column.Logical) int64 {
 	for _, units := range finerUnits {
 		factor := int64(0)

@@ -182,7 +182,7 @@ func TestLeftOut(t *testing.T) {
 		t.Errorf("%q", by.LeftOut())
 	}
 	by := resolution(t, w, strings.Replace(r, field("x", `"int"`), field("x", `["null",{"type":"int","logicalType":"date"}]`), 1))
-	if len(by.Changes()) != 1 || by.Changes()[0] != "field a[].x: the writer's int is taken for the reader's int (date)" {
+	if len(by.Changes()) != 1 || by.Changes()[0] != "field a[].x: the writer's int is read as the reader's int (date)" {
 		t.Errorf("%q", by.Changes())
 	}
 }

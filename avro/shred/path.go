@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// PathError is a path that names nothing in a schema, or nothing of use.
+// PathError is a path that names nothing usable in a schema.
 type PathError struct {
 	Path   string
 	Reason string   // what is wrong with it
 	Near   []string // paths that may have been meant, the likeliest first
 }
 
-// Error names the path, the reason, and what may have been meant.
+// Error returns the path, the reason, and the paths that may have been meant.
 func (e *PathError) Error() string {
 	if len(e.Near) == 0 {
 		return fmt.Sprintf("%q %s", e.Path, e.Reason)
@@ -24,11 +24,11 @@ func (e *PathError) Error() string {
 // maxNear is the most paths that an error suggests.
 const maxNear = 3
 
-// unknown is the error for a path that names nothing.
+// unknown returns the error for a path that names nothing.
 func (m *Mapping) unknown(path string) error { return m.Root().Unknown(path) }
 
-// Unknown is the error for a path that names nothing below the place, with
-// those that may have been meant.
+// Unknown returns the error for a path that names nothing below the place. It suggests
+// paths that may have been meant.
 func (p Place) Unknown(path string) *PathError {
 	var all []string
 	p.s.walkPaths("", func(p string) { all = append(all, p) })
@@ -39,8 +39,8 @@ func (p Place) Unknown(path string) *PathError {
 	return &PathError{Path: path, Reason: "is no field and no column", Near: near}
 }
 
-// longestPrefix returns the longest of the paths that another one goes on from, as
-// to a type of a union or a key of a map.
+// longestPrefix returns the longest of the paths that path continues, as to a type of a
+// union or a key of a map.
 func longestPrefix(path string, paths []string) (longest []string) {
 	best := ""
 	for _, p := range paths {
@@ -51,8 +51,8 @@ func longestPrefix(path string, paths []string) (longest []string) {
 	return longest
 }
 
-// Nearest returns those of the words that may have been meant by one that is
-// none of them, the likeliest first.
+// Nearest returns the words that may have been meant by a word that is not among them,
+// the likeliest first.
 func Nearest(word string, words []string) (nearest []string) {
 	type near struct {
 		word     string
@@ -60,7 +60,7 @@ func Nearest(word string, words []string) (nearest []string) {
 	}
 	var all []near
 	seen := map[string]bool{}
-	limit := min(1+len(word)/3, max(0, len(word)-1)) // one letter is near to none
+	limit := min(1+len(word)/3, max(0, len(word)-1)) // a single letter is near no word
 	for _, w := range words {
 		if seen[w] {
 			continue
@@ -68,7 +68,7 @@ func Nearest(word string, words []string) (nearest []string) {
 		seen[w] = true
 		d := distance(strings.ToLower(word), strings.ToLower(w), limit)
 		if strings.HasSuffix(strings.ToLower(w), "."+strings.ToLower(word)) {
-			d = 0 // the way to it was left out
+			d = 0 // a path that omits the record around it
 		}
 		if d <= limit {
 			all = append(all, near{w, d})
@@ -98,8 +98,8 @@ func (s *step) walkPaths(path string, visit func(string)) {
 	})
 }
 
-// distance is the number of bytes to insert, drop or change between two
-// strings; more than limit is any number above it.
+// distance returns the number of bytes to insert, drop or change between two strings.
+// Any result above limit means more than limit.
 func distance(a, b string, limit int) int {
 	if max(len(a)-len(b), len(b)-len(a)) > limit {
 		return limit + 1
@@ -122,9 +122,8 @@ func distance(a, b string, limit int) int {
 	return row[len(b)]
 }
 
-// FieldAt returns the field of the record that a path of names with dots
-// between them begins with, the one with the longest name: names may have dots
-// in them. rest is the path below it.
+// FieldAt returns the field of the record that a dotted path begins with. Names may
+// contain dots; the longest name wins. rest is the path below the field.
 func (p Place) FieldAt(path string) (field Place, rest string, ok bool) {
 	i := p.s.field(path)
 	if i < 0 {
@@ -134,8 +133,8 @@ func (p Place) FieldAt(path string) (field Place, rest string, ok bool) {
 	return p.Field(i), rest, true
 }
 
-// field returns the field that a path begins with, the one with the longest
-// name: names may have dots in them. It is -1 if there is none.
+// field returns the index of the field that a path begins with, or -1. Names may
+// contain dots; the longest name wins.
 func (s *step) field(path string) int {
 	found := -1
 	for i, f := range s.node.Fields {

@@ -1,27 +1,26 @@
 package shred
 
-// Place is one type at one place of the rows, with the columns that hold its
-// values: what a mapping's columns mean, for those who read them without
-// making rows.
+// Place is a type at one place of the rows, with the columns of its values. It gives
+// columns their meaning for readers that make no rows.
 type Place struct{ s *step }
 
 // Root returns the place of the rows themselves.
 func (m *Mapping) Root() Place { return Place{m.root} }
 
-// Type returns the type. It is a union's branch or an array's item as it is
+// Type returns the type. For a union's branch or an array's item it is the type as
 // written in the schema.
 func (p Place) Type() *Node { return p.s.node }
 
-// Raw reports whether the place is where a type contains itself: Column then
-// holds the Avro encodings.
+// Raw reports whether a type contains itself here. Column then holds the Avro
+// encodings.
 func (p Place) Raw() bool { return p.s.raw }
 
 // Leaf reports whether values fill the one column Column.
 func (p Place) Leaf() bool { return p.s.leaf() }
 
-// Column returns the column of a leaf's values, or of the lengths of an array
-// or a map; -1 for a record and a union. A leaf that is an item or a branch can
-// share the column with the lengths around it.
+// Column returns the column of a leaf's values, or of the lengths of an array or a map;
+// -1 for a record and a union. A leaf that is an item or a branch can share the column
+// with the lengths around it.
 func (p Place) Column() int { return p.s.col }
 
 // Key returns the column of a map's keys.
@@ -33,8 +32,8 @@ func (p Place) Items() Place { return Place{p.s.items} }
 // Field returns the place of field i of a record.
 func (p Place) Field(i int) Place { return Place{p.s.fields[i]} }
 
-// Branch returns the place of branch i of a union, and the column of its
-// lengths, which are 0 or 1. The column is -1 for null, which has no place.
+// Branch returns the place of branch i of a union, and the column of its lengths, which
+// are 0 or 1. The column is -1 for null, which has no place.
 func (p Place) Branch(i int) (lengths int, branch Place) {
 	b := p.s.branches[i]
 	return b.col, Place{b.step}

@@ -7,22 +7,20 @@ import (
 	"strings"
 )
 
-// Project returns the mapping of rows reduced to the fields that paths name,
-// and for each of its columns the index of the column of m that holds it.
+// Project returns the mapping of rows reduced to the fields in paths, and for each of
+// its columns the index of the same column in m.
 //
-// A path is the names of fields with dots between them; arrays, maps and unions
-// on the way need no mention, and of a union's branches all that have the field
-// are meant. It takes all that is below it. A column's own name is a path too,
-// of the type that the column stands for: of its lengths, the whole array, map
-// or branch.
+// A path is the names of fields, joined by dots, and takes everything below it. It
+// skips arrays, maps and unions on the way; of a union it takes all branches that have
+// the field. The name of a column is a path too, of the type that the column belongs
+// to: a column of lengths names the whole array, map or branch.
 //
-// What is reduced stays readable as it was: a map keeps its keys, and a union
-// all its branches, the others reduced to what tells them apart. Order, names,
-// defaults and all other properties are kept. A named type that is reduced in
-// one way here and in another there becomes two types, of which the second has
-// the name with the suffix _2, the third _3, and so on.
+// The reduced rows stay readable: a map keeps its keys, and a union keeps all its
+// branches, reduced to what tells them apart. Order, names, defaults and all other
+// properties are kept. If a named type is reduced in different ways, it becomes several
+// types: the second has the suffix _2, the third _3, and so on.
 //
-// The error is a *PathError for a path that names nothing.
+// The error is a *PathError if a path names nothing.
 func (m *Mapping) Project(paths []string) (*Mapping, []int, error) {
 	chosen := &selection{}
 	for _, path := range paths {
@@ -49,17 +47,17 @@ func (m *Mapping) Project(paths []string) (*Mapping, []int, error) {
 	return reduced, columns, nil
 }
 
-// selection is what is kept of a step: all of it, or of a record the fields
-// whose part is not nil, of a union its branches, of an array or map its items.
+// selection is the part of a step to keep: all of it, or the parts that are not nil: a
+// record's fields, a union's branches, or the items of an array or map.
 type selection struct {
 	whole bool
 	parts []*selection
-	id    int // once settled: equal for equal selections of the same type
+	id    int // set by settle: equal for equal selections of the same type
 }
 
 var whole = &selection{whole: true}
 
-// part returns the selection of part i of n for choosing in it.
+// part returns the selection of part i of n and adds it if needed.
 func (c *selection) part(i, n int) *selection {
 	if c.parts == nil {
 		c.parts = make([]*selection, n)
@@ -70,8 +68,7 @@ func (c *selection) part(i, n int) *selection {
 	return c.parts[i]
 }
 
-// choose adds what a path names below s, and tells whether there is such a
-// thing.
+// choose adds the type that a path names below s, and reports whether there is one.
 func (c *selection) choose(s *step, path string) (found bool) {
 	if path == "" {
 		c.whole = true
@@ -95,7 +92,7 @@ func (c *selection) choose(s *step, path string) (found bool) {
 	return found
 }
 
-// inField returns what is left of a path below the field.
+// inField returns the rest of a path below the field.
 func inField(path, field string) (rest string, ok bool) {
 	if path == field {
 		return "", true
@@ -103,7 +100,7 @@ func inField(path, field string) (rest string, ok bool) {
 	return strings.CutPrefix(path, field+".")
 }
 
-// chooseColumn adds the step that a column stands for.
+// chooseColumn adds the step of a column.
 func (c *selection) chooseColumn(m *Mapping, s *step, name string) (found bool) {
 	if s.leaf() {
 		c.whole = c.whole || m.Columns[s.col].Name == name
@@ -114,7 +111,7 @@ func (c *selection) chooseColumn(m *Mapping, s *step, name string) (found bool) 
 		return true
 	}
 	if s.key >= 0 && m.Columns[s.key].Name == name {
-		return true // keys are kept with whatever else is
+		return true // keys are always kept
 	}
 	s.each(func(i, n int, _ string, below *step) {
 		part := c.part(i, n)
@@ -128,8 +125,7 @@ func (c *selection) chooseColumn(m *Mapping, s *step, name string) (found bool) 
 	return found
 }
 
-// each calls visit for the n parts of a step: fields, items, or branches but
-// for null.
+// each calls visit for the n parts of a step: fields, items, or branches except null.
 func (s *step) each(visit func(i, n int, name string, below *step)) {
 	switch {
 	case s.items != nil:
@@ -147,7 +143,7 @@ func (s *step) each(visit func(i, n int, name string, below *step)) {
 	}
 }
 
-// projection makes the reduced schema's text.
+// projection makes the text of the reduced schema.
 type projection struct {
 	ids         map[string]int         // of selections, by the ids of their parts
 	definitions map[*Node]any          // JSON of named types
@@ -155,14 +151,14 @@ type projection struct {
 	taken       map[string]bool
 }
 
-// reducedType is a named type with what is kept of it.
+// reducedType is a named type with the part of it that is kept.
 type reducedType struct {
 	node *Node
 	id   int
 }
 
-// settle completes a selection: what is kept though it was not chosen is
-// entered, and a selection of everything becomes whole.
+// settle completes a selection: it adds the parts that are always kept, and makes a
+// selection of everything whole.
 func (p *projection) settle(s *step, c *selection) *selection {
 	if s.leaf() || c != nil && c.whole {
 		return whole
@@ -233,7 +229,7 @@ func (p *projection) define(raw any, n *Node) {
 	}
 }
 
-// isReference tells whether a type's JSON is the name of one defined elsewhere.
+// isReference reports whether a type's JSON is the name of a type defined elsewhere.
 func isReference(raw any) bool {
 	name, ok := raw.(string)
 	if object, isObject := raw.(map[string]any); isObject {
@@ -274,13 +270,12 @@ func (p *projection) items(raw any, key string, n *Node, c *selection, space str
 	return object
 }
 
-// named returns the definition of a named type where it is first met, later
-// its name.
+// named returns the definition of a named type at its first occurrence, later its name.
 func (p *projection) named(raw any, n *Node, c *selection, space string) any {
 	t := reducedType{n, c.id}
 	if name, ok := p.names[t]; ok {
 		if isReference(raw) && name == n.Name {
-			return raw // as it was written, which the namespace may explain
+			return raw // as written, since the namespace may explain it
 		}
 		return name
 	}
@@ -314,8 +309,8 @@ func (p *projection) named(raw any, n *Node, c *selection, space string) any {
 	return object
 }
 
-// setName gives a definition its full name, as it is written if that means
-// the same in the enclosing namespace, and returns the type's own namespace.
+// setName gives a definition its full name. It keeps the name as written if that means
+// the same in the enclosing namespace. It returns the type's own namespace.
 func setName(object map[string]any, full, space string) string {
 	own, last := SplitName(full)
 	name, _ := object["name"].(string)
@@ -336,8 +331,8 @@ func setName(object map[string]any, full, space string) string {
 	return own
 }
 
-// reduceDefault drops from a default the fields that are not kept. One that
-// does not fit its type stays as it is.
+// reduceDefault drops the fields that are not kept from a default. A default that does
+// not fit its type stays as it is.
 func reduceDefault(v any, n *Node, c *selection) any {
 	if c == nil || c.whole {
 		return v
@@ -368,14 +363,14 @@ func reduceDefault(v any, n *Node, c *selection) any {
 			return reduced
 		}
 	}
-	if n.Kind == KindUnion && len(n.Branches) > 0 { // a default is of the first branch
+	if n.Kind == KindUnion && len(n.Branches) > 0 { // a default belongs to the first branch
 		return reduceDefault(v, n.Branches[0], c.parts[0])
 	}
 	return v
 }
 
-// reduce returns the mapping of the reduced schema: the steps of m that are
-// kept, with their columns' numbers in it and under their names in m.
+// reduce returns the mapping of the reduced schema: the kept steps of m, with their
+// columns' new numbers and their names in m.
 func (m *Mapping) reduce(schema *Schema, c *selection) (*Mapping, []int) {
 	used := make([]bool, len(m.Columns))
 	m.root.mark(c, used)
@@ -394,7 +389,7 @@ func (m *Mapping) reduce(schema *Schema, c *selection) (*Mapping, []int) {
 	return reduced, columns
 }
 
-// mark marks the columns of what is kept.
+// mark marks the columns of the kept part.
 func (s *step) mark(c *selection, used []bool) {
 	for _, col := range []int{s.col, s.key} {
 		if col >= 0 {
@@ -411,8 +406,8 @@ func (s *step) mark(c *selection, used []bool) {
 	})
 }
 
-// reduce copies what is kept of the step, for the type n and with the columns'
-// new numbers.
+// reduce copies the kept part of the step, for type n and with the columns' new
+// numbers.
 func (s *step) reduce(c *selection, n *Node, numbers []int) *step {
 	r := *s
 	r.node, r.fields, r.branches = n, nil, make([]branch, len(s.branches))

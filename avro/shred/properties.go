@@ -7,8 +7,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// properties are properties of a type or a field that Avro does not define, as
-// decoded JSON; nil without any.
+// properties are the properties of a type or a field that Avro does not define, as
+// decoded JSON; nil if there are none.
 type properties map[string]any
 
 // Attributes that Avro defines.
@@ -17,8 +17,8 @@ var (
 	fieldAttributes = []string{"type", "name", "aliases", "default"}
 )
 
-// attributes are the attributes of the type's JSON that Avro defines. A logical
-// type that is unknown or does not fit the type is like any other property.
+// attributes returns the attributes of the type's JSON that Avro defines. A logical
+// type that is unknown or does not fit the type counts as any other property.
 func (n *Node) attributes() []string {
 	switch n.LogicalType() {
 	case column.LogicalNone:
@@ -29,8 +29,8 @@ func (n *Node) attributes() []string {
 	return append(slices.Clone(typeAttributes), "logicalType")
 }
 
-// sortProperties returns the properties that say what values mean, and the others
-// but for those that say nothing about values.
+// sortProperties returns the properties with a meaning for values, and the others
+// except ignored ones.
 func sortProperties(object map[string]any, attributes []string) (meanings, others properties) {
 	for key, v := range object {
 		switch {
@@ -52,8 +52,8 @@ func (p properties) with(key string, v any) properties {
 	return p
 }
 
-// ignored reports whether a property says nothing about values: comments, and
-// what a program's own types are called.
+// ignored reports whether a property says nothing about values: comments, and the names
+// of a program's own types.
 func ignored(key string) bool {
 	switch key {
 	case "doc", "order", "avro.java.string", "connect.version", "connect.doc":
@@ -68,7 +68,8 @@ func meaningful(key string) bool {
 	return key == "connect.name" || key == "connect.parameters" || strings.HasPrefix(key, "adjust-to-utc")
 }
 
-// text returns the JSON of the properties with their keys in order; "" without any.
+// text returns the JSON of the properties with their keys in order, or "" if there are
+// none.
 func (p properties) text() string {
 	if len(p) == 0 {
 		return ""
@@ -76,8 +77,8 @@ func (p properties) text() string {
 	return jsonText(map[string]any(p))
 }
 
-// differing returns the keys of which p and other have different values or only one
-// has any, in order.
+// differing returns, in order, the keys that p and other have different values of, or
+// that only one of them has.
 func (p properties) differing(other properties) (keys []string) {
 	for key, v := range p {
 		if o, ok := other[key]; !ok || jsonText(o) != jsonText(v) {

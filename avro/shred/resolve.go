@@ -11,25 +11,24 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// resolveCode is what the resolver does with one datum of a writer's type.
+// resolveCode is how the resolver handles one datum of a writer's type.
 type resolveCode uint8
 
 const (
 	resolveCopy     resolveCode = iota // the reader codes it alike
-	resolveMismatch                    // nothing: the types do not match
+	resolveMismatch                    // an error: the types do not match
 	resolveFloat                       // an int or long becomes a float
 	resolveDouble                      // an int, long or float becomes a double
-	resolveUnit                        // a time is multiplied to be of a finer unit
-	resolveEnum                        // the ordinal is another
+	resolveUnit                        // a time is multiplied to a finer unit
+	resolveEnum                        // the ordinal changes
 	resolveInOrder                     // a record whose kept fields keep their order
 	resolveReorder                     // any other record
 	resolveItems                       // an array or a map
-	resolveBranch                      // the writer's union has chosen
-	resolveIndex                       // the reader's union is given its index
+	resolveBranch                      // a branch of the writer's union, by the index in the datum
+	resolveIndex                       // a branch of the reader's union, whose index is added
 )
 
-// Resolution is how rows written with one schema become rows of another. It is
-// immutable.
+// Resolution turns rows written with one schema into rows of another. It is immutable.
 type Resolution struct {
 	root     *action
 	rules    Rules
@@ -38,75 +37,75 @@ type Resolution struct {
 	leftOut, changes, differences []string
 }
 
-// MinRowSize is the least number of bytes of one row that was written; 0 where
-// rows may take none.
+// MinRowSize returns the fewest bytes of one row as written, or 0 if rows may take
+// none.
 func (r *Resolution) MinRowSize() int { return r.root.writer.least }
 
-// action is how data of one type of the writer becomes data of one type of
-// the reader. Those of a recursive schema form a cycle.
+// action turns data of one type of the writer into data of one type of the reader. The
+// actions of a recursive schema form a cycle.
 type action struct {
 	code   resolveCode
 	writer *Node
-	// exact is set where writer and reader take the same bytes, so that not
-	// even a check of the writer's limits is left to do.
+	// exact is set if writer and reader accept the same bytes, so that even the
+	// writer's limits need no check.
 	exact    bool
 	index    int            // resolveIndex: the reader's branch
-	literal  []byte         // resolveIndex: the same, encoded; resolveInOrder: defaults behind the last field
+	literal  []byte         // resolveIndex: the same, encoded; resolveInOrder: defaults after the last field
 	sub      *action        // of items, or of the reader's branch
-	ordinals []int          // the reader's, per symbol of the writer; takenForDefault, or -1 where there is none
+	ordinals []int          // the reader's, per symbol of the writer; takenForDefault, or -1 if there is no default
 	instead  int            // the ordinal of the reader's default
 	factor   int64          // resolveUnit: of the units
-	change   string         // what becomes of the meaning of values; "" if it stays
+	change   string         // how the meaning of values changes; "" if it stays
 	branches []*action      // per branch of the writer's union
 	fields   []fieldAction  // per field of the writer
 	order    []orderedField // resolveReorder: the reader's fields
 	mismatch *damage.Error  // why nothing of these types resolves
 }
 
-// fieldAction is what becomes of a field of the writer's record.
+// fieldAction is how a field of the writer's record is handled.
 type fieldAction struct {
 	name    string
 	node    *Node
 	sub     *action // nil: the reader has no such field
-	literal []byte  // resolveInOrder: defaults that stand before it
-	change  string  // as of an action
+	literal []byte  // resolveInOrder: defaults before it
+	change  string  // like that of an action
 }
 
-// orderedField is a field of the reader's record: the nth of the writer's
-// fields that the reader has, or else a default.
+// orderedField is a field of the reader's record: the nth of the writer's fields that
+// the reader has, or a default.
 type orderedField struct {
 	nth     int
 	literal []byte
 }
 
-// matcher compiles the resolution of two schemas. Each pair of types is
-// resolved once, however often it occurs.
+// matcher compiles the resolution of two schemas. Each pair of types is resolved once,
+// however often it occurs.
 type matcher struct {
 	rules    Rules
 	pairs    map[typePair]*action
-	all      []*action // parts before what they are part of, but for cycles
+	all      []*action // parts before the types that contain them, except in cycles
 	defaults defaults
 }
 
 type typePair struct{ writer, reader *Node }
 
-// Resolve compiles the rules of Avro's schema resolution for data written
-// with one schema and read with another. Where the specification leaves room
-// they are those of Java's Resolver class: aliases come before names; in a
-// reader's union a branch of the writer's kind and full name comes before one
-// of the same name in another namespace, and both before a promotion; a default
-// belongs to the first branch of a union that it fits. But records must have a
-// name in common, as the specification says and that class does not ask.
+// Resolve compiles the rules of Avro's schema resolution for data that is written with
+// one schema and read with another. If the specification leaves a choice, the rules are
+// those of Java's Resolver class: aliases come before names; in a reader's union a
+// branch of the writer's kind and full name comes before one of the same name in
+// another namespace, and both before a promotion; a default belongs to the first branch
+// of a union that it fits. But records must have a common name, as the specification
+// says; that class does not check it.
 //
-// What the resolution may do to the meaning of values is up to the rules. Rows of
-// the same schema (see Same) are copied. Types with a change of meaning that the
-// rules do not allow do not resolve, not even in a branch of a union.
+// The rules limit how the resolution may change the meaning of values. Rows of the same
+// schema (see Same) are copied. Types whose change of meaning the rules do not allow do
+// not resolve, not even in a branch of a union.
 //
-// The error is a *damage.Error of kind damage.Schema that names the path, in
-// the reader's terms, and both types. Another branch of a writer's union that does
-// not resolve is an error only if none does, and else of the rows that take it.
+// The error is a *damage.Error of kind damage.Schema that names the path, in the
+// reader's terms, and both types. If some branches of a writer's union do not resolve,
+// only rows that have them are errors, unless no branch resolves.
 func Resolve(writer, reader *Schema, rules Rules) (*Resolution, error) {
-	//guard: copies rows of the same schema, whatever its aliases and defaults say
+	//guard: copies rows of the same schema, with any aliases and defaults
 	if writer.Same(reader) {
 		return &Resolution{root: &action{writer: writer.root, exact: true}, differences: reader.Differences(writer)}, nil
 	}
@@ -122,7 +121,7 @@ func Resolve(writer, reader *Schema, rules Rules) (*Resolution, error) {
 	return r, nil
 }
 
-// resolve returns the action for two types, and why there is none.
+// resolve returns the action for two types, or why there is no action.
 func (m *matcher) resolve(w, r *Node) (*action, *damage.Error) {
 	pair := typePair{w, r}
 	if a, ok := m.pairs[pair]; ok {
@@ -157,7 +156,7 @@ func mismatched(w, r *Node, why string) *damage.Error {
 	return damage.New(damage.Schema, "", -1, "the writer's %s does not resolve to the reader's %s%s", describe(w), describe(r), why)
 }
 
-// describe names a type for an error.
+// describe returns a type for an error message.
 func describe(n *Node) string {
 	switch n.Kind {
 	case KindUnion:
@@ -177,7 +176,8 @@ func describe(n *Node) string {
 	return n.Kind.String() + n.annotations()
 }
 
-// annotations names what says how the values of a type are meant, for an error.
+// annotations returns the annotations that give values of a type their meaning, for an
+// error message.
 func (n *Node) annotations() string {
 	var all []string
 	if n.LogicalType() != column.LogicalNone {
@@ -192,18 +192,18 @@ func (n *Node) annotations() string {
 	return " (" + strings.Join(all, ", ") + ")"
 }
 
-// maxNamed bounds the branches of a union that an error names.
+// maxNamed bounds the branches of a union that an error lists.
 const maxNamed = 8
 
-// under returns an error with a path component before its path. It copies,
-// because a pair of types has its error wherever it is used.
+// under returns an error with a path component before its path. It copies the error,
+// because a pair of types shares it wherever it occurs.
 func under(name string, err *damage.Error) *damage.Error {
 	e := *err
 	e.Path = below(name, e.Path)
 	return &e
 }
 
-// promotion returns how a simple kind becomes another.
+// promotion returns how one simple kind becomes another.
 func promotion(w, r Kind) (resolveCode, bool) {
 	switch {
 	case w == KindInt && r == KindLong, w == KindString && r == KindBytes, w == KindBytes && r == KindString:
@@ -216,7 +216,7 @@ func promotion(w, r Kind) (resolveCode, bool) {
 	return resolveMismatch, false
 }
 
-// sameKind resolves types of one kind that is not union.
+// sameKind resolves types of one kind other than union.
 func (m *matcher) sameKind(a *action, r *Node) *damage.Error {
 	w := a.writer
 	switch w.Kind {
@@ -246,7 +246,7 @@ func (m *matcher) sameKind(a *action, r *Node) *damage.Error {
 	return nil
 }
 
-// itemPath is the path component of the items of an array or a map.
+// itemPath returns the path component of the items of an array or a map.
 func itemPath(n *Node) string {
 	if n.Kind == KindMap {
 		return "{}"
@@ -254,8 +254,8 @@ func itemPath(n *Node) string {
 	return "[]"
 }
 
-// sameName reports whether named types match: by their names without
-// namespaces, or by an alias of the reader's.
+// sameName reports whether named types match: by their names without namespaces, or by
+// an alias of the reader's.
 func sameName(w, r *Node) bool { return sameSimpleName(w, r) || slices.Contains(r.Aliases, w.Name) }
 
 func sameSimpleName(w, r *Node) bool {
@@ -264,12 +264,12 @@ func sameSimpleName(w, r *Node) bool {
 	return written == read
 }
 
-// takenForDefault stands for the ordinal of a symbol that the reader lacks, if it has
-// a default.
+// takenForDefault stands for the ordinal of a symbol that the reader lacks, if the
+// reader's enum has a default.
 const takenForDefault = -2
 
-// matchSymbols maps the writer's symbols to the reader's. One that the reader
-// lacks is its default, or an error of the row that has it.
+// matchSymbols maps the writer's symbols to the reader's. A symbol that the reader
+// lacks becomes the default, or an error in each row that has it.
 func matchSymbols(a *action, r *Node) {
 	known := make(map[string]int, len(r.Symbols))
 	for i, s := range slices.Backward(r.Symbols) {
@@ -285,7 +285,7 @@ func matchSymbols(a *action, r *Node) {
 		case !ok:
 			to = -1
 		case i < len(r.Symbols) && r.Symbols[i] == s:
-			to = i // of symbols that are there twice, which Java refuses
+			to = i // of duplicate symbols, which Java rejects
 		}
 		a.ordinals[i] = to
 		alike = alike && to == i
@@ -324,7 +324,7 @@ func (m *matcher) writerUnion(a *action, r *Node) *damage.Error {
 	return mismatched(a.writer, r, "")
 }
 
-// readerUnion resolves a type that is no union to a branch of the reader's.
+// readerUnion resolves a type other than a union to a branch of the reader's union.
 func (m *matcher) readerUnion(a *action, r *Node) *damage.Error {
 	a.index = matchBranch(a.writer, r.Branches)
 	if a.index < 0 {
@@ -338,7 +338,7 @@ func (m *matcher) readerUnion(a *action, r *Node) *damage.Error {
 	return nil
 }
 
-// matchBranch returns the index of the branch that a type is resolved to, or -1.
+// matchBranch returns the index of the branch that a type resolves to, or -1.
 func matchBranch(w *Node, branches []*Node) int {
 	named := -1
 	for i, b := range branches {
@@ -400,9 +400,9 @@ func (m *matcher) record(a *action, r *Node) *damage.Error {
 	return nil
 }
 
-// matchFields returns, per field of the reader's record, the index of the
-// writer's field that it is, or -1. As in Java an alias claims its field before
-// a field of that name does, unless the alias's owner has one under its name.
+// matchFields returns, for each field of the reader's record, the index of the matching
+// field of the writer, or -1. As in Java, an alias claims its field before a field of
+// that name does, unless the alias's owner matches by its own name.
 func matchFields(w, r *Node) []int {
 	written := make(map[string]int, len(w.Fields))
 	for i, f := range slices.Backward(w.Fields) {
@@ -430,8 +430,8 @@ func matchFields(w, r *Node) []int {
 	return sources
 }
 
-// countKept makes the reader's order count the fields that are kept, which is
-// what the resolver remembers of a record.
+// countKept changes the numbers in the reader's order to count kept fields only,
+// because the resolver remembers only those of a record.
 func (a *action) countKept() {
 	kept := make([]int, len(a.fields))
 	n := 0

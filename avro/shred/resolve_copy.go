@@ -2,8 +2,8 @@ package shred
 
 import "slices"
 
-// simplify finds the types whose data is copied as it is. Each is taken for one
-// until a part of it is not, so that a recursive type can be one too.
+// simplify finds the types whose data is copied unchanged. It assumes that each one is,
+// until a part of it is not, so that recursive types can be copied too.
 func (m *matcher) simplify() {
 	copied := make(map[*action]bool, len(m.all))
 	wholes := make(map[*action][]*action, len(m.all))
@@ -35,8 +35,8 @@ func (m *matcher) simplify() {
 	}
 }
 
-// parts yields what an action is made of. A branch stands for what it holds,
-// since it has no bytes of its own.
+// parts yields the parts of an action. For a branch it yields the branch's content,
+// since a branch has no bytes of its own.
 func (a *action) parts(yield func(*action) bool) {
 	if a.sub != nil && !yield(a.sub) {
 		return
@@ -53,7 +53,7 @@ func (a *action) parts(yield func(*action) bool) {
 	}
 }
 
-// copies reports whether the data stays as it is, given which parts do.
+// copies reports whether the data stays unchanged, given which parts do.
 func (a *action) copies(copied map[*action]bool) bool {
 	switch a.code {
 	case resolveCopy:
@@ -75,7 +75,7 @@ func (a *action) copies(copied map[*action]bool) bool {
 	return false
 }
 
-// partsExact reports whether all parts of what is copied are exact.
+// partsExact reports whether all parts of a copied action are exact.
 func (a *action) partsExact() bool {
 	for part := range a.parts {
 		if !part.exact {

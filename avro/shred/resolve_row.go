@@ -9,48 +9,46 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// ErrTooLarge is wrapped by the error for a row that resolves to more bytes than
-// its Resolver makes: the defaults in items of few bytes can make it many times
-// as large as what was written.
+// ErrTooLarge is wrapped by the error for a row that resolves to more bytes than its
+// Resolver allows. Defaults in items of few bytes can make a row many times larger.
 var ErrTooLarge = errors.New("the row is too large")
 
-// ErrRoom is wrapped instead if the row is too large only for the memory that the
-// Resolver was given.
+// ErrRoom is wrapped instead if the row exceeds only the memory of the Resolver.
 var ErrRoom = errors.New("the row has too little room")
 
-// Resolver turns rows written with one schema into rows of another. It belongs
-// to one goroutine and allocates nothing per row.
+// Resolver turns rows written with one schema into rows of another. It belongs to one
+// goroutine and allocates nothing per row.
 type Resolver struct {
 	root   *action
 	walk   Shredder // checks the writer's data
 	out    []byte
 	from   int   // where the row starts in out
 	limit  int64 // of any row
-	most   int64 // of a row, as there is room for
-	over   bool  // the row would have more
-	halves bool  // memory is for the row and for moved
+	most   int64 // limit of the current row, by its room
+	over   bool  // the row would exceed it
+	halves bool  // the row and moved share the memory
 
 	strict  bool    // an inexact value is an error of its row
-	row     Inexact // of the row that is being resolved
-	inexact Inexact // of those before, since it was taken
+	row     Inexact // of the current row
+	inexact Inexact // of earlier rows, since TakeInexact
 
-	// kept are the fields of the records that are being reordered, the inner
-	// ones last; moved holds what of them is not in the writer's datum.
+	// kept lists the fields of the records that are being reordered, the inner records
+	// last; moved holds their bytes that are not in the writer's datum.
 	kept     []keptField
 	moved    []byte
 	shredded []byte // the row of Shred
 }
 
-// Inexact counts values that a resolution could not keep as they were.
+// Inexact counts values that a resolution could not keep unchanged.
 type Inexact struct {
 	EnumDefaults int64 `json:"enum_defaults,omitempty"` // symbols that the reader's enum lacks, replaced by its default
 	Rounded      int64 `json:"rounded,omitempty"`       // numbers that a float or a double does not hold exactly
 }
 
-// Values is the number of all such values.
+// Values returns the number of all such values.
 func (i Inexact) Values() int64 { return i.EnumDefaults + i.Rounded }
 
-// String says what became of the values.
+// String describes how the values changed.
 func (i Inexact) String() string {
 	symbols, numbers := fmt.Sprintf("%d enum symbols became the schema's default", i.EnumDefaults), fmt.Sprintf("%d numbers were rounded", i.Rounded)
 	if i.EnumDefaults == 1 {
@@ -73,8 +71,7 @@ func (i Inexact) Plus(other Inexact) Inexact {
 	return Inexact{i.EnumDefaults + other.EnumDefaults, i.Rounded + other.Rounded}
 }
 
-// TakeInexact returns what was counted in the rows since it was taken before. A nil
-// Resolver has nothing.
+// TakeInexact returns the counts since its last call. They are zero for a nil Resolver.
 func (r *Resolver) TakeInexact() Inexact {
 	if r == nil {
 		return Inexact{}
@@ -84,15 +81,15 @@ func (r *Resolver) TakeInexact() Inexact {
 	return taken
 }
 
-// keptField is where the data of a field lies: in the writer's datum, or in
-// what the record has added to the row.
+// keptField is the position of a field's data: in the writer's datum, or in the bytes
+// that the record has added to the row.
 type keptField struct {
 	start, end int
 	resolved   bool
 }
 
-// NewResolver returns a Resolver of rows to at most so many bytes each; nil if
-// the resolution is nil.
+// NewResolver returns a Resolver that makes rows of at most most bytes, or nil if the
+// resolution is nil.
 func NewResolver(by *Resolution, most int64) *Resolver {
 	if by == nil {
 		return nil
@@ -100,8 +97,8 @@ func NewResolver(by *Resolution, most int64) *Resolver {
 	return &Resolver{root: by.root, strict: by.rules == KeepMeaning, limit: most, most: most, halves: by.reorders}
 }
 
-// Within makes Shred keep to memory: a row that takes more is ErrRoom. If records
-// are reordered, a row has half of it.
+// Within makes Shred use memory: a row that takes more is ErrRoom. If records are
+// reordered, a row has half of it.
 func (r *Resolver) Within(memory []byte) {
 	room := len(memory)
 	if r.halves {
@@ -112,7 +109,7 @@ func (r *Resolver) Within(memory []byte) {
 	r.Limit(room)
 }
 
-// Room is the memory for Within that any row has room in that is not too large.
+// Room returns the bytes of memory that Within needs for any row within the limit.
 func (r *Resolver) Room() int {
 	room := int(r.limit) + resolverSlack
 	if r.halves {
@@ -121,19 +118,18 @@ func (r *Resolver) Room() int {
 	return room
 }
 
-// Limit makes Row append at most so many bytes less the slack that it asks for: a
-// row that takes more is ErrRoom.
+// Limit makes Row append at most room bytes less the slack that it needs. A row that
+// takes more is ErrRoom.
 func (r *Resolver) Limit(room int) { r.most = max(min(int64(room-resolverSlack), r.limit), 0) }
 
-// resolverSlack is what a row can pass its limit by before that is noticed.
+// resolverSlack is how far a row can pass its limit before that is noticed.
 const resolverSlack = 64
 
-// Row appends the reader's form of the one datum at the start of the slice to
-// dst and returns how many bytes of the slice the datum has. What needs no
-// resolution is copied as it is coded, the rest is coded in the plainest form.
-// The error is a *damage.Error that names the field's path, in the writer's
-// terms, and the offset in the slice; dst then comes back as it was. It wraps
-// ErrTooLarge for a row of too many bytes.
+// Row appends the reader's form of the datum at the start of the slice to dst and
+// returns the datum's size in the slice. Data that needs no resolution is copied as it
+// is coded, the rest is coded in the plainest form. The error is a *damage.Error that
+// names the field's path, in the writer's terms, and the offset in the slice; dst is
+// then returned unchanged. For a row of too many bytes it wraps ErrTooLarge.
 func (r *Resolver) Row(dst, datum []byte) (out []byte, n int, err error) {
 	r.walk.b, r.walk.empty = datum, 0
 	r.out, r.from, r.over, r.kept, r.row = dst, len(dst), false, r.kept[:0], Inexact{}
@@ -152,10 +148,9 @@ func (r *Resolver) Row(dst, datum []byte) (out []byte, n int, err error) {
 	return out, p, nil
 }
 
-// Shred shreds the reader's form of the one datum at the start of rows and
-// returns that form, valid until the next call, and how many bytes of rows the
-// datum has. A nil Resolver takes rows as the reader's. Errors are Row's and the
-// shredder's.
+// Shred shreds the reader's form of the datum at the start of rows. It returns that
+// form, valid until the next call, and the datum's size in rows. A nil Resolver reads
+// rows as the reader's. Errors are those of Row and of the shredder.
 func (r *Resolver) Shred(s *Shredder, rows []byte) (datum []byte, n int, err error) {
 	if r == nil {
 		n, err = s.Row(rows)
@@ -167,11 +162,11 @@ func (r *Resolver) Shred(s *Shredder, rows []byte) (datum []byte, n int, err err
 	return r.shredded, n, err
 }
 
-// full reports whether the row has more bytes than allowed, or would have. It is
-// asked before each type.
+// full reports whether the row exceeds its limit, or would. It is called before each
+// type.
 func (r *Resolver) full() bool { return r.over || int64(len(r.out)-r.from) > r.most }
 
-// put appends to the row what may be of any length.
+// put appends bytes of any length to the row.
 func (r *Resolver) put(b []byte) {
 	//guard: refuses a row that is too large before it gets memory
 	if int64(len(r.out)-r.from)+int64(len(b)) > r.most {
@@ -189,8 +184,8 @@ func (r *Resolver) tooLarge(p int) int {
 	return -1
 }
 
-// run resolves the datum at p and returns the position behind it, or -1 with
-// the error set.
+// run resolves the datum at p and returns the position after it, or -1 with the error
+// set.
 func (r *Resolver) run(a *action, p, depth int) int {
 	if r.full() {
 		return r.tooLarge(p)
@@ -232,8 +227,8 @@ func (r *Resolver) run(a *action, p, depth int) int {
 	return r.walk.fail(damage.Value, p, "%s", a.mismatch)
 }
 
-// number widens a number to float or double, as Java's casts do: to the
-// nearest, ties to even. Or it converts a time to a finer unit.
+// number widens a number to float or double, as Java's casts do: to the nearest, ties
+// to even. It also converts a time to a finer unit.
 func (r *Resolver) number(a *action, p int) int {
 	if a.writer.Kind == KindFloat {
 		q := r.walk.skipBytes(p, 4)
@@ -269,8 +264,8 @@ func (r *Resolver) number(a *action, p int) int {
 	return r.rounded(p, q, n, float64(n), "double")
 }
 
-// rounded counts an integer that is not what it became, or refuses it. It returns q, the
-// position behind it.
+// rounded counts an integer that v does not hold exactly, or rejects it. It returns q,
+// the position after the integer.
 func (r *Resolver) rounded(p, q int, n int64, v float64, kind string) int {
 	if v < 1<<63 && int64(v) == n {
 		return q
@@ -305,10 +300,9 @@ func (r *Resolver) enum(a *action, p int) int {
 	return q
 }
 
-// inOrder resolves a record in one pass. Fields that are copied and follow one
-// another are copied together.
+// inOrder resolves a record in one pass. Adjacent copied fields are copied together.
 func (r *Resolver) inOrder(a *action, p, depth int) int {
-	start := p // of what is not yet copied
+	start := p // of the bytes not yet copied
 	for i := range a.fields {
 		f := &a.fields[i]
 		same := f.sub != nil && f.sub.code == resolveCopy
@@ -335,8 +329,8 @@ func (r *Resolver) inOrder(a *action, p, depth int) int {
 	return p
 }
 
-// reorder resolves a record's fields in the writer's order, then puts them
-// into the reader's.
+// reorder resolves a record's fields in the writer's order, then puts them into the
+// reader's.
 func (r *Resolver) reorder(a *action, p, depth int) int {
 	base, start := len(r.kept), len(r.out)
 	for i := range a.fields {

@@ -61,9 +61,9 @@ func parseKind(name string) (Kind, bool) {
 	return 0, false
 }
 
-// Node is one type of a schema. A name that refers to a type defined elsewhere
-// in the schema is resolved to the same *Node, so that a recursive schema is a
-// cycle. Nodes are read-only.
+// Node is one type of a schema. A name that refers to a type defined elsewhere in the
+// schema is resolved to the same *Node, so a recursive schema is a cycle. Nodes are
+// read-only.
 type Node struct {
 	Kind     Kind
 	Name     string   // full name of a record, enum or fixed type
@@ -72,14 +72,14 @@ type Node struct {
 	Fields   []Field  // of a record
 	Items    *Node    // items of an array, values of a map
 	Branches []*Node  // of a union
-	Symbols  []string // of an enum; what is not a string there is its JSON
+	Symbols  []string // of an enum; a symbol that is not a string becomes its JSON
 	Default  int      // of an enum, the ordinal of its default, or -1
 	Size     int      // of a fixed type, in bytes
 
-	// Precision and Scale are of a decimal, as written; see LogicalType.
+	// Precision and Scale are those of a decimal, as written; see LogicalType.
 	Precision, Scale int
 
-	least    int // bytes of a datum
+	least    int // fewest bytes of a datum
 	meanings properties
 	others   properties
 }
@@ -90,16 +90,16 @@ type Field struct {
 	Type    *Node
 	Aliases []string
 
-	// value is the default as decoded JSON, and matters only where a row has
-	// no such field, so it need not fit the type.
+	// value is the default as decoded JSON. It matters only if a row has no such field,
+	// so it need not fit the type.
 	value      any
 	hasDefault bool
 
 	meanings, others properties
 }
 
-// FullName returns the name by which a union's column path calls the type: the
-// full name of a named type, else the name of its kind.
+// FullName returns the name of the type in a union's column path: the full name of a
+// named type, otherwise the name of its kind.
 func (n *Node) FullName() string {
 	if n.Name != "" {
 		return n.Name
@@ -107,8 +107,8 @@ func (n *Node) FullName() string {
 	return n.Kind.String()
 }
 
-// Optional returns the type in a union of it with null, and the index of null; other
-// types it returns as they are, with -1.
+// Optional returns the type in a union of it with null, and the index of null. It
+// returns any other type unchanged, with -1.
 func (n *Node) Optional() (value *Node, null int) {
 	if n.Kind == KindUnion && len(n.Branches) == 2 {
 		for i, b := range n.Branches {
@@ -139,24 +139,23 @@ type Schema struct {
 // Root returns the schema's type.
 func (s *Schema) Root() *Node { return s.root }
 
-// JSON returns the text that was parsed, byte for byte.
+// JSON returns the parsed text, byte for byte.
 func (s *Schema) JSON() string { return s.text }
 
-// Canonical returns the JSON without doc and with its keys in order. It is equal
-// for schemas that resolve rows alike when they are the reader's: unlike Identity
-// it keeps defaults, aliases and all other properties.
+// Canonical returns the JSON without doc and with its keys in order. It is equal only
+// for schemas that resolve rows alike as the reader's: unlike Identity it keeps
+// defaults, aliases and all other properties.
 func (s *Schema) Canonical() string { return s.canonical }
 
-// Warnings says, one entry per finding, what in the schema other readers may
-// refuse although its rows can be converted: odd names and enum symbols,
-// defaults that do not fit their type.
+// Warnings returns one entry for each finding in the schema that other readers may
+// reject although its rows can be converted: odd names and enum symbols, and defaults
+// that do not fit their type.
 func (s *Schema) Warnings() []string { return s.warnings }
 
-// ParseSchema parses the JSON text of an Avro schema. It is as lenient as the
-// meaning of the rows allows: names and enum symbols may hold any character,
-// defaults may be wrong (see Warnings). The error is a *damage.Error of kind
-// damage.Schema, or damage.Unsupported for a schema beyond the limits on its
-// size and nesting.
+// ParseSchema parses the JSON text of an Avro schema. It accepts all that leaves the
+// meaning of rows clear: names and enum symbols may hold any character, and defaults
+// may be wrong (see Warnings). The error is a *damage.Error of kind damage.Schema, or
+// damage.Unsupported for a schema beyond the limits on its size and nesting.
 func ParseSchema(text string) (*Schema, error) {
 	raw, err := decodeJSON(text)
 	if err != nil {
@@ -202,15 +201,15 @@ func schemaError(err error) error {
 	return damage.New(damage.Schema, "", -1, "%s", reason)
 }
 
-// builder turns the parser's tree into Nodes. Beside it walks the JSON as
-// written, which holds what was kept from the parser.
+// builder turns the parser's tree into Nodes. It also walks the JSON as written, which
+// holds the keys that the parser did not get.
 type builder struct {
 	named map[string]*Node // by full name
 	err   error
 }
 
-// define makes the node of every named type, so that references find it
-// wherever its definition stands.
+// define makes the node of every named type, so that references find it wherever its
+// definition stands.
 func (b *builder) define(sn *avro.SchemaNode) {
 	switch kind, _ := parseKind(sn.Type); kind {
 	case KindRecord, KindEnum, KindFixed:
@@ -238,8 +237,8 @@ func fullName(sn *avro.SchemaNode) string {
 	return sn.Namespace + "." + sn.Name
 }
 
-// lookup resolves a reference in a namespace: a name without dots is looked
-// for there first, then as it is.
+// lookup resolves a reference in a namespace: a name without dots is first looked up
+// there, then as it is.
 func (b *builder) lookup(name, namespace string) *Node {
 	if namespace != "" && !strings.Contains(name, ".") {
 		if n, ok := b.named[namespace+"."+name]; ok {

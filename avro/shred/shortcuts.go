@@ -12,10 +12,9 @@ const (
 	reach = 1 + short
 )
 
-// run executes ops so many times from position p and returns the position
-// behind them, or -1 with s.err set. It takes short cuts where enough bytes
-// remain and have the commonest form; all else, and all damage, is left to step
-// and value.
+// run executes ops times times from position p and returns the position after them, or
+// -1 with s.err set. It takes short cuts if enough bytes remain and have the most
+// common form; step and value handle everything else, and all damage.
 func (s *Shredder) run(ops []op, p, times int) int {
 	b := s.ahead
 	for range times {
@@ -83,11 +82,11 @@ func (s *Shredder) run(ops []op, p, times int) int {
 	return p
 }
 
-// varintSize returns the size of the varint that a word begins with. ok is
-// false unless it ends within the word, has no needless bytes and leaves zero
-// when shifted: the form in which ints and longs are copied.
+// varintSize returns the size of the varint that a word begins with. ok is true if the
+// varint ends within the word, is not longer than needed and leaves zero when shifted.
+// Ints and longs of this form are copied.
 func varintSize(word uint64, shift uint32) (size int, ok bool) {
-	ends := ^word & high // the first one set is of the last byte
+	ends := ^word & high // the first bit set is in the last byte
 	end := bits.TrailingZeros64(ends)
 	value := word & (ends ^ (ends - 1))
 	return (end + 1) / 8, value>>(shift&63) == 0 && (value|1)>>(uint(end-7)&63) != 0

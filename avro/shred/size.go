@@ -6,29 +6,29 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// itemsName is the longest component of names of items.
+// itemsName is the longest component in the names of items' columns.
 const itemsName = ">value"
 
-// size is what a type expands to. Counts stop at one more than their limit.
+// size is the expansion of a type. Counts stop at one more than their limit.
 type size struct {
 	columns, steps, levels int
-	names                  int // bytes of names and paths, about
+	names                  int // approximate bytes of names and paths
 }
 
-// What a mapping takes in memory of a column beside its names, while it is made, and
-// of a type at a place.
+// The memory of a mapping while it is made: for a column besides its names, and for a
+// type at a place.
 const (
 	mappedColumn = 640
 	mappedStep   = 160
 )
 
-// memory is about what the mapping of a type takes while it is made, in bytes.
+// memory returns about how many bytes the mapping of a type takes while it is made.
 func (s *size) memory() int64 {
 	return int64(s.columns)*mappedColumn + int64(s.steps)*mappedStep + int64(s.names)
 }
 
-// add adds a part of the type, whose columns have a component of so many bytes in
-// their names.
+// add adds a part of the type. The names of its columns have one more component, of
+// component bytes.
 func (s *size) add(part size, component int) {
 	s.columns = min(s.columns+part.columns, maxColumns+1)
 	s.steps = min(s.steps+part.steps, maxSteps+1)
@@ -36,11 +36,11 @@ func (s *size) add(part size, component int) {
 	s.names = min(s.names+part.names+part.columns*2*(component+1), maxNames+1)
 }
 
-// sizer measures the expansion of every type once, however often it is used,
-// and finds the types that contain themselves: the strongly connected
-// components of the graph of types (Tarjan's algorithm).
+// sizer measures the expansion of every type once, however often it is used. It also
+// finds the types that contain themselves: the strongly connected components of the
+// graph of types (Tarjan's algorithm).
 type sizer struct {
-	recursive map[*Node]int // component, of the types on a cycle
+	recursive map[*Node]int // component of each type on a cycle
 	sizes     map[*Node]size
 
 	order map[*Node]int
@@ -48,7 +48,7 @@ type sizer struct {
 	stack []*Node
 }
 
-// check returns what a schema expands to, or an error if that is too much.
+// check returns the expansion of a schema, or an error if it is too large.
 func (z *sizer) check(root *Node) (s size, err error) {
 	z.order, z.low = map[*Node]int{}, map[*Node]int{}
 	if !z.connect(root, 1) {
@@ -116,7 +116,7 @@ func (z *sizer) connect(n *Node, depth int) bool {
 	return true
 }
 
-// children yields the types that n is made of.
+// children yields the direct parts of n.
 func (n *Node) children(yield func(*Node) bool) {
 	if n.Items != nil && !yield(n.Items) {
 		return
@@ -133,7 +133,7 @@ func (n *Node) children(yield func(*Node) bool) {
 	}
 }
 
-// measure returns the size of a type that is not used within itself.
+// measure returns the size of a type that does not contain itself.
 func (z *sizer) measure(n *Node) size {
 	if s, ok := z.sizes[n]; ok {
 		return s

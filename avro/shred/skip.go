@@ -2,12 +2,12 @@ package shred
 
 import "github.com/rowtocol/rowtocol/format/damage"
 
-// maxDepth bounds the nesting of recursive data, as the limit on schemas
-// bounds that of all other data.
+// maxDepth bounds the nesting of recursive data, as the limit on schemas bounds that of
+// other data.
 const maxDepth = 1000
 
-// skip checks one datum of a node and returns the position behind it, or -1
-// with the error set: the walk of data that is kept as Avro bytes.
+// skip checks one datum of a node and returns the position after it, or -1 with the
+// error set. It walks data that is kept as Avro bytes.
 func (s *Shredder) skip(n *Node, p, depth int) int {
 	//guard: bounds how deep data nests
 	if depth > maxDepth {

@@ -5,12 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// high has the bit of each byte that ASCII leaves 0 and that varints go on by.
+// high has the top bit of each byte: it is 0 in ASCII and set in all but a varint's
+// last byte.
 const high = 0x8080_8080_8080_8080
 
-// validUTF8 reports whether b is UTF-8. Nearly all strings are ASCII and most
-// are short, so that is looked for first, in words that overlap at the end;
-// for short strings this takes half the time of utf8.Valid.
+// validUTF8 reports whether b is UTF-8. Nearly all strings are ASCII and most are
+// short, so ASCII is tried first, in words that overlap at the end. For short strings
+// this takes half the time of utf8.Valid.
 func validUTF8(b []byte) bool {
 	n := len(b)
 	if n < 8 {

@@ -8,51 +8,51 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// maxEmptyItems bounds, per row, the array items that take no bytes: their
-// count is the one length that the size of the input does not bound.
+// maxEmptyItems bounds, per row, the array items that take no bytes: the size of the
+// input does not bound their count.
 const maxEmptyItems = 1 << 20
 
-// Shredder walks rows and appends their values to the open blocks of their
-// columns. It belongs to one goroutine and allocates nothing per row.
+// Shredder walks rows and appends their values to the open blocks of their columns. It
+// belongs to one goroutine and allocates nothing per row.
 type Shredder struct {
 	ops       []op
 	growth    int
 	zeroFixed bool
 	b         []byte
-	ahead     []byte // where short cuts look: b, or nil
+	ahead     []byte // where short cuts read: b, or nil
 	empty     int    // items of the row that took no bytes
 	allEmpty  int64  // of all rows before it
-	places    []int  // of each key its begin and its end in the last row
+	places    []int  // begin and end of each key in the last row
 	badUTF8   int64
 	err       *damage.Error
 }
 
-// NewShredder compiles the mapping into a walk that fills bufs, which must
-// have been made for the mapping's columns.
+// NewShredder compiles the mapping into a walk that fills bufs, which must be made for
+// the mapping's columns.
 func NewShredder(m *Mapping, bufs *column.Buffers) *Shredder {
 	return newShredder(m, bufs, nil)
 }
 
-// InvalidUTF8 is the number of string values so far that are not UTF-8; they
-// are copied as they are.
+// InvalidUTF8 returns the number of string values so far that are not UTF-8. They are
+// copied unchanged.
 func (s *Shredder) InvalidUTF8() int64 { return s.badUTF8 }
 
-// EmptyItems is the number of array items so far that took no bytes: of what the
-// size of the input does not bound, a row may have a million.
+// EmptyItems returns the number of array items so far that took no bytes. A row may
+// have a million of them, whatever its size.
 func (s *Shredder) EmptyItems() int64 { return s.allEmpty + int64(s.empty) }
 
-// Growth bounds what rows add to the columns: bytes of the datum take at most
-// that many times as many bytes of all columns together. ok is false when no
-// such bound exists, because a value of no bytes takes some in its column.
+// Growth bounds how rows grow: their values take at most factor times the bytes of
+// their datums, in all columns together. ok is false if there is no such bound, because
+// a value of no bytes takes some in its column.
 func (s *Shredder) Growth() (factor int, ok bool) {
-	// A byte can be the index of a union, which adds one length to each
-	// branch's column, and a pending repeat of up to five bytes before it.
+	// A byte can be the index of a union. It adds one length to each branch's column,
+	// after a pending repeat of up to five bytes.
 	return 6 * max(2, s.growth), !s.zeroFixed
 }
 
-// Row shreds the one datum at the start of the slice and returns its size. The
-// error is a *damage.Error that names the field's path and the offset in the
-// slice; the columns then hold part of the row.
+// Row shreds the datum at the start of the slice and returns its size. The error is a
+// *damage.Error that names the field's path and the offset in the slice; the columns
+// then hold part of the row.
 func (s *Shredder) Row(datum []byte) (int, error) {
 	return s.row(datum, datum)
 }
@@ -82,8 +82,8 @@ func (s *Shredder) step(o *op, p int) int {
 	return s.value(o, q)
 }
 
-// presence walks the index of a union of null and one branch. Unless present,
-// the union ends at q, or with an error if that is negative.
+// presence walks the index of a union of null and one branch. If the branch is not
+// present, the union ends at q; q is negative after an error.
 func (s *Shredder) presence(o *op, p int) (present bool, q int) {
 	i, q := s.index(p, 2, "union index %d of %d branches")
 	if q < 0 {
@@ -97,7 +97,7 @@ func (s *Shredder) presence(o *op, p int) (present bool, q int) {
 	return true, q
 }
 
-// value walks what the op's code says.
+// value walks the value of an op, by its code.
 func (s *Shredder) value(o *op, p int) int {
 	switch o.code {
 	case opInt:
@@ -147,7 +147,7 @@ func (s *Shredder) value(o *op, p int) int {
 	return s.counted(o, p)
 }
 
-// failed ends a walk at an op, with the error that is set.
+// failed returns from a walk at an op, with the error that is set.
 func (s *Shredder) failed(o *op) int {
 	s.at(o.more.name)
 	return -1
@@ -156,7 +156,7 @@ func (s *Shredder) failed(o *op) int {
 // at puts a path component before the error's path, as the walk unwinds.
 func (s *Shredder) at(name string) { s.err.Path = below(name, s.err.Path) }
 
-// below puts a component before a path. Items follow theirs without a dot.
+// below puts a component before a path. Components of items join without a dot.
 func below(name, path string) string {
 	if path != "" && (path[0] == '[' || path[0] == '{') {
 		return name + path
@@ -181,7 +181,7 @@ func (s *Shredder) truncated(p, need int) int {
 	return s.fail(damage.Truncated, p, "%d bytes wanted, %d left in the block", need, len(s.b)-p)
 }
 
-// The longest varints, and the most that their last byte may hold.
+// The longest varints, and the highest last byte of each.
 const (
 	maxInt  = 5
 	maxLong = 10
@@ -194,8 +194,8 @@ func lastByteMax(width int) byte {
 	return 0x01
 }
 
-// varintEnd returns the position behind the varint at p, or -1 with the error
-// set when it is cut off, too long or too large for its width.
+// varintEnd returns the position after the varint at p, or -1 with the error set if it
+// is cut off, too long or too large for its width.
 func (s *Shredder) varintEnd(p, width int) int {
 	b := s.b[min(p, len(s.b)):]
 	for i, c := range b {
@@ -214,7 +214,7 @@ func (s *Shredder) varintEnd(p, width int) int {
 	return s.fail(damage.Truncated, p, "varint is cut off by the end of the block")
 }
 
-// copyVarint copies an int or long. An overlong one is coded minimally.
+// copyVarint copies an int or long. It shortens an overlong one.
 func (s *Shredder) copyVarint(buf *column.Buffer, p, width int) int {
 	if p < len(s.b) && s.b[p] < 0x80 {
 		buf.AppendByte(s.b[p])
@@ -233,7 +233,7 @@ func (s *Shredder) copyVarint(buf *column.Buffer, p, width int) int {
 	return q
 }
 
-// varint reads a long that decides how the walk goes on.
+// varint reads a long that the walk depends on.
 func (s *Shredder) varint(p int) (int64, int) {
 	if p < len(s.b) && s.b[p] < 0x80 {
 		c := s.b[p]
@@ -247,7 +247,7 @@ func (s *Shredder) varint(p int) (int64, int) {
 	return v, q
 }
 
-// copySized copies a length and that many bytes.
+// copySized copies a length and its bytes.
 func (s *Shredder) copySized(buf *column.Buffer, p int, text bool) int {
 	n, start := s.varint(p)
 	if start < 0 {
@@ -289,8 +289,8 @@ func (s *Shredder) boolean(buf *column.Buffer, p int) int {
 	return p + 1
 }
 
-// index reads an enum ordinal or a union index and checks it against the
-// number of choices; format takes both.
+// index reads an enum ordinal or a union index and checks it against the number of
+// choices; format takes both.
 func (s *Shredder) index(p, choices int, format string) (int, int) {
 	n, q := s.varint(p)
 	//guard: rejects an index without a branch
@@ -326,8 +326,8 @@ func (s *Shredder) union(o *op, p int) int {
 	return s.run(branches[chosen].ops, q, 1)
 }
 
-// blockCount reads the count of an Avro array or map block. end is where the
-// block says that it ends, or -1.
+// blockCount reads the count of an Avro array or map block. end is the block's end as
+// the block states it, or -1.
 func (s *Shredder) blockCount(minSize, p int) (n, end, q int) {
 	if p < len(s.b) {
 		if c := s.b[p]; c&0x81 == 0 && minSize > 0 && int64(c>>1)*int64(minSize) < int64(len(s.b)-p) {
@@ -367,9 +367,9 @@ func (s *Shredder) blockCount(minSize, p int) (n, end, q int) {
 	return int(count), end, q
 }
 
-// simpleArray walks an array whose length and values share a column. The
-// length comes first, so when a second Avro block follows, which is rare, the
-// column is set back and the array walked again with the whole length.
+// simpleArray walks an array whose length and values share a column. The length comes
+// first. If a second Avro block follows, which is rare, the column is set back and the
+// array walked again with the whole length.
 func (s *Shredder) simpleArray(o *op, p int) int {
 	if p < len(s.b) && s.b[p] == 0 {
 		o.buf.Absent()
@@ -410,8 +410,8 @@ func (s *Shredder) tooMany(p, n int) int {
 	return s.fail(damage.Count, p, "%d items; a column's length holds at most %d", n, math.MaxInt32)
 }
 
-// block walks one Avro block of an array or map and returns the position behind
-// it and the number of its items.
+// block walks one Avro block of an array or map and returns the position after it and
+// the number of its items.
 func (s *Shredder) block(o *op, p int) (q, n int) {
 	n, end, q := s.blockCount(o.more.minSize, p)
 	if q < 0 {
@@ -420,7 +420,7 @@ func (s *Shredder) block(o *op, p int) (q, n int) {
 	return s.items(o, p, q, n, end), n
 }
 
-// items walks n items from q, of the Avro block at p that says it ends at end.
+// items walks n items from q, of the Avro block at p that states end as its end.
 func (s *Shredder) items(o *op, p, q, n, end int) int {
 	//guard: rejects items that contradict the size of their block
 	if q = s.run(o.more.items, q, n); q >= 0 && end >= 0 && q != end {
@@ -442,8 +442,8 @@ func (s *Shredder) blocks(o *op, p int) (total, q int) {
 	return total, p + 1
 }
 
-// counted walks an array whose items have columns of their own, or a map: the
-// column of lengths holds nothing else, so the length may follow the items.
+// counted walks an array whose items have columns of their own, or a map. The column of
+// lengths holds nothing else, so the length may follow the items.
 func (s *Shredder) counted(o *op, p int) int {
 	n, q := s.blocks(o, p)
 	if q < 0 {

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// maxWarnings bounds the warnings about one schema; the rest is only counted.
+// maxWarnings bounds the warnings about one schema; more are only counted.
 const maxWarnings = 50
 
-// warner looks for what other readers may refuse. It walks the JSON as written
-// beside the nodes that were made of it, so each definition is visited once.
+// warner looks for things that other readers may reject. It walks the JSON as written
+// along with its nodes, so it visits each definition once.
 type warner struct {
 	warnings []string
 	more     int
 	path     []string
-	// defaults are checked last, when it is known which fields have one.
+	// defaults are checked last, once it is known which fields have one.
 	defaults []defaulted
 	optional map[*Node][]bool // per record: whether the field has a default
 }
@@ -73,7 +73,7 @@ func (w *warner) visit(raw any, n *Node) {
 	}
 }
 
-// definition checks a named type's name. It is false for a reference that is
+// definition checks a named type's name. It returns false for a reference that is
 // wrapped in an object.
 func (w *warner) definition(raw map[string]any, n *Node) bool {
 	if _, ok := raw["name"]; !ok {
@@ -125,7 +125,7 @@ func (w *warner) fields(raw map[string]any, n *Node) {
 	}
 }
 
-// maxQuoted bounds what a message quotes of a schema, in bytes.
+// maxQuoted bounds the bytes that a message quotes of a schema.
 const maxQuoted = 200
 
 func quote(s string) string { return strconv.Quote(clip(s)) }
@@ -137,7 +137,8 @@ func clip(s string) string {
 	return s
 }
 
-// field is the dotted path of the current field, quoted; of a deep one the end.
+// field returns the dotted path of the current field, quoted; only the end of a long
+// one.
 func (w *warner) field() string {
 	return quote(strings.Join(w.path[max(len(w.path)-8, 0):], "."))
 }
@@ -153,7 +154,7 @@ func plainName(s string) bool {
 	return s != ""
 }
 
-// defaultType names the type that a default must have: a union's first branch.
+// defaultType returns the type that a default must have: a union's first branch.
 func defaultType(n *Node) string {
 	if n.Kind == KindUnion && len(n.Branches) > 0 {
 		return n.Branches[0].FullName() + ", the union's first"
@@ -161,8 +162,8 @@ func defaultType(n *Node) string {
 	return n.FullName()
 }
 
-// fits reports whether a JSON value is a default for the type, by the rules of
-// the specification.
+// fits reports whether a JSON value is a default for the type, by the rules of the
+// specification.
 func (w *warner) fits(n *Node, value any) bool {
 	switch n.Kind {
 	case KindNull:

@@ -84,7 +84,7 @@ func TestMeaningOfSchema(t *testing.T) {
 	rowtocol(t, dir, nil, "cat", "out").want(t, 0).prints(t, `{"f":"1970-01-01T00:00:01.500000Z"}`+"\n"+`{"f":"1969-12-31T23:59:59.999000Z"}`+"\n")
 	verify(0, "by hamba 2")
 	// A dropped logical type is told.
-	told := "the writer's long (timestamp-millis) is taken for the reader's long"
+	told := "the writer's long (timestamp-millis) is read as the reader's long"
 	convert(`"long"`).want(t, 0, "field f: "+told)
 	verify(6, "mean something else", told)
 	convert(logical("long", `"local-timestamp-millis"`)).want(t, 3, "a.avro: field f: ", "local-timestamp-millis")
