@@ -12,7 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// Spec is the fields that make a key.
+// Spec is the list of fields that make a key.
 type Spec struct {
 	fields []field
 }
@@ -25,14 +25,14 @@ type field struct {
 	scale   int      // of a decimal
 	symbols []string // of an enum
 	size    int      // of a fixed type
-	// null is the branch that is null where the field is a union of that and a simple type;
-	// -1 where it is not.
+	// null is the index of null if the field is a union of null and a simple type;
+	// otherwise -1.
 	null int
 }
 
-// Parse returns the key of some fields of the rows of a schema, by their paths with commas
-// between: "id", or "sender.name,date". A path leads through records to a field of a simple
-// type, or of one or null.
+// Parse returns the key of some fields of a schema's rows, from their paths joined by
+// commas: "id", or "sender.name,date". A path leads through records to a field of a
+// simple type, or of a union of one and null.
 func Parse(schema *shred.Schema, paths string) (*Spec, error) {
 	s := &Spec{}
 	for path := range strings.SplitSeq(paths, ",") {
@@ -49,7 +49,7 @@ func Parse(schema *shred.Schema, paths string) (*Spec, error) {
 	return s, nil
 }
 
-// ParseAll returns several keys, of which no two are of the same fields.
+// ParseAll returns several keys, each with other fields.
 func ParseAll(schema *shred.Schema, keys []string) ([]*Spec, error) {
 	specs := make([]*Spec, len(keys))
 	for i, paths := range keys {
@@ -65,7 +65,7 @@ func ParseAll(schema *shred.Schema, keys []string) ([]*Spec, error) {
 	return specs, nil
 }
 
-// find returns the field of a path from a record.
+// find returns the field at a path from a record.
 func find(node *shred.Node, path string) (f field, err error) {
 	if path == "" {
 		return f, fmt.Errorf("a field without a name")
@@ -100,7 +100,7 @@ func find(node *shred.Node, path string) (f field, err error) {
 	return f, fmt.Errorf("%q is %s; a field of a key is a number, boolean, string, bytes, fixed or enum, or one of these or null", path, article(node))
 }
 
-// article names the kind of a type in a sentence.
+// article returns the kind of a type with its article, for a sentence.
 func article(n *shred.Node) string {
 	name := n.Kind.String()
 	if strings.ContainsRune("aeiou", rune(name[0])) && n.Kind != shred.KindUnion {
@@ -109,7 +109,7 @@ func article(n *shred.Node) string {
 	return "a " + name
 }
 
-// fieldsOf lists the first fields of a record, for who mistyped one.
+// fieldsOf lists the first fields of a record, to help after a typing error.
 func fieldsOf(n *shred.Node, at string) string {
 	const most = 10
 	var names []string
@@ -127,7 +127,7 @@ func fieldsOf(n *shred.Node, at string) string {
 	return fmt.Sprintf("; the fields%s are %s%s", where, strings.Join(names, ", "), more)
 }
 
-// Paths are the paths of the fields, in order.
+// Paths returns the paths of the fields, in order.
 func (s *Spec) Paths() []string {
 	paths := make([]string, len(s.fields))
 	for i, f := range s.fields {
@@ -136,10 +136,10 @@ func (s *Spec) Paths() []string {
 	return paths
 }
 
-// String is the paths as Parse takes them.
+// String returns the paths as Parse reads them.
 func (s *Spec) String() string { return strings.Join(s.Paths(), ",") }
 
-// text tells whether the field is text or bytes, of which there are prefixes.
+// text reports whether the field is text or bytes, which have prefixes.
 func (f *field) text() bool {
 	switch f.kind {
 	case shred.KindString, shred.KindBytes, shred.KindFixed, shred.KindEnum:
@@ -152,9 +152,9 @@ func (f *field) decimal() bool { return f.logical == column.LogicalDecimal }
 
 func (f *field) duration() bool { return f.logical == column.LogicalDuration }
 
-// Append appends the key of a row to dst. values are those of the fields, as Avro encodes
-// them; they come from a datum that was checked. ok is false if one is null, and dst is
-// returned as it was.
+// Append appends the key of a row to dst. values are the fields' Avro encodings; they
+// must come from a checked datum. If one of them is null, ok is false and dst is
+// returned unchanged.
 func (s *Spec) Append(dst []byte, values [][]byte) (key []byte, ok bool) {
 	start := len(dst)
 	for i := range s.fields {
@@ -172,7 +172,7 @@ func (s *Spec) Append(dst []byte, values [][]byte) (key []byte, ok bool) {
 	return dst, true
 }
 
-// append appends a value as Avro encodes it.
+// append appends a value in Avro's encoding.
 func (f *field) append(dst, v []byte, last bool) []byte {
 	switch f.kind {
 	case shred.KindInt, shred.KindLong:
@@ -218,9 +218,9 @@ func appendDouble(dst []byte, d float64) []byte {
 	return binary.BigEndian.AppendUint64(dst, bits)
 }
 
-// appendDecimal appends a two's complement number, of which the length is below 2^15: a longer
-// one is no key. Of two that are not negative the one that takes more bytes is greater, of
-// negative ones it is less.
+// appendDecimal appends a two's complement number of less than 2^15 bytes; longer ones
+// are not allowed in a key. A longer number is greater if it is not negative, and less
+// if it is negative.
 func appendDecimal(dst, v []byte) []byte {
 	v = column.ShortestDecimal(v)
 	size := uint16(min(len(v), 1<<15-1))

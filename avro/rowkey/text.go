@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-// Range is the keys from From to before To. To is nil where there is no end.
+// Range is the keys from From up to, but not including, To. A nil To is no bound.
 type Range struct{ From, To []byte }
 
-// after is the first key that does not begin with a prefix; nil if there is none.
+// after returns the first key after all that begin with a prefix; nil if there is no
+// such key.
 func after(prefix []byte) []byte {
 	end := bytes.Clone(prefix)
 	for len(end) > 0 {
@@ -25,12 +26,12 @@ func after(prefix []byte) []byte {
 	return nil
 }
 
-// beginning is the range of the keys that begin with a prefix.
+// beginning returns the range of the keys that begin with a prefix.
 func beginning(prefix []byte) Range { return Range{prefix, after(prefix)} }
 
-// CutRange splits a text at the .. between two keys, either of which may be empty. A key that
-// has .. in it, or a dot beside it, must be a JSON array. ok is false where the text has no
-// such place, or more than one.
+// CutRange splits a text at the .. between two keys, which may be empty. A
+// key that contains .. or has a dot next to it must be a JSON array. ok is false if the
+// text has no such place, or several.
 func CutRange(text string) (from, to string, ok bool) {
 	at := strings.Index(text, "..")
 	if strings.HasPrefix(text, "[") {
@@ -52,9 +53,9 @@ func CutRange(text string) (from, to string, ok bool) {
 	return from, to, true
 }
 
-// Exactly is the range of the keys of values that are written as text: that of the field, or of
-// some of the first fields as a JSON array or with commas between. The value of a single field
-// may be in a JSON array, too.
+// Exactly returns the range of the keys with the values in text: the value of the
+// field, or of the first fields as a JSON array or joined by commas. The value of a
+// single field may be in a JSON array, too.
 func (s *Spec) Exactly(text string) (Range, error) {
 	values, err := s.split(text)
 	if err != nil {
@@ -74,8 +75,8 @@ func (s *Spec) exactly(values []string) (Range, error) {
 	return Range{key, append(bytes.Clone(key), 0)}, nil
 }
 
-// Beginning is the range of the keys of which the last given value, which is text, begins as
-// it is written.
+// Beginning returns the range of the keys whose last given value begins with the text
+// that is written for it.
 func (s *Spec) Beginning(text string) (Range, error) {
 	values, err := s.split(text)
 	if err != nil {
@@ -99,9 +100,9 @@ func (s *Spec) Beginning(text string) (Range, error) {
 	return beginning(appendEscaped(key, prefix)), nil
 }
 
-// Between is the range from the keys of a text to those of another, both included. An empty
-// text is no bound. NaN, which is after all numbers in the order of keys, is refused as a bound,
-// and no range has a NaN in the first field.
+// Between returns the range from the keys of one text to those of another, both
+// included. An empty text is no bound. NaN sorts after all numbers; it is rejected as a
+// bound, and no range contains a NaN in the first field.
 func (s *Spec) Between(from, to string) (r Range, err error) {
 	if s.fields[0].float() {
 		r.To = appendDouble(nil, math.NaN())
@@ -145,7 +146,7 @@ func (s *Spec) bound(text string) (Range, error) {
 	return s.exactly(values)
 }
 
-// split takes a text apart into values of the first fields.
+// split splits a text into the values of the first fields.
 func (s *Spec) split(text string) ([]string, error) {
 	if len(s.fields) == 1 {
 		if strings.HasPrefix(text, "[") {
@@ -196,7 +197,7 @@ func splitJSON(text string) (values []string, err error) {
 	return values, nil
 }
 
-// key makes a key of texts, or what it begins with if they are fewer than the fields.
+// key returns the key of texts, or its beginning if they are fewer than the fields.
 func (s *Spec) key(values []string) (key []byte, err error) {
 	for i, text := range values {
 		if key, err = s.AppendValue(key, i, text); err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// AppendValue appends the value of a field that is written as text, in the way in which rows
-// are printed: times, decimals and UUIDs by their logical type, bytes in base64. A time may be the
-// number that is stored as well, and bytes be in hexadecimal digits: x'0aff'.
+// AppendValue appends the value of a field from its text, written as rows are printed:
+// times, decimals and UUIDs by their logical type, bytes in base64. A time may also be
+// its stored number, and bytes may be in hexadecimal digits: x'0aff'.
 func (s *Spec) AppendValue(dst []byte, i int, text string) ([]byte, error) {
 	f, last := &s.fields[i], i == len(s.fields)-1
 	switch {
@@ -60,7 +60,7 @@ func (s *Spec) AppendValue(dst []byte, i int, text string) ([]byte, error) {
 
 func (f *field) float() bool { return f.kind == shred.KindFloat || f.kind == shred.KindDouble }
 
-// wrong is the error of a text that is no value of the field.
+// wrong returns the error for a text that is not a value of the field.
 func (f *field) wrong(text string) error {
 	example := ""
 	if layout := f.logical.Layout(); layout != "" {
@@ -71,7 +71,7 @@ func (f *field) wrong(text string) error {
 	return fmt.Errorf("%s is of the type %s%s, which %s is not", f.path, f.name(), example, shown(text))
 }
 
-// name is the name of the field's type.
+// name returns the name of the field's type.
 func (f *field) name() string {
 	if f.logical != column.LogicalNone {
 		return f.logical.String()
@@ -79,7 +79,7 @@ func (f *field) name() string {
 	return f.kind.String()
 }
 
-// shown is a text in a message, which a long one would fill.
+// shown returns a text for a message, cut if it is long.
 func shown(text string) string {
 	const most = 100
 	if len(text) > most {
@@ -88,7 +88,7 @@ func shown(text string) string {
 	return strconv.Quote(text)
 }
 
-// parseInteger reads a number, or a time that is an exact number of its units.
+// parseInteger parses a number, or a time that is an exact number of its units.
 func (f *field) parseInteger(text string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if unit := f.logical.Unit(); err != nil && unit > 0 {
@@ -96,7 +96,7 @@ func (f *field) parseInteger(text string) (n int64, ok bool) {
 		if err != nil {
 			return 0, false
 		}
-		if f.logical.Clock() { // in no year
+		if f.logical.Clock() { // without a year
 			moment = time.Unix(0, int64(moment.Sub(moment.Truncate(24*time.Hour))))
 		}
 		count := column.Units(moment, unit)
@@ -105,7 +105,7 @@ func (f *field) parseInteger(text string) (n int64, ok bool) {
 	return n, err == nil && (f.kind == shred.KindLong || int64(int32(n)) == n)
 }
 
-// parseDecimal reads a number, or the base64 of one that is printed so, and returns its
+// parseDecimal parses a number, or base64 as long numbers are printed, and returns its
 // unscaled value.
 func (f *field) parseDecimal(text string) (unscaled []byte, ok bool) {
 	if f.scale <= column.MaxTextScale {
@@ -124,7 +124,7 @@ func (f *field) parseDecimal(text string) (unscaled []byte, ok bool) {
 // maxDigits bounds a decimal that is written as a number.
 const maxDigits = 10_000
 
-// parseNumber reads a number, and returns its unscaled value.
+// parseNumber parses a number and returns its unscaled value.
 func (f *field) parseNumber(text string) (unscaled *big.Int, ok bool) {
 	absolute, negative := strings.CutPrefix(text, "-")
 	whole, fraction, _ := strings.Cut(absolute, ".")
@@ -143,8 +143,8 @@ func (f *field) parseNumber(text string) (unscaled *big.Int, ok bool) {
 	return n, ok
 }
 
-// parseText returns what a text stands for in a field that is text or bytes, or what it begins
-// with.
+// parseText returns the value of a text in a field of text or bytes, or the beginning
+// of it if prefix is set.
 func (f *field) parseText(text string, prefix bool) (v []byte, err error) {
 	switch f.kind {
 	case shred.KindEnum:

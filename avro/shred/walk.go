@@ -38,7 +38,7 @@ func NewShredder(m *Mapping, bufs *column.Buffers) *Shredder {
 func (s *Shredder) InvalidUTF8() int64 { return s.badUTF8 }
 
 // EmptyItems returns the number of array items so far that took no bytes. A row may
-// have a million of them, whatever its size.
+// have a million of them at any size.
 func (s *Shredder) EmptyItems() int64 { return s.allEmpty + int64(s.empty) }
 
 // Growth bounds how rows grow: their values take at most factor times the bytes of

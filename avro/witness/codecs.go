@@ -9,14 +9,14 @@ import (
 	"github.com/linkedin/goavro/v2"
 )
 
-// decoder is how one implementation reads rows.
+// decoder reads rows with one implementation.
 type decoder interface {
 	name() string
-	// input decodes the first row of an input's bytes to what the columns have
-	// to hold of it, and returns the bytes after it; with an error too, where the row's
-	// end is known.
+	// input decodes the first row of an input's bytes to the value that the columns
+	// should hold, and returns the bytes after it. If the row's end is known, it
+	// returns them with an error too.
 	input(data []byte) (native any, rest []byte, err error)
-	// columns decodes a row of the columns, to be compared with input's.
+	// columns decodes a row of the columns, for a comparison with input's.
 	columns(datum []byte) (native any, rest []byte, err error)
 }
 
@@ -38,19 +38,19 @@ func (g goavroCodec) columns(datum []byte) (any, []byte, error) {
 	return g.codec.NativeFromBinary(datum)
 }
 
-// codecs are the decoders of one schema of rows. hamba is made when it is
-// needed first.
+// codecs holds the decoders of one schema of rows. hamba is made when it is first
+// needed.
 type codecs struct {
 	goavro   decoder // nil if it does not read the schema
 	rejected error   // why
 	spelled  string  // the schema as goavro reads it
-	renamed  bool    // that has other names in it
+	renamed  bool    // spelled has other names in it
 
 	hamba func() (*hambaCodec, error) // made at the first call
 }
 
-// codecsOf returns the decoders of rows of the writer's schema, which the
-// conversion resolved to the reader's, if it is not "".
+// codecsOf returns the decoders of rows of the writer's schema, which the conversion
+// resolved to the reader's unless that is "".
 func (c *Comparer) codecsOf(writer, reader string) (*codecs, error) {
 	key := [2]string{writer, reader}
 	known, ok := c.codecs[key]
@@ -108,15 +108,15 @@ func newCodecs(writer, reader string) (*codecs, error) {
 	return c, nil
 }
 
-// newGoavro returns goavro's codec of a schema. goavro panics on a few
-// schemas; that is a rejection too.
+// newGoavro returns goavro's codec of a schema. goavro panics on a few schemas; that
+// counts as a rejection.
 func newGoavro(schema string) (codec *goavro.Codec, err error) {
 	defer recovered(&err)
 	return goavro.NewCodec(schema)
 }
 
-// input decodes the first row of an input's bytes with the first decoder that
-// can. After an error, rest is nil if nobody knows where the row ends.
+// input decodes the first row of an input's bytes with the first decoder that can.
+// After an error, rest is nil if no decoder knows where the row ends.
 func (c *codecs) input(data []byte) (native any, rest []byte, by decoder, err error) {
 	first := c.rejected
 	if c.goavro != nil {
@@ -131,6 +131,6 @@ func (c *codecs) input(data []byte) (native any, rest []byte, by decoder, err er
 			return native, rest, hamba, nil
 		}
 	}
-	// What the decoders return is no error of this package, least of all io.EOF.
+	// Hide the decoders' error values: an io.EOF of theirs is not the end of the input.
 	return nil, rest, nil, fmt.Errorf("goavro: %v; hamba: %v", first, err)
 }

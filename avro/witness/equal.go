@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// differ returns the path of the first place at which two native values are
-// not equal, with both values there; same is true when there is none.
+// differ returns the path of the first difference between two native values, with both
+// values there; same is true if they are equal.
 func differ(path string, want, got any) (at string, w, g any, same bool) {
 	switch a := want.(type) {
 	case []any:
@@ -39,9 +39,8 @@ func differ(path string, want, got any) (at string, w, g any, same bool) {
 	return path, want, got, equalLeaf(want, got)
 }
 
-// differMap compares records, maps and chosen union branches, which are all
-// maps in goavro; keys are sorted so that the first difference is always the
-// same one.
+// differMap compares records, maps and chosen union branches, which goavro all returns
+// as maps. It sorts the keys so that the first difference is always the same one.
 func differMap(path string, a, b map[string]any) (at string, w, g any, same bool) {
 	keys := make([]string, 0, len(a))
 	for k := range a {
@@ -87,7 +86,7 @@ func equalLeaf(want, got any) bool {
 	return false
 }
 
-// render shows a value in a message, shortened.
+// render formats a value for a message, shortened.
 func render(v any) string {
 	const most = 80
 	var s string

@@ -11,10 +11,9 @@ import (
 	"github.com/hamba/avro/v2"
 )
 
-// hambaCodec decodes with github.com/hamba/avro. hamba has known defects with
-// hostile bytes, of counts and of lengths that overflow or ask for more than
-// there is; so each row is measured before hamba sees it, and hamba is given
-// exactly its bytes.
+// hambaCodec decodes with github.com/hamba/avro. hamba has known defects with hostile
+// bytes: counts and lengths that overflow or exceed the data. So each row is measured
+// first, and hamba gets exactly its bytes.
 type hambaCodec struct {
 	writer   avro.Schema // of the input's rows
 	resolved avro.Schema // reads the input's rows as rows of the columns
@@ -23,7 +22,7 @@ type hambaCodec struct {
 	bytes    *avro.Reader
 }
 
-// newHamba returns hamba's codec of rows as they were written.
+// newHamba returns hamba's codec of rows that were not resolved.
 func newHamba(writer string) (*hambaCodec, error) {
 	tree, err := parse(writer)
 	if err != nil {
@@ -41,9 +40,9 @@ func newHamba(writer string) (*hambaCodec, error) {
 	return &hambaCodec{writer: s, resolved: s, reader: s, bytes: newBytes()}, nil
 }
 
-// newHambaResolving returns hamba's codec of rows that were resolved from the
-// schema of the writer to the reader's. Where a time is an int of one unit to the one and
-// a long of another to the other, both are shown as longs, whose bytes are the same.
+// newHambaResolving returns hamba's codec of rows that were resolved from the writer's
+// schema to the reader's. If a time is an int of one unit in one schema and a long of
+// another unit in the other, hamba sees both as longs, whose bytes are the same.
 func newHambaResolving(writer, reader string) (*hambaCodec, error) {
 	h, err := resolving(writer, reader)
 	if !errors.Is(err, errPromotedTime) {
@@ -58,7 +57,7 @@ func newHambaResolving(writer, reader string) (*hambaCodec, error) {
 	return resolving(writer, reader)
 }
 
-// resolving is newHambaResolving of schemas as they are.
+// resolving is newHambaResolving for schemas that are not changed.
 func resolving(writer, reader string) (*hambaCodec, error) {
 	w, err := parseHamba(writer)
 	if err != nil {
@@ -87,13 +86,13 @@ func parseHamba(schema string) (s avro.Schema, err error) {
 	return avro.ParseWithCache(schema, "", &avro.SchemaCache{})
 }
 
-// newBytes returns a reader with caches of its own. What may be long has been
-// measured, so that hamba's own limit is off.
+// newBytes returns a reader with its own caches. It turns hamba's limit off, because
+// rows are measured first.
 func newBytes() *avro.Reader {
 	return avro.NewReader(nil, 0, avro.WithReaderConfig(avro.Config{MaxByteSliceSize: -1}.Freeze()))
 }
 
-// recovered makes an error of a panic in a decoder.
+// recovered turns a panic in a decoder into an error.
 func recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("panic: %v", p)
@@ -109,8 +108,9 @@ func (h *hambaCodec) columns(datum []byte) (any, []byte, error) {
 	return h.decode(h.reader, h.reader, nil, datum)
 }
 
-// decode takes the first row of a schema from data, and reads it as another
-// does, with times in the units of that. Once the row is measured, rest is what follows it, even with an error.
+// decode decodes the first row of data with one schema and reads it as another, with
+// times in the other's units. Once the row is measured, rest is the bytes after it,
+// even with an error.
 func (h *hambaCodec) decode(written, as avro.Schema, units factors, data []byte) (v any, rest []byte, err error) {
 	n, err := measure(written, data)
 	if err != nil && !errors.Is(err, errTwice) {
@@ -125,8 +125,7 @@ func (h *hambaCodec) decode(written, as avro.Schema, units factors, data []byte)
 	return v, data[n:], err
 }
 
-// errUnable marks rows that are sound as far as their lengths and counts go,
-// but hamba cannot read them.
+// errUnable marks rows whose lengths and counts are valid, but that hamba cannot read.
 var errUnable = errors.New("cannot read the row")
 
 // read reads a whole row.
@@ -145,8 +144,8 @@ func (h *hambaCodec) read(as avro.Schema, units factors, row []byte) (v any, err
 	return units.tagged(as, native)
 }
 
-// named is a value of a named type. hamba gives no more than the text of an
-// enum's symbol or the fields of a record.
+// named is a value of a named type. hamba returns only the text of an enum's symbol or
+// the fields of a record.
 type named struct {
 	name  string
 	value any
@@ -154,9 +153,9 @@ type named struct {
 
 var errShape = errors.New("a value is not of its schema's type")
 
-// tagged returns hamba's value in a form that tells apart values of all types
-// that a union may have, so that it needs no unions: a value is the same, was
-// it resolved to a branch of the reader's union or to its only type. Times are
+// tagged returns hamba's value in a form that tells apart values of all types that a
+// union may have, so that it needs no unions: a value that was resolved to a branch of
+// the reader's union equals one that was resolved to its only type. Times are
 // multiplied by their factors.
 func (u factors) tagged(s avro.Schema, v any) (any, error) {
 	switch s := s.(type) {
@@ -174,7 +173,7 @@ func (u factors) tagged(s avro.Schema, v any) (any, error) {
 		for _, f := range s.Fields() {
 			v, ok := m[f.Name()]
 			if !ok {
-				continue // the writer's alone
+				continue // only the writer has it
 			}
 			var err error
 			if out[f.Name()], err = u.tagged(f.Type(), v); err != nil {
@@ -251,9 +250,9 @@ func taggedLeaf(s avro.Schema, v any) (any, error) {
 	return v, nil
 }
 
-// chosen returns the branch that hamba's value of a union is of, nil for null,
-// and the value in it. hamba names the branch where one of the union is not a
-// primitive type; elsewhere the value's type tells.
+// chosen returns the branch of hamba's value of a union, nil for null, and the value in
+// it. hamba names the branch if some branch is not a primitive type; otherwise the
+// value's type decides.
 func chosen(u *avro.UnionSchema, v any) (avro.Schema, any, error) {
 	if v == nil {
 		return nil, nil, nil
@@ -300,7 +299,7 @@ func isPrimitive(s avro.Schema) bool {
 	return false
 }
 
-// branchName returns the name of a branch: a type's own, if it has one.
+// branchName returns the name of a branch: a named type's own, or that of its kind.
 func branchName(s avro.Schema) string {
 	if ref, ok := s.(*avro.RefSchema); ok {
 		s = ref.Schema()

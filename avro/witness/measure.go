@@ -8,11 +8,10 @@ import (
 )
 
 const (
-	// maxDepth bounds how deep values of recursive types nest, since decoders
-	// go down with them.
+	// maxDepth bounds how deep values of recursive types nest, since decoders recurse.
 	maxDepth = 10_000
-	// maxEmpty is how many values a row may have beyond perByte for each byte:
-	// records, nulls and what else takes no bytes.
+	// maxEmpty is how many values a row may have beyond perByte for each byte: records,
+	// nulls and other values that take no bytes.
 	maxEmpty = 1 << 20
 	perByte  = 16
 )
@@ -25,9 +24,8 @@ var (
 	errTwice   = errors.New("a map has the same key twice")
 )
 
-// measure returns how many bytes the first row of data takes. It finds every
-// count and length in it to be what data can hold. errTwice comes with the
-// size.
+// measure returns how many bytes the first row of data takes. It checks every count and
+// length against the data. errTwice is returned with the size.
 func measure(s avro.Schema, data []byte) (int, error) {
 	m := measurer{data: data, values: perByte*len(data) + maxEmpty}
 	if err := m.value(s, 0); err != nil {
@@ -44,7 +42,7 @@ func measure(s avro.Schema, data []byte) (int, error) {
 type measurer struct {
 	data   []byte
 	values int  // how many values the row may still have
-	twice  bool // a map has the same key twice, of which hamba would keep one
+	twice  bool // a map has the same key twice; hamba would keep only one of them
 }
 
 func (m *measurer) value(s avro.Schema, depth int) error {
@@ -156,7 +154,7 @@ func (m *measurer) blocks(item func() error) error {
 	}
 }
 
-// index reads which one of n it is.
+// index reads an index below n.
 func (m *measurer) index(n int) (int, error) {
 	v, err := m.long()
 	//guard: rejects an index without a branch
@@ -178,7 +176,7 @@ func (m *measurer) long() (int64, error) {
 	return v, nil
 }
 
-// text passes over a string or bytes, and returns them.
+// text passes over a string or bytes and returns it.
 func (m *measurer) text() ([]byte, error) {
 	n, err := m.long()
 	if err != nil {

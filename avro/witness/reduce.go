@@ -18,7 +18,7 @@ func parse(schema string) (tree any, err error) {
 	return tree, nil
 }
 
-// reduce drops attributes from a schema, wherever they may be.
+// reduce drops attributes everywhere in a schema.
 func reduce(schema string, attributes []string) (string, error) {
 	tree, err := parse(schema)
 	if err != nil {
@@ -30,15 +30,16 @@ func reduce(schema string, attributes []string) (string, error) {
 }
 
 var (
-	// noise is what changes no row, and makes decoders refuse sound files or
+	// noise lists attributes that change no row but make decoders reject valid files or
 	// lose bits.
 	noise = []string{"logicalType", "precision", "scale", "doc", "order"}
-	// forReaders is what matters only in a schema to which rows are resolved.
+	// forReaders lists attributes that matter only in a schema that rows are resolved
+	// to.
 	forReaders = []string{"default", "aliases"}
 )
 
-// unitAttribute is how a schema that is shown to hamba says how many units of a time are
-// a second. hamba keeps attributes that it does not know.
+// unitAttribute tells how many units of a time make a second, in a schema for hamba,
+// which keeps attributes that it does not know.
 const unitAttribute = "perSecond"
 
 var perSecond = map[string]int64{
@@ -47,7 +48,7 @@ var perSecond = map[string]int64{
 	"time-millis": 1e3, "time-micros": 1e6,
 }
 
-// reduceForReader is reduce of noise, but for the units of times.
+// reduceForReader is reduce of noise that keeps the units of times.
 func reduceForReader(schema string) (string, error) {
 	tree, err := parse(schema)
 	if err != nil {
@@ -78,7 +79,7 @@ func markUnits(tree any) {
 	}
 }
 
-// timesAsLongs returns a schema in which times that are ints are longs.
+// timesAsLongs returns a schema in which int times become longs.
 func timesAsLongs(schema string) (string, error) {
 	tree, err := parse(schema)
 	if err != nil {
@@ -121,12 +122,12 @@ func reduceTree(tree any, attributes []string) {
 	}
 }
 
-// maxFixed is the size of the largest fixed type that hamba is shown, which
-// allocates that much for a type.
+// maxFixed is the size of the largest fixed type that hamba gets. hamba allocates that
+// much for a type.
 const maxFixed = 16 << 20
 
-// checkNumbers refuses a schema for numbers that hamba does not do well with:
-// it keeps those in defaults as floating point.
+// checkNumbers rejects a schema with numbers that hamba does not handle well: it keeps
+// numbers in defaults as floating point.
 func checkNumbers(tree any, inDefault bool) error {
 	switch t := tree.(type) {
 	case []any:
@@ -158,9 +159,9 @@ func believed(size json.Number) bool {
 	return err == nil && f <= maxFixed
 }
 
-// mapsAsArrays writes each map in a schema as an array of entries, in a record
-// so that a union may have other arrays. Their bytes are the same, and nothing
-// is lost of a map that has the same key twice.
+// mapsAsArrays writes each map in a schema as an array of entries, in a record so that
+// a union may have other arrays. The bytes are the same, and a map that has the same
+// key twice loses nothing.
 func mapsAsArrays(tree any, n *int) any {
 	switch t := tree.(type) {
 	case []any:

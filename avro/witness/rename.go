@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// rename gives valid names to everything in a schema that goavro would refuse
-// to read by its name: types, fields and enum symbols of sound files that some
-// writers did not check. Names are no part of the binary encoding, and both
-// sides are decoded with the same ones, so the comparison loses nothing as
-// long as different names stay different.
+// rename gives valid names to everything in a schema that goavro would reject for its
+// name: types, fields and enum symbols of valid files whose writers did not check them.
+// Names are not part of the binary encoding, and both sides are decoded with the same
+// ones, so the comparison loses nothing as long as different names stay different.
 func rename(schema string) (string, error) {
 	tree, err := parse(schema)
 	if err != nil {
@@ -72,9 +71,9 @@ func (r *renamer) names(t map[string]any) {
 	}
 }
 
-// renameSymbols has a renamer of its own for each enum. A symbol that is there
-// twice becomes two, because their ordinals differ; one that is no string, but
-// null perhaps, gets a name as well.
+// renameSymbols uses a renamer of its own for each enum. A duplicate symbol becomes
+// two, because their ordinals differ; a symbol that is not a string, such as null, gets
+// a name too.
 func renameSymbols(symbols []any) {
 	r := newRenamer()
 	for i := range symbols {
@@ -109,7 +108,7 @@ func (r *renamer) part(name string) string {
 	return given
 }
 
-// valid replaces what may not be in a name; valid names stay as they are.
+// valid replaces characters that a name must not have; valid names stay unchanged.
 func valid(name string) string {
 	var s strings.Builder
 	for i, c := range name {

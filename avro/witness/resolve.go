@@ -7,18 +7,17 @@ import (
 	"github.com/hamba/avro/v2"
 )
 
-// maxExpanded bounds how many types two schemas may have with every reference
-// followed, as hamba does.
+// maxExpanded bounds the types of two schemas, with every reference followed as hamba
+// does.
 const maxExpanded = 200_000
 
-// factors are how many units of the columns one unit of the input is, by the type that
-// the columns' time has. hamba leaves the conversion to who reads the values.
+// factors says how many units of the columns make one unit of the input, by the type of
+// the columns' time. hamba leaves this conversion to its caller.
 type factors map[*avro.PrimitiveSchema]int64
 
-// resolve returns hamba's schema that reads the writer's rows as the reader's, and
-// the factors of the times in it.
-// It refuses what hamba would never finish, and what hamba is known to resolve
-// in another way than the specification says: that is no difference of the
+// resolve returns hamba's schema that reads the writer's rows as the reader's, and the
+// factors of its times. It rejects schemas that hamba would never finish, or is known
+// to resolve differently from the specification, which is not a difference of the
 // columns.
 func resolve(reader, writer avro.Schema) (s avro.Schema, units factors, err error) {
 	defer recovered(&err)
@@ -70,7 +69,7 @@ func deref(s avro.Schema) avro.Schema {
 	return s
 }
 
-// parts returns the types that a type is made of.
+// parts returns the direct parts of a type.
 func parts(s avro.Schema) []avro.Schema {
 	switch s := s.(type) {
 	case *avro.UnionSchema:
@@ -89,7 +88,7 @@ func parts(s avro.Schema) []avro.Schema {
 	return nil
 }
 
-// pairs follows a reader's types and the writer's that they read.
+// pairs walks a reader's types along with the writer's types that they read.
 type pairs struct {
 	compatibility *avro.SchemaCompatibility
 	left          int // how many pairs may follow
@@ -131,8 +130,8 @@ func (p *pairs) check(reader, writer avro.Schema) error {
 // errPromotedTime is returned for a time whose conversion factor is unknown.
 var errPromotedTime = errors.New("an int of one unit is read as a long of another")
 
-// time notes the factor of a time of the reader's. It refuses what cannot be told by the
-// type that hamba reads as: that of a promotion is a new one each time.
+// time notes the factor of a reader's time. It rejects times whose factor does not
+// follow from the type that hamba reads as: hamba makes a new type for each promotion.
 func (p *pairs) time(r *avro.PrimitiveSchema, writer avro.Schema) error {
 	factor := int64(1)
 	if w, ok := writer.(*avro.PrimitiveSchema); ok {
@@ -146,7 +145,7 @@ func (p *pairs) time(r *avro.PrimitiveSchema, writer avro.Schema) error {
 			return errPromotedTime
 		}
 	}
-	//guard: calls times different of which others of the same type were converted
+	//guard: rejects times whose type also stands for other units
 	if before, ok := p.factors[r]; ok && before != factor {
 		return errors.New("times of several units are read as of one")
 	}
@@ -154,9 +153,8 @@ func (p *pairs) time(r *avro.PrimitiveSchema, writer avro.Schema) error {
 	return nil
 }
 
-// branch returns the first branch that takes the writer's type, which is the
-// one that hamba takes. The specification is read to prefer the same type to a
-// promotion.
+// branch returns the first branch that takes the writer's type, which is the branch
+// that hamba uses. By the specification the same type comes before a promotion.
 func (p *pairs) branch(r *avro.UnionSchema, writer avro.Schema) (avro.Schema, error) {
 	var first avro.Schema
 	for _, branch := range r.Types() {
@@ -175,8 +173,8 @@ func (p *pairs) branch(r *avro.UnionSchema, writer avro.Schema) (avro.Schema, er
 	return first, nil
 }
 
-// fields refuses names and aliases of which more than one field of the one
-// side matches one of the other.
+// fields rejects records in which several fields of one side match one field of the
+// other, by names or aliases.
 func (p *pairs) fields(r, w *avro.RecordSchema) error {
 	byName := map[string]*avro.Field{}
 	for _, f := range r.Fields() {

@@ -9,13 +9,13 @@ import (
 	"github.com/rowtocol/rowtocol/internal/multiset"
 )
 
-// rowSet is rows in no order.
+// rowSet is a set of rows without an order.
 type rowSet struct {
 	sum multiset.Sum
 	buf []byte
 }
 
-// add adds a row that a decoder gave.
+// add adds a row from a decoder.
 func (m *rowSet) add(row any) {
 	m.buf = appendValue(m.buf[:0], row)
 	m.sum.Add(m.buf)
@@ -23,7 +23,7 @@ func (m *rowSet) add(row any) {
 
 func (m *rowSet) String() string { return fmt.Sprintf("rows whose digests add up to %s", m.sum) }
 
-// appendValue appends bytes that only values have which differ takes for the same.
+// appendValue appends bytes that are equal exactly for values that differ finds equal.
 func appendValue(dst []byte, v any) []byte {
 	sized := func(kind byte, n int) { dst = binary.AppendUvarint(append(dst, kind), uint64(n)) }
 	switch v := v.(type) {
@@ -71,7 +71,7 @@ func appendValue(dst []byte, v any) []byte {
 	return fmt.Appendf(append(dst, '?'), "%T %v", v, v)
 }
 
-// tally adds a row of the input and one of the columns, which need not be the same.
+// tally adds a row of the input and one of the columns, which may differ.
 func (c *Comparer) tally(want, got any, by decoder) {
 	c.want.add(want)
 	c.got.add(got)
@@ -81,7 +81,7 @@ func (c *Comparer) tally(want, got any, by decoder) {
 	c.mixed = c.mixed || c.by != by.name()
 }
 
-// endTally compares the rows in no order.
+// endTally compares the sets of rows.
 func (c *Comparer) endTally() {
 	if c.want.sum == c.got.sum || c.result.Different > 0 {
 		return

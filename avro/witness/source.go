@@ -12,12 +12,12 @@ import (
 	"github.com/linkedin/goavro/v2"
 )
 
-// maxHeader is the largest file header that is tried, in bytes.
+// maxHeader is the largest file header that is read, in bytes.
 const maxHeader = 64 << 20
 
-// goavro allocates what the count of an array's or a map's block asks for
-// before it looks for the items. This many are believed; rows with more in one
-// block are reported as not compared.
+// goavro allocates for the count of an array's or a map's block before it reads the
+// items. This is the largest count that it accepts; rows with more in one block are
+// reported as not compared.
 func init() { goavro.MaxBlockCount = 1 << 20 }
 
 // header is an Avro file's header as goavro decodes it.
@@ -27,8 +27,8 @@ type header struct {
 	size int64
 }
 
-// readHeader decodes the header with goavro's own map codec, reading more of
-// the file until it is whole.
+// readHeader decodes the header with goavro's own map codec, and reads more of the file
+// until the header is complete.
 func readHeader(in Input) (*header, error) {
 	codec, err := goavro.NewCodec(`{"type":"map","values":"bytes"}`)
 	if err != nil {
@@ -81,14 +81,14 @@ func (h *header) encode(schema string) ([]byte, error) {
 	return append(b, h.sync...), err
 }
 
-// source gives an input's rows as native values, and the decoder whose values
-// they are; io.EOF at the end.
+// source returns an input's rows as native values, with the decoder that made them, and
+// io.EOF at the end.
 type source interface {
 	next(ctx context.Context) (native any, by decoder, err error)
 }
 
-// container reads a file through goavro's container reader. goavro turns
-// every cause into text, so an error only says that it gave up.
+// container reads a file through goavro's container reader. goavro turns every cause
+// into text, so an error only says that it failed.
 type container struct {
 	reader *goavro.OCFReader
 	by     decoder
@@ -119,8 +119,8 @@ func (c *container) next(context.Context) (any, decoder, error) {
 	return native, c.by, err
 }
 
-// errUndecodable marks rows that no decoder reads, errLost those that no
-// decoder finds the end of: what follows them in the input is lost too.
+// errUndecodable marks rows that no decoder reads. errLost marks rows whose end no
+// decoder finds: the rest of the input is lost too.
 var (
 	errUndecodable = errors.New("no decoder reads the row")
 	errLost        = errors.New("no decoder finds the end of the row")

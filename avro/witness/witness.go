@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// listed is how many differences a Result describes; the rest are counted.
+// listed is how many differences a Result describes; more are only counted.
 const listed = 20
 
 // Input is one Avro file that the columns were made from.
@@ -15,48 +15,47 @@ type Input struct {
 	Name string
 	R    io.ReaderAt
 	Size int64
-	// Blocks starts a reading of the file's blocks by the caller's own
-	// container reader. It is used to count rows, and wherever goavro's
-	// container reader gives up.
+	// Blocks starts to read the file's blocks with the caller's own container reader.
+	// It is used to count rows, and if goavro's container reader fails.
 	Blocks func() (Blocks, error)
-	// Lossy says that the conversion left damaged parts of the file out, as
-	// Blocks does too; goavro's container reader is not tried then.
+	// Lossy says that the conversion left damaged parts of the file out, as Blocks
+	// does. goavro's container reader is not used then.
 	Lossy bool
-	// Schema is the schema that the conversion resolved the rows to; "" if they
-	// are in the columns as they were written.
+	// Schema is the schema that the conversion resolved the rows to; "" if the columns
+	// hold them as written.
 	Schema string
 }
 
-// Blocks gives decompressed blocks in file order, io.EOF at the end. The data
-// is valid until the next call.
+// Blocks returns decompressed blocks in file order, and io.EOF at the end. The data is
+// valid until the next call.
 type Blocks interface {
 	Next(ctx context.Context) (rows int64, data []byte, err error)
 }
 
-// Rows gives the rows assembled from the columns as Avro binary, appended to
-// dst; io.EOF at the end.
+// Rows appends the rows assembled from the columns, as Avro binary, to dst; io.EOF at
+// the end.
 type Rows interface {
 	Next(dst []byte) ([]byte, error)
 }
 
-// NotCompared tells of the rows of an input that no decoder could read.
+// NotCompared describes the rows of an input that no decoder could read.
 type NotCompared struct {
 	Input  string `json:"input"`
 	Row    int64  `json:"row"`    // the first one, counted in the input from 0
-	Rows   int64  `json:"rows"`   // how many they are
-	Reason string `json:"reason"` // what was wrong with the first
+	Rows   int64  `json:"rows"`   // number of rows
+	Reason string `json:"reason"` // error of the first row
 }
 
-// Difference is a row that is not equal in the input and in the columns.
+// Difference is a row that differs between the input and the columns.
 type Difference struct {
 	Input string `json:"input,omitempty"`
-	Row   int64  `json:"row"` // in the input; in the columns where Input is empty
+	Row   int64  `json:"row"` // in the input; in the columns if Input is empty
 	Path  string `json:"path,omitempty"`
 	Want  string `json:"want"`
 	Got   string `json:"got"`
 }
 
-// String is one line for a person.
+// String returns one line for people.
 func (d Difference) String() string {
 	where := fmt.Sprintf("row %d", d.Row)
 	if d.Input != "" {
@@ -68,15 +67,15 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: the input has %s, the columns have %s", where, d.Want, d.Got)
 }
 
-// Result is what a comparison found. The columns equal the inputs only if
-// Different is 0 and NotCompared is empty.
+// Result is the result of a comparison. The columns equal the inputs only if Different
+// is 0 and NotCompared is empty.
 type Result struct {
 	Inputs      int           `json:"inputs"`
 	Compared    int64         `json:"compared"`          // rows
 	ByGoavro    int64         `json:"by_goavro"`         // rows of these that goavro compared
 	ByHamba     int64         `json:"by_hamba"`          // the others, which hamba compared
 	OwnBlocks   int           `json:"own_blocks"`        // inputs whose container goavro did not read
-	Renamed     int           `json:"renamed"`           // inputs with names that goavro took only in another spelling
+	Renamed     int           `json:"renamed"`           // inputs whose names had to change for goavro
 	NotCompared []NotCompared `json:"not_compared"`      // rows that no decoder could read
 	Different   int64         `json:"different"`         // rows
 	First       []Difference  `json:"first_differences"` // the first of these
@@ -91,8 +90,8 @@ func (r *Result) Skipped() int64 {
 	return n
 }
 
-// Comparer compares the rows of inputs, one after another, with the rows of
-// the columns. Not for concurrent use.
+// Comparer compares the rows of inputs, one after another, with the rows of the
+// columns. It is not safe for concurrent use.
 type Comparer struct {
 	rows   Rows
 	row    int64 // rows taken from rows
@@ -100,14 +99,14 @@ type Comparer struct {
 	ended  bool
 	result Result
 	codecs map[[2]string]*codecs // by the writer's schema and the reader's
-	// AnyOrder says that the columns have the rows of all inputs together in an order of
-	// their own. Their number and what they are is compared then, in bounded memory, which
-	// does not tell which of them differ.
+	// AnyOrder says that the columns have the rows of all inputs together in another
+	// order. Then their number and contents are compared, in bounded memory, which does
+	// not tell which rows differ.
 	AnyOrder  bool
 	want, got rowSet
 	by        string // the decoder of the rows in both
-	mixed     bool   // there was another one
-	// Progress, if set, is told now and then how many rows were compared.
+	mixed     bool   // another one occurred
+	// Progress, if set, is called now and then with the number of rows compared.
 	Progress func(rows int64)
 }
 
@@ -119,9 +118,9 @@ func New(rows Rows) *Comparer {
 	}
 }
 
-// Input compares the next rows of the columns with all rows of one input. An
-// error means that the input or, with ErrColumns, the columns could not be
-// read; differences are not errors.
+// Input compares the next rows of the columns with all rows of one input. An error
+// means that the input or, with ErrColumns, the columns could not be read; differences
+// are not errors.
 func (c *Comparer) Input(ctx context.Context, in Input) error {
 	c.result.Inputs++
 	h, err := readHeader(in)
@@ -151,7 +150,7 @@ func (c *Comparer) Input(ctx context.Context, in Input) error {
 	return c.ownBlocks(ctx, in, codecs, row)
 }
 
-// ownBlocks compares from a row on, with blocks found by the caller's reader.
+// ownBlocks compares from a row on, with blocks from the caller's reader.
 func (c *Comparer) ownBlocks(ctx context.Context, in Input, codecs *codecs, row int64) error {
 	blocks, err := in.Blocks()
 	if err != nil {
@@ -170,12 +169,12 @@ func (c *Comparer) ownBlocks(ctx context.Context, in Input, codecs *codecs, row 
 	return err
 }
 
-// ErrColumns marks errors of reading the columns, which no other way of
-// reading the input can mend.
+// ErrColumns marks errors of reading the columns, which another way to read the input
+// does not help with.
 var ErrColumns = errors.New("reading the columns")
 
-// compare takes rows from src and from the columns until src ends; row counts
-// the rows taken from src.
+// compare compares rows of src with those of the columns until src ends; row counts the
+// rows of src.
 func (c *Comparer) compare(ctx context.Context, in Input, src source, row *int64) error {
 	for {
 		if *row%256 == 0 {
@@ -210,7 +209,7 @@ func (c *Comparer) compare(ctx context.Context, in Input, src source, row *int64
 	}
 }
 
-// next takes a row from the columns; nil when there is none left.
+// next returns the next row of the columns, or nil at the end.
 func (c *Comparer) next() ([]byte, error) {
 	if c.ended {
 		return nil, nil
@@ -266,12 +265,12 @@ func (c *Comparer) check(name string, row int64, want any, datum []byte, by deco
 	return nil
 }
 
-// noRow is the difference of a row that the columns do not have.
+// noRow returns the difference of a row that the columns do not have.
 func (c *Comparer) noRow(name string, row int64) Difference {
 	return Difference{Input: name, Row: row, Want: "a row", Got: fmt.Sprintf("no more rows after %d", c.row)}
 }
 
-// notCompared adds rows from row on to those of the input that were not.
+// notCompared counts rows of the input from row on as not compared.
 func (c *Comparer) notCompared(name string, row, rows int64, reason error) {
 	if i := len(c.result.NotCompared) - 1; i >= 0 && c.result.NotCompared[i].Input == name {
 		c.result.NotCompared[i].Rows += rows
@@ -287,8 +286,8 @@ func (c *Comparer) differs(d Difference) {
 	}
 }
 
-// skip passes over the rows of an input from row on, and says so. Their number
-// is still checked against the columns.
+// skip passes over the rows of an input from row on and counts them as not compared.
+// Their number is still checked against the columns.
 func (c *Comparer) skip(ctx context.Context, in Input, row int64, reason error) error {
 	blocks, err := in.Blocks()
 	if err != nil {
@@ -322,8 +321,8 @@ func (c *Comparer) skip(ctx context.Context, in Input, row int64, reason error) 
 	return nil
 }
 
-// End checks that the columns have no rows beyond those of the inputs, and
-// returns what was found.
+// End checks that the columns have no rows beyond those of the inputs, and returns the
+// result.
 func (c *Comparer) End(ctx context.Context) (Result, error) {
 	first := c.row
 	for !c.ended {
