@@ -1,6 +1,6 @@
-// Package format is the seam between the program and the column formats. What
-// is above it (planning, conversion, reading, inspection) knows formats only by
-// the Registry that it is given.
+// Package format is the seam between the program and the column formats. The layers
+// above it (planning, conversion, reading, inspection) know formats only through the
+// Registry that they are given.
 //
 // # Writing
 //
@@ -9,11 +9,11 @@
 //	                 raw blocks in │  ▼ EncodeJob, on any goroutine
 //	                   row order   └─ stored blocks, in the same order ──► spill
 //
-// At the end a row group names its files as sizes and pieces, so that every size
-// is known before the first byte is written, and one reducer serves all formats.
+// At the end a row group returns its files as sizes and pieces. So every size is known
+// before the first byte is written, and one reducer serves all formats.
 //
-// A format that keeps rows whole has a RowWriter. Its row groups take no blocks but the
-// rows themselves, which whoever shreds them sorts by a key:
+// A format that keeps rows whole has a RowWriter. Its row groups take the rows
+// themselves, which the shredder sorts by a key, instead of blocks:
 //
 //	Rows: Admit each row ─► Start ─► Append each row, by key ─► Finish
 //
@@ -21,6 +21,6 @@
 //
 //	Format.Open(files) ──► Part ──► Cursor ──► vectors
 //
-// A part is the files of one row group. A cursor reads one column of it: one
-// call gives some hundred values. A RowPart has a RowReader in place of cursors.
+// A part is the files of one row group. A cursor reads one column of it, some hundred
+// values per call. A RowPart has a RowReader instead of cursors.
 package format

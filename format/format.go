@@ -10,30 +10,29 @@ import (
 
 // Format is one column format.
 type Format interface {
-	// Name is the format's name on the command line and in documents.
+	// Name returns the format's name on the command line and in documents.
 	Name() string
-	// Suffix ends the names of the format's parts, with a dot.
+	// Suffix returns the ending of the names of the format's parts, with its dot.
 	Suffix() string
-	// Choices are the options of the format that its users have.
+	// Choices returns the options that users can set.
 	Choices() []Choice
-	// Options makes the document that a plan carries of what was chosen: values
-	// in the order in which they were given, by the names of Choices. Equal
-	// choices make equal documents.
+	// Options returns the document of options for a plan from the values chosen, in the
+	// order given, by the names of Choices. Equal choices give equal documents.
 	Options(chosen map[string][]string) (json.RawMessage, error)
-	// Describe says in a few words what a document of Options asks for.
+	// Describe returns a short description of a document of Options.
 	Describe(options json.RawMessage) string
 	// Writer returns the writer of row groups with the options of a document. An
-	// option that it does not know is an error.
+	// unknown option is an error.
 	Writer(options json.RawMessage) (Writer, error)
-	// Recognizes reports whether a file that begins with some bytes, of which
-	// there are 16 or the whole file, is one of the format's.
+	// Recognizes reports whether a file is one of the format's, by its first bytes:
+	// HeadSize of them, or the whole file.
 	Recognizes(head []byte) bool
-	// Open opens a part that consists of files, in no particular order. Errors
-	// are *damage.Error, or wrap what reading reported.
+	// Open opens a part that consists of files, in any order. Errors are *damage.Error,
+	// or wrap an error of the files' reader.
 	Open(files []File, o OpenOptions) (Part, error)
 }
 
-// InMemory is a Format that also suits parts which never leave memory.
+// InMemory is a Format that also suits parts that never leave memory.
 type InMemory interface {
 	Format
 	// Plain returns the writer of parts that are neither compressed nor protected.
@@ -44,28 +43,28 @@ type InMemory interface {
 type Choice struct {
 	Name  string
 	Usage string // one line; a `word` in back quotes names the value
-	// Default is the value that Options takes where there is none.
+	// Default is the value that Options uses if none is given.
 	Default string
-	// Repeatable is whether it can be given more than once.
+	// Repeatable reports whether the option can be given more than once.
 	Repeatable bool
-	// Switch is whether it needs no value on the command line. Options gets "true"
-	// then, or "false", which is the default.
+	// Switch reports whether the option needs no value on the command line. Options
+	// then gets "true", or "false", which is the default.
 	Switch bool
 	// Values are suggestions for the shell's completion.
 	Values []string
 }
 
-// HeadSize is the number of bytes that Recognizes wants.
+// HeadSize is the number of bytes that Recognizes needs.
 const HeadSize = 16
 
-// Registry are the formats that a program has. The first is the default; otherwise their
-// order means nothing.
+// Registry is the list of formats of a program. The first is the default; otherwise the
+// order has no meaning.
 type Registry []Format
 
 // ErrUnknown is the error for a format that is not in the registry.
 var ErrUnknown = errors.New("unknown format")
 
-// Named returns the format of a name, or ErrUnknown.
+// Named returns the format with a name, or ErrUnknown.
 func (r Registry) Named(name string) (Format, error) {
 	if f := r.find(func(f Format) bool { return f.Name() == name }); f != nil {
 		return f, nil
@@ -73,7 +72,7 @@ func (r Registry) Named(name string) (Format, error) {
 	return nil, fmt.Errorf("%w %q; known are: %s", ErrUnknown, name, strings.Join(r.Names(), ", "))
 }
 
-// Names are the names of all formats.
+// Names returns the names of all formats.
 func (r Registry) Names() []string {
 	names := make([]string, len(r))
 	for i, f := range r {
@@ -82,19 +81,17 @@ func (r Registry) Names() []string {
 	return names
 }
 
-// OfName returns the format whose parts have names like this one, nil if there
-// is none.
+// OfName returns the format that a part belongs to by its name, or nil.
 func (r Registry) OfName(part string) Format {
 	return r.find(func(f Format) bool { return strings.HasSuffix(part, f.Suffix()) })
 }
 
-// OfFile returns the format of a file by its first HeadSize bytes, nil if there
-// is none.
+// OfFile returns the format of a file by its first HeadSize bytes, or nil.
 func (r Registry) OfFile(head []byte) Format {
 	return r.find(func(f Format) bool { return f.Recognizes(head) })
 }
 
-// InMemory returns the format of parts that never leave memory, nil if there is none.
+// InMemory returns the format of parts that never leave memory, or nil.
 func (r Registry) InMemory() InMemory {
 	f, _ := r.find(func(f Format) bool { _, ok := f.(InMemory); return ok }).(InMemory)
 	return f
@@ -107,8 +104,7 @@ func (r Registry) find(is func(Format) bool) Format {
 	return nil
 }
 
-// Writer returns the writer of the format of a name with the options of a
-// document.
+// Writer returns the writer of the named format with the options of a document.
 func (r Registry) Writer(name string, options json.RawMessage) (Writer, error) {
 	f, err := r.Named(name)
 	if err != nil {

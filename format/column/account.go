@@ -1,15 +1,15 @@
 package column
 
-// Account accounts for what is in memory and not small: blocks, and rows made of them.
+// Account accounts for large memory: blocks, and rows made from them.
 type Account interface {
-	// Reserve is called before so many bytes are allocated. Its error is that of
-	// whoever wanted them.
+	// Reserve is called before n bytes are allocated. Its error is returned by the
+	// operation that needs them.
 	Reserve(n int64) error
-	// Release is called when nothing refers to so many bytes any more.
+	// Release is called when nothing refers to n bytes any more.
 	Release(n int64)
 }
 
-// Unlimited is an Account of memory without end.
+// Unlimited is an Account of unlimited memory.
 type Unlimited struct{}
 
 // Reserve implements Account.
@@ -18,14 +18,14 @@ func (Unlimited) Reserve(int64) error { return nil }
 // Release implements Account.
 func (Unlimited) Release(int64) {}
 
-// Reservation is an Account of what one owner has of another, of which the rest is released
-// as a whole. It belongs to one goroutine.
+// Reservation is an Account that holds one owner's share of another Account, so that
+// the rest can be released at once. It belongs to one goroutine.
 type Reservation struct {
 	Of   Account
 	Held int64 // bytes
 }
 
-// Reserve implements Account. Its error is that of the other.
+// Reserve implements Account. Its error is that of the other Account.
 func (r *Reservation) Reserve(n int64) error {
 	if err := r.Of.Reserve(n); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (r *Reservation) Reserve(n int64) error {
 // Release implements Account.
 func (r *Reservation) Release(n int64) { r.ShrinkTo(r.Held - n) }
 
-// ShrinkTo releases all but so many bytes.
+// ShrinkTo releases all but n bytes.
 func (r *Reservation) ShrinkTo(n int64) {
 	r.Of.Release(r.Held - n)
 	r.Held = n

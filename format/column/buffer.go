@@ -2,23 +2,23 @@ package column
 
 import "encoding/binary"
 
-// Buffers are the open blocks of all columns of a row group, filled by one
-// goroutine. Due names the columns whose block has reached the block size; the
-// owner finishes those at the next row boundary.
+// Buffers are the open blocks of all columns of a row group, filled by one goroutine.
+// Due lists the columns whose block has reached the block size; the owner finishes
+// those at the next row boundary.
 type Buffers struct {
 	Cols   []Buffer
 	due    []int
 	spare  [][]byte // memory of BlockMemory bytes
-	beyond Memory   // for blocks that need more; nil is the heap
+	beyond Memory   // for blocks that need more; nil for the heap
 }
 
-// Memory is where blocks take what they need beyond BlockMemory.
+// Memory provides blocks with memory beyond BlockMemory.
 type Memory interface {
-	// Take returns at least n bytes, of any content, or nil if there is no memory
-	// for them. What was appended since the last Finish is then lost, and goes on being
-	// so: whoever gave the memory knows.
+	// Take returns at least n bytes, of any content, or nil if there is no memory for
+	// them. Then the block loses its content, and all appends up to the next Finish;
+	// the provider of the memory must check for this.
 	Take(n int) []byte
-	// Give gives them back.
+	// Give returns memory that Take provided.
 	Give(memory []byte)
 }
 
@@ -37,10 +37,10 @@ func NewBuffers(cols []Column, layout Layout, blockSize int) *Buffers {
 	return s
 }
 
-// Provide gives the buffers memory for blocks that have more than a few values,
-// in pieces of BlockMemory(blockSize) bytes. What finds none takes it from the
-// heap. Blocks that do not fit such a piece take their memory from beyond; whoever
-// gets one from Finish gives it back.
+// Provide gives the buffers memory for blocks that have more than a few values, in
+// pieces of BlockMemory(blockSize) bytes. Without a free piece a block uses the heap.
+// Blocks that do not fit a piece take their memory from beyond, and the receiver of
+// such a block from Finish must give it back.
 func (s *Buffers) Provide(memory []byte, blockSize int, beyond Memory) {
 	for n := BlockMemory(blockSize); len(memory) >= n; memory = memory[n:] {
 		s.spare = append(s.spare, memory[:n:n])
@@ -48,10 +48,10 @@ func (s *Buffers) Provide(memory []byte, blockSize int, beyond Memory) {
 	s.beyond = beyond
 }
 
-// BlockMemory is what a block takes that is closed once it has blockSize bytes, with
-// an eighth of that for the value that passes it, if blocks are not small. It is an odd number of lines of a
-// processor's cache, because blocks that lie beside each other and grow alike would
-// else get in each other's way there.
+// BlockMemory returns the memory of a block that is closed at blockSize bytes, with an
+// eighth of that for the last value if blocks are not small. It is an odd number of
+// lines of a processor's cache, because adjacent blocks that grow alike would otherwise
+// compete for the same places there.
 func BlockMemory(blockSize int) int {
 	beyond := 0
 	if blockSize >= 16<<10 {
@@ -60,14 +60,14 @@ func BlockMemory(blockSize int) int {
 	return blockSize + beyond + 3*slack
 }
 
-// Due returns the columns whose block is due, in the order in which they
-// became so. The slice is valid until the next append or Finish.
+// Due returns the columns whose block is due, in the order in which they became due.
+// The slice is valid until the next append or Finish.
 func (s *Buffers) Due() []int { return s.due }
 
 // ClearDue forgets the due columns; call it after finishing all of them.
 func (s *Buffers) ClearDue() { s.due = s.due[:0] }
 
-// Reset empties all buffers and forgets what is due.
+// Reset empties all buffers and the list of due columns.
 func (s *Buffers) Reset() {
 	for i := range s.Cols {
 		c := &s.Cols[i]
@@ -86,23 +86,23 @@ func (s *Buffers) Reset() {
 	s.due = s.due[:0]
 }
 
-// Buffer is the open block of one column. Its methods append one value or one
-// length each; the caller keeps the order that the column's shape demands: as
-// many values after a length as it says, unless the column is of type Null.
+// Buffer is the open block of one column. Its methods append one value or one length
+// each. The caller keeps the order of the column's shape: a length is followed by that
+// many values, unless the column is of type Null.
 type Buffer struct {
-	// What each append touches comes first: with many columns the time goes
-	// into fetching it, and so it fits one line of a processor's cache.
+	// The fields that each append uses come first, so that they fit one line of a
+	// processor's cache: with many columns most of the time goes into fetching it.
 
-	data []byte // all of the memory, of which n bytes are used
+	data []byte // all of the memory; n bytes are used
 	n    int
-	edge int // at which n has reached the limit, or the memory runs short
+	edge int // where n reaches the limit, or the memory runs short
 	// repeat counts pending equal lengths, all repeatedLength, not yet in data. Ones
 	// are pending only in a column of type Null: elsewhere a value follows
 	// and ends their repeat. With Split layout repeatedLength is noRepeats.
 	repeat         uint32
 	repeatedLength uint32
 	bit            uint8 // bits used in the last byte of data; 0 starts a new byte
-	bitStep        uint8 // what a boolean adds to bit; 0 with Split layout
+	bitStep        uint8 // added to bit for a boolean; 0 with Split layout
 	null           bool
 	due            bool
 
@@ -114,23 +114,22 @@ type Buffer struct {
 }
 
 const (
-	// pendingRepeatMax is the most that a pending repeat can add to the data: one
+	// pendingRepeatMax is the most bytes that a pending repeat adds to the data: one
 	// varint int.
 	pendingRepeatMax = 5
-	// slack is the memory that is free between two calls, enough for the
-	// appends of a few bytes to write without a look at what remains.
+	// slack is the memory that is free between two calls, so that appends of a few
+	// bytes need no check.
 	slack = 64
-	// leastMemory is what an empty buffer has.
+	// leastMemory is the memory of an empty buffer.
 	leastMemory = 2 * slack
-	// fewBytes is the memory up to which a block grows on the heap, where the
-	// blocks of many columns of few values lie close together; a quarter of the
-	// block size, if that is less.
+	// fewBytes is the memory up to which a block grows on the heap, where blocks of few
+	// values lie close together; a quarter of the block size, if that is less.
 	fewBytes = 4 << 10
 	// noRepeats is the repeatedLength of the Split layout.
 	noRepeats = 2
 )
 
-// adopt makes memory that of the buffer, which is empty then.
+// adopt gives an empty buffer its memory.
 func (b *Buffer) adopt(memory []byte) {
 	if cap(memory) < leastMemory {
 		memory = make([]byte, leastMemory)
@@ -152,15 +151,15 @@ func (b *Buffer) atEdge() {
 	}
 }
 
-// grow makes room for more bytes and the slack. Without memory it drops the
-// block's content instead, and returns false.
+// grow makes room for more bytes and the slack. Without memory it drops the block's
+// content instead and returns false.
 func (b *Buffer) grow(more int) bool {
 	size, whole := b.n+more+slack, BlockMemory(b.limit)
 	var data []byte
 	switch last := len(b.set.spare) - 1; {
 	case size > whole:
 		if data = b.set.take(max(size, len(b.data)+len(b.data)/4)); data == nil {
-			b.n = 1 // the block is lost; a boolean may go on in its last byte
+			b.n = 1 // the block is lost; a boolean may continue in its last byte
 			return false
 		}
 	case size > min(fewBytes, b.limit/4) && last >= 0:
@@ -175,7 +174,7 @@ func (b *Buffer) grow(more int) bool {
 	return true
 }
 
-// take returns memory for a block beyond BlockMemory; nil if there is none.
+// take returns memory for a block beyond BlockMemory, or nil if there is no more.
 func (s *Buffers) take(n int) []byte {
 	if s.beyond == nil {
 		return make([]byte, n)
@@ -183,7 +182,7 @@ func (s *Buffers) take(n int) []byte {
 	return s.beyond.Take(n)
 }
 
-// leave keeps what a block does not need any more for others, or gives it back.
+// leave keeps memory that a block no longer needs for others, or gives it back.
 func (s *Buffers) leave(memory []byte, whole int) {
 	switch {
 	case len(memory) == whole:
@@ -200,13 +199,13 @@ func (b *Buffer) full() {
 	}
 }
 
-// Size bounds from above the bytes of data that Finish would hand out now,
-// and gives the number of split lengths.
+// Size returns an upper bound of the bytes of data that Finish would return now, and
+// the number of split lengths.
 func (b *Buffer) Size() (data, lengths int) {
 	return b.n + pendingRepeatMax, len(b.lengths)
 }
 
-// Append adds one encoded value. Not for boolean columns.
+// Append adds one encoded value. It must not be called for a boolean column.
 func (b *Buffer) Append(value []byte) {
 	if len(b.data)-b.n < len(value)+slack && !b.grow(len(value)) {
 		return
@@ -225,8 +224,8 @@ func (b *Buffer) AppendByte(value byte) {
 	}
 }
 
-// AppendWord adds a value of size bytes, at most 8: the first of word in
-// little-endian order. The other bytes of word do not matter.
+// AppendWord adds a value of size bytes, at most 8: the first bytes of word in
+// little-endian order. The other bytes of word are ignored.
 func (b *Buffer) AppendWord(word uint64, size int) {
 	binary.LittleEndian.PutUint64(b.data[b.n:], word)
 	if b.n += size; b.n >= b.edge {
@@ -234,8 +233,8 @@ func (b *Buffer) AppendWord(word uint64, size int) {
 	}
 }
 
-// AppendHead adds a value of size bytes, at most 16, that start from. The
-// other bytes do not matter.
+// AppendHead adds a value of size bytes, at most 16, from the start of from. The other
+// bytes are ignored.
 func (b *Buffer) AppendHead(from *[16]byte, size int) {
 	*(*[16]byte)(b.data[b.n:]) = *from
 	if b.n += size; b.n >= b.edge {
@@ -243,8 +242,8 @@ func (b *Buffer) AppendHead(from *[16]byte, size int) {
 	}
 }
 
-// AppendShort adds a value of size bytes, at most 64, that start from, which
-// has 64. It takes less time than Append.
+// AppendShort adds a value of size bytes, at most 64, from the start of from, which
+// must have 64. It takes less time than Append.
 func (b *Buffer) AppendShort(from []byte, size int) {
 	from, to := from[:64], b.data[b.n:][:64]
 	for i := 0; i < size; i += 16 {
@@ -284,8 +283,8 @@ func (b *Buffer) AppendBool(value bool) {
 	b.bit = (b.bit + b.bitStep) & 7
 }
 
-// Length adds a length of an array column. Null values need no call of their
-// own: a null column is its lengths.
+// Length adds a length of an array column. Nulls need no call of their own: a null
+// column is its lengths.
 func (b *Buffer) Length(n uint32) {
 	switch {
 	case b.repeatedLength == noRepeats:
@@ -307,7 +306,7 @@ func (b *Buffer) Length(n uint32) {
 	}
 }
 
-// Absent is Length(0), with less delay.
+// Absent is Length(0), but faster.
 func (b *Buffer) Absent() {
 	if b.repeatedLength == 0 {
 		b.repeat++
@@ -316,7 +315,7 @@ func (b *Buffer) Absent() {
 	}
 }
 
-// Present is Length(1) of a column that is not of type Null, with less delay.
+// Present is Length(1) of a column that is not of type Null, but faster.
 func (b *Buffer) Present() {
 	if b.repeat == 0 && b.repeatedLength == 0 {
 		b.bit = 0
@@ -326,8 +325,8 @@ func (b *Buffer) Present() {
 	}
 }
 
-// flushRepeat writes the pending repeat: a single length as itself, n zeros as
-// -(2n-3), n ones as -(2n-2).
+// flushRepeat writes the pending repeat: a single length unchanged, n zeros as -(2n-3),
+// n ones as -(2n-2).
 func (b *Buffer) flushRepeat() {
 	switch n := int64(b.repeat); {
 	case n == 0:
@@ -352,14 +351,14 @@ func (b *Buffer) writeLength(coded int64) {
 	b.AppendVarint(coded)
 }
 
-// Finish closes the block at a row boundary and moves it into dst, whose old
-// memory the buffer takes in exchange. nextRow is the number, in the row
-// group, of the first row that is not in the block.
+// Finish closes the block at a row boundary and moves it into dst, whose old memory the
+// buffer takes in exchange. nextRow is the number, in the row group, of the first row
+// after the block.
 func (b *Buffer) Finish(nextRow int64, dst *Block) {
 	b.flushRepeat()
 	memory := dst.Data
 	if last := len(b.set.spare) - 1; memory == nil && len(b.data) > BlockMemory(b.limit) && last >= 0 {
-		memory = b.set.spare[last] // probably what the block had first
+		memory = b.set.spare[last] // probably the memory that the block had first
 		b.set.spare = b.set.spare[:last]
 	}
 	dst.Data = b.data[:b.n]
@@ -375,15 +374,14 @@ func (b *Buffer) FirstRow() int64 { return b.firstRow }
 // Start sets the row number of the first row of an empty buffer.
 func (b *Buffer) Start(row int64) { b.firstRow = row }
 
-// Mark remembers a column's state so that what was appended since can be taken
-// back with Restore.
+// Mark is a saved state of a column. Restore drops what was appended since.
 type Mark struct {
 	data, lengths          int
 	repeat, repeatedLength uint32
 	bit                    uint8
 }
 
-// Mark returns the present state.
+// Mark returns the current state.
 func (b *Buffer) Mark() Mark {
 	return Mark{b.n, len(b.lengths), b.repeat, b.repeatedLength, b.bit}
 }

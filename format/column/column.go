@@ -46,36 +46,37 @@ func ParseType(name string) (t Type, ok bool) {
 type Column struct {
 	Name string
 	Type Type
-	// Array is set when the column stores a length before each sequence of
-	// values: one per row, or one per item of Parent.
+	// Array is set if the column stores a length before each sequence of values: one
+	// per row, or one per item of Parent.
 	Array bool
-	// Optional is set on an Array column whose lengths are only 0 and 1: a
-	// branch of a union.
+	// Optional is set on an Array column whose lengths are only 0 and 1: a branch of a
+	// union.
 	Optional bool
-	// Nullable is set on an Optional column if null is the only other branch.
-	// Like what the values stand for, it is of the schema.
+	// Nullable is set on an Optional column if null is the only other branch. It
+	// describes the schema, like the meaning of the values.
 	Nullable bool
-	// Parent is the index of the nearest enclosing Array column, always
-	// smaller than the column's own, or -1 at the top.
+	// Parent is the index of the nearest enclosing Array column, always less than the
+	// column's own, or -1 at the top.
 	Parent int
 
-	// What the values stand for, on which formats may base how they store them;
-	// it is of the schema, and formats need not keep it.
+	// Logical and the fields after it are the meaning of the values, which formats may
+	// use to choose how to store them. It describes the schema; formats need not keep
+	// it.
 	Logical Logical
 	// Precision and Scale are those of a decimal.
 	Precision, Scale int
-	// FixedSize is the number of bytes of each value of a bytes column; 0 if they
+	// FixedSize is the size in bytes of each value of a bytes column, or 0 if sizes
 	// differ.
 	FixedSize int
-	// Symbols are those of an enum, whose ordinals an int column holds. They must
-	// not be changed.
+	// Symbols are those of an enum, whose ordinals an int column holds. They must not
+	// be changed.
 	Symbols []string
 }
 
-// TypeName is the type as tables show it: with [] if the column has lengths.
+// TypeName returns the type as tables show it: with [] if the column has lengths.
 func (c *Column) TypeName() string { return c.listed(c.Type.String()) }
 
-// SchemaType is the type as the schema calls it, also with [].
+// SchemaType returns the type as the schema names it, also with [].
 func (c *Column) SchemaType() string { return c.listed(cmp.Or(c.Meaning(), c.Type.String())) }
 
 func (c *Column) listed(name string) string {
@@ -85,8 +86,8 @@ func (c *Column) listed(name string) string {
 	return name
 }
 
-// Meaning is what the schema calls the values where that is more than their type:
-// decimal(10,2), date, enum, fixed(16). It is empty otherwise.
+// Meaning returns the schema's name for the values if it says more than their type:
+// decimal(10,2), date, enum, fixed(16). Otherwise it is empty.
 func (c *Column) Meaning() string {
 	switch {
 	case c.Logical == LogicalDecimal:
@@ -101,7 +102,7 @@ func (c *Column) Meaning() string {
 	return ""
 }
 
-// Layout says how a Buffer arranges lengths and booleans.
+// Layout is how a Buffer arranges lengths and booleans.
 type Layout uint8
 
 // The layouts; the package documentation describes them.
@@ -118,7 +119,7 @@ type Block struct {
 	Rows     int64    // top-level rows
 }
 
-// Reset empties the block, keeping its memory for the next use.
+// Reset empties the block and keeps its memory for the next use.
 func (b *Block) Reset() {
 	b.Data, b.Lengths = b.Data[:0], b.Lengths[:0]
 	b.FirstRow, b.Rows = 0, 0

@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// DecimalOf returns the shortest two's complement number, most significant byte first, that is
-// an unscaled value.
+// DecimalOf returns the shortest two's complement number, most significant byte first,
+// of an unscaled value.
 func DecimalOf(n *big.Int) []byte {
 	size := n.BitLen()/8 + 1
 	if n.Sign() < 0 {
@@ -15,15 +15,15 @@ func DecimalOf(n *big.Int) []byte {
 	return ShortestDecimal(n.FillBytes(make([]byte, size)))
 }
 
-// Decimals are printed as numbers up to a scale and a number of bytes, beyond which they are
-// base64 of the bytes: the digits take the square of them in time.
+// Decimals beyond this scale or number of bytes are printed as base64 of the bytes,
+// because making digits takes quadratic time.
 const (
 	MaxTextScale   = 1000
 	MaxTextDecimal = 1000
 )
 
 // ShortestDecimal drops the bytes of a two's complement number, most significant byte
-// first, that only repeat the sign; zero has none. The result is part of b.
+// first, that only repeat the sign; zero has no bytes. The result is part of b.
 func ShortestDecimal(b []byte) []byte {
 	for len(b) > 1 && (b[0] == 0 && b[1] < 0x80 || b[0] == 0xff && b[1] >= 0x80) {
 		b = b[1:]
@@ -34,8 +34,8 @@ func ShortestDecimal(b []byte) []byte {
 	return b
 }
 
-// CompareDecimals orders two's complement numbers of any lengths, most significant byte
-// first, of one scale.
+// CompareDecimals compares two's complement numbers of any lengths, most significant
+// byte first, of the same scale.
 func CompareDecimals(a, b []byte) int {
 	a, b = ShortestDecimal(a), ShortestDecimal(b)
 	x, y := negative(a), negative(b)

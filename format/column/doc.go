@@ -1,10 +1,10 @@
-// Package column is the model that the shredder and the column formats share:
-// what a column is, and the growing blocks of its values. It is a leaf; it
-// knows neither Avro nor any file format.
+// Package column is the model that the shredder and the column formats share: columns,
+// and the growing blocks of their values. It is a leaf; it knows neither Avro nor any
+// file format.
 //
-// A row group is a list of columns. A column that is an Array precedes each
-// sequence of values with a length; a column with a Parent shares the lengths
-// of that array column and stores none of its own unless it is an Array too.
+// A row group is a list of columns. In an Array column a length precedes each sequence
+// of values. A column with a Parent shares the lengths of that array column and stores
+// no lengths of its own unless it is an Array too.
 //
 // Values are held in the encoding that Avro's binary form and Trevni share:
 // zig-zag varints for int and long, little-endian float and double, a varint

@@ -8,7 +8,8 @@ import (
 // Logical is a logical type of the Avro specification.
 type Logical uint8
 
-// The logical types, with the types that they annotate. The first is none.
+// The logical types, with the types that they annotate. LogicalNone means that there is
+// no logical type.
 const (
 	LogicalNone            Logical = iota
 	LogicalDate                    // int: days since 1970-01-01
@@ -32,11 +33,10 @@ var logicalNames = [...]string{
 	LogicalDecimal: "decimal", LogicalUUID: "uuid", LogicalDuration: "duration",
 }
 
-// String returns the name that the Avro specification gives the type; it is empty for
-// LogicalNone.
+// String returns the name of the type in the Avro specification, or "" for LogicalNone.
 func (l Logical) String() string { return logicalNames[l] }
 
-// times are the units of the types that count time, and how they are printed.
+// times holds the units of the types that count time, and how they are printed.
 var times = [...]struct {
 	unit   time.Duration
 	layout string
@@ -55,11 +55,11 @@ var times = [...]struct {
 
 const localLayout = "2006-01-02T15:04:05"
 
-// Unit is the unit of a type that counts time from 1970 on, or of a time of day; 0 of
-// others.
+// Unit returns the unit of a type that counts time from 1970 on, or of a time of day;
+// it is 0 for other types.
 func (l Logical) Unit() time.Duration { return times[l].unit }
 
-// Layout is how package time prints values of a type with a Unit. A fraction follows
+// Layout returns the layout for package time of a type with a Unit. A fraction follows
 // the seconds.
 func (l Logical) Layout() string { return times[l].layout }
 

@@ -7,17 +7,16 @@ import (
 	"slices"
 )
 
-// enough is how many values of sequences Read appends before it leaves the rest
-// to the next call: what fits a processor's cache.
+// enough is how many values of sequences Read appends before it leaves the rest to the
+// next call, so that they fit a processor's cache.
 const enough = 1 << 14
 
-// Read appends at most n, and at least one unless n is 0, of what the column
-// stores per row, or per item of its parent: for an array column lengths and
-// their values, else values. It stops where a block ends, and may stop before.
-// read is how many it appended, and items how many items that gives the column's
-// children: the sum of the lengths, or read. io.EOF says that the column has no
-// more; what is wrong with a value is the error of the call that would begin
-// with it.
+// Read appends at most n values that the column stores per row, or per item of its
+// parent, and at least one unless n is 0: lengths and their values for an array column,
+// otherwise values. It stops at the end of a block and may stop earlier. read is the
+// number appended, and items the number of items that they give the column's children:
+// the sum of the lengths, or read. It returns io.EOF at the end of the column. A
+// damaged value is the error of the call that would begin with it.
 func (r *Reader) Read(v *Vector, n int) (read, items int, err error) {
 	if n == 0 {
 		return 0, 0, nil
@@ -38,8 +37,7 @@ func (r *Reader) Read(v *Vector, n int) (read, items int, err error) {
 	return int(k), int(k), nil
 }
 
-// unread makes what kept decode from reading a value the reader's error, unless a
-// larger vector helps.
+// unread makes the error of decode the reader's error, unless a larger vector helps.
 func (r *Reader) unread(v *Vector, err error) error {
 	if errors.Is(err, ErrFull) {
 		if v.most() < maxVector {
@@ -69,14 +67,14 @@ func (r *Reader) readSequences(v *Vector, n int) (read int, err error) {
 		case r.repeat > 0 && r.values == 0:
 		//guard: rejects values beyond the block
 		case read > 0 && r.pos >= len(r.data):
-			return read, nil // the block ends
+			return read, nil // the end of the block
 		case r.lengths > 0 && r.values == 0 && r.pos < len(r.data) && r.data[r.pos]&0x81 == 0: // one small length
 			r.repeat, r.repeatedLength = 1, int64(r.data[r.pos]>>1)
 			r.pos++
 		default:
 			if err := r.startRepeat(); err != nil {
 				if read > 0 {
-					return read, nil // it is the error of the next call
+					return read, nil // the next call returns the error
 				}
 				return 0, err
 			}
@@ -104,12 +102,12 @@ func (r *Reader) readSequences(v *Vector, n int) (read int, err error) {
 	return read, nil
 }
 
-// optionals is how many lengths readOptional takes at a time.
+// optionals is how many lengths readOptional reads at a time.
 const optionals = 64
 
-// readOptional appends up to n sequences, as long as they are of one value or
-// none, of a type of fixed size. It does not branch by which of the two they are:
-// that is often as good as random.
+// readOptional appends up to n sequences of a type of fixed size, as long as each has
+// at most one value. It does not branch on the length, which is often as good as
+// random.
 func (r *Reader) readOptional(v *Vector, n int) (read int) {
 	size := fixedSize(r.typ)
 	if size == 0 || n < optionals/4 || v.Values > maxVector-enough {
@@ -138,8 +136,7 @@ func (r *Reader) readOptional(v *Vector, n int) (read int) {
 	return read
 }
 
-// appendPlaced appends the values of a type of fixed size that are at places of a
-// block.
+// appendPlaced appends the values of a type of fixed size at places of a block.
 func (v *Vector) appendPlaced(t Type, data []byte, places []int32) {
 	v.Values += len(places)
 	if v.Encoded {
@@ -170,8 +167,8 @@ func (v *Vector) appendPlaced(t Type, data []byte, places []int32) {
 	}
 }
 
-// locateSequences appends up to n sequences, as long as they are of the commonest
-// kind: a length of one byte, and values whose size is told by two.
+// locateSequences appends up to n sequences, as long as they are of the most common
+// kind: a length of one byte, and values whose size is in at most two bytes.
 func (r *Reader) locateSequences(v *Vector, n int) (read int) {
 	data, pos := r.data, r.pos
 	n = min(n, len(data)-pos, enough) // a length takes a byte
@@ -204,7 +201,7 @@ func (r *Reader) locateSequences(v *Vector, n int) (read int) {
 	return r.located(v, read, pos)
 }
 
-// located ends what locateSequences did before a byte of the block.
+// located ends locateSequences before the byte pos of the block.
 func (r *Reader) located(v *Vector, read, pos int) int {
 	if read > 0 {
 		r.pos, r.bit = pos, 0
@@ -214,8 +211,8 @@ func (r *Reader) located(v *Vector, read, pos int) int {
 	return read
 }
 
-// decodeRepeat appends k sequences of the repeat, or the first of them and the reason
-// why the next is not among them.
+// decodeRepeat appends k sequences of the repeat, or those before the first damaged
+// one, with its error.
 func (r *Reader) decodeRepeat(v *Vector, k int64) (whole int64, err error) {
 	lengths, values, pos := len(v.Lengths), v.Values, r.pos
 	switch {
@@ -238,7 +235,7 @@ func (r *Reader) decodeRepeat(v *Vector, k int64) (whole int64, err error) {
 	}
 	r.bit = 0
 	if err != nil && r.repeatedLength > 1 {
-		// Of the sequence that failed nothing is to be left.
+		// Drop the values of the sequence that failed.
 		v.Truncate(r.typ, values)
 		r.pos = pos
 	}
@@ -249,8 +246,8 @@ func (r *Reader) decodeRepeat(v *Vector, k int64) (whole int64, err error) {
 	return whole, err
 }
 
-// decode appends the next n values of the block, or those before the first that
-// cannot be read, with the reason.
+// decode appends the next n values of the block, or those before the first one that
+// cannot be read, with its error.
 func (r *Reader) decode(v *Vector, n int64) (done int64, err error) {
 	room := n
 	if r.typ != Null {
@@ -331,8 +328,8 @@ func (v *Vector) appendFixed(t Type, b []byte, n int) (done, used int) {
 	return n, n * size
 }
 
-// short is the length up to which strings are copied as a whole array, together
-// with what follows them: that takes no call, and what follows is overwritten.
+// short is the length up to which strings are copied as a whole array, with the bytes
+// after them. That takes no call, and the next value overwrites the excess.
 const short = 16
 
 // appendSized appends up to n strings.
@@ -371,9 +368,9 @@ func (v *Vector) appendSized(b []byte, n int) (done, used int, err error) {
 	return done, used, err
 }
 
-// locate notes where up to n values are, the first of them at pos.
+// locate stores the positions of up to n values, the first of them at pos.
 func (v *Vector) locate(t Type, b []byte, pos, n int) (done, used int, err error) {
-	n = min(n, len(b)) // a value takes a byte at least
+	n = min(n, len(b)) // a value takes at least one byte
 	before := len(v.Offsets)
 	v.Offsets = slices.Grow(v.Offsets, 2*n)[:before+2*n]
 	offsets := v.Offsets[before:]
@@ -398,8 +395,8 @@ func (v *Vector) locate(t Type, b []byte, pos, n int) (done, used int, err error
 	return done, used, err
 }
 
-// quickLength reads the length of a string in up to two bytes; head is 0 for
-// others, and for what is wrong.
+// quickLength reads the length of a string in up to two bytes. head is 0 for longer or
+// damaged lengths.
 func quickLength(b []byte) (head, size int) {
 	switch { // an odd length is negative
 	case b[0] < 0x80 && b[0]&1 == 0:
@@ -410,7 +407,8 @@ func quickLength(b []byte) (head, size int) {
 	return 0, 0
 }
 
-// appendVarints appends up to n ints or longs; slow reads what quickVarint does not.
+// appendVarints appends up to n ints or longs; slow reads those that quickVarint does
+// not.
 func appendVarints[T int32 | int64](dst []T, b []byte, n int, slow func([]byte) (int64, int, error)) (_ []T, done, used int, err error) {
 	dst = slices.Grow(dst, min(n, len(b)))
 	for done < n && used < len(b) {

@@ -9,40 +9,37 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// ErrNoValue is returned by Reader.Value when the sequence that Length
-// announced has no more values.
+// ErrNoValue is returned by Reader.Value when the sequence of the last Length has no
+// more values.
 var ErrNoValue = errors.New("column: no value is left of the sequence")
 
-// Uncounted is passed to Reader.Load where the items of a block are not known.
+// Uncounted is passed to Reader.Load if the number of items in a block is not known.
 const Uncounted = math.MaxInt64
 
-// Source hands a Reader its blocks and gives its errors a place.
+// Source gives a Reader its blocks and locates its errors.
 type Source interface {
-	// Next gives r the block behind the last one by calling r.Load, or returns
-	// io.EOF.
+	// Next gives r the next block by calling r.Load, or returns io.EOF.
 	Next(r *Reader) error
-	// Damaged returns the error for what is wrong at byte pos of the block
-	// loaded last.
+	// Damaged returns the error for damage at byte pos of the last loaded block.
 	Damaged(kind damage.Kind, pos int, reason string, args ...any) error
 }
 
-// Reader decodes the blocks of one column in the Interleaved layout: the
-// inverse of a Buffer. Length and Value read one at a time, Read many into a
-// Vector; they may take turns. In an array column Length comes before each
-// sequence; unread values of a sequence are skipped by whatever comes next. In
-// a child column it is the caller who knows, from the lengths of the parent,
-// how many items a row has.
+// Reader decodes the blocks of one column in the Interleaved layout: it is the inverse
+// of a Buffer. Length and Value read one at a time, Read many into a Vector; calls may
+// alternate. In an array column, call Length before each sequence; the next Length
+// skips unread values of a sequence. In a child column, the caller must know from the
+// lengths of the parent how many items a row has.
 //
-// Errors are the Source's: located damage, or io.EOF behind the last value. A
-// reader that failed keeps failing until a block is loaded. It belongs to one
-// goroutine and allocates nothing per value.
+// Errors are the Source's: located damage, or io.EOF after the last value. A reader
+// that failed keeps failing until a block is loaded. It belongs to one goroutine and
+// allocates nothing per value.
 type Reader struct {
 	data []byte
 	pos  int
-	// values are those to be read: of the current sequence (array) or of the
-	// block. Where a block is not counted, they only count down.
+	// values is the number left: of the current sequence (array) or of the block. In an
+	// uncounted block they only count down.
 	values int64
-	// lengths are those that the block of an array column still holds.
+	// lengths is the number left in the block of an array column.
 	lengths int64
 	// repeat is the number of further lengths equal to repeatedLength.
 	repeat         int64
@@ -58,14 +55,14 @@ type Reader struct {
 }
 
 // NewReader returns a reader before the first block of source. Without repeats a
-// negative length is damage: the first versions of Trevni have none.
+// negative length is damage: the first versions of Trevni have no repeats.
 func NewReader(c Column, repeats bool, source Source) *Reader {
 	return &Reader{typ: c.Type, array: c.Array, name: c.Name, repeats: repeats, source: source}
 }
 
-// Load makes data the current block, which the reader keeps until the next
-// Load. items is the number of lengths (array) or values (other) in it, or
-// Uncounted: such a block ends with its bytes.
+// Load makes data the current block, which the reader keeps until the next Load. items
+// is the number of lengths (array) or values (other) in it, or Uncounted: such a block
+// ends with its bytes.
 func (r *Reader) Load(data []byte, items int64) {
 	r.data, r.pos, r.bit, r.err = data, 0, 0, nil
 	r.lengths, r.repeat, r.values = 0, 0, items
@@ -75,8 +72,8 @@ func (r *Reader) Load(data []byte, items int64) {
 	r.counted = items != Uncounted
 }
 
-// Left is the number of lengths (array) or values (other) that are still to be
-// read in the block; it counts down from Uncounted, too.
+// Left returns the number of lengths (array) or values (other) left in the block; in an
+// uncounted block it counts down from Uncounted.
 func (r *Reader) Left() int64 {
 	if r.array {
 		return r.lengths
@@ -84,17 +81,16 @@ func (r *Reader) Left() int64 {
 	return r.values
 }
 
-// Repeat is the number of lengths that are still to come of the repeat that the last
-// Length is in.
+// Repeat returns the number of lengths left in the repeat of the last Length.
 func (r *Reader) Repeat() int64 { return r.repeat }
 
-// Pos is the number of bytes of the block that have been read.
+// Pos returns the number of bytes of the block that have been read.
 func (r *Reader) Pos() int { return r.pos }
 
-// Err is the error that the reader keeps returning, or nil.
+// Err returns the error that the reader keeps returning, or nil.
 func (r *Reader) Err() error { return r.err }
 
-// Fail makes err the error of all that follows until a block is loaded.
+// Fail makes err the error of all calls until a block is loaded.
 func (r *Reader) Fail(err error) error {
 	r.data, r.pos, r.bit, r.err = nil, 0, 0, err
 	r.lengths, r.repeat, r.values = 0, 0, 0
@@ -115,7 +111,7 @@ func (r *Reader) Length() (int, error) {
 	return int(r.repeatedLength), nil
 }
 
-// startRepeat skips what is unread of the current sequence and makes sure that a
+// startRepeat skips the unread values of the current sequence and makes sure that a
 // repeat has a next length.
 func (r *Reader) startRepeat() error {
 	if !r.array {
@@ -142,8 +138,8 @@ func (r *Reader) startRepeat() error {
 	return r.readLength()
 }
 
-// Value appends the next value to dst: encoded as the package documentation
-// says, but a boolean as a byte 0 or 1, and a null as nothing.
+// Value appends the next value to dst in the encoding of the package documentation,
+// except that a boolean is a byte 0 or 1, and a null is nothing.
 func (r *Reader) Value(dst []byte) ([]byte, error) {
 	if r.values == 0 || r.pos >= len(r.data) {
 		if err := r.ready(); err != nil {
@@ -174,7 +170,7 @@ func (r *Reader) Value(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// slowSize is ValueSize of the next value, where quickSize does not tell it.
+// slowSize is ValueSize of the next value, for values that quickSize does not handle.
 func (r *Reader) slowSize() (int, error) {
 	n, err := ValueSize(r.typ, r.data[r.pos:])
 	if err != nil {
@@ -209,8 +205,8 @@ func (r *Reader) Values(dst []byte, n int) ([]byte, error) {
 	return dst, nil
 }
 
-// Bytes returns the next value of a string or bytes column without its length.
-// The slice is part of the block and is valid until the next is loaded.
+// Bytes returns the next value of a string or bytes column without its length. The
+// slice is part of the block and is valid until the next block is loaded.
 func (r *Reader) Bytes() ([]byte, error) {
 	if err := r.ready(); err != nil {
 		return nil, err
@@ -246,8 +242,8 @@ func (r *Reader) noValue() error {
 	return ErrNoValue
 }
 
-// Skip passes over the next n of what Read would read, over blocks if need be,
-// and returns the same count of items.
+// Skip passes over the next n items that Read would read, across blocks if needed, and
+// returns the same count of items as Read.
 func (r *Reader) Skip(n int64) (items int64, err error) {
 	if r.array {
 		return r.skipSequences(n)
@@ -255,11 +251,10 @@ func (r *Reader) Skip(n int64) (items int64, err error) {
 	return n, r.skipItems(n)
 }
 
-// fill makes sure that the block holds a next length or value, or loads one
-// that does.
+// fill makes sure that the block has a next length or value, or loads a block that has.
 func (r *Reader) fill() error {
 	for r.err == nil {
-		// A null needs no bytes, so that an uncounted block of them has no end.
+		// Nulls need no bytes, so the bytes of an uncounted block do not end them.
 		if r.Left() > 0 && (r.counted || r.repeat > 0 || r.pos < len(r.data) || r.typ == Null && !r.array) {
 			return nil
 		}
@@ -273,8 +268,7 @@ func (r *Reader) fill() error {
 	return r.err
 }
 
-// EndBlock checks that nothing is left over of a block whose items have all
-// been read.
+// EndBlock checks that nothing is left in a block whose items have all been read.
 func (r *Reader) EndBlock() error {
 	//guard: rejects bytes after the values of a block
 	if r.err == nil && (r.repeat > 0 || r.pos < len(r.data)) {
@@ -291,7 +285,7 @@ func (r *Reader) badValue(err error) error {
 	return r.damaged(damage.Value, "%s value at byte %d of the block: %v", r.typ, r.pos, err)
 }
 
-// endsEarly is the damage of a column that has less than the lengths of its
+// endsEarly returns the damage of a column that has fewer items than the lengths of its
 // parent, or its row count, promise.
 func (r *Reader) endsEarly(n int64) error {
 	what := "values"
@@ -412,7 +406,7 @@ func (r *Reader) skipItems(n int64) error {
 	return nil
 }
 
-// skipSequences skips the next n sequences and gives the sum of their lengths.
+// skipSequences skips the next n sequences and returns the sum of their lengths.
 func (r *Reader) skipSequences(n int64) (sum int64, err error) {
 	for n > 0 {
 		if err := r.startRepeat(); errors.Is(err, io.EOF) {

@@ -7,23 +7,23 @@ import (
 )
 
 const (
-	// LargeBlock is the size in bytes from which stored blocks have memory of their own.
+	// LargeBlock is the size in bytes from which stored blocks get their own memory.
 	LargeBlock = 1 << 20
-	// KeptBlock is the memory in bytes that a reader keeps whatever the size of its block.
+	// KeptBlock is the memory in bytes that a reader keeps with blocks of any size.
 	KeptBlock = 128 << 10
-	// RoundBlock is the most bytes by which memory for a block is rounded up, so that one
-	// block does not need more than the one before it for a few bytes.
+	// RoundBlock is the most bytes by which memory for a block is rounded up, so that a
+	// block a few bytes larger than the last one needs no more memory.
 	RoundBlock = 8 << 10
 )
 
-// Room is memory for one decoded block after another.
+// Room is the memory of one decoded block after another.
 type Room struct {
 	Bytes []byte
 	Held  int64 // bytes accounted for
 }
 
-// Make makes the room large enough for a block, and not much larger: of many columns each may
-// have had one large block.
+// Make makes the room large enough for a block, and not much larger, because each of
+// many columns may have had one large block.
 func (r *Room) Make(of Account, size int64) error {
 	if had := int64(cap(r.Bytes)); had >= size && had <= max(2*size, KeptBlock) {
 		return nil
@@ -38,17 +38,17 @@ func (r *Room) Make(of Account, size int64) error {
 	return nil
 }
 
-// Release gives up the memory.
+// Release releases the memory.
 func (r *Room) Release(of Account) {
 	of.Release(r.Held)
 	r.Bytes, r.Held = nil, 0
 }
 
-// storedBuffers hold what is read of a file until it is decoded. Few of them serve the
-// blocks of many columns, and stay in the processor's caches.
+// storedBuffers hold stored bytes until they are decoded. A few of them serve the
+// blocks of many columns and stay in the processor's caches.
 var storedBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// StoredBuffer returns memory for a stored block, for ReleaseStored.
+// StoredBuffer returns memory for a stored block; return it with ReleaseStored.
 func StoredBuffer(of Account, n int64) (*[]byte, error) {
 	if n >= LargeBlock {
 		if err := of.Reserve(n); err != nil {
@@ -62,7 +62,7 @@ func StoredBuffer(of Account, n int64) (*[]byte, error) {
 	return buf, nil
 }
 
-// ReleaseStored gives memory of StoredBuffer back.
+// ReleaseStored returns memory of StoredBuffer.
 func ReleaseStored(of Account, buf *[]byte) {
 	if n := len(*buf); n >= LargeBlock {
 		of.Release(int64(n))

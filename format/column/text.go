@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// AppendUUID appends the text of a UUID of 16 bytes, in lower case; of a damaged value
-// what there is of it.
+// AppendUUID appends the text of a UUID of 16 bytes, in lower case. For a damaged value
+// it appends the bytes that exist.
 func AppendUUID(dst, b []byte) []byte {
 	for _, n := range [...]int{4, 2, 2, 2} {
 		if len(b) <= n {
@@ -32,7 +32,7 @@ func AppendDuration(dst, b []byte) []byte {
 	return append(dst, byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10), 'S')
 }
 
-// ParseDuration returns the 12 bytes of a duration from the text that AppendDuration makes.
+// ParseDuration returns the 12 bytes of a duration from a text of AppendDuration.
 func ParseDuration(text string) (b []byte, ok bool) {
 	var months, days, seconds, millis uint32
 	if n, _ := fmt.Sscanf(text, "P%dM%dDT%d.%dS", &months, &days, &seconds, &millis); n != 4 {
@@ -48,7 +48,7 @@ func ParseDuration(text string) (b []byte, ok bool) {
 	return b, true
 }
 
-// Units is how many units a time is from 1970 on, exactly.
+// Units returns the exact number of units from 1970 to a time.
 func Units(t time.Time, unit time.Duration) *big.Rat {
 	n := new(big.Int).Mul(big.NewInt(t.Unix()), big.NewInt(int64(time.Second)))
 	return new(big.Rat).SetFrac(n.Add(n, big.NewInt(int64(t.Nanosecond()))), big.NewInt(int64(unit)))
@@ -60,8 +60,8 @@ const (
 	cycleSeconds = 146_097 * 24 * 60 * 60
 )
 
-// ParseTime is time.Parse for a layout that begins with the year. It takes other years than 0
-// to 9999 as well: with a sign and 5 to 9 digits.
+// ParseTime is time.Parse for a layout that begins with the year. It also accepts years
+// other than 0 to 9999, with a sign and 5 to 9 digits.
 func ParseTime(layout, text string) (time.Time, error) {
 	if !strings.HasPrefix(text, "+") && !strings.HasPrefix(text, "-") {
 		return time.Parse(layout, text)

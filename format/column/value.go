@@ -15,9 +15,9 @@ var (
 	errBoolean = errors.New("a boolean is neither 0 nor 1")
 )
 
-// ValueSize is the number of bytes of the encoded value at the start of b. A
-// boolean is taken to be a byte of its own, as Reader.Value hands it out. The
-// error is ErrShort, or says in one clause what is wrong with the bytes.
+// ValueSize returns the number of bytes of the encoded value at the start of b. A
+// boolean counts as a byte of its own, as Reader.Value returns it. The error is
+// ErrShort, or says in one clause how the bytes are invalid.
 func ValueSize(t Type, b []byte) (int, error) {
 	n := 0
 	switch t {
@@ -55,8 +55,8 @@ func ValueSize(t Type, b []byte) (int, error) {
 	return n, nil
 }
 
-// Sized strips the length of an encoded string or bytes value, which must be
-// whole: the inverse of Buffer.AppendSized. The result is part of v.
+// Sized strips the length of a complete encoded string or bytes value: it is the
+// inverse of Buffer.AppendSized. The result is part of v.
 func Sized(v []byte) []byte {
 	last := 0
 	for v[last] >= 0x80 {
@@ -65,8 +65,8 @@ func Sized(v []byte) []byte {
 	return v[last+1:]
 }
 
-// quickSize is ValueSize for the commonest values, and 0 for all others: for
-// varints and lengths of more than two bytes, and for what is wrong.
+// quickSize is ValueSize for the most common values. It returns 0 for varints and
+// lengths of more than two bytes, and for damage.
 func quickSize(t Type, b []byte) int {
 	n := 0
 	switch t {
@@ -96,7 +96,7 @@ func quickSize(t Type, b []byte) int {
 	return n
 }
 
-// fixedSize is the size in bytes of every value of a type, or 0.
+// fixedSize returns the size in bytes of every value of a type, or 0.
 func fixedSize(t Type) int {
 	switch t {
 	case Fixed32, Float:

@@ -5,20 +5,19 @@ import (
 	"math"
 )
 
-// maxVector bounds the lengths and the values of a Vector, and the bytes of
-// its Data: a few bytes of repeats can stand for any number of lengths.
+// These bound the lengths and values of a Vector and the bytes of its Data: a few bytes
+// of repeats can stand for any number of lengths.
 const (
 	maxVector      = 1 << 27
 	maxVectorBytes = 1 << 30
 )
 
-// ErrFull is returned by Reader.Read when the vector would hold more than
-// 2^27 lengths or values, nulls apart, or 2^30 bytes of strings. Fewer rows at a
-// time may fit.
+// ErrFull is returned by Reader.Read if the vector would hold more than 2^27 lengths or
+// values, nulls apart, or 2^30 bytes of strings. Fewer rows at a time may fit.
 var ErrFull = errors.New("column: too many values for one vector")
 
-// Vector holds decoded values of one column, side by side. Which fields are in
-// use follows from the column's type; the others are empty.
+// Vector holds decoded values of one column, side by side. The column's type decides
+// which fields are in use; the others are empty.
 type Vector struct {
 	Lengths []int32   // array columns: one per row, or per item of the parent
 	Ints    []int32   // int, fixed32
@@ -26,22 +25,22 @@ type Vector struct {
 	Floats  []float32 // float
 	Doubles []float64 // double
 	Bools   []bool    // boolean
-	// Offsets of string and bytes: value i is Data[Offsets[i]:Offsets[i+1]].
-	// They are one more than the values, the first being 0, or none at all.
+	// Offsets of string and bytes: value i is Data[Offsets[i]:Offsets[i+1]]. There is
+	// one more than there are values, the first being 0, or no offset at all.
 	Offsets []int32
 	Data    []byte
-	Values  int // number of values, those of a null column too
-	// Encoded asks Read for values as Avro encodes them, where they are: Data is
-	// then the memory of a block, which is valid until the next call of the
-	// cursor, and value i is Data[Offsets[2*i]:Offsets[2*i+1]]. Read clears it if
-	// it decoded them all the same. Nulls and booleans are never Encoded.
+	Values  int // number of values, including those of a null column
+	// Encoded asks Read for values in Avro's encoding, if the column has them so. Data
+	// is then the memory of a block, valid until the next call of the cursor, and value
+	// i is Data[Offsets[2*i]:Offsets[2*i+1]]. If Read decodes the values anyway, it
+	// clears Encoded. Nulls and booleans are never Encoded.
 	Encoded bool
-	// Most, if set, is the most values that Read appends to: a sequence that has more
-	// is ErrFull, and can be read again with a larger one.
+	// Most, if set, is the most values that Read appends. A longer sequence is ErrFull,
+	// and can be read again with a larger Most.
 	Most int
 }
 
-// most is the number of values up to which the vector may be filled.
+// most returns the number of values up to which the vector may be filled.
 func (v *Vector) most() int {
 	if v.Most > 0 {
 		return min(v.Most, maxVector)
@@ -49,8 +48,8 @@ func (v *Vector) most() int {
 	return maxVector
 }
 
-// Room is how many more lengths, values and bytes of text the vector may have; of
-// nulls any number. More than that is ErrFull.
+// Room returns how many more lengths, values and bytes of text fit the vector; there is
+// no limit for nulls. Read returns ErrFull beyond it.
 func (v *Vector) Room(t Type) (lengths, values, text int) {
 	if values = math.MaxInt; t != Null {
 		values = max(v.most()-v.Values, 0)
@@ -68,7 +67,7 @@ func (v *Vector) Reset() {
 	}
 }
 
-// Truncate drops all but the first values, and no length.
+// Truncate drops all but the first values, and no lengths.
 func (v *Vector) Truncate(t Type, values int) {
 	switch {
 	case t == Boolean:
@@ -90,9 +89,8 @@ func (v *Vector) Truncate(t Type, values int) {
 	v.Values = values
 }
 
-// Extend appends lengths, and the values [from, to) of another vector of the
-// same type, both decoded. It is ErrFull, and nothing is appended, if they do not
-// fit.
+// Extend appends lengths, and the values [from, to) of another vector of the same type,
+// both decoded. If they do not fit, it appends nothing and returns ErrFull.
 func (v *Vector) Extend(t Type, lengths []int32, of *Vector, from, to int) error {
 	values := to - from
 	text := t == String || t == Bytes

@@ -2,8 +2,8 @@ package damage
 
 import "github.com/rowtocol/rowtocol/internal/wire"
 
-// Cursor is a cursor over bytes of a file that reports what is wrong with them as *Error, with
-// the file, the column and the block (or -1) that the caller sets.
+// Cursor is a cursor over bytes of a file that reports damage as *Error, with the file,
+// the column and the block (or -1) that the caller sets.
 type Cursor struct {
 	wire.Cursor
 	File, Column string
@@ -15,7 +15,7 @@ func NewCursor(file string, b []byte, offset int64) Cursor {
 	return Cursor{Cursor: wire.New(b, offset), File: file, Block: -1}
 }
 
-// Fail makes damage the cursor's error if it has none.
+// Fail sets the cursor's error to damage, unless it already has an error.
 func (c *Cursor) Fail(kind Kind, offset int64, reason string, args ...any) {
 	if c.Cursor.Err() == nil {
 		c.Stop(c.located(kind, offset, reason, args...))
@@ -28,7 +28,7 @@ func (c *Cursor) located(kind Kind, offset int64, reason string, args ...any) *E
 	return e
 }
 
-// Err returns the first error. It is an *Error unless it is one of the reader, or of Stop.
+// Err returns the first error. It is an *Error, or an error of the reader or of Stop.
 func (c *Cursor) Err() error {
 	err := c.Cursor.Err()
 	e, ok := err.(*wire.Error)

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Kind says what about the bytes is wrong.
+// Kind is the kind of damage.
 type Kind string
 
-// The kinds of damage. Input that is sound but cannot be converted (a
-// recursive schema, say) is Unsupported, not damaged, but is located and
-// reported in the same way.
+// The kinds of damage. Valid input that cannot be converted, such as a recursive
+// schema, is Unsupported: it is not damaged, but is located and reported in the same
+// way.
 const (
 	Magic       Kind = "magic"
 	Header      Kind = "header"
@@ -27,8 +27,8 @@ const (
 	Unsupported Kind = "unsupported"
 )
 
-// Error is damage at a place. The zero values of Column, Path and the -1
-// values of Offset, Row and Block mean "does not apply".
+// Error is damage at a place. An empty Column or Path, and -1 for Offset, Row or Block,
+// mean "does not apply".
 type Error struct {
 	Kind   Kind
 	File   string // name as the user gave it
@@ -37,7 +37,7 @@ type Error struct {
 	Block  int64  // block number (columns), or -1
 	Column string // column name, for column files
 	Path   string // dotted field path, for rows
-	Reason string // one clause: what was found, and what was expected
+	Reason string // one clause: the bytes found and the bytes expected
 	Err    error  // cause, if another error explains it
 }
 
@@ -49,8 +49,8 @@ func New(kind Kind, file string, offset int64, reason string, args ...any) *Erro
 	}
 }
 
-// SetFile names the file of the Error that err is or wraps, unless that names
-// one. It is false if there is no such Error.
+// SetFile sets the file of the Error that err is or wraps, unless it already has one.
+// It returns false if there is no such Error.
 func SetFile(err error, name string) bool {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -63,8 +63,8 @@ func SetFile(err error, name string) bool {
 	return true
 }
 
-// Error names file, column, block, field, row and offset, as far as known,
-// then the kind and the reason.
+// Error returns the file, column, block, field, row and offset, as far as known, then
+// the kind and the reason.
 func (e *Error) Error() string {
 	var s strings.Builder
 	if e.File != "" {

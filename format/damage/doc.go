@@ -1,5 +1,4 @@
-// Package damage holds the one error type for bytes that are not what their
-// format says. Every decoder in rowtocol reports what it found wrong as a
-// located *Error, so that a person can find the byte and a program can tell
-// damaged input from a failing disk.
+// Package damage holds the one error type for bytes that break their format. Every
+// decoder in rowtocol reports such bytes as a located *Error, so that a person can find
+// the byte and a program can tell damaged input from a failing disk.
 package damage

@@ -2,17 +2,16 @@ package damage
 
 import "math"
 
-// What a file may stand for: freeGrowth bytes, and mostGrowth for each of its own. A
-// row counts as leastRow bytes at least. Rows that differ at all take more of a file,
-// whatever compresses them; what takes less are a few bytes that would keep a reader
-// busy for hours.
+// A file may stand for freeGrowth bytes, plus mostGrowth bytes for each of its own. A
+// row counts as at least leastRow bytes. Rows that differ at all take more of a file
+// with any compression; a smaller file could only keep a reader busy for hours.
 const (
 	freeGrowth = 1 << 30
 	mostGrowth = 4 << 10
 	leastRow   = 4
 )
 
-// Growth is what a file, or what was read of it so far, stands for.
+// Growth is the size of the rows in a file, or in the part of it that was read.
 type Growth struct {
 	Stored int64 // bytes of the file
 	Bytes  int64 // of its rows, decompressed
@@ -20,7 +19,7 @@ type Growth struct {
 }
 
 // Check returns an *Error of kind Unsupported, at an offset of the file or -1, if the
-// bytes stand for more than they may.
+// rows are too large for the file.
 func (g *Growth) Check(file string, offset int64) error {
 	most := freeGrowth + min(g.Stored, math.MaxInt64/(2*mostGrowth))*mostGrowth
 	//guard: bounds the work that a few bytes can cause

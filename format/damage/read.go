@@ -6,20 +6,20 @@ import (
 	"io"
 )
 
-// ReadFull fills buf with the bytes at an offset of a file. Its errors are the reader's, never
-// made of what is missing: the caller has compared the range with the file's size.
+// ReadFull fills buf with the bytes at an offset of a file. Its errors are those of the
+// reader: the caller must have compared the range with the file's size.
 func ReadFull(r io.ReaderAt, buf []byte, off int64, file string) error {
 	n, err := r.ReadAt(buf, off)
 	return Full(n, err, len(buf), off, file)
 }
 
-// Full returns what kept a read of a file from having want bytes.
+// Full returns the error of a read that returned less than want bytes of a file.
 func Full(n int, err error, want int, off int64, file string) error {
 	if n == want {
 		return nil
 	}
 	if errors.As(err, new(*Error)) {
-		return err // it says all
+		return err // it already says where
 	}
 	if err == nil || errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
@@ -27,14 +27,14 @@ func Full(n int, err error, want int, off int64, file string) error {
 	return fmt.Errorf("%s: reading %d bytes at offset %d: %w", file, want, off, err)
 }
 
-// Found is the damage that was found so far.
+// Found collects damage.
 type Found struct {
 	all  []error
 	seen map[string]bool
 }
 
-// Keep keeps an error that is, or wraps, an *Error, and returns others. The same damage, which
-// the readers of several columns can meet, counts once.
+// Keep keeps an error that is, or wraps, an *Error, and returns other errors. It keeps
+// equal damage once, because the readers of several columns can find the same.
 func (f *Found) Keep(err error) error {
 	var d *Error
 	if err == nil || !errors.As(err, &d) {
@@ -50,7 +50,7 @@ func (f *Found) Keep(err error) error {
 	return nil
 }
 
-// Len is how many errors were kept.
+// Len returns the number of errors kept.
 func (f *Found) Len() int { return len(f.all) }
 
 // Err returns the damage joined, or nil.

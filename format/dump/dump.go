@@ -1,4 +1,4 @@
-// Package dump writes the bytes of files with what they mean.
+// Package dump writes the bytes of files together with their meaning.
 package dump
 
 import (
@@ -13,31 +13,31 @@ import (
 const (
 	// Width is the number of bytes on a line.
 	Width = 16
-	// buffer is how much is read at a time, which on remote storage is a request.
+	// buffer is how many bytes are read at a time: one request on remote storage.
 	buffer = 1 << 20
 )
 
 // Dumper writes the bytes of files from first to last. After its first error it writes
 // nothing.
 type Dumper struct {
-	At  int64 // offset of the first byte that is not yet written
+	At  int64 // offset of the next byte to write
 	Err error // ends the dump
 
 	w    *bufio.Writer
 	in   io.Reader // stands at At
 	name string    // of the file
-	bad  error     // the first damage, which does not
+	bad  error     // the first damage, which does not end it
 }
 
 // New returns a dumper that writes to w.
 func New(w io.Writer) Dumper { return Dumper{w: bufio.NewWriter(w)} }
 
-// Begin begins with a file.
+// Begin begins a file.
 func (d *Dumper) Begin(r io.ReaderAt, size int64, name string) {
 	d.From(0, bufio.NewReaderSize(io.NewSectionReader(r, 0, size), int(min(size, buffer))), name)
 }
 
-// From goes on with a file at an offset, where the reader stands.
+// From goes on with a file at an offset, which is the position of in.
 func (d *Dumper) From(at int64, in io.Reader, name string) { d.At, d.in, d.name = at, in, name }
 
 // Claim writes the next n bytes, with a label on the first line.
@@ -74,8 +74,8 @@ func (d *Dumper) Title(format string, args ...any) {
 	}
 }
 
-// Damaged notes damage, of which End returns the first, and makes any other error end the
-// dump. It is false for no error.
+// Damaged keeps the first damage for End, and makes any other error end the dump. It
+// returns false if err is nil.
 func (d *Dumper) Damaged(err error) bool {
 	switch {
 	case err == nil:
@@ -88,7 +88,7 @@ func (d *Dumper) Damaged(err error) bool {
 	return true
 }
 
-// End returns what ended the dump, or else the first damage.
+// End returns the error that ended the dump, or the first damage.
 func (d *Dumper) End() error {
 	if err := d.w.Flush(); err != nil && d.Err == nil {
 		d.Err = fmt.Errorf("writing the dump: %w", err)

@@ -19,7 +19,7 @@ type File struct {
 	Path string
 }
 
-// NewFile returns a file of some bytes.
+// NewFile returns a file with the bytes b.
 func NewFile(name string, b []byte) File { return File{bytes.NewReader(b), name} }
 
 // Name implements format.File.
@@ -28,7 +28,7 @@ func (f File) Name() string { return f.Path }
 // ReadBlock implements format.File.
 func (f File) ReadBlock(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
 
-// Open opens the part p of files by their names, "" of a lone one.
+// Open opens the part of files, given by their names; the name of a single file is "".
 func Open(f format.Format, files map[string][]byte, o format.OpenOptions) (format.Part, error) {
 	var all []format.File
 	for name, b := range files {
@@ -37,7 +37,7 @@ func Open(f format.Format, files map[string][]byte, o format.OpenOptions) (forma
 	return f.Open(all, o)
 }
 
-// MustOpen is Open of a part that is sound.
+// MustOpen is Open for a valid part.
 func MustOpen(t testing.TB, f format.Format, files map[string][]byte, o format.OpenOptions) format.Part {
 	t.Helper()
 	p, err := Open(f, files, o)
@@ -47,7 +47,7 @@ func MustOpen(t testing.TB, f format.Format, files map[string][]byte, o format.O
 	return p
 }
 
-// Mapping returns how rows of a schema fill columns.
+// Mapping returns the columns of a schema.
 func Mapping(t testing.TB, schema string) *shred.Mapping {
 	t.Helper()
 	s, err := shred.ParseSchema(schema)
@@ -61,7 +61,7 @@ func Mapping(t testing.TB, schema string) *shred.Mapping {
 	return m
 }
 
-// Rows is a source of rows as Avro encodes them.
+// Rows returns a source of rows in Avro's encoding.
 func Rows(t testing.TB, f format.Format, chosen map[string][]string, schema string, rows [][]byte, blockSize int) Source {
 	t.Helper()
 	m := Mapping(t, schema)
@@ -91,10 +91,10 @@ func Dumped(text []byte) (b []byte) {
 	return b
 }
 
-// ErrMemory is what Memory refuses with.
+// ErrMemory is the error of Memory.
 var ErrMemory = errors.New("no memory")
 
-// Memory is memory with a limit, 0 for none.
+// Memory is an Account with a limit; 0 means no limit.
 type Memory struct{ Limit, Held, Peak, Total int64 }
 
 // Reserve implements column.Account.

@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// Options makes the document of those of some choices that a format has.
+// Options returns the document of options from the choices that the format has.
 func Options(t testing.TB, f format.Format, choices map[string][]string) json.RawMessage {
 	t.Helper()
 	known := make(map[string][]string)
@@ -26,7 +26,7 @@ func Options(t testing.TB, f format.Format, choices map[string][]string) json.Ra
 	return document
 }
 
-// Source is what a part is made of.
+// Source holds the rows and options of a part.
 type Source struct {
 	Format    format.Format
 	Options   json.RawMessage // nil for the format's own
@@ -34,13 +34,13 @@ type Source struct {
 	Columns   []column.Column
 	BlockSize int // 0 for 64 KiB
 	Rows      int
-	// Fill appends a row to the columns, which need not be what the schema makes.
-	// The buffers are the same ones for all rows.
+	// Fill appends a row to the columns, which need not be those of the schema. The
+	// buffers are the same ones for all rows.
 	Fill func(to *column.Buffers, row int)
 }
 
-// Begin returns a row group of the source's columns with their open blocks, or why there is
-// none.
+// Begin returns a row group of the source's columns with their open blocks, or the
+// error of the format.
 func (s *Source) Begin(t testing.TB) (format.RowGroup, *column.Buffers, error) {
 	t.Helper()
 	if s.Options == nil {
@@ -58,9 +58,9 @@ func (s *Source) Begin(t testing.TB) (format.RowGroup, *column.Buffers, error) {
 	return g, column.NewBuffers(s.Columns, columns.Layout(), s.BlockSize), err
 }
 
-// Files makes the files of a part: their bytes by their names, "" if the part
-// is one file. Of the blocks that are due together the last is encoded first, as
-// workers may do. What the format says of sizes is held against the files.
+// Files makes the files of a part and returns their bytes by name; the name of a single
+// file is "". It encodes the last of the due blocks first, as workers may do, and
+// checks the sizes that the format states against the files.
 func (s Source) Files(t testing.TB) map[string][]byte {
 	t.Helper()
 	g, bufs, err := s.Begin(t)
@@ -83,8 +83,8 @@ func (s Source) Files(t testing.TB) map[string][]byte {
 	return p.finish(int64(s.Rows))
 }
 
-// Write writes the files of a part to a directory, and returns the path of the
-// part: of the file, or of a directory of files.
+// Write writes the files of a part to a directory and returns the path of the part: a
+// file, or a directory of files.
 func (s Source) Write(t testing.TB, dir, name string) string {
 	t.Helper()
 	part := filepath.Join(dir, name+s.Format.Suffix())
@@ -100,7 +100,7 @@ func (s Source) Write(t testing.TB, dir, name string) string {
 	return part
 }
 
-// maker is a part in the making.
+// maker is a part being made.
 type maker struct {
 	t     testing.TB
 	group format.RowGroup
@@ -159,7 +159,7 @@ func (p *maker) finish(rows int64) map[string][]byte {
 			}
 		}
 		if int64(len(b)) != o.Size {
-			p.t.Errorf("file %q has %d bytes, said to have %d", o.Name, len(b), o.Size)
+			p.t.Errorf("file %q has %d bytes, its output states %d", o.Name, len(b), o.Size)
 		}
 		files[o.Name], size = b, size+o.Size
 	}

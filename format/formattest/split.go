@@ -1,5 +1,5 @@
-// Package formattest makes parts of any format for tests, and has formats that
-// nothing can read.
+// Package formattest makes parts of any format for tests, and has a format that nothing
+// can read.
 package formattest
 
 import (
@@ -9,14 +9,14 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// Split is a format that divides the one file of another's row groups into two,
-// in a directory. Its parts cannot be read.
+// Split is a format that divides the single file of another format's row groups into
+// two, in a directory. Its parts cannot be read.
 type Split struct {
 	format.Format
-	// Only, if set, says by the size of a row group whether to divide it; others
+	// Only, if set, reports by the size of a row group whether to divide it; others
 	// stay one file.
 	Only func(size int64) bool
-	// Names are those of the files; nil for two that can be.
+	// Names are the names of the files; nil for two valid ones.
 	Names []string
 }
 
@@ -62,7 +62,7 @@ func (g rowGroup) Finish(rows int64) ([]format.Output, error) {
 	return divide(outputs[0].Pieces, names), nil
 }
 
-// divide makes outputs of the same number of pieces.
+// divide splits pieces into outputs with the same number of pieces each.
 func divide(pieces []format.Piece, names []string) (outputs []format.Output) {
 	for i, name := range names {
 		out := format.Output{Name: name, Pieces: pieces[i*len(pieces)/len(names) : (i+1)*len(pieces)/len(names)]}

@@ -1,4 +1,4 @@
-// Package protobuf reads protobuf messages field by field, and says where they are damaged.
+// Package protobuf reads protobuf messages field by field and locates damage in them.
 package protobuf
 
 import (
@@ -9,10 +9,12 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Message is a message of a file. The first failure sticks: Next is false then, and End says
-// what is wrong. Fields that nobody asks for are passed over. Errors are *damage.Error.
+// Message is a message of a file. The first failure sticks: Next then returns false,
+// and End returns the error. Fields that are not read are passed over. Errors are
+// *damage.Error.
 type Message struct {
-	// Number, Wire and Value are those of the field: Value has its length before it if it has one.
+	// Number, Wire and Value are those of the field. Value includes a length, if the
+	// field has one.
 	Number protowire.Number
 	Wire   protowire.Type
 	Value  []byte
@@ -24,27 +26,28 @@ type Message struct {
 	seen uint64
 }
 
-// New returns the message in b, before its first field. what names it in errors; it begins at
-// an offset of its file.
+// New returns the message in b, before its first field. what names it in errors; offset
+// is its offset in the file.
 func New(what string, b []byte, offset int64) Message {
 	return Message{what: what, c: damage.NewCursor("", b, offset)}
 }
 
-// Delimited returns the message whose length is at a place in b, as a varint before it. The
-// first byte of b is at an offset.
+// Delimited returns the message whose length is a varint at position at of b. The first
+// byte of b is at an offset of the file.
 func Delimited(what string, b []byte, at int, offset int64) (Message, error) {
 	c := damage.NewCursor("", b[at:], offset+int64(at))
 	body := c.Bytes(int64(c.Uvarint("length of the "+what)), what)
 	return New(what, body, c.Offset()-int64(len(body))), c.Err()
 }
 
-// After is the offset at which the message ends.
+// After returns the offset at which the message ends.
 func (m *Message) After() int64 { return m.c.Offset() + m.c.Remaining() }
 
-// Read is the number of its bytes that Next has passed.
+// Read returns the number of bytes of the message that Next has passed.
 func (m *Message) Read() int { return len(m.c.Passed()) }
 
-// Fail makes damage of a kind, at an offset of the file, the message's error if it has none.
+// Fail sets the message's error to damage of a kind, at an offset of the file, unless
+// it already has an error.
 func (m *Message) Fail(kind damage.Kind, offset int64, reason string, args ...any) {
 	m.c.Fail(kind, offset, "%s: %s", m.what, fmt.Sprintf(reason, args...))
 }
@@ -72,7 +75,7 @@ func (m *Message) Next() bool {
 	return true
 }
 
-// Varint is the field's value, which is at most limit.
+// Varint returns the field's value, which is at most limit.
 func (m *Message) Varint(limit uint64) uint64 {
 	if !m.is(protowire.VarintType) {
 		return 0
@@ -86,7 +89,7 @@ func (m *Message) Varint(limit uint64) uint64 {
 	return v
 }
 
-// Bytes is the field's value, a part of the message.
+// Bytes returns the field's value, which is a part of the message.
 func (m *Message) Bytes() []byte {
 	if !m.is(protowire.BytesType) {
 		return nil
@@ -105,7 +108,7 @@ func (m *Message) is(wire protowire.Type) bool {
 	return true
 }
 
-// Inner reads the message that the field is. Its end is EndInner.
+// Inner returns the message in the field. Call EndInner at its end.
 func (m *Message) Inner() Message {
 	b := m.Bytes()
 	inner := New(m.what, b, m.c.Offset()-int64(len(b)))
@@ -113,13 +116,12 @@ func (m *Message) Inner() Message {
 	return inner
 }
 
-// EndInner makes what was wrong with the message of Inner the message's error, as End says it.
+// EndInner ends a message of Inner like End, and makes its error the message's error.
 func (m *Message) EndInner(inner *Message, required ...protowire.Number) {
 	m.c.Stop(inner.End(required...))
 }
 
-// End returns what was wrong with the message, or that one of the fields is missing that it
-// has to have.
+// End returns the error of the message. It is an error if a required field is missing.
 func (m *Message) End(required ...protowire.Number) error {
 	for _, n := range required {
 		//guard: rejects a message without a required field
@@ -135,7 +137,7 @@ func AppendVarint(dst []byte, n protowire.Number, v uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(dst, n, protowire.VarintType), v)
 }
 
-// AppendBytes appends a field of bytes, or one that is a message.
+// AppendBytes appends a field of bytes or a message.
 func AppendBytes[T string | []byte](dst []byte, n protowire.Number, v T) []byte {
 	dst = protowire.AppendTag(dst, n, protowire.BytesType)
 	return append(protowire.AppendVarint(dst, uint64(len(v))), v...)
