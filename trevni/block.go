@@ -11,14 +11,14 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// lastBlock is the block of a column that was decoded last. A column with
-// children has one for all cursors of the file: each child counts its items by
-// a cursor of its own over the parent, most of them in the same block.
+// lastBlock is the last decoded block of a column. All cursors of the file share the
+// lastBlock of a column with children: each child counts its items with its own cursor
+// over the parent, and most of these read the same block.
 type lastBlock struct {
 	mu    sync.Mutex
 	block int
 	raw   []byte // never changed
-	held  int64  // bytes accounted for of raw
+	held  int64  // bytes accounted for raw
 }
 
 func (l *lastBlock) get(block int) ([]byte, bool) {
@@ -27,7 +27,7 @@ func (l *lastBlock) get(block int) ([]byte, bool) {
 	return l.raw, l.raw != nil && l.block == block
 }
 
-// put returns how many bytes were accounted for of the block before it.
+// put stores a block and returns how many bytes were accounted for the one before it.
 func (l *lastBlock) put(block int, raw []byte, held int64) (before int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,21 +36,20 @@ func (l *lastBlock) put(block int, raw []byte, held int64) (before int64) {
 	return before
 }
 
-// blockReader reads the blocks of one column, reusing its buffer unless it
-// shares it.
+// blockReader reads the blocks of one column. It reuses its buffer unless it shares it.
 type blockReader struct {
 	f      *File
 	index  int // of the column
 	col    *Column
 	last   *lastBlock // nil for a column without children
 	blocks []Descriptor
-	room   column.Room // of the block loaded; accounted for if it is not shared
+	room   column.Room // memory of the loaded block; accounted for if it is not shared
 	loaded int         // its index, -1 for none
 	zeros  bool        // every checksum is known to be 0
-	crc    *uint32     // takes in the CRC-32C of each stored block that is read, unless nil
+	crc    *uint32     // if set, covers the CRC-32C of each stored block that is read
 }
 
-// Blocks is the column's block table. It must not be changed.
+// Blocks returns the column's block table. It must not be changed.
 func (b *blockReader) Blocks() []Descriptor { return b.blocks }
 
 func (b *blockReader) fail(kind damage.Kind, block int, offset int64, reason string, args ...any) *damage.Error {
@@ -66,7 +65,7 @@ func (b *blockReader) read(block int) error {
 	}
 	b.loaded = -1
 	if b.last != nil {
-		// The block so far may be another cursor's as well.
+		// Another cursor may use the current block as well.
 		raw, ok := b.last.get(block)
 		if b.room.Bytes = nil; ok {
 			b.room.Bytes, b.loaded = raw, block
@@ -114,7 +113,7 @@ func (b *blockReader) decode(block int, stored []byte) error {
 	defer decompressors.Put(z)
 	err := z.check(b.col.Codec, stored, d.RawSize)
 	if err == nil {
-		// A byte more tells the end of the block from more of it.
+		// One more byte of room shows whether the block goes on.
 		if err := b.room.Make(b.f.memory, d.RawSize+1); err != nil {
 			return b.refused(d, err)
 		}
@@ -132,13 +131,13 @@ func (b *blockReader) decode(block int, stored []byte) error {
 	return e
 }
 
-// refused says for which block there is no memory.
+// refused returns the error for a block that there is no memory for.
 func (b *blockReader) refused(d *Descriptor, err error) error {
 	return fmt.Errorf("column %s: a block of %d bytes, %d uncompressed: %w", b.col.Name, d.StoredSize, d.RawSize, err)
 }
 
-// share makes the block that was read that of all cursors of the column, if it has
-// children; -1 is none.
+// share shares the block with all cursors of the column, if it has children; -1 means
+// no block.
 func (b *blockReader) share(block int) {
 	if b.last != nil {
 		b.f.memory.Release(b.last.put(block, b.room.Bytes, b.room.Held))
@@ -146,7 +145,7 @@ func (b *blockReader) share(block int) {
 	}
 }
 
-// drop gives the memory of the block back, unless it is that of all cursors.
+// drop releases the memory of the block, unless it is shared.
 func (b *blockReader) drop() {
 	b.room.Release(b.f.memory)
 	b.loaded = -1
@@ -177,8 +176,8 @@ func (b *blockReader) check(block int, sum []byte) error {
 	return b.fail(damage.Checksum, block, d.Offset, "the stored %s is %08x, the block's is %08x", b.col.Checksum, want, got)
 }
 
-// javasZeros tells whether every checksum of the column is 0. Java writes that
-// with the codec null; a single 0 among others is damage.
+// javasZeros reports whether every checksum of the column is 0. Java writes that with
+// the codec null; a single 0 among others is damage.
 func (b *blockReader) javasZeros() (bool, error) {
 	if b.zeros {
 		return true, nil

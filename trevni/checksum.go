@@ -18,7 +18,7 @@ func knownChecksum(name string) bool {
 	return name == ChecksumNull || name == ChecksumJava || name == ChecksumSpec
 }
 
-// checksumSize is the number of bytes behind each block.
+// checksumSize returns the number of bytes after each block.
 func checksumSize(name string) int {
 	if name == ChecksumNull {
 		return 0
@@ -37,7 +37,7 @@ func appendChecksum(dst []byte, name string, raw []byte) []byte {
 	return dst
 }
 
-// readChecksum is the value of four stored bytes.
+// readChecksum returns the value of four stored bytes.
 func readChecksum(name string, b []byte) uint32 {
 	if name == ChecksumJava {
 		return binary.BigEndian.Uint32(b)

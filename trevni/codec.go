@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// codecNames are the codecs, in the order in which messages list them.
+// codecNames lists the codecs, in the order of messages.
 var codecNames = []string{"null", "deflate", "snappy", "bzip2", "zstandard"}
 
 func knownCodec(name string) bool { return slices.Contains(codecNames, name) }
@@ -24,7 +24,7 @@ func knownCodec(name string) bool { return slices.Contains(codecNames, name) }
 type encoder interface {
 	// encode appends the compressed form of raw to dst.
 	encode(dst, raw []byte) ([]byte, error)
-	// bound is the most bytes that encode appends for n bytes.
+	// bound returns the most bytes that encode appends for n bytes.
 	bound(n int) int
 }
 
@@ -106,19 +106,19 @@ func (deflateEncoder) encode(dst, raw []byte) ([]byte, error) {
 	return s.encode(dst, raw)
 }
 
-// bound allows for stored blocks, and for the Huffman coding of the little
-// that does not pay for its tables.
+// bound allows for stored blocks, and for Huffman coding of data too short to pay for
+// its tables.
 func (deflateEncoder) bound(n int) int { return n + n/64 + 128 }
 
-// bzip2Writer gives the compressor's Reset the shape that stream asks for.
+// bzip2Writer adapts the compressor's Reset to stream.
 type bzip2Writer struct{ *bzip2.Writer }
 
 func (w bzip2Writer) Reset(out io.Writer) { _ = w.Writer.Reset(out) } // always nil
 
 type bzip2Stream = stream[bzip2Writer]
 
-// bzip2Small is a size whose run-length coding surely fits the smallest block
-// of bzip2, 100 kB. Its decoders allocate by the level that the header states.
+// bzip2Small is a size whose run-length coding always fits the smallest block of bzip2,
+// 100 kB. Its decoders allocate by the level in the header.
 const bzip2Small = 75_000
 
 var bzip2SmallStreams, bzip2Streams = bzip2Pool(bzip2.BestSpeed), bzip2Pool(bzip2.BestCompression)
@@ -142,17 +142,17 @@ func (bzip2Encoder) encode(dst, raw []byte) ([]byte, error) {
 	return s.encode(dst, raw)
 }
 
-// bound allows for the first run-length coding, which makes five bytes of
-// four equal ones.
+// bound allows for the first run-length coding, which makes five bytes of four equal
+// ones.
 func (bzip2Encoder) bound(n int) int { return n + n/4 + 1024 }
 
-// zstdShared compresses for everyone: its EncodeAll may run concurrently.
+// zstdShared compresses for all encoders: its EncodeAll may run concurrently.
 var zstdShared = sync.OnceValues(func() (*zstd.Encoder, error) {
 	return zstd.NewWriter(nil, zstd.WithZeroFrames(true), zstd.WithWindowSize(zstdWindow))
 })
 
-// zstdWindow is the largest window of frames written and read: what RFC 8878
-// recommends every decoder to support.
+// zstdWindow is the largest window of frames written and read. RFC 8878 recommends that
+// every decoder supports it.
 const zstdWindow = 8 << 20
 
 type zstdEncoder struct{}
@@ -167,11 +167,11 @@ func (zstdEncoder) encode(dst, raw []byte) ([]byte, error) {
 
 func (zstdEncoder) bound(n int) int { return n + n/128 + 64 }
 
-// decompressors are shared by all columns, of which there may be thousands.
+// decompressors are shared by all columns; there may be thousands.
 var decompressors = sync.Pool{New: func() any { return new(decompressor) }}
 
-// decompressor decodes blocks, one after the other, keeping tables between them.
-// Not for concurrent use.
+// decompressor decodes blocks one after the other and keeps tables between them. It is
+// not safe for concurrent use.
 type decompressor struct {
 	src   bytes.Reader
 	flate io.ReadCloser
@@ -180,16 +180,15 @@ type decompressor struct {
 
 var errRawSize = errors.New("the block does not decode to the size that the block table states")
 
-// plausible is the growth up to which a block is believed to have its raw size, and
-// believable the raw size.
+// plausible is the growth up to which a block's stated raw size is believed, and
+// believable is a raw size that is always believed.
 const (
 	plausible  = 64
 	believable = 1 << 20
 )
 
-// check finds out whether stored bytes decode to size bytes, so far as that is seen
-// without decoding them. Where the size would be an unlikely one, they are decoded
-// to nothing.
+// check reports whether stored bytes decode to size bytes, as far as it can without
+// decoding them. If the size is implausible, it decodes them and drops the result.
 func (z *decompressor) check(codec string, stored []byte, size int64) error {
 	switch {
 	case codec == "null":
@@ -202,7 +201,7 @@ func (z *decompressor) check(codec string, stored []byte, size int64) error {
 		if err != nil {
 			return err
 		}
-		// No element of snappy makes more than 64 bytes, the shortest has two.
+		// No element of snappy makes more than 64 bytes; the shortest has two.
 		//guard: rejects a size that the bytes cannot make
 		if int64(n) != size || n/64 > len(stored) {
 			return errRawSize
@@ -222,8 +221,8 @@ func (z *decompressor) check(codec string, stored []byte, size int64) error {
 	return nil
 }
 
-// decode appends the raw bytes, whose number must be size, to dst[:0], which should
-// have a capacity of one byte more.
+// decode appends the raw bytes, which must be size bytes, to dst[:0], whose capacity
+// should be one byte more.
 func (z *decompressor) decode(codec string, dst, stored []byte, size int64) ([]byte, error) {
 	dst = dst[:0]
 	switch codec {

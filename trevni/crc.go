@@ -8,28 +8,28 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// The CRCs of what is not a block, and of blocks as they are stored. Trevni has
-// none: they are metadata, and files by other writers do without.
+// The CRCs of everything but blocks, and of blocks as stored. Trevni has no such CRCs:
+// they are metadata, and files by other writers lack them.
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// isCRC tells whether a file metadata key is that of a CRC.
+// isCRC reports whether a file metadata key is that of a CRC.
 func isCRC(key string) bool {
 	return key == HeaderCRCKey || key == BlocksCRCKey
 }
 
-// crcPair is the encoded size of a metadata pair of a CRC.
+// crcPair returns the encoded size of a metadata pair of a CRC.
 func crcPair(key string) int { return 1 + len(key) + 1 + crc32.Size }
 
-// firstKey is where the text of the first metadata key ends, if it is
+// firstKey is where the text of the first metadata key ends, if that key is
 // HeaderCRCKey.
 const firstKey = 4 + 8 + 4 + binary.MaxVarintLen64 + 1 + len(HeaderCRCKey)
 
-// check compares the header that d has just parsed with its CRC, and takes the
-// CRCs of the block tables from it. That there are none must not be the work of
-// a single changed byte, so each of the keys vouches for the others: if the first
-// one cannot be read because its own text was changed, the columns' are there; if
-// it was passed over because the pairs or its length were changed, its text is.
+// check compares the header that d has just parsed with its CRC, and takes the CRCs of
+// the block tables from it. A single changed byte must not make the CRCs look absent,
+// so each key vouches for the others: if the text of the first key was changed, the
+// columns' keys are there; if the pairs or its length were changed so that it was
+// passed over, its text is there.
 func (h *header) check(d *decoder) {
 	if d.Err() != nil {
 		return
@@ -73,7 +73,7 @@ func (h *header) check(d *decoder) {
 	h.protected = true
 }
 
-// headerCRC is the CRC-32C of a header, with four bytes at crcAt as zeros.
+// headerCRC returns the CRC-32C of a header, with the four bytes at crcAt as zeros.
 func headerCRC(head []byte, crcAt int64) uint32 {
 	var zeros [crc32.Size]byte
 	crc := crc32.Checksum(head[:crcAt], castagnoli)
@@ -81,8 +81,8 @@ func headerCRC(head []byte, crcAt int64) uint32 {
 	return crc32.Update(crc, castagnoli, head[crcAt+crc32.Size:])
 }
 
-// checkTable compares the block table of a column, which d has just parsed, with
-// its CRC, and its end with that of its column, which other writers may leave open.
+// checkTable compares the block table that d has just parsed with its CRC. It also
+// compares the table's end with the column's, which other writers may leave open.
 func (h *header) checkTable(d *decoder, c *Column, blocks []Descriptor, end int64) {
 	if d.Err() != nil || !h.protected {
 		return
@@ -102,9 +102,9 @@ func (h *header) checkTable(d *decoder, c *Column, blocks []Descriptor, end int6
 	}
 }
 
-// compareBlocksCRC compares the CRC-32C of the CRC-32Cs of all stored blocks with
-// the one in the header, if there is one. All that can differ in blocks that were
-// decoded and found sound are bits without a meaning to their codec.
+// compareBlocksCRC compares the CRC-32C of the CRC-32Cs of all stored blocks with the
+// one in the header, if there is one. In blocks that decoded to valid values, only bits
+// without a meaning to their codec can differ.
 func (f *File) compareBlocksCRC(crc uint32) error {
 	stored, ok := f.h.meta.Get(BlocksCRCKey)
 	if !ok || !f.h.protected {

@@ -10,7 +10,7 @@ import (
 // decoder reads headers and tables.
 type decoder struct{ damage.Cursor }
 
-// length reads a number that counts something and is therefore not negative.
+// length reads a count, which must not be negative.
 func (d *decoder) length(what string) int64 {
 	at := d.Offset()
 	n := d.Varint(what)
@@ -22,20 +22,20 @@ func (d *decoder) length(what string) int64 {
 	return n
 }
 
-// text reads bytes after their length. They are a part of the header.
+// text reads a length and its bytes, which are a part of the header.
 func (d *decoder) text(what string) []byte { return d.Bytes(d.length(what), what) }
 
-// The sizes of the first reads of structures of unknown length. Behind a table
-// are its column's blocks, which are read for nothing with it.
+// The sizes of the first reads of structures of unknown length. A read beyond a table
+// covers blocks of its column, which are read again later.
 const (
 	firstHeader = 64 << 10
 	firstTable  = 4 << 10
 )
 
-// decodeGrowing runs parse over the bytes [off, end) of the file, at first over so
-// many, then over more for as long as parse finds its buffer short: at least what it
-// was short of, and four times as many. So a structure of unknown size costs at most
-// a small multiple of its bytes, and a length that reaches beyond the end nothing.
+// decodeGrowing runs parse over the bytes [off, end) of the file: first over first
+// bytes, then over more as long as parse finds its buffer short: at least what it
+// lacked, and four times as many. So a structure of unknown size costs at most a small
+// multiple of its bytes, and a length that reaches beyond the end costs nothing.
 func (f *File) decodeGrowing(off, end, first int64, parse func(*decoder)) error {
 	for n := first; ; {
 		n = min(n, end-off)
@@ -47,8 +47,8 @@ func (f *File) decodeGrowing(off, end, first int64, parse func(*decoder)) error 
 	}
 }
 
-// decodeSome runs parse over n bytes. need is how many it would have needed if that
-// was too few.
+// decodeSome runs parse over n bytes. If they were too few, need is how many it would
+// have needed.
 func (f *File) decodeSome(off, n int64, parse func(*decoder)) (need int64, err error) {
 	if err := f.memory.Reserve(n); err != nil {
 		return 0, fmt.Errorf("reading %d bytes at offset %d: %w", n, off, err)

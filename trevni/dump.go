@@ -12,11 +12,10 @@ import (
 	"github.com/rowtocol/rowtocol/format/dump"
 )
 
-// Dump writes every byte of the file with what it means: a line per value in
-// the header, the block tables and, where the codec is null, the blocks; other
-// blocks as they are stored. Blocks that cannot be decoded are shown as bytes,
-// and the first of their errors is returned at the end. A byte that belongs to
-// nothing ends the dump with an error.
+// Dump writes every byte of the file with its meaning: a line per value in the header,
+// the block tables and, with the codec null, the blocks; other blocks as stored. Blocks
+// that cannot be decoded are shown as bytes, and the first of their errors is returned
+// at the end. A byte that belongs to nothing ends the dump with an error.
 func (f *File) Dump(w io.Writer) error {
 	d := &dumper{Dumper: dump.New(w), f: f}
 	d.Begin(f.r, f.size, f.name)
@@ -34,7 +33,7 @@ type dumper struct {
 	f *File
 }
 
-// expect makes bytes that nobody claimed an error.
+// expect reports bytes without a meaning as an error.
 func (d *dumper) expect(at int64) {
 	if d.Err == nil && d.At != at {
 		d.Err = d.f.trailing(d.At, at-d.At)
@@ -152,8 +151,7 @@ func (d *dumper) values(c *Cursor) error {
 	return err
 }
 
-// valueDumper follows a cursor through a block. Values that share a byte share
-// a line.
+// valueDumper follows a cursor through a block. Values in the same byte share a line.
 type valueDumper struct {
 	*dumper
 	c      *Cursor
@@ -171,7 +169,7 @@ func (v *valueDumper) flush(pos int) {
 	}
 }
 
-// items dumps all that the block should hold.
+// items dumps all items of the block.
 func (v *valueDumper) items() error {
 	c := v.c
 	for c.Left() > 0 && v.Err == nil {
@@ -191,7 +189,7 @@ func (v *valueDumper) items() error {
 	return nil
 }
 
-// sequence dumps a length, if it is not in a repeat begun before, and its values.
+// sequence dumps a length, unless a repeat before it covers it, and its values.
 func (v *valueDumper) sequence() error {
 	c := v.c
 	more := c.Repeat()
@@ -228,7 +226,7 @@ func (v *valueDumper) value() (err error) {
 	return nil
 }
 
-// add labels what the cursor has just passed.
+// add labels the bytes that the cursor has just passed.
 func (v *valueDumper) add(label string) {
 	if v.label != "" {
 		v.label += " "
@@ -244,7 +242,7 @@ func lengthText(length int, times int64) string {
 	return fmt.Sprintf("length %d, %d times", length, times)
 }
 
-// describe shows a whole encoded value.
+// describe formats a whole encoded value.
 func describe(t column.Type, v []byte) string {
 	switch t {
 	case column.Boolean:

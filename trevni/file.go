@@ -17,12 +17,11 @@ import (
 // DefaultMaxBlock is the default of File.MaxBlock.
 const DefaultMaxBlock = format.DefaultMaxBlock
 
-// File is an open Trevni file. It is safe for concurrent use; the cursors that
-// it hands out are not.
+// File is an open Trevni file. It is safe for concurrent use; its cursors are not.
 type File struct {
-	// MaxBlock is the size in bytes of the largest uncompressed block that is
-	// decoded; a file that claims more is reported as damage.Unsupported. Set
-	// it before the first use of the file. Open sets DefaultMaxBlock.
+	// MaxBlock is the size in bytes of the largest uncompressed block to decode; a
+	// larger one is reported as damage.Unsupported. Set it before the first use of the
+	// file. Open sets DefaultMaxBlock.
 	MaxBlock int64
 
 	r          io.ReaderAt
@@ -36,19 +35,19 @@ type File struct {
 	tables     []table            // by column
 }
 
-// readBlock reads at an offset, of the blocks of a column, which end at end.
+// readBlock reads at an offset in the blocks of a column, which end at end.
 type readBlock func(p []byte, col int, off, end int64) (int, error)
 
-// table is the block table of a column. Its lock is held while it is read, so
-// that it is read once and only who wants the same one waits.
+// table is the block table of a column. Its lock is held during reading, so that each
+// table is read once and tables do not wait for each other.
 type table struct {
 	mu     sync.Mutex
 	blocks []Descriptor // nil before the table is read
 }
 
-// Open reads and checks the header of the file of size bytes behind r; name
-// is for messages. Block tables are read, and checked, when they are asked for.
-// Errors are *damage.Error, or wrap what r reported.
+// Open reads and checks the header of the file of size bytes in r; name is for
+// messages. Block tables are read and checked when they are first needed. Errors are
+// *damage.Error, or wrap an error of r.
 func Open(r io.ReaderAt, size int64, name string) (*File, error) {
 	f := newFile(r, size, name, func(p []byte, _ int, off, _ int64) (int, error) { return r.ReadAt(p, off) })
 	if err := f.readHeader(); err != nil {
@@ -64,7 +63,7 @@ func newFile(r io.ReaderAt, size int64, name string, readBlock readBlock) *File 
 	}
 }
 
-// maxHeader is far more than the header of any file whose schema is read.
+// maxHeader is far more than the header of any file whose schema can be read.
 const maxHeader = 256 << 20
 
 func (f *File) readHeader() error {
@@ -74,7 +73,7 @@ func (f *File) readHeader() error {
 		return damage.New(damage.Unsupported, f.name, d.Offset, "a header of more than %d bytes: %s", end, d.Reason)
 	}
 	if err == nil {
-		err = f.memory.Reserve(2 * f.h.size) // as text, and as what was made of it
+		err = f.memory.Reserve(2 * f.h.size) // the text, and the values parsed from it
 	}
 	if err != nil {
 		return err
@@ -88,38 +87,38 @@ func (f *File) readHeader() error {
 	return nil
 }
 
-// Name is the name given to Open.
+// Name returns the name given to Open.
 func (f *File) Name() string { return f.name }
 
-// Size is the file's length in bytes.
+// Size returns the file's length in bytes.
 func (f *File) Size() int64 { return f.size }
 
-// HeaderSize is the number of bytes before the first column.
+// HeaderSize returns the number of bytes before the first column.
 func (f *File) HeaderSize() int64 { return f.h.size }
 
-// RowCount is the number of top-level rows.
+// RowCount returns the number of top-level rows.
 func (f *File) RowCount() int64 { return f.h.rows }
 
-// Version is the last byte of the magic: 0, 1 or 2.
+// Version returns the last byte of the magic: 0, 1 or 2.
 func (f *File) Version() byte { return f.h.version }
 
-// Meta is the file metadata. It must not be changed.
+// Meta returns the file metadata. It must not be changed.
 func (f *File) Meta() Metadata { return f.h.meta }
 
-// Schema is the Avro schema of the rows as JSON, empty if the file has none.
+// Schema returns the Avro schema of the rows as JSON, or "" if the file has no schema.
 func (f *File) Schema() string {
 	s, _ := f.h.meta.Get(SchemaKey)
 	return string(s)
 }
 
-// Columns are the columns in file order. They must not be changed.
+// Columns returns the columns in file order. They must not be changed.
 func (f *File) Columns() []Column { return f.h.columns }
 
-// Unverified tells whether a block was accepted so far whose checksum is the
-// 0 that Java writes with the codec null instead of a CRC.
+// Unverified reports whether a block has been accepted so far whose checksum is the 0
+// that Java writes with the codec null instead of a CRC.
 func (f *File) Unverified() bool { return f.unverified.Load() }
 
-// Descriptor is one entry of a column's block table, and where its block is.
+// Descriptor is one entry of a column's block table, with the place of its block.
 type Descriptor struct {
 	Rows       int64  // top-level rows
 	RawSize    int64  // bytes before the codec
@@ -132,7 +131,7 @@ type Descriptor struct {
 // descriptorSize is the stored size of a descriptor without a first value.
 const descriptorSize = 12
 
-// SectionEnd is the offset at which the bytes end that a column may use.
+// SectionEnd returns the offset at which the bytes of a column end at the latest.
 func (f *File) SectionEnd(col int) int64 {
 	if col+1 < len(f.h.columns) {
 		return f.h.columns[col+1].Start
@@ -140,9 +139,9 @@ func (f *File) SectionEnd(col int) int64 {
 	return f.size
 }
 
-// Blocks reads the block table of a column, once, and checks it against the
-// row count, the space that the file has for the column, and its CRC if there
-// is one. The table must not be changed.
+// Blocks reads the block table of a column, once, and checks it against the row count,
+// the space of the column in the file, and its CRC if there is one. The table must not
+// be changed.
 func (f *File) Blocks(col int) ([]Descriptor, error) {
 	t := &f.tables[col]
 	t.mu.Lock()
@@ -160,8 +159,8 @@ func (f *File) Blocks(col int) ([]Descriptor, error) {
 	return t.blocks, nil
 }
 
-// rereadTable reads the block table from the file, whatever was read before;
-// it has size bytes.
+// rereadTable reads the block table from the file, even if it was read before; size is
+// its number of bytes.
 func (f *File) rereadTable(col int) (blocks []Descriptor, size int64, err error) {
 	t := &f.tables[col]
 	t.mu.Lock()
@@ -172,7 +171,7 @@ func (f *File) rereadTable(col int) (blocks []Descriptor, size int64, err error)
 	return blocks, size, err
 }
 
-// readTable reads a block table of size bytes.
+// readTable reads a block table and returns its number of bytes.
 func (f *File) readTable(col int) (blocks []Descriptor, size int64, err error) {
 	c := &f.h.columns[col]
 	err = f.decodeGrowing(c.Start, f.SectionEnd(col), firstTable, func(d *decoder) {
@@ -251,9 +250,8 @@ func (d *decoder) value(t column.Type) []byte {
 	return append([]byte{}, d.Bytes(int64(n), "first value")...)
 }
 
-// Verify decodes the whole file and checks it: every count, size, checksum
-// and value, the contiguity of the columns, the file's length, and, where they
-// are there, all CRCs. It reports the first damage of each column, joined;
-// errors.As finds a *damage.Error in it. A failing reader or a cancelled ctx ends
-// it at once.
+// Verify decodes the whole file and checks it: every count, size, checksum and value,
+// the contiguity of the columns, the file's length, and all CRCs that it has. It
+// returns the first damage of each column, joined; errors.As finds a *damage.Error in
+// it. It stops at once if the reader fails or ctx is cancelled.
 func (f *File) Verify(ctx context.Context) error { return verify(ctx, f) }

@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Format is the format.Format of this package: parts are single files. Writing
-// is configured by the document of Options.
+// Format is the format.Format of this package: parts are single files, and a document
+// of Options configures writing.
 var Format format.Format = adapter{}
 
 type adapter struct{}
@@ -97,7 +97,7 @@ func (adapter) Writer(options json.RawMessage) (format.Writer, error) {
 	return NewGroupWriter(o), nil
 }
 
-// NewGroupWriter returns what makes row groups of spilled blocks.
+// NewGroupWriter returns a writer of row groups from spilled blocks.
 func NewGroupWriter(o Options) format.ColumnWriter { return groupWriter{o} }
 
 // groupWriter makes row groups with the same options.
@@ -109,7 +109,7 @@ func (w groupWriter) NewRowGroup(schema string, cols []column.Column, _ int) (fo
 	return newRowGroup(w.o, schema, cols)
 }
 
-// Memory is nothing: what grows are the block tables, of a few bytes per block.
+// Memory returns 0: only the block tables grow, by a few bytes per block.
 func (groupWriter) Memory(_, _ int) int64 { return 0 }
 
 func (adapter) Open(files []format.File, o format.OpenOptions) (format.Part, error) {
@@ -123,7 +123,7 @@ func (adapter) Open(files []format.File, o format.OpenOptions) (format.Part, err
 	return part{f}, f.readHeader()
 }
 
-// part is a file as the program sees it.
+// part adapts a file to format.Part.
 type part struct{ *File }
 
 func (p part) Version() int { return int(p.File.Version()) }
@@ -145,8 +145,8 @@ func (p part) Columns() []format.Column {
 	return all
 }
 
-// Blocks knows bounds where the values ascend: a block ends with values up to
-// the first of the next one.
+// Blocks sets the bounds of columns whose values ascend: a block's values end with the
+// first value of the next block at the latest.
 func (p part) Blocks(col int) ([]format.Block, error) {
 	table, err := p.File.Blocks(col)
 	if err != nil {

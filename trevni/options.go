@@ -12,8 +12,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// BlockSize is the number of buffered bytes at which Java's writer, and this
-// package's, closes a block at the next row boundary.
+// BlockSize is the number of buffered bytes at which Java's writer and this package's
+// writer close a block at the next row boundary.
 const BlockSize = 64 << 10
 
 // maxRows is the most rows of a block: Java counts in signed 32 bits.
@@ -22,29 +22,28 @@ const maxRows = 1 << 30
 // maxRaw is the most bytes of an uncompressed block, for the same reason.
 const maxRaw = 1<<31 - 1
 
-// Options are the choices of a file to write. The zero value is valid. As JSON
-// they are the document of options in a plan.
+// Options are the options of a file to write. The zero value is valid. As JSON they are
+// the document of options in a plan.
 type Options struct {
-	// Codec compresses the blocks: null, deflate, snappy, bzip2, or zstandard,
-	// which Java cannot read. Empty means snappy.
+	// Codec compresses the blocks: null, deflate, snappy, bzip2, or zstandard, which
+	// Java cannot read. Empty means snappy.
 	Codec string `json:"codec,omitempty"`
 	// ColumnCodecs overrides Codec for the named columns.
 	ColumnCodecs map[string]string `json:"column_codecs,omitempty"`
-	// Checksum protects the blocks: crc32, crc-32 or null. Empty means crc32,
-	// the only one that Java reads and verifies.
+	// Checksum protects the blocks: crc32, crc-32 or null. Empty means crc32, the only
+	// one that Java reads and verifies.
 	Checksum string `json:"checksum,omitempty"`
-	// Meta is added to the file metadata, in this order. Keys under trevni. and
-	// rowtocol., and SchemaKey, are refused.
+	// Meta is added to the file metadata, in this order. Keys that begin with trevni.
+	// or rowtocol., and SchemaKey, are rejected.
 	Meta []KeyValue `json:"meta,omitempty"`
-	// Values names the columns whose first value of each block is kept in the
-	// block table, for Cursor.SeekValue. They must be top-level columns without
-	// lengths, and neither null nor boolean: Java reads an index of booleans
-	// wrongly.
+	// Values lists the columns whose first value of each block is kept in the block
+	// table, for Cursor.SeekValue. They must be top-level columns without lengths, and
+	// neither null nor boolean: Java misreads an index of booleans.
 	Values []string `json:"values,omitempty"`
 }
 
-// ParseOptions reads the document of options in a plan. What it does not know is
-// refused: bytes would be other than those that were asked for.
+// ParseOptions parses the document of options in a plan. It rejects unknown options,
+// because the file would not be the one that was asked for.
 func ParseOptions(doc []byte) (Options, error) {
 	var o Options
 	if len(doc) == 0 {
@@ -59,7 +58,7 @@ func ParseOptions(doc []byte) (Options, error) {
 	return o, nil
 }
 
-// codec is the codec of a column.
+// codec returns the codec of a column.
 func (o *Options) codec(name string) string {
 	if c, ok := o.ColumnCodecs[name]; ok {
 		return c
@@ -81,8 +80,8 @@ func (o *Options) checksum() string {
 	return o.Checksum
 }
 
-// Validate checks the options by themselves and, unless cols is nil, against
-// the columns that they are for. The error names everything that is wrong.
+// Validate checks the options by themselves and, unless cols is nil, against their
+// columns. The error lists all faults.
 func (o Options) Validate(cols []column.Column) error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("trevni: "+format, args...)) }
@@ -133,7 +132,7 @@ func (o Options) Validate(cols []column.Column) error {
 	return errors.Join(errs...)
 }
 
-// indexable says why a column cannot have a values index.
+// indexable returns an error if a column cannot have a values index.
 func indexable(c *column.Column, name string) error {
 	switch {
 	case c == nil:

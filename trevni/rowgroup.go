@@ -10,28 +10,28 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// rowGroup collects the block tables of a file in the making.
+// rowGroup collects the block tables of a file while it is made.
 type rowGroup struct {
 	columns []columnState
 	header  []byte // with zeros where Finish puts rows, starts and CRCs
-	crcsEnd int    // of the CRCs of header and blocks
+	crcsEnd int    // end of the CRCs of header and blocks
 	size    int64
-	// free holds jobs that have ended. Begin and End may use it while encodes
-	// run elsewhere, never each other.
+	// free holds jobs that have ended. Begin and End may use it while encodes run
+	// elsewhere, but not at the same time.
 	free []*encodeJob
 }
 
-// columnState is what is known of one column so far.
+// columnState is the state of one column so far.
 type columnState struct {
 	typ      column.Type
 	values   bool
 	encoder  encoder
 	checksum string
 	table    []byte // block count, descriptors
-	metaEnd  int    // of the column's metadata in the header: the last pairs wait for Finish
+	metaEnd  int    // end of the column's metadata in the header: the last pairs wait for Finish
 	crcs     []byte // of the stored blocks, fixed32 each
-	sorted   bool   // the values of the blocks ended ascend, if there is an index
-	last     []byte // the last value of the blocks ended
+	sorted   bool   // the values of the ended blocks ascend, if there is an index
+	last     []byte // the last value of the ended blocks
 	blocks   uint32
 	begun    int64 // rows in blocks begun
 	rows     int64 // rows in blocks ended
@@ -68,7 +68,7 @@ func newRowGroup(o Options, schema string, cols []column.Column) (*rowGroup, err
 	return g, nil
 }
 
-// fileMeta is the file metadata but for the CRCs.
+// fileMeta returns the file metadata without the CRCs.
 func fileMeta(o *Options, schema string) Metadata {
 	m := make(Metadata, 0, len(o.Meta)+3)
 	if schema != "" {
@@ -78,7 +78,7 @@ func fileMeta(o *Options, schema string) Metadata {
 	return append(m, o.Meta...)
 }
 
-// encodeJob is one block on its way.
+// encodeJob is one block to encode.
 type encodeJob struct {
 	encoder  encoder
 	checksum string
@@ -89,13 +89,13 @@ type encodeJob struct {
 	typ      column.Type
 	values   bool
 	crc      uint32 // of the stored block
-	// With values: the block's first and last one, and whether all of it
-	// ascends. The last is only known of a block that does.
+	// With values: the block's first and last value, and whether its values ascend. The
+	// last value is only set if they do.
 	first, last []byte
 	sorted      bool
 }
 
-// Bound is the codec's worst case.
+// Bound returns the codec's worst case.
 func (j *encodeJob) Bound() int64 {
 	return int64(j.encoder.bound(j.raw) + checksumSize(j.checksum))
 }
@@ -137,9 +137,9 @@ func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error)
 	return j, nil
 }
 
-// index looks at the block's values up to the first that is less than the one
-// before it. It is most of what an index costs, and so belongs to the job;
-// only how a block goes on from the last one needs their order.
+// index reads the block's values up to the first one that is less than the one before
+// it. This is most of the cost of an index, so the job does it; only the comparison
+// with the block before needs the order of blocks.
 func (j *encodeJob) index() error {
 	rest := j.block.Data
 	n, err := column.ValueSize(j.typ, rest)
@@ -160,7 +160,7 @@ func (j *encodeJob) index() error {
 	return nil
 }
 
-// job takes a job from the free list.
+// job returns a job from the free list.
 func (g *rowGroup) job() *encodeJob {
 	if n := len(g.free); n > 0 {
 		j := g.free[n-1]
@@ -208,8 +208,8 @@ func (g *rowGroup) Bound(col int, _ int64, data, _ int) int64 {
 	return n
 }
 
-// Growth is that of a byte which is stored as itself, in a codec's worst case, and
-// in the table as a value.
+// Growth is that of a byte that is stored unchanged, in a codec's worst case, and in
+// the table as a value.
 func (g *rowGroup) Growth() int64 { return 3 }
 
 func (g *rowGroup) Finish(rows int64) ([]format.Output, error) {
@@ -240,7 +240,7 @@ func (g *rowGroup) Finish(rows int64) ([]format.Output, error) {
 	return []format.Output{{Role: "data", Size: at, Pieces: g.pieces(head)}}, nil
 }
 
-// pieces puts neighbouring literals together.
+// pieces joins adjacent literals.
 func (g *rowGroup) pieces(head []byte) []format.Piece {
 	pieces := make([]format.Piece, 0, 2*len(g.columns)+1)
 	literal := head

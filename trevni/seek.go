@@ -9,12 +9,11 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// SeekRow moves before the first value of a row: in an array column before the
-// row's length, in a child column before the first of the row's items. The
-// row count itself is a valid row, the end. A later row of the loaded block is
-// reached from where the cursor is; else only the block that holds the row is
-// read and, of the parents of a child column, what lies between the first row
-// of that block and the row.
+// SeekRow moves before the first value of a row: in an array column before the row's
+// length, in a child column before the first of the row's items. The row count itself
+// is a valid row, the end. Within the loaded block, the cursor moves forward to a later
+// row. Otherwise it reads only the block of the row, and for a child column the parents
+// from the first row of that block to the row.
 func (c *Cursor) SeekRow(row int64) error {
 	if row < 0 || row > c.f.h.rows {
 		return fmt.Errorf("trevni: seek to row %d of %d", row, c.f.h.rows)
@@ -40,11 +39,11 @@ func (c *Cursor) SeekRow(row int64) error {
 	return err
 }
 
-// passed is the number of the loaded block's items that are behind the cursor.
+// passed returns the number of the loaded block's items before the cursor.
 func (c *Cursor) passed() int64 { return c.items - c.Left() }
 
-// itemsBefore gives the column's items in the rows from first, where a block
-// of the column begins, to row, which that block holds.
+// itemsBefore returns the column's items in the rows from first, where a block of the
+// column begins, to row, which is in the same block.
 func (c *Cursor) itemsBefore(row, first int64) (int64, error) {
 	if c.col.Parent < 0 {
 		return row - first, nil
@@ -67,8 +66,8 @@ func (c *Cursor) itemsBefore(row, first int64) (int64, error) {
 	return c.parentItems, err
 }
 
-// passRows moves an array column's cursor, which stands with its parents at a
-// row, over n rows, and gives the sum of their lengths.
+// passRows moves an array column's cursor, which stands with its parents at a row, over
+// n rows, and returns the sum of their lengths.
 func (c *Cursor) passRows(n int64) (items int64, err error) {
 	if n == 0 {
 		return 0, nil
@@ -90,18 +89,17 @@ func (c *Cursor) passRows(n int64) (items int64, err error) {
 	return items, nil
 }
 
-// find returns the block that holds a row, which must exist.
+// find returns the block of a row, which must exist.
 func (c *Cursor) find(row int64) int {
 	return sort.Search(len(c.blocks), func(i int) bool {
 		return c.blocks[i].FirstRow+c.blocks[i].Rows > row
 	})
 }
 
-// SeekValue moves before the first value that is not less than v, given that
-// the column's values ascend, and returns its row number: the row count if all
-// are less. v is encoded as Value would append it. Only columns with Values
-// have the index that this needs. Numbers are compared by value with NaN last,
-// string and bytes by their unsigned bytes.
+// SeekValue moves before the first value that is not less than v, if the column's
+// values ascend, and returns its row number, or the row count if all values are less. v
+// is encoded as by Value. Only columns with Values have the required index. Numbers are
+// compared by value with NaN last, string and bytes by their unsigned bytes.
 func (c *Cursor) SeekValue(v []byte) (row int64, err error) {
 	if !c.col.Values {
 		return 0, fmt.Errorf("trevni: column %q has no values index", c.col.Name)
@@ -109,8 +107,8 @@ func (c *Cursor) SeekValue(v []byte) (row int64, err error) {
 	if n, err := column.ValueSize(c.col.Type, v); err != nil || n != len(v) {
 		return 0, fmt.Errorf("trevni: not an encoded %s value", c.col.Type)
 	}
-	// The first value may be the last of the block before the one that starts
-	// with it.
+	// The value may also be the last one of the block before the block that starts with
+	// it.
 	i := sort.Search(len(c.blocks), func(i int) bool {
 		return compareValues(c.col.Type, c.blocks[i].First, v) >= 0
 	})

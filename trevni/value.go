@@ -9,8 +9,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// compareValues orders two encoded values of a type: numbers by value with
-// NaN last, string and bytes by their unsigned bytes. Both must be whole.
+// compareValues orders two complete encoded values of a type: numbers by value with NaN
+// last, string and bytes by their unsigned bytes.
 func compareValues(t column.Type, a, b []byte) int {
 	switch t {
 	case column.Boolean:
@@ -37,7 +37,7 @@ func compareValues(t column.Type, a, b []byte) int {
 
 func compareFloats(x, y float64) int {
 	if math.IsNaN(x) || math.IsNaN(y) {
-		return -cmp.Compare(-x, -y) // cmp puts NaN first, negating both keeps it a NaN
+		return -cmp.Compare(-x, -y) // cmp puts NaN first; a negated NaN is still NaN
 	}
 	return cmp.Compare(x, y)
 }

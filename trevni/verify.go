@@ -25,7 +25,7 @@ func verify(ctx context.Context, f *File) error {
 }
 
 // verifyTables checks the block tables, and that header and columns follow each other
-// without gaps up to the file's end.
+// without gaps to the end of the file.
 func (f *File) verifyTables() error {
 	at := f.h.size
 	for i := range f.h.columns {
@@ -54,15 +54,15 @@ func (f *File) trailing(at, n int64) error {
 	return damage.New(damage.Trailing, f.name, at, "%d bytes belong to nothing", n)
 }
 
-// verifyColumn decodes all blocks of a column, counting the items of child
-// columns by their ancestors. It adds the CRCs of the stored blocks to crc.
+// verifyColumn decodes all blocks of a column, counting the items of child columns by
+// their ancestors. It adds the CRCs of the stored blocks to crc.
 func (f *File) verifyColumn(ctx context.Context, col int, crc *uint32) error {
 	c, err := f.cursor(col)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	c.share(-1) // what was read before is not what is in the file now
+	c.share(-1) // an earlier read may differ from the file
 	c.last, c.crc = nil, crc
 	if err := c.openCounter(); err != nil {
 		return err
@@ -109,8 +109,8 @@ func (c *Cursor) verifyFirst() error {
 	return c.SeekRow(c.blocks[c.block].FirstRow)
 }
 
-// verifyOrder checks that a block's values ascend from the last one before it
-// on, and returns the last of them.
+// verifyOrder checks that a block's values ascend, starting from the last one before
+// it, and returns its last value.
 func (c *Cursor) verifyOrder(last []byte) ([]byte, error) {
 	var v []byte
 	for c.Left() > 0 {

@@ -9,12 +9,12 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// Writer writes a whole file from values. Like every writer of this format it
-// must know all sizes before the first byte, so it keeps the compressed file
-// in memory until Close; for more data than that, use Format with spills.
+// Writer writes a whole file from values. The format needs all sizes before the first
+// byte, so Writer keeps the compressed file in memory until Close. For more data, use
+// Format with spills.
 //
-// For each row append its values to the columns' buffers, then call EndRow.
-// After an error every later call fails with the same one.
+// Append the values of each row to the columns' buffers, then call EndRow. After an
+// error every later call returns the same error.
 type Writer struct {
 	w      io.Writer
 	group  *rowGroup
@@ -27,9 +27,9 @@ type Writer struct {
 
 var errClosed = errors.New("trevni: the writer is closed")
 
-// NewWriter starts a file that Close will write to w. schema is the rows' Avro
-// schema, which Java's reader needs; empty leaves it out. The options must fit
-// the columns.
+// NewWriter starts a file that Close will write to w. schema is the rows' Avro schema,
+// which Java's reader needs; if it is empty, it is left out. The options must fit the
+// columns.
 func NewWriter(w io.Writer, schema string, cols []column.Column, o Options) (*Writer, error) {
 	g, err := newRowGroup(o, schema, cols)
 	if err != nil {
@@ -41,11 +41,11 @@ func NewWriter(w io.Writer, schema string, cols []column.Column, o Options) (*Wr
 	}, nil
 }
 
-// Column returns the buffer that takes the values of a column. It belongs to
-// the writer and is valid until Close.
+// Column returns the buffer for the values of a column. It belongs to the writer and is
+// valid until Close.
 func (w *Writer) Column(col int) *column.Buffer { return &w.bufs.Cols[col] }
 
-// EndRow says that the columns have all values of a row.
+// EndRow ends a row: the columns must have all its values.
 func (w *Writer) EndRow() error {
 	w.rows++
 	for _, col := range w.bufs.Due() {
