@@ -8,23 +8,22 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Cursor reads the values of one column in order, with the methods of its
-// Reader. Errors are *damage.Error, io.EOF behind the last value, or the file
-// reader's; a cursor that failed keeps failing until it is moved by a seek.
+// Cursor reads the values of one column in order, with the methods of its Reader.
+// Errors are *damage.Error, io.EOF after the last value, or the file reader's. A cursor
+// that failed keeps failing until it seeks.
 type Cursor struct {
 	*column.Reader
 	blockReader
 	block int   // the loaded block; -1 before the first
 	items int64 // its lengths or values, or column.Uncounted
 
-	// counter counts the items of a child column's blocks: a cursor over the
-	// parent, opened only where the column's own bytes do not tell where a
-	// block ends.
+	// counter counts the items of a child column's blocks. It is a cursor over the
+	// parent, opened only if the column's own bytes do not show where a block ends.
 	counter *Cursor
 
-	// parent is there after the first seek of a child column. It stands, with
-	// its own parents, at parentRow; parentItems are the column's items
-	// between the start of its block that holds this row and the row.
+	// parent exists after the first seek of a child column. It stands, with its own
+	// parents, at parentRow; parentItems is the number of the column's items from the
+	// start of its block with this row to the row.
 	parent      *Cursor
 	parentRow   int64
 	parentItems int64
@@ -43,8 +42,8 @@ func (f *File) Cursor(col int) (*Cursor, error) {
 	return c, err
 }
 
-// cursor opens a cursor that counts only what it can count by itself: the
-// rows of a top-level column.
+// cursor opens a cursor that counts only the rows of a top-level column, which needs no
+// other cursor.
 func (f *File) cursor(col int) (*Cursor, error) {
 	if col < 0 || col >= len(f.h.columns) {
 		return nil, fmt.Errorf("trevni: column %d of %d", col, len(f.h.columns))
@@ -62,7 +61,7 @@ func (f *File) cursor(col int) (*Cursor, error) {
 	return c, nil
 }
 
-// close gives the memory of the cursor back, and of those that it counts by.
+// close releases the memory of the cursor and of those that it counts with.
 func (c *Cursor) close() {
 	if c == nil {
 		return
@@ -73,7 +72,7 @@ func (c *Cursor) close() {
 	c.parent.close()
 }
 
-// openCounter lets the items of each block be counted.
+// openCounter opens the cursor that counts the items of each block.
 func (c *Cursor) openCounter() (err error) {
 	if c.col.Parent >= 0 {
 		c.counter, err = c.f.cursor(c.col.Parent)
@@ -81,7 +80,7 @@ func (c *Cursor) openCounter() (err error) {
 	return err
 }
 
-// source is the cursor as its reader sees it.
+// source is the cursor as a column.Source for its reader.
 type source Cursor
 
 // Next implements column.Source.
@@ -97,7 +96,7 @@ func (s *source) Next(*column.Reader) error {
 func (s *source) Damaged(kind damage.Kind, pos int, reason string, args ...any) error {
 	at := int64(-1)
 	if s.block >= 0 {
-		// Behind a codec the block's start is as near as one can get.
+		// With a codec, only the start of the block can be located.
 		at = s.blocks[s.block].Offset
 		if s.col.Codec == "null" {
 			at += int64(pos)
@@ -126,7 +125,7 @@ func (c *Cursor) load(i int) error {
 	return nil
 }
 
-// countItems gives the lengths or values in a block of the column.
+// countItems returns the number of lengths or values in a block of the column.
 func (c *Cursor) countItems(b *Descriptor) (int64, error) {
 	switch {
 	case c.col.Parent < 0:

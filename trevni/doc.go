@@ -1,6 +1,6 @@
 // Package trevni is a library for Trevni column files, usable on its own. It reads
 // (Open, File.Cursor), verifies (File.Verify), dumps (File.Dump) and writes them
-// (NewWriter); its adapter NewFormat lets the pipeline write them from spilled blocks.
+// (NewWriter); its adapter Format lets the pipeline write them from spilled blocks.
 // It knows nothing of Avro: the schema of the rows is metadata.
 //
 // # File

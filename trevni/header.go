@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// The metadata keys that this package gives a meaning.
+// The metadata keys that have a meaning in this package.
 const (
 	keyName     = "trevni.name"
 	keyType     = "trevni.type"
@@ -22,11 +22,11 @@ const (
 
 	// SchemaKey is the file metadata key of the rows' Avro schema (JSON).
 	SchemaKey = "avro.schema"
-	// AscendingKey is the metadata key of a column with first values: a byte, 1
-	// if no value is less than the one before it, else 0.
+	// AscendingKey is the metadata key of a column with first values: a byte, 1 if no
+	// value is less than the one before it, otherwise 0.
 	AscendingKey = "rowtocol.ascending"
-	// HeaderCRCKey is the file metadata key of the CRC-32C, a fixed32, of the
-	// header; its own four bytes count as zero. It is the first in the file.
+	// HeaderCRCKey is the file metadata key of the CRC-32C, a fixed32, of the header,
+	// in which its own four bytes count as zero. It is the first key in the file.
 	HeaderCRCKey = "rowtocol.header"
 	// TableCRCKey is the metadata key of the CRC-32C, a fixed32, of a column's
 	// block count and descriptors.
@@ -41,12 +41,12 @@ const Version = 2
 
 const magic = "Trv"
 
-// Limits of what is read, against files that are made to hurt. A schema that
-// nests deeper than maxDepth is refused on the way in as well.
+// Limits for hostile files. Schemas that nest deeper than maxDepth are rejected on the
+// way in as well.
 const (
 	maxDepth = 1000
-	// minColumn is the least a column takes in the header: its metadata with
-	// the two required keys, and its start.
+	// minColumn is the fewest bytes of a column in the header: its metadata with the
+	// two required keys, and its start.
 	minColumn = 1 + 1 + len(keyName) + 1 + 1 + len(keyType) + 1 + 3 + 8
 )
 
@@ -56,7 +56,7 @@ type KeyValue struct {
 	Value []byte
 }
 
-// keyValue is a KeyValue as JSON, for people: the value is text.
+// keyValue is a KeyValue as JSON for people, with the value as text.
 type keyValue struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
@@ -75,7 +75,7 @@ func (kv *KeyValue) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Metadata is a list of pairs in the order of the file, keys unique.
+// Metadata is a list of pairs in the order of the file, with unique keys.
 type Metadata []KeyValue
 
 // Get returns the value of a key. An empty value is present and not nil.
@@ -106,23 +106,23 @@ func appendBytes[T string | []byte](dst []byte, v T) []byte {
 // Column is one column as the header describes it.
 type Column struct {
 	column.Column
-	// Meta holds all metadata pairs of the column, unknown ones too.
+	// Meta holds all metadata pairs of the column, including unknown ones.
 	Meta Metadata
-	// Codec and Checksum are resolved: column, else file, else "null".
+	// Codec and Checksum are resolved: the column's, or the file's, or "null".
 	Codec    string
 	Checksum string
-	// Values is set when the block table holds each block's first value.
+	// Values is set if the block table holds each block's first value.
 	Values bool
-	// Ascending is set when the file says of a column with Values that no value
-	// is less than the one before it, so that first values bound their blocks.
+	// Ascending is set if the file states for a column with Values that no value is
+	// less than the one before it. First values then bound their blocks.
 	Ascending bool
 	// Start is the offset in the file of the column's block count.
 	Start int64
 
-	tableCRC uint32 // as TableCRCKey says, if the header is protected
+	tableCRC uint32 // from TableCRCKey, if the header is protected
 }
 
-// header is what comes before the first column.
+// header is the part of the file before the first column.
 type header struct {
 	version byte
 	rows    int64
@@ -131,13 +131,12 @@ type header struct {
 	size    int64
 	// crcAt is the offset of the four value bytes of HeaderCRCKey, or -1.
 	crcAt int64
-	// protected is set when header and block tables have CRCs that are checked
-	// whenever they are read.
+	// protected is set if header and block tables have CRCs, which are checked on every
+	// read.
 	protected bool
 }
 
-// parseHeader reads a header from d; the file has size bytes. Failures are
-// left in d.
+// parseHeader reads a header from d; the file has size bytes. Failures are in d.
 func parseHeader(d *decoder, size int64) *header {
 	h := &header{crcAt: -1}
 	m := d.Bytes(min(4, d.Remaining()), "magic")
@@ -175,8 +174,8 @@ func parseHeader(d *decoder, size int64) *header {
 	return h
 }
 
-// parseStarts reads the column starts. They must ascend and leave room for a
-// block count each, so that no two columns can claim the same bytes.
+// parseStarts reads the column starts. They must ascend, with room for a block count
+// each, so that no two columns can claim the same bytes.
 func parseStarts(d *decoder, h *header, size int64) {
 	least := d.Offset() + 8*int64(len(h.columns))
 	for i := range h.columns {
@@ -186,7 +185,7 @@ func parseStarts(d *decoder, h *header, size int64) {
 			return
 		}
 		//guard: rejects columns that overlap
-		if int64(start) < least || size-int64(start) < 4 { // from 2^63 on it is negative
+		if int64(start) < least || size-int64(start) < 4 { // negative from 2^63 on
 			d.Fail(damage.Header, at, "column %s starts at %d, expected %d to %d",
 				h.columns[i].Name, start, least, size-4)
 			return
@@ -196,14 +195,14 @@ func parseStarts(d *decoder, h *header, size int64) {
 	}
 }
 
-// columnKeys are the keys that columns have, of which there may be many thousands:
-// they share one string each.
+// columnKeys holds the keys of columns as shared strings, because a file may have many
+// thousands of columns.
 var columnKeys = map[string]string{
 	keyName: keyName, keyType: keyType, keyArray: keyArray, keyParent: keyParent,
 	keyCodec: keyCodec, keyChecksum: keyChecksum, TableCRCKey: TableCRCKey,
 }
 
-// parseMetadata reads one metadata map. crcAt is as in header.
+// parseMetadata reads one metadata map. crcAt is the one of header.
 func parseMetadata(d *decoder, what string) (m Metadata, crcAt int64) {
 	at, crcAt := d.Offset(), int64(-1)
 	n := d.length(what)
@@ -237,8 +236,8 @@ func parseMetadata(d *decoder, what string) (m Metadata, crcAt int64) {
 	return m, crcAt
 }
 
-// parseColumn reads the metadata of the next column; byName holds those
-// before it.
+// parseColumn reads the metadata of the next column; byName holds the columns before
+// it.
 func parseColumn(d *decoder, file Metadata, byName map[string]int) Column {
 	at := d.Offset()
 	c := Column{}
@@ -289,8 +288,8 @@ func parseColumn(d *decoder, file Metadata, byName map[string]int) Column {
 	return c
 }
 
-// checkDepth refuses parents that are no arrays, and chains of parents that
-// are too long to follow.
+// checkDepth rejects parents that are not arrays, and chains of parents that are too
+// long.
 func checkDepth(d *decoder, cols []Column) {
 	if d.Err() != nil {
 		return
@@ -314,7 +313,7 @@ func checkDepth(d *decoder, cols []Column) {
 	}
 }
 
-// resolve finds a setting of a column: its own, else the file's, else "null".
+// resolve finds a setting of a column: its own, or the file's, or "null".
 func resolve(col, file Metadata, key string) string {
 	if v, ok := col.Get(key); ok {
 		return string(v)
@@ -325,9 +324,9 @@ func resolve(col, file Metadata, key string) string {
 	return "null"
 }
 
-// newHeader returns a header with zero for the row count, the column starts,
-// the CRCs and whether columns ascend. It gives the position in it of the end of
-// the file's CRCs, and of each column's metadata.
+// newHeader returns a header with zeros for the row count, the column starts, the CRCs,
+// and whether columns ascend. It also returns the position after the file's CRCs, and
+// after each column's metadata.
 func newHeader(meta Metadata, cols []Column) (b []byte, crcsEnd int, ends []int) {
 	b = append(b, magic...)
 	b = append(b, Version)
@@ -344,8 +343,8 @@ func newHeader(meta Metadata, cols []Column) (b []byte, crcsEnd int, ends []int)
 	return append(b, make([]byte, 8*len(cols))...), crcsEnd, ends
 }
 
-// columnMeta is the metadata that describes c. What is only known of the whole
-// column comes last: whether it ascends, and the CRC of its table.
+// columnMeta returns the metadata that describes c. The pairs that need the whole
+// column come last: whether it ascends, and the CRC of its table.
 func columnMeta(c *Column, parent string) Metadata {
 	m := Metadata{{keyName, []byte(c.Name)}, {keyType, []byte(c.Type.String())}}
 	if c.Array {
