@@ -10,43 +10,42 @@ import (
 )
 
 const (
-	// aheadBytes is the most that is held of all columns of a part, aheadPiece the
-	// most of a piece, and aheadAlone that of a piece of a column that is read
-	// alone.
+	// aheadBytes bounds the memory for all columns of a part, aheadPiece a single
+	// piece, and aheadAlone a piece of a column that is read alone.
 	aheadBytes = 32 << 20
 	aheadPiece = 1 << 20
 	aheadAlone = 2 << 20
-	// aheadLeast makes a piece worth a request of its own, even if blocks are
-	// larger.
+	// aheadLeast is the least size of a piece that is worth its own request, even if
+	// blocks are larger.
 	aheadLeast = 256 << 10
 	// aheadReads is how many pieces of a part are read in the background at once.
 	aheadReads = 4
-	// blockSize is what a block takes by default.
+	// blockSize is the default size of a block.
 	blockSize = 64 << 10
-	// aheadAfter is how many pieces have followed each other when the next is read
-	// in the background: of few rows it would be read for nothing.
+	// aheadAfter is the number of consecutive pieces after which the next one is read
+	// in the background. If few rows are read, an earlier start is wasted.
 	aheadAfter = 2
 )
 
-// ahead reads the columns of a part on remote storage by pieces: columns that are
-// read side by side are so many places in the files, and each read of one block
-// would be a request of its own. A column whose blocks are read one behind the
-// other is read by pieces that grow, never beyond its end, and before long each of
-// them is read in the background while the one before it is consumed.
+// ahead reads the columns of a part on remote storage in pieces. Columns that are read
+// side by side lie in different places of the files, so reading single blocks would
+// take one request each. If the blocks of a column are read in order, it is read in
+// pieces that grow and never pass its end. Soon each piece is read in the background
+// while the one before it is consumed.
 //
-// A piece takes one of the few places in the background only while it is read. If
-// none is free, it is read when it is wanted, so that no column waits for others.
-// If there is no memory for it, the column is read by its blocks meanwhile.
+// A piece takes one of the few background places only while it is read. If no place is
+// free, it is read when it is needed, so that no column waits for others. If there is
+// no memory for it, the column is read block by block meanwhile.
 //
-// Small columns are read by their blocks: a piece would be a request for each of
-// them, where a stream takes many. See file.ReadAt.
+// Small columns are read block by block: pieces would take a request for each column,
+// while one stream covers many. See file.ReadAt.
 type ahead struct {
 	memory *budget.Heap
 	most   int64 // bytes of all pieces
-	wanted int   // columns that will be read side by side, so far as is known
+	wanted int   // columns that are read side by side, as far as known
 	reads  sync.WaitGroup
 
-	mu      sync.Mutex // of what follows
+	mu      sync.Mutex // guards the fields below
 	whole   bool       // the part is read from its start to its end
 	tracks  map[place]*track
 	held    int64 // bytes of all pieces
@@ -55,41 +54,42 @@ type ahead struct {
 	closed  bool
 }
 
-// place is what a file has of a column.
+// place identifies a column in a file.
 type place struct {
 	in     *file
 	column int
 }
 
-// track is how far a column is read that was not read to its end.
+// track is the state of a column that is partly read.
 type track struct {
 	of        place
-	small     bool       // it is read by its blocks
-	mu        sync.Mutex // of what follows; held by who reads the column
+	small     bool       // the column is read block by block
+	mu        sync.Mutex // guards the fields below; held by the column's reader
 	at        int64      // where the last read ended
-	size      int64      // of the last piece; 0 after a seek
-	pieces    int        // that followed each other
-	now, next *piece     // what is consumed, and what is behind it
-	ended     bool       // another track goes on with the column
+	size      int64      // size of the last piece; 0 after a seek
+	pieces    int        // number of consecutive pieces
+	now, next *piece     // the piece that is consumed, and the one after it
+	ended     bool       // another track continues the column
 }
 
 // piece is a range of a file that is read at once.
 type piece struct {
 	start int64
-	buf   []byte // of the range's length; empty if there is none
+	buf   []byte // has the range's length; empty without a range
 	read  int    // how much of it was read
-	err   error  // in place of the rest
+	err   error  // replaces the rest
 
 	done             chan struct{} // closed when a read in the background has ended
 	running, dropped bool          // under ahead.mu
 }
 
-// newAhead keeps to so many bytes, if they are less than usual.
+// newAhead returns an ahead that holds at most this many bytes, or the default if that
+// is less.
 func newAhead(memory *budget.Heap, most int64) *ahead {
 	return &ahead{memory: memory, most: min(most, aheadBytes), tracks: make(map[place]*track)}
 }
 
-// readBlock fills p with what is at an offset in a column that ends at end.
+// readBlock fills p from an offset in a column that ends at end.
 func (a *ahead) readBlock(in *file, col int, p []byte, off, end int64) (n int, err error) {
 	t := a.lock(place{in, col}, off, end)
 	defer t.mu.Unlock()
@@ -120,8 +120,7 @@ func (a *ahead) readBlock(in *file, col int, p []byte, off, end int64) (n int, e
 	return n, err
 }
 
-// lock returns how far a column is read, which goes on at an offset, for this
-// reader alone.
+// lock returns the track of a column whose next read is at off, locked for the caller.
 func (a *ahead) lock(of place, off, end int64) *track {
 	for {
 		t := a.track(of, off, end)
@@ -144,9 +143,9 @@ func (a *ahead) track(of place, off, end int64) *track {
 	return t
 }
 
-// smallest is the size up to which columns are small: beside others a few blocks,
-// alone what storage reads in a moment, and any of a part that is read from its
-// start to its end. a.mu is held.
+// smallest returns the size up to which columns are small: a few blocks if several are
+// read, the size of a quick read for a single one, and any size if the part is read
+// from start to end. a.mu is held.
 func (a *ahead) smallest() int64 {
 	switch {
 	case a.whole:
@@ -157,8 +156,7 @@ func (a *ahead) smallest() int64 {
 	return 2 * blockSize
 }
 
-// grown returns the size of a column's next piece, which is to hold more than a
-// block.
+// grown returns the size of a column's next piece, which is larger than a block.
 func (a *ahead) grown(t *track, block int) int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -169,8 +167,8 @@ func (a *ahead) grown(t *track, block int) int64 {
 	return min(2*max(t.size, int64(block)), most)
 }
 
-// fetch reads what no piece has: a piece of the column's size, if that is more
-// than is wanted and there is room for it, else that to where it belongs.
+// fetch reads bytes that no piece holds. It reads a whole piece if that is larger than
+// p and fits into memory, else it reads into p directly.
 func (a *ahead) fetch(t *track, p []byte, off, end int64) (n int, err error) {
 	size := min(t.size, end-off)
 	a.mu.Lock()
@@ -190,8 +188,8 @@ func (a *ahead) fetch(t *track, p []byte, off, end int64) (n int, err error) {
 	return n, err
 }
 
-// begin begins to read the next piece of a column in the background, unless that
-// was done, or would be for nothing.
+// begin starts to read the next piece of a column in the background, unless a read was
+// started or would be wasted.
 func (a *ahead) begin(t *track, block int, end int64) {
 	from := max(t.at, t.now.start+int64(len(t.now.buf)))
 	if t.pieces < aheadAfter || len(t.next.buf) > 0 || t.now.err != nil || t.small || from >= end {
@@ -215,12 +213,11 @@ func (a *ahead) begin(t *track, block int, end int64) {
 		if q.running = false; q.dropped {
 			a.free(q)
 		}
-		close(q.done) // from here on the piece may be another
+		close(q.done) // from here on the piece may be reused
 	})
 }
 
-// room makes a piece one of so many bytes, if there is room for them. a.mu is
-// held.
+// room sizes a piece to n bytes if there is memory for it. a.mu is held.
 func (a *ahead) room(q *piece, start, size int64) bool {
 	if more := size - int64(cap(q.buf)); more > 0 {
 		//guard: keeps columns read ahead within their memory
@@ -234,8 +231,8 @@ func (a *ahead) room(q *piece, start, size int64) bool {
 	return true
 }
 
-// drop empties the pieces of a column. One that is being read is left to its
-// read. a.mu is held.
+// drop empties the pieces of a column. A piece that is being read is left to its
+// reader. a.mu is held.
 func (a *ahead) drop(t *track) {
 	t.now.empty()
 	//guard: waits for the read in the background
@@ -246,7 +243,7 @@ func (a *ahead) drop(t *track) {
 	t.next.empty()
 }
 
-// release ends the reading of a column for now, and gives its memory back.
+// release stops reading a column for now, and releases its memory.
 func (a *ahead) release(t *track) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -257,15 +254,14 @@ func (a *ahead) release(t *track) {
 	delete(a.tracks, t.of)
 }
 
-// free gives the memory of a piece back. a.mu is held.
+// free releases the memory of a piece. a.mu is held.
 func (a *ahead) free(q *piece) {
 	a.held -= int64(cap(q.buf))
 	a.memory.Release(int64(cap(q.buf)))
 	q.buf = nil
 }
 
-// all says that the part is read from its start to its end, which a stream does
-// best.
+// all notes that the part is read from start to end, which a stream does best.
 func (a *ahead) all() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -278,7 +274,7 @@ func (a *ahead) count(bytes int) {
 	a.read += int64(bytes)
 }
 
-// bytesRead returns how many bytes were read since the last call.
+// bytesRead returns the number of bytes read since the last call.
 func (a *ahead) bytesRead() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -287,8 +283,7 @@ func (a *ahead) bytesRead() int64 {
 	return n
 }
 
-// close waits for the reads in the background, whose context has ended. No other
-// is begun.
+// close waits for the background reads, whose context has ended. No other one starts.
 func (a *ahead) close() {
 	a.mu.Lock()
 	a.closed = true
@@ -296,7 +291,7 @@ func (a *ahead) close() {
 	a.reads.Wait()
 }
 
-// advance makes the next piece the one that is consumed, when it has been read.
+// advance makes the next piece the current one once it has been read.
 func (t *track) advance() {
 	<-t.next.done
 	t.now, t.next = t.next, t.now
@@ -308,9 +303,9 @@ func (q *piece) empty() { q.start, q.buf, q.err = 0, q.buf[:0], nil }
 
 func (q *piece) covers(off int64) bool { return off >= q.start && off-q.start < int64(len(q.buf)) }
 
-// copy copies what the piece has from an offset on. Where its read failed, that
-// is the error, also of blocks before the place that failed: the storage's patience
-// was spent on it.
+// copy copies the piece's bytes from an offset on. If the read of the piece failed, it
+// returns that error, even for blocks before the place of the failure: storage has used
+// up its retries.
 func (q *piece) copy(p []byte, off int64) (n int, err error) {
 	if !q.covers(off) {
 		return 0, nil

@@ -14,14 +14,15 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// addStream adds a stream of an Avro file, of which nothing is read yet.
+// addStream adds a stream of an Avro file without reading from it.
 func (l *Listing) addStream(name string, r io.Reader) {
 	rows := &avroRows{name: name, in: counted{stream: r}, memory: l.memory.NewHeap()}
 	l.Sets = append(l.Sets, Set{Path: name})
 	l.Parts = append(l.Parts, Part{Name: name, Rows: -1, Set: len(l.Sets) - 1, Output: -1, avro: true, stream: rows})
 }
 
-// avroHeader returns the header of a part that is an Avro file; nil of what is none.
+// avroHeader returns the header of a part that is an Avro file, and nil for other
+// parts.
 func (l *Listing) avroHeader(ctx context.Context, p *Part) (*ocf.Header, error) {
 	if p.stream != nil {
 		return p.stream.header()
@@ -31,7 +32,7 @@ func (l *Listing) avroHeader(ctx context.Context, p *Part) (*ocf.Header, error) 
 	}
 	f, err := p.Store.Open(ctx, p.Name)
 	if err != nil {
-		return nil, nil // who opens it as a column file says why
+		return nil, nil // opening it as a column file reports the reason
 	}
 	defer func() { _ = f.Close() }() // only read
 	if !IsAvro(f) {
@@ -59,7 +60,7 @@ func holdsAvro(ctx context.Context, st store.Store, infos []store.Info) bool {
 	return false
 }
 
-// addAvro takes the schema of part i, which is an Avro file.
+// addAvro adds the schema of part i, which is an Avro file.
 func (d *Dataset) addAvro(i int, p *Part, h *ocf.Header) error {
 	if d.last().is(h.Schema) {
 		return nil
@@ -96,7 +97,7 @@ func (l *Listing) openRows(ctx context.Context, p *Part) (*avroRows, error) {
 	return r, nil
 }
 
-// makeParts begins to make parts of the rows of an Avro file in a section.
+// makeParts starts to make parts of the rows of an Avro file in a section.
 func (d *Dataset) makeParts(ctx context.Context, s *section, p *Part) (*chunks, error) {
 	rows, err := d.list.openRows(ctx, p)
 	if err != nil {
@@ -105,8 +106,8 @@ func (d *Dataset) makeParts(ctx context.Context, s *section, p *Part) (*chunks, 
 	return newChunks(p.Name, s.files, d.list, rows, d.constants(s, p))
 }
 
-// countRows returns the number of rows of an Avro file, for which only the heads of
-// its blocks are read.
+// countRows returns the number of rows of an Avro file. It reads only the heads of its
+// blocks.
 func (l *Listing) countRows(ctx context.Context, p *Part, read *Stats) (rows int64, err error) {
 	r, err := l.openRows(ctx, p)
 	if err != nil {
@@ -122,7 +123,7 @@ func (l *Listing) countRows(ctx context.Context, p *Part, read *Stats) (rows int
 	return rows, err
 }
 
-// avroRows are the rows of an Avro file, or a stream of one. It is a rowSource.
+// avroRows are the rows of an Avro file or of a stream. It is a rowSource.
 type avroRows struct {
 	name   string
 	in     counted
@@ -130,13 +131,13 @@ type avroRows struct {
 	reader *ocf.Reader
 	memory *budget.Heap
 	taken  atomic.Bool
-	given  int64 // bytes that bytesRead returned
+	given  int64 // bytes that bytesRead reported
 
 	block ocf.Block
-	rows  []byte // of the block
-	at    int    // where the next row is
-	left  int64  // rows of the block from there on
-	items int64  // without bytes, of rows before
+	rows  []byte // rows of the block
+	at    int    // offset of the next row
+	left  int64  // rows of the block from at on
+	items int64  // items without bytes in earlier rows
 }
 
 // header reads the header of a stream, once.
@@ -176,7 +177,7 @@ func (a *avroRows) fill(ctx context.Context, c *chunk) error {
 		if err != nil {
 			if c.refused == nil {
 				c.back()
-				a.at, a.left = at, left-a.left // the sound ones again
+				a.at, a.left = at, left-a.left // only the sound rows
 				_ = a.add(c)
 			}
 			return err
@@ -185,7 +186,7 @@ func (a *avroRows) fill(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// add adds the rows that are left of the block, until the chunk is full.
+// add adds the remaining rows of the block until the chunk is full.
 func (a *avroRows) add(c *chunk) error {
 	for a.left > 0 && !c.full() {
 		n, err := c.add(a.rows[a.at:])
@@ -202,7 +203,7 @@ func (a *avroRows) add(c *chunk) error {
 	return nil
 }
 
-// next goes to the next block.
+// next moves to the next block.
 func (a *avroRows) next(ctx context.Context) error {
 	b, rows, err := a.reader.Next(ctx)
 	if err != nil {
@@ -225,7 +226,7 @@ func (a *avroRows) close() {
 	a.memory.Close()
 }
 
-// counted counts what is read of a file or a stream.
+// counted counts the bytes read from a file or a stream.
 type counted struct {
 	file   store.File
 	stream io.Reader

@@ -13,9 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// Batches reads the columns of rows, some rows at a time. It belongs to one
-// goroutine, and allocates nothing per row or batch once its vectors have
-// grown.
+// Batches reads the columns of rows, some rows at a time. It belongs to one goroutine.
+// Once its vectors have grown, it allocates nothing per row or batch.
 //
 //	for b.Next() {
 //		use(b.Rows(), b.Vector(0))
@@ -25,22 +24,22 @@ type Batches struct {
 	rows    *selection
 	columns *columns
 	most    int
-	rest    []span // rows found and not read
+	rest    []span // rows found and not yet read
 	origins []origin
-	scan    *Scan        // that resolves the rows; nil if they are read as they are
-	reader  *budget.Heap // of the reader of the batches
-	made    int64        // bytes that ReserveBatch reserved of reader
+	scan    *Scan        // resolves the rows; nil if they are read unchanged
+	reader  *budget.Heap // memory of the caller that reads the batches
+	made    int64        // bytes of reader that ReserveBatch reserved
 	err     error
 }
 
-// origin says that the rows of a batch from one on are those of a part.
+// origin maps the rows of a batch from one on to those of a part.
 type origin struct {
 	first int32 // in the batch
 	part  int32
 	row   int64 // in the part
 }
 
-// Batches begins to read columns. ctx bounds the reads.
+// Batches starts to read columns. ctx bounds the reads.
 func (d *Dataset) Batches(ctx context.Context, q Query) (*Batches, error) {
 	if q.BatchRows < 0 {
 		return nil, queryf("batches of %d rows", q.BatchRows)
@@ -68,7 +67,7 @@ func newBatches(s *selection, q Query) (*Batches, error) {
 	return b, nil
 }
 
-// bind makes ready to read columns of the selection's section.
+// bind prepares to read columns of the selection's section.
 func (b *Batches) bind() error {
 	s := b.rows
 	if b.columns != nil {
@@ -88,8 +87,8 @@ func (b *Batches) Mapping() *shred.Mapping { return b.rows.mapping }
 // Reserve accounts for n bytes that the reader of the batches keeps until Close.
 func (b *Batches) Reserve(n int64) error { return b.reader.Reserve(n) }
 
-// ReserveBatch accounts for n bytes that the reader makes of this batch beyond copies
-// of its vectors. Next releases them.
+// ReserveBatch accounts for n bytes that the reader adds to this batch beyond copies of
+// its vectors. Next releases them.
 func (b *Batches) ReserveBatch(n int64) error {
 	if err := b.reader.Reserve(n); err != nil {
 		return err
@@ -98,9 +97,9 @@ func (b *Batches) ReserveBatch(n int64) error {
 	return nil
 }
 
-// Next reads the next batch, and reports whether there was one. The vectors of
-// the batch before are used again. A batch has as many rows as were asked for,
-// or fewer if they are large, and at the end.
+// Next reads the next batch, and reports whether there was one. It reuses the vectors
+// of the batch before. A batch has the number of rows asked for, or fewer if they are
+// large or the last.
 func (b *Batches) Next() bool {
 	if b.err != nil {
 		return false
@@ -121,8 +120,7 @@ func (b *Batches) Next() bool {
 	return b.columns.rows > 0
 }
 
-// fill reads rows until the batch is full; io.EOF says that they were the
-// last.
+// fill reads rows until the batch is full. It returns io.EOF after the last row.
 func (b *Batches) fill() error {
 	for b.columns.rows < b.most {
 		if err := b.rows.ctx.Err(); err != nil {
@@ -133,7 +131,7 @@ func (b *Batches) fill() error {
 			var err error
 			b.rest, err = b.rows.next()
 			if errors.Is(err, io.EOF) && b.columns.rows > 0 && b.rows.more() {
-				return nil // the rows to come are of other columns
+				return nil // the next rows have other columns
 			}
 			if errors.Is(err, io.EOF) {
 				if err = b.rows.follow(); err == nil {
@@ -176,14 +174,14 @@ func (b *Batches) noteOrigins(n int) {
 	}
 }
 
-// Origin returns where a row of the batch is from: the part, and the row in it.
+// Origin returns the part of a row of the batch, and its number there.
 func (b *Batches) Origin(i int) (part string, row int64) {
 	after, _ := slices.BinarySearchFunc(b.origins, int32(i)+1, func(o origin, row int32) int { return cmp.Compare(o.first, row) })
 	o := b.origins[after-1]
 	return b.rows.dataset.Parts()[o.part].Name, o.row + int64(int32(i)-o.first)
 }
 
-// Rows is the number of rows in the batch.
+// Rows returns the number of rows in the batch.
 func (b *Batches) Rows() int {
 	if b.columns == nil {
 		return 0
@@ -191,12 +189,12 @@ func (b *Batches) Rows() int {
 	return b.columns.rows
 }
 
-// Vector returns the values of a column of Mapping in the batch. A child
-// column has those of all items of its parent in the batch, in order. The
-// vector is valid until Next.
+// Vector returns the values of a column of Mapping in the batch. A child column has the
+// values of all items of its parent in the batch, in order. The vector is valid until
+// Next.
 func (b *Batches) Vector(col int) *column.Vector { return b.columns.vectors[col] }
 
-// Err returns what ended the reading, nil at the end of the rows.
+// Err returns the error that ended the reading, or nil at the end of the rows.
 func (b *Batches) Err() error {
 	if errors.Is(b.err, io.EOF) {
 		return nil
@@ -204,7 +202,7 @@ func (b *Batches) Err() error {
 	return b.err
 }
 
-// Stats returns what was read so far.
+// Stats returns the figures of the reading so far.
 func (b *Batches) Stats() Stats {
 	if b.scan == nil {
 		return b.rows.stats

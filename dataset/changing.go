@@ -13,10 +13,9 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Lost says what it means that a file of a listed part, or the part, cannot be read
-// because of err: if it is gone, or something else is in its place, and the output was
-// replaced since, ErrChanging; if the output still lists it, damage of what has this
-// name; else it means err.
+// Lost returns the meaning of err, the failure to read the file name of a listed part.
+// If the file is gone or another one has its place, and the output was replaced, it is
+// ErrChanging. If the output still lists the file, it is damage. Else it is err.
 func (l *Listing) Lost(ctx context.Context, p *Part, name string, err error) error {
 	if p.Output < 0 {
 		if errors.Is(err, store.ErrNotRegular) {
@@ -37,9 +36,9 @@ func (l *Listing) Lost(ctx context.Context, p *Part, name string, err error) err
 	return damage.New(damage.Truncated, name, -1, "what is there is not the file that %s lists: %v", manifest.SuccessName, err)
 }
 
-// OpenListed opens a file beside the parts that the manifest of an output lists, such as one of
-// an index, by its name in it; of a lost one the error is that of Listing.Lost. The caller
-// closes it.
+// OpenListed opens a file that the manifest of an output lists besides its parts, such
+// as one of an index, by its name. If the file is lost, the error is that of
+// Listing.Lost. The caller closes the file.
 func (l *Listing) OpenListed(ctx context.Context, output int, name string) (store.File, error) {
 	r := &l.Outputs[output]
 	f := &listedFile{file{name: path.Join(r.Path, name), size: -1, among: budget.OpenFiles()}}
@@ -57,12 +56,12 @@ func (l *Listing) OpenListed(ctx context.Context, output int, name string) (stor
 	return f, nil
 }
 
-// OpenListed is that of the listing.
+// OpenListed calls Listing.OpenListed.
 func (d *Dataset) OpenListed(ctx context.Context, output int, name string) (store.File, error) {
 	return d.list.OpenListed(ctx, output, name)
 }
 
-// Unchanged is ErrChanging if an output was replaced since it was listed.
+// Unchanged returns ErrChanging if an output was replaced since it was listed.
 func (l *Listing) Unchanged(ctx context.Context) error {
 	for i := range l.Outputs {
 		if err := l.Outputs[i].unchanged(ctx); err != nil {
@@ -72,8 +71,8 @@ func (l *Listing) Unchanged(ctx context.Context) error {
 	return nil
 }
 
-// Success reads the manifest of the output; ErrChanging if it was replaced since it
-// was listed.
+// Success reads the manifest of the output. It returns ErrChanging if the output was
+// replaced since it was listed.
 func (r *Output) Success(ctx context.Context) (*manifest.Success, error) {
 	s, err := r.success(ctx)
 	var d *damage.Error
@@ -92,7 +91,7 @@ func (r *Output) unchanged(ctx context.Context) error {
 	return err
 }
 
-// success reads the manifest that is there.
+// success reads the current manifest.
 func (r *Output) success(ctx context.Context) (*manifest.Success, error) {
 	name := path.Join(r.Path, manifest.SuccessName)
 	text, err := r.Store.ReadFile(ctx, name, manifest.MaxSize)
@@ -111,8 +110,8 @@ func (r *Output) success(ctx context.Context) (*manifest.Success, error) {
 	return s, nil
 }
 
-// underWay is ErrChanging if somebody works on a directory that was listed
-// without _SUCCESS, or began to publish in it.
+// underWay returns ErrChanging if a run works on a directory that was listed without
+// _SUCCESS, or began to publish in it.
 func underWay(ctx context.Context, st store.Store, dir string, infos []store.Info) error {
 	for _, info := range infos {
 		//guard: tells an output that a run makes from an unfinished one
@@ -145,7 +144,8 @@ func underWay(ctx context.Context, st store.Store, dir string, infos []store.Inf
 	return err
 }
 
-// holdsPending looks for the manifest of an output that is being published.
+// holdsPending reports whether a directory holds the manifest of an output that is
+// being published.
 func holdsPending(ctx context.Context, st store.Store, dir string) (bool, error) {
 	infos, err := st.List(ctx, dir)
 	if err != nil {

@@ -15,42 +15,40 @@ import (
 )
 
 const (
-	// firstChunk and largestChunk are the bytes of rows of the first chunk and of
-	// those that follow many others: who wants few rows does not wait for more.
+	// firstChunk and largestChunk are the bytes of rows of the first chunk and of later
+	// ones. A query of few rows waits for few.
 	firstChunk   = 64 << 10
 	largestChunk = 1 << 20
-	// chunkShare is the part of the free memory that the rows of a chunk may be.
+	// chunkShare is the part of the free memory that the rows of a chunk may take.
 	chunkShare = 32
-	// chunkCopies is about how often a chunk's rows are in memory, as values in
-	// open and in finished blocks that have grown by doubling.
+	// chunkCopies is about how often a chunk's rows are in memory: as values in open
+	// blocks, and in finished blocks that grew by doubling.
 	chunkCopies = 8
-	// maxChunkRows and maxChunkItems bound the rows, and the items of lists, that
-	// take no bytes.
+	// maxChunkRows and maxChunkItems bound rows and list items that take no bytes.
 	maxChunkRows  = 1 << 16
 	maxChunkItems = 1 << 20
 )
 
-// rowSource gives rows to chunks.
+// rowSource supplies rows to chunks.
 type rowSource interface {
-	// skip passes over at most so many rows, as far as that is possible without
-	// decoding them.
+	// skip passes over at most this many rows, as far as it can without decoding them.
 	skip(ctx context.Context, most int64) (rows int64, err error)
-	// fill adds rows to a chunk until it is full. io.EOF says that these were the
-	// last; what was added before any error counts.
+	// fill adds rows to a chunk until it is full. It returns io.EOF after the last row.
+	// Rows that were added before an error count.
 	fill(ctx context.Context, c *chunk) error
-	// bytesRead returns how many stored bytes were read since the last call.
+	// bytesRead returns the number of stored bytes read since the last call.
 	bytesRead() int64
 	close()
 }
 
-// chunks makes parts in memory of rows, some rows at a time: all that reads parts
-// reads rows that way.
+// chunks makes in-memory parts of rows, some rows at a time, so that code that reads
+// parts can read rows.
 type chunks struct {
 	source rowSource
 	chunk  *chunk
 	keys   []*constant
-	rows   int64 // before the next part
-	err    error // behind the rows of the last part
+	rows   int64 // rows before the next part
+	err    error // returned after the rows of the last part
 }
 
 // newChunks takes over the source, and closes it after an error.
@@ -91,7 +89,7 @@ func (m *chunks) close() {
 	m.chunk.heap.Close()
 }
 
-// chunk is some rows on their way to a part in memory.
+// chunk is a number of rows on their way to an in-memory part.
 type chunk struct {
 	name    string // of the file, for messages
 	mapping *shred.Mapping
@@ -99,15 +97,15 @@ type chunk struct {
 	writer  format.ColumnWriter
 	memory  *budget.Pool
 	heap    *budget.Heap
-	refused error // why a value got no memory
+	refused error // why memory for a value was refused
 
 	bufs     *column.Buffers
 	shredder *shred.Shredder
 	blocks   []column.Block
-	limit    int // of the bytes of rows of any chunk
+	limit    int // most bytes of rows of a chunk
 
-	size  int   // of the bytes of rows of this one
-	most  int64 // rows that are wanted
+	size  int   // most bytes of rows of this chunk
+	most  int64 // most rows
 	rows  int64
 	bytes int
 	empty int64 // items without bytes before this chunk
@@ -140,7 +138,7 @@ func newChunk(name string, m *shred.Mapping, formats format.Registry, memory *bu
 	return c, nil
 }
 
-// empties makes new open blocks, each of which has room for a chunk.
+// empties makes new open blocks with room for a chunk.
 func (c *chunk) empties() {
 	c.bufs = column.NewBuffers(c.mapping.Columns, c.writer.Layout(), c.limit)
 	c.bufs.Provide(nil, c.limit, c)
@@ -148,7 +146,7 @@ func (c *chunk) empties() {
 	clear(c.blocks)
 }
 
-// start begins a chunk of at most so many rows.
+// start begins a chunk of at most this many rows.
 func (c *chunk) start(most int64) {
 	c.size, c.most, c.rows, c.bytes, c.empty = min(2*c.size, c.limit), min(most, maxChunkRows), 0, 0, c.shredder.EmptyItems()
 	for i := range c.bufs.Cols {
@@ -165,7 +163,7 @@ func (c *chunk) add(data []byte) (int, error) {
 	n, err := c.shredder.Row(data)
 	//guard: reports values refused for want of memory
 	if c.refused != nil {
-		c.rows = 0 // what was lost with a block is not known
+		c.rows = 0 // the loss of a block's rows is unknown
 		return 0, c.refused
 	}
 	if err != nil {
@@ -176,7 +174,7 @@ func (c *chunk) add(data []byte) (int, error) {
 	return n, nil
 }
 
-// mark notes which rows there are, for back.
+// mark notes the current rows, for back.
 func (c *chunk) mark() {
 	for i := range c.marks {
 		c.marks[i] = c.bufs.Cols[i].Mark()
@@ -184,7 +182,7 @@ func (c *chunk) mark() {
 	c.marked.rows, c.marked.bytes, c.marked.empty = c.rows, c.bytes, c.shredder.EmptyItems()
 }
 
-// back drops what came behind the mark, part of a row perhaps.
+// back drops everything after the mark, such as part of a row.
 func (c *chunk) back() {
 	for i := range c.marks {
 		c.bufs.Cols[i].Restore(c.marks[i])
@@ -206,7 +204,7 @@ func (c *chunk) Take(n int) []byte {
 // Give implements column.Memory.
 func (c *chunk) Give(b []byte) { c.heap.Release(int64(cap(b))) }
 
-// part makes the rows a part, which comes behind so many rows.
+// part makes the rows a part, which follows first other rows.
 func (c *chunk) part(first int64) (*queryPart, error) {
 	c.bufs.ClearDue()
 	group, err := c.writer.NewRowGroup(c.mapping.Schema.JSON(), c.mapping.Columns, c.limit)
@@ -239,7 +237,7 @@ func (c *chunk) open(o *OpenPart, group format.RowGroup) error {
 	return err
 }
 
-// encode ends the open blocks, and returns what is stored of each.
+// encode closes the open blocks, and returns their stored bytes.
 func (c *chunk) encode(group format.RowGroup, memory *budget.Heap) (stored [][]byte, err error) {
 	stored = make([][]byte, len(c.blocks))
 	need, held := int64(0), 0
@@ -272,13 +270,13 @@ func (c *chunk) encode(group format.RowGroup, memory *budget.Heap) (stored [][]b
 			b.Data = nil
 		}
 	}
-	if held > chunkCopies/2*c.limit { // of columns that had much at different times
+	if held > chunkCopies/2*c.limit { // columns had large values at different times
 		c.empties()
 	}
 	return stored, nil
 }
 
-// memoryFile is a file of a part in memory.
+// memoryFile is a file of an in-memory part.
 type memoryFile struct {
 	name   string
 	size   int64

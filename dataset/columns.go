@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// defaultBatchRows is the most rows of a batch.
+	// defaultBatchRows is the default of Query.BatchRows.
 	defaultBatchRows = 4096
-	// batchBytes is how many bytes of blocks the rows of a batch may take, so
-	// far as the blocks' sizes tell.
+	// batchBytes is how many bytes of blocks the rows of a batch may take, judged by
+	// the blocks' sizes.
 	batchBytes = 16 << 20
-	// maxItems is the most items of a column in a batch, and maxTotal of all of
-	// them: a few bytes of repeats can stand for any number.
+	// maxItems bounds the items of a column in a batch, and maxTotal those of all
+	// columns: a few bytes of repeats can stand for any number.
 	maxItems = 1 << 24
 	maxTotal = 1 << 26
 )
@@ -27,11 +27,11 @@ type columns struct {
 	cursors
 	vectors                []*column.Vector
 	marks                  []mark
-	window                 []stretch   // of rows that are read together
+	window                 []stretch   // rows that are read together
 	windowStart, windowEnd int64       // in the part
-	items                  [][]stretch // what it is in the items of each column
+	items                  [][]stretch // the window in the items of each column
 	rows                   int         // in the vectors
-	bytes                  int64       // that they take in the blocks, about
+	bytes                  int64       // that they take in the blocks, roughly
 	memory                 vectorMemory
 	empty                  []bool // arrays whose items take no bytes
 }
@@ -62,9 +62,9 @@ func (c *columns) reset() {
 	c.rows, c.bytes = 0, 0
 }
 
-// read appends rows of spans to the vectors, the first of them, and returns
-// how many: what fits, but one at least if the vectors are empty, so that none
-// means that they are full. most is the most rows for the vectors.
+// read appends the first rows of spans to the vectors, and returns their number. It
+// reads the rows that fit, at least one if the vectors are empty, so that 0 means full
+// vectors. most bounds the rows in the vectors.
 func (c *columns) read(spans []span, most int) (n int, err error) {
 	from := spans[0].from
 	var refused error
@@ -112,9 +112,8 @@ func (c *columns) read(spans []span, most int) (n int, err error) {
 	return 0, e
 }
 
-// plan makes the window: up to most rows of spans, which end before the row end.
-// No gap in it leads to the row beyond, or farther: a block in that gap is not to
-// be read.
+// plan makes the window: up to most rows of spans, which end before row end. No gap in
+// it reaches row beyond, because a block in that gap must not be read.
 func (c *columns) plan(spans []span, most int, beyond int64) (n int, end int64) {
 	c.window = c.window[:0]
 	end = spans[0].from
@@ -131,7 +130,7 @@ func (c *columns) plan(spans []span, most int, beyond int64) (n int, end int64) 
 	return n, end
 }
 
-// append reads the window into the vectors, whose state before it is marked.
+// append reads the window into the vectors, whose earlier state is marked.
 func (c *columns) append() error {
 	for i, v := range c.vectors {
 		c.marks[i] = markOf(v)
@@ -154,8 +153,8 @@ func (c *columns) append() error {
 	return nil
 }
 
-// growItems adds items that append read, and that may take no bytes, to what their file
-// stands for.
+// growItems adds items that append read, which may take no bytes, to the growth of
+// their file.
 func (c *columns) growItems() error {
 	items := int64(0)
 	for i, empty := range c.empty {
@@ -168,7 +167,7 @@ func (c *columns) growItems() error {
 	return c.part.grow(items)
 }
 
-// appendAccounted is appendColumn, for which it finds memory.
+// appendAccounted is appendColumn with memory reserved for it.
 func (c *columns) appendAccounted(i int) (items int, err error) {
 	v := c.vectors[i]
 	expected := c.expected(i)
@@ -189,11 +188,10 @@ func (c *columns) appendAccounted(i int) (items int, err error) {
 	return items, c.memory.update(i, v)
 }
 
-// largeBlock is the size from which it matters beforehand what a block's values
-// take.
+// largeBlock is the block size from which memory is checked before the block is read.
 const largeBlock = 1 << 20
 
-// rawSize is what the blocks of the window's first row have of a column.
+// rawSize returns the size of the blocks of a column that hold the window's first row.
 func (c *columns) rawSize(i int) int64 {
 	blocks := c.blocks[i]
 	b := max(sort.Search(len(blocks), func(b int) bool { return blocks[b].FirstRow > c.windowStart })-1, 0)
@@ -203,11 +201,12 @@ func (c *columns) rawSize(i int) int64 {
 	return blocks[b].RawSize
 }
 
-// plausible is the growth by decompression up to which a block's size is believed
+// plausible is the largest growth by decompression for which a block's size is trusted
 // before the block is read.
 const plausible = 1100
 
-// expected is about the most bytes that the window has in large blocks of a column.
+// expected returns roughly the most bytes that the window takes in large blocks of a
+// column.
 func (c *columns) expected(i int) (bytes int64) {
 	first, end := c.windowStart, c.windowEnd
 	blocks := c.blocks[i]
@@ -215,7 +214,7 @@ func (c *columns) expected(i int) (bytes int64) {
 	for b := from; b < len(blocks) && blocks[b].FirstRow < end; b++ {
 		of := &blocks[b]
 		if of.RawSize < largeBlock || of.RawSize/plausible > of.StoredSize {
-			continue // if it is not true, that shows when the block is read
+			continue // reading the block shows whether it is true
 		}
 		rows := min(end, of.FirstRow+of.Rows) - max(first, of.FirstRow)
 		bytes += min(of.RawSize, 4*(of.RawSize/max(of.Rows, 1)+1)*max(rows, 0))
@@ -223,8 +222,8 @@ func (c *columns) expected(i int) (bytes int64) {
 	return bytes
 }
 
-// check checks that what append read of a column has what its type asks: all that use
-// vectors rely on it.
+// check checks that the values of a column that append read suit its type. Every user
+// of vectors relies on it.
 func (c *columns) check(i int) error {
 	of, v, m := &c.all[c.numbers[i]], c.vectors[i], &c.marks[i]
 	if of.Optional {
@@ -260,7 +259,7 @@ func (c *columns) damaged(of *column.Column, kind damage.Kind, reason string, ar
 	return e
 }
 
-// restore drops from the vectors what append did.
+// restore undoes append in the vectors.
 func (c *columns) restore() {
 	for i, v := range c.vectors {
 		c.marks[i].restore(v)

@@ -14,7 +14,7 @@ type constant struct {
 	typ      column.Type
 	optional bool
 	value    column.Vector // of one row
-	encoded  []byte        // the value as a column has it; nil if there is none
+	encoded  []byte        // the value as a column stores it; nil without a value
 }
 
 func newConstant(c *keyColumn, k *manifest.Key) *constant {
@@ -49,7 +49,7 @@ func newConstant(c *keyColumn, k *manifest.Key) *constant {
 	return s
 }
 
-// blocks are the one block that the column would be.
+// blocks returns the single block that the column would be.
 func (c *constant) blocks(rows int64) []format.Block {
 	b := format.Block{Rows: rows, RawSize: int64(len(c.encoded))}
 	if !c.optional {
@@ -64,9 +64,9 @@ const constantRows = 256
 // constantCursor implements format.Cursor.
 type constantCursor struct {
 	typ    column.Type
-	values column.Vector // of some rows
+	values column.Vector // of up to constantRows rows
 	some   int
-	each   int64 // values of a row, 0 or 1
+	each   int64 // values per row, 0 or 1
 	at     int64
 	rows   int64
 }

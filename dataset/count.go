@@ -9,12 +9,12 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Count returns as Stats.Rows how many rows there are for which a condition holds, or
-// with an empty one how many in all. These are known from manifests and headers, and
-// of Avro files from the heads of their blocks.
+// Count returns in Stats.Rows the number of rows for which a condition holds, or of all
+// rows if it is empty. The latter is known from manifests and headers, and for Avro
+// files from the heads of their blocks.
 func (d *Dataset) Count(ctx context.Context, condition string) (Stats, error) {
 	s, err := d.newSelection(ctx, Query{Where: condition, Limit: -1}, func(*selection) (*shred.Schema, error) {
-		return d.Schema(), nil // rows of several schemas are as many
+		return d.Schema(), nil // the schema does not matter
 	})
 	if err != nil {
 		return Stats{}, err
@@ -36,10 +36,10 @@ func (d *Dataset) Count(ctx context.Context, condition string) (Stats, error) {
 	return s.stats, err
 }
 
-// chooseNone leaves only the columns of the condition to be read.
+// chooseNone drops all columns except the condition's.
 func (s *selection) chooseNone() {
 	s.columns = nil
-	clear(s.twice)
+	clear(s.reread)
 	s.inFiles = s.countInFiles()
 }
 

@@ -9,8 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// cursors go side by side over columns of a part, each child behind its
-// parent.
+// cursors move side by side over columns of a part, each child after its parent.
 type cursors struct {
 	all     []column.Column // of the dataset
 	numbers []int           // of these columns, ascending, parents included
@@ -19,16 +18,16 @@ type cursors struct {
 	part    *queryPart
 	each    []format.Cursor
 	blocks  [][]format.Block // of each
-	at      int64            // row before which they stand; -1: anywhere
-	extents []extent         // of the block of each that holds a row up to at
+	at      int64            // row before which they stand; -1: unknown
+	extents []extent         // extent of the block of each column that holds a row up to at
 	moved   []int64          // items that the last move passed; -1: not known
 }
 
-// extent is how far a column can be read on without passing over a whole block:
-// to the end of the block behind the one that was read last.
+// extent is how far a column can be read without passing over a whole block: to the end
+// of the block after the one read last.
 type extent struct {
-	end     int64 // the first row beyond
-	rowSize int64 // bytes that a row takes in that block, about
+	end     int64 // the first row after it
+	rowSize int64 // bytes per row in that block, roughly
 }
 
 func newCursors(all []column.Column, numbers []int) cursors {
@@ -44,7 +43,7 @@ func newCursors(all []column.Column, numbers []int) cursors {
 	return c
 }
 
-// bind goes to the begin of a part.
+// bind moves to the start of a part.
 func (c *cursors) bind(q *queryPart) (err error) {
 	c.part, c.at = q, 0
 	c.each, c.blocks = make([]format.Cursor, len(c.numbers)), make([][]format.Block, len(c.numbers))
@@ -60,9 +59,9 @@ func (c *cursors) bind(q *queryPart) (err error) {
 	return c.checkMemory(q)
 }
 
-// checkMemory finds out whether a block of each column fits into memory at a time,
-// before the first is read: it says what all of them need. Of a large block it counts
-// a part only, for its size may be damage.
+// checkMemory reports whether one block of each column fits into memory, before the
+// first is read. Its error names the need of all of them. It counts only a part of a
+// large block, because its size may be damaged.
 func (c *cursors) checkMemory(q *queryPart) error {
 	need := int64(0)
 	for _, blocks := range c.blocks {
@@ -76,9 +75,9 @@ func (c *cursors) checkMemory(q *queryPart) error {
 	return nil
 }
 
-// move goes to a row, which is to be read. The items between are skipped, as
-// many as the parent's say; only where a whole block lies between, or where the
-// parent sought, a column seeks.
+// move moves to a row that is to be read. Columns skip the items between, as counted by
+// the parent. A column seeks only if a whole block lies between, or if the parent
+// sought.
 func (c *cursors) move(row int64) (err error) {
 	for i, cursor := range c.each {
 		gap := row - c.at
@@ -102,8 +101,7 @@ func (c *cursors) move(row int64) (err error) {
 	return nil
 }
 
-// measure finds the extent of a column behind a row that has been read, -1 at
-// the begin.
+// measure sets the extent of a column after a row that was read, or -1 at the start.
 func (c *cursors) measure(i int, row int64) {
 	blocks := c.blocks[i]
 	if len(blocks) == 0 {
@@ -114,11 +112,11 @@ func (c *cursors) measure(i int, row int64) {
 	c.extents[i] = extent{b.FirstRow + b.Rows, b.RawSize/max(b.Rows, 1) + 1}
 }
 
-// extent returns that of all columns.
+// extent returns the common extent of all columns.
 func (c *cursors) extent() extent {
 	all := extent{end: math.MaxInt64, rowSize: 1}
 	for i, e := range c.extents {
-		if len(c.blocks[i]) == 0 { // as of a branch that no row took
+		if len(c.blocks[i]) == 0 { // such as a branch that no row took
 			continue
 		}
 		all.end = min(all.end, e.end)

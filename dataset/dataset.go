@@ -19,20 +19,20 @@ type Dataset struct {
 	rows     int64
 }
 
-// section is parts that follow each other, the rows of which are of one schema.
+// section is consecutive parts whose rows have the same schema.
 type section struct {
 	first, end int            // in Listing.Parts
 	name       string         // of the output or the file that its schema is from
-	schema     string         // the text
-	same       string         // another text of the same schema, which came last
-	files      *shred.Mapping // of the rows in the files
-	mapping    *shred.Mapping // of the rows with their keys, whose columns come last
+	schema     string         // its text
+	same       string         // another text of the same schema, the one seen last
+	files      *shred.Mapping // columns of the rows in the files
+	mapping    *shred.Mapping // columns of the rows with their keys, which come last
 	keys       []int          // those keys, in Listing.keys
 }
 
-// Open opens what List finds, and Avro object container files, as one dataset. Of
-// committed outputs it reads the manifests, of other files the headers. That all rows
-// are of one schema is found out when it is known what of them is wanted.
+// Open opens what List finds, and Avro object container files, as one dataset. It reads
+// the manifests of committed outputs and the headers of other files. A query checks
+// that the rows it needs have one schema.
 func Open(ctx context.Context, at []store.Location, o Options) (*Dataset, error) {
 	l, err := List(ctx, at, o)
 	if err != nil {
@@ -41,7 +41,7 @@ func Open(ctx context.Context, at []store.Location, o Options) (*Dataset, error)
 	return l.Dataset(ctx)
 }
 
-// Dataset opens what was listed.
+// Dataset opens the listed files.
 func (l *Listing) Dataset(ctx context.Context) (*Dataset, error) {
 	d := &Dataset{list: l}
 	for i := range l.Parts {
@@ -58,7 +58,7 @@ func (l *Listing) Dataset(ctx context.Context) (*Dataset, error) {
 	return d, nil
 }
 
-// addPart makes a part one of the last section's, or the first of another's.
+// addPart adds a part to the last section, or begins another one with it.
 func (d *Dataset) addPart(ctx context.Context, i int, p *Part) (err error) {
 	if p.Output >= 0 && d.list.Outputs[p.Output].schema != "" {
 		err = d.addSchema(&d.list.Outputs[p.Output], i)
@@ -71,8 +71,8 @@ func (d *Dataset) addPart(ctx context.Context, i int, p *Part) (err error) {
 	return err
 }
 
-// last returns the section to which parts are added; one of no schema if there is
-// none.
+// last returns the section to which parts are added, or one without a schema if there
+// is none.
 func (d *Dataset) last() *section {
 	if n := len(d.sections); n > 0 {
 		return d.sections[n-1]
@@ -80,7 +80,7 @@ func (d *Dataset) last() *section {
 	return &section{}
 }
 
-// addSchema takes the schema of an output for its part i.
+// addSchema adds the schema of an output for its part i.
 func (d *Dataset) addSchema(r *Output, i int) error {
 	if d.last().is(r.schema) {
 		return nil
@@ -96,7 +96,7 @@ func (d *Dataset) addSchema(r *Output, i int) error {
 	return d.addMapping(r.Path, i, m)
 }
 
-// measure reads from its files how many rows part i has, and of what schema.
+// measure reads the number of rows of part i and their schema from its files.
 func (d *Dataset) measure(ctx context.Context, i int, p *Part) error {
 	if h, err := d.list.avroHeader(ctx, p); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (d *Dataset) measure(ctx context.Context, i int, p *Part) error {
 		p.Rows, p.format = f.Rows(), f.Format
 	}
 	if d.last().is(f.Schema()) {
-		return nil // what its columns are is checked when they are read
+		return nil // the columns are checked when they are read
 	}
 	m, err := mapPart(f)
 	if err != nil {
@@ -121,7 +121,7 @@ func (d *Dataset) measure(ctx context.Context, i int, p *Part) error {
 	return d.addMapping(p.Name, i, m)
 }
 
-// addMapping begins a section with part i, unless its rows are of the last one's
+// addMapping begins a section with part i, unless its rows have the last section's
 // schema.
 func (d *Dataset) addMapping(name string, i int, m *shred.Mapping) error {
 	last := d.last()
@@ -138,19 +138,19 @@ func (d *Dataset) addMapping(name string, i int, m *shred.Mapping) error {
 	return nil
 }
 
-// is reports whether a schema is known to be the section's by its text.
+// is reports whether a schema's text is known to be one of the section.
 func (s *section) is(schema string) bool {
 	return s.files != nil && (schema == s.schema || schema == s.same)
 }
 
-// differs is the error that the rows of a section, so far as they are wanted, are
-// of another schema than those of the section before it.
+// differs returns the error for a section whose needed rows have another schema than
+// those of the section before it.
 func (d *Dataset) differs(i int) error {
 	return damage.New(damage.Schema, d.sections[i].name, -1, "the rows are of another schema than those of %s; --schema resolves them to one", d.sections[i-1].name)
 }
 
-// Schema returns the schema of the first rows, and of all unless Scan and Batches
-// say otherwise; nil for the output of no input.
+// Schema returns the schema of the first rows. It is that of all rows unless Scan and
+// Batches report otherwise, and nil for the output of no input.
 func (d *Dataset) Schema() *shred.Schema {
 	if len(d.sections) == 0 {
 		return nil
@@ -166,17 +166,18 @@ func (d *Dataset) Mapping() *shred.Mapping {
 	return d.sections[0].mapping
 }
 
-// Path is what was opened, for messages.
+// Path returns the opened path, for messages.
 func (d *Dataset) Path() string { return d.list.Path }
 
-// Parts are the files, in the order of their rows. They must not be changed.
+// Parts returns the parts in row order. Do not change them.
 func (d *Dataset) Parts() []Part { return d.list.Parts }
 
-// Outputs are the committed outputs of the dataset, which Part.Output counts.
+// Outputs returns the committed outputs of the dataset, to which Part.Output is an
+// index.
 func (d *Dataset) Outputs() []Output { return d.list.Outputs }
 
-// Spans are what a condition on all rows demands of single fields; none if the rows are of
-// several schemas. The error is that of a condition that does not fit the rows.
+// Spans returns what a condition on all rows demands of single fields, or none if the
+// rows have several schemas. It fails if the condition does not fit the rows.
 func (d *Dataset) Spans(condition string) ([]where.Span, error) {
 	if len(d.sections) != 1 {
 		return nil, nil
@@ -188,8 +189,8 @@ func (d *Dataset) Spans(condition string) ([]where.Span, error) {
 	return p.Spans(), nil
 }
 
-// project returns the mapping of the fields that paths name, all if nil, and
-// which columns of the section it takes.
+// project returns the mapping of the fields that paths name, all if nil, and the
+// section's columns that it takes.
 func (s *section) project(paths []string) (*shred.Mapping, []int, error) {
 	if paths != nil {
 		m, columns, err := s.mapping.Project(paths)
@@ -205,10 +206,10 @@ func (s *section) project(paths []string) (*shred.Mapping, []int, error) {
 	return s.mapping, columns, nil
 }
 
-// ErrQuery is a query that does not fit the dataset.
+// ErrQuery is returned for a query that does not fit the dataset.
 var ErrQuery = errors.New("the query does not fit the data")
 
-// queryError is an ErrQuery that says why.
+// queryError is an ErrQuery with its reason.
 type queryError struct{ err error }
 
 func (q *queryError) Error() string        { return q.err.Error() }

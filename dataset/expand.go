@@ -12,20 +12,20 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// List finds the files of what is at some places, which are read as one dataset,
-// in the order in which they are named. Each is a column file, or a directory of the
-// files of one row group, in which there are no directories; or a directory with
-// _SUCCESS; or one with directories increment-… that have each their own, whose rows
-// follow each other in the order of their names, after the directory's own: those
-// that were published beside an output which was replaced since do not count. A path
-// that is nothing of that may be a pattern of store.Glob: what it matches is sorted
-// by path, numbers in it by value. No column file is opened.
+// List finds the files at some places, which are read as one dataset in the order of
+// the places. Each place is one of these: a column file; a directory of the files of
+// one row group, without directories in it; a directory with _SUCCESS; or a directory
+// with directories increment-… that each have a _SUCCESS. The rows of increments follow
+// those of the directory itself, in the order of their names. Increments that were
+// published next to an output that was replaced since do not count. Any other path may
+// be a pattern of store.Glob. Its matches are sorted by path, with numbers in it by
+// value. List opens no column file.
 //
-// A directory without any of that may hold directories named key=value, each of which
-// is again one of these: a tree of datasets, sorted by path as well. The keys are those
-// of the directories below the one that is named, from the first wildcard of a pattern
-// on, and, of several arguments, below the directory that all of them are in, if all
-// have the same there.
+// Any other directory may hold directories named key=value, each of which is again one
+// of these: a tree of datasets, sorted by path as well. The keys are those of the
+// directories below the named one. In a pattern they begin at the first wildcard. With
+// several arguments they begin below the directory that all of them share, if all have
+// the same keys there.
 func List(ctx context.Context, at []store.Location, o Options) (*Listing, error) {
 	l := &Listing{Formats: o.Formats, memory: o.Memory}
 	var roots []root
@@ -63,11 +63,11 @@ func List(ctx context.Context, at []store.Location, o Options) (*Listing, error)
 type root struct {
 	at      store.Location
 	info    store.Info
-	above   []string // what the user named of its path, without wildcards
+	above   []string // names in its path that the user gave without wildcards
 	pattern bool
 }
 
-// expand returns what a location names.
+// expand returns the roots that a location names.
 func expand(ctx context.Context, at store.Location) ([]root, error) {
 	found, pattern, err := store.Match(ctx, at)
 	if errors.Is(err, path.ErrBadPattern) {
@@ -93,8 +93,8 @@ func expand(ctx context.Context, at store.Location) ([]root, error) {
 	return roots, nil
 }
 
-// shared returns how many directories the paths of all roots begin with that are the
-// same, and named without wildcards.
+// shared returns the number of leading directories that the paths of all roots share
+// and that were named without wildcards.
 func shared(roots []root) int {
 	if len(roots) == 0 {
 		return 0
@@ -113,8 +113,7 @@ func shared(roots []root) int {
 	return n
 }
 
-// hides reports whether a path goes through a hidden name that its pattern does
-// not ask for.
+// hides reports whether a path has a hidden name that its pattern does not ask for.
 func hides(names, pattern []string) bool {
 	for i, name := range names {
 		if store.Hidden(name) && !store.Hidden(pattern[i]) {
@@ -126,8 +125,8 @@ func hides(names, pattern []string) bool {
 
 func components(p string) []string { return strings.Split(path.Clean(p), "/") }
 
-// comparePaths orders paths by their directories, and names by the numbers in
-// them. Only equal paths are equal.
+// comparePaths orders paths by their directories, and names with numbers by their
+// value. Only equal paths are equal.
 func comparePaths(a, b string) int {
 	x, y := strings.ReplaceAll(a, "/", "\x00"), strings.ReplaceAll(b, "/", "\x00")
 	if c := compareNumbered(x, y); c != 0 {
@@ -136,7 +135,7 @@ func comparePaths(a, b string) int {
 	return strings.Compare(x, y)
 }
 
-// add adds a root, with the keys of its path below so many directories.
+// add adds a root with the keys of its path below the first directories.
 func (l *Listing) add(ctx context.Context, r root, above int, partial bool) error {
 	b := manifest.Branch{Path: r.info.Path}
 	directories := components(r.info.Path)

@@ -9,13 +9,13 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// filter finds the rows of a part in which a condition holds.
+// filter finds the rows of a part for which a condition holds.
 type filter struct {
 	selection *selection
 	columns   *columns
-	spans     []span // that can have such rows, not looked at
-	match     []bool // of the rows looked at last
-	found     []span // the same
+	spans     []span // may have such rows, and are not evaluated
+	match     []bool // for the rows evaluated last
+	found     []span // rows that match among them
 }
 
 func newFilter(s *selection) (*filter, error) {
@@ -32,8 +32,8 @@ func newFilter(s *selection) (*filter, error) {
 	return &filter{selection: s, columns: c, spans: spans, match: make([]bool, defaultBatchRows)}, nil
 }
 
-// next returns the next rows in which the condition holds, as many as were
-// looked at together. They are valid until the next call.
+// next returns the next rows for which the condition holds, of those that are evaluated
+// together. They are valid until the next call.
 func (f *filter) next() ([]span, error) {
 	for f.found = f.found[:0]; len(f.found) == 0; {
 		if len(f.spans) == 0 {
@@ -49,7 +49,7 @@ func (f *filter) next() ([]span, error) {
 	return f.found, nil
 }
 
-// evaluate looks at more rows.
+// evaluate evaluates more rows.
 func (f *filter) evaluate() error {
 	f.selection.file.forget()
 	f.columns.reset()
@@ -74,8 +74,8 @@ func (f *filter) evaluate() error {
 	return nil
 }
 
-// prune returns the given rows of a part without those of blocks that the bounds of
-// columns rule out.
+// prune returns the given rows of a part without the blocks that the bounds of columns
+// rule out.
 func prune(p *where.Predicate, q *queryPart, spans []span) ([]span, error) {
 	for _, b := range p.Bounds() {
 		blocks, err := q.blocksOf(b.Column)
@@ -87,8 +87,7 @@ func prune(p *where.Predicate, q *queryPart, spans []span) ([]span, error) {
 	return spans, nil
 }
 
-// allowed returns the rows of the blocks of a column that can hold what a bound
-// allows.
+// allowed returns the rows of a column's blocks that can hold values within a bound.
 func allowed(b where.Bound, blocks []format.Block) (spans []span) {
 	for i := range blocks {
 		k := &blocks[i]
@@ -104,7 +103,7 @@ func allowed(b where.Bound, blocks []format.Block) (spans []span) {
 	return spans
 }
 
-// intersect returns the rows that are in both, each of which ascends.
+// intersect returns the rows that are in both a and b, which ascend.
 func intersect(a, b []span) (both []span) {
 	for len(a) > 0 && len(b) > 0 {
 		if s := (span{max(a[0].from, b[0].from), min(a[0].to, b[0].to)}); s.from < s.to {

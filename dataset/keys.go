@@ -10,13 +10,13 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// keyTwice is the error of a directory whose key is that of one above it.
+// keyTwice returns the error for a directory whose key a directory above it has too.
 func keyTwice(path, key string) error {
 	return damage.New(damage.Schema, path, -1, "the key %q is twice in the path", key)
 }
 
-// settleKeys finds out which keys all sets have, and of what type they are. If those
-// of paths that the user named differ, the keys in these paths count for nothing.
+// settleKeys finds the keys of all sets, and their types. If the keys in paths that the
+// user named differ, these do not count.
 func (l *Listing) settleKeys(patterns bool) error {
 	differs := l.differentKeys()
 	if differs > 0 && !patterns {
@@ -37,8 +37,8 @@ func (l *Listing) settleKeys(patterns bool) error {
 	return nil
 }
 
-// differentKeys returns the first set of which the keys are not those of the first
-// set; 0 if there is none.
+// differentKeys returns the first set whose keys differ from those of the first set, or
+// 0 if none does.
 func (l *Listing) differentKeys() int {
 	first := names(l.Sets[0].Keys)
 	return max(slices.IndexFunc(l.Sets, func(s Set) bool { return !slices.Equal(names(s.Keys), first) }), 0)
@@ -52,11 +52,11 @@ func names(keys []manifest.Key) []string {
 	return all
 }
 
-// keyColumn is a key as a field of rows.
+// keyColumn is a key as a field of the rows.
 type keyColumn struct {
 	name     string
 	kind     keyKind
-	optional bool // a directory has no value
+	optional bool // some directory has no value
 }
 
 // keyKind is the type of a key's values.
@@ -68,10 +68,10 @@ const (
 	keyDate
 )
 
-// keyTypes are the JSON of the types.
+// keyTypes holds the types as JSON.
 var keyTypes = [...]string{keyText: `"string"`, keyLong: `"long"`, keyDate: `{"type":"int","logicalType":"date"}`}
 
-// newKeyColumn finds out of what type all values of key i are.
+// newKeyColumn finds a type that fits all values of key i.
 func newKeyColumn(name string, sets []Set, i int) keyColumn {
 	c := keyColumn{name: name}
 	values, long, date := 0, true, true
@@ -107,7 +107,7 @@ func parseDate(s string) (days int32, ok bool) {
 	return int32(t.Unix() / (24 * 60 * 60)), err == nil
 }
 
-// field is the field that rows get.
+// field returns the field that the rows get.
 func (c *keyColumn) field() shred.NewField {
 	f := shred.NewField{Name: c.name, Type: keyTypes[c.kind]}
 	if c.optional {
@@ -116,8 +116,8 @@ func (c *keyColumn) field() shred.NewField {
 	return f
 }
 
-// extend adds keys to rows, but for those of which rows have a field of their own. It
-// returns the mapping of these rows, and which keys they are.
+// extend adds keys to rows, except those that the rows have as fields of their own. It
+// returns the mapping of these rows, and the indexes of the added keys.
 func extend(m *shred.Mapping, keys []keyColumn) (*shred.Mapping, []int, error) {
 	if len(keys) == 0 || !m.Schema.Extensible() {
 		return m, nil, nil
@@ -136,7 +136,7 @@ func extend(m *shred.Mapping, keys []keyColumn) (*shred.Mapping, []int, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// Of rows that have columns already, the option changes nothing else.
+	// The option only matters to rows that do not have columns yet.
 	m, err = shred.Map(schema, shred.Options{RecursiveBytes: true})
 	return m, added, err
 }

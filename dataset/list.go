@@ -16,52 +16,53 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// ErrUnfinished is a directory without _SUCCESS: whatever makes it may not
-// have ended.
+// ErrUnfinished is returned for a directory without _SUCCESS: its run may not have
+// ended.
 var ErrUnfinished = errors.New("not a finished output")
 
-// unfinished is an ErrUnfinished that says more.
+// unfinished is an ErrUnfinished with its reason.
 type unfinished struct{ reason string }
 
 func (u *unfinished) Error() string        { return u.reason }
 func (u *unfinished) Is(target error) bool { return target == ErrUnfinished }
 
-// ErrChanging is an output that is being made or replaced: a retry may help.
+// ErrChanging is returned for an output that is being made or replaced. A retry may
+// help.
 var ErrChanging = errors.New("the output is being changed")
 
-// Options say what is accepted.
+// Options control what List accepts.
 type Options struct {
-	// Formats are the formats that are read.
+	// Formats are the formats to read.
 	Formats format.Registry
-	// Partial reads a directory without _SUCCESS: the column files that it
-	// holds, whether or not they are all.
+	// Partial reads the column files in a directory without _SUCCESS, even if some are
+	// missing.
 	Partial bool
-	// Stream is what a location without a store stands for: an Avro file that is read
-	// from its start to its end, by one query, and no farther than rows are asked for.
+	// Stream is read for a location without a store: an Avro file that one query reads
+	// from start to end, no farther than it needs rows.
 	Stream io.Reader
-	// Memory is what reading may take; nil is memory without end. What does not fit
-	// it is a *budget.Error.
+	// Memory is the pool for reading; nil is no limit. A request that does not fit it
+	// fails with a *budget.Error.
 	Memory *budget.Pool
 	// Keyless reads rows as they are in the files, without the keys of directories.
 	Keyless bool
 }
 
-// Listing says which files make up a dataset.
+// Listing is the files that make up a dataset.
 type Listing struct {
-	// Path is what was listed, for messages: paths with spaces between.
+	// Path is the listed paths, separated by spaces, for messages.
 	Path string
-	// Dir is whether it is more than one file.
+	// Dir is set if the listing is more than one file.
 	Dir bool
-	// Sets are what was listed: files, and directories of outputs, of their own or
-	// in a tree.
+	// Sets are the listed files and directories of outputs, single ones and those of
+	// trees.
 	Sets []Set
 	// Outputs are the committed outputs, in the order of their rows.
 	Outputs []Output
 	// Parts are the row groups in the order of their rows.
 	Parts []Part
-	// Strays are the paths in the directories of a tree that are no part of it.
+	// Strays are paths in the directories of a tree that do not belong to it.
 	Strays  []string
-	Formats format.Registry // those that are known
+	Formats format.Registry // the known formats
 
 	keys   []keyColumn  // of all sets
 	memory *budget.Pool // as in Options
@@ -70,11 +71,11 @@ type Listing struct {
 // Set is a file, or a directory of one output, or of the outputs of several increments.
 type Set struct {
 	Path string
-	// Keys are those of the directories that count, the outermost first: the same of
-	// all sets of a listing.
+	// Keys are those of the directories that count, outermost first. All sets of a
+	// listing have the same keys.
 	Keys []manifest.Key
 
-	named int // how many of them are in the path that the user named
+	named int // how many of Keys are in the path that the user named
 }
 
 // Output is one committed output.
@@ -83,11 +84,11 @@ type Output struct {
 	Path  string
 	ID    string // of the output
 	Made  *manifest.Made
-	// Losses are the ranges of its inputs that are not in it.
+	// Losses are the ranges of its inputs that it does not contain.
 	Losses []manifest.Loss
-	// Index are the files of its key indexes, by their names in Path, IndexFields the fields
-	// of each index, and Fingerprint tells the row groups that they are of: see
-	// manifest.Fingerprint. Without an index it is empty.
+	// Index are the files of its key indexes, by their names in Path. IndexFields are
+	// the fields of each index. Fingerprint identifies the indexed row groups: see
+	// manifest.Fingerprint. All are empty without an index.
 	Index       []manifest.File
 	IndexFields []string
 	Fingerprint string
@@ -97,11 +98,10 @@ type Output struct {
 	recursiveBytes bool
 }
 
-// Schema is the JSON of the schema that the manifest says the rows are of.
+// Schema returns the JSON of the rows' schema, as the manifest has it.
 func (r *Output) Schema() string { return r.schema }
 
-// Of is the part of the listing that is of one output, whose rows are without the keys of
-// directories.
+// Of returns the listing of one output, without the keys of directories.
 func (l *Listing) Of(output int) *Listing {
 	of := &Listing{
 		Path: l.Outputs[output].Path, Dir: true, Outputs: l.Outputs[output : output+1], Formats: l.Formats, memory: l.memory,
@@ -116,7 +116,7 @@ func (l *Listing) Of(output int) *Listing {
 	return of
 }
 
-// Losses are the ranges of inputs that are not in the outputs, of all of them.
+// Losses returns the ranges of inputs that are missing from the outputs.
 func (l *Listing) Losses() (all []manifest.Loss) {
 	for i := range l.Outputs {
 		all = append(all, l.Outputs[i].Losses...)
@@ -130,7 +130,7 @@ type finder struct {
 	store   store.Store
 	partial bool
 	named   int              // keys in the path that the user named
-	held    manifest.Holders // of the inputs of the output, and its increments, that is looked at
+	held    manifest.Holders // inputs of the current output and its increments
 }
 
 // addTree adds the parts of a directory, or of those in it if they are named by keys.
@@ -153,8 +153,8 @@ func (l *finder) addTree(ctx context.Context, top manifest.Branch) error {
 	return w.Walk(ctx, top)
 }
 
-// addDirectory adds the parts of a directory, and of the increments in it. It returns what is
-// in a directory of a tree, sorted.
+// addDirectory adds the parts of a directory and of the increments in it. For a
+// directory of a tree, it returns the sorted entries.
 func (l *finder) addDirectory(ctx context.Context, b manifest.Branch, infos []store.Info) ([]store.Info, error) {
 	sets, outputs, parts := len(l.Sets), len(l.Outputs), len(l.Parts)
 	for try := 1; ; try++ {
@@ -175,8 +175,8 @@ func (l *finder) addDirectory(ctx context.Context, b manifest.Branch, infos []st
 	}
 }
 
-// lookInto is one try of addDirectory. It reports whether the directory is one of a tree, and
-// fails with errReplaced if what it found may not belong together.
+// lookInto is one try of addDirectory. It reports whether the directory belongs to a
+// tree. It fails with errReplaced if its findings may not belong together.
 func (l *finder) lookInto(ctx context.Context, at manifest.Branch, infos []store.Info) (tree bool, err error) {
 	dir := at.Path
 	finished := slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName && !i.Dir })
@@ -189,7 +189,7 @@ func (l *finder) lookInto(ctx context.Context, at manifest.Branch, infos []store
 	if slices.ContainsFunc(infos, manifest.HasKey) {
 		//guard: refuses an output next to increments that it does not know
 		if len(increments) > 0 {
-			return false, damage.New(damage.Schema, dir, -1, "increments are beside directories that are named by keys")
+			return false, damage.New(damage.Schema, dir, -1, "increments are next to directories that are named by keys")
 		}
 		//guard: refuses a directory that is both an output and a parent of outputs
 		if finished {
@@ -214,7 +214,7 @@ func (l *finder) lookInto(ctx context.Context, at manifest.Branch, infos []store
 	if err != nil || len(increments) == 0 {
 		return false, err
 	}
-	b := &beside{dir: dir, all: infos, increments: increments, any: l.partial && !finished}
+	b := &incrementDirs{dir: dir, all: infos, increments: increments, any: l.partial && !finished}
 	if finished {
 		top := l.Outputs[len(l.Outputs)-1]
 		b.base, b.sequence = top.ID, top.sequence
@@ -236,8 +236,8 @@ func (l *finder) addOutput(ctx context.Context, dir string) error {
 	return l.addOne(out, s)
 }
 
-// addOne is addListed for an output that shares its directory with others, which must not
-// hold the same rows.
+// addOne is addListed for an output that shares its directory with others, which must
+// not hold the same rows.
 func (l *finder) addOne(out Output, s *manifest.Success) error {
 	//guard: refuses an increment whose inputs another output holds
 	if twice := l.held.Add(out.Path, s); twice != nil {
@@ -283,7 +283,7 @@ func (l *finder) addListed(out Output, s *manifest.Success) error {
 	out.sequence = s.Sequence
 	out.schema, out.recursiveBytes = s.Schema, s.Request.Options.RecursiveBytes
 	if n := len(l.Outputs); n > 0 && out.schema == l.Outputs[n-1].schema {
-		out.schema = l.Outputs[n-1].schema // of many outputs one copy is kept
+		out.schema = l.Outputs[n-1].schema // share one copy among many outputs
 	}
 	for i := range s.Parts {
 		//guard: rejects a part with the name of another format
@@ -296,15 +296,14 @@ func (l *finder) addListed(out Output, s *manifest.Success) error {
 	return nil
 }
 
-// append adds a part of the last set, which an output lists, or none with -1.
+// append adds a part to the last set, with the output that lists it, or -1.
 func (l *finder) append(p Part, output int) {
 	p.Store, p.Set, p.Output = l.store, len(l.Sets)-1, output
 	l.Parts = append(l.Parts, p)
 }
 
-// addFiles adds the parts of a directory that nothing lists, in row order: what
-// a task made comes before what the next one did, and its row groups follow each
-// other by their numbers.
+// addFiles adds the parts of a directory without a manifest in row order: by task, then
+// by the number of the row group.
 func (l *finder) addFiles(ctx context.Context, infos []store.Info) error {
 	parts := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool {
 		return store.Hidden(i.Name) || strings.HasPrefix(i.Name, manifest.IncrementPrefix) || l.Formats.OfName(i.Name) == nil
@@ -334,8 +333,8 @@ func (l *finder) addPart(ctx context.Context, info store.Info) error {
 	return nil
 }
 
-// compareNumbered orders names with numbers in them: by text outside of the
-// digits and by value inside. A name comes before those that it begins.
+// compareNumbered orders names with numbers in them: digits by value, the rest as text.
+// A name comes before those that it begins.
 func compareNumbered(a, b string) int {
 	for a != "" && b != "" {
 		if x, y := digits(a), digits(b); x != "" && y != "" {
@@ -357,7 +356,7 @@ func compareNumbered(a, b string) int {
 	return len(a) - len(b)
 }
 
-// digits is the number that s begins with, "" if it does not.
+// digits returns the number that s begins with, or "".
 func digits(s string) string {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {

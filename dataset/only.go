@@ -1,6 +1,6 @@
 package dataset
 
-// checkOnly checks the rows that a query is to look at.
+// checkOnly checks Query.Only.
 func (d *Dataset) checkOnly(only map[int][]int64) error {
 	for number, rows := range only {
 		if number < 0 || number >= len(d.list.Parts) {
@@ -21,7 +21,7 @@ func (d *Dataset) checkOnly(only map[int][]int64) error {
 	return nil
 }
 
-// candidates are the rows of the open part that the query looks at.
+// candidates returns the rows of the open part that the query examines.
 func (s *selection) candidates() []span {
 	if s.query.Only == nil {
 		return []span{{0, s.file.Rows()}}

@@ -9,20 +9,21 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// file is a stored file that is opened when it is read first, as of a part with a file
-// per column a query needs few, and again if it was closed for others.
+// file is a stored file that is opened at its first read, because a query needs few
+// files of a part with one per column. It may be closed in favor of others and opened
+// again.
 type file struct {
 	name  string
-	size  int64 // negative until it is opened, if it is not known
+	size  int64 // negative until the file is opened, if not known before
 	open  func() (store.File, error)
 	among *budget.Files
 
 	handle budget.File
-	opened bool           // once
-	is     store.Identity // since then
+	opened bool           // at least once
+	is     store.Identity // what was opened
 }
 
-// take returns the open file for a read, after which it is to be released.
+// take returns the open file for a read. Release it after the read.
 func (f *file) take() (store.File, error) {
 	stored, err := f.among.Acquire(&f.handle, f.begin)
 	if err != nil {
@@ -33,7 +34,7 @@ func (f *file) take() (store.File, error) {
 
 func (f *file) release() { f.among.Release(&f.handle) }
 
-// begin opens the file, which must be the one that is expected.
+// begin opens the file, which must be the expected one.
 func (f *file) begin() (io.Closer, error) {
 	stored, err := f.open()
 	if err != nil {
@@ -59,10 +60,10 @@ func (f *file) check(stored store.File) error {
 	return nil
 }
 
-// Close ends the use of the file, also by reads that have not ended.
+// Close ends the use of the file. Reads in progress fail.
 func (f *file) Close() { f.among.Close(&f.handle) }
 
-// listedFile is a file that a manifest lists beside the parts. It is a store.File.
+// listedFile is a file that a manifest lists besides the parts. It is a store.File.
 type listedFile struct{ file }
 
 // ReadRange implements store.RangeReader.

@@ -13,31 +13,32 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// listTries is how often a directory is listed that is replaced meanwhile.
+// listTries is how often a directory is listed if it is replaced meanwhile.
 const listTries = 5
 
-// errReplaced is a directory in which the output was replaced while it was looked at.
+// errReplaced is returned for a directory whose output was replaced during the listing.
 var errReplaced = errors.New("the output was replaced")
 
-// beside are the directories of increments in a directory.
-type beside struct {
+// incrementDirs lists the increments in a directory.
+type incrementDirs struct {
 	dir             string
-	base            string       // ID of the directory's own output; empty without one
-	sequence        int64        // of that
-	all, increments []store.Info // what the directory holds
-	any             bool         // whatever output an increment is of, it is taken
+	base            string       // ID of the output in the directory itself; empty without one
+	sequence        int64        // sequence number of that output
+	all, increments []store.Info // all entries, and the increments among them
+	any             bool         // increments of any output count
 }
 
-// incrementReaders is how many manifests of increments are read at a time: those of
-// hundreds would take long one after another from a store that is far away, and much
-// memory all at once.
+// incrementReaders is how many manifests of increments are read at a time. Reading
+// hundreds one by one takes long on a distant store, and reading all at once takes much
+// memory.
 const incrementReaders = 16
 
 // addIncrements adds the parts of increments. An increment counts only with the output
-// that was in the directory when the increment was published: the moment in which that is
-// replaced ends its increments too. As the directory is listed before any manifest is read,
-// what is replaced meanwhile is seen as it was, or is gone: then all is read again.
-func (l *finder) addIncrements(ctx context.Context, b *beside) error {
+// that was in the directory when it was published: replacing that output also ends its
+// increments. The directory is listed before any manifest is read, so a file that is
+// replaced meanwhile is seen as it was, or is gone. If it is gone, the listing starts
+// again.
+func (l *finder) addIncrements(ctx context.Context, b *incrementDirs) error {
 	orphan, before := "", len(l.Outputs)
 	for infos := range slices.Chunk(b.increments, incrementReaders) {
 		found := make([]foundIncrement, len(infos))
@@ -72,9 +73,9 @@ func (l *finder) addIncrements(ctx context.Context, b *beside) error {
 	return l.checkIncrements(ctx, b, orphan, len(l.Outputs)-before)
 }
 
-// checkIncrements is an error if so many increments that count are not all that there is
-// to read. orphan is an increment that belongs to an output which is not there, or empty.
-func (l *finder) checkIncrements(ctx context.Context, b *beside, orphan string, count int) error {
+// checkIncrements returns an error if count increments are not all that there is to
+// read. orphan is an increment whose output is missing, or empty.
+func (l *finder) checkIncrements(ctx context.Context, b *incrementDirs, orphan string, count int) error {
 	switch {
 	case b.any:
 		return nil
@@ -100,14 +101,14 @@ func (l *finder) checkIncrements(ctx context.Context, b *beside, orphan string, 
 	return err
 }
 
-// foundIncrement is what a directory of an increment holds.
+// foundIncrement is the content of the directory of an increment.
 type foundIncrement struct {
 	output  Output
-	success *manifest.Success // nil if it is not finished
-	files   []store.Info      // that are read if it is not
+	success *manifest.Success // nil if the increment is not finished
+	files   []store.Info      // read if it is not finished
 }
 
-// findIncrement looks into the directory of an increment.
+// findIncrement reads the directory of an increment.
 func (l *finder) findIncrement(ctx context.Context, info store.Info) (r foundIncrement, err error) {
 	r.output, r.success, err = l.readOutput(ctx, info.Path)
 	switch {
@@ -135,8 +136,8 @@ func isIncrement(info store.Info) bool {
 	return ok
 }
 
-// isEmptyIncrement reports whether there is nothing in the directory of an increment: for
-// a moment there may be one before the increment takes its name.
+// isEmptyIncrement reports whether the directory of an increment is empty, as it is for
+// a moment before the increment takes its name.
 func (l *finder) isEmptyIncrement(ctx context.Context, info store.Info) bool {
 	infos, err := l.store.List(ctx, info.Path)
 	return isIncrement(info) && err == nil && len(infos) == 0

@@ -22,30 +22,30 @@ import (
 type Part struct {
 	Store  store.Store
 	Name   string // path of the file or the directory
-	Rows   int64  // -1 where only the files know
+	Rows   int64  // -1 if only the files know
 	Bytes  int64  // of all files
 	Files  []File
 	Set    int // index in Listing.Sets
-	Output int // index in Listing.Outputs of the one that lists it; -1 if none does
-	// Task and RowGroup are what the output's indexes know the part by.
+	Output int // index in Listing.Outputs of the output that lists it, or -1
+	// Task and RowGroup identify the part in the output's indexes.
 	Task, RowGroup int
 
-	format format.Format // nil where only the file knows
-	avro   bool          // is an Avro file, as far as that was looked at
-	stream *avroRows     // of a stream, which one query can read; nil of a file
+	format format.Format // nil if only the file knows
+	avro   bool          // it is known to be an Avro file
+	stream *avroRows     // rows of a stream, which one query can read; nil for a file
 }
 
 // File is a file of a part.
 type File struct {
 	Name  string // its path
 	Bytes int64
-	Entry *manifest.File // what _SUCCESS says of it; nil where there is none
+	Entry *manifest.File // its entry in _SUCCESS; nil without one
 }
 
 // OpenPart is a part that can be read. The caller closes it.
 type OpenPart struct {
 	format.Part
-	// Format is that of the files.
+	// Format is the format of the files.
 	Format format.Format
 	name   string
 	files  []*source
@@ -56,13 +56,13 @@ type OpenPart struct {
 	growth damage.Growth // of the files
 }
 
-// Cursor returns a cursor before the first row of a column. The part's format keeps columns
-// apart.
+// Cursor returns a cursor before the first row of a column. The part's format stores
+// columns separately.
 func (o *OpenPart) Cursor(col int) (format.Cursor, error) {
 	return o.Part.(format.ColumnPart).Cursor(col)
 }
 
-// Open opens the files of a part, and reads what they say of themselves.
+// Open opens the files of a part, and reads their headers.
 func (l *Listing) Open(ctx context.Context, p *Part) (*OpenPart, error) {
 	return l.open(ctx, p, nil)
 }
@@ -103,19 +103,19 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, 
 	return o, o.grow(o.Rows())
 }
 
-// grow adds rows, or items that take no bytes, to what the files stand for.
+// grow adds rows, or items that take no bytes, to the growth of the files.
 func (o *OpenPart) grow(rows int64) error {
 	o.growth.Rows += rows
 	return o.growth.Check(o.name, -1)
 }
 
-// unopened returns a part of which no file will be read.
+// unopened returns a part whose files will not be read.
 func (l *Listing) unopened(p *Part) *OpenPart {
 	return &OpenPart{name: p.Name, end: func() {}, memory: l.memory.NewHeap()}
 }
 
-// Meanings returns the columns as the schema of the rows has them, which says what
-// their values stand for; nil if there is no schema, or it is one of other columns.
+// Meanings returns the columns of the rows' schema, which define the meaning of their
+// values. It returns nil if there is no schema, or if it has other columns.
 func (o *OpenPart) Meanings() []column.Column {
 	s, err := shred.ParseSchema(o.Schema())
 	if err != nil {
@@ -134,8 +134,8 @@ func (o *OpenPart) Meanings() []column.Column {
 	return m.Columns
 }
 
-// Verify implements format.Part, and checks that the schema, if there is one, is that of
-// the columns.
+// Verify implements format.Part. It also checks that the schema, if there is one,
+// matches the columns.
 func (o *OpenPart) Verify(ctx context.Context) error {
 	if o.ahead != nil {
 		o.ahead.all()
@@ -152,7 +152,7 @@ func (o *OpenPart) Verify(ctx context.Context) error {
 	return errors.Join(err, mapped)
 }
 
-// Close ends the use of the part, and what is being read of it.
+// Close ends the use of the part and its reads in progress.
 func (o *OpenPart) Close() {
 	//guard: stops the reads that are under way
 	o.end()
@@ -168,10 +168,10 @@ func (o *OpenPart) Close() {
 	o.memory.Close()
 }
 
-// recognize finds out which format a file is of.
+// recognize returns the format of a file.
 func recognize(formats format.Registry, f format.File) (format.Format, error) {
 	head := make([]byte, min(f.Size(), format.HeadSize))
-	// Of an empty file nothing is read, but it must be there.
+	// Nothing is read from an empty file, but it must exist.
 	if n, err := f.ReadAt(head, 0); n < len(head) || err != nil && err != io.EOF {
 		return nil, in(f.Name(), err)
 	}
@@ -188,7 +188,7 @@ func recognize(formats format.Registry, f format.File) (format.Format, error) {
 	return nil, err
 }
 
-// IsAvro says whether a file begins as Avro object container files do.
+// IsAvro reports whether a file begins like an Avro object container file.
 func IsAvro(in io.ReaderAt) bool {
 	var magic [4]byte
 	n, _ := in.ReadAt(magic[:], 0) // a file too short or unreadable is no Avro file
@@ -197,8 +197,8 @@ func IsAvro(in io.ReaderAt) bool {
 
 func isAvro(head []byte) bool { return len(head) >= 4 && string(head[:4]) == "Obj\x01" }
 
-// mapPart finds how the schema in a part became its columns. Whether a
-// recursive part was kept as bytes shows in the columns alone.
+// mapPart finds how the schema of a part became its columns. Only the columns show
+// whether a recursive part is stored as bytes.
 func mapPart(p *OpenPart) (*shred.Mapping, error) {
 	if p.Schema() == "" {
 		if h, ok := p.Part.(format.Holder); ok {
@@ -219,8 +219,8 @@ func mapPart(p *OpenPart) (*shred.Mapping, error) {
 	return m, checkColumns(p, m)
 }
 
-// checkColumns compares a part's columns with those that the schema makes, unless it
-// keeps the rows whole.
+// checkColumns compares a part's columns with those of the schema, unless the part
+// stores whole rows.
 func checkColumns(p *OpenPart, m *shred.Mapping) error {
 	if _, ok := p.Part.(format.RowPart); ok {
 		return nil
@@ -242,8 +242,8 @@ func checkColumns(p *OpenPart, m *shred.Mapping) error {
 	return nil
 }
 
-// sameColumn compares a column of a file with that of the schema, so far as the file says
-// what its values mean.
+// sameColumn compares a column of a file with that of the schema, as far as the file
+// declares the meaning of its values.
 func sameColumn(is, want *column.Column) bool {
 	return is.Name == want.Name && is.Type == want.Type && is.Array == want.Array && is.Parent == want.Parent &&
 		(is.Logical == column.LogicalNone || is.Logical == want.Logical && is.Precision == want.Precision && is.Scale == want.Scale) &&
@@ -251,7 +251,7 @@ func sameColumn(is, want *column.Column) bool {
 		(is.Symbols == nil || slices.Equal(is.Symbols, want.Symbols))
 }
 
-// in names the file that an error is about, if it does not.
+// in names the file of an error, unless the error names one.
 func in(name string, err error) error {
 	if damage.SetFile(err, name) {
 		return err
@@ -259,8 +259,8 @@ func in(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// partFiles are the files of a directory that is a part. Hidden ones are not its
-// own: Hadoop's clients leave checksums beside files on local disk.
+// partFiles returns the files of a directory that is a part. Hidden files do not belong
+// to it: Hadoop's clients put checksums next to files on local disk.
 func partFiles(ctx context.Context, st store.Store, dir string) (files []File, bytes int64, err error) {
 	infos, err := st.List(ctx, dir)
 	if err != nil {

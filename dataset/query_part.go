@@ -8,20 +8,20 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// queryPart is an open part of which a query counts what it reads. It belongs to
+// queryPart is an open part with counts of what a query reads from it. It belongs to
 // one goroutine.
 type queryPart struct {
 	*OpenPart
-	first   int64 // the row of the file that is the part's first: not 0 if it is made of some rows
+	first   int64 // row of the file that is the part's first; not 0 if the part is made of some rows
 	rows    int64
-	inFiles int // columns that are in the files
+	inFiles int // number of columns in the files
 	keys    []*constant
 	read    *Stats
-	blocks  [][]format.Block // by column; nil for those that are not counted
+	blocks  [][]format.Block // by column; nil if not counted yet
 }
 
-// openPart opens a part of a section and holds it against what is known of it. No
-// file is opened if no column in the files is wanted.
+// openPart opens a part of a section and compares it with what is known about it. It
+// opens no file if the query needs no column of the files.
 func (d *Dataset) openPart(ctx context.Context, s *section, part int, files bool, read *Stats) (*queryPart, error) {
 	p := &d.list.Parts[part]
 	q := &queryPart{rows: p.Rows, inFiles: len(s.files.Columns), keys: d.constants(s, p), read: read, blocks: make([][]format.Block, len(s.files.Columns))}
@@ -62,7 +62,7 @@ func (s *section) checkSchema(o *OpenPart) error {
 	return checkColumns(o, s.files)
 }
 
-// constants are the columns of a part that are its keys.
+// constants returns the key columns of a part.
 func (d *Dataset) constants(s *section, p *Part) []*constant {
 	if len(s.keys) == 0 {
 		return nil
@@ -75,7 +75,7 @@ func (d *Dataset) constants(s *section, p *Part) []*constant {
 	return all
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (q *queryPart) Rows() int64 { return q.rows }
 
 // Cursor returns a cursor before the first row of a column.
@@ -86,18 +86,18 @@ func (q *queryPart) Cursor(col int) (format.Cursor, error) {
 	return q.keys[col-q.inFiles].cursor(q.rows)
 }
 
-// prepare says which columns' blocks are read twice, and of how many columns
-// they are read side by side.
-func (q *queryPart) prepare(twice []bool, columns int) {
+// prepare sets which columns' blocks are read twice, and how many columns are read side
+// by side.
+func (q *queryPart) prepare(reread []bool, columns int) {
 	for _, f := range q.files {
-		f.twice = twice
+		f.reread = reread
 	}
 	if q.ahead != nil {
 		q.ahead.wanted = columns
 	}
 }
 
-// forget drops the blocks that were kept to be read twice.
+// forget drops the blocks that were kept for a second read.
 func (q *queryPart) forget() {
 	for _, f := range q.files {
 		f.forget()

@@ -6,8 +6,8 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
-// resolvedBatches reads rows that are resolved to the schema of a query, and then
-// made columns.
+// resolvedBatches reads rows, resolves them to the schema of a query, and makes columns
+// of them.
 func (d *Dataset) resolvedBatches(ctx context.Context, q Query) (*Batches, error) {
 	m, err := shred.Map(q.Schema, shred.Options{RecursiveBytes: true, Memory: d.list.memory.NewHeap()})
 	if err != nil {
@@ -44,7 +44,7 @@ func (d *Dataset) resolvedBatches(ctx context.Context, q Query) (*Batches, error
 type scanRows struct {
 	scan  *Scan
 	row   []byte
-	given int64 // bytes that bytesRead returned
+	given int64 // bytes that bytesRead reported
 }
 
 func (r *scanRows) skip(context.Context, int64) (int64, error) { return 0, nil }
@@ -58,13 +58,13 @@ func (r *scanRows) fill(_ context.Context, c *chunk) (err error) {
 			return in(c.name, err)
 		}
 		if cap(r.row) > keptRow && len(r.row) < cap(r.row)/4 {
-			r.row = nil // of an unusually large one
+			r.row = nil // frees an unusually large one
 		}
 	}
 	return nil
 }
 
-// keptRow is the memory that is kept for the next row whatever that takes.
+// keptRow is the memory that is always kept for the next row.
 const keptRow = 1 << 20
 
 func (r *scanRows) bytesRead() int64 {

@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// makePartsOf begins to make parts of the rows of a part that keeps them whole, which
-// is closed with them.
+// makePartsOf starts to make parts of a part that stores whole rows. They close it at
+// their end.
 func (d *Dataset) makePartsOf(s *section, p *Part, of *OpenPart, part format.RowPart) (*chunks, error) {
 	rows, err := part.Read()
 	if err != nil {
@@ -21,14 +21,14 @@ func (d *Dataset) makePartsOf(s *section, p *Part, of *OpenPart, part format.Row
 	return newChunks(p.Name, s.files, d.list, &partRows{of: of, rows: rows}, d.constants(s, p))
 }
 
-// partRows are the rows of a part that keeps them whole. It is a rowSource.
+// partRows are the rows of a part that stores whole rows. It is a rowSource.
 type partRows struct {
 	of   *OpenPart
 	rows format.RowReader
-	row  int64 // the next one
+	row  int64 // number of the next row
 }
 
-// next gives the next row to take, which returns how many bytes it has taken.
+// next passes the next row to take, which returns how many bytes it used.
 func (p *partRows) next(ctx context.Context, take func(datum []byte) (int, error)) error {
 	if p.row%checkEvery == 0 && ctx.Err() != nil {
 		return ctx.Err()
@@ -43,7 +43,7 @@ func (p *partRows) next(ctx context.Context, take func(datum []byte) (int, error
 	n, err := take(datum)
 	//guard: rejects a row with bytes left over
 	if err == nil && n != len(datum) {
-		err = damage.New(damage.Trailing, "", -1, "%d bytes behind the row", len(datum)-n)
+		err = damage.New(damage.Trailing, "", -1, "%d bytes after the row", len(datum)-n)
 	}
 	if d, ok := err.(*damage.Error); ok {
 		at := *d
@@ -54,7 +54,7 @@ func (p *partRows) next(ctx context.Context, take func(datum []byte) (int, error
 	return err
 }
 
-// skip passes over rows, which are read but not shredded.
+// skip reads rows without shredding them.
 func (p *partRows) skip(ctx context.Context, most int64) (rows int64, err error) {
 	for ; rows < most; rows++ {
 		if err := p.next(ctx, func(datum []byte) (int, error) { return len(datum), nil }); err != nil {
@@ -77,7 +77,7 @@ func (p *partRows) fill(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// bytesRead is nothing: what is read of the part's files is counted there.
+// bytesRead returns 0: the part's files count their own reads.
 func (p *partRows) bytesRead() int64 { return 0 }
 
 func (p *partRows) close() {
@@ -85,10 +85,10 @@ func (p *partRows) close() {
 	p.of.Close()
 }
 
-// verifyBlock is how much is kept of the rows of a part that is verified, and forgotten.
+// verifyBlock is the size at which rows that are only verified are dropped.
 const verifyBlock = 64 << 10
 
-// verifyRows checks that each row of a part that keeps them whole is one of its schema.
+// verifyRows checks that each row of a part that stores whole rows fits its schema.
 func (o *OpenPart) verifyRows(ctx context.Context, part format.RowPart) error {
 	m, err := mapPart(o)
 	if err != nil {

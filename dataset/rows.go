@@ -13,51 +13,50 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// Query says which rows are read, and what of them.
+// Query selects rows and fields.
 type Query struct {
-	// Columns are the fields to read, as shred.Mapping.Project takes them; nil
-	// is all.
+	// Columns are the fields to read, as shred.Mapping.Project takes them; nil is all.
 	Columns []string
-	// Where is a condition on the rows, in the language of package where; empty
-	// is none.
+	// Where is a condition on the rows, in the language of package where; empty selects
+	// all.
 	Where string
-	// Only are the rows to be looked at, by the number of their part in Dataset.Parts,
-	// ascending and each once; nil is all. Other parts are not opened, and of these only
-	// blocks with such rows are read. Avro files have no rows to seek.
+	// Only are the rows to consider, by the number of their part in Dataset.Parts,
+	// ascending and without repeats; nil is all. Other parts are not opened, and only
+	// blocks with such rows are read. Avro files do not support it.
 	Only map[int][]int64
-	// Offset is how many of the rows that match are passed over.
+	// Offset is how many matching rows are passed over.
 	Offset int64
 	// Limit is the most rows that are read; negative is no limit.
 	Limit int64
-	// Schema is the reader's, to which rows of the chosen fields are resolved;
-	// without chosen fields, those are read that it makes use of. nil is the
-	// dataset's own. Batches reads rows first then, and makes columns of them.
+	// Schema is the reader's schema, to which rows of the chosen fields are resolved.
+	// Without chosen fields, the fields that it uses are read. nil is the dataset's own
+	// schema. With a Schema, Batches reads rows first and makes columns of them.
 	Schema *shred.Schema
 	// BatchRows is the most rows in a batch, 0 the default. Only for Batches.
 	BatchRows int
-	// Copies is how many copies of a batch its reader makes, for which there is to be
-	// memory. Only for Batches.
+	// Copies is how many copies of a batch its reader makes, for which memory is kept.
+	// Only for Batches.
 	Copies int
 }
 
-// Stats say what a query has read so far.
+// Stats is what a query has read so far.
 type Stats struct {
-	Rows       int64 // that it gave
-	Skipped    int64 // that it passed over for the offset
-	TotalRows  int64 // of the dataset
-	BytesRead  int64 // of files: headers, block tables and blocks, also ahead for nothing
-	FileBytes  int64 // of all files of the dataset
+	Rows       int64 // rows returned
+	Skipped    int64 // rows passed over for the offset
+	TotalRows  int64 // rows of the dataset
+	BytesRead  int64 // bytes read of files: headers, block tables and blocks, including unused ones that were read ahead
+	FileBytes  int64 // size of all files of the dataset
 	BlocksRead int64
-	// Blocks is how many there are of the columns that the query names, in the
-	// files that it opened.
+	// Blocks is the number of blocks of the query's columns in the files that it
+	// opened.
 	Blocks int64
-	// Passed is how many rows of the dataset it has looked at for a condition.
+	// Passed is the number of rows for which a condition was evaluated.
 	Passed int64
-	// Inexact counts values that the types of Query.Schema do not hold as they were.
+	// Inexact counts values that changed when resolved to Query.Schema.
 	Inexact shred.Inexact
 }
 
-// Plus are the figures of two queries of the same dataset together.
+// Plus adds the figures of two queries of the same dataset.
 func (s Stats) Plus(t Stats) Stats {
 	t.Rows += s.Rows
 	t.Skipped += s.Skipped
@@ -72,8 +71,7 @@ func (s Stats) Plus(t Stats) Stats {
 // span is a range of rows of a part.
 type span struct{ from, to int64 }
 
-// after returns spans without their first rows; it changes the first that is
-// left.
+// after returns spans without their first rows. It changes the first span that is left.
 func after(spans []span, rows int64) []span {
 	for len(spans) > 0 && spans[0].to-spans[0].from <= rows {
 		rows -= spans[0].to - spans[0].from
@@ -85,8 +83,7 @@ func after(spans []span, rows int64) []span {
 	return spans
 }
 
-// before returns spans without all but their first rows; it changes the last
-// that is left.
+// before returns only the first rows of spans. It changes the last span that is left.
 func before(spans []span, rows int64) []span {
 	for i := range spans {
 		s := &spans[i]
@@ -98,7 +95,7 @@ func before(spans []span, rows int64) []span {
 	return spans
 }
 
-// count is the number of rows of spans.
+// count returns the number of rows of spans.
 func count(spans []span) (rows int64) {
 	for _, s := range spans {
 		rows += s.to - s.from
@@ -111,29 +108,29 @@ type selection struct {
 	ctx     context.Context
 	dataset *Dataset
 	query   Query
-	number  int // of the section, of which is what follows
+	number  int // of the section that the fields below belong to
 	section *section
 	where   *where.Predicate // nil without a condition
 	mapping *shred.Mapping   // of the chosen fields
 	columns []int            // of the section, one per column of mapping
-	twice   []bool           // columns of the section whose blocks are read twice
-	inFiles int              // how many columns in the files are read
+	reread  []bool           // columns of the section whose blocks are read twice
+	inFiles int              // number of columns read from the files
 
-	skip  int64 // rows yet to be passed over
-	left  int64 // rows yet to be given
+	skip  int64 // rows still to pass over
+	left  int64 // rows still to return
 	stats Stats
 
 	part   int     // of file, in Listing.Parts
-	made   *chunks // of that part, if it is an Avro file
-	before int64   // rows of the parts before it
+	made   *chunks // in-memory parts of that part, if it is an Avro file
+	before int64   // rows of the parts before this one
 	file   *queryPart
-	rest   []span  // rows of the part that are not looked at
-	find   *filter // of the part, with a condition
+	rest   []span  // rows of the part not yet considered
+	find   *filter // filter of the part, with a condition
 }
 
-// newSelection checks a query on all sections, so that what is wrong with one shows
-// before rows are given, and begins with the first. bind takes over each, and
-// returns the schema of the rows that it makes.
+// newSelection checks a query on all sections, so that an error shows before any row is
+// returned, and begins with the first section. bind adopts each section, and returns
+// the schema of the rows that it makes.
 func (d *Dataset) newSelection(ctx context.Context, q Query, bind func(*selection) (*shred.Schema, error)) (*selection, error) {
 	if q.Offset < 0 {
 		return nil, queryf("offset %d is negative", q.Offset)
@@ -173,7 +170,7 @@ func (d *Dataset) newSelection(ctx context.Context, q Query, bind func(*selectio
 	return s, nil
 }
 
-// begin goes to a section.
+// begin moves to a section.
 func (s *selection) begin(number int) (err error) {
 	of := s.dataset.sections[number]
 	s.number, s.section, s.part = number, of, of.first-1
@@ -188,13 +185,13 @@ func (s *selection) begin(number int) (err error) {
 		if s.where, err = where.Parse(s.query.Where, of.mapping); err != nil {
 			return &queryError{err}
 		}
-		s.twice = readTwice(of.mapping.Columns, s.columns, s.where.Columns())
+		s.reread = rereadColumns(of.mapping.Columns, s.columns, s.where.Columns())
 	}
 	s.inFiles = s.countInFiles()
 	return nil
 }
 
-// countInFiles counts the columns in the files that are read.
+// countInFiles counts the columns that are read from files.
 func (s *selection) countInFiles() (n int) {
 	end := len(s.section.files.Columns)
 	for _, col := range s.columns {
@@ -206,15 +203,15 @@ func (s *selection) countInFiles() (n int) {
 		return n
 	}
 	for _, col := range s.where.Columns() {
-		if col < end && !s.twice[col] {
+		if col < end && !s.reread[col] {
 			n++
 		}
 	}
 	return n
 }
 
-// follow goes to the section behind the one that ended; io.EOF if there is none of
-// which rows are wanted.
+// follow moves to the section after the one that ended. It returns io.EOF if no rows of
+// another section are needed.
 func (s *selection) follow() error {
 	if !s.more() {
 		return io.EOF
@@ -222,21 +219,21 @@ func (s *selection) follow() error {
 	return s.begin(s.number + 1)
 }
 
-// more reports whether rows of another section are wanted.
+// more reports whether rows of another section are needed.
 func (s *selection) more() bool { return s.number+1 < len(s.dataset.sections) && s.left > 0 }
 
-// readTwice finds the columns that are both chosen and the condition's.
-func readTwice(all []column.Column, chosen, condition []int) []bool {
-	twice := make([]bool, len(all))
+// rereadColumns finds the columns that are both chosen and used by the condition.
+func rereadColumns(all []column.Column, chosen, condition []int) []bool {
+	reread := make([]bool, len(all))
 	for _, col := range condition {
-		twice[col] = slices.Contains(chosen, col)
+		reread[col] = slices.Contains(chosen, col)
 	}
-	return twice
+	return reread
 }
 
-// next returns the next rows that match, at least one, all of one part, which
-// is file; io.EOF after the last of the section. They are the caller's until the next
-// call.
+// next returns the next rows that match, at least one and all of one part, the one in
+// file. It returns io.EOF after the last row of the section. The caller may change them
+// until the next call.
 func (s *selection) next() ([]span, error) {
 	for s.left > 0 {
 		if err := s.ctx.Err(); err != nil {
@@ -268,7 +265,7 @@ func (s *selection) next() ([]span, error) {
 			return found, nil
 		}
 	}
-	s.close() // what is read ahead is not wanted any more
+	s.close() // columns read ahead are no longer needed
 	return nil, io.EOF
 }
 
@@ -278,8 +275,8 @@ func (s *selection) pass(rows int64) {
 	s.stats.Skipped += rows
 }
 
-// nextPart opens the next part of the section that can have rows to give; io.EOF if
-// there is none.
+// nextPart opens the next part of the section that may have rows to return, or returns
+// io.EOF.
 func (s *selection) nextPart() error {
 	if s.file != nil {
 		s.before += s.file.Rows()
@@ -299,7 +296,7 @@ func (s *selection) nextPart() error {
 		}
 	}
 	var err error
-	s.file.prepare(s.twice, s.inFiles)
+	s.file.prepare(s.reread, s.inFiles)
 	s.rest = s.candidates()
 	if s.where != nil {
 		s.find, err = newFilter(s)
@@ -307,10 +304,11 @@ func (s *selection) nextPart() error {
 	return err
 }
 
-// nextMade makes the next part of an Avro file; io.EOF behind the last.
+// nextMade makes the next in-memory part of an Avro file. It returns io.EOF after the
+// last one.
 func (s *selection) nextMade() error {
 	skip, most := s.skip, s.left
-	if s.where != nil { // of a condition no rows are known
+	if s.where != nil { // the number of matching rows is unknown
 		skip, most = 0, math.MaxInt64
 	}
 	file, passed, err := s.made.next(s.ctx, skip, most, &s.stats)
@@ -322,8 +320,9 @@ func (s *selection) nextMade() error {
 	return err
 }
 
-// nextListed goes to the next part that can have rows to give. It opens it, or of an
-// Avro file begins to make parts. io.EOF says that the section has no more.
+// nextListed moves to the next part that may have rows to return, and opens it. For an
+// Avro file, it starts to make in-memory parts. It returns io.EOF if the section has no
+// more parts.
 func (s *selection) nextListed() error {
 	parts := s.dataset.Parts()
 	for s.part++; s.part < s.section.end; s.part++ {
@@ -353,14 +352,14 @@ func (s *selection) nextListed() error {
 	return err
 }
 
-// wants reports whether a part can have rows to give, and passes over it if the
-// offset does.
+// wants reports whether a part may have rows to return. It passes over parts that lie
+// within the offset.
 func (s *selection) wants(p *Part) bool {
 	if s.query.Only != nil && len(s.query.Only[s.part]) == 0 {
 		return false
 	}
 	switch {
-	// A part of no rows is opened: its file may have some.
+	// A part without rows is opened to check that its file has none.
 	case s.where == nil && s.query.Only == nil && p.Rows > 0 && s.skip >= p.Rows:
 		s.pass(p.Rows)
 		return false
@@ -391,5 +390,5 @@ func (s *selection) close() {
 	}
 }
 
-// located names the file that an error is about.
+// located adds the file to an error.
 func (s *selection) located(err error) error { return in(s.file.name, err) }

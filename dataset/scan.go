@@ -12,29 +12,29 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// Scan reads rows one after another. It belongs to one goroutine.
+// Scan reads rows one by one. It belongs to one goroutine.
 type Scan struct {
 	rows     *selection
 	schema   *shred.Schema
 	memory   *budget.Heap    // of rows and columns
-	columns  int64           // bytes accounted for of what is kept of columns
-	resolver *shred.Resolver // nil for rows as they are
-	datum    []byte          // of the writer's schema
-	resolved int64           // bytes accounted for of what rows are resolved to
+	columns  int64           // bytes reserved for columns
+	resolver *shred.Resolver // nil if rows are not resolved
+	datum    []byte          // row in the writer's schema
+	resolved int64           // bytes reserved for resolved rows
 
 	file     *queryPart
 	cursors  cursors
 	assemble *shred.Assembler
-	rest     []span // rows found, but for those that are being read
-	left     int64  // of the rows that are being read
-	end      int64  // the row behind them
-	begun    int64  // the row up to which the assembler was told to read
-	items    int64  // without bytes, of the file's rows before
+	rest     []span // rows found, without those that are being read
+	left     int64  // rows left of those that are being read
+	end      int64  // the row after them
+	begun    int64  // the row up to which the assembler may read
+	items    int64  // items without bytes in earlier rows of the file
 	err      error
 }
 
-// A gap between rows that match is read over rather than passed over if it has no
-// more rows than maxGap and no more bytes than maxGapBytes, about.
+// A gap between rows that match is read rather than skipped if it has at most maxGap
+// rows and roughly at most maxGapBytes bytes.
 const (
 	maxGap      = 16
 	maxGapBytes = 4 << 10
@@ -43,7 +43,7 @@ const (
 // maxRow bounds a row of another schema, in bytes.
 const maxRow = 1 << 30
 
-// Scan begins to read rows. ctx bounds the reads.
+// Scan starts to read rows. ctx bounds the reads.
 func (d *Dataset) Scan(ctx context.Context, q Query) (*Scan, error) {
 	s := &Scan{schema: q.Schema}
 	var err error
@@ -54,7 +54,7 @@ func (d *Dataset) Scan(ctx context.Context, q Query) (*Scan, error) {
 	return s, nil
 }
 
-// bind makes ready to read rows of the selection's section.
+// bind prepares to read rows of the selection's section.
 func (s *Scan) bind(rows *selection) (*shred.Schema, error) {
 	s.schema, s.cursors, s.resolver = rows.mapping.Schema, newCursors(rows.section.mapping.Columns, rows.columns), nil
 	if rows.query.Schema == nil {
@@ -74,8 +74,8 @@ func (s *Scan) bind(rows *selection) (*shred.Schema, error) {
 	return s.schema, nil
 }
 
-// wanted returns the fields of a section's record that a reader's record makes use
-// of, and its keys; nil, for all, of other types.
+// wanted returns the fields of a section's record that a reader's record uses, and its
+// keys. For other types it returns nil, for all.
 func (d *Dataset) wanted(s *section, reader *shred.Node) []string {
 	writer := s.files.Schema.Root()
 	if writer.Kind != shred.KindRecord || reader.Kind != shred.KindRecord {
@@ -93,8 +93,7 @@ func (d *Dataset) wanted(s *section, reader *shred.Node) []string {
 	return paths
 }
 
-// withKeys adds the keys of rows that are read to the schema of their reader, unless
-// that has fields of these names.
+// withKeys adds the keys to the reader's schema, unless it has fields with these names.
 func (s *selection) withKeys(reader *shred.Schema) (*shred.Schema, error) {
 	var fields []shred.NewField
 	for i, k := range s.section.keys {
@@ -109,11 +108,11 @@ func (s *selection) withKeys(reader *shred.Schema) (*shred.Schema, error) {
 	return reader.Extend(fields)
 }
 
-// Schema returns the schema of the rows that Next gives; nil for the output of
-// no input.
+// Schema returns the schema of the rows that Next returns; nil for the output of no
+// input.
 func (s *Scan) Schema() *shred.Schema { return s.schema }
 
-// Stats returns what was read so far.
+// Stats returns the figures of the scan so far.
 func (s *Scan) Stats() Stats { return s.rows.stats }
 
 // Close ends the scan.
@@ -127,11 +126,11 @@ func (s *Scan) Close() {
 
 var errClosed = errors.New("dataset: the scan is closed")
 
-// checkEvery is the number of rows after which a scan looks at its context.
+// checkEvery is the number of rows after which a scan checks its context.
 const checkEvery = 1024
 
-// Next appends the Avro bytes of the next row to dst; io.EOF after the last.
-// After any error it keeps failing.
+// Next appends the Avro bytes of the next row to dst. It returns io.EOF after the last
+// row. After an error, every later call fails.
 func (s *Scan) Next(dst []byte) ([]byte, error) {
 	if s.err != nil {
 		return dst, s.err
@@ -156,7 +155,7 @@ func (s *Scan) Next(dst []byte) ([]byte, error) {
 	return row, nil
 }
 
-// row appends the row at which the cursors stand.
+// row appends the row before which the cursors stand.
 func (s *Scan) row(dst []byte) (_ []byte, err error) {
 	if s.resolver == nil {
 		if dst, err = s.assemble.Row(dst); err != nil {
@@ -175,7 +174,7 @@ func (s *Scan) row(dst []byte) (_ []byte, err error) {
 		row, _, err := s.resolver.Row(dst, s.datum)
 		if !errors.Is(err, shred.ErrRoom) {
 			if d := (*damage.Error)(nil); errors.As(err, &d) {
-				d.Offset = -1 // in the row, not in the file
+				d.Offset = -1 // it is an offset in the row, not in the file
 			}
 			s.rows.stats.Inexact = s.rows.stats.Inexact.Plus(s.resolver.TakeInexact())
 			return row, err
@@ -186,8 +185,7 @@ func (s *Scan) row(dst []byte) (_ []byte, err error) {
 	}
 }
 
-// growItems adds the items of the last row that take no bytes to what its file stands
-// for.
+// growItems adds the last row's items that take no bytes to the growth of its file.
 func (s *Scan) growItems() error {
 	items := s.assemble.EmptyItems()
 	if items == s.items {
@@ -198,10 +196,10 @@ func (s *Scan) growItems() error {
 	return s.file.grow(more)
 }
 
-// leastRow is the memory of rows that are resolved.
+// leastRow is the least memory for resolved rows.
 const leastRow = 64 << 10
 
-// grow makes room for a larger row behind dst.
+// grow makes room for a larger row after dst.
 func (s *Scan) grow(dst []byte) ([]byte, error) {
 	size := len(dst) + max(2*(cap(dst)-len(dst)), leastRow)
 	if err := s.memory.Reserve(int64(size)); err != nil {
@@ -212,7 +210,7 @@ func (s *Scan) grow(dst []byte) ([]byte, error) {
 	return append(make([]byte, 0, size), dst...), nil
 }
 
-// move goes to the next rows that match.
+// move moves to the next rows that match.
 func (s *Scan) move() (err error) {
 	for len(s.rest) == 0 {
 		s.rest, err = s.rows.next()
@@ -243,8 +241,8 @@ func (s *Scan) move() (err error) {
 	return nil
 }
 
-// start moves the columns to the next rows, and tells the assembler of these and
-// of those that follow closely.
+// start moves the columns to the next rows, and announces these and the rows close
+// after them to the assembler.
 func (s *Scan) start() error {
 	from := s.rest[0].from
 	if err := s.cursors.move(from); err != nil {
@@ -260,7 +258,7 @@ func (s *Scan) start() error {
 		s.begun = next.to
 	}
 	s.assemble.Start(s.begun - from)
-	s.cursors.at = s.begun // when all of them are read
+	s.cursors.at = s.begun // once all of them are read
 	return nil
 }
 
@@ -288,7 +286,7 @@ func (s *Scan) open(f *queryPart) error {
 	return nil
 }
 
-// located says in which file and row an error is.
+// located adds the file and the row to an error.
 func (s *Scan) located(err error) error {
 	var d *damage.Error
 	if errors.As(err, &d) && d.Row < 0 {

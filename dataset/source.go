@@ -8,19 +8,18 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// source is a stored file as its format reads it. It counts what is read, and
-// keeps for a while what will be read twice: once to find the rows that match, and
-// once to give them. It belongs to one goroutine unless none of that is set.
+// source is a stored file as its format reads it. It counts reads, and keeps blocks
+// that are needed twice: to find the rows that match, and to return them. It belongs to
+// one goroutine unless neither is set.
 type source struct {
 	file
-	read *Stats // nil: nothing is counted
-	// lost says what it means that reading failed.
+	read *Stats // nil if reads are not counted
+	// lost returns the meaning of a failed read.
 	lost func(error) error
-	// twice are the columns of which blocks may be asked for again; nil for
-	// none.
-	twice  []bool
+	// reread are the columns whose blocks may be read again; nil is none.
+	reread []bool
 	kept   []keptBlock
-	ahead  *ahead // the part's; nil for local files
+	ahead  *ahead // of the part; nil for local files
 	memory *budget.Heap
 }
 
@@ -28,8 +27,8 @@ func (f *file) Name() string { return f.name }
 
 func (f *file) Size() int64 { return f.size }
 
-// ReadAt is for tables and single blocks: storage reads a stream where these follow
-// each other closely, as they do where there are many small columns.
+// ReadAt reads tables and single blocks. Storage serves reads that follow each other
+// closely from one stream, as with many small columns.
 func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	stored, err := f.take()
 	if err != nil {
@@ -40,7 +39,7 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	return n, shrunk(f.name, f.size, n, len(p), off, err)
 }
 
-// readRange is ReadAt for what is a request of its own.
+// readRange is ReadAt with a request of its own.
 func (f *file) readRange(p []byte, off int64) (int, error) {
 	stored, err := f.take()
 	if err != nil {
@@ -50,8 +49,8 @@ func (f *file) readRange(p []byte, off int64) (int, error) {
 	return store.ReadRange(stored, p, off)
 }
 
-// shrunk is the error of a read of n bytes instead of want at off: damage if a file
-// of so many bytes ends before them.
+// shrunk returns the error of a read of n bytes instead of want at off. It is damage if
+// the file ends before the size that it had.
 func shrunk(name string, size int64, n, want int, off int64, err error) error {
 	at := off + int64(n)
 	//guard: tells a file that was cut from a defect of the program
@@ -61,7 +60,7 @@ func shrunk(name string, size int64, n, want int, off int64, err error) error {
 	return err
 }
 
-// keptBlock is what was read at an offset, for a column.
+// keptBlock is a block of a column that is kept for a second read.
 type keptBlock struct {
 	column int
 	offset int64
@@ -91,7 +90,7 @@ func (s *source) ReadBlock(p []byte, col int, off, end int64) (n int, err error)
 		read = int(s.ahead.bytesRead())
 	}
 	s.count(read, 1)
-	if s.twice != nil && s.twice[col] && err == nil && s.memory.Reserve(int64(len(p))) == nil {
+	if s.reread != nil && s.reread[col] && err == nil && s.memory.Reserve(int64(len(p))) == nil {
 		s.kept = append(s.kept, keptBlock{col, off, append([]byte(nil), p...)})
 	}
 	return n, s.failed(err)
@@ -111,8 +110,8 @@ func (s *source) failed(err error) error {
 	return s.lost(err)
 }
 
-// forget drops what was kept, but for the last block of each column: the rows
-// that come next may begin in it.
+// forget drops the kept blocks, except the last of each column: the next rows may begin
+// in it.
 func (s *source) forget() {
 	rest := s.kept[:0]
 	for i, k := range s.kept {

@@ -9,11 +9,11 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// stretch is some rows, or items of a column, and the gap before them.
+// stretch is n rows, or items of a column, after a gap.
 type stretch struct{ gap, n int }
 
-// appendColumn reads of a column what the window, or its parent's stretches, are, and
-// makes the stretches for its children. It returns how many items it read.
+// appendColumn reads the stretches of the window, or of the parent's items, of a
+// column, and makes the stretches of its children. It returns the number of items read.
 func (c *columns) appendColumn(i int) (items int, err error) {
 	stretches := c.window
 	if p := c.parents[i]; p >= 0 {
@@ -24,7 +24,7 @@ func (c *columns) appendColumn(i int) (items int, err error) {
 	for len(stretches) > 0 {
 		gap, n := int64(stretches[0].gap), 0
 		for n = stretches[0].n; len(stretches) > 1 && stretches[1].gap == 0; stretches = stretches[1:] {
-			n += stretches[1].n // no rows had items between
+			n += stretches[1].n // the rows between had no items
 		}
 		skipped, err := cursor.Skip(gap)
 		if err != nil {
@@ -41,7 +41,7 @@ func (c *columns) appendColumn(i int) (items int, err error) {
 	return items, nil
 }
 
-// readAll reads n of what a column stores, of most items at most.
+// readAll reads the next n lengths or values of a column, with at most most items.
 func (c *columns) readAll(cursor format.Cursor, v *column.Vector, n, most int) (items int, err error) {
 	for n > 0 {
 		read, more, err := cursor.Read(v, n)

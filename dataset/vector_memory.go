@@ -8,8 +8,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// A vector keeps smallVector bytes of memory for the next batch whatever that takes,
-// and up to largeVector if a quarter of it was used.
+// A vector always keeps smallVector bytes of memory for the next batch, and up to
+// largeVector bytes if a quarter of them was used.
 const (
 	smallVector = 1 << 20
 	largeVector = 16 << 20
@@ -19,11 +19,11 @@ const (
 // makes of them.
 type vectorMemory struct {
 	heap   *budget.Heap
-	copies int64        // of each batch
-	sizes  []vectorSize // what is accounted for of each vector
+	copies int64        // number of copies of each batch
+	sizes  []vectorSize // reserved for each vector
 }
 
-// vectorSize is what a vector takes, in bytes.
+// vectorSize is the size of a vector in bytes.
 type vectorSize struct{ memory, used int64 }
 
 func memoryOf(v *column.Vector) (s vectorSize) {
@@ -34,7 +34,7 @@ func memoryOf(v *column.Vector) (s vectorSize) {
 	addSize(&s, v.Doubles)
 	addSize(&s, v.Bools)
 	addSize(&s, v.Offsets)
-	if !v.Encoded { // else they are a block's
+	if !v.Encoded { // encoded values belong to a block
 		addSize(&s, v.Data)
 	}
 	return s
@@ -46,22 +46,22 @@ func addSize[T any](s *vectorSize, values []T) {
 	s.used += size * int64(len(values))
 }
 
-// valueMemory is what a value can take while a vector grows.
+// valueMemory is the most memory that a value takes while a vector grows.
 const valueMemory = 24
 
-// values is how many values of a column there is memory for.
+// values returns for how many values of a column there is memory.
 func (m *vectorMemory) values() int {
 	return int(max(min(m.heap.Left()/valueMemory, maxItems), 1))
 }
 
-// prepare makes sure that there is memory for values of large blocks before it is
-// taken: of text in one piece, which then does not grow by doubling.
+// prepare checks the memory for values of large blocks before they are read. It
+// allocates text at once, so that it does not grow by doubling.
 func (m *vectorMemory) prepare(i int, v *column.Vector, t column.Type, bytes int64) error {
 	if bytes == 0 {
 		return nil
 	}
 	if t != column.String && t != column.Bytes {
-		return m.heap.Check(8 * bytes) // a long can be of one byte
+		return m.heap.Check(8 * bytes) // a long can take one byte
 	}
 	had, size := int64(cap(v.Data)), int64(len(v.Data))+bytes
 	if size <= had {
@@ -76,8 +76,8 @@ func (m *vectorMemory) prepare(i int, v *column.Vector, t column.Type, bytes int
 	return nil
 }
 
-// update accounts for what a vector takes now. If there is no memory for that, the
-// vector is to be restored.
+// update accounts for the current size of a vector. If it fails, the caller restores
+// the vector.
 func (m *vectorMemory) update(i int, v *column.Vector) error {
 	now, before := memoryOf(v), m.sizes[i]
 	more := now.memory - before.memory + m.copies*(now.used-before.used)
@@ -92,8 +92,8 @@ func (m *vectorMemory) update(i int, v *column.Vector) error {
 	return nil
 }
 
-// restored accounts for a vector from which values were taken back. Memory that
-// nobody accounted for is given up.
+// restored accounts for a vector from which values were removed. It frees memory that
+// was not reserved.
 func (m *vectorMemory) restored(i int, v *column.Vector) {
 	if memoryOf(v).memory > m.sizes[i].memory {
 		v.Lengths, v.Ints, v.Longs = slices.Clone(v.Lengths), slices.Clone(v.Ints), slices.Clone(v.Longs)
@@ -102,15 +102,15 @@ func (m *vectorMemory) restored(i int, v *column.Vector) {
 			v.Data = slices.Clone(v.Data)
 		}
 	}
-	_ = m.update(i, v) // it is no more than before, but for what slices are rounded up to
+	_ = m.update(i, v) // it is no larger than before, except for the rounding of slices
 }
 
-// reset empties a vector, and lets its memory go if that is unusually much.
+// reset empties a vector, and frees its memory if it is unusually large.
 func (m *vectorMemory) reset(i int, v *column.Vector) {
 	had := memoryOf(v)
 	if had.memory > largeVector || had.memory > smallVector && had.used < had.memory/4 {
 		*v = column.Vector{Encoded: v.Encoded}
 	}
 	v.Reset()
-	_ = m.update(i, v) // it is less than before
+	_ = m.update(i, v) // it is smaller than before
 }
