@@ -71,8 +71,8 @@ func (d *Dataset) addPart(ctx context.Context, i int, p *Part) (err error) {
 	return err
 }
 
-// last returns the section to which parts are added, or one without a schema if there
-// is none.
+// last returns the section to which parts are added. If there is no section, it returns
+// an empty one.
 func (d *Dataset) last() *section {
 	if n := len(d.sections); n > 0 {
 		return d.sections[n-1]

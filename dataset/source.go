@@ -16,7 +16,7 @@ type source struct {
 	read *Stats // nil if reads are not counted
 	// lost returns the meaning of a failed read.
 	lost func(error) error
-	// reread are the columns whose blocks may be read again; nil is none.
+	// reread are the columns whose blocks may be read again; nil means no columns.
 	reread []bool
 	kept   []keptBlock
 	ahead  *ahead // of the part; nil for local files

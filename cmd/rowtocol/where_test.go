@@ -196,7 +196,7 @@ func TestWhereRefused(t *testing.T) {
 		"name = 5":                                        "column 8: name is a text and is not compared with an integer; write '5'",
 		"id like '5%'":                                    "column 1: like looks into text, and id is an integer",
 		"heigt > 1":                                       "column 1: there is no field heigt; did you mean height?",
-		"roads.to = 'B'":                                  "column 1: roads is an array, of which a row can have many items; write any(roads, to == ...)",
+		"roads.to = 'B'":                                  "column 1: roads is an array, and a row can have many of its items; write any(roads, to == ...)",
 		"any(roads, id = 1)":                              "column 12: there is no field id in the items; inside any() only fields of the item can be named",
 		"code = 7":                                        "column 1: code has values of several types; name the one that is meant: code.int or code.string",
 		"since = 'tomorrow'":                              "column 9: since holds times; 'tomorrow' is no date; write '2025-01-31' or '2025-01-31T12:00:00Z'",

@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// decimals makes decimals of 128 or 256 bits of Avro's, which are big-endian
-// two's complement numbers of any number of bytes.
+// decimals makes decimals of 128 or 256 bits from Avro's, which are big-endian two's
+// complement numbers of any length.
 type decimals struct {
 	dataType  arrow.DecimalType
 	col       int
@@ -40,8 +40,8 @@ func (m *decimals) data(b *batch, s slots) (arrow.ArrayData, error) {
 	return b.newData(m.dataType, s, nil, buffer), nil
 }
 
-// put writes one number in the machine's order of bytes, and reports whether
-// it has no more digits than its type.
+// put writes one number in the machine's byte order, and reports whether it fits the
+// digits of its type.
 func (m *decimals) put(dst, value []byte) bool {
 	var words [4]uint64 // least significant first
 	sign := byte(0)
@@ -62,7 +62,7 @@ func (m *decimals) put(dst, value []byte) bool {
 	copy(whole[32-len(value):], value)
 	//guard: rejects a decimal that changes its sign
 	if whole[32-len(dst)]^sign >= 0x80 {
-		return false // the sign was cut off
+		return false // the sign is cut off
 	}
 	for i := range words {
 		words[i] = binary.BigEndian.Uint64(whole[24-8*i:])

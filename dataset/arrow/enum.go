@@ -11,23 +11,23 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
-// dictionary is the dictionary of an enum type, which all its fields and batches
-// share. A symbol that the schema has twice is in it once.
+// dictionary is the dictionary of an enum type, which all its fields and batches share.
+// It has a symbol once, even if the schema repeats it.
 type dictionary struct {
 	values   *array.Data
-	ordinals []int32 // index in values of each of the schema's symbols
+	ordinals []int32 // index in values of each symbol of the schema
 	dataType *arrow.DictionaryType
 }
 
-// What a dictionary takes beside its text was seen to be, for each symbol, and in
-// each column of Parquet: copies of the text, and for each symbol.
+// These are measured sizes of a dictionary besides its text: for each symbol, and in
+// each Parquet column the number of text copies and the bytes per symbol.
 const (
 	symbolMemory  = 128
 	parquetTexts  = 3
 	parquetSymbol = 48
 )
 
-// enum returns the maker of an enum, for whose dictionary it reserves memory.
+// enum returns the maker of an enum, and reserves memory for its dictionary.
 func (c *compiler) enum(n *shred.Node, col int) (maker, error) {
 	d, need := c.dictionaries[n], int64(0)
 	size, symbols := textSize(n), int64(len(n.Symbols))
@@ -48,7 +48,7 @@ func (c *compiler) enum(n *shred.Node, col int) (maker, error) {
 	return &enum{d, col}, nil
 }
 
-// textSize is how many bytes the symbols of an enum have.
+// textSize returns the bytes of an enum's symbols.
 func textSize(n *shred.Node) (size int64) {
 	for _, s := range n.Symbols {
 		size += int64(len(s))
@@ -56,7 +56,7 @@ func textSize(n *shred.Node) (size int64) {
 	return size
 }
 
-// newDictionary makes the dictionary of symbols that take size bytes of text.
+// newDictionary makes the dictionary of symbols with size bytes of text.
 func newDictionary(n *shred.Node, size int64) *dictionary {
 	d := &dictionary{ordinals: make([]int32, len(n.Symbols))}
 	text, ends := make([]byte, 0, size), make([]int32, 1, len(n.Symbols)+1)
@@ -109,7 +109,7 @@ func (m *enum) data(b *batch, s slots) (arrow.ArrayData, error) {
 	return d, nil
 }
 
-// place gives the slots with a value its index, and 0 to the others.
+// place sets the index of slots with a value, and 0 for the others.
 func place[T int8 | int16 | int32](dst []T, ordinals, values, present []int32) {
 	j := 0
 	for i := range dst {

@@ -28,7 +28,7 @@ func spread[T any](dst, values []T, present []int32) {
 	}
 }
 
-// number is a type of column values that Arrow has alike.
+// number is a type of column values that Arrow stores in the same way.
 type number interface {
 	int32 | int64 | float32 | float64
 }
@@ -111,8 +111,8 @@ func (m *text) data(b *batch, s slots) (arrow.ArrayData, error) {
 	return b.newData(m.dataType, s, nil, offsets, data), nil
 }
 
-// validStrings reports whether all strings are UTF-8: the text as a whole, and
-// none begins inside a character.
+// validStrings reports whether all strings are UTF-8: the whole text is, and no string
+// begins inside a character.
 func validStrings(offsets []int32, data []byte) bool {
 	if !utf8.Valid(data) {
 		return false
@@ -125,7 +125,7 @@ func validStrings(offsets []int32, data []byte) bool {
 	return true
 }
 
-// repaired returns strings with U+FFFD for what is not UTF-8.
+// repaired returns strings with U+FFFD for invalid UTF-8.
 func repaired(offsets []int32, data []byte) ([]int32, []byte) {
 	replacement := []byte(string(utf8.RuneError))
 	fixed, out := make([]int32, 1, len(offsets)), slices.Grow([]byte(nil), len(data))

@@ -12,21 +12,21 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// maker makes the arrays of one place.
+// maker makes the arrays of one place of the schema.
 type maker interface {
 	typ() arrow.DataType
-	// data returns an array of the slots, which the caller releases. The
-	// columns have a value for each slot with one: dataset checks what the columns of
-	// a batch say of each other, but for which branch of a union has the value.
+	// data returns an array of the slots, which the caller releases. The columns have a
+	// value for each slot with one: dataset checks that the columns of a batch agree,
+	// except for the chosen branch of a union.
 	data(b *batch, s slots) (arrow.ArrayData, error)
 }
 
-// batch is what makers work with.
+// batch is the input of makers.
 type batch struct {
 	columns []column.Column
 	vector  func(col int) *column.Vector
 	mem     memory.Allocator
-	reserve func(n int64) error // for arrays that are larger than the vectors
+	reserve func(n int64) error // reserves memory for arrays larger than the vectors
 	scratch scratch
 }
 
@@ -37,12 +37,12 @@ func (b *batch) damaged(col int, kind damage.Kind, reason string, args ...any) e
 	return e
 }
 
-// maxArray bounds the bytes of an array whose size the values' own does not
-// bound: symbols are written out, and of fixed types also what is absent.
+// maxArray bounds the bytes of an array that can be larger than its values: symbols are
+// written out, and absent values of fixed types take space.
 const maxArray = 1 << 30
 
-// bounded reserves memory for an array of n slots of size bytes. It refuses one that
-// is beyond maxArray.
+// bounded reserves memory for an array of n slots of size bytes. It refuses one beyond
+// maxArray.
 func (b *batch) bounded(col, n, size int) error {
 	//guard: bounds the memory for absent values of a large fixed type
 	if size > 0 && n > maxArray/size {
@@ -64,8 +64,8 @@ func (b *batch) branch(col int) (lengths []int32, values int) {
 	return lengths, values
 }
 
-// newData returns array data that holds buffers and children, which it takes
-// over; the first buffer is the validity of the slots.
+// newData returns array data, and takes ownership of buffers and children. The first
+// buffer is the validity of the slots.
 func (b *batch) newData(typ arrow.DataType, s slots, children []arrow.ArrayData, buffers ...*memory.Buffer) arrow.ArrayData {
 	validity, nulls := s.validity(b.mem)
 	buffers = append([]*memory.Buffer{validity}, buffers...)
@@ -85,7 +85,7 @@ func release(all []arrow.ArrayData) {
 	}
 }
 
-// children makes the arrays of several places of the same slots.
+// children makes the arrays of several places with the same slots.
 func (b *batch) children(makers []maker, s slots) ([]arrow.ArrayData, error) {
 	all := make([]arrow.ArrayData, 0, len(makers))
 	for _, m := range makers {
@@ -118,7 +118,7 @@ func (m *record) data(b *batch, s slots) (arrow.ArrayData, error) {
 // list makes lists, and maps: lists of pairs.
 type list struct {
 	dataType arrow.DataType
-	col      int // of the lengths
+	col      int // column of the lengths
 	items    []maker
 	pairs    bool
 }
@@ -145,9 +145,8 @@ func (m *list) data(b *batch, s slots) (arrow.ArrayData, error) {
 	return b.newData(m.dataType, s, items, offsets), nil
 }
 
-// ends fills offsets, one more than the slots, with where the items of each
-// slot end, and returns the number of items. There are few enough of them in a
-// batch for 32 bits.
+// ends fills offsets, one more than the slots, with the end of each slot's items, and
+// returns the number of items. A batch has few enough for 32 bits.
 func ends(offsets, lengths, present []int32) int {
 	end := int32(0)
 	offsets[0] = 0
@@ -169,11 +168,11 @@ func ends(offsets, lengths, present []int32) int {
 	return int(end)
 }
 
-// optional makes the only branch of a union but null.
+// optional makes the values of a union of null and one type, or of one type.
 type optional struct {
 	maker
 	lengths int
-	always  bool // there is no null
+	always  bool // the union has no null
 }
 
 func (m *optional) data(b *batch, s slots) (arrow.ArrayData, error) {
@@ -197,7 +196,7 @@ func (nothing) data(_ *batch, s slots) (arrow.ArrayData, error) {
 	return array.NewData(arrow.Null, s.n, []*memory.Buffer{nil}, nil, s.n, 0), nil
 }
 
-// truth makes booleans that say that a record without fields is there.
+// truth makes the booleans that mark records without fields.
 type truth struct{}
 
 func (truth) typ() arrow.DataType { return arrow.FixedWidthTypes.Boolean }

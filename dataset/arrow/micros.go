@@ -6,7 +6,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// micros makes timestamps in microseconds of milliseconds or nanoseconds.
+// micros converts timestamps from milliseconds or nanoseconds to microseconds.
 type micros struct {
 	dataType arrow.TimestampType
 	from     arrow.TimeUnit
@@ -38,7 +38,7 @@ func (m *micros) data(b *batch, s slots) (arrow.ArrayData, error) {
 	return b.newData(&m.dataType, s, nil, buffer), nil
 }
 
-// convert returns a timestamp in microseconds, and whether it is the same one.
+// convert returns a timestamp in microseconds, and whether it is exact.
 func (m *micros) convert(v int64) (converted int64, exact bool) {
 	if m.from == arrow.Nanosecond {
 		converted = v / 1000

@@ -13,11 +13,10 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// BatchRows is the number of rows of a batch that suits readers of Arrow.
+// BatchRows is a batch size that suits readers of Arrow.
 const BatchRows = 1 << 16
 
-// Copies is how many copies of a batch there are at a time in Records and in what
-// writes them.
+// Copies is how many copies of a batch Records and its writer hold at a time.
 const Copies = 2
 
 // Records turns the batches of a query into record batches. It belongs to one
@@ -29,9 +28,9 @@ type Records struct {
 	batch  batch
 }
 
-// NewRecords returns the record batches of b, which stays the caller's to
-// close. A mapping that has no Arrow schema is a *damage.Error of kind
-// damage.Unsupported, and too little memory for its dictionaries a *budget.Error.
+// NewRecords returns the record batches of b, which the caller closes. It fails with a
+// *damage.Error of kind damage.Unsupported for a mapping without an Arrow schema, and
+// with a *budget.Error if there is too little memory for its dictionaries.
 func NewRecords(b *dataset.Batches, form Form, mem memory.Allocator) (*Records, error) {
 	r := &Records{source: b, schema: arrow.NewSchema(nil, nil)}
 	m := b.Mapping()
@@ -48,8 +47,8 @@ func NewRecords(b *dataset.Batches, form Form, mem memory.Allocator) (*Records, 
 	return r, nil
 }
 
-// rows returns the fields of a mapping's rows, with what makes their arrays:
-// those of their record, or else one called value.
+// rows returns the fields of a mapping's rows, with the makers of their arrays: the
+// fields of the record, or else one called value.
 func (c *compiler) rows(m *shred.Mapping) ([]arrow.Field, []maker, error) {
 	root := m.Root()
 	if root.Leaf() || root.Type().Kind != shred.KindRecord {
@@ -59,14 +58,13 @@ func (c *compiler) rows(m *shred.Mapping) ([]arrow.Field, []maker, error) {
 	return c.fields(root, 0)
 }
 
-// Schema returns the schema of the record batches, which has no fields for the
-// output of no input.
+// Schema returns the schema of the record batches. It has no fields for the output of
+// no input.
 func (r *Records) Schema() *arrow.Schema { return r.schema }
 
-// Next returns the next record batch, which is the caller's to release;
-// io.EOF after the last. It holds copies and stays valid. Columns that
-// contradict each other or the schema are a *damage.Error that names the
-// column.
+// Next returns the next record batch, or io.EOF after the last. The caller releases it.
+// It holds copies and stays valid. Columns that contradict each other or the schema are
+// a *damage.Error that names the column.
 func (r *Records) Next() (arrow.RecordBatch, error) {
 	if !r.source.Next() {
 		if err := r.source.Err(); err != nil {
@@ -93,7 +91,7 @@ func (r *Records) Next() (arrow.RecordBatch, error) {
 	return array.NewRecordBatch(r.schema, arrays, int64(n)), nil
 }
 
-// locate gives an error that names a row of the batch the file and the row in it.
+// locate adds the file, and the row in it, to an error that names a row of the batch.
 func (r *Records) locate(err error) error {
 	if e := (*damage.Error)(nil); errors.As(err, &e) && e.Row >= 0 {
 		e.File, e.Row = r.source.Origin(int(e.Row))

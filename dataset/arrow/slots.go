@@ -2,19 +2,19 @@ package arrow
 
 import "github.com/apache/arrow-go/v18/arrow/memory"
 
-// slots are the places of an array. Columns hold only the values there are,
-// whereas in Arrow the absent ones take a place too.
+// slots are the places of an array. In Arrow absent values take a place too, but
+// columns hold only the present ones.
 type slots struct {
 	n      int // places
-	values int // of them with a value
-	// present is 1 for a place with a value and 0 for one without; nil means
-	// that all have one.
+	values int // places with a value
+	// present is 1 for a place with a value and 0 for one without. nil means that all
+	// have one.
 	present []int32
-	// nulls says that a place without value is null. Otherwise what is around
-	// it is null, and it holds anything.
+	// nulls is set if places without a value are null. Otherwise an enclosing place is
+	// null, and these hold any value.
 	nulls bool
-	// around returns the row of the batch that a place is in; nil means that the
-	// places are the rows.
+	// around returns the row of the batch that a place is in. nil means that the places
+	// are the rows.
 	around func(i int) int
 }
 
@@ -29,15 +29,15 @@ func (s slots) row(i int) int {
 // all returns n slots with a value each.
 func all(n int) slots { return slots{n: n, values: n} }
 
-// below returns the slots for what is inside: absent where these are, and not
-// null for that.
+// below returns the slots of a nested place: absent where these are, without being
+// null.
 func (s slots) below() slots {
 	s.nulls = false
 	return s
 }
 
-// where returns the slots of s with a value only where lengths, one per value
-// of s, is 1.
+// where returns the slots of s, keeping a value only if lengths, one per value of s, is
+// 1.
 func (s slots) where(lengths []int32, values int, scratch *scratch) slots {
 	inner := slots{n: s.n, values: values, present: lengths, nulls: true, around: s.around}
 	if values == s.n {
@@ -59,8 +59,8 @@ func (s slots) where(lengths []int32, values int, scratch *scratch) slots {
 	return inner
 }
 
-// validity returns the bitmap of the slots, nil if none is null, and how many
-// are.
+// validity returns the bitmap of the slots, nil if none is null, and the number of
+// nulls.
 func (s slots) validity(mem memory.Allocator) (*memory.Buffer, int) {
 	if s.present == nil || !s.nulls {
 		return nil, 0
@@ -89,13 +89,13 @@ func newBuffer(mem memory.Allocator, n int) *memory.Buffer {
 	return b
 }
 
-// scratch gives out memory that is free again after the batch.
+// scratch lends memory until the end of the batch.
 type scratch struct {
 	memory []int32
 	used   int
 }
 
-// take returns n numbers of any value.
+// take returns n uninitialized numbers.
 func (s *scratch) take(n int) []int32 {
 	if s.used+n > len(s.memory) {
 		s.memory, s.used = make([]int32, max(n, 2*len(s.memory))), 0
@@ -104,5 +104,5 @@ func (s *scratch) take(n int) []int32 {
 	return s.memory[s.used-n : s.used : s.used]
 }
 
-// reset frees what was taken.
+// reset frees everything taken.
 func (s *scratch) reset() { s.used = 0 }

@@ -13,34 +13,33 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Form chooses between Arrow types where not every reader knows the first.
-// Structs and Spark can go together.
+// Form chooses among Arrow types by what the reader supports. Structs and Spark can be
+// combined.
 type Form uint8
 
 const (
-	// Unions has dense unions for unions.
+	// Unions writes unions as dense unions.
 	Unions Form = 0
-	// Structs has what Parquet and most engines know: a union is a struct of its
-	// branches, at most one of which is not null, and a record without fields is
-	// a boolean, true.
+	// Structs suits Parquet and most engines: a union is a struct of its branches, at
+	// most one of them not null, and a record without fields is a boolean, true.
 	Structs Form = 1
-	// Spark has what Spark knows: timestamps are in microseconds, and times of day
-	// are integers. A timestamp that this would change is an error.
+	// Spark suits Spark: timestamps are in microseconds, and times of day are integers.
+	// A timestamp that this would change is an error.
 	Spark Form = 2
-	// Parquet has what NewParquet writes: Structs, with memory for a copy of its
-	// dictionary in each field of an enum.
+	// Parquet suits NewParquet: Structs, with memory for a copy of its dictionary in
+	// each field of an enum.
 	Parquet Form = Structs | 4
 )
 
 // maxBranches is the most children of a dense union.
 const maxBranches = math.MaxInt8 + 1
 
-// maxDepth is how deep arrays may be nested: implementations of Arrow write and
-// read no more.
+// maxDepth is how deep arrays may nest. Implementations of Arrow write and read no
+// deeper.
 const maxDepth = 64
 
-// maxMaps is how many maps may be nested in each other: the library makes the arrays
-// of a map's items twice, so that each map around them doubles time and memory.
+// maxMaps is how many maps may nest. The library makes the arrays of a map's items
+// twice, so each enclosing map doubles time and memory.
 const maxMaps = 6
 
 // compiler makes the makers of a mapping's places.
@@ -51,10 +50,10 @@ type compiler struct {
 	inside       int      // arrays and maps around the place
 	maps         int      // maps around the place
 	depth        int      // Arrow arrays around the place
-	path         []string // of the place
+	path         []string // path of the place
 }
 
-// below runs f for what is nested in a place, so many Arrow arrays deeper.
+// below runs f for a nested place that is levels Arrow arrays deeper.
 func (c *compiler) below(component string, levels int, f func() error) error {
 	c.path, c.depth = append(c.path, component), c.depth+levels
 	err := f()
@@ -62,7 +61,7 @@ func (c *compiler) below(component string, levels int, f func() error) error {
 	return err
 }
 
-// field returns a place as a field, with what makes its arrays.
+// field returns a place as a field, with the maker of its arrays.
 func (c *compiler) field(name string, p shred.Place) (arrow.Field, maker, error) {
 	m, nullable, err := c.place(p)
 	if err != nil {
@@ -71,7 +70,7 @@ func (c *compiler) field(name string, p shred.Place) (arrow.Field, maker, error)
 	return arrow.Field{Name: name, Type: m.typ(), Nullable: nullable}, m, nil
 }
 
-// unsupported is the error for a place that Arrow does not take.
+// unsupported returns the error for a place that Arrow does not support.
 func (c *compiler) unsupported(reason string, args ...any) error {
 	e := damage.New(damage.Unsupported, "", -1, reason, args...)
 	e.Path = strings.TrimPrefix(strings.Join(c.path, ""), ".")
@@ -125,7 +124,7 @@ func (c *compiler) items(name, component string, levels int, p shred.Place) (ite
 	return item, m, err
 }
 
-// fields returns the fields of a record, which are so many Arrow arrays deeper.
+// fields returns the fields of a record, which are levels Arrow arrays deeper.
 func (c *compiler) fields(p shred.Place, levels int) ([]arrow.Field, []maker, error) {
 	of := p.Type().Fields
 	fields, makers := make([]arrow.Field, len(of)), make([]maker, len(of))
@@ -202,8 +201,8 @@ func (c *compiler) union(p shred.Place) (m maker, nullable bool, err error) {
 	return &denseUnion{u, arrow.DenseUnionOf(fields, codes)}, null >= 0, nil
 }
 
-// branchNames returns names for the branches of a union: those of the types,
-// without namespace where that does not make two the same.
+// branchNames returns names for the branches of a union: those of the types, without
+// namespace if the names stay distinct.
 func branchNames(n *shred.Node) []string {
 	names, count := make([]string, len(n.Branches)), map[string]int{}
 	for i, b := range n.Branches {
@@ -236,7 +235,7 @@ func (c *compiler) leaf(p shred.Place) (maker, error) {
 	case shred.KindDouble:
 		return &numbers[float64]{arrow.PrimitiveTypes.Float64, col, doubles}, nil
 	case shred.KindEnum:
-		if c.inside > 0 { // DuckDB 1.5 breaks its memory over null entries of dictionaries in lists
+		if c.inside > 0 { // DuckDB 1.5 corrupts its memory on null dictionary entries in lists
 			return &symbols{n, col}, nil
 		}
 		return c.enum(n, col)
@@ -283,7 +282,7 @@ var arrowUnits = map[time.Duration]arrow.TimeUnit{
 	time.Millisecond: arrow.Millisecond, time.Microsecond: arrow.Microsecond, time.Nanosecond: arrow.Nanosecond,
 }
 
-// timestamp returns the maker of timestamps, of a zone or without.
+// timestamp returns the maker of timestamps, with or without a zone.
 func (c *compiler) timestamp(unit arrow.TimeUnit, zone string, col int) maker {
 	if c.form&Spark != 0 && unit != arrow.Microsecond {
 		return &micros{arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: zone}, unit, col}

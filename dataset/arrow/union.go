@@ -8,7 +8,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// union is a union of several types beside null.
+// union is a union with several types besides null.
 type union struct {
 	branches []branch
 	null     int // index of null, -1 without it
@@ -19,8 +19,8 @@ type branch struct {
 	lengths int // column
 }
 
-// choices returns the branch of each of n values, and how many values each
-// branch has; null's are not counted.
+// choices returns the branch of each of n values, and the number of values per branch,
+// without null.
 func (u *union) choices(b *batch, n int) (chosen []int32, values []int, err error) {
 	chosen, values = b.scratch.take(n), make([]int, len(u.branches))
 	for i := range chosen {
@@ -62,8 +62,8 @@ type denseUnion struct {
 
 func (m *denseUnion) typ() arrow.DataType { return m.dataType }
 
-// data fills the absent slots, which a dense union cannot mark, with nulls of
-// the branch that is null or of the first one.
+// data fills the absent slots, which a dense union cannot mark, with nulls of the null
+// branch or of the first one.
 func (m *denseUnion) data(b *batch, s slots) (arrow.ArrayData, error) {
 	chosen, values, err := m.choices(b, s.values)
 	if err != nil {
@@ -72,7 +72,7 @@ func (m *denseUnion) data(b *batch, s slots) (arrow.ArrayData, error) {
 	home := max(m.null, 0)
 	codes, offsets := newBuffer(b.mem, s.n), newBuffer(b.mem, 4*s.n)
 	begin, next := arrow.GetData[int32](offsets.Bytes()), make([]int32, len(m.branches))
-	filled := b.scratch.take(s.n)[:0] // of the branch home: which of its places have a value
+	filled := b.scratch.take(s.n)[:0] // marks the places of branch home that have a value
 	j := 0
 	for i := range s.n {
 		branch, real := home, int32(0)
@@ -116,7 +116,7 @@ func (m *denseUnion) data(b *batch, s slots) (arrow.ArrayData, error) {
 	return d, nil
 }
 
-// unionStruct makes structs of which at most one field is not null.
+// unionStruct makes structs with at most one field that is not null.
 type unionStruct struct {
 	union
 	dataType arrow.DataType

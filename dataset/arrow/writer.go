@@ -15,9 +15,9 @@ import (
 
 // Writer writes record batches of one schema.
 type Writer interface {
-	// Write writes a record batch, which stays the caller's.
+	// Write writes a record batch, which the caller still owns.
 	Write(arrow.RecordBatch) error
-	// Close completes the output. It does not close what lies below.
+	// Close completes the output. It does not close the underlying writer.
 	Close() error
 }
 
@@ -27,30 +27,30 @@ func NewStream(w io.Writer, s *arrow.Schema) Writer {
 	return ipc.NewWriter(onlyWriter{w}, ipc.WithSchema(s))
 }
 
-// onlyWriter hides that a writer can be closed.
+// onlyWriter hides the Close method of a writer.
 type onlyWriter struct{ io.Writer }
 
 const (
-	// groupRows and groupBytes bound a row group of Parquet. All of it is in
-	// memory before it is written. With little memory it is less, down to leastGroup.
+	// groupRows and groupBytes bound a row group of Parquet, which is in memory until
+	// it is written. With little memory the bound is lower, down to leastGroup.
 	groupRows  = 1 << 20
 	groupBytes = 128 << 20
 	leastGroup = 8 << 20
-	// pageBytes is the size of pages, and leastPage that with little memory.
+	// pageBytes is the size of pages, and leastPage is the size with little memory.
 	pageBytes = 128 << 10
 	leastPage = 8 << 10
-	// What a column and a row group were seen to take: pages and bytes beside them,
-	// and group bytes.
+	// These are measured needs of a column and a row group: pages, other bytes, and
+	// group bytes.
 	columnPages = 4
 	columnBytes = 320 << 10
 	groupCopies = 2
-	// ParquetCopies is how many copies of a batch there are at a time in Records and
-	// in what makes Parquet of them.
+	// ParquetCopies is how many copies of a batch Records and the Parquet writer hold
+	// at a time.
 	ParquetCopies = 12
 )
 
-// parquetMemory divides memory, of which half is left to those who read: the sizes
-// of row groups and of pages, and what they take together.
+// parquetMemory divides memory, and leaves half to readers. It returns the sizes of row
+// groups and pages, and the memory for both.
 func parquetMemory(left int64, columns int) (group, page, need int64) {
 	least := int64(columns) * (columnBytes + columnPages*leastPage)
 	left = max(left/2, groupCopies*leastGroup+least)
@@ -73,10 +73,10 @@ type parquetWriter struct {
 	memory *budget.Heap
 }
 
-// NewParquet returns a writer of a Parquet file of record batches of the form
-// Structs. The codec has Avro's name: null, deflate (which is GZIP), snappy or
-// zstandard. The writer takes memory of the pool until it is closed; what there is
-// decides how large row groups and pages are. Too little is a *budget.Error.
+// NewParquet returns a writer of a Parquet file of record batches of the form Structs.
+// The codec has Avro's name: null, deflate (which is GZIP), snappy or zstandard. The
+// writer holds memory of the pool until it is closed. The available memory decides the
+// size of row groups and pages. If it is too little, the error is a *budget.Error.
 func NewParquet(w io.Writer, s *arrow.Schema, codec string, memory *budget.Pool) (Writer, error) {
 	compression, ok := parquetCodecs[codec]
 	if !ok {
@@ -107,9 +107,9 @@ func NewParquet(w io.Writer, s *arrow.Schema, codec string, memory *budget.Pool)
 	return &parquetWriter{f, group, heap}, nil
 }
 
-// textPaths returns the columns of strings and bytes, and how many columns there
-// are. Only they get dictionaries: those of 400 columns of numbers took four times
-// the time and three times the memory, for a larger file.
+// textPaths returns the columns of strings and bytes, and the number of all columns.
+// Only text gets dictionaries: for 400 columns of numbers they took four times the time
+// and three times the memory, and made a larger file.
 func textPaths(s *arrow.Schema) (paths []string, all int, err error) {
 	columns, err := pqarrow.ToParquet(s, nil, pqarrow.DefaultWriterProps())
 	if err != nil {
@@ -123,7 +123,7 @@ func textPaths(s *arrow.Schema) (paths []string, all int, err error) {
 	return paths, columns.NumColumns(), nil
 }
 
-// Write adds rows to the row group, and begins another when it is full.
+// Write adds rows to the row group, and begins another one when it is full.
 func (p *parquetWriter) Write(r arrow.RecordBatch) error {
 	if p.file.RowGroupTotalBytesWritten() >= p.group {
 		if err := p.file.NewBufferedRowGroupChecked(); err != nil {

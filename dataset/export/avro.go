@@ -15,9 +15,9 @@ const (
 	maxBlockRows = 1 << 20
 )
 
-// NewAvro returns a writer of an Avro object container file with the schema's
-// text as it is. The codec is one of those of package ocf; empty means null.
-// The same rows give the same bytes.
+// NewAvro returns a writer of an Avro object container file with the unchanged text of
+// the schema. The codec is one of package ocf; "" means null. The same rows give the
+// same bytes.
 func NewAvro(w io.Writer, s *shred.Schema, codec string) (Writer, error) {
 	var sync [16]byte
 	sum := sha256.Sum256([]byte(s.JSON()))
@@ -36,7 +36,7 @@ type avroWriter struct {
 	block []byte
 }
 
-// Memory implements Writer. A large row is a block of its own.
+// Memory implements Writer. A large row gets a block of its own.
 func (a *avroWriter) Memory(row int) int64 {
 	return ocf.EncodedBound(a.codec, int64(row)+avroBlock)
 }

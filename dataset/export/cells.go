@@ -8,15 +8,15 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// Cells gives rows as the cells of a table, one for each field of the row, or one in
-// all if the row is no record. Simple values are as in CSV: null is empty, text that
+// Cells converts rows to the cells of a table: one per field of the row, or a single
+// one if the row is not a record. Simple values are as in CSV: null is empty. Text that
 // is empty or begins with a quotation mark is a JSON string, so that it differs from
-// null. Anything else is JSON, as NewJSON writes it.
+// null. All other values are JSON, as NewJSON writes it.
 type Cells struct {
 	names  []string
 	fields []cell
 	json   jsonWriter
-	long   bytes.Buffer // of a cell, what json has flushed
+	long   bytes.Buffer // flushed JSON of a cell
 	texts  [][]byte
 }
 
@@ -26,7 +26,7 @@ type cell struct {
 	number bool
 }
 
-// NewCells returns the cells of rows of a schema.
+// NewCells returns a Cells for rows of a schema.
 func NewCells(s *shred.Schema) *Cells {
 	fs := forms{known: map[*shred.Node]*form{}, logical: true}
 	c := &Cells{}
@@ -47,7 +47,7 @@ func (c *Cells) add(fs *forms, name string, n *shred.Node) {
 	c.fields = append(c.fields, cell{fs.of(n), isNumber(n)})
 }
 
-// isNumber reports whether values of a type, if there are any, are numbers.
+// isNumber reports whether all values of a type that are present are numbers.
 func isNumber(n *shred.Node) bool {
 	switch n.Kind {
 	case shred.KindUnion:
@@ -65,14 +65,13 @@ func isNumber(n *shred.Node) bool {
 	return n.LogicalType() == column.LogicalDecimal
 }
 
-// Names are the names of the columns.
+// Names returns the names of the columns.
 func (c *Cells) Names() []string { return c.names }
 
 // Number reports whether the values of a column are numbers.
 func (c *Cells) Number(i int) bool { return c.fields[i].number }
 
-// Row returns the cells of the row whose datum the bytes are. They are valid until
-// the next call.
+// Row returns the cells of a row, given its datum. They are valid until the next call.
 func (c *Cells) Row(row []byte) ([][]byte, error) {
 	c.json.in = datum{rest: row}
 	for i := range c.fields {
@@ -104,7 +103,7 @@ func (c *Cells) value(dst []byte, f *form) []byte {
 		c.json.written = 0
 		c.long.Reset()
 		rest := c.json.value(nil, f)
-		_ = c.json.w.Flush() // memory takes everything
+		_ = c.json.w.Flush() // a write to memory does not fail
 		return append(append(dst, c.long.Bytes()...), rest...)
 	}
 	return appendText(dst, f, in)

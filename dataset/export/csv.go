@@ -11,14 +11,13 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
-// ErrNotSimple is the error for a schema whose rows are no lines of a table.
+// ErrNotSimple is returned for a schema whose rows do not fit the lines of a table.
 var ErrNotSimple = errors.New("CSV holds simple and optional fields only")
 
-// NewCSV returns a writer of a table in the form of RFC 4180, lines ending in
-// a line feed: a line of names, then one per row. The fields of records inside
-// the row stand under dotted names. A null is an empty field, an empty string
-// is a quoted one. Fields that hold lists, maps or choices of types are
-// ErrNotSimple.
+// NewCSV returns a writer of a table in the form of RFC 4180, with lines that end in a
+// line feed: a line of names, then one per row. The fields of nested records have
+// dotted names. A null is an empty field, and an empty string is a quoted one. A field
+// that holds lists, maps or choices of types is ErrNotSimple.
 func NewCSV(w io.Writer, s *shred.Schema) (Writer, error) {
 	c := &csvWriter{w: bufio.NewWriterSize(w, bufferSize)}
 	fs := forms{known: map[*shred.Node]*form{}, logical: true}
@@ -36,7 +35,7 @@ func NewCSV(w io.Writer, s *shred.Schema) (Writer, error) {
 	return c, err
 }
 
-// maxRecords bounds the records in records, which could be without end.
+// maxRecords bounds how deep records nest, which could be without end.
 const maxRecords = 1000
 
 type csvWriter struct {
@@ -47,12 +46,12 @@ type csvWriter struct {
 	line   []byte
 	text   []byte
 
-	written int // bytes of the line that are not in it any more
+	written int // bytes of the line that were flushed
 }
 
 // csvField is a column of the table.
 type csvField struct {
-	*form     // of the value
+	*form     // type of the value
 	null  int // index of null in the union with the value; -1 without one
 }
 
@@ -105,7 +104,7 @@ func (c *csvWriter) Write(row []byte) error {
 	return err
 }
 
-// Memory implements Writer. Long values are written piece by piece.
+// Memory implements Writer. Long values are written in pieces.
 func (c *csvWriter) Memory(int) int64 { return 0 }
 
 // field appends a value to the line.
@@ -152,8 +151,8 @@ func (c *csvWriter) long(text []byte) {
 	}
 }
 
-// flush writes the line so far and goes on without it. An error of that is one of
-// the next Write to the buffer, too.
+// flush writes the line so far and returns it empty. The next Write to the buffer
+// returns its error.
 func (c *csvWriter) flush(line []byte) []byte {
 	n, _ := c.w.Write(line)
 	c.written += n
@@ -162,7 +161,7 @@ func (c *csvWriter) flush(line []byte) []byte {
 
 func (c *csvWriter) Close() error { return c.w.Flush() }
 
-// special are the characters of text that stands in quotes.
+// special are the characters that need quotes.
 const special = "\",\r\n"
 
 // appendField appends a field, in quotes if it needs them.
@@ -173,8 +172,7 @@ func appendField(dst, text []byte) []byte {
 	return append(appendQuoted(append(dst, '"'), text), '"')
 }
 
-// appendQuoted appends what stands for text between quotes. What is not UTF-8
-// becomes U+FFFD.
+// appendQuoted appends the form of text inside quotes. Invalid UTF-8 becomes U+FFFD.
 func appendQuoted(dst, text []byte) []byte {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))

@@ -6,24 +6,24 @@ import (
 	"fmt"
 )
 
-// errDatum is the error for bytes that are no datum of the schema. Rows that
-// were put together from columns are; it keeps others from doing harm.
-var errDatum = errors.New("the row is no datum of its schema")
+// errDatum is returned for bytes that are not a datum of the schema. Rows made of
+// columns never cause it; it guards against others.
+var errDatum = errors.New("the row does not match its schema")
 
 const (
-	// maxDepth bounds the recursion, whatever the bytes say.
+	// maxDepth bounds the recursion for any bytes.
 	maxDepth = 4000
-	// maxEmpty bounds the items of no bytes that one count can announce.
+	// maxEmpty bounds the items without bytes that one count can announce.
 	maxEmpty = 1 << 20
-	// maxText bounds the text of a row: names of fields, types and symbols
-	// repeat with each item, also with one that takes no bytes.
+	// maxText bounds the text of a row: names of fields, types and symbols repeat with
+	// each item, even one without bytes.
 	maxText = 1 << 30
 )
 
 var errText = fmt.Errorf("the row is of more than %d bytes of text", maxText)
 
-// datum reads the values of a row, one after another. After the first error it
-// is at its end, and all that follows is zero.
+// datum reads the values of a row one by one. After the first error it is at its end,
+// and later reads return zero.
 type datum struct {
 	rest  []byte
 	depth int
@@ -34,7 +34,7 @@ func (d *datum) fail(err error) {
 	d.rest, d.err = nil, err
 }
 
-// end returns the first error, or that there is more than one row.
+// end returns the first error, or an error if bytes are left.
 func (d *datum) end() error {
 	//guard: rejects bytes after the row
 	if d.err == nil && len(d.rest) > 0 {
@@ -61,7 +61,7 @@ func (d *datum) long() int64 {
 	return v
 }
 
-// take reads so many bytes.
+// take reads n bytes.
 func (d *datum) take(n int64) []byte {
 	//guard: rejects a value that reaches beyond its row
 	if n < 0 || n > int64(len(d.rest)) {
@@ -97,7 +97,7 @@ func (d *datum) word64() uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// index reads a number below n; -1 if it is none, 0 after an error.
+// index reads a number below n. It returns -1 for another number, and 0 after an error.
 func (d *datum) index(n int) int {
 	i := d.long()
 	//guard: rejects an index without a branch
@@ -108,8 +108,8 @@ func (d *datum) index(n int) int {
 	return int(i)
 }
 
-// count reads how many items the next block of an array or a map has; 0 behind
-// the last.
+// count reads the number of items in the next block of an array or a map, 0 after the
+// last.
 func (d *datum) count() int64 {
 	n := d.long()
 	if n < 0 {
@@ -124,7 +124,7 @@ func (d *datum) count() int64 {
 	return n
 }
 
-// enter goes a level down and reports whether there may be another.
+// enter moves one level down, and reports whether that is allowed.
 func (d *datum) enter() bool {
 	//guard: bounds how deep a row nests
 	if d.depth++; d.depth > maxDepth {

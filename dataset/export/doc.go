@@ -1,10 +1,10 @@
-// Package export writes rows in forms that other programs read: JSON lines,
-// CSV and Avro object container files. A row comes as the bytes of its datum,
-// as a scan of a data set gives it.
+// Package export writes rows in forms that other programs read: JSON lines, CSV and
+// Avro object container files. It takes rows as the bytes of their datum, as
+// dataset.Scan returns them.
 //
 // # JSON and CSV
 //
-// Values are written for people and for tools that know nothing of Avro:
+// Values are written for people and for tools that do not know Avro:
 //
 //	null                       null, in CSV an empty field
 //	boolean, int, long         as such; longs are exact
@@ -25,11 +25,11 @@
 //	uuid                       "01234567-89ab-cdef-0123-456789abcdef"
 //	duration                   "P1M2DT3.004S": months, days, seconds
 //
-// Years outside 0 to 9999 have a sign and at least five digits. A time of day
-// outside the day is written as its number.
+// Years outside 0 to 9999 have a sign and at least five digits. A time of day outside
+// the day is written as its number.
 //
-// With UnionTags JSON is Avro's own encoding, which Avro's libraries read back:
-// a value of a union but null is an object of its type's name and the value,
-// bytes and fixed are strings of the characters U+0000 to U+00FF, and logical
-// types are not rendered.
+// With UnionTags, JSON is Avro's own encoding, which Avro's libraries read back. A
+// value of a union, unless null, is an object with the name of its type and the value.
+// Bytes and fixed are strings of the characters U+0000 to U+00FF. Logical types are not
+// rendered.
 package export

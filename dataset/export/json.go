@@ -18,12 +18,12 @@ const bufferSize = 256 << 10
 
 // Writer writes rows to an output. The output is complete only after Close.
 type Writer interface {
-	// Write writes the row whose datum the bytes are. It does not keep them.
+	// Write writes the row with this datum. It does not keep the bytes.
 	Write(datum []byte) error
-	// Memory is the most bytes that Write takes for a row of so many bytes, so far
-	// as it depends on them.
+	// Memory returns the most bytes that Write takes for a row of this size, as far as
+	// they depend on the size.
 	Memory(row int) int64
-	// Close writes what is pending. It does not close the output.
+	// Close writes pending bytes. It does not close the output.
 	Close() error
 }
 
@@ -45,10 +45,10 @@ type jsonWriter struct {
 
 	in      datum
 	line    []byte
-	written int // bytes of the line that are not in it any more
+	written int // bytes of the line that were flushed
 }
 
-// Memory implements Writer. Of long rows the text is written piece by piece.
+// Memory implements Writer. The text of long rows is written in pieces.
 func (j *jsonWriter) Memory(int) int64 { return 0 }
 
 func (j *jsonWriter) Write(row []byte) error {
@@ -61,8 +61,8 @@ func (j *jsonWriter) Write(row []byte) error {
 	return err
 }
 
-// flush writes a line's text if it is long, and goes on without it. An error of
-// that is one of the next Write to the buffer, too.
+// flush writes a line's text if it is long, and returns the rest. The next Write to the
+// buffer returns its error.
 func (j *jsonWriter) flush(line []byte) []byte {
 	if j.in.bound(j.written + len(line)); len(line) < longText || j.in.err != nil {
 		return line
@@ -72,7 +72,7 @@ func (j *jsonWriter) flush(line []byte) []byte {
 	return line[:0]
 }
 
-// text appends a JSON string of a value, which may be cut where cut says.
+// text appends a JSON string of a value. cut says where it may be split.
 func (j *jsonWriter) text(dst, s []byte, escape func(dst, s []byte) []byte, cut func(s []byte, most int) int) []byte {
 	dst = append(dst, '"')
 	for len(s) > longText {
@@ -188,8 +188,8 @@ func (j *jsonWriter) union(dst []byte, f *form) []byte {
 // appendString appends a JSON string.
 func appendString(dst, s []byte) []byte { return append(appendEscaped(append(dst, '"'), s), '"') }
 
-// appendEscaped appends what stands in a JSON string for text. What is not UTF-8
-// becomes U+FFFD.
+// appendEscaped appends the form of text inside a JSON string. Invalid UTF-8 becomes
+// U+FFFD.
 func appendEscaped(dst, s []byte) []byte {
 	const hex = "0123456789abcdef"
 	from := 0
@@ -222,8 +222,8 @@ func appendEscaped(dst, s []byte) []byte {
 	return append(dst, s[from:]...)
 }
 
-// plain is the number of bytes at the start of s that a JSON string holds as
-// they are: ASCII that needs no escape.
+// plain returns the number of bytes at the start of s that a JSON string holds
+// unchanged: ASCII that needs no escape.
 func plain(s []byte) int {
 	i := 0
 	for ; i+8 <= len(s); i += 8 {
@@ -244,14 +244,14 @@ const (
 	spaces = low * ' '
 )
 
-// odd has the highest bit of the first of eight bytes that is not plain, and
-// none if all are. A borrow can set bits of the bytes behind.
+// odd sets the highest bit of the first of eight bytes that is not plain, and no bit if
+// all are plain. A borrow can set bits of later bytes.
 func odd(w uint64) uint64 {
 	quote, slash, del := w^low*'"', w^low*'\\', w^low*0x7f
 	return (w | (w - spaces) | (quote - low) | (slash - low) | (del - low)) & high
 }
 
-// appendLatin appends what stands in a JSON string for bytes: as many characters.
+// appendLatin appends the form of bytes inside a JSON string: one character per byte.
 func appendLatin(dst, b []byte) []byte {
 	const hex = "0123456789abcdef"
 	for _, c := range b {
@@ -275,8 +275,8 @@ func (d *datum) bytes(f *form) []byte {
 	return d.sized()
 }
 
-// appendFloat appends the shortest number that reads back as v, and that no reader
-// takes for an integer: it would lose the sign of -0.0.
+// appendFloat appends the shortest number that reads back as v and that no reader
+// treats as an integer, which would lose the sign of -0.0.
 func appendFloat(dst []byte, v float64, bits int) []byte {
 	switch {
 	case math.IsNaN(v):

@@ -13,14 +13,14 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// quoted reports whether the text of a simple value is a JSON string, where it
-// is none of null, a string, an enum, a float or a double.
+// quoted reports whether the text of a simple value is a JSON string. The type is not
+// null, string, enum, float or double.
 func (f *form) quoted() bool {
 	return f.logical != column.LogicalNone || f.kind == shred.KindBytes || f.kind == shred.KindFixed
 }
 
-// appendText reads a simple value and appends its text, without quotes. It is
-// the same in JSON and CSV.
+// appendText reads a simple value and appends its text without quotes, the same in JSON
+// and CSV.
 func appendText(dst []byte, f *form, in *datum) []byte {
 	switch f.kind {
 	case shred.KindBoolean:
@@ -69,14 +69,14 @@ func appendBytes(dst []byte, f *form, b []byte) []byte {
 	return column.AppendDuration(dst, b)
 }
 
-// longText is the length from which text is written piece by piece. It is a
-// multiple of 3, so that pieces of base64 fit each other.
+// longText is the length from which text is written in pieces. It is a multiple of 3,
+// so that pieces of base64 join.
 const longText = 96 << 10
 
-// anywhere is where bytes may be cut.
+// anywhere splits bytes at any place.
 func anywhere(_ []byte, most int) int { return most }
 
-// wholeRunes is the most bytes of text up to a limit that end with a rune.
+// wholeRunes returns the most bytes of text up to a limit that end with a rune.
 func wholeRunes(text []byte, most int) int {
 	if len(text) <= most {
 		return len(text)
@@ -86,7 +86,7 @@ func wholeRunes(text []byte, most int) int {
 		n--
 	}
 	if !utf8.RuneStart(text[n]) {
-		return most // it is not UTF-8
+		return most // not UTF-8
 	}
 	return n
 }
@@ -121,7 +121,7 @@ func appendDate(dst []byte, t time.Time) []byte {
 	return appendPadded(append(dst, '-'), int64(day), 10)
 }
 
-// appendTimestamp appends a time given in units since 1970, so many a second.
+// appendTimestamp appends a time, given in units since 1970 and the units per second.
 func appendTimestamp(dst []byte, v, perSecond int64) []byte {
 	seconds, fraction := v/perSecond, v%perSecond
 	if fraction < 0 {
@@ -133,7 +133,7 @@ func appendTimestamp(dst []byte, v, perSecond int64) []byte {
 	return appendClock(dst, int64(hour), int64(minute), int64(second), fraction, perSecond)
 }
 
-// appendTimeOfDay appends a time of day, in units of which there are so many a second.
+// appendTimeOfDay appends a time of day, given in units and the units per second.
 func appendTimeOfDay(dst []byte, v, perSecond int64) []byte {
 	if v < 0 || v >= 24*60*60*perSecond {
 		return strconv.AppendInt(dst, v, 10)
@@ -150,7 +150,7 @@ func appendClock(dst []byte, hour, minute, second, fraction, perSecond int64) []
 }
 
 // appendPadded appends a number that is not negative, with at least as many digits as
-// least, which is a power of 10.
+// least, a power of 10.
 func appendPadded(dst []byte, v, least int64) []byte {
 	for ; v < least && least > 1; least /= 10 {
 		dst = append(dst, '0')
@@ -158,8 +158,8 @@ func appendPadded(dst []byte, v, least int64) []byte {
 	return strconv.AppendInt(dst, v, 10)
 }
 
-// appendDecimal appends a two's complement number times 10^-scale, with scale
-// digits behind the point.
+// appendDecimal appends a two's complement number times 10^-scale, with scale digits
+// after the point.
 func appendDecimal(dst, b []byte, scale int) []byte {
 	negative := len(b) > 0 && b[0] >= 0x80
 	if negative {

@@ -4,13 +4,13 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// Value gives single values of a column as the text that they are in CSV.
+// Value converts single values of a column to their text in CSV.
 type Value struct {
 	form
-	bits int // of a float or a double
+	bits int // size of a float or a double
 }
 
-// ValueOf returns the text of values of a column.
+// ValueOf returns a Value for a column.
 func ValueOf(c *column.Column) Value {
 	v := Value{form{logical: c.Logical, scale: c.Scale}, 64}
 	if c.Type == column.Float {
@@ -19,13 +19,13 @@ func ValueOf(c *column.Column) Value {
 	return v
 }
 
-// Integer is the text of an int or long value that is no ordinal.
+// Integer returns the text of an int or long value, unless it is an ordinal.
 func (v Value) Integer(n int64) string { return string(appendInteger(nil, v.logical, n)) }
 
-// Float is the text of a float or double value.
+// Float returns the text of a float or double value.
 func (v Value) Float(f float64) string { return string(appendFloat(nil, f, v.bits)) }
 
-// Bytes is the text of a bytes or fixed value.
+// Bytes returns the text of a bytes or fixed value.
 func (v Value) Bytes(b []byte) string {
 	if v.logical == column.LogicalDecimal && v.scale > column.MaxTextScale {
 		return string(appendBase64(nil, b))

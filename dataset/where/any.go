@@ -1,13 +1,13 @@
 package where
 
-// itemsAtOnce is how many items of arrays are looked at together.
+// itemsAtOnce is how many items of arrays are evaluated together.
 const itemsAtOnce = 4096
 
-// anyOf holds where an item of an array or a map meets a condition, or, turned
-// around, where none does.
+// anyOf holds if an item of an array or a map meets a condition, or, if negated, if
+// none does.
 type anyOf struct {
 	f         *field // the array
-	column    int    // of its lengths
+	column    int    // holds its lengths
 	items     *scope
 	condition condition
 	not       bool
@@ -45,7 +45,7 @@ func (c *anyOf) eval(match []bool, s *scratch) {
 	}
 }
 
-// length is the number of a row's items.
+// length returns the number of a row's items.
 func (c *anyOf) length(row int) int {
 	if at := c.f.index(row); at >= 0 {
 		return int(c.lengths[at])

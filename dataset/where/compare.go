@@ -59,7 +59,7 @@ func (t *translator) truth(n, c, with *node, o operator, negated bool) (conditio
 	return t.condition(c, negated != ((with.value.i == 1) != (o == equal)))
 }
 
-// constants is the error for a comparison without a field.
+// constants returns the error for a comparison without a field.
 func (t *translator) constants(n *node, left, right *term) error {
 	for _, x := range []*term{left, right} {
 		if x.node.double && t.names(x.node) {
@@ -69,7 +69,7 @@ func (t *translator) constants(n *node, left, right *term) error {
 	return t.refused(n, "%s compares two constants, which is the same for all rows; name a field", t.quote(n))
 }
 
-// noField is the error for a constant that is looked for in a list or a range.
+// noField returns the error for a constant that is searched for in a list or a range.
 func (t *translator) noField(x *term) error {
 	if x.node.double && t.names(x.node) {
 		return t.quotedName(x)
@@ -77,7 +77,7 @@ func (t *translator) noField(x *term) error {
 	return t.refused(x.node, "a field is asked for, not a constant")
 }
 
-// quotedName is the error for a field in the quotes of SQL.
+// quotedName returns the error for a field in SQL's double quotes.
 func (t *translator) quotedName(x *term) error {
 	return t.refused(x.node, "%s in double quotes is a text; for the field write %s", t.quote(x.node), written(string(x.constant.s)))
 }
@@ -94,7 +94,7 @@ func (t *translator) nullTest(null *node, x *term, o operator, negated bool) (co
 	return missing{x.computed, not}, nil
 }
 
-// incomparable is the error for two values that never compare.
+// incomparable returns the error for two values that never compare.
 func (t *translator) incomparable(left, right *term) error {
 	if right.node.double && right.constant != nil && t.names(right.node) {
 		return t.quotedName(right)
@@ -102,7 +102,7 @@ func (t *translator) incomparable(left, right *term) error {
 	return t.refused(right.node, "%s is %s and is not compared with %s%s", t.quote(left.node), left.kind, right.kind, t.hint(left, right))
 }
 
-// hint says what to write instead.
+// hint returns what to write instead.
 func (t *translator) hint(left, right *term) string {
 	switch {
 	case left.kind == kindMoment && local(left.field.typ):
@@ -188,7 +188,7 @@ func (t *translator) onlyEqual(n *node, o operator) error {
 	return nil
 }
 
-// intTest is the test of a field of integers, which may stand for times.
+// intTest returns the test of an integer field, which may stand for times.
 func (t *translator) intTest(x *term, o operator, c *term) (b bounds[int64], err error) {
 	f := x.field
 	unit := timeUnit(f.typ)
@@ -202,7 +202,7 @@ func (t *translator) intTest(x *term, o operator, c *term) (b bounds[int64], err
 	case f.kind == kindClock && c.kind == kindText:
 		d, ok := parseClock(string(c.constant.s))
 		if !ok {
-			return b, t.refused(c.node, "%s is a time of day; %s is none, write '12:30:00'", t.quote(x.node), t.quote(c.node))
+			return b, t.refused(c.node, "%s is a time of day; %s is not, write '12:30:00'", t.quote(x.node), t.quote(c.node))
 		}
 		return intBoundsOfRational(o, big.NewRat(int64(d), int64(unit))), nil
 	case f.kind == kindMoment && (c.kind == kindText || c.kind == kindMoment):
@@ -255,7 +255,7 @@ func (t *translator) computedTest(x *term, o operator, c *term, negated bool) (c
 func (t *translator) textCompare(x *term, o operator, c *term, negated bool) (condition, error) {
 	f, s := x.field, c.constant.s
 	if f.uuid && !isUUID(s) {
-		return nil, t.refused(c.node, "%s is a UUID; %s is none, write '123e4567-e89b-12d3-a456-426614174000'", t.quote(x.node), t.quote(c.node))
+		return nil, t.refused(c.node, "%s is a UUID; %s is not, write '123e4567-e89b-12d3-a456-426614174000'", t.quote(x.node), t.quote(c.node))
 	}
 	if f.typ.Kind != shred.KindEnum {
 		return byteTest(f, o, s, negated), nil
@@ -279,7 +279,7 @@ func byteTest(f *field, o operator, s []byte, negated bool) condition {
 		o = inverse[o]
 	}
 	lo, hi := s, s
-	if f.uuid { // of text in any case the upper one comes first
+	if f.uuid { // upper case sorts first
 		s = appendLower(nil, s)
 		lo, hi = s, s
 		if f.typ.Kind != shred.KindFixed {
@@ -296,7 +296,7 @@ func byteTest(f *field, o operator, s []byte, negated bool) condition {
 	return c
 }
 
-// symbolTest tests an enum, once for all.
+// symbolTest evaluates a test for each symbol of an enum.
 func symbolTest(f *field, holds func([]byte) bool) symbols {
 	c := symbols{f, make([]bool, len(f.typ.Symbols))}
 	for i, s := range f.typ.Symbols {
@@ -324,7 +324,7 @@ func (t *translator) pair(n *node, left, right *term, o operator, negated bool) 
 	return pairwise{left.operand(), right.operand(), func(a, b *value) bool { return o.holds(order(a, b)) != negated }}, nil
 }
 
-// order is how the values of two terms are ordered.
+// order returns the function that compares the values of two terms.
 func (t *translator) order(left, right *term) (func(a, b *value) (int, bool), error) {
 	a, b := left.kind, right.kind
 	number := func(k kind) bool { return k.integer() || k.number() }
@@ -347,7 +347,7 @@ func (t *translator) order(left, right *term) (func(a, b *value) (int, bool), er
 	return nil, t.incomparable(left, right)
 }
 
-// in translates being one of several constants.
+// in translates a test whether a value is one of several constants.
 func (t *translator) in(n *node, negated bool) (condition, error) {
 	left, err := t.single(n.kids[0])
 	if err != nil {
@@ -376,7 +376,7 @@ func (t *translator) in(n *node, negated bool) (condition, error) {
 		all = append(all, one)
 	}
 	switch {
-	case null && negated: // unknown where it is not false
+	case null && negated: // unknown unless false
 		return constant(false), nil
 	case len(all) == 0:
 		return constant(negated), nil
@@ -384,7 +384,7 @@ func (t *translator) in(n *node, negated bool) (condition, error) {
 	return oneOf(all, negated), nil
 }
 
-// oneOf holds where one of several tests for equality of the same term does.
+// oneOf holds if one of several tests for equality of the same term does.
 func oneOf(all []condition, negated bool) condition {
 	switch first := all[0].(type) {
 	case ints:
@@ -421,7 +421,7 @@ func oneOf(all []condition, negated bool) condition {
 	}}
 }
 
-// or is the test, or nothing.
+// or returns the condition if test is set, and one that never holds if not.
 func (c isTrue) or(test bool) condition {
 	if test {
 		return c
@@ -464,7 +464,8 @@ func setOf[T int64 | float64](all []condition, negated bool, of func(condition) 
 	return bounds[T]{set: slices.Compact(set), not: negated}
 }
 
-// inRange translates being one of the integers from a constant to another.
+// inRange translates a test whether a value is one of the integers from one constant to
+// another.
 func (t *translator) inRange(n *node, negated bool) (condition, error) {
 	left, err := t.single(n.kids[0])
 	if err != nil {

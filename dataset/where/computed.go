@@ -14,18 +14,18 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
-// computed is an operand that the expression library computes of fields.
+// computed is an operand that the expression library computes from fields.
 type computed struct {
 	program *vm.Program
 	machine vm.VM
 	fields  []*field
-	names   []string // of the fields, as the program knows them
+	names   []string // names of the fields in the program
 	env     map[string]any
 	kind    kind
 }
 
-// functions are those of the library that make one simple value of others, by
-// their names in lower case.
+// functions are the library's functions that make one simple value of others, by their
+// names in lower case.
 var functions = map[string]string{
 	"abs": "abs", "ceil": "ceil", "floor": "floor", "round": "round", "int": "int", "float": "float", "min": "min", "max": "max",
 	"string": "string", "lower": "lower", "upper": "upper", "trim": "trim", "trimprefix": "trimPrefix", "trimsuffix": "trimSuffix",
@@ -33,11 +33,11 @@ var functions = map[string]string{
 	"hasprefix": "hasPrefix", "hassuffix": "hasSuffix",
 }
 
-// constantFunctions are those that only compute with constants.
+// constantFunctions are those that compute with constants only.
 var constantFunctions = map[string]string{"date": "date", "now": "now", "duration": "duration"}
 
-// writer writes a node in the library's language, in which fields and constants
-// that it writes in another way have names.
+// writer writes a node in the library's language. Fields and constants that the library
+// writes differently get names.
 type writer struct {
 	*translator
 	strings.Builder
@@ -46,7 +46,7 @@ type writer struct {
 	env    map[string]any
 }
 
-// sample is a value of the type that the library sees for a kind.
+// sample returns a value of the type that the library sees for a kind.
 func (k kind) sample() any {
 	switch k {
 	case kindBool:
@@ -59,7 +59,7 @@ func (k kind) sample() any {
 	return ""
 }
 
-// name gives a value that is no text of the library a name.
+// name names a value that has no literal in the library.
 func (w *writer) name(v any) string {
 	name := fmt.Sprintf("value%d", len(w.env))
 	w.env[name] = v
@@ -110,7 +110,7 @@ func (w *writer) write(n *node) error {
 	return w.refused(n, "a condition stands where a value is asked for; join conditions with and, or, not")
 }
 
-// list writes the kids of a node, with a separator.
+// list writes the children of a node, with a separator.
 func (w *writer) list(n *node, open, separator string) error {
 	w.WriteString(open)
 	defer w.WriteString(")")
@@ -125,7 +125,7 @@ func (w *writer) list(n *node, open, separator string) error {
 	return nil
 }
 
-// unknown is the error for a function that is none.
+// unknown returns the error for an unknown function.
 func (w *writer) unknown(n *node) error {
 	if constantFunctions[strings.ToLower(n.text)] != "" {
 		return w.refused(n, "%s takes constants only", n.text)
@@ -159,7 +159,7 @@ func (w *writer) constant(n *node) error {
 	return nil
 }
 
-// compile makes a program of a node, and tells what kind of value it gives.
+// compile makes a program of a node, and returns the kind of its value.
 func (t *translator) compile(n *node) (*writer, *vm.Program, kind, error) {
 	w := &writer{translator: t, env: map[string]any{}}
 	if err := w.write(n); err != nil {
@@ -184,8 +184,8 @@ func (t *translator) compile(n *node) (*writer, *vm.Program, kind, error) {
 	return w, program, kindNull, nil
 }
 
-// explain is the error for a node of which the library makes no program: for the
-// innermost such part of it.
+// explain returns the error for a node that the library cannot compile, for the
+// innermost part that fails.
 func (t *translator) explain(n *node) error {
 	var kinds []string
 	for _, k := range n.kids {
@@ -205,7 +205,7 @@ func (t *translator) explain(n *node) error {
 	return t.refused(n, "%s does not take %s", n.text, strings.Join(kinds, " and "))
 }
 
-// computed translates what the library computes of fields.
+// computed translates an expression that the library computes from fields.
 func (t *translator) computed(n *node) (*term, error) {
 	w, program, kind, err := t.compile(n)
 	if err != nil {
@@ -222,7 +222,7 @@ func (t *translator) computed(n *node) (*term, error) {
 	return &term{node: n, kind: kind, computed: c, unit: unit}, nil
 }
 
-// value computes the operand's value in a row: null if a field is, or if it
+// value computes the operand's value in a row. It is null if a field is, or if it
 // cannot be computed.
 func (c *computed) value(row int) value {
 	for i, f := range c.fields {
@@ -251,14 +251,14 @@ func (c *computed) value(row int) value {
 	return v
 }
 
-// bareDate is a date without quotes, and bareMonth one without a day, which of
-// numbers can be meant.
+// bareDate is a date without quotes, and bareMonth one without a day that can only be a
+// date.
 var (
 	bareDate  = regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}$`)
 	bareMonth = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}$`)
 )
 
-// subtraction is the error for a date without quotes.
+// subtraction returns the error for a date without quotes.
 func (t *translator) subtraction(n *node, date string) error {
 	return t.refused(n, "%s is a subtraction; write '%s', in double quotes where single ones are the shell's", t.source(n), date)
 }

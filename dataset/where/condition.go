@@ -2,9 +2,9 @@ package where
 
 import "github.com/rowtocol/rowtocol/avro/shred"
 
-// condition holds in some of the rows of a batch.
+// condition is a test that each row of a batch passes or fails.
 type condition interface {
-	// eval sets match for each row. scratch has room for what it needs.
+	// eval sets match for each row. scratch lends it memory.
 	eval(match []bool, s *scratch)
 }
 
@@ -24,7 +24,7 @@ func (s *scratch) take(rows int) []bool {
 
 func (s *scratch) give(m []bool) { s.free = append(s.free, m) }
 
-// and holds where all hold.
+// and holds if all conditions hold.
 type and []condition
 
 func (c and) eval(match []bool, s *scratch) {
@@ -39,7 +39,7 @@ func (c and) eval(match []bool, s *scratch) {
 	s.give(other)
 }
 
-// or holds where any holds.
+// or holds if any condition holds.
 type or []condition
 
 func (c or) eval(match []bool, s *scratch) {
@@ -54,7 +54,7 @@ func (c or) eval(match []bool, s *scratch) {
 	s.give(other)
 }
 
-// constant holds everywhere or nowhere.
+// constant holds for all rows or for none.
 type constant bool
 
 func (c constant) eval(match []bool, _ *scratch) {
@@ -63,7 +63,7 @@ func (c constant) eval(match []bool, _ *scratch) {
 	}
 }
 
-// isNull holds where a field has no value, or, turned around, where it has one.
+// isNull holds if a field has no value, or, if negated, if it has one.
 type isNull struct {
 	*field
 	not bool
@@ -75,8 +75,7 @@ func (c isNull) eval(match []bool, _ *scratch) {
 	}
 }
 
-// isTrue holds where a boolean field is true, or, turned around, where it is
-// false.
+// isTrue holds if a boolean field is true, or, if negated, if it is false.
 type isTrue struct {
 	*field
 	not bool
@@ -145,7 +144,7 @@ func evalBounds[V int32 | int64 | float32 | float64, T int64 | float64](values [
 type text struct {
 	*field
 	holds func([]byte) bool
-	// lo and hi bound what holds, where they are not nil.
+	// lo and hi, if not nil, bound the text that passes.
 	lo, hi []byte
 }
 
@@ -182,7 +181,7 @@ type operand interface {
 	knowable
 }
 
-// tested is a test of one operand, never of null.
+// tested is a test of one operand that is not null.
 type tested struct {
 	operand
 	holds func(*value) bool
@@ -195,7 +194,7 @@ func (c tested) eval(match []bool, _ *scratch) {
 	}
 }
 
-// pairwise is a test of two operands, neither of which is null.
+// pairwise is a test of two operands that are not null.
 type pairwise struct {
 	left, right operand
 	holds       func(a, b *value) bool
@@ -213,7 +212,7 @@ func (c pairwise) eval(match []bool, _ *scratch) {
 	}
 }
 
-// missing holds where an operand is null, or, turned around, where it is not.
+// missing holds if an operand is null, or, if negated, if it is not.
 type missing struct {
 	operand
 	not bool

@@ -8,8 +8,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// decimals is a test of a decimal field: the unscaled number is from lo to hi,
-// or, with a set, in it; turned around if not is set.
+// decimals is a test of a decimal field: the unscaled number is from lo to hi, or in
+// set if there is one. not negates it.
 type decimals struct {
 	*field
 	lo, hi []byte // nil is no bound
@@ -31,7 +31,7 @@ func (c decimals) holds(v []byte) bool {
 	return (c.lo == nil || column.CompareDecimals(v, c.lo) >= 0) && (c.hi == nil || column.CompareDecimals(v, c.hi) <= 0)
 }
 
-// unscaled is what a field of a scale holds for a number, or below it.
+// unscaled returns the number that a field of a scale stores for r, rounded down.
 func unscaled(r *big.Rat, scale int) (floor *big.Int, exact bool) {
 	r = new(big.Rat).Mul(r, new(big.Rat).SetInt(power10(scale)))
 	floor, rest := new(big.Int).DivMod(r.Num(), r.Denom(), new(big.Int))
@@ -66,15 +66,14 @@ func decimalTest(f *field, o operator, r *big.Rat, negated bool) condition {
 	return c
 }
 
-// exact compares decimals with other numbers in a row, without taking memory
-// for each.
+// exact compares decimals with other numbers in a row, without allocating for each.
 type exact struct {
 	a, b, power big.Int
 	mantissa    big.Int
 }
 
-// compare orders two values of which one is a decimal, with the power of ten by
-// which it is scaled, or an integer or a floating-point number.
+// compare orders two values. One is a decimal with its scale, the other a decimal, an
+// integer or a floating-point number.
 func (e *exact) compare(a, b *value) (c int, ordered bool) {
 	if a.kind == kindFloat && (math.IsNaN(a.f) || math.IsInf(a.f, 0)) || b.kind == kindFloat && (math.IsNaN(b.f) || math.IsInf(b.f, 0)) {
 		return e.infinite(a, b)
@@ -91,7 +90,7 @@ func (e *exact) compare(a, b *value) (c int, ordered bool) {
 	return e.a.Cmp(&e.b), true
 }
 
-// infinite compares where at most one value is finite.
+// infinite compares two values, at most one of them finite.
 func (e *exact) infinite(a, b *value) (c int, ordered bool) {
 	x, y := 0.0, 0.0
 	if a.kind == kindFloat {
@@ -112,7 +111,7 @@ func (e *exact) infinite(a, b *value) (c int, ordered bool) {
 	return cmp.Compare(x, y), true
 }
 
-// load makes a value n / 10^tens * 2^twos.
+// load sets n such that v is n / 10^tens * 2^twos.
 func (e *exact) load(n *big.Int, v *value) (tens, twos int) {
 	switch v.kind {
 	case kindDecimal:

@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Error is what is wrong with a condition, and where.
+// Error is a mistake in a condition, with its place.
 type Error struct {
 	Text   string // the condition
 	Offset int    // of the place in Text, in bytes
 	Reason string // what is wrong, and what to write
 }
 
-// Error names the place and the reason, without control characters.
+// Error returns the place and the reason, without control characters.
 func (e *Error) Error() string {
 	line, at := e.Line()
 	place := fmt.Sprintf("column %d", utf8.RuneCountInString(line[:at])+1)
@@ -29,15 +29,15 @@ func (e *Error) Error() string {
 	}, e.Reason)
 }
 
-// Line returns the line of the condition that has the place, and where in it the
-// place is, in bytes.
+// Line returns the line of the condition with the place, and the place's offset in it,
+// in bytes.
 func (e *Error) Line() (line string, at int) {
 	start := strings.LastIndexByte(e.Text[:e.Offset], '\n') + 1
 	line, _, _ = strings.Cut(e.Text[start:], "\n")
 	return line, e.Offset - start
 }
 
-// refused is the error at a place of the text.
+// refused returns the error at a place of the text.
 func refused(text string, offset int, reason string, args ...any) error {
 	return &Error{Text: text, Offset: offset, Reason: fmt.Sprintf(reason, args...)}
 }

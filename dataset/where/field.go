@@ -8,38 +8,38 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// field is a field that the condition names, and its values in a batch. Of the
-// items of an array it sees some at a time, in order.
+// field is a field that the condition names, and its values in a batch. Items of an
+// array are loaded some at a time, in order.
 type field struct {
 	path   string // from the row
 	kind   kind
-	typ    *shred.Node // of the values; nil of a group
+	typ    *shred.Node // type of the values; nil for a group
 	place  shred.Place // of a group
-	column int         // that holds the values, -1 if there can be none
-	uuid   bool        // whose text is in lower case, whatever is stored
-	// optional are the columns whose lengths say whether there is a value,
-	// outermost first: there is if all of them are 1.
+	column int         // holds the values; -1 if there can be none
+	uuid   bool        // compared as text in lower case
+	// optional are the columns whose lengths show whether there is a value, outermost
+	// first. There is one if all of them are 1.
 	optional []int
-	lookup   *lookup // below them, or nil
+	lookup   *lookup // below the optional columns, or nil
 
 	values  *column.Vector
-	lengths [][]int32 // of optional
-	next    []int32   // the first item of each that is not passed
-	base    int       // rows before those that are loaded
-	// at is the index in values of each row's value, -1 for null; nil if every
-	// row has one, from base on.
+	lengths [][]int32 // lengths in the optional columns
+	next    []int32   // the next item of each
+	base    int       // number of rows before the loaded ones
+	// at is the index in values of each row's value from base on, -1 for null. It is
+	// nil if every row has a value.
 	at      []int32
 	scratch []int32
-	buffer  []byte // the text of a value that is not stored as text
+	buffer  []byte // text of a value that is stored in another form
 }
 
-// bounded reports whether the field has one value in each row, in a column
-// whose blocks' bounds are those of these values.
+// bounded reports whether the field has one value in each row, in a column whose
+// blocks' bounds apply to these values.
 func (f *field) bounded() bool { return len(f.optional) == 0 && f.lookup == nil }
 
 func isDuration(f *field) bool { return f.typ != nil && f.typ.LogicalType() == column.LogicalDuration }
 
-// begin takes the values of a batch.
+// begin starts with the values of a batch.
 func (f *field) begin(vectors map[int]*column.Vector) {
 	f.lengths, f.next = f.lengths[:0], f.next[:0]
 	for _, col := range f.optional {
@@ -48,10 +48,10 @@ func (f *field) begin(vectors map[int]*column.Vector) {
 	if f.lookup != nil {
 		f.lookup.begin(vectors)
 	}
-	f.values = vectors[f.column] // nil of a field that never has a value
+	f.values = vectors[f.column] // nil for a field that never has a value
 }
 
-// load goes to rows, which follow those that were loaded before.
+// load moves to rows, which follow the loaded ones.
 func (f *field) load(base, rows int) {
 	f.base, f.at = base, nil
 	if f.bounded() {
@@ -77,7 +77,7 @@ func (f *field) load(base, rows int) {
 	f.at = at
 }
 
-// enter finds the indexes in the first optional column of rows with these lengths,
+// enter finds the indexes in the first optional column for rows with these lengths,
 // which are 0 or 1.
 func (f *field) enter(at, lengths []int32) {
 	next := f.next[0]
@@ -91,8 +91,8 @@ func (f *field) enter(at, lengths []int32) {
 	f.next[0] = next
 }
 
-// descend turns the indexes of items of one optional column into those of the
-// optional column below.
+// descend turns the indexes of items of one optional column into those of the optional
+// column below.
 func (f *field) descend(at []int32, optional int) {
 	lengths, next := f.lengths[optional], f.next[optional]
 	for row, i := range at {
@@ -108,7 +108,7 @@ func (f *field) descend(at []int32, optional int) {
 	f.next[optional] = next
 }
 
-// index is where in values that of a row is, negative for null.
+// index returns the index in values of a row's value, negative for null.
 func (f *field) index(row int) int32 {
 	if f.at != nil {
 		return f.at[row]
@@ -116,15 +116,15 @@ func (f *field) index(row int) int32 {
 	return int32(f.base + row)
 }
 
-// bytes is value i of a string, bytes or fixed column.
+// bytes returns value i of a string, bytes or fixed column.
 func (f *field) bytes(i int32) []byte {
 	return f.values.Data[f.values.Offsets[i]:f.values.Offsets[i+1]]
 }
 
-// text is the text of value i. It is valid until the next call.
+// text returns the text of value i. It is valid until the next call.
 func (f *field) text(i int32) []byte { return f.textOf(f.bytes(i)) }
 
-// textOf is the text of a value as it is stored.
+// textOf returns the text of a stored value.
 func (f *field) textOf(stored []byte) []byte {
 	if !f.uuid {
 		return stored
@@ -137,8 +137,8 @@ func (f *field) textOf(stored []byte) []byte {
 	return f.buffer
 }
 
-// ordered is a value as it is stored, in a form that the bounds of a test
-// compare with and that has the order of the column.
+// ordered returns a stored value in a form that has the order of the column and that
+// the bounds of a test use.
 func (f *field) ordered(stored []byte) []byte {
 	if f.typ.Kind == shred.KindFixed {
 		return f.textOf(stored)
@@ -146,7 +146,7 @@ func (f *field) ordered(stored []byte) []byte {
 	return stored
 }
 
-// value is the field's value in a row.
+// value returns the field's value in a row.
 func (f *field) value(row int) value {
 	i := f.index(row)
 	if i < 0 || f.kind == kindNull {
@@ -174,15 +174,15 @@ func (f *field) value(row int) value {
 	return v
 }
 
-// lookup finds the value of a key in maps: the last of that key.
+// lookup finds the value of a key in maps. If a key repeats, the last one counts.
 type lookup struct {
-	column, keys int // of the lengths, and of the keys
+	column, keys int // columns of the lengths and of the keys
 	key          []byte
-	inner        []int // columns that say whether the value is there
+	inner        []int // columns that show whether there is a value
 
-	entries []int32 // of each map
+	entries []int32 // entries of each map
 	found   *column.Vector
-	next    int32 // the first entry that is not passed
+	next    int32 // the next entry
 	lengths [][]int32
 	nexts   []int32
 }
@@ -236,7 +236,7 @@ func appendLower(b, s []byte) []byte {
 	return b
 }
 
-// isUUID reports whether the text is that of a UUID.
+// isUUID reports whether the text is a UUID.
 func isUUID(s []byte) bool {
 	if len(s) != 36 {
 		return false

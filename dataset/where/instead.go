@@ -1,7 +1,7 @@
 package where
 
-// instead says what to write for a function that SQL, or an engine of it, has and
-// conditions have not. It is empty for other names, which are in lower case.
+// instead returns what to write for a function of SQL, or of an SQL engine, that
+// conditions do not have. name is in lower case. For other names it returns "".
 func instead(function string) string {
 	switch function {
 	case "starts_with", "startswith":
@@ -47,7 +47,7 @@ const (
 	isInfinity = "write x > 1.7976931348623157e308"
 )
 
-// constantInstead is the same for constants.
+// constantInstead does the same for constants.
 func constantInstead(name string) string {
 	switch name {
 	case "current_date", "current_timestamp":

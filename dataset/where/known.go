@@ -6,7 +6,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// truth is what is known of a condition when some fields are.
+// truth is the value of a condition if only some fields are known.
 type truth int8
 
 const (
@@ -15,8 +15,8 @@ const (
 	fails
 )
 
-// Excludes reports whether the condition cannot hold in a row of which some columns
-// are known: vectors with one row, by the columns' numbers.
+// Excludes reports whether the condition cannot hold for a row with these known
+// columns: vectors with one row, by the numbers of the columns.
 func (p *Predicate) Excludes(known map[int]*column.Vector) bool {
 	fields := map[*field]bool{}
 	for _, f := range p.rows.order {
@@ -34,7 +34,7 @@ func (p *Predicate) Excludes(known map[int]*column.Vector) bool {
 	return judge(p.root, fields, &p.scratch) == fails
 }
 
-// judge finds out what fields that are loaded with one row say of a condition.
+// judge evaluates a condition with fields that are loaded with one row.
 func judge(c condition, known map[*field]bool, s *scratch) truth {
 	switch c := c.(type) {
 	case and:
@@ -53,8 +53,7 @@ func judge(c condition, known map[*field]bool, s *scratch) truth {
 	return fails
 }
 
-// either is one if that is the truth of any condition, and other if it is that of
-// all.
+// either returns one if any condition has that truth, and other if all have that.
 func either(all []condition, known map[*field]bool, s *scratch, one, other truth) truth {
 	result := other
 	for _, c := range all {
@@ -68,9 +67,9 @@ func either(all []condition, known map[*field]bool, s *scratch, one, other truth
 	return result
 }
 
-// knowable is a condition that is no logic, or an operand.
+// knowable is an operand, or a condition without logic.
 type knowable interface {
-	// known reports whether all fields in it are among some.
+	// known reports whether fields has all of its fields.
 	known(fields map[*field]bool) bool
 }
 

@@ -15,7 +15,7 @@ const (
 	formName        // an identifier, or a word of the language
 	formQuoted      // a field in back quotes
 	formText        // in single quotes
-	formDouble      // in double quotes, which is text too
+	formDouble      // in double quotes, also a text
 	formNumber
 	formHex // x'0aff'
 	formSign
@@ -24,7 +24,7 @@ const (
 // token is the smallest part of a condition.
 type token struct {
 	form     form
-	text     string // what quotes stand around, else as it is written
+	text     string // without quotes, else as written
 	pos, end int
 }
 
@@ -33,7 +33,7 @@ func (t *token) is(s string) bool {
 	return t.form == formSign && t.text == s || t.form == formName && strings.EqualFold(t.text, s)
 }
 
-// signs are those of the language, longer ones before what they begin with.
+// signs are the signs of the language, each before those that it begins with.
 var signs = []string{
 	"==", "!=", "<>", "<=", ">=", "&&", "||", "**", "..", "?.", "=", "<", ">", "!", "+", "-", "*", "/", "%", "^",
 	"(", ")", "[", "]", ",", ".", "#",
@@ -119,7 +119,7 @@ func (l *lexer) sign(r rune) (string, error) {
 	return "", l.refused(l.pos, "%q is not of the language; text stands in single quotes, an odd field name in back quotes", r)
 }
 
-// quoted reads text between quotes, of which two in it stand for one.
+// quoted reads text between quotes. Two quotes in the text mean one.
 func (l *lexer) quoted(quote string) (string, error) {
 	start := l.pos
 	var s strings.Builder
@@ -178,8 +178,8 @@ func name(s string) string {
 	return s
 }
 
-// number returns what begins the text and looks like a number: it is checked
-// when it is converted.
+// number returns the start of the text that looks like a number. It is checked when it
+// is converted.
 func number(s string) string {
 	if len(s) > 1 && s[0] == '0' && strings.ContainsRune("xXoObB", rune(s[1])) {
 		return name(s)

@@ -11,13 +11,13 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
-// pattern is what a text is looked through for.
+// pattern is searched for in a text.
 type pattern struct {
 	holds  func([]byte) bool
-	lo, hi []byte // that bound what holds, where they are not nil
+	lo, hi []byte // if not nil, bounds of the texts that match
 }
 
-// match translates contains and its like.
+// match translates contains and the like.
 func (t *translator) match(n *node, negated bool) (condition, error) {
 	left, err := t.single(n.kids[0])
 	if err != nil {
@@ -65,8 +65,7 @@ var finders = map[string]func(b, part []byte) bool{
 	"contains": bytes.Contains, "startsWith": bytes.HasPrefix, "endsWith": bytes.HasSuffix,
 }
 
-// pattern makes the pattern of a constant; of UUIDs, whose text is in lower case,
-// if lower is set.
+// pattern makes the pattern of a constant, in lower case if lower is set, for UUIDs.
 func (t *translator) pattern(n *node, c *term, lower bool) (pattern, error) {
 	s := c.constant.s
 	if lower && n.text != "matches" {
@@ -95,7 +94,7 @@ func (t *translator) regular(n *node, expression string) (pattern, error) {
 	return pattern{holds: r.Match}, nil
 }
 
-// prefixed is the pattern of what begins with a text.
+// prefixed returns the pattern of texts that begin with s.
 func prefixed(s []byte) pattern {
 	p := pattern{holds: func(b []byte) bool { return bytes.HasPrefix(b, s) }, lo: s}
 	if above := bytes.TrimRight(s, "\xff"); len(above) > 0 {
@@ -105,11 +104,11 @@ func prefixed(s []byte) pattern {
 	return p
 }
 
-// The parts of a like pattern beside its characters.
+// These are the parts of a like pattern that are not characters.
 const (
 	likeAny  = -1 // %
 	likeOne  = -2 // _
-	likeByte = -3 // and smaller: bytes that are no UTF-8
+	likeByte = -3 // and smaller: bytes that are not UTF-8
 )
 
 // like makes the pattern of like and ilike: % stands for any text, _ for one
@@ -131,7 +130,7 @@ func (t *translator) like(n *node, s []byte) (pattern, error) {
 		r, size := utf8.DecodeRune(s[i:])
 		switch {
 		case escape != 0 && r == escape && i+size == len(s):
-			return pattern{}, t.refused(n.kids[1], "the pattern ends with its escape character, behind which one is missing")
+			return pattern{}, t.refused(n.kids[1], "the pattern ends with its escape character; a character must follow it")
 		case escape != 0 && r == escape:
 			i += size
 			r, size = utf8.DecodeRune(s[i:])
@@ -187,7 +186,7 @@ func (t *translator) shaped(n *node, parts []rune) (pattern, error) {
 	return pattern{holds: func(b []byte) bool { return bytes.Equal(b, literal) }, lo: literal, hi: literal}, nil
 }
 
-// expression is the regular expression of a like pattern.
+// expression returns the regular expression of a like pattern.
 func expression(parts []rune) string {
 	var s strings.Builder
 	s.WriteString(`\A(?:`)
@@ -197,7 +196,7 @@ func expression(parts []rune) string {
 			s.WriteString(".*")
 		case r == likeOne:
 			s.WriteString(".")
-		case r <= likeByte: // as which a regular expression sees it
+		case r <= likeByte: // a regular expression sees this rune
 			s.WriteRune(utf8.RuneError)
 		default:
 			s.WriteString(regexp.QuoteMeta(string(r)))

@@ -1,6 +1,6 @@
 package where
 
-// op is what a node of the tree stands for.
+// op is the kind of a node.
 type op uint8
 
 const (
@@ -10,7 +10,7 @@ const (
 	opUnary             // sign text of a kid
 	opBinary            // arithmetic text of two kids
 	opCompare           // operator text of two kids
-	opMatch             // contains and its like: text, of two or, with ESCAPE, three kids
+	opMatch             // contains and the like: text of two kids, or three with ESCAPE
 	opAnd               // of all kids
 	opOr                // of all kids
 	opNot               // of a kid
@@ -41,10 +41,10 @@ type part struct {
 // maxHeight bounds how deep conditions nest.
 const maxHeight = 250
 
-// condition reports whether the node is true or false by its form.
+// condition reports whether the form of the node makes it true or false.
 func (n *node) condition() bool { return n.op >= opCompare }
 
-// hasFields tells whether a node names fields.
+// hasFields reports whether a node names fields.
 func (n *node) hasFields() bool {
 	if n.op == opPath {
 		return true

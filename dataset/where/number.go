@@ -19,13 +19,13 @@ const (
 	greaterEqual operator = ">="
 )
 
-// mirrored is the operator with its sides exchanged.
+// mirrored maps each operator to the one with its sides exchanged.
 var mirrored = map[operator]operator{
 	equal: equal, unequal: unequal, less: greater, lessEqual: greaterEqual, greater: less, greaterEqual: lessEqual,
 }
 
-// holds applies the operator to the outcome of a comparison; without ordered
-// one of the values is NaN.
+// holds applies the operator to the outcome of a comparison. If ordered is not set, one
+// of the values is NaN.
 func (o operator) holds(c int, ordered bool) bool {
 	switch o {
 	case equal:
@@ -43,14 +43,13 @@ func (o operator) holds(c int, ordered bool) bool {
 	}
 }
 
-// inverse is the operator that holds where the other does not, of what has an
-// order.
+// inverse maps each operator to its negation for ordered values.
 var inverse = map[operator]operator{
 	equal: unequal, unequal: equal, less: greaterEqual, greaterEqual: less, lessEqual: greater, greater: lessEqual,
 }
 
-// bounds is a test of numbers: from lo to hi, both included, turned around if
-// not is set. With a set it is instead being in it, in ascending order.
+// bounds is a test of numbers: from lo to hi inclusive, or in set, which ascends, if
+// there is one. not negates it.
 type bounds[T int64 | float64] struct {
 	lo, hi T
 	not    bool
@@ -65,8 +64,8 @@ func (t *bounds[T]) holds(v T) bool {
 	return (t.lo <= v && v <= t.hi) != t.not
 }
 
-// inverted is the test that holds where the other does not; of one side of the
-// integers it is the other side, which blocks' bounds can rule out.
+// inverted returns the negated test. If t is one side of the integers, it is the other
+// side, so that blocks' bounds can rule it out.
 func inverted(t bounds[int64]) bounds[int64] {
 	switch {
 	case t.set != nil, t.not, t.lo == math.MinInt64 && t.hi == math.MaxInt64:
@@ -81,7 +80,7 @@ func inverted(t bounds[int64]) bounds[int64] {
 	return t
 }
 
-// limits are the least and the greatest number that may hold, if there are.
+// limits returns the least and the greatest number that may pass, if there are limits.
 func (t *bounds[T]) limits() (lo, hi T, ok bool) {
 	if t.set != nil {
 		return t.set[0], t.set[len(t.set)-1], !t.not
@@ -89,8 +88,8 @@ func (t *bounds[T]) limits() (lo, hi T, ok bool) {
 	return t.lo, t.hi, !t.not
 }
 
-// intBounds is the test of an integer against a number that lies at or, unless
-// exact, between floor and floor + 1.
+// intBounds returns the test of an integer against floor, or, unless exact, against a
+// number between floor and floor + 1.
 func intBounds(o operator, floor int64, exact bool) bounds[int64] {
 	t := bounds[int64]{lo: math.MinInt64, hi: math.MaxInt64}
 	switch {
@@ -114,10 +113,10 @@ func intBounds(o operator, floor int64, exact bool) bounds[int64] {
 	return t
 }
 
-// above is whether the operator asks for more than something.
+// above reports whether the operator asks for greater values.
 func (o operator) above() bool { return o == greater || o == greaterEqual }
 
-// intBoundsOf is the test of an integer against a floating-point number.
+// intBoundsOf returns the test of an integer against a floating-point number.
 func intBoundsOf(o operator, c float64) bounds[int64] {
 	floor := math.Floor(c)
 	switch {
@@ -131,7 +130,7 @@ func intBoundsOf(o operator, c float64) bounds[int64] {
 	return intBounds(o, int64(floor), floor == c)
 }
 
-// intBoundsOfRational is the test of an integer against any number.
+// intBoundsOfRational returns the test of an integer against any number.
 func intBoundsOfRational(o operator, r *big.Rat) bounds[int64] {
 	floor, exact := unscaled(r, 0)
 	switch {
@@ -143,7 +142,7 @@ func intBoundsOfRational(o operator, r *big.Rat) bounds[int64] {
 	return always[int64](o == unequal || o.above())
 }
 
-// intBoundsOfNumber is the test of an integer against a constant.
+// intBoundsOfNumber returns the test of an integer against a constant.
 func intBoundsOfNumber(o operator, c *value) bounds[int64] {
 	switch c.kind {
 	case kindInt:
@@ -154,9 +153,9 @@ func intBoundsOfNumber(o operator, c *value) bounds[int64] {
 	return intBoundsOfRational(o, c.r)
 }
 
-// floatBoundsOfNumber is the test of a floating-point number against a constant.
-// One that is written with a point stands for the nearest of the type, if single
-// of those of 32 bits. ok is false if it is beyond them.
+// floatBoundsOfNumber returns the test of a floating-point number against a constant. A
+// constant with a point stands for the nearest number of the type, of 32 bits if single
+// is set. ok is false if it is out of range.
 func floatBoundsOfNumber(o operator, c *value, single bool) (t bounds[float64], ok bool) {
 	switch c.kind {
 	case kindInt:
@@ -171,10 +170,10 @@ func floatBoundsOfNumber(o operator, c *value, single bool) (t bounds[float64], 
 	return floatBounds(o, f), !math.IsInf(f, 0)
 }
 
-// always is the test that holds for all numbers, or for none.
+// always returns the test that all numbers pass, or none.
 func always[T int64 | float64](yes bool) bounds[T] { return bounds[T]{lo: 1, not: yes} }
 
-// floatBounds is the test of a floating-point number against another.
+// floatBounds returns the test of a floating-point number against another.
 func floatBounds(o operator, c float64) bounds[float64] {
 	t := bounds[float64]{lo: math.Inf(-1), hi: math.Inf(1)}
 	switch {
@@ -198,7 +197,7 @@ func floatBounds(o operator, c float64) bounds[float64] {
 	return t
 }
 
-// floatBoundsOf is the test of a floating-point number against an integer.
+// floatBoundsOf returns the test of a floating-point number against an integer.
 func floatBoundsOf(o operator, c int64) bounds[float64] {
 	f := float64(c)
 	switch compareIntFloat(c, f) {

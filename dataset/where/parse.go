@@ -10,7 +10,7 @@ import (
 // maxText bounds a condition's text, in bytes.
 const maxText = 1 << 20
 
-// parser makes a tree of tokens, one token ahead. From the loosest to the
+// parser makes a tree of tokens, looking one token ahead. From the loosest to the
 // tightest:
 //
 //	or  ||
@@ -55,7 +55,7 @@ func (p *parser) advance() (err error) {
 	return err
 }
 
-// take passes the token if it is the sign or word.
+// take consumes the token if it is the sign or word.
 func (p *parser) take(s string) (bool, error) {
 	if !p.token.is(s) {
 		return false, nil
@@ -63,7 +63,7 @@ func (p *parser) take(s string) (bool, error) {
 	return true, p.advance()
 }
 
-// expect passes the sign or word, which must be there.
+// expect consumes the sign or word, which must be there.
 func (p *parser) expect(s string) error {
 	if ok, err := p.take(s); ok || err != nil {
 		return err
@@ -71,7 +71,7 @@ func (p *parser) expect(s string) error {
 	return p.unexpected(s)
 }
 
-// unexpected is the error for the token.
+// unexpected returns the error for the current token.
 func (p *parser) unexpected(wanted string) error {
 	switch p.token.form {
 	case formEnd:
@@ -86,12 +86,12 @@ func (p *parser) unexpected(wanted string) error {
 	return p.refused(p.token.pos, "%s is not expected here, but %s", p.token.text, wanted)
 }
 
-// joined makes a node of others, which stand between pos and the token.
+// joined makes a node of others, from pos up to the token.
 func (p *parser) joined(o op, text string, pos int, kids ...*node) (*node, error) {
 	return p.bounded(&node{op: o, text: text, kids: kids, pos: pos, end: kids[len(kids)-1].end})
 }
 
-// bounded measures a node's height.
+// bounded measures and bounds a node's height.
 func (p *parser) bounded(n *node) (*node, error) {
 	for _, k := range n.kids {
 		n.height = max(n.height, k.height+1)
@@ -107,7 +107,7 @@ func (p *parser) tooDeep(pos int) error {
 	return p.refused(pos, "the condition nests deeper than %d levels", maxHeight)
 }
 
-// enter goes a level down.
+// enter moves one level down.
 func (p *parser) enter() error {
 	p.depth++
 	//guard: bounds how deep parentheses nest
@@ -127,7 +127,7 @@ func (p *parser) disjunction() (*node, error) {
 
 func (p *parser) conjunction() (*node, error) { return p.logic(opAnd, "and", "&&", p.negation) }
 
-// logic reads what stands between words or signs of one meaning.
+// logic reads operands between words or signs with one meaning.
 func (p *parser) logic(o op, word, sign string, operand func() (*node, error)) (*node, error) {
 	first, err := operand()
 	if err != nil || !p.token.is(word) && !p.token.is(sign) {
@@ -166,8 +166,7 @@ func (p *parser) negation() (*node, error) {
 	return p.joined(opNot, "not", pos, n)
 }
 
-// operand reads a value that stands in a calculation, or a condition in
-// parentheses.
+// operand reads a value of a calculation, or a condition in parentheses.
 func (p *parser) operand() (*node, error) { return p.sum() }
 
 func (p *parser) sum() (*node, error) { return p.arithmetic(p.product, "+", "-") }
@@ -243,7 +242,7 @@ func (p *parser) power() (*node, error) {
 	return p.joined(opBinary, "**", left.pos, left, right)
 }
 
-// primary reads a constant, a field, a function, or what is in parentheses.
+// primary reads a constant, a field, a function, or an expression in parentheses.
 func (p *parser) primary() (*node, error) {
 	t := p.token
 	switch t.form {
@@ -275,10 +274,10 @@ func (p *parser) primary() (*node, error) {
 	return nil, p.unexpected("a field or a value")
 }
 
-// words are those that are no field without back quotes.
+// words are the names that need back quotes to be fields.
 var words = map[string]bool{"and": true, "or": true, "not": true, "in": true, "null": true, "nil": true, "true": true, "false": true}
 
-// named reads what begins with a name.
+// named reads an expression that begins with a name.
 func (p *parser) named(t token) (*node, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
@@ -362,7 +361,7 @@ func (p *parser) any(n *node) (*node, error) {
 	return p.bounded(n)
 }
 
-// environment names fields in brackets.
+// environment introduces a field in brackets.
 const environment = "$env"
 
 // path reads the names and keys that lead to a field; # alone leads to the item.
@@ -442,7 +441,7 @@ func (p *parser) constant(t token) (*value, error) {
 	}
 	text := strings.ReplaceAll(t.text, "_", "")
 	if _, exponent, ok := strings.Cut(strings.ToLower(text), "e"); ok {
-		e, _ := strconv.Atoi(exponent) // the most or the least of what is beyond, 0 of what is no number
+		e, _ := strconv.Atoi(exponent) // out of range it is the nearest int, otherwise 0 on error
 		//guard: bounds the exponent of a number
 		if e > maxNumber || e < -maxNumber {
 			return nil, p.refused(t.pos, "the exponent of a number is from -%d to %d", maxNumber, maxNumber)

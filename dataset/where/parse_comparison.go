@@ -1,14 +1,14 @@
 package where
 
-// comparisons are the signs, with the operators that they are.
+// comparisons maps signs to their operators.
 var comparisons = map[string]operator{
 	"==": equal, "=": equal, "!=": unequal, "<>": unequal, "<": less, "<=": lessEqual, ">": greater, ">=": greaterEqual,
 }
 
-// matches are the words that look into text, as they are written.
+// matches are the words that search text, as they are written.
 var matches = []string{"contains", "startsWith", "endsWith", "matches", "like", "ilike"}
 
-// comparison reads an operand and what is said of it.
+// comparison reads an operand and the comparison after it.
 func (p *parser) comparison() (*node, error) {
 	left, err := p.operand()
 	if err != nil {
@@ -39,7 +39,7 @@ func (p *parser) comparison() (*node, error) {
 	return n, nil
 }
 
-// chain reads what an operator compares with, and further ones as in 1 < x < 5.
+// chain reads the right side of an operator, and further ones as in 1 < x < 5.
 func (p *parser) chain(left *node, o operator) (*node, error) {
 	var all []*node
 	for {
@@ -71,7 +71,7 @@ func (p *parser) chain(left *node, o operator) (*node, error) {
 	return p.joined(opAnd, "and", all[0].pos, all...)
 }
 
-// predicate reads what words say of the operand, nil if they say nothing.
+// predicate reads a comparison by words, and returns nil if there is none.
 func (p *parser) predicate(left *node) (*node, error) {
 	for _, m := range matches {
 		if p.token.is(m) {
@@ -112,7 +112,7 @@ func (p *parser) match(left *node, word string) (*node, error) {
 	return p.joined(opMatch, word, left.pos, kids...)
 }
 
-// is reads what stands behind is: is null, is not true.
+// is reads the rest of is null, is not true and the like.
 func (p *parser) is(left *node) (*node, error) {
 	o := equal
 	not, err := p.take("not")
@@ -135,7 +135,7 @@ func (p *parser) is(left *node) (*node, error) {
 	return p.joined(opCompare, string(o), left.pos, left, null)
 }
 
-// isTruth reads the true or false of is, is not: what is missing is neither.
+// isTruth reads the true or false of is and is not. A missing value is neither.
 func (p *parser) isTruth(left *node, not bool) (*node, error) {
 	truth, err := p.primary()
 	if err != nil {

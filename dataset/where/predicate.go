@@ -11,8 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// Predicate is a condition on the rows of a mapping. It belongs to one
-// goroutine.
+// Predicate is a condition on the rows of a mapping. It belongs to one goroutine.
 type Predicate struct {
 	root    condition
 	rows    *scope
@@ -21,8 +20,8 @@ type Predicate struct {
 	scratch scratch
 }
 
-// Parse reads a condition on the rows of a mapping. The error is an *Error that
-// says what of it is not of the language, or does not fit the schema.
+// Parse reads a condition on the rows of a mapping. The error is an *Error for text
+// that is not of the language, or does not fit the schema.
 func Parse(text string, m *shred.Mapping) (*Predicate, error) {
 	tree, err := parseTree(text)
 	if err != nil {
@@ -40,11 +39,11 @@ func Parse(text string, m *shred.Mapping) (*Predicate, error) {
 	}, nil
 }
 
-// Columns are the columns of the mapping that the condition needs, ascending.
+// Columns returns the columns of the mapping that the condition needs, ascending.
 func (p *Predicate) Columns() []int { return p.columns }
 
-// Eval tells for each row of a batch whether the condition holds. vectors are
-// those of Columns, hold len(match) rows, and do not contradict the schema.
+// Eval sets for each row of a batch whether the condition holds. vectors are those of
+// Columns, hold len(match) rows, and do not contradict the schema.
 func (p *Predicate) Eval(vectors []*column.Vector, match []bool) {
 	for i, col := range p.columns {
 		p.vectors[col] = vectors[i]
@@ -54,14 +53,13 @@ func (p *Predicate) Eval(vectors []*column.Vector, match []bool) {
 	p.root.eval(match, &p.scratch)
 }
 
-// Bound is what the condition demands of a column that has a value in every
-// row.
+// Bound is a demand of the condition on a column that has a value in every row.
 type Bound struct {
 	Column int
 	test   condition
 }
 
-// Bounds are demands without which the condition cannot hold.
+// Bounds returns demands that every selected row meets.
 func (p *Predicate) Bounds() []Bound { return appendBounds(nil, p.root) }
 
 func appendBounds(b []Bound, c condition) []Bound {
@@ -86,9 +84,9 @@ func appendBounds(b []Bound, c condition) []Bound {
 	return b
 }
 
-// Before reports whether a value lies before all that the condition allows,
-// in the order of a column's index: numbers by value with NaN last, text by
-// its bytes. The value is encoded as in the column.
+// Before reports whether a value lies before all allowed values in the order of a
+// column's index: numbers by value with NaN last, text by its bytes. The value is
+// encoded as in the column.
 func (b Bound) Before(encoded []byte) bool {
 	switch c := b.test.(type) {
 	case ints:
@@ -102,7 +100,7 @@ func (b Bound) Before(encoded []byte) bool {
 	return false
 }
 
-// After reports whether a value lies behind all that the condition allows.
+// After reports whether a value lies after all allowed values.
 func (b Bound) After(encoded []byte) bool {
 	switch c := b.test.(type) {
 	case ints:
@@ -126,7 +124,7 @@ func (t *bounds[T]) upper() T {
 	return hi
 }
 
-// decode reads a value of the column, which is whole.
+// decode decodes a complete value of the column.
 func (c floats) decode(encoded []byte) float64 {
 	if c.typ.Kind == shred.KindFloat {
 		return float64(math.Float32frombits(binary.LittleEndian.Uint32(encoded)))

@@ -131,7 +131,7 @@ func TestRefusals(t *testing.T) {
 		"l > DATE '2025'":                     {10, "is no date; write DATE '2025-01-31'"},
 		"l > date(\"2025-01-01\")":            {5, "such as 1735689600000"},
 		`l > date("x")`:                       {5, "cannot be computed; write date("},
-		"uid = 'x'":                           {7, "is a UUID; 'x' is none"},
+		"uid = 'x'":                           {7, "is a UUID; 'x' is not"},
 		`s matches "("`:                       {11, "is no regular expression: missing closing )"},
 		"s matches os":                        {11, "must be a constant"},
 		"i in [l]":                            {7, "is no constant"},

@@ -8,23 +8,23 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// scope is what the names of fields are relative to: the rows, or the items of
-// an array or a map.
+// scope is what field names are relative to: the rows, or the items of an array or a
+// map.
 type scope struct {
 	place  shred.Place
-	keys   int // column of a map's keys, whose items are called key and value; else -1
+	keys   int // column of a map's keys, whose items have a key and a value; -1 without one
 	outer  *scope
 	fields map[string]*field
 	order  []*field
 	anys   []*anyOf
-	start  int // rows or items before those that are loaded
+	start  int // number of rows or items before the loaded ones
 }
 
 func newScope(place shred.Place, keys int, outer *scope) *scope {
 	return &scope{place: place, keys: keys, outer: outer, fields: map[string]*field{}}
 }
 
-// begin takes the values of a batch.
+// begin starts with the values of a batch.
 func (s *scope) begin(vectors map[int]*column.Vector) {
 	s.start = 0
 	for _, f := range s.order {
@@ -36,7 +36,7 @@ func (s *scope) begin(vectors map[int]*column.Vector) {
 	}
 }
 
-// load goes to the next rows or items.
+// load moves to the next rows or items.
 func (s *scope) load(n int) {
 	for _, f := range s.order {
 		f.load(s.start, n)
@@ -44,14 +44,14 @@ func (s *scope) load(n int) {
 	s.start += n
 }
 
-// walk is the way from a scope to a field.
+// walk is the path from a scope to a field.
 type walk struct {
 	*translator
 	n     *node
 	f     *field
 	place shred.Place
 	path  string   // so far
-	types []string // of the union that it ends at, if there are several
+	types []string // types of the union at its end, if there are several
 }
 
 // field returns the field of a node, the same one for the same path.
@@ -79,7 +79,7 @@ func (t *translator) field(n *node) (*field, error) {
 	return f, nil
 }
 
-// need notes columns.
+// need notes columns that the condition reads.
 func (t *translator) need(columns ...int) {
 	for _, c := range columns {
 		t.columns[c] = true
@@ -116,7 +116,7 @@ func (w *walk) walk(parts []part) error {
 	return w.end()
 }
 
-// refuse is an error at the field.
+// refuse returns an error at the field.
 func (w *walk) refuse(reason string, args ...any) error {
 	return w.refused(w.n, reason, args...)
 }
@@ -130,7 +130,7 @@ func (w *walk) simple(n *shred.Node, rest []part) error {
 	return nil
 }
 
-// end looks at what the way leads to.
+// end checks the end of the path.
 func (w *walk) end() error {
 	if _, err := w.branch(""); err != nil || w.f.typ != nil {
 		return err
@@ -146,7 +146,7 @@ func (w *walk) end() error {
 	return w.simple(w.place.Type(), nil)
 }
 
-// names goes along a path through records.
+// names follows a path through records.
 func (w *walk) names(path string) error {
 	for rest := path; rest != ""; {
 		var err error
@@ -158,7 +158,7 @@ func (w *walk) names(path string) error {
 		case w.f.typ != nil || w.place.Leaf():
 			return w.unknown(rest)
 		case kind == shred.KindArray:
-			return w.refuse("%s is an array, of which a row can have many items; write any(%s, %s == ...)", w.path, w.path, rest)
+			return w.refuse("%s is an array, and a row can have many of its items; write any(%s, %s == ...)", w.path, w.path, rest)
 		case kind == shred.KindMap:
 			return w.refuse("%s is a map; write %s['%s'], or any(%s, key == ... and value == ...)", w.path, w.path, rest, w.path)
 		}
@@ -173,11 +173,11 @@ func (w *walk) names(path string) error {
 	return nil
 }
 
-// pass notes a name on the way.
+// pass adds a name to the path.
 func (w *walk) pass(name string) { w.path = strings.TrimPrefix(w.path+"."+name, ".") }
 
-// branch goes to the branch of a union that has the values, which the path
-// names if there are several.
+// branch moves to the branch of a union that has the values. If there are several, the
+// path names one.
 func (w *walk) branch(path string) (rest string, err error) {
 	for !w.place.Raw() && w.place.Type().Kind == shred.KindUnion && w.f.typ == nil {
 		var some, names []string
@@ -233,7 +233,7 @@ func (w *walk) named(path string) (branch int, rest string) {
 	return -1, path
 }
 
-// lookup goes to the value of a key.
+// lookup moves to the value of a key.
 func (w *walk) lookup(key string) error {
 	if _, err := w.branch(""); err != nil {
 		return err
@@ -262,7 +262,7 @@ func (w *walk) lookup(key string) error {
 	return nil
 }
 
-// unknown is the error for what names nothing.
+// unknown returns the error for an unknown name.
 func (w *walk) unknown(rest string) error {
 	if w.f.typ != nil || w.place.Leaf() {
 		return w.refuse("%s is of a simple type, and has no field %s", w.path, rest)
@@ -287,7 +287,7 @@ func (w *walk) unknown(rest string) error {
 	return w.refuse("%s", reason)
 }
 
-// written is a path as the language writes it.
+// written returns a path as the language writes it.
 func written(path string) string {
 	for _, part := range strings.Split(path, ".") {
 		if part == "" || name(part) != part || part[0] >= '0' && part[0] <= '9' || words[strings.ToLower(part)] {

@@ -7,17 +7,16 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
-// Span is what a condition demands of a field: that it has a value, between two.
+// Span is a demand of the condition on a field: it has a value between two bounds.
 type Span struct {
-	Path string // of the field, from the row
-	// Low and High are values that no value of the field that the condition allows is
-	// below or above, as Avro encodes the field's type, without a branch of a union; nil
-	// where there is no such value.
+	Path string // path of the field from the row
+	// Low and High bound the allowed values of the field, as Avro encodes the field's
+	// type, without a branch of a union. nil is no bound.
 	Low, High []byte
 }
 
-// Spans are demands without which the condition cannot hold, of fields whose order is that of
-// their values, or of their bytes: numbers and texts.
+// Spans returns demands that every selected row meets, for fields that are ordered by
+// value or by bytes: numbers and texts.
 func (p *Predicate) Spans() []Span { return appendSpans(nil, p.root) }
 
 func appendSpans(spans []Span, c condition) []Span {
@@ -44,7 +43,8 @@ func appendSpans(spans []Span, c condition) []Span {
 	return spans
 }
 
-// encodeInt encodes a bound that is one; none is the number of no bound.
+// encodeInt encodes a bound. It returns nil if n equals none, which stands for no
+// bound.
 func encodeInt(n, none int64) []byte {
 	if n == none {
 		return nil
@@ -52,8 +52,8 @@ func encodeInt(n, none int64) []byte {
 	return binary.AppendVarint(nil, n)
 }
 
-// encode encodes a bound of the column's type, the lower one, whose sign is negative, or the
-// upper one.
+// encode encodes a bound of the column's type: the lower one if sign is negative, else
+// the upper one.
 func (c floats) encode(d float64, sign int) []byte {
 	if math.IsInf(d, sign) || d != d {
 		return nil

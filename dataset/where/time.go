@@ -11,13 +11,14 @@ import (
 
 const day = 24 * time.Hour
 
-// timeUnit is the unit of a type that counts time; 0 of others.
+// timeUnit returns the unit of a type that counts time, 0 for others.
 func timeUnit(n *shred.Node) time.Duration { return n.LogicalType().Unit() }
 
-// local reports whether a type's timestamps are in no stated time zone.
+// local reports whether a type's timestamps have no time zone.
 func local(n *shred.Node) bool { return n.LogicalType().Local() }
 
-// momentForms are how a date and a time are written; a fraction may follow the seconds.
+// momentForms are the layouts of dates with and without a time. A fraction may follow
+// the seconds.
 var momentForms = []string{time.DateOnly, time.DateTime, "2006-01-02 15:04"}
 
 var zones = []string{"Z07:00", "Z0700", "Z07", " Z07:00"}
@@ -40,8 +41,8 @@ func parseMoment(s string) (t time.Time, zoned, ok bool) {
 	return t, false, false
 }
 
-// dateOfDigits is the date that a number such as 20250131 is meant to be, which as
-// days would be beyond all years that are written. It is empty for other numbers.
+// dateOfDigits returns the date that a number such as 20250131 means. As days it would
+// be out of range. For other numbers it returns "".
 func dateOfDigits(v *value) string {
 	if t, err := time.Parse("20060102", fmt.Sprint(v.i)); err == nil && v.kind == kindInt {
 		return t.Format(time.DateOnly)
@@ -59,7 +60,7 @@ func parseClock(s string) (time.Duration, bool) {
 	return 0, false
 }
 
-// moment reads the text behind DATE or TIMESTAMP.
+// moment reads the text after DATE or TIMESTAMP.
 func (p *parser) moment(word string, t token) (*value, error) {
 	v := &value{kind: kindMoment}
 	var ok bool
@@ -70,8 +71,7 @@ func (p *parser) moment(word string, t token) (*value, error) {
 	return v, nil
 }
 
-// compareTimes orders counts of two units, of which one is a multiple of the
-// other.
+// compareTimes orders counts of two units, one of them a multiple of the other.
 func compareTimes(a, b int64, aUnit, bUnit time.Duration) int {
 	if aUnit < bUnit {
 		return -compareTimes(b, a, bUnit, aUnit)

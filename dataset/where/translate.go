@@ -7,24 +7,24 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
-// translator turns the tree of a condition into tests of columns. A condition is
-// true, false or unknown, and a test holds where it is true. What is negated is not the
-// test but each comparison in it: it then holds where the comparison is false, and
-// where a value is missing in neither form.
+// translator turns the tree of a condition into tests of columns. A condition is true,
+// false or unknown, and a test passes if it is true. Negation applies to each
+// comparison, not to the test: a negated comparison passes if it is false, and a
+// missing value passes neither form.
 type translator struct {
 	text    string
 	mapping *shred.Mapping
 	scope   *scope
-	columns map[int]bool // that are needed
+	columns map[int]bool // columns that the condition reads
 }
 
-// source is what a node is in the text.
+// source returns the text of a node.
 func (t *translator) source(n *node) string { return t.text[n.pos:n.end] }
 
 // maxQuoted bounds what messages quote of the condition.
 const maxQuoted = 60
 
-// quote is source for messages.
+// quote returns the text of a node for messages, shortened.
 func (t *translator) quote(n *node) string {
 	s := []rune(t.source(n))
 	if len(s) > maxQuoted {
@@ -37,8 +37,8 @@ func (t *translator) refused(n *node, reason string, args ...any) error {
 	return refused(t.text, n.pos, reason, args...)
 }
 
-// condition translates what is true or false; if negated, to what holds where
-// it is false.
+// condition translates a node that is true or false. If negated, the result holds where
+// the node is false.
 func (t *translator) condition(n *node, negated bool) (condition, error) {
 	switch n.op {
 	case opNot:
@@ -101,14 +101,14 @@ func (t *translator) names(n *node) bool {
 	return ok && rest == ""
 }
 
-// term is one side of a comparison: exactly one of the pointers is set.
+// term is one side of a comparison. Exactly one of the pointers is set.
 type term struct {
 	node     *node
 	kind     kind
 	field    *field
 	constant *value
 	computed *computed
-	unit     time.Duration // of the time that a computed number counts, 0 of others
+	unit     time.Duration // time unit of a computed number, 0 for others
 }
 
 // operand returns the term's values, row by row.
@@ -122,7 +122,8 @@ func (t *term) operand() operand {
 	return t.computed
 }
 
-// counts is the unit of the time that the term counts, 0 if it counts something else.
+// counts returns the unit of the time that the term counts, 0 if it counts something
+// else.
 func (t *term) counts() time.Duration {
 	if t.field != nil {
 		return timeUnit(t.field.typ)
@@ -133,7 +134,7 @@ func (t *term) counts() time.Duration {
 // value makes a constant an operand.
 func (v *value) value(int) value { return *v }
 
-// term translates what has a value. A field can be a group, which has none.
+// term translates an expression with a value. A field can be a group, which has none.
 func (t *translator) term(n *node) (*term, error) {
 	switch {
 	case n.op == opConst:
@@ -156,7 +157,7 @@ func (t *translator) term(n *node) (*term, error) {
 	return &term{node: n, kind: v.kind, constant: v}, nil
 }
 
-// single translates a value of which a row has at most one.
+// single translates an expression with at most one value per row.
 func (t *translator) single(n *node) (*term, error) {
 	x, err := t.term(n)
 	if err != nil {
@@ -175,15 +176,15 @@ func (t *translator) checkSingle(x *term) error {
 	return nil
 }
 
-// group is the error for a group that stands for a value.
+// group returns the error for a group in place of a value.
 func (t *translator) group(x *term) error {
 	name := t.quote(x.node)
 	switch x.field.place.Type().Kind {
 	case shred.KindArray:
 		if simpleItems(x.field.place) {
-			return t.refused(x.node, "%s is an array, of which a row can have many items; write 'x' in %[1]s, or any(%[1]s, # == 'x')", name)
+			return t.refused(x.node, "%s is an array, and a row can have many of its items; write 'x' in %[1]s, or any(%[1]s, # == 'x')", name)
 		}
-		return t.refused(x.node, "%s is an array, of which a row can have many items; write any(%[1]s, ...) with a condition on the fields of an item", name)
+		return t.refused(x.node, "%s is an array, and a row can have many of its items; write any(%[1]s, ...) with a condition on the fields of an item", name)
 	case shred.KindMap:
 		return t.refused(x.node, "%s is a map; write %[1]s['key'] for the value of a key, or any(%[1]s, key == ... and value == ...)", name)
 	}
@@ -213,8 +214,8 @@ func simpleItems(array shred.Place) bool {
 	return some == 1
 }
 
-// any translates what holds where an item of an array or a map does. Where
-// there is no array, neither it nor its negation holds.
+// any translates a condition on the items of an array or a map, which holds if it does
+// for one of them. If there is no array, neither it nor its negation holds.
 func (t *translator) any(array *node, negated bool, items func() (condition, error)) (condition, error) {
 	f, err := t.field(array)
 	if err != nil {

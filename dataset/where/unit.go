@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// unit is the unit of the time that a field, or a sum of fields, counts; 0 if it
+// unit returns the unit of the time that a field, or a sum of fields, counts, 0 if it
 // counts something else.
 func (t *translator) unit(n *node) (unit time.Duration, err error) {
 	if n.op == opPath {
@@ -34,13 +34,13 @@ func (t *translator) unit(n *node) (unit time.Duration, err error) {
 	return unit, nil
 }
 
-// sameUnit are the functions whose value counts what their arguments count.
+// sameUnit are the functions whose value has the unit of their arguments.
 var sameUnit = map[string]bool{"abs": true, "min": true, "max": true}
 
-// unitNames are what types count.
+// unitNames are the names of the units in messages.
 var unitNames = map[time.Duration]string{day: "days", time.Millisecond: "milliseconds", time.Microsecond: "microseconds", time.Nanosecond: "nanoseconds"}
 
-// otherUnit is the error for two numbers that count time in different units.
+// otherUnit returns the error for two numbers that count time in different units.
 func (t *translator) otherUnit(a, b *node, aUnit, bUnit time.Duration) error {
 	if aUnit < bUnit {
 		a, b, aUnit, bUnit = b, a, bUnit, aUnit

@@ -17,13 +17,13 @@ const (
 	kindBool
 	kindInt
 	kindFloat
-	kindNumber // constants only: written with a point or an exponent, or of more than 64 bits
+	kindNumber // constants only: with a point, an exponent or more than 64 bits
 	kindText
 	kindBytes
 	kindDecimal // fields only
 	kindMoment  // dates and timestamps
 	kindClock   // times of day, fields only
-	kindGroup   // of fields that are records, arrays or maps
+	kindGroup   // fields that are records, arrays or maps
 )
 
 var kindNames = [...]string{
@@ -38,7 +38,7 @@ func (k kind) number() bool { return k == kindInt || k == kindFloat || k == kind
 // integer reports whether fields of the kind hold integers.
 func (k kind) integer() bool { return k == kindInt || k == kindMoment || k == kindClock }
 
-// computed is the kind as which a field's values are computed with.
+// computed returns the kind that computations see for a field's values.
 func (k kind) computed() kind {
 	switch {
 	case k.integer():
@@ -76,14 +76,14 @@ func kindOf(n *shred.Node) kind {
 	return kindText
 }
 
-// value is a constant, or what an operand is in one row. Which fields are in
-// use follows from kind.
+// value is a constant, or an operand's value in one row. Its kind decides which fields
+// are in use.
 type value struct {
 	kind  kind
-	i     int64 // also a boolean, 0 or 1, and a moment or a time of day as it is stored
+	i     int64 // also a boolean, 0 or 1, and a stored moment or time of day
 	f     float64
-	s     []byte   // also a decimal's unscaled number, as it is stored
-	r     *big.Rat // of kindNumber
+	s     []byte   // also a decimal's stored unscaled number
+	r     *big.Rat // for kindNumber
 	t     time.Time
 	zoned bool // t was written with a time zone
 }
@@ -96,7 +96,7 @@ func boolean(yes bool) *value {
 	return v
 }
 
-// negative returns a number with the other sign.
+// negative returns the number with the opposite sign.
 func (v *value) negative() *value {
 	switch {
 	case v.kind == kindInt && v.i != math.MinInt64:
