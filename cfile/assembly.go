@@ -15,9 +15,9 @@ const (
 	MaxKey = 16 << 10
 )
 
-// assembly is what a file consists of beside its data blocks: header, index blocks,
-// dictionary and footer, and where all of them are. The Writer and the row group of the
-// adapter tell it of data blocks in file order and put what it returns between them.
+// assembly is a file without its data blocks: header, index blocks, dictionary and
+// footer, and the places of all blocks. The Writer and the adapter's row group add data
+// blocks in file order, and write what add returns between them.
 type assembly struct {
 	o          Options
 	header     []byte
@@ -169,8 +169,8 @@ func updateBlocksCRC(sum, crc uint32) uint32 {
 	return crc32.Update(sum, castagnoli, b[:])
 }
 
-// lastWord is the checksum at the end of a stored block. Of a file without checksums it
-// means nothing.
+// lastWord returns the checksum at the end of a stored block. It is meaningless if the
+// file has no checksums.
 func lastWord(stored []byte) uint32 {
 	return binary.LittleEndian.Uint32(stored[len(stored)-checksumSize:])
 }
@@ -320,6 +320,6 @@ func (a *assembly) treeBound(t *indexBuilder) int {
 	return n
 }
 
-// maxEntry is the most bytes that an entry takes of an index block beside its key: the
-// lengths of key and block, the offset of the block, and its own offset.
+// maxEntry is the most bytes of an entry in an index block besides its key: the lengths
+// of key and block, the offset of the block, and its own offset.
 const maxEntry = 5 + 10 + 5 + 4

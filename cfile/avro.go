@@ -56,7 +56,7 @@ func (a *avroValues) asStored() string {
 	return fmt.Sprintf("; --%s %s=%s stores the column's values as they are", optionEncoding, a.column.Name, physical)
 }
 
-// errCut is about values that are none as Avro encodes them.
+// errCut is returned for bytes that are not whole values in Avro's encoding.
 var errCut = errors.New("a block ends within a value")
 
 // count returns the number of values.

@@ -61,12 +61,12 @@ type span struct {
 	value, values int
 }
 
-// append appends to b the blocks of rows of which the first has the number ordinal. They
-// end by Kudu's rules, as if rows came one by one, and after the last row. With open, the
-// rows after the last block that is full are left out. It returns the number of rows and
-// of values that it appended. For a file with a dictionary, c has what that made of the
-// values; if it has numbers for them all, and there is no value index, r may go without
-// them. No value is longer than MaxValue.
+// append appends to b the blocks of rows, the first with the number ordinal. They end
+// by Kudu's rules, as if rows came one by one, and after the last row. If open is set,
+// the rows after the last full block are left out. It returns the number of appended
+// rows and values. For a file with a dictionary, c has the codes of the values; if it
+// has all of them and there is no value index, r may omit them. No value is longer than
+// MaxValue.
 func (e *blockEncoder) append(b *writtenBlocks, ordinal int64, r *Rows, c coded, open bool) (rows, values int, err error) {
 	n, err := e.count(r, &c)
 	if err != nil {

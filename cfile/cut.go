@@ -8,16 +8,16 @@ import (
 	"github.com/rowtocol/rowtocol/cfile/encoding"
 )
 
-// Limits of a data block beside its size.
+// Limits of a data block besides its size.
 const (
 	// maxRows is the most rows of a block. Kudu has no such limit; without one, nulls and
 	// long runs, which take no room, would make a block of a whole file, and a writer
 	// would hold them all.
 	maxRows = 1 << 20
-	// valueOverhead is the most bytes that a block of one value has beside it.
+	// valueOverhead is the most bytes that a block of one value has besides the value.
 	valueOverhead = 64
-	// rowsOverhead is the most bytes that a block has for its rows whatever their values
-	// are: the null bitmap, and restarts of the PREFIX encoding.
+	// rowsOverhead is the most bytes that a block has for its rows with any values: the
+	// null bitmap, and restarts of the PREFIX encoding.
 	rowsOverhead = maxRows/4 + 4*maxRows/16 + valueOverhead
 )
 

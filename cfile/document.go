@@ -22,7 +22,8 @@ const (
 	maxDocument = 256 << 20
 	// maxItems is the most items of a column: what one file counts.
 	maxItems = math.MaxUint32
-	// maxBytes is more than a column has, raw or stored. What all columns have fits a number.
+	// maxBytes is more than the raw or stored bytes of any column. The sum of all
+	// columns fits an int64.
 	maxBytes = 1 << 45
 )
 
@@ -93,8 +94,9 @@ func (b *documentBlock) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// documentLine is a file in the document's text; of a column of type null without lengths
-// the line has no file. Of two lines of a column the last has what is of the column.
+// documentLine is a file in the document's text. For a column of type null without
+// lengths it has no file. If a column has two lines, the last one holds the column's
+// own fields.
 type documentLine struct {
 	Path        string          `json:"path"`
 	File        string          `json:"file,omitempty"`
@@ -230,8 +232,8 @@ func (r *documentReader) fail(kind damage.Kind, reason string, args ...any) erro
 	return damage.New(kind, r.file, -1, reason, args...)
 }
 
-// parseDocument reads the text of a file of that name. What it says of files is as
-// trustworthy as they are; for itself it is consistent. Errors are *damage.Error.
+// parseDocument parses the text of the named file, and checks that it is consistent in
+// itself, not that the files match it. Errors are *damage.Error.
 func parseDocument(text []byte, file string) (*document, error) {
 	r := &documentReader{file: file, d: new(document), at: map[string]int{}}
 	//guard: rejects a changed document
@@ -277,7 +279,7 @@ func (r *documentReader) checkSum(text []byte) error {
 	sum, at := documentSum(text)
 	stored := string(text[at : at+len(sumZeros)])
 	if own := fmt.Sprintf("%08x", sum); own != stored {
-		return damage.New(damage.Checksum, r.file, int64(at), "the document's CRC-32C is said to be %q, its own is %s", stored, own)
+		return damage.New(damage.Checksum, r.file, int64(at), "the document records the CRC-32C %q, its own is %s", stored, own)
 	}
 	return nil
 }
@@ -366,7 +368,7 @@ func (r *documentReader) open(l *documentLine, meant, plain Type, lengths, nulla
 	}
 	//guard: rejects a file of another column, or outside the part
 	if want := fileName(len(r.d.Columns), lengths); l.File != want {
-		return nil, r.fail(damage.Header, "the column %.100q is said to be in %.40q, expected %s", l.Path, l.File, want)
+		return nil, r.fail(damage.Header, "the column %.100q is recorded in %.40q, expected %s", l.Path, l.File, want)
 	}
 	return f, nil
 }

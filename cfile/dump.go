@@ -12,10 +12,10 @@ import (
 	"github.com/rowtocol/rowtocol/format/protobuf"
 )
 
-// Dump writes every byte of the part with what it means: the lines of the document, then
-// each file block by block, and what is not compressed down to the fields of encodings and
-// index entries. Blocks that cannot be decoded, and bytes that belong to nothing, are shown
-// as bytes; the first of such errors is returned at the end.
+// Dump writes every byte of the part with its meaning: the lines of the document, then
+// each file block by block, and uncompressed blocks down to the fields of encodings and
+// index entries. Blocks that do not decode, and bytes that belong to nothing, are shown
+// as bytes. Dump returns the first of these errors at the end.
 func (p *part) Dump(w io.Writer) error {
 	d := &dumper{Dumper: dump.New(w)}
 	if p.document != nil {

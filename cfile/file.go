@@ -24,7 +24,7 @@ type File struct {
 	footerAt   int64  // with the checksum
 	footer     *Footer
 	held       int64            // bytes accounted for of header and footer
-	crcs       map[int64]uint32 // checksums of the blocks that are read, by their offsets; nil if nobody wants them
+	crcs       map[int64]uint32 // checksums of the blocks that are read, by their offsets; nil if not collected
 
 	mu    sync.Mutex // held while the dictionary is read
 	words *encoding.Dictionary
@@ -64,7 +64,8 @@ func (f *File) Footer() *Footer { return f.footer }
 // Header is the metadata of the header, in the order of the file. Kudu writes none.
 func (f *File) Header() []Pair { return f.header }
 
-// HeaderSize is the bytes of the header, with its checksum. Behind it is the first block.
+// HeaderSize returns the bytes of the header with its checksum. The first block follows
+// it.
 func (f *File) HeaderSize() int64 { return f.headerSize }
 
 // unverified tells whether the file has no checksums.

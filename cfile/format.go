@@ -80,7 +80,7 @@ func (w groupWriter) NewRowGroup(schema string, cols []column.Column, blockSize 
 	return newRowGroup(&w.o, schema, cols, blockSize)
 }
 
-// fileMemory is about what there is of a file beside its dictionary: index blocks.
+// fileMemory is roughly the memory of a file besides its dictionary: index blocks.
 const fileMemory = 2 << 10
 
 // Memory is that of dictionaries, as if all columns had one, and of two files for each.

@@ -33,7 +33,7 @@ type partOptions struct {
 	ManyFiles bool `json:"many_files,omitempty"`
 }
 
-// maxFiles is the most CFiles of a part that nobody has to ask for.
+// maxFiles is the most CFiles of a part unless options allow more.
 const maxFiles = 1000
 
 // The options, as the command line has them.

@@ -77,7 +77,7 @@ func (p *part) unitOf(of *partColumn, row int64) (int64, error) {
 type place struct {
 	mu     sync.Mutex
 	cursor *partCursor
-	row    int64 // before which the cursor stands; -1 if nobody knows
+	row    int64 // before which the cursor stands; -1 if unknown
 }
 
 func (l *place) itemOf(p *part, col int, row int64) (int64, error) {

@@ -77,7 +77,7 @@ func (b *sizeBound) symbols(c *groupColumn) {
 	b.value += longest + longest/16 + 1
 }
 
-// values is the bound of the blocks of so many values.
+// values returns the bound of the blocks of n values.
 func (b *sizeBound) values(n int64, data int) int64 { return n*b.value + (int64(data)*b.data+15)/16 }
 
 // of is the bound of a block.

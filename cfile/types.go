@@ -168,7 +168,7 @@ func (e Encoding) resolve(t Type) Encoding {
 // compression.proto.
 type Compression uint8
 
-// The compressions. The zero Compression is none that a file may have.
+// The compressions. The zero Compression is not valid in a file.
 const (
 	NoCompression Compression = iota + 1
 	Snappy

@@ -154,7 +154,7 @@ func (p *part) verifyValues(ctx context.Context, col int, sizes []blockSize) err
 	})
 }
 
-// offsetBytes is what a value takes beside its bytes when it is decoded.
+// offsetBytes is what a decoded value takes besides its bytes.
 func offsetBytes(t Type) int64 {
 	if t.Width() > 0 {
 		return 0

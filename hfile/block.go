@@ -233,7 +233,7 @@ func (b *blockReader) read(offset int64, size int, magics ...string) (h blockHea
 func (b *blockReader) within(offset int64) error {
 	//guard: rejects a block that begins outside the blocks
 	if offset < 0 || offset > b.end-headerSize {
-		return damage.New(damage.Value, "", offset, "a block is said to be at %d, the blocks end at %d", offset, b.end)
+		return damage.New(damage.Value, "", offset, "a block is recorded at %d, the blocks end at %d", offset, b.end)
 	}
 	return nil
 }

@@ -153,7 +153,7 @@ func parseIndexBlock(payload []byte, offset int64) (b indexBlock, err error) {
 		from, to := b.place(i), b.place(i+1)
 		//guard: rejects an entry that does not follow the one before
 		if from != last || to-from < pointerSize || to > int64(len(b.entries)) {
-			return b, damage.New(damage.Size, "", offset, "index entry %d is said to be at %d up to %d, expected at %d, of %d bytes", i, from, to, last, len(b.entries))
+			return b, damage.New(damage.Size, "", offset, "index entry %d is recorded at %d up to %d, expected at %d, of %d bytes", i, from, to, last, len(b.entries))
 		}
 		if err := checkKey(b.entries[from+pointerSize:to], offset); err != nil {
 			return b, fmt.Errorf("index entry %d: %w", i, err)

@@ -56,7 +56,7 @@ const (
 	MaxFamily = math.MaxInt8
 )
 
-// Bytes of a key beside its row, its family and its qualifier.
+// Bytes of a key besides its row, family and qualifier.
 const (
 	rowLengthSize = 2
 	timestampSize = 8

@@ -19,7 +19,7 @@ type Options struct {
 	Qualifier string `json:"qualifier,omitempty"`
 	// Timestamp is that of all cells, in milliseconds; nil is LatestTimestamp.
 	Timestamp *int64 `json:"timestamp,omitempty"`
-	// BlockCodec is none or gz. Empty means none.
+	// BlockCodec is "none" or "gz". Empty means "none".
 	BlockCodec string `json:"block_codec,omitempty"`
 	// Bloom adds a Bloom filter of the keys: bloomHBase or bloomHudi, whose form it has. Empty
 	// means none.
@@ -102,7 +102,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// maxQualifier keeps the keys of cells small beside their blocks.
+// maxQualifier keeps the keys of cells small compared to their blocks.
 const maxQualifier = 4 << 10
 
 func (o *Options) codecName() string {

@@ -215,7 +215,7 @@ func appendEscaped(dst, b []byte) []byte {
 	return appendPrintable(binary.AppendVarint(dst, int64(size)), b)
 }
 
-// reserve makes room for a row of so many bytes.
+// reserve reserves memory for a row of n bytes.
 func (r *rowReader) reserve(n int) error {
 	if n <= cap(r.datum) {
 		return nil

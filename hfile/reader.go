@@ -177,7 +177,7 @@ func (f *Reader) loadOnOpen(blocks *blockReader) error {
 	}
 	//guard: rejects another block in place of the file info
 	if at != t.FileInfo {
-		return damage.New(damage.Value, "", t.FileInfo, "the file info is said to be there, expected at %d", at)
+		return damage.New(damage.Value, "", t.FileInfo, "the file info is recorded elsewhere, expected at %d", at)
 	}
 	if payload, offset, err = read(magicInfo); err != nil {
 		return err

@@ -112,7 +112,7 @@ func (g *rowGroup) Finish(int64) ([]format.Output, error) {
 	return []format.Output{{Role: "rows", Size: size, Pieces: []format.Piece{format.Spilled(0, 0, size)}}}, nil
 }
 
-// sizeBound is the most bytes that a file of some cells has, whatever their order.
+// sizeBound returns the most bytes of a file of some cells in any order.
 type sizeBound struct {
 	fixed      int64 // of a file without cells
 	rows       int64

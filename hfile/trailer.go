@@ -15,7 +15,7 @@ import (
 
 const (
 	magicTrailer = "TRABLK\"$"
-	// trailerSize is the bytes of the trailer, whatever is in it.
+	// trailerSize is the fixed size of the trailer.
 	trailerSize = 4096
 	// versionSize is the bytes of the version at its end: the minor one in the first byte,
 	// the major one in the others.
@@ -144,7 +144,7 @@ func (t *Trailer) parse(m *protobuf.Message) error {
 		case trailerCompression:
 			t.Codec = Codec(count())
 		case trailerEncryption:
-			// Encrypted blocks would be taken for damaged ones.
+			// Encrypted blocks would look damaged.
 			m.Fail(damage.Unsupported, m.At, "the file is encrypted")
 		}
 	}
@@ -184,7 +184,7 @@ func (t *Trailer) check(offset int64) error {
 		return damage.New(damage.Unsupported, "", offset, "the cells are in the order %q, which is not known", t.Comparator)
 	//guard: rejects an offset outside the file
 	case t.LoadOnOpen < 0 || t.LoadOnOpen > t.FileInfo || t.FileInfo > offset-headerSize:
-		return damage.New(damage.Value, "", offset, "the indexes are said to be at %d, the file info at %d, the trailer is at %d", t.LoadOnOpen, t.FileInfo, offset)
+		return damage.New(damage.Value, "", offset, "the indexes are recorded at %d, the file info at %d, the trailer is at %d", t.LoadOnOpen, t.FileInfo, offset)
 	//guard: rejects a negative number of cells
 	case t.Entries < 0:
 		return damage.New(damage.Value, "", offset, "%d cells", t.Entries)

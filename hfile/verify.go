@@ -68,7 +68,7 @@ func (v *verifier) run(ctx context.Context) error {
 	return nil
 }
 
-// openHudi reads Hudi's Bloom filter, if the file says of which kind it is.
+// openHudi reads Hudi's Bloom filter, if the file names its kind.
 func (v *verifier) openHudi() error {
 	kind := v.f.info.Value(infoHudiBloomType)
 	if kind == nil {
@@ -104,7 +104,7 @@ func (v *verifier) block(at int64) (int, error) {
 	v.previous[h.magic] = at
 	//guard: rejects a wrong pointer to the block before
 	if h.previous != before && !v.f.ByHudi() {
-		return 0, damage.New(damage.Value, "", at+16, "the block before of its kind is said to be at %d, it is at %d", h.previous, before)
+		return 0, damage.New(damage.Value, "", at+16, "the block before of its kind is recorded at %d, it is at %d", h.previous, before)
 	}
 	switch h.magic {
 	case magicRoot, magicInfo, magicBloomMeta, magicDeleteBloom:
@@ -295,7 +295,7 @@ func (v *verifier) checkInfo() error {
 	case v.f.info.Value(infoLastKey) == nil || v.cells == 0:
 	//guard: rejects a wrong last key
 	case last == nil || !bytes.Equal(last.Row(), v.last.Row()) || !v.f.ByHudi() && last.Compare(v.last) != 0:
-		return damage.New(damage.Value, "", at, "%s is said to be %s, it is %s", infoLastKey, last, v.last)
+		return damage.New(damage.Value, "", at, "%s is recorded as %s, it is %s", infoLastKey, last, v.last)
 	}
 	if v.cells == 0 {
 		return nil
@@ -306,7 +306,7 @@ func (v *verifier) checkInfo() error {
 	}{{infoMinRecord, v.least}, {infoMaxRecord, v.last.Row()}} {
 		//guard: rejects a wrong range of rows
 		if said := v.f.info.Value(end.key); said != nil && !bytes.Equal(said, end.row) {
-			return damage.New(damage.Value, "", at, "%s is said to be %q, it is %q", end.key, said, end.row)
+			return damage.New(damage.Value, "", at, "%s is recorded as %q, it is %q", end.key, said, end.row)
 		}
 	}
 	if v.f.ByHudi() {
@@ -319,7 +319,7 @@ func (v *verifier) checkInfo() error {
 		n, ok := v.f.info.number(average.key)
 		//guard: rejects wrong averages
 		if !ok || n != average.bytes/v.cells {
-			return damage.New(damage.Value, "", at, "%s is said to be %d, it is %d", average.key, n, average.bytes/v.cells)
+			return damage.New(damage.Value, "", at, "%s is recorded as %d, it is %d", average.key, n, average.bytes/v.cells)
 		}
 	}
 	return nil
@@ -338,7 +338,7 @@ func (v *verifier) checkTrailer() error {
 	first, last := v.data[0], v.data[len(v.data)-1]
 	//guard: rejects wrong offsets of the first and last block
 	if t.FirstData != first.offset || t.LastData != last.offset && t.LastData != last.offset+int64(last.size) {
-		return damage.New(damage.Value, "", at, "the data blocks are said to be at %d to %d, they are at %d to %d", t.FirstData, t.LastData, first.offset, last.offset)
+		return damage.New(damage.Value, "", at, "the data blocks are recorded at %d to %d, they are at %d to %d", t.FirstData, t.LastData, first.offset, last.offset)
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func TestVerify(t *testing.T) {
 		what, text string
 		f          file
 	}{
-		{"chain", "the block before of its kind is said to be at 5", flat.changed(t, magicData, 1, be64(16, 5))},
+		{"chain", "the block before of its kind is recorded at 5", flat.changed(t, magicData, 1, be64(16, 5))},
 		{"a root among the data", "before the indexes' beginning", flat.changed(t, magicData, 0, func(b []byte) { copy(b, magicRoot) })},
 		{"order", "sorts before the previous one", flat.changed(t, magicData, 1, func(b []byte) { b[headerSize+8+rowLengthSize+3] = '/' })},
 		{"no bits", "the Bloom filter does not have the row", flat.changed(t, magicBloomChunk, 0, func(b []byte) {
@@ -145,16 +145,16 @@ func TestVerify(t *testing.T) {
 			tr.Minor, tr.Comparator = 0, hudiPackage+"Order"
 		})},
 		{"another last type", "is said to be row", inInfo(infoLastKey, lastKeyAt+len(lastKey)-1, byte(Delete))},
-		{"no average", infoAverageKey + " is said to be 0", inInfo(infoAverageKey, 0, 'x')},
-		{"no average of nothing", infoAverageValue + " is said to be 0", madeBy(t, small, 0, func(w *Writer) {
+		{"no average", infoAverageKey + " is recorded as 0", inInfo(infoAverageKey, 0, 'x')},
+		{"no average of nothing", infoAverageValue + " is recorded as 0", madeBy(t, small, 0, func(w *Writer) {
 			if err := w.Append(lastKey, nil); err != nil {
 				t.Fatal(err)
 			}
 		}).changed(t, magicInfo, 0, func(b []byte) { b[bytes.Index(b, []byte(infoAverageValue))] = 'x' })},
-		{"another average", infoAverageValue + " is said to be 9", inInfo(infoAverageValue, len(infoAverageValue)+2+3, 9)},
+		{"another average", infoAverageValue + " is recorded as 9", inInfo(infoAverageValue, len(infoAverageValue)+2+3, 9)},
 		{"cells", "30 cells, the trailer has 31", flat.withTrailer(t, func(tr *Trailer) { tr.Entries++ })},
-		{"the first block", "the data blocks are said", flat.withTrailer(t, func(tr *Trailer) { tr.FirstData = data[1] })},
-		{"the last block", "the data blocks are said", flat.withTrailer(t, func(tr *Trailer) { tr.LastData = data[1] })},
+		{"the first block", "the data blocks are recorded", flat.withTrailer(t, func(tr *Trailer) { tr.FirstData = data[1] })},
+		{"the last block", "the data blocks are recorded", flat.withTrailer(t, func(tr *Trailer) { tr.LastData = data[1] })},
 		{"a block over two parts", "where the indexes begin", overlapping(t)},
 		{"meta blocks", "bytes after the 0 entries", deep.withTrailer(t, func(tr *Trailer) { tr.MetaIndex = 0 })},
 		{"encoding", "data blocks have the encoding PREFIX", madeFile(t, WriterOptions{Info: Info{{infoEncoding, []byte("PREFIX")}}}, 1)},

@@ -13,8 +13,8 @@ type Dictionary struct {
 	block   []byte
 }
 
-// NewDictionary returns the words of a plain BINARY block, which must stay as
-// it is. What it takes is a small multiple of the block's size.
+// NewDictionary returns the words of a plain BINARY block, which must not change. It
+// takes a small multiple of the block's size.
 func NewDictionary(block []byte) (*Dictionary, error) {
 	var d plainBinary
 	if err := d.Reset(block); err != nil {

@@ -54,8 +54,8 @@ const readLimit = 1 << 20
 // are *damage.Error with offsets in the body and no file. After an error,
 // a Decoder is good for nothing but another Reset.
 type Decoder interface {
-	// Reset makes d begin with the block of the body, which must stay as it is
-	// until the next Reset. What it checks takes no time for each value.
+	// Reset makes d begin with the block of the body, which must not change until the
+	// next Reset. Its checks take no time per value.
 	Reset(body []byte) error
 	// Count is the number of values in the block; in a nullable one, of those
 	// that are not null.

@@ -71,7 +71,7 @@ type Column struct {
 	Share      float64 `json:"share"` // of the stored bytes of all columns, 0 to 1
 }
 
-// Dataset is one of the outputs or files of which the figures are the sums.
+// Dataset is one output or file among those that the figures sum up.
 type Dataset struct {
 	Path   string `json:"path"`
 	Files  int    `json:"files"`
@@ -90,14 +90,14 @@ type RowGroup struct {
 
 // Options are the choices of Gather.
 type Options struct {
-	// Count makes it read the lengths of array columns; else the numbers of
+	// Count makes Gather read the lengths of array columns. Without it, the numbers of
 	// values that depend on them stay unknown.
 	Count bool
 	// Progress is called after each file, if it is set.
 	Progress func(rows int64, files int)
-	// Memory is asked before figures are made, by about what they take with a page, a
-	// table or an object of them; nil has no limit. They are not reserved: the block
-	// tables, one after another, would find the rest full of garbage each time.
+	// Memory is checked before figures are made, for roughly what they take with a
+	// page, a table or an object of them; nil is no limit. It is not reserved, because
+	// garbage of block tables would fill the rest.
 	Memory *budget.Heap
 }
 
@@ -105,9 +105,9 @@ type Options struct {
 // them.
 const columnMemory = 2 << 10
 
-// Gather adds up the figures of a dataset's files. After damage, which the error
-// tells as a *damage.Error, it returns the figures that could be had, and nil
-// if there are none; after any other error it returns nil.
+// Gather adds up the figures of a dataset's files. After a *damage.Error, it also
+// returns the figures that it could read, nil if there are none. After any other error
+// it returns nil.
 func Gather(ctx context.Context, l *dataset.Listing, o Options) (*Figures, error) {
 	f := &Figures{Path: l.Path, Columns: []Column{}, Metadata: []Metadata{}, RowGroups: []RowGroup{}, Losses: append([]manifest.Loss{}, l.Losses()...)}
 	if len(l.Outputs) == 1 {

@@ -2,8 +2,8 @@ package inspect
 
 import "strings"
 
-// node is one line of the page's tree: a column, or a place in the schema that
-// is none itself, such as a record. Sizes are the node's own.
+// node is one line of the page's tree: a column, or another place in the schema, such
+// as a record. Sizes are the node's own.
 type node struct {
 	Label    string `json:"label"` // what the name adds to the node above
 	Name     string `json:"name"`

@@ -19,8 +19,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// ErrNoIndex is a dataset without the index that is asked for, or with several of which one
-// is to be chosen. Errors that are it say more.
+// ErrNoIndex is returned for a dataset without the requested index, or with several
+// when none is named. Errors that wrap it say more.
 var ErrNoIndex = errors.New("no such index")
 
 // noIndex is ErrNoIndex, with the reason.
@@ -107,7 +107,7 @@ func choose(d *dataset.Dataset, fields string) (string, error) {
 		case fields == "" && len(names) == 1:
 			fields = all
 		case fields == "" && len(names) > 1:
-			return "", noIndex(fmt.Sprintf("%s has the indexes %s, of which --by is to name one", r.Path, all))
+			return "", noIndex(fmt.Sprintf("%s has the indexes %s; name one of them with --by", r.Path, all))
 		case len(names) > 0:
 			return "", noIndex(fmt.Sprintf("%s has no index on %s, only on %s%s", r.Path, fields, all, remedy))
 		default:
@@ -154,7 +154,7 @@ func (t *Table) add(d *dataset.Dataset, number int) error {
 	return nil
 }
 
-// counted is a file of which a table counts the bytes that are read.
+// counted is a file whose reads a table counts.
 type counted struct {
 	store.File
 	table *Table
@@ -225,9 +225,9 @@ func (r *Rows) trim(limit int64) {
 // they are at least half of them then.
 const trimFrom = 1024
 
-// RowsWithoutKey is the number of rows that have no key of several fields, because one of
-// them is null: no range of the other fields finds them. Of one field it is 0: null is in no
-// range.
+// RowsWithoutKey returns the number of rows without a key of several fields, because
+// one of them is null. No range of the other fields finds them. For a single field it
+// is 0: null is in no range.
 func (t *Table) RowsWithoutKey() (rows int64) {
 	if !strings.Contains(t.fields, ",") {
 		return 0
@@ -241,12 +241,13 @@ func (t *Table) RowsWithoutKey() (rows int64) {
 	return rows
 }
 
-// mostOpen is the most outputs of which indexes stay open between two searches.
+// mostOpen is the most outputs whose indexes stay open between two searches.
 const mostOpen = 16
 
-// Find finds the rows with keys in the range that ask makes for the key's fields, which have
-// the types of each output's schema. An error of ask is returned as it is; more rows than
-// there is memory for are a *budget.Error, and a position where no row is a *damage.Error.
+// Find finds the rows with keys in the range that ask makes for the key's fields, which
+// have the types of each output's schema. It returns an error of ask as it is. If the
+// rows do not fit into memory, the error is a *budget.Error. A position without a row
+// is a *damage.Error.
 func (t *Table) Find(ctx context.Context, ask Ask) (*Rows, error) {
 	found := &Rows{Only: map[int][]int64{}, memory: t.memory}
 	for _, r := range t.outputs {

@@ -10,14 +10,14 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// Column is what there is to say of a column.
+// Column is the figures of a column.
 type Column struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"`   // as the schema calls it
 	Values int64  `json:"values"` // that are there; of lists and maps their items
 	Nulls  int64  `json:"nulls"`  // that are missing where there could be one
-	// Distinct is how many values differ: exact, or nearly so, up to some thousand,
-	// and beyond that off by less than 2 % mostly. NaN counts once.
+	// Distinct is the number of distinct values: exact or nearly so up to a few
+	// thousand, above that mostly within 2 %. NaN counts once.
 	Distinct *int64   `json:"distinct,omitempty"`
 	Min      any      `json:"min,omitempty"` // a number, a boolean, or the text that it is in JSON
 	Max      any      `json:"max,omitempty"`
@@ -35,8 +35,8 @@ type Lengths struct {
 	Max  int64   `json:"max"`
 }
 
-// sketchMemory is about what the sketch of a column takes, and what is there of a
-// column beside it.
+// sketchMemory is roughly the size of a column's sketch, and columnMemory that of its
+// other figures.
 const (
 	sketchMemory = 24 << 10
 	columnMemory = 2 << 10
