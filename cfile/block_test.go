@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The memory of blocks is used again, whatever file they are for.
+// The memory of blocks is reused for any file.
 func TestEncoderAllocatesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	e := &blockEncoder{}

@@ -63,7 +63,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// A document of which the checksum is right need not make sense.
+// A document with a valid checksum may still be inconsistent.
 func TestHostileDocument(t *testing.T) {
 	file := func(d *document) *documentFile { return d.Columns[0].Values }
 	for name, test := range map[string]struct {

@@ -214,7 +214,8 @@ func (r *indexRules) checkKey(i int, key, last []byte) *damage.Error {
 	return nil
 }
 
-// parseEntry reads the entry that b begins with, of n bytes; 0 if it is none.
+// parseEntry reads the entry at the start of b, of n bytes, or returns 0 if there is
+// none.
 func parseEntry(b []byte) (key []byte, p Pointer, n int) {
 	length, head := binary.Uvarint(b)
 	if head <= 0 || length > uint64(len(b)-head) {

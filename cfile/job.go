@@ -87,7 +87,8 @@ func (j *encodeJob) documented() documentBlock {
 	return b
 }
 
-// Widths of what a document counts of a raw block beside values of a fixed width and text.
+// Widths of what a document counts in a raw block besides values of a fixed width and
+// text.
 const (
 	lengthWidth = 4
 	offsetWidth = 4
@@ -172,7 +173,8 @@ func (s *scratch) release() {
 	}
 }
 
-// Bound is the most that Encode appends, and of a large block what is held beside it.
+// Bound returns the most bytes that Encode appends, and for a large block what is held
+// besides them.
 func (j *encodeJob) Bound() int64 {
 	c := j.col
 	coded := int64(len(j.codes) / codeWidth)
@@ -348,7 +350,7 @@ func (p *pass) numbered() error {
 	return err
 }
 
-// pass passes over n values, of which the rows get marks only.
+// pass passes over n values. Their rows get only marks.
 func (p *pass) pass(n int) error {
 	if int64(n) == p.left {
 		p.data = nil

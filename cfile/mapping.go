@@ -27,7 +27,7 @@ func shapeOf(c *column.Column) shape {
 	return shape{lengths: c.Array && !nullable, values: values, nullable: nullable}
 }
 
-// What the files of a column hold, as a part's document calls it.
+// These are the names of the contents of a column's files in a part's document.
 const (
 	holdsValues  = "values"
 	holdsItems   = "items"

@@ -62,7 +62,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// A reader's error about memory is none about the file.
+// A reader's error about memory is not damage of the file.
 func TestRefusedMemory(t *testing.T) {
 	for name, b := range samples(t) {
 		var free formattest.Memory

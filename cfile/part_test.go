@@ -119,7 +119,7 @@ func partDamage(err error) bool {
 	return errors.As(err, &d) && strings.HasPrefix(d.File, "p.cfiles")
 }
 
-// Whatever byte is changed, that is noticed, in the file that has it.
+// A change of any byte is noticed, in the file that has it.
 func TestFlippedBytes(t *testing.T) {
 	for choice := range smallChoices {
 		files := smallPart(t, choice)

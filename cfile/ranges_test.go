@@ -18,7 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// fixed is a number as a fixed value of so many bytes.
+// fixed returns a number as a fixed value of n bytes.
 func fixed(n *big.Int, size int) []byte {
 	if n.Sign() < 0 {
 		n = new(big.Int).Add(n, new(big.Int).Lsh(big.NewInt(1), uint(8*size)))

@@ -167,7 +167,7 @@ func TestBatchesDoNotMatter(t *testing.T) {
 	})
 }
 
-// A block ends behind a row, whatever its encoding makes of values.
+// A block ends after a row with any encoding.
 func TestAppenderLeavesOpenRows(t *testing.T) {
 	o := Options{Type: Int32, Encoding: Plain, Nullable: true, BlockSize: 16, Positional: true}
 	e := encoderOf(o)

@@ -9,7 +9,7 @@ import (
 const (
 	DefaultBlockSize      = 256 << 10 // Options.BlockSize
 	DefaultIndexBlockSize = 32 << 10  // Options.IndexBlockSize
-	maxBlockSize          = 8 << 20   // leaves room below maxBlock for what a block has beside its values
+	maxBlockSize          = 8 << 20   // leaves room below maxBlock for the rest of a block
 )
 
 // MaxValue is the most bytes of a BINARY value that a file can hold: a block takes 16 MiB

@@ -52,7 +52,7 @@ func (o opener) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, e
 	}{io.NewSectionReader(f, off, length), f}, nil
 }
 
-// Of a part with a file per column only those are opened that a query needs.
+// A query opens only the files it needs of a part with a file per column.
 func TestFilesAreOpenedToBeRead(t *testing.T) {
 	dir, _ := mailSet(t, cfile.Format, 100)
 	st := storetest.NewFaulty(store.Local())

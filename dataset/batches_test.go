@@ -103,7 +103,7 @@ func batches(t testing.TB, d *dataset.Dataset, q dataset.Query) ([][]byte, datas
 	return rows, b.Stats(), b.Err()
 }
 
-// Batches hold the rows that a scan gives, whatever the query.
+// Batches hold the same rows as a scan with any query.
 func TestBatchesHoldTheRows(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, _ := mailSet(t, f, 1500)

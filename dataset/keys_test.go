@@ -146,7 +146,7 @@ func TestKeysOfPaths(t *testing.T) {
 	}
 }
 
-// Two stores have nothing in common, whatever the paths.
+// Two stores have nothing in common, with any paths.
 func TestKeysOnTwoStores(t *testing.T) {
 	p := newForest(t, trevni.Format)
 	root := p.grow(1, "a=1", "a=2")

@@ -53,7 +53,7 @@ func someLarge(rows int, large ...int) []int {
 
 // suffices does something with datasets of growing memory, until there is enough:
 // each refusal says what it lacked. refused is how often there was too little.
-// Whatever happens, all memory is given back.
+// All memory is released in every case.
 func suffices(t *testing.T, what string, do func(memory *budget.Pool) error) (refused int) {
 	t.Helper()
 	for size := int64(1000); ; refused++ {
@@ -133,7 +133,7 @@ func TestVerifyWithinMemory(t *testing.T) {
 	})
 }
 
-// Whoever ends early gives all memory back, too, and may do so twice.
+// Ending early releases all memory, and may happen twice.
 func TestMemoryOfEarlyEnds(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, _ := textSet(t, f, someLarge(200, 1<<20))

@@ -109,7 +109,7 @@ func TestFilesAreThoseOfTheManifest(t *testing.T) {
 	})
 }
 
-// An empty file is said to be one.
+// An empty file is reported as empty.
 func TestEmptyFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "empty")
 	write(t, name, "")

@@ -255,7 +255,7 @@ func testLimit(t *testing.T, local *dataset.Dataset) {
 	}
 }
 
-// Who reads whole parts, column after column, does so with few requests.
+// Reading whole parts, column after column, takes few requests.
 func testWholeParts(t *testing.T, local *dataset.Dataset) {
 	st := &streamed{Store: store.Local()}
 	p := openPart(t, st, local.Parts()[0].Name)

@@ -131,7 +131,7 @@ func TestOrderOfParts(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with a part is damage at a place.
+// Every defect of a part is damage at a place.
 func TestDamagedParts(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, _ := mailSet(t, f, 600)

@@ -126,7 +126,8 @@ func (f *bloomWriter) bound(key int, stored func(int64) int64) int64 {
 	if f.count > 0 {
 		n += rootEntrySize(indexEntry{key: f.first})
 	}
-	// What is open is folded; a key more may take another chunk, of the smallest size.
+	// The open filter is folded. One more key may take another chunk, of the smallest
+	// size.
 	size, most := int64(bloomChunkSize), bloomChunkKeys
 	for size%2 == 0 && f.count+1 <= most/2 {
 		size, most = size/2, most/2

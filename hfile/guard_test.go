@@ -110,7 +110,7 @@ func TestTrailerDamage(t *testing.T) {
 	for text, change := range map[string]func(*Trailer){
 		"with LZO;":                           func(tr *Trailer) { tr.Codec = 0 },
 		"codec 99;":                           func(tr *Trailer) { tr.Codec = 99 },
-		"the indexes are recorded at -1":    func(tr *Trailer) { tr.LoadOnOpen = -1 },
+		"the indexes are recorded at -1":      func(tr *Trailer) { tr.LoadOnOpen = -1 },
 		"the file info at 5,":                 func(tr *Trailer) { tr.FileInfo = 5 },
 		"the trailer is at":                   func(tr *Trailer) { tr.FileInfo = end - headerSize + 1 },
 		"-1 cells":                            func(tr *Trailer) { tr.Entries = -1 },
@@ -120,7 +120,7 @@ func TestTrailerDamage(t *testing.T) {
 		"field 8 is 2147483648":               func(tr *Trailer) { tr.Levels = 1 << 31 },
 		"in the order \"org.apache.hadoop.hb": func(tr *Trailer) { tr.Comparator = "org.apache.hadoop.hbase.KeyValue$RawBytesComparator" },
 		"in the order \"KVComparator\"":       func(tr *Trailer) { tr.Comparator = "KVComparator" },
-		"the file info is recorded elsewhere":   func(tr *Trailer) { tr.FileInfo-- },
+		"the file info is recorded elsewhere": func(tr *Trailer) { tr.FileInfo-- },
 	} {
 		_, err := f.withTrailer(t, change).open()
 		says(t, text, err, text)

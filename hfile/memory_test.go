@@ -17,7 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
-// unaccounted is memory that nobody accounts for.
+// unaccounted is memory without an account.
 func unaccounted() *column.Reservation { return &column.Reservation{Of: column.Unlimited{}} }
 
 // uncounted is the most bytes that are allocated without an account: what a Reader is, and the

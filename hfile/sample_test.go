@@ -55,7 +55,7 @@ func putCell(sum hash.Hash, key Key, value []byte) {
 	put(value)
 }
 
-// TestSamples reads real files, and seeks to what is there and what is not.
+// TestSamples reads real files, and seeks to present and absent keys.
 func TestSamples(t *testing.T) {
 	for name, f := range samples(t) {
 		r, err := f.open()

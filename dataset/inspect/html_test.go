@@ -72,7 +72,7 @@ func pairsOf(t *testing.T, long, text string) files {
 	return files{"": file.Bytes()}
 }
 
-// What files say never becomes markup or script.
+// Text of files never becomes markup or script.
 func TestHostileNames(t *testing.T) {
 	const long, text = `</script><script>alert(1)</script>`, "<!--\u2028\u202e'\"`${alert(1)}{{.}}\x00\xff"
 	f := gather(t, trevni.Format, pairsOf(t, long, text))

@@ -64,7 +64,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// Of an enum the symbols count that occur.
+// An enum counts the symbols that occur.
 func TestSymbols(t *testing.T) {
 	enum := column.Column{Name: "e", Type: column.Int, Symbols: []string{"b", "a", "c"}, Parent: -1}
 	r := collected(t, enum, &column.Vector{Ints: []int32{0, 1, 0}, Values: 3})
