@@ -34,8 +34,8 @@ func (n *HostNames) Note(address string, err error) {
 	}
 }
 
-// Judge returns err as store.ErrUnavailable, and as store.ErrUnresolved, too, if none
-// of these host names resolves or ever did.
+// Judge adds store.ErrUnresolved to an err that is store.ErrUnavailable, if none of
+// these host names resolves or ever did. It returns other errors unchanged.
 func (n *HostNames) Judge(addresses []string, err error) error {
 	if !errors.Is(err, store.ErrUnavailable) {
 		return err
