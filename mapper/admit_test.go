@@ -7,7 +7,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// read makes a block look as if so many bytes had been read and decoded.
+// read makes a block look as if these bytes had been read and decoded.
 func read(p *admission, b *inputBlock, stored, decoded int) {
 	b.size = int64(stored)
 	p.charge(b)

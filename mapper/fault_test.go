@@ -25,7 +25,7 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// faulty is a writer of which one encode job fails.
+// faulty is a writer with one encode job that fails.
 type faulty struct {
 	format.ColumnWriter
 	at    int // number of the job, from 0; negative for none
@@ -124,7 +124,7 @@ func runBoth(t *testing.T, cfg mapper.Config, f *faulty, src mapper.Source) map[
 	s := mapper.NewSample(cfg)
 	defer s.Close()
 	_, read := s.Read(t.Context(), src, src.Size)
-	// A sample is asked again, whatever it said: it must say the same.
+	// A sample is asked again after any answer and must repeat it.
 	_, err := s.Finish(t.Context())
 	if read != nil && !errors.Is(err, read) || read == nil && f.at == 0 {
 		t.Errorf("the sample reads with %v and ends with %v", read, err)
@@ -134,7 +134,7 @@ func runBoth(t *testing.T, cfg mapper.Config, f *faulty, src mapper.Source) map[
 }
 
 // TestFailedJobs has a job that fails, in each place where it can, while other jobs
-// are behind it, before it and not yet begun.
+// are after it, before it and not yet begun.
 func TestFailedJobs(t *testing.T) {
 	file := texts(t, "deflate", 3, outliers(3, 12, 10, 60<<10, 3))
 	f := &faulty{ColumnWriter: trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}), at: -1}
@@ -180,7 +180,7 @@ func TestFailedJobs(t *testing.T) {
 	}
 }
 
-// TestFailedJobsAndMemory has blocks of which the next finds no memory before a job of
+// TestFailedJobsAndMemory has blocks where the next one finds no memory before a job of
 // the one before has failed: to be read, to be decoded, for its values, to be encoded.
 func TestFailedJobsAndMemory(t *testing.T) {
 	const large = 6 << 20
@@ -196,7 +196,7 @@ func TestFailedJobsAndMemory(t *testing.T) {
 						cfg := config(t, src, f)
 						cfg.MaxInputBlock, cfg.OnDamage, cfg.Workers, cfg.Memory, cfg.Pool = 32<<20, mapper.Quarantine, workers, 16<<10, budget.New(64<<20)
 						cfg.Quarantine = func(mapper.Source, ocf.Range) error {
-							t.Error("a sound block is taken for damaged")
+							t.Error("a valid block is reported as damaged")
 							return nil
 						}
 						for who, err := range runBoth(t, cfg, f, src) {

@@ -6,7 +6,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/ocf"
 )
 
-// What blocks stand for is added up for each source by itself.
+// The sizes of decoded blocks are added up for each source by itself.
 func TestGrowthIsOfASource(t *testing.T) {
 	task := &task{}
 	block := &inputBlock{block: ocf.Block{Rows: 100 << 20}, lost: ocf.Range{Start: 100, End: 120}}

@@ -198,14 +198,14 @@ func TestSameBytesWhateverRunsInParallel(t *testing.T) {
 
 type noField struct{ mapper.RowSink }
 
-func (noField) Keys() []string { return []string{"id", "nobody"} }
+func (noField) Keys() []string { return []string{"id", "missing"} }
 
 func TestKeyThatIsNoField(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 10))
 	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 	cfg.RowSink = noField{}
 	_, err := mapper.Run(t.Context(), []mapper.Source{src}, cfg, func(mapper.RowGroup) error { return errors.New("a row group") })
-	if err == nil || !strings.Contains(err.Error(), `no field "nobody"`) {
+	if err == nil || !strings.Contains(err.Error(), `no field "missing"`) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -287,7 +287,7 @@ func TestBlocksBeyondTheMemory(t *testing.T) {
 	}
 }
 
-// largeBlock is a file of one block, of a value of so many bytes.
+// largeBlock is a file of one block, of a value of size bytes.
 func largeBlock(t *testing.T, size int) []byte {
 	t.Helper()
 	return avrotest.Make(t, `"bytes"`, "null", avrotest.Block{Rows: 1, Data: append(binary.AppendVarint(nil, int64(size)), make([]byte, size)...)})
@@ -426,7 +426,7 @@ func TestNothingIsAllocatedPerRow(t *testing.T) {
 	}
 }
 
-// TestOpenSources has many sources of a block each, of which few may be open.
+// TestOpenSources has many sources of a block each, but few may be open.
 func TestOpenSources(t *testing.T) {
 	file := mail(t, 20)
 	for _, most := range []int{1, 3} {

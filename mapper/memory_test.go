@@ -29,7 +29,7 @@ func textSchema(columns int) string {
 	return `{"type":"record","name":"R","fields":[` + strings.Join(fields, ",") + `]}`
 }
 
-// texts is a file with a block per slice of rows, of values of so many bytes each.
+// texts is a file with a block per slice of rows, of values of equal size.
 func texts(t testing.TB, codec string, columns int, blocks [][][]int) []byte {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -50,7 +50,7 @@ func texts(t testing.TB, codec string, columns int, blocks [][][]int) []byte {
 	return avrotest.Make(t, textSchema(columns), codec, file...)
 }
 
-// outliers are rows of small values of which some are of up to most bytes.
+// outliers are rows of small values, some of them of up to most bytes.
 func outliers(columns, blocks, rows, most int, seed uint64) (all [][][]int) {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	for range blocks {
@@ -105,7 +105,7 @@ func TestLittleMemoryChangesNothing(t *testing.T) {
 	}
 }
 
-// TestMemoryIsGivenBack has values of 1 MiB, each in another column, of which a few
+// TestMemoryIsGivenBack has values of 1 MiB, each in another column; a few
 // at a time fit into memory.
 func TestMemoryIsGivenBack(t *testing.T) {
 	const columns = 40
@@ -137,7 +137,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	}
 }
 
-// TestTasksTakeTurns runs tasks beside each other that can all have large values,
+// TestTasksTakeTurns runs tasks side by side that can all have large values,
 // but one at a time.
 func TestTasksTakeTurns(t *testing.T) {
 	src := source(t, "in.avro", texts(t, "deflate", 3, outliers(3, 12, 6, 1<<20, 5)))
@@ -145,7 +145,7 @@ func TestTasksTakeTurns(t *testing.T) {
 	cfg.MaxInputBlock = 64 << 20
 	want, _, _ := convert(t, cfg, src)
 	cfg.Memory, cfg.Pool, cfg.Workspaces = 256<<10, budget.New(32<<20), new(mapper.Workspaces)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // they would wait for ever
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // they would wait forever
 	defer cancel()
 	var running sync.WaitGroup
 	for range 6 {

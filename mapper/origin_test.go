@@ -76,7 +76,7 @@ func (g *pickyGroup) End(col int, job format.EncodeJob, stored int) error {
 	return g.RowGroup.End(col, j.EncodeJob, stored)
 }
 
-// A value that the format cannot hold is said to be in the input, whatever row group it
+// A value that the format cannot hold is located in the input, in any row group it
 // came to.
 func TestUnfitValuesAreLocated(t *testing.T) {
 	var blocks []avrotest.Block
@@ -120,7 +120,7 @@ func TestUnfitValuesAreLocated(t *testing.T) {
 	}
 }
 
-// What is known of where rows come from does not grow with the number of input blocks.
+// The record of the origin of rows does not grow with the number of input blocks.
 func TestOriginsAreFew(t *testing.T) {
 	const blocks = 100_000
 	var all []avrotest.Block

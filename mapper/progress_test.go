@@ -19,7 +19,7 @@ func blockOf(t *testing.T, schema, codec, row string, rows int) []byte {
 }
 
 // TestProgressInABlock has input of one block of 4 MiB, which deflate and bzip2 decompress
-// twice, and whose rows are walked twice where damage is allowed.
+// twice, and rows are walked twice where damage is allowed.
 func TestProgressInABlock(t *testing.T) {
 	const rows, size = 4 << 20 / 32, 4 << 20
 	text := "\x3e" + strings.Repeat("x", 31)

@@ -12,7 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// read converts a source, in pieces of so many bytes, and returns what its
+// read converts a source, in pieces of a given size, and returns what its
 // columns took.
 func read(t *testing.T, s *mapper.Sample, src mapper.Source, piece int64) []mapper.SampleColumn {
 	t.Helper()
@@ -63,7 +63,7 @@ func TestSampleTakesWhatTasksTake(t *testing.T) {
 	}
 }
 
-// TestSampleLeavesDamageOut has a block of which a row is damaged, and one that
+// TestSampleLeavesDamageOut has a block with a damaged row, and one that
 // does not end in its sync marker.
 func TestSampleLeavesDamageOut(t *testing.T) {
 	var blocks []avrotest.Block
@@ -82,7 +82,7 @@ func TestSampleLeavesDamageOut(t *testing.T) {
 		t.Errorf("%d rows of %d bytes, columns %+v; want those of two blocks", s.Rows(), s.Bytes(), columns)
 	}
 
-	// What follows damage that ends the tasks is not decoded for nothing.
+	// Blocks after damage that ends the tasks are not decoded.
 	cfg.OnDamage = mapper.Fail
 	fails := mapper.NewSample(cfg)
 	defer fails.Close()

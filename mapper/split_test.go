@@ -42,7 +42,7 @@ type splitGroup struct {
 	size int64
 }
 
-// rowSum sums the keys of rows beside the columns.
+// rowSum sums the keys of rows next to the columns.
 type rowSum struct {
 	groups []int64 // rows of each
 	keys   uint32

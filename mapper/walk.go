@@ -9,7 +9,7 @@ const (
 	// walkStep is the number of bytes of rows after which a walk reports progress, and a
 	// trial walk resets its buffers.
 	walkStep = 1 << 20
-	// rowWeight is what a row counts for in addition to its bytes, of which it may have
+	// rowWeight is what a row counts for in addition to its bytes, because it may have
 	// none.
 	rowWeight = 16
 )

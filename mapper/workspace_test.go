@@ -22,7 +22,7 @@ func TestMemoryOfEarlierTasksChangesNothing(t *testing.T) {
 	for i := range 3 {
 		got, _, _ := convert(t, cfg, src)
 		sameOutputs(t, fmt.Sprint("task ", i), got, want)
-		// A task that fails in the middle leaves nothing behind.
+		// A task that fails in the middle leaves nothing over.
 		_, err := mapper.Run(context.Background(), []mapper.Source{damaged}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
 		if err == nil {
 			t.Fatal("damage was not noticed")

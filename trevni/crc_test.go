@@ -78,7 +78,7 @@ func TestKeysVouchForEachOther(t *testing.T) {
 		"a table without a header":  {nil, table(4), damage.Header},
 		"a header without a table":  {Metadata{crc(HeaderCRCKey, 4)}, meta("a null"), damage.Header},
 		"a longer first key":        {Metadata{crc(HeaderCRCKey+"s", 4)}, meta("a null"), damage.Header},
-		"a longer key behind it":    {Metadata{{SchemaKey, []byte("12345678")}, crc(HeaderCRCKey+"s", 4)}, meta("a null"), ""},
+		"a longer key after it":     {Metadata{{SchemaKey, []byte("12345678")}, crc(HeaderCRCKey+"s", 4)}, meta("a null"), ""},
 		"a table's CRC of 3 bytes":  {Metadata{crc(HeaderCRCKey, 4)}, table(3), damage.Header},
 		"a header's CRC of 3 bytes": {Metadata{crc(HeaderCRCKey, 3)}, table(4), damage.Header},
 		"a header's CRC of 5 bytes": {Metadata{crc(HeaderCRCKey, 5)}, table(4), damage.Header},
@@ -95,7 +95,7 @@ func TestKeysVouchForEachOther(t *testing.T) {
 	}
 }
 
-// Bytes behind a column's blocks are seen by who reads the column, in files of
+// Bytes after a column's blocks are found by reading the column, in files of
 // this package only.
 func TestBytesBehindAColumn(t *testing.T) {
 	b := append(sampleFile(t, newSampler(17), 6, 3, Options{}), 0)

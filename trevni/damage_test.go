@@ -254,7 +254,7 @@ func TestHostileHeaders(t *testing.T) {
 		}
 		deep = append(deep, m)
 	}
-	// sized has a block of which a field of the table says 2^31.
+	// sized has a block with 2^31 in a field of the table.
 	sized := func(field int64) []byte {
 		b := rawFile{version: 2, rows: 1, cols: []rawColumn{{meta: meta("a int"), rows: 1, data: []byte{2}}}}.bytes()
 		binary.LittleEndian.PutUint32(b[openBytes(t, b).Columns()[0].Start+4+field:], 1<<31)
@@ -275,7 +275,7 @@ func TestHostileHeaders(t *testing.T) {
 		"unknown type":             {one("a varchar"), damage.Header},
 		"unknown codec":            {one("a int codec=lzo"), damage.Codec},
 		"unknown checksum":         {one("a int checksum=md5"), damage.Header},
-		"parent behind its child":  {one("a int parent=b", "b null array"), damage.Header},
+		"parent after its child":   {one("a int parent=b", "b null array"), damage.Header},
 		"its own parent":           {one("a null array parent=a"), damage.Header},
 		"parent that is no array":  {one("a int", "b int parent=a"), damage.Header},
 		"no such parent":           {one("b int parent="), damage.Header},
@@ -285,7 +285,7 @@ func TestHostileHeaders(t *testing.T) {
 		"no name":                  {rawFile{version: 2, cols: []rawColumn{{meta: Metadata{{keyType, []byte("int")}}}}}.bytes(), damage.Header},
 		"too many ancestors":       {one(deep...), damage.Unsupported},
 		"start in the header":      {rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), start: 10}}}.bytes(), damage.Header},
-		"start behind the end":     {rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), start: 1 << 50}}}.bytes(), damage.Header},
+		"start beyond the end":     {rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), start: 1 << 50}}}.bytes(), damage.Header},
 		"start beyond 2^63":        {rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), start: -1}}}.bytes(), damage.Header},
 		"negative row count":       {rawFile{version: 2, rows: -1}.bytes(), damage.Count},
 		"2^32-1 blocks":            {rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), blocks: math.MaxUint32}}}.bytes(), damage.Count},

@@ -54,7 +54,7 @@ func TestDumpGolden(t *testing.T) {
 	}
 }
 
-// A byte that nobody claims is an error of the dump.
+// An unclaimed byte is an error of the dump.
 func TestDumpClaimsEveryByte(t *testing.T) {
 	b := append(sampleFile(t, newSampler(4), 5, 2, Options{}), 0)
 	var out bytes.Buffer

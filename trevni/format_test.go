@@ -95,7 +95,7 @@ func TestAscending(t *testing.T) {
 	}
 }
 
-// What is wrong with a value of an indexed column is an error of its block.
+// An invalid value of an indexed column is an error of its block.
 func TestIndexRefuses(t *testing.T) {
 	for _, test := range []struct {
 		data []byte
@@ -194,7 +194,7 @@ func decodeBlock(codec string, stored []byte, size int64) ([]byte, error) {
 	return z.decode(codec, nil, stored, size)
 }
 
-// No codec exceeds its bound, whatever the bytes.
+// No codec exceeds its bound with any bytes.
 func TestCodecBounds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, name := range codecNames {

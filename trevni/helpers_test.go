@@ -147,8 +147,8 @@ func write(t testing.TB, schema string, cols []column.Column, o Options, rows in
 	return out.Bytes()
 }
 
-// sampleFile writes a file of random rows. A positive every closes all blocks
-// after so many rows.
+// sampleFile writes a file of random rows. If every is positive, all blocks close
+// after every rows.
 func sampleFile(t testing.TB, s *sampler, rows, every int, o Options) []byte {
 	t.Helper()
 	return write(t, `{"type":"record"}`, s.cols, o, rows, func(w *Writer, row int) {

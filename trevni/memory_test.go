@@ -70,7 +70,7 @@ func TestLargeBlocksAreGivenBack(t *testing.T) {
 	}
 	r.rows(t, 2)
 	if memory.Held > 1<<20 {
-		t.Errorf("%d bytes held when the large blocks are behind", memory.Held)
+		t.Errorf("%d bytes held after the large blocks", memory.Held)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestLargeBlocksAreReserved(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := memory.Held - before; n > column.KeptBlock {
-			t.Errorf("%s: %d bytes held in the small block behind", codec, n)
+			t.Errorf("%s: %d bytes held in the small block after it", codec, n)
 		}
 	}
 }
@@ -164,7 +164,7 @@ func TestRefusedHeader(t *testing.T) {
 	}
 }
 
-// A few stored bytes that are said to be hundreds of MiB are damage, which takes no
+// A few stored bytes that claim to be hundreds of MiB are damage, which takes no
 // memory of that size.
 func TestLyingSizesTakeNoMemory(t *testing.T) {
 	zeros := make([]byte, 8<<20)
@@ -211,7 +211,7 @@ func TestLyingSizesTakeNoMemory(t *testing.T) {
 	}
 }
 
-// countedFile is a file of which is counted what is read.
+// countedFile is a file that counts the bytes read.
 type countedFile struct {
 	*os.File
 	size, bytes int64
@@ -226,7 +226,7 @@ func (f *countedFile) ReadAt(p []byte, off int64) (int, error) {
 
 func (f *countedFile) ReadBlock(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
 
-// headerOf begins a header whose only metadata is said to have so many bytes.
+// headerOf begins a header whose only metadata claims to have length bytes.
 func headerOf(length int64) []byte {
 	b := append([]byte(magic), 2)
 	b = binary.LittleEndian.AppendUint64(b, 0)

@@ -121,7 +121,7 @@ func walk(t *testing.T, f *File, col int, want *units, operations int, next func
 	}
 	if free := c.col.Type == column.Null && !c.col.Array && c.col.Parent >= 0; at == len(want.all) && !free {
 		if _, _, err := c.Read(&v, 1); !errors.Is(err, io.EOF) {
-			t.Fatalf("column %s: read behind the end: %v", c.col.Name, err)
+			t.Fatalf("column %s: read beyond the end: %v", c.col.Name, err)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func wantPart(t *testing.T, c *Cursor, at int, want unit, next func(n int) int) 
 	}
 	if n == len(want) && c.col.Array {
 		if _, err := c.Value(nil); !errors.Is(err, column.ErrNoValue) {
-			t.Fatalf("column %s: a value behind the sequence at %d: %v", c.col.Name, at, err)
+			t.Fatalf("column %s: a value after the sequence at %d: %v", c.col.Name, at, err)
 		}
 	}
 }
@@ -379,7 +379,7 @@ func (r *heldReader) ReadAt(p []byte, off int64) (int, error) {
 	return r.Reader.ReadAt(p, off)
 }
 
-// Each block table is read once, and who reads one column does not wait for
+// Each block table is read once, and a reader of one column does not wait for
 // the table of another.
 func TestTablesAreReadOnce(t *testing.T) {
 	b := sampleFile(t, newSampler(4), 50, 0, Options{})

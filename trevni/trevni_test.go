@@ -75,7 +75,7 @@ func TestSeekValue(t *testing.T) {
 		b, err := c.Value(nil)
 		if want == rows {
 			if !errors.Is(err, io.EOF) {
-				t.Fatalf("behind the last value: %v", err)
+				t.Fatalf("after the last value: %v", err)
 			}
 			continue
 		}
@@ -228,7 +228,7 @@ func TestOptionsValidate(t *testing.T) {
 	}
 	for what, cols := range map[string][]column.Column{
 		"a parent that is no array":    {{Name: "a", Parent: -1}, {Name: "b", Parent: 0}},
-		"a parent behind its child":    {{Name: "a", Parent: 1}, {Name: "b", Array: true, Parent: -1}},
+		"a parent after its child":     {{Name: "a", Parent: 1}, {Name: "b", Array: true, Parent: -1}},
 		"two columns of the same name": {{Name: "a", Parent: -1}, {Name: "a", Parent: -1}},
 	} {
 		if err := (Options{}).Validate(cols); err == nil {

@@ -113,15 +113,15 @@ func TestFewReads(t *testing.T) {
 		if err := do(f); err != nil || !f.Unverified() {
 			t.Errorf("%s: %v, unverified %v", name, err, f.Unverified())
 		}
-		// Of each block there are itself and its checksum, of parents again for
-		// their children.
+		// Each block is read with its checksum, a parent's block again for
+		// its children.
 		if most := 5*blocks + 10*len(f.Columns()); r.reads > most {
 			t.Errorf("%s: %d reads of %d blocks and %d bytes", name, r.reads, blocks, len(b))
 		}
 	}
 }
 
-// A stream that ends before its block does leaves bytes that nobody reads.
+// A stream that ends before its block does leaves unread bytes.
 func TestBytesBehindAStream(t *testing.T) {
 	b := dropCRC(sampleFile(t, newSampler(16), 6, 0, Options{Codec: "deflate"}))
 	f := openBytes(t, b)
@@ -132,7 +132,7 @@ func TestBytesBehindAStream(t *testing.T) {
 	}
 	b = slices.Insert(b, int(blocks[0].Offset+blocks[0].StoredSize), 'x')
 	binary.LittleEndian.PutUint32(b[f.Columns()[last].Start+12:], uint32(blocks[0].StoredSize+1))
-	wantKind(t, "a byte behind a stream", b, damage.Codec)
+	wantKind(t, "a byte after a stream", b, damage.Codec)
 }
 
 // A stream of any length is read no farther than the block table says.

@@ -76,7 +76,7 @@ func asWithin(t *testing.T, d *Decoder, b *Block, data []byte, want error, limit
 	}
 }
 
-// FuzzBlocks scans, resynchronizes and decodes whatever stands behind a sound
+// FuzzBlocks scans, resynchronizes and decodes anything that follows a valid
 // header; blocks and losses must cover it exactly once.
 func FuzzBlocks(f *testing.F) {
 	const limit = 1 << 20

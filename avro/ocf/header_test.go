@@ -106,7 +106,7 @@ func TestReadHeaderCap(t *testing.T) {
 	wantDamage(t, err, damage.Header, 11)
 }
 
-// sparse is a large file of zeros behind a head.
+// sparse is a large file of zeros after a head.
 type sparse struct {
 	head []byte
 	size int64

@@ -49,12 +49,12 @@ func TestWriterOfLargeBlocks(t *testing.T) {
 			}
 		}
 		if err := s.Next(t.Context(), &b); !errors.Is(err, io.EOF) {
-			t.Errorf("%s, behind the last block: %v", codec, err)
+			t.Errorf("%s, after the last block: %v", codec, err)
 		}
 	}
 }
 
-// A large block is no reason to keep as much memory for the small ones behind it.
+// A large block is no reason to keep as much memory for the small ones after it.
 func TestWriterForgetsLargeBlocks(t *testing.T) {
 	w, err := NewWriter(io.Discard, `"bytes"`, "null", testSync)
 	if err != nil {
@@ -94,7 +94,7 @@ func TestWriterOfLargeBlocksPoisoned(t *testing.T) {
 	}
 }
 
-// Who reserves the bound has enough for what the writer holds of a block.
+// The bound is enough for the memory that the writer holds for a block.
 func TestEncodedBound(t *testing.T) {
 	for _, codec := range append([]string{""}, allCodecs...) {
 		for _, data := range [][]byte{noise(1, 1000), words(2, 1000), words(4, 30_000), make([]byte, 100_000), noise(5, 70_001)} {
@@ -126,7 +126,7 @@ func (w *widest) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// The bound is of memory, of which a large block may take more than it has bytes.
+// The bound is of memory; a large block may take more than its bytes.
 func TestEncodedBoundOfMemory(t *testing.T) {
 	for _, codec := range []string{"null", "snappy", "deflate", "zstandard"} {
 		var memory widest
@@ -162,7 +162,7 @@ func TestCheckEnd(t *testing.T) {
 		}
 	}
 	if err := s.CheckEnd(t.Context()); !errors.Is(err, io.EOF) {
-		t.Errorf("behind the last block: %v", err)
+		t.Errorf("after the last block: %v", err)
 	}
 }
 

@@ -97,7 +97,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// A stream that ends anywhere but behind a block is damage, as it is of a file.
+// A stream that ends anywhere but after a block is damage, as in a file.
 func TestStreamEndsEarly(t *testing.T) {
 	all, _ := blocks(t, "null", 10, 40, 6)
 	whole := map[int]bool{}

@@ -40,7 +40,7 @@ func mustSize(t testing.TB, d *Decoder, codec string, b *Block) int64 {
 	return size
 }
 
-// A block decodes in the memory of the size that it is said to need, and in no less.
+// A block decodes in the memory that its size calls for, and in no less.
 func TestDecodeWithinTheSize(t *testing.T) {
 	blocks := [][]byte{nil, []byte("x"), words(1, 100), noise(3, 5000), make([]byte, 140_000), words(4, 65_537)}
 	for _, codec := range allCodecs {
@@ -71,13 +71,13 @@ func TestDecodeWithinTheSize(t *testing.T) {
 				t.Errorf("%s: %d bytes are not in the memory that was given", codec, len(want))
 			}
 			if memory[size] != 0xa5 {
-				t.Errorf("%s: a byte behind the room is written", codec)
+				t.Errorf("%s: a byte after the room is written", codec)
 			}
 		}
 	}
 }
 
-// What does not fit the limit is damage, in any room.
+// A block beyond the limit is damage, in any room.
 func TestDecodeWithinTheLimit(t *testing.T) {
 	for _, codec := range allCodecs {
 		for _, data := range [][]byte{words(1, 70_000), make([]byte, 200_000), []byte("ab")} {
@@ -109,7 +109,7 @@ func TestDecodeWithinTheLimit(t *testing.T) {
 }
 
 // A block for which there was no room, one that is damaged and one that is only
-// counted leave nothing behind for the next.
+// counted leave nothing for the next.
 func TestDecodeWithinAfterFailure(t *testing.T) {
 	first, second := words(1, 40_000), words(2, 30_000)
 	for _, codec := range allCodecs {
@@ -280,7 +280,7 @@ func TestFalseSizeOfXZ(t *testing.T) {
 	}
 }
 
-// TestXZStructure has streams whose blocks are sound and whose index is not.
+// TestXZStructure has streams with valid blocks and an invalid index.
 func TestXZStructure(t *testing.T) {
 	sound := stored(t, codecXZ, []byte("x")).Data
 	at := len(sound) - 12 - 4*(int(binary.LittleEndian.Uint32(sound[len(sound)-8:]))+1)

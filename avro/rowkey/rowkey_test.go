@@ -173,11 +173,11 @@ func TestRandomOrder(t *testing.T) {
 func TestNull(t *testing.T) {
 	s := spec(t, "n,m")
 	value, none := append(long(1), long(5)...), long(0)
-	name, nobody := append(long(0), text("x")...), long(1)
+	name, null := append(long(0), text("x")...), long(1)
 	for _, c := range []struct {
 		values [][]byte
 		ok     bool
-	}{{[][]byte{value, name}, true}, {[][]byte{none, name}, false}, {[][]byte{value, nobody}, false}} {
+	}{{[][]byte{value, name}, true}, {[][]byte{none, name}, false}, {[][]byte{value, null}, false}} {
 		k, ok := s.Append([]byte("kept"), c.values)
 		if ok != c.ok || !ok && string(k) != "kept" {
 			t.Errorf("%v: %q, %v", c.values, k, ok)
@@ -401,7 +401,7 @@ func TestParseAll(t *testing.T) {
 	if all, err := rowkey.ParseAll(parsed, []string{"i", "i,l", "l,i"}); err != nil || len(all) != 3 || all[2].String() != "l,i" {
 		t.Errorf("%v, %v", all, err)
 	}
-	for _, keys := range [][]string{{"i", "l", "i"}, {"i,l", "i,l"}, {"i", "nobody"}} {
+	for _, keys := range [][]string{{"i", "l", "i"}, {"i,l", "i,l"}, {"i", "missing"}} {
 		if _, err := rowkey.ParseAll(parsed, keys); err == nil {
 			t.Errorf("%q is taken", keys)
 		}

@@ -166,7 +166,7 @@ func skipRows(t *testing.T, m *shred.Mapping, cols []*column.Reader, want [][]by
 	}
 	var e *damage.Error
 	if err := a.Skip(1); !errors.As(err, &e) || e.Kind != damage.Count {
-		t.Fatalf("skipped behind the end: %v", err)
+		t.Fatalf("skipped beyond the end: %v", err)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestAssembleRefuses(t *testing.T) {
 	}
 }
 
-// Rows are refused as soon as they are too large, whatever they are made of.
+// Rows of any types are rejected as soon as they are too large.
 func TestAssembleLimitsRows(t *testing.T) {
 	for typ, row := range map[string]string{
 		`{"type":"array","items":"string"}`:                       "\x04\x06abc\x06def\x00",

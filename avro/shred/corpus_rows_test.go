@@ -63,7 +63,7 @@ func roundTrip(t *testing.T, m *shred.Mapping, data []byte, n int64) []byte {
 		data = data[size:]
 	}
 	if len(data) > 0 {
-		t.Fatalf("%d bytes behind the last row", len(data))
+		t.Fatalf("%d bytes after the last row", len(data))
 	}
 	a := assembler(m, readers(m, n, finish(bufs, n)), n)
 	var out []byte

@@ -44,7 +44,7 @@ func TestKeys(t *testing.T) {
 			}
 			fields[f.Name] = row[from:]
 		}
-		// Behind the row are others, or nothing.
+		// After the row come others, or nothing.
 		rows := append(bytes.Clone(row), make([]byte, r.IntN(2)*100)...)
 		if n, err := s.Row(rows); err != nil || n != len(row) {
 			t.Fatalf("%d of %d bytes, %v", n, len(row), err)

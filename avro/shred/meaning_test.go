@@ -11,11 +11,11 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// What a resolution comes to under the rules without a schema that was asked for, and
+// The outcomes of a resolution under the rules without a schema that was asked for, and
 // with one.
 const (
-	both    = "allowed"             // without and with, and nothing is said of it
-	asked   = "with --schema"       // and nothing is said of it
+	both    = "allowed"             // without and with, and not reported
+	asked   = "with --schema"       // not reported
 	warned  = "with --schema, told" // and Changes names it
 	never   = "never"
 	noRules = "not by Avro's rules"

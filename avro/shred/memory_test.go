@@ -134,7 +134,7 @@ var largeRows = []struct {
 	}},
 }
 
-// What a large row takes is reserved before, and released when its owner has let it
+// The memory of a large row is reserved before, and released when its owner has let it
 // go. It is the same row in memory of any size. Without memory it fails by the
 // account's own error, and the next does not.
 func TestAssembleAccountsForLargeRows(t *testing.T) {
@@ -159,7 +159,7 @@ func TestAssembleAccountsForLargeRows(t *testing.T) {
 			if err != nil || !bytes.Equal(again, want) || &again[0] != &out[0] {
 				t.Errorf("in the same memory: %d bytes, %v", len(again), err)
 			}
-			// Of an array it may ask for the most that any value takes.
+			// For an array it may ask for the most that any value takes.
 			large := append(make([]byte, 0, 11*len(want)), "before"...)
 			start()
 			got, err := a.Row(large)

@@ -83,7 +83,7 @@ func TestSameSchema(t *testing.T) {
 		{"unknown logical types", prop("long", `"logicalType":"era"`), prop("long", `"logicalType":"age"`), true, `field "f": "logicalType"`},
 		{"a logical type that does not fit", prop("int", `"logicalType":"timestamp-millis"`), row("", `,"type":"int"`), true, `field "f": "logicalType"`},
 		{"a logical type of a field", long, row("", `,"type":"long","logicalType":"timestamp-millis"`), true, `field "f": "logicalType"`},
-		// What is ignored.
+		// Ignored properties.
 		{"doc of a type", long, row(`,"doc":"d"`, `,"type":"long"`), true, ""},
 		{"doc of a field", long, row("", `,"type":"long","doc":"d"`), true, ""},
 		{"order", long, row("", `,"type":"long","order":"descending"`), true, ""},
@@ -92,7 +92,7 @@ func TestSameSchema(t *testing.T) {
 		{"java-key-class", long, prop("long", `"java-key-class":"x"`), true, ""},
 		{"connect.version", long, prop("long", `"connect.version":1`), true, ""},
 		{"connect.doc", long, prop("long", `"connect.doc":"d"`), true, ""},
-		// What changes the meaning.
+		// Changes of the meaning.
 		{"connect.name", prop("long", `"connect.name":"io.debezium.time.Timestamp"`), prop("long", `"connect.name":"io.debezium.time.MicroTimestamp"`), false, ""},
 		{"a connect.name", prop("long", `"connect.name":"io.debezium.time.Timestamp"`), long, false, ""},
 		{"connect.name of a record", row(`,"connect.name":"a"`, `,"type":"long"`), row(`,"connect.name":"b"`, `,"type":"long"`), false, ""},
@@ -101,7 +101,7 @@ func TestSameSchema(t *testing.T) {
 		{"order of connect.parameters", prop("long", `"connect.parameters":{"a":"1","b":"2"}`), prop("long", `"connect.parameters":{"b":"2","a":"1"}`), true, ""},
 		{"adjust-to-utc", prop("long", `"logicalType":"timestamp-micros","adjust-to-utc":true`), prop("long", `"logicalType":"timestamp-micros","adjust-to-utc":false`), false, ""},
 		{"adjust-to-utc-…", prop("long", `"adjust-to-utc-x":true`), prop("long", `"adjust-to-utc-x":false`), false, ""},
-		// What draws a warning.
+		// Changes with a warning.
 		{"another property", long, prop("long", `"connect.default":0`), true, `field "f": "connect.default"`},
 		{"a property of the record", long, row(`,"x":1`, `,"type":"long"`), true, `type "n.R": "x"`},
 		{"a property of a field", row("", `,"type":"long","field-id":1`), row("", `,"type":"long","field-id":2`), true, `field "f": "field-id"`},

@@ -65,7 +65,7 @@ func TestMapColumns(t *testing.T) {
 		{"type used twice", rec("R", field("p", pair)+","+field("q", `"ns.P"`)), "p#a:int p#b:bytes q#a:int q#b:bytes"},
 		{"inherited namespace", rec("a.b.R", field("p", rec("P", field("x", `"int"`)))+","+field("q", `["null","P"]`)),
 			"p#x:int q/a.b.P:null? q/a.b.P#x:int^1"},
-		{"empty record beside", rec("R", field("e", rec("E", ""))+","+field("x", `"int"`)), "x:int"},
+		{"empty record and a field", rec("R", field("e", rec("E", ""))+","+field("x", `"int"`)), "x:int"},
 		{"wrapped types", rec("R", field("x", `{"type":{"type":"array","items":{"type":{"type":"int"}}}}`)), "x[]:int[]"},
 		{"forward reference", `[` + rec("A", field("b", rec("B", field("x", `"int"`)))) + `,"B"]`,
 			"A:null? A#b#x:int^0 B:null? B#x:int^2"},
@@ -179,7 +179,7 @@ func TestParseSchemaRefuses(t *testing.T) {
 	}{
 		{"nothing", ``, damage.Schema, "JSON"},
 		{"cut off", `{"type":"rec`, damage.Schema, "JSON"},
-		{"text behind", `"int" "long"`, damage.Schema, "after the end"},
+		{"text after it", `"int" "long"`, damage.Schema, "after the end"},
 		{"unknown type", `"integer"`, damage.Schema, "integer"},
 		{"undefined reference", rec("R", field("x", `"Q"`)), damage.Schema, "Q"},
 		{"record without fields", `{"type":"record","name":"R"}`, damage.Schema, "fields"},

@@ -72,7 +72,7 @@ func checkShortCuts(t *testing.T, m *shred.Mapping, layout column.Layout, blockS
 	}
 }
 
-// simpleEverywhere has every simple type by itself, behind null, before null,
+// simpleEverywhere has every simple type by itself, after null, before null,
 // in an array, a map and a union of three.
 func simpleEverywhere() string {
 	named := 0

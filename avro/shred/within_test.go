@@ -73,7 +73,7 @@ func TestResolveWithin(t *testing.T) {
 				for range 2 {
 					row, n, err := r.Shred(s, []byte(c.datum))
 					if memory[room] != 0xa5 {
-						t.Fatalf("room %d: a byte behind it is written", room)
+						t.Fatalf("room %d: a byte after it is written", room)
 					}
 					if room < need {
 						if wantCause(t, err, ErrRoom); n != 0 || len(row) > 0 {
@@ -127,7 +127,7 @@ func TestResolveWithinTheLimit(t *testing.T) {
 	}
 }
 
-// Row keeps to a limit in whatever it appends to.
+// Row keeps to a limit in any slice that it appends to.
 func TestResolveLimit(t *testing.T) {
 	const before = "before"
 	for _, c := range withinCases {

@@ -75,7 +75,7 @@ func TestResolveRandom(t *testing.T) {
 	}
 }
 
-// TestResolve has schemas of which hamba does all, some or nothing, and rows
+// TestResolve has schemas that hamba resolves fully, partly or not at all, and rows
 // of them that the columns may and may not hold.
 func TestResolve(t *testing.T) {
 	record := func(fields string) string { return `{"type":"record","name":"R","fields":[` + fields + `]}` }

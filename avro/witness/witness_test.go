@@ -285,7 +285,7 @@ func TestOwnBlocks(t *testing.T) {
 	}
 }
 
-// TestBytesBehindTheRows has a block with a row more than it counts. Nobody knows
+// TestBytesBehindTheRows has a block with a row more than it counts. No decoder knows
 // what the rows of the input are from there on, so they are not compared.
 func TestBytesBehindTheRows(t *testing.T) {
 	b := data(t, mailSchema, []any{mail(1, nil), mail(2, nil), mail(3, nil)})

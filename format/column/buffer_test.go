@@ -148,7 +148,7 @@ func TestRestoreTakesBooleansBack(t *testing.T) {
 		b.Cols[0].Finish(20, &got)
 		want.Cols[0].Finish(20, &all)
 		if !bytes.Equal(got.Data, all.Data) {
-			t.Errorf("behind %d values: %x, want %x", before, got.Data, all.Data)
+			t.Errorf("after %d values: %x, want %x", before, got.Data, all.Data)
 		}
 	}
 }

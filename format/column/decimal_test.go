@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Decimals are compared as numbers, whatever bytes they have, and equal ones have the
+// Decimals are compared as numbers, in any number of bytes, and equal ones have the
 // same shortest bytes.
 func TestCompareDecimals(t *testing.T) {
 	numbers := [][]byte{{}, {0}, {1}, {0x7f}, {0, 0x80}, {0, 0, 0x80}, {1, 0}, {0xff}, {0xff, 0xff}, {0x80}, {0xff, 0x7f}, {0xff, 0}, {0xfe, 0xff}, {0x80, 0, 0}, {0xff, 0x80}}

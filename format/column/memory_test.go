@@ -173,7 +173,7 @@ func TestRefusedMemory(t *testing.T) {
 	}
 }
 
-// What a mark remembers may be gone when it is restored.
+// The state of a mark may be gone when it is restored.
 func TestRestoreAfterARefusal(t *testing.T) {
 	s, b, l := lending(t, Int, Interleaved, 0)
 	for i := 0; !l.refused; i++ {
@@ -197,7 +197,7 @@ func TestRestoreAfterARefusal(t *testing.T) {
 	}
 }
 
-// Of which memory a block is made does not matter to what is in it.
+// A block has the same content in any memory.
 func TestBlocksAreTheSameInAnyMemory(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 9))

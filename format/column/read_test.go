@@ -25,7 +25,7 @@ type blocks struct {
 
 func (b *blocks) Next(r *Reader) error {
 	for i := range b.last {
-		b.last[i] = 0xff // whoever still looks at it is wrong
+		b.last[i] = 0xff // a later read of it is a bug
 	}
 	if len(b.all) == 0 {
 		return io.EOF
@@ -141,7 +141,7 @@ func readByOnes(t *testing.T, c Column, r *Reader) (all []stored) {
 	}
 }
 
-// Read gives what Length and Value give, whatever a block holds, whether or not
+// Read returns the values of Length and Value, for any block, whether or not
 // its items are counted, decoded or as it is encoded.
 func TestReadIsLengthsAndValues(t *testing.T) {
 	for seed := range uint64(300) {

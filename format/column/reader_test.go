@@ -110,10 +110,10 @@ func TestValuesStayInTheirSequence(t *testing.T) {
 	}
 }
 
-// What a vector may hold is bounded, whatever a few bytes stand for.
+// The size of a vector is bounded, even if a few bytes stand for more.
 func TestVectorsAreBounded(t *testing.T) {
 	const many = 2 * maxVector
-	full, err := budget.Pages(maxVectorBytes) // of which nothing is touched
+	full, err := budget.Pages(maxVectorBytes) // never touched
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestVectorsAreBounded(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	bools := make([]bool, maxVector, maxVector+8) // memory that nobody touches
+	bools := make([]bool, maxVector, maxVector+8) // never touched
 	tests := []struct {
 		name string
 		r    *Reader
