@@ -139,12 +139,12 @@ func TestVerify(t *testing.T) {
 			w.metaEntries = append(w.metaEntries, e)
 		})},
 		{"a meta block without an index", "the meta index does not have meta block 0", madeBy(t, small, 3, func(w *Writer) { w.block(t, magicMeta) })},
-		{"no last key", "is said to be no key", inInfo(infoLastKey, lastKeyAt, 1)},
-		{"another last row", "is said to be row", inInfo(infoLastKey, lastKeyAt+rowLengthSize+6, '9')},
-		{"another last row by Hudi", "is said to be row", inInfo(infoLastKey, lastKeyAt+rowLengthSize+6, '9').withTrailer(t, func(tr *Trailer) {
+		{"no last key", "is recorded as no key", inInfo(infoLastKey, lastKeyAt, 1)},
+		{"another last row", "is recorded as row", inInfo(infoLastKey, lastKeyAt+rowLengthSize+6, '9')},
+		{"another last row by Hudi", "is recorded as row", inInfo(infoLastKey, lastKeyAt+rowLengthSize+6, '9').withTrailer(t, func(tr *Trailer) {
 			tr.Minor, tr.Comparator = 0, hudiPackage+"Order"
 		})},
-		{"another last type", "is said to be row", inInfo(infoLastKey, lastKeyAt+len(lastKey)-1, byte(Delete))},
+		{"another last type", "is recorded as row", inInfo(infoLastKey, lastKeyAt+len(lastKey)-1, byte(Delete))},
 		{"no average", infoAverageKey + " is recorded as 0", inInfo(infoAverageKey, 0, 'x')},
 		{"no average of nothing", infoAverageValue + " is recorded as 0", madeBy(t, small, 0, func(w *Writer) {
 			if err := w.Append(lastKey, nil); err != nil {
