@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// formatCases are converted to each format, the first of which is what others are
-// compared with.
+// formatCases are converted to each format. The others are compared with the
+// first.
 var formatCases = [][]benchCase{
 	{{set: "mail", codec: "snappy"}, {set: "mail", codec: "snappy", format: "cfile"}},
 	{{set: "flat400", codec: "snappy"}, {set: "flat400", codec: "snappy", format: "cfile"}},

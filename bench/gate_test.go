@@ -147,8 +147,8 @@ func gateSets(t *testing.T) []gateSet {
 	return sets
 }
 
-// bestOf returns the least ratios of all attempts, of which enough may end the
-// row.
+// bestOf returns the least ratios of all attempts. It stops early once enough
+// reports true.
 func bestOf(t *testing.T, sets []gateSet, enough func(map[string]float64) bool) map[string]float64 {
 	t.Helper()
 	best := map[string]float64{}

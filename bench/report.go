@@ -80,7 +80,7 @@ func printCase(c benchCase, w *workload, rounds []round) {
 		median(rounds, func(r *round) float64 { return r.ours2.Wall.Seconds() / r.atLeast }))
 }
 
-// runCopies prints a conversion without codecs beside cp of the same input.
+// runCopies prints a conversion without codecs next to cp of the same input.
 func (b *bench) runCopies() error {
 	c := benchCase{set: "mail", codec: "null"}
 	if !b.wants("cp", c) {

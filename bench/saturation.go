@@ -161,7 +161,7 @@ func (g *freeRowGroup) End(col int, job format.EncodeJob, stored int) error {
 	return g.RowGroup.End(col, job.(*freeJob).EncodeJob, stored)
 }
 
-// freeJob encodes only what is not known, such as the blocks of the plan's
+// freeJob encodes only blocks that are not known yet, such as the blocks of the plan's
 // sample.
 type freeJob struct {
 	format.EncodeJob

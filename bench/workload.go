@@ -270,8 +270,8 @@ func (g *rowGroup) store(f format.ColumnWriter) error {
 	return err
 }
 
-// encode compresses and checksums all blocks. What each gets is valid during
-// the call.
+// encode compresses and checksums all blocks. The argument of each is valid
+// during the call.
 func (g *rowGroup) encode(f format.ColumnWriter, each func(stored []byte)) (format.RowGroup, error) {
 	rg, err := f.NewRowGroup(g.schema, g.columns, g.blockSize)
 	if err != nil {

@@ -95,7 +95,7 @@ func (c cron) mailed() string {
 	return string(out)
 }
 
-// Cron mails each failure, with what was said, and nothing else.
+// Cron mails each failure, with its messages, and nothing else.
 func TestCrontab(t *testing.T) {
 	m := newMachine(t, "temp-dir: /temp\n")
 	lines := m.lines(t)
@@ -163,7 +163,7 @@ func (m machine) wantMail(t *testing.T, line cron, texts ...string) {
 	}
 }
 
-// Of two runs at once on a machine one waits.
+// If two runs start at once on a machine, one waits.
 func TestCrontabTwice(t *testing.T) {
 	if missing := testenv.MissingTools("flock"); missing != "" {
 		testenv.Skip(t, missing)
@@ -202,7 +202,7 @@ func TestCrontabTwice(t *testing.T) {
 	m.write(t, "/etc/rowtocol/nightly.sh", strings.Replace(shell, "flock -w 72000", "flock -w 0", 1))
 	out, err := exec.Command("flock", m.dir+"/var/log/rowtocol", "sh", "-c", line.command).CombinedOutput()
 	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 5 || !strings.Contains(string(out), day+" was not converted") {
-		t.Errorf("a run that waited in vain: %v, %s", err, out)
+		t.Errorf("a run that waited too long: %v, %s", err, out)
 	}
 }
 
@@ -327,7 +327,7 @@ func TestKubernetes(t *testing.T) {
 	}
 }
 
-// The DAG file is Python, and what is not Airflow's is Python's own.
+// The DAG file is Python, and uses only Airflow and Python's own modules.
 func TestDAG(t *testing.T) {
 	dag := text(t, "airflow_dag.py")
 	allowed := map[string]bool{"json": true, "os": true, "re": true, "signal": true, "subprocess": true, "tempfile": true, "time": true, "datetime": true, "pathlib": true, "airflow": true}

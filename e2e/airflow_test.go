@@ -83,8 +83,8 @@ func (a *airflow) job(more string) {
 	must(a, os.WriteFile(a.dir+"/job.yaml", []byte(text), 0o600))
 }
 
-// beside is another Airflow over the same data.
-func (a *airflow) beside() *airflow {
+// sibling is another Airflow over the same data.
+func (a *airflow) sibling() *airflow {
 	b := *a
 	b.home = a.TempDir()
 	b.migrate()
@@ -177,8 +177,8 @@ func (a *airflow) mail(day, name string, rows int) {
 	writeMail(a.T, dir+"/"+name, int64(rows))
 }
 
-// holds checks that the destinations are those of these days, with so many rows, which are
-// those of the day's inputs.
+// holds checks that the destinations are those of these days, with these numbers of rows,
+// taken from the day's inputs.
 func (a *airflow) holds(rows map[string]int) {
 	a.Helper()
 	for day, n := range rows {
@@ -402,7 +402,7 @@ func airflowMapped(a *airflow) {
 // Two runs at once of one DAG, and of both, end well: one waits, or is tried again.
 func airflowTwice(a *airflow) {
 	a.mail("2026-01-01", "mail.avro", 20_000)
-	b := a.beside()
+	b := a.sibling()
 	for round, dags := range [][2]string{{"mail_columns", "mail_columns"}, {"mail_columns_mapped", "mail_columns_mapped"}, {"mail_columns", "mail_columns_mapped"}} {
 		must(a, os.RemoveAll(a.dir+"/data/mail.columns/2026-01-01"))
 		var wg sync.WaitGroup

@@ -30,7 +30,7 @@ func tenColumnsRow(row int) []byte {
 	return varints(b, 1, int64(row))
 }
 
-// wideSchema has so many columns of longs in records of five.
+// wideSchema returns columns of longs in records of five.
 func wideSchema(columns int) string {
 	var records []string
 	for i := 0; i < columns; i += 5 {

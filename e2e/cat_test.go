@@ -153,7 +153,7 @@ func catColumns(t *testing.T, converted []conversion) {
 			}
 		}
 	})
-	t.Logf("%d rows of %d files, %d of which goavro cannot read", rows, len(converted), unread)
+	t.Logf("%d rows of %d files; goavro cannot read %d files", rows, len(converted), unread)
 }
 
 // natives returns the rows of an Avro file as goavro reads them.

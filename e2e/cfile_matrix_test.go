@@ -106,8 +106,8 @@ func TestKindsOfCFiles(t *testing.T) {
 	t.Logf("Kudu read %d files of %d kinds", files, len(all))
 }
 
-// options are those of a file of the kind. Of two files with many rows one has blocks so
-// small that its index has several levels.
+// options returns those of a file of the kind. Every second file with many rows has blocks
+// so small that its index has several levels.
 func (c cell) options(r *rand.Rand, rows int) cfile.Options {
 	o := cfile.Options{Type: c.typ, Encoding: c.encoding, Compression: c.compression, Nullable: c.nullable, Positional: true}
 	if rows >= 1000 && r.IntN(2) == 0 {

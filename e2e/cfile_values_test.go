@@ -147,7 +147,7 @@ func binaryLike(r *rand.Rand, dst []byte, p pattern) []byte {
 	return dst
 }
 
-// appendSorted appends ascending values, of which some are there more than once.
+// appendSorted appends ascending values, some of them repeatedly.
 func appendSorted(r *rand.Rand, rows *cfile.Rows, typ cfile.Type, n int) {
 	type keyed struct{ key, value []byte }
 	all := make([]keyed, n)

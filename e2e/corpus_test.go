@@ -23,7 +23,7 @@ type entry struct {
 	path          string
 }
 
-// What becomes of a file of each class.
+// The classes of files, by how a conversion of one ends.
 const (
 	readable = iota // it converts, and Java reads the output
 	odd             // it converts; Java's reader refuses the schema
@@ -225,7 +225,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: the error does not name the recursion: %s", e.file, r.stderr)
 		}
 		if _, err := os.Stat(dest); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s (%s): %s was left behind", e.file, e.class, dest)
+			t.Errorf("%s (%s): %s was left over", e.file, e.class, dest)
 		}
 	})
 	t.Logf("%d files refused", len(entries))

@@ -31,8 +31,8 @@ func countRows(t *testing.T, path string) int64 {
 }
 
 // wantLocated runs every command that reads column files on a damaged one. No
-// command may leave anything behind, or fail in another way than by naming the
-// file. header is damage that each of them sees.
+// command may leave a file over, and an error must name the damaged file. header
+// says that each command sees the damage.
 func wantLocated(t *testing.T, damaged []byte, header bool) {
 	t.Helper()
 	dir := t.TempDir()

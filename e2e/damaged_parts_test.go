@@ -12,8 +12,8 @@ import (
 )
 
 // TestDamagedParts changes files of outputs other than Trevni's, which
-// TestDamagedColumns has: who reads what was changed says which file it is, or, of an
-// HFile, does not need it; and nobody crashes.
+// TestDamagedColumns has: a reader of the changed bytes names the file, or does
+// not need them in an HFile; and no command crashes.
 func TestDamagedParts(t *testing.T) {
 	for _, f := range []target{cFiles, hFiles} {
 		t.Run(f.name, func(t *testing.T) {

@@ -99,7 +99,7 @@ func eachFile(t *testing.T, at store.Location, f func(name string, content []byt
 
 // tree returns digests of the files below a directory, hidden ones included;
 // those of outputs have plain names and content. A name may then stand for two
-// files, of which one, if any, shows that differs from what is wanted.
+// files; if one of them differs from what is wanted, tree shows that one.
 func (s *site) tree(t *testing.T, uri string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -160,10 +160,10 @@ func (s *site) complete(t *testing.T, uri string) {
 		delete(got, name)
 	}
 	for name := range got {
-		t.Errorf("left behind: %s", name)
+		t.Errorf("left over: %s", name)
 	}
 	if work := glob(t.Context(), s.at(t, uri), manifest.WorkName); len(work) > 0 {
-		t.Errorf("left behind: %v", work)
+		t.Errorf("left over: %v", work)
 	}
 	if s.Cluster == nil {
 		return
@@ -186,7 +186,7 @@ func (s *site) oneOutput(t *testing.T, uri string) {
 	seen := map[string]bool{}
 	for _, info := range infos {
 		if p := plainName(info.Name); seen[p] {
-			t.Errorf("left behind: %s, of another output", info.Name)
+			t.Errorf("left over: %s, of another output", info.Name)
 		} else {
 			seen[p] = true
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // TestHDFSInputGone replaces and removes an input while a conversion reads it,
-// which is the fault of who does that.
+// which is an error of the input's owner.
 func TestHDFSInputGone(t *testing.T) {
 	s := newSite(t, hadooptest.Shared(t), 40_000, "--row-group-size=2MiB", "--workers=1", "--store-retry=3s")
 	data, err := os.ReadFile(s.input)

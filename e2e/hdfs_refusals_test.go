@@ -74,7 +74,7 @@ var refusals = []refusal{
 }
 
 // TestFaultsRefused ends each with its exit code and one clear line, and leaves
-// nothing behind.
+// nothing over.
 func TestFaultsRefused(t *testing.T) {
 	c := hadooptest.Shared(t)
 	input := mail(t, 4_000)
@@ -119,7 +119,7 @@ func TestFullDataNodes(t *testing.T) {
 	const capacity = 8 << 20
 	kept := int64(disk.Bfree-disk.Bavail) * disk.Bsize // for root, which Hadoop does not touch
 	c := hadooptest.New(t, hadooptest.Config{DataNodes: 1, HDFS: map[string]string{
-		"dfs.blocksize": "1m", // for which a data node wants room, whatever the file's own is
+		"dfs.blocksize": "1m", // a data node wants room for it, even if the file's own is smaller
 		"dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": "0",
 		"dfs.datanode.du.reserved": fmt.Sprint(int64(disk.Blocks)*disk.Bsize - kept - capacity),
 	}})

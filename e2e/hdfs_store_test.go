@@ -187,7 +187,7 @@ func (r road) beingWritten(t *testing.T) {
 }
 
 // halfUpload breaks an upload off, after which the server closes the file:
-// it must not be taken for whole, and Abort must remove it.
+// it must not count as complete, and Abort must remove it.
 func (r road) halfUpload(t *testing.T) {
 	file := path.Join(scratch(t, r), "f")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -31,7 +31,7 @@ func hudiCell(row, value string) hfileCell {
 	return hfileCell{hfile.AppendKey(nil, []byte(row), nil, nil, hfile.LatestTimestamp, hfile.Put), []byte(value)}
 }
 
-// numberedCells are n cells, each of whose rows is below an absent one.
+// numberedCells returns n cells; each row is below an absent one.
 func numberedCells(n int) []hfileCell {
 	cells := make([]hfileCell, n)
 	for i := range cells {
@@ -188,8 +188,8 @@ func writeHFile(t *testing.T, file string, o hfile.WriterOptions, cells []hfileC
 	must(t, os.WriteFile(file, b.Bytes(), 0o666))
 }
 
-// sought are rows to be sought in cells, in their order: some of them, what is between, before
-// the first and behind the last.
+// sought returns rows to seek in cells, in order: some of the cells' rows, and rows between
+// them, before the first and after the last.
 func sought(cells []hfileCell) (rows [][]byte) {
 	rows = append(rows, []byte("!"))
 	for i := 0; i < len(cells); i += max(len(cells)/100, 1) {
@@ -360,7 +360,7 @@ func TestHFileSamples(t *testing.T) {
 }
 
 // TestHFileConverted lets HBase and Hudi read what convert makes: rows sorted by a key, and key
-// indexes, whose rows are numbers and texts and whose cells have qualifiers.
+// indexes; their rows are numbers and texts, and their cells have qualifiers.
 func TestHFileConverted(t *testing.T) {
 	j := needHFileJudge(t)
 	sorted, indexed := filepath.Join(t.TempDir(), "sorted"), filepath.Join(t.TempDir(), "indexed")

@@ -59,7 +59,7 @@ func TestHostile(t *testing.T) {
 				t.Errorf("took %s", r.elapsed)
 			}
 			if len(tree(t, dest)) > 0 {
-				t.Errorf("%s was left behind", dest)
+				t.Errorf("%s was left over", dest)
 			}
 		})
 	}
@@ -119,7 +119,7 @@ func TestDamage(t *testing.T) {
 				t.Errorf("the error has no offset: %s", r.stderr)
 			}
 			if _, err := os.Stat(dest); err == nil {
-				t.Errorf("%s was left behind", dest)
+				t.Errorf("%s was left over", dest)
 			}
 		})
 	}

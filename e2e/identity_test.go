@@ -37,8 +37,8 @@ func (f columnFile) section(col int) []byte {
 	return f.data[f.Columns()[col].Start:end]
 }
 
-// underLargeMap returns the columns that are, or are under, a map of which a
-// row has two entries or more: Java gives those back in another order.
+// underLargeMap returns the columns that are, or are under, a map that
+// has two entries or more in a row: Java gives those back in another order.
 func (f columnFile) underLargeMap(t *testing.T) []bool {
 	t.Helper()
 	cols := f.Columns()

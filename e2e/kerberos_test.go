@@ -92,7 +92,7 @@ func tokens(life, longest time.Duration) map[string]string {
 	}
 }
 
-// bearer is what a user has to prove with who he is.
+// bearer holds the credentials of a user.
 type bearer struct {
 	name, user string
 	env, flags []string
@@ -227,7 +227,7 @@ func (r *realm) withToken(t *testing.T) bearer {
 
 func (r *realm) fetchToken(t *testing.T, file string) {
 	t.Helper()
-	_, err := r.Java(t.Context(), "org.apache.hadoop.hdfs.tools.DelegationTokenFetcher", "--renewer", "nobody", file)
+	_, err := r.Java(t.Context(), "org.apache.hadoop.hdfs.tools.DelegationTokenFetcher", "--renewer", "stranger", file)
 	must(t, err)
 }
 
@@ -284,8 +284,8 @@ func (r *realm) refusals(t *testing.T) {
 			bearer: r.withKeytab("KRB5_CONFIG=" + r.krb5(t, "kdc", "127.0.0.1:1")),
 		},
 		{
-			name: "unknown service", client: "hdfs", code: 7, says: []string{"nobody/localhost"},
-			bearer: bearer{env: []string{conf(map[string]string{"dfs.namenode.kerberos.principal": "nobody/localhost@" + hadooptest.Realm})}},
+			name: "unknown service", client: "hdfs", code: 7, says: []string{"absent/localhost"},
+			bearer: bearer{env: []string{conf(map[string]string{"dfs.namenode.kerberos.principal": "absent/localhost@" + hadooptest.Realm})}},
 		},
 		{
 			name: "unknown web service", client: "webhdfs", host: "127.0.0.1", code: 7, says: []string{"HTTP/127.0.0.1"},
@@ -330,7 +330,7 @@ func (r *realm) refusals(t *testing.T) {
 				result := ending(t, cmd).want(t, c.code)
 				lines := result.complaints()
 				result.stderr = lines[len(lines)-1] // others are about waiting
-				// A name node that refuses hangs up at once. Who still writes then may
+				// A name node that refuses hangs up at once. A client that still writes may
 				// find the connection broken before the refusal can be read, and asks
 				// again.
 				if c.code == 7 && len(lines) != 1 && !(len(lines) == 2 && brokenConnection.MatchString(lines[0])) {
@@ -435,7 +435,7 @@ func (r *realm) outlasted(t *testing.T, c *outlasting) {
 func (r *running) wake(t *testing.T, since time.Time) {
 	time.Sleep(time.Until(since.Add(4 * life / 5)))
 	for range 4 {
-		_ = r.cmd.Process.Signal(syscall.SIGCONT) // whoever waits for it is told if it ended
+		_ = r.cmd.Process.Signal(syscall.SIGCONT) // the waiting goroutine reports if it ended
 		time.Sleep(30 * time.Millisecond)
 		_ = r.cmd.Process.Signal(syscall.SIGSTOP)
 		time.Sleep(400 * time.Millisecond)
@@ -462,7 +462,7 @@ type protected struct {
 func (r *realm) protection(t *testing.T) {
 	cases := []protected{
 		{
-			level: "integrity,authentication", clients: []string{"hdfs", "webhdfs"}, // of which each takes another
+			level: "integrity,authentication", clients: []string{"hdfs", "webhdfs"}, // each client takes another
 			config: map[string]string{transferProtection: "privacy", cipherSuites: aes}, says: "not by privacy",
 		},
 		{

@@ -147,7 +147,7 @@ func appendKuduTime(dst []byte, t time.Time, behindYear string) []byte {
 }
 
 // appendKuduBinary escapes as C does: text in octal, and only what is ASCII; other
-// bytes in hexadecimal, together with a digit that would be taken for one of it.
+// bytes in hexadecimal, together with a next digit that would read as part of it.
 func appendKuduBinary(dst []byte, typ cfile.Type, v []byte) []byte {
 	text := typ != cfile.Binary
 	dst = append(dst, '"')

@@ -249,7 +249,7 @@ func each(n int, f func(i int)) {
 }
 
 // tree returns the paths of all files under a directory, which may be missing,
-// with their contents. Of a link it is where it leads to.
+// with their contents. The content of a link is its target.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -280,6 +280,6 @@ func wantEmpty(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		t.Errorf("left behind: %s", filepath.Join(dir, e.Name()))
+		t.Errorf("left over: %s", filepath.Join(dir, e.Name()))
 	}
 }

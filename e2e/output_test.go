@@ -27,7 +27,7 @@ var (
 	hFiles = target{
 		name: "hfile", flags: []string{"--format=hfile", "--key=from,id"}, plain: []string{"--format=hfile", "--key=from,id"}, other: "--block-codec=gz",
 	}
-	// indexed are column files with two key indexes beside them.
+	// indexed are column files with two key indexes next to them.
 	indexed = target{
 		name: "indexed", flags: []string{"--index=id", "--index=from,date"}, plain: []string{"--codec=null"}, other: "--index=subject",
 	}

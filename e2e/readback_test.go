@@ -143,8 +143,8 @@ func sumColumn(f *trevni.File, name string) (sum int64, err error) {
 	return sum, nil
 }
 
-// reading is one thing to do with a file, and who does it. The first of those
-// who do the same is rowtocol, whose result is the right one.
+// reading is an operation on a file and the program that does it. rowtocol comes
+// first for each operation, and its result is the right one.
 type reading struct {
 	set, what, reader string
 	command           []string

@@ -271,7 +271,7 @@ func TestConvertGenerations(t *testing.T) {
 	dest := filepath.Join(dir, "out")
 	p := run(t, "convert", "--json", "--schema", schema, "--row-group-size", "512KiB", in, dest).want(t, 0).report(t)
 	run(t, "verify", dest).want(t, 0)
-	// Not all is compared: some of the random maps have a key twice.
+	// Some rows are not compared: some of the random maps have a key twice.
 	against := run(t, "verify", "--json", dest, "--against", in).want(t, 0).report(t).Result.Against
 	if against.ByHamba < 2400 || against.ByGoavro != 0 {
 		t.Errorf("hamba compared %d of 2500 rows, goavro %d", against.ByHamba, against.ByGoavro)

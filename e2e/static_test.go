@@ -32,7 +32,7 @@ func TestStaticInEmptyRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		testenv.Skip(t, "only root can change the root directory")
 	}
-	const nobody = 65532
+	const unprivileged = 65532
 	root := t.TempDir()
 	copyFile(t, program, filepath.Join(root, "rowtocol"), 0o755)
 	mail, err := filepath.Glob("../testdata/mail/*.avro")
@@ -43,11 +43,11 @@ func TestStaticInEmptyRoot(t *testing.T) {
 		copyFile(t, name, filepath.Join(root, "mail", filepath.Base(name)), 0o644)
 	}
 	must(t, os.Mkdir(filepath.Join(root, "out"), 0o755))
-	must(t, os.Chown(filepath.Join(root, "out"), nobody, nobody))
+	must(t, os.Chown(filepath.Join(root, "out"), unprivileged, unprivileged))
 	inRoot := func(args ...string) result {
 		cmd := exec.Command("/rowtocol", args...)
 		cmd.Env, cmd.Dir = []string{"HOME=/"}, "/"
-		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
 		return finish(t, cmd)
 	}
 	refused := func(code int, advice string, args ...string) {
@@ -64,7 +64,7 @@ func TestStaticInEmptyRoot(t *testing.T) {
 	cmd.Env, cmd.Dir = []string{"HADOOP_USER_NAME=somebody"}, "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root}
 	if r := finish(t, cmd); r.code != 7 || !strings.Contains(r.stderr, "SSL_CERT_FILE") {
-		t.Errorf("a certificate that nobody knows: exit %d\n%s", r.code, r.stderr)
+		t.Errorf("an unknown certificate: exit %d\n%s", r.code, r.stderr)
 	}
 	if r := inRoot("convert", "--temp-dir", "/out", "/mail", "/out/mail"); r.code != 0 {
 		t.Fatalf("exit %d\n%s", r.code, r.stderr)

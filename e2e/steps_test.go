@@ -31,7 +31,7 @@ type steps struct {
 	took  time.Duration // by a task
 }
 
-// newSteps plans a conversion. The plan document lies beside the destination.
+// newSteps plans a conversion. The plan document is next to the destination.
 func newSteps(t *testing.T, input, dest string, flags ...string) *steps {
 	t.Helper()
 	resolver := location.New(location.Options{})
@@ -150,8 +150,8 @@ func listed(t *testing.T, staged map[string]string, task int) string {
 	return doc.Parts[0].Files[0].Name
 }
 
-// carryOut runs the tasks in every unlikely way, beside a conversion that is
-// killed, and commits what they left once it is whole.
+// carryOut runs the tasks in every unlikely way, along with a conversion that is
+// killed, and commits their work once it is complete.
 func (s *steps) carryOut(t *testing.T, convert []string) {
 	began := time.Now()
 	run(t, s.task(0)...).want(t, 0)
@@ -205,7 +205,7 @@ func (s *steps) outdated(t *testing.T, convert []string) {
 	s.commit(t).want(t, 9).oneComplaint(t, "another output")
 	s.commit(t, "--overwrite").want(t, 9)
 	if left := glob(t.Context(), s.at, manifest.WorkName+"/*"); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("left over: %v", left)
 	}
 }
 

@@ -109,7 +109,7 @@ func wantSame(t *testing.T, before, after map[string]string) {
 	}
 	for name := range after {
 		if _, ok := before[name]; !ok {
-			t.Errorf("left behind: %s", name)
+			t.Errorf("left over: %s", name)
 		}
 	}
 }

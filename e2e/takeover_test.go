@@ -113,7 +113,7 @@ type overtaken struct {
 	dest            string
 	before, stopped []string // conversions; without one before, nothing is there
 	other           []string
-	complete        func(t *testing.T) // demands the other's output, and nothing beside it
+	complete        func(t *testing.T) // demands the other's output, and nothing else
 }
 
 // success is the _SUCCESS of the destination, nil if there is none.
@@ -145,7 +145,7 @@ func (o overtaken) try(t *testing.T, stop string) {
 			}
 		}
 	}
-	// It may have gone on from the moment, and be done but for what is no output.
+	// It may have gone on since, so that only files outside of the output are missing.
 	after := o.success(t)
 	published := after != nil && !bytes.Equal(after, before)
 	locked, err := orphan(t.Context(), o.at)

@@ -26,8 +26,8 @@ func victim(t *testing.T, dir string) string {
 	return v
 }
 
-// TestForeignDestination meets destinations in which somebody put what leads out
-// of them, or what is no manifest: they are refused, with and without
+// TestForeignDestination meets destinations with foreign links that lead out
+// of them, or with a false manifest: they are refused, with and without
 // --overwrite, and nothing changes, in them or elsewhere.
 func TestForeignDestination(t *testing.T) {
 	// success is a manifest that lists a file of another name.
@@ -67,8 +67,8 @@ func writeSuccess(dest, text string) error {
 	return os.WriteFile(filepath.Join(dest, "_SUCCESS"), []byte(text), 0o644)
 }
 
-// TestOddFiles puts what is no file in the place of files of an output: what was
-// there is said to be gone or changed, and nobody waits for it.
+// TestOddFiles replaces files of an output with pipes, directories and the like: a
+// message reports each as gone or changed, and no command waits for it.
 func TestOddFiles(t *testing.T) {
 	made := filepath.Join(t.TempDir(), "out")
 	run(t, "convert", otherInput, made).want(t, 0)

@@ -98,7 +98,7 @@ func (y *yarn) note(pid int) {
 	c.wrote = max(c.wrote, field(io, "write_bytes:"))
 }
 
-// field returns the number behind a name in a text of the kernel; 0 if it is not there.
+// field returns the number after a name in a text of the kernel; 0 if it is not there.
 func field(text []byte, name string) (n int64) {
 	if _, rest, ok := bytes.Cut(text, []byte("\n"+name)); ok {
 		_, _ = fmt.Sscan(string(rest), &n) // 0
@@ -175,7 +175,7 @@ func (y *yarn) clean(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
+	t.Errorf("left over:\n%s", strings.Join(left, "\n"))
 	for _, file := range left { // so that other tests do not find it
 		if strings.HasPrefix(file, "/tmp/hadoop-yarn/") || strings.HasPrefix(file, "/user/") {
 			must(t, y.at(t, y.URI()+"/").Store.RemoveAll(t.Context(), file))
@@ -244,7 +244,7 @@ func (y *yarn) submittable(t *testing.T, inputs []string, flags ...string) *subm
 	return s
 }
 
-// prepared is a conversion of which is not known yet what it makes.
+// prepared is a conversion whose output is not known yet.
 func (y *yarn) prepared(inputs []string, flags ...string) *submittable {
 	flags = append([]string{"--memory", fmt.Sprint(taskMemory), "--workers=1"}, flags...)
 	return &submittable{site: site{Cluster: y.Cluster, resolver: y.resolver, flags: flags}, y: y, inputs: inputs}
@@ -398,7 +398,7 @@ func (y *yarn) done(t *testing.T, dest string) int {
 	return len(glob(t.Context(), y.at(t, dest), ".rowtocol/plan-*/task-*.json"))
 }
 
-// hold suspends a child once so many tasks are done.
+// hold suspends a child once that many tasks are done.
 func (y *yarn) hold(t *testing.T, s *submission, dest string, done int) hadooptest.Process {
 	t.Helper()
 	s.until(t, fmt.Sprint(done, " tasks done"), func() bool { return y.done(t, dest) >= done })

@@ -201,7 +201,7 @@ func (y *yarn) detached(t *testing.T) {
 	}
 }
 
-// damaged converts a file of which a block is damaged: where that is comes back from
+// damaged converts a file with a damaged block: its position comes back from
 // the cluster.
 func (y *yarn) damaged(t *testing.T) {
 	in := y.dir(t)
@@ -280,7 +280,7 @@ func (y *yarn) wantLocal(t *testing.T, local, dest string) {
 			got[d]++
 		}
 		if strings.Contains(name, ".rowtocol") {
-			t.Errorf("left behind: %s", name)
+			t.Errorf("left over: %s", name)
 		}
 	}
 	if len(want) == 0 || fmt.Sprint(got) != fmt.Sprint(want) {

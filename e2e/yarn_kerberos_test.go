@@ -63,8 +63,8 @@ func (r *realm) submission(s *site, dest string, b bearer) *exec.Cmd {
 	return cmd
 }
 
-// submitted submits a conversion, of which no secret but the job's tokens comes to
-// the nodes.
+// submitted submits a conversion. No secret but the job's tokens reaches the
+// nodes.
 func (r *realm) submitted(t *testing.T, client string, b bearer) {
 	s, dest := r.sites[client], "/alice/submitted-"+client
 	uri := s.clients()[client] + dest
@@ -145,7 +145,7 @@ func (r *realm) private(t *testing.T) {
 func (r *realm) submitNobody(t *testing.T) {
 	s := r.sites["hdfs"]
 	b := bearer{env: []string{"KRB5CCNAME=FILE:/nonexistent"}}
-	ending(t, r.submission(s, s.URI()+"/alice/nobody", b)).want(t, 7)
+	ending(t, r.submission(s, s.URI()+"/alice/absent", b)).want(t, 7)
 }
 
 // hold submits a conversion, and suspends the first child of it for a time. No other

@@ -129,7 +129,7 @@ func (y *yarn) mail(t *testing.T, flags ...string) *submittable {
 	return s
 }
 
-// deserted kills the submit of a job of which a task is done and another is not. The
+// deserted kills the submit of a job when only one of its tasks is done. The
 // same command follows that job, in which the child is killed, and publishes: HFiles,
 // whose rows each task sorts.
 func (y *yarn) deserted(t *testing.T) {

@@ -127,7 +127,7 @@ func blocks(dir, codec string, fill func(add func(rows int64, data []byte) error
 	})
 }
 
-// items makes a file of two rows with so many items of a byte each.
+// items makes a file of two rows with n items of a byte each.
 func items(dir string, n int) error {
 	return blocks(dir, "deflate", func(add func(rows int64, data []byte) error) error {
 		row := binary.AppendVarint(nil, int64(n))

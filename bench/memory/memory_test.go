@@ -79,7 +79,7 @@ func (in *input) at(t *testing.T) string {
 
 // TestNeverKilled has inputs whose sizes are hard to foresee: values of megabytes
 // in one of many columns, blocks that inflate to a thousand times their size after
-// others that do not, and values of which three do not fit into memory.
+// others that do not, and values so large that three do not fit into memory.
 func TestNeverKilled(t *testing.T) {
 	oneWide := &input{name: "wide", make: func(dir string) error {
 		return wide(dir, 1000, 100, func(_, col int) int {

@@ -17,7 +17,7 @@ type randomInput struct {
 	columns []randomColumn
 	codec   string
 	block   int // bytes of rows at which a block is closed
-	outlier int // one value in so many is an outlier; 0 is none
+	outlier int // one value in outlier is one; 0 means no outliers
 	largest int // bytes of an outlier
 	bytes   int // of all rows, about
 }

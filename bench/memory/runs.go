@@ -15,7 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// headroom is what the program may take beside --memory, in MiB.
+// headroom is what the program may take besides --memory, in MiB.
 const headroom = 48
 
 // The settings that are paired, each with each over the runs of all inputs.

@@ -23,7 +23,7 @@ type table struct {
 	lines [][]string
 }
 
-// add adds the results of a data set, with each peer's CPU time beside
+// add adds the results of a data set, with each peer's CPU time next to
 // rowtocol's.
 func (t *table) add(s *set, results []result) {
 	base := slices.IndexFunc(results, func(r result) bool { return r.peer.name == ours && len(r.runs) > 0 })
@@ -47,7 +47,7 @@ func (t *table) add(s *set, results []result) {
 
 // print writes the table as Markdown, after a line about the machine.
 func (t *table) print(w io.Writer, o options) {
-	fmt.Fprintf(w, "%s, %s, %d cores, of which core %d was used; medians of at most %d runs; load %s before and %s after\n\n",
+	fmt.Fprintf(w, "%s, %s, %d cores, on core %d; medians of at most %d runs; load %s before and %s after\n\n",
 		time.Now().Format(time.DateOnly), field("/proc/cpuinfo", "model name"), runtime.NumCPU(), o.core, o.runs, t.began, load())
 	lines := append([][]string{
 		{"", "runs", "CPU s", "× ours", "wall s", "peak MiB", "output MB", "output"},

@@ -54,7 +54,7 @@ func mails(name string, rows int64, seed uint64) error {
 	return os.WriteFile(name, b.Bytes(), 0o666)
 }
 
-// large makes a file of so many bytes at least: a file has one sync marker, so its
+// large makes a file of at least size bytes: a file has one sync marker, so its
 // blocks may be repeated.
 func large(name string, size int64) (err error) {
 	var b bytes.Buffer

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// headroom is what the program may take beside --memory, in MiB.
+	// headroom is what the program may take besides --memory, in MiB.
 	headroom = 48
 	// dayRows are the mails of a day.
 	dayRows = 2000
@@ -35,7 +35,7 @@ type measurement struct {
 }
 
 // run measures a call of the program, which is to succeed, in a cgroup of what
-// --memory promises. What it prints is thrown away.
+// --memory promises. Its output is discarded.
 func (m *measurement) run(args ...string) (memlimit.Usage, error) {
 	cmd := exec.Command(m.program, append(args, "--memory", fmt.Sprintf("%dMiB", m.memory))...)
 	var stderr bytes.Buffer
@@ -47,7 +47,7 @@ func (m *measurement) run(args ...string) (memlimit.Usage, error) {
 	return u, err
 }
 
-// oneJob measures the plan of many files beside a large one, and the conversion.
+// oneJob measures the plan of many files next to a large one, and the conversion.
 func (m *measurement) oneJob() error {
 	in, dest := filepath.Join(m.dir, fmt.Sprintf("in-%d-%d", m.small, m.large)), filepath.Join(m.dir, "out")
 	if err := prepare(in, m.inputs); err != nil {

@@ -87,7 +87,7 @@ type step struct {
 	name    string
 	wall    time.Duration
 	cpu     time.Duration
-	heap    int64 // bytes that it held at most beside what was there before
+	heap    int64 // bytes that it held at most, more than before
 	calls   calls
 	atATime int // calls
 
@@ -243,7 +243,7 @@ func (c *cluster) begin(name string) {
 	c.beginLocked(name)
 }
 
-// beginLocked is begin, for who holds the lock.
+// beginLocked is begin for a caller that holds the lock.
 func (c *cluster) beginLocked(name string) {
 	if s := c.store.step; s != nil {
 		s.wall, s.cpu = time.Since(s.began), busy()-s.busy

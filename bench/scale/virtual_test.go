@@ -26,7 +26,7 @@ type virtual struct {
 	sizes        []int64 // of the files
 }
 
-// newVirtual makes files of so many bytes each, or a little more.
+// newVirtual makes files of size bytes each, or a little more.
 func newVirtual(files int, size int64) (*virtual, error) {
 	var b bytes.Buffer
 	if err := mailgen.Write(&b, mailgen.Options{Rows: 10_000, Seed: 1, Codec: "snappy"}); err != nil {

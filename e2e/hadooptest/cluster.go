@@ -21,7 +21,7 @@ const nameservice = "pair"
 type Config struct {
 	Version    string // of Hadoop: "" is the newest, or Oldest
 	DataNodes  int
-	HA         bool              // two name nodes, of which the first is made active
+	HA         bool              // two name nodes; the first is made active
 	HTTPFS     bool              // an HttpFS gateway as well
 	YARN       int               // MiB for the containers of jobs; 0 runs no jobs
 	Kerberos   *KDC              // makes the cluster secure

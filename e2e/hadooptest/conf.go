@@ -134,7 +134,7 @@ func freePorts(n int) ([]int, error) {
 	return nil, fmt.Errorf("hadooptest: no %d free ports", n)
 }
 
-// superuser is who owns the daemons, whom HDFS obeys in everything.
+// superuser returns the owner of the daemons, to whom HDFS allows everything.
 func superuser() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username

@@ -23,7 +23,7 @@ func (p Process) Master() bool {
 	return p.java() && strings.Contains(strings.Join(p.Args, " "), ".MRAppMaster")
 }
 
-// MapTask returns the attempt of which it is the Java, or "".
+// MapTask returns the attempt whose Java process p is, or "".
 func (p Process) MapTask() string {
 	for i, arg := range p.Args {
 		if arg == "org.apache.hadoop.mapred.YarnChild" && p.java() && i+3 < len(p.Args) {

@@ -97,7 +97,7 @@ var fetchHTTPFS = sync.OnceValue(func() error {
 	return maven.Build(filepath.Join(home, "httpfs"), filepath.Join(home, "target", "httpfs"), products)
 })
 
-// home returns the directory of the pom, which lies beside this package.
+// home returns the directory of the pom, which is next to this package.
 func home() (string, error) {
 	dir, err := os.Getwd()
 	for err == nil {

@@ -178,7 +178,7 @@ func (k *KDC) kinit(ctx context.Context, keytab, principal, cache string, args .
 	return k.tool(ctx, "kinit", append(args, "-k", "-t", keytab, "-c", "FILE:"+cache, principal)...)
 }
 
-// admin runs a command of kadmin.local, which succeeds whatever happens.
+// admin runs a command of kadmin.local, which exits 0 even after an error.
 func (k *KDC) admin(ctx context.Context, command string) error {
 	out, err := k.run(ctx, "kadmin.local", "-r", Realm, "-q", command)
 	for _, complaint := range []string{"get_principal:", "add_principal:", "kadmin.local:"} {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// OtherQueue is a queue that every resource manager has beside "default".
+// OtherQueue is a queue that every resource manager has besides "default".
 const OtherQueue = "other"
 
 const (
@@ -157,7 +157,7 @@ func (c *Cluster) waitYARN(ctx context.Context) error {
 			if err == nil {
 				break
 			}
-			// A name node that has just started may be so slow that a proof of who asks is too old.
+			// A name node that has just started may be so slow that an authenticator has expired.
 			if c.config.Kerberos == nil || ctx.Err() != nil {
 				return err
 			}

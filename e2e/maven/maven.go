@@ -28,8 +28,8 @@ func Lock(target string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// Build lets Maven do what the pom in home says, with further flags, unless that
-// was done since the pom and the sources beside it were changed. That fills the
+// Build runs Maven on the pom in home with flags, unless that was done since
+// the pom and the sources next to it changed. That fills the
 // directories products of target. The caller holds the lock of target.
 func Build(home, target string, products []string, flags ...string) error {
 	built := filepath.Join(target, "built")
