@@ -22,7 +22,7 @@ type encodeJob struct {
 	unit, item int64
 	units      int64 // lengths
 	items      int64 // values that are not null; of a column of type null the sum of the lengths
-	// codes are the numbers that the dictionary has for the first values. Behind the
+	// codes are the numbers that the dictionary has for the first values. After the
 	// last one it is full, or there are too many.
 	codes []byte
 	full  bool  // the dictionary is full after this block

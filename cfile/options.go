@@ -24,8 +24,8 @@ type partOptions struct {
 	Compressions map[string]string `json:"column_compressions,omitempty"`
 	// Encodings of columns' values, or of the lengths of columns that have no values.
 	Encodings map[string]string `json:"encodings,omitempty"`
-	// Physical are columns whose values are stored as Avro stores them, whatever they
-	// mean.
+	// Physical are columns whose values are stored as Avro stores them, without
+	// their meaning.
 	Physical []string `json:"physical,omitempty"`
 	// SortedBy are columns whose values ascend.
 	SortedBy []string `json:"sorted_by,omitempty"`

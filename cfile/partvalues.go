@@ -56,7 +56,7 @@ func (r *restorer) begin(v *column.Vector, rows *Rows) {
 	}
 }
 
-// end appends the values that rows took since begin. What is wrong with one of them is
+// end appends the values that rows took since begin. An error of one of them is
 // damage without a place; then some may be appended. column.ErrFull is text that does not
 // fit.
 func (r *restorer) end(v *column.Vector, rows *Rows) (err error) {

@@ -12,7 +12,7 @@ import (
 
 // SeekRow moves before the row with the ordinal; the number of rows is a valid one, the end. It
 // reads the index blocks on the way to the row's data block and that block, so far as the
-// cursor does not have them yet, and the file's dictionary if nobody has yet. A file without
+// cursor does not have them yet, and the file's dictionary if no cursor has yet. A file without
 // positional index is read from its start, or from where the cursor is.
 func (c *Cursor) SeekRow(row int64) error {
 	if row < 0 || row > c.f.footer.Values {
@@ -106,8 +106,8 @@ func (c *Cursor) move(row int64) error {
 //
 // It reads the index blocks on the way to a data block and that block, so far as the cursor
 // does not have them yet. Where the key is that of a block in the index, that is the block
-// before, which equal values may end; of BINARY values, of which the index may have the
-// beginning only, the next one is read then as well.
+// before, which equal values may end; of BINARY values, whose beginning alone the index may
+// have, the next one is read then as well.
 func (c *Cursor) SeekValue(key []byte) (exact bool, err error) {
 	if c.value == nil || c.f.footer.Nullable || !c.f.footer.Type.Keyed() {
 		return false, errors.New("cfile: no index of values that are never null")

@@ -1,7 +1,7 @@
 package cfile
 
 // sizeBound is what bounds the bytes that a raw block adds to a part. It grows evenly, so that
-// a row adds to it what it adds whatever came before.
+// a row adds the same after any rows.
 type sizeBound struct {
 	base   int64
 	value  int64 // for each value
@@ -12,7 +12,7 @@ type sizeBound struct {
 }
 
 const (
-	// blockOverhead bounds what a data block takes beside its values, in the file and
+	// blockOverhead bounds what a data block takes besides its values, in the file and
 	// in the indexes: headers, padding, checksum, entries with keys of fixed width.
 	// Blocks are full at leastDataBlock bytes or more, so that it is a sixteenth of
 	// that; for each block that is not full it is counted by itself.
@@ -21,7 +21,7 @@ const (
 	codeBound = 5
 	// offsetBound bounds the offset of a BINARY value, or what PREFIX has in its place.
 	offsetBound = 5
-	// keyCopies is how often a value of a sorted column may be beside its block: in two
+	// keyCopies is how often a value of a sorted column may stand besides its block: in two
 	// levels of the index, and as the least and the greatest of the file.
 	keyCopies = 4
 )

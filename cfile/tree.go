@@ -212,7 +212,7 @@ func (t *tree) close() {
 }
 
 // visit calls fn for the blocks of an index and the data blocks that it points to, parents
-// before children, in the order of the keys. What a node refers to is valid during the call.
+// before children, in the order of the keys. The bytes of a node are valid during the call.
 // An error of fn ends it.
 func (f *File) visit(root Pointer, fn func(n node) error) error {
 	t := &tree{f: f, root: root, loaded: fn}

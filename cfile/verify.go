@@ -80,7 +80,7 @@ func (p *part) verifyDocument() error {
 }
 
 // verifyRows checks that the blocks of a child column begin with the items of the rows
-// that they are said to begin with.
+// with which the document says that they begin.
 func (p *part) verifyRows(ctx context.Context, col int, _ []blockSize) error {
 	of := &p.columns[col]
 	if of.Parent < 0 || of.uncounted() {

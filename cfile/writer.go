@@ -122,7 +122,7 @@ func (w *Writer) encode(open bool) error {
 	}
 	w.open.drop(rows, values, w.encoder.width)
 	w.codes = w.codes[:copy(w.codes, w.codes[min(len(w.codes), values*codeWidth):])]
-	// What is encoded may take far less room than the values. To look at all of them
+	// Encoded values may take far less room than the values. To look at all of them
 	// again for every few that come would take time by the square of their number.
 	w.encodeAt = max(w.o.BlockSize, 2*(w.open.size()+len(w.codes)))
 	stored := w.written.stored

@@ -13,12 +13,12 @@ const (
 )
 
 // MaxValue is the most bytes of a BINARY value that a file can hold: a block takes 16 MiB
-// before compression, of which this leaves room for what stands beside one value.
+// before compression, and this leaves room for the rest of a block with one value.
 const MaxValue = maxBlock - valueOverhead
 
 // BlocksCRCKey is the key in the metadata of the CRC-32C, little-endian, of the checksums
-// of all blocks in the order of the file. Without it two files of which the blocks have
-// the same sizes would have the same CRC-32C as a whole, whatever is in the blocks: bytes
+// of all blocks in the order of the file. Without it two files whose blocks have
+// the same sizes would have the same CRC-32C as a whole, with any bytes in the blocks: bytes
 // with their own checksum after them add nothing to one of the same kind.
 const BlocksCRCKey = "rowtocol.blocks"
 

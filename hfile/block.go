@@ -103,8 +103,8 @@ func (h *blockHeader) put(b []byte) {
 	binary.BigEndian.PutUint32(b[29:], uint32(h.covered))
 }
 
-// parseBlockHeader reads the header of a block at an offset, of which at most room bytes can
-// be in the file.
+// parseBlockHeader reads the header of a block at an offset, after which the file has room
+// bytes.
 func parseBlockHeader(b []byte, offset, room int64) (h blockHeader, err error) {
 	//guard: rejects a header that is cut short
 	if len(b) < headerSize {

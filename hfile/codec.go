@@ -84,7 +84,7 @@ func decompress(c Codec, raw, payload []byte) error {
 }
 
 // unframe undoes the framing of Hadoop's block codecs: blocks, each of its length before
-// compression and, until there are so many bytes, chunks of their compressed length and
+// compression and, until all bytes are there, chunks of their compressed length and
 // bytes. Lengths are four bytes, big-endian.
 func unframe(raw, payload []byte, chunk func(dst, src []byte) (int, error)) error {
 	length := func() (int, error) {

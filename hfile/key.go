@@ -102,7 +102,7 @@ func (k Key) Family() []byte { return k[k.rowEnd()+1 : k.familyEnd()] }
 // Qualifier is the column qualifier, a part of the key.
 func (k Key) Qualifier() []byte { return k[k.familyEnd() : len(k)-timestampSize-1] }
 
-// Timestamp is the cell's time in milliseconds, or whatever its writer counts.
+// Timestamp is the cell's time in milliseconds, or another count of its writer.
 func (k Key) Timestamp() int64 {
 	return int64(binary.BigEndian.Uint64(k[len(k)-timestampSize-1:]))
 }

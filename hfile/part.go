@@ -43,8 +43,8 @@ func (adapter) Open(files []format.File, o format.OpenOptions) (format.Part, err
 	return p, nil
 }
 
-// part is a file as the program sees it: the rows that its cells are, or stand for. What the
-// reader holds is given back by whoever opened the part.
+// part is a file as the program sees it: the rows that its cells are, or stand for. The
+// opener of the part gives back what the reader holds.
 type part struct {
 	*Reader
 	shape  shape
@@ -82,8 +82,8 @@ func (p *part) Columns() []format.Column {
 	}}
 }
 
-// Blocks are the data blocks, of which there are as many as fit the part's memory. How many
-// rows they have is not known before they are read.
+// Blocks are the data blocks, as many as fit the part's memory. The number of their rows is
+// not known before they are read.
 func (p *part) Blocks(int) (blocks []format.Block, err error) {
 	headers := p.blocks()
 	memory := column.Reservation{Of: p.memory.Of}
@@ -138,7 +138,7 @@ const cellsSchema = `{"type":"record","name":"Cell","fields":[` +
 	`{"name":"timestamp","type":"long"},{"name":"type","type":"string"},` +
 	`{"name":"value","type":"bytes"}]}`
 
-// shapeOf finds by the file info how cells become rows, and of which schema these are.
+// shapeOf finds by the file info how cells become rows, and the schema of these.
 func shapeOf(info Info) (shape, string) {
 	schema := info.Value(infoSchema)
 	switch {
@@ -182,7 +182,7 @@ func (r *rowReader) Next() ([]byte, error) {
 // maxEscaped is the most bytes that a byte is shown as.
 const maxEscaped = len("\\xHH")
 
-// rowOverhead is more than what a row has beside a cell's key and value: lengths, the
+// rowOverhead is more than what a row has besides a cell's key and value: lengths, the
 // timestamp and the name of the type.
 const rowOverhead = 128
 

@@ -30,8 +30,8 @@ type OpenOptions struct {
 	// DefaultMaxBlock. A block that is read on opening has at most 64 MiB, all of them together
 	// the size of the largest block.
 	MaxBlock int64
-	// Memory accounts for the indexes and for the blocks of scanners; nil if nobody does. Its
-	// error is that of whoever wanted them.
+	// Memory accounts for the indexes and for the blocks of scanners; nil if they are not
+	// accounted for. Its error is returned to the caller.
 	Memory column.Account
 }
 

@@ -14,7 +14,7 @@ type rowWriter struct{ o Options }
 
 func (w rowWriter) Key() []string { return w.o.Key }
 
-// writerMemory is about what a Writer takes beside the index: its blocks, a chunk of HBase's
+// writerMemory is about what a Writer takes besides the index: its blocks, a chunk of HBase's
 // Bloom filter and the state of the codec. hudiBloomMemory is what Hudi's takes besides.
 const (
 	writerMemory    = 2 << 20

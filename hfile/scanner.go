@@ -9,7 +9,7 @@ import (
 )
 
 // Scanner goes through the cells of a file in their order. It belongs to one goroutine and is
-// closed by who made it. After an error it stays where it is until it seeks.
+// closed by its maker. After an error it stays where it is until it seeks.
 type Scanner struct {
 	f      *Reader
 	data   *blockReader

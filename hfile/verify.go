@@ -12,7 +12,7 @@ import (
 // Verify reads every byte of the file and checks it: every block's checksum and place, the
 // order and the number of the cells, that the indexes lead to each data block by a key that
 // fits it, that the Bloom filter has each row, and what file info and trailer say. It
-// returns the first damage that it finds, and ends at what is none, such as the end of ctx.
+// returns the first damage that it finds, and stops at any other error, such as the end of ctx.
 func (f *Reader) Verify(ctx context.Context) error {
 	v := &verifier{f: f, s: f.Scan(), previous: map[string]int64{}, memory: column.Reservation{Of: f.memory.Of}}
 	defer v.s.Close()

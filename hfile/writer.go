@@ -366,7 +366,7 @@ func (f *Writer) fileInfo() Info {
 }
 
 // Bound is the most bytes that the file has if a cell more is appended, with a key and a value
-// of so many bytes, and the file is closed then.
+// of that many bytes, and the file is closed then.
 func (f *Writer) Bound(key, value int) int64 {
 	stored := f.o.Codec.stored
 	// The cell may be in a block of its own, and each of the blocks in a leaf of its own.

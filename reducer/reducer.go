@@ -113,7 +113,7 @@ func (u *upload) try(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// What was begun is removed also, and above all, when ctx has ended.
+	// An unfinished file is also removed after ctx has ended.
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
 	if left := u.st.Remove(clean, u.path); left != nil {
@@ -176,7 +176,7 @@ func leftBehind(err, left error) error {
 	if err == nil {
 		return fmt.Errorf("remove it: %w", left)
 	}
-	return fmt.Errorf("%w (it is left behind: %v)", err, left)
+	return fmt.Errorf("%w (the file is left there: %v)", err, left)
 }
 
 // pieces are the content of an output.

@@ -1,7 +1,7 @@
 // Package spill keeps the finished blocks of a row group on local disk until
 // its size is known: one temporary file per column, to which blocks are
-// appended, and from which the reducer copies them. What the blocks are, and
-// where each begins, is the format's business.
+// appended, and from which the reducer copies them. The format knows what the
+// blocks are and where each begins.
 //
 //	parent/                           --temp-dir
 //	  rowtocol-spill-<random>/        Folder: of one process, locked with flock

@@ -112,7 +112,7 @@ func checkSame(f *os.File, found fs.FileInfo) error {
 var folders sync.Map
 
 // Clear removes the folders of this process with the spills in them, for an end in the
-// midst of the work: whatever still uses them fails.
+// midst of the work: later uses of them fail.
 func Clear() {
 	folders.Range(func(key, _ any) bool {
 		f := key.(*Folder)
@@ -131,7 +131,7 @@ func (f *Folder) Dir() string { return f.dir }
 // Stored is the number of bytes that spills have written to the folder's disk.
 func (f *Folder) Stored() int64 { return f.stored.Load() }
 
-// New makes an empty spill of so many columns. It fails with ENOSPC if the
+// New makes an empty spill of some columns. It fails with ENOSPC if the
 // disk has less than the reserve free, or fewer inodes than columns.
 func (f *Folder) New(columns int, o Options) (*Spill, error) {
 	//guard: refuses a disk without room for a row group
@@ -164,7 +164,7 @@ func (f *Folder) New(columns int, o Options) (*Spill, error) {
 	return s, nil
 }
 
-// recycle keeps a closed spill, of which it is known what its files hold.
+// recycle keeps a closed spill whose files have known contents.
 func (f *Folder) recycle(s *Spill) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

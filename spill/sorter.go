@@ -304,7 +304,7 @@ func (r *sortedRun) before(other *sortedRun) bool {
 	return r.number < other.number
 }
 
-// read goes to the next record, of which it reads the key.
+// read goes to the next record and reads its key.
 func (r *sortedRun) read() error {
 	if err := r.have(recordHead); err != nil {
 		return err

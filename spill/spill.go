@@ -45,7 +45,7 @@ func (o *Options) share(columns int) int {
 }
 
 // Spill is the temporary files of one row group. Its methods may be called
-// concurrently, but Append to a column and Close not beside a CopyTo of it.
+// concurrently, but Append to a column and Close not during a CopyTo of it.
 type Spill struct {
 	mu     sync.Mutex
 	folder *Folder

@@ -12,8 +12,8 @@ import (
 )
 
 // sweep removes the folders of dead processes, and returns warnings of those in which
-// others have files. What cannot be locked or removed, such as another user's, is left
-// alone.
+// others have files. It leaves alone folders that cannot be locked or removed, such as
+// another user's.
 func sweep(parent string) (warnings []string, err error) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -87,7 +87,7 @@ func removeOwn(root *os.Root, at string, depth int) (foreign []string, err error
 	for _, e := range entries {
 		name := e.Name()
 		own := e.Type().IsRegular() || e.IsDir() && depth > 0
-		//guard: keeps what is not this program's
+		//guard: keeps the files of other programs
 		if strings.Trim(name, "0123456789") != "" || !own {
 			foreign = append(foreign, path.Join(at, name))
 			continue

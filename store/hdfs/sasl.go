@@ -39,7 +39,7 @@ func (n *negotiation) next(message []byte) (err error) {
 		//guard: checks that a cipher was chosen
 		err = wantCipher(message)
 	}
-	//guard: reads the cipher from what is not encrypted
+	//guard: reads the cipher from plain text
 	if err == nil && n.level == "auth-conf" && n.conn.session.asked != nil {
 		err = fmt.Errorf("it encrypts its answer about checksums: %w", syscall.ENOTSUP)
 	}

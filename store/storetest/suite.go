@@ -30,7 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) (st store.Store, dir string)) {
 		{"abort", testAbort},
 		{"not found", testNotFound},
 		{"below a file", testBelowFile},
-		{"open what is not a file", testOpenDir},
+		{"open a directory", testOpenDir},
 		{"stat and list", testList},
 		{"rename a file", testRenameFile},
 		{"rename a directory", testRenameDir},

@@ -168,7 +168,7 @@ func whose(err error) fault {
 	return nodeFailed
 }
 
-// whoseOnce is whose for an operation that may be done only once: it goes to another
+// whoseOnce is like whose, for an operation that may be done only once: it goes to another
 // node only if it did not reach the first.
 func whoseOnce(err error) fault {
 	if f := whose(err); f == notTheNodes || isDial(err) {

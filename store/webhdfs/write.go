@@ -175,7 +175,7 @@ func (s *Store) settled(ctx context.Context, p string, n int64, oneBlock bool) e
 // Abandon implements store.Upload.
 func (u *upload) Abandon() error {
 	u.put.stop()
-	//guard: keeps the file of whoever was faster
+	//guard: keeps the file of a faster writer
 	if errors.Is(u.put.err, store.ErrExist) {
 		return nil // another's
 	}
