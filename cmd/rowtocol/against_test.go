@@ -76,7 +76,7 @@ func TestAgainstIncrements(t *testing.T) {
 
 	must(t, errors.Join(os.CopyFS(filepath.Join(dir, "moved"), os.DirFS(filepath.Join(dir, "in"))), os.RemoveAll(filepath.Join(dir, "in"))))
 	o := rowtocol(t, dir, nil, "verify", "out", "--against", "moved").want(t, 0, equal)
-	if !strings.Contains(o.stderr, "not under the paths") {
+	if !strings.Contains(o.stderr, "not at the paths") {
 		t.Errorf("no warning: %s", o.stderr)
 	}
 	rowtocol(t, dir, nil, "verify", "out", "--against", "moved/a.avro").want(t, 6, "rows differ")

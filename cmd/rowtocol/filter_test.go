@@ -32,7 +32,7 @@ func TestFilteredInputs(t *testing.T) {
 		{"--min-age 1h in/a in/b", 3, "input in/b holds nothing that is to be converted yet (skipped: 1, the first is"},
 		{"--min-age 1h --allow-empty in/a in/b", 0, "a"},
 		{"--require-marker none in", 3, "waits for none next to it); with --allow-empty"},
-		{"--since yesterday in", 1, "times are written"},
+		{"--since yesterday in", 1, "is not a time"},
 		{"--min-age -1h in", 1, "--min-age"},
 		{"--require-marker a/b in", 1, "the name of a file"},
 		{"--since 1h --until 2h in", 1, "nothing was modified since"},

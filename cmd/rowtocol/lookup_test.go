@@ -81,7 +81,7 @@ func TestLookupRefused(t *testing.T) {
 		"out 1 x":             "long",
 		"out -5":              "put -- before keys",
 		"out":                 "--range or --prefix",
-		"--range 1..2 out 1":  "one of them",
+		"--range 1..2 out 1":  "give either keys",
 		"--range 12 out":      "FROM..TO",
 		"--range a..b..c out": "JSON array",
 		"out x":               "long",

@@ -15,7 +15,8 @@ least, the largest and the mean value; the lengths of texts (in bytes) and of
 lists and maps (in items); and the number of NaNs.
 
 Enums compare by symbol, dates and decimals by value. The number of distinct
-values is an estimate: exact up to a few thousand, and mostly within 2 % beyond.
+values is an estimate: nearly exact up to a few thousand, and mostly within 2 %
+beyond.
 On a narrow terminal some figures are left out; elsewhere, and with --json, all
 are there.
 

@@ -150,7 +150,7 @@ func TestStepsRefused(t *testing.T) {
 		{"plan in plan.json -o other.json", 1, "plan.json is a file"},
 		{"plan in out -o none/other.json", 7, "none"},
 		{"plan in out -o in", 9, "in"},
-		{"plan in out -o in/a.avro", 9, "is no plan"},
+		{"plan in out -o in/a.avro", 9, "is not a plan"},
 		{"plan in out -o out/plan.json", 1, "in the destination"},
 		{"plan in out -o out", 1, "in the destination"},
 		{"plan in out/ -o ./out", 1, "in the destination"},
