@@ -62,8 +62,8 @@ func TestFilter(t *testing.T) {
 		}
 	}
 	for text, filter := range map[string]Filter{
-		"nothing was modified": {Since: now, Until: now}, "an age": {MinAge: -1}, `name of a file, and "a/b"`: {Marker: "a/b"},
-		`name of a file, and "."`: {Marker: "."}, `name of a file, and ".."`: {Marker: ".."},
+		"nothing was modified": {Since: now, Until: now}, "an age": {MinAge: -1}, `name of a file; "a/b"`: {Marker: "a/b"},
+		`name of a file; "."`: {Marker: "."}, `name of a file; ".."`: {Marker: ".."},
 	} {
 		_, _, err := Expand(t.Context(), Search{Inputs: []string{dir}, Filter: filter})
 		failuretest.Want(t, err, failure.Usage, text)
