@@ -125,7 +125,7 @@ func newChunk(name string, m *shred.Mapping, formats format.Registry, memory *bu
 		blocks: make([]column.Block, n), marks: make([]column.Mark, n),
 		limit: int(max(min(largestChunk, memory.Left()/chunkShare), firstChunk)),
 	}
-	//guard: rows would be a crash in a program without such a format
+	//guard: refuses to read rows in a program without such a format
 	if c.format == nil {
 		return nil, errors.New("no format that is known has parts in memory, which these rows need")
 	}

@@ -44,7 +44,9 @@ func (f *file) begin() (io.Closer, error) {
 		_ = stored.Close() // only read
 		return nil, err
 	}
-	f.opened, f.is, f.size = true, store.IdentityOf(stored), stored.Size()
+	if !f.opened { // Size reads the size meanwhile
+		f.opened, f.is, f.size = true, store.IdentityOf(stored), stored.Size()
+	}
 	return stored, nil
 }
 

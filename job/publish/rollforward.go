@@ -39,7 +39,7 @@ func (c *Claim) rollOne(ctx context.Context, p *waiting) error {
 	//guard: keeps a newer output
 	if !now.passed(s) {
 		if c.found.work(s.Plan) == "" {
-			//guard: files would be moved from where a link leads
+			//guard: does not follow a link to staged files
 			if _, err := c.StagedAt(ctx, s.Plan); err != nil {
 				return err
 			}

@@ -68,6 +68,7 @@ func FailedOf(err error) *Failed {
 	f := &Failed{Version: failedVersion, Kind: failure.Name(failure.KindOf(err)), Message: brief(err.Error())}
 	if d := (*damage.Error)(nil); errors.As(err, &d) {
 		short := *d
+		short.Err = nil // the message has it, and JSON could not be read back into an error
 		for _, text := range []*string{&short.File, &short.Column, &short.Path, &short.Reason} {
 			*text = brief(*text)
 		}

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"compress/flate"
 	"errors"
 	"fmt"
 	"slices"
@@ -72,6 +73,26 @@ func TestLongFailure(t *testing.T) {
 	}
 	if all, err := ReadFailures(t.Context(), st, "/", "mine"); err != nil || len(all) != 1 || !strings.HasPrefix(all[0].Message, "<\x01é<") {
 		t.Errorf("%d documents, %v", len(all), err)
+	}
+}
+
+// An attempt that failed of damage with a cause leaves a document that can be read.
+func TestFailureWithCause(t *testing.T) {
+	for _, cause := range []error{errors.New("cause"), flate.CorruptInputError(12)} {
+		st := memstore.New().Client()
+		f := FailedOf(failure.As(failure.Input, &damage.Error{File: "a", Offset: 7, Reason: "it does not decompress", Err: cause}))
+		f.Run = "mine"
+		if err := f.Leave(t.Context(), st, "/"); err != nil {
+			t.Fatal(err)
+		}
+		all, err := ReadFailures(t.Context(), st, "/", "mine")
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%d documents, %v", len(all), err)
+		}
+		var d *damage.Error
+		if err := all[0].Cause(); !errors.Is(err, failure.Input) || !errors.As(err, &d) || d.Offset != 7 {
+			t.Errorf("%v", err)
+		}
 	}
 }
 
