@@ -111,14 +111,14 @@ endef
 # What a change should pass before it is committed. Tests that wait longest are started
 # first, so the program is built before.
 test:
-	@echo 'make test takes about 6 minutes on two cores; "make test-all" has what is left out here.'
+	@echo 'make test takes about 8 minutes on two cores; "make test-all" has what is left out here.'
 	@$(MAKE) --no-print-directory bin/rowtocol bin/e2e.test
 	@$(IN_SCRATCH) $(call RUN_TESTS,$(E2E) race unit)
 
 # What "make test" leaves out: clusters that are secure, hang or fail, calls that fail,
 # kills, MATRICES, other modules, fuzzing beyond the seeds, and the gate.
 test-all:
-	@echo 'make test-all takes about 6 minutes on two cores, besides what "make test" takes.'
+	@echo 'make test-all takes about 5 minutes on two cores, besides what "make test" takes.'
 	@$(GO) run ./internal/cmd/fuzz -check -time '$(FUZZ)'
 	@$(MAKE) --no-print-directory bin/rowtocol bin/e2e.test
 	@$(IN_SCRATCH) $(call RUN_TESTS,$(MORE_E2E) matrices modules fuzz,gate)
