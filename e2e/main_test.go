@@ -223,12 +223,7 @@ func (p report) parts(dest string) []string {
 	return files
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testenv.Must
 
 // each calls f for 0 to n-1 on as many goroutines as there are processors.
 func each(n int, f func(i int)) {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/store"
@@ -84,13 +85,13 @@ func TestCommitReads(t *testing.T) {
 
 			file := path.Join(s.staging(), s.result(t, 2).Files()[0].Name)
 			whole, err := s.st.ReadFile(t.Context(), file, maxFile)
-			failuretest.Must(t, err)
+			testenv.Must(t, err)
 			flipped := append([]byte(nil), whole...)
 			flipped[len(flipped)/2] ^= 1
-			failuretest.Must(t, s.st.WriteFile(t.Context(), file, flipped, false))
+			testenv.Must(t, s.st.WriteFile(t.Context(), file, flipped, false))
 			_, err = Commit(t.Context(), s.plan, on(tt.commit))
 			failuretest.Want(t, err, failure.Foreign, "what task 2 left is not sound", file)
-			failuretest.Must(t, s.st.WriteFile(t.Context(), file, whole, false))
+			testenv.Must(t, s.st.WriteFile(t.Context(), file, whole, false))
 
 			read.Store(0)
 			mustCommit(t, s.plan, on(tt.commit))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -20,7 +21,7 @@ import (
 // TestCommitOfNoTasks commits a plan without inputs.
 func TestCommitOfNoTasks(t *testing.T) {
 	s := newPlanned(t, false)
-	failuretest.Must(t, s.st.Mkdir(t.Context(), "/none"))
+	testenv.Must(t, s.st.Mkdir(t.Context(), "/none"))
 	s.r.Inputs, s.r.AllowEmpty = []string{"/none"}, true
 	s.plan, s.want = newPlan(t, s.r), nil
 	s.commit(t)
@@ -64,7 +65,7 @@ func TestAlteredWork(t *testing.T) {
 	other.plan = newPlan(t, other.other())
 	other.run(t)
 	foreign, err := other.st.ReadFile(t.Context(), other.staging()+"/task-00002.json", maxFile)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	s.run(t)
 	file := s.result(t, 2).Files()[0].Name
 	for name, tc := range map[string]struct {
@@ -88,15 +89,15 @@ func TestAlteredWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file := path.Join(s.staging(), tc.file)
 			b, err := s.st.ReadFile(t.Context(), file, maxFile)
-			failuretest.Must(t, err)
+			testenv.Must(t, err)
 			whole := slices.Clone(b)
-			failuretest.Must(t, s.st.WriteFile(t.Context(), file, tc.change(b), false))
+			testenv.Must(t, s.st.WriteFile(t.Context(), file, tc.change(b), false))
 			_, err = Commit(t.Context(), s.plan, s.r.Options)
 			failuretest.Want(t, err, failure.Foreign, "what task 2 left is not sound", tc.text)
-			failuretest.Must(t, s.st.WriteFile(t.Context(), file, whole, false))
+			testenv.Must(t, s.st.WriteFile(t.Context(), file, whole, false))
 		})
 	}
-	failuretest.Must(t, s.st.Remove(t.Context(), path.Join(s.staging(), file)))
+	testenv.Must(t, s.st.Remove(t.Context(), path.Join(s.staging(), file)))
 	_, err = Commit(t.Context(), s.plan, s.r.Options)
 	failuretest.Want(t, err, failure.Storage, "not done: 2")
 	if done := s.run(t); done != 8 {
@@ -115,11 +116,11 @@ func TestWorkThatIsNoFile(t *testing.T) {
 		t.Fatal(parts, err)
 	}
 	elsewhere := filepath.Join(t.TempDir(), "part")
-	failuretest.Must(t, os.Rename(parts[0], elsewhere))
-	failuretest.Must(t, os.Symlink(elsewhere, parts[0]))
+	testenv.Must(t, os.Rename(parts[0], elsewhere))
+	testenv.Must(t, os.Symlink(elsewhere, parts[0]))
 	_, err = Commit(t.Context(), p, r.Options)
 	failuretest.Want(t, err, failure.Foreign, "is a link")
-	failuretest.Must(t, os.Remove(parts[0]))
+	testenv.Must(t, os.Remove(parts[0]))
 	if done := mustRun(t, p, r.Options, all(p)...); done != 8 {
 		t.Errorf("%d tasks were done, not 8", done)
 	}
@@ -156,7 +157,7 @@ func TestLossesOfSeparateTasks(t *testing.T) {
 	b := avro(t, 1, 60)
 	damageBlock(t, b, 1, len(b)/10)
 	damageBlock(t, b, 1, len(b)*9/10)
-	failuretest.Must(t, s.st.WriteFile(t.Context(), "/a.avro", b, false))
+	testenv.Must(t, s.st.WriteFile(t.Context(), "/a.avro", b, false))
 	s.r.Output.OnDamage, s.r.Output.MaxLostRows = "quarantine", 199
 	s.plan = newPlan(t, s.r)
 	for i := range s.plan.Tasks {
@@ -198,7 +199,7 @@ func TestTasksAfterCommit(t *testing.T) {
 		t.Errorf("a task of a published plan left something: %v", err)
 	}
 	err := errors.Join(s.st.Mkdir(t.Context(), "/out/"+manifest.WorkName), s.st.Mkdir(t.Context(), s.staging()))
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if out := mustCommit(t, s.plan, s.r.Options); !out.Nothing {
 		t.Errorf("%+v", out)
 	}
@@ -214,7 +215,7 @@ func TestLostOutput(t *testing.T) {
 	s.run(t)
 	s.commit(t)
 	m := mustCommit(t, s.plan, s.r.Options).Manifest
-	failuretest.Must(t, s.st.Remove(t.Context(), path.Join("/out", m.Files()[0].Name)))
+	testenv.Must(t, s.st.Remove(t.Context(), path.Join("/out", m.Files()[0].Name)))
 	if done := s.run(t); done != 0 {
 		t.Errorf("%d tasks of an output that lost a file were done", done)
 	}

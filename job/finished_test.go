@@ -14,6 +14,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -50,7 +51,7 @@ func TestOverwrite(t *testing.T) {
 
 	// A part that was changed since is noticed, and made again on request.
 	changed := part(t, r.Dest, 0)
-	failuretest.Must(t, os.Truncate(changed, 7))
+	testenv.Must(t, os.Truncate(changed, 7))
 	r.Overwrite = false
 	_, err = Convert(t.Context(), r)
 	failuretest.Want(t, err, failure.Foreign, filepath.Base(changed)+" has 7 bytes")
@@ -61,11 +62,11 @@ func TestOverwrite(t *testing.T) {
 	// One that has its size is not, and is made again by who knows of it.
 	changed = part(t, r.Dest, 0)
 	info, err := os.Stat(changed)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	write(t, changed, make([]byte, info.Size()))
 	r.Restart = true
 	_, state, err := Survey(t.Context(), r)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if p, err := Foresee(t.Context(), r, &publish.Status{State: state}); err != nil || p.Does != PlanAnew {
 		t.Errorf("foresees %+v, %v", p, err)
 	}
@@ -133,7 +134,7 @@ func TestUnreadableSuccess(t *testing.T) {
 	mustConvert(t, r)
 	file := filepath.Join(r.Dest, manifest.SuccessName)
 	whole, err := os.ReadFile(file)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	before := names(t, store.Local(), r.Dest)
 	for name, content := range map[string]string{
 		"empty":     "",
@@ -185,7 +186,7 @@ func TestForeignFileThatCameMeanwhile(t *testing.T) {
 	late.Resolve = storetest.On(before(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { write(t, notes, nil) }))
 	_, err := Convert(t.Context(), late)
 	failuretest.Want(t, err, failure.Foreign, "notes.txt")
-	failuretest.Must(t, os.Remove(notes))
+	testenv.Must(t, os.Remove(notes))
 	if out := mustConvert(t, r); out.Resumed != len(done) {
 		t.Errorf("resumed %d of %d", out.Resumed, len(done))
 	}

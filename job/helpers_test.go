@@ -17,7 +17,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/plan"
 	"github.com/rowtocol/rowtocol/job/publish"
@@ -37,15 +37,15 @@ func avro(t testing.TB, seed uint64, blocks int) []byte {
 // writeInput writes an Avro file on local disk, and its directory if need be.
 func writeInput(t testing.TB, file string, seed uint64, blocks int) {
 	t.Helper()
-	failuretest.Must(t, os.MkdirAll(filepath.Dir(file), 0o777))
+	testenv.Must(t, os.MkdirAll(filepath.Dir(file), 0o777))
 	write(t, file, avro(t, seed, blocks))
 	old := time.Unix(1e9+int64(seed), int64(blocks)) // another time with other rows
-	failuretest.Must(t, os.Chtimes(file, old, old))
+	testenv.Must(t, os.Chtimes(file, old, old))
 }
 
 func write(t testing.TB, file string, b []byte) {
 	t.Helper()
-	failuretest.Must(t, os.WriteFile(file, b, 0o666))
+	testenv.Must(t, os.WriteFile(file, b, 0o666))
 }
 
 // damageBlock makes the first row of a block after an offset one that cannot be
@@ -99,9 +99,9 @@ func names(t testing.TB, st store.Store, dir string) (all []string) {
 func success(t testing.TB, st store.Store, dest string) *manifest.Success {
 	t.Helper()
 	b, err := st.ReadFile(t.Context(), path.Join(dest, manifest.SuccessName), maxFile)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	s, err := manifest.DecodeSuccess(b)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return s
 }
 
@@ -112,7 +112,7 @@ func contents(t testing.TB, st store.Store, dest string) (all []string) {
 	s := success(t, st, dest)
 	for _, f := range s.Files() {
 		b, err := st.ReadFile(t.Context(), path.Join(dest, f.Name), maxFile)
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		all = append(all, fmt.Sprintf("%s %x", strings.ReplaceAll(f.Name, s.ID, "ID"), sha256.Sum256(b)))
 	}
 	return all
@@ -147,7 +147,7 @@ func wantNone(t testing.TB, dest string) {
 func mustConvert(t testing.TB, r Request) *Outcome {
 	t.Helper()
 	out, err := Convert(context.Background(), r)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return out
 }
 
@@ -163,11 +163,11 @@ func reference(t testing.TB, st store.Store, r Request) []string {
 func newPlan(t testing.TB, r Request) *manifest.Plan {
 	t.Helper()
 	s, state, err := Survey(t.Context(), r)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	p, err := s.Plan(t.Context(), state.ID(), state.Holds()...)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	b, err := p.Encode()
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if p, err = manifest.DecodePlan(b); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func all(p *manifest.Plan) (numbers []int) {
 func mustRun(t testing.TB, p *manifest.Plan, o Options, numbers ...int) (done int) {
 	t.Helper()
 	results, done, err := RunTasks(t.Context(), p, o, numbers)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for i, res := range results {
 		if res == nil || res.Task != numbers[i] {
 			t.Fatalf("the result of task %d is %+v", numbers[i], res)
@@ -198,6 +198,6 @@ func mustRun(t testing.TB, p *manifest.Plan, o Options, numbers ...int) (done in
 func mustCommit(t testing.TB, p *manifest.Plan, o Options) *Outcome {
 	t.Helper()
 	out, err := Commit(t.Context(), p, o)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return out
 }

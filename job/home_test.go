@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -106,7 +107,7 @@ func TestOtherRevision(t *testing.T) {
 	if err == nil {
 		err = s.st.WriteFile(t.Context(), file, doc, true)
 	}
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	_, err = CommitStaged(t.Context(), "/out", other.ID, s.r.Options)
 	failuretest.Want(t, err, failure.Foreign, other.ID, "another version of rowtocol made it")
 	if out := mustConvert(t, s.r); out.Plan.ID != s.plan.ID {
@@ -211,7 +212,7 @@ func TestChangedDuringConvert(t *testing.T) {
 // TestStagingIsAFile refuses a file in the place of the work of a plan, whoever looks for it.
 func TestStagingIsAFile(t *testing.T) {
 	s := newPlanned(t, false)
-	failuretest.Must(t, storetest.MkdirAll(t.Context(), s.st, path.Dir(s.staging())), s.st.WriteFile(t.Context(), s.staging(), nil, true))
+	testenv.Must(t, storetest.MkdirAll(t.Context(), s.st, path.Dir(s.staging())), s.st.WriteFile(t.Context(), s.staging(), nil, true))
 	_, _, err := RunTasks(t.Context(), s.plan, s.r.Options, all(s.plan))
 	failuretest.Want(t, err, failure.Foreign, "is not a directory")
 	_, err = Commit(t.Context(), s.plan, s.r.Options)

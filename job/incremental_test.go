@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -29,7 +30,7 @@ func added(t *testing.T, dir string) Request {
 func mustAdd(t *testing.T, r Request) *Outcome {
 	t.Helper()
 	out, err := Convert(t.Context(), r)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return out
 }
 
@@ -197,7 +198,7 @@ func TestResumes(t *testing.T) {
 func TestInputsThatCameMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 2)
-	failuretest.Must(t, os.Mkdir(dir+"/out", 0o777))
+	testenv.Must(t, os.Mkdir(dir+"/out", 0o777))
 	r, done := added(t, dir), false
 	st := &hooked{Store: store.Local()}
 	st.mkdir = func(string) {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -18,7 +19,7 @@ func TestMovedNothing(t *testing.T) {
 	for from, want := range map[string]error{"/in": nil, "/im": failure.Usage} {
 		r := added(t, dir)
 		r.Destination.Moved = []manifest.Move{{From: dir + from, To: dir + "/new"}}
-		failuretest.Must(t, os.MkdirAll(dir+"/new", 0o777))
+		testenv.Must(t, os.MkdirAll(dir+"/new", 0o777))
 		if _, err := Convert(t.Context(), r); want == nil && err != nil {
 			t.Errorf("%s: %v", from, err)
 		} else if want != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -64,16 +65,16 @@ func TestConvert(t *testing.T) {
 func readRows(t testing.TB, file string) int64 {
 	t.Helper()
 	f, err := store.Local().Open(context.Background(), file)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	defer func() { _ = f.Close() }()
 	trv, err := trevni.Open(f, f.Size(), file)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return trv.RowCount()
 }
 
 func TestEmptyInputs(t *testing.T) {
 	dir := t.TempDir()
-	failuretest.Must(t, os.MkdirAll(filepath.Join(dir, "none"), 0o777))
+	testenv.Must(t, os.MkdirAll(filepath.Join(dir, "none"), 0o777))
 	writeInput(t, filepath.Join(dir, "zero", "a.avro"), 1, 0)
 	writeInput(t, filepath.Join(dir, "zero", "b.avro"), 2, 0)
 
@@ -99,7 +100,7 @@ func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	writeInput(t, at("in/a.avro"), 1, 3)
-	failuretest.Must(t, os.Mkdir(at("foreign"), 0o777))
+	testenv.Must(t, os.Mkdir(at("foreign"), 0o777))
 	write(t, at("file"), []byte("x"))
 	write(t, at("foreign/notes.txt"), []byte("mine"))
 	before := names(t, store.Local(), dir)
@@ -194,7 +195,7 @@ func TestOutcome(t *testing.T) {
 	r.Program = "1.2.3"
 	out := mustConvert(t, r)
 	doc, err := os.ReadFile(filepath.Join(r.Dest, manifest.SuccessName))
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if b, err := out.Manifest.Encode(); err != nil || !bytes.Equal(b, doc) {
 		t.Errorf("the outcome is not what _SUCCESS says (%v)", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -18,7 +19,7 @@ func TestWorkThatChangesMeanwhile(t *testing.T) {
 	s.run(t)
 	first := s.result(t, 5).Files()[0].Name
 	out, err := Commit(t.Context(), s.plan, s.on(s.beforeTaking(func() {
-		failuretest.Must(t, s.st.Remove(t.Context(), s.staging()+"/task-00005.json"))
+		testenv.Must(t, s.st.Remove(t.Context(), s.staging()+"/task-00005.json"))
 		mustRun(t, s.plan, s.r.Options, 5)
 		if again := s.result(t, 5).Files()[0].Name; again == first {
 			t.Errorf("the work of the task is %s again", again)
@@ -39,18 +40,18 @@ func TestLateResult(t *testing.T) {
 		late := *s.result(t, 0)
 		part := &late.Parts[0]
 		name := manifest.StagedPart(0, 0, manifest.NewID(), ".split")
-		failuretest.Must(t, s.st.Mkdir(t.Context(), path.Join(s.staging(), name)))
+		testenv.Must(t, s.st.Mkdir(t.Context(), path.Join(s.staging(), name)))
 		for i := range part.Files {
 			f := &part.Files[i]
 			f.Name = manifest.InPart(name, path.Base(f.Name))
 			f.Bytes, f.CRC32C, f.StoreChecksum = 5, crc32.Checksum([]byte("other"), crc32.MakeTable(crc32.Castagnoli)), ""
-			failuretest.Must(t, s.st.WriteFile(t.Context(), path.Join(s.staging(), f.Name), []byte("other"), false))
+			testenv.Must(t, s.st.WriteFile(t.Context(), path.Join(s.staging(), f.Name), []byte("other"), false))
 		}
 		doc, err := late.Encode()
 		if err == nil {
 			err = s.st.WriteFile(t.Context(), s.staging()+"/task-00000.json", doc, false)
 		}
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 	})))
 	if err != nil || out.Nothing {
 		t.Fatalf("%+v, %v", out, err)

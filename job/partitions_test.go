@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/input"
@@ -41,7 +42,7 @@ func TestParents(t *testing.T) {
 		t.Errorf("removed %d times: %v", removed, err)
 	}
 	wantContents(t, store.Local(), dest, contents(t, store.Local(), dest))
-	failuretest.Must(t, os.RemoveAll(dir+"/dest"))
+	testenv.Must(t, os.RemoveAll(dir+"/dest"))
 	b := avro(t, 2, 1)
 	damageBlock(t, b, 2, 0)
 	write(t, dir+"/src/k=1/h=2/a.avro", b)
@@ -58,7 +59,7 @@ func TestPartitionsInAnOutput(t *testing.T) {
 	for _, name := range []string{manifest.SuccessName, manifest.IncrementName(1, manifest.NewID()) + "/"} {
 		dir := t.TempDir()
 		writeInput(t, dir+"/src/k=1/h=1/a.avro", 1, 1)
-		failuretest.Must(t, os.MkdirAll(dir+"/dest/k=1", 0o777))
+		testenv.Must(t, os.MkdirAll(dir+"/dest/k=1", 0o777))
 		if below, ok := strings.CutSuffix(name, "/"); !ok {
 			write(t, dir+"/dest/k=1/"+name, nil)
 		} else if err := os.Mkdir(dir+"/dest/k=1/"+below, 0o777); err != nil {
@@ -122,7 +123,7 @@ func TestReprocessKeepsIncrements(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	failuretest.Must(t, os.Remove(dir+"/src/k=1/a.avro"), os.Remove(dir+"/dest/k=1/_SUCCESS"))
+	testenv.Must(t, os.Remove(dir+"/src/k=1/a.avro"), os.Remove(dir+"/dest/k=1/_SUCCESS"))
 	p.Reprocess = true
 	for range 2 {
 		_, err := p.Convert(t.Context(), "k=1")

@@ -6,7 +6,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/formattest"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/job/task/tasktest"
@@ -58,7 +58,7 @@ func newPlanned(t *testing.T, overwrite bool) *planned {
 
 func (s *planned) writeInput(t *testing.T, seed uint64) {
 	t.Helper()
-	failuretest.Must(t, s.st.WriteFile(t.Context(), "/a.avro", avro(t, seed, 60), false))
+	testenv.Must(t, s.st.WriteFile(t.Context(), "/a.avro", avro(t, seed, 60), false))
 }
 
 // fork is the same on a disk of its own.
@@ -76,7 +76,7 @@ func (s *planned) fork(t *testing.T) *planned {
 		if err == nil {
 			err = f.st.WriteFile(t.Context(), "/"+name, b, true)
 		}
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 	}
 	return &f
 }
@@ -125,9 +125,9 @@ func (s *planned) staging() string { return "/out/" + manifest.WorkName + "/plan
 func (s *planned) result(t *testing.T, number int) *manifest.TaskResult {
 	t.Helper()
 	sink, err := s.r.sink(s.plan)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	res, err := task.WorkIn(s.plan, sink, s.st, s.staging()).Finished(t.Context(), number)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return res
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/input"
@@ -39,7 +40,7 @@ func (s *shared) adds(t *testing.T, dir string) {
 func (s *shared) all(t *testing.T, dest string) (names []string) {
 	t.Helper()
 	infos, err := s.st.List(t.Context(), dest)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for _, info := range infos {
 		dir := ""
 		if _, _, increment := manifest.ParseIncrement(info.Name); increment {
@@ -70,7 +71,7 @@ func (s *shared) meanwhile(dest string, do func()) {
 // TestConvertLooksAgain once others published after its first look.
 func TestConvertLooksAgain(t *testing.T) {
 	remove := func(t *testing.T, s *shared, name string) {
-		failuretest.Must(t, s.st.Remove(t.Context(), name))
+		testenv.Must(t, s.st.Remove(t.Context(), name))
 	}
 	for name, tc := range map[string]struct {
 		others func(t *testing.T, s *shared)
@@ -99,7 +100,7 @@ func TestConvertLooksAgain(t *testing.T) {
 		"an input that cannot be read": {func(t *testing.T, s *shared) {
 			s.input(t, "/in/b.avro", 2, 3)
 			s.adds(t, "/in")
-			failuretest.Must(t, s.st.WriteFile(t.Context(), "/in/b.avro", []byte("Obj\x01\x00"), false))
+			testenv.Must(t, s.st.WriteFile(t.Context(), "/in/b.avro", []byte("Obj\x01\x00"), false))
 		}, "b.avro", []string{"a.avro", "b.avro"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,9 +149,9 @@ func TestConvertLooksAgainForNothing(t *testing.T) {
 		r := s.r
 		s.input(t, "/in/k=1/b.avro", 2, 3)
 		r.Inputs, r.Dest = []string{"/in/k=1/a.avro", "/in/k=1/b.avro"}, "/out/k=1"
-		failuretest.Must(t, storetest.MkdirAll(t.Context(), s.st, "/out"))
+		testenv.Must(t, storetest.MkdirAll(t.Context(), s.st, "/out"))
 		mustConvert(t, r)
-		failuretest.Must(t, s.st.Remove(t.Context(), "/in/k=1/_READY"))
+		testenv.Must(t, s.st.Remove(t.Context(), "/in/k=1/_READY"))
 	}))
 	if out, err := p.Convert(t.Context(), "k=1"); err != nil || !out.Nothing {
 		t.Errorf("while all inputs wait: %+v, %v", out, err)
@@ -167,7 +168,7 @@ func TestLookAgainKeepsWork(t *testing.T) {
 		other.Output.RowGroupSize *= 2
 		mustConvert(t, other)
 		s.kill(t, s.r, 140)
-		failuretest.Must(t, s.st.WriteFile(t.Context(), "/a.avro", []byte("Obj\x01\x00"), false))
+		testenv.Must(t, s.st.WriteFile(t.Context(), "/a.avro", []byte("Obj\x01\x00"), false))
 	}))
 	_, err := Convert(t.Context(), r)
 	failuretest.Want(t, err, failure.Input, "a.avro")
@@ -220,7 +221,7 @@ func TestSubmitGoesOnWithWhatItSaw(t *testing.T) {
 func TestSubmitFindsInputsAgain(t *testing.T) {
 	s := holding(t)
 	for _, dir := range []string{"/out/" + manifest.WorkName, "/out/" + manifest.WorkName + "/0123456789abcdef"} {
-		failuretest.Must(t, s.st.Mkdir(t.Context(), dir))
+		testenv.Must(t, s.st.Mkdir(t.Context(), dir))
 	}
 	s.meanwhile("/out", func() {
 		s.input(t, "/in/b.avro", 2, 3)
@@ -245,7 +246,7 @@ func (l listing) List(ctx context.Context, p string) ([]store.Info, error) {
 func TestReprocessLooksAgain(t *testing.T) {
 	for name, submits := range map[string]bool{"/in/k=1": false, "/out/k=1/" + manifest.WorkName: false, "": true} {
 		s := newShared(t)
-		failuretest.Must(t, s.st.Mkdir(t.Context(), "/out"))
+		testenv.Must(t, s.st.Mkdir(t.Context(), "/out"))
 		s.input(t, "/in/k=1/a.avro", 1, 3)
 		ordinary := &Partitions{Request: s.r}
 		add := func() {

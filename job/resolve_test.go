@@ -11,6 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/store"
@@ -30,9 +31,9 @@ func writeRows(t testing.TB, file, schema, datum string) {
 	t.Helper()
 	var out strings.Builder
 	w, err := ocf.NewWriter(&out, schema, "null", [16]byte{7})
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for range 2 {
-		failuretest.Must(t, w.AppendBlock(100, []byte(strings.Repeat(datum, 100))))
+		testenv.Must(t, w.AppendBlock(100, []byte(strings.Repeat(datum, 100))))
 	}
 	write(t, file, []byte(out.String()))
 }
@@ -41,16 +42,16 @@ func writeRows(t testing.TB, file, schema, datum string) {
 func rows(t testing.TB, dir string) string {
 	t.Helper()
 	d, err := dataset.Open(t.Context(), []store.Location{{Store: store.Local(), Path: dir}}, dataset.Options{Formats: format.Registry{trevni.Format}})
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	scan, err := d.Scan(t.Context(), dataset.Query{Limit: -1})
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	defer scan.Close()
 	var all []byte
 	for {
 		if all, err = scan.Next(all); err == io.EOF {
 			return string(all)
 		}
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -47,7 +48,7 @@ func interrupt(t *testing.T, r Request, tasks int) (results []string) {
 func staged(t *testing.T, dest, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dest, manifest.WorkName, "plan-*", pattern))
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return files
 }
 
@@ -103,13 +104,13 @@ func TestResumeDamaged(t *testing.T) {
 					t.Fatalf("there are %q", files)
 				}
 				b, err := os.ReadFile(files[0])
-				failuretest.Must(t, err)
+				testenv.Must(t, err)
 				if change == nil {
 					err = os.Remove(files[0])
 				} else {
 					err = os.WriteFile(files[0], change(b), 0o666)
 				}
-				failuretest.Must(t, err)
+				testenv.Must(t, err)
 				if out := mustConvert(t, r); out.Resumed != len(done)-1 {
 					t.Errorf("resumed %d of %d, of which one is not sound", out.Resumed, len(done))
 				}
@@ -229,7 +230,7 @@ func TestAlteredPlan(t *testing.T) {
 		t.Fatalf("there are %q", plans)
 	}
 	b, err := os.ReadFile(plans[0])
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	write(t, plans[0], []byte(strings.Replace(string(b), `"block_size": 65536`, `"block_size": 16384`, 1)))
 	small := r
 	small.Memory = budget.New(tooSmall)
@@ -292,7 +293,7 @@ func TestFailedPublishingKeepsParts(t *testing.T) {
 		}
 		_, err := Convert(t.Context(), disturbed)
 		failuretest.Want(t, err, failure.Foreign, "notes.txt")
-		failuretest.Must(t, os.Remove(notes))
+		testenv.Must(t, os.Remove(notes))
 		// The output was being published: who came next completed it.
 		if out := mustConvert(t, r); !out.Nothing {
 			t.Errorf("the job was done again: resumed %d of %d", out.Resumed, len(want))
@@ -321,7 +322,7 @@ func TestLossesOfResumedTasks(t *testing.T) {
 	r, _ := scene(t)
 	in := filepath.Join(r.Inputs[0], "a.avro")
 	b, err := os.ReadFile(in)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	damageBlock(t, b, 1, 0)
 	damageBlock(t, b, 1, len(b)-len(b)/20)
 	write(t, in, b)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -43,7 +44,7 @@ func (s *shared) input(t *testing.T, name string, seed uint64, blocks int) {
 	if err == nil {
 		err = s.st.WriteFile(t.Context(), name, avro(t, seed, blocks), false)
 	}
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 }
 
 // inputsOf are the names of the inputs of outputs.
@@ -159,7 +160,7 @@ func TestSubmitPartitions(t *testing.T) {
 	for i, name := range names {
 		s.input(t, "/in/"+name+"/a.avro", uint64(i+1), 6)
 	}
-	failuretest.Must(t, s.st.WriteFile(t.Context(), "/in/k=2/h=1/a.avro", []byte("no Avro file"), false))
+	testenv.Must(t, s.st.WriteFile(t.Context(), "/in/k=2/h=1/a.avro", []byte("no Avro file"), false))
 	p := &Partitions{Request: s.r}
 	found, _, err := p.Find(t.Context())
 	if err != nil || !slices.Equal(found, names) {
@@ -180,7 +181,7 @@ func TestSubmitPartitions(t *testing.T) {
 		r := s.r
 		r.Inputs, r.Dest = []string{"/in/" + name}, "/reference"
 		wantContents(t, s.st, "/out/"+name, reference(t, s.st, r))
-		failuretest.Must(t, s.st.RemoveAll(t.Context(), "/reference.reference"))
+		testenv.Must(t, s.st.RemoveAll(t.Context(), "/reference.reference"))
 	}
 	if s.e.runs != 1 || len(s.e.asked) != 3 {
 		t.Errorf("%d runs of %d batches", s.e.runs, len(s.e.asked))
@@ -284,7 +285,7 @@ func TestSubmitThatWaits(t *testing.T) {
 	if _, err := s.st.Stat(t.Context(), "/out/k=1"); !errors.Is(err, store.ErrNotExist) {
 		t.Errorf("the partition has a destination: %v", err)
 	}
-	failuretest.Must(t, s.st.WriteFile(t.Context(), "/in/k=1/_READY", nil, true))
+	testenv.Must(t, s.st.WriteFile(t.Context(), "/in/k=1/_READY", nil, true))
 	if e := s.submit(t, p, "k=1")["k=1"]; e.err != nil || e.out.Nothing || s.e.runs != 1 {
 		t.Errorf("%+v, %d runs", e, s.e.runs)
 	}
@@ -321,7 +322,7 @@ func TestSubmitAfterKilledClients(t *testing.T) {
 	if err == nil {
 		err = s.st.WriteFile(t.Context(), late+"/"+manifest.TaskName(0), nil, true)
 	}
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if e := s.submit(t, p, "k=1")["k=1"]; e.err != nil || !e.out.Nothing || len(e.out.Warnings) > 0 || len(staged()) != 0 {
 		t.Errorf("%+v, %d plans are left", e, len(staged()))
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -53,13 +54,13 @@ func TestCommitStagedMoved(t *testing.T) {
 	s, e := submitted(t, false)
 	s.r.Inputs, s.r.Incremental = []string{"/in"}, true
 	for _, tree := range []string{"/old", "/in"} {
-		failuretest.Must(t, s.st.Mkdir(t.Context(), tree), s.st.WriteFile(t.Context(), tree+"/a.avro", avro(t, 1, 6), false))
+		testenv.Must(t, s.st.Mkdir(t.Context(), tree), s.st.WriteFile(t.Context(), tree+"/a.avro", avro(t, 1, 6), false))
 	}
 	before := s.r
 	before.Inputs = []string{"/old"}
 	mustConvert(t, before)
 	for _, tree := range []string{"/old", "/in"} {
-		failuretest.Must(t, s.st.WriteFile(t.Context(), tree+"/b.avro", avro(t, 2, 6), false))
+		testenv.Must(t, s.st.WriteFile(t.Context(), tree+"/b.avro", avro(t, 2, 6), false))
 	}
 	s.r.Destination.Moved = []manifest.Move{{From: "/old", To: "/in"}}
 	e.after = func(error) error { return task.ErrDetached }
@@ -106,7 +107,7 @@ func TestCommitStagedAnew(t *testing.T) {
 	}
 	_, err = CommitStaged(t.Context(), "hdfs://other/out", out.Plan.ID, elsewhere)
 	failuretest.Want(t, err, failure.Foreign, "for /out")
-	failuretest.Must(t, s.st.Rename(t.Context(), "/out", "/moved"))
+	testenv.Must(t, s.st.Rename(t.Context(), "/out", "/moved"))
 	infos, err := s.st.List(t.Context(), "/moved/"+manifest.WorkName)
 	if err != nil || len(infos) != 1 {
 		t.Fatal(infos, err)

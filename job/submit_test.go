@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -68,7 +69,7 @@ func submitted(t *testing.T, overwrite bool) (*planned, *elsewhere) {
 func mustSubmit(t *testing.T, r Request, e RemoteRunner) *Outcome {
 	t.Helper()
 	out, err := Submit(t.Context(), r, e)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return out
 }
 
@@ -112,7 +113,7 @@ func TestSubmitLateTasks(t *testing.T) {
 		e.order = func(n []int) []int { return n[:5] }
 		_, err := Submit(t.Context(), s.r, e)
 		failuretest.Want(t, err, failure.Storage, "4 of 9 tasks", "are not done: 5, 6, 7, 8")
-		failuretest.Must(t, s.st.RemoveAll(t.Context(), path.Join(s.staging(), s.result(t, 2).Files()[0].Name)))
+		testenv.Must(t, s.st.RemoveAll(t.Context(), path.Join(s.staging(), s.result(t, 2).Files()[0].Name)))
 		e.order = nil
 		var first Progress
 		s.r.Progress = func(p Progress) {
@@ -162,7 +163,7 @@ func TestSubmitAfterDamage(t *testing.T) {
 	other := s.other()
 	other.Output.RowGroupSize *= 2
 	came := mustConvert(t, other).Manifest
-	failuretest.Must(t, s.st.RemoveAll(t.Context(), "/out/"+came.Entries()[0].Name))
+	testenv.Must(t, s.st.RemoveAll(t.Context(), "/out/"+came.Entries()[0].Name))
 	e.after = nil
 	if out := mustSubmit(t, s.r, e); out.Plan.ID == before.Plan.ID || out.Resumed != 0 {
 		t.Errorf("%+v", out)
@@ -197,7 +198,7 @@ func TestSubmitRefuses(t *testing.T) {
 	}
 	if err := s.st.WriteFile(t.Context(), "/out/others", nil, true); err == nil {
 		err = s.st.Mkdir(t.Context(), "/out/"+manifest.WorkName)
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 	}
 	r = s.r
 	r.Incremental = true
@@ -211,7 +212,7 @@ func TestSubmitRefuses(t *testing.T) {
 // TestSubmitOfNothing publishes what needs no tasks, and asks nobody to run any.
 func TestSubmitOfNothing(t *testing.T) {
 	s, e := submitted(t, false)
-	failuretest.Must(t, s.st.Mkdir(t.Context(), "/none"))
+	testenv.Must(t, s.st.Mkdir(t.Context(), "/none"))
 	s.r.Inputs = []string{"/none"}
 	_, err := Submit(t.Context(), s.r, e)
 	failuretest.Want(t, err, failure.Input, "none")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/store/memstore"
@@ -28,7 +29,7 @@ func TestTasksAndCommit(t *testing.T) {
 		var last Progress
 		o := s.r.Options
 		o.Progress = func(p Progress) { last = p }
-		failuretest.Must(t, s.st.Remove(t.Context(), s.staging()+"/task-00004.json"))
+		testenv.Must(t, s.st.Remove(t.Context(), s.staging()+"/task-00004.json"))
 		if done := mustRun(t, s.plan, o, 4, 0); done != 1 || last.Tasks != 1 || last.TotalTasks != 2 || last.Rows == 0 || last.Bytes != s.plan.Tasks[4].Bytes() {
 			t.Errorf("%d tasks were done, progress %+v", done, last)
 		}
@@ -145,7 +146,7 @@ func TestTasksOnBrokenStorage(t *testing.T) {
 // TestNoDestination refuses plans whose destination cannot be one.
 func TestNoDestination(t *testing.T) {
 	s := newPlanned(t, false)
-	failuretest.Must(t, s.st.WriteFile(t.Context(), "/file", nil, true))
+	testenv.Must(t, s.st.WriteFile(t.Context(), "/file", nil, true))
 	for dest, tc := range map[string]struct {
 		kind error
 		text string

@@ -4,6 +4,7 @@
 package testenv
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,10 +26,10 @@ func Required() (bool, error) {
 	}
 }
 
-// Must ends a test at an error of what it needs.
-func Must(t testing.TB, err error) {
+// Must ends a test if one of the errors is not nil.
+func Must(t testing.TB, errs ...error) {
 	t.Helper()
-	if err != nil {
+	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/avro/rowkey"
 	"github.com/rowtocol/rowtocol/hfile"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/mapper"
@@ -57,14 +57,14 @@ type output struct {
 func content(t testing.TB, f task.NewFile) []byte {
 	t.Helper()
 	b, err := io.ReadAll(f.Content)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return b
 }
 
 func newFolder(t testing.TB) *spill.Folder {
 	t.Helper()
 	local, err := spill.OpenFolder(t.TempDir())
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := local.Close(); err != nil {
 			t.Error(err)
@@ -100,7 +100,7 @@ func (o *output) run(t testing.TB, s task.Sink, number int, groups ...[]row) {
 	t.Helper()
 	local := newFolder(t)
 	a, err := s.Begin(number, local)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for g, rows := range groups {
 		for i, r := range rows {
 			id, name := r.encoded()
@@ -108,18 +108,18 @@ func (o *output) run(t testing.TB, s task.Sink, number int, groups ...[]row) {
 			for _, p := range a.Keys() {
 				keys = append(keys, map[string][]byte{"id": id, "name": name}[p])
 			}
-			failuretest.Must(t, a.Row(&mapper.Row{Group: g, Number: int64(i), Keys: keys}))
+			testenv.Must(t, a.Row(&mapper.Row{Group: g, Number: int64(i), Keys: keys}))
 		}
 	}
 	files, err := a.Finish(t.Context())
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for _, f := range files {
 		b := content(t, f)
 		o.side = append(o.side, task.SideFile{Task: number, Name: f.Name, Open: func(context.Context) (store.File, error) {
 			return newFileOf(b, f.Name), nil
 		}})
 	}
-	failuretest.Must(t, a.Close())
+	testenv.Must(t, a.Close())
 	checkClosed(t, local)
 }
 
@@ -144,7 +144,7 @@ func (o *output) merge(t testing.TB, s task.Sink) {
 		o.success.Index = append(o.success.Index, manifest.File{Name: name, Bytes: int64(len(b)), Keys: f.Keys})
 		return nil
 	})
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	checkClosed(t, local)
 }
 
@@ -157,7 +157,7 @@ func (o *output) find(t testing.TB, x Index, keys rowkey.Range) (found []string)
 		found = append(found, fmt.Sprintf("%x %d.%d.%d", key, p.Task, p.Group, p.Row))
 		return nil
 	})
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return found
 }
 
@@ -189,7 +189,7 @@ func wanted(field string, tasks ...[][]row) (all []string) {
 func mustSink(t testing.TB, p *manifest.Plan, memory int64) *Sink {
 	t.Helper()
 	s, err := Of(p, memory)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return s.(*Sink)
 }
 

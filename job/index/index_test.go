@@ -14,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/rowkey"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/hfile"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -97,7 +98,7 @@ func checkFiles(t *testing.T, o *output, x Index, size int64) {
 			t.Errorf("%s begins before the last key of the file in front", f.Name)
 		}
 		r, err := hfile.Open(bytes.NewReader(o.files[f.Name]), f.Bytes, hfile.OpenOptions{})
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		if string(r.Info().Value(infoFields)) != x.Fields || r.Entries() != f.Keys.Entries || !bytes.Equal(r.LastKey().Row(), f.Keys.Last) {
 			t.Errorf("%s: fields %q, %d keys up to %x; the manifest says %+v", f.Name, r.Info().Value(infoFields), r.Entries(), r.LastKey().Row(), f.Keys)
 		}
@@ -124,7 +125,7 @@ func TestFind(t *testing.T) {
 		want     int
 	}{{"0", "0", 2}, {"1", "1", 0}, {"1998", "1998", 2}, {"1999", "", 0}, {"", "-1", 0}, {"10", "20", 12}, {"", "", 2000}, {"1501", "1503", 2}, {"600", "1400", 802}} {
 		r, err := spec.Between(c.from, c.to)
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		if got := o.find(t, x, r); len(got) != c.want {
 			t.Errorf("%s to %s: %d rows, want %d", c.from, c.to, len(got), c.want)
 		}
@@ -251,7 +252,7 @@ func TestNullsAreCounted(t *testing.T) {
 	o.merge(t, s)
 	for name, b := range o.files {
 		r, err := hfile.Open(bytes.NewReader(b), int64(len(b)), hfile.OpenOptions{})
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		if n, err := nullsOf(r); n != 3 || err != nil {
 			t.Errorf("%s: %d rows without a key, %v", name, n, err)
 		}
@@ -266,7 +267,7 @@ func TestRefusedRows(t *testing.T) {
 		"a late group": {Group: math.MaxUint32 + 1},
 	} {
 		a, err := s.Begin(0, newFolder(t))
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		length := 1
 		if r.Keys != nil {
 			length = hfile.MaxRow + 1
@@ -334,10 +335,10 @@ func TestInterrupted(t *testing.T) {
 	s := mustSink(t, newPlan("id"), 1<<30)
 	s.memory = little
 	a, err := s.Begin(0, newFolder(t))
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	id, _ := row{1, ""}.encoded()
 	for i := range int64(500) {
-		failuretest.Must(t, a.Row(&mapper.Row{Number: i, Keys: [][]byte{id}}))
+		testenv.Must(t, a.Row(&mapper.Row{Number: i, Keys: [][]byte{id}}))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -12,7 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/hfile"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -100,8 +100,8 @@ func secondFile(t *testing.T, v *Verifier, o *output) {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := hfile.NewWriter(&b, hfile.WriterOptions{Info: hfile.Info{fieldsPair("id"), nullsPair(2), {Key: infoFingerprint, Value: []byte(fingerprint)}}})
-	failuretest.Must(t, err)
-	failuretest.Must(t, w.Close())
+	testenv.Must(t, err)
+	testenv.Must(t, w.Close())
 	f := manifest.File{Name: "second", Bytes: int64(b.Len()), Keys: &manifest.KeyRange{}}
 	o.files[f.Name] = b.Bytes()
 	v.Index.Files = append(v.Index.Files, f)
@@ -112,10 +112,10 @@ func TestNullsOf(t *testing.T) {
 	for _, value := range [][]byte{{}, {1, 2, 3}, make([]byte, 9), bytes.Repeat([]byte{0x80}, 8)} {
 		var b bytes.Buffer
 		w, err := hfile.NewWriter(&b, hfile.WriterOptions{Info: hfile.Info{{Key: infoNulls, Value: value}}})
-		failuretest.Must(t, err)
-		failuretest.Must(t, w.Close())
+		testenv.Must(t, err)
+		testenv.Must(t, w.Close())
 		r, err := hfile.Open(bytes.NewReader(b.Bytes()), int64(b.Len()), hfile.OpenOptions{})
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		var d *damage.Error
 		if n, err := nullsOf(r); !errors.As(err, &d) {
 			t.Errorf("% x is %d rows, %v", value, n, err)
@@ -143,7 +143,7 @@ func replace(t *testing.T, v *Verifier, o *output, positions ...Position) {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := hfile.NewWriter(&b, hfile.WriterOptions{Info: hfile.Info{fieldsPair("id"), nullsPair(1), {Key: infoFingerprint, Value: []byte(fingerprint)}}})
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	qualifiers := [][]byte{{1, 2, 3}}
 	if len(positions) > 0 {
 		qualifiers = nil
@@ -152,9 +152,9 @@ func replace(t *testing.T, v *Verifier, o *output, positions ...Position) {
 		qualifiers = append(qualifiers, p.append(nil))
 	}
 	for _, q := range qualifiers {
-		failuretest.Must(t, w.Append(hfile.AppendKey(nil, []byte("k"), nil, q, hfile.LatestTimestamp, hfile.Put), nil))
+		testenv.Must(t, w.Append(hfile.AppendKey(nil, []byte("k"), nil, q, hfile.LatestTimestamp, hfile.Put), nil))
 	}
-	failuretest.Must(t, w.Close())
+	testenv.Must(t, w.Close())
 	f := &v.Index.Files[0]
 	o.files[f.Name], f.Bytes = b.Bytes(), int64(b.Len())
 	f.Keys = &manifest.KeyRange{First: []byte("k"), Last: []byte("k"), Entries: int64(len(qualifiers))}

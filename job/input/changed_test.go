@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -16,11 +16,11 @@ import (
 // TestChangesWhileRead changes a file that is open.
 func TestChangesWhileRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
-	failuretest.Must(t, os.WriteFile(path, make([]byte, 100), 0o666))
+	testenv.Must(t, os.WriteFile(path, make([]byte, 100), 0o666))
 	gone := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadAt, N: 2, Err: store.ErrNotExist})
 	resolve := func(string) (store.Location, error) { return store.Location{Store: gone, Path: path}, nil }
 	f, err := OpenNamed(t.Context(), resolve, path)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	defer func() { _ = f.Close() }()
 	buf := make([]byte, 60)
 	if n, err := f.ReadAt(buf[:40], 60); n != 40 || failure.KindOf(err) != nil {
@@ -29,7 +29,7 @@ func TestChangesWhileRead(t *testing.T) {
 	if _, err := f.ReadAt(buf, 0); failure.KindOf(err) != failure.Input {
 		t.Errorf("a file that is gone: %v", err)
 	}
-	failuretest.Must(t, os.Truncate(path, 50))
+	testenv.Must(t, os.Truncate(path, 50))
 	if n, err := f.ReadAt(buf, 0); n != 50 || failure.KindOf(err) != failure.Input {
 		t.Errorf("a file that was cut: %d bytes, %v", n, err)
 	}
@@ -49,7 +49,7 @@ func TestChangedSince(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(path, file.Bytes(), 0o666)
 	}
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	in := describe(t, path)
 	longer := bytes.Clone(file.Bytes())
 	other := bytes.Clone(file.Bytes())
@@ -63,7 +63,7 @@ func TestChangedSince(t *testing.T) {
 		{"longer", append(longer, 0), false, false},
 		{"another row", other, false, false},
 	} {
-		failuretest.Must(t, os.WriteFile(path, tt.data, 0o666))
+		testenv.Must(t, os.WriteFile(path, tt.data, 0o666))
 		f, _, err := Open(t.Context(), nil, in)
 		if err == nil {
 			_ = f.Close()

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -15,12 +16,12 @@ func TestStillRead(t *testing.T) {
 	file := t.TempDir() + "/a.avro"
 	write(t, file, "x", 20)
 	whole, err := os.ReadFile(file)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	was := describe(t, file)
 	res := &manifest.TaskResult{Reads: []manifest.Read{{CRC32C: *was.CRC32C, FileID: was.FileID, ModTime: was.ModTime}}}
 	still := func() (bool, error) {
 		in, _, err := Describe(t.Context(), nil, file)
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		p := &manifest.Plan{Request: manifest.Request{Inputs: []manifest.Input{in}}, Tasks: []manifest.Task{{Pieces: []manifest.Piece{{End: in.Size}}}}}
 		return StillRead(t.Context(), nil, p, res)
 	}
@@ -31,13 +32,13 @@ func TestStillRead(t *testing.T) {
 	}{"touched": {0, true}, "rewritten": {1, false}} {
 		b := append([]byte(nil), whole...)
 		b[len(b)-20] ^= tc.change
-		failuretest.Must(t, os.WriteFile(file, b, 0o666))
+		testenv.Must(t, os.WriteFile(file, b, 0o666))
 		if ok, err := still(); ok != tc.want || err != nil {
 			t.Errorf("%s: %v, %v", name, ok, err)
 		}
 	}
 	// The time says that nothing changed: no byte is read.
-	failuretest.Must(t, os.Chtimes(file, was.ModTime, was.ModTime))
+	testenv.Must(t, os.Chtimes(file, was.ModTime, was.ModTime))
 	if ok, err := still(); !ok || err != nil {
 		t.Errorf("not modified: %v, %v", ok, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/store"
@@ -39,7 +40,7 @@ func TestExpand(t *testing.T) {
 			args = append(args, dir+"/"+a)
 		}
 		files, _, err := Expand(t.Context(), Search{Inputs: args})
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		var got []string
 		for _, f := range files {
 			name := strings.TrimPrefix(f.Name, dir+"/")
@@ -60,7 +61,7 @@ func TestExpandRefuses(t *testing.T) {
 	write(t, dir+"/far/b.avro", "", 0)
 	write(t, dir+"/data/a.avro", "", 0)
 	for link, to := range map[string]string{"/data/link": "/far", "/link": "/data", "/data/b.avro": "/far/b.avro"} {
-		failuretest.Must(t, os.Symlink(dir+to, dir+link))
+		testenv.Must(t, os.Symlink(dir+to, dir+link))
 	}
 	for name, tc := range map[string]struct {
 		arg, dest string
@@ -105,7 +106,7 @@ func TestExpandRefuses(t *testing.T) {
 
 func TestLocate(t *testing.T) {
 	wd, err := os.Getwd()
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if l, err := Locate(nil, "a/../b.avro"); err != nil || l.Path != wd+"/b.avro" || l.Store != store.Local() {
 		t.Errorf("a relative path is at %+v, %v", l, err)
 	}
@@ -135,7 +136,7 @@ func TestLinks(t *testing.T) {
 		"in/a": dir + "/in/b", "in/b/deep/up": dir + "/in", "in/1": dir + "/in/b/x", "in/far": "../far", "in/far2": dir + "/far",
 		"far/back": dir + "/in/b", "in/lost": dir + "/nowhere", "in/self": dir + "/in/self", "all": dir + "/in", "in/.l": dir + "/far", "in/top": "..",
 	} {
-		failuretest.Must(t, os.Symlink(to, filepath.Join(dir, link)))
+		testenv.Must(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
 	relative := func(name string) string { return strings.TrimPrefix(name, dir+"/") }
 	for args, want := range map[string][2]string{
@@ -195,7 +196,7 @@ func TestFound(t *testing.T) {
 	file := t.TempDir() + "/a"
 	write(t, file, "value", 1)
 	info, err := os.Stat(file)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	files, _, err := Expand(t.Context(), Search{Inputs: []string{file}})
 	if err != nil || len(files) != 1 || files[0].Facts.Size != info.Size() || !files[0].Facts.ModTime.Equal(info.ModTime()) {
 		t.Errorf("%+v: %v", files, err)

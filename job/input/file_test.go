@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -31,16 +32,16 @@ func TestDescribe(t *testing.T) {
 	file := t.TempDir() + "/a.avro"
 	write(t, file, "x", 3)
 	in, h, err := Describe(t.Context(), nil, file)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	info, err := os.Stat(file)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if in.Path != file || in.Size != info.Size() || in.HeaderSize != h.Size || h.Schema != `"string"` || in.Identity == 0 {
 		t.Errorf("%+v of %+v", in, h)
 	}
 	if again, _, err := Describe(t.Context(), nil, file); again != in {
 		t.Errorf("%+v, and again %+v, %v", in, again, err)
 	}
-	failuretest.Must(t, os.WriteFile(file, []byte("not Avro"), 0o666))
+	testenv.Must(t, os.WriteFile(file, []byte("not Avro"), 0o666))
 	_, _, err = Describe(t.Context(), nil, file)
 	failuretest.Want(t, err, failure.Input, "a.avro: offset 0")
 }
@@ -51,7 +52,7 @@ func TestIdentity(t *testing.T) {
 	write(t, file, strings.Repeat("x", 50), 3000)
 	want := describe(t, file)
 	b, err := os.ReadFile(file)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if want.Size < want.HeaderSize+2*identityTail {
 		t.Fatalf("the file has only %d bytes", want.Size)
 	}
@@ -60,7 +61,7 @@ func TestIdentity(t *testing.T) {
 		want.Size - identityTail - 1: false, want.Size - identityTail: true, want.Size - identityTail/2: true, want.Size - 1: true,
 	} {
 		b[at] ^= 1
-		failuretest.Must(t, os.WriteFile(file, b, 0o666))
+		testenv.Must(t, os.WriteFile(file, b, 0o666))
 		b[at] ^= 1
 		err := checkRead(t, nil, want)
 		if covered {
@@ -83,7 +84,7 @@ func TestInputsThatChange(t *testing.T) {
 		t.Error(err)
 	}
 	f, _, err := Open(t.Context(), nil, inputs[3])
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if err := f.Close(); err != nil || f.Size() != inputs[3].Size {
 		t.Errorf("%d bytes, want %d; %v", f.Size(), inputs[3].Size, err)
 	}
@@ -91,7 +92,7 @@ func TestInputsThatChange(t *testing.T) {
 	_, _, err = Open(t.Context(), nil, inputs[3])
 	failuretest.Want(t, err, failure.Input, "03.avro changed during the job: it had")
 	failuretest.Want(t, checkRead(t, nil, slices.Clone(inputs)...), failure.Input, "03.avro changed during the job")
-	failuretest.Must(t, os.Remove(inputs[3].Path))
+	testenv.Must(t, os.Remove(inputs[3].Path))
 	failuretest.Want(t, checkRead(t, nil, slices.Clone(inputs)...), failure.Input, "03.avro does not exist")
 }
 

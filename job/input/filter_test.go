@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 )
@@ -19,11 +20,11 @@ func TestFilter(t *testing.T) {
 	} {
 		file := filepath.Join(dir, name)
 		write(t, file, "", 0)
-		failuretest.Must(t, os.Chtimes(file, now.Add(-age), now.Add(-age)))
+		testenv.Must(t, os.Chtimes(file, now.Add(-age), now.Add(-age)))
 	}
-	failuretest.Must(t, os.Mkdir(dir+"/d/not/DONE", 0o777))
+	testenv.Must(t, os.Mkdir(dir+"/d/not/DONE", 0o777))
 	write(t, dir+"/d/not/DONE/x", "", 0)
-	failuretest.Must(t, os.Chtimes(dir+"/d/not/DONE/x", now, now))
+	testenv.Must(t, os.Chtimes(dir+"/d/not/DONE/x", now, now))
 	for _, tc := range []struct {
 		name, args string
 		filter     Filter

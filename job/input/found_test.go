@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // TestPartitions finds the deepest directories with keys, each once, and names the other
@@ -16,9 +16,9 @@ func TestPartitions(t *testing.T) {
 	for _, name := range []string{"k=1/a", "k=2/h=1/a", "k=2/h=2/sub/a", "k=2/_tmp/a", "k=2/plain/a", "k=2/a.avro", "k=3/k=4/a", "k=3/h=1/a"} {
 		write(t, filepath.Join(dir, name), "", 1)
 	}
-	failuretest.Must(t, os.WriteFile(dir+"/k=2/notes", nil, 0o666), os.Symlink("k=1", dir+"/k=0"), os.Symlink(".", dir+"/k=2/up=1"), os.Symlink("k=2", dir+"/l=2"))
+	testenv.Must(t, os.WriteFile(dir+"/k=2/notes", nil, 0o666), os.Symlink("k=1", dir+"/k=0"), os.Symlink(".", dir+"/k=2/up=1"), os.Symlink("k=2", dir+"/l=2"))
 	found, err := Partitions(t.Context(), Search{Inputs: []string{dir}})
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if got, want := strings.Join(found.Names, " "), "k=1 k=2/h=1 k=2/h=2 k=3/h=1"; got != want || len(found.Failed) > 0 {
 		t.Errorf("found %s, want %s: %v", got, want, found.Failed)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/internal/avrotest"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
@@ -18,10 +18,10 @@ func write(t *testing.T, file, value string, blocks int) {
 	for i := range rows {
 		rows[i] = append([]byte{byte(2 * len(value))}, value...)
 	}
-	failuretest.Must(t, os.MkdirAll(filepath.Dir(file), 0o777))
-	failuretest.Must(t, os.WriteFile(file, avrotest.File(t, `"string"`, [16]byte{1, 2, 3}, 1, rows...), 0o666))
+	testenv.Must(t, os.MkdirAll(filepath.Dir(file), 0o777))
+	testenv.Must(t, os.WriteFile(file, avrotest.File(t, `"string"`, [16]byte{1, 2, 3}, 1, rows...), 0o666))
 	long := time.Now().Add(-time.Hour)
-	failuretest.Must(t, os.Chtimes(file, long, long))
+	testenv.Must(t, os.Chtimes(file, long, long))
 }
 
 // checkRead calls Check for inputs that a task read whole when they were described.
@@ -46,7 +46,7 @@ func checkRead(t *testing.T, resolve Resolve, inputs ...manifest.Input) error {
 func describe(t *testing.T, file string) manifest.Input {
 	t.Helper()
 	in, _, err := Describe(t.Context(), nil, file)
-	failuretest.Must(t, err)
-	failuretest.Must(t, Sum(t.Context(), nil, &in))
+	testenv.Must(t, err)
+	testenv.Must(t, Sum(t.Context(), nil, &in))
 	return in
 }

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -33,7 +33,7 @@ func (e *ending) List(ctx context.Context, dir string) ([]store.Info, error) {
 
 func TestPartitionsThatAreEnded(t *testing.T) {
 	dir := t.TempDir()
-	failuretest.Must(t, os.MkdirAll(dir+"/k=1/h=1", 0o777))
+	testenv.Must(t, os.MkdirAll(dir+"/k=1/h=1", 0o777))
 	ctx, cancel := context.WithCancel(t.Context())
 	st := &ending{store.Local(), 0, cancel}
 	resolve := func(location string) (store.Location, error) { return store.Location{Store: st, Path: location}, nil }
@@ -46,7 +46,7 @@ func TestPartitionsThatAreEnded(t *testing.T) {
 func TestPartitionsFailApart(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"k=1/h=1", "k=2/h=1", "k=3/h=1"} {
-		failuretest.Must(t, os.MkdirAll(filepath.Join(dir, name), 0o777))
+		testenv.Must(t, os.MkdirAll(filepath.Join(dir, name), 0o777))
 	}
 	for n, want := range []string{"", "k=1 k=2/h=1 k=3/h=1", "k=1/h=1 k=2/h=1 k=3/h=1"} {
 		st := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.List, N: n + 1, Err: syscall.EACCES})
@@ -60,7 +60,7 @@ func TestPartitionsFailApart(t *testing.T) {
 			}
 			continue
 		}
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		failed := slices.Collect(maps.Keys(found.Failed))
 		if got := strings.Join(found.Names, " "); got != want || len(failed) != 1 || failed[0] != found.Names[0] || !errors.Is(found.Failed[failed[0]], syscall.EACCES) {
 			t.Errorf("list %d fails: %s, failed %v", n+1, got, found.Failed)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -22,7 +23,7 @@ const (
 func parse(t *testing.T, text string) *shred.Schema {
 	t.Helper()
 	s, err := shred.ParseSchema(text)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return s
 }
 

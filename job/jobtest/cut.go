@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/store/memstore"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -120,5 +120,5 @@ func (c *cutter) last(t *testing.T, r job.Request) {
 	if t.Failed() {
 		t.Fatalf("in %s (overwrite: %v)", r.Dest, c.overwrite)
 	}
-	failuretest.Must(t, c.st.RemoveAll(t.Context(), r.Dest))
+	testenv.Must(t, c.st.RemoveAll(t.Context(), r.Dest))
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/formattest"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/plan"
 	"github.com/rowtocol/rowtocol/job/task"
@@ -76,7 +76,7 @@ func newScene(t *testing.T, st store.Store, dir string, overwrite bool) *scene {
 func (s *scene) parts(t *testing.T, name string) (n, dirs int) {
 	t.Helper()
 	m, err := s.success(t.Context(), path.Join(s.dir, name))
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for i := range m.Parts {
 		if n++; m.Parts[i].Entry().Dir {
 			dirs++
@@ -102,7 +102,7 @@ func (s *scene) checkIndex(t *testing.T, name string, rows [][]byte) {
 func (s *scene) writeInput(t *testing.T, seed uint64, blocks int) {
 	t.Helper()
 	file := avrotest.File(t, avrotest.Schema, [16]byte{1, 2, 3, byte(seed)}, avrotest.BlockRows, avrotest.Blocks(seed, blocks)...)
-	failuretest.Must(t, s.st.WriteFile(t.Context(), s.in, file, false))
+	testenv.Must(t, s.st.WriteFile(t.Context(), s.in, file, false))
 }
 
 // request is a job of small row groups, so that a few blocks make several
@@ -126,7 +126,7 @@ func (s *scene) converted(t *testing.T, name string) output {
 	r := s.request(t, s.st, name)
 	s.finish(t, r)
 	out, err := s.read(t.Context(), r.Dest)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return out
 }
 
@@ -144,7 +144,7 @@ func (s *scene) begin(t *testing.T, st store.Store, name string) job.Request {
 	t.Helper()
 	r := s.request(t, st, name)
 	if s.overwrite {
-		failuretest.Must(t, s.st.Mkdir(t.Context(), r.Dest))
+		testenv.Must(t, s.st.Mkdir(t.Context(), r.Dest))
 		for file := range s.tree(t, path.Join(s.dir, "old")) {
 			b, err := s.st.ReadFile(t.Context(), path.Join(s.dir, "old", file), maxFile)
 			if err == nil {
@@ -153,7 +153,7 @@ func (s *scene) begin(t *testing.T, st store.Store, name string) job.Request {
 			if err == nil {
 				err = s.st.WriteFile(t.Context(), path.Join(r.Dest, file), b, true)
 			}
-			failuretest.Must(t, err)
+			testenv.Must(t, err)
 		}
 	}
 	return r
@@ -177,7 +177,7 @@ func (s *scene) walk(t *testing.T, dir, below string, files map[string]string) {
 	if errors.Is(err, store.ErrNotExist) {
 		return
 	}
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for _, info := range infos {
 		name := path.Join(below, info.Name)
 		if info.Name == manifest.InputsName {
@@ -283,7 +283,7 @@ func (s *scene) complete(t *testing.T, dest string) {
 		return
 	}
 	m, err := s.success(t.Context(), dest)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	got := s.tree(t, dest)
 	delete(got, manifest.SuccessName)
 	for _, f := range m.Files() {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
 )
 
@@ -21,7 +21,7 @@ func severalFiles() *TaskResult {
 func TestPartOfSeveralFiles(t *testing.T) {
 	decode := func(r *TaskResult) error {
 		b, err := r.Encode()
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		got, err := DecodeTaskResult(b, "p", 3)
 		if err == nil && !reflect.DeepEqual(got, r) {
 			t.Errorf("got %+v", got)
@@ -29,7 +29,7 @@ func TestPartOfSeveralFiles(t *testing.T) {
 		return err
 	}
 	r := severalFiles()
-	failuretest.Must(t, decode(r))
+	testenv.Must(t, decode(r))
 	if e := r.Entries(); len(e) != 5 || !e[1].Dir || e[1].Name != StagedPart(3, 1, attempt, ".cfiles") || len(e[1].Files) != 2 || e[0].Dir || e[2].Dir {
 		t.Errorf("entries %+v", e)
 	}
@@ -66,7 +66,7 @@ func TestPartOfSeveralFiles(t *testing.T) {
 
 	s := NewSuccess(samplePlan(t), output, []*TaskResult{severalFiles()})
 	b, err := s.Encode()
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if s, err = DecodeSuccess(b); err != nil {
 		t.Fatal(err)
 	}

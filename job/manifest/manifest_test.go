@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
 )
 
@@ -55,12 +55,12 @@ func resum(t *testing.T, p *Plan) *Plan {
 func TestPlanRoundTrip(t *testing.T) {
 	p := samplePlan(t)
 	b, err := p.Encode()
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if !bytes.HasSuffix(b, []byte("}\n")) {
 		t.Errorf("document ends in %q", b[len(b)-3:])
 	}
 	got, err := DecodePlan(b)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if d := p.Request.Differences(&got.Request); len(d) > 0 {
 		t.Errorf("the request is another: %q", d)
 	}
@@ -125,7 +125,7 @@ func TestDecodePlanRefuses(t *testing.T) {
 			resum(t, p)
 		}
 		b, err := p.Encode()
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		if _, err := DecodePlan(b); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: got %v, want %q", name, err, tc.want)
 		}
@@ -136,7 +136,7 @@ func TestDecodePlanRefuses(t *testing.T) {
 // check, in each place that may have one.
 func TestPlanOfANewerProgram(t *testing.T) {
 	b, err := samplePlan(t).Encode()
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for place, with := range map[string]string{
 		`"request": {`: `"request": {"shuffle": true, `,
 		`"format": `:   `"shuffle": 1, "format": `,
@@ -154,7 +154,7 @@ func TestPlanOfANewerProgram(t *testing.T) {
 		}
 	}
 	bare, err := encodeJSON(samplePlan(t))
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if _, err := DecodePlan(manifesttest.Seal(slices.Concat(bare, bare))); err == nil || strings.Contains(err.Error(), "newer") {
 		t.Errorf("two plans: %v", err)
 	}
@@ -191,7 +191,7 @@ func TestTaskResult(t *testing.T) {
 		t.Errorf("%d rows are lost, want 1 and 4", n)
 	}
 	b, err := r.Encode()
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	got, err := DecodeTaskResult(b, "p", 3)
 	if err != nil || !reflect.DeepEqual(got, r) {
 		t.Errorf("got %+v, %v", got, err)
@@ -227,7 +227,7 @@ func TestTaskResult(t *testing.T) {
 		r := sampleResult()
 		change(r)
 		b, err := r.Encode()
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		if _, err := DecodeTaskResult(b, "p", 3); err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -257,7 +257,7 @@ func TestLastResult(t *testing.T) {
 		r := lastResult()
 		tt.change(r)
 		b, err := r.Encode()
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		if got, err := DecodeTaskResult(b, "p", 4); (err == nil) != tt.want || err == nil && !reflect.DeepEqual(got, r) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -287,9 +287,9 @@ func TestSuccess(t *testing.T) {
 		t.Error("an output without rows has no part to show its columns")
 	}
 	b, err := s.Encode()
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	got, err := DecodeSuccess(b)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if d := got.Request.Differences(&p.Request); len(d) > 0 {
 		t.Errorf("it is not the plan's: %q", d)
 	}
@@ -337,10 +337,10 @@ func TestSuccess(t *testing.T) {
 		"lost length":     func(s *Success) { s.Losses[0].Quarantine.Bytes++ },
 	} {
 		s, err := DecodeSuccess(b)
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		change(s)
 		changed, err := s.Encode()
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		if _, err := DecodeSuccess(changed); err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -351,7 +351,7 @@ func TestSuccess(t *testing.T) {
 func TestPending(t *testing.T) {
 	p := NewPending(samplePlan(t), output, []*TaskResult{sampleResult(), lastResult()})
 	b, err := p.Encode()
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	got, err := DecodePending(b)
 	if err != nil || !slices.Equal(got.Staged, p.Staged) || got.ID != output {
 		t.Fatalf("%+v, %v", got, err)
@@ -378,10 +378,10 @@ func TestPending(t *testing.T) {
 		"another output": func(p *Pending) { p.ID = attempt },
 	} {
 		p, err := DecodePending(b)
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		change(p)
 		changed, err := p.Encode()
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		if _, err := DecodePending(changed); err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -407,7 +407,7 @@ func TestChecksum(t *testing.T) {
 		"_SUCCESS":    {NewSuccess(p, output, []*TaskResult{sampleResult()}).Encode, func(b []byte) error { _, err := DecodeSuccess(b); return err }},
 	} {
 		b, err := doc.encode()
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		if err := doc.decode(b); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -558,7 +558,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		again, err := s.Encode()
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		if _, err := DecodeSuccess(again); err != nil {
 			t.Fatal(err)
 		}

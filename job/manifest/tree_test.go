@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -15,7 +15,7 @@ func TestWalk(t *testing.T) {
 	st := store.Local()
 	top := t.TempDir()
 	for _, dir := range []string{"a=1/b=x%20y", "a=1/%61=2", "a=" + noValue, "_hidden=1", "=1", "plain"} {
-		failuretest.Must(t, os.MkdirAll(filepath.Join(top, dir), 0o777))
+		testenv.Must(t, os.MkdirAll(filepath.Join(top, dir), 0o777))
 	}
 	var entered, others []string
 	w := Walker{Store: st,
@@ -38,7 +38,7 @@ func TestWalk(t *testing.T) {
 			others = append(others, name)
 			return nil
 		}}
-	failuretest.Must(t, w.Walk(t.Context(), Branch{Path: top}))
+	testenv.Must(t, w.Walk(t.Context(), Branch{Path: top}))
 	slices.Sort(entered)
 	slices.Sort(others)
 	if want := []string{"", "a=1/b=x%20y;a:1;b:x y", "a=1;a:1", "a=" + noValue + ";a:null"}; !slices.Equal(entered, want) {

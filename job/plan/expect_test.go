@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/internal/datagen"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -19,7 +20,7 @@ func flatRequest(t *testing.T, columns int, rows int64, name, options string) Re
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "a.avro")
 	set := datagen.Flat(columns, 0)
-	failuretest.Must(t, set.WriteFile(file, datagen.Options{Rows: rows, Seed: 5}))
+	testenv.Must(t, set.WriteFile(file, datagen.Options{Rows: rows, Seed: 5}))
 	r := request(file+".out", file)
 	r.Output.Format, r.Output.FormatOptions = name, json.RawMessage(options)
 	return r
@@ -61,7 +62,7 @@ func TestFixedPart(t *testing.T) {
 						fmt.Sprintf("more than half of --row-group-size, which is %d bytes", size.ceiling), "use --row-group-size "+mebibytes(4*fixed))
 					continue
 				}
-				failuretest.Must(t, err)
+				testenv.Must(t, err)
 				if warned := strings.Contains(fmt.Sprint(p.Warnings), "more than a quarter of --row-group-size"); warned != size.warned {
 					t.Errorf("row groups of %d bytes: warnings %q", size.ceiling, p.Warnings)
 				}
@@ -99,7 +100,7 @@ func expectedAndMade(t *testing.T, r Request) (expected float64, made int) {
 	t.Helper()
 	s := look(t, r)
 	p, err := s.Plan(t.Context(), "")
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for _, e := range s.Expect(p) {
 		expected += e.RowGroups
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/internal/datagen"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/mapper"
@@ -19,7 +19,7 @@ import (
 func rowGroups(t testing.TB, s *Survey, p *manifest.Plan) (sizes [][]int64) {
 	t.Helper()
 	folder, err := spill.OpenFolder(t.TempDir())
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	defer func() {
 		if err := folder.Close(); err != nil {
 			t.Error(err)
@@ -36,10 +36,10 @@ func rowGroups(t testing.TB, s *Survey, p *manifest.Plan) (sizes [][]int64) {
 		for _, piece := range task.Pieces {
 			in := p.Request.Inputs[piece.Input]
 			f, _, err := input.Open(t.Context(), nil, in)
-			failuretest.Must(t, err)
+			testenv.Must(t, err)
 			defer func() { _ = f.Close() }()
 			h, err := ocf.ReadHeader(f, in.Size, in.Path)
-			failuretest.Must(t, err)
+			testenv.Must(t, err)
 			sources = append(sources, mapper.Source{Name: in.Path, R: f, Size: in.Size, Header: h, Range: ocf.Range{Start: piece.Start, End: piece.End}})
 		}
 		var groups []int64
@@ -65,7 +65,7 @@ func writeFlat(t testing.TB, file string, columns int, bytes int64) {
 	t.Helper()
 	set := datagen.Flat(columns, 0)
 	o := datagen.Options{Rows: max(bytes/int64(7*columns), 1), Seed: 5, BlockSize: 2 << 10}
-	failuretest.Must(t, set.WriteFile(file, o))
+	testenv.Must(t, set.WriteFile(file, o))
 }
 
 // TestRowGroupsFillUp maps what was planned for even data. Row groups and blocks
@@ -102,7 +102,7 @@ func TestRowGroupsFillUp(t *testing.T) {
 			r.Output.FormatOptions = formatOptions(tc.codec)
 			s := look(t, r)
 			p, err := s.Plan(t.Context(), "")
-			failuretest.Must(t, err)
+			testenv.Must(t, err)
 			sizes, expected, sum := rowGroups(t, s, p), s.Expect(p), int64(0)
 			for i, groups := range sizes {
 				all++
@@ -139,7 +139,7 @@ func TestRowGroupsWithDictionaries(t *testing.T) {
 	r.Output.RowGroupSize, r.Output.BlockSize = 128<<20/scale, manifest.DefaultBlockSize/scale
 	s := look(t, r)
 	p, err := s.Plan(t.Context(), "")
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for i, groups := range rowGroups(t, s, p) {
 		filled := float64(groups[0]) / float64(r.Output.RowGroupSize)
 		if len(groups) > 1 || filled < 0.7 && i < len(p.Tasks)-1 {
@@ -153,12 +153,12 @@ func TestRowGroupsWithDictionaries(t *testing.T) {
 func TestLargeInputBlocks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.avro")
 	set := datagen.Flat(10, 0)
-	failuretest.Must(t, set.WriteFile(file, datagen.Options{Rows: 50_000, Seed: 5, BlockSize: 20_000}))
+	testenv.Must(t, set.WriteFile(file, datagen.Options{Rows: 50_000, Seed: 5, BlockSize: 20_000}))
 	r := request(file+".out", file)
 	r.Output.RowGroupSize, r.Output.BlockSize = 128<<10, 1<<10
 	s := look(t, r)
 	p, err := s.Plan(t.Context(), "")
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for i, groups := range rowGroups(t, s, p) {
 		if len(groups) > 1 {
 			t.Errorf("task %d makes files of %d bytes", i, groups)

@@ -12,7 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/hfile"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -26,10 +26,10 @@ func writeInput(t testing.TB, file, schema string, seed uint64, blocks int) {
 // writeBlocks writes an Avro file of blocks that say that they have so many rows.
 func writeBlocks(t testing.TB, file, schema string, rows int64, blocks ...[]byte) {
 	t.Helper()
-	failuretest.Must(t, os.MkdirAll(filepath.Dir(file), 0o777))
-	failuretest.Must(t, os.WriteFile(file, avrotest.File(t, schema, [16]byte{1, 2, 3}, rows, blocks...), 0o666))
+	testenv.Must(t, os.MkdirAll(filepath.Dir(file), 0o777))
+	testenv.Must(t, os.WriteFile(file, avrotest.File(t, schema, [16]byte{1, 2, 3}, rows, blocks...), 0o666))
 	old := time.Now().Add(-time.Hour)
-	failuretest.Must(t, os.Chtimes(file, old, old))
+	testenv.Must(t, os.Chtimes(file, old, old))
 }
 
 func formatOptions(codec string) json.RawMessage { return fmt.Appendf(nil, `{"Codec":%q}`, codec) }
@@ -48,13 +48,13 @@ func request(dest string, inputs ...string) Request {
 func look(t testing.TB, r Request) *Survey {
 	t.Helper()
 	s, err := Look(t.Context(), r)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return s
 }
 
 func mustPlan(t testing.TB, r Request) *manifest.Plan {
 	t.Helper()
 	p, err := look(t, r).Plan(t.Context(), "")
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return p
 }

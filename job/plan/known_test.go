@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/input"
@@ -20,7 +21,7 @@ import (
 func converted(t *testing.T, inputs []manifest.Input) []manifest.Input {
 	t.Helper()
 	for i := range inputs {
-		failuretest.Must(t, input.Sum(t.Context(), nil, &inputs[i]))
+		testenv.Must(t, input.Sum(t.Context(), nil, &inputs[i]))
 		inputs[i].Recent = false
 	}
 	return inputs
@@ -34,7 +35,7 @@ func TestKnown(t *testing.T) {
 	r := request(dir+"/out", dir+"/in")
 	known := converted(t, look(t, r).Request.Inputs)
 	whole, err := os.ReadFile(file)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	other := append([]byte(nil), whole...)
 	other[len(other)-20] ^= 1
 	times := []time.Time{known[0].ModTime, known[0].ModTime.Add(time.Hour), {}}
@@ -53,8 +54,8 @@ func TestKnown(t *testing.T) {
 		"no Avro file":         {make([]byte, len(whole)), 1, "and is not one now"},
 		"empty":                {nil, 1, "and is not one now"},
 	} {
-		failuretest.Must(t, os.WriteFile(file, tc.bytes, 0o666))
-		failuretest.Must(t, os.Chtimes(file, times[0], times[tc.touched%2]))
+		testenv.Must(t, os.WriteFile(file, tc.bytes, 0o666))
+		testenv.Must(t, os.Chtimes(file, times[0], times[tc.touched%2]))
 		was := known[0]
 		if tc.touched == 2 {
 			was.ModTime = times[2]
@@ -89,13 +90,13 @@ func TestKnownBesideNew(t *testing.T) {
 	if in := p.Request.Inputs; !p.Increment || len(in) != 1 || in[0].Path != dir+"/in/b.avro" || in[0].ModTime.IsZero() {
 		t.Errorf("%v: %+v", p.Increment, in)
 	}
-	failuretest.Must(t, os.Remove(dir+"/in/b.avro"))
+	testenv.Must(t, os.Remove(dir+"/in/b.avro"))
 	if p := mustPlan(t, r); len(p.Tasks) != 0 || p.Schema != "" {
 		t.Errorf("%+v", p)
 	}
 	// An empty file that was lost is known to be lost.
 	writeInput(t, dir+"/in/b.avro", avrotest.Schema, 2, 2)
-	failuretest.Must(t, os.WriteFile(dir+"/empty.avro", nil, 0o666))
+	testenv.Must(t, os.WriteFile(dir+"/empty.avro", nil, 0o666))
 	r.Inputs = append(r.Inputs, dir+"/empty.avro")
 	r.Output.OnDamage = "skip"
 	s := look(t, r)
@@ -113,7 +114,7 @@ func TestKnownBesideNew(t *testing.T) {
 func TestOnce(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", avrotest.Schema, 1, 2)
-	failuretest.Must(t, os.Link(dir+"/in/a.avro", dir+"/in/b.avro"))
+	testenv.Must(t, os.Link(dir+"/in/a.avro", dir+"/in/b.avro"))
 	r := request(dir+"/out", dir+"/in")
 	s := look(t, r)
 	if len(s.Request.Inputs) != 1 || len(s.Skipped) != 1 || s.Skipped[0].Same != dir+"/in/a.avro" {
@@ -140,9 +141,9 @@ func TestTakenUnread(t *testing.T) {
 	dir := t.TempDir()
 	file := dir + "/in/p=1/a.avro"
 	writeInput(t, file, avrotest.Schema, 1, 2)
-	failuretest.Must(t, os.Mkdir(dir+"/in/p=2", 0o777), os.Link(file, dir+"/in/p=2/b.avro"))
+	testenv.Must(t, os.Mkdir(dir+"/in/p=2", 0o777), os.Link(file, dir+"/in/p=2/b.avro"))
 	now := time.Now()
-	failuretest.Must(t, os.Chtimes(file, now, now))
+	testenv.Must(t, os.Chtimes(file, now, now))
 	taken := new(Taken)
 	for partition, want := range []int{1, 0} {
 		r := request(dir+"/out", fmt.Sprintf("%s/in/p=%d", dir, partition+1))
@@ -179,15 +180,15 @@ func TestOnceReads(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 100)
 	whole, err := os.ReadFile(dir + "/a.avro")
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for change, want := range map[byte]bool{0: true, 1: false} {
 		b := slices.Clone(whole)
 		b[len(b)/3] ^= change
-		failuretest.Must(t, os.WriteFile(dir+"/b.avro", b, 0o600))
+		testenv.Must(t, os.WriteFile(dir+"/b.avro", b, 0o600))
 		var headers []header
 		for i, name := range []string{"a", "b"} {
 			in, _, err := input.Describe(t.Context(), nil, dir+"/"+name+".avro")
-			failuretest.Must(t, err)
+			testenv.Must(t, err)
 			in.FileID, in.ModTime = 7, time.Unix(int64(i)+1, 0).UTC()
 			headers = append(headers, header{input: in})
 		}
@@ -205,7 +206,7 @@ func TestAnswers(t *testing.T) {
 	r := request(dir+"/out", dir+"/in")
 	r.Known = manifest.NewKnown(converted(t, look(t, r).Request.Inputs)...)
 	for at, kept := range map[time.Time]bool{time.Now().Add(-time.Minute): true, time.Now(): false} {
-		failuretest.Must(t, os.Chtimes(file, at, at))
+		testenv.Must(t, os.Chtimes(file, at, at))
 		s := look(t, r)
 		if answers := s.Answers(); (len(answers) == 1) != kept || len(s.Request.Inputs) != 0 {
 			t.Errorf("modified at %v: %+v", at, answers)

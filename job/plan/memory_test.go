@@ -9,6 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -88,7 +89,7 @@ func TestFits(t *testing.T) {
 	p.Columns = 10_000
 	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "--memory 938MiB")
 	options, err := cfile.Format.Options(nil)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	p.Request.Options = manifest.Options{Format: cfile.Format.Name(), FormatOptions: options} // takes more for a column
 	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "--memory 4102MiB")
 	p.Request.Options.Format = "later"

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -36,7 +37,7 @@ func TestPlanIsDeterministic(t *testing.T) {
 		r.Memory = budget.New(int64(i+1) * 16 << 20)
 		p := mustPlan(t, r)
 		b, err := p.Encode()
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		if first == nil {
 			first = b
 		}
@@ -62,7 +63,7 @@ func TestPlan(t *testing.T) {
 		t.Errorf("the survey has %+v", s)
 	}
 	p, err := s.Plan(t.Context(), "00112233445566ff")
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if p.Dest != dir+"/out" || p.Base != "00112233445566ff" || p.BlockSize != manifest.DefaultBlockSize || p.Columns != 2 || p.Schema != avrotest.Schema || !reflect.DeepEqual(p.Request, s.Request) {
 		t.Errorf("the plan is %+v", p)
 	}
@@ -102,7 +103,7 @@ func TestPlanNamesWhatItReplaces(t *testing.T) {
 		var plans []*manifest.Plan
 		for _, holds := range [][]string{{output}, {output, added}} {
 			p, err := look(t, r).Plan(t.Context(), output, holds...)
-			failuretest.Must(t, err)
+			testenv.Must(t, err)
 			plans = append(plans, p)
 		}
 		if slices.Equal(plans[1].Replaces, []string{output, added}) == run || (plans[0].ID == plans[1].ID) != run {
@@ -124,8 +125,8 @@ func TestRefusals(t *testing.T) {
 		writeInput(t, at(fmt.Sprintf("many/%02d.avro", i)), avrotest.Schema, 1, 0)
 	}
 	for name, content := range map[string]string{"junk/x.avro": "not Avro", "in/.hidden.avro": "x", "in/_x.avro": "x", "in/c.txt": "x"} {
-		failuretest.Must(t, os.MkdirAll(filepath.Dir(at(name)), 0o777))
-		failuretest.Must(t, os.WriteFile(at(name), []byte(content), 0o666))
+		testenv.Must(t, os.MkdirAll(filepath.Dir(at(name)), 0o777))
+		testenv.Must(t, os.WriteFile(at(name), []byte(content), 0o666))
 	}
 	options := func(change func(*manifest.Options)) func(*Request) {
 		return func(r *Request) { change(&r.Output) }
@@ -199,7 +200,7 @@ func TestRefusals(t *testing.T) {
 
 func TestEmptyInputs(t *testing.T) {
 	dir := t.TempDir()
-	failuretest.Must(t, os.MkdirAll(dir+"/none", 0o777))
+	testenv.Must(t, os.MkdirAll(dir+"/none", 0o777))
 	r := request(dir+"/out", dir+"/none")
 	_, err := Look(t.Context(), r)
 	failuretest.Want(t, err, failure.Input, dir+"/none holds no Avro file", "--allow-empty")
@@ -212,7 +213,7 @@ func TestEmptyInputs(t *testing.T) {
 	if len(p.Warnings) != 1 || p.Warnings[0] != "the inputs hold no Avro file" {
 		t.Errorf("of no inputs: warnings %q", p.Warnings)
 	}
-	failuretest.Must(t, os.WriteFile(dir+"/empty", nil, 0o666))
+	testenv.Must(t, os.WriteFile(dir+"/empty", nil, 0o666))
 	r = request(dir+"/out", dir+"/empty")
 	_, err = Look(t.Context(), r)
 	failuretest.Want(t, err, failure.Input, "the file is empty")
@@ -278,7 +279,7 @@ func TestInputsChangeBeforeTheSample(t *testing.T) {
 	writeInput(t, in, avrotest.Schema, 1, 3)
 	_, err := s.Plan(t.Context(), "")
 	failuretest.Want(t, err, failure.Input, "a.avro changed during the job")
-	failuretest.Must(t, os.Remove(in))
+	testenv.Must(t, os.Remove(in))
 	_, err = s.Plan(t.Context(), "")
 	failuretest.Want(t, err, failure.Input, "a.avro does not exist")
 }
@@ -289,9 +290,9 @@ func TestDamagedInputs(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 60)
 	b, err := os.ReadFile(dir + "/a.avro")
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	clear(b[len(b)/2 : len(b)/2+4000])
-	failuretest.Must(t, os.WriteFile(dir+"/a.avro", b, 0o666))
+	testenv.Must(t, os.WriteFile(dir+"/a.avro", b, 0o666))
 	if p := mustPlan(t, request(dir+"/out", dir+"/a.avro")); len(p.Tasks) < 5 || math.Abs(p.Ratio-1) > 0.05 {
 		t.Errorf("plan %+v", p)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -93,7 +93,7 @@ func TestRollsAfter(t *testing.T) {
 			f.stored += f.columns[i].stored
 		}
 		w, err := trevni.Format.Writer(formatOptions("null"))
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		if f.empty, err = w.(format.ColumnWriter).NewRowGroup("", cols, blockSize); err != nil {
 			t.Fatal(err)
 		}

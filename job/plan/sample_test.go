@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/internal/avrotest"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/mapper"
 )
@@ -31,7 +31,7 @@ func TestSampleIsBounded(t *testing.T) {
 	} {
 		s := look(t, request(dir+"/out", dir+in)).newSampler(manifest.DefaultBlockSize)
 		defer s.sample.Close()
-		failuretest.Must(t, s.readAll(t.Context()))
+		testenv.Must(t, s.readAll(t.Context()))
 		if n := s.sample.Rows(); n < want[0] || n > want[1] {
 			t.Errorf("%s: the sample has %d rows, want %d", in, n, want)
 		}

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -49,7 +50,7 @@ func TestGenerations(t *testing.T) {
 	r.Schema = readMail
 	s := look(t, r)
 	p, err := s.Plan(t.Context(), "")
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if len(p.Tasks) != 3 || p.Schema != readMail || p.Request.Schema != readMail || p.Columns != len(s.Mapping.Columns) {
 		t.Errorf("plan %+v", p)
 	}
@@ -83,7 +84,7 @@ func TestOwnSchemaChangesNothing(t *testing.T) {
 func encoded(t *testing.T, p *manifest.Plan) string {
 	t.Helper()
 	b, err := p.Encode()
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return string(b)
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -31,7 +32,7 @@ func age(t *testing.T, dir string) {
 		}
 		return err
 	})
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 }
 
 // kinds are what leftovers are, in a line.
@@ -51,7 +52,7 @@ func littered(t *testing.T) (d *Destination, m *manifest.Success) {
 	age(t, stagedFor(t, d, planBeside(t, d, "old", 2)))
 	stagedFor(t, d, planBeside(t, d, "new", 2))
 	err := errors.Join(os.WriteFile(d.in("part-00000-0-0123456789abcdef.trv"), []byte("abc"), 0o666), os.MkdirAll(d.root()+"/trash-1/a", 0o777))
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return d, m
 }
 
@@ -85,7 +86,7 @@ func TestCleanWhatIsHeld(t *testing.T) {
 	d, st := inMemory(t)
 	_, err := d.Clean(t.Context(), 0)
 	failuretest.Want(t, err, failure.Input, "does not exist")
-	failuretest.Must(t, st.Mkdir(t.Context(), d.path))
+	testenv.Must(t, st.Mkdir(t.Context(), d.path))
 	d.times = Times{Heartbeat: time.Millisecond, Stale: time.Hour}
 	c, _ := claim(t, d)
 	begun(t, c, "P")
@@ -102,10 +103,10 @@ func TestCleanWhatIsHeld(t *testing.T) {
 // the output of a program that is newer.
 func TestCleanBesideOthers(t *testing.T) {
 	d, _ := littered(t)
-	failuretest.Must(t, os.WriteFile(d.in(manifest.SuccessName), manifesttest.Seal([]byte(`{"version":3}`)), 0o666))
-	failuretest.Must(t, os.Symlink("/", d.root()+"/plan-x"), os.WriteFile(d.root()+"/plan-y", nil, 0o666))
+	testenv.Must(t, os.WriteFile(d.in(manifest.SuccessName), manifesttest.Seal([]byte(`{"version":3}`)), 0o666))
+	testenv.Must(t, os.Symlink("/", d.root()+"/plan-x"), os.WriteFile(d.root()+"/plan-y", nil, 0o666))
 	before, err := filepath.Glob(d.path + "/*")
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	cleaned, err := d.Clean(t.Context(), 0)
 	failuretest.Want(t, err, failure.Foreign, "unknown version", "plan-x (no directory)", "plan-y (no directory)")
 	if got := kinds(cleaned.Removed); got != "tasks of a plan, tasks of a plan, remains of a removal" || len(cleaned.Kept) > 0 {
@@ -125,7 +126,7 @@ func TestClaimBesideOthers(t *testing.T) {
 	output(t, d, st, "P")
 	debris, others := d.in("part-00000-0-0123456789abcdef.trv"), d.in("others")
 	for _, name := range []string{debris, others} {
-		failuretest.Must(t, st.WriteFile(t.Context(), name, nil, true))
+		testenv.Must(t, st.WriteFile(t.Context(), name, nil, true))
 	}
 	for _, stays := range []bool{true, false} {
 		settle(t, d)
@@ -258,7 +259,7 @@ func TestUnlock(t *testing.T) {
 	} {
 		d, st := inMemory(t)
 		d.times = Times{}.withDefaults()
-		failuretest.Must(t, st.Mkdir(t.Context(), d.path), st.Mkdir(t.Context(), d.root()), st.Mkdir(t.Context(), path.Join(d.root(), test.holder.ID)),
+		testenv.Must(t, st.Mkdir(t.Context(), d.path), st.Mkdir(t.Context(), d.root()), st.Mkdir(t.Context(), path.Join(d.root(), test.holder.ID)),
 			st.WriteFile(t.Context(), path.Join(d.root(), test.holder.ID, "old-1"), []byte("work"), true))
 		lockedBy(t, d, test.holder)
 		began, advance, slept := d.now(), d.sleep, 0
@@ -350,7 +351,7 @@ func (n *namespace) WriteFile(ctx context.Context, p string, b []byte, exclusive
 func TestCleanWithinQuota(t *testing.T) {
 	d, _ := littered(t)
 	for i := range 4 {
-		failuretest.Must(t, os.MkdirAll(d.root()+"/trash-"+strings.Repeat("x", i+1), 0o777))
+		testenv.Must(t, os.MkdirAll(d.root()+"/trash-"+strings.Repeat("x", i+1), 0o777))
 	}
 	cleaned, err := full(t, d).Clean(t.Context(), 30*time.Minute)
 	if err != nil || len(cleaned.Kept) != 1 || !strings.Contains(kinds(cleaned.Removed), "tasks of a plan") || !strings.Contains(kinds(cleaned.Removed), "remains of a removal") {
@@ -379,11 +380,11 @@ func TestMakeRoomByHand(t *testing.T) {
 		}, "tasks of a plan"},
 		{"a file and a plan", func(t *testing.T, d *Destination) {
 			stagedFor(t, d, planBeside(t, d, "new", 2))
-			failuretest.Must(t, os.WriteFile(d.in("part-00000-0-0123456789abcdef.trv"), nil, 0o666))
+			testenv.Must(t, os.WriteFile(d.in("part-00000-0-0123456789abcdef.trv"), nil, 0o666))
 		}, "file of no output, tasks of a plan"},
 		{"files", func(t *testing.T, d *Destination) {
 			for i := range 10 {
-				failuretest.Must(t, os.WriteFile(d.in(fmt.Sprintf("part-0000%d-0-0123456789abcdef.trv", i)), nil, 0o666))
+				testenv.Must(t, os.WriteFile(d.in(fmt.Sprintf("part-0000%d-0-0123456789abcdef.trv", i)), nil, 0o666))
 			}
 		}, "file of no output"},
 	} {

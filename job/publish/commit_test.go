@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -19,7 +20,7 @@ import (
 func TestLastStep(t *testing.T) {
 	other := planOf(t, "R")
 	theirs, err := manifest.NewSuccess(other, manifest.NewID(), nil).Encode()
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for name, tc := range map[string]struct {
 		meanwhile func(st store.Store, d *Destination) error // at the rename
 		before    func(st store.Store, d *Destination) error // at the write before it
@@ -153,7 +154,7 @@ func TestLostBesideAnotherError(t *testing.T) {
 		if err := c.Judge(t.Context(), broken); !errors.Is(err, broken) {
 			t.Errorf("%s: with the lock: %v", name, err)
 		}
-		failuretest.Must(t, lose(c))
+		testenv.Must(t, lose(c))
 		failuretest.Want(t, c.Judge(t.Context(), broken), failure.Locked, "")
 		if err := c.Judge(t.Context(), nil); err != nil {
 			t.Errorf("%s: work that went well: %v", name, err)
@@ -173,11 +174,11 @@ func TestDirectoryInPlaceOfAFile(t *testing.T) {
 	if err == nil {
 		err = errors.Join(os.Truncate(d.in(file), 0), os.WriteFile(d.in(manifest.SuccessName), doc, 0o666))
 	}
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if !look(t, d).Finished(requestOf("P")) {
 		t.Error("a file without bytes is missed")
 	}
-	failuretest.Must(t, os.Remove(d.in(file)), os.Mkdir(d.in(file), 0o777))
+	testenv.Must(t, os.Remove(d.in(file)), os.Mkdir(d.in(file), 0o777))
 	if look(t, d).Finished(requestOf("P")) {
 		t.Error("a directory passes for a file")
 	}

@@ -4,7 +4,7 @@ import (
 	"path"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
@@ -36,10 +36,10 @@ func TestDeadPlans(t *testing.T) {
 		}, dead: true},
 		"an increment beside another": {plan: func(_ *Destination, _, _ *manifest.Success, p *manifest.Plan) { p.Increment = true }, dead: true},
 		"a file of others is there": {plan: func(d *Destination, _, _ *manifest.Success, p *manifest.Plan) {
-			failuretest.Must(t, d.st.WriteFile(t.Context(), d.in("others"), nil, true))
+			testenv.Must(t, d.st.WriteFile(t.Context(), d.in("others"), nil, true))
 		}},
 		"the output is damaged": {plan: func(d *Destination, m, _ *manifest.Success, p *manifest.Plan) {
-			failuretest.Must(t, d.st.Remove(t.Context(), d.in(m.Parts[0].Files[0].Name)))
+			testenv.Must(t, d.st.Remove(t.Context(), d.in(m.Parts[0].Files[0].Name)))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestDeadPlans(t *testing.T) {
 				if err == nil {
 					err = st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(0)), nil, true)
 				}
-				failuretest.Must(t, err)
+				testenv.Must(t, err)
 			} else {
 				p.ID = resummed(t, p)
 				stagedFor(t, d, p)
@@ -85,7 +85,7 @@ func TestPublishOutdatesPlans(t *testing.T) {
 	stagedFor(t, d, planBeside(t, d, "old", 2))
 	stagedFor(t, d, incrementPlan(t, "I", m.ID))
 	bare, _, err := d.Staging(t.Context(), "0123")
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	c, _, r := claimed(t, d, "Q")
 	mustPublish(t, c, r)
 	if ids, err := d.StagedPlans(t.Context()); err != nil || len(ids) != 1 || d.StagingPath(ids[0]) != bare {

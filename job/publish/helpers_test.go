@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
@@ -42,7 +42,7 @@ func at(st store.Store, dest string) *Destination {
 func inMemory(t *testing.T) (*Destination, store.Store) {
 	t.Helper()
 	st := memstore.New().Client()
-	failuretest.Must(t, st.Mkdir(t.Context(), "/parent"))
+	testenv.Must(t, st.Mkdir(t.Context(), "/parent"))
 	return at(st, "/parent/dest"), st
 }
 
@@ -66,7 +66,7 @@ func planBeside(t *testing.T, d *Destination, name string, tasks int) *manifest.
 func resummed(t *testing.T, p *manifest.Plan) string {
 	t.Helper()
 	id, err := p.Sum()
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return id
 }
 
@@ -91,9 +91,9 @@ func planOfTasks(t *testing.T, name string, tasks int) *manifest.Plan {
 func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (results []*manifest.TaskResult) {
 	t.Helper()
 	write := func(name, text string) manifest.File {
-		failuretest.Must(t, st.WriteFile(t.Context(), path.Join(dir, name), []byte(text), true))
+		testenv.Must(t, st.WriteFile(t.Context(), path.Join(dir, name), []byte(text), true))
 		size, crc, err := store.Sum(t.Context(), st, path.Join(dir, name), -1)
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		return manifest.File{Name: name, Bytes: size, CRC32C: crc}
 	}
 	keep := func(r *manifest.TaskResult) {
@@ -101,7 +101,7 @@ func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (res
 		if err == nil {
 			err = st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(r.Task)), doc, false)
 		}
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		results = append(results, r)
 	}
 	for i := range p.Tasks {
@@ -113,7 +113,7 @@ func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (res
 				part = manifest.StagedPart(i, 0, manifest.NewID(), ".trv")
 				return st.Mkdir(ctx, path.Join(dir, part))
 			})
-			failuretest.Must(t, err)
+			testenv.Must(t, err)
 			files := []manifest.File{write(manifest.InPart(part, "a"), text), write(manifest.InPart(part, "retired-b"), text+", again")}
 			r.Parts = []manifest.Part{{Task: i, Rows: 1, Files: files}}
 		} else {
@@ -137,14 +137,14 @@ func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (res
 func claim(t *testing.T, d *Destination) (*Claim, context.Context) {
 	t.Helper()
 	c, held, err := d.Claim(t.Context())
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return c, held
 }
 
 // release gives a claim back.
 func release(t *testing.T, c *Claim) {
 	t.Helper()
-	failuretest.Must(t, c.Release(t.Context()))
+	testenv.Must(t, c.Release(t.Context()))
 }
 
 // claimed claims the destination, and leaves what the tasks of a plan would.
@@ -165,7 +165,7 @@ func settle(t *testing.T, d *Destination) {
 func mustPublish(t *testing.T, c *Claim, r *work) *manifest.Success {
 	t.Helper()
 	s, err := c.Publish(c.held, r.Plan, r.Work, nil)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return s
 }
 
@@ -193,7 +193,7 @@ func begunPlan(t *testing.T, d *Destination, p *manifest.Plan) *work {
 	if err == nil {
 		err = d.KeepPlan(t.Context(), p)
 	}
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	stageTasks(t, d.st, dir, p)
 	return foundIn(t, d.st, dir, p)
 }
@@ -202,9 +202,9 @@ func begunPlan(t *testing.T, d *Destination, p *manifest.Plan) *work {
 func foundIn(t *testing.T, st store.Store, dir string, p *manifest.Plan) *work {
 	t.Helper()
 	w := task.WorkIn(p, nil, st, dir)
-	failuretest.Must(t, w.Check(t.Context(), nil))
+	testenv.Must(t, w.Check(t.Context(), nil))
 	last, err := w.Finished(t.Context(), len(p.Tasks))
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	w.Results = append(w.Results, last)
 	return &work{p, dir, w}
 }
@@ -285,7 +285,7 @@ func names(t *testing.T, st store.Store, dir string) string {
 	var walk func(dir, below string)
 	walk = func(dir, below string) {
 		infos, err := st.List(t.Context(), dir)
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		for _, info := range infos {
 			all = append(all, path.Join(below, info.Name))
 			if info.Dir && !info.Link {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -42,7 +43,7 @@ func addedIncrement(t *testing.T, d *Destination, name string) *manifest.Success
 func looked(t *testing.T, d *Destination) (*State, string) {
 	t.Helper()
 	s, err := d.Look(t.Context())
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	var runs []string
 	for _, r := range s.Increments {
 		runs = append(runs, r.Success.Request.Inputs[0].Path)
@@ -152,7 +153,7 @@ func TestForeignInIncrements(t *testing.T) {
 				file = d.in(strings.Replace(tc.put, "RUN", path.Base(dirOf(d, s)), 1))
 			}
 			makeAll(t, st, path.Dir(file))
-			failuretest.Must(t, st.WriteFile(t.Context(), file, text, false))
+			testenv.Must(t, st.WriteFile(t.Context(), file, text, false))
 			before := names(t, st, d.path)
 			c, _ := claim(t, at(st, d.path))
 			failuretest.Want(t, c.State().AllowIncrement(), failure.Foreign, tc.named)
@@ -172,7 +173,7 @@ func makeAll(t *testing.T, st store.Store, dir string) {
 		return
 	}
 	makeAll(t, st, path.Dir(dir))
-	failuretest.Must(t, st.Mkdir(t.Context(), dir))
+	testenv.Must(t, st.Mkdir(t.Context(), dir))
 }
 
 // TestIncrementKilled kills who publishes an increment before each of its renames. The next
@@ -189,7 +190,7 @@ func TestIncrementKilled(t *testing.T) {
 			// A rename that was cut short left an empty directory.
 			if cut && !ended {
 				for _, r := range pendingOf(t, at(st, d.path)) {
-					failuretest.Must(t, st.Mkdir(t.Context(), dirOf(d, r)))
+					testenv.Must(t, st.Mkdir(t.Context(), dirOf(d, r)))
 				}
 			}
 			next, _ := claim(t, at(st, d.path))
@@ -206,7 +207,7 @@ func TestIncrementKilled(t *testing.T) {
 func pendingOf(t *testing.T, d *Destination) (all []*manifest.Success) {
 	t.Helper()
 	var found contents
-	failuretest.Must(t, d.collect(t.Context(), d.root(), &found))
+	testenv.Must(t, d.collect(t.Context(), d.root(), &found))
 	for _, p := range found.pending {
 		all = append(all, p.Success)
 	}
@@ -217,7 +218,7 @@ func pendingOf(t *testing.T, d *Destination) (all []*manifest.Success) {
 func TestIncrementIsGivenUp(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, st store.Store, d *Destination){
 		"base": func(t *testing.T, st store.Store, d *Destination) {
-			failuretest.Must(t, st.Remove(t.Context(), d.in(manifest.SuccessName)))
+			testenv.Must(t, st.Remove(t.Context(), d.in(manifest.SuccessName)))
 		},
 		"file": func(t *testing.T, st store.Store, d *Destination) { spoilAll(t, st, d.root()) },
 	} {
@@ -248,7 +249,7 @@ func spoilAll(t *testing.T, st store.Store, dir string) {
 			err = st.WriteFile(t.Context(), info.Path, []byte("?"), false)
 		}
 	}
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 }
 
 // TestIncrementIsRefused where it would not count, or not be what its manifest says.
@@ -260,7 +261,7 @@ func TestIncrementIsRefused(t *testing.T) {
 	}{
 		"another base": {"0123456789abcdef", func(*testing.T, *Destination, *odd, *work) {}, "another output"},
 		"others' files": {"", func(t *testing.T, d *Destination, st *odd, _ *work) {
-			failuretest.Must(t, st.WriteFile(t.Context(), d.in("others"), nil, true))
+			testenv.Must(t, st.WriteFile(t.Context(), d.in("others"), nil, true))
 		}, "did not write: others"},
 		"a file of another length": {"", func(t *testing.T, _ *Destination, st *odd, _ *work) {
 			st.rename = func(_, to string, do func() error) error {
@@ -303,7 +304,7 @@ func TestIncrementChangedMeanwhile(t *testing.T) {
 	d, st := inMemory(t)
 	s := addedIncrement(t, d, "I")
 	c, held, r := claimed(t, d, "P")
-	failuretest.Must(t, st.WriteFile(t.Context(), path.Join(dirOf(d, s), "x"), nil, true))
+	testenv.Must(t, st.WriteFile(t.Context(), path.Join(dirOf(d, s), "x"), nil, true))
 	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, err, failure.Foreign, path.Base(dirOf(d, s))+"/x")
 	release(t, c)
@@ -316,11 +317,11 @@ func TestIncrementsThatDoNotCount(t *testing.T) {
 	output(t, d, st, "P")
 	i := addedIncrement(t, d, "I")
 	aside := path.Join("/parent", path.Base(dirOf(d, i)))
-	failuretest.Must(t, st.Rename(t.Context(), dirOf(d, i), aside))
+	testenv.Must(t, st.Rename(t.Context(), dirOf(d, i), aside))
 	output(t, d, st, "Q")
 	output(t, d, st, "P")
-	failuretest.Must(t, st.Rename(t.Context(), aside, dirOf(d, i)))
-	failuretest.Must(t, st.Mkdir(t.Context(), d.in(manifest.IncrementName(8, manifest.NewID()))))
+	testenv.Must(t, st.Rename(t.Context(), aside, dirOf(d, i)))
+	testenv.Must(t, st.Mkdir(t.Context(), d.in(manifest.IncrementName(8, manifest.NewID()))))
 	s, runs := looked(t, d)
 	if runs != "" || len(s.uncounted) != 2 || !s.Leftovers {
 		t.Errorf("there are %q beside %q", s.uncounted, runs)
@@ -355,7 +356,7 @@ func TestPlanOfAnIncrement(t *testing.T) {
 	}
 	failuretest.Want(t, s.AllowPlan(p, false), failure.Foreign, "input I was committed", path.Base(dirOf(d, run)))
 
-	failuretest.Must(t, st.Remove(t.Context(), path.Join(dirOf(d, run), run.Parts[0].Files[0].Name)))
+	testenv.Must(t, st.Remove(t.Context(), path.Join(dirOf(d, run), run.Parts[0].Files[0].Name)))
 	s, _ = looked(t, at(st, d.path))
 	failuretest.Want(t, s.AllowIncrement(), failure.Foreign, "is missing", "anew")
 	if s.Committed(p) != nil {

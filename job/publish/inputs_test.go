@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -26,15 +26,15 @@ func TestKeepInputs(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	name := dir + "/" + manifest.InputsName
-	failuretest.Must(t, os.Rename(name, dir+"/.elsewhere"))
-	failuretest.Must(t, os.Symlink(".elsewhere", name))
+	testenv.Must(t, os.Rename(name, dir+"/.elsewhere"))
+	testenv.Must(t, os.Symlink(".elsewhere", name))
 	if known() {
 		t.Error("a link is followed")
 	}
 	if s, err := d.Look(t.Context()); err != nil || len(s.foreign) != 2 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	failuretest.Must(t, os.Remove(name))
+	testenv.Must(t, os.Remove(name))
 	if err := os.WriteFile(name, []byte("{"), 0o666); err != nil || known() {
 		t.Errorf("a torn document is read: %v", err)
 	}
@@ -46,7 +46,7 @@ func TestInputsInAnIncrement(t *testing.T) {
 	output(t, d, st, "P")
 	added := addedIncrement(t, d, "I")
 	name := d.in(manifest.IncrementName(added.Sequence, added.ID) + "/" + manifest.InputsName)
-	failuretest.Must(t, st.WriteFile(t.Context(), name, nil, true))
+	testenv.Must(t, st.WriteFile(t.Context(), name, nil, true))
 	if s := look(t, At(store.Location{Store: st, Path: d.path}, Options{})); s.damage == "" && len(s.foreign) == 0 {
 		t.Errorf("%+v", s)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -67,13 +68,13 @@ func TestHeart(t *testing.T) {
 	d.times.Heartbeat = time.Millisecond
 	c, held := claim(t, d)
 	before, err := d.readLock(t.Context())
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for after := before; after.signs == before.signs; {
 		if after, err = d.readLock(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	failuretest.Must(t, st.Rename(t.Context(), c.dir, d.root()+"/elsewhere"))
+	testenv.Must(t, st.Rename(t.Context(), c.dir, d.root()+"/elsewhere"))
 	select {
 	case <-held.Done():
 	case <-time.After(10 * time.Second):
@@ -162,12 +163,12 @@ func TestOddLocks(t *testing.T) {
 	for name, make := range odd {
 		dir := t.TempDir()
 		d := at(store.Local(), filepath.Join(dir, "dest"))
-		failuretest.Must(t, os.Mkdir(d.path, 0o777))
+		testenv.Must(t, os.Mkdir(d.path, 0o777))
 		file := d.in(manifest.LockName)
 		if name == "next week" {
-			failuretest.Must(t, os.WriteFile(file, []byte("x"), 0o666))
+			testenv.Must(t, os.WriteFile(file, []byte("x"), 0o666))
 		}
-		failuretest.Must(t, make(file))
+		testenv.Must(t, make(file))
 		if err := d.Tidy(t.Context()); err != nil {
 			t.Errorf("%s: tidying: %v", name, err)
 		}
@@ -182,13 +183,13 @@ func TestOddLocks(t *testing.T) {
 // TestOlderHolder watches a lock of version 1, which is written again and again.
 func TestOlderHolder(t *testing.T) {
 	d, st := inMemory(t)
-	failuretest.Must(t, st.Mkdir(t.Context(), d.path))
+	testenv.Must(t, st.Mkdir(t.Context(), d.path))
 	beats := 0
 	write := func() error {
 		beats++
 		return st.WriteFile(t.Context(), d.in(manifest.LockName), fmt.Appendf(nil, `{"run":"ab","heartbeat":%d}`, beats), false)
 	}
-	failuretest.Must(t, write())
+	testenv.Must(t, write())
 	d.sleep = func(context.Context, time.Duration) error {
 		if beats > 5 {
 			return errors.New("the signs of life were not seen")

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/internal/soak"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/publish/publishtest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
@@ -13,7 +13,7 @@ import (
 
 func memory(t *testing.T) (store.Store, string) {
 	c := memstore.New().Client()
-	failuretest.Must(t, c.Mkdir(t.Context(), "/parent"))
+	testenv.Must(t, c.Mkdir(t.Context(), "/parent"))
 	return c, "/parent/dest"
 }
 

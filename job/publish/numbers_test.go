@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -24,7 +25,7 @@ func markers(t *testing.T, st store.Store, d *Destination) string {
 
 func mustRename(t *testing.T, st store.Store, from, to string) {
 	t.Helper()
-	failuretest.Must(t, st.Rename(t.Context(), from, to))
+	testenv.Must(t, st.Rename(t.Context(), from, to))
 }
 
 // TestNumberIsGivenOnce moves the increment with the highest number away and back.
@@ -58,7 +59,7 @@ func TestOneNumberTwice(t *testing.T) {
 	d, st := inMemory(t)
 	first := addedIncrement(t, d, "I")
 	mustRename(t, st, dirOf(d, first), "/parent/kept")
-	failuretest.Must(t, st.Remove(t.Context(), d.in(markers(t, st, d))))
+	testenv.Must(t, st.Remove(t.Context(), d.in(markers(t, st, d))))
 	second := addedIncrement(t, d, "J")
 	mustRename(t, st, "/parent/kept", dirOf(d, first))
 	want := "I J"
@@ -119,10 +120,10 @@ func TestMarkers(t *testing.T) {
 			d, st := inMemory(t)
 			addedIncrement(t, d, "I")
 			if name == "none" {
-				failuretest.Must(t, st.Remove(t.Context(), d.in(markers(t, st, d))))
+				testenv.Must(t, st.Remove(t.Context(), d.in(markers(t, st, d))))
 			}
 			if tc.file != "" {
-				failuretest.Must(t, st.WriteFile(t.Context(), d.in(tc.file), nil, true))
+				testenv.Must(t, st.WriteFile(t.Context(), d.in(tc.file), nil, true))
 			}
 			if tc.dir != "" {
 				makeAll(t, st, d.in(tc.dir))
@@ -145,7 +146,7 @@ func TestMarkers(t *testing.T) {
 // TestLinkIsNoMarker refuses a link in the place of a marker, wherever it leads.
 func TestLinkIsNoMarker(t *testing.T) {
 	d, _ := onDisk(t)
-	failuretest.Must(t, os.Symlink("_SUCCESS", d.in("_increments-00000041")))
+	testenv.Must(t, os.Symlink("_SUCCESS", d.in("_increments-00000041")))
 	s, _ := looked(t, d)
 	failuretest.Want(t, s.AllowIncrement(), failure.Foreign, "_increments-00000041 (a link)")
 }
@@ -154,7 +155,7 @@ func TestLinkIsNoMarker(t *testing.T) {
 func TestMarkerInIncrement(t *testing.T) {
 	d, st := inMemory(t)
 	s := addedIncrement(t, d, "I")
-	failuretest.Must(t, st.WriteFile(t.Context(), path.Join(dirOf(d, s), "_increments-00000041"), nil, true))
+	testenv.Must(t, st.WriteFile(t.Context(), path.Join(dirOf(d, s), "_increments-00000041"), nil, true))
 	now, _ := looked(t, at(st, d.path))
 	failuretest.Want(t, now.AllowIncrement(), failure.Foreign, "/_increments-00000041")
 }
@@ -163,7 +164,7 @@ func TestMarkerInIncrement(t *testing.T) {
 func TestLastNumber(t *testing.T) {
 	d, st := inMemory(t)
 	addedIncrement(t, d, "I")
-	failuretest.Must(t, st.WriteFile(t.Context(), d.in(manifest.NumberName(manifest.MaxSequence)), nil, true))
+	testenv.Must(t, st.WriteFile(t.Context(), d.in(manifest.NumberName(manifest.MaxSequence)), nil, true))
 	s, all := looked(t, d)
 	if all != "I" {
 		t.Errorf("there are %q", all)

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -19,7 +20,7 @@ import (
 func TestOrphans(t *testing.T) {
 	lose := func(t *testing.T, d *Destination, st store.Store) {
 		t.Helper()
-		failuretest.Must(t, st.Remove(t.Context(), d.in(manifest.SuccessName)))
+		testenv.Must(t, st.Remove(t.Context(), d.in(manifest.SuccessName)))
 	}
 	for name, make := range map[string]func(*testing.T, *Destination, store.Store) (orphan string){
 		"increments": func(t *testing.T, d *Destination, st store.Store) string {
@@ -39,19 +40,19 @@ func TestOrphans(t *testing.T) {
 		"an increment beside an older output": func(t *testing.T, d *Destination, st store.Store) string {
 			output(t, d, st, "P")
 			older := path.Join("/parent", "older")
-			failuretest.Must(t, st.Rename(t.Context(), d.path, older))
+			testenv.Must(t, st.Rename(t.Context(), d.path, older))
 			infos, err := st.List(t.Context(), older)
-			failuretest.Must(t, err)
+			testenv.Must(t, err)
 			output(t, d, st, "P")
 			output(t, d, st, "Q")
 			run := addedIncrement(t, d, "I")
-			failuretest.Must(t, st.Rename(t.Context(), dirOf(d, run), path.Join("/parent", path.Base(dirOf(d, run)))))
-			failuretest.Must(t, st.RemoveAll(t.Context(), d.path))
-			failuretest.Must(t, st.Mkdir(t.Context(), d.path))
+			testenv.Must(t, st.Rename(t.Context(), dirOf(d, run), path.Join("/parent", path.Base(dirOf(d, run)))))
+			testenv.Must(t, st.RemoveAll(t.Context(), d.path))
+			testenv.Must(t, st.Mkdir(t.Context(), d.path))
 			for _, i := range infos {
-				failuretest.Must(t, st.Rename(t.Context(), i.Path, d.in(i.Name)))
+				testenv.Must(t, st.Rename(t.Context(), i.Path, d.in(i.Name)))
 			}
-			failuretest.Must(t, st.Rename(t.Context(), path.Join("/parent", path.Base(dirOf(d, run))), dirOf(d, run)))
+			testenv.Must(t, st.Rename(t.Context(), path.Join("/parent", path.Base(dirOf(d, run))), dirOf(d, run)))
 			return "increment-00000003-"
 		},
 		"parts": func(t *testing.T, d *Destination, st store.Store) string {
@@ -153,9 +154,9 @@ func TestNoOrphansOfWhatIsGivenUp(t *testing.T) {
 		}
 		c, _, r := claimed(t, d, "P")
 		mustPublish(t, c, r)
-		failuretest.Must(t, inner.Remove(t.Context(), d.in(manifest.SuccessName)))
+		testenv.Must(t, inner.Remove(t.Context(), d.in(manifest.SuccessName)))
 		infos, err := inner.List(t.Context(), d.path)
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		for _, i := range infos {
 			if strings.HasPrefix(i.Name, "part-00000") && inner.Remove(t.Context(), i.Path) != nil {
 				t.Fatal(i.Path)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -21,14 +22,14 @@ import (
 func TestForeignMeanwhile(t *testing.T) {
 	d, m := onDisk(t)
 	c, held, r := claimed(t, d, "Q")
-	failuretest.Must(t, os.WriteFile(d.in("notes.txt"), nil, 0o666))
+	testenv.Must(t, os.WriteFile(d.in("notes.txt"), nil, 0o666))
 	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, err, failure.Foreign, "notes.txt")
 	if s := look(t, d); s.ID() != m.ID {
 		t.Errorf("there is output %q", s.ID())
 	}
 	release(t, c)
-	failuretest.Must(t, os.Remove(d.in("notes.txt")))
+	testenv.Must(t, os.Remove(d.in("notes.txt")))
 	wantFinished(t, d, "Q")
 }
 
@@ -66,7 +67,7 @@ func TestLinksInside(t *testing.T) {
 		os.Mkdir(elsewhere+"/plan-1", 0o777), os.WriteFile(elsewhere+"/retired-1", nil, 0o666),
 		os.Symlink(elsewhere, d.root()+"/0123456789abcdef/link"), os.Symlink(elsewhere, d.root()+"/fedcba9876543210"),
 	)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	before := names(t, store.Local(), elsewhere)
 	c, _ := claim(t, d)
 	if f := c.found; len(f.pending)+len(f.retired)+len(f.taken) > 1 || !c.State().Finished(requestOf("P")) {
@@ -95,7 +96,7 @@ func TestLockWithoutAnswer(t *testing.T) {
 	patient := store.WithRetry(faulty, store.Patience{Limit: 1 << 40, Sleep: func(context.Context, time.Duration) error { return nil }})
 	d := at(patient, "/parent/dest")
 	c, _, err := d.claim(t.Context(), false)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if made := faulty.Calls(storetest.Mkdir); made != 3 {
 		t.Errorf("%d directories were made", made)
 	}
@@ -221,7 +222,7 @@ func TestStagingIsNoDirectory(t *testing.T) {
 	} {
 		d, _ := onDisk(t)
 		elsewhere := t.TempDir()
-		failuretest.Must(t, os.Mkdir(d.root(), 0o777), put(elsewhere, d.StagingPath(p.ID)))
+		testenv.Must(t, os.Mkdir(d.root(), 0o777), put(elsewhere, d.StagingPath(p.ID)))
 		_, _, err := d.Staging(t.Context(), p.ID)
 		failuretest.Want(t, err, failure.Foreign, text)
 		_, err = d.StagedAt(t.Context(), p.ID)

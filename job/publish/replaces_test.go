@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -25,7 +26,7 @@ func TestPlanSeesWhatItReplaces(t *testing.T) {
 		},
 		"what lost its output": func(t *testing.T, d *Destination, st store.Store) string {
 			m := output(t, d, st, "Q")
-			failuretest.Must(t, st.Remove(t.Context(), d.in(manifest.SuccessName)))
+			testenv.Must(t, st.Remove(t.Context(), d.in(manifest.SuccessName)))
 			return m.Parts[0].Files[0].Name
 		},
 	} {
@@ -34,7 +35,7 @@ func TestPlanSeesWhatItReplaces(t *testing.T) {
 			output(t, d, st, "P")
 			addedIncrement(t, d, "H")
 			p := planBeside(t, d, "R", 2)
-			failuretest.Must(t, look(t, d).AllowPlan(p, true))
+			testenv.Must(t, look(t, d).AllowPlan(p, true))
 			named := after(t, d, st)
 			s := look(t, d)
 			failuretest.Want(t, s.AllowPlan(p, true), failure.Foreign, "got another output after plan "+p.ID, named)
@@ -56,7 +57,7 @@ func TestPlanReplacesWhatIsDamaged(t *testing.T) {
 			d, st := inMemory(t)
 			m := output(t, d, st, "P")
 			addedIncrement(t, d, "H")
-			failuretest.Must(t, st.Remove(t.Context(), d.in(lose(m))))
+			testenv.Must(t, st.Remove(t.Context(), d.in(lose(m))))
 			if err := look(t, d).AllowPlan(planBeside(t, d, "R", 2), true); err != nil {
 				t.Error(err)
 			}
@@ -71,7 +72,7 @@ func TestPlanMakesItsOutputAgain(t *testing.T) {
 	d, st := inMemory(t)
 	p := planBeside(t, d, "P", 2)
 	m := output(t, d, st, "P")
-	failuretest.Must(t, st.Remove(t.Context(), d.in(m.Parts[0].Files[0].Name)))
+	testenv.Must(t, st.Remove(t.Context(), d.in(m.Parts[0].Files[0].Name)))
 	if err := look(t, d).AllowPlan(p, true); err != nil {
 		t.Error(err)
 	}
@@ -96,10 +97,10 @@ func TestPlanDoesNotSeeWhatWaits(t *testing.T) {
 func aside(t *testing.T, name string) (back func()) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), filepath.Base(name))
-	failuretest.Must(t, os.Rename(name, to))
+	testenv.Must(t, os.Rename(name, to))
 	return func() {
-		failuretest.Must(t, os.MkdirAll(filepath.Dir(name), 0o777))
-		failuretest.Must(t, os.Rename(to, name))
+		testenv.Must(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		testenv.Must(t, os.Rename(to, name))
 	}
 }
 

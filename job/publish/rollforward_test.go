@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -33,7 +34,7 @@ func killedAt(t *testing.T, d *Destination, begin func(*testing.T, *Claim, strin
 	st := &endsAtRename{Store: d.st, left: n, to: manifest.SuccessName, end: cancel}
 	first := At(store.Location{Store: st, Path: d.path}, Options{Times: d.times, Movers: 1, Now: d.now, Sleep: d.sleep})
 	c, held, err := first.Claim(ctx)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	r := begin(t, c, name)
 	st.counts = true
 	s, err := c.Publish(held, r.Plan, r.Work, nil)
@@ -92,7 +93,7 @@ func staged(t *testing.T, d *Destination, prefix string) (files []string) {
 		}
 		return err
 	})
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return files
 }
 
@@ -139,7 +140,7 @@ func TestRollForwardOverEmpty(t *testing.T) {
 	killed(t, d, "Q", 2)
 	dir := staged(t, d, "part-00001")[0]
 	id := pendingID(t, d)
-	failuretest.Must(t, os.Mkdir(d.in(manifest.Published(path.Base(dir), id)), 0o777))
+	testenv.Must(t, os.Mkdir(d.in(manifest.Published(path.Base(dir), id)), 0o777))
 	wantFinished(t, d, "Q")
 }
 
@@ -195,7 +196,7 @@ func TestNothingToRollForward(t *testing.T) {
 		for _, rename := range []int{2, 3} {
 			d, m := onDisk(t)
 			killed(t, d, "Q", rename)
-			failuretest.Must(t, change(t, d))
+			testenv.Must(t, change(t, d))
 			c, _ := claim(t, d)
 			if s := c.State(); s.ID() != m.ID || s.Finished(requestOf("Q")) || s.Allow(requestOf("Q"), true) != nil {
 				t.Errorf("%s: killed at rename %d, and after a part was lost there is output %q", name, rename, s.ID())
@@ -222,7 +223,7 @@ func TestFormerOutput(t *testing.T) {
 		d, m := onDisk(t)
 		killed(t, d, "Q", 1+c.renames+1)
 		id := pendingID(t, d)
-		failuretest.Must(t, os.RemoveAll(d.in("part-00000-0-"+id+".trv")), removeAll(staged(t, d, "part-00000")))
+		testenv.Must(t, os.RemoveAll(d.in("part-00000-0-"+id+".trv")), removeAll(staged(t, d, "part-00000")))
 		claimed, _ := claim(t, d)
 		if s := claimed.State(); (s.ID() == m.ID) != c.back || s.Finished(requestOf("P")) != c.back {
 			t.Errorf("%s: there is output %q, %s", name, s.ID(), s.damage)
@@ -240,10 +241,10 @@ func TestForeignInPlace(t *testing.T) {
 	killed(t, d, "Q", 2+2*2+4+1)
 	id := pendingID(t, d)
 	others := d.in("part-00001-0-" + id + ".trv/others")
-	failuretest.Must(t, os.WriteFile(others, nil, 0o666))
+	testenv.Must(t, os.WriteFile(others, nil, 0o666))
 	_, _, err := d.Claim(t.Context())
 	failuretest.Want(t, err, failure.Foreign, "others")
-	failuretest.Must(t, os.Remove(others))
+	testenv.Must(t, os.Remove(others))
 	wantFinished(t, d, "Q")
 }
 
@@ -259,7 +260,7 @@ func TestPlacedLink(t *testing.T) {
 		} else if info.IsDir() {
 			file += "/a"
 		}
-		failuretest.Must(t, linkAway(d.path, file))
+		testenv.Must(t, linkAway(d.path, file))
 		c, _ := claim(t, d)
 		if c.State().ID() != m.ID {
 			t.Errorf("%s: there is output %q", name, c.State().ID())
@@ -285,10 +286,10 @@ func TestLatestFormerOutput(t *testing.T) {
 	}
 	again := filepath.Join(d.root(), "0123456789abcdef", path.Base(kept[0]))
 	text, err := os.ReadFile(kept[0])
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	m := output(t, d, store.Local(), "Q")
 	killed(t, d, "R", 3)
-	failuretest.Must(t, os.Mkdir(path.Dir(again), 0o777), os.WriteFile(again, text, 0o666),
+	testenv.Must(t, os.Mkdir(path.Dir(again), 0o777), os.WriteFile(again, text, 0o666),
 		os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.in("others"), nil, 0o666))
 	c, _ = claim(t, d)
 	if c.State().ID() != m.ID {
@@ -307,10 +308,10 @@ func TestLatestFormerOutput(t *testing.T) {
 func TestOthersManifest(t *testing.T) {
 	d, _ := onDisk(t)
 	killed(t, d, "Q", 3)
-	failuretest.Must(t, os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.in(manifest.SuccessName), nil, 0o666))
+	testenv.Must(t, os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.in(manifest.SuccessName), nil, 0o666))
 	_, _, err := d.Claim(t.Context())
 	failuretest.Want(t, err, failure.Foreign, "_SUCCESS")
-	failuretest.Must(t, os.Remove(d.in(manifest.SuccessName)))
+	testenv.Must(t, os.Remove(d.in(manifest.SuccessName)))
 	c, held := claim(t, d)
 	if err := c.Discard(held, status(t, d).Unfinished[0].PlanID); err != nil {
 		t.Error(err)
@@ -326,8 +327,8 @@ func TestGivenUp(t *testing.T) {
 	killed(t, d, "Q", 3)
 	part := staged(t, d, "part-00000")[0]
 	text, err := os.ReadFile(part)
-	failuretest.Must(t, err)
-	failuretest.Must(t, os.Remove(part))
+	testenv.Must(t, err)
+	testenv.Must(t, os.Remove(part))
 	c, held := claim(t, d)
 	if c.State().ID() != m.ID || len(c.Completed()) > 0 {
 		t.Errorf("there is output %q", c.State().ID())
@@ -364,7 +365,7 @@ func TestRollForwardWithoutResults(t *testing.T) {
 	for _, rename := range []int{2, 0} { // no file is in its place, or all are
 		d, _ := onDisk(t)
 		killed(t, d, "Q", rename)
-		failuretest.Must(t, removeAll(staged(t, d, "task-")))
+		testenv.Must(t, removeAll(staged(t, d, "task-")))
 		wantFinished(t, d, "Q")
 	}
 }
@@ -377,7 +378,7 @@ func TestRolledForward(t *testing.T) {
 	mustPublish(t, c, r)
 	abandon(c)
 	before, err := st.Stat(t.Context(), d.in(manifest.SuccessName))
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	settle(t, d)
 	after, err := st.Stat(t.Context(), d.in(manifest.SuccessName))
 	if err != nil || after.FileID != before.FileID {

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -29,17 +29,17 @@ func TestStagedPlans(t *testing.T) {
 	p, q := planOf(t, "P"), planOf(t, "Q")
 	of, other := stagedFor(t, d, p), stagedFor(t, d, q)
 	now := time.Now()
-	failuretest.Must(t, os.Chtimes(of, now, now), os.Chtimes(other, now, now.Add(-time.Hour)))
-	failuretest.Must(t, os.Symlink(of, d.root()+"/plan-x"), os.WriteFile(d.root()+"/plan-y", nil, 0o666))
+	testenv.Must(t, os.Chtimes(of, now, now), os.Chtimes(other, now, now.Add(-time.Hour)))
+	testenv.Must(t, os.Symlink(of, d.root()+"/plan-x"), os.WriteFile(d.root()+"/plan-y", nil, 0o666))
 	wantStaged("the first", p.ID, q.ID)
-	failuretest.Must(t, os.Chtimes(other, now, now.Add(time.Hour)))
+	testenv.Must(t, os.Chtimes(other, now, now.Add(time.Hour)))
 	wantStaged("the other", q.ID, p.ID)
 	if got, err := d.StagedPlan(t.Context(), p.ID); err != nil || got == nil || got.ID != p.ID {
 		t.Errorf("%+v, %v", got, err)
 	}
-	failuretest.Must(t, os.Rename(d.root(), dir+"/elsewhere"), os.Symlink(dir+"/elsewhere", d.root()))
+	testenv.Must(t, os.Rename(d.root(), dir+"/elsewhere"), os.Symlink(dir+"/elsewhere", d.root()))
 	wantStaged("a link to others")
-	failuretest.Must(t, os.Remove(d.root()), os.WriteFile(d.root(), nil, 0o666))
+	testenv.Must(t, os.Remove(d.root()), os.WriteFile(d.root(), nil, 0o666))
 	wantStaged("a file")
 }
 
@@ -47,7 +47,7 @@ func TestStagedPlans(t *testing.T) {
 func TestStagedPlanOfNone(t *testing.T) {
 	p, q := planOf(t, "P"), planOf(t, "Q")
 	text, err := q.Encode()
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for name, change := range map[string]func(file string) error{
 		"none":      os.Remove,
 		"no plan":   func(file string) error { return os.WriteFile(file, []byte("{"), 0o666) },
@@ -60,7 +60,7 @@ func TestStagedPlanOfNone(t *testing.T) {
 	} {
 		d := at(store.Local(), t.TempDir()+"/dest")
 		file := filepath.Join(stagedFor(t, d, p), manifest.PlanName)
-		failuretest.Must(t, change(file))
+		testenv.Must(t, change(file))
 		if got, err := d.StagedPlan(t.Context(), p.ID); err != nil || got != nil {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -26,7 +27,7 @@ func onDisk(t *testing.T) (*Destination, *manifest.Success) {
 func look(t *testing.T, d *Destination) *State {
 	t.Helper()
 	s, err := d.Look(t.Context())
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return s
 }
 
@@ -96,7 +97,7 @@ func TestChanged(t *testing.T) {
 		"has 0 bytes, not ": func(file, _ string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o777)) },
 	} {
 		d, m := onDisk(t)
-		failuretest.Must(t, change(d.in(m.Parts[0].Files[0].Name), d.path))
+		testenv.Must(t, change(d.in(m.Parts[0].Files[0].Name), d.path))
 		s := look(t, d)
 		if s.Finished(requestOf("P")) {
 			t.Errorf("%s: finished", name)
@@ -168,7 +169,7 @@ func TestNotOurs(t *testing.T) {
 	} {
 		d, _ := onDisk(t)
 		victim := t.TempDir()
-		failuretest.Must(t, os.MkdirAll(victim+"/dir/sub", 0o777), os.WriteFile(victim+"/dir/file", nil, 0o666), tc.do(d.path, victim))
+		testenv.Must(t, os.MkdirAll(victim+"/dir/sub", 0o777), os.WriteFile(victim+"/dir/file", nil, 0o666), tc.do(d.path, victim))
 		before := names(t, store.Local(), victim) + names(t, store.Local(), d.path)
 		failuretest.Want(t, look(t, d).Allow(requestOf("Q"), true), failure.Foreign, tc.text)
 		c, _, err := d.Claim(t.Context())
@@ -187,7 +188,7 @@ func TestNotOurs(t *testing.T) {
 // TestFileInPlace finds a file where the destination is to be.
 func TestFileInPlace(t *testing.T) {
 	d, st := inMemory(t)
-	failuretest.Must(t, st.WriteFile(t.Context(), d.path, nil, true))
+	testenv.Must(t, st.WriteFile(t.Context(), d.path, nil, true))
 	_, err := d.Look(t.Context())
 	failuretest.Want(t, err, failure.Usage, "is a file")
 	if _, _, err := d.Claim(t.Context()); err == nil {
@@ -207,7 +208,7 @@ func TestTidy(t *testing.T) {
 		st.WriteFile(t.Context(), d.in("part-00007-0-00112233445566ff.trv"), nil, true),
 		st.Mkdir(t.Context(), d.in("_quarantine/00112233445566ff")),
 	)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if !look(t, d).Leftovers {
 		t.Error("there is nothing to clear up")
 	}
@@ -229,7 +230,7 @@ func TestUnfinishedWork(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	killed(t, d, "Q", 2)
-	failuretest.Must(t, st.Remove(t.Context(), d.in(manifest.LockName)))
+	testenv.Must(t, st.Remove(t.Context(), d.in(manifest.LockName)))
 	if !look(t, d).Leftovers {
 		t.Error("nothing is left over")
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -24,7 +25,7 @@ func status(t *testing.T, d *Destination) *Status {
 	t.Helper()
 	before := names(t, d.st, d.path)
 	s, err := d.Status(t.Context())
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if after := names(t, d.st, d.path); after != before {
 		t.Errorf("looking changed %s to %s", before, after)
 	}
@@ -38,14 +39,14 @@ func lockedBy(t *testing.T, d *Destination, h holder) {
 	if err == nil {
 		err = d.st.WriteFile(t.Context(), d.in(manifest.LockName), text, true)
 	}
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 }
 
 func TestStatus(t *testing.T) {
 	d, st := inMemory(t)
 	_, err := d.Status(t.Context())
 	failuretest.Want(t, err, failure.Input, "does not exist")
-	failuretest.Must(t, st.WriteFile(t.Context(), "/parent/file", nil, true))
+	testenv.Must(t, st.WriteFile(t.Context(), "/parent/file", nil, true))
 	_, err = at(st, "/parent/file").Status(t.Context())
 	failuretest.Want(t, err, failure.Usage, "is a file")
 	m := output(t, d, st, "P")
@@ -54,7 +55,7 @@ func TestStatus(t *testing.T) {
 	}
 	c, _ := claim(t, d)
 	r := begunTasks(t, c, "Q", 3)
-	failuretest.Must(t, st.Remove(t.Context(), path.Join(r.Dir, manifest.TaskName(1))), st.Mkdir(t.Context(), d.in("part-00000-0-0123456789abcdef.trv")),
+	testenv.Must(t, st.Remove(t.Context(), path.Join(r.Dir, manifest.TaskName(1))), st.Mkdir(t.Context(), d.in("part-00000-0-0123456789abcdef.trv")),
 		st.WriteFile(t.Context(), d.in("other's"), nil, true), st.Mkdir(t.Context(), d.root()+"/trash-1"),
 		st.WriteFile(t.Context(), d.root()+"/trash-1/a", []byte("abc"), true), st.WriteFile(t.Context(), d.root()+"/"+manifest.NewID(), nil, true))
 	s := status(t, d)
@@ -146,7 +147,7 @@ func (o once) List(ctx context.Context, dir string) ([]store.Info, error) {
 func TestStatusOfOddThings(t *testing.T) {
 	const size = 1 << 20
 	big := filepath.Join(t.TempDir(), "big")
-	failuretest.Must(t, os.MkdirAll(big+"/holder/plan-1", 0o777), os.WriteFile(big+"/holder/plan-1/file", make([]byte, size), 0o666))
+	testenv.Must(t, os.MkdirAll(big+"/holder/plan-1", 0o777), os.WriteFile(big+"/holder/plan-1/file", make([]byte, size), 0o666))
 	result := func(dir string) error {
 		p := planOf(t, "P")
 		r := &manifest.TaskResult{Version: manifest.Version, Plan: p.ID, RowsIn: 1, Parts: []manifest.Part{{Rows: 1, Files: []manifest.File{{Name: manifest.StagedPart(0, 0, manifest.NewID(), ".trv")}}}}}
@@ -171,7 +172,7 @@ func TestStatusOfOddThings(t *testing.T) {
 		"directory of locks": {func(dir string) error { return os.MkdirAll(dir+"/_lock/a", 0o777) }, "[] [] []"},
 	} {
 		dir := t.TempDir()
-		failuretest.Must(t, test.make(dir))
+		testenv.Must(t, test.make(dir))
 		s, err := at(store.Local(), dir).Status(t.Context())
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -226,7 +227,7 @@ func TestStatusMeanwhile(t *testing.T) {
 		default:
 		}
 		s, err := d.Status(t.Context())
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		if len(s.Foreign) > 0 {
 			t.Fatalf("foreign: %v", s.Foreign)
 		}
@@ -293,7 +294,7 @@ func TestTree(t *testing.T) {
 		{"/deep", strings.TrimPrefix(deep[:len("/deep")+maxKeys*6], "/deep/"), ""},
 	} {
 		tree, err := FindTree(t.Context(), store.Location{Store: st, Path: test.dir})
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		got, beside := "none", ""
 		if tree != nil {
 			var all []string

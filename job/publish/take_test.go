@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -110,10 +111,10 @@ func TestPublishAfterWithdrawal(t *testing.T) {
 	d, st := inMemory(t)
 	c, held, r := claimed(t, d, "P")
 	part := path.Join(r.Dir, r.Results[0].Files()[0].Name)
-	failuretest.Must(t, st.Rename(t.Context(), part, "/parent/kept"))
+	testenv.Must(t, st.Rename(t.Context(), part, "/parent/kept"))
 	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, err, failure.Storage, "what task 0 left is gone")
-	failuretest.Must(t, st.Rename(t.Context(), "/parent/kept", part))
+	testenv.Must(t, st.Rename(t.Context(), "/parent/kept", part))
 	mustPublish(t, c, r)
 	release(t, c)
 	wantNames(t, st, d.path)
@@ -133,7 +134,7 @@ func TestLateTasks(t *testing.T) {
 	if again, made, err := d.Staging(t.Context(), plan); err != nil || made || again != dir || dir != d.StagingPath(plan) {
 		t.Errorf("%s, then %s, made %v, %v", dir, again, made, err)
 	}
-	failuretest.Must(t, st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(0)), []byte("another try's"), true))
+	testenv.Must(t, st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(0)), []byte("another try's"), true))
 	c, _ := claim(t, d)
 	if !c.State().Finished(requestOf("Q")) || len(c.Completed()) != 1 || c.Completed()[0] != c.State().ID() {
 		t.Errorf("completed were %q", c.Completed())
@@ -223,17 +224,17 @@ func TestPendingElsewhere(t *testing.T) {
 	d, _ := onDisk(t)
 	killed(t, d, "Q", 2)
 	kept := t.TempDir() + "/holder"
-	failuretest.Must(t, os.Rename(holderOf(t, d), kept))
+	testenv.Must(t, os.Rename(holderOf(t, d), kept))
 	output(t, d, store.Local(), "P")
 	for _, place := range []string{"plan-0123", "trash-0123/holder"} {
 		to := filepath.Join(d.root(), place)
-		failuretest.Must(t, os.MkdirAll(filepath.Dir(to), 0o777), os.Rename(kept, to))
+		testenv.Must(t, os.MkdirAll(filepath.Dir(to), 0o777), os.Rename(kept, to))
 		s := look(t, d)
 		if !s.Finished(requestOf("P")) {
 			t.Errorf("%s: an output that is not pending counts", place)
 		}
 		failuretest.Want(t, s.Allow(requestOf("R"), false), failure.Foreign, "--overwrite")
-		failuretest.Must(t, os.Rename(to, kept))
+		testenv.Must(t, os.Rename(to, kept))
 	}
 }
 
@@ -243,10 +244,10 @@ func TestTakeThroughALink(t *testing.T) {
 	d, _ := onDisk(t)
 	killed(t, d, "Q", 1)
 	work, others := staged(t, d, planPrefix)[0], t.TempDir()
-	failuretest.Must(t, os.RemoveAll(work), os.Symlink(others, work))
+	testenv.Must(t, os.RemoveAll(work), os.Symlink(others, work))
 	_, _, err := d.Claim(t.Context())
 	failuretest.Want(t, err, failure.Foreign, "is a link")
-	failuretest.Must(t, os.Remove(work))
+	testenv.Must(t, os.Remove(work))
 	settle(t, d)
 	if _, err := os.Stat(others); err != nil {
 		t.Error(err)

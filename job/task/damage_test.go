@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -23,7 +24,7 @@ func TestDamage(t *testing.T) {
 	p := newPlan(t, 1<<20, in)
 	damageBlock(t, in)
 	raw, err := os.ReadFile(in)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for _, tt := range []struct {
 		onDamage string
 		maxLost  int64
@@ -119,11 +120,11 @@ func TestInputChanged(t *testing.T) {
 	_, _, err := run(t, p, o)
 	failuretest.Want(t, err, failure.Input, "changed while it was read")
 
-	failuretest.Must(t, os.Truncate(in, 2000))
+	testenv.Must(t, os.Truncate(in, 2000))
 	_, _, err = run(t, p, options(t))
 	failuretest.Want(t, err, failure.Input, "changed during the job")
 
-	failuretest.Must(t, os.Remove(in))
+	testenv.Must(t, os.Remove(in))
 	_, _, err = run(t, p, options(t))
 	failuretest.Want(t, err, failure.Input, "does not exist")
 }
@@ -170,7 +171,7 @@ func TestUnsoundResults(t *testing.T) {
 		}
 		doc := filepath.Join(dir, manifest.TaskName(0))
 		files := results[0].Files()
-		failuretest.Must(t, change(doc, filepath.Join(dir, files[0].Name), filepath.Join(dir, files[1].Name)))
+		testenv.Must(t, change(doc, filepath.Join(dir, files[0].Name), filepath.Join(dir, files[1].Name)))
 		res, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), 0)
 		if gone := name == "no result" || name == "no part" || name == "no copy"; res != nil || gone && err != nil || !gone && !errors.Is(err, failure.Foreign) {
 			t.Errorf("%s: %v, %v", name, res, err)

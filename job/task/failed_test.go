@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
 )
@@ -69,7 +69,7 @@ func TestLongFailure(t *testing.T) {
 	st, long := memstore.New().Client(), strings.Repeat("<\x01é", maxFailed)
 	f := FailedOf(&damage.Error{File: long, Column: long, Path: long, Reason: long})
 	f.Run = "mine"
-	failuretest.Must(t, f.Leave(t.Context(), st, "/"))
+	testenv.Must(t, f.Leave(t.Context(), st, "/"))
 	if all, err := ReadFailures(t.Context(), st, "/", "mine"); err != nil || len(all) != 1 || !strings.HasPrefix(all[0].Message, "<\x01é<") {
 		t.Errorf("%d documents, %v", len(all), err)
 	}
@@ -81,7 +81,7 @@ func TestFailureWithCause(t *testing.T) {
 		st := memstore.New().Client()
 		f := FailedOf(failure.As(failure.Input, &damage.Error{File: "a", Offset: 7, Reason: "it does not decompress", Err: cause}))
 		f.Run = "mine"
-		failuretest.Must(t, f.Leave(t.Context(), st, "/"))
+		testenv.Must(t, f.Leave(t.Context(), st, "/"))
 		all, err := ReadFailures(t.Context(), st, "/", "mine")
 		if err != nil || len(all) != 1 {
 			t.Fatalf("%d documents, %v", len(all), err)
@@ -96,7 +96,7 @@ func TestFailureWithCause(t *testing.T) {
 // The documents of a run are found among those of others and whatever else is there.
 func TestReadFailures(t *testing.T) {
 	st := memstore.New().Client()
-	failuretest.Must(t, st.Mkdir(t.Context(), "/d"))
+	testenv.Must(t, st.Mkdir(t.Context(), "/d"))
 	var want []string
 	for i := range 5 {
 		f := Failed{Version: 1, Run: "mine", Attempt: fmt.Sprint(i), Task: i - 1, Kind: "input"}
@@ -108,12 +108,12 @@ func TestReadFailures(t *testing.T) {
 		default:
 			want = append(want, f.Attempt)
 		}
-		failuretest.Must(t, f.Leave(t.Context(), st, "/d"))
+		testenv.Must(t, f.Leave(t.Context(), st, "/d"))
 	}
 	for name, text := range map[string]string{
 		"failed-00001-x.json": "{", "failed-00002-x.json": strings.Repeat(" ", maxFailed+1), "task-00001.json": `{"version":1,"run":"mine"}`, "failed-00001.tmp": `{"version":1,"run":"mine"}`,
 	} {
-		failuretest.Must(t, st.WriteFile(t.Context(), "/d/"+name, []byte(text), true))
+		testenv.Must(t, st.WriteFile(t.Context(), "/d/"+name, []byte(text), true))
 	}
 	all, err := ReadFailures(t.Context(), st, "/d", "mine")
 	if err != nil {

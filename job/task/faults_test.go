@@ -11,8 +11,8 @@ import (
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
@@ -41,7 +41,7 @@ func TestFaults(t *testing.T) {
 	p, o := damagedPlan(t), options(t)
 	o.Workers, o.Formats, o.Sink = 1, both, newFirsts("")
 	probe := storetest.NewFaulty(store.Local())
-	failuretest.Must(t, runInTurn(t, p, o, probe, t.TempDir()))
+	testenv.Must(t, runInTurn(t, p, o, probe, t.TempDir()))
 	if dirs, parts := countDirs(t, p); dirs == 0 || dirs == parts {
 		t.Fatalf("%d of %d parts are directories", dirs, parts)
 	}

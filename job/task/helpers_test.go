@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
@@ -51,7 +51,7 @@ func writeInput(t testing.TB, dir, name string, blocks int) (path, rows string) 
 func damageBlock(t testing.TB, file string) {
 	t.Helper()
 	b, err := os.ReadFile(file)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	sync := len(b)/2 + bytes.Index(b[len(b)/2:], []byte{1, 2, 3, 0, 0, 0})
 	copy(b[sync+16+4:], bytes.Repeat([]byte{0xff}, 10))
 	writeOld(t, file, b)
@@ -63,8 +63,8 @@ var old = time.Unix(1e9, 0)
 // writeOld writes an input that nobody modified lately: damage does not show in its time.
 func writeOld(t testing.TB, path string, data []byte) {
 	t.Helper()
-	failuretest.Must(t, os.WriteFile(path, data, 0o666))
-	failuretest.Must(t, os.Chtimes(path, old, old))
+	testenv.Must(t, os.WriteFile(path, data, 0o666))
+	testenv.Must(t, os.Chtimes(path, old, old))
 }
 
 // newPlan makes a plan of tasks of at most split bytes of one input each, for
@@ -84,7 +84,7 @@ func newPlanOn(t testing.TB, resolve input.Resolve, split int64, inputs ...strin
 	}
 	for i, name := range inputs {
 		in, h, err := input.Describe(t.Context(), resolve, name)
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		if i == 0 {
 			p.Schema = h.Schema
 		}
@@ -136,7 +136,7 @@ func options(t testing.TB) Options {
 func open(t testing.TB, p *manifest.Plan, o Options) *Runner {
 	t.Helper()
 	r, err := Open(p, o)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -164,7 +164,7 @@ func run(t testing.TB, p *manifest.Plan, o Options) (dir string, results []*mani
 func mustRun(t testing.TB, p *manifest.Plan, o Options) (dir string, results []*manifest.TaskResult) {
 	t.Helper()
 	dir, results, err := run(t, p, o)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	return dir, results
 }
 
@@ -172,7 +172,7 @@ func mustRun(t testing.TB, p *manifest.Plan, o Options) (dir string, results []*
 func names(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -194,16 +194,16 @@ func rows(t testing.TB, st store.Store, dir string, results []*manifest.TaskResu
 func appendRows(t testing.TB, st store.Store, path string, n int64, all []byte) []byte {
 	t.Helper()
 	file, err := st.Open(t.Context(), path)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	defer func() { _ = file.Close() }()
 	f, err := trevni.Open(file, file.Size(), path)
 	if err != nil || f.RowCount() != n {
 		t.Fatalf("%s: it has not %d rows, %v", path, n, err)
 	}
 	schema, err := shred.ParseSchema(f.Schema())
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	m, err := shred.Map(schema, shred.Options{})
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	values := make([]shred.Values, len(m.Columns))
 	for i := range values {
 		if values[i], err = f.Cursor(i); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -39,7 +40,7 @@ func TestListedWork(t *testing.T) {
 	p, st := newPlan(t, 5000, input), &lookups{Client: memstore.New().Client()}
 	r := open(t, p, options(t))
 	w := WorkIn(p, nil, st, "/none")
-	failuretest.Must(t, w.list(t.Context()))
+	testenv.Must(t, w.list(t.Context()))
 	if res, err := w.Finished(t.Context(), 0); res != nil || err != nil {
 		t.Errorf("without a directory: %+v, %v", res, err)
 	}
@@ -51,9 +52,9 @@ func TestListedWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	w, st.n = WorkIn(p, nil, st, "/"), 0
-	failuretest.Must(t, w.list(t.Context()))
+	testenv.Must(t, w.list(t.Context()))
 	again, err := r.Run(t.Context(), st, "/", []int{0, 1})
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	st.n = 0
 	for i := range p.Tasks {
 		res, err := w.Finished(t.Context(), i)
@@ -119,15 +120,15 @@ func TestStillFinished(t *testing.T) {
 			}, false},
 		} {
 			st := &bare{Client: memstore.New().Client(), numbers: numbers}
-			failuretest.Must(t, st.Mkdir(t.Context(), "/work"))
+			testenv.Must(t, st.Mkdir(t.Context(), "/work"))
 			results, err := open(t, p, options(t)).Run(t.Context(), st, "/work", []int{1})
-			failuretest.Must(t, err)
+			testenv.Must(t, err)
 			res, before := results[0], WorkIn(p, nil, st, "/work")
-			failuretest.Must(t, before.list(t.Context()))
-			failuretest.Must(t, tt.change(st, "/work/"+manifest.TaskName(1), "/work/"+res.Files()[0].Name))
-			failuretest.Must(t, st.Rename(t.Context(), "/work", "/taken"))
+			testenv.Must(t, before.list(t.Context()))
+			testenv.Must(t, tt.change(st, "/work/"+manifest.TaskName(1), "/work/"+res.Files()[0].Name))
+			testenv.Must(t, st.Rename(t.Context(), "/work", "/taken"))
 			now := WorkIn(p, nil, st, "/taken")
-			failuretest.Must(t, now.list(t.Context()))
+			testenv.Must(t, now.list(t.Context()))
 			st.reads = 0
 			if got := now.still(t.Context(), before, res); got != tt.want || numbers && tt.want && st.reads > 0 {
 				t.Errorf("%s, numbers %v: %v after %d reads", name, numbers, got, st.reads)
@@ -153,27 +154,27 @@ func TestStillFinishedDirectory(t *testing.T) {
 		"another file":      {func(st store.Store, part string) error { return st.WriteFile(t.Context(), part+"/third", nil, true) }, false},
 		"a file is changed": {func(st store.Store, part string) error { alter(t, st, part+"/second", flipped); return nil }, false},
 		"a file is another's": {func(st store.Store, part string) error {
-			failuretest.Must(t, st.Rename(t.Context(), part+"/first", part+"/third"))
-			failuretest.Must(t, st.Rename(t.Context(), part+"/second", part+"/first"))
+			testenv.Must(t, st.Rename(t.Context(), part+"/first", part+"/third"))
+			testenv.Must(t, st.Rename(t.Context(), part+"/second", part+"/first"))
 			return st.Rename(t.Context(), part+"/third", part+"/second")
 		}, false},
 	} {
 		st := &lookups{Client: memstore.New().Client()}
-		failuretest.Must(t, st.Mkdir(t.Context(), "/work"))
+		testenv.Must(t, st.Mkdir(t.Context(), "/work"))
 		_, err := open(t, p, splitOptions(t)).Run(t.Context(), st, "/work", []int{0})
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		before := WorkIn(p, nil, st, "/work")
-		failuretest.Must(t, before.list(t.Context()))
+		testenv.Must(t, before.list(t.Context()))
 		st.n = 0
 		res, err := before.Finished(t.Context(), 0)
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		if st.n != 0 {
 			t.Errorf("%s: %d files were looked up", name, st.n)
 		}
-		failuretest.Must(t, tt.change(st, "/work/"+res.Entries()[0].Name))
-		failuretest.Must(t, st.Rename(t.Context(), "/work", "/taken"))
+		testenv.Must(t, tt.change(st, "/work/"+res.Entries()[0].Name))
+		testenv.Must(t, st.Rename(t.Context(), "/work", "/taken"))
 		now := WorkIn(p, nil, st, "/taken")
-		failuretest.Must(t, now.list(t.Context()))
+		testenv.Must(t, now.list(t.Context()))
 		if got := now.still(t.Context(), before, res); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -189,22 +190,22 @@ func TestCheck(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 40)
 	p := newPlan(t, 5000, input)
 	st := memstore.New().Client()
-	failuretest.Must(t, st.Mkdir(t.Context(), "/work"))
+	testenv.Must(t, st.Mkdir(t.Context(), "/work"))
 	o := splitOptions(t)
 	_, err := open(t, p, o).Run(t.Context(), st, "/work", all(p)[1:])
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	failuretest.Want(t, WorkIn(p, nil, st, "/work").Check(t.Context(), nil), failure.Storage, fmt.Sprintf("1 of %d tasks of plan %s are not done: 0", len(p.Tasks), p.ID))
 	_, err = open(t, p, o).Run(t.Context(), st, "/work", all(p)[:1])
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	w := WorkIn(p, nil, st, "/work")
-	failuretest.Must(t, w.Check(t.Context(), nil))
-	failuretest.Must(t, WorkIn(p, nil, st, "/work").Check(t.Context(), w))
+	testenv.Must(t, w.Check(t.Context(), nil))
+	testenv.Must(t, WorkIn(p, nil, st, "/work").Check(t.Context(), w))
 
 	entries := w.Results[0].Entries()
 	file := "/work/" + entries[0].Files[0].Name
 	sound := func(st store.Store, staged bool) bool {
 		got, err := Sound(t.Context(), st, "/work", entries, staged)
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		return !slices.Contains(got, false)
 	}
 	if !sound(st, true) || !sound(st, false) {
@@ -215,16 +216,16 @@ func TestCheck(t *testing.T) {
 		t.Errorf("a file that cannot be read: %v", err)
 	}
 	more := path.Join(path.Dir(file), "more")
-	failuretest.Must(t, st.WriteFile(t.Context(), more, nil, true))
+	testenv.Must(t, st.WriteFile(t.Context(), more, nil, true))
 	if sound(st, true) || !sound(st, false) {
 		t.Error("one more file makes what is staged unsound, and nothing else")
 	}
-	failuretest.Must(t, st.Remove(t.Context(), more))
+	testenv.Must(t, st.Remove(t.Context(), more))
 	alter(t, st, file, flipped)
 	if sound(st, true) || sound(st, false) {
 		t.Error("a changed file is sound")
 	}
-	failuretest.Must(t, st.Remove(t.Context(), file))
+	testenv.Must(t, st.Remove(t.Context(), file))
 	if sound(st, true) || sound(st, false) {
 		t.Error("a file that is gone is sound")
 	}
@@ -253,15 +254,15 @@ func TestVouch(t *testing.T) {
 		"added to it":  {split, func(st store.Store, part string) error { return st.WriteFile(t.Context(), part+"/third", nil, true) }, false},
 	} {
 		st := memstore.New().Client()
-		failuretest.Must(t, st.Mkdir(t.Context(), "/work"))
+		testenv.Must(t, st.Mkdir(t.Context(), "/work"))
 		before := WorkIn(p, nil, st, "/work")
-		failuretest.Must(t, before.list(t.Context()))
+		testenv.Must(t, before.list(t.Context()))
 		results, err := open(t, p, tt.options(t)).Run(t.Context(), st, "/work", []int{0})
-		failuretest.Must(t, err)
-		failuretest.Must(t, tt.change(st, "/work/"+results[0].Entries()[0].Name))
-		failuretest.Must(t, before.Vouch(t.Context(), append(results, nil)))
+		testenv.Must(t, err)
+		testenv.Must(t, tt.change(st, "/work/"+results[0].Entries()[0].Name))
+		testenv.Must(t, before.Vouch(t.Context(), append(results, nil)))
 		now := WorkIn(p, nil, st, "/work")
-		failuretest.Must(t, now.list(t.Context()))
+		testenv.Must(t, now.list(t.Context()))
 		if got := now.still(t.Context(), before, results[0]); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -275,18 +276,18 @@ func TestWrittenOver(t *testing.T) {
 	p := newPlan(t, 1<<20, input)
 	dir, results := mustRun(t, p, splitOptions(t))
 	before, now := WorkIn(p, nil, store.Local(), dir), WorkIn(p, nil, store.Local(), dir)
-	failuretest.Must(t, before.list(t.Context()))
+	testenv.Must(t, before.list(t.Context()))
 	res, err := before.Finished(t.Context(), 0)
-	failuretest.Must(t, err)
-	failuretest.Must(t, now.list(t.Context()))
+	testenv.Must(t, err)
+	testenv.Must(t, now.list(t.Context()))
 	if !now.still(t.Context(), before, res) {
 		t.Error("it is not what it was before")
 	}
 	file := filepath.Join(dir, results[0].Files()[1].Name)
 	b, err := os.ReadFile(file)
-	failuretest.Must(t, err)
-	failuretest.Must(t, os.WriteFile(file, flipped(b), 0o666))
-	failuretest.Must(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Second))) // whatever the clock's steps are
+	testenv.Must(t, err)
+	testenv.Must(t, os.WriteFile(file, flipped(b), 0o666))
+	testenv.Must(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Second))) // whatever the clock's steps are
 	if now.still(t.Context(), before, res) {
 		t.Error("it is as it was")
 	}
@@ -297,15 +298,15 @@ func TestReadsOfPieces(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 40)
 	p := newPlan(t, 5000, input)
 	st := memstore.New().Client()
-	failuretest.Must(t, st.Mkdir(t.Context(), "/work"))
+	testenv.Must(t, st.Mkdir(t.Context(), "/work"))
 	results, err := open(t, p, options(t)).Run(t.Context(), st, "/work", []int{1})
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	res := *results[0]
 	for _, reads := range [][]manifest.Read{nil, append(slices.Clone(res.Reads), manifest.Read{})} {
 		res.Reads = reads
 		doc, err := res.Encode()
-		failuretest.Must(t, err)
-		failuretest.Must(t, st.WriteFile(t.Context(), "/work/"+manifest.TaskName(1), doc, false))
+		testenv.Must(t, err)
+		testenv.Must(t, st.WriteFile(t.Context(), "/work/"+manifest.TaskName(1), doc, false))
 		_, err = WorkIn(p, nil, st, "/work").Finished(t.Context(), 1)
 		failuretest.Want(t, err, failure.Foreign, "says what was read")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/store"
@@ -49,7 +50,7 @@ func TestPartOfSeveralFiles(t *testing.T) {
 			var got []byte
 			for _, f := range part.Files {
 				b, err := os.ReadFile(filepath.Join(dir, f.Name))
-				failuretest.Must(t, err)
+				testenv.Must(t, err)
 				got = append(got, b...)
 			}
 			want, err := os.ReadFile(filepath.Join(wholeDir, whole[i].Parts[j].Files[0].Name))
@@ -108,7 +109,7 @@ func TestChangedDirectory(t *testing.T) {
 		"with CRC-32C":                    func(part, _ string) error { return os.Truncate(part+"/second", 1) },
 	} {
 		dir, results := mustRun(t, p, splitOptions(t))
-		failuretest.Must(t, change(filepath.Join(dir, results[0].Parts[0].Entry().Name), t.TempDir()))
+		testenv.Must(t, change(filepath.Join(dir, results[0].Parts[0].Entry().Name), t.TempDir()))
 		res, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), 0)
 		if res != nil {
 			t.Errorf("%s: it is finished", name)
@@ -155,7 +156,7 @@ func TestFilesBesideEachOther(t *testing.T) {
 		return c.Do()
 	})
 	res, err := open(t, newPlan(t, 1<<20, in), o).Run(t.Context(), st, t.TempDir(), []int{0})
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if most != maxUploads {
 		t.Errorf("%d files were written at a time, not %d", most, maxUploads)
 	}

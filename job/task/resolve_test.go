@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/store"
@@ -29,7 +30,7 @@ const (
 func writeMail(t testing.TB, file, schema, datum string) string {
 	t.Helper()
 	block := strings.Repeat(datum, 100)
-	failuretest.Must(t, os.WriteFile(file, avro(t, schema, block, block), 0o666))
+	testenv.Must(t, os.WriteFile(file, avro(t, schema, block, block), 0o666))
 	return file
 }
 

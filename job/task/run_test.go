@@ -16,6 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -35,9 +36,9 @@ func TestRun(t *testing.T) {
 	p.Request.Options.RowGroupSize = 12 << 10 // so that tasks have several row groups
 	seal(t, p)
 	schema, err := shred.ParseSchema(p.Schema)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	mapping, err := shred.Map(schema, shred.Options{})
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	var first []manifest.File
 	seen := make(map[string]bool)
 	for _, o := range []struct {
@@ -130,9 +131,9 @@ func TestNoTasks(t *testing.T) {
 	p := newPlan(t, 1)
 	o := options(t)
 	dead := filepath.Join(o.TempDir, "rowtocol-spill-1")
-	failuretest.Must(t, os.Mkdir(dead, 0o777))
+	testenv.Must(t, os.Mkdir(dead, 0o777))
 	r, err := Open(p, o)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if _, err := os.Stat(dead); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what a dead process left: %v", err)
 	}
@@ -321,7 +322,7 @@ func TestPlanOfOneTask(t *testing.T) {
 	}
 	for _, name := range []string{"/a.avro", "/b.avro"} {
 		file := avro(t, avrotest.Schema, inputBlocks(name[1:], 5)...)
-		failuretest.Must(t, st.WriteFile(t.Context(), name, file, true))
+		testenv.Must(t, st.WriteFile(t.Context(), name, file, true))
 	}
 	p, o := newPlanOn(t, resolve, 1<<20, "/a.avro", "/b.avro"), options(t)
 	o.Resolve = resolve
@@ -333,9 +334,9 @@ func TestPlanOfOneTask(t *testing.T) {
 	for _, p := range []*manifest.Plan{p, &bare} {
 		r := open(t, p, o)
 		s, err := r.share([]int{1}, true)
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		results, err := r.Run(t.Context(), st, "/", []int{1})
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		shares, crcs = append(shares, s), append(crcs, results[0].Parts[0].Files[0].CRC32C)
 		if found, err := WorkIn(p, nil, st, "/").Finished(t.Context(), 1); err != nil || found == nil {
 			t.Errorf("%+v, %v", found, err)

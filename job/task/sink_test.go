@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -118,7 +119,7 @@ func newFile(name, text string) NewFile {
 func lastOf(t *testing.T, p *manifest.Plan, o Options, st store.Store, dir string, results []*manifest.TaskResult) (*manifest.TaskResult, error) {
 	t.Helper()
 	w := WorkIn(p, o.Sink, st, dir)
-	failuretest.Must(t, w.list(t.Context()))
+	testenv.Must(t, w.list(t.Context()))
 	w.Add(results)
 	if err := w.Last(t.Context(), o); err != nil {
 		return nil, err
@@ -135,7 +136,7 @@ func TestSink(t *testing.T) {
 	r := open(t, p, o)
 	dir := t.TempDir()
 	results, err := r.Run(t.Context(), store.Local(), dir, all(p))
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	groups := 0
 	for i, res := range results {
 		if len(res.Side) != 2 || manifest.SideName(res.Side[0].Name) != "firsts" || len(res.Index) > 0 {
@@ -160,7 +161,7 @@ func TestSink(t *testing.T) {
 	if last(); sink.merged.Load() != 1 {
 		t.Errorf("the last step was done %d times", sink.merged.Load())
 	}
-	failuretest.Must(t, flipBit(name))
+	testenv.Must(t, flipBit(name))
 	if again := last(); sink.merged.Load() != 2 || again.Index[0].CRC32C != res.Index[0].CRC32C {
 		t.Errorf("the last step was done %d times, after its file was damaged", sink.merged.Load())
 	}
@@ -175,7 +176,7 @@ func TestSink(t *testing.T) {
 	if last(); sink.merged.Load() != 3 {
 		t.Errorf("the last step was done %d times", sink.merged.Load())
 	}
-	failuretest.Must(t, flipBit(filepath.Join(dir, results[1].Side[1].Name)))
+	testenv.Must(t, flipBit(filepath.Join(dir, results[1].Side[1].Name)))
 	_, err = WorkIn(p, o.Sink, store.Local(), dir).Finished(t.Context(), 1)
 	failuretest.Want(t, err, failure.Foreign, results[1].Side[1].Name)
 }
@@ -187,9 +188,9 @@ func TestResultsOfAnotherKind(t *testing.T) {
 	o.Sink = newFirsts("")
 	dir := t.TempDir()
 	results, err := open(t, p, o).Run(t.Context(), store.Local(), dir, all(p))
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	last, err := lastOf(t, p, o, store.Local(), dir, results)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for name, change := range map[string]func(res *manifest.TaskResult){
 		"a part": func(res *manifest.TaskResult) {
 			part := results[0].Parts[0]
@@ -213,7 +214,7 @@ func TestResultsOfAnotherKind(t *testing.T) {
 				err = errors.Join(err, os.WriteFile(filepath.Join(dir, f.Name), nil, 0o666))
 			}
 		}
-		failuretest.Must(t, err)
+		testenv.Must(t, err)
 		got, err := lastOf(t, p, o, store.Local(), dir, results)
 		if err != nil || len(got.Index) != 1 || got.Index[0].CRC32C != last.Index[0].CRC32C || got.Sink != "firsts" {
 			t.Errorf("%s: %+v, %v", name, got, err)
@@ -225,7 +226,7 @@ func TestResultsOfAnotherKind(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, manifest.TaskName(0)), doc, 0o666)
 	}
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	_, err = WorkIn(p, o.Sink, store.Local(), dir).Finished(t.Context(), 0)
 	failuretest.Want(t, err, failure.Foreign, "not of a task")
 }
@@ -261,7 +262,7 @@ func TestLastFails(t *testing.T) {
 	o.Sink = sink
 	r, dir := open(t, p, o), t.TempDir()
 	results, err := r.Run(t.Context(), store.Local(), dir, all(p))
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	before := names(t, dir)
 	if _, err := lastOf(t, p, o, store.Local(), dir, results); !errors.Is(err, errSink) {
 		t.Errorf("error is %v", err)

@@ -4,7 +4,7 @@ import (
 	"hash/crc32"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store/memstore"
 )
 
@@ -16,9 +16,9 @@ func TestSummed(t *testing.T) {
 	for i := range data {
 		data[i] = byte(i * 7)
 	}
-	failuretest.Must(t, st.WriteFile(t.Context(), "/a", data, true))
+	testenv.Must(t, st.WriteFile(t.Context(), "/a", data, true))
 	f, err := st.Open(t.Context(), "/a")
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	s := &summed{File: f, next: 200, end: 700}
 	a := &attempt{summed: []*summed{s}}
 	for _, r := range [][2]int{{0, 100}, {184, 300}, {250, 280}, {600, 616}, {290, 500}, {500, 690}} {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
@@ -59,7 +59,7 @@ func TestVouched(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			st := &vouching{storetest.NewFaulty(memstore.New().Client()), tt.made}
 			results, err := open(t, p, options(t)).Run(t.Context(), st, "/", []int{0})
-			failuretest.Must(t, err)
+			testenv.Must(t, err)
 			var size int64
 			for _, f := range results[0].Files() {
 				size += f.Bytes
@@ -101,7 +101,7 @@ func alter(t *testing.T, st store.Store, file string, change func(b []byte) []by
 	if err == nil {
 		err = st.WriteFile(t.Context(), file, change(b), false)
 	}
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 }
 
 // TestChecksumsOfResults are of the files as they are, copies of damaged ranges
@@ -109,7 +109,7 @@ func alter(t *testing.T, st store.Store, file string, change func(b []byte) []by
 func TestChecksumsOfResults(t *testing.T) {
 	p, st := damagedPlan(t), memstore.New().Client()
 	results, err := open(t, p, options(t)).Run(t.Context(), st, "/", all(p))
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	copies := 0
 	for _, res := range results {
 		for _, f := range res.Files() {

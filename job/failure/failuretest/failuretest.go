@@ -2,7 +2,6 @@
 package failuretest
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -20,13 +19,5 @@ func Want(t testing.TB, err, kind error, texts ...string) {
 		if !strings.Contains(err.Error(), text) {
 			t.Errorf("got error %v, want %q in it", err, text)
 		}
-	}
-}
-
-// Must ends the test if one of the errors is not nil.
-func Must(t testing.TB, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
 	}
 }

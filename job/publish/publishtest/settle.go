@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
@@ -124,7 +124,7 @@ func (w *world) checkOutputs(t *testing.T) {
 func (w *world) names(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	infos, err := w.st.List(t.Context(), dir)
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for _, info := range infos {
 		names = append(names, info.Name)
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
-	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/publish"
 	"github.com/rowtocol/rowtocol/job/task"
@@ -252,7 +252,7 @@ func (w *world) runTasks(t *testing.T, r run) {
 	t.Helper()
 	d := w.destination(w.st)
 	s, err := d.Look(t.Context())
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	if w.plan, err = planOf(r.name); err != nil {
 		t.Fatal(err)
 	}
@@ -267,16 +267,16 @@ func (w *world) runTasks(t *testing.T, r run) {
 	if err == nil {
 		err = d.KeepPlan(t.Context(), w.plan)
 	}
-	failuretest.Must(t, err)
+	testenv.Must(t, err)
 	for i := range tasks {
-		failuretest.Must(t, stage(t.Context(), w.st, dir, w.plan, r.name, i))
+		testenv.Must(t, stage(t.Context(), w.st, dir, w.plan, r.name, i))
 	}
 }
 
 // mustRun is a run in no trouble.
 func (w *world) mustRun(t *testing.T, r run) {
 	t.Helper()
-	failuretest.Must(t, w.do(t.Context(), w.st, r))
+	testenv.Must(t, w.do(t.Context(), w.st, r))
 }
 
 // begin makes the directory for the work of a run's plan.
