@@ -32,7 +32,7 @@ const (
 )
 
 // Call is one call to a store, a file or a writer. The interceptor may change the
-// arguments before Do, and the results after it.
+// arguments that are fields here before Do, and such results after it.
 type Call struct {
 	Op     Op
 	Ctx    context.Context // nil if the call has none
@@ -73,19 +73,22 @@ func (s *intercepted) Capabilities() Capabilities {
 	c := CapabilitiesOf(s.inner)
 	if checksum := c.Checksum; checksum != nil {
 		c.Checksum = func(ctx context.Context, path string) (sum string, err error) {
-			err = s.pass(&Call{Op: OpChecksum, Ctx: ctx, Path: path}, func() (err error) { sum, err = checksum(ctx, path); return err })
+			call := &Call{Op: OpChecksum, Ctx: ctx, Path: path}
+			err = s.pass(call, func() (err error) { sum, err = checksum(call.Ctx, call.Path); return err })
 			return sum, err
 		}
 	}
 	if access := c.Access; access != nil {
 		c.Access = func(ctx context.Context, path string) (a Access, err error) {
-			err = s.pass(&Call{Op: OpAccess, Ctx: ctx, Path: path}, func() (err error) { a, err = access(ctx, path); return err })
+			call := &Call{Op: OpAccess, Ctx: ctx, Path: path}
+			err = s.pass(call, func() (err error) { a, err = access(call.Ctx, call.Path); return err })
 			return a, err
 		}
 	}
 	if setMode := c.SetMode; setMode != nil {
 		c.SetMode = func(ctx context.Context, path string, mode fs.FileMode) error {
-			return s.pass(&Call{Op: OpSetMode, Ctx: ctx, Path: path}, func() error { return setMode(ctx, path, mode) })
+			call := &Call{Op: OpSetMode, Ctx: ctx, Path: path}
+			return s.pass(call, func() error { return setMode(call.Ctx, call.Path, mode) })
 		}
 	}
 	return c

@@ -158,7 +158,7 @@ func (o *Files) surplus(n int) (closed []io.Closer) {
 	for use := o.used.Back(); use != nil && len(closed) < n; {
 		f := use.Value.(*File)
 		use = use.Prev()
-		//guard: opens a closed file again
+		//guard: closes no file that is in use
 		if f.users == 0 {
 			closed = append(closed, f.stored)
 			o.takeOut(f)

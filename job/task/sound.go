@@ -1,0 +1,140 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"path"
+
+	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Sound reports which files and directories in a directory are what their entries say. A
+// directory that is staged must hold nothing else.
+func Sound(ctx context.Context, st store.Store, dir string, entries []manifest.Entry, staged bool) ([]bool, error) {
+	w := WorkIn(new(manifest.Plan), nil, st, dir)
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	if err := w.list(ctx); err != nil {
+		return nil, err
+	}
+	sound := make([]bool, len(entries))
+	return sound, parallel.Do(ctx, len(entries), cap(w.places), func(ctx context.Context, i int) (err error) {
+		if staged {
+			err = w.checkEntry(ctx, entries[i])
+		} else {
+			err = w.checkFiles(ctx, entries[i], nil)
+		}
+		sound[i] = err == nil
+		//guard: gives up an output that lost a file
+		if store.Absent(err) || errors.Is(err, failure.Foreign) {
+			return nil
+		}
+		return err
+	})
+}
+
+// checkEntry requires that a file, or each of a directory, is what its task wrote.
+func (w *Work) checkEntry(ctx context.Context, e manifest.Entry) error {
+	var inside map[string]store.Info
+	if e.Dir {
+		var err error
+		if inside, err = w.checkDirectory(ctx, e); err != nil {
+			return err
+		}
+	}
+	return w.checkFiles(ctx, e, inside)
+}
+
+// checkFiles requires that a file, or each of a directory, has the bytes that its task wrote.
+// inside is what was found in the directory, by name.
+func (w *Work) checkFiles(ctx context.Context, e manifest.Entry, inside map[string]store.Info) error {
+	return parallel.Do(ctx, len(e.Files), cap(w.places), func(ctx context.Context, i int) error {
+		w.places <- struct{}{}
+		defer func() { <-w.places }()
+		f := e.Files[i]
+		info, there := inside[path.Base(f.Name)]
+		if !there {
+			var err error
+			if info, err = w.stat(ctx, f.Name); err != nil {
+				return err
+			}
+		}
+		return w.checkFile(ctx, info, f)
+	})
+}
+
+// checkFile requires that a file has the bytes that its task wrote.
+func (w *Work) checkFile(ctx context.Context, info store.Info, f manifest.File) error {
+	//guard: rejects a link in place of a file
+	if info.Link {
+		return failure.New(failure.Foreign, "%s is a link", info.Path)
+	}
+	if vouched(ctx, w.st, info, f) {
+		return nil
+	}
+	at := path.Join(w.dir, f.Name)
+	size, crc, err := store.Sum(ctx, w.st, at, f.Bytes)
+	if err != nil {
+		return err
+	}
+	//guard: rejects a file that changed
+	if size != f.Bytes || crc != f.CRC32C {
+		return failure.New(failure.Foreign, "%s is not the file of %d bytes with CRC-32C %08x that the task wrote", at, f.Bytes, f.CRC32C)
+	}
+	return nil
+}
+
+// checkDirectory requires that a part which is a directory holds nothing but its
+// files, as it will be moved as a whole, and returns what it holds, by name.
+func (w *Work) checkDirectory(ctx context.Context, part manifest.Entry) (map[string]store.Info, error) {
+	at := path.Join(w.dir, part.Name)
+	info, err := w.stat(ctx, part.Name)
+	if err != nil {
+		return nil, err
+	}
+	//guard: rejects a link in place of a directory
+	if info.Link {
+		return nil, failure.New(failure.Foreign, "%s is a link", at)
+	}
+	//guard: rejects a file in place of a directory
+	if !info.Dir {
+		return nil, failure.New(failure.Foreign, "%s is not a directory", at)
+	}
+	infos, err := w.st.List(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	names, inside := part.Inside(), make(map[string]store.Info, len(infos))
+	for _, info := range infos {
+		//guard: rejects a file that no task made
+		if !names[info.Name] {
+			return nil, failure.New(failure.Foreign, "%s is not a file of the part", info.Path)
+		}
+		inside[info.Name] = info
+	}
+	w.inside.Store(part.Name, imprintOf(infos))
+	return inside, nil
+}
+
+// vouched reports whether a file has the length and the storage's checksum that it
+// had when its task had read it back. If not, only its bytes can tell what it is.
+func vouched(ctx context.Context, st store.Store, now store.Info, f manifest.File) bool {
+	checksum := store.CapabilitiesOf(st).Checksum
+	if checksum == nil || f.StoreChecksum == "" {
+		return false
+	}
+	//guard: rejects a file of another length
+	if now.Size != f.Bytes {
+		return false
+	}
+	sum, _ := checksum(ctx, now.Path) // empty after an error
+	//guard: rejects a file that changed
+	if sum != f.StoreChecksum {
+		return false
+	}
+	return true
+}
