@@ -134,7 +134,7 @@ func (s *Spec) bound(text string) (Range, error) {
 		return Range{}, err
 	}
 	for i, value := range values {
-		//guard: gives rows outside of a range, as durations of months and days have no order
+		//guard: refuses a range of durations, which have no order
 		if s.fields[i].duration() {
 			return Range{}, fmt.Errorf("%s: durations have no order and no ranges; give one as a key", s.fields[i].path)
 		}

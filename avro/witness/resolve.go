@@ -140,7 +140,7 @@ func (p *pairs) time(r *avro.PrimitiveSchema, writer avro.Schema) error {
 		if from > 0 && to > 0 {
 			factor = int64(to / from)
 		}
-		//guard: calls times different that were converted as an int became a long
+		//guard: rejects times in another unit whose type changes as well
 		if factor != 1 && w.Type() != r.Type() {
 			return errPromotedTime
 		}

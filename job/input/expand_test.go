@@ -90,7 +90,7 @@ func TestExpandRefuses(t *testing.T) {
 	failuretest.Want(t, err, failure.Usage, "s3")
 
 	for name, dest := range map[string]store.Location{
-		"others the input":   {Store: store.Local(), Path: dir + "/input"},
+		"next to the input":  {Store: store.Local(), Path: dir + "/input"},
 		"in another cluster": {Store: store.Local(), Origin: "hdfs://a", Path: dir + "/in/out"},
 		"none":               {},
 	} {

@@ -39,7 +39,7 @@ func TestFilter(t *testing.T) {
 		{"age", "d", Filter{MinAge: time.Hour}, "d/done/old d/not/old d/old", "waits until it is 1h0m0s old"},
 		{"age of what is named", "d/new d/o*", Filter{MinAge: time.Hour}, "d/old", "waits until"},
 		{"marker", "d", Filter{Marker: "DONE"}, "d/done/DONE d/done/old", "waits for DONE next to it"},
-		{"marker next to it what is named", "d/done/old d/not/old d/o* d/new", Filter{Marker: "DONE"}, "d/done/old", "waits for DONE"},
+		{"marker next to a named file", "d/done/old d/not/old d/o* d/new", Filter{Marker: "DONE"}, "d/done/old", "waits for DONE"},
 	} {
 		s := Search{Filter: tc.filter}
 		for _, a := range strings.Fields(tc.args) {

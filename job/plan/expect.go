@@ -17,7 +17,7 @@ func (s *Survey) checkFixed(p *manifest.Plan) error {
 			"use --row-group-size %s or more, fewer columns (--schema), or options of the format that add less to each file",
 			fixed, p.Columns, share, ceiling, mebibytes(4*fixed))
 	}
-	//guard: writes a file for every few rows
+	//guard: refuses a ceiling that only a few rows fit
 	if fixed > ceiling/2 {
 		return failure.New(failure.Usage, "%s", text("half"))
 	}

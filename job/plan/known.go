@@ -53,7 +53,7 @@ func (t *Taken) checkNew(partition string, headers []header) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, other := range slices.Sorted(maps.Keys(t.unknown)) {
-		//guard: converts a file again that a partition has whose manifest is damaged
+		//guard: refuses to judge files by a damaged manifest
 		if other != partition {
 			return failure.New(failure.Foreign, "input %s is new, unless partition %s has its rows: %s", headers[i].file.Name, other, t.unknown[other])
 		}
@@ -144,7 +144,7 @@ func (s *Survey) opened(ctx context.Context, h *header, err error) (bool, error)
 	switch {
 	case err != nil || m.Relation == manifest.Unrelated:
 		return false, err
-	//guard: leaves out the rows of a file of which another partition has older ones
+	//guard: converts a file that changed since another partition took it
 	case m.otherPartition && m.Relation == manifest.Changed:
 		return false, nil
 	//guard: reports a file that changed
@@ -211,7 +211,7 @@ func (s *Survey) sum(ctx context.Context, in *manifest.Input) error {
 
 // keep notes an answer for later surveys.
 func (s *Survey) keep(in *manifest.Input, learned bool) {
-	//guard: sums a file that may have changed right after the look
+	//guard: keeps no answer for a file that may change unseen
 	if in.Recent || in.ModTime.IsZero() {
 		return
 	}

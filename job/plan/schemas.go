@@ -138,7 +138,7 @@ func (s *Survey) checkHeld(taken []header, args []string) error {
 		if waits[i] {
 			what = "nothing that is to be converted yet"
 		}
-		//guard: replaces an output by less because an input is not complete yet, or is somewhere else
+		//guard: refuses to leave out inputs that are not complete yet
 		if !held[i] && !(s.of.AllowWaiting && (waits[i] || s.of.Known.Len() > 0)) {
 			return failure.New(failure.Input, "input %s holds %s%s; with --allow-empty that is no error", arg, what, beside)
 		}

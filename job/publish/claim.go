@@ -94,14 +94,14 @@ func (c *Claim) Judge(ctx context.Context, err error) error {
 		return nil
 	}
 	cause := context.Cause(c.held)
-	//guard: lets a run that is tried again look unstopped
+	//guard: tells a run that is to be tried again from a stopped one
 	if errors.Is(cause, failure.Locked) {
 		return cause
 	}
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
 	lost := c.check(clean)
-	//guard: lets a run that is tried again look able to go on
+	//guard: tells a run that is to be tried again from one that cannot go on
 	if errors.Is(lost, failure.Locked) {
 		return lost
 	}
