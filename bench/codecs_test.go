@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/rowtocol/rowtocol/internal/datagen"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // BenchmarkCodec compares the libraries that could do a codec's work, on the
@@ -52,18 +53,14 @@ func BenchmarkCodec(b *testing.B) {
 func codecWorkload(b *testing.B, set string, rows int64) *workload {
 	b.Helper()
 	s, err := datagen.Lookup(set)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	dir := b.TempDir()
 	input := filepath.Join(dir, "in.avro")
 	if err := s.WriteFile(input, datagen.Options{Rows: rows, Seed: 1, Codec: "snappy"}); err != nil {
 		b.Fatal(err)
 	}
 	w, err := load(conversion{input: input, dir: dir, columns: "snappy"})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	return w
 }
 

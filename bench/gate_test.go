@@ -127,9 +127,7 @@ func gateDir(t *testing.T) string {
 func gateSets(t *testing.T) []gateSet {
 	t.Helper()
 	mail, err := datagen.Lookup("mail")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	mail.Rows = 12_000
 	var sets []gateSet
 	for _, s := range []datagen.Set{mail, datagen.Flat(100, 12_000)} {
@@ -139,9 +137,7 @@ func gateSets(t *testing.T) []gateSet {
 			t.Fatal(err)
 		}
 		w, err := load(conversion{input: input, dir: dir, columns: "snappy"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		sets = append(sets, gateSet{w, s.Name})
 	}
 	return sets
@@ -239,22 +235,16 @@ func (s gateSet) yardstick(t *testing.T) float64 {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return c.cpu.Seconds()
 }
 
 func readRatios(t *testing.T) map[string]float64 {
 	t.Helper()
 	b, err := os.ReadFile(ratiosFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var ratios map[string]float64
-	if err := json.Unmarshal(b, &ratios); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(b, &ratios))
 	return ratios
 }
 
@@ -267,7 +257,5 @@ func writeRatios(t *testing.T, ratios map[string]float64) {
 	if err == nil {
 		err = os.WriteFile(ratiosFile, append(b, '\n'), 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 }

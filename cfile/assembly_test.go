@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func TestBoundIsAboveTheFile(t *testing.T) {
@@ -28,17 +30,13 @@ func TestBoundIsAboveTheFile(t *testing.T) {
 			if err == nil {
 				err = w.EndBlock()
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			words := -1
 			if w.dictionary != nil {
 				words = w.dictionary.size()
 			}
 			bound, levels := w.assembly.bound(words), len(w.assembly.positional.levels)
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, w.Close())
 			slack := int64(200 + 64*levels)
 			if o.Compression != NoCompression {
 				slack += bound / 2
@@ -56,9 +54,7 @@ func TestKeysOfTheValueIndex(t *testing.T) {
 	o := Options{Type: String, Encoding: Plain, ValueIndex: true, KeyBounds: true, BlockSize: 1}
 	f := openBytes(t, write(t, o, &Rows{Values: *binaries("apple", "apple", "applet", "banana", "blue")}))
 	blocks, err := f.Blocks()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var keys []string
 	for _, b := range blocks {
 		keys = append(keys, string(b.Key))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // The memory of blocks is reused for any file.
@@ -50,9 +52,7 @@ func TestCodesStandForValues(t *testing.T) {
 	file := append([]byte{}, a.head()...)
 	file = append(file, b.stored...)
 	index, err := a.add(&b.list[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	tail, err := a.finish(d)
 	if err != nil || string(append(append(file, index...), tail...)) != string(want) {
 		t.Errorf("other bytes than those of the values: %v", err)

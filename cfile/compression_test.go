@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 var compressions = []Compression{NoCompression, Snappy, LZ4, Zlib}
@@ -193,9 +194,7 @@ func TestDecompressAllocatesNothing(t *testing.T) {
 	raw := noiseless(64 << 10)
 	for _, c := range compressions {
 		stored, err := compress(nil, c, raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		dst, back := make([]byte, 0, 2*len(raw)), make([]byte, 0, len(raw))
 		if n := testing.AllocsPerRun(20, func() {
 			_, _ = compress(dst, c, raw)
@@ -227,9 +226,7 @@ func FuzzDecompress(f *testing.F) {
 			return
 		}
 		again, err := compress(nil, c, raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if back, err := decompress(nil, c, 2, again); err != nil || !bytes.Equal(back, raw) {
 			t.Fatalf("%d bytes come back of %d, %v", len(back), len(raw), err)
 		}

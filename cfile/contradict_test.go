@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // The columns of smallSchema.
@@ -26,9 +27,7 @@ const (
 func redocument(t *testing.T, files map[string][]byte, change func(d *document)) {
 	t.Helper()
 	d, err := parseDocument(files[documentName], documentName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	change(d)
 	if files[documentName], err = d.append(nil); err != nil {
 		t.Fatal(err)
@@ -40,9 +39,7 @@ func redocument(t *testing.T, files map[string][]byte, change func(d *document))
 func replace(t *testing.T, files map[string][]byte, name string, file []byte) {
 	t.Helper()
 	f, err := Open(bytes.NewReader(file), int64(len(file)), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	crc, _ := f.Footer().Get(BlocksCRCKey)
 	files[name] = file
 	redocument(t, files, func(d *document) {
@@ -222,9 +219,7 @@ func TestFullVectors(t *testing.T) {
 	p := formattest.MustOpen(t, Format, formattest.Rows(t, Format, smallChoices[0], smallSchema, smallRows(200), 64).Files(t), smallBlocks)
 	for col, of := range p.Columns() {
 		c, err := p.(format.ColumnPart).Cursor(col)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		units, values := 0, 0
 		for {
 			v := column.Vector{Most: 2}
@@ -246,9 +241,7 @@ func TestFullVectors(t *testing.T) {
 		}
 	}
 	c, err := p.(format.ColumnPart).Cursor(idColumn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	v := column.Vector{Most: 3}
 	for want := range 3 {
 		if n, _, err := c.Read(&v, 1); n != 1 || err != nil || v.Longs[want] != int64(want) {
@@ -265,9 +258,7 @@ func TestBlockBounds(t *testing.T) {
 	p := formattest.MustOpen(t, Format, formattest.Rows(t, Format, smallChoices[0], smallSchema, smallRows(64), 16).Files(t), smallBlocks)
 	for col, of := range p.Columns() {
 		blocks, err := p.Blocks(col)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if of.Indexed != (col == idColumn) {
 			t.Errorf("column %s is indexed: %v", of.Name, of.Indexed)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // int32Block is a plain block of small values.
@@ -162,9 +163,7 @@ func TestRowsOfLongValues(t *testing.T) {
 		codes = binary.LittleEndian.AppendUint32(codes, i)
 	}
 	values, err := encoding.AppendDictCodes(nil, new(encoding.Shuffler), 0, codes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	raw := &rawFile{fan: 2, order: "p", Footer: Footer{Type: Binary, Encoding: Dict, Nullable: true, Values: 9}}
 	raw.words = encoding.AppendPlainBinary(nil, 0, v.Offsets, v.Data)
 	raw.blocks = []rawBlock{{raw: nullableBlock(valid, values)}}
@@ -223,9 +222,7 @@ func TestSamplesWithoutPositionalIndex(t *testing.T) {
 			continue
 		}
 		want, err := readAll(f, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		footer := *f.footer
 		footer.Positional = nil
 		g := openBytes(t, footer.append(bytes.Clone(b[:f.footerAt])))
@@ -252,9 +249,7 @@ func TestSeekInSamples(t *testing.T) {
 		c, on := f.Cursor(), f.Cursor()
 		step := max(1, f.footer.Values/200)
 		for row := int64(0); row < f.footer.Values; row += step {
-			if err := on.SeekRow(row); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, on.SeekRow(row))
 			exact, err := c.SeekValue(keyAt(t, on))
 			if err != nil || !exact || c.Ordinal() != row {
 				t.Fatalf("%s: row %d, %v, %v, expected %d", name, c.Ordinal(), exact, err, row)

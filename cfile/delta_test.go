@@ -15,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // deltasOf returns the rows of a part in hexadecimal.
@@ -25,9 +26,7 @@ func deltasOf(t testing.TB, p format.Part) (rows []string, err error) {
 		t.Fatalf("%T is no DeltaFile", p)
 	}
 	r, err := of.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer r.Close()
 	for {
 		row, err := r.Next()
@@ -52,9 +51,7 @@ func TestDeltaFiles(t *testing.T) {
 		"undo": "00060200 00040402020210010000000000000000 0002000218020e76616c7565203202280000 140c00021a020e76616c7565203302280000",
 	} {
 		b, err := os.ReadFile("testdata/delta/" + name + ".cf")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		p := openLone(t, b)
 		if _, ok := p.(format.Holder); !ok || p.Verify(t.Context()) != nil || p.Rows() != 15 {
 			t.Errorf("%s: %T of %d rows, %v", name, p, p.Rows(), p.Verify(t.Context()))
@@ -73,9 +70,7 @@ func deltaFile(t testing.TB, deltas ...string) []byte {
 	rows := new(Rows)
 	for _, d := range deltas {
 		b, err := hex.DecodeString(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		rows.AppendBinary(b)
 	}
 	return write(t, o, rows)
@@ -102,9 +97,7 @@ func TestSortedVarint(t *testing.T) {
 		"fa0108f0": 67824, "faffffff": 1<<24 - 1, "fb01000000": 1 << 24, "ffffffffffffffffff": 1<<64 - 1,
 	} {
 		b, err := hex.DecodeString(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		n, rest, err := sortedVarint(append(b, 9))
 		if text == "f100" { // it is longer than it need be
 			if !isDamage(err) {
@@ -161,9 +154,7 @@ func TestDeltaMemory(t *testing.T) {
 	for _, limit := range []int64{0, 40_000} {
 		memory := &formattest.Memory{Limit: limit}
 		p, err := Format.Open([]format.File{formattest.NewFile("p.cfiles/a", b)}, format.OpenOptions{Memory: memory})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		before := memory.Held
 		if _, err = deltasOf(t, p); errors.Is(err, formattest.ErrMemory) != (limit > 0) || memory.Held != before {
 			t.Errorf("limit %d: %v, %d bytes held, %d before, %d at most", limit, err, memory.Held, before, memory.Peak)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // binaries returns BINARY values.
@@ -136,15 +137,11 @@ func TestFullDictionary(t *testing.T) {
 		t.Errorf("%d strings, %v", words.Len(), err)
 	}
 	blocks, err := f.Blocks()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	reader := blockReader{f: f, from: f.readBlock}
 	for i, b := range blocks {
 		raw, err := reader.read(b.Pointer)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		_, n := binary.Uvarint(raw)
 		size, m := binary.Uvarint(raw[n:])
 		mode := raw[n+m+int(size)]
@@ -185,15 +182,11 @@ func TestDictionaryBlockIsTooLarge(t *testing.T) {
 // Rows that wait for their block to be full do not hold the strings of their codes.
 func TestOpenRowsHoldCodesOnly(t *testing.T) {
 	w, err := NewWriter(&bytes.Buffer{}, Options{Type: Binary, Positional: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	rows := &Rows{}
 	rows.AppendBinary(make([]byte, 100<<10))
 	for range 1000 {
-		if err := w.Append(rows); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.Append(rows))
 	}
 	if n := w.open.size() + len(w.codes); n > 10_000 {
 		t.Errorf("1000 rows take %d bytes", n)

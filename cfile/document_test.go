@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // sampleDocument has columns of every shape.
@@ -43,9 +44,7 @@ func sampleDocument() document {
 func TestDocument(t *testing.T) {
 	d := sampleDocument()
 	text, err := d.append([]byte("before"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	text = text[len("before"):]
 	got, err := parseDocument(text, documentName)
 	if err != nil || !reflect.DeepEqual(*got, d) {
@@ -107,9 +106,7 @@ func TestHostileDocument(t *testing.T) {
 		}
 	}
 	text, err := new(document).append(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	const first = `"columns":[`
 	for _, test := range []struct {
 		from, to string

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 const shapesSchema = `{"type":"record","name":"R","fields":[
@@ -30,9 +31,7 @@ func TestMapping(t *testing.T) {
 	var document struct {
 		Columns []struct{ Path, File, Holds, Type, Encoding, Compression, Parent string }
 	}
-	if err := json.Unmarshal(files["columns.json"], &document); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(files["columns.json"], &document))
 	var got []string
 	for _, c := range document.Columns {
 		got = append(got, strings.Join([]string{c.Path, c.File, c.Holds, c.Type, c.Encoding, c.Compression, c.Parent}, " "))

@@ -8,15 +8,14 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func openAccounted(t testing.TB, b []byte, memory *formattest.Memory) *File {
 	t.Helper()
 	r := bytes.NewReader(b)
 	f, err := newFile(r, int64(len(b)), "test.cf", func(p []byte, off, _ int64) (int, error) { return r.ReadAt(p, off) }, memory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return f
 }
 
@@ -36,9 +35,7 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%s: %d bytes held when open", name, before)
 		}
 		c := f.Cursor()
-		if err := c.Skip(f.footer.Values / 2); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, c.Skip(f.footer.Values/2))
 		_, _ = c.SeekValue([]byte{0x80})
 		if memory.Held == before && f.footer.Values > 0 {
 			t.Errorf("%s: no bytes held by a cursor", name)
@@ -47,9 +44,7 @@ func TestMemory(t *testing.T) {
 		if _, err := c.Read(new(Rows), 1); err == nil || errors.Is(err, io.EOF) {
 			t.Errorf("%s: read of a closed cursor: %v", name, err)
 		}
-		if err := walk(f); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, walk(f))
 		if _, err := f.Blocks(); err != nil {
 			t.Fatal(err)
 		}
@@ -66,9 +61,7 @@ func TestMemory(t *testing.T) {
 func TestRefusedMemory(t *testing.T) {
 	for name, b := range samples(t) {
 		var free formattest.Memory
-		if err := walk(openAccounted(t, b, &free)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, walk(openAccounted(t, b, &free)))
 		for limit := free.Peak - 1; limit > 0; limit = limit * 3 / 4 {
 			memory := formattest.Memory{Limit: limit}
 			r := bytes.NewReader(b)

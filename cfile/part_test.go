@@ -20,6 +20,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/formattest"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -123,9 +124,7 @@ func partDamage(err error) bool {
 func TestFlippedBytes(t *testing.T) {
 	for choice := range smallChoices {
 		files := smallPart(t, choice)
-		if err := checkPart(t, files); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, checkPart(t, files))
 		r := rand.New(rand.NewPCG(1, uint64(choice)))
 		for name, b := range files {
 			for i := 0; i < len(b); i += soak.Rounds(1+r.IntN(5), 1) {
@@ -179,9 +178,7 @@ func randomSchema(t testing.TB, r *rand.Rand, n int) (schema string, rows [][]by
 	t.Helper()
 	schema = randavro.Schema(r)
 	parsed, err := shred.ParseSchema(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	rows = make([][]byte, n)
 	for i := range rows {
 		plain, odd := randavro.Pair(r, parsed.Root())
@@ -244,13 +241,9 @@ func TestCursorsAgreeWithTrevni(t *testing.T) {
 func walkCursors(t *testing.T, r *rand.Rand, p, want format.Part, col int) {
 	t.Helper()
 	a, err := p.(format.ColumnPart).Cursor(col)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	b, err := want.(format.ColumnPart).Cursor(col)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	left := unitsFrom(t, p, col, 0)
 	for i := range 60 {
 		var x, y int64

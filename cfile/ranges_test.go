@@ -15,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -71,9 +72,7 @@ func sameRows(t *testing.T, schema string, rows [][]byte, chosen map[string][]st
 	t.Helper()
 	p := formattest.MustOpen(t, Format, formattest.Rows(t, Format, chosen, schema, rows, 0).Files(t), format.OpenOptions{})
 	want := formattest.MustOpen(t, trevni.Format, formattest.Rows(t, trevni.Format, nil, schema, rows, 0).Files(t), format.OpenOptions{})
-	if err := p.Verify(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, p.Verify(t.Context()))
 	for col := range p.Columns() {
 		walkCursors(t, rand.New(rand.NewPCG(1, 1)), p, want, col)
 	}
@@ -85,9 +84,7 @@ func convertOne(t *testing.T, schema string, rows [][]byte, chosen map[string][]
 	t.Helper()
 	s := formattest.Rows(t, Format, chosen, schema, rows, 0)
 	g, bufs, err := s.Begin(t)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	from := 0
 	for _, end := range append(ends, len(rows)) {
 		for ; from < end; from++ {
@@ -209,16 +206,12 @@ func TestLargeBlocksSayWhatTheyTake(t *testing.T) {
 	row := append(binary.AppendVarint(nil, MaxValue), make([]byte, MaxValue)...)
 	s := formattest.Rows(t, Format, nil, schema, [][]byte{row}, 0)
 	g, bufs, err := s.Begin(t)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s.Fill(bufs, 0)
 	var b column.Block
 	bufs.Cols[0].Finish(1, &b)
 	job, err := g.Begin(0, &b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	dst := make([]byte, 0, job.Bound())
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // rawFile makes files block by block, damaged ones too.
@@ -89,9 +90,7 @@ func (r *rawFile) block(t testing.TB, raw []byte) *Pointer {
 		binary.LittleEndian.PutUint32(stored, uint32(len(stored)-8))
 		binary.LittleEndian.PutUint32(stored[4:], uint32(len(raw)))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if r.checksums() {
 		stored = appendChecksum(stored, stored)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // optionsOf returns the options with which Kudu wrote a file, but for the size of its
@@ -34,13 +36,9 @@ func TestSamplesAreWrittenAsKuduDoes(t *testing.T) {
 		o.IndexBlockSize = sampleIndexBlockSize
 		var again bytes.Buffer
 		w, err := NewWriter(&again, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		rewrite(t, f, w)
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.Close())
 		if same := bytes.Equal(again.Bytes(), file); same == (name == otherSnappy) {
 			t.Errorf("%s: %d bytes, written again as %d; the same: %v", name, len(file), again.Len(), same)
 		}
@@ -73,9 +71,7 @@ func contents(t *testing.T, f *File) string {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		*root = nil
 	}
 	fmt.Fprintf(&s, "%+v", footer)
@@ -86,13 +82,9 @@ func contents(t *testing.T, f *File) string {
 func rewrite(t *testing.T, f *File, w *Writer) {
 	t.Helper()
 	blocks, err := f.Blocks()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	rows, err := readAll(f, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for i, b := range blocks {
 		end := f.Footer().Values
 		if i+1 < len(blocks) {
@@ -101,8 +93,6 @@ func rewrite(t *testing.T, f *File, w *Writer) {
 		if err = w.Append(rows.part(w.o, int(b.Ordinal), int(end))); err == nil {
 			err = w.EndBlock()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 	}
 }

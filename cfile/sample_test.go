@@ -14,15 +14,14 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // sample returns a file of Kudu's.
 func sample(t testing.TB, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", "kudu", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return b
 }
 
@@ -43,9 +42,7 @@ func samples(t testing.TB) map[string][]byte {
 func openBytes(t testing.TB, b []byte) *File {
 	t.Helper()
 	f, err := Open(bytes.NewReader(b), int64(len(b)), "test.cf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return f
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // countingReader counts what is read.
@@ -32,13 +33,9 @@ func counted(t *testing.T, raw *rawFile) (*File, *countingReader, int) {
 	b := raw.bytes(t)
 	reader := &countingReader{ReaderAt: bytes.NewReader(b)}
 	f, err := Open(reader, int64(len(b)), "counted.cf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	height, err := f.Height(false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return f, reader, height
 }
 
@@ -247,9 +244,7 @@ func TestSeeksReadWhatIsOnTheWay(t *testing.T) {
 				t.Errorf("%s %d: %d blocks read, the tree has a height of %d", name, row, reader.reads, height)
 			}
 			reader.reads = 0
-			if err := c.SeekRow(int64(row / 250 * 250)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, c.SeekRow(int64(row/250*250)))
 			keyAt(t, c)
 			if name == "row" && reader.reads != 0 {
 				t.Errorf("%d blocks read in the block that is loaded", reader.reads)

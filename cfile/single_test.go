@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func openLone(t testing.TB, b []byte) format.Part {
@@ -24,9 +25,7 @@ func openLone(t testing.TB, b []byte) format.Part {
 func printColumn(t *testing.T, p format.Part) string {
 	t.Helper()
 	c, err := p.(format.ColumnPart).Cursor(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var out strings.Builder
 	for {
 		v := column.Vector{Encoded: true}
@@ -155,9 +154,7 @@ func TestLoneTypes(t *testing.T) {
 	}
 	p := openLone(t, loneFile(t, Options{Type: Uint64}, false, bytes.Repeat([]byte{0xff}, 8)))
 	c, err := p.(format.ColumnPart).Cursor(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var d *damage.Error
 	if _, _, err := c.Read(new(column.Vector), 1); !errors.As(err, &d) || d.Kind != damage.Unsupported || !partDamage(err) {
 		t.Errorf("a number beyond those of a long: %v", err)

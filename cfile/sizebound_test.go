@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // Blocks of whatever values stay below their bounds, which formattest compares.
@@ -75,9 +76,7 @@ func TestGrowth(t *testing.T) {
 	cols := formattest.Mapping(t, shapesSchema).Columns
 	s := formattest.Source{Format: Format, Schema: shapesSchema, Columns: cols}
 	g, _, err := s.Begin(t)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r := rand.New(rand.NewPCG(2, 1))
 	for range 20_000 {
 		col, rows, data, lengths := r.IntN(len(cols)), r.Int64N(5000), r.IntN(50_000), r.IntN(5000)

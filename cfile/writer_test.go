@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // write returns the file of rows.
@@ -223,16 +225,12 @@ func TestTooLongValuesAreRefusedFirst(t *testing.T) {
 		var file bytes.Buffer
 		c.o.BlockSize = 1
 		w, err := NewWriter(&file, c.o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		rows := &Rows{Values: *binaries("a", "b", "c")}
 		if c.o.Nullable {
 			rows.Valid = []byte{1, 1, 0, 1}
 		}
-		if err := w.Append(rows); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.Append(rows))
 		before := file.Len()
 		rows.Values = *binaries("d", strings.Repeat("e", c.size), "f")
 		err = w.Append(rows)
@@ -272,9 +270,7 @@ func TestRowsThatDoNotFit(t *testing.T) {
 	} {
 		c.o.Positional = true
 		w, err := NewWriter(&bytes.Buffer{}, c.o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if err := w.Append(&c.rows); err == nil {
 			t.Errorf("%+v: %+v", c.o, c.rows)
 		}
@@ -303,9 +299,7 @@ func TestTooManyBytesInACall(t *testing.T) {
 	if err == nil {
 		err = w.Append(&Rows{Values: *binaries("a")})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	rows := &Rows{Values: *binaries("b")}
 	rows.Data = make([]byte, math.MaxUint32)
 	if err := w.Append(rows); err == nil {

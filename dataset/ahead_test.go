@@ -15,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -87,9 +88,7 @@ func TestRemoteColumnsAreReadAhead(t *testing.T) {
 			{dataset.Query{Limit: -1, Columns: []string{"body"}, Where: "id % 5000 == 0"}, []string{"id"}, 10, 100},
 		} {
 			want, _, err := scan(t, local, test.query)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			reads, read := st.Calls(storetest.ReadAt), st.Bytes()
 			got, stats, err := scan(t, d, test.query)
 			if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {

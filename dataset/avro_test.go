@@ -19,6 +19,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -33,9 +34,7 @@ func openAvro(t *testing.T, name string, memory *budget.Pool) *dataset.Dataset {
 func wantRows(t *testing.T, d *dataset.Dataset, q dataset.Query, want [][]byte) dataset.Stats {
 	t.Helper()
 	s, err := d.Scan(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer s.Close()
 	for i := 0; ; i++ {
 		row, err := s.Next(nil)
@@ -79,9 +78,7 @@ func TestAvroRowsOfAnyRegistry(t *testing.T) {
 	writeAvro(t, name, mailgen.Schema, rows)
 	for _, known := range []format.Registry{{hfile.Format, cfile.Format, trevni.Format}, {cfile.Format, hfile.Format}} {
 		d, err := dataset.Open(t.Context(), locations(store.Local(), name), dataset.Options{Formats: known})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if known.InMemory() != nil {
 			wantRows(t, d, dataset.Query{Limit: -1}, rows)
 		} else if got, _, err := scan(t, d, dataset.Query{Limit: -1}); err == nil || len(got) > 0 {
@@ -95,14 +92,10 @@ func TestStreamIsReadOnce(t *testing.T) {
 	rows := mails(3, 10)
 	b := bytes.NewReader(avrotest.Make(t, mailgen.Schema, "snappy", avrotest.Block{Rows: 10, Data: bytes.Join(rows, nil)}))
 	d, err := dataset.Open(t.Context(), []store.Location{{Path: "in"}}, dataset.Options{Formats: formats, Stream: b})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	wantRows(t, d, dataset.Query{Limit: -1}, rows)
 	s, err := d.Scan(t.Context(), dataset.Query{Limit: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := s.Next(nil); !errors.Is(err, dataset.ErrQuery) {
 		t.Error(err)
 	}
@@ -125,9 +118,7 @@ func TestAvroWithoutBytes(t *testing.T) {
 	wantRows(t, open(100_000, 0, 5), dataset.Query{Limit: -1}, make([][]byte, 100_005))
 	d := open(math.MaxInt64, 1)
 	s, err := d.Scan(t.Context(), dataset.Query{Limit: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer s.Close()
 	if _, err := s.Next(nil); !errors.As(err, new(*damage.Error)) || !strings.Contains(err.Error(), "9223372036854775807 rows of 0 bytes") {
 		t.Error(err)
@@ -137,9 +128,7 @@ func TestAvroWithoutBytes(t *testing.T) {
 	}
 	open(math.MaxInt64)
 	d, err = dataset.Open(t.Context(), locations(store.Local(), name, name), dataset.Options{Formats: formats})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if s, err := d.Count(t.Context(), ""); !errors.As(err, new(*damage.Error)) {
 		t.Errorf("%d rows, %v", s.Rows, err)
 	}
@@ -152,9 +141,7 @@ func TestAvroIsOpenedAgain(t *testing.T) {
 	l := list(t, store.Local(), name, dataset.Options{Formats: formats})
 	for range 2 {
 		d, err := l.Dataset(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		wantRows(t, d, dataset.Query{Limit: -1}, [][]byte{{2}, {4}})
 	}
 }
@@ -226,9 +213,7 @@ func TestAvroRowOfDamage(t *testing.T) {
 	writeAvro(t, name, `["int","string"]`, rows)
 	reader := avrotest.Parse(t, `"int"`)
 	s, err := openAvro(t, name, nil).Scan(t.Context(), dataset.Query{Limit: -1, Schema: reader})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer s.Close()
 	var row []byte
 	n := int64(0)

@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // block is the only one of a column.
@@ -91,9 +92,7 @@ func batches(t testing.TB, d *dataset.Dataset, q dataset.Query) ([][]byte, datas
 		a.Start(int64(b.Rows()))
 		for range b.Rows() {
 			row, err := a.Row(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			rows = append(rows, row)
 		}
 		if q.BatchRows > 0 && b.Rows() > q.BatchRows {
@@ -118,9 +117,7 @@ func TestBatchesHoldTheRows(t *testing.T) {
 				q.Columns = [][]string{{"from"}, {"received.protocol", "score"}, {"headers", "id"}, {"to", "seen"}, {}}[r.IntN(5)]
 			}
 			want, ws, err := scan(t, d, q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			got, gs, err := batches(t, d, q)
 			if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
 				t.Errorf("%+v: %d rows, want %d (%v)", q, len(got), len(want), err)
@@ -142,9 +139,7 @@ func TestBatchesKnowTheirOrigin(t *testing.T) {
 			first[p.Name], next = next, next+p.Rows
 		}
 		all, err := d.Batches(t.Context(), dataset.Query{Columns: []string{"id"}, Limit: -1, BatchRows: 1500})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer all.Close()
 		if len(first) < 2 || !all.Next() || all.Rows() != 1500 {
 			t.Fatal(first, all.Rows())
@@ -153,9 +148,7 @@ func TestBatchesKnowTheirOrigin(t *testing.T) {
 		for _, where := range []string{"", "seen", "id % 97 == 0", `folder == "SPAM"`} {
 			for _, batchRows := range []int{0, 1, 70} {
 				b, err := d.Batches(t.Context(), dataset.Query{Columns: []string{"id"}, Where: where, Offset: 3, Limit: 1200, BatchRows: batchRows})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				for b.Next() {
 					for i, id := range b.Vector(0).Longs {
 						if part, row := b.Origin(i); ids[first[part]+row] != id {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -39,22 +40,16 @@ func BenchmarkQueries(b *testing.B) {
 
 func readBatches(b *testing.B, d *dataset.Dataset, q dataset.Query) {
 	batches, err := d.Batches(b.Context(), q)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	defer batches.Close()
 	for batches.Next() {
 	}
-	if err := batches.Err(); err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, batches.Err())
 }
 
 func readRows(b *testing.B, d *dataset.Dataset, q dataset.Query) {
 	s, err := d.Scan(b.Context(), q)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	defer s.Close()
 	var row []byte
 	for err == nil {

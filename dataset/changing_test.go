@@ -14,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -37,9 +38,7 @@ var replacements = []struct {
 	}, isChanging},
 	{"it is no file", func(t *testing.T, dir string, _ *manifest.Success) {
 		remove(t, dir, manifest.SuccessName)
-		if err := os.Mkdir(filepath.Join(dir, manifest.SuccessName), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Mkdir(filepath.Join(dir, manifest.SuccessName), 0o777))
 	}, isChanging},
 }
 
@@ -68,9 +67,7 @@ func TestPartVanishes(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, _, _ := single(t, f)
 		whole := storetest.NewFaulty(store.Local())
-		if err := scanOn(t, whole, dir, nil); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, scanOn(t, whole, dir, nil))
 		reads := whole.Calls(storetest.ReadAt)
 		if reads < 2 {
 			t.Fatalf("only %d reads, of what is before the blocks, and of a block", reads)
@@ -104,9 +101,7 @@ func TestPartIsCut(t *testing.T) {
 			before int // reads that find out what kind of file it is
 		}{{dir, 0}, {filepath.Join(dir, part), 1}, {avro, 1}} {
 			whole := storetest.NewFaulty(store.Local())
-			if err := scanAll(t, whole, test.path); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, scanAll(t, whole, test.path))
 			reads := whole.Calls(storetest.ReadAt)
 			if reads <= test.before {
 				t.Fatalf("%s: %d reads", test.path, reads)
@@ -188,9 +183,7 @@ func TestNotFinished(t *testing.T) {
 	} {
 		for _, inner := range []string{"", manifest.IncrementName(1, "0123456789abcdef")} {
 			dir := t.TempDir()
-			if err := os.MkdirAll(filepath.Join(dir, inner), 0o777); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.MkdirAll(filepath.Join(dir, inner), 0o777))
 			for _, name := range test.files {
 				write(t, filepath.Join(dir, inner, name), "")
 			}
@@ -208,12 +201,8 @@ func TestPendingElsewhere(t *testing.T) {
 	write(t, filepath.Join(elsewhere, "pending-0123456789abcdef"), "")
 	for _, name := range []string{".rowtocol", ".rowtocol/0123456789abcdef"} {
 		dir := t.TempDir()
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(elsewhere, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777))
+		testenv.Must(t, os.Symlink(elsewhere, filepath.Join(dir, name)))
 		if _, err := dataset.List(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -231,16 +220,12 @@ func TestNoFile(t *testing.T) {
 		for kind, put := range kinds {
 			dir, name, _ := single(t, f)
 			part := filepath.Join(dir, name)
-			if err := errors.Join(os.RemoveAll(part), put(part)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, errors.Join(os.RemoveAll(part), put(part)))
 			if err := scanOn(t, store.Local(), dir, nil); !isDamage(err) {
 				t.Errorf("%s for a part: %v", kind, err)
 			}
 			success := filepath.Join(dir, manifest.SuccessName)
-			if err := errors.Join(os.Remove(success), put(success)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, errors.Join(os.Remove(success), put(success)))
 			if _, err := dataset.List(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
 				t.Errorf("%s for a manifest: %v", kind, err)
 			}
@@ -257,9 +242,7 @@ func TestFinishedMeanwhile(t *testing.T) {
 			t.Errorf("finished meanwhile: %v", err)
 		}
 		remove(t, dir, manifest.SuccessName)
-		if err := os.Mkdir(filepath.Join(dir, manifest.WorkName), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Mkdir(filepath.Join(dir, manifest.WorkName), 0o777))
 		for _, fault := range []storetest.Fault{
 			{Op: storetest.List, N: 2, Err: store.ErrNotExist},
 			{Op: storetest.List, N: 2, Err: syscall.EIO},
@@ -303,9 +286,7 @@ func scanOn(t *testing.T, st store.Store, dir string, change func()) error {
 
 func remove(t *testing.T, dir, name string) {
 	t.Helper()
-	if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.RemoveAll(filepath.Join(dir, name)))
 }
 
 func write(t *testing.T, name, text string) {
@@ -314,7 +295,5 @@ func write(t *testing.T, name, text string) {
 	if err == nil {
 		err = os.WriteFile(name, []byte(text), 0o666)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -25,9 +26,7 @@ func archive(t testing.TB, f format.Format, rows int64) *dataset.Dataset {
 	key := fmt.Sprint(f.Name(), rows)
 	if archives[key] == "" {
 		dir, err := os.MkdirTemp("", "archive-")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		archives[key] = dir
 		makeArchive(t, f, rows, dir)
 	}
@@ -37,15 +36,11 @@ func archive(t testing.TB, f format.Format, rows int64) *dataset.Dataset {
 func makeArchive(t testing.TB, f format.Format, rows int64, base string) {
 	t.Helper()
 	in, err := os.Create(filepath.Join(base, "mail.avro"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := mailgen.Write(in, mailgen.Options{Rows: rows, Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if err := in.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, in.Close())
 	convert(t, f, in.Name(), filepath.Join(base, "mail.columns"), settings{
 		rowGroup: 128 << 20, choices: map[string][]string{"values": {"id", "from"}, "sorted-by": {"id"}},
 	})
@@ -59,9 +54,7 @@ func columnSizes(t testing.TB, d *dataset.Dataset) map[string]int64 {
 	sizes := map[string]int64{}
 	for i, c := range p.Columns() {
 		blocks, err := p.Blocks(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, b := range blocks {
 			sizes[c.Name] += b.StoredSize + 100
 		}
@@ -84,9 +77,7 @@ func TestConditionsPassOverBlocks(t *testing.T) {
 		d := archive(t, f, 40_000)
 		read := func(where string) (rows int, bytes int64) {
 			got, stats, err := scan(t, d, dataset.Query{Columns: []string{"id", "body"}, Where: where, Limit: -1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			return len(got), stats.BytesRead
 		}
 		all, most := read("id >= 0")
@@ -123,13 +114,9 @@ func TestReadsOnlyWhatIsAsked(t *testing.T) {
 				most += size[c] + 4<<10
 			}
 			_, scanned, err := scan(t, d, test.query)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			_, batched, err := batches(t, d, test.query)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			for _, s := range []dataset.Stats{scanned, batched} {
 				// What is a block of the part is several of a CFile.
 				if s.BytesRead > most || s.BlocksRead < s.Blocks || s.BlocksRead > s.Blocks && f != cfile.Format {
@@ -172,9 +159,7 @@ func TestClusteredRowsAreCheap(t *testing.T) {
 		d := archive(t, f, rows)
 		size := columnSizes(t, d)
 		last, _, err := scan(t, d, dataset.Query{Columns: []string{"id"}, Offset: rows * 6 / 10, Limit: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		id := native(t, `"long"`, last[0]).(int64)
 		var other int64
 		for name, n := range size {
@@ -199,9 +184,7 @@ func TestClusteredRowsAreCheap(t *testing.T) {
 		}
 		// An index of a column that does not ascend is no reason to skip a block.
 		all, _, err := scan(t, d, dataset.Query{Columns: []string{"from"}, Limit: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		from, want := native(t, `"string"`, all[777]).(string), 0
 		for _, row := range all {
 			if native(t, `"string"`, row).(string) == from {
@@ -221,9 +204,7 @@ func TestBatchesAllocateNothing(t *testing.T) {
 		d := archive(t, f, 40_000)
 		for _, where := range []string{"", "score > 5", `subject contains "re" || score < 0`} {
 			b, err := d.Batches(t.Context(), dataset.Query{Columns: []string{"score", "received.date", "from"}, Where: where, Limit: -1, BatchRows: 500})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			defer b.Close()
 			for range 12 {
 				b.Next()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -20,9 +21,7 @@ func TestDirectoryAsAPart(t *testing.T) {
 	part := filepath.Join(dir, name)
 	write := func(name, text string) {
 		t.Helper()
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)))
 	}
 	write(part+"/a", "12")
 	write(part+"/b", "345")
@@ -54,9 +53,7 @@ func TestDirectoryAsAPart(t *testing.T) {
 // TestDestinationNamedLikeAPart is a dataset all the same.
 func TestDestinationNamedLikeAPart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mail.trv")
-	if err := errors.Join(os.MkdirAll(dir+"/"+manifest.WorkName, 0o777), os.WriteFile(dir+"/"+manifest.LockName, nil, 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(os.MkdirAll(dir+"/"+manifest.WorkName, 0o777), os.WriteFile(dir+"/"+manifest.LockName, nil, 0o666)))
 	if _, err := dataset.List(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrChanging) {
 		t.Errorf("error is %v", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/formattest"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/plan"
@@ -33,9 +34,7 @@ func writeAvro(t testing.TB, name, schema string, rows [][]byte) {
 	for some := range slices.Chunk(rows, 50) {
 		blocks = append(blocks, avrotest.Block{Rows: int64(len(some)), Data: bytes.Join(some, nil)})
 	}
-	if err := os.WriteFile(name, avrotest.Make(t, schema, "null", blocks...), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(name, avrotest.Make(t, schema, "null", blocks...), 0o666))
 }
 
 // formats are those that the tests run over: one with a file per part, one with
@@ -121,9 +120,7 @@ func filesOf(t testing.TB, part string) map[string][]byte {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return files
 }
 
@@ -154,18 +151,14 @@ func open(t testing.TB, path string, o dataset.Options) *dataset.Dataset {
 func openOn(t testing.TB, st store.Store, path string, o dataset.Options) *dataset.Dataset {
 	t.Helper()
 	d, err := dataset.Open(t.Context(), locations(st, path), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return d
 }
 
 func list(t testing.TB, st store.Store, path string, o dataset.Options) *dataset.Listing {
 	t.Helper()
 	l, err := dataset.List(t.Context(), locations(st, path), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return l
 }
 
@@ -173,9 +166,7 @@ func list(t testing.TB, st store.Store, path string, o dataset.Options) *dataset
 func totalRows(t testing.TB, d *dataset.Dataset) int64 {
 	t.Helper()
 	s, err := d.Count(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return s.Rows
 }
 
@@ -205,8 +196,6 @@ func openPart(t testing.TB, st store.Store, path string) *dataset.OpenPart {
 	t.Helper()
 	l := list(t, st, path, dataset.Options{Formats: formats})
 	p, err := l.Open(t.Context(), &l.Parts[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return p
 }

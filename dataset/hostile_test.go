@@ -18,6 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -120,14 +121,10 @@ func TestContext(t *testing.T) {
 		d := open(t, dir, dataset.Options{Formats: formats})
 		ctx, cancel := context.WithCancel(t.Context())
 		s, err := d.Scan(ctx, dataset.Query{Limit: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer s.Close()
 		b, err := d.Batches(ctx, dataset.Query{Limit: -1, BatchRows: 10})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer b.Close()
 		if _, err := s.Next(nil); err != nil || !b.Next() {
 			t.Fatal(err, b.Err())
@@ -175,9 +172,7 @@ func TestRowOfTooManyItems(t *testing.T) {
 	})
 	d := open(t, name, dataset.Options{Formats: formats})
 	b, err := d.Batches(t.Context(), dataset.Query{Limit: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer b.Close()
 	rows := 0
 	for b.Next() {

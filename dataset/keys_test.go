@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -38,9 +39,7 @@ func TestKeysAsColumns(t *testing.T) {
 			t.Fatal(len(want), err)
 		}
 		b, err := d.Batches(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var got [][]byte
 		for b.Next() {
 			text := 0
@@ -89,9 +88,7 @@ func TestTypesOfKeys(t *testing.T) {
 	} {
 		root := t.TempDir()
 		for _, v := range test.values {
-			if err := os.CopyFS(filepath.Join(root, "k="+v), os.DirFS(one)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.CopyFS(filepath.Join(root, "k="+v), os.DirFS(one)))
 		}
 		d := open(t, root, dataset.Options{Formats: formats})
 		_, typ, _ := strings.Cut(d.Schema().JSON(), `{"name":"k","type":`)
@@ -154,9 +151,7 @@ func TestKeysOnTwoStores(t *testing.T) {
 	far := storetest.NewFaulty(store.Local())
 	two[1].Origin, two[1].Store = "far://", far
 	d, err := dataset.Open(t.Context(), two, dataset.Options{Formats: formats})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got, err := lines(t, d, dataset.Query{Limit: -1}); err != nil || got != `{"id":1,"a":1} {"id":1,"a":1}` {
 		t.Errorf("%s, %v", got, err)
 	}
@@ -182,9 +177,7 @@ func TestRowsWithoutKeys(t *testing.T) {
 				to.Cols[0].AppendVarint(1)
 			}
 		})
-		if err := os.Rename(filepath.Dir(part), mkdir(t, dir+"/a=2")+"/b=3"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Rename(filepath.Dir(part), mkdir(t, dir+"/a=2")+"/b=3"))
 		d := open(t, dir, dataset.Options{Formats: formats, Partial: true})
 		if got, err := lines(t, d, dataset.Query{Limit: -1}); err != nil || got != want {
 			t.Errorf("%s: %s, %v, want %s", schema, got, err, want)

@@ -16,6 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -145,9 +146,7 @@ func TestMemoryOfEarlyEnds(t *testing.T) {
 			if err == nil {
 				_, err = s.Next(nil)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if pool.Left() == size {
 				t.Errorf("%+v: a scan under way holds nothing", q)
 			}
@@ -157,9 +156,7 @@ func TestMemoryOfEarlyEnds(t *testing.T) {
 				t.Errorf("%+v: %d bytes left of %d when the scan is closed", q, pool.Left(), size)
 			}
 			b, err := d.Batches(t.Context(), q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if !b.Next() || pool.Left() == size {
 				t.Errorf("%+v: batches under way hold nothing, %v", q, b.Err())
 			}
@@ -188,9 +185,7 @@ func TestSmallBatches(t *testing.T) {
 		} {
 			pool := budget.New(test.size)
 			b, err := open(t, dir, dataset.Options{Formats: formats, Memory: pool}).Batches(t.Context(), test.q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			row := 0
 			for b.Next() {
 				most[test.name] = max(most[test.name], b.Rows())
@@ -222,9 +217,7 @@ func TestVectorsShrink(t *testing.T) {
 		const size = 256 << 20
 		pool := budget.New(size)
 		b, err := open(t, dir, dataset.Options{Formats: formats, Memory: pool}).Batches(t.Context(), dataset.Query{Limit: -1, BatchRows: 10})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer b.Close()
 		large, batch := -1, 0
 		for ; b.Next(); batch++ {
@@ -248,9 +241,7 @@ func TestMemoryOfPieces(t *testing.T) {
 		dir := filepath.Dir(local.Parts()[0].Name)
 		q := dataset.Query{Columns: []string{"body", "subject"}, Limit: 6000}
 		want, _, err := scan(t, local, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		read := func(st store.Store, pool *budget.Pool) (rows [][]byte, most int64, err error) {
 			d, err := dataset.Open(t.Context(), locations(st, dir), dataset.Options{Formats: formats, Memory: pool})
 			if err != nil {
@@ -434,9 +425,7 @@ func TestBatchesStayWithinMemory(t *testing.T) {
 		for _, copies := range tt.copies {
 			pool := budget.New(tt.memory)
 			b, err := open(t, dir, dataset.Options{Formats: formats, Memory: pool}).Batches(t.Context(), dataset.Query{Limit: -1, Copies: copies})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			rows := 0
 			for b.Next() {
 				rows += b.Rows()

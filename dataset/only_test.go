@@ -9,6 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // TestOnly reads chosen rows of parts, with and without a condition and an offset.
@@ -17,9 +18,7 @@ func TestOnly(t *testing.T) {
 		dir, _ := mailSet(t, f, 150)
 		d := open(t, dir, dataset.Options{Formats: formats})
 		all, _, err := scan(t, d, dataset.Query{Limit: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if len(d.Parts()) < 3 {
 			t.Fatalf("%d parts", len(d.Parts()))
 		}

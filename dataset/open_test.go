@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -49,9 +50,7 @@ func TestOpenFilesReplaced(t *testing.T) {
 	} {
 		of, files := numbered(t, 3, 1)
 		files[0].read(t, 0)
-		if err := replace(files[0].name); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, replace(files[0].name))
 		files[0].read(t, 0) // is still open
 		files[1].read(t, 1)
 		for range 2 {

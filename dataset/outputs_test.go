@@ -13,6 +13,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -31,13 +32,9 @@ func topOf(t *testing.T, dir string) string {
 func successOf(t *testing.T, dir string) *manifest.Success {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, manifest.SuccessName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s, err := manifest.DecodeSuccess(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return s
 }
 
@@ -55,9 +52,7 @@ func addIncrement(t *testing.T, dir, made string, sequence int64) (increment str
 	s.Increment, s.Base, s.Sequence = true, topOf(t, dir), sequence
 	writeSuccess(t, made, s)
 	increment = filepath.Join(dir, manifest.IncrementName(sequence, s.ID))
-	if err := errors.Join(os.MkdirAll(dir, 0o777), os.Rename(made, increment)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(os.MkdirAll(dir, 0o777), os.Rename(made, increment)))
 	return increment
 }
 
@@ -114,16 +109,12 @@ func TestIncrementsCountWithTheirBase(t *testing.T) {
 		p.growIncrement("d", 12)
 		p.growIncrement("d", 11)
 		wantLines(t, ids(3, 5, 4), dir)
-		if err := os.Mkdir(dir+"/"+manifest.IncrementName(13, manifest.NewID()), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Mkdir(dir+"/"+manifest.IncrementName(13, manifest.NewID()), 0o777))
 		wantLines(t, ids(3, 5, 4), dir) // it has no rows yet
 
 		// While the output is replaced there is none, and what it was is no dataset.
 		success := filepath.Join(dir, manifest.SuccessName)
-		if err := os.Rename(success, dir+"/_aside"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Rename(success, dir+"/_aside"))
 		if _, err := openAll(t, dir); !errors.Is(err, dataset.ErrUnfinished) {
 			t.Errorf("increments of an output that is gone: %v", err)
 		}
@@ -136,14 +127,10 @@ func TestIncrementsCountWithTheirBase(t *testing.T) {
 		if err != nil || totalRows(t, d) < 5 {
 			t.Errorf("with --partial: %v", err)
 		}
-		if err := os.Rename(dir+"/_aside", success); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Rename(dir+"/_aside", success))
 
 		// Each increment is read once.
-		if err := os.Rename(first, dir+"/increment-1"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Rename(first, dir+"/increment-1"))
 		if _, err := openAll(t, dir); !isDamage(err) || !strings.Contains(err.Error(), "it is of "+filepath.Base(first)) {
 			t.Errorf("an increment under another name: %v", err)
 		}
@@ -159,9 +146,7 @@ func TestIncrementsCountWithTheirBase(t *testing.T) {
 func TestOnlyAnEmptyIncrement(t *testing.T) {
 	dir := t.TempDir()
 	run := filepath.Join(dir, manifest.IncrementName(1, manifest.NewID()))
-	if err := os.Mkdir(run, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(run, 0o777))
 	if _, err := openAll(t, dir); !errors.Is(err, dataset.ErrUnfinished) {
 		t.Errorf("%v", err)
 	}
@@ -315,9 +300,7 @@ func TestTornListing(t *testing.T) {
 				}
 				continue
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if got, err := lines(t, d, dataset.Query{Limit: -1}); err != nil || got != want {
 				t.Errorf("an output %v: %s, %v, want %s", top, got, err, want)
 			}
@@ -372,9 +355,7 @@ func TestIncrementThatCameBack(t *testing.T) {
 		was := successOf(t, last)
 		for _, other := range []string{dir, dir + "/increment-00000002-*"} {
 			found, err := filepath.Glob(other)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			input := successOf(t, found[0]).Request.Inputs[0]
 			s := *was
 			s.Request.Inputs = []manifest.Input{{Path: "before", Size: 1, CRC32C: new(uint32)}, input}

@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -34,9 +35,7 @@ func output(t *testing.T, f format.Format, change func(*manifest.Success)) (dir 
 func success(t *testing.T, f format.Format, part, id string) *manifest.Success {
 	t.Helper()
 	name := manifest.StagedPart(0, 0, id, f.Suffix())
-	if err := os.Rename(part, filepath.Join(filepath.Dir(part), name)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Rename(part, filepath.Join(filepath.Dir(part), name)))
 	s := &manifest.Success{
 		Version: manifest.Version, ID: id, Schema: `"long"`, Request: manifest.Request{Options: manifest.Options{Format: f.Name()}},
 		Parts: []manifest.Part{{Rows: 1}}, Rows: 1,
@@ -52,12 +51,8 @@ func success(t *testing.T, f format.Format, part, id string) *manifest.Success {
 func writeSuccess(t *testing.T, dir string, s *manifest.Success) {
 	t.Helper()
 	text, err := s.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "_SUCCESS"), text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, "_SUCCESS"), text, 0o666))
 }
 
 // A manifest is checked like any input: it names no file outside of its
@@ -90,9 +85,7 @@ func TestManifestsAreChecked(t *testing.T) {
 // A file that is sound, but not the one that the manifest tells of, is not read.
 func TestFilesAreThoseOfTheManifest(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
-		if err := readAll(t, output(t, f, func(*manifest.Success) {})); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, readAll(t, output(t, f, func(*manifest.Success) {})))
 		for _, test := range []struct {
 			name   string
 			change func(*manifest.Success)
@@ -209,9 +202,7 @@ func TestValuesOfAnotherSchema(t *testing.T) {
 func readAll(t *testing.T, name string) error {
 	t.Helper()
 	b, err := open(t, name, dataset.Options{Formats: formats}).Batches(t.Context(), dataset.Query{Limit: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer b.Close()
 	for b.Next() {
 	}

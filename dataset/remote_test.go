@@ -21,6 +21,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -96,9 +97,7 @@ func testAheadOfRows(t *testing.T, local *dataset.Dataset) {
 	for _, columns := range [][]string{{"body"}, {"body", "received", "subject"}} {
 		st := &far{Store: store.Local(), larger: 128 << 10, patience: 200 * time.Millisecond, let: make(chan struct{})}
 		b, err := on(t, st, local).Batches(t.Context(), dataset.Query{Columns: columns, Limit: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		beside := 0
 		for b.Next() {
 			time.Sleep(time.Millisecond) // something is done with the rows
@@ -154,9 +153,7 @@ func testPatienceOnce(t *testing.T, local *dataset.Dataset) {
 	query := dataset.Query{Columns: []string{"body"}, Limit: -1}
 	var reads, again []at
 	want, _, err := scan(t, on(t, broken(&reads, at{}), local), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	given := 0
 	for _, r := range reads {
 		if r.n <= 64<<10 {
@@ -199,18 +196,12 @@ func testClose(t *testing.T, local *dataset.Dataset) {
 	} {
 		l := list(t, test.st, dir, dataset.Options{Formats: formats})
 		p, err := l.Open(t.Context(), &l.Parts[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		body := slices.IndexFunc(p.Columns(), func(c format.Column) bool { return c.Name == "body" })
 		blocks, err := p.Blocks(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		c, err := p.Cursor(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var v column.Vector
 		for i := 0; !test.begun(); i++ {
 			v.Reset()
@@ -266,9 +257,7 @@ func testWholeParts(t *testing.T, local *dataset.Dataset) {
 	blocks := 0
 	for i := range p.Columns() {
 		table, err := p.Blocks(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		blocks += len(table)
 	}
 	most := 3 * len(p.Columns())

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // wholeRows are the rows of a part that keeps them whole.
@@ -25,9 +26,7 @@ func (*wholeRows) Close() {}
 func TestWholeRowsWithBytesLeft(t *testing.T) {
 	rows := &partRows{of: &OpenPart{name: "f"}, rows: &wholeRows{{2}, {4, 6}, {8}}}
 	first := func([]byte) (int, error) { return 1, nil }
-	if err := rows.next(t.Context(), first); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, rows.next(t.Context(), first))
 	err := rows.next(t.Context(), first)
 	if d := (*damage.Error)(nil); !errors.As(err, &d) || d.Kind != damage.Trailing || d.File != "f" || d.Row != 1 {
 		t.Errorf("bytes behind the values: %v", err)

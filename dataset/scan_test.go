@@ -14,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -83,9 +84,7 @@ func TestScanOfIncrements(t *testing.T) {
 		if _, _, err := scan(t, open(t, dir, dataset.Options{Formats: formats}), dataset.Query{Limit: -1}); !isDamage(err) {
 			t.Errorf("an increment of another schema: %v", err)
 		}
-		if err := os.Remove(filepath.Join(last, "_SUCCESS")); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Remove(filepath.Join(last, "_SUCCESS")))
 		if _, err := dataset.Open(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
 			t.Errorf("an unfinished increment: %v", err)
 		}
@@ -95,9 +94,7 @@ func TestScanOfIncrements(t *testing.T) {
 func TestUnfinishedOutput(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, want := mailSet(t, f, 1500)
-		if err := os.Remove(filepath.Join(dir, "_SUCCESS")); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Remove(filepath.Join(dir, "_SUCCESS")))
 		if _, err := dataset.Open(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
 			t.Errorf("without _SUCCESS: %v", err)
 		}
@@ -117,9 +114,7 @@ func TestOrderOfParts(t *testing.T) {
 		"part-100000-0-0123456789abcdef.trv",
 	}
 	for _, name := range append(want, "_part.trv", ".part.trv", "other") {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o666))
 	}
 	l := list(t, store.Local(), dir, dataset.Options{Formats: formats, Partial: true})
 	var got []string
@@ -150,9 +145,7 @@ func TestDamagedParts(t *testing.T) {
 					if err == nil {
 						err = change(f, bytes.Clone(sound))
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					testenv.Must(t, err)
 					rows, _, err := scan(t, d, dataset.Query{Limit: -1})
 					var at *damage.Error
 					if !errors.As(err, &at) || at.File != f && at.File != part.Name || int64(len(rows)) < d.Parts()[0].Rows {
@@ -179,13 +172,9 @@ func TestScanWithSchema(t *testing.T) {
 		{"name":"sender","type":"string","aliases":["from"]},
 		{"name":"id","type":"double"},
 		{"name":"note","type":"string","default":"none"}]}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		got, stats, err := scan(t, d, dataset.Query{Schema: schema, Where: "seen", Limit: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		own, _, err := scan(t, d, dataset.Query{Columns: []string{"id", "from"}, Where: "seen", Limit: -1})
 		if err != nil || len(own) != len(got) {
 			t.Fatal(len(own), len(got), err)

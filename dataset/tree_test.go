@@ -18,6 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -158,9 +159,7 @@ func TestTreesRefused(t *testing.T) {
 	// A link to the root is a tree without end.
 	p := newForest(t, trevni.Format)
 	root := p.grow(1, "a=1")
-	if err := os.Symlink(root, root+"/b=1"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Symlink(root, root+"/b=1"))
 	if _, err := openAll(t, root); !isDamage(err) || !strings.Contains(err.Error(), "b=1/b=1: ") || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("a link to the root: %v", err)
 	}
@@ -189,9 +188,7 @@ func TestUnfinishedInTree(t *testing.T) {
 
 func mkdir(t *testing.T, dir string) string {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(dir, 0o777))
 	return dir
 }
 
@@ -284,9 +281,7 @@ func TestSchemasOfSets(t *testing.T) {
 			t.Errorf("keys: %s, %v", got, err)
 		}
 		b, err := d.Batches(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer b.Close()
 		var keys []int64
 		for b.Next() {
@@ -304,13 +299,9 @@ func TestManySets(t *testing.T) {
 	p := newForest(t, trevni.Format)
 	one := p.grow(1, "one") + "/one"
 	text, err := os.ReadFile(one + "/" + manifest.SuccessName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s, err := manifest.DecodeSuccess(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for i := range 1000 {
 		in := s.Request.Inputs[0]
 		in.Path = fmt.Sprintf("%s-%06d", in.Path, i)
@@ -319,9 +310,7 @@ func TestManySets(t *testing.T) {
 	writeSuccess(t, one, s)
 	root := t.TempDir()
 	for i := range sets {
-		if err := os.Symlink(one, fmt.Sprintf("%s/k=%d", root, i)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Symlink(one, fmt.Sprintf("%s/k=%d", root, i)))
 	}
 	heap := func() uint64 {
 		var m runtime.MemStats

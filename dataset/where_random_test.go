@@ -21,6 +21,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // truth is what a condition is in a row.
@@ -386,9 +387,7 @@ func TestRandomConditions(t *testing.T) {
 					}
 				}
 				all, _, err := scan(t, d, q)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				var want [][]byte
 				for i, row := range all {
 					if p.truth(g.rows[i]) == yes {

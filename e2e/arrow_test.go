@@ -141,16 +141,12 @@ func TestTutorialNotebook(t *testing.T) {
 	dir := t.TempDir()
 	for day, file := range map[string]string{"dt=2010-01-01": "archive-1.avro", "dt=2010-01-02": "archive-2.avro"} {
 		mail, err := os.ReadFile("../testdata/mail/" + file)
-		if err := errors.Join(err, os.MkdirAll(dir+"/arriving/"+day, 0o755), os.WriteFile(dir+"/arriving/"+day+"/"+file, mail, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(err, os.MkdirAll(dir+"/arriving/"+day, 0o755), os.WriteFile(dir+"/arriving/"+day+"/"+file, mail, 0o600)))
 	}
 	run(t, "convert", "--partitioned", dir+"/arriving", dir+"/mail").want(t, 0)
 	run(t, "cat", "--to", "parquet", "--output", dir+"/mail.parquet", dir+"/mail").want(t, 0)
 	page, err := os.ReadFile("../docs/tutorial.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	blocks := func(language string) (text string) {
 		for _, block := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
 			text += block[1]
@@ -158,9 +154,7 @@ func TestTutorialNotebook(t *testing.T) {
 		return text
 	}
 	notebook := fmt.Sprintf("import os\nos.chdir(%q)\n%s", dir, blocks("python"))
-	if err := errors.Join(os.WriteFile(dir+"/notebook.py", []byte(notebook), 0o600), os.Symlink(program, dir+"/rowtocol")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.WriteFile(dir+"/notebook.py", []byte(notebook), 0o600), os.Symlink(program, dir+"/rowtocol")))
 	printed := pythonWith(t, []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "PYTHONIOENCODING=utf-8"}, dir+"/notebook.py")
 	if want := blocks("text"); want == "" || strings.ReplaceAll(printed, "\n\n", "\n") != want {
 		t.Errorf("the page shows\n%s\nthe notebook prints\n%s", want, printed)

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 )
 
@@ -19,9 +20,7 @@ import (
 func script(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	file := filepath.Join(dir, name)
-	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(file, []byte("#!/bin/sh\n"+text), 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(file, []byte("#!/bin/sh\n"+text), 0o700)))
 	return file
 }
 

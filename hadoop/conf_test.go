@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
@@ -45,16 +46,10 @@ func loaded(t *testing.T, props []property) *cluster.Conf {
 	dir := t.TempDir()
 	t.Setenv("HADOOP_CONF_DIR", dir)
 	f, err := os.Create(filepath.Join(dir, "core-site.xml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(writeProperties(f, props), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, errors.Join(writeProperties(f, props), f.Close()))
 	c, err := cluster.LoadConf()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return c
 }
 
@@ -66,9 +61,7 @@ func sampleRequest() *request {
 
 func TestJobProperties(t *testing.T) {
 	user, err := parseProperties([]string{"mapreduce.map.maxattempts=9", "mapreduce.map.maxattempts=2", "mapreduce.job.tags=mine,two"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	site := cluster.NewConf(map[string]string{"mapred.child.java.opts": "-Xmx1g -Da=b"})
 	c := loaded(t, sampleRequest().properties(site, user))
 	for key, want := range map[string]string{
@@ -104,9 +97,7 @@ func TestJavaOptions(t *testing.T) {
 		"-Dc=d -Xmx96m":   {both, []string{"mapreduce.map.java.opts=-Db=c", "mapreduce.map.java.opts=-Dc=d"}},
 	} {
 		user, err := parseProperties(tt.user)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		c := loaded(t, sampleRequest().properties(cluster.NewConf(tt.site), user))
 		if got := c.String("mapreduce.map.java.opts", ""); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/task"
@@ -119,9 +120,7 @@ func newRig(t *testing.T, change func(*Options)) *rig {
 	t.Helper()
 	r := &rig{t: t, client: &fakeClient{t: t, reports: map[string][]*report{}}, st: newOwned()}
 	exe := filepath.Join(t.TempDir(), "exe")
-	if err := os.WriteFile(exe, []byte("a program"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(exe, []byte("a program"), 0o700))
 	o := Options{
 		RemoteOptions: task.RemoteOptions{
 			Resolve: resolveTo(r.st), Program: "1.2.3", Run: rigKey, Memory: 64 << 20, Workers: 2, StoreRetry: time.Minute,
@@ -136,9 +135,7 @@ func newRig(t *testing.T, change func(*Options)) *rig {
 	r.Engine = &Engine{o: o, client: c, site: cluster.NewConf(nil), exe: exe}
 	const s = 1 << 20
 	r.batch = planned("00ff", s, manifest.Input{Path: "hdfs://nn/in/a", Size: 3 * s}, manifest.Input{Path: "hdfs://nn/in/_b", Size: s})
-	if err := mkdirs(t.Context(), r.st, r.batch.Dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, mkdirs(t.Context(), r.st, r.batch.Dir))
 	return r
 }
 
@@ -188,9 +185,7 @@ func TestRun(t *testing.T) {
 		}
 		return look(ctx, line)
 	}
-	if err := r.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, r.run(t.Context()))
 	for _, want := range []string{"<value>rowtocol-c0ffee</value>", "<value>etl</value>", "/carriers</value>", "job-c0ffee/tasks#rowtocol-tasks"} {
 		if !strings.Contains(r.client.job, want) {
 			t.Errorf("the job has no %s:\n%s", want, r.client.job)
@@ -301,9 +296,7 @@ func TestTokens(t *testing.T) {
 		"not secure":      {"simple", nn, []property{{"dfs.http.policy", "NONE"}}, ""},
 	} {
 		login, err := cluster.NewLogin(cluster.NewConf(map[string]string{"hadoop.security.authentication": tt.method}), cluster.LoginOptions{User: "etl"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer login.Close()
 		r := newRig(t, func(o *Options) { o.Login = login })
 		r.site, r.user = cluster.NewConf(tt.site), tt.user
@@ -402,9 +395,7 @@ func TestEarlierJob(t *testing.T) {
 		published := other
 		published.Dir = "/elsewhere/.rowtocol/plan-another"
 		h, err := openHome(t.Context(), r.o.Resolve, r.o.Home)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		make := func(key string, b task.Batch, reports ...*report) {
 			if err := h.makeJob(t.Context(), Job{Run: key}, nil, &layout{}, plansOf(key, key, []task.Batch{b})); err != nil {
 				t.Fatal(err)
@@ -421,9 +412,7 @@ func TestEarlierJob(t *testing.T) {
 		make("going", published, r.report("application_1_0006", "going", "RUNNING", "UNDEFINED", 100))
 		make("about", r.batch)
 		make("ours", r.batch, r.report(id, "ours", "RUNNING", "UNDEFINED", 10), r.report(id, "ours", "RUNNING", "UNDEFINED", 60), r.report(id, "ours", "FINISHED", succeeded, 100))
-		if err := r.run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, r.run(t.Context()))
 		if len(r.told) != 2 || !r.told[0].Found || r.told[0].ID != id || r.told[1].State != succeeded || r.client.job != "" {
 			t.Errorf("told %+v, and started %q", r.told, r.client.job)
 		}
@@ -432,9 +421,7 @@ func TestEarlierJob(t *testing.T) {
 		}
 		// What nobody came back for is removed at last, but no job loses its files.
 		time.Sleep(forgotten + time.Hour)
-		if err := r.run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, r.run(t.Context()))
 		if got := r.jobs(); !slices.Equal(got, []string{"job-going", "job-other"}) || r.client.job == "" {
 			t.Errorf("left %v", got)
 		}

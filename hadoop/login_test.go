@@ -11,6 +11,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
 	"github.com/jcmturner/gokrb5/v8/keytab"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
@@ -18,17 +19,11 @@ func TestLoginEnviron(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	keys := keytab.New()
-	if err := keys.AddEntry("alice", "R", "secret", time.Now(), 1, etypeID.AES256_CTS_HMAC_SHA1_96); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, keys.AddEntry("alice", "R", "secret", time.Now(), 1, etypeID.AES256_CTS_HMAC_SHA1_96))
 	data, err := keys.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, text := range map[string]string{"keytab": string(data), "krb5.conf": "[libdefaults]\n default_realm = R\n"} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	conf := filepath.Join(dir, "krb5.conf")
 	t.Setenv("KRB5_CONFIG", conf)
@@ -55,9 +50,7 @@ func TestLoginEnviron(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			login, err := cluster.NewLogin(cluster.NewConf(map[string]string{"hadoop.security.authentication": tt.method}), tt.o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			defer login.Close()
 			env := strings.Fields(tt.env)
 			before := slices.Clone(env)

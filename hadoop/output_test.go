@@ -6,15 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // recorded returns the lines that Hadoop's client printed on a real cluster.
 func recorded(t testing.TB, name string) []string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", "client", name+".txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
 }
 
@@ -139,9 +139,7 @@ func TestIDs(t *testing.T) {
 func FuzzOutput(f *testing.F) {
 	for _, name := range []string{"success", "failed", "status-toolarge", "list"} {
 		b, err := os.ReadFile(filepath.Join("testdata", "client", name+".txt"))
-		if err != nil {
-			f.Fatal(err)
-		}
+		testenv.Must(f, err)
 		f.Add(string(b))
 	}
 	f.Fuzz(func(t *testing.T, text string) {

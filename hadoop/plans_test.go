@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/task"
@@ -40,9 +41,7 @@ func TestRestart(t *testing.T) {
 	r := newRig(t, func(o *Options) { o.Restart = true })
 	r.client.pipes = says(t, "success", "", nil)
 	h, err := openHome(t.Context(), r.o.Resolve, r.o.Home)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	earlier := r.batch
 	earlier.Plan = &manifest.Plan{ID: "00ee", Dest: earlier.Plan.Dest, Tasks: earlier.Plan.Tasks}
 	r.batch.Instead = []string{"00ee"}
@@ -50,9 +49,7 @@ func TestRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.client.reports[id] = []*report{r.report(id, "ours", "RUNNING", "UNDEFINED", 10)}
-	if err := r.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, r.run(t.Context()))
 	if !slices.Equal(r.client.killed, []string{id}) || r.client.job == "" || len(r.jobs()) != 0 || r.told[0].Found {
 		t.Errorf("killed %v, started %q, left %v, told %+v", r.client.killed, r.client.job, r.jobs(), r.told)
 	}
@@ -64,14 +61,10 @@ func TestFailuresOfPlans(t *testing.T) {
 	r := newRig(t, nil)
 	r.client.pipes = says(t, "failed", "", errExit)
 	other := planned("00aa", 1<<20, manifest.Input{Path: "hdfs://nn/in/c", Size: 1 << 20})
-	if err := mkdirs(t.Context(), r.st, other.Dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, mkdirs(t.Context(), r.st, other.Dir))
 	r.leave(task.Failed{Job: id, Attempt: "attempt_1795425022941_0004_m_000001_0", Task: 1, Kind: "storage", Message: "no data node"})
 	f := task.Failed{Version: 1, Run: rigKey, Job: id, Attempt: "attempt_1795425022941_0004_m_000004_0", Task: 0, Kind: "input", Message: "damaged"}
-	if err := f.Leave(t.Context(), r.st, other.Dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, f.Leave(t.Context(), r.st, other.Dir))
 	err := r.Run(t.Context(), []task.Batch{r.batch, other}, nil)
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok || len(joined.Unwrap()) != 2 {
@@ -88,9 +81,7 @@ func TestFailuresOfPlans(t *testing.T) {
 func TestWorkRemoved(t *testing.T) {
 	r := newRig(t, nil)
 	r.client.pipes = says(t, "failed", "", errExit)
-	if err := r.st.RemoveAll(t.Context(), r.batch.Dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, r.st.RemoveAll(t.Context(), r.batch.Dir))
 	if err := r.run(t.Context()); !errors.Is(err, failure.Storage) || !strings.Contains(err.Error(), "or somebody removed hdfs://nn"+r.batch.Dir) {
 		t.Errorf("%v", err)
 	}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 const helperVariable = "TEST_RUNS_COMMAND"
@@ -22,18 +24,12 @@ func TestEndsWithUs(t *testing.T) {
 		t.Fatal("the command ended", err)
 	}
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	us := exec.Command(exe, "-test.run=^TestEndsWithUs$", "-test.v")
 	us.Env = append(os.Environ(), helperVariable+"="+script(t, t.TempDir(), "x", "echo $$; exec sleep 60"))
 	out, err := us.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := us.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, us.Start())
 	pid := 0
 	for s := bufio.NewScanner(out); pid == 0 && s.Scan(); {
 		if text, ok := strings.CutPrefix(s.Text(), "pid "); ok {

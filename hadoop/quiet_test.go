@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store/cluster"
@@ -99,9 +100,7 @@ func TestHadoopsFiles(t *testing.T) {
 			if tt.user != "" {
 				r.user = []property{{stagingKey, tt.user}}
 			}
-			if err := mkdirs(t.Context(), r.st, tt.dir); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, mkdirs(t.Context(), r.st, tt.dir))
 			r.client.pipes = says(t, "killed", tt.until, errWaits)
 			if id := applicationID(job); tt.reports {
 				r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 50)}

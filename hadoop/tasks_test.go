@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -59,9 +60,7 @@ func sampleJob() (Job, []task.Batch, []Entry) {
 func write(t testing.TB, job Job, batches []task.Batch, entries []Entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := WriteTasks(&b, job, batches, entries); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, WriteTasks(&b, job, batches, entries))
 	return b.Bytes()
 }
 

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/store"
@@ -94,9 +95,7 @@ func newHome(t *testing.T, program string) (h *home, o *ownedStore, exe string) 
 	if err == nil {
 		err = os.WriteFile(exe, []byte(program), 0o700)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return h, o, exe
 }
 
@@ -126,9 +125,7 @@ func TestOpenHome(t *testing.T) {
 
 func TestHomeThatIsAFile(t *testing.T) {
 	h, o, _ := newHome(t, "")
-	if err := errors.Join(o.Remove(t.Context(), h.Path), o.WriteFile(t.Context(), h.Path, nil, true)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(o.Remove(t.Context(), h.Path), o.WriteFile(t.Context(), h.Path, nil, true)))
 	if _, err := openHome(t.Context(), resolveTo(o), homeLocation); !errors.Is(err, failure.Foreign) {
 		t.Error(err)
 	}
@@ -151,9 +148,7 @@ func TestProgram(t *testing.T) {
 		{"others may write", func() error { o.modes[want] = 0o722; return nil }, 1},
 		{"a directory", func() error { return errors.Join(o.Remove(t.Context(), want), o.Mkdir(t.Context(), want)) }, 1},
 	} {
-		if err := tt.before(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, tt.before())
 		o.made = nil
 		p, err := h.program(t.Context(), exe)
 		if err != nil || p != want {

@@ -9,6 +9,8 @@ import (
 	"github.com/golang/snappy"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // chunk is bytes after their length, or after another one.
@@ -21,17 +23,13 @@ func framed(t testing.TB, raw []byte) map[Codec][]byte {
 	t.Helper()
 	half, most := len(raw)/2, len(raw)*3/4
 	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	frame := func(compress func(b []byte) []byte) []byte {
 		piece := func(b []byte) []byte { b = compress(b); return chunk(len(b), b) }
 		return slices.Concat(chunk(half, piece(raw[:half])), chunk(len(raw)-half, piece(raw[half:most])), piece(raw[most:]))
 	}
 	gz, err := appendGzip(nil, raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return map[Codec][]byte{
 		GZ:     gz,
 		Snappy: frame(func(b []byte) []byte { return snappy.Encode(nil, b) }),
@@ -52,9 +50,7 @@ func TestDecompress(t *testing.T) {
 	raw := bytes.Repeat([]byte("bytes, and more of them. "), 40)
 	payloads := framed(t, raw)
 	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for codec, payload := range payloads {
 		check := func(what string, payload []byte, size int, sound bool) {
 			t.Helper()

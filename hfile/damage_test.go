@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // file is the bytes of a file that are changed.
@@ -71,9 +72,7 @@ func (f file) content() (string, error) {
 func (f file) header(t testing.TB, at int64) blockHeader {
 	t.Helper()
 	h, err := parseBlockHeader(f[at:], at, int64(len(f))-trailerSize-at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return h
 }
 
@@ -111,9 +110,7 @@ func (f file) withTrailer(t testing.TB, change func(*Trailer)) file {
 	t.Helper()
 	end := len(f) - trailerSize
 	trailer, err := parseTrailer(f[end:], int64(end))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	change(trailer)
 	return trailer.append(slices.Clone(f[:end]))
 }
@@ -136,9 +133,7 @@ func TestEveryByte(t *testing.T) {
 		if err == nil {
 			err = sound.verify()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		end := len(sound) - trailerSize
 		padding := end + 200 // zeros, of which some are tried
 		for i := range sound {
@@ -181,13 +176,9 @@ func TestDump(t *testing.T) {
 			continue
 		}
 		r, err := f.open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var dump bytes.Buffer
-		if err := r.Dump(&dump); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, r.Dump(&dump))
 		if dumped := formattest.Dumped(dump.Bytes()); !bytes.Equal(dumped, f) {
 			t.Errorf("%s: %d bytes are written of %d, or others", name, len(dumped), len(f))
 		}

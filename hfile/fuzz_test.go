@@ -11,6 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // fuzzMemory is the most memory that a fuzz target lets a file have.
@@ -186,9 +187,7 @@ func FuzzIndex(f *testing.F) {
 			entries, _, err := dataRoot(unaccounted(), b, 2, levels, 0)
 			damageOnly(t, err)
 			for _, e := range entries {
-				if err := checkKey(e.key, 0); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, checkKey(e.key, 0))
 			}
 		}
 		block, err := parseIndexBlock(b, 0)

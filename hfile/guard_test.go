@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // says fails unless err is damage whose reason has some text.
@@ -265,9 +266,7 @@ func TestCellDamage(t *testing.T) {
 		}
 	}
 	r, err := everything(t, None).open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s := r.Scan()
 	if s.SeekRow(bytes.Repeat([]byte{'~'}, MaxRow+1)) || s.Err() != nil {
 		t.Error("a row that is too long is found", s.Err())
@@ -282,16 +281,12 @@ func TestSeekLongRow(t *testing.T) {
 		f := madeBy(t, WriterOptions{}, 0, func(w *Writer) {
 			for _, row := range rows {
 				for _, qualifier := range []string{"1", "2"} {
-					if err := w.Append(AppendKey(nil, []byte(row), nil, []byte(qualifier), 1, Put), nil); err != nil {
-						t.Fatal(err)
-					}
+					testenv.Must(t, w.Append(AppendKey(nil, []byte(row), nil, []byte(qualifier), 1, Put), nil))
 				}
 			}
 		})
 		r, err := f.open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		s := r.Scan()
 		for _, beyond := range []string{"\x00", "m", "mmmm"} {
 			found := s.SeekRow([]byte(longest + beyond))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // hudiFilters are filters by Hadoop's code, which Hudi's is made of, of the texts of
@@ -23,9 +24,7 @@ var hudiFilters = []struct{ name, kind, text string }{
 func TestHudiBloom(t *testing.T) {
 	for _, c := range hudiFilters {
 		h, err := ParseHudiBloom(c.text, c.kind)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, v := range hashVectors[1:] {
 			if !h.MayContain([]byte(v.text)) {
 				t.Errorf("%s: it does not have %q", c.name, v.text)
@@ -42,9 +41,7 @@ func TestHudiBloom(t *testing.T) {
 		}
 	}
 	b, err := base64.StdEncoding.DecodeString(hudiFilters[1].text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	f := hudiFilter{hashes: 7, hash: murmurByHudi, kind: hashMurmur, bits: 144, array: make([]byte, 18)}
 	for _, v := range hashVectors[1:] {
 		f.add([]byte(v.text))
@@ -57,9 +54,7 @@ func TestHudiBloom(t *testing.T) {
 // Of filters older than their versions the number of hash functions comes first.
 func TestHudiBloomWithoutVersion(t *testing.T) {
 	b, err := base64.StdEncoding.DecodeString(hudiFilters[0].text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	h, err := ParseHudiBloom(base64.StdEncoding.EncodeToString(append(b[4:8:8], b[9:]...)), hudiSimple)
 	if err != nil || !h.MayContain([]byte("abc")) {
 		t.Error(err)
@@ -69,9 +64,7 @@ func TestHudiBloomWithoutVersion(t *testing.T) {
 func TestHudiBloomDamage(t *testing.T) {
 	for _, c := range hudiFilters {
 		b, err := base64.StdEncoding.DecodeString(c.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		put := func(at int, v int32) []byte {
 			b := slices.Clone(b)
 			binary.BigEndian.PutUint32(b[at:], uint32(v))
@@ -108,9 +101,7 @@ func TestHudiBloomDamage(t *testing.T) {
 func FuzzHudiBloom(f *testing.F) {
 	for _, c := range hudiFilters {
 		b, err := base64.StdEncoding.DecodeString(c.text)
-		if err != nil {
-			f.Fatal(err)
-		}
+		testenv.Must(f, err)
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -130,29 +121,19 @@ func TestHudiBloomWritten(t *testing.T) {
 	for _, rows := range []int{0, 1, 200, hudiKeys + 100} {
 		var b bytes.Buffer
 		w, err := NewWriter(&b, WriterOptions{HudiBloom: true, HudiRange: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		bound := int64(0)
 		for i := range rows {
 			bound = w.Bound(keyOverhead+8, 1)
 			for ts := range int64(2) {
-				if err := w.Append(AppendKey(nil, fmt.Appendf(nil, "%08d", i), nil, nil, 9-ts, Put), nil); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, w.Append(AppendKey(nil, fmt.Appendf(nil, "%08d", i), nil, nil, 9-ts, Put), nil))
 			}
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.Close())
 		f := file(b.Bytes())
-		if err := f.verify(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, f.verify())
 		r, err := f.open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		h, err := r.HudiBloom()
 		if err != nil || (h != nil) != (rows > 0) {
 			t.Fatalf("%d rows: %v", rows, err)
@@ -192,9 +173,7 @@ func TestHudiBloomIsBounded(t *testing.T) {
 		t.Errorf("the filter has %d bytes, it was said to have %d", len(b), size)
 	}
 	h, err := ParseHudiBloom(string(b), hudiDynamic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for i := range 100 {
 		if !h.MayContain(fmt.Append(nil, "row", i)) {
 			t.Errorf("row %d is not there", i)
@@ -221,9 +200,7 @@ func TestHudiBloomFitsMemory(t *testing.T) {
 	f := madeFile(t, WriterOptions{HudiBloom: true}, 3)
 	memory := &formattest.Memory{Limit: 1 << 20}
 	r, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer r.Close()
 	if err := r.Verify(t.Context()); !errors.Is(err, formattest.ErrMemory) {
 		t.Errorf("a filter of %d bytes: %v", hudiBloomSize(1), err)

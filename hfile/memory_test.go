@@ -15,6 +15,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // unaccounted is memory without an account.
@@ -49,9 +50,7 @@ func withinAccount(t *testing.T, memory *formattest.Memory, allocate func()) {
 func loadedFile(t *testing.T, number, more int) file {
 	t.Helper()
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var f file
 	trailer := Trailer{Major: majorVersion, Codec: ZSTD, Levels: 1, DataIndex: 1}
 	for i, block := range []struct {
@@ -179,20 +178,14 @@ func TestVerifyIsBounded(t *testing.T) {
 	f := madeBy(t, WriterOptions{BlockSize: 1}, 0, func(w *Writer) {
 		for i := range 100 {
 			key := AppendKey(nil, fmt.Appendf(nil, "%0*d", 30_000, i), nil, nil, 0, Put)
-			if err := w.Append(key, nil); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, w.Append(key, nil))
 		}
 	})
 	memory := &formattest.Memory{Limit: 1 << 30}
 	r, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	withinAccount(t, memory, func() {
-		if err := r.Verify(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, r.Verify(context.Background()))
 	})
 	r.Close()
 	if memory.Held != 0 {
@@ -224,9 +217,7 @@ func TestManyIndexBlocks(t *testing.T) {
 	memory := &formattest.Memory{Limit: 64 << 20}
 	withinAccount(t, memory, func() {
 		r, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer r.Close()
 		says(t, "unused", r.Verify(t.Context()), "no index leads to the index block")
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // refused fails unless an error has some text.
@@ -80,9 +81,7 @@ func TestBlocksOfAPart(t *testing.T) {
 		{"bytes where the index says 100", be32(rootEntry(1)+8, 100)},
 	} {
 		p, err := Format.Open([]format.File{formattest.NewFile("f", f.changed(t, magicRoot, 0, c.change))}, format.OpenOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		blocks, err := p.Blocks(0)
 		if c.text != "" {
 			says(t, c.text, err, c.text)
@@ -97,9 +96,7 @@ func TestBlocksFitMemory(t *testing.T) {
 	f := madeFile(t, WriterOptions{BlockSize: 1}, 2000)
 	memory := &formattest.Memory{Limit: 1 << 30}
 	p, err := Format.Open([]format.File{formattest.NewFile("f", f)}, format.OpenOptions{Memory: memory})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	memory.Limit = memory.Held + 16<<10
 	if _, err := p.Blocks(0); !errors.Is(err, formattest.ErrMemory) {
 		t.Errorf("the blocks are listed: %v", err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // TestRowsKeepTheirBound writes rows of many sizes and holds the file against what was said
@@ -22,13 +23,9 @@ func TestRowsKeepTheirBound(t *testing.T) {
 			for _, most := range []int{1, 40, 2000} {
 				t.Run(fmt.Sprint(document, rows, most), func(t *testing.T) {
 					w, err := Format.Writer([]byte(document))
-					if err != nil {
-						t.Fatal(err)
-					}
+					testenv.Must(t, err)
 					group, err := w.(format.RowWriter).NewRows(`"bytes"`)
-					if err != nil {
-						t.Fatal(err)
-					}
+					testenv.Must(t, err)
 					keys := make([][]byte, rows)
 					value := make([]byte, most)
 					for i := range value {
@@ -37,9 +34,7 @@ func TestRowsKeepTheirBound(t *testing.T) {
 					for i := range keys {
 						keys[i] = fmt.Appendf(nil, "%08d%*d", random.IntN(rows), random.IntN(most)+1, 0)
 						before := group.Size()
-						if err := group.Admit(keys[i], value); err != nil {
-							t.Fatal(err)
-						}
+						testenv.Must(t, group.Admit(keys[i], value))
 						if group.Size() <= before {
 							t.Fatal("a row takes nothing")
 						}
@@ -47,13 +42,9 @@ func TestRowsKeepTheirBound(t *testing.T) {
 					bound := group.Size()
 					slices.SortFunc(keys, bytes.Compare)
 					var file bytes.Buffer
-					if err := group.Start(&file); err != nil {
-						t.Fatal(err)
-					}
+					testenv.Must(t, group.Start(&file))
 					for _, k := range keys {
-						if err := group.Append(k, value); err != nil {
-							t.Fatal(err)
-						}
+						testenv.Must(t, group.Append(k, value))
 					}
 					out, err := group.Finish(int64(rows))
 					if err != nil || len(out) != 1 || out[0].Size != int64(file.Len()) {
@@ -73,16 +64,12 @@ func TestRowsKeepTheirBound(t *testing.T) {
 func readBack(t *testing.T, file *bytes.Buffer, keys [][]byte, value []byte) {
 	t.Helper()
 	p, err := Format.Open([]format.File{formattest.NewFile("f", file.Bytes())}, format.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := p.Verify(t.Context()); err != nil || p.Rows() != int64(len(keys)) || p.Schema() != `"bytes"` || !Format.Recognizes(file.Bytes()[:format.HeadSize]) {
 		t.Errorf("%d rows of %s, %v", p.Rows(), p.Schema(), err)
 	}
 	rows, err := p.(format.RowPart).Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer rows.Close()
 	for range keys {
 		if datum, err := rows.Next(); err != nil || !bytes.Equal(datum, value) {
@@ -96,13 +83,9 @@ func readBack(t *testing.T, file *bytes.Buffer, keys [][]byte, value []byte) {
 
 func TestRowsThatDoNotFit(t *testing.T) {
 	w, err := Format.Writer([]byte(`{"key":["id"]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	group, err := w.(format.RowWriter).NewRows(`"bytes"`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := group.Admit(make([]byte, MaxRow+1), nil); err == nil {
 		t.Error("a key of more bytes than a row can have is taken")
 	}

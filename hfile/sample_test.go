@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // samples are the real files of testdata, by their names.
@@ -23,9 +25,7 @@ func samples(t testing.TB) map[string]file {
 	files := map[string]file{}
 	for _, name := range names {
 		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		files[strings.TrimSuffix(filepath.Base(name), ".hfile")] = b
 	}
 	return files

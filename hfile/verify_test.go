@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // madeBy is a file of a writer that is interfered with before it is closed.
@@ -15,18 +16,12 @@ func madeBy(t testing.TB, o WriterOptions, rows int, interfere func(w *Writer)) 
 	t.Helper()
 	var b bytes.Buffer
 	w, err := NewWriter(&b, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for i := range rows {
-		if err := w.Append(AppendKey(nil, fmt.Appendf(nil, "row%04d", 2*i), nil, nil, LatestTimestamp, Put), fmt.Appendf(nil, "value %d", i)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.Append(AppendKey(nil, fmt.Appendf(nil, "row%04d", 2*i), nil, nil, LatestTimestamp, Put), fmt.Appendf(nil, "value %d", i)))
 	}
 	interfere(w)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.Close())
 	return b.Bytes()
 }
 
@@ -34,9 +29,7 @@ func madeBy(t testing.TB, o WriterOptions, rows int, interfere func(w *Writer)) 
 func (f *Writer) block(t *testing.T, magic string) indexEntry {
 	t.Helper()
 	offset, size, err := f.write(magic, make([]byte, headerSize, headerSize+checksumSize))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return indexEntry{offset: offset, size: size, key: []byte("~")}
 }
 
@@ -50,9 +43,7 @@ const rootKey = pointerSize + 1
 func TestVerify(t *testing.T) {
 	flat := madeBy(t, WriterOptions{BlockSize: 150, RowBloom: true}, 30, func(*Writer) {})
 	deep, wide := everything(t, None), madeFile(t, WriterOptions{BlockSize: 150, IndexBlockSize: 150}, 60)
-	if err := flat.verify(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, flat.verify())
 	data := flat.offsets(t, magicData)
 	last := len(data) - 1
 	lastKey := AppendKey(nil, []byte("row0058"), nil, nil, LatestTimestamp, Put)
@@ -147,9 +138,7 @@ func TestVerify(t *testing.T) {
 		{"another last type", "is recorded as row", inInfo(infoLastKey, lastKeyAt+len(lastKey)-1, byte(Delete))},
 		{"no average", infoAverageKey + " is recorded as 0", inInfo(infoAverageKey, 0, 'x')},
 		{"no average of nothing", infoAverageValue + " is recorded as 0", madeBy(t, small, 0, func(w *Writer) {
-			if err := w.Append(lastKey, nil); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, w.Append(lastKey, nil))
 		}).changed(t, magicInfo, 0, func(b []byte) { b[bytes.Index(b, []byte(infoAverageValue))] = 'x' })},
 		{"another average", infoAverageValue + " is recorded as 9", inInfo(infoAverageValue, len(infoAverageValue)+2+3, 9)},
 		{"cells", "30 cells, the trailer has 31", flat.withTrailer(t, func(tr *Trailer) { tr.Entries++ })},
@@ -166,9 +155,7 @@ func TestVerify(t *testing.T) {
 // flushed writes what is left before the file is closed.
 func flushed(t *testing.T, w *Writer) {
 	t.Helper()
-	if err := w.flush(true); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.flush(true))
 }
 
 // overlapping is a file without checksums whose last meta block goes on to the trailer.
@@ -207,9 +194,7 @@ func TestLastKey(t *testing.T) {
 func TestBlocksInACircle(t *testing.T) {
 	f := madeFile(t, WriterOptions{BlockSize: 150, IndexBlockSize: 150}, 60).changed(t, magicRoot, 0, func(b []byte) { copy(b[rootEntry(1):][:pointerSize], b[rootEntry(0):]) })
 	r, err := f.open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	says(t, "circle", r.Blocks(func(int64, int, Key) error { return nil }), "leads back to a block before")
 
 	const levels = 20
@@ -223,9 +208,7 @@ func TestBlocksInACircle(t *testing.T) {
 			}
 			for range 2 {
 				offset, size, err := w.write(magic, w.index.block(below))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				twice = append(twice, indexEntry{offset, size, below[0].key})
 			}
 			below = twice
@@ -254,13 +237,9 @@ func TestEqualKeysOverBlocks(t *testing.T) {
 			}
 		}
 	})
-	if err := f.verify(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, f.verify())
 	r, err := f.open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s := r.Scan()
 	defer s.Close()
 	n := 0
@@ -275,16 +254,12 @@ func TestEqualKeysOverBlocks(t *testing.T) {
 // TestVerifyRowOnly has an index of rows lead after cells.
 func TestVerifyRowOnly(t *testing.T) {
 	r, err := madeFile(t, WriterOptions{BlockSize: 150}, 30).open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r.dialect = dialects[1]
 	for i := range r.root {
 		r.root[i].key = AppendRowKey(nil, Key(r.root[i].key).Row())
 	}
-	if err := r.Verify(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, r.Verify(t.Context()))
 	r.root[1].key = AppendRowKey(nil, Key(r.root[0].key).Row())
 	says(t, "a row too low", r.Verify(t.Context()), "for a block after")
 }
@@ -294,9 +269,7 @@ func TestScanOfAll(t *testing.T) {
 	f := madeFile(t, WriterOptions{BlockSize: 150}, 30)
 	scan := func(change func(*Trailer)) (n int, err error) {
 		r, err := f.withTrailer(t, change).open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		s := r.Scan()
 		defer s.Close()
 		for s.Next() {
@@ -317,9 +290,7 @@ func TestEmptyChunk(t *testing.T) {
 	var e indexEntry
 	f := madeBy(t, WriterOptions{}, 1, func(w *Writer) { e = w.block(t, magicBloomChunk) })
 	r, err := f.open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, err = r.Scan().bloomChunk(e)
 	says(t, "chunk", err, "of no bytes")
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/hfile"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // cell is a cell to be written.
@@ -38,19 +39,13 @@ func write(t testing.TB, o hfile.WriterOptions, cells []cell) []byte {
 	t.Helper()
 	var file bytes.Buffer
 	w, err := hfile.NewWriter(&file, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	bound := int64(-1)
 	for _, c := range cells {
 		bound = w.Bound(len(c.key), len(c.value))
-		if err := w.Append(c.key, c.value); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.Append(c.key, c.value))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.Close())
 	if bound >= 0 && int64(file.Len()) > bound {
 		t.Errorf("the file has %d bytes, the bound was %d", file.Len(), bound)
 	}
@@ -60,9 +55,7 @@ func write(t testing.TB, o hfile.WriterOptions, cells []cell) []byte {
 func open(t testing.TB, file []byte) *hfile.Reader {
 	t.Helper()
 	r, err := hfile.Open(bytes.NewReader(file), int64(len(file)), hfile.OpenOptions{Name: "test.hfile"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(r.Close)
 	return r
 }
@@ -75,9 +68,7 @@ func scan(t testing.TB, r *hfile.Reader) (cells []cell) {
 	for s.Next() {
 		cells = append(cells, cell{bytes.Clone(s.Key()), bytes.Clone(s.Value())})
 	}
-	if err := s.Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Err())
 	return cells
 }
 
@@ -200,9 +191,7 @@ func TestBloomFilterKeepsMostAbsentRowsOut(t *testing.T) {
 		absent, found := 5000, 0
 		for i := range absent {
 			has, err := s.MayContainRow(fmt.Appendf(nil, "key-%07d", 2*i+1))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if has {
 				found++
 			}
@@ -224,9 +213,7 @@ func TestRefusedCells(t *testing.T) {
 		"timestamps": {[]hfile.Key{hfile.AppendKey(nil, []byte("a"), nil, nil, 1, hfile.Put), hfile.AppendKey(nil, []byte("a"), nil, nil, 2, hfile.Put)}, true},
 	} {
 		w, err := hfile.NewWriter(new(bytes.Buffer), hfile.WriterOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, k := range c.keys {
 			err = w.Append(k, nil)
 		}
@@ -238,9 +225,7 @@ func TestRefusedCells(t *testing.T) {
 		}
 	}
 	w, err := hfile.NewWriter(new(bytes.Buffer), hfile.WriterOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	large := make([]byte, hfile.MaxDataBlock/2)
 	err = w.Append(row("a"), large)
 	if err == nil {
@@ -298,9 +283,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 // The first error stays that of the file.
 func TestCloseOfAFailedFile(t *testing.T) {
 	w, err := hfile.NewWriter(fullDisk{}, hfile.WriterOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for range 2 {
 		if err := w.Close(); !errors.Is(err, errFull) {
 			t.Errorf("closed with %v", err)

@@ -23,6 +23,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/mapper"
 	"github.com/rowtocol/rowtocol/reducer"
 	"github.com/rowtocol/rowtocol/spill"
@@ -35,9 +36,7 @@ func source(t testing.TB, name string, file []byte) mapper.Source {
 	t.Helper()
 	r := bytes.NewReader(file)
 	h, err := ocf.ReadHeader(r, r.Size(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return mapper.Source{Name: name, R: r, Size: r.Size(), Header: h, Range: ocf.Range{Start: 0, End: r.Size()}}
 }
 
@@ -54,9 +53,7 @@ func mail(t testing.TB, rows int64) []byte {
 func config(t testing.TB, src mapper.Source, f format.Writer) mapper.Config {
 	t.Helper()
 	folder, err := spill.OpenFolder(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := folder.Close(); err != nil {
 			t.Error(err)
@@ -98,9 +95,7 @@ func convert(t testing.TB, cfg mapper.Config, sources ...mapper.Source) (map[str
 		rows = append(rows, g.Rows)
 		return g.Spill.Close()
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return files, rows, stats
 }
 
@@ -325,9 +320,7 @@ func TestFalseSizesAreSkipped(t *testing.T) {
 			file := avrotest.Make(t, `"long"`, c.codec, slices.Repeat([]avrotest.Block{{Rows: rows, Data: data}}, blocks)...)
 			src := source(t, "bad.avro", file)
 			var b ocf.Block
-			if err := ocf.NewScanner(src.R, src.Size, src.Name, src.Header, src.Range).Next(t.Context(), &b); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, ocf.NewScanner(src.R, src.Size, src.Name, src.Header, src.Range).Next(t.Context(), &b))
 			file[b.DataOffset+c.at] = c.value
 			cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 			cfg.OnDamage, cfg.Memory, cfg.Pool = mapper.Skip, 60_000, budget.New(60_000)
@@ -415,9 +408,7 @@ func TestNothingIsAllocatedPerRow(t *testing.T) {
 		cfg.BlockSize = 64 << 10
 		return testing.AllocsPerRun(3, func() {
 			_, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 		})
 	}
 	a, b := run(few), run(many)

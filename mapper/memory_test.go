@@ -16,6 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/mapper"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -234,9 +235,7 @@ func TestFalseSizeBeyondTheMemory(t *testing.T) {
 	src := source(t, "in.avro", file)
 	scanner, last := ocf.NewScanner(src.R, src.Size, src.Name, src.Header, src.Range), ocf.Block{}
 	for range 2 {
-		if err := scanner.Next(t.Context(), &last); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, scanner.Next(t.Context(), &last))
 	}
 	file[last.DataOffset-1]-- // the highest bits of the size
 	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))

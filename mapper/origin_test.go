@@ -11,6 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/mapper"
 )
 
@@ -97,9 +98,7 @@ func TestUnfitValuesAreLocated(t *testing.T) {
 	s := ocf.NewScanner(src.R, src.Size, src.Name, src.Header, src.Range)
 	for range 34 {
 		var b ocf.Block
-		if err := s.Next(t.Context(), &b); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Next(t.Context(), &b))
 		offset = b.Offset
 	}
 	for _, at := range []string{"begin", "encode", "end"} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/mapper"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -81,9 +82,7 @@ func TestProgressOfLostBlocks(t *testing.T) {
 	file := blockOf(t, `"string"`, "deflate", text, rows)
 	src := source(t, "a.avro", file)
 	var block ocf.Block
-	if err := ocf.NewScanner(src.R, src.Size, src.Name, src.Header, src.Range).Next(t.Context(), &block); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, ocf.NewScanner(src.R, src.Size, src.Name, src.Header, src.Range).Next(t.Context(), &block))
 	// The block says that it has a row less: its bytes go on after the last.
 	file[block.Offset] -= 2
 	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))

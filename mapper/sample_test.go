@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/mapper"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -18,15 +19,11 @@ func read(t *testing.T, s *mapper.Sample, src mapper.Source, piece int64) []mapp
 	t.Helper()
 	for src.Range.Start < src.Size {
 		next, err := s.Read(t.Context(), src, piece)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		src.Range.Start = next
 	}
 	columns, err := s.Finish(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return columns
 }
 
@@ -36,9 +33,7 @@ func TestSampleTakesWhatTasksTake(t *testing.T) {
 	f := trevni.NewGroupWriter(trevni.Options{Codec: "snappy", Values: []string{"id"}})
 	cfg := config(t, src, f)
 	rg, err := f.NewRowGroup(cfg.Mapping.Schema.JSON(), cfg.Mapping.Columns, cfg.BlockSize)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var want int64
 	if _, err := mapper.Run(t.Context(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error {
 		want += g.Outputs[0].Size

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/mapper"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -40,9 +41,7 @@ func TestMoreTellsTheLastRowGroup(t *testing.T) {
 			more = append(more, g.More)
 			return g.Spill.Close()
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for i, m := range more {
 			if m != (i < len(more)-1) {
 				t.Errorf("ceiling %d: row group %d of %d says more: %v", ceiling, i, len(more), m)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/spill"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -27,14 +28,10 @@ import (
 func sample(t testing.TB) (format.Output, *spill.Spill, []byte) {
 	t.Helper()
 	folder, err := spill.OpenFolder(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = folder.Close() })
 	sp, err := folder.New(3, spill.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r := rand.New(rand.NewPCG(3, 4))
 	cols := make([][]byte, 3)
 	for col := range cols {
@@ -42,9 +39,7 @@ func sample(t testing.TB) (format.Output, *spill.Spill, []byte) {
 		for i := range cols[col] {
 			cols[col][i] = byte(r.Uint32())
 		}
-		if err := sp.Append(col, cols[col]); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, sp.Append(col, cols[col]))
 	}
 	var out format.Output
 	var want []byte
@@ -75,9 +70,7 @@ func TestWrite(t *testing.T) {
 	out, sp, want := sample(t)
 	path := filepath.Join(t.TempDir(), "part-00000.trv")
 	w, err := Write(t.Context(), store.Local(), named(path), out, sp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	got, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("the file differs from the pieces, %v", err)
@@ -120,9 +113,7 @@ func TestNameTaken(t *testing.T) {
 	out, sp, want := sample(t)
 	path := filepath.Join(t.TempDir(), "f")
 	for _, other := range [][]byte{[]byte("short"), want} {
-		if err := os.WriteFile(path, other, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(path, other, 0o666))
 		if _, err := Write(t.Context(), store.Local(), named(path), out, sp); !errors.Is(err, store.ErrExist) {
 			t.Errorf("error is %v", err)
 		}
@@ -424,9 +415,7 @@ func TestMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	_, err := Write(t.Context(), store.Local(), named(path), out, sp)
 	runtime.ReadMemStats(&after)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if n := after.TotalAlloc - before.TotalAlloc; n > BufferSize+64<<10 {
 		t.Errorf("an output of %d bytes allocated %d", out.Size, n)
 	}

@@ -15,6 +15,8 @@ import (
 
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 const holderParent = "ROWTOCOL_TEST_SPILL_PARENT"
@@ -46,23 +48,15 @@ func TestSweepAfterKill(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), holderParent+"="+parent)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, cmd.Start())
 	line := make([]byte, 4096)
 	n, err := out.Read(line)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	dead := strings.TrimSpace(string(line[:n]))
 
 	f, err := OpenFolder(parent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if files, err := filepath.Glob(filepath.Join(dead, "*", "0")); err != nil || len(files) != 1 {
 		t.Errorf("the folder of a living process was touched: it has %v, %v", files, err)
 	}
@@ -70,9 +64,7 @@ func TestSweepAfterKill(t *testing.T) {
 		t.Error(err)
 	}
 
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	if _, err := os.Stat(dead); err != nil {
 		t.Fatalf("nothing is left to sweep: %v", err)
@@ -91,16 +83,10 @@ func TestSweepAfterKill(t *testing.T) {
 func TestSweepLeavesOthersAlone(t *testing.T) {
 	parent, elsewhere := t.TempDir(), t.TempDir()
 	for _, dir := range []string{"data", "rowtocol", "rowtocol-spill"} {
-		if err := os.Mkdir(filepath.Join(parent, dir), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Mkdir(filepath.Join(parent, dir), 0o777))
 	}
-	if err := os.WriteFile(filepath.Join(parent, folderPrefix+"file"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(elsewhere, filepath.Join(parent, folderPrefix+"link")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(parent, folderPrefix+"file"), nil, 0o666))
+	testenv.Must(t, os.Symlink(elsewhere, filepath.Join(parent, folderPrefix+"link")))
 	if warnings, err := sweep(parent); err != nil || len(warnings) > 0 {
 		t.Fatal(warnings, err)
 	}
@@ -119,20 +105,14 @@ func staleFolder(t *testing.T, parent string) (dir string) {
 	for _, name := range []string{"27/0", "27/10", "4/815"} {
 		writeFile(t, filepath.Join(dir, name))
 	}
-	if err := os.Mkdir(filepath.Join(dir, "5"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(dir, "5"), 0o777))
 	return dir
 }
 
 func writeFile(t *testing.T, name string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte("x"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Dir(name), 0o777))
+	testenv.Must(t, os.WriteFile(name, []byte("x"), 0o666))
 }
 
 // tree are the paths below a directory of all that is no directory.
@@ -145,9 +125,7 @@ func tree(t *testing.T, dir string) (paths []string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return paths
 }
 
@@ -156,17 +134,13 @@ func TestSweepKeepsForeignFiles(t *testing.T) {
 	elsewhere := t.TempDir()
 	writeFile(t, elsewhere+"/0")
 	link := func(t *testing.T, name string) {
-		if err := os.Symlink(elsewhere, name); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Symlink(elsewhere, name))
 	}
 	for name, put := range map[string]func(t *testing.T, name string){
 		"notes.txt": writeFile, "27/notes": writeFile, "own/0": writeFile, "27/3/4": writeFile, "1e5": writeFile,
 		"link": link, "7": link, "27/7": link,
 		"8": func(t *testing.T, name string) {
-			if err := unix.Mkfifo(name, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, unix.Mkfifo(name, 0o600))
 		},
 	} {
 		parent := t.TempDir()
@@ -178,9 +152,7 @@ func TestSweepKeepsForeignFiles(t *testing.T) {
 		}
 		for i := range 2 {
 			f, err := OpenFolder(parent)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			w := f.Warnings()
 			if i == 0 && (len(w) != 1 || !strings.Contains(w[0], "files in "+dir) || !strings.Contains(w[0], `["`+shown+`"];`)) || i == 1 && len(w) > 0 {
 				t.Errorf("%s: look %d: %q", name, i, w)
@@ -216,9 +188,7 @@ func TestCloseKeepsForeignFiles(t *testing.T) {
 	parent := t.TempDir()
 	for name, end := range map[string]func(*Folder){"Close": func(*Folder) {}, "Clear": func(*Folder) { Clear() }} {
 		f, err := OpenFolder(parent)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		writeFile(t, f.Dir()+"/27/0")
 		writeFile(t, f.Dir()+"/"+name)
 		end(f)
@@ -237,16 +207,10 @@ func TestRemoveOfAReplacedFolder(t *testing.T) {
 	writeFile(t, elsewhere+"/0")
 	dir := staleFolder(t, parent)
 	lock, err := lockDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = lock.Close() }()
-	if err := os.Rename(dir, dir+"0"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(elsewhere, dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Rename(dir, dir+"0"))
+	testenv.Must(t, os.Symlink(elsewhere, dir))
 	if _, err := removeFolder(dir, lock); !errors.Is(err, errTaken) || len(tree(t, elsewhere)) != 1 {
 		t.Errorf("%v, left %q", err, tree(t, elsewhere))
 	}
@@ -256,23 +220,15 @@ func TestRemoveOfAReplacedFolder(t *testing.T) {
 // locking it.
 func TestLockOfARemovedFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), folderPrefix+"x")
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(dir, 0o777))
 	f, err := os.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = f.Close() }()
-	if err := os.Remove(dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(dir))
 	if err := lockOpen(f, dir); !errors.Is(err, errTaken) {
 		t.Errorf("removed: %v", err)
 	}
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(dir, 0o777))
 	if err := lockOpen(f, dir); !errors.Is(err, errTaken) {
 		t.Errorf("made again: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func TestShare(t *testing.T) {
@@ -75,9 +76,7 @@ func TestMemoryThenFile(t *testing.T) {
 			want := pattern(sum)
 			rest := want
 			for _, n := range tt.appends {
-				if err := s.Append(1, rest[:n]); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, s.Append(1, rest[:n]))
 				rest = rest[n:]
 			}
 			info, err := os.Stat(s.name(1))
@@ -124,9 +123,7 @@ func TestSmallColumnsHaveNoFile(t *testing.T) {
 	const columns = 10_000
 	s := newTestSpill(t, openFolder(t), columns, Options{Memory: 12 << 20})
 	for col := range columns {
-		if err := s.Append(col, pattern(500+col%700)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Append(col, pattern(500+col%700)))
 	}
 	if entries, err := os.ReadDir(s.dir); err != nil || len(entries) != 0 {
 		t.Errorf("there are %d files, %v", len(entries), err)
@@ -143,9 +140,7 @@ func TestSmallColumnsHaveNoFile(t *testing.T) {
 // holds.
 func TestDiskFullAtLastOfMemory(t *testing.T) {
 	s := newTestSpill(t, openFolder(t), 2, Options{Memory: 2 * page})
-	if err := s.Append(0, pattern(page)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Append(0, pattern(page)))
 	fillDisk(t, s)
 	closeRemoved(t, s)
 }
@@ -154,14 +149,10 @@ func TestDiskFullAtLastOfMemory(t *testing.T) {
 func diskUse(t *testing.T, dir string) (n int64) {
 	t.Helper()
 	files, err := filepath.Glob(dir + "/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, f := range files {
 		info, err := os.Stat(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		n += info.Size()
 	}
 	return n
@@ -181,16 +172,12 @@ func TestFilesAreOverwritten(t *testing.T) {
 					t.Fatalf("round %d: the files in %s are not used again", round, dir)
 				}
 				for col, n := range sizes {
-					if err := s.Append(col, pattern(n)); err != nil {
-						t.Fatal(err)
-					}
+					testenv.Must(t, s.Append(col, pattern(n)))
 				}
 				for col, n := range sizes {
 					checkRanges(t, s, col, pattern(n), s.cols[col].stored)
 				}
-				if err := s.Close(); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, s.Close())
 				if n, most := diskUse(t, dir), int64(sizes[0]+sizes[1]+sizes[2]); n > most {
 					t.Errorf("round %d: closed after %d bytes, the files hold %d", round, most, n)
 				}
@@ -208,9 +195,7 @@ func TestStaleBytesGiveWay(t *testing.T) {
 	for round := range 3 {
 		s := newTestSpill(t, f, 3, Options{Memory: 3 * page})
 		for n := 0; n < size; n += len(p) {
-			if err := s.Append(round, p); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Append(round, p))
 			if held := diskUse(t, s.dir); held > size+checkEvery {
 				t.Fatalf("round %d: the files hold %d bytes after %d of %d", round, held, n, size)
 			}
@@ -218,9 +203,7 @@ func TestStaleBytesGiveWay(t *testing.T) {
 		if held := diskUse(t, s.dir); held > size {
 			t.Errorf("round %d: the files hold %d bytes, the columns %d", round, held, size)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Close())
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // newTestSorter returns a sorter that takes memory for large values from a pool.
@@ -48,9 +49,7 @@ func TestSorter(t *testing.T) {
 					if tt.large > 0 && i%100 == 50 || tt.rows < 100 {
 						r.value = append(r.value, make([]byte, tt.large)...)
 					}
-					if err := s.Add(r.key, r.value); err != nil {
-						t.Fatal(err)
-					}
+					testenv.Must(t, s.Add(r.key, r.value))
 					want = append(want, r)
 				}
 				slices.SortStableFunc(want, func(a, b row) int { return bytes.Compare(a.key, b.key) })
@@ -82,9 +81,7 @@ func TestSorterOfAscents(t *testing.T) {
 		s := newTestSorter(t, budget.New(0), memory)
 		s.Start(openFolder(t), Options{})
 		for i := range 1000 {
-			if err := s.Add(fmt.Appendf(nil, "a long prefix %03d", i%250), fmt.Append(nil, i/250)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Add(fmt.Appendf(nil, "a long prefix %03d", i%250), fmt.Append(nil, i/250)))
 		}
 		if len(s.ascents) > 4 {
 			t.Errorf("%d ascents", len(s.ascents))
@@ -163,9 +160,7 @@ func TestSorterInterrupted(t *testing.T) {
 		s := newTestSorter(t, budget.New(0), 1<<10)
 		s.Start(openFolder(t), Options{})
 		for i := range rows {
-			if err := s.Add(fmt.Append(nil, i), nil); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Add(fmt.Append(nil, i), nil))
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cause := errors.New("no more wanted")
@@ -183,18 +178,14 @@ func TestSorterOfChangedFile(t *testing.T) {
 		s := newTestSorter(t, budget.New(0), 1<<10)
 		s.Start(openFolder(t), Options{})
 		for range 100 {
-			if err := s.Add([]byte("key"), []byte("value")); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Add([]byte("key"), []byte("value")))
 		}
 		f, err := s.spill.acquire(0)
 		if err == nil {
 			_, err = f.WriteAt([]byte{0x7f, 0xff, 0xff, 0xff}, int64(4*at))
 			s.spill.release(0)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		err = s.Each(t.Context(), func([]byte, []byte) error { return nil })
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("a changed length of a %s: %v", what, err)
@@ -224,9 +215,7 @@ func TestReader(t *testing.T) {
 			t.Errorf("%d bytes at the end, %v", n, err)
 		}
 		if memory == 0 {
-			if err := os.Truncate(s.name(1), 10); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.Truncate(s.name(1), 10))
 			if _, err := r.ReadAt(p, 0); !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("of a file that lost bytes: %v", err)
 			}

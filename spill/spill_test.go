@@ -21,9 +21,7 @@ import (
 func openFolder(t testing.TB) *Folder {
 	t.Helper()
 	f, err := OpenFolder(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
 			t.Error(err)
@@ -35,9 +33,7 @@ func openFolder(t testing.TB) *Folder {
 func newTestSpill(t testing.TB, f *Folder, columns int, o Options) *Spill {
 	t.Helper()
 	s, err := f.New(columns, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -71,9 +67,7 @@ func fill(t testing.TB, s *Spill, columns, appends int) [][]byte {
 	for range appends {
 		col := r.IntN(columns)
 		p := bytes.Repeat([]byte{byte(r.Uint32())}, r.IntN(5000))
-		if err := s.Append(col, p); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Append(col, p))
 		want[col] = append(want[col], p...)
 	}
 	return want
@@ -108,9 +102,7 @@ func TestAppendAndCopy(t *testing.T) {
 				}
 			}
 			// A copy moves the file's position, which must not misplace appends.
-			if err := s.Append(0, []byte("tail")); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Append(0, []byte("tail")))
 			var got bytes.Buffer
 			if _, err := s.CopyTo(&got, 0, s.Size(0)-4, 4); err != nil || got.String() != "tail" {
 				t.Errorf("the tail is %q, %v", got.String(), err)
@@ -128,9 +120,7 @@ func TestManyColumnsFewFiles(t *testing.T) {
 	for round := range 2 {
 		for col := range columns {
 			for _, s := range []*Spill{a, b} {
-				if err := s.Append(col, fmt.Appendf(nil, "%d of %d,", round, col)); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, s.Append(col, fmt.Appendf(nil, "%d of %d,", round, col)))
 			}
 		}
 	}
@@ -151,9 +141,7 @@ func TestManyColumnsFewFiles(t *testing.T) {
 
 func TestCopyErrors(t *testing.T) {
 	s := newTestSpill(t, openFolder(t), 2, Options{})
-	if err := s.Append(0, []byte("12345")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Append(0, []byte("12345")))
 	for _, r := range [][3]int64{{0, 0, 6}, {0, 5, 1}, {0, 6, 0}, {0, -1, 1}, {0, 1, -1}, {0, 1, 1<<63 - 1}, {1, 0, 1}} {
 		if n, err := s.CopyTo(io.Discard, int(r[0]), r[1], r[2]); err == nil || n != 0 {
 			t.Errorf("column %d, %d bytes at %d: copied %d, %v", r[0], r[2], r[1], n, err)
@@ -162,9 +150,7 @@ func TestCopyErrors(t *testing.T) {
 	if n, err := s.CopyTo(io.Discard, 1, 0, 0); n != 0 || err != nil {
 		t.Errorf("nothing of an empty column: %d, %v", n, err)
 	}
-	if err := os.Truncate(s.dir+"/0", 3); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Truncate(s.dir+"/0", 3))
 	if n, err := s.CopyTo(io.Discard, 0, 0, 5); n != 3 || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("of a truncated file: %d, %v", n, err)
 	}
@@ -174,9 +160,7 @@ func TestKernelCopy(t *testing.T) {
 	s := newTestSpill(t, openFolder(t), 1, Options{})
 	want := fill(t, s, 1, 100)[0]
 	out, err := os.Create(t.TempDir() + "/out")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = out.Close() }()
 	if _, err := s.CopyTo(out, 0, 7, int64(len(want)-7)); err != nil {
 		t.Fatal(err)
@@ -192,9 +176,7 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 		p := make([]byte, 1000)
 		all := func() {
 			for col := range 50 {
-				if err := s.Append(col, p); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, s.Append(col, p))
 			}
 		}
 		for range 5 {
@@ -254,9 +236,7 @@ func TestReserve(t *testing.T) {
 
 func TestFailedAppendPoisons(t *testing.T) {
 	s := newTestSpill(t, openFolder(t), 2, Options{})
-	if err := s.Append(0, []byte("x")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Append(0, []byte("x")))
 	fillDisk(t, s)
 }
 
@@ -291,9 +271,7 @@ func TestCloseGivesBack(t *testing.T) {
 	fill(t, a, 3, 10)
 	fill(t, b, 3, 10)
 	for range 2 {
-		if err := a.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, a.Close())
 	}
 	if err := a.Append(0, []byte("x")); err == nil {
 		t.Error("append after close succeeded")
@@ -309,9 +287,7 @@ func TestCloseGivesBack(t *testing.T) {
 	if again.Size(0) == 0 {
 		t.Error("nothing was appended")
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, f.Close())
 	if entries, _ := os.ReadDir(filepath.Dir(f.Dir())); len(entries) != 0 {
 		t.Errorf("the closed folder left %v", entries)
 	}
@@ -333,9 +309,7 @@ func TestFailedSpillIsRemoved(t *testing.T) {
 // closeRemoved closes a spill that failed and checks that its files are gone.
 func closeRemoved(t *testing.T, s *Spill) {
 	t.Helper()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Close())
 	if _, err := os.Stat(s.dir); !os.IsNotExist(err) {
 		t.Errorf("the files remain: %v", err)
 	}
@@ -379,9 +353,7 @@ func BenchmarkAppend(b *testing.B) {
 			b.SetBytes(int64(len(p)))
 			col := 0
 			for b.Loop() {
-				if err := s.Append(col, p); err != nil {
-					b.Fatal(err)
-				}
+				testenv.Must(b, s.Append(col, p))
 				if col++; col == 2000 {
 					col = 0
 				}

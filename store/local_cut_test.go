@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // process is a process that uses local disk below a directory.
@@ -312,9 +314,7 @@ func TestPowerCutAfterKill(t *testing.T) {
 			for n := 1; ; n++ {
 				p, r := on(t, kind)
 				for _, s := range made {
-					if err := s.do(p); err != nil {
-						t.Fatal(err)
-					}
+					testenv.Must(t, s.do(p))
 				}
 				r.killAt = r.begun + n
 				err := tt.killed.do(p)

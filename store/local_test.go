@@ -49,9 +49,7 @@ func (d oddDir) Sync() error { return d.syncing }
 
 func TestCommitFindsFailedClose(t *testing.T) {
 	w, err := local{oddSystem{closing: syscall.EDQUOT}}.Create(t.Context(), t.TempDir()+"/f", CreateOptions{Size: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := io.WriteString(w, "x"); err != nil {
 		t.Fatal(err)
 	}
@@ -85,9 +83,7 @@ func (s *busySystem) rename(from, to string) error {
 
 func TestRenameReplacesNoNewDirectory(t *testing.T) {
 	dir, s := t.TempDir(), &busySystem{}
-	if err := os.Mkdir(dir+"/a", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(dir+"/a", 0o777))
 	if err := (local{s}).renameWithoutFlag(dir+"/a", dir+"/b"); err != nil {
 		t.Fatal(err)
 	}
@@ -103,9 +99,7 @@ func (linkless) link(string, string) error { return syscall.EPERM }
 
 func TestRenameWithoutFlagAndLinks(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(dir+"/a", nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(dir+"/a", nil, 0o666))
 	err := (local{linkless{}}).renameWithoutFlag(dir+"/a", dir+"/b")
 	if Classify(err) != Final || !strings.Contains(err.Error(), "nor link") {
 		t.Errorf("a rename that could replace a file: %v", err)
@@ -148,27 +142,19 @@ func TestCreateReservesSpace(t *testing.T) {
 
 func TestKernelCopy(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(dir+"/src", []byte("0123456789"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(dir+"/src", []byte("0123456789"), 0o666))
 	src, err := os.Open(dir + "/src")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = src.Close() }()
 	w, err := Local().Create(t.Context(), dir+"/dst", CreateOptions{Size: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := src.Seek(3, io.SeekStart); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.Copy(w, io.LimitReader(src, 4)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.Commit(t.Context()))
 	if got, _ := os.ReadFile(dir + "/dst"); string(got) != "3456" {
 		t.Errorf("copied %q", got)
 	}
@@ -177,15 +163,11 @@ func TestKernelCopy(t *testing.T) {
 func TestCommitFindsShortFile(t *testing.T) {
 	name := t.TempDir() + "/f"
 	w, err := Local().Create(t.Context(), name, CreateOptions{Size: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := io.WriteString(w, "0123456789"); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(name, 4); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Truncate(name, 4))
 	if err := w.Commit(t.Context()); !errors.Is(err, ErrMismatch) {
 		t.Errorf("commit of a file that was cut short: %v", err)
 	}
@@ -230,13 +212,9 @@ func TestLinks(t *testing.T) {
 	dir := t.TempDir()
 	err := errors.Join(os.Mkdir(dir+"/dir", 0o777), os.WriteFile(dir+"/file", []byte("12345"), 0o666),
 		os.Symlink("nowhere", dir+"/dangling"), os.Symlink("dir", dir+"/to dir"), os.Symlink("file", dir+"/to file"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	infos, err := Local().List(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	// A dangling link is listed, so that who opens it learns of it.
 	var got []string
 	for _, i := range infos {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -50,13 +51,9 @@ func TestWithRedaction(t *testing.T) {
 		return told
 	}), hide)
 	w, err := st.Create(ctx, "/f", store.CreateOptions{Size: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	f, err := st.Open(ctx, "/f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, told = range []error{
 		fmt.Errorf("secret: %w", fs.ErrPermission),
 		&fs.PathError{Op: "stat", Path: "/f", Err: fmt.Errorf("secret: %w", fs.ErrPermission)},
@@ -85,9 +82,7 @@ func TestWithRedaction(t *testing.T) {
 		}
 	}
 	told = nil
-	if err := st.Mkdir(ctx, "/secret"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, st.Mkdir(ctx, "/secret"))
 	if infos, err := st.List(ctx, "/"); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("a secret is listed: %+v, %v", infos, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -29,9 +30,7 @@ func TestRetryLateFaults(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, late %v", op, late), func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
-				if err := store.Local().WriteFile(t.Context(), filepath.Join(dir, "a"), []byte("a"), true); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, store.Local().WriteFile(t.Context(), filepath.Join(dir, "a"), []byte("a"), true))
 				faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: op, N: 1, Err: syscall.ECONNRESET, Late: late})
 				waits := 0
 				p := patience
@@ -68,9 +67,7 @@ func TestRetryIsNoTheft(t *testing.T) {
 	for _, op := range []storetest.Op{storetest.Rename, storetest.WriteFile} {
 		dir := t.TempDir()
 		local := store.Local()
-		if err := local.WriteFile(ctx, dir+"/a", []byte("mine"), true); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, local.WriteFile(ctx, dir+"/a", []byte("mine"), true))
 		p := patience
 		p.Waiting = func(string, error, time.Duration) {
 			if err := local.WriteFile(ctx, dir+"/b", []byte("others"), true); err != nil {
@@ -99,9 +96,7 @@ func TestRetryIsNoMixture(t *testing.T) {
 	for _, another := range []string{"another", "other"} { // the latter as long as the first
 		ctx, name := t.Context(), t.TempDir()+"/f"
 		local := store.Local()
-		if err := local.WriteFile(ctx, name, []byte("first"), true); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, local.WriteFile(ctx, name, []byte("first"), true))
 		unknown := func(c *storetest.Call) error {
 			err := c.Do()
 			if c.Op == storetest.Open && another == "another" {
@@ -111,13 +106,9 @@ func TestRetryIsNoMixture(t *testing.T) {
 		}
 		st := store.WithRetry(storetest.Inject(local, storetest.Fail(storetest.Fault{Op: storetest.ReadAt, N: 1, Err: syscall.ECONNRESET}), unknown), patience)
 		f, err := st.Open(ctx, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer func() { _ = f.Close() }()
-		if err := local.WriteFile(ctx, name, []byte(another), false); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, local.WriteFile(ctx, name, []byte(another), false))
 		if n, err := f.ReadAt(make([]byte, 5), 0); !errors.Is(err, store.ErrReplaced) || store.Classify(err) != store.NotFound {
 			t.Errorf("read %d bytes of a file that was replaced, %v", n, err)
 		}
@@ -156,9 +147,7 @@ func (f *rangeFile) ReadRange(p []byte, off int64) (int, error) {
 // ranges are read without.
 func TestRetryRanges(t *testing.T) {
 	name := t.TempDir() + "/f"
-	if err := store.Local().WriteFile(t.Context(), name, []byte("content"), true); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, store.Local().WriteFile(t.Context(), name, []byte("content"), true))
 	of := &ranges{Store: store.Local()}
 	faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadAt, N: 1, Err: syscall.ECONNRESET})
 	for _, st := range []store.Store{of, faulty} {
@@ -166,9 +155,7 @@ func TestRetryRanges(t *testing.T) {
 		p := patience
 		p.Waiting = func(string, error, time.Duration) { waits++ }
 		f, err := store.WithRetry(st, p).Open(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		b := make([]byte, 4)
 		if n, err := store.ReadRange(f, b, 3); err != nil || string(b[:n]) != "tent" || waits != 1 {
 			t.Errorf("%q, %v after %d waits", b[:n], err, waits)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -36,13 +37,9 @@ func TestMeter(t *testing.T) {
 	if err == nil {
 		err = w.Commit(t.Context())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	f, err := st.Open(t.Context(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = f.Close() }()
 	_, _ = f.ReadAt(make([]byte, 20), 7)
 	if _, err := store.ReadRange(f, make([]byte, 2), 7); err != nil {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -18,9 +19,7 @@ func TestSum(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	for _, size := range []int{0, 1, 1 << 20, 3<<20 + 5} {
 		data := bytes.Repeat([]byte("rowtocol!"), size/9+1)[:size]
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(path, data, 0o666))
 		n, crc, err := store.Sum(t.Context(), store.Local(), path, -1)
 		if want := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)); err != nil || n != int64(size) || crc != want {
 			t.Errorf("%d bytes with CRC-32C %08x, %v; want %d with %08x", n, crc, err, size, want)
@@ -33,9 +32,7 @@ func TestSumFails(t *testing.T) {
 	if _, _, err := store.Sum(t.Context(), store.Local(), path, -1); !errors.Is(err, store.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
-	if err := os.WriteFile(path, make([]byte, 3<<20), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, make([]byte, 3<<20), 0o666))
 	failing := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadAt, N: 2, Err: syscall.EIO})
 	if _, _, err := store.Sum(t.Context(), failing, path, -1); !errors.Is(err, syscall.EIO) {
 		t.Errorf("a failing disk: %v", err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // A block costs no allocation, but for the growth of its table.
@@ -19,23 +20,17 @@ func TestEncodeDoesNotAllocate(t *testing.T) {
 	raw = bytes.Repeat(raw, 20_000)
 	for _, codec := range []string{"null", "snappy", "deflate"} {
 		g, err := newRowGroup(Options{Codec: codec}, "{}", cols)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		g.columns[0].table = append(make([]byte, 0, 1<<20), g.columns[0].table...)
 		block := &column.Block{Data: raw, Rows: 10}
 		dst := make([]byte, 0, 1<<20)
 		run := func() {
 			job, err := g.Begin(0, block)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if dst, err = job.Encode(dst[:0]); err != nil {
 				t.Fatal(err)
 			}
-			if err := g.End(0, job, len(dst)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, g.End(0, job, len(dst)))
 			block.FirstRow += block.Rows
 		}
 		if n := testing.AllocsPerRun(50, run); n >= 1 {
@@ -60,16 +55,12 @@ func readWithoutAllocations(t *testing.T, f *File) {
 			continue // the cursors of a file share blocks of lengths, which are therefore new
 		}
 		c, err := f.Cursor(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var v column.Vector
 		var value []byte
 		// The first time fills the buffers, those of the ancestors' too.
 		pass := func() {
-			if err := c.SeekRow(0); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, c.SeekRow(0))
 			for range 20 {
 				v.Reset()
 				if _, err := readMany(c, &v, 5); err != nil {
@@ -86,9 +77,7 @@ func readWithoutAllocations(t *testing.T, f *File) {
 					t.Fatal(err)
 				}
 			}
-			if err := c.SeekRow(f.RowCount() / 2); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, c.SeekRow(f.RowCount()/2))
 		}
 		pass()
 		if n := testing.AllocsPerRun(20, pass); n >= 1 {

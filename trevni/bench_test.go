@@ -7,23 +7,20 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // mailFile holds the columns of nested mails; size is that of their rows.
 func mailFile(b *testing.B, rows int, codec string) (f *File, m *shred.Mapping, size int64) {
 	b.Helper()
 	schema, err := shred.ParseSchema(mailgen.Schema)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	if m, err = shred.Map(schema, shred.Options{}); err != nil {
 		b.Fatal(err)
 	}
 	var out bytes.Buffer
 	w, err := NewWriter(&out, schema.JSON(), m.Columns, Options{Codec: codec})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	shredder, mails := shred.NewShredder(m, w.bufs), mailgen.New(1)
 	var row []byte
 	for range rows {
@@ -32,13 +29,9 @@ func mailFile(b *testing.B, rows int, codec string) (f *File, m *shred.Mapping, 
 		if _, err := shredder.Row(row); err != nil {
 			b.Fatal(err)
 		}
-		if err := w.EndRow(); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, w.EndRow())
 	}
-	if err := w.Close(); err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, w.Close())
 	return openBytes(b, out.Bytes()), m, size
 }
 
@@ -50,13 +43,9 @@ func BenchmarkBlocks(b *testing.B) {
 	for b.Loop() {
 		for i := range f.Columns() {
 			c, err := f.cursor(i)
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, err)
 			for k := range c.blocks {
-				if err := c.load(k); err != nil {
-					b.Fatal(err)
-				}
+				testenv.Must(b, c.load(k))
 			}
 		}
 	}
@@ -71,9 +60,7 @@ func BenchmarkAssemble(b *testing.B) {
 		cols := make([]shred.Values, len(m.Columns))
 		for i := range cols {
 			c, err := f.Cursor(i)
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, err)
 			cols[i] = c
 		}
 		a := shred.NewAssembler(m, cols, nil)
@@ -102,17 +89,13 @@ func BenchmarkSum(b *testing.B) {
 	var v column.Vector
 	for b.Loop() {
 		c, err := f.Cursor(col)
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		var sum int64
 		for left := int(f.RowCount()); left > 0; {
 			n := min(left, 4096)
 			v.Reset()
 			n, _, err := c.Read(&v, n)
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, err)
 			for _, x := range v.Ints {
 				sum += int64(x)
 			}

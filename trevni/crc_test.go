@@ -7,6 +7,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // readTables opens a file and reads all its block tables.
@@ -54,9 +55,7 @@ func TestEveryHeaderAndTableByte(t *testing.T) {
 func inBlocks(t *testing.T, f *File, at int64) bool {
 	for i, c := range f.Columns() {
 		blocks, err := f.Blocks(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, b := range blocks {
 			if at >= b.Offset && at < b.Offset+b.StoredSize+int64(checksumSize(c.Checksum)) {
 				return true

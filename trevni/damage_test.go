@@ -15,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // Every change of one byte of a block or checksum is reported, or changes no
@@ -58,9 +59,7 @@ func changes(at int64, slow bool) (xors []byte) {
 // blockBytes are the offsets of all bytes of a column's blocks and checksums.
 func blockBytes(t *testing.T, f *File, col int) (at []int64) {
 	blocks, err := f.Blocks(col)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, b := range blocks {
 		for j := range b.StoredSize + int64(checksumSize(f.Columns()[col].Checksum)) {
 			at = append(at, b.Offset+j)
@@ -411,9 +410,7 @@ func TestDecompressionClaims(t *testing.T) {
 				continue
 			}
 			blocks, err := f.Blocks(i)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if blocks[0].RawSize == 0 {
 				continue
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // TestVerifyHoldsOneColumn has memory for the blocks of a few of many columns.
@@ -30,9 +31,7 @@ func TestTooLongBlocksReleaseWhatTheyReserved(t *testing.T) {
 		binary.LittleEndian.PutUint32(b[openBytes(t, b).Columns()[0].Start+8:], 200<<10)
 		var memory formattest.Memory
 		c, err := mustOpenAccounted(t, b, &memory).Cursor(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		before := memory.Held
 		if err = c.SeekRow(0); err == nil {
 			_, err = c.Value(nil)
@@ -53,15 +52,11 @@ func TestTooLongBlocksReleaseWhatTheyReserved(t *testing.T) {
 func TestDamagedParentIsGivenBack(t *testing.T) {
 	b := parentFile(t, 1)
 	blocks, err := openBytes(t, b).Blocks(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	b[blocks[0].Offset+blocks[0].StoredSize] ^= 1 // of the checksum
 	var memory formattest.Memory
 	c, err := mustOpenAccounted(t, b, &memory).Cursor(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for range 100 {
 		if err := c.SeekRow(30_000); !isDamage(err) {
 			t.Fatal(err)
@@ -75,17 +70,13 @@ func TestDamagedParentIsGivenBack(t *testing.T) {
 func TestDamagedSnappyIsGivenBack(t *testing.T) {
 	content := append(binary.AppendVarint(nil, 300<<10), bytes.Repeat([]byte("ab"), 150<<10)...)
 	stored, err := encoderOf("snappy").encode(nil, content)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	copy(stored[len(stored)-6:], "\xff\xff\xff\xff\xff\xff")
 	b := rawFile{version: 2, rows: 1, meta: Metadata{{keyCodec, []byte("snappy")}}, cols: []rawColumn{{meta: meta("a bytes"), rows: 1, data: stored}}}.bytes()
 	binary.LittleEndian.PutUint32(b[len(b)-len(stored)-8:], uint32(len(content)))
 	var memory formattest.Memory
 	c, err := mustOpenAccounted(t, b, &memory).Cursor(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for range 10 {
 		err := c.SeekRow(0)
 		if err == nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -36,19 +37,13 @@ func TestDumpGolden(t *testing.T) {
 		w.Column(5).AppendSized([]byte("zip zip zip zip"))
 	})
 	var got bytes.Buffer
-	if err := openBytes(t, file).Dump(&got); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, openBytes(t, file).Dump(&got))
 	const golden = "testdata/dump.golden"
 	if *update {
-		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(golden, got.Bytes(), 0o644))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if !bytes.Equal(got.Bytes(), want) {
 		t.Errorf("the dump changed (-update accepts it):\n%s", got.Bytes())
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // A row group makes a file of blocks with the codecs and the index of its columns.
@@ -56,9 +57,7 @@ func TestAscending(t *testing.T) {
 	} {
 		g, err := newRowGroup(Options{Codec: "null", Values: []string{"a"}}, "",
 			[]column.Column{{Name: "b", Type: column.Long, Parent: -1}, {Name: "a", Type: column.Long, Parent: -1}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for col := range g.columns {
 			var jobs []format.EncodeJob
 			for i, values := range test.blocks {
@@ -106,13 +105,9 @@ func TestIndexRefuses(t *testing.T) {
 		{[]byte{2, 4, 0x80}, "trevni: column 0: the bytes end"},
 	} {
 		g, err := newRowGroup(Options{Values: []string{"a"}}, "", []column.Column{{Name: "a", Type: column.Long, Parent: -1}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		job, err := g.Begin(0, &column.Block{Rows: 3, Data: test.data})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if _, err := job.Encode(nil); !errors.Is(err, column.ErrShort) || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("% x: %v", test.data, err)
 		}
@@ -122,18 +117,14 @@ func TestIndexRefuses(t *testing.T) {
 func TestRowGroupRefuses(t *testing.T) {
 	cols := []column.Column{{Name: "a", Type: column.Null, Parent: -1}}
 	g, err := NewGroupWriter(Options{}).NewRowGroup("{}", cols, BlockSize)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, b := range []column.Block{{Rows: 0}, {Rows: 1 << 31}, {Rows: 1, FirstRow: 1}} {
 		if _, err := g.Begin(0, &b); err == nil {
 			t.Errorf("a block of %d rows from %d was taken", b.Rows, b.FirstRow)
 		}
 	}
 	huge, err := unix.Mmap(-1, 0, 1<<31, unix.PROT_NONE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_NORESERVE)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = unix.Munmap(huge) }()
 	if _, err := g.Begin(0, &column.Block{Rows: 1, Data: huge}); err == nil {
 		t.Error("a block of 2 GiB was taken")
@@ -142,9 +133,7 @@ func TestRowGroupRefuses(t *testing.T) {
 		t.Error("a row group without its row was finished")
 	}
 	job, err := g.Begin(0, &column.Block{Rows: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := g.End(0, nil, 5); err == nil {
 		t.Error("a block of another job was taken")
 	}
@@ -156,9 +145,7 @@ func TestRowGroupRefuses(t *testing.T) {
 	if _, err := g.Finish(1); err == nil {
 		t.Error("a row group without the end of its block was finished")
 	}
-	if err := g.End(0, job, 5); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, g.End(0, job, 5))
 	if _, err := g.Begin(0, &column.Block{Rows: 1, FirstRow: 1}); err != nil {
 		t.Fatal(err)
 	}

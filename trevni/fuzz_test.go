@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func FuzzOpen(f *testing.F) {
@@ -73,9 +74,7 @@ func FuzzColumn(f *testing.F) {
 		}
 		// What Verify passes must read to the end.
 		c, err := file.Cursor(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for range rows {
 			n := 1
 			if array {
@@ -107,9 +106,7 @@ func FuzzLengths(f *testing.F) {
 				w.Column(1).AppendBool((i+n)%3 == 0)
 			}
 		}))
-		if err := file.Verify(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, file.Verify(context.Background()))
 		r := newReader(t, file)
 		for row, n := range lengths {
 			for col := range 2 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // sampleColumns has every type and every shape: plain, array, child, array
@@ -129,18 +130,12 @@ func write(t testing.TB, schema string, cols []column.Column, o Options, rows in
 	t.Helper()
 	var out bytes.Buffer
 	w, err := NewWriter(&out, schema, cols, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for row := range rows {
 		fill(w, row)
-		if err := w.EndRow(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.EndRow())
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.Close())
 	if err := w.Close(); err == nil {
 		t.Error("a second Close succeeded")
 	}
@@ -166,9 +161,7 @@ func sampleFile(t testing.TB, s *sampler, rows, every int, o Options) []byte {
 func openBytes(t testing.TB, b []byte) *File {
 	t.Helper()
 	f, err := Open(bytes.NewReader(b), int64(len(b)), "test.trv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return f
 }
 
@@ -184,9 +177,7 @@ func newReader(t testing.TB, f *File) *reader {
 	r := &reader{f: f, got: make([]units, len(f.Columns()))}
 	for i := range f.Columns() {
 		c, err := f.Cursor(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		r.curs = append(r.curs, c)
 	}
 	return r
@@ -219,9 +210,7 @@ func (r *reader) item(t testing.TB, i int) {
 	u := make(unit, n)
 	for k := range u {
 		v, err := r.curs[i].Value(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		u[k] = string(v)
 		for j, c := range r.f.Columns() {
 			if c.Parent == i {

@@ -14,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // openAccounted opens a part within memory.
@@ -29,9 +30,7 @@ func openAccounted(f format.File, memory column.Account) (*File, error) {
 func mustOpenAccounted(t *testing.T, b []byte, memory column.Account) *File {
 	t.Helper()
 	f, err := openAccounted(formattest.NewFile("part.trv", b), memory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return f
 }
 
@@ -83,9 +82,7 @@ func TestLargeBlocksAreReserved(t *testing.T) {
 		var memory formattest.Memory
 		f := mustOpenAccounted(t, b, &memory)
 		c, err := f.Cursor(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		before := memory.Held
 		if _, err := c.Value(nil); err != nil {
 			t.Fatal(err)
@@ -115,17 +112,13 @@ func TestRefusedMemory(t *testing.T) {
 			memory := formattest.Memory{Limit: limit}
 			f := mustOpenAccounted(t, b, &memory)
 			read, err := f.Cursor(0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			var v column.Vector
 			if n, _, err := read.Read(&v, 1); n != 1 || err != nil {
 				t.Fatalf("%s: the small row: %d, %v", codec, n, err)
 			}
 			seek, err := f.Cursor(0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			held := memory.Held
 			_, _, readErr := read.Read(&v, 1)
 			_, _, again := read.Read(&v, 1)
@@ -257,13 +250,9 @@ func TestLongHeaders(t *testing.T) {
 		if err == nil {
 			err = os.Truncate(name, test.size)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		stored, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		f, memory := &countedFile{File: stored, size: test.size}, formattest.Memory{Limit: test.limit}
 		_, err = openAccounted(f, &memory)
 		var d *damage.Error
@@ -280,9 +269,7 @@ func TestLongHeaders(t *testing.T) {
 		if memory.Held != 0 {
 			t.Errorf("%s: %d bytes held of a header that was not read", test.name, memory.Held)
 		}
-		if err := stored.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, stored.Close())
 	}
 }
 

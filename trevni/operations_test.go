@@ -14,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/randavro"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // unitsIn takes a vector apart.
@@ -68,9 +69,7 @@ func encoded(t column.Type, v *column.Vector, k int) []byte {
 func walk(t *testing.T, f *File, col int, want *units, operations int, next func(n int) int) {
 	t.Helper()
 	c, err := f.Cursor(col)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var v column.Vector
 	at, rows := 0, len(want.start)-1
 	for _, row := range []int{-1, rows + 1} {
@@ -78,9 +77,7 @@ func walk(t *testing.T, f *File, col int, want *units, operations int, next func
 			t.Errorf("seek to row %d of %d: %v", row, rows, err)
 		}
 	}
-	if err := c.SeekRow(0); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.SeekRow(0))
 	for range operations {
 		left := len(want.all) - at
 		switch next(4) {
@@ -195,13 +192,9 @@ func TestOperationsAgreeOnRandomSchemas(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		s, err := shred.ParseSchema(randavro.Schema(rng))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		m, err := shred.Map(s, shred.Options{RecursiveBytes: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var shredder *shred.Shredder
 		b := write(t, s.JSON(), m.Columns, Options{Codec: codecNames[seed%3]}, 100, func(w *Writer, row int) {
 			if row == 0 {
@@ -291,9 +284,7 @@ func TestReadBoundsVectors(t *testing.T) {
 	}}.bytes())
 	for i := range f.Columns() {
 		c, err := f.Cursor(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		before := allocated()
 		if _, _, err := c.Read(new(column.Vector), rows); c.col.Array && !errors.Is(err, column.ErrFull) {
 			t.Errorf("%d rows in one vector: %v", rows, err)
@@ -332,9 +323,7 @@ func TestParentsAreReadOnce(t *testing.T) {
 	b := sampleFile(t, newSampler(4), 500, 0, Options{})
 	r := &countingReader{Reader: bytes.NewReader(b)}
 	f, err := Open(r, int64(len(b)), "test.trv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	curs := newReader(t, f).curs
 	blocks := int64(0)
 	for i, c := range f.Columns() {
@@ -347,9 +336,7 @@ func TestParentsAreReadOnce(t *testing.T) {
 	r.n = 0
 	for _, row := range []int64{3, 90, 91, 400, 20} {
 		for _, c := range curs {
-			if err := c.SeekRow(row); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, c.SeekRow(row))
 		}
 	}
 	if r.n != blocks {
@@ -389,9 +376,7 @@ func TestTablesAreReadOnce(t *testing.T) {
 		entered: make(chan struct{}, 8), released: make(chan struct{}),
 	}
 	f, err := Open(r, int64(len(b)), "test.trv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var wg sync.WaitGroup
 	blocks := func(col int) {
 		if table, err := f.Blocks(col); err != nil || len(table) != 1 {
@@ -413,9 +398,7 @@ func TestTablesAreReadOnce(t *testing.T) {
 			t.Errorf("column %d: its table was read %d times", i, n)
 		}
 	}
-	if err := f.Verify(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, f.Verify(t.Context()))
 	for i, c := range columns {
 		if n := r.reads[c.Start]; n != 2 {
 			t.Errorf("column %d: its table was read %d times, once by Verify", i, n)
@@ -428,9 +411,7 @@ func TestTableIsReadAgain(t *testing.T) {
 	b := sampleFile(t, newSampler(4), 50, 0, Options{})
 	r := &failingReader{ReaderAt: bytes.NewReader(b), from: int64(len(b))}
 	f, err := Open(r, int64(len(b)), "test.trv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r.from = 0
 	if _, err := f.Blocks(0); !errors.Is(err, errDisk) {
 		t.Errorf("a failing disk: %v", err)

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -14,9 +15,7 @@ func TestOptionsAsJSON(t *testing.T) {
 		Meta: []trevni.KeyValue{{Key: "k", Value: []byte("v")}}, Values: []string{"b"},
 	}
 	b, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	const want = `{"codec":"snappy","column_codecs":{"a":"null"},"checksum":"crc32","meta":[{"key":"k","value":"v"}],"values":["b"]}`
 	if string(b) != want {
 		t.Errorf("got %s", b)

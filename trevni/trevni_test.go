@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func TestRoundTrip(t *testing.T) {
@@ -23,9 +24,7 @@ func TestRoundTrip(t *testing.T) {
 				const rows = 500
 				b := sampleFile(t, s, rows, 40, Options{Codec: codec, Checksum: sum, Values: []string{"i", "s"}})
 				f := openBytes(t, b)
-				if err := f.Verify(context.Background()); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, f.Verify(context.Background()))
 				if f.RowCount() != rows || f.Version() != 2 || f.Unverified() || f.Schema() == "" {
 					t.Errorf("rows %d, version %d, unverified %v, schema %q", f.RowCount(), f.Version(), f.Unverified(), f.Schema())
 				}
@@ -63,9 +62,7 @@ func TestSeekValue(t *testing.T) {
 	const rows = 300
 	f := openBytes(t, sampleFile(t, s, rows, 20, Options{Values: []string{"i"}}))
 	c, err := f.Cursor(2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for v := int64(-1); v <= rows/3; v++ {
 		want := min(max(3*v, 0), rows) // row/3 is the value
 		got, err := c.SeekValue(binary.AppendVarint(nil, v))
@@ -84,9 +81,7 @@ func TestSeekValue(t *testing.T) {
 		}
 	}
 	other, err := f.Cursor(3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := other.SeekValue([]byte{0}); err == nil {
 		t.Error("a column without an index was searched")
 	}
@@ -134,9 +129,7 @@ func TestWriterCutsBlocks(t *testing.T) {
 	}))
 	for col, want := range [][]int64{{66, 66, 18}, {150}} {
 		blocks, err := f.Blocks(col)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var got []int64
 		for _, b := range blocks {
 			got = append(got, b.Rows)
@@ -161,9 +154,7 @@ func TestNoRowsNoColumns(t *testing.T) {
 
 func TestWriterFailsForGood(t *testing.T) {
 	w, err := NewWriter(brokenWriter{}, "", sampleColumns()[:1], Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := w.Close(); !errors.Is(err, errDisk) {
 		t.Errorf("Close: %v", err)
 	}
@@ -178,9 +169,7 @@ func TestWriterKeepsTheFirstError(t *testing.T) {
 	var out bytes.Buffer
 	cols := []column.Column{{Name: "a", Type: column.Long, Parent: -1}}
 	w, err := NewWriter(&out, "", cols, Options{Values: []string{"a"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	w.Column(0).Append(bytes.Repeat([]byte{0x80}, BlockSize)) // no value, which the index finds out
 	first := w.EndRow()
 	if first == nil {

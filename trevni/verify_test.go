@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // found returns the damage that Verify finds.
@@ -37,9 +38,7 @@ func wantKind(t *testing.T, what string, b []byte, want damage.Kind) {
 func TestGaps(t *testing.T) {
 	sound := rawFile{version: 2, cols: []rawColumn{{meta: meta("a null")}, {meta: meta("b null")}}}.bytes()
 	f, err := verifyBytes(sound)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	starts := f.HeaderSize() - 8*2
 	for first := range f.Columns() {
 		b := slices.Insert(bytes.Clone(sound), int(f.Columns()[first].Start), 1, 2, 3)
@@ -93,9 +92,7 @@ func TestFewReads(t *testing.T) {
 	f, blocks := openBytes(t, b), 0
 	for i, c := range f.Columns() {
 		table, err := f.Blocks(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, d := range table {
 			clear(b[d.Offset+d.StoredSize:][:checksumSize(c.Checksum)])
 		}
@@ -107,9 +104,7 @@ func TestFewReads(t *testing.T) {
 	} {
 		r := &countingReader{Reader: bytes.NewReader(b)}
 		f, err := Open(r, int64(len(b)), "test.trv")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if err := do(f); err != nil || !f.Unverified() {
 			t.Errorf("%s: %v, unverified %v", name, err, f.Unverified())
 		}
@@ -138,9 +133,7 @@ func TestBytesBehindAStream(t *testing.T) {
 // A stream of any length is read no farther than the block table says.
 func TestStreamsAreBounded(t *testing.T) {
 	large, err := encoderOf("deflate").encode(nil, make([]byte, 64<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	before := allocated()
 	if _, err := decodeBlock("deflate", large, 1000); !errors.Is(err, errRawSize) {
 		t.Errorf("a stream of 64 MiB for a block of 1000 bytes: %v", err)
@@ -168,9 +161,7 @@ func indexed(t *testing.T, values ...int64) []byte {
 	b := dropCRC(write(t, "", cols, Options{Values: []string{"a"}}, len(values), func(w *Writer, row int) {
 		w.Column(0).AppendVarint(values[row])
 	}))
-	if err := openBytes(t, b).Verify(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, openBytes(t, b).Verify(context.Background()))
 	return b
 }
 
@@ -192,9 +183,7 @@ func TestWrongIndex(t *testing.T) {
 // as these can make.
 func TestSnappySizes(t *testing.T) {
 	stored, err := encoderOf("snappy").encode(nil, []byte("hello"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := decodeBlock("snappy", stored, 4); !errors.Is(err, errRawSize) {
 		t.Errorf("5 bytes for 4: %v", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // lines are bytes that repeat as rows of a log do.
@@ -46,9 +48,7 @@ func BenchmarkDecode(b *testing.B) {
 					if err == nil {
 						data, err = d.Decode(data, &block, "f.avro")
 					}
-					if err != nil {
-						b.Fatal(err)
-					}
+					testenv.Must(b, err)
 				}
 			}
 		})

@@ -15,14 +15,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func newDecoder(t testing.TB, codec string, limit int64) *Decoder {
 	t.Helper()
 	d, err := NewDecoder(codec, limit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return d
 }
 
@@ -62,9 +61,7 @@ func TestCodecs(t *testing.T) {
 			var b Block
 			var got []byte
 			for i, want := range blocks {
-				if err := s.Next(t.Context(), &b); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, s.Next(t.Context(), &b))
 				var err error
 				if got, err = d.Decode(got, &b, "f.avro"); err != nil {
 					t.Fatal(err)
@@ -262,15 +259,11 @@ func TestFalseSizesAreNotTooLarge(t *testing.T) {
 func TestZstdWindowIsNotSize(t *testing.T) {
 	var wide bytes.Buffer
 	w, err := zstd.NewWriter(&wide, zstd.WithWindowSize(2*zstdWindow), zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := w.Write(words(1, 300_000)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.Close())
 	for _, tt := range []struct {
 		data, want []byte
 	}{
@@ -352,15 +345,11 @@ func TestWriter(t *testing.T) {
 func TestWriterPoisoned(t *testing.T) {
 	out := &brokenWriter{left: 2}
 	w, err := NewWriter(out, `"int"`, "null", testSync)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := w.AppendBlock(-1, nil); err == nil {
 		t.Error("-1 rows were accepted")
 	}
-	if err := w.AppendBlock(1, []byte("a")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.AppendBlock(1, []byte("a")))
 	first := w.AppendBlock(1, []byte("b"))
 	if !errors.Is(first, errBroken) {
 		t.Fatalf("got %v", first)

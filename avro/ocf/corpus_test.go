@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/corpus"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // TestCorpus reads the files of a folder whose INDEX.tsv says what they hold.
@@ -18,9 +19,7 @@ func TestCorpus(t *testing.T) {
 	for _, e := range corpus.Entries(t) {
 		name, class, rows := e.Name, e.Class, e.Rows
 		file, err := os.ReadFile(e.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		counts[class]++
 		got, err := readRows(t, file)
 		var d *damage.Error

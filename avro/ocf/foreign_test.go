@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // foreignBlocks are foreignText as other programs compress it: the xz and zstd
@@ -61,17 +63,11 @@ func TestForeignBlocks(t *testing.T) {
 	for _, tt := range foreignBlocks {
 		t.Run(tt.name, func(t *testing.T) {
 			data, err := base64.StdEncoding.DecodeString(tt.base64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			d, err := NewDecoder(tt.codec, 1<<20)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			got, err := d.Decode(nil, &Block{Data: data}, "f.avro")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if string(got) != foreignText() {
 				t.Errorf("got %q", got)
 			}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func isDamage(err error) bool {
@@ -88,9 +89,7 @@ func FuzzBlocks(f *testing.F) {
 	}
 	for _, b := range foreignBlocks {
 		data, err := base64.StdEncoding.DecodeString(b.base64)
-		if err != nil {
-			f.Fatal(err)
-		}
+		testenv.Must(f, err)
 		f.Add(uint8(slices.Index(allCodecs, b.codec)), []byte(long(1)+long(int64(len(data)))+string(data)+sync16), 0)
 	}
 	f.Fuzz(func(t *testing.T, codec uint8, tail []byte, cut int) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // unbounded accounts for nothing.
@@ -36,13 +37,9 @@ func TestReaderAddsUpWhatTheFileStandsFor(t *testing.T) {
 				err = w.AppendBlock(rows, nil)
 			}
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		r, err := NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()), "a file", 1<<20, unbounded{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		sound := 0
 		for err == nil {
 			if _, _, err = r.Next(t.Context()); err == nil {

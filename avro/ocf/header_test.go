@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // long is v as an Avro long.
@@ -46,9 +47,7 @@ func TestReadHeader(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			file := tt.file + "what follows"
 			h, err := ReadHeader(strings.NewReader(file), int64(len(file)), "f.avro")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if h.Schema != `"int"` || h.Codec != tt.codec || h.Sync != testSync || h.Size != int64(len(tt.file)) || len(h.Meta) != tt.entries {
 				t.Errorf("got %+v, want codec %s, size %d, %d entries", h, tt.codec, len(tt.file), tt.entries)
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 var testSync = [SyncSize]byte{0xb5, 0x1e, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xee}
@@ -25,13 +26,9 @@ func writeFile(t testing.TB, codec string, blocks ...testBlock) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w, err := NewWriter(&out, `"bytes"`, codec, testSync, Meta{"who", []byte("test")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, b := range blocks {
-		if err := w.AppendBlock(b.rows, b.data); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.AppendBlock(b.rows, b.data))
 	}
 	return out.Bytes()
 }
@@ -66,9 +63,7 @@ func manyBlocks(n int) []testBlock {
 func mustHeader(t testing.TB, file []byte) *Header {
 	t.Helper()
 	h, err := ReadHeader(bytes.NewReader(file), int64(len(file)), "f.avro")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return h
 }
 
@@ -96,9 +91,7 @@ func scanAll(t testing.TB, s *Scanner) []part {
 			return parts
 		case errors.As(err, &d):
 			lost, err := s.Resync(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			parts = append(parts, part{Range: lost, lost: true})
 		case err != nil:
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // Blocks that are written by themselves are in the file as all others are.
@@ -15,18 +16,14 @@ func TestWriterOfLargeBlocks(t *testing.T) {
 	for _, codec := range []string{"null", "snappy", "deflate", "zstandard"} {
 		var out bytes.Buffer
 		w, err := NewWriter(&out, `"bytes"`, codec, testSync)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var blocks []testBlock
 		for i, size := range []int{5, largeBlock - 1, largeBlock, largeBlock + 1, 0, 5 << 18, 100} {
 			blocks = append(blocks, testBlock{int64(i), noise(uint64(i), size)})
 		}
 		for i, b := range blocks {
 			start := out.Len()
-			if err := w.AppendBlock(b.rows, b.data); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, w.AppendBlock(b.rows, b.data))
 			if codec != codecNull {
 				continue
 			}
@@ -57,13 +54,9 @@ func TestWriterOfLargeBlocks(t *testing.T) {
 // A large block is no reason to keep as much memory for the small ones after it.
 func TestWriterForgetsLargeBlocks(t *testing.T) {
 	w, err := NewWriter(io.Discard, `"bytes"`, "null", testSync)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, size := range []int{3 << 20, 10} {
-		if err := w.AppendBlock(1, make([]byte, size)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.AppendBlock(1, make([]byte, size)))
 		if n := w.stored.Cap() + cap(w.out); n > 1<<10 {
 			t.Errorf("%d bytes are kept after a block of %d", n, size)
 		}
@@ -75,9 +68,7 @@ func TestWriterOfLargeBlocksPoisoned(t *testing.T) {
 	for left := range 4 { // writes of the head, the data and the marker
 		out := &brokenWriter{left: 1}
 		w, err := NewWriter(out, `"bytes"`, "null", testSync)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		out.left = left
 		first := w.AppendBlock(1, large)
 		if failed := left < 3; failed != errors.Is(first, errBroken) || !failed && first != nil {
@@ -100,13 +91,9 @@ func TestEncodedBound(t *testing.T) {
 		for _, data := range [][]byte{noise(1, 1000), words(2, 1000), words(4, 30_000), make([]byte, 100_000), noise(5, 70_001)} {
 			var out bytes.Buffer
 			w, err := NewWriter(&out, `"bytes"`, codec, testSync)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			head := out.Len()
-			if err := w.AppendBlock(1, data); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, w.AppendBlock(1, data))
 			bound := EncodedBound(codec, int64(len(data)))
 			if n := int64(out.Len() - head - SyncSize - 2*maxVarint); n > bound {
 				t.Errorf("%q: %d bytes become %d, more than %d", codec, len(data), n, bound)
@@ -131,14 +118,10 @@ func TestEncodedBoundOfMemory(t *testing.T) {
 	for _, codec := range []string{"null", "snappy", "deflate", "zstandard"} {
 		var memory widest
 		w, err := NewWriter(&memory, `"bytes"`, codec, testSync)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for i, size := range []int{largeBlock + 1, 2 << 20, 3<<20 + 7} {
 			memory = 0
-			if err := w.AppendBlock(1, noise(uint64(i), size)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, w.AppendBlock(1, noise(uint64(i), size)))
 			// The allocator rounds up.
 			if bound := EncodedBound(codec, int64(size)); int64(memory) > bound+bound/64 || int(memory) < size {
 				t.Errorf("%s: %d bytes take %d, more than %d", codec, size, memory, bound)
@@ -190,9 +173,7 @@ func TestCheckEndOfDamage(t *testing.T) {
 			} {
 				s := scanner(mustHeader(t, file), file, Range{0, int64(len(file))})
 				var b Block
-				if err := s.Next(t.Context(), &b); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, s.Next(t.Context(), &b))
 				err := ask(s)
 				wantDamage(t, err, c.kind, at+c.offset)
 				errs = append(errs, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // account has a number of bytes.
@@ -50,14 +51,10 @@ func blocks(t *testing.T, codec string, sizes ...int) (all, rows []byte) {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := ocf.NewWriter(&b, `"bytes"`, codec, [16]byte{9})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for i, size := range sizes {
 		data := bytes.Repeat([]byte{byte(i), byte(i * 7)}, size/2)
-		if err := w.AppendBlock(int64(i+1), data); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.AppendBlock(int64(i+1), data))
 		rows = append(rows, data...)
 	}
 	return b.Bytes(), rows
@@ -84,9 +81,7 @@ func TestReader(t *testing.T) {
 				t.Errorf("%s, %s: %d rows, %d bytes of %d, %v", codec, name, count, len(rows), len(want), err)
 			}
 			reader, err = r()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if n, more, err := reader.Skip(t.Context(), 9); n != 6 || !more || err != nil {
 				t.Errorf("%s, %s: skipped %d, %t, %v", codec, name, n, more, err)
 			}
@@ -102,9 +97,7 @@ func TestStreamEndsEarly(t *testing.T) {
 	all, _ := blocks(t, "null", 10, 40, 6)
 	whole := map[int]bool{}
 	full, err := ocf.NewReader(bytes.NewReader(all), int64(len(all)), "a", 1<<20, &account{1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	whole[int(full.Header().Size)] = true
 	for b, _, err := full.Next(t.Context()); err == nil; b, _, err = full.Next(t.Context()) {
 		whole[int(b.Range().End)] = true

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // split cuts [0, size+10) at random places into ranges that meet.
@@ -318,9 +319,7 @@ func TestScanAllocations(t *testing.T) {
 	file := writeFile(t, "null", manyBlocks(300)...)
 	s := scanner(mustHeader(t, file), file, Range{0, int64(len(file))})
 	b := Block{Data: make([]byte, 0, 1<<10)}
-	if err := s.Next(t.Context(), &b); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Next(t.Context(), &b))
 	if n := testing.AllocsPerRun(200, func() {
 		if err := s.Next(t.Context(), &b); err != nil {
 			panic(fmt.Sprint(err))

@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // stating are the codecs that say how much room a block needs.
@@ -198,9 +199,7 @@ func zstdStream(t *testing.T, pieces ...[]byte) *Block {
 	var out bytes.Buffer
 	for _, data := range pieces {
 		z, err := zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(64<<10))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for len(data) > 0 {
 			n := min(1000, len(data))
 			if _, err := z.Write(data[:n]); err != nil {
@@ -208,9 +207,7 @@ func zstdStream(t *testing.T, pieces ...[]byte) *Block {
 			}
 			data = data[n:]
 		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, z.Close())
 	}
 	return &Block{Data: out.Bytes()}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/avro/rowkey"
 	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 const schema = `{"type":"record","name":"R","fields":[
@@ -33,21 +34,15 @@ const schema = `{"type":"record","name":"R","fields":[
 func spec(t testing.TB, paths string) *rowkey.Spec {
 	t.Helper()
 	parsed, err := shred.ParseSchema(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s, err := rowkey.Parse(parsed, paths)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return s
 }
 
 func TestParse(t *testing.T) {
 	parsed, err := shred.ParseSchema(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for paths, want := range map[string]string{
 		"i": "", "in.s,l": "", "n,m": "",
 		"":        "without a name",
@@ -258,9 +253,7 @@ func TestPrefixesAndRanges(t *testing.T) {
 	s := spec(t, "s")
 	for prefix, keys := range map[string][2]string{"ab": {"ab abc ab\xFF", "aa b a"}, "\xFF": {"\xFF \xFF\xFF", "a"}, "": {"a \xFF", ""}} {
 		r, err := s.Beginning(prefix)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for i, words := range keys {
 			for _, k := range strings.Fields(words) {
 				if within(r, []byte(k)) != (i == 0) {
@@ -290,9 +283,7 @@ func TestPrefixesAndRanges(t *testing.T) {
 	}
 	l := spec(t, "l")
 	r, err := l.Between("-5", "7")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for n := int64(-7); n < 10; n++ {
 		if within(r, key(t, l, long(n))) != (n >= -5 && n <= 7) {
 			t.Errorf("%d in the range: %v", n, fmt.Sprintf("% x", r))
@@ -377,9 +368,7 @@ func FuzzText(f *testing.F) {
 		f.Add("d", text)
 	}
 	parsed, err := shred.ParseSchema(schema)
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	f.Fuzz(func(t *testing.T, paths, text string) {
 		s, err := rowkey.Parse(parsed, paths)
 		if err != nil {
@@ -395,9 +384,7 @@ func FuzzText(f *testing.F) {
 
 func TestParseAll(t *testing.T) {
 	parsed, err := shred.ParseSchema(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if all, err := rowkey.ParseAll(parsed, []string{"i", "i,l", "l,i"}); err != nil || len(all) != 3 || all[2].String() != "l,i" {
 		t.Errorf("%v, %v", all, err)
 	}

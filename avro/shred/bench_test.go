@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/datagen"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // BenchmarkWalk shreds rows of each shape, in memory, and drops the columns.
@@ -29,9 +30,7 @@ func BenchmarkWalk(b *testing.B) {
 
 func benchmarkWalk(b *testing.B, name string, rows int64) {
 	set, err := datagen.Lookup(name)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	m := mapping(b, set.Schema(), shred.Options{})
 	blocks := rowBlocks(b, set, rows)
 	var size int64
@@ -49,9 +48,7 @@ func benchmarkWalk(b *testing.B, name string, rows int64) {
 		for _, data := range blocks {
 			for ; len(data) > 0; row++ {
 				n, err := s.Row(data)
-				if err != nil {
-					b.Fatal(err)
-				}
+				testenv.Must(b, err)
 				data = data[n:]
 				for _, col := range bufs.Due() {
 					bufs.Cols[col].Finish(row+1, &dst)
@@ -68,9 +65,7 @@ func benchmarkWalk(b *testing.B, name string, rows int64) {
 func processTime(t testing.TB) int64 {
 	t.Helper()
 	var at unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &at); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &at))
 	return at.Nano()
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/corpus"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // TestCorpusRows takes every block of the sound real files apart and together
@@ -28,13 +29,9 @@ func TestCorpusRows(t *testing.T) {
 
 func roundTripFile(t *testing.T, path string) {
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r, err := ocf.NewReader(bytes.NewReader(data), int64(len(data)), path, 64<<20, column.Unlimited{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	m := mapping(t, r.Header().Schema, shred.Options{RecursiveBytes: true})
 	for {
 		b, rows, err := r.Next(context.Background())
@@ -57,9 +54,7 @@ func roundTrip(t *testing.T, m *shred.Mapping, data []byte, n int64) []byte {
 	s := shred.NewShredder(m, bufs)
 	for range n {
 		size, err := s.Row(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		data = data[size:]
 	}
 	if len(data) > 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/corpus"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // TestCorpus counts the columns of every real file of the folder that
@@ -28,14 +29,10 @@ func TestCorpus(t *testing.T) {
 func readHeader(t *testing.T, path string) *ocf.Header {
 	t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	header, err := ocf.ReadHeader(f, info.Size(), path)
 	if err != nil {
 		return nil
@@ -45,9 +42,7 @@ func readHeader(t *testing.T, path string) *ocf.Header {
 
 func checkFile(t *testing.T, text, class string, columns int) {
 	s, err := ParseSchema(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if odd := strings.HasPrefix(class, "bad-"); odd != (len(s.Warnings()) > 0) {
 		t.Errorf("class %s, warnings %q", class, s.Warnings())
 	}

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 var errNoMemory = errors.New("no memory")
@@ -49,18 +51,14 @@ func TestExpansionAsksForMemory(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			s, err := ParseSchema(c.schema)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			memory := &gauge{}
 			if _, err := Map(s, Options{Memory: memory}); !errors.Is(err, errNoMemory) {
 				t.Fatalf("%d bytes: %v", memory.bytes, err)
 			}
 			before := heap()
 			m, err := Map(s, Options{Memory: &gauge{limit: memory.bytes}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			took := heap() - before
 			runtime.KeepAlive(m)
 			if took > memory.bytes || took < memory.bytes/5 {

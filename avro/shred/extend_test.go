@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func TestExtend(t *testing.T) {
@@ -19,13 +20,9 @@ func TestExtend(t *testing.T) {
 			t.Fatalf("%s cannot have more fields", schema)
 		}
 		more, err := s.Extend(added)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		m, err := Map(more, Options{RecursiveBytes: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		n := 0
 		if own, err := Map(s, Options{RecursiveBytes: true}); err == nil {
 			n = len(own.Columns)

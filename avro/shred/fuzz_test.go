@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/internal/randavro"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // FuzzSchema holds schemas to an answer, and equal texts to equal answers.
@@ -56,9 +57,7 @@ func FuzzRoundTrip(f *testing.F) {
 			return
 		}
 		row, err := assembler(m, columns(t, m, [][]byte{datum[:n]}), 1).Row(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		again, err := assembler(m, columns(t, m, [][]byte{row}), 1).Row(nil)
 		if err != nil || !bytes.Equal(row, again) {
 			t.Fatalf("% x assembled to % x, then % x: %v", datum[:n], row, again, err)

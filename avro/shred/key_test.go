@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/internal/randavro"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 const keySchema = `{"type":"record","name":"R","fields":[
@@ -24,9 +25,7 @@ func TestKeys(t *testing.T) {
 	m := mapping(t, keySchema, shred.Options{})
 	paths := []string{"none", "id", "sender", "sender.name", "sender.nothing", "sender.tags", "maybe", "id"}
 	s, err := shred.NewKeyShredder(m, newBuffers(m), paths)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		fields := map[string][]byte{}

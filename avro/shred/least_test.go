@@ -1,6 +1,10 @@
 package shred
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
+)
 
 func TestLeastSizes(t *testing.T) {
 	for _, c := range []struct {
@@ -17,9 +21,7 @@ func TestLeastSizes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := ParseSchema(c.schema)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if got := s.Root().least; got != c.want {
 				t.Errorf("%d bytes, want %d", got, c.want)
 			}
@@ -31,9 +33,7 @@ func TestLeastSizes(t *testing.T) {
 func TestLeastSizeWithinARecursion(t *testing.T) {
 	s, err := ParseSchema(`{"type":"record","name":"A","fields":[{"name":"b","type":["null",
 		{"type":"record","name":"B","fields":[{"name":"a","type":"A"}]}]}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if b := s.Root().Fields[0].Type.Branches[1]; b.least != 1 {
 		t.Errorf("B takes at least %d bytes, want 1", b.least)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // The outcomes of a resolution under the rules without a schema that was asked for, and
@@ -233,9 +234,7 @@ func TestInexact(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 			by, err := Resolve(parse(t, tt.writer), parse(t, tt.reader), KeepMeaning)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			r = NewResolver(by, 1<<20)
 			_, _, err = r.Row(nil, []byte(tt.datum))
 			if tt.want == (Inexact{}) {

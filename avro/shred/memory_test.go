@@ -12,6 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/randavro"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 var errNoMemory = errors.New("no memory")
@@ -203,9 +204,7 @@ func TestAssembleReleasesLargeRows(t *testing.T) {
 	start()
 	for i, want := range []bool{false, true, false, true, true, false} {
 		out, err := a.Row(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		live := int64(0)
 		if want {
 			live = int64(cap(out))

@@ -3,18 +3,16 @@ package shred
 import (
 	"slices"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func TestNearPaths(t *testing.T) {
 	s, err := ParseSchema(`{"type":"record","name":"R","fields":[{"name":"id","type":"int"},{"name":"d","type":"int"},{"name":"pair","type":["int","string"]},
 		{"name":"r","type":{"type":"record","name":"S","fields":[{"name":"x","type":"int"},{"name":"tags","type":{"type":"map","values":"int"}}]}}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	m, err := Map(s, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for path, want := range map[string][]string{
 		"ID":           {"id", "d"},
 		"x":            {"r.x"},

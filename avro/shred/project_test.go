@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 const shop = `{"type":"record","name":"Order","namespace":"shop","doc":"An order","fields":[
@@ -52,9 +53,7 @@ func TestProject(t *testing.T) {
 	} {
 		t.Run(test.paths, func(t *testing.T) {
 			m, cols, err := whole.Project(strings.Fields(test.paths))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			var names []string
 			for i, c := range m.Columns {
 				names = append(names, c.Name)
@@ -99,9 +98,7 @@ func TestProjectEverything(t *testing.T) {
 func TestProjectRecursive(t *testing.T) {
 	whole := mapping(t, `{"type":"record","name":"Node","fields":[{"name":"value","type":"int"},{"name":"next","type":["null","Node"]}]}`, shred.Options{RecursiveBytes: true})
 	m, cols, err := whole.Project([]string{"next"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if !slices.Equal(cols, []int{1}) {
 		t.Errorf("columns %v", cols)
 	}

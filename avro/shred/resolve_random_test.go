@@ -12,6 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/datagen"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/internal/randavro"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // maxRow bounds the rows that tests resolve.
@@ -150,9 +151,7 @@ func BenchmarkResolve(b *testing.B) {
 	).Replace(mailgen.Schema)
 	turned := strings.NewReplacer(`{"name":"id","type":"long"},`, ``, `{"name":"body",`, `{"name":"id","type":"long"},{"name":"body",`).Replace(later)
 	set, err := datagen.Lookup("mail")
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	blocks := rowBlocks(b, set, 20_000)
 	for _, c := range []struct{ name, reader string }{{"copied", mailgen.Schema}, {"in-order", later}, {"reordered", turned}} {
 		b.Run(c.name, func(b *testing.B) { benchmarkResolve(b, c.reader, blocks) })
@@ -161,17 +160,11 @@ func BenchmarkResolve(b *testing.B) {
 
 func benchmarkResolve(b *testing.B, reader string, blocks [][]byte) {
 	w, err := shred.ParseSchema(mailgen.Schema)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	s, err := shred.ParseSchema(reader)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	by, err := shred.Resolve(w, s, shred.AllowChanges)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	r := shred.NewResolver(by, maxRow)
 	var size int64
 	for _, block := range blocks {

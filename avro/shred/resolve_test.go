@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func resolver(t testing.TB, writer, reader string) *Resolver {
@@ -121,9 +122,7 @@ func TestResolve(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, n, err := resolver(t, c.writer, c.reader).Row([]byte("kept"), []byte(c.datum+"next"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if want := "kept" + c.want; string(out) != want || n != len(c.datum) {
 				t.Errorf("%d of %d bytes, %q, want %q", n, len(c.datum), out, want)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func parse(t *testing.T, text string) *Schema {
@@ -72,9 +73,7 @@ func TestMapColumns(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m, err := Map(parse(t, test.schema), Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			var got []string
 			for _, c := range m.Columns {
 				got = append(got, shape(c))
@@ -103,9 +102,7 @@ func TestMapRecursive(t *testing.T) {
 			t.Errorf("path of %v, want %s", err, test.path)
 		}
 		m, err := Map(s, Options{RecursiveBytes: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var got []string
 		for _, c := range m.Columns {
 			got = append(got, shape(c))

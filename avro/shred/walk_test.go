@@ -8,18 +8,15 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func shredder(t testing.TB, schema string, opts Options) (*Shredder, *column.Buffers) {
 	t.Helper()
 	s, err := ParseSchema(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	m, err := Map(s, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	bufs := column.NewBuffers(m.Columns, column.Interleaved, 1<<16)
 	return NewShredder(m, bufs), bufs
 }

@@ -10,19 +10,16 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // shredderOf returns a shredder of a schema's rows, whose columns hold them all.
 func shredderOf(t testing.TB, text string) *Shredder {
 	t.Helper()
 	s, err := ParseSchema(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	m, err := Map(s, Options{RecursiveBytes: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return NewShredder(m, column.NewBuffers(m.Columns, column.Interleaved, 1<<20))
 }
 
@@ -99,9 +96,7 @@ func TestResolveWithinTheLimit(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			by, s := resolution(t, c.writer, c.reader), shredderOf(t, c.reader)
 			row, _, err := NewResolver(by, 1<<20).Shred(s, []byte(c.datum))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			size := len(row)
 			fits := NewResolver(by, int64(size))
 			fits.Within(make([]byte, 1<<20))
@@ -133,9 +128,7 @@ func TestResolveLimit(t *testing.T) {
 	for _, c := range withinCases {
 		r := resolver(t, c.writer, c.reader)
 		want, _, err := r.Row([]byte(before), []byte(c.datum))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		size := len(want) - len(before)
 		for _, spare := range []int{0, -1, 1, -size, 1 << 30} {
 			r.Limit(size + resolverSlack + spare)

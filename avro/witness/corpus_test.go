@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/corpus"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // fileBlocks are a file's blocks.
@@ -63,9 +64,7 @@ func TestCorpus(t *testing.T) {
 	var files, goavro, hamba, rejected int64
 	for _, e := range corpus.Entries(t) {
 		file, err := os.ReadFile(e.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		switch e.Class {
 		case "corrupt", "not-OCF", "trailing-junk":
 			continue

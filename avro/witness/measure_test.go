@@ -7,6 +7,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // TestMeasure has rows that hamba must never see.
@@ -53,9 +55,7 @@ func TestMeasure(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h, err := newHamba(test.schema)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if v, rest, err := h.input(test.row); !errors.Is(err, test.err) || rest != nil {
 				t.Errorf("%v, %v, %v", v, rest, err)
 			}
@@ -74,9 +74,7 @@ func TestHugeFixed(t *testing.T) {
 // TestDeepRow has the deepest values of a recursive type that are read.
 func TestDeepRow(t *testing.T) {
 	h, err := newHamba(`{"type":"record","name":"R","fields":[{"name":"next","type":["null","R"]}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	row := append([]byte(strings.Repeat("\x02", maxDepth/4)), 0, 7)
 	v, rest, err := h.input(row)
 	if err != nil || len(rest) != 1 {
@@ -114,9 +112,7 @@ func FuzzHamba(f *testing.F) {
 				continue
 			}
 			again, _, err := hamba.columns(row[:len(row)-len(rest)])
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if path, _, _, same := differ("", v, again); !same {
 				t.Errorf("%s differs from itself", path)
 			}

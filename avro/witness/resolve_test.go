@@ -11,6 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // compareResolved compares rows of the writer's schema with what became of
@@ -19,13 +20,9 @@ func compareResolved(t *testing.T, writer, reader string, written, resolved [][]
 	t.Helper()
 	var b bytes.Buffer
 	w, err := ocf.NewWriter(&b, writer, "null", [16]byte{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, row := range written {
-		if err := w.AppendBlock(1, row); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.AppendBlock(1, row))
 	}
 	return compare(t, Input{
 		Name: "in.avro", R: bytes.NewReader(b.Bytes()), Size: int64(b.Len()), Schema: reader,
@@ -42,13 +39,9 @@ func TestResolveRandom(t *testing.T) {
 		writer := randavro.Schema(rnd)
 		reader := randavro.Evolve(rnd, writer)
 		w, err := shred.ParseSchema(writer)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		r, err := shred.ParseSchema(reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		v, err := shred.Resolve(w, r, shred.AllowChanges)
 		if err != nil {
 			continue

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/linkedin/goavro/v2"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 const mailSchema = `{"type":"record","name":"Mail","fields":[
@@ -36,14 +38,10 @@ func ocfFile(t *testing.T, schema, codec string, rows []any) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := goavro.NewOCFWriter(goavro.OCFConfig{W: &b, Schema: schema, CompressionName: codec})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for len(rows) > 0 {
 		n := min(2, len(rows))
-		if err := w.Append(rows[:n]); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.Append(rows[:n]))
 		rows = rows[n:]
 	}
 	return b.Bytes()
@@ -53,15 +51,11 @@ func ocfFile(t *testing.T, schema, codec string, rows []any) []byte {
 func data(t *testing.T, schema string, rows []any) [][]byte {
 	t.Helper()
 	codec, err := goavro.NewCodec(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var out [][]byte
 	for _, row := range rows {
 		b, err := codec.BinaryFromNative(nil, row)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		out = append(out, b)
 	}
 	return out
@@ -107,13 +101,9 @@ func input(file []byte, rows [][]byte) Input {
 func compare(t *testing.T, in Input, columns Rows) Result {
 	t.Helper()
 	c := New(columns)
-	if err := c.Input(t.Context(), in); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.Input(t.Context(), in))
 	r, err := c.End(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return r
 }
 
@@ -173,13 +163,9 @@ func TestLogicalTypesAreComparedAsTheirBytes(t *testing.T) {
 	want := []any{map[string]any{"d": []byte{0, 1}}}
 	file := ocfFile(t, plain, "null", want)
 	h, err := readHeader(input(file, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	head, err := h.encode(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	file = append(head, file[h.size:]...)
 	if r := compare(t, input(file, nil), &list{rows: data(t, plain, want)}); r.Different != 0 || r.Compared != 1 || r.OwnBlocks != 0 {
 		t.Errorf("%+v", r)
@@ -217,19 +203,13 @@ func TestOddNames(t *testing.T) {
 		{"name":"e","type":["null",{"type":"enum","name":"E 1","symbols":["a b","a_b","a b","9",null,"null"]}]},
 		{"name":"again","type":["null","E 1","a-b.R-1"]}]}`
 	renamed, err := rename(odd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	plain := `{"type":"record","name":"R","fields":[{"name":"x","type":"int"}]}`
 	file := ocfFile(t, plain, "null", nil)
 	h, err := readHeader(input(file, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	head, err := h.encode(odd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	rows := [][]byte{{2, 4, 2, 4, 2, 2}, {2, 4, 0, 0}}
 	for _, row := range rows {
 		head = append(append(append(head, 2, byte(2*len(row))), row...), h.sync...)

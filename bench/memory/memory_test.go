@@ -50,9 +50,7 @@ func runLimited(t *testing.T, memory int, args ...string) (done bool) {
 	var stderr bytes.Buffer
 	cmd.Stderr, cmd.Env = &stderr, testenv.OfProgram()
 	u, err := memlimit.Run(cmd, int64(memory+headroom)*mib)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if most := int64(memory+headroom) * mib; u.Peak > most {
 		t.Errorf("%q with %d MiB took %d MiB", args, memory, u.Peak/mib)
 	}
@@ -71,9 +69,7 @@ func runLimited(t *testing.T, memory int, args ...string) (done bool) {
 func (in *input) at(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), in.name)
-	if err := in.prepare(dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, in.prepare(dir))
 	return filepath.Join(dir, "in")
 }
 
@@ -165,9 +161,7 @@ func TestRandomInputs(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("seed %d, %v", seed, in)
 		}
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.RemoveAll(dir))
 	}
 	t.Logf("%d of %d conversions were refused", refused, rounds)
 }
@@ -181,9 +175,7 @@ func contents(t *testing.T, dir string) (sums []string) {
 	}
 	for _, name := range names { // which begin with task and row group
 		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		sums = append(sums, fmt.Sprintf("%x", sha256.Sum256(data)))
 	}
 	return sums

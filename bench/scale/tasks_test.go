@@ -18,6 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/plan"
@@ -49,17 +50,11 @@ func TestTasks(t *testing.T) {
 		resolver := location.New(location.Options{})
 		defer func() { _ = resolver.Close() }()
 		at, err := resolver.Resolve(*dest)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		c.disk, c.dest = at.Store, at.Path
 	}
-	if err := c.prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.submit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.prepare(t.Context()))
+	testenv.Must(t, c.submit(t.Context()))
 	c.print()
 }
 
@@ -329,12 +324,8 @@ func (c *cluster) print() {
 func TestCallsPerTask(t *testing.T) {
 	for _, files := range []int{3, 300} {
 		c := &cluster{tasks: 300, files: files}
-		if err := c.prepare(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.submit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, c.prepare(t.Context()))
+		testenv.Must(t, c.submit(t.Context()))
 		if c.tasks < 250 {
 			t.Fatalf("there were %d tasks", c.tasks)
 		}

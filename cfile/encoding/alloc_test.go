@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // TestBlocksDoNotAllocate encodes and decodes blocks with memory that has grown
@@ -22,12 +23,8 @@ func TestBlocksDoNotAllocate(t *testing.T) {
 			d := c.decode()
 			run := func() {
 				body = c.append(body[:0], 0, v)
-				if err := d.Reset(body); err != nil {
-					t.Fatal(err)
-				}
-				if err := d.Skip(10); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, d.Reset(body))
+				testenv.Must(t, d.Skip(10))
 				for {
 					got.Reset()
 					if _, err := d.Read(&got, 150); err == io.EOF {
@@ -59,9 +56,7 @@ func TestCodesDoNotAllocate(t *testing.T) {
 		if body, err = encoding.AppendDictCodes(body[:0], &s, 0, fixed); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Reset(body); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, d.Reset(body))
 		for err == nil {
 			got.Reset()
 			_, err = d.Read(&got, 1000)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // benchmarked are the kinds of samples that benchmarks have.
@@ -40,9 +41,7 @@ func BenchmarkRead(b *testing.B) {
 		d := c.decode()
 		var got encoding.Values
 		for b.Loop() {
-			if err := d.Reset(body); err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, d.Reset(body))
 			for {
 				got.Reset()
 				if _, err := d.Read(&got, 1000); err == io.EOF {
@@ -60,12 +59,8 @@ func BenchmarkSkip(b *testing.B) {
 		body := c.append(nil, 0, v)
 		d := c.decode()
 		for b.Loop() {
-			if err := d.Reset(body); err != nil {
-				b.Fatal(err)
-			}
-			if err := d.Skip(d.Count()); err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, d.Reset(body))
+			testenv.Must(b, d.Skip(d.Count()))
 		}
 	})
 }
@@ -85,9 +80,7 @@ func BenchmarkReadDict(b *testing.B) {
 	b.SetBytes(20 * 10_000)
 	var got encoding.Values
 	for b.Loop() {
-		if err := d.Reset(body); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, d.Reset(body))
 		for {
 			got.Reset()
 			if _, err := d.Read(&got, 1000); err == io.EOF {

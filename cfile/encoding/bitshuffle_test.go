@@ -14,6 +14,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // shuffled returns the block of values of a width, or of UINT32 values stored narrowly
@@ -27,9 +28,7 @@ func shuffled(t testing.TB, width int, fixed []byte) []byte {
 	} else {
 		body, err = s.Append(nil, 7, width, fixed)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return body
 }
 
@@ -84,9 +83,7 @@ func TestBitshuffleOfKudu(t *testing.T) {
 		{"codes", 0, 0, values(4, 3000, func(i int) uint64 { return uint64(i % 50) })},
 	} {
 		body, err := os.ReadFile(filepath.Join("testdata/bitshuffle", c.name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		d := unshuffler(c.width)
 		got, err := readFixed(d, body, 100)
 		if err != nil || !bytes.Equal(got, c.values) || d.Ordinal() != c.ordinal {
@@ -146,9 +143,7 @@ func TestBitshuffleSkip(t *testing.T) {
 	body[24] = 0xff // the first byte of LZ4
 	d := encoding.NewBitshuffle(8)
 	for _, skip := range [][]int{{1024}, {1500}, {2048, 1}, {1024, 100, 3000}, {5000}, {4999, 1}} {
-		if err := d.Reset(body); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, d.Reset(body))
 		at := 0
 		for _, n := range skip {
 			if err := d.Skip(n); err != nil {
@@ -277,13 +272,9 @@ func FuzzBitshuffle(f *testing.F) {
 		if len(values) != d.Count()*bytesEach {
 			t.Fatalf("%d bytes of %d values of %d", len(values), d.Count(), bytesEach)
 		}
-		if err := d.Reset(body); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, d.Reset(body))
 		n := min(int(skip), d.Count())
-		if err := d.Skip(n); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, d.Skip(n))
 		var v encoding.Values
 		m, err := d.Read(&v, 100)
 		if n < d.Count() && (err != nil || !bytes.Equal(v.Fixed, values[n*bytesEach:][:m*bytesEach])) {

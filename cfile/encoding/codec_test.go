@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // codec is an encoding of one type, both ways.
@@ -210,9 +211,7 @@ func TestSkip(t *testing.T) {
 		d := c.decode()
 		for _, n := range sizes {
 			for kind, v := range c.samples(r, n) {
-				if err := d.Reset(c.append(nil, 0, v)); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, d.Reset(c.append(nil, 0, v)))
 				items := c.items(v)
 				for len(items) > 0 {
 					skip := min(r.IntN(40), len(items))
@@ -244,9 +243,7 @@ func TestAppends(t *testing.T) {
 		next := func(i int) []byte { return []byte(fmt.Sprintf("%016d", i)) }
 		all := c.values(40, next)
 		d := c.decode()
-		if err := d.Reset(c.append(nil, 0, all)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, d.Reset(c.append(nil, 0, all)))
 		var v encoding.Values
 		for {
 			if _, err := d.Read(&v, 7); errors.Is(err, io.EOF) {

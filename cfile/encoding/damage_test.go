@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // unhex returns the bytes of hexadecimal digits, with spaces between them.
@@ -49,9 +50,7 @@ func damageOf(err error) string {
 
 func TestDamage(t *testing.T) {
 	dictionary, err := encoding.NewDictionary(unhex("00000000 01000000 0d000000 78 00 0c000000"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, c := range []struct {
 		name string
 		d    encoding.Decoder
@@ -142,9 +141,7 @@ func TestSkipTooFar(t *testing.T) {
 		v := c.values(9, func(int) []byte { return make([]byte, 16) })
 		d := c.decode()
 		for _, n := range []int{-1, 9, math.MaxInt} {
-			if err := d.Reset(c.append(nil, 0, v)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, d.Reset(c.append(nil, 0, v)))
 			if _, err := d.Read(new(encoding.Values), 1); err != nil {
 				t.Fatal(err)
 			}

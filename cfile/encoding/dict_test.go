@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // dictionaryOf returns a dictionary of words.
@@ -17,9 +18,7 @@ func dictionaryOf(t testing.TB, words ...string) *encoding.Dictionary {
 	t.Helper()
 	v := texts(words...)
 	d, err := encoding.NewDictionary(encoding.AppendPlainBinary(nil, 0, v.Offsets, v.Data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return d
 }
 
@@ -27,9 +26,7 @@ func dictionaryOf(t testing.TB, words ...string) *encoding.Dictionary {
 func codesOf(t testing.TB, codes ...uint32) []byte {
 	t.Helper()
 	body, err := encoding.AppendDictCodes(nil, new(encoding.Shuffler), 77, words(codes...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return body
 }
 
@@ -69,9 +66,7 @@ func TestDict(t *testing.T) {
 				if err == nil && skip > 0 {
 					err = errors.Join(d.Skip(1), d.Skip(skip-1))
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				got, err := c.readAll(d, 700)
 				if err != nil || !slices.Equal(got, want[skip:]) || d.Count() != n || d.Ordinal() != 77 {
 					t.Errorf("%d words, %d passed over: %v", n, skip, err)
@@ -87,14 +82,10 @@ func TestSkipsDecodedCodes(t *testing.T) {
 	d := encoding.NewDict(dictionaryOf(t, "a", "b", "c"))
 	codes := make([]uint32, 3000)
 	codes[7], codes[2500] = 1, 2
-	if err := d.Reset(codesOf(t, codes...)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, d.Reset(codesOf(t, codes...)))
 	var v encoding.Values
 	for _, skip := range []int{0, 6, 2492} {
-		if err := d.Skip(skip); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, d.Skip(skip))
 		if n, err := d.Read(&v, 1); n != 1 || err != nil {
 			t.Fatal(n, err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // fuzzedValues is how many values of a block are read at most: a run of five
@@ -71,18 +72,14 @@ func readSome(t *testing.T, d encoding.Decoder, body []byte) (*encoding.Values, 
 
 // checkSkips reads every other 7 values of a body.
 func checkSkips(t *testing.T, c *codec, d encoding.Decoder, body []byte, want []string) {
-	if err := d.Reset(body); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, d.Reset(body))
 	for i := 0; i < len(want); i += 14 {
 		var v encoding.Values
 		n, err := d.Read(&v, min(7, len(want)-i))
 		if got := c.items(&v); err != nil || !slices.Equal(got, want[i:i+n]) {
 			t.Fatalf("%d: %q, %v; want %q", i, got, err, want[i:i+n])
 		}
-		if err := d.Skip(min(14-n, len(want)-i-n)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, d.Skip(min(14-n, len(want)-i-n)))
 	}
 }
 

@@ -15,9 +15,7 @@ import (
 func pages(t *testing.T) []string {
 	t.Helper()
 	names, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return append(names, "../../README.md")
 }
 

@@ -21,9 +21,7 @@ func TestExamples(t *testing.T) {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			if err := os.CopyFS(dir, os.DirFS(world)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.CopyFS(dir, os.DirFS(world)))
 			for _, e := range found {
 				if e.session {
 					e.compare(t, dir+"/clone")
@@ -43,9 +41,7 @@ func sampleWorld(t *testing.T) string {
 	dir := t.TempDir()
 	const sample = "../../testdata/mail"
 	for to, from := range map[string]string{"clone/testdata": "../../testdata", "data/mail": sample} {
-		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS(from)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.CopyFS(filepath.Join(dir, to), os.DirFS(from)))
 	}
 	for _, to := range []string{"/mail.avro", "/mail-1.avro"} {
 		write(t, dir+to, read(t, sample+"/archive-1.avro"))
@@ -79,9 +75,7 @@ func (e example) run(t *testing.T, dir string, output io.Writer) int {
 	cmd.Env = []string{"PATH=" + strings.Join(path, ":"), "TMPDIR=" + tempDir(t, t.TempDir()), "TERM="}
 	if strings.HasSuffix(e.line, " -") {
 		stdin, err := os.Open(dir + "/mail.avro")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer func() { _ = stdin.Close() }()
 		cmd.Stdin = stdin
 	}
@@ -155,7 +149,5 @@ func convertedTo(args []string) (dest string) {
 
 func remove(t *testing.T, dir, name string) {
 	t.Helper()
-	if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(dir, name)))
 }

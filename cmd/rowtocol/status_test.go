@@ -128,9 +128,7 @@ func TestStatusUnfinished(t *testing.T) {
 func TestStatusOfEmptyWork(t *testing.T) {
 	dir := t.TempDir()
 	work := dir + "/out/" + manifest.WorkName + "/plan-0123456789abcdef0123456789abcdef"
-	if err := os.MkdirAll(work, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(work, 0o777))
 	rowtocol(t, dir, nil, "status", "out").want(t, 0, "nothing is in it: its run has just made it, or was killed then")
 	write(t, work+"/part-00000-0-0123456789abcdef.trv", []byte("x"))
 	rowtocol(t, dir, nil, "status", "out").want(t, 0, "its plan cannot be read")

@@ -291,9 +291,7 @@ func TestFailedReplacement(t *testing.T) {
 // is the name of a column format, which the file is taken for.
 func TestReplacesItsOwnOutput(t *testing.T) {
 	at := store.Location{Store: store.Local(), Path: t.TempDir() + "/rows"}
-	if err := os.WriteFile(at.Path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(at.Path, []byte("old"), 0o600))
 	defer func(all format.Registry) { formats = all }(formats)
 	for name, want := range map[string]error{"parquet": nil, "columns": store.ErrExist} {
 		formats = format.Registry{called{name: name}}

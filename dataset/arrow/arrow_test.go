@@ -30,6 +30,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/plan"
@@ -66,9 +67,7 @@ func convert(t testing.TB, of format.Format, schema string, rows [][]byte) *data
 		t.Fatal(err)
 	}
 	d, err := dataset.Open(t.Context(), []store.Location{{Store: store.Local(), Path: r.Dest}}, dataset.Options{Formats: formats})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return d
 }
 
@@ -77,25 +76,19 @@ func convert(t testing.TB, of format.Format, schema string, rows [][]byte) *data
 func records(t testing.TB, d *dataset.Dataset, form arrow.Form, batchRows int) (*arrowgo.Schema, []arrowgo.RecordBatch) {
 	t.Helper()
 	b, err := d.Batches(t.Context(), dataset.Query{Limit: -1, BatchRows: batchRows})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer b.Close()
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
 	t.Cleanup(func() { mem.AssertSize(t, 0) })
 	r, err := arrow.NewRecords(b, form, mem)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var all []arrowgo.RecordBatch
 	for {
 		batch, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return r.Schema(), all
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		t.Cleanup(batch.Release)
 		all = append(all, batch)
 	}
@@ -239,9 +232,7 @@ func throughStream(t testing.TB, s *arrowgo.Schema, batches []arrowgo.RecordBatc
 	var out bytes.Buffer
 	writeAll(t, arrow.NewStream(&out, s), batches)
 	r, err := ipc.NewReader(&out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer r.Release()
 	var all []arrowgo.RecordBatch
 	for r.Next() {
@@ -259,13 +250,9 @@ func throughStream(t testing.TB, s *arrowgo.Schema, batches []arrowgo.RecordBatc
 func writeAll(t testing.TB, w arrow.Writer, batches []arrowgo.RecordBatch) {
 	t.Helper()
 	for _, b := range batches {
-		if err := w.Write(b); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.Write(b))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.Close())
 }
 
 // throughParquet writes and reads a Parquet file.
@@ -273,9 +260,7 @@ func throughParquet(t testing.TB, s *arrowgo.Schema, batches []arrowgo.RecordBat
 	t.Helper()
 	var out bytes.Buffer
 	w, err := arrow.NewParquet(&out, s, codec, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	writeAll(t, w, batches)
 	return readParquet(t, out.Bytes())
 }
@@ -284,18 +269,12 @@ func throughParquet(t testing.TB, s *arrowgo.Schema, batches []arrowgo.RecordBat
 func readParquet(t testing.TB, b []byte) []arrowgo.RecordBatch {
 	t.Helper()
 	f, err := file.NewParquetReader(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = f.Close() }()
 	r, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	table, err := r.ReadTable(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(table.Release)
 	var all []arrowgo.RecordBatch
 	for rows := array.NewTableReader(table, 1000); rows.Next(); {
@@ -316,9 +295,7 @@ func TestRandomSchemas(t *testing.T) {
 		schema := randavro.Schema(r)
 		parsed := avrotest.Parse(t, schema)
 		judge, err := avro.Parse(schema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		rows, want := make([][]byte, r.IntN(60)), []any{}
 		for i := range rows {
 			rows[i], _ = randavro.Pair(r, parsed.Root())

@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset/arrow"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -22,15 +23,11 @@ import (
 func mailColumns(b *testing.B, rows int64) string {
 	base := b.TempDir()
 	f, err := os.Create(filepath.Join(base, "mail.avro"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	if err := mailgen.Write(f, mailgen.Options{Rows: rows, Seed: 1}); err != nil {
 		b.Fatal(err)
 	}
-	if err := f.Close(); err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, f.Close())
 	dir := filepath.Join(base, "mail.columns")
 	r := request(trevni.Format, nil, f.Name(), dir, base)
 	r.Output.RowGroupSize = 64 << 20
@@ -44,18 +41,12 @@ func mailColumns(b *testing.B, rows int64) string {
 // messages.
 func BenchmarkRecords(b *testing.B) {
 	d, err := dataset.Open(b.Context(), []store.Location{{Store: store.Local(), Path: mailColumns(b, 100_000)}}, dataset.Options{Formats: format.Registry{trevni.Format}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	for b.Loop() {
 		batches, err := d.Batches(b.Context(), dataset.Query{Limit: -1, BatchRows: arrow.BatchRows})
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		records, err := arrow.NewRecords(batches, arrow.Unions, memory.DefaultAllocator)
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		for err == nil {
 			r, failed := records.Next()
 			if err = failed; err == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // mapping returns that of a record with one field of a type.
@@ -123,9 +124,7 @@ func TestDecimals(t *testing.T) {
 		}
 		numbers, encoded = append(numbers, big.NewInt(0)), append(encoded, "")
 		a, err := single(t, fmt.Sprintf(`{"type":"bytes","logicalType":"decimal","precision":%d}`, precision), len(encoded), Unions, texts(encoded...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for i, n := range numbers {
 			if got := a.ValueStr(i); got != n.String() {
 				t.Errorf("precision %d: %s, want %s", precision, got, n)
@@ -286,9 +285,7 @@ func written(t *testing.T, typ string, form Form) error {
 	}
 	b := batch{mem: memory.NewGoAllocator(), vector: func(int) *column.Vector { return &column.Vector{} }}
 	data, err := b.children(makers, all(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	w := NewStream(io.Discard, arrow.NewSchema(fields, nil))
 	if err := w.Write(array.NewRecordBatch(arrow.NewSchema(fields, nil), []arrow.Array{array.MakeFromData(data[0])}, 0)); err != nil {
 		t.Errorf("what is not too deep cannot be written: %v", err)

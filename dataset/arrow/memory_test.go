@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/dataset/arrow"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // What a writer of Parquet takes is refused whole if it is too much, and given back
@@ -19,9 +20,7 @@ import (
 func TestParquetWithinMemory(t *testing.T) {
 	schema := `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"words","type":{"type":"array","items":"string"}},{"name":"x","type":["null","double"]}]}`
 	judge, err := avro.Parse(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	rows, want := make([][]byte, 3000), []any{}
 	for i := range rows {
 		word := fmt.Sprint("word ", i)

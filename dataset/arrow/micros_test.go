@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func longValues(values ...int64) column.Vector {
@@ -35,9 +36,7 @@ func TestMicros(t *testing.T) {
 	}
 	for _, c := range cases {
 		got, err := single(t, c.typ, c.n, Spark, c.vector)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for i, want := range c.want {
 			if v := int64(got.(*array.Timestamp).Value(i)); v != want {
 				t.Errorf("%s: %d, want %d", c.typ, v, want)
@@ -45,9 +44,7 @@ func TestMicros(t *testing.T) {
 		}
 	}
 	a, err := single(t, `["null",`+nanosType+`]`, 3, Spark, lengths(longValues(1_000_000), 0, 1, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got, err := json.Marshal(a); err != nil || string(got) != `[null,"1970-01-01T00:00:00.001",null]` {
 		t.Errorf("%s %v", got, err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func parse(t testing.TB, schema string) *shred.Schema {
@@ -33,13 +34,9 @@ func parse(t testing.TB, schema string) *shred.Schema {
 func encode(t *testing.T, schema string, native any) []byte {
 	t.Helper()
 	c, err := goavro.NewCodec(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	b, err := c.BinaryFromNative(nil, native)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return b
 }
 
@@ -47,13 +44,9 @@ func encode(t *testing.T, schema string, native any) []byte {
 func write(t *testing.T, w Writer, out *bytes.Buffer, rows ...[]byte) string {
 	t.Helper()
 	for _, row := range rows {
-		if err := w.Write(row); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.Write(row))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.Close())
 	return out.String()
 }
 
@@ -124,9 +117,7 @@ func TestValues(t *testing.T) {
 		}
 		out.Reset()
 		w, err := NewCSV(&out, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		_ = w.Close()
 		out.Reset()
 		if got := write(t, w, &out, c.datum); got != c.plain+"\n" {
@@ -188,9 +179,7 @@ func TestCSVFlattensRecords(t *testing.T) {
 	s := avrotest.Parse(t, schema)
 	var out bytes.Buffer
 	w, err := NewCSV(&out, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	text := write(t, w, &out, []byte{2, 0, 2, 'q'}, []byte{4, 2}, []byte{6, 0, 0})
 	if want := "a.x,\"a.y,\",b\n1,q,\n2,,\n3,\"\",\n"; text != want {
 		t.Errorf("got %q", text)
@@ -221,9 +210,7 @@ func TestRandomRows(t *testing.T) {
 		}
 		var plain, tagged, avro bytes.Buffer
 		w, err := NewAvro(&avro, s, "deflate")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		write(t, w, &avro, rows...)
 		write(t, NewJSON(&plain, s, JSONOptions{}), &plain, rows...)
 		write(t, NewJSON(&tagged, s, JSONOptions{UnionTags: true}), &tagged, rows...)
@@ -233,26 +220,18 @@ func TestRandomRows(t *testing.T) {
 			}
 		}
 		read, err := goavro.NewOCFReader(&avro)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		lines := bytes.Split(tagged.Bytes(), []byte{'\n'})
 		for i, row := range rows {
 			native, _, err := codec.NativeFromBinary(row)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			want, err := codec.BinaryFromNative(nil, native)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if !read.Scan() {
 				t.Fatalf("%s: row %d is missing: %v", text, i, read.Err())
 			}
 			again, err := read.Read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if got, err := codec.BinaryFromNative(nil, again); err != nil || !sameBytes(got, want) {
 				t.Fatalf("%s: the container has another row %d: %v", text, i, err)
 			}
@@ -381,9 +360,7 @@ func TestLongValues(t *testing.T) {
 				if err == nil {
 					err = errors.Join(w.Write(row), w.Close())
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				wantString, wantBytes := strings.ToValidUTF8(text, "\uFFFD"), base64.StdEncoding.EncodeToString([]byte(text))
 				var got struct{ S, B string }
 				if name == "csv" {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/linkedin/goavro/v2"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // What writers say of the memory that a row takes: text is written piece by piece, a
@@ -16,9 +18,7 @@ import (
 func TestMemoryOfWriters(t *testing.T) {
 	s := parse(t, `{"type":"record","name":"R","fields":[{"name":"s","type":"string"}]}`)
 	csvOut, err := NewCSV(io.Discard, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	const large = 100 << 20
 	for name, w := range map[string]Writer{
 		"json": NewJSON(io.Discard, s, JSONOptions{}), "json with tags": NewJSON(io.Discard, s, JSONOptions{UnionTags: true}), "csv": csvOut,
@@ -31,9 +31,7 @@ func TestMemoryOfWriters(t *testing.T) {
 	}
 	for _, codec := range []string{"", "null", "deflate", "snappy", "bzip2", "xz", "zstandard"} {
 		w, err := NewAvro(io.Discard, s, codec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if n := w.Memory(large); n < large || n > 4*large {
 			t.Errorf("avro, codec %q: %d bytes for a row of %d", codec, n, large)
 		}
@@ -54,9 +52,7 @@ func TestLongTextTakesNoMemory(t *testing.T) {
 		}
 		pieces, row := rowOf(3*longText), rowOf(size)
 		csvOut, err := NewCSV(io.Discard, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for name, w := range map[string]Writer{
 			"json": NewJSON(io.Discard, s, JSONOptions{}), "json with tags": NewJSON(io.Discard, s, JSONOptions{UnionTags: true}), "csv": csvOut,
 		} {
@@ -64,9 +60,7 @@ func TestLongTextTakesNoMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := allocated()
-			if err := w.Write(row); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, w.Write(row))
 			if n := allocated() - before; n > size/4 {
 				t.Errorf("%s, %q: %d bytes allocated for a row", name, unit, n)
 			}
@@ -88,24 +82,18 @@ func TestLargeAvroRows(t *testing.T) {
 	for _, codec := range []string{"null", "deflate", "snappy"} {
 		var out bytes.Buffer
 		w, err := NewAvro(&out, s, codec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var rows [][]byte
 		for i, size := range sizes {
 			rows = append(rows, sized(strings.Repeat(string(rune('a'+i)), size)))
 		}
 		write(t, w, &out, rows...)
 		r, err := goavro.NewOCFReader(bytes.NewReader(out.Bytes()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		n := 0
 		for ; r.Scan(); n++ {
 			v, err := r.Read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if got := v.(string); got != strings.Repeat(string(rune('a'+n)), sizes[n]) {
 				t.Errorf("%s: row %d has %d bytes, want %d", codec, n, len(got), sizes[n])
 			}

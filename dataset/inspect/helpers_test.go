@@ -11,6 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -75,18 +76,14 @@ func listing(t *testing.T, f format.Format, parts ...files) *dataset.Listing {
 			if err == nil {
 				err = os.WriteFile(path, b, 0o600)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 		}
 	}
 	if len(parts) == 0 {
 		return &dataset.Listing{Path: dir, Dir: true, Formats: formats}
 	}
 	l, err := dataset.List(t.Context(), []store.Location{{Store: store.Local(), Path: dir}}, dataset.Options{Formats: formats, Partial: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return l
 }
 
@@ -94,9 +91,7 @@ func listing(t *testing.T, f format.Format, parts ...files) *dataset.Listing {
 func gather(t *testing.T, f format.Format, parts ...files) *Figures {
 	t.Helper()
 	g, err := Gather(t.Context(), listing(t, f, parts...), Options{Count: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	g.Path = "/data/mail"
 	return g
 }

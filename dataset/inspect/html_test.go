@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -19,9 +20,7 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 func html(t *testing.T, f *Figures) (page, plain string) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := f.HTML(&b, f.Path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, f.HTML(&b, f.Path))
 	page = b.String()
 	if !strings.HasPrefix(page, HTMLStart) {
 		t.Errorf("the page begins %.20q", page)
@@ -37,14 +36,10 @@ func TestGolden(t *testing.T) {
 	_, got := html(t, gather(t, trevni.Format, hops(t, trevni.Format, 300), hops(t, trevni.Format, 30)))
 	const golden = "testdata/page.golden.html"
 	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(golden, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got != string(want) {
 		t.Errorf("the page is not that of %s; -update rewrites it:\n%s", golden, got)
 	}
@@ -58,17 +53,11 @@ func pairsOf(t *testing.T, long, text string) files {
 	w, err := trevni.NewWriter(&file, `"</pre><script>alert(1)</script>"`, cols, trevni.Options{
 		Meta: []trevni.KeyValue{{Key: "<b>key</b>", Value: []byte(`"><img src=x onerror=alert(1)>`)}, {Key: "binary", Value: []byte{0xff, 0}}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	w.Column(0).AppendVarint(1)
 	w.Column(1).AppendSized([]byte("text"))
-	if err := w.EndRow(); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.EndRow())
+	testenv.Must(t, w.Close())
 	return files{"": file.Bytes()}
 }
 

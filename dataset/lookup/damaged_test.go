@@ -14,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/hfile"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
@@ -23,36 +24,24 @@ func lead(t *testing.T, d *dataset.Dataset, task, group, row uint32) {
 	run := d.Outputs()[0]
 	name := filepath.Join(run.Path, run.Index[0].Name)
 	whole, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r, err := hfile.Open(bytes.NewReader(whole), int64(len(whole)), hfile.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	info := slices.DeleteFunc(slices.Clone(r.Info()), func(p hfile.Pair) bool { return !strings.HasPrefix(p.Key, "rowtocol.") })
 	var b bytes.Buffer
 	w, err := hfile.NewWriter(&b, hfile.WriterOptions{RowBloom: true, Info: info})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	position := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, task), group), row)
 	s := r.Scan()
 	defer s.Close()
 	for s.Next() {
-		if err := w.Append(hfile.AppendKey(nil, s.Key().Row(), nil, position, hfile.LatestTimestamp, hfile.Put), nil); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.Append(hfile.AppendKey(nil, s.Key().Row(), nil, position, hfile.LatestTimestamp, hfile.Put), nil))
 	}
-	if err := errors.Join(s.Err(), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(s.Err(), w.Close()))
 	if b.Len() != len(whole) {
 		t.Fatalf("%d bytes, there were %d", b.Len(), len(whole))
 	}
-	if err := os.WriteFile(name, b.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(name, b.Bytes(), 0o666))
 }
 
 // TestKeysThatLeadElsewhere has an index that is whole, but does not lead to the rows.

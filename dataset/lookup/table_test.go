@@ -21,6 +21,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/plan"
@@ -36,9 +37,7 @@ func indexed(t testing.TB, rows int64, o manifest.Options) *dataset.Dataset {
 	t.Helper()
 	base := t.TempDir()
 	f, err := os.Create(filepath.Join(base, "mail.avro"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := errors.Join(mailgen.Write(f, mailgen.Options{Rows: rows, Seed: 1}), f.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -51,13 +50,9 @@ func indexed(t testing.TB, rows int64, o manifest.Options) *dataset.Dataset {
 		Asked:   plan.Asked{Inputs: []string{f.Name()}, Dest: dest, Output: o},
 		Options: job.Options{Environment: task.Environment{Workers: 1, TempDir: base, Formats: formats}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	d, err := dataset.Open(t.Context(), []store.Location{{Store: store.Local(), Path: dest}}, dataset.Options{Formats: formats})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return d
 }
 
@@ -65,9 +60,7 @@ func indexed(t testing.TB, rows int64, o manifest.Options) *dataset.Dataset {
 func open(t testing.TB, d *dataset.Dataset, fields string) *lookup.Table {
 	t.Helper()
 	x, err := lookup.Open(d, fields, budget.New(64<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(x.Close)
 	return x
 }
@@ -77,18 +70,14 @@ func rowsOf(t testing.TB, d *dataset.Dataset, q dataset.Query) (rows [][]byte, r
 	t.Helper()
 	q.Limit = -1
 	s, err := d.Scan(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer s.Close()
 	for {
 		row, err := s.Next(nil)
 		if errors.Is(err, io.EOF) {
 			return rows, s.Stats()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		rows = append(rows, row)
 	}
 }
@@ -102,9 +91,7 @@ func key(text string) func(*rowkey.Spec) (rowkey.Range, error) {
 func find(t testing.TB, d *dataset.Dataset, x *lookup.Table, ask func(*rowkey.Spec) (rowkey.Range, error), columns ...string) ([][]byte, dataset.Stats) {
 	t.Helper()
 	found, err := x.Find(t.Context(), ask)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer found.Release()
 	rows, read := rowsOf(t, d, dataset.Query{Only: found.Only, Columns: columns})
 	if int64(len(rows)) != found.Count {
@@ -219,9 +206,7 @@ func TestOpenRefused(t *testing.T) {
 func TestFindBounded(t *testing.T) {
 	d := indexed(t, 400, manifest.Options{Index: []string{"folder"}})
 	x, err := lookup.Open(d, "", budget.New(1<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer x.Close()
 	for range 300 { // 400 rows of 24 bytes each are more than the memory if they are kept
 		found, err := x.Find(t.Context(), func(s *rowkey.Spec) (rowkey.Range, error) { return s.Between("", "") })

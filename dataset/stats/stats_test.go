@@ -8,15 +8,14 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // collected sums up vectors of a column.
 func collected(t *testing.T, c column.Column, vectors ...*column.Vector) Column {
 	t.Helper()
 	all, err := New([]column.Column{c}, budget.New(1<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer all.Close()
 	for _, v := range vectors {
 		all.columns[0].add(v)

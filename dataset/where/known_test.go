@@ -6,6 +6,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset/where"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // Excludes knows l = 7, s = "b", os = null and oi = 3, and nothing of i and b. Of
@@ -35,9 +36,7 @@ func TestExcludes(t *testing.T) {
 		`false`: true, `true`: false, `not b`: false, `i == null`: false,
 	} {
 		p, err := where.Parse(condition, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got := p.Excludes(known); got != want {
 			t.Errorf("%s: %v, %v", condition, got, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset/where"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 const schema = `{"type":"record","name":"R","fields":[
@@ -317,9 +318,7 @@ func TestManyItems(t *testing.T) {
 		"any(hops, any(ports, # = 2)) or any(hops, host <> '')": {false, true, false, true, true, false},
 	} {
 		p, err := where.Parse(text, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var v []*column.Vector
 		for _, c := range p.Columns() {
 			v = append(v, vectors[m.Columns[c].Name])
@@ -363,9 +362,7 @@ func TestBounds(t *testing.T) {
 		`ms < date("2025-01-01")`: "ms",
 	} {
 		p, err := where.Parse(text, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var got []string
 		for _, b := range p.Bounds() {
 			got = append(got, m.Columns[b.Column].Name)
@@ -375,9 +372,7 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	p, err := where.Parse("i in [-3, 9]", m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	b := p.Bounds()[0]
 	for encoded, want := range map[byte]string{7: "before", 5: "within", 18: "within", 20: "after"} {
 		got := "within"
@@ -408,9 +403,7 @@ func BenchmarkEval(b *testing.B) {
 	for _, text := range []string{"l > 1000", "l > 1000 && oi != 7", `s contains "9@"`, "l * 2 > 1000", `lower(s) == "x"`} {
 		b.Run(text, func(b *testing.B) {
 			p, err := where.Parse(text, m)
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, err)
 			var vectors []*column.Vector
 			for _, c := range p.Columns() {
 				vectors = append(vectors, v[m.Columns[c].Name])

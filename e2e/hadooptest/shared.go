@@ -82,9 +82,7 @@ func New(t testing.TB, config Config) *Cluster {
 	t.Helper()
 	Need(t)
 	c, err := started(t.Context(), t, t.TempDir(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(c.Stop)
 	return c
 }

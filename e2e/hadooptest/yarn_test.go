@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // sleeper is a program that Pipes starts, and that says nothing to it.
@@ -20,9 +22,7 @@ func submitSleeper(t *testing.T, c *Cluster) {
 	ctx := within(t, 5*time.Minute)
 	dir := t.TempDir()
 	for name, text := range map[string]string{"sleeper": sleeper, "input": "a line\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777))
 	}
 	put := c.launch(ctx, "hdfs", "dfs", "-put", "-f", filepath.Join(dir, "sleeper"), filepath.Join(dir, "input"), "/tmp")
 	if out, err := put.CombinedOutput(); err != nil {
@@ -39,13 +39,9 @@ func submitSleeper(t *testing.T, c *Cluster) {
 		"mapreduce.job.queuename":                  OtherQueue,
 	}
 	conf := filepath.Join(dir, "job.xml")
-	if err := os.WriteFile(conf, []byte(job.xml()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(conf, []byte(job.xml()), 0o666))
 	client := c.launch(ctx, "mapred", "pipes", "-conf", conf)
-	if err := client.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, client.Start())
 	t.Cleanup(func() {
 		_ = client.Process.Kill() // it may have ended
 		_ = client.Wait()
@@ -64,9 +60,7 @@ func childOf(t *testing.T, c *Cluster) (child Process) {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(poll) {
 		all, err := c.Processes()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, p := range all {
 			if p.Child() {
 				return p
@@ -102,9 +96,7 @@ func TestKilledProgram(t *testing.T) {
 	cmd.Env = append(environment(), "TMPDIR="+temp)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := spawn(cmd); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, spawn(cmd))
 	var dir string
 	for end := time.Now().Add(3 * time.Minute); dir == "" && time.Now().Before(end); time.Sleep(poll) {
 		found, _ := filepath.Glob(filepath.Join(temp, "*", "home", "bin", "yarn"))
@@ -118,18 +110,14 @@ func TestKilledProgram(t *testing.T) {
 	}
 	c := &Cluster{dir: dir}
 	site, err := os.ReadFile(filepath.Join(c.ConfDir(), "core-site.xml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, rest, _ := bytes.Cut(site, []byte("<name>fs.defaultFS</name><value>"))
 	uri, _, _ := bytes.Cut(rest, []byte("<"))
 	c.uri = string(uri)
 	waitUp(t, c)
 	submitSleeper(t, c)
 	childOf(t, c)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	gone(t, c)
 }

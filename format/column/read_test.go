@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // blocks are those of a column, in new memory each.
@@ -134,9 +135,7 @@ func readByOnes(t *testing.T, c Column, r *Reader) (all []stored) {
 		if errors.Is(err, io.EOF) {
 			return all
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		all = append(all, s)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // oneBlock is the only block of a column.
@@ -114,9 +115,7 @@ func TestValuesStayInTheirSequence(t *testing.T) {
 func TestVectorsAreBounded(t *testing.T) {
 	const many = 2 * maxVector
 	full, err := budget.Pages(maxVectorBytes) // never touched
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() {
 		if err := budget.ReleasePages(full); err != nil {
 			t.Error(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/dump"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // File is a file of a part in memory.
@@ -41,9 +42,7 @@ func Open(f format.Format, files map[string][]byte, o format.OpenOptions) (forma
 func MustOpen(t testing.TB, f format.Format, files map[string][]byte, o format.OpenOptions) format.Part {
 	t.Helper()
 	p, err := Open(f, files, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return p
 }
 
@@ -51,13 +50,9 @@ func MustOpen(t testing.TB, f format.Format, files map[string][]byte, o format.O
 func Mapping(t testing.TB, schema string) *shred.Mapping {
 	t.Helper()
 	s, err := shred.ParseSchema(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	m, err := shred.Map(s, shred.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return m
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // Options returns the document of options from the choices that the format has.
@@ -20,9 +21,7 @@ func Options(t testing.TB, f format.Format, choices map[string][]string) json.Ra
 		}
 	}
 	document, err := f.Options(known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return document
 }
 
@@ -50,9 +49,7 @@ func (s *Source) Begin(t testing.TB) (format.RowGroup, *column.Buffers, error) {
 		s.BlockSize = 64 << 10
 	}
 	w, err := s.Format.Writer(s.Options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	columns := w.(format.ColumnWriter)
 	g, err := columns.NewRowGroup(s.Schema, s.Columns, s.BlockSize)
 	return g, column.NewBuffers(s.Columns, columns.Layout(), s.BlockSize), err
@@ -64,9 +61,7 @@ func (s *Source) Begin(t testing.TB) (format.RowGroup, *column.Buffers, error) {
 func (s Source) Files(t testing.TB) map[string][]byte {
 	t.Helper()
 	g, bufs, err := s.Begin(t)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	p := &maker{t: t, group: g, bufs: bufs, spill: make([][]byte, len(s.Columns))}
 	for row := range s.Rows {
 		s.Fill(p.bufs, row)
@@ -93,9 +88,7 @@ func (s Source) Write(t testing.TB, dir, name string) string {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(part, name), b, 0o666)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 	}
 	return part
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
@@ -59,9 +60,7 @@ func acceptFrom(p []byte, secret string) (*MapTask, []byte, error) {
 func TestAccept(t *testing.T) {
 	whole := authenticated().code(start, 0).code(setJobConf, 4).text("a", "1", "b", "").mapOf(fileSplit("hdfs://n/f", 7, 9), 0, 0)
 	task, answer, err := acceptFrom(whole.p, "secret")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if want := (Split{"hdfs://n/f", 7, 9}); task.Split != want || len(task.Conf) != 2 || task.Conf["a"] != "1" {
 		t.Errorf("the task is %+v", task)
 	}
@@ -126,9 +125,7 @@ func TestAcceptRefuses(t *testing.T) {
 // TestWhole reads the whole of what a Hadoop sent, with all its 1,695 properties.
 func TestWhole(t *testing.T) {
 	task, _, err := acceptFrom(append(authenticated().p, whole(t)...), "secret")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if want := (Split{"hdfs://127.0.0.1:19000/P/in/ok", 0, 11}); task.Split != want {
 		t.Errorf("the split is %+v, want %+v", task.Split, want)
 	}
@@ -142,17 +139,11 @@ func TestWhole(t *testing.T) {
 func whole(t testing.TB) []byte {
 	t.Helper()
 	f, err := os.Open("testdata/yarn-3.5.0/whole.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = f.Close() }()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	p, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return p
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // mapTask is a Java that wants a map task done.
@@ -23,9 +25,7 @@ func dial(ctx context.Context, t *testing.T) (*Conn, *net.TCPConn) {
 	t.Helper()
 	conns := listen(t, []byte("secret"))
 	c, err := Dial(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	java := <-conns
 	t.Cleanup(func() {
 		_ = java.Close()
@@ -150,9 +150,7 @@ func TestMessages(t *testing.T) {
 	}
 	err := errors.Join(c.Register(Counter{"g", "a"}, Counter{"g", "b"}), c.Add(1, -300),
 		c.Progress(float32(math.NaN())), c.Progress(-1), c.Progress(float32(math.Inf(1))), c.Status("a\xffb"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if c.Add(-1, 1) == nil || c.Add(2, 1) == nil {
 		t.Error("a counter has grown that there is not")
 	}

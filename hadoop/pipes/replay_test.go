@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // recording is an exchange of a child with Hadoop 3.5.0, its configuration shortened.
@@ -33,9 +35,7 @@ type event struct {
 func readRecording(t testing.TB, name string) recording {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "yarn-3.5.0", name+".txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var r recording
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for lines.Scan() {
@@ -44,9 +44,7 @@ func readRecording(t testing.TB, name string) recording {
 		if field == "end" {
 			p, err = nil, nil
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if what == "secret" {
 			r.secret = p
 		} else {
@@ -86,14 +84,10 @@ func (r recording) play(java net.Conn) error {
 func listen(t testing.TB, secret []byte) <-chan net.Conn {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	file := filepath.Join(t.TempDir(), "jobTokenPassword")
-	if err := os.WriteFile(file, secret, 0o400); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(file, secret, 0o400))
 	t.Setenv("mapreduce_pipes_command_port", strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
 	t.Setenv("hadoop_pipes_shared_secret_location", file)
 	conns := make(chan net.Conn, 1)
@@ -133,16 +127,12 @@ func TestReplay(t *testing.T) {
 			r := readRecording(t, name)
 			conns := listen(t, r.secret)
 			c, err := Dial(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			defer func() { _ = c.Close() }()
 			played := make(chan error, 1)
 			go func() { played <- r.play(<-conns) }()
 			task, err := c.Accept(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if want := (Split{"hdfs://127.0.0.1:19000/P/in/" + test.file, 0, 11}); task.Split != want {
 				t.Errorf("the split is %+v, want %+v", task.Split, want)
 			}

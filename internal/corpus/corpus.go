@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // Entry is a file of the corpus.
@@ -34,9 +36,7 @@ func Entries(t *testing.T) []Entry {
 func In(t *testing.T, dir string) []Entry {
 	t.Helper()
 	index, err := os.ReadFile(filepath.Join(dir, "INDEX.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	lines := strings.Split(strings.TrimSpace(string(index)), "\n")
 	column := map[string]int{}
 	for i, name := range strings.Split(lines[0], "\t") {

@@ -359,9 +359,7 @@ func (c closing) Close() error { *c.open--; return c.File.Close() }
 
 func BenchmarkSort(b *testing.B) {
 	s, err := Of(newPlan("id"), 512<<20)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	random := rand.New(rand.NewPCG(1, 2))
 	values := make([][]byte, 1<<16)
 	for i := range values {
@@ -370,15 +368,11 @@ func BenchmarkSort(b *testing.B) {
 	b.ReportAllocs()
 	for range b.N {
 		a, err := s.Begin(0, newFolder(b))
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		r := mapper.Row{Keys: make([][]byte, 1)}
 		for i := range 1_000_000 {
 			r.Number, r.Keys[0] = int64(i), values[i&(1<<16-1)]
-			if err := a.Row(&r); err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, a.Row(&r))
 		}
 		if _, err := a.Finish(b.Context()); err != nil {
 			b.Fatal(err)

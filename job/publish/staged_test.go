@@ -71,9 +71,7 @@ func TestStagedPlanOfNone(t *testing.T) {
 // runs make and remove.
 func TestDestinationIsDanglingLink(t *testing.T) {
 	d := at(store.Local(), t.TempDir()+"/dest")
-	if err := os.Symlink("nowhere", d.path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Symlink("nowhere", d.path))
 	_, _, claimed := d.Claim(t.Context())
 	_, _, staged := d.Staging(t.Context(), "p")
 	for _, err := range []error{claimed, staged} {

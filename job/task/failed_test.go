@@ -116,9 +116,7 @@ func TestReadFailures(t *testing.T) {
 		testenv.Must(t, st.WriteFile(t.Context(), "/d/"+name, []byte(text), true))
 	}
 	all, err := ReadFailures(t.Context(), st, "/d", "mine")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var got []string
 	for _, f := range all {
 		got = append(got, f.Attempt)

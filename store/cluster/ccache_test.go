@@ -11,6 +11,8 @@ import (
 
 	"github.com/jcmturner/gokrb5/v8/config"
 	"github.com/jcmturner/gokrb5/v8/types"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // cacheEntry returns an entry of a ticket cache, of client alice.
@@ -63,9 +65,7 @@ func TestParseCache(t *testing.T) {
 		cacheEntry([]string{"krbtgt", "R"}, "OTHER", late+2),
 		cacheEntry([]string{"nn", "host"}, "R", late+3))
 	got, err := parseCache(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got.String() != "alice@R" || !got.end.Equal(time.Unix(int64(late), 0)) || string(got.raw) != fmt.Sprint("ticket ", late) ||
 		string(got.key.KeyValue) != "key" || got.key.KeyType != 18 || got.renewable() {
 		t.Errorf("got %+v", got)

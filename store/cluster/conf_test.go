@@ -6,18 +6,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testenv.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 }
 
@@ -49,9 +47,7 @@ func TestLoadConf(t *testing.T) {
 	})
 	t.Setenv("HADOOP_CONF_DIR", dir)
 	c, err := LoadConf()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for key, want := range map[string]string{
 		"fs.defaultFS": "hdfs://old:9000",
 		"twice":        "second",
@@ -83,18 +79,14 @@ func TestConfDir(t *testing.T) {
 		t.Setenv("HADOOP_CONF_DIR", confDir)
 		t.Setenv("HADOOP_HOME", hadoopHome)
 		c, err := LoadConf()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got := c.String("from", "nowhere"); got != want {
 			t.Errorf("read %s, want %s", got, want)
 		}
 	}
 	load(filepath.Join(home, "dir"), home, "dir")
 	load("", home, "etc")
-	if err := os.RemoveAll(filepath.Join(home, "etc")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.RemoveAll(filepath.Join(home, "etc")))
 	load("", home, "conf")
 	load("", filepath.Join(home, "dir"), "nowhere")
 	load("", "", "nowhere")
@@ -218,9 +210,7 @@ func FuzzConf(f *testing.F) {
 		l := loader{values: map[string]string{}, final: map[string]bool{}}
 		for _, e := range elements {
 			if e.XMLName.Local == "property" {
-				if err := l.element("core-site.xml", e, 0); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, l.element("core-site.xml", e, 0))
 			}
 		}
 		c := NewConf(l.values)

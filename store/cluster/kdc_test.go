@@ -49,9 +49,7 @@ func startKDC(t *testing.T) *kdc {
   supported_enctypes = aes256-cts-hmac-sha1-96:normal aes128-cts-hmac-sha256-128:normal
  }
 `, dir, k.port))
-	if err := os.Mkdir(filepath.Join(dir, "krb5.d"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(dir, "krb5.d"), 0o700))
 	k.write("krb5.d/realm.conf", fmt.Sprintf("[realms]\n EXAMPLE.COM = {\n  kdc = 127.0.0.1:%[1]d\n  kdc = localhost:%[1]d\n }\n", k.port))
 	k.write("krb5.conf", fmt.Sprintf(`includedir %s/krb5.d
 [libdefaults]
@@ -75,9 +73,7 @@ func startKDC(t *testing.T) *kdc {
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = l.Close() }()
 	return l.Addr().(*net.TCPAddr).Port
 }
@@ -187,9 +183,7 @@ func (k *kdc) signal(s os.Signal) {
 func proves(ctx context.Context, t *testing.T, l *Login) time.Time {
 	t.Helper()
 	c, err := l.Kerberos(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, _, err := c.GetServiceTicket("HTTP/localhost"); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -29,9 +30,7 @@ var secure = NewConf(map[string]string{"hadoop.security.authentication": "kerber
 func newLogin(t *testing.T, o LoginOptions) *Login {
 	t.Helper()
 	l, err := NewLogin(secure, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(l.Close)
 	return l
 }
@@ -93,9 +92,7 @@ func TestKeytab(t *testing.T) {
 	}
 	t.Run("fewer keys than the realm", func(t *testing.T) {
 		keys, err := loadKeytab(newSecretFiles(LoginOptions{}), keytab)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		some := keys.Entries[:0]
 		for _, e := range keys.Entries {
 			if e.Key.KeyType == etypeID.AES128_CTS_HMAC_SHA256_128 {
@@ -107,9 +104,7 @@ func TestKeytab(t *testing.T) {
 		}
 		keys.Entries = some
 		data, err := keys.Marshal()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		k.write("some.keytab", string(data))
 		proves(ctx, t, newLogin(t, LoginOptions{Keytab: k.path("some.keytab")}))
 	})
@@ -159,9 +154,7 @@ func TestKeytabOutlivesTicket(t *testing.T) {
 	ended := *l.tickets.current
 	ended.end = time.Now().Add(-time.Second)
 	c, err := ended.client(l.tickets.source.(*keytabSource).config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, _, err := c.GetServiceTicket("HTTP/localhost"); err == nil {
 		t.Error("a ticket outlived its end: the test tests nothing")
 	}
@@ -248,9 +241,7 @@ func TestTicketCache(t *testing.T) {
 	})
 	t.Run("damaged", func(t *testing.T) {
 		data, err := os.ReadFile(k.path("cache"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		k.write("cache", string(data[:len(data)/2]))
 		_, err = newLogin(t, LoginOptions{}).Kerberos(ctx)
 		isRefused(t, err, "kinit")
@@ -262,9 +253,7 @@ func TestRenewal(t *testing.T) {
 	ctx := context.Background()
 	k.kinit(k.principal("alice", life), "alice", "-r", "12h")
 	before, err := os.ReadFile(k.path("cache"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	l, later := newMovableLogin(t, LoginOptions{})
 	end := proves(ctx, t, l)
 	first := l.tickets.current.raw
@@ -292,9 +281,7 @@ func TestHungDistributionCenter(t *testing.T) {
 		}
 		return err
 	}
-	if err := ask(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, ask(t.Context()))
 	k.signal(syscall.SIGSTOP)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()

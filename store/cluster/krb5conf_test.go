@@ -9,6 +9,8 @@ import (
 
 	"github.com/jcmturner/gokrb5/v8/config"
 	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func TestLoadRealms(t *testing.T) {
@@ -63,9 +65,7 @@ include ` + dir + `/extra
 	})
 	t.Setenv("KRB5_CONFIG", strings.Join([]string{dir + "/missing", dir + "/krb5.conf", dir + "/other"}, ":"))
 	r, err := loadRealms()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	d := r.config.LibDefaults
 	if d.DefaultRealm != "FIRST.EXAMPLE.COM" || d.TicketLifetime != 10*time.Hour || d.RenewLifetime != 0 ||
 		d.Clockskew != time.Minute || d.DNSLookupKDC {
@@ -108,9 +108,7 @@ func TestRealmsDefaults(t *testing.T) {
 	writeFiles(t, dir, map[string]string{"krb5.conf": ""})
 	t.Setenv("KRB5_CONFIG", dir+"/krb5.conf")
 	r, err := loadRealms()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	d := r.config.LibDefaults
 	if !d.DNSLookupKDC || !slices.Contains(d.DefaultTktEnctypeIDs, etypeID.AES256_CTS_HMAC_SHA384_192) {
 		t.Errorf("got %+v", d)

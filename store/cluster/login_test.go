@@ -11,6 +11,8 @@ import (
 
 	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
 	"github.com/jcmturner/gokrb5/v8/keytab"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func TestSimpleLogin(t *testing.T) {
@@ -83,19 +85,13 @@ func TestCredentials(t *testing.T) {
 	dir := t.TempDir()
 	krb5 := filepath.Join(dir, "krb5.conf")
 	write := func(name, text string) {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	t.Setenv("KRB5_CONFIG", krb5)
 	keys := keytab.New()
-	if err := keys.AddEntry("alice", "R", "secret", time.Now(), 1, etypeID.AES256_CTS_HMAC_SHA1_96); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, keys.AddEntry("alice", "R", "secret", time.Now(), 1, etypeID.AES256_CTS_HMAC_SHA1_96))
 	data, err := keys.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	table := filepath.Join(dir, "keytab")
 	write(table, string(data))
 	for _, tt := range []struct {
@@ -117,9 +113,7 @@ func TestCredentials(t *testing.T) {
 			write(krb5, "[libdefaults]\n default_realm = R\n"+tt.configured)
 			t.Setenv("KRB5CCNAME", tt.ccname)
 			l, err := NewLogin(tt.conf, tt.o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			defer l.Close()
 			principal, keytab, cache := l.Credentials()
 			if principal != tt.principal || keytab != tt.keytab || cache != tt.cache {

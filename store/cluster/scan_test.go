@@ -4,17 +4,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func TestReadFileOfAnySize(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, nil, 0o600))
 	for size, sound := range map[int64]bool{0: true, maxFile: true, maxFile + 1: false, 1 << 40: false} {
-		if err := os.Truncate(path, size); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Truncate(path, size))
 		if data, err := readFile(path); (err == nil) != sound || sound && int64(len(data)) != size {
 			t.Errorf("of %d bytes: read %d, %v", size, len(data), err)
 		}
@@ -27,9 +25,7 @@ func TestLoadKeytab(t *testing.T) {
 		"a damaged key": "\x05\x02\x00\x00\x00\x08\x00\x02\x7f\xff\x00\x00\x00\x00",
 	} {
 		path := filepath.Join(t.TempDir(), "keytab")
-		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(path, []byte(data), 0o600))
 		if _, err := loadKeytab(newSecretFiles(LoginOptions{}), path); err == nil {
 			t.Errorf("%s: no error", name)
 		}

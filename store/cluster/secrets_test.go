@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // everyEscape is a text of which each byte is a percent escape.
@@ -85,21 +87,13 @@ func TestSecretFiles(t *testing.T) {
 	l, err := simpleLogin("alice", LoginOptions{Exposed: func(file string, mode fs.FileMode) {
 		told = append(told, fmt.Sprintf("%s %04o", filepath.Base(file), mode.Perm()))
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	sound, err := os.ReadFile(filepath.Join("testdata", "writable.token"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	file := func(name string, data []byte, mode fs.FileMode) string {
 		p := filepath.Join(dir, name)
-		if err := os.WriteFile(p, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(p, mode); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(p, data, 0o600))
+		testenv.Must(t, os.Chmod(p, mode))
 		return p
 	}
 	for name, mode := range map[string]fs.FileMode{"closed": 0o600, "only": 0o400, "group": 0o640, "all": 0o604, "written": 0o622} {
@@ -119,13 +113,9 @@ func TestSecretFiles(t *testing.T) {
 		}
 	}
 	pipe := filepath.Join(dir, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Mkfifo(pipe, 0o600))
 	huge := file("huge", nil, 0o600)
-	if err := os.Truncate(huge, maxFile+1); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Truncate(huge, maxFile+1))
 	for p, says := range map[string]string{
 		pipe:                             "not a regular file",
 		dir:                              "not a regular file",

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
@@ -33,18 +34,14 @@ var javaTokens = []Token{
 func simple(t *testing.T) *Login {
 	t.Helper()
 	l, err := simpleLogin("alice", LoginOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return l
 }
 
 func TestDelegationTokens(t *testing.T) {
 	for _, name := range []string{"writable", "protobuf"} {
 		tokens, err := simple(t).DelegationTokens(filepath.Join("testdata", name+".token"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		slices.SortFunc(tokens, func(a, b Token) int { return strings.Compare(a.Alias, b.Alias) })
 		if len(tokens) != len(javaTokens) {
 			t.Fatalf("%s: %d tokens", name, len(tokens))
@@ -95,9 +92,7 @@ func TestTokenKeepsItsSecret(t *testing.T) {
 func TestDamagedTokens(t *testing.T) {
 	for _, name := range []string{"writable", "protobuf"} {
 		data, err := os.ReadFile(filepath.Join("testdata", name+".token"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for n := range len(data) {
 			// The secret keys at the end of the older format are not looked at.
 			if _, err := parseTokens(data[:n]); err == nil && (name == "protobuf" || n < len(data)-40) {
@@ -126,9 +121,7 @@ func TestDamagedTokens(t *testing.T) {
 func FuzzTokens(f *testing.F) {
 	for _, name := range []string{"writable", "protobuf"} {
 		data, err := os.ReadFile(filepath.Join("testdata", name+".token"))
-		if err != nil {
-			f.Fatal(err)
-		}
+		testenv.Must(f, err)
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -33,9 +34,7 @@ func listen(t *testing.T, connection func(c net.Conn) error) (port int) {
 	t.Helper()
 	d := newDataNode(t, "") // for its end
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	d.served.Go(func() { serve(l, connection) })
 	t.Cleanup(func() { _ = l.Close() })
 	return l.Addr().(*net.TCPAddr).Port
@@ -45,9 +44,7 @@ func listen(t *testing.T, connection func(c net.Conn) error) (port int) {
 func TestDrippingNameNode(t *testing.T) {
 	port := listen(t, func(c net.Conn) error { return drip(c, "\x00\x00\xff\xff"+strings.Repeat("x", 60_000)) })
 	s, err := newStore(t, nil, fmt.Sprint("127.0.0.1:", port))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = s.Close() }()
 	s.callTimeout = storetest.Silence
 	storetest.Unavailable(t, func(ctx context.Context) error {
@@ -126,9 +123,7 @@ func TestUnsoundAcknowledgements(t *testing.T) {
 			s.dataTimeout = storetest.Silence
 			storetest.Unavailable(t, func(ctx context.Context) error {
 				w, err := s.Create(ctx, "/d/f", store.CreateOptions{Size: 5})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				defer func() { _ = w.Abort() }()
 				if _, err = io.WriteString(w, "hello"); err == nil {
 					err = w.Commit(ctx)
@@ -152,9 +147,7 @@ func (e *endless) Execute(_ string, _, response proto.Message) error {
 func TestEndlessListing(t *testing.T) {
 	_, s := newNameNode(t, answers{})
 	se, err := s.acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer se.close()
 	s.callTimeout, se.rpc = 3*storetest.Silence, new(endless)
 	storetest.Unavailable(t, func(context.Context) error {

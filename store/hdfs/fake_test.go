@@ -16,6 +16,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // answers are what a name node answers to a method: JSON, or an exception as
@@ -55,9 +57,7 @@ func newNameNode(t *testing.T, a answers) (*nameNode, *Store) {
 		n.served.Wait()
 	})
 	s, err := newStore(t, nil, n.listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return n, s
 }
@@ -164,9 +164,7 @@ type dataNode struct {
 func newDataNode(t *testing.T, data string) *dataNode {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	d := &dataNode{data: []byte(data), listener: l}
 	d.served.Go(func() { serve(l, d.connection) })
 	t.Cleanup(func() {

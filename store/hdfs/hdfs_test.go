@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
@@ -87,9 +88,7 @@ func newStore(t *testing.T, properties map[string]string, address string) (*Stor
 	t.Setenv("HADOOP_USER_NAME", "alice")
 	conf := cluster.NewConf(properties)
 	login, err := cluster.NewLogin(conf, cluster.LoginOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return New(conf, login, Options{Addresses: []string{address}})
 }
 
@@ -141,9 +140,7 @@ func TestProtection(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	conf := cluster.NewConf(nil)
 	login, err := cluster.NewLogin(conf, cluster.LoginOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := New(conf, login, Options{}); err == nil {
 		t.Error("a store without name nodes was made")
 	}
@@ -283,9 +280,7 @@ func TestClosedStore(t *testing.T) {
 func TestUnresolved(t *testing.T) {
 	const address = "no..such-host:8020" // which no server is asked for
 	s, err := newStore(t, nil, address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for range 2 {
 		if _, err := s.Stat(t.Context(), "/f"); !errors.Is(err, store.ErrUnresolved) || store.Classify(err) != store.Retryable {
 			t.Errorf("a host without a name: %v", err)
@@ -302,9 +297,7 @@ func TestUnresolved(t *testing.T) {
 func TestTicketFirst(t *testing.T) {
 	_, s := newNameNode(t, answers{})
 	se, err := s.acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer se.close()
 	asked := ""
 	se.ticket = func(address string) error {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -90,9 +91,7 @@ func TestUnsoundFile(t *testing.T) {
 func TestShrunkFile(t *testing.T) {
 	_, s := newNameNode(t, stored(9, 0).with("getFileInfo", aFile(9), aFile(5)))
 	f, err := s.Open(t.Context(), "/f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = f.Close() }()
 	if _, err := f.ReadAt(make([]byte, 1), 8); !errors.Is(err, store.ErrReplaced) {
 		t.Error(err)
@@ -102,9 +101,7 @@ func TestShrunkFile(t *testing.T) {
 // TestSilence has a name node and a data node that take a call and say nothing.
 func TestSilence(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = l.Close() }()
 	address := l.Addr().(*net.TCPAddr)
 	_, s := newNameNode(t, stored(5, address.Port))
@@ -113,9 +110,7 @@ func TestSilence(t *testing.T) {
 		t.Errorf("a data node: %q, %v", data, err)
 	}
 	s, err = newStore(t, map[string]string{"ipc.client.rpc-timeout.ms": "20"}, address.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = s.Close() }()
 	if _, err := s.Stat(storetest.Bounded(t), "/f"); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("a name node: %v", err)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	client "github.com/colinmarc/hdfs/v2"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func TestPrefer(t *testing.T) {
@@ -86,19 +88,13 @@ func TestNegotiation(t *testing.T) {
 func negotiate(t *testing.T, protection string, asked *checksums, answer string) (string, error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = l.Close() }()
 	here, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = here.Close() }()
 	there, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	se := &session{store: &Store{options: client.ClientOptions{DataTransferProtection: protection}}, asked: asked}
 	se.ctx, se.cancel = t.Context(), func() {}
 	c := newDataConn(conn{Conn: here, session: se, timeout: time.Minute, name: "node"})
@@ -125,9 +121,7 @@ func TestTokenOfRequest(t *testing.T) {
 		checksummed: `{"header":` + base + `}`,
 	} {
 		s, err := newStore(t, nil, "127.0.0.1:1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		c := newDataConn(conn{session: &session{store: s}})
 		c.greet([]byte{1, 2, 3, 4})
 		c.greet([]byte{0, 28, op, 0xff})

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -44,9 +45,7 @@ func TestWrite(t *testing.T) {
 	d := newDataNode(t, "")
 	n, s := newNameNode(t, taken(5, d.port()).with("complete", `{"result":false}`, `{"result":true}`).
 		with("getBlockLocations", located(5, false, false, block("1", 5, d.port())), located(5, false, true, block("1", 5, d.port()))))
-	if err := writeParts(t, s, 5, "hel", "", "lo"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, writeParts(t, s, 5, "hel", "", "lo"))
 	if a, b := len(n.requests("complete")), len(n.requests("getBlockLocations")); a != 2 || b != 2 {
 		t.Errorf("closed %d times, looked at %d times; want 2 and 2", a, b)
 	}
@@ -61,9 +60,7 @@ func TestWrite(t *testing.T) {
 // TestEmptyFile has no block, whatever is written.
 func TestEmptyFile(t *testing.T) {
 	n, s := newNameNode(t, taken(0, 0).with("getBlockLocations", located(0, false, false)))
-	if err := writeParts(t, s, 0, ""); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, writeParts(t, s, 0, ""))
 	if len(n.requests("addBlock")) > 0 {
 		t.Error("a block was added")
 	}
@@ -114,9 +111,7 @@ func TestAbort(t *testing.T) {
 	d := newDataNode(t, "")
 	n, s := newNameNode(t, taken(5, d.port()))
 	w, err := s.Create(t.Context(), "/d/f", store.CreateOptions{Size: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := io.WriteString(w, "hel"); err != nil {
 		t.Fatal(err)
 	}
@@ -135,9 +130,7 @@ func TestWriteFile(t *testing.T) {
 	d := newDataNode(t, "")
 	for _, exclusive := range []bool{false, true} {
 		n, s := newNameNode(t, taken(5, d.port()))
-		if err := s.WriteFile(t.Context(), "/d/f", []byte("hello"), exclusive); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.WriteFile(t.Context(), "/d/f", []byte("hello"), exclusive))
 		if r := n.requests("rename2"); len(r) != 1 || r[0].field("overwriteDest").Bool() == exclusive {
 			t.Errorf("exclusive %v: renamed by %v", exclusive, r)
 		}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
@@ -34,9 +35,7 @@ func configure(t *testing.T, files map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	t.Setenv("HADOOP_CONF_DIR", dir)
 	t.Setenv("HADOOP_USER_NAME", "etl")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -18,9 +19,7 @@ import (
 func TestSuite(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) (store.Store, string) {
 		c := memstore.New().Client()
-		if err := storetest.MkdirAll(t.Context(), c, "/a/b"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, storetest.MkdirAll(t.Context(), c, "/a/b"))
 		return c, "/a/b"
 	})
 }
@@ -34,9 +33,7 @@ func made(t *testing.T) *memstore.Disk {
 	for _, name := range []string{"d/x", "d/y", "e/full/f"} {
 		err = errors.Join(err, c.WriteFile(ctx, name, []byte(name), true))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return disk
 }
 
@@ -47,9 +44,7 @@ func tree(t *testing.T, c *memstore.Client) string {
 	var walk func(dir string)
 	walk = func(dir string) {
 		infos, err := c.List(t.Context(), "/"+dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, info := range infos {
 			name := path.Join(dir, info.Name)
 			if info.Dir {
@@ -58,9 +53,7 @@ func tree(t *testing.T, c *memstore.Client) string {
 				continue
 			}
 			data, err := c.ReadFile(t.Context(), name, 1<<20)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if store.IsTemp(info.Name) {
 				name = path.Join(dir, ".tmp")
 			}
@@ -185,9 +178,7 @@ func TestRenameWithoutCommit(t *testing.T) {
 	if err == nil {
 		err = c.Rename(ctx, "/.temp", "/final")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	disk.Cut(0)
 	if got := tree(t, disk.Client()); got != "final=" {
 		t.Errorf("the disk holds %q", got)
@@ -206,9 +197,7 @@ func TestDeadAndAlive(t *testing.T) {
 	if _, err := dead.Stat(t.Context(), "d"); !errors.Is(err, memstore.ErrStopped) {
 		t.Errorf("the dead client answers: %v", err)
 	}
-	if err := alive.Remove(t.Context(), "d/y"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, alive.Remove(t.Context(), "d/y"))
 	want := tree(t, alive)
 	disk.Cut(0)
 	if _, err := alive.Stat(t.Context(), "d"); !errors.Is(err, memstore.ErrStopped) {
@@ -224,13 +213,9 @@ func TestStop(t *testing.T) {
 	disk := made(t)
 	c, ctx := disk.Client(), t.Context()
 	f, err := c.Open(ctx, "d/x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	w, err := c.Create(ctx, "d/new", store.CreateOptions{Size: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	c.Stop()
 	_, readErr := f.ReadAt(make([]byte, 1), 0)
 	_, writeErr := w.Write([]byte("x"))

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -22,9 +23,7 @@ import (
 func drips(t *testing.T, at, drips string, pause time.Duration) *httptest.Server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	stop := make(chan struct{})
 	var served sync.WaitGroup
 	serve := func(c net.Conn) {
@@ -115,9 +114,7 @@ func TestDrippingDataNode(t *testing.T) {
 			s.silence = storetest.Silence
 			read := func(ctx context.Context) error {
 				f, err := s.Open(ctx, "/f")
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				defer func() { _ = f.Close() }()
 				_, err = f.ReadAt(make([]byte, 1000000), 0)
 				return err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -94,9 +95,7 @@ func TestMkdir(t *testing.T) {
 func TestMkdirInRoot(t *testing.T) {
 	n, s := newNameNode(t, answers{"GETFILESTATUS": {aDir, notFound}, "MKDIRS": {`{"boolean":true}`}, "RENAME": {""}}, nil)
 	s.renames.Store(renamesExact)
-	if err := s.Mkdir(t.Context(), "/a"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Mkdir(t.Context(), "/a"))
 	if made := n.paths("MKDIRS"); len(made) != 1 || !strings.HasPrefix(made[0], "/.a.") || n.requests("RENAME")[0].Get("destination") != "/a" {
 		t.Errorf("made %v, renamed by %v", made, n.requests("RENAME"))
 	}

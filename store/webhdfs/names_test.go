@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -136,9 +137,7 @@ func TestLostFile(t *testing.T) {
 				"GETFILESTATUS": {fileOf(5), tt.status}, "GET_BLOCK_LOCATIONS": {located(5, 1, false, true)}, "OPEN": tt.open,
 			}, tt.node)
 			f, err := s.Open(storetest.Bounded(t), "/d/f")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			defer func() { _ = f.Close() }()
 			data, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
 			if !errors.Is(err, tt.is) || err == nil && string(data) != "hello" {

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -23,9 +24,7 @@ func TestNodeRefusesRead(t *testing.T) {
 		t.Errorf("read %q, %v", data, err)
 	}
 	f, err := s.Open(t.Context(), "/d/f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = f.Close() }()
 	data := make([]byte, len(refusal))
 	if _, err := f.ReadAt(data, 0); !errors.Is(err, fs.ErrPermission) {

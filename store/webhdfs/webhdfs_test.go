@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/cluster"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -25,18 +26,12 @@ func newClient(t *testing.T, server *httptest.Server) *Store {
 	t.Helper()
 	conf := cluster.NewConf(map[string]string{"dfs.client.socket-timeout": "2s"})
 	login, err := cluster.NewLogin(conf, cluster.LoginOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	scheme := map[string]string{"http": "webhdfs", "https": "swebhdfs"}[u.Scheme]
 	s, err := New(conf, login, Options{Scheme: scheme, Addresses: []string{u.Host}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -267,9 +262,7 @@ func TestBrokenDownload(t *testing.T) {
 	defer server.Close()
 	o := opener{newClient(t, server), "/f", int64(len(data))}
 	r, err := o.OpenAt(storetest.Bounded(t), 3, -1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	got, err := io.ReadAll(r)
 	if err != nil || string(got) != data[3:] || downloads != 7 {
 		t.Errorf("read %q, %v, in %d downloads", got, err, downloads)
@@ -307,9 +300,7 @@ func TestReconnect(t *testing.T) {
 			})
 			defer close(release)
 			r, err := (&opener{store: s, path: "/f"}).OpenAt(ctx, 0, 10)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			defer func() { _ = r.Close() }()
 			if n, err := r.Read(nil); n != 0 || err != nil {
 				t.Errorf("read nothing: %d, %v", n, err)
@@ -401,9 +392,7 @@ func TestNameNodes(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	conf := cluster.NewConf(nil)
 	login, err := cluster.NewLogin(conf, cluster.LoginOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, o := range []Options{{Scheme: "hdfs", Addresses: []string{"a:1"}}, {Scheme: "webhdfs"}} {
 		if _, err := New(conf, login, o); err == nil {
 			t.Errorf("%+v passed", o)

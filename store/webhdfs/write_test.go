@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -39,9 +40,7 @@ func writeParts(t *testing.T, s *Store, p string, size int64, parts ...string) e
 
 func TestWrite(t *testing.T) {
 	n, s := newNameNode(t, taken(5).with("GET_BLOCK_LOCATIONS", located(5, 1, true, false), located(5, 1, false, false), located(5, 1, false, true)), takes)
-	if err := writeParts(t, s, "/d/f", 5, "hel", "", "lo"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, writeParts(t, s, "/d/f", 5, "hel", "", "lo"))
 	if n.requests("CREATE")[0].Get("blocksize") != "1048576" || n.requests("CREATE")[0].Get("overwrite") != "false" {
 		t.Errorf("created by %v", n.requests("CREATE"))
 	}
@@ -136,9 +135,7 @@ func TestNodeFailsWhileItTakes(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	})
 	w, err := s.Create(storetest.Bounded(t), "/d/f", store.CreateOptions{Size: 64 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = w.Abort() }()
 	for part := make([]byte, 1<<20); err == nil; {
 		_, err = w.Write(part)

@@ -5,14 +5,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // TestPipe has a pipe that nobody reads.
 func TestPipe(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(name, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Mkfifo(name, 0o600))
 	failed := make(chan error, 1)
 	go func() { failed <- Append(name, Start(ended(""), nil)) }()
 	select {

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // lines are the events in a file.
 func lines(t *testing.T, name string) []string {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if !bytes.HasSuffix(text, []byte("\n")) {
 		t.Errorf("the last line is not ended")
 	}
@@ -67,9 +67,7 @@ func TestAppendTo(t *testing.T) {
 		{"{\n" + event[1:] + "\n", 0}, {strings.Repeat("x", maxLine+1), 0}, {event + strings.Repeat(" ", maxLine), 0},
 	} {
 		name := filepath.Join(dir, "x")
-		if err := os.WriteFile(name, []byte(tt.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(name, []byte(tt.text), 0o600))
 		err := Append(name, Start(ended(""), nil))
 		if (err == nil) != (tt.want > 0) {
 			t.Errorf("%q: %v", tt.text, err)
@@ -87,9 +85,7 @@ func TestAppendTo(t *testing.T) {
 	if err := Append(dir, Start(ended(""), nil)); err == nil {
 		t.Error("a directory was taken")
 	}
-	if err := os.Symlink("new", dir+"/link"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Symlink("new", dir+"/link"))
 	if err := Append(dir+"/link", Start(ended(""), nil)); err == nil {
 		t.Error("a link that leads nowhere was followed")
 	}

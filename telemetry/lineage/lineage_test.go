@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/telemetry/report"
 )
 
@@ -52,13 +53,9 @@ var named = []string{"/data/mail", "/data/late.avro", "/data/mail"}
 func object(t *testing.T, e *Event) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var v map[string]any
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(text, &v))
 	checkFacets(t, v)
 	return v
 }
@@ -112,9 +109,7 @@ func at(t *testing.T, v any, path ...any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, enc.Encode(v))
 	return strings.TrimSpace(b.String())
 }
 
@@ -195,9 +190,7 @@ func TestEarlyEnd(t *testing.T) {
 
 func TestDatasets(t *testing.T) {
 	wd, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var many []string
 	for i := range 10_000 {
 		many = append(many, filepath.Join("/data", string(rune('a'+i%26)), string(rune('a'+i/26%26)), string(rune('a'+i/676)), "x.avro"))

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func TestRunID(t *testing.T) {
@@ -21,9 +23,7 @@ func TestStaticUUID(t *testing.T) {
 		"2025-02-25T06:42:00.001001+00:00": "01953bd7-4ac1-76a1-b111-f46f1d28b9c4",
 	} {
 		at, err := time.Parse(time.RFC3339, date)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got := staticUUID(at, "default.nightly.convert.1.-1").String(); got != want {
 			t.Errorf("%s: %s, want %s", date, got, want)
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // TestSpec holds events to OpenLineage's own JSON schemas: to that of run events, and
@@ -28,9 +30,7 @@ func TestSpec(t *testing.T) {
 	}
 	for _, file := range append(files, filepath.Join(dir, "OpenLineage.json")) {
 		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		doc, err := jsonschema.UnmarshalJSON(f)
 		_ = f.Close() // only read
 		if err != nil {

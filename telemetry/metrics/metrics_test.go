@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/common/model"
 	"go.uber.org/goleak"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/telemetry/report"
 )
 
@@ -53,17 +54,13 @@ func values(t *testing.T, text []byte) map[string]float64 {
 func fileValues(t *testing.T, name string) map[string]float64 {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return values(t, text)
 }
 
 func TestFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "mail.prom")
-	if err := WriteFile(name, ended(5, 0, "done")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, WriteFile(name, ended(5, 0, "done")))
 	end := float64(began.Unix())
 	got := fileValues(t, name)
 	for metric, want := range map[string]float64{
@@ -107,9 +104,7 @@ func TestLastSuccess(t *testing.T) {
 		if night.status == "usage" {
 			run.Dest = "" // it is not known yet
 		}
-		if err := WriteFile(name, run); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, WriteFile(name, run))
 		if night.success {
 			want = float64(run.Ended.Unix())
 		}
@@ -130,9 +125,7 @@ func TestKeptLabels(t *testing.T) {
 	first, second := ended(1, 0, "done"), ended(2, 4, "storage")
 	first.Dest, second.Dest = "day=1", "day=2"
 	for _, run := range []*report.Run{first, second, second} {
-		if err := WriteFile(name, run); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, WriteFile(name, run))
 	}
 	text, _ := os.ReadFile(name)
 	for _, want := range []string{lastSuccess + `{command="convert",dest="day=1"} `, `rowtocol_run_exit_code{command="convert",dest="day=2"} 4`} {
@@ -163,9 +156,7 @@ func TestForeignFile(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			name := filepath.Join(t.TempDir(), "mail.prom")
-			if err := os.WriteFile(name, []byte(tt.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.WriteFile(name, []byte(tt.text), 0o600))
 			err := WriteFile(name, ended(1, 4, "storage"))
 			if err == nil || !strings.Contains(err.Error(), tt.word) || !strings.Contains(err.Error(), "replaced") {
 				t.Errorf("error %v", err)
@@ -185,17 +176,11 @@ func TestForeignFile(t *testing.T) {
 func TestLink(t *testing.T) {
 	dir := t.TempDir()
 	read, link := filepath.Join(dir, "collected.prom"), filepath.Join(dir, "mail.prom")
-	if err := WriteFile(read, ended(5, 0, "done")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, WriteFile(read, ended(5, 0, "done")))
 	for to, word := range map[string]string{"collected.prom": "", "notes.txt": ".prom", "none.prom": "nowhere"} {
-		if err := os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("mine"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("mine"), 0o600))
 		_ = os.Remove(link)
-		if err := os.Symlink(to, link); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Symlink(to, link))
 		err := WriteFile(link, ended(6, 4, "storage"))
 		if (err == nil) != (word == "") || err != nil && !strings.Contains(err.Error(), word) {
 			t.Errorf("%s: %v", to, err)
@@ -215,13 +200,9 @@ func TestLink(t *testing.T) {
 func TestNoFile(t *testing.T) {
 	dir := t.TempDir()
 	device := filepath.Join(dir, "device.prom")
-	if err := os.Symlink(os.DevNull, device); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Symlink(os.DevNull, device))
 	folder := filepath.Join(dir, "folder.prom")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(folder, 0o700))
 	for _, name := range []string{device, folder} {
 		if err := WriteFile(name, ended(1, 0, "done")); err == nil || !strings.Contains(err.Error(), "no file") {
 			t.Errorf("%s: %v", name, err)
@@ -231,9 +212,7 @@ func TestNoFile(t *testing.T) {
 		t.Errorf("the link became %v, %v", info.Mode(), err)
 	}
 	data := filepath.Join(dir, "a.avro")
-	if err := os.WriteFile(data, []byte("Obj"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(data, []byte("Obj"), 0o600))
 	err := WriteFile(data, ended(1, 0, "done"))
 	if text, _ := os.ReadFile(data); err == nil || string(text) != "Obj" {
 		t.Errorf("%v, and the file is %q", err, text)
@@ -248,8 +227,6 @@ func TestOddDest(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "mail.prom")
 	run := ended(1, 1, "usage")
 	run.Dest = "a\xffb"
-	if err := WriteFile(name, run); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, WriteFile(name, run))
 	fileValues(t, name)
 }

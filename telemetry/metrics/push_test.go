@@ -13,6 +13,8 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // received is what a gateway was sent.
@@ -52,14 +54,10 @@ func gateway(t *testing.T) (url string, last *received) {
 func TestPush(t *testing.T) {
 	url, last := gateway(t)
 	g, err := NewGateway(strings.Replace(url, "://", "://anna:s3cret@", 1) + "/below/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	run := ended(5, 0, "done")
 	run.Dest = "out"
-	if err := g.Push(t.Context(), run); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, g.Push(t.Context(), run))
 	if last.method != http.MethodPost || last.user != "anna" || last.password != "s3cret" {
 		t.Errorf("%+v", last)
 	}
@@ -71,9 +69,7 @@ func TestPush(t *testing.T) {
 		t.Errorf("%v", last.values)
 	}
 	// A gateway replaces metrics by name: what it is not sent stays.
-	if err := g.Push(t.Context(), ended(6, 3, "input")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, g.Push(t.Context(), ended(6, 3, "input")))
 	if _, sent := last.values[lastSuccess]; sent || last.method != http.MethodPost || last.values["rowtocol_run_exit_code"] != 3 {
 		t.Errorf("after a failure: %+v", last)
 	}
@@ -86,9 +82,7 @@ func TestPushAnswer(t *testing.T) {
 	}))
 	defer server.Close()
 	g, err := NewGateway(server.URL + "/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := g.Push(t.Context(), ended(1, 0, "done")); err == nil || !strings.Contains(err.Error(), "400") || !strings.Contains(err.Error(), "too old") {
 		t.Errorf("error %v", err)
 	}
@@ -134,9 +128,7 @@ func TestPushFails(t *testing.T) {
 			server := httptest.NewServer(tt.answer)
 			defer server.Close()
 			g, err := NewGateway(strings.Replace(server.URL, "://", "://anna:s3cr%2Ft@", 1) + "/t0ken/")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			limit := 5 * time.Second
 			if tt.word == "deadline" {
 				limit = 50 * time.Millisecond

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // Outcome is what a child has said.
@@ -53,17 +54,13 @@ type Java struct {
 func Start(t testing.TB, task pipes.MapTask) *Java {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	j := &Java{
 		t: t, task: task, listener: listener, ended: make(chan struct{}),
 		secret: []byte("a secret of this job"), file: filepath.Join(t.TempDir(), "jobTokenPassword"),
 		outcome: Outcome{Counters: map[pipes.Counter]int64{}},
 	}
-	if err := os.WriteFile(j.file, j.secret, 0o400); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(j.file, j.secret, 0o400))
 	go j.run()
 	t.Cleanup(func() {
 		j.Die()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
 	"github.com/rowtocol/rowtocol/hadoop/pipes/pipestest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // TestConcurrent holds that messages of many goroutines stay whole.
@@ -17,17 +18,13 @@ func TestConcurrent(t *testing.T) {
 	j := pipestest.Start(t, task)
 	j.Setenv()
 	c, err := pipes.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = c.Close() }()
 	got, err := c.Accept(t.Context())
 	if err != nil || got.Split != task.Split || !maps.Equal(got.Conf, task.Conf) {
 		t.Fatalf("the task is %+v, %v; want %+v", got, err, task)
 	}
-	if err := c.Register(counters...); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.Register(counters...))
 	var workers sync.WaitGroup
 	for range 8 {
 		workers.Go(func() {
@@ -40,9 +37,7 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	workers.Wait()
-	if err := c.Done(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.Done())
 	out := j.Wait()
 	if !out.Done || out.Counters[counters[0]] != 1600 || out.Counters[counters[1]] != 1_600_000 || len(out.Statuses) != 1600 {
 		t.Errorf("Java heard %v, %d texts, %v", out.Counters, len(out.Statuses), out.Err)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -49,9 +51,7 @@ func TestFuzz(t *testing.T) {
 		"excluded_test.go": "//go:build excluded\n\n" + strings.ReplaceAll(source, "Sound", "Excluded"),
 		"comment_test.go":  "package sample\n\n/*\nfunc FuzzComment(f *testing.F)\n*/\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	t.Chdir(dir)
 	t.Setenv("GOFLAGS", "")

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -39,9 +41,7 @@ func TestTally(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all := newTally()
-			if err := all.add(strings.NewReader(recording + c.more)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, all.add(strings.NewReader(recording+c.more)))
 			var out strings.Builder
 			if good := all.print(&out, c.status); good != c.good || out.String() != c.want {
 				t.Errorf("%v\n%s\nwant %v\n%s", good, &out, c.good, c.want)
