@@ -38,19 +38,21 @@ func roundUp(n, unit int64) int64 {
 // tooSmall matches a name node's refusal of a block size, with or without that size.
 var tooSmall = regexp.MustCompile(`min-block-size(?:=|\): \d+ < )(\d+)`)
 
-// Learn reports whether the message of an exception refuses a block size that For no
-// longer returns from now on.
-func (b *BlockSize) Learn(message string) bool {
+// Learn takes the minimum from the message of an exception. It reports whether the minimum
+// is above the block size that was asked for, so that another call with For succeeds.
+func (b *BlockSize) Learn(message string, asked int64) bool {
 	m := tooSmall.FindStringSubmatch(message)
 	if m == nil {
 		return false
 	}
 	n, err := strconv.ParseInt(m[1], 10, 64)
 	//guard: bounds how often a name node is asked
-	if err != nil || n <= b.least.Load() {
+	if err != nil || n <= asked {
 		return false
 	}
-	b.least.Store(n)
+	for least := b.least.Load(); least < n && !b.least.CompareAndSwap(least, n); {
+		least = b.least.Load()
+	}
 	return true
 }
 

@@ -73,7 +73,7 @@ func (se *session) create(p string, replication int, size int64, d *defaults) (*
 		f, err := se.client.CreateFile(path.Clean(p), replication, blockSize, perm)
 		var remote client.Error
 		switch {
-		case errors.As(err, &remote) && se.store.blockSize.Learn(remote.Message()):
+		case size >= 0 && errors.As(err, &remote) && se.store.blockSize.Learn(remote.Message(), blockSize):
 			continue
 		case errors.Is(err, fs.ErrPermission):
 			return nil, se.whyRefused(path.Dir(path.Clean(p)))

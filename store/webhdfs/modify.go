@@ -181,7 +181,7 @@ func (s *Store) replace(ctx context.Context, temp, p string, data []byte) (bool,
 // overwrite writes a small file over one that exists.
 func (s *Store) overwrite(ctx context.Context, p string, data []byte) error {
 	size := int64(len(data))
-	err := s.dispatch(ctx, s.creation(p, size, true), func(to *url.URL, resp *http.Response) (fault, error) {
+	err := s.dispatch(ctx, s.creation(p, s.blockSize.For(size, 0), true), func(to *url.URL, resp *http.Response) (fault, error) {
 		if to == nil {
 			finish(resp)
 			return notTheNodes, nonsense("no data node")

@@ -47,16 +47,16 @@ func (s *Store) mayCreate(ctx context.Context, p string) error {
 	return s.vacant(ctx, p)
 }
 
-// creation is the call that begins a file of a size, or -1.
-func (s *Store) creation(p string, size int64, overwrite bool) call {
+// creation is the call that begins a file in blocks of a size, the server's if it is -1.
+func (s *Store) creation(p string, blockSize int64, overwrite bool) call {
 	query := map[string]string{
 		"overwrite":          strconv.FormatBool(overwrite),
 		"createparent":       "false",
 		"permission":         mode(filePerm &^ s.conf.Umask()),
 		"unmaskedpermission": mode(filePerm),
 	}
-	if size >= 0 {
-		query["blocksize"] = strconv.FormatInt(s.blockSize.For(size, 0), 10)
+	if blockSize >= 0 {
+		query["blocksize"] = strconv.FormatInt(blockSize, 10)
 	}
 	if s.replication > 0 {
 		query["replication"] = strconv.Itoa(s.replication)
@@ -76,9 +76,13 @@ type upload struct {
 // begin starts the upload, again if the server wants larger blocks.
 func (u *upload) begin() error {
 	for {
-		err := u.store.dispatch(u.ctx, u.store.creation(u.path, u.size, false), u.visit)
+		blockSize := int64(-1)
+		if u.size >= 0 {
+			blockSize = u.store.blockSize.For(u.size, 0)
+		}
+		err := u.store.dispatch(u.ctx, u.store.creation(u.path, blockSize, false), u.visit)
 		remote, ok := asRemote(err)
-		if !ok || !u.store.blockSize.Learn(remote.Message) {
+		if !ok || blockSize < 0 || !u.store.blockSize.Learn(remote.Message, blockSize) {
 			return err
 		}
 	}
