@@ -23,7 +23,7 @@ func BenchmarkHDFSConvert(b *testing.B) {
 	input := filepath.Join(dir, "mail.avro")
 	writeMail(b, input, 300_000)
 	data := readFile(b, input)
-	resolver := location.New(location.Options{Replication: 1})
+	resolver := location.New(location.Options{Hadoop: location.Hadoop{Replication: 1}})
 	defer func() { _ = resolver.Close() }()
 	at, err := resolver.Resolve(fmt.Sprint(c.URI(), "/convert-", scratches.Add(1))) // a name for each call of this function
 	must(b, err)

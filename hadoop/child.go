@@ -172,7 +172,10 @@ func (c *child) prepare(s pipes.Split) error {
 func (c *child) openStores() {
 	s := c.job.Job
 	c.stores = location.New(location.Options{
-		Conf: c.conf, User: c.conf.String("mapreduce.job.user.name", ""), Tokens: true, Replication: s.Replication, Moved: c.meter.move,
+		Hadoop: location.Hadoop{
+			Conf: c.conf, Login: cluster.LoginOptions{User: c.conf.String("mapreduce.job.user.name", "")}, Tokens: true, Replication: s.Replication,
+		},
+		Moved: c.meter.move,
 		Patience: store.Patience{Limit: s.StoreRetry, Waiting: func(what string, err error, wait time.Duration) {
 			c.meter.retries.Add(1)
 			c.log.Warn("storage failed, trying again", "operation", what, "wait", wait.Round(time.Millisecond).String(), "reason", err.Error())

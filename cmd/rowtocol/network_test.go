@@ -135,9 +135,10 @@ func TestKeytabBeforeTokens(t *testing.T) {
 	t.Setenv("HADOOP_TOKEN_FILE_LOCATION", "file")
 	for keytab, tokens := range map[string]bool{"": true, "keys": false} {
 		a := new(app)
-		a.store.Principal, a.store.Keytab = keytab, keytab
-		if err := a.openStores(); err != nil || a.store.Tokens != tokens {
-			t.Errorf("keytab %q: tokens %v, %v", keytab, a.store.Tokens, err)
+		h := &a.store.Hadoop
+		h.Login.Principal, h.Login.Keytab = keytab, keytab
+		if err := a.openStores(); err != nil || h.Tokens != tokens {
+			t.Errorf("keytab %q: tokens %v, %v", keytab, h.Tokens, err)
 		}
 	}
 }

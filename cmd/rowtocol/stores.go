@@ -16,28 +16,29 @@ import (
 func (a *app) addStore(flags *pflag.FlagSet) {
 	o := &a.store
 	flags.DurationVar(&o.Patience.Limit, "store-retry", 15*time.Minute, "how long to retry remote storage after failures that may pass")
-	flags.IntVar(&o.Replication, "replication", 0, "replicas of each new file on HDFS (default the cluster's)")
-	flags.StringVar(&o.Principal, "principal", "", "Kerberos `principal`, with --keytab (default the one of the ticket cache)")
-	flags.StringVar(&o.Keytab, "keytab", "", "Kerberos keytab `file`")
+	flags.IntVar(&o.Hadoop.Replication, "replication", 0, "replicas of each new file on HDFS (default the cluster's)")
+	flags.StringVar(&o.Hadoop.Login.Principal, "principal", "", "Kerberos `principal`, with --keytab (default the one of the ticket cache)")
+	flags.StringVar(&o.Hadoop.Login.Keytab, "keytab", "", "Kerberos keytab `file`")
 }
 
 // openStores prepares to resolve locations.
 func (a *app) openStores() error {
 	o := &a.store
+	h := &o.Hadoop
 	switch {
 	case o.Patience.Limit < 0:
 		return usagef("--store-retry must not be negative")
-	case o.Replication < 0 || o.Replication > 512:
+	case h.Replication < 0 || h.Replication > 512:
 		return usagef("--replication must be from 1 to 512, or 0 for the cluster's")
-	case (o.Principal == "") != (o.Keytab == ""):
+	case (h.Login.Principal == "") != (h.Login.Keytab == ""):
 		return usagef("--principal and --keytab go together")
 	}
 	// A container of a cluster's job has no other credentials.
-	o.Tokens = os.Getenv("HADOOP_TOKEN_FILE_LOCATION") != "" && o.Keytab == ""
+	h.Tokens = os.Getenv("HADOOP_TOKEN_FILE_LOCATION") != "" && h.Login.Keytab == ""
 	o.Patience.Waiting = func(what string, err error, wait time.Duration) {
 		a.log.Warn("storage failed, trying again", "operation", what, "wait", wait.Round(time.Millisecond).String(), "reason", err.Error())
 	}
-	o.Exposed = func(file string, mode fs.FileMode) {
+	h.Login.Exposed = func(file string, mode fs.FileMode) {
 		a.log.Warn("others than its owner can read a file of secrets", "file", file, "mode", fmt.Sprintf("%04o", mode.Perm()))
 	}
 	a.stores = location.New(*o)

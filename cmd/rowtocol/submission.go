@@ -28,7 +28,7 @@ func (s *submitCommand) ready() error {
 func (s *submitCommand) open() error {
 	o := &s.options
 	o.Resolve, o.Program, o.Run = s.resolve, s.run.Version, s.run.ID
-	o.Memory, o.StoreRetry, o.Replication = int64(s.memory), s.store.Patience.Limit, s.store.Replication
+	o.Memory, o.StoreRetry, o.Replication = int64(s.memory), s.store.Patience.Limit, s.store.Hadoop.Replication
 	o.Log, o.Told = s.engineLog(), s.tellJob
 	return ofSettings(s.cluster.Open(*o, s.stores))
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path"
 	"strings"
 	"sync"
@@ -19,25 +18,25 @@ import (
 type Options struct {
 	// Patience applies to remote stores.
 	Patience store.Patience
-	// Replication is the number of replicas of new files; 0 is the cluster's.
-	Replication int
-	// Principal and Keytab log in to Kerberos; without them, the ticket cache is used.
-	Principal, Keytab string
-	// User is the user's name on a cluster without Kerberos; empty is HADOOP_USER_NAME,
-	// else the system's user.
-	User string
-	// Conf is the Hadoop configuration; nil is that of cluster.LoadConf.
-	Conf *cluster.Conf
 	// Moved, if set, is called with the number of bytes of each read from and write to
 	// remote storage. It may be called concurrently.
 	Moved func(n int)
+	// Hadoop is for HDFS, however it is reached.
+	Hadoop Hadoop
+}
+
+// Hadoop are the settings of HDFS.
+type Hadoop struct {
+	// Conf is the Hadoop configuration; nil is that of cluster.LoadConf.
+	Conf *cluster.Conf
+	// Login says as whom.
+	Login cluster.LoginOptions
+	// Replication is the number of replicas of new files; 0 is the cluster's.
+	Replication int
 	// Tokens is for a process whose only credentials are the delegation tokens of
 	// HADOOP_TOKEN_FILE_LOCATION, such as a job's task: it reaches hdfs:// locations
 	// of a secure cluster by WebHDFS, because no HDFS client in Go can show a token.
 	Tokens bool
-	// Exposed, if set, is called once for each file of secrets that users other than
-	// its owner can read.
-	Exposed func(file string, mode fs.FileMode)
 }
 
 // Resolver resolves locations. It is safe for concurrent use, and gives the
@@ -54,7 +53,7 @@ type Resolver struct {
 
 // New returns a resolver. It reads nothing until a remote location is resolved.
 func New(o Options) *Resolver {
-	return &Resolver{options: o, conf: o.Conf, stores: make(map[string]store.Store)}
+	return &Resolver{options: o, conf: o.Hadoop.Conf, stores: make(map[string]store.Store)}
 }
 
 // Resolve finds the store of a location and its path there. It does not contact the
@@ -109,8 +108,7 @@ func (r *Resolver) load() (err error) {
 		}
 	}
 	if r.login == nil {
-		o := cluster.LoginOptions{Principal: r.options.Principal, Keytab: r.options.Keytab, User: r.options.User, Exposed: r.options.Exposed}
-		r.login, err = cluster.NewLogin(r.conf, o)
+		r.login, err = cluster.NewLogin(r.conf, r.options.Hadoop.Login)
 	}
 	return err
 }
@@ -141,14 +139,14 @@ func (r *Resolver) hadoop(scheme, authority string) (origin string, open opener,
 		var err error
 		switch _, authority := store.Scheme(origin); {
 		case scheme != "hdfs":
-			st, err = webhdfs.New(r.conf, r.login, webhdfs.Options{Scheme: scheme, Addresses: addresses, Replication: r.options.Replication})
-		case r.options.Tokens && r.login.Secure():
-			o := webhdfs.Options{RPC: addresses, Replication: r.options.Replication}
+			st, err = webhdfs.New(r.conf, r.login, webhdfs.Options{Scheme: scheme, Addresses: addresses, Replication: r.options.Hadoop.Replication})
+		case r.options.Hadoop.Tokens && r.login.Secure():
+			o := webhdfs.Options{RPC: addresses, Replication: r.options.Hadoop.Replication}
 			if o.Scheme, o.Addresses, err = r.conf.WebNodes(authority); err == nil {
 				st, err = webhdfs.New(r.conf, r.login, o)
 			}
 		default:
-			st, err = hdfs.New(r.conf, r.login, hdfs.Options{Addresses: addresses, Replication: r.options.Replication})
+			st, err = hdfs.New(r.conf, r.login, hdfs.Options{Addresses: addresses, Replication: r.options.Hadoop.Replication})
 		}
 		if err != nil {
 			return nil, nil, err

@@ -128,7 +128,9 @@ func TestResolveFails(t *testing.T) {
 // A configuration that is given counts, and not that of the environment.
 func TestGivenConf(t *testing.T) {
 	configure(t, map[string]string{"core-site.xml": coreSite, "hdfs-site.xml": hdfsSite})
-	r := New(Options{Conf: cluster.NewConf(map[string]string{"fs.defaultFS": "hdfs://given:9000"}), User: "job"})
+	r := New(Options{Hadoop: Hadoop{
+		Conf: cluster.NewConf(map[string]string{"fs.defaultFS": "hdfs://given:9000"}), Login: cluster.LoginOptions{User: "job"},
+	}})
 	defer func() { _ = r.Close() }()
 	got, err := r.Resolve("hdfs:///a")
 	if err != nil || got.Origin != "hdfs://given:9000" {
@@ -164,7 +166,7 @@ func TestTokens(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			conf := map[string]string{"hadoop.security.authentication": "kerberos"}
 			maps.Copy(conf, tt.conf)
-			r := New(Options{Tokens: true, Conf: cluster.NewConf(conf)})
+			r := New(Options{Hadoop: Hadoop{Tokens: true, Conf: cluster.NewConf(conf)}})
 			defer func() { _ = r.Close() }()
 			l, err := r.Resolve(tt.location)
 			if tt.says != "" {
