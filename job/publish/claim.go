@@ -23,10 +23,10 @@ type Claim struct {
 	// inherits is set while dir may hold what was another holder's and is not settled.
 	inherits bool
 	// completed are the outputs that the claim published for processes that died.
-	completed []string
-	held      context.Context // ends when the claim is lost
-	cancel    context.CancelCauseFunc
-	heart     sync.WaitGroup
+	completed  []string
+	held       context.Context // ends when the claim is lost
+	cancel     context.CancelCauseFunc
+	heartbeats sync.WaitGroup
 
 	mu   sync.Mutex
 	last int // number that a name was made with
@@ -65,12 +65,12 @@ func (d *Destination) claim(ctx context.Context, wait bool) (*Claim, context.Con
 	if err != nil {
 		clean, cancel := store.Cleanup(ctx)
 		defer cancel()
-		c.leave(clean)
+		c.removeOwnDir(clean)
 		return nil, nil, err
 	}
 	c.held, c.cancel = context.WithCancelCause(ctx)
-	c.heart.Go(func() { c.beat(c.held) })
-	if err := c.takeStock(c.held); err != nil {
+	c.heartbeats.Go(func() { c.heartbeat(c.held) })
+	if err := c.recover(c.held); err != nil {
 		err = c.Judge(ctx, err)
 		clean, stop := store.Cleanup(ctx)
 		defer stop()
@@ -100,7 +100,7 @@ func (c *Claim) Judge(ctx context.Context, err error) error {
 	}
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
-	lost := c.check(clean)
+	lost := c.checkLock(clean)
 	//guard: tells a run that is to be tried again from one that cannot go on
 	if errors.Is(lost, failure.Locked) {
 		return lost
@@ -108,9 +108,9 @@ func (c *Claim) Judge(ctx context.Context, err error) error {
 	return err
 }
 
-// takeStock takes over what other holders left, completes or withdraws their outputs, and
+// recover takes over what other holders left, completes or withdraws their outputs, and
 // reads the state of the destination.
-func (c *Claim) takeStock(ctx context.Context) error {
+func (c *Claim) recover(ctx context.Context) error {
 	if err := c.fence(ctx); err != nil {
 		return c.wrap(err)
 	}
@@ -124,11 +124,11 @@ func (c *Claim) takeStock(ctx context.Context) error {
 		return c.wrap(err)
 	}
 	c.inherits = false
-	return c.review(ctx)
+	return c.clearUp(ctx)
 }
 
-// review looks at the destination, and moves out what is not part of the output.
-func (c *Claim) review(ctx context.Context) (err error) {
+// clearUp looks at the destination, and moves out what is not part of the output.
+func (c *Claim) clearUp(ctx context.Context) (err error) {
 	if c.state, err = c.Look(ctx); err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (c *Claim) review(ctx context.Context) (err error) {
 	if len(c.state.foreign) > 0 || c.state.damage != "" {
 		return nil
 	}
-	if err := c.clearOut(ctx, c.state); err != nil {
+	if err := c.moveOut(ctx, c.state); err != nil {
 		return err
 	}
 	if err := c.clearIncrements(ctx, c.state.uncounted); err != nil {
@@ -148,7 +148,7 @@ func (c *Claim) review(ctx context.Context) (err error) {
 // fence moves all other holders' directories into the claim's own, so that
 // whatever they still have under way fails.
 func (c *Claim) fence(ctx context.Context) error {
-	infos, err := c.st.List(ctx, c.root())
+	infos, err := c.st.List(ctx, c.workDir())
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (c *Claim) fence(ctx context.Context) error {
 			//guard: keeps an output that waits to be published if the claim fails
 			c.inherits = true
 			//guard: fences a former holder's late calls
-			err = c.move(ctx, info.Path, c.name(other))
+			err = c.move(ctx, info.Path, c.newPath(other))
 		}
 		if err != nil && !errors.Is(err, store.ErrNotExist) {
 			return err
@@ -190,20 +190,20 @@ func (c *Claim) removeOthers(ctx context.Context) error {
 	return nil
 }
 
-// leave removes the directory of a claim that did not get the lock, and what
+// removeOwnDir removes the directory of a claim that did not get the lock, and what
 // was made for it.
-func (c *Claim) leave(ctx context.Context) {
-	live.Delete(c.id)
+func (c *Claim) removeOwnDir(ctx context.Context) {
+	liveHolders.Delete(c.id)
 	if c.dir != "" {
 		_ = c.remove(ctx, c.dir) // else the next holder does
 	}
-	c.removeEmpty(ctx)
+	c.removeEmptyDirs(ctx)
 }
 
-// removeEmpty removes the root, and a destination that this claim made, if there
+// removeEmptyDirs removes the root, and a destination that this claim made, if there
 // is nothing in them: a store removes no directory that is not empty.
-func (c *Claim) removeEmpty(ctx context.Context) {
-	_ = c.st.Remove(ctx, c.root())
+func (c *Claim) removeEmptyDirs(ctx context.Context) {
+	_ = c.st.Remove(ctx, c.workDir())
 	if c.made {
 		_ = c.st.Remove(ctx, c.path)
 	}
@@ -213,9 +213,9 @@ func (c *Claim) removeEmpty(ctx context.Context) {
 // it to be published. An error is about leftovers, which the next holder removes.
 func (c *Claim) Release(ctx context.Context) error {
 	c.cancel(nil)
-	c.heart.Wait()
-	defer live.Delete(c.id)
-	err := c.move(ctx, c.in(manifest.LockName), c.name(lock))
+	c.heartbeats.Wait()
+	defer liveHolders.Delete(c.id)
+	err := c.move(ctx, c.pathOf(manifest.LockName), c.newPath(lock))
 	if errors.Is(err, failure.Locked) || errors.Is(err, store.ErrNoParent) {
 		return nil // others have what was the claim's, and clear it up
 	}
@@ -223,13 +223,13 @@ func (c *Claim) Release(ctx context.Context) error {
 	if err == nil && !c.inherits && len(c.found.pending) == 0 {
 		err = c.remove(ctx, c.dir)
 	}
-	c.removeEmpty(ctx)
+	c.removeEmptyDirs(ctx)
 	return err
 }
 
 // Discard removes what tasks of a plan left.
 func (c *Claim) Discard(ctx context.Context, planID string) error {
-	to := c.name(old)
+	to := c.newPath(old)
 	err := c.move(ctx, c.StagingPath(planID), to)
 	if errors.Is(err, store.ErrNotExist) {
 		return nil

@@ -71,7 +71,7 @@ func (d *Destination) Clean(ctx context.Context, olderThan time.Duration) (*Clea
 // is being removed belongs to nobody, so that needs no lock. If that is not enough, the error
 // gives a command that makes room.
 func (d *Destination) claimWithinQuota(ctx context.Context, before *Status) (*Claim, context.Context, error) {
-	infos, err := d.list(ctx, d.root())
+	infos, err := d.list(ctx, d.workDir())
 	if err != nil {
 		return nil, nil, d.wrap(err)
 	}
@@ -132,7 +132,7 @@ func (d *Destination) adviseRemoval(left []Leftover) string {
 			break
 		}
 		freed += l.names
-		command += " " + d.argument(l.Name)
+		command += " " + d.shellArgument(l.Name)
 		if !slices.Contains(kinds, l.What) {
 			kinds = append(kinds, l.What)
 		}
@@ -140,17 +140,17 @@ func (d *Destination) adviseRemoval(left []Leftover) string {
 	return fmt.Sprintf("while no run works on the destination, make room by hand and clean again (this removes: %s): %s", strings.Join(kinds, ", "), command)
 }
 
-// argument is a name in the destination as a shell's argument for rm, or for hdfs dfs, which
+// shellArgument is a name in the destination as a shell's argument for rm, or for hdfs dfs, which
 // takes it for a pattern.
-func (d *Destination) argument(name string) string {
-	file := d.in(name)
+func (d *Destination) shellArgument(name string) string {
+	file := d.pathOf(name)
 	if d.origin != "" {
-		file = store.Shown(d.origin + globs.Replace(file))
+		file = store.Shown(d.origin + globEscaper.Replace(file))
 	}
 	return "'" + strings.ReplaceAll(file, "'", `'\''`) + "'"
 }
 
-var globs = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`)
+var globEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`)
 
 // Refusal is failure.Foreign if the destination holds what is not ours: Clean ends
 // with it.
@@ -159,24 +159,24 @@ func (s *Status) Refusal() error {
 		return nil
 	}
 	return failure.New(failure.Foreign, "destination %s holds what rowtocol did not write: %s; what is beside it was left alone",
-		s.path, list(s.Foreign, namedForeign, ", "))
+		s.path, joinFirst(s.Foreign, namedForeign, ", "))
 }
 
 // clean removes the work of plans that is old enough.
 func (c *Claim) clean(ctx context.Context, olderThan time.Duration, cleaned *Cleaned) error {
-	info, err := c.st.Stat(ctx, c.in(manifest.LockName))
+	info, err := c.st.Stat(ctx, c.pathOf(manifest.LockName))
 	if err != nil {
 		return err
 	}
 	// The lock was made just now, by the same clock as all else.
 	limit := info.ModTime.Add(-olderThan)
-	infos, err := c.list(ctx, c.root())
+	infos, err := c.list(ctx, c.workDir())
 	if err != nil {
 		return err
 	}
 	for _, info := range infos {
 		//guard: keeps what is not the work of tasks
-		if _, ok := stagedPlan(info); !ok {
+		if _, ok := stagedPlanID(info); !ok {
 			continue
 		}
 		if err := c.cleanPlan(ctx, info, limit, cleaned); err != nil {
@@ -197,7 +197,7 @@ func (c *Claim) cleanPlan(ctx context.Context, info store.Info, limit time.Time,
 		cleaned.Kept = append(cleaned.Kept, l)
 		return nil
 	}
-	taken, again := c.name(old), l
+	taken, again := c.newPath(old), l
 	if err := c.move(ctx, info.Path, taken); err != nil {
 		return fmt.Errorf("take %s: %w", info.Path, err)
 	}

@@ -21,9 +21,9 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// age makes all files below a directory, and empty directories, an hour older than
+// makeOlder makes all files below a directory, and empty directories, an hour older than
 // they are by the clock of the storage.
-func age(t *testing.T, dir string) {
+func makeOlder(t *testing.T, dir string) {
 	t.Helper()
 	then := time.Now().Add(-time.Hour)
 	err := filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
@@ -44,20 +44,20 @@ func kinds(all []Leftover) string {
 	return strings.Join(texts, ", ")
 }
 
-// littered returns a destination on local disk with an output, the work of tasks of two
+// newLittered returns a destination on local disk with an output, the work of tasks of two
 // plans, and debris. That of one plan is an hour old.
-func littered(t *testing.T) (d *Destination, m *manifest.Success) {
+func newLittered(t *testing.T) (d *Destination, m *manifest.Success) {
 	t.Helper()
 	d, m = onDisk(t)
-	age(t, stagedFor(t, d, planBeside(t, d, "old", 2)))
-	stagedFor(t, d, planBeside(t, d, "new", 2))
-	err := errors.Join(os.WriteFile(d.in("part-00000-0-0123456789abcdef.trv"), []byte("abc"), 0o666), os.MkdirAll(d.root()+"/trash-1/a", 0o777))
+	makeOlder(t, stageInDir(t, d, planFor(t, d, "old", 2)))
+	stageInDir(t, d, planFor(t, d, "new", 2))
+	err := errors.Join(os.WriteFile(d.pathOf("part-00000-0-0123456789abcdef.trv"), []byte("abc"), 0o666), os.MkdirAll(d.workDir()+"/trash-1/a", 0o777))
 	testenv.Must(t, err)
 	return d, m
 }
 
 func TestClean(t *testing.T) {
-	d, m := littered(t)
+	d, m := newLittered(t)
 	cleaned, err := d.Clean(t.Context(), 2*time.Hour)
 	if err != nil || kinds(cleaned.Removed) != "file of no output, remains of a removal" || kinds(cleaned.Kept) != "tasks of a plan, tasks of a plan" {
 		t.Fatalf("removed %v, kept %v, %v", cleaned.Removed, cleaned.Kept, err)
@@ -66,45 +66,45 @@ func TestClean(t *testing.T) {
 	if err != nil || kinds(cleaned.Removed) != "tasks of a plan" || kinds(cleaned.Kept) != "tasks of a plan" {
 		t.Fatalf("removed %v, kept %v, %v", cleaned.Removed, cleaned.Kept, err)
 	}
-	if l, name := cleaned.Removed[0], d.relative(d.StagingPath(planBeside(t, d, "old", 2).ID)); l.Name != name || l.Bytes == 0 || l.Changed.IsZero() {
+	if l, name := cleaned.Removed[0], d.relative(d.StagingPath(planFor(t, d, "old", 2).ID)); l.Name != name || l.Bytes == 0 || l.Changed.IsZero() {
 		t.Errorf("%+v, not %s", l, name)
 	}
-	if s := status(t, d); s.Success.ID != m.ID || s.Damage != "" || len(s.Unfinished) != 1 || s.Unfinished[0].Tasks != 2 || len(s.Leftovers()) != 1 {
+	if s := mustStatus(t, d); s.Success.ID != m.ID || s.Damage != "" || len(s.Unfinished) != 1 || s.Unfinished[0].Tasks != 2 || len(s.Leftovers()) != 1 {
 		t.Errorf("%+v", s)
 	}
 	if cleaned, err = d.Clean(t.Context(), 0); err != nil || kinds(cleaned.Removed) != "tasks of a plan" {
 		t.Errorf("%+v %v", cleaned, err)
 	}
-	wantNames(t, store.Local(), d.path)
+	wantOnlyOutput(t, store.Local(), d.path)
 	if cleaned, err = d.Clean(t.Context(), 0); err != nil || len(cleaned.Removed)+len(cleaned.Kept) > 0 {
 		t.Errorf("%+v %v", cleaned, err)
 	}
 }
 
-// TestCleanWhatIsHeld tries to clean what a holder has that lives.
-func TestCleanWhatIsHeld(t *testing.T) {
+// TestCleanHeldDestination tries to clean what a holder has that lives.
+func TestCleanHeldDestination(t *testing.T) {
 	d, st := inMemory(t)
 	_, err := d.Clean(t.Context(), 0)
 	failuretest.Want(t, err, failure.Input, "does not exist")
 	testenv.Must(t, st.Mkdir(t.Context(), d.path))
 	d.times = Times{Heartbeat: time.Millisecond, Stale: time.Hour}
-	c, _ := claim(t, d)
-	begun(t, c, "P")
+	c, _ := mustClaim(t, d)
+	stageWork(t, c, "P")
 	d.now, d.sleep = time.Now, sleep
 	_, err = d.Clean(t.Context(), 0)
 	failuretest.Want(t, err, failure.Locked, "is locked by")
-	release(t, c)
-	if s := status(t, d); len(s.Unfinished) != 1 {
+	mustRelease(t, c)
+	if s := mustStatus(t, d); len(s.Unfinished) != 1 {
 		t.Errorf("%+v", s)
 	}
 }
 
-// TestCleanBesideOthers cleans a destination that holds what others wrote, such as
+// TestCleanWithForeignFiles cleans a destination that holds what others wrote, such as
 // the output of a program that is newer.
-func TestCleanBesideOthers(t *testing.T) {
-	d, _ := littered(t)
-	testenv.Must(t, os.WriteFile(d.in(manifest.SuccessName), manifesttest.Seal([]byte(`{"version":3}`)), 0o666))
-	testenv.Must(t, os.Symlink("/", d.root()+"/plan-x"), os.WriteFile(d.root()+"/plan-y", nil, 0o666))
+func TestCleanWithForeignFiles(t *testing.T) {
+	d, _ := newLittered(t)
+	testenv.Must(t, os.WriteFile(d.pathOf(manifest.SuccessName), manifesttest.Seal([]byte(`{"version":3}`)), 0o666))
+	testenv.Must(t, os.Symlink("/", d.workDir()+"/plan-x"), os.WriteFile(d.workDir()+"/plan-y", nil, 0o666))
 	before, err := filepath.Glob(d.path + "/*")
 	testenv.Must(t, err)
 	cleaned, err := d.Clean(t.Context(), 0)
@@ -120,16 +120,16 @@ func TestCleanBesideOthers(t *testing.T) {
 	}
 }
 
-// TestClaimBesideOthers leaves a destination as it is that holds a file of others.
-func TestClaimBesideOthers(t *testing.T) {
+// TestClaimWithForeignFiles leaves a destination as it is that holds a file of others.
+func TestClaimWithForeignFiles(t *testing.T) {
 	d, st := inMemory(t)
-	output(t, d, st, "P")
-	debris, others := d.in("part-00000-0-0123456789abcdef.trv"), d.in("others")
+	publishOutput(t, d, st, "P")
+	debris, others := d.pathOf("part-00000-0-0123456789abcdef.trv"), d.pathOf("others")
 	for _, name := range []string{debris, others} {
 		testenv.Must(t, st.WriteFile(t.Context(), name, nil, true))
 	}
 	for _, stays := range []bool{true, false} {
-		settle(t, d)
+		claimAndRelease(t, d)
 		if _, err := st.Stat(t.Context(), debris); (err == nil) != stays {
 			t.Errorf("the file of no output stays: %v", err)
 		}
@@ -139,43 +139,43 @@ func TestClaimBesideOthers(t *testing.T) {
 	}
 }
 
-// TestCleanBesideTasks lets a task end while its plan's work is cleaned up.
-func TestCleanBesideTasks(t *testing.T) {
+// TestCleanDuringTasks lets a task end while its plan's work is cleaned up.
+func TestCleanDuringTasks(t *testing.T) {
 	d, _ := onDisk(t)
-	dir := stagedFor(t, d, planBeside(t, d, "old", 2))
+	dir := stageInDir(t, d, planFor(t, d, "old", 2))
 	still := d.st
-	d.st = moved{still, dir, func() error { return errors.New("tasks that run lost their directory") }}
+	d.st = beforeRename{still, dir, func() error { return errors.New("tasks that run lost their directory") }}
 	if cleaned, err := d.Clean(t.Context(), time.Minute); err != nil || kinds(cleaned.Kept) != planWork {
 		t.Fatalf("%+v %v", cleaned, err)
 	}
-	age(t, dir)
-	d.st = moved{still, dir, func() error { return os.WriteFile(dir+"/task-00009.json", nil, 0o666) }}
+	makeOlder(t, dir)
+	d.st = beforeRename{still, dir, func() error { return os.WriteFile(dir+"/task-00009.json", nil, 0o666) }}
 	cleaned, err := d.Clean(t.Context(), time.Minute)
 	if err != nil || len(cleaned.Removed) > 0 || kinds(cleaned.Kept) != planWork {
 		t.Fatalf("%+v %v", cleaned, err)
 	}
-	if s := status(t, d); len(s.Unfinished) != 1 || s.Unfinished[0].Tasks != 2 || len(s.Debris) > 0 {
+	if s := mustStatus(t, d); len(s.Unfinished) != 1 || s.Unfinished[0].Tasks != 2 || len(s.Debris) > 0 {
 		t.Errorf("%+v", s)
 	}
 	// The work cannot be put back, as tasks made the directory anew.
-	age(t, dir)
-	d.st = moved{still, dir, func() error { return os.WriteFile(dir+"/task-00008.json", nil, 0o666) }}
-	d.st = remade{d.st, dir}
+	makeOlder(t, dir)
+	d.st = beforeRename{still, dir, func() error { return os.WriteFile(dir+"/task-00008.json", nil, 0o666) }}
+	d.st = remakeDir{d.st, dir}
 	if _, err := d.Clean(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if s := status(t, d); len(s.Unfinished) != 1 || s.Unfinished[0].Tasks != 0 || len(s.Debris) > 0 {
+	if s := mustStatus(t, d); len(s.Unfinished) != 1 || s.Unfinished[0].Tasks != 0 || len(s.Debris) > 0 {
 		t.Errorf("%+v", s)
 	}
 }
 
-// remade is a store in which a directory is made again as soon as it was renamed.
-type remade struct {
+// remakeDir is a store in which a directory is made again as soon as it was renamed.
+type remakeDir struct {
 	store.Store
 	dir string
 }
 
-func (r remade) Rename(ctx context.Context, from, to string) error {
+func (r remakeDir) Rename(ctx context.Context, from, to string) error {
 	err := r.Store.Rename(ctx, from, to)
 	if from == r.dir && err == nil {
 		err = r.Store.Mkdir(ctx, r.dir)
@@ -183,14 +183,14 @@ func (r remade) Rename(ctx context.Context, from, to string) error {
 	return err
 }
 
-// moved is a store in which something happens just before a directory is renamed.
-type moved struct {
+// beforeRename is a store in which something happens just before a directory is renamed.
+type beforeRename struct {
 	store.Store
 	dir string
 	do  func() error
 }
 
-func (m moved) Rename(ctx context.Context, from, to string) error {
+func (m beforeRename) Rename(ctx context.Context, from, to string) error {
 	if from == m.dir {
 		if err := m.do(); err != nil {
 			return err
@@ -201,21 +201,21 @@ func (m moved) Rename(ctx context.Context, from, to string) error {
 
 // TestCleanFails cleans on a store that fails: what was not cleaned stays.
 func TestCleanFails(t *testing.T) {
-	d, m := littered(t)
-	d.st = unreadable{d.st}
+	d, m := newLittered(t)
+	d.st = noTimeStore{d.st}
 	if _, err := d.Clean(t.Context(), 0); err == nil {
 		t.Fatal("it did not fail")
 	}
 	d.st = store.Local()
-	if s := status(t, d); s.ID() != m.ID || len(s.Unfinished) != 2 || s.Lock != nil {
+	if s := mustStatus(t, d); s.ID() != m.ID || len(s.Unfinished) != 2 || s.Lock != nil {
 		t.Errorf("%+v", s)
 	}
 }
 
-// unreadable is a store that does not tell the time.
-type unreadable struct{ store.Store }
+// noTimeStore is a store that does not tell the time.
+type noTimeStore struct{ store.Store }
 
-func (u unreadable) Stat(ctx context.Context, p string) (store.Info, error) {
+func (u noTimeStore) Stat(ctx context.Context, p string) (store.Info, error) {
 	if path.Base(p) == manifest.LockName {
 		if info, err := u.Store.Stat(ctx, p); err == nil && len(info.Name) > 0 {
 			return store.Info{}, errors.New("input/output error")
@@ -241,27 +241,27 @@ func TestUnlock(t *testing.T) {
 			if slept != 9 { // somewhat later than a heartbeat
 				return nil
 			}
-			return d.st.WriteFile(context.Background(), path.Join(d.root(), id, "alive-1"), nil, true)
+			return d.st.WriteFile(context.Background(), path.Join(d.workDir(), id, "alive-1"), nil, true)
 		}, failure.Locked, 0, true},
 		"another's meanwhile": {silent, func(d *Destination, slept int) error {
 			if slept != 3 {
 				return nil
 			}
 			text := `{"holder":"` + other + `"}`
-			return errors.Join(d.st.Remove(context.Background(), d.in(manifest.LockName)), d.st.WriteFile(context.Background(), d.in(manifest.LockName), []byte(text), true))
+			return errors.Join(d.st.Remove(context.Background(), d.pathOf(manifest.LockName)), d.st.WriteFile(context.Background(), d.pathOf(manifest.LockName), []byte(text), true))
 		}, failure.Locked, 0, true},
 		"free meanwhile": {silent, func(d *Destination, slept int) error {
 			if slept != 3 {
 				return nil
 			}
-			return d.st.Remove(context.Background(), d.in(manifest.LockName))
+			return d.st.Remove(context.Background(), d.pathOf(manifest.LockName))
 		}, nil, 0, false},
 	} {
 		d, st := inMemory(t)
 		d.times = Times{}.withDefaults()
-		testenv.Must(t, st.Mkdir(t.Context(), d.path), st.Mkdir(t.Context(), d.root()), st.Mkdir(t.Context(), path.Join(d.root(), test.holder.ID)),
-			st.WriteFile(t.Context(), path.Join(d.root(), test.holder.ID, "old-1"), []byte("work"), true))
-		lockedBy(t, d, test.holder)
+		testenv.Must(t, st.Mkdir(t.Context(), d.path), st.Mkdir(t.Context(), d.workDir()), st.Mkdir(t.Context(), path.Join(d.workDir(), test.holder.ID)),
+			st.WriteFile(t.Context(), path.Join(d.workDir(), test.holder.ID, "old-1"), []byte("work"), true))
+		mustWriteLock(t, d, test.holder)
 		began, advance, slept := d.now(), d.sleep, 0
 		d.sleep = func(ctx context.Context, n time.Duration) error {
 			slept++
@@ -278,10 +278,10 @@ func TestUnlock(t *testing.T) {
 		if took := d.now().Sub(began); test.slept > 0 && (took < test.slept || took > test.slept+2*time.Second) {
 			t.Errorf("%s: it took %v", name, took)
 		}
-		if _, err := st.Stat(t.Context(), d.in(manifest.LockName)); (err == nil) != test.left {
+		if _, err := st.Stat(t.Context(), d.pathOf(manifest.LockName)); (err == nil) != test.left {
 			t.Errorf("%s: the lock is there: %v", name, err == nil)
 		}
-		work := names(t, st, d.root())
+		work := namesBelow(t, st, d.workDir())
 		if !strings.HasSuffix(work, "ID/old-1") || strings.Count(" "+work+" ", " ID ") != 1 {
 			t.Errorf("%s: there are %s", name, work)
 		}
@@ -289,18 +289,18 @@ func TestUnlock(t *testing.T) {
 	d, st := inMemory(t)
 	_, err := d.Unlock(t.Context(), id)
 	failuretest.Want(t, err, failure.Input, "does not exist")
-	output(t, d, st, "P")
+	publishOutput(t, d, st, "P")
 	if l, err := d.Unlock(t.Context(), id); l != nil || err != nil {
 		t.Errorf("%v %v", l, err)
 	}
-	wantNames(t, st, d.path)
+	wantOnlyOutput(t, st, d.path)
 }
 
-// TestUnlockedHolderLives takes the lock away from a holder that goes on: it ends, and the
+// TestUnlockLiveHolder takes the lock away from a holder that goes on: it ends, and the
 // work of its plan is left.
-func TestUnlockedHolderLives(t *testing.T) {
+func TestUnlockLiveHolder(t *testing.T) {
 	d, st := inMemory(t)
-	c, held, r := claimed(t, d, "P")
+	c, held, r := claimAndStage(t, d, "P")
 	if l, err := at(st, d.path).Unlock(t.Context(), c.id); err != nil || l == nil || l.Holder != c.id || l.Dead {
 		t.Fatalf("%+v %v", l, err)
 	}
@@ -314,33 +314,33 @@ func TestUnlockedHolderLives(t *testing.T) {
 	}
 }
 
-// namespace is a store with a quota of names.
-type namespace struct {
+// quotaStore is a store with a quota of names.
+type quotaStore struct {
 	store.Store
 	t     *testing.T
 	dir   string
 	quota int
 }
 
-// full is store.ErrQuota if there is no room for another name.
-func (n *namespace) full() error {
-	if len(strings.Fields(names(n.t, n.Store, n.dir))) >= n.quota {
+// checkQuota is store.ErrQuota if there is no room for another name.
+func (n *quotaStore) checkQuota() error {
+	if len(strings.Fields(namesBelow(n.t, n.Store, n.dir))) >= n.quota {
 		return store.ErrQuota
 	}
 	return nil
 }
 
-func (n *namespace) Mkdir(ctx context.Context, dir string) error {
+func (n *quotaStore) Mkdir(ctx context.Context, dir string) error {
 	if _, err := n.Store.Stat(ctx, dir); err != nil {
-		if err := n.full(); err != nil {
+		if err := n.checkQuota(); err != nil {
 			return err
 		}
 	}
 	return n.Store.Mkdir(ctx, dir)
 }
 
-func (n *namespace) WriteFile(ctx context.Context, p string, b []byte, exclusive bool) error {
-	if err := n.full(); err != nil {
+func (n *quotaStore) WriteFile(ctx context.Context, p string, b []byte, exclusive bool) error {
+	if err := n.checkQuota(); err != nil {
 		return err
 	}
 	return n.Store.WriteFile(ctx, p, b, exclusive)
@@ -349,50 +349,50 @@ func (n *namespace) WriteFile(ctx context.Context, p string, b []byte, exclusive
 // TestCleanWithinQuota cleans a destination in which there is no name left for a lock, but
 // what is being removed.
 func TestCleanWithinQuota(t *testing.T) {
-	d, _ := littered(t)
+	d, _ := newLittered(t)
 	for i := range 4 {
-		testenv.Must(t, os.MkdirAll(d.root()+"/trash-"+strings.Repeat("x", i+1), 0o777))
+		testenv.Must(t, os.MkdirAll(d.workDir()+"/trash-"+strings.Repeat("x", i+1), 0o777))
 	}
-	cleaned, err := full(t, d).Clean(t.Context(), 30*time.Minute)
+	cleaned, err := atQuota(t, d).Clean(t.Context(), 30*time.Minute)
 	if err != nil || len(cleaned.Kept) != 1 || !strings.Contains(kinds(cleaned.Removed), "tasks of a plan") || !strings.Contains(kinds(cleaned.Removed), "remains of a removal") {
 		t.Errorf("removed %v, kept %v, %v", cleaned.Removed, cleaned.Kept, err)
 	}
 }
 
-// full returns a destination on local disk with as many names as a quota allows.
-func full(t *testing.T, d *Destination) *Destination {
-	n := &namespace{Store: store.Local(), t: t, dir: d.path}
-	n.quota = len(strings.Fields(names(t, n.Store, d.path)))
+// atQuota returns a destination on local disk with as many names as a quota allows.
+func atQuota(t *testing.T, d *Destination) *Destination {
+	n := &quotaStore{Store: store.Local(), t: t, dir: d.path}
+	n.quota = len(strings.Fields(namesBelow(t, n.Store, d.path)))
 	return at(n, d.path)
 }
 
-// TestMakeRoomByHand runs the command of the error of Clean where a quota leaves no name, and
+// TestCleanAdvice runs the command of the error of Clean where a quota leaves no name, and
 // cleans again.
-func TestMakeRoomByHand(t *testing.T) {
+func TestCleanAdvice(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		prepare func(t *testing.T, d *Destination)
 		removes string
 	}{
 		{"plans of which one is old", func(t *testing.T, d *Destination) {
-			stagedFor(t, d, planBeside(t, d, "new", 2))
-			age(t, stagedFor(t, d, planBeside(t, d, "old", 2)))
+			stageInDir(t, d, planFor(t, d, "new", 2))
+			makeOlder(t, stageInDir(t, d, planFor(t, d, "old", 2)))
 		}, "tasks of a plan"},
 		{"a file and a plan", func(t *testing.T, d *Destination) {
-			stagedFor(t, d, planBeside(t, d, "new", 2))
-			testenv.Must(t, os.WriteFile(d.in("part-00000-0-0123456789abcdef.trv"), nil, 0o666))
+			stageInDir(t, d, planFor(t, d, "new", 2))
+			testenv.Must(t, os.WriteFile(d.pathOf("part-00000-0-0123456789abcdef.trv"), nil, 0o666))
 		}, "file of no output, tasks of a plan"},
 		{"files", func(t *testing.T, d *Destination) {
 			for i := range 10 {
-				testenv.Must(t, os.WriteFile(d.in(fmt.Sprintf("part-0000%d-0-0123456789abcdef.trv", i)), nil, 0o666))
+				testenv.Must(t, os.WriteFile(d.pathOf(fmt.Sprintf("part-0000%d-0-0123456789abcdef.trv", i)), nil, 0o666))
 			}
 		}, "file of no output"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			d := at(store.Local(), filepath.Join(t.TempDir(), "it's a [dest]"))
-			m := output(t, d, store.Local(), "P")
+			m := publishOutput(t, d, store.Local(), "P")
 			tc.prepare(t, d)
-			d = full(t, d)
+			d = atQuota(t, d)
 			_, err := d.Clean(t.Context(), 0)
 			failuretest.Want(t, err, failure.Refused, "a quota is used up", "while no run works on the destination", "(this removes: "+tc.removes+"): rm -r -- ")
 			_, command, _ := strings.Cut(err.Error(), "): ")
@@ -402,7 +402,7 @@ func TestMakeRoomByHand(t *testing.T) {
 			if _, err := d.Clean(t.Context(), 0); err != nil {
 				t.Errorf("after %s: %v", command, err)
 			}
-			if s := status(t, d); s.Success.ID != m.ID || s.Damage != "" || len(s.Leftovers()) > 0 {
+			if s := mustStatus(t, d); s.Success.ID != m.ID || s.Damage != "" || len(s.Leftovers()) > 0 {
 				t.Errorf("%+v", s)
 			}
 		})
@@ -420,8 +420,8 @@ func TestAdviceOnHDFS(t *testing.T) {
 	}
 }
 
-// TestRemovableByHand has leftovers that only the holder of the lock can judge.
-func TestRemovableByHand(t *testing.T) {
+// TestRemovable has leftovers that only the holder of the lock can judge.
+func TestRemovable(t *testing.T) {
 	all := []Leftover{{What: formerHolder}, {What: trash}, {What: strayFile}}
 	s := &Status{State: &State{}, Debris: all, Unfinished: []Work{{Leftover: Leftover{What: planWork}}}}
 	if got := kinds(s.removable()); got != "tasks of a plan, file of no output" {

@@ -33,23 +33,23 @@ func TestLastStep(t *testing.T) {
 		},
 		"another's": {
 			meanwhile: func(st store.Store, d *Destination) error {
-				return st.WriteFile(t.Context(), d.in(manifest.SuccessName), []byte("theirs"), true)
+				return st.WriteFile(t.Context(), d.pathOf(manifest.SuccessName), []byte("theirs"), true)
 			},
 			want: failure.Foreign, left: "theirs",
 		},
 		"another run's": {
 			meanwhile: func(st store.Store, d *Destination) error {
-				return st.WriteFile(t.Context(), d.in(manifest.SuccessName), theirs, true)
+				return st.WriteFile(t.Context(), d.pathOf(manifest.SuccessName), theirs, true)
 			},
 			want: failure.Locked, left: string(theirs),
 		},
 		"the lock gone": {
-			before: func(st store.Store, d *Destination) error { return st.Remove(t.Context(), d.in(manifest.LockName)) },
+			before: func(st store.Store, d *Destination) error { return st.Remove(t.Context(), d.pathOf(manifest.LockName)) },
 			want:   failure.Locked,
 		},
 	} {
-		d, st := onOdd(t)
-		c, held, r := claimed(t, d, "P")
+		d, st := withHooks(t)
+		c, held, r := claimAndStage(t, d, "P")
 		st.rename = func(_, to string, do func() error) error {
 			if tc.meanwhile != nil && path.Base(to) == manifest.SuccessName {
 				if err := tc.meanwhile(st.Store, d); err != nil {
@@ -69,7 +69,7 @@ func TestLastStep(t *testing.T) {
 		if failure.KindOf(err) != tc.want {
 			t.Errorf("%s: %v", name, err)
 		}
-		text, err := st.Store.ReadFile(t.Context(), d.in(manifest.SuccessName), maxLock)
+		text, err := st.Store.ReadFile(t.Context(), d.pathOf(manifest.SuccessName), maxLock)
 		if string(text) != tc.left || (tc.left == "") != errors.Is(err, store.ErrNotExist) {
 			t.Errorf("%s: _SUCCESS is %q, %v", name, text, err)
 		}
@@ -77,11 +77,11 @@ func TestLastStep(t *testing.T) {
 	}
 }
 
-// TestPendingWrittenWithoutAnswer writes the manifest of what is to be published,
+// TestLostAnswerOfPendingManifest writes the manifest of what is to be published,
 // and hears an error: the next holder publishes it.
-func TestPendingWrittenWithoutAnswer(t *testing.T) {
-	d, st := onOdd(t)
-	c, held, r := claimed(t, d, "P")
+func TestLostAnswerOfPendingManifest(t *testing.T) {
+	d, st := withHooks(t)
+	c, held, r := claimAndStage(t, d, "P")
 	st.write = func(p string, do func() error) error {
 		err := do()
 		if strings.HasPrefix(path.Base(p), pending) {
@@ -93,16 +93,16 @@ func TestPendingWrittenWithoutAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.write = nil
-	release(t, c)
+	mustRelease(t, c)
 	wantFinished(t, d, "P")
 }
 
-// TestWorkThatCannotBePutBack stays with who took it, until the next holder puts
+// TestWorkNotPutBack stays with who took it, until the next holder puts
 // it back.
-func TestWorkThatCannotBePutBack(t *testing.T) {
-	d, st := onOdd(t)
-	c, held, r := claimed(t, d, "P")
-	before := names(t, st, r.Dir)
+func TestWorkNotPutBack(t *testing.T) {
+	d, st := withHooks(t)
+	c, held, r := claimAndStage(t, d, "P")
+	before := namesBelow(t, st, r.Dir)
 	st.rename = func(from, to string, do func() error) error {
 		switch r.Dir {
 		case to:
@@ -116,20 +116,20 @@ func TestWorkThatCannotBePutBack(t *testing.T) {
 	if !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, failure.Foreign) {
 		t.Error(err)
 	}
-	release(t, c)
+	mustRelease(t, c)
 	st.rename = nil
-	settle(t, d)
-	if after := names(t, st, r.Dir); after != before || look(t, d).pending {
-		t.Errorf("there were %s and are %s", before, names(t, st, d.path))
+	claimAndRelease(t, d)
+	if after := namesBelow(t, st, r.Dir); after != before || stateOf(t, d).pending {
+		t.Errorf("there were %s and are %s", before, namesBelow(t, st, d.path))
 	}
 }
 
-// TestHolderThatFailsKeepsWhatWaits cannot look at the destination once it has moved
+// TestFailedHolderKeepsPendingOutput cannot look at the destination once it has moved
 // an output away that waits to be published: the next holder completes it.
-func TestHolderThatFailsKeepsWhatWaits(t *testing.T) {
+func TestFailedHolderKeepsPendingOutput(t *testing.T) {
 	d, _ := onDisk(t)
-	killed(t, d, "Q", 2)
-	st := &odd{Store: store.Local(), read: func(p string) error {
+	killPublish(t, d, "Q", 2)
+	st := &hookStore{Store: store.Local(), read: func(p string) error {
 		if path.Base(p) == manifest.SuccessName {
 			return fs.ErrPermission
 		}
@@ -141,15 +141,15 @@ func TestHolderThatFailsKeepsWhatWaits(t *testing.T) {
 	wantFinished(t, d, "Q")
 }
 
-// TestLostBesideAnotherError tells that the destination was lost, whatever the
+// TestLostClaimHidesOtherError tells that the destination was lost, whatever the
 // work that ended by it says.
-func TestLostBesideAnotherError(t *testing.T) {
+func TestLostClaimHidesOtherError(t *testing.T) {
 	for name, lose := range map[string]func(c *Claim) error{
 		"heard":     func(c *Claim) error { c.cancel(failure.New(failure.Locked, "lost")); return nil },
-		"not heard": func(c *Claim) error { return c.st.Remove(t.Context(), c.in(manifest.LockName)) },
+		"not heard": func(c *Claim) error { return c.st.Remove(t.Context(), c.pathOf(manifest.LockName)) },
 	} {
 		d, _ := inMemory(t)
-		c, _ := claim(t, d)
+		c, _ := mustClaim(t, d)
 		broken := errors.New("the work is broken")
 		if err := c.Judge(t.Context(), broken); !errors.Is(err, broken) {
 			t.Errorf("%s: with the lock: %v", name, err)
@@ -172,43 +172,43 @@ func TestDirectoryInPlaceOfAFile(t *testing.T) {
 	m.Parts[0].Files[0].Bytes = 0
 	doc, err := m.Encode()
 	if err == nil {
-		err = errors.Join(os.Truncate(d.in(file), 0), os.WriteFile(d.in(manifest.SuccessName), doc, 0o666))
+		err = errors.Join(os.Truncate(d.pathOf(file), 0), os.WriteFile(d.pathOf(manifest.SuccessName), doc, 0o666))
 	}
 	testenv.Must(t, err)
-	if !look(t, d).Finished(requestOf("P")) {
+	if !stateOf(t, d).Finished(requestOf("P")) {
 		t.Error("a file without bytes is missed")
 	}
-	testenv.Must(t, os.Remove(d.in(file)), os.Mkdir(d.in(file), 0o777))
-	if look(t, d).Finished(requestOf("P")) {
+	testenv.Must(t, os.Remove(d.pathOf(file)), os.Mkdir(d.pathOf(file), 0o777))
+	if stateOf(t, d).Finished(requestOf("P")) {
 		t.Error("a directory passes for a file")
 	}
 }
 
-// TestNothingFailsAfterTheOutput fails all renames once an output stands: what it replaced or
+// TestFailureAfterSuccess fails all renames once an output stands: what it replaced or
 // outdated is left to the next holder, and the output is reported.
-func TestNothingFailsAfterTheOutput(t *testing.T) {
+func TestFailureAfterSuccess(t *testing.T) {
 	for name, publishes := range map[string]func(t *testing.T, d *Destination, c *Claim) *work{
-		"an output": func(t *testing.T, _ *Destination, c *Claim) *work { return begun(t, c, "Q") },
+		"an output": func(t *testing.T, _ *Destination, c *Claim) *work { return stageWork(t, c, "Q") },
 		"an increment": func(t *testing.T, _ *Destination, c *Claim) *work {
-			return begunIncrement(t, c, "J")
+			return stageIncrement(t, c, "J")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, st := inMemory(t)
-			failing := &odd{Store: st}
+			failing := &hookStore{Store: st}
 			d := at(failing, "/parent/dest")
-			output(t, d, failing, "P")
-			addedIncrement(t, d, "I")
-			stagedFor(t, d, planBeside(t, d, "old", 2))
-			stagedFor(t, d, incrementPlan(t, "J", look(t, d).ID()))
-			c, held := claim(t, d)
+			publishOutput(t, d, failing, "P")
+			publishIncrement(t, d, "I")
+			stageInDir(t, d, planFor(t, d, "old", 2))
+			stageInDir(t, d, incrementPlan(t, "J", stateOf(t, d).ID()))
+			c, held := mustClaim(t, d)
 			r := publishes(t, d, c)
 			var stands atomic.Bool
 			failing.rename = func(_, to string, do func() error) error {
 				if stands.Load() {
 					return store.ErrQuota
 				}
-				if to == d.in(manifest.SuccessName) || isIncrement(store.Info{Name: path.Base(to), Dir: path.Dir(to) == d.path}) {
+				if to == d.pathOf(manifest.SuccessName) || isIncrement(store.Info{Name: path.Base(to), Dir: path.Dir(to) == d.path}) {
 					stands.Store(true)
 				}
 				return do()
@@ -218,9 +218,9 @@ func TestNothingFailsAfterTheOutput(t *testing.T) {
 				t.Fatalf("%v, %v", m, err)
 			}
 			failing.rename = nil
-			release(t, c)
-			settle(t, d)
-			after := look(t, d)
+			mustRelease(t, c)
+			claimAndRelease(t, d)
+			after := stateOf(t, d)
 			if outputs := after.Outputs(); after.Leftovers || after.damage != "" || outputs[len(outputs)-1].Success.ID != m.ID || len(after.staged) > 0 {
 				t.Errorf("%+v", after)
 			}

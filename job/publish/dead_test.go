@@ -22,10 +22,10 @@ func TestDeadPlans(t *testing.T) {
 		"the base is gone":  {plan: func(_ *Destination, _, _ *manifest.Success, p *manifest.Plan) { p.Base = manifest.NewID() }, dead: true},
 		"before the output": {plan: func(*Destination, *manifest.Success, *manifest.Success, *manifest.Plan) {}, dead: true},
 		"beside the output": {plan: func(d *Destination, m, _ *manifest.Success, p *manifest.Plan) {
-			p.Base, p.Replaces = m.ID, look(t, d).Holds()
+			p.Base, p.Replaces = m.ID, stateOf(t, d).Holds()
 		}},
 		"made while the output waited": {plan: func(d *Destination, _, _ *manifest.Success, p *manifest.Plan) {
-			p.Base, p.Replaces = manifest.NewID(), look(t, d).Holds()
+			p.Base, p.Replaces = manifest.NewID(), stateOf(t, d).Holds()
 		}},
 		"before the increment": {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) {
 			p.Base, p.Replaces = m.ID, []string{m.ID}
@@ -36,16 +36,16 @@ func TestDeadPlans(t *testing.T) {
 		}, dead: true},
 		"an increment beside another": {plan: func(_ *Destination, _, _ *manifest.Success, p *manifest.Plan) { p.Increment = true }, dead: true},
 		"a file of others is there": {plan: func(d *Destination, _, _ *manifest.Success, p *manifest.Plan) {
-			testenv.Must(t, d.st.WriteFile(t.Context(), d.in("others"), nil, true))
+			testenv.Must(t, d.st.WriteFile(t.Context(), d.pathOf("others"), nil, true))
 		}},
 		"the output is damaged": {plan: func(d *Destination, m, _ *manifest.Success, p *manifest.Plan) {
-			testenv.Must(t, d.st.Remove(t.Context(), d.in(m.Parts[0].Files[0].Name)))
+			testenv.Must(t, d.st.Remove(t.Context(), d.pathOf(m.Parts[0].Files[0].Name)))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, st := inMemory(t)
-			m := output(t, d, st, "P")
-			run := addedIncrement(t, d, "I")
+			m := publishOutput(t, d, st, "P")
+			run := publishIncrement(t, d, "I")
 			p := planOf(t, "Q")
 			tt.plan(d, m, run, p)
 			if tt.bare {
@@ -55,23 +55,23 @@ func TestDeadPlans(t *testing.T) {
 				}
 				testenv.Must(t, err)
 			} else {
-				p.ID = resummed(t, p)
-				stagedFor(t, d, p)
+				p.ID = newPlanID(t, p)
+				stageInDir(t, d, p)
 			}
-			before := look(t, d)
+			before := stateOf(t, d)
 			if before.Leftovers != tt.dead {
 				t.Errorf("leftovers: %t", before.Leftovers)
 			}
-			s := status(t, d)
+			s := mustStatus(t, d)
 			if dead := len(s.Debris) == 1 && s.Debris[0].What == deadWork && len(s.Unfinished) == 0; dead != tt.dead {
 				t.Errorf("debris %+v, work %+v", s.Debris, s.Unfinished)
 			}
-			settle(t, d)
+			claimAndRelease(t, d)
 			ids, err := d.StagedPlans(t.Context())
 			if err != nil || len(ids) == 0 != tt.dead {
 				t.Errorf("%v, %v", ids, err)
 			}
-			if after := look(t, d); after.Success.ID != m.ID || len(after.Increments) != 1 || after.damage != before.damage || after.Leftovers {
+			if after := stateOf(t, d); after.Success.ID != m.ID || len(after.Increments) != 1 || after.damage != before.damage || after.Leftovers {
 				t.Errorf("%+v", after)
 			}
 		})
@@ -81,15 +81,15 @@ func TestDeadPlans(t *testing.T) {
 // TestPublishOutdatesPlans removes the work of plans that the output outdates, and no other.
 func TestPublishOutdatesPlans(t *testing.T) {
 	d, st := inMemory(t)
-	m := output(t, d, st, "P")
-	stagedFor(t, d, planBeside(t, d, "old", 2))
-	stagedFor(t, d, incrementPlan(t, "I", m.ID))
+	m := publishOutput(t, d, st, "P")
+	stageInDir(t, d, planFor(t, d, "old", 2))
+	stageInDir(t, d, incrementPlan(t, "I", m.ID))
 	bare, _, err := d.Staging(t.Context(), "0123")
 	testenv.Must(t, err)
-	c, _, r := claimed(t, d, "Q")
+	c, _, r := claimAndStage(t, d, "Q")
 	mustPublish(t, c, r)
 	if ids, err := d.StagedPlans(t.Context()); err != nil || len(ids) != 1 || d.StagingPath(ids[0]) != bare {
 		t.Errorf("there is work of %q, %v", ids, err)
 	}
-	release(t, c)
+	mustRelease(t, c)
 }

@@ -31,7 +31,7 @@ const (
 	pending = manifest.PendingName
 )
 
-const joinTries = 10
+const makeTries = 10
 
 // How many files of an output are renamed, and how many increments are read, at a time. Each
 // waits for a name node, and there may be 100,000; a name node answers more than one
@@ -102,9 +102,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (d *Destination) root() string { return path.Join(d.path, manifest.WorkName) }
+func (d *Destination) workDir() string { return path.Join(d.path, manifest.WorkName) }
 
-func (d *Destination) in(name string) string { return path.Join(d.path, name) }
+func (d *Destination) pathOf(name string) string { return path.Join(d.path, name) }
 
 // wrap names the destination that an error is about, unless it does.
 func (d *Destination) wrap(err error) error {
@@ -117,7 +117,7 @@ func (d *Destination) wrap(err error) error {
 // StagingPath is the directory in which tasks of a plan leave their work, wherever they
 // run.
 func (d *Destination) StagingPath(planID string) string {
-	return path.Join(d.root(), planPrefix+planID)
+	return path.Join(d.workDir(), planPrefix+planID)
 }
 
 // StagedAt returns StagingPath. What others put in the place of the directory is
@@ -135,14 +135,14 @@ func (d *Destination) StagedAt(ctx context.Context, planID string) (dir string, 
 func (d *Destination) Staging(ctx context.Context, planID string) (dir string, made bool, err error) {
 	dir = d.StagingPath(planID)
 	for try := 1; ; try++ {
-		_, err := d.makeRoot(ctx)
+		_, err := d.makeDestination(ctx)
 		if err == nil {
 			made, err = d.makeShared(ctx, dir)
 		}
 		if err == nil {
 			err = d.checkStaging(ctx, dir)
 		}
-		if !errors.Is(err, store.ErrNoParent) && !errors.Is(err, store.ErrNotExist) || try == joinTries {
+		if !errors.Is(err, store.ErrNoParent) && !errors.Is(err, store.ErrNotExist) || try == makeTries {
 			return dir, made, err
 		}
 	}
@@ -179,15 +179,15 @@ func (d *Destination) checkStaging(ctx context.Context, dir string) error {
 	return err
 }
 
-// makeRoot makes the destination and the directory of holders in it, and
+// makeDestination makes the destination and the directory of holders in it, and
 // reports whether it made the destination.
-func (d *Destination) makeRoot(ctx context.Context) (made bool, err error) {
+func (d *Destination) makeDestination(ctx context.Context) (made bool, err error) {
 	made, err = d.makeShared(ctx, d.path)
 	if errors.Is(err, store.ErrNoParent) {
 		return false, failure.New(failure.Refused, "destination %s: its parent directory does not exist", d.path)
 	}
 	if err == nil {
-		err = d.makeWork(ctx)
+		err = d.makeWorkDir(ctx)
 	}
 	if errors.Is(err, store.ErrNoParent) {
 		//guard: rejects a dangling link
@@ -198,9 +198,9 @@ func (d *Destination) makeRoot(ctx context.Context) (made bool, err error) {
 	return made, err
 }
 
-// makeWork makes the directory of holders.
-func (d *Destination) makeWork(ctx context.Context) error {
-	made, err := d.makeShared(ctx, d.root())
+// makeWorkDir makes the directory of holders.
+func (d *Destination) makeWorkDir(ctx context.Context) error {
+	made, err := d.makeShared(ctx, d.workDir())
 	if made || err != nil {
 		return err
 	}
@@ -218,15 +218,15 @@ func (d *Destination) makeWork(ctx context.Context) error {
 // entry describes a name in the destination, or the destination itself if name is empty, also if it is a link that leads
 // nowhere; store.ErrNotExist if it is not there.
 func (d *Destination) entry(ctx context.Context, name string) (store.Info, error) {
-	info, err := d.st.Stat(ctx, d.in(name))
+	info, err := d.st.Stat(ctx, d.pathOf(name))
 	if !errors.Is(err, store.ErrNotExist) {
 		return info, err
 	}
-	infos, err := d.st.List(ctx, path.Dir(d.in(name)))
+	infos, err := d.st.List(ctx, path.Dir(d.pathOf(name)))
 	if err != nil {
 		return store.Info{}, err
 	}
-	i := slices.IndexFunc(infos, func(i store.Info) bool { return i.Name == path.Base(d.in(name)) })
+	i := slices.IndexFunc(infos, func(i store.Info) bool { return i.Name == path.Base(d.pathOf(name)) })
 	if i < 0 {
 		return store.Info{}, fmt.Errorf("%s in %s: %w", name, d.path, store.ErrNotExist)
 	}
@@ -248,15 +248,15 @@ func (d *Destination) makeShared(ctx context.Context, dir string) (made bool, er
 	return err == nil, err
 }
 
-// makeOwn makes a directory that nobody else makes or has made, and returns its
+// makeUnique makes a directory that nobody else makes or has made, and returns its
 // name in the root. A try that failed may still land: the next has another name.
-func (d *Destination) makeOwn(ctx context.Context) (name string, err error) {
-	err = store.Retry(ctx, d.st, "make a directory in "+d.root(), func(ctx context.Context) error {
+func (d *Destination) makeUnique(ctx context.Context) (name string, err error) {
+	err = store.Retry(ctx, d.st, "make a directory in "+d.workDir(), func(ctx context.Context) error {
 		if name != "" {
-			_ = d.st.Remove(ctx, path.Join(d.root(), name)) // if it did land; else the next holder removes it
+			_ = d.st.Remove(ctx, path.Join(d.workDir(), name)) // if it did land; else the next holder removes it
 		}
 		name = manifest.NewID()
-		return d.st.Mkdir(ctx, path.Join(d.root(), name))
+		return d.st.Mkdir(ctx, path.Join(d.workDir(), name))
 	})
 	return name, err
 }
@@ -264,7 +264,7 @@ func (d *Destination) makeOwn(ctx context.Context) (name string, err error) {
 // remove removes a directory or file of ours for good, under a name that nobody reads. It is
 // no error if others moved it away.
 func (d *Destination) remove(ctx context.Context, dir string) error {
-	trash := path.Join(d.root(), trashPrefix+manifest.NewID())
+	trash := path.Join(d.workDir(), trashPrefix+manifest.NewID())
 	err := d.rename(ctx, dir, trash)
 	if errors.Is(err, store.ErrNotExist) || errors.Is(err, store.ErrNoParent) {
 		return nil
@@ -316,7 +316,7 @@ func (d *Destination) KeepInputs(ctx context.Context, inputs []manifest.Input) e
 	if err != nil {
 		return err
 	}
-	err = d.st.WriteFile(ctx, d.in(manifest.InputsName), text, false)
+	err = d.st.WriteFile(ctx, d.pathOf(manifest.InputsName), text, false)
 	if errors.Is(err, store.ErrNoParent) || errors.Is(err, store.ErrNotExist) {
 		return nil // a destination that does not exist keeps nothing
 	}

@@ -17,14 +17,14 @@ import (
 	"github.com/rowtocol/rowtocol/store/memstore"
 )
 
-var ids = regexp.MustCompile(`[0-9a-f]{16}`)
+var idPattern = regexp.MustCompile(`[0-9a-f]{16}`)
 
-// clock is a clock by which nobody waits.
-type clock struct{ time time.Time }
+// fakeClock is a clock by which nobody waits.
+type fakeClock struct{ time time.Time }
 
-func (c *clock) now() time.Time { return c.time }
+func (c *fakeClock) now() time.Time { return c.time }
 
-func (c *clock) sleep(ctx context.Context, d time.Duration) error {
+func (c *fakeClock) sleep(ctx context.Context, d time.Duration) error {
 	c.time = c.time.Add(d)
 	return ctx.Err()
 }
@@ -32,7 +32,7 @@ func (c *clock) sleep(ctx context.Context, d time.Duration) error {
 // at returns a destination in /parent of which locks are stale at once, as seen
 // from the clock of the machine.
 func at(st store.Store, dest string) *Destination {
-	c := &clock{}
+	c := &fakeClock{}
 	return At(store.Location{Store: st, Path: dest}, Options{
 		Times: Times{Heartbeat: time.Hour, Stale: time.Hour}, Now: c.now, Sleep: c.sleep,
 	})
@@ -52,18 +52,18 @@ func requestOf(name string) *manifest.Request {
 
 func planOf(t *testing.T, name string) *manifest.Plan { return planOfTasks(t, name, 2) }
 
-// planBeside is a plan that is made while a destination holds what it holds.
-func planBeside(t *testing.T, d *Destination, name string, tasks int) *manifest.Plan {
+// planFor is a plan that is made while a destination holds what it holds.
+func planFor(t *testing.T, d *Destination, name string, tasks int) *manifest.Plan {
 	t.Helper()
 	p := planOfTasks(t, name, tasks)
-	s := look(t, d)
+	s := stateOf(t, d)
 	p.Base, p.Replaces = s.ID(), s.Holds()
-	p.ID = resummed(t, p)
+	p.ID = newPlanID(t, p)
 	return p
 }
 
-// resummed is the ID of a plan that was changed.
-func resummed(t *testing.T, p *manifest.Plan) string {
+// newPlanID is the ID of a plan that was changed.
+func newPlanID(t *testing.T, p *manifest.Plan) string {
 	t.Helper()
 	id, err := p.Sum()
 	testenv.Must(t, err)
@@ -133,32 +133,32 @@ func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (res
 	return results
 }
 
-// claim claims the destination.
-func claim(t *testing.T, d *Destination) (*Claim, context.Context) {
+// mustClaim claims the destination.
+func mustClaim(t *testing.T, d *Destination) (*Claim, context.Context) {
 	t.Helper()
 	c, held, err := d.Claim(t.Context())
 	testenv.Must(t, err)
 	return c, held
 }
 
-// release gives a claim back.
-func release(t *testing.T, c *Claim) {
+// mustRelease gives a claim back.
+func mustRelease(t *testing.T, c *Claim) {
 	t.Helper()
 	testenv.Must(t, c.Release(t.Context()))
 }
 
-// claimed claims the destination, and leaves what the tasks of a plan would.
-func claimed(t *testing.T, d *Destination, name string) (*Claim, context.Context, *work) {
+// claimAndStage claims the destination, and leaves what the tasks of a plan would.
+func claimAndStage(t *testing.T, d *Destination, name string) (*Claim, context.Context, *work) {
 	t.Helper()
-	c, held := claim(t, d)
-	return c, held, begun(t, c, name)
+	c, held := mustClaim(t, d)
+	return c, held, stageWork(t, c, name)
 }
 
-// settle lets a holder come and go, which clears up.
-func settle(t *testing.T, d *Destination) {
+// claimAndRelease lets a holder come and go, which clears up.
+func claimAndRelease(t *testing.T, d *Destination) {
 	t.Helper()
-	c, _ := claim(t, d)
-	release(t, c)
+	c, _ := mustClaim(t, d)
+	mustRelease(t, c)
 }
 
 // mustPublish publishes what the tasks of a plan left.
@@ -176,18 +176,18 @@ type work struct {
 	*task.Work
 }
 
-// begun leaves what the tasks of a plan would. The store is the destination's.
-func begun(t *testing.T, c *Claim, name string) *work {
+// stageWork leaves what the tasks of a plan would. The store is the destination's.
+func stageWork(t *testing.T, c *Claim, name string) *work {
 	t.Helper()
-	return begunTasks(t, c, name, 2)
+	return stageWorkOfTasks(t, c, name, 2)
 }
 
-func begunTasks(t *testing.T, c *Claim, name string, tasks int) *work {
+func stageWorkOfTasks(t *testing.T, c *Claim, name string, tasks int) *work {
 	t.Helper()
-	return begunPlan(t, c.Destination, planBeside(t, c.Destination, name, tasks))
+	return stagePlan(t, c.Destination, planFor(t, c.Destination, name, tasks))
 }
 
-func begunPlan(t *testing.T, d *Destination, p *manifest.Plan) *work {
+func stagePlan(t *testing.T, d *Destination, p *manifest.Plan) *work {
 	t.Helper()
 	dir, _, err := d.Staging(t.Context(), p.ID)
 	if err == nil {
@@ -195,11 +195,11 @@ func begunPlan(t *testing.T, d *Destination, p *manifest.Plan) *work {
 	}
 	testenv.Must(t, err)
 	stageTasks(t, d.st, dir, p)
-	return foundIn(t, d.st, dir, p)
+	return checkedWork(t, d.st, dir, p)
 }
 
-// foundIn is the work of a plan in a directory as a commit finds it.
-func foundIn(t *testing.T, st store.Store, dir string, p *manifest.Plan) *work {
+// checkedWork is the work of a plan in a directory as a commit finds it.
+func checkedWork(t *testing.T, st store.Store, dir string, p *manifest.Plan) *work {
 	t.Helper()
 	w := task.WorkIn(p, nil, st, dir)
 	testenv.Must(t, w.Check(t.Context(), nil))
@@ -209,24 +209,24 @@ func foundIn(t *testing.T, st store.Store, dir string, p *manifest.Plan) *work {
 	return &work{p, dir, w}
 }
 
-// onOdd returns a destination that does not exist yet, on a store on which calls can end in
+// withHooks returns a destination that does not exist yet, on a store on which calls can end in
 // an odd way.
-func onOdd(t *testing.T) (*Destination, *odd) {
+func withHooks(t *testing.T) (*Destination, *hookStore) {
 	t.Helper()
 	_, inner := inMemory(t)
-	st := &odd{Store: inner}
+	st := &hookStore{Store: inner}
 	return at(st, "/parent/dest"), st
 }
 
-// odd is a store on which calls end in an odd way, if a function for it is set.
-type odd struct {
+// hookStore is a store on which calls end in an odd way, if a function for it is set.
+type hookStore struct {
 	store.Store
 	rename func(from, to string, do func() error) error
 	write  func(p string, do func() error) error
 	read   func(p string) error
 }
 
-func (o *odd) Rename(ctx context.Context, from, to string) error {
+func (o *hookStore) Rename(ctx context.Context, from, to string) error {
 	do := func() error { return o.Store.Rename(context.WithoutCancel(ctx), from, to) } // a request stays under way
 	if o.rename != nil {
 		return o.rename(from, to, do)
@@ -234,7 +234,7 @@ func (o *odd) Rename(ctx context.Context, from, to string) error {
 	return do()
 }
 
-func (o *odd) WriteFile(ctx context.Context, p string, b []byte, exclusive bool) error {
+func (o *hookStore) WriteFile(ctx context.Context, p string, b []byte, exclusive bool) error {
 	do := func() error { return o.Store.WriteFile(ctx, p, b, exclusive) }
 	if o.write != nil {
 		return o.write(p, do)
@@ -242,7 +242,7 @@ func (o *odd) WriteFile(ctx context.Context, p string, b []byte, exclusive bool)
 	return do()
 }
 
-func (o *odd) ReadFile(ctx context.Context, p string, max int64) ([]byte, error) {
+func (o *hookStore) ReadFile(ctx context.Context, p string, max int64) ([]byte, error) {
 	if o.read != nil {
 		if err := o.read(p); err != nil {
 			return nil, err
@@ -251,7 +251,7 @@ func (o *odd) ReadFile(ctx context.Context, p string, max int64) ([]byte, error)
 	return o.Store.ReadFile(ctx, p, max)
 }
 
-func (o *odd) Open(ctx context.Context, p string) (store.File, error) {
+func (o *hookStore) Open(ctx context.Context, p string) (store.File, error) {
 	if o.read != nil {
 		if err := o.read(p); err != nil {
 			return nil, err
@@ -260,26 +260,26 @@ func (o *odd) Open(ctx context.Context, p string) (store.File, error) {
 	return o.Store.Open(ctx, p)
 }
 
-// stagedFor leaves what the tasks of a plan would, and returns where.
-func stagedFor(t *testing.T, d *Destination, p *manifest.Plan) string {
+// stageInDir leaves what the tasks of a plan would, and returns where.
+func stageInDir(t *testing.T, d *Destination, p *manifest.Plan) string {
 	t.Helper()
-	r := begunPlan(t, d, p)
+	r := stagePlan(t, d, p)
 	return r.Dir
 }
 
-// output makes the destination hold the output of a request.
-func output(t *testing.T, d *Destination, st store.Store, name string) *manifest.Success {
+// publishOutput makes the destination hold the output of a request.
+func publishOutput(t *testing.T, d *Destination, st store.Store, name string) *manifest.Success {
 	t.Helper()
-	c, _ := claim(t, d)
-	r := begun(t, c, name)
+	c, _ := mustClaim(t, d)
+	r := stageWork(t, c, name)
 	s := mustPublish(t, c, r)
-	release(t, c)
+	mustRelease(t, c)
 	return s
 }
 
-// names are the names in a directory and below it, with the IDs in them taken
+// namesBelow are the names in a directory and below it, with the IDs in them taken
 // out.
-func names(t *testing.T, st store.Store, dir string) string {
+func namesBelow(t *testing.T, st store.Store, dir string) string {
 	t.Helper()
 	var all []string
 	var walk func(dir, below string)
@@ -295,18 +295,18 @@ func names(t *testing.T, st store.Store, dir string) string {
 	}
 	walk(dir, "")
 	for i := range all {
-		all[i] = ids.ReplaceAllString(all[i], "ID")
+		all[i] = idPattern.ReplaceAllString(all[i], "ID")
 	}
 	slices.Sort(all)
 	return strings.Join(all, " ")
 }
 
-// wantNames requires that the destination holds one output and nothing else.
-func wantNames(t *testing.T, st store.Store, dir string) {
+// wantOnlyOutput requires that the destination holds one output and nothing else.
+func wantOnlyOutput(t *testing.T, st store.Store, dir string) {
 	t.Helper()
 	const whole = "_SUCCESS _index _index/ID _index/ID/id _quarantine _quarantine/ID _quarantine/ID/00000-a.avro@0-2 part-00000-0-ID.trv " +
 		"part-00001-0-ID.trv part-00001-0-ID.trv/a part-00001-0-ID.trv/retired-b"
-	if got := names(t, st, dir); got != whole {
+	if got := namesBelow(t, st, dir); got != whole {
 		t.Errorf("there are %s", got)
 	}
 }
@@ -315,10 +315,10 @@ func wantNames(t *testing.T, st store.Store, dir string) {
 // nothing else.
 func wantFinished(t *testing.T, d *Destination, name string) {
 	t.Helper()
-	c, _ := claim(t, d)
+	c, _ := mustClaim(t, d)
 	if !c.State().Finished(requestOf(name)) {
 		t.Errorf("output %s is not there", name)
 	}
-	release(t, c)
-	wantNames(t, d.st, d.path)
+	mustRelease(t, c)
+	wantOnlyOutput(t, d.st, d.path)
 }

@@ -22,8 +22,8 @@ type Committed struct {
 	Success *manifest.Success
 }
 
-// committed is what the directory of an increment holds.
-type committed struct {
+// increment is what the directory of an increment holds.
+type increment struct {
 	Committed
 	empty   bool     // nothing, which a rename that was cut short leaves
 	damage  string   // why it is not what its manifest says, or empty
@@ -40,9 +40,9 @@ func isIncrement(info store.Info) bool {
 // the output that they are beside is still the same, and those that do not.
 func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []store.Info) error {
 	infos = slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !isIncrement(i) })
-	increments := make([]*committed, len(infos))
+	increments := make([]*increment, len(infos))
 	err := parallel.Do(ctx, len(infos), d.movers, func(ctx context.Context, i int) (err error) {
-		increments[i], err = d.readCommitted(ctx, infos[i].Name)
+		increments[i], err = d.readIncrement(ctx, infos[i].Name)
 		return err
 	})
 	if err != nil {
@@ -94,13 +94,13 @@ func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []
 	return nil
 }
 
-// readCommitted reads what the directory of an increment holds, unless it was read before
+// readIncrement reads what the directory of an increment holds, unless it was read before
 // and was sound. It returns nil if the increment was moved away meanwhile.
-func (d *Destination) readCommitted(ctx context.Context, name string) (*committed, error) {
+func (d *Destination) readIncrement(ctx context.Context, name string) (*increment, error) {
 	if known, ok := d.increments.Load(name); ok {
-		return known.(*committed), nil
+		return known.(*increment), nil
 	}
-	in := d.below(d.in(name))
+	in := d.atDir(d.pathOf(name))
 	infos, err := d.st.List(ctx, in.path)
 	if errors.Is(err, store.ErrNotExist) {
 		return nil, nil
@@ -108,7 +108,7 @@ func (d *Destination) readCommitted(ctx context.Context, name string) (*committe
 	if err != nil {
 		return nil, err
 	}
-	r := &committed{Committed: Committed{Name: name}, empty: len(infos) == 0}
+	r := &increment{Committed: Committed{Name: name}, empty: len(infos) == 0}
 	if r.empty {
 		return r, nil
 	}
@@ -144,8 +144,8 @@ func (d *Destination) readCommitted(ctx context.Context, name string) (*committe
 	return r, nil
 }
 
-// below is a directory in the destination, such as that of an increment, to be looked at.
-func (d *Destination) below(dir string) *Destination {
+// atDir is a directory in the destination, such as that of an increment, to be looked at.
+func (d *Destination) atDir(dir string) *Destination {
 	in := *d
 	in.path = dir
 	return &in
@@ -192,7 +192,7 @@ func (s *State) Same(before *State) bool {
 // AllowIncrement is failure.Foreign if no increment must be added to what the destination
 // holds.
 func (s *State) AllowIncrement() error {
-	if err := s.allowNext(); err != nil {
+	if err := s.checkNext(); err != nil {
 		return err
 	}
 	//guard: refuses an increment to an output that lost rows
@@ -202,8 +202,8 @@ func (s *State) AllowIncrement() error {
 	return nil
 }
 
-// allowIncrementPlan is what AllowIncrement is for a plan that was made earlier.
-func (s *State) allowIncrementPlan(p *manifest.Plan) error {
+// checkIncrementPlan is what AllowIncrement is for a plan that was made earlier.
+func (s *State) checkIncrementPlan(p *manifest.Plan) error {
 	if err := s.AllowIncrement(); err != nil || s.pending {
 		return err
 	}
@@ -212,14 +212,14 @@ func (s *State) allowIncrementPlan(p *manifest.Plan) error {
 		return failure.New(failure.Foreign, "destination %s got another output after plan %s was made; make the plan again", s.path, p.ID)
 	}
 	//guard: refuses an increment whose inputs the output holds
-	if in, holder := s.heldOf(p.Request.Inputs); in != "" {
+	if in, holder := s.ownerOf(p.Request.Inputs); in != "" {
 		return failure.New(failure.Foreign, "input %s was committed after plan %s was made, in %s; make the plan again", in, p.ID, holder)
 	}
 	return nil
 }
 
-// heldOf returns the first of some inputs whose rows an output has, and that output.
-func (s *State) heldOf(inputs []manifest.Input) (input, holder string) {
+// ownerOf returns the first of some inputs whose rows an output has, and that output.
+func (s *State) ownerOf(inputs []manifest.Input) (input, holder string) {
 	known := Inputs(s.Outputs())
 	for i := range inputs {
 		if m := known.Find(&inputs[i], "", false); m.Relation != manifest.Unrelated {
@@ -233,7 +233,7 @@ func (s *State) heldOf(inputs []manifest.Input) (input, holder string) {
 // it, whole, and nothing waits to replace it; else nil.
 func (s *State) Committed(p *manifest.Plan) *manifest.Success {
 	if !p.Increment {
-		if s.Finished(&p.Request) || s.whole() && s.Success.Plan == p.ID {
+		if s.Finished(&p.Request) || s.intact() && s.Success.Plan == p.ID {
 			return s.Success
 		}
 		return nil
@@ -246,9 +246,9 @@ func (s *State) Committed(p *manifest.Plan) *manifest.Success {
 	return nil
 }
 
-// place is where the files of an output come together: in the destination, or, of an
+// placeOf is where the files of an output come together: in the destination, or, of an
 // increment, in a directory among its staged files, which becomes the increment's.
-func (c *Claim) place(work string, s *manifest.Pending) string {
+func (c *Claim) placeOf(work string, s *manifest.Pending) string {
 	if !s.Increment {
 		return c.path
 	}
@@ -263,28 +263,28 @@ func (c *Claim) addIncrement(ctx context.Context, work string, s *manifest.Pendi
 		return err
 	}
 	//guard: refuses files that others put here meanwhile
-	if err := now.refuseForeign(); err != nil {
+	if err := now.checkForeign(); err != nil {
 		return err
 	}
 	//guard: refuses an increment to another output
 	if now.ID() != s.Base {
 		return failure.New(failure.Foreign, "destination %s got another output meanwhile", c.path)
 	}
-	dir := c.place(work, s)
+	dir := c.placeOf(work, s)
 	if err := c.assemble(ctx, work, s, dir); err != nil {
 		return err
 	}
 	//guard: marks the number before the increment takes it
-	if err := c.mark(ctx, now, s.Sequence); err != nil {
+	if err := c.addMarker(ctx, now, s.Sequence); err != nil {
 		return err
 	}
-	to := c.in(path.Base(dir))
+	to := c.pathOf(path.Base(dir))
 	err = c.move(ctx, dir, to)
 	if errors.Is(err, store.ErrExist) || errors.Is(err, store.ErrNotExist) {
 		err = c.replaceEmpty(ctx, dir, to, err)
 	}
 	if err == nil {
-		_ = c.unmark(ctx, now, s.Sequence) // else the next holder does
+		_ = c.removeMarker(ctx, now, s.Sequence) // else the next holder does
 	}
 	return err
 }
@@ -293,7 +293,7 @@ func (c *Claim) addIncrement(ctx context.Context, work string, s *manifest.Pendi
 func (c *Claim) assemble(ctx context.Context, work string, s *manifest.Pending, dir string) error {
 	err := c.makeDirs(ctx, work, path.Base(dir), map[string]bool{".": true})
 	if err == nil {
-		err = c.bringAll(ctx, work, dir, s)
+		err = c.moveIn(ctx, work, dir, s)
 	}
 	if err != nil {
 		return err
@@ -303,7 +303,7 @@ func (c *Claim) assemble(ctx context.Context, work string, s *manifest.Pending, 
 		return err
 	}
 	now := &State{path: dir, Success: s.Success}
-	if err := c.below(dir).inspect(ctx, now, infos); err != nil {
+	if err := c.atDir(dir).inspect(ctx, now, infos); err != nil {
 		return err
 	}
 	//guard: refuses to publish an increment with a wrong file
@@ -311,12 +311,12 @@ func (c *Claim) assemble(ctx context.Context, work string, s *manifest.Pending, 
 		return mismatch(now.damage)
 	}
 	//guard: refuses to publish an increment with files of others
-	if err := now.refuseForeign(); err != nil {
+	if err := now.checkForeign(); err != nil {
 		return err
 	}
 	file := path.Join(dir, manifest.SuccessName)
 	if slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName }) {
-		if err := c.move(ctx, file, c.name(old)); err != nil {
+		if err := c.move(ctx, file, c.newPath(old)); err != nil {
 			return err
 		}
 	}
@@ -327,9 +327,9 @@ func (c *Claim) assemble(ctx context.Context, work string, s *manifest.Pending, 
 	return c.move(ctx, written, file)
 }
 
-// replaces are the increments that do not count any more once an output takes the place of
+// replacedIncrements are the increments that do not count any more once an output takes the place of
 // all that is there.
-func (s *State) replaces() []string {
+func (s *State) replacedIncrements() []string {
 	increments := slices.Clone(s.uncounted)
 	for _, r := range s.Increments {
 		increments = append(increments, r.Name)
@@ -346,7 +346,7 @@ func (s *State) replaces() []string {
 // clearIncrements moves directories of increments out of the destination.
 func (c *Claim) clearIncrements(ctx context.Context, names []string) error {
 	return parallel.Do(ctx, len(names), c.movers, func(ctx context.Context, i int) error {
-		err := c.moveOne(ctx, i, c.in(names[i]), c.name(old))
+		err := c.moveNth(ctx, i, c.pathOf(names[i]), c.newPath(old))
 		if errors.Is(err, store.ErrNotExist) {
 			return nil
 		}
@@ -379,27 +379,27 @@ func (s *State) classifyMarkers(names []string) {
 	s.debris = append(s.debris, slices.DeleteFunc(names, func(name string) bool { return name == s.marker })...)
 }
 
-// mark remembers that a number is given, before the increment with it appears.
-func (c *Claim) mark(ctx context.Context, now *State, sequence int64) error {
+// addMarker remembers that a number is given, before the increment with it appears.
+func (c *Claim) addMarker(ctx context.Context, now *State, sequence int64) error {
 	name := manifest.NumberName(sequence)
 	//guard: completes an increment whose number is marked already
 	if now.marker >= name {
 		return nil
 	}
-	file := c.name("number")
+	file := c.newPath("number")
 	if err := c.st.WriteFile(ctx, file, nil, true); err != nil {
 		return err
 	}
-	return c.move(ctx, file, c.in(name))
+	return c.move(ctx, file, c.pathOf(name))
 }
 
-// unmark moves the marker of a lower number out, once the increment with the higher one
+// removeMarker moves the marker of a lower number out, once the increment with the higher one
 // is there.
-func (c *Claim) unmark(ctx context.Context, before *State, sequence int64) error {
+func (c *Claim) removeMarker(ctx context.Context, before *State, sequence int64) error {
 	if before.marker == "" || before.marker >= manifest.NumberName(sequence) {
 		return nil
 	}
-	err := c.move(ctx, c.in(before.marker), c.name(old))
+	err := c.move(ctx, c.pathOf(before.marker), c.newPath(old))
 	if errors.Is(err, store.ErrNotExist) {
 		return nil // somebody removed it
 	}

@@ -18,29 +18,29 @@ func incrementPlan(t *testing.T, name, base string) *manifest.Plan {
 	t.Helper()
 	p := planOf(t, name)
 	p.Increment, p.Base = true, base
-	p.ID = resummed(t, p)
+	p.ID = newPlanID(t, p)
 	return p
 }
 
-// begunIncrement starts an increment beside the output that is there, and leaves in it what its
+// stageIncrement starts an increment beside the output that is there, and leaves in it what its
 // tasks would.
-func begunIncrement(t *testing.T, c *Claim, name string) *work {
+func stageIncrement(t *testing.T, c *Claim, name string) *work {
 	t.Helper()
-	return begunPlan(t, c.Destination, incrementPlan(t, name, c.State().ID()))
+	return stagePlan(t, c.Destination, incrementPlan(t, name, c.State().ID()))
 }
 
-// addedIncrement adds an increment to the destination.
-func addedIncrement(t *testing.T, d *Destination, name string) *manifest.Success {
+// publishIncrement adds an increment to the destination.
+func publishIncrement(t *testing.T, d *Destination, name string) *manifest.Success {
 	t.Helper()
-	c, _ := claim(t, d)
-	r := begunIncrement(t, c, name)
+	c, _ := mustClaim(t, d)
+	r := stageIncrement(t, c, name)
 	s := mustPublish(t, c, r)
-	release(t, c)
+	mustRelease(t, c)
 	return s
 }
 
-// looked is the state of the destination, and its increments by name.
-func looked(t *testing.T, d *Destination) (*State, string) {
+// stateAndIncrements is the state of the destination, and its increments by name.
+func stateAndIncrements(t *testing.T, d *Destination) (*State, string) {
 	t.Helper()
 	s, err := d.Look(t.Context())
 	testenv.Must(t, err)
@@ -52,29 +52,29 @@ func looked(t *testing.T, d *Destination) (*State, string) {
 }
 
 func dirOf(d *Destination, s *manifest.Success) string {
-	return d.in(manifest.IncrementName(s.Sequence, s.ID))
+	return d.pathOf(manifest.IncrementName(s.Sequence, s.ID))
 }
 
-// inIncrement is what wantNames demands of an output, in the directory of an increment.
-const inIncrement = "_increments-N increment-N-ID increment-N-ID/_SUCCESS increment-N-ID/_index increment-N-ID/_index/ID increment-N-ID/_index/ID/id increment-N-ID/_quarantine increment-N-ID/_quarantine/ID " +
+// namesOfIncrement is what wantNames demands of an output, in the directory of an increment.
+const namesOfIncrement = "_increments-N increment-N-ID increment-N-ID/_SUCCESS increment-N-ID/_index increment-N-ID/_index/ID increment-N-ID/_index/ID/id increment-N-ID/_quarantine increment-N-ID/_quarantine/ID " +
 	"increment-N-ID/_quarantine/ID/00000-a.avro@0-2 increment-N-ID/part-00000-0-ID.trv increment-N-ID/part-00001-0-ID.trv increment-N-ID/part-00001-0-ID.trv/a increment-N-ID/part-00001-0-ID.trv/retired-b"
 
 func wantIncrement(t *testing.T, st store.Store, d *Destination, sequence string) {
 	t.Helper()
-	if got := strings.NewReplacer("increment-"+sequence, "increment-N", "_increments-"+sequence, "_increments-N").Replace(names(t, st, d.path)); got != inIncrement {
+	if got := strings.NewReplacer("increment-"+sequence, "increment-N", "_increments-"+sequence, "_increments-N").Replace(namesBelow(t, st, d.path)); got != namesOfIncrement {
 		t.Errorf("there are %s", got)
 	}
 }
 
 func TestIncrements(t *testing.T) {
 	d, st := inMemory(t)
-	first := addedIncrement(t, d, "I")
+	first := publishIncrement(t, d, "I")
 	if first.Sequence != 1 || !first.Increment || first.Base != "" {
 		t.Errorf("%+v", first)
 	}
 	wantIncrement(t, st, d, "00000001")
-	addedIncrement(t, d, "J")
-	s, runs := looked(t, d)
+	publishIncrement(t, d, "J")
+	s, runs := stateAndIncrements(t, d)
 	if runs != "I J" || s.Success != nil || s.Leftovers || s.AllowIncrement() != nil {
 		t.Errorf("there are %q, leftovers %v: %v", runs, s.Leftovers, s.AllowIncrement())
 	}
@@ -82,10 +82,10 @@ func TestIncrements(t *testing.T) {
 	if s.Finished(requestOf("I")) || s.Allow(requestOf("I"), true) != nil {
 		t.Errorf("increments are an output, or cannot be replaced")
 	}
-	out := output(t, d, st, "P")
-	wantNames(t, st, d.path)
-	addedIncrement(t, d, "K")
-	if s, runs = looked(t, d); runs != "K" || s.ID() != out.ID || s.Increments[0].Success.Base != out.ID || s.Increments[0].Success.Sequence != 4 {
+	out := publishOutput(t, d, st, "P")
+	wantOnlyOutput(t, st, d.path)
+	publishIncrement(t, d, "K")
+	if s, runs = stateAndIncrements(t, d); runs != "K" || s.ID() != out.ID || s.Increments[0].Success.Base != out.ID || s.Increments[0].Success.Sequence != 4 {
 		t.Errorf("there is output %s of %q with %+v", s.ID(), runs, s.Increments)
 	}
 	failuretest.Want(t, s.Allow(requestOf("P"), false), failure.Foreign, "increments (1)")
@@ -94,14 +94,14 @@ func TestIncrements(t *testing.T) {
 	}
 }
 
-// TestIncrementsAreReadOnce looks at a destination of many increments several times.
-func TestIncrementsAreReadOnce(t *testing.T) {
+// TestSoundIncrementsAreReadOnce looks at a destination of many increments several times.
+func TestSoundIncrementsAreReadOnce(t *testing.T) {
 	d, st := inMemory(t)
 	for _, name := range []string{"I", "J", "K"} {
-		addedIncrement(t, d, name)
+		publishIncrement(t, d, name)
 	}
 	read := 0
-	again := at(&odd{Store: st, read: func(p string) error {
+	again := at(&hookStore{Store: st, read: func(p string) error {
 		if strings.Contains(p, "increment-") {
 			read++
 		}
@@ -109,7 +109,7 @@ func TestIncrementsAreReadOnce(t *testing.T) {
 	}}, d.path)
 	again.movers = 1
 	for range 5 {
-		if _, runs := looked(t, again); runs != "I J K" {
+		if _, runs := stateAndIncrements(t, again); runs != "I J K" {
 			t.Errorf("the increments are %s", runs)
 		}
 	}
@@ -118,8 +118,8 @@ func TestIncrementsAreReadOnce(t *testing.T) {
 	}
 }
 
-// TestForeignInIncrements finds what is in the place of increments, and in them, and lets it be.
-func TestForeignInIncrements(t *testing.T) {
+// TestForeignFilesInIncrements finds what is in the place of increments, and in them, and lets it be.
+func TestForeignFilesInIncrements(t *testing.T) {
 	other := manifest.IncrementName(9, manifest.NewID())
 	for name, tc := range map[string]struct {
 		put   string // a file
@@ -141,7 +141,7 @@ func TestForeignInIncrements(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, st := inMemory(t)
-			s := addedIncrement(t, d, "I")
+			s := publishIncrement(t, d, "I")
 			file, text := path.Join(dirOf(d, s), manifest.SuccessName), []byte(nil)
 			if tc.alter != nil {
 				tc.alter(s)
@@ -150,64 +150,64 @@ func TestForeignInIncrements(t *testing.T) {
 					t.Fatal(err)
 				}
 			} else {
-				file = d.in(strings.Replace(tc.put, "RUN", path.Base(dirOf(d, s)), 1))
+				file = d.pathOf(strings.Replace(tc.put, "RUN", path.Base(dirOf(d, s)), 1))
 			}
-			makeAll(t, st, path.Dir(file))
+			mkdirAll(t, st, path.Dir(file))
 			testenv.Must(t, st.WriteFile(t.Context(), file, text, false))
-			before := names(t, st, d.path)
-			c, _ := claim(t, at(st, d.path))
+			before := namesBelow(t, st, d.path)
+			c, _ := mustClaim(t, at(st, d.path))
 			failuretest.Want(t, c.State().AllowIncrement(), failure.Foreign, tc.named)
 			failuretest.Want(t, c.State().Allow(requestOf("P"), true), failure.Foreign, tc.named)
-			release(t, c)
-			if after := names(t, st, d.path); after != before {
+			mustRelease(t, c)
+			if after := namesBelow(t, st, d.path); after != before {
 				t.Errorf("%s became %s", before, after)
 			}
 		})
 	}
 }
 
-// makeAll makes a directory and those above it.
-func makeAll(t *testing.T, st store.Store, dir string) {
+// mkdirAll makes a directory and those above it.
+func mkdirAll(t *testing.T, st store.Store, dir string) {
 	t.Helper()
 	if _, err := st.Stat(t.Context(), dir); err == nil {
 		return
 	}
-	makeAll(t, st, path.Dir(dir))
+	mkdirAll(t, st, path.Dir(dir))
 	testenv.Must(t, st.Mkdir(t.Context(), dir))
 }
 
-// TestIncrementKilled kills who publishes an increment before each of its renames. The next
+// TestIncrementIsRolledForward kills who publishes an increment before each of its renames. The next
 // holder completes it.
-func TestIncrementKilled(t *testing.T) {
+func TestIncrementIsRolledForward(t *testing.T) {
 	for n, ended := 1, false; !ended; n++ {
 		for _, cut := range []bool{false, true} {
 			d, st := inMemory(t)
-			s := killedAt(t, d, begunIncrement, "I", n)
+			s := publishUntilKilled(t, d, stageIncrement, "I", n)
 			ended = s != nil
-			if _, runs := looked(t, d); runs != "" && !ended {
+			if _, runs := stateAndIncrements(t, d); runs != "" && !ended {
 				t.Errorf("after %d renames there are increments %q", n-1, runs)
 			}
 			// A rename that was cut short left an empty directory.
 			if cut && !ended {
-				for _, r := range pendingOf(t, at(st, d.path)) {
+				for _, r := range pendingOutputs(t, at(st, d.path)) {
 					testenv.Must(t, st.Mkdir(t.Context(), dirOf(d, r)))
 				}
 			}
-			next, _ := claim(t, at(st, d.path))
+			next, _ := mustClaim(t, at(st, d.path))
 			if runs := next.State().Increments; len(runs) != 1 || s != nil && runs[0].Success.ID != s.ID || next.State().AllowIncrement() != nil {
 				t.Errorf("killed before rename %d: the next holder finds %+v", n, runs)
 			}
-			release(t, next)
+			mustRelease(t, next)
 			wantIncrement(t, st, d, "00000001")
 		}
 	}
 }
 
-// pendingOf are the outputs that wait to be published.
-func pendingOf(t *testing.T, d *Destination) (all []*manifest.Success) {
+// pendingOutputs are the outputs that wait to be published.
+func pendingOutputs(t *testing.T, d *Destination) (all []*manifest.Success) {
 	t.Helper()
 	var found contents
-	testenv.Must(t, d.collect(t.Context(), d.root(), &found))
+	testenv.Must(t, d.collect(t.Context(), d.workDir(), &found))
 	for _, p := range found.pending {
 		all = append(all, p.Success)
 	}
@@ -218,33 +218,33 @@ func pendingOf(t *testing.T, d *Destination) (all []*manifest.Success) {
 func TestIncrementIsGivenUp(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, st store.Store, d *Destination){
 		"base": func(t *testing.T, st store.Store, d *Destination) {
-			testenv.Must(t, st.Remove(t.Context(), d.in(manifest.SuccessName)))
+			testenv.Must(t, st.Remove(t.Context(), d.pathOf(manifest.SuccessName)))
 		},
-		"file": func(t *testing.T, st store.Store, d *Destination) { spoilAll(t, st, d.root()) },
+		"file": func(t *testing.T, st store.Store, d *Destination) { corruptQuarantine(t, st, d.workDir()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, st := inMemory(t)
-			output(t, d, st, "P")
-			if killedAt(t, d, begunIncrement, "I", 1) != nil {
+			publishOutput(t, d, st, "P")
+			if publishUntilKilled(t, d, stageIncrement, "I", 1) != nil {
 				t.Fatal("it was not killed")
 			}
 			spoil(t, st, d)
-			next, _ := claim(t, at(st, d.path))
+			next, _ := mustClaim(t, at(st, d.path))
 			if s := next.State(); len(s.Increments) != 0 || s.pending || len(next.found.pending) != 0 {
 				t.Errorf("there are increments %+v, and %+v waits", s.Increments, next.found.pending)
 			}
-			release(t, next)
+			mustRelease(t, next)
 		})
 	}
 }
 
-// spoilAll cuts the copies of damaged input below a directory.
-func spoilAll(t *testing.T, st store.Store, dir string) {
+// corruptQuarantine cuts the copies of damaged input below a directory.
+func corruptQuarantine(t *testing.T, st store.Store, dir string) {
 	t.Helper()
 	infos, err := st.List(t.Context(), dir)
 	for _, info := range infos {
 		if info.Dir {
-			spoilAll(t, st, info.Path)
+			corruptQuarantine(t, st, info.Path)
 		} else if strings.HasPrefix(info.Name, "quarantine-") && err == nil {
 			err = st.WriteFile(t.Context(), info.Path, []byte("?"), false)
 		}
@@ -256,14 +256,14 @@ func spoilAll(t *testing.T, st store.Store, dir string) {
 func TestIncrementIsRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
 		base  string
-		spoil func(t *testing.T, d *Destination, st *odd, r *work)
+		spoil func(t *testing.T, d *Destination, st *hookStore, r *work)
 		text  string
 	}{
-		"another base": {"0123456789abcdef", func(*testing.T, *Destination, *odd, *work) {}, "another output"},
-		"others' files": {"", func(t *testing.T, d *Destination, st *odd, _ *work) {
-			testenv.Must(t, st.WriteFile(t.Context(), d.in("others"), nil, true))
+		"another base": {"0123456789abcdef", func(*testing.T, *Destination, *hookStore, *work) {}, "another output"},
+		"others' files": {"", func(t *testing.T, d *Destination, st *hookStore, _ *work) {
+			testenv.Must(t, st.WriteFile(t.Context(), d.pathOf("others"), nil, true))
 		}, "did not write: others"},
-		"a file of another length": {"", func(t *testing.T, _ *Destination, st *odd, _ *work) {
+		"a file of another length": {"", func(t *testing.T, _ *Destination, st *hookStore, _ *work) {
 			st.rename = func(_, to string, do func() error) error {
 				err := do()
 				if strings.HasSuffix(to, "@0-2") && err == nil {
@@ -272,7 +272,7 @@ func TestIncrementIsRefused(t *testing.T) {
 				return err
 			}
 		}, "has 1 bytes"},
-		"a file of nobody": {"", func(t *testing.T, _ *Destination, st *odd, _ *work) {
+		"a file of nobody": {"", func(t *testing.T, _ *Destination, st *hookStore, _ *work) {
 			st.rename = func(_, to string, do func() error) error {
 				err := do()
 				if strings.HasPrefix(path.Base(path.Dir(to)), "increment-") && err == nil {
@@ -283,54 +283,54 @@ func TestIncrementIsRefused(t *testing.T) {
 		}, "did not write: x"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, st := onOdd(t)
-			c, held := claim(t, d)
-			r := begunPlan(t, d, incrementPlan(t, "I", tc.base))
+			d, st := withHooks(t)
+			c, held := mustClaim(t, d)
+			r := stagePlan(t, d, incrementPlan(t, "I", tc.base))
 			tc.spoil(t, d, st, r)
 			if _, err := c.Publish(held, r.Plan, r.Work, nil); err == nil || !strings.Contains(err.Error(), tc.text) {
 				t.Errorf("it was published: %v", err)
 			}
-			if s, runs := looked(t, at(st.Store, d.path)); runs != "" || len(s.uncounted) > 0 {
+			if s, runs := stateAndIncrements(t, at(st.Store, d.path)); runs != "" || len(s.uncounted) > 0 {
 				t.Errorf("there are increments %q and %q", runs, s.uncounted)
 			}
 			st.rename = nil
-			release(t, c)
+			mustRelease(t, c)
 		})
 	}
 }
 
-// TestIncrementChangedMeanwhile puts a file into an increment that was read before.
-func TestIncrementChangedMeanwhile(t *testing.T) {
+// TestIncrementChangedDuringRun puts a file into an increment that was read before.
+func TestIncrementChangedDuringRun(t *testing.T) {
 	d, st := inMemory(t)
-	s := addedIncrement(t, d, "I")
-	c, held, r := claimed(t, d, "P")
+	s := publishIncrement(t, d, "I")
+	c, held, r := claimAndStage(t, d, "P")
 	testenv.Must(t, st.WriteFile(t.Context(), path.Join(dirOf(d, s), "x"), nil, true))
 	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, err, failure.Foreign, path.Base(dirOf(d, s))+"/x")
-	release(t, c)
+	mustRelease(t, c)
 }
 
-// TestIncrementsThatDoNotCount go: those of another output, and directories that were to
+// TestUncountedIncrementsAreRemoved go: those of another output, and directories that were to
 // become increments.
-func TestIncrementsThatDoNotCount(t *testing.T) {
+func TestUncountedIncrementsAreRemoved(t *testing.T) {
 	d, st := inMemory(t)
-	output(t, d, st, "P")
-	i := addedIncrement(t, d, "I")
+	publishOutput(t, d, st, "P")
+	i := publishIncrement(t, d, "I")
 	aside := path.Join("/parent", path.Base(dirOf(d, i)))
 	testenv.Must(t, st.Rename(t.Context(), dirOf(d, i), aside))
-	output(t, d, st, "Q")
-	output(t, d, st, "P")
+	publishOutput(t, d, st, "Q")
+	publishOutput(t, d, st, "P")
 	testenv.Must(t, st.Rename(t.Context(), aside, dirOf(d, i)))
-	testenv.Must(t, st.Mkdir(t.Context(), d.in(manifest.IncrementName(8, manifest.NewID()))))
-	s, runs := looked(t, d)
+	testenv.Must(t, st.Mkdir(t.Context(), d.pathOf(manifest.IncrementName(8, manifest.NewID()))))
+	s, runs := stateAndIncrements(t, d)
 	if runs != "" || len(s.uncounted) != 2 || !s.Leftovers {
 		t.Errorf("there are %q beside %q", s.uncounted, runs)
 	}
-	added := addedIncrement(t, d, "J")
+	added := publishIncrement(t, d, "J")
 	if added.Sequence != 9 {
 		t.Errorf("the increment has the number %d", added.Sequence)
 	}
-	if _, runs := looked(t, d); runs != "J" {
+	if _, runs := stateAndIncrements(t, d); runs != "J" {
 		t.Errorf("the increments are %s", runs)
 	}
 	if infos, err := st.List(t.Context(), d.path); err != nil || slices.ContainsFunc(infos, func(i store.Info) bool { return isIncrement(i) && i.Path != dirOf(d, added) }) {
@@ -341,23 +341,23 @@ func TestIncrementsThatDoNotCount(t *testing.T) {
 // TestPlanOfAnIncrement is refused if an input came meanwhile, or another output.
 func TestPlanOfAnIncrement(t *testing.T) {
 	d, st := inMemory(t)
-	out := output(t, d, st, "P")
+	out := publishOutput(t, d, st, "P")
 	p, known := incrementPlan(t, "I", out.ID), incrementPlan(t, "P", out.ID)
-	s, _ := looked(t, d)
+	s, _ := stateAndIncrements(t, d)
 	if err := s.AllowPlan(p, false); err != nil || s.Committed(p) != nil {
 		t.Errorf("%v, %v", err, s.Committed(p))
 	}
 	failuretest.Want(t, s.AllowPlan(known, false), failure.Foreign, "input P was committed")
 	failuretest.Want(t, s.AllowPlan(incrementPlan(t, "I", ""), false), failure.Foreign, "got another output")
-	run := addedIncrement(t, d, "I")
-	s, _ = looked(t, d)
+	run := publishIncrement(t, d, "I")
+	s, _ = stateAndIncrements(t, d)
 	if m := s.Committed(p); m == nil || m.ID != run.ID {
 		t.Errorf("the plan's increment is %+v", m)
 	}
 	failuretest.Want(t, s.AllowPlan(p, false), failure.Foreign, "input I was committed", path.Base(dirOf(d, run)))
 
 	testenv.Must(t, st.Remove(t.Context(), path.Join(dirOf(d, run), run.Parts[0].Files[0].Name)))
-	s, _ = looked(t, at(st, d.path))
+	s, _ = stateAndIncrements(t, at(st, d.path))
 	failuretest.Want(t, s.AllowIncrement(), failure.Foreign, "is missing", "anew")
 	if s.Committed(p) != nil {
 		t.Error("an increment that lost a file is what was planned")

@@ -43,11 +43,11 @@ func TestKeepInputs(t *testing.T) {
 // TestInputsInAnIncrement belong at the top of a destination only.
 func TestInputsInAnIncrement(t *testing.T) {
 	d, st := inMemory(t)
-	output(t, d, st, "P")
-	added := addedIncrement(t, d, "I")
-	name := d.in(manifest.IncrementName(added.Sequence, added.ID) + "/" + manifest.InputsName)
+	publishOutput(t, d, st, "P")
+	added := publishIncrement(t, d, "I")
+	name := d.pathOf(manifest.IncrementName(added.Sequence, added.ID) + "/" + manifest.InputsName)
 	testenv.Must(t, st.WriteFile(t.Context(), name, nil, true))
-	if s := look(t, At(store.Location{Store: st, Path: d.path}, Options{})); s.damage == "" && len(s.foreign) == 0 {
+	if s := stateOf(t, At(store.Location{Store: st, Path: d.path}, Options{})); s.damage == "" && len(s.foreign) == 0 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -19,7 +19,7 @@ const (
 	maxLock   = 64 << 10
 	lockTries = 100
 	// polls is how often a waiter looks per sign of life of the holder.
-	polls = 8
+	pollsPerBeat = 8
 )
 
 // Times are the times of the lock on a destination. All runs on one destination
@@ -59,13 +59,13 @@ func (h *holder) String() string {
 // With wait unset, so is one that might.
 func (c *Claim) acquire(ctx context.Context, wait bool) error {
 	for range lockTries {
-		if err := c.join(ctx); err != nil {
+		if err := c.makeOwnDir(ctx); err != nil {
 			return err
 		}
-		file := c.name(lock)
+		file := c.newPath(lock)
 		err := c.writeLock(ctx, file)
 		if err == nil {
-			err = c.st.Rename(ctx, file, c.in(manifest.LockName))
+			err = c.st.Rename(ctx, file, c.pathOf(manifest.LockName))
 		}
 		switch {
 		case err == nil:
@@ -76,7 +76,7 @@ func (c *Claim) acquire(ctx context.Context, wait bool) error {
 			}
 		case errors.Is(err, store.ErrNotExist), errors.Is(err, store.ErrNoParent):
 			//guard: knows its own lock whose answer was lost
-			if c.check(ctx) == nil {
+			if c.checkLock(ctx) == nil {
 				return nil
 			}
 			c.dir = "" // the holder moved it away, or the destination is gone
@@ -102,11 +102,11 @@ func (c *Claim) writeLock(ctx context.Context, file string) error {
 // lockState is what can be seen of a lock. Two that are equal have no sign of
 // life between them.
 type lockState struct {
-	free   bool
-	holder holder // zero if the lock says nothing of use
-	gone   bool   // the holder's directory is
-	signs  string
-	seen   time.Time // of the last sign, by the clock of the storage: for people
+	free     bool
+	holder   holder // zero if the lock says nothing of use
+	gone     bool   // the holder's directory is
+	signs    string
+	lastSign time.Time // of the last sign, by the clock of the storage: for people
 }
 
 // readLock reads the lock and looks at its holder's directory.
@@ -118,14 +118,14 @@ func (d *Destination) readLock(ctx context.Context) (*lockState, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &lockState{signs: fmt.Sprint(info.FileID, info.Size, info.ModTime.UnixNano()), seen: info.ModTime.UTC()}
+	s := &lockState{signs: fmt.Sprint(info.FileID, info.Size, info.ModTime.UnixNano()), lastSign: info.ModTime.UTC()}
 	// A link, a directory or a file of other content is nobody's lock, but is
 	// watched like one: an older program may be writing it.
 	//guard: takes a dangling link for a lock
 	if info.Link {
 		return s, nil
 	}
-	text, err := d.st.ReadFile(ctx, d.in(manifest.LockName), maxLock)
+	text, err := d.st.ReadFile(ctx, d.pathOf(manifest.LockName), maxLock)
 	if errors.Is(err, store.ErrNotExist) {
 		return &lockState{free: true}, nil
 	}
@@ -139,7 +139,7 @@ func (d *Destination) readLock(ctx context.Context) (*lockState, error) {
 		s.holder = holder{}
 		return s, nil
 	}
-	names, err := d.st.List(ctx, path.Join(d.root(), s.holder.ID))
+	names, err := d.st.List(ctx, path.Join(d.workDir(), s.holder.ID))
 	s.gone = store.Absent(err)
 	if err != nil && !s.gone {
 		return nil, err
@@ -148,8 +148,8 @@ func (d *Destination) readLock(ctx context.Context) (*lockState, error) {
 	signs.WriteString(s.signs)
 	for _, info := range names {
 		signs.WriteString("/" + info.Name)
-		if strings.HasPrefix(info.Name, alive) && info.ModTime.After(s.seen) {
-			s.seen = info.ModTime.UTC()
+		if strings.HasPrefix(info.Name, alive) && info.ModTime.After(s.lastSign) {
+			s.lastSign = info.ModTime.UTC()
 		}
 	}
 	s.signs = signs.String()
@@ -178,7 +178,7 @@ func (c *Claim) watch(ctx context.Context, wait bool) error {
 		case s.signs != first.signs, !wait:
 			return failure.New(failure.Locked, "%s is locked by %s", c.path, &s.holder)
 		}
-		if err := c.sleep(ctx, min(c.times.Heartbeat/polls, left)); err != nil {
+		if err := c.sleep(ctx, min(c.times.Heartbeat/pollsPerBeat, left)); err != nil {
 			return err
 		}
 	}
@@ -187,16 +187,16 @@ func (c *Claim) watch(ctx context.Context, wait bool) error {
 // takeOver moves the lock into the claim's own directory. That it is another's by
 // now costs that run its work, and no data.
 func (c *Claim) takeOver(ctx context.Context) error {
-	err := c.st.Rename(ctx, c.in(manifest.LockName), c.name(lock))
+	err := c.st.Rename(ctx, c.pathOf(manifest.LockName), c.newPath(lock))
 	if err == nil || errors.Is(err, store.ErrNotExist) || errors.Is(err, store.ErrNoParent) {
 		return nil
 	}
 	return fmt.Errorf("take over the lock of %s: %w", c.path, err)
 }
 
-// check is failure.Locked if the lock is not the claim's any more.
-func (c *Claim) check(ctx context.Context) error {
-	text, err := c.st.ReadFile(ctx, c.in(manifest.LockName), maxLock)
+// checkLock is failure.Locked if the lock is not the claim's any more.
+func (c *Claim) checkLock(ctx context.Context) error {
+	text, err := c.st.ReadFile(ctx, c.pathOf(manifest.LockName), maxLock)
 	switch {
 	case errors.Is(err, store.ErrNotExist):
 		return failure.New(failure.Locked, "%s: the lock was taken over, and released since", c.path)
@@ -213,9 +213,9 @@ func (c *Claim) check(ctx context.Context) error {
 	return nil
 }
 
-// beat gives signs of life until the claim is given up. A store that fails for a
+// heartbeat gives signs of life until the claim is given up. A store that fails for a
 // while is no reason to stop; that the directory was moved away is.
-func (c *Claim) beat(ctx context.Context) {
+func (c *Claim) heartbeat(ctx context.Context) {
 	ticks := time.NewTicker(c.times.Heartbeat)
 	defer ticks.Stop()
 	for last := ""; ; {
@@ -224,8 +224,8 @@ func (c *Claim) beat(ctx context.Context) {
 			return
 		case <-ticks.C:
 		}
-		next := c.name(alive)
-		err := c.beatOnce(ctx, next, last)
+		next := c.newPath(alive)
+		err := c.writeSign(ctx, next, last)
 		//guard: stops a former holder whose directory was moved
 		if errors.Is(err, store.ErrNoParent) {
 			c.cancel(failure.New(failure.Locked, "%s: the lock was taken over", c.path))
@@ -237,9 +237,9 @@ func (c *Claim) beat(ctx context.Context) {
 	}
 }
 
-// beatOnce does not wait for storage longer than a waiter can: a claim that is
+// writeSign does not wait for storage longer than a waiter can: a claim that is
 // given up must not be waiting here.
-func (c *Claim) beatOnce(ctx context.Context, next, last string) error {
+func (c *Claim) writeSign(ctx context.Context, next, last string) error {
 	ctx, cancel := context.WithTimeout(ctx, c.times.Stale/4)
 	defer cancel()
 	err := c.st.WriteFile(ctx, next, nil, true)
@@ -249,29 +249,29 @@ func (c *Claim) beatOnce(ctx context.Context, next, last string) error {
 	return err
 }
 
-// name returns a new path in the claim's own directory.
-func (c *Claim) name(what string) string {
+// newPath returns a new path in the claim's own directory.
+func (c *Claim) newPath(what string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last++
 	return path.Join(c.dir, fmt.Sprintf("%s-%08d", what, c.last))
 }
 
-// join makes the claim's own directory, unless it has one.
-func (c *Claim) join(ctx context.Context) error {
+// makeOwnDir makes the claim's own directory, unless it has one.
+func (c *Claim) makeOwnDir(ctx context.Context) error {
 	if c.dir != "" {
 		return nil
 	}
-	live.Delete(c.id)
-	for range joinTries {
-		made, err := c.makeRoot(ctx)
+	liveHolders.Delete(c.id)
+	for range makeTries {
+		made, err := c.makeDestination(ctx)
 		c.made = c.made || made
 		if err == nil {
-			c.id, err = c.makeOwn(ctx)
+			c.id, err = c.makeUnique(ctx)
 		}
 		if err == nil {
-			c.dir = path.Join(c.root(), c.id)
-			live.Store(c.id, true)
+			c.dir = path.Join(c.workDir(), c.id)
+			liveHolders.Store(c.id, true)
 			return nil
 		}
 		// A holder that ended may have removed the root when it was empty.
@@ -286,16 +286,16 @@ func (c *Claim) join(ctx context.Context) error {
 // rename with one end in the claim's own directory.
 func (c *Claim) move(ctx context.Context, from, to string) error {
 	//guard: stops a former holder early
-	if err := c.check(ctx); err != nil {
+	if err := c.checkLock(ctx); err != nil {
 		return err
 	}
 	return c.rename(ctx, from, to)
 }
 
-// moveOne is move of one of many files, by its number. A look at the lock before each of
+// moveNth is move of one of many files, by its number. A look at the lock before each of
 // them would double the calls, and only serves to stop early: once the claim is lost, one
 // end of every rename is gone.
-func (c *Claim) moveOne(ctx context.Context, number int, from, to string) error {
+func (c *Claim) moveNth(ctx context.Context, number int, from, to string) error {
 	if number%lockEvery == 0 {
 		return c.move(ctx, from, to)
 	}
@@ -305,10 +305,10 @@ func (c *Claim) moveOne(ctx context.Context, number int, from, to string) error 
 // newDir makes a directory in the claim's own. It is not made in place: a call
 // that lands late must not make a directory that was moved away.
 func (c *Claim) newDir(ctx context.Context, what string) (string, error) {
-	name, err := c.makeOwn(ctx)
+	name, err := c.makeUnique(ctx)
 	if err != nil {
 		return "", err
 	}
-	to := c.name(what)
-	return to, c.rename(ctx, path.Join(c.root(), name), to)
+	to := c.newPath(what)
+	return to, c.rename(ctx, path.Join(c.workDir(), name), to)
 }

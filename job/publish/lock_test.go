@@ -23,15 +23,15 @@ import (
 func TestLockExcludes(t *testing.T) {
 	d, st := inMemory(t)
 	d.times = Times{Heartbeat: time.Millisecond, Stale: time.Hour}
-	c, _ := claim(t, d)
+	c, _ := mustClaim(t, d)
 	d.now, d.sleep = time.Now, sleep
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	_, _, err := d.Claim(ctx)
 	failuretest.Want(t, err, failure.Locked, fmt.Sprintf("is locked by process %d on", os.Getpid()))
-	release(t, c)
+	mustRelease(t, c)
 	if _, err := st.Stat(t.Context(), d.path); !errors.Is(err, store.ErrNotExist) {
-		t.Errorf("a destination is left that was made for nothing: %s", names(t, st, d.path))
+		t.Errorf("a destination is left that was made for nothing: %s", namesBelow(t, st, d.path))
 	}
 }
 
@@ -39,9 +39,9 @@ func TestLockExcludes(t *testing.T) {
 // it wake.
 func TestSilentHolder(t *testing.T) {
 	d, _ := inMemory(t)
-	first, held := claim(t, d)
-	r := begun(t, first, "P")
-	second, _ := claim(t, d)
+	first, held := mustClaim(t, d)
+	r := stageWork(t, first, "P")
+	second, _ := mustClaim(t, d)
 	if ids, err := second.StagedPlans(t.Context()); err != nil || !slices.Equal(ids, []string{r.Plan.ID}) {
 		t.Errorf("the work of %q was left, %v", ids, err)
 	}
@@ -50,23 +50,23 @@ func TestSilentHolder(t *testing.T) {
 		t.Error("a former holder published")
 	}
 	failuretest.Want(t, first.Judge(t.Context(), err), failure.Locked, "taken over by process")
-	if err := first.move(held, first.in(manifest.LockName), first.name(old)); !errors.Is(err, failure.Locked) {
+	if err := first.move(held, first.pathOf(manifest.LockName), first.newPath(old)); !errors.Is(err, failure.Locked) {
 		t.Errorf("a former holder would go on: %v", err)
 	}
 	if err := first.Release(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := second.check(t.Context()); err != nil {
+	if err := second.checkLock(t.Context()); err != nil {
 		t.Error(err)
 	}
-	release(t, second)
+	mustRelease(t, second)
 }
 
-// TestHeart gives signs of life, and finds out that the claim is lost.
-func TestHeart(t *testing.T) {
+// TestHeartbeat gives signs of life, and finds out that the claim is lost.
+func TestHeartbeat(t *testing.T) {
 	d, st := inMemory(t)
 	d.times.Heartbeat = time.Millisecond
-	c, held := claim(t, d)
+	c, held := mustClaim(t, d)
 	before, err := d.readLock(t.Context())
 	testenv.Must(t, err)
 	for after := before; after.signs == before.signs; {
@@ -74,7 +74,7 @@ func TestHeart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	testenv.Must(t, st.Rename(t.Context(), c.dir, d.root()+"/elsewhere"))
+	testenv.Must(t, st.Rename(t.Context(), c.dir, d.workDir()+"/elsewhere"))
 	select {
 	case <-held.Done():
 	case <-time.After(10 * time.Second):
@@ -83,17 +83,17 @@ func TestHeart(t *testing.T) {
 	if cause := context.Cause(held); !errors.Is(cause, failure.Locked) {
 		t.Errorf("the claim ended by %v", cause)
 	}
-	release(t, c)
+	mustRelease(t, c)
 }
 
 // TestFreeLock watches a lock that its holder gives back.
 func TestFreeLock(t *testing.T) {
 	d, st := inMemory(t)
-	first, _ := claim(t, d)
+	first, _ := mustClaim(t, d)
 	second := at(st, d.path)
 	second.sleep = func(ctx context.Context, _ time.Duration) error { return first.Release(ctx) }
-	c, _ := claim(t, second)
-	release(t, c)
+	c, _ := mustClaim(t, second)
+	mustRelease(t, c)
 }
 
 // TestDeadHolder takes over at once from a process that has ended, and from one
@@ -114,15 +114,15 @@ func TestDeadHolder(t *testing.T) {
 		"may live":          {elsewhere, true, false, failure.Locked},
 	} {
 		d, st := inMemory(t)
-		err := errors.Join(st.Mkdir(t.Context(), d.path), st.Mkdir(t.Context(), d.root()))
+		err := errors.Join(st.Mkdir(t.Context(), d.path), st.Mkdir(t.Context(), d.workDir()))
 		if tc.dir {
-			err = errors.Join(err, st.Mkdir(t.Context(), d.root()+"/"+tc.holder.ID))
+			err = errors.Join(err, st.Mkdir(t.Context(), d.workDir()+"/"+tc.holder.ID))
 		}
 		if tc.file {
-			err = errors.Join(err, st.WriteFile(t.Context(), d.root()+"/"+tc.holder.ID, nil, true))
+			err = errors.Join(err, st.WriteFile(t.Context(), d.workDir()+"/"+tc.holder.ID, nil, true))
 		}
 		text, _ := json.Marshal(tc.holder)
-		if err = errors.Join(err, st.WriteFile(t.Context(), d.in(manifest.LockName), text, true)); err != nil {
+		if err = errors.Join(err, st.WriteFile(t.Context(), d.pathOf(manifest.LockName), text, true)); err != nil {
 			t.Fatal(err)
 		}
 		c, _, err := d.claim(t.Context(), false)
@@ -136,13 +136,13 @@ func TestDeadHolder(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		release(t, c)
+		mustRelease(t, c)
 	}
 }
 
-// TestOddLocks finds something under the lock's name that is no lock: it is
+// TestMalformedLocks finds something under the lock's name that is no lock: it is
 // taken for one that gives no sign of life.
-func TestOddLocks(t *testing.T) {
+func TestMalformedLocks(t *testing.T) {
 	odd := map[string]func(file string) error{
 		"directory":      func(file string) error { return os.MkdirAll(file+"/in/it", 0o777) },
 		"pipe":           func(file string) error { return syscall.Mkfifo(file, 0o666) },
@@ -164,7 +164,7 @@ func TestOddLocks(t *testing.T) {
 		dir := t.TempDir()
 		d := at(store.Local(), filepath.Join(dir, "dest"))
 		testenv.Must(t, os.Mkdir(d.path, 0o777))
-		file := d.in(manifest.LockName)
+		file := d.pathOf(manifest.LockName)
 		if name == "next week" {
 			testenv.Must(t, os.WriteFile(file, []byte("x"), 0o666))
 		}
@@ -175,8 +175,8 @@ func TestOddLocks(t *testing.T) {
 		if _, err := os.Lstat(file); err != nil {
 			t.Errorf("%s: a lock that may be held was removed: %v", name, err)
 		}
-		output(t, d, store.Local(), "P")
-		wantNames(t, store.Local(), d.path)
+		publishOutput(t, d, store.Local(), "P")
+		wantOnlyOutput(t, store.Local(), d.path)
 	}
 }
 
@@ -187,7 +187,7 @@ func TestOlderHolder(t *testing.T) {
 	beats := 0
 	write := func() error {
 		beats++
-		return st.WriteFile(t.Context(), d.in(manifest.LockName), fmt.Appendf(nil, `{"run":"ab","heartbeat":%d}`, beats), false)
+		return st.WriteFile(t.Context(), d.pathOf(manifest.LockName), fmt.Appendf(nil, `{"run":"ab","heartbeat":%d}`, beats), false)
 	}
 	testenv.Must(t, write())
 	d.sleep = func(context.Context, time.Duration) error {
@@ -204,7 +204,7 @@ func TestOlderHolder(t *testing.T) {
 // the holder does.
 func TestWaiterIsMovedAway(t *testing.T) {
 	d, st := inMemory(t)
-	first, _ := claim(t, d)
+	first, _ := mustClaim(t, d)
 	second := at(st, d.path)
 	second.sleep = func(ctx context.Context, _ time.Duration) error {
 		if first == nil {
@@ -214,9 +214,9 @@ func TestWaiterIsMovedAway(t *testing.T) {
 		first = nil
 		return err
 	}
-	c, _ := claim(t, second)
-	if err := c.check(t.Context()); err != nil {
+	c, _ := mustClaim(t, second)
+	if err := c.checkLock(t.Context()); err != nil {
 		t.Error(err)
 	}
-	release(t, c)
+	mustRelease(t, c)
 }

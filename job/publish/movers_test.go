@@ -14,20 +14,20 @@ import (
 
 const manyTasks = 3 * movers
 
-// crowd counts renames that are under way at the same time.
-type crowd struct {
+// renameCounter counts renames that are under way at the same time.
+type renameCounter struct {
 	mu        sync.Mutex
-	now, most int
+	now, peak int
 	all       int
 	enough    chan struct{} // closed once so many as may be are under way
 }
 
 // enter waits until the others are there, or will not come.
-func (c *crowd) enter() {
+func (c *renameCounter) enter() {
 	c.mu.Lock()
 	c.now++
 	c.all++
-	c.most = max(c.most, c.now)
+	c.peak = max(c.peak, c.now)
 	if c.all == movers {
 		close(c.enough)
 	}
@@ -38,26 +38,26 @@ func (c *crowd) enter() {
 	}
 }
 
-func (c *crowd) leave() {
+func (c *renameCounter) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now--
 }
 
-// TestFilesBesideEachOther moves files in and out several at a time, and no more.
-func TestFilesBesideEachOther(t *testing.T) {
-	d, st := onOdd(t)
+// TestConcurrentRenames moves files in and out several at a time, and no more.
+func TestConcurrentRenames(t *testing.T) {
+	d, st := withHooks(t)
 	output := func(name string) {
 		t.Helper()
-		c, _ := claim(t, d)
-		r := begunTasks(t, c, name, manyTasks)
+		c, _ := mustClaim(t, d)
+		r := stageWorkOfTasks(t, c, name, manyTasks)
 		mustPublish(t, c, r)
-		release(t, c)
+		mustRelease(t, c)
 	}
 	output("P")
-	in, out := &crowd{enough: make(chan struct{})}, &crowd{enough: make(chan struct{})}
+	in, out := &renameCounter{enough: make(chan struct{})}, &renameCounter{enough: make(chan struct{})}
 	st.rename = func(from, to string, do func() error) error {
-		for c, p := range map[*crowd]string{in: to, out: from} {
+		for c, p := range map[*renameCounter]string{in: to, out: from} {
 			if path.Dir(p) == d.path && strings.HasPrefix(path.Base(p), "part-") {
 				c.enter()
 				defer c.leave()
@@ -66,20 +66,20 @@ func TestFilesBesideEachOther(t *testing.T) {
 		return do()
 	}
 	output("Q")
-	if in.most != movers || in.all != manyTasks || out.most != movers || out.all != manyTasks {
-		t.Errorf("%d of %d files moved in at a time, %d of %d out", in.most, in.all, out.most, out.all)
+	if in.peak != movers || in.all != manyTasks || out.peak != movers || out.all != manyTasks {
+		t.Errorf("%d of %d files moved in at a time, %d of %d out", in.peak, in.all, out.peak, out.all)
 	}
-	if s := look(t, d); !s.Finished(requestOf("Q")) || s.Leftovers || len(s.Success.Parts) != manyTasks {
+	if s := stateOf(t, d); !s.Finished(requestOf("Q")) || s.Leftovers || len(s.Success.Parts) != manyTasks {
 		t.Errorf("%+v", s)
 	}
 }
 
-// TestFileThatFailsEndsTheRest cannot move one file: those that are not under way
+// TestFailedRenameStopsOthers cannot move one file: those that are not under way
 // stay where they are, and the next holder completes the output.
-func TestFileThatFailsEndsTheRest(t *testing.T) {
-	d, st := onOdd(t)
-	c, held := claim(t, d)
-	r := begunTasks(t, c, "P", manyTasks)
+func TestFailedRenameStopsOthers(t *testing.T) {
+	d, st := withHooks(t)
+	c, held := mustClaim(t, d)
+	r := stageWorkOfTasks(t, c, "P", manyTasks)
 	var mu sync.Mutex
 	moved := 0
 	st.rename = func(_, to string, do func() error) error {
@@ -101,31 +101,31 @@ func TestFileThatFailsEndsTheRest(t *testing.T) {
 		t.Errorf("%d files were moved", moved)
 	}
 	st.rename = nil
-	release(t, c)
-	if s := look(t, d); s.Success != nil || !s.pending {
+	mustRelease(t, c)
+	if s := stateOf(t, d); s.Success != nil || !s.pending {
 		t.Errorf("%+v", s)
 	}
-	c, _ = claim(t, d)
+	c, _ = mustClaim(t, d)
 	if !c.State().Finished(requestOf("P")) || len(c.State().Success.Parts) != manyTasks {
 		t.Errorf("it was not completed: %+v", c.State())
 	}
-	release(t, c)
+	mustRelease(t, c)
 }
 
-// TestNoFileWithoutTheLock loses the lock between two files: only those move that come
+// TestLostLockStopsRenames loses the lock between two files: only those move that come
 // before the next look at it.
-func TestNoFileWithoutTheLock(t *testing.T) {
-	d, st := onOdd(t)
+func TestLostLockStopsRenames(t *testing.T) {
+	d, st := withHooks(t)
 	d.movers = 1
-	c, held := claim(t, d)
-	r := begunTasks(t, c, "P", manyTasks)
+	c, held := mustClaim(t, d)
+	r := stageWorkOfTasks(t, c, "P", manyTasks)
 	moved := 0
 	st.rename = func(_, to string, do func() error) error {
 		if !strings.HasPrefix(path.Base(to), "part-") {
 			return do()
 		}
 		if moved++; moved == 3 {
-			if err := st.Store.Remove(t.Context(), d.in(manifest.LockName)); err != nil {
+			if err := st.Store.Remove(t.Context(), d.pathOf(manifest.LockName)); err != nil {
 				return err
 			}
 		}

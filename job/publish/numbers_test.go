@@ -18,7 +18,7 @@ import (
 // markers are the markers in the destination.
 func markers(t *testing.T, st store.Store, d *Destination) string {
 	t.Helper()
-	return strings.Join(slices.DeleteFunc(strings.Fields(names(t, st, d.path)), func(name string) bool {
+	return strings.Join(slices.DeleteFunc(strings.Fields(namesBelow(t, st, d.path)), func(name string) bool {
 		return !strings.HasPrefix(name, "_increments")
 	}), " ")
 }
@@ -33,18 +33,18 @@ func TestNumberIsGivenOnce(t *testing.T) {
 	for _, base := range []bool{false, true} {
 		d, st := inMemory(t)
 		if base {
-			output(t, d, st, "P")
+			publishOutput(t, d, st, "P")
 		}
 		for _, name := range []string{"I", "J"} {
-			addedIncrement(t, d, name)
+			publishIncrement(t, d, name)
 		}
-		last := addedIncrement(t, d, "K")
+		last := publishIncrement(t, d, "K")
 		mustRename(t, st, dirOf(d, last), "/parent/kept")
-		if next := addedIncrement(t, d, "L"); next.Sequence != last.Sequence+1 {
+		if next := publishIncrement(t, d, "L"); next.Sequence != last.Sequence+1 {
 			t.Errorf("number %d was given after %d", next.Sequence, last.Sequence)
 		}
 		mustRename(t, st, "/parent/kept", dirOf(d, last))
-		s, all := looked(t, d)
+		s, all := stateAndIncrements(t, d)
 		if all != "I J K L" || s.AllowIncrement() != nil || s.Leftovers {
 			t.Errorf("there are %s, leftovers %v: %v", all, s.Leftovers, s.AllowIncrement())
 		}
@@ -54,45 +54,45 @@ func TestNumberIsGivenOnce(t *testing.T) {
 	}
 }
 
-// TestOneNumberTwice lets two increments with one number count, which only others can make.
-func TestOneNumberTwice(t *testing.T) {
+// TestIncrementsWithOneNumber lets two increments with one number count, which only others can make.
+func TestIncrementsWithOneNumber(t *testing.T) {
 	d, st := inMemory(t)
-	first := addedIncrement(t, d, "I")
+	first := publishIncrement(t, d, "I")
 	mustRename(t, st, dirOf(d, first), "/parent/kept")
-	testenv.Must(t, st.Remove(t.Context(), d.in(markers(t, st, d))))
-	second := addedIncrement(t, d, "J")
+	testenv.Must(t, st.Remove(t.Context(), d.pathOf(markers(t, st, d))))
+	second := publishIncrement(t, d, "J")
 	mustRename(t, st, "/parent/kept", dirOf(d, first))
 	want := "I J"
 	if second.ID < first.ID {
 		want = "J I"
 	}
-	if s, all := looked(t, d); first.Sequence != second.Sequence || all != want || s.AllowIncrement() != nil {
+	if s, all := stateAndIncrements(t, d); first.Sequence != second.Sequence || all != want || s.AllowIncrement() != nil {
 		t.Errorf("there are %s, want %s: %v", all, want, s.AllowIncrement())
 	}
 }
 
-// TestNumberKilled kills who publishes an increment before each of its renames. The
+// TestKilledBetweenMarkers kills who publishes an increment before each of its renames. The
 // number is not given again, and one marker is left.
-func TestNumberKilled(t *testing.T) {
+func TestKilledBetweenMarkers(t *testing.T) {
 	two := false
 	for n, ended := 1, false; !ended; n++ {
 		d, st := inMemory(t)
-		addedIncrement(t, d, "H")
-		ended = killedAt(t, d, begunIncrement, "I", n) != nil
+		publishIncrement(t, d, "H")
+		ended = publishUntilKilled(t, d, stageIncrement, "I", n) != nil
 		there := markers(t, st, d)
 		two = two || strings.Contains(there, " ")
-		if _, all := looked(t, d); strings.Contains(all, "I") && !strings.Contains(there, manifest.NumberName(2)) {
+		if _, all := stateAndIncrements(t, d); strings.Contains(all, "I") && !strings.Contains(there, manifest.NumberName(2)) {
 			t.Errorf("killed before rename %d: there is %s with the markers %q", n, all, there)
 		}
-		next, _ := claim(t, at(st, d.path))
-		release(t, next)
-		s, all := looked(t, d)
+		next, _ := mustClaim(t, at(st, d.path))
+		mustRelease(t, next)
+		s, all := stateAndIncrements(t, d)
 		if got := markers(t, st, d); got != manifest.NumberName(2) || all != "H I" || s.Leftovers {
 			t.Errorf("killed before rename %d: there are %s with the markers %q, leftovers %v", n, all, got, s.Leftovers)
 			continue
 		}
 		mustRename(t, st, dirOf(d, s.Increments[1].Success), "/parent/kept")
-		if got := addedIncrement(t, d, "J").Sequence; got != 3 {
+		if got := publishIncrement(t, d, "J").Sequence; got != 3 {
 			t.Errorf("killed before rename %d: number %d is given", n, got)
 		}
 	}
@@ -118,22 +118,22 @@ func TestMarkers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, st := inMemory(t)
-			addedIncrement(t, d, "I")
+			publishIncrement(t, d, "I")
 			if name == "none" {
-				testenv.Must(t, st.Remove(t.Context(), d.in(markers(t, st, d))))
+				testenv.Must(t, st.Remove(t.Context(), d.pathOf(markers(t, st, d))))
 			}
 			if tc.file != "" {
-				testenv.Must(t, st.WriteFile(t.Context(), d.in(tc.file), nil, true))
+				testenv.Must(t, st.WriteFile(t.Context(), d.pathOf(tc.file), nil, true))
 			}
 			if tc.dir != "" {
-				makeAll(t, st, d.in(tc.dir))
+				mkdirAll(t, st, d.pathOf(tc.dir))
 			}
 			if tc.next == 0 {
-				s, _ := looked(t, d)
+				s, _ := stateAndIncrements(t, d)
 				failuretest.Want(t, s.AllowIncrement(), failure.Foreign, tc.file+tc.dir)
 				return
 			}
-			if got := addedIncrement(t, d, "J"); got.Sequence != tc.next {
+			if got := publishIncrement(t, d, "J"); got.Sequence != tc.next {
 				t.Errorf("number %d is given, not %d", got.Sequence, tc.next)
 			}
 			if got, want := markers(t, st, d), manifest.NumberName(tc.next); got != want {
@@ -143,29 +143,29 @@ func TestMarkers(t *testing.T) {
 	}
 }
 
-// TestLinkIsNoMarker refuses a link in the place of a marker, wherever it leads.
-func TestLinkIsNoMarker(t *testing.T) {
+// TestLinkInPlaceOfMarker refuses a link in the place of a marker, wherever it leads.
+func TestLinkInPlaceOfMarker(t *testing.T) {
 	d, _ := onDisk(t)
-	testenv.Must(t, os.Symlink("_SUCCESS", d.in("_increments-00000041")))
-	s, _ := looked(t, d)
+	testenv.Must(t, os.Symlink("_SUCCESS", d.pathOf("_increments-00000041")))
+	s, _ := stateAndIncrements(t, d)
 	failuretest.Want(t, s.AllowIncrement(), failure.Foreign, "_increments-00000041 (a link)")
 }
 
 // TestMarkerInIncrement finds a marker in the directory of an increment.
 func TestMarkerInIncrement(t *testing.T) {
 	d, st := inMemory(t)
-	s := addedIncrement(t, d, "I")
+	s := publishIncrement(t, d, "I")
 	testenv.Must(t, st.WriteFile(t.Context(), path.Join(dirOf(d, s), "_increments-00000041"), nil, true))
-	now, _ := looked(t, at(st, d.path))
+	now, _ := stateAndIncrements(t, at(st, d.path))
 	failuretest.Want(t, now.AllowIncrement(), failure.Foreign, "/_increments-00000041")
 }
 
 // TestLastNumber is refused before any work is done.
 func TestLastNumber(t *testing.T) {
 	d, st := inMemory(t)
-	addedIncrement(t, d, "I")
-	testenv.Must(t, st.WriteFile(t.Context(), d.in(manifest.NumberName(manifest.MaxSequence)), nil, true))
-	s, all := looked(t, d)
+	publishIncrement(t, d, "I")
+	testenv.Must(t, st.WriteFile(t.Context(), d.pathOf(manifest.NumberName(manifest.MaxSequence)), nil, true))
+	s, all := stateAndIncrements(t, d)
 	if all != "I" {
 		t.Errorf("there are %q", all)
 	}
@@ -177,15 +177,15 @@ func TestLastNumber(t *testing.T) {
 // TestOutputTakesTheMarker has a number above those of the increments that it replaces.
 func TestOutputTakesTheMarker(t *testing.T) {
 	d, st := inMemory(t)
-	addedIncrement(t, d, "I")
-	last := addedIncrement(t, d, "J")
+	publishIncrement(t, d, "I")
+	last := publishIncrement(t, d, "J")
 	mustRename(t, st, dirOf(d, last), "/parent/kept")
-	if out := output(t, d, st, "P"); out.Sequence != 3 {
+	if out := publishOutput(t, d, st, "P"); out.Sequence != 3 {
 		t.Errorf("the output has number %d", out.Sequence)
 	}
-	wantNames(t, st, d.path)
+	wantOnlyOutput(t, st, d.path)
 	mustRename(t, st, "/parent/kept", dirOf(d, last))
-	if s, all := looked(t, d); all != "" || len(s.uncounted) != 1 || s.AllowIncrement() != nil {
+	if s, all := stateAndIncrements(t, d); all != "" || len(s.uncounted) != 1 || s.AllowIncrement() != nil {
 		t.Errorf("there are %q besides %q: %v", all, s.uncounted, s.AllowIncrement())
 	}
 }

@@ -20,12 +20,12 @@ import (
 func TestOrphans(t *testing.T) {
 	lose := func(t *testing.T, d *Destination, st store.Store) {
 		t.Helper()
-		testenv.Must(t, st.Remove(t.Context(), d.in(manifest.SuccessName)))
+		testenv.Must(t, st.Remove(t.Context(), d.pathOf(manifest.SuccessName)))
 	}
 	for name, make := range map[string]func(*testing.T, *Destination, store.Store) (orphan string){
 		"increments": func(t *testing.T, d *Destination, st store.Store) string {
-			output(t, d, st, "P")
-			addedIncrement(t, d, "I")
+			publishOutput(t, d, st, "P")
+			publishIncrement(t, d, "I")
 			lose(t, d, st)
 			for _, part := range []string{"part-00000-0-", "part-00001-0-"} {
 				infos, _ := st.List(t.Context(), d.path)
@@ -38,25 +38,25 @@ func TestOrphans(t *testing.T) {
 			return "increment-00000002-"
 		},
 		"an increment beside an older output": func(t *testing.T, d *Destination, st store.Store) string {
-			output(t, d, st, "P")
+			publishOutput(t, d, st, "P")
 			older := path.Join("/parent", "older")
 			testenv.Must(t, st.Rename(t.Context(), d.path, older))
 			infos, err := st.List(t.Context(), older)
 			testenv.Must(t, err)
-			output(t, d, st, "P")
-			output(t, d, st, "Q")
-			run := addedIncrement(t, d, "I")
+			publishOutput(t, d, st, "P")
+			publishOutput(t, d, st, "Q")
+			run := publishIncrement(t, d, "I")
 			testenv.Must(t, st.Rename(t.Context(), dirOf(d, run), path.Join("/parent", path.Base(dirOf(d, run)))))
 			testenv.Must(t, st.RemoveAll(t.Context(), d.path))
 			testenv.Must(t, st.Mkdir(t.Context(), d.path))
 			for _, i := range infos {
-				testenv.Must(t, st.Rename(t.Context(), i.Path, d.in(i.Name)))
+				testenv.Must(t, st.Rename(t.Context(), i.Path, d.pathOf(i.Name)))
 			}
 			testenv.Must(t, st.Rename(t.Context(), path.Join("/parent", path.Base(dirOf(d, run))), dirOf(d, run)))
 			return "increment-00000003-"
 		},
 		"parts": func(t *testing.T, d *Destination, st store.Store) string {
-			output(t, d, st, "P")
+			publishOutput(t, d, st, "P")
 			lose(t, d, st)
 			return "part-0000"
 		},
@@ -64,30 +64,30 @@ func TestOrphans(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, st := inMemory(t)
 			orphan := make(t, d, st)
-			before := names(t, st, d.path)
-			s, _ := looked(t, d)
+			before := namesBelow(t, st, d.path)
+			s, _ := stateAndIncrements(t, d)
 			failuretest.Want(t, s.AllowIncrement(), failure.Foreign, orphan, "belongs to is missing")
 			failuretest.Want(t, s.Allow(requestOf("P"), false), failure.Foreign, orphan, "--overwrite")
 			failuretest.Want(t, s.AllowPlan(incrementPlan(t, "J", ""), false), failure.Foreign, orphan, "--overwrite")
 			failuretest.Want(t, s.AllowWhole(), failure.Foreign, orphan)
-			if st := status(t, d); !strings.Contains(st.Damage, orphan) || len(st.Debris) > 0 {
+			if st := mustStatus(t, d); !strings.Contains(st.Damage, orphan) || len(st.Debris) > 0 {
 				t.Errorf("status tells of %q and %+v", st.Damage, st.Debris)
 			}
-			c, _ := claim(t, d)
+			c, _ := mustClaim(t, d)
 			failuretest.Want(t, c.State().AllowIncrement(), failure.Foreign, orphan)
-			release(t, c)
+			mustRelease(t, c)
 			if err := d.Tidy(t.Context()); err != nil {
 				t.Error(err)
 			}
 			if _, err := d.Clean(t.Context(), 0); err != nil {
 				t.Error(err)
 			}
-			if now := names(t, st, d.path); now != before {
+			if now := namesBelow(t, st, d.path); now != before {
 				t.Errorf("of %s there are %s", before, now)
 			}
-			output(t, d, st, "R")
-			wantNames(t, st, d.path)
-			if s, runs := looked(t, d); runs != "" || s.AllowIncrement() != nil || s.AllowWhole() != nil {
+			publishOutput(t, d, st, "R")
+			wantOnlyOutput(t, st, d.path)
+			if s, runs := stateAndIncrements(t, d); runs != "" || s.AllowIncrement() != nil || s.AllowWhole() != nil {
 				t.Errorf("increments %q, %v", runs, s.AllowIncrement())
 			}
 		})
@@ -99,10 +99,10 @@ func TestOrphans(t *testing.T) {
 func TestNoOrphansWhileReplaced(t *testing.T) {
 	for kill := 1; ; kill++ {
 		d, inner := inMemory(t)
-		output(t, d, inner, "P")
-		addedIncrement(t, d, "I")
+		publishOutput(t, d, inner, "P")
+		publishIncrement(t, d, "I")
 		var calls atomic.Int64
-		st := &odd{Store: inner}
+		st := &hookStore{Store: inner}
 		st.rename = func(_, to string, do func() error) error {
 			s, err := at(inner, d.path).Look(t.Context())
 			if err == nil && s.AllowIncrement() != nil {
@@ -120,27 +120,27 @@ func TestNoOrphansWhileReplaced(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		r := begun(t, c, "Q")
+		r := stageWork(t, c, "Q")
 		_, err = c.Publish(held, r.Plan, r.Work, nil)
 		_ = c.Release(t.Context())
-		s, _ := looked(t, d)
+		s, _ := stateAndIncrements(t, d)
 		if s.AllowIncrement() != nil {
 			t.Errorf("after %d renames: %v", kill, s.AllowIncrement())
 		}
 		if err == nil {
 			return
 		}
-		c, _ = claim(t, d)
+		c, _ = mustClaim(t, d)
 		if err := c.State().AllowIncrement(); err != nil {
 			t.Errorf("once the next holder completed it: %v", err)
 		}
-		release(t, c)
+		mustRelease(t, c)
 	}
 }
 
-// TestNoOrphansOfWhatIsGivenUp gives up a first output of which a file is lost, by
+// TestNoOrphansAfterGivingUp gives up a first output of which a file is lost, by
 // processes that are killed at each step of that.
-func TestNoOrphansOfWhatIsGivenUp(t *testing.T) {
+func TestNoOrphansAfterGivingUp(t *testing.T) {
 	for kill := 1; ; kill++ {
 		d, inner := inMemory(t)
 		failing := func(at int) func(string, string, func() error) error {
@@ -152,9 +152,9 @@ func TestNoOrphansOfWhatIsGivenUp(t *testing.T) {
 				return do()
 			}
 		}
-		c, _, r := claimed(t, d, "P")
+		c, _, r := claimAndStage(t, d, "P")
 		mustPublish(t, c, r)
-		testenv.Must(t, inner.Remove(t.Context(), d.in(manifest.SuccessName)))
+		testenv.Must(t, inner.Remove(t.Context(), d.pathOf(manifest.SuccessName)))
 		infos, err := inner.List(t.Context(), d.path)
 		testenv.Must(t, err)
 		for _, i := range infos {
@@ -163,31 +163,31 @@ func TestNoOrphansOfWhatIsGivenUp(t *testing.T) {
 			}
 		}
 		abandon(c)
-		st := &odd{Store: inner}
+		st := &hookStore{Store: inner}
 		st.rename = failing(kill)
 		second, _, failed := at(st, d.path).Claim(t.Context())
 		if failed == nil {
 			_ = second.Release(t.Context())
 		}
-		third, _ := claim(t, d)
+		third, _ := mustClaim(t, d)
 		if err := third.State().AllowIncrement(); err != nil {
 			t.Errorf("after %d renames: %v", kill, err)
 		}
-		release(t, third)
+		mustRelease(t, third)
 		if failed == nil {
 			return
 		}
 	}
 }
 
-// blind is a store that does not find the directories of holders a few times, as
+// blindStore is a store that does not find the directories of holders a few times, as
 // those move while others take over what they have.
-type blind struct {
+type blindStore struct {
 	store.Store
 	times int
 }
 
-func (b *blind) List(ctx context.Context, p string) ([]store.Info, error) {
+func (b *blindStore) List(ctx context.Context, p string) ([]store.Info, error) {
 	if path.Base(p) == manifest.WorkName && b.times > 0 {
 		b.times--
 		return nil, store.ErrNotExist
@@ -195,14 +195,14 @@ func (b *blind) List(ctx context.Context, p string) ([]store.Info, error) {
 	return b.Store.List(ctx, p)
 }
 
-// TestNoOrphansWhileTakenOver looks at an output that is being replaced.
-func TestNoOrphansWhileTakenOver(t *testing.T) {
+// TestNoOrphansDuringTakeover looks at an output that is being replaced.
+func TestNoOrphansDuringTakeover(t *testing.T) {
 	d, inner := inMemory(t)
-	output(t, d, inner, "P")
-	addedIncrement(t, d, "I")
-	st := &odd{Store: inner}
-	c, held := claim(t, at(st, d.path))
-	r := begun(t, c, "Q")
+	publishOutput(t, d, inner, "P")
+	publishIncrement(t, d, "I")
+	st := &hookStore{Store: inner}
+	c, held := mustClaim(t, at(st, d.path))
+	r := stageWork(t, c, "Q")
 	st.rename = func(_, to string, do func() error) error {
 		if strings.HasPrefix(path.Base(to), "part-") {
 			return fs.ErrPermission
@@ -212,10 +212,10 @@ func TestNoOrphansWhileTakenOver(t *testing.T) {
 	if _, err := c.Publish(held, r.Plan, r.Work, nil); err == nil {
 		t.Fatal("it was published")
 	}
-	s, err := at(&blind{inner, 6}, d.path).Look(t.Context())
+	s, err := at(&blindStore{inner, 6}, d.path).Look(t.Context())
 	if err != nil || s.AllowIncrement() != nil {
 		t.Errorf("%v, %v", err, s.AllowIncrement())
 	}
 	st.rename = nil
-	release(t, c)
+	mustRelease(t, c)
 }

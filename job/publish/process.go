@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// live holds the holders of this process.
-var live sync.Map
+// liveHolders holds the holders of this process.
+var liveHolders sync.Map
 
 // processScope names the boot and the PID namespace of this process, inside of
 // which process numbers can be compared; it is empty where the system does not
@@ -33,7 +33,7 @@ func (h holder) dead() bool {
 		return false
 	}
 	if h.PID == os.Getpid() {
-		_, ok := live.Load(h.ID)
+		_, ok := liveHolders.Load(h.ID)
 		return !ok
 	}
 	return errors.Is(syscall.Kill(h.PID, 0), syscall.ESRCH)

@@ -21,7 +21,7 @@ func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, work *task.Work, 
 	s := manifest.NewPending(p, manifest.NewID(), work.Results)
 	s.Sequence, s.Made = c.state.sequence+1, made
 	if !s.Increment {
-		s.Replaces = c.state.all()
+		s.Replaces = c.state.allIDs()
 	}
 	doc, err := s.Encode()
 	if err == nil {
@@ -31,13 +31,13 @@ func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, work *task.Work, 
 	if err != nil {
 		return nil, err
 	}
-	waits := &waiting{path: c.name(pending), Pending: s}
+	waits := &pendingOutput{path: c.newPath(pending), Pending: s}
 	c.found.pending = append(c.found.pending, waits)
 	if err := c.st.WriteFile(ctx, waits.path, doc, true); err != nil {
-		c.withdrawUnwritten(ctx, waits)
+		c.forgetUnwritten(ctx, waits)
 		return nil, fmt.Errorf("publish: %w", err)
 	}
-	dir, err := c.take(ctx, p.ID)
+	dir, err := c.takeWork(ctx, p.ID)
 	if err != nil {
 		return nil, fmt.Errorf("destination %s: take the work of plan %s: %w", c.path, p.ID, err)
 	}
@@ -53,8 +53,8 @@ func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, work *task.Work, 
 	return s.Success, nil
 }
 
-// withdrawUnwritten forgets an output whose pending manifest was certainly not written.
-func (c *Claim) withdrawUnwritten(ctx context.Context, p *waiting) {
+// forgetUnwritten forgets an output whose pending manifest was certainly not written.
+func (c *Claim) forgetUnwritten(ctx context.Context, p *pendingOutput) {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
 	if _, err := c.st.Stat(clean, p.path); errors.Is(err, store.ErrNotExist) {
@@ -62,13 +62,13 @@ func (c *Claim) withdrawUnwritten(ctx context.Context, p *waiting) {
 	}
 }
 
-// take moves the directory of a plan's work into the claim's own, unless it is there. That
+// takeWork moves the directory of a plan's work into the claim's own, unless it is there. That
 // there is no work is no error here: the files are checked after it.
-func (c *Claim) take(ctx context.Context, planID string) (string, error) {
-	if dir := c.found.work(planID); dir != "" {
+func (c *Claim) takeWork(ctx context.Context, planID string) (string, error) {
+	if dir := c.found.workOf(planID); dir != "" {
 		return dir, nil
 	}
-	dir := c.name(planPrefix + planID)
+	dir := c.newPath(planPrefix + planID)
 	err := c.move(ctx, c.StagingPath(planID), dir)
 	if err != nil && !errors.Is(err, store.ErrNotExist) {
 		return "", err
@@ -81,7 +81,7 @@ func (c *Claim) take(ctx context.Context, planID string) (string, error) {
 // back, so that it can be resumed, and removes its manifest. If tasks made the
 // directory of the plan again, the work is discarded. The order matters: the next holder
 // removes work that no pending manifest names.
-func (c *Claim) withdraw(ctx context.Context, p *waiting, dir string) error {
+func (c *Claim) withdraw(ctx context.Context, p *pendingOutput, dir string) error {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
 	err := c.move(clean, dir, c.StagingPath(p.Plan))
@@ -101,13 +101,13 @@ func (c *Claim) withdraw(ctx context.Context, p *waiting, dir string) error {
 
 // forget notes that an output does not wait any more. Its manifest goes with the claim's
 // directory.
-func (c *Claim) forget(p *waiting) {
-	c.found.pending = slices.DeleteFunc(c.found.pending, func(other *waiting) bool { return other == p })
+func (c *Claim) forget(p *pendingOutput) {
+	c.found.pending = slices.DeleteFunc(c.found.pending, func(other *pendingOutput) bool { return other == p })
 }
 
 // clearOutdated removes the work of plans that can never be committed since the claim
 // published an output.
-func (c *Claim) clearOutdated(ctx context.Context, published *waiting) error {
+func (c *Claim) clearOutdated(ctx context.Context, published *pendingOutput) error {
 	if len(c.state.staged) == 0 {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (c *Claim) replace(ctx context.Context, work string, s *manifest.Pending) e
 	if err != nil {
 		return err
 	}
-	if err := c.bringAll(ctx, work, c.path, s); err != nil {
+	if err := c.moveIn(ctx, work, c.path, s); err != nil {
 		return err
 	}
 	now := &State{path: c.path, Success: s.Success}
@@ -157,10 +157,10 @@ func (c *Claim) replace(ctx context.Context, work string, s *manifest.Pending) e
 	}
 	//guard: refuses to finish an output with files of others in a part
 	if err == nil {
-		err = now.refuseForeign()
+		err = now.checkForeign()
 	}
 	if err == nil {
-		err = c.clearOut(ctx, now)
+		err = c.moveOut(ctx, now)
 	}
 	if err == nil {
 		err = c.finish(ctx, s.Success)
@@ -184,29 +184,29 @@ func (c *Claim) retire(ctx context.Context, s *manifest.Success) (replaced []str
 		return nil, err
 	}
 	//guard: refuses to replace files that others put here meanwhile
-	if err := now.refuseForeign(); err != nil {
+	if err := now.checkForeign(); err != nil {
 		return nil, err
 	}
 	//guard: refuses to replace rows that came back meanwhile
 	if came := now.unseenBy(s); len(came) > 0 {
-		return nil, now.overtook(s.Plan, came)
+		return nil, now.outdatedError(s.Plan, came)
 	}
-	replaced = now.replaces()
+	replaced = now.replacedIncrements()
 	if now.Success == nil {
 		return replaced, nil
 	}
-	to := c.name(retired)
-	if err := c.move(ctx, c.in(manifest.SuccessName), to); err != nil {
+	to := c.newPath(retired)
+	if err := c.move(ctx, c.pathOf(manifest.SuccessName), to); err != nil {
 		return nil, err
 	}
-	c.found.retired = append(c.found.retired, &record{path: to, Success: now.Success})
+	c.found.retired = append(c.found.retired, &retiredOutput{path: to, Success: now.Success})
 	return replaced, nil
 }
 
-// bringAll moves staged files and directories to their places, several at a time. Their order
+// moveIn moves staged files and directories to their places, several at a time. Their order
 // does not matter: readers wait for the manifest, and a process that completes the output
 // finds out which of them are there.
-func (c *Claim) bringAll(ctx context.Context, work, place string, s *manifest.Pending) error {
+func (c *Claim) moveIn(ctx context.Context, work, place string, s *manifest.Pending) error {
 	entries, made := s.Entries(), map[string]bool{".": true}
 	for _, e := range entries {
 		if err := c.makeDirs(ctx, place, path.Dir(e.Name), made); err != nil {
@@ -216,20 +216,20 @@ func (c *Claim) bringAll(ctx context.Context, work, place string, s *manifest.Pe
 	return parallel.Do(ctx, len(entries), c.movers, func(ctx context.Context, i int) error {
 		e, staged := entries[i], path.Join(work, s.Staged[i])
 		to := path.Join(place, e.Name)
-		err := c.moveOne(ctx, i, staged, to)
+		err := c.moveNth(ctx, i, staged, to)
 		if !errors.Is(err, store.ErrExist) && !errors.Is(err, store.ErrNotExist) {
 			return err
 		}
 		if e.Dir {
 			return c.replaceEmpty(ctx, staged, to, err)
 		}
-		return c.arrived(ctx, e, to, err)
+		return c.acceptPlaced(ctx, e, to, err)
 	})
 }
 
-// arrived returns nil in place of err if a file is in its place. No other output
+// acceptPlaced returns nil in place of err if a file is in its place. No other output
 // has a file of that name, so one that is there is this one.
-func (c *Claim) arrived(ctx context.Context, e manifest.Entry, place string, err error) error {
+func (c *Claim) acceptPlaced(ctx context.Context, e manifest.Entry, place string, err error) error {
 	info, statErr := c.st.Stat(ctx, place)
 	//guard: completes a run that was killed
 	if statErr == nil && !info.Dir && info.Size == e.Files[0].Bytes {
@@ -250,7 +250,7 @@ func (c *Claim) replaceEmpty(ctx context.Context, staged, place string, err erro
 	if len(infos) > 0 {
 		return nil
 	}
-	if err := c.move(ctx, place, c.name(old)); err != nil {
+	if err := c.move(ctx, place, c.newPath(old)); err != nil {
 		return err
 	}
 	return c.move(ctx, staged, place)
@@ -266,7 +266,7 @@ func (c *Claim) makeDirs(ctx context.Context, in, name string, made map[string]b
 	if err := c.makeDirs(ctx, in, path.Dir(name), made); err != nil {
 		return err
 	}
-	info, err := c.below(in).entry(ctx, name)
+	info, err := c.atDir(in).entry(ctx, name)
 	if errors.Is(err, store.ErrNotExist) {
 		dir, err := c.newDir(ctx, old)
 		if err != nil {
@@ -281,10 +281,10 @@ func (c *Claim) makeDirs(ctx context.Context, in, name string, made map[string]b
 	return err
 }
 
-// clearOut moves what is ours, but not of the output, out of the destination.
-func (c *Claim) clearOut(ctx context.Context, s *State) error {
+// moveOut moves what is ours, but not of the output, out of the destination.
+func (c *Claim) moveOut(ctx context.Context, s *State) error {
 	err := parallel.Do(ctx, len(s.debris), c.movers, func(ctx context.Context, i int) error {
-		err := c.moveOne(ctx, i, c.in(s.debris[i]), c.name(old))
+		err := c.moveNth(ctx, i, c.pathOf(s.debris[i]), c.newPath(old))
 		if errors.Is(err, store.ErrNotExist) {
 			return nil
 		}
@@ -296,13 +296,13 @@ func (c *Claim) clearOut(ctx context.Context, s *State) error {
 	emptied := make(map[string]bool)
 	for _, name := range s.debris {
 		if dir := path.Dir(name); dir != "." {
-			emptied[c.in(dir)] = true
+			emptied[c.pathOf(dir)] = true
 		}
 	}
 	for dir := range emptied {
 		infos, err := c.st.List(ctx, dir)
 		if err == nil && len(infos) == 0 {
-			err = c.move(ctx, dir, c.name(old))
+			err = c.move(ctx, dir, c.newPath(old))
 		}
 		if err != nil {
 			return err
@@ -317,7 +317,7 @@ func (c *Claim) writeSuccess(ctx context.Context, s *manifest.Success) (string, 
 	if err != nil {
 		return "", err
 	}
-	file := c.name("success")
+	file := c.newPath("success")
 	return file, c.st.WriteFile(ctx, file, doc, true)
 }
 
@@ -328,10 +328,10 @@ func (c *Claim) finish(ctx context.Context, s *manifest.Success) error {
 		return err
 	}
 	//guard: stops a former holder early
-	if err := c.check(ctx); err != nil {
+	if err := c.checkLock(ctx); err != nil {
 		return err
 	}
-	err = c.st.Rename(ctx, file, c.in(manifest.SuccessName))
+	err = c.st.Rename(ctx, file, c.pathOf(manifest.SuccessName))
 	//guard: tells storage that fails from another run
 	if !errors.Is(err, store.ErrExist) && !errors.Is(err, store.ErrNotExist) {
 		return err
@@ -345,7 +345,7 @@ func (c *Claim) finish(ctx context.Context, s *manifest.Success) error {
 		return nil
 	}
 	//guard: refuses files that others put here meanwhile
-	if err := now.refuseForeign(); err != nil {
+	if err := now.checkForeign(); err != nil {
 		return err
 	}
 	return failure.New(failure.Locked, "destination %s: another run committed to it", c.path)

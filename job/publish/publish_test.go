@@ -17,30 +17,30 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// TestForeignMeanwhile has others put a file into the destination after it was
+// TestForeignFileDuringRun has others put a file into the destination after it was
 // claimed: the output that is there stays.
-func TestForeignMeanwhile(t *testing.T) {
+func TestForeignFileDuringRun(t *testing.T) {
 	d, m := onDisk(t)
-	c, held, r := claimed(t, d, "Q")
-	testenv.Must(t, os.WriteFile(d.in("notes.txt"), nil, 0o666))
+	c, held, r := claimAndStage(t, d, "Q")
+	testenv.Must(t, os.WriteFile(d.pathOf("notes.txt"), nil, 0o666))
 	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, err, failure.Foreign, "notes.txt")
-	if s := look(t, d); s.ID() != m.ID {
+	if s := stateOf(t, d); s.ID() != m.ID {
 		t.Errorf("there is output %q", s.ID())
 	}
-	release(t, c)
-	testenv.Must(t, os.Remove(d.in("notes.txt")))
+	mustRelease(t, c)
+	testenv.Must(t, os.Remove(d.pathOf("notes.txt")))
 	wantFinished(t, d, "Q")
 }
 
-// TestLinkMeanwhile makes a link in the place of the directory for copies once
+// TestLinkDuringRun makes a link in the place of the directory for copies once
 // the destination was looked at.
-func TestLinkMeanwhile(t *testing.T) {
+func TestLinkDuringRun(t *testing.T) {
 	d, _ := onDisk(t)
-	elsewhere, copies := t.TempDir(), d.in(manifest.QuarantineDir)
-	st := &odd{Store: store.Local()}
-	c, held := claim(t, at(st, d.path))
-	r := begun(t, c, "Q")
+	elsewhere, copies := t.TempDir(), d.pathOf(manifest.QuarantineDir)
+	st := &hookStore{Store: store.Local()}
+	c, held := mustClaim(t, at(st, d.path))
+	r := stageWork(t, c, "Q")
 	st.rename = func(from, _ string, do func() error) error {
 		if path.Base(from) == manifest.SuccessName {
 			return errors.Join(do(), os.RemoveAll(copies), os.Symlink(elsewhere, copies))
@@ -49,35 +49,35 @@ func TestLinkMeanwhile(t *testing.T) {
 	}
 	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, err, failure.Foreign, "holds what rowtocol did not write: _quarantine")
-	if got := names(t, store.Local(), elsewhere); got != "" {
+	if got := namesBelow(t, store.Local(), elsewhere); got != "" {
 		t.Errorf("elsewhere there are %s", got)
 	}
-	release(t, c)
+	mustRelease(t, c)
 }
 
-// TestLinksInside puts links among what holders left: nobody follows them.
-func TestLinksInside(t *testing.T) {
+// TestLinksInHolderDirs puts links among what holders left: nobody follows them.
+func TestLinksInHolderDirs(t *testing.T) {
 	d, _ := onDisk(t)
-	killed(t, d, "Q", 2)
+	killPublish(t, d, "Q", 2)
 	elsewhere := t.TempDir()
 	pending := staged(t, d, pending)[0]
 	err := errors.Join(
-		os.Mkdir(d.root()+"/0123456789abcdef", 0o777),
+		os.Mkdir(d.workDir()+"/0123456789abcdef", 0o777),
 		os.Rename(pending, elsewhere+"/pending-x"), os.Symlink(elsewhere+"/pending-x", pending),
 		os.Mkdir(elsewhere+"/plan-1", 0o777), os.WriteFile(elsewhere+"/retired-1", nil, 0o666),
-		os.Symlink(elsewhere, d.root()+"/0123456789abcdef/link"), os.Symlink(elsewhere, d.root()+"/fedcba9876543210"),
+		os.Symlink(elsewhere, d.workDir()+"/0123456789abcdef/link"), os.Symlink(elsewhere, d.workDir()+"/fedcba9876543210"),
 	)
 	testenv.Must(t, err)
-	before := names(t, store.Local(), elsewhere)
-	c, _ := claim(t, d)
+	before := namesBelow(t, store.Local(), elsewhere)
+	c, _ := mustClaim(t, d)
 	if f := c.found; len(f.pending)+len(f.retired)+len(f.taken) > 1 || !c.State().Finished(requestOf("P")) {
 		t.Errorf("links were followed to %+v", f)
 	}
-	release(t, c)
-	if after := names(t, store.Local(), elsewhere); after != before {
+	mustRelease(t, c)
+	if after := namesBelow(t, store.Local(), elsewhere); after != before {
 		t.Errorf("elsewhere there were %s and are %s", before, after)
 	}
-	wantNames(t, store.Local(), d.path)
+	wantOnlyOutput(t, store.Local(), d.path)
 }
 
 // withoutIDs is a store that has no numbers of files, as HttpFS.
@@ -89,8 +89,8 @@ func (w withoutIDs) Stat(ctx context.Context, p string) (store.Info, error) {
 	return info, err
 }
 
-// TestLockWithoutAnswer takes the lock, and does not hear so.
-func TestLockWithoutAnswer(t *testing.T) {
+// TestLostAnswerOfLock takes the lock, and does not hear so.
+func TestLostAnswerOfLock(t *testing.T) {
 	_, st := inMemory(t)
 	faulty := storetest.NewFaulty(withoutIDs{st}, storetest.Fault{Op: storetest.Rename, N: 1, Err: store.ErrUnavailable, Late: true})
 	patient := store.WithRetry(faulty, store.Patience{Limit: 1 << 40, Sleep: func(context.Context, time.Duration) error { return nil }})
@@ -100,7 +100,7 @@ func TestLockWithoutAnswer(t *testing.T) {
 	if made := faulty.Calls(storetest.Mkdir); made != 3 {
 		t.Errorf("%d directories were made", made)
 	}
-	release(t, c)
+	mustRelease(t, c)
 }
 
 // TestWrongResults has results that are not what was staged, or that make a
@@ -114,30 +114,30 @@ func TestWrongResults(t *testing.T) {
 		},
 	} {
 		d, _ := inMemory(t)
-		c, held, r := claimed(t, d, "P")
+		c, held, r := claimAndStage(t, d, "P")
 		change(r.Results)
 		if _, err := c.Publish(held, r.Plan, r.Work, nil); err == nil {
 			t.Errorf("%s: it was published", name)
 		}
-		release(t, c)
-		if s := look(t, d); s.Success != nil {
+		mustRelease(t, c)
+		if s := stateOf(t, d); s.Success != nil {
 			t.Errorf("%s: there is an output", name)
 		}
 	}
 }
 
-// TestLookMeanwhile publishes another output while one looks: neither is called
+// TestLookDuringPublish publishes another output while one looks: neither is called
 // changed.
-func TestLookMeanwhile(t *testing.T) {
+func TestLookDuringPublish(t *testing.T) {
 	d, st := inMemory(t)
-	output(t, d, st, "P")
-	seen := &odd{Store: st}
+	publishOutput(t, d, st, "P")
+	seen := &hookStore{Store: st}
 	seen.read = func(p string) error {
 		seen.read = nil
-		output(t, d, st, "Q")
+		publishOutput(t, d, st, "Q")
 		return nil
 	}
-	if s := look(t, at(seen, d.path)); !s.Finished(requestOf("Q")) || s.Allow(requestOf("Q"), false) != nil {
+	if s := stateOf(t, at(seen, d.path)); !s.Finished(requestOf("Q")) || s.Allow(requestOf("Q"), false) != nil {
 		t.Errorf("%+v", s)
 	}
 }
@@ -145,10 +145,10 @@ func TestLookMeanwhile(t *testing.T) {
 // TestDiscard removes the work of a plan that nobody wants, and no other.
 func TestDiscard(t *testing.T) {
 	d, _ := inMemory(t)
-	c, held := claim(t, d)
+	c, held := mustClaim(t, d)
 	p, q := planOf(t, "P"), planOf(t, "Q")
-	stagedFor(t, d, p)
-	stagedFor(t, d, q)
+	stageInDir(t, d, p)
+	stageInDir(t, d, q)
 	for range 2 {
 		if err := c.Discard(held, p.ID); err != nil {
 			t.Error(err)
@@ -157,26 +157,26 @@ func TestDiscard(t *testing.T) {
 	if ids, err := d.StagedPlans(t.Context()); err != nil || !slices.Equal(ids, []string{q.ID}) {
 		t.Errorf("there is work of %q, %v", ids, err)
 	}
-	release(t, c)
+	mustRelease(t, c)
 }
 
 // TestLostAnswers repeats calls of which the first answer was lost, on stores with
 // and without numbers of files.
 func TestLostAnswers(t *testing.T) {
-	lostAnswers(t, func(st store.Store) store.Store { return st })
-	lostAnswers(t, func(st store.Store) store.Store { return withoutIDs{st} })
+	testLostAnswers(t, func(st store.Store) store.Store { return st })
+	testLostAnswers(t, func(st store.Store) store.Store { return withoutIDs{st} })
 }
 
-func lostAnswers(t *testing.T, seen func(store.Store) store.Store) {
+func testLostAnswers(t *testing.T, seen func(store.Store) store.Store) {
 	t.Helper()
 	for _, op := range []storetest.Op{storetest.Mkdir, storetest.Rename, storetest.WriteFile, storetest.RemoveAll} {
 		for n := 1; n < 40; n++ {
 			d, st := inMemory(t)
-			output(t, d, st, "P")
+			publishOutput(t, d, st, "P")
 			faulty := storetest.NewFaulty(seen(st), storetest.Fault{Op: op, N: n, Err: store.ErrUnavailable, Late: true})
 			patient := store.WithRetry(faulty, store.Patience{Limit: 1 << 40, Sleep: func(context.Context, time.Duration) error { return nil }})
-			output(t, at(patient, d.path), patient, "Q")
-			wantNames(t, st, d.path)
+			publishOutput(t, at(patient, d.path), patient, "Q")
+			wantOnlyOutput(t, st, d.path)
 			if t.Failed() {
 				t.Fatalf("after the answer of %s %d was lost", op, n)
 			}
@@ -190,8 +190,8 @@ func lostAnswers(t *testing.T, seen func(store.Store) store.Store) {
 // TestManifestUnreadable has storage refuse to say whose manifest came just before a
 // run gives its own the name.
 func TestManifestUnreadable(t *testing.T) {
-	d, st := onOdd(t)
-	c, held, r := claimed(t, d, "P")
+	d, st := withHooks(t)
+	c, held, r := claimAndStage(t, d, "P")
 	st.rename = func(_, to string, do func() error) error {
 		if path.Base(to) != manifest.SuccessName {
 			return do()
@@ -208,12 +208,12 @@ func TestManifestUnreadable(t *testing.T) {
 		t.Error(err)
 	}
 	st.read, st.rename = nil, nil
-	release(t, c)
+	mustRelease(t, c)
 }
 
-// TestStagingIsNoDirectory has tasks and their commit find a link, or a file, in the
+// TestStagingIsNotADirectory has tasks and their commit find a link, or a file, in the
 // place of the directory for what the tasks leave.
-func TestStagingIsNoDirectory(t *testing.T) {
+func TestStagingIsNotADirectory(t *testing.T) {
 	p := planOf(t, "Q")
 	for text, put := range map[string]func(elsewhere, name string) error{
 		"is a link":          os.Symlink,
@@ -222,7 +222,7 @@ func TestStagingIsNoDirectory(t *testing.T) {
 	} {
 		d, _ := onDisk(t)
 		elsewhere := t.TempDir()
-		testenv.Must(t, os.Mkdir(d.root(), 0o777), put(elsewhere, d.StagingPath(p.ID)))
+		testenv.Must(t, os.Mkdir(d.workDir(), 0o777), put(elsewhere, d.StagingPath(p.ID)))
 		_, _, err := d.Staging(t.Context(), p.ID)
 		failuretest.Want(t, err, failure.Foreign, text)
 		_, err = d.StagedAt(t.Context(), p.ID)
@@ -230,8 +230,8 @@ func TestStagingIsNoDirectory(t *testing.T) {
 		if err := os.Remove(d.StagingPath(p.ID)); err != nil {
 			t.Error(err)
 		}
-		settle(t, d)
-		wantNames(t, store.Local(), d.path)
+		claimAndRelease(t, d)
+		wantOnlyOutput(t, store.Local(), d.path)
 		if _, err := os.Stat(elsewhere); err != nil {
 			t.Error(err)
 		}

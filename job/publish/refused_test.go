@@ -13,13 +13,13 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// refusing is a store that fails to read locks, with err if that is set.
-type refusing struct {
+// refuseLockReads is a store that fails to read locks, with err if that is set.
+type refuseLockReads struct {
 	store.Store
 	err error
 }
 
-func (r *refusing) ReadFile(ctx context.Context, p string, max int64) ([]byte, error) {
+func (r *refuseLockReads) ReadFile(ctx context.Context, p string, max int64) ([]byte, error) {
 	if r.err != nil && path.Base(p) == manifest.LockName {
 		return nil, fmt.Errorf("read %s: %w", p, r.err)
 	}
@@ -37,10 +37,10 @@ func TestUnreadableLock(t *testing.T) {
 		store.ErrBeingWritten: failure.Locked,
 	} {
 		_, inner := inMemory(t)
-		st := &refusing{Store: inner}
-		c, held := claim(t, at(st, "/parent/dest"))
+		st := &refuseLockReads{Store: inner}
+		c, held := mustClaim(t, at(st, "/parent/dest"))
 		st.err = err
-		got := c.check(held)
+		got := c.checkLock(held)
 		if failure.KindOf(got) != want || want != failure.Locked && !errors.Is(got, err) {
 			t.Errorf("a lock that cannot be read, as %v, is %v", err, got)
 		}
@@ -48,6 +48,6 @@ func TestUnreadableLock(t *testing.T) {
 			t.Errorf("who waits for a lock that cannot be read, as %v, sees %v", err, got)
 		}
 		st.err = nil
-		release(t, c)
+		mustRelease(t, c)
 	}
 }

@@ -16,19 +16,19 @@ func (s *State) Holds() []string {
 	for _, o := range s.Outputs() {
 		ids = append(ids, o.Success.ID)
 	}
-	return withIDs(ids, s.orphans)
+	return addIDs(ids, s.orphans)
 }
 
-// all are the IDs of all that is ours in the destination, in order: Holds, and what
+// allIDs are the IDs of all that is ours in the destination, in order: Holds, and what
 // belongs to no output.
-func (s *State) all() []string {
-	return withIDs(s.Holds(), slices.Concat(s.debris, s.uncounted))
+func (s *State) allIDs() []string {
+	return addIDs(s.Holds(), slices.Concat(s.debris, s.uncounted))
 }
 
-// withIDs adds the IDs in the names of parts and increments, and sorts.
-func withIDs(ids, names []string) []string {
+// addIDs adds the IDs in the names of parts and increments, and sorts.
+func addIDs(ids, names []string) []string {
 	for _, name := range names {
-		if id := idIn(name); id != "" {
+		if id := idInName(name); id != "" {
 			ids = append(ids, id)
 		}
 	}
@@ -36,8 +36,8 @@ func withIDs(ids, names []string) []string {
 	return slices.Compact(ids)
 }
 
-// idIn is the ID in the name of a part or of an increment; empty if there is none.
-func idIn(name string) string {
+// idInName is the ID in the name of a part or of an increment; empty if there is none.
+func idInName(name string) string {
 	if _, id, ok := manifest.ParseIncrement(name); ok {
 		return id
 	}
@@ -80,20 +80,20 @@ func (s *State) unseen(seen []string) (came []Committed) {
 		}
 	}
 	for _, name := range s.orphans {
-		if !known[idIn(name)] {
+		if !known[idInName(name)] {
 			came = append(came, Committed{Name: name})
 		}
 	}
 	return came
 }
 
-// overtook is the error of a plan that is too old for what came to the destination.
-func (s *State) overtook(plan string, came []Committed) error {
+// outdatedError is the error of a plan that is too old for what came to the destination.
+func (s *State) outdatedError(plan string, came []Committed) error {
 	names := make([]string, len(came))
 	for i, o := range came {
 		if names[i] = o.Name; o.Name == "" {
 			names[i] = "output " + o.Success.ID
 		}
 	}
-	return failure.New(failure.Foreign, "destination %s got another output after plan %s was made: %s; make the plan again", s.path, plan, list(names, namedForeign, ", "))
+	return failure.New(failure.Foreign, "destination %s got another output after plan %s was made: %s; make the plan again", s.path, plan, joinFirst(names, namedForeign, ", "))
 }

@@ -13,56 +13,58 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestPlanSeesWhatItReplaces is refused once anything else came.
-func TestPlanSeesWhatItReplaces(t *testing.T) {
+// TestPlanRefusesNewerOutputs is refused once anything else came.
+func TestPlanRefusesNewerOutputs(t *testing.T) {
 	for name, after := range map[string]func(t *testing.T, d *Destination, st store.Store) (named string){
 		"an increment": func(t *testing.T, d *Destination, _ store.Store) string {
-			return path.Base(dirOf(d, addedIncrement(t, d, "I")))
+			return path.Base(dirOf(d, publishIncrement(t, d, "I")))
 		},
-		"an output": func(t *testing.T, d *Destination, st store.Store) string { return "output " + output(t, d, st, "Q").ID },
+		"an output": func(t *testing.T, d *Destination, st store.Store) string {
+			return "output " + publishOutput(t, d, st, "Q").ID
+		},
 		"an output of the same": func(t *testing.T, d *Destination, st store.Store) string {
-			output(t, d, st, "Q")
-			return "output " + output(t, d, st, "R").ID
+			publishOutput(t, d, st, "Q")
+			return "output " + publishOutput(t, d, st, "R").ID
 		},
 		"what lost its output": func(t *testing.T, d *Destination, st store.Store) string {
-			m := output(t, d, st, "Q")
-			testenv.Must(t, st.Remove(t.Context(), d.in(manifest.SuccessName)))
+			m := publishOutput(t, d, st, "Q")
+			testenv.Must(t, st.Remove(t.Context(), d.pathOf(manifest.SuccessName)))
 			return m.Parts[0].Files[0].Name
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, st := inMemory(t)
-			output(t, d, st, "P")
-			addedIncrement(t, d, "H")
-			p := planBeside(t, d, "R", 2)
-			testenv.Must(t, look(t, d).AllowPlan(p, true))
+			publishOutput(t, d, st, "P")
+			publishIncrement(t, d, "H")
+			p := planFor(t, d, "R", 2)
+			testenv.Must(t, stateOf(t, d).AllowPlan(p, true))
 			named := after(t, d, st)
-			s := look(t, d)
+			s := stateOf(t, d)
 			failuretest.Want(t, s.AllowPlan(p, true), failure.Foreign, "got another output after plan "+p.ID, named)
-			if len(s.Unseen(p)) == 0 || len(s.Unseen(planBeside(t, d, "R", 2))) > 0 {
+			if len(s.Unseen(p)) == 0 || len(s.Unseen(planFor(t, d, "R", 2))) > 0 {
 				t.Errorf("unseen are %+v", s.Unseen(p))
 			}
 		})
 	}
 }
 
-// TestPlanReplacesWhatIsDamaged replaces what it saw: an output without a part, and what
+// TestPlanReplacesDamage replaces what it saw: an output without a part, and what
 // is left of one without its manifest.
-func TestPlanReplacesWhatIsDamaged(t *testing.T) {
+func TestPlanReplacesDamage(t *testing.T) {
 	for name, lose := range map[string]func(m *manifest.Success) string{
 		"a part":   func(m *manifest.Success) string { return m.Parts[0].Files[0].Name },
 		"_SUCCESS": func(*manifest.Success) string { return manifest.SuccessName },
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, st := inMemory(t)
-			m := output(t, d, st, "P")
-			addedIncrement(t, d, "H")
-			testenv.Must(t, st.Remove(t.Context(), d.in(lose(m))))
-			if err := look(t, d).AllowPlan(planBeside(t, d, "R", 2), true); err != nil {
+			m := publishOutput(t, d, st, "P")
+			publishIncrement(t, d, "H")
+			testenv.Must(t, st.Remove(t.Context(), d.pathOf(lose(m))))
+			if err := stateOf(t, d).AllowPlan(planFor(t, d, "R", 2), true); err != nil {
 				t.Error(err)
 			}
-			output(t, d, st, "R")
-			wantNames(t, st, d.path)
+			publishOutput(t, d, st, "R")
+			wantOnlyOutput(t, st, d.path)
 		})
 	}
 }
@@ -70,31 +72,31 @@ func TestPlanReplacesWhatIsDamaged(t *testing.T) {
 // TestPlanMakesItsOutputAgain if that lost a file.
 func TestPlanMakesItsOutputAgain(t *testing.T) {
 	d, st := inMemory(t)
-	p := planBeside(t, d, "P", 2)
-	m := output(t, d, st, "P")
-	testenv.Must(t, st.Remove(t.Context(), d.in(m.Parts[0].Files[0].Name)))
-	if err := look(t, d).AllowPlan(p, true); err != nil {
+	p := planFor(t, d, "P", 2)
+	m := publishOutput(t, d, st, "P")
+	testenv.Must(t, st.Remove(t.Context(), d.pathOf(m.Parts[0].Files[0].Name)))
+	if err := stateOf(t, d).AllowPlan(p, true); err != nil {
 		t.Error(err)
 	}
 	p.ID = "of another plan"
-	failuretest.Want(t, look(t, d).AllowPlan(p, true), failure.Foreign, "got another output")
+	failuretest.Want(t, stateOf(t, d).AllowPlan(p, true), failure.Foreign, "got another output")
 }
 
-// TestPlanDoesNotSeeWhatWaits to be published: its process may live, and report it.
-func TestPlanDoesNotSeeWhatWaits(t *testing.T) {
+// TestPlanDoesNotSeePendingOutput to be published: its process may live, and report it.
+func TestPlanDoesNotSeePendingOutput(t *testing.T) {
 	d, _ := onDisk(t)
-	killed(t, d, "Q", 1)
-	p := planBeside(t, d, "R", 2)
-	c, _ := claim(t, d)
+	killPublish(t, d, "Q", 1)
+	p := planFor(t, d, "R", 2)
+	c, _ := mustClaim(t, d)
 	if !c.State().Finished(requestOf("Q")) {
 		t.Error("it was not completed")
 	}
 	failuretest.Want(t, c.State().AllowPlan(p, true), failure.Foreign, "got another output")
-	release(t, c)
+	mustRelease(t, c)
 }
 
-// aside moves something to another place for a while, and returns what puts it back.
-func aside(t *testing.T, name string) (back func()) {
+// moveAside moves something to another place for a while, and returns what puts it back.
+func moveAside(t *testing.T, name string) (back func()) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), filepath.Base(name))
 	testenv.Must(t, os.Rename(name, to))
@@ -108,72 +110,72 @@ func aside(t *testing.T, name string) (back func()) {
 // alone, and removes the work of what waited, which can never be committed.
 func wantGivenUp(t *testing.T, d *Destination, m *manifest.Success) {
 	t.Helper()
-	c, _ := claim(t, d)
+	c, _ := mustClaim(t, d)
 	s := c.State()
-	release(t, c)
-	if s.ID() != m.ID || len(s.Increments) != 1 || len(c.Completed()) != 0 || look(t, d).Leftovers || len(status(t, d).Unfinished) != 0 {
+	mustRelease(t, c)
+	if s.ID() != m.ID || len(s.Increments) != 1 || len(c.Completed()) != 0 || stateOf(t, d).Leftovers || len(mustStatus(t, d).Unfinished) != 0 {
 		t.Errorf("there is output %s with the increments %+v, completed were %q", s.ID(), s.Increments, c.Completed())
 	}
 }
 
-// TestIncrementComesBackMeanwhile restores an increment after the lock was taken: who publishes then
+// TestIncrementRestoredDuringRun restores an increment after the lock was taken: who publishes then
 // leaves it alone, and so does the next holder.
-func TestIncrementComesBackMeanwhile(t *testing.T) {
+func TestIncrementRestoredDuringRun(t *testing.T) {
 	d, m := onDisk(t)
-	back := aside(t, dirOf(d, addedIncrement(t, d, "I")))
-	c, held, r := claimed(t, d, "Q")
+	back := moveAside(t, dirOf(d, publishIncrement(t, d, "I")))
+	c, held, r := claimAndStage(t, d, "Q")
 	back()
 	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, err, failure.Foreign, "got another output", "increment-00000002-")
-	release(t, c)
+	mustRelease(t, c)
 	wantGivenUp(t, d, m)
 }
 
-// TestPendingOutputComesBack does not replace what came after it was begun.
-func TestPendingOutputComesBack(t *testing.T) {
+// TestPendingOutputRestored does not replace what came after it was begun.
+func TestPendingOutputRestored(t *testing.T) {
 	d, m := onDisk(t)
-	killed(t, d, "Q", 2)
-	back := aside(t, holderOf(t, d))
-	addedIncrement(t, d, "I")
+	killPublish(t, d, "Q", 2)
+	back := moveAside(t, pendingHolderDir(t, d))
+	publishIncrement(t, d, "I")
 	back()
 	wantGivenUp(t, d, m)
 }
 
-// TestPendingIncrementComesBack is not published, as its input was converted again.
-func TestPendingIncrementComesBack(t *testing.T) {
+// TestPendingIncrementRestored is not published, as its input was converted again.
+func TestPendingIncrementRestored(t *testing.T) {
 	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
-	if killedAt(t, d, begunIncrement, "I", 2) != nil {
+	if publishUntilKilled(t, d, stageIncrement, "I", 2) != nil {
 		t.Fatal("it was not killed")
 	}
-	back := aside(t, holderOf(t, d))
-	again := addedIncrement(t, d, "I")
+	back := moveAside(t, pendingHolderDir(t, d))
+	again := publishIncrement(t, d, "I")
 	back()
-	c, _ := claim(t, d)
+	c, _ := mustClaim(t, d)
 	if s := c.State(); len(s.Increments) != 1 || s.Increments[0].Success.ID != again.ID || s.AllowIncrement() != nil {
 		t.Errorf("there are the increments %+v: %v", s.Increments, s.AllowIncrement())
 	}
-	release(t, c)
+	mustRelease(t, c)
 }
 
-// TestIncrementsThatCameBack have rows of an input of another increment: nothing is added
+// TestRestoredIncrementOfSameInput have rows of an input of another increment: nothing is added
 // to that until one of the two is gone.
-func TestIncrementsThatCameBack(t *testing.T) {
+func TestRestoredIncrementOfSameInput(t *testing.T) {
 	d, _ := onDisk(t)
-	first := addedIncrement(t, d, "I")
-	back := aside(t, dirOf(d, first))
-	addedIncrement(t, d, "I")
-	addedIncrement(t, d, "K")
+	first := publishIncrement(t, d, "I")
+	back := moveAside(t, dirOf(d, first))
+	publishIncrement(t, d, "I")
+	publishIncrement(t, d, "K")
 	back()
-	s, _ := looked(t, d)
+	s, _ := stateAndIncrements(t, d)
 	failuretest.Want(t, s.AllowIncrement(), failure.Foreign, "the rows of I are in ", dirOf(d, first))
-	if status(t, d).Damage == "" || s.Finished(requestOf("P")) {
+	if mustStatus(t, d).Damage == "" || s.Finished(requestOf("P")) {
 		t.Error("status shows nothing")
 	}
 	if err := s.Allow(requestOf("P"), true); err != nil {
 		t.Error(err)
 	}
-	aside(t, dirOf(d, first))
-	if s, _ := looked(t, d); s.AllowIncrement() != nil {
+	moveAside(t, dirOf(d, first))
+	if s, _ := stateAndIncrements(t, d); s.AllowIncrement() != nil {
 		t.Error(s.AllowIncrement())
 	}
 }

@@ -14,11 +14,11 @@ import (
 // rollForward completes the outputs that former holders were publishing, in the
 // order in which they began, and gives up those that lost a file.
 func (c *Claim) rollForward(ctx context.Context) error {
-	waiting := slices.SortedFunc(slices.Values(c.found.pending), func(a, b *waiting) int {
+	waiting := slices.SortedFunc(slices.Values(c.found.pending), func(a, b *pendingOutput) int {
 		return cmp.Compare(a.Sequence, b.Sequence)
 	})
 	for _, p := range waiting {
-		if err := c.rollOne(ctx, p); err != nil {
+		if err := c.completeOrGiveUp(ctx, p); err != nil {
 			return fmt.Errorf("destination %s: complete output %s of an earlier run: %w", c.path, p.ID, err)
 		}
 	}
@@ -28,29 +28,29 @@ func (c *Claim) rollForward(ctx context.Context) error {
 	return nil
 }
 
-// rollOne completes an output, unless it is complete or was replaced since, or gives it
+// completeOrGiveUp completes an output, unless it is complete or was replaced since, or gives it
 // up.
-func (c *Claim) rollOne(ctx context.Context, p *waiting) error {
+func (c *Claim) completeOrGiveUp(ctx context.Context, p *pendingOutput) error {
 	s := p.Success
 	now, err := c.Look(ctx)
 	if err != nil {
 		return err
 	}
 	//guard: keeps a newer output
-	if !now.passed(s) {
-		if c.found.work(s.Plan) == "" {
+	if !now.wasPublished(s) {
+		if c.found.workOf(s.Plan) == "" {
 			//guard: does not follow a link to staged files
 			if _, err := c.StagedAt(ctx, s.Plan); err != nil {
 				return err
 			}
 		}
-		work, err := c.take(ctx, s.Plan)
+		work, err := c.takeWork(ctx, s.Plan)
 		if err != nil {
 			return err
 		}
-		whole := now.takes(s)
+		whole := now.accepts(s)
 		if whole {
-			whole, err = c.whole(ctx, work, p.Pending)
+			whole, err = c.hasAllFiles(ctx, work, p.Pending)
 		}
 		if err != nil {
 			return err
@@ -68,9 +68,9 @@ func (c *Claim) rollOne(ctx context.Context, p *waiting) error {
 	return nil
 }
 
-// takes reports whether an output that waits may still come to the destination.
-func (s *State) takes(m *manifest.Success) bool {
-	switch in, _ := s.heldOf(m.Request.Inputs); {
+// accepts reports whether an output that waits may still come to the destination.
+func (s *State) accepts(m *manifest.Success) bool {
+	switch in, _ := s.ownerOf(m.Request.Inputs); {
 	//guard: keeps what was restored after the output was begun
 	case !m.Increment && len(s.unseenBy(m)) > 0:
 		return false
@@ -84,8 +84,8 @@ func (s *State) takes(m *manifest.Success) bool {
 	return true
 }
 
-// passed reports whether an output was published, also if it was replaced since.
-func (s *State) passed(m *manifest.Success) bool {
+// wasPublished reports whether an output was published, also if it was replaced since.
+func (s *State) wasPublished(m *manifest.Success) bool {
 	if !m.Increment {
 		return s.Success != nil && (s.Success.ID == m.ID || m.Sequence < s.Success.Sequence)
 	}
@@ -95,14 +95,14 @@ func (s *State) passed(m *manifest.Success) bool {
 
 // giveUp withdraws an output that a former holder was publishing. It first moves out what is
 // in its place already: later nobody knows whose it is.
-func (c *Claim) giveUp(ctx context.Context, p *waiting, work string) error {
+func (c *Claim) giveUp(ctx context.Context, p *pendingOutput, work string) error {
 	if !p.Increment {
 		var parts []string
 		for i := range p.Parts {
 			parts = append(parts, p.Parts[i].Entry().Name)
 		}
 		//guard: moves parts without an output out of the way
-		if err := c.clearOut(ctx, &State{debris: parts}); err != nil {
+		if err := c.moveOut(ctx, &State{debris: parts}); err != nil {
 			return err
 		}
 	}
@@ -126,9 +126,9 @@ func (c *Claim) reinstate(ctx context.Context) error {
 			return err
 		}
 		//guard: keeps the manifest while others' stands in its place
-		return now.refuseForeign()
+		return now.checkForeign()
 	}
-	latest := slices.SortedFunc(slices.Values(c.found.retired), func(a, b *record) int {
+	latest := slices.SortedFunc(slices.Values(c.found.retired), func(a, b *retiredOutput) int {
 		return cmp.Compare(b.Sequence, a.Sequence)
 	})
 	for _, r := range latest {
@@ -140,16 +140,16 @@ func (c *Claim) reinstate(ctx context.Context) error {
 		if s.damage != "" {
 			continue
 		}
-		c.found.retired = slices.DeleteFunc(c.found.retired, func(other *record) bool { return other == r })
-		return c.move(ctx, r.path, c.in(manifest.SuccessName))
+		c.found.retired = slices.DeleteFunc(c.found.retired, func(other *retiredOutput) bool { return other == r })
+		return c.move(ctx, r.path, c.pathOf(manifest.SuccessName))
 	}
 	return nil
 }
 
-// whole reports whether every file of an output is there, staged or in its place, with the
+// hasAllFiles reports whether every file of an output is there, staged or in its place, with the
 // bytes that the manifest says. The files of a directory must be in the same one, as it moves
 // as a whole.
-func (c *Claim) whole(ctx context.Context, work string, s *manifest.Pending) (bool, error) {
+func (c *Claim) hasAllFiles(ctx context.Context, work string, s *manifest.Pending) (bool, error) {
 	staged, err := task.Sound(ctx, c.st, work, s.StagedEntries(), true)
 	if err != nil {
 		return false, err
@@ -160,6 +160,6 @@ func (c *Claim) whole(ctx context.Context, work string, s *manifest.Pending) (bo
 			rest = append(rest, e)
 		}
 	}
-	placed, err := task.Sound(ctx, c.st, c.place(work, s), rest, false)
+	placed, err := task.Sound(ctx, c.st, c.placeOf(work, s), rest, false)
 	return err == nil && !slices.Contains(placed, false), err
 }

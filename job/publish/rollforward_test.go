@@ -16,22 +16,22 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// killed publishes the output of a request on a store whose n-th rename fails, or
+// killPublish publishes the output of a request on a store whose n-th rename fails, or
 // with 0 the last, and so does everything after it. The first takes the work, and the
 // second moves the manifest of a former output out.
-func killed(t *testing.T, d *Destination, name string, n int) {
+func killPublish(t *testing.T, d *Destination, name string, n int) {
 	t.Helper()
-	if killedAt(t, d, begun, name, n) != nil {
+	if publishUntilKilled(t, d, stageWork, name, n) != nil {
 		t.Fatal("it was not killed")
 	}
 }
 
-// killedAt is killed for work that a function begins. It returns what was published, if there
+// publishUntilKilled is killed for work that a function begins. It returns what was published, if there
 // were fewer renames.
-func killedAt(t *testing.T, d *Destination, begin func(*testing.T, *Claim, string) *work, name string, n int) *manifest.Success {
+func publishUntilKilled(t *testing.T, d *Destination, begin func(*testing.T, *Claim, string) *work, name string, n int) *manifest.Success {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	st := &endsAtRename{Store: d.st, left: n, to: manifest.SuccessName, end: cancel}
+	st := &killAtRename{Store: d.st, left: n, to: manifest.SuccessName, end: cancel}
 	first := At(store.Location{Store: st, Path: d.path}, Options{Times: d.times, Movers: 1, Now: d.now, Sleep: d.sleep})
 	c, held, err := first.Claim(ctx)
 	testenv.Must(t, err)
@@ -48,24 +48,24 @@ func killedAt(t *testing.T, d *Destination, begin func(*testing.T, *Claim, strin
 // abandon ends a claim as the end of its process would.
 func abandon(c *Claim) {
 	c.cancel(nil)
-	c.heart.Wait()
-	live.Delete(c.id)
+	c.heartbeats.Wait()
+	liveHolders.Delete(c.id)
 }
 
 // pendingID is the ID of the output that waits to be published.
 func pendingID(t *testing.T, d *Destination) string {
 	t.Helper()
-	return pendingOf(t, d)[0].ID
+	return pendingOutputs(t, d)[0].ID
 }
 
-// holderOf is the directory of the holder that has an output which waits to be published.
-func holderOf(t *testing.T, d *Destination) string {
+// pendingHolderDir is the directory of the holder that has an output which waits to be published.
+func pendingHolderDir(t *testing.T, d *Destination) string {
 	t.Helper()
 	return path.Dir(staged(t, d, pending)[0])
 }
 
-// endsAtRename is a store for a process that is killed before its n-th rename.
-type endsAtRename struct {
+// killAtRename is a store for a process that is killed before its n-th rename.
+type killAtRename struct {
 	store.Store
 	counts bool
 	left   int    // 0: the one to a name
@@ -73,7 +73,7 @@ type endsAtRename struct {
 	end    func()
 }
 
-func (e *endsAtRename) Rename(ctx context.Context, from, to string) error {
+func (e *killAtRename) Rename(ctx context.Context, from, to string) error {
 	if e.counts {
 		if e.left--; e.left == 0 || e.left < 0 && path.Base(to) == e.to {
 			e.end()
@@ -87,7 +87,7 @@ func (e *endsAtRename) Rename(ctx context.Context, from, to string) error {
 // names begin with a prefix.
 func staged(t *testing.T, d *Destination, prefix string) (files []string) {
 	t.Helper()
-	err := filepath.WalkDir(d.root(), func(p string, e os.DirEntry, err error) error {
+	err := filepath.WalkDir(d.workDir(), func(p string, e os.DirEntry, err error) error {
 		if err == nil && strings.HasPrefix(e.Name(), prefix) {
 			files = append(files, p)
 		}
@@ -103,44 +103,44 @@ func TestRollForward(t *testing.T) {
 	for n := 1; ; n++ {
 		for m, ended := 1, false; !ended; m++ {
 			d, st := inMemory(t)
-			output(t, d, st, "P")
-			if killedAt(t, d, begun, "Q", n) != nil {
+			publishOutput(t, d, st, "P")
+			if publishUntilKilled(t, d, stageWork, "Q", n) != nil {
 				return
 			}
-			s := look(t, d)
+			s := stateOf(t, d)
 			if s.Finished(requestOf("P")) || s.Allow(requestOf("P"), false) != nil {
 				t.Errorf("killed at rename %d: what is pending does not count", n)
 			}
-			next := at(&endsAtRename{Store: st, counts: true, left: m, end: func() {}}, d.path)
+			next := at(&killAtRename{Store: st, counts: true, left: m, end: func() {}}, d.path)
 			next.movers = 1
 			c, _, err := next.Claim(t.Context())
 			if ended = err == nil; ended {
 				abandon(c)
 			}
-			c, _ = claim(t, at(st, d.path))
+			c, _ = mustClaim(t, at(st, d.path))
 			if !c.State().Finished(requestOf("Q")) {
 				t.Errorf("killed at rename %d, and the next at %d: it was not completed", n, m)
 			}
-			release(t, c)
-			wantNames(t, st, d.path)
+			mustRelease(t, c)
+			wantOnlyOutput(t, st, d.path)
 		}
 	}
 }
 
-// linkAway moves something out of the destination, and leaves a link to it.
-func linkAway(dest, name string) error {
+// moveAndLink moves something out of the destination, and leaves a link to it.
+func moveAndLink(dest, name string) error {
 	elsewhere := filepath.Join(filepath.Dir(dest), "elsewhere")
 	return errors.Join(os.Rename(name, elsewhere), os.Symlink(elsewhere, name))
 }
 
-// TestRollForwardOverEmpty finds the empty directory that a rename leaves which
+// TestRollForwardOverEmptyDirectory finds the empty directory that a rename leaves which
 // was cut short.
-func TestRollForwardOverEmpty(t *testing.T) {
+func TestRollForwardOverEmptyDirectory(t *testing.T) {
 	d, _ := onDisk(t)
-	killed(t, d, "Q", 2)
+	killPublish(t, d, "Q", 2)
 	dir := staged(t, d, "part-00001")[0]
 	id := pendingID(t, d)
-	testenv.Must(t, os.Mkdir(d.in(manifest.Published(path.Base(dir), id)), 0o777))
+	testenv.Must(t, os.Mkdir(d.pathOf(manifest.Published(path.Base(dir), id)), 0o777))
 	wantFinished(t, d, "Q")
 }
 
@@ -148,35 +148,37 @@ func TestRollForwardOverEmpty(t *testing.T) {
 // taken for manifests by their names: they may be large.
 func TestReplacedPartIsNotRead(t *testing.T) {
 	d, _ := onDisk(t)
-	killed(t, d, "Q", 0)
+	killPublish(t, d, "Q", 0)
 	if out := staged(t, d, "retired-b"); len(out) != 1 || !strings.Contains(out[0], "/"+old+"-") {
 		t.Fatalf("moved out are %q", out)
 	}
-	c, _ := claim(t, at(&odd{Store: store.Local(), read: func(p string) error {
+	c, _ := mustClaim(t, at(&hookStore{Store: store.Local(), read: func(p string) error {
 		if strings.Contains(p, "/"+old+"-") {
 			t.Errorf("%s is read", p)
 		}
 		return nil
 	}}, d.path))
-	release(t, c)
-	wantNames(t, store.Local(), d.path)
+	mustRelease(t, c)
+	wantOnlyOutput(t, store.Local(), d.path)
 }
 
-// TestNothingToRollForward finds that a file of what was being published changed
+// TestRollForwardWithLostFiles finds that a file of what was being published changed
 // or is gone: the output is given up, and made again.
-func TestNothingToRollForward(t *testing.T) {
+func TestRollForwardWithLostFiles(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, d *Destination) error{
 		"a bit": func(t *testing.T, d *Destination) error {
 			return os.WriteFile(staged(t, d, "part-00000")[0], []byte("task 0 of R"), 0o666)
 		},
 		"a part gone":   func(t *testing.T, d *Destination) error { return os.Remove(staged(t, d, "part-00000")[0]) },
-		"a part a link": func(t *testing.T, d *Destination) error { return linkAway(d.path, staged(t, d, "part-00000")[0]) },
+		"a part a link": func(t *testing.T, d *Destination) error { return moveAndLink(d.path, staged(t, d, "part-00000")[0]) },
 		"a bit inside": func(t *testing.T, d *Destination) error {
 			return os.WriteFile(staged(t, d, "part-00001")[0]+"/a", []byte("task 1 of R"), 0o666)
 		},
-		"a file inside gone":   func(t *testing.T, d *Destination) error { return os.Remove(staged(t, d, "part-00001")[0] + "/a") },
-		"a file inside a link": func(t *testing.T, d *Destination) error { return linkAway(d.path, staged(t, d, "part-00001")[0]+"/a") },
-		"a directory a link":   func(t *testing.T, d *Destination) error { return linkAway(d.path, staged(t, d, "part-00001")[0]) },
+		"a file inside gone": func(t *testing.T, d *Destination) error { return os.Remove(staged(t, d, "part-00001")[0] + "/a") },
+		"a file inside a link": func(t *testing.T, d *Destination) error {
+			return moveAndLink(d.path, staged(t, d, "part-00001")[0]+"/a")
+		},
+		"a directory a link": func(t *testing.T, d *Destination) error { return moveAndLink(d.path, staged(t, d, "part-00001")[0]) },
 		"a directory a file": func(t *testing.T, d *Destination) error {
 			dir := staged(t, d, "part-00001")[0]
 			return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o666))
@@ -188,29 +190,29 @@ func TestNothingToRollForward(t *testing.T) {
 		"files of a part in two places": func(t *testing.T, d *Destination) error {
 			dir := staged(t, d, "part-00001")[0]
 			id := pendingID(t, d)
-			to := d.in(manifest.Published(path.Base(dir), id))
+			to := d.pathOf(manifest.Published(path.Base(dir), id))
 			return errors.Join(os.Mkdir(to, 0o777), os.Rename(dir+"/a", to+"/a"))
 		},
 	} {
 		// The manifest of the former output is in its place, or is not.
 		for _, rename := range []int{2, 3} {
 			d, m := onDisk(t)
-			killed(t, d, "Q", rename)
+			killPublish(t, d, "Q", rename)
 			testenv.Must(t, change(t, d))
-			c, _ := claim(t, d)
+			c, _ := mustClaim(t, d)
 			if s := c.State(); s.ID() != m.ID || s.Finished(requestOf("Q")) || s.Allow(requestOf("Q"), true) != nil {
 				t.Errorf("%s: killed at rename %d, and after a part was lost there is output %q", name, rename, s.ID())
 			}
-			release(t, c)
-			output(t, d, store.Local(), "Q")
-			wantNames(t, store.Local(), d.path)
+			mustRelease(t, c)
+			publishOutput(t, d, store.Local(), "Q")
+			wantOnlyOutput(t, store.Local(), d.path)
 		}
 	}
 }
 
-// TestFormerOutput loses a file of an output that was to replace another: the
+// TestFormerOutputIsRestored loses a file of an output that was to replace another: the
 // former one is back, unless files of it were moved out.
-func TestFormerOutput(t *testing.T) {
+func TestFormerOutputIsRestored(t *testing.T) {
 	for name, c := range map[string]struct {
 		renames int // done by the run that was killed
 		back    bool
@@ -221,26 +223,26 @@ func TestFormerOutput(t *testing.T) {
 		"all former files are moved out": {1 + 2*2 + 4 + 4, false},
 	} {
 		d, m := onDisk(t)
-		killed(t, d, "Q", 1+c.renames+1)
+		killPublish(t, d, "Q", 1+c.renames+1)
 		id := pendingID(t, d)
-		testenv.Must(t, os.RemoveAll(d.in("part-00000-0-"+id+".trv")), removeAll(staged(t, d, "part-00000")))
-		claimed, _ := claim(t, d)
+		testenv.Must(t, os.RemoveAll(d.pathOf("part-00000-0-"+id+".trv")), removeAll(staged(t, d, "part-00000")))
+		claimed, _ := mustClaim(t, d)
 		if s := claimed.State(); (s.ID() == m.ID) != c.back || s.Finished(requestOf("P")) != c.back {
 			t.Errorf("%s: there is output %q, %s", name, s.ID(), s.damage)
 		}
-		release(t, claimed)
-		output(t, d, store.Local(), "R")
-		wantNames(t, store.Local(), d.path)
+		mustRelease(t, claimed)
+		publishOutput(t, d, store.Local(), "R")
+		wantOnlyOutput(t, store.Local(), d.path)
 	}
 }
 
-// TestForeignInPlace puts a file into a part of an output that waits to be finished:
+// TestForeignFileInPlacedPart puts a file into a part of an output that waits to be finished:
 // it waits until the file is gone.
-func TestForeignInPlace(t *testing.T) {
+func TestForeignFileInPlacedPart(t *testing.T) {
 	d, _ := onDisk(t)
-	killed(t, d, "Q", 2+2*2+4+1)
+	killPublish(t, d, "Q", 2+2*2+4+1)
 	id := pendingID(t, d)
-	others := d.in("part-00001-0-" + id + ".trv/others")
+	others := d.pathOf("part-00001-0-" + id + ".trv/others")
 	testenv.Must(t, os.WriteFile(others, nil, 0o666))
 	_, _, err := d.Claim(t.Context())
 	failuretest.Want(t, err, failure.Foreign, "others")
@@ -248,26 +250,26 @@ func TestForeignInPlace(t *testing.T) {
 	wantFinished(t, d, "Q")
 }
 
-// TestPlacedLink replaces a file that is in its place, but of an output that still
+// TestLinkInPlaceOfPlacedFile replaces a file that is in its place, but of an output that still
 // waits to be finished, by a link to its bytes: the output is given up.
-func TestPlacedLink(t *testing.T) {
+func TestLinkInPlaceOfPlacedFile(t *testing.T) {
 	for _, name := range []string{"part-00000-0-", "part-00001-0-"} {
 		d, m := onDisk(t)
-		killed(t, d, "Q", 2+2*2+4+1)
-		file := d.in(name + pendingID(t, d) + ".trv")
+		killPublish(t, d, "Q", 2+2*2+4+1)
+		file := d.pathOf(name + pendingID(t, d) + ".trv")
 		if info, err := os.Stat(file); err != nil {
 			t.Fatal(err)
 		} else if info.IsDir() {
 			file += "/a"
 		}
-		testenv.Must(t, linkAway(d.path, file))
-		c, _ := claim(t, d)
+		testenv.Must(t, moveAndLink(d.path, file))
+		c, _ := mustClaim(t, d)
 		if c.State().ID() != m.ID {
 			t.Errorf("%s: there is output %q", name, c.State().ID())
 		}
-		release(t, c)
-		output(t, d, store.Local(), "Q")
-		wantNames(t, store.Local(), d.path)
+		mustRelease(t, c)
+		publishOutput(t, d, store.Local(), "Q")
+		wantOnlyOutput(t, store.Local(), d.path)
 	}
 }
 
@@ -275,65 +277,65 @@ func TestPlacedLink(t *testing.T) {
 // had none: the later one is back, and others' files are left alone.
 func TestLatestFormerOutput(t *testing.T) {
 	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
-	c, _ := claim(t, d)
-	r := begunTasks(t, c, "P", 0)
+	c, _ := mustClaim(t, d)
+	r := stageWorkOfTasks(t, c, "P", 0)
 	mustPublish(t, c, r)
-	release(t, c)
-	killed(t, d, "Q", 0)
+	mustRelease(t, c)
+	killPublish(t, d, "Q", 0)
 	kept := staged(t, d, retired)
 	if len(kept) != 1 {
 		t.Fatalf("there are %q", kept)
 	}
-	again := filepath.Join(d.root(), "0123456789abcdef", path.Base(kept[0]))
+	again := filepath.Join(d.workDir(), "0123456789abcdef", path.Base(kept[0]))
 	text, err := os.ReadFile(kept[0])
 	testenv.Must(t, err)
-	m := output(t, d, store.Local(), "Q")
-	killed(t, d, "R", 3)
+	m := publishOutput(t, d, store.Local(), "Q")
+	killPublish(t, d, "R", 3)
 	testenv.Must(t, os.Mkdir(path.Dir(again), 0o777), os.WriteFile(again, text, 0o666),
-		os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.in("others"), nil, 0o666))
-	c, _ = claim(t, d)
+		os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.pathOf("others"), nil, 0o666))
+	c, _ = mustClaim(t, d)
 	if c.State().ID() != m.ID {
 		t.Errorf("there is output %q", c.State().ID())
 	}
-	release(t, c)
-	if err := os.Remove(d.in("others")); err != nil {
+	mustRelease(t, c)
+	if err := os.Remove(d.pathOf("others")); err != nil {
 		t.Error(err)
 	}
-	output(t, d, store.Local(), "R")
-	wantNames(t, store.Local(), d.path)
+	publishOutput(t, d, store.Local(), "R")
+	wantOnlyOutput(t, store.Local(), d.path)
 }
 
-// TestOthersManifest finds a manifest of others where that of a former output was:
+// TestForeignManifestInPlaceOfFormer finds a manifest of others where that of a former output was:
 // it is left alone.
-func TestOthersManifest(t *testing.T) {
+func TestForeignManifestInPlaceOfFormer(t *testing.T) {
 	d, _ := onDisk(t)
-	killed(t, d, "Q", 3)
-	testenv.Must(t, os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.in(manifest.SuccessName), nil, 0o666))
+	killPublish(t, d, "Q", 3)
+	testenv.Must(t, os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.pathOf(manifest.SuccessName), nil, 0o666))
 	_, _, err := d.Claim(t.Context())
 	failuretest.Want(t, err, failure.Foreign, "_SUCCESS")
-	testenv.Must(t, os.Remove(d.in(manifest.SuccessName)))
-	c, held := claim(t, d)
-	if err := c.Discard(held, status(t, d).Unfinished[0].PlanID); err != nil {
+	testenv.Must(t, os.Remove(d.pathOf(manifest.SuccessName)))
+	c, held := mustClaim(t, d)
+	if err := c.Discard(held, mustStatus(t, d).Unfinished[0].PlanID); err != nil {
 		t.Error(err)
 	}
-	release(t, c)
+	mustRelease(t, c)
 	wantFinished(t, d, "P")
 }
 
-// TestGivenUp loses a file of what was being published: the rest of the work is back
+// TestGivenUpWorkIsPutBack loses a file of what was being published: the rest of the work is back
 // where tasks leave it.
-func TestGivenUp(t *testing.T) {
+func TestGivenUpWorkIsPutBack(t *testing.T) {
 	d, m := onDisk(t)
-	killed(t, d, "Q", 3)
+	killPublish(t, d, "Q", 3)
 	part := staged(t, d, "part-00000")[0]
 	text, err := os.ReadFile(part)
 	testenv.Must(t, err)
 	testenv.Must(t, os.Remove(part))
-	c, held := claim(t, d)
+	c, held := mustClaim(t, d)
 	if c.State().ID() != m.ID || len(c.Completed()) > 0 {
 		t.Errorf("there is output %q", c.State().ID())
 	}
-	w := status(t, d).Unfinished
+	w := mustStatus(t, d).Unfinished
 	if len(w) != 1 || w[0].Plan == nil || w[0].Tasks != 2 || w[0].Output != "" {
 		t.Fatalf("there is the work %+v", w)
 	}
@@ -341,14 +343,14 @@ func TestGivenUp(t *testing.T) {
 	if err := os.WriteFile(path.Join(dir, path.Base(part)), text, 0o666); err != nil {
 		t.Fatalf("a task cannot be done again: %v", err)
 	}
-	if _, err := c.Publish(held, w[0].Plan, foundIn(t, d.st, dir, w[0].Plan).Work, nil); err != nil {
+	if _, err := c.Publish(held, w[0].Plan, checkedWork(t, d.st, dir, w[0].Plan).Work, nil); err != nil {
 		t.Fatalf("it cannot be committed again: %v", err)
 	}
-	release(t, c)
-	if !look(t, d).Finished(requestOf("Q")) {
+	mustRelease(t, c)
+	if !stateOf(t, d).Finished(requestOf("Q")) {
 		t.Error("it is not committed")
 	}
-	wantNames(t, store.Local(), d.path)
+	wantOnlyOutput(t, store.Local(), d.path)
 }
 
 // removeAll removes files and directories.
@@ -364,43 +366,43 @@ func removeAll(files []string) (err error) {
 func TestRollForwardWithoutResults(t *testing.T) {
 	for _, rename := range []int{2, 0} { // no file is in its place, or all are
 		d, _ := onDisk(t)
-		killed(t, d, "Q", rename)
+		killPublish(t, d, "Q", rename)
 		testenv.Must(t, removeAll(staged(t, d, "task-")))
 		wantFinished(t, d, "Q")
 	}
 }
 
-// TestRolledForward finds an output that was completed by a run which did not
+// TestPublishedOutputIsNotRolledForward finds an output that was completed by a run which did not
 // clear up: nothing is published again.
-func TestRolledForward(t *testing.T) {
+func TestPublishedOutputIsNotRolledForward(t *testing.T) {
 	d, st := inMemory(t)
-	c, _, r := claimed(t, d, "P")
+	c, _, r := claimAndStage(t, d, "P")
 	mustPublish(t, c, r)
 	abandon(c)
-	before, err := st.Stat(t.Context(), d.in(manifest.SuccessName))
+	before, err := st.Stat(t.Context(), d.pathOf(manifest.SuccessName))
 	testenv.Must(t, err)
-	settle(t, d)
-	after, err := st.Stat(t.Context(), d.in(manifest.SuccessName))
+	claimAndRelease(t, d)
+	after, err := st.Stat(t.Context(), d.pathOf(manifest.SuccessName))
 	if err != nil || after.FileID != before.FileID {
 		t.Errorf("it was published again (%v)", err)
 	}
-	wantNames(t, st, d.path)
+	wantOnlyOutput(t, st, d.path)
 }
 
-// TestOlderPending does not bring back an output that was replaced since.
-func TestOlderPending(t *testing.T) {
+// TestOlderPendingOutput does not bring back an output that was replaced since.
+func TestOlderPendingOutput(t *testing.T) {
 	d, _ := onDisk(t)
-	killed(t, d, "Q", 2)
-	back := aside(t, holderOf(t, d))
-	output(t, d, store.Local(), "R")
-	if m := output(t, d, store.Local(), "P"); m.Sequence != 3 {
+	killPublish(t, d, "Q", 2)
+	back := moveAside(t, pendingHolderDir(t, d))
+	publishOutput(t, d, store.Local(), "R")
+	if m := publishOutput(t, d, store.Local(), "P"); m.Sequence != 3 {
 		t.Fatalf("sequence %d", m.Sequence)
 	}
 	back()
-	c, _ := claim(t, d)
+	c, _ := mustClaim(t, d)
 	if !c.State().Finished(requestOf("P")) {
 		t.Error("an older output replaced a newer one")
 	}
-	release(t, c)
-	wantNames(t, store.Local(), d.path)
+	mustRelease(t, c)
+	wantOnlyOutput(t, store.Local(), d.path)
 }

@@ -27,24 +27,24 @@ func TestStagedPlans(t *testing.T) {
 	}
 	wantStaged("without a destination")
 	p, q := planOf(t, "P"), planOf(t, "Q")
-	of, other := stagedFor(t, d, p), stagedFor(t, d, q)
+	of, other := stageInDir(t, d, p), stageInDir(t, d, q)
 	now := time.Now()
 	testenv.Must(t, os.Chtimes(of, now, now), os.Chtimes(other, now, now.Add(-time.Hour)))
-	testenv.Must(t, os.Symlink(of, d.root()+"/plan-x"), os.WriteFile(d.root()+"/plan-y", nil, 0o666))
+	testenv.Must(t, os.Symlink(of, d.workDir()+"/plan-x"), os.WriteFile(d.workDir()+"/plan-y", nil, 0o666))
 	wantStaged("the first", p.ID, q.ID)
 	testenv.Must(t, os.Chtimes(other, now, now.Add(time.Hour)))
 	wantStaged("the other", q.ID, p.ID)
 	if got, err := d.StagedPlan(t.Context(), p.ID); err != nil || got == nil || got.ID != p.ID {
 		t.Errorf("%+v, %v", got, err)
 	}
-	testenv.Must(t, os.Rename(d.root(), dir+"/elsewhere"), os.Symlink(dir+"/elsewhere", d.root()))
+	testenv.Must(t, os.Rename(d.workDir(), dir+"/elsewhere"), os.Symlink(dir+"/elsewhere", d.workDir()))
 	wantStaged("a link to others")
-	testenv.Must(t, os.Remove(d.root()), os.WriteFile(d.root(), nil, 0o666))
+	testenv.Must(t, os.Remove(d.workDir()), os.WriteFile(d.workDir(), nil, 0o666))
 	wantStaged("a file")
 }
 
-// TestStagedPlanOfNone are documents that are not gone on with.
-func TestStagedPlanOfNone(t *testing.T) {
+// TestNoStagedPlan are documents that are not gone on with.
+func TestNoStagedPlan(t *testing.T) {
 	p, q := planOf(t, "P"), planOf(t, "Q")
 	text, err := q.Encode()
 	testenv.Must(t, err)
@@ -59,7 +59,7 @@ func TestStagedPlanOfNone(t *testing.T) {
 		"a directory": func(file string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o777)) },
 	} {
 		d := at(store.Local(), t.TempDir()+"/dest")
-		file := filepath.Join(stagedFor(t, d, p), manifest.PlanName)
+		file := filepath.Join(stageInDir(t, d, p), manifest.PlanName)
 		testenv.Must(t, change(file))
 		if got, err := d.StagedPlan(t.Context(), p.ID); err != nil || got != nil {
 			t.Errorf("%s: %+v, %v", name, got, err)

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	lookTries = 10
+	readTries = 10
 	// namedForeign and namedDifferences are how many of each an error lists.
 	namedForeign     = 3
 	namedDifferences = 5
@@ -52,21 +52,21 @@ type State struct {
 func (d *Destination) Look(ctx context.Context) (*State, error) {
 	var before string
 	for try := 1; ; try++ {
-		s, err := d.look(ctx)
+		s, err := d.readState(ctx)
 		if err != nil {
 			return nil, d.wrap(err)
 		}
 		// An output that is published meanwhile looks damaged, once. One that a holder
 		// replaces may look gone for as long as others take over what that one has.
 		now := s.ID() + s.damage
-		if s.damage == "" || now == before && !(s.locked && len(s.orphans) > 0) || try == lookTries {
+		if s.damage == "" || now == before && !(s.locked && len(s.orphans) > 0) || try == readTries {
 			return s, nil
 		}
 		before = now
 	}
 }
 
-func (d *Destination) look(ctx context.Context) (*State, error) {
+func (d *Destination) readState(ctx context.Context) (*State, error) {
 	s := &State{path: d.path}
 	info, err := d.st.Stat(ctx, d.path)
 	if errors.Is(err, store.ErrNotExist) {
@@ -166,7 +166,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 		case info.Name == manifest.LockName:
 			s.Leftovers, s.locked = true, true
 		case info.Name == manifest.WorkName && info.Dir && !info.Link:
-			if err := d.leftovers(ctx, s); err != nil {
+			if err := d.findLeftovers(ctx, s); err != nil {
 				return err
 			}
 		case manifest.IsAside(info.Name) && info.Dir && !info.Link:
@@ -233,7 +233,7 @@ func (s *State) compare(name string, info store.Info, file manifest.File) {
 func (d *Destination) classifyParts(ctx context.Context, s *State, parts []manifest.Entry, expected map[string]manifest.Entry) error {
 	inside := make([][]store.Info, len(parts))
 	err := parallel.Do(ctx, len(parts), d.movers, func(ctx context.Context, i int) (err error) {
-		inside[i], err = d.st.List(ctx, d.in(parts[i].Name))
+		inside[i], err = d.st.List(ctx, d.pathOf(parts[i].Name))
 		if errors.Is(err, store.ErrNotExist) {
 			return nil // it was moved away meanwhile
 		}
@@ -277,14 +277,14 @@ func isPart(name string) bool {
 	return ok && !strings.Contains(name, "/")
 }
 
-// leftovers finds out which plans there is work of, and whether holders left anything.
-func (d *Destination) leftovers(ctx context.Context, s *State) error {
-	infos, err := d.list(ctx, d.root())
+// findLeftovers finds out which plans there is work of, and whether holders left anything.
+func (d *Destination) findLeftovers(ctx context.Context, s *State) error {
+	infos, err := d.list(ctx, d.workDir())
 	if err != nil {
 		return err
 	}
 	for _, info := range infos {
-		if id, ok := stagedPlan(info); ok {
+		if id, ok := stagedPlanID(info); ok {
 			s.staged = append(s.staged, id)
 		} else if !strings.HasPrefix(info.Name, planPrefix) {
 			s.Leftovers = true
@@ -297,7 +297,7 @@ func (d *Destination) leftovers(ctx context.Context, s *State) error {
 // classifyAside does what classify does, in a directory of files that are no parts. It
 // returns the directories of the output in it.
 func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, expected map[string]manifest.Entry) (dirs []manifest.Entry, err error) {
-	infos, err := d.st.List(ctx, d.in(dir))
+	infos, err := d.st.List(ctx, d.pathOf(dir))
 	if err != nil && !errors.Is(err, store.ErrNotExist) {
 		return nil, err
 	}
@@ -336,29 +336,29 @@ func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, e
 // Finished reports whether the destination holds what is asked for, whole, without
 // increments beside it, and nothing waits to replace it.
 func (s *State) Finished(r *manifest.Request) bool {
-	return s.whole() && len(s.Success.Request.Differences(r)) == 0
+	return s.intact() && len(s.Success.Request.Differences(r)) == 0
 }
 
-// whole reports whether the destination holds an output that is what its manifest says,
+// intact reports whether the destination holds an output that is what its manifest says,
 // without increments beside it, and nothing waits to replace it.
-func (s *State) whole() bool {
+func (s *State) intact() bool {
 	return s.Success != nil && len(s.Increments) == 0 && s.damage == "" && !s.pending
 }
 
-// refuseForeign is failure.Foreign if the destination holds what is not ours.
-func (s *State) refuseForeign() error {
+// checkForeign is failure.Foreign if the destination holds what is not ours.
+func (s *State) checkForeign() error {
 	n := len(s.foreign)
 	if n == 0 {
 		return nil
 	}
 	return failure.New(failure.Foreign, "destination %s holds what rowtocol did not write: %s; move it away, or choose another destination",
-		s.path, list(s.foreign, namedForeign, ", "))
+		s.path, joinFirst(s.foreign, namedForeign, ", "))
 }
 
-// allowNext is failure.Foreign if nothing must be published to the destination.
-func (s *State) allowNext() error {
+// checkNext is failure.Foreign if nothing must be published to the destination.
+func (s *State) checkNext() error {
 	//guard: refuses files of others
-	if err := s.refuseForeign(); err != nil {
+	if err := s.checkForeign(); err != nil {
 		return err
 	}
 	//guard: refuses to plan beyond the last number
@@ -371,7 +371,7 @@ func (s *State) allowNext() error {
 // Allow is failure.Foreign if the destination must not be filled with what is
 // asked for.
 func (s *State) Allow(r *manifest.Request, overwrite bool) error {
-	if err := s.allowNext(); err != nil {
+	if err := s.checkNext(); err != nil {
 		return err
 	}
 	switch {
@@ -394,7 +394,7 @@ func (s *State) Allow(r *manifest.Request, overwrite bool) error {
 	}
 	//guard: refuses to replace another request's output unless told to
 	return failure.New(failure.Foreign, "destination %s holds the output of another request: %s; --overwrite replaces it",
-		s.path, list(differences, namedDifferences, "; "))
+		s.path, joinFirst(differences, namedDifferences, "; "))
 }
 
 // AllowWhole is failure.Foreign if the destination holds rows of which it is not known
@@ -422,11 +422,11 @@ func (s *State) UnknownInputs() string {
 // replace what the destination got since.
 func (s *State) AllowPlan(p *manifest.Plan, overwrite bool) error {
 	if p.Increment {
-		return s.allowIncrementPlan(p)
+		return s.checkIncrementPlan(p)
 	}
 	//guard: refuses a plan that did not see newer rows
 	if came := s.Unseen(p); len(came) > 0 && !s.pending {
-		return s.overtook(p.ID, came)
+		return s.outdatedError(p.ID, came)
 	}
 	return s.Allow(&p.Request, overwrite)
 }
@@ -439,8 +439,8 @@ func (s *State) ID() string {
 	return s.Success.ID
 }
 
-// list joins the first texts, and says how many more there are.
-func list(texts []string, most int, separator string) string {
+// joinFirst joins the first texts, and says how many more there are.
+func joinFirst(texts []string, most int, separator string) string {
 	s := strings.Join(texts[:min(len(texts), most)], separator)
 	if more := len(texts) - most; more > 0 {
 		s += fmt.Sprintf("%sand %d more", separator, more)

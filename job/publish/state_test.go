@@ -21,10 +21,10 @@ import (
 func onDisk(t *testing.T) (*Destination, *manifest.Success) {
 	t.Helper()
 	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
-	return d, output(t, d, store.Local(), "P")
+	return d, publishOutput(t, d, store.Local(), "P")
 }
 
-func look(t *testing.T, d *Destination) *State {
+func stateOf(t *testing.T, d *Destination) *State {
 	t.Helper()
 	s, err := d.Look(t.Context())
 	testenv.Must(t, err)
@@ -33,12 +33,12 @@ func look(t *testing.T, d *Destination) *State {
 
 func TestFinished(t *testing.T) {
 	d, st := inMemory(t)
-	if s := look(t, d); s.Success != nil || s.Leftovers || s.Finished(requestOf("P")) || s.ID() != "" || s.Allow(requestOf("P"), false) != nil {
+	if s := stateOf(t, d); s.Success != nil || s.Leftovers || s.Finished(requestOf("P")) || s.ID() != "" || s.Allow(requestOf("P"), false) != nil {
 		t.Errorf("nothing: %+v", s)
 	}
-	m := output(t, d, st, "P")
-	wantNames(t, st, d.path)
-	s := look(t, d)
+	m := publishOutput(t, d, st, "P")
+	wantOnlyOutput(t, st, d.path)
+	s := stateOf(t, d)
 	if !s.Finished(requestOf("P")) || s.Leftovers || s.ID() != m.ID || s.Allow(requestOf("P"), false) != nil {
 		t.Errorf("finished: %+v", s)
 	}
@@ -49,12 +49,12 @@ func TestFinished(t *testing.T) {
 	if err := s.Allow(requestOf("Q"), true); err != nil {
 		t.Error(err)
 	}
-	again := output(t, d, st, "Q")
+	again := publishOutput(t, d, st, "Q")
 	if again.Sequence != m.Sequence+1 {
 		t.Errorf("output %d came after output %d", again.Sequence, m.Sequence)
 	}
-	wantNames(t, st, d.path)
-	s = look(t, d)
+	wantOnlyOutput(t, st, d.path)
+	s = stateOf(t, d)
 	old, now := planOf(t, "P"), planOf(t, "R")
 	old.Replaces, now.Replaces = []string{m.ID}, s.Holds()
 	failuretest.Want(t, s.AllowPlan(old, true), failure.Foreign, "got another output after plan", ": output "+again.ID)
@@ -73,11 +73,11 @@ func TestChanged(t *testing.T) {
 	for name, change := range map[string]func(file, dir string) error{
 		".trv/a is missing":        func(_, dir string) error { return os.Remove(part(dir) + "/a") },
 		".trv/a has 3 bytes":       func(_, dir string) error { return os.Truncate(part(dir)+"/a", 3) },
-		".trv/retired-b is a link": func(_, dir string) error { return linkAway(dir, part(dir)+"/retired-b") },
+		".trv/retired-b is a link": func(_, dir string) error { return moveAndLink(dir, part(dir)+"/retired-b") },
 		".trv/a has 0 bytes, not 1": func(_, dir string) error {
 			return errors.Join(os.Remove(part(dir)+"/a"), os.Mkdir(part(dir)+"/a", 0o777))
 		},
-		".trv is a link": func(_, dir string) error { return linkAway(dir, part(dir)) },
+		".trv is a link": func(_, dir string) error { return moveAndLink(dir, part(dir)) },
 		".trv is not a directory": func(_, dir string) error {
 			p := part(dir)
 			return errors.Join(os.RemoveAll(p), os.WriteFile(p, []byte("task 1 of P"), 0o666))
@@ -97,8 +97,8 @@ func TestChanged(t *testing.T) {
 		"has 0 bytes, not ": func(file, _ string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o777)) },
 	} {
 		d, m := onDisk(t)
-		testenv.Must(t, change(d.in(m.Parts[0].Files[0].Name), d.path))
-		s := look(t, d)
+		testenv.Must(t, change(d.pathOf(m.Parts[0].Files[0].Name), d.path))
+		s := stateOf(t, d)
 		if s.Finished(requestOf("P")) {
 			t.Errorf("%s: finished", name)
 		}
@@ -109,15 +109,15 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// insideIndex puts a file beside those of an output's index.
-func insideIndex(dir, _ string) error {
+// addToIndex puts a file beside those of an output's index.
+func addToIndex(dir, _ string) error {
 	index, err := filepath.Glob(dir + "/_index/*")
 	return errors.Join(err, os.WriteFile(index[0]+"/others", nil, 0o666))
 }
 
-// TestNotOurs puts things into a destination that are not ours: nothing is done,
+// TestForeignFiles puts things into a destination that are not ours: nothing is done,
 // and nothing beside it changes.
-func TestNotOurs(t *testing.T) {
+func TestForeignFiles(t *testing.T) {
 	write := func(name, text string) func(dir, victim string) error {
 		return func(dir, _ string) error { return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666) }
 	}
@@ -157,7 +157,7 @@ func TestNotOurs(t *testing.T) {
 		".rowtocol is a file": {write(".rowtocol", ""), ".rowtocol"},
 		"_quarantine":         {link("_quarantine"), "_quarantine (a link)"},
 		"an index":            {func(dir, _ string) error { return os.WriteFile(dir+"/_index/x", nil, 0o666) }, "_index/x"},
-		"inside an index":     {insideIndex, "/others"},
+		"inside an index":     {addToIndex, "/others"},
 		"a copy":              {func(dir, _ string) error { return os.WriteFile(dir+"/_quarantine/x", nil, 0o666) }, "_quarantine/x"},
 		"a file in a part": {func(dir, _ string) error {
 			parts, _ := filepath.Glob(dir + "/part-00001*")
@@ -170,16 +170,16 @@ func TestNotOurs(t *testing.T) {
 		d, _ := onDisk(t)
 		victim := t.TempDir()
 		testenv.Must(t, os.MkdirAll(victim+"/dir/sub", 0o777), os.WriteFile(victim+"/dir/file", nil, 0o666), tc.do(d.path, victim))
-		before := names(t, store.Local(), victim) + names(t, store.Local(), d.path)
-		failuretest.Want(t, look(t, d).Allow(requestOf("Q"), true), failure.Foreign, tc.text)
+		before := namesBelow(t, store.Local(), victim) + namesBelow(t, store.Local(), d.path)
+		failuretest.Want(t, stateOf(t, d).Allow(requestOf("Q"), true), failure.Foreign, tc.text)
 		c, _, err := d.Claim(t.Context())
 		if err == nil {
 			failuretest.Want(t, c.State().Allow(requestOf("Q"), true), failure.Foreign, tc.text)
-			release(t, c)
+			mustRelease(t, c)
 		} else if !strings.Contains(name, ".rowtocol") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if after := names(t, store.Local(), victim) + names(t, store.Local(), d.path); after != before {
+		if after := namesBelow(t, store.Local(), victim) + namesBelow(t, store.Local(), d.path); after != before {
 			t.Errorf("%s: there were %s\nand are %s", name, before, after)
 		}
 	}
@@ -202,63 +202,63 @@ func TestFileInPlace(t *testing.T) {
 // TestTidy clears up what a dead holder left of a finished output.
 func TestTidy(t *testing.T) {
 	d, st := inMemory(t)
-	output(t, d, st, "P")
+	publishOutput(t, d, st, "P")
 	err := errors.Join(
-		st.Mkdir(t.Context(), d.root()), st.Mkdir(t.Context(), d.root()+"/0123456789abcdef"), st.Mkdir(t.Context(), d.root()+"/trash-x"),
-		st.WriteFile(t.Context(), d.in("part-00007-0-00112233445566ff.trv"), nil, true),
-		st.Mkdir(t.Context(), d.in("_quarantine/00112233445566ff")),
+		st.Mkdir(t.Context(), d.workDir()), st.Mkdir(t.Context(), d.workDir()+"/0123456789abcdef"), st.Mkdir(t.Context(), d.workDir()+"/trash-x"),
+		st.WriteFile(t.Context(), d.pathOf("part-00007-0-00112233445566ff.trv"), nil, true),
+		st.Mkdir(t.Context(), d.pathOf("_quarantine/00112233445566ff")),
 	)
 	testenv.Must(t, err)
-	if !look(t, d).Leftovers {
+	if !stateOf(t, d).Leftovers {
 		t.Error("there is nothing to clear up")
 	}
 	if err := d.Tidy(t.Context()); err != nil {
 		t.Error(err)
 	}
-	wantNames(t, st, d.path)
+	wantOnlyOutput(t, st, d.path)
 }
 
 // TestUnfinishedWork leaves work beside a finished output: there is nothing to clear up,
 // unless a holder that is gone took it, to publish it.
 func TestUnfinishedWork(t *testing.T) {
 	d, st := inMemory(t)
-	output(t, d, st, "P")
-	c, _ := claim(t, d)
-	begun(t, c, "Q")
-	release(t, c)
-	if s := look(t, d); s.Leftovers || !s.Finished(requestOf("P")) {
+	publishOutput(t, d, st, "P")
+	c, _ := mustClaim(t, d)
+	stageWork(t, c, "Q")
+	mustRelease(t, c)
+	if s := stateOf(t, d); s.Leftovers || !s.Finished(requestOf("P")) {
 		t.Errorf("%+v", s)
 	}
-	killed(t, d, "Q", 2)
-	testenv.Must(t, st.Remove(t.Context(), d.in(manifest.LockName)))
-	if !look(t, d).Leftovers {
+	killPublish(t, d, "Q", 2)
+	testenv.Must(t, st.Remove(t.Context(), d.pathOf(manifest.LockName)))
+	if !stateOf(t, d).Leftovers {
 		t.Error("nothing is left over")
 	}
 	if err := d.Tidy(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if !look(t, d).Finished(requestOf("Q")) {
+	if !stateOf(t, d).Finished(requestOf("Q")) {
 		t.Error("it was not completed")
 	}
-	wantNames(t, st, d.path)
+	wantOnlyOutput(t, st, d.path)
 }
 
-// TestInterrupted ends the context at each step of a claim and a publication.
-func TestInterrupted(t *testing.T) {
+// TestCanceled ends the context at each step of a claim and a publication.
+func TestCanceled(t *testing.T) {
 	d, _ := inMemory(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := d.Claim(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("claim: %v", err)
 	}
-	c, _ := claim(t, d)
-	r := begun(t, c, "P")
+	c, _ := mustClaim(t, d)
+	r := stageWork(t, c, "P")
 	if _, err := c.Publish(ctx, r.Plan, r.Work, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("publish: %v", err)
 	}
-	release(t, c)
-	settle(t, d)
-	if w := status(t, d).Unfinished; len(w) != 1 || w[0].Tasks != 2 || w[0].Output != "" {
+	mustRelease(t, c)
+	claimAndRelease(t, d)
+	if w := mustStatus(t, d).Unfinished; len(w) != 1 || w[0].Tasks != 2 || w[0].Output != "" {
 		t.Errorf("there is the work %+v", w)
 	}
 }

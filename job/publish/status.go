@@ -135,7 +135,7 @@ func (s *lockState) lock() *Lock {
 		return nil
 	}
 	h := s.holder
-	return &Lock{Holder: h.ID, Host: h.Host, PID: h.PID, Since: h.Since, Seen: s.seen, Dead: s.gone || h.dead(), holder: h}
+	return &Lock{Holder: h.ID, Host: h.Host, PID: h.PID, Since: h.Since, Seen: s.lastSign, Dead: s.gone || h.dead(), holder: h}
 }
 
 // survey looks at all that is in the destination. lock is the lock that it has.
@@ -151,7 +151,7 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 		debris = nil
 	}
 	for _, name := range debris {
-		l, err := d.leftover(ctx, name, strayFile)
+		l, err := d.measureLeftover(ctx, name, strayFile)
 		if errors.Is(err, store.ErrNotExist) {
 			continue // it was moved away meanwhile
 		}
@@ -176,12 +176,12 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	infos, err := d.list(ctx, d.root())
+	infos, err := d.list(ctx, d.workDir())
 	if err != nil {
 		return nil, err
 	}
 	for _, info := range infos {
-		if err := d.surveyRoot(ctx, s, info, lock); err != nil {
+		if err := d.surveyWorkDir(ctx, s, info, lock); err != nil {
 			return nil, err
 		}
 	}
@@ -194,15 +194,15 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 	return s, nil
 }
 
-// surveyRoot looks at what is in the directory of all that is under way.
-func (d *Destination) surveyRoot(ctx context.Context, s *Status, info store.Info, lock *Lock) error {
+// surveyWorkDir looks at what is in the directory of all that is under way.
+func (d *Destination) surveyWorkDir(ctx context.Context, s *Status, info store.Info, lock *Lock) error {
 	name := path.Join(manifest.WorkName, info.Name)
-	id, staged := stagedPlan(info)
+	id, staged := stagedPlanID(info)
 	switch {
 	case staged && slices.Contains(s.dead, id):
 		return d.addDebris(ctx, s, info, deadWork, nil)
 	case staged:
-		w, err := d.work(ctx, info.Path, id)
+		w, err := d.readWork(ctx, info.Path, id)
 		s.Unfinished = append(s.Unfinished, w)
 		return err
 	//guard: leaves out what is not the work of tasks
@@ -225,8 +225,8 @@ func (d *Destination) surveyHolder(ctx context.Context, s *Status, info store.In
 	held := lock != nil && lock.Holder == info.Name && !lock.Dead
 	needed := make(map[string]bool) // to publish what waits
 	for _, p := range found.pending {
-		dir := cmp.Or(found.work(p.Plan), d.StagingPath(p.Plan)) // it may still have to be taken
-		w, err := d.work(ctx, dir, p.Plan)
+		dir := cmp.Or(found.workOf(p.Plan), d.StagingPath(p.Plan)) // it may still have to be taken
+		w, err := d.readWork(ctx, dir, p.Plan)
 		if err != nil {
 			return err
 		}
@@ -258,8 +258,8 @@ func (d *Destination) addDebris(ctx context.Context, s *Status, info store.Info,
 	return err
 }
 
-// leftover measures what has a name in the destination.
-func (d *Destination) leftover(ctx context.Context, name, what string) (Leftover, error) {
+// measureLeftover measures what has a name in the destination.
+func (d *Destination) measureLeftover(ctx context.Context, name, what string) (Leftover, error) {
 	l := Leftover{Name: name, What: what}
 	info, err := d.entry(ctx, name)
 	if err == nil {

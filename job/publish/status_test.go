@@ -20,24 +20,24 @@ import (
 	"github.com/rowtocol/rowtocol/store/memstore"
 )
 
-// status looks at a destination, which must not change it.
-func status(t *testing.T, d *Destination) *Status {
+// mustStatus looks at a destination, which must not change it.
+func mustStatus(t *testing.T, d *Destination) *Status {
 	t.Helper()
-	before := names(t, d.st, d.path)
+	before := namesBelow(t, d.st, d.path)
 	s, err := d.Status(t.Context())
 	testenv.Must(t, err)
-	if after := names(t, d.st, d.path); after != before {
+	if after := namesBelow(t, d.st, d.path); after != before {
 		t.Errorf("looking changed %s to %s", before, after)
 	}
 	return s
 }
 
-// lockedBy writes a lock.
-func lockedBy(t *testing.T, d *Destination, h holder) {
+// mustWriteLock writes a lock.
+func mustWriteLock(t *testing.T, d *Destination, h holder) {
 	t.Helper()
 	text, err := json.Marshal(h)
 	if err == nil {
-		err = d.st.WriteFile(t.Context(), d.in(manifest.LockName), text, true)
+		err = d.st.WriteFile(t.Context(), d.pathOf(manifest.LockName), text, true)
 	}
 	testenv.Must(t, err)
 }
@@ -49,16 +49,16 @@ func TestStatus(t *testing.T) {
 	testenv.Must(t, st.WriteFile(t.Context(), "/parent/file", nil, true))
 	_, err = at(st, "/parent/file").Status(t.Context())
 	failuretest.Want(t, err, failure.Usage, "is a file")
-	m := output(t, d, st, "P")
-	if s := status(t, d); s.Success.ID != m.ID || s.Lock != nil || s.Unfinished != nil || s.Debris != nil || s.Foreign != nil || s.Damage != "" {
+	m := publishOutput(t, d, st, "P")
+	if s := mustStatus(t, d); s.Success.ID != m.ID || s.Lock != nil || s.Unfinished != nil || s.Debris != nil || s.Foreign != nil || s.Damage != "" {
 		t.Errorf("%+v", s)
 	}
-	c, _ := claim(t, d)
-	r := begunTasks(t, c, "Q", 3)
-	testenv.Must(t, st.Remove(t.Context(), path.Join(r.Dir, manifest.TaskName(1))), st.Mkdir(t.Context(), d.in("part-00000-0-0123456789abcdef.trv")),
-		st.WriteFile(t.Context(), d.in("other's"), nil, true), st.Mkdir(t.Context(), d.root()+"/trash-1"),
-		st.WriteFile(t.Context(), d.root()+"/trash-1/a", []byte("abc"), true), st.WriteFile(t.Context(), d.root()+"/"+manifest.NewID(), nil, true))
-	s := status(t, d)
+	c, _ := mustClaim(t, d)
+	r := stageWorkOfTasks(t, c, "Q", 3)
+	testenv.Must(t, st.Remove(t.Context(), path.Join(r.Dir, manifest.TaskName(1))), st.Mkdir(t.Context(), d.pathOf("part-00000-0-0123456789abcdef.trv")),
+		st.WriteFile(t.Context(), d.pathOf("other's"), nil, true), st.Mkdir(t.Context(), d.workDir()+"/trash-1"),
+		st.WriteFile(t.Context(), d.workDir()+"/trash-1/a", []byte("abc"), true), st.WriteFile(t.Context(), d.workDir()+"/"+manifest.NewID(), nil, true))
+	s := mustStatus(t, d)
 	if l := s.Lock; l == nil || l.Holder != c.id || l.PID != os.Getpid() || l.Dead || l.Since.IsZero() || l.Seen.IsZero() || l.Host == "" {
 		t.Errorf("lock %+v", l)
 	}
@@ -75,13 +75,13 @@ func TestStatus(t *testing.T) {
 	if s.Debris[0].What != trash && s.Debris[1].What != trash || s.LeftAlone[0].What != strayFile {
 		t.Errorf("debris %+v", s.Debris)
 	}
-	release(t, c)
-	s = status(t, d)
+	mustRelease(t, c)
+	s = mustStatus(t, d)
 	if s.Lock != nil || len(s.Unfinished) != 1 || s.Unfinished[0].Held || len(s.Leftovers()) != 3 {
 		t.Errorf("%+v", s)
 	}
-	settle(t, d)
-	if s = status(t, d); len(s.LeftAlone) != 1 {
+	claimAndRelease(t, d)
+	if s = mustStatus(t, d); len(s.LeftAlone) != 1 {
 		t.Errorf("a holder removed what is beside others' files: %+v", s)
 	}
 }
@@ -91,13 +91,13 @@ func TestStatus(t *testing.T) {
 func TestStatusPending(t *testing.T) {
 	for renames, taken := range map[int]bool{1: false, 2: true, 6: true, 0: true} {
 		d, st := inMemory(t)
-		killed(t, d, "P", renames)
-		holder := status(t, d).Lock.Holder
+		killPublish(t, d, "P", renames)
+		holder := mustStatus(t, d).Lock.Holder
 		for _, held := range []bool{true, false} {
-			if live.Delete(holder); held {
-				live.Store(holder, true)
+			if liveHolders.Delete(holder); held {
+				liveHolders.Store(holder, true)
 			}
-			s := status(t, d)
+			s := mustStatus(t, d)
 			if !s.Pending() || s.Lock.Dead == held || slices.ContainsFunc(s.Leftovers(), func(l Leftover) bool { return l.Useful() || l.What == strayFile }) {
 				t.Errorf("after %d renames: %+v", renames, s)
 			}
@@ -109,31 +109,31 @@ func TestStatusPending(t *testing.T) {
 		if err != nil || len(cleaned.Kept) > 0 {
 			t.Errorf("%+v %v", cleaned, err)
 		}
-		wantNames(t, st, d.path)
+		wantOnlyOutput(t, st, d.path)
 	}
 }
 
-// TestStatusWhileLockMoves looks while the destination is given back.
-func TestStatusWhileLockMoves(t *testing.T) {
+// TestStatusDuringRelease looks while the destination is given back.
+func TestStatusDuringRelease(t *testing.T) {
 	d, st := inMemory(t)
-	c, _ := claim(t, d)
-	r := begun(t, c, "P")
-	d.st = once{st, r.Dir, func() { release(t, c) }, new(bool)}
+	c, _ := mustClaim(t, d)
+	r := stageWork(t, c, "P")
+	d.st = afterList{st, r.Dir, func() { mustRelease(t, c) }, new(bool)}
 	s, err := d.Status(t.Context())
 	if err != nil || s.Lock != nil || len(s.Unfinished) != 1 || s.Unfinished[0].Held {
 		t.Errorf("%+v %v", s, err)
 	}
 }
 
-// once is a store in which something happens before a directory is listed first.
-type once struct {
+// afterList is a store in which something happens before a directory is listed first.
+type afterList struct {
 	store.Store
 	dir  string
 	do   func()
 	done *bool
 }
 
-func (o once) List(ctx context.Context, dir string) ([]store.Info, error) {
+func (o afterList) List(ctx context.Context, dir string) ([]store.Info, error) {
 	if dir == o.dir && !*o.done {
 		*o.done = true
 		infos, err := o.Store.List(ctx, dir)
@@ -143,8 +143,8 @@ func (o once) List(ctx context.Context, dir string) ([]store.Info, error) {
 	return o.Store.List(ctx, dir)
 }
 
-// TestStatusOfOddThings looks at what others put where rowtocol works.
-func TestStatusOfOddThings(t *testing.T) {
+// TestStatusOfUnexpectedFiles looks at what others put where rowtocol works.
+func TestStatusOfUnexpectedFiles(t *testing.T) {
 	const size = 1 << 20
 	big := filepath.Join(t.TempDir(), "big")
 	testenv.Must(t, os.MkdirAll(big+"/holder/plan-1", 0o777), os.WriteFile(big+"/holder/plan-1/file", make([]byte, size), 0o666))
@@ -161,9 +161,9 @@ func TestStatusOfOddThings(t *testing.T) {
 	}{
 		"work is a link":   {func(dir string) error { return os.Symlink(big, dir+"/.rowtocol") }, "[] [] [.rowtocol (a link)]"},
 		"work is a file":   {func(dir string) error { return os.WriteFile(dir+"/.rowtocol", nil, 0o666) }, "[] [] [.rowtocol]"},
-		"holder is a link": {func(dir string) error { return link(dir, big, "holder") }, "[] [.rowtocol/holder 0] []"},
-		"plan is a link":   {func(dir string) error { return link(dir, big, "plan-1") }, "[] [] [.rowtocol/plan-1 (no directory)]"},
-		"trash is a link":  {func(dir string) error { return link(dir, big, "trash-1") }, "[] [.rowtocol/trash-1 0] []"},
+		"holder is a link": {func(dir string) error { return linkInWorkDir(dir, big, "holder") }, "[] [.rowtocol/holder 0] []"},
+		"plan is a link":   {func(dir string) error { return linkInWorkDir(dir, big, "plan-1") }, "[] [] [.rowtocol/plan-1 (no directory)]"},
+		"trash is a link":  {func(dir string) error { return linkInWorkDir(dir, big, "trash-1") }, "[] [.rowtocol/trash-1 0] []"},
 		"result is a link": {result, "[.rowtocol/plan-ID 0] [] []"},
 		"link in work": {func(dir string) error {
 			return errors.Join(os.MkdirAll(dir+"/.rowtocol/plan-1", 0o777), os.Symlink(big, dir+"/.rowtocol/plan-1/x"))
@@ -189,7 +189,7 @@ func TestStatusOfOddThings(t *testing.T) {
 		for _, l := range s.Debris {
 			debris = append(debris, fmt.Sprint(l.Name, " ", l.Bytes))
 		}
-		got := ids.ReplaceAllString(strings.ReplaceAll(fmt.Sprint(text(s.Unfinished), " ", debris, " ", s.Foreign), planOf(t, "P").ID, "ID"), "ID")
+		got := idPattern.ReplaceAllString(strings.ReplaceAll(fmt.Sprint(text(s.Unfinished), " ", debris, " ", s.Foreign), planOf(t, "P").ID, "ID"), "ID")
 		if got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
@@ -201,22 +201,22 @@ func TestStatusOfOddThings(t *testing.T) {
 	}
 }
 
-// link puts a link into the directory of all that is under way.
-func link(dir, to, name string) error {
+// linkInWorkDir puts a link into the directory of all that is under way.
+func linkInWorkDir(dir, to, name string) error {
 	return errors.Join(os.MkdirAll(dir+"/.rowtocol", 0o777), os.Symlink(to, dir+"/.rowtocol/"+name))
 }
 
-// TestStatusMeanwhile looks at a destination that another process fills again and
+// TestStatusDuringRuns looks at a destination that another process fills again and
 // again.
-func TestStatusMeanwhile(t *testing.T) {
+func TestStatusDuringRuns(t *testing.T) {
 	d, st := inMemory(t)
-	output(t, d, st, "P")
+	publishOutput(t, d, st, "P")
 	done := make(chan struct{})
 	other := at(st, d.path)
 	go func() {
 		defer close(done)
 		for i := range 40 {
-			output(t, other, st, fmt.Sprint(i))
+			publishOutput(t, other, st, fmt.Sprint(i))
 		}
 	}()
 	looks := 0
@@ -232,32 +232,32 @@ func TestStatusMeanwhile(t *testing.T) {
 			t.Fatalf("foreign: %v", s.Foreign)
 		}
 	}
-	if s := status(t, d); s.Lock != nil || s.Damage != "" || len(s.Debris) > 0 || s.Success.Sequence != 41 {
+	if s := mustStatus(t, d); s.Lock != nil || s.Damage != "" || len(s.Debris) > 0 || s.Success.Sequence != 41 {
 		t.Errorf("after %d looks: %+v", looks, s)
 	}
 }
 
-// TestStatusOfChangingHands looks again while the lock goes from one holder to the
+// TestStatusWithChangingHolders looks again while the lock goes from one holder to the
 // next, and not for ever.
-func TestStatusOfChangingHands(t *testing.T) {
+func TestStatusWithChangingHolders(t *testing.T) {
 	for changes, want := range map[int]int{0: 1, 2: 3, 100: statusTries} {
 		inner, st := inMemory(t)
-		output(t, inner, st, "P")
-		lockedBy(t, inner, holder{ID: manifest.NewID()})
+		publishOutput(t, inner, st, "P")
+		mustWriteLock(t, inner, holder{ID: manifest.NewID()})
 		looks := 0
-		d := at(&odd{Store: st, read: func(p string) error {
+		d := at(&hookStore{Store: st, read: func(p string) error {
 			if path.Base(p) != manifest.SuccessName {
 				return nil
 			}
 			if looks++; looks <= changes {
-				if err := st.Remove(t.Context(), inner.in(manifest.LockName)); err != nil {
+				if err := st.Remove(t.Context(), inner.pathOf(manifest.LockName)); err != nil {
 					return err
 				}
-				lockedBy(t, inner, holder{ID: manifest.NewID()})
+				mustWriteLock(t, inner, holder{ID: manifest.NewID()})
 			}
 			return nil
 		}}, inner.path)
-		if s := status(t, d); looks != want || s.Success == nil || s.Lock == nil {
+		if s := mustStatus(t, d); looks != want || s.Success == nil || s.Lock == nil {
 			t.Errorf("%d looks at a lock that changed hands %d times: %+v", looks, changes, s)
 		}
 	}

@@ -16,21 +16,21 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestWorkIsTakenFirst looks at the destination when the work is taken, and when the former
+// TestWorkIsTakenBeforeRetiring looks at the destination when the work is taken, and when the former
 // output is moved out.
-func TestWorkIsTakenFirst(t *testing.T) {
-	d, st := onOdd(t)
-	output(t, d, st, "P")
-	c, held, r := claimed(t, d, "Q")
+func TestWorkIsTakenBeforeRetiring(t *testing.T) {
+	d, st := withHooks(t)
+	publishOutput(t, d, st, "P")
+	c, held, r := claimAndStage(t, d, "Q")
 	var taken, retired bool
 	st.rename = func(from, _ string, do func() error) error {
 		switch from {
 		case r.Dir:
 			taken = true
-			if waits := pendingOf(t, d); len(waits) != 1 || waits[0].Plan != r.Plan.ID {
+			if waits := pendingOutputs(t, d); len(waits) != 1 || waits[0].Plan != r.Plan.ID {
 				t.Errorf("the work is taken, and there waits %+v", waits)
 			}
-		case d.in(manifest.SuccessName):
+		case d.pathOf(manifest.SuccessName):
 			if retired = true; !taken {
 				t.Error("late tasks reach what replaces the output")
 			}
@@ -40,13 +40,13 @@ func TestWorkIsTakenFirst(t *testing.T) {
 	if _, err := c.Publish(held, r.Plan, r.Work, nil); err != nil || !retired {
 		t.Error(err)
 	}
-	release(t, c)
-	wantNames(t, st, d.path)
+	mustRelease(t, c)
+	wantOnlyOutput(t, st, d.path)
 }
 
-// TestChangedBeforeItWasTaken withdraws an output: the work is back, unless tasks made its
+// TestChangedBeforeTaking withdraws an output: the work is back, unless tasks made its
 // directory anew, and the destination is as it was.
-func TestChangedBeforeItWasTaken(t *testing.T) {
+func TestChangedBeforeTaking(t *testing.T) {
 	alter := func(file string) error { return os.WriteFile(file, []byte("task 0 of R"), 0o666) }
 	for name, tc := range map[string]struct {
 		change func(part, directory string) error
@@ -65,9 +65,9 @@ func TestChangedBeforeItWasTaken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onDisk, m := onDisk(t)
-			st := &odd{Store: onDisk.st}
+			st := &hookStore{Store: onDisk.st}
 			d := at(st, onDisk.path)
-			c, held, r := claimed(t, d, "Q")
+			c, held, r := claimAndStage(t, d, "Q")
 			work := ""
 			st.rename = func(from, to string, do func() error) error {
 				if err := do(); err != nil || from != r.Dir {
@@ -76,7 +76,7 @@ func TestChangedBeforeItWasTaken(t *testing.T) {
 				if err := tc.change(path.Join(to, r.Results[0].Files()[0].Name), path.Join(to, r.Results[1].Entries()[0].Name)); err != nil {
 					t.Error(err)
 				}
-				if work = names(t, d.st, to); tc.anew {
+				if work = namesBelow(t, d.st, to); tc.anew {
 					if work = "late"; os.Mkdir(r.Dir, 0o777) != nil || os.WriteFile(r.Dir+"/late", nil, 0o666) != nil {
 						t.Error("tasks cannot make the directory")
 					}
@@ -86,22 +86,22 @@ func TestChangedBeforeItWasTaken(t *testing.T) {
 			_, err := c.Publish(held, r.Plan, r.Work, nil)
 			failuretest.Want(t, err, tc.want, "")
 			st.rename = nil
-			if got := names(t, d.st, r.Dir); got != work {
+			if got := namesBelow(t, d.st, r.Dir); got != work {
 				t.Errorf("the work is %s, not %s", got, work)
 			}
-			if w := status(t, d).Unfinished; len(w) != 1 || w[0].Output != "" {
+			if w := mustStatus(t, d).Unfinished; len(w) != 1 || w[0].Output != "" {
 				t.Errorf("there is the work %+v", w)
 			}
-			release(t, c)
-			c, held = claim(t, d)
+			mustRelease(t, c)
+			c, held = mustClaim(t, d)
 			if s := c.State(); s.ID() != m.ID || s.damage != "" || len(c.Completed()) > 0 {
 				t.Errorf("%+v", s)
 			}
 			if err := c.Discard(held, r.Plan.ID); err != nil {
 				t.Error(err)
 			}
-			release(t, c)
-			wantNames(t, d.st, d.path)
+			mustRelease(t, c)
+			wantOnlyOutput(t, d.st, d.path)
 		})
 	}
 }
@@ -109,24 +109,24 @@ func TestChangedBeforeItWasTaken(t *testing.T) {
 // TestPublishAfterWithdrawal publishes what the same claim withdrew before.
 func TestPublishAfterWithdrawal(t *testing.T) {
 	d, st := inMemory(t)
-	c, held, r := claimed(t, d, "P")
+	c, held, r := claimAndStage(t, d, "P")
 	part := path.Join(r.Dir, r.Results[0].Files()[0].Name)
 	testenv.Must(t, st.Rename(t.Context(), part, "/parent/kept"))
 	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, err, failure.Storage, "what task 0 left is gone")
 	testenv.Must(t, st.Rename(t.Context(), "/parent/kept", part))
 	mustPublish(t, c, r)
-	release(t, c)
-	wantNames(t, st, d.path)
+	mustRelease(t, c)
+	wantOnlyOutput(t, st, d.path)
 }
 
 // TestLateTasks make the directory of a plan anew whose work was taken: the next holder
 // publishes what was taken, and removes what they made.
 func TestLateTasks(t *testing.T) {
 	d, st := inMemory(t)
-	output(t, d, st, "P")
-	killed(t, d, "Q", 2)
-	plan := pendingOf(t, d)[0].Plan
+	publishOutput(t, d, st, "P")
+	killPublish(t, d, "Q", 2)
+	plan := pendingOutputs(t, d)[0].Plan
 	dir, made, err := d.Staging(t.Context(), plan)
 	if err != nil || !made {
 		t.Fatalf("made %v, %v", made, err)
@@ -135,23 +135,23 @@ func TestLateTasks(t *testing.T) {
 		t.Errorf("%s, then %s, made %v, %v", dir, again, made, err)
 	}
 	testenv.Must(t, st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(0)), []byte("another try's"), true))
-	c, _ := claim(t, d)
+	c, _ := mustClaim(t, d)
 	if !c.State().Finished(requestOf("Q")) || len(c.Completed()) != 1 || c.Completed()[0] != c.State().ID() {
 		t.Errorf("completed were %q", c.Completed())
 	}
-	release(t, c)
-	wantNames(t, st, d.path)
+	mustRelease(t, c)
+	wantOnlyOutput(t, st, d.path)
 }
 
-// TestTakeWithoutAnswer takes the work of tasks, and hears an error, whenever that
+// TestLostAnswerOfTake takes the work of tasks, and hears an error, whenever that
 // is done: the next holder publishes it.
-func TestTakeWithoutAnswer(t *testing.T) {
+func TestLostAnswerOfTake(t *testing.T) {
 	for name, times := range map[string]struct{ atOnce, late bool }{
 		"not done": {}, "done": {atOnce: true}, "done late": {late: true}, "done twice": {atOnce: true, late: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, st := onOdd(t)
-			c, held, r := claimed(t, d, "P")
+			d, st := withHooks(t)
+			c, held, r := claimAndStage(t, d, "P")
 			var take func() error
 			st.rename = func(from, _ string, do func() error) error {
 				switch {
@@ -163,7 +163,7 @@ func TestTakeWithoutAnswer(t *testing.T) {
 						}
 					}
 					return context.Canceled
-				case from == d.in(manifest.LockName) && times.late:
+				case from == d.pathOf(manifest.LockName) && times.late:
 					_ = take()
 				}
 				return do()
@@ -171,19 +171,19 @@ func TestTakeWithoutAnswer(t *testing.T) {
 			if _, err := c.Publish(held, r.Plan, r.Work, nil); !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
-			release(t, c)
+			mustRelease(t, c)
 			st.rename = nil
 			wantFinished(t, d, "P")
 		})
 	}
 }
 
-// TestPendingNotWritten cannot write the manifest of what is to be published: the
+// TestPendingManifestNotWritten cannot write the manifest of what is to be published: the
 // work stays where it is.
-func TestPendingNotWritten(t *testing.T) {
-	d, st := onOdd(t)
-	c, held, r := claimed(t, d, "P")
-	before := names(t, st, r.Dir)
+func TestPendingManifestNotWritten(t *testing.T) {
+	d, st := withHooks(t)
+	c, held, r := claimAndStage(t, d, "P")
+	before := namesBelow(t, st, r.Dir)
 	st.write = func(p string, do func() error) error {
 		if strings.HasPrefix(path.Base(p), pending) {
 			return store.ErrQuota
@@ -193,19 +193,19 @@ func TestPendingNotWritten(t *testing.T) {
 	if _, err := c.Publish(held, r.Plan, r.Work, nil); !errors.Is(err, store.ErrQuota) {
 		t.Fatal(err)
 	}
-	release(t, c)
-	if infos, err := st.List(t.Context(), d.root()); err != nil || len(infos) != 1 || infos[0].Path != r.Dir || names(t, st, r.Dir) != before {
+	mustRelease(t, c)
+	if infos, err := st.List(t.Context(), d.workDir()); err != nil || len(infos) != 1 || infos[0].Path != r.Dir || namesBelow(t, st, r.Dir) != before {
 		t.Errorf("there were %s and are %v, %v", before, infos, err)
 	}
 }
 
-// TestUnreadableWhileRolling refuses to read what is to be completed: nothing is
+// TestUnreadableDuringRollForward refuses to read what is to be completed: nothing is
 // given up, and the next run completes it.
-func TestUnreadableWhileRolling(t *testing.T) {
+func TestUnreadableDuringRollForward(t *testing.T) {
 	for _, what := range []string{"part-", "a", pending, manifest.PlanName} {
 		d, _ := onDisk(t)
-		killed(t, d, "Q", 1)
-		st := &odd{Store: store.Local(), read: func(p string) error {
+		killPublish(t, d, "Q", 1)
+		st := &hookStore{Store: store.Local(), read: func(p string) error {
 			if strings.HasPrefix(path.Base(p), what) {
 				return os.ErrPermission
 			}
@@ -218,18 +218,18 @@ func TestUnreadableWhileRolling(t *testing.T) {
 	}
 }
 
-// TestPendingElsewhere puts a holder's directory with a pending manifest where tasks leave
+// TestPendingManifestElsewhere puts a holder's directory with a pending manifest where tasks leave
 // their work, and into what is being removed: it does not count.
-func TestPendingElsewhere(t *testing.T) {
+func TestPendingManifestElsewhere(t *testing.T) {
 	d, _ := onDisk(t)
-	killed(t, d, "Q", 2)
+	killPublish(t, d, "Q", 2)
 	kept := t.TempDir() + "/holder"
-	testenv.Must(t, os.Rename(holderOf(t, d), kept))
-	output(t, d, store.Local(), "P")
+	testenv.Must(t, os.Rename(pendingHolderDir(t, d), kept))
+	publishOutput(t, d, store.Local(), "P")
 	for _, place := range []string{"plan-0123", "trash-0123/holder"} {
-		to := filepath.Join(d.root(), place)
+		to := filepath.Join(d.workDir(), place)
 		testenv.Must(t, os.MkdirAll(filepath.Dir(to), 0o777), os.Rename(kept, to))
-		s := look(t, d)
+		s := stateOf(t, d)
 		if !s.Finished(requestOf("P")) {
 			t.Errorf("%s: an output that is not pending counts", place)
 		}
@@ -238,17 +238,17 @@ func TestPendingElsewhere(t *testing.T) {
 	}
 }
 
-// TestTakeThroughALink follows no link that stands where the work of an output should be
+// TestLinkInPlaceOfWork follows no link that stands where the work of an output should be
 // that waits to be published.
-func TestTakeThroughALink(t *testing.T) {
+func TestLinkInPlaceOfWork(t *testing.T) {
 	d, _ := onDisk(t)
-	killed(t, d, "Q", 1)
+	killPublish(t, d, "Q", 1)
 	work, others := staged(t, d, planPrefix)[0], t.TempDir()
 	testenv.Must(t, os.RemoveAll(work), os.Symlink(others, work))
 	_, _, err := d.Claim(t.Context())
 	failuretest.Want(t, err, failure.Foreign, "is a link")
 	testenv.Must(t, os.Remove(work))
-	settle(t, d)
+	claimAndRelease(t, d)
 	if _, err := os.Stat(others); err != nil {
 		t.Error(err)
 	}

@@ -34,7 +34,7 @@ func FindTree(ctx context.Context, at store.Location) (*Tree, error) {
 			case err != nil:
 				return nil, err
 			//guard: bounds how deep a tree is looked at
-			case branches(infos) && len(b.Keys) < maxKeys:
+			case hasPartitions(infos) && len(b.Keys) < maxKeys:
 				if t == nil {
 					t = &Tree{}
 				}
@@ -52,8 +52,8 @@ func FindTree(ctx context.Context, at store.Location) (*Tree, error) {
 	return t, err
 }
 
-// branches reports whether a directory is one of partitions, by what is in it.
-func branches(infos []store.Info) (keys bool) {
+// hasPartitions reports whether a directory is one of partitions, by what is in it.
+func hasPartitions(infos []store.Info) (keys bool) {
 	for _, info := range infos {
 		_, _, increment := manifest.ParseIncrement(info.Name)
 		switch {

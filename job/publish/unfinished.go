@@ -13,23 +13,23 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// waiting is the manifest of an output that is being published, in a file.
-type waiting struct {
+// pendingOutput is the manifest of an output that is being published, in a file.
+type pendingOutput struct {
 	path string
 	*manifest.Pending
 }
 
-// record is a _SUCCESS that was replaced, in a file.
-type record struct {
+// retiredOutput is a _SUCCESS that was replaced, in a file.
+type retiredOutput struct {
 	path string
 	*manifest.Success
 }
 
 // contents are what holders' directories hold that counts.
 type contents struct {
-	pending []*waiting // outputs that are being published
-	retired []*record  // outputs that were replaced
-	taken   []string   // directories with the work of plans; in a holder's, outputs are published from them
+	pending []*pendingOutput // outputs that are being published
+	retired []*retiredOutput // outputs that were replaced
+	taken   []string         // directories with the work of plans; in a holder's, outputs are published from them
 }
 
 // sequence is the highest number of an output.
@@ -43,18 +43,18 @@ func (c *contents) sequence() (highest int64) {
 	return highest
 }
 
-// work is the directory of a plan's work that was taken; empty if none was.
-func (c *contents) work(plan string) string {
+// workOf is the directory of a plan's work that was taken; empty if none was.
+func (c *contents) workOf(plan string) string {
 	for _, dir := range c.taken {
-		if takenPlan(dir) == plan {
+		if takenPlanID(dir) == plan {
 			return dir
 		}
 	}
 	return ""
 }
 
-// takenPlan is the ID of the plan whose work is in a directory that was taken.
-func takenPlan(dir string) string {
+// takenPlanID is the ID of the plan whose work is in a directory that was taken.
+func takenPlanID(dir string) string {
 	name := strings.TrimPrefix(path.Base(dir), planPrefix)
 	id, _, _ := strings.Cut(name, "-")
 	return id
@@ -83,12 +83,12 @@ func (d *Destination) collect(ctx context.Context, dir string, to *contents) err
 		case strings.HasPrefix(info.Name, pending+"-"):
 			var p *manifest.Pending
 			if p, err = readAs(ctx, d, info.Path, manifest.DecodePending); p != nil {
-				to.pending = append(to.pending, &waiting{info.Path, p})
+				to.pending = append(to.pending, &pendingOutput{info.Path, p})
 			}
 		case strings.HasPrefix(info.Name, retired+"-"):
 			var s *manifest.Success
 			if s, err = readAs(ctx, d, info.Path, manifest.DecodeSuccess); s != nil {
-				to.retired = append(to.retired, &record{info.Path, s})
+				to.retired = append(to.retired, &retiredOutput{info.Path, s})
 			}
 		}
 		if err != nil {
@@ -141,14 +141,14 @@ func (d *Destination) StagedPlans(ctx context.Context) (ids []string, err error)
 	if err != nil {
 		return nil, d.wrap(err)
 	}
-	infos, err := d.list(ctx, d.root())
+	infos, err := d.list(ctx, d.workDir())
 	if err != nil {
 		return nil, d.wrap(err)
 	}
 	slices.SortStableFunc(infos, func(a, b store.Info) int { return b.ModTime.Compare(a.ModTime) })
 	for _, info := range infos {
 		//guard: leaves out what is not the work of tasks
-		if id, ok := stagedPlan(info); ok {
+		if id, ok := stagedPlanID(info); ok {
 			ids = append(ids, id)
 		}
 	}
@@ -158,12 +158,12 @@ func (d *Destination) StagedPlans(ctx context.Context) (ids []string, err error)
 // StagedPlan reads the plan that KeepPlan left; nil if there is none that this program
 // can carry out.
 func (d *Destination) StagedPlan(ctx context.Context, id string) (*manifest.Plan, error) {
-	p, err := d.planIn(ctx, d.StagingPath(id), id)
+	p, err := d.readPlan(ctx, d.StagingPath(id), id)
 	return p, d.wrap(err)
 }
 
-// planIn is StagedPlan of a directory with the work of a plan.
-func (d *Destination) planIn(ctx context.Context, dir, id string) (*manifest.Plan, error) {
+// readPlan is StagedPlan of a directory with the work of a plan.
+func (d *Destination) readPlan(ctx context.Context, dir, id string) (*manifest.Plan, error) {
 	file := path.Join(dir, manifest.PlanName)
 	info, err := d.st.Stat(ctx, file)
 	//guard: does not follow a link to a document of others
@@ -220,28 +220,28 @@ func (d *Destination) findDead(ctx context.Context, s *State) error {
 // after it was made.
 func (s *State) outdated(p *manifest.Plan) bool {
 	if p.Increment {
-		return errors.Is(s.allowIncrementPlan(p), failure.Foreign)
+		return errors.Is(s.checkIncrementPlan(p), failure.Foreign)
 	}
 	return len(s.Unseen(p)) > 0
 }
 
-// stagedPlan returns the ID of the plan whose tasks leave their work under a name.
-func stagedPlan(info store.Info) (id string, ok bool) {
+// stagedPlanID returns the ID of the plan whose tasks leave their work under a name.
+func stagedPlanID(info store.Info) (id string, ok bool) {
 	id, ok = strings.CutPrefix(info.Name, planPrefix)
 	return id, ok && info.Dir && !info.Link
 }
 
 // Progress finds out how far the tasks of a plan are.
 func (d *Destination) Progress(ctx context.Context, planID string) (Work, error) {
-	return d.work(ctx, d.StagingPath(planID), planID)
+	return d.readWork(ctx, d.StagingPath(planID), planID)
 }
 
-// work finds out how far the plan is whose work is in a directory, as the results of its
+// readWork finds out how far the plan is whose work is in a directory, as the results of its
 // tasks say. Their files are not read.
-func (d *Destination) work(ctx context.Context, dir, planID string) (Work, error) {
+func (d *Destination) readWork(ctx context.Context, dir, planID string) (Work, error) {
 	w := Work{Leftover: Leftover{Name: d.relative(dir), What: planWork}, PlanID: planID}
 	var err error
-	if w.Plan, err = d.planIn(ctx, dir, planID); err != nil {
+	if w.Plan, err = d.readPlan(ctx, dir, planID); err != nil {
 		return w, err
 	}
 	if err := d.measure(ctx, &w.Leftover, store.Info{Path: dir, Dir: true}, nil); err != nil {

@@ -19,26 +19,26 @@ func (d *Destination) Unlock(ctx context.Context, id string) (*Lock, error) {
 	if err := d.exists(ctx); err != nil {
 		return nil, d.wrap(err)
 	}
-	lock, err := d.watchDead(ctx, id)
+	lock, err := d.watchHolder(ctx, id)
 	if lock == nil || err != nil {
 		return nil, d.wrap(err)
 	}
 	c := &Claim{Destination: d}
-	err = c.join(ctx)
+	err = c.makeOwnDir(ctx)
 	if err == nil {
 		// Watching took a while: the lock may have changed hands.
-		if _, err = d.held(ctx, id); err == nil {
+		if _, err = d.readLockOf(ctx, id); err == nil {
 			err = c.takeOver(ctx)
 		}
 	}
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
-	c.leave(clean)
+	c.removeOwnDir(clean)
 	return lock, d.wrap(err)
 }
 
-// held sees the lock, which must be that of a holder, or free.
-func (d *Destination) held(ctx context.Context, id string) (*lockState, error) {
+// readLockOf sees the lock, which must be that of a holder, or free.
+func (d *Destination) readLockOf(ctx context.Context, id string) (*lockState, error) {
 	s, err := d.readLock(ctx)
 	if err != nil {
 		return nil, err
@@ -50,13 +50,13 @@ func (d *Destination) held(ctx context.Context, id string) (*lockState, error) {
 	return s, nil
 }
 
-// watchDead returns the lock of a holder once that gave no sign of life for long
+// watchHolder returns the lock of a holder once that gave no sign of life for long
 // enough; nil if the lock is free.
-func (d *Destination) watchDead(ctx context.Context, id string) (*Lock, error) {
+func (d *Destination) watchHolder(ctx context.Context, id string) (*Lock, error) {
 	const beats = 1.5
 	var first *lockState
 	for began := d.now(); ; {
-		s, err := d.held(ctx, id)
+		s, err := d.readLockOf(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func (d *Destination) watchDead(ctx context.Context, id string) (*Lock, error) {
 		case d.now().Sub(began).Seconds() >= beats*d.times.Heartbeat.Seconds():
 			return lock, nil
 		}
-		if err := d.sleep(ctx, d.times.Heartbeat/polls); err != nil {
+		if err := d.sleep(ctx, d.times.Heartbeat/pollsPerBeat); err != nil {
 			return nil, err
 		}
 	}
