@@ -11,38 +11,37 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Claim is a process's hold on a destination: the lock, and the directory of its
-// own through which every change goes.
+// Claim is a process's hold on a destination: the lock, and a directory of its own
+// that every change goes through.
 type Claim struct {
 	*Destination
 	id    string
-	dir   string // DEST/.rowtocol/<id>; empty without one
-	made  bool   // this claim made the destination
+	dir   string // DEST/.rowtocol/<id>, or empty if it is not made
+	made  bool   // whether this claim made the destination
 	found contents
 	state *State
-	// inherits is set while dir may hold what was another holder's and is not settled.
+	// inherits is set while dir may hold files of former holders that are still needed.
 	inherits bool
-	// completed are the outputs that the claim published for processes that died.
+	// completed are the IDs of outputs that the claim published for former holders.
 	completed  []string
 	held       context.Context // ends when the claim is lost
 	cancel     context.CancelCauseFunc
 	heartbeats sync.WaitGroup
 
 	mu   sync.Mutex
-	last int // number that a name was made with
+	last int // number in the newest name
 }
 
-// Claim takes the lock, if need be from a holder that must be dead, moves away
-// what other holders had, completes an output that was being published, and
-// moves out what is not part of the output. The context that it returns ends
-// when the claim is lost. A holder that lives is failure.Locked.
-//
+// Claim takes the lock, if need be from a holder that must be dead. It moves the
+// directories of other holders away, completes an output that was being published,
+// and moves out files that are not part of the output. The returned context ends when
+// the claim is lost. If a holder lives, the error is failure.Locked.
 // The caller ends the claim with Release.
 func (d *Destination) Claim(ctx context.Context) (*Claim, context.Context, error) {
 	return d.claim(ctx, true)
 }
 
-// Tidy removes what dead holders left, unless the destination may be in use.
+// Tidy removes leftovers of dead holders, unless the destination may be in use.
 func (d *Destination) Tidy(ctx context.Context) error {
 	c, held, err := d.claim(ctx, false)
 	if errors.Is(err, failure.Locked) {
@@ -58,7 +57,7 @@ func (d *Destination) Tidy(ctx context.Context) error {
 func (d *Destination) claim(ctx context.Context, wait bool) (*Claim, context.Context, error) {
 	c := &Claim{Destination: d}
 	err := c.acquire(ctx, wait)
-	//guard: keeps what others put in place of the directory of holders
+	//guard: keeps a link or file in place of the work directory
 	if errors.Is(err, failure.Foreign) {
 		return nil, nil, err
 	}
@@ -74,42 +73,42 @@ func (d *Destination) claim(ctx context.Context, wait bool) (*Claim, context.Con
 		err = c.Judge(ctx, err)
 		clean, stop := store.Cleanup(ctx)
 		defer stop()
-		_ = c.Release(clean) // the error of the work counts
+		_ = c.Release(clean) // the first error counts
 		return nil, nil, err
 	}
 	return c, c.held, nil
 }
 
-// State is what the destination held when the claim was taken.
+// State returns the state of the destination when it was claimed.
 func (c *Claim) State() *State { return c.state }
 
-// Completed are the IDs of outputs that processes of former holders had begun to
-// publish, and that the claim published.
+// Completed returns the IDs of outputs that former holders began to publish and that
+// the claim published.
 func (c *Claim) Completed() []string { return c.completed }
 
-// Judge returns failure.Locked in place of err if the claim was lost: what else
-// went wrong is a consequence.
+// Judge returns failure.Locked instead of err if the claim was lost, because err is
+// then a consequence.
 func (c *Claim) Judge(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
 	cause := context.Cause(c.held)
-	//guard: tells a run that is to be tried again from a stopped one
+	//guard: distinguishes a run that may be retried from a stopped one
 	if errors.Is(cause, failure.Locked) {
 		return cause
 	}
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
 	lost := c.checkLock(clean)
-	//guard: tells a run that is to be tried again from one that cannot go on
+	//guard: distinguishes a run that may be retried from one that cannot go on
 	if errors.Is(lost, failure.Locked) {
 		return lost
 	}
 	return err
 }
 
-// recover takes over what other holders left, completes or withdraws their outputs, and
-// reads the state of the destination.
+// recover takes over the directories of former holders, completes or withdraws their
+// outputs, and clears up the destination.
 func (c *Claim) recover(ctx context.Context) error {
 	if err := c.fence(ctx); err != nil {
 		return c.wrap(err)
@@ -127,12 +126,12 @@ func (c *Claim) recover(ctx context.Context) error {
 	return c.clearUp(ctx)
 }
 
-// clearUp looks at the destination, and moves out what is not part of the output.
+// clearUp reads the state of the destination, and moves out files that are not part of the output.
 func (c *Claim) clearUp(ctx context.Context) (err error) {
 	if c.state, err = c.Look(ctx); err != nil {
 		return err
 	}
-	//guard: removes nothing from a destination that is refused
+	//guard: removes nothing from a destination that is foreign or damaged
 	if len(c.state.foreign) > 0 || c.state.damage != "" {
 		return nil
 	}
@@ -145,8 +144,8 @@ func (c *Claim) clearUp(ctx context.Context) (err error) {
 	return c.clearDead(ctx, c.state.dead)
 }
 
-// fence moves all other holders' directories into the claim's own, so that
-// whatever they still have under way fails.
+// fence moves the directories of all other holders into the claim's own, so that
+// their calls under way fail.
 func (c *Claim) fence(ctx context.Context) error {
 	infos, err := c.st.List(ctx, c.workDir())
 	if err != nil {
@@ -162,9 +161,9 @@ func (c *Claim) fence(ctx context.Context) error {
 		case strings.HasPrefix(info.Name, trashPrefix):
 			err = c.st.RemoveAll(ctx, info.Path)
 		default:
-			//guard: keeps an output that waits to be published if the claim fails
+			//guard: keeps a pending output if the claim fails
 			c.inherits = true
-			//guard: fences a former holder's late calls
+			//guard: stops late calls of a former holder
 			err = c.move(ctx, info.Path, c.newPath(other))
 		}
 		if err != nil && !errors.Is(err, store.ErrNotExist) {
@@ -174,7 +173,7 @@ func (c *Claim) fence(ctx context.Context) error {
 	return nil
 }
 
-// removeOthers removes what is left of former holders.
+// removeOthers removes the directories of former holders.
 func (c *Claim) removeOthers(ctx context.Context) error {
 	infos, err := c.st.List(ctx, c.dir)
 	if err != nil {
@@ -190,8 +189,8 @@ func (c *Claim) removeOthers(ctx context.Context) error {
 	return nil
 }
 
-// removeOwnDir removes the directory of a claim that did not get the lock, and what
-// was made for it.
+// removeOwnDir removes the directory of a claim that did not get the lock, and the
+// directories above it if they are empty.
 func (c *Claim) removeOwnDir(ctx context.Context) {
 	liveHolders.Delete(c.id)
 	if c.dir != "" {
@@ -200,8 +199,8 @@ func (c *Claim) removeOwnDir(ctx context.Context) {
 	c.removeEmptyDirs(ctx)
 }
 
-// removeEmptyDirs removes the root, and a destination that this claim made, if there
-// is nothing in them: a store removes no directory that is not empty.
+// removeEmptyDirs removes the work directory, and a destination that this claim made,
+// if they are empty: Remove fails if they are not.
 func (c *Claim) removeEmptyDirs(ctx context.Context) {
 	_ = c.st.Remove(ctx, c.workDir())
 	if c.made {
@@ -209,17 +208,17 @@ func (c *Claim) removeEmptyDirs(ctx context.Context) {
 	}
 }
 
-// Release releases the lock and removes the claim's own directory, unless an output waits in
-// it to be published. An error is about leftovers, which the next holder removes.
+// Release releases the lock and removes the claim's own directory, unless a pending output
+// is in it. An error is about leftovers, which the next holder removes.
 func (c *Claim) Release(ctx context.Context) error {
 	c.cancel(nil)
 	c.heartbeats.Wait()
 	defer liveHolders.Delete(c.id)
 	err := c.move(ctx, c.pathOf(manifest.LockName), c.newPath(lock))
 	if errors.Is(err, failure.Locked) || errors.Is(err, store.ErrNoParent) {
-		return nil // others have what was the claim's, and clear it up
+		return nil // another holder has the claim's files, and clears them up
 	}
-	//guard: keeps what an output still needs that is being published
+	//guard: keeps files that a pending output needs
 	if err == nil && !c.inherits && len(c.found.pending) == 0 {
 		err = c.remove(ctx, c.dir)
 	}
@@ -227,7 +226,7 @@ func (c *Claim) Release(ctx context.Context) error {
 	return err
 }
 
-// Discard removes what tasks of a plan left.
+// Discard removes the staged work of a plan.
 func (c *Claim) Discard(ctx context.Context, planID string) error {
 	to := c.newPath(old)
 	err := c.move(ctx, c.StagingPath(planID), to)
@@ -240,9 +239,9 @@ func (c *Claim) Discard(ctx context.Context, planID string) error {
 	return c.remove(ctx, to)
 }
 
-// clearDead removes the work that findDead noted.
-func (c *Claim) clearDead(ctx context.Context, dead []string) error {
-	for _, id := range dead {
+// clearDead removes the staged work of plans, which findDead found.
+func (c *Claim) clearDead(ctx context.Context, plans []string) error {
+	for _, id := range plans {
 		if err := c.Discard(ctx, id); err != nil {
 			return err
 		}

@@ -15,13 +15,13 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Names in DEST/.rowtocol.
+// Prefixes of names in the work directory.
 const (
 	planPrefix  = manifest.StagedPrefix
 	trashPrefix = manifest.TrashPrefix
 )
 
-// Names in a holder's directory, each followed by a number that is used once.
+// Prefixes of names in a holder's directory. Each is followed by a number that is used once.
 const (
 	alive   = "alive"
 	lock    = "lock"
@@ -33,9 +33,9 @@ const (
 
 const makeTries = 10
 
-// How many files of an output are renamed, and how many increments are read, at a time. Each
-// waits for a name node, and there may be 100,000; a name node answers more than one
-// client's calls at a time, and a local disk gains nothing from more.
+// Numbers of files that are renamed, and of increments that are read, at a time. There may be
+// 100,000, and each waits for a name node, which answers several calls at a time. A local
+// disk gains nothing from a larger number.
 const (
 	localMovers = 8
 	movers      = 32
@@ -48,38 +48,38 @@ func moversOf(st store.Store) int {
 	return movers
 }
 
-// lockEvery is how many of many files are moved for one look at the lock.
+// lockEvery is the number of files, of many, that are moved for each read of the lock.
 const lockEvery = 16
 
 // Destination is a directory that holds one output at a time, and its increments.
 type Destination struct {
 	st         store.Store
-	origin     string // of the location; empty on local disk
+	origin     string // such as hdfs://host:8020; empty on local disk
 	path       string
 	times      Times
 	movers     int
 	moved      []manifest.Move
-	increments *sync.Map // by name, *committed: those found sound, whose names are used once and which never change
+	increments *sync.Map // by name, *increment: those found sound, which never change
 	now        func() time.Time
 	sleep      func(ctx context.Context, d time.Duration) error
 }
 
-// Options are what may be chosen about a destination.
+// Options are the options of a destination.
 type Options struct {
 	// Times are the times of the lock; zero fields take the defaults.
 	Times Times
-	// Movers is how many files are renamed at a time when an output changes; 0
-	// is 32, and 8 on local disk. With 1, calls to the store have one order.
+	// Movers is the number of files that are renamed at a time when an output changes.
+	// 0 is 32, or 8 on local disk. With 1, the order of calls to the store is fixed.
 	Movers int
 	// Moved are trees of inputs that were moved after they were converted.
 	Moved []manifest.Move
-	// Now and Sleep are the clock by which a lock is watched; nil but in tests.
+	// Now and Sleep are the clock of a process that watches a lock. Only tests set them.
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// At returns the destination at a place. It need not exist, but its parent must
-// when it is claimed.
+// At returns the destination at a place. It need not exist, but its parent must exist
+// when the destination is claimed.
 func At(place store.Location, o Options) *Destination {
 	d := &Destination{st: place.Store, origin: place.Origin, path: place.Path, times: o.Times.withDefaults(), movers: cmp.Or(o.Movers, moversOf(place.Store)), moved: o.Moved, increments: new(sync.Map), now: o.Now, sleep: o.Sleep}
 	if d.now == nil {
@@ -106,7 +106,7 @@ func (d *Destination) workDir() string { return path.Join(d.path, manifest.WorkN
 
 func (d *Destination) pathOf(name string) string { return path.Join(d.path, name) }
 
-// wrap names the destination that an error is about, unless it does.
+// wrap adds the destination to an error without a kind. One with a kind names it.
 func (d *Destination) wrap(err error) error {
 	if err == nil || failure.Given(err) {
 		return err
@@ -114,14 +114,14 @@ func (d *Destination) wrap(err error) error {
 	return fmt.Errorf("destination %s: %w", d.path, err)
 }
 
-// StagingPath is the directory in which tasks of a plan leave their work, wherever they
-// run.
+// StagingPath returns the path of the directory in which tasks of a plan leave their work, on
+// any machine.
 func (d *Destination) StagingPath(planID string) string {
 	return path.Join(d.workDir(), planPrefix+planID)
 }
 
-// StagedAt returns StagingPath. What others put in the place of the directory is
-// failure.Foreign; that there is none is no error.
+// StagedAt returns StagingPath. If there is a link or file in its place, the error is
+// failure.Foreign. The directory need not exist.
 func (d *Destination) StagedAt(ctx context.Context, planID string) (dir string, err error) {
 	dir = d.StagingPath(planID)
 	if err := d.checkStaging(ctx, dir); err != nil && !errors.Is(err, store.ErrNotExist) {
@@ -130,8 +130,8 @@ func (d *Destination) StagedAt(ctx context.Context, planID string) (dir string, 
 	return dir, nil
 }
 
-// Staging returns StagingPath, and makes the directory unless it is there. made reports
-// whether it did.
+// Staging returns StagingPath, and makes the directory if it does not exist. made reports
+// whether it made it.
 func (d *Destination) Staging(ctx context.Context, planID string) (dir string, made bool, err error) {
 	dir = d.StagingPath(planID)
 	for try := 1; ; try++ {
@@ -148,8 +148,8 @@ func (d *Destination) Staging(ctx context.Context, planID string) (dir string, m
 	}
 }
 
-// KeepPlan leaves a plan with the work of its tasks: status and the process that resumes it
-// read it with StagedPlan.
+// KeepPlan writes a plan next to the work of its tasks, unless it is there. Status and the
+// process that resumes the plan read it with StagedPlan.
 func (d *Destination) KeepPlan(ctx context.Context, p *manifest.Plan) error {
 	file := path.Join(d.StagingPath(p.ID), manifest.PlanName)
 	if _, err := d.st.Stat(ctx, file); !errors.Is(err, store.ErrNotExist) {
@@ -165,7 +165,7 @@ func (d *Destination) KeepPlan(ctx context.Context, p *manifest.Plan) error {
 	return err
 }
 
-// checkStaging refuses what others put in the place of a directory for tasks.
+// checkStaging returns failure.Foreign if a link or file is in the place of a staging directory.
 func (d *Destination) checkStaging(ctx context.Context, dir string) error {
 	info, err := d.entry(ctx, path.Join(manifest.WorkName, path.Base(dir)))
 	//guard: rejects a link in place of the directory
@@ -179,7 +179,7 @@ func (d *Destination) checkStaging(ctx context.Context, dir string) error {
 	return err
 }
 
-// makeDestination makes the destination and the directory of holders in it, and
+// makeDestination makes the destination and its work directory, unless they exist, and
 // reports whether it made the destination.
 func (d *Destination) makeDestination(ctx context.Context) (made bool, err error) {
 	made, err = d.makeShared(ctx, d.path)
@@ -198,7 +198,7 @@ func (d *Destination) makeDestination(ctx context.Context) (made bool, err error
 	return made, err
 }
 
-// makeWorkDir makes the directory of holders.
+// makeWorkDir makes the work directory, unless it exists.
 func (d *Destination) makeWorkDir(ctx context.Context) error {
 	made, err := d.makeShared(ctx, d.workDir())
 	if made || err != nil {
@@ -215,8 +215,8 @@ func (d *Destination) makeWorkDir(ctx context.Context) error {
 	return nil
 }
 
-// entry describes a name in the destination, or the destination itself if name is empty, also if it is a link that leads
-// nowhere; store.ErrNotExist if it is not there.
+// entry describes a name in the destination, or the destination itself if name is empty. Unlike
+// Stat, it finds a dangling link.
 func (d *Destination) entry(ctx context.Context, name string) (store.Info, error) {
 	info, err := d.st.Stat(ctx, d.pathOf(name))
 	if !errors.Is(err, store.ErrNotExist) {
@@ -238,8 +238,8 @@ func (d *Destination) rename(ctx context.Context, from, to string) error {
 	return store.Move(ctx, d.st, from, to)
 }
 
-// makeShared makes a directory that several processes may make, early or late:
-// that it exists is no error.
+// makeShared makes a directory that other processes may also make, at any time. It is no
+// error if the directory exists.
 func (d *Destination) makeShared(ctx context.Context, dir string) (made bool, err error) {
 	err = store.Retry(ctx, d.st, "make directory "+dir, func(ctx context.Context) error { return d.st.Mkdir(ctx, dir) })
 	if errors.Is(err, store.ErrExist) {
@@ -248,12 +248,12 @@ func (d *Destination) makeShared(ctx context.Context, dir string) (made bool, er
 	return err == nil, err
 }
 
-// makeUnique makes a directory that nobody else makes or has made, and returns its
-// name in the root. A try that failed may still land: the next has another name.
+// makeUnique makes a directory with a new random name in the work directory, and returns the
+// name. A failed attempt may still take effect, so the next one uses another name.
 func (d *Destination) makeUnique(ctx context.Context) (name string, err error) {
 	err = store.Retry(ctx, d.st, "make a directory in "+d.workDir(), func(ctx context.Context) error {
 		if name != "" {
-			_ = d.st.Remove(ctx, path.Join(d.workDir(), name)) // if it did land; else the next holder removes it
+			_ = d.st.Remove(ctx, path.Join(d.workDir(), name)) // if it was made by now; else the next holder removes it
 		}
 		name = manifest.NewID()
 		return d.st.Mkdir(ctx, path.Join(d.workDir(), name))
@@ -261,8 +261,8 @@ func (d *Destination) makeUnique(ctx context.Context) (name string, err error) {
 	return name, err
 }
 
-// remove removes a directory or file of ours for good, under a name that nobody reads. It is
-// no error if others moved it away.
+// remove renames a directory or file to a name in the trash, and removes it. It is no error
+// if another process moved it away.
 func (d *Destination) remove(ctx context.Context, dir string) error {
 	trash := path.Join(d.workDir(), trashPrefix+manifest.NewID())
 	err := d.rename(ctx, dir, trash)
@@ -275,7 +275,7 @@ func (d *Destination) remove(ctx context.Context, dir string) error {
 	return d.st.RemoveAll(ctx, trash)
 }
 
-// Inputs are the inputs of outputs, each of which owns its own by its name.
+// Inputs returns the inputs of outputs. The owner of each is the name of its output.
 func Inputs(outputs []Committed) *manifest.Known {
 	known := manifest.NewKnown()
 	for _, o := range outputs {
@@ -286,8 +286,8 @@ func Inputs(outputs []Committed) *manifest.Known {
 	return known
 }
 
-// KnownInputs are files that earlier surveys for this destination read whole. What
-// cannot be read is not known.
+// KnownInputs returns files that earlier surveys for this destination read whole. It returns
+// none if it cannot read their document.
 func (d *Destination) KnownInputs(ctx context.Context) *manifest.Known {
 	info, err := d.entry(ctx, manifest.InputsName)
 	if err != nil {
@@ -308,8 +308,8 @@ func (d *Destination) KnownInputs(ctx context.Context) *manifest.Known {
 	return manifest.NewKnown(doc.Inputs...)
 }
 
-// KeepInputs keeps files that a survey read whole for later ones. It needs no lock: of
-// two documents either will do, and without one files are read again.
+// KeepInputs keeps files that a survey read whole for later surveys. It needs no lock: if two
+// processes write, either document will do, and without one files are read again.
 func (d *Destination) KeepInputs(ctx context.Context, inputs []manifest.Input) error {
 	doc := manifest.Inputs{Version: manifest.Version, Inputs: inputs}
 	text, err := doc.Encode()

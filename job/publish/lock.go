@@ -18,7 +18,7 @@ import (
 const (
 	maxLock   = 64 << 10
 	lockTries = 100
-	// polls is how often a waiter looks per sign of life of the holder.
+	// pollsPerBeat is how often a waiter reads the lock per sign of life of the holder.
 	pollsPerBeat = 8
 )
 
@@ -26,7 +26,7 @@ const (
 // must agree on them.
 type Times struct {
 	Heartbeat time.Duration // between signs of life; 0 is 10 s
-	Stale     time.Duration // without a sign of life until takeover; 0 is 120 s
+	Stale     time.Duration // from the last sign of life to a takeover; 0 is 120 s
 }
 
 func (t Times) withDefaults() Times {
@@ -41,10 +41,10 @@ func (t Times) withDefaults() Times {
 
 // holder is the content of the lock.
 type holder struct {
-	ID    string    `json:"holder"` // its directory in DEST/.rowtocol
+	ID    string    `json:"holder"` // the name of its directory in the work directory
 	Host  string    `json:"host"`
 	PID   int       `json:"pid"`
-	Scope string    `json:"scope,omitempty"` // where PID has a meaning; see processScope
+	Scope string    `json:"scope,omitempty"` // in which PID is valid; see processScope
 	Since time.Time `json:"since"`           // for people
 }
 
@@ -55,8 +55,8 @@ func (h *holder) String() string {
 	return fmt.Sprintf("process %d on %.100q", h.PID, h.Host)
 }
 
-// acquire takes the lock. A holder that shows that it lives is failure.Locked.
-// With wait unset, so is one that might.
+// acquire takes the lock. If its holder gives a sign of life, the error is
+// failure.Locked. Without wait, it also is if the holder may live.
 func (c *Claim) acquire(ctx context.Context, wait bool) error {
 	for range lockTries {
 		if err := c.makeOwnDir(ctx); err != nil {
@@ -75,16 +75,16 @@ func (c *Claim) acquire(ctx context.Context, wait bool) error {
 				return err
 			}
 		case errors.Is(err, store.ErrNotExist), errors.Is(err, store.ErrNoParent):
-			//guard: knows its own lock whose answer was lost
+			//guard: recognizes its own lock if the answer was lost
 			if c.checkLock(ctx) == nil {
 				return nil
 			}
-			c.dir = "" // the holder moved it away, or the destination is gone
+			c.dir = "" // the holder moved the directory away, or the destination is gone
 		default:
 			return fmt.Errorf("lock %s: %w", c.path, err)
 		}
 	}
-	return failure.New(failure.Locked, "%s: other runs take the lock all the time", c.path)
+	return failure.New(failure.Locked, "%s: other runs took the lock at each of %d attempts; try again", c.path, lockTries)
 }
 
 func (c *Claim) writeLock(ctx context.Context, file string) error {
@@ -99,17 +99,17 @@ func (c *Claim) writeLock(ctx context.Context, file string) error {
 	return c.st.WriteFile(ctx, file, append(b, '\n'), true)
 }
 
-// lockState is what can be seen of a lock. Two that are equal have no sign of
-// life between them.
+// lockState is a lock as it was read. The signs of two of them are equal unless the
+// holder gave a sign of life between.
 type lockState struct {
 	free     bool
-	holder   holder // zero if the lock says nothing of use
-	gone     bool   // the holder's directory is
+	holder   holder // zero if the lock names no holder
+	gone     bool   // whether the holder's directory is gone
 	signs    string
-	lastSign time.Time // of the last sign, by the clock of the storage: for people
+	lastSign time.Time // by the clock of the storage, for people
 }
 
-// readLock reads the lock and looks at its holder's directory.
+// readLock reads the lock and lists its holder's directory.
 func (d *Destination) readLock(ctx context.Context) (*lockState, error) {
 	info, err := d.entry(ctx, manifest.LockName)
 	if errors.Is(err, store.ErrNotExist) {
@@ -119,9 +119,9 @@ func (d *Destination) readLock(ctx context.Context) (*lockState, error) {
 		return nil, err
 	}
 	s := &lockState{signs: fmt.Sprint(info.FileID, info.Size, info.ModTime.UnixNano()), lastSign: info.ModTime.UTC()}
-	// A link, a directory or a file of other content is nobody's lock, but is
-	// watched like one: an older program may be writing it.
-	//guard: takes a dangling link for a lock
+	// A link, a directory or a file of other content is watched like a lock: an older
+	// program may be writing it.
+	//guard: treats a dangling link as a lock
 	if info.Link {
 		return s, nil
 	}
@@ -129,7 +129,7 @@ func (d *Destination) readLock(ctx context.Context) (*lockState, error) {
 	if errors.Is(err, store.ErrNotExist) {
 		return &lockState{free: true}, nil
 	}
-	//guard: keeps a holder whose directory it may not read
+	//guard: keeps the lock if it may not read it
 	if err != nil && !store.Absent(err) {
 		return nil, err
 	}
@@ -156,8 +156,8 @@ func (d *Destination) readLock(ctx context.Context) (*lockState, error) {
 	return s, nil
 }
 
-// watch waits until the lock is free or its holder must be dead, and then takes
-// it out of the way. A holder that lives is failure.Locked.
+// watch waits until the lock is free or its holder must be dead. It moves the
+// lock of a dead holder away. If the holder lives, the error is failure.Locked.
 func (c *Claim) watch(ctx context.Context, wait bool) error {
 	var first *lockState
 	for began := c.now(); ; {
@@ -184,8 +184,8 @@ func (c *Claim) watch(ctx context.Context, wait bool) error {
 	}
 }
 
-// takeOver moves the lock into the claim's own directory. That it is another's by
-// now costs that run its work, and no data.
+// takeOver moves the lock into the claim's own directory. If another process has
+// taken the lock by now, that process loses work, but no data.
 func (c *Claim) takeOver(ctx context.Context) error {
 	err := c.st.Rename(ctx, c.pathOf(manifest.LockName), c.newPath(lock))
 	if err == nil || errors.Is(err, store.ErrNotExist) || errors.Is(err, store.ErrNoParent) {
@@ -194,27 +194,27 @@ func (c *Claim) takeOver(ctx context.Context) error {
 	return fmt.Errorf("take over the lock of %s: %w", c.path, err)
 }
 
-// checkLock is failure.Locked if the lock is not the claim's any more.
+// checkLock returns failure.Locked if the claim lost the lock.
 func (c *Claim) checkLock(ctx context.Context) error {
 	text, err := c.st.ReadFile(ctx, c.pathOf(manifest.LockName), maxLock)
 	switch {
 	case errors.Is(err, store.ErrNotExist):
 		return failure.New(failure.Locked, "%s: the lock was taken over, and released since", c.path)
-	//guard: tells storage that fails from another holder
+	//guard: distinguishes failing storage from another holder
 	case err != nil && !store.Absent(err):
 		return fmt.Errorf("lock %s: %w", c.path, err)
 	}
 	var h holder
-	_ = json.Unmarshal(text, &h) // a file that is no lock names nobody
-	//guard: tells another's lock from its own
+	_ = json.Unmarshal(text, &h) // a malformed lock names no holder
+	//guard: distinguishes the lock of another holder from its own
 	if h.ID != c.id {
 		return failure.New(failure.Locked, "%s: the lock was taken over by %s", c.path, &h)
 	}
 	return nil
 }
 
-// heartbeat gives signs of life until the claim is given up. A store that fails for a
-// while is no reason to stop; that the directory was moved away is.
+// heartbeat gives signs of life until the claim ends or its directory was moved away.
+// It goes on if the store fails.
 func (c *Claim) heartbeat(ctx context.Context) {
 	ticks := time.NewTicker(c.times.Heartbeat)
 	defer ticks.Stop()
@@ -226,7 +226,7 @@ func (c *Claim) heartbeat(ctx context.Context) {
 		}
 		next := c.newPath(alive)
 		err := c.writeSign(ctx, next, last)
-		//guard: stops a former holder whose directory was moved
+		//guard: stops a holder whose directory was moved
 		if errors.Is(err, store.ErrNoParent) {
 			c.cancel(failure.New(failure.Locked, "%s: the lock was taken over", c.path))
 			return
@@ -237,27 +237,27 @@ func (c *Claim) heartbeat(ctx context.Context) {
 	}
 }
 
-// writeSign does not wait for storage longer than a waiter can: a claim that is
-// given up must not be waiting here.
+// writeSign writes a sign of life and removes the last one. It waits for the store only for
+// a part of the time in which a waiter takes over, so that it does not delay the end of a claim.
 func (c *Claim) writeSign(ctx context.Context, next, last string) error {
 	ctx, cancel := context.WithTimeout(ctx, c.times.Stale/4)
 	defer cancel()
 	err := c.st.WriteFile(ctx, next, nil, true)
 	if err == nil && last != "" {
-		_ = c.st.Remove(ctx, last) // two signs are no harm
+		_ = c.st.Remove(ctx, last) // two signs do no harm
 	}
 	return err
 }
 
 // newPath returns a new path in the claim's own directory.
-func (c *Claim) newPath(what string) string {
+func (c *Claim) newPath(prefix string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last++
-	return path.Join(c.dir, fmt.Sprintf("%s-%08d", what, c.last))
+	return path.Join(c.dir, fmt.Sprintf("%s-%08d", prefix, c.last))
 }
 
-// makeOwnDir makes the claim's own directory, unless it has one.
+// makeOwnDir makes the claim's own directory, unless the claim has one.
 func (c *Claim) makeOwnDir(ctx context.Context) error {
 	if c.dir != "" {
 		return nil
@@ -274,16 +274,16 @@ func (c *Claim) makeOwnDir(ctx context.Context) error {
 			liveHolders.Store(c.id, true)
 			return nil
 		}
-		// A holder that ended may have removed the root when it was empty.
+		// A holder that ended may have removed the empty work directory.
 		if !errors.Is(err, store.ErrNoParent) && !errors.Is(err, store.ErrNotExist) {
 			return c.wrap(err)
 		}
 	}
-	return failure.New(failure.Locked, "%s: other runs come and go all the time", c.path)
+	return failure.New(failure.Locked, "%s: other runs removed the work directory at each of %d attempts; try again", c.path, makeTries)
 }
 
-// move is how everything in a destination changes: a look at the lock, and a
-// rename with one end in the claim's own directory.
+// move checks the lock and renames a file or directory, with one end in the claim's
+// own directory. Every change of a destination is made this way.
 func (c *Claim) move(ctx context.Context, from, to string) error {
 	//guard: stops a former holder early
 	if err := c.checkLock(ctx); err != nil {
@@ -292,23 +292,23 @@ func (c *Claim) move(ctx context.Context, from, to string) error {
 	return c.rename(ctx, from, to)
 }
 
-// moveNth is move of one of many files, by its number. A look at the lock before each of
-// them would double the calls, and only serves to stop early: once the claim is lost, one
-// end of every rename is gone.
-func (c *Claim) moveNth(ctx context.Context, number int, from, to string) error {
-	if number%lockEvery == 0 {
+// moveNth is move for the n-th of many files. It checks the lock only for every 16th, because
+// more checks would double the calls and only serve to stop early: once the claim is lost,
+// one end of every rename is gone.
+func (c *Claim) moveNth(ctx context.Context, n int, from, to string) error {
+	if n%lockEvery == 0 {
 		return c.move(ctx, from, to)
 	}
 	return c.rename(ctx, from, to)
 }
 
-// newDir makes a directory in the claim's own. It is not made in place: a call
-// that lands late must not make a directory that was moved away.
-func (c *Claim) newDir(ctx context.Context, what string) (string, error) {
+// newDir makes a directory in the claim's own. It makes it elsewhere and renames it, so that
+// a late call cannot make a directory again that was moved away.
+func (c *Claim) newDir(ctx context.Context, prefix string) (string, error) {
 	name, err := c.makeUnique(ctx)
 	if err != nil {
 		return "", err
 	}
-	to := c.newPath(what)
+	to := c.newPath(prefix)
 	return to, c.rename(ctx, path.Join(c.workDir(), name), to)
 }

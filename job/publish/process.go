@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// liveHolders holds the holders of this process.
+// liveHolders has the IDs of the holders in this process.
 var liveHolders sync.Map
 
-// processScope names the boot and the PID namespace of this process, inside of
-// which process numbers can be compared; it is empty where the system does not
-// tell. Host names are no such scope: containers and their hosts share them.
+// processScope names the boot and the PID namespace of this process. Process numbers
+// can be compared only within them. It is empty where the system does not tell. A host
+// name does not do, because containers may share that of their host.
 func processScope() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -26,8 +26,8 @@ func processScope() string {
 	return strings.TrimSpace(string(boot)) + " " + namespace
 }
 
-// dead reports whether the holder's process is known to have ended, so that a
-// run that was killed can be started again at once.
+// dead reports whether the holder's process is known to have ended. A run that
+// was killed can then be started again at once.
 func (h holder) dead() bool {
 	if h.Scope == "" || h.Scope != processScope() || h.PID <= 0 {
 		return false

@@ -7,10 +7,10 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// Holds are the IDs of all that the destination holds rows of, in order: the output,
-// the increments, and what lost its output. An output that is planned now replaces these and no
-// others. What waits to be published is not among them: its process may live, and report
-// it as done.
+// Holds returns the sorted IDs of all outputs whose rows the destination holds: the output,
+// the increments, and orphans. An output that is planned now replaces these and no others.
+// Pending outputs are not among them, because their process may live and report them as
+// done.
 func (s *State) Holds() []string {
 	var ids []string
 	for _, o := range s.Outputs() {
@@ -19,13 +19,13 @@ func (s *State) Holds() []string {
 	return addIDs(ids, s.orphans)
 }
 
-// allIDs are the IDs of all that is ours in the destination, in order: Holds, and what
-// belongs to no output.
+// allIDs returns the sorted IDs of all of rowtocol's files in the destination: those of Holds,
+// and those of debris and uncounted increments.
 func (s *State) allIDs() []string {
 	return addIDs(s.Holds(), slices.Concat(s.debris, s.uncounted))
 }
 
-// addIDs adds the IDs in the names of parts and increments, and sorts.
+// addIDs adds the IDs in the names of parts and increments, and sorts all IDs.
 func addIDs(ids, names []string) []string {
 	for _, name := range names {
 		if id := idInName(name); id != "" {
@@ -36,7 +36,7 @@ func addIDs(ids, names []string) []string {
 	return slices.Compact(ids)
 }
 
-// idInName is the ID in the name of a part or of an increment; empty if there is none.
+// idInName returns the ID in the name of a part or of an increment, or an empty string.
 func idInName(name string) string {
 	if _, id, ok := manifest.ParseIncrement(name); ok {
 		return id
@@ -45,9 +45,9 @@ func idInName(name string) string {
 	return id
 }
 
-// Unseen is what came to the destination after a replacing plan was made, so that the
-// plan's output must not replace it: all but an output of the plan itself. What lost its
-// output is without a manifest.
+// Unseen returns the outputs and orphans that came after a replacing plan was made, so that its
+// output must not replace them. An output of the plan itself is not among them. An orphan
+// has a name, but no manifest.
 func (s *State) Unseen(p *manifest.Plan) []Committed {
 	if p.Increment {
 		return nil
@@ -60,15 +60,15 @@ func (s *State) Unseen(p *manifest.Plan) []Committed {
 	return s.unseen(seen)
 }
 
-// Came is what the destination holds that it did not hold before.
+// Came returns the outputs and orphans that the destination did not hold before.
 func (s *State) Came(before *State) []Committed { return s.unseen(before.Holds()) }
 
-// unseenBy is what came to the destination after an output was begun that is published now.
+// unseenBy returns the outputs and orphans that came after the output of m was begun.
 func (s *State) unseenBy(m *manifest.Success) []Committed {
 	return s.unseen(append(slices.Clone(m.Replaces), m.ID))
 }
 
-// unseen returns what the destination holds besides the outputs with these IDs.
+// unseen returns the outputs and orphans with other IDs than these.
 func (s *State) unseen(seen []string) (came []Committed) {
 	known := make(map[string]bool, len(seen))
 	for _, id := range seen {
@@ -87,7 +87,7 @@ func (s *State) unseen(seen []string) (came []Committed) {
 	return came
 }
 
-// outdatedError is the error of a plan that is too old for what came to the destination.
+// outdatedError returns the error for a plan that was made before these outputs came.
 func (s *State) outdatedError(plan string, came []Committed) error {
 	names := make([]string, len(came))
 	for i, o := range came {

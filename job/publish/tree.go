@@ -8,21 +8,21 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Tree is what lies below a directory of directories key=value.
+// Tree is a tree of directories key=value.
 type Tree struct {
-	// Partitions are the deepest of them, and those that hold anything of ours, sorted
-	// by path.
+	// Partitions are the directories that are destinations: the deepest ones, and those
+	// that hold anything of rowtocol. They are sorted by path.
 	Partitions []store.Location
-	// Beside are the names of whatever else lies next to directories with keys, relative to
-	// the tree, but for hidden ones.
+	// Beside are the other entries next to directories key=value, by their names relative to
+	// the tree. Hidden ones are left out.
 	Beside []string
 }
 
-// maxKeys bounds the levels of a tree.
+// maxKeys is the most levels that a tree has.
 const maxKeys = 64
 
-// FindTree looks for partitions below a directory. It returns nil if the directory holds none,
-// such as a destination. Links are not followed.
+// FindTree finds the partitions below a directory. It returns nil if there are none, as in a
+// destination. It does not follow links.
 func FindTree(ctx context.Context, at store.Location) (*Tree, error) {
 	var t *Tree
 	w := manifest.Walker{Store: at.Store,
@@ -52,7 +52,7 @@ func FindTree(ctx context.Context, at store.Location) (*Tree, error) {
 	return t, err
 }
 
-// hasPartitions reports whether a directory is one of partitions, by what is in it.
+// hasPartitions reports whether a directory with these entries is divided into partitions.
 func hasPartitions(infos []store.Info) (keys bool) {
 	for _, info := range infos {
 		_, _, increment := manifest.ParseIncrement(info.Name)

@@ -7,14 +7,14 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Unlock takes the lock away from a holder, by its ID, that is known to be dead. It
-// returns that lock; nil if there is none any more. That the lock is another
-// holder's is failure.Locked, and so is a sign of life of this one, for which it
-// looks during one and a half times of Times.Heartbeat, unless its process is known
-// to have ended. A destination that does not exist is failure.Input.
+// Unlock takes the lock away from the holder with an ID, which the caller knows to be
+// dead. It returns that lock, or nil if the destination is not locked. If another holder
+// has the lock, the error is failure.Locked. Unless the holder is known to be gone, Unlock
+// watches it for one and a half times Times.Heartbeat, and fails in the same way if
+// it gives a sign of life. If the destination does not exist, the error is failure.Input.
 //
-// A holder that lives after all finds out before its next change, and ends with
-// failure.Locked: the next one goes on with its work.
+// A holder that lives finds out before its next change, and ends with failure.Locked. The
+// next holder goes on with its work.
 func (d *Destination) Unlock(ctx context.Context, id string) (*Lock, error) {
 	if err := d.exists(ctx); err != nil {
 		return nil, d.wrap(err)
@@ -26,7 +26,7 @@ func (d *Destination) Unlock(ctx context.Context, id string) (*Lock, error) {
 	c := &Claim{Destination: d}
 	err = c.makeOwnDir(ctx)
 	if err == nil {
-		// Watching took a while: the lock may have changed hands.
+		// Watching took a while, so another process may have the lock by now.
 		if _, err = d.readLockOf(ctx, id); err == nil {
 			err = c.takeOver(ctx)
 		}
@@ -37,7 +37,7 @@ func (d *Destination) Unlock(ctx context.Context, id string) (*Lock, error) {
 	return lock, d.wrap(err)
 }
 
-// readLockOf sees the lock, which must be that of a holder, or free.
+// readLockOf reads the lock, which must be free or held by the holder with an ID.
 func (d *Destination) readLockOf(ctx context.Context, id string) (*lockState, error) {
 	s, err := d.readLock(ctx)
 	if err != nil {
@@ -50,8 +50,8 @@ func (d *Destination) readLockOf(ctx context.Context, id string) (*lockState, er
 	return s, nil
 }
 
-// watchHolder returns the lock of a holder once that gave no sign of life for long
-// enough; nil if the lock is free.
+// watchHolder returns the lock of a holder after it gave no sign of life for long
+// enough, or nil if the lock is free.
 func (d *Destination) watchHolder(ctx context.Context, id string) (*Lock, error) {
 	const beats = 1.5
 	var first *lockState
