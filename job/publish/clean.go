@@ -13,21 +13,21 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Cleaned is what Clean removed, and what it left alone because it changed too
-// recently.
+// Cleaned has the leftovers that Clean removed, and those that it kept because they
+// changed too recently.
 type Cleaned struct {
 	Removed, Kept []Leftover
 }
 
-// Clean removes what dead holders left, and the work of plans that nobody commits. Work
-// that can be used again goes only if nothing in it changed for olderThan, by the clock of
-// the storage; the rest goes at once, as any holder clears it up. An output that waits to
-// be published is completed.
+// Clean removes leftovers of dead holders, and uncommitted work of plans. It removes work that
+// can be used again only if nothing in it changed for olderThan, by the clock of the
+// storage. It removes the rest at once, as any holder does. It completes a pending
+// output.
 //
-// It takes the lock: a holder that lives is failure.Locked. If the destination holds
-// what is not ours, only what is in the directory of all that is under way is
-// removed, as the names of files beside it may be of an output that this program
-// does not know; what was done is returned beside an error that is failure.Foreign.
+// Clean takes the lock: if a holder lives, the error is failure.Locked. If the destination
+// holds foreign files, Clean removes files only from the work directory, because those next
+// to it may be of an output that this program cannot read. It then returns what it removed
+// and an error that is failure.Foreign.
 func (d *Destination) Clean(ctx context.Context, olderThan time.Duration) (*Cleaned, error) {
 	before, err := d.Status(ctx)
 	if err != nil {
@@ -67,9 +67,9 @@ func (d *Destination) Clean(ctx context.Context, olderThan time.Duration) (*Clea
 	return cleaned, after.Refusal()
 }
 
-// claimWithinQuota is Claim where a quota left no room for the lock. It makes room first: what
-// is being removed belongs to nobody, so that needs no lock. If that is not enough, the error
-// gives a command that makes room.
+// claimWithinQuota is Claim if a quota leaves no room for the lock. It first empties the trash,
+// which needs no lock because no process uses it. If that is not enough, the error gives a
+// command that makes room.
 func (d *Destination) claimWithinQuota(ctx context.Context, before *Status) (*Claim, context.Context, error) {
 	infos, err := d.list(ctx, d.workDir())
 	if err != nil {
@@ -90,12 +90,12 @@ func (d *Destination) claimWithinQuota(ctx context.Context, before *Status) (*Cl
 	return c, held, err
 }
 
-// removable are the leftovers that can be removed without a claim while no run works on the
-// destination.
+// removable returns the leftovers that a person can remove without the lock while no run works
+// on the destination.
 func (s *Status) removable() (all []Leftover) {
 	for _, l := range s.Leftovers() {
 		switch {
-		case l.What == trash: // it is gone
+		case l.What == trash: // claimWithinQuota removed it
 		//guard: keeps the manifest of an output that the next holder completes
 		case l.What == formerHolder:
 		//guard: keeps parts that may be those of a damaged output
@@ -107,12 +107,12 @@ func (s *Status) removable() (all []Leftover) {
 	return all
 }
 
-// claimNames is the most names that a claim needs at the same time: the directory of all
-// that is under way, its own, the lock, and signs of life.
+// claimNames is the most names that a claim needs at the same time: the work directory, its
+// own directory, the lock, and signs of life.
 const claimNames = 6
 
-// adviseRemoval gives a command that removes leftovers, as many as make room for a claim.
-// Those that nobody can use again come first, then the oldest.
+// adviseRemoval returns a command that removes as many leftovers as make room for a claim.
+// Those that cannot be used again come first, then the oldest.
 func (d *Destination) adviseRemoval(left []Leftover) string {
 	slices.SortFunc(left, func(a, b Leftover) int {
 		switch {
@@ -140,8 +140,8 @@ func (d *Destination) adviseRemoval(left []Leftover) string {
 	return fmt.Sprintf("while no run works on the destination, make room by hand and clean again (this removes: %s): %s", strings.Join(kinds, ", "), command)
 }
 
-// shellArgument is a name in the destination as a shell's argument for rm, or for hdfs dfs, which
-// takes it for a pattern.
+// shellArgument quotes a name in the destination for a shell, as an argument of rm or of hdfs dfs,
+// which reads it as a pattern.
 func (d *Destination) shellArgument(name string) string {
 	file := d.pathOf(name)
 	if d.origin != "" {
@@ -152,13 +152,13 @@ func (d *Destination) shellArgument(name string) string {
 
 var globEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`)
 
-// Refusal is failure.Foreign if the destination holds what is not ours: Clean ends
-// with it.
+// Refusal returns failure.Foreign if the destination holds foreign files. Clean ends with
+// this error.
 func (s *Status) Refusal() error {
 	if len(s.Foreign) == 0 {
 		return nil
 	}
-	return failure.New(failure.Foreign, "destination %s holds what rowtocol did not write: %s; what is beside it was left alone",
+	return failure.New(failure.Foreign, "destination %s holds what rowtocol did not write: %s; files next to it were left alone",
 		s.path, joinFirst(s.Foreign, namedForeign, ", "))
 }
 
@@ -175,7 +175,7 @@ func (c *Claim) clean(ctx context.Context, olderThan time.Duration, cleaned *Cle
 		return err
 	}
 	for _, info := range infos {
-		//guard: keeps what is not the work of tasks
+		//guard: keeps everything but the work of tasks
 		if _, ok := stagedPlanID(info); !ok {
 			continue
 		}
@@ -186,7 +186,7 @@ func (c *Claim) clean(ctx context.Context, olderThan time.Duration, cleaned *Cle
 	return nil
 }
 
-// cleanPlan removes the work of a plan, unless it changed after a moment.
+// cleanPlan removes the work of a plan, unless it changed after a time.
 func (c *Claim) cleanPlan(ctx context.Context, info store.Info, limit time.Time, cleaned *Cleaned) error {
 	l := Leftover{Name: c.relative(info.Path), What: planWork}
 	if err := c.measure(ctx, &l, info, nil); err != nil {
@@ -208,7 +208,7 @@ func (c *Claim) cleanPlan(ctx context.Context, info store.Info, limit time.Time,
 	if again.Changed.After(limit) {
 		cleaned.Kept = append(cleaned.Kept, l)
 		err := c.move(ctx, taken, info.Path)
-		if !errors.Is(err, store.ErrExist) { // tasks made the directory anew
+		if !errors.Is(err, store.ErrExist) { // it exists if tasks made it again
 			return err
 		}
 		return nil

@@ -14,30 +14,29 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Committed is an output that counts, with the name of its directory in the
-// destination: an increment, or the output that the increments are beside, whose name is
-// empty.
+// Committed is an output that counts, with the name of its directory in the destination.
+// It is an increment, or the output that the increments belong to, whose name is empty.
 type Committed struct {
 	Name    string
 	Success *manifest.Success
 }
 
-// increment is what the directory of an increment holds.
+// increment is the directory of an increment as it was read.
 type increment struct {
 	Committed
-	empty   bool     // nothing, which a rename that was cut short leaves
-	damage  string   // why it is not what its manifest says, or empty
-	foreign []string // names that are not ours
+	empty   bool     // whether there is nothing in it, as after an interrupted rename
+	damage  string   // why it is not as its manifest says, or empty
+	foreign []string // names of files that rowtocol did not write
 }
 
-// isIncrement reports whether something in a destination may be an increment.
+// isIncrement reports whether an entry of a destination may be an increment.
 func isIncrement(info store.Info) bool {
 	_, _, ok := manifest.ParseIncrement(info.Name)
 	return ok && info.Dir && !info.Link
 }
 
-// classifyIncrements tells the increments in the destination apart: those that count, because
-// the output that they are beside is still the same, and those that do not.
+// classifyIncrements sorts the increments in the destination into those that count, because
+// their base is the output, and those that do not.
 func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []store.Info) error {
 	infos = slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !isIncrement(i) })
 	increments := make([]*increment, len(infos))
@@ -57,7 +56,7 @@ func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []
 		s.sequence = max(s.sequence, sequence)
 		switch {
 		case r == nil:
-		//guard: keeps an increment that holds files of others
+		//guard: keeps an increment that holds foreign files
 		case len(r.foreign) > 0:
 			s.foreign = append(s.foreign, r.foreign...)
 			if r.Success == nil {
@@ -81,11 +80,11 @@ func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []
 	var holders manifest.Holders
 	outputs := s.Outputs()
 	if len(outputs) == 1 {
-		outputs = nil // there is no other, and an output may have very many inputs
+		outputs = nil // there is nothing to compare, and an output may have very many inputs
 	}
 	for _, o := range outputs {
 		name := path.Join(s.path, o.Name)
-		//guard: finds an increment whose rows another one holds
+		//guard: rejects an increment whose inputs another output has
 		if twice := holders.Add(name, o.Success); twice != nil {
 			s.damage = cmp.Or(s.damage, fmt.Sprintf("%s: %s", name, twice))
 		}
@@ -94,8 +93,8 @@ func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []
 	return nil
 }
 
-// readIncrement reads what the directory of an increment holds, unless it was read before
-// and was sound. It returns nil if the increment was moved away meanwhile.
+// readIncrement reads the directory of an increment, unless it was read before and was
+// sound. It returns nil if the increment was moved away meanwhile.
 func (d *Destination) readIncrement(ctx context.Context, name string) (*increment, error) {
 	if known, ok := d.increments.Load(name); ok {
 		return known.(*increment), nil
@@ -144,18 +143,18 @@ func (d *Destination) readIncrement(ctx context.Context, name string) (*incremen
 	return r, nil
 }
 
-// atDir is a directory in the destination, such as that of an increment, to be looked at.
+// atDir returns a Destination that reads a directory, such as that of an increment.
 func (d *Destination) atDir(dir string) *Destination {
 	in := *d
 	in.path = dir
 	return &in
 }
 
-// inspect holds what is in an increment's directory against the increment's manifest. Nothing
-// but what that lists may be in it.
+// inspect compares an increment's directory with its manifest. Files that the manifest does
+// not list are foreign.
 func (d *Destination) inspect(ctx context.Context, s *State, infos []store.Info) error {
 	listed := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool {
-		//guard: rejects names that only have a meaning at the top of a destination
+		//guard: rejects names that are valid only at the top of a destination
 		if i.Name == manifest.LockName || i.Name == manifest.InputsName || i.Name == manifest.WorkName || isIncrement(i) || isMarker(i) {
 			s.foreign = append(s.foreign, i.Name)
 			return true
@@ -170,8 +169,8 @@ func (d *Destination) inspect(ctx context.Context, s *State, infos []store.Info)
 	return nil
 }
 
-// Outputs are the output and the increments beside it: all that counts, in the order of
-// its rows.
+// Outputs returns the output and its increments, in the order of their rows. These are all
+// the outputs that count.
 func (s *State) Outputs() []Committed {
 	if s.Success == nil {
 		return s.Increments
@@ -179,18 +178,16 @@ func (s *State) Outputs() []Committed {
 	return append([]Committed{{Success: s.Success}}, s.Increments...)
 }
 
-// Pending reports whether an output waits to be published: who claims the
-// destination next completes it.
+// Pending reports whether there is a pending output. The next holder completes it.
 func (s *State) Pending() bool { return s.pending }
 
-// Same reports whether what counts in the destination is what counted before, when
-// nothing waited to change that.
+// Same reports whether the same outputs count as in an earlier state that had no pending
+// output.
 func (s *State) Same(before *State) bool {
 	return !before.pending && s.ID() == before.ID() && slices.EqualFunc(s.Increments, before.Increments, func(a, b Committed) bool { return a.Name == b.Name })
 }
 
-// AllowIncrement is failure.Foreign if no increment must be added to what the destination
-// holds.
+// AllowIncrement returns failure.Foreign if no increment may be added to the destination.
 func (s *State) AllowIncrement() error {
 	if err := s.checkNext(); err != nil {
 		return err
@@ -202,7 +199,7 @@ func (s *State) AllowIncrement() error {
 	return nil
 }
 
-// checkIncrementPlan is what AllowIncrement is for a plan that was made earlier.
+// checkIncrementPlan is AllowIncrement for a plan that was made earlier.
 func (s *State) checkIncrementPlan(p *manifest.Plan) error {
 	if err := s.AllowIncrement(); err != nil || s.pending {
 		return err
@@ -211,15 +208,15 @@ func (s *State) checkIncrementPlan(p *manifest.Plan) error {
 	if s.ID() != p.Base {
 		return failure.New(failure.Foreign, "destination %s got another output after plan %s was made; make the plan again", s.path, p.ID)
 	}
-	//guard: refuses an increment whose inputs the output holds
-	if in, holder := s.ownerOf(p.Request.Inputs); in != "" {
-		return failure.New(failure.Foreign, "input %s was committed after plan %s was made, in %s; make the plan again", in, p.ID, holder)
+	//guard: refuses an increment whose inputs were committed
+	if in, owner := s.ownerOf(p.Request.Inputs); in != "" {
+		return failure.New(failure.Foreign, "input %s was committed after plan %s was made, in %s; make the plan again", in, p.ID, owner)
 	}
 	return nil
 }
 
-// ownerOf returns the first of some inputs whose rows an output has, and that output.
-func (s *State) ownerOf(inputs []manifest.Input) (input, holder string) {
+// ownerOf returns the first of these inputs whose rows an output has, and that output.
+func (s *State) ownerOf(inputs []manifest.Input) (input, owner string) {
 	known := Inputs(s.Outputs())
 	for i := range inputs {
 		if m := known.Find(&inputs[i], "", false); m.Relation != manifest.Unrelated {
@@ -229,8 +226,8 @@ func (s *State) ownerOf(inputs []manifest.Input) (input, holder string) {
 	return "", ""
 }
 
-// Committed returns the manifest of what a plan makes, if the destination holds
-// it, whole, and nothing waits to replace it; else nil.
+// Committed returns the manifest of a plan's output if the destination holds it, intact,
+// and there is no pending output. Otherwise it returns nil.
 func (s *State) Committed(p *manifest.Plan) *manifest.Success {
 	if !p.Increment {
 		if s.Finished(&p.Request) || s.intact() && s.Success.Plan == p.ID {
@@ -246,8 +243,8 @@ func (s *State) Committed(p *manifest.Plan) *manifest.Success {
 	return nil
 }
 
-// placeOf is where the files of an output come together: in the destination, or, of an
-// increment, in a directory among its staged files, which becomes the increment's.
+// placeOf returns the directory into which the files of an output are moved: the destination,
+// or for an increment a directory among its staged files, which becomes that of the increment.
 func (c *Claim) placeOf(work string, s *manifest.Pending) string {
 	if !s.Increment {
 		return c.path
@@ -255,14 +252,14 @@ func (c *Claim) placeOf(work string, s *manifest.Pending) string {
 	return path.Join(work, manifest.IncrementName(s.Sequence, s.ID))
 }
 
-// addIncrement does what the pending manifest of an increment says. Every step finds out
-// whether it was done before, by a process that was killed.
+// addIncrement publishes a pending increment. Each step finds out whether a killed process
+// did it before.
 func (c *Claim) addIncrement(ctx context.Context, work string, s *manifest.Pending) error {
 	now, err := c.Look(ctx)
 	if err != nil {
 		return err
 	}
-	//guard: refuses files that others put here meanwhile
+	//guard: refuses foreign files that came meanwhile
 	if err := now.checkForeign(); err != nil {
 		return err
 	}
@@ -274,7 +271,7 @@ func (c *Claim) addIncrement(ctx context.Context, work string, s *manifest.Pendi
 	if err := c.assemble(ctx, work, s, dir); err != nil {
 		return err
 	}
-	//guard: marks the number before the increment takes it
+	//guard: writes the marker before the increment appears
 	if err := c.addMarker(ctx, now, s.Sequence); err != nil {
 		return err
 	}
@@ -289,7 +286,7 @@ func (c *Claim) addIncrement(ctx context.Context, work string, s *manifest.Pendi
 	return err
 }
 
-// assemble brings all files of an increment into one directory, its manifest last.
+// assemble moves all files of an increment into one directory, its manifest last.
 func (c *Claim) assemble(ctx context.Context, work string, s *manifest.Pending, dir string) error {
 	err := c.makeDirs(ctx, work, path.Base(dir), map[string]bool{".": true})
 	if err == nil {
@@ -310,7 +307,7 @@ func (c *Claim) assemble(ctx context.Context, work string, s *manifest.Pending, 
 	if now.damage != "" {
 		return mismatch(now.damage)
 	}
-	//guard: refuses to publish an increment with files of others
+	//guard: refuses to publish an increment with foreign files
 	if err := now.checkForeign(); err != nil {
 		return err
 	}
@@ -327,8 +324,8 @@ func (c *Claim) assemble(ctx context.Context, work string, s *manifest.Pending, 
 	return c.move(ctx, written, file)
 }
 
-// replacedIncrements are the increments that do not count any more once an output takes the place of
-// all that is there.
+// replacedIncrements returns the increments that no longer count once an output replaces
+// everything.
 func (s *State) replacedIncrements() []string {
 	increments := slices.Clone(s.uncounted)
 	for _, r := range s.Increments {
@@ -354,10 +351,10 @@ func (c *Claim) clearIncrements(ctx context.Context, names []string) error {
 	})
 }
 
-// isMarker reports whether something in a destination remembers the last number that was
-// given to an increment.
+// isMarker reports whether an entry of a destination is a marker of the last number that
+// was given to an increment.
 func isMarker(info store.Info) bool {
-	//guard: keeps what others put in place of a marker
+	//guard: keeps a directory or link in place of a marker
 	if info.Dir || info.Link {
 		return false
 	}
@@ -365,9 +362,9 @@ func isMarker(info store.Info) bool {
 	return ok
 }
 
-// classifyMarkers notes the last number that was given to an increment. A marker of a lower
-// number was left by a holder that was killed between two renames, and none is needed once
-// an output has a higher number.
+// classifyMarkers notes the last number that was given to an increment. The other markers are
+// debris: those of lower numbers, which a killed holder left, and all if the number of the
+// output is not lower.
 func (s *State) classifyMarkers(names []string) {
 	for _, name := range names {
 		number, _ := manifest.ParseNumber(name)
@@ -379,10 +376,10 @@ func (s *State) classifyMarkers(names []string) {
 	s.debris = append(s.debris, slices.DeleteFunc(names, func(name string) bool { return name == s.marker })...)
 }
 
-// addMarker remembers that a number is given, before the increment with it appears.
+// addMarker writes the marker of a number, before the increment with that number appears.
 func (c *Claim) addMarker(ctx context.Context, now *State, sequence int64) error {
 	name := manifest.NumberName(sequence)
-	//guard: completes an increment whose number is marked already
+	//guard: completes an increment whose number has a marker
 	if now.marker >= name {
 		return nil
 	}
@@ -393,15 +390,15 @@ func (c *Claim) addMarker(ctx context.Context, now *State, sequence int64) error
 	return c.move(ctx, file, c.pathOf(name))
 }
 
-// removeMarker moves the marker of a lower number out, once the increment with the higher one
-// is there.
+// removeMarker moves the marker of a lower number out, after the increment with the higher one
+// was published.
 func (c *Claim) removeMarker(ctx context.Context, before *State, sequence int64) error {
 	if before.marker == "" || before.marker >= manifest.NumberName(sequence) {
 		return nil
 	}
 	err := c.move(ctx, c.pathOf(before.marker), c.newPath(old))
 	if errors.Is(err, store.ErrNotExist) {
-		return nil // somebody removed it
+		return nil // another process or a person removed it
 	}
 	return err
 }

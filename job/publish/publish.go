@@ -14,9 +14,9 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Publish makes the work of a plan's tasks the output. The caller has checked work just now,
-// in the directory that StagedAt gave. Its files are checked again once tasks cannot reach them: if they changed, nothing is
-// published and the work is put back. made says how the output came about, and may be nil.
+// Publish makes the work of a plan's tasks the output. The caller has just checked work, in the
+// directory that StagedAt returned. Publish checks its files again once tasks cannot reach
+// them. If they changed, it publishes nothing and puts the work back. made may be nil.
 func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, work *task.Work, made *manifest.Made) (*manifest.Success, error) {
 	s := manifest.NewPending(p, manifest.NewID(), work.Results)
 	s.Sequence, s.Made = c.state.sequence+1, made
@@ -25,16 +25,16 @@ func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, work *task.Work, 
 	}
 	doc, err := s.Encode()
 	if err == nil {
-		//guard: refuses to publish a manifest that nobody can read
+		//guard: refuses to publish a manifest that does not decode
 		_, err = manifest.DecodePending(doc)
 	}
 	if err != nil {
 		return nil, err
 	}
-	waits := &pendingOutput{path: c.newPath(pending), Pending: s}
-	c.found.pending = append(c.found.pending, waits)
-	if err := c.st.WriteFile(ctx, waits.path, doc, true); err != nil {
-		c.forgetUnwritten(ctx, waits)
+	out := &pendingOutput{path: c.newPath(pending), Pending: s}
+	c.found.pending = append(c.found.pending, out)
+	if err := c.st.WriteFile(ctx, out.path, doc, true); err != nil {
+		c.forgetUnwritten(ctx, out)
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	dir, err := c.takeWork(ctx, p.ID)
@@ -43,13 +43,13 @@ func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, work *task.Work, 
 	}
 	//guard: refuses files that changed before they were taken
 	if err := work.CheckAt(ctx, dir); err != nil {
-		return nil, errors.Join(err, c.withdraw(ctx, waits, dir))
+		return nil, errors.Join(err, c.withdraw(ctx, out, dir))
 	}
 	if err := c.carryOut(ctx, dir, s); err != nil {
 		return nil, err
 	}
-	c.forget(waits)
-	_ = c.clearOutdated(ctx, waits) // else the next holder does
+	c.forget(out)
+	_ = c.clearOutdated(ctx, out) // else the next holder does
 	return s.Success, nil
 }
 
@@ -62,8 +62,8 @@ func (c *Claim) forgetUnwritten(ctx context.Context, p *pendingOutput) {
 	}
 }
 
-// takeWork moves the directory of a plan's work into the claim's own, unless it is there. That
-// there is no work is no error here: the files are checked after it.
+// takeWork moves the staging directory of a plan into the claim's own, unless it is there. It
+// is no error if there is none: the caller checks the files later.
 func (c *Claim) takeWork(ctx context.Context, planID string) (string, error) {
 	if dir := c.found.workOf(planID); dir != "" {
 		return dir, nil
@@ -77,10 +77,10 @@ func (c *Claim) takeWork(ctx context.Context, planID string) (string, error) {
 	return dir, nil
 }
 
-// withdraw gives up an output that waits to be published: it puts the work of its plan
-// back, so that it can be resumed, and removes its manifest. If tasks made the
-// directory of the plan again, the work is discarded. The order matters: the next holder
-// removes work that no pending manifest names.
+// withdraw gives up a pending output: it puts the work of its plan back, so that the plan
+// can be resumed, and then removes the pending manifest. If tasks made the staging
+// directory again, it removes the work. The order matters: the next holder removes work
+// that no pending manifest names.
 func (c *Claim) withdraw(ctx context.Context, p *pendingOutput, dir string) error {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
@@ -99,13 +99,13 @@ func (c *Claim) withdraw(ctx context.Context, p *pendingOutput, dir string) erro
 	return nil
 }
 
-// forget notes that an output does not wait any more. Its manifest goes with the claim's
+// forget notes that an output is no longer pending. Its manifest is removed with the claim's
 // directory.
 func (c *Claim) forget(p *pendingOutput) {
 	c.found.pending = slices.DeleteFunc(c.found.pending, func(other *pendingOutput) bool { return other == p })
 }
 
-// clearOutdated removes the work of plans that can never be committed since the claim
+// clearOutdated removes the work of plans that can never be committed after the claim
 // published an output.
 func (c *Claim) clearOutdated(ctx context.Context, published *pendingOutput) error {
 	if len(c.state.staged) == 0 {
@@ -122,8 +122,8 @@ func (c *Claim) clearOutdated(ctx context.Context, published *pendingOutput) err
 	return c.clearDead(ctx, now.dead)
 }
 
-// carryOut does what a pending manifest says. Every step finds out whether it
-// was done before, by a run that was killed. work is the directory of the staged files.
+// carryOut publishes a pending output. Each step finds out whether a killed run did it
+// before. work is the directory of the staged files.
 func (c *Claim) carryOut(ctx context.Context, work string, s *manifest.Pending) (err error) {
 	if s.Increment {
 		err = c.addIncrement(ctx, work, s)
@@ -136,8 +136,8 @@ func (c *Claim) carryOut(ctx context.Context, work string, s *manifest.Pending) 
 	return nil
 }
 
-// replace makes staged files the output, in place of another and its increments: these do
-// not count any more once the new manifest is there.
+// replace makes staged files the output. An output that was there and its increments no
+// longer count once the new manifest is there.
 func (c *Claim) replace(ctx context.Context, work string, s *manifest.Pending) error {
 	replaced, err := c.retire(ctx, s.Success)
 	if err != nil {
@@ -155,7 +155,7 @@ func (c *Claim) replace(ctx context.Context, work string, s *manifest.Pending) e
 	if err == nil && now.damage != "" {
 		err = mismatch(now.damage)
 	}
-	//guard: refuses to finish an output with files of others in a part
+	//guard: refuses to finish an output with foreign files in a part
 	if err == nil {
 		err = now.checkForeign()
 	}
@@ -175,7 +175,7 @@ func mismatch(damage string) error { return fmt.Errorf("%s: %w", damage, store.E
 
 // retire moves the _SUCCESS of the output that is replaced into the claim's own
 // directory, where it is the record of that output's files. It returns the names of
-// the increments that will not count any more.
+// the increments that will no longer count.
 func (c *Claim) retire(ctx context.Context, s *manifest.Success) (replaced []string, err error) {
 	//guard: reads increments again before they are removed
 	c.increments.Clear()
@@ -183,11 +183,11 @@ func (c *Claim) retire(ctx context.Context, s *manifest.Success) (replaced []str
 	if err != nil {
 		return nil, err
 	}
-	//guard: refuses to replace files that others put here meanwhile
+	//guard: refuses to replace foreign files that came meanwhile
 	if err := now.checkForeign(); err != nil {
 		return nil, err
 	}
-	//guard: refuses to replace rows that came back meanwhile
+	//guard: refuses to replace rows that came meanwhile
 	if came := now.unseenBy(s); len(came) > 0 {
 		return nil, now.outdatedError(s.Plan, came)
 	}
@@ -205,7 +205,7 @@ func (c *Claim) retire(ctx context.Context, s *manifest.Success) (replaced []str
 
 // moveIn moves staged files and directories to their places, several at a time. Their order
 // does not matter: readers wait for the manifest, and a process that completes the output
-// finds out which of them are there.
+// finds those that are in place.
 func (c *Claim) moveIn(ctx context.Context, work, place string, s *manifest.Pending) error {
 	entries, made := s.Entries(), map[string]bool{".": true}
 	for _, e := range entries {
@@ -227,26 +227,26 @@ func (c *Claim) moveIn(ctx context.Context, work, place string, s *manifest.Pend
 	})
 }
 
-// acceptPlaced returns nil in place of err if a file is in its place. No other output
-// has a file of that name, so one that is there is this one.
+// acceptPlaced returns nil instead of err if a file is in its place already. No other
+// output has a file of that name.
 func (c *Claim) acceptPlaced(ctx context.Context, e manifest.Entry, place string, err error) error {
 	info, statErr := c.st.Stat(ctx, place)
-	//guard: completes a run that was killed
+	//guard: completes the output of a killed run
 	if statErr == nil && !info.Dir && info.Size == e.Files[0].Bytes {
 		return nil
 	}
 	return err
 }
 
-// replaceEmpty returns nil in place of err if a directory is in its place; the caller checks
-// its contents later. A rename that was cut short leaves an empty directory there: then the
-// staged one still has to come.
+// replaceEmpty returns nil instead of err if a directory is in its place already. The caller
+// checks its contents later. If the directory is empty, a rename was interrupted:
+// replaceEmpty moves it out and the staged one in.
 func (c *Claim) replaceEmpty(ctx context.Context, staged, place string, err error) error {
 	infos, listErr := c.st.List(ctx, place)
 	if listErr != nil {
 		return err
 	}
-	//guard: completes a run that was killed
+	//guard: completes the output of a killed run
 	if len(infos) > 0 {
 		return nil
 	}
@@ -256,8 +256,8 @@ func (c *Claim) replaceEmpty(ctx context.Context, staged, place string, err erro
 	return c.move(ctx, staged, place)
 }
 
-// makeDirs makes a directory in another, and those between, unless they are in
-// made, and notes them there.
+// makeDirs makes a directory below another, and those between. It skips those in made, and
+// adds the others to it.
 func (c *Claim) makeDirs(ctx context.Context, in, name string, made map[string]bool) error {
 	if made[name] {
 		return nil
@@ -281,7 +281,7 @@ func (c *Claim) makeDirs(ctx context.Context, in, name string, made map[string]b
 	return err
 }
 
-// moveOut moves what is ours, but not of the output, out of the destination.
+// moveOut moves debris out of the destination, and directories that become empty.
 func (c *Claim) moveOut(ctx context.Context, s *State) error {
 	err := parallel.Do(ctx, len(s.debris), c.movers, func(ctx context.Context, i int) error {
 		err := c.moveNth(ctx, i, c.pathOf(s.debris[i]), c.newPath(old))
@@ -311,7 +311,7 @@ func (c *Claim) moveOut(ctx context.Context, s *State) error {
 	return nil
 }
 
-// writeSuccess writes a manifest that is to get its name.
+// writeSuccess writes a manifest into the claim's own directory, to be renamed.
 func (c *Claim) writeSuccess(ctx context.Context, s *manifest.Success) (string, error) {
 	doc, err := s.Encode()
 	if err != nil {
@@ -321,7 +321,7 @@ func (c *Claim) writeSuccess(ctx context.Context, s *manifest.Success) (string, 
 	return file, c.st.WriteFile(ctx, file, doc, true)
 }
 
-// finish gives the manifest its name.
+// finish writes the manifest and renames it to _SUCCESS.
 func (c *Claim) finish(ctx context.Context, s *manifest.Success) error {
 	file, err := c.writeSuccess(ctx, s)
 	if err != nil {
@@ -332,7 +332,7 @@ func (c *Claim) finish(ctx context.Context, s *manifest.Success) error {
 		return err
 	}
 	err = c.st.Rename(ctx, file, c.pathOf(manifest.SuccessName))
-	//guard: tells storage that fails from another run
+	//guard: distinguishes failing storage from another run
 	if !errors.Is(err, store.ErrExist) && !errors.Is(err, store.ErrNotExist) {
 		return err
 	}
@@ -340,11 +340,11 @@ func (c *Claim) finish(ctx context.Context, s *manifest.Success) error {
 	if lookErr != nil {
 		return lookErr
 	}
-	//guard: knows its own commit whose answer was lost
+	//guard: recognizes its own commit if the answer was lost
 	if now.Success != nil && now.Success.ID == s.ID {
 		return nil
 	}
-	//guard: refuses files that others put here meanwhile
+	//guard: refuses foreign files that came meanwhile
 	if err := now.checkForeign(); err != nil {
 		return err
 	}

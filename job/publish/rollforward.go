@@ -11,13 +11,13 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// rollForward completes the outputs that former holders were publishing, in the
-// order in which they began, and gives up those that lost a file.
+// rollForward completes the pending outputs of former holders, in the order of their
+// numbers, and gives up those that lost a file.
 func (c *Claim) rollForward(ctx context.Context) error {
-	waiting := slices.SortedFunc(slices.Values(c.found.pending), func(a, b *pendingOutput) int {
+	outputs := slices.SortedFunc(slices.Values(c.found.pending), func(a, b *pendingOutput) int {
 		return cmp.Compare(a.Sequence, b.Sequence)
 	})
-	for _, p := range waiting {
+	for _, p := range outputs {
 		if err := c.completeOrGiveUp(ctx, p); err != nil {
 			return fmt.Errorf("destination %s: complete output %s of an earlier run: %w", c.path, p.ID, err)
 		}
@@ -28,8 +28,8 @@ func (c *Claim) rollForward(ctx context.Context) error {
 	return nil
 }
 
-// completeOrGiveUp completes an output, unless it is complete or was replaced since, or gives it
-// up.
+// completeOrGiveUp completes a pending output or gives it up. It does neither if the output was
+// published, or replaced since.
 func (c *Claim) completeOrGiveUp(ctx context.Context, p *pendingOutput) error {
 	s := p.Success
 	now, err := c.Look(ctx)
@@ -68,23 +68,23 @@ func (c *Claim) completeOrGiveUp(ctx context.Context, p *pendingOutput) error {
 	return nil
 }
 
-// accepts reports whether an output that waits may still come to the destination.
+// accepts reports whether a pending output may still be published.
 func (s *State) accepts(m *manifest.Success) bool {
 	switch in, _ := s.ownerOf(m.Request.Inputs); {
-	//guard: keeps what was restored after the output was begun
+	//guard: keeps outputs that were restored after this one was begun
 	case !m.Increment && len(s.unseenBy(m)) > 0:
 		return false
 	//guard: gives up an increment that does not count
 	case m.Increment && m.Base != s.ID():
 		return false
-	//guard: gives up an increment whose inputs are held meanwhile
+	//guard: gives up an increment whose inputs were committed
 	case m.Increment && in != "":
 		return false
 	}
 	return true
 }
 
-// wasPublished reports whether an output was published, also if it was replaced since.
+// wasPublished reports whether an output was published, even if it was replaced since.
 func (s *State) wasPublished(m *manifest.Success) bool {
 	if !m.Increment {
 		return s.Success != nil && (s.Success.ID == m.ID || m.Sequence < s.Success.Sequence)
@@ -93,8 +93,8 @@ func (s *State) wasPublished(m *manifest.Success) bool {
 	return slices.ContainsFunc(s.Increments, func(r Committed) bool { return r.Name == name })
 }
 
-// giveUp withdraws an output that a former holder was publishing. It first moves out what is
-// in its place already: later nobody knows whose it is.
+// giveUp withdraws a pending output of a former holder. It first moves out the parts that are
+// in place already, because later it is unknown which output they are of.
 func (c *Claim) giveUp(ctx context.Context, p *pendingOutput, work string) error {
 	if !p.Increment {
 		var parts []string
@@ -110,8 +110,8 @@ func (c *Claim) giveUp(ctx context.Context, p *pendingOutput, work string) error
 }
 
 // reinstate puts back the manifest of the latest retired output whose files are all in
-// their places, if there is no manifest: the output that was to replace it was given up. A
-// manifest that others put there is refused.
+// place, if there is no manifest: the output that was to replace it was given up. It
+// refuses a foreign manifest.
 func (c *Claim) reinstate(ctx context.Context) error {
 	if len(c.found.retired) == 0 {
 		return nil
@@ -125,7 +125,7 @@ func (c *Claim) reinstate(ctx context.Context) error {
 		if err := c.readSuccess(ctx, now, infos[i]); err != nil {
 			return err
 		}
-		//guard: keeps the manifest while others' stands in its place
+		//guard: keeps the manifest while a foreign one is in its place
 		return now.checkForeign()
 	}
 	latest := slices.SortedFunc(slices.Values(c.found.retired), func(a, b *retiredOutput) int {
@@ -136,7 +136,7 @@ func (c *Claim) reinstate(ctx context.Context) error {
 		if err := c.classify(ctx, s, infos); err != nil {
 			return err
 		}
-		//guard: does not bring back an output that lost files
+		//guard: does not put back the manifest of an output that lost files
 		if s.damage != "" {
 			continue
 		}
@@ -146,8 +146,8 @@ func (c *Claim) reinstate(ctx context.Context) error {
 	return nil
 }
 
-// hasAllFiles reports whether every file of an output is there, staged or in its place, with the
-// bytes that the manifest says. The files of a directory must be in the same one, as it moves
+// hasAllFiles reports whether every file of an output is there, staged or in place, with the
+// bytes that its manifest says. The files of a directory must be together, because it moves
 // as a whole.
 func (c *Claim) hasAllFiles(ctx context.Context, work string, s *manifest.Pending) (bool, error) {
 	staged, err := task.Sound(ctx, c.st, work, s.StagedEntries(), true)

@@ -17,38 +17,38 @@ import (
 
 const (
 	readTries = 10
-	// namedForeign and namedDifferences are how many of each an error lists.
+	// namedForeign and namedDifferences are the most of each that an error lists.
 	namedForeign     = 3
 	namedDifferences = 5
 )
 
-// State is what a destination holds.
+// State is the state of a destination.
 type State struct {
-	// Success is the manifest of the output; nil without one.
+	// Success is the manifest of the output; nil if there is none.
 	Success *manifest.Success
-	// Increments are those beside it, by their numbers: those that count.
+	// Increments are the increments that count, sorted by number.
 	Increments []Committed
-	// Leftovers is set if something waits for a holder to clear it up. The work of plans
-	// that may be committed yet does not.
+	// Leftovers is set if there are files for a holder to clear up. Work of plans that may
+	// still be committed does not count.
 	Leftovers bool
 
 	path      string
-	damage    string   // why an output is not what its manifest says, or empty
-	foreign   []string // names that are not ours
-	debris    []string // names that are ours, but not of the output
-	uncounted []string // increments of outputs that were replaced, and directories that were to become increments
-	staged    []string // IDs of plans of which there is work
-	dead      []string // those of which no output can come
-	orphans   []string // increments and parts of an output that is not there, though none replaced it
-	locked    bool     // there is a lock
-	pending   bool     // an output waits to be published
-	sequence  int64    // the last that was given, as far as it is known
-	marker    string   // name of the file that remembers it when the increment is gone, or empty
-	unread    string   // a manifest that cannot be read, or empty
+	damage    string   // why an output is not as its manifest says, or empty
+	foreign   []string // names of files that rowtocol did not write
+	debris    []string // names of rowtocol's files that belong to no output
+	uncounted []string // increments of replaced outputs, and empty directories with the name of an increment
+	staged    []string // IDs of plans that have staged work
+	dead      []string // IDs of staged plans that can never be committed
+	orphans   []string // increments and parts whose output is gone, though no other replaced it
+	locked    bool     // whether there is a lock
+	pending   bool     // whether there is a pending output
+	sequence  int64    // the last known number that was given
+	marker    string   // name of the marker of the last number, or empty
+	unread    string   // a manifest that cannot be read, and why, or empty
 }
 
-// Look reads the state of the destination. It takes no lock: what a holder
-// changes meanwhile may be seen before or after.
+// Look reads the state of the destination. It takes no lock, so it may see a
+// change that a holder makes meanwhile, or may not.
 func (d *Destination) Look(ctx context.Context) (*State, error) {
 	var before string
 	for try := 1; ; try++ {
@@ -56,8 +56,8 @@ func (d *Destination) Look(ctx context.Context) (*State, error) {
 		if err != nil {
 			return nil, d.wrap(err)
 		}
-		// An output that is published meanwhile looks damaged, once. One that a holder
-		// replaces may look gone for as long as others take over what that one has.
+		// An output that is published meanwhile looks damaged once. While one is replaced,
+		// it may look gone for as long as other processes take over that holder's directory.
 		now := s.ID() + s.damage
 		if s.damage == "" || now == before && !(s.locked && len(s.orphans) > 0) || try == readTries {
 			return s, nil
@@ -112,8 +112,7 @@ func (d *Destination) readState(ctx context.Context) (*State, error) {
 	return s, d.findDead(ctx, s)
 }
 
-// readSuccess reads the manifest in a file that was found. One that does not decode is not
-// ours.
+// readSuccess reads the manifest in a file into s. A file that does not decode is foreign.
 func (d *Destination) readSuccess(ctx context.Context, s *State, info store.Info) error {
 	//guard: rejects a link or directory in place of the manifest
 	if info.Dir || info.Link {
@@ -141,7 +140,8 @@ func (d *Destination) readSuccess(ctx context.Context, s *State, info store.Info
 	return nil
 }
 
-// classify tells the names in the destination apart: the output's, ours, others'.
+// classify sorts the names in the destination into those of the output, other ones of
+// rowtocol, and foreign ones.
 func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info) error {
 	expected := make(map[string]manifest.Entry)
 	if s.Success != nil {
@@ -149,7 +149,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 			expected[e.Name] = e
 		}
 	}
-	var parts []manifest.Entry // directories, of parts and of indexes
+	var parts []manifest.Entry // those that are directories, and indexes
 	var markers []string
 	for _, info := range infos {
 		switch e, listed := expected[info.Name]; {
@@ -191,7 +191,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 	}
 	s.classifyMarkers(markers)
 	missing := slices.Sorted(maps.Keys(expected))
-	//guard: calls an output damaged that lost a file
+	//guard: calls an output damaged if it lost a file
 	if len(missing) > 0 {
 		s.damage = missing[0] + " is missing"
 	}
@@ -199,8 +199,8 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 	return nil
 }
 
-// compareEntry notes how what has the name of an entry differs from it. It is true of a
-// directory, in which there is more to compare.
+// compareEntry notes how a file or directory differs from an entry of the manifest. It returns
+// true for a directory whose files are still to be compared.
 func (s *State) compareEntry(info store.Info, e manifest.Entry) (inside bool) {
 	switch {
 	case !e.Dir:
@@ -208,7 +208,7 @@ func (s *State) compareEntry(info store.Info, e manifest.Entry) (inside bool) {
 	//guard: rejects a link in place of a directory
 	case info.Link:
 		s.damage = e.Name + " is a link"
-	//guard: calls an output damaged with a file in place of a directory
+	//guard: rejects a file in place of a directory
 	case !info.Dir:
 		s.damage = e.Name + " is not a directory"
 	default:
@@ -217,25 +217,25 @@ func (s *State) compareEntry(info store.Info, e manifest.Entry) (inside bool) {
 	return false
 }
 
-// compare notes how a file differs from what the manifest says.
+// compare notes how a file differs from its entry in the manifest.
 func (s *State) compare(name string, info store.Info, file manifest.File) {
 	//guard: rejects a link in place of a file
 	if info.Link {
 		s.damage = name + " is a link"
 	}
-	//guard: calls an output damaged with a file of another size
+	//guard: rejects a file of another size
 	if info.Dir || info.Size != file.Bytes {
 		s.damage = fmt.Sprintf("%s has %d bytes, not %d", name, info.Size, file.Bytes)
 	}
 }
 
-// classifyParts does what classify does, in the directories of parts.
+// classifyParts classifies the files in the directories of parts.
 func (d *Destination) classifyParts(ctx context.Context, s *State, parts []manifest.Entry, expected map[string]manifest.Entry) error {
 	inside := make([][]store.Info, len(parts))
 	err := parallel.Do(ctx, len(parts), d.movers, func(ctx context.Context, i int) (err error) {
 		inside[i], err = d.st.List(ctx, d.pathOf(parts[i].Name))
 		if errors.Is(err, store.ErrNotExist) {
-			return nil // it was moved away meanwhile
+			return nil // another process moved it away
 		}
 		return err
 	})
@@ -250,7 +250,7 @@ func (d *Destination) classifyParts(ctx context.Context, s *State, parts []manif
 		for _, info := range inside[i] {
 			name := manifest.InPart(part.Name, info.Name)
 			file, listed := files[name]
-			//guard: keeps files of others in a part
+			//guard: keeps foreign files in a part
 			if !listed {
 				s.foreign = append(s.foreign, name)
 				continue
@@ -265,19 +265,19 @@ func (d *Destination) classifyParts(ctx context.Context, s *State, parts []manif
 	return nil
 }
 
-// isOurs knows names that nothing but an output, or what was to become one, has.
+// isOurs reports whether a name is one that only files of an output have, published or not.
 func isOurs(name string) bool {
 	_, ok := manifest.OutputID(name)
 	return ok || store.IsTemp(name)
 }
 
-// isPart knows the names of an output's parts.
+// isPart reports whether a name is that of an output's part.
 func isPart(name string) bool {
 	_, ok := manifest.OutputID(name)
 	return ok && !strings.Contains(name, "/")
 }
 
-// findLeftovers finds out which plans there is work of, and whether holders left anything.
+// findLeftovers finds the plans that have staged work, and whether holders left anything.
 func (d *Destination) findLeftovers(ctx context.Context, s *State) error {
 	infos, err := d.list(ctx, d.workDir())
 	if err != nil {
@@ -294,8 +294,8 @@ func (d *Destination) findLeftovers(ctx context.Context, s *State) error {
 	return nil
 }
 
-// classifyAside does what classify does, in a directory of files that are no parts. It
-// returns the directories of the output in it.
+// classifyAside classifies the files in a directory of copies or indexes. It returns the
+// entries of the output that are directories.
 func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, expected map[string]manifest.Entry) (dirs []manifest.Entry, err error) {
 	infos, err := d.st.List(ctx, d.pathOf(dir))
 	if err != nil && !errors.Is(err, store.ErrNotExist) {
@@ -311,7 +311,7 @@ func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, e
 			}
 			for _, i := range inside {
 				e, listed := expected[name+"/"+i.Name]
-				//guard: keeps files of others in a directory
+				//guard: keeps foreign files in a directory
 				if !listed {
 					s.foreign = append(s.foreign, name+"/"+i.Name)
 					continue
@@ -333,19 +333,19 @@ func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, e
 	return dirs, nil
 }
 
-// Finished reports whether the destination holds what is asked for, whole, without
-// increments beside it, and nothing waits to replace it.
+// Finished reports whether the destination holds exactly the output of a request, intact,
+// without increments, and there is no pending output.
 func (s *State) Finished(r *manifest.Request) bool {
 	return s.intact() && len(s.Success.Request.Differences(r)) == 0
 }
 
-// intact reports whether the destination holds an output that is what its manifest says,
-// without increments beside it, and nothing waits to replace it.
+// intact reports whether the destination holds an output that is as its manifest says,
+// without increments, and there is no pending output.
 func (s *State) intact() bool {
 	return s.Success != nil && len(s.Increments) == 0 && s.damage == "" && !s.pending
 }
 
-// checkForeign is failure.Foreign if the destination holds what is not ours.
+// checkForeign returns failure.Foreign if the destination holds foreign files.
 func (s *State) checkForeign() error {
 	n := len(s.foreign)
 	if n == 0 {
@@ -355,50 +355,49 @@ func (s *State) checkForeign() error {
 		s.path, joinFirst(s.foreign, namedForeign, ", "))
 }
 
-// checkNext is failure.Foreign if nothing must be published to the destination.
+// checkNext returns failure.Foreign if no output may be published to the destination.
 func (s *State) checkNext() error {
-	//guard: refuses files of others
+	//guard: refuses foreign files
 	if err := s.checkForeign(); err != nil {
 		return err
 	}
 	//guard: refuses to plan beyond the last number
 	if s.sequence >= manifest.MaxSequence {
-		return failure.New(failure.Foreign, "destination %s has no number left for another output: it gave the last one, %d; choose another destination", s.path, s.sequence)
+		return failure.New(failure.Foreign, "destination %s has no number left for another output: the last one, %d, is used; choose another destination", s.path, s.sequence)
 	}
 	return nil
 }
 
-// Allow is failure.Foreign if the destination must not be filled with what is
-// asked for.
+// Allow returns failure.Foreign if the destination must not be filled with the output of
+// a request.
 func (s *State) Allow(r *manifest.Request, overwrite bool) error {
 	if err := s.checkNext(); err != nil {
 		return err
 	}
 	switch {
 	case overwrite || s.pending:
-		return nil // what is pending is considered once it is published
-	//guard: refuses to replace a damaged output unless told to
+		return nil // a pending output is checked once it is published
+	//guard: refuses to replace a damaged output without overwrite
 	case s.damage != "":
 		return failure.New(failure.Foreign, "destination %s holds an output that was changed: %s; --overwrite makes it anew", s.path, s.damage)
 	case s.Success == nil && len(s.Increments) == 0:
 		return nil
 	}
-	//guard: refuses to replace increments unless told to
+	//guard: refuses to replace increments without overwrite
 	if n := len(s.Increments); n > 0 {
-		return failure.New(failure.Foreign, "destination %s holds increments (%d): --incremental adds to them, --overwrite replaces all that is there",
+		return failure.New(failure.Foreign, "destination %s holds increments (%d); --incremental adds to them, --overwrite replaces everything",
 			s.path, n)
 	}
 	differences := s.Success.Request.Differences(r)
 	if len(differences) == 0 {
 		return nil
 	}
-	//guard: refuses to replace another request's output unless told to
+	//guard: refuses to replace another request's output without overwrite
 	return failure.New(failure.Foreign, "destination %s holds the output of another request: %s; --overwrite replaces it",
 		s.path, joinFirst(differences, namedDifferences, "; "))
 }
 
-// AllowWhole is failure.Foreign if the destination holds rows of which it is not known
-// what inputs they are of.
+// AllowWhole returns failure.Foreign if the destination holds rows of unknown inputs.
 func (s *State) AllowWhole() error {
 	if len(s.orphans) == 0 || s.pending {
 		return nil
@@ -406,8 +405,8 @@ func (s *State) AllowWhole() error {
 	return failure.New(failure.Foreign, "destination %s holds rows of unknown inputs: %s", s.path, s.damage)
 }
 
-// UnknownInputs says why the inputs of rows in the destination are not known; empty if
-// they are.
+// UnknownInputs says why the inputs of rows in the destination are unknown; empty if they
+// are known.
 func (s *State) UnknownInputs() string {
 	switch {
 	case s.unread != "":
@@ -418,8 +417,8 @@ func (s *State) UnknownInputs() string {
 	return ""
 }
 
-// AllowPlan is what Allow is for a plan that was made earlier: it must not
-// replace what the destination got since.
+// AllowPlan is Allow for a plan that was made earlier. Its output must not replace what
+// came since.
 func (s *State) AllowPlan(p *manifest.Plan, overwrite bool) error {
 	if p.Increment {
 		return s.checkIncrementPlan(p)
@@ -431,7 +430,7 @@ func (s *State) AllowPlan(p *manifest.Plan, overwrite bool) error {
 	return s.Allow(&p.Request, overwrite)
 }
 
-// ID is that of the output; empty if there is none.
+// ID returns the ID of the output, or an empty string if there is none.
 func (s *State) ID() string {
 	if s.Success == nil {
 		return ""
@@ -439,7 +438,7 @@ func (s *State) ID() string {
 	return s.Success.ID
 }
 
-// joinFirst joins the first texts, and says how many more there are.
+// joinFirst joins the first texts and adds the number of the others.
 func joinFirst(texts []string, most int, separator string) string {
 	s := strings.Join(texts[:min(len(texts), most)], separator)
 	if more := len(texts) - most; more > 0 {

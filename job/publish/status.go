@@ -14,22 +14,21 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Status is what a destination holds, and what is under way in it, as far as that
-// can be told without its lock. All times but Lock.Since are by the clock of the
-// storage.
+// Status is the state of a destination and of the work in it, as far as it is known
+// without its lock. All times except Lock.Since are by the clock of the storage.
 type Status struct {
 	*State
-	// Lock is nil if nobody holds the destination.
+	// Lock is nil if the destination has no holder.
 	Lock *Lock
-	// Unfinished is the work of plans of which no output came yet.
+	// Unfinished is the work of plans whose output is not published yet.
 	Unfinished []Work
-	// Debris is what is ours, and of no use to anybody.
+	// Debris are rowtocol's files that are of no use to any process.
 	Debris []Leftover
-	// LeftAlone is what would be debris if nothing were Foreign: it may be of an output
-	// whose manifest cannot be read, and nobody removes it.
+	// LeftAlone are files that would be debris without Foreign ones. They may be of an output
+	// whose manifest cannot be read, so they are not removed.
 	LeftAlone []Leftover
-	// Damage says why the output, or an increment, is not what its manifest says; empty if
-	// it is.
+	// Damage says why the output, or an increment, is not as its manifest says. It is empty
+	// for a sound one.
 	Damage string
 	// Foreign names what rowtocol did not write.
 	Foreign []string
@@ -37,13 +36,13 @@ type Status struct {
 
 // Lock is the lock of a destination.
 type Lock struct {
-	Holder string    `json:"holder"` // its ID; empty if the lock does not tell
+	Holder string    `json:"holder"` // its ID; empty if the lock does not name it
 	Host   string    `json:"host"`
 	PID    int       `json:"pid"`
 	Since  time.Time `json:"since,omitzero"`     // by the holder's clock
 	Seen   time.Time `json:"last_sign,omitzero"` // when it gave its last sign of life
 	// Dead is set if the holder is known to be gone: its process ran on this machine
-	// and has ended, or others moved its directory away.
+	// and has ended, or its directory is gone.
 	Dead bool `json:"dead"`
 
 	holder holder
@@ -51,30 +50,30 @@ type Lock struct {
 
 func (l *Lock) String() string { return l.holder.String() }
 
-// Work is what was done so far of an output.
+// Work is the work that was done so far for an output.
 type Work struct {
 	Leftover
-	Holder string         `json:"holder,omitempty"` // who took it to publish it; empty if nobody did
+	Holder string         `json:"holder,omitempty"` // the process that is publishing it; empty if there is none
 	Held   bool           `json:"held"`             // whether that is the holder of the lock, which may live
 	Plan   *manifest.Plan `json:"-"`                // nil if there is none that this program can carry out
 	PlanID string         `json:"plan,omitempty"`
-	Tasks  int            `json:"tasks_done"`           // as their results say
-	Rows   int64          `json:"rows"`                 // that these made
+	Tasks  int            `json:"tasks_done"`           // that have a result
+	Rows   int64          `json:"rows"`                 // in the parts of these
 	Input  int64          `json:"input_bytes_done"`     // that these read
-	Output string         `json:"publishing,omitempty"` // ID of the output that waits to be published; empty if none does
+	Output string         `json:"publishing,omitempty"` // ID of the pending output; empty if there is none
 }
 
-// Leftover is a file or directory in a destination that is no part of its output.
+// Leftover is a file or directory in a destination that is not part of its output.
 type Leftover struct {
 	Name    string    `json:"name"` // relative to the destination
 	What    string    `json:"what"`
 	Bytes   int64     `json:"bytes"`
-	Changed time.Time `json:"changed"` // when anything in it was made or written last
+	Changed time.Time `json:"changed"` // when a file in it was written last
 
 	names int // of files and directories
 }
 
-// Kinds of leftovers. The work of a plan can be used again.
+// Kinds of leftovers. Only planWork can be used again.
 const (
 	planWork          = "tasks of a plan"
 	replacedIncrement = "increment of an output that was replaced"
@@ -84,12 +83,12 @@ const (
 	deadWork          = "tasks of a plan that was published, or is outdated"
 )
 
-// statusTries is how often Status looks again because the lock changed hands.
+// statusTries is how often Status reads a destination whose lock changes hands.
 const statusTries = 5
 
-// Status looks at a destination and at what is under way in it. It changes
-// nothing. What a holder changes meanwhile may be seen before or after. A
-// destination that does not exist is failure.Input.
+// Status reads the state of a destination and of the work in it. It changes nothing. It
+// may see a change that a holder makes meanwhile, or may not. If the destination does not
+// exist, the error is failure.Input.
 func (d *Destination) Status(ctx context.Context) (*Status, error) {
 	if err := d.exists(ctx); err != nil {
 		return nil, d.wrap(err)
@@ -107,7 +106,7 @@ func (d *Destination) Status(ctx context.Context) (*Status, error) {
 		if err != nil {
 			return nil, d.wrap(err)
 		}
-		//guard: looks again if the holder changed meanwhile
+		//guard: reads again if the holder changed meanwhile
 		if before.free == after.free && before.holder.ID == after.holder.ID || try == statusTries {
 			s.Lock = after.lock()
 			return s, nil
@@ -115,7 +114,7 @@ func (d *Destination) Status(ctx context.Context) (*Status, error) {
 	}
 }
 
-// exists is failure.Input if there is no destination.
+// exists returns failure.Input if the destination does not exist.
 func (d *Destination) exists(ctx context.Context) error {
 	info, err := d.st.Stat(ctx, d.path)
 	switch {
@@ -129,7 +128,7 @@ func (d *Destination) exists(ctx context.Context) error {
 	return err
 }
 
-// lock describes the lock that was seen; nil if there is none.
+// lock describes the lock that was read. It returns nil if there was none.
 func (s *lockState) lock() *Lock {
 	if s.free {
 		return nil
@@ -138,7 +137,7 @@ func (s *lockState) lock() *Lock {
 	return &Lock{Holder: h.ID, Host: h.Host, PID: h.PID, Since: h.Since, Seen: s.lastSign, Dead: s.gone || h.dead(), holder: h}
 }
 
-// survey looks at all that is in the destination. lock is the lock that it has.
+// survey reads everything in the destination. lock is the lock that it has, or nil.
 func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 	state, err := d.Look(ctx)
 	if err != nil {
@@ -146,7 +145,7 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 	}
 	s := &Status{State: state, Damage: state.damage, Foreign: slices.Clone(state.foreign)}
 	debris := slices.Concat(state.debris, state.uncounted)
-	//guard: does not call files debris that an output may need
+	//guard: does not report files as debris that an output may need
 	if state.pending || len(state.orphans) > 0 {
 		debris = nil
 	}
@@ -161,7 +160,7 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 		if _, _, ok := manifest.ParseIncrement(name); ok {
 			l.What = replacedIncrement
 		}
-		//guard: does not call files debris next to a damaged manifest
+		//guard: does not report files as debris next to foreign ones
 		if len(state.foreign) > 0 {
 			s.LeftAlone = append(s.LeftAlone, l)
 		} else {
@@ -189,12 +188,12 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 	for _, w := range s.Unfinished {
 		waits[w.Name] = waits[w.Name] || w.Output != ""
 	}
-	//guard: leaves out work of an output that waits to be published
+	//guard: reports work of a pending output only once
 	s.Unfinished = slices.DeleteFunc(s.Unfinished, func(w Work) bool { return w.Output == "" && waits[w.Name] })
 	return s, nil
 }
 
-// surveyWorkDir looks at what is in the directory of all that is under way.
+// surveyWorkDir adds an entry of the work directory.
 func (d *Destination) surveyWorkDir(ctx context.Context, s *Status, info store.Info, lock *Lock) error {
 	name := path.Join(manifest.WorkName, info.Name)
 	id, staged := stagedPlanID(info)
@@ -205,7 +204,7 @@ func (d *Destination) surveyWorkDir(ctx context.Context, s *Status, info store.I
 		w, err := d.readWork(ctx, info.Path, id)
 		s.Unfinished = append(s.Unfinished, w)
 		return err
-	//guard: leaves out what is not the work of tasks
+	//guard: leaves out links and files in place of staged work
 	case strings.HasPrefix(info.Name, planPrefix):
 		s.Foreign = append(s.Foreign, name+" (no directory)")
 	case strings.HasPrefix(info.Name, trashPrefix), !info.Dir, info.Link:
@@ -216,16 +215,16 @@ func (d *Destination) surveyWorkDir(ctx context.Context, s *Status, info store.I
 	return nil
 }
 
-// surveyHolder looks at the directory of a holder.
+// surveyHolder adds the directory of a holder.
 func (d *Destination) surveyHolder(ctx context.Context, s *Status, info store.Info, lock *Lock) error {
 	var found contents
 	if err := d.collect(ctx, info.Path, &found); err != nil {
 		return err
 	}
 	held := lock != nil && lock.Holder == info.Name && !lock.Dead
-	needed := make(map[string]bool) // to publish what waits
+	needed := make(map[string]bool) // directories from which pending outputs are published
 	for _, p := range found.pending {
-		dir := cmp.Or(found.workOf(p.Plan), d.StagingPath(p.Plan)) // it may still have to be taken
+		dir := cmp.Or(found.workOf(p.Plan), d.StagingPath(p.Plan)) // the work may not be taken yet
 		w, err := d.readWork(ctx, dir, p.Plan)
 		if err != nil {
 			return err
@@ -250,15 +249,15 @@ func (d *Destination) surveyHolder(ctx context.Context, s *Status, info store.In
 	return err
 }
 
-// addDebris adds a file or directory, without what is in some directories of it.
-func (d *Destination) addDebris(ctx context.Context, s *Status, info store.Info, what string, without map[string]bool) error {
+// addDebris adds a file or directory, except some directories in it.
+func (d *Destination) addDebris(ctx context.Context, s *Status, info store.Info, what string, except map[string]bool) error {
 	l := Leftover{Name: d.relative(info.Path), What: what}
-	err := d.measure(ctx, &l, info, without)
+	err := d.measure(ctx, &l, info, except)
 	s.Debris = append(s.Debris, l)
 	return err
 }
 
-// measureLeftover measures what has a name in the destination.
+// measureLeftover measures the file or directory with a name in the destination.
 func (d *Destination) measureLeftover(ctx context.Context, name, what string) (Leftover, error) {
 	l := Leftover{Name: name, What: what}
 	info, err := d.entry(ctx, name)
@@ -268,8 +267,8 @@ func (d *Destination) measureLeftover(ctx context.Context, name, what string) (L
 	return l, err
 }
 
-// Leftovers are what Clean removes once it is old enough: not an output that waits to be
-// published, nor what a holder has that may live.
+// Leftovers returns the files that Clean removes once they are old enough. Pending outputs and
+// files of a holder that may live are not among them.
 func (s *Status) Leftovers() (all []Leftover) {
 	for _, w := range s.Unfinished {
 		if !w.Held && w.Output == "" {
@@ -279,6 +278,6 @@ func (s *Status) Leftovers() (all []Leftover) {
 	return append(all, s.Debris...)
 }
 
-// Useful reports whether the work in a leftover can be used again, so that Clean
-// leaves it alone for a while.
+// Useful reports whether the work in a leftover can be used again. Clean keeps such work
+// for a while.
 func (l *Leftover) Useful() bool { return l.What == planWork }

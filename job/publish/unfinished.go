@@ -13,26 +13,26 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// pendingOutput is the manifest of an output that is being published, in a file.
+// pendingOutput is an output that is being published, with the file of its manifest.
 type pendingOutput struct {
 	path string
 	*manifest.Pending
 }
 
-// retiredOutput is a _SUCCESS that was replaced, in a file.
+// retiredOutput is an output that was replaced, with the file of its manifest.
 type retiredOutput struct {
 	path string
 	*manifest.Success
 }
 
-// contents are what holders' directories hold that counts.
+// contents are the outputs and the work in directories of holders.
 type contents struct {
-	pending []*pendingOutput // outputs that are being published
-	retired []*retiredOutput // outputs that were replaced
-	taken   []string         // directories with the work of plans; in a holder's, outputs are published from them
+	pending []*pendingOutput
+	retired []*retiredOutput
+	taken   []string // directories with the work of plans
 }
 
-// sequence is the highest number of an output.
+// sequence returns the highest number of an output.
 func (c *contents) sequence() (highest int64) {
 	for _, p := range c.pending {
 		highest = max(highest, p.Sequence)
@@ -43,7 +43,7 @@ func (c *contents) sequence() (highest int64) {
 	return highest
 }
 
-// workOf is the directory of a plan's work that was taken; empty if none was.
+// workOf returns the directory of a plan's work that was taken, or an empty string.
 func (c *contents) workOf(plan string) string {
 	for _, dir := range c.taken {
 		if takenPlanID(dir) == plan {
@@ -53,16 +53,16 @@ func (c *contents) workOf(plan string) string {
 	return ""
 }
 
-// takenPlanID is the ID of the plan whose work is in a directory that was taken.
+// takenPlanID returns the ID of the plan whose work is in a directory that was taken.
 func takenPlanID(dir string) string {
 	name := strings.TrimPrefix(path.Base(dir), planPrefix)
 	id, _, _ := strings.Cut(name, "-")
 	return id
 }
 
-// collect looks for manifests and taken work in a directory and below it. Holders move
-// what they have in it meanwhile: what is gone is passed over. Links are not followed,
-// and documents that do not decode do not count.
+// collect finds manifests and taken work in a directory and below it. It passes over files
+// that holders move away meanwhile and documents that do not decode, and does not follow
+// links.
 func (d *Destination) collect(ctx context.Context, dir string, to *contents) error {
 	infos, err := d.list(ctx, dir)
 	if err != nil {
@@ -70,9 +70,9 @@ func (d *Destination) collect(ctx context.Context, dir string, to *contents) err
 	}
 	for _, info := range infos {
 		switch {
-		//guard: does not follow a link to documents of others
+		//guard: does not follow a link to foreign documents
 		case info.Link:
-		//guard: leaves out what is being removed
+		//guard: leaves out the trash
 		case strings.HasPrefix(info.Name, trashPrefix):
 		//guard: leaves out the files of a replaced part
 		case strings.HasPrefix(info.Name, old+"-"):
@@ -98,7 +98,7 @@ func (d *Destination) collect(ctx context.Context, dir string, to *contents) err
 	return nil
 }
 
-// readAs reads the document in a file; nil if the file is gone or holds none.
+// readAs reads and decodes the document in a file. It returns nil if there is none.
 func readAs[T any](ctx context.Context, d *Destination, file string, decode func([]byte) (*T, error)) (*T, error) {
 	text, err := d.readDocument(ctx, file)
 	if err != nil {
@@ -111,8 +111,8 @@ func readAs[T any](ctx context.Context, d *Destination, file string, decode func
 	return doc, nil
 }
 
-// readDocument returns nothing if the file is gone or is nothing that can be
-// read as one.
+// readDocument reads a file. It returns nil if there is none that can be read; see
+// store.Absent.
 func (d *Destination) readDocument(ctx context.Context, file string) ([]byte, error) {
 	text, err := d.st.ReadFile(ctx, file, manifest.MaxSize)
 	if store.Absent(err) {
@@ -121,7 +121,7 @@ func (d *Destination) readDocument(ctx context.Context, file string) ([]byte, er
 	return text, err
 }
 
-// list is what a directory holds, nothing if it is gone.
+// list lists a directory. It returns nil if the directory is gone.
 func (d *Destination) list(ctx context.Context, dir string) ([]store.Info, error) {
 	infos, err := d.st.List(ctx, dir)
 	if store.Absent(err) {
@@ -130,8 +130,8 @@ func (d *Destination) list(ctx context.Context, dir string) ([]store.Info, error
 	return infos, err
 }
 
-// StagedPlans are the IDs of the plans that have work in the destination, the one whose work
-// changed last first.
+// StagedPlans returns the IDs of the plans that have staged work, beginning with the one
+// that changed last.
 func (d *Destination) StagedPlans(ctx context.Context) (ids []string, err error) {
 	root, err := d.entry(ctx, manifest.WorkName)
 	//guard: does not follow a link to a directory
@@ -147,7 +147,7 @@ func (d *Destination) StagedPlans(ctx context.Context) (ids []string, err error)
 	}
 	slices.SortStableFunc(infos, func(a, b store.Info) int { return b.ModTime.Compare(a.ModTime) })
 	for _, info := range infos {
-		//guard: leaves out what is not the work of tasks
+		//guard: leaves out everything but the work of tasks
 		if id, ok := stagedPlanID(info); ok {
 			ids = append(ids, id)
 		}
@@ -155,18 +155,18 @@ func (d *Destination) StagedPlans(ctx context.Context) (ids []string, err error)
 	return ids, nil
 }
 
-// StagedPlan reads the plan that KeepPlan left; nil if there is none that this program
-// can carry out.
+// StagedPlan reads the plan that KeepPlan wrote. It returns nil if there is none that this
+// program can carry out.
 func (d *Destination) StagedPlan(ctx context.Context, id string) (*manifest.Plan, error) {
 	p, err := d.readPlan(ctx, d.StagingPath(id), id)
 	return p, d.wrap(err)
 }
 
-// readPlan is StagedPlan of a directory with the work of a plan.
+// readPlan is StagedPlan for any directory with the work of a plan.
 func (d *Destination) readPlan(ctx context.Context, dir, id string) (*manifest.Plan, error) {
 	file := path.Join(dir, manifest.PlanName)
 	info, err := d.st.Stat(ctx, file)
-	//guard: does not follow a link to a document of others
+	//guard: does not follow a link to a foreign document
 	if store.Absent(err) || err == nil && info.Link {
 		return nil, nil
 	}
@@ -185,11 +185,11 @@ func (d *Destination) readPlan(ctx context.Context, dir, id string) (*manifest.P
 	return p, nil
 }
 
-// findDead notes the staged work of plans that can never be committed. Late tasks leave such
-// work after their plan was published, and a killed run that of a plan which is outdated by now.
+// findDead notes the staged plans that can never be committed. Such work is left by late tasks
+// of a plan that was published, and by a killed run whose plan is outdated by now.
 func (d *Destination) findDead(ctx context.Context, s *State) error {
 	if len(s.Outputs()) == 0 {
-		return nil // there is nothing by which a plan could be outdated
+		return nil // no output can outdate a plan
 	}
 	//guard: keeps staged work while the output cannot be judged
 	if s.damage != "" || len(s.foreign) > 0 {
@@ -216,8 +216,8 @@ func (d *Destination) findDead(ctx context.Context, s *State) error {
 	return nil
 }
 
-// outdated reports whether a plan can never be committed, because of what the destination got
-// after it was made.
+// outdated reports whether a plan can never be committed, because of outputs that came after
+// it was made.
 func (s *State) outdated(p *manifest.Plan) bool {
 	if p.Increment {
 		return errors.Is(s.checkIncrementPlan(p), failure.Foreign)
@@ -225,19 +225,19 @@ func (s *State) outdated(p *manifest.Plan) bool {
 	return len(s.Unseen(p)) > 0
 }
 
-// stagedPlanID returns the ID of the plan whose tasks leave their work under a name.
+// stagedPlanID returns the ID of the plan whose staging directory an entry is.
 func stagedPlanID(info store.Info) (id string, ok bool) {
 	id, ok = strings.CutPrefix(info.Name, planPrefix)
 	return id, ok && info.Dir && !info.Link
 }
 
-// Progress finds out how far the tasks of a plan are.
+// Progress returns the work that tasks of a plan have done so far.
 func (d *Destination) Progress(ctx context.Context, planID string) (Work, error) {
 	return d.readWork(ctx, d.StagingPath(planID), planID)
 }
 
-// readWork finds out how far the plan is whose work is in a directory, as the results of its
-// tasks say. Their files are not read.
+// readWork reads the results of a plan's tasks in a directory. It does not read their
+// files.
 func (d *Destination) readWork(ctx context.Context, dir, planID string) (Work, error) {
 	w := Work{Leftover: Leftover{Name: d.relative(dir), What: planWork}, PlanID: planID}
 	var err error
@@ -247,7 +247,7 @@ func (d *Destination) readWork(ctx context.Context, dir, planID string) (Work, e
 	if err := d.measure(ctx, &w.Leftover, store.Info{Path: dir, Dir: true}, nil); err != nil {
 		return w, err
 	}
-	//guard: gives work without a time the present one
+	//guard: takes the time of the directory if its files have none
 	if w.Changed.IsZero() {
 		info, err := d.st.Stat(ctx, dir)
 		if err != nil && !store.Absent(err) {
@@ -262,11 +262,11 @@ func (d *Destination) readWork(ctx context.Context, dir, planID string) (Work, e
 	results := make([]*manifest.TaskResult, len(infos))
 	err = parallel.Do(ctx, len(infos), d.movers, func(ctx context.Context, i int) error {
 		number, ok := manifest.TaskNumber(infos[i].Name)
-		//guard: does not follow a link to a document of others
+		//guard: does not follow a link to a foreign document
 		if !ok || infos[i].Link {
 			return nil
 		}
-		// The number after the last task's is that of the last step's result.
+		// The result of the last step has the number after that of the last task.
 		if w.Plan != nil && (number < 0 || number >= len(w.Plan.Tasks)) {
 			return nil
 		}
@@ -292,10 +292,10 @@ func (d *Destination) readWork(ctx context.Context, dir, planID string) (Work, e
 	return w, err
 }
 
-// measure adds up a file or directory and all that is below it, but for some
-// directories. The time of a directory counts only if it is empty: moving things out
-// changes it, and is no work on what is in it.
-func (d *Destination) measure(ctx context.Context, l *Leftover, info store.Info, without map[string]bool) error {
+// measure adds a file or directory and everything below it, except some directories.
+// The time of a directory counts only if it is empty: moving files out of a directory
+// changes its time, but is no work.
+func (d *Destination) measure(ctx context.Context, l *Leftover, info store.Info, except map[string]bool) error {
 	l.names++
 	var infos []store.Info
 	//guard: does not follow a link to a directory
@@ -306,10 +306,10 @@ func (d *Destination) measure(ctx context.Context, l *Leftover, info store.Info,
 		}
 	}
 	for _, i := range infos {
-		if without[i.Path] {
+		if except[i.Path] {
 			continue
 		}
-		if err := d.measure(ctx, l, i, without); err != nil {
+		if err := d.measure(ctx, l, i, except); err != nil {
 			return err
 		}
 	}
