@@ -1,19 +1,19 @@
-// Package publishtest explores what runs on one destination can do to each
-// other. Outputs are a small file and a directory of two, given, so that nothing but
-// package publish and the store is at work. Runs are stopped, killed or delayed at each of their
-// calls to the store, and others go on meanwhile, past the time after which they
-// must think the first dead. What it demands:
+// Package publishtest explores how runs on one destination can affect each other. Tasks
+// write fixed outputs, a small file and a directory of two, so that only package publish
+// and the store are tested. Runs are stopped, killed or delayed at each of their calls to the
+// store. Meanwhile others go on, past the time after which they consider the first one
+// dead. The package requires that:
 //
-//   - a reader that follows _SUCCESS gets one output and the increments that came beside it,
-//     whole, as they were at one moment, or is told why not;
-//   - a finished output is replaced by a later run only, and only with leave, and increments
-//     beside it go after it;
-//   - nothing is replaced that came after the look of the run which replaces it;
-//   - no rows come twice, in two increments;
-//   - what tasks left that ran elsewhere can be published for as long as nothing else was;
-//   - afterwards any run completes, and leaves its output and nothing else.
+//   - a reader that follows _SUCCESS gets one output and its increments, intact, as they
+//     were at one moment, or an error that says why not;
+//   - a finished output is replaced by a later run only, and only with overwrite, and its
+//     increments are removed after it;
+//   - a run replaces nothing that came after it read the state of the destination;
+//   - no rows are in two increments;
+//   - work of tasks that ran elsewhere can be published until another output is;
+//   - in the end any run completes, and leaves its output and nothing else.
 //
-// Runs move one part at a time, so that a schedule is the same whenever it runs.
+// Runs move one part at a time, so that a schedule is always the same.
 //
 // The same schedules run on every kind of store.
 package publishtest

@@ -9,85 +9,85 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// trouble is what happens to a run at one of its calls.
-type trouble int
+// fault is a kind of fault at one of a run's calls.
+type fault int
 
 const (
-	freeze trouble = iota // it stops before the call, until it is woken
-	kill                  // it makes no call any more
-	late                  // the call fails, and is done when the test says so
-	twice                 // the call is done, and again when the test says so
-	troubles
+	freeze    fault = iota // the run stops before the call until it is woken
+	kill                   // the run makes no more calls
+	late                   // the call fails, and is done when the test says so
+	duplicate              // the call is done, and again when the test says so
+	faultKinds
 )
 
-func (t trouble) String() string {
-	return [...]string{"freeze", "kill", "late", "twice"}[t]
+func (t fault) String() string {
+	return [...]string{"freeze", "kill", "late", "duplicate"}[t]
 }
 
-// errLate is the error of a call that has not been answered.
+// errLate is the error of a call that gets no answer.
 var errLate = fmt.Errorf("no answer: %w", store.ErrUnavailable)
 
 // errKilled is the error of all calls of a process that has ended.
 var errKilled = fmt.Errorf("the process has ended")
 
-// gate is a store as one process uses it, in trouble at the n-th call at which
-// the trouble makes a difference.
+// gate is a store as one process uses it, with a fault at the n-th call that the
+// fault affects.
 type gate struct {
 	store.Store
-	trouble trouble
-	at      int  // counted from 1; 0 for no trouble
-	bare    bool // files have no numbers, as over HttpFS
-	frozen  chan struct{}
-	wake    chan struct{}
+	fault     fault
+	at        int  // counted from 1; 0 for no trouble
+	noFileIDs bool // files have no numbers, as over HttpFS
+	frozen    chan struct{}
+	wake      chan struct{}
 
-	mu     sync.Mutex
-	calls  int
-	killed bool
-	ghosts []func()
+	mu        sync.Mutex
+	calls     int
+	killed    bool
+	lateCalls []func()
 }
 
-func newGate(st store.Store, what trouble, at int) *gate {
-	g := &gate{trouble: what, at: at, bare: at%3 == 0, frozen: make(chan struct{}), wake: make(chan struct{})}
+func newGate(st store.Store, what fault, at int) *gate {
+	g := &gate{fault: what, at: at, noFileIDs: at%3 == 0, frozen: make(chan struct{}), wake: make(chan struct{})}
 	g.Store = storetest.Inject(st, g.pass)
 	return g
 }
 
-// land does what is under way.
-func (g *gate) land() {
+// doLateCalls does the calls that are still under way.
+func (g *gate) doLateCalls() {
 	g.mu.Lock()
-	ghosts := g.ghosts
-	g.ghosts = nil
+	ghosts := g.lateCalls
+	g.lateCalls = nil
 	g.mu.Unlock()
 	for _, do := range ghosts {
 		do()
 	}
 }
 
-// met reports whether the trouble came.
-func (g *gate) met() bool {
+// occurred reports whether the fault occurred.
+func (g *gate) occurred() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.at > 0 && g.calls >= g.at
 }
 
-// kind is what a call does to the storage.
-type kind int
+// effect is the effect of a call on the storage.
+type effect int
 
 const (
-	reads    kind = iota // nothing
-	writes               // it changes something, by several requests to a name node
-	requests             // it is one request that changes something
+	reads    effect = iota // nothing
+	writes                 // a change by several requests to a name node
+	requests               // a change by one request
 )
 
-// matters reports whether a trouble at a call of a kind makes a difference. Who
-// is killed before it reads is not told from who is killed before the change
-// after that, and what takes several requests is never done late as a whole.
-func (t trouble) matters(k kind) bool {
+// affects reports whether a fault makes a difference at a call with an effect. A run that is
+// killed before it reads looks like one that is killed before its next change. Calls that
+// make several requests are never done late as a whole.
+func (t fault) affects(k effect) bool {
 	return t == freeze || t == kill && k >= writes || k == requests
 }
 
-// kindOf is what an operation does.
-func kindOf(op storetest.Op) kind {
+// effectOf returns the effect of an operation.
+func effectOf(op storetest.Op) effect {
 	switch op {
 	case storetest.Create, storetest.Commit, storetest.Abort, storetest.WriteFile:
 		return writes
@@ -97,38 +97,38 @@ func kindOf(op storetest.Op) kind {
 	return reads
 }
 
-// pass lets a call through.
+// pass does a call, or the fault.
 func (g *gate) pass(c *storetest.Call) error {
 	switch c.Op {
 	case storetest.ReadAt, storetest.Close, storetest.Write:
 		return c.Do()
 	}
-	k := kindOf(c.Op)
+	k := effectOf(c.Op)
 	if k == requests {
-		c.Ctx = context.WithoutCancel(c.Ctx) // what is under way stays so
+		c.Ctx = context.WithoutCancel(c.Ctx) // a request cannot be canceled
 	}
 	g.mu.Lock()
-	if g.trouble.matters(k) {
+	if g.fault.affects(k) {
 		g.calls++
 	}
-	now := g.trouble.matters(k) && g.calls == g.at
-	g.killed = g.killed || now && g.trouble == kill
+	now := g.fault.affects(k) && g.calls == g.at
+	g.killed = g.killed || now && g.fault == kill
 	killed := g.killed
-	if now && (g.trouble == late || g.trouble == twice) {
-		g.ghosts = append(g.ghosts, func() { _ = c.Do() })
+	if now && (g.fault == late || g.fault == duplicate) {
+		g.lateCalls = append(g.lateCalls, func() { _ = c.Do() })
 	}
 	g.mu.Unlock()
 	switch {
 	case killed:
 		return errKilled
-	case now && g.trouble == freeze:
+	case now && g.fault == freeze:
 		close(g.frozen)
 		<-g.wake
-	case now && g.trouble == late:
+	case now && g.fault == late:
 		return errLate
 	}
 	err := c.Do()
-	if g.bare {
+	if g.noFileIDs {
 		c.Info.FileID = 0
 	}
 	return err

@@ -13,15 +13,15 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Open returns a store, shared with all stores that it returned for the test,
-// and an empty directory on it.
+// Open returns a store and the path of a destination that does not exist yet. All
+// stores that it returns for one test share their files.
 type Open func(t *testing.T) (st store.Store, dir string)
 
-// pair is two runs that meet.
+// pair is two runs at the same time.
 type pair struct {
-	before       []run // what is there at first
+	before       []run // done before, without faults
 	first, other run
-	thin         int // one of so many schedules is enough, as other pairs have their like
+	everyNth     int // one of n schedules is enough, because other pairs have similar ones
 }
 
 func (p pair) String() string { return fmt.Sprintf("%v, then %s and %s", p.before, p.first, p.other) }
@@ -56,23 +56,23 @@ var pairs = []pair{
 	{withIncrement, run{"Q", commits}, run{"I", adds}, 8},
 }
 
-// Pairs runs pairs of troubles: the first run gets into trouble at its n-th call,
-// the other at its m-th; then the first goes on, then the other. One of stride
-// schedules is taken; with 1, all that differ.
+// Pairs runs pairs of faults: the first run has a fault at its n-th call, the other at its
+// m-th. Then the first goes on, then the other. Pairs runs one of stride schedules; with 1,
+// all that differ.
 func Pairs(t *testing.T, open Open, stride int) {
 	for _, p := range pairs {
 		t.Run(p.String(), func(t *testing.T) {
 			t.Parallel()
-			all, done, stride := 0, 0, stride*p.thin
-			for a := range troubles {
-				for b := range troubles {
+			all, done, stride := 0, 0, stride*p.everyNth
+			for a := range faultKinds {
+				for b := range faultKinds {
 					s := schedule{pair: p, a: a, b: b}
-					calls, others := s.measure(t, open)
+					calls, others := s.countCalls(t, open)
 					for gcd(others, stride) > 1 {
-						others++ // else calls of the other are never tried
+						others++ // otherwise some calls of the other are never tried
 					}
 					for at := all % stride; at < calls*others && !t.Failed(); at += stride {
-						s.n, s.m, s.patient = 1+at/others, 1+at%others, done%2 == 0
+						s.n, s.m, s.retry = 1+at/others, 1+at%others, done%2 == 0
 						s.run(t, open)
 						done++
 					}
@@ -94,21 +94,21 @@ func gcd(a, b int) int {
 	return a
 }
 
-// schedule is one way in which two runs meet.
+// schedule is a pair of runs with their faults, at the n-th and the m-th call.
 type schedule struct {
 	pair
-	a, b    trouble
-	n, m    int
-	patient bool // calls that fail are tried again
+	a, b  fault
+	n, m  int
+	retry bool // whether failed calls are retried
 }
 
-// never is a call that no run makes.
-const never = 1 << 30
+// noCall is the number of a call that no run makes.
+const noCall = 1 << 30
 
-// measure returns how many calls there are at which each run can get into its
-// trouble. The other's depend on where the first got into its own.
-func (s schedule) measure(t *testing.T, open Open) (calls, others int) {
-	s.n, s.m = never, never
+// countCalls returns the number of calls that each run's fault affects. The number for the
+// other run depends on the call at which the first has its fault.
+func (s schedule) countCalls(t *testing.T, open Open) (calls, others int) {
+	s.n, s.m = noCall, noCall
 	calls, others = s.run(t, open)
 	for quarter := range 5 {
 		s.n = max(calls*quarter/4, 1)
@@ -118,45 +118,45 @@ func (s schedule) measure(t *testing.T, open Open) (calls, others int) {
 	return calls, others
 }
 
-// run returns how many calls each run made that matter to its trouble.
+// run returns the number of calls of each run that its fault affects.
 func (s schedule) run(t *testing.T, open Open) (calls, others int) {
 	w := newWorld(open(t))
 	for _, r := range s.before {
 		w.mustRun(t, r)
 	}
 	for _, r := range []run{s.first, s.other} {
-		if r.how.elsewhere() && w.plan == nil {
+		if r.mode.tasksElsewhere() && w.plan == nil {
 			w.runTasks(t, r)
 		}
-		if r.how == keeps {
+		if r.mode == keeps {
 			w.kept = append(w.kept, r.name)
 		}
 	}
-	w.alike = s.first == s.other
-	first := w.start(t, s.first, s.a, s.n, s.patient)
-	other := w.start(t, s.other, s.b, s.m, s.patient)
+	w.sameRun = s.first == s.other
+	first := w.start(t, s.first, s.a, s.n, s.retry)
+	other := w.start(t, s.other, s.b, s.m, s.retry)
 	w.finish(t, first)
 	w.finish(t, other)
-	w.settle(t)
+	w.checkEnd(t)
 	return first.calls, other.calls
 }
 
-// process is a run in a process of its own.
+// process is a run with its own gate.
 type process struct {
 	*gate
 	run
 	done chan error
 }
 
-// start runs until the trouble comes or the run has ended.
-func (w *world) start(t *testing.T, r run, what trouble, at int, patient bool) process {
+// start starts a run, and returns when it is frozen or has ended.
+func (w *world) start(t *testing.T, r run, what fault, at int, patient bool) process {
 	t.Helper()
 	p := process{newGate(w.st, what, at), r, make(chan error, 1)}
 	var seen store.Store = p.gate
 	if patient {
 		seen = store.WithRetry(p.gate, store.Patience{Limit: time.Minute, Sleep: func(context.Context, time.Duration) error { return nil }})
 	}
-	go func() { p.done <- w.do(t.Context(), seen, r) }()
+	go func() { p.done <- w.execute(t.Context(), seen, r) }()
 	select {
 	case err := <-p.done:
 		p.done <- err
@@ -166,21 +166,21 @@ func (w *world) start(t *testing.T, r run, what trouble, at int, patient bool) p
 	return p
 }
 
-// finish wakes a run and waits for its end; then what it still had under way is
-// done.
+// finish wakes a run and waits for its end. Then it does the calls that the run still had
+// under way.
 func (w *world) finish(t *testing.T, p process) {
 	t.Helper()
 	close(p.wake)
-	if err := <-p.done; !harmless(err) && (w.alike || p.how == overwrites || !errors.Is(err, failure.Foreign)) {
+	if err := <-p.done; !isExpected(err) && (w.sameRun || p.mode == overwrites || !errors.Is(err, failure.Foreign)) {
 		t.Errorf("%s ended with %v", p.run, err)
 	}
 	w.mustRead(t)
-	p.land()
+	p.doLateCalls()
 	w.mustRead(t)
 }
 
-// Random lets three runs meet, each in some trouble at some call, which go on in
-// some order.
+// Random runs three runs at the same time, each with a random fault at a random call. They go
+// on in a random order.
 func Random(t *testing.T, open Open, schedules int) {
 	for seed := range schedules {
 		r := rand.New(rand.NewPCG(uint64(seed), 0))
@@ -198,7 +198,7 @@ func Random(t *testing.T, open Open, schedules int) {
 		}
 		var runs []process
 		for range 3 {
-			what := trouble(r.IntN(int(troubles)))
+			what := fault(r.IntN(int(faultKinds)))
 			at := 1 + r.IntN(80)
 			if what != freeze {
 				at = 1 + r.IntN(30)
@@ -213,7 +213,7 @@ func Random(t *testing.T, open Open, schedules int) {
 			runs = append(runs, w.start(t, does, what, at, r.IntN(2) == 0))
 			for _, p := range runs {
 				if r.IntN(4) == 0 {
-					p.land()
+					p.doLateCalls()
 				}
 			}
 		}
@@ -221,15 +221,15 @@ func Random(t *testing.T, open Open, schedules int) {
 		for _, p := range runs {
 			w.finish(t, p)
 		}
-		w.settle(t)
+		w.checkEnd(t)
 		if t.Failed() {
 			t.Fatalf("schedule %d", seed)
 		}
 	}
 }
 
-// Readers freezes a reader at each of its calls, and lets outputs be replaced
-// until it goes on.
+// Readers freezes a reader at each of its calls and replaces outputs before the reader
+// goes on.
 func Readers(t *testing.T, open Open) {
 	add, over := run{"I", adds}, run{"Q", overwrites}
 	for _, between := range [][]run{
@@ -258,15 +258,15 @@ func Readers(t *testing.T, open Open) {
 			}
 			close(g.wake)
 			if err := <-done; err != nil && !errors.Is(err, errChanging) {
-				t.Errorf("a reader that stopped at call %d, while %s were made: %v", n, between, err)
+				t.Errorf("a reader frozen at call %d during %s: %v", n, between, err)
 			} else if err == nil && !slices.Contains(w.states[before:], found) {
-				t.Errorf("a reader that stopped at call %d, while %s were made, found %q of %q", n, between, found, w.states[before:])
+				t.Errorf("a reader frozen at call %d during %s found %q, want one of %q", n, between, found, w.states[before:])
 			}
-			met = g.met()
+			met = g.occurred()
 		}
 	}
 }
 
 func (s schedule) String() string {
-	return fmt.Sprintf("%v, then %s (%s at call %d) and %s (%s at call %d), patient: %v", s.before, s.first, s.a, s.n, s.other, s.b, s.m, s.patient)
+	return fmt.Sprintf("%v, then %s (%s at call %d) and %s (%s at call %d), retry: %v", s.before, s.first, s.a, s.n, s.other, s.b, s.m, s.retry)
 }

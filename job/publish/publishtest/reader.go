@@ -11,15 +11,15 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// errChanging is what a reader is told while outputs change.
+// errChanging is the error of a reader while outputs change.
 var errChanging = errors.New("the output changes")
 
-// nameOf is the request that an output is of.
+// nameOf returns the name of an output's request.
 func nameOf(m *manifest.Success) string { return m.Request.Inputs[0].Path }
 
-// read reads what counts as readers do, and returns whose it is: the names of the
-// requests of the output, or nothing if there is none, and of the increments beside it,
-// with a + between. An error other than errChanging is a fault of who published.
+// read reads the destination as readers do. It returns the names of the requests of the
+// output, or an empty name if there is none, and of its increments, with a + between.
+// An error other than errChanging is a fault of package publish.
 func (w *world) read(ctx context.Context, st store.Store) (string, error) {
 	for range 3 {
 		top, runs, err := w.list(ctx, st)
@@ -43,8 +43,8 @@ func (w *world) read(ctx context.Context, st store.Store) (string, error) {
 	return "", errChanging
 }
 
-// list finds what counts: the output, nil if there is none, and the increments of which it
-// is the base.
+// list returns the outputs that count: the output, or nil if there is none, and the increments
+// with this base.
 func (w *world) list(ctx context.Context, st store.Store) (top *manifest.Success, increments []*manifest.Success, err error) {
 	infos, err := st.List(ctx, w.dest)
 	if errors.Is(err, store.ErrNotExist) {
@@ -87,8 +87,8 @@ func idOf(m *manifest.Success) string {
 	return m.ID
 }
 
-// readOutput reads the files of an output in a directory. If one is missing, the
-// output at the top must not be the one any more that it was.
+// readOutput reads the files of an output in a directory. A file may be missing only if top
+// is no longer the output of the destination.
 func (w *world) readOutput(ctx context.Context, st store.Store, dir string, s, top *manifest.Success) error {
 	if len(s.Parts) != tasks {
 		return fmt.Errorf("the output has %d parts", len(s.Parts))
@@ -118,7 +118,7 @@ func (w *world) readOutput(ctx context.Context, st store.Store, dir string, s, t
 	return nil
 }
 
-// success reads the manifest in a directory; nil if there is none.
+// success reads the manifest in a directory. It returns nil if there is none.
 func success(ctx context.Context, st store.Store, dir string) (*manifest.Success, error) {
 	text, err := st.ReadFile(ctx, path.Join(dir, manifest.SuccessName), maxFile)
 	if errors.Is(err, store.ErrNotExist) {

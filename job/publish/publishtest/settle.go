@@ -12,7 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// mustRead requires that a reader finds what counts, or is told why not.
+// mustRead requires that a reader finds the outputs that count, or that they are changing.
 func (w *world) mustRead(t *testing.T) string {
 	t.Helper()
 	name, err := w.read(t.Context(), w.st)
@@ -22,45 +22,45 @@ func (w *world) mustRead(t *testing.T) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if now := w.states[len(w.states)-1]; err == nil && name != now {
-		t.Errorf("a reader found %q, and %q counts", name, now)
+		t.Errorf("a reader found %q, want %q", name, now)
 	}
-	for _, fault := range w.faults {
-		t.Error(fault)
+	for _, v := range w.violations {
+		t.Error(v)
 	}
 	return name
 }
 
-// has reports whether the rows of a request are among those that a reader found:
-// alone, unless they are to be an increment.
-func (r run) in(name string) bool {
-	if !r.how.isIncrement() {
+// isIn reports whether the rows of a run's request are among those that a reader found. They
+// must be the only ones, unless the run makes an increment.
+func (r run) isIn(name string) bool {
+	if !r.mode.isIncrement() {
 		return name == r.name
 	}
 	return slices.Contains(strings.Split(name, "+"), r.name)
 }
 
-// settle requires that the last run that ended well is the one whose output is
-// there, unless a later one began to replace it; that the work of tasks that ran
-// elsewhere can be committed again, or was published, or is refused as another output came;
-// that any run completes; and that it leaves its output and nothing else.
-func (w *world) settle(t *testing.T) {
+// checkEnd requires that the output is that of the last successful run, unless a later one
+// began to replace it; that the work of tasks that ran elsewhere can be committed again, or
+// was published, or is refused because another output came; that any run completes; and that
+// it leaves its output and nothing else.
+func (w *world) checkEnd(t *testing.T) {
 	t.Helper()
 	name := w.mustRead(t)
 	last := -1
 	for _, i := range w.done {
 		last = max(last, i)
 	}
-	if last >= 0 && last == len(w.claims)-1 && !w.claims[last].in(name) {
-		t.Errorf("the last run made the output of %s, but %q is there", w.claims[last].name, name)
+	if last >= 0 && last == len(w.claims)-1 && !w.claims[last].isIn(name) {
+		t.Errorf("after a last run of %s: got output %q", w.claims[last].name, name)
 	}
 	if w.plan != nil {
 		w.commitAgain(t)
 	}
-	if err := w.do(t.Context(), w.st, run{"Z", overwrites}); err != nil {
-		t.Errorf("a run at the end: %v", err)
+	if err := w.execute(t.Context(), w.st, run{"Z", overwrites}); err != nil {
+		t.Errorf("final run: %v", err)
 	}
 	if name := w.mustRead(t); name != "Z" {
-		t.Errorf("after a run at the end there is the output of %q", name)
+		t.Errorf("after the final run: got output %q, want Z", name)
 	}
 	left := w.names(t, w.dest)
 	if left[0] == manifest.WorkName {
@@ -68,22 +68,22 @@ func (w *world) settle(t *testing.T) {
 		left = left[1:]
 	}
 	if len(left) != tasks+1 || left[0] != manifest.SuccessName {
-		t.Errorf("after a run at the end there are %q", left)
+		t.Errorf("after the final run: got files %q", left)
 	}
 	w.checkOutputs(t)
 }
 
-// commitAgain commits what tasks left that ran elsewhere. It is refused only if
-// another output came.
+// commitAgain commits the work of tasks that ran elsewhere. It may be refused only if another
+// output came.
 func (w *world) commitAgain(t *testing.T) {
 	t.Helper()
 	again := run{w.plan.Request.Inputs[0].Path, commits}
 	if w.plan.Increment {
-		again.how = commitsIncrement
+		again.mode = commitsIncrement
 	}
-	err := w.do(t.Context(), w.st, again)
-	if name := w.mustRead(t); err == nil && !again.in(name) {
-		t.Errorf("after another commit there is the output of %q", name)
+	err := w.execute(t.Context(), w.st, again)
+	if name := w.mustRead(t); err == nil && !again.isIn(name) {
+		t.Errorf("after another commit of %s: got output %q", again.name, name)
 	}
 	replaced := w.plan.Increment || len(w.added) > 0 || slices.ContainsFunc(w.outputs, func(o output) bool { return o.name != again.name })
 	if err != nil && !(replaced && errors.Is(err, failure.Foreign)) {
@@ -91,31 +91,31 @@ func (w *world) commitAgain(t *testing.T) {
 	}
 }
 
-// checkUnfinished finds the work of plans that can be committed no more. Work that came
-// to nothing before there was a plan beside it stays until somebody cleans up.
+// checkUnfinished rejects the work of plans that can never be committed. Work without its plan
+// stays until clean removes it.
 func (w *world) checkUnfinished(t *testing.T) {
 	t.Helper()
 	root := path.Join(w.dest, manifest.WorkName)
 	for _, name := range w.names(t, root) {
 		if !strings.HasPrefix(name, "plan-") || slices.Contains(w.names(t, path.Join(root, name)), manifest.PlanName) {
-			t.Errorf("after a run at the end there is %s", path.Join(root, name))
+			t.Errorf("after the final run: got %s", path.Join(root, name))
 		}
 	}
 }
 
-// checkOutputs looks for an output that came twice, or in the place of one that
-// was to be kept.
+// checkOutputs rejects an output that was published twice, or that replaced one without
+// overwrite.
 func (w *world) checkOutputs(t *testing.T) {
 	t.Helper()
 	var before output
 	for _, o := range w.outputs {
-		if o.name == before.name && !before.beside {
-			t.Errorf("the output of %s was made again in its own place", o.name)
+		if o.name == before.name && !before.hasIncrement {
+			t.Errorf("the output of %s was published twice", o.name)
 		}
 		kept := slices.Contains(w.kept, o.name) && before.id != ""
 		late := w.plan != nil && o.plan == w.plan.ID && before.id != w.plan.Base
 		if kept || late {
-			t.Errorf("the output of %s replaced that of %s, without leave", o.name, before.name)
+			t.Errorf("the output of %s replaced that of %s without permission", o.name, before.name)
 		}
 		before = o
 	}

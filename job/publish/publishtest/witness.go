@@ -25,89 +25,89 @@ func (s witness) Rename(ctx context.Context, from, to string) error {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	if path.Dir(from) == s.w.dest {
-		s.w.goes(path.Base(from))
+		s.w.noteRemoved(path.Base(from))
 	}
 	if path.Dir(to) == s.w.dest {
-		s.w.comes(ctx, s.Store, path.Base(to))
+		s.w.noteAdded(ctx, s.Store, path.Base(to))
 	}
 	return nil
 }
 
-// comes notes what got a name in the destination.
-func (w *world) comes(ctx context.Context, st store.Store, name string) {
+// noteAdded notes that a file was renamed into the destination.
+func (w *world) noteAdded(ctx context.Context, st store.Store, name string) {
 	_, _, increment := manifest.ParseIncrement(name)
 	switch {
 	case name == manifest.SuccessName:
 		if m, _ := success(ctx, st, w.dest); m != nil {
-			w.top = m
-			w.replaces(m)
+			w.current = m
+			w.noteReplaced(m)
 			w.outputs = append(w.outputs, output{id: m.ID, name: nameOf(m), plan: m.Plan})
 		}
 	case increment:
 		m, err := success(ctx, st, path.Join(w.dest, name))
-		if m == nil || err != nil || m.Base != w.topID() {
-			w.faults = append(w.faults, fmt.Sprintf("%s came beside %q, and does not count: %v", name, w.topID(), err))
+		if m == nil || err != nil || m.Base != w.currentID() {
+			w.violations = append(w.violations, fmt.Sprintf("%s was added to output %q, but does not count: %v", name, w.currentID(), err))
 			return
 		}
-		if slices.Contains(w.counting(), nameOf(m)) {
-			w.faults = append(w.faults, fmt.Sprintf("the rows of %s came twice", nameOf(m)))
+		if slices.Contains(w.counted(), nameOf(m)) {
+			w.violations = append(w.violations, fmt.Sprintf("the rows of %s were added twice", nameOf(m)))
 		}
-		if w.top != nil {
-			w.outputs[len(w.outputs)-1].beside = true
+		if w.current != nil {
+			w.outputs[len(w.outputs)-1].hasIncrement = true
 		}
 		w.increments[name], w.added = m, append(w.added, m.Plan)
 		w.present[m.ID] = nameOf(m)
 	}
-	w.note()
+	w.noteState()
 }
 
-// replaces notes that an output came in the place of all that was there. The process
-// that published it must have seen all of that; one that is put back replaces nothing.
-func (w *world) replaces(m *manifest.Success) {
+// noteReplaced notes that an output replaced all others. The process that published it must
+// have seen all of them. An output that was put back replaces nothing.
+func (w *world) noteReplaced(m *manifest.Success) {
 	if _, back := w.present[m.ID]; back {
 		return
 	}
 	for id, name := range w.present {
 		if !slices.Contains(w.seen[m.Made.Run], id) {
-			w.faults = append(w.faults, fmt.Sprintf("the rows of %s went, which came after the run of %s had looked", name, nameOf(m)))
+			w.violations = append(w.violations, fmt.Sprintf("the run of %s replaced the rows of %s, which it did not see", nameOf(m), name))
 		}
 	}
 	w.present = map[string]string{m.ID: nameOf(m)}
 }
 
-// goes notes what lost its name in the destination.
-func (w *world) goes(name string) {
+// noteRemoved notes that a file was renamed out of the destination.
+func (w *world) noteRemoved(name string) {
 	if name == manifest.SuccessName {
-		w.top = nil
+		w.current = nil
 	}
 	if m := w.increments[name]; m != nil {
-		if m.Base == w.topID() {
-			w.faults = append(w.faults, name+" went while it counted")
+		if m.Base == w.currentID() {
+			w.violations = append(w.violations, name+" was removed while it counted")
 		}
 		delete(w.increments, name)
 	}
-	w.note()
+	w.noteState()
 }
 
-func (w *world) note() { w.states = append(w.states, strings.Join(w.counting(), "+")) }
+func (w *world) noteState() { w.states = append(w.states, strings.Join(w.counted(), "+")) }
 
-func (w *world) topID() string {
-	if w.top == nil {
+func (w *world) currentID() string {
+	if w.current == nil {
 		return ""
 	}
-	return w.top.ID
+	return w.current.ID
 }
 
-// counting are the requests whose rows count: that of the output, or nothing, and
-// those of the increments in their order.
-func (w *world) counting() []string {
+// counted returns the names of the requests whose rows count: that of the output, or an empty
+// name, and those of the increments in their order.
+func (w *world) counted() []string {
 	names := []string{""}
-	if w.top != nil {
-		names[0] = nameOf(w.top)
+	if w.current != nil {
+		names[0] = nameOf(w.current)
 	}
 	var runs []*manifest.Success
 	for _, m := range w.increments {
-		if m.Base == w.topID() {
+		if m.Base == w.currentID() {
 			runs = append(runs, m)
 		}
 	}

@@ -23,59 +23,59 @@ const (
 	maxFile = 1 << 20
 )
 
-// way is how a run makes the output of a request.
-type way int
+// mode is how a run makes the output of a request.
+type mode int
 
 const (
-	overwrites       way = iota // it converts, and replaces another output and all increments
-	keeps                       // it converts, and does not
-	commits                     // it publishes what tasks left that ran elsewhere
-	adds                        // it converts, as an increment beside what is there
-	commitsIncrement            // it publishes what tasks left, as an increment
+	overwrites       mode = iota // converts, and replaces another output and all increments
+	keeps                        // converts, and replaces nothing
+	commits                      // publishes the work of tasks that ran elsewhere
+	adds                         // converts an increment
+	commitsIncrement             // publishes the work of tasks that ran elsewhere as an increment
 )
 
-// elsewhere reports whether the tasks of a run ran elsewhere.
-func (w way) elsewhere() bool { return w == commits || w == commitsIncrement }
+// tasksElsewhere reports whether the tasks of a run ran elsewhere.
+func (w mode) tasksElsewhere() bool { return w == commits || w == commitsIncrement }
 
-// isIncrement reports whether a run's output is to be beside others.
-func (w way) isIncrement() bool { return w == adds || w == commitsIncrement }
+// isIncrement reports whether a run makes an increment.
+func (w mode) isIncrement() bool { return w == adds || w == commitsIncrement }
 
-// run is what a process does.
+// run is a request and the mode in which a process makes its output.
 type run struct {
 	name string // of the request
-	how  way
+	mode mode
 }
 
 func (r run) String() string {
-	return [...]string{"", "keeping ", "commit of ", "increment of ", "commit of an increment of "}[r.how] + r.name
+	return [...]string{"", "keeping ", "commit of ", "increment of ", "commit of an increment of "}[r.mode] + r.name
 }
 
-// world is a destination, and what happened to it.
+// world is a destination and its history.
 type world struct {
-	st    store.Store
-	dest  string
-	plan  *manifest.Plan // the one whose tasks ran elsewhere, if any did
-	alike bool           // all runs do the same
-	kept  []string       // requests whose runs replace nothing
+	st      store.Store
+	dest    string
+	plan    *manifest.Plan // of the tasks that ran elsewhere, or nil
+	sameRun bool           // whether both runs are the same
+	kept    []string       // requests whose runs replace nothing
 
 	mu         sync.Mutex
 	clock      time.Time
 	claims     []run // that got the destination, in order
-	done       []int // index in claims of those that published
+	done       []int // indexes in claims of runs that published
 	outputs    []output
-	top        *manifest.Success            // of the output that is there
-	increments map[string]*manifest.Success // that are there, by their names
-	added      []string                     // the plans of all increments that came
-	states     []string                     // what counted, one after the other
-	faults     []string                     // what must not happen to increments
-	present    map[string]string            // the requests of what came and was not replaced, by IDs
-	seen       map[string][]string          // the IDs that processes saw before they planned, by processes
+	current    *manifest.Success            // the present output
+	increments map[string]*manifest.Success // the present increments, by name
+	added      []string                     // the plans of all increments so far
+	states     []string                     // results of counted after each change
+	violations []string                     // broken promises
+	present    map[string]string            // the requests of outputs that were not replaced, by ID
+	seen       map[string][]string          // the IDs that a process saw before it planned, by process
 }
 
-// output is what became the output of the destination.
+// output is an output that the destination had.
 type output struct {
 	id, name, plan string
-	beside         bool // an increment came beside it
+	hasIncrement   bool // whether it got an increment
 }
 
 func newWorld(st store.Store, dest string) *world {
@@ -90,7 +90,7 @@ func (w *world) now() time.Time {
 	return w.clock
 }
 
-// sleep does not wait: who watches a lock finds that nothing happened meanwhile.
+// sleep moves the clock and does not wait, so a waiter finds that the holder did nothing.
 func (w *world) sleep(ctx context.Context, d time.Duration) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,15 +101,15 @@ func (w *world) sleep(ctx context.Context, d time.Duration) error {
 func (w *world) destination(st store.Store) *publish.Destination {
 	return publish.At(store.Location{Store: st, Path: w.dest}, publish.Options{
 		// One file is moved at a time, so that each run of a schedule makes the same
-		// calls in the same order. What several at a time can leave behind, some
-		// files in and others not, only differs in which ones those are.
+		// calls in the same order. Several at a time would only leave other files
+		// moved and not moved.
 		Movers: 1,
-		// A waiter looks at a lock three times before it takes it over.
+		// A waiter reads a lock three times before it takes it over.
 		Times: publish.Times{Heartbeat: 8 * time.Hour, Stale: 2 * time.Hour}, Now: w.now, Sleep: w.sleep,
 	})
 }
 
-// requestOf is a request that is told from others by the path of its input.
+// requestOf returns a request that differs from others by the path of its input.
 func requestOf(name string) manifest.Request {
 	return manifest.Request{Inputs: []manifest.Input{{Path: name, Size: tasks, CRC32C: new(uint32)}}, Options: manifest.Options{Format: "trevni"}}
 }
@@ -124,8 +124,8 @@ func planOf(name string) (*manifest.Plan, error) {
 	return p, err
 }
 
-// content is what is in the files that a task makes; it has the same length
-// whatever the request.
+// content returns the contents of the files that a task makes. Their lengths are the same
+// for all requests.
 func content(name string, task int) []string {
 	text := fmt.Sprintf("task %d of %s", task, name)
 	if task < tasks-1 {
@@ -134,22 +134,22 @@ func content(name string, task int) []string {
 	return []string{text + ", a", text + ", b and more"}
 }
 
-// do is a run: it makes the destination hold the output of a request.
-func (w *world) do(ctx context.Context, st store.Store, r run) (err error) {
+// execute does a run: it makes the destination hold the output of a request.
+func (w *world) execute(ctx context.Context, st store.Store, r run) (err error) {
 	d := w.destination(st)
 	s, err := d.Look(ctx)
 	if err != nil {
 		return err
 	}
 	saw := s.Holds()
-	if r.how.elsewhere() {
+	if r.mode.tasksElsewhere() {
 		saw = w.plan.Replaces
 	}
-	me := w.sees("", saw)
-	if w.nothing(s, r) && !s.Leftovers {
+	process := w.noteSeen("", saw)
+	if w.isDone(s, r) && !s.Leftovers {
 		return nil
 	}
-	if err := w.allow(s, r); err != nil {
+	if err := w.check(s, r); err != nil {
 		return err
 	}
 	c, held, err := d.Claim(ctx)
@@ -160,7 +160,7 @@ func (w *world) do(ctx context.Context, st store.Store, r run) (err error) {
 	w.claims = append(w.claims, r)
 	mine := len(w.claims) - 1
 	w.mu.Unlock()
-	published, err := w.work(held, st, c, r, me)
+	published, err := w.publish(held, st, c, r, process)
 	err = c.Judge(ctx, err)
 	if published && err == nil {
 		w.mu.Lock()
@@ -171,36 +171,36 @@ func (w *world) do(ctx context.Context, st store.Store, r run) (err error) {
 	return err
 }
 
-// nothing reports whether there is nothing to do for a run.
-func (w *world) nothing(s *publish.State, r run) bool {
+// isDone reports whether a run has nothing to do.
+func (w *world) isDone(s *publish.State, r run) bool {
 	request := requestOf(r.name)
 	switch {
-	case r.how == commitsIncrement:
+	case r.mode == commitsIncrement:
 		return s.Committed(w.plan) != nil
-	case r.how == adds:
+	case r.mode == adds:
 		return !s.Pending() && slices.ContainsFunc(s.Outputs(), func(o publish.Committed) bool { return nameOf(o.Success) == r.name })
 	}
 	return s.Finished(&request)
 }
 
-// allow is an error if a run must not fill the destination as it is.
-func (w *world) allow(s *publish.State, r run) error {
-	if r.how.elsewhere() {
-		if w.nothing(s, r) {
+// check returns an error if a run must not fill the destination.
+func (w *world) check(s *publish.State, r run) error {
+	if r.mode.tasksElsewhere() {
+		if w.isDone(s, r) {
 			return nil
 		}
 		return s.AllowPlan(w.plan, true)
 	}
-	if r.how == adds {
+	if r.mode == adds {
 		return s.AllowIncrement()
 	}
 	request := requestOf(r.name)
-	return s.Allow(&request, r.how == overwrites)
+	return s.Allow(&request, r.mode == overwrites)
 }
 
-// sees notes what a process saw before it planned, and returns its name; with an empty
-// name it is a new one.
-func (w *world) sees(process string, ids []string) string {
+// noteSeen notes the IDs that a process saw before it planned, and returns the name of the
+// process. With an empty name it returns a new one.
+func (w *world) noteSeen(process string, ids []string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if process == "" {
@@ -210,32 +210,32 @@ func (w *world) sees(process string, ids []string) string {
 	return process
 }
 
-func (w *world) work(ctx context.Context, st store.Store, c *publish.Claim, r run, me string) (published bool, err error) {
-	if w.nothing(c.State(), r) {
+func (w *world) publish(ctx context.Context, st store.Store, c *publish.Claim, r run, process string) (published bool, err error) {
+	if w.isDone(c.State(), r) {
 		return false, nil
 	}
-	// A conversion looks again if something came meanwhile; a commit is refused.
+	// If another output came meanwhile, a conversion plans again, and a commit is refused.
 	w.mu.Lock()
-	saw := &manifest.Plan{Increment: r.how.isIncrement(), Replaces: w.seen[me]}
+	saw := &manifest.Plan{Increment: r.mode.isIncrement(), Replaces: w.seen[process]}
 	w.mu.Unlock()
-	if !r.how.elsewhere() && len(c.State().Unseen(saw)) > 0 {
-		w.sees(me, c.State().Holds())
+	if !r.mode.tasksElsewhere() && len(c.State().Unseen(saw)) > 0 {
+		w.noteSeen(process, c.State().Holds())
 	}
-	if err := w.allow(c.State(), r); err != nil {
+	if err := w.check(c.State(), r); err != nil {
 		return false, err
 	}
 	p := w.plan
-	if !r.how.elsewhere() {
-		if p, err = begin(ctx, c, r); err != nil {
+	if !r.mode.tasksElsewhere() {
+		if p, err = stagePlan(ctx, c, r); err != nil {
 			return false, err
 		}
 	}
 	dir := c.StagingPath(p.ID)
 	for i := range tasks {
-		if r.how.elsewhere() {
+		if r.mode.tasksElsewhere() {
 			break
 		}
-		if err := stage(ctx, st, dir, p, r.name, i); err != nil {
+		if err := stageTask(ctx, st, dir, p, r.name, i); err != nil {
 			return false, err
 		}
 	}
@@ -243,11 +243,11 @@ func (w *world) work(ctx context.Context, st store.Store, c *publish.Claim, r ru
 	if err := staged.Check(ctx, nil); err != nil {
 		return false, err
 	}
-	_, err = c.Publish(ctx, p, staged, &manifest.Made{Run: me})
+	_, err = c.Publish(ctx, p, staged, &manifest.Made{Run: process})
 	return err == nil, err
 }
 
-// runTasks runs the tasks of a plan elsewhere, before anything happens.
+// runTasks runs the tasks of a plan elsewhere, before the runs start.
 func (w *world) runTasks(t *testing.T, r run) {
 	t.Helper()
 	d := w.destination(w.st)
@@ -256,7 +256,7 @@ func (w *world) runTasks(t *testing.T, r run) {
 	if w.plan, err = planOf(r.name); err != nil {
 		t.Fatal(err)
 	}
-	w.plan.Dest, w.plan.Base, w.plan.Increment = w.dest, s.ID(), r.how.isIncrement()
+	w.plan.Dest, w.plan.Base, w.plan.Increment = w.dest, s.ID(), r.mode.isIncrement()
 	if !w.plan.Increment {
 		w.plan.Replaces = s.Holds()
 	}
@@ -269,23 +269,23 @@ func (w *world) runTasks(t *testing.T, r run) {
 	}
 	testenv.Must(t, err)
 	for i := range tasks {
-		testenv.Must(t, stage(t.Context(), w.st, dir, w.plan, r.name, i))
+		testenv.Must(t, stageTask(t.Context(), w.st, dir, w.plan, r.name, i))
 	}
 }
 
-// mustRun is a run in no trouble.
+// mustRun does a run without a fault.
 func (w *world) mustRun(t *testing.T, r run) {
 	t.Helper()
-	testenv.Must(t, w.do(t.Context(), w.st, r))
+	testenv.Must(t, w.execute(t.Context(), w.st, r))
 }
 
-// begin makes the directory for the work of a run's plan.
-func begin(ctx context.Context, c *publish.Claim, r run) (*manifest.Plan, error) {
+// stagePlan makes a run's plan and the directory for its work.
+func stagePlan(ctx context.Context, c *publish.Claim, r run) (*manifest.Plan, error) {
 	p, err := planOf(r.name)
 	if err != nil {
 		return nil, err
 	}
-	p.Increment, p.Base = r.how.isIncrement(), c.State().ID()
+	p.Increment, p.Base = r.mode.isIncrement(), c.State().ID()
 	if !p.Increment {
 		p.Replaces = c.State().Holds()
 	}
@@ -298,8 +298,8 @@ func begin(ctx context.Context, c *publish.Claim, r run) (*manifest.Plan, error)
 	return p, c.KeepPlan(ctx, p)
 }
 
-// stage does a task, unless it was done.
-func stage(ctx context.Context, st store.Store, dir string, p *manifest.Plan, name string, number int) error {
+// stageTask runs a task, unless its result is there.
+func stageTask(ctx context.Context, st store.Store, dir string, p *manifest.Plan, name string, number int) error {
 	file := path.Join(dir, manifest.TaskName(number))
 	if _, err := st.Stat(ctx, file); !errors.Is(err, store.ErrNotExist) {
 		return err
@@ -319,7 +319,7 @@ func stage(ctx context.Context, st store.Store, dir string, p *manifest.Plan, na
 	return st.WriteFile(ctx, file, text, false)
 }
 
-// stagePart writes a file, or a directory of files, as a task does.
+// stagePart writes a part, a file or a directory of files, as a task does.
 func stagePart(ctx context.Context, st store.Store, dir string, task int, content []string) (files []manifest.File, err error) {
 	newName := func() string { return manifest.StagedPart(task, 0, manifest.NewID(), ".trv") }
 	part := ""
@@ -352,7 +352,7 @@ func stagePart(ctx context.Context, st store.Store, dir string, task int, conten
 	return files, nil
 }
 
-// harmless reports whether a run may end like this when others are at work.
-func harmless(err error) bool {
+// isExpected reports whether a run may end with err while others run.
+func isExpected(err error) bool {
 	return err == nil || errors.Is(err, failure.Locked) || errors.Is(err, errLate) || errors.Is(err, errKilled)
 }
