@@ -8,12 +8,12 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// TestDeadPlans is about the work of tasks beside an output: the next holder removes it if
-// nothing can come of it, and leaves it alone else.
+// TestDeadPlans stages the work of tasks next to an output. The next holder removes it if it
+// can never be committed, and keeps it otherwise.
 func TestDeadPlans(t *testing.T) {
 	for name, tt := range map[string]struct {
 		plan func(d *Destination, m, run *manifest.Success, p *manifest.Plan)
-		bare bool // there is no plan beside the work
+		bare bool // whether the work is without its plan
 		dead bool
 	}{
 		"of the output":     {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) { p.ID = m.Plan }, bare: true, dead: true},
@@ -21,7 +21,7 @@ func TestDeadPlans(t *testing.T) {
 		"unknown":           {plan: func(*Destination, *manifest.Success, *manifest.Success, *manifest.Plan) {}, bare: true},
 		"the base is gone":  {plan: func(_ *Destination, _, _ *manifest.Success, p *manifest.Plan) { p.Base = manifest.NewID() }, dead: true},
 		"before the output": {plan: func(*Destination, *manifest.Success, *manifest.Success, *manifest.Plan) {}, dead: true},
-		"beside the output": {plan: func(d *Destination, m, _ *manifest.Success, p *manifest.Plan) {
+		"after the increment": {plan: func(d *Destination, m, _ *manifest.Success, p *manifest.Plan) {
 			p.Base, p.Replaces = m.ID, stateOf(t, d).Holds()
 		}},
 		"made while the output waited": {plan: func(d *Destination, _, _ *manifest.Success, p *manifest.Plan) {
@@ -30,12 +30,12 @@ func TestDeadPlans(t *testing.T) {
 		"before the increment": {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) {
 			p.Base, p.Replaces = m.ID, []string{m.ID}
 		}, dead: true},
-		"an increment beside the output": {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) { p.Increment, p.Base = true, m.ID }},
+		"an increment of the output": {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) { p.Increment, p.Base = true, m.ID }},
 		"an increment of committed inputs": {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) {
 			p.Increment, p.Base, p.Request = true, m.ID, *requestOf("P")
 		}, dead: true},
-		"an increment beside another": {plan: func(_ *Destination, _, _ *manifest.Success, p *manifest.Plan) { p.Increment = true }, dead: true},
-		"a file of others is there": {plan: func(d *Destination, _, _ *manifest.Success, p *manifest.Plan) {
+		"an increment of another output": {plan: func(_ *Destination, _, _ *manifest.Success, p *manifest.Plan) { p.Increment = true }, dead: true},
+		"a foreign file is there": {plan: func(d *Destination, _, _ *manifest.Success, p *manifest.Plan) {
 			testenv.Must(t, d.st.WriteFile(t.Context(), d.pathOf("others"), nil, true))
 		}},
 		"the output is damaged": {plan: func(d *Destination, m, _ *manifest.Success, p *manifest.Plan) {
@@ -60,16 +60,16 @@ func TestDeadPlans(t *testing.T) {
 			}
 			before := stateOf(t, d)
 			if before.Leftovers != tt.dead {
-				t.Errorf("leftovers: %t", before.Leftovers)
+				t.Errorf("got leftovers %t, want %t", before.Leftovers, tt.dead)
 			}
 			s := mustStatus(t, d)
 			if dead := len(s.Debris) == 1 && s.Debris[0].What == deadWork && len(s.Unfinished) == 0; dead != tt.dead {
-				t.Errorf("debris %+v, work %+v", s.Debris, s.Unfinished)
+				t.Errorf("got debris %+v and work %+v, want dead %t", s.Debris, s.Unfinished, tt.dead)
 			}
 			claimAndRelease(t, d)
 			ids, err := d.StagedPlans(t.Context())
 			if err != nil || len(ids) == 0 != tt.dead {
-				t.Errorf("%v, %v", ids, err)
+				t.Errorf("got staged plans %v, %v", ids, err)
 			}
 			if after := stateOf(t, d); after.Success.ID != m.ID || len(after.Increments) != 1 || after.damage != before.damage || after.Leftovers {
 				t.Errorf("%+v", after)
@@ -78,7 +78,8 @@ func TestDeadPlans(t *testing.T) {
 	}
 }
 
-// TestPublishOutdatesPlans removes the work of plans that the output outdates, and no other.
+// TestPublishOutdatesPlans checks that Publish removes the work of plans that the output
+// outdates, and no other.
 func TestPublishOutdatesPlans(t *testing.T) {
 	d, st := inMemory(t)
 	m := publishOutput(t, d, st, "P")
@@ -89,7 +90,7 @@ func TestPublishOutdatesPlans(t *testing.T) {
 	c, _, r := claimAndStage(t, d, "Q")
 	mustPublish(t, c, r)
 	if ids, err := d.StagedPlans(t.Context()); err != nil || len(ids) != 1 || d.StagingPath(ids[0]) != bare {
-		t.Errorf("there is work of %q, %v", ids, err)
+		t.Errorf("got work of %q, %v", ids, err)
 	}
 	mustRelease(t, c)
 }

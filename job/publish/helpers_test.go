@@ -19,7 +19,7 @@ import (
 
 var idPattern = regexp.MustCompile(`[0-9a-f]{16}`)
 
-// fakeClock is a clock by which nobody waits.
+// fakeClock is a clock whose sleep returns at once.
 type fakeClock struct{ time time.Time }
 
 func (c *fakeClock) now() time.Time { return c.time }
@@ -29,8 +29,8 @@ func (c *fakeClock) sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// at returns a destination in /parent of which locks are stale at once, as seen
-// from the clock of the machine.
+// at returns a destination with a fake clock, so that a silent holder is taken over without
+// waiting.
 func at(st store.Store, dest string) *Destination {
 	c := &fakeClock{}
 	return At(store.Location{Store: st, Path: dest}, Options{
@@ -52,7 +52,7 @@ func requestOf(name string) *manifest.Request {
 
 func planOf(t *testing.T, name string) *manifest.Plan { return planOfTasks(t, name, 2) }
 
-// planFor is a plan that is made while a destination holds what it holds.
+// planFor returns a plan that is made for the present state of a destination.
 func planFor(t *testing.T, d *Destination, name string, tasks int) *manifest.Plan {
 	t.Helper()
 	p := planOfTasks(t, name, tasks)
@@ -62,7 +62,7 @@ func planFor(t *testing.T, d *Destination, name string, tasks int) *manifest.Pla
 	return p
 }
 
-// newPlanID is the ID of a plan that was changed.
+// newPlanID returns the ID of a plan that was changed.
 func newPlanID(t *testing.T, p *manifest.Plan) string {
 	t.Helper()
 	id, err := p.Sum()
@@ -70,8 +70,8 @@ func newPlanID(t *testing.T, p *manifest.Plan) string {
 	return id
 }
 
-// planOfTasks is a plan of an input of two bytes, of which only the first tasks
-// read any.
+// planOfTasks returns a plan of an input of two bytes. The first two tasks read one each, the
+// others none.
 func planOfTasks(t *testing.T, name string, tasks int) *manifest.Plan {
 	t.Helper()
 	p := &manifest.Plan{Version: manifest.Version, Revision: manifest.Revision, Request: *requestOf(name)}
@@ -85,8 +85,8 @@ func planOfTasks(t *testing.T, name string, tasks int) *manifest.Plan {
 	return p
 }
 
-// stageTasks leaves what the tasks of a plan, and the last step, would in a
-// directory. The second task lost bytes, of which it keeps a copy, and its part is a
+// stageTasks writes the work of the tasks of a plan, and of the last step, into a
+// directory. The second task lost bytes and keeps a copy of them, and its part is a
 // directory of two files.
 func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (results []*manifest.TaskResult) {
 	t.Helper()
@@ -141,27 +141,27 @@ func mustClaim(t *testing.T, d *Destination) (*Claim, context.Context) {
 	return c, held
 }
 
-// mustRelease gives a claim back.
+// mustRelease releases a claim.
 func mustRelease(t *testing.T, c *Claim) {
 	t.Helper()
 	testenv.Must(t, c.Release(t.Context()))
 }
 
-// claimAndStage claims the destination, and leaves what the tasks of a plan would.
+// claimAndStage claims the destination and stages the work of a plan.
 func claimAndStage(t *testing.T, d *Destination, name string) (*Claim, context.Context, *work) {
 	t.Helper()
 	c, held := mustClaim(t, d)
 	return c, held, stageWork(t, c, name)
 }
 
-// claimAndRelease lets a holder come and go, which clears up.
+// claimAndRelease claims and releases the destination, which clears it up.
 func claimAndRelease(t *testing.T, d *Destination) {
 	t.Helper()
 	c, _ := mustClaim(t, d)
 	mustRelease(t, c)
 }
 
-// mustPublish publishes what the tasks of a plan left.
+// mustPublish publishes the work of a plan.
 func mustPublish(t *testing.T, c *Claim, r *work) *manifest.Success {
 	t.Helper()
 	s, err := c.Publish(c.held, r.Plan, r.Work, nil)
@@ -169,14 +169,14 @@ func mustPublish(t *testing.T, c *Claim, r *work) *manifest.Success {
 	return s
 }
 
-// work is what tasks of a plan left, and the last step.
+// work is the work of the tasks of a plan and of the last step.
 type work struct {
 	Plan *manifest.Plan
 	Dir  string
 	*task.Work
 }
 
-// stageWork leaves what the tasks of a plan would. The store is the destination's.
+// stageWork stages the work of a plan.
 func stageWork(t *testing.T, c *Claim, name string) *work {
 	t.Helper()
 	return stageWorkOfTasks(t, c, name, 2)
@@ -198,7 +198,7 @@ func stagePlan(t *testing.T, d *Destination, p *manifest.Plan) *work {
 	return checkedWork(t, d.st, dir, p)
 }
 
-// checkedWork is the work of a plan in a directory as a commit finds it.
+// checkedWork returns the work of a plan in a directory, checked as a commit does.
 func checkedWork(t *testing.T, st store.Store, dir string, p *manifest.Plan) *work {
 	t.Helper()
 	w := task.WorkIn(p, nil, st, dir)
@@ -209,8 +209,7 @@ func checkedWork(t *testing.T, st store.Store, dir string, p *manifest.Plan) *wo
 	return &work{p, dir, w}
 }
 
-// withHooks returns a destination that does not exist yet, on a store on which calls can end in
-// an odd way.
+// withHooks returns a destination that does not exist yet, on a store with hooks.
 func withHooks(t *testing.T) (*Destination, *hookStore) {
 	t.Helper()
 	_, inner := inMemory(t)
@@ -218,7 +217,7 @@ func withHooks(t *testing.T) (*Destination, *hookStore) {
 	return at(st, "/parent/dest"), st
 }
 
-// hookStore is a store on which calls end in an odd way, if a function for it is set.
+// hookStore is a store that calls a hook, if it is set, instead of or before an operation.
 type hookStore struct {
 	store.Store
 	rename func(from, to string, do func() error) error
@@ -227,7 +226,7 @@ type hookStore struct {
 }
 
 func (o *hookStore) Rename(ctx context.Context, from, to string) error {
-	do := func() error { return o.Store.Rename(context.WithoutCancel(ctx), from, to) } // a request stays under way
+	do := func() error { return o.Store.Rename(context.WithoutCancel(ctx), from, to) } // a request cannot be canceled
 	if o.rename != nil {
 		return o.rename(from, to, do)
 	}
@@ -260,7 +259,7 @@ func (o *hookStore) Open(ctx context.Context, p string) (store.File, error) {
 	return o.Store.Open(ctx, p)
 }
 
-// stageInDir leaves what the tasks of a plan would, and returns where.
+// stageInDir stages the work of a plan, and returns its directory.
 func stageInDir(t *testing.T, d *Destination, p *manifest.Plan) string {
 	t.Helper()
 	r := stagePlan(t, d, p)
@@ -277,8 +276,8 @@ func publishOutput(t *testing.T, d *Destination, st store.Store, name string) *m
 	return s
 }
 
-// namesBelow are the names in a directory and below it, with the IDs in them taken
-// out.
+// namesBelow returns the names in a directory and below it, with ID instead of the IDs in
+// them.
 func namesBelow(t *testing.T, st store.Store, dir string) string {
 	t.Helper()
 	var all []string
@@ -307,12 +306,12 @@ func wantOnlyOutput(t *testing.T, st store.Store, dir string) {
 	const whole = "_SUCCESS _index _index/ID _index/ID/id _quarantine _quarantine/ID _quarantine/ID/00000-a.avro@0-2 part-00000-0-ID.trv " +
 		"part-00001-0-ID.trv part-00001-0-ID.trv/a part-00001-0-ID.trv/retired-b"
 	if got := namesBelow(t, st, dir); got != whole {
-		t.Errorf("there are %s", got)
+		t.Errorf("got files %s, want %s", got, whole)
 	}
 }
 
-// wantFinished requires that the next holder finds an output, or completes it, and leaves
-// nothing else.
+// wantFinished requires that the next holder finds or completes an output, and leaves nothing
+// else.
 func wantFinished(t *testing.T, d *Destination, name string) {
 	t.Helper()
 	c, _ := mustClaim(t, d)

@@ -10,7 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestKeepInputs keeps what was read of inputs; what is not ours is not read.
+// TestKeepInputs keeps inputs that were read, and reads them back. A link or a torn document is
+// ignored.
 func TestKeepInputs(t *testing.T) {
 	dir := t.TempDir()
 	d := At(store.Location{Store: store.Local(), Path: dir}, Options{})
@@ -40,7 +41,7 @@ func TestKeepInputs(t *testing.T) {
 	}
 }
 
-// TestInputsInAnIncrement belong at the top of a destination only.
+// TestInputsInAnIncrement rejects the document of inputs in an increment.
 func TestInputsInAnIncrement(t *testing.T) {
 	d, st := inMemory(t)
 	publishOutput(t, d, st, "P")

@@ -23,8 +23,7 @@ func TestThree(t *testing.T) {
 
 func TestReaders(t *testing.T) { publishtest.Readers(t, memory) }
 
-// TestOnDisk runs few schedules: they differ in what runs do, not in what the
-// store does.
+// TestOnDisk runs few schedules, because they test the runs and not the store.
 func TestOnDisk(t *testing.T) {
 	disk := func(t *testing.T) (store.Store, string) { return store.Local(), filepath.Join(t.TempDir(), "dest") }
 	publishtest.Random(t, disk, soak.Rounds(5, 300))

@@ -19,10 +19,10 @@ type renameCounter struct {
 	mu        sync.Mutex
 	now, peak int
 	all       int
-	enough    chan struct{} // closed once so many as may be are under way
+	enough    chan struct{} // closed once the maximum is under way
 }
 
-// enter waits until the others are there, or will not come.
+// enter waits until the maximum is under way, or for 10 s.
 func (c *renameCounter) enter() {
 	c.mu.Lock()
 	c.now++
@@ -44,7 +44,7 @@ func (c *renameCounter) leave() {
 	c.now--
 }
 
-// TestConcurrentRenames moves files in and out several at a time, and no more.
+// TestConcurrentRenames moves files in and out, at most movers at a time.
 func TestConcurrentRenames(t *testing.T) {
 	d, st := withHooks(t)
 	output := func(name string) {
@@ -67,15 +67,15 @@ func TestConcurrentRenames(t *testing.T) {
 	}
 	output("Q")
 	if in.peak != movers || in.all != manyTasks || out.peak != movers || out.all != manyTasks {
-		t.Errorf("%d of %d files moved in at a time, %d of %d out", in.peak, in.all, out.peak, out.all)
+		t.Errorf("got %d of %d files moved in at a time and %d of %d out, want %d of %d", in.peak, in.all, out.peak, out.all, movers, manyTasks)
 	}
 	if s := stateOf(t, d); !s.Finished(requestOf("Q")) || s.Leftovers || len(s.Success.Parts) != manyTasks {
 		t.Errorf("%+v", s)
 	}
 }
 
-// TestFailedRenameStopsOthers cannot move one file: those that are not under way
-// stay where they are, and the next holder completes the output.
+// TestFailedRenameStopsOthers fails one rename. Files whose rename is not under way stay where
+// they are, and the next holder completes the output.
 func TestFailedRenameStopsOthers(t *testing.T) {
 	d, st := withHooks(t)
 	c, held := mustClaim(t, d)
@@ -95,10 +95,10 @@ func TestFailedRenameStopsOthers(t *testing.T) {
 		return do()
 	}
 	if _, err := c.Publish(held, r.Plan, r.Work, nil); !errors.Is(err, store.ErrQuota) {
-		t.Errorf("it was published: %v", err)
+		t.Errorf("publish: got %v, want %v", err, store.ErrQuota)
 	}
 	if moved > 2+movers {
-		t.Errorf("%d files were moved", moved)
+		t.Errorf("got %d files moved, want at most %d", moved, 2+movers)
 	}
 	st.rename = nil
 	mustRelease(t, c)
@@ -107,13 +107,13 @@ func TestFailedRenameStopsOthers(t *testing.T) {
 	}
 	c, _ = mustClaim(t, d)
 	if !c.State().Finished(requestOf("P")) || len(c.State().Success.Parts) != manyTasks {
-		t.Errorf("it was not completed: %+v", c.State())
+		t.Errorf("the output was not completed: %+v", c.State())
 	}
 	mustRelease(t, c)
 }
 
-// TestLostLockStopsRenames loses the lock between two files: only those move that come
-// before the next look at it.
+// TestLostLockStopsRenames loses the lock between two files. Files are moved only until the lock
+// is read the next time.
 func TestLostLockStopsRenames(t *testing.T) {
 	d, st := withHooks(t)
 	d.movers = 1
@@ -132,7 +132,7 @@ func TestLostLockStopsRenames(t *testing.T) {
 		return do()
 	}
 	if _, err := c.Publish(held, r.Plan, r.Work, nil); err == nil || moved != lockEvery {
-		t.Errorf("%d files were moved: %v", moved, err)
+		t.Errorf("got %d files moved, want %d: %v", moved, lockEvery, err)
 	}
 	abandon(c)
 }

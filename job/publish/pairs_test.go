@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/publish/publishtest"
 )
 
-// TestPairs is too much for the race detector, which has TestThree of the same runs.
+// TestPairs is too slow for the race detector. TestThree does the same runs under it.
 func TestPairs(t *testing.T) {
 	stride := soak.Rounds(109, 1)
 	if testing.Short() {

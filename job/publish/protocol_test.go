@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// runModel runs the model of the protocol, and reports what it prints and whether all
+// runModel runs the model of the protocol. It returns its output and whether all
 // schedules kept their promises.
 func runModel(t *testing.T, args ...string) (string, bool) {
 	t.Helper()
@@ -28,9 +28,9 @@ func runModel(t *testing.T, args ...string) (string, bool) {
 	return string(out), err == nil
 }
 
-// TestProtocol explores the rules that package publish follows, and then the rules
-// without one of them each: a model that finds nothing then would prove nothing. The
-// race detector does not see Python.
+// TestProtocol explores the rules that package publish follows, and then the rules without
+// each of them: a model that finds no violation then would prove nothing. The race
+// detector does not see Python.
 func TestProtocol(t *testing.T) {
 	t.Run("kept", func(t *testing.T) {
 		t.Parallel()
@@ -44,7 +44,7 @@ func TestProtocol(t *testing.T) {
 		t.Run(mutant, func(t *testing.T) {
 			t.Parallel()
 			if out, kept := runModel(t, "20000", seed, mutant); kept {
-				t.Errorf("the model does not miss the rule:\n%s", out)
+				t.Errorf("no violation without the rule:\n%s", out)
 			}
 		})
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// refuseLockReads is a store that fails to read locks, with err if that is set.
+// refuseLockReads is a store that fails to read locks with err, if that is set.
 type refuseLockReads struct {
 	store.Store
 	err error
@@ -26,8 +26,8 @@ func (r *refuseLockReads) ReadFile(ctx context.Context, p string, max int64) ([]
 	return r.Store.ReadFile(ctx, p, max)
 }
 
-// TestUnreadableLock tells a storage that refuses, because credentials expired,
-// from a lock that is another's.
+// TestUnreadableLock distinguishes storage that refuses to read a lock, because credentials
+// expired, from the lock of another holder.
 func TestUnreadableLock(t *testing.T) {
 	for err, want := range map[error]error{
 		fs.ErrPermission:      failure.Refused,
@@ -42,10 +42,10 @@ func TestUnreadableLock(t *testing.T) {
 		st.err = err
 		got := c.checkLock(held)
 		if failure.KindOf(got) != want || want != failure.Locked && !errors.Is(got, err) {
-			t.Errorf("a lock that cannot be read, as %v, is %v", err, got)
+			t.Errorf("checking a lock whose read fails with %v: got %v, want kind %v", err, got, want)
 		}
 		if _, got := c.readLock(held); (got == nil) != (want == failure.Locked) {
-			t.Errorf("who waits for a lock that cannot be read, as %v, sees %v", err, got)
+			t.Errorf("waiting for a lock whose read fails with %v: got %v", err, got)
 		}
 		st.err = nil
 		mustRelease(t, c)

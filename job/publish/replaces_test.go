@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestPlanRefusesNewerOutputs is refused once anything else came.
+// TestPlanRefusesNewerOutputs refuses a plan after another output came.
 func TestPlanRefusesNewerOutputs(t *testing.T) {
 	for name, after := range map[string]func(t *testing.T, d *Destination, st store.Store) (named string){
 		"an increment": func(t *testing.T, d *Destination, _ store.Store) string {
@@ -22,11 +22,11 @@ func TestPlanRefusesNewerOutputs(t *testing.T) {
 		"an output": func(t *testing.T, d *Destination, st store.Store) string {
 			return "output " + publishOutput(t, d, st, "Q").ID
 		},
-		"an output of the same": func(t *testing.T, d *Destination, st store.Store) string {
+		"two outputs": func(t *testing.T, d *Destination, st store.Store) string {
 			publishOutput(t, d, st, "Q")
 			return "output " + publishOutput(t, d, st, "R").ID
 		},
-		"what lost its output": func(t *testing.T, d *Destination, st store.Store) string {
+		"an orphan": func(t *testing.T, d *Destination, st store.Store) string {
 			m := publishOutput(t, d, st, "Q")
 			testenv.Must(t, st.Remove(t.Context(), d.pathOf(manifest.SuccessName)))
 			return m.Parts[0].Files[0].Name
@@ -42,14 +42,14 @@ func TestPlanRefusesNewerOutputs(t *testing.T) {
 			s := stateOf(t, d)
 			failuretest.Want(t, s.AllowPlan(p, true), failure.Foreign, "got another output after plan "+p.ID, named)
 			if len(s.Unseen(p)) == 0 || len(s.Unseen(planFor(t, d, "R", 2))) > 0 {
-				t.Errorf("unseen are %+v", s.Unseen(p))
+				t.Errorf("got unseen outputs %+v", s.Unseen(p))
 			}
 		})
 	}
 }
 
-// TestPlanReplacesDamage replaces what it saw: an output without a part, and what
-// is left of one without its manifest.
+// TestPlanReplacesDamage replaces damage that the plan saw: an output without a part, and one
+// without its manifest.
 func TestPlanReplacesDamage(t *testing.T) {
 	for name, lose := range map[string]func(m *manifest.Success) string{
 		"a part":   func(m *manifest.Success) string { return m.Parts[0].Files[0].Name },
@@ -69,7 +69,7 @@ func TestPlanReplacesDamage(t *testing.T) {
 	}
 }
 
-// TestPlanMakesItsOutputAgain if that lost a file.
+// TestPlanMakesItsOutputAgain allows a plan to replace its own output, which lost a file.
 func TestPlanMakesItsOutputAgain(t *testing.T) {
 	d, st := inMemory(t)
 	p := planFor(t, d, "P", 2)
@@ -82,20 +82,21 @@ func TestPlanMakesItsOutputAgain(t *testing.T) {
 	failuretest.Want(t, stateOf(t, d).AllowPlan(p, true), failure.Foreign, "got another output")
 }
 
-// TestPlanDoesNotSeePendingOutput to be published: its process may live, and report it.
+// TestPlanDoesNotSeePendingOutput refuses a plan whose destination had a pending output: the
+// process of that may live, and report it.
 func TestPlanDoesNotSeePendingOutput(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 1)
 	p := planFor(t, d, "R", 2)
 	c, _ := mustClaim(t, d)
 	if !c.State().Finished(requestOf("Q")) {
-		t.Error("it was not completed")
+		t.Error("the pending output was not completed")
 	}
 	failuretest.Want(t, c.State().AllowPlan(p, true), failure.Foreign, "got another output")
 	mustRelease(t, c)
 }
 
-// moveAside moves something to another place for a while, and returns what puts it back.
+// moveAside moves a file or directory away, and returns a function that moves it back.
 func moveAside(t *testing.T, name string) (back func()) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), filepath.Base(name))
@@ -106,20 +107,20 @@ func moveAside(t *testing.T, name string) (back func()) {
 	}
 }
 
-// wantGivenUp requires that the next holder leaves an output and the increment beside it
-// alone, and removes the work of what waited, which can never be committed.
+// wantGivenUp requires that the next holder keeps an output and its increment, and removes the
+// work of the pending output, which can never be committed.
 func wantGivenUp(t *testing.T, d *Destination, m *manifest.Success) {
 	t.Helper()
 	c, _ := mustClaim(t, d)
 	s := c.State()
 	mustRelease(t, c)
 	if s.ID() != m.ID || len(s.Increments) != 1 || len(c.Completed()) != 0 || stateOf(t, d).Leftovers || len(mustStatus(t, d).Unfinished) != 0 {
-		t.Errorf("there is output %s with the increments %+v, completed were %q", s.ID(), s.Increments, c.Completed())
+		t.Errorf("got output %s with the increments %+v, completed %q", s.ID(), s.Increments, c.Completed())
 	}
 }
 
-// TestIncrementRestoredDuringRun restores an increment after the lock was taken: who publishes then
-// leaves it alone, and so does the next holder.
+// TestIncrementRestoredDuringRun restores an increment after the lock was taken. The holder keeps
+// it, and so does the next one.
 func TestIncrementRestoredDuringRun(t *testing.T) {
 	d, m := onDisk(t)
 	back := moveAside(t, dirOf(d, publishIncrement(t, d, "I")))
@@ -131,7 +132,8 @@ func TestIncrementRestoredDuringRun(t *testing.T) {
 	wantGivenUp(t, d, m)
 }
 
-// TestPendingOutputRestored does not replace what came after it was begun.
+// TestPendingOutputRestored restores a pending output, which does not replace an increment that
+// came after it was begun.
 func TestPendingOutputRestored(t *testing.T) {
 	d, m := onDisk(t)
 	killPublish(t, d, "Q", 2)
@@ -141,24 +143,25 @@ func TestPendingOutputRestored(t *testing.T) {
 	wantGivenUp(t, d, m)
 }
 
-// TestPendingIncrementRestored is not published, as its input was converted again.
+// TestPendingIncrementRestored restores a pending increment, which is not published because its
+// input was converted again.
 func TestPendingIncrementRestored(t *testing.T) {
 	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
 	if publishUntilKilled(t, d, stageIncrement, "I", 2) != nil {
-		t.Fatal("it was not killed")
+		t.Fatal("the run was not killed")
 	}
 	back := moveAside(t, pendingHolderDir(t, d))
 	again := publishIncrement(t, d, "I")
 	back()
 	c, _ := mustClaim(t, d)
 	if s := c.State(); len(s.Increments) != 1 || s.Increments[0].Success.ID != again.ID || s.AllowIncrement() != nil {
-		t.Errorf("there are the increments %+v: %v", s.Increments, s.AllowIncrement())
+		t.Errorf("got increments %+v: %v", s.Increments, s.AllowIncrement())
 	}
 	mustRelease(t, c)
 }
 
-// TestRestoredIncrementOfSameInput have rows of an input of another increment: nothing is added
-// to that until one of the two is gone.
+// TestRestoredIncrementOfSameInput restores an increment whose input another one has. No increment
+// may be added until one of the two is gone.
 func TestRestoredIncrementOfSameInput(t *testing.T) {
 	d, _ := onDisk(t)
 	first := publishIncrement(t, d, "I")
@@ -169,7 +172,7 @@ func TestRestoredIncrementOfSameInput(t *testing.T) {
 	s, _ := stateAndIncrements(t, d)
 	failuretest.Want(t, s.AllowIncrement(), failure.Foreign, "the rows of I are in ", dirOf(d, first))
 	if mustStatus(t, d).Damage == "" || s.Finished(requestOf("P")) {
-		t.Error("status shows nothing")
+		t.Error("status shows no damage")
 	}
 	if err := s.Allow(requestOf("P"), true); err != nil {
 		t.Error(err)

@@ -15,35 +15,35 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestStagedPlans are those whose tasks left something last, first; and no links.
+// TestStagedPlans lists the plans by the last change of their directories, and follows no links.
 func TestStagedPlans(t *testing.T) {
 	dir := t.TempDir()
 	d := at(store.Local(), dir+"/dest")
 	wantStaged := func(what string, want ...string) {
 		t.Helper()
 		if ids, err := d.StagedPlans(t.Context()); err != nil || !slices.Equal(ids, want) {
-			t.Errorf("%s: there are %q (%v), not %q", what, ids, err, want)
+			t.Errorf("%s: got %q (%v), want %q", what, ids, err, want)
 		}
 	}
 	wantStaged("without a destination")
 	p, q := planOf(t, "P"), planOf(t, "Q")
-	of, other := stageInDir(t, d, p), stageInDir(t, d, q)
+	first, second := stageInDir(t, d, p), stageInDir(t, d, q)
 	now := time.Now()
-	testenv.Must(t, os.Chtimes(of, now, now), os.Chtimes(other, now, now.Add(-time.Hour)))
-	testenv.Must(t, os.Symlink(of, d.workDir()+"/plan-x"), os.WriteFile(d.workDir()+"/plan-y", nil, 0o666))
-	wantStaged("the first", p.ID, q.ID)
-	testenv.Must(t, os.Chtimes(other, now, now.Add(time.Hour)))
-	wantStaged("the other", q.ID, p.ID)
+	testenv.Must(t, os.Chtimes(first, now, now), os.Chtimes(second, now, now.Add(-time.Hour)))
+	testenv.Must(t, os.Symlink(first, d.workDir()+"/plan-x"), os.WriteFile(d.workDir()+"/plan-y", nil, 0o666))
+	wantStaged("the first is newer", p.ID, q.ID)
+	testenv.Must(t, os.Chtimes(second, now, now.Add(time.Hour)))
+	wantStaged("the second is newer", q.ID, p.ID)
 	if got, err := d.StagedPlan(t.Context(), p.ID); err != nil || got == nil || got.ID != p.ID {
 		t.Errorf("%+v, %v", got, err)
 	}
 	testenv.Must(t, os.Rename(d.workDir(), dir+"/elsewhere"), os.Symlink(dir+"/elsewhere", d.workDir()))
-	wantStaged("a link to others")
+	wantStaged("a link in place of the work directory")
 	testenv.Must(t, os.Remove(d.workDir()), os.WriteFile(d.workDir(), nil, 0o666))
-	wantStaged("a file")
+	wantStaged("a file in place of the work directory")
 }
 
-// TestNoStagedPlan are documents that are not gone on with.
+// TestNoStagedPlan finds no plan in other documents than the plan's own.
 func TestNoStagedPlan(t *testing.T) {
 	p, q := planOf(t, "P"), planOf(t, "Q")
 	text, err := q.Encode()
@@ -67,8 +67,8 @@ func TestNoStagedPlan(t *testing.T) {
 	}
 }
 
-// TestDestinationIsDanglingLink is refused at once, and not taken for a directory that other
-// runs make and remove.
+// TestDestinationIsDanglingLink refuses a dangling link at once. It is not mistaken for a
+// directory that other runs make and remove.
 func TestDestinationIsDanglingLink(t *testing.T) {
 	d := at(store.Local(), t.TempDir()+"/dest")
 	testenv.Must(t, os.Symlink("nowhere", d.path))

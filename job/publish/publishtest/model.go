@@ -13,8 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Open returns a store and the path of a destination that does not exist yet. All
-// stores that it returns for one test share their files.
+// Open returns a store and a directory for a destination, which is empty or does not exist.
+// All stores that it returns for one test share their files.
 type Open func(t *testing.T) (st store.Store, dir string)
 
 // pair is two runs at the same time.
