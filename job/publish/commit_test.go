@@ -16,22 +16,22 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestLastStep meets trouble where the manifest is to get its name.
+// TestLastStep fails the rename of the manifest to its name, or the write before it.
 func TestLastStep(t *testing.T) {
 	other := planOf(t, "R")
 	theirs, err := manifest.NewSuccess(other, manifest.NewID(), nil).Encode()
 	testenv.Must(t, err)
 	for name, tc := range map[string]struct {
-		meanwhile func(st store.Store, d *Destination) error // at the rename
-		before    func(st store.Store, d *Destination) error // at the write before it
+		meanwhile func(st store.Store, d *Destination) error // before the rename
+		before    func(st store.Store, d *Destination) error // after the write
 		want      error
-		left      string // in _SUCCESS
+		left      string // content of _SUCCESS
 	}{
 		"refused": {
 			meanwhile: func(store.Store, *Destination) error { return store.ErrQuota },
 			want:      failure.Refused,
 		},
-		"another's": {
+		"foreign": {
 			meanwhile: func(st store.Store, d *Destination) error {
 				return st.WriteFile(t.Context(), d.pathOf(manifest.SuccessName), []byte("theirs"), true)
 			},
@@ -71,14 +71,14 @@ func TestLastStep(t *testing.T) {
 		}
 		text, err := st.Store.ReadFile(t.Context(), d.pathOf(manifest.SuccessName), maxLock)
 		if string(text) != tc.left || (tc.left == "") != errors.Is(err, store.ErrNotExist) {
-			t.Errorf("%s: _SUCCESS is %q, %v", name, text, err)
+			t.Errorf("%s: got _SUCCESS %q (%v), want %q", name, text, err, tc.left)
 		}
 		abandon(c)
 	}
 }
 
-// TestLostAnswerOfPendingManifest writes the manifest of what is to be published,
-// and hears an error: the next holder publishes it.
+// TestLostAnswerOfPendingManifest writes the pending manifest, but returns an error. The
+// next holder publishes the output.
 func TestLostAnswerOfPendingManifest(t *testing.T) {
 	d, st := withHooks(t)
 	c, held, r := claimAndStage(t, d, "P")
@@ -97,8 +97,8 @@ func TestLostAnswerOfPendingManifest(t *testing.T) {
 	wantFinished(t, d, "P")
 }
 
-// TestWorkNotPutBack stays with who took it, until the next holder puts
-// it back.
+// TestWorkNotPutBack fails to put work back. It stays in the directory of the holder
+// until the next one puts it back.
 func TestWorkNotPutBack(t *testing.T) {
 	d, st := withHooks(t)
 	c, held, r := claimAndStage(t, d, "P")
@@ -120,12 +120,12 @@ func TestWorkNotPutBack(t *testing.T) {
 	st.rename = nil
 	claimAndRelease(t, d)
 	if after := namesBelow(t, st, r.Dir); after != before || stateOf(t, d).pending {
-		t.Errorf("there were %s and are %s", before, namesBelow(t, st, d.path))
+		t.Errorf("got files %s, want %s", namesBelow(t, st, d.path), before)
 	}
 }
 
-// TestFailedHolderKeepsPendingOutput cannot look at the destination once it has moved
-// an output away that waits to be published: the next holder completes it.
+// TestFailedHolderKeepsPendingOutput fails to read the destination after the directory of a
+// pending output was moved. The next holder completes the output.
 func TestFailedHolderKeepsPendingOutput(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 2)
@@ -136,17 +136,17 @@ func TestFailedHolderKeepsPendingOutput(t *testing.T) {
 		return nil
 	}}
 	if _, _, err := at(st, d.path).Claim(t.Context()); !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("%s cannot be read: %v", manifest.SuccessName, err)
+		t.Errorf("%s cannot be read: got %v, want %v", manifest.SuccessName, err, fs.ErrPermission)
 	}
 	wantFinished(t, d, "Q")
 }
 
-// TestLostClaimHidesOtherError tells that the destination was lost, whatever the
-// work that ended by it says.
+// TestLostClaimHidesOtherError returns failure.Locked for a lost claim instead of any
+// other error.
 func TestLostClaimHidesOtherError(t *testing.T) {
 	for name, lose := range map[string]func(c *Claim) error{
-		"heard":     func(c *Claim) error { c.cancel(failure.New(failure.Locked, "lost")); return nil },
-		"not heard": func(c *Claim) error { return c.st.Remove(t.Context(), c.pathOf(manifest.LockName)) },
+		"noticed":   func(c *Claim) error { c.cancel(failure.New(failure.Locked, "lost")); return nil },
+		"unnoticed": func(c *Claim) error { return c.st.Remove(t.Context(), c.pathOf(manifest.LockName)) },
 	} {
 		d, _ := inMemory(t)
 		c, _ := mustClaim(t, d)
@@ -157,14 +157,14 @@ func TestLostClaimHidesOtherError(t *testing.T) {
 		testenv.Must(t, lose(c))
 		failuretest.Want(t, c.Judge(t.Context(), broken), failure.Locked, "")
 		if err := c.Judge(t.Context(), nil); err != nil {
-			t.Errorf("%s: work that went well: %v", name, err)
+			t.Errorf("%s: without an error: %v", name, err)
 		}
 		abandon(c)
 	}
 }
 
-// TestDirectoryInPlaceOfAFile is a change of the output, also of a file without
-// bytes.
+// TestDirectoryInPlaceOfAFile rejects a directory in place of a file, even of an empty
+// one.
 func TestDirectoryInPlaceOfAFile(t *testing.T) {
 	d, m := onDisk(t)
 	file := m.Parts[0].Files[0].Name
@@ -176,16 +176,16 @@ func TestDirectoryInPlaceOfAFile(t *testing.T) {
 	}
 	testenv.Must(t, err)
 	if !stateOf(t, d).Finished(requestOf("P")) {
-		t.Error("a file without bytes is missed")
+		t.Error("an output with an empty file is not finished")
 	}
 	testenv.Must(t, os.Remove(d.pathOf(file)), os.Mkdir(d.pathOf(file), 0o777))
 	if stateOf(t, d).Finished(requestOf("P")) {
-		t.Error("a directory passes for a file")
+		t.Error("a directory is accepted as a file")
 	}
 }
 
-// TestFailureAfterSuccess fails all renames once an output stands: what it replaced or
-// outdated is left to the next holder, and the output is reported.
+// TestFailureAfterSuccess fails all renames after an output was published. The output is
+// reported, and the next holder removes files that it replaced or outdated.
 func TestFailureAfterSuccess(t *testing.T) {
 	for name, publishes := range map[string]func(t *testing.T, d *Destination, c *Claim) *work{
 		"an output": func(t *testing.T, _ *Destination, c *Claim) *work { return stageWork(t, c, "Q") },
@@ -203,18 +203,18 @@ func TestFailureAfterSuccess(t *testing.T) {
 			stageInDir(t, d, incrementPlan(t, "J", stateOf(t, d).ID()))
 			c, held := mustClaim(t, d)
 			r := publishes(t, d, c)
-			var stands atomic.Bool
+			var published atomic.Bool
 			failing.rename = func(_, to string, do func() error) error {
-				if stands.Load() {
+				if published.Load() {
 					return store.ErrQuota
 				}
 				if to == d.pathOf(manifest.SuccessName) || isIncrement(store.Info{Name: path.Base(to), Dir: path.Dir(to) == d.path}) {
-					stands.Store(true)
+					published.Store(true)
 				}
 				return do()
 			}
 			m, err := c.Publish(held, r.Plan, r.Work, nil)
-			if err != nil || m == nil || !stands.Load() {
+			if err != nil || m == nil || !published.Load() {
 				t.Fatalf("%v, %v", m, err)
 			}
 			failing.rename = nil

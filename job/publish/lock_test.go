@@ -31,19 +31,19 @@ func TestLockExcludes(t *testing.T) {
 	failuretest.Want(t, err, failure.Locked, fmt.Sprintf("is locked by process %d on", os.Getpid()))
 	mustRelease(t, c)
 	if _, err := st.Stat(t.Context(), d.path); !errors.Is(err, store.ErrNotExist) {
-		t.Errorf("a destination is left that was made for nothing: %s", namesBelow(t, st, d.path))
+		t.Errorf("the empty destination was left: %s", namesBelow(t, st, d.path))
 	}
 }
 
-// TestSilentHolder takes over from a holder that gives no sign of life, and lets
-// it wake.
+// TestSilentHolder takes over from a holder that gives no sign of life. The former
+// holder then wakes, and can change nothing.
 func TestSilentHolder(t *testing.T) {
 	d, _ := inMemory(t)
 	first, held := mustClaim(t, d)
 	r := stageWork(t, first, "P")
 	second, _ := mustClaim(t, d)
 	if ids, err := second.StagedPlans(t.Context()); err != nil || !slices.Equal(ids, []string{r.Plan.ID}) {
-		t.Errorf("the work of %q was left, %v", ids, err)
+		t.Errorf("got work of %q, %v", ids, err)
 	}
 	_, err := first.Publish(held, r.Plan, r.Work, nil)
 	if err == nil {
@@ -51,7 +51,7 @@ func TestSilentHolder(t *testing.T) {
 	}
 	failuretest.Want(t, first.Judge(t.Context(), err), failure.Locked, "taken over by process")
 	if err := first.move(held, first.pathOf(manifest.LockName), first.newPath(old)); !errors.Is(err, failure.Locked) {
-		t.Errorf("a former holder would go on: %v", err)
+		t.Errorf("a former holder goes on: %v", err)
 	}
 	if err := first.Release(t.Context()); err != nil {
 		t.Error(err)
@@ -62,7 +62,7 @@ func TestSilentHolder(t *testing.T) {
 	mustRelease(t, second)
 }
 
-// TestHeartbeat gives signs of life, and finds out that the claim is lost.
+// TestHeartbeat gives signs of life, and ends a claim whose directory was moved.
 func TestHeartbeat(t *testing.T) {
 	d, st := inMemory(t)
 	d.times.Heartbeat = time.Millisecond
@@ -78,15 +78,15 @@ func TestHeartbeat(t *testing.T) {
 	select {
 	case <-held.Done():
 	case <-time.After(10 * time.Second):
-		t.Fatal("the claim goes on")
+		t.Fatal("the claim did not end")
 	}
 	if cause := context.Cause(held); !errors.Is(cause, failure.Locked) {
-		t.Errorf("the claim ended by %v", cause)
+		t.Errorf("got cause %v, want %v", cause, failure.Locked)
 	}
 	mustRelease(t, c)
 }
 
-// TestFreeLock watches a lock that its holder gives back.
+// TestFreeLock watches a lock that its holder releases.
 func TestFreeLock(t *testing.T) {
 	d, st := inMemory(t)
 	first, _ := mustClaim(t, d)
@@ -104,7 +104,7 @@ func TestDeadHolder(t *testing.T) {
 	elsewhere := holder{ID: strings.Repeat("c", 16), PID: 1, Scope: "another machine"}
 	for name, tc := range map[string]struct {
 		holder    holder
-		dir, file bool // that there are in the place of its directory
+		dir, file bool // whether its directory exists, or a file in its place
 		want      error
 	}{
 		"ended":             {ended, true, false, nil},
@@ -140,8 +140,8 @@ func TestDeadHolder(t *testing.T) {
 	}
 }
 
-// TestMalformedLocks finds something under the lock's name that is no lock: it is
-// taken for one that gives no sign of life.
+// TestMalformedLocks puts something else in place of the lock. It is treated as a lock
+// whose holder gives no sign of life.
 func TestMalformedLocks(t *testing.T) {
 	odd := map[string]func(file string) error{
 		"directory":      func(file string) error { return os.MkdirAll(file+"/in/it", 0o777) },
@@ -155,7 +155,7 @@ func TestMalformedLocks(t *testing.T) {
 		"next week": func(file string) error {
 			return os.Chtimes(file, time.Now().Add(168*time.Hour), time.Now().Add(168*time.Hour))
 		},
-		"way out": func(file string) error { return os.WriteFile(file, []byte(`{"holder":"../../x"}`), 0o666) },
+		"path traversal": func(file string) error { return os.WriteFile(file, []byte(`{"holder":"../../x"}`), 0o666) },
 		"of version one": func(file string) error {
 			return os.WriteFile(file, []byte(`{"host":"h","pid":1,"run":"ab","heartbeat":"2999-01-01T00:00:00Z"}`), 0o666)
 		},
@@ -170,7 +170,7 @@ func TestMalformedLocks(t *testing.T) {
 		}
 		testenv.Must(t, make(file))
 		if err := d.Tidy(t.Context()); err != nil {
-			t.Errorf("%s: tidying: %v", name, err)
+			t.Errorf("%s: tidy: %v", name, err)
 		}
 		if _, err := os.Lstat(file); err != nil {
 			t.Errorf("%s: a lock that may be held was removed: %v", name, err)
@@ -192,7 +192,7 @@ func TestOlderHolder(t *testing.T) {
 	testenv.Must(t, write())
 	d.sleep = func(context.Context, time.Duration) error {
 		if beats > 5 {
-			return errors.New("the signs of life were not seen")
+			return errors.New("the signs of life were not noticed")
 		}
 		return write()
 	}
@@ -200,7 +200,7 @@ func TestOlderHolder(t *testing.T) {
 	failuretest.Want(t, err, failure.Locked, "an unknown process")
 }
 
-// TestWaiterIsMovedAway moves away the directory of who waits for the lock, as
+// TestWaiterIsMovedAway moves away the directory of a process that waits for the lock, as
 // the holder does.
 func TestWaiterIsMovedAway(t *testing.T) {
 	d, st := inMemory(t)

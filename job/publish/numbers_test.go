@@ -15,7 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// markers are the markers in the destination.
+// markers returns the names of the markers in the destination.
 func markers(t *testing.T, st store.Store, d *Destination) string {
 	t.Helper()
 	return strings.Join(slices.DeleteFunc(strings.Fields(namesBelow(t, st, d.path)), func(name string) bool {
@@ -41,20 +41,20 @@ func TestNumberIsGivenOnce(t *testing.T) {
 		last := publishIncrement(t, d, "K")
 		mustRename(t, st, dirOf(d, last), "/parent/kept")
 		if next := publishIncrement(t, d, "L"); next.Sequence != last.Sequence+1 {
-			t.Errorf("number %d was given after %d", next.Sequence, last.Sequence)
+			t.Errorf("got number %d after %d", next.Sequence, last.Sequence)
 		}
 		mustRename(t, st, "/parent/kept", dirOf(d, last))
 		s, all := stateAndIncrements(t, d)
 		if all != "I J K L" || s.AllowIncrement() != nil || s.Leftovers {
-			t.Errorf("there are %s, leftovers %v: %v", all, s.Leftovers, s.AllowIncrement())
+			t.Errorf("got increments %s, leftovers %v: %v", all, s.Leftovers, s.AllowIncrement())
 		}
 		if want := manifest.NumberName(last.Sequence + 1); markers(t, st, d) != want {
-			t.Errorf("the markers are %s, want %s", markers(t, st, d), want)
+			t.Errorf("got markers %s, want %s", markers(t, st, d), want)
 		}
 	}
 }
 
-// TestIncrementsWithOneNumber lets two increments with one number count, which only others can make.
+// TestIncrementsWithOneNumber counts two increments with the same number, which only a person can make.
 func TestIncrementsWithOneNumber(t *testing.T) {
 	d, st := inMemory(t)
 	first := publishIncrement(t, d, "I")
@@ -67,12 +67,12 @@ func TestIncrementsWithOneNumber(t *testing.T) {
 		want = "J I"
 	}
 	if s, all := stateAndIncrements(t, d); first.Sequence != second.Sequence || all != want || s.AllowIncrement() != nil {
-		t.Errorf("there are %s, want %s: %v", all, want, s.AllowIncrement())
+		t.Errorf("got increments %s, want %s: %v", all, want, s.AllowIncrement())
 	}
 }
 
-// TestKilledBetweenMarkers kills who publishes an increment before each of its renames. The
-// number is not given again, and one marker is left.
+// TestKilledBetweenMarkers kills a run that publishes an increment, before each of its renames.
+// Its number is not given again, and one marker is left.
 func TestKilledBetweenMarkers(t *testing.T) {
 	two := false
 	for n, ended := 1, false; !ended; n++ {
@@ -82,29 +82,29 @@ func TestKilledBetweenMarkers(t *testing.T) {
 		there := markers(t, st, d)
 		two = two || strings.Contains(there, " ")
 		if _, all := stateAndIncrements(t, d); strings.Contains(all, "I") && !strings.Contains(there, manifest.NumberName(2)) {
-			t.Errorf("killed before rename %d: there is %s with the markers %q", n, all, there)
+			t.Errorf("killed before rename %d: got increments %s with markers %q", n, all, there)
 		}
 		next, _ := mustClaim(t, at(st, d.path))
 		mustRelease(t, next)
 		s, all := stateAndIncrements(t, d)
 		if got := markers(t, st, d); got != manifest.NumberName(2) || all != "H I" || s.Leftovers {
-			t.Errorf("killed before rename %d: there are %s with the markers %q, leftovers %v", n, all, got, s.Leftovers)
+			t.Errorf("killed before rename %d, and completed: got increments %s with markers %q, leftovers %v", n, all, got, s.Leftovers)
 			continue
 		}
 		mustRename(t, st, dirOf(d, s.Increments[1].Success), "/parent/kept")
 		if got := publishIncrement(t, d, "J").Sequence; got != 3 {
-			t.Errorf("killed before rename %d: number %d is given", n, got)
+			t.Errorf("killed before rename %d: got number %d, want 3", n, got)
 		}
 	}
 	if !two {
-		t.Error("nobody was killed between two markers")
+		t.Error("no run was killed between two markers")
 	}
 }
 
-// TestMarkers finds what is in the place of markers.
+// TestMarkers publishes an increment to a destination with other files in place of the marker.
 func TestMarkers(t *testing.T) {
 	for name, tc := range map[string]struct {
-		file, dir string // that others made
+		file, dir string // in place of the marker
 		next      int64  // 0 if the destination is refused
 	}{
 		"none":             {next: 2},
@@ -112,7 +112,7 @@ func TestMarkers(t *testing.T) {
 		"lower":            {file: "_increments-00000000", next: 0},
 		"more digits":      {file: "_increments-000000041", next: 0},
 		"fewer digits":     {file: "_increments-41", next: 0},
-		"no number":        {file: "_increments-0000004a", next: 0},
+		"not a number":     {file: "_increments-0000004a", next: 0},
 		"a directory":      {dir: "_increments-00000041", next: 0},
 		"the last but one": {file: "_increments-99999998", next: 99999999},
 	} {
@@ -134,16 +134,16 @@ func TestMarkers(t *testing.T) {
 				return
 			}
 			if got := publishIncrement(t, d, "J"); got.Sequence != tc.next {
-				t.Errorf("number %d is given, not %d", got.Sequence, tc.next)
+				t.Errorf("got number %d, want %d", got.Sequence, tc.next)
 			}
 			if got, want := markers(t, st, d), manifest.NumberName(tc.next); got != want {
-				t.Errorf("the markers are %q, want %q", got, want)
+				t.Errorf("got markers %q, want %q", got, want)
 			}
 		})
 	}
 }
 
-// TestLinkInPlaceOfMarker refuses a link in the place of a marker, wherever it leads.
+// TestLinkInPlaceOfMarker refuses a link in place of a marker.
 func TestLinkInPlaceOfMarker(t *testing.T) {
 	d, _ := onDisk(t)
 	testenv.Must(t, os.Symlink("_SUCCESS", d.pathOf("_increments-00000041")))
@@ -151,7 +151,7 @@ func TestLinkInPlaceOfMarker(t *testing.T) {
 	failuretest.Want(t, s.AllowIncrement(), failure.Foreign, "_increments-00000041 (a link)")
 }
 
-// TestMarkerInIncrement finds a marker in the directory of an increment.
+// TestMarkerInIncrement refuses a marker in the directory of an increment.
 func TestMarkerInIncrement(t *testing.T) {
 	d, st := inMemory(t)
 	s := publishIncrement(t, d, "I")
@@ -160,32 +160,33 @@ func TestMarkerInIncrement(t *testing.T) {
 	failuretest.Want(t, now.AllowIncrement(), failure.Foreign, "/_increments-00000041")
 }
 
-// TestLastNumber is refused before any work is done.
+// TestLastNumber refuses a destination that gave its last number, before any work is done.
 func TestLastNumber(t *testing.T) {
 	d, st := inMemory(t)
 	publishIncrement(t, d, "I")
 	testenv.Must(t, st.WriteFile(t.Context(), d.pathOf(manifest.NumberName(manifest.MaxSequence)), nil, true))
 	s, all := stateAndIncrements(t, d)
 	if all != "I" {
-		t.Errorf("there are %q", all)
+		t.Errorf("got increments %q, want I", all)
 	}
 	for _, err := range []error{s.AllowIncrement(), s.Allow(requestOf("P"), true)} {
 		failuretest.Want(t, err, failure.Foreign, "no number left", fmt.Sprint(manifest.MaxSequence))
 	}
 }
 
-// TestOutputTakesTheMarker has a number above those of the increments that it replaces.
+// TestOutputTakesTheMarker publishes an output that replaces increments: its number is higher
+// than theirs, and it removes the marker.
 func TestOutputTakesTheMarker(t *testing.T) {
 	d, st := inMemory(t)
 	publishIncrement(t, d, "I")
 	last := publishIncrement(t, d, "J")
 	mustRename(t, st, dirOf(d, last), "/parent/kept")
 	if out := publishOutput(t, d, st, "P"); out.Sequence != 3 {
-		t.Errorf("the output has number %d", out.Sequence)
+		t.Errorf("got number %d, want 3", out.Sequence)
 	}
 	wantOnlyOutput(t, st, d.path)
 	mustRename(t, st, "/parent/kept", dirOf(d, last))
 	if s, all := stateAndIncrements(t, d); all != "" || len(s.uncounted) != 1 || s.AllowIncrement() != nil {
-		t.Errorf("there are %q besides %q: %v", all, s.uncounted, s.AllowIncrement())
+		t.Errorf("got increments %q and uncounted %q: %v", all, s.uncounted, s.AllowIncrement())
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestOrphans are increments and parts whose output lost its _SUCCESS, though none took its
-// place: their inputs may be gone, so only who replaces all that is there removes them.
+// TestOrphans deletes the _SUCCESS of an output without a new one. The increments and parts
+// stay, because their inputs may be gone, until an output replaces everything.
 func TestOrphans(t *testing.T) {
 	lose := func(t *testing.T, d *Destination, st store.Store) {
 		t.Helper()
@@ -37,7 +37,7 @@ func TestOrphans(t *testing.T) {
 			}
 			return "increment-00000002-"
 		},
-		"an increment beside an older output": func(t *testing.T, d *Destination, st store.Store) string {
+		"an increment with an older output restored": func(t *testing.T, d *Destination, st store.Store) string {
 			publishOutput(t, d, st, "P")
 			older := path.Join("/parent", "older")
 			testenv.Must(t, st.Rename(t.Context(), d.path, older))
@@ -71,7 +71,7 @@ func TestOrphans(t *testing.T) {
 			failuretest.Want(t, s.AllowPlan(incrementPlan(t, "J", ""), false), failure.Foreign, orphan, "--overwrite")
 			failuretest.Want(t, s.AllowWhole(), failure.Foreign, orphan)
 			if st := mustStatus(t, d); !strings.Contains(st.Damage, orphan) || len(st.Debris) > 0 {
-				t.Errorf("status tells of %q and %+v", st.Damage, st.Debris)
+				t.Errorf("got status with damage %q and debris %+v", st.Damage, st.Debris)
 			}
 			c, _ := mustClaim(t, d)
 			failuretest.Want(t, c.State().AllowIncrement(), failure.Foreign, orphan)
@@ -83,19 +83,19 @@ func TestOrphans(t *testing.T) {
 				t.Error(err)
 			}
 			if now := namesBelow(t, st, d.path); now != before {
-				t.Errorf("of %s there are %s", before, now)
+				t.Errorf("got files %s, want %s", now, before)
 			}
 			publishOutput(t, d, st, "R")
 			wantOnlyOutput(t, st, d.path)
 			if s, runs := stateAndIncrements(t, d); runs != "" || s.AllowIncrement() != nil || s.AllowWhole() != nil {
-				t.Errorf("increments %q, %v", runs, s.AllowIncrement())
+				t.Errorf("got increments %q, %v", runs, s.AllowIncrement())
 			}
 		})
 	}
 }
 
-// TestNoOrphansWhileReplaced looks at increments whose output is being replaced, at each
-// step of that, also where the process is killed that does it.
+// TestNoOrphansWhileReplaced reads the state of increments at each step of replacing their
+// output, also if the process is killed there.
 func TestNoOrphansWhileReplaced(t *testing.T) {
 	for kill := 1; ; kill++ {
 		d, inner := inMemory(t)
@@ -132,14 +132,14 @@ func TestNoOrphansWhileReplaced(t *testing.T) {
 		}
 		c, _ = mustClaim(t, d)
 		if err := c.State().AllowIncrement(); err != nil {
-			t.Errorf("once the next holder completed it: %v", err)
+			t.Errorf("after the next holder completed the output: %v", err)
 		}
 		mustRelease(t, c)
 	}
 }
 
-// TestNoOrphansAfterGivingUp gives up a first output of which a file is lost, by
-// processes that are killed at each step of that.
+// TestNoOrphansAfterGivingUp gives up a first output that lost a file. The process that
+// does so is killed at each step.
 func TestNoOrphansAfterGivingUp(t *testing.T) {
 	for kill := 1; ; kill++ {
 		d, inner := inMemory(t)
@@ -180,8 +180,8 @@ func TestNoOrphansAfterGivingUp(t *testing.T) {
 	}
 }
 
-// blindStore is a store that does not find the directories of holders a few times, as
-// those move while others take over what they have.
+// blindStore is a store that does not find the work directory a few times, as if its
+// directories moved during takeovers.
 type blindStore struct {
 	store.Store
 	times int
@@ -195,7 +195,7 @@ func (b *blindStore) List(ctx context.Context, p string) ([]store.Info, error) {
 	return b.Store.List(ctx, p)
 }
 
-// TestNoOrphansDuringTakeover looks at an output that is being replaced.
+// TestNoOrphansDuringTakeover reads the state of an output that is being replaced.
 func TestNoOrphansDuringTakeover(t *testing.T) {
 	d, inner := inMemory(t)
 	publishOutput(t, d, inner, "P")
@@ -210,7 +210,7 @@ func TestNoOrphansDuringTakeover(t *testing.T) {
 		return do()
 	}
 	if _, err := c.Publish(held, r.Plan, r.Work, nil); err == nil {
-		t.Fatal("it was published")
+		t.Fatal("the output was published")
 	}
 	s, err := at(&blindStore{inner, 6}, d.path).Look(t.Context())
 	if err != nil || s.AllowIncrement() != nil {

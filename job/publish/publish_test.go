@@ -17,8 +17,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// TestForeignFileDuringRun has others put a file into the destination after it was
-// claimed: the output that is there stays.
+// TestForeignFileDuringRun puts a foreign file into the destination after it was claimed. The
+// output that is there stays.
 func TestForeignFileDuringRun(t *testing.T) {
 	d, m := onDisk(t)
 	c, held, r := claimAndStage(t, d, "Q")
@@ -26,15 +26,15 @@ func TestForeignFileDuringRun(t *testing.T) {
 	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, err, failure.Foreign, "notes.txt")
 	if s := stateOf(t, d); s.ID() != m.ID {
-		t.Errorf("there is output %q", s.ID())
+		t.Errorf("got output %q, want %q", s.ID(), m.ID)
 	}
 	mustRelease(t, c)
 	testenv.Must(t, os.Remove(d.pathOf("notes.txt")))
 	wantFinished(t, d, "Q")
 }
 
-// TestLinkDuringRun makes a link in the place of the directory for copies once
-// the destination was looked at.
+// TestLinkDuringRun makes a link in place of the directory of copies, after the state
+// of the destination was read.
 func TestLinkDuringRun(t *testing.T) {
 	d, _ := onDisk(t)
 	elsewhere, copies := t.TempDir(), d.pathOf(manifest.QuarantineDir)
@@ -50,12 +50,12 @@ func TestLinkDuringRun(t *testing.T) {
 	_, err := c.Publish(held, r.Plan, r.Work, nil)
 	failuretest.Want(t, err, failure.Foreign, "holds what rowtocol did not write: _quarantine")
 	if got := namesBelow(t, store.Local(), elsewhere); got != "" {
-		t.Errorf("elsewhere there are %s", got)
+		t.Errorf("got files %s elsewhere", got)
 	}
 	mustRelease(t, c)
 }
 
-// TestLinksInHolderDirs puts links among what holders left: nobody follows them.
+// TestLinksInHolderDirs puts links into directories of holders. They are not followed.
 func TestLinksInHolderDirs(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 2)
@@ -75,12 +75,12 @@ func TestLinksInHolderDirs(t *testing.T) {
 	}
 	mustRelease(t, c)
 	if after := namesBelow(t, store.Local(), elsewhere); after != before {
-		t.Errorf("elsewhere there were %s and are %s", before, after)
+		t.Errorf("got files %s elsewhere, want %s", after, before)
 	}
 	wantOnlyOutput(t, store.Local(), d.path)
 }
 
-// withoutIDs is a store that has no numbers of files, as HttpFS.
+// withoutIDs is a store without file IDs, like HttpFS.
 type withoutIDs struct{ store.Store }
 
 func (w withoutIDs) Stat(ctx context.Context, p string) (store.Info, error) {
@@ -89,7 +89,7 @@ func (w withoutIDs) Stat(ctx context.Context, p string) (store.Info, error) {
 	return info, err
 }
 
-// TestLostAnswerOfLock takes the lock, and does not hear so.
+// TestLostAnswerOfLock takes the lock, but loses the answer.
 func TestLostAnswerOfLock(t *testing.T) {
 	_, st := inMemory(t)
 	faulty := storetest.NewFaulty(withoutIDs{st}, storetest.Fault{Op: storetest.Rename, N: 1, Err: store.ErrUnavailable, Late: true})
@@ -98,13 +98,13 @@ func TestLostAnswerOfLock(t *testing.T) {
 	c, _, err := d.claim(t.Context(), false)
 	testenv.Must(t, err)
 	if made := faulty.Calls(storetest.Mkdir); made != 3 {
-		t.Errorf("%d directories were made", made)
+		t.Errorf("got %d directories made, want 3", made)
 	}
 	mustRelease(t, c)
 }
 
-// TestWrongResults has results that are not what was staged, or that make a
-// manifest that nobody can read.
+// TestWrongResults refuses results that differ from the staged files, or that make a
+// manifest which does not decode.
 func TestWrongResults(t *testing.T) {
 	for name, change := range map[string]func(results []*manifest.TaskResult){
 		"another length": func(r []*manifest.TaskResult) { r[0].Parts[0].Files[0].Bytes++ },
@@ -117,7 +117,7 @@ func TestWrongResults(t *testing.T) {
 		c, held, r := claimAndStage(t, d, "P")
 		change(r.Results)
 		if _, err := c.Publish(held, r.Plan, r.Work, nil); err == nil {
-			t.Errorf("%s: it was published", name)
+			t.Errorf("%s: the output was published", name)
 		}
 		mustRelease(t, c)
 		if s := stateOf(t, d); s.Success != nil {
@@ -126,8 +126,8 @@ func TestWrongResults(t *testing.T) {
 	}
 }
 
-// TestLookDuringPublish publishes another output while one looks: neither is called
-// changed.
+// TestLookDuringPublish publishes another output during Look. Neither is reported as
+// damaged.
 func TestLookDuringPublish(t *testing.T) {
 	d, st := inMemory(t)
 	publishOutput(t, d, st, "P")
@@ -142,7 +142,7 @@ func TestLookDuringPublish(t *testing.T) {
 	}
 }
 
-// TestDiscard removes the work of a plan that nobody wants, and no other.
+// TestDiscard removes the work of one plan, and of no other.
 func TestDiscard(t *testing.T) {
 	d, _ := inMemory(t)
 	c, held := mustClaim(t, d)
@@ -155,25 +155,25 @@ func TestDiscard(t *testing.T) {
 		}
 	}
 	if ids, err := d.StagedPlans(t.Context()); err != nil || !slices.Equal(ids, []string{q.ID}) {
-		t.Errorf("there is work of %q, %v", ids, err)
+		t.Errorf("got work of %q, %v", ids, err)
 	}
 	mustRelease(t, c)
 }
 
-// TestLostAnswers repeats calls of which the first answer was lost, on stores with
-// and without numbers of files.
+// TestLostAnswers repeats calls whose first answer was lost, on stores with and
+// without file IDs.
 func TestLostAnswers(t *testing.T) {
 	testLostAnswers(t, func(st store.Store) store.Store { return st })
 	testLostAnswers(t, func(st store.Store) store.Store { return withoutIDs{st} })
 }
 
-func testLostAnswers(t *testing.T, seen func(store.Store) store.Store) {
+func testLostAnswers(t *testing.T, wrap func(store.Store) store.Store) {
 	t.Helper()
 	for _, op := range []storetest.Op{storetest.Mkdir, storetest.Rename, storetest.WriteFile, storetest.RemoveAll} {
 		for n := 1; n < 40; n++ {
 			d, st := inMemory(t)
 			publishOutput(t, d, st, "P")
-			faulty := storetest.NewFaulty(seen(st), storetest.Fault{Op: op, N: n, Err: store.ErrUnavailable, Late: true})
+			faulty := storetest.NewFaulty(wrap(st), storetest.Fault{Op: op, N: n, Err: store.ErrUnavailable, Late: true})
 			patient := store.WithRetry(faulty, store.Patience{Limit: 1 << 40, Sleep: func(context.Context, time.Duration) error { return nil }})
 			publishOutput(t, at(patient, d.path), patient, "Q")
 			wantOnlyOutput(t, st, d.path)
@@ -187,8 +187,8 @@ func testLostAnswers(t *testing.T, seen func(store.Store) store.Store) {
 	}
 }
 
-// TestManifestUnreadable has storage refuse to say whose manifest came just before a
-// run gives its own the name.
+// TestManifestUnreadable lets another manifest come just before the rename of _SUCCESS, and
+// fails to read it.
 func TestManifestUnreadable(t *testing.T) {
 	d, st := withHooks(t)
 	c, held, r := claimAndStage(t, d, "P")
@@ -211,8 +211,8 @@ func TestManifestUnreadable(t *testing.T) {
 	mustRelease(t, c)
 }
 
-// TestStagingIsNotADirectory has tasks and their commit find a link, or a file, in the
-// place of the directory for what the tasks leave.
+// TestStagingIsNotADirectory refuses a link or a file in place of a staging directory, for
+// tasks and for their commit.
 func TestStagingIsNotADirectory(t *testing.T) {
 	p := planOf(t, "Q")
 	for text, put := range map[string]func(elsewhere, name string) error{

@@ -43,7 +43,7 @@ func TestFinished(t *testing.T) {
 		t.Errorf("finished: %+v", s)
 	}
 	if s.Finished(requestOf("Q")) {
-		t.Error("another request is finished, too")
+		t.Error("another request is finished")
 	}
 	failuretest.Want(t, s.Allow(requestOf("Q"), false), failure.Foreign, "another request: input Q was added; input P was removed; --overwrite replaces it")
 	if err := s.Allow(requestOf("Q"), true); err != nil {
@@ -51,7 +51,7 @@ func TestFinished(t *testing.T) {
 	}
 	again := publishOutput(t, d, st, "Q")
 	if again.Sequence != m.Sequence+1 {
-		t.Errorf("output %d came after output %d", again.Sequence, m.Sequence)
+		t.Errorf("got number %d after %d", again.Sequence, m.Sequence)
 	}
 	wantOnlyOutput(t, st, d.path)
 	s = stateOf(t, d)
@@ -109,14 +109,14 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// addToIndex puts a file beside those of an output's index.
+// addToIndex adds a file to an output's index.
 func addToIndex(dir, _ string) error {
 	index, err := filepath.Glob(dir + "/_index/*")
 	return errors.Join(err, os.WriteFile(index[0]+"/others", nil, 0o666))
 }
 
-// TestForeignFiles puts things into a destination that are not ours: nothing is done,
-// and nothing beside it changes.
+// TestForeignFiles puts foreign files into a destination: nothing in it changes, nor
+// next to it.
 func TestForeignFiles(t *testing.T) {
 	write := func(name, text string) func(dir, victim string) error {
 		return func(dir, _ string) error { return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666) }
@@ -185,7 +185,7 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// TestFileInPlace finds a file where the destination is to be.
+// TestFileInPlace refuses a file in place of the destination.
 func TestFileInPlace(t *testing.T) {
 	d, st := inMemory(t)
 	testenv.Must(t, st.WriteFile(t.Context(), d.path, nil, true))
@@ -199,7 +199,7 @@ func TestFileInPlace(t *testing.T) {
 	failuretest.Want(t, err, failure.Refused, "its parent directory does not exist")
 }
 
-// TestTidy clears up what a dead holder left of a finished output.
+// TestTidy removes leftovers of a dead holder from a finished output.
 func TestTidy(t *testing.T) {
 	d, st := inMemory(t)
 	publishOutput(t, d, st, "P")
@@ -210,7 +210,7 @@ func TestTidy(t *testing.T) {
 	)
 	testenv.Must(t, err)
 	if !stateOf(t, d).Leftovers {
-		t.Error("there is nothing to clear up")
+		t.Error("the destination has no leftovers")
 	}
 	if err := d.Tidy(t.Context()); err != nil {
 		t.Error(err)
@@ -218,8 +218,8 @@ func TestTidy(t *testing.T) {
 	wantOnlyOutput(t, st, d.path)
 }
 
-// TestUnfinishedWork leaves work beside a finished output: there is nothing to clear up,
-// unless a holder that is gone took it, to publish it.
+// TestUnfinishedWork leaves work next to a finished output. It counts as leftovers only if a
+// dead holder took it to publish it.
 func TestUnfinishedWork(t *testing.T) {
 	d, st := inMemory(t)
 	publishOutput(t, d, st, "P")
@@ -232,13 +232,13 @@ func TestUnfinishedWork(t *testing.T) {
 	killPublish(t, d, "Q", 2)
 	testenv.Must(t, st.Remove(t.Context(), d.pathOf(manifest.LockName)))
 	if !stateOf(t, d).Leftovers {
-		t.Error("nothing is left over")
+		t.Error("the destination has no leftovers after the kill")
 	}
 	if err := d.Tidy(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if !stateOf(t, d).Finished(requestOf("Q")) {
-		t.Error("it was not completed")
+		t.Error("the output was not completed")
 	}
 	wantOnlyOutput(t, st, d.path)
 }
@@ -259,6 +259,6 @@ func TestCanceled(t *testing.T) {
 	mustRelease(t, c)
 	claimAndRelease(t, d)
 	if w := mustStatus(t, d).Unfinished; len(w) != 1 || w[0].Tasks != 2 || w[0].Output != "" {
-		t.Errorf("there is the work %+v", w)
+		t.Errorf("got work %+v", w)
 	}
 }

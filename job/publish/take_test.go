@@ -16,8 +16,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestWorkIsTakenBeforeRetiring looks at the destination when the work is taken, and when the former
-// output is moved out.
+// TestWorkIsTakenBeforeRetiring checks that the pending manifest is there when the work is taken,
+// and that the work is taken before the former output is moved out.
 func TestWorkIsTakenBeforeRetiring(t *testing.T) {
 	d, st := withHooks(t)
 	publishOutput(t, d, st, "P")
@@ -28,11 +28,11 @@ func TestWorkIsTakenBeforeRetiring(t *testing.T) {
 		case r.Dir:
 			taken = true
 			if waits := pendingOutputs(t, d); len(waits) != 1 || waits[0].Plan != r.Plan.ID {
-				t.Errorf("the work is taken, and there waits %+v", waits)
+				t.Errorf("the work is taken: got pending outputs %+v", waits)
 			}
 		case d.pathOf(manifest.SuccessName):
 			if retired = true; !taken {
-				t.Error("late tasks reach what replaces the output")
+				t.Error("the output is retired before the work is taken")
 			}
 		}
 		return do()
@@ -44,13 +44,13 @@ func TestWorkIsTakenBeforeRetiring(t *testing.T) {
 	wantOnlyOutput(t, st, d.path)
 }
 
-// TestChangedBeforeTaking withdraws an output: the work is back, unless tasks made its
-// directory anew, and the destination is as it was.
+// TestChangedBeforeTaking withdraws an output whose work changed. The work is put back, unless
+// tasks made its directory again, and the destination is as it was.
 func TestChangedBeforeTaking(t *testing.T) {
 	alter := func(file string) error { return os.WriteFile(file, []byte("task 0 of R"), 0o666) }
 	for name, tc := range map[string]struct {
 		change func(part, directory string) error
-		anew   bool // tasks make the directory while the work is checked
+		remade bool // whether tasks make the directory again while the work is checked
 		want   error
 	}{
 		"a file":                 {func(part, _ string) error { return alter(part) }, false, failure.Foreign},
@@ -76,9 +76,9 @@ func TestChangedBeforeTaking(t *testing.T) {
 				if err := tc.change(path.Join(to, r.Results[0].Files()[0].Name), path.Join(to, r.Results[1].Entries()[0].Name)); err != nil {
 					t.Error(err)
 				}
-				if work = namesBelow(t, d.st, to); tc.anew {
+				if work = namesBelow(t, d.st, to); tc.remade {
 					if work = "late"; os.Mkdir(r.Dir, 0o777) != nil || os.WriteFile(r.Dir+"/late", nil, 0o666) != nil {
-						t.Error("tasks cannot make the directory")
+						t.Error("tasks cannot make the directory again")
 					}
 				}
 				return nil
@@ -87,10 +87,10 @@ func TestChangedBeforeTaking(t *testing.T) {
 			failuretest.Want(t, err, tc.want, "")
 			st.rename = nil
 			if got := namesBelow(t, d.st, r.Dir); got != work {
-				t.Errorf("the work is %s, not %s", got, work)
+				t.Errorf("got work %s, want %s", got, work)
 			}
 			if w := mustStatus(t, d).Unfinished; len(w) != 1 || w[0].Output != "" {
-				t.Errorf("there is the work %+v", w)
+				t.Errorf("got work %+v", w)
 			}
 			mustRelease(t, c)
 			c, held = mustClaim(t, d)
@@ -106,7 +106,7 @@ func TestChangedBeforeTaking(t *testing.T) {
 	}
 }
 
-// TestPublishAfterWithdrawal publishes what the same claim withdrew before.
+// TestPublishAfterWithdrawal publishes an output that the same claim withdrew before.
 func TestPublishAfterWithdrawal(t *testing.T) {
 	d, st := inMemory(t)
 	c, held, r := claimAndStage(t, d, "P")
@@ -120,8 +120,8 @@ func TestPublishAfterWithdrawal(t *testing.T) {
 	wantOnlyOutput(t, st, d.path)
 }
 
-// TestLateTasks make the directory of a plan anew whose work was taken: the next holder
-// publishes what was taken, and removes what they made.
+// TestLateTasks lets tasks make a staging directory again after the work was taken. The next
+// holder publishes the work that was taken, and removes the late work.
 func TestLateTasks(t *testing.T) {
 	d, st := inMemory(t)
 	publishOutput(t, d, st, "P")
@@ -137,14 +137,14 @@ func TestLateTasks(t *testing.T) {
 	testenv.Must(t, st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(0)), []byte("another try's"), true))
 	c, _ := mustClaim(t, d)
 	if !c.State().Finished(requestOf("Q")) || len(c.Completed()) != 1 || c.Completed()[0] != c.State().ID() {
-		t.Errorf("completed were %q", c.Completed())
+		t.Errorf("got completed %q", c.Completed())
 	}
 	mustRelease(t, c)
 	wantOnlyOutput(t, st, d.path)
 }
 
-// TestLostAnswerOfTake takes the work of tasks, and hears an error, whenever that
-// is done: the next holder publishes it.
+// TestLostAnswerOfTake fails the rename that takes the work, and carries it out at various
+// times. The next holder publishes the work.
 func TestLostAnswerOfTake(t *testing.T) {
 	for name, times := range map[string]struct{ atOnce, late bool }{
 		"not done": {}, "done": {atOnce: true}, "done late": {late: true}, "done twice": {atOnce: true, late: true},
@@ -178,8 +178,8 @@ func TestLostAnswerOfTake(t *testing.T) {
 	}
 }
 
-// TestPendingManifestNotWritten cannot write the manifest of what is to be published: the
-// work stays where it is.
+// TestPendingManifestNotWritten fails to write the pending manifest. The work stays where
+// it is.
 func TestPendingManifestNotWritten(t *testing.T) {
 	d, st := withHooks(t)
 	c, held, r := claimAndStage(t, d, "P")
@@ -195,12 +195,12 @@ func TestPendingManifestNotWritten(t *testing.T) {
 	}
 	mustRelease(t, c)
 	if infos, err := st.List(t.Context(), d.workDir()); err != nil || len(infos) != 1 || infos[0].Path != r.Dir || namesBelow(t, st, r.Dir) != before {
-		t.Errorf("there were %s and are %v, %v", before, infos, err)
+		t.Errorf("got %v, want %s: %v", infos, before, err)
 	}
 }
 
-// TestUnreadableDuringRollForward refuses to read what is to be completed: nothing is
-// given up, and the next run completes it.
+// TestUnreadableDuringRollForward refuses to read files of a pending output. It is not given
+// up, and the next run completes it.
 func TestUnreadableDuringRollForward(t *testing.T) {
 	for _, what := range []string{"part-", "a", pending, manifest.PlanName} {
 		d, _ := onDisk(t)
@@ -212,14 +212,14 @@ func TestUnreadableDuringRollForward(t *testing.T) {
 			return nil
 		}}
 		if _, _, err := at(st, d.path).Claim(t.Context()); !errors.Is(err, os.ErrPermission) {
-			t.Errorf("%s cannot be read: %v", what, err)
+			t.Errorf("%s cannot be read: got %v, want %v", what, err, os.ErrPermission)
 		}
 		wantFinished(t, d, "Q")
 	}
 }
 
-// TestPendingManifestElsewhere puts a holder's directory with a pending manifest where tasks leave
-// their work, and into what is being removed: it does not count.
+// TestPendingManifestElsewhere moves a holder's directory with a pending manifest to the name of a
+// staging directory, and into the trash. The manifest does not count there.
 func TestPendingManifestElsewhere(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 2)
@@ -231,15 +231,14 @@ func TestPendingManifestElsewhere(t *testing.T) {
 		testenv.Must(t, os.MkdirAll(filepath.Dir(to), 0o777), os.Rename(kept, to))
 		s := stateOf(t, d)
 		if !s.Finished(requestOf("P")) {
-			t.Errorf("%s: an output that is not pending counts", place)
+			t.Errorf("%s: the pending manifest counts", place)
 		}
 		failuretest.Want(t, s.Allow(requestOf("R"), false), failure.Foreign, "--overwrite")
 		testenv.Must(t, os.Rename(to, kept))
 	}
 }
 
-// TestLinkInPlaceOfWork follows no link that stands where the work of an output should be
-// that waits to be published.
+// TestLinkInPlaceOfWork refuses a link in place of the work of a pending output.
 func TestLinkInPlaceOfWork(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 1)

@@ -36,7 +36,7 @@ type gate struct {
 	store.Store
 	fault     fault
 	at        int  // counted from 1; 0 for no trouble
-	noFileIDs bool // files have no numbers, as over HttpFS
+	noFileIDs bool // files have no IDs, as over HttpFS
 	frozen    chan struct{}
 	wake      chan struct{}
 
