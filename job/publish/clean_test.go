@@ -21,8 +21,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// makeOlder makes all files below a directory, and empty directories, an hour older than
-// they are by the clock of the storage.
+// makeOlder sets the times of everything below a directory, except signs of life, to an hour
+// ago.
 func makeOlder(t *testing.T, dir string) {
 	t.Helper()
 	then := time.Now().Add(-time.Hour)
@@ -35,7 +35,7 @@ func makeOlder(t *testing.T, dir string) {
 	testenv.Must(t, err)
 }
 
-// kinds are what leftovers are, in a line.
+// kinds joins the kinds of leftovers.
 func kinds(all []Leftover) string {
 	var texts []string
 	for _, l := range all {
@@ -44,8 +44,8 @@ func kinds(all []Leftover) string {
 	return strings.Join(texts, ", ")
 }
 
-// newLittered returns a destination on local disk with an output, the work of tasks of two
-// plans, and debris. That of one plan is an hour old.
+// newLittered returns a destination on local disk with an output, debris, and the work of two
+// plans, one of them an hour old.
 func newLittered(t *testing.T) (d *Destination, m *manifest.Success) {
 	t.Helper()
 	d, m = onDisk(t)
@@ -67,7 +67,7 @@ func TestClean(t *testing.T) {
 		t.Fatalf("removed %v, kept %v, %v", cleaned.Removed, cleaned.Kept, err)
 	}
 	if l, name := cleaned.Removed[0], d.relative(d.StagingPath(planFor(t, d, "old", 2).ID)); l.Name != name || l.Bytes == 0 || l.Changed.IsZero() {
-		t.Errorf("%+v, not %s", l, name)
+		t.Errorf("got leftover %+v, want %s", l, name)
 	}
 	if s := mustStatus(t, d); s.Success.ID != m.ID || s.Damage != "" || len(s.Unfinished) != 1 || s.Unfinished[0].Tasks != 2 || len(s.Leftovers()) != 1 {
 		t.Errorf("%+v", s)
@@ -81,7 +81,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestCleanHeldDestination tries to clean what a holder has that lives.
+// TestCleanHeldDestination does not clean a destination whose holder lives.
 func TestCleanHeldDestination(t *testing.T) {
 	d, st := inMemory(t)
 	_, err := d.Clean(t.Context(), 0)
@@ -99,8 +99,8 @@ func TestCleanHeldDestination(t *testing.T) {
 	}
 }
 
-// TestCleanWithForeignFiles cleans a destination that holds what others wrote, such as
-// the output of a program that is newer.
+// TestCleanWithForeignFiles cleans a destination that holds foreign files, such as the
+// output of a newer program.
 func TestCleanWithForeignFiles(t *testing.T) {
 	d, _ := newLittered(t)
 	testenv.Must(t, os.WriteFile(d.pathOf(manifest.SuccessName), manifesttest.Seal([]byte(`{"version":3}`)), 0o666))
@@ -113,14 +113,14 @@ func TestCleanWithForeignFiles(t *testing.T) {
 		t.Errorf("removed %s, kept %v", got, cleaned.Kept)
 	}
 	if after, err := filepath.Glob(d.path + "/*"); err != nil || strings.Join(after, " ") != strings.Join(before, " ") || len(before) < 4 {
-		t.Errorf("%v became %v (%v)", before, after, err)
+		t.Errorf("got files %v, want %v (%v)", after, before, err)
 	}
 	if _, err := d.Clean(t.Context(), 0); !errors.Is(err, failure.Foreign) {
-		t.Errorf("the second time: %v", err)
+		t.Errorf("the second time: got %v, want %v", err, failure.Foreign)
 	}
 }
 
-// TestClaimWithForeignFiles leaves a destination as it is that holds a file of others.
+// TestClaimWithForeignFiles does not change a destination that holds a foreign file.
 func TestClaimWithForeignFiles(t *testing.T) {
 	d, st := inMemory(t)
 	publishOutput(t, d, st, "P")
@@ -131,7 +131,7 @@ func TestClaimWithForeignFiles(t *testing.T) {
 	for _, stays := range []bool{true, false} {
 		claimAndRelease(t, d)
 		if _, err := st.Stat(t.Context(), debris); (err == nil) != stays {
-			t.Errorf("the file of no output stays: %v", err)
+			t.Errorf("debris: got %v, want kept %v", err, stays)
 		}
 		if err := st.Remove(t.Context(), others); stays && err != nil {
 			t.Fatal(err)
@@ -139,17 +139,17 @@ func TestClaimWithForeignFiles(t *testing.T) {
 	}
 }
 
-// TestCleanDuringTasks lets a task end while its plan's work is cleaned up.
+// TestCleanDuringTasks lets a task end while the work of its plan is cleaned up.
 func TestCleanDuringTasks(t *testing.T) {
 	d, _ := onDisk(t)
 	dir := stageInDir(t, d, planFor(t, d, "old", 2))
-	still := d.st
-	d.st = beforeRename{still, dir, func() error { return errors.New("tasks that run lost their directory") }}
+	inner := d.st
+	d.st = beforeRename{inner, dir, func() error { return errors.New("tasks that run lost their directory") }}
 	if cleaned, err := d.Clean(t.Context(), time.Minute); err != nil || kinds(cleaned.Kept) != planWork {
 		t.Fatalf("%+v %v", cleaned, err)
 	}
 	makeOlder(t, dir)
-	d.st = beforeRename{still, dir, func() error { return os.WriteFile(dir+"/task-00009.json", nil, 0o666) }}
+	d.st = beforeRename{inner, dir, func() error { return os.WriteFile(dir+"/task-00009.json", nil, 0o666) }}
 	cleaned, err := d.Clean(t.Context(), time.Minute)
 	if err != nil || len(cleaned.Removed) > 0 || kinds(cleaned.Kept) != planWork {
 		t.Fatalf("%+v %v", cleaned, err)
@@ -157,9 +157,9 @@ func TestCleanDuringTasks(t *testing.T) {
 	if s := mustStatus(t, d); len(s.Unfinished) != 1 || s.Unfinished[0].Tasks != 2 || len(s.Debris) > 0 {
 		t.Errorf("%+v", s)
 	}
-	// The work cannot be put back, as tasks made the directory anew.
+	// The work cannot be put back, because tasks made the directory again.
 	makeOlder(t, dir)
-	d.st = beforeRename{still, dir, func() error { return os.WriteFile(dir+"/task-00008.json", nil, 0o666) }}
+	d.st = beforeRename{inner, dir, func() error { return os.WriteFile(dir+"/task-00008.json", nil, 0o666) }}
 	d.st = remakeDir{d.st, dir}
 	if _, err := d.Clean(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func TestCleanDuringTasks(t *testing.T) {
 	}
 }
 
-// remakeDir is a store in which a directory is made again as soon as it was renamed.
+// remakeDir is a store that makes a directory again after it was renamed.
 type remakeDir struct {
 	store.Store
 	dir string
@@ -183,7 +183,7 @@ func (r remakeDir) Rename(ctx context.Context, from, to string) error {
 	return err
 }
 
-// beforeRename is a store in which something happens just before a directory is renamed.
+// beforeRename is a store that calls a function before a directory is renamed.
 type beforeRename struct {
 	store.Store
 	dir string
@@ -199,12 +199,12 @@ func (m beforeRename) Rename(ctx context.Context, from, to string) error {
 	return m.Store.Rename(ctx, from, to)
 }
 
-// TestCleanFails cleans on a store that fails: what was not cleaned stays.
+// TestCleanFails cleans on a store that fails. Leftovers that were not removed stay.
 func TestCleanFails(t *testing.T) {
 	d, m := newLittered(t)
 	d.st = noTimeStore{d.st}
 	if _, err := d.Clean(t.Context(), 0); err == nil {
-		t.Fatal("it did not fail")
+		t.Fatal("clean did not fail")
 	}
 	d.st = store.Local()
 	if s := mustStatus(t, d); s.ID() != m.ID || len(s.Unfinished) != 2 || s.Lock != nil {
@@ -212,7 +212,7 @@ func TestCleanFails(t *testing.T) {
 	}
 }
 
-// noTimeStore is a store that does not tell the time.
+// noTimeStore is a store that fails to return the time of the lock.
 type noTimeStore struct{ store.Store }
 
 func (u noTimeStore) Stat(ctx context.Context, p string) (store.Info, error) {
@@ -234,16 +234,16 @@ func TestUnlock(t *testing.T) {
 		slept  time.Duration
 		left   bool
 	}{
-		"silent":    {silent, nil, nil, 15 * time.Second, false},
-		"ended":     {holder{ID: id, PID: 1 << 30, Scope: processScope()}, nil, nil, 0, false},
-		"another's": {holder{ID: other, PID: 7, Scope: "another machine"}, nil, failure.Locked, 0, true},
+		"silent":            {silent, nil, nil, 15 * time.Second, false},
+		"ended":             {holder{ID: id, PID: 1 << 30, Scope: processScope()}, nil, nil, 0, false},
+		"of another holder": {holder{ID: other, PID: 7, Scope: "another machine"}, nil, failure.Locked, 0, true},
 		"alive": {silent, func(d *Destination, slept int) error {
 			if slept != 9 { // somewhat later than a heartbeat
 				return nil
 			}
 			return d.st.WriteFile(context.Background(), path.Join(d.workDir(), id, "alive-1"), nil, true)
 		}, failure.Locked, 0, true},
-		"another's meanwhile": {silent, func(d *Destination, slept int) error {
+		"of another holder meanwhile": {silent, func(d *Destination, slept int) error {
 			if slept != 3 {
 				return nil
 			}
@@ -273,17 +273,17 @@ func TestUnlock(t *testing.T) {
 		}
 		_, err := d.Unlock(t.Context(), id)
 		if !errors.Is(err, test.want) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want %v", name, err, test.want)
 		}
 		if took := d.now().Sub(began); test.slept > 0 && (took < test.slept || took > test.slept+2*time.Second) {
-			t.Errorf("%s: it took %v", name, took)
+			t.Errorf("%s: took %v, want %v", name, took, test.slept)
 		}
 		if _, err := st.Stat(t.Context(), d.pathOf(manifest.LockName)); (err == nil) != test.left {
-			t.Errorf("%s: the lock is there: %v", name, err == nil)
+			t.Errorf("%s: got lock %v, want %v", name, err == nil, test.left)
 		}
 		work := namesBelow(t, st, d.workDir())
 		if !strings.HasSuffix(work, "ID/old-1") || strings.Count(" "+work+" ", " ID ") != 1 {
-			t.Errorf("%s: there are %s", name, work)
+			t.Errorf("%s: got files %s", name, work)
 		}
 	}
 	d, st := inMemory(t)
@@ -296,8 +296,8 @@ func TestUnlock(t *testing.T) {
 	wantOnlyOutput(t, st, d.path)
 }
 
-// TestUnlockLiveHolder takes the lock away from a holder that goes on: it ends, and the
-// work of its plan is left.
+// TestUnlockLiveHolder takes the lock away from a holder that lives. The holder ends, and
+// the work of its plan is kept.
 func TestUnlockLiveHolder(t *testing.T) {
 	d, st := inMemory(t)
 	c, held, r := claimAndStage(t, d, "P")
@@ -310,7 +310,7 @@ func TestUnlockLiveHolder(t *testing.T) {
 		t.Error(err)
 	}
 	if ids, err := d.StagedPlans(t.Context()); err != nil || !slices.Equal(ids, []string{r.Plan.ID}) {
-		t.Errorf("the work of %q was left, %v", ids, err)
+		t.Errorf("got work of %q, %v", ids, err)
 	}
 }
 
@@ -322,7 +322,7 @@ type quotaStore struct {
 	quota int
 }
 
-// checkQuota is store.ErrQuota if there is no room for another name.
+// checkQuota returns store.ErrQuota if there is no room for another name.
 func (n *quotaStore) checkQuota() error {
 	if len(strings.Fields(namesBelow(n.t, n.Store, n.dir))) >= n.quota {
 		return store.ErrQuota
@@ -346,8 +346,8 @@ func (n *quotaStore) WriteFile(ctx context.Context, p string, b []byte, exclusiv
 	return n.Store.WriteFile(ctx, p, b, exclusive)
 }
 
-// TestCleanWithinQuota cleans a destination in which there is no name left for a lock, but
-// what is being removed.
+// TestCleanWithinQuota cleans a destination whose quota leaves no name for a lock until the
+// trash is removed.
 func TestCleanWithinQuota(t *testing.T) {
 	d, _ := newLittered(t)
 	for i := range 4 {
@@ -366,7 +366,7 @@ func atQuota(t *testing.T, d *Destination) *Destination {
 	return at(n, d.path)
 }
 
-// TestCleanAdvice runs the command of the error of Clean where a quota leaves no name, and
+// TestCleanAdvice runs the command in the error of Clean if a quota leaves no name, and then
 // cleans again.
 func TestCleanAdvice(t *testing.T) {
 	for _, tc := range []struct {
@@ -374,7 +374,7 @@ func TestCleanAdvice(t *testing.T) {
 		prepare func(t *testing.T, d *Destination)
 		removes string
 	}{
-		{"plans of which one is old", func(t *testing.T, d *Destination) {
+		{"an old and a new plan", func(t *testing.T, d *Destination) {
 			stageInDir(t, d, planFor(t, d, "new", 2))
 			makeOlder(t, stageInDir(t, d, planFor(t, d, "old", 2)))
 		}, "tasks of a plan"},
@@ -409,26 +409,26 @@ func TestCleanAdvice(t *testing.T) {
 	}
 }
 
-// TestAdviceOnHDFS has names that Hadoop's shell, or the one around it, would take for
-// something else.
+// TestAdviceOnHDFS quotes names for the shell, and those that Hadoop's shell would read as
+// patterns.
 func TestAdviceOnHDFS(t *testing.T) {
 	d := At(store.Location{Store: store.Local(), Origin: "hdfs://nn:8020", Path: "/o'k/a[1]{2}*?"}, Options{})
 	got := d.adviseRemoval([]Leftover{{Name: ".rowtocol/plan-1", What: planWork, names: 9}, {Name: "increment-1", What: replacedIncrement, names: claimNames}})
 	want := `(this removes: increment of an output that was replaced): hdfs dfs -rm -r -skipTrash 'hdfs://nn:8020/o'\''k/a\[1\]\{2\}\*\?/increment-1'`
 	if !strings.HasSuffix(got, want) {
-		t.Errorf("%s\nwant %s", got, want)
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
 
-// TestRemovable has leftovers that only the holder of the lock can judge.
+// TestRemovable leaves out leftovers that only a holder may remove.
 func TestRemovable(t *testing.T) {
 	all := []Leftover{{What: formerHolder}, {What: trash}, {What: strayFile}}
 	s := &Status{State: &State{}, Debris: all, Unfinished: []Work{{Leftover: Leftover{What: planWork}}}}
 	if got := kinds(s.removable()); got != "tasks of a plan, file of no output" {
-		t.Errorf("%s", got)
+		t.Errorf("got %s", got)
 	}
 	s.Damage = "a part is missing"
 	if got := kinds(s.removable()); got != "tasks of a plan" {
-		t.Errorf("damaged: %s", got)
+		t.Errorf("damaged: got %s", got)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// incrementPlan is the plan of an increment beside an output.
+// incrementPlan returns the plan of an increment of an output.
 func incrementPlan(t *testing.T, name, base string) *manifest.Plan {
 	t.Helper()
 	p := planOf(t, name)
@@ -22,8 +22,7 @@ func incrementPlan(t *testing.T, name, base string) *manifest.Plan {
 	return p
 }
 
-// stageIncrement starts an increment beside the output that is there, and leaves in it what its
-// tasks would.
+// stageIncrement stages the work of an increment of the present output.
 func stageIncrement(t *testing.T, c *Claim, name string) *work {
 	t.Helper()
 	return stagePlan(t, c.Destination, incrementPlan(t, name, c.State().ID()))
@@ -39,7 +38,7 @@ func publishIncrement(t *testing.T, d *Destination, name string) *manifest.Succe
 	return s
 }
 
-// stateAndIncrements is the state of the destination, and its increments by name.
+// stateAndIncrements returns the state of the destination and the names of its increments.
 func stateAndIncrements(t *testing.T, d *Destination) (*State, string) {
 	t.Helper()
 	s, err := d.Look(t.Context())
@@ -62,7 +61,7 @@ const namesOfIncrement = "_increments-N increment-N-ID increment-N-ID/_SUCCESS i
 func wantIncrement(t *testing.T, st store.Store, d *Destination, sequence string) {
 	t.Helper()
 	if got := strings.NewReplacer("increment-"+sequence, "increment-N", "_increments-"+sequence, "_increments-N").Replace(namesBelow(t, st, d.path)); got != namesOfIncrement {
-		t.Errorf("there are %s", got)
+		t.Errorf("got files %s, want %s", got, namesOfIncrement)
 	}
 }
 
@@ -76,25 +75,25 @@ func TestIncrements(t *testing.T) {
 	publishIncrement(t, d, "J")
 	s, runs := stateAndIncrements(t, d)
 	if runs != "I J" || s.Success != nil || s.Leftovers || s.AllowIncrement() != nil {
-		t.Errorf("there are %q, leftovers %v: %v", runs, s.Leftovers, s.AllowIncrement())
+		t.Errorf("got increments %q, leftovers %v: %v", runs, s.Leftovers, s.AllowIncrement())
 	}
 	failuretest.Want(t, s.Allow(requestOf("I"), false), failure.Foreign, "increments (2)")
 	if s.Finished(requestOf("I")) || s.Allow(requestOf("I"), true) != nil {
-		t.Errorf("increments are an output, or cannot be replaced")
+		t.Errorf("increments count as the output, or cannot be replaced")
 	}
 	out := publishOutput(t, d, st, "P")
 	wantOnlyOutput(t, st, d.path)
 	publishIncrement(t, d, "K")
 	if s, runs = stateAndIncrements(t, d); runs != "K" || s.ID() != out.ID || s.Increments[0].Success.Base != out.ID || s.Increments[0].Success.Sequence != 4 {
-		t.Errorf("there is output %s of %q with %+v", s.ID(), runs, s.Increments)
+		t.Errorf("got output %s with increments %q: %+v", s.ID(), runs, s.Increments)
 	}
 	failuretest.Want(t, s.Allow(requestOf("P"), false), failure.Foreign, "increments (1)")
 	if s.Finished(requestOf("P")) || len(s.Outputs()) != 2 || s.Outputs()[0].Name != "" {
-		t.Errorf("an output with an increment beside it is what was asked for, or is not the first of %+v", s.Outputs())
+		t.Errorf("an output with an increment is finished, or is not the first of %+v", s.Outputs())
 	}
 }
 
-// TestSoundIncrementsAreReadOnce looks at a destination of many increments several times.
+// TestSoundIncrementsAreReadOnce reads the state of a destination with increments several times.
 func TestSoundIncrementsAreReadOnce(t *testing.T) {
 	d, st := inMemory(t)
 	for _, name := range []string{"I", "J", "K"} {
@@ -110,15 +109,15 @@ func TestSoundIncrementsAreReadOnce(t *testing.T) {
 	again.movers = 1
 	for range 5 {
 		if _, runs := stateAndIncrements(t, again); runs != "I J K" {
-			t.Errorf("the increments are %s", runs)
+			t.Errorf("got increments %s", runs)
 		}
 	}
 	if read != 3 {
-		t.Errorf("%d manifests were read for 3 increments", read)
+		t.Errorf("got %d manifests read, want 3", read)
 	}
 }
 
-// TestForeignFilesInIncrements finds what is in the place of increments, and in them, and lets it be.
+// TestForeignFilesInIncrements refuses and keeps foreign files in increments and in place of them.
 func TestForeignFilesInIncrements(t *testing.T) {
 	other := manifest.IncrementName(9, manifest.NewID())
 	for name, tc := range map[string]struct {
@@ -126,15 +125,15 @@ func TestForeignFilesInIncrements(t *testing.T) {
 		alter func(*manifest.Success)
 		named string
 	}{
-		"no manifest":             {put: other + "/x", named: other},
-		"another name":            {put: "increment-x", named: "increment-x"},
-		"a file":                  {put: "RUN/x", named: "/x"},
-		"a part":                  {put: "RUN/part-00000-0-0123456789abcdef.trv", named: "part-00000-0-0123456789abcdef.trv"},
-		"a lock":                  {put: "RUN/_lock", named: "_lock"},
-		"a work directory":        {put: "RUN/.rowtocol/plan-x/x", named: ".rowtocol"},
-		"an increment":            {put: "RUN/" + other + "/x", named: other},
-		"no increment's manifest": {alter: func(s *manifest.Success) { s.Increment = false }, named: "no increment"},
-		"a copy":                  {alter: func(s *manifest.Success) { s.Sequence++ }, named: "no increment"},
+		"no manifest":          {put: other + "/x", named: other},
+		"another name":         {put: "increment-x", named: "increment-x"},
+		"a file":               {put: "RUN/x", named: "/x"},
+		"a part":               {put: "RUN/part-00000-0-0123456789abcdef.trv", named: "part-00000-0-0123456789abcdef.trv"},
+		"a lock":               {put: "RUN/_lock", named: "_lock"},
+		"a work directory":     {put: "RUN/.rowtocol/plan-x/x", named: ".rowtocol"},
+		"an increment":         {put: "RUN/" + other + "/x", named: other},
+		"an output's manifest": {alter: func(s *manifest.Success) { s.Increment = false }, named: "no increment"},
+		"a copy":               {alter: func(s *manifest.Success) { s.Sequence++ }, named: "no increment"},
 		"another's manifest": {alter: func(s *manifest.Success) {
 			*s = manifest.Success{Version: s.Version, ID: manifest.NewID(), Sequence: s.Sequence, Increment: true}
 		}, named: "no increment"},
@@ -160,7 +159,7 @@ func TestForeignFilesInIncrements(t *testing.T) {
 			failuretest.Want(t, c.State().Allow(requestOf("P"), true), failure.Foreign, tc.named)
 			mustRelease(t, c)
 			if after := namesBelow(t, st, d.path); after != before {
-				t.Errorf("%s became %s", before, after)
+				t.Errorf("got files %s, want %s", after, before)
 			}
 		})
 	}
@@ -176,8 +175,8 @@ func mkdirAll(t *testing.T, st store.Store, dir string) {
 	testenv.Must(t, st.Mkdir(t.Context(), dir))
 }
 
-// TestIncrementIsRolledForward kills who publishes an increment before each of its renames. The next
-// holder completes it.
+// TestIncrementIsRolledForward kills a run that publishes an increment, before each of its renames.
+// The next holder completes it.
 func TestIncrementIsRolledForward(t *testing.T) {
 	for n, ended := 1, false; !ended; n++ {
 		for _, cut := range []bool{false, true} {
@@ -185,9 +184,9 @@ func TestIncrementIsRolledForward(t *testing.T) {
 			s := publishUntilKilled(t, d, stageIncrement, "I", n)
 			ended = s != nil
 			if _, runs := stateAndIncrements(t, d); runs != "" && !ended {
-				t.Errorf("after %d renames there are increments %q", n-1, runs)
+				t.Errorf("after %d renames: got increments %q", n-1, runs)
 			}
-			// A rename that was cut short left an empty directory.
+			// An interrupted rename left an empty directory.
 			if cut && !ended {
 				for _, r := range pendingOutputs(t, at(st, d.path)) {
 					testenv.Must(t, st.Mkdir(t.Context(), dirOf(d, r)))
@@ -195,7 +194,7 @@ func TestIncrementIsRolledForward(t *testing.T) {
 			}
 			next, _ := mustClaim(t, at(st, d.path))
 			if runs := next.State().Increments; len(runs) != 1 || s != nil && runs[0].Success.ID != s.ID || next.State().AllowIncrement() != nil {
-				t.Errorf("killed before rename %d: the next holder finds %+v", n, runs)
+				t.Errorf("killed before rename %d: the next holder got increments %+v", n, runs)
 			}
 			mustRelease(t, next)
 			wantIncrement(t, st, d, "00000001")
@@ -203,7 +202,7 @@ func TestIncrementIsRolledForward(t *testing.T) {
 	}
 }
 
-// pendingOutputs are the outputs that wait to be published.
+// pendingOutputs returns the outputs that are being published.
 func pendingOutputs(t *testing.T, d *Destination) (all []*manifest.Success) {
 	t.Helper()
 	var found contents
@@ -214,7 +213,7 @@ func pendingOutputs(t *testing.T, d *Destination) (all []*manifest.Success) {
 	return all
 }
 
-// TestIncrementIsGivenUp if the output that it was to be beside is gone, or a file is lost.
+// TestIncrementIsGivenUp gives up an increment whose base is gone, or that lost a file.
 func TestIncrementIsGivenUp(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, st store.Store, d *Destination){
 		"base": func(t *testing.T, st store.Store, d *Destination) {
@@ -226,19 +225,19 @@ func TestIncrementIsGivenUp(t *testing.T) {
 			d, st := inMemory(t)
 			publishOutput(t, d, st, "P")
 			if publishUntilKilled(t, d, stageIncrement, "I", 1) != nil {
-				t.Fatal("it was not killed")
+				t.Fatal("the run was not killed")
 			}
 			spoil(t, st, d)
 			next, _ := mustClaim(t, at(st, d.path))
 			if s := next.State(); len(s.Increments) != 0 || s.pending || len(next.found.pending) != 0 {
-				t.Errorf("there are increments %+v, and %+v waits", s.Increments, next.found.pending)
+				t.Errorf("got increments %+v and pending outputs %+v", s.Increments, next.found.pending)
 			}
 			mustRelease(t, next)
 		})
 	}
 }
 
-// corruptQuarantine cuts the copies of damaged input below a directory.
+// corruptQuarantine overwrites the copies of damaged input below a directory.
 func corruptQuarantine(t *testing.T, st store.Store, dir string) {
 	t.Helper()
 	infos, err := st.List(t.Context(), dir)
@@ -252,7 +251,7 @@ func corruptQuarantine(t *testing.T, st store.Store, dir string) {
 	testenv.Must(t, err)
 }
 
-// TestIncrementIsRefused where it would not count, or not be what its manifest says.
+// TestIncrementIsRefused refuses an increment that would not count, or not be as its manifest says.
 func TestIncrementIsRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
 		base  string
@@ -260,7 +259,7 @@ func TestIncrementIsRefused(t *testing.T) {
 		text  string
 	}{
 		"another base": {"0123456789abcdef", func(*testing.T, *Destination, *hookStore, *work) {}, "another output"},
-		"others' files": {"", func(t *testing.T, d *Destination, st *hookStore, _ *work) {
+		"a foreign file": {"", func(t *testing.T, d *Destination, st *hookStore, _ *work) {
 			testenv.Must(t, st.WriteFile(t.Context(), d.pathOf("others"), nil, true))
 		}, "did not write: others"},
 		"a file of another length": {"", func(t *testing.T, _ *Destination, st *hookStore, _ *work) {
@@ -272,7 +271,7 @@ func TestIncrementIsRefused(t *testing.T) {
 				return err
 			}
 		}, "has 1 bytes"},
-		"a file of nobody": {"", func(t *testing.T, _ *Destination, st *hookStore, _ *work) {
+		"a foreign file in the increment": {"", func(t *testing.T, _ *Destination, st *hookStore, _ *work) {
 			st.rename = func(_, to string, do func() error) error {
 				err := do()
 				if strings.HasPrefix(path.Base(path.Dir(to)), "increment-") && err == nil {
@@ -288,10 +287,10 @@ func TestIncrementIsRefused(t *testing.T) {
 			r := stagePlan(t, d, incrementPlan(t, "I", tc.base))
 			tc.spoil(t, d, st, r)
 			if _, err := c.Publish(held, r.Plan, r.Work, nil); err == nil || !strings.Contains(err.Error(), tc.text) {
-				t.Errorf("it was published: %v", err)
+				t.Errorf("publish: got %v, want %q", err, tc.text)
 			}
 			if s, runs := stateAndIncrements(t, at(st.Store, d.path)); runs != "" || len(s.uncounted) > 0 {
-				t.Errorf("there are increments %q and %q", runs, s.uncounted)
+				t.Errorf("got increments %q and uncounted %q", runs, s.uncounted)
 			}
 			st.rename = nil
 			mustRelease(t, c)
@@ -310,8 +309,8 @@ func TestIncrementChangedDuringRun(t *testing.T) {
 	mustRelease(t, c)
 }
 
-// TestUncountedIncrementsAreRemoved go: those of another output, and directories that were to
-// become increments.
+// TestUncountedIncrementsAreRemoved removes increments of another output, and empty directories
+// with the name of an increment.
 func TestUncountedIncrementsAreRemoved(t *testing.T) {
 	d, st := inMemory(t)
 	publishOutput(t, d, st, "P")
@@ -324,21 +323,22 @@ func TestUncountedIncrementsAreRemoved(t *testing.T) {
 	testenv.Must(t, st.Mkdir(t.Context(), d.pathOf(manifest.IncrementName(8, manifest.NewID()))))
 	s, runs := stateAndIncrements(t, d)
 	if runs != "" || len(s.uncounted) != 2 || !s.Leftovers {
-		t.Errorf("there are %q beside %q", s.uncounted, runs)
+		t.Errorf("got uncounted %q and increments %q", s.uncounted, runs)
 	}
 	added := publishIncrement(t, d, "J")
 	if added.Sequence != 9 {
-		t.Errorf("the increment has the number %d", added.Sequence)
+		t.Errorf("got number %d, want 9", added.Sequence)
 	}
 	if _, runs := stateAndIncrements(t, d); runs != "J" {
-		t.Errorf("the increments are %s", runs)
+		t.Errorf("got increments %s, want J", runs)
 	}
 	if infos, err := st.List(t.Context(), d.path); err != nil || slices.ContainsFunc(infos, func(i store.Info) bool { return isIncrement(i) && i.Path != dirOf(d, added) }) {
-		t.Errorf("there are %v: %v", infos, err)
+		t.Errorf("got files %v: %v", infos, err)
 	}
 }
 
-// TestPlanOfAnIncrement is refused if an input came meanwhile, or another output.
+// TestPlanOfAnIncrement refuses the plan of an increment after one of its inputs or another
+// output came.
 func TestPlanOfAnIncrement(t *testing.T) {
 	d, st := inMemory(t)
 	out := publishOutput(t, d, st, "P")
@@ -352,7 +352,7 @@ func TestPlanOfAnIncrement(t *testing.T) {
 	run := publishIncrement(t, d, "I")
 	s, _ = stateAndIncrements(t, d)
 	if m := s.Committed(p); m == nil || m.ID != run.ID {
-		t.Errorf("the plan's increment is %+v", m)
+		t.Errorf("got increment %+v, want %s", m, run.ID)
 	}
 	failuretest.Want(t, s.AllowPlan(p, false), failure.Foreign, "input I was committed", path.Base(dirOf(d, run)))
 
@@ -360,9 +360,9 @@ func TestPlanOfAnIncrement(t *testing.T) {
 	s, _ = stateAndIncrements(t, at(st, d.path))
 	failuretest.Want(t, s.AllowIncrement(), failure.Foreign, "is missing", "anew")
 	if s.Committed(p) != nil {
-		t.Error("an increment that lost a file is what was planned")
+		t.Error("an increment that lost a file counts as committed")
 	}
 	if !slices.ContainsFunc(s.Increments, func(r Committed) bool { return r.Success.ID == run.ID }) {
-		t.Error("its inputs are not known")
+		t.Error("the increment that lost a file is missing")
 	}
 }

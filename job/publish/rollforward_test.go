@@ -16,26 +16,26 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// killPublish publishes the output of a request on a store whose n-th rename fails, or
-// with 0 the last, and so does everything after it. The first takes the work, and the
-// second moves the manifest of a former output out.
+// killPublish publishes an output and is killed before the n-th rename, or with 0 before
+// the last. The first rename takes the work, and the second moves the manifest of a
+// former output out.
 func killPublish(t *testing.T, d *Destination, name string, n int) {
 	t.Helper()
 	if publishUntilKilled(t, d, stageWork, name, n) != nil {
-		t.Fatal("it was not killed")
+		t.Fatal("the run was not killed")
 	}
 }
 
-// publishUntilKilled is killed for work that a function begins. It returns what was published, if there
-// were fewer renames.
-func publishUntilKilled(t *testing.T, d *Destination, begin func(*testing.T, *Claim, string) *work, name string, n int) *manifest.Success {
+// publishUntilKilled is killPublish for work that a function stages. It returns the output if
+// there were fewer renames.
+func publishUntilKilled(t *testing.T, d *Destination, stage func(*testing.T, *Claim, string) *work, name string, n int) *manifest.Success {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	st := &killAtRename{Store: d.st, left: n, to: manifest.SuccessName, end: cancel}
 	first := At(store.Location{Store: st, Path: d.path}, Options{Times: d.times, Movers: 1, Now: d.now, Sleep: d.sleep})
 	c, held, err := first.Claim(ctx)
 	testenv.Must(t, err)
-	r := begin(t, c, name)
+	r := stage(t, c, name)
 	st.counts = true
 	s, err := c.Publish(held, r.Plan, r.Work, nil)
 	abandon(c)
@@ -45,20 +45,20 @@ func publishUntilKilled(t *testing.T, d *Destination, begin func(*testing.T, *Cl
 	return s
 }
 
-// abandon ends a claim as the end of its process would.
+// abandon ends a claim as if its process ended.
 func abandon(c *Claim) {
 	c.cancel(nil)
 	c.heartbeats.Wait()
 	liveHolders.Delete(c.id)
 }
 
-// pendingID is the ID of the output that waits to be published.
+// pendingID returns the ID of the pending output.
 func pendingID(t *testing.T, d *Destination) string {
 	t.Helper()
 	return pendingOutputs(t, d)[0].ID
 }
 
-// pendingHolderDir is the directory of the holder that has an output which waits to be published.
+// pendingHolderDir returns the directory of the holder of the pending output.
 func pendingHolderDir(t *testing.T, d *Destination) string {
 	t.Helper()
 	return path.Dir(staged(t, d, pending)[0])
@@ -68,7 +68,7 @@ func pendingHolderDir(t *testing.T, d *Destination) string {
 type killAtRename struct {
 	store.Store
 	counts bool
-	left   int    // 0: the one to a name
+	left   int    // 0 to be killed before the rename to a name
 	to     string // that name
 	end    func()
 }
@@ -83,8 +83,8 @@ func (e *killAtRename) Rename(ctx context.Context, from, to string) error {
 	return e.Store.Rename(ctx, from, to)
 }
 
-// staged returns the files below the destination's directory of holders whose
-// names begin with a prefix.
+// staged returns the files in the work directory whose names begin with a
+// prefix.
 func staged(t *testing.T, d *Destination, prefix string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(d.workDir(), func(p string, e os.DirEntry, err error) error {
@@ -97,8 +97,8 @@ func staged(t *testing.T, d *Destination, prefix string) (files []string) {
 	return files
 }
 
-// TestRollForward completes what a run was publishing that was killed before each of its
-// renames, and so was the next.
+// TestRollForward completes the output of a run that was killed before each of its renames,
+// after the next run was killed as well.
 func TestRollForward(t *testing.T) {
 	for n := 1; ; n++ {
 		for m, ended := 1, false; !ended; m++ {
@@ -109,7 +109,7 @@ func TestRollForward(t *testing.T) {
 			}
 			s := stateOf(t, d)
 			if s.Finished(requestOf("P")) || s.Allow(requestOf("P"), false) != nil {
-				t.Errorf("killed at rename %d: what is pending does not count", n)
+				t.Errorf("killed at rename %d: the pending output does not count", n)
 			}
 			next := at(&killAtRename{Store: st, counts: true, left: m, end: func() {}}, d.path)
 			next.movers = 1
@@ -119,7 +119,7 @@ func TestRollForward(t *testing.T) {
 			}
 			c, _ = mustClaim(t, at(st, d.path))
 			if !c.State().Finished(requestOf("Q")) {
-				t.Errorf("killed at rename %d, and the next at %d: it was not completed", n, m)
+				t.Errorf("killed at rename %d, and the next at %d: the output was not completed", n, m)
 			}
 			mustRelease(t, c)
 			wantOnlyOutput(t, st, d.path)
@@ -127,14 +127,14 @@ func TestRollForward(t *testing.T) {
 	}
 }
 
-// moveAndLink moves something out of the destination, and leaves a link to it.
+// moveAndLink moves a file or directory out of the destination, and leaves a link to it.
 func moveAndLink(dest, name string) error {
 	elsewhere := filepath.Join(filepath.Dir(dest), "elsewhere")
 	return errors.Join(os.Rename(name, elsewhere), os.Symlink(elsewhere, name))
 }
 
-// TestRollForwardOverEmptyDirectory finds the empty directory that a rename leaves which
-// was cut short.
+// TestRollForwardOverEmptyDirectory completes an output over the empty directory that an
+// interrupted rename left.
 func TestRollForwardOverEmptyDirectory(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 2)
@@ -144,17 +144,17 @@ func TestRollForwardOverEmptyDirectory(t *testing.T) {
 	wantFinished(t, d, "Q")
 }
 
-// TestReplacedPartIsNotRead keeps the files of a part that was moved out from being
-// taken for manifests by their names: they may be large.
+// TestReplacedPartIsNotRead checks that the files of a part that was moved out are not
+// read as manifests because of their names: they may be large.
 func TestReplacedPartIsNotRead(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 0)
 	if out := staged(t, d, "retired-b"); len(out) != 1 || !strings.Contains(out[0], "/"+old+"-") {
-		t.Fatalf("moved out are %q", out)
+		t.Fatalf("got files %q moved out", out)
 	}
 	c, _ := mustClaim(t, at(&hookStore{Store: store.Local(), read: func(p string) error {
 		if strings.Contains(p, "/"+old+"-") {
-			t.Errorf("%s is read", p)
+			t.Errorf("%s was read", p)
 		}
 		return nil
 	}}, d.path))
@@ -162,8 +162,8 @@ func TestReplacedPartIsNotRead(t *testing.T) {
 	wantOnlyOutput(t, store.Local(), d.path)
 }
 
-// TestRollForwardWithLostFiles finds that a file of what was being published changed
-// or is gone: the output is given up, and made again.
+// TestRollForwardWithLostFiles changes or removes a file of a pending output. The output is
+// given up, and made again.
 func TestRollForwardWithLostFiles(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, d *Destination) error{
 		"a bit": func(t *testing.T, d *Destination) error {
@@ -194,14 +194,14 @@ func TestRollForwardWithLostFiles(t *testing.T) {
 			return errors.Join(os.Mkdir(to, 0o777), os.Rename(dir+"/a", to+"/a"))
 		},
 	} {
-		// The manifest of the former output is in its place, or is not.
+		// The manifest of the former output is in its place at rename 2, but not at 3.
 		for _, rename := range []int{2, 3} {
 			d, m := onDisk(t)
 			killPublish(t, d, "Q", rename)
 			testenv.Must(t, change(t, d))
 			c, _ := mustClaim(t, d)
 			if s := c.State(); s.ID() != m.ID || s.Finished(requestOf("Q")) || s.Allow(requestOf("Q"), true) != nil {
-				t.Errorf("%s: killed at rename %d, and after a part was lost there is output %q", name, rename, s.ID())
+				t.Errorf("%s: killed at rename %d: got output %q, want %q", name, rename, s.ID(), m.ID)
 			}
 			mustRelease(t, c)
 			publishOutput(t, d, store.Local(), "Q")
@@ -210,11 +210,11 @@ func TestRollForwardWithLostFiles(t *testing.T) {
 	}
 }
 
-// TestFormerOutputIsRestored loses a file of an output that was to replace another: the
-// former one is back, unless files of it were moved out.
+// TestFormerOutputIsRestored removes a file of an output that was to replace another. The
+// former one is restored, unless files of it were moved out.
 func TestFormerOutputIsRestored(t *testing.T) {
 	for name, c := range map[string]struct {
-		renames int // done by the run that was killed
+		renames int // that the killed run did
 		back    bool
 	}{
 		"no file was moved":              {1, true},
@@ -228,7 +228,7 @@ func TestFormerOutputIsRestored(t *testing.T) {
 		testenv.Must(t, os.RemoveAll(d.pathOf("part-00000-0-"+id+".trv")), removeAll(staged(t, d, "part-00000")))
 		claimed, _ := mustClaim(t, d)
 		if s := claimed.State(); (s.ID() == m.ID) != c.back || s.Finished(requestOf("P")) != c.back {
-			t.Errorf("%s: there is output %q, %s", name, s.ID(), s.damage)
+			t.Errorf("%s: got output %q, %s", name, s.ID(), s.damage)
 		}
 		mustRelease(t, claimed)
 		publishOutput(t, d, store.Local(), "R")
@@ -236,8 +236,8 @@ func TestFormerOutputIsRestored(t *testing.T) {
 	}
 }
 
-// TestForeignFileInPlacedPart puts a file into a part of an output that waits to be finished:
-// it waits until the file is gone.
+// TestForeignFileInPlacedPart puts a file into a part of a pending output. The output is
+// completed after the file is gone.
 func TestForeignFileInPlacedPart(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 2+2*2+4+1)
@@ -250,8 +250,8 @@ func TestForeignFileInPlacedPart(t *testing.T) {
 	wantFinished(t, d, "Q")
 }
 
-// TestLinkInPlaceOfPlacedFile replaces a file that is in its place, but of an output that still
-// waits to be finished, by a link to its bytes: the output is given up.
+// TestLinkInPlaceOfPlacedFile replaces a file of a pending output that is in its place by a link
+// to it. The output is given up.
 func TestLinkInPlaceOfPlacedFile(t *testing.T) {
 	for _, name := range []string{"part-00000-0-", "part-00001-0-"} {
 		d, m := onDisk(t)
@@ -265,7 +265,7 @@ func TestLinkInPlaceOfPlacedFile(t *testing.T) {
 		testenv.Must(t, moveAndLink(d.path, file))
 		c, _ := mustClaim(t, d)
 		if c.State().ID() != m.ID {
-			t.Errorf("%s: there is output %q", name, c.State().ID())
+			t.Errorf("%s: got output %q, want %q", name, c.State().ID(), m.ID)
 		}
 		mustRelease(t, c)
 		publishOutput(t, d, store.Local(), "Q")
@@ -273,8 +273,8 @@ func TestLinkInPlaceOfPlacedFile(t *testing.T) {
 	}
 }
 
-// TestLatestFormerOutput finds two former outputs that lost no file, one because it
-// had none: the later one is back, and others' files are left alone.
+// TestLatestFormerOutput has two former outputs that lost no file, one because it had
+// none. The later one is restored, and foreign files are kept.
 func TestLatestFormerOutput(t *testing.T) {
 	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
 	c, _ := mustClaim(t, d)
@@ -284,7 +284,7 @@ func TestLatestFormerOutput(t *testing.T) {
 	killPublish(t, d, "Q", 0)
 	kept := staged(t, d, retired)
 	if len(kept) != 1 {
-		t.Fatalf("there are %q", kept)
+		t.Fatalf("got retired manifests %q", kept)
 	}
 	again := filepath.Join(d.workDir(), "0123456789abcdef", path.Base(kept[0]))
 	text, err := os.ReadFile(kept[0])
@@ -295,7 +295,7 @@ func TestLatestFormerOutput(t *testing.T) {
 		os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.pathOf("others"), nil, 0o666))
 	c, _ = mustClaim(t, d)
 	if c.State().ID() != m.ID {
-		t.Errorf("there is output %q", c.State().ID())
+		t.Errorf("got output %q, want %q", c.State().ID(), m.ID)
 	}
 	mustRelease(t, c)
 	if err := os.Remove(d.pathOf("others")); err != nil {
@@ -305,8 +305,8 @@ func TestLatestFormerOutput(t *testing.T) {
 	wantOnlyOutput(t, store.Local(), d.path)
 }
 
-// TestForeignManifestInPlaceOfFormer finds a manifest of others where that of a former output was:
-// it is left alone.
+// TestForeignManifestInPlaceOfFormer puts a foreign manifest where that of a former output was. It
+// is kept.
 func TestForeignManifestInPlaceOfFormer(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 3)
@@ -322,8 +322,8 @@ func TestForeignManifestInPlaceOfFormer(t *testing.T) {
 	wantFinished(t, d, "P")
 }
 
-// TestGivenUpWorkIsPutBack loses a file of what was being published: the rest of the work is back
-// where tasks leave it.
+// TestGivenUpWorkIsPutBack removes a file of a pending output. The rest of the work is put back
+// into the staging directory.
 func TestGivenUpWorkIsPutBack(t *testing.T) {
 	d, m := onDisk(t)
 	killPublish(t, d, "Q", 3)
@@ -333,22 +333,22 @@ func TestGivenUpWorkIsPutBack(t *testing.T) {
 	testenv.Must(t, os.Remove(part))
 	c, held := mustClaim(t, d)
 	if c.State().ID() != m.ID || len(c.Completed()) > 0 {
-		t.Errorf("there is output %q", c.State().ID())
+		t.Errorf("got output %q, want %q", c.State().ID(), m.ID)
 	}
 	w := mustStatus(t, d).Unfinished
 	if len(w) != 1 || w[0].Plan == nil || w[0].Tasks != 2 || w[0].Output != "" {
-		t.Fatalf("there is the work %+v", w)
+		t.Fatalf("got work %+v", w)
 	}
 	dir := d.StagingPath(w[0].PlanID)
 	if err := os.WriteFile(path.Join(dir, path.Base(part)), text, 0o666); err != nil {
 		t.Fatalf("a task cannot be done again: %v", err)
 	}
 	if _, err := c.Publish(held, w[0].Plan, checkedWork(t, d.st, dir, w[0].Plan).Work, nil); err != nil {
-		t.Fatalf("it cannot be committed again: %v", err)
+		t.Fatalf("commit again: %v", err)
 	}
 	mustRelease(t, c)
 	if !stateOf(t, d).Finished(requestOf("Q")) {
-		t.Error("it is not committed")
+		t.Error("the output is not committed")
 	}
 	wantOnlyOutput(t, store.Local(), d.path)
 }
@@ -361,8 +361,8 @@ func removeAll(files []string) (err error) {
 	return err
 }
 
-// TestRollForwardWithoutResults completes an output of which only the pending manifest tells
-// where its files are.
+// TestRollForwardWithoutResults completes an output without the results of its tasks: the pending
+// manifest names all files.
 func TestRollForwardWithoutResults(t *testing.T) {
 	for _, rename := range []int{2, 0} { // no file is in its place, or all are
 		d, _ := onDisk(t)
@@ -372,8 +372,8 @@ func TestRollForwardWithoutResults(t *testing.T) {
 	}
 }
 
-// TestPublishedOutputIsNotRolledForward finds an output that was completed by a run which did not
-// clear up: nothing is published again.
+// TestPublishedOutputIsNotRolledForward does not publish an output again that a run published without
+// clearing up.
 func TestPublishedOutputIsNotRolledForward(t *testing.T) {
 	d, st := inMemory(t)
 	c, _, r := claimAndStage(t, d, "P")
@@ -384,19 +384,19 @@ func TestPublishedOutputIsNotRolledForward(t *testing.T) {
 	claimAndRelease(t, d)
 	after, err := st.Stat(t.Context(), d.pathOf(manifest.SuccessName))
 	if err != nil || after.FileID != before.FileID {
-		t.Errorf("it was published again (%v)", err)
+		t.Errorf("the output was published again (%v)", err)
 	}
 	wantOnlyOutput(t, st, d.path)
 }
 
-// TestOlderPendingOutput does not bring back an output that was replaced since.
+// TestOlderPendingOutput does not complete a pending output that was replaced since.
 func TestOlderPendingOutput(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 2)
 	back := moveAside(t, pendingHolderDir(t, d))
 	publishOutput(t, d, store.Local(), "R")
 	if m := publishOutput(t, d, store.Local(), "P"); m.Sequence != 3 {
-		t.Fatalf("sequence %d", m.Sequence)
+		t.Fatalf("got number %d, want 3", m.Sequence)
 	}
 	back()
 	c, _ := mustClaim(t, d)

@@ -180,7 +180,7 @@ func TestForeignFiles(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if after := namesBelow(t, store.Local(), victim) + namesBelow(t, store.Local(), d.path); after != before {
-			t.Errorf("%s: there were %s\nand are %s", name, before, after)
+			t.Errorf("%s: got files %s\nwant %s", name, after, before)
 		}
 	}
 }

@@ -20,19 +20,19 @@ import (
 	"github.com/rowtocol/rowtocol/store/memstore"
 )
 
-// mustStatus looks at a destination, which must not change it.
+// mustStatus returns the status of a destination, and requires that Status changes nothing.
 func mustStatus(t *testing.T, d *Destination) *Status {
 	t.Helper()
 	before := namesBelow(t, d.st, d.path)
 	s, err := d.Status(t.Context())
 	testenv.Must(t, err)
 	if after := namesBelow(t, d.st, d.path); after != before {
-		t.Errorf("looking changed %s to %s", before, after)
+		t.Errorf("Status changed %s to %s", before, after)
 	}
 	return s
 }
 
-// mustWriteLock writes a lock.
+// mustWriteLock writes the lock of a holder.
 func mustWriteLock(t *testing.T, d *Destination, h holder) {
 	t.Helper()
 	text, err := json.Marshal(h)
@@ -82,12 +82,12 @@ func TestStatus(t *testing.T) {
 	}
 	claimAndRelease(t, d)
 	if s = mustStatus(t, d); len(s.LeftAlone) != 1 {
-		t.Errorf("a holder removed what is beside others' files: %+v", s)
+		t.Errorf("a holder removed files next to foreign ones: %+v", s)
 	}
 }
 
-// TestStatusPending looks at what waits to be published, whose work was taken or was not,
-// of a holder that lives and of one that is dead.
+// TestStatusPending reads the status of a pending output whose work was taken or not,
+// of a holder that lives and of a dead one.
 func TestStatusPending(t *testing.T) {
 	for renames, taken := range map[int]bool{1: false, 2: true, 6: true, 0: true} {
 		d, st := inMemory(t)
@@ -102,7 +102,7 @@ func TestStatusPending(t *testing.T) {
 				t.Errorf("after %d renames: %+v", renames, s)
 			}
 			if w := s.Unfinished; len(w) != 1 || w[0].Held != held || w[0].Holder != holder || strings.Contains(w[0].Name, holder) != taken || w[0].Plan == nil || w[0].Tasks != 2 || w[0].Output == "" {
-				t.Errorf("after %d renames there waits %+v", renames, w)
+				t.Errorf("after %d renames: got work %+v", renames, w)
 			}
 		}
 		cleaned, err := d.Clean(t.Context(), 0)
@@ -113,7 +113,7 @@ func TestStatusPending(t *testing.T) {
 	}
 }
 
-// TestStatusDuringRelease looks while the destination is given back.
+// TestStatusDuringRelease reads the status while the destination is released.
 func TestStatusDuringRelease(t *testing.T) {
 	d, st := inMemory(t)
 	c, _ := mustClaim(t, d)
@@ -125,7 +125,7 @@ func TestStatusDuringRelease(t *testing.T) {
 	}
 }
 
-// afterList is a store in which something happens before a directory is listed first.
+// afterList is a store that calls a function after a directory is listed the first time.
 type afterList struct {
 	store.Store
 	dir  string
@@ -143,7 +143,7 @@ func (o afterList) List(ctx context.Context, dir string) ([]store.Info, error) {
 	return o.Store.List(ctx, dir)
 }
 
-// TestStatusOfUnexpectedFiles looks at what others put where rowtocol works.
+// TestStatusOfUnexpectedFiles reads the status with foreign files in the work directory.
 func TestStatusOfUnexpectedFiles(t *testing.T) {
 	const size = 1 << 20
 	big := filepath.Join(t.TempDir(), "big")
@@ -157,7 +157,7 @@ func TestStatusOfUnexpectedFiles(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		make func(dir string) error
-		want string
+		want string // work, debris, foreign
 	}{
 		"work is a link":   {func(dir string) error { return os.Symlink(big, dir+"/.rowtocol") }, "[] [] [.rowtocol (a link)]"},
 		"work is a file":   {func(dir string) error { return os.WriteFile(dir+"/.rowtocol", nil, 0o666) }, "[] [] [.rowtocol]"},
@@ -195,19 +195,19 @@ func TestStatusOfUnexpectedFiles(t *testing.T) {
 		}
 		for _, w := range s.Unfinished {
 			if w.Bytes >= size {
-				t.Errorf("%s: %d bytes were added up elsewhere", name, w.Bytes)
+				t.Errorf("%s: got %d bytes, which are elsewhere", name, w.Bytes)
 			}
 		}
 	}
 }
 
-// linkInWorkDir puts a link into the directory of all that is under way.
+// linkInWorkDir puts a link into the work directory.
 func linkInWorkDir(dir, to, name string) error {
 	return errors.Join(os.MkdirAll(dir+"/.rowtocol", 0o777), os.Symlink(to, dir+"/.rowtocol/"+name))
 }
 
-// TestStatusDuringRuns looks at a destination that another process fills again and
-// again.
+// TestStatusDuringRuns reads the status of a destination that another process fills
+// repeatedly.
 func TestStatusDuringRuns(t *testing.T) {
 	d, st := inMemory(t)
 	publishOutput(t, d, st, "P")
@@ -219,8 +219,8 @@ func TestStatusDuringRuns(t *testing.T) {
 			publishOutput(t, other, st, fmt.Sprint(i))
 		}
 	}()
-	looks := 0
-	for ended := false; !ended; looks++ {
+	reads := 0
+	for ended := false; !ended; reads++ {
 		select {
 		case <-done:
 			ended = true
@@ -229,27 +229,27 @@ func TestStatusDuringRuns(t *testing.T) {
 		s, err := d.Status(t.Context())
 		testenv.Must(t, err)
 		if len(s.Foreign) > 0 {
-			t.Fatalf("foreign: %v", s.Foreign)
+			t.Fatalf("got foreign files %v", s.Foreign)
 		}
 	}
 	if s := mustStatus(t, d); s.Lock != nil || s.Damage != "" || len(s.Debris) > 0 || s.Success.Sequence != 41 {
-		t.Errorf("after %d looks: %+v", looks, s)
+		t.Errorf("after %d reads: %+v", reads, s)
 	}
 }
 
-// TestStatusWithChangingHolders looks again while the lock goes from one holder to the
-// next, and not for ever.
+// TestStatusWithChangingHolders reads the status again while the lock changes hands, but only
+// a few times.
 func TestStatusWithChangingHolders(t *testing.T) {
 	for changes, want := range map[int]int{0: 1, 2: 3, 100: statusTries} {
 		inner, st := inMemory(t)
 		publishOutput(t, inner, st, "P")
 		mustWriteLock(t, inner, holder{ID: manifest.NewID()})
-		looks := 0
+		reads := 0
 		d := at(&hookStore{Store: st, read: func(p string) error {
 			if path.Base(p) != manifest.SuccessName {
 				return nil
 			}
-			if looks++; looks <= changes {
+			if reads++; reads <= changes {
 				if err := st.Remove(t.Context(), inner.pathOf(manifest.LockName)); err != nil {
 					return err
 				}
@@ -257,8 +257,8 @@ func TestStatusWithChangingHolders(t *testing.T) {
 			}
 			return nil
 		}}, inner.path)
-		if s := mustStatus(t, d); looks != want || s.Success == nil || s.Lock == nil {
-			t.Errorf("%d looks at a lock that changed hands %d times: %+v", looks, changes, s)
+		if s := mustStatus(t, d); reads != want || s.Success == nil || s.Lock == nil {
+			t.Errorf("a lock that changed hands %d times: got %d reads, want %d: %+v", changes, reads, want, s)
 		}
 	}
 }
@@ -304,7 +304,7 @@ func TestTree(t *testing.T) {
 			got, beside = strings.Join(all, " "), strings.Join(tree.Beside, " ")
 		}
 		if got != test.partitions || beside != test.beside {
-			t.Errorf("%s: %s, and %s", test.dir, got, beside)
+			t.Errorf("%s: got %s and %s, want %s and %s", test.dir, got, beside, test.partitions, test.beside)
 		}
 	}
 }
