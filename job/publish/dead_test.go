@@ -12,12 +12,12 @@ import (
 // can never be committed, and keeps it otherwise.
 func TestDeadPlans(t *testing.T) {
 	for name, tt := range map[string]struct {
-		plan func(d *Destination, m, run *manifest.Success, p *manifest.Plan)
+		plan func(d *Destination, m, added *manifest.Success, p *manifest.Plan)
 		bare bool // whether the work is without its plan
 		dead bool
 	}{
 		"of the output":     {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) { p.ID = m.Plan }, bare: true, dead: true},
-		"of an increment":   {plan: func(_ *Destination, _, run *manifest.Success, p *manifest.Plan) { p.ID = run.Plan }, bare: true, dead: true},
+		"of an increment":   {plan: func(_ *Destination, _, added *manifest.Success, p *manifest.Plan) { p.ID = added.Plan }, bare: true, dead: true},
 		"unknown":           {plan: func(*Destination, *manifest.Success, *manifest.Success, *manifest.Plan) {}, bare: true},
 		"the base is gone":  {plan: func(_ *Destination, _, _ *manifest.Success, p *manifest.Plan) { p.Base = manifest.NewID() }, dead: true},
 		"before the output": {plan: func(*Destination, *manifest.Success, *manifest.Success, *manifest.Plan) {}, dead: true},
@@ -45,9 +45,9 @@ func TestDeadPlans(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, st := inMemory(t)
 			m := publishOutput(t, d, st, "P")
-			run := publishIncrement(t, d, "I")
+			added := publishIncrement(t, d, "I")
 			p := planOf(t, "Q")
-			tt.plan(d, m, run, p)
+			tt.plan(d, m, added, p)
 			if tt.bare {
 				dir, _, err := d.Staging(t.Context(), p.ID)
 				if err == nil {

@@ -293,7 +293,7 @@ func (d *Destination) KnownInputs(ctx context.Context) *manifest.Known {
 	if err != nil {
 		return manifest.NewKnown()
 	}
-	//guard: does not follow a link to a document of others
+	//guard: does not follow a link to a foreign document
 	if info.Link {
 		return manifest.NewKnown()
 	}

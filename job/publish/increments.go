@@ -85,8 +85,8 @@ func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []
 	for _, o := range outputs {
 		name := path.Join(s.path, o.Name)
 		//guard: rejects an increment whose inputs another output has
-		if twice := holders.Add(name, o.Success); twice != nil {
-			s.damage = cmp.Or(s.damage, fmt.Sprintf("%s: %s", name, twice))
+		if conflict := holders.Add(name, o.Success); conflict != nil {
+			s.damage = cmp.Or(s.damage, fmt.Sprintf("%s: %s", name, conflict))
 		}
 	}
 	s.Leftovers = s.Leftovers || len(s.uncounted) > 0

@@ -43,11 +43,11 @@ func stateAndIncrements(t *testing.T, d *Destination) (*State, string) {
 	t.Helper()
 	s, err := d.Look(t.Context())
 	testenv.Must(t, err)
-	var runs []string
+	var increments []string
 	for _, r := range s.Increments {
-		runs = append(runs, r.Success.Request.Inputs[0].Path)
+		increments = append(increments, r.Success.Request.Inputs[0].Path)
 	}
-	return s, strings.Join(runs, " ")
+	return s, strings.Join(increments, " ")
 }
 
 func dirOf(d *Destination, s *manifest.Success) string {
@@ -73,9 +73,9 @@ func TestIncrements(t *testing.T) {
 	}
 	wantIncrement(t, st, d, "00000001")
 	publishIncrement(t, d, "J")
-	s, runs := stateAndIncrements(t, d)
-	if runs != "I J" || s.Success != nil || s.Leftovers || s.AllowIncrement() != nil {
-		t.Errorf("got increments %q, leftovers %v: %v", runs, s.Leftovers, s.AllowIncrement())
+	s, increments := stateAndIncrements(t, d)
+	if increments != "I J" || s.Success != nil || s.Leftovers || s.AllowIncrement() != nil {
+		t.Errorf("got increments %q, leftovers %v: %v", increments, s.Leftovers, s.AllowIncrement())
 	}
 	failuretest.Want(t, s.Allow(requestOf("I"), false), failure.Foreign, "increments (2)")
 	if s.Finished(requestOf("I")) || s.Allow(requestOf("I"), true) != nil {
@@ -84,8 +84,8 @@ func TestIncrements(t *testing.T) {
 	out := publishOutput(t, d, st, "P")
 	wantOnlyOutput(t, st, d.path)
 	publishIncrement(t, d, "K")
-	if s, runs = stateAndIncrements(t, d); runs != "K" || s.ID() != out.ID || s.Increments[0].Success.Base != out.ID || s.Increments[0].Success.Sequence != 4 {
-		t.Errorf("got output %s with increments %q: %+v", s.ID(), runs, s.Increments)
+	if s, increments = stateAndIncrements(t, d); increments != "K" || s.ID() != out.ID || s.Increments[0].Success.Base != out.ID || s.Increments[0].Success.Sequence != 4 {
+		t.Errorf("got output %s with increments %q: %+v", s.ID(), increments, s.Increments)
 	}
 	failuretest.Want(t, s.Allow(requestOf("P"), false), failure.Foreign, "increments (1)")
 	if s.Finished(requestOf("P")) || len(s.Outputs()) != 2 || s.Outputs()[0].Name != "" {
@@ -108,8 +108,8 @@ func TestSoundIncrementsAreReadOnce(t *testing.T) {
 	}}, d.path)
 	again.movers = 1
 	for range 5 {
-		if _, runs := stateAndIncrements(t, again); runs != "I J K" {
-			t.Errorf("got increments %s", runs)
+		if _, increments := stateAndIncrements(t, again); increments != "I J K" {
+			t.Errorf("got increments %s", increments)
 		}
 	}
 	if read != 3 {
@@ -127,11 +127,11 @@ func TestForeignFilesInIncrements(t *testing.T) {
 	}{
 		"no manifest":          {put: other + "/x", named: other},
 		"another name":         {put: "increment-x", named: "increment-x"},
-		"a file":               {put: "RUN/x", named: "/x"},
-		"a part":               {put: "RUN/part-00000-0-0123456789abcdef.trv", named: "part-00000-0-0123456789abcdef.trv"},
-		"a lock":               {put: "RUN/_lock", named: "_lock"},
-		"a work directory":     {put: "RUN/.rowtocol/plan-x/x", named: ".rowtocol"},
-		"an increment":         {put: "RUN/" + other + "/x", named: other},
+		"a file":               {put: "INCREMENT/x", named: "/x"},
+		"a part":               {put: "INCREMENT/part-00000-0-0123456789abcdef.trv", named: "part-00000-0-0123456789abcdef.trv"},
+		"a lock":               {put: "INCREMENT/_lock", named: "_lock"},
+		"a work directory":     {put: "INCREMENT/.rowtocol/plan-x/x", named: ".rowtocol"},
+		"an increment":         {put: "INCREMENT/" + other + "/x", named: other},
 		"an output's manifest": {alter: func(s *manifest.Success) { s.Increment = false }, named: "no increment"},
 		"a copy":               {alter: func(s *manifest.Success) { s.Sequence++ }, named: "no increment"},
 		"another's manifest": {alter: func(s *manifest.Success) {
@@ -149,7 +149,7 @@ func TestForeignFilesInIncrements(t *testing.T) {
 					t.Fatal(err)
 				}
 			} else {
-				file = d.pathOf(strings.Replace(tc.put, "RUN", path.Base(dirOf(d, s)), 1))
+				file = d.pathOf(strings.Replace(tc.put, "INCREMENT", path.Base(dirOf(d, s)), 1))
 			}
 			mkdirAll(t, st, path.Dir(file))
 			testenv.Must(t, st.WriteFile(t.Context(), file, text, false))
@@ -183,8 +183,8 @@ func TestIncrementIsRolledForward(t *testing.T) {
 			d, st := inMemory(t)
 			s := publishUntilKilled(t, d, stageIncrement, "I", n)
 			ended = s != nil
-			if _, runs := stateAndIncrements(t, d); runs != "" && !ended {
-				t.Errorf("after %d renames: got increments %q", n-1, runs)
+			if _, increments := stateAndIncrements(t, d); increments != "" && !ended {
+				t.Errorf("after %d renames: got increments %q", n-1, increments)
 			}
 			// An interrupted rename left an empty directory.
 			if cut && !ended {
@@ -193,8 +193,8 @@ func TestIncrementIsRolledForward(t *testing.T) {
 				}
 			}
 			next, _ := mustClaim(t, at(st, d.path))
-			if runs := next.State().Increments; len(runs) != 1 || s != nil && runs[0].Success.ID != s.ID || next.State().AllowIncrement() != nil {
-				t.Errorf("killed before rename %d: the next holder got increments %+v", n, runs)
+			if increments := next.State().Increments; len(increments) != 1 || s != nil && increments[0].Success.ID != s.ID || next.State().AllowIncrement() != nil {
+				t.Errorf("killed before rename %d: the next holder got increments %+v", n, increments)
 			}
 			mustRelease(t, next)
 			wantIncrement(t, st, d, "00000001")
@@ -289,8 +289,8 @@ func TestIncrementIsRefused(t *testing.T) {
 			if _, err := c.Publish(held, r.Plan, r.Work, nil); err == nil || !strings.Contains(err.Error(), tc.text) {
 				t.Errorf("publish: got %v, want %q", err, tc.text)
 			}
-			if s, runs := stateAndIncrements(t, at(st.Store, d.path)); runs != "" || len(s.uncounted) > 0 {
-				t.Errorf("got increments %q and uncounted %q", runs, s.uncounted)
+			if s, increments := stateAndIncrements(t, at(st.Store, d.path)); increments != "" || len(s.uncounted) > 0 {
+				t.Errorf("got increments %q and uncounted %q", increments, s.uncounted)
 			}
 			st.rename = nil
 			mustRelease(t, c)
@@ -321,16 +321,16 @@ func TestUncountedIncrementsAreRemoved(t *testing.T) {
 	publishOutput(t, d, st, "P")
 	testenv.Must(t, st.Rename(t.Context(), aside, dirOf(d, i)))
 	testenv.Must(t, st.Mkdir(t.Context(), d.pathOf(manifest.IncrementName(8, manifest.NewID()))))
-	s, runs := stateAndIncrements(t, d)
-	if runs != "" || len(s.uncounted) != 2 || !s.Leftovers {
-		t.Errorf("got uncounted %q and increments %q", s.uncounted, runs)
+	s, increments := stateAndIncrements(t, d)
+	if increments != "" || len(s.uncounted) != 2 || !s.Leftovers {
+		t.Errorf("got uncounted %q and increments %q", s.uncounted, increments)
 	}
 	added := publishIncrement(t, d, "J")
 	if added.Sequence != 9 {
 		t.Errorf("got number %d, want 9", added.Sequence)
 	}
-	if _, runs := stateAndIncrements(t, d); runs != "J" {
-		t.Errorf("got increments %s, want J", runs)
+	if _, increments := stateAndIncrements(t, d); increments != "J" {
+		t.Errorf("got increments %s, want J", increments)
 	}
 	if infos, err := st.List(t.Context(), d.path); err != nil || slices.ContainsFunc(infos, func(i store.Info) bool { return isIncrement(i) && i.Path != dirOf(d, added) }) {
 		t.Errorf("got files %v: %v", infos, err)
@@ -349,20 +349,20 @@ func TestPlanOfAnIncrement(t *testing.T) {
 	}
 	failuretest.Want(t, s.AllowPlan(known, false), failure.Foreign, "input P was committed")
 	failuretest.Want(t, s.AllowPlan(incrementPlan(t, "I", ""), false), failure.Foreign, "got another output")
-	run := publishIncrement(t, d, "I")
+	added := publishIncrement(t, d, "I")
 	s, _ = stateAndIncrements(t, d)
-	if m := s.Committed(p); m == nil || m.ID != run.ID {
-		t.Errorf("got increment %+v, want %s", m, run.ID)
+	if m := s.Committed(p); m == nil || m.ID != added.ID {
+		t.Errorf("got increment %+v, want %s", m, added.ID)
 	}
-	failuretest.Want(t, s.AllowPlan(p, false), failure.Foreign, "input I was committed", path.Base(dirOf(d, run)))
+	failuretest.Want(t, s.AllowPlan(p, false), failure.Foreign, "input I was committed", path.Base(dirOf(d, added)))
 
-	testenv.Must(t, st.Remove(t.Context(), path.Join(dirOf(d, run), run.Parts[0].Files[0].Name)))
+	testenv.Must(t, st.Remove(t.Context(), path.Join(dirOf(d, added), added.Parts[0].Files[0].Name)))
 	s, _ = stateAndIncrements(t, at(st, d.path))
 	failuretest.Want(t, s.AllowIncrement(), failure.Foreign, "is missing", "anew")
 	if s.Committed(p) != nil {
 		t.Error("an increment that lost a file counts as committed")
 	}
-	if !slices.ContainsFunc(s.Increments, func(r Committed) bool { return r.Success.ID == run.ID }) {
+	if !slices.ContainsFunc(s.Increments, func(r Committed) bool { return r.Success.ID == added.ID }) {
 		t.Error("the increment that lost a file is missing")
 	}
 }

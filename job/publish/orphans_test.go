@@ -45,14 +45,14 @@ func TestOrphans(t *testing.T) {
 			testenv.Must(t, err)
 			publishOutput(t, d, st, "P")
 			publishOutput(t, d, st, "Q")
-			run := publishIncrement(t, d, "I")
-			testenv.Must(t, st.Rename(t.Context(), dirOf(d, run), path.Join("/parent", path.Base(dirOf(d, run)))))
+			added := publishIncrement(t, d, "I")
+			testenv.Must(t, st.Rename(t.Context(), dirOf(d, added), path.Join("/parent", path.Base(dirOf(d, added)))))
 			testenv.Must(t, st.RemoveAll(t.Context(), d.path))
 			testenv.Must(t, st.Mkdir(t.Context(), d.path))
 			for _, i := range infos {
 				testenv.Must(t, st.Rename(t.Context(), i.Path, d.pathOf(i.Name)))
 			}
-			testenv.Must(t, st.Rename(t.Context(), path.Join("/parent", path.Base(dirOf(d, run))), dirOf(d, run)))
+			testenv.Must(t, st.Rename(t.Context(), path.Join("/parent", path.Base(dirOf(d, added))), dirOf(d, added)))
 			return "increment-00000003-"
 		},
 		"parts": func(t *testing.T, d *Destination, st store.Store) string {
@@ -87,8 +87,8 @@ func TestOrphans(t *testing.T) {
 			}
 			publishOutput(t, d, st, "R")
 			wantOnlyOutput(t, st, d.path)
-			if s, runs := stateAndIncrements(t, d); runs != "" || s.AllowIncrement() != nil || s.AllowWhole() != nil {
-				t.Errorf("got increments %q, %v", runs, s.AllowIncrement())
+			if s, increments := stateAndIncrements(t, d); increments != "" || s.AllowIncrement() != nil || s.AllowWhole() != nil {
+				t.Errorf("got increments %q, %v", increments, s.AllowIncrement())
 			}
 		})
 	}

@@ -283,7 +283,7 @@ func TestTree(t *testing.T) {
 	}
 	mkdirs("/tree/dt=1", "/tree/dt=2/h=1", "/tree/dt=2/h=2/.rowtocol/x", "/tree/dt=3/_index/a", "/tree/dt=3/h=1", "/tree/dt=4/increment-00000001-0123456789abcdef/a=b", "/tree/plain", "/tree/_temporary",
 		"/empty", "/single/.rowtocol", "/single/dt=1", "/plain/a", "/increments/increment-00000001-0123456789abcdef", "/others/increment-1", deep)
-	for _, test := range []struct{ dir, partitions, beside string }{
+	for _, test := range []struct{ dir, partitions, others string }{
 		{"/tree", "dt=1 dt=2/h=1 dt=2/h=2 dt=3/h=1 dt=4", "plain"},
 		{"/empty", "none", ""},
 		{"/single", "none", ""},
@@ -295,16 +295,16 @@ func TestTree(t *testing.T) {
 	} {
 		tree, err := FindTree(t.Context(), store.Location{Store: st, Path: test.dir})
 		testenv.Must(t, err)
-		got, beside := "none", ""
+		got, others := "none", ""
 		if tree != nil {
 			var all []string
 			for _, p := range tree.Partitions {
 				all = append(all, strings.TrimPrefix(p.Path, test.dir+"/"))
 			}
-			got, beside = strings.Join(all, " "), strings.Join(tree.Beside, " ")
+			got, others = strings.Join(all, " "), strings.Join(tree.Beside, " ")
 		}
-		if got != test.partitions || beside != test.beside {
-			t.Errorf("%s: got %s and %s, want %s and %s", test.dir, got, beside, test.partitions, test.beside)
+		if got != test.partitions || others != test.others {
+			t.Errorf("%s: got %s and %s, want %s and %s", test.dir, got, others, test.partitions, test.others)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func nameOf(m *manifest.Success) string { return m.Request.Inputs[0].Path }
 // An error other than errChanging is a fault of package publish.
 func (w *world) read(ctx context.Context, st store.Store) (string, error) {
 	for range 3 {
-		top, runs, err := w.list(ctx, st)
+		top, increments, err := w.list(ctx, st)
 		if errors.Is(err, errChanging) {
 			continue
 		}
@@ -34,9 +34,9 @@ func (w *world) read(ctx context.Context, st store.Store) (string, error) {
 			names[0] = nameOf(top)
 			err = w.readOutput(ctx, st, w.dest, top, top)
 		}
-		for i := 0; i < len(runs) && err == nil; i++ {
-			names = append(names, nameOf(runs[i]))
-			err = w.readOutput(ctx, st, path.Join(w.dest, manifest.IncrementName(runs[i].Sequence, runs[i].ID)), runs[i], top)
+		for i := 0; i < len(increments) && err == nil; i++ {
+			names = append(names, nameOf(increments[i]))
+			err = w.readOutput(ctx, st, path.Join(w.dest, manifest.IncrementName(increments[i].Sequence, increments[i].ID)), increments[i], top)
 		}
 		return strings.Join(names, "+"), err
 	}

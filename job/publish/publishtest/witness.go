@@ -105,14 +105,14 @@ func (w *world) counted() []string {
 	if w.current != nil {
 		names[0] = nameOf(w.current)
 	}
-	var runs []*manifest.Success
+	var increments []*manifest.Success
 	for _, m := range w.increments {
 		if m.Base == w.currentID() {
-			runs = append(runs, m)
+			increments = append(increments, m)
 		}
 	}
-	slices.SortFunc(runs, func(a, b *manifest.Success) int { return int(a.Sequence - b.Sequence) })
-	for _, m := range runs {
+	slices.SortFunc(increments, func(a, b *manifest.Success) int { return int(a.Sequence - b.Sequence) })
+	for _, m := range increments {
 		names = append(names, nameOf(m))
 	}
 	return names
