@@ -149,7 +149,7 @@ func TestUnreadableSuccess(t *testing.T) {
 				r := r
 				r.Overwrite = overwrite
 				_, err := Convert(t.Context(), r)
-				failuretest.Want(t, err, failure.Foreign, manifest.SuccessName, "no manifest of rowtocol", "move it away")
+				failuretest.Want(t, err, failure.Foreign, manifest.SuccessName, "not a manifest of rowtocol", "move it away")
 				if got := names(t, store.Local(), r.Dest); !slices.Equal(got, before) {
 					t.Errorf("there are %q, and were %q", got, before)
 				}

@@ -108,7 +108,7 @@ func TestCleanWithForeignFiles(t *testing.T) {
 	before, err := filepath.Glob(d.path + "/*")
 	testenv.Must(t, err)
 	cleaned, err := d.Clean(t.Context(), 0)
-	failuretest.Want(t, err, failure.Foreign, "unknown version", "plan-x (no directory)", "plan-y (no directory)")
+	failuretest.Want(t, err, failure.Foreign, "unknown version", "plan-x (not a directory)", "plan-y (not a directory)")
 	if got := kinds(cleaned.Removed); got != "tasks of a plan, tasks of a plan, remains of a removal" || len(cleaned.Kept) > 0 {
 		t.Errorf("removed %s, kept %v", got, cleaned.Kept)
 	}

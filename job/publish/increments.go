@@ -120,7 +120,7 @@ func (d *Destination) readIncrement(ctx context.Context, name string) (*incremen
 	m := s.Success
 	//guard: rejects a directory that is not an increment
 	if m == nil || m.NotIncrement(name) != "" {
-		why := name + " (no increment of rowtocol)"
+		why := name + " (not an increment of rowtocol)"
 		if len(s.foreign) > 0 {
 			why = path.Join(name, s.foreign[0])
 		}

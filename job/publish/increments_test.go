@@ -132,11 +132,11 @@ func TestForeignFilesInIncrements(t *testing.T) {
 		"a lock":               {put: "INCREMENT/_lock", named: "_lock"},
 		"a work directory":     {put: "INCREMENT/.rowtocol/plan-x/x", named: ".rowtocol"},
 		"an increment":         {put: "INCREMENT/" + other + "/x", named: other},
-		"an output's manifest": {alter: func(s *manifest.Success) { s.Increment = false }, named: "no increment"},
-		"a copy":               {alter: func(s *manifest.Success) { s.Sequence++ }, named: "no increment"},
+		"an output's manifest": {alter: func(s *manifest.Success) { s.Increment = false }, named: "not an increment"},
+		"a copy":               {alter: func(s *manifest.Success) { s.Sequence++ }, named: "not an increment"},
 		"another's manifest": {alter: func(s *manifest.Success) {
 			*s = manifest.Success{Version: s.Version, ID: manifest.NewID(), Sequence: s.Sequence, Increment: true}
-		}, named: "no increment"},
+		}, named: "not an increment"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, st := inMemory(t)

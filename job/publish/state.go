@@ -116,7 +116,7 @@ func (d *Destination) readState(ctx context.Context) (*State, error) {
 func (d *Destination) readSuccess(ctx context.Context, s *State, info store.Info) error {
 	//guard: rejects a link or directory in place of the manifest
 	if info.Dir || info.Link {
-		s.foreign = append(s.foreign, info.Name+" (no regular file)")
+		s.foreign = append(s.foreign, info.Name+" (not a regular file)")
 		return nil
 	}
 	text, err := d.st.ReadFile(ctx, info.Path, manifest.MaxSize)
@@ -125,14 +125,14 @@ func (d *Destination) readSuccess(ctx context.Context, s *State, info store.Info
 	}
 	//guard: calls a non-file in place of the manifest damage, not storage
 	if store.Absent(err) {
-		s.foreign = append(s.foreign, fmt.Sprintf("%s (no manifest of rowtocol: %v)", info.Name, err))
+		s.foreign = append(s.foreign, fmt.Sprintf("%s (not a manifest of rowtocol: %v)", info.Name, err))
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	if s.Success, err = manifest.DecodeSuccess(text); err != nil {
-		s.foreign = append(s.foreign, fmt.Sprintf("%s (no manifest of rowtocol: %v)", info.Name, err))
+		s.foreign = append(s.foreign, fmt.Sprintf("%s (not a manifest of rowtocol: %v)", info.Name, err))
 		s.unread = s.foreign[len(s.foreign)-1]
 	} else {
 		s.Success.Request.MoveInputs(d.moved)

@@ -134,25 +134,25 @@ func TestForeignFiles(t *testing.T) {
 		"a file":             {write("notes.txt", "mine"), "notes.txt"},
 		"a hidden file":      {write(".notes", "mine"), ".notes"},
 		"Spark's part":       {write("part-00000-8a6bd39c-0000-0000-0000-1f8a9d7e0000-c000.avro", ""), "part-00000-8a6b"},
-		"Spark's _SUCCESS":   {write("_SUCCESS", ""), "_SUCCESS (no manifest"},
+		"Spark's _SUCCESS":   {write("_SUCCESS", ""), "_SUCCESS (not a manifest"},
 		"no checksum":        {write("_SUCCESS", `{"version": 2, "id": "00112233445566ff"}`), "put a copy of it back"},
-		"a torn _SUCCESS":    {write("_SUCCESS", `{"version": 2, "id"`), "_SUCCESS (no manifest"},
-		"a binary _SUCCESS":  {write("_SUCCESS", "\x00\xff"), "_SUCCESS (no manifest"},
+		"a torn _SUCCESS":    {write("_SUCCESS", `{"version": 2, "id"`), "_SUCCESS (not a manifest"},
+		"a binary _SUCCESS":  {write("_SUCCESS", "\x00\xff"), "_SUCCESS (not a manifest"},
 		"a later _SUCCESS":   {write("_SUCCESS", sealed(`{"version": 99}`)), "it has 99"},
 		"a way out":          {write("_SUCCESS", sealed(`{"version": 2, "id": "00112233445566ff", "parts": [{"files": [{"name": "sub/x"}]}]}`)), `"sub/x" is not the name`},
-		"_SUCCESS is a link": {link("_SUCCESS"), "_SUCCESS (no regular file)"},
+		"_SUCCESS is a link": {link("_SUCCESS"), "_SUCCESS (not a regular file)"},
 		"_SUCCESS is a link to a file": {func(dir, victim string) error {
 			return errors.Join(os.Remove(dir+"/_SUCCESS"), os.Symlink(victim+"/dir/file", dir+"/_SUCCESS"))
-		}, "_SUCCESS (no regular file)"},
+		}, "_SUCCESS (not a regular file)"},
 		"_SUCCESS is a directory": {func(dir, _ string) error {
 			return errors.Join(os.Remove(dir+"/_SUCCESS"), os.Mkdir(dir+"/_SUCCESS", 0o777))
-		}, "_SUCCESS (no regular file)"},
+		}, "_SUCCESS (not a regular file)"},
 		"_SUCCESS is a pipe": {func(dir, _ string) error {
 			return errors.Join(os.Remove(dir+"/_SUCCESS"), syscall.Mkfifo(dir+"/_SUCCESS", 0o666))
-		}, "_SUCCESS (no manifest of rowtocol: open"},
+		}, "_SUCCESS (not a manifest of rowtocol: open"},
 		"_SUCCESS is a link to itself": {func(dir, _ string) error {
 			return errors.Join(os.Remove(dir+"/_SUCCESS"), os.Symlink("_SUCCESS", dir+"/_SUCCESS"))
-		}, "_SUCCESS (no regular file)"},
+		}, "_SUCCESS (not a regular file)"},
 		".rowtocol is a link": {link(".rowtocol"), ".rowtocol (a link)"},
 		".rowtocol is a file": {write(".rowtocol", ""), ".rowtocol"},
 		"_quarantine":         {link("_quarantine"), "_quarantine (a link)"},

@@ -206,7 +206,7 @@ func (d *Destination) surveyWorkDir(ctx context.Context, s *Status, info store.I
 		return err
 	//guard: leaves out links and files in place of staged work
 	case strings.HasPrefix(info.Name, planPrefix):
-		s.Foreign = append(s.Foreign, name+" (no directory)")
+		s.Foreign = append(s.Foreign, name+" (not a directory)")
 	case strings.HasPrefix(info.Name, trashPrefix), !info.Dir, info.Link:
 		return d.addDebris(ctx, s, info, trash, nil)
 	default:

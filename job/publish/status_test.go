@@ -162,13 +162,13 @@ func TestStatusOfUnexpectedFiles(t *testing.T) {
 		"work is a link":   {func(dir string) error { return os.Symlink(big, dir+"/.rowtocol") }, "[] [] [.rowtocol (a link)]"},
 		"work is a file":   {func(dir string) error { return os.WriteFile(dir+"/.rowtocol", nil, 0o666) }, "[] [] [.rowtocol]"},
 		"holder is a link": {func(dir string) error { return linkInWorkDir(dir, big, "holder") }, "[] [.rowtocol/holder 0] []"},
-		"plan is a link":   {func(dir string) error { return linkInWorkDir(dir, big, "plan-1") }, "[] [] [.rowtocol/plan-1 (no directory)]"},
+		"plan is a link":   {func(dir string) error { return linkInWorkDir(dir, big, "plan-1") }, "[] [] [.rowtocol/plan-1 (not a directory)]"},
 		"trash is a link":  {func(dir string) error { return linkInWorkDir(dir, big, "trash-1") }, "[] [.rowtocol/trash-1 0] []"},
 		"result is a link": {result, "[.rowtocol/plan-ID 0] [] []"},
 		"link in work": {func(dir string) error {
 			return errors.Join(os.MkdirAll(dir+"/.rowtocol/plan-1", 0o777), os.Symlink(big, dir+"/.rowtocol/plan-1/x"))
 		}, "[.rowtocol/plan-1 0] [] []"},
-		"foreign _SUCCESS":   {func(dir string) error { return os.Mkdir(dir+"/_SUCCESS", 0o777) }, "[] [] [_SUCCESS (no regular file)]"},
+		"foreign _SUCCESS":   {func(dir string) error { return os.Mkdir(dir+"/_SUCCESS", 0o777) }, "[] [] [_SUCCESS (not a regular file)]"},
 		"directory of locks": {func(dir string) error { return os.MkdirAll(dir+"/_lock/a", 0o777) }, "[] [] []"},
 	} {
 		dir := t.TempDir()

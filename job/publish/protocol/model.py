@@ -1,24 +1,24 @@
 """Explores the rules by which processes share one destination (rules.py).
 
-The driver runs actors call by call in a random order, pauses them, kills them, lets
-others take the lock over at any moment, loses answers, and carries calls out late or
-again, as a network does. In some schedules somebody damages staged files, or removes
-increments by hand. After every call it checks:
+The driver runs actors call by call in a random order. It pauses them, kills them, lets
+others take over the lock at any moment, loses answers, and carries out calls late or
+again, as a network does. In some schedules a person damages staged files, or removes
+increments. After every call the driver checks that:
 
-  * what _SUCCESS and each counted increment list is there, with the right content;
+  * the files that _SUCCESS and each counted increment list are there, with the right content;
   * no input is counted twice, and no number is given to two increments;
-  * what was once published stays, until an output replaces it whose plan saw it
-    and whose holder came later;
+  * a published output stays until an output replaces it whose plan saw it and whose
+    holder came later;
   * a finished task stays finished as long as the directory of its plan is there,
-    and the work that a holder took is named by a pending manifest.
+    and a pending manifest names the work that a holder took.
 
-At the end a fresh run must succeed, and after it and a clean only its files are left.
+At the end a fresh run must succeed. After it and a clean only its files are left.
 
 usage: model.py SCHEDULES [SEED [MUTANT]]
        model.py mutants
 
-A mutant is the protocol without one of its rules; "mutants" lists them, each with the
-seed at which to begin. The exit code is 1 if a schedule broke a promise. With a mutant
+A mutant is the protocol without one of its rules. "mutants" lists them, each with the
+seed to begin with. The exit code is 1 if a schedule broke a promise. With a mutant,
 the first such schedule ends the search.
 """
 
@@ -37,35 +37,35 @@ READS = {
     "list work", "read lock", "read success", "stat", "whole",
 }  # fmt: skip
 
-# Few schedules miss these rules. Here is the seed of one.
+# Few schedules fail without these rules. This is the seed of one.
 RARE = {"mkdirghost": 4463, "newname": 10769, "keeps": 1049, "resumesdead": 3979, "marksafter": 6188}
 
-# What a call with one of these names can break: nothing that is checked, staged work
-# only, and staged work among other things.
+# Names of calls that can break nothing that is checked, only staged work, and staged work
+# among other things.
 QUIET = READS | {"mkdir", "mkdir own", "put lock", "put mark", "put pending", "put success", "stage plan"}
 STAGING = {"stage", "stage result", "remove own", "remove other"}
 MOVING = {"take", "fence", "drop", "put back", "discard", "withdraw", "remove", "remove pending", "trash"}
 
 
 class World:
-    """The file system, and what the promises are checked against."""
+    """The file system, and the history for checking the promises."""
 
     def __init__(self, rng, mutant):
         self.fs, self.rng, self.mutant = FileSystem(), rng, mutant
         self.names = 0
-        self.holders = 0  # how often the lock was taken
-        self.published = {}  # id -> document that was once counted
-        self.numbers = {}  # number -> id of the increment that has it
-        self.arrived = set()  # plans of which the destination ever held an output
+        self.holders = 0  # number of times that the lock was taken
+        self.published = {}  # id -> document that was ever counted
+        self.numbers = {}  # number -> id of its increment
+        self.arrived = set()  # plans whose output the destination ever held
         self.plain = None  # the plain output that was counted last
         self.replaced = set()  # ids that published outputs replace
-        self.removed = set()  # ids of increments that were removed by hand
+        self.removed = set()  # ids of increments that a person removed
         self.done = []  # ids of outputs that actors reported
         self.finished = []  # directories of plans, and their finished files
         self.begun = {}  # staged file -> when its attempt began
-        self.vandal = rng.random() < 0.25
-        self.janitor = rng.random() < 0.4
-        self.stray = False  # a late call took the directory of a plan
+        self.damages = rng.random() < 0.25  # whether a person damages staged files
+        self.removes = rng.random() < 0.4  # whether a person removes increments
+        self.late_take = False  # whether a late call took the directory of a plan
         self.all_dead = False
 
     def fresh(self, prefix):
@@ -73,22 +73,22 @@ class World:
         return f"{prefix}{self.names}"
 
     def looks_dead(self):
-        """The worst case: any holder may be taken for dead at any time."""
+        """The worst case: any holder may look dead at any time."""
         return self.all_dead or self.rng.random() < 0.8
 
     def counted(self):
-        """The documents that a reader follows; None while it has to wait."""
-        plain, beside = self.fs.get(SUCCESS), increments(self.fs)
-        self.arrived.update(d.plan.id for d in beside)
+        """The documents that a reader follows, or None while it has to wait."""
+        plain, added = self.fs.get(SUCCESS), increments(self.fs)
+        self.arrived.update(d.plan.id for d in added)
         if plain:
             self.arrived.add(plain.plan.id)
         elif self.fs.get(LOCK) or self.waiting():
             return None
         base = plain.id if plain else None
-        return ([plain] if plain else []) + [d for d in beside if d.base == base]
+        return ([plain] if plain else []) + [d for d in added if d.base == base]
 
     def waiting(self):
-        """Whether an output waits to be published, or was retired."""
+        """Whether an output is pending or retired."""
         names = ("pending", "retired")
         return any(n.startswith(names) for _, d in below(self.fs, WORK) for n in d)
 
@@ -107,7 +107,7 @@ class World:
         for d in now:
             where = self.fs.dir(("D", d.dirname()) if d.increment else ("D",))
             for task, name in enumerate(d.files):
-                require(where.get(name) == d.plan.content(task), "a listed file is missing or another", name)
+                require(where.get(name) == d.plan.content(task), "a listed file is missing or wrong", name)
             if d.id not in self.published:
                 self.publish(d)
         inputs = [i for d in now for i in d.inputs]
@@ -129,7 +129,7 @@ class World:
 
     def check_staged(self):
         """Finished tasks stay finished while their directory is in its place."""
-        if self.vandal or self.removed:
+        if self.damages or self.removed:
             return
         for name, d in self.fs.dir(WORK).items():
             if not name.startswith("plan-") or "plan" not in d:
@@ -143,15 +143,15 @@ class World:
             require(not lost, "a finished task lost its file", lost)
 
     def check_taken(self):
-        """What a holder took is named by a pending manifest until it is published."""
-        if self.stray:
+        """A pending manifest names the work that a holder took until it is published."""
+        if self.late_take:
             return
         dirs = below(self.fs, WORK)
         work = {d["plan"].id for path, d in dirs if path[-1][:5] != "plan-" and "plan" in d and finished(d)}
         if work - self.arrived:
             named = {v.plan.id for _, d in dirs for n, v in d.items() if n.startswith("pending")}
             lost = work - self.arrived - named
-            require(not lost, "nobody will find the work that was taken", lost)
+            require(not lost, "no pending manifest names the work that was taken", lost)
 
 
 class Schedule:
@@ -191,7 +191,7 @@ class Schedule:
         self.w.check("first")
 
     def alone(self, actor):
-        """Runs an actor to its end with nothing beside it."""
+        """Runs an actor to its end while no other runs."""
         steps, checked = actor.run(), self.w.all_dead
         try:
             what, call = next(steps)
@@ -234,35 +234,35 @@ class Schedule:
         self.live[f"{actor.name} {actor.kind}"] = [steps, next(steps)]
 
     def kill(self, name):
-        """Ends an actor. What it had under way may be carried out later."""
+        """Ends an actor. Its call under way may be carried out later."""
         _, (what, call) = self.live.pop(name)
         self.trace.append(f"{name} is killed before {what}")
         if what not in READS and self.rng.random() < 0.5:
             self.late.append((f"{name}: {what}", call))
 
     def disturb(self):
-        """Lets others damage what is staged, or remove an increment."""
+        """Lets a person damage a staged file, or remove an increment."""
         rng, fs = self.rng, self.w.fs
-        if self.w.vandal and rng.random() < 0.01:
+        if self.w.damages and rng.random() < 0.01:
             plans = [n for n in fs.dir(WORK) if n.startswith("plan-")]
             files = [(p, n) for p in plans for n in fs.dir(WORK + (p,)) if n != "plan"]
             if files:
                 where, name = rng.choice(files)
                 fs.put(WORK + (where, name), "damaged") if rng.random() < 0.5 else fs.remove(WORK + (where, name))
-                self.trace.append(f"somebody damages {name}")
-        if self.w.janitor and rng.random() < 0.03:
+                self.trace.append(f"a person damages {name}")
+        if self.w.removes and rng.random() < 0.03:
             docs = increments(fs)
             if docs:
                 self.w.removed.add(docs[-1].id)
                 fs.remove(("D", docs[-1].dirname()))
-                self.trace.append(f"somebody removes {docs[-1].dirname()}")
+                self.trace.append(f"a person removes {docs[-1].dirname()}")
 
     def step(self, name):
         steps, (what, call) = self.live[name]
         try:
             try:
                 if what not in READS and self.rng.random() < 0.015:
-                    self.lose(name, what, call)
+                    self.lose_answer(name, what, call)
                 answer = call()
             except Refused as e:
                 self.trace.append(f"{name}: {what} is refused: {e}")
@@ -272,7 +272,7 @@ class Schedule:
             else:
                 self.trace.append(f"{name}: {what}")
                 if what not in READS:
-                    self.keep(name, what, call)
+                    self.keep_call(name, what, call)
                 if what not in QUIET:
                     self.w.check(what)
                 self.live[name][1] = steps.send(answer)
@@ -283,7 +283,7 @@ class Schedule:
             self.trace.append(f"{name} fails: {type(e).__name__} {e}")
             del self.live[name]
 
-    def lose(self, name, what, call):
+    def lose_answer(self, name, what, call):
         """Loses the answer of a call, which is carried out now, late, or never."""
         self.trace.append(f"{name}: {what} gets no answer")
         late = (f"{name}: {what}", call)
@@ -294,10 +294,10 @@ class Schedule:
             self.late.append(late)
         raise Unanswered
 
-    def keep(self, name, what, call):
-        """Keeps some calls to be carried out again late. In a holder's directory a file
-        is written by a name of its own and then renamed, so late writes find no source;
-        so does a mkdir of which no second try is made under one name."""
+    def keep_call(self, name, what, call):
+        """Keeps some calls to carry them out again late. A file in a holder's directory is
+        written under a unique name and then renamed, so a late write has no effect. Nor
+        has a late mkdir, which is tried only once under each name."""
         if what.startswith("put"):
             return
         if what == "mkdir" and self.w.mutant != "mkdirghost":
@@ -310,28 +310,28 @@ class Schedule:
         try:
             call()
             self.trace.append(f"late {what}")
-            self.w.stray |= what.endswith(": take")
+            self.w.late_take |= what.endswith(": take")
         except Refused:
             self.trace.append(f"late {what} is refused")
         self.w.check(what.split(": ")[1])
 
     def settle(self):
-        """After everything, a fresh run must find its way."""
+        """In the end, a fresh run must succeed and leave only its files."""
         w, fs = self.w, self.w.fs
         w.all_dead = True
         fresh = Actor(w, "fresh", "convert", "abcdz", overwrite=True)
         result = self.alone(fresh)
-        require(result == "done", "a fresh run fails", result)
+        require(result == "done", "a fresh run failed", result)
         lost = set(w.done) - set(w.published) - w.replaced - w.removed
         require(not lost, "an output that was reported as done was never there", lost)
         plain = fs.get(SUCCESS)
         ours = set(plain.files) | {"_SUCCESS", ".rowtocol"}
         left = [n for n in fs.dir(("D",)) if n not in ours and not n.startswith("_increments-")]
         require(not left, "something is left after a fresh run", left)
-        require(self.alone(Actor(w, "next", "convert", "abcdz")) == "nothing", "a second run finds something to do", "")
+        require(self.alone(Actor(w, "next", "convert", "abcdz")) == "nothing", "a second run found something to do", "")
         dead = [n for n, d in fs.dir(WORK).items() if n.startswith("plan-") and "plan" in d]
         require(not dead, "a dead plan is left after the next run", dead)
-        require(self.alone(Actor(w, "last", "clean")) == "clean", "a clean fails", "")
+        require(self.alone(Actor(w, "last", "clean")) == "clean", "a clean failed", "")
         require(not fs.dir(WORK), "something is left after a clean", list(fs.dir(WORK)))
 
 

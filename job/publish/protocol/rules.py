@@ -1,5 +1,5 @@
-"""The rules by which processes share one destination: what each process does, call by
-call, on a toy file system. model.py explores them.
+"""The rules by which processes share one destination: the calls of each process to a
+simple file system. model.py explores them.
 
 A mutant is the protocol without one of its rules.
 """
@@ -9,24 +9,24 @@ MUTANTS = {
     "fenceplans": "a new holder moves the directories of plans as well",
     "mkdirghost": "a holder's directory may be made again later, under its name",
     "retry": "a retired manifest gets a name that was used before",
-    "newname": "a rename without an answer is asked for again to another name",
+    "newname": "a rename without an answer is repeated with another target",
     "dropsfailed": "a holder that fails removes its directory, and a pending manifest with it",
     "keeps": "a pending manifest stays after it was carried out",
     "blind": "a replacing plan is not compared with what the destination holds",
     "baseonly": "a replacing plan is compared with the plain output, but not with the increments",
     "baseless": "an incremental plan is not compared with the plain output",
     "twice": "an incremental plan is not compared with the inputs that were committed since",
-    "direct": "an output is published straight out of the directory of its plan",
+    "direct": "an output is published directly from the directory of its plan",
     "early": "the directory of a plan is taken before its pending manifest exists",
     "nowhole": "staged files are not checked again once their directory is taken",
     "forgetful": "an output that cannot be completed is withdrawn before its work is put back",
-    "remembered": "a commit trusts what its process remembers of results",
+    "remembered": "a commit uses the results that its process remembers",
     "nononce": "a restarted plan keeps its ID",
     "resumesdead": "a plan is resumed whose base is gone",
-    "keepsdead": "nobody removes plans whose base is gone",
+    "keepsdead": "plans whose base is gone are not removed",
     "rootdrop": "the directory of a plan is renamed in its place before it is removed",
     "cleansfiles": "clean removes staged files one by one",
-    "samename": "all attempts of a task stage under one name",
+    "samename": "all attempts of a task stage their file under one name",
     "tidies": "an attempt removes the file of the result that it replaces",
     "removeslate": "an attempt removes its file after its result is written",
     "nomarker": "the last number of an increment is not remembered",
@@ -40,15 +40,15 @@ TASKS = range(2)
 
 
 class Refused(Exception):
-    """The file system refuses: no source, no parent, or the target exists."""
+    """The file system refuses a call: no source, no parent, or the target exists."""
 
 
 class Overtaken(Exception):
-    """The lock is another actor's now."""
+    """Another actor has the lock now."""
 
 
 class Unanswered(Exception):
-    """A call got no answer. It was carried out, or it will be, or it never is."""
+    """A call got no answer. It was carried out, will be, or never is."""
 
 
 class FileSystem:
@@ -84,7 +84,7 @@ class FileSystem:
         self.dir(path[:-1])[path[-1]] = content
 
     def stage(self, path, content):
-        """Writes a whole file below WORK, and makes its directory if that is gone."""
+        """Writes a whole file below WORK, and makes its directory if it is gone."""
         self.dir(WORK).setdefault(path[-2], {})[path[-1]] = content
 
     def rename(self, source, target):
@@ -102,7 +102,7 @@ class FileSystem:
 
 
 class Plan:
-    """What is to be made, and what of the destination it saw. It never changes."""
+    """The inputs to convert, and the outputs that the plan saw. It never changes."""
 
     def __init__(self, inputs, increment, sees, memory, nonce=""):
         self.inputs, self.increment, self.sees = inputs, increment, sees
@@ -112,12 +112,12 @@ class Plan:
         self.dir = WORK + ("plan-" + self.id,)
 
     def content(self, task):
-        """The bytes of a task depend on nothing else."""
+        """The content of a task's file, which depends on nothing else."""
         return f"{task} of {self.id}"
 
 
 class Document:
-    """The manifest of an output or of an increment; it never changes."""
+    """The manifest of an output or of an increment. It never changes."""
 
     def __init__(self, id, plan, files, seq, holder):
         self.id, self.plan, self.files, self.seq, self.holder = id, plan, files, seq, holder
@@ -135,12 +135,12 @@ def require(holds, promise, detail):
 
 
 def finished(d):
-    """The sound files of a plan's directory that results name."""
+    """The sound files in a plan's directory that results name."""
     return {v for n, v in d.items() if n.startswith("result") and v in d and d[v] == d["plan"].content(n[6:])}
 
 
 def below(fs, path):
-    """Every directory at and below a path, but for what was moved out of the way."""
+    """Every directory at and below a path, except those that are to be removed."""
     node = fs.get(path)
     dirs = [(path, node)] if node else []
     for path, node in dirs:
@@ -149,13 +149,13 @@ def below(fs, path):
 
 
 def increments(fs):
-    """The documents of the increments in the destination, by their numbers."""
+    """The documents of the increments in the destination, sorted by number."""
     dirs = [v for n, v in fs.dir(("D",)).items() if n.startswith("increment-")]
     return sorted((d["_SUCCESS"] for d in dirs if "_SUCCESS" in d), key=lambda d: d.seq)
 
 
 def markers(fs):
-    """The numbers of the increments that came last."""
+    """The numbers in the names of markers."""
     return [int(n[12:]) for n in fs.dir(("D",)) if n.startswith("_increments-")]
 
 
@@ -175,7 +175,7 @@ class Actor:
       submit   plans and runs the tasks without the lock, then commits under it
       commit   plans without the lock, and commits what others staged
       task     plans and runs the tasks, without the lock
-      clean    removes what is left
+      clean    removes leftovers
     """
 
     def __init__(self, world, name, kind, inputs="", incremental=False, overwrite=False, restart=False, memory=1):
@@ -191,13 +191,13 @@ class Actor:
         self.dir = WORK + (self.id,)
 
     def new(self, prefix):
-        """A path in its directory that was never used."""
+        """A path in the actor's directory that was never used."""
         return self.dir + (self.w.fresh(prefix),)
 
     def run(self):
         plan = None
         if self.kind in ("submit", "commit", "task"):
-            plan = yield from self.plan((yield from self.look()))
+            plan = yield from self.plan((yield from self.read_state()))
             if isinstance(plan, str):
                 return plan
             if self.kind != "commit":
@@ -225,7 +225,7 @@ class Actor:
             mine = self.new("lock")
             try:
                 yield ("put lock", lambda: self.fs.put(mine, self.id))
-            except Refused:  # a new holder moved this one's directory
+            except Refused:  # a new holder moved the actor's directory
                 self.rename_self()
                 yield ("mkdir", lambda dir=self.dir: self.fs.mkdir(dir))
                 continue
@@ -242,9 +242,9 @@ class Actor:
         return False
 
     def rename(self, what, source, target):
-        """A rename without an answer is asked for again by the same names, and was carried
-        out if its source is gone and its target is there. If it lands late as well, the
-        target is in its way."""
+        """Renames, and repeats a rename without an answer under the same names. It was
+        carried out if its source is gone and its target is there. If it is also carried
+        out late, it fails because the target exists."""
         try:
             yield (what, lambda: self.fs.rename(source, target))
         except Unanswered:
@@ -260,7 +260,7 @@ class Actor:
                     raise
 
     def attempt(self, what, source, target):
-        """A rename that may find nothing to do."""
+        """Renames, unless that is refused."""
         try:
             yield from self.rename(what, source, target)
         except Refused:
@@ -271,7 +271,7 @@ class Actor:
             raise Overtaken
 
     def move(self, what, source, target):
-        """Looks at the lock before every third change only: the fence keeps the promises."""
+        """Renames, and checks the lock before every third time: the fence keeps the promises."""
         self.moves += 1
         if self.moves % 3 == 0:
             yield from self.check_lock()
@@ -292,8 +292,8 @@ class Actor:
                 yield from self.move_if_there("fence", WORK + (n,), self.dir + ("fenced-" + n,))
 
     def release(self, keep=False):
-        """Gives the lock back, and removes the actor's directory unless something in
-        it may wait for the next holder."""
+        """Releases the lock, and removes the actor's directory unless the next holder may
+        need files in it."""
         yield from self.check_lock()
         yield from self.attempt("release", LOCK, self.new("released"))
         if not keep:
@@ -301,17 +301,17 @@ class Actor:
             yield from self.attempt("trash", self.dir, trash)
             yield ("remove", lambda: self.fs.remove(trash))
 
-    # What the destination holds, and what a plan makes of that.
+    # The state of the destination, and plans for it.
 
-    def look(self):
+    def read_state(self):
         """The plain output, if there is one, and the increments that count."""
         plain = yield ("read success", lambda: self.fs.get(SUCCESS))
         base = plain.id if plain else None
-        beside = yield ("list increments", lambda: [d for d in increments(self.fs) if d.base == base])
-        return ([plain] if plain else []) + beside
+        added = yield ("list increments", lambda: [d for d in increments(self.fs) if d.base == base])
+        return ([plain] if plain else []) + added
 
     def plan(self, now):
-        """The plan of the request, or why there is nothing to do."""
+        """The plan of the request, or a text that says why there is none."""
         self.began, self.saw = self.w.names, ids(now)
         base = ids(d for d in now if not d.increment)
         new = self.inputs - inputs_of(now) if self.incremental else self.inputs
@@ -330,16 +330,16 @@ class Actor:
         return max(fit, key=lambda d: len(finished(d)))["plan"] if fit else plan
 
     def staged_plans(self):
-        """The directories of plans that hold their plan."""
+        """The directories of plans that contain their plan."""
         return [dict(d) for n, d in self.fs.dir(WORK).items() if n.startswith("plan-") and "plan" in d]
 
     def fits(self, staged, plan):
-        """Whether a plan whose tasks staged files can be resumed in place of another."""
+        """Whether a staged plan can be resumed instead of another plan."""
         base = staged.sees == plan.sees or self.w.mutant == "resumesdead"
         return base and staged.inputs == plan.inputs and staged.increment == plan.increment and staged.memory <= plan.memory
 
     def outdated(self, plan, now):
-        """Whether a plan can never be committed, for what the destination holds."""
+        """Whether a plan can never be committed because of outputs in the destination."""
         plain = [d for d in now if not d.increment]
         if plan.increment:
             if self.w.mutant == "baseless":
@@ -359,7 +359,7 @@ class Actor:
             if before and (yield ("stat", lambda: self.fs.get(plan.dir + (before,)))) == plan.content(task):
                 self.remembers[task] = before
                 continue
-            if self.w.rng.random() < 0.15:  # an attempt that fails
+            if self.w.rng.random() < 0.15:  # a failed attempt
                 torn = yield from self.stage(plan, task, "torn")
                 yield ("remove own", lambda torn=torn: self.fs.remove(plan.dir + (torn,)))
             self.remembers[task] = mine = yield from self.stage(plan, task, plan.content(task))
@@ -381,7 +381,7 @@ class Actor:
     # The work under the lock.
 
     def work(self, plan):
-        now = yield from self.look()
+        now = yield from self.read_state()
         yield from self.drop_dead(now)
         if self.kind == "clean":
             return (yield from self.clean())
@@ -393,7 +393,7 @@ class Actor:
         if any(d.plan.id == plan.id for d in now):
             return "nothing"
         if self.outdated(plan, now):
-            require(ids(now) != self.saw, "a plan is refused though nothing changed", plan.id)
+            require(ids(now) != self.saw, "a plan was refused though nothing changed", plan.id)
             return "changed"
         return (yield from self.commit(plan))
 
@@ -442,7 +442,7 @@ class Actor:
             return "lost"
         if self.restart and self.kind != "commit":
             old = [n for n in staged.values() if self.w.begun[n] < self.began]
-            require(not old, "a restarted run published work of before", old)
+            require(not old, "a restarted run published earlier work", old)
         self.w.done.append(id)
         return "done"
 
@@ -459,7 +459,7 @@ class Actor:
                 return None
         return staged
 
-    # The steps of publishing; each finds out whether it was done before.
+    # The steps of publishing. Each finds out whether it was done before.
 
     def publish(self, doc, pending):
         steps = self.publish_increment if doc.increment else self.publish_output
@@ -506,15 +506,15 @@ class Actor:
         yield from self.move(what, written, target)
 
     def gather(self, doc, home, pending):
-        """Takes the directory of the plan, and checks that every file is there. If one
-        is not, puts the directory back and withdraws the pending manifest."""
+        """Takes the directory of the plan, and checks that every file is there. If a file
+        is missing, puts the directory back and withdraws the pending manifest."""
         if self.w.mutant != "direct" and not (yield ("whole", lambda: self.whole(doc, home))):
             yield from self.take(doc.plan)
         if self.w.mutant == "nowhole" or (yield ("whole", lambda: self.whole(doc, home))):
             return True
         yield from self.check_lock()
-        blamed = self.w.vandal or self.w.stray or doc.id in self.w.removed
-        require(blamed or self.fs.get(self.dir) is None, "finished work vanished before it was taken", doc.id)
+        excused = self.w.damages or self.w.late_take or doc.id in self.w.removed
+        require(excused or self.fs.get(self.dir) is None, "finished work vanished before it was taken", doc.id)
         if self.w.mutant == "forgetful":
             yield from self.move("withdraw", pending, self.new("withdrawn"))
         for path, _ in (yield ("find", lambda: below(self.fs, self.dir))):
@@ -530,7 +530,7 @@ class Actor:
         yield from self.attempt("take", plan.dir, self.dir + (self.w.fresh("taken") + " " + plan.id,))
 
     def find(self, doc, home, name):
-        """Where a file of an output is: in its place, or in the actor's directory."""
+        """The path of an output's file: in its place, or in the actor's directory."""
         dirs = [(home, self.fs.get(home) or {}), *below(self.fs, self.dir)]
         if self.w.mutant == "direct":
             dirs.append((doc.plan.dir, self.fs.get(doc.plan.dir) or {}))
@@ -549,8 +549,8 @@ class Actor:
                 yield from self.move("move in", source, home + (name,))
 
     def move_old_out(self, doc):
-        """Moves out what is not part of the plain output, or of anything if there is none.
-        A late call can leave an empty directory with the name of an increment."""
+        """Moves out files that are not part of the plain output, or of any output if there
+        is none. A late call can leave an empty directory with the name of an increment."""
         files = doc.files if doc else ()
         for n, v in (yield ("list", lambda: dict(self.fs.dir(("D",))))).items():
             part = n.startswith("part") and n not in files
