@@ -20,9 +20,8 @@ type Cleaned struct {
 }
 
 // Clean removes leftovers of dead holders, and uncommitted work of plans. It removes work that
-// can be used again only if nothing in it changed for olderThan, by the clock of the
-// storage. It removes the rest at once, as any holder does. It completes a pending
-// output.
+// can be used again only if nothing in it changed for olderThan, by the clock of the storage.
+// It removes the rest at once, as any holder does. It completes a pending output.
 //
 // Clean takes the lock: if a holder lives, the error is failure.Locked. If the destination
 // holds foreign files, Clean removes files only from the work directory, because those next

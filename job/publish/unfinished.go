@@ -61,8 +61,7 @@ func takenPlanID(dir string) string {
 }
 
 // collect finds manifests and taken work in a directory and below it. It passes over files
-// that holders move away meanwhile and documents that do not decode, and does not follow
-// links.
+// that holders move away meanwhile, links, and documents that do not decode.
 func (d *Destination) collect(ctx context.Context, dir string, to *contents) error {
 	infos, err := d.list(ctx, dir)
 	if err != nil {
@@ -111,8 +110,7 @@ func readAs[T any](ctx context.Context, d *Destination, file string, decode func
 	return doc, nil
 }
 
-// readDocument reads a file. It returns nil if there is none that can be read; see
-// store.Absent.
+// readDocument reads a file. It returns nil for an error that is store.Absent.
 func (d *Destination) readDocument(ctx context.Context, file string) ([]byte, error) {
 	text, err := d.st.ReadFile(ctx, file, manifest.MaxSize)
 	if store.Absent(err) {
@@ -236,8 +234,7 @@ func (d *Destination) Progress(ctx context.Context, planID string) (Work, error)
 	return d.readWork(ctx, d.StagingPath(planID), planID)
 }
 
-// readWork reads the results of a plan's tasks in a directory. It does not read their
-// files.
+// readWork reads the results of a plan's tasks in a directory, but not their files.
 func (d *Destination) readWork(ctx context.Context, dir, planID string) (Work, error) {
 	w := Work{Leftover: Leftover{Name: d.relative(dir), What: planWork}, PlanID: planID}
 	var err error
