@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// What becomes of an input with the same bytes as another: see manifest.Options.
+// Values of manifest.Options.Copies, for an input with the same bytes as another.
 const (
 	SkipCopies   = "skip"
 	RefuseCopies = "refuse"
@@ -18,41 +18,41 @@ const (
 // SameContent begins the reason why a copy is skipped.
 const SameContent = "the same content as "
 
-// once leaves out new files that are the same as others among them, and files with the
-// same bytes as another if that is asked for.
-func (s *Survey) once(ctx context.Context, headers []header) error {
-	mine := manifest.NewKnown()
+// skipRepeated skips each new file that is the same file as an earlier one. If the options
+// say so, it also skips or refuses files with the same bytes as another.
+func (s *Survey) skipRepeated(ctx context.Context, headers []header) error {
+	seen := manifest.NewKnown()
 	for i := range headers {
 		h := &headers[i]
 		if !h.isNew() {
 			continue
 		}
 		in := h.input
-		in.Recent = false // both were looked at just now
-		m, err := input.Find(ctx, &in, func() manifest.Match { return mine.Find(&in, "", false) }, nil, s.sum)
+		in.Recent = false // both were examined just now
+		m, err := input.Find(ctx, &in, func() manifest.Match { return seen.Find(&in, "", false) }, nil, s.sum)
 		if err != nil {
 			return err
 		}
-		//guard: takes a file once, whatever its names
+		//guard: takes a file with several names once
 		if m.Relation == manifest.SameFile {
 			h.known, h.same, h.skip = true, m.Path, "the same file as "+m.Path
 			continue
 		}
-		mine.Add("", in)
+		seen.Add("", in)
 	}
 	if s.Request.Options.Copies == "" {
 		return nil
 	}
-	return s.leaveCopies(ctx, headers)
+	return s.handleCopies(ctx, headers)
 }
 
-// leaveCopies skips or refuses files with the same bytes as a known one, as one of another
-// partition, or as another. It reads those of the same length, header and end.
-func (s *Survey) leaveCopies(ctx context.Context, headers []header) error {
-	alike := manifest.NewKnown()
+// handleCopies skips or refuses each new file with the same bytes as a known file, a file of
+// another partition, or another new file. It reads only files that agree in length, header and end.
+func (s *Survey) handleCopies(ctx context.Context, headers []header) error {
+	unread := manifest.NewKnown()
 	for i := range headers {
 		if headers[i].isNew() {
-			alike.Add("", headers[i].input)
+			unread.Add("", headers[i].input)
 		}
 	}
 	err := parallel.Do(ctx, len(headers), input.Readers, func(ctx context.Context, i int) error {
@@ -60,7 +60,7 @@ func (s *Survey) leaveCopies(ctx context.Context, headers []header) error {
 		if !headers[i].isNew() {
 			return nil
 		}
-		if s.of.Known.Alike(in) > 0 || alike.Alike(in) > 1 || s.of.Taken.find(in, s.of.Partition, true).Relation != manifest.Unrelated {
+		if s.config.Known.Alike(in) > 0 || unread.Alike(in) > 1 || s.config.Taken.find(in, s.config.Partition, true).Relation != manifest.Unrelated {
 			return s.sum(ctx, in)
 		}
 		return nil
@@ -68,7 +68,7 @@ func (s *Survey) leaveCopies(ctx context.Context, headers []header) error {
 	if err != nil {
 		return err
 	}
-	mine := manifest.NewKnown()
+	seen := manifest.NewKnown()
 	for i := range headers {
 		h := &headers[i]
 		if !h.isNew() {
@@ -80,12 +80,12 @@ func (s *Survey) leaveCopies(ctx context.Context, headers []header) error {
 		}
 		m := found.Match
 		if m.Relation != manifest.SameContent {
-			m = mine.Find(&h.input, "", true)
+			m = seen.Find(&h.input, "", true)
 		}
 		switch {
 		case m.Relation != manifest.SameContent:
-			mine.Add("", h.input)
-		//guard: refuses rows that are there already
+			seen.Add("", h.input)
+		//guard: refuses rows that the output has already
 		case s.Request.Options.Copies == RefuseCopies:
 			return failure.New(failure.Input, "input %s has the same content as %s; --copies skip leaves such files out, and take converts them", h.file.Name, m.Path)
 		default:
@@ -95,5 +95,5 @@ func (s *Survey) leaveCopies(ctx context.Context, headers []header) error {
 	return nil
 }
 
-// isNew reports whether a file is an input with rows that nothing is known of yet.
+// isNew reports whether h is of an input with rows that is neither known nor skipped.
 func (h *header) isNew() bool { return !h.known && !h.lost && h.skip == "" }

@@ -1,18 +1,18 @@
-// Package plan turns the inputs of a conversion and its options into the plan
-// document that every task reads. It changes nothing, and knows neither tasks at
-// work nor anything about the destination but its name.
+// Package plan turns the inputs and options of a conversion into the plan document
+// that every task reads. It changes nothing, knows no running tasks, and knows only
+// the name of the destination.
 //
 //	Request ──Look──► Survey: inputs, schema, columns     headers are read
 //	Survey  ──Plan──► manifest.Plan: sizes, tasks         a sample is converted
 //
-// The survey is enough to find out whether the output is there already. The same
-// inputs and options give the same plan, whatever the machine, except that a
-// smaller memory may force smaller column blocks.
+// The survey is enough to find out whether the output exists already. The same
+// inputs and options give the same plan on every machine, except that a smaller
+// memory may force smaller column blocks.
 //
-// How much input fills a row group is simulated: the mapper ends a row group
-// once what is stored and what the open blocks may take at most pass the
-// ceiling, so the input of a task must stay below that at every row. What
-// columns take per byte of input comes from a sample.
+// A simulation finds how much input fills a row group. The mapper ends a row group
+// once its stored bytes and the upper bounds of its open blocks pass the ceiling, so
+// a task's input must stay below that at every row. A sample shows how many bytes
+// the columns take per byte of input.
 //
 // Errors have a kind of package failure.
 package plan

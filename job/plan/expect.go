@@ -8,8 +8,8 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// checkFixed refuses row groups that are mostly made of what each of them has whatever
-// its rows: there would be many files with few rows in each.
+// checkFixed refuses row groups that consist mostly of bytes that do not depend on the rows,
+// because the output would be many files with few rows each. It warns of a smaller share.
 func (s *Survey) checkFixed(p *manifest.Plan) error {
 	ceiling, fixed := p.Request.Options.RowGroupSize, s.fixed()
 	text := func(share string) string {
@@ -27,8 +27,8 @@ func (s *Survey) checkFixed(p *manifest.Plan) error {
 	return nil
 }
 
-// fixed is the number of bytes that a row group counts for, whatever its rows: headers,
-// tables and filters, and the least that a block of each column takes.
+// fixed returns the counted size of a row group that does not depend on its rows: headers,
+// tables and filters, and the minimum size of a block of each column.
 func (s *Survey) fixed() int64 {
 	n := s.empty.Size()
 	for col := range s.Mapping.Columns {
@@ -37,19 +37,19 @@ func (s *Survey) fixed() int64 {
 	return n
 }
 
-// mebibytes is a size as a flag takes it, rounded up to a whole number of MiB.
+// mebibytes returns a size in the syntax of flags, rounded up to a whole number of MiB.
 func mebibytes(bytes int64) string { return fmt.Sprintf("%dMiB", (bytes+1<<20-1)>>20) }
 
-// Expected is what a task is expected to make.
+// Expected is the expected output of a task.
 type Expected struct {
-	// RowGroups is how many. It is less than 1 for a piece of an input that is smaller
-	// than the input's blocks: no block may begin in it.
+	// RowGroups is the number of row groups. It is less than 1 for a piece of an input that
+	// is smaller than the input's blocks, because perhaps no block begins in it.
 	RowGroups float64
-	// Bytes is the size of each.
+	// Bytes is the size of each row group.
 	Bytes int64
 }
 
-// Expect returns what to expect of each task of p, the last plan of this survey.
+// Expect returns the expected output of each task of p, the last plan of this survey.
 func (s *Survey) Expect(p *manifest.Plan) []Expected {
 	expected := make([]Expected, len(p.Tasks))
 	if len(p.Tasks) == 0 {
@@ -76,7 +76,7 @@ func (s *Survey) Expect(p *manifest.Plan) []Expected {
 }
 
 // rowGroups returns how many row groups a task makes of bytes of input, and how many bytes
-// go into each; one row group takes at most fits.
+// of input each takes, at most fits. cut says that the task has a part of an input.
 func (f *filling) rowGroups(bytes float64, cut bool, fits float64) (groups, each float64) {
 	share := 1.0
 	if block := float64(f.largest); cut && bytes < block {

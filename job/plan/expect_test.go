@@ -15,7 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// flatRequest is for an input of many columns, in a format.
+// flatRequest returns a request to convert an input of many columns to a format.
 func flatRequest(t *testing.T, columns int, rows int64, name, options string) Request {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "a.avro")
@@ -26,13 +26,13 @@ func flatRequest(t *testing.T, columns int, rows int64, name, options string) Re
 	return r
 }
 
-// TestFixedPart has row groups of which most does not depend on the rows: because of
-// columns, or of a filter.
+// TestFixedPart has row groups that consist mostly of bytes that do not depend on the rows:
+// because of columns, or of a filter.
 func TestFixedPart(t *testing.T) {
 	for _, tc := range []struct {
 		columns         int
 		format, options string
-		least, most     int64 // of the fixed part
+		min, max        int64 // of the fixed part
 	}{
 		{79, "cfile", `{}`, 40 << 10, 80 << 10},
 		{1000, "trevni", `{}`, 150 << 10, 250 << 10},
@@ -43,10 +43,10 @@ func TestFixedPart(t *testing.T) {
 		t.Run(fmt.Sprintf("%d columns of %s%s", tc.columns, tc.format, tc.options), func(t *testing.T) {
 			r := flatRequest(t, tc.columns, 10, tc.format, tc.options)
 			r.Output.RowGroupSize = 128 << 20
-			s := look(t, r)
+			s := mustLook(t, r)
 			fixed := s.fixed()
-			if fixed < tc.least || fixed > tc.most {
-				t.Fatalf("%d bytes are fixed, want %d to %d", fixed, tc.least, tc.most)
+			if fixed < tc.min || fixed > tc.max {
+				t.Fatalf("%d bytes are fixed, want %d to %d", fixed, tc.min, tc.max)
 			}
 			for _, size := range []struct {
 				ceiling         int64
@@ -56,7 +56,7 @@ func TestFixedPart(t *testing.T) {
 				{2 * fixed, false, true}, {4*fixed - 1, false, true}, {4 * fixed, false, false}, {128 << 20, false, false},
 			} {
 				r.Output.RowGroupSize = size.ceiling
-				p, err := look(t, r).Plan(t.Context(), "")
+				p, err := mustLook(t, r).Plan(t.Context(), "")
 				if size.refused {
 					failuretest.Want(t, err, failure.Usage, fmt.Sprintf("each row group has %d bytes", fixed),
 						fmt.Sprintf("more than half of --row-group-size, which is %d bytes", size.ceiling), "use --row-group-size "+mebibytes(4*fixed))
@@ -71,8 +71,8 @@ func TestFixedPart(t *testing.T) {
 	}
 }
 
-// TestExpectedRowGroups compares what is expected with what is made: where input blocks are
-// larger than the pieces of tasks, and where they are smaller than row groups.
+// TestExpectedRowGroups compares expected with made row groups: for input blocks that are
+// larger than the pieces of tasks, and for blocks that are smaller than row groups.
 func TestExpectedRowGroups(t *testing.T) {
 	for _, tc := range []struct {
 		columns         int
@@ -88,17 +88,17 @@ func TestExpectedRowGroups(t *testing.T) {
 			r.Output.RowGroupSize, r.Output.BlockSize = tc.size, manifest.DefaultBlockSize
 			expected, made := expectedAndMade(t, r)
 			if math.Abs(expected/float64(made)-1) > 0.1 && math.Abs(expected-float64(made)) > 1 {
-				t.Errorf("%.1f row groups are expected, %d made", expected, made)
+				t.Errorf("%.1f row groups are expected, got %d", expected, made)
 			}
 		})
 	}
 }
 
-// expectedAndMade are the row groups that a plan of a request expects, and those that its
-// tasks make.
+// expectedAndMade returns the number of row groups that the plan of a request expects, and the
+// number that its tasks make.
 func expectedAndMade(t *testing.T, r Request) (expected float64, made int) {
 	t.Helper()
-	s := look(t, r)
+	s := mustLook(t, r)
 	p, err := s.Plan(t.Context(), "")
 	testenv.Must(t, err)
 	for _, e := range s.Expect(p) {

@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// aim is the share of a row group's ceiling that tasks are to stay below, so
-	// that input which is a little larger than the sample fits as well.
-	aim = 0.93
-	// least is the share that tasks are cut for if the head or the open blocks
+	// targetShare is the share of a row group's ceiling that tasks are planned to stay
+	// below, so that rows that are a little larger than the sample's fit too.
+	targetShare = 0.93
+	// minShare is the share that tasks are cut for if the header or the open blocks
 	// alone fill the row group.
-	least = 0.1
-	// steps is the number of points at which the filling of a row group is
-	// looked at.
+	minShare = 0.1
+	// steps is the number of points at which the simulation computes the size of a
+	// row group.
 	steps = 512
 )
 
 // filling simulates how a row group fills up with the blocks of its columns.
-// Products that are added are converted to float64, which keeps processors from
-// rounding them otherwise: the plan must not depend on them.
+// It converts products to float64 before it adds them: otherwise some processors would
+// round them differently, and the plan would depend on the machine.
 type filling struct {
 	empty   format.Group // for its size and its bounds
 	columns []rates
@@ -30,21 +30,21 @@ type filling struct {
 	largest int64   // bytes of the largest input block
 }
 
-// rates are what a column takes per byte of input.
+// rates are the sizes of a column per byte of input.
 type rates struct {
-	// fill is the part of a block: of its data, or of as many lengths as close
-	// a block.
+	// fill is the share of a block that is filled: by data, or by lengths if these
+	// fill it first.
 	fill          float64
 	data, lengths float64
 	stored        float64
-	table         float64 // bytes per block, not of input
+	table         float64 // bytes per block, not per byte of input
 }
 
 // lengthSize is the number of bytes that a split length counts for when blocks
 // are closed.
 const lengthSize = 4
 
-// newFilling takes the rates from a sample. Of a sample without rows it takes
+// newFilling takes the rates from a sample. If the sample has no bytes, it assumes
 // that outputs are as large as inputs.
 func newFilling(empty format.Group, blockSize int, sample *mapper.Sample, columns []mapper.SampleColumn) *filling {
 	f := &filling{empty: empty, largest: sample.LargestBlock()}
@@ -67,28 +67,28 @@ func newFilling(empty format.Group, blockSize int, sample *mapper.Sample, column
 	return f
 }
 
-// most returns how many bytes of input a row group of a ceiling takes without
-// passing it before the last row.
-func (f *filling) most(ceiling int64) int64 {
-	fits := f.fits(float64(ceiling) * aim)
+// maxInput returns how many bytes of input fit into a row group with the given ceiling,
+// so that the row group does not pass it before the last row.
+func (f *filling) maxInput(ceiling int64) int64 {
+	fits := f.fits(float64(ceiling) * targetShare)
 	if fits == maxSplit {
 		return maxSplit
 	}
-	// A range of an input has blocks that begin in it, and so up to one more
-	// than its size says.
+	// A range of an input includes all blocks that begin in it, so it may exceed its
+	// size by up to one block.
 	return max(int64(fits)-f.largest, int64(fits/2), minSplit)
 }
 
-// fits returns how many bytes of input a row group takes before it counts for more
-// than limit, and no less than the share least of what its stored bytes have room for:
-// rollsAfter does not stop there.
+// fits returns how many bytes of input a row group takes before its counted size exceeds
+// limit. The result is at least minShare of the input whose stored bytes fill the limit;
+// rollsAfter has no such minimum.
 func (f *filling) fits(limit float64) float64 {
-	// Stored bytes alone must not pass the limit, and count at any point.
-	end := max(limit-float64(f.empty.Size()), limit*least) / f.stored
+	// The stored bytes alone must not pass the limit at any point.
+	end := max(limit-float64(f.empty.Size()), limit*minShare) / f.stored
 	if f.stored == 0 || end > maxSplit {
 		return maxSplit
 	}
-	fits := end * least
+	fits := end * minShare
 	for i := 1; i <= steps; i++ {
 		from, to := end*float64(i-1)/steps, end*float64(i)/steps
 		if f.counted(from, to) > limit {
@@ -99,9 +99,9 @@ func (f *filling) fits(limit float64) float64 {
 	return fits
 }
 
-// counted bounds what the mapper counts for the outputs after any row between
-// from and to bytes of input: the stored blocks, and the bounds of open ones.
-// Columns whose block is closed between them have it full.
+// counted returns an upper bound of the size that the mapper counts after any row between
+// from and to bytes of input: the stored blocks, and the bounds of the open ones.
+// A block that is closed between from and to is taken as full.
 func (f *filling) counted(from, to float64) float64 {
 	size := float64(f.empty.Size())
 	for i := range f.columns {
@@ -109,17 +109,17 @@ func (f *filling) counted(from, to float64) float64 {
 		blocks := float64(c.fill * to)
 		closed := max(math.Floor(c.fill*from), math.Floor(blocks)-1)
 		if closed <= 0 {
-			size += f.open(i, min(blocks, 1))
+			size += f.openSize(i, min(blocks, 1))
 			continue
 		}
-		size += f.open(i, min(blocks-closed, 1)) + float64(closed*(c.table+c.stored/c.fill))
+		size += f.openSize(i, min(blocks-closed, 1)) + float64(closed*(c.table+c.stored/c.fill))
 	}
 	return size
 }
 
-// open bounds what the open block of a column is counted for, which is full to a
-// part.
-func (f *filling) open(col int, part float64) float64 {
+// openSize returns an upper bound of the counted size of a column's open block, a part of
+// which is filled.
+func (f *filling) openSize(col int, part float64) float64 {
 	c := &f.columns[col]
 	if part > 0 {
 		part /= c.fill // bytes of input
@@ -127,7 +127,7 @@ func (f *filling) open(col int, part float64) float64 {
 	return float64(bound(f.empty, col, int64(part*f.rows), int(part*c.data), int(part*c.lengths)))
 }
 
-// bound is RowGroup.Bound. Whole rows are in no open blocks.
+// bound returns g.Bound, or 0 if g stores whole rows, which are in no open blocks.
 func bound(g format.Group, col int, rows int64, data, lengths int) int64 {
 	if columns, ok := g.(format.RowGroup); ok {
 		return columns.Bound(col, rows, data, lengths)
@@ -135,12 +135,12 @@ func bound(g format.Group, col int, rows int64, data, lengths int) int64 {
 	return 0
 }
 
-// ratio returns the output bytes per input byte of a row group of so many.
-func (f *filling) ratio(bytes int64) float64 {
-	size := float64(f.stored * float64(bytes))
+// ratio returns the output bytes per input byte of a row group of n input bytes.
+func (f *filling) ratio(n int64) float64 {
+	size := float64(f.stored * float64(n))
 	for i := range f.columns {
 		c := &f.columns[i]
-		size += float64(c.table * math.Ceil(c.fill*float64(bytes)))
+		size += float64(c.table * math.Ceil(c.fill*float64(n)))
 	}
-	return math.Round(size/float64(bytes)*1e4) / 1e4
+	return math.Round(size/float64(n)*1e4) / 1e4
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/rowtocol/rowtocol/spill"
 )
 
-// rowGroups maps the tasks of a plan and returns the sizes of their row groups that have rows.
+// rowGroups runs the mapper on the tasks of a plan and returns the sizes of the row groups that
+// have rows, by task.
 func rowGroups(t testing.TB, s *Survey, p *manifest.Plan) (sizes [][]int64) {
 	t.Helper()
 	folder, err := spill.OpenFolder(t.TempDir())
@@ -60,15 +61,15 @@ func rowGroups(t testing.TB, s *Survey, p *manifest.Plan) (sizes [][]int64) {
 	return sizes
 }
 
-// writeFlat writes a file of about so many bytes of even data.
-func writeFlat(t testing.TB, file string, columns int, bytes int64) {
+// writeFlat writes a file of about n bytes of uniform data.
+func writeFlat(t testing.TB, file string, columns int, n int64) {
 	t.Helper()
 	set := datagen.Flat(columns, 0)
-	o := datagen.Options{Rows: max(bytes/int64(7*columns), 1), Seed: 5, BlockSize: 2 << 10}
+	o := datagen.Options{Rows: max(n/int64(7*columns), 1), Seed: 5, BlockSize: 2 << 10}
 	testenv.Must(t, set.WriteFile(file, o))
 }
 
-// TestRowGroupsFillUp maps what was planned for even data. Row groups and blocks
+// TestRowGroupsFillUp runs the mapper on plans for uniform data. Row groups and blocks
 // are smaller than usual by the same factor.
 func TestRowGroupsFillUp(t *testing.T) {
 	const scale = 64
@@ -76,7 +77,7 @@ func TestRowGroupsFillUp(t *testing.T) {
 	for _, tc := range []struct {
 		columns int
 		size    int64 // of row groups
-		tasks   int64 // or so
+		tasks   int64 // approximately
 		codec   string
 		filled  float64
 	}{
@@ -100,7 +101,7 @@ func TestRowGroupsFillUp(t *testing.T) {
 			r := request(file+".out", file)
 			r.Output.RowGroupSize, r.Output.BlockSize = tc.size/scale, manifest.DefaultBlockSize/scale
 			r.Output.FormatOptions = formatOptions(tc.codec)
-			s := look(t, r)
+			s := mustLook(t, r)
 			p, err := s.Plan(t.Context(), "")
 			testenv.Must(t, err)
 			sizes, expected, sum := rowGroups(t, s, p), s.Expect(p), int64(0)
@@ -113,7 +114,7 @@ func TestRowGroupsFillUp(t *testing.T) {
 					sum += groups[0]
 				}
 				if off := math.Abs(float64(expected[i].Bytes)/float64(groups[0]) - 1); off > 0.08 {
-					t.Errorf("task %d: a file of %d bytes is expected, and has %d", i, expected[i].Bytes, groups[0])
+					t.Errorf("task %d: the file has %d bytes, %d are expected", i, groups[0], expected[i].Bytes)
 				}
 			}
 			filled := float64(sum) / float64(r.Output.RowGroupSize) / float64(len(sizes)-1)
@@ -128,8 +129,8 @@ func TestRowGroupsFillUp(t *testing.T) {
 	}
 }
 
-// TestRowGroupsWithDictionaries has a format whose files begin with dictionaries, of which
-// a sample of few rows sees the least part.
+// TestRowGroupsWithDictionaries has a format whose files begin with dictionaries. A sample
+// of few rows has only a small part of them.
 func TestRowGroupsWithDictionaries(t *testing.T) {
 	const scale = 8
 	file := filepath.Join(t.TempDir(), "a.avro")
@@ -137,7 +138,7 @@ func TestRowGroupsWithDictionaries(t *testing.T) {
 	r := request(file+".out", file)
 	r.Output.Format, r.Output.FormatOptions = "cfile", nil
 	r.Output.RowGroupSize, r.Output.BlockSize = 128<<20/scale, manifest.DefaultBlockSize/scale
-	s := look(t, r)
+	s := mustLook(t, r)
 	p, err := s.Plan(t.Context(), "")
 	testenv.Must(t, err)
 	for i, groups := range rowGroups(t, s, p) {
@@ -148,7 +149,7 @@ func TestRowGroupsWithDictionaries(t *testing.T) {
 	}
 }
 
-// TestLargeInputBlocks has pieces of few blocks, of which some have one more than
+// TestLargeInputBlocks has pieces of few blocks, and some pieces have one block more than
 // others.
 func TestLargeInputBlocks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.avro")
@@ -156,7 +157,7 @@ func TestLargeInputBlocks(t *testing.T) {
 	testenv.Must(t, set.WriteFile(file, datagen.Options{Rows: 50_000, Seed: 5, BlockSize: 20_000}))
 	r := request(file+".out", file)
 	r.Output.RowGroupSize, r.Output.BlockSize = 128<<10, 1<<10
-	s := look(t, r)
+	s := mustLook(t, r)
 	p, err := s.Plan(t.Context(), "")
 	testenv.Must(t, err)
 	for i, groups := range rowGroups(t, s, p) {
@@ -166,7 +167,7 @@ func TestLargeInputBlocks(t *testing.T) {
 	}
 }
 
-// TestRowGroupsWithoutRoom has row groups that the head or the open blocks fill.
+// TestRowGroupsWithoutRoom has row groups that the header or the open blocks fill.
 func TestRowGroupsWithoutRoom(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.avro")
 	writeFlat(t, file, 100, 1<<20)

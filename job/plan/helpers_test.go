@@ -17,13 +17,13 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// writeInput writes an Avro file of so many blocks of 100 rows, uncompressed.
+// writeInput writes an Avro file with the given number of uncompressed blocks of 100 rows.
 func writeInput(t testing.TB, file, schema string, seed uint64, blocks int) {
 	t.Helper()
 	writeBlocks(t, file, schema, avrotest.BlockRows, avrotest.Blocks(seed, blocks)...)
 }
 
-// writeBlocks writes an Avro file of blocks that say that they have so many rows.
+// writeBlocks writes an Avro file of blocks that claim to have rows rows each.
 func writeBlocks(t testing.TB, file, schema string, rows int64, blocks ...[]byte) {
 	t.Helper()
 	testenv.Must(t, os.MkdirAll(filepath.Dir(file), 0o777))
@@ -34,10 +34,10 @@ func writeBlocks(t testing.TB, file, schema string, rows int64, blocks ...[]byte
 
 func formatOptions(codec string) json.RawMessage { return fmt.Appendf(nil, `{"Codec":%q}`, codec) }
 
-// formats are all there are.
+// formats are all formats.
 var formats = format.Registry{trevni.Format, cfile.Format, hfile.Format}
 
-// request is of small row groups, so that a few blocks make several tasks.
+// request returns a request with small row groups, so that a few blocks make several tasks.
 func request(dest string, inputs ...string) Request {
 	return Request{
 		Formats: formats,
@@ -45,7 +45,7 @@ func request(dest string, inputs ...string) Request {
 	}
 }
 
-func look(t testing.TB, r Request) *Survey {
+func mustLook(t testing.TB, r Request) *Survey {
 	t.Helper()
 	s, err := Look(t.Context(), r)
 	testenv.Must(t, err)
@@ -54,7 +54,7 @@ func look(t testing.TB, r Request) *Survey {
 
 func mustPlan(t testing.TB, r Request) *manifest.Plan {
 	t.Helper()
-	p, err := look(t, r).Plan(t.Context(), "")
+	p, err := mustLook(t, r).Plan(t.Context(), "")
 	testenv.Must(t, err)
 	return p
 }

@@ -14,26 +14,26 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Changed is the error for an input that is known and is not what it was.
+// Changed is the error for a known input that changed.
 type Changed struct {
-	Owner string // of the known input
+	Owner string // the output that owns the known input
 	name  string
-	how   string // what it was and is
+	how   string // the difference
 }
 
 func (c *Changed) Error() string {
 	return fmt.Sprintf("input %s changed since it was converted: %s", c.name, c.how)
 }
 
-// Taken are the inputs of the partitions of one conversion, so that a file which is in
-// several of them is converted once. It may be used concurrently.
+// Taken holds the inputs of all partitions of one conversion, so that a file that is in
+// several partitions is converted once. It may be used concurrently.
 type Taken struct {
 	mu      sync.Mutex
 	known   *manifest.Known
 	unknown map[string]string
 }
 
-// AddUnknown notes that a partition holds rows of unknown inputs, and why they are unknown.
+// AddUnknown records that a partition has rows of unknown inputs, and why they are unknown.
 func (t *Taken) AddUnknown(partition, why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -43,8 +43,8 @@ func (t *Taken) AddUnknown(partition, why string) {
 	t.unknown[partition] = why
 }
 
-// checkNew is failure.Foreign for a new input that a partition other than its own may
-// have, as the inputs of that one cannot be known.
+// checkNew returns failure.Foreign if there is a new input and another partition has unknown
+// inputs: that partition may have the input's rows.
 func (t *Taken) checkNew(partition string, headers []header) error {
 	i := slices.IndexFunc(headers, func(h header) bool { return h.isNew() })
 	if t == nil || i < 0 {
@@ -53,7 +53,7 @@ func (t *Taken) checkNew(partition string, headers []header) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, other := range slices.Sorted(maps.Keys(t.unknown)) {
-		//guard: refuses to judge files by a damaged manifest
+		//guard: refuses to call files new if a manifest is damaged
 		if other != partition {
 			return failure.New(failure.Foreign, "input %s is new, unless partition %s has its rows: %s", headers[i].file.Name, other, t.unknown[other])
 		}
@@ -61,7 +61,7 @@ func (t *Taken) checkNew(partition string, headers []header) error {
 	return nil
 }
 
-// Add notes inputs that a partition has.
+// Add records inputs that a partition has.
 func (t *Taken) Add(partition string, inputs []manifest.Input) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,8 +73,8 @@ func (t *Taken) Add(partition string, inputs []manifest.Input) {
 	}
 }
 
-// find finds an input among those of all partitions but one. With content, it also finds one
-// with the same content.
+// find finds an input among those of all partitions other than the given one. With content, it
+// also finds an input with the same content.
 func (t *Taken) find(in *manifest.Input, partition string, content bool) (m manifest.Match) {
 	if t == nil {
 		return m
@@ -90,22 +90,22 @@ func (t *Taken) find(in *manifest.Input, partition string, content bool) (m mani
 // match is a known input.
 type match struct {
 	manifest.Match
-	otherPartition bool // has it, and not the destination
+	otherPartition bool // another partition has it, not the destination
 }
 
 // findKnown finds an input among those that the destination has, then among those of other
-// partitions. With content, it also finds one with the same content.
+// partitions. With content, it also finds an input with the same content.
 func (s *Survey) findKnown(ctx context.Context, in *manifest.Input, content bool) (m match, err error) {
 	open := func(_ context.Context, in *manifest.Input) error {
-		s.answered(in)
+		s.reuseSum(in)
 		return nil
 	}
 	for _, m.otherPartition = range []bool{false, true} {
 		m.Match, err = input.Find(ctx, in, func() manifest.Match {
 			if m.otherPartition {
-				return s.of.Taken.find(in, s.of.Partition, content)
+				return s.config.Taken.find(in, s.config.Partition, content)
 			}
-			return s.of.Known.Find(in, "", content)
+			return s.config.Known.Find(in, "", content)
 		}, open, s.sum)
 		if err != nil || m.Relation != manifest.Unrelated {
 			break
@@ -114,21 +114,21 @@ func (s *Survey) findKnown(ctx context.Context, in *manifest.Input, content bool
 	return m, err
 }
 
-// unopened reports whether a file is known to be unchanged without opening it.
-func (s *Survey) unopened(ctx context.Context, h *header) (bool, error) {
+// knownUnopened reports whether a file is known and unchanged, without opening it.
+func (s *Survey) knownUnopened(ctx context.Context, h *header) (bool, error) {
 	m, err := s.findKnown(ctx, &h.input, false)
 	if err != nil || m.Relation != manifest.SameFile {
 		return false, err
 	}
-	h.is(m)
+	h.setKnown(m)
 	return true, nil
 }
 
-// opened reports whether a file is known that was opened and described, or was not because of
-// err. A known file that changed is an error.
-func (s *Survey) opened(ctx context.Context, h *header, err error) (bool, error) {
+// knownOpened reports whether a file is known, after input.Describe described it or failed
+// with err. A known file that changed is an error.
+func (s *Survey) knownOpened(ctx context.Context, h *header, err error) (bool, error) {
 	now := &h.input
-	before := s.of.Known.Named(now)
+	before := s.config.Known.Named(now)
 	switch {
 	case err != nil && (before == nil || errors.Is(err, store.ErrBeingWritten)):
 		return false, err
@@ -144,19 +144,19 @@ func (s *Survey) opened(ctx context.Context, h *header, err error) (bool, error)
 	switch {
 	case err != nil || m.Relation == manifest.Unrelated:
 		return false, err
-	//guard: converts a file that changed since another partition took it
+	//guard: converts a file that changed after another partition took it
 	case m.otherPartition && m.Relation == manifest.Changed:
 		return false, nil
 	//guard: reports a file that changed
 	case m.Relation != manifest.SameFile:
 		return false, failure.As(failure.Input, &Changed{m.Owner, now.Path, m.How(now)})
 	}
-	h.is(m)
+	h.setKnown(m)
 	return true, nil
 }
 
-// is notes that a file is a known input.
-func (h *header) is(m match) {
+// setKnown records that the file is the known input m.
+func (h *header) setKnown(m match) {
 	h.known = true
 	switch {
 	case m.otherPartition:
@@ -166,56 +166,56 @@ func (h *header) is(m match) {
 	}
 }
 
-// Compare reads the inputs that may be those of an output, if nothing else decides, so
-// that their requests can be compared.
+// Compare reads the inputs that may be the inputs before of an output, if nothing else
+// decides it, so that the two requests can be compared.
 func (s *Survey) Compare(ctx context.Context, before []manifest.Input) error {
 	return input.SumUnread(ctx, s.Request.Inputs, manifest.NewKnown(before...), s.sum)
 }
 
-// Answers returns the whole CRC-32C of inputs, with which this survey decided what they
-// are; none if it learned nothing new.
+// Answers returns the inputs whose whole CRC-32C this survey used. It returns nil if the
+// survey read none of them itself.
 func (s *Survey) Answers() []manifest.Input {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.learned {
+	if !s.read {
 		return nil
 	}
 	return slices.Clone(s.answers)
 }
 
-// answered sets the whole CRC-32C of an input if an earlier survey read it.
-func (s *Survey) answered(in *manifest.Input) bool {
-	if s.of.Sums == nil {
+// reuseSum sets the whole CRC-32C of an input and returns true if an earlier survey read it.
+func (s *Survey) reuseSum(in *manifest.Input) bool {
+	if s.config.Sums == nil {
 		return false
 	}
-	before := s.of.Sums().Named(in)
+	before := s.config.Sums().Named(in)
 	if before == nil || before.CRC32C == nil || !before.Settled(in) {
 		return false
 	}
 	in.CRC32C = before.CRC32C
-	s.keep(in, false)
+	s.addAnswer(in, false)
 	return true
 }
 
-// sum sets the whole CRC-32C of an input, which was opened.
+// sum sets the whole CRC-32C of an input, which has been opened.
 func (s *Survey) sum(ctx context.Context, in *manifest.Input) error {
-	if in.CRC32C != nil || s.answered(in) {
+	if in.CRC32C != nil || s.reuseSum(in) {
 		return nil
 	}
-	if err := input.Sum(ctx, s.of.Resolve, in); err != nil {
+	if err := input.Sum(ctx, s.config.Resolve, in); err != nil {
 		return err
 	}
-	s.keep(in, true)
+	s.addAnswer(in, true)
 	return nil
 }
 
-// keep notes an answer for later surveys.
-func (s *Survey) keep(in *manifest.Input, learned bool) {
-	//guard: keeps no answer for a file that may change unseen
+// addAnswer adds an input to Answers. read says that this survey read the whole input.
+func (s *Survey) addAnswer(in *manifest.Input, read bool) {
+	//guard: keeps no answer for a file that may change unnoticed
 	if in.Recent || in.ModTime.IsZero() {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.answers, s.learned = append(s.answers, *in), s.learned || learned
+	s.answers, s.read = append(s.answers, *in), s.read || read
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// converted are inputs as the manifest of an output has them, long after they were
-// modified.
+// converted changes inputs to what the manifest of an output lists, if they were converted
+// long after they were modified.
 func converted(t *testing.T, inputs []manifest.Input) []manifest.Input {
 	t.Helper()
 	for i := range inputs {
@@ -27,13 +27,13 @@ func converted(t *testing.T, inputs []manifest.Input) []manifest.Input {
 	return inputs
 }
 
-// TestKnown leaves out what is what it was, and names what is not.
-func TestKnown(t *testing.T) {
+// TestKnownInput leaves out a known input that is unchanged, and refuses one that changed.
+func TestKnownInput(t *testing.T) {
 	dir := t.TempDir()
 	file := dir + "/in/a.avro"
 	writeInput(t, file, avrotest.Schema, 1, 2)
 	r := request(dir+"/out", dir+"/in")
-	known := converted(t, look(t, r).Request.Inputs)
+	known := converted(t, mustLook(t, r).Request.Inputs)
 	whole, err := os.ReadFile(file)
 	testenv.Must(t, err)
 	other := append([]byte(nil), whole...)
@@ -41,13 +41,13 @@ func TestKnown(t *testing.T) {
 	times := []time.Time{known[0].ModTime, known[0].ModTime.Add(time.Hour), {}}
 	for name, tc := range map[string]struct {
 		bytes   []byte
-		touched int // 0: the time is what it was, 1: it is another, 2: it was not noted
+		modTime int // 0: the same, 1: another, 2: the manifest has none
 		changed string
 	}{
-		"nothing":              {whole, 0, ""},
+		"unchanged":            {whole, 0, ""},
 		"not opened":           {make([]byte, len(whole)), 0, ""},
 		"touched":              {whole, 1, ""},
-		"of an older program":  {whole, 2, ""},
+		"old manifest":         {whole, 2, ""},
 		"other bytes":          {other, 1, "identity"},
 		"other bytes, no time": {other, 2, "identity"},
 		"longer":               {append(other[:len(other):len(other)], 1), 0, "bytes"},
@@ -55,9 +55,9 @@ func TestKnown(t *testing.T) {
 		"empty":                {nil, 1, "and is not one now"},
 	} {
 		testenv.Must(t, os.WriteFile(file, tc.bytes, 0o666))
-		testenv.Must(t, os.Chtimes(file, times[0], times[tc.touched%2]))
+		testenv.Must(t, os.Chtimes(file, times[0], times[tc.modTime%2]))
 		was := known[0]
-		if tc.touched == 2 {
+		if tc.modTime == 2 {
 			was.ModTime = times[2]
 		}
 		again := r
@@ -77,12 +77,12 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// TestKnownBesideNew are inputs that stand for what the user named, with none new.
-func TestKnownBesideNew(t *testing.T) {
+// TestKnownAndNewInputs accepts known inputs for an argument, with and without new ones.
+func TestKnownAndNewInputs(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", avrotest.Schema, 1, 2)
 	r := request(dir+"/out", dir+"/in")
-	known := converted(t, look(t, r).Request.Inputs)
+	known := converted(t, mustLook(t, r).Request.Inputs)
 	r.Known = manifest.NewKnown(known...)
 	writeInput(t, dir+"/in/b.avro", avrotest.Schema, 2, 2)
 	r.Increment = true
@@ -94,36 +94,36 @@ func TestKnownBesideNew(t *testing.T) {
 	if p := mustPlan(t, r); len(p.Tasks) != 0 || p.Schema != "" {
 		t.Errorf("%+v", p)
 	}
-	// An empty file that was lost is known to be lost.
+	// An empty file that was counted as lost is known too.
 	writeInput(t, dir+"/in/b.avro", avrotest.Schema, 2, 2)
 	testenv.Must(t, os.WriteFile(dir+"/empty.avro", nil, 0o666))
 	r.Inputs = append(r.Inputs, dir+"/empty.avro")
 	r.Output.OnDamage = "skip"
-	s := look(t, r)
+	s := mustLook(t, r)
 	known = append(known, converted(t, s.Request.Inputs)...)
 	for i := range known {
 		known[i].ModTime = time.Time{}
 	}
 	r.Known = manifest.NewKnown(known...)
-	if again := look(t, r); len(s.Request.Inputs) != 2 || len(again.Request.Inputs) != 0 {
+	if again := mustLook(t, r); len(s.Request.Inputs) != 2 || len(again.Request.Inputs) != 0 {
 		t.Errorf("%+v, then %+v", s.Request.Inputs, again.Request.Inputs)
 	}
 }
 
-// TestOnce takes each file once, and copies as they are asked for.
-func TestOnce(t *testing.T) {
+// TestRepeatedFiles takes a file with two names once, and copies as the option says.
+func TestRepeatedFiles(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", avrotest.Schema, 1, 2)
 	testenv.Must(t, os.Link(dir+"/in/a.avro", dir+"/in/b.avro"))
 	r := request(dir+"/out", dir+"/in")
-	s := look(t, r)
+	s := mustLook(t, r)
 	if len(s.Request.Inputs) != 1 || len(s.Skipped) != 1 || s.Skipped[0].Same != dir+"/in/a.avro" {
 		t.Errorf("%+v, skipped %+v", s.Request.Inputs, s.Skipped)
 	}
 	writeInput(t, dir+"/in/c.avro", avrotest.Schema, 1, 2)
 	for copies, want := range map[string]int{"": 2, SkipCopies: 1} {
 		r.Output.Copies = copies
-		if s := look(t, r); len(s.Request.Inputs) != want {
+		if s := mustLook(t, r); len(s.Request.Inputs) != want {
 			t.Errorf("copies %q: %+v", copies, s.Request.Inputs)
 		}
 	}
@@ -135,8 +135,8 @@ func TestOnce(t *testing.T) {
 	failuretest.Want(t, err, failure.Usage, "copies")
 }
 
-// TestTakenUnread knows a file that was just modified under its name in another partition
-// of the same conversion, where nobody has read it yet.
+// TestTakenUnread skips a file that another partition of the same conversion has under another
+// name, although it was just modified and nothing has read it yet.
 func TestTakenUnread(t *testing.T) {
 	dir := t.TempDir()
 	file := dir + "/in/p=1/a.avro"
@@ -148,25 +148,25 @@ func TestTakenUnread(t *testing.T) {
 	for partition, want := range []int{1, 0} {
 		r := request(dir+"/out", fmt.Sprintf("%s/in/p=%d", dir, partition+1))
 		r.Taken, r.Partition = taken, fmt.Sprintf("p=%d", partition+1)
-		s := look(t, r)
+		s := mustLook(t, r)
 		if len(s.Request.Inputs) != want || len(s.Skipped) != 1-want {
 			t.Errorf("partition %d: %+v, skipped %+v", partition+1, s.Request.Inputs, s.Skipped)
 		}
 	}
 }
 
-// TestTakenElsewhere takes a file of which another partition has older rows, and none where
-// nobody knows what another partition has.
-func TestTakenElsewhere(t *testing.T) {
+// TestTakenByOtherPartition takes a file whose older rows another partition has, and refuses
+// it if the inputs of another partition are unknown.
+func TestTakenByOtherPartition(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/p=1/a.avro", avrotest.Schema, 1, 2)
 	r := request(dir+"/out", dir+"/in/p=1")
-	older := converted(t, look(t, r).Request.Inputs)
+	older := converted(t, mustLook(t, r).Request.Inputs)
 	older[0].Identity, older[0].ModTime = older[0].Identity+1, older[0].ModTime.Add(-time.Hour)
 	r.Taken, r.Partition = new(Taken), "p=1"
 	r.Taken.Add("p=2", older)
 	r.Taken.AddUnknown("p=1", "itself")
-	if s := look(t, r); len(s.Request.Inputs) != 1 {
+	if s := mustLook(t, r); len(s.Request.Inputs) != 1 {
 		t.Errorf("inputs %+v, skipped %+v", s.Request.Inputs, s.Skipped)
 	}
 	r.Taken.AddUnknown("p=3", "its manifest is damaged")
@@ -174,9 +174,9 @@ func TestTakenElsewhere(t *testing.T) {
 	failuretest.Want(t, err, failure.Foreign, "a.avro is new, unless partition p=3 has its rows: its manifest is damaged")
 }
 
-// TestOnceReads decides by the bytes whether files with one ID and other times are one
-// file, which was modified between the looks at them.
-func TestOnceReads(t *testing.T) {
+// TestSameFileID compares the bytes of files with one ID and different times: they are one file
+// if they are equal.
+func TestSameFileID(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 100)
 	whole, err := os.ReadFile(dir + "/a.avro")
@@ -192,28 +192,28 @@ func TestOnceReads(t *testing.T) {
 			in.FileID, in.ModTime = 7, time.Unix(int64(i)+1, 0).UTC()
 			headers = append(headers, header{input: in})
 		}
-		if err := new(Survey).once(t.Context(), headers); err != nil || headers[0].known || headers[1].known != want {
+		if err := new(Survey).skipRepeated(t.Context(), headers); err != nil || headers[0].known || headers[1].known != want {
 			t.Errorf("%d: %+v: %v", change, headers, err)
 		}
 	}
 }
 
-// TestAnswers keeps what was read of files of which a change would show.
+// TestAnswers keeps the sums of files whose later changes would be noticed.
 func TestAnswers(t *testing.T) {
 	dir := t.TempDir()
 	file := dir + "/in/a.avro"
 	writeInput(t, file, avrotest.Schema, 1, 2)
 	r := request(dir+"/out", dir+"/in")
-	r.Known = manifest.NewKnown(converted(t, look(t, r).Request.Inputs)...)
+	r.Known = manifest.NewKnown(converted(t, mustLook(t, r).Request.Inputs)...)
 	for at, kept := range map[time.Time]bool{time.Now().Add(-time.Minute): true, time.Now(): false} {
 		testenv.Must(t, os.Chtimes(file, at, at))
-		s := look(t, r)
+		s := mustLook(t, r)
 		if answers := s.Answers(); (len(answers) == 1) != kept || len(s.Request.Inputs) != 0 {
 			t.Errorf("modified at %v: %+v", at, answers)
 		}
 	}
 	var s Survey
-	if s.keep(&manifest.Input{Path: "in"}, true); s.Answers() != nil {
+	if s.addAnswer(&manifest.Input{Path: "in"}, true); s.Answers() != nil {
 		t.Error("an answer is kept for a file without a time")
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// DefaultMemory is the memory budget of a request that names none, in bytes.
+// DefaultMemory is the default memory budget of a request, in bytes.
 const DefaultMemory = 512 << 20
 
-// minBlock is the least size of column blocks that is chosen for want of memory.
+// minBlock is the smallest size of column blocks that is chosen if memory is short.
 const minBlock = 4 << 10
 
-// Fits refuses a plan that was made with more memory than there is now; 0 is
+// Fits refuses a plan that needs more memory than there is now; a memory of 0 is
 // DefaultMemory.
 func Fits(p *manifest.Plan, formats format.Registry, memory int64) error {
 	memory = cmp.Or(memory, DefaultMemory)
@@ -31,15 +31,15 @@ func Fits(p *manifest.Plan, formats format.Registry, memory int64) error {
 	return nil
 }
 
-// leastMemory is what tasks need for their columns, in bytes: the open blocks, and
-// half as much for all else.
+// leastMemory returns the bytes that tasks need for their columns: the open blocks, and
+// half as much for everything else.
 func leastMemory(w format.Writer, blockSize, columns int) int64 {
 	return int64(columns)*int64(blockSize)*3/2 + w.Memory(columns, blockSize)
 }
 
-// blockSize returns the size of column blocks: what is wanted, or the largest
-// power of two below it with which the open blocks fit the memory; but not less
-// than 4 KiB.
+// blockSize returns the size of column blocks: the wanted size if the open blocks then fit
+// the memory, or else the largest power of two below it with which they do. It lowers a
+// size to no less than 4 KiB.
 func blockSize(w format.Writer, want, columns int, memory int64) int {
 	fits := func(size int) bool { return leastMemory(w, size, columns) <= memory }
 	if want <= minBlock || fits(want) {

@@ -59,17 +59,17 @@ func TestMemoryForColumns(t *testing.T) {
 	r := request(filepath.Join(dir, "out"), in)
 	r.Output.RowGroupSize = 0
 	r.Memory = budget.New(17 << 20)
-	_, err := look(t, r).Plan(t.Context(), "")
+	_, err := mustLook(t, r).Plan(t.Context(), "")
 	failuretest.Want(t, err, failure.Usage, "needs --memory 18MiB")
-	// Nor is a row group made of what does not fit.
-	if s := look(t, r); s.empty != nil {
+	// No row group is made if its columns do not fit.
+	if s := mustLook(t, r); s.empty != nil {
 		t.Error("a row group was made")
 	}
-	r.Memory = budget.New(1 << 20) // not even the mapping fits
+	r.Memory = budget.New(1 << 20) // too little even for the mapping
 	_, err = Look(t.Context(), r)
 	failuretest.Want(t, err, failure.Usage, "schema of 3000 columns: too little memory")
 	r.Memory = budget.New(18 << 20)
-	if s := look(t, r); s.empty == nil {
+	if s := mustLook(t, r); s.empty == nil {
 		t.Error("no row group was made")
 	}
 	mustPlan(t, r)
@@ -90,14 +90,14 @@ func TestFits(t *testing.T) {
 	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "--memory 938MiB")
 	options, err := cfile.Format.Options(nil)
 	testenv.Must(t, err)
-	p.Request.Options = manifest.Options{Format: cfile.Format.Name(), FormatOptions: options} // takes more for a column
+	p.Request.Options = manifest.Options{Format: cfile.Format.Name(), FormatOptions: options} // needs more for a column
 	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "--memory 4102MiB")
 	p.Request.Options.Format = "later"
 	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "later")
 }
 
-// TestMemoryDoesNotChangeThePlan has input blocks that a small memory cannot
-// take: the plan is refused, as its tasks would be.
+// TestMemoryDoesNotChangeThePlan has input blocks that do not fit a small memory: the plan
+// is refused, as its tasks would be.
 func TestMemoryDoesNotChangeThePlan(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "a.avro")
@@ -110,9 +110,9 @@ func TestMemoryDoesNotChangeThePlan(t *testing.T) {
 		t.Errorf("%+v, want %+v", p, want)
 	}
 	r.Memory = budget.New(24 << 20)
-	_, err := look(t, r).Plan(t.Context(), "")
+	_, err := mustLook(t, r).Plan(t.Context(), "")
 	failuretest.Want(t, err, failure.Usage, "a.avro")
 	failuretest.Want(t, err, failure.Usage, "has 24MiB")
-	r.Output.MaxInputBlock = 1 << 20 // then they are damage, which is the tasks' to report
+	r.Output.MaxInputBlock = 1 << 20 // the blocks are then damage, which the tasks report
 	mustPlan(t, r)
 }

@@ -25,23 +25,23 @@ const (
 	defaultMaxBlock = 512 << 20
 )
 
-// Asked is what the user asked for.
+// Asked is the part of a request that the user gives.
 type Asked struct {
 	// Inputs are files, directories and glob patterns, on any store.
 	Inputs []string
 	// Dest is the directory to fill. Its parent must exist.
 	Dest string
 	// Output shapes the output. RowGroupSize 0 is 128 MiB, MaxInputBlock 0 is
-	// 512 MiB and OnDamage "" is fail. BlockSize 0 lets the plan choose; a
-	// larger one than the memory allows is lowered, with a warning.
+	// 512 MiB and OnDamage "" is fail. BlockSize 0 lets the plan choose; a size
+	// larger than the memory allows is lowered, with a warning.
 	Output manifest.Options
 	// Schema is the JSON of a reader's Avro schema, to which the rows of inputs
-	// with other schemas are resolved; empty if all inputs must have one.
+	// with other schemas are resolved; empty if all inputs must have the same schema.
 	Schema string
-	// AllowEmpty makes the output of no input where there is none: without it,
-	// directories without an Avro file and patterns without a match are refused.
+	// AllowEmpty accepts inputs without an Avro file, and patterns without a match. If
+	// there is no Avro file at all, the output is empty.
 	AllowEmpty bool
-	// Filter leaves out some of what Inputs name. If it leaves nothing, that is
+	// Filter leaves out some of the files that Inputs name. If no file remains, that is
 	// failure.Input.
 	Filter input.Filter
 }
@@ -49,64 +49,63 @@ type Asked struct {
 // Request is a conversion to plan.
 type Request struct {
 	Asked
-	// SchemaKept says that Schema is that of what the destination holds, and nobody
-	// asked for it: see manifest.Request.
+	// SchemaKept says that Schema comes from the output at the destination and not from
+	// the user: see manifest.Request.
 	SchemaKept bool
-	// Nonce makes the plan another one than earlier plans of the same request, if it is set.
+	// Nonce, if set, makes the plan differ from earlier plans of the same request.
 	Nonce string
-	// Increment makes the plan one of an increment beside what the destination holds.
+	// Increment makes the plan one of an increment to the outputs at the destination.
 	Increment bool
 	// Known, if set, are inputs that the destination has already, by the outputs that own
-	// them: those that are still what they were are left out, and one that changed is
-	// refused with a *Changed. One of the same size and time of modification is not
-	// opened: see manifest.Input.Relate.
+	// them. Unchanged ones are left out, and a changed one is refused with a *Changed.
+	// A file with the same size and time of modification is not opened: see
+	// manifest.Input.Relate.
 	Known *manifest.Known
-	// Taken, if set, are the inputs of all partitions, of which this is Partition: files
-	// that another has are left out, and those that are taken are noted.
+	// Taken, if set, holds the inputs of all partitions. Files that a partition other than
+	// Partition has are left out, and the inputs of this request are added.
 	Taken     *Taken
 	Partition string
-	// Sums, if set, gives inputs that earlier surveys read, with their whole CRC-32C.
+	// Sums, if set, returns inputs that earlier surveys read, with their whole CRC-32C.
 	Sums func() *manifest.Known
-	// AllowWaiting takes inputs of which the filter leaves nothing, as AllowEmpty
-	// does, but no others without an Avro file.
+	// AllowWaiting accepts inputs whose files the filter all leaves out, as AllowEmpty
+	// does, but no other inputs without an Avro file.
 	AllowWaiting bool
 	// Formats are the formats that Output can name.
 	Formats format.Registry
-	// Memory is what planning, and then its tasks, may take; nil is a pool of
-	// DefaultMemory.
+	// Memory bounds planning, and then the tasks; nil is a pool of DefaultMemory.
 	Memory *budget.Pool
 	// Resolve finds the store of a location; nil is store.Resolve, which knows
-	// local disks only.
+	// only local disks.
 	Resolve input.Resolve
 }
 
-// Survey is what the headers of the inputs tell.
+// Survey is a request and what the headers of its inputs say.
 type Survey struct {
 	// Request decides whether an output is finished, or can be resumed.
 	Request manifest.Request
 	// Dest is the location of the destination.
 	Dest store.Location
-	// Warnings are for the user, whatever becomes of the request.
+	// Warnings are for the user, even if the request is refused later.
 	Warnings []string
-	// Skipped are the files and directories that were found and are no inputs.
+	// Skipped are the files and directories that were found and are not inputs.
 	Skipped []input.Skipped
 	// Mapping is how the rows fill columns; nil if there are no inputs.
 	Mapping *shred.Mapping
 
-	of      Request
-	first   string // location of the first input that has a header
+	config  Request // as it was given to Look, with defaults
+	first   string  // location of the first input that has a header
 	leftOut []manifest.LeftOut
 	writer  format.Writer
 	empty   format.Group // of Mapping's columns; nil if there are no inputs
 	filling *filling     // of the last plan's row groups; nil if there are no inputs
 
-	mu      sync.Mutex       // of what follows
+	mu      sync.Mutex       // guards the fields below
 	answers []manifest.Input // see Answers
-	learned bool
+	read    bool             // this survey read an input to get its CRC-32C
 }
 
-// Look finds the inputs and reads their headers. It refuses options that make no
-// sense, and schemas that cannot be converted.
+// Look finds the inputs and reads their headers. It refuses invalid options and
+// schemas that cannot be converted.
 func Look(ctx context.Context, r Request) (*Survey, error) {
 	s, err := survey(ctx, r)
 	if err != nil {
@@ -117,7 +116,7 @@ func Look(ctx context.Context, r Request) (*Survey, error) {
 
 func survey(ctx context.Context, r Request) (*Survey, error) {
 	r.Memory, r.Known = cmp.Or(r.Memory, budget.New(DefaultMemory)), cmp.Or(r.Known, manifest.NewKnown())
-	s := &Survey{Request: manifest.Request{Options: r.Output, Schema: r.Schema, SchemaKept: r.SchemaKept}, of: r}
+	s := &Survey{Request: manifest.Request{Options: r.Output, Schema: r.Schema, SchemaKept: r.SchemaKept}, config: r}
 	err := completeOptions(&s.Request.Options)
 	if err != nil {
 		return nil, err
@@ -152,30 +151,29 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 	if r.Taken != nil {
 		r.Taken.Add(r.Partition, s.Request.Inputs)
 	}
-	if err := s.checkHeld(taken, r.Inputs); err != nil {
+	if err := s.checkArguments(taken, r.Inputs); err != nil {
 		return nil, err
 	}
-	sound := slices.DeleteFunc(slices.Clone(taken), func(h header) bool { return h.lost || h.known })
-	if len(sound) == 0 {
+	withRows := slices.DeleteFunc(slices.Clone(taken), func(h header) bool { return h.lost || h.known })
+	if len(withRows) == 0 {
 		if !r.AllowWaiting && !slices.ContainsFunc(taken, func(h header) bool { return h.known }) {
 			s.Warnings = append(s.Warnings, "the inputs hold no Avro file")
 		}
 		return s, nil
 	}
-	schema, err := s.schemaOf(sound)
+	schema, err := s.schemaOf(withRows)
 	if err != nil {
 		return nil, err
 	}
 	return s, s.mapColumns(schema)
 }
 
-// Waits reports whether nothing is left of the inputs because the filter leaves
-// files out.
+// Waits reports whether the request has no inputs because the filter leaves files out.
 func (s *Survey) Waits() bool {
-	return s.of.AllowWaiting && len(s.Request.Inputs) == 0 && slices.ContainsFunc(s.Skipped, func(out input.Skipped) bool { return out.By != nil })
+	return s.config.AllowWaiting && len(s.Request.Inputs) == 0 && slices.ContainsFunc(s.Skipped, func(out input.Skipped) bool { return out.By != nil })
 }
 
-// completeOptions sets defaults and refuses what makes no sense in any format.
+// completeOptions sets defaults and refuses options that are invalid in every format.
 func completeOptions(o *manifest.Options) error {
 	o.RowGroupSize = cmp.Or(o.RowGroupSize, defaultRowGroup)
 	o.MaxInputBlock = cmp.Or(o.MaxInputBlock, defaultMaxBlock)
@@ -190,30 +188,30 @@ func completeOptions(o *manifest.Options) error {
 	//guard: rejects sizes out of range
 	case o.BlockSize < 0 || o.BlockSize > 1<<30:
 		return failure.New(failure.Usage, "column blocks of %d bytes", o.BlockSize)
-	//guard: rejects a choice that tasks do not know
+	//guard: rejects a value that tasks do not know
 	case !slices.Contains([]string{"", SkipCopies, RefuseCopies}, o.Copies):
-		return failure.New(failure.Usage, "copies %q: they are taken, or it is one of skip, refuse", o.Copies)
-	//guard: rejects a choice that tasks do not know
+		return failure.New(failure.Usage, "copies %q: want skip, refuse or nothing", o.Copies)
+	//guard: rejects a value that tasks do not know
 	case !slices.Contains([]string{"fail", "skip", "quarantine"}, o.OnDamage):
-		return failure.New(failure.Usage, "on damage %q: it is one of fail, skip, quarantine", o.OnDamage)
+		return failure.New(failure.Usage, "on damage %q: want fail, skip or quarantine", o.OnDamage)
 	}
 	return nil
 }
 
-// mapColumns decides what follows from the schema of the rows.
+// mapColumns sets everything that follows from the schema of the rows.
 func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
-	odd := schema.Warnings()
-	s.Warnings = append(s.Warnings, odd...)
-	if s.Request.Options.Strict && len(odd) > 0 {
-		return s.schemaFault(fmt.Errorf("with --strict: %s", strings.Join(odd, "; ")))
+	warnings := schema.Warnings()
+	s.Warnings = append(s.Warnings, warnings...)
+	if s.Request.Options.Strict && len(warnings) > 0 {
+		return s.schemaFault(fmt.Errorf("with --strict: %s", strings.Join(warnings, "; ")))
 	}
-	memory := s.of.Memory.NewHeap()
+	memory := s.config.Memory.NewHeap()
 	s.Mapping, err = shred.Map(schema, shred.Options{RecursiveBytes: s.Request.Options.RecursiveBytes, Memory: memory})
 	if errors.As(err, new(*budget.Error)) {
 		return failure.As(failure.Usage, err)
 	}
 	if err != nil {
-		if _, again := shred.Map(schema, shred.Options{RecursiveBytes: true, Memory: memory}); again == nil {
+		if _, bytesErr := shred.Map(schema, shred.Options{RecursiveBytes: true, Memory: memory}); bytesErr == nil {
 			return fmt.Errorf("%w; --recursive bytes keeps that part as one column of bytes", s.schemaFault(err))
 		}
 		return s.schemaFault(err)
@@ -222,15 +220,15 @@ func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
 		return failure.New(failure.Usage, "--index: %w", err)
 	}
 	columns, want := len(s.Mapping.Columns), cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize)
-	//guard: keeps a sample within memory
-	if leastMemory(s.writer, min(want, minBlock), columns) > s.of.Memory.Size() {
+	//guard: keeps a sample within the memory
+	if leastMemory(s.writer, min(want, minBlock), columns) > s.config.Memory.Size() {
 		return nil
 	}
 	return s.newGroup(want)
 }
 
-// newGroup makes a row group for its sizes. It fails if the options do not fit the
-// columns.
+// newGroup sets s.empty, whose sizes planning uses. It fails if the options do not fit
+// the columns.
 func (s *Survey) newGroup(blockSize int) (err error) {
 	schema := s.Mapping.Schema.JSON()
 	switch w := s.writer.(type) {
@@ -250,20 +248,19 @@ func (s *Survey) newGroup(blockSize int) (err error) {
 	return failure.As(failure.Usage, err)
 }
 
-// Plan decides sizes and cuts the inputs into tasks, after it has converted a
-// sample of them. base is the ID of the output that the destination holds; empty
-// if there is none. holds are the IDs of all that it holds, which an output that is
-// no increment replaces.
+// Plan converts a sample of the inputs, decides sizes, and cuts the inputs into tasks.
+// base is the ID of the output at the destination, or empty. holds are the IDs of all
+// outputs and increments there, which the new output replaces unless it is an increment.
 func (s *Survey) Plan(ctx context.Context, base string, holds ...string) (*manifest.Plan, error) {
 	p := &manifest.Plan{
-		Version: manifest.Version, Revision: manifest.Revision, Nonce: s.of.Nonce, Request: s.Request, Dest: s.Dest.Origin + s.Dest.Path, Base: base, Increment: s.of.Increment,
+		Version: manifest.Version, Revision: manifest.Revision, Nonce: s.config.Nonce, Request: s.Request, Dest: s.Dest.Origin + s.Dest.Path, Base: base, Increment: s.config.Increment,
 		BlockSize: cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize), Warnings: slices.Clone(s.Warnings), LeftOut: s.leftOut,
 	}
-	if !s.of.Increment {
+	if !s.config.Increment {
 		p.Replaces = holds
 	}
 	if s.Mapping != nil {
-		if err := s.fit(ctx, p); err != nil {
+		if err := s.setTasks(ctx, p); err != nil {
 			return nil, failure.Judge(err)
 		}
 	}
@@ -272,18 +269,18 @@ func (s *Survey) Plan(ctx context.Context, base string, holds ...string) (*manif
 	return p, err
 }
 
-// fit decides the sizes of a plan that has inputs, and its tasks.
-func (s *Survey) fit(ctx context.Context, p *manifest.Plan) error {
+// setTasks sets the sizes and the tasks of a plan that has inputs.
+func (s *Survey) setTasks(ctx context.Context, p *manifest.Plan) error {
 	p.Schema, p.Columns = s.Mapping.Schema.JSON(), len(s.Mapping.Columns)
 	want := p.BlockSize
-	p.BlockSize = blockSize(s.writer, want, p.Columns, s.of.Memory.Size())
+	p.BlockSize = blockSize(s.writer, want, p.Columns, s.config.Memory.Size())
 	if p.BlockSize < want {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("%d columns do not fit into %d MiB of memory with blocks of %d bytes; blocks of %d bytes are used",
-			p.Columns, s.of.Memory.Size()>>20, want, p.BlockSize))
+			p.Columns, s.config.Memory.Size()>>20, want, p.BlockSize))
 	}
 	//guard: refuses a plan that needs more memory than there is
-	if need := leastMemory(s.writer, p.BlockSize, p.Columns); need > s.of.Memory.Size() {
-		return failure.New(failure.Usage, "%d columns with blocks of %d bytes: %s", p.Columns, p.BlockSize, budget.TooLittle(need, s.of.Memory.Size()))
+	if need := leastMemory(s.writer, p.BlockSize, p.Columns); need > s.config.Memory.Size() {
+		return failure.New(failure.Usage, "%d columns with blocks of %d bytes: %s", p.Columns, p.BlockSize, budget.TooLittle(need, s.config.Memory.Size()))
 	}
 	if err := s.newGroup(p.BlockSize); err != nil {
 		return err
@@ -296,7 +293,7 @@ func (s *Survey) fit(ctx context.Context, p *manifest.Plan) error {
 		return err
 	}
 	s.filling = f
-	room := f.most(p.Request.Options.RowGroupSize)
+	room := f.maxInput(p.Request.Options.RowGroupSize)
 	p.SplitSize = splitSize(p.Request.Inputs, room)
 	p.Ratio = f.ratio(p.SplitSize)
 	p.Tasks = cut(p.Request.Inputs, p.SplitSize)

@@ -42,14 +42,14 @@ func TestPlanIsDeterministic(t *testing.T) {
 			first = b
 		}
 		if !bytes.Equal(b, first) {
-			t.Errorf("inputs %v give another plan:\n%s\nthan\n%s", inputs, b, first)
+			t.Errorf("inputs %v give the plan:\n%s\nwant\n%s", inputs, b, first)
 		}
 		if _, err := manifest.DecodePlan(b); err != nil {
 			t.Error(err)
 		}
-		// The codec is null on both sides, and the values are copied.
+		// Neither the input nor the output is compressed.
 		if math.Abs(p.Ratio-1) > 0.05 || p.Ratio != math.Round(p.Ratio*1e4)/1e4 {
-			t.Errorf("ratio %v of data that is copied", p.Ratio)
+			t.Errorf("ratio %v, want about 1", p.Ratio)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestPlanIsDeterministic(t *testing.T) {
 func TestPlan(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 2)
-	s := look(t, request(dir+"/./out", dir+"/a.avro"))
+	s := mustLook(t, request(dir+"/./out", dir+"/a.avro"))
 	o := s.Request.Options
 	if o.MaxInputBlock != defaultMaxBlock || o.OnDamage != "fail" || o.BlockSize != 0 || o.RowGroupSize != 16<<10 || len(s.Mapping.Columns) != 2 {
 		t.Errorf("the survey has %+v", s)
@@ -68,11 +68,11 @@ func TestPlan(t *testing.T) {
 		t.Errorf("the plan is %+v", p)
 	}
 	if sum, err := p.Sum(); err != nil || sum != p.ID {
-		t.Errorf("the plan has the ID %s, not %s, %v", p.ID, sum, err)
+		t.Errorf("the plan has the ID %s, want %s, %v", p.ID, sum, err)
 	}
 }
 
-// TestSortedRows refuses what the options of a format of rows do not fit.
+// TestSortedRows refuses inputs and options that do not fit a format of rows.
 func TestSortedRows(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 1)
@@ -92,22 +92,22 @@ func TestSortedRows(t *testing.T) {
 	}
 }
 
-// TestPlanNamesWhatItReplaces, which is part of its ID, unless it is of a run.
-func TestPlanNamesWhatItReplaces(t *testing.T) {
+// TestPlanReplaces compares Replaces, which is part of the plan's ID and empty for an increment.
+func TestPlanReplaces(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 2)
 	const output, added = "00112233445566ff", "2233445566ff0011"
-	for _, run := range []bool{false, true} {
+	for _, increment := range []bool{false, true} {
 		r := request(dir+"/out", dir+"/a.avro")
-		r.Increment = run
+		r.Increment = increment
 		var plans []*manifest.Plan
 		for _, holds := range [][]string{{output}, {output, added}} {
-			p, err := look(t, r).Plan(t.Context(), output, holds...)
+			p, err := mustLook(t, r).Plan(t.Context(), output, holds...)
 			testenv.Must(t, err)
 			plans = append(plans, p)
 		}
-		if slices.Equal(plans[1].Replaces, []string{output, added}) == run || (plans[0].ID == plans[1].ID) != run {
-			t.Errorf("run: %v; the plans are %+v and %+v", run, plans[0], plans[1])
+		if slices.Equal(plans[1].Replaces, []string{output, added}) == increment || (plans[0].ID == plans[1].ID) != increment {
+			t.Errorf("increment %v: the plans are %+v and %+v", increment, plans[0], plans[1])
 		}
 	}
 }
@@ -183,18 +183,18 @@ func TestRefusals(t *testing.T) {
 			s, err := Look(t.Context(), r)
 			failuretest.Want(t, err, tc.kind, tc.text)
 			if s != nil {
-				t.Errorf("a survey beside the error: %+v", s)
+				t.Errorf("Look returned an error and the survey %+v", s)
 			}
 		})
 	}
-	odd := mustPlan(t, request(at("out"), at("odd")))
-	if len(odd.Warnings) == 0 || !strings.Contains(odd.Warnings[0], "s-s") {
-		t.Errorf("warnings of an odd schema: %q", odd.Warnings)
+	p := mustPlan(t, request(at("out"), at("odd")))
+	if len(p.Warnings) == 0 || !strings.Contains(p.Warnings[0], "s-s") {
+		t.Errorf("warnings of an odd schema: %q", p.Warnings)
 	}
 	r := request(at("out"), at("list"))
 	r.Output.RecursiveBytes = true
 	if p := mustPlan(t, r); p.Columns == 0 {
-		t.Errorf("the recursive part as bytes: %+v", p)
+		t.Errorf("with the recursive part as bytes: %+v", p)
 	}
 }
 
@@ -205,13 +205,13 @@ func TestEmptyInputs(t *testing.T) {
 	_, err := Look(t.Context(), r)
 	failuretest.Want(t, err, failure.Input, dir+"/none holds no Avro file", "--allow-empty")
 	r.AllowEmpty = true
-	s := look(t, r)
+	s := mustLook(t, r)
 	p, err := s.Plan(t.Context(), "")
 	if err != nil || s.Mapping != nil || p.ID == "" || len(p.Tasks) != 0 || len(s.Expect(p)) != 0 || p.BlockSize != manifest.DefaultBlockSize {
-		t.Errorf("of no inputs: %+v, %+v, %v", s, p, err)
+		t.Errorf("without inputs: %+v, %+v, %v", s, p, err)
 	}
 	if len(p.Warnings) != 1 || p.Warnings[0] != "the inputs hold no Avro file" {
-		t.Errorf("of no inputs: warnings %q", p.Warnings)
+		t.Errorf("without inputs: warnings %q", p.Warnings)
 	}
 	testenv.Must(t, os.WriteFile(dir+"/empty", nil, 0o666))
 	r = request(dir+"/out", dir+"/empty")
@@ -222,20 +222,20 @@ func TestEmptyInputs(t *testing.T) {
 	failuretest.Want(t, err, failure.Input, "all inputs are empty files")
 	writeInput(t, dir+"/zero/a.avro", avrotest.Schema, 1, 0)
 	writeInput(t, dir+"/zero/b.avro", avrotest.Schema, 2, 0)
-	s = look(t, request(dir+"/out", dir+"/zero"))
+	s = mustLook(t, request(dir+"/out", dir+"/zero"))
 	p, err = s.Plan(t.Context(), "")
 	if err != nil || len(p.Tasks) != 1 || p.Ratio != 1 || s.Expect(p)[0] != (Expected{1, s.empty.Size()}) {
-		t.Errorf("of no rows: %+v, %v", p, err)
+		t.Errorf("without rows: %+v, %v", p, err)
 	}
 }
 
-// writing is a store on which a writer has a file open.
-type writing struct {
+// writingStore is a store on which a writer has a file open.
+type writingStore struct {
 	store.Store
 	file string
 }
 
-func (w writing) Open(ctx context.Context, p string) (store.File, error) {
+func (w writingStore) Open(ctx context.Context, p string) (store.File, error) {
 	if p == w.file {
 		return nil, fmt.Errorf("open %s: %w", p, store.ErrBeingWritten)
 	}
@@ -252,30 +252,30 @@ func TestFilesBeingWritten(t *testing.T) {
 	writeInput(t, open, avrotest.Schema, 2, 2)
 	for _, found := range []string{in, filepath.Join(in, "*.avro")} {
 		r := request(filepath.Join(dir, "out"), found)
-		r.Resolve = storetest.On(writing{store.Local(), open})
-		s := look(t, r)
+		r.Resolve = storetest.On(writingStore{store.Local(), open})
+		s := mustLook(t, r)
 		if len(s.Request.Inputs) != 1 || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], open) {
 			t.Errorf("%s: inputs %+v, warnings %q", found, s.Request.Inputs, s.Warnings)
 		}
-		// Once it is closed, there is more to convert.
+		// After the writer closes it, the file is an input.
 		r.Resolve = nil
-		if d := s.Request.Differences(&look(t, r).Request); len(d) != 1 {
+		if d := s.Request.Differences(&mustLook(t, r).Request); len(d) != 1 {
 			t.Errorf("%s: the closed file makes the differences %q", found, d)
 		}
 	}
 	r := request(filepath.Join(dir, "out"), in, open)
-	r.Resolve = storetest.On(writing{store.Local(), open})
+	r.Resolve = storetest.On(writingStore{store.Local(), open})
 	_, err := Look(t.Context(), r)
 	failuretest.Want(t, err, failure.Input, "still being written")
 }
 
-// TestInputsChangeBeforeTheSample removes and replaces an input once its header
+// TestInputsChangeBeforeTheSample replaces and removes an input after its header
 // was read.
 func TestInputsChangeBeforeTheSample(t *testing.T) {
 	dir := t.TempDir()
 	in := dir + "/a.avro"
 	writeInput(t, in, avrotest.Schema, 1, 2)
-	s := look(t, request(dir+"/out", in))
+	s := mustLook(t, request(dir+"/out", in))
 	writeInput(t, in, avrotest.Schema, 1, 3)
 	_, err := s.Plan(t.Context(), "")
 	failuretest.Want(t, err, failure.Input, "a.avro changed during the job")
@@ -284,8 +284,8 @@ func TestInputsChangeBeforeTheSample(t *testing.T) {
 	failuretest.Want(t, err, failure.Input, "a.avro does not exist")
 }
 
-// TestDamagedInputs are planned as if they were sound: damage is the tasks' to
-// report.
+// TestDamagedInputs plans damaged inputs like undamaged ones, because tasks report the
+// damage.
 func TestDamagedInputs(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 60)

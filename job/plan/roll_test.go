@@ -16,9 +16,9 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// stringsRequest is for an input of string columns. The first has another value in each row,
-// the others as well or one value in all rows.
-func stringsRequest(t *testing.T, columns, bytes int, alike bool) Request {
+// stringsRequest returns a request to convert an input of string columns. The first column has
+// another value in each row; the others do so too, or have one constant value.
+func stringsRequest(t *testing.T, columns, bytes int, constant bool) Request {
 	t.Helper()
 	fields := make([]string, columns)
 	for i := range fields {
@@ -32,7 +32,7 @@ func stringsRequest(t *testing.T, columns, bytes int, alike bool) Request {
 		var b []byte
 		for i := range rows * columns {
 			b = append(b, 2*value)
-			if alike && i%columns > 0 {
+			if constant && i%columns > 0 {
 				b = append(b, "the same"...)
 			} else {
 				b = fmt.Appendf(b, "%08x", random.Uint32())
@@ -46,10 +46,10 @@ func stringsRequest(t *testing.T, columns, bytes int, alike bool) Request {
 	return r
 }
 
-// TestExpectedRowGroupsOfColumns compares what is expected with what is made. Where columns
-// compress well, their open blocks end row groups, long before what is stored would.
+// TestExpectedRowGroupsOfColumns compares expected with made row groups. If columns compress
+// well, their open blocks end row groups long before the stored bytes would.
 func TestExpectedRowGroupsOfColumns(t *testing.T) {
-	for _, of := range []struct{ format, options string }{
+	for _, output := range []struct{ format, options string }{
 		{"trevni", `{"codec":"zstandard"}`}, {"trevni", `{"codec":"null"}`}, {"cfile", `{}`}, {"hfile", `{"key":["c0000"]}`},
 	} {
 		for _, tc := range []struct {
@@ -61,17 +61,17 @@ func TestExpectedRowGroupsOfColumns(t *testing.T) {
 			{51, 100 << 10, manifest.DefaultBlockSize}, {51, 300 << 10, manifest.DefaultBlockSize}, {51, 1 << 20, manifest.DefaultBlockSize},
 			{51, 300 << 10, minBlock}, {300, 600 << 10, manifest.DefaultBlockSize}, {300, 1 << 20, minBlock},
 		} {
-			for _, alike := range []bool{true, false} {
-				if testing.Short() && !alike {
+			for _, constant := range []bool{true, false} {
+				if testing.Short() && !constant {
 					continue
 				}
-				t.Run(fmt.Sprintf("%d columns of %s%s in %d, blocks of %d, alike %v", tc.columns, of.format, of.options, tc.size, tc.blockSize, alike), func(t *testing.T) {
-					r := stringsRequest(t, tc.columns, int(3*tc.size), alike)
-					r.Output.Format, r.Output.FormatOptions = of.format, json.RawMessage(of.options)
+				t.Run(fmt.Sprintf("%d columns of %s%s in %d, blocks of %d, constant %v", tc.columns, output.format, output.options, tc.size, tc.blockSize, constant), func(t *testing.T) {
+					r := stringsRequest(t, tc.columns, int(3*tc.size), constant)
+					r.Output.Format, r.Output.FormatOptions = output.format, json.RawMessage(output.options)
 					r.Output.RowGroupSize, r.Output.BlockSize = tc.size, tc.blockSize
 					expected, made := expectedAndMade(t, r)
 					if off := expected / float64(made); off > 1.5 || off < 1/1.5 {
-						t.Errorf("%.1f row groups are expected, %d made", expected, made)
+						t.Errorf("%.1f row groups are expected, got %d", expected, made)
 					}
 				})
 			}
@@ -79,7 +79,7 @@ func TestExpectedRowGroupsOfColumns(t *testing.T) {
 	}
 }
 
-// TestRollsAfter compares with a walk in small steps, for columns of all rates.
+// TestRollsAfter compares rollsAfter with a search in small steps, for random columns.
 func TestRollsAfter(t *testing.T) {
 	const blockSize, end, step = 1000, 200_000, 2
 	random := rand.New(rand.NewPCG(3, 4))
@@ -109,7 +109,7 @@ func TestRollsAfter(t *testing.T) {
 		for _, c := range f.columns {
 			stores += c.fill * c.table
 		}
-		// There are more blocks than there is time for.
+		// Following every block would take too long here.
 		if got, want := f.rollsAfter(maxSplit, math.MaxFloat64), maxSplit/stores; math.Abs(got/want-1) > 0.01 {
 			t.Errorf("%d columns and a limit of %g: %g bytes of input, want %g", len(cols), float64(maxSplit), got, want)
 		}

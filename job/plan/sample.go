@@ -13,38 +13,38 @@ import (
 	"github.com/rowtocol/rowtocol/mapper"
 )
 
-// The sample is a fixed share of the input at fixed fractions of it, so that
-// it costs little and does not change from run to run.
+// The sample is a fixed share of the input, taken at fixed positions, so that it
+// costs little and is the same in every run.
 const (
 	samplePoints = 8
 	sampleShare  = 64
 	minSample    = 256 << 10
-	minPerColumn = 1 << 10 // what frames a block would weigh too much in less
+	minPerColumn = 1 << 10 // with less, the framing of blocks would weigh too much
 	maxSample    = 4 << 20
 )
 
-// sampler converts a few input blocks to a row group that is thrown away.
+// sampler converts a few input blocks to a row group that is discarded.
 type sampler struct {
 	resolve     input.Resolve
 	inputs      []manifest.Input
-	starts      []int64 // of each input's blocks, if all inputs' were in one row
+	starts      []int64 // of each input's blocks, if the blocks of all inputs were concatenated
 	total       int64
 	columns     int
 	resolutions *input.Resolutions
 	sample      *mapper.Sample
 }
 
-// sample finds out how a row group fills up with the inputs' rows.
+// sample converts a sample of the inputs to find out how row groups fill up.
 func (s *Survey) sample(ctx context.Context, blockSize int) (*filling, error) {
-	reserved := min(mapper.OpenBlocks(s.writer, blockSize, len(s.Mapping.Columns))+mapper.SampleMemory, s.of.Memory.Left())
-	if err := s.of.Memory.Reserve(reserved); err != nil {
+	reserved := min(mapper.OpenBlocks(s.writer, blockSize, len(s.Mapping.Columns))+mapper.SampleMemory, s.config.Memory.Left())
+	if err := s.config.Memory.Reserve(reserved); err != nil {
 		return nil, failure.As(failure.Usage, err)
 	}
-	defer s.of.Memory.Release(reserved)
+	defer s.config.Memory.Release(reserved)
 	r := s.newSampler(blockSize)
 	defer r.sample.Close()
 	err := r.readAll(ctx)
-	//guard: refuses a plan that would depend on memory
+	//guard: refuses a plan that would depend on the memory
 	if errors.As(err, new(*budget.Error)) {
 		return nil, failure.As(failure.Usage, err)
 	}
@@ -60,7 +60,7 @@ func (s *Survey) sample(ctx context.Context, blockSize int) (*filling, error) {
 
 // newSampler returns a sampler whose sample the caller closes.
 func (s *Survey) newSampler(blockSize int) *sampler {
-	r := &sampler{resolve: s.of.Resolve, inputs: s.Request.Inputs, columns: len(s.Mapping.Columns)}
+	r := &sampler{resolve: s.config.Resolve, inputs: s.Request.Inputs, columns: len(s.Mapping.Columns)}
 	r.resolutions = input.NewResolutions(&s.Request, s.Mapping.Schema)
 	onDamage := mapper.Skip
 	if s.Request.Options.OnDamage == "fail" {
@@ -68,7 +68,7 @@ func (s *Survey) newSampler(blockSize int) *sampler {
 	}
 	r.sample = mapper.NewSample(mapper.Config{
 		Mapping: s.Mapping, Writer: s.writer, BlockSize: blockSize,
-		MaxInputBlock: s.Request.Options.MaxInputBlock, Pool: s.of.Memory, OnDamage: onDamage,
+		MaxInputBlock: s.Request.Options.MaxInputBlock, Pool: s.config.Memory, OnDamage: onDamage,
 	})
 	for _, in := range r.inputs {
 		r.starts = append(r.starts, r.total)
@@ -77,18 +77,18 @@ func (s *Survey) newSampler(blockSize int) *sampler {
 	return r
 }
 
-// readAll converts an equal share of the sample from each of the points on.
-// Where blocks are large, later points are left out.
+// readAll converts the sample, an equal share of it from each point on.
+// If blocks are large, it leaves out later points.
 func (s *sampler) readAll(ctx context.Context) error {
-	most := min(max(s.total/sampleShare, minSample, int64(s.columns)*minPerColumn), maxSample)
+	limit := min(max(s.total/sampleShare, minSample, int64(s.columns)*minPerColumn), maxSample)
 	points := int64(samplePoints)
-	if s.total <= most {
+	if s.total <= limit {
 		points = 1
 	}
 	pos := int64(0)
 	for i := range points {
 		pos = max(pos, s.total/points*i)
-		for quota := most / points; quota > 0 && pos < s.total && s.wantsMore(most); {
+		for quota := limit / points; quota > 0 && pos < s.total && s.wantsMore(limit); {
 			next, err := s.readFrom(ctx, pos, quota)
 			if err != nil {
 				return err
@@ -100,12 +100,12 @@ func (s *sampler) readAll(ctx context.Context) error {
 	return nil
 }
 
-func (s *sampler) wantsMore(most int64) bool {
-	return s.sample.Bytes() < most && !s.sample.Ended()
+func (s *sampler) wantsMore(limit int64) bool {
+	return s.sample.Bytes() < limit && !s.sample.Ended()
 }
 
-// readFrom converts blocks of one input from pos on until quota bytes are
-// read, and returns where it stopped.
+// readFrom converts blocks of one input from pos on until it has read quota bytes.
+// It returns the position where it stopped.
 func (s *sampler) readFrom(ctx context.Context, pos, quota int64) (int64, error) {
 	i, found := slices.BinarySearch(s.starts, pos)
 	if !found {
@@ -124,13 +124,13 @@ func (s *sampler) readFrom(ctx context.Context, pos, quota int64) (int64, error)
 	if err != nil {
 		return 0, err
 	}
-	by, err := s.resolutions.Of(in.Path, h.Schema)
+	resolution, err := s.resolutions.Of(in.Path, h.Schema)
 	if err != nil {
 		return 0, err
 	}
-	ahead := s.starts[i] - in.HeaderSize // of the offset in the input
+	shift := s.starts[i] - in.HeaderSize // from offsets in the input to positions
 	end, err := s.sample.Read(ctx, mapper.Source{
-		Name: in.Path, R: f, Size: in.Size, Header: h, Range: ocf.Range{Start: pos - ahead, End: in.Size}, Resolution: by,
+		Name: in.Path, R: f, Size: in.Size, Header: h, Range: ocf.Range{Start: pos - shift, End: in.Size}, Resolution: resolution,
 	}, quota)
-	return end + ahead, err
+	return end + shift, err
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/mapper"
 )
 
-// TestSampleIsBounded has many more blocks than a sample takes, and more rows of
-// no bytes.
+// TestSampleIsBounded has many more blocks than a sample takes, and many more rows of
+// zero bytes.
 func TestSampleIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	row := "\x02\x80\x02" + strings.Repeat("x", 128)
@@ -29,7 +29,7 @@ func TestSampleIsBounded(t *testing.T) {
 		"/a": {minSample / int64(len(row)) * 9 / 10, 2 * minSample / int64(len(row))},
 		"/b": {mapper.MaxSampleRows, mapper.MaxSampleRows + rows - 1},
 	} {
-		s := look(t, request(dir+"/out", dir+in)).newSampler(manifest.DefaultBlockSize)
+		s := mustLook(t, request(dir+"/out", dir+in)).newSampler(manifest.DefaultBlockSize)
 		defer s.sample.Close()
 		testenv.Must(t, s.readAll(t.Context()))
 		if n := s.sample.Rows(); n < want[0] || n > want[1] {

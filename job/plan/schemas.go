@@ -17,44 +17,44 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// header is what the header of a file tells.
+// header is a file and what its header says.
 type header struct {
 	file   *input.File
 	input  manifest.Input
 	schema string // its text
-	known  bool   // the destination has the file's rows
-	lost   bool   // there is none, and the file is an input of which nothing is left
-	skip   string // why the file is no input; "" if it is one
-	same   string // of a file that is skipped: what has its rows
+	known  bool   // the destination, another partition or an earlier file has the rows
+	lost   bool   // the file has no header, and is an input whose rows are all lost
+	skip   string // why the file is not an input; "" if it is one
+	same   string // the file that has the same rows, if this one is skipped
 	open   bool   // a writer has the file open
 }
 
-// readHeaders takes the files into the request, but for those that are known, and
-// returns what their headers tell. What was found in a directory and is no Avro file
-// is skipped, and so is a file that is still being written, unless the user named it.
+// readHeaders adds the files to the request, except known ones, and returns their
+// headers. It skips a non-Avro file that was found in a directory, and a file that is
+// still being written unless the user named it.
 func (s *Survey) readHeaders(ctx context.Context, files []input.File) ([]header, error) {
 	headers := make([]header, len(files))
 	var shared sharedTexts
 	err := parallel.Do(ctx, len(files), input.Readers, func(ctx context.Context, i int) (err error) {
 		h := &headers[i]
 		*h = header{file: &files[i], input: files[i].Facts}
-		if done, err := s.unopened(ctx, h); done || err != nil {
+		if done, err := s.knownUnopened(ctx, h); done || err != nil {
 			return err
 		}
-		in, first, err := input.Describe(ctx, s.of.Resolve, files[i].Name)
+		in, first, err := input.Describe(ctx, s.config.Resolve, files[i].Name)
 		in.Real = files[i].Facts.Real
 		h.input = in
-		if done, err := s.opened(ctx, h, err); done || err != nil {
-			return s.without(h, err)
+		if done, err := s.knownOpened(ctx, h, err); done || err != nil {
+			return s.headerFailed(h, err)
 		}
-		h.schema = shared.of(first.Schema)
+		h.schema = shared.intern(first.Schema)
 		return nil
 	})
 	if err == nil {
-		err = s.once(ctx, headers)
+		err = s.skipRepeated(ctx, headers)
 	}
 	if err == nil {
-		err = s.of.Taken.checkNew(s.of.Partition, headers)
+		err = s.config.Taken.checkNew(s.config.Partition, headers)
 	}
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (s *Survey) readHeaders(ctx context.Context, files []input.File) ([]header,
 			if h.open {
 				s.Warnings = append(s.Warnings, fmt.Sprintf("input %s is left out: %v", h.file.Name, store.ErrBeingWritten))
 			}
-			s.Skipped = append(s.Skipped, input.Skipped{Path: h.file.Name, Reason: h.skip, Same: h.same, By: h.by(), Named: h.file.Named})
+			s.Skipped = append(s.Skipped, input.Skipped{Path: h.file.Name, Reason: h.skip, Same: h.same, By: h.argumentsOfCopy(), Named: h.file.Named})
 		}
 		if h.skip != "" && !h.known {
 			continue
@@ -83,17 +83,18 @@ func (s *Survey) readHeaders(ctx context.Context, files []input.File) ([]header,
 	return taken, nil
 }
 
-// by are the inputs that led to a file which is left out because its rows are elsewhere.
-func (h *header) by() []int {
+// argumentsOfCopy returns the arguments that led to a file, if it is skipped because another has
+// its rows.
+func (h *header) argumentsOfCopy() []int {
 	if h.same == "" {
 		return nil
 	}
 	return h.file.By
 }
 
-// without decides about a file whose header cannot be read because of err, which
-// it returns if that ends the job.
-func (s *Survey) without(h *header, err error) error {
+// headerFailed decides what to do with a file whose header cannot be read because of err:
+// it skips the file, counts it as lost, or returns err to end the job.
+func (s *Survey) headerFailed(h *header, err error) error {
 	h.open = errors.Is(err, store.ErrBeingWritten)
 	switch {
 	case err == nil:
@@ -110,28 +111,28 @@ func (s *Survey) without(h *header, err error) error {
 	return err
 }
 
-// checkHeld refuses a request of which one of the inputs stands for no file, or all
-// for none that has a header. Files that the filter leaves out do not count, unless
-// that is allowed; then files may also be gone that the destination knows.
-func (s *Survey) checkHeld(taken []header, args []string) error {
-	if s.of.AllowEmpty {
+// checkArguments refuses a request if one of its arguments leads to no file, or if no file
+// has a header. Files that the filter leaves out count only with AllowWaiting, with which
+// files that the destination knows may also be gone.
+func (s *Survey) checkArguments(taken []header, args []string) error {
+	if s.config.AllowEmpty {
 		return nil
 	}
-	held, waits, sound := make([]bool, len(args)), make([]bool, len(args)), false
+	holdsFile, waits, readable := make([]bool, len(args)), make([]bool, len(args)), false
 	for _, out := range s.Skipped {
 		for _, i := range out.By {
 			waits[i] = true
 		}
 	}
 	for _, h := range taken {
-		sound = sound || !h.lost
+		readable = readable || !h.lost
 		for _, i := range h.file.By {
-			held[i] = true
+			holdsFile[i] = true
 		}
 	}
-	beside := ""
+	skipped := ""
 	if n := len(s.Skipped); n > 0 {
-		beside = fmt.Sprintf(" (skipped: %d, the first is %s: %s)", n, s.Skipped[0].Path, s.Skipped[0].Reason)
+		skipped = fmt.Sprintf(" (skipped: %d, the first is %s: %s)", n, s.Skipped[0].Path, s.Skipped[0].Reason)
 	}
 	for i, arg := range args {
 		what := "no Avro file"
@@ -139,21 +140,21 @@ func (s *Survey) checkHeld(taken []header, args []string) error {
 			what = "nothing that is to be converted yet"
 		}
 		//guard: refuses to leave out inputs that are not complete yet
-		if !held[i] && !(s.of.AllowWaiting && (waits[i] || s.of.Known.Len() > 0)) {
-			return failure.New(failure.Input, "input %s holds %s%s; with --allow-empty that is no error", arg, what, beside)
+		if !holdsFile[i] && !(s.config.AllowWaiting && (waits[i] || s.config.Known.Len() > 0)) {
+			return failure.New(failure.Input, "input %s holds %s%s; with --allow-empty that is no error", arg, what, skipped)
 		}
 	}
-	//guard: refuses to replace an output by nothing
-	if !sound && len(taken) > 0 {
+	//guard: refuses to replace an output by an empty one
+	if !readable && len(taken) > 0 {
 		return failure.New(failure.Input, "all inputs are empty files; --allow-empty makes nothing of them")
 	}
 	return nil
 }
 
 // schemaOf returns the schema of the rows in the output.
-func (s *Survey) schemaOf(sound []header) (*shred.Schema, error) {
-	inputs, texts := make([]manifest.Input, len(sound)), make([]string, len(sound))
-	for i, h := range sound {
+func (s *Survey) schemaOf(headers []header) (*shred.Schema, error) {
+	inputs, texts := make([]manifest.Input, len(headers)), make([]string, len(headers))
+	for i, h := range headers {
 		inputs[i], texts[i] = h.input, h.schema
 	}
 	s.first = inputs[0].Path
@@ -174,14 +175,14 @@ func (s *Survey) schemaOf(sound []header) (*shred.Schema, error) {
 	return fit.Schema, nil
 }
 
-// sharedTexts keeps one copy of equal texts: many inputs have few schemas. It may
-// be used concurrently.
+// sharedTexts keeps one copy of equal texts, because many inputs have few schemas. It
+// may be used concurrently.
 type sharedTexts struct {
 	mu    sync.Mutex
 	known map[string]string
 }
 
-func (s *sharedTexts) of(text string) string {
+func (s *sharedTexts) intern(text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if first, ok := s.known[text]; ok {
@@ -194,7 +195,7 @@ func (s *sharedTexts) of(text string) string {
 	return text
 }
 
-// schemaFault says whose schema it is that cannot be converted.
+// schemaFault returns err with the source of the schema that cannot be converted.
 func (s *Survey) schemaFault(err error) error {
 	if s.Request.Schema != "" {
 		return failure.As(failure.Usage, fmt.Errorf("the reader's schema: %w", err))

@@ -21,42 +21,42 @@ const (
 	secondRow  = "\x02b\x04\x04\x02?"
 )
 
-func TestEqualTextsAreShared(t *testing.T) {
+func TestSharedTexts(t *testing.T) {
 	var shared sharedTexts
-	first, second := shared.of(firstMail), shared.of(strings.Clone(firstMail))
+	first, second := shared.intern(firstMail), shared.intern(strings.Clone(firstMail))
 	if unsafe.StringData(first) != unsafe.StringData(second) || second != firstMail {
-		t.Error("there are two copies of one text")
+		t.Error("equal texts are not shared")
 	}
-	if other := shared.of(secondMail); other != secondMail {
-		t.Errorf("another text is %q", other)
+	if other := shared.intern(secondMail); other != secondMail {
+		t.Errorf("another text is interned as %q", other)
 	}
 }
 
-// writeGenerations writes a file of each generation, of as many rows.
+// writeGenerations writes files of two generations of a schema, with two blocks of rows rows each.
 func writeGenerations(t *testing.T, dir string, rows int) {
 	t.Helper()
-	for i, of := range [][2]string{{firstMail, firstRow}, {secondMail, secondRow}, {firstMail, firstRow}} {
-		block := []byte(strings.Repeat(of[1], rows))
-		writeBlocks(t, fmt.Sprintf("%s/%d.avro", dir, i+1), of[0], int64(rows), block, block)
+	for i, file := range []struct{ schema, row string }{{firstMail, firstRow}, {secondMail, secondRow}, {firstMail, firstRow}} {
+		block := []byte(strings.Repeat(file.row, rows))
+		writeBlocks(t, fmt.Sprintf("%s/%d.avro", dir, i+1), file.schema, int64(rows), block, block)
 	}
 }
 
-// TestGenerations plans to bring files of two generations into one output, whose
-// sample is of both.
+// TestGenerations plans one output for files of two generations, and samples
+// both.
 func TestGenerations(t *testing.T) {
 	dir := t.TempDir()
 	writeGenerations(t, dir, 400)
 	r := request(dir+"/out", dir+"/*.avro")
 	r.Schema = readMail
-	s := look(t, r)
+	s := mustLook(t, r)
 	p, err := s.Plan(t.Context(), "")
 	testenv.Must(t, err)
 	if len(p.Tasks) != 3 || p.Schema != readMail || p.Request.Schema != readMail || p.Columns != len(s.Mapping.Columns) {
 		t.Errorf("plan %+v", p)
 	}
-	// Rows of 6 bytes get a column of 4 more, the default, and lengths.
+	// Rows of 6 bytes get a column with a default of 4 bytes, and lengths.
 	if p.Ratio < 1.5 || p.Ratio > 2.5 {
-		t.Errorf("ratio %v of rows that get longer", p.Ratio)
+		t.Errorf("ratio %v, want 1.5 to 2.5", p.Ratio)
 	}
 	r.Schema = ""
 	_, err = Look(t.Context(), r)
@@ -64,7 +64,7 @@ func TestGenerations(t *testing.T) {
 	failuretest.Want(t, err, failure.Input, dir+"/3.avro")
 }
 
-// TestOwnSchemaChangesNothing names the schema that the input has.
+// TestOwnSchemaChangesNothing requests the schema that the input has.
 func TestOwnSchemaChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/a.avro", avrotest.Schema, 3, 40)
@@ -76,12 +76,12 @@ func TestOwnSchemaChangesNothing(t *testing.T) {
 		t.Errorf("the request has the schema %q", named.Request.Schema)
 	}
 	named.ID, named.Request.Schema, named.Request.SchemaCanonical = plain.ID, "", ""
-	if got, want := encoded(t, named), encoded(t, plain); got != want {
+	if got, want := mustEncode(t, named), mustEncode(t, plain); got != want {
 		t.Errorf("plan %s, want %s", got, want)
 	}
 }
 
-func encoded(t *testing.T, p *manifest.Plan) string {
+func mustEncode(t *testing.T, p *manifest.Plan) string {
 	t.Helper()
 	b, err := p.Encode()
 	testenv.Must(t, err)

@@ -7,9 +7,9 @@ const (
 	maxSplit = 1 << 50
 )
 
-// splitSize returns the largest size of pieces, at most room bytes, with which
-// hardly any task has more than room bytes: the last piece of an input may be
-// larger than the others.
+// splitSize returns the largest size of pieces, at most room bytes, with which at most
+// one task in maxOver has more than room bytes. A task can have more because the last
+// piece of an input may be larger than the others.
 func splitSize(inputs []manifest.Input, room int64) int64 {
 	least := max(room*10/11, minSplit)
 	for size := room; size > least; size -= max(room/100, 1) {
@@ -26,13 +26,13 @@ func splitSize(inputs []manifest.Input, room int64) int64 {
 	return least
 }
 
-// maxOver is the number of tasks of which one may have more than fits.
+// maxOver is the number of tasks per task that may have more than the room.
 const maxOver = 100
 
-// cut makes the tasks. An input of more than size bytes is cut at multiples of
-// size, its last piece being up to 1.1 times as large, exactly as Hadoop cuts
-// files; smaller inputs are grouped whole, in order. No task mixes the two, and empty
-// inputs are in none.
+// cut divides inputs into tasks. An input of more than size bytes is cut at multiples of
+// size, and its last piece is up to 1.1 times as large, exactly as Hadoop cuts files.
+// Smaller inputs are grouped whole, in order. No task mixes the two kinds, and no task
+// has empty inputs.
 func cut(inputs []manifest.Input, size int64) []manifest.Task {
 	var tasks []manifest.Task
 	add := func(pieces ...manifest.Piece) {
@@ -48,7 +48,7 @@ func cut(inputs []manifest.Input, size int64) []manifest.Task {
 	}
 	for i, in := range inputs {
 		if in.Size == 0 {
-			continue // it is lost, and nobody needs to open it
+			continue // it is lost, so no task opens it
 		}
 		if in.Size <= size {
 			if sum+in.Size > size {

@@ -18,12 +18,12 @@ func TestCut(t *testing.T) {
 	}{
 		{"nothing", nil, nil},
 		{"exactly one", []int64{100}, [][]manifest.Piece{{piece(0, 0, 100)}}},
-		{"up to 1.1 stays whole", []int64{110}, [][]manifest.Piece{{piece(0, 0, 110)}}},
+		{"at most 1.1 stays whole", []int64{110}, [][]manifest.Piece{{piece(0, 0, 110)}}},
 		{"more than 1.1 is cut", []int64{111}, [][]manifest.Piece{{piece(0, 0, 100)}, {piece(0, 100, 111)}}},
 		{"last up to 1.1", []int64{310}, [][]manifest.Piece{{piece(0, 0, 100)}, {piece(0, 100, 200)}, {piece(0, 200, 310)}}},
 		{"last small", []int64{311}, [][]manifest.Piece{{piece(0, 0, 100)}, {piece(0, 100, 200)}, {piece(0, 200, 300)}, {piece(0, 300, 311)}}},
 		{"groups", []int64{40, 60, 1, 99, 50}, [][]manifest.Piece{{piece(0, 0, 40), piece(1, 0, 60)}, {piece(2, 0, 1), piece(3, 0, 99)}, {piece(4, 0, 50)}}},
-		{"a large one ends the group", []int64{10, 101, 10, 10}, [][]manifest.Piece{{piece(0, 0, 10)}, {piece(1, 0, 101)}, {piece(2, 0, 10), piece(3, 0, 10)}}},
+		{"a large input ends the group", []int64{10, 101, 10, 10}, [][]manifest.Piece{{piece(0, 0, 10)}, {piece(1, 0, 101)}, {piece(2, 0, 10), piece(3, 0, 10)}}},
 	} {
 		var inputs []manifest.Input
 		for _, s := range tc.sizes {
@@ -42,7 +42,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestSplitSize has last pieces that would be too large.
+// TestSplitSize has last pieces that would be too large for the room.
 func TestSplitSize(t *testing.T) {
 	const room = 1_000_000
 	for _, tc := range []struct {
@@ -57,7 +57,7 @@ func TestSplitSize(t *testing.T) {
 		{"two are too large", []int64{3*room + 55_000, 20*room + 85_000}, 980_000},
 		{"one of very many is too large", []int64{120*room + 55_000}, room},
 		{"all are too large", slices.Repeat([]int64{room + 90_000}, 1000), 990_000},
-		{"whatever the size", []int64{room + 1, room * 106 / 100, room*110/100 - 1}, room * 10 / 11},
+		{"with every size", []int64{room + 1, room * 106 / 100, room*110/100 - 1}, room * 10 / 11},
 	} {
 		var inputs []manifest.Input
 		for _, s := range tc.sizes {
