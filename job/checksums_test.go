@@ -90,7 +90,7 @@ func TestCommitReads(t *testing.T) {
 			flipped[len(flipped)/2] ^= 1
 			testenv.Must(t, s.st.WriteFile(t.Context(), file, flipped, false))
 			_, err = Commit(t.Context(), s.plan, on(tt.commit))
-			failuretest.Want(t, err, failure.Foreign, "what task 2 left is not sound", file)
+			failuretest.Want(t, err, failure.Foreign, "the work of task 2 is invalid", file)
 			testenv.Must(t, s.st.WriteFile(t.Context(), file, whole, false))
 
 			read.Store(0)

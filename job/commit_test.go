@@ -93,7 +93,7 @@ func TestAlteredWork(t *testing.T) {
 			whole := slices.Clone(b)
 			testenv.Must(t, s.st.WriteFile(t.Context(), file, tc.change(b), false))
 			_, err = Commit(t.Context(), s.plan, s.r.Options)
-			failuretest.Want(t, err, failure.Foreign, "what task 2 left is not sound", tc.text)
+			failuretest.Want(t, err, failure.Foreign, "the work of task 2 is invalid", tc.text)
 			testenv.Must(t, s.st.WriteFile(t.Context(), file, whole, false))
 		})
 	}

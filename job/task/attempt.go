@@ -29,13 +29,14 @@ type attempt struct {
 	dir    string
 	share  share
 	spaces *mapper.Workspaces
-	mapped func() // to be called before the upload of the last row group
+	// releaseMapping is called before the upload of the last row group.
+	releaseMapping func()
 
 	inputs   map[string]int // numbers of the task's inputs, by path
-	summed   []*summed      // of each piece, once it was opened
+	summed   []*summedFile  // of each piece, after it was opened
 	parts    []manifest.Part
 	copies   []manifest.File // of damaged ranges, one for each loss
-	sink     AttemptSink     // nil if there is none
+	sink     AttemptSink     // nil without a sink
 	side     []manifest.File
 	reported atomic.Int64 // bytes
 }
@@ -65,12 +66,12 @@ func (a *attempt) run(ctx context.Context) (*manifest.TaskResult, error) {
 	if a.options.Sink != nil {
 		res.Sink = a.options.Sink.Name()
 	}
-	// From here on the files stay: the result may be there in spite of an error.
+	// From here on the files stay, because the result may exist despite an error.
 	if err := writeResult(ctx, a.st, a.dir, res); err != nil {
 		return nil, err
 	}
 	a.report(0, a.task.Bytes()-a.reported.Load(), 1)
-	a.done(res)
+	a.taskDone(res)
 	return res, nil
 }
 
@@ -110,7 +111,7 @@ func (a *attempt) convert(ctx context.Context) (_ mapper.Stats, err error) {
 	}
 	stats, err := mapper.Run(ctx, a.sources(), cfg, func(g mapper.RowGroup) error { return a.write(ctx, g) })
 	if errors.As(err, new(*budget.Error)) {
-		err = refused(err, a.share.mapping)
+		err = memoryError(err, a.share.mapping)
 	}
 	if err == nil {
 		err = a.storeSide(ctx)
@@ -118,18 +119,18 @@ func (a *attempt) convert(ctx context.Context) (_ mapper.Stats, err error) {
 	return stats, err
 }
 
-// refused says of a refusal of memory what else would help.
-func refused(err error, mapping int) error {
+// memoryError returns err, and names --workers if fewer of them would help.
+func memoryError(err error, mapping int) error {
 	if mapping > 1 {
 		return failure.New(failure.Usage, "%w; fewer --workers leave more for each", err)
 	}
 	return failure.As(failure.Usage, err)
 }
 
-// sources are the pieces of the task.
+// sources returns the pieces of the task.
 func (a *attempt) sources() (sources []mapper.Source) {
 	a.inputs = make(map[string]int, len(a.task.Pieces))
-	a.summed = make([]*summed, len(a.task.Pieces))
+	a.summed = make([]*summedFile, len(a.task.Pieces))
 	for i, p := range a.task.Pieces {
 		in := a.plan.Request.Inputs[p.Input]
 		a.inputs[in.Path] = p.Input
@@ -141,30 +142,30 @@ func (a *attempt) sources() (sources []mapper.Source) {
 	return sources
 }
 
-// open opens a piece of an input, by the number of the piece in the task.
+// open opens a piece of an input. number is that of the piece in the task.
 func (a *attempt) open(ctx context.Context, in manifest.Input, number int, p manifest.Piece) (_ mapper.Source, err error) {
 	opened, found, err := input.Open(ctx, a.options.Resolve, in)
 	if err != nil {
 		return mapper.Source{}, err
 	}
-	f := &summed{File: opened, found: found, next: p.Start, end: p.End}
+	f := &summedFile{File: opened, found: found, next: p.Start, end: p.End}
 	a.summed[number] = f
-	shut := func() { _ = f.Close() } // only read
+	closeFile := func() { _ = f.Close() } // only read
 	defer func() {
 		if err != nil {
-			shut()
+			closeFile()
 		}
 	}()
 	h, err := ocf.ReadHeader(f, in.Size, in.Path)
 	if err != nil {
 		return mapper.Source{}, err
 	}
-	by, err := a.resolutions.Of(in.Path, h.Schema)
+	resolution, err := a.resolutions.Of(in.Path, h.Schema)
 	if err != nil {
 		return mapper.Source{}, err
 	}
 	return mapper.Source{
-		Name: in.Path, R: f, Size: in.Size, Header: h, Range: ocf.Range{Start: p.Start, End: p.End}, Resolution: by, Close: shut,
+		Name: in.Path, R: f, Size: in.Size, Header: h, Range: ocf.Range{Start: p.Start, End: p.End}, Resolution: resolution, Close: closeFile,
 	}, nil
 }
 
@@ -172,7 +173,7 @@ func (a *attempt) open(ctx context.Context, in manifest.Input, number int, p man
 func (a *attempt) write(ctx context.Context, g mapper.RowGroup) (err error) {
 	defer func() { err = errors.Join(err, g.Spill.Close()) }()
 	if !g.More {
-		a.mapped()
+		a.releaseMapping()
 	}
 	files, err := a.writePart(ctx, len(a.parts), g.Outputs, g.Spill)
 	if err != nil {
@@ -188,12 +189,12 @@ func (a *attempt) quarantine(ctx context.Context, src mapper.Source, lost ocf.Ra
 		return path.Join(a.dir, manifest.StagedQuarantine(manifest.NewID(), a.inputs[src.Name], src.Name, lost.Start, lost.End))
 	}, io.NewSectionReader(src.R, lost.Start, lost.Len()))
 	if err == nil {
-		a.copies = append(a.copies, stored(ctx, a.st, w, ""))
+		a.copies = append(a.copies, storedFile(ctx, a.st, w, ""))
 	}
 	return err
 }
 
-// losses describes what was lost.
+// losses describes the lost rows.
 func (a *attempt) losses(stats mapper.Stats) (losses []manifest.Loss) {
 	for i, l := range stats.Losses {
 		loss := manifest.Loss{Input: l.Source, Start: l.Range.Start, End: l.Range.End, Rows: l.Rows, Reason: l.Reason}
@@ -205,7 +206,7 @@ func (a *attempt) losses(stats mapper.Stats) (losses []manifest.Loss) {
 	return losses
 }
 
-// removeFiles removes what no result will name. What cannot be removed is left.
+// removeFiles removes the files of the attempt, which no result will name. It ignores errors.
 func (a *attempt) removeFiles(ctx context.Context) {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()

@@ -10,62 +10,62 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// ErrDetached is returned when tasks were started on other machines and nobody waits for
-// them.
-var ErrDetached = errors.New("the tasks run on, and nobody waits for them")
+// ErrDetached is returned when tasks were started on other machines and the run does not
+// wait for them.
+var ErrDetached = errors.New("the tasks continue, and this run does not wait for them")
 
-// Batch are tasks of one plan that are to run on other machines.
+// Batch holds tasks of one plan that are to run on other machines.
 type Batch struct {
 	Plan *manifest.Plan
-	// Instead are the IDs of plans that this one replaces, and whose tasks need not go on.
+	// Instead are the IDs of plans that this one replaces, so their tasks may be ended.
 	Instead []string
-	// Store is that of the destination, and Dir the directory on it, which exists, in
-	// which the tasks leave their work.
+	// Store is that of the destination, and Dir the existing directory on it in which the
+	// tasks leave their files.
 	Store store.Store
 	Dir   string
-	// Numbers are those of the tasks, in order; those of the others are done.
+	// Numbers are the numbers of the tasks, in order. All other tasks are done.
 	Numbers []int
 }
 
-// RemoteOptions are what an engine is told that runs tasks on other machines.
+// RemoteOptions configures an engine that runs tasks on other machines.
 type RemoteOptions struct {
 	// Resolve finds the stores of locations.
 	Resolve input.Resolve
 	// Program is the version of the program, and Run the ID of this run of it.
 	Program, Run string
-	// Memory, in bytes, and Workers are what each task may use.
+	// Memory, in bytes, and Workers are the limits of each task.
 	Memory  int64
 	Workers int
-	// StoreRetry is for how long tasks wait for storage that fails in a way that may pass.
+	// StoreRetry is how long tasks retry after temporary errors of the storage.
 	StoreRetry time.Duration
-	// Replication is the number of replicas of files that tasks make; 0 is the store's.
+	// Replication is the number of replicas of files that tasks make; 0 is the store's default.
 	Replication int
-	// Restart has jobs ended that earlier runs started for the same plans: what they did is
+	// Restart ends the jobs that earlier runs started for the same plans. Their work is
 	// discarded.
 	Restart bool
-	// Detach has Run return ErrDetached once the job is started.
+	// Detach makes Run return ErrDetached after it started the job.
 	Detach bool
-	// Log takes what is to be told of the way; nil is nothing.
+	// Log receives log messages; nil discards them.
 	Log *slog.Logger
-	// Told, if set, is told of the job when it was started or found, and again when it has
-	// ended, with its counters.
+	// Told, if set, is called with the job after it was started or found, and again with its
+	// counters after it has ended.
 	Told func(RemoteJob)
 }
 
 // RemoteJob is a job of a scheduler that runs tasks.
 type RemoteJob struct {
-	ID  string // by which it is attached to; on YARN application_…
+	ID  string // for attaching to it; on YARN application_…
 	Job string // another ID of it, if the scheduler has one; on YARN job_…
 	URL string // where the scheduler shows it
 	// Found is whether an earlier run started it.
 	Found bool
-	// Tasks are how many it has, and Bytes those of their inputs.
+	// Tasks is the number of its tasks, and Bytes the size of their inputs.
 	Tasks int
 	Bytes int64
-	// State is what became of it, in the scheduler's words; empty until it has ended.
+	// State is the final state, in the scheduler's words; empty until the job has ended.
 	State string
-	// Counters are those of a job that has ended, by their group and name; nil if the
-	// scheduler did not tell.
+	// Counters are the counters of an ended job, by group and name; nil if the scheduler
+	// returned none.
 	Counters map[string]map[string]int64
 }
 
@@ -75,7 +75,7 @@ type Attached struct {
 	PlanID string
 }
 
-// Bytes is the number of input bytes of the tasks.
+// Bytes returns the number of input bytes of the tasks.
 func (b *Batch) Bytes() (n int64) {
 	for _, number := range b.Numbers {
 		n += b.Plan.Tasks[number].Bytes()

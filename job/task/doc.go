@@ -1,6 +1,6 @@
 // Package task runs tasks of a plan. A task needs the plan, its number and a
-// directory to leave its work in; it knows no other task, no destination and no
-// lock. So a task may run on any machine, be repeated, and run twice at once.
+// directory for its files. It knows no other task, no destination and no lock, so
+// it may run on any machine, repeatedly, and several times at once.
 //
 //	plan ──Open──► Runner ──Run──► for each task, as many at a time as
 //	                               workers and memory allow:
@@ -9,21 +9,20 @@
 //	                     └──rows──Sink──side files──reducer──► DIR/side-<id>-00012-<name>
 //	                                          and, last ──► DIR/task-00012.json
 //
-// What rides along is a Sink's: it is given each row, whatever the format of the
-// parts, and has a directory to spill to. Of the side files of all tasks Last makes
-// an index, before their output is published.
+// A Sink gets each row, with any format of the parts, and a directory to spill to.
+// Last makes an index of the side files of all tasks, before their output is
+// published.
 //
-// The files of column data have the same bytes each time, whatever the machine,
-// the workers and the memory. Their names differ, because each file has a name
-// that nothing else ever has. The result is what tells a task's files from those
-// that an interrupted run left; of two runs of a task the later one's result
-// stays, and either names complete files. Work finds results and checks files, for
-// who resumes the work of a plan, who commits it, and who completes its output.
+// Column files have the same bytes each time, with any machine, workers and memory.
+// Their names differ, because each file has a unique name. The result names the files
+// of a task, so other files are those of an interrupted run. If a task runs twice, the
+// later result stays; both name complete files. Work finds results and checks files,
+// to resume the work of a plan, to commit it, and to complete its output.
 //
-// Memory is that of the open column blocks, of the input blocks on their way
-// and of the spill, for each task that maps; it is reserved before the first begins.
-// What is left is for blocks and values of unusual size, of one task at a time. A
-// task that only uploads its last row group makes room for another one.
+// Each task that maps takes memory for its open column blocks, for the input blocks in
+// flight and for the spill, which is reserved before the first task begins. The rest
+// is for blocks and values of unusual size, of one task at a time. While a task only
+// uploads its last row group, another one may map.
 //
 // Errors have a kind of package failure: a plan that does not fit this machine is
 // Usage, and an input that is damaged, gone or changed is Input.

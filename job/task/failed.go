@@ -16,23 +16,23 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Failed is the document that an attempt at a task on another machine leaves where its
-// work was to be, if it can: whoever started the job learns from the scheduler only that it
-// failed.
+// Failed is the document that a failed attempt at a task on another machine leaves in the
+// directory of the plan's work, if it can. The scheduler tells the run that started the job
+// only that the attempt failed.
 type Failed struct {
 	Version int    `json:"version"`
-	Run     string `json:"run"` // of the program that started the job
-	// Job and Attempt are the scheduler's IDs. That of the attempt is part of the name of
-	// the document, and unique in the plan.
+	Run     string `json:"run"` // ID of the run that started the job
+	// Job and Attempt are the scheduler's IDs. Attempt is part of the document's name,
+	// and unique in the plan.
 	Job     string `json:"job"`
 	Attempt string `json:"attempt"`
 	Host    string `json:"host"`
-	Task    int    `json:"task"` // -1 if the attempt was at none
-	Kind    string `json:"kind"` // as failure.Name has it
+	Task    int    `json:"task"` // -1 if the attempt had no task
+	Kind    string `json:"kind"` // see failure.Name
 	Exit    int    `json:"exit"`
 	Message string `json:"message"`
-	// Damage is where the input is damaged, if the attempt failed of that. The message
-	// tells of its cause.
+	// Damage says where the input is damaged, if that is why the attempt failed. The
+	// message has the cause.
 	Damage *damage.Error `json:"damage,omitempty"`
 	Log    string        `json:"log,omitempty"` // file on the host
 }
@@ -40,19 +40,19 @@ type Failed struct {
 const (
 	failedVersion = 1
 	failedPrefix  = "failed-"
-	// maxFailed bounds a document in bytes, and maxFailures how many are read.
+	// maxFailed bounds a document in bytes, and maxFailures the number of documents read.
 	maxFailed   = 256 << 10
 	maxFailures = 1000
-	// maxText bounds each of its five texts of any length, in bytes, of which JSON may
-	// make six times as many.
+	// maxText bounds each of the five texts of a document, in bytes. JSON may make them
+	// six times as long.
 	maxText       = 8 << 10
 	failedReaders = 8
 )
 
-// kind is the kind of what the attempt failed of; nil for a defect.
+// kind returns the kind of the attempt's error; nil for a defect.
 func (f *Failed) kind() error {
 	switch kind := failure.Named(f.Kind); kind {
-	//guard: rejects a kind that no task leaves
+	//guard: rejects a kind that no task has
 	case failure.Locked, failure.Different, failure.Losses:
 		return nil
 	default:
@@ -60,39 +60,39 @@ func (f *Failed) kind() error {
 	}
 }
 
-// Lasting reports whether another attempt would fail of the same.
+// Lasting reports whether another attempt would fail with the same error.
 func (f *Failed) Lasting() bool { return f.kind() != failure.Storage }
 
-// FailedOf is the document of an error: of its message, and of where it is about damage.
+// FailedOf returns the document of an error, with its message and the place of damage.
 func FailedOf(err error) *Failed {
-	f := &Failed{Version: failedVersion, Kind: failure.Name(failure.KindOf(err)), Message: brief(err.Error())}
+	f := &Failed{Version: failedVersion, Kind: failure.Name(failure.KindOf(err)), Message: truncate(err.Error())}
 	if d := (*damage.Error)(nil); errors.As(err, &d) {
 		short := *d
-		short.Err = nil // the message has it, and JSON could not be read back into an error
+		short.Err = nil // the message has it, and JSON cannot be decoded into an error
 		for _, text := range []*string{&short.File, &short.Column, &short.Path, &short.Reason} {
-			*text = brief(*text)
+			*text = truncate(*text)
 		}
 		f.Damage = &short
 	}
 	return f
 }
 
-// brief is as much of a text as a document has.
-func brief(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxText)], "") }
+// truncate returns the part of a text that a document holds.
+func truncate(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxText)], "") }
 
-// located is an error in other words than those of the damage.Error that it is.
-type located struct {
+// locatedError is a damage.Error with another message.
+type locatedError struct {
 	error
 	at *damage.Error
 }
 
-func (e *located) Unwrap() []error { return []error{e.error, e.at} }
+func (e *locatedError) Unwrap() []error { return []error{e.error, e.at} }
 
-// Cause is the error that the attempt failed of.
+// Cause returns the error of the attempt.
 func (f *Failed) Cause() error {
 	err := errors.New(f.Message)
 	if f.Damage != nil {
-		err = &located{err, f.Damage}
+		err = &locatedError{err, f.Damage}
 	}
 	if kind := f.kind(); kind != nil {
 		return failure.As(kind, err)
@@ -100,7 +100,7 @@ func (f *Failed) Cause() error {
 	return err
 }
 
-// Err is the error for whoever started the job, of the plan with an ID.
+// Err returns the error for the run that started the job. plan is the ID of the plan.
 func (f *Failed) Err(plan string) error {
 	err := fmt.Errorf("%w (%s on %s)", f.Cause(), f.Attempt, f.Host)
 	if f.Task < 0 {
@@ -109,18 +109,18 @@ func (f *Failed) Err(plan string) error {
 	return &Failure{Plan: plan, Task: f.Task, Err: err}
 }
 
-// Weightiest is the document that says most of why a job failed; nil without any.
+// Weightiest returns the document that best explains why a job failed; nil without any.
 func Weightiest(all []Failed) *Failed {
 	if len(all) == 0 {
 		return nil
 	}
-	least := slices.MinFunc(all, func(a, b Failed) int {
+	first := slices.MinFunc(all, func(a, b Failed) int {
 		return cmp.Or(failure.Compare(a.kind(), b.kind()), cmp.Compare(a.Task, b.Task), cmp.Compare(a.Attempt, b.Attempt))
 	})
-	return &least
+	return &first
 }
 
-// FailedName names the document of an attempt at a task.
+// FailedName returns the name of the document of an attempt at a task.
 func FailedName(task int, attempt string) string {
 	if task < 0 {
 		return failedPrefix + "none-" + attempt + ".json"
@@ -128,7 +128,7 @@ func FailedName(task int, attempt string) string {
 	return fmt.Sprintf("%s%05d-%s.json", failedPrefix, task, attempt)
 }
 
-// Leave leaves the document in a directory.
+// Leave writes the document to a directory.
 func (f *Failed) Leave(ctx context.Context, st store.Store, dir string) error {
 	doc, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
@@ -137,8 +137,8 @@ func (f *Failed) Leave(ctx context.Context, st store.Store, dir string) error {
 	return st.WriteFile(ctx, path.Join(dir, FailedName(f.Task, f.Attempt)), append(doc, '\n'), false)
 }
 
-// ReadFailed reads a document; nil if there is none that can be read, or it is not
-// of the run: nobody depends on it.
+// ReadFailed reads a document. It returns nil if the document cannot be read or is not
+// of the run, because callers can do without it.
 func ReadFailed(ctx context.Context, st store.Store, name, run string) *Failed {
 	doc, err := st.ReadFile(ctx, name, maxFailed)
 	if err != nil {
@@ -152,8 +152,8 @@ func ReadFailed(ctx context.Context, st store.Store, name, run string) *Failed {
 	return f
 }
 
-// ReadFailures reads what the attempts of a run's job that failed left in the
-// directory of a plan's work. What cannot be read is left out.
+// ReadFailures reads the documents that failed attempts of a run's job left in the
+// directory of a plan's work. It leaves out documents that cannot be read.
 func ReadFailures(ctx context.Context, st store.Store, dir, run string) ([]Failed, error) {
 	infos, err := st.List(ctx, dir)
 	if err != nil {
@@ -162,7 +162,7 @@ func ReadFailures(ctx context.Context, st store.Store, dir, run string) ([]Faile
 	infos = slices.DeleteFunc(infos, func(i store.Info) bool {
 		return !strings.HasPrefix(i.Name, failedPrefix) || !strings.HasSuffix(i.Name, ".json")
 	})
-	// Those of earlier jobs are there as well.
+	// The directory may also have documents of earlier jobs, which come last.
 	slices.SortStableFunc(infos, func(a, b store.Info) int { return b.ModTime.Compare(a.ModTime) })
 	infos = infos[:min(len(infos), maxFailures)]
 	found := make([]*Failed, len(infos))

@@ -130,10 +130,10 @@ func TestStillFinished(t *testing.T) {
 			now := WorkIn(p, nil, st, "/taken")
 			testenv.Must(t, now.list(t.Context()))
 			st.reads = 0
-			if got := now.still(t.Context(), before, res); got != tt.want || numbers && tt.want && st.reads > 0 {
+			if got := now.resultUnchanged(t.Context(), before, res); got != tt.want || numbers && tt.want && st.reads > 0 {
 				t.Errorf("%s, numbers %v: %v after %d reads", name, numbers, got, st.reads)
 			}
-			if now.still(t.Context(), WorkIn(p, nil, st, "/work"), res) {
+			if now.resultUnchanged(t.Context(), WorkIn(p, nil, st, "/work"), res) {
 				t.Errorf("%s: what was not listed is as it was", name)
 			}
 		}
@@ -175,7 +175,7 @@ func TestStillFinishedDirectory(t *testing.T) {
 		testenv.Must(t, st.Rename(t.Context(), "/work", "/taken"))
 		now := WorkIn(p, nil, st, "/taken")
 		testenv.Must(t, now.list(t.Context()))
-		if got := now.still(t.Context(), before, res); got != tt.want {
+		if got := now.resultUnchanged(t.Context(), before, res); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 		if res, err := now.Finished(t.Context(), 0); (res != nil && err == nil) != tt.want {
@@ -263,7 +263,7 @@ func TestVouch(t *testing.T) {
 		testenv.Must(t, before.Vouch(t.Context(), append(results, nil)))
 		now := WorkIn(p, nil, st, "/work")
 		testenv.Must(t, now.list(t.Context()))
-		if got := now.still(t.Context(), before, results[0]); got != tt.want {
+		if got := now.resultUnchanged(t.Context(), before, results[0]); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -280,7 +280,7 @@ func TestWrittenOver(t *testing.T) {
 	res, err := before.Finished(t.Context(), 0)
 	testenv.Must(t, err)
 	testenv.Must(t, now.list(t.Context()))
-	if !now.still(t.Context(), before, res) {
+	if !now.resultUnchanged(t.Context(), before, res) {
 		t.Error("it is not what it was before")
 	}
 	file := filepath.Join(dir, results[0].Files()[1].Name)
@@ -288,7 +288,7 @@ func TestWrittenOver(t *testing.T) {
 	testenv.Must(t, err)
 	testenv.Must(t, os.WriteFile(file, flipped(b), 0o666))
 	testenv.Must(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Second))) // whatever the clock's steps are
-	if now.still(t.Context(), before, res) {
+	if now.resultUnchanged(t.Context(), before, res) {
 		t.Error("it is as it was")
 	}
 }

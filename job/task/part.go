@@ -14,13 +14,13 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// maxUploads is how many files of a row group are written at a time, as most of
-// that is waiting; but no more than there is memory for: a buffer each, and as
-// much as one for what their connections hold.
+// maxUploads is the number of files of a row group that are written at a time, because
+// writing mostly waits. uploadMemory has room for their buffers, and for one more that
+// the connections take.
 const maxUploads = min(8, (uploadMemory-spillMemory)/reducer.BufferSize-1)
 
-// writePart writes the files of a row group: one, or a directory of them. After an
-// error nothing is left.
+// writePart writes the files of a row group: one file, or a directory of files. After an
+// error it removes them.
 func (a *attempt) writePart(ctx context.Context, rowGroup int, outs []format.Output, sp *spill.Spill) ([]manifest.File, error) {
 	if len(outs) == 1 && outs[0].Name == "" {
 		f, err := a.writeOutput(ctx, rowGroup, outs[0], sp)
@@ -60,15 +60,15 @@ func checkOutputs(outs []format.Output) error {
 	return checkNames(names)
 }
 
-// checkNames refuses names of outputs that cannot be beside each other.
+// checkNames refuses names of outputs that cannot be in one directory.
 func checkNames(names []string) error {
 	seen := make(map[string]bool)
 	for _, name := range names {
 		//guard: rejects a file name with a path
 		if !manifest.IsFileName(name) {
-			return fmt.Errorf("%q is no name of an output among %d", name, len(names))
+			return fmt.Errorf("%q is not a valid name for one of %d outputs", name, len(names))
 		}
-		//guard: rejects two files of one name
+		//guard: rejects two files with the same name
 		if seen[name] {
 			return fmt.Errorf("two outputs have the name %q", name)
 		}
@@ -77,8 +77,8 @@ func checkNames(names []string) error {
 	return nil
 }
 
-// makeDir makes a directory in dir under a name that newName gives. A try that failed may
-// still land: the next has another name.
+// makeDir makes a directory in dir with a name from newName. A failed attempt may still take
+// effect later, so each has its own name.
 func makeDir(ctx context.Context, st store.Store, dir string, newName func() string) (name string, err error) {
 	err = store.Retry(ctx, st, "make a directory in "+dir, func(ctx context.Context) error {
 		name = newName()
@@ -95,8 +95,8 @@ func makeDir(ctx context.Context, st store.Store, dir string, newName func() str
 	return name, nil
 }
 
-// writeInto writes a file of a row group and moves it to its place. It is not
-// written there, because a try that failed may still land.
+// writeInto writes a file of a row group to a name of its own, because a failed attempt
+// may still take effect later, and then moves it to its place.
 func (a *attempt) writeInto(ctx context.Context, dir string, rowGroup int, out format.Output, sp *spill.Spill) (manifest.File, error) {
 	f, err := a.writeOutput(ctx, rowGroup, out, sp)
 	if err != nil {
@@ -118,25 +118,25 @@ func (a *attempt) writeOutput(ctx context.Context, rowGroup int, out format.Outp
 	if err != nil {
 		return manifest.File{}, err
 	}
-	return stored(ctx, a.st, w, out.Role), nil
+	return storedFile(ctx, a.st, w, out.Role), nil
 }
 
-// newName is a name in the task's directory that nothing has had.
+// newName returns a unique name in the task's directory.
 func (a *attempt) newName(rowGroup int) string {
 	return manifest.StagedPart(a.task.ID, rowGroup, manifest.NewID(), a.format.Suffix())
 }
 
-// remove removes what no result will name, also if ctx has ended. What cannot be
-// removed is left.
+// remove removes a file that no result will name, even if ctx has ended. It ignores
+// errors.
 func (a *attempt) remove(ctx context.Context, name string) {
 	removeAll(ctx, a.st, a.dir, []manifest.File{{Name: name}})
 }
 
-// stored describes a file that was written and read back.
-func stored(ctx context.Context, st store.Store, w reducer.Written, role string) manifest.File {
+// storedFile describes a file that was written and read back.
+func storedFile(ctx context.Context, st store.Store, w reducer.Written, role string) manifest.File {
 	f := manifest.File{Name: path.Base(w.Path), Role: role, Bytes: w.Size, CRC32C: w.CRC32C}
 	if checksum := store.CapabilitiesOf(st).Checksum; checksum != nil {
-		f.StoreChecksum, _ = checksum(ctx, w.Path) // without it, who publishes the file reads it
+		f.StoreChecksum, _ = checksum(ctx, w.Path) // after an error, publishing reads the file
 	}
 	return f
 }

@@ -16,25 +16,25 @@ import (
 )
 
 const (
-	// defaultMemory is the size in bytes of the pool where none is given.
+	// defaultMemory is the default size of the pool in bytes.
 	defaultMemory = 512 << 20
-	// spillReserve is what spills leave free on their disk.
+	// spillReserve is the number of bytes that spills leave free on their disk.
 	spillReserve = 16 << 20
-	// spillMemory is what holds a row group's blocks that are not yet on disk, and
-	// leastSpill what does where memory is short.
+	// spillMemory holds the blocks of a row group that are not yet on disk. minSpill is
+	// its size if memory is short.
 	spillMemory = 12 << 20
-	leastSpill  = 3 << 20
-	// taskMemory is what a task that maps should have beside its open column blocks
-	// and the spill, maxTaskMemory the most and leastTask the least that it gets.
-	// uploadMemory is all that a task takes that uploads.
+	minSpill    = 3 << 20
+	// taskMemory is the desired memory of a task that maps, besides its open column
+	// blocks and the spill; maxTaskMemory and minTaskMemory are its limits.
+	// uploadMemory is all the memory of a task that uploads.
 	taskMemory    = 12 << 20
 	maxTaskMemory = 64 << 20
-	leastTask     = 6 << 20
+	minTaskMemory = 6 << 20
 	uploadMemory  = spillMemory + 4<<20
-	// streamMemory is what reading ahead takes of a task whose inputs are remote: a
-	// stream that is read, and one whose blocks are not yet shredded.
+	// streamMemory is the memory for reading ahead in a task whose inputs are remote:
+	// for a stream that is read, and for one whose blocks are not yet shredded.
 	streamMemory = 8 << 20
-	// maxBlockSize is far more than any column block is worth.
+	// maxBlockSize is far above every useful size of column blocks.
 	maxBlockSize = 1 << 30
 )
 
@@ -47,12 +47,12 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.Err.Error() }
 
-// Unwrap returns what the task failed of.
+// Unwrap returns the error of the task.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Run runs tasks, by their numbers in the plan, and returns their results in the
-// same order. dir, which exists on st, takes their files. After an error, which
-// ends the others, the results of tasks that did not finish are nil.
+// Run runs the tasks with the given numbers in the plan and returns their results in
+// the same order. It writes their files to dir, which exists on st. An error ends all
+// tasks, and the results of tasks that did not finish are nil.
 func (r *Runner) Run(ctx context.Context, st store.Store, dir string, numbers []int) ([]*manifest.TaskResult, error) {
 	results := make([]*manifest.TaskResult, len(numbers))
 	// Finished tasks may have lost too many rows already.
@@ -60,12 +60,12 @@ func (r *Runner) Run(ctx context.Context, st store.Store, dir string, numbers []
 		return results, err
 	}
 	for _, n := range numbers {
-		//guard: rejects a number beyond the plan's
+		//guard: rejects a number outside the plan
 		if n < 0 || n >= len(r.plan.Tasks) {
 			return results, failure.New(failure.Usage, "there is no task %d: the plan has the tasks 0 to %d", n, len(r.plan.Tasks)-1)
 		}
 	}
-	s, err := r.share(numbers, waits(st))
+	s, err := r.share(numbers, isRemote(st))
 	if err != nil {
 		return results, err
 	}
@@ -75,8 +75,8 @@ func (r *Runner) Run(ctx context.Context, st store.Store, dir string, numbers []
 	defer r.options.Memory.Release(s.reserved)
 	spaces := new(mapper.Workspaces)
 	defer spaces.Close()
-	// mapping is held by tasks that map: as many as workers keep busy. A task
-	// that uploads gives it up, so that another maps meanwhile.
+	// mapping holds an entry for each task that maps. A task that only uploads
+	// removes its entry, so that another task maps meanwhile.
 	mapping := make(chan struct{}, s.mapping)
 	r.report(0, 0, 0)
 	return results, parallel.Do(ctx, len(numbers), s.running, func(ctx context.Context, i int) error {
@@ -85,11 +85,11 @@ func (r *Runner) Run(ctx context.Context, st store.Store, dir string, numbers []
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		mapped := sync.OnceFunc(func() { <-mapping })
-		defer mapped()
+		release := sync.OnceFunc(func() { <-mapping })
+		defer release()
 		a := &attempt{
 			Runner: r, task: &r.plan.Tasks[numbers[i]], st: st, dir: dir,
-			share: s, spaces: spaces, mapped: mapped,
+			share: s, spaces: spaces, releaseMapping: release,
 		}
 		res, err := a.run(ctx)
 		if err != nil {
@@ -100,76 +100,77 @@ func (r *Runner) Run(ctx context.Context, st store.Store, dir string, numbers []
 	})
 }
 
-// waits reports whether writing to a store is waiting for other machines rather
-// than work for a processor.
-func waits(st store.Store) bool { return !store.CapabilitiesOf(st).Local }
+// isRemote reports whether writing to a store mostly waits for other machines and
+// hardly uses a processor.
+func isRemote(st store.Store) bool { return !store.CapabilitiesOf(st).Local }
 
 // share is how workers and memory are divided among tasks that run at a time.
 type share struct {
 	mapping  int   // tasks that map at a time
-	running  int   // tasks at a time, those included that only upload
+	running  int   // tasks at a time, including those that only upload
 	workers  int   // of each task
-	memory   int64 // bytes of each task, beside its open blocks and the spill
+	memory   int64 // bytes of each task, besides its open blocks and the spill
 	spill    int64 // bytes of each task's spill
 	reserved int64 // bytes of all tasks
-	inputs   int   // open ones of each task
+	inputs   int   // open inputs of each task
 }
 
-// share divides workers, memory and the temporary directory's disk among tasks.
-func (r *Runner) share(numbers []int, waits bool) (share, error) {
+// share divides workers, memory and the temporary directory's disk among tasks. remote
+// says that they write to a remote store.
+func (r *Runner) share(numbers []int, remote bool) (share, error) {
 	open := mapper.OpenBlocks(r.writer, r.plan.BlockSize, r.plan.Columns)
-	what := fmt.Sprintf("%d columns with blocks of %d bytes", r.plan.Columns, r.plan.BlockSize)
+	consumers := fmt.Sprintf("%d columns with blocks of %d bytes", r.plan.Columns, r.plan.BlockSize)
 	if r.options.Sink != nil {
 		open += r.options.Sink.Memory()
-		what += " and " + r.options.Sink.Name()
+		consumers += " and " + r.options.Sink.Name()
 	}
 	memory := r.options.Memory.Left()
 	//guard: keeps the open blocks of a task within memory
 	if open > memory {
 		size := r.options.Memory.Size()
-		return share{}, failure.New(failure.Usage, "%s: %s", what, budget.TooLittle(size-memory+open, size))
+		return share{}, failure.New(failure.Usage, "%s: %s", consumers, budget.TooLittle(size-memory+open, size))
 	}
 	if r.readsStreams(numbers) {
 		open += streamMemory
 	}
-	s := divide(len(numbers), r.options.Workers, memory, open, waits)
+	s := divide(len(numbers), r.options.Workers, memory, open, remote)
 	s.inputs = max(budget.InputFiles()/s.mapping, 1)
 	if r.checkDisk(numbers[:s.running]) == nil {
 		return s, nil
 	}
-	s.running = s.mapping // uploads then wait for their turn
+	s.running = s.mapping // no task maps while another uploads its last row group
 	return s, r.checkDisk(numbers[:s.running])
 }
 
-// readsStreams reports whether inputs of tasks are read ahead from other machines.
-// It looks at the first: others are where that one is, as a rule.
+// readsStreams reports whether tasks read their inputs ahead from other machines.
+// It examines only the first input, because the others are usually in the same place.
 func (r *Runner) readsStreams(numbers []int) bool {
 	for _, n := range numbers {
 		for _, p := range r.plan.Tasks[n].Pieces {
 			at, err := input.Locate(r.options.Resolve, r.plan.Request.Inputs[p.Input].Path)
-			return err == nil && waits(at.Store)
+			return err == nil && isRemote(at.Store)
 		}
 	}
 	return false
 }
 
-// divide divides workers and memory among some tasks, of each of which open
-// blocks take so many bytes: as many tasks map at a time as either allows. As
-// many again upload meanwhile, if there is memory for that; but not beside a
-// single worker, which is busy with either, unless uploading is waiting. Most of
-// what is left is for what is of unusual size in any of them.
-func divide(tasks, workers int, memory, open int64, waits bool) share {
+// divide divides workers and memory among tasks with open bytes of open blocks each.
+// As many tasks map at a time as workers and memory allow. The same number may upload
+// meanwhile if the memory allows it; but with a single worker only if the store is
+// remote, because the worker is otherwise busy with either. Most of the rest is left
+// for blocks and values of unusual size in any task.
+func divide(tasks, workers int, memory, open int64, remote bool) share {
 	s := share{memory: taskMemory, spill: spillMemory}
 	perTask := open + s.spill + s.memory
 	if rest := memory - open; perTask > memory {
-		s.spill = min(max(rest/3, leastSpill), spillMemory)
-		s.memory = min(max(rest-s.spill, leastTask), taskMemory)
+		s.spill = min(max(rest/3, minSpill), spillMemory)
+		s.memory = min(max(rest-s.spill, minTaskMemory), taskMemory)
 		perTask = open + s.spill + s.memory
 	}
 	s.mapping = max(min(tasks, workers, int(memory/perTask)), 1)
 	s.running = s.mapping
 	rest := max(memory-int64(s.mapping)*perTask, 0)
-	if workers > 1 || waits {
+	if workers > 1 || remote {
 		s.running += min(tasks-s.mapping, s.mapping, int(rest/2/uploadMemory))
 	}
 	uploads := int64(s.running-s.mapping) * uploadMemory
@@ -179,8 +180,8 @@ func divide(tasks, workers int, memory, open int64, waits bool) share {
 	return s
 }
 
-// checkDisk finds out whether the temporary directory has room for what the
-// first tasks are expected to spill.
+// checkDisk returns an error if the temporary directory has no room for the expected
+// spills of the first tasks.
 func (r *Runner) checkDisk(first []int) error {
 	need := int64(spillReserve)
 	for _, n := range first {

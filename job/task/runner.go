@@ -20,47 +20,48 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Environment is what tasks of any plan run in. It does not shape the bytes of column
-// files.
+// Environment is the environment of tasks of any plan. It does not affect the bytes of
+// column files.
 type Environment struct {
-	// Formats are the formats that outputs can be of.
+	// Formats are the formats that outputs can have.
 	Formats format.Registry
 	// Resolve finds the store of a location; nil is store.Resolve, which knows
-	// local disks only.
+	// only local disks.
 	Resolve input.Resolve
 	// Workers is the number of goroutines that work at the same time; 0 is
 	// GOMAXPROCS.
 	Workers int
-	// Memory is what tasks may take; nil is a pool of 512 MiB. What they share while
-	// they run is reserved whole.
+	// Memory bounds the memory of tasks; nil is a pool of 512 MiB. The part that they
+	// share is reserved while they run.
 	Memory *budget.Pool
 	// TempDir is the local directory for spills; empty is the system's.
 	TempDir string
-	// Program is the version of the program, and Run the ID of this run of it, which
-	// results tell.
+	// Program is the version of the program, and Run the ID of this run of it. Results
+	// have both.
 	Program, Run string
-	// TaskDone, if set, is told of every task that is done, by one goroutine at a time.
+	// TaskDone, if set, is called with the result of each finished task, by one goroutine
+	// at a time.
 	TaskDone func(*manifest.TaskResult)
-	// Warn, if set, is told of files in TempDir that should be looked at.
+	// Warn, if set, is called with warnings about files in TempDir.
 	Warn func(string)
 }
 
-// Options say how a Runner works.
+// Options configures a Runner.
 type Options struct {
 	Environment
-	// Mapping is how rows of the plan's schema become columns; nil finds that
-	// out, which takes time with thousands of columns.
+	// Mapping is how rows of the plan's schema become columns. If it is nil, Open computes
+	// it, which takes time with thousands of columns.
 	Mapping *shred.Mapping
 	// Lost is the number of rows that finished tasks of the plan lost to damage.
-	// They count against the most that the plan allows.
+	// They count against the plan's limit.
 	Lost int64
-	// Sink, if set, takes the rows along.
+	// Sink, if set, also gets the rows.
 	Sink Sink
-	// Progress, if set, is told of progress, by one goroutine at a time.
+	// Progress, if set, is called with the progress, by one goroutine at a time.
 	Progress func(Progress)
 }
 
-// Progress is what a Runner has done.
+// Progress is the progress of a Runner.
 type Progress struct {
 	Rows  int64
 	Bytes int64 // of input
@@ -69,8 +70,7 @@ type Progress struct {
 	Spilled int64
 }
 
-// Runner runs tasks of one plan. Its methods are called by one goroutine at a
-// time.
+// Runner runs tasks of one plan. Only one goroutine may use it at a time.
 type Runner struct {
 	plan        *manifest.Plan
 	options     Options
@@ -97,9 +97,9 @@ func Open(p *manifest.Plan, o Options) (*Runner, error) {
 	if r.onDamage, err = parseOnDamage(p.Request.Options.OnDamage); err != nil {
 		return nil, err
 	}
-	of := p.Request.Options
-	if r.format, err = o.Formats.Named(of.Format); err == nil {
-		r.writer, err = r.format.Writer(of.FormatOptions)
+	output := p.Request.Options
+	if r.format, err = o.Formats.Named(output.Format); err == nil {
+		r.writer, err = r.format.Writer(output.FormatOptions)
 	}
 	if err != nil {
 		return nil, failure.As(failure.Usage, err)
@@ -130,7 +130,7 @@ func openSpill(o Options) (*spill.Folder, error) {
 	return folder, nil
 }
 
-// openSchema finds out how rows become columns, unless the caller knows it.
+// openSchema computes how rows become columns, unless Options.Mapping says it.
 func (r *Runner) openSchema() error {
 	p := r.plan
 	if r.mapping == nil {
@@ -145,17 +145,17 @@ func (r *Runner) openSchema() error {
 	}
 	//guard: rejects a plan with another number of columns
 	if n := len(r.mapping.Columns); n != p.Columns {
-		return fmt.Errorf("its schema has %d columns, not %d", n, p.Columns)
+		return fmt.Errorf("its schema has %d columns, want %d", n, p.Columns)
 	}
 	//guard: rejects sizes out of range
 	if p.BlockSize <= 0 || p.BlockSize > maxBlockSize || p.Request.Options.RowGroupSize <= 0 {
-		return fmt.Errorf("column blocks of %d bytes and row groups of %d bytes cannot be", p.BlockSize, p.Request.Options.RowGroupSize)
+		return fmt.Errorf("column blocks of %d bytes or row groups of %d bytes are out of range", p.BlockSize, p.Request.Options.RowGroupSize)
 	}
 	r.resolutions = input.NewResolutions(&p.Request, r.mapping.Schema)
 	return nil
 }
 
-// parseOnDamage translates the plan's word.
+// parseOnDamage parses the plan's option.
 func parseOnDamage(word string) (mapper.OnDamage, error) {
 	switch word {
 	case "fail":
@@ -165,13 +165,13 @@ func parseOnDamage(word string) (mapper.OnDamage, error) {
 	case "quarantine":
 		return mapper.Quarantine, nil
 	}
-	return 0, failure.New(failure.Usage, "on damage %q: it is one of fail, skip, quarantine", word)
+	return 0, failure.New(failure.Usage, "on damage %q: want fail, skip or quarantine", word)
 }
 
-// tempDirError says whose fault it is that there is no temporary directory.
+// tempDirError returns failure.Usage if err is that the temporary directory is not there.
 func tempDirError(tempDir string, err error) error {
 	if errors.Is(err, store.ErrNotExist) {
-		return failure.New(failure.Usage, "temporary directory %s does not exist (make it, or name another with --temp-dir)", tempDir)
+		return failure.New(failure.Usage, "temporary directory %s does not exist (create it, or set another with --temp-dir)", tempDir)
 	}
 	if errors.Is(err, syscall.ENOTDIR) {
 		return failure.New(failure.Usage, "temporary directory %s is not a directory", tempDir)
@@ -182,7 +182,7 @@ func tempDirError(tempDir string, err error) error {
 // Close removes the spills.
 func (r *Runner) Close() error { return r.spill.Close() }
 
-// report adds to the progress and tells the caller.
+// report adds to the progress and reports it to the caller.
 func (r *Runner) report(rows, bytes int64, tasks int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -195,8 +195,8 @@ func (r *Runner) report(rows, bytes int64, tasks int) {
 	}
 }
 
-// done tells the caller of a task that is done.
-func (r *Runner) done(res *manifest.TaskResult) {
+// taskDone reports a finished task to the caller.
+func (r *Runner) taskDone(res *manifest.TaskResult) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.options.TaskDone != nil {
@@ -204,7 +204,7 @@ func (r *Runner) done(res *manifest.TaskResult) {
 	}
 }
 
-// countLost adds to the lost rows and holds all tasks to the plan's limit.
+// countLost adds to the lost rows and returns an error if they exceed the plan's limit.
 func (r *Runner) countLost(rows int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -212,8 +212,8 @@ func (r *Runner) countLost(rows int64) error {
 	return CheckLost(r.plan, r.lost)
 }
 
-// CheckLost holds what all tasks of a plan lost together to the limit that each
-// of them is held to.
+// CheckLost returns an error if the rows that all tasks of a plan lost together exceed
+// the limit of the plan, which also bounds each task.
 func CheckLost(p *manifest.Plan, lost int64) error {
 	//guard: bounds the rows that all tasks lose together
 	if limit := p.Request.Options.MaxLostRows; limit >= 0 && lost > limit {

@@ -16,21 +16,21 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Sink takes rows along, whatever the format of the parts: each task leaves side
-// files of its rows, and of those of all tasks the last step before an output is
-// published makes an index. The same rows must give the same bytes. Tasks use a
-// sink at the same time.
+// Sink gets all rows, with any format of the parts. Each task stores side files of
+// its rows. The last step, before an output is published, makes an index of the side
+// files of all tasks. The same rows must give the same bytes. Tasks use a sink
+// concurrently.
 type Sink interface {
-	// Name says what is made and how, and is not empty: what a sink of another name
-	// left is not used, as if the tasks had not been done.
+	// Name identifies the contents and encoding of the files, and is not empty. A task
+	// that ran with a sink of another name is run again.
 	Name() string
 	// Begin begins an attempt at a task, which may keep spills in a folder.
 	Begin(task int, local *spill.Folder) (AttemptSink, error)
-	// Memory is how many bytes an attempt takes at most.
+	// Memory returns the maximum number of bytes that an attempt takes.
 	Memory() int64
-	// Merge makes an index of what all tasks left, and calls store with each of its
-	// files. Files of one directory follow each other. local is as for Begin.
-	Merge(ctx context.Context, of Output, local *spill.Folder, store func(NewFile) error) error
+	// Merge makes an index of the side files of all tasks, and calls store with each of
+	// its files. Files of one directory follow each other. local is as for Begin.
+	Merge(ctx context.Context, output Output, local *spill.Folder, store func(NewFile) error) error
 }
 
 // AttemptSink is the sink of one attempt at a task.
@@ -39,38 +39,38 @@ type AttemptSink interface {
 	// Finish returns the side files, after the last row. ctx bounds the work.
 	Finish(ctx context.Context) ([]NewFile, error)
 	// Close ends the use of the sink, and of the files that Finish returned. It
-	// comes once, whether or not Finish did.
+	// is called once, whether or not Finish was called.
 	Close() error
 }
 
-// NewFile is a file that a sink made and that is to be stored.
+// NewFile is a file that a sink made, to be stored.
 type NewFile struct {
-	// Name is as manifest.IsFileName wants it, and one of its own. Of an index it may
-	// be in a directory that has such a name: "id/00000".
+	// Name is unique and valid for manifest.IsFileName. A file of an index may be in a
+	// directory with such a name: "id/00000".
 	Name    string
 	Content *io.SectionReader
-	// Keys are those of a file of an index; nil if it does not say.
+	// Keys is the range of keys in a file of an index; nil if unknown.
 	Keys *manifest.KeyRange
 }
 
-// Output is what the tasks of a plan left.
+// Output describes the parts and side files that the tasks of a plan stored.
 type Output struct {
 	// Fingerprint is manifest.Fingerprint of the parts.
 	Fingerprint string
-	// Side are the side files in the order of the tasks, and each task's as it
-	// returned them.
+	// Side are the side files in the order of the tasks, and within a task in the
+	// order in which Finish returned them.
 	Side []SideFile
 }
 
 // SideFile is a stored side file.
 type SideFile struct {
 	Task int
-	Name string // the sink's
-	// Open opens it. The caller closes it.
+	Name string // that the sink gave it
+	// Open opens the file. The caller closes it.
 	Open func(ctx context.Context) (store.File, error)
 }
 
-// beginSink gives the attempt its sink, if there is one. The caller calls end.
+// beginSink begins the sink of the attempt, if there is one. The caller calls end.
 func (a *attempt) beginSink() (end func() error, err error) {
 	if a.options.Sink == nil {
 		return func() error { return nil }, nil
@@ -98,8 +98,8 @@ func (a *attempt) storeSide(ctx context.Context) error {
 	return nil
 }
 
-// storeAll stores files in a directory, under names that staged gives. After an
-// error none is left.
+// storeAll stores files in a directory, with names from staged. After an error it
+// removes them.
 func storeAll(ctx context.Context, st store.Store, dir string, files []NewFile, staged func(name string) string) (all []manifest.File, err error) {
 	names := make([]string, len(files))
 	for i, f := range files {
@@ -114,13 +114,13 @@ func storeAll(ctx context.Context, st store.Store, dir string, files []NewFile, 
 			removeAll(ctx, st, dir, all)
 			return nil, err
 		}
-		all = append(all, stored(ctx, st, w, ""))
+		all = append(all, storedFile(ctx, st, w, ""))
 	}
 	return all, nil
 }
 
-// removeAll removes files that no result will name, also if ctx has ended. What
-// cannot be removed is left.
+// removeAll removes files that no result will name, even if ctx has ended. It
+// ignores errors.
 func removeAll(ctx context.Context, st store.Store, dir string, files []manifest.File) {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
@@ -130,10 +130,10 @@ func removeAll(ctx context.Context, st store.Store, dir string, files []manifest
 	}
 }
 
-// Last carries out the last step before the output of a plan is published: of the side files
-// of all tasks the sink of the options, if there is one, makes an index, which a result of
-// its own describes. A step that was done is not done again, unless tasks were since: their
-// rows may be elsewhere now. Of the options Sink, TempDir and Warn are used.
+// Last carries out the last step before the output of a plan is published: the sink of the
+// options, if there is one, makes an index of the side files of all tasks, and a result of
+// its own describes it. Last reuses an earlier index unless tasks have run since, because their
+// rows may be in other places now. It uses only the options Sink, TempDir and Warn.
 func (w *Work) Last(ctx context.Context, o Options) error {
 	if o.Sink == nil {
 		return nil
@@ -143,14 +143,14 @@ func (w *Work) Last(ctx context.Context, o Options) error {
 	if err != nil && !errors.Is(err, failure.Foreign) {
 		return err
 	}
-	of := outputOf(w.st, w.dir, w.Results)
+	output := outputOf(w.st, w.dir, w.Results)
 	//guard: rejects an index that does not fit the output
-	if res != nil && res.Fingerprint == of.Fingerprint {
+	if res != nil && res.Fingerprint == output.Fingerprint {
 		w.Results = append(w.Results, res)
 		return nil
 	}
-	res = &manifest.TaskResult{Version: manifest.Version, Plan: w.plan.ID, Task: number, Sink: w.sink, Fingerprint: of.Fingerprint}
-	if res.Index, err = merge(ctx, o, w.st, w.dir, of); err != nil {
+	res = &manifest.TaskResult{Version: manifest.Version, Plan: w.plan.ID, Task: number, Sink: w.sink, Fingerprint: output.Fingerprint}
+	if res.Index, err = merge(ctx, o, w.st, w.dir, output); err != nil {
 		return fmt.Errorf("index of the output: %w", err)
 	}
 	if err := writeResult(ctx, w.st, w.dir, res); err != nil {
@@ -160,96 +160,96 @@ func (w *Work) Last(ctx context.Context, o Options) error {
 	return w.Vouch(ctx, w.Results[number:])
 }
 
-// outputOf is what tasks left in a directory.
-func outputOf(st store.Store, dir string, results []*manifest.TaskResult) (of Output) {
+// outputOf returns the output of tasks in a directory.
+func outputOf(st store.Store, dir string, results []*manifest.TaskResult) (output Output) {
 	var parts []manifest.Part
 	for _, res := range results {
 		parts = append(parts, res.Parts...)
 		for _, f := range res.Side {
 			name := path.Join(dir, f.Name)
-			of.Side = append(of.Side, SideFile{
+			output.Side = append(output.Side, SideFile{
 				Task: res.Task, Name: manifest.SideName(f.Name),
 				Open: func(ctx context.Context) (store.File, error) { return st.Open(ctx, name) },
 			})
 		}
 	}
-	of.Fingerprint = manifest.Fingerprint(parts)
-	return of
+	output.Fingerprint = manifest.Fingerprint(parts)
+	return output
 }
 
 // merge makes and stores the index.
-func merge(ctx context.Context, o Options, st store.Store, dir string, of Output) (_ []manifest.File, err error) {
+func merge(ctx context.Context, o Options, st store.Store, dir string, output Output) (_ []manifest.File, err error) {
 	folder, err := openSpill(o)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
-	k := &indexKeeper{st: st, dir: dir, seen: make(map[string]bool)}
-	err = o.Sink.Merge(ctx, of, folder, func(f NewFile) error { return k.keep(ctx, f) })
+	s := &indexStore{st: st, dir: dir, seen: make(map[string]bool)}
+	err = o.Sink.Merge(ctx, output, folder, func(f NewFile) error { return s.add(ctx, f) })
 	if err != nil {
-		k.removeAll(ctx)
+		s.removeAll(ctx)
 		return nil, err
 	}
-	return k.files, nil
+	return s.files, nil
 }
 
-// indexKeeper stores the files of an index.
-type indexKeeper struct {
+// indexStore stores the files of an index.
+type indexStore struct {
 	st    store.Store
 	dir   string
 	files []manifest.File
 	seen  map[string]bool // names
-	from  string          // directory of the last file, as the sink has it
-	to    string          // and as it is staged
+	named string          // directory of the last file, as the sink names it
+	made  string          // and as it is staged
 }
 
-// keep stores a file.
-func (k *indexKeeper) keep(ctx context.Context, f NewFile) error {
+// add stores a file.
+func (s *indexStore) add(ctx context.Context, f NewFile) error {
 	dir, name, inside := strings.Cut(f.Name, "/")
 	if !inside {
 		dir, name = "", f.Name
 	}
-	//guard: rejects a file name with a path, or twice
-	if !manifest.IsFileName(name) || inside && !manifest.IsFileName(dir) || k.seen[f.Name] {
-		return fmt.Errorf("%q is no name of a file of an index, or is there twice", f.Name)
+	//guard: rejects a file name with a path, and a repeated name
+	if !manifest.IsFileName(name) || inside && !manifest.IsFileName(dir) || s.seen[f.Name] {
+		return fmt.Errorf("%q is not a valid name of a file of an index, or is repeated", f.Name)
 	}
-	k.seen[f.Name] = true
-	w, err := reducer.Copy(ctx, k.st, func() string { return path.Join(k.dir, manifest.StagedIndex(manifest.NewID(), name)) }, f.Content)
+	s.seen[f.Name] = true
+	w, err := reducer.Copy(ctx, s.st, func() string { return path.Join(s.dir, manifest.StagedIndex(manifest.NewID(), name)) }, f.Content)
 	if err != nil {
 		return err
 	}
-	kept := stored(ctx, k.st, w, "")
-	kept.Keys = f.Keys
-	k.files = append(k.files, kept)
+	stored := storedFile(ctx, s.st, w, "")
+	stored.Keys = f.Keys
+	s.files = append(s.files, stored)
 	if !inside {
 		return nil
 	}
-	if dir != k.from {
-		if k.to, err = makeDir(ctx, k.st, k.dir, func() string { return manifest.StagedIndex(manifest.NewID(), dir) }); err != nil {
+	if dir != s.named {
+		if s.made, err = makeDir(ctx, s.st, s.dir, func() string { return manifest.StagedIndex(manifest.NewID(), dir) }); err != nil {
 			return err
 		}
-		k.from = dir
+		s.named = dir
 	}
-	to := manifest.InPart(k.to, name)
-	if err := store.Move(ctx, k.st, path.Join(k.dir, kept.Name), path.Join(k.dir, to)); err != nil {
+	moved := manifest.InPart(s.made, name)
+	if err := store.Move(ctx, s.st, path.Join(s.dir, stored.Name), path.Join(s.dir, moved)); err != nil {
 		return err
 	}
-	k.files[len(k.files)-1].Name = to
+	s.files[len(s.files)-1].Name = moved
 	return nil
 }
 
-// removeAll removes what was stored, also if ctx has ended. What cannot be removed is left.
-func (k *indexKeeper) removeAll(ctx context.Context) {
-	removeAll(ctx, k.st, k.dir, k.files)
+// removeAll removes all stored files, even if ctx has ended. It ignores errors.
+func (s *indexStore) removeAll(ctx context.Context) {
+	removeAll(ctx, s.st, s.dir, s.files)
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
-	for _, f := range k.files {
+	for _, f := range s.files {
 		if dir := path.Dir(f.Name); dir != "." {
 			//guard: removes the files of an attempt that failed
-			_ = k.st.RemoveAll(clean, path.Join(k.dir, dir))
+			_ = s.st.RemoveAll(clean, path.Join(s.dir, dir))
 		}
 	}
-	if k.to != "" {
-		_ = k.st.RemoveAll(clean, path.Join(k.dir, k.to))
+	if s.made != "" {
+		_ = s.st.RemoveAll(clean, path.Join(s.dir, s.made))
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Sound reports which files and directories in a directory are what their entries say. A
-// directory that is staged must hold nothing else.
+// Sound reports which entries of a directory are intact: the files have the bytes that the
+// entry says. If they are staged, the directory of an entry must hold no other files.
 func Sound(ctx context.Context, st store.Store, dir string, entries []manifest.Entry, staged bool) ([]bool, error) {
 	w := WorkIn(new(manifest.Plan), nil, st, dir)
 	if len(entries) == 0 {
@@ -22,7 +22,7 @@ func Sound(ctx context.Context, st store.Store, dir string, entries []manifest.E
 		return nil, err
 	}
 	sound := make([]bool, len(entries))
-	return sound, parallel.Do(ctx, len(entries), cap(w.places), func(ctx context.Context, i int) (err error) {
+	return sound, parallel.Do(ctx, len(entries), cap(w.slots), func(ctx context.Context, i int) (err error) {
 		if staged {
 			err = w.checkEntry(ctx, entries[i])
 		} else {
@@ -37,7 +37,7 @@ func Sound(ctx context.Context, st store.Store, dir string, entries []manifest.E
 	})
 }
 
-// checkEntry requires that a file, or each of a directory, is what its task wrote.
+// checkEntry requires that a file, or a directory with its files, is what its task wrote.
 func (w *Work) checkEntry(ctx context.Context, e manifest.Entry) error {
 	var inside map[string]store.Info
 	if e.Dir {
@@ -49,12 +49,12 @@ func (w *Work) checkEntry(ctx context.Context, e manifest.Entry) error {
 	return w.checkFiles(ctx, e, inside)
 }
 
-// checkFiles requires that a file, or each of a directory, has the bytes that its task wrote.
-// inside is what was found in the directory, by name.
+// checkFiles requires that a file, or each file of a directory, has the bytes that its task
+// wrote. inside are the files that were found in the directory, by name.
 func (w *Work) checkFiles(ctx context.Context, e manifest.Entry, inside map[string]store.Info) error {
-	return parallel.Do(ctx, len(e.Files), cap(w.places), func(ctx context.Context, i int) error {
-		w.places <- struct{}{}
-		defer func() { <-w.places }()
+	return parallel.Do(ctx, len(e.Files), cap(w.slots), func(ctx context.Context, i int) error {
+		w.slots <- struct{}{}
+		defer func() { <-w.slots }()
 		f := e.Files[i]
 		info, there := inside[path.Base(f.Name)]
 		if !there {
@@ -73,7 +73,7 @@ func (w *Work) checkFile(ctx context.Context, info store.Info, f manifest.File) 
 	if info.Link {
 		return failure.New(failure.Foreign, "%s is a link", info.Path)
 	}
-	if vouched(ctx, w.st, info, f) {
+	if checksumMatches(ctx, w.st, info, f) {
 		return nil
 	}
 	at := path.Join(w.dir, f.Name)
@@ -88,8 +88,8 @@ func (w *Work) checkFile(ctx context.Context, info store.Info, f manifest.File) 
 	return nil
 }
 
-// checkDirectory requires that a part which is a directory holds nothing but its
-// files, as it will be moved as a whole, and returns what it holds, by name.
+// checkDirectory requires that the directory of a part holds only the part's files, because
+// it will be moved as a whole. It returns the files that it holds, by name.
 func (w *Work) checkDirectory(ctx context.Context, part manifest.Entry) (map[string]store.Info, error) {
 	at := path.Join(w.dir, part.Name)
 	info, err := w.stat(ctx, part.Name)
@@ -116,13 +116,13 @@ func (w *Work) checkDirectory(ctx context.Context, part manifest.Entry) (map[str
 		}
 		inside[info.Name] = info
 	}
-	w.inside.Store(part.Name, imprintOf(infos))
+	w.listings.Store(part.Name, hashListing(infos))
 	return inside, nil
 }
 
-// vouched reports whether a file has the length and the storage's checksum that it
-// had when its task had read it back. If not, only its bytes can tell what it is.
-func vouched(ctx context.Context, st store.Store, now store.Info, f manifest.File) bool {
+// checksumMatches reports whether a file has the length and the storage's checksum that it
+// had when its task read it back. If not, its bytes must be read to check it.
+func checksumMatches(ctx context.Context, st store.Store, now store.Info, f manifest.File) bool {
 	checksum := store.CapabilitiesOf(st).Checksum
 	if checksum == nil || f.StoreChecksum == "" {
 		return false

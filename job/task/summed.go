@@ -11,11 +11,11 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// summed is an input whose bytes in a piece are summed up as they are read, each once:
-// the reader goes from the start to the end, looks ahead, and goes back after damage.
-type summed struct {
+// summedFile is an input that computes the checksum of a piece while it is read. Each byte
+// counts once, although the reader also looks ahead, and goes back after damage.
+type summedFile struct {
 	store.File
-	found manifest.Input // as it was opened
+	found manifest.Input // as it was when it was opened
 	end   int64          // of the piece
 
 	mu   sync.Mutex
@@ -24,7 +24,7 @@ type summed struct {
 }
 
 // ReadAt implements io.ReaderAt.
-func (s *summed) ReadAt(p []byte, off int64) (int, error) {
+func (s *summedFile) ReadAt(p []byte, off int64) (int, error) {
 	n, err := s.File.ReadAt(p, off)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,11 +35,11 @@ func (s *summed) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// reads returns what was read for each piece of the task.
+// reads returns the checksum, and the input's state, of each piece of the task.
 func (a *attempt) reads() ([]manifest.Read, error) {
 	reads := make([]manifest.Read, len(a.summed))
 	for i, s := range a.summed {
-		//guard: takes a sum only of all bytes
+		//guard: rejects a sum of only some bytes
 		if s.next != s.end {
 			return nil, fmt.Errorf("%s: the bytes from %d to %d were not read", s.found.Path, s.next, s.end)
 		}

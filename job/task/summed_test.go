@@ -19,8 +19,8 @@ func TestSummed(t *testing.T) {
 	testenv.Must(t, st.WriteFile(t.Context(), "/a", data, true))
 	f, err := st.Open(t.Context(), "/a")
 	testenv.Must(t, err)
-	s := &summed{File: f, next: 200, end: 700}
-	a := &attempt{summed: []*summed{s}}
+	s := &summedFile{File: f, next: 200, end: 700}
+	a := &attempt{summed: []*summedFile{s}}
 	for _, r := range [][2]int{{0, 100}, {184, 300}, {250, 280}, {600, 616}, {290, 500}, {500, 690}} {
 		n, err := s.ReadAt(make([]byte, r[1]-r[0]), int64(r[0]))
 		if n != r[1]-r[0] || err != nil {

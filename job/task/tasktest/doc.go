@@ -1,2 +1,2 @@
-// Package tasktest has what tests of tasks, and of what is built on them, share.
+// Package tasktest has helpers for tests of tasks and of packages that use them.
 package tasktest

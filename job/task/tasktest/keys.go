@@ -20,7 +20,7 @@ import (
 // and an output without rows has no index.
 type Keys struct{ Field string }
 
-// Of is what job.Options.Sink asks for.
+// Of returns k. It is a value for job.Options.Sink.
 func (k Keys) Of(*manifest.Plan) (task.Sink, error) { return k, nil }
 
 // Name implements task.Sink.
@@ -29,23 +29,23 @@ func (k Keys) Name() string { return "keys of " + k.Field }
 // Begin implements task.Sink.
 func (k Keys) Begin(number int, local *spill.Folder) (task.AttemptSink, error) {
 	sp, err := local.New(1, spill.Options{})
-	return &taskKeys{of: k, task: number, spill: sp}, err
+	return &taskKeys{keys: k, task: number, spill: sp}, err
 }
 
 // Memory implements task.Sink.
 func (k Keys) Memory() int64 { return 0 }
 
-// Merge implements task.Sink. Tasks come in order, so lines only have to be sorted
-// by their values.
-func (k Keys) Merge(ctx context.Context, of task.Output, _ *spill.Folder, store func(task.NewFile) error) error {
-	side := of.Side
+// Merge implements task.Sink. Side files are in the order of the tasks, so lines only have
+// to be sorted by their values.
+func (k Keys) Merge(ctx context.Context, output task.Output, _ *spill.Folder, store func(task.NewFile) error) error {
+	side := output.Side
 	if len(side) == 0 {
 		return nil
 	}
 	var lines [][]byte
 	for i, s := range side {
 		if want := fmt.Sprintf("%s-%d", k.Field, s.Task); s.Name != want || i > 0 && s.Task <= side[i-1].Task {
-			return fmt.Errorf("side file %q is not %q", s.Name, want)
+			return fmt.Errorf("side file %q, want %q", s.Name, want)
 		}
 		f, err := s.Open(ctx)
 		if err != nil {
@@ -63,8 +63,8 @@ func (k Keys) Merge(ctx context.Context, of task.Output, _ *spill.Folder, store 
 	return store(task.NewFile{Name: k.Field + "/lines", Content: io.NewSectionReader(bytes.NewReader(text), 0, int64(len(text)))})
 }
 
-// IndexOf returns the index of the field s that the parts of an output should have
-// whose rows are avrotest's.
+// IndexOf returns the expected index of the field s of an output with the given parts,
+// whose rows are those of the given blocks of avrotest.
 func IndexOf(parts []manifest.Part, blocks [][]byte) string {
 	rows := bytes.Join(blocks, nil)
 	var lines []string
@@ -82,14 +82,14 @@ func IndexOf(parts []manifest.Part, blocks [][]byte) string {
 
 // taskKeys spills the lines of a task.
 type taskKeys struct {
-	of    Keys
+	keys  Keys
 	task  int
 	rows  int
 	spill *spill.Spill
 }
 
 // Keys implements mapper.RowSink.
-func (k *taskKeys) Keys() []string { return []string{k.of.Field} }
+func (k *taskKeys) Keys() []string { return []string{k.keys.Field} }
 
 // Row implements mapper.RowSink.
 func (k *taskKeys) Row(r *mapper.Row) error {
@@ -103,7 +103,7 @@ func (k *taskKeys) Finish(context.Context) ([]task.NewFile, error) {
 	if k.rows == 0 {
 		return nil, nil
 	}
-	return []task.NewFile{{Name: fmt.Sprintf("%s-%d", k.of.Field, k.task), Content: k.spill.Reader(0)}}, nil
+	return []task.NewFile{{Name: fmt.Sprintf("%s-%d", k.keys.Field, k.task), Content: k.spill.Reader(0)}}, nil
 }
 
 // Close implements task.AttemptSink.
