@@ -41,7 +41,7 @@ func TestDamage(t *testing.T) {
 		dir, results, err := run(t, p, options(t))
 		if tt.refused != "" {
 			failuretest.Want(t, err, failure.Input, tt.refused)
-			if left := names(t, dir); len(left) > 0 {
+			if left := fileNames(t, dir); len(left) > 0 {
 				t.Errorf("%+v: left %v", tt, left)
 			}
 			continue
@@ -54,13 +54,13 @@ func TestDamage(t *testing.T) {
 			t.Fatalf("%+v: result %+v", tt, res)
 		}
 		l := res.Losses[0]
-		got := rows(t, store.Local(), dir, results)
+		got := readRows(t, store.Local(), dir, results)
 		if !slices.ContainsFunc(blocks, func(lost string) bool { return strings.Replace(all, lost, "", 1) == got }) {
-			t.Errorf("%+v: the rows are not all but one block's", tt)
+			t.Errorf("%+v: the rows are not those of all blocks but one", tt)
 		}
 		if tt.onDamage == "skip" {
-			if l.Quarantine != nil || len(names(t, dir)) != 2 {
-				t.Errorf("%+v: a copy in %v", tt, names(t, dir))
+			if l.Quarantine != nil || len(fileNames(t, dir)) != 2 {
+				t.Errorf("%+v: a copy in %v", tt, fileNames(t, dir))
 			}
 			continue
 		}
@@ -70,15 +70,15 @@ func TestDamage(t *testing.T) {
 			t.Errorf("copy of [%d, %d): %d bytes, %v", l.Start, l.End, len(kept), err)
 		}
 		if q.Bytes != int64(len(kept)) || q.CRC32C != crc32.Checksum(kept, crc32.MakeTable(crc32.Castagnoli)) {
-			t.Errorf("copy is said to be %+v", q)
+			t.Errorf("the result describes the copy as %+v", q)
 		}
 		if found, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), 0); found == nil || err != nil {
-			t.Errorf("the result is not sound, %v", err)
+			t.Errorf("the task is not finished, %v", err)
 		}
 	}
 }
 
-// TestLostRowsOfAllTasks holds tasks together to the limit that each keeps.
+// TestLostRowsOfAllTasks applies the limit of each task to all tasks together.
 func TestLostRowsOfAllTasks(t *testing.T) {
 	dir := t.TempDir()
 	a, _ := writeInput(t, dir, "a.avro", 10)
@@ -95,11 +95,11 @@ func TestLostRowsOfAllTasks(t *testing.T) {
 	_, _, err := run(t, p, options(t))
 	failuretest.Want(t, err, failure.Input, "200 rows were lost to damage, more than the 199 allowed")
 
-	// Of finished tasks, with and without others to run.
+	// Lost rows of finished tasks count, with and without other tasks to run.
 	o := options(t)
 	o.Lost = 100
 	for numbers, lost := range map[int]string{0: "", 1: "200 rows"} {
-		_, err := open(t, p, o).Run(t.Context(), store.Local(), t.TempDir(), []int{0}[:numbers])
+		_, err := mustOpen(t, p, o).Run(t.Context(), store.Local(), t.TempDir(), []int{0}[:numbers])
 		if lost == "" && err != nil {
 			t.Error(err)
 		} else if lost != "" {
@@ -107,7 +107,7 @@ func TestLostRowsOfAllTasks(t *testing.T) {
 		}
 	}
 	o.Lost = 200
-	_, err = open(t, p, o).Run(t.Context(), store.Local(), t.TempDir(), nil)
+	_, err = mustOpen(t, p, o).Run(t.Context(), store.Local(), t.TempDir(), nil)
 	failuretest.Want(t, err, failure.Input, "200 rows")
 }
 
@@ -129,8 +129,8 @@ func TestInputChanged(t *testing.T) {
 	failuretest.Want(t, err, failure.Input, "does not exist")
 }
 
-// TestUnsoundResults has Finished look at what an earlier run did not leave so.
-func TestUnsoundResults(t *testing.T) {
+// TestInvalidResults calls Finished after the files of an earlier run were changed.
+func TestInvalidResults(t *testing.T) {
 	in, _ := writeInput(t, t.TempDir(), "a.avro", 10)
 	p := newPlan(t, 1<<20, in)
 	p.Request.Options.OnDamage = "quarantine"
@@ -158,16 +158,16 @@ func TestUnsoundResults(t *testing.T) {
 		},
 		"part is longer":    func(_, part, _ string) error { return appendTo(part, "x") },
 		"part is directory": func(_, part, _ string) error { return errors.Join(os.Remove(part), os.Mkdir(part, 0o777)) },
-		"bit of part":       func(_, part, _ string) error { return flipBit(part) },
+		"bit flip in part":  func(_, part, _ string) error { return flipBit(part) },
 		"no copy":           func(_, _, copied string) error { return os.Remove(copied) },
-		"bit of copy":       func(_, _, copied string) error { return flipBit(copied) },
+		"bit flip in copy":  func(_, _, copied string) error { return flipBit(copied) },
 	} {
 		dir, results := mustRun(t, p, options(t))
 		if res, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), 0); res == nil || err != nil {
 			t.Fatalf("%s: before: %v, %v", name, res, err)
 		}
 		if res, err := WorkIn(&other, nil, store.Local(), dir).Finished(t.Context(), 0); res != nil || !errors.Is(err, failure.Foreign) {
-			t.Errorf("another plan's: %v, %v", res, err)
+			t.Errorf("for another plan: %v, %v", res, err)
 		}
 		doc := filepath.Join(dir, manifest.TaskName(0))
 		files := results[0].Files()

@@ -15,7 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/store/memstore"
 )
 
-// A kind of failure is the same for who reads the document of it.
+// TestKinds reads the kind of an error back from its document.
 func TestKinds(t *testing.T) {
 	for name, err := range map[string]error{
 		"usage":    failure.New(failure.Usage, "x"),
@@ -28,10 +28,10 @@ func TestKinds(t *testing.T) {
 		got := FailedOf(err).Kind
 		f := Failed{Kind: got, Message: err.Error(), Attempt: "attempt_1_2_m_3_4", Host: "node7", Task: 5}
 		if got != name || failure.KindOf(f.Err("plan")) != failure.KindOf(err) {
-			t.Errorf("%v is %s, and then %v", err, got, failure.KindOf(f.Err("plan")))
+			t.Errorf("%v has the kind %s in the document, and then %v", err, got, failure.KindOf(f.Err("plan")))
 		}
 		if lasting := name != "storage"; f.Lasting() != lasting {
-			t.Errorf("%s lasts: %v", name, f.Lasting())
+			t.Errorf("%s: Lasting is %v", name, f.Lasting())
 		}
 		if of := (*Failure)(nil); !errors.As(f.Err("plan"), &of) || of.Plan != "plan" || of.Task != 5 ||
 			of.Error() != err.Error()+" (attempt_1_2_m_3_4 on node7)" {
@@ -41,7 +41,7 @@ func TestKinds(t *testing.T) {
 	for _, name := range []string{"locked", "different", "losses", "unheard of"} {
 		f := Failed{Kind: name, Message: "x"}
 		if err := f.Err("plan"); failure.KindOf(err) != nil || !f.Lasting() {
-			t.Errorf("%s, of which no task fails, is told as %v", name, failure.KindOf(err))
+			t.Errorf("%s, a kind that no task has, becomes %v", name, failure.KindOf(err))
 		}
 	}
 	f := Failed{Kind: "input", Message: "no task", Task: -1}
@@ -52,7 +52,7 @@ func TestKinds(t *testing.T) {
 
 func TestWeightiest(t *testing.T) {
 	if got := Weightiest(nil); got != nil {
-		t.Errorf("of none: %+v", got)
+		t.Errorf("without documents: %+v", got)
 	}
 	all := []Failed{{Kind: "storage", Task: 0}, {Kind: "input", Task: 3}, {Kind: "input", Task: 1, Attempt: "b"}, {Kind: "input", Task: 1, Attempt: "a"}, {Kind: "refused"}}
 	if got := Weightiest(all); *got != all[3] {
@@ -64,7 +64,7 @@ func TestWeightiest(t *testing.T) {
 	}
 }
 
-// A document of an error of very many words can be read.
+// TestLongFailure reads the document of an error with a very long message.
 func TestLongFailure(t *testing.T) {
 	st, long := memstore.New().Client(), strings.Repeat("<\x01é", maxFailed)
 	f := FailedOf(&damage.Error{File: long, Column: long, Path: long, Reason: long})
@@ -75,7 +75,7 @@ func TestLongFailure(t *testing.T) {
 	}
 }
 
-// An attempt that failed of damage with a cause leaves a document that can be read.
+// TestFailureWithCause reads the document of damage with a cause.
 func TestFailureWithCause(t *testing.T) {
 	for _, cause := range []error{errors.New("cause"), flate.CorruptInputError(12)} {
 		st := memstore.New().Client()
@@ -93,7 +93,7 @@ func TestFailureWithCause(t *testing.T) {
 	}
 }
 
-// The documents of a run are found among those of others and whatever else is there.
+// TestReadFailures finds the documents of a run among those of other runs and other files.
 func TestReadFailures(t *testing.T) {
 	st := memstore.New().Client()
 	testenv.Must(t, st.Mkdir(t.Context(), "/d"))
@@ -126,6 +126,6 @@ func TestReadFailures(t *testing.T) {
 		t.Errorf("documents of attempts %v, want %v", got, want)
 	}
 	if _, err := ReadFailures(t.Context(), st, "/none", "mine"); !errors.Is(err, store.ErrNotExist) {
-		t.Errorf("of a directory that is gone: %v", err)
+		t.Errorf("in a directory that is gone: %v", err)
 	}
 }

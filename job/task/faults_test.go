@@ -20,11 +20,11 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// both is a registry with a format that makes files of some row groups, and
-// directories of others.
-var both = format.Registry{formattest.Split{Format: trevni.Format, Only: func(size int64) bool { return size%2 == 0 }}}
+// mixedFormats has a format that stores some row groups as files, and others as
+// directories.
+var mixedFormats = format.Registry{formattest.Split{Format: trevni.Format, Only: func(size int64) bool { return size%2 == 0 }}}
 
-// damagedPlan is of two tasks, one of which loses a block.
+// damagedPlan returns a plan of two tasks, one of which loses a block.
 func damagedPlan(t *testing.T) *manifest.Plan {
 	t.Helper()
 	in, _ := writeInput(t, t.TempDir(), "a.avro", 8)
@@ -35,11 +35,11 @@ func damagedPlan(t *testing.T) *manifest.Plan {
 	return p
 }
 
-// TestFaults fails each call to the store in turn, before or after it is done. A
-// result that is there must be sound, and tasks without one leave nothing.
+// TestFaults fails each call to the store in turn, before or after its effect. A
+// result must be valid if it exists, and a task without a result must leave nothing.
 func TestFaults(t *testing.T) {
 	p, o := damagedPlan(t), options(t)
-	o.Workers, o.Formats, o.Sink = 1, both, newFirsts("")
+	o.Workers, o.Formats, o.Sink = 1, mixedFormats, newFirsts("")
 	probe := storetest.NewFaulty(store.Local())
 	testenv.Must(t, runInTurn(t, p, o, probe, t.TempDir()))
 	if dirs, parts := countDirs(t, p); dirs == 0 || dirs == parts {
@@ -75,7 +75,7 @@ func TestFaults(t *testing.T) {
 func countDirs(t *testing.T, p *manifest.Plan) (dirs, parts int) {
 	t.Helper()
 	o := options(t)
-	o.Formats = both
+	o.Formats = mixedFormats
 	_, results := mustRun(t, p, o)
 	for _, res := range results {
 		for _, part := range res.Parts {
@@ -90,7 +90,7 @@ func countDirs(t *testing.T, p *manifest.Plan) (dirs, parts int) {
 // runInTurn runs the tasks of a plan one after another, until one fails.
 func runInTurn(t *testing.T, p *manifest.Plan, o Options, st store.Store, dir string) error {
 	t.Helper()
-	r := open(t, p, o)
+	r := mustOpen(t, p, o)
 	for n := range p.Tasks {
 		if _, err := r.Run(t.Context(), st, dir, []int{n}); err != nil {
 			return err
@@ -101,13 +101,13 @@ func runInTurn(t *testing.T, p *manifest.Plan, o Options, st store.Store, dir st
 
 func checkLeft(t *testing.T, p *manifest.Plan, dir string, fault storetest.Fault) {
 	t.Helper()
-	left := names(t, dir)
+	left := fileNames(t, dir)
 	known := []string{}
 	for n := range p.Tasks {
 		doc := manifest.TaskName(n)
 		res, err := WorkIn(p, newFirsts(""), store.Local(), dir).Finished(t.Context(), n)
 		if err != nil || res == nil && slices.Contains(left, doc) {
-			t.Errorf("%+v: an unsound result of task %d, %v", fault, n, err)
+			t.Errorf("%+v: an invalid result of task %d, %v", fault, n, err)
 		}
 		if res != nil {
 			known = append(known, doc)
@@ -116,22 +116,22 @@ func checkLeft(t *testing.T, p *manifest.Plan, dir string, fault storetest.Fault
 			}
 		}
 	}
-	// What was made by a Create whose answer was lost, nobody knows; and the
-	// files of a result may be needed that was written though an error says not.
+	// No result names a file whose Create had an effect and failed. The files of a
+	// result stay if writing it failed, because it may have been written.
 	if fault.Op == storetest.Create && fault.Late || fault.Op == storetest.WriteFile {
 		return
 	}
 	if len(left) != len(known) {
-		t.Errorf("%+v: left %v, of which are known %v", fault, left, known)
+		t.Errorf("%+v: left %v, want %v", fault, left, known)
 	}
 }
 
-// TestPowerCuts cuts the power at each point of a task: afterwards a result that
-// is there is sound, and the task can be run.
+// TestPowerCuts cuts the power at each point of a task. Afterwards a result must be
+// valid if it exists, and the task must run.
 func TestPowerCuts(t *testing.T) {
 	p, o := damagedPlan(t), options(t)
-	o.Workers, o.Formats, o.Sink = 1, both, newFirsts("")
-	r := open(t, p, o)
+	o.Workers, o.Formats, o.Sink = 1, mixedFormats, newFirsts("")
+	r := mustOpen(t, p, o)
 	for n, stopped := 1, true; stopped; n++ {
 		disk := memstore.New()
 		c := disk.Client()
@@ -147,18 +147,18 @@ func TestPowerCuts(t *testing.T) {
 			t.Fatalf("after a cut at point %d: %v, %v", n, res, err)
 		}
 		if doc, err := st.ReadFile(t.Context(), filepath.Join("/", manifest.TaskName(0)), manifest.MaxSize); err == nil && res == nil {
-			t.Fatalf("after a cut at point %d: an unsound result: %s", n, doc)
+			t.Fatalf("after a cut at point %d: an invalid result: %s", n, doc)
 		}
 		if _, err := r.Run(t.Context(), st, "/", []int{0}); err != nil {
-			t.Fatalf("again, after a cut at point %d: %v", n, err)
+			t.Fatalf("run after a cut at point %d: %v", n, err)
 		}
 		if res, err := WorkIn(p, newFirsts(""), st, "/").Finished(t.Context(), 0); res == nil || err != nil {
-			t.Fatalf("again, after a cut at point %d: %v, %v", n, res, err)
+			t.Fatalf("run after a cut at point %d: %v, %v", n, res, err)
 		}
 	}
 }
 
-// TestFinishedFails tells storage that fails from work that is not sound.
+// TestFinishedFails distinguishes errors of the storage from invalid results.
 func TestFinishedFails(t *testing.T) {
 	p := damagedPlan(t)
 	dir, _ := mustRun(t, p, options(t))

@@ -20,8 +20,8 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// avro returns an Avro file of blocks of 100 rows each, uncompressed.
-func avro(t testing.TB, schema string, blocks ...string) []byte {
+// avroFile returns an uncompressed Avro file of blocks of 100 rows each.
+func avroFile(t testing.TB, schema string, blocks ...string) []byte {
 	t.Helper()
 	rows := make([][]byte, len(blocks))
 	for i, b := range blocks {
@@ -30,7 +30,7 @@ func avro(t testing.TB, schema string, blocks ...string) []byte {
 	return avrotest.File(t, schema, [16]byte{1, 2, 3}, avrotest.BlockRows, rows...)
 }
 
-// inputBlocks returns the rows of the blocks of an input of avrotest.Schema.
+// inputBlocks returns the rows of each block of an input of avrotest.Schema.
 func inputBlocks(name string, n int) (blocks []string) {
 	for _, rows := range avrotest.Blocks(uint64(name[0]), n) {
 		blocks = append(blocks, string(rows))
@@ -42,7 +42,7 @@ func inputBlocks(name string, n int) (blocks []string) {
 func writeInput(t testing.TB, dir, name string, blocks int) (path, rows string) {
 	t.Helper()
 	path, data := filepath.Join(dir, name), inputBlocks(name, blocks)
-	writeOld(t, path, avro(t, avrotest.Schema, data...))
+	writeOldFile(t, path, avroFile(t, avrotest.Schema, data...))
 	return path, strings.Join(data, "")
 }
 
@@ -54,21 +54,21 @@ func damageBlock(t testing.TB, file string) {
 	testenv.Must(t, err)
 	sync := len(b)/2 + bytes.Index(b[len(b)/2:], []byte{1, 2, 3, 0, 0, 0})
 	copy(b[sync+16+4:], bytes.Repeat([]byte{0xff}, 10))
-	writeOld(t, file, b)
+	writeOldFile(t, file, b)
 }
 
-// old is when inputs were modified.
-var old = time.Unix(1e9, 0)
+// oldTime is the time at which inputs were modified.
+var oldTime = time.Unix(1e9, 0)
 
-// writeOld writes an input that nobody modified lately: damage does not show in its time.
-func writeOld(t testing.TB, path string, data []byte) {
+// writeOldFile writes an input with an old time of modification, which damage does not change.
+func writeOldFile(t testing.TB, path string, data []byte) {
 	t.Helper()
 	testenv.Must(t, os.WriteFile(path, data, 0o666))
-	testenv.Must(t, os.Chtimes(path, old, old))
+	testenv.Must(t, os.Chtimes(path, oldTime, oldTime))
 }
 
-// newPlan makes a plan of tasks of at most split bytes of one input each, for
-// inputs on local disk that have the first one's schema.
+// newPlan makes a plan for inputs on local disk that all have the schema of the first. Each
+// task has at most split bytes of one input.
 func newPlan(t testing.TB, split int64, inputs ...string) *manifest.Plan {
 	t.Helper()
 	return newPlanOn(t, nil, split, inputs...)
@@ -99,15 +99,15 @@ func newPlanOn(t testing.TB, resolve input.Resolve, split int64, inputs ...strin
 	return p
 }
 
-// resolveTo makes a plan's rows those of a reader's schema.
+// resolveTo makes a plan resolve its rows to a reader's schema.
 func resolveTo(t testing.TB, p *manifest.Plan, schema string, columns int) {
 	t.Helper()
 	p.Schema, p.Request.Schema, p.Columns = schema, schema, columns
 	seal(t, p)
 }
 
-// oneTask puts all pieces into one task.
-func oneTask(t testing.TB, p *manifest.Plan) {
+// mergeTasks puts all pieces into one task.
+func mergeTasks(t testing.TB, p *manifest.Plan) {
 	t.Helper()
 	for _, other := range p.Tasks[1:] {
 		p.Tasks[0].Pieces = append(p.Tasks[0].Pieces, other.Pieces...)
@@ -116,7 +116,7 @@ func oneTask(t testing.TB, p *manifest.Plan) {
 	seal(t, p)
 }
 
-// seal gives a plan its ID, as far as it can be decoded again.
+// seal sets the ID of a plan, with which it can be decoded.
 func seal(t testing.TB, p *manifest.Plan) {
 	t.Helper()
 	var err error
@@ -125,7 +125,7 @@ func seal(t testing.TB, p *manifest.Plan) {
 	}
 }
 
-// options are for a Runner that works on local disk.
+// options returns options for a Runner on local disk.
 func options(t testing.TB) Options {
 	return Options{Environment: Environment{
 		Workers: 2, Memory: budget.New(128 << 20), TempDir: t.TempDir(), Program: "test",
@@ -133,7 +133,7 @@ func options(t testing.TB) Options {
 	}}
 }
 
-func open(t testing.TB, p *manifest.Plan, o Options) *Runner {
+func mustOpen(t testing.TB, p *manifest.Plan, o Options) *Runner {
 	t.Helper()
 	r, err := Open(p, o)
 	testenv.Must(t, err)
@@ -145,8 +145,8 @@ func open(t testing.TB, p *manifest.Plan, o Options) *Runner {
 	return r
 }
 
-// all are the numbers of a plan's tasks.
-func all(p *manifest.Plan) (numbers []int) {
+// allTasks returns the numbers of a plan's tasks.
+func allTasks(p *manifest.Plan) (numbers []int) {
 	for i := range p.Tasks {
 		numbers = append(numbers, i)
 	}
@@ -157,7 +157,7 @@ func all(p *manifest.Plan) (numbers []int) {
 func run(t testing.TB, p *manifest.Plan, o Options) (dir string, results []*manifest.TaskResult, err error) {
 	t.Helper()
 	dir = t.TempDir()
-	results, err = open(t, p, o).Run(t.Context(), store.Local(), dir, all(p))
+	results, err = mustOpen(t, p, o).Run(t.Context(), store.Local(), dir, allTasks(p))
 	return dir, results, err
 }
 
@@ -168,8 +168,8 @@ func mustRun(t testing.TB, p *manifest.Plan, o Options) (dir string, results []*
 	return dir, results
 }
 
-// names lists a directory on local disk.
-func names(t testing.TB, dir string) (names []string) {
+// fileNames lists a directory on local disk.
+func fileNames(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	testenv.Must(t, err)
@@ -179,8 +179,8 @@ func names(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// rows returns the rows of the results, end to end.
-func rows(t testing.TB, st store.Store, dir string, results []*manifest.TaskResult) string {
+// readRows returns the concatenated rows of the results.
+func readRows(t testing.TB, st store.Store, dir string, results []*manifest.TaskResult) string {
 	t.Helper()
 	var all []byte
 	for _, res := range results {
@@ -198,7 +198,7 @@ func appendRows(t testing.TB, st store.Store, path string, n int64, all []byte) 
 	defer func() { _ = file.Close() }()
 	f, err := trevni.Open(file, file.Size(), path)
 	if err != nil || f.RowCount() != n {
-		t.Fatalf("%s: it has not %d rows, %v", path, n, err)
+		t.Fatalf("%s: want %d rows, %v", path, n, err)
 	}
 	schema, err := shred.ParseSchema(f.Schema())
 	testenv.Must(t, err)

@@ -22,23 +22,23 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// lookups is a store that counts the files that are looked up.
-type lookups struct {
+// statCounter is a store that counts calls of Stat.
+type statCounter struct {
 	*memstore.Client
 	n int
 }
 
-func (l *lookups) Stat(ctx context.Context, p string) (store.Info, error) {
+func (l *statCounter) Stat(ctx context.Context, p string) (store.Info, error) {
 	l.n++
 	return l.Client.Stat(ctx, p)
 }
 
-// TestListedWork is found without a lookup of each file; and so are tasks that are done
-// again after the listing, but not those that are done for the first time.
+// TestListedWork finds listed tasks without a lookup of each file. It also finds tasks that
+// ran again after the listing, but not tasks that first ran after it.
 func TestListedWork(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 40)
-	p, st := newPlan(t, 5000, input), &lookups{Client: memstore.New().Client()}
-	r := open(t, p, options(t))
+	p, st := newPlan(t, 5000, input), &statCounter{Client: memstore.New().Client()}
+	r := mustOpen(t, p, options(t))
 	w := WorkIn(p, nil, st, "/none")
 	testenv.Must(t, w.list(t.Context()))
 	if res, err := w.Finished(t.Context(), 0); res != nil || err != nil {
@@ -48,7 +48,7 @@ func TestListedWork(t *testing.T) {
 	if n < 3 {
 		t.Fatalf("%d tasks", n)
 	}
-	if _, err := r.Run(t.Context(), st, "/", all(p)[1:]); err != nil {
+	if _, err := r.Run(t.Context(), st, "/", allTasks(p)[1:]); err != nil {
 		t.Fatal(err)
 	}
 	w, st.n = WorkIn(p, nil, st, "/"), 0
@@ -62,45 +62,45 @@ func TestListedWork(t *testing.T) {
 			t.Errorf("task %d: %+v, %v", i, res, err)
 		}
 		if i == 1 && !slices.Equal(res.Files(), again[1].Files()) {
-			t.Errorf("the task that ran again left %+v, not %+v", res.Files(), again[1].Files())
+			t.Errorf("the task that ran again left %+v, want %+v", res.Files(), again[1].Files())
 		}
 	}
-	if st.n != 1 { // of the part that is not listed
+	if st.n != 1 { // for the part that is not listed
 		t.Errorf("%d files were looked up", st.n)
 	}
 }
 
-// bare is a store whose listings tell nothing of files but their names and sizes, and
-// that counts what is read.
-type bare struct {
+// sparseStore is a store whose listings have only names and sizes of files, and that counts
+// calls of ReadFile.
+type sparseStore struct {
 	*memstore.Client
-	numbers bool // files have numbers nevertheless
+	fileIDs bool // listings have file IDs too
 	reads   int
 }
 
-func (b *bare) List(ctx context.Context, dir string) ([]store.Info, error) {
+func (b *sparseStore) List(ctx context.Context, dir string) ([]store.Info, error) {
 	infos, err := b.Client.List(ctx, dir)
 	for i := range infos {
 		infos[i].ModTime = time.Time{}
-		if !b.numbers {
+		if !b.fileIDs {
 			infos[i].FileID = 0
 		}
 	}
 	return infos, err
 }
 
-func (b *bare) ReadFile(ctx context.Context, p string, most int64) ([]byte, error) {
+func (b *sparseStore) ReadFile(ctx context.Context, p string, most int64) ([]byte, error) {
 	b.reads++
 	return b.Client.ReadFile(ctx, p, most)
 }
 
-// TestStillFinished is a task whose result and part are the files that they were, also
-// in another place.
-func TestStillFinished(t *testing.T) {
+// TestResultUnchanged compares the result and the part of a task with earlier ones, in a
+// directory that was renamed.
+func TestResultUnchanged(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 40)
 	p := newPlan(t, 5000, input)
 	nothing := func(store.Store, string, string) error { return nil }
-	for _, numbers := range []bool{true, false} {
+	for _, fileIDs := range []bool{true, false} {
 		for name, tt := range map[string]struct {
 			change func(st store.Store, result, part string) error
 			want   bool
@@ -119,9 +119,9 @@ func TestStillFinished(t *testing.T) {
 				return err
 			}, false},
 		} {
-			st := &bare{Client: memstore.New().Client(), numbers: numbers}
+			st := &sparseStore{Client: memstore.New().Client(), fileIDs: fileIDs}
 			testenv.Must(t, st.Mkdir(t.Context(), "/work"))
-			results, err := open(t, p, options(t)).Run(t.Context(), st, "/work", []int{1})
+			results, err := mustOpen(t, p, options(t)).Run(t.Context(), st, "/work", []int{1})
 			testenv.Must(t, err)
 			res, before := results[0], WorkIn(p, nil, st, "/work")
 			testenv.Must(t, before.list(t.Context()))
@@ -130,19 +130,19 @@ func TestStillFinished(t *testing.T) {
 			now := WorkIn(p, nil, st, "/taken")
 			testenv.Must(t, now.list(t.Context()))
 			st.reads = 0
-			if got := now.resultUnchanged(t.Context(), before, res); got != tt.want || numbers && tt.want && st.reads > 0 {
-				t.Errorf("%s, numbers %v: %v after %d reads", name, numbers, got, st.reads)
+			if got := now.resultUnchanged(t.Context(), before, res); got != tt.want || fileIDs && tt.want && st.reads > 0 {
+				t.Errorf("%s, file IDs %v: %v after %d reads", name, fileIDs, got, st.reads)
 			}
 			if now.resultUnchanged(t.Context(), WorkIn(p, nil, st, "/work"), res) {
-				t.Errorf("%s: what was not listed is as it was", name)
+				t.Errorf("%s: a result that was not listed before is unchanged", name)
 			}
 		}
 	}
 }
 
-// TestStillFinishedDirectory is a part of several files, which are listed once to be
-// checked, and once more to see that they are what they were.
-func TestStillFinishedDirectory(t *testing.T) {
+// TestDirectoryUnchanged compares a part of several files with an earlier one. The files are
+// not looked up one by one.
+func TestDirectoryUnchanged(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 1)
 	p := newPlan(t, 1<<20, input)
 	for name, tt := range map[string]struct {
@@ -152,16 +152,16 @@ func TestStillFinishedDirectory(t *testing.T) {
 		"nothing":           {func(store.Store, string) error { return nil }, true},
 		"a file is gone":    {func(st store.Store, part string) error { return st.Remove(t.Context(), part+"/second") }, false},
 		"another file":      {func(st store.Store, part string) error { return st.WriteFile(t.Context(), part+"/third", nil, true) }, false},
-		"a file is changed": {func(st store.Store, part string) error { alter(t, st, part+"/second", flipped); return nil }, false},
-		"a file is another's": {func(st store.Store, part string) error {
+		"a file is changed": {func(st store.Store, part string) error { alter(t, st, part+"/second", flip); return nil }, false},
+		"files are swapped": {func(st store.Store, part string) error {
 			testenv.Must(t, st.Rename(t.Context(), part+"/first", part+"/third"))
 			testenv.Must(t, st.Rename(t.Context(), part+"/second", part+"/first"))
 			return st.Rename(t.Context(), part+"/third", part+"/second")
 		}, false},
 	} {
-		st := &lookups{Client: memstore.New().Client()}
+		st := &statCounter{Client: memstore.New().Client()}
 		testenv.Must(t, st.Mkdir(t.Context(), "/work"))
-		_, err := open(t, p, splitOptions(t)).Run(t.Context(), st, "/work", []int{0})
+		_, err := mustOpen(t, p, splitOptions(t)).Run(t.Context(), st, "/work", []int{0})
 		testenv.Must(t, err)
 		before := WorkIn(p, nil, st, "/work")
 		testenv.Must(t, before.list(t.Context()))
@@ -184,18 +184,18 @@ func TestStillFinishedDirectory(t *testing.T) {
 	}
 }
 
-// TestCheck finds the results of all tasks, or says which are not done; and Sound finds the
-// same files, in whatever place.
+// TestCheck finds the results of all tasks, or reports those that are not done. Sound checks
+// the same files, staged or not.
 func TestCheck(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 40)
 	p := newPlan(t, 5000, input)
 	st := memstore.New().Client()
 	testenv.Must(t, st.Mkdir(t.Context(), "/work"))
 	o := splitOptions(t)
-	_, err := open(t, p, o).Run(t.Context(), st, "/work", all(p)[1:])
+	_, err := mustOpen(t, p, o).Run(t.Context(), st, "/work", allTasks(p)[1:])
 	testenv.Must(t, err)
 	failuretest.Want(t, WorkIn(p, nil, st, "/work").Check(t.Context(), nil), failure.Storage, fmt.Sprintf("1 of %d tasks of plan %s are not done: 0", len(p.Tasks), p.ID))
-	_, err = open(t, p, o).Run(t.Context(), st, "/work", all(p)[:1])
+	_, err = mustOpen(t, p, o).Run(t.Context(), st, "/work", allTasks(p)[:1])
 	testenv.Must(t, err)
 	w := WorkIn(p, nil, st, "/work")
 	testenv.Must(t, w.Check(t.Context(), nil))
@@ -209,7 +209,7 @@ func TestCheck(t *testing.T) {
 		return !slices.Contains(got, false)
 	}
 	if !sound(st, true) || !sound(st, false) {
-		t.Error("what was checked is not sound")
+		t.Error("checked files are not sound")
 	}
 	unreadable := storetest.NewFaulty(st, storetest.Fault{Op: storetest.Open, N: 1, Err: os.ErrPermission})
 	if _, err := Sound(t.Context(), unreadable, "/work", entries, true); !errors.Is(err, os.ErrPermission) {
@@ -218,10 +218,10 @@ func TestCheck(t *testing.T) {
 	more := path.Join(path.Dir(file), "more")
 	testenv.Must(t, st.WriteFile(t.Context(), more, nil, true))
 	if sound(st, true) || !sound(st, false) {
-		t.Error("one more file makes what is staged unsound, and nothing else")
+		t.Error("one more file must make only staged files unsound")
 	}
 	testenv.Must(t, st.Remove(t.Context(), more))
-	alter(t, st, file, flipped)
+	alter(t, st, file, flip)
 	if sound(st, true) || sound(st, false) {
 		t.Error("a changed file is sound")
 	}
@@ -231,7 +231,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestVouch takes tasks for finished that ran since the directory was listed, if the files
+// TestVouch counts tasks as finished that ran after the directory was listed, if the files
 // that they left have their lengths.
 func TestVouch(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 1)
@@ -244,20 +244,20 @@ func TestVouch(t *testing.T) {
 		want    bool
 	}{
 		"a file":      {options, none, true},
-		"it is cut":   {options, func(st store.Store, part string) error { return st.WriteFile(t.Context(), part, []byte("x"), false) }, false},
-		"it goes":     {options, func(st store.Store, part string) error { return st.Remove(t.Context(), part) }, false},
+		"file is cut": {options, func(st store.Store, part string) error { return st.WriteFile(t.Context(), part, []byte("x"), false) }, false},
+		"no file":     {options, func(st store.Store, part string) error { return st.Remove(t.Context(), part) }, false},
 		"a directory": {split, none, true},
-		"cut in it": {split, func(st store.Store, part string) error {
+		"cut in directory": {split, func(st store.Store, part string) error {
 			return st.WriteFile(t.Context(), part+"/second", []byte("x"), false)
 		}, false},
-		"gone from it": {split, func(st store.Store, part string) error { return st.Remove(t.Context(), part+"/second") }, false},
-		"added to it":  {split, func(st store.Store, part string) error { return st.WriteFile(t.Context(), part+"/third", nil, true) }, false},
+		"gone from directory": {split, func(st store.Store, part string) error { return st.Remove(t.Context(), part+"/second") }, false},
+		"added to directory":  {split, func(st store.Store, part string) error { return st.WriteFile(t.Context(), part+"/third", nil, true) }, false},
 	} {
 		st := memstore.New().Client()
 		testenv.Must(t, st.Mkdir(t.Context(), "/work"))
 		before := WorkIn(p, nil, st, "/work")
 		testenv.Must(t, before.list(t.Context()))
-		results, err := open(t, p, tt.options(t)).Run(t.Context(), st, "/work", []int{0})
+		results, err := mustOpen(t, p, tt.options(t)).Run(t.Context(), st, "/work", []int{0})
 		testenv.Must(t, err)
 		testenv.Must(t, tt.change(st, "/work/"+results[0].Entries()[0].Name))
 		testenv.Must(t, before.Vouch(t.Context(), append(results, nil)))
@@ -269,9 +269,9 @@ func TestVouch(t *testing.T) {
 	}
 }
 
-// TestWrittenOver is a file of a part that is written over where it is, which does not
-// change its directory.
-func TestWrittenOver(t *testing.T) {
+// TestOverwrittenInPlace overwrites a file of a part in place, which does not change its
+// directory.
+func TestOverwrittenInPlace(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 1)
 	p := newPlan(t, 1<<20, input)
 	dir, results := mustRun(t, p, splitOptions(t))
@@ -281,25 +281,25 @@ func TestWrittenOver(t *testing.T) {
 	testenv.Must(t, err)
 	testenv.Must(t, now.list(t.Context()))
 	if !now.resultUnchanged(t.Context(), before, res) {
-		t.Error("it is not what it was before")
+		t.Error("the unchanged result is reported as changed")
 	}
 	file := filepath.Join(dir, results[0].Files()[1].Name)
 	b, err := os.ReadFile(file)
 	testenv.Must(t, err)
-	testenv.Must(t, os.WriteFile(file, flipped(b), 0o666))
-	testenv.Must(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Second))) // whatever the clock's steps are
+	testenv.Must(t, os.WriteFile(file, flip(b), 0o666))
+	testenv.Must(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Second))) // with a clock of any resolution
 	if now.resultUnchanged(t.Context(), before, res) {
-		t.Error("it is as it was")
+		t.Error("the overwritten file is reported as unchanged")
 	}
 }
 
-// TestReadsOfPieces refuses a result that does not tell of each piece what was read.
+// TestReadsOfPieces refuses a result that does not have a read for each piece.
 func TestReadsOfPieces(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 40)
 	p := newPlan(t, 5000, input)
 	st := memstore.New().Client()
 	testenv.Must(t, st.Mkdir(t.Context(), "/work"))
-	results, err := open(t, p, options(t)).Run(t.Context(), st, "/work", []int{1})
+	results, err := mustOpen(t, p, options(t)).Run(t.Context(), st, "/work", []int{1})
 	testenv.Must(t, err)
 	res := *results[0]
 	for _, reads := range [][]manifest.Read{nil, append(slices.Clone(res.Reads), manifest.Read{})} {
@@ -308,6 +308,6 @@ func TestReadsOfPieces(t *testing.T) {
 		testenv.Must(t, err)
 		testenv.Must(t, st.WriteFile(t.Context(), "/work/"+manifest.TaskName(1), doc, false))
 		_, err = WorkIn(p, nil, st, "/work").Finished(t.Context(), 1)
-		failuretest.Want(t, err, failure.Foreign, "says what was read")
+		failuretest.Want(t, err, failure.Foreign, "lists reads of")
 	}
 }

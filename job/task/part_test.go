@@ -21,16 +21,16 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// splitOptions are options with a format whose parts are directories of files with
-// some names.
+// splitOptions returns options with a format whose parts are directories of files with
+// the given names.
 func splitOptions(t testing.TB, names ...string) Options {
 	o := options(t)
 	o.Formats = format.Registry{formattest.Split{Format: trevni.Format, Names: names}}
 	return o
 }
 
-// TestPartOfSeveralFiles makes directories, whose files are together what one
-// file would be.
+// TestPartOfSeveralFiles makes directories. Their files together have the bytes that one
+// file would have.
 func TestPartOfSeveralFiles(t *testing.T) {
 	in, _ := writeInput(t, t.TempDir(), "a.avro", 8)
 	p := newPlan(t, 8<<10, in)
@@ -55,16 +55,16 @@ func TestPartOfSeveralFiles(t *testing.T) {
 			}
 			want, err := os.ReadFile(filepath.Join(wholeDir, whole[i].Parts[j].Files[0].Name))
 			if err != nil || string(got) != string(want) {
-				t.Errorf("part %d of task %d has %d bytes, not %d; or others, %v", j, i, len(got), len(want), err)
+				t.Errorf("part %d of task %d has %d bytes, want %d; or the bytes differ, %v", j, i, len(got), len(want), err)
 			}
 		}
 	}
-	if left := names(t, dir); len(left) != known {
-		t.Errorf("there are %q", left)
+	if left := fileNames(t, dir); len(left) != known {
+		t.Errorf("the directory has %q, want %d files", left, known)
 	}
 }
 
-// TestDefectiveOutputs refuses what a format must not name.
+// TestDefectiveOutputs refuses invalid names of a format's outputs.
 func TestDefectiveOutputs(t *testing.T) {
 	in, _ := writeInput(t, t.TempDir(), "a.avro", 1)
 	p := newPlan(t, 1<<20, in)
@@ -73,25 +73,25 @@ func TestDefectiveOutputs(t *testing.T) {
 		want  string
 	}{
 		{[]string{}, "without outputs"},
-		{[]string{"", ""}, `"" is no name of an output among 2`},
-		{[]string{"a", ""}, `"" is no name`},
-		{[]string{"a", "b/c"}, `"b/c" is no name`},
-		{[]string{"..", "a"}, `".." is no name`},
-		{[]string{"a/../../b"}, `"a/../../b" is no name`},
-		{[]string{"_a", "b"}, `"_a" is no name`},
+		{[]string{"", ""}, `"" is not a valid name for one of 2 outputs`},
+		{[]string{"a", ""}, `"" is not a valid name`},
+		{[]string{"a", "b/c"}, `"b/c" is not a valid name`},
+		{[]string{"..", "a"}, `".." is not a valid name`},
+		{[]string{"a/../../b"}, `"a/../../b" is not a valid name`},
+		{[]string{"_a", "b"}, `"_a" is not a valid name`},
 		{[]string{"a", "b", "a"}, `two outputs have the name "a"`},
 	} {
 		dir, _, err := run(t, p, splitOptions(t, tt.names...))
 		if err == nil || !strings.Contains(err.Error(), "format trevni: ") || !strings.Contains(err.Error(), tt.want) || failure.Given(err) {
 			t.Errorf("%q: error is %v, want %q", tt.names, err, tt.want)
 		}
-		if left := names(t, dir); len(left) > 0 {
-			t.Errorf("%q: left are %q", tt.names, left)
+		if left := fileNames(t, dir); len(left) > 0 {
+			t.Errorf("%q: left %q", tt.names, left)
 		}
 	}
 }
 
-// TestChangedDirectory changes what is in the directory of a part after its task.
+// TestChangedDirectory changes the directory of a part after its task has run.
 func TestChangedDirectory(t *testing.T) {
 	in, _ := writeInput(t, t.TempDir(), "a.avro", 1)
 	p := newPlan(t, 1<<20, in)
@@ -112,7 +112,7 @@ func TestChangedDirectory(t *testing.T) {
 		testenv.Must(t, change(filepath.Join(dir, results[0].Parts[0].Entry().Name), t.TempDir()))
 		res, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), 0)
 		if res != nil {
-			t.Errorf("%s: it is finished", name)
+			t.Errorf("%s: the task is finished", name)
 		}
 		if !strings.HasPrefix(name, "gone: ") {
 			failuretest.Want(t, err, failure.Foreign, name)
@@ -122,8 +122,8 @@ func TestChangedDirectory(t *testing.T) {
 	}
 }
 
-// TestFilesBesideEachOther writes files of a part several at a time, and no more.
-func TestFilesBesideEachOther(t *testing.T) {
+// TestMaxUploads writes maxUploads files of a part at a time.
+func TestMaxUploads(t *testing.T) {
 	in, _ := writeInput(t, t.TempDir(), "a.avro", 1)
 	var names []string
 	for i := range 3 * maxUploads {
@@ -133,7 +133,7 @@ func TestFilesBesideEachOther(t *testing.T) {
 	o.Workers = 1
 	var mu sync.Mutex
 	now, most := 0, 0
-	full := make(chan struct{}) // closed once so many as may be are written
+	full := make(chan struct{}) // closed when maxUploads files are open
 	st := storetest.Inject(store.Local(), func(c *storetest.Call) error {
 		switch c.Op {
 		case storetest.Create:
@@ -144,7 +144,7 @@ func TestFilesBesideEachOther(t *testing.T) {
 				}
 			}
 			mu.Unlock()
-		case storetest.Commit: // waits until the others are there, or will not come
+		case storetest.Commit: // waits until maxUploads files are open, or for a time limit
 			select {
 			case <-full:
 			case <-time.After(10 * time.Second):
@@ -155,14 +155,14 @@ func TestFilesBesideEachOther(t *testing.T) {
 		}
 		return c.Do()
 	})
-	res, err := open(t, newPlan(t, 1<<20, in), o).Run(t.Context(), st, t.TempDir(), []int{0})
+	res, err := mustOpen(t, newPlan(t, 1<<20, in), o).Run(t.Context(), st, t.TempDir(), []int{0})
 	testenv.Must(t, err)
 	if most != maxUploads {
-		t.Errorf("%d files were written at a time, not %d", most, maxUploads)
+		t.Errorf("%d files were written at a time, want %d", most, maxUploads)
 	}
 	for i, f := range res[0].Parts[0].Files {
 		if path.Base(f.Name) != names[i] {
-			t.Errorf("file %d is %s", i, f.Name)
+			t.Errorf("file %d is %s, want %s", i, f.Name, names[i])
 		}
 	}
 }

@@ -30,11 +30,11 @@ const (
 func writeMail(t testing.TB, file, schema, datum string) string {
 	t.Helper()
 	block := strings.Repeat(datum, 100)
-	testenv.Must(t, os.WriteFile(file, avro(t, schema, block, block), 0o666))
+	testenv.Must(t, os.WriteFile(file, avroFile(t, schema, block, block), 0o666))
 	return file
 }
 
-// TestTasksShareResolutions runs tasks with inputs of two schemas at once.
+// TestTasksShareResolutions runs tasks with inputs of two schemas concurrently.
 func TestTasksShareResolutions(t *testing.T) {
 	dir, want := t.TempDir(), ""
 	var inputs []string
@@ -48,19 +48,19 @@ func TestTasksShareResolutions(t *testing.T) {
 	o := options(t)
 	o.Workers = 4
 	out, results := mustRun(t, p, o)
-	if got := rows(t, store.Local(), out, results); got != want {
+	if got := readRows(t, store.Local(), out, results); got != want {
 		t.Errorf("rows are %.100q…", got)
 	}
 }
 
-// TestRowsThatDoNotResolve loses the blocks whose rows take a branch that the
+// TestRowsThatDoNotResolve loses the blocks whose rows have a union branch that the
 // reader's schema lacks.
 func TestRowsThatDoNotResolve(t *testing.T) {
 	dir := t.TempDir()
 	const narrow = `{"type":"record","name":"Mail","fields":[{"name":"id","type":"long"},{"name":"size","type":["null","long"]}]}`
 	p := newPlan(t, 1<<20, writeMail(t, dir+"/1.avro", firstMail, firstRow), writeMail(t, dir+"/2.avro", secondMail, secondRow))
 	resolveTo(t, p, narrow, 2)
-	oneTask(t, p)
+	mergeTasks(t, p)
 	_, _, err := run(t, p, options(t))
 	var d *damage.Error
 	if failure.KindOf(err) != failure.Input || !errors.As(err, &d) || d.Kind != damage.Value || d.Path != "size" || d.Row != 0 || d.File != dir+"/2.avro" {
@@ -79,12 +79,12 @@ func TestRowsThatDoNotResolve(t *testing.T) {
 		}
 	}
 	row := string(binary.AppendVarint(nil, 1)) + "\x02\x06"
-	if got := rows(t, store.Local(), out, results); got != strings.Repeat(row, 200) {
+	if got := readRows(t, store.Local(), out, results); got != strings.Repeat(row, 200) {
 		t.Errorf("rows are %.100q…", got)
 	}
 }
 
-// TestSchemaThatDoesNotResolve names the input.
+// TestSchemaThatDoesNotResolve wants an error with the name of the input.
 func TestSchemaThatDoesNotResolve(t *testing.T) {
 	in := writeMail(t, t.TempDir()+"/1.avro", firstMail, firstRow)
 	p := newPlan(t, 1<<20, in)

@@ -26,8 +26,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// TestRun runs a plan with different workers and memory, which must make the
-// same bytes under other names.
+// TestRun runs a plan with different workers and memory. The files must have the
+// same bytes and different names.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	a, rowsOfA := writeInput(t, dir, "a.avro", 30)
@@ -51,7 +51,7 @@ func TestRun(t *testing.T) {
 		var last Progress
 		opts.Progress = func(p Progress) { last = p }
 		dir, results := mustRun(t, p, opts)
-		if got := rows(t, store.Local(), dir, results); got != rowsOfA+rowsOfB {
+		if got := readRows(t, store.Local(), dir, results); got != rowsOfA+rowsOfB {
 			t.Errorf("%d workers: the rows differ", o.workers)
 		}
 		var size int64
@@ -61,7 +61,7 @@ func TestRun(t *testing.T) {
 		if want := (Progress{Rows: 3100, Bytes: size, Tasks: len(p.Tasks)}); last != want {
 			t.Errorf("%d workers: final progress %+v, want %+v", o.workers, last, want)
 		}
-		files := describe(t, p, dir, results, seen)
+		files := withoutNames(t, p, dir, results, seen)
 		if first == nil {
 			first = files
 		}
@@ -71,11 +71,11 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// describe returns the files of results without their names, which must be new,
-// and checks that they and the results are all that is in dir.
-func describe(t *testing.T, p *manifest.Plan, dir string, results []*manifest.TaskResult, seen map[string]bool) (files []manifest.File) {
+// withoutNames returns the files of results without their names, which must be new,
+// and checks that dir holds only them and the results.
+func withoutNames(t *testing.T, p *manifest.Plan, dir string, results []*manifest.TaskResult, seen map[string]bool) (files []manifest.File) {
 	t.Helper()
-	left := names(t, dir)
+	left := fileNames(t, dir)
 	for i, res := range results {
 		found, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), i)
 		if err != nil || !reflect.DeepEqual(found, res) || res.Made.Program != "test" {
@@ -98,7 +98,7 @@ func describe(t *testing.T, p *manifest.Plan, dir string, results []*manifest.Ta
 	return files
 }
 
-// TestRunTwiceAtOnce has two Runners work on the same tasks in one directory.
+// TestRunTwiceAtOnce runs the same tasks in one directory by two Runners.
 func TestRunTwiceAtOnce(t *testing.T) {
 	in, want := writeInput(t, t.TempDir(), "a.avro", 20)
 	p := newPlan(t, 8<<10, in)
@@ -106,17 +106,17 @@ func TestRunTwiceAtOnce(t *testing.T) {
 	var both [2][]*manifest.TaskResult
 	var wg sync.WaitGroup
 	for i := range both {
-		r := open(t, p, options(t))
+		r := mustOpen(t, p, options(t))
 		wg.Go(func() {
 			var err error
-			if both[i], err = r.Run(t.Context(), store.Local(), dir, all(p)); err != nil {
+			if both[i], err = r.Run(t.Context(), store.Local(), dir, allTasks(p)); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
 	for _, results := range both {
-		if got := rows(t, store.Local(), dir, results); got != want {
+		if got := readRows(t, store.Local(), dir, results); got != want {
 			t.Error("the rows differ")
 		}
 	}
@@ -135,7 +135,7 @@ func TestNoTasks(t *testing.T) {
 	r, err := Open(p, o)
 	testenv.Must(t, err)
 	if _, err := os.Stat(dead); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("what a dead process left: %v", err)
+		t.Errorf("the spills of a dead process remain: %v", err)
 	}
 	if results, err := r.Run(t.Context(), store.Local(), "/nowhere", nil); len(results) > 0 || err != nil {
 		t.Errorf("%v, %v", results, err)
@@ -143,7 +143,7 @@ func TestNoTasks(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
-	if left := names(t, o.TempDir); len(left) > 0 {
+	if left := fileNames(t, o.TempDir); len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
 }
@@ -159,7 +159,7 @@ func TestRefusals(t *testing.T) {
 		"on damage":       {func(p *manifest.Plan) { p.Request.Options.OnDamage = "ignore" }, nil, failure.Usage, "ignore"},
 		"schema":          {func(p *manifest.Plan) { p.Schema = "{" }, nil, failure.Input, "plan"},
 		"no columns":      {func(p *manifest.Plan) { p.Schema = `{"type":"record","name":"R","fields":[]}` }, nil, failure.Input, "plan"},
-		"columns":         {func(p *manifest.Plan) { p.Columns = 1 }, nil, failure.Input, "2 columns, not 1"},
+		"columns":         {func(p *manifest.Plan) { p.Columns = 1 }, nil, failure.Input, "2 columns, want 1"},
 		"no block size":   {func(p *manifest.Plan) { p.BlockSize = 0 }, nil, failure.Input, "column blocks of 0 bytes"},
 		"huge block size": {func(p *manifest.Plan) { p.BlockSize = 1<<30 + 1 }, func(o *Options) { o.Memory = budget.New(1 << 40) }, failure.Input, "column blocks of"},
 		"no row groups":   {func(p *manifest.Plan) { p.Request.Options.RowGroupSize = 0 }, nil, failure.Input, "row groups of 0 bytes"},
@@ -182,11 +182,11 @@ func TestRefusals(t *testing.T) {
 			dir := t.TempDir()
 			r, err := Open(p, o)
 			if err == nil {
-				_, err = r.Run(t.Context(), store.Local(), dir, all(p))
+				_, err = r.Run(t.Context(), store.Local(), dir, allTasks(p))
 				err = errors.Join(err, r.Close())
 			}
 			failuretest.Want(t, err, tt.kind, tt.text)
-			if left := names(t, dir); len(left) > 0 {
+			if left := fileNames(t, dir); len(left) > 0 {
 				t.Errorf("left %v", left)
 			}
 		})
@@ -197,7 +197,7 @@ func TestNumbersOutsideOfThePlan(t *testing.T) {
 	in, _ := writeInput(t, t.TempDir(), "a.avro", 1)
 	p := newPlan(t, 1<<20, in)
 	for _, n := range []int{-1, 1} {
-		_, err := open(t, p, options(t)).Run(t.Context(), store.Local(), t.TempDir(), []int{n})
+		_, err := mustOpen(t, p, options(t)).Run(t.Context(), store.Local(), t.TempDir(), []int{n})
 		failuretest.Want(t, err, failure.Usage, fmt.Sprintf("no task %d", n))
 	}
 }
@@ -212,7 +212,7 @@ func TestCanceled(t *testing.T) {
 			cancel()
 		}
 	}
-	results, err := open(t, p, o).Run(ctx, store.Local(), dir, all(p))
+	results, err := mustOpen(t, p, o).Run(ctx, store.Local(), dir, allTasks(p))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
 	}
@@ -226,13 +226,13 @@ func TestCanceled(t *testing.T) {
 			stored += 1 + len(found.Files())
 		}
 	}
-	// A task whose result was being written leaves its files: it may be there.
-	if left := names(t, dir); stored < 4 || len(left) < stored || len(left) > stored+2*o.Workers {
-		t.Errorf("%v is left of tasks that did not finish", left)
+	// A task leaves its files if writing the result failed, because the result may exist.
+	if left := fileNames(t, dir); stored < 4 || len(left) < stored || len(left) > stored+2*o.Workers {
+		t.Errorf("unfinished tasks left %v", left)
 	}
 }
 
-// TestUploadsLetOthersMap has one worker, and an upload that ends only when
+// TestUploadsLetOthersMap has one worker, and an upload that ends only after
 // another task has mapped its input.
 func TestUploadsLetOthersMap(t *testing.T) {
 	in, want := writeInput(t, t.TempDir(), "a.avro", 10)
@@ -253,11 +253,11 @@ func TestUploadsLetOthersMap(t *testing.T) {
 		}
 		return c.Do()
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it would wait for ever
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // otherwise a defect would hang
 	defer cancel()
-	results, err := open(t, p, o).Run(ctx, st, dir, all(p))
-	if err != nil || rows(t, store.Local(), dir, results) != want {
-		t.Errorf("error %v, or other rows", err)
+	results, err := mustOpen(t, p, o).Run(ctx, st, dir, allTasks(p))
+	if err != nil || readRows(t, store.Local(), dir, results) != want {
+		t.Errorf("error %v, or the rows differ", err)
 	}
 }
 
@@ -266,11 +266,11 @@ func TestDivide(t *testing.T) {
 	for _, tt := range []struct {
 		tasks, workers int
 		memory         int64
-		waits          bool
+		remote         bool
 		want           share // spill and reserved in MiB
 	}{
 		{1, 1, 30 * mib, false, share{1, 1, 1, 12 * mib, 12, 30, 0}},
-		{1, 1, 1 * mib, false, share{1, 1, 1, 6 * mib, 3, 1, 0}}, // one always runs
+		{1, 1, 1 * mib, false, share{1, 1, 1, 6 * mib, 3, 1, 0}}, // one task always runs
 		{1, 1, 21 * mib, false, share{1, 1, 1, 10 * mib, 5, 21, 0}},
 		{9, 1, 512 * mib, false, share{1, 1, 1, 64 * mib, 12, 82, 0}},
 		{9, 1, 512 * mib, true, share{1, 2, 1, 64 * mib, 12, 98, 0}},
@@ -282,8 +282,8 @@ func TestDivide(t *testing.T) {
 		{9, 2, 100 * mib, false, share{2, 3, 1, 15 * mib, 12, 82, 0}},
 	} {
 		tt.want.spill, tt.want.reserved = tt.want.spill*mib, tt.want.reserved*mib
-		if got := divide(tt.tasks, tt.workers, tt.memory, open, tt.waits); got != tt.want {
-			t.Errorf("%d tasks, %d workers, %d MiB, waits %v: %+v, want %+v", tt.tasks, tt.workers, tt.memory/mib, tt.waits, got, tt.want)
+		if got := divide(tt.tasks, tt.workers, tt.memory, open, tt.remote); got != tt.want {
+			t.Errorf("%d tasks, %d workers, %d MiB, remote %v: %+v, want %+v", tt.tasks, tt.workers, tt.memory/mib, tt.remote, got, tt.want)
 		}
 	}
 }
@@ -303,15 +303,15 @@ func TestLittleDisk(t *testing.T) {
 	}{{free / 4, 2}, {free / 4 * 3, 1}} {
 		p.Ratio, p.Request.Options.RowGroupSize = 1e18, tt.each
 		seal(t, p)
-		s, err := open(t, p, o).share(all(p), true)
+		s, err := mustOpen(t, p, o).share(allTasks(p), true)
 		if err != nil || s.running != tt.want {
 			t.Errorf("%d of %d bytes for each: %+v, %v", tt.each, free, s, err)
 		}
 	}
 }
 
-// A task needs of its plan nothing but what is its own: the others and their inputs
-// may be left out. It gets the same memory and makes the same bytes.
+// TestPlanOfOneTask leaves the other tasks and their inputs out of a plan. The task gets the
+// same memory and makes the same bytes.
 func TestPlanOfOneTask(t *testing.T) {
 	st := memstore.New().Client()
 	resolve := func(name string) (store.Location, error) {
@@ -321,18 +321,18 @@ func TestPlanOfOneTask(t *testing.T) {
 		return store.Location{Store: st, Path: name}, nil
 	}
 	for _, name := range []string{"/a.avro", "/b.avro"} {
-		file := avro(t, avrotest.Schema, inputBlocks(name[1:], 5)...)
+		file := avroFile(t, avrotest.Schema, inputBlocks(name[1:], 5)...)
 		testenv.Must(t, st.WriteFile(t.Context(), name, file, true))
 	}
 	p, o := newPlanOn(t, resolve, 1<<20, "/a.avro", "/b.avro"), options(t)
 	o.Resolve = resolve
-	bare := *p
-	bare.Tasks, bare.Request.Inputs = make([]manifest.Task, 2), make([]manifest.Input, 2)
-	bare.Tasks[1], bare.Request.Inputs[1] = p.Tasks[1], p.Request.Inputs[1]
+	reduced := *p
+	reduced.Tasks, reduced.Request.Inputs = make([]manifest.Task, 2), make([]manifest.Input, 2)
+	reduced.Tasks[1], reduced.Request.Inputs[1] = p.Tasks[1], p.Request.Inputs[1]
 	var shares []share
 	var crcs []uint32
-	for _, p := range []*manifest.Plan{p, &bare} {
-		r := open(t, p, o)
+	for _, p := range []*manifest.Plan{p, &reduced} {
+		r := mustOpen(t, p, o)
 		s, err := r.share([]int{1}, true)
 		testenv.Must(t, err)
 		results, err := r.Run(t.Context(), st, "/", []int{1})

@@ -22,9 +22,9 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// firsts is a sink with two side files per task, of the first row of each row group
-// and of how many rows there are, and an index that puts the former together. It
-// fails where it is told to.
+// firsts is a sink with two side files per task: the first row of each row group, and
+// the number of rows. Its index concatenates the first rows. It fails in the method that
+// fails names.
 type firsts struct {
 	fails  string
 	names  [2]string
@@ -48,12 +48,12 @@ func (s *firsts) fail(at string) error {
 func (s *firsts) Name() string { return "firsts" }
 
 func (s *firsts) Begin(number int, local *spill.Folder) (AttemptSink, error) {
-	err := spilled(local)
+	err := leaveSpill(local)
 	return &taskFirsts{firsts: s, number: number}, errors.Join(err, s.fail("begin"))
 }
 
-// spilled leaves a file in a folder.
-func spilled(local *spill.Folder) error {
+// leaveSpill leaves a file in a folder.
+func leaveSpill(local *spill.Folder) error {
 	sp, err := local.New(1, spill.Options{})
 	if err != nil {
 		return err
@@ -63,10 +63,10 @@ func spilled(local *spill.Folder) error {
 
 func (s *firsts) Memory() int64 { return 1 << 10 }
 
-func (s *firsts) Merge(ctx context.Context, of Output, local *spill.Folder, store func(NewFile) error) error {
+func (s *firsts) Merge(ctx context.Context, output Output, local *spill.Folder, store func(NewFile) error) error {
 	s.merged.Add(1)
 	var all strings.Builder
-	for _, f := range of.Side {
+	for _, f := range output.Side {
 		if f.Name != s.names[0] {
 			continue
 		}
@@ -79,7 +79,7 @@ func (s *firsts) Merge(ctx context.Context, of Output, local *spill.Folder, stor
 			return err
 		}
 	}
-	err := spilled(local)
+	err := leaveSpill(local)
 	for _, name := range s.index {
 		if err == nil {
 			err = store(newFile(name, all.String()))
@@ -115,8 +115,8 @@ func newFile(name, text string) NewFile {
 	return NewFile{Name: name, Content: io.NewSectionReader(strings.NewReader(text), 0, int64(len(text)))}
 }
 
-// lastOf carries out the last step after tasks that left results, and returns its result.
-func lastOf(t *testing.T, p *manifest.Plan, o Options, st store.Store, dir string, results []*manifest.TaskResult) (*manifest.TaskResult, error) {
+// runLast carries out the last step after tasks with results, and returns its result.
+func runLast(t *testing.T, p *manifest.Plan, o Options, st store.Store, dir string, results []*manifest.TaskResult) (*manifest.TaskResult, error) {
 	t.Helper()
 	w := WorkIn(p, o.Sink, st, dir)
 	testenv.Must(t, w.list(t.Context()))
@@ -127,15 +127,15 @@ func lastOf(t *testing.T, p *manifest.Plan, o Options, st store.Store, dir strin
 	return w.Results[len(p.Tasks)], nil
 }
 
-// What tasks leave beside their parts is checked as these are, and the last step is
-// done once.
+// TestSink checks side files like parts, and repeats the last step only after its input
+// or its files changed.
 func TestSink(t *testing.T) {
 	p, o := damagedPlan(t), options(t)
 	sink := newFirsts("")
-	o.Formats, o.Sink = both, sink
-	r := open(t, p, o)
+	o.Formats, o.Sink = mixedFormats, sink
+	r := mustOpen(t, p, o)
 	dir := t.TempDir()
-	results, err := r.Run(t.Context(), store.Local(), dir, all(p))
+	results, err := r.Run(t.Context(), store.Local(), dir, allTasks(p))
 	testenv.Must(t, err)
 	groups := 0
 	for i, res := range results {
@@ -146,7 +146,7 @@ func TestSink(t *testing.T) {
 	}
 	last := func() *manifest.TaskResult {
 		t.Helper()
-		res, err := lastOf(t, p, o, store.Local(), dir, results)
+		res, err := runLast(t, p, o, store.Local(), dir, results)
 		if err != nil || len(res.Index) != 1 || res.Task != len(p.Tasks) {
 			t.Fatalf("%+v, %v", res, err)
 		}
@@ -165,7 +165,7 @@ func TestSink(t *testing.T) {
 	if again := last(); sink.merged.Load() != 2 || again.Index[0].CRC32C != res.Index[0].CRC32C {
 		t.Errorf("the last step was done %d times, after its file was damaged", sink.merged.Load())
 	}
-	// A task that was run again may have left its rows elsewhere.
+	// A task that ran again may have its rows in other places.
 	again := *results[0]
 	again.Parts = slices.Clone(again.Parts)
 	again.Parts[0].Files = []manifest.File{{Name: again.Parts[0].Files[0].Name, Bytes: again.Parts[0].Files[0].Bytes, CRC32C: again.Parts[0].Files[0].CRC32C + 1}}
@@ -181,15 +181,15 @@ func TestSink(t *testing.T) {
 	failuretest.Want(t, err, failure.Foreign, results[1].Side[1].Name)
 }
 
-// A result in the place of the last step's, or of a task's, that is not of its kind
-// is not used.
+// TestResultsOfAnotherKind rejects a result of the wrong kind in place of the last step's
+// or a task's.
 func TestResultsOfAnotherKind(t *testing.T) {
 	p, o := damagedPlan(t), options(t)
 	o.Sink = newFirsts("")
 	dir := t.TempDir()
-	results, err := open(t, p, o).Run(t.Context(), store.Local(), dir, all(p))
+	results, err := mustOpen(t, p, o).Run(t.Context(), store.Local(), dir, allTasks(p))
 	testenv.Must(t, err)
-	last, err := lastOf(t, p, o, store.Local(), dir, results)
+	last, err := runLast(t, p, o, store.Local(), dir, results)
 	testenv.Must(t, err)
 	for name, change := range map[string]func(res *manifest.TaskResult){
 		"a part": func(res *manifest.TaskResult) {
@@ -210,42 +210,42 @@ func TestResultsOfAnotherKind(t *testing.T) {
 			err = os.WriteFile(filepath.Join(dir, manifest.TaskName(res.Task)), doc, 0o666)
 		}
 		for _, f := range res.Files() {
-			if f.Bytes == 0 { // else it is there
+			if f.Bytes == 0 { // otherwise the file exists
 				err = errors.Join(err, os.WriteFile(filepath.Join(dir, f.Name), nil, 0o666))
 			}
 		}
 		testenv.Must(t, err)
-		got, err := lastOf(t, p, o, store.Local(), dir, results)
+		got, err := runLast(t, p, o, store.Local(), dir, results)
 		if err != nil || len(got.Index) != 1 || got.Index[0].CRC32C != last.Index[0].CRC32C || got.Sink != "firsts" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
-	of0 := *last
-	of0.Task = 0
-	doc, err := of0.Encode()
+	asTask := *last
+	asTask.Task = 0
+	doc, err := asTask.Encode()
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, manifest.TaskName(0)), doc, 0o666)
 	}
 	testenv.Must(t, err)
 	_, err = WorkIn(p, o.Sink, store.Local(), dir).Finished(t.Context(), 0)
-	failuretest.Want(t, err, failure.Foreign, "not of a task")
+	failuretest.Want(t, err, failure.Foreign, "result of the wrong step")
 }
 
-// A sink that fails leaves nothing behind, there or in the temporary directory.
+// TestSinkFails wants no files of a sink that fails, in dir or the temporary directory.
 func TestSinkFails(t *testing.T) {
 	for name, sink := range map[string]*firsts{
 		"begin": newFirsts("begin"), "row": newFirsts("row"), "finish": newFirsts("finish"), "close": newFirsts("close"),
-		"a name of elsewhere": {names: [2]string{"a", "../b"}},
-		"no name":             {names: [2]string{"a", ""}},
-		"one name twice":      {names: [2]string{"a", "a"}},
+		"a path":        {names: [2]string{"a", "../b"}},
+		"no name":       {names: [2]string{"a", ""}},
+		"repeated name": {names: [2]string{"a", "a"}},
 	} {
 		p, o := damagedPlan(t), options(t)
 		o.Sink = sink
-		r, dir := open(t, p, o), t.TempDir()
-		if _, err := r.Run(t.Context(), store.Local(), dir, all(p)); err == nil || sink.fails != "" && !errors.Is(err, errSink) {
+		r, dir := mustOpen(t, p, o), t.TempDir()
+		if _, err := r.Run(t.Context(), store.Local(), dir, allTasks(p)); err == nil || sink.fails != "" && !errors.Is(err, errSink) {
 			t.Errorf("%s: error is %v", name, err)
 		}
-		if left := names(t, dir); len(left) > 0 {
+		if left := fileNames(t, dir); len(left) > 0 {
 			t.Errorf("%s: left %q", name, left)
 		}
 		if left, err := filepath.Glob(filepath.Join(o.TempDir, "*", "*", "spilled")); len(left) > 0 || err != nil {
@@ -254,42 +254,42 @@ func TestSinkFails(t *testing.T) {
 	}
 }
 
-// A last step that fails leaves what was there.
+// TestLastFails wants a failed last step to leave the directory unchanged.
 func TestLastFails(t *testing.T) {
 	p, o := damagedPlan(t), options(t)
 	sink := newFirsts("merge")
 	sink.index = append(sink.index, "others/all")
 	o.Sink = sink
-	r, dir := open(t, p, o), t.TempDir()
-	results, err := r.Run(t.Context(), store.Local(), dir, all(p))
+	r, dir := mustOpen(t, p, o), t.TempDir()
+	results, err := r.Run(t.Context(), store.Local(), dir, allTasks(p))
 	testenv.Must(t, err)
-	before := names(t, dir)
-	if _, err := lastOf(t, p, o, store.Local(), dir, results); !errors.Is(err, errSink) {
+	before := fileNames(t, dir)
+	if _, err := runLast(t, p, o, store.Local(), dir, results); !errors.Is(err, errSink) {
 		t.Errorf("error is %v", err)
 	}
 	sink.fails = ""
 	for _, index := range [][]string{{"../all"}, {"firsts/../all"}, {"firsts/all", "others/all", "others/all"}} {
 		sink.index = index
-		if _, err := lastOf(t, p, o, store.Local(), dir, results); err == nil || !strings.Contains(err.Error(), "is no name of a file of an index") {
+		if _, err := runLast(t, p, o, store.Local(), dir, results); err == nil || !strings.Contains(err.Error(), "is not a valid name of a file of an index") {
 			t.Errorf("%q: error is %v", index, err)
 		}
 	}
 	sink.index = []string{"firsts/all"}
 	for _, op := range []storetest.Op{storetest.Open, storetest.Create, storetest.Write, storetest.WriteFile} {
 		st := storetest.NewFaulty(store.Local(), storetest.Fault{Op: op, N: 1, Err: os.ErrPermission})
-		if _, err := lastOf(t, p, o, st, dir, results); !errors.Is(err, os.ErrPermission) {
+		if _, err := runLast(t, p, o, st, dir, results); !errors.Is(err, os.ErrPermission) {
 			t.Errorf("%v: error is %v", op, err)
 		}
-		if after := names(t, dir); op != storetest.WriteFile && !slices.Equal(after, before) {
-			t.Errorf("%v: left %q, there was %q", op, after, before)
+		if after := fileNames(t, dir); op != storetest.WriteFile && !slices.Equal(after, before) {
+			t.Errorf("%v: left %q, want %q", op, after, before)
 		}
 	}
-	if _, err := lastOf(t, p, o, store.Local(), dir, results); err != nil {
+	if _, err := runLast(t, p, o, store.Local(), dir, results); err != nil {
 		t.Error(err)
 	}
 	unreadable := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadFile, N: 1, Err: os.ErrPermission})
-	if _, err := lastOf(t, p, o, unreadable, dir, results); !errors.Is(err, os.ErrPermission) {
-		t.Errorf("the result of the last step cannot be read: %v", err)
+	if _, err := runLast(t, p, o, unreadable, dir, results); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("with an unreadable result of the last step: %v", err)
 	}
 	if left, err := filepath.Glob(filepath.Join(o.TempDir, "*", "*", "spilled")); len(left) > 0 || err != nil {
 		t.Errorf("left %q, %v", left, err)

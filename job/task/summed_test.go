@@ -8,9 +8,9 @@ import (
 	"github.com/rowtocol/rowtocol/store/memstore"
 )
 
-// TestSummed reads a piece as a scanner does: from before its start, again, ahead and
-// beyond its end. Each byte of the piece is in the sum once.
-func TestSummed(t *testing.T) {
+// TestSummedFile reads a piece as a scanner does: from before its start, again, ahead and
+// beyond its end. The sum has each byte of the piece once.
+func TestSummedFile(t *testing.T) {
 	st := memstore.New().Client()
 	data := make([]byte, 1000)
 	for i := range data {
@@ -28,7 +28,7 @@ func TestSummed(t *testing.T) {
 		}
 	}
 	if reads, err := a.reads(); err == nil {
-		t.Errorf("the end was not read: %v", reads)
+		t.Errorf("the end was not read, and there is no error: %v", reads)
 	}
 	if _, err := s.ReadAt(make([]byte, 300), 650); err != nil {
 		t.Fatal(err)

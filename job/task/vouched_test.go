@@ -17,48 +17,50 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// vouching is a store with checksums of any kind, or without.
-type vouching struct {
+// checksumStore is a store with the given checksums, or without checksums.
+type checksumStore struct {
 	storetest.Faulty
 	checksum func(ctx context.Context, path string) (string, error)
 }
 
-func (v *vouching) Capabilities() store.Capabilities { return store.Capabilities{Checksum: v.checksum} }
+func (v *checksumStore) Capabilities() store.Capabilities {
+	return store.Capabilities{Checksum: v.checksum}
+}
 
-// always is a checksum of any file.
-func always(sum string, err error) func(context.Context, string) (string, error) {
+// fixedChecksum returns a function with the same result for every file.
+func fixedChecksum(sum string, err error) func(context.Context, string) (string, error) {
 	return func(context.Context, string) (string, error) { return sum, err }
 }
 
-// TestVouched has Finished read what the storage does not vouch for, and nothing
-// else.
-func TestVouched(t *testing.T) {
+// TestFinishedReads wants Finished to read the files whose checksum the storage does not
+// confirm, and no others.
+func TestFinishedReads(t *testing.T) {
 	p := damagedPlan(t)
 	for name, tt := range map[string]struct {
-		made   func(context.Context, string) (string, error) // checksums when the task runs
-		now    func(context.Context, string) (string, error) // and later
-		change func(b []byte) []byte                         // of the part
-		result func(b []byte) []byte                         // a change of the result
+		before func(context.Context, string) (string, error) // checksums when the task runs
+		now    func(context.Context, string) (string, error) // checksums later
+		change func(b []byte) []byte                         // changes the part
+		result func(b []byte) []byte                         // changes the result
 		reads  bool
 		sound  bool
 	}{
-		"vouched":           {always("A:1", nil), always("A:1", nil), nil, nil, false, true},
+		"confirmed":         {fixedChecksum("A:1", nil), fixedChecksum("A:1", nil), nil, nil, false, true},
 		"no checksums":      {nil, nil, nil, nil, true, true},
-		"none then":         {nil, always("A:1", nil), nil, nil, true, true},
-		"failed then":       {always("", syscall.EIO), always("A:1", nil), nil, nil, true, true},
-		"none now":          {always("A:1", nil), nil, nil, nil, true, true},
-		"fails now":         {always("A:1", nil), always("", syscall.EIO), nil, nil, true, true},
-		"fails always":      {always("", syscall.EIO), always("", syscall.EIO), nil, nil, true, true},
-		"another algorithm": {always("A:1", nil), always("B:1", nil), nil, nil, true, true},
-		"another, altered":  {always("A:1", nil), always("A:2", nil), flipped, nil, true, false},
-		"none, altered":     {nil, nil, flipped, nil, true, false},
-		"longer":            {always("A:1", nil), always("A:1", nil), longer, nil, false, false},
-		"miscounted":        {nil, nil, nil, miscounted, false, false},
-		"vouched, counted":  {always("A:1", nil), always("A:1", nil), nil, miscounted, false, false},
+		"none before":       {nil, fixedChecksum("A:1", nil), nil, nil, true, true},
+		"failed before":     {fixedChecksum("", syscall.EIO), fixedChecksum("A:1", nil), nil, nil, true, true},
+		"none now":          {fixedChecksum("A:1", nil), nil, nil, nil, true, true},
+		"fails now":         {fixedChecksum("A:1", nil), fixedChecksum("", syscall.EIO), nil, nil, true, true},
+		"fails always":      {fixedChecksum("", syscall.EIO), fixedChecksum("", syscall.EIO), nil, nil, true, true},
+		"another algorithm": {fixedChecksum("A:1", nil), fixedChecksum("B:1", nil), nil, nil, true, true},
+		"another, altered":  {fixedChecksum("A:1", nil), fixedChecksum("A:2", nil), flip, nil, true, false},
+		"none, altered":     {nil, nil, flip, nil, true, false},
+		"longer":            {fixedChecksum("A:1", nil), fixedChecksum("A:1", nil), extend, nil, false, false},
+		"none, length":      {nil, nil, nil, miscount, false, false},
+		"confirmed, length": {fixedChecksum("A:1", nil), fixedChecksum("A:1", nil), nil, miscount, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			st := &vouching{storetest.NewFaulty(memstore.New().Client()), tt.made}
-			results, err := open(t, p, options(t)).Run(t.Context(), st, "/", []int{0})
+			st := &checksumStore{storetest.NewFaulty(memstore.New().Client()), tt.before}
+			results, err := mustOpen(t, p, options(t)).Run(t.Context(), st, "/", []int{0})
 			testenv.Must(t, err)
 			var size int64
 			for _, f := range results[0].Files() {
@@ -85,16 +87,16 @@ func TestVouched(t *testing.T) {
 	}
 }
 
-func flipped(b []byte) []byte { b[len(b)/2] ^= 1; return b }
+func flip(b []byte) []byte { b[len(b)/2] ^= 1; return b }
 
-func longer(b []byte) []byte { return append(b, 'x') }
+func extend(b []byte) []byte { return append(b, 'x') }
 
-// miscounted gives the files of a result another length.
-func miscounted(b []byte) []byte {
+// miscount changes the lengths of the files in a result.
+func miscount(b []byte) []byte {
 	return bytes.ReplaceAll(b, []byte(`"bytes": `), []byte(`"bytes": 1`))
 }
 
-// alter changes what a file holds.
+// alter changes the bytes of a file.
 func alter(t *testing.T, st store.Store, file string, change func(b []byte) []byte) {
 	t.Helper()
 	b, err := st.ReadFile(t.Context(), file, manifest.MaxSize)
@@ -104,18 +106,18 @@ func alter(t *testing.T, st store.Store, file string, change func(b []byte) []by
 	testenv.Must(t, err)
 }
 
-// TestChecksumsOfResults are of the files as they are, copies of damaged ranges
-// included.
+// TestChecksumsOfResults compares the checksums in results with those of the files,
+// including copies of damaged ranges.
 func TestChecksumsOfResults(t *testing.T) {
 	p, st := damagedPlan(t), memstore.New().Client()
-	results, err := open(t, p, options(t)).Run(t.Context(), st, "/", all(p))
+	results, err := mustOpen(t, p, options(t)).Run(t.Context(), st, "/", allTasks(p))
 	testenv.Must(t, err)
 	copies := 0
 	for _, res := range results {
 		for _, f := range res.Files() {
 			want, err := st.Capabilities().Checksum(t.Context(), path.Join("/", f.Name))
 			if err != nil || f.StoreChecksum != want {
-				t.Errorf("%s has %s, and the result says %q, %v", f.Name, want, f.StoreChecksum, err)
+				t.Errorf("the result has the checksum %q of %s, want %q, %v", f.StoreChecksum, f.Name, want, err)
 			}
 			if !strings.HasPrefix(f.Name, "part-") {
 				copies++
