@@ -35,8 +35,8 @@ type row struct {
 	name string
 }
 
-// encoded are the row's fields as Avro encodes them.
-func (r row) encoded() (id, name []byte) {
+// encode returns the row's fields in Avro encoding.
+func (r row) encode() (id, name []byte) {
 	id = binary.AppendVarint(nil, 0)
 	if r.id >= 0 {
 		id = binary.AppendVarint(binary.AppendVarint(nil, 1), r.id)
@@ -44,14 +44,14 @@ func (r row) encoded() (id, name []byte) {
 	return id, append(binary.AppendVarint(nil, int64(len(r.name))), r.name...)
 }
 
-// fingerprint is that of the output of which the indexes are.
+// fingerprint is the fingerprint of the indexed output.
 const fingerprint = "of this output"
 
-// output is what a Sink makes of tasks, in memory.
+// output holds the files that a Sink makes, in memory.
 type output struct {
 	side    []task.SideFile
 	success manifest.Success
-	files   map[string][]byte // of the indexes, by their names
+	files   map[string][]byte // of the indexes, by name
 }
 
 func content(t testing.TB, f task.NewFile) []byte {
@@ -95,7 +95,7 @@ func (f memoryFile) Name() string { return f.name }
 
 func newFileOf(b []byte, name string) store.File { return memoryFile{bytes.NewReader(b), name} }
 
-// run gives the rows of each row group of a task to the sink.
+// run passes the rows of each row group of a task to the sink.
 func (o *output) run(t testing.TB, s task.Sink, number int, groups ...[]row) {
 	t.Helper()
 	local := newFolder(t)
@@ -103,7 +103,7 @@ func (o *output) run(t testing.TB, s task.Sink, number int, groups ...[]row) {
 	testenv.Must(t, err)
 	for g, rows := range groups {
 		for i, r := range rows {
-			id, name := r.encoded()
+			id, name := r.encode()
 			keys := make([][]byte, 0, 2)
 			for _, p := range a.Keys() {
 				keys = append(keys, map[string][]byte{"id": id, "name": name}[p])
@@ -123,7 +123,7 @@ func (o *output) run(t testing.TB, s task.Sink, number int, groups ...[]row) {
 	checkClosed(t, local)
 }
 
-// indexes are those that merge made.
+// indexes returns the indexes that merge made.
 func (o *output) indexes() []Index {
 	return In(o.success.Request.Options.Index, o.success.Index, fingerprint)
 }
@@ -161,13 +161,13 @@ func (o *output) find(t testing.TB, x Index, keys rowkey.Range) (found []string)
 	return found
 }
 
-// wanted are the rows that an index of a field should have, in order.
-func wanted(field string, tasks ...[][]row) (all []string) {
-	type found struct{ key, at string }
-	var rows []found
+// wantRows returns the rows that an index of a field should have, in order.
+func wantRows(field string, tasks ...[][]row) (all []string) {
+	type entry struct{ key, position string }
+	var entries []entry
 	for n, groups := range tasks {
-		for g, of := range groups {
-			for i, r := range of {
+		for g, rows := range groups {
+			for i, r := range rows {
 				key := r.name
 				if field == "id" {
 					if r.id < 0 {
@@ -175,13 +175,13 @@ func wanted(field string, tasks ...[][]row) (all []string) {
 					}
 					key = string(binary.BigEndian.AppendUint64(nil, uint64(r.id)^1<<63))
 				}
-				rows = append(rows, found{key, fmt.Sprintf("%d.%d.%d", n, g, i)})
+				entries = append(entries, entry{key, fmt.Sprintf("%d.%d.%d", n, g, i)})
 			}
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b found) int { return strings.Compare(a.key, b.key) })
-	for _, r := range rows {
-		all = append(all, fmt.Sprintf("%x %s", r.key, r.at))
+	slices.SortStableFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+	for _, e := range entries {
+		all = append(all, fmt.Sprintf("%x %s", e.key, e.position))
 	}
 	return all
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// randomRows are rows with many equal keys, some of them null.
+// randomRows returns rows with many equal keys, and some null keys.
 func randomRows(random *rand.Rand, n int) []row {
 	rows := make([]row, n)
 	for i := range rows {
@@ -32,8 +32,8 @@ func randomRows(random *rand.Rand, n int) []row {
 	return rows
 }
 
-// little is memory for a few keys.
-const little = 2*spillBuffer + 1000
+// littleMemory is memory for a few keys.
+const littleMemory = 2*spillBuffer + 1000
 
 func TestIndexHasAllRows(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
@@ -48,10 +48,10 @@ func TestIndexHasAllRows(t *testing.T) {
 		size   int64 // ceiling of a file
 		files  int   // at least
 	}{
-		"in memory":    {1 << 20, 1 << 20, 1 << 20, 1},
-		"many runs":    {little, little, 1 << 20, 1},
-		"little files": {1 << 20, 1 << 20, 9_000, 4},
-		"no room":      {little, little, 1, 20},
+		"in memory":   {1 << 20, 1 << 20, 1 << 20, 1},
+		"many runs":   {littleMemory, littleMemory, 1 << 20, 1},
+		"small files": {1 << 20, 1 << 20, 9_000, 4},
+		"no room":     {littleMemory, littleMemory, 1, 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := mustSink(t, newPlan("id", "name"), 1<<30)
@@ -67,7 +67,7 @@ func TestIndexHasAllRows(t *testing.T) {
 				t.Fatalf("indexes %+v", indexes)
 			}
 			for _, x := range indexes {
-				want := wanted(x.Fields, tasks...)
+				want := wantRows(x.Fields, tasks...)
 				if got := o.find(t, x, rowkey.Range{}); !slices.Equal(got, want) {
 					t.Errorf("%s: %d rows, want %d", x.Fields, len(got), len(want))
 				}
@@ -80,14 +80,14 @@ func TestIndexHasAllRows(t *testing.T) {
 			o.merge(t, s)
 			for name := range before {
 				if !bytes.Equal(before[name], o.files[name]) {
-					t.Errorf("%s is another file the second time", name)
+					t.Errorf("%s differs after a second merge", name)
 				}
 			}
 		})
 	}
 }
 
-// checkFiles checks sizes and ranges of the files of an index.
+// checkFiles checks sizes and key ranges of the files of an index.
 func checkFiles(t *testing.T, o *output, x Index, size int64) {
 	t.Helper()
 	for i, f := range x.Files {
@@ -95,7 +95,7 @@ func checkFiles(t *testing.T, o *output, x Index, size int64) {
 			t.Errorf("%s has %d bytes, the ceiling is %d", f.Name, f.Bytes, size)
 		}
 		if i > 0 && bytes.Compare(x.Files[i-1].Keys.Last, f.Keys.First) > 0 {
-			t.Errorf("%s begins before the last key of the file in front", f.Name)
+			t.Errorf("%s begins before the last key of the previous file", f.Name)
 		}
 		r, err := hfile.Open(bytes.NewReader(o.files[f.Name]), f.Bytes, hfile.OpenOptions{})
 		testenv.Must(t, err)
@@ -138,37 +138,37 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A damaged index, and one that is not the manifest's, is reported with its name.
+// TestDamagedIndex wants errors with the name of the damaged file.
 func TestDamagedIndex(t *testing.T) {
 	s := mustSink(t, newPlan("id"), 1<<30)
 	var o output
 	o.run(t, s, 0, []row{{1, ""}, {2, ""}})
 	o.merge(t, s)
 	x := o.indexes()[0]
-	name := x.Files[0].Name
-	for what, change := range map[string]func(b []byte) []byte{
+	file := x.Files[0].Name
+	for name, change := range map[string]func(b []byte) []byte{
 		"a bit of a cell": func(b []byte) []byte { b[50] ^= 1; return b },
 		"cut":             func(b []byte) []byte { return b[:len(b)-1] },
 	} {
 		r := NewReader(x, func(context.Context, string) (store.File, error) {
-			return newFileOf(change(bytes.Clone(o.files[name])), name), nil
+			return newFileOf(change(bytes.Clone(o.files[file])), file), nil
 		}, nil)
 		err := r.Find(t.Context(), rowkey.Range{}, func([]byte, Position) error { return nil })
 		r.Close()
 		var d *damage.Error
-		if !errors.As(err, &d) || d.File != name {
-			t.Errorf("%s: %v", what, err)
+		if !errors.As(err, &d) || d.File != file {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// An index is not searched that the manifest describes otherwise.
+// TestIndexOfAnotherOutput refuses an index that differs from the manifest.
 func TestIndexOfAnotherOutput(t *testing.T) {
 	s := mustSink(t, newPlan("id"), 1<<30)
 	var o output
 	o.run(t, s, 0, []row{{1, ""}, {2, ""}})
 	o.merge(t, s)
-	for what, change := range map[string]func(x *Index, keys *manifest.KeyRange){
+	for name, change := range map[string]func(x *Index, keys *manifest.KeyRange){
 		"another output": func(x *Index, _ *manifest.KeyRange) { x.Fingerprint += "x" },
 		"other fields":   func(x *Index, _ *manifest.KeyRange) { x.Fields = "name" },
 		"entries":        func(_ *Index, keys *manifest.KeyRange) { keys.Entries++ },
@@ -182,13 +182,13 @@ func TestIndexOfAnotherOutput(t *testing.T) {
 		open := 0
 		r := NewReader(x, func(_ context.Context, name string) (store.File, error) {
 			open++
-			return closing{newFileOf(o.files[name], name), &open}, nil
+			return countedFile{newFileOf(o.files[name], name), &open}, nil
 		}, nil)
 		err := r.Find(t.Context(), rowkey.Range{}, func([]byte, Position) error { return nil })
 		r.Close()
 		var d *damage.Error
 		if !errors.As(err, &d) || d.File != x.Files[0].Name || open != 0 {
-			t.Errorf("%s: %v; %d files stay open", what, err, open)
+			t.Errorf("%s: %v; %d files stay open", name, err, open)
 		}
 	}
 }
@@ -214,9 +214,9 @@ func TestOpenFiles(t *testing.T) {
 		if open++; open > most {
 			t.Fatalf("%d files are open", open)
 		}
-		return closing{newFileOf(o.files[name], name), &open}, nil
+		return countedFile{newFileOf(o.files[name], name), &open}, nil
 	}, nil)
-	r.most = most
+	r.maxOpen = most
 	for range 2 {
 		n := 0
 		if err := r.Find(t.Context(), rowkey.Range{}, func([]byte, Position) error { n++; return nil }); err != nil || n != len(rows) {
@@ -262,9 +262,9 @@ func TestNullsAreCounted(t *testing.T) {
 func TestRefusedRows(t *testing.T) {
 	s := mustSink(t, newPlan("name"), 1<<30)
 	for name, r := range map[string]mapper.Row{
-		"a long key":   {Keys: [][]byte{{}}},
-		"a far row":    {Number: math.MaxUint32 + 1},
-		"a late group": {Group: math.MaxUint32 + 1},
+		"long key":    {Keys: [][]byte{{}}},
+		"large row":   {Number: math.MaxUint32 + 1},
+		"large group": {Group: math.MaxUint32 + 1},
 	} {
 		a, err := s.Begin(0, newFolder(t))
 		testenv.Must(t, err)
@@ -272,10 +272,10 @@ func TestRefusedRows(t *testing.T) {
 		if r.Keys != nil {
 			length = hfile.MaxRow + 1
 		}
-		_, key := row{name: strings.Repeat("x", length)}.encoded()
+		_, key := row{name: strings.Repeat("x", length)}.encode()
 		r.Keys = [][]byte{key}
 		if err := a.Row(&r); err == nil {
-			t.Errorf("%s was taken", name)
+			t.Errorf("%s: the row is accepted", name)
 		}
 		if err := a.Close(); err != nil {
 			t.Error(err)
@@ -285,9 +285,9 @@ func TestRefusedRows(t *testing.T) {
 
 func TestOf(t *testing.T) {
 	if s, err := Of(newPlan(), 1<<30); s != nil || err != nil {
-		t.Errorf("without an index %v, %v", s, err)
+		t.Errorf("without an index: %v, %v", s, err)
 	}
-	for _, indexes := range [][]string{{"nobody"}, {"id", "id"}, {strings.Repeat("id,", 60) + "name"}} {
+	for _, indexes := range [][]string{{"missing"}, {"id", "id"}, {strings.Repeat("id,", 60) + "name"}} {
 		_, err := Of(newPlan(indexes...), 1<<30)
 		failuretest.Want(t, err, failure.Usage, "key")
 	}
@@ -295,15 +295,15 @@ func TestOf(t *testing.T) {
 	if a.Name() == b.Name() {
 		t.Errorf("two sinks have the name %q", a.Name())
 	}
-	if s := mustSink(t, newPlan("id", "name"), 16<<20); s.Memory() > 1<<20 || s.Memory() < 2*leastMemory {
-		t.Errorf("of 16 MiB, %d bytes are taken", s.Memory())
+	if s := mustSink(t, newPlan("id", "name"), 16<<20); s.Memory() > 1<<20 || s.Memory() < 2*minMemory {
+		t.Errorf("the sink takes %d bytes of 16 MiB", s.Memory())
 	}
 }
 
 // TestManyTasks merges the keys of many tasks, one side file after the other.
 func TestManyTasks(t *testing.T) {
 	s := mustSink(t, newPlan("id"), 1<<30)
-	s.merge = little
+	s.merge = littleMemory
 	var o output
 	var tasks [][][]row
 	for i := range 70 {
@@ -318,25 +318,25 @@ func TestManyTasks(t *testing.T) {
 			in, err := inner(ctx)
 			open++
 			most = max(most, open)
-			return closing{in, &open}, err
+			return countedFile{in, &open}, err
 		}
 	}
 	o.merge(t, s)
-	if got, want := o.find(t, o.indexes()[0], rowkey.Range{}), wanted("id", tasks...); !slices.Equal(got, want) {
+	if got, want := o.find(t, o.indexes()[0], rowkey.Range{}), wantRows("id", tasks...); !slices.Equal(got, want) {
 		t.Errorf("%d rows, want %d", len(got), len(want))
 	}
 	if open != 0 || most > 1 {
-		t.Errorf("%d side files stay open, %d were at a time", open, most)
+		t.Errorf("%d side files stay open, at most %d were open at a time", open, most)
 	}
 }
 
-// TestInterrupted ends an attempt whose context has ended while its keys are merged.
+// TestInterrupted finishes an attempt with a context that has ended.
 func TestInterrupted(t *testing.T) {
 	s := mustSink(t, newPlan("id"), 1<<30)
-	s.memory = little
+	s.memory = littleMemory
 	a, err := s.Begin(0, newFolder(t))
 	testenv.Must(t, err)
-	id, _ := row{1, ""}.encoded()
+	id, _ := row{1, ""}.encode()
 	for i := range int64(500) {
 		testenv.Must(t, a.Row(&mapper.Row{Number: i, Keys: [][]byte{id}}))
 	}
@@ -350,12 +350,13 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-type closing struct {
+// countedFile decrements open when it is closed.
+type countedFile struct {
 	store.File
 	open *int
 }
 
-func (c closing) Close() error { *c.open--; return c.File.Close() }
+func (c countedFile) Close() error { *c.open--; return c.File.Close() }
 
 func BenchmarkSort(b *testing.B) {
 	s, err := Of(newPlan("id"), 512<<20)
@@ -363,7 +364,7 @@ func BenchmarkSort(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 2))
 	values := make([][]byte, 1<<16)
 	for i := range values {
-		values[i], _ = row{id: random.Int64()}.encoded()
+		values[i], _ = row{id: random.Int64()}.encode()
 	}
 	b.ReportAllocs()
 	for range b.N {

@@ -16,17 +16,17 @@ const (
 	infoFingerprint = "rowtocol.fingerprint"
 )
 
-// fieldsPair says of which fields the keys are.
+// fieldsPair returns the info pair with the fields of the keys.
 func fieldsPair(fields string) hfile.Pair {
 	return hfile.Pair{Key: infoFields, Value: []byte(fields)}
 }
 
-// nullsPair says how many rows have no key.
+// nullsPair returns the info pair with the number of rows that have no key.
 func nullsPair(n int64) hfile.Pair {
 	return hfile.Pair{Key: infoNulls, Value: binary.BigEndian.AppendUint64(nil, uint64(n))}
 }
 
-// nullsOf is how many rows have no key, by the file info; 0 if it does not say.
+// nullsOf returns the number of rows that have no key, from the file info; 0 if it is missing.
 func nullsOf(r *hfile.Reader) (int64, error) {
 	v := r.Info().Value(infoNulls)
 	if v == nil {

@@ -11,30 +11,30 @@ import (
 )
 
 const (
-	// diskReserve is what is left free on the disk of the temporary directory.
+	// diskReserve is the number of bytes left free on the disk of the temporary directory.
 	diskReserve = 16 << 20
-	// spillBuffer is the memory of a spill, of which an index has two.
+	// spillBuffer is the memory of a spill. An index has two spills.
 	spillBuffer = 64 << 10
-	// typicalKey is the size in bytes of a key and a position by which memory is divided.
+	// typicalKey is the assumed size of a key with its position, in bytes, to divide memory.
 	typicalKey = 24
 	// sideBlock is the size of the blocks of side files.
 	sideBlock = 16 << 10
-	// maxSideBlock is more than a block of a side file has, also with the longest key, and than
-	// all that is read on opening it.
+	// maxSideBlock exceeds every block of a side file, even with the longest key, and all that
+	// opening it reads.
 	maxSideBlock = 1 << 20
 )
 
 var spillOptions = spill.Options{Reserve: diskReserve, Memory: spillBuffer}
 
-// newSorter returns a sorter of positions by keys, which takes some bytes of memory for an index
-// with what is written beside it.
+// newSorter returns a sorter of positions by keys. memory bounds the sorter and the spill that
+// is written at the same time.
 func newSorter(local *spill.Folder, memory int64) *spill.Sorter {
 	s := spill.NewSorter(memory-2*spillBuffer, typicalKey, func(n int) ([]byte, error) { return make([]byte, n), nil }, func([]byte) {})
 	s.Start(local, spillOptions)
 	return s
 }
 
-// localFile is an HFile of positions by keys in a spill. Whoever creates it closes the spill.
+// localFile is an HFile of positions by keys in a spill, which the creator closes.
 type localFile struct {
 	*hfile.Writer
 	spill *spill.Spill
@@ -62,7 +62,7 @@ func (f *localFile) cell(key, position []byte) hfile.Key {
 // add appends a cell.
 func (f *localFile) add(key, position []byte) error { return f.Append(f.cell(key, position), nil) }
 
-// end completes the file, which is to be stored under a name.
+// end completes the file and returns it with the name under which to store it.
 func (f *localFile) end(name string) (task.NewFile, error) {
 	if err := f.Writer.Close(); err != nil {
 		return task.NewFile{}, err
@@ -70,7 +70,7 @@ func (f *localFile) end(name string) (task.NewFile, error) {
 	return task.NewFile{Name: name, Content: f.spill.Reader(0)}, nil
 }
 
-// readSide calls add with the cells of a side file, and returns how many rows have no key.
+// readSide calls add with the cells of a side file, and returns the number of rows without a key.
 func readSide(ctx context.Context, side *task.SideFile, add func(key, position []byte) error) (nulls int64, err error) {
 	f := new(openFile)
 	if f.file, err = side.Open(ctx); err != nil {

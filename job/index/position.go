@@ -6,14 +6,14 @@ import (
 	"math"
 )
 
-// Position is where a row is in an output.
+// Position is the position of a row in an output.
 type Position struct {
 	Task  uint32
 	Group uint32 // row group in the task, from 0
 	Row   uint32 // in the row group, from 0
 }
 
-// positionSize is the bytes of a position.
+// positionSize is the size of a position in bytes.
 const positionSize = 12
 
 func (p Position) append(dst []byte) []byte {
@@ -27,11 +27,11 @@ func parsePosition(b []byte) Position {
 	return Position{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])}
 }
 
-// positionOf returns the position of a row, or an error if it is beyond what an index counts.
+// positionOf returns the position of a row, or an error if a number exceeds 32 bits.
 func positionOf(task, group int, row int64) (Position, error) {
 	//guard: refuses a position beyond 32 bits
 	if task > math.MaxUint32 || group > math.MaxUint32 || row > math.MaxUint32 {
-		return Position{}, fmt.Errorf("row %d of row group %d of task %d is beyond the %d that an index counts", row, group, task, uint32(math.MaxUint32))
+		return Position{}, fmt.Errorf("row %d of row group %d of task %d: an index has numbers up to %d", row, group, task, uint32(math.MaxUint32))
 	}
 	return Position{uint32(task), uint32(group), uint32(row)}, nil
 }

@@ -16,13 +16,13 @@ import (
 
 // Index is a key index of an output.
 type Index struct {
-	Fields      string          // as rowkey.Parse takes them
+	Fields      string          // in the syntax of rowkey.Parse
 	Files       []manifest.File // in the order of their keys
 	Fingerprint string          // of the output: see manifest.Fingerprint
 }
 
-// In returns the indexes on some fields of an output with a fingerprint, of which files are
-// given as its manifest lists them. An output without rows has none.
+// In returns the indexes of an output, on some of the given fields, that have files among
+// those that the manifest lists. An output without rows has no index.
 func In(fields []string, files []manifest.File, fingerprint string) (all []Index) {
 	for _, key := range fields {
 		x := Index{Fields: key, Fingerprint: fingerprint}
@@ -39,7 +39,7 @@ func In(fields []string, files []manifest.File, fingerprint string) (all []Index
 	return all
 }
 
-// Entries is the number of rows that have a key.
+// Entries returns the number of rows that have a key.
 func (x *Index) Entries() (n int64) {
 	for _, f := range x.Files {
 		n += f.Keys.Entries
@@ -50,14 +50,14 @@ func (x *Index) Entries() (n int64) {
 // OpenFunc opens a file of an index by its name in the manifest.
 type OpenFunc func(ctx context.Context, name string) (store.File, error)
 
-// Reader finds keys in an index. It belongs to one goroutine.
+// Reader finds keys in an index. Only one goroutine may use it at a time.
 type Reader struct {
-	index  Index
-	open   OpenFunc
-	memory column.Account
-	files  []*openFile // by number; nil of one that is not open
-	opened []int       // numbers of those that are open, the oldest first
-	most   int         // of them
+	index   Index
+	open    OpenFunc
+	memory  column.Account
+	files   []*openFile // by number; nil if not open
+	opened  []int       // numbers of the open files, the oldest first
+	maxOpen int         // limit of opened
 }
 
 // openFile is a file of an index.
@@ -67,7 +67,7 @@ type openFile struct {
 	s    *hfile.Scanner
 }
 
-// open opens a file of the index and checks that it is the one that is listed.
+// open opens a file of the index and checks that it is the one that the manifest lists.
 func (x *Index) open(ctx context.Context, number int, open OpenFunc, memory column.Account) (_ *openFile, err error) {
 	listed := &x.Files[number]
 	in, err := open(ctx, listed.Name)
@@ -94,7 +94,7 @@ func (x *Index) open(ctx context.Context, number int, open OpenFunc, memory colu
 	return f, nil
 }
 
-// position is that of the row of the cell that the scanner is at.
+// position returns the row position in the scanner's current cell.
 func (f *openFile) position() (Position, error) {
 	key := f.s.Key()
 	//guard: rejects a position of another size
@@ -112,19 +112,19 @@ func (f *openFile) close() {
 	_ = f.file.Close() // only read
 }
 
-// mostOpen bounds the files of an index of which the tables stay in memory.
-const mostOpen = 64
+// maxOpenFiles bounds the number of open files of an index. The tables of an open file stay in memory.
+const maxOpenFiles = 64
 
 // NewReader returns a reader of an index, which opens its files when it needs them.
-// memory accounts for what is read. The caller closes the reader.
+// memory accounts for the memory of reading. The caller closes the reader.
 func NewReader(x Index, open OpenFunc, memory column.Account) *Reader {
-	return &Reader{index: x, open: open, memory: memory, files: make([]*openFile, len(x.Files)), most: mostOpen}
+	return &Reader{index: x, open: open, memory: memory, files: make([]*openFile, len(x.Files)), maxOpen: maxOpenFiles}
 }
 
-// Find calls visit with the rows whose keys are in a range, in the order of the keys, and of
-// equal ones in that of the rows. key is valid during the call. An error of visit ends it.
-// Only those blocks are read on the way to the keys and in which they are. Other errors are
-// *damage.Error, or wrap what opening or reading reported.
+// Find calls visit with the rows whose keys are in a range, in the order of the keys; rows with
+// equal keys are in the order of the rows. key is valid during the call. An error of visit ends
+// Find. It reads only the blocks that lead to the keys and those with the keys. Other errors are
+// *damage.Error, or wrap the error of opening or reading.
 func (r *Reader) Find(ctx context.Context, keys rowkey.Range, visit func(key []byte, p Position) error) error {
 	for i, f := range r.index.Files {
 		if f.Keys.Entries == 0 || bytes.Compare(f.Keys.Last, keys.From) < 0 {
@@ -169,19 +169,19 @@ func (r *Reader) findIn(ctx context.Context, number int, keys rowkey.Range, visi
 	return f.s.Err()
 }
 
-// isSingleKey tells whether a range is that of one key.
+// isSingleKey reports whether a range has exactly one key.
 func isSingleKey(keys rowkey.Range) bool {
 	n := len(keys.From)
 	return len(keys.To) == n+1 && keys.To[n] == 0 && bytes.Equal(keys.To[:n], keys.From)
 }
 
-// file opens the file of a number.
+// file returns the open file with a number.
 func (r *Reader) file(ctx context.Context, number int) (*openFile, error) {
 	if f := r.files[number]; f != nil {
 		return f, nil
 	}
 	//guard: bounds the tables in memory
-	if len(r.opened) == r.most {
+	if len(r.opened) == r.maxOpen {
 		r.closeOldest()
 	}
 	f, err := r.index.open(ctx, number, r.open, r.memory)
@@ -199,7 +199,7 @@ func (r *Reader) closeOldest() {
 	r.files[oldest] = nil
 }
 
-// Close closes the files. Find would open them again.
+// Close closes the files. A later Find opens them again.
 func (r *Reader) Close() {
 	for len(r.opened) > 0 {
 		r.closeOldest()

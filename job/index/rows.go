@@ -14,35 +14,35 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// Rows are fields of the rows of an output, in their order.
+// Rows reads fields of the rows of an output, in the order of the rows.
 type Rows interface {
-	// Schema is that of the rows; nil if there are none.
+	// Schema returns the schema of the rows; nil if there are no rows.
 	Schema() *shred.Schema
-	// Next appends the next row to dst, as Avro encodes it. The end is io.EOF.
+	// Next appends the next row to dst, in Avro encoding. At the end it returns io.EOF.
 	Next(dst []byte) ([]byte, error)
 	Close()
 }
 
-// keyBuffer is how much is kept of the columns of rows whose keys are read, and forgotten.
+// keyBuffer is the size of a column's buffer while keys are read. The columns are discarded.
 const keyBuffer = 64 << 10
 
-// checkEvery is the number of rows that are read between two looks at the context.
+// checkEvery is the number of rows that are read between two checks of the context.
 const checkEvery = 1024
 
-// rowKeys are the keys of all rows of an output.
+// rowKeys summarizes the keys of all rows of an output.
 type rowKeys struct {
 	sum   multiset.Sum // of keys with their positions
 	keys  int64
 	nulls int64
 }
 
-// add adds a key, which it has in a buffer with the position after it.
+// add adds a key, which is in a buffer with the position after it.
 func (k *rowKeys) add(keyAndPosition []byte) {
 	k.keys++
 	k.sum.Add(keyAndPosition)
 }
 
-// keysOf reads the keys of the rows of some parts.
+// keysOf reads the keys of the rows of the given parts.
 func keysOf(ctx context.Context, fields string, parts []manifest.Part, rows Rows) (all rowKeys, err error) {
 	if rows.Schema() == nil {
 		return all, nil
@@ -68,7 +68,7 @@ func keysOf(ctx context.Context, fields string, parts []manifest.Part, rows Rows
 				return all, ctx.Err()
 			}
 			if datum, err = rows.Next(datum[:0]); err != nil {
-				return all, early(err, &p, row)
+				return all, endError(err, &p, row)
 			}
 			if _, err = shredder.Row(datum); err != nil {
 				return all, fmt.Errorf("row %d of row group %d of task %d: %w", row, p.RowGroup, p.Task, err)
@@ -85,19 +85,19 @@ func keysOf(ctx context.Context, fields string, parts []manifest.Part, rows Rows
 				all.nulls++
 				continue
 			}
-			at, err := positionOf(p.Task, p.RowGroup, row)
+			position, err := positionOf(p.Task, p.RowGroup, row)
 			if err != nil {
 				return all, err
 			}
-			key = at.append(key)
+			key = position.append(key)
 			all.add(key)
 		}
 	}
 	return all, nil
 }
 
-// early is the error of rows that end before they should.
-func early(err error, p *manifest.Part, row int64) error {
+// endError returns err, or damage if the rows end too early.
+func endError(err error, p *manifest.Part, row int64) error {
 	if errors.Is(err, io.EOF) {
 		return damage.New(damage.Count, "", -1, "the rows end at row %d of row group %d of task %d", row, p.RowGroup, p.Task)
 	}

@@ -18,13 +18,13 @@ import (
 	"github.com/rowtocol/rowtocol/spill"
 )
 
-// Bounds of what an attempt at a task takes for sorting the keys of an index, in bytes, and
-// the part of the memory that is for all of them; and the most that a merge takes.
+// minMemory and maxMemory bound the bytes that an attempt at a task takes for sorting the keys
+// of an index. One in memoryShare bytes of the memory is for all indexes. maxMerge bounds a merge.
 const (
-	leastMemory = 512 << 10
-	mostMemory  = 8 << 20
+	minMemory   = 512 << 10
+	maxMemory   = 8 << 20
 	memoryShare = 16
-	mostMerge   = 16 << 20
+	maxMerge    = 16 << 20
 )
 
 // Sink makes the indexes of a plan. It implements task.Sink.
@@ -35,8 +35,8 @@ type Sink struct {
 	merge  int64 // bytes for merging
 }
 
-// Of returns the Sink that makes the indexes that a plan asks for; nil if it asks for none.
-// memory is what the process may take, in bytes. Fields that can be no key are failure.Usage.
+// Of returns the Sink that makes the indexes of a plan; nil if the plan has none. memory is
+// the limit of the process, in bytes. Fields that cannot be a key are failure.Usage.
 func Of(p *manifest.Plan, memory int64) (task.Sink, error) {
 	o := &p.Request.Options
 	if len(o.Index) == 0 {
@@ -44,8 +44,8 @@ func Of(p *manifest.Plan, memory int64) (task.Sink, error) {
 	}
 	n := int64(len(o.Index))
 	s := &Sink{
-		memory: min(max(memory/memoryShare/n, leastMemory), mostMemory), size: o.RowGroupSize,
-		merge: min(memory/4, mostMerge),
+		memory: min(max(memory/memoryShare/n, minMemory), maxMemory), size: o.RowGroupSize,
+		merge: min(memory/4, maxMerge),
 	}
 	if p.Schema == "" {
 		return s, nil // there are no rows
@@ -83,7 +83,7 @@ func (s *Sink) Begin(number int, local *spill.Folder) (task.AttemptSink, error) 
 	return a, nil
 }
 
-// attempt takes the keys of the rows of a task.
+// attempt collects the keys of the rows of a task.
 type attempt struct {
 	task    int
 	local   *spill.Folder
@@ -92,10 +92,10 @@ type attempt struct {
 	files   []*localFile
 }
 
-// keys are those of one index.
+// keys are the keys of one index.
 type keys struct {
 	spec     *rowkey.Spec
-	field    int           // of its first field among those of all indexes
+	field    int           // number of the first field among the fields of all indexes
 	sorter   *spill.Sorter // of positions by keys
 	nulls    int64
 	key      []byte
@@ -119,9 +119,9 @@ func (a *attempt) Row(r *mapper.Row) error {
 			k.nulls++
 			continue
 		}
-		//guard: refuses a key longer than a row may be
+		//guard: refuses a key that is too long for an HFile row
 		if len(k.key) > hfile.MaxRow {
-			err := damage.New(damage.Unsupported, "", -1, "the key %s has %d bytes, of which an index takes %d", k.spec, len(k.key), hfile.MaxRow)
+			err := damage.New(damage.Unsupported, "", -1, "the key %s has %d bytes, an index takes at most %d", k.spec, len(k.key), hfile.MaxRow)
 			err.Row = r.Number
 			return err
 		}
@@ -146,7 +146,7 @@ func (a *attempt) Finish(ctx context.Context) ([]task.NewFile, error) {
 		if err := k.sorter.Each(ctx, f.add); err != nil {
 			return nil, err
 		}
-		k.sorter = nil // for its memory
+		k.sorter = nil // frees its memory
 		if files[i], err = f.end(sideName(k.spec)); err != nil {
 			return nil, err
 		}
@@ -169,9 +169,9 @@ func (a *attempt) Close() error {
 }
 
 // Merge implements task.Sink.
-func (s *Sink) Merge(ctx context.Context, of task.Output, local *spill.Folder, store func(task.NewFile) error) error {
+func (s *Sink) Merge(ctx context.Context, output task.Output, local *spill.Folder, store func(task.NewFile) error) error {
 	for _, spec := range s.specs {
-		if err := s.mergeIndex(ctx, spec, of, local, store); err != nil {
+		if err := s.mergeIndex(ctx, spec, output, local, store); err != nil {
 			return fmt.Errorf("%s: %w", spec, err)
 		}
 	}
@@ -179,10 +179,10 @@ func (s *Sink) Merge(ctx context.Context, of task.Output, local *spill.Folder, s
 }
 
 // mergeIndex makes the files of one index.
-func (s *Sink) mergeIndex(ctx context.Context, spec *rowkey.Spec, of task.Output, local *spill.Folder, store func(task.NewFile) error) (err error) {
+func (s *Sink) mergeIndex(ctx context.Context, spec *rowkey.Spec, output task.Output, local *spill.Folder, store func(task.NewFile) error) (err error) {
 	sorter, nulls := newSorter(local, s.merge), int64(0)
 	defer func() { err = errors.Join(err, sorter.Reset()) }()
-	for _, f := range of.Side {
+	for _, f := range output.Side {
 		if f.Name == sideName(spec) {
 			n, err := readSide(ctx, &f, sorter.Add)
 			if err != nil {
@@ -193,7 +193,7 @@ func (s *Sink) mergeIndex(ctx context.Context, spec *rowkey.Spec, of task.Output
 	}
 	w := &fileWriter{
 		local: local, name: manifest.IndexName(spec.String()), limit: s.size, store: store,
-		info: hfile.Info{fieldsPair(spec.String()), nullsPair(nulls), {Key: infoFingerprint, Value: []byte(of.Fingerprint)}},
+		info: hfile.Info{fieldsPair(spec.String()), nullsPair(nulls), {Key: infoFingerprint, Value: []byte(output.Fingerprint)}},
 	}
 	if err := w.begin(); err != nil {
 		return err
@@ -205,17 +205,17 @@ func (s *Sink) mergeIndex(ctx context.Context, spec *rowkey.Spec, of task.Output
 	return w.end()
 }
 
-// sideName is the name of the side file with the sorted keys of a task.
+// sideName returns the name of the side file with the sorted keys of a task.
 func sideName(spec *rowkey.Spec) string { return manifest.IndexName(spec.String()) + suffix }
 
 // suffix ends the names of files of an index and of side files.
 const suffix = ".hfile"
 
-// fileWriter writes the files of an index, one after the other, of which there is always one.
+// fileWriter writes the files of an index, one after the other. It writes at least one.
 type fileWriter struct {
 	local *spill.Folder
 	name  string // of the index's directory
-	limit int64  // bytes of a file
+	limit int64  // of the bytes of a file
 	info  hfile.Info
 	store func(task.NewFile) error
 
@@ -224,7 +224,7 @@ type fileWriter struct {
 	first  []byte // key
 }
 
-// add writes a cell. A file ends where its size would pass the limit.
+// add writes a cell. It begins a new file if the cell would make the file exceed the limit.
 func (w *fileWriter) add(key, position []byte) error {
 	cell := w.f.cell(key, position)
 	if w.f.Cells() > 0 && w.f.Bound(len(cell), 0) > w.limit {

@@ -12,27 +12,27 @@ import (
 // Verifier checks the index of an output.
 type Verifier struct {
 	Index Index
-	// Parts are those of the output.
+	// Parts are the parts of the output.
 	Parts []manifest.Part
 	// Open opens the files of the index.
 	Open OpenFunc
-	// Rows returns the rows of the parts, with the fields of the index at least. They are
-	// closed here. nil if the index is not to be held against them.
+	// Rows returns the rows of the parts, with at least the fields of the index. Verify
+	// closes them. If it is nil, Verify does not compare the index with the rows.
 	Rows func(ctx context.Context) (Rows, error)
-	// Memory accounts for what is read; nil if nobody does.
+	// Memory accounts for the memory of reading; may be nil.
 	Memory column.Account
 
-	rows   map[[2]uint32]int64 // of the row groups
-	last   []byte              // key
-	lastAt Position            // of that
-	cells  rowKeys
-	buf    []byte
+	rows         map[[2]uint32]int64 // of the row groups
+	last         []byte              // key
+	lastPosition Position            // of the last key
+	cells        rowKeys
+	buf          []byte
 }
 
-// Verify reads every byte of the files and checks them as HFiles, that they have the keys and
-// the number of rows that the manifest says, in order, and that they lead from the key of each
-// row that has one to that row, and nowhere else. It returns the first damage, and ends at
-// what is none.
+// Verify reads every byte of the files and checks them as HFiles. It checks that they have the
+// keys and the number of rows that the manifest says, in order, and that there is an entry for
+// the key of each row that has one, and no other entry. It returns the first damage, or stops
+// at any other error.
 func (v *Verifier) Verify(ctx context.Context) error {
 	v.rows = make(map[[2]uint32]int64, len(v.Parts))
 	for _, p := range v.Parts {
@@ -85,13 +85,13 @@ func (v *Verifier) file(ctx context.Context, number int) (name string, err error
 	}
 	//guard: rejects files of two indexes
 	if number > 0 && nulls != v.cells.nulls {
-		return "", damage.New(damage.Value, f.r.Name(), f.r.Trailer().FileInfo, "the file is of an index with %d rows without a key, those before it of one with %d", nulls, v.cells.nulls)
+		return "", damage.New(damage.Value, f.r.Name(), f.r.Trailer().FileInfo, "the file is of an index with %d rows without a key, the files before it of one with %d", nulls, v.cells.nulls)
 	}
 	v.cells.nulls = nulls
 	return f.r.Name(), v.keys(f, v.Index.Files[number].Keys)
 }
 
-// keys checks the keys of a file and where they lead to.
+// keys checks the keys and the positions in a file.
 func (v *Verifier) keys(f *openFile, listed *manifest.KeyRange) error {
 	wrong := func(reason string, args ...any) error {
 		return damage.New(damage.Value, f.r.Name(), -1, reason, args...)
@@ -103,7 +103,7 @@ func (v *Verifier) keys(f *openFile, listed *manifest.KeyRange) error {
 			return err
 		}
 		//guard: rejects a position beyond the rows
-		if int64(p.Row) >= v.rows[[2]uint32{p.Task, p.Group}] { // 0 of a row group that is not there
+		if int64(p.Row) >= v.rows[[2]uint32{p.Task, p.Group}] { // 0 if the row group does not exist
 			return wrong("the cell %s leads to row %d of row group %d of task %d, which is not there", key, p.Row, p.Group, p.Task)
 		}
 		//guard: rejects entries or a last key other than the manifest's
@@ -111,17 +111,17 @@ func (v *Verifier) keys(f *openFile, listed *manifest.KeyRange) error {
 			return wrong("the first key is %x, the manifest says %x", key.Row(), listed.First)
 		}
 		//guard: rejects a position that is listed twice
-		if v.cells.keys > 0 && (bytes.Compare(v.last, key.Row()) > 0 || bytes.Equal(v.last, key.Row()) && !v.lastAt.before(p)) {
+		if v.cells.keys > 0 && (bytes.Compare(v.last, key.Row()) > 0 || bytes.Equal(v.last, key.Row()) && !v.lastPosition.before(p)) {
 			return wrong("the cell %s does not sort after the previous one", key)
 		}
-		v.last, v.lastAt = append(v.last[:0], key.Row()...), p
+		v.last, v.lastPosition = append(v.last[:0], key.Row()...), p
 		v.buf = p.append(append(v.buf[:0], key.Row()...))
 		v.cells.add(v.buf)
 	}
 	return f.s.Err()
 }
 
-// before reports whether a row comes before another.
+// before reports whether p is before q.
 func (p Position) before(q Position) bool {
 	if p.Task != q.Task {
 		return p.Task < q.Task

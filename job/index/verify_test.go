@@ -17,16 +17,16 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestVerify makes indexes that do not fit their output.
+// TestVerify verifies indexes that do not fit their output, and some that do.
 func TestVerify(t *testing.T) {
 	rows := []row{{1, ""}, {2, ""}, {2, ""}, {-1, ""}}
 	for name, c := range map[string]struct {
 		change func(v *Verifier, o *output)
-		text   string // of what is wrong; empty if nothing is
+		text   string // of the damage; empty if there is none
 	}{
-		"as it is":      {func(*Verifier, *output) {}, ""},
-		"a row more":    {func(v *Verifier, _ *output) { v.Parts[0].Rows++ }, "the rows end at row 4"},
-		"a row less":    {func(v *Verifier, _ *output) { v.Parts[0].Rows-- }, "3 keys and 1 rows without one, the output 3 and 0"},
+		"unchanged":     {func(*Verifier, *output) {}, ""},
+		"one row more":  {func(v *Verifier, _ *output) { v.Parts[0].Rows++ }, "the rows end at row 4"},
+		"one row less":  {func(v *Verifier, _ *output) { v.Parts[0].Rows-- }, "3 keys and 1 rows without one, the output 3 and 0"},
 		"no such part":  {func(v *Verifier, _ *output) { v.Parts[0].RowGroup = 7 }, "which is not there"},
 		"no such row":   {func(v *Verifier, _ *output) { v.Parts = []manifest.Part{{Rows: 1}, {Task: 1, Rows: 3}} }, "which is not there"},
 		"first key":     {func(v *Verifier, _ *output) { v.Index.Files[0].Keys.First = []byte{1} }, "the manifest says 01"},
@@ -37,7 +37,7 @@ func TestVerify(t *testing.T) {
 		"a file twice":  {func(v *Verifier, _ *output) { v.Index.Files = append(v.Index.Files, v.Index.Files[0]) }, "does not sort after the previous one"},
 		"a changed bit": {func(v *Verifier, o *output) { o.files[v.Index.Files[0].Name][40] ^= 1 }, "the CRC32C"},
 		"a row twice":   {func(v *Verifier, o *output) { replace(t, v, o, Position{}, Position{}, Position{Row: 1}) }, "does not sort after the previous one"},
-		"a key more": {func(v *Verifier, _ *output) {
+		"one key more": {func(v *Verifier, _ *output) {
 			v.Parts[0].Rows++
 			v.Rows = readRows([]row{{1, ""}, {2, ""}, {2, ""}, {-1, ""}, {2, ""}})
 		}, "3 keys and 1 rows without one, the output 4 and 1"},
@@ -65,12 +65,12 @@ func TestVerify(t *testing.T) {
 		err := v.Verify(t.Context())
 		var d *damage.Error
 		if c.text == "" && err != nil || c.text != "" && (!errors.As(err, &d) || !strings.Contains(d.Reason, c.text)) {
-			t.Errorf("%s: %v, expected damage: %s", name, err, c.text)
+			t.Errorf("%s: got %v, want damage: %q", name, err, c.text)
 		}
 	}
 }
 
-// memoryRows are rows in memory.
+// memoryRows holds rows in memory.
 type memoryRows struct {
 	schema *shred.Schema
 	rows   []row
@@ -90,12 +90,12 @@ func (m *memoryRows) Next(dst []byte) ([]byte, error) {
 	if len(m.rows) == 0 {
 		return dst, io.EOF
 	}
-	id, name := m.rows[0].encoded()
+	id, name := m.rows[0].encode()
 	m.rows = m.rows[1:]
 	return append(append(dst, id...), name...), nil
 }
 
-// secondFile adds a file to the index, of another number of rows without a key.
+// secondFile adds a file to the index with another number of rows without a key.
 func secondFile(t *testing.T, v *Verifier, o *output) {
 	t.Helper()
 	var b bytes.Buffer
@@ -107,7 +107,7 @@ func secondFile(t *testing.T, v *Verifier, o *output) {
 	v.Index.Files = append(v.Index.Files, f)
 }
 
-// TestNullsOf reads what is no number of rows.
+// TestNullsOf refuses invalid numbers of rows without a key.
 func TestNullsOf(t *testing.T) {
 	for _, value := range [][]byte{{}, {1, 2, 3}, make([]byte, 9), bytes.Repeat([]byte{0x80}, 8)} {
 		var b bytes.Buffer
@@ -118,7 +118,7 @@ func TestNullsOf(t *testing.T) {
 		testenv.Must(t, err)
 		var d *damage.Error
 		if n, err := nullsOf(r); !errors.As(err, &d) {
-			t.Errorf("% x is %d rows, %v", value, n, err)
+			t.Errorf("% x: got %d rows, %v", value, n, err)
 		}
 		r.Close()
 	}
@@ -137,8 +137,8 @@ func TestPositionOf(t *testing.T) {
 	}
 }
 
-// replace puts a file with one key and some positions in the place of the index, or, of none,
-// one whose position is cut.
+// replace replaces the index by a file with one key and the given positions. Without positions,
+// the file has one that is too short.
 func replace(t *testing.T, v *Verifier, o *output, positions ...Position) {
 	t.Helper()
 	var b bytes.Buffer

@@ -8,8 +8,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// crash is a store that stops working at its n-th change, as for a process
-// that is killed: that call and all later changes fail.
+// crash is a store that stops working at its n-th change, as if the process
+// were killed: that change and all later ones fail.
 type crash struct {
 	store.Store
 	late bool

@@ -12,23 +12,23 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// cutSeeds is how many outcomes of a cut are tried, where there are several: all
-// is lost, nothing is, and some at random.
+// cutSeeds returns the number of outcomes that are tried if a cut has several: all
+// changes are lost, none, and random ones.
 func cutSeeds() uint64 { return soak.Rounds[uint64](3, 8) }
 
-// PowerCuts ends the process at each point of a conversion in memory. Then the power is
-// cut, or it is once another run was ended, or has completed. A last run must complete,
-// and what it completed must outlast another cut.
+// PowerCuts ends the process at each point of a conversion in memory, and then cuts the
+// power: at once, or after another run was ended or completed. A last run must complete,
+// and its output must survive another cut.
 func PowerCuts(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		disk := memstore.New()
 		c := &cutter{scene: newScene(t, disk.Client(), "/", overwrite), disk: disk}
 		for stopped, n := true, 1; stopped; n++ {
 			for seed, decided := uint64(0), 1; decided > 0 && seed < cutSeeds(); seed++ {
-				stopped, decided = c.once(t, n, seed)
+				stopped, decided = c.cutOnce(t, n, seed)
 			}
 			if n%3 == 0 || soak.Full() {
-				c.twice(t, n, 1+n*7%60, uint64(n))
+				c.cutTwice(t, n, 1+n*7%60, uint64(n))
 				c.killThenCut(t, n)
 			}
 		}
@@ -42,7 +42,7 @@ type cutter struct {
 }
 
 // begin makes a destination and the request to change it. A cut may leave a lock
-// under two names, which nobody takes for a dead process's at once.
+// under two names, which must expire before it can be taken.
 func (c *cutter) begin(t *testing.T, name string) job.Request {
 	t.Helper()
 	r := c.scene.begin(t, c.st, name)
@@ -50,8 +50,8 @@ func (c *cutter) begin(t *testing.T, name string) job.Request {
 	return r
 }
 
-// stop runs a job until a point, and reports whether it came that far.
-func (c *cutter) stop(t *testing.T, r job.Request, n int) bool {
+// runUntil runs a job until point n, and reports whether it reached that point.
+func (c *cutter) runUntil(t *testing.T, r job.Request, n int) bool {
 	t.Helper()
 	client := c.disk.Client()
 	client.StopAt(n)
@@ -64,8 +64,8 @@ func (c *cutter) stop(t *testing.T, r job.Request, n int) bool {
 	return stopped
 }
 
-// cut cuts the power, looks at what is left, and tells how much there was to
-// decide.
+// cut cuts the power, checks the destination, and returns the number of decisions
+// of memstore.Disk.Cut.
 func (c *cutter) cut(t *testing.T, r job.Request, seed uint64) (decided int) {
 	t.Helper()
 	decided = c.disk.Cut(seed)
@@ -74,26 +74,26 @@ func (c *cutter) cut(t *testing.T, r job.Request, seed uint64) (decided int) {
 	return decided
 }
 
-// once cuts the power at a point of the first run.
-func (c *cutter) once(t *testing.T, n int, seed uint64) (stopped bool, decided int) {
+// cutOnce cuts the power at a point of the first run.
+func (c *cutter) cutOnce(t *testing.T, n int, seed uint64) (stopped bool, decided int) {
 	t.Helper()
 	r := c.begin(t, fmt.Sprint("once", n, seed))
-	stopped = c.stop(t, r, n)
+	stopped = c.runUntil(t, r, n)
 	decided = c.cut(t, r, seed)
 	if !stopped {
-		c.complete(t, r.Dest)
+		c.checkComplete(t, r.Dest)
 	}
 	c.last(t, r)
 	return stopped, decided
 }
 
-// twice cuts the power in the first and in the second run.
-func (c *cutter) twice(t *testing.T, n, m int, seed uint64) {
+// cutTwice cuts the power in the first and in the second run.
+func (c *cutter) cutTwice(t *testing.T, n, m int, seed uint64) {
 	t.Helper()
 	r := c.begin(t, fmt.Sprint("twice", n, m, seed))
-	c.stop(t, r, n)
+	c.runUntil(t, r, n)
 	c.cut(t, r, seed)
-	c.stop(t, r, m)
+	c.runUntil(t, r, m)
 	c.cut(t, r, seed+1)
 	c.last(t, r)
 }
@@ -102,21 +102,21 @@ func (c *cutter) twice(t *testing.T, n, m int, seed uint64) {
 func (c *cutter) killThenCut(t *testing.T, n int) {
 	t.Helper()
 	r := c.begin(t, fmt.Sprint("killed", n))
-	c.stop(t, r, n)
+	c.runUntil(t, r, n)
 	c.finish(t, r)
 	c.cut(t, r, 0)
-	if !c.holds(t, r.Dest) {
-		t.Error("what the second run completed is lost")
+	if !c.hasOutput(t, r.Dest) {
+		t.Error("the output of the second run is lost")
 	}
 	c.last(t, r)
 }
 
-// last runs the job to its end, which must outlast a cut, and makes room.
+// last runs the job to its end, checks that its output survives a cut, and removes it.
 func (c *cutter) last(t *testing.T, r job.Request) {
 	t.Helper()
 	c.finish(t, r)
 	c.cut(t, r, 0)
-	c.complete(t, r.Dest)
+	c.checkComplete(t, r.Dest)
 	if t.Failed() {
 		t.Fatalf("in %s (overwrite: %v)", r.Dest, c.overwrite)
 	}

@@ -18,23 +18,23 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// Open returns a store and an empty directory on it that the caller removes.
+// Open returns a store and an empty directory on it, which the caller removes.
 type Open func(t *testing.T) (st store.Store, dir string)
 
 var faults = []storetest.Fault{{Err: syscall.ENOSPC}, {Err: syscall.ENOSPC, Late: true}, {Err: syscall.EDQUOT}}
 
-// faultsOf is the number of faults that make a difference for an operation.
-func faultsOf(op storetest.Op) int {
+// faultsFor returns the faults that make a difference for an operation.
+func faultsFor(op storetest.Op) []storetest.Fault {
 	switch op {
 	case storetest.Open, storetest.ReadAt, storetest.Stat, storetest.List, storetest.ReadFile:
-		return 1
+		return faults[:1]
 	}
-	return len(faults)
+	return faults
 }
 
-// each calls try for every stride-th of all single failures of a conversion,
+// forEachFault calls try for every stride-th of all single failures of a conversion,
 // and for both states of the destination.
-func each(t *testing.T, open Open, stride int, faults func(storetest.Op) []storetest.Fault, try func(t *testing.T, s *scene, fault storetest.Fault)) {
+func forEachFault(t *testing.T, open Open, stride int, faults func(storetest.Op) []storetest.Fault, try func(t *testing.T, s *scene, fault storetest.Fault)) {
 	for _, overwrite := range []bool{false, true} {
 		st, dir := open(t)
 		s := newScene(t, st, dir, overwrite)
@@ -61,13 +61,12 @@ func each(t *testing.T, open Open, stride int, faults func(storetest.Op) []store
 }
 
 // Faults fails each call of each operation once, or every stride-th of these
-// cases. The process lives on and clears up with a store that works again; the
-// job must end with the right kind of error, or notice nothing, and a rerun
-// must complete.
+// cases. The process continues and cleans up on a store that works again. The
+// job must end with the right kind of error, or succeed, and a rerun must
+// complete.
 func Faults(t *testing.T, open Open, stride int) {
 	kinds := map[error]error{syscall.ENOSPC: failure.Storage, syscall.EDQUOT: failure.Refused}
-	of := func(op storetest.Op) []storetest.Fault { return faults[:faultsOf(op)] }
-	each(t, open, stride, of, func(t *testing.T, s *scene, fault storetest.Fault) {
+	forEachFault(t, open, stride, faultsFor, func(t *testing.T, s *scene, fault storetest.Fault) {
 		r := s.begin(t, storetest.NewFaulty(s.st, fault), fmt.Sprint(fault.Op, fault.N, fault.Err, fault.Late))
 		_, err := job.Convert(t.Context(), r)
 		if err != nil && failure.KindOf(err) != kinds[fault.Err] {
@@ -78,29 +77,29 @@ func Faults(t *testing.T, open Open, stride int) {
 			t.Errorf("temporary files are left: %v", left)
 		}
 		s.finish(t, r)
-		s.complete(t, r.Dest)
+		s.checkComplete(t, r.Dest)
 	})
 }
 
 // Patience fails each call of each operation once, or every stride-th of these
-// cases, under a store with patience: the job must succeed nevertheless.
+// cases, under a store that retries. The job must succeed.
 func Patience(t *testing.T, open Open, stride int) {
-	passing := []storetest.Fault{{Err: syscall.ECONNRESET}, {Err: syscall.ECONNRESET, Late: true}}
-	of := func(storetest.Op) []storetest.Fault { return passing }
-	each(t, open, stride, of, func(t *testing.T, s *scene, fault storetest.Fault) {
+	temporary := []storetest.Fault{{Err: syscall.ECONNRESET}, {Err: syscall.ECONNRESET, Late: true}}
+	faultsFor := func(storetest.Op) []storetest.Fault { return temporary }
+	forEachFault(t, open, stride, faultsFor, func(t *testing.T, s *scene, fault storetest.Fault) {
 		st := store.WithRetry(storetest.NewFaulty(s.st, fault), store.Patience{Limit: time.Minute, Sleep: doNotSleep})
 		r := s.begin(t, st, fmt.Sprint(fault.Op, fault.N, fault.Late))
 		if _, err := job.Convert(t.Context(), r); err != nil {
 			t.Error(err)
 		}
-		s.complete(t, r.Dest)
+		s.checkComplete(t, r.Dest)
 	})
 }
 
 func doNotSleep(context.Context, time.Duration) error { return nil }
 
-// Crashes ends the process, as far as the store can tell, at each change that
-// a job makes, or at every stride-th, with and without doing it. A rerun must
+// Crashes simulates a crash of the process at each change that a job makes, or at
+// every stride-th, before or after the change takes effect. A rerun must
 // complete.
 func Crashes(t *testing.T, open Open, stride int) {
 	for _, overwrite := range []bool{false, true} {
@@ -112,12 +111,12 @@ func Crashes(t *testing.T, open Open, stride int) {
 				r := s.begin(t, c, fmt.Sprint("crash", n, late))
 				_, err := job.Convert(t.Context(), r)
 				ended = !c.dead
-				if err == nil && c.dead && !s.holds(t, r.Dest) {
+				if err == nil && c.dead && !s.hasOutput(t, r.Dest) {
 					t.Fatalf("change %d failed, and the job did not notice", n)
 				}
 				s.check(t, r.Dest)
 				s.finish(t, r)
-				s.complete(t, r.Dest)
+				s.checkComplete(t, r.Dest)
 				if t.Failed() {
 					t.Fatalf("after a crash at change %d (late: %v, overwrite: %v): %v", n, late, overwrite, err)
 				}
@@ -126,8 +125,8 @@ func Crashes(t *testing.T, open Open, stride int) {
 	}
 }
 
-// CrashThenOther lets a job with other input, which is killed too, follow one
-// that was killed while it published.
+// CrashThenOther kills a job at each change, or at every stride-th. A second job
+// with another input follows and is killed too, and then a third.
 func CrashThenOther(t *testing.T, open Open, stride int) {
 	for _, overwrite := range []bool{false, true} {
 		st, dir := open(t)
@@ -145,15 +144,15 @@ func CrashThenOther(t *testing.T, open Open, stride int) {
 			r.Overwrite = second.Overwrite
 			out, err := job.Convert(t.Context(), r)
 			got := s.tree(t, r.Dest)
-			committed := failure.KindOf(err) == failure.Foreign && s.holds(t, r.Dest)
+			committed := failure.KindOf(err) == failure.Foreign && s.hasOutput(t, r.Dest)
 			if err != nil && !committed {
 				t.Fatalf("crashes at changes %d and %d: %v", n, 5+n%10, err)
 			}
 			for name, sum := range got {
-				// Whose work a directory without a plan was, nobody knows: clean removes it.
+				// Clean removes work directories without a plan; conversions leave them.
 				mayStay := name == manifest.SuccessName || committed || sum == empty || store.IsTemp(path.Base(name))
 				if !mayStay && !hasPart(out.Manifest, name) {
-					t.Errorf("crashes at changes %d and %d: %s is left behind", n, 5+n%10, name)
+					t.Errorf("crashes at changes %d and %d: %s is left over", n, 5+n%10, name)
 				}
 			}
 			s.writeInput(t, 2, 12)
@@ -165,7 +164,7 @@ func hasPart(m *manifest.Success, name string) bool {
 	return slices.ContainsFunc(m.Files(), func(f manifest.File) bool { return f.Name == name })
 }
 
-// Refusals checks that a destination that never works leaves nothing.
+// Refusals wants a job to leave nothing if the destination never works.
 func Refusals(t *testing.T, open Open) {
 	st, dir := open(t)
 	s := newScene(t, st, dir, false)
@@ -183,7 +182,7 @@ func Refusals(t *testing.T, open Open) {
 	}
 }
 
-// Corruption changes what is written, or read back, without an error.
+// Corruption changes bytes without an error while they are written.
 func Corruption(t *testing.T, open Open) {
 	st, dir := open(t)
 	s := newScene(t, st, dir, false)

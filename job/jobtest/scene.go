@@ -29,8 +29,8 @@ import (
 
 const maxFile = 1 << 24
 
-// scene is a directory on a store with an input, and what a destination holds
-// before and after the conversion.
+// scene is a directory on a store with an input, and the expected outputs at a
+// destination before and after the conversion.
 type scene struct {
 	st        store.Store
 	dir, in   string
@@ -38,31 +38,31 @@ type scene struct {
 	old, want output
 }
 
-// output is what does not change from run to run: the digests of an output's
-// files in their order, and of its manifest without what is drawn or measured.
+// output is the part of an output that is the same in every run: the digests of its
+// files in order, and of its manifest without IDs, times and measurements.
 type output struct {
 	files    []string
 	manifest string
 }
 
-// fullGroup is less than a row group that is full has, and more than the others.
+// fullGroup is a size between those of full row groups and of the others.
 const fullGroup = 12 << 10
 
-// files is a format that makes directories of full row groups, and files of
-// others.
+// files is a format that stores full row groups as directories, and others as
+// files.
 var files = formattest.Split{Format: trevni.Format, Only: func(size int64) bool { return size > fullGroup }}
 
-// newScene makes a scene in dir. With overwrite, destinations hold the output
-// of other rows at first, and outputs have an index.
+// newScene makes a scene in dir. With overwrite, destinations first hold an output
+// with other rows, and outputs have an index.
 func newScene(t *testing.T, st store.Store, dir string, overwrite bool) *scene {
 	t.Helper()
 	s := &scene{st: st, dir: dir, in: path.Join(dir, "a.avro"), overwrite: overwrite}
 	if overwrite {
 		s.writeInput(t, 1, 15)
-		s.old = s.converted(t, "old")
+		s.old = s.convert(t, "old")
 	}
 	s.writeInput(t, 2, 12)
-	s.want = s.converted(t, "ref")
+	s.want = s.convert(t, "ref")
 	if overwrite {
 		s.checkIndex(t, "ref", avrotest.Blocks(2, 12))
 	}
@@ -98,14 +98,14 @@ func (s *scene) checkIndex(t *testing.T, name string, rows [][]byte) {
 	}
 }
 
-// writeInput writes an input of so many blocks of 100 rows.
+// writeInput writes an input with the given number of blocks of 100 rows.
 func (s *scene) writeInput(t *testing.T, seed uint64, blocks int) {
 	t.Helper()
 	file := avrotest.File(t, avrotest.Schema, [16]byte{1, 2, 3, byte(seed)}, avrotest.BlockRows, avrotest.Blocks(seed, blocks)...)
 	testenv.Must(t, s.st.WriteFile(t.Context(), s.in, file, false))
 }
 
-// request is a job of small row groups, so that a few blocks make several
+// request returns a request with small row groups, so that a few blocks make several
 // tasks, on a store that may fail.
 func (s *scene) request(t *testing.T, st store.Store, name string) job.Request {
 	r := job.Request{
@@ -120,8 +120,8 @@ func (s *scene) request(t *testing.T, st store.Store, name string) job.Request {
 	return r
 }
 
-// converted runs a job without disturbance and returns its output.
-func (s *scene) converted(t *testing.T, name string) output {
+// convert runs a job without disturbance and returns its output.
+func (s *scene) convert(t *testing.T, name string) output {
 	t.Helper()
 	r := s.request(t, s.st, name)
 	s.finish(t, r)
@@ -139,7 +139,7 @@ func (s *scene) finish(t *testing.T, r job.Request) {
 	}
 }
 
-// begin makes a destination in its first state and the request to change it.
+// begin makes a destination in its initial state and the request to change it.
 func (s *scene) begin(t *testing.T, st store.Store, name string) job.Request {
 	t.Helper()
 	r := s.request(t, st, name)
@@ -159,8 +159,8 @@ func (s *scene) begin(t *testing.T, st store.Store, name string) job.Request {
 	return r
 }
 
-// tree returns a digest of every file below dir, by relative name. A file that
-// a dead run did not close has none, nor has an empty directory.
+// tree returns a digest of every file below dir, by relative name. A file that a
+// dead run did not close has "open" instead, and an empty directory has empty.
 func (s *scene) tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := make(map[string]string)
@@ -168,7 +168,7 @@ func (s *scene) tree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// empty stands for the digest of a directory without files.
+// empty takes the place of the digest of a directory without files.
 const empty = "empty"
 
 func (s *scene) walk(t *testing.T, dir, below string, files map[string]string) {
@@ -202,7 +202,7 @@ func (s *scene) walk(t *testing.T, dir, below string, files map[string]string) {
 	}
 }
 
-// errNone is the absence of an output.
+// errNone is returned if there is no output.
 var errNone = errors.New("there is no output")
 
 // success reads the manifest of an output; errNone if there is none.
@@ -249,8 +249,8 @@ func (o output) equal(other output) bool {
 
 var partName = regexp.MustCompile(`^part-`)
 
-// check looks at a destination after a failure as a reader would, and as who
-// lists it.
+// check checks a destination after a failure, as a reader and by listing it. It must
+// have the old or the new output, or none.
 func (s *scene) check(t *testing.T, dest string) {
 	t.Helper()
 	for name, sum := range s.tree(t, dest) {
@@ -267,19 +267,19 @@ func (s *scene) check(t *testing.T, dest string) {
 	}
 }
 
-// holds reports whether a destination holds the new output.
-func (s *scene) holds(t *testing.T, dest string) bool {
+// hasOutput reports whether a destination holds the new output.
+func (s *scene) hasOutput(t *testing.T, dest string) bool {
 	t.Helper()
 	got, err := s.read(t.Context(), dest)
 	return err == nil && got.equal(s.want)
 }
 
-// complete requires a destination to hold the output and nothing else.
-func (s *scene) complete(t *testing.T, dest string) {
+// checkComplete requires a destination to hold the new output and nothing else.
+func (s *scene) checkComplete(t *testing.T, dest string) {
 	t.Helper()
-	if !s.holds(t, dest) {
+	if !s.hasOutput(t, dest) {
 		_, err := s.read(t.Context(), dest)
-		t.Errorf("the output is not there: %v", err)
+		t.Errorf("the new output is missing: %v", err)
 		return
 	}
 	m, err := s.success(t.Context(), dest)
@@ -290,9 +290,9 @@ func (s *scene) complete(t *testing.T, dest string) {
 		delete(got, f.Name)
 	}
 	for name := range got {
-		t.Errorf("%s is left behind", name)
+		t.Errorf("%s is left over", name)
 	}
 	if _, err := s.st.Stat(t.Context(), path.Join(dest, manifest.WorkName)); !errors.Is(err, store.ErrNotExist) {
-		t.Errorf("%s is left behind (%v)", manifest.WorkName, err)
+		t.Errorf("%s is left over (%v)", manifest.WorkName, err)
 	}
 }

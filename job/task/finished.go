@@ -35,7 +35,7 @@ const maxNamedTasks = 10
 
 // Work is the work of a plan's tasks in a directory: their results and files.
 type Work struct {
-	// Results are the results that were found and whose files were checked, by task number;
+	// Results are the results that were found, after their files were checked, by task number;
 	// nil for a task that is not done. After Last, the result of the last step follows.
 	Results []*manifest.TaskResult
 
