@@ -15,12 +15,12 @@ import (
 
 // counting is a store without checksums that counts the bytes that are read of
 // staged and published column files.
-type counting struct {
+type countingStore struct {
 	store.Store
 	read *atomic.Int64
 }
 
-func (c counting) Open(ctx context.Context, p string) (store.File, error) {
+func (c countingStore) Open(ctx context.Context, p string) (store.File, error) {
 	f, err := c.Store.Open(ctx, p)
 	if err != nil || !strings.Contains(p, "/part-") {
 		return f, err
@@ -40,9 +40,9 @@ func (f countingFile) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // vouching is the same with the checksums of the store within.
-type vouching struct{ counting }
+type checksumStore struct{ countingStore }
 
-func (v vouching) Capabilities() store.Capabilities { return store.CapabilitiesOf(v.Store) }
+func (v checksumStore) Capabilities() store.Capabilities { return store.CapabilitiesOf(v.Store) }
 
 // TestCommitReads all staged bytes once, or none if the store vouches for them
 // and did so when the tasks had written them. So do tasks that are run again.
@@ -60,13 +60,13 @@ func TestCommitReads(t *testing.T) {
 			s := newPlanned(t, false)
 			var read atomic.Int64
 			on := func(checksums bool) Options {
-				plain := counting{s.st, &read}
+				plain := countingStore{s.st, &read}
 				if checksums {
-					return s.on(vouching{plain})
+					return s.optionsOn(checksumStore{plain})
 				}
-				return s.on(plain)
+				return s.optionsOn(plain)
 			}
-			mustRun(t, s.plan, on(tt.tasks), all(s.plan)...)
+			mustRun(t, s.plan, on(tt.tasks), allTasks(s.plan)...)
 			var size int64
 			for i := range s.plan.Tasks {
 				for _, p := range s.result(t, i).Parts {
@@ -79,7 +79,7 @@ func TestCommitReads(t *testing.T) {
 			}
 
 			read.Store(0)
-			if done := mustRun(t, s.plan, on(tt.commit), all(s.plan)...); done != len(s.plan.Tasks) || read.Load() != want {
+			if done := mustRun(t, s.plan, on(tt.commit), allTasks(s.plan)...); done != len(s.plan.Tasks) || read.Load() != want {
 				t.Errorf("%d tasks were done, and %d bytes read, not %d", done, read.Load(), want)
 			}
 
@@ -98,7 +98,7 @@ func TestCommitReads(t *testing.T) {
 			if read.Load() != want {
 				t.Errorf("commit read %d bytes, not %d", read.Load(), want)
 			}
-			s.complete(t)
+			s.checkComplete(t)
 		})
 	}
 }

@@ -36,10 +36,10 @@ func TestCommitTooEarly(t *testing.T) {
 		t.Errorf("a commit without any work made the destination: %v", err)
 	}
 	mustRun(t, s.plan, s.r.Options, 1, 2, 3, 5, 6, 7, 8)
-	before := names(t, s.st, "/out")
+	before := fileNames(t, s.st, "/out")
 	_, err = Commit(t.Context(), s.plan, s.r.Options)
 	failuretest.Want(t, err, failure.Storage, "2 of 9 tasks of plan "+s.plan.ID+" are not done: 0, 4")
-	if after := names(t, s.st, "/out"); !slices.Equal(after, before) {
+	if after := fileNames(t, s.st, "/out"); !slices.Equal(after, before) {
 		t.Errorf("there are %q, and were %q", after, before)
 	}
 	if done := s.run(t); done != 7 {
@@ -108,9 +108,9 @@ func TestAlteredWork(t *testing.T) {
 
 // TestWorkThatIsNoFile does not become an output.
 func TestWorkThatIsNoFile(t *testing.T) {
-	r, want := scene(t)
+	r, want := newJob(t)
 	p := newPlan(t, r)
-	mustRun(t, p, r.Options, all(p)...)
+	mustRun(t, p, r.Options, allTasks(p)...)
 	parts, err := filepath.Glob(filepath.Join(r.Dest, manifest.WorkName, "plan-*", "part-00003-*"))
 	if err != nil || len(parts) != 1 {
 		t.Fatal(parts, err)
@@ -121,7 +121,7 @@ func TestWorkThatIsNoFile(t *testing.T) {
 	_, err = Commit(t.Context(), p, r.Options)
 	failuretest.Want(t, err, failure.Foreign, "is a link")
 	testenv.Must(t, os.Remove(parts[0]))
-	if done := mustRun(t, p, r.Options, all(p)...); done != 8 {
+	if done := mustRun(t, p, r.Options, allTasks(p)...); done != 8 {
 		t.Errorf("%d tasks were done, not 8", done)
 	}
 	mustCommit(t, p, r.Options)
@@ -154,7 +154,7 @@ func TestCommitOfChangedInputs(t *testing.T) {
 // TestLossesOfSeparateTasks are added up by Commit.
 func TestLossesOfSeparateTasks(t *testing.T) {
 	s := newPlanned(t, false)
-	b := avro(t, 1, 60)
+	b := avroFile(t, 1, 60)
 	damageBlock(t, b, 1, len(b)/10)
 	damageBlock(t, b, 1, len(b)*9/10)
 	testenv.Must(t, s.st.WriteFile(t.Context(), "/a.avro", b, false))
@@ -190,7 +190,7 @@ func TestLossesOfSeparateTasks(t *testing.T) {
 // again after a task that came late.
 func TestTasksAfterCommit(t *testing.T) {
 	s := newPlanned(t, false)
-	mustRun(t, s.plan, s.r.Options, all(s.plan)...)
+	mustRun(t, s.plan, s.r.Options, allTasks(s.plan)...)
 	s.commit(t)
 	if done := mustRun(t, s.plan, s.r.Options, 0, 1); done != 2 {
 		t.Errorf("%d tasks of a published plan are done", done)

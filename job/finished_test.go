@@ -25,13 +25,13 @@ import (
 )
 
 // part is the path of a file of an output.
-func part(t *testing.T, dest string, number int) string {
+func partPath(t *testing.T, dest string, number int) string {
 	t.Helper()
 	return filepath.Join(dest, success(t, store.Local(), dest).Files()[number].Name)
 }
 
 func TestOverwrite(t *testing.T) {
-	r, before := scene(t)
+	r, before := newJob(t)
 	in := filepath.Join(r.Inputs[0], "a.avro")
 	mustConvert(t, r)
 
@@ -50,7 +50,7 @@ func TestOverwrite(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 
 	// A part that was changed since is noticed, and made again on request.
-	changed := part(t, r.Dest, 0)
+	changed := partPath(t, r.Dest, 0)
 	testenv.Must(t, os.Truncate(changed, 7))
 	r.Overwrite = false
 	_, err = Convert(t.Context(), r)
@@ -60,7 +60,7 @@ func TestOverwrite(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 
 	// One that has its size is not, and is made again by who knows of it.
-	changed = part(t, r.Dest, 0)
+	changed = partPath(t, r.Dest, 0)
 	info, err := os.Stat(changed)
 	testenv.Must(t, err)
 	write(t, changed, make([]byte, info.Size()))
@@ -79,11 +79,11 @@ func TestOverwrite(t *testing.T) {
 // TestFinishedElsewhere finds an output finished, whatever memory, workers and
 // program it is asked for with.
 func TestFinishedElsewhere(t *testing.T) {
-	r, want := scene(t)
+	r, want := newJob(t)
 	mustConvert(t, r)
 	for name, change := range map[string]func(*Request){
 		"memory":       func(r *Request) { r.Memory = budget.New(1 << 30) },
-		"small memory": func(r *Request) { r.Memory = budget.New(tooSmall) },
+		"small memory": func(r *Request) { r.Memory = budget.New(smallMemory) },
 		"workers":      func(r *Request) { r.Workers = 5 },
 		"program":      func(r *Request) { r.Program = "newer" },
 		"overwrite":    func(r *Request) { r.Overwrite = true },
@@ -103,7 +103,7 @@ func TestFinishedElsewhere(t *testing.T) {
 
 // TestAnotherRequest says what differs from the request of the output.
 func TestAnotherRequest(t *testing.T) {
-	r, want := scene(t)
+	r, want := newJob(t)
 	mustConvert(t, r)
 	in := r.Inputs[0]
 	more := filepath.Join(t.TempDir(), "b.avro")
@@ -130,12 +130,12 @@ func TestAnotherRequest(t *testing.T) {
 
 // TestUnreadableSuccess is not ours, whatever is allowed.
 func TestUnreadableSuccess(t *testing.T) {
-	r, _ := scene(t)
+	r, _ := newJob(t)
 	mustConvert(t, r)
 	file := filepath.Join(r.Dest, manifest.SuccessName)
 	whole, err := os.ReadFile(file)
 	testenv.Must(t, err)
-	before := names(t, store.Local(), r.Dest)
+	before := fileNames(t, store.Local(), r.Dest)
 	for name, content := range map[string]string{
 		"empty":     "",
 		"truncated": string(whole[:len(whole)/2]),
@@ -150,7 +150,7 @@ func TestUnreadableSuccess(t *testing.T) {
 				r.Overwrite = overwrite
 				_, err := Convert(t.Context(), r)
 				failuretest.Want(t, err, failure.Foreign, manifest.SuccessName, "not a manifest of rowtocol", "move it away")
-				if got := names(t, store.Local(), r.Dest); !slices.Equal(got, before) {
+				if got := fileNames(t, store.Local(), r.Dest); !slices.Equal(got, before) {
 					t.Errorf("there are %q, and were %q", got, before)
 				}
 			})
@@ -160,17 +160,17 @@ func TestUnreadableSuccess(t *testing.T) {
 
 // TestOutputThatCameMeanwhile finds another job's output once it has the lock.
 func TestOutputThatCameMeanwhile(t *testing.T) {
-	r, want := scene(t)
+	r, want := newJob(t)
 	other := r
 	other.Output.RowGroupSize *= 2
 	late := r
-	late.Resolve = storetest.On(before(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { mustConvert(t, other) }))
+	late.Resolve = storetest.On(callBefore(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { mustConvert(t, other) }))
 	_, err := Convert(t.Context(), late)
 	failuretest.Want(t, err, failure.Foreign, "another request", "row_group_size")
 
 	r.Dest += ".same"
 	late = r
-	late.Resolve = storetest.On(before(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { mustConvert(t, r) }))
+	late.Resolve = storetest.On(callBefore(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { mustConvert(t, r) }))
 	if out := mustConvert(t, late); !out.Nothing || out.Manifest == nil {
 		t.Errorf("outcome %+v", out)
 	}
@@ -179,11 +179,11 @@ func TestOutputThatCameMeanwhile(t *testing.T) {
 
 // TestForeignFileThatCameMeanwhile costs an unfinished run nothing.
 func TestForeignFileThatCameMeanwhile(t *testing.T) {
-	r, want := scene(t)
+	r, want := newJob(t)
 	done := interrupt(t, r, 3)
 	notes := filepath.Join(r.Dest, "notes.txt")
 	late := r
-	late.Resolve = storetest.On(before(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { write(t, notes, nil) }))
+	late.Resolve = storetest.On(callBefore(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { write(t, notes, nil) }))
 	_, err := Convert(t.Context(), late)
 	failuretest.Want(t, err, failure.Foreign, "notes.txt")
 	testenv.Must(t, os.Remove(notes))
@@ -196,20 +196,20 @@ func TestForeignFileThatCameMeanwhile(t *testing.T) {
 // TestFinishedBesideAnUnfinishedRun does nothing, and takes nothing from the run
 // of another request that can be resumed.
 func TestFinishedBesideAnUnfinishedRun(t *testing.T) {
-	r, _ := scene(t)
+	r, _ := newJob(t)
 	mustConvert(t, r)
 	other := r
 	other.Output.RowGroupSize *= 2
 	other.Overwrite = true
 	want := reference(t, store.Local(), other)
 	done := interrupt(t, other, 2)
-	before := names(t, store.Local(), r.Dest)
+	before := fileNames(t, store.Local(), r.Dest)
 	late := r
-	late.Resolve = storetest.On(unchanging{store.Local(), t})
+	late.Resolve = storetest.On(unchangedStore{store.Local(), t})
 	if out := mustConvert(t, late); !out.Nothing || len(out.Warnings) > 0 {
 		t.Errorf("outcome %+v", out)
 	}
-	if after := names(t, store.Local(), r.Dest); !slices.Equal(after, before) {
+	if after := fileNames(t, store.Local(), r.Dest); !slices.Equal(after, before) {
 		t.Errorf("there are %q, and were %q", after, before)
 	}
 	if out := mustConvert(t, other); out.Resumed != len(done) {
@@ -226,14 +226,14 @@ func TestFinishedMeanwhileKeepsOthers(t *testing.T) {
 		"commit":  func(r Request, p *manifest.Plan) (*Outcome, error) { return Commit(t.Context(), p, r.Options) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, _ := scene(t)
+			r, _ := newJob(t)
 			other := r
 			other.Output.RowGroupSize *= 2
 			other.Overwrite = true
 			p := newPlan(t, r)
 			var done []string
 			late := r
-			late.Resolve = storetest.On(before(store.Local(), path.Join(r.Dest, manifest.WorkName), func() {
+			late.Resolve = storetest.On(callBefore(store.Local(), path.Join(r.Dest, manifest.WorkName), func() {
 				mustConvert(t, r)
 				done = interrupt(t, other, 2)
 			}))
@@ -248,28 +248,28 @@ func TestFinishedMeanwhileKeepsOthers(t *testing.T) {
 }
 
 // unchanging is a store on which nobody makes or moves anything.
-type unchanging struct {
+type unchangedStore struct {
 	store.Store
 	t *testing.T
 }
 
-func (u unchanging) Mkdir(ctx context.Context, p string) error {
+func (u unchangedStore) Mkdir(ctx context.Context, p string) error {
 	u.t.Errorf("%s is made", p)
 	return u.Store.Mkdir(ctx, p)
 }
 
-func (u unchanging) Rename(ctx context.Context, from, to string) error {
+func (u unchangedStore) Rename(ctx context.Context, from, to string) error {
 	u.t.Errorf("%s is renamed to %s", from, to)
 	return u.Store.Rename(ctx, from, to)
 }
 
 // TestLostDestination ends a job that lost the destination to another process.
 func TestLostDestination(t *testing.T) {
-	r, want := scene(t)
+	r, want := newJob(t)
 	r.Destination.Times.Heartbeat = time.Millisecond
 	late := r
 	late.Workers = 1
-	late.Resolve = storetest.On(oneByOne{losing{store.Local()}})
+	late.Resolve = storetest.On(localStore{lockLosingStore{store.Local()}})
 	_, err := Convert(t.Context(), late)
 	failuretest.Want(t, err, failure.Locked, "the lock was taken over")
 	mustConvert(t, r)

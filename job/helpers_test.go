@@ -29,7 +29,7 @@ import (
 const maxFile = 1 << 24
 
 // avro returns an Avro file of so many blocks of 100 rows, uncompressed.
-func avro(t testing.TB, seed uint64, blocks int) []byte {
+func avroFile(t testing.TB, seed uint64, blocks int) []byte {
 	t.Helper()
 	return avrotest.File(t, avrotest.Schema, [16]byte{1, 2, 3, byte(seed)}, avrotest.BlockRows, avrotest.Blocks(seed, blocks)...)
 }
@@ -38,7 +38,7 @@ func avro(t testing.TB, seed uint64, blocks int) []byte {
 func writeInput(t testing.TB, file string, seed uint64, blocks int) {
 	t.Helper()
 	testenv.Must(t, os.MkdirAll(filepath.Dir(file), 0o777))
-	write(t, file, avro(t, seed, blocks))
+	write(t, file, avroFile(t, seed, blocks))
 	old := time.Unix(1e9+int64(seed), int64(blocks)) // another time with other rows
 	testenv.Must(t, os.Chtimes(file, old, old))
 }
@@ -74,7 +74,7 @@ func request(t testing.TB, dest string, inputs ...string) Request {
 }
 
 // names are the files below a directory, by relative name.
-func names(t testing.TB, st store.Store, dir string) (all []string) {
+func fileNames(t testing.TB, st store.Store, dir string) (all []string) {
 	t.Helper()
 	infos, err := st.List(t.Context(), dir)
 	if err != nil && !errors.Is(err, store.ErrNotExist) {
@@ -88,7 +88,7 @@ func names(t testing.TB, st store.Store, dir string) (all []string) {
 			all = append(all, info.Name)
 			continue
 		}
-		for _, name := range names(t, st, info.Path) {
+		for _, name := range fileNames(t, st, info.Path) {
 			all = append(all, path.Join(info.Name, name))
 		}
 	}
@@ -129,7 +129,7 @@ func wantContents(t testing.TB, st store.Store, dest string, want []string) {
 	for _, f := range success(t, st, dest).Files() {
 		listed = append(listed, f.Name)
 	}
-	for _, name := range names(t, st, dest) {
+	for _, name := range fileNames(t, st, dest) {
 		if !slices.Contains(listed, name) && !strings.HasPrefix(name, manifest.WorkName+"/plan-") {
 			t.Errorf("%s should not be in %s", name, dest)
 		}
@@ -140,7 +140,7 @@ func wantContents(t testing.TB, st store.Store, dest string, want []string) {
 func wantNone(t testing.TB, dest string) {
 	t.Helper()
 	if _, err := os.Stat(dest); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the destination was left (%v): %v", err, names(t, store.Local(), dest))
+		t.Errorf("the destination was left (%v): %v", err, fileNames(t, store.Local(), dest))
 	}
 }
 
@@ -175,7 +175,7 @@ func newPlan(t testing.TB, r Request) *manifest.Plan {
 }
 
 // all are the numbers of a plan's tasks.
-func all(p *manifest.Plan) (numbers []int) {
+func allTasks(p *manifest.Plan) (numbers []int) {
 	for i := range p.Tasks {
 		numbers = append(numbers, i)
 	}

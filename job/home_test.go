@@ -26,7 +26,7 @@ func TestTasksThenConvert(t *testing.T) {
 		if out := mustConvert(t, s.r); out.Resumed != 3 || out.Plan.ID != s.plan.ID || out.Manifest.Made.Resumed != 3 {
 			t.Errorf("%+v", out)
 		}
-		s.complete(t)
+		s.checkComplete(t)
 	}
 }
 
@@ -55,7 +55,7 @@ func TestKilledConvertThenCommit(t *testing.T) {
 func TestResumeTheMostDone(t *testing.T) {
 	first := newPlanned(t, false)
 	small := first.r
-	small.Memory = budget.New(tooSmall)
+	small.Memory = budget.New(smallMemory)
 	smallPlan := newPlan(t, small)
 	if smallPlan.ID == first.plan.ID {
 		t.Fatal("less memory gives the same plan")
@@ -76,13 +76,13 @@ func TestResumeTheMostDone(t *testing.T) {
 			mustRun(t, smallPlan, s.r.Options, tc.small...)
 			r := s.r
 			if tc.less {
-				r.Memory = budget.New(tooSmall)
+				r.Memory = budget.New(smallMemory)
 			}
 			out, err := Convert(t.Context(), r)
 			if err != nil || out.Resumed != tc.resumed || !strings.Contains(strings.Join(out.Warnings, "\n"), tc.warns) || out.Manifest.Rows != 6000 {
 				t.Errorf("%+v, %v", out, err)
 			}
-			if left := names(t, s.st, "/out/"+manifest.WorkName); len(left) > 0 {
+			if left := fileNames(t, s.st, "/out/"+manifest.WorkName); len(left) > 0 {
 				t.Errorf("work of the other plan is left: %q", left)
 			}
 		})
@@ -122,18 +122,18 @@ func TestConvertReads(t *testing.T) {
 	s := newPlanned(t, false)
 	tasks, convert := s.fork(t), s.fork(t)
 	var wrote, read atomic.Int64
-	mustRun(t, s.plan, tasks.on(counting{tasks.st, &wrote}), all(s.plan)...)
-	convert.r.Resolve = storetest.On(counting{convert.st, &read})
+	mustRun(t, s.plan, tasks.optionsOn(countingStore{tasks.st, &wrote}), allTasks(s.plan)...)
+	convert.r.Resolve = storetest.On(countingStore{convert.st, &read})
 	mustConvert(t, convert.r)
 	if read.Load() != wrote.Load() || wrote.Load() == 0 {
 		t.Errorf("the conversion read %d bytes, and its tasks alone %d", read.Load(), wrote.Load())
 	}
 	read.Store(0)
-	tasks.r.Resolve = storetest.On(counting{tasks.st, &read})
+	tasks.r.Resolve = storetest.On(countingStore{tasks.st, &read})
 	if out := mustConvert(t, tasks.r); out.Resumed != 9 || read.Load() == 0 || read.Load() > wrote.Load() {
 		t.Errorf("%d tasks were done, and %d bytes read", out.Resumed, read.Load())
 	}
-	tasks.complete(t)
+	tasks.checkComplete(t)
 }
 
 // TestChangedDuringConvert is about what others do to work that the conversion did itself,
@@ -194,7 +194,7 @@ func TestChangedDuringConvert(t *testing.T) {
 					}
 				}
 			} else {
-				r.Resolve = storetest.On(before(s.st, tc.when, change))
+				r.Resolve = storetest.On(callBefore(s.st, tc.when, change))
 			}
 			_, err := Convert(t.Context(), r)
 			failuretest.Want(t, err, tc.kind)
@@ -204,7 +204,7 @@ func TestChangedDuringConvert(t *testing.T) {
 			if out := mustConvert(t, s.r); out.Resumed != 9-tc.left {
 				t.Errorf("%d tasks were done again, not %d", 9-out.Resumed, tc.left)
 			}
-			s.complete(t)
+			s.checkComplete(t)
 		})
 	}
 }
@@ -213,7 +213,7 @@ func TestChangedDuringConvert(t *testing.T) {
 func TestStagingIsAFile(t *testing.T) {
 	s := newPlanned(t, false)
 	testenv.Must(t, storetest.MkdirAll(t.Context(), s.st, path.Dir(s.staging())), s.st.WriteFile(t.Context(), s.staging(), nil, true))
-	_, _, err := RunTasks(t.Context(), s.plan, s.r.Options, all(s.plan))
+	_, _, err := RunTasks(t.Context(), s.plan, s.r.Options, allTasks(s.plan))
 	failuretest.Want(t, err, failure.Foreign, "is not a directory")
 	_, err = Commit(t.Context(), s.plan, s.r.Options)
 	failuretest.Want(t, err, failure.Foreign, "is not a directory")

@@ -20,7 +20,7 @@ import (
 )
 
 // added is an incremental conversion of dir/in to dir/out.
-func added(t *testing.T, dir string) Request {
+func incrementalRequest(t *testing.T, dir string) Request {
 	t.Helper()
 	r := request(t, dir+"/out", dir+"/in")
 	r.Incremental = true
@@ -35,28 +35,28 @@ func mustAdd(t *testing.T, r Request) *Outcome {
 }
 
 // hooked is the local disk, with something done before calls.
-type hooked struct {
+type hookStore struct {
 	store.Store
 	open   func(p string)
 	mkdir  func(p string)
 	rename func(to string) error
 }
 
-func (h *hooked) Open(ctx context.Context, p string) (store.File, error) {
+func (h *hookStore) Open(ctx context.Context, p string) (store.File, error) {
 	if h.open != nil {
 		h.open(p)
 	}
 	return h.Store.Open(ctx, p)
 }
 
-func (h *hooked) Mkdir(ctx context.Context, p string) error {
+func (h *hookStore) Mkdir(ctx context.Context, p string) error {
 	if h.mkdir != nil {
 		h.mkdir(p)
 	}
 	return h.Store.Mkdir(ctx, p)
 }
 
-func (h *hooked) Rename(ctx context.Context, from, to string) error {
+func (h *hookStore) Rename(ctx context.Context, from, to string) error {
 	if h.rename != nil {
 		if err := h.rename(to); err != nil {
 			return err
@@ -71,11 +71,11 @@ func TestKnownInputsAreNotOpened(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		writeInput(t, dir+"/in/"+name+".avro", 1, 2)
 	}
-	mustAdd(t, added(t, dir))
+	mustAdd(t, incrementalRequest(t, dir))
 	writeInput(t, dir+"/in/d.avro", 2, 2)
 	var opened, others atomic.Int64
-	r := added(t, dir)
-	r.Resolve = storetest.On(&hooked{Store: store.Local(), open: func(p string) {
+	r := incrementalRequest(t, dir)
+	r.Resolve = storetest.On(&hookStore{Store: store.Local(), open: func(p string) {
 		switch {
 		case path.Base(p) == "d.avro":
 			opened.Add(1)
@@ -97,9 +97,9 @@ func TestKnownInputsAreNotOpened(t *testing.T) {
 func TestResumeSomeInputs(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 12)
-	left := interrupt(t, added(t, dir), 2)
+	left := interrupt(t, incrementalRequest(t, dir), 2)
 	writeInput(t, dir+"/in/b.avro", 2, 3)
-	out := mustAdd(t, added(t, dir))
+	out := mustAdd(t, incrementalRequest(t, dir))
 	if len(out.Published) != 2 || out.Nothing || out.Manifest != out.Published[1] || out.Resumed != 0 && out.Resumed < len(left) {
 		t.Fatalf("%d increments, nothing: %v, resumed %d of %d", len(out.Published), out.Nothing, out.Resumed, len(left))
 	}
@@ -111,22 +111,22 @@ func TestResumeSomeInputs(t *testing.T) {
 
 	// Of which an input has changed is not resumed.
 	writeInput(t, dir+"/in/c.avro", 3, 12)
-	interrupt(t, added(t, dir), 2)
+	interrupt(t, incrementalRequest(t, dir), 2)
 	writeInput(t, dir+"/in/c.avro", 4, 12)
-	if out := mustAdd(t, added(t, dir)); len(out.Published) != 1 || out.Resumed != 0 {
+	if out := mustAdd(t, incrementalRequest(t, dir)); len(out.Published) != 1 || out.Resumed != 0 {
 		t.Errorf("%d increments, %d tasks resumed", len(out.Published), out.Resumed)
 	}
 	// Nor is one of other options.
 	writeInput(t, dir+"/in/d.avro", 5, 12)
-	interrupt(t, added(t, dir), 2)
-	r := added(t, dir)
+	interrupt(t, incrementalRequest(t, dir), 2)
+	r := incrementalRequest(t, dir)
 	r.Output.RowGroupSize *= 2
 	if out := mustAdd(t, r); len(out.Published) != 1 || out.Resumed != 0 {
 		t.Errorf("%d increments, %d tasks resumed", len(out.Published), out.Resumed)
 	}
 	// Nor is an increment by what replaces all.
 	writeInput(t, dir+"/in/e.avro", 6, 12)
-	interrupt(t, added(t, dir), 2)
+	interrupt(t, incrementalRequest(t, dir), 2)
 	r = request(t, dir+"/out", dir+"/in/e.avro")
 	r.Overwrite = true
 	if out := mustAdd(t, r); out.Resumed != 0 || out.Manifest.Increment {
@@ -138,11 +138,11 @@ func TestResumeSomeInputs(t *testing.T) {
 func TestIncrementBeforeAFailure(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 12)
-	interrupt(t, added(t, dir), 2)
-	b := avro(t, 2, 1)
+	interrupt(t, incrementalRequest(t, dir), 2)
+	b := avroFile(t, 2, 1)
 	damageBlock(t, b, 2, 0)
 	write(t, dir+"/in/b.avro", b)
-	out, err := Convert(t.Context(), added(t, dir))
+	out, err := Convert(t.Context(), incrementalRequest(t, dir))
 	runs, globErr := filepath.Glob(dir + "/out/increment-*")
 	if globErr != nil || len(runs) != 1 || out == nil || len(out.Published) != 1 {
 		t.Fatalf("there are %q, and told are %+v: %v", runs, out, globErr)
@@ -154,16 +154,16 @@ func TestIncrementBeforeAFailure(t *testing.T) {
 func TestUnfinishedRunStays(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 12)
-	interrupt(t, added(t, dir), 2)
-	r := added(t, dir)
-	r.Resolve = storetest.On(&hooked{Store: store.Local(), mkdir: func(string) { _ = os.Remove(dir + "/in/a.avro") }})
+	interrupt(t, incrementalRequest(t, dir), 2)
+	r := incrementalRequest(t, dir)
+	r.Resolve = storetest.On(&hookStore{Store: store.Local(), mkdir: func(string) { _ = os.Remove(dir + "/in/a.avro") }})
 	_, err := Convert(t.Context(), r)
 	failuretest.Want(t, err, failure.Input, "a.avro does not exist")
 	if len(staged(t, dir+"/out", "task-*.json")) < 2 {
 		t.Error("what was done is removed")
 	}
 	writeInput(t, dir+"/in/a.avro", 1, 12)
-	if out := mustAdd(t, added(t, dir)); out.Resumed < 2 {
+	if out := mustAdd(t, incrementalRequest(t, dir)); out.Resumed < 2 {
 		t.Errorf("%d tasks were resumed", out.Resumed)
 	}
 }
@@ -199,12 +199,12 @@ func TestInputsThatCameMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 2)
 	testenv.Must(t, os.Mkdir(dir+"/out", 0o777))
-	r, done := added(t, dir), false
-	st := &hooked{Store: store.Local()}
+	r, done := incrementalRequest(t, dir), false
+	st := &hookStore{Store: store.Local()}
 	st.mkdir = func(string) {
 		if !done {
 			done = true
-			mustAdd(t, added(t, dir))
+			mustAdd(t, incrementalRequest(t, dir))
 		}
 	}
 	r.Resolve = storetest.On(st)
@@ -217,7 +217,7 @@ func TestInputsThatCameMeanwhile(t *testing.T) {
 	st.mkdir = func(string) {
 		if !done {
 			done = true
-			some := added(t, dir)
+			some := incrementalRequest(t, dir)
 			some.Inputs = []string{dir + "/in/b.avro"}
 			mustAdd(t, some)
 		}
@@ -230,7 +230,7 @@ func TestInputsThatCameMeanwhile(t *testing.T) {
 	st.mkdir = func(string) { write(t, dir+"/out/others", nil) }
 	_, err := Convert(t.Context(), r)
 	failuretest.Want(t, err, failure.Foreign, "others")
-	if left := names(t, store.Local(), dir+"/out/"+manifest.WorkName); len(left) > 0 {
+	if left := fileNames(t, store.Local(), dir+"/out/"+manifest.WorkName); len(left) > 0 {
 		t.Errorf("tasks were run for nothing: %q", left)
 	}
 }
@@ -246,7 +246,7 @@ func TestIncrementalAfterKilledOverwrite(t *testing.T) {
 	r.Output.RecursiveBytes = true // as the output that is replaced is not
 	r.Overwrite = true
 	ctx, cancel := context.WithCancel(t.Context())
-	r.Resolve = storetest.On(&hooked{Store: store.Local(), rename: func(to string) error {
+	r.Resolve = storetest.On(&hookStore{Store: store.Local(), rename: func(to string) error {
 		if strings.Contains(to, "/retired-") {
 			cancel()
 		}
@@ -255,7 +255,7 @@ func TestIncrementalAfterKilledOverwrite(t *testing.T) {
 	if out, err := Convert(ctx, r); err == nil {
 		t.Fatalf("it was not killed: %+v", out)
 	}
-	r = added(t, dir)
+	r = incrementalRequest(t, dir)
 	r.Output.RecursiveBytes = true
 	if out := mustAdd(t, r); !out.Nothing || !out.Manifest.Request.Options.RecursiveBytes {
 		t.Errorf("%+v", out)
@@ -266,7 +266,7 @@ func TestIncrementsRefused(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 2)
 	mustAdd(t, request(t, dir+"/out", dir+"/in"))
-	r := added(t, dir)
+	r := incrementalRequest(t, dir)
 	r.Overwrite = true
 	_, err := Convert(t.Context(), r)
 	failuretest.Want(t, err, failure.Usage, "--overwrite")
@@ -275,9 +275,9 @@ func TestIncrementsRefused(t *testing.T) {
 
 	// A file is damaged that is not what it was.
 	writeInput(t, dir+"/in/b.avro", 2, 2)
-	mustAdd(t, added(t, dir))
+	mustAdd(t, incrementalRequest(t, dir))
 	write(t, dir+"/in/b.avro", []byte("text"))
-	_, err = Convert(t.Context(), added(t, dir))
+	_, err = Convert(t.Context(), incrementalRequest(t, dir))
 	runs, globErr := filepath.Glob(dir + "/out/increment-*")
 	if globErr != nil || len(runs) != 1 {
 		t.Fatalf("there are %q: %v", runs, globErr)

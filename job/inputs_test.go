@@ -15,9 +15,9 @@ import (
 func TestMovedNothing(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 2)
-	mustAdd(t, added(t, dir))
+	mustAdd(t, incrementalRequest(t, dir))
 	for from, want := range map[string]error{"/in": nil, "/im": failure.Usage} {
-		r := added(t, dir)
+		r := incrementalRequest(t, dir)
 		r.Destination.Moved = []manifest.Move{{From: dir + from, To: dir + "/new"}}
 		testenv.Must(t, os.MkdirAll(dir+"/new", 0o777))
 		if _, err := Convert(t.Context(), r); want == nil && err != nil {
@@ -32,13 +32,13 @@ func TestMovedNothing(t *testing.T) {
 func TestCopyMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 2)
-	mustAdd(t, added(t, dir))
+	mustAdd(t, incrementalRequest(t, dir))
 	writeInput(t, dir+"/in/b.avro", 2, 2)
-	r := added(t, dir)
+	r := incrementalRequest(t, dir)
 	r.Output.Copies = plan.SkipCopies
 	p := newPlan(t, r)
-	mustRun(t, p, r.Options, all(p)...)
-	other := added(t, dir)
+	mustRun(t, p, r.Options, allTasks(p)...)
+	other := incrementalRequest(t, dir)
 	other.Inputs = []string{dir + "/other"}
 	writeInput(t, dir+"/other/c.avro", 2, 2)
 	mustAdd(t, other)

@@ -57,7 +57,7 @@ func TestConvert(t *testing.T) {
 		mustConvert(t, r)
 		wantContents(t, store.Local(), r.Dest, want)
 	}
-	if left := names(t, store.Local(), r.TempDir); len(left) > 0 {
+	if left := fileNames(t, store.Local(), r.TempDir); len(left) > 0 {
 		t.Errorf("temporary files are left: %v", left)
 	}
 }
@@ -103,7 +103,7 @@ func TestRefusals(t *testing.T) {
 	testenv.Must(t, os.Mkdir(at("foreign"), 0o777))
 	write(t, at("file"), []byte("x"))
 	write(t, at("foreign/notes.txt"), []byte("mine"))
-	before := names(t, store.Local(), dir)
+	before := fileNames(t, store.Local(), dir)
 	for name, tc := range map[string]struct {
 		dest   string
 		change func(*Request)
@@ -123,7 +123,7 @@ func TestRefusals(t *testing.T) {
 			}
 			_, err := Convert(context.Background(), r)
 			failuretest.Want(t, err, tc.kind, tc.text)
-			if left := names(t, store.Local(), dir); !slices.Equal(left, before) {
+			if left := fileNames(t, store.Local(), dir); !slices.Equal(left, before) {
 				t.Errorf("there are %q, and were %q", left, before)
 			}
 			wantNone(t, at("out"))
@@ -151,7 +151,7 @@ func TestInputChanges(t *testing.T) {
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "a.avro")
-	b := avro(t, 1, 60)
+	b := avroFile(t, 1, 60)
 	damageBlock(t, b, 1, len(b)/2)
 	write(t, in, b)
 	r := request(t, filepath.Join(dir, "out"), in)
@@ -207,7 +207,7 @@ func TestOutcome(t *testing.T) {
 // TestStringsThatAreNoText are copied, with a warning.
 func TestStringsThatAreNoText(t *testing.T) {
 	dir := t.TempDir()
-	b := avro(t, 1, 1)
+	b := avroFile(t, 1, 1)
 	b[len(b)-20] = 0xff // in the last string, before the sync marker
 	write(t, filepath.Join(dir, "a.avro"), b)
 	out := mustConvert(t, request(t, filepath.Join(dir, "out"), filepath.Join(dir, "a.avro")))

@@ -18,7 +18,7 @@ func TestWorkThatChangesMeanwhile(t *testing.T) {
 	s := newPlanned(t, false)
 	s.run(t)
 	first := s.result(t, 5).Files()[0].Name
-	out, err := Commit(t.Context(), s.plan, s.on(s.beforeTaking(func() {
+	out, err := Commit(t.Context(), s.plan, s.optionsOn(s.beforeTaking(func() {
 		testenv.Must(t, s.st.Remove(t.Context(), s.staging()+"/task-00005.json"))
 		mustRun(t, s.plan, s.r.Options, 5)
 		if again := s.result(t, 5).Files()[0].Name; again == first {
@@ -28,7 +28,7 @@ func TestWorkThatChangesMeanwhile(t *testing.T) {
 	if err != nil || out.Nothing {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	s.complete(t)
+	s.checkComplete(t)
 }
 
 // TestLateResult replaces a result by that of an attempt that made other bytes, after a
@@ -36,7 +36,7 @@ func TestWorkThatChangesMeanwhile(t *testing.T) {
 func TestLateResult(t *testing.T) {
 	s := newPlanned(t, false)
 	s.run(t)
-	out, err := Commit(t.Context(), s.plan, s.on(s.beforeTaking(func() {
+	out, err := Commit(t.Context(), s.plan, s.optionsOn(s.beforeTaking(func() {
 		late := *s.result(t, 0)
 		part := &late.Parts[0]
 		name := manifest.StagedPart(0, 0, manifest.NewID(), ".split")
@@ -56,7 +56,7 @@ func TestLateResult(t *testing.T) {
 	if err != nil || out.Nothing {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	s.complete(t)
+	s.checkComplete(t)
 }
 
 // TestOlderPlan does not replace what came after it, which removes its work.
@@ -75,7 +75,7 @@ func TestOlderPlan(t *testing.T) {
 			failuretest.Want(t, err, failure.Foreign, "got another output after plan "+s.plan.ID, "make the plan again")
 		}
 		wantContents(t, s.st, "/out", want)
-		if left := names(t, s.st, s.staging()); len(left) > 0 {
+		if left := fileNames(t, s.st, s.staging()); len(left) > 0 {
 			t.Errorf("%q are left", left)
 		}
 	}
@@ -145,7 +145,7 @@ func TestOverwriteOfWhatWaits(t *testing.T) {
 		}
 		r := s.r
 		if alive {
-			r.Resolve = storetest.On(before(s.st, "/out/"+manifest.WorkName, func() { mustConvert(t, waits) }))
+			r.Resolve = storetest.On(callBefore(s.st, "/out/"+manifest.WorkName, func() { mustConvert(t, waits) }))
 		}
 		_, err := Convert(t.Context(), r)
 		if !alive {
@@ -179,7 +179,7 @@ func TestOutputThatComesBeforeTheCommit(t *testing.T) {
 	s.run(t)
 	third := s.other()
 	third.Output.RowGroupSize *= 2
-	_, err := Commit(t.Context(), s.plan, s.on(before(s.st, "/out/"+manifest.WorkName, func() { mustConvert(t, third) })))
+	_, err := Commit(t.Context(), s.plan, s.optionsOn(callBefore(s.st, "/out/"+manifest.WorkName, func() { mustConvert(t, third) })))
 	failuretest.Want(t, err, failure.Foreign, "got another output after plan")
 	if done := s.run(t); done != 0 {
 		t.Errorf("%d tasks of a plan that can never be committed are done", done)
@@ -187,11 +187,11 @@ func TestOutputThatComesBeforeTheCommit(t *testing.T) {
 
 	s = newPlanned(t, true)
 	s.run(t)
-	out, err := Commit(t.Context(), s.plan, s.on(before(s.st, "/out/"+manifest.WorkName, func() { mustCommit(t, s.plan, s.r.Options) })))
+	out, err := Commit(t.Context(), s.plan, s.optionsOn(callBefore(s.st, "/out/"+manifest.WorkName, func() { mustCommit(t, s.plan, s.r.Options) })))
 	if err != nil || !out.Nothing || out.Manifest == nil {
 		t.Errorf("%+v, %v", out, err)
 	}
-	s.complete(t)
+	s.checkComplete(t)
 }
 
 // TestCommitThatIsOvertaken loses the destination to another commit of the plan.
@@ -199,12 +199,12 @@ func TestCommitThatIsOvertaken(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		s := newPlanned(t, overwrite)
 		s.run(t)
-		_, err := Commit(t.Context(), s.plan, s.on(s.beforeTaking(func() {
+		_, err := Commit(t.Context(), s.plan, s.optionsOn(s.beforeTaking(func() {
 			if out := mustCommit(t, s.plan, s.r.Options); !out.Nothing {
 				t.Errorf("the manifest that waited was not carried out: %+v", out)
 			}
 		})))
 		failuretest.Want(t, err, failure.Locked, "the lock was taken over")
-		s.complete(t)
+		s.checkComplete(t)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // partitions is a conversion of partitions below a directory of a test.
 func partitions(t *testing.T, dir string, mkdir func(string)) *Partitions {
 	p := &Partitions{Request: request(t, dir+"/dest", dir+"/src")}
-	p.Resolve = storetest.On(&hooked{Store: store.Local(), mkdir: mkdir})
+	p.Resolve = storetest.On(&hookStore{Store: store.Local(), mkdir: mkdir})
 	return p
 }
 
@@ -43,7 +43,7 @@ func TestParents(t *testing.T) {
 	}
 	wantContents(t, store.Local(), dest, contents(t, store.Local(), dest))
 	testenv.Must(t, os.RemoveAll(dir+"/dest"))
-	b := avro(t, 2, 1)
+	b := avroFile(t, 2, 1)
 	damageBlock(t, b, 2, 0)
 	write(t, dir+"/src/k=1/h=2/a.avro", b)
 	_, err := p.Convert(t.Context(), "k=1/h=2")

@@ -18,7 +18,7 @@ import (
 
 // some is a format that makes directories of row groups that are full or nearly so,
 // and files of others.
-var some = formattest.Split{Format: trevni.Format, Only: func(size int64) bool { return size > 12<<10 }}
+var mixedFormat = formattest.Split{Format: trevni.Format, Only: func(size int64) bool { return size > 12<<10 }}
 
 // planned is a plan of nine tasks of an input on a disk in memory.
 type planned struct {
@@ -36,7 +36,7 @@ func newPlanned(t *testing.T, overwrite bool) *planned {
 	s := &planned{disk: memstore.New()}
 	s.st = s.disk.Client()
 	s.r = request(t, "/out", "/a.avro")
-	s.r.Formats, s.r.Resolve, s.r.Overwrite = format.Registry{some}, storetest.On(s.st), overwrite
+	s.r.Formats, s.r.Resolve, s.r.Overwrite = format.Registry{mixedFormat}, storetest.On(s.st), overwrite
 	indexes := 0
 	if overwrite {
 		s.r.Sink, indexes = tasktest.Keys{Field: "s"}.Of, 1
@@ -58,7 +58,7 @@ func newPlanned(t *testing.T, overwrite bool) *planned {
 
 func (s *planned) writeInput(t *testing.T, seed uint64) {
 	t.Helper()
-	testenv.Must(t, s.st.WriteFile(t.Context(), "/a.avro", avro(t, seed, 60), false))
+	testenv.Must(t, s.st.WriteFile(t.Context(), "/a.avro", avroFile(t, seed, 60), false))
 }
 
 // fork is the same on a disk of its own.
@@ -68,7 +68,7 @@ func (s *planned) fork(t *testing.T) *planned {
 	f.disk = memstore.New()
 	f.st = f.disk.Client()
 	f.r.Resolve = storetest.On(f.st)
-	for _, name := range names(t, s.st, "/") {
+	for _, name := range fileNames(t, s.st, "/") {
 		b, err := s.st.ReadFile(t.Context(), "/"+name, maxFile)
 		if err == nil {
 			err = storetest.MkdirAll(t.Context(), f.st, path.Dir("/"+name))
@@ -89,7 +89,7 @@ func (s *planned) other() Request {
 }
 
 // on are the options of a process that sees a store.
-func (s *planned) on(st store.Store) Options {
+func (s *planned) optionsOn(st store.Store) Options {
 	o := s.r.Options
 	o.Resolve = storetest.On(st)
 	return o
@@ -98,7 +98,7 @@ func (s *planned) on(st store.Store) Options {
 // run runs all tasks.
 func (s *planned) run(t *testing.T) (done int) {
 	t.Helper()
-	return mustRun(t, s.plan, s.r.Options, all(s.plan)...)
+	return mustRun(t, s.plan, s.r.Options, allTasks(s.plan)...)
 }
 
 // commit commits the plan, which gives what Convert makes and leaves nothing.
@@ -107,13 +107,13 @@ func (s *planned) commit(t *testing.T) {
 	if out := mustCommit(t, s.plan, s.r.Options); out.Nothing || out.Plan == nil || len(out.Manifest.Files()) != len(s.want) {
 		t.Errorf("outcome %+v", out)
 	}
-	s.complete(t)
+	s.checkComplete(t)
 }
 
-func (s *planned) complete(t *testing.T) {
+func (s *planned) checkComplete(t *testing.T) {
 	t.Helper()
 	wantContents(t, s.st, "/out", s.want)
-	if left := names(t, s.st, "/out/"+manifest.WorkName); len(left) > 0 {
+	if left := fileNames(t, s.st, "/out/"+manifest.WorkName); len(left) > 0 {
 		t.Errorf("%q are left", left)
 	}
 }
@@ -145,7 +145,7 @@ func (s *planned) missing(t *testing.T) (numbers []int) {
 // beforeTaking is a store on which something happens before the rename that takes the
 // plan's work.
 func (s *planned) beforeTaking(do func()) store.Store {
-	return before(s.st, "/plan-"+s.plan.ID+"-", do)
+	return callBefore(s.st, "/plan-"+s.plan.ID+"-", do)
 }
 
 // kill runs a job in a process that ends.

@@ -17,9 +17,9 @@ import (
 
 // holding is a destination that holds the output of /in/a.avro, and a request to replace
 // it by another of what is in /in.
-func holding(t *testing.T) *shared {
+func newOverwriteJob(t *testing.T) *memoryJob {
 	t.Helper()
-	s := newShared(t)
+	s := newMemoryJob(t)
 	s.input(t, "/in/a.avro", 1, 3)
 	mustConvert(t, s.r)
 	s.r.Overwrite = true
@@ -29,7 +29,7 @@ func holding(t *testing.T) *shared {
 }
 
 // adds converts what is new in /in, or in another directory, as an increment.
-func (s *shared) adds(t *testing.T, dir string) {
+func (s *memoryJob) addIncrement(t *testing.T, dir string) {
 	t.Helper()
 	r := s.r
 	r.Inputs, r.Overwrite, r.Incremental, r.Resolve = []string{dir}, false, true, storetest.On(s.st)
@@ -37,7 +37,7 @@ func (s *shared) adds(t *testing.T, dir string) {
 }
 
 // all are the names of the inputs of all that the destination holds.
-func (s *shared) all(t *testing.T, dest string) (names []string) {
+func (s *memoryJob) inputNames(t *testing.T, dest string) (names []string) {
 	t.Helper()
 	infos, err := s.st.List(t.Context(), dest)
 	testenv.Must(t, err)
@@ -56,56 +56,56 @@ func (s *shared) all(t *testing.T, dest string) (names []string) {
 	return names
 }
 
-func (s *shared) want(t *testing.T, dest string, names ...string) {
+func (s *memoryJob) wantInputs(t *testing.T, dest string, names ...string) {
 	t.Helper()
-	if got := s.all(t, dest); !slices.Equal(got, names) {
+	if got := s.inputNames(t, dest); !slices.Equal(got, names) {
 		t.Errorf("%s holds the rows of %q, not of %q", dest, got, names)
 	}
 }
 
 // meanwhile has something done before the request takes the lock of a destination.
-func (s *shared) meanwhile(dest string, do func()) {
-	s.r.Resolve = storetest.On(before(s.st, path.Join(dest, manifest.WorkName), do))
+func (s *memoryJob) beforeLock(dest string, do func()) {
+	s.r.Resolve = storetest.On(callBefore(s.st, path.Join(dest, manifest.WorkName), do))
 }
 
 // TestConvertLooksAgain once others published after its first look.
 func TestConvertLooksAgain(t *testing.T) {
-	remove := func(t *testing.T, s *shared, name string) {
+	remove := func(t *testing.T, s *memoryJob, name string) {
 		testenv.Must(t, s.st.Remove(t.Context(), name))
 	}
 	for name, tc := range map[string]struct {
-		others func(t *testing.T, s *shared)
+		others func(t *testing.T, s *memoryJob)
 		text   string // of the error
 		want   []string
 	}{
-		"an increment": {func(t *testing.T, s *shared) {
+		"an increment": {func(t *testing.T, s *memoryJob) {
 			s.input(t, "/in/b.avro", 2, 3)
-			s.adds(t, "/in")
+			s.addIncrement(t, "/in")
 		}, "", []string{"a.avro", "b.avro"}},
-		"an increment of another input": {func(t *testing.T, s *shared) {
+		"an increment of another input": {func(t *testing.T, s *memoryJob) {
 			s.input(t, "/more/b.avro", 2, 3)
-			s.adds(t, "/more")
+			s.addIncrement(t, "/more")
 		}, "another run was faster: /out/increment-00000002-", []string{"a.avro", "b.avro"}},
-		"an increment whose input is gone": {func(t *testing.T, s *shared) {
+		"an increment whose input is gone": {func(t *testing.T, s *memoryJob) {
 			s.input(t, "/in/b.avro", 2, 3)
-			s.adds(t, "/in")
+			s.addIncrement(t, "/in")
 			remove(t, s, "/in/b.avro")
 		}, "holds the rows of /in/b.avro, which is not among its inputs", []string{"a.avro", "b.avro"}},
-		"an output without its manifest": {func(t *testing.T, s *shared) {
+		"an output without its manifest": {func(t *testing.T, s *memoryJob) {
 			r := s.r
 			r.Resolve, r.Inputs = storetest.On(s.st), []string{"/in/a.avro"}
 			mustConvert(t, r)
 			remove(t, s, "/out/"+manifest.SuccessName)
 		}, "holds rows of unknown inputs", nil},
-		"an input that cannot be read": {func(t *testing.T, s *shared) {
+		"an input that cannot be read": {func(t *testing.T, s *memoryJob) {
 			s.input(t, "/in/b.avro", 2, 3)
-			s.adds(t, "/in")
+			s.addIncrement(t, "/in")
 			testenv.Must(t, s.st.WriteFile(t.Context(), "/in/b.avro", []byte("Obj\x01\x00"), false))
 		}, "b.avro", []string{"a.avro", "b.avro"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := holding(t)
-			s.meanwhile("/out", func() { tc.others(t, s) })
+			s := newOverwriteJob(t)
+			s.beforeLock("/out", func() { tc.others(t, s) })
 			out, err := Convert(t.Context(), s.r)
 			switch {
 			case tc.text == "" && (err != nil || out.Nothing || len(out.Manifest.Request.Inputs) != len(tc.want) || len(out.Manifest.Replaces) != 2):
@@ -115,7 +115,7 @@ func TestConvertLooksAgain(t *testing.T) {
 			case tc.text != "":
 				failuretest.Want(t, err, failure.Foreign, tc.text)
 			}
-			s.want(t, "/out", tc.want...)
+			s.wantInputs(t, "/out", tc.want...)
 		})
 	}
 }
@@ -123,12 +123,12 @@ func TestConvertLooksAgain(t *testing.T) {
 // TestConvertLooksAgainForNothing finds that another run published what is asked for, also
 // where that has inputs which came after the first look, or that all inputs wait.
 func TestConvertLooksAgainForNothing(t *testing.T) {
-	for name, others := range map[string]func(t *testing.T, s *shared){
-		"the same": func(*testing.T, *shared) {},
-		"one more": func(t *testing.T, s *shared) { s.input(t, "/in/b.avro", 2, 3) },
+	for name, others := range map[string]func(t *testing.T, s *memoryJob){
+		"the same": func(*testing.T, *memoryJob) {},
+		"one more": func(t *testing.T, s *memoryJob) { s.input(t, "/in/b.avro", 2, 3) },
 	} {
-		s := holding(t)
-		s.meanwhile("/out", func() {
+		s := newOverwriteJob(t)
+		s.beforeLock("/out", func() {
 			others(t, s)
 			r := s.r
 			r.Resolve = storetest.On(s.st)
@@ -139,13 +139,13 @@ func TestConvertLooksAgainForNothing(t *testing.T) {
 		}
 	}
 
-	s := newShared(t)
+	s := newMemoryJob(t)
 	s.input(t, "/in/k=1/a.avro", 1, 3)
 	p := &Partitions{Request: s.r, Reprocess: true}
 	s.input(t, "/in/k=1/_READY", 1, 1)
 	p.Filter = input.Filter{Marker: "_READY"}
 	p.Output.RowGroupSize *= 2
-	p.Resolve = storetest.On(before(s.st, "/out/k=1/"+manifest.WorkName, func() {
+	p.Resolve = storetest.On(callBefore(s.st, "/out/k=1/"+manifest.WorkName, func() {
 		r := s.r
 		s.input(t, "/in/k=1/b.avro", 2, 3)
 		r.Inputs, r.Dest = []string{"/in/k=1/a.avro", "/in/k=1/b.avro"}, "/out/k=1"
@@ -163,7 +163,7 @@ func TestLookAgainKeepsWork(t *testing.T) {
 	s := newPlanned(t, true)
 	s.r.Workers = 1
 	r := s.r
-	r.Resolve = storetest.On(before(s.st, "/out/"+manifest.WorkName, func() {
+	r.Resolve = storetest.On(callBefore(s.st, "/out/"+manifest.WorkName, func() {
 		other := s.other()
 		other.Output.RowGroupSize *= 2
 		mustConvert(t, other)
@@ -176,35 +176,35 @@ func TestLookAgainKeepsWork(t *testing.T) {
 	if out := mustConvert(t, s.r); out.Resumed == 0 {
 		t.Error("no task was resumed")
 	}
-	s.complete(t)
+	s.checkComplete(t)
 }
 
 // TestSubmitReplacesWhatItSaw is refused once an increment came while its tasks ran; the next
 // submission sees that increment.
 func TestSubmitReplacesWhatItSaw(t *testing.T) {
-	s := holding(t)
+	s := newOverwriteJob(t)
 	s.e.after = func(err error) error {
 		s.input(t, "/in/b.avro", 2, 3)
-		s.adds(t, "/in")
+		s.addIncrement(t, "/in")
 		return err
 	}
 	_, err := Submit(t.Context(), s.r, s.e)
 	failuretest.Want(t, err, failure.Foreign, "got another output after plan", "increment-00000002-")
-	s.want(t, "/out", "a.avro", "b.avro")
+	s.wantInputs(t, "/out", "a.avro", "b.avro")
 	s.e.after = nil
 	if out := mustSubmit(t, s.r, s.e); out.Resumed != 0 || len(out.Manifest.Replaces) != 2 {
 		t.Errorf("%+v", out)
 	}
-	s.want(t, "/out", "a.avro", "b.avro")
+	s.wantInputs(t, "/out", "a.avro", "b.avro")
 }
 
 // TestSubmitGoesOnWithWhatItSaw does not resume a plan of which the destination holds
 // more by now, though the inputs and the output are the same.
 func TestSubmitGoesOnWithWhatItSaw(t *testing.T) {
-	s := holding(t)
+	s := newOverwriteJob(t)
 	s.e.after = func(err error) error {
 		s.input(t, "/more/b.avro", 2, 3)
-		s.adds(t, "/more")
+		s.addIncrement(t, "/more")
 		return failure.New(failure.Refused, "no queue")
 	}
 	_, err := Submit(t.Context(), s.r, s.e)
@@ -213,30 +213,30 @@ func TestSubmitGoesOnWithWhatItSaw(t *testing.T) {
 	if out := mustSubmit(t, s.r, s.e); out.Resumed != 0 {
 		t.Errorf("%d tasks were resumed", out.Resumed)
 	}
-	s.want(t, "/out", "a.avro")
+	s.wantInputs(t, "/out", "a.avro")
 }
 
 // TestSubmitFindsInputsAgain if a run published while the leftovers of another were
 // cleared up.
 func TestSubmitFindsInputsAgain(t *testing.T) {
-	s := holding(t)
+	s := newOverwriteJob(t)
 	for _, dir := range []string{"/out/" + manifest.WorkName, "/out/" + manifest.WorkName + "/0123456789abcdef"} {
 		testenv.Must(t, s.st.Mkdir(t.Context(), dir))
 	}
-	s.meanwhile("/out", func() {
+	s.beforeLock("/out", func() {
 		s.input(t, "/in/b.avro", 2, 3)
-		s.adds(t, "/in")
+		s.addIncrement(t, "/in")
 	})
 	mustSubmit(t, s.r, s.e)
-	s.want(t, "/out", "a.avro", "b.avro")
+	s.wantInputs(t, "/out", "a.avro", "b.avro")
 }
 
 // listing is a store on which something happens after a directory was listed, too.
-type listing struct{ meanwhile }
+type listHookStore struct{ onceHook }
 
-func (l listing) List(ctx context.Context, p string) ([]store.Info, error) {
-	infos, err := l.meanwhile.List(ctx, p)
-	l.happen(p)
+func (l listHookStore) List(ctx context.Context, p string) ([]store.Info, error) {
+	infos, err := l.onceHook.List(ctx, p)
+	l.trigger(p)
 	return infos, err
 }
 
@@ -245,7 +245,7 @@ func (l listing) List(ctx context.Context, p string) ([]store.Info, error) {
 // run elsewhere.
 func TestReprocessLooksAgain(t *testing.T) {
 	for name, submits := range map[string]bool{"/in/k=1": false, "/out/k=1/" + manifest.WorkName: false, "": true} {
-		s := newShared(t)
+		s := newMemoryJob(t)
 		testenv.Must(t, s.st.Mkdir(t.Context(), "/out"))
 		s.input(t, "/in/k=1/a.avro", 1, 3)
 		ordinary := &Partitions{Request: s.r}
@@ -274,12 +274,12 @@ func TestReprocessLooksAgain(t *testing.T) {
 				}
 			})
 		} else {
-			p.Resolve = storetest.On(listing{before(s.st, name, more)})
+			p.Resolve = storetest.On(listHookStore{callBefore(s.st, name, more)})
 			if _, err := p.Convert(t.Context(), "k=1"); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		s.want(t, "/out/k=1", "a.avro", "b.avro", "c.avro")
+		s.wantInputs(t, "/out/k=1", "a.avro", "b.avro", "c.avro")
 		if m := success(t, s.st, "/out/k=1"); len(m.Request.Inputs) != 3 {
 			t.Errorf("%s: its inputs are %+v", name, m.Request.Inputs)
 		}

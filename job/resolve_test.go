@@ -39,7 +39,7 @@ func writeRows(t testing.TB, file, schema, datum string) {
 }
 
 // rows returns the rows of a dataset, end to end.
-func rows(t testing.TB, dir string) string {
+func datasetRows(t testing.TB, dir string) string {
 	t.Helper()
 	d, err := dataset.Open(t.Context(), []store.Location{{Store: store.Local(), Path: dir}}, dataset.Options{Formats: format.Registry{trevni.Format}})
 	testenv.Must(t, err)
@@ -73,7 +73,7 @@ func TestConvertGenerations(t *testing.T) {
 		t.Errorf("%+v", out.Plan)
 	}
 	first := strings.Repeat(wantFirst, 200)
-	if got := rows(t, r.Dest); got != first+strings.Repeat(wantSecond, 200)+first {
+	if got := datasetRows(t, r.Dest); got != first+strings.Repeat(wantSecond, 200)+first {
 		t.Errorf("rows are %.100q…", got)
 	}
 	if again := mustConvert(t, r); !again.Nothing {
@@ -96,7 +96,7 @@ func TestConvertGenerations(t *testing.T) {
 // TestResumeWithRewordedSchema goes on with a run whose schema had other words:
 // all parts repeat those of the plan.
 func TestResumeWithRewordedSchema(t *testing.T) {
-	r, _ := scene(t)
+	r, _ := newJob(t)
 	r.Schema = avrotest.Schema
 	named := r
 	named.Dest += ".named"

@@ -54,7 +54,7 @@ func staged(t *testing.T, dest, pattern string) []string {
 
 // scene is an input of nine tasks or more, the request to convert it, and what
 // that gives.
-func scene(t *testing.T) (r Request, want []string) {
+func newJob(t *testing.T) (r Request, want []string) {
 	t.Helper()
 	dir := t.TempDir()
 	writeInput(t, filepath.Join(dir, "in", "a.avro"), 1, 60)
@@ -67,9 +67,9 @@ func scene(t *testing.T) (r Request, want []string) {
 }
 
 func TestResume(t *testing.T) {
-	r, want := scene(t)
+	r, want := newJob(t)
 	done := interrupt(t, r, 3)
-	for _, name := range names(t, store.Local(), r.Dest) {
+	for _, name := range fileNames(t, store.Local(), r.Dest) {
 		if !strings.HasPrefix(name, manifest.WorkName+"/") || store.IsTemp(filepath.Base(name)) {
 			t.Errorf("%s was left", name)
 		}
@@ -86,7 +86,7 @@ func TestResume(t *testing.T) {
 // TestResumeDamaged makes parts again that are not what their results say, and
 // the tasks whose results are no results.
 func TestResumeDamaged(t *testing.T) {
-	r, want := scene(t)
+	r, want := newJob(t)
 	for name, change := range map[string]func(b []byte) []byte{
 		"a bit":   func(b []byte) []byte { b[len(b)/2] ^= 4; return b },
 		"cut off": func(b []byte) []byte { return b[:10] },
@@ -123,7 +123,7 @@ func TestResumeDamaged(t *testing.T) {
 // TestResumeElsewhere goes on with the stored plan where memory and workers are
 // others.
 func TestResumeElsewhere(t *testing.T) {
-	r, want := scene(t)
+	r, want := newJob(t)
 	done := interrupt(t, r, 4)
 	r.Memory, r.Workers, r.Program = budget.New(100<<20), 7, "newer"
 	if out := mustConvert(t, r); out.Resumed != len(done) {
@@ -142,7 +142,7 @@ func TestResumeAfterTheEnd(t *testing.T) {
 			s.r.Workers = 1 // so that the same is done at each point
 			s.kill(t, s.r, at)
 			done := 0
-			for _, name := range names(t, s.st, "/out/"+manifest.WorkName) {
+			for _, name := range fileNames(t, s.st, "/out/"+manifest.WorkName) {
 				if strings.HasPrefix(path.Base(name), "task-") && !store.IsTemp(path.Base(name)) {
 					done++
 				}
@@ -154,7 +154,7 @@ func TestResumeAfterTheEnd(t *testing.T) {
 				t.Errorf("killed at point %d: resumed %d of %d", at, out.Resumed, done)
 			}
 			resumed += out.Resumed
-			s.complete(t)
+			s.checkComplete(t)
 		}
 		if resumed == 0 {
 			t.Error("nothing was resumed")
@@ -162,17 +162,17 @@ func TestResumeAfterTheEnd(t *testing.T) {
 	}
 }
 
-// tooSmall is a memory for which the plan of a scene, of two columns with blocks
+// smallMemory is a memory for which the plan of a scene, of two columns with blocks
 // of 64 KiB, is too large.
-const tooSmall = 128 << 10
+const smallMemory = 128 << 10
 
 // TestResumeWithLessMemory is refused, and keeps what is there; a new plan is
 // made on demand.
 func TestResumeWithLessMemory(t *testing.T) {
-	r, _ := scene(t)
+	r, _ := newJob(t)
 	done := interrupt(t, r, 4)
 	small := r
-	small.Memory = budget.New(tooSmall)
+	small.Memory = budget.New(smallMemory)
 	_, err := Convert(t.Context(), small)
 	failuretest.Want(t, err, failure.Usage, "needs --memory 1MiB", "--restart")
 	if left := staged(t, r.Dest, "task-*.json"); len(left) != len(done) {
@@ -186,14 +186,14 @@ func TestResumeWithLessMemory(t *testing.T) {
 	if out := mustConvert(t, r); !out.Nothing {
 		t.Error("with the first memory, the job was done again")
 	}
-	if rows(t, r.Dest) != rows(t, r.Dest+".reference") {
+	if datasetRows(t, r.Dest) != datasetRows(t, r.Dest+".reference") {
 		t.Error("the rows are others")
 	}
 }
 
 // TestRestart makes all anew, once the work of the earlier plan is removed.
 func TestRestart(t *testing.T) {
-	r, want := scene(t)
+	r, want := newJob(t)
 	interrupt(t, r, 3)
 	r.Restart = true
 	r.Progress = func(Progress) {
@@ -209,7 +209,7 @@ func TestRestart(t *testing.T) {
 
 // TestOtherRequestResumesNothing removes what another request's run left.
 func TestOtherRequestResumesNothing(t *testing.T) {
-	r, _ := scene(t)
+	r, _ := newJob(t)
 	interrupt(t, r, 3)
 	r.Output.FormatOptions = []byte(`{"codec":"deflate"}`)
 	other := r
@@ -223,7 +223,7 @@ func TestOtherRequestResumesNothing(t *testing.T) {
 
 // TestAlteredPlan plans anew where the stored plan is not what it was.
 func TestAlteredPlan(t *testing.T) {
-	r, _ := scene(t)
+	r, _ := newJob(t)
 	interrupt(t, r, 3)
 	plans := staged(t, r.Dest, manifest.PlanName)
 	if len(plans) != 1 {
@@ -233,7 +233,7 @@ func TestAlteredPlan(t *testing.T) {
 	testenv.Must(t, err)
 	write(t, plans[0], []byte(strings.Replace(string(b), `"block_size": 65536`, `"block_size": 16384`, 1)))
 	small := r
-	small.Memory = budget.New(tooSmall)
+	small.Memory = budget.New(smallMemory)
 	if out := mustConvert(t, small); out.Resumed != 0 || out.Plan.BlockSize >= 64<<10 {
 		t.Errorf("resumed %d tasks, with blocks of %d bytes", out.Resumed, out.Plan.BlockSize)
 	}
@@ -242,7 +242,7 @@ func TestAlteredPlan(t *testing.T) {
 // TestFailuresKeepParts fails the last part, for reasons that a person or time
 // can mend: a rerun resumes all others.
 func TestFailuresKeepParts(t *testing.T) {
-	r, want := scene(t)
+	r, want := newJob(t)
 	r.Workers = 1
 	for errno, kind := range map[syscall.Errno]error{
 		syscall.EACCES: failure.Refused, syscall.EDQUOT: failure.Refused, syscall.EROFS: failure.Refused,
@@ -253,7 +253,7 @@ func TestFailuresKeepParts(t *testing.T) {
 				r := r
 				r.Dest = filepath.Join(t.TempDir(), "out")
 				faulty := r
-				faulty.Resolve = storetest.On(oneByOne{storetest.NewFaulty(store.Local(), storetest.Fault{Op: op, N: len(want), Err: errno})})
+				faulty.Resolve = storetest.On(localStore{storetest.NewFaulty(store.Local(), storetest.Fault{Op: op, N: len(want), Err: errno})})
 				_, err := Convert(t.Context(), faulty)
 				failuretest.Want(t, err, kind)
 				if out := mustConvert(t, r); out.Resumed != len(want)-1 {
@@ -268,12 +268,12 @@ func TestFailuresKeepParts(t *testing.T) {
 // TestFailedPublishingKeepsParts refuses the manifest, or finds what others put
 // into the destination meanwhile.
 func TestFailedPublishingKeepsParts(t *testing.T) {
-	r, want := scene(t)
+	r, want := newJob(t)
 	t.Run("quota", func(t *testing.T) {
 		r := r
 		r.Dest = filepath.Join(t.TempDir(), "out")
 		faulty := r
-		faulty.Resolve = storetest.On(refusing{store.Local()})
+		faulty.Resolve = storetest.On(quotaStore{store.Local()})
 		_, err := Convert(t.Context(), faulty)
 		failuretest.Want(t, err, failure.Refused)
 		if out := mustConvert(t, r); out.Resumed != len(want) {
@@ -305,10 +305,10 @@ func TestFailedPublishingKeepsParts(t *testing.T) {
 // TestUnreadableResultsEndTheRun does not take storage that fails for tasks that
 // are not done.
 func TestUnreadableResultsEndTheRun(t *testing.T) {
-	r, want := scene(t)
+	r, want := newJob(t)
 	done := interrupt(t, r, 3)
 	broken := r
-	broken.Resolve = storetest.On(unreadable{store.Local()})
+	broken.Resolve = storetest.On(unreadableStore{store.Local()})
 	_, err := Convert(t.Context(), broken)
 	failuretest.Want(t, err, failure.Storage)
 	if out := mustConvert(t, r); out.Resumed != len(done) {
@@ -319,7 +319,7 @@ func TestUnreadableResultsEndTheRun(t *testing.T) {
 
 // TestLossesOfResumedTasks count against what may be lost.
 func TestLossesOfResumedTasks(t *testing.T) {
-	r, _ := scene(t)
+	r, _ := newJob(t)
 	in := filepath.Join(r.Inputs[0], "a.avro")
 	b, err := os.ReadFile(in)
 	testenv.Must(t, err)

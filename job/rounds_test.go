@@ -19,30 +19,30 @@ import (
 )
 
 // shared is a store in memory with inputs that tests add.
-type shared struct {
+type memoryJob struct {
 	disk *memstore.Disk
 	st   store.Store
 	r    Request
-	e    *elsewhere
+	e    *localEngine
 }
 
-// newShared is a request to convert what is in /in.
-func newShared(t *testing.T) *shared {
+// newMemoryJob is a request to convert what is in /in.
+func newMemoryJob(t *testing.T) *memoryJob {
 	t.Helper()
-	s := &shared{disk: memstore.New()}
+	s := &memoryJob{disk: memstore.New()}
 	s.st = s.disk.Client()
 	s.r = request(t, "/out", "/in")
 	s.r.Resolve = storetest.On(s.st)
-	s.e = &elsewhere{options: s.r.Options}
+	s.e = &localEngine{options: s.r.Options}
 	return s
 }
 
 // input writes an input of so many blocks.
-func (s *shared) input(t *testing.T, name string, seed uint64, blocks int) {
+func (s *memoryJob) input(t *testing.T, name string, seed uint64, blocks int) {
 	t.Helper()
 	err := storetest.MkdirAll(t.Context(), s.st, path.Dir(name))
 	if err == nil {
-		err = s.st.WriteFile(t.Context(), name, avro(t, seed, blocks), false)
+		err = s.st.WriteFile(t.Context(), name, avroFile(t, seed, blocks), false)
 	}
 	testenv.Must(t, err)
 }
@@ -62,7 +62,7 @@ func inputsOf(outputs []*manifest.Success) (names [][]string) {
 // TestSubmitIncremental completes what an earlier submission left, and then submits
 // the inputs that came since; a failure of these tells of that.
 func TestSubmitIncremental(t *testing.T) {
-	s := newShared(t)
+	s := newMemoryJob(t)
 	s.r.Incremental = true
 	s.input(t, "/in/a.avro", 1, 12)
 	s.e.order = func(n []int) []int { return n[:1] }
@@ -106,7 +106,7 @@ func TestSubmitIncremental(t *testing.T) {
 // TestSubmitIncrementalMeanwhile lets another process commit some of the inputs while
 // the tasks run: the others are submitted again.
 func TestSubmitIncrementalMeanwhile(t *testing.T) {
-	s := newShared(t)
+	s := newMemoryJob(t)
 	s.r.Incremental = true
 	s.input(t, "/in/a.avro", 1, 3)
 	s.input(t, "/in/b.avro", 2, 3)
@@ -132,20 +132,20 @@ func TestSubmitIncrementalMeanwhile(t *testing.T) {
 }
 
 // ended is what became of a partition.
-type ended struct {
+type partitionResult struct {
 	out *Outcome
 	err error
 }
 
 // submit submits partitions, of which each is to end once.
-func (s *shared) submit(t *testing.T, p *Partitions, names ...string) map[string]ended {
+func (s *memoryJob) submit(t *testing.T, p *Partitions, names ...string) map[string]partitionResult {
 	t.Helper()
-	all := make(map[string]ended)
+	all := make(map[string]partitionResult)
 	p.Submit(t.Context(), names, s.e, func(name string, out *Outcome, err error) {
 		if _, twice := all[name]; twice || !slices.Contains(names, name) {
 			t.Errorf("partition %s ended twice, or is none", name)
 		}
-		all[name] = ended{out, err}
+		all[name] = partitionResult{out, err}
 	})
 	if len(all) != len(names) {
 		t.Errorf("%d partitions ended of %d", len(all), len(names))
@@ -155,7 +155,7 @@ func (s *shared) submit(t *testing.T, p *Partitions, names ...string) map[string
 
 // TestSubmitPartitions runs the tasks of all at once, whatever becomes of some.
 func TestSubmitPartitions(t *testing.T) {
-	s := newShared(t)
+	s := newMemoryJob(t)
 	names := []string{"k=1/h=1", "k=1/h=2", "k=2/h=1", "k=2/h=2"}
 	for i, name := range names {
 		s.input(t, "/in/"+name+"/a.avro", uint64(i+1), 6)
@@ -183,8 +183,8 @@ func TestSubmitPartitions(t *testing.T) {
 		wantContents(t, s.st, "/out/"+name, reference(t, s.st, r))
 		testenv.Must(t, s.st.RemoveAll(t.Context(), "/reference.reference"))
 	}
-	if s.e.runs != 1 || len(s.e.asked) != 3 {
-		t.Errorf("%d runs of %d batches", s.e.runs, len(s.e.asked))
+	if s.e.runs != 1 || len(s.e.numbers) != 3 {
+		t.Errorf("%d runs of %d batches", s.e.runs, len(s.e.numbers))
 	}
 
 	// What is new becomes increments, in one go.
@@ -204,7 +204,7 @@ func TestSubmitPartitions(t *testing.T) {
 // TestSubmitPartitionsThatFail leaves the others to another round, if the engine says
 // whose tasks failed, and else none.
 func TestSubmitPartitionsThatFail(t *testing.T) {
-	s := newShared(t)
+	s := newMemoryJob(t)
 	names := []string{"k=1", "k=2", "k=3"}
 	for i, name := range names {
 		s.input(t, "/in/"+name+"/a.avro", uint64(i+1), 20)
@@ -222,28 +222,28 @@ func TestSubmitPartitionsThatFail(t *testing.T) {
 	failing := &failingPlans{s.e, map[string]error{"/out/k=2": failure.New(failure.Input, "damaged")}}
 	s.e.after = nil
 	s.e.order = func(n []int) []int {
-		if s.e.runs == 2 && len(s.e.asked) == 3+3 {
+		if s.e.runs == 2 && len(s.e.numbers) == 3+3 {
 			return nil
 		}
 		return n
 	}
-	all := make(map[string]ended)
-	p.Submit(t.Context(), names, failing, func(name string, out *Outcome, err error) { all[name] = ended{out, err} })
+	all := make(map[string]partitionResult)
+	p.Submit(t.Context(), names, failing, func(name string, out *Outcome, err error) { all[name] = partitionResult{out, err} })
 	failuretest.Want(t, all["k=2"].err, failure.Input, "damaged")
-	if all["k=1"].err != nil || all["k=3"].err != nil || all["k=1"].out.Resumed != 1 || all["k=1"].out.Manifest.Made.Resumed != 1 || s.e.runs != 3 || len(s.e.asked) != 3+3+1 {
-		t.Errorf("%+v after %d runs of %v", all, s.e.runs, s.e.asked)
+	if all["k=1"].err != nil || all["k=3"].err != nil || all["k=1"].out.Resumed != 1 || all["k=1"].out.Manifest.Made.Resumed != 1 || s.e.runs != 3 || len(s.e.numbers) != 3+3+1 {
+		t.Errorf("%+v after %d runs of %v", all, s.e.runs, s.e.numbers)
 	}
 }
 
 // failingPlans is an engine that ends with the failure of tasks of plans for some
 // destinations.
 type failingPlans struct {
-	*elsewhere
+	*localEngine
 	of map[string]error
 }
 
 func (f *failingPlans) Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) error {
-	err := f.elsewhere.Run(ctx, batches, progress)
+	err := f.localEngine.Run(ctx, batches, progress)
 	for _, b := range batches {
 		if of := f.of[b.Plan.Dest]; of != nil {
 			err = fmt.Errorf("the job failed: %w", errors.Join(err, &task.Failure{Plan: b.Plan.ID, Task: 0, Err: of}))
@@ -255,7 +255,7 @@ func (f *failingPlans) Run(ctx context.Context, batches []task.Batch, progress f
 // TestSubmitFirstOfTwo makes an increment of what is new, if another process makes the first
 // output of a partition while the tasks run.
 func TestSubmitFirstOfTwo(t *testing.T) {
-	s := newShared(t)
+	s := newMemoryJob(t)
 	s.input(t, "/in/k=1/a.avro", 1, 2)
 	s.input(t, "/in/k=1/b.avro", 2, 2)
 	s.e.after = func(err error) error {
@@ -274,7 +274,7 @@ func TestSubmitFirstOfTwo(t *testing.T) {
 
 // TestSubmitThatWaits makes no output of a partition whose inputs are not complete yet.
 func TestSubmitThatWaits(t *testing.T) {
-	s := newShared(t)
+	s := newMemoryJob(t)
 	s.input(t, "/in/k=1/a.avro", 1, 2)
 	p := &Partitions{Request: s.r}
 	p.Filter.Marker = "_READY"
@@ -295,7 +295,7 @@ func TestSubmitThatWaits(t *testing.T) {
 // plan that another one outdated, and what a task wrote after its plan was published. The next
 // run clears both.
 func TestSubmitAfterKilledClients(t *testing.T) {
-	s := newShared(t)
+	s := newMemoryJob(t)
 	p := &Partitions{Request: s.r}
 	s.e.order = func(n []int) []int { return n[:1] }
 	for i, name := range []string{"a", "b"} { // which another client finds in addition

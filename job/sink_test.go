@@ -33,9 +33,9 @@ func TestTasksOfAnotherSink(t *testing.T) {
 }
 
 // failing is a sink that cannot merge.
-type failing struct{ tasktest.Keys }
+type failingSink struct{ tasktest.Keys }
 
-func (failing) Merge(context.Context, task.Output, *spill.Folder, func(task.NewFile) error) error {
+func (failingSink) Merge(context.Context, task.Output, *spill.Folder, func(task.NewFile) error) error {
 	return errors.New("it cannot")
 }
 
@@ -43,12 +43,12 @@ func (failing) Merge(context.Context, task.Output, *spill.Folder, func(task.NewF
 func TestLastStepFails(t *testing.T) {
 	s := newPlanned(t, true)
 	r := s.r
-	r.Sink = func(*manifest.Plan) (task.Sink, error) { return failing{tasktest.Keys{Field: "s"}}, nil }
+	r.Sink = func(*manifest.Plan) (task.Sink, error) { return failingSink{tasktest.Keys{Field: "s"}}, nil }
 	if _, err := Convert(t.Context(), r); err == nil {
 		t.Fatal("it did not fail")
 	}
 	if out := mustConvert(t, s.r); out.Resumed != len(s.plan.Tasks) {
 		t.Errorf("%d tasks were resumed", out.Resumed)
 	}
-	s.complete(t)
+	s.checkComplete(t)
 }

@@ -17,7 +17,7 @@ import (
 // its ID, in whatever place the work is.
 func TestSubmitDetached(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
-		s, e := submitted(t, overwrite)
+		s, e := newSubmission(t, overwrite)
 		e.after = func(error) error { return errors.Join(task.ErrDetached) }
 		e.order = func(n []int) []int { return n[1:] }
 		out, err := Submit(t.Context(), s.r, e)
@@ -31,7 +31,7 @@ func TestSubmitDetached(t *testing.T) {
 		s.run(t)
 		client := s.disk.Client()
 		client.StopAt(30)
-		dead := s.on(client)
+		dead := s.optionsOn(client)
 		if _, err := CommitStaged(t.Context(), "/out", s.plan.ID, dead); err == nil || !client.Stopped() {
 			t.Fatalf("the commit ended with %v", err)
 		}
@@ -40,7 +40,7 @@ func TestSubmitDetached(t *testing.T) {
 			if err != nil || out.Manifest.Plan != s.plan.ID || i == 1 && !out.Nothing {
 				t.Fatalf("%+v, %v", out, err)
 			}
-			s.complete(t)
+			s.checkComplete(t)
 		}
 		mustConvert(t, func() Request { r := s.other(); r.Overwrite = true; return r }())
 		_, err = CommitStaged(t.Context(), "/out", s.plan.ID, o)
@@ -51,16 +51,16 @@ func TestSubmitDetached(t *testing.T) {
 // TestCommitStagedMoved refuses an input that another run committed under the name that it
 // had in an earlier place.
 func TestCommitStagedMoved(t *testing.T) {
-	s, e := submitted(t, false)
+	s, e := newSubmission(t, false)
 	s.r.Inputs, s.r.Incremental = []string{"/in"}, true
 	for _, tree := range []string{"/old", "/in"} {
-		testenv.Must(t, s.st.Mkdir(t.Context(), tree), s.st.WriteFile(t.Context(), tree+"/a.avro", avro(t, 1, 6), false))
+		testenv.Must(t, s.st.Mkdir(t.Context(), tree), s.st.WriteFile(t.Context(), tree+"/a.avro", avroFile(t, 1, 6), false))
 	}
 	before := s.r
 	before.Inputs = []string{"/old"}
 	mustConvert(t, before)
 	for _, tree := range []string{"/old", "/in"} {
-		testenv.Must(t, s.st.WriteFile(t.Context(), tree+"/b.avro", avro(t, 2, 6), false))
+		testenv.Must(t, s.st.WriteFile(t.Context(), tree+"/b.avro", avroFile(t, 2, 6), false))
 	}
 	s.r.Destination.Moved = []manifest.Move{{From: "/old", To: "/in"}}
 	e.after = func(error) error { return task.ErrDetached }
@@ -76,7 +76,7 @@ func TestCommitStagedMoved(t *testing.T) {
 // TestCommitStagedAnew replaces the same output, if the plan was made for that; and
 // refuses a plan for another place.
 func TestCommitStagedAnew(t *testing.T) {
-	s, e := submitted(t, false)
+	s, e := newSubmission(t, false)
 	before := mustConvert(t, s.r)
 	s.r.Overwrite, s.r.Restart = true, true
 	e.after = func(error) error { return task.ErrDetached }
@@ -88,7 +88,7 @@ func TestCommitStagedAnew(t *testing.T) {
 	if err != nil || done.Nothing || done.Manifest.ID == before.Manifest.ID {
 		t.Errorf("%+v, %v", done, err)
 	}
-	s.complete(t)
+	s.checkComplete(t)
 	again := mustConvert(t, func() Request { r := s.r; r.Restart = false; return r }())
 	if !again.Nothing {
 		t.Errorf("%+v", again)

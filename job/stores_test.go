@@ -12,19 +12,19 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// oneByOne is a store beside which one worker runs one task at a time, as beside
+// localStore is a store beside which one worker runs one task at a time, as beside
 // a local disk.
-type oneByOne struct{ store.Store }
+type localStore struct{ store.Store }
 
-func (oneByOne) Capabilities() store.Capabilities { return store.Capabilities{Local: true} }
+func (localStore) Capabilities() store.Capabilities { return store.Capabilities{Local: true} }
 
 // hiding is a store that denies that a file is there.
-type hiding struct {
+type hidingStore struct {
 	store.Store
 	name string
 }
 
-func (s hiding) ReadFile(ctx context.Context, p string, most int64) ([]byte, error) {
+func (s hidingStore) ReadFile(ctx context.Context, p string, most int64) ([]byte, error) {
 	if path.Base(p) == s.name {
 		return nil, store.ErrNotExist
 	}
@@ -32,9 +32,9 @@ func (s hiding) ReadFile(ctx context.Context, p string, most int64) ([]byte, err
 }
 
 // refusing is a store that takes no manifest to be published.
-type refusing struct{ store.Store }
+type quotaStore struct{ store.Store }
 
-func (s refusing) WriteFile(ctx context.Context, p string, b []byte, exclusive bool) error {
+func (s quotaStore) WriteFile(ctx context.Context, p string, b []byte, exclusive bool) error {
 	if strings.HasPrefix(filepath.Base(p), manifest.PendingName+"-") {
 		return syscall.EDQUOT
 	}
@@ -42,9 +42,9 @@ func (s refusing) WriteFile(ctx context.Context, p string, b []byte, exclusive b
 }
 
 // unreadable is a store that cannot read parts.
-type unreadable struct{ store.Store }
+type unreadableStore struct{ store.Store }
 
-func (s unreadable) Open(ctx context.Context, p string) (store.File, error) {
+func (s unreadableStore) Open(ctx context.Context, p string) (store.File, error) {
 	if strings.Contains(p, "/part-") {
 		return nil, syscall.EIO
 	}
@@ -53,43 +53,43 @@ func (s unreadable) Open(ctx context.Context, p string) (store.File, error) {
 
 // meanwhile is a store on which something happens before the first call that
 // makes something in a directory, renames to it or writes below it.
-type meanwhile struct {
+type onceHook struct {
 	store.Store
 	at   string // in the path
 	once *sync.Once
 	do   func()
 }
 
-func before(st store.Store, at string, do func()) meanwhile {
-	return meanwhile{st, at, new(sync.Once), do}
+func callBefore(st store.Store, at string, do func()) onceHook {
+	return onceHook{st, at, new(sync.Once), do}
 }
 
-func (m meanwhile) happen(p string) {
-	if strings.Contains(p, m.at) {
-		m.once.Do(m.do)
+func (h onceHook) trigger(p string) {
+	if strings.Contains(p, h.at) {
+		h.once.Do(h.do)
 	}
 }
 
-func (m meanwhile) Mkdir(ctx context.Context, p string) error {
-	m.happen(p)
-	return m.Store.Mkdir(ctx, p)
+func (h onceHook) Mkdir(ctx context.Context, p string) error {
+	h.trigger(p)
+	return h.Store.Mkdir(ctx, p)
 }
 
-func (m meanwhile) Rename(ctx context.Context, from, to string) error {
-	m.happen(to)
-	return m.Store.Rename(ctx, from, to)
+func (h onceHook) Rename(ctx context.Context, from, to string) error {
+	h.trigger(to)
+	return h.Store.Rename(ctx, from, to)
 }
 
-func (m meanwhile) WriteFile(ctx context.Context, p string, b []byte, exclusive bool) error {
-	m.happen(p)
-	return m.Store.WriteFile(ctx, p, b, exclusive)
+func (h onceHook) WriteFile(ctx context.Context, p string, b []byte, exclusive bool) error {
+	h.trigger(p)
+	return h.Store.WriteFile(ctx, p, b, exclusive)
 }
 
 // losing is a store on which the directory of the holder of a destination is
 // moved away while a part is written. The call returns once the holder knows.
-type losing struct{ store.Store }
+type lockLosingStore struct{ store.Store }
 
-func (s losing) Create(ctx context.Context, p string, _ store.CreateOptions) (store.Writer, error) {
+func (s lockLosingStore) Create(ctx context.Context, p string, _ store.CreateOptions) (store.Writer, error) {
 	root := path.Dir(path.Dir(p))
 	infos, err := s.List(ctx, root)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // elsewhere runs tasks in this process, as machines elsewhere would.
-type elsewhere struct {
+type localEngine struct {
 	options Options
 	// order says which tasks run, and in which order; nil is all of them once.
 	order func(numbers []int) []int
@@ -28,15 +28,15 @@ type elsewhere struct {
 	after func(err error) error
 	// asked are the numbers of each batch that Run was given, and instead the plans in
 	// whose place they are.
-	asked   [][]int
+	numbers [][]int
 	instead [][]string
 	runs    int
 }
 
-func (e *elsewhere) Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) (err error) {
+func (e *localEngine) Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) (err error) {
 	e.runs++
 	for _, b := range batches {
-		e.asked, e.instead = append(e.asked, slices.Clone(b.Numbers)), append(e.instead, b.Instead)
+		e.numbers, e.instead = append(e.numbers, slices.Clone(b.Numbers)), append(e.instead, b.Instead)
 		numbers := b.Numbers
 		if e.order != nil {
 			numbers = e.order(numbers)
@@ -61,9 +61,9 @@ func (e *elsewhere) Run(ctx context.Context, batches []task.Batch, progress func
 }
 
 // submitted is a scene, and the machines that run its tasks.
-func submitted(t *testing.T, overwrite bool) (*planned, *elsewhere) {
+func newSubmission(t *testing.T, overwrite bool) (*planned, *localEngine) {
 	s := newPlanned(t, overwrite)
-	return s, &elsewhere{options: s.r.Options}
+	return s, &localEngine{options: s.r.Options}
 }
 
 func mustSubmit(t *testing.T, r Request, e RemoteRunner) *Outcome {
@@ -86,7 +86,7 @@ func TestSubmit(t *testing.T) {
 		"twice": func(n []int) []int { return append(slices.Clone(n), n...) },
 	} {
 		for _, overwrite := range []bool{false, true} {
-			s, e := submitted(t, overwrite)
+			s, e := newSubmission(t, overwrite)
 			e.order = order
 			var last Progress
 			s.r.Progress = func(p Progress) { last = p }
@@ -94,7 +94,7 @@ func TestSubmit(t *testing.T) {
 			if out.Nothing || out.Plan == nil || out.Plan.ID != s.plan.ID || out.Resumed != 0 || out.Tasks != 9 || e.runs != 1 || last.TotalTasks != 9 || last.Tasks == 0 {
 				t.Errorf("%s: outcome %+v after %d runs, progress %+v", name, out, e.runs, last)
 			}
-			s.complete(t)
+			s.checkComplete(t)
 			if out := mustSubmit(t, s.r, e); !out.Nothing || e.runs != 1 {
 				t.Errorf("%s: again: %+v, %d runs", name, out, e.runs)
 			}
@@ -109,7 +109,7 @@ func TestSubmit(t *testing.T) {
 // over, and has the next submission run these alone.
 func TestSubmitLateTasks(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
-		s, e := submitted(t, overwrite)
+		s, e := newSubmission(t, overwrite)
 		e.order = func(n []int) []int { return n[:5] }
 		_, err := Submit(t.Context(), s.r, e)
 		failuretest.Want(t, err, failure.Storage, "4 of 9 tasks", "are not done: 5, 6, 7, 8")
@@ -122,39 +122,39 @@ func TestSubmitLateTasks(t *testing.T) {
 			}
 		}
 		out := mustSubmit(t, s.r, e)
-		if want := []int{2, 5, 6, 7, 8}; !slices.Equal(e.asked[1], want) || out.Resumed != 4 || out.Manifest.Made.Resumed != 4 || first.Tasks != 5 || first.TotalBytes <= first.Bytes {
-			t.Errorf("the tasks %v were run, not %v; resumed %d; progress %+v", e.asked[1], want, out.Resumed, first)
+		if want := []int{2, 5, 6, 7, 8}; !slices.Equal(e.numbers[1], want) || out.Resumed != 4 || out.Manifest.Made.Resumed != 4 || first.Tasks != 5 || first.TotalBytes <= first.Bytes {
+			t.Errorf("the tasks %v were run, not %v; resumed %d; progress %+v", e.numbers[1], want, out.Resumed, first)
 		}
-		s.complete(t)
+		s.checkComplete(t)
 	}
 }
 
 // TestSubmitRestart runs all tasks again, those of an output that is there, too, with
 // leave.
 func TestSubmitRestart(t *testing.T) {
-	s, e := submitted(t, false)
+	s, e := newSubmission(t, false)
 	e.order = func(n []int) []int { return n[:4] }
 	if _, err := Submit(t.Context(), s.r, e); !errors.Is(err, failure.Storage) {
 		t.Fatal(err)
 	}
 	e.order, s.r.Restart = nil, true
 	first := mustSubmit(t, s.r, e)
-	if first.Resumed != 0 || len(e.asked[1]) != 9 || e.instead[0] != nil || !slices.Equal(e.instead[1], []string{s.plan.ID}) {
+	if first.Resumed != 0 || len(e.numbers[1]) != 9 || e.instead[0] != nil || !slices.Equal(e.instead[1], []string{s.plan.ID}) {
 		t.Errorf("resumed %d tasks; the plans are in the place of %q", first.Resumed, e.instead)
 	}
-	s.complete(t)
+	s.checkComplete(t)
 	s.r.Overwrite = true
 	again := mustSubmit(t, s.r, e)
-	if again.Nothing || again.Manifest.ID == first.Manifest.ID || len(e.asked[2]) != 9 {
+	if again.Nothing || again.Manifest.ID == first.Manifest.ID || len(e.numbers[2]) != 9 {
 		t.Errorf("%+v", again)
 	}
-	s.complete(t)
+	s.checkComplete(t)
 }
 
 // TestSubmitAfterDamage plans anew, as what is staged would not replace an output which
 // came since, and is still there because that was damaged.
 func TestSubmitAfterDamage(t *testing.T) {
-	s, e := submitted(t, true)
+	s, e := newSubmission(t, true)
 	e.after = func(error) error { return task.ErrDetached }
 	before, err := Submit(t.Context(), s.r, e)
 	if !errors.Is(err, task.ErrDetached) {
@@ -173,13 +173,13 @@ func TestSubmitAfterDamage(t *testing.T) {
 
 // TestSubmitRefuses what other machines do not have, and what Convert refuses.
 func TestSubmitRefuses(t *testing.T) {
-	s, e := submitted(t, false)
+	s, e := newSubmission(t, false)
 	for _, local := range []string{"/out", "/a.avro"} {
 		r := s.r
 		r.Resolve = func(location string) (store.Location, error) {
 			at, err := s.r.Resolve(location)
 			if location == local {
-				at.Store = oneByOne{at.Store}
+				at.Store = localStore{at.Store}
 			}
 			return at, err
 		}
@@ -193,8 +193,8 @@ func TestSubmitRefuses(t *testing.T) {
 	mustConvert(t, s.other())
 	_, err = Submit(t.Context(), s.r, e)
 	failuretest.Want(t, err, failure.Foreign, "--overwrite replaces it")
-	if e.runs > 0 || len(names(t, s.st, "/out/"+manifest.WorkName)) > 0 {
-		t.Errorf("%d runs; %q is left", e.runs, names(t, s.st, "/out/"+manifest.WorkName))
+	if e.runs > 0 || len(fileNames(t, s.st, "/out/"+manifest.WorkName)) > 0 {
+		t.Errorf("%d runs; %q is left", e.runs, fileNames(t, s.st, "/out/"+manifest.WorkName))
 	}
 	if err := s.st.WriteFile(t.Context(), "/out/others", nil, true); err == nil {
 		err = s.st.Mkdir(t.Context(), "/out/"+manifest.WorkName)
@@ -211,7 +211,7 @@ func TestSubmitRefuses(t *testing.T) {
 
 // TestSubmitOfNothing publishes what needs no tasks, and asks nobody to run any.
 func TestSubmitOfNothing(t *testing.T) {
-	s, e := submitted(t, false)
+	s, e := newSubmission(t, false)
 	testenv.Must(t, s.st.Mkdir(t.Context(), "/none"))
 	s.r.Inputs = []string{"/none"}
 	_, err := Submit(t.Context(), s.r, e)
@@ -221,14 +221,14 @@ func TestSubmitOfNothing(t *testing.T) {
 	if e.runs != 0 || out.Nothing || out.Manifest == nil {
 		t.Errorf("%d runs: %+v", e.runs, out)
 	}
-	s.complete(t)
+	s.checkComplete(t)
 }
 
 // TestSubmitBesideOthers finds that another process published what its tasks were to
 // make, whatever became of them; and is refused if that was another output.
 func TestSubmitBesideOthers(t *testing.T) {
 	for _, failed := range []error{nil, failure.New(failure.Storage, "the directory is gone")} {
-		s, e := submitted(t, false)
+		s, e := newSubmission(t, false)
 		e.after = func(error) error {
 			mustConvert(t, s.r)
 			return failed
@@ -238,7 +238,7 @@ func TestSubmitBesideOthers(t *testing.T) {
 		}
 		wantContents(t, s.st, "/out", s.want)
 	}
-	s, e := submitted(t, false)
+	s, e := newSubmission(t, false)
 	e.after = func(err error) error {
 		mustConvert(t, s.other())
 		return err
@@ -249,7 +249,7 @@ func TestSubmitBesideOthers(t *testing.T) {
 
 // TestSubmitFails with what the engine says, and keeps the work.
 func TestSubmitFails(t *testing.T) {
-	s, e := submitted(t, false)
+	s, e := newSubmission(t, false)
 	e.order = func(n []int) []int { return n[:3] }
 	e.after = func(error) error {
 		return &task.Failure{Plan: s.plan.ID, Task: 4, Err: failure.New(failure.Refused, "no quota")}
@@ -272,7 +272,7 @@ func TestSubmitFails(t *testing.T) {
 	if out := mustSubmit(t, s.r, e); out.Resumed != 6 {
 		t.Errorf("resumed %d tasks", out.Resumed)
 	}
-	s.complete(t)
+	s.checkComplete(t)
 }
 
 // TestTooManyTasks are those that leave more files than a directory takes.

@@ -38,7 +38,7 @@ func TestTasksAndCommit(t *testing.T) {
 		if !out.Nothing || out.Manifest == nil {
 			t.Errorf("the second commit came to %+v", out)
 		}
-		s.complete(t)
+		s.checkComplete(t)
 		if out := mustConvert(t, s.r); !out.Nothing {
 			t.Error("the same conversion was done again")
 		}
@@ -95,7 +95,7 @@ func (s *planned) runSome(t *testing.T, r *rand.Rand) error {
 	numbers := r.Perm(len(s.plan.Tasks))[:1+r.IntN(len(s.plan.Tasks))]
 	numbers = append(numbers, numbers[0])
 	client := s.disk.Client()
-	o := s.on(client)
+	o := s.optionsOn(client)
 	if r.IntN(2) == 0 {
 		client.StopAt(1 + r.IntN(60))
 	} else {
@@ -111,8 +111,8 @@ func (s *planned) runSome(t *testing.T, r *rand.Rand) error {
 // meanwhile.
 func TestRunThatFailsHarmsNoOther(t *testing.T) {
 	s := newPlanned(t, false)
-	done := before(s.st, "task-00002.json", func() { mustRun(t, s.plan, s.r.Options, 2) })
-	o := s.on(storetest.NewFaulty(done, storetest.Fault{Op: storetest.WriteFile, N: 2, Err: syscall.EIO, Late: true})) // after the plan
+	done := callBefore(s.st, "task-00002.json", func() { mustRun(t, s.plan, s.r.Options, 2) })
+	o := s.optionsOn(storetest.NewFaulty(done, storetest.Fault{Op: storetest.WriteFile, N: 2, Err: syscall.EIO, Late: true})) // after the plan
 	_, _, err := RunTasks(t.Context(), s.plan, o, []int{2})
 	failuretest.Want(t, err, failure.Storage)
 	if s.result(t, 2) == nil {
@@ -120,7 +120,7 @@ func TestRunThatFailsHarmsNoOther(t *testing.T) {
 	}
 	for _, op := range []storetest.Op{storetest.Create, storetest.Write, storetest.Commit} {
 		faulty := storetest.NewFaulty(s.st, storetest.Fault{Op: op, N: 1, Err: syscall.EIO, Late: true})
-		if _, _, err := RunTasks(t.Context(), s.plan, s.on(hiding{faulty, "task-00002.json"}), []int{2}); err == nil {
+		if _, _, err := RunTasks(t.Context(), s.plan, s.optionsOn(hidingStore{faulty, "task-00002.json"}), []int{2}); err == nil {
 			t.Errorf("%s: the task did not fail", op)
 		}
 		if s.result(t, 2) == nil {
@@ -136,7 +136,7 @@ func TestTasksOnBrokenStorage(t *testing.T) {
 	s := newPlanned(t, false)
 	mustRun(t, s.plan, s.r.Options, 0)
 	first := s.result(t, 0).Files()[0].Name
-	_, _, err := RunTasks(t.Context(), s.plan, s.on(unreadable{s.st}), []int{0})
+	_, _, err := RunTasks(t.Context(), s.plan, s.optionsOn(unreadableStore{s.st}), []int{0})
 	failuretest.Want(t, err, failure.Storage)
 	if now := s.result(t, 0).Files()[0].Name; now != first {
 		t.Errorf("the work is %s, and was %s", now, first)
@@ -174,7 +174,7 @@ func TestNoDestination(t *testing.T) {
 func TestLateTask(t *testing.T) {
 	for _, committed := range []bool{false, true} {
 		s := newPlanned(t, false)
-		late := before(s.st, "task-00002.json", func() {
+		late := callBefore(s.st, "task-00002.json", func() {
 			if !committed {
 				mustConvert(t, s.r)
 				return
@@ -182,7 +182,7 @@ func TestLateTask(t *testing.T) {
 			s.run(t)
 			s.commit(t)
 		})
-		_, _, err := RunTasks(t.Context(), s.plan, s.on(late), []int{2})
+		_, _, err := RunTasks(t.Context(), s.plan, s.optionsOn(late), []int{2})
 		failuretest.Want(t, err, failure.Storage, "a commit took, or clean removed, what tasks of plan "+s.plan.ID+" left")
 		wantContents(t, s.st, "/out", s.want)
 		mustRun(t, s.plan, s.r.Options, 2)
