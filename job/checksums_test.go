@@ -13,8 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// counting is a store without checksums that counts the bytes that are read of
-// staged and published column files.
+// countingStore is a store without checksums that counts the bytes read from staged
+// and published column files.
 type countingStore struct {
 	store.Store
 	read *atomic.Int64
@@ -39,22 +39,22 @@ func (f countingFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// vouching is the same with the checksums of the store within.
+// checksumStore is a countingStore with the checksums of the inner store.
 type checksumStore struct{ countingStore }
 
 func (v checksumStore) Capabilities() store.Capabilities { return store.CapabilitiesOf(v.Store) }
 
-// TestCommitReads all staged bytes once, or none if the store vouches for them
-// and did so when the tasks had written them. So do tasks that are run again.
+// TestCommitReads wants a commit to read all staged bytes once, or none if the store has
+// checksums and had them when the tasks wrote the files; and so for tasks that run again.
 func TestCommitReads(t *testing.T) {
 	for name, tt := range map[string]struct {
 		tasks, commit bool // whether the store has checksums
 		reads         bool
 	}{
-		"vouched":      {true, true, false},
+		"checksums":    {true, true, false},
 		"no checksums": {false, false, true},
-		"no more":      {true, false, true},
-		"only now":     {false, true, true},
+		"only tasks":   {true, false, true},
+		"only commit":  {false, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newPlanned(t, false)
@@ -80,7 +80,7 @@ func TestCommitReads(t *testing.T) {
 
 			read.Store(0)
 			if done := mustRun(t, s.plan, on(tt.commit), allTasks(s.plan)...); done != len(s.plan.Tasks) || read.Load() != want {
-				t.Errorf("%d tasks were done, and %d bytes read, not %d", done, read.Load(), want)
+				t.Errorf("%d tasks were done, and %d bytes read, want %d", done, read.Load(), want)
 			}
 
 			file := path.Join(s.staging(), s.result(t, 2).Files()[0].Name)
@@ -96,7 +96,7 @@ func TestCommitReads(t *testing.T) {
 			read.Store(0)
 			mustCommit(t, s.plan, on(tt.commit))
 			if read.Load() != want {
-				t.Errorf("commit read %d bytes, not %d", read.Load(), want)
+				t.Errorf("commit read %d bytes, want %d", read.Load(), want)
 			}
 			s.checkComplete(t)
 		})

@@ -27,7 +27,7 @@ func TestCommitOfNoTasks(t *testing.T) {
 	s.commit(t)
 }
 
-// TestCommitTooEarly names the tasks that are not done, and disturbs nobody.
+// TestCommitTooEarly names the tasks that are not done, and changes nothing.
 func TestCommitTooEarly(t *testing.T) {
 	s := newPlanned(t, false)
 	_, err := Commit(t.Context(), s.plan, s.r.Options)
@@ -40,15 +40,15 @@ func TestCommitTooEarly(t *testing.T) {
 	_, err = Commit(t.Context(), s.plan, s.r.Options)
 	failuretest.Want(t, err, failure.Storage, "2 of 9 tasks of plan "+s.plan.ID+" are not done: 0, 4")
 	if after := fileNames(t, s.st, "/out"); !slices.Equal(after, before) {
-		t.Errorf("there are %q, and were %q", after, before)
+		t.Errorf("the destination has %q, want %q", after, before)
 	}
 	if done := s.run(t); done != 7 {
-		t.Errorf("%d tasks were done, not 7", done)
+		t.Errorf("%d tasks were done, want 7", done)
 	}
 	s.commit(t)
 }
 
-// TestManyMissingTasks are not all listed.
+// TestManyMissingTasks lists only some of many missing tasks.
 func TestManyMissingTasks(t *testing.T) {
 	s := newPlanned(t, false)
 	s.r.Output.RowGroupSize /= 4
@@ -58,7 +58,7 @@ func TestManyMissingTasks(t *testing.T) {
 	failuretest.Want(t, err, failure.Storage, fmt.Sprintf("0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and %d more", n-10))
 }
 
-// TestAlteredWork is refused, and the task can be run again.
+// TestAlteredWork refuses altered work. The task can be run again.
 func TestAlteredWork(t *testing.T) {
 	s := newPlanned(t, false)
 	other := newPlanned(t, false)
@@ -73,11 +73,11 @@ func TestAlteredWork(t *testing.T) {
 		change func(b []byte) []byte
 		text   string
 	}{
-		"a bit":     {file, func(b []byte) []byte { b[len(b)-1] ^= 1; return b }, "CRC-32C"},
-		"cut off":   {file, func(b []byte) []byte { return b[:5] }, "is not the file of"},
-		"no result": {"task-00002.json", func([]byte) []byte { return []byte("{") }, "task 2"},
-		"another":   {"task-00002.json", func([]byte) []byte { return foreign }, "it is of task 2 of plan"},
-		"another's": {"task-00002.json", func(b []byte) []byte {
+		"a bit":        {file, func(b []byte) []byte { b[len(b)-1] ^= 1; return b }, "CRC-32C"},
+		"cut off":      {file, func(b []byte) []byte { return b[:5] }, "is not the file of"},
+		"no result":    {"task-00002.json", func([]byte) []byte { return []byte("{") }, "task 2"},
+		"another plan": {"task-00002.json", func([]byte) []byte { return foreign }, "it is of task 2 of plan"},
+		"another task": {"task-00002.json", func(b []byte) []byte {
 			return manifesttest.Seal([]byte(strings.Replace(string(b), `"task": 2`, `"task": 3`, 1)))
 		}, "task 3"},
 		"outside":        {"task-00002.json", func(b []byte) []byte { return manifesttest.Seal([]byte(strings.Replace(string(b), file, "../x", 1))) }, "../x"},
@@ -101,13 +101,13 @@ func TestAlteredWork(t *testing.T) {
 	_, err = Commit(t.Context(), s.plan, s.r.Options)
 	failuretest.Want(t, err, failure.Storage, "not done: 2")
 	if done := s.run(t); done != 8 {
-		t.Errorf("%d tasks were done, not 8", done)
+		t.Errorf("%d tasks were done, want 8", done)
 	}
 	s.commit(t)
 }
 
-// TestWorkThatIsNoFile does not become an output.
-func TestWorkThatIsNoFile(t *testing.T) {
+// TestLinkInWork refuses a link in place of a part.
+func TestLinkInWork(t *testing.T) {
 	r, want := newJob(t)
 	p := newPlan(t, r)
 	mustRun(t, p, r.Options, allTasks(p)...)
@@ -122,15 +122,15 @@ func TestWorkThatIsNoFile(t *testing.T) {
 	failuretest.Want(t, err, failure.Foreign, "is a link")
 	testenv.Must(t, os.Remove(parts[0]))
 	if done := mustRun(t, p, r.Options, allTasks(p)...); done != 8 {
-		t.Errorf("%d tasks were done, not 8", done)
+		t.Errorf("%d tasks were done, want 8", done)
 	}
 	mustCommit(t, p, r.Options)
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestCommitNeedsLeave to replace an output that was there when the plan was
-// made.
-func TestCommitNeedsLeave(t *testing.T) {
+// TestCommitNeedsOverwrite refuses to replace the output that the plan replaces unless
+// the commit has --overwrite too.
+func TestCommitNeedsOverwrite(t *testing.T) {
 	s := newPlanned(t, true)
 	s.run(t)
 	o := s.r.Options
@@ -140,7 +140,7 @@ func TestCommitNeedsLeave(t *testing.T) {
 	s.commit(t)
 }
 
-// TestCommitOfChangedInputs is refused, and the work stays.
+// TestCommitOfChangedInputs refuses the commit and keeps the work.
 func TestCommitOfChangedInputs(t *testing.T) {
 	s := newPlanned(t, false)
 	s.run(t)
@@ -151,7 +151,7 @@ func TestCommitOfChangedInputs(t *testing.T) {
 	s.commit(t)
 }
 
-// TestLossesOfSeparateTasks are added up by Commit.
+// TestLossesOfSeparateTasks wants Commit to add up the losses of the tasks.
 func TestLossesOfSeparateTasks(t *testing.T) {
 	s := newPlanned(t, false)
 	b := avroFile(t, 1, 60)
@@ -186,17 +186,17 @@ func TestLossesOfSeparateTasks(t *testing.T) {
 	}
 }
 
-// TestTasksAfterCommit runs a task again once the plan is published, and commits
-// again after a task that came late.
+// TestTasksAfterCommit runs a task again after the plan is published, and commits
+// again after a late task.
 func TestTasksAfterCommit(t *testing.T) {
 	s := newPlanned(t, false)
 	mustRun(t, s.plan, s.r.Options, allTasks(s.plan)...)
 	s.commit(t)
 	if done := mustRun(t, s.plan, s.r.Options, 0, 1); done != 2 {
-		t.Errorf("%d tasks of a published plan are done", done)
+		t.Errorf("%d tasks of a published plan are done, want 2", done)
 	}
 	if _, err := s.st.Stat(t.Context(), s.staging()); !errors.Is(err, store.ErrNotExist) {
-		t.Errorf("a task of a published plan left something: %v", err)
+		t.Errorf("a task of a published plan left files: %v", err)
 	}
 	err := errors.Join(s.st.Mkdir(t.Context(), "/out/"+manifest.WorkName), s.st.Mkdir(t.Context(), s.staging()))
 	testenv.Must(t, err)
@@ -204,12 +204,12 @@ func TestTasksAfterCommit(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	if _, err := s.st.Stat(t.Context(), "/out/"+manifest.WorkName); !errors.Is(err, store.ErrNotExist) {
-		t.Errorf("what a late task left stays after another commit: %v", err)
+		t.Errorf("the work of a late task stays after another commit: %v", err)
 	}
 }
 
-// TestLostOutput loses a file of what a plan published: its tasks can be run again,
-// and committed with leave.
+// TestLostOutput loses a file of a published output. Its tasks can be run again, and
+// committed with --overwrite.
 func TestLostOutput(t *testing.T) {
 	s := newPlanned(t, false)
 	s.run(t)
@@ -217,7 +217,7 @@ func TestLostOutput(t *testing.T) {
 	m := mustCommit(t, s.plan, s.r.Options).Manifest
 	testenv.Must(t, s.st.Remove(t.Context(), path.Join("/out", m.Files()[0].Name)))
 	if done := s.run(t); done != 0 {
-		t.Errorf("%d tasks of an output that lost a file were done", done)
+		t.Errorf("%d tasks of an output that lost a file were done, want 0", done)
 	}
 	_, err := Commit(t.Context(), s.plan, s.r.Options)
 	failuretest.Want(t, err, failure.Foreign, "--overwrite makes it anew")

@@ -24,7 +24,7 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// part is the path of a file of an output.
+// partPath returns the path of a file of an output.
 func partPath(t *testing.T, dest string, number int) string {
 	t.Helper()
 	return filepath.Join(dest, success(t, store.Local(), dest).Files()[number].Name)
@@ -49,7 +49,7 @@ func TestOverwrite(t *testing.T) {
 	want := reference(t, store.Local(), other)
 	wantContents(t, store.Local(), r.Dest, want)
 
-	// A part that was changed since is noticed, and made again on request.
+	// A part with another length is noticed, and made again with Overwrite.
 	changed := partPath(t, r.Dest, 0)
 	testenv.Must(t, os.Truncate(changed, 7))
 	r.Overwrite = false
@@ -59,7 +59,7 @@ func TestOverwrite(t *testing.T) {
 	mustConvert(t, r)
 	wantContents(t, store.Local(), r.Dest, want)
 
-	// One that has its size is not, and is made again by who knows of it.
+	// A changed part with the same length is not noticed, but Restart makes it again.
 	changed = partPath(t, r.Dest, 0)
 	info, err := os.Stat(changed)
 	testenv.Must(t, err)
@@ -68,7 +68,7 @@ func TestOverwrite(t *testing.T) {
 	_, state, err := Survey(t.Context(), r)
 	testenv.Must(t, err)
 	if p, err := Foresee(t.Context(), r, &publish.Status{State: state}); err != nil || p.Does != PlanAnew {
-		t.Errorf("foresees %+v, %v", p, err)
+		t.Errorf("Foresee returned %+v, %v", p, err)
 	}
 	if out := mustConvert(t, r); out.Nothing {
 		t.Errorf("outcome %+v", out)
@@ -76,8 +76,8 @@ func TestOverwrite(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestFinishedElsewhere finds an output finished, whatever memory, workers and
-// program it is asked for with.
+// TestFinishedElsewhere finds an output finished with any memory, workers, program and
+// options that do not affect the output.
 func TestFinishedElsewhere(t *testing.T) {
 	r, want := newJob(t)
 	mustConvert(t, r)
@@ -101,7 +101,7 @@ func TestFinishedElsewhere(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestAnotherRequest says what differs from the request of the output.
+// TestAnotherRequest reports the difference from the request of the output.
 func TestAnotherRequest(t *testing.T) {
 	r, want := newJob(t)
 	mustConvert(t, r)
@@ -128,7 +128,7 @@ func TestAnotherRequest(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestUnreadableSuccess is not ours, whatever is allowed.
+// TestUnreadableSuccess refuses a foreign or damaged _SUCCESS, even with Overwrite.
 func TestUnreadableSuccess(t *testing.T) {
 	r, _ := newJob(t)
 	mustConvert(t, r)
@@ -151,15 +151,15 @@ func TestUnreadableSuccess(t *testing.T) {
 				_, err := Convert(t.Context(), r)
 				failuretest.Want(t, err, failure.Foreign, manifest.SuccessName, "not a manifest of rowtocol", "move it away")
 				if got := fileNames(t, store.Local(), r.Dest); !slices.Equal(got, before) {
-					t.Errorf("there are %q, and were %q", got, before)
+					t.Errorf("the destination has %q, want %q", got, before)
 				}
 			})
 		}
 	}
 }
 
-// TestOutputThatCameMeanwhile finds another job's output once it has the lock.
-func TestOutputThatCameMeanwhile(t *testing.T) {
+// TestOutputOfAnotherJob finds another job's output after it got the lock.
+func TestOutputOfAnotherJob(t *testing.T) {
 	r, want := newJob(t)
 	other := r
 	other.Output.RowGroupSize *= 2
@@ -177,8 +177,8 @@ func TestOutputThatCameMeanwhile(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestForeignFileThatCameMeanwhile costs an unfinished run nothing.
-func TestForeignFileThatCameMeanwhile(t *testing.T) {
+// TestForeignFile refuses a foreign file and keeps the work of an unfinished run.
+func TestForeignFile(t *testing.T) {
 	r, want := newJob(t)
 	done := interrupt(t, r, 3)
 	notes := filepath.Join(r.Dest, "notes.txt")
@@ -193,9 +193,9 @@ func TestForeignFileThatCameMeanwhile(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestFinishedBesideAnUnfinishedRun does nothing, and takes nothing from the run
-// of another request that can be resumed.
-func TestFinishedBesideAnUnfinishedRun(t *testing.T) {
+// TestFinishedKeepsUnfinishedRun finds its output finished and keeps the unfinished run
+// of another request, which can be resumed.
+func TestFinishedKeepsUnfinishedRun(t *testing.T) {
 	r, _ := newJob(t)
 	mustConvert(t, r)
 	other := r
@@ -210,7 +210,7 @@ func TestFinishedBesideAnUnfinishedRun(t *testing.T) {
 		t.Errorf("outcome %+v", out)
 	}
 	if after := fileNames(t, store.Local(), r.Dest); !slices.Equal(after, before) {
-		t.Errorf("there are %q, and were %q", after, before)
+		t.Errorf("the destination has %q, want %q", after, before)
 	}
 	if out := mustConvert(t, other); out.Resumed != len(done) {
 		t.Errorf("resumed %d of %d", out.Resumed, len(done))
@@ -218,10 +218,10 @@ func TestFinishedBesideAnUnfinishedRun(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestFinishedMeanwhileKeepsOthers finds its output finished once it has the lock,
-// and keeps the unfinished run of another request that began since.
+// TestFinishedMeanwhileKeepsOthers finds its output finished after it got the lock,
+// and keeps the unfinished run of another request that began meanwhile.
 func TestFinishedMeanwhileKeepsOthers(t *testing.T) {
-	for name, again := range map[string]func(r Request, p *manifest.Plan) (*Outcome, error){
+	for name, do := range map[string]func(r Request, p *manifest.Plan) (*Outcome, error){
 		"convert": func(r Request, _ *manifest.Plan) (*Outcome, error) { return Convert(t.Context(), r) },
 		"commit":  func(r Request, p *manifest.Plan) (*Outcome, error) { return Commit(t.Context(), p, r.Options) },
 	} {
@@ -237,7 +237,7 @@ func TestFinishedMeanwhileKeepsOthers(t *testing.T) {
 				mustConvert(t, r)
 				done = interrupt(t, other, 2)
 			}))
-			if out, err := again(late, p); err != nil || !out.Nothing {
+			if out, err := do(late, p); err != nil || !out.Nothing {
 				t.Fatalf("outcome %+v, %v", out, err)
 			}
 			if out := mustConvert(t, other); len(done) == 0 || out.Resumed != len(done) {
@@ -247,7 +247,7 @@ func TestFinishedMeanwhileKeepsOthers(t *testing.T) {
 	}
 }
 
-// unchanging is a store on which nobody makes or moves anything.
+// unchangedStore reports a test failure if a directory is made or a file is renamed.
 type unchangedStore struct {
 	store.Store
 	t *testing.T
@@ -263,7 +263,7 @@ func (u unchangedStore) Rename(ctx context.Context, from, to string) error {
 	return u.Store.Rename(ctx, from, to)
 }
 
-// TestLostDestination ends a job that lost the destination to another process.
+// TestLostDestination ends a job that lost the lock of its destination.
 func TestLostDestination(t *testing.T) {
 	r, want := newJob(t)
 	r.Destination.Times.Heartbeat = time.Millisecond

@@ -28,18 +28,18 @@ import (
 
 const maxFile = 1 << 24
 
-// avro returns an Avro file of so many blocks of 100 rows, uncompressed.
+// avroFile returns an Avro file with the given number of uncompressed blocks of 100 rows.
 func avroFile(t testing.TB, seed uint64, blocks int) []byte {
 	t.Helper()
 	return avrotest.File(t, avrotest.Schema, [16]byte{1, 2, 3, byte(seed)}, avrotest.BlockRows, avrotest.Blocks(seed, blocks)...)
 }
 
-// writeInput writes an Avro file on local disk, and its directory if need be.
+// writeInput writes an Avro file on local disk, and makes its directory if needed.
 func writeInput(t testing.TB, file string, seed uint64, blocks int) {
 	t.Helper()
 	testenv.Must(t, os.MkdirAll(filepath.Dir(file), 0o777))
 	write(t, file, avroFile(t, seed, blocks))
-	old := time.Unix(1e9+int64(seed), int64(blocks)) // another time with other rows
+	old := time.Unix(1e9+int64(seed), int64(blocks)) // different for different rows
 	testenv.Must(t, os.Chtimes(file, old, old))
 }
 
@@ -48,8 +48,8 @@ func write(t testing.TB, file string, b []byte) {
 	testenv.Must(t, os.WriteFile(file, b, 0o666))
 }
 
-// damageBlock makes the first row of a block after an offset one that cannot be
-// decoded.
+// damageBlock overwrites the first row of the first block after an offset, so that it
+// cannot be decoded.
 func damageBlock(t testing.TB, b []byte, seed byte, after int) {
 	t.Helper()
 	i := bytes.Index(b[after:], []byte{1, 2, 3, seed, 0, 0})
@@ -59,7 +59,7 @@ func damageBlock(t testing.TB, b []byte, seed byte, after int) {
 	copy(b[after+i+16+4:], bytes.Repeat([]byte{0xff}, 10))
 }
 
-// request is a job of small row groups, so that a few blocks make several
+// request returns a request with small row groups, so that a few blocks make several
 // tasks.
 func request(t testing.TB, dest string, inputs ...string) Request {
 	return Request{
@@ -73,7 +73,7 @@ func request(t testing.TB, dest string, inputs ...string) Request {
 	}
 }
 
-// names are the files below a directory, by relative name.
+// fileNames returns the relative names of the files below a directory.
 func fileNames(t testing.TB, st store.Store, dir string) (all []string) {
 	t.Helper()
 	infos, err := st.List(t.Context(), dir)
@@ -105,8 +105,8 @@ func success(t testing.TB, st store.Store, dest string) *manifest.Success {
 	return s
 }
 
-// contents are the names of an output's files, without its ID, and what they
-// hold, in the order of its manifest.
+// contents returns the names, without the output's ID, and the digests of an output's
+// files, in the order of its manifest.
 func contents(t testing.TB, st store.Store, dest string) (all []string) {
 	t.Helper()
 	s := success(t, st, dest)
@@ -118,12 +118,12 @@ func contents(t testing.TB, st store.Store, dest string) (all []string) {
 	return all
 }
 
-// wantContents requires that a destination holds an output, and nothing else but
-// the work of tasks that run elsewhere.
+// wantContents requires that a destination holds an output, and otherwise only
+// the work of tasks of other processes.
 func wantContents(t testing.TB, st store.Store, dest string, want []string) {
 	t.Helper()
 	if got := contents(t, st, dest); !slices.Equal(got, want) {
-		t.Errorf("%s holds %q, not %q", dest, got, want)
+		t.Errorf("%s holds %q, want %q", dest, got, want)
 	}
 	listed := []string{manifest.SuccessName}
 	for _, f := range success(t, st, dest).Files() {
@@ -136,11 +136,11 @@ func wantContents(t testing.TB, st store.Store, dest string, want []string) {
 	}
 }
 
-// wantNone requires that there is no destination.
+// wantNone requires that the destination does not exist.
 func wantNone(t testing.TB, dest string) {
 	t.Helper()
 	if _, err := os.Stat(dest); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the destination was left (%v): %v", err, fileNames(t, store.Local(), dest))
+		t.Errorf("the destination exists (%v): %v", err, fileNames(t, store.Local(), dest))
 	}
 }
 
@@ -151,7 +151,7 @@ func mustConvert(t testing.TB, r Request) *Outcome {
 	return out
 }
 
-// reference returns the contents of what a request gives in another destination.
+// reference returns the contents of the output of a request at another destination.
 func reference(t testing.TB, st store.Store, r Request) []string {
 	t.Helper()
 	r.Dest += ".reference"
@@ -159,7 +159,7 @@ func reference(t testing.TB, st store.Store, r Request) []string {
 	return contents(t, st, r.Dest)
 }
 
-// newPlan makes the plan of a request, and passes it on as a document.
+// newPlan makes the plan of a request, encodes it and decodes it again.
 func newPlan(t testing.TB, r Request) *manifest.Plan {
 	t.Helper()
 	s, state, err := Survey(t.Context(), r)
@@ -174,7 +174,7 @@ func newPlan(t testing.TB, r Request) *manifest.Plan {
 	return p
 }
 
-// all are the numbers of a plan's tasks.
+// allTasks returns the numbers of a plan's tasks.
 func allTasks(p *manifest.Plan) (numbers []int) {
 	for i := range p.Tasks {
 		numbers = append(numbers, i)
@@ -182,7 +182,7 @@ func allTasks(p *manifest.Plan) (numbers []int) {
 	return numbers
 }
 
-// mustRun runs tasks of a plan, and returns how many were done before.
+// mustRun runs tasks of a plan, and returns the number of tasks that were already done.
 func mustRun(t testing.TB, p *manifest.Plan, o Options, numbers ...int) (done int) {
 	t.Helper()
 	results, done, err := RunTasks(t.Context(), p, o, numbers)

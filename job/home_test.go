@@ -18,7 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// TestTasksThenConvert goes on with what tasks of a scheduler did for the same plan.
+// TestTasksThenConvert resumes the work of a scheduler's tasks for the same plan.
 func TestTasksThenConvert(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		s := newPlanned(t, overwrite)
@@ -30,8 +30,8 @@ func TestTasksThenConvert(t *testing.T) {
 	}
 }
 
-// TestKilledConvertThenCommit publishes what a conversion left that was killed, once tasks
-// did the rest.
+// TestKilledConvertThenCommit publishes the work of a killed conversion after tasks did the
+// rest.
 func TestKilledConvertThenCommit(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		s := newPlanned(t, overwrite)
@@ -44,14 +44,14 @@ func TestKilledConvertThenCommit(t *testing.T) {
 		_, err := Commit(t.Context(), s.plan, s.r.Options)
 		failuretest.Want(t, err, failure.Storage, "of 9 tasks", "are not done")
 		if done := s.run(t); done != 9-left {
-			t.Errorf("%d tasks were done, not %d", done, 9-left)
+			t.Errorf("%d tasks were done, want %d", done, 9-left)
 		}
 		s.commit(t)
 	}
 }
 
-// TestResumeTheMostDone of the plans that fit: one was made with less memory, and has
-// smaller blocks.
+// TestResumeTheMostDone resumes the matching plan with the most finished tasks. One plan was
+// made with less memory, and has smaller blocks.
 func TestResumeTheMostDone(t *testing.T) {
 	first := newPlanned(t, false)
 	small := first.r
@@ -62,7 +62,7 @@ func TestResumeTheMostDone(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		large, small []int // the tasks that are done
-		less         bool  // there is as little memory as for the small plan
+		less         bool  // the memory is that of the small plan
 		resumed      int
 		warns        string
 	}{
@@ -89,8 +89,8 @@ func TestResumeTheMostDone(t *testing.T) {
 	}
 }
 
-// TestOtherRevision does not go on with a plan whose tasks write other bytes, nor lets it
-// be committed.
+// TestOtherRevision neither resumes nor commits a plan of another revision, whose tasks write
+// other bytes.
 func TestOtherRevision(t *testing.T) {
 	s := newPlanned(t, false)
 	other := *s.plan
@@ -111,13 +111,13 @@ func TestOtherRevision(t *testing.T) {
 	_, err = CommitStaged(t.Context(), "/out", other.ID, s.r.Options)
 	failuretest.Want(t, err, failure.Foreign, other.ID, "another version of rowtocol made it")
 	if out := mustConvert(t, s.r); out.Plan.ID != s.plan.ID {
-		t.Errorf("plan %s was carried out, not %s", out.Plan.ID, s.plan.ID)
+		t.Errorf("plan %s was carried out, want %s", out.Plan.ID, s.plan.ID)
 	}
 	wantContents(t, s.st, "/out", s.want)
 }
 
-// TestConvertReads no staged byte again that it read when its tasks had written it. Of what
-// was done before it reads all.
+// TestConvertReads does not read the staged files of its own tasks again, which read them back
+// after writing. It reads all files of tasks that were done before.
 func TestConvertReads(t *testing.T) {
 	s := newPlanned(t, false)
 	tasks, convert := s.fork(t), s.fork(t)
@@ -126,7 +126,7 @@ func TestConvertReads(t *testing.T) {
 	convert.r.Resolve = storetest.On(countingStore{convert.st, &read})
 	mustConvert(t, convert.r)
 	if read.Load() != wrote.Load() || wrote.Load() == 0 {
-		t.Errorf("the conversion read %d bytes, and its tasks alone %d", read.Load(), wrote.Load())
+		t.Errorf("the conversion read %d bytes, want the %d that its tasks read", read.Load(), wrote.Load())
 	}
 	read.Store(0)
 	tasks.r.Resolve = storetest.On(countingStore{tasks.st, &read})
@@ -136,13 +136,13 @@ func TestConvertReads(t *testing.T) {
 	tasks.checkComplete(t)
 }
 
-// TestChangedDuringConvert is about what others do to work that the conversion did itself,
-// and so does not read again: it notices, and leaves the destination as it was.
+// TestChangedDuringConvert changes work that the conversion did itself, and so does not read
+// again. The conversion notices the change, and leaves the destination unchanged.
 func TestChangedDuringConvert(t *testing.T) {
 	const (
 		running = "running"
-		checked = "/" + manifest.PendingName + "-" // the work was checked
-		taken   = "-00000003"                      // the manifest is written
+		checked = "/" + manifest.PendingName + "-" // after the work was checked
+		taken   = "-00000003"                      // while the manifest is written
 	)
 	file := func(t *testing.T, s *planned) string {
 		return path.Join(s.staging(), s.result(t, 0).Files()[0].Name)
@@ -165,7 +165,7 @@ func TestChangedDuringConvert(t *testing.T) {
 		change func(*testing.T, *planned) error
 		when   string
 		kind   error
-		left   int // tasks that are to be done after that
+		left   int // tasks that must be done again
 	}{
 		{"cut", cut, running, failure.Foreign, 1},
 		{"cut", cut, checked, failure.Foreign, 1},
@@ -179,17 +179,17 @@ func TestChangedDuringConvert(t *testing.T) {
 	} {
 		t.Run(tc.name+" when "+tc.when, func(t *testing.T) {
 			s := newPlanned(t, true)
-			had := contents(t, s.st, "/out")
-			r, once := s.r, false
+			want := contents(t, s.st, "/out")
+			r, changed := s.r, false
 			change := func() {
 				if err := tc.change(t, s); err != nil {
 					t.Error(err)
 				}
-				once = true
+				changed = true
 			}
 			if tc.when == running {
 				r.Progress = func(p Progress) {
-					if p.Tasks == p.TotalTasks && !once {
+					if p.Tasks == p.TotalTasks && !changed {
 						change()
 					}
 				}
@@ -198,18 +198,18 @@ func TestChangedDuringConvert(t *testing.T) {
 			}
 			_, err := Convert(t.Context(), r)
 			failuretest.Want(t, err, tc.kind)
-			if !once || !slices.Equal(contents(t, s.st, "/out"), had) {
-				t.Errorf("the work was changed: %v; the output was that it had", once)
+			if !changed || !slices.Equal(contents(t, s.st, "/out"), want) {
+				t.Errorf("the work was changed: %v; or the output was changed", changed)
 			}
 			if out := mustConvert(t, s.r); out.Resumed != 9-tc.left {
-				t.Errorf("%d tasks were done again, not %d", 9-out.Resumed, tc.left)
+				t.Errorf("%d tasks were done again, want %d", 9-out.Resumed, tc.left)
 			}
 			s.checkComplete(t)
 		})
 	}
 }
 
-// TestStagingIsAFile refuses a file in the place of the work of a plan, whoever looks for it.
+// TestStagingIsAFile refuses a file in place of the directory with the work of a plan.
 func TestStagingIsAFile(t *testing.T) {
 	s := newPlanned(t, false)
 	testenv.Must(t, storetest.MkdirAll(t.Context(), s.st, path.Dir(s.staging())), s.st.WriteFile(t.Context(), s.staging(), nil, true))
@@ -223,23 +223,23 @@ func TestStagingIsAFile(t *testing.T) {
 	failuretest.Want(t, err, failure.Foreign, "is not a directory")
 }
 
-// TestNoTasks makes no destination for a share that has no tasks.
+// TestNoTasks makes no destination if there are no tasks to run.
 func TestNoTasks(t *testing.T) {
 	s := newPlanned(t, false)
 	if results, done, err := RunTasks(t.Context(), s.plan, s.r.Options, nil); len(results) > 0 || done > 0 || err != nil {
 		t.Errorf("%v, %d, %v", results, done, err)
 	}
 	if _, err := s.st.Stat(t.Context(), "/out"); !errors.Is(err, store.ErrNotExist) {
-		t.Errorf("there is a destination, %v", err)
+		t.Errorf("the destination exists, %v", err)
 	}
 }
 
-// TestMendable keeps the work of a run that was stopped, whatever its error says.
+// TestMendable keeps the work of a canceled run, with any error.
 func TestMendable(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	damaged := failure.New(failure.Input, "damaged")
 	if !mendable(stopped, damaged) || mendable(t.Context(), damaged) || !mendable(t.Context(), errors.New("a defect")) {
-		t.Error("work is kept that is of no use, or removed that is")
+		t.Error("useless work is kept, or useful work is removed")
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// added is an incremental conversion of dir/in to dir/out.
+// incrementalRequest returns a request to convert dir/in incrementally to dir/out.
 func incrementalRequest(t *testing.T, dir string) Request {
 	t.Helper()
 	r := request(t, dir+"/out", dir+"/in")
@@ -34,7 +34,7 @@ func mustAdd(t *testing.T, r Request) *Outcome {
 	return out
 }
 
-// hooked is the local disk, with something done before calls.
+// hookStore is a store that calls functions before some operations.
 type hookStore struct {
 	store.Store
 	open   func(p string)
@@ -65,7 +65,7 @@ func (h *hookStore) Rename(ctx context.Context, from, to string) error {
 	return h.Store.Rename(ctx, from, to)
 }
 
-// TestKnownInputsAreNotOpened counts the files that are opened.
+// TestKnownInputsAreNotOpened counts the files that a conversion opens.
 func TestKnownInputsAreNotOpened(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b", "c"} {
@@ -92,8 +92,8 @@ func TestKnownInputsAreNotOpened(t *testing.T) {
 	}
 }
 
-// TestResumeSomeInputs completes what an earlier conversion left, and converts the
-// inputs that came since in an increment of their own.
+// TestResumeSomeInputs completes an unfinished conversion, and converts newer inputs
+// in an increment of their own.
 func TestResumeSomeInputs(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 12)
@@ -105,18 +105,18 @@ func TestResumeSomeInputs(t *testing.T) {
 	}
 	for i, name := range []string{"a.avro", "b.avro"} {
 		if in := out.Published[i].Request.Inputs; len(in) != 1 || path.Base(in[0].Path) != name {
-			t.Errorf("increment %d is of %+v", i, in)
+			t.Errorf("increment %d has the inputs %+v, want %s", i, in, name)
 		}
 	}
 
-	// Of which an input has changed is not resumed.
+	// A conversion is not resumed if an input has changed,
 	writeInput(t, dir+"/in/c.avro", 3, 12)
 	interrupt(t, incrementalRequest(t, dir), 2)
 	writeInput(t, dir+"/in/c.avro", 4, 12)
 	if out := mustAdd(t, incrementalRequest(t, dir)); len(out.Published) != 1 || out.Resumed != 0 {
 		t.Errorf("%d increments, %d tasks resumed", len(out.Published), out.Resumed)
 	}
-	// Nor is one of other options.
+	// or if its options differ.
 	writeInput(t, dir+"/in/d.avro", 5, 12)
 	interrupt(t, incrementalRequest(t, dir), 2)
 	r := incrementalRequest(t, dir)
@@ -124,7 +124,7 @@ func TestResumeSomeInputs(t *testing.T) {
 	if out := mustAdd(t, r); len(out.Published) != 1 || out.Resumed != 0 {
 		t.Errorf("%d increments, %d tasks resumed", len(out.Published), out.Resumed)
 	}
-	// Nor is an increment by what replaces all.
+	// A conversion that replaces everything does not resume an increment.
 	writeInput(t, dir+"/in/e.avro", 6, 12)
 	interrupt(t, incrementalRequest(t, dir), 2)
 	r = request(t, dir+"/out", dir+"/in/e.avro")
@@ -134,7 +134,7 @@ func TestResumeSomeInputs(t *testing.T) {
 	}
 }
 
-// TestIncrementBeforeAFailure is named, and is in the outcome beside the error.
+// TestIncrementBeforeAFailure wants a published increment in the error and in the outcome.
 func TestIncrementBeforeAFailure(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 12)
@@ -145,12 +145,12 @@ func TestIncrementBeforeAFailure(t *testing.T) {
 	out, err := Convert(t.Context(), incrementalRequest(t, dir))
 	runs, globErr := filepath.Glob(dir + "/out/increment-*")
 	if globErr != nil || len(runs) != 1 || out == nil || len(out.Published) != 1 {
-		t.Fatalf("there are %q, and told are %+v: %v", runs, out, globErr)
+		t.Fatalf("there are the increments %q, and the outcome is %+v: %v", runs, out, globErr)
 	}
 	failuretest.Want(t, err, failure.Input, "after "+path.Base(runs[0])+" was published", "b.avro")
 }
 
-// TestUnfinishedRunStays if who is to go on with it does not come to its tasks.
+// TestUnfinishedRunStays keeps an unfinished run if the next one fails before its tasks.
 func TestUnfinishedRunStays(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 12)
@@ -160,7 +160,7 @@ func TestUnfinishedRunStays(t *testing.T) {
 	_, err := Convert(t.Context(), r)
 	failuretest.Want(t, err, failure.Input, "a.avro does not exist")
 	if len(staged(t, dir+"/out", "task-*.json")) < 2 {
-		t.Error("what was done is removed")
+		t.Error("finished work was removed")
 	}
 	writeInput(t, dir+"/in/a.avro", 1, 12)
 	if out := mustAdd(t, incrementalRequest(t, dir)); out.Resumed < 2 {
@@ -180,12 +180,12 @@ func TestResumes(t *testing.T) {
 		plan *manifest.Plan
 		want bool
 	}{
-		"none":          {nil, false},
-		"the same":      {&manifest.Plan{Increment: true, Base: "x", Request: input("a", "b")}, true},
-		"some":          {&manifest.Plan{Increment: true, Base: "x", Request: input("b")}, true},
-		"another":       {&manifest.Plan{Increment: true, Base: "x", Request: input("b", "c")}, false},
-		"no run":        {&manifest.Plan{Base: "x", Request: input("a", "b")}, false},
-		"another's run": {&manifest.Plan{Increment: true, Base: "y", Request: input("a", "b")}, false},
+		"no plan":       {nil, false},
+		"same inputs":   {&manifest.Plan{Increment: true, Base: "x", Request: input("a", "b")}, true},
+		"some inputs":   {&manifest.Plan{Increment: true, Base: "x", Request: input("b")}, true},
+		"another input": {&manifest.Plan{Increment: true, Base: "x", Request: input("b", "c")}, false},
+		"no increment":  {&manifest.Plan{Base: "x", Request: input("a", "b")}, false},
+		"another base":  {&manifest.Plan{Increment: true, Base: "y", Request: input("a", "b")}, false},
 	} {
 		if got := c.resumes(tc.plan); got != tc.want {
 			t.Errorf("%s: %v", name, got)
@@ -193,9 +193,9 @@ func TestResumes(t *testing.T) {
 	}
 }
 
-// TestInputsThatCameMeanwhile are committed by another conversion between the
-// choice of inputs and the lock.
-func TestInputsThatCameMeanwhile(t *testing.T) {
+// TestInputsCommittedMeanwhile has another conversion commit inputs after this one chose
+// its inputs and before it has the lock.
+func TestInputsCommittedMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 2)
 	testenv.Must(t, os.Mkdir(dir+"/out", 0o777))
@@ -225,17 +225,17 @@ func TestInputsThatCameMeanwhile(t *testing.T) {
 	if out := mustAdd(t, r); len(out.Manifest.Request.Inputs) != 1 || path.Base(out.Manifest.Request.Inputs[0].Path) != "c.avro" {
 		t.Errorf("%+v", out.Manifest.Request.Inputs)
 	}
-	// So is what others put there.
+	// A foreign file that appears meanwhile is refused.
 	writeInput(t, dir+"/in/d.avro", 4, 2)
 	st.mkdir = func(string) { write(t, dir+"/out/others", nil) }
 	_, err := Convert(t.Context(), r)
 	failuretest.Want(t, err, failure.Foreign, "others")
 	if left := fileNames(t, store.Local(), dir+"/out/"+manifest.WorkName); len(left) > 0 {
-		t.Errorf("tasks were run for nothing: %q", left)
+		t.Errorf("tasks were run without effect: %q", left)
 	}
 }
 
-// TestIncrementalAfterKilledOverwrite judges inputs by what the output will be.
+// TestIncrementalAfterKilledOverwrite compares inputs with the output that the killed overwrite will give.
 func TestIncrementalAfterKilledOverwrite(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 2)
@@ -243,7 +243,7 @@ func TestIncrementalAfterKilledOverwrite(t *testing.T) {
 	r := request(t, dir+"/out", dir+"/in")
 	r.Schema = avrotest.Schema
 	mustAdd(t, r)
-	r.Output.RecursiveBytes = true // as the output that is replaced is not
+	r.Output.RecursiveBytes = true // unlike the output that is replaced
 	r.Overwrite = true
 	ctx, cancel := context.WithCancel(t.Context())
 	r.Resolve = storetest.On(&hookStore{Store: store.Local(), rename: func(to string) error {
@@ -253,7 +253,7 @@ func TestIncrementalAfterKilledOverwrite(t *testing.T) {
 		return ctx.Err()
 	}})
 	if out, err := Convert(ctx, r); err == nil {
-		t.Fatalf("it was not killed: %+v", out)
+		t.Fatalf("the conversion was not killed: %+v", out)
 	}
 	r = incrementalRequest(t, dir)
 	r.Output.RecursiveBytes = true
@@ -273,21 +273,21 @@ func TestIncrementsRefused(t *testing.T) {
 	_, err = Commit(t.Context(), &manifest.Plan{Increment: true, Dest: dir + "/out"}, r.Options)
 	failuretest.Want(t, err, failure.Usage, "--overwrite")
 
-	// A file is damaged that is not what it was.
+	// A known input that is no Avro file any more is refused.
 	writeInput(t, dir+"/in/b.avro", 2, 2)
 	mustAdd(t, incrementalRequest(t, dir))
 	write(t, dir+"/in/b.avro", []byte("text"))
 	_, err = Convert(t.Context(), incrementalRequest(t, dir))
 	runs, globErr := filepath.Glob(dir + "/out/increment-*")
 	if globErr != nil || len(runs) != 1 {
-		t.Fatalf("there are %q: %v", runs, globErr)
+		t.Fatalf("there are the increments %q: %v", runs, globErr)
 	}
 	failuretest.Want(t, err, failure.Input, "b.avro changed", "is not one now", runs[0])
 }
 
-func TestAlike(t *testing.T) {
+func TestCheckCompatible(t *testing.T) {
 	const a, b = `{"type":"record","name":"A","fields":[{"name":"x","type":"int"}]}`, `{"type":"record","name":"B","fields":[]}`
-	of := func(schema string, o manifest.Options) publish.Committed {
+	output := func(schema string, o manifest.Options) publish.Committed {
 		return publish.Committed{Success: &manifest.Success{Schema: schema, Request: manifest.Request{Options: o}}}
 	}
 	trevni, bytes := manifest.Options{Format: "trevni"}, manifest.Options{Format: "trevni", RecursiveBytes: true}
@@ -297,14 +297,14 @@ func TestAlike(t *testing.T) {
 		schema   string
 		want, is string
 	}{
-		"nothing":           {nil, trevni, a, "", a},
-		"of no input":       {[]publish.Committed{of("", trevni), of(b, trevni)}, trevni, "", "", b},
-		"the first":         {[]publish.Committed{of(a, trevni), of(b, trevni)}, trevni, "", "", a},
-		"in other words":    {[]publish.Committed{of(a, trevni)}, trevni, " " + a, "", " " + a},
-		"another schema":    {[]publish.Committed{of(a, trevni)}, trevni, b, "schema", ""},
-		"no schema":         {[]publish.Committed{of(a, trevni)}, trevni, "x", "schema", ""},
-		"another format":    {[]publish.Committed{of(a, trevni)}, manifest.Options{Format: "cfile"}, "", "format: trevni", ""},
-		"another recursion": {[]publish.Committed{of(a, bytes)}, trevni, "", "recursive", ""},
+		"no outputs":        {nil, trevni, a, "", a},
+		"without inputs":    {[]publish.Committed{output("", trevni), output(b, trevni)}, trevni, "", "", b},
+		"the first":         {[]publish.Committed{output(a, trevni), output(b, trevni)}, trevni, "", "", a},
+		"other spelling":    {[]publish.Committed{output(a, trevni)}, trevni, " " + a, "", " " + a},
+		"another schema":    {[]publish.Committed{output(a, trevni)}, trevni, b, "schema", ""},
+		"no schema":         {[]publish.Committed{output(a, trevni)}, trevni, "x", "schema", ""},
+		"another format":    {[]publish.Committed{output(a, trevni)}, manifest.Options{Format: "cfile"}, "", "format: trevni", ""},
+		"another recursion": {[]publish.Committed{output(a, bytes)}, trevni, "", "recursive", ""},
 	} {
 		got, err := checkCompatible("/out", tc.outputs, &tc.o, tc.schema)
 		if tc.want == "" {

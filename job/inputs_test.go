@@ -11,7 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/plan"
 )
 
-// TestMovedNothing refuses a move of a tree that holds no input of the output.
+// TestMovedNothing refuses a move of a tree that has no input of the output.
 func TestMovedNothing(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 2)
@@ -28,7 +28,7 @@ func TestMovedNothing(t *testing.T) {
 	}
 }
 
-// TestCopyMeanwhile refuses an input of which another run committed a copy.
+// TestCopyMeanwhile refuses an input if another run has committed a copy of it.
 func TestCopyMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 2)

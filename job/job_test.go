@@ -49,7 +49,7 @@ func TestConvert(t *testing.T) {
 	}
 	doc := success(t, store.Local(), r.Dest)
 	if out = mustConvert(t, r); !out.Nothing || out.Manifest.ID != doc.ID {
-		t.Errorf("the second run did something: %+v", out)
+		t.Errorf("the second run was not without effect: %+v", out)
 	}
 	wantContents(t, store.Local(), r.Dest, want)
 	for _, workers := range []int{1, 8} {
@@ -92,7 +92,7 @@ func TestEmptyInputs(t *testing.T) {
 		t.Fatalf("no rows: parts %v", out.Manifest.Parts)
 	}
 	if n := readRows(t, filepath.Join(zero.Dest, out.Manifest.Parts[0].Files[0].Name)); n != 0 {
-		t.Errorf("%d rows of none", n)
+		t.Errorf("the part has %d rows, want 0", n)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestRefusals(t *testing.T) {
 			_, err := Convert(context.Background(), r)
 			failuretest.Want(t, err, tc.kind, tc.text)
 			if left := fileNames(t, store.Local(), dir); !slices.Equal(left, before) {
-				t.Errorf("there are %q, and were %q", left, before)
+				t.Errorf("the directory has %q, want %q", left, before)
 			}
 			wantNone(t, at("out"))
 		})
@@ -165,7 +165,7 @@ func TestDamage(t *testing.T) {
 	wantNone(t, r.Dest)
 
 	r.Output.MaxLostRows = 200
-	for i := range 2 { // the second time there is nothing to do, and the loss is said again
+	for i := range 2 { // the second run has nothing to do, and reports the loss again
 		out, err := Convert(context.Background(), r)
 		failuretest.Want(t, err, failure.Losses, "100 rows")
 		if out == nil || out.Nothing != (i == 1) || out.Manifest.Rows != 5900 || len(out.Manifest.Losses) != 1 {
@@ -186,7 +186,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestOutcome compares the outcome with what _SUCCESS says.
+// TestOutcome compares the outcome with _SUCCESS.
 func TestOutcome(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "a.avro")
@@ -197,15 +197,15 @@ func TestOutcome(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join(r.Dest, manifest.SuccessName))
 	testenv.Must(t, err)
 	if b, err := out.Manifest.Encode(); err != nil || !bytes.Equal(b, doc) {
-		t.Errorf("the outcome is not what _SUCCESS says (%v)", err)
+		t.Errorf("the outcome differs from _SUCCESS (%v)", err)
 	}
 	if m := out.Manifest; m.Made == nil || m.Made.Program != "1.2.3" || m.Plan != out.Plan.ID || m.Sequence != 1 {
 		t.Errorf("the manifest is %s", doc)
 	}
 }
 
-// TestStringsThatAreNoText are copied, with a warning.
-func TestStringsThatAreNoText(t *testing.T) {
+// TestInvalidUTF8 copies strings that are not UTF-8, with a warning.
+func TestInvalidUTF8(t *testing.T) {
 	dir := t.TempDir()
 	b := avroFile(t, 1, 1)
 	b[len(b)-20] = 0xff // in the last string, before the sync marker

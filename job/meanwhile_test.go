@@ -22,7 +22,7 @@ func TestWorkThatChangesMeanwhile(t *testing.T) {
 		testenv.Must(t, s.st.Remove(t.Context(), s.staging()+"/task-00005.json"))
 		mustRun(t, s.plan, s.r.Options, 5)
 		if again := s.result(t, 5).Files()[0].Name; again == first {
-			t.Errorf("the work of the task is %s again", again)
+			t.Errorf("the work of the task is still %s", again)
 		}
 	})))
 	if err != nil || out.Nothing {
@@ -31,8 +31,8 @@ func TestWorkThatChangesMeanwhile(t *testing.T) {
 	s.checkComplete(t)
 }
 
-// TestLateResult replaces a result by that of an attempt that made other bytes, after a
-// commit checked the work and before it takes that: what was checked is published.
+// TestLateResult replaces a result by one of an attempt that made other bytes, after a
+// commit checked the work and before it takes it. The checked work is published.
 func TestLateResult(t *testing.T) {
 	s := newPlanned(t, false)
 	s.run(t)
@@ -59,7 +59,7 @@ func TestLateResult(t *testing.T) {
 	s.checkComplete(t)
 }
 
-// TestOlderPlan does not replace what came after it, which removes its work.
+// TestOlderPlan does not replace a later output, which removes the plan's work.
 func TestOlderPlan(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		s := newPlanned(t, overwrite)
@@ -81,7 +81,7 @@ func TestOlderPlan(t *testing.T) {
 	}
 }
 
-// TestConversionsMeanwhile harm no work of tasks that run elsewhere.
+// TestConversionsMeanwhile keeps the work of tasks during other conversions.
 func TestConversionsMeanwhile(t *testing.T) {
 	third := func(s *planned) Request {
 		r := s.other()
@@ -89,7 +89,7 @@ func TestConversionsMeanwhile(t *testing.T) {
 		return r
 	}
 	for name, tc := range map[string]struct {
-		overwrite bool // there is an output before
+		overwrite bool // the destination has an output before
 		convert   func(t *testing.T, s *planned)
 	}{
 		"refused": {true, func(t *testing.T, s *planned) {
@@ -100,7 +100,7 @@ func TestConversionsMeanwhile(t *testing.T) {
 		}},
 		"nothing to do": {true, func(t *testing.T, s *planned) {
 			if out := mustConvert(t, s.other()); !out.Nothing {
-				t.Error("it was done again")
+				t.Error("the conversion was done again")
 			}
 		}},
 		"killed":             {false, func(t *testing.T, s *planned) { s.kill(t, s.other(), 40) }},
@@ -118,7 +118,7 @@ func TestConversionsMeanwhile(t *testing.T) {
 			mustRun(t, s.plan, s.r.Options, 0, 2, 4, 6, 8)
 			tc.convert(t, s)
 			if done := s.run(t); done != 5 {
-				t.Errorf("%d tasks were done, not 5", done)
+				t.Errorf("%d tasks were done, want 5", done)
 			}
 			tc.convert(t, s)
 			s.commit(t)
@@ -126,42 +126,42 @@ func TestConversionsMeanwhile(t *testing.T) {
 	}
 }
 
-// TestOverwriteOfWhatWaits replaces an output that a killed run began to publish, but not
-// one that its own process, or another one, publishes meanwhile.
-func TestOverwriteOfWhatWaits(t *testing.T) {
+// TestOverwriteOfPending replaces a pending output that a killed run began to publish, but
+// not one that a process publishes meanwhile.
+func TestOverwriteOfPending(t *testing.T) {
 	for _, alive := range []bool{true, false} {
 		s := newPlanned(t, true)
-		waits := s.other()
-		waits.Output.RowGroupSize *= 2
+		pending := s.other()
+		pending.Output.RowGroupSize *= 2
 		for at := 60; ; at++ {
-			if _, state, err := Survey(t.Context(), waits); err != nil || at > 500 {
+			if _, state, err := Survey(t.Context(), pending); err != nil || at > 500 {
 				t.Fatalf("call %d: %v", at, err)
 			} else if state.Pending() {
 				break
 			}
-			anew := waits
-			anew.Restart = true
-			s.kill(t, anew, at)
+			restart := pending
+			restart.Restart = true
+			s.kill(t, restart, at)
 		}
 		r := s.r
 		if alive {
-			r.Resolve = storetest.On(callBefore(s.st, "/out/"+manifest.WorkName, func() { mustConvert(t, waits) }))
+			r.Resolve = storetest.On(callBefore(s.st, "/out/"+manifest.WorkName, func() { mustConvert(t, pending) }))
 		}
 		_, err := Convert(t.Context(), r)
 		if !alive {
 			if err != nil || !mustConvert(t, s.r).Nothing {
-				t.Errorf("it is not replaced: %v", err)
+				t.Errorf("the pending output is not replaced: %v", err)
 			}
 			continue
 		}
 		failuretest.Want(t, err, failure.Locked, "published to the destination meanwhile")
-		if out := mustConvert(t, waits); !out.Nothing {
-			t.Error("what was published is gone")
+		if out := mustConvert(t, pending); !out.Nothing {
+			t.Error("the published output is gone")
 		}
 	}
 }
 
-// TestSameConversionMeanwhile leaves nothing to commit.
+// TestSameConversionMeanwhile has nothing to commit after the same conversion.
 func TestSameConversionMeanwhile(t *testing.T) {
 	s := newPlanned(t, true)
 	mustRun(t, s.plan, s.r.Options, 0, 1)
@@ -172,9 +172,9 @@ func TestSameConversionMeanwhile(t *testing.T) {
 	wantContents(t, s.st, "/out", s.want)
 }
 
-// TestOutputThatComesBeforeTheCommit is found once that has the lock, and the work of a plan that
-// is outdated by it is removed.
-func TestOutputThatComesBeforeTheCommit(t *testing.T) {
+// TestOutputBeforeCommit has a commit find a new output after it got the lock. It then removes
+// the work of its plan, which is outdated.
+func TestOutputBeforeCommit(t *testing.T) {
 	s := newPlanned(t, true)
 	s.run(t)
 	third := s.other()
@@ -182,7 +182,7 @@ func TestOutputThatComesBeforeTheCommit(t *testing.T) {
 	_, err := Commit(t.Context(), s.plan, s.optionsOn(callBefore(s.st, "/out/"+manifest.WorkName, func() { mustConvert(t, third) })))
 	failuretest.Want(t, err, failure.Foreign, "got another output after plan")
 	if done := s.run(t); done != 0 {
-		t.Errorf("%d tasks of a plan that can never be committed are done", done)
+		t.Errorf("%d tasks of an outdated plan are done, want 0", done)
 	}
 
 	s = newPlanned(t, true)
@@ -194,14 +194,14 @@ func TestOutputThatComesBeforeTheCommit(t *testing.T) {
 	s.checkComplete(t)
 }
 
-// TestCommitThatIsOvertaken loses the destination to another commit of the plan.
-func TestCommitThatIsOvertaken(t *testing.T) {
+// TestOvertakenCommit loses the lock to another commit of the plan.
+func TestOvertakenCommit(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		s := newPlanned(t, overwrite)
 		s.run(t)
 		_, err := Commit(t.Context(), s.plan, s.optionsOn(s.beforeTaking(func() {
 			if out := mustCommit(t, s.plan, s.r.Options); !out.Nothing {
-				t.Errorf("the manifest that waited was not carried out: %+v", out)
+				t.Errorf("the pending manifest was not carried out: %+v", out)
 			}
 		})))
 		failuretest.Want(t, err, failure.Locked, "the lock was taken over")

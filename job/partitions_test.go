@@ -16,14 +16,15 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// partitions is a conversion of partitions below a directory of a test.
+// partitions returns a conversion of the partitions in dir/src to dir/dest.
 func partitions(t *testing.T, dir string, mkdir func(string)) *Partitions {
 	p := &Partitions{Request: request(t, dir+"/dest", dir+"/src")}
 	p.Resolve = storetest.On(&hookStore{Store: store.Local(), mkdir: mkdir})
 	return p
 }
 
-// TestParents are made, also if others remove them, and do not stay for nothing.
+// TestParents makes parent directories, even if others remove them, and removes them if the
+// conversion fails.
 func TestParents(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/src/k=1/h=1/a.avro", 1, 1)
@@ -54,7 +55,7 @@ func TestParents(t *testing.T) {
 	failuretest.Want(t, err, failure.Refused, "none/dest")
 }
 
-// TestPartitionsInAnOutput are refused below what a destination or a run of one is.
+// TestPartitionsInAnOutput refuses partitions below an output or an increment.
 func TestPartitionsInAnOutput(t *testing.T) {
 	for _, name := range []string{manifest.SuccessName, manifest.IncrementName(1, manifest.NewID()) + "/"} {
 		dir := t.TempDir()
@@ -74,8 +75,8 @@ func TestPartitionsInAnOutput(t *testing.T) {
 	}
 }
 
-// TestPartitionThatWaits converts nothing of a partition without a complete input, and
-// makes no destination for it.
+// TestPartitionThatWaits makes no output and no destination of a partition whose inputs
+// are not complete.
 func TestPartitionThatWaits(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/src/k=1/a.avro", 1, 1)
@@ -84,18 +85,18 @@ func TestPartitionThatWaits(t *testing.T) {
 	if out, err := p.Convert(t.Context(), "k=1"); err != nil || !out.Nothing || out.Manifest != nil {
 		t.Errorf("%+v, %v", out, err)
 	}
-	if what, _, err := p.Preview(t.Context(), "k=1"); what != Unchanged {
-		t.Errorf("it would become %q: %v", what, err)
+	if change, _, err := p.Preview(t.Context(), "k=1"); change != Unchanged {
+		t.Errorf("Preview returned %q: %v", change, err)
 	}
 	wantNone(t, dir+"/dest")
 	write(t, dir+"/src/k=1/DONE", nil)
 	if out, err := p.Convert(t.Context(), "k=1"); err != nil || out.Nothing {
-		t.Errorf("once it is complete: %+v, %v", out, err)
+		t.Errorf("after it is complete: %+v, %v", out, err)
 	}
 }
 
-// TestFirstOfTwo makes a run of what is new, if another process makes the first
-// output meanwhile.
+// TestFirstOfTwo makes an increment of the new inputs, if another process makes the
+// first output meanwhile.
 func TestFirstOfTwo(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/src/k=1/a.avro", 1, 1)
@@ -113,7 +114,7 @@ func TestFirstOfTwo(t *testing.T) {
 	}
 }
 
-// TestReprocessKeepsIncrements whose output's manifest others removed.
+// TestReprocessKeepsIncrements refuses to reprocess increments without the manifest of their output.
 func TestReprocessKeepsIncrements(t *testing.T) {
 	dir := t.TempDir()
 	p := partitions(t, dir, nil)
@@ -131,6 +132,6 @@ func TestReprocessKeepsIncrements(t *testing.T) {
 		p.Reprocess = false
 	}
 	if runs, err := filepath.Glob(dir + "/dest/k=1/increment-*/_SUCCESS"); err != nil || len(runs) != 2 {
-		t.Errorf("there are %q, %v", runs, err)
+		t.Errorf("there are the increments %q, %v", runs, err)
 	}
 }

@@ -16,21 +16,21 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// some is a format that makes directories of row groups that are full or nearly so,
-// and files of others.
+// mixedFormat is a format that stores row groups that are full or nearly so as
+// directories, and others as files.
 var mixedFormat = formattest.Split{Format: trevni.Format, Only: func(size int64) bool { return size > 12<<10 }}
 
-// planned is a plan of nine tasks of an input on a disk in memory.
+// planned is a plan of nine tasks for an input on a disk in memory.
 type planned struct {
 	disk *memstore.Disk
 	st   store.Store
 	r    Request
 	plan *manifest.Plan
-	want []string // what Convert makes of it
+	want []string // contents of the output of Convert
 }
 
-// newPlanned makes a scene in memory. With overwrite, the destination holds the
-// output of another request at first.
+// newPlanned makes a plan in memory. With overwrite, the destination first holds the
+// output of another request.
 func newPlanned(t *testing.T, overwrite bool) *planned {
 	t.Helper()
 	s := &planned{disk: memstore.New()}
@@ -50,7 +50,7 @@ func newPlanned(t *testing.T, overwrite bool) *planned {
 	if len(s.plan.Tasks) != 9 {
 		t.Fatalf("there are %d tasks", len(s.plan.Tasks))
 	}
-	if dirs := len(s.want) - indexes - len(s.plan.Tasks); dirs < 2 || dirs > 7 { // they have a file more
+	if dirs := len(s.want) - indexes - len(s.plan.Tasks); dirs < 2 || dirs > 7 { // a directory has one more file
 		t.Fatalf("%d parts are directories", dirs)
 	}
 	return s
@@ -61,7 +61,7 @@ func (s *planned) writeInput(t *testing.T, seed uint64) {
 	testenv.Must(t, s.st.WriteFile(t.Context(), "/a.avro", avroFile(t, seed, 60), false))
 }
 
-// fork is the same on a disk of its own.
+// fork returns a copy on a disk of its own.
 func (s *planned) fork(t *testing.T) *planned {
 	t.Helper()
 	f := *s
@@ -81,14 +81,14 @@ func (s *planned) fork(t *testing.T) *planned {
 	return &f
 }
 
-// other is another request for the same destination.
+// other returns another request for the same destination.
 func (s *planned) other() Request {
 	r := s.r
 	r.Output.RowGroupSize *= 2
 	return r
 }
 
-// on are the options of a process that sees a store.
+// optionsOn returns the options of a process that uses a store.
 func (s *planned) optionsOn(st store.Store) Options {
 	o := s.r.Options
 	o.Resolve = storetest.On(st)
@@ -101,7 +101,7 @@ func (s *planned) run(t *testing.T) (done int) {
 	return mustRun(t, s.plan, s.r.Options, allTasks(s.plan)...)
 }
 
-// commit commits the plan, which gives what Convert makes and leaves nothing.
+// commit commits the plan and requires the output of Convert and nothing else.
 func (s *planned) commit(t *testing.T) {
 	t.Helper()
 	if out := mustCommit(t, s.plan, s.r.Options); out.Nothing || out.Plan == nil || len(out.Manifest.Files()) != len(s.want) {
@@ -118,10 +118,10 @@ func (s *planned) checkComplete(t *testing.T) {
 	}
 }
 
-// staging is the directory in which tasks leave their work.
+// staging returns the directory in which tasks leave their work.
 func (s *planned) staging() string { return "/out/" + manifest.WorkName + "/plan-" + s.plan.ID }
 
-// result returns the sound result of a task; nil if there is none.
+// result returns the valid result of a task; nil if there is none.
 func (s *planned) result(t *testing.T, number int) *manifest.TaskResult {
 	t.Helper()
 	sink, err := s.r.sink(s.plan)
@@ -131,7 +131,7 @@ func (s *planned) result(t *testing.T, number int) *manifest.TaskResult {
 	return res
 }
 
-// missing are the tasks that are not done.
+// missing returns the tasks that are not done.
 func (s *planned) missing(t *testing.T) (numbers []int) {
 	t.Helper()
 	for i := range s.plan.Tasks {
@@ -142,13 +142,13 @@ func (s *planned) missing(t *testing.T) (numbers []int) {
 	return numbers
 }
 
-// beforeTaking is a store on which something happens before the rename that takes the
-// plan's work.
+// beforeTaking returns a store that calls do before the rename that takes the plan's
+// work.
 func (s *planned) beforeTaking(do func()) store.Store {
 	return callBefore(s.st, "/plan-"+s.plan.ID+"-", do)
 }
 
-// kill runs a job in a process that ends.
+// kill runs a job in a process that ends at a point.
 func (s *planned) kill(t *testing.T, r Request, at int) {
 	t.Helper()
 	client := s.disk.Client()

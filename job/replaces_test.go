@@ -15,8 +15,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// holding is a destination that holds the output of /in/a.avro, and a request to replace
-// it by another of what is in /in.
+// newOverwriteJob returns a job whose destination holds the output of /in/a.avro, and whose
+// request replaces it by another output of /in.
 func newOverwriteJob(t *testing.T) *memoryJob {
 	t.Helper()
 	s := newMemoryJob(t)
@@ -28,7 +28,7 @@ func newOverwriteJob(t *testing.T) *memoryJob {
 	return s
 }
 
-// adds converts what is new in /in, or in another directory, as an increment.
+// addIncrement converts the new inputs in a directory as an increment.
 func (s *memoryJob) addIncrement(t *testing.T, dir string) {
 	t.Helper()
 	r := s.r
@@ -36,7 +36,7 @@ func (s *memoryJob) addIncrement(t *testing.T, dir string) {
 	mustAdd(t, r)
 }
 
-// all are the names of the inputs of all that the destination holds.
+// inputNames returns the names of the inputs of all outputs at a destination.
 func (s *memoryJob) inputNames(t *testing.T, dest string) (names []string) {
 	t.Helper()
 	infos, err := s.st.List(t.Context(), dest)
@@ -59,17 +59,17 @@ func (s *memoryJob) inputNames(t *testing.T, dest string) (names []string) {
 func (s *memoryJob) wantInputs(t *testing.T, dest string, names ...string) {
 	t.Helper()
 	if got := s.inputNames(t, dest); !slices.Equal(got, names) {
-		t.Errorf("%s holds the rows of %q, not of %q", dest, got, names)
+		t.Errorf("%s has the rows of %q, want %q", dest, got, names)
 	}
 }
 
-// meanwhile has something done before the request takes the lock of a destination.
+// beforeLock makes the request call do before it takes the lock of a destination.
 func (s *memoryJob) beforeLock(dest string, do func()) {
 	s.r.Resolve = storetest.On(callBefore(s.st, path.Join(dest, manifest.WorkName), do))
 }
 
-// TestConvertLooksAgain once others published after its first look.
-func TestConvertLooksAgain(t *testing.T) {
+// TestConvertSurveysAgain has another process publish after the first survey.
+func TestConvertSurveysAgain(t *testing.T) {
 	remove := func(t *testing.T, s *memoryJob, name string) {
 		testenv.Must(t, s.st.Remove(t.Context(), name))
 	}
@@ -120,9 +120,9 @@ func TestConvertLooksAgain(t *testing.T) {
 	}
 }
 
-// TestConvertLooksAgainForNothing finds that another run published what is asked for, also
-// where that has inputs which came after the first look, or that all inputs wait.
-func TestConvertLooksAgainForNothing(t *testing.T) {
+// TestSurveyAgainFindsOutput finds that another run published the requested output, even if
+// that has inputs newer than the first survey, or all inputs now wait.
+func TestSurveyAgainFindsOutput(t *testing.T) {
 	for name, others := range map[string]func(t *testing.T, s *memoryJob){
 		"the same": func(*testing.T, *memoryJob) {},
 		"one more": func(t *testing.T, s *memoryJob) { s.input(t, "/in/b.avro", 2, 3) },
@@ -158,8 +158,8 @@ func TestConvertLooksAgainForNothing(t *testing.T) {
 	}
 }
 
-// TestLookAgainKeepsWork of an unfinished run, whatever that look finds.
-func TestLookAgainKeepsWork(t *testing.T) {
+// TestSurveyAgainKeepsWork keeps the work of an unfinished run if the second survey fails.
+func TestSurveyAgainKeepsWork(t *testing.T) {
 	s := newPlanned(t, true)
 	s.r.Workers = 1
 	r := s.r
@@ -179,9 +179,9 @@ func TestLookAgainKeepsWork(t *testing.T) {
 	s.checkComplete(t)
 }
 
-// TestSubmitReplacesWhatItSaw is refused once an increment came while its tasks ran; the next
-// submission sees that increment.
-func TestSubmitReplacesWhatItSaw(t *testing.T) {
+// TestSubmitRefusesNewIncrement refuses the output if an increment was published while its
+// tasks ran. The next submission replaces that increment too.
+func TestSubmitRefusesNewIncrement(t *testing.T) {
 	s := newOverwriteJob(t)
 	s.e.after = func(err error) error {
 		s.input(t, "/in/b.avro", 2, 3)
@@ -198,9 +198,9 @@ func TestSubmitReplacesWhatItSaw(t *testing.T) {
 	s.wantInputs(t, "/out", "a.avro", "b.avro")
 }
 
-// TestSubmitGoesOnWithWhatItSaw does not resume a plan of which the destination holds
-// more by now, though the inputs and the output are the same.
-func TestSubmitGoesOnWithWhatItSaw(t *testing.T) {
+// TestSubmitResumesNoOutdatedPlan does not resume a plan if the destination has a new
+// increment, although the inputs and the output are the same.
+func TestSubmitResumesNoOutdatedPlan(t *testing.T) {
 	s := newOverwriteJob(t)
 	s.e.after = func(err error) error {
 		s.input(t, "/more/b.avro", 2, 3)
@@ -216,8 +216,8 @@ func TestSubmitGoesOnWithWhatItSaw(t *testing.T) {
 	s.wantInputs(t, "/out", "a.avro")
 }
 
-// TestSubmitFindsInputsAgain if a run published while the leftovers of another were
-// cleared up.
+// TestSubmitFindsInputsAgain has a run publish while the leftovers of another are
+// removed.
 func TestSubmitFindsInputsAgain(t *testing.T) {
 	s := newOverwriteJob(t)
 	for _, dir := range []string{"/out/" + manifest.WorkName, "/out/" + manifest.WorkName + "/0123456789abcdef"} {
@@ -231,7 +231,7 @@ func TestSubmitFindsInputsAgain(t *testing.T) {
 	s.wantInputs(t, "/out", "a.avro", "b.avro")
 }
 
-// listing is a store on which something happens after a directory was listed, too.
+// listHookStore is a onceHook that also triggers after a directory was listed.
 type listHookStore struct{ onceHook }
 
 func (l listHookStore) List(ctx context.Context, p string) ([]store.Info, error) {
@@ -240,10 +240,10 @@ func (l listHookStore) List(ctx context.Context, p string) ([]store.Info, error)
 	return infos, err
 }
 
-// TestReprocessLooksAgain where an ordinary run publishes an input that came after those
-// of the partition were found: while it looks, before it has the lock, or while its tasks
-// run elsewhere.
-func TestReprocessLooksAgain(t *testing.T) {
+// TestReprocessSurveysAgain has an ordinary run publish an input that came after the inputs
+// of the partition were found: during the survey, before the lock is taken, or while tasks
+// run on an engine.
+func TestReprocessSurveysAgain(t *testing.T) {
 	for name, submits := range map[string]bool{"/in/k=1": false, "/out/k=1/" + manifest.WorkName: false, "": true} {
 		s := newMemoryJob(t)
 		testenv.Must(t, s.st.Mkdir(t.Context(), "/out"))

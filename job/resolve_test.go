@@ -38,7 +38,7 @@ func writeRows(t testing.TB, file, schema, datum string) {
 	write(t, file, []byte(out.String()))
 }
 
-// rows returns the rows of a dataset, end to end.
+// datasetRows returns the concatenated rows of a dataset.
 func datasetRows(t testing.TB, dir string) string {
 	t.Helper()
 	d, err := dataset.Open(t.Context(), []store.Location{{Store: store.Local(), Path: dir}}, dataset.Options{Formats: format.Registry{trevni.Format}})
@@ -55,12 +55,12 @@ func datasetRows(t testing.TB, dir string) string {
 	}
 }
 
-// reworded returns the same schema as another text.
+// reworded returns another text of the same schema.
 func reworded(schema string) string {
 	return strings.Replace(schema, `{"type":"record",`, `{"doc": "E-mail.", "type":"record", `, 1)
 }
 
-// TestConvertGenerations brings files of two generations into one output.
+// TestConvertGenerations converts files of two generations of a schema to one output.
 func TestConvertGenerations(t *testing.T) {
 	dir := t.TempDir()
 	writeRows(t, dir+"/1.avro", firstMail, "\x02\x02a\x02\x06\x01")
@@ -81,7 +81,7 @@ func TestConvertGenerations(t *testing.T) {
 	}
 	r.Schema = reworded(readMail)
 	if again := mustConvert(t, r); !again.Nothing {
-		t.Error("the same job was done again for a schema in other words")
+		t.Error("the same job was done again for another text of the schema")
 	}
 
 	r.Schema = strings.Replace(readMail, "new", "old", 1)
@@ -93,8 +93,8 @@ func TestConvertGenerations(t *testing.T) {
 	failuretest.Want(t, err, failure.Input, "2 different schemas")
 }
 
-// TestResumeWithRewordedSchema goes on with a run whose schema had other words:
-// all parts repeat those of the plan.
+// TestResumeWithRewordedSchema resumes a run with another text of the schema. All parts
+// have the text of the plan.
 func TestResumeWithRewordedSchema(t *testing.T) {
 	r, _ := newJob(t)
 	r.Schema = avrotest.Schema
@@ -110,7 +110,7 @@ func TestResumeWithRewordedSchema(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestOwnSchemaChangesNothing names the schema that the input has.
+// TestOwnSchemaChangesNothing requests the schema that the input has.
 func TestOwnSchemaChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/a.avro", 3, 40)

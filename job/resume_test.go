@@ -21,8 +21,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// interrupt runs a job on local disk until some tasks are done, and returns the
-// results that it left.
+// interrupt runs a job on local disk until the given number of tasks are done, and returns
+// the results that it left.
 func interrupt(t *testing.T, r Request, tasks int) (results []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -36,7 +36,7 @@ func interrupt(t *testing.T, r Request, tasks int) (results []string) {
 	if _, err := Convert(ctx, r); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
-	// Another may have been done while the last one was reported.
+	// Another task may have been done while the last one was reported.
 	results = staged(t, r.Dest, "task-*.json")
 	if len(results) < tasks {
 		t.Fatalf("only %q are left", results)
@@ -44,7 +44,7 @@ func interrupt(t *testing.T, r Request, tasks int) (results []string) {
 	return results
 }
 
-// staged are files of the work of plans.
+// staged returns files in the work of plans.
 func staged(t *testing.T, dest, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dest, manifest.WorkName, "plan-*", pattern))
@@ -52,8 +52,8 @@ func staged(t *testing.T, dest, pattern string) []string {
 	return files
 }
 
-// scene is an input of nine tasks or more, the request to convert it, and what
-// that gives.
+// newJob returns a request to convert an input of nine tasks or more, and the contents
+// of its output.
 func newJob(t *testing.T) (r Request, want []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -83,8 +83,8 @@ func TestResume(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestResumeDamaged makes parts again that are not what their results say, and
-// the tasks whose results are no results.
+// TestResumeDamaged runs tasks again if their parts differ from their results, or if
+// their results are invalid.
 func TestResumeDamaged(t *testing.T) {
 	r, want := newJob(t)
 	for name, change := range map[string]func(b []byte) []byte{
@@ -112,7 +112,7 @@ func TestResumeDamaged(t *testing.T) {
 				}
 				testenv.Must(t, err)
 				if out := mustConvert(t, r); out.Resumed != len(done)-1 {
-					t.Errorf("resumed %d of %d, of which one is not sound", out.Resumed, len(done))
+					t.Errorf("resumed %d of %d, want one less", out.Resumed, len(done))
 				}
 				wantContents(t, store.Local(), r.Dest, want)
 			})
@@ -120,8 +120,8 @@ func TestResumeDamaged(t *testing.T) {
 	}
 }
 
-// TestResumeElsewhere goes on with the stored plan where memory and workers are
-// others.
+// TestResumeElsewhere resumes the stored plan with other memory, workers and
+// program.
 func TestResumeElsewhere(t *testing.T) {
 	r, want := newJob(t)
 	done := interrupt(t, r, 4)
@@ -132,14 +132,14 @@ func TestResumeElsewhere(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestResumeAfterTheEnd resumes what processes did that ended without a word.
+// TestResumeAfterTheEnd resumes the work of killed processes.
 func TestResumeAfterTheEnd(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		first := newPlanned(t, overwrite)
 		resumed := 0
 		for at := 5; at < 100; at += 12 {
 			s := first.fork(t)
-			s.r.Workers = 1 // so that the same is done at each point
+			s.r.Workers = 1 // so that every run does the same until a point
 			s.kill(t, s.r, at)
 			done := 0
 			for _, name := range fileNames(t, s.st, "/out/"+manifest.WorkName) {
@@ -162,12 +162,12 @@ func TestResumeAfterTheEnd(t *testing.T) {
 	}
 }
 
-// smallMemory is a memory for which the plan of a scene, of two columns with blocks
-// of 64 KiB, is too large.
+// smallMemory is too little memory for the plan of newJob, which has two columns with
+// blocks of 64 KiB.
 const smallMemory = 128 << 10
 
-// TestResumeWithLessMemory is refused, and keeps what is there; a new plan is
-// made on demand.
+// TestResumeWithLessMemory refuses to resume with too little memory and keeps the work.
+// Restart makes a new plan.
 func TestResumeWithLessMemory(t *testing.T) {
 	r, _ := newJob(t)
 	done := interrupt(t, r, 4)
@@ -187,18 +187,18 @@ func TestResumeWithLessMemory(t *testing.T) {
 		t.Error("with the first memory, the job was done again")
 	}
 	if datasetRows(t, r.Dest) != datasetRows(t, r.Dest+".reference") {
-		t.Error("the rows are others")
+		t.Error("the rows differ")
 	}
 }
 
-// TestRestart makes all anew, once the work of the earlier plan is removed.
+// TestRestart removes the work of the earlier plan and runs all tasks again.
 func TestRestart(t *testing.T) {
 	r, want := newJob(t)
 	interrupt(t, r, 3)
 	r.Restart = true
 	r.Progress = func(Progress) {
 		if plans := staged(t, r.Dest, manifest.PlanName); len(plans) != 1 {
-			t.Errorf("there is work of %q", plans)
+			t.Errorf("there is work of the plans %q, want one", plans)
 		}
 	}
 	if out := mustConvert(t, r); out.Resumed != 0 {
@@ -207,7 +207,7 @@ func TestRestart(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestOtherRequestResumesNothing removes what another request's run left.
+// TestOtherRequestResumesNothing removes the work of another request's run.
 func TestOtherRequestResumesNothing(t *testing.T) {
 	r, _ := newJob(t)
 	interrupt(t, r, 3)
@@ -221,7 +221,7 @@ func TestOtherRequestResumesNothing(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestAlteredPlan plans anew where the stored plan is not what it was.
+// TestAlteredPlan makes a new plan if the stored plan was changed.
 func TestAlteredPlan(t *testing.T) {
 	r, _ := newJob(t)
 	interrupt(t, r, 3)
@@ -239,8 +239,8 @@ func TestAlteredPlan(t *testing.T) {
 	}
 }
 
-// TestFailuresKeepParts fails the last part, for reasons that a person or time
-// can mend: a rerun resumes all others.
+// TestFailuresKeepParts fails the last part with errors that may not recur. A rerun
+// resumes all other tasks.
 func TestFailuresKeepParts(t *testing.T) {
 	r, want := newJob(t)
 	r.Workers = 1
@@ -265,8 +265,8 @@ func TestFailuresKeepParts(t *testing.T) {
 	}
 }
 
-// TestFailedPublishingKeepsParts refuses the manifest, or finds what others put
-// into the destination meanwhile.
+// TestFailedPublishingKeepsParts has a store that refuses the manifest, or a foreign file
+// at the destination.
 func TestFailedPublishingKeepsParts(t *testing.T) {
 	r, want := newJob(t)
 	t.Run("quota", func(t *testing.T) {
@@ -294,7 +294,7 @@ func TestFailedPublishingKeepsParts(t *testing.T) {
 		_, err := Convert(t.Context(), disturbed)
 		failuretest.Want(t, err, failure.Foreign, "notes.txt")
 		testenv.Must(t, os.Remove(notes))
-		// The output was being published: who came next completed it.
+		// The output was being published, so the next run completed it.
 		if out := mustConvert(t, r); !out.Nothing {
 			t.Errorf("the job was done again: resumed %d of %d", out.Resumed, len(want))
 		}
@@ -302,8 +302,8 @@ func TestFailedPublishingKeepsParts(t *testing.T) {
 	})
 }
 
-// TestUnreadableResultsEndTheRun does not take storage that fails for tasks that
-// are not done.
+// TestUnreadableResultsEndTheRun does not run tasks again if the storage fails when it
+// looks for their results.
 func TestUnreadableResultsEndTheRun(t *testing.T) {
 	r, want := newJob(t)
 	done := interrupt(t, r, 3)
@@ -317,7 +317,7 @@ func TestUnreadableResultsEndTheRun(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestLossesOfResumedTasks count against what may be lost.
+// TestLossesOfResumedTasks counts the losses of resumed tasks against the limit.
 func TestLossesOfResumedTasks(t *testing.T) {
 	r, _ := newJob(t)
 	in := filepath.Join(r.Inputs[0], "a.avro")

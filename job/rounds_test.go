@@ -18,7 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// shared is a store in memory with inputs that tests add.
+// memoryJob is a request on a store in memory to which tests add inputs.
 type memoryJob struct {
 	disk *memstore.Disk
 	st   store.Store
@@ -26,7 +26,7 @@ type memoryJob struct {
 	e    *localEngine
 }
 
-// newMemoryJob is a request to convert what is in /in.
+// newMemoryJob returns a job that converts /in to /out.
 func newMemoryJob(t *testing.T) *memoryJob {
 	t.Helper()
 	s := &memoryJob{disk: memstore.New()}
@@ -37,7 +37,7 @@ func newMemoryJob(t *testing.T) *memoryJob {
 	return s
 }
 
-// input writes an input of so many blocks.
+// input writes an input with the given number of blocks.
 func (s *memoryJob) input(t *testing.T, name string, seed uint64, blocks int) {
 	t.Helper()
 	err := storetest.MkdirAll(t.Context(), s.st, path.Dir(name))
@@ -47,7 +47,7 @@ func (s *memoryJob) input(t *testing.T, name string, seed uint64, blocks int) {
 	testenv.Must(t, err)
 }
 
-// inputsOf are the names of the inputs of outputs.
+// inputsOf returns the names of the inputs of each output.
 func inputsOf(outputs []*manifest.Success) (names [][]string) {
 	for _, m := range outputs {
 		var some []string
@@ -59,8 +59,8 @@ func inputsOf(outputs []*manifest.Success) (names [][]string) {
 	return names
 }
 
-// TestSubmitIncremental completes what an earlier submission left, and then submits
-// the inputs that came since; a failure of these tells of that.
+// TestSubmitIncremental completes an unfinished submission, and then submits newer
+// inputs. If these fail, the error names the published increment.
 func TestSubmitIncremental(t *testing.T) {
 	s := newMemoryJob(t)
 	s.r.Incremental = true
@@ -90,7 +90,7 @@ func TestSubmitIncremental(t *testing.T) {
 		t.Errorf("%+v, %d runs", out, s.e.runs)
 	}
 
-	// Both in one call.
+	// Submit does both in one call.
 	s.input(t, "/in/c.avro", 3, 12)
 	s.e.order = func(n []int) []int { return n[:1] }
 	if _, err := Submit(t.Context(), s.r, s.e); !errors.Is(err, failure.Storage) {
@@ -103,8 +103,8 @@ func TestSubmitIncremental(t *testing.T) {
 	}
 }
 
-// TestSubmitIncrementalMeanwhile lets another process commit some of the inputs while
-// the tasks run: the others are submitted again.
+// TestSubmitIncrementalMeanwhile has another process commit some of the inputs while
+// the tasks run. The other inputs are submitted again.
 func TestSubmitIncrementalMeanwhile(t *testing.T) {
 	s := newMemoryJob(t)
 	s.r.Incremental = true
@@ -131,19 +131,19 @@ func TestSubmitIncrementalMeanwhile(t *testing.T) {
 	}
 }
 
-// ended is what became of a partition.
+// partitionResult is the result of a partition.
 type partitionResult struct {
 	out *Outcome
 	err error
 }
 
-// submit submits partitions, of which each is to end once.
+// submit submits partitions, and requires one result for each.
 func (s *memoryJob) submit(t *testing.T, p *Partitions, names ...string) map[string]partitionResult {
 	t.Helper()
 	all := make(map[string]partitionResult)
 	p.Submit(t.Context(), names, s.e, func(name string, out *Outcome, err error) {
 		if _, twice := all[name]; twice || !slices.Contains(names, name) {
-			t.Errorf("partition %s ended twice, or is none", name)
+			t.Errorf("partition %s ended twice, or was not submitted", name)
 		}
 		all[name] = partitionResult{out, err}
 	})
@@ -153,7 +153,7 @@ func (s *memoryJob) submit(t *testing.T, p *Partitions, names ...string) map[str
 	return all
 }
 
-// TestSubmitPartitions runs the tasks of all at once, whatever becomes of some.
+// TestSubmitPartitions runs the tasks of all partitions together, even if one fails.
 func TestSubmitPartitions(t *testing.T) {
 	s := newMemoryJob(t)
 	names := []string{"k=1/h=1", "k=1/h=2", "k=2/h=1", "k=2/h=2"}
@@ -187,7 +187,7 @@ func TestSubmitPartitions(t *testing.T) {
 		t.Errorf("%d runs of %d batches", s.e.runs, len(s.e.numbers))
 	}
 
-	// What is new becomes increments, in one go.
+	// New inputs become increments, in one run of the engine.
 	s.input(t, "/in/k=1/h=1/b.avro", 7, 2)
 	s.input(t, "/in/k=2/h=2/b.avro", 8, 2)
 	ends = s.submit(t, p, "k=1/h=1", "k=1/h=2", "k=2/h=2")
@@ -201,8 +201,8 @@ func TestSubmitPartitions(t *testing.T) {
 	}
 }
 
-// TestSubmitPartitionsThatFail leaves the others to another round, if the engine says
-// whose tasks failed, and else none.
+// TestSubmitPartitionsThatFail submits the other partitions in another round, if the engine
+// names the plan whose tasks failed. Otherwise all partitions fail.
 func TestSubmitPartitionsThatFail(t *testing.T) {
 	s := newMemoryJob(t)
 	names := []string{"k=1", "k=2", "k=3"}
@@ -218,7 +218,7 @@ func TestSubmitPartitionsThatFail(t *testing.T) {
 			t.Errorf("%s: %d runs", name, s.e.runs)
 		}
 	}
-	// The second of them fails, and takes the third along.
+	// The second partition fails, and the third is not done because of that.
 	failing := &failingPlans{s.e, map[string]error{"/out/k=2": failure.New(failure.Input, "damaged")}}
 	s.e.after = nil
 	s.e.order = func(n []int) []int {
@@ -235,24 +235,24 @@ func TestSubmitPartitionsThatFail(t *testing.T) {
 	}
 }
 
-// failingPlans is an engine that ends with the failure of tasks of plans for some
+// failingPlans is an engine that returns failures of tasks of the plans for some
 // destinations.
 type failingPlans struct {
 	*localEngine
-	of map[string]error
+	errs map[string]error // by destination
 }
 
 func (f *failingPlans) Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) error {
 	err := f.localEngine.Run(ctx, batches, progress)
 	for _, b := range batches {
-		if of := f.of[b.Plan.Dest]; of != nil {
-			err = fmt.Errorf("the job failed: %w", errors.Join(err, &task.Failure{Plan: b.Plan.ID, Task: 0, Err: of}))
+		if failed := f.errs[b.Plan.Dest]; failed != nil {
+			err = fmt.Errorf("the job failed: %w", errors.Join(err, &task.Failure{Plan: b.Plan.ID, Task: 0, Err: failed}))
 		}
 	}
 	return err
 }
 
-// TestSubmitFirstOfTwo makes an increment of what is new, if another process makes the first
+// TestSubmitFirstOfTwo makes an increment of the new inputs, if another process makes the first
 // output of a partition while the tasks run.
 func TestSubmitFirstOfTwo(t *testing.T) {
 	s := newMemoryJob(t)
@@ -272,7 +272,7 @@ func TestSubmitFirstOfTwo(t *testing.T) {
 	}
 }
 
-// TestSubmitThatWaits makes no output of a partition whose inputs are not complete yet.
+// TestSubmitThatWaits makes no output of a partition whose inputs are not complete.
 func TestSubmitThatWaits(t *testing.T) {
 	s := newMemoryJob(t)
 	s.input(t, "/in/k=1/a.avro", 1, 2)
@@ -291,14 +291,13 @@ func TestSubmitThatWaits(t *testing.T) {
 	}
 }
 
-// TestSubmitAfterKilledClients is about what two clients left that were killed: the work of a
-// plan that another one outdated, and what a task wrote after its plan was published. The next
-// run clears both.
+// TestSubmitAfterKilledClients leaves the work of two plans, one of them outdated, and a file
+// that a task wrote after its plan was published. The next run removes each.
 func TestSubmitAfterKilledClients(t *testing.T) {
 	s := newMemoryJob(t)
 	p := &Partitions{Request: s.r}
 	s.e.order = func(n []int) []int { return n[:1] }
-	for i, name := range []string{"a", "b"} { // which another client finds in addition
+	for i, name := range []string{"a", "b"} { // the second client finds b too
 		s.input(t, "/in/k=1/"+name+".avro", uint64(i+1), 12)
 		failuretest.Want(t, s.submit(t, p, "k=1")["k=1"].err, failure.Storage, "are not done")
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/rowtocol/rowtocol/spill"
 )
 
-// Tasks that were run with another sink than the commit's are to be run again.
+// TestTasksOfAnotherSink runs tasks again that ran with another sink than the commit's.
 func TestTasksOfAnotherSink(t *testing.T) {
 	for name, others := range map[string]func(*manifest.Plan) (task.Sink, error){
-		"none": nil, "of another field": tasktest.Keys{Field: "id"}.Of,
+		"no sink": nil, "another field": tasktest.Keys{Field: "id"}.Of,
 	} {
 		s := newPlanned(t, true)
 		before := s.r.Options
@@ -32,20 +32,20 @@ func TestTasksOfAnotherSink(t *testing.T) {
 	}
 }
 
-// failing is a sink that cannot merge.
+// failingSink is a sink that cannot merge.
 type failingSink struct{ tasktest.Keys }
 
 func (failingSink) Merge(context.Context, task.Output, *spill.Folder, func(task.NewFile) error) error {
-	return errors.New("it cannot")
+	return errors.New("no merge")
 }
 
-// What tasks did is kept where the last step fails, whatever of.
+// TestLastStepFails keeps the work of tasks if the last step fails with any error.
 func TestLastStepFails(t *testing.T) {
 	s := newPlanned(t, true)
 	r := s.r
 	r.Sink = func(*manifest.Plan) (task.Sink, error) { return failingSink{tasktest.Keys{Field: "s"}}, nil }
 	if _, err := Convert(t.Context(), r); err == nil {
-		t.Fatal("it did not fail")
+		t.Fatal("the conversion did not fail")
 	}
 	if out := mustConvert(t, s.r); out.Resumed != len(s.plan.Tasks) {
 		t.Errorf("%d tasks were resumed", out.Resumed)

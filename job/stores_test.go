@@ -12,13 +12,13 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// localStore is a store beside which one worker runs one task at a time, as beside
-// a local disk.
+// localStore is a store that says that it is a local disk, so that one worker runs one
+// task at a time.
 type localStore struct{ store.Store }
 
 func (localStore) Capabilities() store.Capabilities { return store.Capabilities{Local: true} }
 
-// hiding is a store that denies that a file is there.
+// hidingStore is a store that reports a file as missing.
 type hidingStore struct {
 	store.Store
 	name string
@@ -31,7 +31,7 @@ func (s hidingStore) ReadFile(ctx context.Context, p string, most int64) ([]byte
 	return s.Store.ReadFile(ctx, p, most)
 }
 
-// refusing is a store that takes no manifest to be published.
+// quotaStore is a store that refuses pending manifests.
 type quotaStore struct{ store.Store }
 
 func (s quotaStore) WriteFile(ctx context.Context, p string, b []byte, exclusive bool) error {
@@ -41,7 +41,7 @@ func (s quotaStore) WriteFile(ctx context.Context, p string, b []byte, exclusive
 	return s.Store.WriteFile(ctx, p, b, exclusive)
 }
 
-// unreadable is a store that cannot read parts.
+// unreadableStore is a store that cannot read parts.
 type unreadableStore struct{ store.Store }
 
 func (s unreadableStore) Open(ctx context.Context, p string) (store.File, error) {
@@ -51,8 +51,8 @@ func (s unreadableStore) Open(ctx context.Context, p string) (store.File, error)
 	return s.Store.Open(ctx, p)
 }
 
-// meanwhile is a store on which something happens before the first call that
-// makes something in a directory, renames to it or writes below it.
+// onceHook is a store that calls do before the first Mkdir, Rename or WriteFile
+// whose target path contains a text.
 type onceHook struct {
 	store.Store
 	at   string // in the path
@@ -85,8 +85,8 @@ func (h onceHook) WriteFile(ctx context.Context, p string, b []byte, exclusive b
 	return h.Store.WriteFile(ctx, p, b, exclusive)
 }
 
-// losing is a store on which the directory of the holder of a destination is
-// moved away while a part is written. The call returns once the holder knows.
+// lockLosingStore is a store that moves away the directory of a destination's holder
+// while a part is written. The call returns after the holder has noticed it.
 type lockLosingStore struct{ store.Store }
 
 func (s lockLosingStore) Create(ctx context.Context, p string, _ store.CreateOptions) (store.Writer, error) {

@@ -18,16 +18,15 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// elsewhere runs tasks in this process, as machines elsewhere would.
+// localEngine runs tasks in this process, as an engine would on other machines.
 type localEngine struct {
 	options Options
-	// order says which tasks run, and in which order; nil is all of them once.
+	// order returns the tasks to run, in order; nil runs all of them once.
 	order func(numbers []int) []int
-	// after, if set, is called when the tasks of all batches have run, with the error
-	// that they came to.
+	// after, if set, is called after the tasks of all batches have run, with their
+	// error. Run returns its result.
 	after func(err error) error
-	// asked are the numbers of each batch that Run was given, and instead the plans in
-	// whose place they are.
+	// numbers are the Numbers of each batch passed to Run, and instead their Instead.
 	numbers [][]int
 	instead [][]string
 	runs    int
@@ -44,7 +43,7 @@ func (e *localEngine) Run(ctx context.Context, batches []task.Batch, progress fu
 		if p, readErr := b.Store.ReadFile(ctx, path.Join(b.Dir, manifest.PlanName), maxFile); readErr != nil {
 			err = errors.Join(err, readErr)
 		} else if decoded, decodeErr := manifest.DecodePlan(p); decodeErr != nil || decoded.ID != b.Plan.ID {
-			err = errors.Join(err, errors.New("the plan beside the work is another"), decodeErr)
+			err = errors.Join(err, errors.New("the plan next to the work is another"), decodeErr)
 		}
 		for _, n := range numbers {
 			_, _, taskErr := RunTasks(ctx, b.Plan, e.options, []int{n})
@@ -60,7 +59,7 @@ func (e *localEngine) Run(ctx context.Context, batches []task.Batch, progress fu
 	return err
 }
 
-// submitted is a scene, and the machines that run its tasks.
+// newSubmission returns a plan, and an engine that runs its tasks.
 func newSubmission(t *testing.T, overwrite bool) (*planned, *localEngine) {
 	s := newPlanned(t, overwrite)
 	return s, &localEngine{options: s.r.Options}
@@ -73,7 +72,7 @@ func mustSubmit(t *testing.T, r Request, e RemoteRunner) *Outcome {
 	return out
 }
 
-// TestSubmit gives the bytes of Convert, in whatever order tasks run, and how often.
+// TestSubmit wants the bytes of Convert if tasks run in any order and several times.
 func TestSubmit(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for name, order := range map[string]func([]int) []int{
@@ -96,7 +95,7 @@ func TestSubmit(t *testing.T) {
 			}
 			s.checkComplete(t)
 			if out := mustSubmit(t, s.r, e); !out.Nothing || e.runs != 1 {
-				t.Errorf("%s: again: %+v, %d runs", name, out, e.runs)
+				t.Errorf("%s: second submission: %+v, %d runs", name, out, e.runs)
 			}
 			if out := mustConvert(t, s.r); !out.Nothing {
 				t.Errorf("%s: the same conversion was done again", name)
@@ -105,8 +104,8 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
-// TestSubmitLateTasks finds tasks that are not done when the engine says that all are
-// over, and has the next submission run these alone.
+// TestSubmitLateTasks finds tasks that are not done although the engine has ended without
+// an error. The next submission runs only these.
 func TestSubmitLateTasks(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		s, e := newSubmission(t, overwrite)
@@ -123,14 +122,14 @@ func TestSubmitLateTasks(t *testing.T) {
 		}
 		out := mustSubmit(t, s.r, e)
 		if want := []int{2, 5, 6, 7, 8}; !slices.Equal(e.numbers[1], want) || out.Resumed != 4 || out.Manifest.Made.Resumed != 4 || first.Tasks != 5 || first.TotalBytes <= first.Bytes {
-			t.Errorf("the tasks %v were run, not %v; resumed %d; progress %+v", e.numbers[1], want, out.Resumed, first)
+			t.Errorf("the tasks %v were run, want %v; resumed %d; progress %+v", e.numbers[1], want, out.Resumed, first)
 		}
 		s.checkComplete(t)
 	}
 }
 
-// TestSubmitRestart runs all tasks again, those of an output that is there, too, with
-// leave.
+// TestSubmitRestart runs all tasks again, and with Overwrite also those of an existing
+// output.
 func TestSubmitRestart(t *testing.T) {
 	s, e := newSubmission(t, false)
 	e.order = func(n []int) []int { return n[:4] }
@@ -140,7 +139,7 @@ func TestSubmitRestart(t *testing.T) {
 	e.order, s.r.Restart = nil, true
 	first := mustSubmit(t, s.r, e)
 	if first.Resumed != 0 || len(e.numbers[1]) != 9 || e.instead[0] != nil || !slices.Equal(e.instead[1], []string{s.plan.ID}) {
-		t.Errorf("resumed %d tasks; the plans are in the place of %q", first.Resumed, e.instead)
+		t.Errorf("resumed %d tasks; the plans replace %q", first.Resumed, e.instead)
 	}
 	s.checkComplete(t)
 	s.r.Overwrite = true
@@ -151,8 +150,8 @@ func TestSubmitRestart(t *testing.T) {
 	s.checkComplete(t)
 }
 
-// TestSubmitAfterDamage plans anew, as what is staged would not replace an output which
-// came since, and is still there because that was damaged.
+// TestSubmitAfterDamage makes a new plan, because the staged plan does not replace a later
+// output. That output is damaged.
 func TestSubmitAfterDamage(t *testing.T) {
 	s, e := newSubmission(t, true)
 	e.after = func(error) error { return task.ErrDetached }
@@ -162,8 +161,8 @@ func TestSubmitAfterDamage(t *testing.T) {
 	}
 	other := s.other()
 	other.Output.RowGroupSize *= 2
-	came := mustConvert(t, other).Manifest
-	testenv.Must(t, s.st.RemoveAll(t.Context(), "/out/"+came.Entries()[0].Name))
+	later := mustConvert(t, other).Manifest
+	testenv.Must(t, s.st.RemoveAll(t.Context(), "/out/"+later.Entries()[0].Name))
 	e.after = nil
 	if out := mustSubmit(t, s.r, e); out.Plan.ID == before.Plan.ID || out.Resumed != 0 {
 		t.Errorf("%+v", out)
@@ -171,7 +170,7 @@ func TestSubmitAfterDamage(t *testing.T) {
 	wantContents(t, s.st, "/out", s.want)
 }
 
-// TestSubmitRefuses what other machines do not have, and what Convert refuses.
+// TestSubmitRefuses refuses files on local disk, and requests that Convert refuses.
 func TestSubmitRefuses(t *testing.T) {
 	s, e := newSubmission(t, false)
 	for _, local := range []string{"/out", "/a.avro"} {
@@ -205,11 +204,11 @@ func TestSubmitRefuses(t *testing.T) {
 	_, err = Submit(t.Context(), r, e)
 	failuretest.Want(t, err, failure.Foreign, "others")
 	if _, err := s.st.Stat(t.Context(), "/out/"+manifest.WorkName); err != nil {
-		t.Errorf("a destination that is refused was cleared: %v", err)
+		t.Errorf("a refused destination was cleared: %v", err)
 	}
 }
 
-// TestSubmitOfNothing publishes what needs no tasks, and asks nobody to run any.
+// TestSubmitOfNothing publishes an output without tasks, and does not run the engine.
 func TestSubmitOfNothing(t *testing.T) {
 	s, e := newSubmission(t, false)
 	testenv.Must(t, s.st.Mkdir(t.Context(), "/none"))
@@ -224,9 +223,9 @@ func TestSubmitOfNothing(t *testing.T) {
 	s.checkComplete(t)
 }
 
-// TestSubmitBesideOthers finds that another process published what its tasks were to
-// make, whatever became of them; and is refused if that was another output.
-func TestSubmitBesideOthers(t *testing.T) {
+// TestSubmitAfterOthers finds that another process published the same output, even if its own
+// tasks failed. It is refused if that was another output.
+func TestSubmitAfterOthers(t *testing.T) {
 	for _, failed := range []error{nil, failure.New(failure.Storage, "the directory is gone")} {
 		s, e := newSubmission(t, false)
 		e.after = func(error) error {
@@ -247,7 +246,7 @@ func TestSubmitBesideOthers(t *testing.T) {
 	failuretest.Want(t, err, failure.Foreign, "got another output after plan")
 }
 
-// TestSubmitFails with what the engine says, and keeps the work.
+// TestSubmitFails returns the error of the engine and keeps the work.
 func TestSubmitFails(t *testing.T) {
 	s, e := newSubmission(t, false)
 	e.order = func(n []int) []int { return n[:3] }
@@ -258,7 +257,7 @@ func TestSubmitFails(t *testing.T) {
 	failuretest.Want(t, err, failure.Refused, "no quota")
 	var of *task.Failure
 	if !errors.As(err, &of) || of.Task != 4 {
-		t.Errorf("the error does not tell its task: %v", err)
+		t.Errorf("the error does not name its task: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	e.after = func(error) error {
@@ -275,7 +274,7 @@ func TestSubmitFails(t *testing.T) {
 	s.checkComplete(t)
 }
 
-// TestTooManyTasks are those that leave more files than a directory takes.
+// TestTooManyTasks warns of tasks that leave more files than a directory can hold.
 func TestTooManyTasks(t *testing.T) {
 	if warnings := tooMany(1 << 19); warnings != nil {
 		t.Error(warnings)

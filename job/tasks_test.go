@@ -24,7 +24,7 @@ func TestTasksAndCommit(t *testing.T) {
 			t.Errorf("%d tasks were done at first", done)
 		}
 		if done := s.run(t); done != 3 {
-			t.Errorf("%d tasks were done, not 3", done)
+			t.Errorf("%d tasks were done, want 3", done)
 		}
 		var last Progress
 		o := s.r.Options
@@ -36,7 +36,7 @@ func TestTasksAndCommit(t *testing.T) {
 		s.commit(t)
 		out := mustCommit(t, s.plan, s.r.Options)
 		if !out.Nothing || out.Manifest == nil {
-			t.Errorf("the second commit came to %+v", out)
+			t.Errorf("the outcome of the second commit is %+v", out)
 		}
 		s.checkComplete(t)
 		if out := mustConvert(t, s.r); !out.Nothing {
@@ -45,7 +45,7 @@ func TestTasksAndCommit(t *testing.T) {
 	}
 }
 
-// TestTasksOfNoPlan are refused.
+// TestTasksOfNoPlan refuses numbers of tasks that the plan does not have.
 func TestTasksOfNoPlan(t *testing.T) {
 	s := newPlanned(t, false)
 	for _, n := range []int{-1, len(s.plan.Tasks)} {
@@ -54,16 +54,16 @@ func TestTasksOfNoPlan(t *testing.T) {
 	}
 }
 
-// TestRandomTasks repeats and reorders tasks, runs them twice at once, on a store
-// that fails and in processes that end at any moment. Commit gives the bytes of
-// Convert nevertheless.
+// TestRandomTasks repeats and reorders tasks and runs them concurrently, on a store
+// that fails and in processes that end at any moment. Commit must give the bytes of
+// Convert.
 func TestRandomTasks(t *testing.T) {
 	tries, failed := 0, 0
 	for seed := range soak.Rounds[uint64](8, 200) {
 		s := newPlanned(t, seed%2 == 0)
 		for round := 0; len(s.missing(t)) > 0; round++ {
 			if round == 50 {
-				t.Fatalf("seed %d: tasks are missing still: %v", seed, s.missing(t))
+				t.Fatalf("seed %d: tasks are still missing: %v", seed, s.missing(t))
 			}
 			errs := make([]error, 4)
 			var wg sync.WaitGroup
@@ -90,7 +90,7 @@ func TestRandomTasks(t *testing.T) {
 	}
 }
 
-// runSome runs some tasks in a process that meets a failure or its end.
+// runSome runs random tasks in a process that is killed or meets an error of the store.
 func (s *planned) runSome(t *testing.T, r *rand.Rand) error {
 	numbers := r.Perm(len(s.plan.Tasks))[:1+r.IntN(len(s.plan.Tasks))]
 	numbers = append(numbers, numbers[0])
@@ -107,9 +107,9 @@ func (s *planned) runSome(t *testing.T, r *rand.Rand) error {
 	return err
 }
 
-// TestRunThatFailsHarmsNoOther fails a task that another process has done
-// meanwhile.
-func TestRunThatFailsHarmsNoOther(t *testing.T) {
+// TestFailedRunKeepsOthers fails a task that another process has done
+// meanwhile, and keeps the work of that process.
+func TestFailedRunKeepsOthers(t *testing.T) {
 	s := newPlanned(t, false)
 	done := callBefore(s.st, "task-00002.json", func() { mustRun(t, s.plan, s.r.Options, 2) })
 	o := s.optionsOn(storetest.NewFaulty(done, storetest.Fault{Op: storetest.WriteFile, N: 2, Err: syscall.EIO, Late: true})) // after the plan
@@ -131,7 +131,7 @@ func TestRunThatFailsHarmsNoOther(t *testing.T) {
 	s.commit(t)
 }
 
-// TestTasksOnBrokenStorage are not run again because they cannot be read.
+// TestTasksOnBrokenStorage does not run tasks again if their files cannot be read.
 func TestTasksOnBrokenStorage(t *testing.T) {
 	s := newPlanned(t, false)
 	mustRun(t, s.plan, s.r.Options, 0)
@@ -139,11 +139,11 @@ func TestTasksOnBrokenStorage(t *testing.T) {
 	_, _, err := RunTasks(t.Context(), s.plan, s.optionsOn(unreadableStore{s.st}), []int{0})
 	failuretest.Want(t, err, failure.Storage)
 	if now := s.result(t, 0).Files()[0].Name; now != first {
-		t.Errorf("the work is %s, and was %s", now, first)
+		t.Errorf("the work is %s, want %s", now, first)
 	}
 }
 
-// TestNoDestination refuses plans whose destination cannot be one.
+// TestNoDestination refuses plans whose destination is not possible.
 func TestNoDestination(t *testing.T) {
 	s := newPlanned(t, false)
 	testenv.Must(t, s.st.WriteFile(t.Context(), "/file", nil, true))
@@ -163,14 +163,14 @@ func TestNoDestination(t *testing.T) {
 		_, err := Commit(t.Context(), s.plan, o)
 		failuretest.Want(t, err, tc.kind, tc.text)
 		if dest == "/file" {
-			continue // what storage says of it is its own
+			continue // tasks return the error of the storage
 		}
 		_, _, err = RunTasks(t.Context(), s.plan, o, []int{0})
 		failuretest.Want(t, err, tc.kind, tc.text)
 	}
 }
 
-// TestLateTask is done after others have published what it was to make.
+// TestLateTask finishes a task after another process has published its output.
 func TestLateTask(t *testing.T) {
 	for _, committed := range []bool{false, true} {
 		s := newPlanned(t, false)
