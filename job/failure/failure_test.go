@@ -35,32 +35,32 @@ func TestKindOf(t *testing.T) {
 		}
 		judged := failure.Judge(tt.err)
 		if tt.kind != nil && (!errors.Is(judged, tt.kind) || !errors.Is(judged, tt.err) || judged.Error() != tt.err.Error()) {
-			t.Errorf("%v is judged to be %v", tt.err, judged)
+			t.Errorf("Judge(%v) = %v", tt.err, judged)
 		}
 		if tt.kind == nil && judged != tt.err {
-			t.Errorf("%v is judged to be %v", tt.err, judged)
+			t.Errorf("Judge(%v) = %v", tt.err, judged)
 		}
 	}
 	if failure.As(failure.Input, nil) != nil {
-		t.Error("nothing became a failure")
+		t.Error("As made an error of nil")
 	}
 }
 
-// Each kind has its own name, and Named finds it.
+// TestNames finds each kind by its name, and compares the kinds.
 func TestNames(t *testing.T) {
-	// The weightiest first.
+	// The kinds are in the order of Compare.
 	kinds := []error{failure.Usage, failure.Input, failure.Foreign, failure.Refused, failure.Storage, failure.Locked, failure.Losses, failure.Different}
 	before := error(nil)
 	for _, kind := range kinds {
 		if name := failure.Name(kind); failure.Named(name) != kind {
-			t.Errorf("%v is called %s, which is %v", kind, name, failure.Named(name))
+			t.Errorf("%v has the name %s, which is that of %v", kind, name, failure.Named(name))
 		}
 		if failure.Compare(before, kind) >= 0 || failure.Compare(kind, before) <= 0 {
-			t.Errorf("%v does not weigh more than %v", before, kind)
+			t.Errorf("%v does not sort before %v", before, kind)
 		}
 		before = kind
 	}
 	if name := failure.Name(nil); name != failure.Defect || failure.Named(name) != nil || failure.Compare(nil, nil) != 0 {
-		t.Errorf("a defect is called %s", name)
+		t.Errorf("a defect has the name %s", name)
 	}
 }

@@ -27,14 +27,14 @@ func TestChangesWhileRead(t *testing.T) {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 	if _, err := f.ReadAt(buf, 0); failure.KindOf(err) != failure.Input {
-		t.Errorf("a file that is gone: %v", err)
+		t.Errorf("read a removed file: %v", err)
 	}
 	testenv.Must(t, os.Truncate(path, 50))
 	if n, err := f.ReadAt(buf, 0); n != 50 || failure.KindOf(err) != failure.Input {
-		t.Errorf("a file that was cut: %d bytes, %v", n, err)
+		t.Errorf("read a truncated file: %d bytes, %v", n, err)
 	}
 	if _, err := f.ReadAt(buf, 100); failure.KindOf(err) != nil {
-		t.Errorf("the end of the file: %v", err)
+		t.Errorf("read at the end of the file: %v", err)
 	}
 }
 
@@ -57,9 +57,9 @@ func TestChangedSince(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
 		data         []byte
-		opens, sound bool
+		opens, valid bool
 	}{
-		{"as it was", file.Bytes(), true, true},
+		{"unchanged", file.Bytes(), true, true},
 		{"longer", append(longer, 0), false, false},
 		{"another row", other, false, false},
 	} {
@@ -69,7 +69,7 @@ func TestChangedSince(t *testing.T) {
 			_ = f.Close()
 		}
 		checked := checkRead(t, nil, in)
-		if (err == nil) != tt.opens || (checked == nil) != tt.sound {
+		if (err == nil) != tt.opens || (checked == nil) != tt.valid {
 			t.Errorf("%s: open: %v, check: %v", tt.name, err, checked)
 		}
 		for _, err := range []error{err, checked} {

@@ -19,7 +19,7 @@ func TestStillRead(t *testing.T) {
 	testenv.Must(t, err)
 	was := describe(t, file)
 	res := &manifest.TaskResult{Reads: []manifest.Read{{CRC32C: *was.CRC32C, FileID: was.FileID, ModTime: was.ModTime}}}
-	still := func() (bool, error) {
+	stillRead := func() (bool, error) {
 		in, _, err := Describe(t.Context(), nil, file)
 		testenv.Must(t, err)
 		p := &manifest.Plan{Request: manifest.Request{Inputs: []manifest.Input{in}}, Tasks: []manifest.Task{{Pieces: []manifest.Piece{{End: in.Size}}}}}
@@ -33,14 +33,14 @@ func TestStillRead(t *testing.T) {
 		b := append([]byte(nil), whole...)
 		b[len(b)-20] ^= tc.change
 		testenv.Must(t, os.WriteFile(file, b, 0o666))
-		if ok, err := still(); ok != tc.want || err != nil {
+		if ok, err := stillRead(); ok != tc.want || err != nil {
 			t.Errorf("%s: %v, %v", name, ok, err)
 		}
 	}
-	// The time says that nothing changed: no byte is read.
+	// With the same time, StillRead reads no bytes.
 	testenv.Must(t, os.Chtimes(file, was.ModTime, was.ModTime))
-	if ok, err := still(); !ok || err != nil {
-		t.Errorf("not modified: %v, %v", ok, err)
+	if ok, err := stillRead(); !ok || err != nil {
+		t.Errorf("with the same time: %v, %v", ok, err)
 	}
 	in := was
 	in.Path, in.ModTime = t.TempDir()+"/gone", now
@@ -48,11 +48,11 @@ func TestStillRead(t *testing.T) {
 	ok, err := StillRead(t.Context(), nil, p, res)
 	failuretest.Want(t, err, failure.Input, "does not exist")
 	if ok {
-		t.Error("a file that is gone is what was read")
+		t.Error("a removed file is reported as still read")
 	}
 }
 
-// TestCheckOfPlanned has a file that differs from what was read when it was planned.
+// TestCheckOfPlanned has a plan and a task that read different bytes of a file.
 func TestCheckOfPlanned(t *testing.T) {
 	file := t.TempDir() + "/a.avro"
 	write(t, file, "x", 20)

@@ -20,7 +20,7 @@ func TestExpand(t *testing.T) {
 		"f/a.avro", "f/a.avro._COPYING_", "f/b.avro.filepart", "f/c.part", "f/d.tmp", "f/e.avro~", "f/f.avro.BAK", "f/g.avro.crdownload", "f/.h.swp", "f/h.swp", "f/old.bak/x"} {
 		write(t, filepath.Join(dir, name), "", 0)
 	}
-	// A file that the user named has a + before it.
+	// A + marks a file that the user named.
 	for _, tc := range []struct{ args, want string }{
 		{"d", "d/a.avro d/sub/z.avro d/text"},
 		{"e d e/b.avro ./e//b.avro", "d/a.avro d/sub/z.avro d/text +e/b.avro"},
@@ -92,10 +92,10 @@ func TestExpandRefuses(t *testing.T) {
 	for name, dest := range map[string]store.Location{
 		"next to the input":  {Store: store.Local(), Path: dir + "/input"},
 		"in another cluster": {Store: store.Local(), Origin: "hdfs://a", Path: dir + "/in/out"},
-		"none":               {},
+		"not given":          {},
 	} {
 		at := &dest
-		if name == "none" {
+		if name == "not given" {
 			at = nil
 		}
 		if files, _, err := Expand(t.Context(), Search{Inputs: []string{dir + "/in"}, Dest: at}); err != nil || len(files) != 1 {

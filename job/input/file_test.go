@@ -18,8 +18,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// failsFrom is a store whose files cannot be read from an offset on.
-func failsFrom(offset int64, err error) store.Store {
+// failingFrom returns a store whose files cannot be read from an offset on.
+func failingFrom(offset int64, err error) store.Store {
 	return storetest.Inject(store.Local(), func(c *storetest.Call) error {
 		if c.Op == storetest.ReadAt && c.Offset >= offset {
 			return err
@@ -117,7 +117,7 @@ func TestFaultsOfStores(t *testing.T) {
 		failuretest.Want(t, err, tc.kind, tc.text)
 	}
 	refused := errors.New("unplugged")
-	resolve := storetest.On(failsFrom(in.HeaderSize, refused))
+	resolve := storetest.On(failingFrom(in.HeaderSize, refused))
 	_, _, err := Describe(t.Context(), resolve, file)
 	if !errors.Is(err, refused) || !strings.Contains(err.Error(), file) {
 		t.Errorf("error %v", err)
@@ -125,12 +125,12 @@ func TestFaultsOfStores(t *testing.T) {
 	if err := checkRead(t, resolve, in); !errors.Is(err, refused) || !strings.Contains(err.Error(), file) {
 		t.Errorf("error %v", err)
 	}
-	// A file that ends before its size.
-	resolve = storetest.On(failsFrom(in.HeaderSize, io.EOF))
+	// The file ends before its size.
+	resolve = storetest.On(failingFrom(in.HeaderSize, io.EOF))
 	failuretest.Want(t, checkRead(t, resolve, in), failure.Input, "changed while it was read")
 }
 
-// TestFewReads counts reads, because remote storage looks a file up for each.
+// TestFewReads counts reads, because remote storage looks up the file for each read.
 func TestFewReads(t *testing.T) {
 	for rows, want := range map[int]int{3: 1, 900: 1, 1000: 2, 3000: 2} {
 		file, st := t.TempDir()+"/a.avro", storetest.NewFaulty(store.Local())

@@ -29,7 +29,7 @@ func TestFilter(t *testing.T) {
 		name, args string
 		filter     Filter
 		want       string
-		reason     string // of all that is left out
+		reason     string // of all files that are left out
 	}{
 		{"none", "d/old d/new", Filter{}, "d/new d/old", ""},
 		{"since", "d", Filter{Since: now.Add(-time.Hour)}, "d/done/DONE d/future d/new d/not/DONE/x", "modified before"},
@@ -37,7 +37,7 @@ func TestFilter(t *testing.T) {
 		{"until", "d", Filter{Until: now.Add(-time.Hour)}, "d/done/old d/not/old d/old", "or later"},
 		{"until exactly", "d/old", Filter{Until: now.Add(-50 * time.Hour)}, "", "or later"},
 		{"age", "d", Filter{MinAge: time.Hour}, "d/done/old d/not/old d/old", "waits until it is 1h0m0s old"},
-		{"age of what is named", "d/new d/o*", Filter{MinAge: time.Hour}, "d/old", "waits until"},
+		{"age of a named file", "d/new d/o*", Filter{MinAge: time.Hour}, "d/old", "waits until"},
 		{"marker", "d", Filter{Marker: "DONE"}, "d/done/DONE d/done/old", "waits for DONE next to it"},
 		{"marker next to a named file", "d/done/old d/not/old d/o* d/new", Filter{Marker: "DONE"}, "d/done/old", "waits for DONE"},
 	} {

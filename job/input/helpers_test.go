@@ -20,11 +20,11 @@ func write(t *testing.T, file, value string, blocks int) {
 	}
 	testenv.Must(t, os.MkdirAll(filepath.Dir(file), 0o777))
 	testenv.Must(t, os.WriteFile(file, avrotest.File(t, `"string"`, [16]byte{1, 2, 3}, 1, rows...), 0o666))
-	long := time.Now().Add(-time.Hour)
-	testenv.Must(t, os.Chtimes(file, long, long))
+	old := time.Now().Add(-time.Hour)
+	testenv.Must(t, os.Chtimes(file, old, old))
 }
 
-// checkRead calls Check for inputs that a task read whole when they were described.
+// checkRead calls Check for inputs that a task read completely when they were described.
 func checkRead(t *testing.T, resolve Resolve, inputs ...manifest.Input) error {
 	t.Helper()
 	task, res := manifest.Task{}, &manifest.TaskResult{}

@@ -16,34 +16,34 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// ending is a store that ends the run at the second list.
-type ending struct {
+// cancelingStore is a store that cancels the context at the second List.
+type cancelingStore struct {
 	store.Store
-	lists int
-	end   context.CancelFunc
+	lists  int
+	cancel context.CancelFunc
 }
 
-func (e *ending) List(ctx context.Context, dir string) ([]store.Info, error) {
-	if e.lists++; e.lists == 2 {
-		e.end()
+func (c *cancelingStore) List(ctx context.Context, dir string) ([]store.Info, error) {
+	if c.lists++; c.lists == 2 {
+		c.cancel()
 		return nil, ctx.Err()
 	}
-	return e.Store.List(ctx, dir)
+	return c.Store.List(ctx, dir)
 }
 
-func TestPartitionsThatAreEnded(t *testing.T) {
+func TestPartitionsCanceled(t *testing.T) {
 	dir := t.TempDir()
 	testenv.Must(t, os.MkdirAll(dir+"/k=1/h=1", 0o777))
 	ctx, cancel := context.WithCancel(t.Context())
-	st := &ending{store.Local(), 0, cancel}
+	st := &cancelingStore{store.Local(), 0, cancel}
 	resolve := func(location string) (store.Location, error) { return store.Location{Store: st, Path: location}, nil }
 	if found, err := Partitions(ctx, Search{Resolve: resolve, Inputs: []string{dir}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
 
-// TestPartitionsFailApart names a directory that cannot be listed, and finds the others.
-func TestPartitionsFailApart(t *testing.T) {
+// TestUnlistablePartition names a directory that cannot be listed, and finds the others.
+func TestUnlistablePartition(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"k=1/h=1", "k=2/h=1", "k=3/h=1"} {
 		testenv.Must(t, os.MkdirAll(filepath.Join(dir, name), 0o777))
@@ -56,7 +56,7 @@ func TestPartitionsFailApart(t *testing.T) {
 		found, err := Partitions(t.Context(), Search{Resolve: resolve, Inputs: []string{dir}})
 		if n == 0 {
 			if !errors.Is(err, syscall.EACCES) {
-				t.Errorf("the top: %v", err)
+				t.Errorf("list 1 fails: %v", err)
 			}
 			continue
 		}

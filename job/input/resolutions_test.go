@@ -27,13 +27,13 @@ func parse(t *testing.T, text string) *shred.Schema {
 	return s
 }
 
-// asked returns the resolutions of a request with a schema.
-func asked(t *testing.T) *Resolutions {
+// newResolutions returns the resolutions of a request with a schema.
+func newResolutions(t *testing.T) *Resolutions {
 	return NewResolutions(&manifest.Request{Schema: readMail}, parse(t, readMail))
 }
 
-func TestResolutionsAreKeptWithinBounds(t *testing.T) {
-	r := asked(t)
+func TestKnownResolutionsAreBounded(t *testing.T) {
+	r := newResolutions(t)
 	first, err := r.Of("1.avro", firstMail)
 	if again, _ := r.Of("2.avro", firstMail); err != nil || first == nil || again != first {
 		t.Errorf("%p and %p of one schema, %v", first, again, err)
@@ -41,22 +41,22 @@ func TestResolutionsAreKeptWithinBounds(t *testing.T) {
 	doc := strings.Repeat("x", maxKnown/10)
 	for i := range 30 {
 		long := strings.Replace(firstMail, `"type"`, fmt.Sprintf(`"doc":"%d%s","type"`, i, doc), 1)
-		if by, err := r.Of("long.avro", long); err != nil || by == nil || len(r.known) > 10 {
-			t.Fatalf("%d are kept, %v", len(r.known), err)
+		if resolution, err := r.Of("long.avro", long); err != nil || resolution == nil || len(r.known) > 10 {
+			t.Fatalf("%d resolutions are kept, %v", len(r.known), err)
 		}
 	}
 }
 
 func TestResolutions(t *testing.T) {
-	if by, err := NewResolutions(&manifest.Request{}, parse(t, readMail)).Of("a.avro", "not even a schema"); by != nil || err != nil {
-		t.Errorf("without a reader's schema: %v, %v", by, err)
+	if got, err := NewResolutions(&manifest.Request{}, parse(t, readMail)).Of("a.avro", "not even a schema"); got != nil || err != nil {
+		t.Errorf("without a reader's schema: %v, %v", got, err)
 	}
-	r := asked(t)
-	if by, err := r.Of("a.avro", readMail); by != nil || err != nil {
-		t.Errorf("of its own schema: %v, %v", by, err)
+	r := newResolutions(t)
+	if got, err := r.Of("a.avro", readMail); got != nil || err != nil {
+		t.Errorf("for the reader's schema: %v, %v", got, err)
 	}
-	if by, err := r.Of("a.avro", strings.Replace(readMail, `"string"`, `{"type":"string","avro.java.string":"String"}`, 1)); by != nil || err != nil {
-		t.Errorf("of its own schema in other words: %v, %v", by, err)
+	if got, err := r.Of("a.avro", strings.Replace(readMail, `"string"`, `{"type":"string","avro.java.string":"String"}`, 1)); got != nil || err != nil {
+		t.Errorf("for another text of the reader's schema: %v, %v", got, err)
 	}
 	_, err := r.Of("a.avro", otherMail)
 	failuretest.Want(t, err, failure.Input, "a.avro: ")
@@ -119,8 +119,8 @@ func TestFitFirst(t *testing.T) {
 	}
 }
 
-// TestFitTellsSome has more warnings than fit.
-func TestFitTellsSome(t *testing.T) {
+// TestFitLimitsWarnings has more warnings than the limit.
+func TestFitLimitsWarnings(t *testing.T) {
 	var inputs []manifest.Input
 	texts := []string{firstMail}
 	for i := range maxWarnings + 3 {

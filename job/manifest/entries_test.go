@@ -39,13 +39,13 @@ func TestPartOfSeveralFiles(t *testing.T) {
 		"two files":             {StagedPart(3, 1, attempt, ".a"), StagedPart(3, 1, attempt, ".b")},
 		"a file and one inside": {dir, InPart(dir, "a")},
 		"one inside and a file": {InPart(dir, "a"), dir},
-		"twice":                 {InPart(dir, "a"), InPart(dir, "a")},
+		"repeated file":         {InPart(dir, "a"), InPart(dir, "a")},
 		"another row group":     {InPart(StagedPart(3, 2, attempt, ".cfiles"), "a")},
 		"no name":               {InPart(dir, "")},
 		"dots":                  {InPart(dir, "..")},
 		"a hidden name":         {InPart(dir, "_a")},
 		"deeper":                {InPart(dir, "a/b")},
-		"out of the way":        {InPart(dir, "../../x")},
+		"outside":               {InPart(dir, "../../x")},
 	} {
 		r := severalFiles()
 		r.Parts[1].Files = nil
@@ -57,9 +57,9 @@ func TestPartOfSeveralFiles(t *testing.T) {
 		}
 	}
 	r = severalFiles()
-	again := r.Parts[1]
-	again.Rows, again.Files = 0, []File{{Name: InPart(other, "c")}}
-	r.Parts = append(r.Parts, again)
+	second := r.Parts[1]
+	second.Rows, second.Files = 0, []File{{Name: InPart(other, "c")}}
+	r.Parts = append(r.Parts, second)
 	if decode(r) == nil {
 		t.Error("two attempts at a part: no error")
 	}
@@ -71,7 +71,7 @@ func TestPartOfSeveralFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if f := s.Parts[1].Files; f[0].Name != other+"/0.data" || f[1].Name != other+"/a=b-c_d" || s.Bytes != 30 {
-		t.Errorf("it is published as %+v", s.Parts[1])
+		t.Errorf("the part is published as %+v", s.Parts[1])
 	}
 	if _, err := DecodeSuccess(manifesttest.Seal(bytes.Replace(b, []byte("/0.data"), []byte("/.data"), 1))); err == nil {
 		t.Error("a hidden name: no error")

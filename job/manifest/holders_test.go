@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestHolders finds the rows of an input in two outputs. Two outputs may have one number.
+// TestHolders finds the rows of an input in two outputs, which may have the same number.
 func TestHolders(t *testing.T) {
 	output := func(inputs ...string) *Success {
 		s := &Success{Sequence: 1}

@@ -20,40 +20,40 @@ func TestRelate(t *testing.T) {
 		change func(*Input)
 		want   Relation
 	}{
-		"not opened":                 {local, func(in *Input) { in.HeaderSize, in.Identity, in.CRC32C = 0, 0, nil }, SameFile},
-		"not opened, longer":         {local, func(in *Input) { in.HeaderSize, in.Identity, in.Size = 0, 0, 10 }, Changed},
-		"not opened, touched":        {local, func(in *Input) { in.HeaderSize, in.CRC32C, in.ModTime = 0, nil, at.Add(1) }, Unopened},
-		"not opened, answered":       {local, func(in *Input) { in.HeaderSize, in.ModTime = 0, at.Add(1) }, SameFile},
-		"not opened, answered other": {local, func(in *Input) { in.HeaderSize, in.ModTime, in.CRC32C = 0, at.Add(1), sum(2) }, Changed},
-		"touched":                    {local, func(in *Input) { in.ModTime = at.Add(1) }, SameFile},
-		"touched, not read":          {local, func(in *Input) { in.ModTime, in.CRC32C = at.Add(1), nil }, Unread},
-		"rewritten":                  {local, func(in *Input) { in.ModTime, in.CRC32C = at.Add(1), sum(2) }, Changed},
-		"other end":                  {local, func(in *Input) { in.Identity = 6 }, Changed},
-		"other header":               {local, func(in *Input) { in.HeaderSize = 4 }, Changed},
-		"no time":                    {local, func(in *Input) { in.ModTime, in.CRC32C = time.Time{}, nil }, Unread},
-		"nothing was noted":          {old, func(in *Input) { in.CRC32C = nil }, Unread},
-		"just modified":              {recent, func(in *Input) { in.CRC32C = nil }, Unread},
-		"modified just now":          {local, func(in *Input) { in.Recent, in.CRC32C = true, nil }, Unread},
-		"other id":                   {local, func(in *Input) { in.FileID, in.CRC32C = 8, nil }, SameFile},
-		"other id, not opened":       {local, func(in *Input) { in.FileID, in.HeaderSize, in.CRC32C = 8, 0, nil }, Unopened},
-		"other name":                 {local, func(in *Input) { in.Path, in.CRC32C = "/in/b", nil }, SameFile},
-		"other name of a link":       {local, func(in *Input) { in.Path, in.Real, in.CRC32C = "/in/b", "/in/a", nil }, SameFile},
-		"other name, touched":        {local, func(in *Input) { in.Path, in.ModTime = "/in/b", at.Add(1) }, SameFile},
-		"other name, other bytes":    {local, func(in *Input) { in.Path, in.ModTime, in.CRC32C = "/in/b", at.Add(1), sum(2) }, Unrelated},
-		"other name, no id":          {local, func(in *Input) { in.Path, in.FileID = "/in/b", 0 }, SameContent},
-		"copy":                       {local, func(in *Input) { in.Path, in.FileID = "/in/b", 8 }, SameContent},
-		"copy, not read":             {local, func(in *Input) { in.Path, in.FileID, in.CRC32C = "/in/b", 8, nil }, Unread},
-		"only the ends of a copy":    {local, func(in *Input) { in.Path, in.FileID, in.CRC32C = "/in/b", 8, sum(2) }, Unrelated},
-		"another file":               {local, func(in *Input) { in.Path, in.Size = "/in/b", 10 }, Unrelated},
-		"another file, not opened":   {local, func(in *Input) { in.Path, in.FileID, in.Identity = "/in/b", 8, 6 }, Unrelated},
-		"another empty file":         {Input{Path: "/in/a", FileID: 7}, func(in *Input) { in.Path = "/in/b" }, Unrelated},
-		"the same empty file":        {Input{Path: "/in/a"}, func(in *Input) { in.ModTime = at }, SameFile},
-		"other client":               {rpc, func(in *Input) { in.Path, in.HeaderSize, in.CRC32C = "webhdfs://nn:9870/in/a", 0, nil }, SameFile},
-		"other host name":            {rpc, func(in *Input) { in.Path, in.HeaderSize, in.CRC32C = "hdfs://localhost/in/a", 0, nil }, SameFile},
-		"other client without ids":   {rpc, func(in *Input) { in.Path, in.FileID, in.CRC32C = "webhdfs://nn:14000/in/a", 0, nil }, SameFile},
-		"without ids, not opened":    {rpc, func(in *Input) { in.Path, in.FileID, in.HeaderSize = "webhdfs://nn:14000/in/a", 0, 0 }, Unopened},
-		"other cluster":              {rpc, func(in *Input) { in.Path, in.FileID = "hdfs://other/in/a", 8 }, SameContent},
-		"a disk's and a cluster's":   {rpc, func(in *Input) { in.Path = "/in/b" }, SameContent},
+		"not opened":               {local, func(in *Input) { in.HeaderSize, in.Identity, in.CRC32C = 0, 0, nil }, SameFile},
+		"not opened, longer":       {local, func(in *Input) { in.HeaderSize, in.Identity, in.Size = 0, 0, 10 }, Changed},
+		"not opened, touched":      {local, func(in *Input) { in.HeaderSize, in.CRC32C, in.ModTime = 0, nil, at.Add(1) }, Unopened},
+		"not opened, same sum":     {local, func(in *Input) { in.HeaderSize, in.ModTime = 0, at.Add(1) }, SameFile},
+		"not opened, other sum":    {local, func(in *Input) { in.HeaderSize, in.ModTime, in.CRC32C = 0, at.Add(1), sum(2) }, Changed},
+		"touched":                  {local, func(in *Input) { in.ModTime = at.Add(1) }, SameFile},
+		"touched, not read":        {local, func(in *Input) { in.ModTime, in.CRC32C = at.Add(1), nil }, Unread},
+		"rewritten":                {local, func(in *Input) { in.ModTime, in.CRC32C = at.Add(1), sum(2) }, Changed},
+		"other end":                {local, func(in *Input) { in.Identity = 6 }, Changed},
+		"other header":             {local, func(in *Input) { in.HeaderSize = 4 }, Changed},
+		"no time":                  {local, func(in *Input) { in.ModTime, in.CRC32C = time.Time{}, nil }, Unread},
+		"known without time":       {old, func(in *Input) { in.CRC32C = nil }, Unread},
+		"known when recent":        {recent, func(in *Input) { in.CRC32C = nil }, Unread},
+		"now recent":               {local, func(in *Input) { in.Recent, in.CRC32C = true, nil }, Unread},
+		"other id":                 {local, func(in *Input) { in.FileID, in.CRC32C = 8, nil }, SameFile},
+		"other id, not opened":     {local, func(in *Input) { in.FileID, in.HeaderSize, in.CRC32C = 8, 0, nil }, Unopened},
+		"other name":               {local, func(in *Input) { in.Path, in.CRC32C = "/in/b", nil }, SameFile},
+		"other name of a link":     {local, func(in *Input) { in.Path, in.Real, in.CRC32C = "/in/b", "/in/a", nil }, SameFile},
+		"other name, touched":      {local, func(in *Input) { in.Path, in.ModTime = "/in/b", at.Add(1) }, SameFile},
+		"other name, other bytes":  {local, func(in *Input) { in.Path, in.ModTime, in.CRC32C = "/in/b", at.Add(1), sum(2) }, Unrelated},
+		"other name, no id":        {local, func(in *Input) { in.Path, in.FileID = "/in/b", 0 }, SameContent},
+		"copy":                     {local, func(in *Input) { in.Path, in.FileID = "/in/b", 8 }, SameContent},
+		"copy, not read":           {local, func(in *Input) { in.Path, in.FileID, in.CRC32C = "/in/b", 8, nil }, Unread},
+		"only the ends of a copy":  {local, func(in *Input) { in.Path, in.FileID, in.CRC32C = "/in/b", 8, sum(2) }, Unrelated},
+		"another file":             {local, func(in *Input) { in.Path, in.Size = "/in/b", 10 }, Unrelated},
+		"another file, not opened": {local, func(in *Input) { in.Path, in.FileID, in.Identity = "/in/b", 8, 6 }, Unrelated},
+		"another empty file":       {Input{Path: "/in/a", FileID: 7}, func(in *Input) { in.Path = "/in/b" }, Unrelated},
+		"the same empty file":      {Input{Path: "/in/a"}, func(in *Input) { in.ModTime = at }, SameFile},
+		"other client":             {rpc, func(in *Input) { in.Path, in.HeaderSize, in.CRC32C = "webhdfs://nn:9870/in/a", 0, nil }, SameFile},
+		"other host name":          {rpc, func(in *Input) { in.Path, in.HeaderSize, in.CRC32C = "hdfs://localhost/in/a", 0, nil }, SameFile},
+		"other client without ids": {rpc, func(in *Input) { in.Path, in.FileID, in.CRC32C = "webhdfs://nn:14000/in/a", 0, nil }, SameFile},
+		"without ids, not opened":  {rpc, func(in *Input) { in.Path, in.FileID, in.HeaderSize = "webhdfs://nn:14000/in/a", 0, 0 }, Unopened},
+		"other cluster":            {rpc, func(in *Input) { in.Path, in.FileID = "hdfs://other/in/a", 8 }, SameContent},
+		"on disk and on a cluster": {rpc, func(in *Input) { in.Path = "/in/b" }, SameContent},
 	} {
 		in := tc.known
 		tc.change(&in)
@@ -63,13 +63,13 @@ func TestRelate(t *testing.T) {
 	}
 }
 
-// TestSetModified checks times that a change just after the look may repeat.
+// TestSetModified checks which times a later change may repeat.
 func TestSetModified(t *testing.T) {
 	now := time.Now()
 	for age, recent := range map[time.Duration]bool{time.Hour: false, 3 * time.Second: false, time.Second: true, 0: true, -time.Second: true, -time.Hour: false} {
 		var in Input
 		if in.SetModified(now.Add(-age), now); in.Recent != recent || in.ModTime.IsZero() {
-			t.Errorf("modified %v before the look: %+v", age, in)
+			t.Errorf("modified %v ago: %+v", age, in)
 		}
 	}
 	for year, known := range map[int]bool{2026: true, 9999: true, 10000: false, 0: false, -1: false} {

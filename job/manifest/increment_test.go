@@ -21,7 +21,7 @@ func TestStandingTo(t *testing.T) {
 		}
 	}
 	if s.Base = ""; s.StandingTo("", 0) != Counts || s.StandingTo("other", 4) != Replaced {
-		t.Error("an increment without an output")
+		t.Error("an increment without an output has another standing")
 	}
 }
 
@@ -29,13 +29,13 @@ func TestNotIncrement(t *testing.T) {
 	s := &Success{ID: "0123456789abcdef", Sequence: 3}
 	dir := IncrementName(3, s.ID)
 	if s.NotIncrement(dir) == "" {
-		t.Error("an output that replaces")
+		t.Error("an output that replaces is accepted as an increment")
 	}
 	s.Increment = true
 	if why := s.NotIncrement(dir); why != "" {
 		t.Error(why)
 	}
 	if s.NotIncrement(IncrementName(4, s.ID)) == "" {
-		t.Error("a copy under another name")
+		t.Error("a copy under another name is accepted as an increment")
 	}
 }

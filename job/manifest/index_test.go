@@ -49,21 +49,21 @@ func TestIndexesAreChecked(t *testing.T) {
 	const id = "0123456789abcdef"
 	for name, c := range map[string]struct {
 		change func(s *Success)
-		reason string // empty if it is sound
+		reason string // empty if the index is valid
 	}{
-		"as it is":           {func(*Success) {}, ""},
+		"unchanged":          {func(*Success) {}, ""},
 		"no rows":            {func(s *Success) { s.Schema, s.Index = "", nil }, ""},
 		"no keys":            {func(s *Success) { *s.Index[2].Keys = KeyRange{} }, ""},
-		"another sink's":     {func(s *Success) { s.Request.Options.Index, s.Index = nil, []File{{Name: "_index/" + id + "/s/lines"}} }, ""},
-		"none is left":       {func(s *Success) { s.Index = nil }, "id is not listed"},
-		"one is gone":        {func(s *Success) { s.Index = s.Index[:2] }, "a,b is not listed"},
+		"another sink":       {func(s *Success) { s.Request.Options.Index, s.Index = nil, []File{{Name: "_index/" + id + "/s/lines"}} }, ""},
+		"no index":           {func(s *Success) { s.Index = nil }, "id is not listed"},
+		"one index":          {func(s *Success) { s.Index = s.Index[:2] }, "a,b is not listed"},
 		"another order":      {func(s *Success) { s.Request.Options.Index = []string{"a,b", "id"} }, "a,b is not listed"},
 		"not asked for":      {func(s *Success) { s.Request.Options.Index = []string{"id"} }, "an index that was not asked for"},
 		"none was asked for": {func(s *Success) { s.Request.Options.Index = nil }, "an index that was not asked for"},
 		"a file is gone":     {func(s *Success) { s.Index = s.Index[1:] }, "as file 0"},
 		"the order of files": {func(s *Success) { s.Index[0], s.Index[1] = s.Index[1], s.Index[0] }, "as file 0"},
 		"without keys":       {func(s *Success) { s.Index[1].Keys = nil }, "as file 1"},
-		"a row less":         {func(s *Success) { s.Index[0].Keys.Entries = -1 }, "-1 keys"},
+		"negative rows":      {func(s *Success) { s.Index[0].Keys.Entries = -1 }, "-1 keys"},
 		"too many rows":      {func(s *Success) { s.Index[1].Keys.Entries = 8 }, "8 keys"},
 		"far too many":       {func(s *Success) { s.Index[0].Keys.Entries = 1 << 62 }, "keys"},
 		"an empty file":      {func(s *Success) { s.Index[0].Keys.Entries = 0 }, "0 keys"},
@@ -91,19 +91,19 @@ func TestFingerprint(t *testing.T) {
 		change func(p []Part) []Part
 		same   bool
 	}{
-		"as they are":    {func(p []Part) []Part { return p }, true},
-		"other names":    {func(p []Part) []Part { p[0].Files[0].Name = "part-00000-0-y"; return p }, true},
-		"a part of none": {func(p []Part) []Part { return append(p, Part{Task: 2, Files: []File{{Bytes: 3}}}) }, true},
-		"a part less":    {func(p []Part) []Part { return p[:1] }, false},
-		"another task":   {func(p []Part) []Part { p[1].Task = 2; return p }, false},
-		"another group":  {func(p []Part) []Part { p[1].RowGroup = 2; return p }, false},
-		"rows":           {func(p []Part) []Part { p[1].Rows++; return p }, false},
-		"size":           {func(p []Part) []Part { p[1].Files[1].Bytes++; return p }, false},
-		"checksum":       {func(p []Part) []Part { p[1].Files[1].CRC32C++; return p }, false},
-		"another order":  {func(p []Part) []Part { p[0], p[1] = p[1], p[0]; return p }, false},
+		"unchanged":     {func(p []Part) []Part { return p }, true},
+		"other names":   {func(p []Part) []Part { p[0].Files[0].Name = "part-00000-0-y"; return p }, true},
+		"an empty part": {func(p []Part) []Part { return append(p, Part{Task: 2, Files: []File{{Bytes: 3}}}) }, true},
+		"one part less": {func(p []Part) []Part { return p[:1] }, false},
+		"another task":  {func(p []Part) []Part { p[1].Task = 2; return p }, false},
+		"another group": {func(p []Part) []Part { p[1].RowGroup = 2; return p }, false},
+		"rows":          {func(p []Part) []Part { p[1].Rows++; return p }, false},
+		"size":          {func(p []Part) []Part { p[1].Files[1].Bytes++; return p }, false},
+		"checksum":      {func(p []Part) []Part { p[1].Files[1].CRC32C++; return p }, false},
+		"another order": {func(p []Part) []Part { p[0], p[1] = p[1], p[0]; return p }, false},
 	} {
 		if got := Fingerprint(c.change(parts())); (got == all) != c.same {
-			t.Errorf("%s: %s, all is %s", name, got, all)
+			t.Errorf("%s: %s; unchanged: %s", name, got, all)
 		}
 	}
 }

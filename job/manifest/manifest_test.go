@@ -62,7 +62,7 @@ func TestPlanRoundTrip(t *testing.T) {
 	got, err := DecodePlan(b)
 	testenv.Must(t, err)
 	if d := p.Request.Differences(&got.Request); len(d) > 0 {
-		t.Errorf("the request is another: %q", d)
+		t.Errorf("the request differs: %q", d)
 	}
 	again, err := got.Encode()
 	if err != nil || !bytes.Equal(again, b) {
@@ -70,7 +70,7 @@ func TestPlanRoundTrip(t *testing.T) {
 	}
 }
 
-func TestPlanIDCoversWhatDecidesBytes(t *testing.T) {
+func TestPlanID(t *testing.T) {
 	want := samplePlan(t).ID
 	for name, change := range map[string]func(*Plan){
 		"option":        func(p *Plan) { p.Request.Options.RowGroupSize++ },
@@ -113,9 +113,9 @@ func TestDecodePlanRefuses(t *testing.T) {
 		"negative input":  {func(p *Plan) { p.Tasks[0].Pieces[0].Input = -1 }, true, "outside of the inputs"},
 		"beyond the end":  {func(p *Plan) { p.Tasks[1].Pieces[0].End = 151 }, true, "outside of the inputs"},
 		"a gap":           {func(p *Plan) { p.Tasks[1].Pieces[0].Start++ }, true, "before end at byte 100"},
-		"twice":           {func(p *Plan) { p.Tasks[1].Pieces[0].Start-- }, true, "before end at byte 100"},
+		"an overlap":      {func(p *Plan) { p.Tasks[1].Pieces[0].Start-- }, true, "before end at byte 100"},
 		"backwards":       {func(p *Plan) { p.Tasks[0].Pieces[0].End = -1 }, true, "before end at byte 0"},
-		"an input less":   {func(p *Plan) { p.Tasks[1].Pieces = p.Tasks[1].Pieces[:1] }, true, "end at byte 0 of 30 of b.avro"},
+		"one input less":  {func(p *Plan) { p.Tasks[1].Pieces = p.Tasks[1].Pieces[:1] }, true, "end at byte 0 of 30 of b.avro"},
 		"task number":     {func(p *Plan) { p.Tasks[1].ID = 7 }, true, "has the number 7"},
 		"other writers":   {func(p *Plan) { p.Revision++ }, true, "of revision 2 of the writers, and this program has 1; make the plan again"},
 	} {
@@ -202,7 +202,7 @@ func TestTaskResult(t *testing.T) {
 	for name, change := range map[string]func(*TaskResult){
 		"another plan":       func(r *TaskResult) { r.Plan = "q" },
 		"another task":       func(r *TaskResult) { r.Task = 4 },
-		"out of the way":     func(r *TaskResult) { r.Parts[0].Files[0].Name = "../" + r.Parts[0].Files[0].Name },
+		"outside":            func(r *TaskResult) { r.Parts[0].Files[0].Name = "../" + r.Parts[0].Files[0].Name },
 		"another row group":  func(r *TaskResult) { r.Parts[0].RowGroup = 2 },
 		"a part's task":      func(r *TaskResult) { r.Parts[0].Task = 4 },
 		"a copy's name":      func(r *TaskResult) { r.Losses[0].Quarantine.Name = "plan.json" },
@@ -210,17 +210,17 @@ func TestTaskResult(t *testing.T) {
 		"a negative length":  func(r *TaskResult) { r.Parts[1].Files[0].Bytes = -1 },
 		"negative rows":      func(r *TaskResult) { r.Parts[0].Rows += r.Parts[1].Rows + 1; r.Parts[1].Rows = -1 },
 		"no file":            func(r *TaskResult) { r.Parts[1].Files = nil },
-		"twice":              func(r *TaskResult) { r.Parts = append(r.Parts, r.Parts[0]) },
+		"repeated part":      func(r *TaskResult) { r.Parts = append(r.Parts, r.Parts[0]) },
 		"copies of one range": func(r *TaskResult) {
 			f := File{Name: StagedQuarantine(output, 0, "/x/a.avro", 5, 9), Bytes: 4}
 			r.Losses[1].Quarantine = &f
 		},
-		"rows that are not":           func(r *TaskResult) { r.RowsIn++ },
+		"too many rows":               func(r *TaskResult) { r.RowsIn++ },
 		"a side file's name":          func(r *TaskResult) { r.Side[0].Name = "plan.json" },
 		"a side file of another task": func(r *TaskResult) { r.Side[0].Name = StagedSide(attempt, 4, "keys") },
 		"a side file's directory":     func(r *TaskResult) { r.Side[0].Name += "/x" },
-		"a side file twice":           func(r *TaskResult) { r.Side[1] = r.Side[0] },
-		"one side file of two tries":  func(r *TaskResult) { r.Side[1].Name = StagedSide(output, 3, "keys") },
+		"a repeated side file":        func(r *TaskResult) { r.Side[1] = r.Side[0] },
+		"side files of two attempts":  func(r *TaskResult) { r.Side[1].Name = StagedSide(output, 3, "keys") },
 		"an index of one task":        func(r *TaskResult) { r.Index = lastResult().Index },
 		"version":                     func(r *TaskResult) { r.Version = 1 },
 	} {
@@ -239,20 +239,20 @@ func TestLastResult(t *testing.T) {
 		change func(*TaskResult)
 		want   bool
 	}{
-		"as it is":   {func(*TaskResult) {}, true},
-		"of nothing": {func(r *TaskResult) { r.Index = nil }, true},
-		"a part":     {func(r *TaskResult) { r.Index[0].Name = StagedPart(3, 0, attempt, ".trv") }, false},
-		"elsewhere":  {func(r *TaskResult) { r.Index[0].Name += "/../../x" }, false},
-		"no attempt": {func(r *TaskResult) { r.Index[0].Name = "index-id" }, false},
-		"hidden":     {func(r *TaskResult) { r.Index[0].Name = StagedIndex(attempt, ".id") }, false},
-		"directory":  {func(r *TaskResult) { r.Index[0].Name += "/00000" }, true},
-		"hidden in":  {func(r *TaskResult) { r.Index[0].Name += "/.id" }, false},
-		"too deep":   {func(r *TaskResult) { r.Index[0].Name += "/a/b" }, false},
-		"twice in": {func(r *TaskResult) {
+		"unchanged":   {func(*TaskResult) {}, true},
+		"no index":    {func(r *TaskResult) { r.Index = nil }, true},
+		"a part":      {func(r *TaskResult) { r.Index[0].Name = StagedPart(3, 0, attempt, ".trv") }, false},
+		"outside":     {func(r *TaskResult) { r.Index[0].Name += "/../../x" }, false},
+		"no attempt":  {func(r *TaskResult) { r.Index[0].Name = "index-id" }, false},
+		"hidden":      {func(r *TaskResult) { r.Index[0].Name = StagedIndex(attempt, ".id") }, false},
+		"directory":   {func(r *TaskResult) { r.Index[0].Name += "/00000" }, true},
+		"hidden file": {func(r *TaskResult) { r.Index[0].Name += "/.id" }, false},
+		"too deep":    {func(r *TaskResult) { r.Index[0].Name += "/a/b" }, false},
+		"repeated file": {func(r *TaskResult) {
 			r.Index[0].Name += "/a"
 			r.Index[1].Name = r.Index[0].Name
 		}, false},
-		"one of both": {func(r *TaskResult) { r.Index[0].Name = StagedIndex(output, "name") }, false},
+		"repeated name": {func(r *TaskResult) { r.Index[0].Name = StagedIndex(output, "name") }, false},
 	} {
 		r := lastResult()
 		tt.change(r)
@@ -280,7 +280,7 @@ func TestSuccess(t *testing.T) {
 			t.Errorf("file %d is %s, want %s", i, f.Name, want[i])
 		}
 		if f.StoreChecksum != "" {
-			t.Errorf("%s has a checksum of what was staged: %s", f.Name, f.StoreChecksum)
+			t.Errorf("%s has the checksum of the staged file: %s", f.Name, f.StoreChecksum)
 		}
 	}
 	if s := NewSuccess(p, output, []*TaskResult{empty}); len(s.Parts) != 1 {
@@ -291,7 +291,7 @@ func TestSuccess(t *testing.T) {
 	got, err := DecodeSuccess(b)
 	testenv.Must(t, err)
 	if d := got.Request.Differences(&p.Request); len(d) > 0 {
-		t.Errorf("it is not the plan's: %q", d)
+		t.Errorf("the request differs from the plan's: %q", d)
 	}
 	more := bytes.Replace(b, []byte(`"version": 2`), []byte(`"later": {"x": 1}, "version": 2`), 1)
 	if _, err := DecodeSuccess(manifesttest.Seal(more)); err != nil {
@@ -299,18 +299,18 @@ func TestSuccess(t *testing.T) {
 	}
 	for name, change := range map[string]func(*Success){
 		"ID":                 func(s *Success) { s.ID = "../../etc" },
-		"out of the way":     func(s *Success) { s.Parts[0].Files[0].Name = "sub/x" },
+		"outside":            func(s *Success) { s.Parts[0].Files[0].Name = "sub/x" },
 		"another output":     func(s *Success) { s.Parts[0].Files[0].Name = StagedPart(3, 0, attempt, ".trv") },
 		"an index":           func(s *Success) { s.Index[0].Name = "_index/" + output + "/x/y/z" },
-		"another's":          func(s *Success) { s.Index[0].Name = "_index/" + attempt + "/id" },
+		"index of another":   func(s *Success) { s.Index[0].Name = "_index/" + attempt + "/id" },
 		"a part as an index": func(s *Success) { s.Index[0].Name = "part-00009-0-" + output + ".trv" },
 		"an index as a part": func(s *Success) { s.Parts[0].Files[0].Name = "_index/" + output + "/x" },
 		"a copy as a part":   func(s *Success) { s.Parts[0].Files[0].Name = "_quarantine/" + output + "/00001-a.avro@5-9" },
 		"an index as a copy": func(s *Success) { s.Losses[0].Quarantine.Name = "_index/" + output + "/x" },
 		"another place":      func(s *Success) { s.Index[0].Name = "_quarantine/" + output + "/id" },
-		"index twice":        func(s *Success) { s.Index[0] = s.Index[1] },
+		"repeated index":     func(s *Success) { s.Index[0] = s.Index[1] },
 		"a copy":             func(s *Success) { s.Losses[0].Quarantine.Name = "_quarantine/" + output + "/../../x" },
-		"twice":              func(s *Success) { s.Parts[1] = s.Parts[0] },
+		"repeated part":      func(s *Success) { s.Parts[1] = s.Parts[0] },
 		"rows":               func(s *Success) { s.Rows -= s.Parts[0].Rows + 5; s.Parts[0].Rows = -5 },
 		"row group":          func(s *Success) { s.Parts[0].RowGroup = -1 },
 		"version":            func(s *Success) { s.Version = 3 },
@@ -327,14 +327,14 @@ func TestSuccess(t *testing.T) {
 		"too many bytes": func(s *Success) {
 			s.Parts[0].Files[0].Bytes, s.Parts[1].Files[0].Bytes, s.Bytes = math.MaxInt64, math.MaxInt64, -2
 		},
-		"input unread":    func(s *Success) { s.Request.Inputs = []Input{{Path: "a.avro", Size: 150}, s.Request.Inputs[1]} },
-		"losses in spite": func(s *Success) { s.Request.Options.OnDamage = "fail" },
-		"lost of another": func(s *Success) { s.Losses[1].Input, s.Losses[1].Start, s.Losses[1].End = "z.avro", 0, 0 },
-		"lost before":     func(s *Success) { s.Losses[1].Start = -1 },
-		"lost after":      func(s *Success) { s.Losses[1].End = 1 << 40 },
-		"lost backwards":  func(s *Success) { s.Losses[1].Start = s.Losses[1].End + 1 },
-		"lost rows":       func(s *Success) { s.Losses[1].Rows = -2 },
-		"lost length":     func(s *Success) { s.Losses[0].Quarantine.Bytes++ },
+		"input unread":       func(s *Success) { s.Request.Inputs = []Input{{Path: "a.avro", Size: 150}, s.Request.Inputs[1]} },
+		"losses not allowed": func(s *Success) { s.Request.Options.OnDamage = "fail" },
+		"lost of another":    func(s *Success) { s.Losses[1].Input, s.Losses[1].Start, s.Losses[1].End = "z.avro", 0, 0 },
+		"lost before":        func(s *Success) { s.Losses[1].Start = -1 },
+		"lost after":         func(s *Success) { s.Losses[1].End = 1 << 40 },
+		"lost backwards":     func(s *Success) { s.Losses[1].Start = s.Losses[1].End + 1 },
+		"lost rows":          func(s *Success) { s.Losses[1].Rows = -2 },
+		"lost length":        func(s *Success) { s.Losses[0].Quarantine.Bytes++ },
 	} {
 		s, err := DecodeSuccess(b)
 		testenv.Must(t, err)
@@ -366,15 +366,15 @@ func TestPending(t *testing.T) {
 	}
 	for i, e := range got.StagedEntries() {
 		if want := staged[i]; e.Name != want.Name || e.Dir != want.Dir || e.Files[len(e.Files)-1].Name != want.Files[len(e.Files)-1].Name || e.Files[0].CRC32C != want.Files[0].CRC32C {
-			t.Errorf("entry %d is %+v, not %+v", i, e, want)
+			t.Errorf("entry %d is %+v, want %+v", i, e, want)
 		}
 	}
 	for name, change := range map[string]func(p *Pending){
 		"no names":       func(p *Pending) { p.Staged = nil },
-		"one less":       func(p *Pending) { p.Staged = p.Staged[1:] },
-		"another's":      func(p *Pending) { p.Staged[0] = StagedPart(9, 0, attempt, ".trv") },
+		"one name less":  func(p *Pending) { p.Staged = p.Staged[1:] },
+		"another task":   func(p *Pending) { p.Staged[0] = StagedPart(9, 0, attempt, ".trv") },
 		"no staged name": func(p *Pending) { p.Staged[0] = "x" },
-		"elsewhere":      func(p *Pending) { p.Staged[2] = strings.Replace(p.Staged[2], "00000-", "x/../00000-", 1) },
+		"outside":        func(p *Pending) { p.Staged[2] = strings.Replace(p.Staged[2], "00000-", "x/../00000-", 1) },
 		"another output": func(p *Pending) { p.ID = attempt },
 	} {
 		p, err := DecodePending(b)
@@ -388,7 +388,7 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// resummed returns a document with the checksum of its bytes and any last field.
+// resummed returns a document, with any last field, with the checksum of its bytes.
 func resummed(b []byte) []byte {
 	n := len(b) - len(documentEnd) - checksumDigits
 	return fmt.Appendf(bytes.Clone(b[:n]), "%08x%s", crc32.Checksum(b[:n], castagnoli), documentEnd)
@@ -412,14 +412,14 @@ func TestChecksum(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if sealed := manifesttest.Seal(b); !bytes.Equal(sealed, b) {
-			t.Errorf("%s ends with %q, not %q", name, b[len(b)-20:], sealed[len(sealed)-20:])
+			t.Errorf("%s ends with %q, want %q", name, b[len(b)-20:], sealed[len(sealed)-20:])
 		}
 		for i := range b {
 			changed := bytes.Clone(b)
 			changed[i] ^= 1
-			for what, altered := range map[string][]byte{"changed": changed, "removed": slices.Delete(bytes.Clone(b), i, i+1), "the last": b[:i]} {
+			for change, altered := range map[string][]byte{"changed": changed, "removed": slices.Delete(bytes.Clone(b), i, i+1), "the first missing": b[:i]} {
 				if err := doc.decode(altered); !errors.Is(err, ErrAltered) {
-					t.Fatalf("%s: byte %d of %d is %s: %v", name, i, len(b), what, err)
+					t.Fatalf("%s: byte %d of %d is %s: %v", name, i, len(b), change, err)
 				}
 			}
 		}
@@ -432,7 +432,7 @@ func TestChecksum(t *testing.T) {
 		for _, more := range []string{"\n", " ", "}", "\x00", string(b)} {
 			for _, altered := range []string{string(b) + more, more + string(b)} {
 				if err := doc.decode([]byte(altered)); !errors.Is(err, ErrAltered) {
-					t.Errorf("%s: %.10q before or after it: %v", name, more, err)
+					t.Errorf("%s: %.10q before or after the document: %v", name, more, err)
 				}
 			}
 		}
@@ -489,10 +489,10 @@ func TestDifferences(t *testing.T) {
 		"format's option": {func(r *Request) {
 			r.Options.FormatOptions = json.RawMessage(`{"codec":"null","column_codecs":{"a<b":"deflate"}}`)
 		}, `option codec was "snappy" and is "null"`},
-		"format's option of a name of ours": {func(r *Request) {
+		"format's option with the name of a general one": {func(r *Request) {
 			r.Options.FormatOptions = json.RawMessage(`{"strict":"very","codec":"snappy","column_codecs":{"a<b":"deflate"}}`)
 		}, `option strict was not set and is "very"`},
-		"format's options that are no object": {func(r *Request) {
+		"format's options are not an object": {func(r *Request) {
 			r.Options.Strict, r.Options.FormatOptions = true, json.RawMessage(`[1]`)
 		}, `option strict was not set and is true|option codec was "snappy" and is not set|option column_codecs was {"a<b":"deflate"} and is not set|option format_options was not set and is "[1]"`},
 		"no format option": {func(r *Request) { r.Options.FormatOptions = nil }, `option codec was "snappy" and is not set|option column_codecs was {"a<b":"deflate"} and is not set`},
@@ -513,25 +513,25 @@ func TestDifferences(t *testing.T) {
 		t.Errorf("two schemas: %q", d)
 	}
 	if d := a.Differences(&Request{Schema: "x", SchemaKept: true}); len(d) != 1 || !strings.Contains(d[0], "asked for") {
-		t.Errorf("a schema that is not asked for any more: %q", d)
+		t.Errorf("a schema that is not requested any more: %q", d)
 	}
 	if d := a.Differences(&Request{}); len(d) != 1 {
 		t.Errorf("no schema any more: %q", d)
 	}
 	b.SchemaCanonical = "z"
 	if d := a.Differences(b); len(d) != 1 {
-		t.Errorf("a schema that is known as it is written, and another: %q", d)
+		t.Errorf("a schema without its canonical text, and another: %q", d)
 	}
 	if d := a.Differences(&Request{Schema: "x", SchemaCanonical: "z"}); len(d) != 0 {
-		t.Errorf("a schema that is known as it is written: %q", d)
+		t.Errorf("a schema without its canonical text: %q", d)
 	}
 	if d := b.Differences(&Request{Schema: "w", SchemaCanonical: "z"}); len(d) != 0 {
-		t.Errorf("one schema in other words: %q", d)
+		t.Errorf("two texts of one schema: %q", d)
 	}
 }
 
-// TestWhatDiffersFromInputs checks that the output's document lists the differences.
-func TestWhatDiffersFromInputs(t *testing.T) {
+// TestDifferencesFromInputs checks that _SUCCESS lists how rows differ from the inputs.
+func TestDifferencesFromInputs(t *testing.T) {
 	p := samplePlan(t)
 	p.LeftOut = []LeftOut{{Field: "a.b", Input: "a.avro", Inputs: 1}}
 	resum(t, p)

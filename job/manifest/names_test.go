@@ -19,7 +19,7 @@ func TestNames(t *testing.T) {
 	} {
 		published := Published(name, output)
 		if len(name) > 255 || !isPublished(published, output) || isPublished(published, attempt) || isPublished(name, output) {
-			t.Errorf("%s becomes %s", name, published)
+			t.Errorf("%s is published as %s", name, published)
 		}
 		if Published(Published(name, attempt), output) != published && strings.HasPrefix(name, "part-") {
 			t.Errorf("%s depends on the attempt", published)
