@@ -67,7 +67,7 @@ type Request struct {
 	Partition string
 	// Sums, if set, returns inputs that earlier surveys read, with their whole CRC-32C.
 	Sums func() *manifest.Known
-	// AllowWaiting accepts inputs whose files the filter all leaves out, as AllowEmpty
+	// AllowWaiting accepts inputs if the filter leaves out all their files, as AllowEmpty
 	// does, but no other inputs without an Avro file.
 	AllowWaiting bool
 	// Formats are the formats that Output can name.
