@@ -8,8 +8,8 @@ const (
 )
 
 // splitSize returns the largest size of pieces, at most room bytes, with which at most
-// one task in maxOver has more than room bytes. A task can have more because the last
-// piece of an input may be larger than the others.
+// one task in maxOver has more than room bytes, but at least 10/11 of room. A task can
+// have more than room because an input's last piece may be larger than the others.
 func splitSize(inputs []manifest.Input, room int64) int64 {
 	least := max(room*10/11, minSplit)
 	for size := room; size > least; size -= max(room/100, 1) {
