@@ -1,27 +1,27 @@
 """Convert one day of Avro mail to column files every night, on Airflow 2 or 3.
 
-mail_columns converts in one process. mail_columns_mapped spreads the tasks of
-a plan over mapped tasks, which run on any worker that reaches the data and
-PLANS. mail_columns_cluster has the nodes of a Hadoop cluster do the work, and
-waits; mail_columns_deferred waits without a worker's slot. These two need
-Hadoop's client on the workers, and data on HDFS. Take one of the four.
+mail_columns converts in one process. mail_columns_mapped runs the tasks of a
+plan as mapped tasks, on any worker that reaches the data and PLANS.
+mail_columns_cluster converts on the nodes of a Hadoop cluster, and waits;
+mail_columns_deferred waits without a worker's slot. These two need Hadoop's
+client on the workers, and data on HDFS. Use one of the four.
 
-How Airflow takes each exit code of rowtocol (`rowtocol help exit-codes`):
+How Airflow treats each exit code of rowtocol (`rowtocol help exit-codes`):
 
     0        success
     99       nothing to do (--exit-nothing 99): the task is skipped
     8        committed, but rows were lost: success, with an error in the log
-    4, 5     storage trouble, or another run holds the destination: retry
+    4, 5     storage failed, or another run holds the destination: retry
     129, 130, 143 stopped by a signal: retry, the rerun resumes
     others   fail at once, since a retry cannot help
 
 The day is that of the start of the run's data interval, in UTC: the run that
-starts at 02:10 on the 5th converts the 4th, and so does one that is triggered
-by hand later on the 5th. mail_columns also looks at the LATE days before, and
-converts what has arrived there since.
+starts at 02:10 on the 5th converts the 4th, and so does one that you trigger
+by hand later on the 5th. mail_columns also converts new files of the LATE days
+before that.
 
 Each task returns rows, bytes and losses as its XCom. Secrets are in the job
-file, or in files that it names, and in no argument. Airflow's own variables
+file, or in files that it names, never in arguments. Airflow's own variables
 (AIRFLOW_CTX_DAG_ID and so on) and OPENLINEAGE_PARENT_ID are in rowtocol's
 environment.
 """
@@ -52,10 +52,10 @@ DEST = "/data/mail.columns/{day}"
 PLANS = "/data/plans"  # a local directory, or one that all workers mount
 HDFS_INPUT = "hdfs:///data/mail/{day}"
 HDFS_DEST = "hdfs:///data/mail.columns/{day}"
-FIRST = datetime(2026, 1, 1, tzinfo=timezone.utc)  # no day before it is looked at
+FIRST = datetime(2026, 1, 1, tzinfo=timezone.utc)  # earlier days are not converted
 LATE = 2  # days
-MAPPED = 100  # tasks of Airflow for a plan; its max_map_length is 1,024
-KEPT = timedelta(days=7)  # plans, and work of tasks, that nobody committed
+MAPPED = 100  # most mapped tasks for a plan; Airflow's max_map_length is 1,024
+KEPT = timedelta(days=7)  # age at which plans and uncommitted work are removed
 
 NOTHING = 99
 LOSSES = 8
@@ -63,7 +63,7 @@ RETRY = {4, 5, 129, 130, 143}
 
 
 class Rowtocol(BaseOperator):
-    """Run rowtocol. In its arguments {day} is the day, {plan} a file for a plan of this run."""
+    """Run rowtocol. In arguments {day} stands for the day, and {plan} for the plan file of this run."""
 
     def __init__(self, *, arguments, ago=0, **kwargs):
         super().__init__(**kwargs)
@@ -77,7 +77,7 @@ class Rowtocol(BaseOperator):
         self.day = start.astimezone(timezone.utc).date() - timedelta(days=self.ago)
         if self.day < FIRST.date():
             raise AirflowSkipException(f"{self.day} is before the first day")
-        # Runs at once do not write each other's plans.
+        # Each run has a plan file of its own.
         self.plan = f"{PLANS}/{self.day}-{re.sub('[^0-9A-Za-z]+', '-', context['run_id'])}.json"
         code, report = self.run([a.format(day=self.day, plan=self.plan) for a in self.arguments], context)
         result = report.get("result") or {}
@@ -97,8 +97,8 @@ class Rowtocol(BaseOperator):
         command = ["rowtocol", "--config", JOB, "--json", *arguments]
         self.log.info("%s", command)
         with tempfile.TemporaryFile("w+") as stdout:
-            # A session of its own: of two SIGTERM, one to the process group and one
-            # by on_kill, the second would end rowtocol before it has cleaned up.
+            # In a session of its own rowtocol gets only the SIGTERM of on_kill. A second
+            # one, to the process group, would end it before it has cleaned up.
             self.process = subprocess.Popen(
                 command, stdout=stdout, stderr=subprocess.PIPE, text=True, env=self.environment(context), start_new_session=True
             )
@@ -119,7 +119,7 @@ class Rowtocol(BaseOperator):
             self.process.wait()
 
     def environment(self, context):
-        """rowtocol's environment names the run that it belongs to, for lineage."""
+        """Return rowtocol's environment, which names the parent run for lineage."""
         try:
             from airflow.providers.openlineage.plugins.macros import lineage_parent_id
         except ImportError:  # the provider is not installed
@@ -127,12 +127,12 @@ class Rowtocol(BaseOperator):
         return {**os.environ, "OPENLINEAGE_PARENT_ID": lineage_parent_id(context["ti"])}
 
     def figures(self, result):
-        """The XCom of this task, of the result in rowtocol's JSON object."""
+        """Return the XCom of this task, from the result in rowtocol's JSON object."""
         return {"rows": result.get("rows", 0), "bytes": result.get("bytes", 0), "losses": len(result.get("losses") or [])}
 
 
 class Plan(Rowtocol):
-    """Make a plan. The XCom is the arguments of each mapped task; there are none for a plan without new inputs."""
+    """Make a plan. The XCom is a list of arguments, one item for each mapped task; without new inputs it is empty."""
 
     def figures(self, result):
         tasks = 0 if result.get("finished") else result.get("tasks", 0)
@@ -141,7 +141,7 @@ class Plan(Rowtocol):
 
 
 class Clean(Rowtocol):
-    """Remove this run's plan, and what of other plans nobody committed in time."""
+    """Remove this run's plan, and plans and work that were not committed in time."""
 
     def figures(self, result):
         Path(self.plan).unlink(missing_ok=True)
@@ -193,8 +193,8 @@ PLAN = ["plan", "--incremental", INPUT, DEST, "--output", "{plan}"]
 COMMIT = ["commit", "--exit-nothing", str(NOTHING), "--plan", "{plan}"]
 CLEAN = ["clean", DEST, "--older-than", f"{KEPT.days * 24}h"]
 
-# verify runs whatever convert did but fail: what was skipped is there from before. It
-# fails where rows were lost; without --require-complete it says so and succeeds.
+# verify runs unless convert failed: if convert was skipped, the output is from an earlier
+# run. verify fails if rows were lost; without --require-complete it only warns.
 with DAG(dag_id="mail_columns", **nightly):
     for ago in range(1 + LATE):
         late = f"_{ago}_before" if ago else ""
@@ -218,8 +218,8 @@ with DAG(dag_id="mail_columns_cluster", **nightly):
     verify = Rowtocol(task_id="verify", arguments=VERIFY_HDFS, trigger_rule="none_failed")
     submit >> verify
 
-# publish is the command of start again, which finds what the job did. If that is not all,
-# it starts a job for the rest and waits for that, or says why there can be none.
+# publish runs the command of start again, which finds the work of the job. If some tasks
+# are not done, it runs them in a new job and waits for that, or says why it cannot.
 with DAG(dag_id="mail_columns_deferred", **nightly):
     start = Start(task_id="start", arguments=[*SUBMIT, "--detach"])
     ended = Ended(task_id="ended", application=start.output)

@@ -39,18 +39,18 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// program is a run of the program, which knows nothing of variables for tests.
+// program returns a run of the program, without the environment variables for tests.
 func program(args ...string) *exec.Cmd {
 	cmd := exec.Command(binary, args...)
 	cmd.Env = testenv.OfProgram()
 	return cmd
 }
 
-// commands are those that the examples run, or set flags of.
+// commands are the commands that the examples run, or whose flags they set.
 var commands = []string{"convert", "submit", "plan", "task", "commit", "clean", "inspect", "schema", "verify"}
 
-// help returns the flags that the help of commands names.
-func help(t *testing.T, commands ...string) (flags map[string]bool) {
+// helpFlags returns the flags that the help of commands lists.
+func helpFlags(t *testing.T, commands ...string) (flags map[string]bool) {
 	t.Helper()
 	flags = map[string]bool{}
 	for _, command := range commands {
@@ -66,32 +66,33 @@ func help(t *testing.T, commands ...string) (flags map[string]bool) {
 	return flags
 }
 
-// TestJobFile holds job.yaml, its commented keys included, to the flags that
-// exist: all of convert and submit are there, and the program reads them.
+// TestJobFile checks that job.yaml, with its commented keys, has exactly the flags of
+// convert and submit, and that the program reads it.
 func TestJobFile(t *testing.T) {
-	flags, all := help(t, commands...), help(t, "convert", "submit")
+	flags, missing := helpFlags(t, commands...), helpFlags(t, "convert", "submit")
 	text := text(t, "job.yaml")
 	for _, variant := range []string{text, uncomment(text)} {
 		var keys map[string]any
 		must(t, yaml.Unmarshal([]byte(variant), &keys))
 		for key := range keys {
 			if !flags[key] {
-				t.Errorf("%s is no flag", key)
+				t.Errorf("%s is not a flag", key)
 			}
-			delete(all, key)
+			delete(missing, key)
 		}
-		for format := range ofFormat {
-			checkJob(t, forFormat(t, keys, format))
+		for format := range formatKeys {
+			checkJob(t, jobFileFor(t, keys, format))
 		}
 	}
-	delete(all, "config")
-	delete(all, "help")
-	for flag := range all {
+	delete(missing, "config")
+	delete(missing, "help")
+	for flag := range missing {
 		t.Errorf("--%s is not in job.yaml", flag)
 	}
 }
 
-// checkJob holds the program to reading a job file, by what it says of missing input.
+// checkJob runs convert with a job file whose input is missing, and wants exit 3: the
+// program has read the file.
 func checkJob(t *testing.T, text []byte) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "job.yaml")
@@ -100,37 +101,37 @@ func checkJob(t *testing.T, text []byte) {
 		cmd := program(append([]string{"--config", name, "convert"}, args...)...)
 		out, err := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code != 3 {
-			t.Errorf("exit %d instead of 3, for input that is missing: %v\n%s", code, err, out)
+			t.Errorf("exit %d for a missing input, want 3: %v\n%s", code, err, out)
 		}
 	}
 }
 
-// ofFormat are the keys that only a format knows.
-var ofFormat = map[string][]string{
+// formatKeys holds, for each format, the keys that no other format has.
+var formatKeys = map[string][]string{
 	"trevni": {"codec", "checksum", "values", "meta"},
 	"cfile":  {"compression", "encoding", "sorted-by", "many-files"},
 	"hfile":  {"key", "column", "timestamp", "block-codec", "bloom"},
 }
 
-// toNobody are the keys of what is written or sent to places that are not this machine's.
-var toNobody = []string{"metrics-file", "push-gateway", "lineage"}
+// reportKeys are the keys of reports to paths and hosts that this machine does not have.
+var reportKeys = []string{"metrics-file", "push-gateway", "lineage"}
 
-// forFormat is the job file of a format and of this machine.
-func forFormat(t *testing.T, keys map[string]any, format string) []byte {
+// jobFileFor returns the job file without the keys of other formats and of reports.
+func jobFileFor(t *testing.T, keys map[string]any, format string) []byte {
 	t.Helper()
 	keys = maps.Clone(keys)
 	keys["format"] = format
-	without := slices.Clone(toNobody)
-	for other, names := range ofFormat {
+	dropped := slices.Clone(reportKeys)
+	for other, names := range formatKeys {
 		if other != format {
-			without = append(without, names...)
+			dropped = append(dropped, names...)
 		}
 	}
 	if format == "hfile" {
-		without = append(without, "index") // which is one already
-		keys["key"] = "id"                 // which it needs, and the file has as a comment
+		dropped = append(dropped, "index") // an HFile needs no index
+		keys["key"] = "id"                 // required, and only a comment in the file
 	}
-	for _, name := range without {
+	for _, name := range dropped {
 		delete(keys, name)
 	}
 	text, err := yaml.Marshal(keys)
@@ -138,7 +139,7 @@ func forFormat(t *testing.T, keys map[string]any, format string) []byte {
 	return text
 }
 
-// TestSchema plans the sample mail under the example of a reader's schema.
+// TestSchema plans a conversion of the sample mail to the example of a reader's schema.
 func TestSchema(t *testing.T) {
 	out, err := program("convert", "--dry-run", "--schema", "mail.avsc", "../testdata/mail", t.TempDir()+"/out").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "2 inputs") || !strings.Contains(string(out), `"seen\", which the schema of the output lacks`) {
@@ -146,16 +147,16 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// uncomment activates the keys that the example leaves out.
+// uncomment activates the keys that are comments in the example.
 func uncomment(text string) string {
 	return regexp.MustCompile(`(?m)^(\s*)# (- \S+|\s*[a-z-]+:( \S+)?|\s+- \S+)$`).ReplaceAllStringFunc(text, func(line string) string {
 		return strings.Replace(line, "# ", "", 1)
 	})
 }
 
-// TestExamplesUseRealFlags looks for flags in the scheduler examples.
+// TestExamplesUseRealFlags checks that the flags in the examples exist.
 func TestExamplesUseRealFlags(t *testing.T) {
-	flags := help(t, commands...)
+	flags := helpFlags(t, commands...)
 	for _, name := range []string{"nightly.sh", "airflow_dag.py", "rowtocol.service", "README.md"} {
 		text, err := os.ReadFile(name)
 		must(t, err)
@@ -165,7 +166,7 @@ func TestExamplesUseRealFlags(t *testing.T) {
 		}
 		for _, m := range used {
 			if !flags[m[1]] {
-				t.Errorf("%s: --%s is no flag", name, m[1])
+				t.Errorf("%s: --%s is not a flag", name, m[1])
 			}
 		}
 	}
@@ -183,7 +184,7 @@ func TestHadoopSettings(t *testing.T) {
 		}
 	}
 	if d := conf.Duration("dfs.client.socket-timeout", 0); d != time.Minute {
-		t.Errorf("data nodes may be silent for %v", d)
+		t.Errorf("dfs.client.socket-timeout is %v, want 1m", d)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package configs holds example files for operators: a job file, what cron, systemd,
-// Airflow and Kubernetes need, and Hadoop client settings. It has no code but the tests
-// that keep the examples true.
+// Package configs holds example files for operators: a job file, files for cron, systemd,
+// Airflow and Kubernetes, and Hadoop client settings. Its only code is tests, which keep
+// the examples correct.
 package configs

@@ -22,7 +22,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// machine is a directory in which the examples find what they name by absolute paths.
+// machine is a directory that holds the files at the absolute paths of the examples.
 type machine struct {
 	dir string
 }
@@ -33,12 +33,12 @@ func newMachine(t *testing.T, job string) machine {
 	for _, sub := range []string{"/data/mail", "/data/mail.columns", "/data/plans", "/var/log/rowtocol", "/etc/rowtocol", "/temp"} {
 		must(t, os.MkdirAll(m.dir+sub, 0o700))
 	}
-	m.write(t, "/etc/rowtocol/job.yaml", m.here(job))
+	m.write(t, "/etc/rowtocol/job.yaml", m.rebase(job))
 	return m
 }
 
-// here returns a text with the absolute paths of the examples inside of the machine.
-func (m machine) here(text string) string {
+// rebase returns a text in which the absolute paths of the examples lead into the machine.
+func (m machine) rebase(text string) string {
 	return regexp.MustCompile(`/(data|etc/rowtocol|var/log/rowtocol|temp)\b`).ReplaceAllString(text, m.dir+"/$1")
 }
 
@@ -47,13 +47,13 @@ func (m machine) write(t *testing.T, name, text string) {
 	must(t, os.WriteFile(m.dir+name, []byte(text), 0o600))
 }
 
-// mail puts the sample mail into the inputs of a day.
-func (m machine) mail(t *testing.T, day string) {
+// addMail puts the sample mail into the inputs of a day.
+func (m machine) addMail(t *testing.T, day string) {
 	t.Helper()
 	must(t, os.CopyFS(m.dir+"/data/mail/"+day, os.DirFS("../testdata/mail")))
 }
 
-// text returns an example.
+// text returns the text of an example.
 func text(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(name)
@@ -61,62 +61,62 @@ func text(t *testing.T, name string) string {
 	return string(b)
 }
 
-// cron is a line of the crontab, as cron runs it on a machine.
-type cron struct {
+// cronLine is a line of the crontab, as cron runs it on a machine.
+type cronLine struct {
 	machine
 	command, path string
 }
 
-// lines returns the commands of the crontab, as cron runs them on the machine.
-func (m machine) lines(t *testing.T) (lines []cron) {
+// cronLines returns the lines of the crontab, as cron runs them on the machine.
+func (m machine) cronLines(t *testing.T) (lines []cronLine) {
 	t.Helper()
-	m.write(t, "/etc/rowtocol/nightly.sh", m.here(text(t, "nightly.sh")))
+	m.write(t, "/etc/rowtocol/nightly.sh", m.rebase(text(t, "nightly.sh")))
 	crontab := text(t, "crontab")
 	path := regexp.MustCompile(`(?m)^PATH=(.*)$`).FindStringSubmatch(crontab)
 	for _, line := range regexp.MustCompile(`(?m)^\d.* etl  (.*)$`).FindAllStringSubmatch(crontab, -1) {
 		if strings.Contains(strings.ReplaceAll(line[1], `\%`, ""), "%") {
 			t.Errorf("cron ends this line at a percent sign: %s", line[1])
 		}
-		command := m.here(strings.ReplaceAll(line[1], `\%`, "%"))
-		lines = append(lines, cron{m, command, filepath.Dir(binary) + ":" + path[1]})
+		command := m.rebase(strings.ReplaceAll(line[1], `\%`, "%"))
+		lines = append(lines, cronLine{m, command, filepath.Dir(binary) + ":" + path[1]})
 	}
 	if len(lines) != 2 {
-		t.Fatalf("%d lines", len(lines))
+		t.Fatalf("%d lines, want 2", len(lines))
 	}
 	return lines
 }
 
-// mailed runs a line with cron's environment and returns what cron mails. Cron looks at
-// no exit code.
-func (c cron) mailed() string {
+// mailed runs a line with cron's environment and returns the mail, which is the line's
+// output. Cron ignores the exit code.
+func (c cronLine) mailed() string {
 	cmd := exec.Command("/bin/sh", "-c", c.command)
 	cmd.Env = []string{"HOME=" + c.dir, "LOGNAME=etl", "SHELL=/bin/sh", "PATH=" + c.path}
 	out, _ := cmd.CombinedOutput()
 	return string(out)
 }
 
-// Cron mails each failure, with its messages, and nothing else.
+// TestCrontab checks that cron mails each failure, with its messages, and nothing else.
 func TestCrontab(t *testing.T) {
 	m := newMachine(t, "temp-dir: /temp\n")
-	lines := m.lines(t)
+	lines := m.cronLines(t)
 	days := []string{time.Now().AddDate(0, 0, -1).Format(time.DateOnly), time.Now().AddDate(0, 0, -3).Format(time.DateOnly)}
 	for i, line := range lines {
 		m.wantMail(t, line, "convert", days[i], "exit code 3", "does not exist")
-		m.mail(t, days[i])
+		m.addMail(t, days[i])
 		for range 2 {
 			if out := line.mailed(); out != "" {
-				t.Errorf("all is well, and this is mailed: %s", out)
+				t.Errorf("a successful run mails %q, want nothing", out)
 			}
 		}
 		if n := len(m.outputs(t, days[i], "_SUCCESS")); n != 1 {
-			t.Errorf("%d outputs of %s", n, days[i])
+			t.Errorf("%d outputs of %s, want 1", n, days[i])
 		}
 	}
 	line := lines[0]
 	late := m.dir + "/data/mail/" + days[0] + "/late.avro"
 	must(t, os.WriteFile(late, []byte(text(t, "../testdata/mail/archive-1.avro")), 0o600))
 	if out := line.mailed(); out != "" || len(m.outputs(t, days[0], "_SUCCESS")) != 2 {
-		t.Errorf("an input came late, and %q is mailed", out)
+		t.Errorf("after a late input %q is mailed, want nothing and a second output", out)
 	}
 
 	parts := m.outputs(t, days[0], "part-*")
@@ -145,7 +145,7 @@ func TestCrontab(t *testing.T) {
 	m.wantMail(t, line, "/var/log/rowtocol")
 }
 
-// outputs returns the files of a pattern in the outputs of a day.
+// outputs returns the files that match a pattern in the outputs of a day.
 func (m machine) outputs(t *testing.T, day, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(m.dir + "/data/mail.columns/" + day + "/increment-*/" + pattern)
@@ -153,7 +153,7 @@ func (m machine) outputs(t *testing.T, day, pattern string) []string {
 	return found
 }
 
-func (m machine) wantMail(t *testing.T, line cron, texts ...string) {
+func (m machine) wantMail(t *testing.T, line cronLine, texts ...string) {
 	t.Helper()
 	out := line.mailed()
 	for _, text := range texts {
@@ -163,22 +163,22 @@ func (m machine) wantMail(t *testing.T, line cron, texts ...string) {
 	}
 }
 
-// If two runs start at once on a machine, one waits.
+// TestCrontabTwice checks that a second run on a machine waits for the first one.
 func TestCrontabTwice(t *testing.T) {
 	if missing := testenv.MissingTools("flock"); missing != "" {
 		testenv.Skip(t, missing)
 	}
 	m := newMachine(t, "temp-dir: /temp\n")
-	line := m.lines(t)[0]
+	line := m.cronLines(t)[0]
 	day := time.Now().AddDate(0, 0, -1).Format(time.DateOnly)
-	m.mail(t, day)
+	m.addMail(t, day)
 	other := exec.Command("flock", m.dir+"/var/log/rowtocol", "cat")
 	free, err := other.StdinPipe()
 	if err == nil {
 		err = other.Start()
 	}
 	must(t, err)
-	for { // until the other one has the lock
+	for { // until the other process has the lock
 		if exec.Command("flock", "-n", m.dir+"/var/log/rowtocol", "true").Run() != nil {
 			break
 		}
@@ -192,7 +192,7 @@ func TestCrontabTwice(t *testing.T) {
 	}
 	must(t, errors.Join(free.Close(), other.Wait()))
 	if out := <-mail; out != "" {
-		t.Errorf("mailed: %s", out)
+		t.Errorf("%q is mailed, want nothing", out)
 	}
 	if len(m.outputs(t, day, "_SUCCESS")) != 1 {
 		t.Error("the second run converted nothing")
@@ -206,7 +206,7 @@ func TestCrontabTwice(t *testing.T) {
 	}
 }
 
-// logrotate takes its file, and moves the log.
+// TestLogrotate checks that logrotate accepts its file and moves the log.
 func TestLogrotate(t *testing.T) {
 	logrotate, err := testenv.LookPath("logrotate")
 	if err != nil {
@@ -215,7 +215,7 @@ func TestLogrotate(t *testing.T) {
 	m := newMachine(t, "")
 	m.write(t, "/var/log/rowtocol/nightly.log", "a line\n")
 	conf := regexp.MustCompile(`(?m)^\tsu etl etl\n|(?: etl etl)$`).ReplaceAllString(text(t, "logrotate.conf"), "")
-	m.write(t, "/etc/rowtocol/logrotate.conf", m.here(conf))
+	m.write(t, "/etc/rowtocol/logrotate.conf", m.rebase(conf))
 	if out, err := exec.Command(logrotate, "--force", "--state", m.dir+"/state", m.dir+"/etc/rowtocol/logrotate.conf").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -224,7 +224,8 @@ func TestLogrotate(t *testing.T) {
 	}
 }
 
-// systemd takes the units, and their memory is what the job file's asks for.
+// TestUnits checks that systemd accepts the units, and that their limit is the job file's
+// memory and 48 MiB.
 func TestUnits(t *testing.T) {
 	if missing := testenv.MissingTools("systemd-analyze"); missing != "" {
 		t.Skip(missing)
@@ -246,11 +247,11 @@ func TestUnits(t *testing.T) {
 	memory := regexp.MustCompile(`(?m)^memory: (\d+)MiB$`).FindStringSubmatch(text(t, "job.yaml"))
 	mib, err := strconv.Atoi(memory[1])
 	if want := fmt.Sprintf("\nMemoryMax=%dM\n", mib+48); err != nil || !strings.Contains(service, want) {
-		t.Errorf("the unit has not%s", want)
+		t.Errorf("the unit lacks%s", want)
 	}
 }
 
-// podJob is what the test needs of a Kubernetes Job.
+// podJob holds the fields of a Kubernetes Job that the test needs.
 type podJob struct {
 	Kind     string
 	Metadata struct{ Name string }
@@ -273,7 +274,8 @@ type podJob struct {
 	}
 }
 
-// The jobs' commands, run as the kubelet runs them, convert a day; all indexes at once.
+// TestKubernetes runs the jobs' commands as the kubelet does, all indexes at once, and
+// checks that they convert a day.
 func TestKubernetes(t *testing.T) {
 	var jobs []podJob
 	for dec := yaml.NewDecoder(strings.NewReader(text(t, "kubernetes.yaml"))); ; {
@@ -291,20 +293,20 @@ func TestKubernetes(t *testing.T) {
 	const day = "2026-01-04"
 	m := newMachine(t, jobs[0].Data["job.yaml"]+"block-size: 1KiB\n")
 	m.write(t, "/etc/rowtocol/job.yaml", strings.Replace(text(t, m.dir+"/etc/rowtocol/job.yaml"), "128MiB", "64KiB", 1))
-	m.mail(t, day)
+	m.addMail(t, day)
 	for _, j := range jobs[1:] {
 		c := j.Spec.Template.Spec.Containers[0]
 		if c.Resources.Limits["memory"] != "560Mi" || !strings.Contains(jobs[0].Data["job.yaml"], "memory: 512MiB\n") {
-			t.Errorf("%s may use %s", j.Metadata.Name, c.Resources.Limits["memory"])
+			t.Errorf("%s has a limit of %s, want 560Mi", j.Metadata.Name, c.Resources.Limits["memory"])
 		}
 		if rules := j.Spec.PodFailurePolicy.Rules; len(rules) != 2 || !slices.Equal(rules[1].OnExitCodes.Values, []int{4, 5, 129, 130, 143}) {
-			t.Errorf("%s tries again after %+v", j.Metadata.Name, rules)
+			t.Errorf("%s has the failure rules %+v", j.Metadata.Name, rules)
 		}
 		var pods []*exec.Cmd
 		for index := range max(1, j.Spec.Completions) {
 			var args []string
 			for _, arg := range c.Args {
-				args = append(args, m.here(strings.ReplaceAll(arg, "$(JOB_COMPLETION_INDEX)", strconv.Itoa(index))))
+				args = append(args, m.rebase(strings.ReplaceAll(arg, "$(JOB_COMPLETION_INDEX)", strconv.Itoa(index))))
 			}
 			pod := program(args...)
 			pod.Stdout, pod.Stderr = &bytes.Buffer{}, &bytes.Buffer{}
@@ -327,13 +329,13 @@ func TestKubernetes(t *testing.T) {
 	}
 }
 
-// The DAG file is Python, and uses only Airflow and Python's own modules.
+// TestDAG checks that the DAG file is Python and imports only allowed modules.
 func TestDAG(t *testing.T) {
 	dag := text(t, "airflow_dag.py")
 	allowed := map[string]bool{"json": true, "os": true, "re": true, "signal": true, "subprocess": true, "tempfile": true, "time": true, "datetime": true, "pathlib": true, "airflow": true}
 	for _, m := range regexp.MustCompile(`(?m)^\s*(?:import|from) (\w+)`).FindAllStringSubmatch(dag, -1) {
 		if !allowed[m[1]] {
-			t.Errorf("%s is imported, and not one of %v", m[1], slices.Sorted(maps.Keys(allowed)))
+			t.Errorf("the DAG imports %s, want only %v", m[1], slices.Sorted(maps.Keys(allowed)))
 		}
 	}
 	if missing := testenv.MissingTools("python3"); missing != "" {
