@@ -15,18 +15,18 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// file makes an Avro file of rows.
-func file(t *testing.T, schema string, rows ...[]byte) []byte {
+// encodeAvro returns an Avro file of rows.
+func encodeAvro(t *testing.T, schema string, rows ...[]byte) []byte {
 	t.Helper()
 	return avrotest.File(t, schema, syncMarker, 1, rows...)
 }
 
-// TestDecoders has maps with the same key twice, which goavro rejects, and
-// which hamba does not tell from others once they are resolved.
+// TestDecoders verifies maps with the same key twice. goavro rejects them, and hamba
+// cannot recognize them once they are resolved.
 func TestDecoders(t *testing.T) {
 	dir := t.TempDir()
-	twice := slices.Repeat([][]byte{{4, 2, 'a', 2, 2, 'a', 4, 0}}, 20)
-	write(t, dir+"/a.avro", file(t, `{"type":"map","values":"int"}`, twice...))
+	rows := slices.Repeat([][]byte{{4, 2, 'a', 2, 2, 'a', 4, 0}}, 20)
+	write(t, dir+"/a.avro", encodeAvro(t, `{"type":"map","values":"int"}`, rows...))
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
 	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro", "--require-complete").
 		want(t, 0, "20 rows of 1 input are equal in the columns: compared by goavro 0, by hamba 20, not compared 0")
@@ -49,26 +49,26 @@ func TestAgainstResolved(t *testing.T) {
 		{"name":"tag","type":["null","string"],"default":null},
 		{"name":"key","type":["null","double","string"],"aliases":["id"]}]}`
 	write(t, dir+"/reader.avsc", []byte(reader))
-	pairs(t, dir, "in/a.avro", 0, 30)
+	writePairs(t, dir, "in/a.avro", 0, 30)
 	later := `{"type":"record","name":"Pair","fields":[{"name":"key","type":"float"},{"name":"tag","type":"string"}]}`
-	write(t, dir+"/in/b.avro", file(t, later, []byte{0, 0, 0x80, 0x3f, 2, 'x'}))
-	write(t, dir+"/in/c.avro", file(t, reader, []byte{2, 2, 'x', 4, 2, 'y'}, []byte{0, 0}))
+	write(t, dir+"/in/b.avro", encodeAvro(t, later, []byte{0, 0, 0x80, 0x3f, 2, 'x'}))
+	write(t, dir+"/in/c.avro", encodeAvro(t, reader, []byte{2, 2, 'x', 4, 2, 'y'}, []byte{0, 0}))
 	rowtocol(t, dir, nil, "convert", "--schema", "reader.avsc", "in", "out").want(t, 0, "33 rows")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 6, "the first is words of ")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in").
 		want(t, 0, "33 rows of 3 inputs are equal in the columns: compared by goavro 2, by hamba 31, not compared 0")
 
-	write(t, dir+"/in/b.avro", file(t, later, []byte{0, 0, 0x80, 0x40, 2, 'x'}))
+	write(t, dir+"/in/b.avro", encodeAvro(t, later, []byte{0, 0, 0x80, 0x40, 2, 'x'}))
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 6, "1 row differs", "field key", "has 4, the columns have 1")
 }
 
-// TestAgainstIncrements has two increments whose inputs are not in the order of their
-// paths.
+// TestAgainstIncrements compares two increments whose inputs are not in the order of
+// their paths.
 func TestAgainstIncrements(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/b.avro", 0, 40)
-	pairs(t, dir, "in/a.avro", 40, 7)
-	pairs(t, dir, "in/c.avro", 47, 5)
+	writePairs(t, dir, "in/b.avro", 0, 40)
+	writePairs(t, dir, "in/a.avro", 40, 7)
+	writePairs(t, dir, "in/c.avro", 47, 5)
 	rowtocol(t, dir, nil, "convert", "--incremental", "in/b.avro", "out").want(t, 0)
 	rowtocol(t, dir, nil, "convert", "--incremental", "in/a.avro", "in/c.avro", "out").want(t, 0)
 	equal := "52 rows of 3 inputs are equal"
@@ -84,8 +84,8 @@ func TestAgainstIncrements(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "out", "--against", "moved").want(t, 0, equal)
 }
 
-// TestColumnsWithoutRows has a column file whose blocks are sound, but which
-// holds an optional value twice in one row.
+// TestColumnsWithoutRows verifies a column file whose blocks are sound, but which holds an
+// optional value twice in one row.
 func TestColumnsWithoutRows(t *testing.T) {
 	dir := t.TempDir()
 	text := `{"type":"record","name":"R","fields":[{"name":"x","type":["null","int"]}]}`
@@ -101,37 +101,37 @@ func TestColumnsWithoutRows(t *testing.T) {
 	w.Column(0).AppendVarint(2)
 	must(t, errors.Join(w.EndRow(), w.Close()))
 	write(t, dir+"/r.trv", b.Bytes())
-	write(t, dir+"/r.avro", file(t, text, []byte{2, 2}))
+	write(t, dir+"/r.avro", encodeAvro(t, text, []byte{2, 2}))
 	rowtocol(t, dir, nil, "verify", "r.trv").want(t, 0, "sound")
 	rowtocol(t, dir, nil, "verify", "r.trv", "--against", "r.avro").want(t, 6, "r.trv", "row 0", "length 2")
 }
 
-// TestAgainstAnotherSchema has inputs whose bytes are those of the rows, and mean
-// something else.
+// TestAgainstAnotherSchema compares inputs whose rows have the same bytes as those of the
+// output, but another meaning.
 func TestAgainstAnotherSchema(t *testing.T) {
 	dir := t.TempDir()
 	const enum = `{"type":"enum","name":"E","symbols":["A","B"]}`
-	write(t, dir+"/in/a", file(t, enum, []byte{0}, []byte{2}))
-	write(t, dir+"/in/b", file(t, enum, []byte{2}))
+	write(t, dir+"/in/a", encodeAvro(t, enum, []byte{0}, []byte{2}))
+	write(t, dir+"/in/b", encodeAvro(t, enum, []byte{2}))
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "3 rows")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0)
 
 	swapped := `{"type":"enum","name":"E","symbols":["B","A"]}`
-	write(t, dir+"/in/b", file(t, swapped, []byte{2}))
+	write(t, dir+"/in/b", encodeAvro(t, swapped, []byte{2}))
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 6, "in/b", "another schema than those of the output")
 	rowtocol(t, dir, nil, "verify", partOf(t, dir+"/out", 0), "--against", "in").want(t, 6, "in/b", "another schema")
-	// What the output was not made from has a place of its own in the report.
-	write(t, dir+"/in/b", file(t, enum, []byte{2}))
-	write(t, dir+"/in/c", file(t, swapped))
+	// The report lists files that the output was not made from separately.
+	write(t, dir+"/in/b", encodeAvro(t, enum, []byte{2}))
+	write(t, dir+"/in/c", encodeAvro(t, swapped))
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 0, "in/c", "the output was not made from it")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 6, "in/c")
 }
 
-// TestAgainstSchemas has outputs of two schemas, which are not damaged.
+// TestAgainstSchemas verifies sound outputs of two schemas.
 func TestAgainstSchemas(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir+"/a", file(t, `"long"`, []byte{2}))
-	write(t, dir+"/b", file(t, `"int"`, []byte{2}))
+	write(t, dir+"/a", encodeAvro(t, `"long"`, []byte{2}))
+	write(t, dir+"/b", encodeAvro(t, `"int"`, []byte{2}))
 	must(t, os.Mkdir(dir+"/out", 0o777))
 	rowtocol(t, dir, nil, "convert", "a", "out/day=1").want(t, 0)
 	rowtocol(t, dir, nil, "convert", "b", "out/day=2").want(t, 0)
@@ -139,10 +139,10 @@ func TestAgainstSchemas(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "out/day=2", "--against", "b", "--require-complete").want(t, 0)
 }
 
-// TestAgainstFewerFields tells that an output has less than its inputs.
+// TestAgainstFewerFields checks that verify reports fields that the output lacks.
 func TestAgainstFewerFields(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a", 0, 3)
+	writePairs(t, dir, "a", 0, 3)
 	write(t, dir+"/narrow", []byte(`{"type":"record","name":"Pair","fields":[{"name":"id","type":"long"}]}`))
 	rowtocol(t, dir, nil, "convert", "--schema", "narrow", "a", "out").want(t, 0)
 	rowtocol(t, dir, nil, "verify", "out", "--against", "a").want(t, 0, "3 rows", "the output lacks a field", "words")
@@ -154,12 +154,12 @@ func TestAgainstFewerFields(t *testing.T) {
 	}
 }
 
-// TestAgainstNoFile compares with a path that is not a file, or not there.
+// TestAgainstNoFile compares with a path that is not a file, and with a missing one.
 func TestAgainstNoFile(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a", 0, 3)
+	writePairs(t, dir, "in/a", 0, 3)
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
-	fifo(t, dir+"/pipe")
+	makeFIFO(t, dir+"/pipe")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "pipe").want(t, 3, "a named pipe is not a regular file")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in/*.avro").want(t, 3, "no file matches the pattern").lacks(t, "--allow-empty")
 }

@@ -13,7 +13,7 @@ import (
 const tableSchema = `{"type":"record","name":"T","fields":[{"name":"id","type":"int"},{"name":"text","type":["null","string"]},` +
 	`{"name":"list","type":{"type":"array","items":"double"}},{"name":"day","type":{"type":"int","logicalType":"date"}}]}`
 
-// tableRow is a row of tableSchema; nil is null.
+// tableRow returns a row of tableSchema. A nil text is null.
 func tableRow(id int, text *string, list ...byte) []byte {
 	row := appendVarint(nil, id)
 	if text == nil {
@@ -34,7 +34,7 @@ func TestTable(t *testing.T) {
 		rows = append(rows, tableRow(i, &text))
 	}
 	rows = append(rows, tableRow(1000, nil, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f))
-	write(t, dir+"/a.avro", file(t, tableSchema, rows...))
+	write(t, dir+"/a.avro", encodeAvro(t, tableSchema, rows...))
 	want := `  id  text          list   day
    0  plain         []     1970-01-02
    1  ""            []     1970-01-02
@@ -52,7 +52,8 @@ func TestTable(t *testing.T) {
 	rowtocol(t, dir, nil, "head", "--to", "xml", "a.avro").want(t, 1, "xml")
 }
 
-// Rows beyond the first thousand keep the widths, and a pipe gets all of them.
+// TestTableOfManyRows checks that rows after the first thousand do not change the widths,
+// and that a pipe gets all of them.
 func TestTableOfManyRows(t *testing.T) {
 	dir := t.TempDir()
 	var rows [][]byte
@@ -64,7 +65,7 @@ func TestTableOfManyRows(t *testing.T) {
 		}
 		rows = append(rows, tableRow(i, &text))
 	}
-	write(t, dir+"/a.avro", file(t, tableSchema, rows...))
+	write(t, dir+"/a.avro", encodeAvro(t, tableSchema, rows...))
 	lines := strings.Split(rowtocol(t, dir, nil, "cat", "--to", "table", "a.avro").want(t, 0).stdout, "\n")
 	if len(lines) != 1502 || lines[1] != "   0  short  []    1970-01-02" && lines[1] != "  0  short  []    1970-01-02" || !strings.Contains(lines[1500], "1499  "+long+"  []") {
 		t.Errorf("%d lines, %q, %q", len(lines), lines[1], lines[1500])
@@ -79,7 +80,7 @@ func mailFile(t *testing.T, dir string, n int) {
 	for range n {
 		rows = append(rows, g.Append(nil))
 	}
-	write(t, dir+"/mail.avro", file(t, mailgen.Schema, rows...))
+	write(t, dir+"/mail.avro", encodeAvro(t, mailgen.Schema, rows...))
 }
 
 func TestStats(t *testing.T) {
@@ -116,7 +117,8 @@ func TestStats(t *testing.T) {
 	rowtocol(t, dir, nil, "stats", "--columns", "none", "mail.avro").want(t, 1, "none")
 }
 
-// On a terminal nothing is wider than that; elsewhere all is there.
+// TestAnswersFitTerminal checks that no line is wider than the terminal, and that a pipe
+// gets everything.
 func TestAnswersFitTerminal(t *testing.T) {
 	dir := t.TempDir()
 	mailFile(t, dir, 50)
@@ -125,7 +127,7 @@ func TestAnswersFitTerminal(t *testing.T) {
 			o := onTerminal(t, dir, width, strings.Fields(args)...).want(t, 0).wantHarmless(t)
 			for line := range strings.Lines(o.stdout) {
 				if n := textWidth(strings.TrimSuffix(line, "\n")); n > width {
-					t.Errorf("%s: a line of %d: %s", args, n, line)
+					t.Errorf("%s: a line of %d columns, want at most %d: %s", args, n, width, line)
 				}
 			}
 		}
@@ -138,7 +140,7 @@ func TestAnswersFitTerminal(t *testing.T) {
 	}
 }
 
-// Numbers, of which some are no numbers, and values that a damaged file has.
+// TestStatsOfOddValues sums up NaN, infinities, decimals and a column of nulls.
 func TestStatsOfOddValues(t *testing.T) {
 	dir := t.TempDir()
 	schema := `{"type":"record","name":"F","fields":[{"name":"f","type":"float"},{"name":"d","type":{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}},{"name":"n","type":"null"},{"name":"b","type":"boolean"}]}`
@@ -148,7 +150,7 @@ func TestStatsOfOddValues(t *testing.T) {
 	} {
 		rows = append(rows, []byte(v.f+v.d+"\x01"))
 	}
-	write(t, dir+"/f.avro", file(t, schema, rows...))
+	write(t, dir+"/f.avro", encodeAvro(t, schema, rows...))
 	var got summed
 	rowtocol(t, dir, nil, "stats", "--json", "f.avro").want(t, 0).object(t, &got)
 	f, d, n, b := got.Columns[0], got.Columns[1], got.Columns[2], got.Columns[3]
@@ -175,15 +177,15 @@ func TestCount(t *testing.T) {
 	rowtocol(t, dir, nil, "count", "none").want(t, 3, "none")
 	rowtocol(t, dir, nil, "count").want(t, 1, "usage")
 
-	// Nothing but the manifest is read, and the heads of blocks.
+	// Only the manifest is read, and for Avro the heads of blocks.
 	name := partOf(t, dir+"/b", 0)
 	write(t, name, bytes.Repeat([]byte{0}, len(read(t, name))))
 	rowtocol(t, dir, nil, "count", "b").want(t, 0, "50\n")
 	flip(t, dir+"/a.avro", -25, 0xff)
 	rowtocol(t, dir, nil, "count", "a.avro").want(t, 0, "100\n")
 
-	// Rows of several schemas are as many.
-	write(t, dir+"/text.avro", file(t, textSchema, append(appendVarint(appendVarint(nil, 500), 1), 'x')))
+	// Rows of several schemas are counted together.
+	write(t, dir+"/text.avro", encodeAvro(t, textSchema, append(appendVarint(appendVarint(nil, 500), 1), 'x')))
 	rowtocol(t, dir, nil, "count", "a", "text.avro").want(t, 0, "101\n")
 	rowtocol(t, dir, nil, "count", "--where", "id>=98", "a", "text.avro").want(t, 0, "3\n")
 }

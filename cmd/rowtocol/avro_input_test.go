@@ -12,19 +12,19 @@ import (
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 )
 
-// fed runs the program with standard input.
-func fed(t *testing.T, dir string, in io.Reader, args ...string) output {
+// rowtocolOn runs the program in dir with in as standard input.
+func rowtocolOn(t *testing.T, dir string, in io.Reader, args ...string) output {
 	t.Helper()
 	cmd := command(t, args...)
 	cmd.Stdin = in
-	return ended(t, begun(t, dir, cmd))
+	return waitCmd(t, startCmd(t, dir, cmd))
 }
 
-// An Avro file, and a stream of one, give what the column files give that were made of
-// it.
+// TestAvroInput checks that an Avro file and a stream of one give the same output as the
+// column files that were made from it.
 func TestAvroInput(t *testing.T) {
 	dir := t.TempDir()
-	a := pairs(t, dir, "a.avro", 0, 3000)
+	a := writePairs(t, dir, "a.avro", 0, 3000)
 	rowtocol(t, dir, nil, "convert", "--row-group-size", "9000", "--block-size", "512", "a.avro", "a").want(t, 0)
 	write(t, dir+"/v2.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"n","type":"double","aliases":["id"]},{"name":"new","type":["null","int"],"default":null}]}`))
 	for _, args := range []string{
@@ -34,10 +34,10 @@ func TestAvroInput(t *testing.T) {
 	} {
 		want := rowtocol(t, dir, nil, append(strings.Fields(args), "a")...).want(t, 0).stdout
 		if got := rowtocol(t, dir, nil, append(strings.Fields(args), "a.avro")...).want(t, 0).stdout; got != want {
-			t.Errorf("%s: of the Avro file %.300q, of the columns %.300q", args, got, want)
+			t.Errorf("%s: from the Avro file %.300q, want %.300q as from the columns", args, got, want)
 		}
-		if got := fed(t, dir, bytes.NewReader(a), append(strings.Fields(args), "-")...).want(t, 0).stdout; got != want {
-			t.Errorf("%s: of the stream %.300q, of the columns %.300q", args, got, want)
+		if got := rowtocolOn(t, dir, bytes.NewReader(a), append(strings.Fields(args), "-")...).want(t, 0).stdout; got != want {
+			t.Errorf("%s: from the stream %.300q, want %.300q as from the columns", args, got, want)
 		}
 	}
 	rowtocol(t, dir, nil, "count", "a.avro", "a", "a.avro").want(t, 0, "9000\n")
@@ -50,30 +50,30 @@ func TestStandardInput(t *testing.T) {
 	columns, err := os.Open(part)
 	must(t, err)
 	defer func() { _ = columns.Close() }()
-	fed(t, dir, columns, "cat", "--limit", "1", "-").want(t, 0, `{"id":100`)
-	fed(t, dir, columns, "inspect", "-").want(t, 0, "50 rows")
-	fed(t, dir, columns, "schema", "-").want(t, 0, "words")
+	rowtocolOn(t, dir, columns, "cat", "--limit", "1", "-").want(t, 0, `{"id":100`)
+	rowtocolOn(t, dir, columns, "inspect", "-").want(t, 0, "50 rows")
+	rowtocolOn(t, dir, columns, "schema", "-").want(t, 0, "words")
 	piped := func() io.Reader { return bytes.NewReader(read(t, part)) }
 	for _, command := range []string{"cat", "head", "count", "stats", "inspect", "schema"} {
-		fed(t, dir, piped(), command, "-").want(t, 1, "pipe").prints(t, "")
+		rowtocolOn(t, dir, piped(), command, "-").want(t, 1, "pipe").prints(t, "")
 	}
 	avro := read(t, dir+"/a.avro")
-	fed(t, dir, bytes.NewReader(avro), "schema", "-").want(t, 0, "words")
-	fed(t, dir, bytes.NewReader(avro), "inspect", "-").want(t, 0, "100 rows in 10 blocks")
-	fed(t, dir, bytes.NewReader(avro), "schema", "-", "a").want(t, 0, "words")
-	fed(t, dir, columns, "inspect", "-", "a").want(t, 0, "150 rows")
-	fed(t, dir, bytes.NewReader(avro), "cat", "-", "-").want(t, 1, "once")
+	rowtocolOn(t, dir, bytes.NewReader(avro), "schema", "-").want(t, 0, "words")
+	rowtocolOn(t, dir, bytes.NewReader(avro), "inspect", "-").want(t, 0, "100 rows in 10 blocks")
+	rowtocolOn(t, dir, bytes.NewReader(avro), "schema", "-", "a").want(t, 0, "words")
+	rowtocolOn(t, dir, columns, "inspect", "-", "a").want(t, 0, "150 rows")
+	rowtocolOn(t, dir, bytes.NewReader(avro), "cat", "-", "-").want(t, 1, "once")
 	for _, n := range []int{0, 3, 20, len(avro) - 1} {
-		o := fed(t, dir, bytes.NewReader(avro[:n]), "cat", "-").want(t, 3, "standard input")
+		o := rowtocolOn(t, dir, bytes.NewReader(avro[:n]), "cat", "-").want(t, 3, "standard input")
 		if lines := strings.Count(o.stdout, "\n"); lines != max(0, n-len(avro)+91) {
 			t.Errorf("%d rows of %d bytes", lines, n)
 		}
 	}
-	fed(t, dir, strings.NewReader("no file that anybody knows"), "cat", "-").want(t, 3, "not an Avro")
+	rowtocolOn(t, dir, strings.NewReader("a file of no known format"), "cat", "-").want(t, 3, "not an Avro")
 	rowtocol(t, dir, nil, "cat", ".").want(t, 3, "Avro files", "name the files")
 }
 
-// endless is an Avro file without end.
+// endless is an endless stream of an Avro file.
 type endless struct {
 	header, block []byte
 	at            int64
@@ -90,13 +90,13 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Of a stream no more is read than is asked for, whatever comes, and it takes no
-// memory that grows.
+// TestEndlessInput checks that no more of a stream is read than the command needs, and
+// that memory does not grow.
 func TestEndlessInput(t *testing.T) {
 	dir := t.TempDir()
-	header := file(t, textSchema)
+	header := encodeAvro(t, textSchema)
 	row := append(appendVarint(appendVarint(nil, 7), 3), "abc"...)
-	block := file(t, textSchema, row)[len(header):]
+	block := encodeAvro(t, textSchema, row)[len(header):]
 	for _, c := range []struct{ args, want string }{
 		{"head -n 2 --to json -", "{\"id\":7,\"text\":\"abc\"}\n{\"id\":7,\"text\":\"abc\"}\n"},
 		{"head --where id==7 -n 1 --to csv -", "id,text\n7,abc\n"},
@@ -108,7 +108,7 @@ func TestEndlessInput(t *testing.T) {
 			_, _ = io.Copy(w, &endless{header: header, block: block})
 			_ = w.Close()
 		}()
-		o := fed(t, dir, r, strings.Fields(c.args)...).want(t, 0)
+		o := rowtocolOn(t, dir, r, strings.Fields(c.args)...).want(t, 0)
 		_ = r.Close()
 		if o.stdout != c.want {
 			t.Errorf("%s: %q, want %q", c.args, o.stdout, c.want)
@@ -116,19 +116,19 @@ func TestEndlessInput(t *testing.T) {
 	}
 }
 
-// All rows of a recursive schema are printed.
+// TestRecursiveInput prints the rows of a recursive schema.
 func TestRecursiveInput(t *testing.T) {
 	dir := t.TempDir()
 	schema := `{"type":"record","name":"L","fields":[{"name":"v","type":"int"},{"name":"next","type":["null","L"]}]}`
-	write(t, dir+"/l.avro", file(t, schema, []byte{2, 2, 4, 0}, []byte{6, 0}))
+	write(t, dir+"/l.avro", encodeAvro(t, schema, []byte{2, 2, 4, 0}, []byte{6, 0}))
 	rowtocol(t, dir, nil, "cat", "l.avro").want(t, 0).prints(t, `{"v":1,"next":{"v":2,"next":null}}`+"\n"+`{"v":3,"next":null}`+"\n")
 	rowtocol(t, dir, nil, "head", "l.avro").want(t, 0, `{"v":2,"next":null}`)
 }
 
 const flagSchema = `{"type":"record","name":"Flag","fields":[{"name":"on","type":"boolean"},{"name":"text","type":["null","string"]}]}`
 
-// Damage ends the rows with exit 3, behind all that come before it: it is found in a
-// row, in what a block says of itself, and between blocks.
+// TestDamagedAvroInput checks that damage in a row, in the head of a block and between
+// blocks ends the rows with exit 3, after all rows before it.
 func TestDamagedAvroInput(t *testing.T) {
 	dir := t.TempDir()
 	rows := func(n int, end ...byte) (b []byte) {
@@ -138,9 +138,9 @@ func TestDamagedAvroInput(t *testing.T) {
 		return append(b, end...)
 	}
 	block := func(count int64, data []byte) []byte {
-		return avrotest.File(t, flagSchema, syncMarker, count, data)[len(file(t, flagSchema)):]
+		return avrotest.File(t, flagSchema, syncMarker, count, data)[len(encodeAvro(t, flagSchema)):]
 	}
-	header, sound := file(t, flagSchema), block(11, rows(11))
+	header, sound := encodeAvro(t, flagSchema), block(11, rows(11))
 	bad := bytes.Clone(sound)
 	bad[len(bad)-1] ^= 1
 	for _, c := range []struct {
@@ -160,14 +160,14 @@ func TestDamagedAvroInput(t *testing.T) {
 		write(t, dir+"/bad.avro", all)
 		offset := fmt.Sprint(len(header) + len(sound))
 		for i, o := range []output{
-			rowtocol(t, dir, nil, "cat", "bad.avro"), fed(t, dir, bytes.NewReader(all), "cat", "-"), rowtocol(t, dir, nil, "cat", "--memory", "16MiB", "--offset", "11", "bad.avro"),
+			rowtocol(t, dir, nil, "cat", "bad.avro"), rowtocolOn(t, dir, bytes.NewReader(all), "cat", "-"), rowtocol(t, dir, nil, "cat", "--memory", "16MiB", "--offset", "11", "bad.avro"),
 		} {
 			if i == 1 && c.name == "claim" {
-				o.want(t, 1) // how long a stream is shows only at its end
+				o.want(t, 1) // the length of a stream is not known before its end
 				continue
 			}
 			if o.want(t, 3); c.name != "cut" && c.name != "claim" && !strings.Contains(o.stderr, "offset "+offset) {
-				t.Errorf("%s: it does not say where: %s", c.name, o.stderr)
+				t.Errorf("%s: the message lacks offset %s: %s", c.name, offset, o.stderr)
 			}
 			want := ""
 			for row := range 11 + c.want {
@@ -186,13 +186,14 @@ func TestDamagedAvroInput(t *testing.T) {
 	}
 }
 
-// A row of any size is read with enough memory, and refused with little.
+// TestLargeAvroRow reads a large row with enough memory, and checks that it is refused
+// with too little.
 func TestLargeAvroRow(t *testing.T) {
 	dir := t.TempDir()
-	texts(t, dir, "a.avro", 10, largeText, 20)
+	writeTexts(t, dir, "a.avro", 10, largeText, 20)
 	o := rowtocol(t, dir, nil, "cat", "--memory", "16MiB", "a.avro").want(t, 1, "too little memory", "a.avro")
 	if !needed.MatchString(o.stderr) {
-		t.Errorf("it does not say how much is needed: %s", o.stderr)
+		t.Errorf("the message lacks the needed memory: %s", o.stderr)
 	}
 	for to, memory := range map[string]string{"json": "300MiB", "arrow": "400MiB", "table": "700MiB"} {
 		rowtocol(t, dir, nil, "cat", "--memory", memory, "--to", to, "--output", to, "a.avro").want(t, 0)
@@ -202,7 +203,7 @@ func TestLargeAvroRow(t *testing.T) {
 	}
 }
 
-// Rows of one schema become columns of another.
+// TestCatResolvedColumns writes rows resolved to another schema as columns.
 func TestCatResolvedColumns(t *testing.T) {
 	dir := catPairs(t)
 	write(t, dir+"/v2.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"n","type":"double","aliases":["id"]},{"name":"new","type":["null","int"],"default":null}]}`))
@@ -212,7 +213,7 @@ func TestCatResolvedColumns(t *testing.T) {
 		want := rowtocol(t, dir, nil, "cat", "--to", to, "v2").want(t, 0).stdout
 		o := rowtocol(t, dir, nil, "cat", "--to", to, "--schema", "v2.avsc", "--stats", "a", "b.avro").want(t, 0, "150 rows")
 		if o.stdout != want || len(want) < 500 {
-			t.Errorf("%s: other bytes than of rows that were converted: %d and %d", to, len(o.stdout), len(want))
+			t.Errorf("%s: the %d bytes differ from the %d of the converted rows", to, len(o.stdout), len(want))
 		}
 		one := rowtocol(t, dir, nil, "cat", "--to", to, "--where", "id==120", "v2.avro", "--json").want(t, 1, "id").stdout
 		if one != "" {
@@ -230,7 +231,7 @@ func TestCatResolvedColumns(t *testing.T) {
 
 func TestInspectAvro(t *testing.T) {
 	dir := t.TempDir()
-	all := pairs(t, dir, "a.avro", 0, 95)
+	all := writePairs(t, dir, "a.avro", 0, 95)
 	var got inspectedAvro
 	rowtocol(t, dir, nil, "inspect", "--json", "a.avro").want(t, 0).object(t, &got)
 	if got.Rows != 95 || got.Blocks != 10 || got.BlockRows != (extremes{5, 10}) || got.Codec != "null" || got.Raw != got.Stored ||

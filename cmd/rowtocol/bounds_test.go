@@ -15,22 +15,23 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// Types that are nested deeper than Arrow takes are refused before the first byte.
+// TestTooDeepForArrow checks that types nested deeper than Arrow allows are refused before
+// the first byte.
 func TestTooDeepForArrow(t *testing.T) {
 	dir := t.TempDir()
 	typ := `"int"`
 	for i := range 65 {
 		typ = fmt.Sprintf(`{"type":"record","name":"R%d","fields":[{"name":"f","type":%s}]}`, i, typ)
 	}
-	write(t, filepath.Join(dir, "a.avro"), file(t, typ, []byte{2}))
+	write(t, filepath.Join(dir, "a.avro"), encodeAvro(t, typ, []byte{2}))
 	rowtocol(t, dir, nil, "cat", "--to", "json", "a.avro").want(t, 0)
 	for _, to := range []string{"arrow", "parquet"} {
 		rowtocol(t, dir, nil, "cat", "--to", to, "a.avro").want(t, 3, "a.avro: field f.f", "64 levels of Arrow").prints(t, "")
 	}
 }
 
-// An enum's symbols are accounted for once in an Arrow stream, and in each column of
-// Parquet.
+// TestManyEnumFields checks that memory for an enum's symbols is reserved once for an
+// Arrow stream, and for each column of a Parquet file.
 func TestManyEnumFields(t *testing.T) {
 	dir := t.TempDir()
 	const symbols, fields = 5000, 300
@@ -42,21 +43,21 @@ func TestManyEnumFields(t *testing.T) {
 	for i := 1; i < fields; i++ {
 		schema += fmt.Sprintf(`,{"name":"f%d","type":"E"}`, i)
 	}
-	write(t, filepath.Join(dir, "a.avro"), file(t, schema+`]}`, make([]byte, fields)))
+	write(t, filepath.Join(dir, "a.avro"), encodeAvro(t, schema+`]}`, make([]byte, fields)))
 	rowtocol(t, dir, nil, "cat", "--to", "arrow", "--memory", "32MiB", "--output", "rows", "a.avro").want(t, 0)
 	rowtocol(t, dir, nil, "cat", "--to", "parquet", "--memory", "256MiB", "a.avro").want(t, 1, "enum E of 5000 symbols", "too little memory")
 	rowtocol(t, dir, nil, "cat", "--to", "arrow", "--memory", "32MiB", "--columns", "f0", "a.avro").want(t, 0)
 }
 
-// Every command refuses a schema of few bytes that stands for many columns before the
-// columns are made.
+// TestExpandedSchema checks that every command refuses a small schema that expands to many
+// columns, before the columns are made.
 func TestExpandedSchema(t *testing.T) {
 	dir := t.TempDir()
 	schema := `{"type":"record","name":"R0","fields":[{"name":"a","type":"int"},{"name":"b","type":"int"}]}`
 	for i := 1; i < 16; i++ {
 		schema = fmt.Sprintf(`{"type":"record","name":"R%d","fields":[{"name":"a","type":%s},{"name":"b","type":"R%d"}]}`, i, schema, i-1)
 	}
-	write(t, filepath.Join(dir, "a.avro"), file(t, schema, make([]byte, 1<<16)))
+	write(t, filepath.Join(dir, "a.avro"), encodeAvro(t, schema, make([]byte, 1<<16)))
 	for _, args := range []string{
 		"convert a.avro out", "plan a.avro out -o plan.json", "cat a.avro", "cat --to arrow a.avro", "stats a.avro", "count a.avro",
 		"head a.avro", "schema --shredded a.avro",
@@ -66,20 +67,20 @@ func TestExpandedSchema(t *testing.T) {
 	rowtocol(t, dir, nil, "count", "--memory", "256MiB", "a.avro").want(t, 0, "1")
 }
 
-// empties makes an Avro file of so many blocks that say that they hold rows, with the
-// same data each.
-func empties(t *testing.T, name, field string, blocks int, rows int64, data []byte) {
+// writeClaims writes an Avro file of blocks with the same data, each of which claims to
+// hold a number of rows.
+func writeClaims(t *testing.T, name, field string, blocks int, rows int64, data []byte) {
 	t.Helper()
 	write(t, name, avrotest.File(t, `{"type":"record","name":"R","fields":[{"name":"f","type":`+field+`}]}`, syncMarker, rows, slices.Repeat([][]byte{data}, blocks)...))
 }
 
-// What a few bytes stand for is bounded: rows, items of arrays, and bytes.
-func TestWhatAFileStandsFor(t *testing.T) {
+// TestClaimsAreBounded checks the bounds on the rows and items that few bytes may claim.
+func TestClaimsAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	const million = 1 << 20
 	items := append(appendVarint(nil, million), 0)
-	empties(t, filepath.Join(dir, "rows.avro"), `"null"`, 20_000, 16*million, nil)
-	empties(t, filepath.Join(dir, "items.avro"), `{"type":"array","items":"null"}`, 100, 16, bytes.Repeat(items, 16))
+	writeClaims(t, filepath.Join(dir, "rows.avro"), `"null"`, 20_000, 16*million, nil)
+	writeClaims(t, filepath.Join(dir, "items.avro"), `{"type":"array","items":"null"}`, 100, 16, bytes.Repeat(items, 16))
 	for _, args := range []string{"convert items.avro out", "convert --on-damage skip items.avro out", "stats items.avro"} {
 		rowtocol(t, dir, nil, strings.Fields(args)...).want(t, 3, "items.avro: offset ", "a file may stand for")
 	}
@@ -87,12 +88,12 @@ func TestWhatAFileStandsFor(t *testing.T) {
 	rowtocol(t, dir, nil, "count", "rows.avro").want(t, 0, fmt.Sprint(20_000*16*million))
 }
 
-// A column file of nulls has no more rows than its bytes may stand for.
+// TestColumnOfManyNulls checks the bound on the rows of a column file of nulls.
 func TestColumnOfManyNulls(t *testing.T) {
 	dir := t.TempDir()
 	const schema = `{"type":"record","name":"R","fields":[{"name":"f","type":"null"}]}`
-	nulls(t, filepath.Join(dir, "most.trv"), schema, column.Block{Rows: 1 << 28})
-	nulls(t, filepath.Join(dir, "more.trv"), schema, column.Block{Rows: 1 << 30})
+	writeNulls(t, filepath.Join(dir, "most.trv"), schema, column.Block{Rows: 1 << 28})
+	writeNulls(t, filepath.Join(dir, "more.trv"), schema, column.Block{Rows: 1 << 30})
 	rowtocol(t, dir, nil, "count", "most.trv").want(t, 0, fmt.Sprint(1<<28))
 	rowtocol(t, dir, nil, "verify", "most.trv").want(t, 0, "sound")
 	for _, args := range []string{"cat", "head", "stats", "inspect", "verify", "count"} {
@@ -104,7 +105,7 @@ func TestColumnOfManyNulls(t *testing.T) {
 	}
 }
 
-// Lengths of a few bytes stand for no more items than the file may.
+// TestManyItemsOfNull checks the bound on items that take no bytes.
 func TestManyItemsOfNull(t *testing.T) {
 	dir := t.TempDir()
 	const rows, items = 400, 1 << 20
@@ -114,18 +115,18 @@ func TestManyItemsOfNull(t *testing.T) {
 	} {
 		more := []column.Block{b}
 		if name == "records" {
-			of := column.Block{Rows: rows}
-			more = []column.Block{b, of, of}
+			field := column.Block{Rows: rows}
+			more = []column.Block{b, field, field}
 		}
-		nulls(t, filepath.Join(dir, name+".trv"), `{"type":"record","name":"R","fields":[{"name":"f","type":{"type":"array","items":`+field+`}}]}`, more...)
+		writeNulls(t, filepath.Join(dir, name+".trv"), `{"type":"record","name":"R","fields":[{"name":"f","type":{"type":"array","items":`+field+`}}]}`, more...)
 		rowtocol(t, dir, nil, "stats", name+".trv").want(t, 3, name+".trv: ", "a file may stand for")
 		rowtocol(t, dir, nil, "cat", "--limit", "1", name+".trv").want(t, 0)
 	}
 	rowtocol(t, dir, nil, "cat", "--to", "avro", "--output", "rows.avro", "nulls.trv").want(t, 3, "nulls.trv: row ", "a file may stand for")
 }
 
-// nulls makes a Trevni file of columns without values, each with one block.
-func nulls(t *testing.T, name, text string, blocks ...column.Block) {
+// writeNulls writes a Trevni file of columns without values, each with one block.
+func writeNulls(t *testing.T, name, text string, blocks ...column.Block) {
 	t.Helper()
 	schema, err := shred.ParseSchema(text)
 	must(t, err)

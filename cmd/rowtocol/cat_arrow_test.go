@@ -29,8 +29,8 @@ const stampSchema = `{"type":"record","name":"Stamps","fields":[
 
 const stampRows = 200
 
-// stamps converts rows of times, in several files; those of one row are another's.
-func stamps(t *testing.T, dir, name string, row int, ms, ns int64) {
+// convertStamps converts rows of times to several files. One row has the times ms and ns.
+func convertStamps(t *testing.T, dir, name string, row int, ms, ns int64) {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := ocf.NewWriter(&b, stampSchema, "null", [16]byte{1})
@@ -50,8 +50,8 @@ func stamps(t *testing.T, dir, name string, row int, ms, ns int64) {
 	rowtocol(t, dir, nil, "convert", "--row-group-size", "4000", "--block-size", "256", name+".avro", name).want(t, 0)
 }
 
-// records reads what cat has written as an Arrow stream or a Parquet file.
-func records(t *testing.T, to, out string) (*arrowgo.Schema, arrowgo.RecordBatch) {
+// readRecords reads an Arrow stream or a Parquet file that cat has written.
+func readRecords(t *testing.T, to, out string) (*arrowgo.Schema, arrowgo.RecordBatch) {
 	t.Helper()
 	var source array.RecordReader
 	if to == "arrow" {
@@ -73,10 +73,10 @@ func records(t *testing.T, to, out string) (*arrowgo.Schema, arrowgo.RecordBatch
 	return source.Schema(), source.RecordBatch()
 }
 
-// Each form has its types, and the same values.
+// TestCatForms checks the types of each form, and that all have the same values.
 func TestCatForms(t *testing.T) {
 	dir := t.TempDir()
-	stamps(t, dir, "s", -1, 0, 0)
+	convertStamps(t, dir, "s", -1, 0, 0)
 	const dense, structs = "dense_union<null: type=null, nullable=0, string: type=utf8, nullable=1, long: type=timestamp[%s, tz=UTC], nullable=2>", "struct<string: utf8 nullable, long: timestamp[%s, tz=UTC] nullable>"
 	for _, c := range []struct{ to, flags, union, ms, ns, noon, tick string }{
 		{"arrow", "", dense, "ms", "ns", "time32[ms]", "time64[us]"},
@@ -88,7 +88,7 @@ func TestCatForms(t *testing.T) {
 		{"parquet", "--unions struct --times spark", structs, "us", "us", "int32", "int64"},
 	} {
 		args := append([]string{"cat", "--to", c.to, "s"}, strings.Fields(c.flags)...)
-		schema, rows := records(t, c.to, rowtocol(t, dir, nil, args...).want(t, 0).stdout)
+		schema, rows := readRecords(t, c.to, rowtocol(t, dir, nil, args...).want(t, 0).stdout)
 		var types []string
 		for _, f := range schema.Fields()[1:] {
 			if l, ok := f.Type.(*arrowgo.ListType); ok {
@@ -98,7 +98,7 @@ func TestCatForms(t *testing.T) {
 		}
 		want := []string{"timestamp[" + c.ms + ", tz=UTC]", "timestamp[us]", fmt.Sprintf(c.union, c.ns), c.noon, c.tick}
 		if got := strings.Join(types, "; "); got != strings.ReplaceAll(strings.Join(want, "; "), ", nullable", " nullable") {
-			t.Errorf("%v:\n%s, and should be\n%s", args, got, strings.Join(want, "; "))
+			t.Errorf("%v:\n%s, want\n%s", args, got, strings.Join(want, "; "))
 		}
 		ms := rows.Column(1).(*array.Timestamp)
 		for id := range stampRows {
@@ -121,8 +121,8 @@ func TestCatForms(t *testing.T) {
 	}
 }
 
-// A timestamp that microseconds cannot hold ends the output, and is named by its
-// value, its row and the file it is in, whatever rows are asked for.
+// TestCatRefusesToRoundTimes checks that a timestamp that microseconds cannot hold ends
+// the output, and that the message has its value, its row and its file.
 func TestCatRefusesToRoundTimes(t *testing.T) {
 	dir := t.TempDir()
 	const bad = 150
@@ -135,7 +135,7 @@ func TestCatRefusesToRoundTimes(t *testing.T) {
 		{"low", math.MinInt64/1000 - 1, 0, "column ms: ", "-9223372036854776 ms is more microseconds than 64 bits hold"},
 		{"high", math.MaxInt64/1000 + 1, 0, "column ms: ", "9223372036854776 ms is more microseconds than 64 bits hold"},
 	} {
-		stamps(t, dir, c.name, bad, c.ms, c.ns)
+		convertStamps(t, dir, c.name, bad, c.ms, c.ns)
 		s := manifestIn(t, filepath.Join(dir, c.name))
 		part, row := 0, int64(bad)
 		for ; row >= s.Parts[part].Rows; part++ {
@@ -143,7 +143,7 @@ func TestCatRefusesToRoundTimes(t *testing.T) {
 		}
 		place := fmt.Sprintf("%s: %srow %d: ", filepath.Base(partOf(t, filepath.Join(dir, c.name), part)), c.column, row)
 		if part == 0 || row == 0 {
-			t.Fatal("not a row like others: ", place)
+			t.Fatal("not a place of a row: ", place)
 		}
 		for _, flags := range []string{"--to arrow", "--to arrow --unions struct", "--to parquet", "--to parquet --where id>100&&id!=120"} {
 			args := append([]string{"cat", "--times", "spark", "--overwrite", "--output", "out", c.name}, strings.Fields(flags)...)

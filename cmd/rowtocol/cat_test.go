@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// catPairs makes two outputs of a directory: one of rows 0 to 99, in several
-// files, one of rows 100 to 149.
+// catPairs makes a directory of two outputs: a of rows 0 to 99, in several files, and b of
+// rows 100 to 149.
 func catPairs(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	pairs(t, dir, "a.avro", 0, 100)
-	pairs(t, dir, "b.avro", 100, 50)
+	writePairs(t, dir, "a.avro", 0, 100)
+	writePairs(t, dir, "b.avro", 100, 50)
 	rowtocol(t, dir, nil, "convert", "--row-group-size", "1200", "--block-size", "64", "a.avro", "a").want(t, 0)
 	rowtocol(t, dir, nil, "convert", "b.avro", "b").want(t, 0)
 	if parts, err := filepath.Glob(dir + "/a/part-*"); err != nil || len(parts) < 2 {
@@ -76,10 +76,10 @@ func TestCatSchemas(t *testing.T) {
 	rowtocol(t, dir, nil, "cat", "--schema", "bad.avsc", "a").want(t, 1, "bad.avsc")
 }
 
-// Floating-point numbers are none that a reader could take for integers.
+// TestCatDoubles checks that no printed floating-point number looks like an integer.
 func TestCatDoubles(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir+"/a.avro", file(t, `{"type":"record","name":"D","fields":[{"name":"d","type":"double"}]}`,
+	write(t, dir+"/a.avro", encodeAvro(t, `{"type":"record","name":"D","fields":[{"name":"d","type":"double"}]}`,
 		[]byte{7: 0x80}, []byte{6: 0x08, 0x40}, []byte{6: 0xe0, 0x3f}, []byte{6: 0x50, 0x44}))
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
 	for _, flags := range []string{"", "--json-unions"} {
@@ -88,8 +88,9 @@ func TestCatDoubles(t *testing.T) {
 	rowtocol(t, dir, nil, "cat", "--to", "csv", "out").want(t, 0).prints(t, "d\n-0.0\n3.0\n0.5\n1.1805916207174113e+21\n")
 }
 
-// An output of no input has no schema, and is no error where none is needed.
-func TestCatNothing(t *testing.T) {
+// TestCatOfNoInput checks that an output of no input, which has no schema, is an error
+// only where a schema is needed.
+func TestCatOfNoInput(t *testing.T) {
 	dir := catPairs(t)
 	must(t, os.Mkdir(dir+"/in", 0o700))
 	rowtocol(t, dir, nil, "convert", "--allow-empty", "in", "none").want(t, 0)
@@ -109,7 +110,7 @@ func TestCatOutput(t *testing.T) {
 	if o.object(t, &got); got.Rows != 50 || *got.TotalRows != 50 || got.Output != "rows.json" || got.BytesRead == 0 {
 		t.Errorf("%+v", got)
 	}
-	first := state(t, dir)
+	first := fileSums(t, dir)
 	rowtocol(t, dir, nil, "cat", "--output", "rows.json", "a").want(t, 9, "rows.json", "--overwrite")
 	rowtocol(t, dir, nil, "cat", "--output", "a", "--overwrite", "b").want(t, 9, "directory")
 	write(t, dir+"/copy.trv", read(t, partOf(t, dir+"/a", 0)))
@@ -127,14 +128,14 @@ func TestCatOutput(t *testing.T) {
 	}
 }
 
-// cat does not overwrite an input under any of its names.
+// TestCatOntoInput checks that cat does not overwrite an input under any of its names.
 func TestCatOntoInput(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 100)
+	writePairs(t, dir, "in/a.avro", 0, 100)
 	for link, to := range map[string]string{"link": "in", "in/b.avro": "a.avro"} {
 		must(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
-	before := state(t, dir+"/in")
+	before := fileSums(t, dir+"/in")
 	for _, c := range []struct{ input, output string }{
 		{"in/a.avro", "in/a.avro"},
 		{"in/a.avro", dir + "/in/a.avro"},
@@ -148,16 +149,16 @@ func TestCatOntoInput(t *testing.T) {
 	} {
 		rowtocol(t, dir, nil, "cat", "--limit", "1", "--to", "avro", "--overwrite", "--output", c.output, c.input).want(t, 9, "which is read")
 	}
-	pairs(t, dir, "[a].avro", 0, 1)
+	writePairs(t, dir, "[a].avro", 0, 1)
 	rowtocol(t, dir, nil, "cat", "--output", "a.avro", "[a].avro").want(t, 0)
 	in, err := os.Open(dir + "/in/a.avro")
 	must(t, err)
 	defer func() { _ = in.Close() }()
-	fed(t, dir, in, "cat", "--limit", "1", "--to", "avro", "--overwrite", "--output", "in/a.avro", "-").want(t, 9, "which is read")
+	rowtocolOn(t, dir, in, "cat", "--limit", "1", "--to", "avro", "--overwrite", "--output", "in/a.avro", "-").want(t, 9, "which is read")
 	wantUnchanged(t, dir+"/in", before)
 }
 
-// Statistics go to standard error, so that standard output holds rows only.
+// TestCatStats checks that statistics go to standard error.
 func TestCatStats(t *testing.T) {
 	dir := catPairs(t)
 	o := rowtocol(t, dir, nil, "cat", "--stats", "--limit", "1", "a", "b").want(t, 0)
@@ -212,8 +213,8 @@ func TestCatRefused(t *testing.T) {
 	rowtocol(t, dir, nil, "cat", "--partial", "--limit", "1", "half").want(t, 0, `{"id":100`)
 }
 
-// Of a damaged file the rows before the damage are printed, but no file is
-// made of them.
+// TestCatDamage checks that the rows before damage are printed, but not written to an
+// --output file.
 func TestCatDamage(t *testing.T) {
 	dir := catPairs(t)
 	name := partOf(t, dir+"/a", 1)
@@ -222,7 +223,7 @@ func TestCatDamage(t *testing.T) {
 	if n := strings.Count(o.stdout, "\n"); n == 0 || n >= 100 || !strings.HasSuffix(o.stdout, "}\n") {
 		t.Errorf("%d rows", n)
 	}
-	before := state(t, dir)
+	before := fileSums(t, dir)
 	rowtocol(t, dir, nil, "cat", "--output", "rows", "a").want(t, 3, filepath.Base(name))
 	wantUnchanged(t, dir, before)
 }
@@ -239,17 +240,17 @@ func TestCatColumns(t *testing.T) {
 	rowtocol(t, dir, nil, "cat", "--to", "arrow", "none").want(t, 3, "none")
 	name := partOf(t, dir+"/a", 1)
 	flip(t, name, -5, 1)
-	before := state(t, dir)
+	before := fileSums(t, dir)
 	for _, format := range []string{"arrow", "parquet"} {
 		rowtocol(t, dir, nil, "cat", "--to", format, "--output", "new", "a").want(t, 3, filepath.Base(name))
 	}
 	wantUnchanged(t, dir, before)
 }
 
-// head ends cat without noise.
+// TestCatPipe checks that cat ends silently if its reader leaves.
 func TestCatPipe(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 200_000)
+	writePairs(t, dir, "a.avro", 0, 200_000)
 	rowtocol(t, dir, nil, "convert", "a.avro", "a").want(t, 0)
 	cmd := command(t, "cat", "a")
 	var stderr bytes.Buffer
@@ -267,38 +268,38 @@ func TestCatPipe(t *testing.T) {
 	}
 }
 
-// A signal ends cat also when its output has no reader.
+// TestCatBlocked checks that a signal ends cat even if no reader takes its output.
 func TestCatBlocked(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 200_000)
+	writePairs(t, dir, "a.avro", 0, 200_000)
 	rowtocol(t, dir, nil, "convert", "a.avro", "a").want(t, 0)
 	out, in, err := os.Pipe()
 	must(t, err)
 	defer func() { _ = out.Close() }()
 	cmd := command(t, "cat", "a")
 	cmd.Stdout = in
-	begun(t, dir, cmd)
+	startCmd(t, dir, cmd)
 	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
 		t.Error(err)
 	}
 	must(t, cmd.Process.Signal(syscall.SIGTERM))
-	ended(t, cmd).want(t, 143)
+	waitCmd(t, cmd).want(t, 143)
 }
 
 func TestCatStopped(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 200_000)
+	writePairs(t, dir, "a.avro", 0, 200_000)
 	rowtocol(t, dir, nil, "convert", "a.avro", "a").want(t, 0)
-	before := state(t, dir)
+	before := fileSums(t, dir)
 	args := []string{"cat", "--to", "avro", "--output-codec", "xz", "--output", "rows"}
 	for range 20 {
 		args = append(args, "a")
 	}
-	cmd := begun(t, dir, command(t, args...))
-	for len(state(t, dir)) == len(before) {
+	cmd := startCmd(t, dir, command(t, args...))
+	for len(fileSums(t, dir)) == len(before) {
 		time.Sleep(time.Millisecond)
 	}
 	must(t, cmd.Process.Signal(os.Interrupt))
-	ended(t, cmd).want(t, 130)
+	waitCmd(t, cmd).want(t, 130)
 	wantUnchanged(t, dir, before)
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/rowtocol/rowtocol/avro/ocf"
 )
 
-// wantEqualFiles requires the files of a pattern in dir/out and dir/again to be the same, and
-// returns the first ones.
+// wantEqualFiles checks that the files of a pattern in dir/out and dir/again are equal, and
+// returns those in dir/out.
 func wantEqualFiles(t *testing.T, dir, pattern string, least int) []string {
 	t.Helper()
-	files, again := find(t, dir+"/out/"+pattern, least), find(t, dir+"/again/"+pattern, least)
+	files, again := globAtLeast(t, dir+"/out/"+pattern, least), globAtLeast(t, dir+"/again/"+pattern, least)
 	if len(files) != len(again) {
-		t.Fatalf("%d and %d files", len(files), len(again))
+		t.Fatalf("%d and %d files, want equal numbers of at least %d", len(files), len(again), least)
 	}
 	for i := range files {
 		if !bytes.Equal(read(t, files[i]), read(t, again[i])) {
@@ -27,11 +27,11 @@ func wantEqualFiles(t *testing.T, dir, pattern string, least int) []string {
 	return files
 }
 
-// TestFormatOfManyFiles takes the options of a format that has a file for each column
-// through the commands.
+// TestFormatOfManyFiles runs the commands with the options of a format that has a file for
+// each column.
 func TestFormatOfManyFiles(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 3000)
+	writePairs(t, dir, "a.avro", 0, 3000)
 	write(t, dir+"/job.yaml", []byte("input: a.avro\ndest: out\nformat: cfile\nrow-group-size: 16KiB\nblock-size: 2KiB\n"+
 		"compression: [lz4, words=zlib]\nencoding:\n  id: plain\nsorted-by: id\nmany-files: true\n"))
 	run := func(args ...string) output { t.Helper(); return rowtocol(t, dir, nil, args...) }
@@ -54,11 +54,11 @@ func TestFormatOfManyFiles(t *testing.T) {
 	convert(1, []string{"which has the encodings plain, rle, bitshuffle"}, "--encoding", "id=prefix")
 }
 
-// TestFilesOfColumns compares what commands make of a format of several files for each
-// row group with what they make of the default.
+// TestFilesOfColumns checks that commands print the same for a format of several files per
+// row group as for the default.
 func TestFilesOfColumns(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 3000)
+	writePairs(t, dir, "a.avro", 0, 3000)
 	run := func(args ...string) output { t.Helper(); return rowtocol(t, dir, nil, args...) }
 	run("convert", "--row-group-size", "16KiB", "a.avro", "trevni").want(t, 0)
 	run("convert", "--help").want(t, 0, "trevni or cfile or", "trevni: column to keep")
@@ -66,7 +66,7 @@ func TestFilesOfColumns(t *testing.T) {
 	made := run(convert...)
 	run("convert", "--row-group-size", "16KiB", "a.avro", "cfile").want(t, 9, "format")
 
-	parts := find(t, dir+"/cfile/part-*.cfiles", 3)
+	parts := globAtLeast(t, dir+"/cfile/part-*.cfiles", 3)
 	files, err := filepath.Glob(dir + "/cfile/part-*/*")
 	must(t, err)
 	made.want(t, 0, fmt.Sprintf("3000 rows in %d files", len(files)))
@@ -80,7 +80,7 @@ func TestFilesOfColumns(t *testing.T) {
 			return read(t, filepath.Join(dir, name+".rows"))
 		}
 		if got, want := of("cfile"), of("trevni"); !bytes.Equal(got, want) {
-			t.Errorf("cat %v: %d bytes, want the %d of Trevni's", args, len(got), len(want))
+			t.Errorf("cat %v: %d bytes, want the %d of Trevni", args, len(got), len(want))
 		}
 	}
 	run("inspect", "--html", "page.html", "cfile").want(t, 0)
@@ -99,7 +99,7 @@ func TestFilesOfColumns(t *testing.T) {
 	run("commit", "--plan", "plan.json").want(t, 0)
 	run("verify", "planned", "--against", "a.avro", "--require-complete").want(t, 0)
 
-	column := only(t, parts[1]+"/00000.cf")
+	column := globOne(t, parts[1]+"/00000.cf")
 	flip(t, column, len(read(t, column))/2, 1)
 	name := strings.TrimPrefix(column, dir+"/")
 	run("verify", "cfile").want(t, 6, name)
@@ -107,8 +107,8 @@ func TestFilesOfColumns(t *testing.T) {
 	run(append([]string{"convert", "--overwrite"}, convert[1:]...)...).want(t, 0)
 }
 
-// Files of Kudu's other than columns say what they hold.
-func TestFilesOfNoColumn(t *testing.T) {
+// TestFilesWithoutColumns checks what commands report of Kudu's Bloom and delta files.
+func TestFilesWithoutColumns(t *testing.T) {
 	run := func(args ...string) output { t.Helper(); return rowtocol(t, "../../cfile/testdata", nil, args...) }
 	const bloom, holds = "kudu/bloom_4000keys.cf", "3 Bloom filters (13 hash functions, 98304 bits) of about 3987 keys"
 	run("inspect", bloom).want(t, 0, bloom+": 0 rows", "  holds "+holds)
@@ -123,7 +123,8 @@ func TestFilesOfNoColumn(t *testing.T) {
 	run("inspect", bloom, delta).want(t, 0, "15 rows")
 }
 
-// Values that the format cannot hold are found where they are in the input.
+// TestUnfitValues checks that the message about a value that the format cannot hold names
+// its place in the input.
 func TestUnfitValues(t *testing.T) {
 	dir := t.TempDir()
 	var file bytes.Buffer
@@ -154,15 +155,15 @@ func TestUnfitValues(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro").want(t, 0)
 }
 
-// Values that the format cannot hold are refused whatever else there was no memory for
-// when they were found.
+// TestUnfitLargeValues checks that values that the format cannot hold are refused even if
+// memory was short when they were found.
 func TestUnfitLargeValues(t *testing.T) {
 	dir := t.TempDir()
 	for _, codec := range []string{"null", "deflate"} {
 		var file bytes.Buffer
 		w, err := ocf.NewWriter(&file, `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"X","type":"bytes"}]}`, codec, [16]byte{1})
 		must(t, err)
-		const size = 16_777_153 // a byte too many
+		const size = 16_777_153 // one byte too many
 		row := append(appendVarint([]byte{2}, size), make([]byte, size)...)
 		for range 2 {
 			must(t, w.AppendBlock(1, row))

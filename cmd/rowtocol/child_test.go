@@ -14,7 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
-// childOf runs the program as Hadoop does, for a task of a plan that was made in dir.
+// childOf runs the program as Hadoop does, for a task of a plan made in dir.
 func childOf(t *testing.T, dir string, p *manifest.Plan, number int) (output, pipestest.Outcome) {
 	t.Helper()
 	staging := filepath.Join(p.Dest, ".rowtocol", "plan-"+p.ID)
@@ -29,14 +29,14 @@ func childOf(t *testing.T, dir string, p *manifest.Plan, number int) (output, pi
 	must(t, err)
 	write(t, filepath.Join(dir, hadoop.TasksName), file.Bytes())
 	j := pipestest.Start(t, pipes.MapTask{Split: split, Conf: map[string]string{"mapreduce.task.attempt.id": "attempt_1_0001_m_000000_0"}})
-	// The settings of flags are not the child's.
+	// The child ignores the variables of flags.
 	env := append(j.Environ(), "LOG_DIRS="+dir, "ROWTOCOL_MEMORY=rubbish")
 	out := rowtocol(t, dir, env, "--what", "ever")
 	return out, j.Wait()
 }
 
-// With the environment that Hadoop makes the program is a map task, whose work a
-// commit takes like any other.
+// TestChildOfHadoop checks that the program runs a map task in Hadoop's environment, and
+// that commit accepts its work like any other.
 func TestChildOfHadoop(t *testing.T) {
 	dir := placesOutput(t)
 	rowtocol(t, dir, nil, "plan", "places.avro", "out", "-o", "plan.json").want(t, 0)
@@ -46,7 +46,7 @@ func TestChildOfHadoop(t *testing.T) {
 	must(t, err)
 	out, heard := childOf(t, dir, p, 0)
 	if out.want(t, 0); !heard.Done || out.stdout+out.stderr != "" {
-		t.Errorf("Java heard %+v, others %q", heard, out.stdout+out.stderr)
+		t.Errorf("Java got %+v, others %q", heard, out.stdout+out.stderr)
 	}
 	rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, 0)
 	rowtocol(t, dir, nil, "verify", "out", "--against", "places.avro").want(t, 0)
@@ -55,10 +55,10 @@ func TestChildOfHadoop(t *testing.T) {
 		t.Errorf("the log is %s, %v", log, err)
 	}
 
-	// Now the plan's work is gone, and so is the input.
+	// Now the plan's work and the input are gone.
 	must(t, os.Remove(filepath.Join(dir, "places.avro")))
 	out, heard = childOf(t, dir, p, 0)
 	if out.want(t, 3, "places.avro does not exist"); heard.Done || heard.Err == nil {
-		t.Errorf("Java heard %+v", heard)
+		t.Errorf("Java got %+v", heard)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// age makes what is below a directory older by days.
-func age(t *testing.T, dir string, days int) {
+// makeOlder makes everything below a directory older by days.
+func makeOlder(t *testing.T, dir string, days int) {
 	t.Helper()
 	then := time.Now().AddDate(0, 0, -days)
 	err := filepath.WalkDir(dir, func(name string, _ os.DirEntry, err error) error {
@@ -21,7 +21,7 @@ func age(t *testing.T, dir string, days int) {
 	must(t, err)
 }
 
-// kindsOf are what leftovers are, in a line.
+// kindsOf returns the kinds of leftovers, in one line.
 func kindsOf(all []removed) string {
 	var texts []string
 	for _, r := range all {
@@ -37,14 +37,14 @@ func TestClean(t *testing.T) {
 	rowtocol(t, dir, nil, "clean", "--older-than", "-1h", "out").want(t, 1, "--older-than")
 	rowtocol(t, dir, nil, "clean", "--older-than", "week", "out").want(t, 1, "--older-than")
 
-	killed(t, dir, 3000)
+	leaveKilledRun(t, dir, 3000)
 	must(t, os.Remove(dir+"/out/_lock"))
 	rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", "1").want(t, 0)
 	write(t, dir+"/out/_index/0123456789abcdef/id", []byte("abc"))
 	write(t, dir+"/out/.rowtocol/plan-0123456789abcdef0123456789abcdef/task-00000.json", []byte("abc"))
-	age(t, dir+"/out/.rowtocol/plan-0123456789abcdef0123456789abcdef", 9)
+	makeOlder(t, dir+"/out/.rowtocol/plan-0123456789abcdef0123456789abcdef", 9)
 
-	before := state(t, dir)
+	before := fileSums(t, dir)
 	var c cleaned
 	rowtocol(t, dir, nil, "clean", "--json", "--dry-run", "out").want(t, 0).object(t, &c)
 	wantUnchanged(t, dir, before)
@@ -62,7 +62,7 @@ func TestClean(t *testing.T) {
 	}
 	rowtocol(t, dir, nil, "clean", "--json", "out").want(t, 0).object(t, &c)
 	if kindsOf(c.Removed) != "tasks of a plan, file of no output, what a former holder had" || kindsOf(c.Kept) != "tasks of a plan" || c.Removed[0].Name != would.Name || c.Removed[0].Bytes != would.Bytes {
-		t.Errorf("%+v, not %+v", c, would)
+		t.Errorf("%+v, want %+v as in the dry run", c, would)
 	}
 	rowtocol(t, dir, nil, "clean", "out").want(t, 0, "nothing removed", "kept, because it changed too recently")
 	rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", "1").want(t, 0, "was done before")
@@ -72,14 +72,14 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// clean keeps valid outputs, foreign files, and held work.
+// TestCleanLeavesAlone checks that clean keeps valid outputs, foreign files and held work.
 func TestCleanLeavesAlone(t *testing.T) {
 	dir := t.TempDir()
-	plant(t, dir, "out", 0)
-	pairs(t, dir, "late.avro", 50, 5)
+	makeOutput(t, dir, "out", 0)
+	writePairs(t, dir, "late.avro", 50, 5)
 	rowtocol(t, dir, nil, "convert", "--incremental", "late.avro", "out").want(t, 0)
-	age(t, dir+"/out", 99)
-	before := state(t, dir+"/out")
+	makeOlder(t, dir+"/out", 99)
+	before := fileSums(t, dir+"/out")
 	rowtocol(t, dir, nil, "clean", "--older-than", "0s", "out").want(t, 0, "nothing removed")
 	write(t, dir+"/out/.rowtocol/trash-1/x", []byte("abc"))
 	rowtocol(t, dir, nil, "clean", "--older-than", "0s", "out").want(t, 0, "1 leftover removed, 3 B")
@@ -89,7 +89,7 @@ func TestCleanLeavesAlone(t *testing.T) {
 	wantUnchanged(t, dir+"/out", before)
 
 	write(t, dir+"/out/.rowtocol/trash-1/x", []byte("abc"))
-	release := held(t, dir+"/out")
+	release := holdLock(t, dir+"/out")
 	rowtocol(t, dir, nil, "clean", "--dry-run", "out").want(t, 0, "exit 5")
 	rowtocol(t, dir, nil, "clean", "out").want(t, 5, "is locked by process")
 	release()
@@ -97,7 +97,7 @@ func TestCleanLeavesAlone(t *testing.T) {
 	write(t, dir+"/out/.rowtocol/trash-1/x", []byte("abc"))
 	write(t, dir+"/out/others", nil)
 	write(t, dir+"/out/part-00000-0-0123456789abcdef.trv", nil)
-	before = state(t, dir+"/out")
+	before = fileSums(t, dir+"/out")
 	rowtocol(t, dir, nil, "clean", "--dry-run", "out").want(t, 9, "others", "trash-1")
 	wantUnchanged(t, dir+"/out", before)
 	rowtocol(t, dir, nil, "clean", "out").want(t, 9, "others", "1 leftover removed")
@@ -105,9 +105,9 @@ func TestCleanLeavesAlone(t *testing.T) {
 	wantUnchanged(t, dir+"/out", before)
 }
 
-// All partitions of a tree are cleaned, also next to one that is refused.
+// TestCleanTree checks that all partitions are cleaned, even if one is refused.
 func TestCleanTree(t *testing.T) {
-	dir := tree(t, "mail/dt=1", "mail/dt=2")
+	dir := makeTree(t, "mail/dt=1", "mail/dt=2")
 	write(t, dir+"/mail/dt=1/others", nil)
 	for _, p := range []string{"dt=1", "dt=2", "dt=3"} {
 		write(t, dir+"/mail/"+p+"/.rowtocol/trash-1/x", []byte("abc"))

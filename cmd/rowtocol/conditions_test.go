@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 )
 
-// The examples of the help parse.
+// TestConditionExamples parses the examples of the help.
 func TestConditionExamples(t *testing.T) {
 	s, err := shred.ParseSchema(mailgen.Schema)
 	must(t, err)

@@ -22,15 +22,15 @@ import (
 
 func TestConvertInspectVerify(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 95)
-	pairs(t, dir, "in/b.avro", 95, 7)
-	before := state(t, dir+"/in")
+	writePairs(t, dir, "in/a.avro", 0, 95)
+	writePairs(t, dir, "in/b.avro", 95, 7)
+	before := fileSums(t, dir+"/in")
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "102 rows in 1 file,")
 	wantUnchanged(t, dir+"/in", before)
-	if left := state(t, dir+"/tmp"); len(left) > 0 {
+	if left := fileSums(t, dir+"/tmp"); len(left) > 0 {
 		t.Errorf("temporary files are left: %v", left)
 	}
-	made := state(t, dir+"/out")
+	made := fileSums(t, dir+"/out")
 
 	var again converted
 	o := rowtocol(t, dir, nil, "convert", "--json", "--exit-nothing", "99", "in", "out").want(t, 99)
@@ -64,7 +64,7 @@ func TestConvertInspectVerify(t *testing.T) {
 
 func TestExitCodes(t *testing.T) {
 	dir := t.TempDir()
-	whole := pairs(t, dir, "good.avro", 0, 50)
+	whole := writePairs(t, dir, "good.avro", 0, 50)
 	write(t, dir+"/damaged.avro", append(append([]byte{}, whole[:len(whole)-9]...), "not sync!"...))
 	write(t, dir+"/text.avro", []byte("hello, this is no Avro file at all"))
 	write(t, dir+"/file", nil)
@@ -108,11 +108,11 @@ func TestExitCodes(t *testing.T) {
 		{"verify nothing", "verify none.trv", "", 3, "none.trv"},
 		{"parent is missing", "convert good.avro no/such/out", "", 7, "no/such"},
 	}
-	before := state(t, dir)
+	before := fileSums(t, dir)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			o := rowtocol(t, dir, []string{c.env}, strings.Fields(c.args)...).want(t, c.code, c.text)
-			if c.code != 0 && len(o.complaints()) != 1 {
+			if c.code != 0 && len(o.warnings()) != 1 {
 				t.Errorf("more than one line: %s", o.stderr)
 			}
 			if c.code != 0 && c.args != "" && !strings.Contains(c.args, "--colour") {
@@ -129,7 +129,7 @@ func TestExitCodes(t *testing.T) {
 
 func TestPrecedence(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 5)
+	writePairs(t, dir, "a.avro", 0, 5)
 	write(t, dir+"/job.yaml", []byte("checksum: \"null\"\ncodec: [deflate, id=null]\nmeta: {from: file}\nmax-lost-rows: 7\ncount: true\n"))
 	env := []string{"ROWTOCOL_CODEC=bzip2,id=snappy", "ROWTOCOL_CONFIG=" + dir + "/job.yaml", "ROWTOCOL_MAX_LOST_ROWS=8"}
 	cases := []struct {
@@ -164,7 +164,7 @@ func TestPrecedence(t *testing.T) {
 
 func TestLosses(t *testing.T) {
 	dir := t.TempDir()
-	whole := pairs(t, dir, "a.avro", 0, 50)
+	whole := writePairs(t, dir, "a.avro", 0, 50)
 	whole[strings.Index(string(whole), "\x02\x0413\x00")+1] = 0x7f // a length in the second block
 	write(t, dir+"/a.avro", whole)
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 3, "a.avro", "offset")
@@ -181,7 +181,7 @@ func TestLosses(t *testing.T) {
 // TestVerifyFindsEveryByte changes each byte of an output in turn.
 func TestVerifyFindsEveryByte(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 20)
+	writePairs(t, dir, "a.avro", 0, 20)
 	rowtocol(t, dir, nil, "convert", "--codec", "null", "a.avro", "out").want(t, 0)
 	name := partOf(t, dir+"/out", 0)
 	sound := read(t, name)
@@ -204,10 +204,11 @@ func TestVerifyFindsEveryByte(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "out").want(t, 6, "missing")
 }
 
-// Sound files that are not those of the manifest are differences.
+// TestVerifyReadsTheManifest checks that sound files other than the manifest's are
+// differences.
 func TestVerifyReadsTheManifest(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 20)
+	writePairs(t, dir, "a.avro", 0, 20)
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
 	name := filepath.Join(dir, "out", "_SUCCESS")
 	sound := read(t, name)
@@ -235,12 +236,12 @@ func TestVerifyReadsTheManifest(t *testing.T) {
 	}
 }
 
-// A file that no manifest lists is a difference, unless it belongs to an output
-// that replaced the one under test meanwhile.
+// TestVerifyOfAReplacedOutput checks that an unlisted file is a difference, unless it
+// belongs to an output that has replaced the verified one.
 func TestVerifyOfAReplacedOutput(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 20)
-	pairs(t, dir, "b.avro", 0, 30)
+	writePairs(t, dir, "a.avro", 0, 20)
+	writePairs(t, dir, "b.avro", 0, 30)
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
 	l, err := dataset.List(t.Context(), []store.Location{{Store: store.Local(), Path: dir + "/out"}}, dataset.Options{Formats: formats})
 	must(t, err)
@@ -261,33 +262,33 @@ func TestVerifyOfAReplacedOutput(t *testing.T) {
 	}
 }
 
-// TestOddNames has a name that Java readers may refuse.
+// TestOddNames converts a name that Java readers may refuse.
 func TestOddNames(t *testing.T) {
 	dir := t.TempDir()
-	file := pairs(t, dir, "a.avro", 0, 20)
+	file := writePairs(t, dir, "a.avro", 0, 20)
 	write(t, dir+"/a.avro", bytes.Replace(file, []byte(`"words"`), []byte(`"w-rds"`), 1))
 	rowtocol(t, dir, nil, "convert", "--strict", "a.avro", "out").want(t, 3, "w-rds")
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0, "w-rds")
 	rowtocol(t, dir, nil, "verify", "--require-complete", "out", "--against", "a.avro").want(t, 0, "20 rows of 1 input are equal")
 }
 
-// heedHangups lets programs that are started hear SIGHUP, also if the tests do not.
-func heedHangups() {
+// receiveSIGHUP makes programs that tests start receive SIGHUP, even if the tests ignore it.
+func receiveSIGHUP() {
 	if signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 }
 
-// TestSignals stops runs in their middle and lets the next one finish.
+// TestSignals stops unfinished runs and lets the next one finish.
 func TestSignals(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 400_000)
-	heedHangups()
+	writePairs(t, dir, "a.avro", 0, 400_000)
+	receiveSIGHUP()
 	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
-		cmd := started(t, dir, "convert", "--codec", "bzip2", "--workers", "1", "a.avro", "out")
+		cmd := startRowtocol(t, dir, "convert", "--codec", "bzip2", "--workers", "1", "a.avro", "out")
 		waitFor(t, dir+"/tmp/*")
 		must(t, cmd.Process.Signal(signal))
-		ended(t, cmd).want(t, code)
+		waitCmd(t, cmd).want(t, code)
 		if left, err := os.ReadDir(dir + "/tmp"); err != nil || len(left) > 0 {
 			t.Errorf("%v: temporary files are left: %v, %v", signal, left, err)
 		}
@@ -301,9 +302,9 @@ func TestFullStandardOutput(t *testing.T) {
 	if err != nil {
 		testenv.Skip(t, err.Error())
 	}
-	defer func() { _ = full.Close() }() // nothing can be in it
+	defer func() { _ = full.Close() }() // it holds nothing
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 3)
+	writePairs(t, dir, "a.avro", 0, 3)
 	cmd := command(t, "schema", dir+"/a.avro")
 	cmd.Stdout = full
 	if err := cmd.Run(); cmd.ProcessState.ExitCode() != 4 {
@@ -320,10 +321,11 @@ func TestCompletion(t *testing.T) {
 	rowtocol(t, dir, nil, "help", "exit-codes").want(t, 0, "130, 143")
 }
 
-// An output has the schema of its row groups, and none without them.
+// TestSchemaOfAnOutput checks that an output has the schema of its row groups, or none if
+// it has no row groups.
 func TestSchemaOfAnOutput(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 20)
+	writePairs(t, dir, "a.avro", 0, 20)
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
 	rowtocol(t, dir, nil, "schema", "out").want(t, 0, `"words"`)
 	rowtocol(t, dir, nil, "schema", "--shredded", "out").want(t, 0, "words")

@@ -22,8 +22,8 @@ const tickSchema = `{"type":"record","name":"Tick","fields":[
 	{"name":"price","type":{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}},
 	{"name":"at","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"day","type":{"type":"int","logicalType":"date"}}]}`
 
-// ticks makes an Avro file of rows of simple fields; their ids are 0, 3, 6 and so on.
-func ticks(t *testing.T, name string, rows int) {
+// writeTicks makes an Avro file of rows of simple fields; their ids are 0, 3, 6 and so on.
+func writeTicks(t *testing.T, name string, rows int) {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := ocf.NewWriter(&b, tickSchema, "null", [16]byte{1})
@@ -57,7 +57,7 @@ type victim struct {
 // tickVictim converts ticks to one file of many blocks, with an index of the ids.
 func tickVictim(t *testing.T, dir, codec string) victim {
 	t.Helper()
-	ticks(t, dir+"/ticks.avro", 400)
+	writeTicks(t, dir+"/ticks.avro", 400)
 	name := "ticks-" + codec
 	rowtocol(t, dir, nil, "convert", "--codec", codec, "--block-size", "200", "--values", "id", "ticks.avro", name).want(t, 0)
 	queries := [][]string{{}, {"--columns=at,kind"}, {"--where=300 <= id < 330"}, {"--where=kind == 'GREEN' && n > 0", "--columns=was,day"}}
@@ -244,7 +244,7 @@ func TestDamageIsNamed(t *testing.T) {
 // it again with --overwrite --restart, for it has the length that it should have.
 func TestDamagedOutputIsMadeAgain(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 1000)
+	writePairs(t, dir, "in/a.avro", 0, 1000)
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
 	part := partOf(t, dir+"/out", 0)
 	flip(t, part, len(read(t, part))/2, 1)

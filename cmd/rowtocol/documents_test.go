@@ -16,8 +16,8 @@ import (
 // no command accepts it, nothing changes, and a copy of it restores the output.
 func TestAlteredSuccess(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 4000)
-	pairs(t, dir, "in/b.avro", 4000, 4000)
+	writePairs(t, dir, "in/a.avro", 0, 4000)
+	writePairs(t, dir, "in/b.avro", 4000, 4000)
 	rowtocol(t, dir, nil, "convert", "--index", "id", "--row-group-size", "32KiB", "in", "out").want(t, 0)
 	file := filepath.Join(dir, "out", manifest.SuccessName)
 	whole := read(t, file)
@@ -48,7 +48,7 @@ func TestAlteredSuccess(t *testing.T) {
 			t.Fatalf("%s: nothing was changed", name)
 		}
 		write(t, file, altered)
-		before := state(t, dir)
+		before := fileSums(t, dir)
 		for _, args := range slices.Concat(readers, writers) {
 			rowtocol(t, dir, nil, args...).want(t, 9, manifest.SuccessName, "the document is damaged", "put a copy of it back").prints(t, "")
 		}
@@ -71,11 +71,11 @@ func TestAlteredSuccess(t *testing.T) {
 // TestAlteredIncrement changes the manifest of an increment.
 func TestAlteredIncrement(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 10)
+	writePairs(t, dir, "in/a.avro", 0, 10)
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0)
-	pairs(t, dir, "in/b.avro", 10, 10)
+	writePairs(t, dir, "in/b.avro", 10, 10)
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0)
-	found := find(t, dir+"/out/increment-*/_SUCCESS", 1)
+	found := globAtLeast(t, dir+"/out/increment-*/_SUCCESS", 1)
 	write(t, found[0], bytes.Replace(read(t, found[0]), []byte("in/"), []byte("on/"), 1))
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 9, "the document is damaged", "put a copy of it back")
 	rowtocol(t, dir, nil, "count", "out").want(t, 9, filepath.Base(filepath.Dir(found[0])), "the document is damaged", "put a copy of it back")

@@ -79,7 +79,7 @@ func (e example) run(t *testing.T, dir string, output io.Writer) int {
 		defer func() { _ = stdin.Close() }()
 		cmd.Stdin = stdin
 	}
-	return ended(t, begun(t, dir, cmd)).code
+	return waitCmd(t, startCmd(t, dir, cmd)).code
 }
 
 // compare runs a command of a session on a terminal of 80 columns. In what the page

@@ -21,7 +21,7 @@ import (
 // built in.
 func TestExits(t *testing.T) {
 	dir := exitInputs(t)
-	heedHangups()
+	receiveSIGHUP()
 	produced := map[string]bool{}
 	record := func(code int, o output, texts ...string) {
 		t.Helper()
@@ -31,10 +31,10 @@ func TestExits(t *testing.T) {
 	// A run that holds a destination is seen to live after 10 s at most. It is slowed
 	// down to take longer, and the others go on meanwhile.
 	large := []string{"convert", "--codec", "bzip2", "--row-group-size", "64KiB", "--workers", "1", "large.avro", "held"}
-	first := started(t, dir, large...)
+	first := startRowtocol(t, dir, large...)
 	waitFor(t, dir+"/tmp/*")
-	resume := slow(t, first.Process)
-	second := started(t, dir, large...)
+	resume := slowDown(t, first.Process)
+	second := startRowtocol(t, dir, large...)
 	for _, c := range []struct {
 		code       int
 		args, text string
@@ -65,7 +65,7 @@ func TestExits(t *testing.T) {
 	} {
 		record(c.code, rowtocol(t, dir, nil, strings.Fields(c.args)...), c.text)
 	}
-	record(5, ended(t, second), "is locked by process")
+	record(5, waitCmd(t, second), "is locked by process")
 	resume()
 	for _, c := range []struct {
 		code   int
@@ -78,11 +78,11 @@ func TestExits(t *testing.T) {
 		{2, syscall.SIGQUIT, "goroutine"}, // the last, as it removes no temporary files
 	} {
 		if first == nil {
-			first = started(t, dir, large...)
+			first = startRowtocol(t, dir, large...)
 			waitFor(t, dir+"/tmp/*")
 		}
 		must(t, first.Process.Signal(c.signal))
-		record(c.code, ended(t, first), c.text)
+		record(c.code, waitCmd(t, first), c.text)
 		first = nil
 	}
 	for _, c := range []struct{ defect, args, text string }{
@@ -172,9 +172,9 @@ func (defectiveJob) Encode([]byte) ([]byte, error) { panic("a sample of a defect
 func exitInputs(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	a := pairs(t, dir, "a.avro", 0, 30)
-	pairs(t, dir, "b.avro", 100, 30)
-	pairs(t, dir, "large.avro", 0, 400_000)
+	a := writePairs(t, dir, "a.avro", 0, 30)
+	writePairs(t, dir, "b.avro", 100, 30)
+	writePairs(t, dir, "large.avro", 0, 400_000)
 	write(t, dir+"/cut.avro", a[:len(a)-20])
 	write(t, dir+"/strings.avro", avrotest.File(t, `"string"`, [16]byte{1}, 1, []byte{2, 'x'}))
 	write(t, dir+"/full/mine.txt", []byte("mine"))
@@ -185,14 +185,14 @@ func exitInputs(t *testing.T) string {
 	return dir
 }
 
-// started starts the program in dir.
-func started(t *testing.T, dir string, args ...string) *exec.Cmd {
+// startRowtocol starts the program in dir.
+func startRowtocol(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
-	return begun(t, dir, command(t, append(args, "--temp-dir", tempDir(t, dir))...))
+	return startCmd(t, dir, command(t, append(args, "--temp-dir", tempDir(t, dir))...))
 }
 
-// slow lets a process run for a fiftieth of the time, until resume is called.
-func slow(t *testing.T, p *os.Process) (resume func()) {
+// slowDown lets a process run for a fiftieth of the time, until resume is called.
+func slowDown(t *testing.T, p *os.Process) (resume func()) {
 	t.Helper()
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {

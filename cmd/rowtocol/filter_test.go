@@ -13,7 +13,7 @@ import (
 func TestFilteredInputs(t *testing.T) {
 	dir := t.TempDir()
 	for name, ago := range map[string]time.Duration{"a": 30 * time.Hour, "b": time.Minute, "sub/c": 30 * time.Hour} {
-		pairs(t, dir, "in/"+name, 0, 10)
+		writePairs(t, dir, "in/"+name, 0, 10)
 		touch(t, dir+"/in/"+name, ago)
 	}
 	write(t, dir+"/in/sub/_SUCCESS", nil)
@@ -62,8 +62,8 @@ func TestFilteredInputs(t *testing.T) {
 // converted.
 func TestIncrementalWaits(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a", 0, 10)
-	incremental := func(text string, flags ...string) {
+	writePairs(t, dir, "in/a", 0, 10)
+	convertNew := func(text string, flags ...string) {
 		t.Helper()
 		args := append([]string{"convert", "--incremental", "--exit-nothing", "99"}, flags...)
 		code := 99
@@ -72,17 +72,17 @@ func TestIncrementalWaits(t *testing.T) {
 		}
 		rowtocol(t, dir, nil, append(args, "in", "out")...).want(t, code, text)
 	}
-	incremental("nothing to do: no input is new for out (skipped: 1)", "--min-age", "1h")
+	convertNew("nothing to do: no input is new for out (skipped: 1)", "--min-age", "1h")
 	wantAbsent(t, dir+"/out")
 	touch(t, dir+"/in/a", 2*time.Hour)
-	incremental("10 rows", "--min-age", "1h")
-	pairs(t, dir, "in/b", 10, 20)
-	incremental("nothing to do", "--min-age", "1h")
-	incremental("nothing to do", "--require-marker", "_SUCCESS")
-	incremental("20 rows")
+	convertNew("10 rows", "--min-age", "1h")
+	writePairs(t, dir, "in/b", 10, 20)
+	convertNew("nothing to do", "--min-age", "1h")
+	convertNew("nothing to do", "--require-marker", "_SUCCESS")
+	convertNew("20 rows")
 	for _, name := range []string{"a", "b"} {
 		must(t, os.Remove(dir+"/in/"+name))
 	}
-	incremental("nothing to do")
+	convertNew("nothing to do")
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "other").want(t, 3, "holds no Avro file")
 }

@@ -10,8 +10,8 @@ import (
 // and waits for nothing.
 func TestDocumentsOfFlags(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 10)
-	fifo(t, dir+"/pipe")
+	writePairs(t, dir, "a.avro", 0, 10)
+	makeFIFO(t, dir+"/pipe")
 	stdin, writer, err := os.Pipe()
 	must(t, err)
 	defer func() { _, _ = stdin.Close(), writer.Close() }()

@@ -41,14 +41,14 @@ func TestHelp(t *testing.T) {
 
 // Nothing is written into a destination, nor over what is read; a file called "-" is
 // standard output.
-func TestOutputsApart(t *testing.T) {
+func TestRefusedOutputFiles(t *testing.T) {
 	dir := catPairs(t)
 	rowtocol(t, dir, nil, "convert", "--incremental", "a.avro", "grown").want(t, 0)
-	grown := only(t, dir+"/grown/increment-*")
+	grown := globOne(t, dir+"/grown/increment-*")
 	write(t, dir+"/a/page.html", read(t, dir+"/a.avro")[:0])
 	write(t, dir+"/partial/alone.trv", read(t, partOf(t, dir+"/b", 0)))
 	write(t, dir+"/alone.trv", read(t, partOf(t, dir+"/b", 0)))
-	before := state(t, dir)
+	before := fileSums(t, dir)
 	for _, c := range []struct {
 		code       int
 		args, text string
@@ -80,7 +80,7 @@ func TestOutputsApart(t *testing.T) {
 // An option that is given as the default is the same request.
 func TestGivenDefaults(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 10)
+	writePairs(t, dir, "a.avro", 0, 10)
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
 	given := []string{"convert", "--block-size", "64KiB", "--row-group-size", "128MiB", "--codec", "snappy", "--on-damage", "fail", "--max-input-block", "512MiB", "a.avro"}
 	rowtocol(t, dir, nil, append(given, "out")...).want(t, 0, "nothing to do")

@@ -12,10 +12,10 @@ import (
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 )
 
-// longs writes an input of so many blocks of 1,000 rows, long ago. Files of different
+// writeLongs writes an input of so many blocks of 1,000 rows, long ago. Files of different
 // versions have one length and, if they are large, the same header and end: only rows of
 // the first half differ.
-func longs(t *testing.T, name string, blocks, version int) {
+func writeLongs(t *testing.T, name string, blocks, version int) {
 	t.Helper()
 	all := make([][]byte, blocks)
 	for i := range all {
@@ -83,15 +83,15 @@ func TestSameInput(t *testing.T) {
 			must(t, os.Rename(dir+"/in/b.avro", dir+"/k=1/a.avro"))
 			must(t, os.Remove(a))
 		}, []string{"--incremental", "--moved", "in=k=1", "--moved", "DIR/in=DIR/k=1", "k=1", "out"}, 0, 2000, ""},
-		"rewritten":                          {func(t *testing.T, dir string) { a, _ := same(dir); longs(t, a, 2, 1) }, nil, 3, 2000, "changed"},
-		"rewritten, and all of it asked for": {func(t *testing.T, dir string) { a, _ := same(dir); longs(t, a, 2, 1) }, []string{"in", "whole"}, 9, 2000, "changed"},
+		"rewritten":                          {func(t *testing.T, dir string) { a, _ := same(dir); writeLongs(t, a, 2, 1) }, nil, 3, 2000, "changed"},
+		"rewritten, and all of it asked for": {func(t *testing.T, dir string) { a, _ := same(dir); writeLongs(t, a, 2, 1) }, []string{"in", "whole"}, 9, 2000, "changed"},
 		"touched, and all of it asked for":   {func(t *testing.T, dir string) { a, _ := same(dir); touch(t, a, time.Minute) }, []string{"in", "whole"}, 0, 2000, "nothing to do"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			longs(t, dir+"/in/a.avro", 2, 0)
-			incremental(t, dir).want(t, 0)
+			writeLongs(t, dir+"/in/a.avro", 2, 0)
+			convertIncremental(t, dir).want(t, 0)
 			rowtocol(t, dir, nil, "convert", "in", "whole").want(t, 0)
 			tc.change(t, dir)
 			args := tc.args
@@ -135,17 +135,17 @@ func copyInput(t *testing.T, dir string) {
 func TestTouchedTree(t *testing.T) {
 	dir := t.TempDir()
 	file := dir + "/in/a.avro"
-	longs(t, file, 2, 0)
-	incremental(t, dir).want(t, 0)
+	writeLongs(t, file, 2, 0)
+	convertIncremental(t, dir).want(t, 0)
 	touch(t, file, time.Minute)
-	incremental(t, dir).want(t, 0, "nothing to do")
+	convertIncremental(t, dir).want(t, 0, "nothing to do")
 	info := stat(t, file)
 	write(t, file, make([]byte, info.Size()))
 	must(t, os.Chtimes(file, info.ModTime(), info.ModTime()))
-	incremental(t, dir).want(t, 0, "nothing to do") // it was not opened
+	convertIncremental(t, dir).want(t, 0, "nothing to do") // it was not opened
 	must(t, os.Remove(dir+"/out/_inputs"))
-	incremental(t, dir).want(t, 3, "changed")
-	longs(t, file, 2, 0)
+	convertIncremental(t, dir).want(t, 3, "changed")
+	writeLongs(t, file, 2, 0)
 	touch(t, file, 2*time.Minute)
 	rowtocol(t, dir, nil, "plan", "-o", "plan.json", "--incremental", "in", "out").want(t, 0)
 	if _, err := os.Stat(dir + "/out/_inputs"); err != nil {
@@ -156,7 +156,7 @@ func TestTouchedTree(t *testing.T) {
 // TestEqualInputs converts equal files, and says so.
 func TestEqualInputs(t *testing.T) {
 	dir := t.TempDir()
-	longs(t, dir+"/in/a.avro", 1, 0)
+	writeLongs(t, dir+"/in/a.avro", 1, 0)
 	copyInput(t, dir)
 	var r converted
 	rowtocol(t, dir, nil, "convert", "--json", "in", "out").want(t, 0, "the same content as").object(t, &r)
@@ -166,7 +166,7 @@ func TestEqualInputs(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--copies", "skip", "in", "skipped").want(t, 0)
 	wantRows(t, dir, "skipped", 1000)
 	rowtocol(t, dir, nil, "verify", "skipped", "--against", "in", "--require-complete").want(t, 0)
-	longs(t, dir+"/in/c.avro", 2, 9)
+	writeLongs(t, dir+"/in/c.avro", 2, 9)
 	rowtocol(t, dir, nil, "verify", "skipped", "--against", "in", "--require-complete").want(t, 6, "c.avro")
 	must(t, os.Remove(dir+"/in/c.avro"))
 	rowtocol(t, dir, nil, "convert", "--copies", "refuse", "in", "refused").want(t, 3, "the same content as")
@@ -176,8 +176,8 @@ func TestEqualInputs(t *testing.T) {
 // TestCopiesInPartitions finds a copy in another partition.
 func TestCopiesInPartitions(t *testing.T) {
 	dir := t.TempDir()
-	longs(t, dir+"/in/dt=1/a.avro", 1, 0)
-	longs(t, dir+"/in/dt=2/b.avro", 1, 1)
+	writeLongs(t, dir+"/in/dt=1/a.avro", 1, 0)
+	writeLongs(t, dir+"/in/dt=2/b.avro", 1, 1)
 	rowtocol(t, dir, nil, "convert", "--partitioned", "--copies", "refuse", "in", "refused").want(t, 3, "the same content as")
 	wantRows(t, dir, "refused", 1000)
 	rowtocol(t, dir, nil, "convert", "--partitioned", "--copies", "skip", "in", "skipped").want(t, 0, "the same content as")
@@ -189,7 +189,7 @@ func TestCopiesInPartitions(t *testing.T) {
 // TestMovedNothing refuses a tree that no input was in: all would be converted again.
 func TestMovedNothing(t *testing.T) {
 	dir := t.TempDir()
-	longs(t, dir+"/in/a.avro", 1, 0)
+	writeLongs(t, dir+"/in/a.avro", 1, 0)
 	rowtocol(t, dir, nil, "convert", "--incremental", "--moved", "old=in", "in", "out").want(t, 0)
 	must(t, os.CopyFS(dir+"/new", os.DirFS(dir+"/in")))
 	for _, mode := range []string{"--incremental", "--overwrite"} {
@@ -205,8 +205,8 @@ func TestLinkedPartitions(t *testing.T) {
 	for _, together := range []bool{true, false} {
 		for name, link := range map[string]func(from, to string) error{"hard": os.Link, "symbolic": os.Symlink} {
 			dir := t.TempDir()
-			longs(t, dir+"/in/dt=1/a.avro", 1, 0)
-			longs(t, dir+"/in/dt=2/b.avro", 1, 1)
+			writeLongs(t, dir+"/in/dt=1/a.avro", 1, 0)
+			writeLongs(t, dir+"/in/dt=2/b.avro", 1, 1)
 			convert := func() output { return rowtocol(t, dir, nil, "convert", "--partitioned", "in", "out").want(t, 0) }
 			if !together {
 				convert()
@@ -240,10 +240,10 @@ func TestMixedVersions(t *testing.T) {
 	commit := func(exit int, says string) {
 		rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, exit, says)
 	}
-	longs(t, file, 100, 0)
+	writeLongs(t, file, 100, 0)
 	plan()
 	task("0")
-	longs(t, file, 100, 1)
+	writeLongs(t, file, 100, 1)
 	for n := 1; n < 4; n++ {
 		rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", fmt.Sprint(n))
 	}
@@ -272,7 +272,7 @@ func TestMixedVersions(t *testing.T) {
 // TestCopyMeanwhile commits a plan after a copy of its input was committed.
 func TestCopyMeanwhile(t *testing.T) {
 	dir := t.TempDir()
-	longs(t, dir+"/in/a.avro", 1, 0)
+	writeLongs(t, dir+"/in/a.avro", 1, 0)
 	rowtocol(t, dir, nil, "plan", "-o", "plan.json", "--incremental", "--copies", "refuse", "in", "out").want(t, 0)
 	rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", "0").want(t, 0)
 	write(t, dir+"/other/b.avro", read(t, dir+"/in/a.avro"))
@@ -284,12 +284,12 @@ func TestCopyMeanwhile(t *testing.T) {
 // other rows now that it is in another one.
 func TestRewrittenForAnotherPartition(t *testing.T) {
 	dir := t.TempDir()
-	longs(t, dir+"/pool.avro", 2, 0)
+	writeLongs(t, dir+"/pool.avro", 2, 0)
 	must(t, os.MkdirAll(dir+"/in/dt=1", 0o700))
 	must(t, os.Symlink(dir+"/pool.avro", dir+"/in/dt=1/a.avro"))
 	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "out").want(t, 0)
 	must(t, os.Rename(dir+"/in/dt=1", dir+"/in/dt=2"))
-	longs(t, dir+"/pool.avro", 2, 1)
+	writeLongs(t, dir+"/pool.avro", 2, 1)
 	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "out").want(t, 0)
 	wantRows(t, dir, "out", 4000)
 }
@@ -297,8 +297,8 @@ func TestRewrittenForAnotherPartition(t *testing.T) {
 // TestPartitionThatCannotBeRead may have the rows of what looks new.
 func TestPartitionThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
-	longs(t, dir+"/in/dt=1/a.avro", 1, 0)
-	longs(t, dir+"/in/dt=2/b.avro", 1, 1)
+	writeLongs(t, dir+"/in/dt=1/a.avro", 1, 0)
+	writeLongs(t, dir+"/in/dt=2/b.avro", 1, 1)
 	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "out").want(t, 0)
 	success := dir + "/out/dt=1/_SUCCESS"
 	whole := read(t, success)
@@ -323,9 +323,9 @@ func TestPartitionThatCannotBeRead(t *testing.T) {
 // again, while the increment was away.
 func TestRestoredUnderAnotherName(t *testing.T) {
 	dir := t.TempDir()
-	longs(t, dir+"/in/a.avro", 1, 0)
+	writeLongs(t, dir+"/in/a.avro", 1, 0)
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0)
-	longs(t, dir+"/in/b.avro", 2, 1)
+	writeLongs(t, dir+"/in/b.avro", 2, 1)
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0)
 	runs, err := filepath.Glob(dir + "/out/increment-00000002-*")
 	must(t, err)
@@ -340,10 +340,10 @@ func TestRestoredUnderAnotherName(t *testing.T) {
 // TestNameUsedAgain moves a known input, and converts other rows under its name.
 func TestNameUsedAgain(t *testing.T) {
 	dir := t.TempDir()
-	longs(t, dir+"/today/x.avro", 2, 0)
+	writeLongs(t, dir+"/today/x.avro", 2, 0)
 	rowtocol(t, dir, nil, "convert", "--incremental", "today", "out").want(t, 0)
 	must(t, os.Rename(dir+"/today", dir+"/day1"))
-	longs(t, dir+"/today/x.avro", 2, 1)
+	writeLongs(t, dir+"/today/x.avro", 2, 1)
 	rowtocol(t, dir, nil, "convert", "--incremental", "--moved", "today=day1", "today", "out").want(t, 0)
 	wantRows(t, dir, "out", 4000)
 }
@@ -351,8 +351,8 @@ func TestNameUsedAgain(t *testing.T) {
 // TestLinkToAnotherFile moves a link from a file to one that only its bytes tell apart.
 func TestLinkToAnotherFile(t *testing.T) {
 	dir := t.TempDir()
-	longs(t, dir+"/1.avro", 40, 0)
-	longs(t, dir+"/2.avro", 40, 1)
+	writeLongs(t, dir+"/1.avro", 40, 0)
+	writeLongs(t, dir+"/2.avro", 40, 1)
 	info, err := os.Stat(dir + "/1.avro")
 	must(t, err)
 	must(t, os.Chtimes(dir+"/2.avro", info.ModTime(), info.ModTime()))
@@ -368,14 +368,14 @@ func TestLinkToAnotherFile(t *testing.T) {
 // tree.
 func TestMovedAndStillThere(t *testing.T) {
 	dir := t.TempDir()
-	longs(t, dir+"/o/a.avro", 2, 0)
+	writeLongs(t, dir+"/o/a.avro", 2, 0)
 	rowtocol(t, dir, nil, "convert", "--incremental", "o", "out").want(t, 0)
 	for range 2 {
 		rowtocol(t, dir, nil, "convert", "--incremental", "--moved", "o=n", "o", "out").want(t, 0, "nothing to do")
 		wantRows(t, dir, "out", 2000)
 	}
 	must(t, os.Rename(dir+"/o", dir+"/n"))
-	longs(t, dir+"/o/a.avro", 2, 1)
+	writeLongs(t, dir+"/o/a.avro", 2, 1)
 	for range 2 {
 		rowtocol(t, dir, nil, "convert", "--incremental", "--moved", "o=n", "o", "n", "out").want(t, 0)
 		wantRows(t, dir, "out", 4000)

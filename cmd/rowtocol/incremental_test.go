@@ -45,27 +45,27 @@ func wantIDs(t *testing.T, dir string, ids ...int) {
 	}
 }
 
-func from(first, rows int) (ids []int) {
+func idRange(first, rows int) (ids []int) {
 	for i := range rows {
 		ids = append(ids, first+i)
 	}
 	return ids
 }
 
-// incremental converts what is new in dir/in.
-func incremental(t *testing.T, dir string, args ...string) output {
+// convertIncremental converts what is new in dir/in.
+func convertIncremental(t *testing.T, dir string, args ...string) output {
 	t.Helper()
 	return rowtocol(t, dir, nil, append([]string{"convert", "--incremental", "in", "out"}, args...)...)
 }
 
 func TestIncremental(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 30)
-	incremental(t, dir).want(t, 0, "out: 30 rows")
-	pairs(t, dir, "in/0.avro", 100, 20)
-	pairs(t, dir, "in/c.avro", 200, 10)
+	writePairs(t, dir, "in/a.avro", 0, 30)
+	convertIncremental(t, dir).want(t, 0, "out: 30 rows")
+	writePairs(t, dir, "in/0.avro", 100, 20)
+	writePairs(t, dir, "in/c.avro", 200, 10)
 	var r converted
-	incremental(t, dir, "--json", "--row-group-size", "1MiB").want(t, 0).object(t, &r)
+	convertIncremental(t, dir, "--json", "--row-group-size", "1MiB").want(t, 0).object(t, &r)
 	if r.Inputs != 2 || r.Rows != 30 || r.Nothing {
 		t.Errorf("%+v", r)
 	}
@@ -79,24 +79,24 @@ func TestIncremental(t *testing.T) {
 			t.Errorf("%s is increment %d, %s, beside %q", name, s.Sequence, s.ID, s.Base)
 		}
 	}
-	wantIDs(t, dir, slices.Concat(from(0, 30), from(100, 20), from(200, 10))...)
+	wantIDs(t, dir, slices.Concat(idRange(0, 30), idRange(100, 20), idRange(200, 10))...)
 	rowtocol(t, dir, nil, "count", "out").want(t, 0, "60")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0)
 	rowtocol(t, dir, nil, "inspect", "out").want(t, 0, "60 rows")
 
-	before := state(t, dir)
-	incremental(t, dir, "--dry-run").want(t, 0, "0 inputs", "holds")
-	incremental(t, dir).want(t, 0, "nothing to do")
-	incremental(t, dir, "--exit-nothing", "99").want(t, 99)
+	before := fileSums(t, dir)
+	convertIncremental(t, dir, "--dry-run").want(t, 0, "0 inputs", "holds")
+	convertIncremental(t, dir).want(t, 0, "nothing to do")
+	convertIncremental(t, dir, "--exit-nothing", "99").want(t, 99)
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 9, "increments (2)", "--incremental adds")
-	incremental(t, dir, "--overwrite").want(t, 1, "--overwrite")
-	incremental(t, dir, "--recursive", "bytes").want(t, 9, "recursive")
+	convertIncremental(t, dir, "--overwrite").want(t, 1, "--overwrite")
+	convertIncremental(t, dir, "--recursive", "bytes").want(t, 9, "recursive")
 	write(t, dir+"/other.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"id","type":"long"}]}`))
-	incremental(t, dir, "--schema", "other.avsc").want(t, 9, "schema")
+	convertIncremental(t, dir, "--schema", "other.avsc").want(t, 9, "schema")
 	write(t, dir+"/same.avsc", []byte(strings.Replace(pairSchema, `"type":"record"`, `"doc":"the same", "type":"record"`, 1)))
-	incremental(t, dir, "--schema", "same.avsc").want(t, 0, "nothing to do")
+	convertIncremental(t, dir, "--schema", "same.avsc").want(t, 0, "nothing to do")
 	delete(before, "/tmp")
-	after := state(t, dir)
+	after := fileSums(t, dir)
 	delete(after, "/other.avsc")
 	delete(after, "/same.avsc")
 	if len(before) != len(after) {
@@ -108,14 +108,14 @@ func TestIncremental(t *testing.T) {
 	if names := incrementNames(t, dir); len(names) > 0 {
 		t.Errorf("%q are left", names)
 	}
-	wantIDs(t, dir, slices.Concat(from(100, 20), from(0, 30), from(200, 10))...)
-	pairs(t, dir, "in/d.avro", 300, 5)
-	incremental(t, dir).want(t, 0, "5 rows")
+	wantIDs(t, dir, slices.Concat(idRange(100, 20), idRange(0, 30), idRange(200, 10))...)
+	writePairs(t, dir, "in/d.avro", 300, 5)
+	convertIncremental(t, dir).want(t, 0, "5 rows")
 	s, out := manifestIn(t, filepath.Join(dir, "out", incrementNames(t, dir)[0])), manifestIn(t, dir+"/out")
 	if s.Base != out.ID || s.Sequence != 4 || out.Sequence != 3 {
 		t.Errorf("increment %d is beside %s; there is output %d, %s", s.Sequence, s.Base, out.Sequence, out.ID)
 	}
-	wantIDs(t, dir, slices.Concat(from(100, 20), from(0, 30), from(200, 10), from(300, 5))...)
+	wantIDs(t, dir, slices.Concat(idRange(100, 20), idRange(0, 30), idRange(200, 10), idRange(300, 5))...)
 }
 
 // TestKnownInputs are not opened if size and time are the same, and else are known by
@@ -124,17 +124,17 @@ func TestKnownInputs(t *testing.T) {
 	for _, first := range []string{"--incremental", "--json"} { // an increment, and an output
 		dir := t.TempDir()
 		file := dir + "/in/a.avro"
-		whole := pairs(t, dir, "in/a.avro", 0, 30)
+		whole := writePairs(t, dir, "in/a.avro", 0, 30)
 		old := time.Now().Add(-time.Hour)
 		must(t, os.Chtimes(file, old, old))
 		rowtocol(t, dir, nil, "convert", first, "in", "out").want(t, 0)
 		info, err := os.Stat(file)
 		must(t, err)
-		pairs(t, dir, "in/b.avro", 30, 30)
+		writePairs(t, dir, "in/b.avro", 30, 30)
 		write(t, file, make([]byte, len(whole)))
 		must(t, os.Chtimes(file, time.Now(), info.ModTime()))
-		incremental(t, dir).want(t, 0, "30 rows")
-		incremental(t, dir).want(t, 0, "nothing to do")
+		convertIncremental(t, dir).want(t, 0, "30 rows")
+		convertIncremental(t, dir).want(t, 0, "nothing to do")
 		runs := incrementNames(t, dir)
 		holder := "out"
 		if first == "--incremental" {
@@ -142,50 +142,50 @@ func TestKnownInputs(t *testing.T) {
 		}
 
 		write(t, file, whole) // touched
-		incremental(t, dir).want(t, 0, "nothing to do")
+		convertIncremental(t, dir).want(t, 0, "nothing to do")
 		write(t, file, make([]byte, len(whole)))
-		incremental(t, dir).want(t, 3, file+" changed", "is not one now", holder+`"`)
+		convertIncremental(t, dir).want(t, 3, file+" changed", "is not one now", holder+`"`)
 		write(t, file, whole)
 		flip(t, file, -20, 1)
-		incremental(t, dir).want(t, 3, file+" changed", "identity", holder+`"`)
-		pairs(t, dir, "in/a.avro", 0, 31)
-		incremental(t, dir).want(t, 3, file+" changed", "bytes", holder+`"`)
+		convertIncremental(t, dir).want(t, 3, file+" changed", "identity", holder+`"`)
+		writePairs(t, dir, "in/a.avro", 0, 31)
+		convertIncremental(t, dir).want(t, 3, file+" changed", "bytes", holder+`"`)
 		write(t, file, nil)
-		incremental(t, dir).want(t, 3, file+" changed", "empty", holder+`"`)
+		convertIncremental(t, dir).want(t, 3, file+" changed", "empty", holder+`"`)
 		must(t, os.Remove(file))
-		incremental(t, dir).want(t, 0, "nothing to do")
-		wantIDs(t, dir, from(0, 60)...)
+		convertIncremental(t, dir).want(t, 0, "nothing to do")
+		wantIDs(t, dir, idRange(0, 60)...)
 	}
 }
 
 // TestSchemaOfIncrements resolves inputs of another schema to that of the first increment.
 func TestSchemaOfIncrements(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 3)
-	incremental(t, dir).want(t, 0)
+	writePairs(t, dir, "in/a.avro", 0, 3)
+	convertIncremental(t, dir).want(t, 0)
 	grown := strings.Replace(pairSchema, `"fields":[`, `"fields":[{"name":"more","type":"long"},`, 1)
-	write(t, dir+"/in/b.avro", file(t, grown, []byte{2, 14, 0})) // more 1, ID 7, no words
-	incremental(t, dir).want(t, 0, "1 row")
+	write(t, dir+"/in/b.avro", encodeAvro(t, grown, []byte{2, 14, 0})) // more 1, ID 7, no words
+	convertIncremental(t, dir).want(t, 0, "1 row")
 	wantIDs(t, dir, 0, 1, 2, 7)
 	rowtocol(t, dir, nil, "verify", "out").want(t, 0, "4 rows")
 
 	other := strings.Replace(pairSchema, `"id","type":"long"`, `"id","type":"string"`, 1)
-	write(t, dir+"/in/c.avro", file(t, other, []byte{0, 0}))
-	incremental(t, dir).want(t, 3, "in/c.avro")
+	write(t, dir+"/in/c.avro", encodeAvro(t, other, []byte{0, 0}))
+	convertIncremental(t, dir).want(t, 3, "in/c.avro")
 }
 
 // TestLossesOfIncrements are told again where there is nothing to do, and only then.
 func TestLossesOfIncrements(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 30)
+	writePairs(t, dir, "in/a.avro", 0, 30)
 	flip(t, dir+"/in/a.avro", -20, 0xff)
 	skip := []string{"--on-damage", "skip"}
-	incremental(t, dir).want(t, 3)
-	incremental(t, dir, skip...).want(t, 8)
-	incremental(t, dir, skip...).want(t, 8, "nothing to do")
-	pairs(t, dir, "in/b.avro", 30, 10)
-	incremental(t, dir, skip...).want(t, 0)
-	incremental(t, dir).want(t, 0, "nothing to do")
+	convertIncremental(t, dir).want(t, 3)
+	convertIncremental(t, dir, skip...).want(t, 8)
+	convertIncremental(t, dir, skip...).want(t, 8, "nothing to do")
+	writePairs(t, dir, "in/b.avro", 30, 10)
+	convertIncremental(t, dir, skip...).want(t, 0)
+	convertIncremental(t, dir).want(t, 0, "nothing to do")
 }
 
 // TestForeignIncrements finds what others put where increments are.
@@ -210,8 +210,8 @@ func TestForeignIncrements(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			pairs(t, dir, "in/a.avro", 0, 3)
-			incremental(t, dir).want(t, 0)
+			writePairs(t, dir, "in/a.avro", 0, 3)
+			convertIncremental(t, dir).want(t, 0)
 			spoil(t, dir+"/out", incrementNames(t, dir)[0])
 			before := incrementNames(t, dir)
 			for _, how := range []string{"--incremental", "--overwrite"} {
@@ -224,11 +224,11 @@ func TestForeignIncrements(t *testing.T) {
 	}
 
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 3)
-	incremental(t, dir).want(t, 0)
+	writePairs(t, dir, "in/a.avro", 0, 3)
+	convertIncremental(t, dir).want(t, 0)
 	increment := filepath.Join(dir, "out", incrementNames(t, dir)[0])
 	must(t, os.Remove(partOf(t, increment, 0)))
-	incremental(t, dir).want(t, 9, filepath.Base(increment), "is missing", "anew")
+	convertIncremental(t, dir).want(t, 9, filepath.Base(increment), "is missing", "anew")
 	rowtocol(t, dir, nil, "convert", "--overwrite", "in", "out").want(t, 0, "3 rows")
 }
 
@@ -244,8 +244,8 @@ func TestStepsOfIncrements(t *testing.T) {
 		step(0, slices.Concat([]string{"plan", "--incremental"}, inputs, []string{"out", "-o", name})...)
 		step(0, "task", "--plan", name, "--task", "0")
 	}
-	pairs(t, dir, "in/a.avro", 0, 10)
-	pairs(t, dir, "more/b.avro", 10, 10)
+	writePairs(t, dir, "in/a.avro", 0, 10)
+	writePairs(t, dir, "more/b.avro", 10, 10)
 	plan("a.json", "in")
 	plan("ab.json", "in", "more")
 	plan("b.json", "more")
@@ -255,7 +255,7 @@ func TestStepsOfIncrements(t *testing.T) {
 	step(0, "task", "--plan", "a.json", "--task", "0")
 	step(9, "commit", "--plan", "ab.json").want(t, 9, dir+"/in/a.avro was committed after plan", incrementNames(t, dir)[0])
 	step(0, "commit", "--plan", "b.json")
-	wantIDs(t, dir, from(0, 20)...)
+	wantIDs(t, dir, idRange(0, 20)...)
 
 	// Nothing is new: a plan without tasks.
 	var p planned
@@ -266,22 +266,22 @@ func TestStepsOfIncrements(t *testing.T) {
 	rowtocol(t, dir, nil, "commit", "--plan", "none.json", "--exit-nothing", "99").want(t, 99, "nothing to do")
 
 	// The output that the plan's run was to be beside is another by now.
-	pairs(t, dir, "in/c.avro", 20, 10)
+	writePairs(t, dir, "in/c.avro", 20, 10)
 	plan("c.json", "in")
 	step(0, "convert", "--overwrite", "in/a.avro", "out")
 	step(9, "commit", "--plan", "c.json").want(t, 9, "got another output")
 	plan("c.json", "in")
 	step(0, "commit", "--plan", "c.json")
-	wantIDs(t, dir, slices.Concat(from(0, 10), from(20, 10))...)
+	wantIDs(t, dir, slices.Concat(idRange(0, 10), idRange(20, 10))...)
 
 	// A plan of the first run of another schema, made before there was one.
 	other := t.TempDir()
-	pairs(t, other, "in/a.avro", 0, 10)
+	writePairs(t, other, "in/a.avro", 0, 10)
 	write(t, other+"/small.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"id","type":"long"}]}`))
-	pairs(t, other, "more/b.avro", 10, 10)
+	writePairs(t, other, "more/b.avro", 10, 10)
 	rowtocol(t, other, nil, "plan", "--incremental", "--schema", "small.avsc", "more", "out", "-o", "p.json").want(t, 0)
 	rowtocol(t, other, nil, "task", "--plan", "p.json", "--task", "0").want(t, 0)
-	incremental(t, other).want(t, 0)
+	convertIncremental(t, other).want(t, 0)
 	rowtocol(t, other, nil, "commit", "--plan", "p.json").want(t, 9, "another schema")
 }
 
@@ -290,19 +290,19 @@ func TestStepsOfIncrements(t *testing.T) {
 func TestIncrementalKilled(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"convert", "--incremental", "in", "out", "--row-group-size", "6KiB", "--block-size", "512", "--workers", "1"}
-	pairs(t, dir, "in/0000.avro", 0, 1000)
+	writePairs(t, dir, "in/0000.avro", 0, 1000)
 	began := time.Now()
 	rowtocol(t, dir, nil, args...).want(t, 0)
 	took, rows, struck := time.Since(began), 1000, 0
 	for i := range soak.Rounds(8, 400) {
 		if i%2 == 0 {
-			pairs(t, dir, fmt.Sprintf("in/%04d.avro", i+1), rows, 1000)
+			writePairs(t, dir, fmt.Sprintf("in/%04d.avro", i+1), rows, 1000)
 			rows += 1000
 		}
-		cmd := begun(t, dir, command(t, args...))
+		cmd := startCmd(t, dir, command(t, args...))
 		time.Sleep(rand.N(took))
 		_ = cmd.Process.Kill() // it may have ended
-		if ended(t, cmd).code == -1 {
+		if waitCmd(t, cmd).code == -1 {
 			struck++
 		}
 	}
@@ -317,7 +317,7 @@ func TestIncrementalKilled(t *testing.T) {
 	if left, err := os.ReadDir(dir + "/out"); err != nil || len(left) != made+1 || left[0].Name() != manifest.NumberName(int64(made)) {
 		t.Errorf("%v is left: %v", left, err)
 	}
-	wantIDs(t, dir, from(0, rows)...)
+	wantIDs(t, dir, idRange(0, rows)...)
 }
 
 // TestIncrementalAtOnce starts conversions of the same new inputs at the same time:
@@ -326,7 +326,7 @@ func TestIncrementalAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	rounds := soak.Rounds(3, 60)
 	for round := range rounds {
-		pairs(t, dir, fmt.Sprintf("in/%04d.avro", round), 100*round, 100)
+		writePairs(t, dir, fmt.Sprintf("in/%04d.avro", round), 100*round, 100)
 		var wg sync.WaitGroup
 		codes := make([]int, 3)
 		for i := range codes {
@@ -342,6 +342,6 @@ func TestIncrementalAtOnce(t *testing.T) {
 			t.Errorf("the codes are %v", codes)
 		}
 	}
-	incremental(t, dir).want(t, 0)
-	wantIDs(t, dir, from(0, 100*rounds)...)
+	convertIncremental(t, dir).want(t, 0)
+	wantIDs(t, dir, idRange(0, 100*rounds)...)
 }

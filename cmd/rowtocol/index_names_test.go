@@ -20,7 +20,7 @@ func avroRows(t *testing.T, name, schema string, rows ...[]byte) {
 // Files are written under every name that the file system takes, also by way of a temporary one.
 func TestLongNamesOfFiles(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 10)
+	writePairs(t, dir, "a.avro", 0, 10)
 	name := strings.Repeat("ä", 125) // 250 bytes
 	rowtocol(t, dir, nil, "cat", "--output", name+".json", "a.avro").want(t, 0)
 	rowtocol(t, dir, nil, "plan", "-o", name+".plan", "a.avro", "out").want(t, 0)

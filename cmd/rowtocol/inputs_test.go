@@ -13,8 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// paths are the skipped names below a directory.
-func paths(dir string, skipped []input.Skipped) string {
+// skippedPaths are the skipped names below a directory.
+func skippedPaths(dir string, skipped []input.Skipped) string {
 	var names []string
 	for _, s := range skipped {
 		names = append(names, strings.TrimPrefix(s.Path, dir+"/")+" ("+s.Reason+")")
@@ -22,7 +22,7 @@ func paths(dir string, skipped []input.Skipped) string {
 	return strings.Join(names, ", ")
 }
 
-func fifo(t *testing.T, name string) {
+func makeFIFO(t *testing.T, name string) {
 	t.Helper()
 	must(t, syscall.Mkfifo(name, 0o600))
 }
@@ -31,21 +31,21 @@ func fifo(t *testing.T, name string) {
 // other files in it.
 func TestInputsByContent(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/000000_0", 0, 10)
-	pairs(t, dir, "in/day=1/part-m-00000", 10, 5)
-	pairs(t, dir, "in/z.avro", 15, 5)
-	pairs(t, dir, "in/_temporary/0/a.avro", 100, 5)
-	pairs(t, dir, "in/.b.avro", 100, 5)
+	writePairs(t, dir, "in/000000_0", 0, 10)
+	writePairs(t, dir, "in/day=1/part-m-00000", 10, 5)
+	writePairs(t, dir, "in/z.avro", 15, 5)
+	writePairs(t, dir, "in/_temporary/0/a.avro", 100, 5)
+	writePairs(t, dir, "in/.b.avro", 100, 5)
 	for name, text := range map[string]string{"_SUCCESS": "", "empty.avro": "", "notes.txt": "Obj is not all", "short": "Ob"} {
 		write(t, filepath.Join(dir, "in", name), []byte(text))
 	}
-	fifo(t, dir+"/in/pipe.avro")
+	makeFIFO(t, dir+"/in/pipe.avro")
 	const found = ".b.avro (hidden), _SUCCESS (hidden), _temporary (hidden), empty.avro (empty), notes.txt (not an Avro file), " +
 		"pipe.avro (not a regular file), short (not an Avro file)"
 	var dry dryRun
 	o := rowtocol(t, dir, nil, "convert", "--dry-run", "--json", "in", "out").want(t, 0, "in/notes.txt", "not an Avro file")
-	if o.object(t, &dry); paths(dir+"/in", dry.Skipped) != found || len(dry.Request.Inputs) != 3 {
-		t.Errorf("a dry run skips %s of %+v", paths(dir+"/in", dry.Skipped), dry.Request.Inputs)
+	if o.object(t, &dry); skippedPaths(dir+"/in", dry.Skipped) != found || len(dry.Request.Inputs) != 3 {
+		t.Errorf("a dry run skips %s of %+v", skippedPaths(dir+"/in", dry.Skipped), dry.Request.Inputs)
 	}
 	var p planned
 	rowtocol(t, dir, nil, "plan", "--json", "in", "out", "-o", "plan.json").want(t, 0, "7 files or directories").object(t, &p)
@@ -68,10 +68,10 @@ func TestInputsByContent(t *testing.T) {
 // there once, when they are complete, and a file that is named is taken as it is.
 func TestUnfinishedCopies(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 10)
+	writePairs(t, dir, "in/a.avro", 0, 10)
 	names := []string{"b.avro._COPYING_", "c.avro.filepart", "d.avro.part", "e.avro.tmp", "f.avro.bak", "g.avro.crdownload", "h.avro.swp", "i.avro~"}
 	for i, name := range names {
-		pairs(t, dir, "in/"+name, 10+i, 1)
+		writePairs(t, dir, "in/"+name, 10+i, 1)
 	}
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").
 		want(t, 0, "8 files or directories among the inputs are skipped (the name of an unfinished copy or of a backup: 8, ", "in/b.avro._COPYING_")
@@ -85,7 +85,7 @@ func TestUnfinishedCopies(t *testing.T) {
 	rowtocol(t, dir, nil, "count", "out").want(t, 0, "18")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0)
 
-	pairs(t, dir, "in/j.avro.tmp", 90, 1)
+	writePairs(t, dir, "in/j.avro.tmp", 90, 1)
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 6, "in/j.avro.tmp")
 	rowtocol(t, dir, nil, "convert", "in/j.avro.tmp", "named").want(t, 0)
 	rowtocol(t, dir, nil, "convert", "in/*.tmp", "named").want(t, 0, "nothing to do")
@@ -94,7 +94,7 @@ func TestUnfinishedCopies(t *testing.T) {
 // TestManySkipped names no more than a few in the log, and all in JSON.
 func TestManySkipped(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a", 0, 10)
+	writePairs(t, dir, "in/a", 0, 10)
 	for i := range 15 {
 		write(t, fmt.Sprintf("%s/in/text%02d", dir, i), []byte("text"))
 	}
@@ -108,18 +108,18 @@ func TestManySkipped(t *testing.T) {
 // TestAddedFileIsAnotherRequest finds more in a directory than was converted.
 func TestAddedFileIsAnotherRequest(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 10)
+	writePairs(t, dir, "in/a.avro", 0, 10)
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
 	write(t, dir+"/in/README", []byte("text"))
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "nothing to do")
-	pairs(t, dir, "in/000000_0", 10, 10)
+	writePairs(t, dir, "in/000000_0", 10, 10)
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 9, "in/000000_0 was added")
 }
 
 // TestLinkedInputs takes each row once.
 func TestLinkedInputs(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/2026/a.avro", 0, 10)
+	writePairs(t, dir, "in/2026/a.avro", 0, 10)
 	for link, to := range map[string]string{"in/latest": "2026", "in/2026/all": "../../in", "in/same.avro": "2026/a.avro"} {
 		must(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
@@ -131,16 +131,16 @@ func TestLinkedInputs(t *testing.T) {
 // TestNothingToConvert is refused, above all where it would replace something.
 func TestNothingToConvert(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 10)
-	pairs(t, dir, "rowless.avro", 0, 0)
+	writePairs(t, dir, "a.avro", 0, 10)
+	writePairs(t, dir, "rowless.avro", 0, 0)
 	write(t, dir+"/empty/text", []byte("text"))
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
-	before := state(t, dir+"/out")
+	before := fileSums(t, dir+"/out")
 	for _, args := range []string{"--overwrite empty out", "--overwrite a.avro empty out", "--overwrite none*.avro out", "--dry-run empty other"} {
 		rowtocol(t, dir, nil, append([]string{"convert"}, strings.Fields(args)...)...).want(t, 3, "--allow-empty")
 	}
 	rowtocol(t, dir, nil, "plan", "empty", "other", "-o", "plan.json").want(t, 3, "empty/text: not an Avro file", "--allow-empty")
-	if after := state(t, dir+"/out"); len(after) != len(before) {
+	if after := fileSums(t, dir+"/out"); len(after) != len(before) {
 		t.Errorf("there was %v, and is %v", before, after)
 	}
 	rowtocol(t, dir, nil, "plan", "--allow-empty", "empty", "other", "-o", "plan.json").want(t, 0, "0 tasks")
@@ -152,7 +152,7 @@ func TestNothingToConvert(t *testing.T) {
 // TestEmptyFileIsALoss of no rows, if damage is allowed.
 func TestEmptyFileIsALoss(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 10)
+	writePairs(t, dir, "in/a.avro", 0, 10)
 	write(t, dir+"/in/b.avro", nil)
 	args := []string{"convert", "--on-damage", "skip", "--max-lost-rows", "0", "in/a.avro", "in/b.avro", "out"}
 	rowtocol(t, dir, nil, args...).want(t, 8, "in/b.avro", "the file is empty", "with 0 rows")
@@ -174,7 +174,7 @@ func TestEmptyFileIsALoss(t *testing.T) {
 // TestRequireComplete names all that would be lost with the inputs.
 func TestRequireComplete(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 10)
+	writePairs(t, dir, "in/a.avro", 0, 10)
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
 	against := []string{"verify", "out", "--against", "in"}
 	complete := append(slices.Clone(against), "--require-complete")
@@ -183,10 +183,10 @@ func TestRequireComplete(t *testing.T) {
 	for name, put := range map[string]func(name string){
 		"notes.txt":        func(name string) { write(t, name, []byte("text")) },
 		"empty.avro":       func(name string) { write(t, name, nil) },
-		".hidden.avro":     func(name string) { pairs(t, dir, "in/.hidden.avro", 50, 5) },
+		".hidden.avro":     func(name string) { writePairs(t, dir, "in/.hidden.avro", 50, 5) },
 		"_logs/deep/a.log": func(name string) { write(t, name, []byte("text")) },
-		"rowless":          func(name string) { pairs(t, dir, "in/rowless", 0, 0) },
-		"pipe":             func(name string) { fifo(t, name) },
+		"rowless":          func(name string) { writePairs(t, dir, "in/rowless", 0, 0) },
+		"pipe":             func(name string) { makeFIFO(t, name) },
 	} {
 		file := filepath.Join(dir, "in", name)
 		put(file)
@@ -206,15 +206,15 @@ func TestRequireComplete(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in/*.avro", "--require-complete").want(t, 0)
 
 	// Rows that the output does not have are a difference in any case.
-	pairs(t, dir, "in/000000_0", 10, 10)
+	writePairs(t, dir, "in/000000_0", 10, 10)
 	rowtocol(t, dir, nil, against...).want(t, 6, "in/000000_0", "10 rows differ")
 }
 
 // TestNotNamed says what else an output was made from.
 func TestNotNamed(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 10)
-	pairs(t, dir, "in/b.avro", 0, 0)
+	writePairs(t, dir, "in/a.avro", 0, 10)
+	writePairs(t, dir, "in/b.avro", 0, 0)
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
 	var v verified
 	rowtocol(t, dir, nil, "verify", "--json", "out", "--against", "in/a.avro").want(t, 0, "does not name", "in/b.avro").object(t, &v)
@@ -224,14 +224,14 @@ func TestNotNamed(t *testing.T) {
 	must(t, os.Rename(dir+"/in", dir+"/moved"))
 	write(t, dir+"/moved/c", []byte("text"))
 	rowtocol(t, dir, nil, "verify", "out", "--against", "moved", "--require-complete").want(t, 6, "moved/c")
-	pairs(t, dir, "moved/d", 0, 0)
+	writePairs(t, dir, "moved/d", 0, 0)
 	rowtocol(t, dir, nil, "verify", "out", "--against", "moved", "--require-complete").want(t, 6, "holds 2 files", "moved/d")
 }
 
 // TestLossesAreMentioned by all that tells of an output.
 func TestLossesAreMentioned(t *testing.T) {
 	dir := t.TempDir()
-	b := pairs(t, dir, "a.avro", 0, 100)
+	b := writePairs(t, dir, "a.avro", 0, 100)
 	b[len(b)/2] ^= 1 // in a row
 	write(t, dir+"/a.avro", b)
 	copy(b[len(b)/2:], "sync-sync?sync-s")
@@ -257,16 +257,16 @@ func TestLossesAreMentioned(t *testing.T) {
 // TestHelpfulErrors name the flag that helps, and are the user's.
 func TestHelpfulErrors(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 10)
-	write(t, dir+"/in/b", file(t, strings.Replace(pairSchema, `"name":"Pair","namespace":"t"`, `"name":"t.Pair"`, 1), []byte{2, 0}))
+	writePairs(t, dir, "in/a.avro", 0, 10)
+	write(t, dir+"/in/b", encodeAvro(t, strings.Replace(pairSchema, `"name":"Pair","namespace":"t"`, `"name":"t.Pair"`, 1), []byte{2, 0}))
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "11 rows")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0)
 	rowtocol(t, dir, nil, "convert", "in/b", "other").want(t, 0)
 	rowtocol(t, dir, nil, "cat", "out", "other").want(t, 0)
-	write(t, dir+"/mixed/a", file(t, `"long"`))
-	write(t, dir+"/mixed/b", file(t, `"int"`))
-	write(t, dir+"/list.avro", file(t, `{"type":"record","name":"L","fields":[{"name":"v","type":"int"},{"name":"next","type":["null","L"]}]}`, []byte{0, 0}))
-	fifo(t, dir+"/pipe")
+	write(t, dir+"/mixed/a", encodeAvro(t, `"long"`))
+	write(t, dir+"/mixed/b", encodeAvro(t, `"int"`))
+	write(t, dir+"/list.avro", encodeAvro(t, `{"type":"record","name":"L","fields":[{"name":"v","type":"int"},{"name":"next","type":["null","L"]}]}`, []byte{0, 0}))
+	makeFIFO(t, dir+"/pipe")
 	for _, tt := range []struct {
 		args string
 		code int
@@ -290,12 +290,12 @@ func TestHelpfulErrors(t *testing.T) {
 // not know its own output, and a task would look for other files.
 func TestNamesOutsideUTF8(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a", 0, 3)
-	pairs(t, dir, "in/_\xff", 0, 3)
+	writePairs(t, dir, "in/a", 0, 3)
+	writePairs(t, dir, "in/_\xff", 0, 3)
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "1 file or directory among the inputs is skipped (hidden: 1)")
 	rowtocol(t, dir, nil, "convert", "in", "out\xff").want(t, 1, `out\\xff`, "not UTF-8")
 	rowtocol(t, dir, nil, "plan", "in", "out\xff", "-o", "plan.json").want(t, 1, "not UTF-8")
-	pairs(t, dir, "in/b\xff", 3, 3)
+	writePairs(t, dir, "in/b\xff", 3, 3)
 	for _, args := range [][]string{{"convert", "in", "out"}, {"convert", "in/b\xff", "new"}, {"plan", "in", "new", "-o", "plan.json"}} {
 		rowtocol(t, dir, nil, args...).want(t, 3, `in/b\\xff`, "not UTF-8")
 	}
@@ -304,9 +304,9 @@ func TestNamesOutsideUTF8(t *testing.T) {
 // TestDryRunOfADestination says what the run would make of what DEST holds.
 func TestDryRunOfADestination(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a", 0, 3)
+	writePairs(t, dir, "in/a", 0, 3)
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
-	before := state(t, dir)
+	before := fileSums(t, dir)
 	rowtocol(t, dir, nil, "convert", "--dry-run", "in", "out").want(t, 0, "convert will do nothing")
 	rowtocol(t, dir, nil, "convert", "--dry-run", "--codec", "null", "in", "out").want(t, 0, "convert will be refused", "--overwrite replaces it")
 	rowtocol(t, dir, nil, "convert", "--dry-run", "--codec", "null", "--overwrite", "in", "out").want(t, 0).lacks(t, "refused")

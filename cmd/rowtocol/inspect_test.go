@@ -9,7 +9,7 @@ import (
 
 func TestInspectHTML(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 100)
+	writePairs(t, dir, "a.avro", 0, 100)
 	rowtocol(t, dir, nil, "convert", "--row-group-size", "4KiB", "--block-size", "1KiB", "a.avro", "out").want(t, 0)
 	part := partOf(t, dir+"/out", 0)
 	name := filepath.Base(part)
@@ -33,7 +33,7 @@ func TestInspectHTML(t *testing.T) {
 	}
 
 	write(t, dir+"/other.avro", []byte("other"))
-	before := state(t, dir)
+	before := fileSums(t, dir)
 	cases := []struct {
 		name string
 		args string
@@ -52,7 +52,7 @@ func TestInspectHTML(t *testing.T) {
 	write(t, part, append(sound[:len(sound)-50:len(sound)-50], make([]byte, 40)...))
 	rowtocol(t, dir, nil, "inspect", "--html", "page.html", part).want(t, 3, name)
 	write(t, part, sound)
-	if after := state(t, dir); len(after) != len(before) || string(read(t, dir+"/page.html")) != page {
+	if after := fileSums(t, dir); len(after) != len(before) || string(read(t, dir+"/page.html")) != page {
 		t.Errorf("failed runs left something: %v, %v", before, after)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 6 {

@@ -17,7 +17,7 @@ type line map[string]any
 
 // log returns the lines of the log, each of which must have a time in UTC and the same
 // run.
-func (o output) log(t *testing.T) (lines []line) {
+func (o output) logLines(t *testing.T) (lines []line) {
 	t.Helper()
 	for text := range strings.Lines(o.stderr) {
 		l := line{}
@@ -48,7 +48,7 @@ func (l line) number(name string) int64 {
 // wantRun fails the test unless the log has all from the start to the end of a command.
 func (o output) wantRun(t *testing.T, command, status string) (first, last line) {
 	t.Helper()
-	lines := o.log(t)
+	lines := o.logLines(t)
 	if len(lines) < 2 {
 		t.Fatalf("%s: %s", command, o.stderr)
 	}
@@ -65,11 +65,11 @@ func (o output) wantRun(t *testing.T, command, status string) (first, last line)
 // The log, the JSON object and the manifest say the same of a conversion.
 func TestLogOfConvert(t *testing.T) {
 	dir := t.TempDir()
-	size := len(pairs(t, dir, "a.avro", 0, 3000)) + len(pairs(t, dir, "b.avro", 0, 50))
+	size := len(writePairs(t, dir, "a.avro", 0, 3000)) + len(writePairs(t, dir, "b.avro", 0, 50))
 	convert := []string{"convert", "--json", "--row-group-size", "16KiB", "a.avro", "b.avro", "out"}
 	o := rowtocol(t, dir, []string{"TZ=Asia/Tokyo"}, convert...).want(t, 0)
 	first, last := o.wantRun(t, "convert", "done")
-	if len(o.log(t)) != 2 || first["dest"] != "out" || fmt.Sprint(first["from"]) != "[a.avro b.avro]" || first.number("arguments") != 2 {
+	if len(o.logLines(t)) != 2 || first["dest"] != "out" || fmt.Sprint(first["from"]) != "[a.avro b.avro]" || first.number("arguments") != 2 {
 		t.Errorf("%s", o.stderr)
 	}
 	var c converted
@@ -99,12 +99,12 @@ func TestLogOfConvert(t *testing.T) {
 // Every run that fails says so where it ends, too, and what it lost.
 func TestLogOfFailures(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir+"/damaged.avro", pairs(t, dir, "a.avro", 0, 50))
+	write(t, dir+"/damaged.avro", writePairs(t, dir, "a.avro", 0, 50))
 	flip(t, dir+"/damaged.avro", -1, 0xff)
 	o := rowtocol(t, dir, nil, "convert", "damaged.avro", "out").want(t, 3)
 	o.wantRun(t, "convert", "input")
 	failed := line{}
-	for _, l := range o.log(t) {
+	for _, l := range o.logLines(t) {
 		if l["level"] == "ERROR" {
 			failed = l
 		}
@@ -120,7 +120,7 @@ func TestLogOfFailures(t *testing.T) {
 	write(t, part, read(t, part)[:500])
 	o = rowtocol(t, dir, nil, "verify", "out").want(t, 6)
 	o.wantRun(t, "verify", "different")
-	if o = rowtocol(t, dir, nil, "convert", "--block-size", "no", "a.avro", "new").want(t, 1); len(o.log(t)) != 1 {
+	if o = rowtocol(t, dir, nil, "convert", "--block-size", "no", "a.avro", "new").want(t, 1); len(o.logLines(t)) != 1 {
 		t.Errorf("wrong use of the command line: %s", o.stderr)
 	}
 }
@@ -139,7 +139,7 @@ func TestLogOfSteps(t *testing.T) {
 	for n := range p.Tasks {
 		o := rowtocol(t, dir, nil, "task", "-v", "--plan", "plan.json", "--task", fmt.Sprint(n)).want(t, 0)
 		_, last := o.wantRun(t, "task", "done")
-		lines := o.log(t)
+		lines := o.logLines(t)
 		if len(lines) != 3 || lines[1]["msg"] != "task done" || lines[1].number("rows") != last.number("rows") {
 			t.Errorf("%s", o.stderr)
 		}
@@ -170,7 +170,7 @@ func TestLogOfSteps(t *testing.T) {
 
 func TestLogFlags(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 3000)
+	writePairs(t, dir, "a.avro", 0, 3000)
 	write(t, dir+"/quiet.yaml", []byte("quiet: true\n"))
 	n := 0
 	run := func(env, args string) output {
@@ -210,7 +210,7 @@ func TestLogFlags(t *testing.T) {
 		run(c.env, c.args).want(t, 1, "--")
 	}
 	run("", "convert -q --json").want(t, 0, `"rows": 3000`)
-	if o := run("", "convert -q --on-damage no").want(t, 1); len(o.log(t)) != 1 {
+	if o := run("", "convert -q --on-damage no").want(t, 1); len(o.logLines(t)) != 1 {
 		t.Errorf("quiet hides an error: %s", o.stderr)
 	}
 	o := run("", "convert --log-format text").want(t, 0)
@@ -241,7 +241,7 @@ func TestProgressLines(t *testing.T) {
 		a.endRun(0, "done")
 		a.end(nil)
 		time.Sleep(2 * time.Minute)
-		lines := output{stderr: string(read(t, name))}.log(t)
+		lines := output{stderr: string(read(t, name))}.logLines(t)
 		if len(lines) != 6 {
 			t.Fatalf("%v", lines)
 		}
@@ -266,10 +266,10 @@ func TestProgressLines(t *testing.T) {
 // Of an increment beside an output, the log has what it added.
 func TestLogOfIncrements(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 100)
+	writePairs(t, dir, "in/a.avro", 0, 100)
 	convert := []string{"convert", "--incremental", "--json", "-v", "in", "out"}
 	rowtocol(t, dir, nil, convert...).want(t, 0)
-	size := len(pairs(t, dir, "in/b.avro", 0, 50))
+	size := len(writePairs(t, dir, "in/b.avro", 0, 50))
 	o := rowtocol(t, dir, nil, convert...).want(t, 0)
 	_, last := o.wantRun(t, "convert", "done")
 	var c converted

@@ -22,9 +22,9 @@ import (
 func indexedPairs(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	pairs(t, dir, "a.avro", 0, 100)
+	writePairs(t, dir, "a.avro", 0, 100)
 	rowtocol(t, dir, nil, "convert", "--incremental", "--index", "id", "--row-group-size", "2000", "--block-size", "256", "a.avro", "out").want(t, 0)
-	pairs(t, dir, "b.avro", 50, 100)
+	writePairs(t, dir, "b.avro", 50, 100)
 	rowtocol(t, dir, nil, "convert", "--incremental", "--index", "id", "--row-group-size", "2000", "--block-size", "256", "b.avro", "out").want(t, 0, "KiB of key indexes")
 	return dir
 }
@@ -96,9 +96,9 @@ func TestLookupRefused(t *testing.T) {
 // TestLookupDamaged names the file and the place of damage, and one that is gone.
 func TestLookupDamaged(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 100)
+	writePairs(t, dir, "a.avro", 0, 100)
 	rowtocol(t, dir, nil, "convert", "--index", "id", "a.avro", "out").want(t, 0)
-	files := only(t, filepath.Join(dir, "out", manifest.IndexDir, "*", "id", "*.hfile"))
+	files := globOne(t, filepath.Join(dir, "out", manifest.IndexDir, "*", "id", "*.hfile"))
 	whole := flip(t, files, 40, 1)
 	rowtocol(t, dir, nil, "lookup", "out", "60").want(t, 3, filepath.Base(files), "offset").prints(t, "")
 	must(t, os.Remove(files))
@@ -113,9 +113,9 @@ func TestIndexOfAnotherOutput(t *testing.T) {
 	dir := t.TempDir()
 	index := map[string]string{}
 	for from, out := range map[int]string{0: "a", 1000: "b"} {
-		pairs(t, dir, out+".avro", from, 100)
+		writePairs(t, dir, out+".avro", from, 100)
 		rowtocol(t, dir, nil, "convert", "--index", "id", out+".avro", out).want(t, 0)
-		index[out] = only(t, filepath.Join(dir, out, manifest.IndexDir, "*", "id", "*.hfile"))
+		index[out] = globOne(t, filepath.Join(dir, out, manifest.IndexDir, "*", "id", "*.hfile"))
 	}
 	write(t, index["a"], read(t, index["b"]))
 	changeManifest(t, dir+"/a", func(s *manifest.Success) {
@@ -167,15 +167,15 @@ func TestLookupManyKeys(t *testing.T) {
 // TestLookupDamagedRows prints the rows of the keys before the one whose row is damaged.
 func TestLookupDamagedRows(t *testing.T) {
 	dir := indexedPairs(t)
-	parts := find(t, filepath.Join(dir, "out", "increment-*", "part-*"), 2)
+	parts := globAtLeast(t, filepath.Join(dir, "out", "increment-*", "part-*"), 2)
 	if err := os.Remove(parts[len(parts)-1]); err != nil { // of row 149
 		t.Fatal(err)
 	}
 	rowtocol(t, dir, nil, "lookup", "--columns", "id", "out", "5", "149", "3").want(t, 3).prints(t, "{\"id\":5}\n")
 }
 
-// TestLookupChooses takes the index that the keys fit, if it is one.
-func TestLookupChooses(t *testing.T) {
+// TestLookupChoosesIndex takes the index that the keys fit, if it is one.
+func TestLookupChoosesIndex(t *testing.T) {
 	dir := t.TempDir()
 	mail, err := filepath.Abs("../../testdata/mail/archive-1.avro")
 	must(t, err)
@@ -243,10 +243,10 @@ func TestLookupAsPrinted(t *testing.T) {
 	}
 }
 
-// TestWhereWithoutItsIndex reads all rows if the index is damaged.
-func TestWhereWithoutItsIndex(t *testing.T) {
+// TestWhereWithDamagedIndex reads all rows if the index is damaged.
+func TestWhereWithDamagedIndex(t *testing.T) {
 	dir := indexedPairs(t)
-	files := find(t, filepath.Join(dir, "out", "increment-*", manifest.IndexDir, "*", "id", "*.hfile"), 1)
+	files := globAtLeast(t, filepath.Join(dir, "out", "increment-*", manifest.IndexDir, "*", "id", "*.hfile"), 1)
 	for _, f := range files {
 		write(t, f, nil)
 	}

@@ -68,11 +68,11 @@ func rowtocol(t *testing.T, dir string, env []string, args ...string) output {
 	t.Helper()
 	cmd := command(t, args...)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + tempDir(t, dir)}, env...)
-	return ended(t, begun(t, dir, cmd))
+	return waitCmd(t, startCmd(t, dir, cmd))
 }
 
-// begun starts a run in dir, whose output is kept unless it has a place already.
-func begun(t *testing.T, dir string, cmd *exec.Cmd) *exec.Cmd {
+// startCmd starts a run in dir, whose output is kept unless it has a place already.
+func startCmd(t *testing.T, dir string, cmd *exec.Cmd) *exec.Cmd {
 	t.Helper()
 	cmd.Dir = dir
 	for _, w := range []*io.Writer{&cmd.Stdout, &cmd.Stderr} {
@@ -84,8 +84,8 @@ func begun(t *testing.T, dir string, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// hung is how long a run of the program may take: the slowest takes seconds.
-const hung = 5 * time.Minute
+// runLimit is how long a run of the program may take: the slowest takes seconds.
+const runLimit = 5 * time.Minute
 
 // stopLimit is what a program has to end in after a signal, and what a busy machine adds.
 const stopLimit = (10 + 20) * time.Second
@@ -93,11 +93,11 @@ const stopLimit = (10 + 20) * time.Second
 // givenUp is what it logs if what was under way did not end by itself.
 const givenUp = "was given up"
 
-// ended waits for a run and returns what it left. One that hangs prints the stacks of its
+// waitCmd waits for a run and returns what it left. One that hangs prints the stacks of its
 // goroutines and ends, so that its test fails with them.
-func ended(t *testing.T, cmd *exec.Cmd) output {
+func waitCmd(t *testing.T, cmd *exec.Cmd) output {
 	t.Helper()
-	defer time.AfterFunc(hung, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) }).Stop()
+	defer time.AfterFunc(runLimit, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) }).Stop()
 	if err := cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func (o output) prints(t *testing.T, want string) {
 }
 
 // complaints are the lines of the log that are worth a mail.
-func (o output) complaints() (lines []string) {
+func (o output) warnings() (lines []string) {
 	for line := range strings.Lines(o.stderr) {
 		if !strings.Contains(line, `"level":"INFO"`) {
 			lines = append(lines, line)
@@ -176,9 +176,9 @@ const pairSchema = `{"type":"record","name":"Pair","namespace":"t","fields":[{"n
 // syncMarker is between the blocks of files.
 var syncMarker = [16]byte([]byte("sync-sync-sync-s"))
 
-// pairs makes an Avro file of rows {id: first+i, words: [id in decimal] * i%3},
+// writePairs makes an Avro file of rows {id: first+i, words: [id in decimal] * i%3},
 // ten a block.
-func pairs(t *testing.T, dir, name string, first, rows int) []byte {
+func writePairs(t *testing.T, dir, name string, first, rows int) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := ocf.NewWriter(&b, pairSchema, "null", syncMarker)
@@ -251,9 +251,9 @@ func changeManifest(t *testing.T, dir string, change func(*manifest.Success)) {
 	write(t, filepath.Join(dir, manifest.SuccessName), doc)
 }
 
-// state sums up the files below dir: names and bytes. It passes over what is kept of
+// fileSums sums up the files below dir: names and bytes. It passes over what is kept of
 // inputs, which depends on how old they are.
-func state(t *testing.T, dir string) map[string]uint32 {
+func fileSums(t *testing.T, dir string) map[string]uint32 {
 	t.Helper()
 	files := map[string]uint32{}
 	err := filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
@@ -269,7 +269,7 @@ func state(t *testing.T, dir string) map[string]uint32 {
 // wantUnchanged requires the files below dir to be what they were before.
 func wantUnchanged(t *testing.T, dir string, before map[string]uint32) {
 	t.Helper()
-	if after := state(t, dir); !maps.Equal(before, after) {
+	if after := fileSums(t, dir); !maps.Equal(before, after) {
 		t.Errorf("%v became %v", before, after)
 	}
 }
@@ -307,8 +307,8 @@ func waitFor(t *testing.T, pattern string) {
 	t.Fatalf("%s did not appear", pattern)
 }
 
-// find returns the files of a pattern, of which there must be so many at least.
-func find(t *testing.T, pattern string, least int) []string {
+// globAtLeast returns the files of a pattern, of which there must be so many at least.
+func globAtLeast(t *testing.T, pattern string, least int) []string {
 	t.Helper()
 	found, err := filepath.Glob(pattern)
 	if err != nil || len(found) < least {
@@ -317,10 +317,10 @@ func find(t *testing.T, pattern string, least int) []string {
 	return found
 }
 
-// only returns the one file of a pattern.
-func only(t *testing.T, pattern string) string {
+// globOne returns the one file of a pattern.
+func globOne(t *testing.T, pattern string) string {
 	t.Helper()
-	found := find(t, pattern, 1)
+	found := globAtLeast(t, pattern, 1)
 	if len(found) > 1 {
 		t.Fatalf("%s: %q", pattern, found)
 	}

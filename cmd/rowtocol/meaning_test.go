@@ -15,7 +15,7 @@ func recordOf(typ string) string {
 	return `{"type":"record","name":"R","fields":[{"name":"f","type":` + typ + `}]}`
 }
 
-func logical(kind, logical string) string {
+func logicalType(kind, logical string) string {
 	return fmt.Sprintf(`{"type":%q,"logicalType":%s}`, kind, logical)
 }
 
@@ -36,11 +36,11 @@ func TestChangedMeaning(t *testing.T) {
 		{"scale", decimal, strings.Replace(decimal, `:2}`, `:3}`, 1), []byte{4, 1, 2}, []string{"decimal(10,3)", "decimal(10,2)"}},
 		{"less precision", decimal, strings.Replace(decimal, `10`, `12`, 1), []byte{4, 1, 2}, []string{"decimal(12,2)", "decimal(10,2)"}},
 		{"more precision", strings.Replace(decimal, `10`, `12`, 1), decimal, []byte{4, 1, 2}, nil},
-		{"unit", logical("long", `"timestamp-micros"`), logical("long", `"timestamp-millis"`), varint(5), []string{"timestamp-millis", "timestamp-micros", "without --schema"}},
-		{"date", logical("long", `"timestamp-millis"`), logical("int", `"date"`), varint(5), []string{"int (date)", "long (timestamp-millis)"}},
-		{"local", logical("long", `"timestamp-millis"`), logical("long", `"local-timestamp-millis"`), varint(5), []string{"local-timestamp-millis"}},
-		{"a logical type", `"long"`, logical("long", `"timestamp-millis"`), varint(5), []string{"timestamp-millis", "without --schema"}},
-		{"uuid", `"string"`, logical("string", `"uuid"`), []byte("\x02x"), nil},
+		{"unit", logicalType("long", `"timestamp-micros"`), logicalType("long", `"timestamp-millis"`), varint(5), []string{"timestamp-millis", "timestamp-micros", "without --schema"}},
+		{"date", logicalType("long", `"timestamp-millis"`), logicalType("int", `"date"`), varint(5), []string{"int (date)", "long (timestamp-millis)"}},
+		{"local", logicalType("long", `"timestamp-millis"`), logicalType("long", `"local-timestamp-millis"`), varint(5), []string{"local-timestamp-millis"}},
+		{"a logical type", `"long"`, logicalType("long", `"timestamp-millis"`), varint(5), []string{"timestamp-millis", "without --schema"}},
+		{"uuid", `"string"`, logicalType("string", `"uuid"`), []byte("\x02x"), nil},
 		{"connect.name", `{"type":"long","connect.name":"Timestamp"}`, `{"type":"long","connect.name":"MicroTimestamp"}`, varint(5), []string{"MicroTimestamp", "connect.name differs"}},
 		{"rounded", `"double"`, `"long"`, varint(1<<53 + 1), []string{"row 0", "field f: ", "does not hold 9007199254740993 exactly"}},
 		{"exact", `"double"`, `"long"`, varint(1 << 53), nil},
@@ -48,10 +48,10 @@ func TestChangedMeaning(t *testing.T) {
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			dir := t.TempDir()
-			write(t, dir+"/in/dt=1/a.avro", file(t, recordOf(tt.first)))
+			write(t, dir+"/in/dt=1/a.avro", encodeAvro(t, recordOf(tt.first)))
 			rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0)
 			rowtocol(t, dir, nil, "convert", "--partitioned", "in", "tree").want(t, 0)
-			write(t, dir+"/in/dt=1/b.avro", file(t, recordOf(tt.second), tt.row))
+			write(t, dir+"/in/dt=1/b.avro", encodeAvro(t, recordOf(tt.second), tt.row))
 			code := 0
 			if tt.refusals != nil {
 				code = 3
@@ -78,21 +78,21 @@ func TestMeaningOfSchema(t *testing.T) {
 		rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro").want(t, 0)
 		rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro", "--require-complete").want(t, code, says...)
 	}
-	write(t, dir+"/a.avro", file(t, recordOf(logical("long", `"timestamp-millis"`)), varint(1500), varint(-1)))
+	write(t, dir+"/a.avro", encodeAvro(t, recordOf(logicalType("long", `"timestamp-millis"`)), varint(1500), varint(-1)))
 
-	convert(logical("long", `"timestamp-micros"`)).want(t, 0, "2 rows")
+	convert(logicalType("long", `"timestamp-micros"`)).want(t, 0, "2 rows")
 	rowtocol(t, dir, nil, "cat", "out").want(t, 0).prints(t, `{"f":"1970-01-01T00:00:01.500000Z"}`+"\n"+`{"f":"1969-12-31T23:59:59.999000Z"}`+"\n")
 	verify(0, "by hamba 2")
 	// A dropped logical type is told.
 	told := "the writer's long (timestamp-millis) is read as the reader's long"
 	convert(`"long"`).want(t, 0, "field f: "+told)
 	verify(6, "mean something else", told)
-	convert(logical("long", `"local-timestamp-millis"`)).want(t, 3, "a.avro: field f: ", "local-timestamp-millis")
+	convert(logicalType("long", `"local-timestamp-millis"`)).want(t, 3, "a.avro: field f: ", "local-timestamp-millis")
 	convert(`"string"`).want(t, 3, "field f: ", "long (timestamp-millis)")
 	rowtocol(t, dir, nil, "cat", "--schema", "r.avsc", "a.avro").want(t, 3, "field f: ")
 
-	write(t, dir+"/a.avro", file(t, recordOf(logical("long", `"timestamp-millis"`)), varint(0), varint(1<<62)))
-	convert(logical("long", `"timestamp-micros"`)).want(t, 3, "a.avro: row 0", "field f: ", "too large for the reader's finer unit")
+	write(t, dir+"/a.avro", encodeAvro(t, recordOf(logicalType("long", `"timestamp-millis"`)), varint(0), varint(1<<62)))
+	convert(logicalType("long", `"timestamp-micros"`)).want(t, 3, "a.avro: row 0", "field f: ", "too large for the reader's finer unit")
 }
 
 // TestAgainstAnotherMeaning has an input in the place of one whose rows were resolved. The bytes
@@ -100,10 +100,10 @@ func TestMeaningOfSchema(t *testing.T) {
 func TestAgainstAnotherMeaning(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/r.avsc", []byte(recordOf(`"string"`)))
-	write(t, dir+"/a.avro", file(t, recordOf(`"bytes"`), []byte{2, 5}))
+	write(t, dir+"/a.avro", encodeAvro(t, recordOf(`"bytes"`), []byte{2, 5}))
 	rowtocol(t, dir, nil, "convert", "--schema", "r.avsc", "a.avro", "out").want(t, 0)
 	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro", "--require-complete").want(t, 0)
-	write(t, dir+"/a.avro", file(t, recordOf(`{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}`), []byte{2, 5}))
+	write(t, dir+"/a.avro", encodeAvro(t, recordOf(`{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}`), []byte{2, 5}))
 	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro").want(t, 6, "a.avro", "mean something else", "field f: ", "decimal(9,2)")
 }
 
@@ -114,8 +114,8 @@ func TestInexactValues(t *testing.T) {
 	in := `{"type":"record","name":"R","fields":[{"name":"n","type":"long"},{"name":"e","type":` + strings.Replace(enum, `"B"`, `"B","C"`, 1) + `}]}`
 	out := `{"type":"record","name":"R","fields":[{"name":"n","type":"double"},{"name":"e","type":` + enum + `}]}`
 	large := varint(1<<53 + 1)
-	write(t, dir+"/in/a.avro", file(t, in, append(slices.Clone(large), 2), append(slices.Clone(large), 4), []byte{2, 0}))
-	write(t, dir+"/in/b.avro", file(t, in, append(slices.Clone(large), 4)))
+	write(t, dir+"/in/a.avro", encodeAvro(t, in, append(slices.Clone(large), 2), append(slices.Clone(large), 4), []byte{2, 0}))
+	write(t, dir+"/in/b.avro", encodeAvro(t, in, append(slices.Clone(large), 4)))
 	write(t, dir+"/r.avsc", []byte(out))
 	var c converted
 	o := rowtocol(t, dir, nil, "convert", "--schema", "r.avsc", "in", "out", "--json").want(t, 0, "values changed: 2 enum symbols became the schema's default, 3 numbers were rounded")
@@ -142,11 +142,11 @@ func TestLeftOut(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir+"/narrow.avsc", []byte(narrow))
-			write(t, dir+"/in/dt=1/a.avro", file(t, narrow, varint(1)))
+			write(t, dir+"/in/dt=1/a.avro", encodeAvro(t, narrow, varint(1)))
 			rowtocol(t, dir, nil, "convert", kind, "in", "out").want(t, 0)
 			rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0)
 			for _, name := range []string{"b", "c"} {
-				write(t, dir+"/in/dt=1/"+name+".avro", file(t, wide, []byte{4, 4, 'd', 'e'}))
+				write(t, dir+"/in/dt=1/"+name+".avro", encodeAvro(t, wide, []byte{4, 4, 'd', 'e'}))
 			}
 			args := []string{"convert", kind, "in", "out"}
 			if kind == "--schema=narrow.avsc" {
@@ -174,12 +174,12 @@ func TestSameSchemaInOtherWords(t *testing.T) {
 	const java = `{"type":"record","name":"R","fields":[{"name":"f","type":{"type":"string","avro.java.string":"String"}}]}`
 	const connect = `{"type":"record","name":"R","connect.version":2,"fields":[{"name":"f","type":"string","default":""}]}`
 	row := []byte("\x02x")
-	write(t, dir+"/in/a.avro", file(t, plain, row))
-	write(t, dir+"/in/b.avro", file(t, java, row))
+	write(t, dir+"/in/a.avro", encodeAvro(t, plain, row))
+	write(t, dir+"/in/b.avro", encodeAvro(t, java, row))
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "2 rows")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0, "by goavro 2")
 	rowtocol(t, dir, nil, "verify", partOf(t, dir+"/out", 0), "--against", "in", "--require-complete").want(t, 0)
-	write(t, dir+"/in/c.avro", file(t, connect, row))
+	write(t, dir+"/in/c.avro", encodeAvro(t, connect, row))
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0, "1 row", "in/c.avro", "its default")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0, "by goavro 3")
 	rowtocol(t, dir, nil, "cat", "in/a.avro", "in/b.avro", "in/c.avro").want(t, 0)

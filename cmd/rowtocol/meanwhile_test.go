@@ -10,20 +10,20 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// stopped starts the program in dir, and stops it once it waits for the lock of dir/out:
+// suspendAtLock starts the program in dir, and stops it once it waits for the lock of dir/out:
 // it has looked at the destination then, and found its inputs. await lets it go on.
-func stopped(t *testing.T, dir string, args ...string) (await func() output) {
+func suspendAtLock(t *testing.T, dir string, args ...string) (resume func() output) {
 	t.Helper()
 	lock := filepath.Join(dir, "out", manifest.LockName)
 	write(t, lock, []byte("of nobody"))
-	cmd := begun(t, dir, command(t, args...))
+	cmd := startCmd(t, dir, command(t, args...))
 	waitFor(t, filepath.Join(dir, "out", manifest.WorkName, "*", "lock-*"))
 	must(t, cmd.Process.Signal(syscall.SIGSTOP))
 	must(t, os.Remove(lock))
 	return func() output {
 		t.Helper()
 		must(t, cmd.Process.Signal(syscall.SIGCONT))
-		return ended(t, cmd)
+		return waitCmd(t, cmd)
 	}
 }
 
@@ -38,27 +38,27 @@ func TestOverwriteLooksAgain(t *testing.T) {
 		text    string
 		ids     []int
 	}{
-		"an increment": {[]string{"--incremental", "in"}, false, 0, "20 rows", from(0, 20)},
+		"an increment": {[]string{"--incremental", "in"}, false, 0, "20 rows", idRange(0, 20)},
 		"an increment whose input is gone": {
-			[]string{"--incremental", "in"}, true, 9, "in/b.avro, which is not among its inputs any more", from(0, 20),
+			[]string{"--incremental", "in"}, true, 9, "in/b.avro, which is not among its inputs any more", idRange(0, 20),
 		},
-		"an output": {[]string{"--overwrite", "in/b.avro"}, false, 0, "20 rows", from(0, 20)},
+		"an output": {[]string{"--overwrite", "in/b.avro"}, false, 0, "20 rows", idRange(0, 20)},
 		"an output whose input is gone": {
-			[]string{"--overwrite", "in/b.avro"}, true, 9, "in/b.avro, which is not among its inputs any more", from(10, 10),
+			[]string{"--overwrite", "in/b.avro"}, true, 9, "in/b.avro, which is not among its inputs any more", idRange(10, 10),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			pairs(t, dir, "in/a.avro", 0, 10)
+			writePairs(t, dir, "in/a.avro", 0, 10)
 			rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
-			await := stopped(t, dir, "convert", "--overwrite", "--row-group-size", "1MiB", "in", "out")
-			pairs(t, dir, "in/b.avro", 10, 10)
+			resume := suspendAtLock(t, dir, "convert", "--overwrite", "--row-group-size", "1MiB", "in", "out")
+			writePairs(t, dir, "in/b.avro", 10, 10)
 			rowtocol(t, dir, nil, slices.Concat([]string{"convert"}, tc.convert, []string{"out"})...).want(t, 0)
 			if tc.gone {
 				must(t, os.Remove(dir+"/in/b.avro"))
 			}
-			await().want(t, tc.code, tc.text)
+			resume().want(t, tc.code, tc.text)
 			wantIDs(t, dir, tc.ids...)
 			rowtocol(t, dir, nil, "verify", "out").want(t, 0)
 		})
@@ -78,23 +78,23 @@ func TestCommitReplacesWhatItsPlanSaw(t *testing.T) {
 				t.Helper()
 				return rowtocol(t, dir, nil, args...).want(t, code)
 			}
-			pairs(t, dir, "in/a.avro", 0, 10)
+			writePairs(t, dir, "in/a.avro", 0, 10)
 			step(0, "convert", "in", "out")
-			pairs(t, dir, "in/b.avro", 10, 10)
+			writePairs(t, dir, "in/b.avro", 10, 10)
 			step(0, "convert", "--incremental", "in", "out")
 			step(0, "plan", "in", "out", "-o", "p.json")
 			step(0, "task", "--plan", "p.json", "--task", "0")
-			pairs(t, dir, "in/c.avro", 20, 10)
+			writePairs(t, dir, "in/c.avro", 20, 10)
 			step(0, slices.Concat([]string{"convert"}, other, []string{"out"})...)
 			step(9, "commit", "--overwrite", "--plan", "p.json").want(t, 9, "got another output after plan", name)
-			wantIDs(t, dir, from(0, 30)...)
+			wantIDs(t, dir, idRange(0, 30)...)
 			step(0, "plan", "in", "out", "-o", "p.json")
 			step(0, "task", "--plan", "p.json", "--task", "0")
 			if name != "output " {
 				step(9, "commit", "--plan", "p.json").want(t, 9, "--overwrite")
 			}
 			step(0, "commit", "--overwrite", "--plan", "p.json")
-			wantIDs(t, dir, from(0, 30)...)
+			wantIDs(t, dir, idRange(0, 30)...)
 		})
 	}
 }
@@ -103,15 +103,15 @@ func TestCommitReplacesWhatItsPlanSaw(t *testing.T) {
 // the partition were found: they are among its inputs, and nobody says that they are not.
 func TestReprocessLooksAgain(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/k=1/a.avro", 0, 10)
+	writePairs(t, dir, "in/k=1/a.avro", 0, 10)
 	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "parts").want(t, 0)
 	must(t, os.Symlink("parts/k=1", dir+"/out"))
-	pairs(t, dir, "in/k=1/b.avro", 10, 10)
-	await := stopped(t, dir, "convert", "--partitioned", "--reprocess", "in", "parts")
-	pairs(t, dir, "in/k=1/c.avro", 20, 10)
+	writePairs(t, dir, "in/k=1/b.avro", 10, 10)
+	resume := suspendAtLock(t, dir, "convert", "--partitioned", "--reprocess", "in", "parts")
+	writePairs(t, dir, "in/k=1/c.avro", 20, 10)
 	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "parts").want(t, 0)
-	await().want(t, 0).lacks(t, "not among")
-	wantIDs(t, dir, from(0, 30)...)
+	resume().want(t, 0).lacks(t, "not among")
+	wantIDs(t, dir, idRange(0, 30)...)
 	if _, err := os.Stat(dir + "/parts/k=1/_SUCCESS"); err != nil {
 		t.Error(err)
 	}
@@ -121,16 +121,16 @@ func TestReprocessLooksAgain(t *testing.T) {
 // twice, or calls them whole.
 func TestRestoredIncrement(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 10)
-	incremental(t, dir, "--index", "id").want(t, 0)
-	pairs(t, dir, "in/b.avro", 10, 5)
-	incremental(t, dir, "--index", "id").want(t, 0)
-	pairs(t, dir, "in/c.avro", 15, 5)
-	incremental(t, dir, "--index", "id").want(t, 0)
+	writePairs(t, dir, "in/a.avro", 0, 10)
+	convertIncremental(t, dir, "--index", "id").want(t, 0)
+	writePairs(t, dir, "in/b.avro", 10, 5)
+	convertIncremental(t, dir, "--index", "id").want(t, 0)
+	writePairs(t, dir, "in/c.avro", 15, 5)
+	convertIncremental(t, dir, "--index", "id").want(t, 0)
 	increment := incrementNames(t, dir)[1]
 	must(t, os.Rename(dir+"/out/"+increment, dir+"/trash"))
-	incremental(t, dir, "--index", "id").want(t, 0, "5 rows")
-	wantIDs(t, dir, slices.Concat(from(0, 10), from(15, 5), from(10, 5))...)
+	convertIncremental(t, dir, "--index", "id").want(t, 0, "5 rows")
+	wantIDs(t, dir, slices.Concat(idRange(0, 10), idRange(15, 5), idRange(10, 5))...)
 	must(t, os.Rename(dir+"/trash", dir+"/out/"+increment))
 	again := incrementNames(t, dir)[3]
 	for _, args := range [][]string{
@@ -140,12 +140,12 @@ func TestRestoredIncrement(t *testing.T) {
 		rowtocol(t, dir, nil, args...).want(t, 3, "the rows of "+dir+"/in/b.avro are in ", increment, again)
 	}
 	rowtocol(t, dir, nil, "verify", "out").want(t, 6, dir+"/in/b.avro")
-	incremental(t, dir, "--index", "id").want(t, 9, dir+"/in/b.avro", increment, again)
+	convertIncremental(t, dir, "--index", "id").want(t, 9, dir+"/in/b.avro", increment, again)
 	rowtocol(t, dir, nil, "status", "out").want(t, 0, dir+"/in/b.avro", increment)
 	rowtocol(t, dir, nil, "plan", "--incremental", "in", "out", "-o", "p.json").want(t, 9, "in/b.avro")
 	must(t, os.RemoveAll(dir+"/out/"+increment))
-	incremental(t, dir, "--index", "id").want(t, 0, "nothing to do")
-	wantIDs(t, dir, slices.Concat(from(0, 10), from(15, 5), from(10, 5))...)
+	convertIncremental(t, dir, "--index", "id").want(t, 0, "nothing to do")
+	wantIDs(t, dir, slices.Concat(idRange(0, 10), idRange(15, 5), idRange(10, 5))...)
 	rowtocol(t, dir, nil, "lookup", "out", "12").want(t, 0)
 }
 
@@ -154,8 +154,8 @@ func TestRestoredIncrement(t *testing.T) {
 func TestHighestIncrementComesBack(t *testing.T) {
 	dir := t.TempDir()
 	for i, name := range []string{"a", "b", "c"} {
-		pairs(t, dir, "in/"+name+".avro", 10*i, 10)
-		incremental(t, dir).want(t, 0, "10 rows")
+		writePairs(t, dir, "in/"+name+".avro", 10*i, 10)
+		convertIncremental(t, dir).want(t, 0, "10 rows")
 	}
 	last := incrementNames(t, dir)[2]
 	mustMove := func(from, to string) {
@@ -164,8 +164,8 @@ func TestHighestIncrementComesBack(t *testing.T) {
 	}
 	mustMove("out/"+last, "trash")
 	mustMove("in/c.avro", "c.avro")
-	pairs(t, dir, "in/d.avro", 30, 10)
-	incremental(t, dir).want(t, 0, "10 rows")
+	writePairs(t, dir, "in/d.avro", 30, 10)
+	convertIncremental(t, dir).want(t, 0, "10 rows")
 	mustMove("trash", "out/"+last)
 	mustMove("c.avro", "in/c.avro")
 	names := incrementNames(t, dir)
@@ -174,9 +174,9 @@ func TestHighestIncrementComesBack(t *testing.T) {
 			t.Errorf("increments %q", names)
 		}
 	}
-	incremental(t, dir).want(t, 0, "nothing to do")
+	convertIncremental(t, dir).want(t, 0, "nothing to do")
 	rowtocol(t, dir, nil, "count", "out").want(t, 0, "40")
-	wantIDs(t, dir, from(0, 40)...)
+	wantIDs(t, dir, idRange(0, 40)...)
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0)
 	if s := statusIn(t, dir, "out"); len(s.Increments) != 4 || s.Damage != "" || len(s.Debris)+len(s.Foreign) > 0 {
 		t.Errorf("%+v", s)
@@ -184,11 +184,11 @@ func TestHighestIncrementComesBack(t *testing.T) {
 
 	last = names[3]
 	mustMove("out/"+last, "trash")
-	incremental(t, dir).want(t, 0, "10 rows")
+	convertIncremental(t, dir).want(t, 0, "10 rows")
 	again := incrementNames(t, dir)[3]
 	mustMove("trash", "out/"+last)
 	rowtocol(t, dir, nil, "count", "out").want(t, 3, "in/d.avro", last, again)
-	incremental(t, dir).want(t, 9, "in/d.avro", last, again)
+	convertIncremental(t, dir).want(t, 9, "in/d.avro", last, again)
 	rowtocol(t, dir, nil, "status", "out").want(t, 0, "in/d.avro", last)
 	if sequence, _, _ := manifest.ParseIncrement(again); sequence != 5 {
 		t.Errorf("%s came after %s", again, last)

@@ -12,16 +12,16 @@ import (
 
 const textSchema = `{"type":"record","name":"Text","fields":[{"name":"id","type":"long"},{"name":"text","type":"string"}]}`
 
-// texts makes an Avro file of rows with texts of these sizes, each in a block of its
+// writeTexts makes an Avro file of rows with texts of these sizes, each in a block of its
 // own.
-func texts(t *testing.T, dir, name string, sizes ...int) {
+func writeTexts(t *testing.T, dir, name string, sizes ...int) {
 	t.Helper()
 	var rows [][]byte
 	for i, size := range sizes {
 		row := appendVarint(appendVarint(nil, i), size)
 		rows = append(rows, append(row, bytes.Repeat([]byte{'a' + byte(i%26)}, size)...))
 	}
-	write(t, filepath.Join(dir, name), file(t, textSchema, rows...))
+	write(t, filepath.Join(dir, name), encodeAvro(t, textSchema, rows...))
 }
 
 const largeText = 30 << 20
@@ -49,7 +49,7 @@ func (o output) wantRefused(t *testing.T, have int, name string) {
 // refused with little.
 func TestLargeRow(t *testing.T) {
 	dir := t.TempDir()
-	texts(t, dir, "a.avro", 10, 20, largeText, 30)
+	writeTexts(t, dir, "a.avro", 10, 20, largeText, 30)
 	rowtocol(t, dir, nil, "convert", "--memory", "1GiB", "a.avro", "out").want(t, 0)
 	t.Run("cat", func(t *testing.T) { testCatLargeRow(t, dir) })
 	t.Run("verify", func(t *testing.T) { testVerifyLargeRow(t, dir) })
@@ -104,7 +104,7 @@ func TestColumnsNeedMemory(t *testing.T) {
 	for i := range fields {
 		fields[i] = fmt.Sprintf(`{"name":"c%d","type":"int"}`, i)
 	}
-	write(t, filepath.Join(dir, "a.avro"), file(t, `{"type":"record","name":"Wide","fields":[`+strings.Join(fields, ",")+`]}`, make([]byte, columns)))
+	write(t, filepath.Join(dir, "a.avro"), encodeAvro(t, `{"type":"record","name":"Wide","fields":[`+strings.Join(fields, ",")+`]}`, make([]byte, columns)))
 	for _, args := range []string{"convert a.avro out", "convert --dry-run a.avro out", "plan a.avro out -o plan.json"} {
 		o := rowtocol(t, dir, nil, append(strings.Fields(args), "--memory", "16MiB")...)
 		o.want(t, 1, "4000 columns with blocks of 4096 bytes: too little memory: it needs --memory ", "and has 16MiB")
@@ -120,7 +120,7 @@ func TestColumnsNeedMemory(t *testing.T) {
 // Parts that do not fit into memory beside each other are verified one after another.
 func TestVerifyPartsThatFitAlone(t *testing.T) {
 	dir := t.TempDir()
-	texts(t, dir, "a.avro", 12<<20)
+	writeTexts(t, dir, "a.avro", 12<<20)
 	must(t, os.Mkdir(filepath.Join(dir, "out"), 0o777))
 	rowtocol(t, dir, nil, "convert", "--memory", "1GiB", "a.avro", "out/k=0").want(t, 0)
 	const parts = 8 // of which some are verified at the same time

@@ -15,30 +15,30 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 )
 
-// mayName are the places in which formats may be named: their own packages, the key
+// namedFormatsAllowed are the places in which formats may be named: their own packages, the key
 // index, whose files are of one format, and the list of those that the program has.
 // The program's help may name them in its examples.
-var mayName = []string{"trevni/", "cfile/", "hfile/", "job/index/", "cmd/rowtocol/formats.go", "bench/", "e2e/"}
+var namedFormatsAllowed = []string{"trevni/", "cfile/", "hfile/", "job/index/", "cmd/rowtocol/formats.go", "bench/", "e2e/"}
 
-const help = "cmd/rowtocol/"
+const programPath = "cmd/rowtocol/"
 
-// forms are the places in which a format may be named whose name is also that of a form
+// namedFormsAllowed are the places in which a format may be named whose name is also that of a form
 // in which cat writes rows: they mean the form.
-var forms = []string{"cmd/rowtocol/cat", "dataset/arrow/"}
+var namedFormsAllowed = []string{"cmd/rowtocol/cat", "dataset/arrow/"}
 
-// called is a format that has another name.
-type called struct {
+// renamedFormat is a format that has another name.
+type renamedFormat struct {
 	format.Format
 	name string
 }
 
-func (c called) Name() string           { return c.name }
-func (c called) Suffix() string         { return "." + c.name }
-func (c called) Recognizes([]byte) bool { return true }
+func (c renamedFormat) Name() string           { return c.name }
+func (c renamedFormat) Suffix() string         { return "." + c.name }
+func (c renamedFormat) Recognizes([]byte) bool { return true }
 
-// namesOf matches what names one of some formats: words that begin with its name, in
+// namePattern matches what names one of some formats: words that begin with its name, in
 // any case or capitalized inside an identifier, and its suffix.
-func namesOf(formats format.Registry) *regexp.Regexp {
+func namePattern(formats format.Registry) *regexp.Regexp {
 	alternatives := []string{`(?i:kudu)`} // whose format one is
 	for _, f := range formats {
 		name := f.Name()
@@ -50,10 +50,10 @@ func namesOf(formats format.Registry) *regexp.Regexp {
 
 // Outside of its package nothing may depend on which format there is: another
 // would have to be built into each such place. That of another may be the name of a form.
-func TestNobodyNamesFormats(t *testing.T) {
-	all := append(slices.Clone(formats), called{name: "parquet"})
+func TestFormatsAreNamedInTheirPackagesOnly(t *testing.T) {
+	all := append(slices.Clone(formats), renamedFormat{name: "parquet"})
 	isForm := func(f format.Format) bool { return slices.Contains(formatNames(), f.Name()) }
-	formatName, elsewhere := namesOf(all), namesOf(slices.DeleteFunc(slices.Clone(all), isForm))
+	formatName, elsewhere := namePattern(all), namePattern(slices.DeleteFunc(slices.Clone(all), isForm))
 	files := 0
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -63,7 +63,7 @@ func TestNobodyNamesFormats(t *testing.T) {
 		if d.IsDir() && (name == "bin" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != "..") {
 			return fs.SkipDir
 		}
-		if !slices.Contains([]string{".go", ".html", ".js"}, filepath.Ext(name)) || isTest(name) || slices.ContainsFunc(mayName, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		if !slices.Contains([]string{".go", ".html", ".js"}, filepath.Ext(name)) || isTest(name) || slices.ContainsFunc(namedFormatsAllowed, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			return nil
 		}
 		files++
@@ -72,14 +72,14 @@ func TestNobodyNamesFormats(t *testing.T) {
 			return err
 		}
 		names := formatName
-		if slices.ContainsFunc(forms, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		if slices.ContainsFunc(namedFormsAllowed, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			names = elsewhere
 		}
 		found := namesIn(text, names)
 		if filepath.Ext(name) != ".go" {
 			found = names.FindAllString(string(text), -1)
 		}
-		if strings.HasPrefix(name, help) {
+		if strings.HasPrefix(name, programPath) {
 			found = slices.DeleteFunc(found, isProse)
 		}
 		for _, f := range found {

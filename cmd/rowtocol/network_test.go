@@ -32,8 +32,8 @@ func hadoopConf(t *testing.T, dir string, properties map[string]string) string {
 	return "HADOOP_CONF_DIR=" + dir
 }
 
-// handOver makes a file of one delegation token, as a scheduler does.
-func handOver(t *testing.T, dir, service string) (token, file string) {
+// writeToken makes a file of one delegation token, as a scheduler does.
+func writeToken(t *testing.T, dir, service string) (token, file string) {
 	t.Helper()
 	k := cluster.Token{Kind: "WEBHDFS delegation", Service: service, Identifier: []byte("\x00\x05alice\x04yarn\x00 of today"), Password: []byte("pass~word>of?20bytes")}
 	data := "HDTS\x00\x01"
@@ -58,7 +58,7 @@ func TestServerEchoesToken(t *testing.T) {
 	defer server.Close()
 	address := strings.TrimPrefix(server.URL, "http://")
 	dir := t.TempDir()
-	token, file := handOver(t, dir, address)
+	token, file := writeToken(t, dir, address)
 	env := []string{hadoopConf(t, dir, map[string]string{"hadoop.security.authentication": "kerberos"}), "HADOOP_TOKEN_FILE_LOCATION=" + file}
 	fails := func(w http.ResponseWriter, message string) {
 		w.WriteHeader(http.StatusForbidden)
@@ -83,9 +83,9 @@ func TestServerEchoesToken(t *testing.T) {
 				_, _ = io.WriteString(w, `{"RemoteException":{"exception":"IllegalArgumentException","message":"no such operation"}}`)
 			}
 		},
-		"in a broken head": func(w http.ResponseWriter, token string) { broken(w, "HTTP/1.1 "+token+"\r\n\r\n") },
+		"in a broken head": func(w http.ResponseWriter, token string) { sendRaw(w, "HTTP/1.1 "+token+"\r\n\r\n") },
 		"in a status": func(w http.ResponseWriter, token string) {
-			broken(w, "HTTP/1.1 500 "+token+"\r\nX: "+token+"\r\nContent-Length: 0\r\n\r\n")
+			sendRaw(w, "HTTP/1.1 500 "+token+"\r\nX: "+token+"\r\nContent-Length: 0\r\n\r\n")
 		},
 		"as a file": func(w http.ResponseWriter, token string) {
 			_, _ = fmt.Fprintf(w, `{"FileStatus":{"type":"DIRECTORY"},"FileStatuses":{"FileStatus":[{"type":"FILE","pathSuffix":%q}]},`+
@@ -120,8 +120,8 @@ func TestServerEchoesToken(t *testing.T) {
 	rowtocol(t, dir, env, "count", "webhdfs://"+address+"/in").want(t, 7, "delegation tokens", file)
 }
 
-// broken sends an answer that is not HTTP's.
-func broken(w http.ResponseWriter, text string) {
+// sendRaw sends an answer that is not HTTP's.
+func sendRaw(w http.ResponseWriter, text string) {
 	c, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {
 		return
@@ -147,7 +147,7 @@ func TestKeytabBeforeTokens(t *testing.T) {
 // told that.
 func TestLocationWithPassword(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in.avro", 0, 1)
+	writePairs(t, dir, "in.avro", 0, 1)
 	for i, location := range []string{"webhdfs://bob:hunter2@nn/x", "hdfs://bob:hunter2@nn:8020/x", "s3://bob:hunter2@b/x", "webhdfs://nn/x?op=OPEN&delegation=hunter2"} {
 		for j, args := range [][]string{
 			{"convert", location, "out"}, {"convert", "in.avro", location}, {"convert", "--partitioned", "in.avro", location}, {"plan", "in.avro", location, "--output", "p.json"},
@@ -222,11 +222,11 @@ func TestServerDrips(t *testing.T) {
 		for len(asked) > 0 {
 			<-asked // of the runs before
 		}
-		begun(t, dir, cmd)
+		startCmd(t, dir, cmd)
 		<-asked // it is up, and its handlers of signals with it
 		began := time.Now()
 		must(t, cmd.Process.Signal(syscall.SIGTERM))
-		o := ended(t, cmd)
+		o := waitCmd(t, cmd)
 		o.want(t, 143)
 		if took := time.Since(began); took > stopLimit || strings.Contains(o.stderr, givenUp) {
 			t.Errorf("%s: it ended after %v: %s", scheme, took, o.stderr)
@@ -237,7 +237,7 @@ func TestServerDrips(t *testing.T) {
 // TestUnknownHost is refused at once: its name never was known.
 func TestUnknownHost(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 10)
+	writePairs(t, dir, "a.avro", 0, 10)
 	for _, scheme := range []string{"hdfs", "webhdfs", "swebhdfs"} {
 		began := time.Now()
 		rowtocol(t, dir, nil, "count", scheme+"://no..such-host/out").want(t, 4, "no host has this name", "no..such-host")

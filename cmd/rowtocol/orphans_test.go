@@ -10,14 +10,14 @@ import (
 // rows and those of its runs stay until --overwrite.
 func TestLostSuccess(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 30)
+	writePairs(t, dir, "in/a.avro", 0, 30)
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
-	pairs(t, dir, "in/b.avro", 30, 10)
-	incremental(t, dir).want(t, 0)
+	writePairs(t, dir, "in/b.avro", 30, 10)
+	convertIncremental(t, dir).want(t, 0)
 	for _, name := range []string{"in/a.avro", "in/b.avro"} {
 		must(t, os.Remove(filepath.Join(dir, name)))
 	}
-	pairs(t, dir, "in/c.avro", 40, 5)
+	writePairs(t, dir, "in/c.avro", 40, 5)
 	success, saved := filepath.Join(dir, "out/_SUCCESS"), filepath.Join(dir, "saved")
 	must(t, os.Rename(success, saved))
 	const lost = "belongs to is missing"
@@ -32,12 +32,12 @@ func TestLostSuccess(t *testing.T) {
 	rowtocol(t, dir, nil, "status", "out").want(t, 0, "damaged", lost).lacks(t, "nothing of rowtocol's")
 	rowtocol(t, dir, nil, "count", "out").want(t, 3)
 	must(t, os.Rename(saved, success))
-	incremental(t, dir).want(t, 0)
-	wantIDs(t, dir, from(0, 45)...)
+	convertIncremental(t, dir).want(t, 0)
+	wantIDs(t, dir, idRange(0, 45)...)
 
 	must(t, os.Rename(success, saved))
 	rowtocol(t, dir, nil, "convert", "--overwrite", "in", "out").want(t, 0)
-	wantIDs(t, dir, from(40, 5)...)
+	wantIDs(t, dir, idRange(40, 5)...)
 	if runs := incrementNames(t, dir); len(runs) > 0 {
 		t.Errorf("there are %v", runs)
 	}
@@ -46,9 +46,9 @@ func TestLostSuccess(t *testing.T) {
 // TestLostSuccessOfAPartition makes nothing anew whose inputs are not known.
 func TestLostSuccessOfAPartition(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/k=1/a.avro", 0, 30)
+	writePairs(t, dir, "in/k=1/a.avro", 0, 30)
 	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "out").want(t, 0)
-	pairs(t, dir, "in/k=1/a.avro", 30, 10)
+	writePairs(t, dir, "in/k=1/a.avro", 30, 10)
 	must(t, os.Remove(filepath.Join(dir, "out/k=1/_SUCCESS")))
 	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "out").want(t, 9, "k=1")
 	rowtocol(t, dir, nil, "convert", "--partitioned", "--reprocess", "in", "out").want(t, 9, "rows of unknown inputs")

@@ -9,8 +9,8 @@ import (
 // destinations: it is refused before it does anything, and so is a run with a wrong flag.
 func TestWatchersOutside(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 10)
-	pairs(t, dir, "days/dt=1/a.avro", 0, 10)
+	writePairs(t, dir, "in/a.avro", 0, 10)
+	writePairs(t, dir, "days/dt=1/a.avro", 0, 10)
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "grown").want(t, 0)
 	rowtocol(t, dir, nil, "convert", "--partitioned", "days", "tree").want(t, 0)
@@ -21,7 +21,7 @@ func TestWatchersOutside(t *testing.T) {
 	write(t, dir+"/working/.rowtocol/0123456789abcdef/x", nil)
 	write(t, dir+"/locked/_lock", nil)
 	must(t, os.Symlink("out/_SUCCESS", dir+"/link"))
-	before := state(t, dir)
+	before := fileSums(t, dir)
 	for _, c := range []struct{ flag, name, text string }{
 		{"--lineage", "out/_SUCCESS", "not an OpenLineage event"},
 		{"--lineage", "link", "not an OpenLineage event"},

@@ -14,8 +14,8 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// actions are what became of partitions: their actions, or the codes of failures.
-func actions(t *testing.T, o output) string {
+// partitionActions are what became of partitions: their actions, or the codes of failures.
+func partitionActions(t *testing.T, o output) string {
 	t.Helper()
 	var r partitioned
 	o.object(t, &r)
@@ -36,45 +36,45 @@ func convertAll(t *testing.T, dir string, code int, want string, flags ...string
 	t.Helper()
 	args := append(append([]string{"convert", "--json", "--partitioned"}, flags...), "src", "dest")
 	o := rowtocol(t, dir, nil, args...).want(t, code)
-	if got := actions(t, o); got != want {
+	if got := partitionActions(t, o); got != want {
 		t.Errorf("%s: %s, want %s\n%s", flags, got, want, o.stderr)
 	}
 	return o
 }
 
-// wantNumbers requires the IDs of all rows of dest to be these, each in braces.
-func wantNumbers(t *testing.T, dir, dest, want string) {
+// wantIDsOf requires the IDs of all rows of dest to be these, each in braces.
+func wantIDsOf(t *testing.T, dir, dest, want string) {
 	t.Helper()
-	if got := strings.ReplaceAll(cat(t, dir, "--columns", "id", dest), `"id":`, ""); got != want {
+	if got := strings.ReplaceAll(catLine(t, dir, "--columns", "id", dest), `"id":`, ""); got != want {
 		t.Errorf("%s has the rows %s, want %s", dest, got, want)
 	}
 }
 
 func TestPartitions(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "src/dt=1/h=1/a", 0, 2)
-	pairs(t, dir, "src/dt=1/h=2/a", 2, 2)
-	pairs(t, dir, "src/dt=2/h=1/a", 4, 2)
+	writePairs(t, dir, "src/dt=1/h=1/a", 0, 2)
+	writePairs(t, dir, "src/dt=1/h=2/a", 2, 2)
+	writePairs(t, dir, "src/dt=2/h=1/a", 4, 2)
 	write(t, dir+"/src/_SUCCESS", nil)
 	write(t, dir+"/src/dt=1/README", []byte("text"))
 	convertAll(t, dir, 0, "dt=1/h=1:output dt=1/h=2:output dt=2/h=1:output", "--dry-run")
 	wantAbsent(t, dir+"/dest")
 	convertAll(t, dir, 0, "dt=1/h=1:output dt=1/h=2:output dt=2/h=1:output")
-	if got := cat(t, dir, "--columns", "id,dt,h", "dest"); !strings.HasPrefix(got, `{"id":0,"dt":1,"h":1}`) || !strings.HasSuffix(got, `{"id":5,"dt":2,"h":1}`) {
+	if got := catLine(t, dir, "--columns", "id,dt,h", "dest"); !strings.HasPrefix(got, `{"id":0,"dt":1,"h":1}`) || !strings.HasSuffix(got, `{"id":5,"dt":2,"h":1}`) {
 		t.Errorf("%s", got)
 	}
-	before := state(t, dir+"/dest")
+	before := fileSums(t, dir+"/dest")
 	convertAll(t, dir, 99, "dt=1/h=1:nothing dt=1/h=2:nothing dt=2/h=1:nothing", "--exit-nothing", "99")
 	wantUnchanged(t, dir+"/dest", before)
 
 	// A late file, a new partition, and one that lost a file.
-	pairs(t, dir, "src/dt=1/h=2/b", 10, 2)
-	pairs(t, dir, "src/dt=3/h=1/a", 12, 2)
+	writePairs(t, dir, "src/dt=1/h=2/b", 10, 2)
+	writePairs(t, dir, "src/dt=3/h=1/a", 12, 2)
 	must(t, os.Remove(dir+"/src/dt=1/h=1/a"))
-	pairs(t, dir, "src/dt=1/h=1/b", 14, 2)
+	writePairs(t, dir, "src/dt=1/h=1/b", 14, 2)
 	convertAll(t, dir, 0, "dt=1/h=1:increment dt=1/h=2:increment dt=2/h=1:nothing dt=3/h=1:output", "--dry-run")
 	convertAll(t, dir, 0, "dt=1/h=1:increment dt=1/h=2:increment dt=2/h=1:nothing dt=3/h=1:output")
-	wantNumbers(t, dir, "dest", "{0} {1} {14} {15} {2} {3} {10} {11} {4} {5} {12} {13}")
+	wantIDsOf(t, dir, "dest", "{0} {1} {14} {15} {2} {3} {10} {11} {4} {5} {12} {13}")
 	rowtocol(t, dir, nil, "verify", "dest/dt=1/h=2", "--against", "src/dt=1/h=2", "--require-complete").want(t, 0, "4 rows of 2 inputs are equal")
 	rowtocol(t, dir, nil, "count", "dest").want(t, 0, "12")
 
@@ -85,17 +85,17 @@ func TestPartitions(t *testing.T) {
 	if runs, _ := filepath.Glob(dir + "/dest/dt=1/h=2/increment-*"); len(runs) > 0 {
 		t.Errorf("increments: %s", runs)
 	}
-	wantNumbers(t, dir, "dest", "{0} {1} {14} {15} {2} {3} {10} {11} {4} {5} {12} {13}")
+	wantIDsOf(t, dir, "dest", "{0} {1} {14} {15} {2} {3} {10} {11} {4} {5} {12} {13}")
 }
 
 // TestPartitionsFail tries all, and ends with the weightiest code.
 func TestPartitionsFail(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "src/k=1/a", 0, 2)
-	b := pairs(t, dir, "src/k=2/a", 2, 100)
+	writePairs(t, dir, "src/k=1/a", 0, 2)
+	b := writePairs(t, dir, "src/k=2/a", 2, 100)
 	write(t, dir+"/src/k=2/a", b[:len(b)-5]) // damaged
-	pairs(t, dir, "src/k=3/a", 4, 2)
-	pairs(t, dir, "src/k=4/x=1/a", 6, 2)
+	writePairs(t, dir, "src/k=3/a", 4, 2)
+	writePairs(t, dir, "src/k=4/x=1/a", 6, 2)
 	write(t, dir+"/dest/k=3/notes", []byte("text"))
 	write(t, dir+"/src/k=4/x=2/a", nil) // empty
 	must(t, os.MkdirAll(dir+"/src/k=5", 0o700))
@@ -106,12 +106,12 @@ func TestPartitionsFail(t *testing.T) {
 	wantCat(t, dir, `{"id":0} {"id":1}`, "--columns", "id", "dest/k=1")
 	// What damage takes is said each time.
 	must(t, os.RemoveAll(dir+"/src/k=5"))
-	pairs(t, dir, "src/k=4/x=2/a", 8, 2)
+	writePairs(t, dir, "src/k=4/x=2/a", 8, 2)
 	convertAll(t, dir, 9, "k=1:nothing k=2:output8 k=3:9 k=4/x=1:nothing k=4/x=2:output", "--on-damage", "skip")
 	must(t, os.RemoveAll(dir+"/dest/k=3"))
 	convertAll(t, dir, 8, "k=1:nothing k=2:nothing8 k=3:output k=4/x=1:nothing k=4/x=2:nothing", "--on-damage", "skip", "--exit-nothing", "99")
 	// An input that changed.
-	pairs(t, dir, "src/k=1/a", 100, 5)
+	writePairs(t, dir, "src/k=1/a", 100, 5)
 	convertAll(t, dir, 3, "k=1:3 k=2:nothing8 k=3:nothing k=4/x=1:nothing k=4/x=2:nothing", "--on-damage", "skip").want(t, 3, "k=1", "changed since it was converted")
 	convertAll(t, dir, 8, "k=1:output k=2:nothing8 k=3:nothing k=4/x=1:nothing k=4/x=2:nothing", "--on-damage", "skip", "--reprocess")
 	wantCat(t, dir, `{"id":100}`, "--columns", "id", "--limit", "1", "dest/k=1")
@@ -120,13 +120,13 @@ func TestPartitionsFail(t *testing.T) {
 // TestPartitionsWait leaves out what is not complete yet.
 func TestPartitionsWait(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "src/k=1/a", 0, 2)
-	pairs(t, dir, "src/k=2/a", 2, 2)
+	writePairs(t, dir, "src/k=1/a", 0, 2)
+	writePairs(t, dir, "src/k=2/a", 2, 2)
 	write(t, dir+"/src/k=2/_SUCCESS", nil)
 	convertAll(t, dir, 0, "k=1:nothing k=2:output", "--require-marker", "_SUCCESS")
 	wantAbsent(t, dir+"/dest/k=1")
 	touch(t, dir+"/src/k=1/a", 3*time.Hour)
-	pairs(t, dir, "src/k=1/b", 4, 2)
+	writePairs(t, dir, "src/k=1/b", 4, 2)
 	convertAll(t, dir, 0, "k=1:output k=2:nothing", "--min-age", "1h")
 	convertAll(t, dir, 0, "k=1:nothing k=2:nothing", "--min-age", "1h")
 	convertAll(t, dir, 0, "k=1:nothing k=2:nothing", "--reprocess", "--until", "2021-01-01")
@@ -142,8 +142,8 @@ func TestPartitionsWait(t *testing.T) {
 // TestPartitionsOfOthers are not guessed at.
 func TestPartitionsOfOthers(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "src/k=1/sub/a", 0, 2) // the partition's
-	pairs(t, dir, "src/k=2/a", 2, 2)
+	writePairs(t, dir, "src/k=1/sub/a", 0, 2) // the partition's
+	writePairs(t, dir, "src/k=2/a", 2, 2)
 	for _, link := range []string{"latest", "k=last"} {
 		must(t, os.Symlink("k=2", dir+"/src/"+link))
 	}
@@ -153,7 +153,7 @@ func TestPartitionsOfOthers(t *testing.T) {
 		"a.avro": "it is an Avro file that is in no partition", "other/a": "no directory named key=value",
 		"k=3/k=4/a": "its key is twice",
 	} {
-		pairs(t, dir, "src/"+name, 4, 2)
+		writePairs(t, dir, "src/"+name, 4, 2)
 		convertAll(t, dir, 3, "k=1:nothing k=2:nothing").want(t, 3, text, strings.Split(name, "/")[0])
 		top, _, _ := strings.Cut(name, "/")
 		must(t, os.RemoveAll(dir+"/src/"+top))
@@ -178,38 +178,38 @@ func TestPartitionsOfOthers(t *testing.T) {
 // TestPartitionsInOutput does not put partitions into what readers take for an output.
 func TestPartitionsInOutput(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "one", 100, 2)
+	writePairs(t, dir, "one", 100, 2)
 	for _, flag := range []string{"--overwrite", "--incremental"} {
 		for top, level := range map[string]string{"dest": "", "dest/k=1": "k=1/"} {
 			for _, name := range []string{"src", "dest"} {
 				must(t, os.RemoveAll(dir+"/"+name))
 			}
-			pairs(t, dir, "src/k=2/h=1/a", 4, 2)
+			writePairs(t, dir, "src/k=2/h=1/a", 4, 2)
 			must(t, os.MkdirAll(filepath.Dir(dir+"/"+top), 0o700))
 			rowtocol(t, dir, nil, "convert", flag, "one", top).want(t, 0)
-			pairs(t, dir, "src/k=1/h=1/a", 2, 2)
+			writePairs(t, dir, "src/k=1/h=1/a", 2, 2)
 			want, rows := "k=1/h=1:9 k=2/h=1:9", "{100} {101}"
 			if level != "" {
 				want = "k=1/h=1:9 k=2/h=1:output"
 			}
 			convertAll(t, dir, 9, want, "--dry-run")
 			convertAll(t, dir, 9, want).want(t, 9, "partition k=1/h=1", "partitions in an output")
-			wantNumbers(t, dir, top, rows)
+			wantIDsOf(t, dir, top, rows)
 		}
 	}
 }
 
-// TestPartitionsGone tries the others.
-func TestPartitionsGone(t *testing.T) {
+// TestPartitionsFailLate tries the others.
+func TestPartitionsFailLate(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "src/k=1/a", 0, 2)
-	pairs(t, dir, "src/k=3/a", 2, 2)
+	writePairs(t, dir, "src/k=1/a", 0, 2)
+	writePairs(t, dir, "src/k=3/a", 2, 2)
 	must(t, os.Symlink("nowhere", dir+"/src/k=2"))
 	convertAll(t, dir, 3, "k=1:output k=2:3 k=3:output").want(t, 3, "src/k=2 does not exist")
 	for flags, text := range map[string]string{"--since 2026-01-02 --until 2026-01-01": "nothing was modified", "--require-marker a/b": "name of a file"} {
 		rowtocol(t, dir, nil, append([]string{"convert", "--partitioned", "src", "dest"}, strings.Fields(flags)...)...).want(t, 1, text).lacks(t, "partition failed")
 	}
-	parts := only(t, dir+"/dest/k=1/part-*")
+	parts := globOne(t, dir+"/dest/k=1/part-*")
 	write(t, parts, []byte("cut"))
 	convertAll(t, dir, 3, "k=1:9 k=2:3 k=3:nothing").want(t, 3, "was changed", "--reprocess of partitions")
 	for link, to := range map[string]string{"into": "src/k=1", "all": "src"} {
@@ -220,10 +220,10 @@ func TestPartitionsGone(t *testing.T) {
 	}
 }
 
-// TestInputTwice finds an increment that another program put beside an output.
-func TestInputTwice(t *testing.T) {
+// TestInputInTwoOutputs finds an increment that another program put beside an output.
+func TestInputInTwoOutputs(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "src/k=1/a", 0, 2)
+	writePairs(t, dir, "src/k=1/a", 0, 2)
 	convertAll(t, dir, 0, "k=1:output")
 	rowtocol(t, dir, nil, "convert", "src/k=1/a", "copy").want(t, 0)
 	changeManifest(t, dir+"/copy", func(s *manifest.Success) {
@@ -238,14 +238,14 @@ func TestPartitionsStopped(t *testing.T) {
 	dir := t.TempDir()
 	var want []string
 	for i := range 60 {
-		pairs(t, dir, fmt.Sprintf("src/k=%03d/a", i), i, 1)
+		writePairs(t, dir, fmt.Sprintf("src/k=%03d/a", i), i, 1)
 		want = append(want, fmt.Sprintf("{%d}", i))
 	}
-	cmd := started(t, dir, "convert", "--json", "--partitioned", "src", "dest")
+	cmd := startRowtocol(t, dir, "convert", "--json", "--partitioned", "src", "dest")
 	waitFor(t, dir+"/dest/k=003/_SUCCESS")
 	must(t, cmd.Process.Signal(syscall.SIGTERM))
 	began := time.Now()
-	o := ended(t, cmd)
+	o := waitCmd(t, cmd)
 	o.want(t, 143)
 	if took := time.Since(began); took > stopLimit || strings.Contains(o.stderr, givenUp) {
 		t.Errorf("it ended after %v: %s", took, o.stderr)
@@ -254,7 +254,7 @@ func TestPartitionsStopped(t *testing.T) {
 		t.Errorf("%d partitions were converted", len(done))
 	}
 	rowtocol(t, dir, nil, "convert", "--partitioned", "src", "dest").want(t, 0, "0 failed")
-	wantNumbers(t, dir, "dest", strings.Join(want, " "))
+	wantIDsOf(t, dir, "dest", strings.Join(want, " "))
 }
 
 // The help tells which exit code of several partitions' is that of all.

@@ -8,11 +8,11 @@ import (
 
 // A job file and the environment can hold inputs and destination; arguments win, and
 // what could be meant in two ways is refused.
-func TestPlaces(t *testing.T) {
+func TestInputAndDestFlags(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 10)
-	pairs(t, dir, "in/b.avro", 10, 10)
-	pairs(t, dir, "c.avro", 20, 5)
+	writePairs(t, dir, "in/a.avro", 0, 10)
+	writePairs(t, dir, "in/b.avro", 10, 10)
+	writePairs(t, dir, "c.avro", 20, 5)
 	write(t, dir+"/job.yaml", []byte("input: [in/a.avro, in/b.avro]\ndest: from.file\n"))
 	write(t, dir+"/half.yaml", []byte("dest: from.file\n"))
 	for _, tt := range []struct {
@@ -33,7 +33,7 @@ func TestPlaces(t *testing.T) {
 		}
 		rowtocol(t, dir, tt.env, append([]string{"plan", "-o", "plan.json"}, tt.args...)...).want(t, 0, tt.dest+" holds the output of this plan already")
 	}
-	before := state(t, dir)
+	before := fileSums(t, dir)
 	for _, tt := range []struct {
 		args []string
 		text string

@@ -22,8 +22,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// rowsOfInput is how many rows each input has: of several parts.
-const rowsOfInput = 60
+// rowsPerInput is how many rows each input has: of several parts.
+const rowsPerInput = 60
 
 // partitionHistory is what one partition holds, run after run, as the contents of all
 // its inputs: each content has a number of its own, and its rows carry it. What a run
@@ -36,8 +36,8 @@ type partitionHistory struct {
 	kept   map[string]int // what the destination is to hold: inputs → their content
 }
 
-// polled is a destination of partitions that runs change while others read it.
-type polled struct {
+// pollTest is a destination of partitions that runs change while others read it.
+type pollTest struct {
 	dir     string
 	t       *testing.T
 	mu      sync.Mutex
@@ -50,15 +50,15 @@ type polled struct {
 func stateOf(contents []int) string { return fmt.Sprint(slices.Sorted(slices.Values(contents))) }
 
 // put writes an input of new content.
-func (p *polled) put(h *partitionHistory, name string) {
+func (p *pollTest) put(h *partitionHistory, name string) {
 	p.next++
-	pairs(p.t, p.dir, filepath.Join("src", h.name, name), p.next*1000, rowsOfInput)
+	writePairs(p.t, p.dir, filepath.Join("src", h.name, name), p.next*1000, rowsPerInput)
 	h.inputs[name] = p.next
 }
 
 // run runs the program, which makes what the source holds the state of these
 // partitions.
-func (p *polled) run(parts []*partitionHistory, args ...string) {
+func (p *pollTest) run(parts []*partitionHistory, args ...string) {
 	p.mu.Lock()
 	for _, h := range parts {
 		h.kept = maps.Clone(h.inputs)
@@ -75,7 +75,7 @@ func (p *polled) run(parts []*partitionHistory, args ...string) {
 }
 
 // write changes the destination so many times, in turn by all kinds of runs.
-func (p *polled) write(runs int) {
+func (p *pollTest) write(runs int) {
 	for i := range runs {
 		h := p.parts[i%len(p.parts)]
 		src, dest := "src/"+h.name, "dest/"+h.name
@@ -114,7 +114,7 @@ func (p *polled) write(runs int) {
 }
 
 // moments are how far the partitions have come, by their numbers.
-func (p *polled) moments() []int {
+func (p *pollTest) reached() []int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := make([]int, len(p.parts))
@@ -126,7 +126,7 @@ func (p *polled) moments() []int {
 
 // check holds rows that were read of a partition against what it held since a
 // moment: they must be those of one state, all of them, and each once.
-func (p *polled) check(who string, part, since int, rows []int) {
+func (p *pollTest) check(who string, part, since int, rows []int) {
 	count := make(map[int]int)
 	for _, id := range rows {
 		count[id]++
@@ -139,7 +139,7 @@ func (p *polled) check(who string, part, since int, rows []int) {
 		}
 	}
 	for content, n := range byContent {
-		if n != rowsOfInput {
+		if n != rowsPerInput {
 			p.t.Errorf("%s: of content %d of %s there are %d rows", who, content, p.parts[part].name, n)
 		}
 	}
@@ -153,8 +153,8 @@ func (p *polled) check(who string, part, since int, rows []int) {
 }
 
 // catReader reads all partitions by the program.
-func (p *polled) catReader() (read bool) {
-	since := p.moments()
+func (p *pollTest) catReader() (read bool) {
+	since := p.reached()
 	o := rowtocol(p.t, p.dir, nil, "cat", "--columns", "id,k", "dest")
 	if o.code == 4 {
 		return false
@@ -176,8 +176,8 @@ func (p *polled) catReader() (read bool) {
 }
 
 // countReader counts the rows of one partition by the program.
-func (p *polled) countReader() (read bool) {
-	since := p.moments()
+func (p *pollTest) countReader() (read bool) {
+	since := p.reached()
 	o := rowtocol(p.t, p.dir, nil, "count", "dest/k=0")
 	if o.code == 4 {
 		return false
@@ -187,7 +187,7 @@ func (p *polled) countReader() (read bool) {
 	defer p.mu.Unlock()
 	var counts []string
 	for _, state := range p.parts[0].states[max(since[0]-1, 0):] {
-		counts = append(counts, fmt.Sprint(rowsOfInput*len(strings.Fields(state))))
+		counts = append(counts, fmt.Sprint(rowsPerInput*len(strings.Fields(state))))
 	}
 	if !slices.Contains(counts, strings.TrimSpace(o.stdout)) {
 		p.t.Errorf("count: %s, want one of %v", o.stdout, counts)
@@ -198,8 +198,8 @@ func (p *polled) countReader() (read bool) {
 // consumer reads a partition as somebody does who knows no more than the documents:
 // it waits for _SUCCESS, takes the increments beside it that name its ID, reads what they
 // list, and begins again if the output was replaced meanwhile.
-func (p *polled) consumer(part int) (read bool) {
-	since := p.moments()[part]
+func (p *pollTest) consumer(part int) (read bool) {
+	since := p.reached()[part]
 	dir := filepath.Join(p.dir, "dest", p.parts[part].name)
 	outputs, err := consumerList(dir)
 	if err != nil {
@@ -311,7 +311,7 @@ func idsOf(t *testing.T, names []store.Location) (ids []int) {
 }
 
 // poll reads until all runs have ended, and once after that.
-func (p *polled) poll(wg *sync.WaitGroup, reads *atomic.Int64, read func() bool) {
+func (p *pollTest) poll(wg *sync.WaitGroup, reads *atomic.Int64, read func() bool) {
 	wg.Go(func() {
 		for last := false; !last && !p.t.Failed(); {
 			last = p.stopped.Load()
@@ -327,7 +327,7 @@ func (p *polled) poll(wg *sync.WaitGroup, reads *atomic.Int64, read func() bool)
 // TestPollingReaders reads a destination all the time while runs of every kind change
 // it: each time the rows must be those of one moment, whole and once.
 func TestPollingReaders(t *testing.T) {
-	p := &polled{dir: t.TempDir(), t: t}
+	p := &pollTest{dir: t.TempDir(), t: t}
 	for i := range 2 {
 		p.parts = append(p.parts, &partitionHistory{name: fmt.Sprintf("k=%d", i), inputs: map[string]int{}})
 		p.put(p.parts[i], "first")

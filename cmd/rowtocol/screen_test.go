@@ -8,7 +8,7 @@ import (
 // Output without a reader changes neither the work nor the exit code.
 func TestReaderGone(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 20_000)
+	writePairs(t, dir, "a.avro", 0, 20_000)
 	rowtocol(t, dir, nil, "convert", "--codec", "null", "a.avro", "out").want(t, 0)
 	part := partOf(t, dir+"/out", 0)
 	write(t, dir+"/bad.trv", read(t, part)[:1000])

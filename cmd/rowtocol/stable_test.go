@@ -84,17 +84,17 @@ func addFields(to map[string]bool, path string, t reflect.Type, above []reflect.
 		case f.Anonymous && name == "":
 			addFields(to, path, f.Type, append(above, t))
 		case f.IsExported() && name != "-" && name != "":
-			to[fmt.Sprintf("field %s .%s %s", path, name, inJSON(f.Type))] = true
+			to[fmt.Sprintf("field %s .%s %s", path, name, jsonKind(f.Type))] = true
 			addFields(to, path+" ."+name, f.Type, append(above, t))
 		}
 	}
 }
 
-// inJSON is what a value of a type is in JSON.
-func inJSON(t reflect.Type) string {
+// jsonKind is what a value of a type is in JSON.
+func jsonKind(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
-		return inJSON(t.Elem())
+		return jsonKind(t.Elem())
 	case reflect.Bool:
 		return "boolean"
 	case reflect.String:
@@ -120,7 +120,7 @@ func inJSON(t reflect.Type) string {
 // TestNewerDocuments reads what a newer program may leave.
 func TestNewerDocuments(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 30)
+	writePairs(t, dir, "a.avro", 0, 30)
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
 	rowtocol(t, dir, nil, "plan", "a.avro", "planned", "-o", "plan.json").want(t, 0)
 	change := func(name, by string) {
@@ -143,7 +143,7 @@ func TestNewerDocuments(t *testing.T) {
 	for name, by := range map[string]string{"out/_SUCCESS": `"version": 3,`, "plan.json": `"version": 3,`} {
 		change(name, by)
 	}
-	before := state(t, dir+"/out")
+	before := fileSums(t, dir+"/out")
 	for _, args := range [][]string{{"count", "out"}, {"verify", "out"}, {"inspect", "out"}, {"schema", "out"}} {
 		rowtocol(t, dir, nil, args...).want(t, 3, "it has 3, this program knows 2")
 	}

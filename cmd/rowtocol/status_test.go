@@ -23,16 +23,16 @@ import (
 // statusIn runs status, which must not change anything, and parses what it says.
 func statusIn(t *testing.T, dir string, args ...string) statusOf {
 	t.Helper()
-	before := state(t, dir)
+	before := fileSums(t, dir)
 	var s statusOf
 	rowtocol(t, dir, nil, append([]string{"status", "--json"}, args...)...).want(t, 0).object(t, &s)
 	wantUnchanged(t, dir, before)
 	return s
 }
 
-// held makes this process the holder of a destination, with signs of life once a
+// holdLock makes this process the holder of a destination, with signs of life once a
 // second.
-func held(t *testing.T, dest string) (release func()) {
+func holdLock(t *testing.T, dest string) (release func()) {
 	t.Helper()
 	d := publish.At(store.Location{Store: store.Local(), Path: dest}, publish.Options{Times: publish.Times{Heartbeat: time.Second}})
 	c, _, err := d.Claim(t.Context())
@@ -44,9 +44,9 @@ func held(t *testing.T, dest string) (release func()) {
 	}
 }
 
-// killed leaves in DEST what a convert of in that was killed does: some of the tasks
+// leaveKilledRun leaves in DEST what a convert of in that was killed does: some of the tasks
 // of a plan are done. Its process is not known to be dead.
-func killed(t *testing.T, dir string, rows int) (holder string) {
+func leaveKilledRun(t *testing.T, dir string, rows int) (holder string) {
 	t.Helper()
 	plannedSteps(t, dir, rows)
 	rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", "0,2").want(t, 0)
@@ -66,10 +66,10 @@ func TestStatus(t *testing.T) {
 	write(t, dir+"/others/x", nil)
 	rowtocol(t, dir, nil, "status", "others").want(t, 0, "holds nothing of rowtocol's", "not rowtocol's:\n  x")
 
-	pairs(t, dir, "in/a.avro", 0, 1000)
+	writePairs(t, dir, "in/a.avro", 0, 1000)
 	args := append([]string{"convert", "in", "out"}, smallTasks...)
 	rowtocol(t, dir, nil, args...).want(t, 0)
-	pairs(t, dir, "in/b.avro", 1000, 10)
+	writePairs(t, dir, "in/b.avro", 1000, 10)
 	rowtocol(t, dir, nil, append(args, "--incremental")...).want(t, 0)
 	s := statusIn(t, dir, "out")
 	if o := s.Output; o == nil || o.Rows != 1000 || o.Inputs != 1 || o.Parts < 2 || o.Version == "" || o.At.IsZero() || !manifest.IsID(o.ID) || o.Bytes == 0 || o.Sequence != 1 {
@@ -88,7 +88,7 @@ func TestStatus(t *testing.T) {
 		}
 	}
 
-	release := held(t, dir+"/out")
+	release := holdLock(t, dir+"/out")
 	s = statusIn(t, dir, "out")
 	release()
 	if l := s.Lock; l == nil || l.PID != os.Getpid() || l.Dead || !manifest.IsID(l.Holder) || l.Since.IsZero() || l.Seen.IsZero() {
@@ -102,7 +102,7 @@ func TestStatus(t *testing.T) {
 // status shows how far unfinished work is, of any run.
 func TestStatusUnfinished(t *testing.T) {
 	dir := t.TempDir()
-	holder := killed(t, dir, 3000)
+	holder := leaveKilledRun(t, dir, 3000)
 	s := statusIn(t, dir, "out")
 	if l := s.Lock; l == nil || l.Holder != holder || l.Host != "far" || l.Dead {
 		t.Errorf("lock %+v", l)
@@ -137,7 +137,7 @@ func TestStatusOfEmptyWork(t *testing.T) {
 // With inputs it says what convert would do, and that is what convert then does.
 func TestStatusForesees(t *testing.T) {
 	dir := t.TempDir()
-	killed(t, dir, 3000)
+	leaveKilledRun(t, dir, 3000)
 	must(t, os.Remove(dir+"/out/_lock"))
 	args := append([]string{"--input", "in", "out"}, smallTasks...)
 	r := statusIn(t, dir, args...).Request
@@ -156,7 +156,7 @@ func TestStatusForesees(t *testing.T) {
 	if r = statusIn(t, dir, args...).Request; r.Does != job.DoNothing {
 		t.Errorf("%+v", r)
 	}
-	pairs(t, dir, "in/b.avro", 1, 2)
+	writePairs(t, dir, "in/b.avro", 1, 2)
 	r = statusIn(t, dir, args...).Request
 	if r.Does != job.Refuse || len(r.Differences) != 1 || !strings.Contains(r.Refusal, "b.avro was added; --overwrite replaces it") {
 		t.Errorf("%+v", r)
@@ -177,8 +177,8 @@ func TestStatusForesees(t *testing.T) {
 
 // status shows a line for each partition of a tree, with anything in others.
 func TestStatusTree(t *testing.T) {
-	dir := tree(t, "mail/dt=1", "mail/dt=2/h=1", "mail/dt=2/h=2")
-	pairs(t, dir, "late.avro", 50, 5)
+	dir := makeTree(t, "mail/dt=1", "mail/dt=2/h=1", "mail/dt=2/h=2")
+	writePairs(t, dir, "late.avro", 50, 5)
 	rowtocol(t, dir, nil, "convert", "--incremental", "late.avro", "mail/dt=1").want(t, 0)
 	write(t, dir+"/mail/dt=3/x", nil)
 	write(t, dir+"/mail/dt=4/_SUCCESS", []byte("{}"))
@@ -202,7 +202,7 @@ func TestStatusTree(t *testing.T) {
 // copyIncrements makes copies of the only increment of an output, until there are so many.
 func copyIncrements(t *testing.T, dest string, increments int) {
 	t.Helper()
-	found := only(t, dest+"/increment-*")
+	found := globOne(t, dest+"/increment-*")
 	first := manifestIn(t, found)
 	for i := range increments - 1 {
 		m, id := *first, manifest.NewID()
@@ -220,8 +220,8 @@ func copyIncrements(t *testing.T, dest string, increments int) {
 // A year of daily runs is looked at in less than a second.
 func TestStatusOfManyIncrements(t *testing.T) {
 	dir := t.TempDir()
-	plant(t, dir, "out", 0)
-	pairs(t, dir, "late.avro", 50, 5)
+	makeOutput(t, dir, "out", 0)
+	writePairs(t, dir, "late.avro", 50, 5)
 	rowtocol(t, dir, nil, "convert", "--incremental", "late.avro", "out").want(t, 0)
 	copyIncrements(t, dir+"/out", 365)
 	cmd := command(t, "status", dir+"/out")
@@ -239,13 +239,13 @@ func TestStatusOfManyIncrements(t *testing.T) {
 
 // Beside what is not ours nothing is told of as a leftover that is removed, for it is
 // not.
-func TestStatusBesideForeignNames(t *testing.T) {
+func TestStatusWithForeignNames(t *testing.T) {
 	dir := t.TempDir()
-	plant(t, dir, "out", 0)
+	makeOutput(t, dir, "out", 0)
 	part := strings.Replace(filepath.Base(partOf(t, dir+"/out", 0)), "part-00000-0-", "part-00007-0-", 1)
 	write(t, dir+"/out/"+part, []byte("of an output that was replaced"))
 	write(t, dir+"/out/notes", nil)
-	before := state(t, dir)
+	before := fileSums(t, dir)
 	rowtocol(t, dir, nil, "status", "out").want(t, 0, part, "left alone", "not rowtocol's:\n  notes").lacks(t, "removes")
 	if s := statusIn(t, dir, "out"); len(s.Debris) != 0 || len(s.LeftAlone) != 1 || s.LeftAlone[0].Name != part {
 		t.Errorf("%+v", s)
@@ -259,7 +259,7 @@ func TestStatusBesideForeignNames(t *testing.T) {
 // Tasks that have left nothing yet began when their directory was made.
 func TestStatusOfTasksThatBegan(t *testing.T) {
 	dir := t.TempDir()
-	plant(t, dir, "out", 0)
+	makeOutput(t, dir, "out", 0)
 	must(t, os.MkdirAll(dir+"/out/.rowtocol/plan-0123456789abcdef0123456789abcdef", 0o700))
 	if s := statusIn(t, dir, "out"); len(s.Unfinished) != 1 || time.Since(s.Unfinished[0].Changed) > time.Hour {
 		t.Errorf("%+v", s.Unfinished)

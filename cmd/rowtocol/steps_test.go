@@ -25,7 +25,7 @@ var smallTasks = []string{"--row-group-size", "6KiB", "--block-size", "512"}
 // plannedSteps makes a plan of the inputs in dir/in for dir/out, in dir/plan.json.
 func plannedSteps(t *testing.T, dir string, rows int) planned {
 	t.Helper()
-	pairs(t, dir, "in/a.avro", 0, rows)
+	writePairs(t, dir, "in/a.avro", 0, rows)
 	var p planned
 	args := slices.Concat([]string{"plan", "--json", "in", "out", "-o", "plan.json"}, smallTasks)
 	rowtocol(t, dir, nil, args...).want(t, 0).object(t, &p)
@@ -62,7 +62,7 @@ func TestSteps(t *testing.T) {
 	if done.Plan != p.Plan || !slices.Equal(done.Tasks, []int{2, 0}) || done.Done != 0 || done.Files != 2 || done.Rows == 0 || done.Bytes == 0 {
 		t.Errorf("%+v", done)
 	}
-	before := state(t, dir)
+	before := fileSums(t, dir)
 	o := rowtocol(t, elsewhere, nil, "task", "--json", "--exit-nothing", "99", "--plan", plan, "--task", "0").want(t, 99)
 	if r := o.object(t, &done); r.Status != "nothing" || done.Done != 1 || done.Rows == 0 {
 		t.Errorf("%+v %+v", r, done)
@@ -94,8 +94,8 @@ func TestSteps(t *testing.T) {
 	rowtocol(t, dir, nil, slices.Concat([]string{"convert", "in", "out"}, smallTasks)...).want(t, 0, "nothing to do")
 }
 
-// altered is a plan with a change, of which it does not know, or does.
-func altered(t *testing.T, doc []byte, known bool, change func(*manifest.Plan)) []byte {
+// alterPlan is a plan with a change, of which it does not know, or does.
+func alterPlan(t *testing.T, doc []byte, known bool, change func(*manifest.Plan)) []byte {
 	t.Helper()
 	p, err := manifest.DecodePlan(doc)
 	must(t, err)
@@ -114,7 +114,7 @@ func altered(t *testing.T, doc []byte, known bool, change func(*manifest.Plan)) 
 // A plan is not written into its destination under another name of that.
 func TestPlanBehindLink(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 10)
+	writePairs(t, dir, "a.avro", 0, 10)
 	must(t, errors.Join(os.Mkdir(dir+"/out", 0o700), os.Symlink("out", dir+"/link")))
 	rowtocol(t, dir, nil, "plan", "a.avro", "out", "-o", "link/plan.json").want(t, 1, "in the destination")
 	rowtocol(t, dir, nil, "plan", "a.avro", "link", "-o", "out/plan.json").want(t, 1, "in the destination")
@@ -124,14 +124,14 @@ func TestStepsRefused(t *testing.T) {
 	dir := t.TempDir()
 	p := plannedSteps(t, dir, 1000)
 	doc := read(t, dir+"/plan.json")
-	write(t, dir+"/altered.json", altered(t, doc, false, func(p *manifest.Plan) { p.Dest += "2" }))
-	write(t, dir+"/short.json", altered(t, doc, true, func(p *manifest.Plan) { p.Tasks = p.Tasks[1:] }))
+	write(t, dir+"/altered.json", alterPlan(t, doc, false, func(p *manifest.Plan) { p.Dest += "2" }))
+	write(t, dir+"/short.json", alterPlan(t, doc, true, func(p *manifest.Plan) { p.Tasks = p.Tasks[1:] }))
 	write(t, dir+"/older.json", manifesttest.Seal(bytes.Replace(doc, []byte(`"version": 2`), []byte(`"version": 1`), 1)))
-	write(t, dir+"/writers.json", altered(t, doc, true, func(p *manifest.Plan) { p.Revision++ }))
+	write(t, dir+"/writers.json", alterPlan(t, doc, true, func(p *manifest.Plan) { p.Revision++ }))
 	write(t, dir+"/changed.json", bytes.Replace(doc, []byte(`"mod_time": "2`), []byte(`"mod_time": "1`), 1))
 	write(t, dir+"/newer.json", manifesttest.Seal(bytes.Replace(doc, []byte(`"dest": `), []byte(`"shuffle": true, "dest": `), 1)))
 	write(t, dir+"/cut.json", doc[:len(doc)/2])
-	write(t, dir+"/options.json", altered(t, doc, true, func(p *manifest.Plan) {
+	write(t, dir+"/options.json", alterPlan(t, doc, true, func(p *manifest.Plan) {
 		p.Request.Options.FormatOptions = json.RawMessage(`{"codec":"null","colour":"blue"}`)
 	}))
 	beyond := fmt.Sprint(p.Tasks)
@@ -183,10 +183,10 @@ func TestStepsRefused(t *testing.T) {
 		{"commit --plan changed.json", 9, "changed.json: plan: the document is damaged"},
 		{"commit --plan newer.json", 9, "shuffle"},
 	}
-	before := state(t, dir)
+	before := fileSums(t, dir)
 	for _, c := range cases {
 		o := rowtocol(t, dir, nil, strings.Fields(c.args)...).want(t, c.code, c.text)
-		if len(o.complaints()) != 1 {
+		if len(o.warnings()) != 1 {
 			t.Errorf("%s: more than one line: %s", c.args, o.stderr)
 		}
 		o = rowtocol(t, dir, nil, append([]string{"--json"}, strings.Fields(c.args)...)...).want(t, c.code)
@@ -205,13 +205,13 @@ func TestCommitChecksTasks(t *testing.T) {
 	for n := range p.Tasks {
 		rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", fmt.Sprint(n)).want(t, 0)
 	}
-	parts := find(t, dir+"/out/.rowtocol/plan-*/part-00001-*", 1)
+	parts := globAtLeast(t, dir+"/out/.rowtocol/plan-*/part-00001-*", 1)
 	sound := flip(t, parts[0], len(read(t, parts[0]))/2, 1)
 	rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, 9, "task 1", filepath.Base(parts[0]))
 
 	write(t, parts[0], sound)
 	input := read(t, dir+"/in/a.avro")
-	pairs(t, dir, "in/a.avro", 1, 1000)
+	writePairs(t, dir, "in/a.avro", 1, 1000)
 	rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, 3, "a.avro")
 
 	write(t, dir+"/in/a.avro", input)
@@ -221,9 +221,9 @@ func TestCommitChecksTasks(t *testing.T) {
 // A plan replaces the output that it was made next to, and no later one.
 func TestPlanOfAnEarlierOutput(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "first.avro", 0, 10)
-	pairs(t, dir, "second.avro", 0, 20)
-	pairs(t, dir, "third.avro", 0, 30)
+	writePairs(t, dir, "first.avro", 0, 10)
+	writePairs(t, dir, "second.avro", 0, 20)
+	writePairs(t, dir, "third.avro", 0, 30)
 	plan := func(input, name string) {
 		t.Helper()
 		rowtocol(t, dir, nil, "plan", input, "out", "-o", name).want(t, 0)
@@ -245,14 +245,14 @@ func TestPlanOfAnEarlierOutput(t *testing.T) {
 // A plan says what its commit will find.
 func TestPlanOfAnOutputThatIsThere(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 10)
-	pairs(t, dir, "b.avro", 0, 20)
+	writePairs(t, dir, "a.avro", 0, 10)
+	writePairs(t, dir, "b.avro", 0, 20)
 	plan := func(input, text string, finished, overwrite bool) {
 		t.Helper()
 		for _, flag := range []string{"--json=false", "--json"} {
 			must(t, os.RemoveAll(dir+"/plan.json"))
 			o := rowtocol(t, dir, nil, "plan", flag, input, "out", "-o", "plan.json").want(t, 0, text)
-			if text == "" && len(o.complaints()) > 0 {
+			if text == "" && len(o.warnings()) > 0 {
 				t.Errorf("a plan of a new output says %s", o.stderr)
 			}
 			if _, err := manifest.DecodePlan(read(t, dir+"/plan.json")); err != nil {
@@ -308,7 +308,7 @@ func TestRowGroupsOfFewRows(t *testing.T) {
 // A dry run says how many files to expect, and how large.
 func TestDryRun(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 3000)
+	writePairs(t, dir, "in/a.avro", 0, 3000)
 	args := slices.Concat([]string{"convert", "in", "out"}, smallTasks)
 	var p manifest.Plan
 	rowtocol(t, dir, nil, append(args, "--dry-run", "--json")...).want(t, 0).object(t, &p)
@@ -324,7 +324,7 @@ func TestDryRun(t *testing.T) {
 // An unfinished run is resumed with any memory, unless --restart is given.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 100_000)
+	writePairs(t, dir, "in/a.avro", 0, 100_000)
 	args := []string{"convert", "--codec", "bzip2", "--row-group-size", "32KiB", "--block-size", "2KiB", "in"}
 	rowtocol(t, dir, nil, append(args, "whole")...).want(t, 0)
 	for _, restart := range []bool{false, true} {
@@ -372,13 +372,13 @@ func interrupt(t *testing.T, dir string, args []string, pattern string) {
 // What the destination holds and was not asked for is told, and kept.
 func TestConflicts(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 10)
-	pairs(t, dir, "b.avro", 0, 20)
+	writePairs(t, dir, "a.avro", 0, 10)
+	writePairs(t, dir, "b.avro", 0, 20)
 	write(t, dir+"/long.avsc", []byte(pairSchema))
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
 	write(t, dir+"/spark/_SUCCESS", nil)
 	write(t, dir+"/dir/_SUCCESS/x", nil)
-	before := state(t, dir)
+	before := fileSums(t, dir)
 	cases := []struct{ args, text string }{
 		{"b.avro out", "b.avro was added"},
 		{"a.avro b.avro out", "b.avro was added"},
@@ -403,7 +403,7 @@ func TestConflicts(t *testing.T) {
 // A directory on which a run works may be finished later; others will not.
 func TestUnfinishedOutputs(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 10)
+	writePairs(t, dir, "a.avro", 0, 10)
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
 	part := partOf(t, dir+"/out", 0)
 	success := read(t, dir+"/out/_SUCCESS")

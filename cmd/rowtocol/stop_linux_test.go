@@ -34,8 +34,8 @@ func hungServer(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// stuck is a run of the program that waits for what does not come.
-type stuck struct {
+// waitingRun is a run of the program that waits for what does not come.
+type waitingRun struct {
 	name   string
 	args   []string
 	env    string
@@ -48,7 +48,7 @@ type stuck struct {
 }
 
 // begin starts the program, which await ends.
-func (s *stuck) begin(t *testing.T, dir string) (await func(t *testing.T)) {
+func (s *waitingRun) begin(t *testing.T, dir string) (stop func(t *testing.T)) {
 	cmd := command(t, s.args...)
 	cmd.Env = append(cmd.Env, s.env)
 	log, err := os.Create(filepath.Join(dir, s.name+".log")) // which ready reads
@@ -57,7 +57,7 @@ func (s *stuck) begin(t *testing.T, dir string) (await func(t *testing.T)) {
 	if s.stdin != nil {
 		cmd.Stdin = s.stdin
 	}
-	begun(t, dir, cmd)
+	startCmd(t, dir, cmd)
 	return func(t *testing.T) {
 		ready := false
 		for i := 0; i < 60_000 && !ready; i++ {
@@ -77,7 +77,7 @@ func (s *stuck) begin(t *testing.T, dir string) (await func(t *testing.T)) {
 				t.Errorf("%s: %v", s.name, err)
 			}
 		}
-		o := ended(t, cmd)
+		o := waitCmd(t, cmd)
 		took, text := time.Since(began), string(read(t, log.Name()))
 		if o.code != s.code || took > stopLimit || !strings.Contains(text, s.text) || strings.Contains(text, givenUp) != (s.text == givenUp) {
 			t.Errorf("%s: exit %d after %v\n%s", s.name, o.code, took, text)
@@ -92,9 +92,9 @@ func TestStopsWithin10Seconds(t *testing.T) {
 	if stopTime+lastTime >= 10*time.Second {
 		t.Errorf("it takes %v and %v", stopTime, lastTime)
 	}
-	heedHangups()
+	receiveSIGHUP()
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 3000)
+	writePairs(t, dir, "a.avro", 0, 3000)
 	rowtocol(t, dir, nil, "convert", "a.avro", "columns").want(t, 0)
 	hangingConf := func() (env string, w *os.File) {
 		conf := t.TempDir()
@@ -119,25 +119,25 @@ func TestStopsWithin10Seconds(t *testing.T) {
 			return err == nil && strings.Contains(string(b), text)
 		}
 	}
-	cases := []stuck{
+	cases := []waitingRun{
 		// Nothing can tell the reader of Hadoop's configuration not to wait for more.
-		{name: "configuration", args: []string{"convert", "hdfs:///in", "out1"}, env: conf1, signal: syscall.SIGTERM, again: 50 * time.Millisecond, ready: taken(t, writer1), code: 143, text: givenUp},
-		{name: "asked twice", args: []string{"convert", "hdfs:///in", "out6"}, env: conf2, signal: syscall.SIGTERM, again: time.Second, ready: taken(t, writer2), code: -1},
+		{name: "configuration", args: []string{"convert", "hdfs:///in", "out1"}, env: conf1, signal: syscall.SIGTERM, again: 50 * time.Millisecond, ready: writeUnread(t, writer1), code: 143, text: givenUp},
+		{name: "asked twice", args: []string{"convert", "hdfs:///in", "out6"}, env: conf2, signal: syscall.SIGTERM, again: time.Second, ready: writeUnread(t, writer2), code: -1},
 		{name: "reading HDFS", args: []string{"convert", "hdfs://" + hung + "/in", "out2"}, signal: syscall.SIGTERM, ready: logged("reading HDFS", "begins"), code: 143, text: "convert ended"},
 		{name: "writing WebHDFS", args: []string{"convert", "a.avro", "webhdfs://" + hung + "/out"}, signal: syscall.SIGINT, ready: logged("writing WebHDFS", "begins"), code: 130, text: "convert ended"},
 		{name: "trying again", args: []string{"plan", "hdfs://127.0.0.1:1/in", "out3", "-o", "plan.json"}, signal: syscall.SIGHUP, ready: logged("trying again", "trying again"), code: 129, text: "stopped by SIGHUP"},
 		{name: "out of time", args: []string{"convert", "--max-runtime", "1s", "hdfs://" + hung + "/in", "out4"}, signal: 0, ready: func() bool { return true }, code: 4, text: "stopped after --max-runtime 1s: what is done is kept"},
-		{name: "stdin", args: []string{"cat", "-", "--output", "out5"}, signal: syscall.SIGTERM, ready: taken(t, rows), code: 143, text: "stopped by SIGTERM", stdin: stdin},
+		{name: "stdin", args: []string{"cat", "-", "--output", "out5"}, signal: syscall.SIGTERM, ready: writeUnread(t, rows), code: 143, text: "stopped by SIGTERM", stdin: stdin},
 	}
-	awaited := map[string]func(t *testing.T){"blocked": blocked(t, dir), "lock": waiting(t, dir)}
+	stops := map[string]func(t *testing.T){"blocked": startBlockedOnLog(t, dir), "lock": startBlockedOnLock(t, dir)}
 	for i := range cases {
-		awaited[cases[i].name] = cases[i].begin(t, dir)
+		stops[cases[i].name] = cases[i].begin(t, dir)
 	}
 	t.Run("signal", func(t *testing.T) {
-		for name, await := range awaited {
+		for name, stop := range stops {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				await(t)
+				stop(t)
 			})
 		}
 	})
@@ -148,8 +148,8 @@ func TestStopsWithin10Seconds(t *testing.T) {
 	}
 }
 
-// taken writes to a pipe, and tells whether somebody has read it.
-func taken(t *testing.T, w *os.File) func() bool {
+// writeUnread writes to a pipe, and tells whether somebody has read it.
+func writeUnread(t *testing.T, w *os.File) func() bool {
 	if _, err := w.WriteString("#"); err != nil {
 		t.Fatal(err)
 	}
@@ -159,9 +159,9 @@ func taken(t *testing.T, w *os.File) func() bool {
 	}
 }
 
-// blocked begins a run that waits for whoever takes its log, in the midst of a task: it
+// startBlockedOnLog begins a run that waits for whoever takes its log, in the midst of a task: it
 // ends without being asked twice, and leaves no temporary files.
-func blocked(t *testing.T, dir string) (await func(t *testing.T)) {
+func startBlockedOnLog(t *testing.T, dir string) (stop func(t *testing.T)) {
 	r, w, err := os.Pipe()
 	must(t, err)
 	t.Cleanup(func() { _ = r.Close() })
@@ -193,21 +193,21 @@ func blocked(t *testing.T, dir string) (await func(t *testing.T)) {
 	}
 }
 
-// waiting begins a run that waits for the lock of one that is suspended.
-func waiting(t *testing.T, dir string) (await func(t *testing.T)) {
-	pairs(t, dir, "long.avro", 0, 400_000)
-	holder := begun(t, dir, command(t, "convert", "--codec", "bzip2", "--workers", "1", "--temp-dir", t.TempDir(), "long.avro", "held"))
+// startBlockedOnLock begins a run that waits for the lock of one that is suspended.
+func startBlockedOnLock(t *testing.T, dir string) (stop func(t *testing.T)) {
+	writePairs(t, dir, "long.avro", 0, 400_000)
+	holder := startCmd(t, dir, command(t, "convert", "--codec", "bzip2", "--workers", "1", "--temp-dir", t.TempDir(), "long.avro", "held"))
 	waitFor(t, dir+"/held/_lock")
 	must(t, holder.Process.Signal(syscall.SIGSTOP))
-	s := stuck{name: "lock", args: []string{"convert", "long.avro", "held"}, signal: syscall.SIGTERM, code: 143, text: "stopped by SIGTERM"}
+	s := waitingRun{name: "lock", args: []string{"convert", "long.avro", "held"}, signal: syscall.SIGTERM, code: 143, text: "stopped by SIGTERM"}
 	began := time.Now()
 	s.ready = func() bool { // it finds the lock soon after it began
 		b, err := os.ReadFile(filepath.Join(dir, s.name+".log"))
 		return err == nil && len(b) > 0 && time.Since(began) > time.Second
 	}
-	ended := s.begin(t, dir)
+	endWait := s.begin(t, dir)
 	return func(t *testing.T) {
-		ended(t)
+		endWait(t)
 		if err := holder.Process.Signal(syscall.SIGKILL); err != nil {
 			t.Error(err)
 		}
@@ -218,7 +218,7 @@ func waiting(t *testing.T, dir string) (await func(t *testing.T)) {
 // A file that is printed byte by byte is no longer printed when a signal came.
 func TestStopsPrinting(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 100_000)
+	writePairs(t, dir, "a.avro", 0, 100_000)
 	rowtocol(t, dir, nil, "convert", "--codec", "null", "a.avro", "out").want(t, 0)
 	cmd := command(t, "inspect", "--bytes", partOf(t, dir+"/out", 0))
 	text, err := cmd.StdoutPipe()
@@ -240,7 +240,7 @@ func TestStopsPrinting(t *testing.T) {
 // Time that is up keeps the work, and a rerun goes on.
 func TestMaxRuntime(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 400_000)
+	writePairs(t, dir, "a.avro", 0, 400_000)
 	convert := []string{"convert", "--codec", "bzip2", "--workers", "1", "--row-group-size", "64KiB", "a.avro", "out"}
 	rowtocol(t, dir, nil, append(convert, "--max-runtime", "-1s")...).want(t, 1, "--max-runtime")
 	limit := 100 * time.Millisecond
@@ -260,7 +260,7 @@ func TestMaxRuntime(t *testing.T) {
 // A program that was started to outlive its terminal does.
 func TestNohup(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 100)
+	writePairs(t, dir, "a.avro", 0, 100)
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `trap "" HUP; exec "$0" cat --output out - <rows`, binary)
 	cmd.Env, cmd.Dir = testenv.OfProgram(), dir
 	if err := unix.Mkfifo(dir+"/rows", 0o600); err != nil {

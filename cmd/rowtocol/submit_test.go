@@ -46,7 +46,7 @@ func clusterConf(t *testing.T, dir string) []string {
 // What no job can be made of is refused before any server is asked.
 func TestSubmitRefuses(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 10)
+	writePairs(t, dir, "a.avro", 0, 10)
 	env := clusterConf(t, dir)
 	write(t, dir+"/places.yaml", []byte("input: [hdfs:///in]\ndest: hdfs:///out\n"))
 	write(t, dir+"/list.yaml", []byte("property:\n- mapreduce.job.acl-view-job=a,b c\n- nonsense\n"))

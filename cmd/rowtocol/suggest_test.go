@@ -9,7 +9,7 @@ import (
 // with where it comes from.
 func TestSuggestions(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 10)
+	writePairs(t, dir, "a.avro", 0, 10)
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
 	write(t, dir+"/key.yaml", []byte("codec: snappy\nrow-group-siz: 1MiB\n"))
 	write(t, dir+"/small.yaml", []byte("# little\nmemory: 1MiB\n"))

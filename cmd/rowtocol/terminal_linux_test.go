@@ -90,7 +90,7 @@ var redrawn = regexp.MustCompile(`\r\x1b\[K[^\r\n]*`)
 // People at a terminal see the summary, and the log of a whole run if they ask for it.
 func TestLogOnTerminal(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 100)
+	writePairs(t, dir, "a.avro", 0, 100)
 	for i, c := range []struct {
 		flags, stderr string
 		stdout        bool
@@ -123,7 +123,7 @@ func TestTerminalIsNotSteered(t *testing.T) {
 		`{"name":"e","type":{"type":"enum","name":"E","symbols":[%s]}}]}`, name, name, name)
 	row := append(append(appendVarint(nil, len(hostile)), hostile...), 0)
 	input := "in/" + strings.ReplaceAll(text, "/", "") + ".avro"
-	write(t, filepath.Join(dir, input), file(t, schema, row))
+	write(t, filepath.Join(dir, input), encodeAvro(t, schema, row))
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
 	part := partOf(t, dir+"/out", 0)
 	odd := "o" + hostile + ".trv"
@@ -176,7 +176,7 @@ func typesOutput(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	row := append([]byte{2, 7, 2, 0, 2, 2, 0, 0, 2, 'k', 'a', 'b', 'c'}, make([]byte, 8)...)
-	write(t, dir+"/a.avro", file(t, typesSchema, append(row, 14)))
+	write(t, dir+"/a.avro", encodeAvro(t, typesSchema, append(row, 14)))
 	rowtocol(t, dir, nil, "convert", "a.avro", "a-long-name-of-a-directory-that-alone-takes-most-of-eighty-columns.columns").want(t, 0, "1 row in 1 file,")
 	return dir
 }
@@ -185,7 +185,7 @@ func typesOutput(t *testing.T) (dir string) {
 // pipe they are complete.
 func TestTablesFitTheTerminal(t *testing.T) {
 	dir := typesOutput(t)
-	dest := only(t, dir+"/*.columns")
+	dest := globOne(t, dir+"/*.columns")
 	for _, columns := range []int{20, 40, 80, 100, 200} {
 		for _, args := range [][]string{{"inspect", dest}, {"inspect", partOf(t, dest, 0)}, {"schema", "--shredded", "a.avro"}} {
 			o := onTerminal(t, dir, columns, args...).want(t, 0, "plain", "_end")
@@ -216,7 +216,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 
 // What is to be known of partitions is said, however narrow the terminal is.
 func TestStatusTreeOnTerminal(t *testing.T) {
-	dir := tree(t, "mail/country=germany/dt=2026-01-01", "mail/country=germany/dt=2026-01-02")
+	dir := makeTree(t, "mail/country=germany/dt=2026-01-01", "mail/country=germany/dt=2026-01-02")
 	write(t, dir+"/mail/country=germany/dt=2026-01-02/x", nil)
 	write(t, dir+"/mail/country=germany/dt=2026-01-02/.rowtocol/trash-1/x", nil)
 	onTerminal(t, dir, 50, "status", "mail").want(t, 0, "country=germany/dt=2026-01-02: leftovers, files that are not rowtocol's\n")
@@ -236,7 +236,7 @@ func TestSingulars(t *testing.T) {
 	rowtocol(t, dir, nil, "stats", "--columns", "plain", "new").want(t, 0, "1 row\n")
 	rowtocol(t, dir, nil, "inspect", "a.avro").want(t, 0, ": 1 row in 1 block, ", "  blocks of 1 row, ")
 	wide := `{"type":"record","name":"R","fields":[{"name":"a","type":"string"},{"name":"b","type":"string"}]}`
-	write(t, dir+"/wide.avro", file(t, wide, []byte(strings.Repeat("\x10wideness", 2))))
+	write(t, dir+"/wide.avro", encodeAvro(t, wide, []byte(strings.Repeat("\x10wideness", 2))))
 	onTerminal(t, dir, 17, "head", "wide.avro").want(t, 0, "1 more column: b")
 	write(t, dir+"/bad.trv", read(t, partOf(t, dir+"/new", 0))[:50])
 	rowtocol(t, dir, nil, "verify", "bad.trv").want(t, 6, "1 difference,")
@@ -246,9 +246,9 @@ func TestSingulars(t *testing.T) {
 // all commands that take long.
 func TestProgressOnTerminal(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 300_000)
+	writePairs(t, dir, "a.avro", 0, 300_000)
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
-	pairs(t, dir, "more.avro", 0, 800_000) // a fast machine verifies the others before anything is drawn
+	writePairs(t, dir, "more.avro", 0, 800_000) // a fast machine verifies the others before anything is drawn
 	rowtocol(t, dir, nil, "convert", "more.avro", "more").want(t, 0)
 	for i, args := range [][]string{
 		{"verify", "more", "--against", "more.avro"},
@@ -272,7 +272,7 @@ func TestProgressOnTerminal(t *testing.T) {
 // What was read is not more than there is.
 func TestStatsOfWhatWasRead(t *testing.T) {
 	dir := typesOutput(t)
-	dest := only(t, dir+"/*.columns")
+	dest := globOne(t, dir+"/*.columns")
 	for _, flags := range [][]string{{}, {"--where", "plain == 7"}, {"--to", "arrow", "--output", "rows.arrow", "--overwrite"}} {
 		for _, names := range [][]string{{dest}, {dest, dest}} {
 			args := slices.Concat([]string{"cat", "--json", "--stats"}, flags, names)

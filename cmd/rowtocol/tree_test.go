@@ -12,27 +12,27 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// tree makes outputs of ten rows each, numbered through, of a directory.
-func tree(t *testing.T, dirs ...string) (dir string) {
+// makeTree makes outputs of ten rows each, numbered through, of a directory.
+func makeTree(t *testing.T, dirs ...string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for i, d := range dirs {
-		plant(t, dir, d, 10*i)
+		makeOutput(t, dir, d, 10*i)
 	}
 	return dir
 }
 
-// plant makes an output of ten rows.
-func plant(t *testing.T, dir, dest string, first int, flags ...string) {
+// makeOutput makes an output of ten rows.
+func makeOutput(t *testing.T, dir, dest string, first int, flags ...string) {
 	t.Helper()
 	in := fmt.Sprintf("in%d.avro", first)
-	pairs(t, dir, in, first, 10)
+	writePairs(t, dir, in, first, 10)
 	must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, dest)), 0o700))
 	rowtocol(t, dir, nil, append([]string{"convert", in, dest}, flags...)...).want(t, 0)
 }
 
-// cat returns the rows that it prints, in one line.
-func cat(t *testing.T, dir string, args ...string) string {
+// catLine returns the rows that it prints, in one line.
+func catLine(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	o := rowtocol(t, dir, nil, append([]string{"cat"}, args...)...).want(t, 0)
 	return strings.ReplaceAll(strings.TrimSuffix(o.stdout, "\n"), "\n", " ")
@@ -41,14 +41,14 @@ func cat(t *testing.T, dir string, args ...string) string {
 // wantCat requires cat to print these rows.
 func wantCat(t *testing.T, dir, want string, args ...string) {
 	t.Helper()
-	if got := cat(t, dir, args...); got != want {
+	if got := catLine(t, dir, args...); got != want {
 		t.Errorf("cat %q: %s, want %s", args, got, want)
 	}
 }
 
 func TestCatTree(t *testing.T) {
-	dir := tree(t, "mail/dt=2026-01-02/hour=9", "mail/dt=2026-01-01/hour=10", "mail/dt=2026-01-01/hour=9")
-	plant(t, dir, "mail/dt=2026-01-01/hour=11", 30, "--incremental")
+	dir := makeTree(t, "mail/dt=2026-01-02/hour=9", "mail/dt=2026-01-01/hour=10", "mail/dt=2026-01-01/hour=9")
+	makeOutput(t, dir, "mail/dt=2026-01-01/hour=11", 30, "--incremental")
 	for _, test := range []struct{ args, want string }{
 		{"--columns id,dt,hour --where id%10==7 mail", `{"id":27,"dt":"2026-01-01","hour":9} {"id":17,"dt":"2026-01-01","hour":10} {"id":37,"dt":"2026-01-01","hour":11} {"id":7,"dt":"2026-01-02","hour":9}`},
 		{"--offset 9 --limit 1 mail", `{"id":29,"words":["29","29"],"dt":"2026-01-01","hour":9}`},
@@ -78,10 +78,10 @@ func TestCatTree(t *testing.T) {
 // The rows of a tree make a file that is converted like any other, and its columns
 // those of Parquet and Arrow.
 func TestCatTreeTo(t *testing.T) {
-	dir := tree(t, "mail/k=a", "mail/k=__HIVE_DEFAULT_PARTITION__")
+	dir := makeTree(t, "mail/k=a", "mail/k=__HIVE_DEFAULT_PARTITION__")
 	rowtocol(t, dir, nil, "cat", "--to", "avro", "--output", "all.avro", "mail").want(t, 0)
 	rowtocol(t, dir, nil, "convert", "all.avro", "all").want(t, 0)
-	rows := cat(t, dir, "mail")
+	rows := catLine(t, dir, "mail")
 	wantCat(t, dir, rows, "all")
 	if strings.Count(rows, `"k":"a"`) != 10 || strings.Count(rows, `"k":null`) != 10 {
 		t.Errorf("%s", rows)
@@ -95,7 +95,7 @@ func TestCatTreeTo(t *testing.T) {
 }
 
 func TestTreeSchemas(t *testing.T) {
-	dir := tree(t, "mail/k=1", "mail/k=2")
+	dir := makeTree(t, "mail/k=1", "mail/k=2")
 	schema := rowtocol(t, dir, nil, "schema", "mail").want(t, 0).stdout
 	var record struct{ Fields []struct{ Name, Type any } }
 	if err := json.Unmarshal([]byte(schema), &record); err != nil || len(record.Fields) != 3 || record.Fields[2].Name != "k" || record.Fields[2].Type != "long" {
@@ -108,7 +108,7 @@ func TestTreeSchemas(t *testing.T) {
 	rowtocol(t, dir, nil, "schema", "mail/k=1", "mail/k=2").want(t, 0, `"name": "k"`)
 
 	write(t, dir+"/v2.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"id","type":"double"}]}`))
-	pairs(t, dir, "in.avro", 20, 10)
+	writePairs(t, dir, "in.avro", 20, 10)
 	rowtocol(t, dir, nil, "convert", "--schema", "v2.avsc", "in.avro", "mail/k=3").want(t, 0)
 	for _, command := range []string{"cat", "schema"} {
 		rowtocol(t, dir, nil, command, "mail").want(t, 3, "mail/k=3", "mail/k=1", "--schema")
@@ -119,7 +119,7 @@ func TestTreeSchemas(t *testing.T) {
 }
 
 func TestTreeUnfinished(t *testing.T) {
-	dir := tree(t, "mail/k=1", "mail/k=2")
+	dir := makeTree(t, "mail/k=1", "mail/k=2")
 	must(t, os.Mkdir(dir+"/in", 0o700))
 	rowtocol(t, dir, nil, "convert", "--allow-empty", "in", "mail/k=0").want(t, 0)
 	wantCat(t, dir, `{"id":0,"k":1}`, "--columns", "id,k", "--limit", "1", "mail")
@@ -136,20 +136,20 @@ func TestTreeUnfinished(t *testing.T) {
 }
 
 func TestTreeKeysDiffer(t *testing.T) {
-	dir := tree(t, "mail/k=1/h=2", "mail/h=2/k=1")
+	dir := makeTree(t, "mail/k=1/h=2", "mail/h=2/k=1")
 	rowtocol(t, dir, nil, "cat", "mail").want(t, 3, "mail/k=1/h=2", "mail/h=2/k=1")
 	rowtocol(t, dir, nil, "verify", "mail").want(t, 0, "2 files, 20 rows")
 }
 
 func TestVerifyTree(t *testing.T) {
-	dir := tree(t, "mail/k=1")
-	plant(t, dir, "mail/k=2", 10, "--incremental")
-	plant(t, dir, "mail/k=2", 20, "--incremental")
-	increments := find(t, dir+"/mail/k=2/increment-*", 2)
+	dir := makeTree(t, "mail/k=1")
+	makeOutput(t, dir, "mail/k=2", 10, "--incremental")
+	makeOutput(t, dir, "mail/k=2", 20, "--incremental")
+	increments := globAtLeast(t, dir+"/mail/k=2/increment-*", 2)
 	rowtocol(t, dir, nil, "verify", "mail").want(t, 0, "sound: 3 files, 30 rows")
 	rowtocol(t, dir, nil, "verify", "mail/k=1", "mail/k=2").want(t, 0, "sound: 3 files, 30 rows")
 	for i, name := range []string{"a.avro", "b.avro", "c.avro"} {
-		pairs(t, dir, name, 10*i, 10)
+		writePairs(t, dir, name, 10*i, 10)
 	}
 	rowtocol(t, dir, nil, "verify", "mail", "--require-complete", "--against", "[abc].avro").want(t, 0, "30 rows of 3 inputs are equal")
 
@@ -178,7 +178,7 @@ func TestVerifyTree(t *testing.T) {
 }
 
 func TestInspectTree(t *testing.T) {
-	dir := tree(t, "mail/k=1", "mail/k=2")
+	dir := makeTree(t, "mail/k=1", "mail/k=2")
 	var look inspect.Figures
 	rowtocol(t, dir, nil, "inspect", "--json", "--html", "page.html", "mail").want(t, 0).object(t, &look)
 	if len(look.Datasets) != 2 || look.Rows != 20 || look.Files != 2 || look.Path != "mail" {

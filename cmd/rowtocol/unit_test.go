@@ -294,7 +294,7 @@ func TestReplacesItsOwnOutput(t *testing.T) {
 	must(t, os.WriteFile(at.Path, []byte("old"), 0o600))
 	defer func(all format.Registry) { formats = all }(formats)
 	for name, want := range map[string]error{"parquet": nil, "columns": store.ErrExist} {
-		formats = format.Registry{called{name: name}}
+		formats = format.Registry{renamedFormat{name: name}}
 		if err := checkFree(t.Context(), at, true); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", name, err, want)
 		}

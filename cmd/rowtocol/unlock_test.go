@@ -16,8 +16,8 @@ func TestUnlock(t *testing.T) {
 	t.Parallel() // it waits
 	dir := t.TempDir()
 	rowtocol(t, dir, nil, "unlock", "out", "--holder", "00112233445566aa").want(t, 3, "does not exist")
-	holder := killed(t, dir, 3000)
-	before := state(t, dir)
+	holder := leaveKilledRun(t, dir, 3000)
+	before := fileSums(t, dir)
 	rowtocol(t, dir, nil, "unlock", "out").want(t, 1, "--holder")
 	rowtocol(t, dir, nil, "unlock", "out", "--holder", "me").want(t, 1, "--holder")
 	rowtocol(t, dir, nil, "unlock", "out", "--holder", strings.Repeat("f", 16)).want(t, 5, holder)
@@ -42,12 +42,12 @@ func TestUnlock(t *testing.T) {
 // A holder that lives keeps the lock; one whose process has ended loses it at once.
 func TestUnlockHolders(t *testing.T) {
 	dir := t.TempDir()
-	plant(t, dir, "out", 0)
-	release := held(t, dir+"/out")
+	makeOutput(t, dir, "out", 0)
+	release := holdLock(t, dir+"/out")
 	rowtocol(t, dir, nil, "unlock", "out", "--holder", statusIn(t, dir, "out").Lock.Holder).want(t, 5, "sign of life")
 	release()
 
-	release = held(t, dir+"/out")
+	release = holdLock(t, dir+"/out")
 	var lock struct {
 		Holder string `json:"holder"`
 		PID    int    `json:"pid"`

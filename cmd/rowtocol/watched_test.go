@@ -74,16 +74,16 @@ func eventsIn(t *testing.T, name string) (all []event) {
 	return all
 }
 
-// told are the figures of a run, as one of those has them who tell.
-type told struct{ rows, bytes, files, inputBytes, losses int64 }
+// figures are the figures of a run, as one of those has them who tell.
+type figures struct{ rows, bytes, files, inputBytes, losses int64 }
 
-// TestToldAlike has runs of each kind, of which log, JSON object, metrics, lineage and
+// TestReportsAgree has runs of each kind, of which log, JSON object, metrics, lineage and
 // manifest say the same.
-func TestToldAlike(t *testing.T) {
+func TestReportsAgree(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 100)
-	pairs(t, dir, "in/b.avro", 100, 50)
-	damaged := pairs(t, dir, "damaged.avro", 0, 30)
+	writePairs(t, dir, "in/a.avro", 0, 100)
+	writePairs(t, dir, "in/b.avro", 100, 50)
+	damaged := writePairs(t, dir, "damaged.avro", 0, 30)
 	copy(damaged[len(damaged)-16:], "damaged sync mark")
 	write(t, filepath.Join(dir, "damaged.avro"), damaged)
 	for _, tt := range []struct {
@@ -107,14 +107,14 @@ func TestToldAlike(t *testing.T) {
 			frame := o.object(t, &c)
 
 			dest := filepath.Join(dir, tt.args[len(tt.args)-1])
-			var want told
+			var want figures
 			if tt.committed {
 				s := manifestIn(t, dest)
-				want = told{s.Rows, s.Bytes, int64(len(s.Files())), s.Made.InputBytes, int64(len(s.Losses))}
+				want = figures{s.Rows, s.Bytes, int64(len(s.Files())), s.Made.InputBytes, int64(len(s.Losses))}
 				if want.rows == 0 || want.inputBytes == 0 || s.Made.Run != frame.Run {
 					t.Fatalf("%+v of run %s", want, s.Made.Run)
 				}
-				if got := (told{c.Rows, c.Bytes, int64(c.Files), c.InputBytes, int64(len(c.Losses))}); got != want {
+				if got := (figures{c.Rows, c.Bytes, int64(c.Files), c.InputBytes, int64(len(c.Losses))}); got != want {
 					t.Errorf("--json says %+v, the manifest %+v", got, want)
 				}
 			}
@@ -126,12 +126,12 @@ func TestToldAlike(t *testing.T) {
 	}
 }
 
-// TestToldOfAFailure has runs that commit something before they fail: all tell of that.
-func TestToldOfAFailure(t *testing.T) {
+// TestReportsOfAFailure has runs that commit something before they fail: all tell of that.
+func TestReportsOfAFailure(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "all/a.avro", 0, 60_000)
-	pairs(t, dir, "parts/k=1/a.avro", 0, 100)
-	damaged := pairs(t, dir, "parts/k=2/a.avro", 0, 30)
+	writePairs(t, dir, "all/a.avro", 0, 60_000)
+	writePairs(t, dir, "parts/k=1/a.avro", 0, 100)
+	damaged := writePairs(t, dir, "parts/k=2/a.avro", 0, 30)
 	copy(damaged[len(damaged)-16:], "damaged sync mark")
 	write(t, dir+"/parts/k=2/a.avro", damaged)
 	watched := []string{"--json", "--metrics-file", "m.prom", "--lineage", "runs.jsonl"}
@@ -159,7 +159,7 @@ func TestToldOfAFailure(t *testing.T) {
 			at = dir + "/out/" + incrementNames(t, dir)[0]
 		}
 		s := manifestIn(t, at)
-		want := told{rows: s.Rows, bytes: s.Bytes, files: int64(len(s.Files())), inputBytes: s.Made.InputBytes}
+		want := figures{rows: s.Rows, bytes: s.Bytes, files: int64(len(s.Files())), inputBytes: s.Made.InputBytes}
 		if c.Rows != want.rows || c.Bytes != want.bytes || c.InputBytes != want.inputBytes || s.Made.Run != frame.Run {
 			t.Errorf("--json says %+v, the manifest %+v", c, want)
 		}
@@ -177,9 +177,9 @@ func taskFiles(t *testing.T, dir string) []string {
 	return files
 }
 
-func checkMetrics(t *testing.T, m map[string]float64, want told, code int, ok bool) {
+func checkMetrics(t *testing.T, m map[string]float64, want figures, code int, ok bool) {
 	t.Helper()
-	got := told{int64(m["run_rows"]), int64(m["run_output_bytes"]), int64(m["run_files"]), int64(m["run_input_bytes"]), int64(m["run_losses"])}
+	got := figures{int64(m["run_rows"]), int64(m["run_output_bytes"]), int64(m["run_files"]), int64(m["run_input_bytes"]), int64(m["run_losses"])}
 	if got != want || m["run_exit_code"] != float64(code) || (m["run_success"] == 1) != ok || (m["run_with_losses"] == 1) != (code == 8) {
 		t.Errorf("metrics say %v, the manifest %+v", m, want)
 	}
@@ -191,7 +191,7 @@ func checkMetrics(t *testing.T, m map[string]float64, want told, code int, ok bo
 	}
 }
 
-func checkEvents(t *testing.T, events []event, want told, frame ending, dest string, ok bool) {
+func checkEvents(t *testing.T, events []event, want figures, frame ending, dest string, ok bool) {
 	t.Helper()
 	if len(events) != 2 || events[0].EventType != "START" {
 		t.Fatalf("%+v", events)
@@ -204,9 +204,9 @@ func checkEvents(t *testing.T, events []event, want told, frame ending, dest str
 	if (end.Run.Facets.ErrorMessage.Message == "") != (frame.Error == nil) {
 		t.Errorf("%+v, %+v", end.Run.Facets, frame.Error)
 	}
-	var got told
+	var got figures
 	if s := end.Outputs[0].OutputFacets.OutputStatistics; s != nil {
-		got = told{rows: s.RowCount, bytes: s.Size, files: s.FileCount}
+		got = figures{rows: s.RowCount, bytes: s.Size, files: s.FileCount}
 	} else if ok {
 		t.Error("no figures")
 	}
@@ -220,7 +220,7 @@ func checkEvents(t *testing.T, events []event, want told, frame ending, dest str
 }
 
 // checkLog checks the last line of the log that is about the run.
-func checkLog(t *testing.T, log string, want told, frame ending) {
+func checkLog(t *testing.T, log string, want figures, frame ending) {
 	t.Helper()
 	var line struct {
 		Msg, Run           string
@@ -233,7 +233,7 @@ func checkLog(t *testing.T, log string, want told, frame ending) {
 			must(t, json.Unmarshal([]byte(text), &line))
 		}
 	}
-	if got := (told{line.Rows, line.Bytes, line.Files, line.InputBytes, line.Losses}); got != want || line.Run != frame.Run {
+	if got := (figures{line.Rows, line.Bytes, line.Files, line.InputBytes, line.Losses}); got != want || line.Run != frame.Run {
 		t.Errorf("the log of run %q says %+v, the manifest %+v: %s", line.Run, got, want, log)
 	}
 }
@@ -282,7 +282,7 @@ func TestWatchedPlaces(t *testing.T) {
 // TestWatchedEarly has runs that end before they begin their work.
 func TestWatchedEarly(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 10)
+	writePairs(t, dir, "in/a.avro", 0, 10)
 	watched := []string{"--metrics-file", "m.prom", "--lineage", "runs.jsonl"}
 	rowtocol(t, dir, nil, append([]string{"convert", "in", "out"}, watched...)...).want(t, 0)
 	success := metricsIn(t, dir+"/m.prom")["last_success_timestamp_seconds"]
@@ -300,15 +300,15 @@ func TestWatchedEarly(t *testing.T) {
 			t.Errorf("%v: %+v", args, events)
 		}
 	}
-	before := state(t, dir)
+	before := fileSums(t, dir)
 	rowtocol(t, dir, nil, append([]string{"convert", "--dry-run", "in", "other"}, watched...)...).want(t, 0)
 	wantUnchanged(t, dir, before)
 }
 
-// TestWatchedFails has nobody who can be told: the run is what it is.
-func TestWatchedFails(t *testing.T) {
+// TestFailedReports has nobody who can be told: the run is what it is.
+func TestFailedReports(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 10)
+	writePairs(t, dir, "in/a.avro", 0, 10)
 	avro := read(t, dir+"/in/a.avro")
 	closed := httptest.NewServer(nil)
 	closed.Close()
@@ -335,14 +335,14 @@ func TestWatchedFails(t *testing.T) {
 	}
 }
 
-// pushed is a push gateway, and what it was sent.
-type pushed struct {
+// pushGateway is a push gateway, and what it was sent.
+type pushGateway struct {
 	mu     sync.Mutex
 	path   string
 	gauges []map[string]float64
 }
 
-func (p *pushed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *pushGateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	families := map[string]*dto.MetricFamily{}
@@ -359,8 +359,8 @@ func (p *pushed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func TestPushGateway(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 10)
-	gateway := new(pushed)
+	writePairs(t, dir, "in/a.avro", 0, 10)
+	gateway := new(pushGateway)
 	server := httptest.NewServer(gateway)
 	defer server.Close()
 	env := []string{"ROWTOCOL_PUSH_GATEWAY=" + server.URL}
@@ -381,18 +381,18 @@ func TestPushGateway(t *testing.T) {
 // TestWatchedSignal stops a run whose push gateway says nothing.
 func TestWatchedSignal(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "a.avro", 0, 400_000)
+	writePairs(t, dir, "a.avro", 0, 400_000)
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // so that it learns when the client has gone
 		<-r.Context().Done()
 	}))
 	defer silent.Close()
-	cmd := started(t, dir, "convert", "--codec", "bzip2", "--workers", "1",
+	cmd := startRowtocol(t, dir, "convert", "--codec", "bzip2", "--workers", "1",
 		"--metrics-file", "m.prom", "--lineage", "runs.jsonl", "--push-gateway", silent.URL, "a.avro", "out")
 	waitFor(t, dir+"/tmp/*")
 	must(t, cmd.Process.Signal(syscall.SIGTERM))
 	stopped := time.Now()
-	ended(t, cmd).want(t, 143)
+	waitCmd(t, cmd).want(t, 143)
 	if took := time.Since(stopped); took > 8*time.Second {
 		t.Errorf("it ended after %v", took)
 	}

@@ -171,7 +171,7 @@ func TestEmptyCondition(t *testing.T) {
 }
 
 // Beside --schema, the names are those of the files, and messages say so.
-func TestNamesBesideSchema(t *testing.T) {
+func TestNamesWithSchema(t *testing.T) {
 	dir := placesOutput(t)
 	write(t, dir+"/new.avsc", []byte(`{"type":"record","name":"Place","fields":[{"name":"number","aliases":["id"],"type":"long"}]}`))
 	rowtocol(t, dir, nil, "cat", "--schema", "new.avsc", "--where", "id = 1", "places").want(t, 0, `{"number":1}`)
