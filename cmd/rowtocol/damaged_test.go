@@ -22,7 +22,7 @@ const tickSchema = `{"type":"record","name":"Tick","fields":[
 	{"name":"price","type":{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}},
 	{"name":"at","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"day","type":{"type":"int","logicalType":"date"}}]}`
 
-// writeTicks makes an Avro file of rows of simple fields; their ids are 0, 3, 6 and so on.
+// writeTicks writes an Avro file of rows of simple fields, with the ids 0, 3, 6 and so on.
 func writeTicks(t *testing.T, name string, rows int) {
 	t.Helper()
 	var b bytes.Buffer
@@ -45,9 +45,9 @@ func writeTicks(t *testing.T, name string, rows int) {
 	write(t, name, b.Bytes())
 }
 
-// victim is a column file that is damaged, and what may be asked of it.
+// victim is a sound column file to damage, with queries for it.
 type victim struct {
-	name    string // of a soundly converted directory
+	name    string // of the output that has the file
 	bytes   []byte
 	outside []int      // offsets of the bytes of header and block tables
 	queries [][]string // flags of cat; those of CSV have simple fields
@@ -76,7 +76,7 @@ func mailVictim(t *testing.T, dir, codec string) victim {
 		[][]string{{"--columns=id,date,subject"}, {"--where=size > 1000 && seen", "--columns=from"}})
 }
 
-// newVictim takes the only file of an output, which must have many blocks.
+// newVictim returns the only file of an output, which must have many blocks.
 func newVictim(t *testing.T, dir, name string, queries, csv [][]string) victim {
 	t.Helper()
 	v := victim{name: name, bytes: read(t, partOf(t, dir+"/"+name, 0)), queries: queries, csv: csv}
@@ -102,7 +102,7 @@ func newVictim(t *testing.T, dir, name string, queries, csv [][]string) victim {
 	return v
 }
 
-// inProcess is rowtocol for runs that are too many for a process each.
+// inProcess is like rowtocol, but runs in this process, which is faster.
 func inProcess(t *testing.T, dir string, args ...string) output {
 	t.Helper()
 	stdout, stderr := create(t, dir+"/stdout"), create(t, dir+"/stderr")
@@ -118,8 +118,8 @@ func create(t *testing.T, name string) *os.File {
 	return f
 }
 
-// TestRandomDamage changes single bytes and bits of column files: each query ends
-// with exit 3, or prints the rows of the sound file, byte for byte.
+// TestRandomDamage changes single bytes and bits of column files. Each query must end with
+// exit 3, or print the rows of the sound file, byte for byte.
 func TestRandomDamage(t *testing.T) {
 	dir := t.TempDir()
 	victims := []victim{mailVictim(t, dir, "snappy"), mailVictim(t, dir, "deflate")}
@@ -131,7 +131,7 @@ func TestRandomDamage(t *testing.T) {
 	sound, total := map[string]string{}, map[int]int{}
 	rng := rand.New(rand.NewPCG(2, 2))
 	rounds := soak.Rounds(28, 3000)
-	for _, e := range os.Environ() { // what is for tests is not for the program in this process
+	for _, e := range os.Environ() { // variables for tests are not for the program in this process
 		if name, _, _ := strings.Cut(e, "="); strings.HasPrefix(name, envPrefix) {
 			t.Setenv(name, "")
 		}
@@ -151,12 +151,12 @@ func TestRandomDamage(t *testing.T) {
 		soundName, name := filepath.Join(dir, v.name+".trv"), filepath.Join(dir, "damaged.trv")
 		write(t, soundName, v.bytes)
 		write(t, name, damaged)
-		execute, one := inside, -1
+		execute, only := inside, -1
 		if round%50 == 1 {
-			execute, one = built, rng.IntN(5)
+			execute, only = built, rng.IntN(5)
 		}
 		for i, to := range formatNames() {
-			if one >= 0 && i != one {
+			if only >= 0 && i != only {
 				continue
 			}
 			queries := v.queries
@@ -176,7 +176,7 @@ func TestRandomDamage(t *testing.T) {
 				case o.code == 0 && o.stdout == sound[key]:
 				case o.code == 3 && strings.Contains(o.stderr, "damaged.trv") && (!lines || strings.HasPrefix(sound[key], o.stdout)):
 				default:
-					t.Errorf("%s, byte %d of %d xor %02x, %v: exit %d, %d bytes for %d\n%s",
+					t.Errorf("%s, byte %d of %d xor %02x, %v: exit %d, %d bytes, want exit 3, or the %d bytes of the sound file\n%s",
 						v.name, at, len(v.bytes), xor, args, o.code, len(o.stdout), len(sound[key]), o.stderr)
 				}
 			}
@@ -184,11 +184,11 @@ func TestRandomDamage(t *testing.T) {
 	}
 	t.Logf("%d changes, queries by exit code: %v", rounds, total)
 	if total[0] == 0 || total[3] == 0 {
-		t.Errorf("queries by exit code: %v", total)
+		t.Errorf("queries by exit code: %v, want some with 0 and some with 3", total)
 	}
 }
 
-// TestDamageIsNamed changes what used to be read without a word.
+// TestDamageIsNamed damages header and block tables, which no checksum of Trevni protects.
 func TestDamageIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	v := tickVictim(t, dir, "snappy")
@@ -224,7 +224,7 @@ func TestDamageIsNamed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			damaged := bytes.Clone(v.bytes)
 			if damaged[c.at] == c.to {
-				t.Fatal("nothing changes")
+				t.Fatal("the byte has this value already")
 			}
 			damaged[c.at] = c.to
 			write(t, dir+"/damaged.trv", damaged)
@@ -240,8 +240,8 @@ func TestDamageIsNamed(t *testing.T) {
 	}
 }
 
-// What the runbook says of a column file that was damaged: the same conversion makes
-// it again with --overwrite --restart, for it has the length that it should have.
+// TestDamagedOutputIsMadeAgain follows the runbook for a damaged column file: only
+// --overwrite --restart converts again, because the file has the right length.
 func TestDamagedOutputIsMadeAgain(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 1000)

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// pages are the README and the pages of docs/.
+// pages returns the names of the README and the pages of docs/.
 func pages(t *testing.T) []string {
 	t.Helper()
 	names, err := filepath.Glob("../../docs/*.md")
@@ -19,15 +19,15 @@ func pages(t *testing.T) []string {
 	return append(names, "../../README.md")
 }
 
-// example is a command of a page. A session shows its output too: it is a block of
-// the language console, in which a line begins with "$ " and goes on with "> ".
+// example is a command of a page. In a session, a block of the language console, a
+// command begins with "$ " and continues with "> ", and its output follows.
 type example struct {
 	page, line string
 	session    bool
 	output     string
 }
 
-// documentedExamples are the examples of the pages, and of the help of the commands.
+// documentedExamples returns the examples of the pages and of the commands' help.
 func documentedExamples(t *testing.T) map[string][]example {
 	t.Helper()
 	found := map[string][]example{}
@@ -43,7 +43,7 @@ func documentedExamples(t *testing.T) map[string][]example {
 	return found
 }
 
-// examples are the commands in the blocks of a page, in their order.
+// examples returns the commands in the blocks of a page, in their order.
 func examples(page, text string) (found []example) {
 	for i, block := range strings.Split(text, "```") {
 		language, text, _ := strings.Cut(block, "\n")
@@ -74,11 +74,11 @@ func session(page, text string) (found []example) {
 	return found
 }
 
-// documented is a use of the program in an example, up to what ends it.
+// documented matches a command of the program in an example, up to a pipe, a redirection, a
+// comment or the end of the line.
 var documented = regexp.MustCompile(`(?m)(?:^|[|] |-I\{\} )rowtocol ((?:[^#|>\n']|'[^']*')+)`)
 
-// TestDocumentedCommands holds the examples of the documentation to commands and
-// flags that exist.
+// TestDocumentedCommands checks that the commands and flags of the examples exist.
 func TestDocumentedCommands(t *testing.T) {
 	root := newApp(nil, os.Stdout, os.Stderr).rootCommand()
 	found := 0
@@ -91,7 +91,7 @@ func TestDocumentedCommands(t *testing.T) {
 		}
 	}
 	if found < 15 {
-		t.Errorf("only %d examples are found", found)
+		t.Errorf("only %d examples found", found)
 	}
 }
 
@@ -110,7 +110,7 @@ func checkExample(t *testing.T, root *cobra.Command, page string, args []string,
 	}
 }
 
-// TestDocumentedLinks follows the links from page to page, and to sections of them.
+// TestDocumentedLinks checks that the links to pages and their sections lead somewhere.
 func TestDocumentedLinks(t *testing.T) {
 	found := 0
 	for _, name := range append(pages(t), "../../configs/README.md") {
@@ -132,11 +132,11 @@ func TestDocumentedLinks(t *testing.T) {
 		}
 	}
 	if found < 30 {
-		t.Errorf("only %d links are found", found)
+		t.Errorf("only %d links found", found)
 	}
 }
 
-// TestDocumentedReaders holds each page to begin with its reader and its question.
+// TestDocumentedReaders checks that each page begins with its reader and its question.
 func TestDocumentedReaders(t *testing.T) {
 	opening := regexp.MustCompile(`\A# .+\n\nFor (?:[^\n?]+\n?)+\?`)
 	for _, page := range pages(t) {
@@ -146,7 +146,7 @@ func TestDocumentedReaders(t *testing.T) {
 	}
 }
 
-// sections are the names by which links know the headings of a page.
+// sections returns the anchors of the headings of a page.
 func sections(page string) (names []string) {
 	for _, heading := range regexp.MustCompile(`(?m)^##+ (.*)$`).FindAllStringSubmatch(page, -1) {
 		name := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(heading[1]), "")

@@ -12,8 +12,8 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// TestAlteredSuccess changes the manifest of an output in ways that it does not contradict:
-// no command accepts it, nothing changes, and a copy of it restores the output.
+// TestAlteredSuccess changes the manifest of an output without making it inconsistent. No
+// command accepts it, nothing changes, and a copy of the manifest restores the output.
 func TestAlteredSuccess(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 4000)
@@ -62,7 +62,7 @@ func TestAlteredSuccess(t *testing.T) {
 		t.Errorf("%q", o.stdout)
 	}
 
-	// Without a copy, the output is made again.
+	// Without a copy, the output has to be made again.
 	must(t, os.Remove(file))
 	rowtocol(t, dir, nil, "convert", "--overwrite", "in", "out").want(t, 0)
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0)

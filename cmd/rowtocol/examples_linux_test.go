@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestExamples runs the examples of each page, and of each help, one after the other in a directory with the
-// sample mail. A session prints what the page shows. Other examples succeed, and those that
-// ask for rows find some.
+// TestExamples runs the examples of each page and each help, one after the other, in a
+// directory with the sample mail. A session must print what the page shows. Other examples
+// must succeed, and those that ask for rows must find some.
 func TestExamples(t *testing.T) {
 	world := sampleWorld(t)
 	for page, found := range documentedExamples(t) {
@@ -33,9 +33,9 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// sampleWorld makes a directory with what the examples read: the sample as /data/mail and as
-// single files, its columns with indexes, its CFiles, a tree of outputs, one of Hudi's HFiles, keys, a schema and a
-// job file. Sessions have a clone in it, in which make finds everything built.
+// sampleWorld makes a directory with the files that the examples read: the sample as /data/mail
+// and as single files, its columns with indexes, its CFiles, a tree of outputs, one of Hudi's
+// HFiles, keys, a schema and a job file. It holds a clone for sessions, with everything built.
 func sampleWorld(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,7 +66,7 @@ func sampleWorld(t *testing.T) string {
 	return dir
 }
 
-// run runs the example by a shell that writes to output, and returns the exit code.
+// run runs the example in a shell that writes to output, and returns the exit code.
 func (e example) run(t *testing.T, dir string, output io.Writer) int {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", e.line)
@@ -82,8 +82,8 @@ func (e example) run(t *testing.T, dir string, output io.Writer) int {
 	return waitCmd(t, startCmd(t, dir, cmd)).code
 }
 
-// compare runs a command of a session on a terminal of 80 columns. In what the page
-// shows, … stands for any text.
+// compare runs a command of a session on a terminal of 80 columns, and compares its output
+// with the page, in which … stands for any text.
 func (e example) compare(t *testing.T, dir string) {
 	t.Helper()
 	terminal := newPty(t, 80)
@@ -96,7 +96,7 @@ func (e example) compare(t *testing.T, dir string) {
 	}
 }
 
-// cleared is what a line showed before it was cleared: progress.
+// cleared matches the progress that a line showed before it was cleared.
 var cleared = regexp.MustCompile(`(?m)^.*\x1b\[K`)
 
 var (
@@ -106,13 +106,13 @@ var (
 	foundRows = regexp.MustCompile(`"rows": ?[1-9]`)
 )
 
-// try runs an example that has no output to compare with. It makes anew what it makes.
+// try runs an example that shows no output, after removing the files that it makes.
 func (e example) try(t *testing.T, dir string) {
 	t.Helper()
 	e.line = strings.ReplaceAll(places.ReplaceAllString(e.line, "data/"), "{}", "0")
 	args := strings.Fields(e.line)
 	switch args[1] {
-	case "submit", "unlock": // need a cluster, and a dead holder
+	case "submit", "unlock": // they need a cluster, and a dead holder
 		return
 	case "task", "commit":
 		if _, err := os.Stat(dir + "/plan.json"); err != nil {
@@ -136,7 +136,7 @@ func (e example) try(t *testing.T, dir string) {
 	}
 }
 
-// convertedTo is the destination of a conversion: the last location, or that of the job file.
+// convertedTo returns the destination of a conversion: the last location, or the job file's.
 func convertedTo(args []string) (dest string) {
 	dest = "data/mail.columns"
 	for _, arg := range args[2:] {

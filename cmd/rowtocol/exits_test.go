@@ -17,8 +17,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 )
 
-// TestExits produces each code of the table by what causes it in use. That of 2 is
-// built in.
+// TestExits produces each code of the table by a cause that users meet. Only the defect for
+// code 2 is built into the test binary.
 func TestExits(t *testing.T) {
 	dir := exitInputs(t)
 	receiveSIGHUP()
@@ -28,8 +28,8 @@ func TestExits(t *testing.T) {
 		o.want(t, code, texts...)
 		produced[fmt.Sprint(code)] = true
 	}
-	// A run that holds a destination is seen to live after 10 s at most. It is slowed
-	// down to take longer, and the others go on meanwhile.
+	// A second run needs up to 10 s to see that the holder lives, so the holder is slowed
+	// down. The other cases run meanwhile.
 	large := []string{"convert", "--codec", "bzip2", "--row-group-size", "64KiB", "--workers", "1", "large.avro", "held"}
 	first := startRowtocol(t, dir, large...)
 	waitFor(t, dir+"/tmp/*")
@@ -75,7 +75,7 @@ func TestExits(t *testing.T) {
 		{129, syscall.SIGHUP, "stopped by SIGHUP"},
 		{130, syscall.SIGINT, "stopped by SIGINT"},
 		{143, syscall.SIGTERM, "stopped by SIGTERM"},
-		{2, syscall.SIGQUIT, "goroutine"}, // the last, as it removes no temporary files
+		{2, syscall.SIGQUIT, "goroutine"}, // the last, because it leaves temporary files
 	} {
 		if first == nil {
 			first = startRowtocol(t, dir, large...)
@@ -96,14 +96,14 @@ func TestExits(t *testing.T) {
 	for _, e := range exits {
 		for code := range strings.SplitSeq(e.label(), ", ") {
 			if !produced[code] {
-				t.Errorf("nothing here exits %s", code)
+				t.Errorf("no case ends with %s", code)
 			}
 		}
 	}
 }
 
-// defectVariable names the defect with which the binary of the tests runs as the
-// program.
+// defectVariable is the environment variable that names a defect. With it the test binary
+// runs as the program, with that defect.
 const defectVariable = "TEST_DEFECT"
 
 // withDefect runs the program with a defect in its default format.
@@ -118,7 +118,7 @@ func withDefect(t *testing.T, dir, defect string, args ...string) output {
 	return rowtocol(t, dir, []string{defectVariable + "=" + defect}, args...)
 }
 
-// runDefective is main with a defect.
+// runDefective is like main, with a defect.
 func runDefective(defect string) int {
 	fail := map[string]func(){
 		"panics": func() { panic("a sample of a defect") },
@@ -138,7 +138,7 @@ func runDefective(defect string) int {
 	return run(os.Args[1:], os.Stdout, os.Stderr)
 }
 
-// defective is a format that fails when it begins to write, or to encode.
+// defective is a format that panics when it begins to write or to encode.
 type defective struct {
 	format.Format
 	fail func()
@@ -168,7 +168,7 @@ type defectiveJob struct{ format.EncodeJob }
 
 func (defectiveJob) Encode([]byte) ([]byte, error) { panic("a sample of a defect") }
 
-// exitInputs makes a directory of what TestExits names.
+// exitInputs makes a directory with the files that TestExits names.
 func exitInputs(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -198,7 +198,7 @@ func slowDown(t *testing.T, p *os.Process) (resume func()) {
 	go func() {
 		defer close(stopped)
 		for {
-			_ = p.Signal(syscall.SIGSTOP) // whether it ended shows later
+			_ = p.Signal(syscall.SIGSTOP) // it fails if p has ended
 			time.Sleep(245 * time.Millisecond)
 			_ = p.Signal(syscall.SIGCONT)
 			select {
@@ -213,22 +213,22 @@ func slowDown(t *testing.T, p *os.Process) (resume func()) {
 	return resume
 }
 
-// TestExitPages holds the documentation to the table in the program.
+// TestExitPages checks that the documentation has the program's table of exit codes.
 func TestExitPages(t *testing.T) {
 	page := func(name string) string { return string(read(t, "../../"+name)) }
 	if want := exitMarkdown(); !strings.Contains(page("README.md"), want) {
-		t.Errorf("README.md does not hold the table of exit codes:\n%s", want)
+		t.Errorf("README.md lacks the table of exit codes:\n%s", want)
 	}
 	runbook := page("docs/runbook.md")
 	if want := exitActions(); !strings.Contains(runbook, want) {
-		t.Errorf("docs/runbook.md does not hold the table of what to do:\n%s", want)
+		t.Errorf("docs/runbook.md lacks the table of actions:\n%s", want)
 	}
 	for _, e := range exits {
 		_, section, _ := strings.Cut(runbook, "\n## "+e.section()+"\n")
 		section, _, _ = strings.Cut(section, "\n## ")
 		for _, part := range []string{"**What happened.**", "**How to see it.**", "**What to do.**"} {
 			if e.code != 0 && !strings.Contains(section, part) {
-				t.Errorf("docs/runbook.md does not say under %q: %s", e.section(), part)
+				t.Errorf("docs/runbook.md, section %q, lacks %s", e.section(), part)
 			}
 		}
 		if section == "" {
@@ -237,11 +237,11 @@ func TestExitPages(t *testing.T) {
 	}
 	help := exitHelp()
 	if strings.Contains(help, "`") || !strings.Contains(rowtocol(t, t.TempDir(), nil, "help", "exit-codes").want(t, 0).stdout, help) {
-		t.Errorf("help topic:\n%s", help)
+		t.Errorf("the help topic has backquotes, or is not printed:\n%s", help)
 	}
 }
 
-// exitMarkdown is the table as the README shows it.
+// exitMarkdown returns the table as the README shows it.
 func exitMarkdown() string {
 	var s strings.Builder
 	s.WriteString("| exit | meaning | retry |\n|---|---|---|\n")
@@ -251,8 +251,7 @@ func exitMarkdown() string {
 	return s.String()
 }
 
-// exitActions is the table as the runbook shows it, with links to what it says of
-// each code.
+// exitActions returns the table as the runbook shows it, with links to its sections.
 func exitActions() string {
 	var s strings.Builder
 	s.WriteString("| exit | `status` | retry | what to do |\n|---|---|---|---|\n")
@@ -262,7 +261,7 @@ func exitActions() string {
 	return s.String()
 }
 
-// section is the heading of a code in the runbook, and anchor the link to it.
+// section returns the heading of a code in the runbook.
 func (e exit) section() string { return e.label() + ": " + e.name() }
 
 func (e exit) anchor() string {

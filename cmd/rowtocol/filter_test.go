@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// TestFilteredInputs takes some of the inputs, and says what it does not take.
+// TestFilteredInputs converts some of the inputs, and reports the others.
 func TestFilteredInputs(t *testing.T) {
 	dir := t.TempDir()
 	for name, ago := range map[string]time.Duration{"a": 30 * time.Hour, "b": time.Minute, "sub/c": 30 * time.Hour} {
@@ -21,7 +21,7 @@ func TestFilteredInputs(t *testing.T) {
 	for _, tt := range []struct {
 		args string
 		code int
-		want string // names of the inputs, or what is said
+		want string // names of the inputs, or the message
 	}{
 		{"--min-age 1h in", 0, "a sub/c"},
 		{"--since 24h in", 0, "b"},
@@ -58,8 +58,8 @@ func TestFilteredInputs(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 9, "in/b was added")
 }
 
-// TestIncrementalWaits has nothing to do as long as inputs wait, or are gone that were
-// converted.
+// TestIncrementalWaits has nothing to do while the new inputs wait, and after converted
+// inputs were removed.
 func TestIncrementalWaits(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a", 0, 10)

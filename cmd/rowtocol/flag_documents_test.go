@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A document that a flag names is a regular file: of anything else the program says what it is,
-// and waits for nothing.
+// TestDocumentsOfFlags checks that a document named by a flag must be a regular file. For
+// anything else the message says what it is, and the program does not wait.
 func TestDocumentsOfFlags(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 10)
@@ -27,9 +27,9 @@ func TestDocumentsOfFlags(t *testing.T) {
 		} {
 			cmd := command(t, append(strings.Fields(args), name)...)
 			cmd.Dir, cmd.Stdin = dir, stdin
-			said, err := cmd.CombinedOutput()
-			if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(string(said), flag+": "+name) || !strings.Contains(string(said), reason) {
-				t.Errorf("%s %s: exit %d, %v\n%s", flag, name, code, err, said)
+			out, err := cmd.CombinedOutput()
+			if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(string(out), flag+": "+name) || !strings.Contains(string(out), reason) {
+				t.Errorf("%s %s: exit %d, %v\n%s", flag, name, code, err, out)
 			}
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// Help fits a terminal of 80 columns, and names no command that there is not.
+// TestHelp checks that help fits a terminal of 80 columns and names only existing commands.
 func TestHelp(t *testing.T) {
-	dir, elsewhere := t.TempDir(), []string{"TMPDIR=/tmp"} // which help names
+	dir, elsewhere := t.TempDir(), []string{"TMPDIR=/tmp"} // help shows it as a default
 	texts := map[string]string{"": rowtocol(t, dir, elsewhere, "--help").want(t, 0).stdout}
 	for _, cmd := range newApp(nil, os.Stdout, os.Stderr).rootCommand().Commands() {
 		texts[cmd.Name()] = rowtocol(t, dir, elsewhere, "help", cmd.Name()).want(t, 0).stdout
@@ -25,7 +25,7 @@ func TestHelp(t *testing.T) {
 			}
 		}
 		if _, there := texts["lookup"]; !there && strings.Contains(text, "lookup") {
-			t.Errorf("help %s speaks of a command that there is not", name)
+			t.Errorf("help %s names a command that does not exist", name)
 		}
 	}
 	for _, g := range flagTitles {
@@ -39,8 +39,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// Nothing is written into a destination, nor over what is read; a file called "-" is
-// standard output.
+// TestRefusedOutputFiles checks that no file is written into a destination or over an input,
+// and that "-" is standard output.
 func TestRefusedOutputFiles(t *testing.T) {
 	dir := catPairs(t)
 	rowtocol(t, dir, nil, "convert", "--incremental", "a.avro", "grown").want(t, 0)
@@ -77,7 +77,7 @@ func TestRefusedOutputFiles(t *testing.T) {
 	wantUnchanged(t, dir, before)
 }
 
-// An option that is given as the default is the same request.
+// TestGivenDefaults checks that options with their default values make the same request.
 func TestGivenDefaults(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 10)

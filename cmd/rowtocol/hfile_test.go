@@ -7,8 +7,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 )
 
-// TestFormatOfRows takes a format that keeps rows whole, sorted by a key, through the
-// commands.
+// TestFormatOfRows runs the commands with a format that stores whole rows, sorted by a key.
 func TestFormatOfRows(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 3000)
@@ -50,7 +49,7 @@ func TestFormatOfRows(t *testing.T) {
 	run("convert", "a.avro", "refused", "--key", "id").want(t, 1, "--key is not an option of the format trevni")
 }
 
-// A row without a key is found where it is in the input.
+// TestRowsWithoutKey checks that the message about a row without a key names its place.
 func TestRowsWithoutKey(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/a.avro", avrotest.File(t, `{"type":"record","name":"R","fields":[{"name":"name","type":["null","string"]}]}`, syncMarker, 2, []byte("\x02\x02b\x02\x02a"), []byte("\x02\x02c\x00")))

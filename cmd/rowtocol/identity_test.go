@@ -12,9 +12,9 @@ import (
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 )
 
-// writeLongs writes an input of so many blocks of 1,000 rows, long ago. Files of different
-// versions have one length and, if they are large, the same header and end: only rows of
-// the first half differ.
+// writeLongs writes an input of blocks of 1,000 rows, with an old modification time. Files of
+// different versions have the same length and, if they are large, the same header and end:
+// only rows of the first half differ.
 func writeLongs(t *testing.T, name string, blocks, version int) {
 	t.Helper()
 	all := make([][]byte, blocks)
@@ -31,14 +31,14 @@ func writeLongs(t *testing.T, name string, blocks, version int) {
 	touch(t, name, time.Hour+time.Duration(version)*time.Minute)
 }
 
-// touch makes a file modified a time ago.
+// touch sets the modification time of a file to a duration ago.
 func touch(t *testing.T, name string, age time.Duration) {
 	t.Helper()
 	at := time.Now().Add(-age)
 	must(t, os.Chtimes(name, at, at))
 }
 
-// wantRows requires a destination to hold a number of rows.
+// wantRows checks the number of rows of a destination.
 func wantRows(t *testing.T, dir, dest string, rows int) {
 	t.Helper()
 	if got := strings.TrimSpace(rowtocol(t, dir, nil, "count", dest).want(t, 0).stdout); got != fmt.Sprint(rows) {
@@ -46,7 +46,7 @@ func wantRows(t *testing.T, dir, dest string, rows int) {
 	}
 }
 
-// TestSameInput adds names, copies and times to inputs that were converted.
+// TestSameInput gives converted inputs other names, copies and times.
 func TestSameInput(t *testing.T) {
 	same := func(dir string) (a, other string) { return dir + "/in/a.avro", dir + "/in/b.avro" }
 	for name, tc := range map[string]struct {
@@ -104,7 +104,7 @@ func TestSameInput(t *testing.T) {
 			for range 2 {
 				o := rowtocol(t, dir, nil, append([]string{"convert"}, args...)...)
 				if o.code != tc.exit || !strings.Contains(o.stderr+o.stdout, tc.says) {
-					t.Fatalf("exit %d, want %d, and %q\n%s%s", o.code, tc.exit, tc.says, o.stdout, o.stderr)
+					t.Fatalf("exit %d, want %d and %q\n%s%s", o.code, tc.exit, tc.says, o.stdout, o.stderr)
 				}
 				wantRows(t, dir, args[len(args)-1], tc.rows)
 				if tc.exit == 0 && tc.rows == 2000 && tc.says == "the same file as" {
@@ -142,18 +142,18 @@ func TestTouchedTree(t *testing.T) {
 	info := stat(t, file)
 	write(t, file, make([]byte, info.Size()))
 	must(t, os.Chtimes(file, info.ModTime(), info.ModTime()))
-	convertIncremental(t, dir).want(t, 0, "nothing to do") // it was not opened
+	convertIncremental(t, dir).want(t, 0, "nothing to do") // the file was not opened
 	must(t, os.Remove(dir+"/out/_inputs"))
 	convertIncremental(t, dir).want(t, 3, "changed")
 	writeLongs(t, file, 2, 0)
 	touch(t, file, 2*time.Minute)
 	rowtocol(t, dir, nil, "plan", "-o", "plan.json", "--incremental", "in", "out").want(t, 0)
 	if _, err := os.Stat(dir + "/out/_inputs"); err != nil {
-		t.Errorf("a plan forgets what it read: %v", err)
+		t.Errorf("a plan does not note the input that it read: %v", err)
 	}
 }
 
-// TestEqualInputs converts equal files, and says so.
+// TestEqualInputs checks that equal files are converted, with a warning.
 func TestEqualInputs(t *testing.T) {
 	dir := t.TempDir()
 	writeLongs(t, dir+"/in/a.avro", 1, 0)
@@ -161,7 +161,7 @@ func TestEqualInputs(t *testing.T) {
 	var r converted
 	rowtocol(t, dir, nil, "convert", "--json", "in", "out").want(t, 0, "the same content as").object(t, &r)
 	if r.Copies != 1 || r.Rows != 2000 {
-		t.Errorf("%d copies, %d rows", r.Copies, r.Rows)
+		t.Errorf("got %d copies and %d rows", r.Copies, r.Rows)
 	}
 	rowtocol(t, dir, nil, "convert", "--copies", "skip", "in", "skipped").want(t, 0)
 	wantRows(t, dir, "skipped", 1000)
@@ -186,7 +186,8 @@ func TestCopiesInPartitions(t *testing.T) {
 	wantRows(t, dir, "taken", 2000)
 }
 
-// TestMovedNothing refuses a tree that no input was in: all would be converted again.
+// TestMovedNothing checks that --moved refuses a tree from which DEST has no input: all
+// inputs would be converted again.
 func TestMovedNothing(t *testing.T) {
 	dir := t.TempDir()
 	writeLongs(t, dir+"/in/a.avro", 1, 0)
@@ -199,8 +200,8 @@ func TestMovedNothing(t *testing.T) {
 	wantRows(t, dir, "out", 1000)
 }
 
-// TestLinkedPartitions converts a file that is in two partitions once, in one call and
-// in two.
+// TestLinkedPartitions converts a file that is linked in several partitions only once, in one
+// run and in two.
 func TestLinkedPartitions(t *testing.T) {
 	for _, together := range []bool{true, false} {
 		for name, link := range map[string]func(from, to string) error{"hard": os.Link, "symbolic": os.Symlink} {
@@ -218,7 +219,7 @@ func TestLinkedPartitions(t *testing.T) {
 				t.Errorf("%s link, together: %v: %s", name, together, o.stderr)
 			}
 			wantRows(t, dir, "out", 2000)
-			// The partition that had it is gone.
+			// Now the partition that had the file is gone.
 			must(t, os.RemoveAll(dir+"/in/dt=1"))
 			if name == "hard" {
 				convert()
@@ -228,8 +229,8 @@ func TestLinkedPartitions(t *testing.T) {
 	}
 }
 
-// TestMixedVersions rewrites an input between the tasks of a plan, so that each of them
-// finds the header and the end that the plan has.
+// TestMixedVersions rewrites an input between the tasks of a plan. Header and end stay the
+// same, so no task notices it.
 func TestMixedVersions(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "in", "a.avro")
@@ -249,15 +250,15 @@ func TestMixedVersions(t *testing.T) {
 	}
 	commit(3, "changed during the job")
 	wantAbsent(t, dir+"/out/_SUCCESS")
-	// The plan of the new version has the same ID: the task that read the old one is
-	// run again.
+	// The plan of the new version has the same ID, and the task that read the old version
+	// runs again.
 	plan()
 	for n := range 4 {
 		rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", fmt.Sprint(n))
 	}
 	commit(0, "")
 	rowtocol(t, dir, nil, "verify", "--against", "in", "out").want(t, 0)
-	// A file that is only touched is still what it was.
+	// A file whose time alone changed is the same input.
 	must(t, os.RemoveAll(dir+"/out"))
 	plan()
 	task("0")
@@ -280,8 +281,8 @@ func TestCopyMeanwhile(t *testing.T) {
 	rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, 9, "the same content as")
 }
 
-// TestRewrittenForAnotherPartition converts a file that a partition had, and that has
-// other rows now that it is in another one.
+// TestRewrittenForAnotherPartition converts a file that was moved from one partition to
+// another and then rewritten.
 func TestRewrittenForAnotherPartition(t *testing.T) {
 	dir := t.TempDir()
 	writeLongs(t, dir+"/pool.avro", 2, 0)
@@ -294,7 +295,8 @@ func TestRewrittenForAnotherPartition(t *testing.T) {
 	wantRows(t, dir, "out", 4000)
 }
 
-// TestPartitionThatCannotBeRead may have the rows of what looks new.
+// TestPartitionThatCannotBeRead checks that a new input is refused as long as an unreadable
+// partition may have its rows.
 func TestPartitionThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	writeLongs(t, dir+"/in/dt=1/a.avro", 1, 0)
@@ -319,8 +321,8 @@ func TestPartitionThatCannotBeRead(t *testing.T) {
 	wantRows(t, dir, "out", 2000)
 }
 
-// TestRestoredUnderAnotherName puts an increment back whose input was renamed, and converted
-// again, while the increment was away.
+// TestRestoredUnderAnotherName restores an increment whose input was renamed and converted
+// again meanwhile.
 func TestRestoredUnderAnotherName(t *testing.T) {
 	dir := t.TempDir()
 	writeLongs(t, dir+"/in/a.avro", 1, 0)
@@ -348,7 +350,7 @@ func TestNameUsedAgain(t *testing.T) {
 	wantRows(t, dir, "out", 4000)
 }
 
-// TestLinkToAnotherFile moves a link from a file to one that only its bytes tell apart.
+// TestLinkToAnotherFile points a link to another file that differs only in its bytes.
 func TestLinkToAnotherFile(t *testing.T) {
 	dir := t.TempDir()
 	writeLongs(t, dir+"/1.avro", 40, 0)
@@ -364,8 +366,7 @@ func TestLinkToAnotherFile(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 3, "changed since it was converted")
 }
 
-// TestMovedAndStillThere finds files where they were, though --moved names their
-// tree.
+// TestMovedAndStillThere uses --moved for a tree that still has files in its old place.
 func TestMovedAndStillThere(t *testing.T) {
 	dir := t.TempDir()
 	writeLongs(t, dir+"/o/a.avro", 2, 0)

@@ -17,7 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// incrementNames are the names of the increments in dir/out, by their numbers.
+// incrementNames returns the names of the increments in dir/out, sorted by number.
 func incrementNames(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(dir, "out"))
@@ -30,7 +30,7 @@ func incrementNames(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// wantIDs requires the rows of dir/out to be those with the IDs, in their order.
+// wantIDs checks the IDs of the rows of dir/out, in their order.
 func wantIDs(t *testing.T, dir string, ids ...int) {
 	t.Helper()
 	o := rowtocol(t, dir, nil, "cat", "out", "--columns", "id").want(t, 0)
@@ -41,7 +41,7 @@ func wantIDs(t *testing.T, dir string, ids ...int) {
 		got = append(got, row.ID)
 	}
 	if !slices.Equal(got, ids) {
-		t.Errorf("the rows are %v, not %v", got, ids)
+		t.Errorf("the rows are %v, want %v", got, ids)
 	}
 }
 
@@ -52,7 +52,7 @@ func idRange(first, rows int) (ids []int) {
 	return ids
 }
 
-// convertIncremental converts what is new in dir/in.
+// convertIncremental converts the new inputs of dir/in to dir/out.
 func convertIncremental(t *testing.T, dir string, args ...string) output {
 	t.Helper()
 	return rowtocol(t, dir, nil, append([]string{"convert", "--incremental", "in", "out"}, args...)...)
@@ -71,12 +71,12 @@ func TestIncremental(t *testing.T) {
 	}
 	names := incrementNames(t, dir)
 	if _, err := os.Stat(dir + "/out/_SUCCESS"); err == nil || len(names) != 2 {
-		t.Fatalf("the runs are %q, and there is an output: %v", names, err)
+		t.Fatalf("the increments are %q, want 2 without an output: %v", names, err)
 	}
 	for i, name := range names {
 		s := manifestIn(t, filepath.Join(dir, "out", name))
 		if s.Sequence != int64(i)+1 || !s.Increment || s.Base != "" || name != manifest.IncrementName(s.Sequence, s.ID) {
-			t.Errorf("%s is increment %d, %s, beside %q", name, s.Sequence, s.ID, s.Base)
+			t.Errorf("%s is increment %d, %s, of the output %q", name, s.Sequence, s.ID, s.Base)
 		}
 	}
 	wantIDs(t, dir, slices.Concat(idRange(0, 30), idRange(100, 20), idRange(200, 10))...)
@@ -100,10 +100,10 @@ func TestIncremental(t *testing.T) {
 	delete(after, "/other.avsc")
 	delete(after, "/same.avsc")
 	if len(before) != len(after) {
-		t.Errorf("runs that were refused, or had nothing to do, changed %v to %v", before, after)
+		t.Errorf("runs without effect changed %v to %v", before, after)
 	}
 
-	// What replaces all of it is one output again.
+	// --overwrite makes one output of all.
 	rowtocol(t, dir, nil, "convert", "--overwrite", "in", "out").want(t, 0, "60 rows")
 	if names := incrementNames(t, dir); len(names) > 0 {
 		t.Errorf("%q are left", names)
@@ -113,13 +113,13 @@ func TestIncremental(t *testing.T) {
 	convertIncremental(t, dir).want(t, 0, "5 rows")
 	s, out := manifestIn(t, filepath.Join(dir, "out", incrementNames(t, dir)[0])), manifestIn(t, dir+"/out")
 	if s.Base != out.ID || s.Sequence != 4 || out.Sequence != 3 {
-		t.Errorf("increment %d is beside %s; there is output %d, %s", s.Sequence, s.Base, out.Sequence, out.ID)
+		t.Errorf("increment %d belongs to %s, want the output %d, %s", s.Sequence, s.Base, out.Sequence, out.ID)
 	}
 	wantIDs(t, dir, slices.Concat(idRange(100, 20), idRange(0, 30), idRange(200, 10), idRange(300, 5))...)
 }
 
-// TestKnownInputs are not opened if size and time are the same, and else are known by
-// what they are.
+// TestKnownInputs checks that known inputs are not opened if size and time are the same, and
+// are otherwise recognized by their bytes.
 func TestKnownInputs(t *testing.T) {
 	for _, first := range []string{"--incremental", "--json"} { // an increment, and an output
 		dir := t.TempDir()
@@ -174,7 +174,8 @@ func TestSchemaOfIncrements(t *testing.T) {
 	convertIncremental(t, dir).want(t, 3, "in/c.avro")
 }
 
-// TestLossesOfIncrements are told again where there is nothing to do, and only then.
+// TestLossesOfIncrements checks that the losses of the last increment are reported again if
+// there is nothing to do.
 func TestLossesOfIncrements(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 30)
@@ -188,7 +189,7 @@ func TestLossesOfIncrements(t *testing.T) {
 	convertIncremental(t, dir).want(t, 0, "nothing to do")
 }
 
-// TestForeignIncrements finds what others put where increments are.
+// TestForeignIncrements checks that foreign files at the place of increments are refused.
 func TestForeignIncrements(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, out, increment string){
 		"name": func(t *testing.T, out, _ string) { write(t, out+"/increment-x/a", nil) },
@@ -232,7 +233,7 @@ func TestForeignIncrements(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--overwrite", "in", "out").want(t, 0, "3 rows")
 }
 
-// TestStepsOfIncrements commits plans of new inputs, in the order in which they can be.
+// TestStepsOfIncrements commits plans of new inputs in several orders.
 func TestStepsOfIncrements(t *testing.T) {
 	dir := t.TempDir()
 	step := func(code int, args ...string) output {
@@ -257,7 +258,7 @@ func TestStepsOfIncrements(t *testing.T) {
 	step(0, "commit", "--plan", "b.json")
 	wantIDs(t, dir, idRange(0, 20)...)
 
-	// Nothing is new: a plan without tasks.
+	// Without new inputs a plan has no tasks.
 	var p planned
 	step(0, "plan", "--incremental", "--json", "in", "out", "-o", "none.json").object(t, &p)
 	if !p.Finished || p.Tasks != 0 || p.Inputs != 0 {
@@ -265,7 +266,7 @@ func TestStepsOfIncrements(t *testing.T) {
 	}
 	rowtocol(t, dir, nil, "commit", "--plan", "none.json", "--exit-nothing", "99").want(t, 99, "nothing to do")
 
-	// The output that the plan's run was to be beside is another by now.
+	// The output that the increment was to be added to was replaced.
 	writePairs(t, dir, "in/c.avro", 20, 10)
 	plan("c.json", "in")
 	step(0, "convert", "--overwrite", "in/a.avro", "out")
@@ -274,7 +275,7 @@ func TestStepsOfIncrements(t *testing.T) {
 	step(0, "commit", "--plan", "c.json")
 	wantIDs(t, dir, slices.Concat(idRange(0, 10), idRange(20, 10))...)
 
-	// A plan of the first run of another schema, made before there was one.
+	// A plan with another schema, made before the first increment was published.
 	other := t.TempDir()
 	writePairs(t, other, "in/a.avro", 0, 10)
 	write(t, other+"/small.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"id","type":"long"}]}`))
@@ -285,15 +286,15 @@ func TestStepsOfIncrements(t *testing.T) {
 	rowtocol(t, other, nil, "commit", "--plan", "p.json").want(t, 9, "another schema")
 }
 
-// TestIncrementalKilled kills conversions of new inputs, while more arrive, and
-// demands of the last one that each row is there once.
+// TestIncrementalKilled kills conversions of new inputs while more arrive. After the last
+// one each row must be there once.
 func TestIncrementalKilled(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"convert", "--incremental", "in", "out", "--row-group-size", "6KiB", "--block-size", "512", "--workers", "1"}
 	writePairs(t, dir, "in/0000.avro", 0, 1000)
 	began := time.Now()
 	rowtocol(t, dir, nil, args...).want(t, 0)
-	took, rows, struck := time.Since(began), 1000, 0
+	took, rows, kills := time.Since(began), 1000, 0
 	for i := range soak.Rounds(8, 400) {
 		if i%2 == 0 {
 			writePairs(t, dir, fmt.Sprintf("in/%04d.avro", i+1), rows, 1000)
@@ -303,14 +304,14 @@ func TestIncrementalKilled(t *testing.T) {
 		time.Sleep(rand.N(took))
 		_ = cmd.Process.Kill() // it may have ended
 		if waitCmd(t, cmd).code == -1 {
-			struck++
+			kills++
 		}
 	}
 	o := rowtocol(t, dir, nil, args...).want(t, 0)
 	made := len(incrementNames(t, dir))
-	t.Logf("%d kills, %d increments, %s", struck, made, strings.TrimSpace(o.stdout))
-	// Beside the increments there is the marker of the last number. Whether sums of inputs are
-	// kept depends on how old these were when a run looked.
+	t.Logf("%d kills, %d increments, %s", kills, made, strings.TrimSpace(o.stdout))
+	// Besides the increments there is the marker of the last number. The file of known inputs
+	// is there only if inputs were old enough when a run read them.
 	if err := os.RemoveAll(dir + "/out/" + manifest.InputsName); err != nil {
 		t.Error(err)
 	}
@@ -320,8 +321,8 @@ func TestIncrementalKilled(t *testing.T) {
 	wantIDs(t, dir, idRange(0, rows)...)
 }
 
-// TestIncrementalAtOnce starts conversions of the same new inputs at the same time:
-// no row comes twice.
+// TestIncrementalAtOnce starts conversions of the same new inputs at the same time, and
+// checks that no row is there twice.
 func TestIncrementalAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	rounds := soak.Rounds(3, 60)
@@ -333,13 +334,13 @@ func TestIncrementalAtOnce(t *testing.T) {
 			wg.Go(func() {
 				cmd := exec.Command(binary, "convert", "--incremental", "in", "out")
 				cmd.Dir, cmd.Env = dir, command(t).Env
-				_ = cmd.Run() // its exit code says it
+				_ = cmd.Run() // its exit code is checked below
 				codes[i] = cmd.ProcessState.ExitCode()
 			})
 		}
 		wg.Wait()
 		if slices.ContainsFunc(codes, func(code int) bool { return code != 0 && code != 5 }) || !slices.Contains(codes, 0) {
-			t.Errorf("the codes are %v", codes)
+			t.Errorf("the exit codes are %v, want 0 and 5 only, and a 0", codes)
 		}
 	}
 	convertIncremental(t, dir).want(t, 0)

@@ -17,7 +17,8 @@ func avroRows(t *testing.T, name, schema string, rows ...[]byte) {
 	write(t, name, avrotest.File(t, schema, syncMarker, int64(len(rows)), bytes.Join(rows, nil)))
 }
 
-// Files are written under every name that the file system takes, also by way of a temporary one.
+// TestLongNamesOfFiles writes files under the longest names that the file system allows, also
+// through temporary names.
 func TestLongNamesOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 10)
@@ -28,7 +29,7 @@ func TestLongNamesOfFiles(t *testing.T) {
 	rowtocol(t, dir, nil, "inspect", "--html", name+".html", "out").want(t, 0)
 }
 
-// An index works on fields whatever the length of their names, which name its directory.
+// TestIndexOfLongNames makes indexes on fields with long names, which name the directories.
 func TestIndexOfLongNames(t *testing.T) {
 	for _, fields := range [][]string{
 		{strings.Repeat("a", 122)}, {strings.Repeat("a", 123)}, {strings.Repeat("b", 128)}, {strings.Repeat("c", 129)},

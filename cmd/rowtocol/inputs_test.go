@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// skippedPaths are the skipped names below a directory.
+// skippedPaths returns the skipped names below a directory, with the reasons.
 func skippedPaths(dir string, skipped []input.Skipped) string {
 	var names []string
 	for _, s := range skipped {
@@ -27,8 +27,7 @@ func makeFIFO(t *testing.T, name string) {
 	must(t, syscall.Mkfifo(name, 0o600))
 }
 
-// TestInputsByContent converts a directory as Hive leaves it, with all sorts of
-// other files in it.
+// TestInputsByContent converts a directory of Hive's files that also has other files.
 func TestInputsByContent(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/000000_0", 0, 10)
@@ -45,7 +44,7 @@ func TestInputsByContent(t *testing.T) {
 	var dry dryRun
 	o := rowtocol(t, dir, nil, "convert", "--dry-run", "--json", "in", "out").want(t, 0, "in/notes.txt", "not an Avro file")
 	if o.object(t, &dry); skippedPaths(dir+"/in", dry.Skipped) != found || len(dry.Request.Inputs) != 3 {
-		t.Errorf("a dry run skips %s of %+v", skippedPaths(dir+"/in", dry.Skipped), dry.Request.Inputs)
+		t.Errorf("a dry run skips %s, and takes %+v", skippedPaths(dir+"/in", dry.Skipped), dry.Request.Inputs)
 	}
 	var p planned
 	rowtocol(t, dir, nil, "plan", "--json", "in", "out", "-o", "plan.json").want(t, 0, "7 files or directories").object(t, &p)
@@ -64,8 +63,8 @@ func TestInputsByContent(t *testing.T) {
 	}
 }
 
-// TestUnfinishedCopies converts a directory while files are copied into it: their rows are
-// there once, when they are complete, and a file that is named is taken as it is.
+// TestUnfinishedCopies converts a directory while files are copied into it. Their rows must be
+// there once, after the copies are complete. A file that is named is converted at once.
 func TestUnfinishedCopies(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 10)
@@ -91,7 +90,7 @@ func TestUnfinishedCopies(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "in/*.tmp", "named").want(t, 0, "nothing to do")
 }
 
-// TestManySkipped names no more than a few in the log, and all in JSON.
+// TestManySkipped checks that the log names some of many skipped files, and JSON all.
 func TestManySkipped(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a", 0, 10)
@@ -101,11 +100,11 @@ func TestManySkipped(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--dry-run", "in", "out").want(t, 0, "text09", "and 5 more").lacks(t, "text10")
 	var dry dryRun
 	if rowtocol(t, dir, nil, "convert", "--dry-run", "--json", "in", "out").want(t, 0).object(t, &dry); len(dry.Skipped) != 15 {
-		t.Errorf("%d are named", len(dry.Skipped))
+		t.Errorf("%d are named, want 15", len(dry.Skipped))
 	}
 }
 
-// TestAddedFileIsAnotherRequest finds more in a directory than was converted.
+// TestAddedFileIsAnotherRequest adds an input to a converted directory.
 func TestAddedFileIsAnotherRequest(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 10)
@@ -116,7 +115,7 @@ func TestAddedFileIsAnotherRequest(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 9, "in/000000_0 was added")
 }
 
-// TestLinkedInputs takes each row once.
+// TestLinkedInputs checks that a file with several names is converted once.
 func TestLinkedInputs(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/2026/a.avro", 0, 10)
@@ -128,7 +127,8 @@ func TestLinkedInputs(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0, "10 rows of 1 input are equal")
 }
 
-// TestNothingToConvert is refused, above all where it would replace something.
+// TestNothingToConvert checks that inputs without an Avro file are refused, also with
+// --overwrite.
 func TestNothingToConvert(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 10)
@@ -141,7 +141,7 @@ func TestNothingToConvert(t *testing.T) {
 	}
 	rowtocol(t, dir, nil, "plan", "empty", "other", "-o", "plan.json").want(t, 3, "empty/text: not an Avro file", "--allow-empty")
 	if after := fileSums(t, dir+"/out"); len(after) != len(before) {
-		t.Errorf("there was %v, and is %v", before, after)
+		t.Errorf("%v became %v", before, after)
 	}
 	rowtocol(t, dir, nil, "plan", "--allow-empty", "empty", "other", "-o", "plan.json").want(t, 0, "0 tasks")
 	rowtocol(t, dir, nil, "convert", "rowless.avro", "rowless").want(t, 0, "0 rows in 1 file")
@@ -149,7 +149,7 @@ func TestNothingToConvert(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--allow-empty", "--overwrite", "empty", "out").want(t, 0, "0 rows in 0 files")
 }
 
-// TestEmptyFileIsALoss of no rows, if damage is allowed.
+// TestEmptyFileIsALoss checks that an empty file counts as a loss of 0 rows with --on-damage.
 func TestEmptyFileIsALoss(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 10)
@@ -171,7 +171,7 @@ func TestEmptyFileIsALoss(t *testing.T) {
 	}
 }
 
-// TestRequireComplete names all that would be lost with the inputs.
+// TestRequireComplete checks that verify names everything that would be lost with the inputs.
 func TestRequireComplete(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 10)
@@ -205,12 +205,12 @@ func TestRequireComplete(t *testing.T) {
 	rowtocol(t, dir, nil, complete...).want(t, 6, "15 files", "text09", "and 5 more").lacks(t, "text10")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in/*.avro", "--require-complete").want(t, 0)
 
-	// Rows that the output does not have are a difference in any case.
+	// Rows that the output lacks are always a difference.
 	writePairs(t, dir, "in/000000_0", 10, 10)
 	rowtocol(t, dir, nil, against...).want(t, 6, "in/000000_0", "10 rows differ")
 }
 
-// TestNotNamed says what else an output was made from.
+// TestNotNamed checks that verify names the inputs that --against does not cover.
 func TestNotNamed(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 10)
@@ -228,7 +228,7 @@ func TestNotNamed(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "out", "--against", "moved", "--require-complete").want(t, 6, "holds 2 files", "moved/d")
 }
 
-// TestLossesAreMentioned by all that tells of an output.
+// TestLossesAreMentioned checks that verify and inspect report losses.
 func TestLossesAreMentioned(t *testing.T) {
 	dir := t.TempDir()
 	b := writePairs(t, dir, "a.avro", 0, 100)
@@ -254,7 +254,7 @@ func TestLossesAreMentioned(t *testing.T) {
 	}
 }
 
-// TestHelpfulErrors name the flag that helps, and are the user's.
+// TestHelpfulErrors checks that messages name the flag that helps, and the exit code.
 func TestHelpfulErrors(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 10)
@@ -286,8 +286,8 @@ func TestHelpfulErrors(t *testing.T) {
 	}
 }
 
-// TestNamesOutsideUTF8 refuses names that plan and _SUCCESS cannot hold: a rerun would
-// not know its own output, and a task would look for other files.
+// TestNamesOutsideUTF8 checks that names that are not UTF-8 are refused: plan and _SUCCESS
+// cannot hold them.
 func TestNamesOutsideUTF8(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a", 0, 3)
@@ -301,7 +301,7 @@ func TestNamesOutsideUTF8(t *testing.T) {
 	}
 }
 
-// TestDryRunOfADestination says what the run would make of what DEST holds.
+// TestDryRunOfADestination checks that a dry run says what convert would do to DEST.
 func TestDryRunOfADestination(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a", 0, 3)

@@ -20,7 +20,7 @@ func TestInspectHTML(t *testing.T) {
 	for _, text := range []string{"<!DOCTYPE html>", "<title>out: where the bytes are</title>", `"name":"words[]"`, `"name":"` + name + `"`, "&#34;Pair&#34;",
 		"<bdi>" + dir + "/out</bdi>", "Made 2", "UTC by rowtocol "} {
 		if !strings.Contains(page, text) {
-			t.Errorf("%s is not in the page", text)
+			t.Errorf("the page lacks %s", text)
 		}
 	}
 	var look inspected
@@ -29,7 +29,7 @@ func TestInspectHTML(t *testing.T) {
 		t.Errorf("%+v", look)
 	}
 	if again := string(read(t, dir+"/again.html")); again != page {
-		t.Error("the same figures give another page")
+		t.Error("the same figures make another page")
 	}
 
 	write(t, dir+"/other.avro", []byte("other"))
@@ -53,7 +53,7 @@ func TestInspectHTML(t *testing.T) {
 	rowtocol(t, dir, nil, "inspect", "--html", "page.html", part).want(t, 3, name)
 	write(t, part, sound)
 	if after := fileSums(t, dir); len(after) != len(before) || string(read(t, dir+"/page.html")) != page {
-		t.Errorf("failed runs left something: %v, %v", before, after)
+		t.Errorf("failed runs changed the directory: %v, %v", before, after)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 6 {
 		t.Errorf("%v, %v", entries, err)
