@@ -41,10 +41,10 @@ func TestInspectHTML(t *testing.T) {
 		text string
 	}{
 		{"with --bytes", "--bytes --html x.html out/" + name, 1, "exclude each other"},
-		{"onto what is inspected", "--html out/" + name + " out", 9, "is not an HTML page"},
+		{"onto the inspected file", "--html out/" + name + " out", 9, "is not an HTML page"},
 		{"onto a directory", "--html out out", 7, "out"},
-		{"into no directory", "--html none/x.html out", 7, "none"},
-		{"of what is no column file", "--html x.html other.avro", 3, "other.avro"},
+		{"into a missing directory", "--html none/x.html out", 7, "none"},
+		{"of another file", "--html x.html other.avro", 3, "other.avro"},
 	}
 	for _, c := range cases {
 		rowtocol(t, dir, nil, append([]string{"inspect"}, strings.Fields(c.args)...)...).want(t, c.code, c.text)

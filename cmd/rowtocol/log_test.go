@@ -15,8 +15,7 @@ import (
 // line is a line of the log in JSON.
 type line map[string]any
 
-// log returns the lines of the log, each of which must have a time in UTC and the same
-// run.
+// logLines returns the lines of the log. Each must have a time in UTC and the same run.
 func (o output) logLines(t *testing.T) (lines []line) {
 	t.Helper()
 	for text := range strings.Lines(o.stderr) {
@@ -36,7 +35,7 @@ func (o output) logLines(t *testing.T) (lines []line) {
 	return lines
 }
 
-// number is an attribute of a line.
+// number returns an integer attribute of a line.
 func (l line) number(name string) int64 {
 	n, ok := l[name].(float64)
 	if !ok {
@@ -45,7 +44,8 @@ func (l line) number(name string) int64 {
 	return int64(n)
 }
 
-// wantRun fails the test unless the log has all from the start to the end of a command.
+// wantRun checks that the log begins with the first and ends with the last line of a
+// command, and returns these lines.
 func (o output) wantRun(t *testing.T, command, status string) (first, last line) {
 	t.Helper()
 	lines := o.logLines(t)
@@ -62,7 +62,7 @@ func (o output) wantRun(t *testing.T, command, status string) (first, last line)
 	return first, last
 }
 
-// The log, the JSON object and the manifest say the same of a conversion.
+// TestLogOfConvert checks that log, JSON object and manifest agree about a conversion.
 func TestLogOfConvert(t *testing.T) {
 	dir := t.TempDir()
 	size := len(writePairs(t, dir, "a.avro", 0, 3000)) + len(writePairs(t, dir, "b.avro", 0, 50))
@@ -96,7 +96,7 @@ func TestLogOfConvert(t *testing.T) {
 	}
 }
 
-// Every run that fails says so where it ends, too, and what it lost.
+// TestLogOfFailures checks the lines about failures, and the last lines of failed runs.
 func TestLogOfFailures(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/damaged.avro", writePairs(t, dir, "a.avro", 0, 50))
@@ -121,11 +121,12 @@ func TestLogOfFailures(t *testing.T) {
 	o = rowtocol(t, dir, nil, "verify", "out").want(t, 6)
 	o.wantRun(t, "verify", "different")
 	if o = rowtocol(t, dir, nil, "convert", "--block-size", "no", "a.avro", "new").want(t, 1); len(o.logLines(t)) != 1 {
-		t.Errorf("wrong use of the command line: %s", o.stderr)
+		t.Errorf("a usage error takes more than one line: %s", o.stderr)
 	}
 }
 
-// The three steps say what they did, and lines about tasks which.
+// TestLogOfSteps checks the figures that the three steps log, and that lines about tasks
+// name the task.
 func TestLogOfSteps(t *testing.T) {
 	dir := t.TempDir()
 	p := plannedSteps(t, dir, 1000)
@@ -149,7 +150,7 @@ func TestLogOfSteps(t *testing.T) {
 			}
 		}
 		if strings.Count(o.stderr, `"task":`) != 2 {
-			t.Errorf("a task is told twice: %s", o.stderr)
+			t.Errorf("want two lines with a task: %s", o.stderr)
 		}
 		rows, bytes = rows+last.number("rows"), bytes+last.number("bytes")
 	}
@@ -158,7 +159,7 @@ func TestLogOfSteps(t *testing.T) {
 		t.Errorf("%d rows, %d bytes: %v", rows, bytes, last)
 	}
 	if n := strings.Count(o.stderr, `"msg":"published"`); n < p.Tasks {
-		t.Errorf("%d files: %s", n, o.stderr)
+		t.Errorf("%d published files for %d tasks: %s", n, p.Tasks, o.stderr)
 	}
 	o = rowtocol(t, dir, nil, "verify", "out", "--json").want(t, 0)
 	var v verified
@@ -180,7 +181,7 @@ func TestLogFlags(t *testing.T) {
 	}
 	for _, c := range []struct {
 		env, args     string
-		lines, stdout bool // some of the log, and the summary
+		lines, stdout bool // whether there is a log, and a summary
 		detail        bool
 	}{
 		{"", "convert", true, true, false},
@@ -219,8 +220,8 @@ func TestLogFlags(t *testing.T) {
 	}
 }
 
-// Off a terminal, the log tells every minute how far the work is, also if it does not
-// go on.
+// TestProgressLines checks that without a terminal progress is logged every minute, even if
+// there is none.
 func TestProgressLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		name := t.TempDir() + "/log"
@@ -230,7 +231,7 @@ func TestProgressLines(t *testing.T) {
 		a := newApp(nil, f, f)
 		a.command = "convert"
 		a.start("dest", "out")
-		time.Sleep(time.Minute + time.Second) // looking at inputs, say
+		time.Sleep(time.Minute + time.Second) // for example, reading the inputs' headers
 		p, stop := a.startProgress(t.Context())
 		p.set(0, 0, 6000)
 		time.Sleep(time.Minute)
@@ -253,7 +254,7 @@ func TestProgressLines(t *testing.T) {
 		} {
 			for name, v := range want {
 				if lines[i]["msg"] != "progress" || lines[i][name] != v {
-					t.Errorf("%s is not %v: %v", name, v, lines[i])
+					t.Errorf("%s of the line %v, want %v", name, lines[i], v)
 				}
 			}
 		}
@@ -263,7 +264,7 @@ func TestProgressLines(t *testing.T) {
 	})
 }
 
-// Of an increment beside an output, the log has what it added.
+// TestLogOfIncrements checks that the figures in the log are those of the new increment.
 func TestLogOfIncrements(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 100)

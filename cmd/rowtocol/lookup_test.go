@@ -17,8 +17,8 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// indexedPairs makes an output of two increments, with an index of the rows 0 to 99, in several
-// files, and 50 to 149.
+// indexedPairs makes an indexed output of two increments: one of rows 0 to 99, in several
+// files, and one of rows 50 to 149.
 func indexedPairs(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -29,7 +29,8 @@ func indexedPairs(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestLookup finds by key, range and standard input what cat finds by a condition.
+// TestLookup checks that lookup by key, range and standard input finds the same rows as cat
+// with a condition.
 func TestLookup(t *testing.T) {
 	dir := indexedPairs(t)
 	for _, test := range []struct{ args, where string }{
@@ -45,7 +46,7 @@ func TestLookup(t *testing.T) {
 		{"--by id 9", "id == 9"},
 	} {
 		args := strings.Fields(test.args)
-		// With an alternative, which holds for no row, no index helps.
+		// The alternative holds for no row, but keeps cat from using an index.
 		cat := []string{"cat", "--where", "(" + test.where + ") or id = -1", "out"}
 		if strings.HasPrefix(test.args, "--limit") || strings.HasPrefix(test.args, "--columns") {
 			n := strings.Count(test.args, " ")
@@ -69,7 +70,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// TestLookupRefused says what is wrong, and how an index is made.
+// TestLookupRefused checks the messages about wrong arguments and a missing index.
 func TestLookupRefused(t *testing.T) {
 	dir := indexedPairs(t)
 	rowtocol(t, dir, nil, "convert", "a.avro", "none").want(t, 0)
@@ -93,7 +94,8 @@ func TestLookupRefused(t *testing.T) {
 	}
 }
 
-// TestLookupDamaged names the file and the place of damage, and one that is gone.
+// TestLookupDamaged checks that messages name the damaged file with its offset, or the
+// missing file.
 func TestLookupDamaged(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 100)
@@ -107,8 +109,8 @@ func TestLookupDamaged(t *testing.T) {
 	rowtocol(t, dir, nil, "lookup", "out", "60").want(t, 0, fmt.Sprint(60))
 }
 
-// TestIndexOfAnotherOutput puts the index of an output in the place of another's, of the same
-// size, and has the manifest describe it: it is damage, and no row is found by it.
+// TestIndexOfAnotherOutput replaces the index of an output with that of another output, also in
+// the manifest. That is damage, and no row is found by it.
 func TestIndexOfAnotherOutput(t *testing.T) {
 	dir := t.TempDir()
 	index := map[string]string{}
@@ -134,7 +136,7 @@ func TestIndexOfAnotherOutput(t *testing.T) {
 func TestLookupManyKeys(t *testing.T) {
 	dir := indexedPairs(t)
 	var keys, want strings.Builder
-	for i := range 1200 { // more than a batch, and keys that come again
+	for i := range 1200 { // more than a batch, with repeated keys
 		id := i * 7 % 160
 		fmt.Fprintln(&keys, id)
 		for range map[bool]int{id < 150: 1}[true] + map[bool]int{id >= 50 && id < 100: 1}[true] {
@@ -148,23 +150,23 @@ func TestLookupManyKeys(t *testing.T) {
 		out, err := cmd.Output()
 		return string(out), printed.String(), err
 	}
-	out, said, err := ask(keys.String())
+	out, stderr, err := ask(keys.String())
 	if err != nil || out != want.String() {
-		t.Errorf("%v, %s: %d bytes, want %d", err, said, len(out), want.Len())
+		t.Errorf("%v, %s: %d bytes, want %d", err, stderr, len(out), want.Len())
 	}
-	if rows := fmt.Sprintf(`"rows":%d,`, strings.Count(out, "\n")); !strings.Contains(said, rows) {
-		t.Errorf("%s: %s", rows, said)
+	if rows := fmt.Sprintf(`"rows":%d,`, strings.Count(out, "\n")); !strings.Contains(stderr, rows) {
+		t.Errorf("%s is not in %s", rows, stderr)
 	}
 	if out, _, err = ask(keys.String(), "--limit", "700"); err != nil || out != strings.Join(strings.SplitAfter(want.String(), "\n")[:700], "") {
-		t.Errorf("%v: %d rows of 700", err, strings.Count(out, "\n"))
+		t.Errorf("%v: %d rows, want 700", err, strings.Count(out, "\n"))
 	}
-	// What comes before an error is printed, and what was read together too.
-	if out, said, err = ask("3\n4\nx\n5\n"); err == nil || out != "{\"id\":3}\n{\"id\":4}\n" || !strings.Contains(said, "long") {
-		t.Errorf("%v, %s: %q", err, said, out)
+	// Rows before an error are printed, also those of the same batch.
+	if out, stderr, err = ask("3\n4\nx\n5\n"); err == nil || out != "{\"id\":3}\n{\"id\":4}\n" || !strings.Contains(stderr, "long") {
+		t.Errorf("%v, %s: %q", err, stderr, out)
 	}
 }
 
-// TestLookupDamagedRows prints the rows of the keys before the one whose row is damaged.
+// TestLookupDamagedRows checks that the rows of keys before a damaged row are printed.
 func TestLookupDamagedRows(t *testing.T) {
 	dir := indexedPairs(t)
 	parts := globAtLeast(t, filepath.Join(dir, "out", "increment-*", "part-*"), 2)
@@ -174,7 +176,8 @@ func TestLookupDamagedRows(t *testing.T) {
 	rowtocol(t, dir, nil, "lookup", "--columns", "id", "out", "5", "149", "3").want(t, 3).prints(t, "{\"id\":5}\n")
 }
 
-// TestLookupChoosesIndex takes the index that the keys fit, if it is one.
+// TestLookupChoosesIndex checks that lookup uses the index that the keys fit, if it is only
+// one.
 func TestLookupChoosesIndex(t *testing.T) {
 	dir := t.TempDir()
 	mail, err := filepath.Abs("../../testdata/mail/archive-1.avro")
@@ -193,7 +196,7 @@ func TestLookupChoosesIndex(t *testing.T) {
 	rowtocol(t, dir, nil, "lookup", "out", "-").want(t, 1, "--by")
 }
 
-// TestIndexesShown has status and inspect tell of the indexes of all increments.
+// TestIndexesShown checks that status and inspect show the indexes of all increments.
 func TestIndexesShown(t *testing.T) {
 	dir := indexedPairs(t)
 	for _, name := range []string{"status", "inspect"} {
@@ -202,8 +205,8 @@ func TestIndexesShown(t *testing.T) {
 	}
 }
 
-// TestLookupAsPrinted finds rows by keys as cat prints them, of all types that are not
-// printed as they are stored.
+// TestLookupAsPrinted looks up rows by the keys that cat prints, for all types whose printed
+// form differs from the stored one.
 func TestLookupAsPrinted(t *testing.T) {
 	const schema = `{"type":"record","name":"R","fields":[
 		{"name":"dec","type":{"type":"bytes","logicalType":"decimal","precision":6,"scale":2}},
@@ -243,7 +246,7 @@ func TestLookupAsPrinted(t *testing.T) {
 	}
 }
 
-// TestWhereWithDamagedIndex reads all rows if the index is damaged.
+// TestWhereWithDamagedIndex checks that cat reads all rows if the index is damaged.
 func TestWhereWithDamagedIndex(t *testing.T) {
 	dir := indexedPairs(t)
 	files := globAtLeast(t, filepath.Join(dir, "out", "increment-*", manifest.IndexDir, "*", "id", "*.hfile"), 1)
@@ -253,7 +256,7 @@ func TestWhereWithDamagedIndex(t *testing.T) {
 	rowtocol(t, dir, nil, "cat", "--columns", "id", "--where", "id = 60", "out").want(t, 0, "index is not used").prints(t, "{\"id\":60}\n{\"id\":60}\n")
 }
 
-// A batch is read in halves if that may help.
+// TestDividesBatch checks after which errors a batch is read in halves.
 func TestDividesBatch(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -266,7 +269,7 @@ func TestDividesBatch(t *testing.T) {
 		{context.Canceled, false},
 	} {
 		if dividesBatch(c.err) != c.want {
-			t.Errorf("%v: want %v", c.err, c.want)
+			t.Errorf("%v: divided is %v, want %v", c.err, !c.want, c.want)
 		}
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// binary is the built program, under test as its users run it.
+// binary is the path of the built program.
 var binary string
 
 func TestMain(m *testing.M) {
@@ -49,21 +49,21 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(exit))
 }
 
-// output is what a run of the program left.
+// output is the result of a run of the program.
 type output struct {
 	code           int
 	stdout, stderr string
-	args           []string // of the run
+	args           []string
 }
 
-// command is a run of the program, which knows nothing of variables for tests.
+// command returns a run of the program, without the environment variables for tests.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), binary, args...)
 	cmd.Env = testenv.OfProgram()
 	return cmd
 }
 
-// rowtocol runs the program in dir with an environment of its own.
+// rowtocol runs the program in dir, with PATH, TMPDIR and env as its environment.
 func rowtocol(t *testing.T, dir string, env []string, args ...string) output {
 	t.Helper()
 	cmd := command(t, args...)
@@ -71,7 +71,7 @@ func rowtocol(t *testing.T, dir string, env []string, args ...string) output {
 	return waitCmd(t, startCmd(t, dir, cmd))
 }
 
-// startCmd starts a run in dir, whose output is kept unless it has a place already.
+// startCmd starts a run in dir. Its output goes to buffers unless cmd has writers for it.
 func startCmd(t *testing.T, dir string, cmd *exec.Cmd) *exec.Cmd {
 	t.Helper()
 	cmd.Dir = dir
@@ -84,17 +84,18 @@ func startCmd(t *testing.T, dir string, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// runLimit is how long a run of the program may take: the slowest takes seconds.
+// runLimit is how long a run of the program may take. The slowest takes seconds.
 const runLimit = 5 * time.Minute
 
-// stopLimit is what a program has to end in after a signal, and what a busy machine adds.
+// stopLimit is how long the program may take to end after a signal: 10 s, and 20 s for a
+// busy machine.
 const stopLimit = (10 + 20) * time.Second
 
-// givenUp is what it logs if what was under way did not end by itself.
+// givenUp is in the message of a program that ended without waiting for a hung operation.
 const givenUp = "was given up"
 
-// waitCmd waits for a run and returns what it left. One that hangs prints the stacks of its
-// goroutines and ends, so that its test fails with them.
+// waitCmd waits for a run and returns its output. A run that hangs is made to print the
+// stacks of its goroutines and to end.
 func waitCmd(t *testing.T, cmd *exec.Cmd) output {
 	t.Helper()
 	defer time.AfterFunc(runLimit, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) }).Stop()
@@ -111,8 +112,7 @@ func tempDir(t *testing.T, dir string) string {
 	return tmp
 }
 
-// want fails the test unless the run ended with the code and the texts stand
-// in its output.
+// want checks that the run ended with the code and that its output has the texts.
 func (o output) want(t *testing.T, code int, texts ...string) output {
 	t.Helper()
 	if o.code != code {
@@ -126,7 +126,7 @@ func (o output) want(t *testing.T, code int, texts ...string) output {
 	return o
 }
 
-// lacks fails the test if one of the texts stands in the output.
+// lacks checks that the output has none of the texts.
 func (o output) lacks(t *testing.T, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -136,7 +136,7 @@ func (o output) lacks(t *testing.T, texts ...string) {
 	}
 }
 
-// prints fails the test unless this is all of standard output.
+// prints checks all of standard output.
 func (o output) prints(t *testing.T, want string) {
 	t.Helper()
 	if o.stdout != want {
@@ -144,7 +144,7 @@ func (o output) prints(t *testing.T, want string) {
 	}
 }
 
-// complaints are the lines of the log that are worth a mail.
+// warnings returns the lines of the log above INFO.
 func (o output) warnings() (lines []string) {
 	for line := range strings.Lines(o.stderr) {
 		if !strings.Contains(line, `"level":"INFO"`) {
@@ -166,18 +166,18 @@ func (o output) object(t *testing.T, v any) ending {
 		t.Errorf("more than one object on standard output: %q", o.stdout)
 	}
 	if r.Exit != o.code {
-		t.Errorf("the object says exit %d, the program %d", r.Exit, o.code)
+		t.Errorf("the object has exit %d, the program %d", r.Exit, o.code)
 	}
 	return r
 }
 
 const pairSchema = `{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"id","type":"long"},{"name":"words","type":{"type":"array","items":"string"}}]}`
 
-// syncMarker is between the blocks of files.
+// syncMarker is the sync marker of the tests' Avro files.
 var syncMarker = [16]byte([]byte("sync-sync-sync-s"))
 
-// writePairs makes an Avro file of rows {id: first+i, words: [id in decimal] * i%3},
-// ten a block.
+// writePairs writes an Avro file of rows {id: first+i, words: [id in decimal] * i%3}, ten per
+// block, and returns its bytes.
 func writePairs(t *testing.T, dir, name string, first, rows int) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -227,7 +227,7 @@ func read(t *testing.T, name string) []byte {
 	return b
 }
 
-// partOf returns the path of a part of an output, by its place in the manifest.
+// partOf returns the path of the i-th part in an output's manifest.
 func partOf(t *testing.T, dest string, i int) string {
 	t.Helper()
 	return filepath.Join(dest, manifestIn(t, dest).Parts[i].Files[0].Name)
@@ -251,8 +251,8 @@ func changeManifest(t *testing.T, dir string, change func(*manifest.Success)) {
 	write(t, filepath.Join(dir, manifest.SuccessName), doc)
 }
 
-// fileSums sums up the files below dir: names and bytes. It passes over what is kept of
-// inputs, which depends on how old they are.
+// fileSums returns the checksums of the files below dir, by name. It skips _inputs, which
+// depends on the age of the inputs.
 func fileSums(t *testing.T, dir string) map[string]uint32 {
 	t.Helper()
 	files := map[string]uint32{}
@@ -266,7 +266,7 @@ func fileSums(t *testing.T, dir string) map[string]uint32 {
 	return files
 }
 
-// wantUnchanged requires the files below dir to be what they were before.
+// wantUnchanged checks that the files below dir are as before.
 func wantUnchanged(t *testing.T, dir string, before map[string]uint32) {
 	t.Helper()
 	if after := fileSums(t, dir); !maps.Equal(before, after) {
@@ -277,12 +277,12 @@ func wantUnchanged(t *testing.T, dir string, before map[string]uint32) {
 func wantAbsent(t *testing.T, name string) {
 	t.Helper()
 	if _, err := os.Lstat(name); err == nil {
-		t.Errorf("%s is there", name)
+		t.Errorf("%s exists", name)
 	}
 }
 
-// flip changes bits of a byte of a file, counted from the end if at is negative, and
-// returns what the file held.
+// flip changes bits of the byte at an offset of a file, from its end if at is negative, and
+// returns the bytes before the change.
 func flip(t *testing.T, name string, at int, bits byte) (sound []byte) {
 	t.Helper()
 	sound = read(t, name)
@@ -295,7 +295,7 @@ func flip(t *testing.T, name string, at int, bits byte) (sound []byte) {
 	return sound
 }
 
-// waitFor waits until there is a file of a pattern.
+// waitFor waits until a file matches the pattern.
 func waitFor(t *testing.T, pattern string) {
 	t.Helper()
 	for range 30_000 {
@@ -307,22 +307,22 @@ func waitFor(t *testing.T, pattern string) {
 	t.Fatalf("%s did not appear", pattern)
 }
 
-// globAtLeast returns the files of a pattern, of which there must be so many at least.
+// globAtLeast returns the files that match a pattern, at least a number of them.
 func globAtLeast(t *testing.T, pattern string, least int) []string {
 	t.Helper()
 	found, err := filepath.Glob(pattern)
 	if err != nil || len(found) < least {
-		t.Fatalf("%s: %q, %v", pattern, found, err)
+		t.Fatalf("%s: %q, %v, want at least %d files", pattern, found, err, least)
 	}
 	return found
 }
 
-// globOne returns the one file of a pattern.
+// globOne returns the only file that matches a pattern.
 func globOne(t *testing.T, pattern string) string {
 	t.Helper()
 	found := globAtLeast(t, pattern, 1)
 	if len(found) > 1 {
-		t.Fatalf("%s: %q", pattern, found)
+		t.Fatalf("%s: %q, want one file", pattern, found)
 	}
 	return found[0]
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
-// recordOf is the schema of a record with a field f of a type.
+// recordOf returns the schema of a record with a field f of a type.
 func recordOf(typ string) string {
 	return `{"type":"record","name":"R","fields":[{"name":"f","type":` + typ + `}]}`
 }
@@ -21,14 +21,14 @@ func logicalType(kind, logical string) string {
 
 func varint(n int64) []byte { return varints.AppendVarint(nil, n) }
 
-// TestChangedMeaning adds an input whose values mean something else than those of the
-// destination, as a run and as a late file of a partition.
+// TestChangedMeaning adds an input whose values have another meaning than those of the
+// destination, as an increment and as a late file of a partition.
 func TestChangedMeaning(t *testing.T) {
 	decimal, text := `{"type":"bytes","logicalType":"decimal","precision":10,"scale":2}`, []byte("\x1a540916767918")
 	for _, tt := range []struct {
 		what, first, second string
 		row                 []byte
-		refusals            []string // none if the run is allowed
+		refusals            []string // texts of the refusal; nil if there is none
 	}{
 		{"decimal to string", `"string"`, decimal, []byte{4, 1, 2}, []string{"field f: ", "bytes (decimal(10,2))", "string"}},
 		{"string to decimal", decimal, `"string"`, text, []string{"field f: ", "bytes (decimal(10,2))", "string"}},
@@ -65,7 +65,7 @@ func TestChangedMeaning(t *testing.T) {
 	}
 }
 
-// TestMeaningOfSchema resolves to a schema that was asked for.
+// TestMeaningOfSchema checks which changes of meaning --schema allows.
 func TestMeaningOfSchema(t *testing.T) {
 	dir := t.TempDir()
 	convert := func(reader string, args ...string) output {
@@ -83,10 +83,10 @@ func TestMeaningOfSchema(t *testing.T) {
 	convert(logicalType("long", `"timestamp-micros"`)).want(t, 0, "2 rows")
 	rowtocol(t, dir, nil, "cat", "out").want(t, 0).prints(t, `{"f":"1970-01-01T00:00:01.500000Z"}`+"\n"+`{"f":"1969-12-31T23:59:59.999000Z"}`+"\n")
 	verify(0, "by hamba 2")
-	// A dropped logical type is told.
-	told := "the writer's long (timestamp-millis) is read as the reader's long"
-	convert(`"long"`).want(t, 0, "field f: "+told)
-	verify(6, "mean something else", told)
+	// A dropped logical type draws a warning.
+	dropped := "the writer's long (timestamp-millis) is read as the reader's long"
+	convert(`"long"`).want(t, 0, "field f: "+dropped)
+	verify(6, "mean something else", dropped)
 	convert(logicalType("long", `"local-timestamp-millis"`)).want(t, 3, "a.avro: field f: ", "local-timestamp-millis")
 	convert(`"string"`).want(t, 3, "field f: ", "long (timestamp-millis)")
 	rowtocol(t, dir, nil, "cat", "--schema", "r.avsc", "a.avro").want(t, 3, "field f: ")
@@ -95,8 +95,8 @@ func TestMeaningOfSchema(t *testing.T) {
 	convert(logicalType("long", `"timestamp-micros"`)).want(t, 3, "a.avro: row 0", "field f: ", "too large for the reader's finer unit")
 }
 
-// TestAgainstAnotherMeaning has an input in the place of one whose rows were resolved. The bytes
-// of its rows resolve to those of the output, and mean something else.
+// TestAgainstAnotherMeaning replaces a resolved input with one whose rows resolve to the same
+// bytes, but have another meaning.
 func TestAgainstAnotherMeaning(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/r.avsc", []byte(recordOf(`"string"`)))
@@ -107,7 +107,7 @@ func TestAgainstAnotherMeaning(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro").want(t, 6, "a.avro", "mean something else", "field f: ", "decimal(9,2)")
 }
 
-// TestInexactValues counts values that are not what they were.
+// TestInexactValues checks the counts of values that resolution changes.
 func TestInexactValues(t *testing.T) {
 	dir := t.TempDir()
 	enum := `{"type":"enum","name":"E","symbols":["A","B"],"default":"A"}`
@@ -122,19 +122,19 @@ func TestInexactValues(t *testing.T) {
 	o.object(t, &c)
 	want := shred.Inexact{EnumDefaults: 2, Rounded: 3}
 	if s := manifestIn(t, dir+"/out"); c.Inexact != want || s.Inexact != want {
-		t.Errorf("told are %+v and %+v", c.Inexact, s.Inexact)
+		t.Errorf("--json has %+v and the manifest %+v, want %+v", c.Inexact, s.Inexact, want)
 	}
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 0, "4 rows")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 6, "does not hold 5 values as the inputs have them: 2 enum symbols became the schema's default, 3 numbers were rounded")
 	rowtocol(t, dir, nil, "cat", "--schema", "r.avsc", "in/a.avro").want(t, 0, "1 enum symbol became the schema's default, 2 numbers were rounded")
 	rowtocol(t, dir, nil, "stats", "--schema", "r.avsc", "in/a.avro").want(t, 0, "2 numbers were rounded")
-	// In tasks of their own.
+	// The same in separate tasks.
 	rowtocol(t, dir, nil, "plan", "--schema", "r.avsc", "in", "steps", "-o", "p.json").want(t, 0)
 	rowtocol(t, dir, nil, "task", "--plan", "p.json", "--share", "0/1").want(t, 0)
 	rowtocol(t, dir, nil, "commit", "--plan", "p.json").want(t, 0, "values changed")
 }
 
-// TestLeftOut has inputs with fields that the output lacks.
+// TestLeftOut converts inputs with fields that the output lacks.
 func TestLeftOut(t *testing.T) {
 	narrow := `{"type":"record","name":"R","fields":[{"name":"id","type":"long"}]}`
 	wide := `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"country","type":"string"}]}`
@@ -158,7 +158,7 @@ func TestLeftOut(t *testing.T) {
 				var c converted
 				o.object(t, &c)
 				if len(c.LeftOut) != 1 || c.LeftOut[0].Field != "country" || c.LeftOut[0].Inputs != 2 || !strings.HasSuffix(c.LeftOut[0].Input, "in/dt=1/b.avro") {
-					t.Errorf("left out are %+v", c.LeftOut)
+					t.Errorf("--json has the left-out fields %+v", c.LeftOut)
 				}
 			}
 			rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 0, "3 rows", "the output lacks a field")
@@ -167,7 +167,8 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestSameSchemaInOtherWords has inputs whose schemas differ in what changes no row.
+// TestSameSchemaInOtherWords converts inputs whose schemas differ only in details that change
+// no row.
 func TestSameSchemaInOtherWords(t *testing.T) {
 	dir := t.TempDir()
 	const plain = `{"type":"record","name":"R","fields":[{"name":"f","type":"string"}]}`

@@ -10,12 +10,12 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// suspendAtLock starts the program in dir, and stops it once it waits for the lock of dir/out:
-// it has looked at the destination then, and found its inputs. await lets it go on.
+// suspendAtLock starts the program in dir, and suspends it when it waits for the lock of dir/out.
+// By then it has read the destination and found its inputs. resume lets it finish.
 func suspendAtLock(t *testing.T, dir string, args ...string) (resume func() output) {
 	t.Helper()
 	lock := filepath.Join(dir, "out", manifest.LockName)
-	write(t, lock, []byte("of nobody"))
+	write(t, lock, []byte("no holder"))
 	cmd := startCmd(t, dir, command(t, args...))
 	waitFor(t, filepath.Join(dir, "out", manifest.WorkName, "*", "lock-*"))
 	must(t, cmd.Process.Signal(syscall.SIGSTOP))
@@ -27,13 +27,13 @@ func suspendAtLock(t *testing.T, dir string, args ...string) (resume func() outp
 	}
 }
 
-// TestOverwriteLooksAgain has others publish between the look of a conversion that
-// replaces all that is there, and its lock. It takes their inputs as well, or leaves what
-// they published as it is.
+// TestOverwriteLooksAgain publishes an output or increment after an --overwrite has read the
+// destination, and before it has the lock. The --overwrite must convert the new input as well,
+// or leave the destination unchanged.
 func TestOverwriteLooksAgain(t *testing.T) {
 	for name, tc := range map[string]struct {
-		convert []string // of the other
-		gone    bool     // its input, after that
+		convert []string // flags and input of the other run
+		gone    bool     // whether its input is removed afterwards
 		code    int
 		text    string
 		ids     []int
@@ -65,8 +65,8 @@ func TestOverwriteLooksAgain(t *testing.T) {
 	}
 }
 
-// TestCommitReplacesWhatItsPlanSaw is refused once an increment or an output came, and its work
-// stays.
+// TestCommitReplacesWhatItsPlanSaw checks that commit --overwrite is refused if an increment or an
+// output was published after the plan was made, and that its work stays.
 func TestCommitReplacesWhatItsPlanSaw(t *testing.T) {
 	for name, other := range map[string][]string{
 		"increment-00000003-": {"--incremental", "in"}, "output ": {"--overwrite", "in"},
@@ -99,8 +99,8 @@ func TestCommitReplacesWhatItsPlanSaw(t *testing.T) {
 	}
 }
 
-// TestReprocessLooksAgain has an ordinary run publish inputs that came after those of
-// the partition were found: they are among its inputs, and nobody says that they are not.
+// TestReprocessLooksAgain publishes a late input of a partition after --reprocess has found its
+// inputs. It must find the late input as well, without a warning.
 func TestReprocessLooksAgain(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/k=1/a.avro", 0, 10)
@@ -117,8 +117,8 @@ func TestReprocessLooksAgain(t *testing.T) {
 	}
 }
 
-// TestRestoredIncrement brings an increment back whose inputs were converted again: nobody reads rows
-// twice, or calls them whole.
+// TestRestoredIncrement restores an increment whose inputs were converted again. No command may
+// read rows twice or accept the destination.
 func TestRestoredIncrement(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 10)
@@ -149,8 +149,8 @@ func TestRestoredIncrement(t *testing.T) {
 	rowtocol(t, dir, nil, "lookup", "out", "12").want(t, 0)
 }
 
-// TestHighestIncrementComesBack after the next one was published. All count if they have
-// other inputs; if its input was converted again, nobody reads that twice.
+// TestHighestIncrementComesBack restores the highest increment after the next one was published.
+// It counts if it has inputs of its own. If its input was converted again, readers refuse.
 func TestHighestIncrementComesBack(t *testing.T) {
 	dir := t.TempDir()
 	for i, name := range []string{"a", "b", "c"} {

@@ -12,8 +12,7 @@ import (
 
 const textSchema = `{"type":"record","name":"Text","fields":[{"name":"id","type":"long"},{"name":"text","type":"string"}]}`
 
-// writeTexts makes an Avro file of rows with texts of these sizes, each in a block of its
-// own.
+// writeTexts writes an Avro file of rows with texts of the sizes, each in its own block.
 func writeTexts(t *testing.T, dir, name string, sizes ...int) {
 	t.Helper()
 	var rows [][]byte
@@ -28,25 +27,25 @@ const largeText = 30 << 20
 
 var needed = regexp.MustCompile(`--memory ([0-9]+)MiB`)
 
-// wantRefused requires a run to have ended for want of memory: the message names the
-// file once, and how much more is needed.
+// wantRefused checks that a run ended because memory was too small, and that the message
+// names the file once, and a larger --memory.
 func (o output) wantRefused(t *testing.T, have int, name string) {
 	t.Helper()
 	o.want(t, 1, "too little memory")
 	need, found := 0, needed.FindStringSubmatch(o.stderr)
 	if found != nil {
-		_, _ = fmt.Sscan(found[1], &need) // 0 is too little
+		_, _ = fmt.Sscan(found[1], &need) // 0 fails the test
 	}
 	if need <= have {
-		t.Errorf("no more memory than %d MiB is asked for: %s", have, o.stderr)
+		t.Errorf("the message asks for no more than the %d MiB given: %s", have, o.stderr)
 	}
 	if n := strings.Count(o.stderr, name); n != 1 {
-		t.Errorf("%s is named %d times: %s", name, n, o.stderr)
+		t.Errorf("%s is named %d times, want once: %s", name, n, o.stderr)
 	}
 }
 
-// An output of small rows with a large one among them is read with enough memory, and
-// refused with little.
+// TestLargeRow reads an output with a large row among small ones with enough memory, and
+// checks that it is refused with too little.
 func TestLargeRow(t *testing.T) {
 	dir := t.TempDir()
 	writeTexts(t, dir, "a.avro", 10, 20, largeText, 30)
@@ -79,24 +78,24 @@ func testVerifyLargeRow(t *testing.T, dir string) {
 		t.Errorf("%+v", r)
 	}
 
-	// The values are needed for each byte only.
+	// inspect reads the values only with --bytes.
 	rowtocol(t, dir, nil, "inspect", "--memory", "16MiB", "out").want(t, 0, "4 rows")
-	of := filepath.Join("out", part)
-	rowtocol(t, dir, nil, "inspect", "--bytes", "--memory", "16MiB", of).want(t, 1, "--memory", "too little memory")
-	rowtocol(t, dir, nil, "inspect", "--bytes", "--memory", "256MiB", of).want(t, 0)
+	file := filepath.Join("out", part)
+	rowtocol(t, dir, nil, "inspect", "--bytes", "--memory", "16MiB", file).want(t, 1, "--memory", "too little memory")
+	rowtocol(t, dir, nil, "inspect", "--bytes", "--memory", "256MiB", file).want(t, 0)
 }
 
-// The libraries that decode the inputs take more than the columns do.
+// testLargeRowAgainst tests --against, whose decoders take more memory than the columns.
 func testLargeRowAgainst(t *testing.T, dir string) {
 	o := rowtocol(t, dir, nil, "verify", "--memory", "40MiB", "out", "--against", "a.avro").want(t, 1, "too little memory")
 	if !needed.MatchString(o.stderr) {
-		t.Errorf("it does not say how much is needed: %s", o.stderr)
+		t.Errorf("the message lacks the needed memory: %s", o.stderr)
 	}
 	rowtocol(t, dir, nil, "verify", "--memory", "1GiB", "out", "--against", "a.avro", "--require-complete").want(t, 0, "4 rows")
 }
 
-// What columns need is known before any row is read, and is told in the same words
-// whichever command it is.
+// TestColumnsNeedMemory checks that too many columns are refused before any row is read, with
+// the same message by all commands.
 func TestColumnsNeedMemory(t *testing.T) {
 	dir := t.TempDir()
 	const columns = 4000
@@ -117,13 +116,14 @@ func TestColumnsNeedMemory(t *testing.T) {
 	}
 }
 
-// Parts that do not fit into memory beside each other are verified one after another.
+// TestVerifyPartsThatFitAlone checks that parts that do not fit into memory together are
+// verified one after another.
 func TestVerifyPartsThatFitAlone(t *testing.T) {
 	dir := t.TempDir()
 	writeTexts(t, dir, "a.avro", 12<<20)
 	must(t, os.Mkdir(filepath.Join(dir, "out"), 0o777))
 	rowtocol(t, dir, nil, "convert", "--memory", "1GiB", "a.avro", "out/k=0").want(t, 0)
-	const parts = 8 // of which some are verified at the same time
+	const parts = 8 // some are verified at the same time
 	for i := range parts - 1 {
 		must(t, os.CopyFS(filepath.Join(dir, fmt.Sprint("out/k=", i+1)), os.DirFS(filepath.Join(dir, "out/k=0"))))
 	}
@@ -131,11 +131,11 @@ func TestVerifyPartsThatFitAlone(t *testing.T) {
 		rowtocol(t, dir, nil, "verify", "--memory", "16MiB", "--workers", workers, "out").want(t, 0, fmt.Sprintf("%d rows", parts), "sound")
 	}
 
-	// The damage of each is found, also of those that did not fit at first.
+	// The damage of each part is found, also of those that did not fit at first.
 	var damaged []string
 	for i := range parts {
 		part := partOf(t, filepath.Join(dir, fmt.Sprint("out/k=", i)), 0)
-		flip(t, part, -1, 1) // of the checksum of the text
+		flip(t, part, -1, 1) // in the checksum of the text
 		damaged = append(damaged, strings.TrimPrefix(part, dir+"/")+": column text: block 0")
 	}
 	rowtocol(t, dir, nil, "verify", "--memory", "16MiB", "--workers", "4", "out").want(t, 6, damaged...)

@@ -15,18 +15,18 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 )
 
-// namedFormatsAllowed are the places in which formats may be named: their own packages, the key
-// index, whose files are of one format, and the list of those that the program has.
-// The program's help may name them in its examples.
+// namedFormatsAllowed are the paths that may name formats: the formats' own packages, the key
+// index, whose files have one format, and the program's list of formats.
 var namedFormatsAllowed = []string{"trevni/", "cfile/", "hfile/", "job/index/", "cmd/rowtocol/formats.go", "bench/", "e2e/"}
 
+// programPath is the path of the program, whose help may name formats in its examples.
 const programPath = "cmd/rowtocol/"
 
-// namedFormsAllowed are the places in which a format may be named whose name is also that of a form
-// in which cat writes rows: they mean the form.
+// namedFormsAllowed are the paths that may name an output form of cat that has the same name as
+// a format.
 var namedFormsAllowed = []string{"cmd/rowtocol/cat", "dataset/arrow/"}
 
-// renamedFormat is a format that has another name.
+// renamedFormat is a format with another name.
 type renamedFormat struct {
 	format.Format
 	name string
@@ -36,10 +36,10 @@ func (c renamedFormat) Name() string           { return c.name }
 func (c renamedFormat) Suffix() string         { return "." + c.name }
 func (c renamedFormat) Recognizes([]byte) bool { return true }
 
-// namePattern matches what names one of some formats: words that begin with its name, in
-// any case or capitalized inside an identifier, and its suffix.
+// namePattern returns a pattern of words that name one of the formats: they begin with its name,
+// in any case or capitalized inside an identifier, or end with its suffix.
 func namePattern(formats format.Registry) *regexp.Regexp {
-	alternatives := []string{`(?i:kudu)`} // whose format one is
+	alternatives := []string{`(?i:kudu)`} // CFiles are Kudu's format
 	for _, f := range formats {
 		name := f.Name()
 		alternatives = append(alternatives, fmt.Sprintf(`\b(?i:%s)|%s(?i:%s)|(?i:%s\b)`,
@@ -48,8 +48,8 @@ func namePattern(formats format.Registry) *regexp.Regexp {
 	return regexp.MustCompile(strings.Join(alternatives, "|"))
 }
 
-// Outside of its package nothing may depend on which format there is: another
-// would have to be built into each such place. That of another may be the name of a form.
+// TestFormatsAreNamedInTheirPackagesOnly checks that no other package depends on a particular
+// format, because a new format would have to be added to each such place.
 func TestFormatsAreNamedInTheirPackagesOnly(t *testing.T) {
 	all := append(slices.Clone(formats), renamedFormat{name: "parquet"})
 	isForm := func(f format.Format) bool { return slices.Contains(formatNames(), f.Name()) }
@@ -88,7 +88,7 @@ func TestFormatsAreNamedInTheirPackagesOnly(t *testing.T) {
 		return nil
 	})
 	if err != nil || files < 100 {
-		t.Fatalf("%d files looked at, %v", files, err)
+		t.Fatalf("only %d files searched, %v", files, err)
 	}
 	found := namesIn([]byte(`package x; import "github.com/rowtocol/rowtocol/trevni"; // trevni
 		var a, eachFile, cfileWriter, newHFile = ".trv", "part.cfiles", "inspect a.trv"`), formatName)
@@ -97,7 +97,7 @@ func TestFormatsAreNamedInTheirPackagesOnly(t *testing.T) {
 	}
 }
 
-// isProse tells text from what a program compares with: it has spaces.
+// isProse reports whether a string is a text for people: it has spaces.
 func isProse(token string) bool { return strings.Contains(token, " ") }
 
 // isTest reports whether a file is of tests only.
@@ -106,7 +106,7 @@ func isTest(name string) bool {
 	return strings.HasSuffix(name, "_test.go") || strings.HasSuffix(dir, "test") || strings.HasPrefix(name, "internal/")
 }
 
-// namesIn returns the identifiers and strings that have one of names. Comments may.
+// namesIn returns the identifiers and strings that match names. Comments may match.
 func namesIn(source []byte, names *regexp.Regexp) (found []string) {
 	var s scanner.Scanner
 	files := token.NewFileSet()

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// indexedNaN converts rows of which the number is NaN in two, infinite in two and else the id,
-// with an index on it.
+// indexedNaN converts rows with an index on a number, which is NaN in two rows, infinite in two,
+// and the id in the others.
 func indexedNaN(t *testing.T, typ string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -42,7 +42,7 @@ func indexedNaN(t *testing.T, typ string) (dir string) {
 	return dir
 }
 
-// NaN is found by its key, and is in no range and no bound of one.
+// TestLookupNaN checks that NaN is found by its key, is in no range, and is no bound.
 func TestLookupNaN(t *testing.T) {
 	for _, typ := range []string{"float", "double"} {
 		dir := indexedNaN(t, typ)
@@ -66,7 +66,7 @@ func TestLookupNaN(t *testing.T) {
 	}
 }
 
-// An index changes nothing about which rows a condition selects.
+// TestWhereNaNByIndex checks that conditions select the same rows with an index.
 func TestWhereNaNByIndex(t *testing.T) {
 	dir := indexedNaN(t, "double")
 	used := 0
@@ -86,6 +86,6 @@ func TestWhereNaNByIndex(t *testing.T) {
 		}
 	}
 	if used < 8 {
-		t.Errorf("an index was used for %d conditions", used)
+		t.Errorf("an index was used for only %d conditions", used)
 	}
 }

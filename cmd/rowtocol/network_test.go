@@ -20,7 +20,7 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// hadoopConf makes a directory of a Hadoop configuration, and returns the
+// hadoopConf makes a directory with a Hadoop configuration, and returns the environment
 // variable that names it.
 func hadoopConf(t *testing.T, dir string, properties map[string]string) string {
 	t.Helper()
@@ -32,7 +32,7 @@ func hadoopConf(t *testing.T, dir string, properties map[string]string) string {
 	return "HADOOP_CONF_DIR=" + dir
 }
 
-// writeToken makes a file of one delegation token, as a scheduler does.
+// writeToken writes a file with one delegation token, as a scheduler does.
 func writeToken(t *testing.T, dir, service string) (token, file string) {
 	t.Helper()
 	k := cluster.Token{Kind: "WEBHDFS delegation", Service: service, Identifier: []byte("\x00\x05alice\x04yarn\x00 of today"), Password: []byte("pass~word>of?20bytes")}
@@ -46,8 +46,8 @@ func writeToken(t *testing.T, dir, service string) (token, file string) {
 	return k.URLString(), file
 }
 
-// TestServerEchoesToken has a server that gives a token back in every way. hdfs:// locations
-// are reached with it, too.
+// TestServerEchoesToken has a server that repeats a token in many ways. hdfs:// locations are
+// also reached with the token.
 func TestServerEchoesToken(t *testing.T) {
 	var how func(w http.ResponseWriter, token string)
 	seen, op := "", ""
@@ -100,12 +100,12 @@ func TestServerEchoesToken(t *testing.T) {
 		all := strings.ToLower(out.stdout + out.stderr)
 		for i := 0; i+16 <= len(token); i++ {
 			if part := strings.ToLower(token[i : i+16]); strings.Contains(all, part) {
-				t.Errorf("%s: %s of the token is shown\n%s", name, part, out.stdout+out.stderr)
+				t.Errorf("%s: the part %s of the token is shown\n%s", name, part, out.stdout+out.stderr)
 				break
 			}
 		}
 		if n := strings.Count(out.stderr, "others than its owner can read a file of secrets"); n != 1 || !strings.Contains(out.stderr, "0644") {
-			t.Errorf("%s: the mode is told %d times\n%s", name, n, out.stderr)
+			t.Errorf("%s: the mode is reported %d times\n%s", name, n, out.stderr)
 		}
 	}
 	must(t, os.Chmod(file, 0o600))
@@ -114,13 +114,13 @@ func TestServerEchoesToken(t *testing.T) {
 	env[0] = hadoopConf(t, dir, map[string]string{"hadoop.security.authentication": "kerberos", "dfs.nameservices": "data", "dfs.namenode.rpc-address.data": "nn:8020", "dfs.namenode.http-address.data": address})
 	rowtocol(t, dir, env, "task", "--store-retry", "0", "--plan", "hdfs://data/plan", "--task", "0").want(t, 4, "refused")
 	if seen != token {
-		t.Errorf("an hdfs:// location was asked for with the token %q", seen)
+		t.Errorf("the request for an hdfs:// location has the token %q", seen)
 	}
 	must(t, os.Truncate(file, 20))
 	rowtocol(t, dir, env, "count", "webhdfs://"+address+"/in").want(t, 7, "delegation tokens", file)
 }
 
-// sendRaw sends an answer that is not HTTP's.
+// sendRaw sends an answer that is not HTTP.
 func sendRaw(w http.ResponseWriter, text string) {
 	c, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -130,7 +130,7 @@ func sendRaw(w http.ResponseWriter, text string) {
 	_ = c.Close()
 }
 
-// TestKeytabBeforeTokens has a keytab on the command line win over a token file.
+// TestKeytabBeforeTokens checks that a keytab on the command line overrides a token file.
 func TestKeytabBeforeTokens(t *testing.T) {
 	t.Setenv("HADOOP_TOKEN_FILE_LOCATION", "file")
 	for keytab, tokens := range map[string]bool{"": true, "keys": false} {
@@ -143,8 +143,8 @@ func TestKeytabBeforeTokens(t *testing.T) {
 	}
 }
 
-// TestLocationWithPassword has locations that are refused for what they hold: nobody is
-// told that.
+// TestLocationWithPassword checks that locations with a password or token are refused without
+// showing it.
 func TestLocationWithPassword(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in.avro", 0, 1)
@@ -156,27 +156,27 @@ func TestLocationWithPassword(t *testing.T) {
 			{"status", "out", "--input", location}, {"convert", "--input", "in.avro", "--dest", location}, {"convert", "in.avro", "out", "--schema", location},
 		} {
 			if i > 0 && j > 1 {
-				break // they are refused in one place
+				break // the other commands refuse it in the same function
 			}
 			if args[0] == "convert" || args[0] == "commit" {
 				args = append([]string{args[0], "--metrics-file", "m.prom", "--lineage", "runs.jsonl"}, args[1:]...)
 			}
 			out := rowtocol(t, dir, nil, append(args, "--json", "--verbose")...)
-			told := out.stdout + out.stderr
+			shown := out.stdout + out.stderr
 			for _, file := range []string{"m.prom", "runs.jsonl"} {
 				if text, err := os.ReadFile(filepath.Join(dir, file)); err == nil {
-					told += string(text)
+					shown += string(text)
 				}
 				_ = os.Remove(filepath.Join(dir, file))
 			}
-			if out.code != 1 && out.code != 3 || !strings.Contains(told, "(hidden)") && args[0] != "status" || strings.Contains(told, "hunter2") {
-				t.Errorf("%v: exit %d:\n%s", args, out.code, told)
+			if out.code != 1 && out.code != 3 || !strings.Contains(shown, "(hidden)") && args[0] != "status" || strings.Contains(shown, "hunter2") {
+				t.Errorf("%v: exit %d:\n%s", args, out.code, shown)
 			}
 		}
 	}
 }
 
-// TestServerDrips has name nodes that send a byte now and then.
+// TestServerDrips has name nodes that send only a byte now and then.
 func TestServerDrips(t *testing.T) {
 	t.Parallel() // it waits
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -184,7 +184,7 @@ func TestServerDrips(t *testing.T) {
 	var served sync.WaitGroup
 	defer served.Wait()
 	defer func() { _ = l.Close() }()
-	asked := make(chan struct{}, 100) // one for each connection with a question
+	asked := make(chan struct{}, 100) // an item for each connection with a request
 	served.Go(func() {
 		for {
 			c, err := l.Accept()
@@ -193,7 +193,7 @@ func TestServerDrips(t *testing.T) {
 			}
 			served.Go(func() {
 				defer func() { _ = c.Close() }()
-				_, err := c.Read(make([]byte, 1)) // an answer before the question is refused
+				_, err := c.Read(make([]byte, 1)) // an answer before the request is refused
 				if err == nil {
 					asked <- struct{}{}
 					_, err = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
@@ -211,30 +211,30 @@ func TestServerDrips(t *testing.T) {
 		began := time.Now()
 		rowtocol(t, dir, env, "convert", "--store-retry", "0", scheme+"://"+l.Addr().String()+"/in", "out").want(t, 4, says)
 		if took := time.Since(began); took > stopLimit {
-			t.Errorf("%s: ended after %v", scheme, took)
+			t.Errorf("%s: the run ended only after %v", scheme, took)
 		}
 	}
-	// With a minute to go, a signal ends it.
+	// A signal ends a run that may wait for another minute.
 	for _, scheme := range []string{"webhdfs", "hdfs"} {
 		cmd := command(t, "convert", scheme+"://"+l.Addr().String()+"/in", filepath.Join(dir, "out"))
 		var stderr bytes.Buffer
 		cmd.Env, cmd.Stderr = append(cmd.Env, "HADOOP_USER_NAME=alice"), &stderr
 		for len(asked) > 0 {
-			<-asked // of the runs before
+			<-asked // requests of the runs before
 		}
 		startCmd(t, dir, cmd)
-		<-asked // it is up, and its handlers of signals with it
+		<-asked // the program and its signal handlers have started
 		began := time.Now()
 		must(t, cmd.Process.Signal(syscall.SIGTERM))
 		o := waitCmd(t, cmd)
 		o.want(t, 143)
 		if took := time.Since(began); took > stopLimit || strings.Contains(o.stderr, givenUp) {
-			t.Errorf("%s: it ended after %v: %s", scheme, took, o.stderr)
+			t.Errorf("%s: the run ended only after %v: %s", scheme, took, o.stderr)
 		}
 	}
 }
 
-// TestUnknownHost is refused at once: its name never was known.
+// TestUnknownHost checks that a host name that never resolved is refused at once.
 func TestUnknownHost(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 10)
@@ -244,7 +244,7 @@ func TestUnknownHost(t *testing.T) {
 		rowtocol(t, dir, nil, "convert", scheme+"://no..such-host/in", "out").want(t, 4, "no host has this name", "no..such-host")
 		rowtocol(t, dir, nil, "convert", "a.avro", scheme+"://no..such-host/out").want(t, 4, "no host has this name", "no..such-host")
 		if took := time.Since(began); took > time.Minute {
-			t.Errorf("%s: after %v", scheme, took)
+			t.Errorf("%s: refused only after %v", scheme, took)
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLostSuccess loses the _SUCCESS of an output after its inputs were deleted: its
-// rows and those of its runs stay until --overwrite.
+// TestLostSuccess removes the _SUCCESS of an output whose inputs were deleted. Its rows and
+// those of its increments must stay until --overwrite.
 func TestLostSuccess(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 30)
@@ -39,11 +39,11 @@ func TestLostSuccess(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--overwrite", "in", "out").want(t, 0)
 	wantIDs(t, dir, idRange(40, 5)...)
 	if runs := incrementNames(t, dir); len(runs) > 0 {
-		t.Errorf("there are %v", runs)
+		t.Errorf("the increments %v are left", runs)
 	}
 }
 
-// TestLostSuccessOfAPartition makes nothing anew whose inputs are not known.
+// TestLostSuccessOfAPartition checks that a partition of unknown inputs is not converted again.
 func TestLostSuccessOfAPartition(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/k=1/a.avro", 0, 30)

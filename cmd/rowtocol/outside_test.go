@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWatchersOutside has a run tell of itself in files that are something else, or in
-// destinations: it is refused before it does anything, and so is a run with a wrong flag.
+// TestWatchersOutside names report files that are other documents, or in destinations. The run
+// must be refused before any work; a wrong flag is reported first.
 func TestWatchersOutside(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 10)

@@ -14,7 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// partitionActions are what became of partitions: their actions, or the codes of failures.
+// partitionActions returns the action of each partition, or the exit code of its failure.
 func partitionActions(t *testing.T, o output) string {
 	t.Helper()
 	var r partitioned
@@ -30,8 +30,7 @@ func partitionActions(t *testing.T, o output) string {
 	return strings.Join(all, " ")
 }
 
-// convertAll runs convert --partitioned src dest, and compares what became of the
-// partitions.
+// convertAll runs convert --partitioned src dest, and compares the partitions' actions.
 func convertAll(t *testing.T, dir string, code int, want string, flags ...string) output {
 	t.Helper()
 	args := append(append([]string{"convert", "--json", "--partitioned"}, flags...), "src", "dest")
@@ -42,7 +41,7 @@ func convertAll(t *testing.T, dir string, code int, want string, flags ...string
 	return o
 }
 
-// wantIDsOf requires the IDs of all rows of dest to be these, each in braces.
+// wantIDsOf checks the IDs of all rows of dest; in want each is in braces.
 func wantIDsOf(t *testing.T, dir, dest, want string) {
 	t.Helper()
 	if got := strings.ReplaceAll(catLine(t, dir, "--columns", "id", dest), `"id":`, ""); got != want {
@@ -78,7 +77,7 @@ func TestPartitions(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "dest/dt=1/h=2", "--against", "src/dt=1/h=2", "--require-complete").want(t, 0, "4 rows of 2 inputs are equal")
 	rowtocol(t, dir, nil, "count", "dest").want(t, 0, "12")
 
-	// Again as one output, but for the partition that would lose rows.
+	// --reprocess makes one output, except of the partition that would lose rows.
 	convertAll(t, dir, 9, "dt=1/h=1:9 dt=1/h=2:output dt=2/h=1:nothing dt=3/h=1:nothing", "--reprocess", "--dry-run")
 	o := convertAll(t, dir, 9, "dt=1/h=1:9 dt=1/h=2:output dt=2/h=1:nothing dt=3/h=1:nothing", "--reprocess")
 	o.want(t, 9, "partition dt=1/h=1", "/src/dt=1/h=1/a, which is not among its inputs any more")
@@ -88,7 +87,8 @@ func TestPartitions(t *testing.T) {
 	wantIDsOf(t, dir, "dest", "{0} {1} {14} {15} {2} {3} {10} {11} {4} {5} {12} {13}")
 }
 
-// TestPartitionsFail tries all, and ends with the weightiest code.
+// TestPartitionsFail checks that all partitions are tried, and that the weightiest code is the
+// exit code.
 func TestPartitionsFail(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "src/k=1/a", 0, 2)
@@ -104,7 +104,7 @@ func TestPartitionsFail(t *testing.T) {
 		wantAbsent(t, dir+"/dest/"+gone)
 	}
 	wantCat(t, dir, `{"id":0} {"id":1}`, "--columns", "id", "dest/k=1")
-	// What damage takes is said each time.
+	// Losses are reported in each run.
 	must(t, os.RemoveAll(dir+"/src/k=5"))
 	writePairs(t, dir, "src/k=4/x=2/a", 8, 2)
 	convertAll(t, dir, 9, "k=1:nothing k=2:output8 k=3:9 k=4/x=1:nothing k=4/x=2:output", "--on-damage", "skip")
@@ -117,7 +117,7 @@ func TestPartitionsFail(t *testing.T) {
 	wantCat(t, dir, `{"id":100}`, "--columns", "id", "--limit", "1", "dest/k=1")
 }
 
-// TestPartitionsWait leaves out what is not complete yet.
+// TestPartitionsWait checks that incomplete partitions are left out.
 func TestPartitionsWait(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "src/k=1/a", 0, 2)
@@ -139,10 +139,10 @@ func TestPartitionsWait(t *testing.T) {
 	convertAll(t, dir, 0, "k=1:output k=2:output", "--reprocess", "--schema", "id.avsc")
 }
 
-// TestPartitionsOfOthers are not guessed at.
+// TestPartitionsOfOthers checks that files and directories between partitions are reported.
 func TestPartitionsOfOthers(t *testing.T) {
 	dir := t.TempDir()
-	writePairs(t, dir, "src/k=1/sub/a", 0, 2) // the partition's
+	writePairs(t, dir, "src/k=1/sub/a", 0, 2) // it belongs to the partition
 	writePairs(t, dir, "src/k=2/a", 2, 2)
 	for _, link := range []string{"latest", "k=last"} {
 		must(t, os.Symlink("k=2", dir+"/src/"+link))
@@ -170,12 +170,12 @@ func TestPartitionsOfOthers(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--partitioned", "empty", "other").want(t, 3, "holds no directory named key=value")
 	rowtocol(t, dir, nil, "convert", "--partitioned", "--allow-empty", "--exit-nothing", "9", "empty", "other").want(t, 9, "0 partitions converted")
 	if o := rowtocol(t, dir, nil, "convert", "--quiet", "--partitioned", "--allow-empty", "empty", "other").want(t, 0); o.stdout+o.stderr != "" {
-		t.Errorf("for cron: %s%s", o.stdout, o.stderr)
+		t.Errorf("with -q: %s%s", o.stdout, o.stderr)
 	}
 	rowtocol(t, dir, nil, "convert", "--partitioned", "src", "no/dest").want(t, 7, "k=1")
 }
 
-// TestPartitionsInOutput does not put partitions into what readers take for an output.
+// TestPartitionsInOutput checks that no partition is written into a directory that is an output.
 func TestPartitionsInOutput(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "one", 100, 2)
@@ -199,7 +199,8 @@ func TestPartitionsInOutput(t *testing.T) {
 	}
 }
 
-// TestPartitionsFailLate tries the others.
+// TestPartitionsFailLate checks that the others are tried if a partition cannot be listed or
+// was changed.
 func TestPartitionsFailLate(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "src/k=1/a", 0, 2)
@@ -220,7 +221,7 @@ func TestPartitionsFailLate(t *testing.T) {
 	}
 }
 
-// TestInputInTwoOutputs finds an increment that another program put beside an output.
+// TestInputInTwoOutputs checks that an increment with the rows of the output is found.
 func TestInputInTwoOutputs(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "src/k=1/a", 0, 2)
@@ -233,7 +234,8 @@ func TestInputInTwoOutputs(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "dest").want(t, 6, "/src/k=1/a are in", "as well")
 }
 
-// TestPartitionsStopped ends at once, and goes on with what is left.
+// TestPartitionsStopped checks that a signal ends the run at once, and that the next one does
+// the rest.
 func TestPartitionsStopped(t *testing.T) {
 	dir := t.TempDir()
 	var want []string
@@ -248,19 +250,19 @@ func TestPartitionsStopped(t *testing.T) {
 	o := waitCmd(t, cmd)
 	o.want(t, 143)
 	if took := time.Since(began); took > stopLimit || strings.Contains(o.stderr, givenUp) {
-		t.Errorf("it ended after %v: %s", took, o.stderr)
+		t.Errorf("the run ended only after %v: %s", took, o.stderr)
 	}
 	if done, _ := filepath.Glob(dir + "/dest/*/_SUCCESS"); len(done) < 4 || len(done) == 60 {
-		t.Errorf("%d partitions were converted", len(done))
+		t.Errorf("%d partitions were converted, want some, but not all", len(done))
 	}
 	rowtocol(t, dir, nil, "convert", "--partitioned", "src", "dest").want(t, 0, "0 failed")
 	wantIDsOf(t, dir, "dest", strings.Join(want, " "))
 }
 
-// The help tells which exit code of several partitions' is that of all.
+// TestPartitionsHelp checks that the help lists the exit codes of partitions in order of weight.
 func TestPartitionsHelp(t *testing.T) {
 	failures := slices.DeleteFunc(slices.Clone(exits), func(e exit) bool {
-		return e.code == 0 || e.code == 130 || e.code == 6 // of no conversion that failed
+		return e.code == 0 || e.code == 130 || e.code == 6 // no failed conversion ends with these
 	})
 	slices.SortStableFunc(failures, func(a, b exit) int { return failure.Compare(a.kind, b.kind) })
 	var codes []string
@@ -269,6 +271,6 @@ func TestPartitionsHelp(t *testing.T) {
 	}
 	help := strings.ReplaceAll(partitionedLong, "\n", " ")
 	if want := "the first that any has of " + strings.Join(codes, ", ") + " and 0."; !strings.Contains(help, want) {
-		t.Errorf("the help does not say: %s", want)
+		t.Errorf("the help lacks: %s", want)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A job file and the environment can hold inputs and destination; arguments win, and
-// what could be meant in two ways is refused.
+// TestInputAndDestFlags sets inputs and destination in the job file and the environment.
+// Arguments override them, and ambiguous arguments are refused.
 func TestInputAndDestFlags(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 10)
@@ -52,7 +52,7 @@ func TestInputAndDestFlags(t *testing.T) {
 	wantUnchanged(t, dir, before)
 }
 
-// Shares cover all tasks, each once, with any number of them.
+// TestShares checks that shares cover each task once, for any number of shares.
 func TestShares(t *testing.T) {
 	dir := t.TempDir()
 	p := plannedSteps(t, dir, 3000)
@@ -66,7 +66,7 @@ func TestShares(t *testing.T) {
 	slices.Sort(all)
 	for n := range p.Tasks {
 		if len(all) != p.Tasks || all[n] != n {
-			t.Fatalf("of %d tasks ran %v", p.Tasks, all)
+			t.Fatalf("the tasks %v ran, of %d", all, p.Tasks)
 		}
 	}
 	rowtocol(t, dir, nil, "task", "--exit-nothing", "99", "--plan", "plan.json", "--share", fmt.Sprintf("%d/%d", p.Tasks, p.Tasks+1)).want(t, 99)

@@ -22,18 +22,18 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// rowsPerInput is how many rows each input has: of several parts.
+// rowsPerInput is the number of rows of each input, which make several parts.
 const rowsPerInput = 60
 
-// partitionHistory is what one partition holds, run after run, as the contents of all
-// its inputs: each content has a number of its own, and its rows carry it. What a run
-// makes is noted before it starts, for a reader may see it before the run has ended.
+// partitionHistory records the states of one partition. A state is the contents of its inputs.
+// Each content has its own number, which is in its rows. The state that a run makes is recorded
+// before the run starts, because a reader may see it before the run has ended.
 type partitionHistory struct {
 	name   string
-	inputs map[string]int // what the files in the source are → their content
-	states []string       // what the destination held, and what it is to hold
-	done   int            // how many of them the destination surely came to
-	kept   map[string]int // what the destination is to hold: inputs → their content
+	inputs map[string]int // the files in the source → their content
+	states []string       // the past states, and that of a run under way
+	done   int            // how many states the destination has certainly reached
+	kept   map[string]int // the inputs of the last state → their content
 }
 
 // pollTest is a destination of partitions that runs change while others read it.
@@ -46,7 +46,7 @@ type pollTest struct {
 	stopped atomic.Bool
 }
 
-// stateOf is contents in their order.
+// stateOf returns the state with these contents.
 func stateOf(contents []int) string { return fmt.Sprint(slices.Sorted(slices.Values(contents))) }
 
 // put writes an input of new content.
@@ -56,8 +56,7 @@ func (p *pollTest) put(h *partitionHistory, name string) {
 	h.inputs[name] = p.next
 }
 
-// run runs the program, which makes what the source holds the state of these
-// partitions.
+// run runs the program, which gives these partitions the state of their sources.
 func (p *pollTest) run(parts []*partitionHistory, args ...string) {
 	p.mu.Lock()
 	for _, h := range parts {
@@ -74,7 +73,7 @@ func (p *pollTest) run(parts []*partitionHistory, args ...string) {
 	}
 }
 
-// write changes the destination so many times, in turn by all kinds of runs.
+// write changes the destination by a number of runs, of each kind in turn.
 func (p *pollTest) write(runs int) {
 	for i := range runs {
 		h := p.parts[i%len(p.parts)]
@@ -89,14 +88,14 @@ func (p *pollTest) write(runs int) {
 				p.put(h, late)
 			}
 			p.run(p.parts, "--partitioned", "src", "dest")
-		case 3: // all content is another
+		case 3: // all contents change
 			for _, h := range p.parts {
 				for name := range h.inputs {
 					p.put(h, name)
 				}
 			}
 			p.run(p.parts, "--partitioned", "--reprocess", "src", "dest")
-		case 4: // fewer inputs, and the rest as it was
+		case 4: // some inputs are removed
 			for name := range h.inputs {
 				if len(h.inputs) > 1 && name != late {
 					delete(h.inputs, name)
@@ -113,7 +112,7 @@ func (p *pollTest) write(runs int) {
 	}
 }
 
-// moments are how far the partitions have come, by their numbers.
+// reached returns the number of states that each partition has reached.
 func (p *pollTest) reached() []int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,9 +123,9 @@ func (p *pollTest) reached() []int {
 	return all
 }
 
-// check holds rows that were read of a partition against what it held since a
-// moment: they must be those of one state, all of them, and each once.
-func (p *pollTest) check(who string, part, since int, rows []int) {
+// check checks rows that were read from a partition: they must be all rows of one state that
+// it had at or after since, each once.
+func (p *pollTest) check(reader string, part, since int, rows []int) {
 	count := make(map[int]int)
 	for _, id := range rows {
 		count[id]++
@@ -135,12 +134,12 @@ func (p *pollTest) check(who string, part, since int, rows []int) {
 	for id, n := range count {
 		byContent[id/1000]++
 		if n > 1 {
-			p.t.Errorf("%s: row %d of %s is there %d times", who, id, p.parts[part].name, n)
+			p.t.Errorf("%s: row %d of %s is there %d times", reader, id, p.parts[part].name, n)
 		}
 	}
 	for content, n := range byContent {
 		if n != rowsPerInput {
-			p.t.Errorf("%s: of content %d of %s there are %d rows", who, content, p.parts[part].name, n)
+			p.t.Errorf("%s: content %d of %s has %d rows", reader, content, p.parts[part].name, n)
 		}
 	}
 	got := stateOf(slices.Collect(maps.Keys(byContent)))
@@ -148,11 +147,11 @@ func (p *pollTest) check(who string, part, since int, rows []int) {
 	defer p.mu.Unlock()
 	h := p.parts[part]
 	if !slices.Contains(h.states[max(since-1, 0):], got) {
-		p.t.Errorf("%s: %s holds %s, which it did not since %d of %v", who, h.name, got, since, h.states)
+		p.t.Errorf("%s: %s has the state %s, want one of %v from %d on", reader, h.name, got, h.states, since)
 	}
 }
 
-// catReader reads all partitions by the program.
+// catReader reads all partitions with the program.
 func (p *pollTest) catReader() (read bool) {
 	since := p.reached()
 	o := rowtocol(p.t, p.dir, nil, "cat", "--columns", "id,k", "dest")
@@ -175,7 +174,7 @@ func (p *pollTest) catReader() (read bool) {
 	return true
 }
 
-// countReader counts the rows of one partition by the program.
+// countReader counts the rows of one partition with the program.
 func (p *pollTest) countReader() (read bool) {
 	since := p.reached()
 	o := rowtocol(p.t, p.dir, nil, "count", "dest/k=0")
@@ -195,9 +194,9 @@ func (p *pollTest) countReader() (read bool) {
 	return true
 }
 
-// consumer reads a partition as somebody does who knows no more than the documents:
-// it waits for _SUCCESS, takes the increments beside it that name its ID, reads what they
-// list, and begins again if the output was replaced meanwhile.
+// consumer reads a partition without rowtocol, as the documents describe it: it waits for
+// _SUCCESS, takes the increments that name its ID, reads the listed files, and begins again
+// if the output was replaced meanwhile.
 func (p *pollTest) consumer(part int) (read bool) {
 	since := p.reached()[part]
 	dir := filepath.Join(p.dir, "dest", p.parts[part].name)
@@ -216,7 +215,7 @@ func (p *pollTest) consumer(part int) (read bool) {
 				b, err := os.ReadFile(filepath.Join(where, file.Name))
 				if errors.Is(err, fs.ErrNotExist) {
 					if now, err := readManifest(where); err == nil && now != nil && now.ID == s.ID {
-						p.t.Errorf("consumer: %s lists %s, which is not there", where, file.Name)
+						p.t.Errorf("consumer: %s lists %s, which does not exist", where, file.Name)
 					}
 					return false
 				}
@@ -233,7 +232,7 @@ func (p *pollTest) consumer(part int) (read bool) {
 	return true
 }
 
-// readManifest reads the _SUCCESS of a directory; nil if there is none.
+// readManifest returns the _SUCCESS of a directory, or nil if there is none.
 func readManifest(dir string) (*manifest.Success, error) {
 	doc, err := os.ReadFile(filepath.Join(dir, "_SUCCESS"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -246,8 +245,8 @@ func readManifest(dir string) (*manifest.Success, error) {
 	return s, json.Unmarshal(doc, s)
 }
 
-// consumerList returns the manifests of what counts in a directory, by their
-// directories; none if the output is being replaced.
+// consumerList returns the manifests of the output in a directory and of its increments, by
+// directory, or none if the output is being replaced.
 func consumerList(dir string) (map[string]*manifest.Success, error) {
 	top, err := readManifest(dir)
 	if top == nil || err != nil {
@@ -273,7 +272,7 @@ func consumerList(dir string) (map[string]*manifest.Success, error) {
 	return outputs, nil
 }
 
-// idsOf are the numbers of the rows in column files.
+// idsOf returns the IDs of the rows in column files.
 func idsOf(t *testing.T, names []store.Location) (ids []int) {
 	d, err := dataset.Open(t.Context(), names, dataset.Options{Formats: formats, Keyless: true})
 	if err != nil {
@@ -310,7 +309,7 @@ func idsOf(t *testing.T, names []store.Location) (ids []int) {
 	return ids
 }
 
-// poll reads until all runs have ended, and once after that.
+// poll calls read until all runs have ended, and once after that.
 func (p *pollTest) poll(wg *sync.WaitGroup, reads *atomic.Int64, read func() bool) {
 	wg.Go(func() {
 		for last := false; !last && !p.t.Failed(); {
@@ -318,14 +317,14 @@ func (p *pollTest) poll(wg *sync.WaitGroup, reads *atomic.Int64, read func() boo
 			if read() {
 				reads.Add(1)
 			} else if last {
-				p.t.Error("at the end there is nothing to read")
+				p.t.Error("nothing was read after the last run")
 			}
 		}
 	})
 }
 
-// TestPollingReaders reads a destination all the time while runs of every kind change
-// it: each time the rows must be those of one moment, whole and once.
+// TestPollingReaders reads a destination continuously while runs of every kind change it. Each
+// read must give all rows of one state, each once.
 func TestPollingReaders(t *testing.T) {
 	p := &pollTest{dir: t.TempDir(), t: t}
 	for i := range 2 {
@@ -344,7 +343,7 @@ func TestPollingReaders(t *testing.T) {
 	wg.Wait()
 	for i := range reads {
 		if n := reads[i].Load(); n < 2 {
-			t.Errorf("reader %d read %d times", i, n)
+			t.Errorf("reader %d read only %d times", i, n)
 		}
 	}
 	t.Logf("%d, %d, %d and %d times read", reads[0].Load(), reads[1].Load(), reads[2].Load(), reads[3].Load())

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// printedTypes are the types of keys, with extreme values as Avro encodes them.
+// printedTypes returns the types of keys, with extreme values as Avro encodes them.
 func printedTypes() map[string][]string {
 	long := func(all ...int64) (values []string) {
 		for _, n := range all {
@@ -66,8 +66,8 @@ func printedTypes() map[string][]string {
 	return types
 }
 
-// What cat prints of a value is a key that lookup takes, as it is and in a JSON array, and a
-// constant of conditions.
+// TestPrintedValuesAreFound checks that lookup and conditions accept values as cat prints them;
+// lookup also accepts them in a JSON array.
 func TestPrintedValuesAreFound(t *testing.T) {
 	for typ, values := range printedTypes() {
 		dir := t.TempDir()
@@ -83,22 +83,22 @@ func TestPrintedValuesAreFound(t *testing.T) {
 			var row struct{ V json.RawMessage }
 			must(t, json.Unmarshal([]byte(line), &row))
 			text := string(row.V)
-			_ = json.Unmarshal(row.V, &text) // of a string what it stands for
+			_ = json.Unmarshal(row.V, &text) // a string without its quotes
 			plain, arrays = append(plain, text), append(arrays, "["+string(row.V)+"]")
 		}
 		for _, keys := range [][]string{plain, arrays} {
 			cmd := command(t, "lookup", "out", "-")
 			cmd.Dir, cmd.Stdin = dir, strings.NewReader(strings.Join(keys, "\n")+"\n")
 			if found, err := cmd.Output(); err != nil || string(found) != printed {
-				t.Errorf("%s: %v\nlookup of %q: %s\nfor %s", typ, err, keys, found, printed)
+				t.Errorf("%s: %v\nlookup of %q: %s\nwant %s", typ, err, keys, found, printed)
 			}
 		}
 		testPrintedConditions(t, dir, typ, plain)
 	}
 }
 
-// testPrintedConditions selects each row by its value, as it is printed. Bytes and infinities
-// have a form of their own in conditions, and decimals that are printed as base64 have none.
+// testPrintedConditions selects each row by its printed value. Bytes and infinities have another
+// form in conditions, and decimals that are printed as base64 have none.
 func testPrintedConditions(t *testing.T, dir, typ string, printed []string) {
 	t.Helper()
 	decimal := strings.Contains(typ, "decimal")
@@ -108,7 +108,7 @@ func testPrintedConditions(t *testing.T, dir, typ string, printed []string) {
 	number := decimal || strings.Contains(`"int" "long" "float" "double" "boolean" ["null","int"]`, typ)
 	for id, text := range printed {
 		constant := "'" + strings.ReplaceAll(text, "'", "''") + "'"
-		outside := strings.Contains(typ, "time-") && strings.Trim(text, "-0123456789") == "" // of the day
+		outside := strings.Contains(typ, "time-") && strings.Trim(text, "-0123456789") == "" // of the 24 hours
 		if number || outside {
 			constant = text
 		}

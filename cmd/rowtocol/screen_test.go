@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Output without a reader changes neither the work nor the exit code.
+// TestReaderGone checks that a lost reader of the output changes neither work nor exit code.
 func TestReaderGone(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 20_000)

@@ -19,12 +19,12 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
 )
 
-var update = flag.Bool("update", false, "add what is new to "+stableFile)
+var update = flag.Bool("update", false, "add new promises to "+stableFile)
 
 const stableFile = "testdata/stable.txt"
 
-// TestStable: scripts depend on these commands, flags, fields and exit codes, so none
-// that was promised goes away or becomes something else.
+// TestStable checks that no promised command, flag, field or exit code is missing or has
+// changed, because scripts depend on them.
 func TestStable(t *testing.T) {
 	there := map[string]bool{}
 	root := newApp(nil, os.Stdout, os.Stderr).rootCommand()
@@ -51,15 +51,15 @@ func TestStable(t *testing.T) {
 	}
 	for line := range promised {
 		if !there[line] {
-			t.Errorf("users were promised: %s", line)
+			t.Errorf("this promise is broken: %s", line)
 		}
 	}
 	if len(promised) < 300 {
-		t.Errorf("only %d promises", len(promised))
+		t.Errorf("only %d promises found", len(promised))
 	}
 }
 
-// addFlags adds the flags of a command and of those below it.
+// addFlags adds the flags of a command and its subcommands.
 func addFlags(to map[string]bool, cmd *cobra.Command, path string) {
 	to[strings.TrimSpace("command "+path)] = true
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { to[fmt.Sprintf("flag %s --%s %s", path, f.Name, f.Value.Type())] = true })
@@ -69,7 +69,7 @@ func addFlags(to map[string]bool, cmd *cobra.Command, path string) {
 	}
 }
 
-// addFields adds the JSON fields of a type, with what they are in JSON.
+// addFields adds the JSON fields of a type, with their kinds.
 func addFields(to map[string]bool, path string, t reflect.Type, above []reflect.Type) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -90,7 +90,7 @@ func addFields(to map[string]bool, path string, t reflect.Type, above []reflect.
 	}
 }
 
-// jsonKind is what a value of a type is in JSON.
+// jsonKind returns the kind of JSON value that a Go type becomes.
 func jsonKind(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -117,7 +117,7 @@ func jsonKind(t reflect.Type) string {
 	return "number"
 }
 
-// TestNewerDocuments reads what a newer program may leave.
+// TestNewerDocuments reads documents of a newer program.
 func TestNewerDocuments(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 30)
@@ -127,7 +127,7 @@ func TestNewerDocuments(t *testing.T) {
 		const version = `"version": 2,`
 		text := string(read(t, filepath.Join(dir, name)))
 		if !strings.Contains(text, version) {
-			t.Fatalf("%s has no %s", name, version)
+			t.Fatalf("%s lacks %s", name, version)
 		}
 		write(t, filepath.Join(dir, name), manifesttest.Seal([]byte(strings.Replace(text, version, by, 1))))
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// statusIn runs status, which must not change anything, and parses what it says.
+// statusIn runs status, checks that it changes nothing, and parses its result.
 func statusIn(t *testing.T, dir string, args ...string) statusOf {
 	t.Helper()
 	before := fileSums(t, dir)
@@ -30,8 +30,7 @@ func statusIn(t *testing.T, dir string, args ...string) statusOf {
 	return s
 }
 
-// holdLock makes this process the holder of a destination, with signs of life once a
-// second.
+// holdLock makes this process the holder of a destination, with a sign of life every second.
 func holdLock(t *testing.T, dest string) (release func()) {
 	t.Helper()
 	d := publish.At(store.Location{Store: store.Local(), Path: dest}, publish.Options{Times: publish.Times{Heartbeat: time.Second}})
@@ -44,8 +43,8 @@ func holdLock(t *testing.T, dest string) (release func()) {
 	}
 }
 
-// leaveKilledRun leaves in DEST what a convert of in that was killed does: some of the tasks
-// of a plan are done. Its process is not known to be dead.
+// leaveKilledRun leaves dir/out as after a killed convert of in: some tasks are done, and its
+// holder ran on another machine, so that it is not known to be dead.
 func leaveKilledRun(t *testing.T, dir string, rows int) (holder string) {
 	t.Helper()
 	plannedSteps(t, dir, rows)
@@ -99,7 +98,7 @@ func TestStatus(t *testing.T) {
 	rowtocol(t, dir, nil, "status", "out").want(t, 0, "damaged: "+filepath.Base(part)+" has 3 bytes")
 }
 
-// status shows how far unfinished work is, of any run.
+// TestStatusUnfinished checks that status shows how far the unfinished work of any run is.
 func TestStatusUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	holder := leaveKilledRun(t, dir, 3000)
@@ -124,7 +123,8 @@ func TestStatusUnfinished(t *testing.T) {
 	rowtocol(t, dir, nil, "status", "out").want(t, 0, "not locked", "the same convert or submit resumes it, and rowtocol commit publishes it")
 }
 
-// A directory in which nothing was done yet is not called a plan that cannot be read.
+// TestStatusOfEmptyWork checks that an empty work directory is not reported as an unreadable
+// plan.
 func TestStatusOfEmptyWork(t *testing.T) {
 	dir := t.TempDir()
 	work := dir + "/out/" + manifest.WorkName + "/plan-0123456789abcdef0123456789abcdef"
@@ -134,7 +134,7 @@ func TestStatusOfEmptyWork(t *testing.T) {
 	rowtocol(t, dir, nil, "status", "out").want(t, 0, "its plan cannot be read")
 }
 
-// With inputs it says what convert would do, and that is what convert then does.
+// TestStatusForesees checks that convert does what status with inputs has said.
 func TestStatusForesees(t *testing.T) {
 	dir := t.TempDir()
 	leaveKilledRun(t, dir, 3000)
@@ -175,7 +175,7 @@ func TestStatusForesees(t *testing.T) {
 	rowtocol(t, dir, nil, "status", "--input", "none", "out").want(t, 3, "increment 2", "convert would fail", "none")
 }
 
-// status shows a line for each partition of a tree, with anything in others.
+// TestStatusTree checks that status shows a line for each partition of a tree.
 func TestStatusTree(t *testing.T) {
 	dir := makeTree(t, "mail/dt=1", "mail/dt=2/h=1", "mail/dt=2/h=2")
 	writePairs(t, dir, "late.avro", 50, 5)
@@ -199,7 +199,7 @@ func TestStatusTree(t *testing.T) {
 	rowtocol(t, dir, nil, "status", "mail").want(t, 0, "5 partitions")
 }
 
-// copyIncrements makes copies of the only increment of an output, until there are so many.
+// copyIncrements copies the only increment of an output until it has a number of increments.
 func copyIncrements(t *testing.T, dest string, increments int) {
 	t.Helper()
 	found := globOne(t, dest+"/increment-*")
@@ -217,7 +217,8 @@ func copyIncrements(t *testing.T, dest string, increments int) {
 	}
 }
 
-// A year of daily runs is looked at in less than a second.
+// TestStatusOfManyIncrements checks that status of a year of daily increments takes less than a
+// second.
 func TestStatusOfManyIncrements(t *testing.T) {
 	dir := t.TempDir()
 	makeOutput(t, dir, "out", 0)
@@ -233,12 +234,12 @@ func TestStatusOfManyIncrements(t *testing.T) {
 		t.Errorf("%d increments, %v", lines, err)
 	}
 	if took := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(); took > time.Second {
-		t.Errorf("it took %v of a processor", took)
+		t.Errorf("status took %v of CPU time", took)
 	}
 }
 
-// Beside what is not ours nothing is told of as a leftover that is removed, for it is
-// not.
+// TestStatusWithForeignNames checks that leftovers next to foreign files are not reported as
+// removable, because clean does not remove them.
 func TestStatusWithForeignNames(t *testing.T) {
 	dir := t.TempDir()
 	makeOutput(t, dir, "out", 0)
@@ -256,7 +257,8 @@ func TestStatusWithForeignNames(t *testing.T) {
 	wantUnchanged(t, dir, before)
 }
 
-// Tasks that have left nothing yet began when their directory was made.
+// TestStatusOfTasksThatBegan checks that tasks without results count as begun when their
+// directory was made.
 func TestStatusOfTasksThatBegan(t *testing.T) {
 	dir := t.TempDir()
 	makeOutput(t, dir, "out", 0)

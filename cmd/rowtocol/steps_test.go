@@ -19,7 +19,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
 )
 
-// smallTasks are flags with which a thousand pairs make several tasks.
+// smallTasks are flags that make several tasks of a thousand pairs.
 var smallTasks = []string{"--row-group-size", "6KiB", "--block-size", "512"}
 
 // plannedSteps makes a plan of the inputs in dir/in for dir/out, in dir/plan.json.
@@ -32,8 +32,7 @@ func plannedSteps(t *testing.T, dir string, rows int) planned {
 	return p
 }
 
-// partBytes are the bytes of an output's parts by their names without the
-// output's ID.
+// partBytes returns the bytes of an output's parts by their names without the output's ID.
 func partBytes(t *testing.T, dest string) map[string]string {
 	t.Helper()
 	s := manifestIn(t, dest)
@@ -44,8 +43,8 @@ func partBytes(t *testing.T, dest string) map[string]string {
 	return parts
 }
 
-// The three steps make what convert makes, with any order of the tasks, any
-// number of runs, and anywhere.
+// TestSteps checks that the three steps make the same bytes as convert, with tasks in any
+// order, run several times.
 func TestSteps(t *testing.T) {
 	dir := t.TempDir()
 	p := plannedSteps(t, dir, 3000)
@@ -79,7 +78,7 @@ func TestSteps(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	if entries, err := os.ReadDir(dir + "/out"); err != nil || len(entries) != len(c.Parts)+1 {
-		t.Errorf("%d parts, but %v, %v", len(c.Parts), entries, err)
+		t.Errorf("%d parts in the result, but the files %v, %v", len(c.Parts), entries, err)
 	}
 	o = rowtocol(t, dir, nil, "commit", "--json", "--exit-nothing", "99", "--plan", plan).want(t, 99)
 	if r := o.object(t, &c); r.Status != "nothing" || !c.Nothing || c.Rows != 3000 {
@@ -94,13 +93,13 @@ func TestSteps(t *testing.T) {
 	rowtocol(t, dir, nil, slices.Concat([]string{"convert", "in", "out"}, smallTasks)...).want(t, 0, "nothing to do")
 }
 
-// alterPlan is a plan with a change, of which it does not know, or does.
-func alterPlan(t *testing.T, doc []byte, known bool, change func(*manifest.Plan)) []byte {
+// alterPlan returns a changed plan, with an ID that fits the change if newID is set.
+func alterPlan(t *testing.T, doc []byte, newID bool, change func(*manifest.Plan)) []byte {
 	t.Helper()
 	p, err := manifest.DecodePlan(doc)
 	must(t, err)
 	change(p)
-	if known {
+	if newID {
 		if p.ID, err = p.Sum(); err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +110,7 @@ func alterPlan(t *testing.T, doc []byte, known bool, change func(*manifest.Plan)
 	return doc
 }
 
-// A plan is not written into its destination under another name of that.
+// TestPlanBehindLink checks that no plan is written into its destination through a link.
 func TestPlanBehindLink(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 10)
@@ -198,7 +197,7 @@ func TestStepsRefused(t *testing.T) {
 	wantAbsent(t, dir+"/out")
 }
 
-// commit checks the work of a task before it publishes it.
+// TestCommitChecksTasks checks that commit verifies the work of tasks before it publishes it.
 func TestCommitChecksTasks(t *testing.T) {
 	dir := t.TempDir()
 	p := plannedSteps(t, dir, 1000)
@@ -218,7 +217,8 @@ func TestCommitChecksTasks(t *testing.T) {
 	rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, 0, "1000 rows")
 }
 
-// A plan replaces the output that it was made next to, and no later one.
+// TestPlanOfAnEarlierOutput checks that a plan replaces the output that DEST had when the plan
+// was made, and no later one.
 func TestPlanOfAnEarlierOutput(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "first.avro", 0, 10)
@@ -242,7 +242,7 @@ func TestPlanOfAnEarlierOutput(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "out", "--against", "second.avro").want(t, 0, "20 rows of 1 input are equal")
 }
 
-// A plan says what its commit will find.
+// TestPlanOfAnOutputThatIsThere checks that plan tells what its commit will do.
 func TestPlanOfAnOutputThatIsThere(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 10)
@@ -253,7 +253,7 @@ func TestPlanOfAnOutputThatIsThere(t *testing.T) {
 			must(t, os.RemoveAll(dir+"/plan.json"))
 			o := rowtocol(t, dir, nil, "plan", flag, input, "out", "-o", "plan.json").want(t, 0, text)
 			if text == "" && len(o.warnings()) > 0 {
-				t.Errorf("a plan of a new output says %s", o.stderr)
+				t.Errorf("a plan of a new output warns: %s", o.stderr)
 			}
 			if _, err := manifest.DecodePlan(read(t, dir+"/plan.json")); err != nil {
 				t.Error(err)
@@ -275,8 +275,8 @@ func TestPlanOfAnOutputThatIsThere(t *testing.T) {
 	plan("a.avro", "is missing; --overwrite", false, true)
 }
 
-// Row groups that would be made of little else than headers are refused, and a dry run
-// counts what all of them have.
+// TestRowGroupsOfFewRows checks that row groups of hardly more than headers are refused, and that
+// a dry run counts the headers of all row groups.
 func TestRowGroupsOfFewRows(t *testing.T) {
 	dir := t.TempDir()
 	set := datagen.Flat(79, 0)
@@ -301,11 +301,11 @@ func TestRowGroupsOfFewRows(t *testing.T) {
 	var c converted
 	rowtocol(t, dir, nil, args("120KiB", "convert", "--json")...).want(t, 0, warning).object(t, &c)
 	if n := len(c.Parts); n < 10 || dry.RowGroups < n*9/10 || dry.RowGroups > n*11/10 || p.RowGroups != dry.RowGroups {
-		t.Errorf("the plan expects %d row groups, the dry run %d; there are %d", p.RowGroups, dry.RowGroups, n)
+		t.Errorf("the plan expects %d row groups and the dry run %d, but there are %d", p.RowGroups, dry.RowGroups, n)
 	}
 }
 
-// A dry run says how many files to expect, and how large.
+// TestDryRun checks that a dry run prints the number and sizes of row groups.
 func TestDryRun(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 3000)
@@ -317,11 +317,12 @@ func TestDryRun(t *testing.T) {
 	var c converted
 	rowtocol(t, dir, nil, append(args, "--json")...).want(t, 0).object(t, &c)
 	if c.Plan != p.ID || len(c.Parts) != len(p.Tasks) {
-		t.Errorf("plan %s of %d tasks, but %s made %d files", p.ID, len(p.Tasks), c.Plan, len(c.Parts))
+		t.Errorf("the dry run has plan %s of %d tasks, but plan %s made %d parts", p.ID, len(p.Tasks), c.Plan, len(c.Parts))
 	}
 }
 
-// An unfinished run is resumed with any memory, unless --restart is given.
+// TestRestart checks that an unfinished run is resumed with another --memory, unless --restart
+// is given.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 100_000)
@@ -336,12 +337,12 @@ func TestRestart(t *testing.T) {
 			t.Errorf("restart %v: %d tasks resumed, %d rows", restart, c.Resumed, c.Rows)
 		}
 		if !maps.Equal(partBytes(t, dir+"/"+dest), partBytes(t, dir+"/whole")) {
-			t.Errorf("restart %v: other bytes", restart)
+			t.Errorf("restart %v: the bytes differ from those of a whole run", restart)
 		}
 	}
 }
 
-// interrupt runs the program until a file of the pattern appears.
+// interrupt runs the program until a file matches the pattern, and stops it with SIGTERM.
 func interrupt(t *testing.T, dir string, args []string, pattern string) {
 	t.Helper()
 	cmd := command(t, args...)
@@ -350,7 +351,7 @@ func interrupt(t *testing.T, dir string, args []string, pattern string) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = cmd.Wait() // the exit code says it
+		_ = cmd.Wait() // the exit code is checked below
 	}()
 	for {
 		if names, err := filepath.Glob(pattern); err != nil || len(names) > 0 {
@@ -369,7 +370,7 @@ func interrupt(t *testing.T, dir string, args []string, pattern string) {
 	}
 }
 
-// What the destination holds and was not asked for is told, and kept.
+// TestConflicts checks that a destination with other contents is refused and not changed.
 func TestConflicts(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 10)
@@ -400,7 +401,8 @@ func TestConflicts(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--memory", "64MiB", "--workers", "1", "b.avro", "out").want(t, 0, "nothing to do")
 }
 
-// A directory on which a run works may be finished later; others will not.
+// TestUnfinishedOutputs checks that a directory without _SUCCESS is exit 4 if a run may be
+// working on it, and otherwise exit 3.
 func TestUnfinishedOutputs(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 10)

@@ -34,24 +34,24 @@ func hungServer(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// waitingRun is a run of the program that waits for what does not come.
+// waitingRun is a run of the program that waits for something that never comes.
 type waitingRun struct {
 	name   string
 	args   []string
 	env    string
 	signal syscall.Signal
-	again  time.Duration // after which it comes once more; 0 is never
+	again  time.Duration // after which the signal is sent once more; 0 is never
 	stdin  *os.File
-	ready  func() bool // tells that it waits
+	ready  func() bool // reports whether the run waits
 	code   int
-	text   string // in what it logs
+	text   string // a part of its log
 }
 
-// begin starts the program, which await ends.
+// begin starts the program. stop sends the signal when the run waits, and checks its end.
 func (s *waitingRun) begin(t *testing.T, dir string) (stop func(t *testing.T)) {
 	cmd := command(t, s.args...)
 	cmd.Env = append(cmd.Env, s.env)
-	log, err := os.Create(filepath.Join(dir, s.name+".log")) // which ready reads
+	log, err := os.Create(filepath.Join(dir, s.name+".log")) // ready reads it
 	must(t, err)
 	cmd.Stderr = log
 	if s.stdin != nil {
@@ -65,7 +65,7 @@ func (s *waitingRun) begin(t *testing.T, dir string) (stop func(t *testing.T)) {
 			time.Sleep(time.Millisecond)
 		}
 		if !ready {
-			t.Errorf("%s: it does not come to wait", s.name)
+			t.Errorf("%s: the run does not begin to wait", s.name)
 		}
 		began := time.Now()
 		if err := cmd.Process.Signal(s.signal); err != nil {
@@ -85,12 +85,12 @@ func (s *waitingRun) begin(t *testing.T, dir string) (stop func(t *testing.T)) {
 	}
 }
 
-// A signal ends the program within 10 s, with any work under way. Here a busy machine may
-// add to that.
+// TestStopsWithin10Seconds checks that a signal ends the program within 10 s during any work.
+// A busy machine may add to that.
 func TestStopsWithin10Seconds(t *testing.T) {
 	t.Parallel() // it waits
 	if stopTime+lastTime >= 10*time.Second {
-		t.Errorf("it takes %v and %v", stopTime, lastTime)
+		t.Errorf("the limits %v and %v make more than 10 s", stopTime, lastTime)
 	}
 	receiveSIGHUP()
 	dir := t.TempDir()
@@ -120,9 +120,9 @@ func TestStopsWithin10Seconds(t *testing.T) {
 		}
 	}
 	cases := []waitingRun{
-		// Nothing can tell the reader of Hadoop's configuration not to wait for more.
+		// Nothing can interrupt the reader of Hadoop's configuration.
 		{name: "configuration", args: []string{"convert", "hdfs:///in", "out1"}, env: conf1, signal: syscall.SIGTERM, again: 50 * time.Millisecond, ready: writeUnread(t, writer1), code: 143, text: givenUp},
-		{name: "asked twice", args: []string{"convert", "hdfs:///in", "out6"}, env: conf2, signal: syscall.SIGTERM, again: time.Second, ready: writeUnread(t, writer2), code: -1},
+		{name: "signal twice", args: []string{"convert", "hdfs:///in", "out6"}, env: conf2, signal: syscall.SIGTERM, again: time.Second, ready: writeUnread(t, writer2), code: -1},
 		{name: "reading HDFS", args: []string{"convert", "hdfs://" + hung + "/in", "out2"}, signal: syscall.SIGTERM, ready: logged("reading HDFS", "begins"), code: 143, text: "convert ended"},
 		{name: "writing WebHDFS", args: []string{"convert", "a.avro", "webhdfs://" + hung + "/out"}, signal: syscall.SIGINT, ready: logged("writing WebHDFS", "begins"), code: 130, text: "convert ended"},
 		{name: "trying again", args: []string{"plan", "hdfs://127.0.0.1:1/in", "out3", "-o", "plan.json"}, signal: syscall.SIGHUP, ready: logged("trying again", "trying again"), code: 129, text: "stopped by SIGHUP"},
@@ -148,7 +148,7 @@ func TestStopsWithin10Seconds(t *testing.T) {
 	}
 }
 
-// writeUnread writes to a pipe, and tells whether somebody has read it.
+// writeUnread writes to a pipe. The result reports whether a reader has taken it.
 func writeUnread(t *testing.T, w *os.File) func() bool {
 	if _, err := w.WriteString("#"); err != nil {
 		t.Fatal(err)
@@ -159,8 +159,8 @@ func writeUnread(t *testing.T, w *os.File) func() bool {
 	}
 }
 
-// startBlockedOnLog begins a run that waits for whoever takes its log, in the midst of a task: it
-// ends without being asked twice, and leaves no temporary files.
+// startBlockedOnLog starts a run that blocks on a full pipe for its log, during a task. One
+// signal must end it, and it must leave no temporary files.
 func startBlockedOnLog(t *testing.T, dir string) (stop func(t *testing.T)) {
 	r, w, err := os.Pipe()
 	must(t, err)
@@ -172,7 +172,7 @@ func startBlockedOnLog(t *testing.T, dir string) (stop func(t *testing.T)) {
 	temp := tempDir(t, dir)
 	cmd := command(t, "convert", "-v", "--temp-dir", temp, "a.avro", "blocked")
 	cmd.Dir, cmd.Stderr = dir, w
-	// There is room for the first line, and none for that about the task.
+	// The pipe has room for the first line, but not for the one about the task.
 	if _, err := w.Write(make([]byte, size-450)); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func startBlockedOnLog(t *testing.T, dir string) (stop func(t *testing.T)) {
 	}
 }
 
-// startBlockedOnLock begins a run that waits for the lock of one that is suspended.
+// startBlockedOnLock starts a run that waits for the lock of a suspended run.
 func startBlockedOnLock(t *testing.T, dir string) (stop func(t *testing.T)) {
 	writePairs(t, dir, "long.avro", 0, 400_000)
 	holder := startCmd(t, dir, command(t, "convert", "--codec", "bzip2", "--workers", "1", "--temp-dir", t.TempDir(), "long.avro", "held"))
@@ -201,7 +201,7 @@ func startBlockedOnLock(t *testing.T, dir string) (stop func(t *testing.T)) {
 	must(t, holder.Process.Signal(syscall.SIGSTOP))
 	s := waitingRun{name: "lock", args: []string{"convert", "long.avro", "held"}, signal: syscall.SIGTERM, code: 143, text: "stopped by SIGTERM"}
 	began := time.Now()
-	s.ready = func() bool { // it finds the lock soon after it began
+	s.ready = func() bool { // soon after its start it finds the lock
 		b, err := os.ReadFile(filepath.Join(dir, s.name+".log"))
 		return err == nil && len(b) > 0 && time.Since(began) > time.Second
 	}
@@ -215,7 +215,7 @@ func startBlockedOnLock(t *testing.T, dir string) (stop func(t *testing.T)) {
 	}
 }
 
-// A file that is printed byte by byte is no longer printed when a signal came.
+// TestStopsPrinting checks that a signal ends the output of inspect --bytes.
 func TestStopsPrinting(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 100_000)
@@ -224,12 +224,12 @@ func TestStopsPrinting(t *testing.T) {
 	text, err := cmd.StdoutPipe()
 	must(t, err)
 	must(t, cmd.Start())
-	// It has begun, and waits for a reader of more than the pipe takes.
+	// The program has begun to print, and blocks on the full pipe.
 	if _, err := io.ReadFull(text, make([]byte, 10)); err != nil {
 		t.Fatal(err)
 	}
 	must(t, cmd.Process.Signal(syscall.SIGTERM))
-	time.Sleep(time.Second) // the signal is heard meanwhile
+	time.Sleep(time.Second) // for the program to receive the signal
 	n, err := io.Copy(io.Discard, text)
 	_ = cmd.Wait() // the exit code says it
 	if code := cmd.ProcessState.ExitCode(); code != 143 || n > 1<<18 || err != nil {
@@ -237,7 +237,7 @@ func TestStopsPrinting(t *testing.T) {
 	}
 }
 
-// Time that is up keeps the work, and a rerun goes on.
+// TestMaxRuntime checks that --max-runtime keeps finished work, and that a rerun resumes it.
 func TestMaxRuntime(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 400_000)
@@ -257,7 +257,7 @@ func TestMaxRuntime(t *testing.T) {
 	}
 }
 
-// A program that was started to outlive its terminal does.
+// TestNohup checks that a program that was started with SIGHUP ignored keeps ignoring it.
 func TestNohup(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 100)
@@ -287,7 +287,7 @@ func TestNohup(t *testing.T) {
 	}
 }
 
-// What an end in the midst of the work removes are the files under temporary names.
+// TestUnfinished checks that an early end removes files only under temporary names.
 func TestUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	at := store.Location{Store: store.Local(), Path: dir + "/rows"}

@@ -12,8 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestStrays finds what no manifest lists beside parts, and in those that are
-// directories.
+// TestStrays finds unlisted files next to parts, and inside parts that are directories.
 func TestStrays(t *testing.T) {
 	dir, id := t.TempDir(), manifest.NewID()
 	suffix := formats[0].Suffix()
@@ -49,6 +48,6 @@ func TestStrays(t *testing.T) {
 	}
 	must(t, os.RemoveAll(filepath.Join(dir, part)))
 	if found := find(); strings.Join(found, " ") != "c "+stray {
-		t.Errorf("without the part there are %q", found)
+		t.Errorf("without the part found %q", found)
 	}
 }

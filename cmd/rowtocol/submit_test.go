@@ -16,7 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
-// Whatever convert can be asked for, submit can, in the same words.
+// TestSubmitFlags checks that submit has the flags of convert, with the same texts.
 func TestSubmitFlags(t *testing.T) {
 	root := newApp(nil, os.Stdout, os.Stderr).rootCommand()
 	convert, _, err := root.Find([]string{"convert"})
@@ -27,23 +27,23 @@ func TestSubmitFlags(t *testing.T) {
 	convert.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		n++
 		if g := submit.Flags().Lookup(f.Name); g == nil || g.Usage != f.Usage || g.DefValue != f.DefValue || g.Value.Type() != f.Value.Type() || g.Shorthand != f.Shorthand {
-			t.Errorf("--%s of submit is %+v, that of convert %+v", f.Name, g, f)
+			t.Errorf("--%s of submit is %+v, want %+v as of convert", f.Name, g, f)
 		}
 	})
 	if n < 30 {
-		t.Errorf("only %d flags", n)
+		t.Errorf("only %d flags compared", n)
 	}
 }
 
-// clusterConf makes a configuration of a cluster that nobody listens for, and returns the
-// environment that has it and no Hadoop client.
+// clusterConf makes a configuration with an address where no server listens, and returns an
+// environment with it and without a Hadoop client.
 func clusterConf(t *testing.T, dir string) []string {
 	t.Helper()
 	write(t, dir+"/conf/core-site.xml", []byte("<configuration><property><name>fs.defaultFS</name><value>hdfs://127.0.0.1:1</value></property></configuration>"))
 	return []string{"HADOOP_CONF_DIR=" + dir + "/conf", "HADOOP_USER_NAME=etl", "PATH="}
 }
 
-// What no job can be made of is refused before any server is asked.
+// TestSubmitRefuses checks that wrong requests are refused before any server is contacted.
 func TestSubmitRefuses(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 10)
@@ -82,7 +82,7 @@ func TestSubmitRefuses(t *testing.T) {
 	}
 }
 
-// endSubmit ends a run, and returns its final JSON object.
+// endSubmit ends a run and returns its final JSON object.
 func endSubmit(t *testing.T, s *submitCommand, result any, err error) ending {
 	t.Helper()
 	s.reportJob()
@@ -91,7 +91,7 @@ func endSubmit(t *testing.T, s *submitCommand, result any, err error) ending {
 	return o.object(t, result)
 }
 
-// startedSubmission is a submission whose job has started.
+// startedSubmission returns a submission whose job has started.
 func startedSubmission(t *testing.T) *submitCommand {
 	t.Helper()
 	var files [2]*os.File
@@ -122,11 +122,11 @@ func TestSubmitDetached(t *testing.T) {
 		t.Errorf("%+v: %+v", e, r)
 	}
 	if s.watchers.metricsFile != "" {
-		t.Error("a success is told before there is one")
+		t.Error("a detached run would report a success")
 	}
 }
 
-// submittedFlat is submitted as a reader of JSON sees it.
+// submittedFlat has the fields of submitted as a reader of the JSON sees them.
 type submittedFlat struct {
 	converted
 	onCluster
@@ -142,7 +142,7 @@ func TestSubmitResult(t *testing.T) {
 		t.Errorf("%+v: %+v", e, r)
 	}
 
-	// Who looks for the job of a run that failed finds it in the same place.
+	// The result of a failed run names its job in the same field.
 	s = startedSubmission(t)
 	r = submittedFlat{}
 	if e := endSubmit(t, s, &r, failure.New(failure.Storage, "no node")); e.Exit != 4 || r.Application != "application_1_2" || r.Parts == nil {
@@ -155,7 +155,7 @@ func TestSubmitResult(t *testing.T) {
 	}
 }
 
-// Of partitions some run on, and some had nothing to do.
+// TestSubmitPartitions reports partitions that run on, and some that had nothing to do.
 func TestSubmitPartitions(t *testing.T) {
 	for _, c := range []struct {
 		detached bool
@@ -186,8 +186,7 @@ func TestSubmitPartitions(t *testing.T) {
 	}
 }
 
-// What an engine that works on all partitions at once ends in any order is told in that of
-// their names.
+// TestSubmitPartitionsInOrder checks that partitions are reported in the order of their names.
 func TestSubmitPartitionsInOrder(t *testing.T) {
 	r := &partitioned{}
 	for _, name := range []string{"k=2", "k=10", "k=1"} {
@@ -197,12 +196,13 @@ func TestSubmitPartitionsInOrder(t *testing.T) {
 	r.order(names)
 	for i, p := range r.Partitions {
 		if p.Partition != names[i] {
-			t.Errorf("%s is number %d", p.Partition, i)
+			t.Errorf("partition %d is %s, want %s", i, p.Partition, names[i])
 		}
 	}
 }
 
-// A cluster does not tell how many tasks are done, and none is what nobody may say then.
+// TestSubmitProgress checks that progress of a cluster, which does not report the number of
+// finished tasks, shows no number of tasks.
 func TestSubmitProgress(t *testing.T) {
 	p := &progress{}
 	p.ofCluster(job.Progress{Bytes: 50, TotalBytes: 100, TotalTasks: 5})
@@ -211,7 +211,8 @@ func TestSubmitProgress(t *testing.T) {
 	}
 }
 
-// People at a terminal are told where the job is, and no more.
+// TestSubmitTellsPeople checks that a terminal shows ID and URL of the job, and nothing else
+// about it.
 func TestSubmitTellsPeople(t *testing.T) {
 	const at = "http://rm/proxy/application_1_2/"
 	for _, c := range []struct {
@@ -220,7 +221,7 @@ func TestSubmitTellsPeople(t *testing.T) {
 	}{
 		{people: true, want: "application_1_2 runs:\n  " + at + "\n"},
 		{people: true, found: true, want: "application_1_2, which an earlier run started, is followed:\n  " + at + "\n"},
-		{people: true, detach: true}, // which the summary tells
+		{people: true, detach: true}, // the summary shows the job
 		{people: true, quiet: true},
 		{people: true, verbose: true, want: "job started"},
 		{want: "job started"},

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What is mistyped is refused with what may have been meant, and a value that is refused
-// with where it comes from.
+// TestSuggestions checks that mistyped words are refused with a suggestion, and wrong values
+// with their source.
 func TestSuggestions(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 10)
@@ -63,13 +63,13 @@ func TestSuggestions(t *testing.T) {
 			t.Errorf("%s %s: %q is not in %s", c.env, c.args, c.text, message)
 		}
 		if strings.Count(o.stderr, "was given") > strings.Count(c.text, "was given") {
-			t.Errorf("%s: the value is said twice: %s", c.args, o.stderr)
+			t.Errorf("%s: the message has the value twice: %s", c.args, o.stderr)
 		}
 		if o.stdout != "" {
 			t.Errorf("%s: on standard output: %s", c.args, o.stdout)
 		}
 	}
-	// An empty variable is as good as none.
+	// An empty variable counts as not set.
 	rowtocol(t, dir, []string{"ROWTOCOL_MEMORY=", "ROWTOCOL_CONFIG=", "ROWTOCOL_NONE="}, "cat", "out").want(t, 0)
 }
 

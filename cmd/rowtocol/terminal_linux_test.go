@@ -21,10 +21,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pty is a pseudo-terminal: what is printed on it is read from its other end.
+// pty is a pseudo-terminal whose output is read from its other end.
 type pty struct {
 	terminal *os.File
-	read     func() string // when the terminal is closed everywhere
+	read     func() string // returns the output after all have closed the terminal
 }
 
 func newPty(t *testing.T, columns int) *pty {
@@ -48,7 +48,7 @@ func newPty(t *testing.T, columns int) *pty {
 	}}
 }
 
-// onTerminal runs the program with both outputs on terminals of so many columns.
+// onTerminal runs the program with both outputs on terminals of a width.
 func onTerminal(t *testing.T, dir string, columns int, args ...string) output {
 	t.Helper()
 	return onTerminalOf(t, dir, columns, "TERM=", args...)
@@ -68,26 +68,26 @@ func onTerminalOf(t *testing.T, dir string, columns int, kind string, args ...st
 	return output{cmd.ProcessState.ExitCode(), stdout.read(), stderr.read(), args}
 }
 
-// wantHarmless fails the test if a terminal was sent what steers it, or what it
-// does not show, but for the redrawing of the progress line.
+// wantHarmless checks that the output has no control characters and no invisible ones, except
+// those that redraw the progress line.
 func (o output) wantHarmless(t *testing.T) output {
 	t.Helper()
 	for _, text := range []string{o.stdout, strings.ReplaceAll(o.stderr, "\r\x1b[K", "")} {
 		if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsGraphic(r) }); i >= 0 || !utf8.ValidString(text) {
-			t.Errorf("what steers is at %d of %q", i, text)
+			t.Errorf("a control or invisible character is at %d of %q", i, text)
 		}
 	}
 	return o
 }
 
-// hostile is what no terminal should be sent: it clears the screen, in two ways,
-// turns around what follows, hides, and is no UTF-8.
+// hostile is text that no terminal should get: it clears the screen, in two ways, reverses the
+// following text, hides text, and is not UTF-8.
 const hostile = "\x1b[2J\u009b2J\u202eevil\u200b\U000e0041\x7f\u2028\r\x80"
 
-// redrawn are the lines of progress, which a slow machine has in any run.
+// redrawn matches lines of progress, which a slow machine may print in any run.
 var redrawn = regexp.MustCompile(`\r\x1b\[K[^\r\n]*`)
 
-// People at a terminal see the summary, and the log of a whole run if they ask for it.
+// TestLogOnTerminal checks that a terminal shows the summary, and with flags the log of the run.
 func TestLogOnTerminal(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 100)
@@ -113,10 +113,11 @@ func TestLogOnTerminal(t *testing.T) {
 	}
 }
 
-// Text from files does not steer the terminal, whichever command shows it.
-func TestTerminalIsNotSteered(t *testing.T) {
+// TestTerminalIsNotControlled checks that no command sends control characters from files to a
+// terminal.
+func TestTerminalIsNotControlled(t *testing.T) {
 	dir := t.TempDir()
-	text := strings.TrimSuffix(hostile, "\x80") // JSON has text only, and so has a plan
+	text := strings.TrimSuffix(hostile, "\x80") // JSON and plans hold only UTF-8
 	name, err := json.Marshal(text)
 	must(t, err)
 	schema := fmt.Sprintf(`{"type":"record","name":"R","doc":%s,"fields":[{"name":%s,"type":"string"},`+
@@ -147,7 +148,7 @@ func TestTerminalIsNotSteered(t *testing.T) {
 		}
 	}
 
-	// What a terminal shows of JSON is the same JSON, and elsewhere data are as they are.
+	// The escaped JSON on a terminal is the same JSON. A pipe gets the bytes unchanged.
 	o := onTerminal(t, dir, 80, "cat", "out").want(t, 0)
 	piped := rowtocol(t, dir, nil, "cat", "out").want(t, 0)
 	var shown, sent map[string]string
@@ -160,7 +161,7 @@ func TestTerminalIsNotSteered(t *testing.T) {
 	}
 }
 
-// typesSchema has fields of the types that users know by other names than columns.
+// typesSchema has fields of types whose columns have another type.
 const typesSchema = `{"type":"record","name":"T","fields":[
 	{"name":"amount","type":{"type":"bytes","logicalType":"decimal","precision":10,"scale":2}},
 	{"name":"day","type":["null",{"type":"int","logicalType":"date"}]},
@@ -181,8 +182,8 @@ func typesOutput(t *testing.T) (dir string) {
 	return dir
 }
 
-// Tables fit the terminal: names lose their middle, and columns are left out. To a
-// pipe they are complete.
+// TestTablesFitTheTerminal checks that tables fit the terminal, by shortened names and fewer
+// columns, and that a pipe gets complete tables.
 func TestTablesFitTheTerminal(t *testing.T) {
 	dir := typesOutput(t)
 	dest := globOne(t, dir+"/*.columns")
@@ -205,16 +206,16 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	for _, args := range [][]string{{"inspect", dest}, {"schema", "--shredded", "a.avro"}} {
 		rowtocol(t, dir, nil, args...).want(t, 0, "_are_日本語日本語日本語日本語_end ", "stored as", "decimal(10,2)", "bytes", "date[]", "int[]", "parent").lacks(t, "…")
 	}
-	var of struct{ Columns []columnEntry }
+	var table struct{ Columns []columnEntry }
 	for _, args := range [][]string{{"inspect", "--json", dest}, {"schema", "--shredded", "--json", "a.avro"}, {"schema", "--shredded", "--json", partOf(t, dest, 0)}} {
-		rowtocol(t, dir, nil, args...).want(t, 0).object(t, &of)
-		if c := of.Columns; c[0].Logical != "decimal(10,2)" || c[0].Type != "bytes" || c[1].Logical != "date" || c[3].Logical != "enum" || c[7].Logical != "" {
+		rowtocol(t, dir, nil, args...).want(t, 0).object(t, &table)
+		if c := table.Columns; c[0].Logical != "decimal(10,2)" || c[0].Type != "bytes" || c[1].Logical != "date" || c[3].Logical != "enum" || c[7].Logical != "" {
 			t.Errorf("%v: %+v", args, c)
 		}
 	}
 }
 
-// What is to be known of partitions is said, however narrow the terminal is.
+// TestStatusTreeOnTerminal checks that status of partitions is complete on a narrow terminal.
 func TestStatusTreeOnTerminal(t *testing.T) {
 	dir := makeTree(t, "mail/country=germany/dt=2026-01-01", "mail/country=germany/dt=2026-01-02")
 	write(t, dir+"/mail/country=germany/dt=2026-01-02/x", nil)
@@ -222,7 +223,7 @@ func TestStatusTreeOnTerminal(t *testing.T) {
 	onTerminal(t, dir, 50, "status", "mail").want(t, 0, "country=germany/dt=2026-01-02: leftovers, files that are not rowtocol's\n")
 }
 
-// One of anything is no plural.
+// TestSingulars checks that messages use the singular for one of anything.
 func TestSingulars(t *testing.T) {
 	dir := typesOutput(t)
 	rowtocol(t, dir, nil, "plan", "a.avro", "new", "-o", "plan.json").want(t, 0, "1 input, 1 task\n")
@@ -242,13 +243,13 @@ func TestSingulars(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "bad.trv").want(t, 6, "1 difference,")
 }
 
-// The line of progress has a bar, a rate and the time that is left on any terminal, in
-// all commands that take long.
+// TestProgressOnTerminal checks that the progress line of long commands has a bar, a rate and
+// the time left.
 func TestProgressOnTerminal(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 300_000)
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
-	writePairs(t, dir, "more.avro", 0, 800_000) // a fast machine verifies the others before anything is drawn
+	writePairs(t, dir, "more.avro", 0, 800_000) // enough rows that a fast machine draws progress
 	rowtocol(t, dir, nil, "convert", "more.avro", "more").want(t, 0)
 	for i, args := range [][]string{
 		{"verify", "more", "--against", "more.avro"},
@@ -263,13 +264,13 @@ func TestProgressOnTerminal(t *testing.T) {
 			}
 		}
 	}
-	// What cannot redraw a line gets none that is to be redrawn.
+	// A terminal that cannot redraw a line gets no progress line.
 	if o := onTerminalOf(t, dir, 80, "TERM=dumb", "verify", "more", "--against", "more.avro").want(t, 0, "sound"); o.stderr != "" {
 		t.Errorf("on a dumb terminal: %q", o.stderr)
 	}
 }
 
-// What was read is not more than there is.
+// TestStatsOfWhatWasRead checks that no more bytes and blocks count as read than there are.
 func TestStatsOfWhatWasRead(t *testing.T) {
 	dir := typesOutput(t)
 	dest := globOne(t, dir+"/*.columns")

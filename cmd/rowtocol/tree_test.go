@@ -12,7 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// makeTree makes outputs of ten rows each, numbered through, of a directory.
+// makeTree makes a directory with outputs of ten rows each, with consecutive IDs.
 func makeTree(t *testing.T, dirs ...string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -31,14 +31,14 @@ func makeOutput(t *testing.T, dir, dest string, first int, flags ...string) {
 	rowtocol(t, dir, nil, append([]string{"convert", in, dest}, flags...)...).want(t, 0)
 }
 
-// catLine returns the rows that it prints, in one line.
+// catLine returns the rows that cat prints, in one line.
 func catLine(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	o := rowtocol(t, dir, nil, append([]string{"cat"}, args...)...).want(t, 0)
 	return strings.ReplaceAll(strings.TrimSuffix(o.stdout, "\n"), "\n", " ")
 }
 
-// wantCat requires cat to print these rows.
+// wantCat checks the rows that cat prints.
 func wantCat(t *testing.T, dir, want string, args ...string) {
 	t.Helper()
 	if got := catLine(t, dir, args...); got != want {
@@ -60,7 +60,7 @@ func TestCatTree(t *testing.T) {
 	} {
 		wantCat(t, dir, test.want, strings.Fields(test.args)...)
 	}
-	// What another directory holds is not looked at.
+	// Files of directories that the condition excludes are not read.
 	part := partOf(t, dir+"/mail/dt=2026-01-01/hour=9", 0)
 	whole := read(t, part)
 	must(t, os.Remove(part))
@@ -75,8 +75,8 @@ func TestCatTree(t *testing.T) {
 	rowtocol(t, dir, nil, "cat", "mail/[").want(t, 1, "pattern")
 }
 
-// The rows of a tree make a file that is converted like any other, and its columns
-// those of Parquet and Arrow.
+// TestCatTreeTo checks that the rows of a tree can be converted, and become columns of Parquet
+// and Arrow.
 func TestCatTreeTo(t *testing.T) {
 	dir := makeTree(t, "mail/k=a", "mail/k=__HIVE_DEFAULT_PARTITION__")
 	rowtocol(t, dir, nil, "cat", "--to", "avro", "--output", "all.avro", "mail").want(t, 0)
@@ -89,7 +89,7 @@ func TestCatTreeTo(t *testing.T) {
 	for _, format := range []string{"parquet", "arrow"} {
 		direct := rowtocol(t, dir, nil, "cat", "--to", format, "--columns", "id,k", "mail").want(t, 0).stdout
 		if again := rowtocol(t, dir, nil, "cat", "--to", format, "--columns", "id,k", "all").want(t, 0).stdout; again != direct || len(direct) < 100 {
-			t.Errorf("--to %s: %d bytes, and %d of the same rows in one output", format, len(direct), len(again))
+			t.Errorf("--to %s: %d bytes differ from the %d of the same rows in one output", format, len(direct), len(again))
 		}
 	}
 }
@@ -103,7 +103,7 @@ func TestTreeSchemas(t *testing.T) {
 	}
 	rowtocol(t, dir, nil, "schema", "--shredded", "mail").want(t, 0, "words[]", "2  k        long")
 	if one := rowtocol(t, dir, nil, "schema", "mail/k=1").want(t, 0).stdout; strings.Contains(one, `"k"`) {
-		t.Errorf("of one output: %s", one)
+		t.Errorf("the schema of one output has the key: %s", one)
 	}
 	rowtocol(t, dir, nil, "schema", "mail/k=1", "mail/k=2").want(t, 0, `"name": "k"`)
 
@@ -166,7 +166,7 @@ func TestVerifyTree(t *testing.T) {
 	write(t, dir+"/mail/_logs/x", nil)
 	rowtocol(t, dir, nil, "verify", "mail").want(t, 0)
 
-	// Each output is held to its manifest.
+	// Each output is compared with its manifest.
 	success := increments[1] + "/" + manifest.SuccessName
 	sound := read(t, success)
 	changeManifest(t, increments[1], func(s *manifest.Success) { s.Rows++ })
@@ -194,7 +194,7 @@ func TestInspectTree(t *testing.T) {
 		t.Errorf("%+v", look)
 	}
 	if page := string(read(t, dir+"/page.html")); !strings.Contains(page, "k=2/part-") {
-		t.Error("the page does not name the row groups by their directories")
+		t.Error("the page lacks the directories of the row groups")
 	}
 	rowtocol(t, dir, nil, "inspect", "mail/k=*").want(t, 0, "20 rows", "of 2 datasets")
 	rowtocol(t, dir, nil, "inspect", "--bytes", "mail").want(t, 1, "one file")

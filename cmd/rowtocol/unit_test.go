@@ -85,7 +85,7 @@ func TestByteSize(t *testing.T) {
 	for _, text := range []string{"", "64M", "64mib", "-1", "-1KiB", "1e3", "0x10KiB", "NaN", "InfMiB", "1.3B", "9223372036854775808", "8388608TiB", "KiB"} {
 		var s byteSize
 		if err := s.Set(text); err == nil {
-			t.Errorf("%q is taken for %d", text, int64(s))
+			t.Errorf("%q is parsed as %d, want an error", text, int64(s))
 		}
 	}
 }
@@ -115,12 +115,13 @@ func TestTableFitsTheTerminal(t *testing.T) {
 			}
 		}
 		if !strings.Contains(b.String(), "address") {
-			t.Errorf("width %d: the end of the name is gone:\n%s", width, &b)
+			t.Errorf("width %d: the end of the name is missing:\n%s", width, &b)
 		}
 	}
 }
 
-// Where not all columns fit, those to the right are left out, and no figure is cut.
+// TestTableOnNarrowTerminal checks that columns on the right are left out if they do not fit,
+// and that no figure is cut.
 func TestTableOnNarrowTerminal(t *testing.T) {
 	for width, want := range map[int]string{
 		40: "name             rows  nulls  least\nsome…name[]#sub  1234   5678  2010-01-01\n",
@@ -149,7 +150,7 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// A character may come in two pieces.
+// TestEscaperPieces cuts characters into two pieces.
 func TestEscaperPieces(t *testing.T) {
 	text := "é日本\u202e\xe6\x97\x1b[2J\u009b\n\ta😀\xff"
 	const want = "é日本" + `\u202e\xe6\x97\x1b[2J\u009b` + "\n\ta😀" + `\xff`
@@ -220,20 +221,20 @@ func TestProgressText(t *testing.T) {
 	}
 }
 
-// The time that is left is told from the work that was seen, and neither from that of an
-// earlier run nor from a wait before it.
+// TestProgressLeft checks that the time left is estimated from the work of this run, without
+// that of an earlier run or a wait before it.
 func TestProgressLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &progress{start: time.Now()}
 		time.Sleep(time.Hour) // in a queue
 		p.set(0, 50, 100)
 		if got := p.text(time.Now(), 200); strings.Contains(got, "left") {
-			t.Errorf("of an earlier run: %q", got)
+			t.Errorf("after work of an earlier run only: %q", got)
 		}
 		time.Sleep(10 * time.Second)
 		p.set(0, 75, 100)
 		if got := p.text(time.Now(), 200); !strings.Contains(got, "  10s left") {
-			t.Errorf("half of the rest is done: %q", got)
+			t.Errorf("with half of the rest done: %q", got)
 		}
 	})
 }
@@ -266,8 +267,7 @@ func TestReadConfig(t *testing.T) {
 	}
 }
 
-// TestFailedReplacement leaves the user the file that was to be replaced when the second
-// rename fails.
+// TestFailedReplacement checks that the replaced file is restored if the second rename fails.
 func TestFailedReplacement(t *testing.T) {
 	dir := t.TempDir()
 	at := store.Location{Store: storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.Rename, N: 2, Err: store.ErrUnavailable}), Path: dir + "/rows.json"}
@@ -287,8 +287,8 @@ func TestFailedReplacement(t *testing.T) {
 	}
 }
 
-// TestReplacesItsOwnOutput has cat replace a file of the form that it writes, also if that
-// is the name of a column format, which the file is taken for.
+// TestReplacesItsOwnOutput replaces a file of the form that cat writes, also if a column format
+// has the same name and recognizes the file.
 func TestReplacesItsOwnOutput(t *testing.T) {
 	at := store.Location{Store: store.Local(), Path: t.TempDir() + "/rows"}
 	must(t, os.WriteFile(at.Path, []byte("old"), 0o600))
@@ -308,7 +308,7 @@ func TestFitColumns(t *testing.T) {
 		want   []int
 	}{
 		{[]int{2, 24, 6}, 80, []int{2, 24, 6}},
-		{[]int{2, 24, 6}, 33, []int{2, 24}}, // half a time is no time
+		{[]int{2, 24, 6}, 33, []int{2, 24}}, // half a time would be misread
 		{[]int{2, 24, 60, 6}, 60, []int{2, 24, 22, 6}},
 		{[]int{2, 60, 50}, 56, []int{2, 25, 25}},
 		{[]int{60, 24}, 41, []int{41}},

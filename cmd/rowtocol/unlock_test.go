@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A silent holder loses the lock after somewhat more than its next sign of life would
-// have taken, and the next run goes on from its work at once.
+// TestUnlock checks that a silent holder loses the lock a little after its next sign of life was
+// due, and that the next run resumes its work at once.
 func TestUnlock(t *testing.T) {
 	t.Parallel() // it waits
 	dir := t.TempDir()
@@ -39,7 +39,8 @@ func TestUnlock(t *testing.T) {
 	}
 }
 
-// A holder that lives keeps the lock; one whose process has ended loses it at once.
+// TestUnlockHolders checks that a living holder keeps the lock, and that one whose process has
+// ended loses it at once.
 func TestUnlockHolders(t *testing.T) {
 	dir := t.TempDir()
 	makeOutput(t, dir, "out", 0)

@@ -21,8 +21,8 @@ func TestVersion(t *testing.T) {
 	rowtocol(t, t.TempDir(), nil, "version", "x").want(t, 1)
 }
 
-// TestManual holds the manual to a page for every command and topic that help
-// names, with all flags, and nothing of the machine that it is made on.
+// TestManual checks that the manual has a page for every command and topic of the help, with
+// all flags, and that it does not depend on the machine.
 func TestManual(t *testing.T) {
 	dir := t.TempDir()
 	rowtocol(t, dir, []string{"GOMAXPROCS=37"}, "man", ".").want(t, 0)

@@ -22,7 +22,7 @@ import (
 	"github.com/rowtocol/rowtocol/telemetry/lineage"
 )
 
-// metricsIn are the gauges in a file by their names without "rowtocol_".
+// metricsIn returns the gauges in a file, by their names without "rowtocol_".
 func metricsIn(t *testing.T, name string) map[string]float64 {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.LegacyValidation)
@@ -39,7 +39,7 @@ func gaugesOf(families map[string]*dto.MetricFamily) map[string]float64 {
 	return all
 }
 
-// event is what tests want to know of a run event.
+// event holds the fields of a run event that tests need.
 type event struct {
 	EventType string
 	Run       struct {
@@ -74,11 +74,11 @@ func eventsIn(t *testing.T, name string) (all []event) {
 	return all
 }
 
-// figures are the figures of a run, as one of those has them who tell.
+// figures are the figures of a run in one of the reports.
 type figures struct{ rows, bytes, files, inputBytes, losses int64 }
 
-// TestReportsAgree has runs of each kind, of which log, JSON object, metrics, lineage and
-// manifest say the same.
+// TestReportsAgree checks that log, JSON object, metrics, lineage and manifest have the same
+// figures for all kinds of runs.
 func TestReportsAgree(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 100)
@@ -115,7 +115,7 @@ func TestReportsAgree(t *testing.T) {
 					t.Fatalf("%+v of run %s", want, s.Made.Run)
 				}
 				if got := (figures{c.Rows, c.Bytes, int64(c.Files), c.InputBytes, int64(len(c.Losses))}); got != want {
-					t.Errorf("--json says %+v, the manifest %+v", got, want)
+					t.Errorf("--json has %+v, the manifest %+v", got, want)
 				}
 			}
 			ok := tt.code == 0 || tt.code == 8
@@ -126,7 +126,7 @@ func TestReportsAgree(t *testing.T) {
 	}
 }
 
-// TestReportsOfAFailure has runs that commit something before they fail: all tell of that.
+// TestReportsOfAFailure checks that all reports have what a run committed before it failed.
 func TestReportsOfAFailure(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "all/a.avro", 0, 60_000)
@@ -161,7 +161,7 @@ func TestReportsOfAFailure(t *testing.T) {
 		s := manifestIn(t, at)
 		want := figures{rows: s.Rows, bytes: s.Bytes, files: int64(len(s.Files())), inputBytes: s.Made.InputBytes}
 		if c.Rows != want.rows || c.Bytes != want.bytes || c.InputBytes != want.inputBytes || s.Made.Run != frame.Run {
-			t.Errorf("--json says %+v, the manifest %+v", c, want)
+			t.Errorf("--json has %+v, the manifest %+v", c, want)
 		}
 		checkMetrics(t, metricsIn(t, dir+"/m.prom"), want, 3, false)
 		checkEvents(t, eventsIn(t, dir+"/runs.jsonl"), want, frame, filepath.Join(dir, dest), false)
@@ -169,7 +169,7 @@ func TestReportsOfAFailure(t *testing.T) {
 	}
 }
 
-// taskFiles are what tasks left that were done for dir/out.
+// taskFiles returns the result files of tasks for dir/out.
 func taskFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob(dir + "/out/.rowtocol/plan-*/task-*.json")
@@ -181,10 +181,10 @@ func checkMetrics(t *testing.T, m map[string]float64, want figures, code int, ok
 	t.Helper()
 	got := figures{int64(m["run_rows"]), int64(m["run_output_bytes"]), int64(m["run_files"]), int64(m["run_input_bytes"]), int64(m["run_losses"])}
 	if got != want || m["run_exit_code"] != float64(code) || (m["run_success"] == 1) != ok || (m["run_with_losses"] == 1) != (code == 8) {
-		t.Errorf("metrics say %v, the manifest %+v", m, want)
+		t.Errorf("the metrics have %v, the manifest %+v", m, want)
 	}
 	if fresh := m["last_success_timestamp_seconds"] == m["run_end_timestamp_seconds"]; fresh != ok || m["last_success_timestamp_seconds"] == 0 {
-		t.Errorf("last success %v of %v", m["last_success_timestamp_seconds"], m["run_end_timestamp_seconds"])
+		t.Errorf("the last success is %v, the end of the run %v", m["last_success_timestamp_seconds"], m["run_end_timestamp_seconds"])
 	}
 	if m["run_peak_memory_bytes"] < 1<<20 || m["run_duration_seconds"] <= 0 || m["build_info"] != 1 {
 		t.Errorf("%v", m)
@@ -213,13 +213,13 @@ func checkEvents(t *testing.T, events []event, want figures, frame ending, dest 
 	for _, in := range end.Inputs {
 		got.inputBytes += in.InputFacets.InputStatistics.Size
 	}
-	want.losses = 0 // lineage has no word for them
+	want.losses = 0 // lineage has no field for them
 	if got != want || (len(end.Outputs[0].Facets.Schema.Fields) == 2) != (want.rows > 0) {
-		t.Errorf("lineage says %+v, the manifest %+v", got, want)
+		t.Errorf("lineage has %+v, the manifest %+v", got, want)
 	}
 }
 
-// checkLog checks the last line of the log that is about the run.
+// checkLog checks the figures of the last line about the run.
 func checkLog(t *testing.T, log string, want figures, frame ending) {
 	t.Helper()
 	var line struct {
@@ -234,11 +234,11 @@ func checkLog(t *testing.T, log string, want figures, frame ending) {
 		}
 	}
 	if got := (figures{line.Rows, line.Bytes, line.Files, line.InputBytes, line.Losses}); got != want || line.Run != frame.Run {
-		t.Errorf("the log of run %q says %+v, the manifest %+v: %s", line.Run, got, want, log)
+		t.Errorf("the log of run %q has %+v, the manifest %+v: %s", line.Run, got, want, log)
 	}
 }
 
-// TestWatchedSteps has a plan that is committed, and is not yet.
+// TestWatchedSteps commits a plan before and after its tasks are done.
 func TestWatchedSteps(t *testing.T) {
 	dir := t.TempDir()
 	p := plannedSteps(t, dir, 1000)
@@ -267,7 +267,8 @@ func TestWatchedSteps(t *testing.T) {
 	}
 }
 
-// Datasets on the default file system are told of by its authority, which plans have.
+// TestWatchedPlaces checks that datasets on the default file system are reported with its
+// authority.
 func TestWatchedPlaces(t *testing.T) {
 	dir := t.TempDir()
 	env := clusterConf(t, dir)
@@ -279,7 +280,7 @@ func TestWatchedPlaces(t *testing.T) {
 	}
 }
 
-// TestWatchedEarly has runs that end before they begin their work.
+// TestWatchedEarly reports runs that end before their work begins.
 func TestWatchedEarly(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 10)
@@ -305,7 +306,7 @@ func TestWatchedEarly(t *testing.T) {
 	wantUnchanged(t, dir, before)
 }
 
-// TestFailedReports has nobody who can be told: the run is what it is.
+// TestFailedReports checks that failed reports change neither a run nor its exit code.
 func TestFailedReports(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 10)
@@ -318,7 +319,7 @@ func TestFailedReports(t *testing.T) {
 	if strings.Contains(o.stderr, "s3cret") {
 		t.Errorf("the password is in %s", o.stderr)
 	}
-	rowtocol(t, dir, nil, "convert", "--metrics-file", "in/a.avro", "in").want(t, 1, "does not end in") // before flags are checked
+	rowtocol(t, dir, nil, "convert", "--metrics-file", "in/a.avro", "in").want(t, 1, "does not end in") // checked before other flags
 	if !bytes.Equal(avro, read(t, dir+"/in/a.avro")) {
 		t.Error("an input was changed")
 	}
@@ -335,7 +336,7 @@ func TestFailedReports(t *testing.T) {
 	}
 }
 
-// pushGateway is a push gateway, and what it was sent.
+// pushGateway is a push gateway that keeps the gauges it receives.
 type pushGateway struct {
 	mu     sync.Mutex
 	path   string
@@ -378,12 +379,12 @@ func TestPushGateway(t *testing.T) {
 	}
 }
 
-// TestWatchedSignal stops a run whose push gateway says nothing.
+// TestWatchedSignal stops a run whose push gateway does not answer.
 func TestWatchedSignal(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 400_000)
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // so that it learns when the client has gone
+		_, _ = io.Copy(io.Discard, r.Body) // so that it notices when the client has gone
 		<-r.Context().Done()
 	}))
 	defer silent.Close()
@@ -394,7 +395,7 @@ func TestWatchedSignal(t *testing.T) {
 	stopped := time.Now()
 	waitCmd(t, cmd).want(t, 143)
 	if took := time.Since(stopped); took > 8*time.Second {
-		t.Errorf("it ended after %v", took)
+		t.Errorf("the run ended only after %v", took)
 	}
 	if m := metricsIn(t, dir+"/m.prom"); m["run_exit_code"] != 143 || m["run_success"] != 0 || m["last_success_timestamp_seconds"] != 0 {
 		t.Errorf("%v", m)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestWhereByIndex asks for the same rows with a condition that an index bounds, and with one
-// that none does: an alternative that holds for no row is enough for that.
+// TestWhereByIndex checks that a condition that an index bounds gives the same rows as one that
+// no index bounds, because it has an alternative that holds for no row.
 func TestWhereByIndex(t *testing.T) {
 	mail, err := filepath.Abs("../../testdata/mail")
 	must(t, err)
@@ -18,7 +18,7 @@ func TestWhereByIndex(t *testing.T) {
 		"--index", "id", "--index", "from,date", "--index", "score", "--index", "subject", mail, "out").want(t, 0)
 	random := rand.New(rand.NewPCG(1, 2))
 	operators := []string{"=", "<", "<=", ">", ">=", "!="}
-	demand := func() string {
+	comparison := func() string {
 		o := operators[random.IntN(len(operators))]
 		switch random.IntN(6) {
 		case 0:
@@ -36,9 +36,9 @@ func TestWhereByIndex(t *testing.T) {
 	}
 	used := 0
 	for range 25 {
-		where := demand()
+		where := comparison()
 		for range random.IntN(3) {
-			where += " and " + demand()
+			where += " and " + comparison()
 		}
 		got := rowtocol(t, dir, nil, "cat", "--columns", "id", "--stats", "--where", where, "out").want(t, 0)
 		want := rowtocol(t, dir, nil, "cat", "--columns", "id", "--stats", "--where", "("+where+") or id = -1", "out").want(t, 0)
@@ -53,7 +53,7 @@ func TestWhereByIndex(t *testing.T) {
 		}
 	}
 	if used < 3 {
-		t.Errorf("an index was used for %d conditions", used)
+		t.Errorf("an index was used for only %d conditions", used)
 	}
 	rowtocol(t, dir, nil, "cat", "--stats", "--columns", "id", "--where", "id = 5", "out").want(t, 0, "by the index id")
 	rowtocol(t, dir, nil, "cat", "--stats", "--columns", "id", "--where", "id > 5", "out").want(t, 0)
@@ -61,8 +61,8 @@ func TestWhereByIndex(t *testing.T) {
 	rowtocol(t, dir, nil, "stats", "--columns", "id", "--where", "id = 5", "out").want(t, 0)
 }
 
-// TestWhereNullInIndex reads all rows where an index on several fields lacks those in which
-// one of them is null, and lookup says that it lacks them.
+// TestWhereNullInIndex checks that cat reads all rows if an index on several fields lacks rows
+// with a null, and that lookup warns of such rows.
 func TestWhereNullInIndex(t *testing.T) {
 	mail, err := filepath.Abs("../../testdata/mail")
 	must(t, err)
@@ -75,7 +75,8 @@ func TestWhereNullInIndex(t *testing.T) {
 	rowtocol(t, dir, nil, "lookup", "--columns", "id", "out", "clara.wei@example.net").want(t, 0, "with null in one of the fields from,score")
 }
 
-// TestWhereTriesIndexes uses the index that finds few rows, in whatever order there are.
+// TestWhereTriesIndexes checks that the index that finds few rows is used, in any order of
+// indexes.
 func TestWhereTriesIndexes(t *testing.T) {
 	dir := t.TempDir()
 	mail, err := filepath.Abs("../../testdata/mail")

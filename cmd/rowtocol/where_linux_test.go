@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// On a terminal the place of the error is shown, and nothing steers the terminal.
+// TestWhereOnTerminal checks that a terminal shows the place of the error, and no control
+// characters.
 func TestWhereOnTerminal(t *testing.T) {
 	dir := placesOutput(t)
 	long := strings.Repeat("id = 1 or ", 20)

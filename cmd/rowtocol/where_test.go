@@ -32,7 +32,7 @@ const placesSchema = `{"type":"record","name":"Place","fields":[
 	{"name":"labels","type":{"type":"map","values":["null","string"]}},
 	{"name":"code","type":["int","string"]}]}`
 
-// placeRows are the rows of placesSchema as Avro's JSON.
+// placeRows are rows of placesSchema in Avro's JSON encoding.
 var placeRows = []string{
 	`{"id":0,"name":{"string":"Zoë"},"from":"x","odd-name":5,"height":{"double":0.1},"kind":"HILL","price":"09","since":-1,"seen":1738281600000,"local":1738324800000000,"opens":45000000,
 		"uuid":"\u0012>Eg\u00e8\u009b\u0012\u00d3\u00a4VBf\u0014\u0017\u0040\u0000","raw":"\n\u00ff","tags":{"array":["a","b"]},"roads":[{"to":"A","km":{"int":3},"stops":[1,2]},{"to":"B","km":null,"stops":[]}],"labels":{"k":{"string":"v"}},"code":{"int":7}}`,
@@ -42,7 +42,7 @@ var placeRows = []string{
 		"uuid":"\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0001","raw":"a","tags":{"array":[]},"roads":[{"to":"B","km":{"int":9},"stops":[3]}],"labels":{"k":null,"j":{"string":"w"}},"code":{"int":-7}}`,
 }
 
-// writeAvro writes rows, which are Avro's JSON.
+// writeAvro writes an Avro file of rows, which are in Avro's JSON encoding.
 func writeAvro(t *testing.T, name, text string, rows []string) {
 	t.Helper()
 	plain := strings.NewReplacer("-name", "_name") // the library refuses odd names
@@ -84,7 +84,7 @@ func TestWhere(t *testing.T) {
 		"name NOT LIKE 'Z%' or name ilike 'zoë'":                            "0 2",
 		"(id = 1) = TRUE || !(id < 2)":                                      "1 2",
 		`name == "Zoë" && $env["odd-name"] == 5 and id in [0] and id in 0..1 and name startsWith "Z" and len(name) * 2 == 6`: "0",
-		// three values
+		// three-valued logic
 		"not (height = 5)":            "0 2",
 		"height != 5 or name = ''":    "0 2",
 		"height = null":               "1",
@@ -124,7 +124,7 @@ func TestWhere(t *testing.T) {
 	}
 }
 
-// A union of several types is null where it has a value of none of them.
+// TestWhereUnionIsNull tests unions of several types for null.
 func TestWhereUnionIsNull(t *testing.T) {
 	dir := t.TempDir()
 	writeAvro(t, dir+"/u.avro", `{"type":"record","name":"U","fields":[{"name":"id","type":"int"},{"name":"u","type":["null","int","string"]},
@@ -160,7 +160,8 @@ func TestWhereUnionIsNull(t *testing.T) {
 	}
 }
 
-// A variable of a script that is empty does not select all rows.
+// TestEmptyCondition checks that an empty condition, such as an unset variable of a script, is
+// refused.
 func TestEmptyCondition(t *testing.T) {
 	dir := placesOutput(t)
 	for _, command := range []string{"cat", "count", "head", "stats"} {
@@ -170,7 +171,8 @@ func TestEmptyCondition(t *testing.T) {
 	}
 }
 
-// Beside --schema, the names are those of the files, and messages say so.
+// TestNamesWithSchema checks that with --schema conditions and --columns use the names in the
+// files, and that messages say so.
 func TestNamesWithSchema(t *testing.T) {
 	dir := placesOutput(t)
 	write(t, dir+"/new.avsc", []byte(`{"type":"record","name":"Place","fields":[{"name":"number","aliases":["id"],"type":"long"}]}`))
@@ -180,7 +182,7 @@ func TestNamesWithSchema(t *testing.T) {
 	}
 }
 
-// A condition that cannot be meant is refused, and the message says what to write.
+// TestWhereRefused checks that conditions without a meaning are refused, with a correction.
 func TestWhereRefused(t *testing.T) {
 	dir := placesOutput(t)
 	for condition, reason := range map[string]string{
@@ -213,8 +215,8 @@ func TestWhereRefused(t *testing.T) {
 	}
 }
 
-// Blocks whose bounds rule a condition out are not read, in whatever form it is
-// written.
+// TestWhereReadsLittle checks that blocks whose bounds exclude a condition are not read, for
+// all forms of conditions.
 func TestWhereReadsLittle(t *testing.T) {
 	const schema = `{"type":"record","name":"R","fields":[{"name":"id","type":"int"},{"name":"day","type":{"type":"int","logicalType":"date"}},{"name":"name","type":"string"}]}`
 	dir := t.TempDir()
@@ -239,7 +241,7 @@ func TestWhereReadsLittle(t *testing.T) {
 		"day = '1963-05-19'", "day IN (DATE '1963-05-19')", "day BETWEEN '1963-05-19' AND '1963-05-20T12:00:00Z'", "day < '1960-01-03'",
 	} {
 		if c := read(condition); c.Rows < 1 || c.Rows > 10 || c.BlocksRead*4 > all.BlocksRead {
-			t.Errorf("%s: %+v; of all %+v", condition, c, all)
+			t.Errorf("%s: %+v; reading all takes %+v", condition, c, all)
 		}
 	}
 }
