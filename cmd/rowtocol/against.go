@@ -114,7 +114,7 @@ func lacks(r *verified, result *witness.Result) error {
 		return fmt.Errorf("%s of %s could not be compared", plural(result.Skipped(), "row"), plural(len(result.NotCompared), "input"))
 	//guard: reports files that the output does not contain
 	case len(r.NotContained) > 0:
-		return fmt.Errorf("what --against names holds %s that the output does not; the first is %s: %s",
+		return fmt.Errorf("--against names %s that the output does not hold; the first is %s: %s",
 			plural(len(r.NotContained), "file"), r.NotContained[0].Path, r.NotContained[0].Reason)
 	//guard: reports rows that the output lost
 	case len(r.Losses) > 0:

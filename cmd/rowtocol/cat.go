@@ -33,10 +33,10 @@ A directory may also be a tree of directories named key=value that hold outputs,
 such as dt=2026-01-01/hour=7. The keys become columns after those of the rows:
 long if all values are integers, date if all are dates, and string otherwise.
 __HIVE_DEFAULT_PARTITION__ is null, and %XX is decoded. If the rows have a field
-of that name, the field counts. All outputs must have the same keys in the same
-order. Keys count below the directory that you name, from the first wildcard of
-a pattern on, and where several arguments differ: mail/dt=2026-01-01 alone has
-no column dt. With --where 'dt >= date("2026-01-01")' cat reads no other
+of that name, it replaces the key. All outputs must have the same keys in the
+same order. Keys begin below the directory that you name, at the first wildcard
+of a pattern, or where several arguments differ: mail/dt=2026-01-01 alone has no
+column dt. With --where 'dt >= date("2026-01-01")' cat reads no other
 directories.
 
 cat reads only the columns that you ask for. With --where it reads those of the

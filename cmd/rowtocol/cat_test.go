@@ -147,14 +147,14 @@ func TestCatOntoInput(t *testing.T) {
 		{"in/*.avro", "in/a.avro"},
 		{"link/[a].avro", dir + "/in/a.avro"},
 	} {
-		rowtocol(t, dir, nil, "cat", "--limit", "1", "--to", "avro", "--overwrite", "--output", c.output, c.input).want(t, 9, "which is read")
+		rowtocol(t, dir, nil, "cat", "--limit", "1", "--to", "avro", "--overwrite", "--output", c.output, c.input).want(t, 9, "this command reads")
 	}
 	writePairs(t, dir, "[a].avro", 0, 1)
 	rowtocol(t, dir, nil, "cat", "--output", "a.avro", "[a].avro").want(t, 0)
 	in, err := os.Open(dir + "/in/a.avro")
 	must(t, err)
 	defer func() { _ = in.Close() }()
-	rowtocolOn(t, dir, in, "cat", "--limit", "1", "--to", "avro", "--overwrite", "--output", "in/a.avro", "-").want(t, 9, "which is read")
+	rowtocolOn(t, dir, in, "cat", "--limit", "1", "--to", "avro", "--overwrite", "--output", "in/a.avro", "-").want(t, 9, "this command reads")
 	wantUnchanged(t, dir+"/in", before)
 }
 

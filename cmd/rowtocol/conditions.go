@@ -13,7 +13,7 @@ import (
 const conditionsLong = `A condition selects rows for --where, in the words of SQL or the signs of C:
 
 %s
-Text stands in single or double quotes, as suits the shell. If a condition has
+Write text in single or double quotes, as suits the shell. If a condition has
 no meaning, the error says what to write.
 
 Name fields as in the schema, and fields of records with dots. Put back quotes

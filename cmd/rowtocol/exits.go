@@ -40,7 +40,7 @@ var exits = []exit{
 	{
 		code: 1, kind: failure.Usage, is: isUsage,
 		meaning: "usage or configuration",
-		action:  "mend the command line, the job file or the environment; where the message names a `--memory`, give that",
+		action:  "correct the command line, the job file or the environment; if the message names a `--memory`, use it",
 	},
 	{
 		code: 2, status: failure.Defect,
@@ -50,12 +50,12 @@ var exits = []exit{
 	{
 		code: 3, kind: failure.Input, is: isInput,
 		meaning: "input missing, damaged or not convertible; a damaged column file in cat, inspect or lookup (file, offset and reason are printed)",
-		action:  "look at the file that is named: bring it back or leave it out, or allow `--on-damage`, `--schema`, `--allow-empty`",
+		action:  "look at the named file: restore it or leave it out, or allow `--on-damage`, `--schema`, `--allow-empty`",
 	},
 	{
 		code: 4, kind: failure.Storage, is: isStorage, retry: true,
-		meaning: "storage or network, and a retry may help: time-out, no node, disk full, safe mode",
-		action:  "retry with pauses; if it stays, look at the storage that is named, and at the room on `--temp-dir`",
+		meaning: "storage or network failed, and a retry may help: time-out, no node, disk full, safe mode",
+		action:  "retry with pauses; if it fails again, look at the named storage, and at the free space of `--temp-dir`",
 	},
 	{
 		code: 5, kind: failure.Locked, retry: true,
@@ -69,18 +69,18 @@ var exits = []exit{
 	},
 	{
 		code: 7, kind: failure.Refused, is: isRefused,
-		meaning: "storage refuses for good: permission, quota, read-only, missing parent, encryption zone, erasure coding",
-		action:  "have that changed, then start the same command again",
+		meaning: "storage refuses permanently: permission, quota, read-only, missing parent, encryption zone, erasure coding",
+		action:  "remove the cause, then start the same command again",
 	},
 	{
 		code: 8, kind: failure.Losses,
-		meaning: "committed, but with losses that `--on-damage` allowed (a no-op rerun says 8 again)",
+		meaning: "committed, but with losses that `--on-damage` allowed (a rerun that does nothing ends with 8 again)",
 		action:  "decide whether the rows matter: `_SUCCESS` and `--json` list them",
 	},
 	{
 		code: 9, kind: failure.Foreign, is: isForeign,
 		meaning: "the destination holds something else: another request's output (the message says what differs), or files that rowtocol did not write",
-		action:  "name another DEST, ask for what was asked before, replace it with `--overwrite`, or move away files that are not rowtocol's",
+		action:  "name another DEST, repeat the earlier request, replace the output with `--overwrite`, or move away files that are not rowtocol's",
 	},
 	{
 		code: 130, codes: "129, 130, 143", status: "interrupted", is: isInterrupted, retry: true,

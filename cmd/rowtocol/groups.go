@@ -25,7 +25,7 @@ var flagTitles = []struct {
 	{outputTitle, []string{"format", "row-group-size", "block-size"}},
 	{"Reruns and data that grows", []string{"incremental", "partitioned", "reprocess", "overwrite", "restart"}},
 	{"The cluster", []string{"queue", "property", "memory", "workers", "detach", "attach"}},
-	{"Schedulers and watchers", []string{"exit-nothing", "max-runtime", "metrics-file", "push-gateway", "lineage"}},
+	{"Schedulers and monitoring", []string{"exit-nothing", "max-runtime", "metrics-file", "push-gateway", "lineage"}},
 }
 
 const outputTitle = "Output"

@@ -191,7 +191,7 @@ func TestRequireComplete(t *testing.T) {
 		file := filepath.Join(dir, "in", name)
 		put(file)
 		rowtocol(t, dir, nil, against...).want(t, 0, "not in the output", file)
-		rowtocol(t, dir, nil, complete...).want(t, 6, "holds 1 file that the output does not", file)
+		rowtocol(t, dir, nil, complete...).want(t, 6, "names 1 file that the output does not hold", file)
 		var v verified
 		r := rowtocol(t, dir, nil, append(slices.Clone(against), "--json")...).want(t, 0).object(t, &v)
 		if r.Status != "incomplete" || *v.Complete || len(v.NotContained) != 1 || v.NotContained[0].Path != file {
@@ -225,7 +225,7 @@ func TestNotNamed(t *testing.T) {
 	write(t, dir+"/moved/c", []byte("text"))
 	rowtocol(t, dir, nil, "verify", "out", "--against", "moved", "--require-complete").want(t, 6, "moved/c")
 	writePairs(t, dir, "moved/d", 0, 0)
-	rowtocol(t, dir, nil, "verify", "out", "--against", "moved", "--require-complete").want(t, 6, "holds 2 files", "moved/d")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "moved", "--require-complete").want(t, 6, "names 2 files", "moved/d")
 }
 
 // TestLossesAreMentioned checks that verify and inspect report losses.

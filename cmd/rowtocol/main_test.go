@@ -92,7 +92,7 @@ const runLimit = 5 * time.Minute
 const stopLimit = (10 + 20) * time.Second
 
 // givenUp is in the message of a program that ended without waiting for a hung operation.
-const givenUp = "was given up"
+const givenUp = "was abandoned"
 
 // waitCmd waits for a run and returns its output. A run that hangs is made to print the
 // stacks of its goroutines and to end.

@@ -104,12 +104,12 @@ func TestServerEchoesToken(t *testing.T) {
 				break
 			}
 		}
-		if n := strings.Count(out.stderr, "others than its owner can read a file of secrets"); n != 1 || !strings.Contains(out.stderr, "0644") {
+		if n := strings.Count(out.stderr, "users other than its owner can read a file of secrets"); n != 1 || !strings.Contains(out.stderr, "0644") {
 			t.Errorf("%s: the mode is reported %d times\n%s", name, n, out.stderr)
 		}
 	}
 	must(t, os.Chmod(file, 0o600))
-	rowtocol(t, dir, env, "count", "--store-retry", "0", "webhdfs://"+address+"/in").want(t, 4).lacks(t, "others than its owner")
+	rowtocol(t, dir, env, "count", "--store-retry", "0", "webhdfs://"+address+"/in").want(t, 4).lacks(t, "users other than its owner")
 	how, seen = func(w http.ResponseWriter, _ string) { fails(w, "refused") }, ""
 	env[0] = hadoopConf(t, dir, map[string]string{"hadoop.security.authentication": "kerberos", "dfs.nameservices": "data", "dfs.namenode.rpc-address.data": "nn:8020", "dfs.namenode.http-address.data": address})
 	rowtocol(t, dir, env, "task", "--store-retry", "0", "--plan", "hdfs://data/plan", "--task", "0").want(t, 4, "refused")

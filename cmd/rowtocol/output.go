@@ -135,7 +135,7 @@ func (a *app) checkOutput(ctx context.Context, at store.Location, names []string
 			in.Path = info.Path
 			//guard: refuses to write an input, or between the inputs
 			if store.Within(file, inRealDirectory(in)) || store.Within(file, store.RealPath(in.Store, in.Path)) {
-				return failure.New(failure.Foreign, "%s is a place in %s, which is read", at.Path, in.Path)
+				return failure.New(failure.Foreign, "%s is not written, because this command reads %s", at.Path, in.Path)
 			}
 		}
 	}

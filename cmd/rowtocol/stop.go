@@ -34,12 +34,12 @@ const (
 type interrupted struct{ signal syscall.Signal }
 
 func (i interrupted) Error() string {
-	return fmt.Sprintf("stopped by %s: temporary files are removed, and a rerun goes on from here", unix.SignalName(i.signal))
+	return fmt.Sprintf("stopped by %s: temporary files are removed, and a rerun resumes the work", unix.SignalName(i.signal))
 }
 
 // overtime is the cause of a context that ended with --max-runtime.
 func overtime(limit time.Duration) error {
-	return failure.New(failure.Storage, "stopped after --max-runtime %v: what is done is kept, and a rerun goes on from here", limit)
+	return failure.New(failure.Storage, "stopped after --max-runtime %v: finished work is kept, and a rerun resumes it", limit)
 }
 
 // stoppable tells the work of the program to end.
@@ -116,7 +116,7 @@ func (a *app) endAfter(most time.Duration) error {
 // abort ends the program while work is still under way. The next run cleans up leftovers
 // on other machines.
 func (a *app) abort(cause error) {
-	err := fmt.Errorf("%w (something under way did not end within %v and was given up)", cause, stopTime)
+	err := fmt.Errorf("%w (an operation did not end within %v and was abandoned)", cause, stopTime)
 	said := make(chan struct{})
 	go func() {
 		defer close(said)

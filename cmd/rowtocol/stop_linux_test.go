@@ -126,7 +126,7 @@ func TestStopsWithin10Seconds(t *testing.T) {
 		{name: "reading HDFS", args: []string{"convert", "hdfs://" + hung + "/in", "out2"}, signal: syscall.SIGTERM, ready: logged("reading HDFS", "begins"), code: 143, text: "convert ended"},
 		{name: "writing WebHDFS", args: []string{"convert", "a.avro", "webhdfs://" + hung + "/out"}, signal: syscall.SIGINT, ready: logged("writing WebHDFS", "begins"), code: 130, text: "convert ended"},
 		{name: "trying again", args: []string{"plan", "hdfs://127.0.0.1:1/in", "out3", "-o", "plan.json"}, signal: syscall.SIGHUP, ready: logged("trying again", "trying again"), code: 129, text: "stopped by SIGHUP"},
-		{name: "out of time", args: []string{"convert", "--max-runtime", "1s", "hdfs://" + hung + "/in", "out4"}, signal: 0, ready: func() bool { return true }, code: 4, text: "stopped after --max-runtime 1s: what is done is kept"},
+		{name: "out of time", args: []string{"convert", "--max-runtime", "1s", "hdfs://" + hung + "/in", "out4"}, signal: 0, ready: func() bool { return true }, code: 4, text: "stopped after --max-runtime 1s: finished work is kept"},
 		{name: "stdin", args: []string{"cat", "-", "--output", "out5"}, signal: syscall.SIGTERM, ready: writeUnread(t, rows), code: 143, text: "stopped by SIGTERM", stdin: stdin},
 	}
 	stops := map[string]func(t *testing.T){"blocked": startBlockedOnLog(t, dir), "lock": startBlockedOnLock(t, dir)}

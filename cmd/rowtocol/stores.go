@@ -39,7 +39,7 @@ func (a *app) openStores() error {
 		a.log.Warn("storage failed, trying again", "operation", what, "wait", wait.Round(time.Millisecond).String(), "reason", err.Error())
 	}
 	h.Login.Exposed = func(file string, mode fs.FileMode) {
-		a.log.Warn("others than its owner can read a file of secrets", "file", file, "mode", fmt.Sprintf("%04o", mode.Perm()))
+		a.log.Warn("users other than its owner can read a file of secrets", "file", file, "mode", fmt.Sprintf("%04o", mode.Perm()))
 	}
 	a.stores = location.New(*o)
 	return nil

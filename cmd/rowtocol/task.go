@@ -16,11 +16,10 @@ import (
 )
 
 const taskLong = `Run tasks of a plan, and leave their work next to the destination for "rowtocol
-commit", under names that readers ignore. Tasks need no order and do not know
-each other: they may run on several machines, twice, or twice at once. A task
-whose work is there already does not run again. --task names tasks. --share
-takes each N-th task, with any number of tasks: shares 0/N to N-1/N cover all of
-them.`
+commit", under names that readers ignore. Tasks are independent: they may run in
+any order, on several machines, twice, or twice at once. A finished task does
+not run again. --task names tasks. --share takes each N-th task, with any number
+of tasks: shares 0/N to N-1/N cover all of them.`
 
 // taskCommand is rowtocol task.
 type taskCommand struct {

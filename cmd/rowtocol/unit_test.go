@@ -35,7 +35,7 @@ func TestClassify(t *testing.T) {
 		{usagef("no"), 1},
 		{fmt.Errorf("a: %w", store.ErrScheme), 1},
 		{fmt.Errorf("x: %w", failure.Usage), 1},
-		{errors.New("nobody foresaw this"), 2},
+		{errors.New("an unexpected error"), 2},
 		{&defect{value: damaged}, 2},
 		{fmt.Errorf("x: %w", damaged), 3},
 		{&fs.PathError{Op: "open", Path: "a", Err: syscall.ENOENT}, 3},
