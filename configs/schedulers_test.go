@@ -224,8 +224,7 @@ func TestLogrotate(t *testing.T) {
 	}
 }
 
-// TestUnits checks that systemd accepts the units, and that their limit is the job file's
-// memory and 48 MiB.
+// TestUnits checks that systemd accepts the units, and their memory limit.
 func TestUnits(t *testing.T) {
 	if missing := testenv.MissingTools("systemd-analyze"); missing != "" {
 		t.Skip(missing)

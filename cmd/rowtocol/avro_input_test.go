@@ -186,8 +186,7 @@ func TestDamagedAvroInput(t *testing.T) {
 	}
 }
 
-// TestLargeAvroRow reads a large row with enough memory, and checks that it is refused
-// with too little.
+// TestLargeAvroRow checks that a large row is read with enough memory, and else refused.
 func TestLargeAvroRow(t *testing.T) {
 	dir := t.TempDir()
 	writeTexts(t, dir, "a.avro", 10, largeText, 20)

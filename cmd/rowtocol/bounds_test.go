@@ -15,8 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// TestTooDeepForArrow checks that types nested deeper than Arrow allows are refused before
-// the first byte.
+// TestTooDeepForArrow checks that types too deep for Arrow are refused before the first byte.
 func TestTooDeepForArrow(t *testing.T) {
 	dir := t.TempDir()
 	typ := `"int"`

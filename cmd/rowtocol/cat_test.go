@@ -213,8 +213,7 @@ func TestCatRefused(t *testing.T) {
 	rowtocol(t, dir, nil, "cat", "--partial", "--limit", "1", "half").want(t, 0, `{"id":100`)
 }
 
-// TestCatDamage checks that the rows before damage are printed, but not written to an
-// --output file.
+// TestCatDamage checks that rows before damage are printed, but not written to --output.
 func TestCatDamage(t *testing.T) {
 	dir := catPairs(t)
 	name := partOf(t, dir+"/a", 1)

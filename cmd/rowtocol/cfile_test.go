@@ -27,8 +27,7 @@ func wantEqualFiles(t *testing.T, dir, pattern string, least int) []string {
 	return files
 }
 
-// TestFormatOfManyFiles runs the commands with the options of a format that has a file for
-// each column.
+// TestFormatOfManyFiles runs the commands with a format that has a file for each column.
 func TestFormatOfManyFiles(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 3000)

@@ -204,8 +204,7 @@ func TestVerifyFindsEveryByte(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "out").want(t, 6, "missing")
 }
 
-// TestVerifyReadsTheManifest checks that sound files other than the manifest's are
-// differences.
+// TestVerifyReadsTheManifest checks that sound files must also be those of the manifest.
 func TestVerifyReadsTheManifest(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 20)
@@ -321,8 +320,7 @@ func TestCompletion(t *testing.T) {
 	rowtocol(t, dir, nil, "help", "exit-codes").want(t, 0, "130, 143")
 }
 
-// TestSchemaOfAnOutput checks that an output has the schema of its row groups, or none if
-// it has no row groups.
+// TestSchemaOfAnOutput prints the schema of an output with and without row groups.
 func TestSchemaOfAnOutput(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 20)

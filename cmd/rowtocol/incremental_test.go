@@ -174,8 +174,7 @@ func TestSchemaOfIncrements(t *testing.T) {
 	convertIncremental(t, dir).want(t, 3, "in/c.avro")
 }
 
-// TestLossesOfIncrements checks that the losses of the last increment are reported again if
-// there is nothing to do.
+// TestLossesOfIncrements checks that the last increment's losses are reported again.
 func TestLossesOfIncrements(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 30)

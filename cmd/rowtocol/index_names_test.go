@@ -17,8 +17,7 @@ func avroRows(t *testing.T, name, schema string, rows ...[]byte) {
 	write(t, name, avrotest.File(t, schema, syncMarker, int64(len(rows)), bytes.Join(rows, nil)))
 }
 
-// TestLongNamesOfFiles writes files under the longest names that the file system allows, also
-// through temporary names.
+// TestLongNamesOfFiles writes files under the longest names that the file system allows.
 func TestLongNamesOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 10)

@@ -220,8 +220,7 @@ func TestLogFlags(t *testing.T) {
 	}
 }
 
-// TestProgressLines checks that without a terminal progress is logged every minute, even if
-// there is none.
+// TestProgressLines checks that without a terminal a line about progress comes every minute.
 func TestProgressLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		name := t.TempDir() + "/log"

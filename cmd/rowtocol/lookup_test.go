@@ -29,8 +29,7 @@ func indexedPairs(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestLookup checks that lookup by key, range and standard input finds the same rows as cat
-// with a condition.
+// TestLookup checks that lookup finds the same rows as cat with a condition.
 func TestLookup(t *testing.T) {
 	dir := indexedPairs(t)
 	for _, test := range []struct{ args, where string }{
@@ -94,8 +93,7 @@ func TestLookupRefused(t *testing.T) {
 	}
 }
 
-// TestLookupDamaged checks that messages name the damaged file with its offset, or the
-// missing file.
+// TestLookupDamaged checks the messages about a damaged and a missing file of an index.
 func TestLookupDamaged(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 100)
@@ -176,8 +174,7 @@ func TestLookupDamagedRows(t *testing.T) {
 	rowtocol(t, dir, nil, "lookup", "--columns", "id", "out", "5", "149", "3").want(t, 3).prints(t, "{\"id\":5}\n")
 }
 
-// TestLookupChoosesIndex checks that lookup uses the index that the keys fit, if it is only
-// one.
+// TestLookupChoosesIndex checks that lookup uses the only index that the keys fit.
 func TestLookupChoosesIndex(t *testing.T) {
 	dir := t.TempDir()
 	mail, err := filepath.Abs("../../testdata/mail/archive-1.avro")

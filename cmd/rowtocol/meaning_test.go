@@ -167,8 +167,7 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestSameSchemaInOtherWords converts inputs whose schemas differ only in details that change
-// no row.
+// TestSameSchemaInOtherWords converts inputs whose schemas differ only in their text.
 func TestSameSchemaInOtherWords(t *testing.T) {
 	dir := t.TempDir()
 	const plain = `{"type":"record","name":"R","fields":[{"name":"f","type":"string"}]}`

@@ -87,8 +87,7 @@ func TestPartitions(t *testing.T) {
 	wantIDsOf(t, dir, "dest", "{0} {1} {14} {15} {2} {3} {10} {11} {4} {5} {12} {13}")
 }
 
-// TestPartitionsFail checks that all partitions are tried, and that the weightiest code is the
-// exit code.
+// TestPartitionsFail checks that all partitions are tried, and which exit code is that of all.
 func TestPartitionsFail(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "src/k=1/a", 0, 2)
@@ -234,8 +233,7 @@ func TestInputInTwoOutputs(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "dest").want(t, 6, "/src/k=1/a are in", "as well")
 }
 
-// TestPartitionsStopped checks that a signal ends the run at once, and that the next one does
-// the rest.
+// TestPartitionsStopped checks that a signal ends the run at once, and that a rerun resumes it.
 func TestPartitionsStopped(t *testing.T) {
 	dir := t.TempDir()
 	var want []string

@@ -123,8 +123,7 @@ func TestStatusUnfinished(t *testing.T) {
 	rowtocol(t, dir, nil, "status", "out").want(t, 0, "not locked", "the same convert or submit resumes it, and rowtocol commit publishes it")
 }
 
-// TestStatusOfEmptyWork checks that an empty work directory is not reported as an unreadable
-// plan.
+// TestStatusOfEmptyWork checks that an empty work directory does not count as damaged.
 func TestStatusOfEmptyWork(t *testing.T) {
 	dir := t.TempDir()
 	work := dir + "/out/" + manifest.WorkName + "/plan-0123456789abcdef0123456789abcdef"
@@ -217,8 +216,7 @@ func copyIncrements(t *testing.T, dest string, increments int) {
 	}
 }
 
-// TestStatusOfManyIncrements checks that status of a year of daily increments takes less than a
-// second.
+// TestStatusOfManyIncrements limits the time of status for a year of daily increments.
 func TestStatusOfManyIncrements(t *testing.T) {
 	dir := t.TempDir()
 	makeOutput(t, dir, "out", 0)

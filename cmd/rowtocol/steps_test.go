@@ -217,8 +217,7 @@ func TestCommitChecksTasks(t *testing.T) {
 	rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, 0, "1000 rows")
 }
 
-// TestPlanOfAnEarlierOutput checks that a plan replaces the output that DEST had when the plan
-// was made, and no later one.
+// TestPlanOfAnEarlierOutput checks that a plan replaces no output that is later than the plan.
 func TestPlanOfAnEarlierOutput(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "first.avro", 0, 10)
@@ -321,8 +320,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// TestRestart checks that an unfinished run is resumed with another --memory, unless --restart
-// is given.
+// TestRestart checks that a rerun with another --memory resumes, and with --restart does not.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "in/a.avro", 0, 100_000)

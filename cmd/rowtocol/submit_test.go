@@ -211,8 +211,7 @@ func TestSubmitProgress(t *testing.T) {
 	}
 }
 
-// TestSubmitTellsPeople checks that a terminal shows ID and URL of the job, and nothing else
-// about it.
+// TestSubmitTellsPeople checks that a terminal shows only ID and URL of the job.
 func TestSubmitTellsPeople(t *testing.T) {
 	const at = "http://rm/proxy/application_1_2/"
 	for _, c := range []struct {

@@ -113,8 +113,7 @@ func TestLogOnTerminal(t *testing.T) {
 	}
 }
 
-// TestTerminalIsNotControlled checks that no command sends control characters from files to a
-// terminal.
+// TestTerminalIsNotControlled checks that terminals get no control characters from files.
 func TestTerminalIsNotControlled(t *testing.T) {
 	dir := t.TempDir()
 	text := strings.TrimSuffix(hostile, "\x80") // JSON and plans hold only UTF-8

@@ -267,8 +267,7 @@ func TestWatchedSteps(t *testing.T) {
 	}
 }
 
-// TestWatchedPlaces checks that datasets on the default file system are reported with its
-// authority.
+// TestWatchedPlaces checks that datasets on the default file system have its authority.
 func TestWatchedPlaces(t *testing.T) {
 	dir := t.TempDir()
 	env := clusterConf(t, dir)

@@ -75,8 +75,7 @@ func TestWhereNullInIndex(t *testing.T) {
 	rowtocol(t, dir, nil, "lookup", "--columns", "id", "out", "clara.wei@example.net").want(t, 0, "with null in one of the fields from,score")
 }
 
-// TestWhereTriesIndexes checks that the index that finds few rows is used, in any order of
-// indexes.
+// TestWhereTriesIndexes checks that the index that finds the fewest rows is used.
 func TestWhereTriesIndexes(t *testing.T) {
 	dir := t.TempDir()
 	mail, err := filepath.Abs("../../testdata/mail")

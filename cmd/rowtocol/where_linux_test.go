@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestWhereOnTerminal checks that a terminal shows the place of the error, and no control
-// characters.
+// TestWhereOnTerminal checks that a terminal shows the place of the error, with escapes.
 func TestWhereOnTerminal(t *testing.T) {
 	dir := placesOutput(t)
 	long := strings.Repeat("id = 1 or ", 20)

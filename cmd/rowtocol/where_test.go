@@ -160,8 +160,7 @@ func TestWhereUnionIsNull(t *testing.T) {
 	}
 }
 
-// TestEmptyCondition checks that an empty condition, such as an unset variable of a script, is
-// refused.
+// TestEmptyCondition checks that an empty condition, as of an unset variable, is refused.
 func TestEmptyCondition(t *testing.T) {
 	dir := placesOutput(t)
 	for _, command := range []string{"cat", "count", "head", "stats"} {
@@ -215,8 +214,7 @@ func TestWhereRefused(t *testing.T) {
 	}
 }
 
-// TestWhereReadsLittle checks that blocks whose bounds exclude a condition are not read, for
-// all forms of conditions.
+// TestWhereReadsLittle checks that blocks whose bounds exclude a condition are not read.
 func TestWhereReadsLittle(t *testing.T) {
 	const schema = `{"type":"record","name":"R","fields":[{"name":"id","type":"int"},{"name":"day","type":{"type":"int","logicalType":"date"}},{"name":"name","type":"string"}]}`
 	dir := t.TempDir()
