@@ -73,12 +73,12 @@ func TestFilesOfColumns(t *testing.T) {
 		{}, {"--where", "id % 7 == 3"}, {"--columns", "words"}, {"--limit", "5", "--offset", "1234"}, {"--to", "csv", "--columns", "id"},
 		{"--to", "avro"}, {"--to", "arrow"}, {"--to", "arrow", "--where", "id > 2900"},
 	} {
-		of := func(name string) []byte {
+		printed := func(name string) []byte {
 			t.Helper()
 			run(append([]string{"cat", "--output", name + ".rows", "--overwrite", name}, args...)...).want(t, 0)
 			return read(t, filepath.Join(dir, name+".rows"))
 		}
-		if got, want := of("cfile"), of("trevni"); !bytes.Equal(got, want) {
+		if got, want := printed("cfile"), printed("trevni"); !bytes.Equal(got, want) {
 			t.Errorf("cat %v: %d bytes, want the %d of Trevni", args, len(got), len(want))
 		}
 	}

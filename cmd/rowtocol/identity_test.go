@@ -54,7 +54,7 @@ func TestSameInput(t *testing.T) {
 		args   []string // in place of --incremental in out
 		exit   int
 		rows   int
-		says   string
+		text   string
 	}{
 		"hard link": {func(t *testing.T, dir string) { a, b := same(dir); must(t, os.Link(a, b)) }, nil, 0, 2000, "the same file as"},
 		"touched hard link": {func(t *testing.T, dir string) {
@@ -83,9 +83,9 @@ func TestSameInput(t *testing.T) {
 			must(t, os.Rename(dir+"/in/b.avro", dir+"/k=1/a.avro"))
 			must(t, os.Remove(a))
 		}, []string{"--incremental", "--moved", "in=k=1", "--moved", "DIR/in=DIR/k=1", "k=1", "out"}, 0, 2000, ""},
-		"rewritten":                          {func(t *testing.T, dir string) { a, _ := same(dir); writeLongs(t, a, 2, 1) }, nil, 3, 2000, "changed"},
-		"rewritten, and all of it asked for": {func(t *testing.T, dir string) { a, _ := same(dir); writeLongs(t, a, 2, 1) }, []string{"in", "whole"}, 9, 2000, "changed"},
-		"touched, and all of it asked for":   {func(t *testing.T, dir string) { a, _ := same(dir); touch(t, a, time.Minute) }, []string{"in", "whole"}, 0, 2000, "nothing to do"},
+		"rewritten":                        {func(t *testing.T, dir string) { a, _ := same(dir); writeLongs(t, a, 2, 1) }, nil, 3, 2000, "changed"},
+		"rewritten, without --incremental": {func(t *testing.T, dir string) { a, _ := same(dir); writeLongs(t, a, 2, 1) }, []string{"in", "whole"}, 9, 2000, "changed"},
+		"touched, without --incremental":   {func(t *testing.T, dir string) { a, _ := same(dir); touch(t, a, time.Minute) }, []string{"in", "whole"}, 0, 2000, "nothing to do"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -103,11 +103,11 @@ func TestSameInput(t *testing.T) {
 			}
 			for range 2 {
 				o := rowtocol(t, dir, nil, append([]string{"convert"}, args...)...)
-				if o.code != tc.exit || !strings.Contains(o.stderr+o.stdout, tc.says) {
-					t.Fatalf("exit %d, want %d and %q\n%s%s", o.code, tc.exit, tc.says, o.stdout, o.stderr)
+				if o.code != tc.exit || !strings.Contains(o.stderr+o.stdout, tc.text) {
+					t.Fatalf("exit %d, want %d and %q\n%s%s", o.code, tc.exit, tc.text, o.stdout, o.stderr)
 				}
 				wantRows(t, dir, args[len(args)-1], tc.rows)
-				if tc.exit == 0 && tc.rows == 2000 && tc.says == "the same file as" {
+				if tc.exit == 0 && tc.rows == 2000 && tc.text == "the same file as" {
 					rowtocol(t, dir, nil, "verify", "--require-complete", "--against", args[len(args)-2], "out").want(t, 0)
 				}
 				if tc.rows > 2000 {
@@ -238,8 +238,8 @@ func TestMixedVersions(t *testing.T) {
 		rowtocol(t, dir, nil, append([]string{"plan", "-o", "plan.json", "--row-group-size", "200KiB", "in", "out"}, options...)...).want(t, 0)
 	}
 	task := func(n string) { rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", n).want(t, 0) }
-	commit := func(exit int, says string) {
-		rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, exit, says)
+	commit := func(exit int, text string) {
+		rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, exit, text)
 	}
 	writeLongs(t, file, 100, 0)
 	plan()

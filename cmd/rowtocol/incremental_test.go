@@ -214,8 +214,8 @@ func TestForeignIncrements(t *testing.T) {
 			convertIncremental(t, dir).want(t, 0)
 			spoil(t, dir+"/out", incrementNames(t, dir)[0])
 			before := incrementNames(t, dir)
-			for _, how := range []string{"--incremental", "--overwrite"} {
-				rowtocol(t, dir, nil, "convert", how, "in", "out").want(t, 9, "did not write", "increment-")
+			for _, mode := range []string{"--incremental", "--overwrite"} {
+				rowtocol(t, dir, nil, "convert", mode, "in", "out").want(t, 9, "did not write", "increment-")
 			}
 			if after := incrementNames(t, dir); !slices.Equal(after, before) {
 				t.Errorf("%v became %v", before, after)

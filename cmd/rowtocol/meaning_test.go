@@ -26,7 +26,7 @@ func varint(n int64) []byte { return varints.AppendVarint(nil, n) }
 func TestChangedMeaning(t *testing.T) {
 	decimal, text := `{"type":"bytes","logicalType":"decimal","precision":10,"scale":2}`, []byte("\x1a540916767918")
 	for _, tt := range []struct {
-		what, first, second string
+		name, first, second string
 		row                 []byte
 		refusals            []string // texts of the refusal; nil if there is none
 	}{
@@ -46,7 +46,7 @@ func TestChangedMeaning(t *testing.T) {
 		{"exact", `"double"`, `"long"`, varint(1 << 53), nil},
 		{"symbol", `{"type":"enum","name":"E","symbols":["A","B"],"default":"A"}`, `{"type":"enum","name":"E","symbols":["A","B","C"]}`, []byte{4}, []string{"row 0", "field f: ", "lacks the symbol"}},
 	} {
-		t.Run(tt.what, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir+"/in/dt=1/a.avro", encodeAvro(t, recordOf(tt.first)))
 			rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0)
@@ -73,10 +73,10 @@ func TestMeaningOfSchema(t *testing.T) {
 		write(t, dir+"/r.avsc", []byte(recordOf(reader)))
 		return rowtocol(t, dir, nil, append([]string{"convert", "--overwrite", "--schema", "r.avsc", "a.avro", "out"}, args...)...)
 	}
-	verify := func(code int, says ...string) {
+	verify := func(code int, texts ...string) {
 		t.Helper()
 		rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro").want(t, 0)
-		rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro", "--require-complete").want(t, code, says...)
+		rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro", "--require-complete").want(t, code, texts...)
 	}
 	write(t, dir+"/a.avro", encodeAvro(t, recordOf(logicalType("long", `"timestamp-millis"`)), varint(1500), varint(-1)))
 

@@ -49,11 +49,11 @@ func writeToken(t *testing.T, dir, service string) (token, file string) {
 // TestServerEchoesToken has a server that repeats a token in many ways. hdfs:// locations are
 // also reached with the token.
 func TestServerEchoesToken(t *testing.T) {
-	var how func(w http.ResponseWriter, token string)
+	var answer func(w http.ResponseWriter, token string)
 	seen, op := "", ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen, op = r.URL.Query().Get("delegation"), r.URL.Query().Get("op")
-		how(w, seen)
+		answer(w, seen)
 	}))
 	defer server.Close()
 	address := strings.TrimPrefix(server.URL, "http://")
@@ -92,7 +92,7 @@ func TestServerEchoesToken(t *testing.T) {
 				`"DirectoryListing":{"partialListing":{"FileStatuses":{"FileStatus":[{"type":"FILE","pathSuffix":%[1]q}]}},"remainingEntries":0}}`, token)
 		},
 	} {
-		how, seen = echo, ""
+		answer, seen = echo, ""
 		out := rowtocol(t, dir, env, "convert", "--json", "--store-retry", "300ms", "webhdfs://"+address+"/in", filepath.Join(dir, "out"))
 		if out.code != 4 || seen != token {
 			t.Errorf("%s: exit %d\n%s", name, out.code, out.stderr)
@@ -110,7 +110,7 @@ func TestServerEchoesToken(t *testing.T) {
 	}
 	must(t, os.Chmod(file, 0o600))
 	rowtocol(t, dir, env, "count", "--store-retry", "0", "webhdfs://"+address+"/in").want(t, 4).lacks(t, "users other than its owner")
-	how, seen = func(w http.ResponseWriter, _ string) { fails(w, "refused") }, ""
+	answer, seen = func(w http.ResponseWriter, _ string) { fails(w, "refused") }, ""
 	env[0] = hadoopConf(t, dir, map[string]string{"hadoop.security.authentication": "kerberos", "dfs.nameservices": "data", "dfs.namenode.rpc-address.data": "nn:8020", "dfs.namenode.http-address.data": address})
 	rowtocol(t, dir, env, "task", "--store-retry", "0", "--plan", "hdfs://data/plan", "--task", "0").want(t, 4, "refused")
 	if seen != token {
@@ -207,9 +207,9 @@ func TestServerDrips(t *testing.T) {
 	})
 	dir := t.TempDir()
 	env := []string{hadoopConf(t, dir, map[string]string{"dfs.client.socket-timeout": "200", "ipc.client.rpc-timeout.ms": "200"}), "HADOOP_USER_NAME=alice"}
-	for scheme, says := range map[string]string{"webhdfs": "bytes in 200ms", "hdfs": "name node"} {
+	for scheme, text := range map[string]string{"webhdfs": "bytes in 200ms", "hdfs": "name node"} {
 		began := time.Now()
-		rowtocol(t, dir, env, "convert", "--store-retry", "0", scheme+"://"+l.Addr().String()+"/in", "out").want(t, 4, says)
+		rowtocol(t, dir, env, "convert", "--store-retry", "0", scheme+"://"+l.Addr().String()+"/in", "out").want(t, 4, text)
 		if took := time.Since(began); took > stopLimit {
 			t.Errorf("%s: the run ended only after %v", scheme, took)
 		}

@@ -183,7 +183,7 @@ func startBlockedOnLog(t *testing.T, dir string) (stop func(t *testing.T)) {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Error(err)
 		}
-		_ = cmd.Wait() // the exit code says it
+		_ = cmd.Wait() // the exit code is checked below
 		if code, took := cmd.ProcessState.ExitCode(), time.Since(began); code != 143 || took > stopLimit {
 			t.Errorf("blocked: exit %d after %v", code, took)
 		}
@@ -231,7 +231,7 @@ func TestStopsPrinting(t *testing.T) {
 	must(t, cmd.Process.Signal(syscall.SIGTERM))
 	time.Sleep(time.Second) // for the program to receive the signal
 	n, err := io.Copy(io.Discard, text)
-	_ = cmd.Wait() // the exit code says it
+	_ = cmd.Wait() // the exit code is checked below
 	if code := cmd.ProcessState.ExitCode(); code != 143 || n > 1<<18 || err != nil {
 		t.Errorf("exit %d after %d bytes, %v", code, n, err)
 	}

@@ -87,7 +87,7 @@ func TestReportsAgree(t *testing.T) {
 	copy(damaged[len(damaged)-16:], "damaged sync mark")
 	write(t, filepath.Join(dir, "damaged.avro"), damaged)
 	for _, tt := range []struct {
-		what      string
+		name      string
 		args      []string
 		code      int
 		committed bool
@@ -99,7 +99,7 @@ func TestReportsAgree(t *testing.T) {
 		{"a failure", []string{"damaged.avro", "failed"}, 3, false},
 		{"a conflict", []string{"damaged.avro", "out"}, 9, false},
 	} {
-		t.Run(tt.what, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			_ = os.Remove(dir + "/runs.jsonl")
 			args := append([]string{"convert", "--json", "--metrics-file", "m.prom", "--lineage", "runs.jsonl"}, tt.args...)
 			o := rowtocol(t, dir, nil, args...).want(t, tt.code)
