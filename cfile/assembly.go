@@ -11,7 +11,7 @@ import (
 // Limits of a file.
 const (
 	maxRowsOfFile = math.MaxUint32 // ordinals have 32 bits
-	// MaxKey is the most bytes of a key in the value index: Kudu's limit for encoded keys.
+	// MaxKey is the limit for the bytes of a key in the value index: Kudu's for encoded keys.
 	MaxKey = 16 << 10
 )
 
@@ -21,7 +21,7 @@ const (
 type assembly struct {
 	o          Options
 	header     []byte
-	offset     int64         // the present end of the file
+	offset     int64         // the current end of the file
 	ordinal    int64         // rows so far
 	positional *indexBuilder // nil if the file has no such index
 	value      *indexBuilder
@@ -29,13 +29,13 @@ type assembly struct {
 	last       []byte // key of the last value so far
 	key        []byte // scratch: a key
 	raw        []byte // scratch: a block before compression
-	out        []byte // index blocks that are not returned yet
+	out        []byte // blocks that are not returned yet
 	crc        uint32 // of the checksums of all blocks
-	footer     int    // the most bytes of the footer; its real size once finished
+	footer     int    // bound of the footer's bytes; its exact size once finished
 	finished   bool
 }
 
-// indexBuilder is an index in the making: the open block of each level, leaves first.
+// indexBuilder builds an index. It has the open block of each level, leaves first.
 type indexBuilder struct {
 	levels []*indexBlock
 	root   Pointer
@@ -43,7 +43,7 @@ type indexBuilder struct {
 
 func newIndexBuilder() *indexBuilder { return &indexBuilder{levels: []*indexBlock{{}}} }
 
-// newAssembly returns the assembly of an empty file with those options, which are valid.
+// newAssembly returns the assembly of an empty file. The options must be valid.
 func newAssembly(o Options) *assembly {
 	a := &assembly{o: o.withDefaults()}
 	a.header = appendHeader(nil, !o.NoChecksums)
@@ -59,14 +59,14 @@ func newAssembly(o Options) *assembly {
 	return a
 }
 
-// head is the header. It must not be changed.
+// head returns the header, which must not be changed.
 func (a *assembly) head() []byte { return a.header }
 
-// rows is the number of rows so far; of the next block, the ordinal.
+// rows returns the number of rows so far, which is the ordinal of the next block.
 func (a *assembly) rows() int64 { return a.ordinal }
 
-// add takes the data block that begins at the present end of the file, and returns the
-// index blocks that follow it there, in memory of their own; mostly there are none.
+// add adds the data block that begins at the current end of the file, and returns the
+// index blocks that follow it, in memory of their own. Usually there are none.
 func (a *assembly) add(b *writtenBlock) (index []byte, err error) {
 	//guard: keeps ordinals below the limit of a file
 	if a.ordinal+int64(b.rows) > maxRowsOfFile {
@@ -128,8 +128,8 @@ func (a *assembly) flush(t *indexBuilder, level int) error {
 	return nil
 }
 
-// close writes the open blocks of an index. That of the highest level is the root, be it
-// an empty leaf.
+// close writes the open blocks of an index. The block of the highest level is the root,
+// even if it is an empty leaf.
 func (a *assembly) close(t *indexBuilder) (err error) {
 	for level := 0; level < len(t.levels)-1; level++ {
 		if err := a.flush(t, level); err != nil {
@@ -146,7 +146,7 @@ func (a *assembly) writeIndex(b *indexBlock, level int) (Pointer, error) {
 	return a.write(a.raw)
 }
 
-// write adds a block to what comes next in the file, compressed and with its checksum.
+// write appends a block, compressed and with its checksum, to a.out.
 func (a *assembly) write(raw []byte) (Pointer, error) {
 	before := len(a.out)
 	var err error
@@ -159,10 +159,10 @@ func (a *assembly) write(raw []byte) (Pointer, error) {
 	return p, nil
 }
 
-// sum takes the checksum of the next block in the file.
+// sum adds the checksum of the next block in the file to a.crc.
 func (a *assembly) sum(crc uint32) { a.crc = updateBlocksCRC(a.crc, crc) }
 
-// updateBlocksCRC goes on with the CRC-32C of checksums.
+// updateBlocksCRC adds a block's checksum to sum, the CRC-32C of the checksums before.
 func updateBlocksCRC(sum, crc uint32) uint32 {
 	var b [checksumSize]byte
 	binary.LittleEndian.PutUint32(b[:], crc)
@@ -175,11 +175,11 @@ func lastWord(stored []byte) uint32 {
 	return binary.LittleEndian.Uint32(stored[len(stored)-checksumSize:])
 }
 
-// appendStored appends a block as it stands in a file: compressed and with its checksum.
+// appendStored appends a block as a file stores it: compressed and with its checksum.
 func appendStored(dst []byte, o *Options, raw []byte) ([]byte, error) {
 	//guard: refuses a block that no reader would take
 	if len(raw) > maxBlock {
-		return dst, fmt.Errorf("a block of %d bytes, and a CFile takes %d at most", len(raw), maxBlock)
+		return dst, fmt.Errorf("a block of %d bytes exceeds a CFile's limit of %d", len(raw), maxBlock)
 	}
 	start := len(dst)
 	dst, err := compress(dst, o.Compression, raw)
@@ -192,13 +192,13 @@ func appendStored(dst []byte, o *Options, raw []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// storedBound is the most bytes that appendStored appends for a block of n bytes.
+// storedBound returns the most bytes that appendStored appends for a block of n bytes.
 func storedBound(o *Options, n int) int { return compressBound(o.Compression, n) + checksumSize }
 
 var errFinished = errors.New("cfile: the file is finished")
 
-// finish returns the end of the file: what is left of the indexes, d unless it is nil, and
-// the footer.
+// finish returns the end of the file: the rest of the indexes, the dictionary d unless it
+// is nil, and the footer.
 func (a *assembly) finish(d *dictionary) (tail []byte, err error) {
 	if a.finished {
 		return nil, errFinished
@@ -235,12 +235,12 @@ func (a *assembly) finish(d *dictionary) (tail []byte, err error) {
 	a.footer, a.out, a.finished = len(tail)-before, nil, true
 	//guard: refuses a footer that no reader would take
 	if a.footer > maxMessage {
-		return nil, fmt.Errorf("a footer of %d bytes, and readers take %d: it has too much metadata", a.footer, maxMessage)
+		return nil, fmt.Errorf("a footer of %d bytes exceeds the readers' limit of %d: it has too much metadata", a.footer, maxMessage)
 	}
 	return tail, nil
 }
 
-// newFooter returns the footer with what the options say.
+// newFooter returns a footer with the fields that the options determine.
 func (a *assembly) newFooter() *Footer {
 	f := &Footer{
 		Version: 2, Type: a.o.Type, Encoding: a.o.Encoding, Compression: a.o.Compression,
@@ -252,8 +252,8 @@ func (a *assembly) newFooter() *Footer {
 	return f
 }
 
-// boundFooter finds the most bytes that the footer takes but for the bytes of key bounds,
-// which come to be known only later.
+// boundFooter sets a.footer to the most bytes that the footer takes without those of the
+// key bounds, which are known only later.
 func (a *assembly) boundFooter() {
 	f := a.newFooter()
 	f.Values = maxRowsOfFile
@@ -268,8 +268,8 @@ func (a *assembly) boundFooter() {
 		f.Dictionary = far
 	}
 	if a.o.KeyBounds {
-		// Metadata is not to be shared with the real footer. A longer value has a
-		// length of up to two bytes more, and so has the pair that it is in.
+		// The real footer must not share this metadata. The length of a longer value
+		// takes up to two bytes more, and so does the length of its pair.
 		f.Metadata = append(f.Metadata[:len(f.Metadata):len(f.Metadata)],
 			Pair{minKey, make([]byte, 4)}, Pair{maxKey, make([]byte, 4)})
 	}
@@ -279,9 +279,9 @@ func (a *assembly) boundFooter() {
 	a.footer = len(f.append(nil))
 }
 
-// bound is the most bytes that the file would have if it were finished now with a
-// dictionary of the size words, or without one if that is negative. Once it is finished it
-// is the size of the file.
+// bound returns the most bytes that the file can have if it is finished now with a
+// dictionary of words bytes, or without one if words is negative. Once the file is
+// finished, bound returns its size.
 func (a *assembly) bound(words int) int64 {
 	n := a.offset + int64(a.footer)
 	if a.finished {
@@ -297,8 +297,8 @@ func (a *assembly) bound(words int) int64 {
 	return n
 }
 
-// treeBound is the most bytes that close writes for an index: each open block, with an
-// entry for the one below it, and if that fills the root a new root.
+// treeBound returns the most bytes that close writes for an index: each open block with an
+// entry for the one below it, and a new root if that entry fills the old one.
 func (a *assembly) treeBound(t *indexBuilder) int {
 	if t == nil {
 		return 0

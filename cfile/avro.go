@@ -12,14 +12,14 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// avroValues makes values of a CFile of those of a column, as Avro encodes them: booleans
-// a byte each, int and long zig-zag varints, float and double little-endian, string and
-// bytes after their lengths. Enums are ints, fixed values bytes.
+// avroValues converts the values of a column from Avro's encoding to a CFile's. Avro has
+// booleans in a byte each, int and long as zig-zag varints, float and double little-endian,
+// string and bytes after their lengths. Enums are ints, fixed values bytes.
 type avroValues struct {
 	column *column.Column
 	typ    Type // of the file
 	width  int
-	// symbols are those of an enum whose values become them.
+	// symbols are the symbols of an enum that is stored as strings, else nil.
 	symbols []string
 }
 
@@ -31,7 +31,7 @@ func newAvroValues(c *column.Column, t Type) avroValues {
 	return a
 }
 
-// valueError is a value that a file cannot hold.
+// valueError reports a value that a file cannot hold.
 type valueError struct {
 	index  int64 // of the value
 	reason string
@@ -39,11 +39,11 @@ type valueError struct {
 
 func (e *valueError) Error() string { return fmt.Sprintf("value %d: %s", e.index, e.reason) }
 
-func unfit(index int64, reason string, args ...any) error {
+func newValueError(index int64, reason string, args ...any) error {
 	return &valueError{index, fmt.Sprintf(reason, args...)}
 }
 
-// shifted is an error of a value that so many come before.
+// shifted returns err with its index, if it is a valueError, increased by before.
 func shifted(err error, before int64) error {
 	if v, ok := err.(*valueError); ok {
 		return &valueError{before + v.index, v.reason}
@@ -51,8 +51,8 @@ func shifted(err error, before int64) error {
 	return err
 }
 
-// asStored is the end of the reasons why a value is not in the range of its type.
-func (a *avroValues) asStored() string {
+// storageHint returns a hint for the end of an error about a value outside of its type's range.
+func (a *avroValues) storageHint() string {
 	return fmt.Sprintf("; --%s %s=%s stores the column's values as they are", optionEncoding, a.column.Name, physical)
 }
 
@@ -99,7 +99,7 @@ func countSized(data []byte) (n int, err error) {
 }
 
 // textSize returns the size of the value at the start of data, and where it begins. The size
-// is negative if it is not whole.
+// is negative if the value is cut short.
 func textSize(data []byte) (size, at int) {
 	if len(data) > 0 && data[0] < 0x80 {
 		size, at = int(data[0]>>1), 1
@@ -110,14 +110,14 @@ func textSize(data []byte) (size, at int) {
 	}
 	n, at := binary.Varint(data)
 	//guard: rejects a value that reaches beyond the block
-	if at <= 0 || uint64(n) > uint64(len(data)-at) { // a negative one is more, too
+	if at <= 0 || uint64(n) > uint64(len(data)-at) { // a negative n is a huge uint64
 		return -1, 0
 	}
 	return int(n), at
 }
 
-// size returns the size of the value of any length at the start of data, and where it
-// begins. The size is negative if it is not whole.
+// size returns the size of the value at the start of data, and where it begins. An enum's
+// ordinal has the size 0 and ends there. The size is negative if the value is cut short.
 func (a *avroValues) size(data []byte) (size, at int) {
 	if a.symbols == nil {
 		return textSize(data)
@@ -128,8 +128,8 @@ func (a *avroValues) size(data []byte) (size, at int) {
 	return 0, at
 }
 
-// text returns the string or bytes at the start of data, which are the symbol of an enum
-// perhaps, and how much of data they are.
+// text returns the string or bytes at the start of data, or the symbol for an enum, and how
+// many bytes of data the value takes.
 func (a *avroValues) text(data []byte) (value []byte, size int, err error) {
 	if a.symbols == nil {
 		n, at := textSize(data)
@@ -151,9 +151,9 @@ func (a *avroValues) text(data []byte) (value []byte, size int, err error) {
 	return []byte(a.symbols[ordinal]), size, nil
 }
 
-// append appends the first n values of data to v, or those up to limit bytes of BINARY
-// values but one at least. It returns how many, and what follows them. Errors of values
-// are *valueError, counted from the first.
+// append appends the first n values of data to v. It ends earlier, but after at least one
+// value, once v.Data has limit bytes. It returns the number of values, and the data after
+// them. Errors of values are *valueError, with an index from the first value on.
 func (a *avroValues) append(v *encoding.Values, data []byte, n, limit int) (read int, rest []byte, err error) {
 	switch {
 	case a.width == 0:
@@ -179,12 +179,12 @@ func (a *avroValues) append(v *encoding.Values, data []byte, n, limit int) (read
 	return read, rest, err
 }
 
-// checkDates looks for days that Kudu does not take.
+// checkDates returns an error for the first day that Kudu cannot hold.
 func (a *avroValues) checkDates(days []byte) error {
 	for i := 0; i < len(days); i += 4 {
 		//guard: refuses a date that Kudu cannot hold
 		if day := int32(binary.LittleEndian.Uint32(days[i:])); day < minDate || day > maxDate {
-			return unfit(int64(i/4), "day %d is outside of Kudu's dates, 0001-01-01 to 9999-12-31%s", day, a.asStored())
+			return newValueError(int64(i/4), "day %d is outside of Kudu's dates, 0001-01-01 to 9999-12-31%s", day, a.storageHint())
 		}
 	}
 	return nil
@@ -209,7 +209,7 @@ func appendInts(dst, data []byte, n int) ([]byte, int, []byte, error) {
 		}
 		//guard: refuses a value that does not fit its type
 		if value != int64(int32(value)) {
-			return dst, i, nil, unfit(int64(i), "%d is no int", value)
+			return dst, i, nil, newValueError(int64(i), "%d does not fit an int", value)
 		}
 		binary.LittleEndian.PutUint32(dst[at:], uint32(value))
 		at += 4
@@ -263,11 +263,11 @@ func (a *avroValues) appendTexts(v *encoding.Values, data []byte, n, limit int) 
 }
 
 func tooLong(index, size int) error {
-	return unfit(int64(index), "a value of %d bytes: a CFile holds values of %d bytes at most", size, MaxValue)
+	return newValueError(int64(index), "a value of %d bytes: a CFile holds values of %d bytes at most", size, MaxValue)
 }
 
-// appendDecimals appends numbers in two's complement, big-endian and of a fixed size, as
-// little-endian ones of the file's width.
+// appendDecimals appends n numbers in two's complement, which are big-endian in data, as
+// little-endian numbers of the file's width.
 func (a *avroValues) appendDecimals(dst, data []byte, n int) ([]byte, int, []byte, error) {
 	limit := powersOf10[a.column.Precision]
 	for i := range n {
@@ -279,7 +279,7 @@ func (a *avroValues) appendDecimals(dst, data []byte, n int) ([]byte, int, []byt
 		v, fits := bigEndian(data[at : at+size])
 		//guard: refuses a value that does not fit its type
 		if !fits || !v.within(limit) {
-			return dst, i, nil, unfit(int64(i), "decimal %#x has more digits than its precision, %d%s", data[at:at+size], a.column.Precision, a.asStored())
+			return dst, i, nil, newValueError(int64(i), "decimal %#x has more digits than its precision, %d%s", data[at:at+size], a.column.Precision, a.storageHint())
 		}
 		dst = v.append(dst, a.width)
 		data = data[at+size:]
@@ -290,7 +290,7 @@ func (a *avroValues) appendDecimals(dst, data []byte, n int) ([]byte, int, []byt
 // int128 is a number in two's complement.
 type int128 struct{ high, low uint64 }
 
-// powersOf10 are those up to the largest decimal's limit.
+// powersOf10 are the powers of ten up to the limit of the largest decimal.
 var powersOf10 = func() (p [maxDecimal128 + 1]int128) {
 	p[0].low = 1
 	for i := 1; i < len(p); i++ {
@@ -300,8 +300,8 @@ var powersOf10 = func() (p [maxDecimal128 + 1]int128) {
 	return p
 }()
 
-// bigEndian reads a number in two's complement; fits is false if it has more than 128
-// bits.
+// bigEndian reads a big-endian number in two's complement. fits is false if it has more
+// than 128 bits.
 func bigEndian(b []byte) (v int128, fits bool) {
 	b = column.ShortestDecimal(b)
 	if len(b) > 16 {

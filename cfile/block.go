@@ -8,8 +8,8 @@ import (
 )
 
 // blockEncoder makes data blocks of rows: null bitmap, encoding, compression, checksum. It
-// keeps memory between calls and is for one goroutine. The zero blockEncoder wants use
-// first.
+// keeps memory between calls and is for one goroutine. Call setOptions before the first
+// block.
 type blockEncoder struct {
 	o        *Options
 	physical Type
@@ -19,13 +19,13 @@ type blockEncoder struct {
 	raw      []byte // scratch: a block before compression
 }
 
-// use makes e encode blocks of a file with those options, which are valid, have their
-// defaults and stay as they are.
-func (e *blockEncoder) use(o *Options) {
+// setOptions makes e encode blocks of a file with the options o, which are valid, have
+// their defaults and do not change.
+func (e *blockEncoder) setOptions(o *Options) {
 	e.o, e.physical, e.width = o, o.Type.Physical(), o.Type.Width()
 }
 
-// writtenBlocks are data blocks as they stand in a file, one after the other.
+// writtenBlocks are consecutive data blocks as a file stores them.
 type writtenBlocks struct {
 	stored []byte
 	list   []writtenBlock
@@ -37,36 +37,36 @@ func (b *writtenBlocks) reset() {
 	b.stored, b.list, b.keys = b.stored[:0], b.list[:0], b.keys[:0]
 }
 
-// writtenBlock is what an assembly, and a table of blocks, want to know of a block.
+// writtenBlock describes a block for an assembly and for a table of blocks.
 type writtenBlock struct {
 	rows        int    // nulls included
-	values      int    // that are not null
+	values      int    // not null
 	raw         int    // bytes before compression
 	size        int    // bytes stored, with the checksum
 	crc         uint32 // the checksum, if there is one
 	first, last []byte // keys of its first and last value; nil without a value index
 }
 
-// coded is the numbers that a dictionary gave to values of Rows.
+// coded has the numbers of values of Rows in a dictionary.
 type coded struct {
 	codes []byte // UINT32, of values from the first one on
-	// full says that the dictionary took no more after these values: the block ends
-	// there, and later ones hold strings.
+	// full is set if the dictionary is full after these values: the block ends there,
+	// and later blocks hold strings.
 	full bool
 }
 
-// span is a part of Rows: n of them, and those of their values that are not null.
+// span is a range of Rows: n rows from row on, and their values, which are not null.
 type span struct {
 	row, n        int
 	value, values int
 }
 
-// append appends to b the blocks of rows, the first with the number ordinal. They end
-// by Kudu's rules, as if rows came one by one, and after the last row. If open is set,
+// append appends to b the blocks of the rows r, the first with the number ordinal. A block
+// ends where it is full by Kudu's rules, and after the last row. If open is set,
 // the rows after the last full block are left out. It returns the number of appended
-// rows and values. For a file with a dictionary, c has the codes of the values; if it
-// has all of them and there is no value index, r may omit them. No value is longer than
-// MaxValue.
+// rows and values. For a file with a dictionary, c has the codes of the values. If it
+// has all codes and there is no value index, r may omit the values. No value is longer
+// than MaxValue.
 func (e *blockEncoder) append(b *writtenBlocks, ordinal int64, r *Rows, c coded, open bool) (rows, values int, err error) {
 	n, err := e.count(r, &c)
 	if err != nil {
@@ -97,14 +97,14 @@ func (e *blockEncoder) count(r *Rows, c *coded) (span, error) {
 	}
 	//guard: checks that rows and values belong together
 	if e.physical != Binary && len(r.Fixed)%e.width != 0 ||
-		e.o.Nullable && ones(r.Valid) != s.values || !e.o.Nullable && len(r.Valid) > 0 {
-		return s, fmt.Errorf("%d values of %v do not fit %d marks of rows", s.values, e.o.Type, len(r.Valid))
+		e.o.Nullable && countOnes(r.Valid) != s.values || !e.o.Nullable && len(r.Valid) > 0 {
+		return s, fmt.Errorf("%d values of %v do not match %d entries of Valid", s.values, e.o.Type, len(r.Valid))
 	}
 	return s, nil
 }
 
-// next returns the next block of r, which begins at a row and a value, and whether it is
-// full; if not, it is what is left.
+// next returns the next block of r, which begins at the given row and value, and whether it
+// is full. A block that is not full has all rows that are left.
 func (e *blockEncoder) next(r *Rows, all span, row, value int, c *coded) (s span, full bool) {
 	s = span{row: row, n: all.n - row, value: value}
 	s.values, full = e.cut(&r.Values, value, all.values-value, c)
@@ -117,7 +117,7 @@ func (e *blockEncoder) next(r *Rows, all span, row, value int, c *coded) (s span
 	if s.n > maxRows {
 		s.n, full = maxRows, true
 		if e.o.Nullable {
-			s.values = ones(r.Valid[row : row+maxRows])
+			s.values = countOnes(r.Valid[row : row+maxRows])
 		} else {
 			s.values = maxRows
 		}
@@ -153,7 +153,7 @@ func (e *blockEncoder) block(b *writtenBlocks, ordinal int64, r *Rows, s span, c
 	return err
 }
 
-// encode appends n values, which are those of v from the first on.
+// encode appends n values of v from the one with the number first on.
 func (e *blockEncoder) encode(dst []byte, ordinal uint32, v *encoding.Values, first, n int, c *coded) ([]byte, error) {
 	if e.physical == Binary {
 		return e.encodeBinary(dst, ordinal, v, first, n, c)
@@ -213,8 +213,8 @@ func (e *blockEncoder) key(b *writtenBlocks, v *encoding.Values, i int) ([]byte,
 	return b.keys[before:len(b.keys):len(b.keys)], nil
 }
 
-// ones is how many of the bytes, which are 0 or 1, are 1.
-func ones(b []byte) int {
+// countOnes returns how many of the bytes, which are 0 or 1, are 1.
+func countOnes(b []byte) int {
 	n := 0
 	for ; len(b) >= 8; b = b[8:] {
 		// The highest byte of the product is the sum of all eight.
@@ -226,12 +226,12 @@ func ones(b []byte) int {
 	return n
 }
 
-// rowsOf is how many of the first rows have n values; valid has a 1 for each value and 0
-// for each null, and rows that are null and come after these values are not among them.
+// rowsOf returns how many rows the first n values take. valid has a 1 for each value and a
+// 0 for each null. Nulls after the n-th value do not count.
 func rowsOf(valid []byte, n int) int {
 	row := 0
 	for ; n > 8; row += 8 {
-		n -= ones(valid[row : row+8])
+		n -= countOnes(valid[row : row+8])
 	}
 	for ; n > 0; row++ {
 		n -= int(valid[row])

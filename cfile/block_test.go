@@ -25,7 +25,7 @@ func TestEncoderAllocatesNothing(t *testing.T) {
 		}
 		run := func() {
 			b.reset()
-			e.use(&o)
+			e.setOptions(&o)
 			if _, _, err := e.append(&b, 0, rows, c, false); err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func BenchmarkEncoder(b *testing.B) {
 			}
 			rows := randomRows(r, o, n, 6)
 			e := &blockEncoder{}
-			e.use(&o)
+			e.setOptions(&o)
 			var blocks writtenBlocks
 			d := newDictionary(1 << 20)
 			var c coded

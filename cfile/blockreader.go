@@ -8,15 +8,15 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// blockReader reads blocks of a file one after the other into the same memory.
+// blockReader reads blocks of a file, each into the same memory.
 type blockReader struct {
 	f    *File
 	from readBlock
 	room column.Room
 }
 
-// read returns the bytes of a block, uncompressed and without its checksum, which is
-// compared. They are valid until the next read. The pointer was checked against the file.
+// read reads a block, checks its checksum, and returns the block decompressed and without
+// the checksum. It is valid until the next read. The caller has checked the pointer.
 func (b *blockReader) read(p Pointer) ([]byte, error) {
 	if b.f.footer.Compression == NoCompression {
 		if err := b.room.Make(b.f.memory, int64(p.Size)); err != nil {
@@ -45,8 +45,8 @@ func (b *blockReader) read(p Pointer) ([]byte, error) {
 	return raw, b.f.locate(err, p)
 }
 
-// stored reads a block as it is in the file into buf, compares its checksum, and returns it
-// without.
+// stored reads a block as it is in the file into buf, checks its checksum, and returns the
+// block without the checksum.
 func (b *blockReader) stored(buf []byte, p Pointer) ([]byte, error) {
 	n, err := b.from(buf, p.Offset, b.f.footerAt)
 	if err := damage.Full(n, err, len(buf), p.Offset, b.f.name); err != nil {
@@ -65,10 +65,10 @@ func (b *blockReader) stored(buf []byte, p Pointer) ([]byte, error) {
 	return buf[:end], nil
 }
 
-// refused says for which block there is no memory.
+// refused adds the block to err, which refused memory for it.
 func (b *blockReader) refused(p Pointer, size int64, err error) error {
 	return fmt.Errorf("%s: a block at offset %d, of %d bytes: %w", b.f.name, p.Offset, size, err)
 }
 
-// close gives the memory of the block back.
+// close releases the memory of the block.
 func (b *blockReader) close() { b.room.Release(b.f.memory) }

@@ -13,7 +13,7 @@ import (
 )
 
 // isBloom reports whether the blocks of a file, if it has any, can only be Bloom filters: the
-// file has a value index at most, and no rows.
+// file has no rows and no positional index.
 func isBloom(f *Footer) bool {
 	return f.Values == 0 && f.Positional == nil && f.Type == Binary && f.Encoding == Plain && !f.Nullable
 }
@@ -70,7 +70,7 @@ func (p *bloomPart) Blocks(int) ([]format.Block, error) {
 	return []format.Block{{RawSize: p.stored, StoredSize: p.stored}}, nil
 }
 
-// hashFunctions is the field of BloomBlockHeaderPB.
+// hashFunctions is the number of the field in BloomBlockHeaderPB.
 const hashFunctions = 1
 
 // parseFilter parses the block of a Bloom filter. Like any block it has at least four bytes.
@@ -79,7 +79,7 @@ func parseFilter(block []byte) (hashes int, bitmap []byte, err error) {
 	size, rest := binary.LittleEndian.Uint32(block), block[4:]
 	//guard: rejects a header that is longer than its block
 	if uint64(size) > uint64(len(rest)) {
-		return 0, nil, damage.New(damage.Size, "", 0, "the header of a filter has %d bytes, and %d follow", size, len(rest))
+		return 0, nil, damage.New(damage.Size, "", 0, "the header of a filter has %d bytes, but %d follow", size, len(rest))
 	}
 	m := protobuf.New("header of a filter", rest[:size], 4)
 	for m.Next() {

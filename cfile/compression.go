@@ -17,20 +17,20 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// maxBlock is the most bytes that a block may hold before compression, by what Kudu
-// reads.
+// maxBlock is the most bytes that a block may have before compression: Kudu reads no
+// larger block.
 const maxBlock = 16 << 20
 
-// rawSize is the bytes of the size in front of a block that is compressed, or might have
-// been. Version 1 has the compressed size in front of that.
+// rawSize is the length of the field for the decompressed size. A file with compression has
+// it in front of each block. In version 1 the compressed size precedes it.
 const rawSize = 4
 
-// worthwhile tells whether a compressed block is stored, or the raw one.
+// worthwhile reports whether a block is stored compressed rather than raw.
 func worthwhile(compressed, raw int) bool {
 	return compressed < raw && float64(compressed)/float64(raw) <= 0.9
 }
 
-// compressBound is the most bytes that compress appends for a block of n bytes.
+// compressBound returns the most bytes that compress appends for a block of n bytes.
 func compressBound(c Compression, n int) int {
 	if c == NoCompression {
 		return n
@@ -38,10 +38,10 @@ func compressBound(c Compression, n int) int {
 	return rawSize + n
 }
 
-// compress appends the stored form of a block to dst: raw itself if c is NoCompression,
-// else a little-endian u32 with the length of raw and its compressed form, or raw again
-// if that has more than nine tenths of its bytes. While it works, dst may need
-// capacity for a sixth more than raw. It is safe for concurrent use.
+// compress appends the stored form of a block to dst. Without compression that is raw.
+// Else it is the length of raw as a little-endian u32, and then the compressed block, or
+// raw if the compressed block has more than nine tenths of its bytes. While it works, dst
+// may need capacity for a sixth more than raw. It is safe for concurrent use.
 func compress(dst []byte, c Compression, raw []byte) ([]byte, error) {
 	if c == NoCompression {
 		return append(dst, raw...), nil
@@ -79,13 +79,13 @@ func appendCompressed(dst []byte, c Compression, raw []byte) ([]byte, error) {
 		defer deflaters.Put(z)
 		return z.append(dst, raw)
 	}
-	return dst, errors.New("there is no such compression")
+	return dst, errors.New("unknown compression")
 }
 
-// lz4Compressors give what the LZ4 library gives that Kudu is built with.
+// lz4Compressors compress to the same bytes as the LZ4 library that Kudu is built with.
 var lz4Compressors = sync.Pool{New: func() any { return new(lz4.CompressorCCompat) }}
 
-// deflater is a zlib compressor and what it writes to.
+// deflater is a zlib compressor and its output.
 type deflater struct {
 	w   *zlib.Writer
 	out []byte
@@ -109,13 +109,13 @@ func (d *deflater) append(dst, raw []byte) ([]byte, error) {
 	return dst, err
 }
 
-// growth is how many times its size a compressed block may have raw, at most. Snappy makes
+// growth is a bound of the ratio of a block's raw size to its compressed size. Snappy makes
 // 64 bytes of 3, LZ4 255 of one in a long match, and Deflate 258 of two bits.
 var growth = [...]int{Snappy: 22, LZ4: 255, Zlib: 1032}
 
-// decompress returns the raw bytes of a stored block of a file whose container has the
-// version 1 or 2: stored itself if c is NoCompression, else in the memory of dst, which
-// grows as needed. It is safe for concurrent use. Offsets of damage are those in stored.
+// decompress returns the raw bytes of a stored block. The container has version 1 or 2. The
+// result is stored if c is NoCompression, else it is in the memory of dst, which grows as
+// needed. decompress is safe for concurrent use. Damage has offsets in stored.
 func decompress(dst []byte, c Compression, version int, stored []byte) ([]byte, error) {
 	if c == NoCompression {
 		return stored, nil
@@ -136,8 +136,8 @@ func decompress(dst []byte, c Compression, version int, stored []byte) ([]byte, 
 	return raw, nil
 }
 
-// decompressedSize is how many bytes decompress returns if it returns no error. Its own
-// errors are those that decompress finds without decompressing.
+// decompressedSize returns the number of bytes that decompress returns if it returns no
+// error. Its own errors are those that need no decompression to find.
 func decompressedSize(c Compression, version int, stored []byte) (int, error) {
 	if c == NoCompression {
 		return len(stored), nil
@@ -146,8 +146,8 @@ func decompressedSize(c Compression, version int, stored []byte) (int, error) {
 	return size, err
 }
 
-// splitStored returns the payload of a block that is compressed, or might have been, and
-// its size decompressed.
+// splitStored returns the payload of a stored block, and its size decompressed. The file
+// has a compression.
 func splitStored(c Compression, version int, stored []byte) (payload []byte, size int, err error) {
 	header := rawSize
 	if version == 1 {
@@ -162,14 +162,14 @@ func splitStored(c Compression, version int, stored []byte) (payload []byte, siz
 	raw := binary.LittleEndian.Uint32(stored[at:])
 	//guard: rejects a block that claims more than the limit
 	if raw > maxBlock {
-		return nil, 0, damage.New(damage.Size, "", int64(at), "a block says that it has %d bytes decompressed; %d are the most", raw, maxBlock)
+		return nil, 0, damage.New(damage.Size, "", int64(at), "a block claims %d bytes decompressed, the limit is %d", raw, maxBlock)
 	}
 	size = int(raw)
 	if version == 1 {
 		compressed := int64(binary.LittleEndian.Uint32(stored))
 		//guard: rejects a block that is cut short
 		if compressed != int64(len(payload)) {
-			return nil, 0, damage.New(damage.Size, "", 0, "a block of %d compressed bytes says that it has %d", len(payload), compressed)
+			return nil, 0, damage.New(damage.Size, "", 0, "a block of %d compressed bytes claims %d", len(payload), compressed)
 		}
 	}
 	//guard: rejects a size that no writer stores
@@ -183,7 +183,7 @@ func splitStored(c Compression, version int, stored []byte) (payload []byte, siz
 	return payload, size, nil
 }
 
-var errSize = errors.New("they have another size")
+var errSize = errors.New("the decompressed size differs")
 
 // expand appends to dst the size bytes that the payload must decompress to.
 func expand(dst []byte, c Compression, payload []byte, size int) ([]byte, error) {
@@ -213,10 +213,10 @@ func expand(dst []byte, c Compression, payload []byte, size int) ([]byte, error)
 		defer inflaters.Put(z)
 		return z.append(dst, payload, size)
 	}
-	return nil, errors.New("there is no such compression")
+	return nil, errors.New("unknown compression")
 }
 
-// inflater is a zlib decompressor, once it was used, and what it reads from.
+// inflater is a zlib decompressor and its input. r is nil before the first use.
 type inflater struct {
 	r     io.ReadCloser
 	src   bytes.Reader
@@ -225,8 +225,8 @@ type inflater struct {
 
 var inflaters = sync.Pool{New: func() any { return new(inflater) }}
 
-// inflateStep is how much memory is taken at first for what zlib has decompressed. It is
-// doubled as that turns out to be there.
+// inflateStep is the memory for the first output of zlib. It is doubled each time that the
+// output fills it.
 const inflateStep = 256 << 10
 
 func (z *inflater) append(dst, payload []byte, size int) ([]byte, error) {

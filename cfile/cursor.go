@@ -9,12 +9,12 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Rows are rows of a file side by side.
+// Rows are consecutive rows of a file.
 type Rows struct {
-	// Valid has, in nullable files, a byte for each row: 1, or 0 for null. It is empty in
-	// others.
+	// Valid has a byte for each row of a nullable file: 1, or 0 for null. It is empty for
+	// other files.
 	Valid []byte
-	// Values are those of the rows that are not null.
+	// Values has the values of the rows that are not null.
 	encoding.Values
 }
 
@@ -25,21 +25,21 @@ func (r *Rows) Reset() {
 }
 
 // Cursor reads the rows of a file in order. Errors are *damage.Error, io.EOF after the last
-// row, or the file reader's; a cursor that failed keeps failing until it is moved by a seek.
-// A cursor keeps the blocks that it stands in and the index blocks on the way to them, and
-// reads none of them again.
+// row, or the file reader's. A cursor that failed keeps failing until a seek moves it.
+// A cursor keeps its current data block and the index blocks that lead to it, and does not
+// read them again.
 type Cursor struct {
 	f          *File
 	positional *tree // nil if there is none
 	value      *tree // nil if there is none
-	way        *tree // by which the next block is found
+	index      *tree // that finds the next block: positional or value
 	data       blockReader
 	rows       rowDecoder
 
-	block  Pointer // that rows decodes; the zero Pointer before the first
+	block  Pointer // the loaded block, which rows decodes; zero before the first
 	raw    []byte
-	first  int64 // ordinal of its first row
-	inside bool  // the next row is in it, or after its last one
+	first  int64 // ordinal of the block's first row
+	inside bool  // the next row is in the block, or follows its last one
 
 	at      int64 // ordinal of the next row
 	err     error
@@ -52,17 +52,17 @@ func (f *File) Cursor() *Cursor {
 	c := &Cursor{f: f, positional: f.tree(true), value: f.tree(false)}
 	c.data = blockReader{f: f, from: f.readBlock}
 	c.rows.f = f
-	if c.way = c.positional; c.way == nil {
-		c.way = c.value
+	if c.index = c.positional; c.index == nil {
+		c.index = c.value
 	}
 	return c
 }
 
-// Ordinal is the number of the next row.
+// Ordinal returns the number of the next row.
 func (c *Cursor) Ordinal() int64 { return c.at }
 
-// Read appends at most n > 0 rows to r and returns how many. They may be fewer before the
-// end, but not none.
+// Read appends up to n > 0 rows to r and returns how many. Before the end it may be fewer
+// than n, but at least one.
 func (c *Cursor) Read(r *Rows, n int) (int, error) {
 	if err := c.ready(); err != nil {
 		return 0, err
@@ -75,7 +75,7 @@ func (c *Cursor) Read(r *Rows, n int) (int, error) {
 	return n, nil
 }
 
-// Skip passes over n rows; there must be as many.
+// Skip passes over n rows. It fails if fewer are left.
 func (c *Cursor) Skip(n int64) error {
 	if c.err != nil {
 		return c.err
@@ -89,8 +89,8 @@ func (c *Cursor) Skip(n int64) error {
 	return c.SeekRow(c.at + n)
 }
 
-// skip is Skip, and tells how many of the rows have a value. For that it reads the blocks of
-// nullable files.
+// skip is Skip, and returns how many of the rows have a value. For that it reads the blocks
+// of nullable files.
 func (c *Cursor) skip(n int64) (values int64, err error) {
 	if !c.f.footer.Nullable {
 		return n, c.Skip(n)
@@ -110,7 +110,7 @@ func (c *Cursor) skip(n int64) (values int64, err error) {
 	return values, nil
 }
 
-// ready makes the block that holds the next row the loaded one.
+// ready loads the block that holds the next row, unless it is loaded.
 func (c *Cursor) ready() error {
 	if c.err != nil || c.inside && c.rows.left > 0 {
 		return c.err
@@ -130,9 +130,9 @@ func (c *Cursor) ready() error {
 func (c *Cursor) advance() error {
 	values := c.f.footer.Values
 	if values == 0 && c.positional == nil {
-		return io.EOF // blocks of something else than rows, as those of a BloomFile
+		return io.EOF // the blocks hold no rows, such as those of a BloomFile
 	}
-	ok, err := c.way.next()
+	ok, err := c.index.next()
 	switch {
 	case err != nil:
 		return err
@@ -142,16 +142,16 @@ func (c *Cursor) advance() error {
 	case !ok:
 		return io.EOF
 	}
-	key, p := c.way.block()
+	key, p := c.index.block()
 	//guard: rejects a row other than the one that the index names
-	if at := c.way.ordinal(key); at >= 0 && at != c.at {
+	if at := c.index.ordinal(key); at >= 0 && at != c.at {
 		return damage.New(damage.Count, c.f.name, p.Offset, "a block begins with row %d by the index, expected %d", at, c.at)
 	}
 	return c.load(p, c.at)
 }
 
-// load makes a data block the one that rows decodes, and the next row its first. That has
-// the ordinal first, or -1 if it is not known.
+// load loads a data block and moves before its first row. first is the expected ordinal of
+// that row, or -1 if it is not known.
 func (c *Cursor) load(p Pointer, first int64) error {
 	c.inside = false
 	if c.block != p {
@@ -184,7 +184,7 @@ func (c *Cursor) fail(err error) error {
 	return err
 }
 
-// damaged makes damage of the loaded block the cursor's error.
+// damaged makes err, damage of the loaded block, the cursor's error.
 func (c *Cursor) damaged(err error) error {
 	if e := (*damage.Error)(nil); errors.As(err, &e) && e.Row < 0 && e.File == "" {
 		e.Row = c.at
@@ -192,10 +192,10 @@ func (c *Cursor) damaged(err error) error {
 	return c.fail(c.f.locate(err, c.block))
 }
 
-// Close gives the memory of the cursor back. It must not be used any more.
+// Close releases the memory of the cursor, which must not be used afterwards.
 func (c *Cursor) Close() {
 	c.data.close()
 	c.positional.close()
 	c.value.close()
-	_ = c.fail(errors.New("cfile: a closed cursor"))
+	_ = c.fail(errors.New("cfile: the cursor is closed"))
 }

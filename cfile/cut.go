@@ -10,21 +10,21 @@ import (
 
 // Limits of a data block besides its size.
 const (
-	// maxRows is the most rows of a block. Kudu has no such limit; without one, nulls and
-	// long runs, which take no room, would make a block of a whole file, and a writer
-	// would hold them all.
+	// maxRows is the most rows of a block. Kudu has no such limit. Nulls and long runs take
+	// no room, so without a limit a block could have all rows of a file, and a writer would
+	// hold them all.
 	maxRows = 1 << 20
 	// valueOverhead is the most bytes that a block of one value has besides the value.
 	valueOverhead = 64
-	// rowsOverhead is the most bytes that a block has for its rows with any values: the
+	// rowsOverhead is the most bytes that a block has for its rows, besides the values: the
 	// null bitmap, and restarts of the PREFIX encoding.
 	rowsOverhead = maxRows/4 + 4*maxRows/16 + valueOverhead
 )
 
-// cut returns after how many of the values from the first one on a block is full by Kudu's
-// rule for the encoding. It is false if they all leave room for more. For BINARY values it
-// is also the value before one with which the block would be too large for a reader. Kudu
-// no longer has a rule for GROUP_VARINT, which has that of PLAIN here.
+// cut returns how many of the n values from first on make a block full by Kudu's rule for
+// the encoding. If all of them leave room for more, full is false. A block of BINARY values
+// is also full before a value with which it would be too large for a reader. Kudu no longer
+// has a rule for GROUP_VARINT, which has that of PLAIN here.
 func (e *blockEncoder) cut(v *encoding.Values, first, n int, c *coded) (values int, full bool) {
 	size := e.o.BlockSize
 	switch e.o.Encoding {
@@ -59,7 +59,7 @@ const (
 	codeWidth       = 4 // bytes of a code of a dictionary
 )
 
-// atMost cuts after limit values, if there are as many.
+// atMost cuts after limit values, if n is not less.
 func atMost(n, limit int) (values int, full bool) { return min(n, limit), n >= limit }
 
 func cutPlainBinary(offsets []uint32, first, n, blockSize int) (values int, full bool) {
@@ -115,7 +115,7 @@ func (e *blockEncoder) cutRLE(v *encoding.Values, first, n int) (values int, ful
 	return n, false
 }
 
-// integer is the little-endian number of width bytes at the beginning of b.
+// integer returns the little-endian number of width bytes at the beginning of b.
 func integer(b []byte, width int) uint64 {
 	switch width {
 	case 1:
@@ -128,7 +128,7 @@ func integer(b []byte, width int) uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// runsBound is the most bytes of the runs of n values: the worst is a run for every eight.
+// runsBound returns the most bytes of the runs of n values: the worst is a run for every eight.
 func runsBound(physical Type, n int) int {
 	if physical == Bool {
 		return n/4 + 8
@@ -136,14 +136,14 @@ func runsBound(physical Type, n int) int {
 	return n*physical.Width() + n/8 + 16*physical.Width()
 }
 
-// runMeter follows the size of RLE runs as Kudu's encoder has it while values come: those
-// of a run that repeats, and of a group of eight that is not full, do not count yet.
+// runMeter measures RLE runs as Kudu's encoder does while values are added: a repeated run
+// that is open, and a group of eight that is not full, do not count yet.
 type runMeter struct {
 	size     int // bytes written
 	value    int // bytes of the value that a run repeats
-	group    int // bytes of eight values side by side
+	group    int // bytes of eight literal values
 	last     uint64
-	repeated int // how often last came, since the run or group of it began
+	repeated int // how often last came since its run or group began
 	buffered int // values of the group that is not full
 	groups   int // of the literal run that is open
 }
@@ -175,8 +175,8 @@ func (m *runMeter) put(v uint64) {
 	}
 }
 
-// endGroup makes eight buffered values the beginning of a run that repeats, if they are
-// alike, or else a group of the literal run.
+// endGroup makes the eight buffered values the beginning of a repeated run if they are
+// equal, else a group of the literal run.
 func (m *runMeter) endGroup() {
 	m.buffered = 0
 	if m.repeated >= 8 {

@@ -15,7 +15,7 @@ import (
 func encoderOf(o Options) *blockEncoder {
 	o = o.withDefaults()
 	e := &blockEncoder{}
-	e.use(&o)
+	e.setOptions(&o)
 	return e
 }
 
@@ -223,7 +223,7 @@ func TestRowsOf(t *testing.T) {
 				t.Fatalf("%d values are in %d rows, want %d", n, got, i+1)
 			}
 		}
-		if got := ones(valid[:i+1]); got != n {
+		if got := countOnes(valid[:i+1]); got != n {
 			t.Fatalf("%d of %d, want %d", got, i+1, n)
 		}
 	}

@@ -44,7 +44,7 @@ func (p *deltaPart) Read() (format.RowReader, error) {
 	return &deltaReader{part: p.part, values: file.Cursor()}, nil
 }
 
-// deltaReader makes rows of deltas. It holds one at a time.
+// deltaReader reads deltas as rows. It holds one at a time.
 type deltaReader struct {
 	part   *part
 	values *Cursor
@@ -160,7 +160,7 @@ func appendChange(dst, change []byte) ([]byte, error) {
 	return append(dst, 0), nil
 }
 
-// appendCell appends the first of some cells, and returns the others.
+// appendCell appends the first of the cells, and returns the others.
 func appendCell(dst, cells []byte) (_, rest []byte, err error) {
 	column, n := binary.Uvarint(cells)
 	//guard: rejects a column ID that is cut off, or would become another
@@ -186,15 +186,15 @@ func appendCell(dst, cells []byte) (_, rest []byte, err error) {
 	return append(dst, cells[:size]...), cells[size:], nil
 }
 
-// The least numbers of 2, 3 and more bytes as a sorted varint, and the first bytes of the
-// first two.
+// The least numbers that take 2, 3 and more bytes as a sorted varint, and the first bytes of
+// the first two.
 const (
 	least2, first2 = 241, 241
 	least3, first3 = 2288, 249
 	least4         = 67824
 )
 
-// sortedVarint takes a number off b that sorts, as bytes, as the number does.
+// sortedVarint reads a sorted varint from b, and returns the bytes after it.
 func sortedVarint(b []byte) (n uint64, rest []byte, err error) {
 	//guard: rejects a delta that ends before its timestamp
 	if len(b) == 0 {

@@ -9,17 +9,17 @@ import (
 	"github.com/rowtocol/rowtocol/cfile/encoding"
 )
 
-// dictionary numbers the distinct strings of a file from 0 on in the order in which they
-// are first seen, until it is full by Kudu's rule: its estimate of the size of the
-// dictionary block is above the block size. It takes memory for about five times the block
-// size at most, or one value that is longer.
+// dictionary numbers the distinct strings of a file from 0 on, in the order of their first
+// occurrence. It is full by Kudu's rule once the estimated size of the dictionary block
+// exceeds the block size. It takes at most about five times the block size of memory, or
+// that of one value that is longer.
 type dictionary struct {
 	blockSize int
-	most      int // bytes of the block that no string may pass
+	limit     int // bytes of the block that no string may exceed
 	seed      maphash.Seed
-	// slots is the hash table: in the slot of a string's hash, or the next free one, is
-	// its number and 1 more. Its length is a power of two, and at most three quarters of
-	// it are taken.
+	// slots is the hash table. The slot of a string's hash, or the next free one, has the
+	// string's number plus 1. The length is a power of two, and at most three quarters of
+	// the slots are taken.
 	slots []uint32
 	words encoding.Values // the strings by number
 	last  uint32          // the number of the string seen last, which often comes again
@@ -31,16 +31,16 @@ type dictionary struct {
 // firstSlots is the length of the hash table of an empty dictionary.
 const firstSlots = 64
 
-// newDictionary returns an empty dictionary of a file with blocks of that size.
+// newDictionary returns an empty dictionary of a file with blocks of the given size.
 func newDictionary(blockSize int) *dictionary {
 	return &dictionary{
-		blockSize: blockSize, most: maxBlock, seed: maphash.MakeSeed(), slots: make([]uint32, firstSlots),
+		blockSize: blockSize, limit: maxBlock, seed: maphash.MakeSeed(), slots: make([]uint32, firstSlots),
 		block: emptyBlock,
 	}
 }
 
 // code appends the numbers of BINARY values (as in encoding.Values) to codes, UINT32 each,
-// and returns for how many values. If these are not all, the dictionary is full.
+// and returns how many values have one. If not all have, the dictionary is full.
 func (d *dictionary) code(codes []byte, offsets []uint32, data []byte) ([]byte, int) {
 	n := max(0, len(offsets)-1)
 	for i := range n {
@@ -56,8 +56,8 @@ func (d *dictionary) code(codes []byte, offsets []uint32, data []byte) ([]byte, 
 	return codes, n
 }
 
-// number returns the number of a string, which it adds if it is new. It is false, and the
-// dictionary full, if there is no room for it.
+// number returns the number of a string, which it adds if it is new. It returns false if
+// there is no room for the string: the dictionary is then full.
 func (d *dictionary) number(word []byte) (uint32, bool) {
 	if d.words.BinaryLen() > 0 && bytes.Equal(word, d.words.Binary(int(d.last))) {
 		return d.last, true
@@ -65,7 +65,7 @@ func (d *dictionary) number(word []byte) (uint32, bool) {
 	slot := d.find(word)
 	if d.slots[slot] == 0 {
 		//guard: keeps a dictionary within the largest block
-		if int(d.block)+len(word)+valueOverhead > d.most {
+		if int(d.block)+len(word)+valueOverhead > d.limit {
 			d.overflow = true
 			return 0, false
 		}
@@ -105,10 +105,10 @@ func (d *dictionary) grow() {
 	}
 }
 
-// full is true once the dictionary takes no more: not even strings that it has.
+// full reports whether the dictionary takes no more strings, not even those that it has.
 func (d *dictionary) full() bool { return d.overflow || int(d.block) > d.blockSize }
 
-// size is the most bytes that appendBlock appends now.
+// size returns the most bytes that appendBlock appends now.
 func (d *dictionary) size() int { return int(d.block) + groupPadding }
 
 // appendBlock appends the dictionary block, before compression.
@@ -127,7 +127,7 @@ const (
 	groupPadding = 3
 )
 
-// add adds a value of size bytes, the one with the number n, after size bytes of data.
+// add adds the value with the number n, which has size bytes and follows data bytes.
 func (e *blockEstimate) add(n, data, size int) {
 	if n%4 == 0 {
 		*e++ // the tag of a group of offsets

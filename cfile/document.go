@@ -20,14 +20,14 @@ const (
 	documentVersion = 1
 	// maxDocument is the most bytes of a document that are read.
 	maxDocument = 256 << 20
-	// maxItems is the most items of a column: what one file counts.
+	// maxItems is the most items of a column, which is the most rows of a file.
 	maxItems = math.MaxUint32
 	// maxBytes is more than the raw or stored bytes of any column. The sum of all
 	// columns fits an int64.
 	maxBytes = 1 << 45
 )
 
-// document is what a part says of its files and rows, in columns.json.
+// document describes the files and rows of a part, in columns.json.
 type document struct {
 	Rows    int64
 	Schema  string // the rows' Avro schema as JSON, empty if there is none
@@ -50,17 +50,17 @@ type documentFile struct {
 	Compression Compression
 	Nullable    bool
 	Sorted      bool   // it has a value index
-	BlocksCRC   uint32 // what its footer has for BlocksCRCKey
+	BlocksCRC   uint32 // the value of BlocksCRCKey in its footer
 }
 
-// documentBlock is some rows of a column: those of one raw block when they were written.
+// documentBlock is the rows of a column that were one raw block when they were written.
 // It has whole data blocks of each of the column's files.
 type documentBlock struct {
 	Rows  int64 // of the part
-	Units int64 // lengths, or values, nulls included, where there are none
+	Units int64 // lengths; in a column without lengths, values and nulls
 	Items int64 // values that are not null; of a column of type null the sum of the lengths
-	// Raw is the bytes of lengths and values when they are decoded: 4 for each length, and
-	// for each value its width, or 4 and its bytes.
+	// Raw is the size of lengths and values when they are decoded: 4 bytes for each length,
+	// and for each value its width, or 4 bytes and its own.
 	Raw    int64
 	Stored int64 // bytes of all data blocks
 }
@@ -94,9 +94,9 @@ func (b *documentBlock) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// documentLine is a file in the document's text. For a column of type null without
-// lengths it has no file. If a column has two lines, the last one holds the column's
-// own fields.
+// documentLine is a line of the document's text, which describes a file. The line of a
+// column of type null without lengths has no file. If a column has two lines, the last one
+// holds the column's own fields.
 type documentLine struct {
 	Path        string          `json:"path"`
 	File        string          `json:"file,omitempty"`
@@ -112,7 +112,7 @@ type documentLine struct {
 	Blocks      []documentBlock `json:"blocks,omitempty"`
 }
 
-// documentType is what Avro's schema says of a column.
+// documentType is the type of a column in the Avro schema.
 type documentType struct {
 	Type      string   `json:"type"`
 	Array     bool     `json:"array,omitempty"`
@@ -125,8 +125,8 @@ type documentType struct {
 	Symbols   []string `json:"symbols,omitzero"`
 }
 
-// documentEnd is the end of a document. The checksum is that of all of the document with
-// these zeros in its place.
+// documentEnd is the end of a document. The checksum covers the whole document, with these
+// zeros in its place.
 const (
 	documentEnd = "],\n\"crc32c\":\"" + sumZeros + sumEnd
 	sumZeros    = "00000000"
@@ -197,7 +197,7 @@ func (d *document) appendColumn(dst []byte, col int) ([]byte, error) {
 	return dst, nil
 }
 
-// lines are those of a column but for blocks and parent.
+// lines returns the lines of a column without blocks and parent.
 func (c *documentColumn) lines() []documentLine {
 	lines := make([]documentLine, 0, 2)
 	add := func(f *documentFile, holds string) {
@@ -225,15 +225,15 @@ func (c *documentColumn) lines() []documentLine {
 type documentReader struct {
 	file string
 	d    *document
-	at   map[string]int // of the columns
+	at   map[string]int // indexes of the columns by name
 }
 
 func (r *documentReader) fail(kind damage.Kind, reason string, args ...any) error {
 	return damage.New(kind, r.file, -1, reason, args...)
 }
 
-// parseDocument parses the text of the named file, and checks that it is consistent in
-// itself, not that the files match it. Errors are *damage.Error.
+// parseDocument parses the text of the named file, and checks that it is consistent. It
+// does not check that the files match. Errors are *damage.Error.
 func parseDocument(text []byte, file string) (*document, error) {
 	r := &documentReader{file: file, d: new(document), at: map[string]int{}}
 	//guard: rejects a changed document
@@ -248,7 +248,7 @@ func parseDocument(text []byte, file string) (*document, error) {
 		Columns []documentLine  `json:"columns"`
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
-		return nil, r.fail(damage.Header, "no document of a part: %v", err)
+		return nil, r.fail(damage.Header, "not a document of a part: %v", err)
 	}
 	switch {
 	case doc.Format != "cfile":
@@ -270,11 +270,11 @@ func parseDocument(text []byte, file string) (*document, error) {
 	return r.d, nil
 }
 
-// checkSum compares the checksum in the document's last line with its own.
+// checkSum compares the checksum in the document's last line with that of the text.
 func (r *documentReader) checkSum(text []byte) error {
 	//guard: rejects a text shorter than its checksum
 	if len(text) < len(documentEnd) || text[0] != '{' {
-		return r.fail(damage.Magic, "%d bytes that are no document of a part", len(text))
+		return r.fail(damage.Magic, "%d bytes are not a document of a part", len(text))
 	}
 	sum, at := documentSum(text)
 	stored := string(text[at : at+len(sumZeros)])
@@ -284,7 +284,7 @@ func (r *documentReader) checkSum(text []byte) error {
 	return nil
 }
 
-// column reads the next column, and returns how many of the lines it has.
+// column reads the next column, and returns how many lines it has.
 func (r *documentReader) column(lines []documentLine) (n int, err error) {
 	if lines[0].Holds == holdsLengths && lines[0].Avro == nil {
 		n = 1
@@ -301,15 +301,15 @@ func (r *documentReader) column(lines []documentLine) (n int, err error) {
 	s := shapeOf(&c.Column)
 	//guard: rejects a file that holds what the type does not allow
 	if last.Holds != s.holds(&c.Column) || n == 1 != (s.lengths && s.values) {
-		return 0, r.fail(damage.Header, "the column %.100q has no files that hold what a column of its type does", c.Name)
+		return 0, r.fail(damage.Header, "the files of the column %.100q do not hold what its type requires", c.Name)
 	}
 	if s.lengths {
 		c.Lengths, err = r.open(&lines[0], Int32, Int32, true, false)
 	}
 	if s.values && err == nil {
-		meant, _ := typeOf(&c.Column, false)
-		plain, _ := typeOf(&c.Column, true)
-		c.Values, err = r.open(last, meant, plain, false, s.nullable)
+		logical, _ := typeOf(&c.Column, false)
+		physical, _ := typeOf(&c.Column, true)
+		c.Values, err = r.open(last, logical, physical, false, s.nullable)
 	}
 	if err == nil {
 		err = r.count(&c)
@@ -319,7 +319,7 @@ func (r *documentReader) column(lines []documentLine) (n int, err error) {
 	return n + 1, err
 }
 
-// describe is the column of a line.
+// describe returns the column that a line describes.
 func (r *documentReader) describe(l *documentLine) (c column.Column, err error) {
 	t := l.Avro
 	c = column.Column{
@@ -332,12 +332,12 @@ func (r *documentReader) describe(l *documentLine) (c column.Column, err error) 
 		return c, r.fail(damage.Header, "the column %.100q is of the type %.40q", l.Path, t.Type)
 	}
 	if _, ok = typeOf(&c, true); !ok && c.Type != column.Null {
-		return c, r.fail(damage.Header, "the column %.100q is of the type %s, which Avro has not", l.Path, t.Type)
+		return c, r.fail(damage.Header, "the column %.100q is of the type %s, which Avro does not have", l.Path, t.Type)
 	}
 	if c.Logical, ok = column.ParseLogical(t.Logical); !ok {
 		return c, r.fail(damage.Header, "the column %.100q is of the logical type %.40q", l.Path, t.Logical)
 	}
-	if _, twice := r.at[l.Path]; twice {
+	if _, exists := r.at[l.Path]; exists {
 		return c, r.fail(damage.Header, "two columns are called %.100q", l.Path)
 	}
 	if l.Parent != "" {
@@ -349,8 +349,8 @@ func (r *documentReader) describe(l *documentLine) (c column.Column, err error) 
 	return c, nil
 }
 
-// open checks what a line says of a file, whose type is one of two.
-func (r *documentReader) open(l *documentLine, meant, plain Type, lengths, nullable bool) (*documentFile, error) {
+// open returns the file of a line, and checks its description. Its type is one of two.
+func (r *documentReader) open(l *documentLine, logical, physical Type, lengths, nullable bool) (*documentFile, error) {
 	crc, err := strconv.ParseUint(l.BlocksCRC, 16, 32)
 	//guard: rejects a file without a checksum of its blocks
 	if err != nil || len(l.BlocksCRC) != len(sumZeros) {
@@ -362,7 +362,7 @@ func (r *documentReader) open(l *documentLine, meant, plain Type, lengths, nulla
 	f.Encoding, ok[1] = ParseEncoding(l.Encoding)
 	f.Compression, ok[2] = ParseCompression(l.Compression)
 	//guard: rejects values of another type than the column's
-	if slices.Contains(ok[:], false) || f.Type != meant && f.Type != plain || f.Nullable != nullable {
+	if slices.Contains(ok[:], false) || f.Type != logical && f.Type != physical || f.Nullable != nullable {
 		return nil, r.fail(damage.Header, "the file %.40q of the column %.100q is of type %.40q, nullable %v, encoding %.40q, compression %.40q",
 			l.File, l.Path, l.Type, l.Nullable, l.Encoding, l.Compression)
 	}
@@ -373,18 +373,18 @@ func (r *documentReader) open(l *documentLine, meant, plain Type, lengths, nulla
 	return f, nil
 }
 
-// count checks the blocks of a column against each other and against its parent's.
+// count checks the blocks of a column against each other and against those of its parent.
 func (r *documentReader) count(c *documentColumn) error {
 	s := shapeOf(&c.Column)
 	var rows, units, items, raw, stored int64
 	for i := range c.Blocks {
 		b := &c.Blocks[i]
-		none := !s.lengths && !s.values
+		noFiles := !s.lengths && !s.values
 		switch {
 		//guard: rejects a block in which rows and values do not fit together
-		case b.Rows == 0, none && b.Units+b.Items != 0,
-			!none && c.Parent < 0 && b.Units != b.Rows,
-			!none && !c.Array && b.Items != b.Units,
+		case b.Rows == 0, noFiles && b.Units+b.Items != 0,
+			!noFiles && c.Parent < 0 && b.Units != b.Rows,
+			!noFiles && !c.Array && b.Items != b.Units,
 			s.nullable && b.Items > b.Units,
 			b.Rows > r.d.Rows-rows, b.Units > maxItems-units, b.Items > maxItems-items:
 			return r.fail(damage.Count, "block %d of the column %.100q has %d rows, %d units and %d items", i, c.Name, b.Rows, b.Units, b.Items)

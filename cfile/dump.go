@@ -38,7 +38,7 @@ type dumper struct {
 	rows  rowDecoder
 }
 
-// begin begins with a file.
+// begin begins the dump of a file.
 func (d *dumper) begin(f format.File, title string, args ...any) {
 	d.Begin(f, f.Size(), f.Name())
 	d.Title(title, args...)
@@ -97,17 +97,17 @@ func (d *dumper) file(p *part, f *partFile) {
 	d.until(file.size, "rest")
 }
 
-// describe is the title of a file.
+// describe returns the title of a file.
 func (d *dumper) describe(p *part, f *partFile) string {
-	of := &p.columns[f.column]
+	c := &p.columns[f.column]
 	holds := "values"
-	if f == of.lengthsFile {
+	if f == c.lengthsFile {
 		holds = "lengths"
 	}
-	return fmt.Sprintf("%s: %s of %s, %v, %s", f.stored.Name(), holds, dump.Quote([]byte(of.Name)), f.Type, f.codec())
+	return fmt.Sprintf("%s: %s of %s, %v, %s", f.stored.Name(), holds, dump.Quote([]byte(c.Name)), f.Type, f.codec())
 }
 
-// region dumps a region, at whose start the dump is.
+// region dumps the region that begins at d.At.
 func (d *dumper) region(r *region) {
 	switch r.kind {
 	case headerRegion:
@@ -121,11 +121,11 @@ func (d *dumper) region(r *region) {
 	case dictionaryRegion:
 		d.Title("dictionary")
 	case indexRegion:
-		what := "value"
+		index := "value"
 		if r.positional {
-			what = "positional"
+			index = "positional"
 		}
-		d.Title("block of the %s index, level %d", what, r.level)
+		d.Title("block of the %s index, level %d", index, r.level)
 	case dataRegion:
 		if r.ordinal < 0 {
 			d.Title("data block %d", r.data)
@@ -150,7 +150,7 @@ func (d *dumper) region(r *region) {
 	}
 }
 
-// compressed dumps a block of stored bytes, which are raw bytes compressed.
+// compressed dumps a block of stored bytes that decompress to raw bytes.
 func (d *dumper) compressed(stored int64, raw int) {
 	c := d.f.footer.Compression
 	if d.f.footer.Version == 1 {
@@ -206,33 +206,33 @@ func (d *dumper) footer() {
 	d.Claim(4, "%d bytes of message", size)
 }
 
-// footerField is what a field of the footer says.
+// footerField returns the label of a field of the footer.
 func (d *dumper) footerField(number int) string {
-	is := d.f.footer
-	block := func(what string, p *Pointer) string {
-		return fmt.Sprintf("%s: %d bytes at %d", what, p.Size, p.Offset)
+	f := d.f.footer
+	block := func(label string, p *Pointer) string {
+		return fmt.Sprintf("%s: %d bytes at %d", label, p.Size, p.Offset)
 	}
 	switch number {
 	case footerType:
-		return "type " + is.Type.String()
+		return "type " + f.Type.String()
 	case footerEncoding:
-		return "encoding " + is.Encoding.String()
+		return "encoding " + f.Encoding.String()
 	case footerValues:
-		return fmt.Sprintf("rows: %d", is.Values)
+		return fmt.Sprintf("rows: %d", f.Values)
 	case footerPositional:
-		return block("root of the positional index", is.Positional)
+		return block("root of the positional index", f.Positional)
 	case footerValue:
-		return block("root of the value index", is.Value)
+		return block("root of the value index", f.Value)
 	case footerCompression:
-		return "compression " + is.Compression.String()
+		return "compression " + f.Compression.String()
 	case footerNullable:
-		return fmt.Sprintf("nullable: %v", is.Nullable)
+		return fmt.Sprintf("nullable: %v", f.Nullable)
 	case footerDictionary:
-		return block("dictionary", is.Dictionary)
+		return block("dictionary", f.Dictionary)
 	case footerIncompatible:
-		return fmt.Sprintf("incompatible features %#x", is.Incompatible)
+		return fmt.Sprintf("incompatible features %#x", f.Incompatible)
 	case footerCompatible:
-		return fmt.Sprintf("compatible features %#x", is.Compatible)
+		return fmt.Sprintf("compatible features %#x", f.Compatible)
 	}
 	return fmt.Sprintf("field %d", number)
 }

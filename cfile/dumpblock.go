@@ -8,8 +8,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/dump"
 )
 
-// content dumps a block that is not compressed. Its content was not decoded: what does not
-// make sense is left to the rest of the block.
+// content dumps a block that is not compressed, without decoding it. It stops at bytes that
+// make no sense, and the caller dumps these as the rest.
 func (d *dumper) content(r *region, raw []byte) {
 	b := &fields{d: d, raw: raw}
 	switch r.kind {
@@ -37,7 +37,7 @@ type fields struct {
 	pos int
 }
 
-// take dumps a field of n bytes, and returns it; less at the end of the block.
+// take dumps a field of n bytes, or of fewer at the end of the block, and returns it.
 func (b *fields) take(n int, label string, args ...any) []byte {
 	n = min(max(n, 0), len(b.raw)-b.pos)
 	field := b.raw[b.pos : b.pos+n]
@@ -46,7 +46,7 @@ func (b *fields) take(n int, label string, args ...any) []byte {
 	return field
 }
 
-// u32 dumps a number of 4 bytes.
+// u32 dumps and returns a number of 4 bytes.
 func (b *fields) u32(label string) int {
 	n := uint32(0)
 	if len(b.raw)-b.pos >= 4 {
@@ -56,7 +56,7 @@ func (b *fields) u32(label string) int {
 	return int(n)
 }
 
-// varint dumps a varint.
+// varint dumps and returns a varint.
 func (b *fields) varint(label string) int {
 	n, size := binary.Uvarint(b.raw[b.pos:])
 	b.take(size, "%s: %d", label, n)
@@ -213,7 +213,7 @@ func (b *fields) runs(t Type) {
 	}
 }
 
-// number shows a value of a fixed width, a little-endian number.
+// number formats a value of a fixed width, a little-endian number.
 func number(t Type, b []byte) string {
 	var wide [8]byte
 	copy(wide[:], b[:min(t.Width(), 8)])

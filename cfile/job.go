@@ -230,7 +230,7 @@ func (s *scratch) encodeLengths(j *encodeJob, dst []byte) ([]byte, error) {
 		for _, length := range left[:n] {
 			//guard: rejects a length of 2^31 or more
 			if length > math.MaxInt32 {
-				return b.stored, unfit(read, "a list of %d items", length)
+				return b.stored, newValueError(read, "a list of %d items", length)
 			}
 			s.rows.Fixed = binary.LittleEndian.AppendUint32(s.rows.Fixed, length)
 			read += int64(length)
@@ -248,7 +248,7 @@ func (s *scratch) encodeLengths(j *encodeJob, dst []byte) ([]byte, error) {
 
 // begin makes the scratch one for a file with those options.
 func (s *scratch) begin(o *Options) {
-	s.encoder.use(o)
+	s.encoder.setOptions(o)
 	s.rows.Reset()
 	s.codes, s.last = s.codes[:0], s.last[:0]
 }
@@ -442,7 +442,7 @@ func (p *pass) ascending(before, n int) error {
 		}
 		//guard: refuses a key that no reader would take
 		if t == Binary && len(value) > MaxKey {
-			return unfit(int64(i), "a value of %d bytes in a sorted column: an index holds values of %d bytes at most", len(value), MaxKey)
+			return newValueError(int64(i), "a value of %d bytes in a sorted column: an index holds values of %d bytes at most", len(value), MaxKey)
 		}
 		//guard: refuses an index by value over values that do not ascend
 		if p.read+int64(i) > 0 && compareValues(t, last, value) > 0 {
@@ -455,7 +455,7 @@ func (p *pass) ascending(before, n int) error {
 }
 
 func descends(value int64) error {
-	return unfit(value, "the value is less than the one before it, and the column is declared sorted by --"+optionSortedBy)
+	return newValueError(value, "the value is less than the one before it, and the column is declared sorted by --"+optionSortedBy)
 }
 
 // compareValues orders two values of a physical type that is Keyed.

@@ -135,7 +135,7 @@ func (c *groupColumn) newDictionary(o *Options) {
 // counted by the block size: it leaves strings that are longer to plain blocks.
 func newColumnDictionary(o *Options) *dictionary {
 	d := newDictionary(o.BlockSize)
-	d.most = min(d.most, 2*o.BlockSize)
+	d.limit = min(d.limit, 2*o.BlockSize)
 	return d
 }
 

@@ -41,18 +41,18 @@ func (c *Cursor) find(row int64) error {
 	if c.positional == nil {
 		return c.search(row)
 	}
-	c.way, c.inside = c.positional, false
+	c.index, c.inside = c.positional, false
 	c.key = appendOrdinalKey(c.key[:0], uint32(row))
-	ok, err := c.way.seek(c.key, false)
+	ok, err := c.index.seek(c.key, false)
 	if err != nil {
 		return err
 	}
 	//guard: stops where the index has no block
 	if !ok {
-		return damage.New(damage.Count, c.f.name, c.way.root.Offset, "the positional index has no block with row %d", row)
+		return damage.New(damage.Count, c.f.name, c.index.root.Offset, "the positional index has no block with row %d", row)
 	}
-	key, p := c.way.block()
-	if err := c.load(p, c.way.ordinal(key)); err != nil {
+	key, p := c.index.block()
+	if err := c.load(p, c.index.ordinal(key)); err != nil {
 		return err
 	}
 	//guard: refuses a row past the end of the block
@@ -65,7 +65,7 @@ func (c *Cursor) find(row int64) error {
 // search loads the block that holds a row in a file without positional index.
 func (c *Cursor) search(row int64) error {
 	if !c.inside || row < c.first {
-		c.way.reset()
+		c.index.reset()
 		c.at, c.inside = 0, false
 	} else {
 		c.at = c.first + int64(c.rows.rows)
@@ -120,10 +120,10 @@ func (c *Cursor) SeekValue(key []byte) (exact bool, err error) {
 }
 
 func (c *Cursor) seekValue(key []byte) (exact bool, err error) {
-	c.way, c.inside = c.value, false
+	c.index, c.inside = c.value, false
 	// A block's key is greater than all values before, or equal to the last of them, and
 	// not greater than its first value.
-	ok, err := c.way.seek(key, true)
+	ok, err := c.index.seek(key, true)
 	if err != nil {
 		return false, err
 	}
@@ -134,7 +134,7 @@ func (c *Cursor) seekValue(key []byte) (exact bool, err error) {
 			return exact, err
 		}
 	}
-	next := c.way.peek()
+	next := c.index.peek()
 	if next == nil {
 		c.toEnd()
 		return false, nil
@@ -146,7 +146,7 @@ func (c *Cursor) seekValue(key []byte) (exact bool, err error) {
 	if w := c.f.footer.Type.Width(); w != 0 {
 		return len(key) == w, nil
 	}
-	if _, err := c.way.next(); err != nil {
+	if _, err := c.index.next(); err != nil {
 		return false, err
 	}
 	_, exact, err = c.scanBlock(key)
@@ -156,10 +156,10 @@ func (c *Cursor) seekValue(key []byte) (exact bool, err error) {
 // scanRows is how many rows are decoded at once on the way to a value.
 const scanRows = 512
 
-// scanBlock loads the block of c.way and moves before its first value that is not less than
+// scanBlock loads the block of c.index and moves before its first value that is not less than
 // that of the key, or else, and then it is not found, after the block.
 func (c *Cursor) scanBlock(key []byte) (found, exact bool, err error) {
-	_, p := c.way.block()
+	_, p := c.index.block()
 	if err := c.load(p, -1); err != nil {
 		return false, false, err
 	}

@@ -35,7 +35,7 @@ func NewWriter(w io.Writer, o Options) (*Writer, error) {
 		return nil, err
 	}
 	f := &Writer{w: w, o: o.withDefaults(), assembly: newAssembly(o)}
-	f.encoder.use(&f.o)
+	f.encoder.setOptions(&f.o)
 	f.encodeAt = f.o.BlockSize
 	if f.o.Encoding == Dict {
 		f.dictionary = newDictionary(f.o.BlockSize)

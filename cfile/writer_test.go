@@ -45,7 +45,7 @@ func (r *Rows) part(o Options, from, to int) *Rows {
 	first, end := from, to
 	if o.Nullable {
 		p.Valid = r.Valid[from:to]
-		first, end = ones(r.Valid[:from]), ones(r.Valid[:to])
+		first, end = countOnes(r.Valid[:from]), countOnes(r.Valid[:to])
 	}
 	if width := o.Type.Width(); width > 0 {
 		p.Fixed = r.Fixed[first*width : end*width]
@@ -96,7 +96,7 @@ func randomRows(r *rand.Rand, o Options, n, share int) *Rows {
 			rows.Valid = append(rows.Valid, bytes.Repeat([]byte{valid}, 1+r.IntN(3)*r.IntN(20))...)
 		}
 		rows.Valid = rows.Valid[:n]
-		values = ones(rows.Valid)
+		values = countOnes(rows.Valid)
 	}
 	if o.Type.Physical() == Binary {
 		rows.Values = *randomStrings(r, values)

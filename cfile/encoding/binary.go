@@ -6,12 +6,12 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// binaryHeader is the bytes of ordinal, count and the end of the data before
-// plain BINARY values.
+// binaryHeader is the length of the header of plain BINARY values: ordinal, count
+// and the end of the data.
 const binaryHeader = 12
 
-// AppendPlainBinary appends the plain block of BINARY values. Offsets are as in
-// Values, or a part of those: value i is data[offsets[i]:offsets[i+1]].
+// AppendPlainBinary appends the plain block of BINARY values. offsets is that of
+// Values, or a part of it: value i is data[offsets[i]:offsets[i+1]].
 func AppendPlainBinary(dst []byte, ordinal uint32, offsets []uint32, data []byte) []byte {
 	starts, base := offsets, uint32(0)
 	if len(offsets) > 0 {
@@ -52,7 +52,7 @@ func NewPlainBinary() Decoder { return &plainBinary{} }
 func (d *plainBinary) Reset(body []byte) (err error) {
 	//guard: rejects a body shorter than its header
 	if len(body) < binaryHeader {
-		return damaged(damage.Truncated, 0, "%d bytes, and the header of the block takes %d", len(body), binaryHeader)
+		return damaged(damage.Truncated, 0, "%d bytes, but the header of the block takes %d", len(body), binaryHeader)
 	}
 	d.header = newHeader(binary.LittleEndian.Uint32(body[4:]), binary.LittleEndian.Uint32(body))
 	d.body, d.start, d.limit = body, binaryHeader, binary.LittleEndian.Uint32(body[8:])
@@ -62,7 +62,7 @@ func (d *plainBinary) Reset(body []byte) (err error) {
 	}
 	//guard: bounds the words that a dictionary can claim
 	if least := (uint64(d.count) + 3) / 4 * 5; least > uint64(len(body))-uint64(d.limit) {
-		return damaged(damage.Count, 4, "%d values, and %d bytes of their offsets", d.count, len(body)-int(d.limit))
+		return damaged(damage.Count, 4, "%d values, but %d bytes of their offsets", d.count, len(body)-int(d.limit))
 	}
 	d.groups.reset(body, int(d.limit))
 	first := d.limit
@@ -76,7 +76,8 @@ func (d *plainBinary) Reset(body []byte) (err error) {
 	return err
 }
 
-// ends appends where the next n values end in the body, and passes over them.
+// ends appends the offsets in the body where the next n values end, and passes over
+// the values.
 func (d *plainBinary) ends(dst []uint32, n int) (_ []uint32, err error) {
 	first := len(dst)
 	if dst, err = d.groups.append(dst, min(n, d.left-1)); err != nil {
@@ -102,7 +103,7 @@ func (d *plainBinary) ends(dst []uint32, n int) (_ []uint32, err error) {
 	return dst, nil
 }
 
-// outside returns damage of the offset that a value ends at.
+// outside returns the damage of a value that ends at a wrong offset.
 func (d *plainBinary) outside(i int, start, end uint32) error {
 	return damaged(damage.Value, int(d.limit), "the value %d ends at %d, not from %d to %d", i, end, start, d.limit)
 }
@@ -129,7 +130,7 @@ func (d *plainBinary) Read(v *Values, n int) (_ int, err error) {
 }
 
 func (d *plainBinary) Skip(n int) error {
-	if err := d.within(n); err != nil || n == 0 {
+	if err := d.checkLeft(n); err != nil || n == 0 {
 		return err
 	}
 	if err := d.groups.skip(n - 1); err != nil {

@@ -8,12 +8,12 @@ import (
 
 const (
 	ones    = 0x0101010101010101 // the lowest bit of each byte of a word
-	gather  = 0x0102040810204080 // times a word of ones and zeros: bit i of the highest byte is byte i
+	gather  = 0x0102040810204080 // times a word of bytes 0 and 1: bit i of the highest byte is byte i
 	scatter = 0x8040201008040201 // bit i of byte i
 )
 
-// packWord returns the lowest bits of the 8 bytes of a word, that of the
-// lowest byte lowest.
+// packWord returns the lowest bit of each byte of a word; that of the lowest byte
+// is the lowest.
 func packWord(w uint64) byte { return byte((w & ones) * gather >> 56) }
 
 // spreadWord is the inverse of packWord.
@@ -22,8 +22,8 @@ func spreadWord(b byte) uint64 {
 	return (w + 0x7f*ones) >> 7 & ones
 }
 
-// appendBits appends BOOL values, a byte each in bools, as bits, the first in
-// the lowest, to a whole byte.
+// appendBits appends BOOL values, a byte each in bools, as bits. The first is the
+// lowest bit of its byte, and the last byte is padded with 0.
 func appendBits(dst, bools []byte) []byte {
 	for len(bools) >= 8 {
 		dst = append(dst, packWord(binary.LittleEndian.Uint64(bools)))
@@ -37,7 +37,7 @@ func appendBits(dst, bools []byte) []byte {
 	return dst
 }
 
-// eightBits returns 8 bits from bit at on; those after the end are 0.
+// eightBits returns 8 bits from bit at on. Bits after the end are 0.
 func eightBits(packed []byte, at int) byte {
 	i, shift := at>>3, at&7
 	b := packed[i] >> shift

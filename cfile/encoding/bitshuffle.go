@@ -12,22 +12,22 @@ import (
 const (
 	shuffleHeader   = 20
 	shuffleSubBlock = 8192 // bytes
-	shuffleSize     = 4    // bytes of the size in front of a sub-block
+	shuffleSize     = 4    // bytes of the size field of a sub-block
 )
 
-// subBlock is the number of elements of a width that a sub-block holds, unless it is the
-// last one: a multiple of tileElements.
+// subBlock returns the number of elements of a width in each sub-block but the last one: a
+// multiple of tileElements.
 func subBlock(width int) int { return shuffleSubBlock / width }
 
-// paddedCount is the number of elements that a block of count values has.
+// paddedCount returns the number of elements that a block of count values has.
 func paddedCount(count int) int { return (count + 7) &^ 7 }
 
 func shuffleWidth(width int) bool {
 	return width == 1 || width == 2 || width == 4 || width == 8 || width == 16
 }
 
-// BitshuffleBound is the most bytes that Append and AppendNarrow append for count values
-// of width bytes.
+// BitshuffleBound returns the most bytes that Append and AppendNarrow append for count
+// values of width bytes.
 func BitshuffleBound(width, count int) int {
 	sub := subBlock(width)
 	blocks := (count + sub - 1) / sub
@@ -35,23 +35,23 @@ func BitshuffleBound(width, count int) int {
 	return shuffleHeader + n + n/255 + blocks*(shuffleSize+lz4.CompressBlockBound(0))
 }
 
-// Shuffler appends BIT_SHUFFLE blocks. The zero Shuffler is ready; it keeps memory, of
-// which it has 70 KiB, between calls and is for one goroutine.
+// Shuffler appends BIT_SHUFFLE blocks. The zero Shuffler is ready to use. A Shuffler keeps
+// 70 KiB of memory between calls and is for one goroutine.
 type Shuffler struct {
 	lz4      lz4.CompressorCCompat
 	shuffle  shuffle
-	elements [shuffleSubBlock]byte // of a sub-block, where they are not the values as they are
+	elements [shuffleSubBlock]byte // of a sub-block, unless they are its values unchanged
 	rows     [shuffleSubBlock]byte
 }
 
-// Append appends the block of values side by side, each of width 1, 2, 4, 8 or 16
-// bytes, whose first row is ordinal.
+// Append appends the block of the values in fixed, each of width 1, 2, 4, 8 or 16
+// bytes. The first row of the block is ordinal.
 func (s *Shuffler) Append(dst []byte, ordinal uint32, width int, fixed []byte) ([]byte, error) {
 	return s.append(dst, ordinal, width, width, fixed)
 }
 
-// AppendNarrow appends the block of UINT32 values side by side, which it stores in 1, 2
-// or 4 bytes each, as the largest needs. Codes of a dictionary are such values.
+// AppendNarrow appends the block of the UINT32 values in fixed. It stores each in 1, 2 or
+// 4 bytes, as the largest needs. Codes of a dictionary are such values.
 func (s *Shuffler) AppendNarrow(dst []byte, ordinal uint32, fixed []byte) ([]byte, error) {
 	var used uint32
 	for b := fixed; len(b) >= 4; b = b[4:] {
@@ -67,10 +67,11 @@ func (s *Shuffler) AppendNarrow(dst []byte, ordinal uint32, fixed []byte) ([]byt
 	return s.append(dst, ordinal, width, 4, fixed)
 }
 
-// append appends the block of values of from bytes, stored in width bytes each.
+// append appends the block of values that have from bytes each in fixed, and width bytes
+// each in the block.
 func (s *Shuffler) append(dst []byte, ordinal uint32, width, from int, fixed []byte) ([]byte, error) {
 	if !shuffleWidth(width) || len(fixed)%from != 0 {
-		return dst, fmt.Errorf("cfile: bit shuffle: %d bytes are no values of width %d", len(fixed), from)
+		return dst, fmt.Errorf("cfile: bit shuffle: %d bytes are not values of width %d", len(fixed), from)
 	}
 	count := len(fixed) / from
 	bound := BitshuffleBound(width, count)

@@ -11,11 +11,11 @@ import (
 )
 
 // NewBitshuffle returns a Decoder of BIT_SHUFFLE blocks of values of a fixed width: 1,
-// 2, 4, 8 or 16 bytes. It has one sub-block decoded, of 8 KiB.
+// 2, 4, 8 or 16 bytes. It holds one decoded sub-block, of 8 KiB.
 func NewBitshuffle(width int) Decoder { return &unshuffler{width: width} }
 
 // NewBitshuffleNarrow is NewBitshuffle for UINT32 values, which may be stored in 1, 2 or
-// 4 bytes each. They are read in 4.
+// 4 bytes each. Read appends 4 bytes for each.
 func NewBitshuffleNarrow() Decoder { return &unshuffler{width: 4, narrow: true} }
 
 type unshuffler struct {
@@ -26,7 +26,7 @@ type unshuffler struct {
 	ordinal uint32
 	count   int
 	stored  int // bytes of an element
-	next    int // where the sub-block after the open one begins in the body
+	next    int // offset in the body of the sub-block after the open one
 	ahead   int // values from that sub-block on
 
 	// The values of the open sub-block that are not read are elements[from:to].
@@ -65,7 +65,7 @@ func (u *unshuffler) Reset(body []byte) error {
 	return u.checkSizes()
 }
 
-// checkSizes walks the sub-blocks by their sizes.
+// checkSizes checks that the sub-blocks have the sizes that they claim.
 func (u *unshuffler) checkSizes() error {
 	at := shuffleHeader
 	for left := u.count; left > 0; left -= subBlock(u.stored) {
@@ -82,12 +82,12 @@ func (u *unshuffler) checkSizes() error {
 	return nil
 }
 
-// size returns the size of the LZ4 block of the sub-block at a place of the body.
+// size returns the size of the LZ4 block of the sub-block at an offset of the body.
 func (u *unshuffler) size(at int) (int, error) {
 	rest := len(u.body) - at
 	//guard: rejects a sub-block without its size
 	if rest < shuffleSize {
-		return 0, damage.New(damage.Truncated, "", int64(at), "a bit shuffle sub-block has %d bytes of a size of %d", rest, shuffleSize)
+		return 0, damage.New(damage.Truncated, "", int64(at), "a bit shuffle sub-block has %d bytes, its size field alone %d", rest, shuffleSize)
 	}
 	size := binary.BigEndian.Uint32(u.body[at:])
 	//guard: rejects a sub-block that reaches past the block
@@ -147,7 +147,7 @@ func (u *unshuffler) open() error {
 	return nil
 }
 
-// pass makes the sub-block after the next one, of count values, the next one.
+// pass passes over the next sub-block, which has count values and size bytes.
 func (u *unshuffler) pass(count, size int) {
 	u.next += shuffleSize + size
 	u.ahead -= count

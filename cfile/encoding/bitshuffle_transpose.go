@@ -11,24 +11,24 @@ const tileElements = 64
 // To transpose is to exchange, in six steps, the higher half of every 2s bits of one word
 // with the lower half of every 2s bits of another: s is 32, 16 and 8 where whole bytes
 // change places, and 4, 2 and 1 where the bits of bytes do. Three steps are done at once
-// on eight words, which stay in registers. Which eight those are depends for the first
-// three on the width of an element, for a word of elements holds one, several, or a half.
+// on eight words, which stay in registers. In the first three steps the width of an element
+// decides on the eight words: a word has one element, several, or half of one.
 // Each step undoes itself, so the steps in the opposite order are the inverse.
 //
-// The array holds what is between the two halves of the work: words 8j to 8j+7 are all
-// of byte j of the elements, and become its bits 0 to 7.
+// The array holds the result of the first three steps: words 8j to 8j+7 are byte j of all
+// elements. The other steps turn them into bits 0 to 7 of that byte.
 type tile [8 * 16]uint64
 
 // shuffle transposes any number of elements of width 1, 2, 4, 8 or 16 bytes. It is for
 // one goroutine.
 type shuffle struct {
 	tile     tile
-	elements [16 * tileElements]byte // of what does not fill a tile
+	elements [16 * tileElements]byte // of a tile that is not full
 	rows     [16 * tileElements]byte
 }
 
-// transpose makes bit k of the elements in src, a multiple of 8 of them, row k of dst,
-// which has as many bytes as src.
+// transpose makes bit k of the elements in src row k of dst. src has a multiple of 8
+// elements, and dst has as many bytes as src.
 func (s *shuffle) transpose(dst, src []byte, width int) {
 	stride := len(src) / width / 8
 	i := 0
@@ -52,7 +52,7 @@ func (s *shuffle) restore(dst, src []byte, width int) {
 	stride := len(src) / width / 8
 	i := 0
 	for ; i+8 <= stride; i += 8 {
-		s.tile.ofRows(src[i:], stride, width)
+		s.tile.fromRows(src[i:], stride, width)
 		s.tile.scatter(dst[8*width*i:], width)
 	}
 	if i == stride {
@@ -61,12 +61,12 @@ func (s *shuffle) restore(dst, src []byte, width int) {
 	for k := range 8 * width {
 		copy(s.rows[8*k:], src[stride*k+i:stride*(k+1)])
 	}
-	s.tile.ofRows(s.rows[:], 8, width)
+	s.tile.fromRows(s.rows[:], 8, width)
 	s.tile.scatter(s.elements[:], width)
 	copy(dst[8*width*i:], s.elements[:])
 }
 
-// gather makes t of the elements at the start of src.
+// gather fills t with the elements at the start of src.
 func (t *tile) gather(src []byte, width int) {
 	switch width {
 	case 1:
@@ -174,7 +174,7 @@ func (t *tile) scatter(dst []byte, width int) {
 	}
 }
 
-// toRows makes t rows, which begin every stride bytes.
+// toRows writes the rows of t, which begin every stride bytes.
 func (t *tile) toRows(rows []byte, stride, width int) {
 	for j := range width {
 		b := (*[8]uint64)(t[8*j:])
@@ -198,8 +198,8 @@ func (t *tile) toRows(rows []byte, stride, width int) {
 	}
 }
 
-// ofRows is the inverse of toRows.
-func (t *tile) ofRows(rows []byte, stride, width int) {
+// fromRows is the inverse of toRows.
+func (t *tile) fromRows(rows []byte, stride, width int) {
 	for j := range width {
 		r := rows[8*stride*j:]
 		b := (*[8]uint64)(t[8*j:])
@@ -213,14 +213,14 @@ func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
 func putWord(b []byte, x uint64) { binary.LittleEndian.PutUint64(b, x) }
 
-// exchange exchanges the bits of a that the mask m has after a shift by s with the
-// bits of b that m has.
+// exchange exchanges the bits of a that m selects after a shift right by s with the
+// bits of b that m selects.
 func exchange(a, b uint64, s uint, m uint64) (uint64, uint64) {
 	x := (a>>s ^ b) & m
 	return a ^ x<<s, b ^ x
 }
 
-// The lower halves of every 2s bits.
+// Masks of the lower half of every 2s bits.
 const (
 	low32 = 0x00000000ffffffff
 	low16 = 0x0000ffff0000ffff

@@ -7,14 +7,14 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Dictionary is the words of a file that its dictionary blocks number.
+// Dictionary has the words of a file. Its dictionary blocks store numbers of words.
 type Dictionary struct {
 	offsets []uint32 // of the words in the block, and of the end of the last
 	block   []byte
 }
 
 // NewDictionary returns the words of a plain BINARY block, which must not change. It
-// takes a small multiple of the block's size.
+// takes memory for a small multiple of the block's size.
 func NewDictionary(block []byte) (*Dictionary, error) {
 	var d plainBinary
 	if err := d.Reset(block); err != nil {
@@ -34,10 +34,10 @@ func NewDictionary(block []byte) (*Dictionary, error) {
 // Len returns the number of words.
 func (d *Dictionary) Len() int { return len(d.offsets) - 1 }
 
-// Word returns the word with a number from 0. It is a part of the block.
+// Word returns the word with the number i, from 0 on. It is a part of the block.
 func (d *Dictionary) Word(i int) []byte { return d.block[d.offsets[i]:d.offsets[i+1]] }
 
-// The modes of dictionary blocks, which they begin with: 4 bytes.
+// The modes of dictionary blocks. A block begins with its mode, in 4 bytes.
 const (
 	modeCodes = 1
 	modePlain = 2
@@ -50,8 +50,8 @@ func AppendDictCodes(dst []byte, s *Shuffler, ordinal uint32, codes []byte) ([]b
 	return s.AppendNarrow(binary.LittleEndian.AppendUint32(dst, modeCodes), ordinal, codes)
 }
 
-// AppendDictPlain appends a dictionary block of values that are not in the
-// full dictionary, which are as those of AppendPlainBinary.
+// AppendDictPlain appends a dictionary block of values that the full dictionary
+// does not have. offsets and data are as for AppendPlainBinary.
 func AppendDictPlain(dst []byte, ordinal uint32, offsets []uint32, data []byte) []byte {
 	return AppendPlainBinary(binary.LittleEndian.AppendUint32(dst, modePlain), ordinal, offsets, data)
 }
@@ -61,15 +61,15 @@ const codesAtOnce = 1024
 
 // dict decodes dictionary blocks.
 type dict struct {
-	Decoder // of the present block: codes or plain
+	Decoder // of the current block: codes or plain
 	words   *Dictionary
 	codes   Decoder
 	plain   Decoder
 	read    Values // codes in Fixed
-	next    int    // of them that is not given yet, in bytes
+	next    int    // offset in read.Fixed of the next code
 }
 
-// NewDict returns a Decoder of the dictionary blocks of a file with those
+// NewDict returns a Decoder of the dictionary blocks of a file with the given
 // words.
 func NewDict(words *Dictionary) Decoder {
 	d := &dict{words: words, codes: NewBitshuffleNarrow(), plain: NewPlainBinary()}
@@ -82,7 +82,7 @@ func (d *dict) Reset(body []byte) error {
 	d.next = 0
 	//guard: rejects a block shorter than its mode
 	if len(body) < modeSize {
-		return damaged(damage.Truncated, 0, "%d bytes, and the mode of the block takes %d", len(body), modeSize)
+		return damaged(damage.Truncated, 0, "%d bytes, but the mode of the block takes %d", len(body), modeSize)
 	}
 	switch mode := binary.LittleEndian.Uint32(body); mode {
 	case modeCodes:
@@ -100,7 +100,7 @@ func (d *dict) Read(v *Values, n int) (int, error) {
 		read, err := d.plain.Read(v, n)
 		return read, shifted(err, modeSize)
 	}
-	n = min(n, readLimit/4) // offsets, if words are empty
+	n = min(n, readLimit/4) // bounds the offsets of empty words
 	first, read := len(v.Data), 0
 	for read < n && len(v.Data)-first < readLimit {
 		if d.next == len(d.read.Fixed) {
@@ -110,7 +110,7 @@ func (d *dict) Read(v *Values, n int) (int, error) {
 				return 0, err
 			}
 		}
-		m, err := d.look(v, n-read, first+readLimit)
+		m, err := d.appendWords(v, n-read, first+readLimit)
 		if err != nil {
 			return 0, err
 		}
@@ -127,9 +127,9 @@ func (d *dict) load() error {
 	return shifted(err, modeSize)
 }
 
-// look appends the words of at most n of the codes that are decoded, and ends
-// when v.Data is longer than limit. It returns how many words that are.
-func (d *dict) look(v *Values, n, limit int) (int, error) {
+// appendWords appends the words of at most n of the decoded codes, and ends once
+// v.Data has limit bytes. It returns the number of words.
+func (d *dict) appendWords(v *Values, n, limit int) (int, error) {
 	codes := d.read.Fixed[d.next:]
 	codes = codes[:min(len(codes), 4*n)]
 	bounds, block := d.words.offsets, d.words.block
@@ -143,7 +143,7 @@ func (d *dict) look(v *Values, n, limit int) (int, error) {
 		code := uint64(binary.LittleEndian.Uint32(codes[i:])) + 1
 		//guard: rejects a word that the dictionary does not have
 		if code >= uint64(len(bounds)) {
-			return 0, damaged(damage.Value, modeSize, "the word %d of a dictionary of %d", code-1, len(bounds)-1)
+			return 0, damaged(damage.Value, modeSize, "word %d of a dictionary of %d words", code-1, len(bounds)-1)
 		}
 		data = append(data, block[bounds[code-1]:bounds[code]]...)
 		offsets = append(offsets, uint32(len(data)))

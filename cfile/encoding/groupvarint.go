@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// maxGroup is the bytes of the longest group varint.
+// maxGroup is the length of the longest group varint.
 const maxGroup = 1 + 4*4
 
 // appendGroup appends four integers as a group varint.
@@ -19,7 +19,7 @@ func appendGroup(dst []byte, a, b, c, d uint32) []byte {
 	group := dst[at:]
 	la, lb, lc, ld := byteLen(a), byteLen(b), byteLen(c), byteLen(d)
 	group[0] = byte((la-1)<<6 | (lb-1)<<4 | (lc-1)<<2 | (ld - 1))
-	// Each integer is written whole; the next one covers its zero bytes.
+	// Each integer is written in 4 bytes. The next one overwrites its high zero bytes.
 	n := 1
 	binary.LittleEndian.PutUint32(group[n:], a)
 	n += la
@@ -31,15 +31,15 @@ func appendGroup(dst []byte, a, b, c, d uint32) []byte {
 	return dst[:at+n+ld]
 }
 
-// byteLen returns how many bytes x takes, which is one at least.
+// byteLen returns how many bytes x takes: at least one.
 func byteLen(x uint32) int { return (bits.Len32(x|1) + 7) >> 3 }
 
-// groups reads a sequence of group varints. The zero value is at its end.
+// groups reads a sequence of group varints. The zero value has none.
 type groups struct {
 	body  []byte
-	end   int // of the present group in body
+	end   int // of the current group in body
 	group [4]uint32
-	used  int // integers of group that were given
+	used  int // integers of group that were returned
 }
 
 // reset makes g begin with the group at an offset in body.
@@ -73,7 +73,7 @@ func (g *groups) append(dst []uint32, n int) ([]uint32, error) {
 	return dst, nil
 }
 
-// lowBytes are masks of one byte more than their number.
+// lowBytes[i] is the mask of the lowest i+1 bytes.
 var lowBytes = [4]uint32{0xff, 0xffff, 0xffffff, 0xffffffff}
 
 // load decodes the next group.
@@ -86,7 +86,7 @@ func (g *groups) load() error {
 	}
 	//guard: rejects a group that is cut short
 	if size > len(group) {
-		return damaged(damage.Truncated, g.end, "%d bytes are left, and a group of integers takes %d", len(group), size)
+		return damaged(damage.Truncated, g.end, "%d bytes are left, but a group of integers takes %d", len(group), size)
 	}
 	if len(group) < maxGroup {
 		copy(last[:], group)
@@ -107,8 +107,8 @@ func (g *groups) load() error {
 	return nil
 }
 
-// skip passes over n integers. Of groups that lie between, only the first
-// byte is read.
+// skip passes over n integers. It reads only the first byte of the groups
+// in between.
 func (g *groups) skip(n int) error {
 	for g.used+n > 4 {
 		n -= 4 - g.used
@@ -126,7 +126,7 @@ func (g *groups) skip(n int) error {
 	return nil
 }
 
-// finish returns io.EOF if the present group is the last of the body.
+// finish returns io.EOF if the current group is the last of the body.
 func (g *groups) finish() error {
 	//guard: rejects bytes after the last value
 	if g.end != len(g.body) {
@@ -205,7 +205,7 @@ func (d *groupVarint) Read(v *Values, n int) (int, error) {
 		}
 		//guard: rejects a sum of more than 32 bits
 		if x > math.MaxUint32-d.least {
-			return 0, damaged(damage.Value, 0, "a value of %d and %d has more than 32 bits", d.least, x)
+			return 0, damaged(damage.Value, 0, "the sum of %d and %d has more than 32 bits", d.least, x)
 		}
 		v.Fixed = binary.LittleEndian.AppendUint32(v.Fixed, d.least+x)
 	}
@@ -214,7 +214,7 @@ func (d *groupVarint) Read(v *Values, n int) (int, error) {
 }
 
 func (d *groupVarint) Skip(n int) error {
-	if err := d.within(n); err != nil {
+	if err := d.checkLeft(n); err != nil {
 		return err
 	}
 	d.left -= n

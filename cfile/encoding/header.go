@@ -7,7 +7,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// header is what a block says of itself, and how many of its values are unread.
+// header has the number of values and the ordinal from a block's header, and the
+// number of values that are unread.
 type header struct {
 	count   int
 	ordinal uint32
@@ -21,11 +22,11 @@ func newHeader(count, ordinal uint32) header {
 func (h *header) Count() int      { return h.count }
 func (h *header) Ordinal() uint32 { return h.ordinal }
 
-// within returns damage if fewer than n values are left.
-func (h *header) within(n int) error {
+// checkLeft returns damage if fewer than n values are left.
+func (h *header) checkLeft(n int) error {
 	//guard: refuses to seek to a row of another block
 	if n < 0 || n > h.left {
-		return damaged(damage.Count, 0, "%d values are to be skipped, and %d of %d are left", n, h.left, h.count)
+		return damaged(damage.Count, 0, "%d values are to be skipped, but %d of %d are left", n, h.left, h.count)
 	}
 	return nil
 }
@@ -35,8 +36,8 @@ func damaged(kind damage.Kind, offset int, reason string, args ...any) error {
 	return damage.New(kind, "", int64(offset), reason, args...)
 }
 
-// shifted returns err, which is of a body within a body, with the offset in
-// the outer one.
+// shifted returns err, an error of a body that begins in another body at the offset
+// by, with its offset in the outer body.
 func shifted(err error, by int64) error {
 	if err == nil || err == io.EOF {
 		return err

@@ -7,8 +7,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// fixedHeader is the bytes of count and ordinal before plain values of a fixed
-// width, and before runs.
+// fixedHeader is the length of the header of plain values of a fixed width, and of
+// runs: count and ordinal.
 const fixedHeader = 8
 
 // appendFixedHeader appends count and ordinal.
@@ -21,7 +21,7 @@ func appendFixedHeader(dst []byte, count int, ordinal uint32) []byte {
 func parseFixedHeader(body []byte) (header, error) {
 	//guard: rejects a body shorter than its header
 	if len(body) < fixedHeader {
-		return header{}, damaged(damage.Truncated, 0, "%d bytes, and the header of the block takes %d", len(body), fixedHeader)
+		return header{}, damaged(damage.Truncated, 0, "%d bytes, but the header of the block takes %d", len(body), fixedHeader)
 	}
 	return newHeader(binary.LittleEndian.Uint32(body), binary.LittleEndian.Uint32(body[4:])), nil
 }
@@ -55,7 +55,7 @@ func (d *plain) Reset(body []byte) (err error) {
 	d.values = body[fixedHeader:]
 	//guard: rejects missing values and bytes left over
 	if uint64(len(d.values)) != uint64(d.count)*uint64(d.width) {
-		return damaged(damage.Size, fixedHeader, "%d bytes of values, and %d of %d bytes each are announced", len(d.values), d.count, d.width)
+		return damaged(damage.Size, fixedHeader, "%d bytes of values, but the header announces %d values of %d bytes", len(d.values), d.count, d.width)
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (d *plain) Read(v *Values, n int) (int, error) {
 }
 
 func (d *plain) Skip(n int) error {
-	if err := d.within(n); err != nil {
+	if err := d.checkLeft(n); err != nil {
 		return err
 	}
 	d.left -= n
@@ -96,7 +96,7 @@ func (d *plainBool) Reset(body []byte) (err error) {
 	d.bits = body[fixedHeader:]
 	//guard: rejects missing bits and bytes left over
 	if len(d.bits) != (d.count+7)/8 {
-		return damaged(damage.Size, fixedHeader, "%d bytes of bits, and %d bits are announced", len(d.bits), d.count)
+		return damaged(damage.Size, fixedHeader, "%d bytes of bits, but the header announces %d bits", len(d.bits), d.count)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (d *plainBool) Read(v *Values, n int) (int, error) {
 }
 
 func (d *plainBool) Skip(n int) error {
-	if err := d.within(n); err != nil {
+	if err := d.checkLeft(n); err != nil {
 		return err
 	}
 	d.left -= n

@@ -7,12 +7,12 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// RestartInterval is the number of values from one that is stored whole to the
-// next one that is, in what Kudu writes.
+// RestartInterval is the number of values from one restart, a value that is stored
+// whole, to the next, in blocks that Kudu writes.
 const RestartInterval = 16
 
-// AppendPrefix appends the prefix block of BINARY values, which are as those of
-// AppendPlainBinary, with Kudu's restart interval of 16.
+// AppendPrefix appends the prefix block of BINARY values with Kudu's restart
+// interval of 16. offsets and data are as for AppendPlainBinary.
 func AppendPrefix(dst []byte, ordinal uint32, offsets []uint32, data []byte) []byte {
 	body := len(dst)
 	count := max(0, len(offsets)-1)
@@ -49,7 +49,7 @@ type prefix struct {
 	body     []byte
 	at       int    // of the next entry
 	end      int    // of the entries
-	restart  int    // where the place of the next restart is
+	restart  int    // offset in body of the next restart's place
 	interval uint32 // between restarts
 	until    uint32 // entries before the next restart
 	last     []byte // the value before the next entry, in memory of its own
@@ -69,7 +69,7 @@ func (d *prefix) Reset(body []byte) error {
 	end := len(body) - 4
 	//guard: rejects a block without its number of restarts
 	if end < d.at {
-		return damaged(damage.Truncated, d.at, "no number of restarts")
+		return damaged(damage.Truncated, d.at, "the number of restarts is missing")
 	}
 	//guard: rejects an interval of 0
 	if d.interval == 0 {
@@ -78,7 +78,7 @@ func (d *prefix) Reset(body []byte) error {
 	listed := binary.LittleEndian.Uint32(body[end:])
 	//guard: rejects restarts that are missing
 	if uint64(max(1, d.count)-1)/uint64(d.interval) != uint64(listed) {
-		return damaged(damage.Count, end, "%d restarts, and %d values in intervals of %d", listed, d.count, d.interval)
+		return damaged(damage.Count, end, "%d restarts, but %d values in intervals of %d", listed, d.count, d.interval)
 	}
 	//guard: rejects restarts that begin before the body
 	if uint64(listed)*4 > uint64(end-d.at) {
@@ -89,14 +89,14 @@ func (d *prefix) Reset(body []byte) error {
 	return nil
 }
 
-// entry passes over the next entry and returns how many bytes its value shares
-// with the value before, which has length bytes, and the others.
+// entry passes over the next entry. It returns how many bytes its value shares with
+// the value before, which has length bytes, and the other bytes of its value.
 func (d *prefix) entry(length int) (shared int, others []byte, err error) {
 	x, y, n := lengths(d.body[d.at:d.end])
 	start := d.at + n
 	//guard: rejects a value that reaches past the entries
 	if n == 0 || uint64(y) > uint64(d.end-start) {
-		return 0, nil, damaged(damage.Truncated, d.at, "no whole entry")
+		return 0, nil, damaged(damage.Truncated, d.at, "the entry is cut short")
 	}
 	//guard: rejects a shared prefix longer than the value before
 	if uint64(x) > uint64(length) {
@@ -105,7 +105,7 @@ func (d *prefix) entry(length int) (shared int, others []byte, err error) {
 	if d.until == 0 {
 		//guard: rejects a restart at which no entry begins
 		if place := binary.LittleEndian.Uint32(d.body[d.restart:]); uint64(place) != uint64(d.at) || x > 0 {
-			return 0, nil, damaged(damage.Value, d.restart, "a restart at %d, and at %d is one that shares %d bytes", place, d.at, x)
+			return 0, nil, damaged(damage.Value, d.restart, "a restart at %d, but the entry at %d shares %d bytes", place, d.at, x)
 		}
 		d.restart += 4
 		d.until = d.interval
@@ -116,7 +116,7 @@ func (d *prefix) entry(length int) (shared int, others []byte, err error) {
 }
 
 // lengths reads the two lengths that an entry begins with, and returns how many
-// bytes they take: none if they are not whole.
+// bytes they take: 0 if they are cut short.
 func lengths(b []byte) (shared, others uint32, n int) {
 	if len(b) >= 2 && b[0]|b[1] < 0x80 {
 		return uint32(b[0]), uint32(b[1]), 2
@@ -160,7 +160,7 @@ func (d *prefix) Read(v *Values, n int) (int, error) {
 }
 
 func (d *prefix) Skip(n int) error {
-	if err := d.within(n); err != nil {
+	if err := d.checkLeft(n); err != nil {
 		return err
 	}
 	d.left -= n

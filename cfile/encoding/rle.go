@@ -27,18 +27,18 @@ func AppendBits(dst []byte, bools []byte) []byte {
 	return appendRuns(dst, 1, true, bools)
 }
 
-// MaxGroups is how many groups of 8 values Kudu's encoder puts into a literal
+// MaxGroups is the most groups of 8 values that Kudu's encoder puts into a literal
 // run: the header of more would take two bytes.
 const MaxGroups = 63
 
-// appendRuns appends runs as Kudu's encoder makes them, which looks at 8
-// values at a time: a repeat begins if all 8 are equal and goes on as long as
-// they are; else the 8 values join a literal run. Fewer values at the end are
-// a repeat if they are equal and no literal run is open. Values are width
-// bytes each; packed, literals are stored as bits.
+// appendRuns appends runs as Kudu's encoder does, which takes 8 values at a
+// time. If all 8 are equal, they begin a repeat, which goes on with all equal
+// values that follow. Else the 8 values join a literal run. Fewer values at the
+// end are a repeat if they are equal and no literal run is open. Each value has
+// width bytes. If packed is set, literals are stored as bits.
 func appendRuns(dst []byte, width int, packed bool, values []byte) []byte {
 	group := 8 * width
-	open, groups := -1, 0 // where the header of the open literal run is; -1 if none is
+	open, groups := -1, 0 // offset of the open literal run's header; -1 if none is open
 	for len(values) > 0 {
 		times := 1 + CommonPrefix(values, values[width:])/width
 		if times >= 8 || open < 0 && times*width == len(values) {
@@ -76,7 +76,7 @@ func appendRuns(dst []byte, width int, packed bool, values []byte) []byte {
 // literalHeader returns the header of a literal run of up to 63 groups.
 func literalHeader(groups int) byte { return byte(groups<<1 | 1) }
 
-// CommonPrefix returns how many bytes a and b begin with in common.
+// CommonPrefix returns the length of the longest common prefix of a and b.
 func CommonPrefix(a, b []byte) int {
 	b = b[:min(len(a), len(b))]
 	n := 0
@@ -96,11 +96,11 @@ type runs struct {
 	body    []byte
 	width   int  // bytes of a value
 	packed  bool // literals are bits
-	end     int  // of the present run in body
-	left    int  // values of the present run that are not read
+	end     int  // of the current run in body
+	left    int  // values of the current run that are not read
 	literal bool
 	at      int    // of the next literal in body, in bits if packed
-	word    uint64 // of a repeat, the value over and over
+	word    uint64 // the value of a repeat, over and over
 }
 
 // reset makes r begin with the runs from an offset in body.
@@ -119,7 +119,7 @@ func (r *runs) next() error {
 		size = min(int(head>>1), room)
 		values = 8 * size
 	case r.literal:
-		// The last literal run has only the bytes of the values there are.
+		// The last literal run has no bytes for the values that are missing in its last group.
 		values = min(int(head>>1), room/r.width/8+1) * 8
 		values = min(values, room/r.width)
 		size = values * r.width
@@ -128,7 +128,7 @@ func (r *runs) next() error {
 	}
 	//guard: rejects a run that is empty or cut short
 	if values == 0 {
-		return damaged(damage.Truncated, r.end, "no whole run, and values are missing")
+		return damaged(damage.Truncated, r.end, "the run is cut short, and values are missing")
 	}
 	r.left, r.at, r.end = values, at, at+size
 	switch {
@@ -140,14 +140,14 @@ func (r *runs) next() error {
 	return nil
 }
 
-// repeat makes the present run repeat a value.
+// repeat makes the current run repeat a value.
 func (r *runs) repeat(value []byte) error {
 	var word [8]byte
 	copy(word[:], value)
 	r.word = binary.LittleEndian.Uint64(word[:])
 	//guard: rejects a BOOL other than 0 and 1
 	if r.packed && r.word > 1 {
-		return damaged(damage.Value, r.at, "a bit of %d", r.word)
+		return damaged(damage.Value, r.at, "a BOOL of %d", r.word)
 	}
 	for w := r.width; w < 8; w *= 2 {
 		r.word |= r.word << (8 * w)
@@ -193,8 +193,8 @@ func appendWords(dst []byte, word uint64, n int) []byte {
 	return dst
 }
 
-// skip passes over n values and returns how many of them are 1 if they are
-// bits.
+// skip passes over n values. If they are bits, it returns how many of them
+// are 1.
 func (r *runs) skip(n int) (set int, err error) {
 	for n > 0 {
 		if r.left == 0 {
@@ -263,7 +263,7 @@ func (d *rle) Read(v *Values, n int) (_ int, err error) {
 }
 
 func (d *rle) Skip(n int) error {
-	if err := d.within(n); err != nil {
+	if err := d.checkLeft(n); err != nil {
 		return err
 	}
 	d.left -= n
@@ -271,14 +271,14 @@ func (d *rle) Skip(n int) error {
 	return err
 }
 
-// Bits decodes the runs of AppendBits: n bits, as a Decoder does the values of
-// a block. The zero value holds none.
+// Bits decodes the runs of AppendBits as a Decoder decodes the values of a block.
+// The zero value has no bits.
 type Bits struct {
 	rle rle
 }
 
-// Reset makes b begin with the first of the n bits of body, which must stay as
-// it is until the next Reset.
+// Reset makes b begin with the first of the n bits of body, which must not change
+// until the next Reset.
 func (b *Bits) Reset(body []byte, n int) {
 	b.rle = rle{header: header{count: n, left: n}, runs: runs{width: 1, packed: true}}
 	b.rle.runs.reset(body, 0)
@@ -288,10 +288,10 @@ func (b *Bits) Reset(body []byte, n int) {
 // as Decoder.Read.
 func (b *Bits) Read(v *Values, n int) (int, error) { return b.rle.Read(v, n) }
 
-// Skip passes over n bits and returns how many of them are 1: values of a
-// block with a null bitmap that are to be skipped for n rows.
+// Skip passes over n bits and returns how many of them are 1. In a null bitmap
+// these are the values of n rows.
 func (b *Bits) Skip(n int) (set int, err error) {
-	if err := b.rle.within(n); err != nil {
+	if err := b.rle.checkLeft(n); err != nil {
 		return 0, err
 	}
 	b.rle.left -= n

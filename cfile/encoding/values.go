@@ -1,11 +1,10 @@
 package encoding
 
-// Values are values of one physical type side by side, none of them null.
-// Those of a fixed width are in Fixed, those of any length in Offsets and Data.
-// The zero value holds none.
+// Values holds values of one physical type, none of them null. Values of a fixed
+// width are in Fixed, others in Offsets and Data. The zero Values is empty.
 type Values struct {
-	// Fixed holds values of a fixed width as they are in memory: little-endian
-	// and without gaps; of BOOL a byte each, 0 or 1.
+	// Fixed holds values of a fixed width, little-endian and without gaps. A BOOL
+	// takes a byte, 0 or 1.
 	Fixed []byte
 	// Offsets says where BINARY values are: value i is
 	// Data[Offsets[i]:Offsets[i+1]]. It is empty, or begins with 0 and is one
@@ -26,7 +25,7 @@ func (v *Values) AppendBinary(value []byte) {
 	v.endBinary()
 }
 
-// endBinary makes the bytes after the last value of Data one more value.
+// endBinary adds the bytes of Data after the last value as one more value.
 func (v *Values) endBinary() {
 	if len(v.Offsets) == 0 {
 		v.Offsets = append(v.Offsets, 0)
@@ -44,30 +43,29 @@ func (v *Values) BinaryLen() int {
 	return max(0, len(v.Offsets)-1)
 }
 
-// readLimit is how many bytes one call of Read appends before it ends: memory
-// must not grow with what a block claims.
+// readLimit is the number of bytes after which a call of Read ends: memory must
+// not grow with the size that a block claims.
 const readLimit = 1 << 20
 
-// Decoder gives the values of the blocks of one encoding and type, one block
-// after the other. It decodes as values are read: a block that claims to hold
+// Decoder reads the values of blocks of one encoding and type, one block after
+// the other. It decodes as values are read: a block that claims to hold
 // 2³¹ values takes no more memory than its own bytes. Errors about the bytes
-// are *damage.Error with offsets in the body and no file. After an error,
-// a Decoder is good for nothing but another Reset.
+// are *damage.Error with offsets in the body and no file. After an error, only
+// Reset may be called.
 type Decoder interface {
-	// Reset makes d begin with the block of the body, which must not change until the
-	// next Reset. Its checks take no time per value.
+	// Reset begins to decode the block with the given body, which must not change until
+	// the next Reset. It takes no time per value.
 	Reset(body []byte) error
-	// Count is the number of values in the block; in a nullable one, of those
-	// that are not null.
+	// Count returns the number of values in the block, which are not null.
 	Count() int
-	// Ordinal is the number of the block's first row, by what the block says.
+	// Ordinal returns the number of the block's first row that the block records.
 	Ordinal() uint32
-	// Read appends up to n > 0 values to v and returns how many. They may be
-	// fewer before the end, but not none: a call appends little more than
+	// Read appends up to n > 0 values to v and returns how many. Before the end
+	// it may be fewer than n, but at least one: a call appends little more than
 	// 1 MiB, or than the bytes of the body if those are more. At the end it
-	// returns 0, io.EOF, or the damage that there is after the last value.
-	// With another error, what it appended is undefined.
+	// returns 0 and io.EOF, or the damage after the last value. After another
+	// error the appended values are undefined.
 	Read(v *Values, n int) (int, error)
-	// Skip passes over n values; there must be as many.
+	// Skip passes over n values. It fails if fewer are left.
 	Skip(n int) error
 }
