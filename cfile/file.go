@@ -11,8 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// File is an open CFile. It is safe for concurrent use; the cursors that it hands out are
-// not.
+// File is an open CFile. It is safe for concurrent use, but its cursors are not.
 type File struct {
 	r          io.ReaderAt
 	readBlock  readBlock
@@ -24,7 +23,7 @@ type File struct {
 	footerAt   int64  // with the checksum
 	footer     *Footer
 	held       int64            // bytes accounted for of header and footer
-	crcs       map[int64]uint32 // checksums of the blocks that are read, by their offsets; nil if not collected
+	crcs       map[int64]uint32 // checksums of the blocks that were read, by offset; nil if not collected
 
 	mu    sync.Mutex // held while the dictionary is read
 	words *encoding.Dictionary
@@ -33,15 +32,15 @@ type File struct {
 // readBlock reads stored data blocks at an offset. The blocks of the file end at end.
 type readBlock func(p []byte, off, end int64) (int, error)
 
-// Open reads and checks the header and the footer of the file of size bytes in r; name
-// is for messages. Errors are *damage.Error, or wrap what r reported.
+// Open reads and checks the header and the footer of the file of size bytes in r. The name
+// is for messages. Errors are *damage.Error, or wrap those of r.
 func Open(r io.ReaderAt, size int64, name string) (*File, error) {
 	read := func(p []byte, off, _ int64) (int, error) { return r.ReadAt(p, off) }
 	return newFile(r, size, name, read, column.Unlimited{})
 }
 
-// newFile is Open with a way of its own of reading data blocks, and an account of the memory
-// for header, footer, dictionary and the blocks of cursors.
+// newFile is Open with a function that reads data blocks, and an account of the memory for
+// header, footer, dictionary and the blocks of cursors.
 func newFile(r io.ReaderAt, size int64, name string, read readBlock, memory column.Account) (*File, error) {
 	f := &File{r: r, readBlock: read, memory: memory, name: name, size: size}
 	if err := f.open(); err != nil {
@@ -52,26 +51,25 @@ func newFile(r io.ReaderAt, size int64, name string, read readBlock, memory colu
 	return f, nil
 }
 
-// Name is the name given to Open.
+// Name returns the name given to Open.
 func (f *File) Name() string { return f.name }
 
-// Size is the file's length in bytes.
+// Size returns the file's length in bytes.
 func (f *File) Size() int64 { return f.size }
 
-// Footer is what the file says of itself. It must not be changed.
+// Footer returns the footer of the file. It must not be changed.
 func (f *File) Footer() *Footer { return f.footer }
 
-// Header is the metadata of the header, in the order of the file. Kudu writes none.
+// Header returns the metadata of the header, in the order of the file. Kudu writes none.
 func (f *File) Header() []Pair { return f.header }
 
-// HeaderSize returns the bytes of the header with its checksum. The first block follows
-// it.
+// HeaderSize returns the size of the header with its checksum. The first block follows it.
 func (f *File) HeaderSize() int64 { return f.headerSize }
 
-// unverified tells whether the file has no checksums.
+// unverified reports whether the file has no checksums.
 func (f *File) unverified() bool { return !f.footer.checksums() }
 
-// firstRead is what is read of a file's end at first: more than most footers have.
+// firstRead is the size of the first read, at the file's end: more than most footers have.
 const firstRead = 1 << 10
 
 func (f *File) open() error {
@@ -112,7 +110,7 @@ func (f *File) open() error {
 	return f.check()
 }
 
-// reserve reserves memory for a message of n bytes: as text, and as what is made of it.
+// reserve reserves memory for a message of n bytes: the bytes, and the values parsed from them.
 func (f *File) reserve(n int64) error {
 	if err := f.memory.Reserve(2 * n); err != nil {
 		return err
@@ -139,8 +137,8 @@ func parseFrame(b []byte, at int64) (length, version int, err error) {
 	return int(n), version, nil
 }
 
-// readFooter reads the footer from the end of the file, which begins with a checksum if the
-// footer says that there are some.
+// readFooter reads the footer from the end of the file. If the footer says that the file has
+// checksums, tail begins with that of the footer.
 func (f *File) readFooter(tail []byte, version int) (err error) {
 	message := tail[checksumSize : len(tail)-frameSize]
 	f.footerAt = f.size - int64(len(tail)-checksumSize)
@@ -156,7 +154,7 @@ func (f *File) readFooter(tail []byte, version int) (err error) {
 	}
 	//guard: rejects features that this reader does not know
 	if unknown := f.footer.Incompatible &^ (FeatureChecksums | FeatureArrays); unknown != 0 {
-		return damage.New(damage.Unsupported, "", f.footerAt, "the incompatible features %#x, which are unknown", unknown)
+		return damage.New(damage.Unsupported, "", f.footerAt, "unknown incompatible features %#x", unknown)
 	}
 	//guard: rejects files of array elements
 	if f.footer.Array || f.footer.Incompatible&FeatureArrays != 0 {
@@ -165,8 +163,8 @@ func (f *File) readFooter(tail []byte, version int) (err error) {
 	return nil
 }
 
-// checkSum compares the checksum that stored begins with with that of b, which is of what at
-// an offset.
+// checkSum compares the checksum at the start of stored with that of b. at is the offset of
+// the damage, and what names the bytes.
 func checkSum(b, stored []byte, at int64, what string) error {
 	want, got := binary.LittleEndian.Uint32(stored), checksum(b)
 	//guard: rejects damaged bytes
@@ -219,7 +217,7 @@ func (f *File) readHeader(version int) error {
 	return err
 }
 
-// check checks what the footer says.
+// check checks the footer.
 func (f *File) check() error {
 	o := f.footer
 	//guard: rejects an encoding that the type does not have
@@ -239,15 +237,15 @@ func (f *File) check() error {
 	}
 	//guard: rejects dictionary codes without a dictionary
 	if o.Encoding.resolve(o.Type) == Dict && o.Dictionary == nil {
-		return damage.New(damage.Header, "", f.footerAt, "no dictionary, but the encoding %s", Dict)
+		return damage.New(damage.Header, "", f.footerAt, "the encoding is %s, but there is no dictionary", Dict)
 	}
 	return nil
 }
 
-// leastBlock is the least that a stored block of the file has, in bytes.
+// leastBlock returns the smallest size of a stored block of the file.
 func (f *File) leastBlock() int64 { return leastBlock + int64(f.footer.checksumSize()) }
 
-// dictionary returns the words of the file, which has a dictionary. It is read once.
+// dictionary returns the words of the file, which has a dictionary. It reads them once.
 func (f *File) dictionary() (*encoding.Dictionary, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -275,7 +273,7 @@ func (f *File) dictionary() (*encoding.Dictionary, error) {
 // readAt is a readBlock for blocks that are not data blocks.
 func (f *File) readAt(p []byte, off, _ int64) (int, error) { return f.r.ReadAt(p, off) }
 
-// locate makes damage that was found in the raw bytes of a block that of the file.
+// locate adds the file to damage found in the raw bytes of a block, and moves its offset there.
 func (f *File) locate(err error, p Pointer) error {
 	if err == nil {
 		return nil
@@ -284,7 +282,7 @@ func (f *File) locate(err error, p Pointer) error {
 	if errors.As(err, &d) && d.File == "" {
 		d.File = f.name
 		if f.footer.Compression != NoCompression {
-			d.Offset = 0 // the block's start is as near as one can get
+			d.Offset = 0 // only the block's start is known
 		}
 		d.Offset = p.Offset + max(d.Offset, 0)
 	}

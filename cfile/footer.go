@@ -23,7 +23,7 @@ const (
 	frameSize = magicSize + 4
 	// checksumSize is the bytes of a checksum: a CRC-32C, little-endian.
 	checksumSize = 4
-	// maxMessage is the most that the message of a header or footer may have.
+	// maxMessage is the most bytes of the message of a header or footer.
 	maxMessage = 64 << 10
 )
 
@@ -59,11 +59,11 @@ type Pointer struct {
 // end is the offset after the block.
 func (p Pointer) end() int64 { return p.Offset + int64(p.Size) }
 
-// Feature bits of Footer.Incompatible. A reader refuses what it does not know.
+// Feature bits of Footer.Incompatible. A reader refuses features that it does not know.
 const (
 	// FeatureChecksums says that header, footer and blocks have checksums.
 	FeatureChecksums uint32 = 1 << iota
-	// FeatureArrays says that data blocks are those of arrays.
+	// FeatureArrays says that data blocks have arrays.
 	FeatureArrays
 )
 
@@ -73,21 +73,21 @@ type Pair struct {
 	Value []byte
 }
 
-// Footer is what a file says of itself at its end: CFileFooterPB.
+// Footer is the message at the end of a file, which describes it: CFileFooterPB.
 type Footer struct {
 	Version      int // of the container: 1 or 2
 	Type         Type
-	Encoding     Encoding // as stored, so that it may be Auto
+	Encoding     Encoding // as stored, so it may be Auto
 	Compression  Compression
 	Nullable     bool
 	Array        bool
-	Values       int64    // rows, of nullable files with the nulls
+	Values       int64    // rows, including nulls
 	Positional   *Pointer // root of the positional index, nil if there is none
 	Value        *Pointer // root of the value index, nil if there is none
 	Dictionary   *Pointer // nil if there is none
 	Metadata     []Pair   // in the order of the file
-	Incompatible uint32   // features that a reader has to know
-	Compatible   uint32   // features that it may pass over
+	Incompatible uint32   // features that a reader must know
+	Compatible   uint32   // features that a reader may ignore
 }
 
 // Get returns the value of a key of the metadata.
@@ -100,10 +100,10 @@ func (f *Footer) Get(key string) (value []byte, ok bool) {
 	return nil, false
 }
 
-// checksums tells whether the file has checksums.
+// checksums reports whether the file has checksums.
 func (f *Footer) checksums() bool { return f.Incompatible&FeatureChecksums != 0 }
 
-// checksumSize is the bytes of each checksum of the file: 0 if it has none.
+// checksumSize returns the size of each checksum of the file: 0 if it has none.
 func (f *Footer) checksumSize() int {
 	if f.checksums() {
 		return checksumSize
@@ -111,9 +111,9 @@ func (f *Footer) checksumSize() int {
 	return 0
 }
 
-// append appends the end of a file of version 2: if Incompatible has FeatureChecksums the
-// checksum, then the message, the magic and the message's length. Fields are in the order
-// of their numbers, and those that Kudu always writes are always there.
+// append appends the end of a file of version 2: the checksum if Incompatible has
+// FeatureChecksums, the message, the magic and the message's length. Fields are in the order
+// of their numbers. Those that Kudu always writes are always there.
 func (f *Footer) append(dst []byte) []byte {
 	start := len(dst)
 	dst = append(dst, make([]byte, f.checksumSize())...)
@@ -212,18 +212,18 @@ func parseHeader(b []byte, base int64) (metadata []Pair, err error) {
 	return metadata, m.End()
 }
 
-// readEnum is the field's value, a number that known knows.
+// readEnum returns the field's value, a number that known accepts.
 func readEnum(m *protobuf.Message, kind damage.Kind, what string, known func(uint64) bool) uint64 {
 	v := m.Varint(math.MaxUint64)
 	//guard: rejects an unknown type, encoding or compression
 	if !known(v) {
-		m.Fail(kind, m.At, "the unknown %s %d", what, int64(v))
+		m.Fail(kind, m.At, "unknown %s %d", what, int64(v))
 		return 0
 	}
 	return v
 }
 
-// readTree is the field's value, a BTreeInfoPB: its root.
+// readTree returns the root of the field's value, a BTreeInfoPB.
 func readTree(m *protobuf.Message) (p *Pointer) {
 	t := m.Inner()
 	for t.Next() {
@@ -235,7 +235,7 @@ func readTree(m *protobuf.Message) (p *Pointer) {
 	return p
 }
 
-// readPointer is the field's value, a BlockPointerPB.
+// readPointer returns the field's value, a BlockPointerPB.
 func readPointer(m *protobuf.Message) *Pointer {
 	p, b := new(Pointer), m.Inner()
 	for b.Next() {
@@ -250,7 +250,7 @@ func readPointer(m *protobuf.Message) *Pointer {
 	return p
 }
 
-// readPair is the field's value, a FileMetadataPairPB.
+// readPair returns the field's value, a FileMetadataPairPB.
 func readPair(m *protobuf.Message) (p Pair) {
 	b := m.Inner()
 	for b.Next() {
@@ -265,8 +265,8 @@ func readPair(m *protobuf.Message) (p Pair) {
 	return p
 }
 
-// appendHeader appends the beginning of a file of version 2, of 16 bytes with a checksum
-// and 12 without.
+// appendHeader appends the header of a file of version 2: 16 bytes with a checksum, 12
+// without.
 func appendHeader(dst []byte, checksums bool) []byte {
 	start := len(dst)
 	dst = append(dst, magic2...)
@@ -284,5 +284,5 @@ func appendChecksum(dst, block []byte) []byte {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum is the CRC-32C of b.
+// checksum returns the CRC-32C of b.
 func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }

@@ -71,7 +71,7 @@ func (adapter) Writer(options json.RawMessage) (format.Writer, error) {
 	return groupWriter{o}, nil
 }
 
-// groupWriter makes row groups with the same options.
+// groupWriter creates row groups with the same options.
 type groupWriter struct{ o partOptions }
 
 func (groupWriter) Layout() column.Layout { return column.Split }
@@ -80,10 +80,10 @@ func (w groupWriter) NewRowGroup(schema string, cols []column.Column, blockSize 
 	return newRowGroup(&w.o, schema, cols, blockSize)
 }
 
-// fileMemory is roughly the memory of a file besides its dictionary: index blocks.
+// fileMemory is about the memory of a file besides its dictionary: index blocks.
 const fileMemory = 2 << 10
 
-// Memory is that of dictionaries, as if all columns had one, and of two files for each.
+// Memory returns the memory of a dictionary and two files for each column.
 func (groupWriter) Memory(columns, blockSize int) int64 {
 	return int64(columns) * (dictionaryBlocks*int64(dataBlockSize(blockSize)) + 2*fileMemory)
 }

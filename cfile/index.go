@@ -19,20 +19,20 @@ const (
 )
 
 const (
-	// ordinalKeySize is the bytes of a key in a positional index.
+	// ordinalKeySize is the size of a key in a positional index.
 	ordinalKeySize = 4
-	// trailerEstimate is what Kudu reckons for the trailer of an index block.
+	// trailerEstimate is Kudu's estimate of the size of an index block's trailer.
 	trailerEstimate = 16
-	// leastEntry is the least that an entry takes of an index block: the length of an empty
-	// key, an offset and a size of a byte each, and its place.
+	// leastEntry is the smallest size of an entry in an index block: a byte each for the
+	// length of an empty key, an offset and a size, and the place of the entry.
 	leastEntry = 3 + 4
-	// leastBlock is the least that a block may have before its checksum. All blocks begin
-	// with more; an index would be long with less.
+	// leastBlock is the smallest size of a block without its checksum. All blocks have
+	// more. If it were less, an index could claim many more blocks.
 	leastBlock = 4
 )
 
-// indexBlock is an index block that is being made, entry by entry. The zero indexBlock is
-// empty. An empty one is a leaf that a file without values has.
+// indexBlock builds an index block, entry by entry. The zero indexBlock is empty. A file
+// without values has an empty index block, a leaf.
 type indexBlock struct {
 	entries []byte
 	offsets []uint32 // of the entries
@@ -47,20 +47,20 @@ func (b *indexBlock) add(key []byte, p Pointer) {
 	b.entries = binary.AppendUvarint(b.entries, uint64(p.Size))
 }
 
-// len is the number of entries.
+// len returns the number of entries.
 func (b *indexBlock) len() int { return len(b.offsets) }
 
-// estimate is the block's size by Kudu's reckoning, which decides when it is full.
+// estimate returns Kudu's estimate of the block's size, which decides when it is full.
 func (b *indexBlock) estimate() int { return len(b.entries) + 4*len(b.offsets) + trailerEstimate }
 
-// firstKey is the key of the first entry, which there must be. It is valid until reset.
+// firstKey returns the key of the first entry, valid until reset. The block must not be empty.
 func (b *indexBlock) firstKey() []byte {
 	n, start := binary.Uvarint(b.entries)
 	return b.entries[start : start+int(n)]
 }
 
-// append appends the block, a leaf (which points to data blocks) or an inner one, as it is
-// before compression.
+// append appends the block before compression. It is a leaf, which points to data blocks, or
+// an inner block.
 func (b *indexBlock) append(dst []byte, leaf bool) []byte {
 	dst = append(dst, b.entries...)
 	for _, o := range b.offsets {
@@ -85,14 +85,14 @@ func appendOrdinalKey(dst []byte, ordinal uint32) []byte {
 	return binary.BigEndian.AppendUint32(dst, ordinal)
 }
 
-// index is an index block that was read and checked. It refers to the block's bytes.
+// index is an index block that was read and checked. It shares the block's bytes.
 type index struct {
 	entries []byte
 	offsets []byte // of the entries, 4 bytes each
 	leaf    bool
 }
 
-// len is the number of entries.
+// len returns the number of entries.
 func (x *index) len() int { return len(x.offsets) / 4 }
 
 // entry returns an entry. The key is a part of the block.
@@ -101,17 +101,17 @@ func (x *index) entry(i int) (key []byte, p Pointer) {
 	return key, p
 }
 
-// indexRules are what the place of an index block in a file demands of it.
+// indexRules are the rules for an index block, which depend on its place in the file.
 type indexRules struct {
 	positional bool
 	values     int64  // of the file: ordinals are less
 	from, to   int64  // entries point to blocks in this range of the file
-	least      int64  // bytes of a block
+	least      int64  // smallest size of a block
 	first      []byte // key of the entry that points to the block; nil for a root
-	below      []byte // key of the entry after that one; nil for none
+	below      []byte // key of the entry after that one; nil if there is none
 }
 
-// parseIndex reads an index block. Offsets of damage are those in raw.
+// parseIndex reads an index block. Damage has offsets in raw.
 func parseIndex(raw []byte, rules *indexRules) (x index, err error) {
 	entries, n, leaf, err := parseTrailer(raw)
 	if err != nil {
@@ -156,7 +156,7 @@ func parseTrailer(raw []byte) (entries []byte, n int, leaf bool, err error) {
 	return raw[:start], n, leaf, m.End(trailerEntries, trailerType)
 }
 
-// check checks that the entries fill the block, ascend, and point to where blocks may be.
+// check checks that the entries fill the block, ascend, and point to places where blocks can be.
 func (x *index) check(rules *indexRules) error {
 	end, last := rules.from, []byte(nil)
 	pos := 0
@@ -169,7 +169,7 @@ func (x *index) check(rules *indexRules) error {
 		key, p, n := parseEntry(x.entries[pos:])
 		//guard: rejects an entry that is cut short
 		if n == 0 {
-			return damage.New(damage.Truncated, "", at, "entry %d of an index block is cut", i)
+			return damage.New(damage.Truncated, "", at, "entry %d of an index block is cut short", i)
 		}
 		//guard: rejects blocks that overlap or point back
 		if p.Offset < end || int64(p.Size) < rules.least || p.end() > rules.to {
@@ -190,7 +190,7 @@ func (x *index) check(rules *indexRules) error {
 	return nil
 }
 
-// checkKey checks the key of entry i after the last one.
+// checkKey checks the key of entry i. last is the key before it.
 func (r *indexRules) checkKey(i int, key, last []byte) *damage.Error {
 	//guard: rejects a key other than the one above it
 	if i == 0 && r.first != nil && !bytes.Equal(key, r.first) {
@@ -214,8 +214,7 @@ func (r *indexRules) checkKey(i int, key, last []byte) *damage.Error {
 	return nil
 }
 
-// parseEntry reads the entry at the start of b, of n bytes, or returns 0 if there is
-// none.
+// parseEntry reads the entry at the start of b and returns its size n: 0 if it is not valid.
 func parseEntry(b []byte) (key []byte, p Pointer, n int) {
 	length, head := binary.Uvarint(b)
 	if head <= 0 || length > uint64(len(b)-head) {

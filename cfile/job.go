@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// encodeJob is a raw block on its way to data blocks.
+// encodeJob encodes a raw block into data blocks.
 type encodeJob struct {
 	col   *groupColumn
 	block *column.Block
@@ -22,17 +22,17 @@ type encodeJob struct {
 	unit, item int64
 	units      int64 // lengths
 	items      int64 // values that are not null; of a column of type null the sum of the lengths
-	// codes are the numbers that the dictionary has for the first values. After the
-	// last one it is full, or there are too many.
+	// codes are the dictionary's numbers of the first values. If later values have none,
+	// the dictionary is full or the values are too many.
 	codes []byte
 	full  bool  // the dictionary is full after this block
-	words int   // its size then
+	words int   // size of the dictionary after this block
 	text  int64 // bytes of all BINARY values
-	// The data blocks; Encode has given their bytes away.
+	// The data blocks. Their bytes belong to the caller of Encode.
 	lengths, values writtenBlocks
 }
 
-// begin makes j the job of a block; it keeps its memory.
+// begin makes j the job of a block. j keeps its memory.
 func (j *encodeJob) begin(c *groupColumn, block *column.Block) {
 	j.lengths.reset()
 	j.values.reset()
@@ -66,8 +66,8 @@ func (j *encodeJob) count() (err error) {
 	return err
 }
 
-// documented is what the part's document says of the block.
-func (j *encodeJob) documented() documentBlock {
+// documentBlock returns the block's entry in the part's document.
+func (j *encodeJob) documentBlock() documentBlock {
 	c := j.col
 	b := documentBlock{Rows: j.block.Rows, Units: j.units, Items: j.items, Raw: j.text}
 	if !c.Array {
@@ -87,14 +87,14 @@ func (j *encodeJob) documented() documentBlock {
 	return b
 }
 
-// Widths of what a document counts in a raw block besides values of a fixed width and
-// text.
+// Bytes that a document counts in a raw block for each length, and for each value of any
+// length besides its text.
 const (
 	lengthWidth = 4
 	offsetWidth = 4
 )
 
-// locate completes the error of a value, or of what is about one.
+// locate adds the column to err, and the row if err is about a value.
 func (j *encodeJob) locate(err error) error {
 	var v *valueError
 	if !errors.As(err, &v) {
@@ -105,8 +105,8 @@ func (j *encodeJob) locate(err error) error {
 	return e
 }
 
-// row is the number, in the row group, of the row that a value belongs to; -1 if the
-// column does not tell.
+// row returns the number in the row group of the row that a value belongs to, or -1 if the
+// column alone does not determine it.
 func (j *encodeJob) row(value int64) int64 {
 	switch {
 	case j.col.Parent >= 0:
@@ -122,11 +122,11 @@ func (j *encodeJob) row(value int64) int64 {
 	return -1
 }
 
-// maxCodes is the most values of a raw block that get numbers of a dictionary: later ones
-// of a row of that many take less memory as strings. Then come numbers again.
+// maxCodes is the most values of a raw block that get numbers of a dictionary. Later values
+// of a block with one huge row take less memory as strings. The next block has numbers again.
 const maxCodes = 1 << 20
 
-// number gives the values of the block their numbers, until the dictionary is full.
+// number finds the dictionary's numbers of the block's values, until the dictionary is full.
 func (j *encodeJob) number() error {
 	d, data := j.col.dictionary, j.block.Data
 	for i := range int(min(j.items, maxCodes)) {
@@ -149,32 +149,32 @@ func (j *encodeJob) number() error {
 }
 
 const (
-	// chunkBytes is how much of a raw block is converted at a time, if it is huge.
+	// chunkBytes is how much of a huge raw block is converted at a time.
 	chunkBytes = 1 << 20
-	// keptScratch is the most bytes of a buffer that is kept for other blocks.
+	// keptScratch is the size of the largest buffer that is kept for other blocks.
 	keptScratch = 4 << 20
 )
 
-// scratch is what an Encode works with. As many are in use as there are workers.
+// scratch is the memory of an Encode. Each worker uses one.
 type scratch struct {
 	encoder blockEncoder
 	rows    Rows
-	codes   []byte // in place of values of rows: ordinals of an enum that are numbers of its dictionary
+	codes   []byte // instead of values in rows: ordinals of an enum, which are numbers of its dictionary
 	valid   []byte // of all rows of the raw block
-	last    []byte // the value before those of rows, if they are to ascend
+	last    []byte // the value before those of rows, if values must ascend
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// release keeps the memory for others, unless a huge value took much.
+// release keeps the memory for other jobs, unless a huge value took much.
 func (s *scratch) release() {
 	if cap(s.rows.Data)+cap(s.rows.Fixed)+cap(s.encoder.raw) <= keptScratch {
 		scratches.Put(s)
 	}
 }
 
-// Bound returns the most bytes that Encode appends, and for a large block what is held
-// besides them.
+// Bound returns the most bytes that Encode appends, plus the memory that it holds besides
+// them for a large block.
 func (j *encodeJob) Bound() int64 {
 	c := j.col
 	coded := int64(len(j.codes) / codeWidth)
@@ -183,12 +183,12 @@ func (j *encodeJob) Bound() int64 {
 		n += c.bound.values(j.items-coded, len(j.block.Data))
 	}
 	if len(j.block.Data) > chunkBytes {
-		n += int64(cap(j.codes)) + 2*int64(j.longest()) // of the longest a copy, and its block before compression
+		n += int64(cap(j.codes)) + 2*int64(j.longest()) // a copy of the longest value, and its block before compression
 	}
 	return n
 }
 
-// longest is the size of the longest string or bytes.
+// longest returns the size of the longest string or bytes.
 func (j *encodeJob) longest() (n int) {
 	if j.col.values == nil || j.col.avro.width > 0 || j.col.avro.symbols != nil {
 		return 0
@@ -202,7 +202,7 @@ func (j *encodeJob) longest() (n int) {
 	}
 }
 
-// Encode appends the data blocks, of lengths first.
+// Encode appends the data blocks, those of lengths first.
 func (j *encodeJob) Encode(dst []byte) (_ []byte, err error) {
 	s := scratches.Get().(*scratch)
 	defer s.release()
@@ -246,14 +246,14 @@ func (s *scratch) encodeLengths(j *encodeJob, dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// begin makes the scratch one for a file with those options.
+// begin prepares s for a file with the options o.
 func (s *scratch) begin(o *Options) {
 	s.encoder.setOptions(o)
 	s.rows.Reset()
 	s.codes, s.last = s.codes[:0], s.last[:0]
 }
 
-// values is how many values the rows have.
+// values returns how many values the rows have.
 func (s *scratch) values() int {
 	if width := s.encoder.width; width > 0 {
 		return len(s.rows.Fixed) / width
@@ -261,17 +261,17 @@ func (s *scratch) values() int {
 	return max(s.rows.BinaryLen(), len(s.codes)/codeWidth)
 }
 
-// chunk is the most bytes of values to convert at a time: some blocks of them.
+// chunk returns the most bytes of values to convert at a time: a few blocks.
 func (s *scratch) chunk() int { return max(chunkBytes, 2*s.encoder.o.BlockSize) }
 
-// room is how many values to add to the rows.
+// room returns how many values to add to the rows.
 func (s *scratch) room() int {
 	return max(s.chunk()/max(s.encoder.width, codeWidth)-s.values(), 1)
 }
 
-// flush appends the blocks of rows that are full, or all if no more rows come or if there
-// is no room for more. It returns how many rows went into blocks. full is whether the
-// dictionary is, if there is one.
+// flush appends the full blocks of the rows. It appends all blocks if these are the last
+// rows, or if no block is full. It returns how many rows are in the blocks. full is set if
+// there is a dictionary, which is full.
 func (s *scratch) flush(b *writtenBlocks, at int64, full, last bool) (int, error) {
 	c := coded{s.codes, full}
 	rows, values, err := s.encoder.append(b, at, &s.rows, c, !last)
@@ -288,8 +288,7 @@ func (s *scratch) flush(b *writtenBlocks, at int64, full, last bool) (int, error
 	return rows, nil
 }
 
-// encodeValues appends the blocks of values: first those that have numbers of the
-// dictionary.
+// encodeValues appends the blocks of values, those with numbers of the dictionary first.
 func (s *scratch) encodeValues(j *encodeJob, dst []byte) ([]byte, error) {
 	c, b := j.col, &j.values
 	b.stored = dst
@@ -301,7 +300,7 @@ func (s *scratch) encodeValues(j *encodeJob, dst []byte) ([]byte, error) {
 		}
 	}
 	p := &pass{scratch: s, j: j, data: j.block.Data, valid: s.valid, left: j.items, at: j.item}
-	err := p.numbered()
+	err := p.encodeNumbered()
 	for err == nil && (p.left > 0 || len(p.valid) > 0) {
 		err = p.next()
 	}
@@ -316,19 +315,19 @@ func (s *scratch) encodeValues(j *encodeJob, dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// pass is a way through the values of a raw block.
+// pass reads the values of a raw block from first to last.
 type pass struct {
 	*scratch
 	j     *encodeJob
-	data  []byte // what follows the values read
-	valid []byte // of the rows that follow
-	left  int64  // values that follow
+	data  []byte // bytes of the values that are left
+	valid []byte // of the rows that are left
+	left  int64  // values that are left
 	read  int64  // values read
 	at    int64  // number of the first of the rows in scratch
 }
 
-// numbered appends the blocks of the values that have numbers.
-func (p *pass) numbered() error {
+// encodeNumbered appends the blocks of the values that have numbers.
+func (p *pass) encodeNumbered() error {
 	j := p.j
 	n := len(j.codes) / codeWidth
 	if n == 0 {
@@ -340,7 +339,7 @@ func (p *pass) numbered() error {
 			return err
 		}
 	} else {
-		if err := p.pass(n); err != nil {
+		if err := p.skip(n); err != nil {
 			return err
 		}
 	}
@@ -350,8 +349,8 @@ func (p *pass) numbered() error {
 	return err
 }
 
-// pass passes over n values. Their rows get only marks.
-func (p *pass) pass(n int) error {
+// skip passes over n values. Of their rows only Valid is added.
+func (p *pass) skip(n int) error {
 	if int64(n) == p.left {
 		p.data = nil
 	} else {
@@ -363,24 +362,24 @@ func (p *pass) pass(n int) error {
 			p.data = p.data[at+size:]
 		}
 	}
-	p.mark(n)
+	p.advance(n)
 	return nil
 }
 
-// mark makes n values read ones, and adds their rows' marks.
-func (p *pass) mark(n int) {
+// advance counts n values as read, and adds Valid of their rows.
+func (p *pass) advance(n int) {
 	p.left, p.read = p.left-int64(n), p.read+int64(n)
 	if len(p.valid) == 0 {
 		return
 	}
-	rows := len(p.valid) // nulls after the last value included
+	rows := len(p.valid) // with the nulls after the last value
 	if p.left > 0 {
 		rows = rowsOf(p.valid, n)
 	}
 	p.rows.Valid, p.valid = append(p.rows.Valid, p.valid[:rows]...), p.valid[rows:]
 }
 
-// take adds the next values to the rows: n, or those up to limit bytes.
+// take adds the next n values to the rows, or fewer if they reach limit bytes.
 func (p *pass) take(n, limit int) error {
 	if p.j.col.ordinals {
 		return p.takeOrdinals(n)
@@ -391,13 +390,13 @@ func (p *pass) take(n, limit int) error {
 		return shifted(err, p.read)
 	}
 	if p.encoder.o.ValueIndex {
-		if err := p.ascending(before, read); err != nil {
+		if err := p.checkAscending(before, read); err != nil {
 			return shifted(err, p.read)
 		}
 	}
 	p.data = rest
 	p.j.text += int64(len(p.rows.Data) - text)
-	p.mark(read)
+	p.advance(read)
 	return nil
 }
 
@@ -415,11 +414,11 @@ func (p *pass) takeOrdinals(n int) (err error) {
 		}
 		p.j.text += int64(len(symbols[ordinal]))
 	}
-	p.mark(n)
+	p.advance(n)
 	return nil
 }
 
-// next appends the blocks of some of the values, or of all of them.
+// next appends the blocks of some of the values, or of all.
 func (p *pass) next() error {
 	if err := p.take(int(min(p.left, int64(p.room()))), p.chunk()); err != nil {
 		return err
@@ -429,9 +428,9 @@ func (p *pass) next() error {
 	return err
 }
 
-// ascending compares each of the last n values, from the one with the number before on,
-// with the one before it.
-func (p *pass) ascending(before, n int) error {
+// checkAscending compares each of the n values from the number before on with the value
+// before it.
+func (p *pass) checkAscending(before, n int) error {
 	t, width, last := p.encoder.physical, p.encoder.width, p.last
 	for i := range n {
 		var value []byte
@@ -446,19 +445,19 @@ func (p *pass) ascending(before, n int) error {
 		}
 		//guard: refuses an index by value over values that do not ascend
 		if p.read+int64(i) > 0 && compareValues(t, last, value) > 0 {
-			return descends(int64(i))
+			return descending(int64(i))
 		}
 		last = value
 	}
-	p.last = append(p.last[:0], last...) // of memory of its own: that of the rows is used again
+	p.last = append(p.last[:0], last...) // in its own memory: that of the rows is reused
 	return nil
 }
 
-func descends(value int64) error {
+func descending(value int64) error {
 	return newValueError(value, "the value is less than the one before it, and the column is declared sorted by --"+optionSortedBy)
 }
 
-// compareValues orders two values of a physical type that is Keyed.
+// compareValues compares two values of a physical type that is Keyed.
 func compareValues(t Type, a, b []byte) int {
 	switch t {
 	case Int32:

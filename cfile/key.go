@@ -8,9 +8,9 @@ import (
 )
 
 // AppendKey appends a value of the type t to dst in an encoding whose bytes sort as the
-// values do: integers big-endian, signed ones with the sign bit inverted; BINARY as it is.
-// The value is one as in encoding.Values. Types that are not Keyed are an error, as is a
-// value of another length than the type's.
+// values do: integers big-endian, signed ones with the sign bit inverted; BINARY unchanged.
+// The value is as in encoding.Values. If t is not Keyed, or the value does not have its
+// width, AppendKey returns an error.
 func AppendKey(dst []byte, t Type, value []byte) ([]byte, error) {
 	if !t.Keyed() {
 		return dst, fmt.Errorf("cfile: values of %s have no key encoding", t)
@@ -35,9 +35,9 @@ func appendKey(dst []byte, t Type, value []byte) []byte {
 	return dst
 }
 
-// shorten cuts the first key of a block to what distinguishes it from last, the last key of the
-// block before: their common prefix and one byte more, if there is one. last is empty for the
-// first block. The result is a prefix of first.
+// shorten cuts first, the first key of a block, after the first byte that differs from last,
+// the last key of the block before. last is empty for the first block. The result is a prefix
+// of first.
 func shorten(last, first []byte) []byte {
 	return first[:min(encoding.CommonPrefix(last, first)+1, len(first))]
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// Keys of the metadata of a file with a value index: the keys of its first and last value.
+// Metadata keys of a file with a value index, for the keys of its first and last value.
 const (
 	minKey = "min_key"
 	maxKey = "max_key"
 )
 
-// keyBound returns the value that a key of the value index stands for, as an encoded
-// value of the column: the least that begins with the key. It is nil for columns whose
-// values do not sort as those of the file do: enums and decimals.
+// keyBound returns the least value whose key begins with the given key of the value index,
+// as an encoded value of the column. It is nil for columns whose values do not sort as those
+// of the file do: enums and decimals.
 func keyBound(c *column.Column, t Type, key []byte) []byte {
 	switch {
 	case c.Type == column.String || c.Type == column.Bytes && t.Width() == 0 && c.Logical != column.LogicalDecimal:
@@ -29,8 +29,8 @@ func keyBound(c *column.Column, t Type, key []byte) []byte {
 	return nil
 }
 
-// keyInteger is the inverse of AppendKey for integers of up to 8 bytes. Bytes that the
-// key was cut by are zero. ok is false for numbers above those of an int64.
+// keyInteger is the inverse of AppendKey for integers of up to 8 bytes. Bytes that were cut
+// off the key are zero. ok is false for numbers that do not fit an int64.
 func keyInteger(t Type, key []byte) (n int64, ok bool) {
 	var whole [8]byte
 	width := t.Width()
@@ -55,7 +55,7 @@ func (p *part) setBounds(blocks []format.Block, f *partFile) error {
 	if err != nil {
 		return err
 	}
-	of, next := &p.columns[f.column].Column, 0
+	c, next := &p.columns[f.column].Column, 0
 	for _, d := range m.blocks {
 		for next < len(blocks) && blocks[next].FirstRow < d.Ordinal {
 			next++
@@ -66,16 +66,16 @@ func (p *part) setBounds(blocks []format.Block, f *partFile) error {
 		if blocks[next].FirstRow != d.Ordinal {
 			continue
 		}
-		value := keyBound(of, f.Type, d.Key)
+		value := keyBound(c, f.Type, d.Key)
 		if blocks[next].Min = value; next > 0 {
 			blocks[next-1].Max = value
 		}
 	}
 	if key, ok := file.footer.Get(minKey); ok {
-		blocks[0].Min = keyBound(of, f.Type, key)
+		blocks[0].Min = keyBound(c, f.Type, key)
 	}
 	if key, ok := file.footer.Get(maxKey); ok {
-		blocks[len(blocks)-1].Max = keyBound(of, f.Type, key)
+		blocks[len(blocks)-1].Max = keyBound(c, f.Type, key)
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// shape is the files that a column of a part has.
+// shape says which files a column of a part has.
 //
 //	column                                   files
 //	without lengths, top-level               n.cf            a value for each row
@@ -15,7 +15,7 @@ import (
 //	any other with lengths                   n.lengths.cf    a length for each row, or item above
 //	                                         n.cf            the items
 //
-// A column of type null has lengths at most.
+// A column of type null has no file of values.
 type shape struct {
 	lengths, values bool
 	nullable        bool // values has the nulls
@@ -27,7 +27,7 @@ func shapeOf(c *column.Column) shape {
 	return shape{lengths: c.Array && !nullable, values: values, nullable: nullable}
 }
 
-// These are the names of the contents of a column's files in a part's document.
+// The contents of a column's files, by their names in a part's document.
 const (
 	holdsValues  = "values"
 	holdsItems   = "items"
@@ -35,7 +35,7 @@ const (
 	holdsNulls   = "nulls" // of no file
 )
 
-// holds says what the last, or only, file of a column holds.
+// holds returns the content of the last, or only, file of a column.
 func (s shape) holds(c *column.Column) string {
 	switch {
 	case !s.values && s.lengths:
@@ -48,7 +48,7 @@ func (s shape) holds(c *column.Column) string {
 	return holdsValues
 }
 
-// fileName is the name of a file of a column in its part.
+// fileName returns the name of a column's file in its part.
 func fileName(col int, lengths bool) string {
 	if lengths {
 		return fmt.Sprintf("%05d.lengths.cf", col)
@@ -56,15 +56,15 @@ func fileName(col int, lengths bool) string {
 	return fmt.Sprintf("%05d.cf", col)
 }
 
-// The most digits that the decimals of Kudu have.
+// The most digits of Kudu's decimals.
 const (
 	maxDecimal32  = 9
 	maxDecimal64  = 18
 	maxDecimal128 = 38
 )
 
-// typeOf is the type of a column's values: by what they mean, or, physical, by how Avro
-// stores them. ok is false for types that no schema of Avro gives.
+// typeOf returns the type of a column's values: that of their meaning, or, if physical is
+// set, the one that Avro stores. ok is false for types that no Avro schema has.
 func typeOf(c *column.Column, physical bool) (t Type, ok bool) {
 	if !physical {
 		if t, ok := logicalType(c); ok {
@@ -90,18 +90,18 @@ func typeOf(c *column.Column, physical bool) (t Type, ok bool) {
 	return 0, false
 }
 
-// logicalType is the type of values that mean more to Kudu than how they are stored. ok
-// is false for others.
+// logicalType returns the type of values for which Kudu has a type of their meaning. ok is
+// false for others.
 func logicalType(c *column.Column) (t Type, ok bool) {
 	switch {
 	case c.Type == column.Int && c.Logical == column.LogicalDate:
 		return Date, true
 	case c.Type == column.Int && c.Symbols != nil:
-		// A symbol that stands for two ordinals could not come back as what it was.
+		// A symbol that stands for two ordinals would not give the ordinal back.
 		return String, distinct(c.Symbols)
 	case c.Type == column.Long && c.Logical == column.LogicalTimestampMicros:
 		return UnixtimeMicros, true
-	// Of bytes that are not of a fixed size there are several for one number.
+	// Only fixed-size bytes are unique for each number.
 	case c.Type == column.Bytes && c.Logical == column.LogicalDecimal && c.FixedSize > 0:
 		switch {
 		case c.Precision <= maxDecimal32:
@@ -126,7 +126,7 @@ func distinct(symbols []string) bool {
 	return true
 }
 
-// The days that Kudu takes for dates: 0001-01-01 to 9999-12-31.
+// The range of Kudu's dates, 0001-01-01 to 9999-12-31, in days.
 const (
 	minDate = -719162
 	maxDate = 2932896

@@ -14,29 +14,29 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// partOptions are the choices of parts to write: the document of options in a plan.
-// Columns are named as they are, or more simply: see simpler.
+// partOptions are the options of parts to write. As JSON they are the document of options in
+// a plan. Columns have their full or their simple names: see simpleName.
 type partOptions struct {
-	// Compression is that of all files; empty for none where values are bit-shuffled,
-	// and so compressed already, and Snappy elsewhere.
+	// Compression is that of all files. Empty means none for bit-shuffled values, which are
+	// compressed already, and Snappy for others.
 	Compression string `json:"compression,omitempty"`
 	// Compressions overrides it for the files of the named columns.
 	Compressions map[string]string `json:"column_compressions,omitempty"`
-	// Encodings of columns' values, or of the lengths of columns that have no values.
+	// Encodings are those of columns' values, or of the lengths of columns without values.
 	Encodings map[string]string `json:"encodings,omitempty"`
-	// Physical are columns whose values are stored as Avro stores them, without
+	// Physical are columns whose values have the type that Avro stores, not that of
 	// their meaning.
 	Physical []string `json:"physical,omitempty"`
 	// SortedBy are columns whose values ascend.
 	SortedBy []string `json:"sorted_by,omitempty"`
-	// ManyFiles lets a part have more than maxFiles.
+	// ManyFiles allows a part more than maxFiles.
 	ManyFiles bool `json:"many_files,omitempty"`
 }
 
 // maxFiles is the most CFiles of a part unless options allow more.
 const maxFiles = 1000
 
-// The options, as the command line has them.
+// The options' names on the command line.
 const (
 	optionCompression = "compression"
 	optionEncoding    = "encoding"
@@ -44,14 +44,14 @@ const (
 	optionManyFiles   = "many-files"
 )
 
-// physical is an encoding to the command line alone.
+// physical is an encoding only on the command line.
 const physical = "physical"
 
 var compressionChoices = map[string]Compression{"none": NoCompression, "snappy": Snappy, "lz4": LZ4, "zlib": Zlib}
 
 var encodingChoices = map[string]Encoding{"plain": Plain, "rle": RLE, "dict": Dict, "prefix": Prefix, "bitshuffle": Bitshuffle}
 
-// encodingsOf are the encodings of a type as the command line has them.
+// encodingsOf lists the encodings of a type by their names on the command line.
 func encodingsOf(t Type) string {
 	var names []string
 	for _, name := range encodingNamesChosen() {
@@ -62,14 +62,14 @@ func encodingsOf(t Type) string {
 	return strings.Join(names, ", ")
 }
 
-// parseChoices makes options of what was given on the command line.
+// parseChoices returns the options chosen on the command line.
 func parseChoices(chosen map[string][]string) (o partOptions, err error) {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	for _, c := range chosen[optionCompression] {
-		path, name, one := cutLast(c)
+		path, name, ok := cutLast(c)
 		switch {
-		case !one:
+		case !ok:
 			o.Compression = c
 		case path == "":
 			bad("--%s %q: the column before = is missing", optionCompression, c)
@@ -96,7 +96,7 @@ func parseChoices(chosen map[string][]string) (o partOptions, err error) {
 	return o, errors.Join(append(errs, o.validate())...)
 }
 
-// cutLast cuts a text at its last =: columns may have one in their names.
+// cutLast cuts a text at its last =, because columns may have one in their names.
 func cutLast(s string) (before, after string, ok bool) {
 	if i := strings.LastIndexByte(s, '='); i >= 0 {
 		return s[:i], s[i+1:], true
@@ -113,8 +113,8 @@ func set(m *map[string]string, key, value string) {
 
 func distinctSorted(s []string) []string { return slices.Compact(slices.Sorted(slices.Values(s))) }
 
-// parseOptions reads the document of options in a plan. What it does not know is refused:
-// bytes would be other than those that were asked for.
+// parseOptions reads the document of options in a plan. It refuses unknown options: without
+// them the files would differ from the request.
 func parseOptions(doc []byte) (o partOptions, err error) {
 	if len(doc) == 0 {
 		return o, nil
@@ -132,43 +132,43 @@ func parseOptions(doc []byte) (o partOptions, err error) {
 	return o, nil
 }
 
-// validate checks the options by themselves. The error names everything that is wrong.
+// validate checks the options without the columns. The error names everything that is wrong.
 func (o *partOptions) validate() error {
 	var errs []error
-	known := func(option, of, name string, ok bool, names []string) {
+	check := func(option, prefix, name string, ok bool, names []string) {
 		if !ok {
-			errs = append(errs, fmt.Errorf("--%s %s%q is not one of %s", option, of, name, strings.Join(names, ", ")))
+			errs = append(errs, fmt.Errorf("--%s %s%q is not one of %s", option, prefix, name, strings.Join(names, ", ")))
 		}
 	}
 	if o.Compression != "" {
-		known(optionCompression, "", o.Compression, compressionChoices[o.Compression] != 0, compressionNamesChosen())
+		check(optionCompression, "", o.Compression, compressionChoices[o.Compression] != 0, compressionNamesChosen())
 	}
 	for _, path := range slices.Sorted(maps.Keys(o.Compressions)) {
 		c := o.Compressions[path]
-		known(optionCompression, path+"=", c, compressionChoices[c] != 0, compressionNamesChosen())
+		check(optionCompression, path+"=", c, compressionChoices[c] != 0, compressionNamesChosen())
 	}
 	for _, path := range slices.Sorted(maps.Keys(o.Encodings)) {
 		e := o.Encodings[path]
-		known(optionEncoding, path+"=", e, encodingChoices[e] != 0, encodingNamesChosen())
+		check(optionEncoding, path+"=", e, encodingChoices[e] != 0, encodingNamesChosen())
 	}
 	return errors.Join(errs...)
 }
 
-// compressionNamesChosen are the names of compressions on the command line.
+// compressionNamesChosen returns the names of compressions on the command line.
 func compressionNamesChosen() []string { return []string{"none", "snappy", "lz4", "zlib"} }
 
-// encodingNamesChosen are the names of encodings on the command line.
+// encodingNamesChosen returns the names of encodings on the command line.
 func encodingNamesChosen() []string {
 	return []string{"plain", "rle", "dict", "prefix", "bitshuffle", physical}
 }
 
-// columnFiles are the files of a column of a part to write; nil where there is none.
+// columnFiles are the options of a column's files; nil for a file that it does not have.
 type columnFiles struct {
 	lengths, values *Options
 }
 
-// files decides on the files of all columns, whose raw blocks are closed at blockSize
-// bytes. The error names all options that do not fit the columns.
+// files returns the options of all columns' files. Raw blocks end at blockSize bytes. The
+// error names all options that do not fit the columns.
 func (o *partOptions) files(cols []column.Column, blockSize int) ([]columnFiles, error) {
 	r := &optionsResolver{o: o, cols: cols}
 	r.find()
@@ -187,10 +187,10 @@ func (o *partOptions) files(cols []column.Column, blockSize int) ([]columnFiles,
 	return all, errors.Join(r.errs...)
 }
 
-// leastDataBlock is the size of data blocks where raw blocks are smaller than that.
+// leastDataBlock is the size of data blocks if raw blocks are smaller than that.
 const leastDataBlock = 4 << 10
 
-// dataBlockSize is where data blocks end, if raw blocks do at blockSize.
+// dataBlockSize returns the size of data blocks if raw blocks end at blockSize.
 func dataBlockSize(blockSize int) int { return min(max(blockSize, leastDataBlock), maxBlockSize) }
 
 // optionsResolver applies options to columns.
@@ -238,7 +238,7 @@ func (r *optionsResolver) find() {
 	}
 }
 
-// column decides on the files of a column.
+// column returns the options of a column's files.
 func (r *optionsResolver) column(col, blockSize int) (f columnFiles) {
 	c := &r.cols[col]
 	s := shapeOf(c)
@@ -252,7 +252,7 @@ func (r *optionsResolver) column(col, blockSize int) (f columnFiles) {
 	if s.values {
 		t, ok := typeOf(c, r.physical[col])
 		if !ok {
-			r.bad("column %q is of the type %s, which no schema of Avro gives", c.Name, c.Type)
+			r.bad("column %q is of the type %s, which no Avro schema has", c.Name, c.Type)
 			return f
 		}
 		f.values = r.file(col, t, true, blockSize)
@@ -271,8 +271,7 @@ func (r *optionsResolver) column(col, blockSize int) (f columnFiles) {
 	return f
 }
 
-// unsortable says why the values of a column cannot be declared to ascend; empty if they
-// can.
+// unsortable returns the reason why a column cannot be declared sorted, or "" if it can.
 func unsortable(c *column.Column, values *Options) string {
 	switch {
 	case c.Array || c.Parent >= 0:
@@ -283,8 +282,8 @@ func unsortable(c *column.Column, values *Options) string {
 	return ""
 }
 
-// file decides on a file of a column. chosen is whether the column's encoding is for this
-// file.
+// file returns the options of a column's file. chosen is set if the column's encoding is for
+// this file.
 func (r *optionsResolver) file(col int, t Type, chosen bool, blockSize int) *Options {
 	o := &Options{Type: t, Encoding: Auto.resolve(t), BlockSize: blockSize, Positional: true, BlocksCRC: true}
 	if e, ok := r.encodings[col]; ok && chosen {
@@ -304,7 +303,7 @@ func (r *optionsResolver) file(col int, t Type, chosen bool, blockSize int) *Opt
 // columnNames finds columns by their names.
 type columnNames struct {
 	exact  map[string]int
-	simple map[string][]string // names by what is simpler
+	simple map[string][]string // names by their simple form
 }
 
 func newColumnNames(cols []column.Column) *columnNames {
@@ -312,14 +311,14 @@ func newColumnNames(cols []column.Column) *columnNames {
 	for i := range cols {
 		name := cols[i].Name
 		n.exact[name] = i
-		n.simple[simpler(name)] = append(n.simple[simpler(name)], name)
+		n.simple[simpleName(name)] = append(n.simple[simpleName(name)], name)
 	}
 	return n
 }
 
-// simpler is a column's name with dots, and without the branches of unions and the
+// simpleName returns a column's name with dots, and without the branches of unions and the
 // brackets of arrays: a.b for a[]#b/int.
-func simpler(name string) string {
+func simpleName(name string) string {
 	var s strings.Builder
 	branch := false
 	for i := range len(name) {

@@ -17,7 +17,7 @@ import (
 // part implements format.Part: the files of a directory and the document that describes
 // them, or a lone file.
 type part struct {
-	document   format.File // nil of a lone file
+	document   format.File // nil for a lone file
 	rows       int64
 	schema     string
 	columns    []partColumn
@@ -28,20 +28,20 @@ type part struct {
 	unverified atomic.Bool
 }
 
-// partColumn is a column of a part and where it is.
+// partColumn is a column of a part, with its blocks and files.
 type partColumn struct {
 	column.Column
 	shape
 	blocks []partBlock
-	// units are what a cursor reads: lengths in an array column, else values. items are
-	// what they give to the column's children.
+	// units are the entries that a cursor reads: lengths in an array column, else values.
+	// items are the values, to which the units of the column's children belong.
 	units, items int64
 	// The column's files; nil for those that it does not need.
 	lengthsFile, valuesFile *partFile
 }
 
-// partBlock is what a raw block of the row group became. In each file of its column it
-// is some whole data blocks.
+// partBlock is a raw block of the row group in a part. In each file of its column it has
+// whole data blocks.
 type partBlock struct {
 	firstRow, rows   int64
 	firstUnit, units int64
@@ -52,7 +52,7 @@ type partBlock struct {
 // uncounted reports whether the column has neither lengths nor values.
 func (of *partColumn) uncounted() bool { return !of.values && !of.lengths }
 
-// file is the one that tables and errors are about; nil of a column that has none.
+// file returns the file that tables and errors name; nil if the column has none.
 func (of *partColumn) file() *partFile {
 	if of.valuesFile == nil {
 		return of.lengthsFile
@@ -60,18 +60,18 @@ func (of *partColumn) file() *partFile {
 	return of.valuesFile
 }
 
-// partFile is a file of a part, which is opened when something of it is needed.
+// partFile is a file of a part, which is opened when it is needed.
 type partFile struct {
 	documentFile
 	stored format.File
 	column int
-	rows   int64 // that it has to have
+	rows   int64 // expected
 
 	mu     sync.Mutex
 	opened *File
 }
 
-// open opens the file, or returns it if that was done.
+// open opens the file, or returns it if it is open.
 func (f *partFile) open(p *part) (*File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -85,8 +85,8 @@ func (f *partFile) open(p *part) (*File, error) {
 	return opened, err
 }
 
-// openBy opens the file whether or not that was done, with an account of its own, and
-// compares it with what the document says.
+// openBy opens the file, even if it is open, with an account of its own, and compares it with
+// the document.
 func (f *partFile) openBy(p *part, memory column.Account) (*File, error) {
 	opened, err := newFile(f.stored, f.stored.Size(), f.stored.Name(), func(b []byte, off, end int64) (int, error) {
 		return f.stored.ReadBlock(b, f.column, off, end)
@@ -136,14 +136,14 @@ func (f *partFile) check(is *Footer) error {
 	want := binary.LittleEndian.AppendUint32(nil, f.BlocksCRC)
 	//guard: rejects the file of another column with the same layout
 	if crc, _ := is.Get(BlocksCRCKey); !bytes.Equal(crc, want) {
-		return damage.New(damage.Checksum, f.stored.Name(), -1, "the file has the checksum %x of its blocks, its part says %x", crc, want)
+		return damage.New(damage.Checksum, f.stored.Name(), -1, "the checksum of the file's blocks is %x, its part says %x", crc, want)
 	}
 	return nil
 }
 
 // openPart opens a part: the directory of a row group, which has the file documentName,
-// or a lone CFile, which is a part of one column. Files are opened when their columns are
-// asked for. Errors are *damage.Error, or wrap what reading reported.
+// or a lone CFile, which is a part of one column. Files of a directory are opened when their
+// columns are read. Errors are *damage.Error, or wrap those of reading.
 func openPart(files []format.File, o format.OpenOptions) (format.Part, error) {
 	o = o.EnsureDefaults()
 	p := &part{max: o.MaxBlock, memory: o.Memory}
@@ -161,7 +161,7 @@ func openPart(files []format.File, o format.OpenOptions) (format.Part, error) {
 	return p.openLone(files[0])
 }
 
-// readDocument reads the document and its bytes.
+// readDocument reads the document, and returns it and its bytes.
 func (p *part) readDocument() (*document, []byte, error) {
 	f := p.document
 	//guard: bounds the size of a document
@@ -183,8 +183,8 @@ func (p *part) readDocument() (*document, []byte, error) {
 	return d, text, err
 }
 
-// documentMemory is what each byte of a document takes: the text, and what is made of it,
-// which of a block of ten digits is eight numbers.
+// documentMemory is the memory for each byte of a document: the text, and the values parsed
+// from it. A block of ten digits becomes eight numbers.
 const documentMemory = 8
 
 // openDirectory opens a part with a document.
@@ -249,7 +249,7 @@ func (p *part) addFile(col int, d *documentFile, rows int64, named map[string]fo
 	return of, nil
 }
 
-// Version is that of the container: all files of a directory have the same.
+// Version returns the version of the container, which all files of a directory share.
 func (p *part) Version() int {
 	if p.document == nil {
 		return p.files[0].opened.footer.Version
@@ -261,7 +261,7 @@ func (p *part) Rows() int64      { return p.rows }
 func (p *part) Schema() string   { return p.schema }
 func (p *part) Unverified() bool { return p.unverified.Load() }
 
-// Metadata is that of a lone file: a directory has none of its own.
+// Metadata returns the metadata of a lone file, or the schema of a directory.
 func (p *part) Metadata() (all []format.Metadata) {
 	if p.document != nil {
 		return []format.Metadata{{Key: "schema", Value: []byte(p.schema), Schema: true}}
@@ -287,7 +287,7 @@ func (p *part) Columns() []format.Column {
 	return all
 }
 
-// codec is how the values are stored, as tables show it.
+// codec returns the encoding and compression of the values, as tables show them.
 func (f *partFile) codec() string {
 	name := strings.ToLower(strings.ReplaceAll(f.Encoding.String(), "_", ""))
 	if f.Compression != NoCompression {

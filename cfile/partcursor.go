@@ -12,33 +12,30 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// enough is how many values of sequences Read appends before it leaves the rest to the
-// next call: what fits a processor's cache. ahead is how many lengths are read at once.
 const (
-	enough = 1 << 14
-	ahead  = 1 << 10
+	readValuesLimit = 1 << 14 // values of sequences that Read appends: they fit a processor's cache
+	lengthsAhead    = 1 << 10 // lengths that are read at a time
 )
 
-// partCursor implements format.Cursor. Its place is a number of units, which are what
-// Read reads: lengths in an array column, else values. Files are read when something of
-// them is needed.
+// partCursor implements format.Cursor. Its place is a number of units, the entries that
+// Read reads: lengths in an array column, else values. It reads files when they are needed.
 type partCursor struct {
 	p       *part
 	number  int
 	of      *partColumn
 	restore restorer
 
-	unit int64 // before which it stands
-	item int64 // the first that is that unit's
+	unit int64 // the next unit
+	item int64 // the first item of that unit
 	err  error
 
 	lengths, values *Cursor
 	rows            Rows
-	known           []int32 // lengths from the unit known[0] is of on
+	known           []int32 // lengths of the units from knownAt on
 	knownAt         int64
 
-	text   int64 // bytes of text that were read of a block
-	textOf int   // the block
+	text   int64 // bytes of text that were read from block textOf
+	textOf int
 }
 
 // cursor returns a cursor before the first row of a column.
@@ -63,7 +60,7 @@ func (c *partCursor) SeekRow(row int64) error {
 	return c.seek(unit)
 }
 
-// unitOf returns the first unit that a column has of a row: the number of items that its
+// unitOf returns the first unit of a row in a column: the number of items that the column's
 // parent has before the row.
 func (p *part) unitOf(of *partColumn, row int64) (int64, error) {
 	if of.Parent < 0 {
@@ -72,12 +69,12 @@ func (p *part) unitOf(of *partColumn, row int64) (int64, error) {
 	return p.places[of.Parent].itemOf(p, of.Parent, row)
 }
 
-// place is where the items of a row begin in a column that has children, for all cursors
-// of its children: they seek to the same rows one after the other.
+// place finds where the items of a row begin in a column that has children. All cursors of
+// the children share it, because they seek to the same rows.
 type place struct {
 	mu     sync.Mutex
 	cursor *partCursor
-	row    int64 // before which the cursor stands; -1 if unknown
+	row    int64 // the cursor's next row; -1 if unknown
 }
 
 func (l *place) itemOf(p *part, col int, row int64) (int64, error) {
@@ -118,7 +115,7 @@ func (c *partCursor) Skip(n int64) (items int64, err error) {
 	return items, nil
 }
 
-// within fails for units that the column does not have.
+// within returns damage if the column ends before a unit.
 func (c *partCursor) within(unit int64) error {
 	//guard: rejects items that the column does not have
 	if unit > c.of.units {
@@ -127,8 +124,8 @@ func (c *partCursor) within(unit int64) error {
 	return nil
 }
 
-// seek moves before a unit. Only lengths have to be read for that, and only of the block
-// that has the unit.
+// seek moves before a unit. For that it reads only lengths, and only those of the block that
+// has the unit.
 func (c *partCursor) seek(unit int64) error {
 	if err := c.within(unit); err != nil {
 		return c.fail(err)
@@ -159,13 +156,13 @@ func (c *partCursor) seek(unit int64) error {
 	return nil
 }
 
-// find returns the block that has a unit, or the number of blocks for the unit after
-// the last.
+// find returns the number of the block that has a unit, or the number of blocks for the unit
+// after the last.
 func (of *partColumn) find(unit int64) int {
 	return sort.Search(len(of.blocks), func(i int) bool { return of.blocks[i].firstUnit+of.blocks[i].units > unit })
 }
 
-// itemAfter returns the item after those of lengths, which block i has next.
+// itemAfter returns the item after those of lengths, the next lengths of block i.
 func (c *partCursor) itemAfter(i int, lengths []int32) (item int64, err error) {
 	b := &c.of.blocks[i]
 	unit, item, end := c.unit+int64(len(lengths)), c.item+sum(lengths), b.firstItem+b.items
@@ -183,7 +180,7 @@ func sum(lengths []int32) (n int64) {
 	return n
 }
 
-// nextLengths returns lengths from the cursor's place on, which block i has: at most n,
+// nextLengths returns lengths from the cursor's place on, which is in block i: at most n,
 // and at least one. They are valid until the next call.
 func (c *partCursor) nextLengths(i int, n int64) ([]int32, error) {
 	from := c.unit - c.knownAt
@@ -205,7 +202,7 @@ func (c *partCursor) readLengths(i int) error {
 	}
 	b := &c.of.blocks[i]
 	c.rows.Reset()
-	if _, err := c.lengths.Read(&c.rows, int(min(b.firstUnit+b.units-c.unit, ahead))); err != nil {
+	if _, err := c.lengths.Read(&c.rows, int(min(b.firstUnit+b.units-c.unit, lengthsAhead))); err != nil {
 		return err
 	}
 	for b := c.rows.Fixed; len(b) > 0; b = b[4:] {
@@ -223,7 +220,7 @@ func (c *partCursor) readLengths(i int) error {
 	return nil
 }
 
-// ready makes a cursor of a file stand before a row of it.
+// ready moves a file's cursor before a row, and opens the file if the cursor is nil.
 func (c *partCursor) ready(cursor **Cursor, f *partFile, row int64) error {
 	if *cursor == nil {
 		file, err := f.open(c.p)
@@ -261,7 +258,7 @@ func (c *partCursor) Read(v *column.Vector, n int) (read, items int, err error) 
 	return read, items, nil
 }
 
-// readSome reads at most n of what the cursor reads, which there are, and does not move.
+// readSome reads at most n units, of which there is at least one, and does not move c.
 func (c *partCursor) readSome(v *column.Vector, n int) (read, items int, err error) {
 	if c.of.uncounted() {
 		read = int(min(int64(n), c.of.units-c.unit))
@@ -285,7 +282,7 @@ func (c *partCursor) readSome(v *column.Vector, n int) (read, items int, err err
 	return read, read, err
 }
 
-// readValues reads at most n rows, and at least one, of the file of values from a row on.
+// readValues reads at most n rows, and at least one, from a row of the values' file on.
 func (c *partCursor) readValues(v *column.Vector, i int, from int64, n int) (int, error) {
 	_, room, _ := v.Room(c.of.Type)
 	if n = min(n, room); n == 0 {
@@ -335,15 +332,15 @@ func (c *partCursor) readNullable(v *column.Vector, i, n int) (read, items int, 
 
 // readSequences reads lengths and their values.
 func (c *partCursor) readSequences(v *column.Vector, i, n int) (read, items int, err error) {
-	most, room, _ := v.Room(c.of.Type)
+	rooms, room, _ := v.Room(c.of.Type)
 	lengths, err := c.nextLengths(i, int64(n))
 	if err != nil {
 		return 0, 0, err
 	}
-	lengths = lengths[:min(len(lengths), most)]
+	lengths = lengths[:min(len(lengths), rooms)]
 	for read < len(lengths) {
 		more := items + int(lengths[read])
-		if more > room || read > 0 && more > enough {
+		if more > room || read > 0 && more > readValuesLimit {
 			break
 		}
 		read, items = read+1, more
@@ -363,7 +360,7 @@ func (c *partCursor) readSequences(v *column.Vector, i, n int) (read, items int,
 	return read, items, nil
 }
 
-// readItems reads the next n values, or none.
+// readItems reads the next n values, or none if it fails.
 func (c *partCursor) readItems(v *column.Vector, i, n int) error {
 	before := v.Values
 	for done := 0; done < n; {
@@ -377,7 +374,7 @@ func (c *partCursor) readItems(v *column.Vector, i, n int) error {
 	return nil
 }
 
-// failed makes an error of reading the cursor's, but for one that a larger vector ends.
+// failed makes an error of reading the cursor's error, except column.ErrFull.
 func (c *partCursor) failed(err error) error {
 	if errors.Is(err, column.ErrFull) {
 		return err
@@ -399,14 +396,14 @@ func (c *partCursor) fail(err error) error {
 	return err
 }
 
-// damaged returns damage of a block, or of the column if that is negative.
+// damaged returns damage of block i, or of the column if i is negative.
 func (c *partCursor) damaged(kind damage.Kind, i int, reason string, args ...any) error {
 	d := damage.New(kind, c.file(), -1, reason, args...)
 	d.Column, d.Block = c.of.Name, int64(i)
 	return d
 }
 
-// file is the one that errors name.
+// file returns the name of the file that errors name.
 func (c *partCursor) file() string {
 	if f := c.of.file(); f != nil {
 		return f.stored.Name()

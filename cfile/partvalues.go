@@ -13,15 +13,15 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// restorer gives the values of a file the form that they have in a column.
+// restorer converts the values of a file to the form that they have in a column.
 type restorer struct {
 	of      *column.Column
 	typ     Type
 	symbols []int32 // ordinals of of.Symbols, in the order of their text
 }
 
-// newRestorer returns the restorer of values that a column can have, which is what the
-// document was checked for.
+// newRestorer returns the restorer of a column's values. t is a type that the column can
+// have.
 func newRestorer(of *column.Column, t Type) restorer {
 	r := restorer{of: of, typ: t}
 	if t.Width() > 0 || of.Type != column.Int {
@@ -35,7 +35,7 @@ func newRestorer(of *column.Column, t Type) restorer {
 	return r
 }
 
-// countValues is the number of values of a type.
+// countValues returns the number of values of a type.
 func countValues(s *encoding.Values, t Type) int {
 	if width := t.Width(); width > 0 {
 		return len(s.Fixed) / width
@@ -43,12 +43,12 @@ func countValues(s *encoding.Values, t Type) int {
 	return s.BinaryLen()
 }
 
-// text reports whether values are bytes as they are in the file.
+// text reports whether values are strings or bytes, unchanged from the file.
 func (r *restorer) text() bool {
 	return r.typ.Width() == 0 && (r.of.Type == column.String || r.of.Type == column.Bytes)
 }
 
-// begin makes rows ready to take values for v: text becomes a part of v.Data at once.
+// begin prepares rows to take values for v. Text is read directly into the memory of v.Data.
 func (r *restorer) begin(v *column.Vector, rows *Rows) {
 	rows.Reset()
 	if r.text() {
@@ -56,9 +56,9 @@ func (r *restorer) begin(v *column.Vector, rows *Rows) {
 	}
 }
 
-// end appends the values that rows took since begin. An error of one of them is
-// damage without a place; then some may be appended. column.ErrFull is text that does not
-// fit.
+// end appends the values that rows took since begin to v. The error of a value is damage
+// without a place, and values before it may be appended. The error of text that does not
+// fit is column.ErrFull.
 func (r *restorer) end(v *column.Vector, rows *Rows) (err error) {
 	s := &rows.Values
 	n := countValues(s, r.typ)
@@ -125,7 +125,7 @@ func (r *restorer) appendInts(dst []int32, b []byte) []int32 {
 	return dst
 }
 
-// appendLongs appends integers of more than 31 bits.
+// appendLongs appends UINT32 or 64-bit integers.
 func (r *restorer) appendLongs(dst []int64, b []byte) ([]int64, error) {
 	if r.typ == Uint32 {
 		dst = slices.Grow(dst, len(b)/4)
@@ -146,7 +146,7 @@ func (r *restorer) appendLongs(dst []int64, b []byte) ([]int64, error) {
 	return dst, nil
 }
 
-// appendSymbols appends the ordinals of symbols.
+// appendSymbols appends the ordinals of the symbols in s.
 func (r *restorer) appendSymbols(dst []int32, s *encoding.Values) ([]int32, error) {
 	dst = slices.Grow(dst, s.BinaryLen())
 	for i := range s.BinaryLen() {
@@ -154,14 +154,14 @@ func (r *restorer) appendSymbols(dst []int32, s *encoding.Values) ([]int32, erro
 		k := sort.Search(len(r.symbols), func(k int) bool { return r.of.Symbols[r.symbols[k]] >= string(text) })
 		//guard: rejects a text that is not a symbol
 		if k == len(r.symbols) || r.of.Symbols[r.symbols[k]] != string(text) {
-			return dst, damage.New(damage.Value, "", -1, "%.60q is no symbol of the enum", text)
+			return dst, damage.New(damage.Value, "", -1, "%.60q is not a symbol of the enum", text)
 		}
 		dst = append(dst, r.symbols[k])
 	}
 	return dst, nil
 }
 
-// endText makes text that is after v.Data in data, which is its memory, values of v.
+// endText adds the text that follows v.Data in data, in the same memory, to the values of v.
 func (r *restorer) endText(v *column.Vector, offsets []uint32, data []byte) error {
 	_, _, room := v.Room(r.of.Type)
 	before := len(v.Data)
@@ -179,8 +179,8 @@ func (r *restorer) endText(v *column.Vector, offsets []uint32, data []byte) erro
 	return nil
 }
 
-// appendDecimals appends two's complement numbers of a fixed size, most significant byte
-// first.
+// appendDecimals appends numbers in two's complement of the column's fixed size, most
+// significant byte first.
 func (r *restorer) appendDecimals(v *column.Vector, b []byte) error {
 	width, size := r.typ.Width(), r.of.FixedSize
 	//guard: keeps offsets of strings within 32 bits

@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// regionKind is what a region of a file is.
+// regionKind is the kind of a region.
 type regionKind uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	footerRegion
 )
 
-// region is a run of bytes of a file that belong together.
+// region is a range of a file: a block, the header or the footer.
 type region struct {
 	offset, size int64
 	kind         regionKind
@@ -32,26 +32,26 @@ type region struct {
 
 func (r *region) pointer() Pointer { return Pointer{r.offset, int32(r.size)} }
 
-// mapped is a file with what all of its bytes are.
+// mapped is a map of a file's bytes.
 type mapped struct {
 	regions []region    // in the order of the file
-	blocks  []DataBlock // with their ordinals and keys, so far as there are such indexes
+	blocks  []DataBlock // with ordinals and keys, if the file has such indexes
 }
 
-// DataBlock is a data block as the indexes have it.
+// DataBlock is a data block as the indexes describe it.
 type DataBlock struct {
 	Pointer
 	Ordinal int64  // of the first row; -1 without a positional index
 	Key     []byte // nil without a value index
 }
 
-// Blocks are the data blocks. The indexes are read from the file each time.
+// Blocks returns the data blocks. It reads the indexes each time.
 func (f *File) Blocks() ([]DataBlock, error) {
 	m, err := f.mapFile()
 	return m.blocks, err
 }
 
-// mapFile walks the indexes of a file. After an error, what could be found is in m.
+// mapFile walks the indexes of a file. After an error, m has the regions that were found.
 func (f *File) mapFile() (m mapped, err error) {
 	m.add(region{size: f.headerSize, kind: headerRegion})
 	if f.footer.Positional != nil {
@@ -73,8 +73,7 @@ func (f *File) mapFile() (m mapped, err error) {
 
 func (m *mapped) add(r region) { m.regions = append(m.regions, r) }
 
-// mapIndex adds the blocks of an index, and its data blocks unless the other index had
-// them.
+// mapIndex adds the blocks of an index, and its data blocks unless the other index added them.
 func (f *File) mapIndex(m *mapped, root Pointer, positional bool) error {
 	known := !positional && f.footer.Positional != nil
 	next := 0
@@ -105,8 +104,8 @@ func (f *File) mapIndex(m *mapped, root Pointer, positional bool) error {
 	return err
 }
 
-// gap returns the damage of bytes from an offset up to a region that belong to nothing, or
-// to two.
+// gap returns the damage of bytes between the offset at and a region: they belong to nothing,
+// or to two blocks.
 func (f *File) gap(at int64, r *region) error {
 	if r.offset < at {
 		return damage.New(damage.Size, f.name, r.offset, "%d bytes belong to two blocks", at-r.offset)

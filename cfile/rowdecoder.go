@@ -14,22 +14,22 @@ import (
 // bitsAhead is how many bits of a null bitmap are decoded at once.
 const bitsAhead = 4096
 
-// rowDecoder decodes the rows of one data block of a file after the other. Offsets of damage
-// are those in the block. After an error it is good for nothing but another reset.
+// rowDecoder decodes the rows of a file's data blocks, one block after another. Damage has
+// offsets in the block. After an error only reset may be called.
 type rowDecoder struct {
 	f      *File
 	values encoding.Decoder // made for the first block
-	body   int              // where the values begin in the block
+	body   int              // offset of the values in the block
 	rows   int
 	left   int // rows that are not read yet
 
 	bits  encoding.Bits
-	ahead encoding.Values // bits that are decoded: Fixed
-	used  int             // of them
-	rest  encoding.Values // what follows the last row: nothing, in a sound block
+	ahead encoding.Values // bits that are decoded, in Fixed
+	used  int             // bits of ahead that were read
+	rest  encoding.Values // values after the last row: none in a sound block
 }
 
-// reset makes d begin with a block, which must stay as it is until the next reset.
+// reset begins to decode a block, which must not change until the next reset.
 func (d *rowDecoder) reset(raw []byte) error {
 	if d.values == nil {
 		values, err := d.f.newDecoder()
@@ -62,13 +62,13 @@ func (d *rowDecoder) reset(raw []byte) error {
 	return nil
 }
 
-// parseNullable reads what is in front of the values of a nullable block: the number of rows
-// and their bitmap. The values begin at body.
+// parseNullable reads the start of a nullable block: the number of rows and their bitmap. The
+// values begin at body.
 func parseNullable(raw []byte) (rows int, bitmap []byte, body int, err error) {
 	count, n := binary.Uvarint(raw)
 	//guard: rejects a number of rows that is cut short
 	if n <= 0 || count > math.MaxUint32 {
-		return 0, nil, 0, damage.New(damage.Count, "", 0, "no number of rows")
+		return 0, nil, 0, damage.New(damage.Count, "", 0, "the number of rows is cut short or too large")
 	}
 	size, m := binary.Uvarint(raw[n:])
 	body = n + m
@@ -111,10 +111,10 @@ func (f *File) newDecoder() (encoding.Decoder, error) {
 	}
 }
 
-// ordinal is that of the first row, as the block says.
+// ordinal returns the number of the first row, which the block records.
 func (d *rowDecoder) ordinal() int64 { return int64(d.values.Ordinal()) }
 
-// read appends up to n > 0 of the rows that are left to r and returns how many: not none.
+// read appends up to n > 0 of the rows that are left to r and returns how many: at least one.
 func (d *rowDecoder) read(r *Rows, n int) (int, error) {
 	n = min(n, d.left)
 	var err error
@@ -157,8 +157,8 @@ func (d *rowDecoder) readNullable(r *Rows, n int) (int, error) {
 	return len(valid), nil
 }
 
-// validity returns up to n > 0 bits, and at least one, a byte each. They are used up by
-// d.used.
+// validity returns up to n > 0 bits, and at least one, a byte each. The caller adds their
+// number to d.used.
 func (d *rowDecoder) validity(n int) ([]byte, error) {
 	if d.used == len(d.ahead.Fixed) {
 		d.ahead.Reset()
@@ -171,7 +171,7 @@ func (d *rowDecoder) validity(n int) ([]byte, error) {
 	return bits[:min(n, len(bits))], nil
 }
 
-// nth returns the index of the 1 that n others come before; there are more than n.
+// nth returns the index of the 1 after n others. valid has more than n.
 func nth(valid []byte, n int) int {
 	for i, v := range valid {
 		if n -= int(v); n < 0 {
@@ -181,7 +181,7 @@ func nth(valid []byte, n int) int {
 	return len(valid)
 }
 
-// skip passes over n rows of those that are left and returns how many of them have a value.
+// skip passes over n of the rows that are left and returns how many of them have a value.
 func (d *rowDecoder) skip(n int) (values int, err error) {
 	d.left -= n
 	values = n
@@ -197,13 +197,13 @@ func (d *rowDecoder) skip(n int) (values int, err error) {
 	return values, d.inBody(d.values.Skip(values))
 }
 
-// end checks that a block ends where its rows do, all of which were read.
+// end checks that a block ends after its rows, all of which were read.
 func (d *rowDecoder) end() error {
 	d.rest.Reset()
 	n, err := d.values.Read(&d.rest, 1)
 	//guard: rejects more values than the rows take
 	if n > 0 {
-		return damage.New(damage.Count, "", int64(d.body), "more values than the rows that have one, of %d", d.rows)
+		return damage.New(damage.Count, "", int64(d.body), "more values than rows with a value, of %d rows", d.rows)
 	}
 	if !errors.Is(err, io.EOF) {
 		return d.inBody(err)
@@ -216,7 +216,7 @@ func (d *rowDecoder) end() error {
 	return nil
 }
 
-// inBody makes damage of the values that of the block.
+// inBody changes the offset of damage in the values to that in the block.
 func (d *rowDecoder) inBody(err error) error {
 	if err == nil {
 		return nil
@@ -227,7 +227,7 @@ func (d *rowDecoder) inBody(err error) error {
 	return err
 }
 
-// inBitmap makes damage of the null bitmap, or its end, that of the block.
+// inBitmap returns an error of the null bitmap, or its end, as damage of the block.
 func (d *rowDecoder) inBitmap(err error) error {
 	var e *damage.Error
 	if errors.Is(err, io.EOF) || !errors.As(err, &e) {

@@ -10,21 +10,20 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// rowGroup is a part in the making. What it spills of a column is data blocks as they are
-// in its files: of each raw block those of lengths, then those of values.
+// rowGroup builds a part. It spills a column's data blocks as its files store them: for each
+// raw block those of lengths, then those of values.
 type rowGroup struct {
 	document document
 	columns  []groupColumn
-	// size is the most bytes of all files: of the document, for which text is counted,
-	// and those that the columns have.
+	// size is the most bytes of all files: of the document, and of the columns' files.
 	size   int64
 	growth int64
 	// free holds jobs that have ended. Begin and End may use it while encodes run
-	// elsewhere, never each other.
+	// elsewhere, but not at the same time.
 	free []*encodeJob
 }
 
-// groupColumn is what is known of a column so far.
+// groupColumn is the state of a column.
 type groupColumn struct {
 	*documentColumn
 	shape
@@ -32,21 +31,21 @@ type groupColumn struct {
 	lengths    *groupFile  // nil if there is none
 	values     *groupFile  // nil if there is none
 	dictionary *dictionary // of values; nil without DICT
-	words      int         // the size of the dictionary with the blocks ended; -1 for none
-	// ordinals is set if the dictionary is the symbols of an enum, so that ordinals are
-	// the numbers in it.
+	words      int         // size of the dictionary after the last ended block; -1 without one
+	// ordinals is set if the dictionary has the symbols of an enum in their order, so that
+	// ordinals are its numbers.
 	ordinals   bool
 	bound      sizeBound
 	begunRows  int64
 	begunUnits int64 // of lengths
 	begunItems int64 // of values, with the nulls of a nullable column
-	spilled    int64 // bytes of blocks ended
+	spilled    int64 // bytes of ended blocks
 	size       int64 // the most bytes of the column's files
 	last       []byte
 	endedRows  int64
 }
 
-// groupFile is a file in the making.
+// groupFile builds a file.
 type groupFile struct {
 	o        Options
 	assembly *assembly
@@ -59,7 +58,7 @@ func newGroupFile(o *Options) *groupFile {
 	return f
 }
 
-// add takes a data block that is at an offset of the column's spill.
+// add adds a data block, which is at the offset spilled of the column's spill.
 func (f *groupFile) add(col int, b *writtenBlock, spilled int64) error {
 	last := &f.pieces[len(f.pieces)-1]
 	if last.Column == col && last.Offset+last.Length == spilled {
@@ -118,21 +117,21 @@ func newRowGroup(o *partOptions, schema string, cols []column.Column, blockSize 
 	return g, err
 }
 
-// newDictionary makes the dictionary of values.
+// newDictionary creates the dictionary of values.
 func (c *groupColumn) newDictionary(o *Options) {
 	c.dictionary = newColumnDictionary(o)
 	c.ordinals = c.avro.symbols != nil && !o.ValueIndex
 	for i := 0; i < len(c.avro.symbols) && c.ordinals; i++ {
 		if _, ok := c.dictionary.number([]byte(c.avro.symbols[i])); !ok || c.dictionary.full() {
-			// As many get numbers as there is room for, in the order of the values.
+			// The symbols do not fit: values get numbers in their order while there is room.
 			c.dictionary, c.ordinals = newColumnDictionary(o), false
 		}
 	}
 	c.words = c.dictionary.size()
 }
 
-// newColumnDictionary returns the dictionary of one of many columns, whose memory is
-// counted by the block size: it leaves strings that are longer to plain blocks.
+// newColumnDictionary returns the dictionary of one of many columns. Its memory is counted by
+// the block size, so it has a lower limit and leaves long strings to plain blocks.
 func newColumnDictionary(o *Options) *dictionary {
 	d := newDictionary(o.BlockSize)
 	d.limit = min(d.limit, 2*o.BlockSize)
@@ -143,7 +142,7 @@ func newDocumentFile(o *Options, col int, lengths bool) *documentFile {
 	return &documentFile{Name: fileName(col, lengths), Type: o.Type, Encoding: o.Encoding, Compression: o.Compression, Nullable: o.Nullable, Sorted: o.ValueIndex}
 }
 
-// fileSize is the most bytes that the column's files have with the blocks ended.
+// fileSize returns the most bytes of the column's files after the blocks that have ended.
 func (c *groupColumn) fileSize() (n int64) {
 	if c.lengths != nil {
 		n += c.lengths.assembly.bound(-1)
@@ -154,12 +153,12 @@ func (c *groupColumn) fileSize() (n int64) {
 	return n
 }
 
-// Begin numbers what the block has, and the strings in it if there is a dictionary.
+// Begin counts the units and items of a block, and numbers its strings if there is a dictionary.
 func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error) {
 	c := &g.columns[col]
 	//guard: keeps the blocks of a column in order and without gaps
 	if block.Rows <= 0 || block.FirstRow != c.begunRows {
-		return nil, fmt.Errorf("cfile: column %q: a block of %d rows from row %d, expected row %d", c.Name, block.Rows, block.FirstRow, c.begunRows)
+		return nil, fmt.Errorf("cfile: column %q: a block of %d rows begins with row %d, expected row %d", c.Name, block.Rows, block.FirstRow, c.begunRows)
 	}
 	j := g.job()
 	j.begin(c, block)
@@ -185,7 +184,7 @@ func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error)
 	return j, nil
 }
 
-// job takes a job from the free list.
+// job returns a job from the free list, or a new one.
 func (g *rowGroup) job() *encodeJob {
 	if n := len(g.free); n > 0 {
 		j := g.free[n-1]
@@ -195,7 +194,7 @@ func (g *rowGroup) job() *encodeJob {
 	return new(encodeJob)
 }
 
-// End takes what the job's blocks are, and finds out where they are in their files.
+// End adds the job's blocks to their files.
 func (g *rowGroup) End(col int, job format.EncodeJob, stored int) error {
 	c := &g.columns[col]
 	j, ok := job.(*encodeJob)
@@ -203,14 +202,14 @@ func (g *rowGroup) End(col int, job format.EncodeJob, stored int) error {
 	if !ok || j.block.FirstRow != c.endedRows {
 		return fmt.Errorf("cfile: column %q: a block ends before that of row %d", c.Name, c.endedRows)
 	}
-	b, at := j.documented(), c.spilled
+	b, at := j.documentBlock(), c.spilled
 	for i := range j.lengths.list {
 		if err := c.lengths.add(col, &j.lengths.list[i], at); err != nil {
 			return fmt.Errorf("cfile: column %q: %w", c.Name, err)
 		}
 		at += int64(j.lengths.list[i].size)
 	}
-	if err := c.ascends(j); err != nil {
+	if err := c.checkAscending(j); err != nil {
 		return err
 	}
 	for i := range j.values.list {
@@ -236,16 +235,16 @@ func (g *rowGroup) End(col int, job format.EncodeJob, stored int) error {
 	return nil
 }
 
-// ascends compares the first value of a block with the last one before it, if the column
-// is declared to be sorted.
-func (c *groupColumn) ascends(j *encodeJob) error {
+// checkAscending compares the first value of a block with the last value before it, if the
+// column is declared sorted.
+func (c *groupColumn) checkAscending(j *encodeJob) error {
 	if c.values == nil || !c.values.o.ValueIndex || len(j.values.list) == 0 {
 		return nil
 	}
 	list := j.values.list
 	//guard: refuses an index by value over values that do not ascend
 	if bytes.Compare(list[0].first, c.last) < 0 {
-		return j.locate(descends(0))
+		return j.locate(descending(0))
 	}
 	c.last = append(c.last[:0], list[len(list)-1].last...)
 	return nil
@@ -254,12 +253,12 @@ func (c *groupColumn) ascends(j *encodeJob) error {
 func (g *rowGroup) Size() int64 { return g.size }
 
 func (g *rowGroup) Bound(col int, rows int64, data, lengths int) int64 {
-	return g.columns[col].bound.of(rows, data, lengths)
+	return g.columns[col].bound.block(rows, data, lengths)
 }
 
 func (g *rowGroup) Growth() int64 { return g.growth }
 
-// Finish makes the outputs: the files of the columns, and the document.
+// Finish returns the outputs: the files of the columns, and the document.
 func (g *rowGroup) Finish(rows int64) ([]format.Output, error) {
 	var outputs []format.Output
 	size := int64(0)

@@ -10,10 +10,10 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// SeekRow moves before the row with the ordinal; the number of rows is a valid one, the end. It
-// reads the index blocks on the way to the row's data block and that block, so far as the
-// cursor does not have them yet, and the file's dictionary if no cursor has yet. A file without
-// positional index is read from its start, or from where the cursor is.
+// SeekRow moves before the row with the given ordinal, or to the end if that is the number of
+// rows. It reads the index blocks that lead to the row's data block and that block, unless the
+// cursor has them, and the file's dictionary if no cursor has read it. A file without
+// positional index is read from its start, or from the cursor's place.
 func (c *Cursor) SeekRow(row int64) error {
 	if row < 0 || row > c.f.footer.Values {
 		return fmt.Errorf("cfile: seek to row %d of %d", row, c.f.footer.Values)
@@ -99,18 +99,18 @@ func (c *Cursor) move(row int64) error {
 	return nil
 }
 
-// SeekValue moves, by the value index, before the first value that is not less than the one
-// of the key, which AppendKey made, and tells whether it is equal. If there is none the
-// cursor is at the end, and the error is io.EOF. The values of the file must ascend; they may
-// be equal.
+// SeekValue moves, by the value index, before the first value that is not less than that of
+// the key, which comes from AppendKey. exact reports whether it is equal. If there is no such
+// value, the cursor is at the end, and the error is io.EOF. The values of the file must
+// ascend; they may be equal.
 //
-// It reads the index blocks on the way to a data block and that block, so far as the cursor
-// does not have them yet. Where the key is that of a block in the index, that is the block
-// before, which equal values may end; of BINARY values, whose beginning alone the index may
-// have, the next one is read then as well.
+// It reads the index blocks that lead to a data block and that block, unless the cursor has
+// them. If the index has the same key for a block, SeekValue reads the block before, because
+// that may end with equal values. It then also reads the next block if values are BINARY,
+// because the index may have only their beginning.
 func (c *Cursor) SeekValue(key []byte) (exact bool, err error) {
 	if c.value == nil || c.f.footer.Nullable || !c.f.footer.Type.Keyed() {
-		return false, errors.New("cfile: no index of values that are never null")
+		return false, errors.New("cfile: the file has no value index, or its values may be null")
 	}
 	c.err = nil
 	if exact, err = c.seekValue(key); err != nil {
@@ -139,7 +139,7 @@ func (c *Cursor) seekValue(key []byte) (exact bool, err error) {
 		c.toEnd()
 		return false, nil
 	}
-	// The cursor is before the first row of the next block, which is not less than next.
+	// The cursor is before the first row of the next block, whose value is not less than next.
 	if !bytes.Equal(next, key) {
 		return false, nil
 	}
@@ -153,11 +153,11 @@ func (c *Cursor) seekValue(key []byte) (exact bool, err error) {
 	return exact, err
 }
 
-// scanRows is how many rows are decoded at once on the way to a value.
+// scanRows is how many rows are decoded at a time in the search for a value.
 const scanRows = 512
 
 // scanBlock loads the block of c.index and moves before its first value that is not less than
-// that of the key, or else, and then it is not found, after the block.
+// that of the key. If there is none, found is false and the cursor is after the block.
 func (c *Cursor) scanBlock(key []byte) (found, exact bool, err error) {
 	_, p := c.index.block()
 	if err := c.load(p, -1); err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// loneType is the type that values of a lone file have in Avro.
+// loneType is the Avro type of a lone file's values.
 type loneType struct {
-	of     column.Column // Type and FixedSize
+	column column.Column // Type and FixedSize
 	schema string
-	branch string // what the type is called in a union
+	branch string // name of the type in a union
 }
 
 var loneTypes = func() (all [endOfTypes]loneType) {
@@ -40,22 +40,22 @@ var loneTypes = func() (all [endOfTypes]loneType) {
 	return all
 }()
 
-// loneColumn is the column of a lone file, and the Avro schema of its rows: records with
-// the one field value. A decimal is its unscaled value, as the file does not know the scale;
-// one of 16 bytes has the most significant byte first.
-func loneColumn(f *Footer) (of column.Column, schema string) {
+// loneColumn returns the column of a lone file, and the Avro schema of its rows: records with
+// one field, value. A decimal is its unscaled value, because the file does not have the scale.
+// A decimal of 16 bytes has the most significant byte first.
+func loneColumn(f *Footer) (c column.Column, schema string) {
 	t := &loneTypes[f.Type]
-	of, schema = t.of, t.schema
-	of.Name, of.Parent = "value", -1
+	c, schema = t.column, t.schema
+	c.Name, c.Parent = "value", -1
 	if f.Nullable {
-		of.Name, of.Array, of.Optional, of.Nullable = "value/"+t.branch, true, true, true
+		c.Name, c.Array, c.Optional, c.Nullable = "value/"+t.branch, true, true, true
 		schema = `["null",` + schema + "]"
 	}
-	return of, `{"type":"record","name":"row","fields":[{"name":"value","type":` + schema + `}]}`
+	return c, `{"type":"record","name":"row","fields":[{"name":"value","type":` + schema + `}]}`
 }
 
-// openLone opens a lone file as a part of one column, a BloomFile as one without rows, and
-// a DeltaFile as one of rows.
+// openLone opens a lone file as a part of one column, a BloomFile as a part without rows, and
+// a DeltaFile as a part of whole rows.
 func (p *part) openLone(stored format.File) (format.Part, error) {
 	f := &partFile{stored: stored}
 	file, err := f.open(p)
@@ -86,8 +86,8 @@ func (p *part) openLone(stored format.File) (format.Part, error) {
 	return p, nil
 }
 
-// loneBlocks are the data blocks of a lone file. How large they are uncompressed shows
-// only when they are read.
+// loneBlocks returns the data blocks of a lone file. Their uncompressed sizes are not known
+// before they are read.
 func (p *part) loneBlocks() ([]format.Block, error) {
 	f := p.files[0]
 	file, err := f.open(p)

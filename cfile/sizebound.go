@@ -1,28 +1,28 @@
 package cfile
 
-// sizeBound is what bounds the bytes that a raw block adds to a part. It grows evenly, so that
-// a row adds the same after any rows.
+// sizeBound bounds the bytes that a raw block adds to a part. It is linear: a row adds the
+// same after any rows.
 type sizeBound struct {
 	base   int64
 	value  int64 // for each value
 	data   int64 // for each byte of data, in sixteenths
 	length int64
-	// perRow is whether a row has one value at most; else there may be as many as bytes.
+	// perRow is set if a row has at most one value. Else there may be one for each byte.
 	perRow bool
 }
 
 const (
-	// blockOverhead bounds what a data block takes besides its values, in the file and
+	// blockOverhead bounds the bytes of a data block besides its values, in the file and
 	// in the indexes: headers, padding, checksum, entries with keys of fixed width.
-	// Blocks are full at leastDataBlock bytes or more, so that it is a sixteenth of
-	// that; for each block that is not full it is counted by itself.
+	// A full block has at least leastDataBlock bytes, so the overhead is at most a
+	// sixteenth of it. For blocks that are not full it is counted separately.
 	blockOverhead = leastDataBlock / 16
-	// codeBound bounds a number of a dictionary, or an INT32, in a full block.
+	// codeBound bounds the bytes of a dictionary's number, or of an INT32, in a full block.
 	codeBound = 5
-	// offsetBound bounds the offset of a BINARY value, or what PREFIX has in its place.
+	// offsetBound bounds the bytes of a BINARY value's offset, or of its lengths in PREFIX.
 	offsetBound = 5
-	// keyCopies is how often a value of a sorted column may stand besides its block: in two
-	// levels of the index, and as the least and the greatest of the file.
+	// keyCopies is how many copies of a value a sorted column may have besides its block: in
+	// two levels of the index, and as the least and the greatest value of the file.
 	keyCopies = 4
 )
 
@@ -48,7 +48,7 @@ func sizeBoundOf(c *groupColumn) (b sizeBound) {
 	}
 	b.value, b.data = offsetBound, 17
 	if c.dictionary != nil {
-		b.value += codeBound // a string that is new in the dictionary, and its number
+		b.value += codeBound // a new string of the dictionary also has a number
 		b.base += blockOverhead
 	}
 	if c.avro.symbols != nil {
@@ -60,7 +60,7 @@ func sizeBoundOf(c *groupColumn) (b sizeBound) {
 	return b
 }
 
-// symbols bounds the blocks of an enum: data are ordinals.
+// symbols bounds the blocks of an enum, whose data are ordinals.
 func (b *sizeBound) symbols(c *groupColumn) {
 	b.data = 0
 	if c.ordinals {
@@ -80,14 +80,14 @@ func (b *sizeBound) symbols(c *groupColumn) {
 // values returns the bound of the blocks of n values.
 func (b *sizeBound) values(n int64, data int) int64 { return n*b.value + (int64(data)*b.data+15)/16 }
 
-// of is the bound of a block.
-func (b *sizeBound) of(rows int64, data, lengths int) int64 {
-	values := int64(data) // none takes less than a byte
+// block returns the bound of a block.
+func (b *sizeBound) block(rows int64, data, lengths int) int64 {
+	values := int64(data) // each takes at least a byte
 	if b.perRow {
 		values = min(values, rows)
 	}
 	return b.base + b.values(values, data) + int64(lengths)*b.length
 }
 
-// growth is the most by which a byte, or a quarter of a length, raises the bound.
+// growth returns the most by which a byte, or a quarter of a length, raises the bound.
 func (b *sizeBound) growth() int64 { return max(b.value+(b.data+15)/16+1, (b.length+3)/4) }

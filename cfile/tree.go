@@ -8,40 +8,40 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// maxDepth is more levels than any index has: with two entries to a block it would have
-// more than all ordinals.
+// maxDepth is more levels than any index has: with two entries in each block, an index of so
+// many levels would have more entries than there are ordinals.
 const maxDepth = 34
 
-// tree walks an index of a file. It stands at a data block, before the first or past the
-// last one, and keeps the index blocks on the way to it. After an error it fails until the
+// tree walks an index of a file. It is at a data block, before the first one or past the
+// last one, and keeps the index blocks that lead there. After an error it fails until the
 // next seek.
 type tree struct {
 	f          *File
 	root       Pointer
 	positional bool
-	levels     []*level // from the root; those beyond depth are of another way
-	depth      int      // levels on the way to the data block; 0 before the first
+	levels     []*level // from the root; those beyond depth are from an earlier path
+	depth      int      // levels of the path to the data block; 0 before the first
 	err        error
-	loaded     func(n node) error // is told of each index block, unless nil
+	loaded     func(n node) error // called for each index block, unless nil
 }
 
-// level is an index block on the way.
+// level is the index block of the path at one level.
 type level struct {
 	blocks blockReader
 	block  Pointer // the zero Pointer if there is none
 	index  index
-	entry  int // that leads on
+	entry  int // number of the path's entry
 }
 
-// node is a block as an index has it.
+// node is a block of an index, or a data block that the index points to.
 type node struct {
 	Pointer
 	level int    // 0 is the root
 	key   []byte // of the entry that points to it; nil for the root
-	index *index // what the block holds; nil for data blocks
+	index *index // the content of an index block; nil for data blocks
 }
 
-// tree returns the positional or the value index, nil if the file has none.
+// tree returns the positional or the value index, or nil if the file does not have it.
 func (f *File) tree(positional bool) *tree {
 	root := f.footer.Value
 	if positional {
@@ -53,7 +53,7 @@ func (f *File) tree(positional bool) *tree {
 	return &tree{f: f, root: *root, positional: positional}
 }
 
-// load makes a block that of a level. Its entries point to blocks after from.
+// load reads a block into level d. Its entries point to blocks from the offset from on.
 func (t *tree) load(d int, p Pointer, from int64) error {
 	//guard: bounds the depth of an index
 	if d == maxDepth {
@@ -89,11 +89,11 @@ func (t *tree) load(d int, p Pointer, from int64) error {
 	return nil
 }
 
-// current is the entry that leads on.
+// current returns the path's entry.
 func (l *level) current() (key []byte, p Pointer) { return l.index.entry(l.entry) }
 
-// following is the key that follows the path, as the levels above d have it: that of the first block
-// which is not below the one of level d. It is nil if there is none.
+// following returns the next key after the path in the levels above d: that of the first
+// block after the subtree of level d. It is nil if there is none.
 func (t *tree) following(d int) []byte {
 	for d--; d >= 0; d-- {
 		if l := t.levels[d]; l.entry+1 < l.index.len() {
@@ -105,7 +105,7 @@ func (t *tree) following(d int) []byte {
 }
 
 // seek moves to the last data block whose key is not greater than key, or, if below is set,
-// is less. It is false, and the tree before the first block, if there is none.
+// is less than key. If there is none, it returns false and is before the first block.
 func (t *tree) seek(key []byte, below bool) (ok bool, err error) {
 	t.depth, t.err = 0, nil
 	p := t.root
@@ -120,7 +120,7 @@ func (t *tree) seek(key []byte, below bool) (ok bool, err error) {
 			return c > 0 || below && c == 0
 		}) - 1
 		if l.entry < 0 {
-			return false, nil // in the root: other blocks begin with the key that leads to them
+			return false, nil // only in the root: other blocks begin with the key of their entry
 		}
 		if l.index.leaf {
 			t.depth = d + 1
@@ -133,7 +133,7 @@ func (t *tree) seek(key []byte, below bool) (ok bool, err error) {
 // reset moves before the first block.
 func (t *tree) reset() { t.depth, t.err = 0, nil }
 
-// next moves to the next data block. It is false at the end.
+// next moves to the next data block. It returns false at the end.
 func (t *tree) next() (ok bool, err error) {
 	if t.err == nil {
 		ok, t.err = t.step()
@@ -175,10 +175,10 @@ func (t *tree) step() (ok bool, err error) {
 	return true, nil
 }
 
-// block is the data block at which the tree stands.
+// block returns the current data block.
 func (t *tree) block() (key []byte, p Pointer) { return t.levels[t.depth-1].current() }
 
-// ordinal is that of the first row of a block with the key; -1 by the value index.
+// ordinal returns the ordinal of the first row of the block with a key; -1 in a value index.
 func (t *tree) ordinal(key []byte) int64 {
 	if !t.positional {
 		return -1
@@ -186,8 +186,8 @@ func (t *tree) ordinal(key []byte) int64 {
 	return int64(binary.BigEndian.Uint32(key))
 }
 
-// peek is the key of the next data block, nil if there is none. It is known without reading.
-// The tree has been moved by seek.
+// peek returns the key of the next data block, or nil if there is none. It reads nothing.
+// Only seek has moved the tree.
 func (t *tree) peek() []byte {
 	if t.depth > 0 {
 		return t.following(t.depth)
@@ -199,7 +199,7 @@ func (t *tree) peek() []byte {
 	return nil
 }
 
-// close gives the memory of the tree back, which is before its first block then.
+// close releases the memory of the tree, and moves before its first block.
 func (t *tree) close() {
 	if t == nil {
 		return
@@ -213,7 +213,7 @@ func (t *tree) close() {
 
 // visit calls fn for the blocks of an index and the data blocks that it points to, parents
 // before children, in the order of the keys. The bytes of a node are valid during the call.
-// An error of fn ends it.
+// visit ends at the first error of fn.
 func (f *File) visit(root Pointer, fn func(n node) error) error {
 	t := &tree{f: f, root: root, loaded: fn}
 	t.positional = f.footer.Positional != nil && *f.footer.Positional == root
@@ -230,8 +230,8 @@ func (f *File) visit(root Pointer, fn func(n node) error) error {
 	}
 }
 
-// Height is the number of levels of the positional index, or of the value index: the index
-// blocks on the way to a data block. It is 0 if there is no such index.
+// Height returns the number of levels of the positional or the value index: the index blocks
+// that lead to a data block. It is 0 if the file does not have that index.
 func (f *File) Height(positional bool) (int, error) {
 	t := f.tree(positional)
 	if t == nil {

@@ -7,11 +7,11 @@ import (
 )
 
 // Type is the type of a file's values: DataType of Kudu's common.proto. It says what the
-// values mean; how they are stored is the matter of its physical type.
+// values mean. Its physical type says how they are stored.
 type Type uint8
 
-// The types that a file may have. Time, dates and decimals are numbers: microseconds and
-// days since 1970-01-01, and the unscaled value.
+// The types of files. Times are microseconds and dates days since 1970-01-01. Decimals are
+// unscaled values.
 const (
 	Uint8          Type = 0
 	Int8           Type = 1
@@ -37,7 +37,7 @@ const (
 	endOfTypes = 21
 )
 
-// typeInfo is what there is to know of a type.
+// typeInfo has the properties of a type.
 type typeInfo struct {
 	name     string
 	physical Type
@@ -69,7 +69,7 @@ var types = [endOfTypes]typeInfo{
 	Date:           {"DATE", Int32, 4, true, true},
 }
 
-// valid is false for numbers that are no type of a file.
+// valid reports whether t is one of the types.
 func (t Type) valid() bool { return int(t) < len(types) && types[t].name != "" }
 
 // String returns Kudu's name: "INT64".
@@ -80,17 +80,17 @@ func (t Type) String() string {
 	return types[t].name
 }
 
-// Physical is the type that values of t are stored as: Binary for String, Int32 for Date.
+// Physical returns the type as which values of t are stored: Binary for String, Int32 for Date.
 func (t Type) Physical() Type { return types[t].physical }
 
-// Width is the bytes of a value: 1 for Bool, 0 for values of any length, which are those
-// whose physical type is Binary.
+// Width returns the size of a value: 1 for Bool, 0 for values of any length, whose physical
+// type is Binary.
 func (t Type) Width() int { return types[t].width }
 
-// Keyed tells whether AppendKey encodes values of t, so that they may have a value index.
+// Keyed reports whether AppendKey encodes values of t, so that they may have a value index.
 func (t Type) Keyed() bool { return types[t].keyed }
 
-// ParseType is the inverse of String, in any case; ok is false for an unknown name.
+// ParseType is the inverse of String and ignores case. ok is false for an unknown name.
 func ParseType(name string) (t Type, ok bool) {
 	for t := range types {
 		if types[t].name != "" && strings.EqualFold(types[t].name, name) {
@@ -104,7 +104,7 @@ func ParseType(name string) (t Type, ok bool) {
 // common.proto.
 type Encoding uint8
 
-// The encodings. GroupVarint is of Kudu up to 1.1, for UINT32 only.
+// The encodings. Kudu had GroupVarint up to 1.1, for UINT32 only.
 const (
 	Auto Encoding = iota // the type's default
 	Plain
@@ -125,14 +125,14 @@ func (e Encoding) String() string {
 	return encodingNames[e]
 }
 
-// ParseEncoding is the inverse of String, in any case; ok is false for an unknown name.
+// ParseEncoding is the inverse of String and ignores case. ok is false for an unknown name.
 func ParseEncoding(name string) (e Encoding, ok bool) {
 	i := slices.IndexFunc(encodingNames[:], func(n string) bool { return strings.EqualFold(n, name) })
 	return Encoding(max(i, 0)), i >= 0
 }
 
-// Encodings are those that values of t may have, the default first. They must not be
-// changed.
+// Encodings returns the encodings that values of t may have, the default first. The slice
+// must not be changed.
 func (t Type) Encodings() []Encoding { return encodings[t.Physical()] }
 
 var encodings = [endOfTypes][]Encoding{
@@ -153,10 +153,10 @@ var encodings = [endOfTypes][]Encoding{
 
 var integerEncodings = []Encoding{Bitshuffle, Plain, RLE}
 
-// allows tells whether values of t may have the encoding; Auto is the default.
+// allows reports whether values of t may have the encoding. Auto is always allowed.
 func (t Type) allows(e Encoding) bool { return e == Auto || slices.Contains(t.Encodings(), e) }
 
-// resolve returns e, or in place of Auto the default of t.
+// resolve returns e, or the default of t if e is Auto.
 func (e Encoding) resolve(t Type) Encoding {
 	if e == Auto {
 		return t.Encodings()[0]
@@ -186,8 +186,8 @@ func (c Compression) String() string {
 	return compressionNames[c]
 }
 
-// ParseCompression is the inverse of String, in any case; ok is false for a name that is
-// unknown or of no Compression.
+// ParseCompression is the inverse of String and ignores case. ok is false for an unknown name
+// and for DEFAULT_COMPRESSION.
 func ParseCompression(name string) (c Compression, ok bool) {
 	i := slices.IndexFunc(compressionNames[:], func(n string) bool { return strings.EqualFold(n, name) })
 	return Compression(max(i, 0)), i >= int(NoCompression)

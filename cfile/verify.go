@@ -11,11 +11,11 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Verify decodes the whole part and checks it: the document, every file's header, footer,
-// indexes, dictionary and blocks, that its bytes are these and nothing else, and that
-// lengths, values and indexes agree with each other and with the document. It reports the
-// first damage of each file, joined; errors.As finds a *damage.Error in it. A failing
-// reader or a cancelled ctx ends it at once.
+// Verify decodes the whole part and checks it: the document; every file's header, footer,
+// indexes, dictionary and blocks; that a file has no other bytes; and that lengths, values
+// and indexes agree with each other and with the document. It returns the first damage of
+// each file, joined; errors.As finds a *damage.Error in it. A failing reader or a cancelled
+// ctx ends it at once.
 func (p *part) Verify(ctx context.Context) error {
 	var found damage.Found
 	if p.document != nil {
@@ -42,7 +42,7 @@ func (p *part) Verify(ctx context.Context) error {
 	return found.Err()
 }
 
-// blockSize is what a block of the document has in all files of its column, in bytes.
+// blockSize is the size of a block of the document in all files of its column.
 type blockSize struct{ raw, stored int64 }
 
 // verifySizes compares the sizes of blocks with the document.
@@ -55,22 +55,22 @@ func (p *part) verifySizes(_ context.Context, col int, sizes []blockSize) error 
 			return p.damaged(of, i, damage.Unsupported, "a block of %d bytes exceeds the limit of %d", b.raw, p.max)
 		}
 		//guard: checks the sizes by which readers reserve memory
-		if is := (blockSize{b.raw, b.stored}); is != sizes[i] {
+		if b.raw != sizes[i].raw || b.stored != sizes[i].stored {
 			return p.damaged(of, i, damage.Size, "a block of %d bytes, stored in %d, but the files have %d, stored in %d",
-				is.raw, is.stored, sizes[i].raw, sizes[i].stored)
+				b.raw, b.stored, sizes[i].raw, sizes[i].stored)
 		}
 	}
 	return nil
 }
 
-// damaged returns damage of what the document says of a block.
+// damaged returns damage of a block in the document.
 func (p *part) damaged(of *partColumn, i int, kind damage.Kind, reason string, args ...any) error {
 	d := damage.New(kind, p.document.Name(), -1, reason, args...)
 	d.Column, d.Block = of.Name, int64(i)
 	return d
 }
 
-// verifyDocument reads the document again: it may be another one by now.
+// verifyDocument reads the document again, because it may have changed.
 func (p *part) verifyDocument() error {
 	_, _, err := p.readDocument()
 	if err == nil {
@@ -79,8 +79,8 @@ func (p *part) verifyDocument() error {
 	return err
 }
 
-// verifyRows checks that the blocks of a child column begin with the items of the rows
-// with which the document says that they begin.
+// verifyRows checks that the blocks of a child column begin with the items of the rows that
+// the document names.
 func (p *part) verifyRows(ctx context.Context, col int, _ []blockSize) error {
 	of := &p.columns[col]
 	if of.Parent < 0 || of.uncounted() {
@@ -137,7 +137,7 @@ func (p *part) verifyValues(ctx context.Context, col int, sizes []blockSize) err
 	sums := &blockSums{blocks: of.blocks, sizes: sizes, end: func(b *partBlock) int64 { return b.firstItem + b.items }}
 	switch {
 	case p.document == nil:
-		sums.blocks = nil // there is nothing that the file can be held against
+		sums.blocks = nil // no document describes the file's blocks
 	case of.nullable:
 		sums.end = func(b *partBlock) int64 { return b.firstUnit + b.units }
 	}
@@ -154,7 +154,7 @@ func (p *part) verifyValues(ctx context.Context, col int, sizes []blockSize) err
 	})
 }
 
-// offsetBytes is what a decoded value takes besides its bytes.
+// offsetBytes returns the size of a decoded value besides its bytes.
 func offsetBytes(t Type) int64 {
 	if t.Width() > 0 {
 		return 0
@@ -165,14 +165,15 @@ func offsetBytes(t Type) int64 {
 // blockSums compares the data blocks of a file with the blocks of the document.
 type blockSums struct {
 	blocks []partBlock
-	end    func(*partBlock) int64 // the row of the file after a block
-	sizes  []blockSize            // take in those of the blocks
-	next   int                    // block
-	items  int64                  // that were found up to now
-	size   blockSize              // since the block before
+	end    func(*partBlock) int64 // returns the row of the file after a block
+	sizes  []blockSize            // sums of the blocks' sizes in the column's files
+	next   int                    // number of the current block
+	items  int64                  // items found so far
+	size   blockSize              // size of the current block so far
 }
 
-// reach is told that all rows before one were read, with which a data block begins.
+// reach ends the blocks before a row, with which a data block begins. All rows before it were
+// read.
 func (s *blockSums) reach(row int64) error {
 	for ; s.next < len(s.blocks) && s.end(&s.blocks[s.next]) <= row; s.next++ {
 		b := &s.blocks[s.next]
@@ -189,7 +190,7 @@ func (s *blockSums) reach(row int64) error {
 	return nil
 }
 
-// verifyFile checks a file of the part, whose rows it gives to check.
+// verifyFile checks a file of the part, and calls check with its rows.
 func (p *part) verifyFile(ctx context.Context, f *partFile, sums *blockSums, check func(*Rows) error) error {
 	memory := &column.Reservation{Of: p.memory}
 	defer memory.ShrinkTo(0)
@@ -244,8 +245,8 @@ func (v *fileVerifier) verify(ctx context.Context) error {
 	return v.checksums(m.regions)
 }
 
-// checksums compares the checksums of the blocks, which were read, with that of all of
-// them, if the file has it.
+// checksums compares the checksum of all blocks' checksums with that in the footer, if there
+// is one. The blocks were read.
 func (v *fileVerifier) checksums(regions []region) error {
 	want, ok := v.f.footer.Get(BlocksCRCKey)
 	if !ok {
@@ -258,8 +259,8 @@ func (v *fileVerifier) checksums(regions []region) error {
 		}
 	}
 	//guard: rejects blocks of another file with the same layout
-	if is := binary.LittleEndian.AppendUint32(nil, sum); !bytes.Equal(is, want) {
-		return damage.New(damage.Checksum, v.f.name, v.f.footerAt, "the checksum of the blocks is %x, the footer says %x", is, want)
+	if got := binary.LittleEndian.AppendUint32(nil, sum); !bytes.Equal(got, want) {
+		return damage.New(damage.Checksum, v.f.name, v.f.footerAt, "the checksum of the blocks is %x, the footer says %x", got, want)
 	}
 	return nil
 }
@@ -307,14 +308,14 @@ func (v *fileVerifier) blocks(ctx context.Context, blocks []DataBlock) error {
 // verifyBatch is how many rows are decoded at a time.
 const verifyBatch = 4096
 
-// block decodes a block, which is to begin with a row.
+// block decodes a block, which must begin with a row.
 func (v *fileVerifier) block(raw []byte, b *DataBlock, row int64) error {
 	if err := v.rows.reset(raw); err != nil {
 		return err
 	}
 	//guard: rejects an index that leads to another row
 	if own := v.rows.ordinal(); own != row || b.Ordinal >= 0 && b.Ordinal != row {
-		return damage.New(damage.Count, "", 0, "the block says that it begins with row %d, the index %d, expected %d", own, b.Ordinal, row)
+		return damage.New(damage.Count, "", 0, "the block says that it begins with row %d, the index says %d, expected %d", own, b.Ordinal, row)
 	}
 	v.keys.begin(b.Key)
 	for v.rows.left > 0 {
@@ -333,13 +334,13 @@ func (v *fileVerifier) block(raw []byte, b *DataBlock, row int64) error {
 	return v.rows.end()
 }
 
-// keyVerifier compares the values of a file with its value index. A nil keyVerifier finds
-// nothing wrong.
+// keyVerifier compares the values of a file with its value index. A nil keyVerifier checks
+// nothing.
 type keyVerifier struct {
 	f           *File
 	first, last []byte // keys of the first value of the file and of the last one so far
 	this        []byte
-	index       []byte // what the index has for the block that begins; nil inside a block
+	index       []byte // the index's key of a block that begins; nil inside a block
 }
 
 func (k *keyVerifier) begin(key []byte) {
@@ -348,7 +349,7 @@ func (k *keyVerifier) begin(key []byte) {
 	}
 }
 
-// values goes on with values.
+// values checks the next values.
 func (k *keyVerifier) values(s *encoding.Values) (err error) {
 	if k == nil {
 		return nil
@@ -373,9 +374,9 @@ func (k *keyVerifier) values(s *encoding.Values) (err error) {
 	return nil
 }
 
-// compare holds the key of the next value against the one before it, and against the index.
-// A file that has no other index may be of keys that are not the whole value, and need not
-// ascend: a delta file.
+// compare compares the key of the next value with the one before it, and with the index. A
+// file without positional index, such as a DeltaFile, may have values that do not ascend, and
+// keys that are only their beginnings.
 func (k *keyVerifier) compare() error {
 	if k.first == nil {
 		k.first = append([]byte{}, k.this...)
@@ -385,10 +386,10 @@ func (k *keyVerifier) compare() error {
 	if ordered && bytes.Compare(k.last, k.this) > 0 {
 		return damage.New(damage.Value, "", -1, "a value is less than the one before it, but the file has a value index")
 	}
-	is := k.index == nil || bytes.Equal(k.index, shorten(k.last, k.this)) || bytes.Equal(k.index, k.this) ||
+	ok := k.index == nil || bytes.Equal(k.index, shorten(k.last, k.this)) || bytes.Equal(k.index, k.this) ||
 		!ordered && bytes.HasPrefix(k.this, k.index)
 	//guard: rejects an index with a wrong key
-	if !is {
+	if !ok {
 		return damage.New(damage.Value, "", -1, "the block's key in the value index is %x, its first value has %x", k.index, k.this)
 	}
 	return nil

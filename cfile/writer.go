@@ -7,11 +7,10 @@ import (
 	"math"
 )
 
-// Writer writes one file. Where its blocks end depends on the rows and on calls of
-// EndBlock only, not on how many rows come in a call: blocks are closed by Kudu's rules as
-// if rows came one by one. It holds in memory the rows of one block, of strings in a
-// dictionary only their codes, and those of one call. After an error every call returns
-// that error.
+// Writer writes one file. Blocks end by Kudu's rules and at calls of EndBlock; the number of
+// rows in each call of Append does not matter. A Writer holds in memory the rows of one block
+// and those of one call; of strings in a dictionary it holds only the codes. After an error
+// every call returns that error.
 type Writer struct {
 	w          io.Writer
 	o          Options
@@ -19,17 +18,17 @@ type Writer struct {
 	assembly   *assembly
 	dictionary *dictionary // nil without DICT
 	written    writtenBlocks
-	open       Rows   // of the block that is not full, without values that have codes
-	codes      []byte // of the values of open, or of none
+	open       Rows   // rows of the block that is not full, without values that have codes
+	codes      []byte // codes of all values of open, or none
 	plain      bool   // the dictionary is full: blocks have strings from now on
-	encodeAt   int    // the size of open from which full blocks of it are encoded
+	encodeAt   int    // size of open at which its full blocks are encoded
 	size       int64
 	err        error
 }
 
 var errClosed = errors.New("cfile: the writer is closed")
 
-// NewWriter writes the header of a file with those options.
+// NewWriter returns a Writer of a file with the options o, and writes the file's header.
 func NewWriter(w io.Writer, o Options) (*Writer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -46,8 +45,8 @@ func NewWriter(w io.Writer, o Options) (*Writer, error) {
 	return f, nil
 }
 
-// Append adds rows. Nothing of them is written if one of their values is too long, which
-// is a *TooLongError.
+// Append adds rows. If one of their values is too long, it writes none of them and returns a
+// *TooLongError.
 func (w *Writer) Append(r *Rows) error {
 	if w.err != nil {
 		return w.err
@@ -78,8 +77,8 @@ func (w *Writer) Append(r *Rows) error {
 	return w.encode(true)
 }
 
-// code adds rows so far as the dictionary numbers their values, ends the block if it is
-// full then, and returns the rows that are left.
+// code adds the rows whose values get a number in the dictionary, ends the block if the
+// dictionary is then full, and returns the rows that are left.
 func (w *Writer) code(r *Rows) (rest *Rows, err error) {
 	n := 0
 	w.codes, n = w.dictionary.code(w.codes, r.Offsets, r.Data)
@@ -87,7 +86,7 @@ func (w *Writer) code(r *Rows) (rest *Rows, err error) {
 	if w.dictionary.full() {
 		numbered, rest = r.split(n, w.dictionary.overflow)
 	}
-	if !w.o.ValueIndex { // else keys are made of them
+	if !w.o.ValueIndex { // a value index needs keys of the values
 		numbered.Values.Reset()
 	}
 	w.open.append(&numbered)
@@ -98,7 +97,7 @@ func (w *Writer) code(r *Rows) (rest *Rows, err error) {
 	return rest, err
 }
 
-// openRows is the number of rows that are in no block yet.
+// openRows returns the number of rows that are in no block yet.
 func (w *Writer) openRows() int {
 	n, _ := w.encoder.count(&w.open, &coded{codes: w.codes})
 	return n.n
@@ -112,7 +111,7 @@ func (w *Writer) EndBlock() error {
 	return w.encode(false)
 }
 
-// encode writes the blocks of the open rows that are full; without open, all.
+// encode writes the full blocks of the open rows, or all blocks if open is false.
 func (w *Writer) encode(open bool) error {
 	w.written.reset()
 	c := coded{codes: w.codes, full: w.plain}
@@ -122,8 +121,8 @@ func (w *Writer) encode(open bool) error {
 	}
 	w.open.drop(rows, values, w.encoder.width)
 	w.codes = w.codes[:copy(w.codes, w.codes[min(len(w.codes), values*codeWidth):])]
-	// Encoded values may take far less room than the values. To look at all of them
-	// again for every few that come would take time by the square of their number.
+	// Encoded values may take far less room than the values. To encode all of them again
+	// for every few new ones would take quadratic time.
 	w.encodeAt = max(w.o.BlockSize, 2*(w.open.size()+len(w.codes)))
 	stored := w.written.stored
 	for i := range w.written.list {
@@ -148,11 +147,11 @@ func (w *Writer) addBlock(b *writtenBlock, stored []byte) error {
 	return w.write(index)
 }
 
-// Size is the bytes written so far.
+// Size returns the number of bytes written so far.
 func (w *Writer) Size() int64 { return w.size }
 
-// Close writes what is left of the rows, the indexes, the dictionary and the footer. It
-// does not close what it writes to.
+// Close writes the rest of the rows and indexes, the dictionary and the footer. It does not
+// close the io.Writer.
 func (w *Writer) Close() error {
 	if w.err != nil {
 		return w.err
@@ -206,8 +205,8 @@ func (r *Rows) append(other *Rows) {
 	r.Data = append(r.Data, other.Data[other.Offsets[0]:other.Offsets[n]]...)
 }
 
-// split returns the rows up to the BINARY value n and those from it on. Nulls before that
-// value are among the first ones if nulls is set, else among the others. They share the
+// split returns the rows before the BINARY value n and those from it on. Nulls just before
+// that value are among the first rows if nulls is set, else among the others. Both share the
 // memory of r.
 func (r *Rows) split(n int, nulls bool) (Rows, *Rows) {
 	first, rest := *r, *r
@@ -224,7 +223,7 @@ func (r *Rows) split(n int, nulls bool) (Rows, *Rows) {
 	return first, &rest
 }
 
-// drop removes rows at the beginning, and their values, which are of width bytes or BINARY.
+// drop removes rows at the beginning, and their values, which have width bytes or are BINARY.
 func (r *Rows) drop(rows, values, width int) {
 	r.Valid = r.Valid[:copy(r.Valid, r.Valid[min(rows, len(r.Valid)):])]
 	r.Fixed = r.Fixed[:copy(r.Fixed, r.Fixed[values*width:])]
@@ -239,7 +238,7 @@ func (r *Rows) drop(rows, values, width int) {
 	}
 }
 
-// size is the memory of the rows.
+// size returns the number of bytes of the rows in memory.
 func (r *Rows) size() int {
 	return len(r.Valid) + len(r.Fixed) + 4*len(r.Offsets) + len(r.Data)
 }

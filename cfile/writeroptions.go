@@ -5,41 +5,41 @@ import (
 	"fmt"
 )
 
-// Sizes of blocks, those of Kudu.
+// Kudu's sizes of blocks.
 const (
 	DefaultBlockSize      = 256 << 10 // Options.BlockSize
 	DefaultIndexBlockSize = 32 << 10  // Options.IndexBlockSize
 	maxBlockSize          = 8 << 20   // leaves room below maxBlock for the rest of a block
 )
 
-// MaxValue is the most bytes of a BINARY value that a file can hold: a block takes 16 MiB
+// MaxValue is the most bytes of a BINARY value that a file can hold: a block holds 16 MiB
 // before compression, and this leaves room for the rest of a block with one value.
 const MaxValue = maxBlock - valueOverhead
 
-// BlocksCRCKey is the key in the metadata of the CRC-32C, little-endian, of the checksums
-// of all blocks in the order of the file. Without it two files whose blocks have
-// the same sizes would have the same CRC-32C as a whole, with any bytes in the blocks: bytes
-// with their own checksum after them add nothing to one of the same kind.
+// BlocksCRCKey is the metadata key of the CRC-32C, little-endian, of the checksums of all
+// blocks in the order of the file. Without it, any two files whose blocks have the same sizes
+// would have the same CRC-32C as a whole: bytes followed by their own CRC-32C do not change
+// the CRC-32C of a file.
 const BlocksCRCKey = "rowtocol.blocks"
 
-// Options say what a file is to be. They are for a Writer and, in the adapter, for each
-// column.
+// Options describe a file to write. They are for a Writer and, in the adapter, for each file
+// of a column.
 type Options struct {
 	Type        Type
 	Encoding    Encoding    // Auto: the type's default
 	Compression Compression // 0: NoCompression
 	Nullable    bool        // rows have Valid
 
-	// BlockSize is where a data block ends, by the rules of each encoding: it is about
-	// the bytes of its encoded values (of BIT_SHUFFLE and of the codes of DICT: of the
-	// values), and also those of the dictionary. 0 is DefaultBlockSize; at most 8 MiB.
+	// BlockSize is the size at which a data block ends, by the rules of each encoding: about
+	// that of its encoded values (for BIT_SHUFFLE and codes of DICT, of the values). It is
+	// also the size of a full dictionary. 0 is DefaultBlockSize; the limit is 8 MiB.
 	BlockSize int
-	// IndexBlockSize is where an index block of two or more entries ends, before
-	// compression. 0 is DefaultIndexBlockSize; at most 8 MiB.
+	// IndexBlockSize is the size, before compression, at which an index block of two or more
+	// entries ends. 0 is DefaultIndexBlockSize; the limit is 8 MiB.
 	IndexBlockSize int
 
 	Positional bool // a positional index; a file needs this index or the next
-	ValueIndex bool // a value index: values ascend, which the writer takes on trust, and are not null
+	ValueIndex bool // a value index: values ascend, which the Writer does not check, and are not null
 	// KeyBounds adds the first and the last key of the value index to the metadata, as
 	// min_key and max_key, if there are any rows.
 	KeyBounds bool
@@ -47,26 +47,26 @@ type Options struct {
 	BlocksCRC bool
 
 	NoChecksums bool
-	Metadata    []Pair // goes to the footer
+	Metadata    []Pair // of the footer
 }
 
-// Validate returns what is wrong with o. The defaults need not be filled in.
+// Validate returns an error if o is not valid. Zero values stand for the defaults.
 func (o *Options) Validate() error {
 	switch {
 	case !o.Type.valid():
-		return fmt.Errorf("%v is no type of a CFile", o.Type)
+		return fmt.Errorf("%v is not a type of a CFile", o.Type)
 	case !o.Type.allows(o.Encoding):
 		return fmt.Errorf("%v cannot be encoded as %v", o.Type, o.Encoding)
 	case o.Compression != 0 && !o.Compression.valid():
-		return fmt.Errorf("%v is no compression of a CFile", o.Compression)
+		return fmt.Errorf("%v is not a compression of a CFile", o.Compression)
 	case o.BlockSize < 0 || o.BlockSize > maxBlockSize:
-		return fmt.Errorf("a block size of %d bytes: it is at most %d", o.BlockSize, maxBlockSize)
+		return fmt.Errorf("a block size of %d bytes is not from 0 to %d", o.BlockSize, maxBlockSize)
 	case o.IndexBlockSize < 0 || o.IndexBlockSize > maxBlockSize:
-		return fmt.Errorf("an index block size of %d bytes: it is at most %d", o.IndexBlockSize, maxBlockSize)
+		return fmt.Errorf("an index block size of %d bytes is not from 0 to %d", o.IndexBlockSize, maxBlockSize)
 	case !o.Positional && !o.ValueIndex:
 		return errors.New("a CFile without any index cannot be read")
 	case o.ValueIndex && o.Nullable:
-		return errors.New("nulls have no place in a value index")
+		return errors.New("a value index cannot have nulls")
 	case o.ValueIndex && !o.Type.Keyed():
 		return fmt.Errorf("%v has no key for a value index", o.Type)
 	case o.KeyBounds && !o.ValueIndex:
@@ -92,15 +92,15 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// TooLongError is about a value that is longer than MaxValue, or than MaxKey in a value
+// TooLongError reports a value that is longer than MaxValue, or than MaxKey in a value
 // index.
 type TooLongError struct {
 	Row         int64 // its number in the file, from 0
-	Size, Limit int   // bytes that it has, and that it may have
+	Size, Limit int   // bytes that it has, and may have at most
 }
 
 func (e *TooLongError) Error() string {
-	return fmt.Sprintf("row %d: a value of %d bytes, and a CFile takes %d", e.Row, e.Size, e.Limit)
+	return fmt.Sprintf("row %d: a value of %d bytes exceeds the limit of %d", e.Row, e.Size, e.Limit)
 }
 
 // checkLengths returns an error if one of the values is too long for a file, or for its
