@@ -128,7 +128,7 @@ func TestContradictionsInParts(t *testing.T) {
 		{"a branch of two values", damage.Count, "length 2 in a branch", other("00010.lengths.cf", Options{Type: Int32}, false,
 			ints(1, 1, 0, 1, 0, 1, 2, 1, 0, 0, 1, 0, 1, 1, 0, 1, 1, 1))},
 		{"a decimal of more bytes", damage.Value, "does not fit 3 bytes", other("00005.cf", Options{Type: Decimal32}, false, ints(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1<<23))},
-		{"a symbol that is none", damage.Value, "no symbol", other("00004.cf", Options{Type: String, Encoding: Dict}, false, []byte("abcabcabcabc"))},
+		{"a symbol that is none", damage.Value, "not a symbol", other("00004.cf", Options{Type: String, Encoding: Dict}, false, []byte("abcabcabcabc"))},
 		{"rows of another block", damage.Count, "its first row with", func(f map[string][]byte) {
 			redocument(t, f, func(d *document) { shift(d, portColumn, 2, 0, 0) })
 		}},

@@ -258,7 +258,7 @@ func (c *partCursor) Read(v *column.Vector, n int) (read, items int, err error) 
 	return read, items, nil
 }
 
-// readSome reads at most n units, of which there is at least one, and does not move c.
+// readSome reads at most n units. c must not be at its end, and does not move.
 func (c *partCursor) readSome(v *column.Vector, n int) (read, items int, err error) {
 	if c.of.uncounted() {
 		read = int(min(int64(n), c.of.units-c.unit))

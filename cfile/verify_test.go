@@ -31,7 +31,7 @@ func TestContradictionsInFiles(t *testing.T) {
 		{"another least value", damage.Value, minKey, func(f *rawFile) { f.Metadata = []Pair{{minKey, key(2)}, {maxKey, key(233)}} }, nil},
 		{"another greatest value", damage.Value, maxKey, func(f *rawFile) { f.Metadata = []Pair{{minKey, key(1)}, {maxKey, key(232)}} }, nil},
 		{"another ordinal", damage.Count, "begins with row 4", func(f *rawFile) { f.blocks[1].raw = encoding.AppendPlain(nil, 4, 8, make([]byte, 24)) }, nil},
-		{"another ordinal in the index", damage.Count, "the index 4", func(f *rawFile) { f.blocks[1].ordinal = 4 }, nil},
+		{"another ordinal in the index", damage.Count, "the index says 4", func(f *rawFile) { f.blocks[1].ordinal = 4 }, nil},
 		{"fewer rows", damage.Count, "the footer says 13", func(f *rawFile) { f.Values++ }, nil},
 		{"a block of nothing", damage.Trailing, "belong to nothing", func(*rawFile) {}, func(f *rawFile) []byte {
 			f.Value = nil

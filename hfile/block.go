@@ -25,15 +25,15 @@ const (
 	magicSize         = len(magicData)
 )
 
-// magics are those of the blocks that are read.
+// magics are the magics of the blocks that are read.
 var magics = []string{
 	magicData, magicLeaf, magicIntermediate, magicRoot, magicBloomChunk, magicBloomMeta, magicDeleteBloom, magicMeta, magicInfo,
 }
 
-// headerSize is the bytes of a block's header.
+// headerSize is the size of a block's header.
 const headerSize = 33
 
-// checksumSize is the bytes of a checksum.
+// checksumSize is the size of a checksum.
 const checksumSize = 4
 
 // DefaultBytesPerChecksum is how many bytes of a block a checksum covers in files of HBase
@@ -43,14 +43,14 @@ const DefaultBytesPerChecksum = 16 << 10
 // Checksum is the kind of the checksums of blocks.
 type Checksum uint8
 
-// The kinds of checksums. Of NoChecksum there are bytes in the file, too, but they say nothing.
+// The kinds of checksums. With NoChecksum the file also has their bytes, without meaning.
 const (
 	NoChecksum Checksum = 0
 	CRC32      Checksum = 1
 	CRC32C     Checksum = 2
 )
 
-// String is the name that HBase has for the kind.
+// String returns HBase's name of the kind.
 func (c Checksum) String() string {
 	switch c {
 	case NoChecksum:
@@ -65,7 +65,7 @@ func (c Checksum) String() string {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func (c Checksum) of(b []byte) uint32 {
+func (c Checksum) sum(b []byte) uint32 {
 	if c == CRC32C {
 		return crc32.Checksum(b, castagnoli)
 	}
@@ -75,21 +75,21 @@ func (c Checksum) of(b []byte) uint32 {
 // blockHeader is the header of a block. Sizes are in bytes.
 type blockHeader struct {
 	magic       string
-	stored      int   // payload as it is in the file and checksums
+	stored      int   // payload as stored, and checksums
 	raw         int   // payload before compression
 	previous    int64 // offset of the block of the same magic before this one; -1 if there is none
 	checksum    Checksum
 	perChecksum int // bytes that a checksum covers
-	covered     int // header and payload as it is in the file
+	covered     int // header, and payload as stored
 }
 
-// size is the block's length in the file.
+// size returns the block's size in the file.
 func (h *blockHeader) size() int { return headerSize + h.stored }
 
-// payload is the bytes of the payload as it is in the file.
+// payload returns the size of the payload as stored.
 func (h *blockHeader) payload() int { return h.covered - headerSize }
 
-// chunks is how many checksums n bytes have.
+// chunks returns how many checksums n bytes have.
 func chunks(n, perChecksum int) int { return (n + perChecksum - 1) / perChecksum }
 
 // put writes the header to the first headerSize bytes of b.
@@ -103,8 +103,8 @@ func (h *blockHeader) put(b []byte) {
 	binary.BigEndian.PutUint32(b[29:], uint32(h.covered))
 }
 
-// parseBlockHeader reads the header of a block at an offset, after which the file has room
-// bytes.
+// parseBlockHeader reads the header of a block at an offset. The file has room bytes from
+// there on.
 func parseBlockHeader(b []byte, offset, room int64) (h blockHeader, err error) {
 	//guard: rejects a header that is cut short
 	if len(b) < headerSize {
@@ -140,19 +140,19 @@ func parseBlockHeader(b []byte, offset, room int64) (h blockHeader, err error) {
 	h.stored, h.raw, h.perChecksum, h.covered = int(stored), int(raw), int(per), int(covered)
 	//guard: rejects another number of checksums
 	if want := h.payload() + checksumSize*chunks(h.covered, h.perChecksum); h.stored != want {
-		return h, damage.New(damage.Size, "", offset+8, "%d bytes after the header, its fields give %d", h.stored, want)
+		return h, damage.New(damage.Size, "", offset+8, "%d bytes after the header, its fields add up to %d", h.stored, want)
 	}
 	return h, nil
 }
 
-// verify checks the block's checksums; b is the whole block. It is false if there are none.
+// verify checks the block's checksums. b is the whole block. It returns false if there are none.
 func (h *blockHeader) verify(b []byte, offset int64) (verified bool, err error) {
 	if h.checksum == NoChecksum {
 		return false, nil
 	}
 	sums := b[h.covered:h.size()]
 	for at := 0; at < h.covered; at += h.perChecksum {
-		got := h.checksum.of(b[at:min(at+h.perChecksum, h.covered)])
+		got := h.checksum.sum(b[at:min(at+h.perChecksum, h.covered)])
 		want := binary.BigEndian.Uint32(sums)
 		//guard: rejects changed bytes
 		if got != want {
@@ -163,43 +163,43 @@ func (h *blockHeader) verify(b []byte, offset int64) (verified bool, err error) 
 	return true, nil
 }
 
-// mostChecksums is the most checksums of a block that is written. Hudi's reader looks for no
-// cell in as many bytes at the end of the payload as the checksums have, which is harmless
-// while a cell has more.
-const mostChecksums = 5
+// maxChecksums is the most checksums of a block that is written. Hudi's reader ignores as many
+// bytes at the end of the payload as the checksums have. This does no harm while a cell has
+// more bytes.
+const maxChecksums = 5
 
-// seal fills in the header of a block whose payload, as it is to be stored, follows the place
-// of its header in b, and appends the checksums.
+// seal fills in the header of a block and appends the checksums. b has room for the header,
+// and then the payload as it is stored.
 func (h *blockHeader) seal(b []byte) []byte {
 	h.checksum = CRC32C
 	h.covered = len(b)
-	h.perChecksum = max(DefaultBytesPerChecksum, (h.covered+mostChecksums-1)/mostChecksums)
+	h.perChecksum = max(DefaultBytesPerChecksum, (h.covered+maxChecksums-1)/maxChecksums)
 	h.stored = h.payload() + checksumSize*chunks(h.covered, h.perChecksum)
 	h.put(b)
 	for at := 0; at < h.covered; at += h.perChecksum {
-		b = binary.BigEndian.AppendUint32(b, h.checksum.of(b[at:min(at+h.perChecksum, h.covered)]))
+		b = binary.BigEndian.AppendUint32(b, h.checksum.sum(b[at:min(at+h.perChecksum, h.covered)]))
 	}
 	return b
 }
 
-// blockReader reads blocks of a file into memory that it uses again.
+// blockReader reads blocks of a file into memory that it reuses.
 type blockReader struct {
 	r      io.ReaderAt
 	name   string // of the file
 	codec  Codec
-	end    int64 // the blocks' end
-	most   int64 // largest block that is decoded
+	end    int64 // of the blocks
+	max    int64 // size of the largest block that is decoded
 	memory column.Reservation
 	stored []byte
 	raw    []byte
-	// hasChecksums is whether the file's blocks have checksums, as far as is known.
+	// hasChecksums is set if the file's blocks are known to have checksums.
 	hasChecksums bool
 	// unverified is called if a block has no checksum.
 	unverified func()
 }
 
-// read returns the header and the payload of the block at an offset, which has one of some
-// magics and, unless size is negative, that many bytes. The payload is valid until the next
+// read returns the header and the payload of the block at an offset. The block must have one
+// of the magics and, unless size is negative, size bytes. The payload is valid until the next
 // call.
 func (b *blockReader) read(offset int64, size int, magics ...string) (h blockHeader, payload []byte, err error) {
 	if size < 0 {
@@ -208,7 +208,7 @@ func (b *blockReader) read(offset int64, size int, magics ...string) (h blockHea
 		}
 		size = h.size()
 	}
-	if err = b.within(offset); err != nil {
+	if err = b.checkOffset(offset); err != nil {
 		return h, nil, err
 	}
 	room := b.end - offset
@@ -229,8 +229,8 @@ func (b *blockReader) read(offset int64, size int, magics ...string) (h blockHea
 	return h, payload, err
 }
 
-// within checks that a block can be at an offset.
-func (b *blockReader) within(offset int64) error {
+// checkOffset checks that a block can be at an offset.
+func (b *blockReader) checkOffset(offset int64) error {
 	//guard: rejects a block that begins outside the blocks
 	if offset < 0 || offset > b.end-headerSize {
 		return damage.New(damage.Value, "", offset, "a block is recorded at %d, the blocks end at %d", offset, b.end)
@@ -240,7 +240,7 @@ func (b *blockReader) within(offset int64) error {
 
 // header reads the header of the block at an offset.
 func (b *blockReader) header(offset int64) (blockHeader, error) {
-	if err := b.within(offset); err != nil {
+	if err := b.checkOffset(offset); err != nil {
 		return blockHeader{}, err
 	}
 	var buf [headerSize]byte
@@ -269,7 +269,7 @@ func (b *blockReader) decode(h *blockHeader, offset int64, size int, magics []st
 	}
 	//guard: rejects a header that turns the checksums off
 	if !verified && b.hasChecksums {
-		return nil, damage.New(damage.Checksum, "", offset+24, "a block without checksums, others have them")
+		return nil, damage.New(damage.Checksum, "", offset+24, "a block without checksums, but others have them")
 	}
 	if !verified && b.unverified != nil {
 		b.unverified()
@@ -283,12 +283,12 @@ func (b *blockReader) decode(h *blockHeader, offset int64, size int, magics []st
 		return payload, nil
 	}
 	//guard: bounds the size of a block
-	if int64(h.raw) > b.most {
-		return nil, damage.New(damage.Unsupported, "", offset+12, "a block of %d bytes, at most %d are decoded", h.raw, b.most)
+	if int64(h.raw) > b.max {
+		return nil, damage.New(damage.Unsupported, "", offset+12, "a block of %d bytes, at most %d are decoded", h.raw, b.max)
 	}
 	//guard: rejects a size that the payload cannot become
-	if int64(h.raw) > mostDecoded(b.codec, len(payload)) {
-		return nil, damage.New(damage.Size, "", offset+12, "%d bytes of %s cannot give %d", len(payload), b.codec, h.raw)
+	if int64(h.raw) > maxDecoded(b.codec, len(payload)) {
+		return nil, damage.New(damage.Size, "", offset+12, "%d bytes of %s cannot become %d", len(payload), b.codec, h.raw)
 	}
 	if b.raw, err = b.grow(b.raw, h.raw); err != nil {
 		return nil, err
@@ -301,14 +301,14 @@ func (b *blockReader) decode(h *blockHeader, offset int64, size int, magics []st
 	return b.raw, nil
 }
 
-// grow returns n bytes in the memory of buf if they fit. They are never nil.
+// grow returns n bytes, in the memory of buf if they fit. The result is never nil.
 func (b *blockReader) grow(buf []byte, n int) ([]byte, error) {
 	if buf != nil && n <= cap(buf) {
 		return buf[:n], nil
 	}
 	//guard: bounds the size of a block
-	if int64(n) > b.most {
-		return buf, damage.New(damage.Unsupported, "", -1, "a block of %d bytes, at most %d are read", n, b.most)
+	if int64(n) > b.max {
+		return buf, damage.New(damage.Unsupported, "", -1, "a block of %d bytes, at most %d are read", n, b.max)
 	}
 	if err := b.memory.Reserve(int64(n)); err != nil {
 		return buf, err
@@ -317,8 +317,7 @@ func (b *blockReader) grow(buf []byte, n int) ([]byte, error) {
 	return make([]byte, n), nil
 }
 
-// readInto is read for a payload that stays valid: the memory that it is in is accounted for
-// by keep from now on.
+// readInto is read for a payload that stays valid. keep accounts for its memory from then on.
 func (b *blockReader) readInto(keep *column.Reservation, offset int64, magics ...string) (h blockHeader, payload []byte, err error) {
 	if h, payload, err = b.read(offset, -1, magics...); err != nil {
 		return h, nil, err
@@ -334,7 +333,7 @@ func (b *blockReader) readInto(keep *column.Reservation, offset int64, magics ..
 	return h, payload, nil
 }
 
-// close gives the memory back.
+// close releases the memory.
 func (b *blockReader) close() {
 	b.memory.ShrinkTo(0)
 	b.stored, b.raw = nil, nil

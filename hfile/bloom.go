@@ -19,14 +19,14 @@ const (
 const (
 	// bloomVersion is the version of compound Bloom filters.
 	bloomVersion = 3
-	// bloomMetaSize is the bytes of a filter's meta block before its comparator.
+	// bloomMetaSize is the size of a filter's meta block before its comparator.
 	bloomMetaSize = 4 + 8 + 4 + 4 + 8 + 8 + 4
-	// maxHashes is the most hash functions of a filter that is used.
+	// maxHashes is the most hash functions of a filter that is read.
 	maxHashes = 128
 )
 
-// bloomFilter is a compound Bloom filter: chunks, each a filter of the keys from its first
-// one up to the next chunk's.
+// bloomFilter is a compound Bloom filter. Each chunk is a filter of the keys from its first
+// one up to that of the next chunk.
 type bloomFilter struct {
 	hashes int
 	hash   func(b []byte, seed uint32) uint32
@@ -36,7 +36,7 @@ type bloomFilter struct {
 
 // parseBloom reads the payload of a filter's meta block, which is at an offset:
 //
-//	| version: 4 | bytes: 8 | hash functions: 4 | kind of them: 4 | keys: 8 | most keys: 8 |
+//	| version: 4 | bytes: 8 | hash functions: 4 | kind of them: 4 | keys: 8 | room for keys: 8 |
 //	| chunks: 4 | comparator, after its length: VInt | index of the chunks, as in roots |
 func parseBloom(memory *column.Reservation, b []byte, info Info, offset int64) (*bloomFilter, error) {
 	c := damage.NewCursor("", b, offset)
@@ -44,7 +44,7 @@ func parseBloom(memory *column.Reservation, b []byte, info Info, offset int64) (
 	f := &bloomFilter{}
 	//guard: rejects an unknown version
 	if v := number("the version of a Bloom filter"); v != bloomVersion {
-		c.Fail(damage.Unsupported, offset, "version %d of a Bloom filter, version %d is read", v, bloomVersion)
+		c.Fail(damage.Unsupported, offset, "version %d of a Bloom filter, only version %d is read", v, bloomVersion)
 	}
 	c.Bytes(8, "the number of a filter's bytes")
 	f.hashes = int(number("the number of hash functions"))
@@ -83,8 +83,8 @@ func parseBloom(memory *column.Reservation, b []byte, info Info, offset int64) (
 	return f, nil
 }
 
-// MayContainRow asks the file's Bloom filter whether it has a row. It is true if the filter
-// does not know, and if there is none, or none of rows. A chunk of the filter is read.
+// MayContainRow reports whether the file may have a row, by its Bloom filter. It returns true
+// if there is no filter of rows. It reads a chunk of the filter.
 func (s *Scanner) MayContainRow(row []byte) (bool, error) {
 	f := s.f.bloom
 	if f == nil || !f.rows {
@@ -130,7 +130,7 @@ func (s *Scanner) bloomChunk(e indexEntry) ([]byte, error) {
 	return payload, nil
 }
 
-// bloomHas tells whether all bits of a key are set.
+// bloomHas reports whether all bits of a key are set.
 func bloomHas(array, key []byte, hashes int, hash func(b []byte, seed uint32) uint32) bool {
 	h := hash(key, 0)
 	step := hash(key, h)
@@ -145,7 +145,7 @@ func bloomHas(array, key []byte, hashes int, hash func(b []byte, seed uint32) ui
 	return true
 }
 
-// bloomBit is the place of a hash among n bits.
+// bloomBit returns the bit of a hash among n bits.
 func bloomBit(hash uint32, n int64) int64 {
 	at := int64(int32(hash)) % n
 	if at < 0 {
@@ -154,14 +154,14 @@ func bloomBit(hash uint32, n int64) int64 {
 	return at
 }
 
-// murmur is the 32-bit MurmurHash2 of HBase, whose last bytes, of a length that is no
-// multiple of four, are taken with their signs.
+// murmur is HBase's 32-bit MurmurHash2. It takes the bytes after the last multiple of four
+// with their signs.
 func murmur(b []byte, seed uint32) uint32 {
 	n := len(b) &^ 3
 	return murmurOf(b[:n], b[n:], seed)
 }
 
-// murmurOf is murmur of the bytes before the last ones, a multiple of four, and of these.
+// murmurOf returns the murmur of b, whose length is a multiple of four, and the last bytes.
 func murmurOf(b, last []byte, seed uint32) uint32 {
 	const m, r = 0x5bd1e995, 24
 	h := seed ^ uint32(len(b)+len(last))

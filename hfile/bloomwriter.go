@@ -9,31 +9,31 @@ import (
 )
 
 const (
-	// bloomChunkSize is the bytes of a chunk of a Bloom filter, HBase's default.
+	// bloomChunkSize is the size of a chunk of a Bloom filter, HBase's default.
 	bloomChunkSize = 128 << 10
-	// bloomHashes is the number of hash functions for one false positive among a hundred
-	// keys that are not there, HBase's default.
+	// bloomHashes is the number of hash functions for a false positive rate of 1 %, HBase's
+	// default.
 	bloomHashes = 7
-	// bloomBitsPerKey is what that takes: -ln 0.01 / (ln 2)².
+	// bloomBitsPerKey is the number of bits for that rate: -ln 0.01 / (ln 2)².
 	bloomBitsPerKey = 9.585058377
 )
 
 // bloomChunkKeys is the number of keys of a chunk.
 var bloomChunkKeys = int(math.Floor(bloomChunkSize * 8 / bloomBitsPerKey))
 
-// bloomWriter makes a compound Bloom filter of rows.
+// bloomWriter builds a compound Bloom filter of rows.
 type bloomWriter struct {
-	chunk []byte // after the place of its header
-	first []byte // its first key
-	count int    // its keys
-	ready [][]byte
+	chunk []byte   // the open chunk, after room for its header
+	first []byte   // its first key
+	count int      // its keys
+	ready [][]byte // chunks to write
 
 	keys    int64
 	maxKeys int64
 	bytes   int64
 	chunks  []indexEntry
 	index   int64        // most bytes of chunks in the form of roots
-	pending []indexEntry // of ready
+	pending []indexEntry // entries of the chunks in ready
 }
 
 func newBloomWriter() *bloomWriter { return &bloomWriter{} }
@@ -44,7 +44,7 @@ func (f *bloomWriter) add(row []byte) {
 		f.finish()
 	}
 	if f.count == 0 {
-		f.chunk = make([]byte, headerSize+bloomChunkSize, headerSize+bloomChunkSize+checksumSize*mostChecksums)
+		f.chunk = make([]byte, headerSize+bloomChunkSize, headerSize+bloomChunkSize+checksumSize*maxChecksums)
 		f.first = bytes.Clone(row)
 	}
 	array := (*[bloomChunkSize]byte)(f.chunk[headerSize:])
@@ -59,7 +59,7 @@ func (f *bloomWriter) add(row []byte) {
 	f.keys++
 }
 
-// bloomChunkBit is bloomBit for the bits of a chunk, whose number is a power of two.
+// bloomChunkBit is bloomBit for a chunk, whose number of bits is a power of two.
 func bloomChunkBit(hash uint32) uint32 {
 	sign := uint32(int32(hash) >> 31)
 	return (hash ^ sign - sign) & (bloomChunkSize*8 - 1)
@@ -67,9 +67,9 @@ func bloomChunkBit(hash uint32) uint32 {
 
 // finish ends the chunk, folded to the smallest size that has room for its keys.
 func (f *bloomWriter) finish() {
-	size, most := bloomChunkSize, bloomChunkKeys
-	for size%2 == 0 && f.count <= most/2 {
-		size, most = size/2, most/2
+	size, keys := bloomChunkSize, bloomChunkKeys
+	for size%2 == 0 && f.count <= keys/2 {
+		size, keys = size/2, keys/2
 	}
 	array := f.chunk[headerSize:]
 	for i := size; i < len(array); i++ {
@@ -77,13 +77,13 @@ func (f *bloomWriter) finish() {
 	}
 	f.ready = append(f.ready, f.chunk[:headerSize+size])
 	f.pending = append(f.pending, indexEntry{key: f.first})
-	f.maxKeys += int64(most)
+	f.maxKeys += int64(keys)
 	f.bytes += int64(size)
 	f.chunk, f.first, f.count = nil, nil, 0
 }
 
-// full returns a chunk that is to be written, after the place of its header; nil if none is.
-// At last it is the one that is not full, too.
+// full returns a chunk to write, after room for its header, or nil if there is none. If last
+// is set, it also returns the chunk that is not full.
 func (f *bloomWriter) full(last bool) []byte {
 	if last && f.count > 0 {
 		f.finish()
@@ -94,8 +94,8 @@ func (f *bloomWriter) full(last bool) []byte {
 	return f.ready[0]
 }
 
-// at takes note of where the chunk was written that full returned.
-func (f *bloomWriter) at(offset int64, size int) {
+// chunkWritten records the place of the chunk that full returned.
+func (f *bloomWriter) chunkWritten(offset int64, size int) {
 	e := f.pending[0]
 	e.offset, e.size = offset, size
 	f.chunks = append(f.chunks, e)
@@ -103,7 +103,7 @@ func (f *bloomWriter) at(offset int64, size int) {
 	f.ready, f.pending = f.ready[1:], f.pending[1:]
 }
 
-// appendMeta appends the payload of the filter's meta block, see parseBloom.
+// appendMeta appends the payload of the filter's meta block; see parseBloom.
 func (f *bloomWriter) appendMeta(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, bloomVersion)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(f.bytes))
@@ -116,8 +116,8 @@ func (f *bloomWriter) appendMeta(dst []byte) []byte {
 	return appendRootEntries(dst, f.chunks)
 }
 
-// bound is the most bytes that the filter adds to the file if a key more is added, of so many
-// bytes. stored is the most bytes of a block.
+// bound returns the most bytes that the filter adds to the file with one more key, of key
+// bytes. stored returns the most bytes of a block.
 func (f *bloomWriter) bound(key int, stored func(int64) int64) int64 {
 	n := stored(int64(bloomMetaSize+1)) + f.index
 	for i, c := range f.ready {
@@ -128,9 +128,9 @@ func (f *bloomWriter) bound(key int, stored func(int64) int64) int64 {
 	}
 	// The open filter is folded. One more key may take another chunk, of the smallest
 	// size.
-	size, most := int64(bloomChunkSize), bloomChunkKeys
-	for size%2 == 0 && f.count+1 <= most/2 {
-		size, most = size/2, most/2
+	size, keys := int64(bloomChunkSize), bloomChunkKeys
+	for size%2 == 0 && f.count+1 <= keys/2 {
+		size, keys = size/2, keys/2
 	}
 	return n + stored(size) + stored(64) + int64(pointerSize+9+key)
 }

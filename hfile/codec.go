@@ -18,7 +18,7 @@ import (
 // Codec is the compression of all blocks of a file, by its number in the trailer.
 type Codec uint32
 
-// The codecs that are read. None and GZ are written, too.
+// The codecs that are read. None and GZ are also written.
 const (
 	GZ     Codec = 1
 	None   Codec = 2
@@ -29,7 +29,7 @@ const (
 
 var codecNames = []string{"LZO", "GZ", "NONE", "SNAPPY", "LZ4", "BZIP2", "ZSTD"}
 
-// String is the name that HBase has for the codec.
+// String returns HBase's name of the codec.
 func (c Codec) String() string {
 	if int64(c) < int64(len(codecNames)) {
 		return codecNames[c]
@@ -37,15 +37,15 @@ func (c Codec) String() string {
 	return fmt.Sprintf("codec %d", uint32(c))
 }
 
-// readable tells whether blocks of the codec can be decompressed.
+// readable reports whether blocks of the codec can be decompressed.
 func (c Codec) readable() bool {
 	return slices.Contains([]Codec{GZ, None, Snappy, LZ4, ZSTD}, c)
 }
 
-// mostDecoded is the most bytes that n compressed ones can give: Deflate makes 258 bytes of
-// two bits, LZ4 255 of one in a long match, Snappy 64 of three. Of ZSTD there is no limit
-// that helps: a block of three bytes can repeat a byte 128 KiB times.
-func mostDecoded(c Codec, n int) int64 {
+// maxDecoded returns the most bytes to which n bytes can decompress: Deflate makes 258 bytes
+// of two bits, LZ4 255 of one in a long match, Snappy 64 of three. ZSTD has no useful limit:
+// a block of three bytes can repeat a byte 128 KiB times.
+func maxDecoded(c Codec, n int) int64 {
 	switch c {
 	case GZ:
 		return 1032 * int64(n)
@@ -59,9 +59,9 @@ func mostDecoded(c Codec, n int) int64 {
 	return int64(n)
 }
 
-var errLength = errors.New("another length")
+var errLength = errors.New("the length differs")
 
-// decompress fills raw with what a payload stands for. It is safe for concurrent use.
+// decompress fills raw with the decompressed payload. It is safe for concurrent use.
 func decompress(c Codec, raw, payload []byte) error {
 	switch c {
 	case GZ:
@@ -83,9 +83,9 @@ func decompress(c Codec, raw, payload []byte) error {
 	return fmt.Errorf("%s is not supported", c)
 }
 
-// unframe undoes the framing of Hadoop's block codecs: blocks, each of its length before
-// compression and, until all bytes are there, chunks of their compressed length and
-// bytes. Lengths are four bytes, big-endian.
+// unframe undoes the framing of Hadoop's block codecs. Each block has its length before
+// compression, and then chunks until that length is reached: each has its compressed length
+// and its bytes. Lengths are four bytes, big-endian.
 func unframe(raw, payload []byte, chunk func(dst, src []byte) (int, error)) error {
 	length := func() (int, error) {
 		//guard: rejects a payload without a length
@@ -170,13 +170,13 @@ var zstdDecoders = sync.Pool{New: func() any {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecodeAllCapLimit(true)) // frames may claim any size
 	if err != nil {
-		panic(err) // the options are right
+		panic(err) // the options are valid
 	}
 	return d
 }}
 
-// unzstd decompresses frames, bare or in the framing of Hadoop's block codecs, as HBase's
-// modules for Zstandard differ.
+// unzstd decompresses frames, bare or in the framing of Hadoop's block codecs: HBase's modules
+// for Zstandard differ.
 func unzstd(raw, payload []byte) error {
 	d := zstdDecoders.Get().(*zstd.Decoder)
 	defer zstdDecoders.Put(d)
@@ -197,7 +197,7 @@ func unzstd(raw, payload []byte) error {
 	return unframe(raw, payload, frame)
 }
 
-// deflater is a gzip compressor and what it writes to.
+// deflater is a gzip compressor and its output.
 type deflater struct {
 	z   *gzip.Writer
 	out []byte
@@ -210,7 +210,7 @@ func (d *deflater) Write(p []byte) (int, error) {
 
 var deflaters = sync.Pool{New: func() any { return &deflater{z: gzip.NewWriter(nil)} }}
 
-// appendGzip appends a gzip member of raw, with a header as Java writes it: no name, no time.
+// appendGzip appends a gzip member of raw, with a header like Java's: no name, no time.
 func appendGzip(dst, raw []byte) ([]byte, error) {
 	d := deflaters.Get().(*deflater)
 	defer deflaters.Put(d)

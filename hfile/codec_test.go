@@ -109,11 +109,11 @@ func TestMostDecoded(t *testing.T) {
 	}
 	zeros := make([]byte, 100_000)
 	for codec, payload := range framed(t, zeros) {
-		if most := mostDecoded(codec, len(payload)); most < int64(len(zeros)) {
+		if most := maxDecoded(codec, len(payload)); most < int64(len(zeros)) {
 			t.Errorf("%d bytes of %s are thought to give %d at most", len(payload), codec, most)
 		}
 	}
-	if mostDecoded(None, 7) != 7 {
+	if maxDecoded(None, 7) != 7 {
 		t.Error("bytes without a codec are thought to give others")
 	}
 }

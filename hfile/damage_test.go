@@ -99,7 +99,7 @@ func (f file) changed(t testing.TB, magic string, n int, change func(block []byt
 	change(f[at:])
 	for i := range chunks(h.covered, h.perChecksum) {
 		covered := f[at : at+int64(h.covered)]
-		sum := h.checksum.of(covered[i*h.perChecksum : min((i+1)*h.perChecksum, len(covered))])
+		sum := h.checksum.sum(covered[i*h.perChecksum : min((i+1)*h.perChecksum, len(covered))])
 		binary.BigEndian.PutUint32(f[at+int64(h.covered+i*checksumSize):], sum)
 	}
 	return f

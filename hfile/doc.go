@@ -1,7 +1,7 @@
-// Package hfile is a library for HFiles, HBase's and Hudi's sorted files of keys and values,
-// usable on its own: it reads version 3 of them (Open, Reader.Scan) and writes files that the
-// readers of both take (NewWriter). Its adapter Format lets the pipeline write and read parts
-// that are such files.
+// Package hfile is a library for HFiles, HBase's and Hudi's sorted files of keys and values.
+// It is usable on its own: it reads files of version 3 (Open, Reader.Scan) and writes files
+// that both HBase and Hudi read (NewWriter). Its adapter Format lets the pipeline write and
+// read parts that are such files.
 //
 // # File
 //
@@ -10,7 +10,7 @@
 //
 //	+-------------------------------------------------------+
 //	| data blocks; between them leaves of the index and     |
-//	| chunks of the Bloom filter, as they get full          |
+//	| chunks of the Bloom filter, as they become full       |
 //	+-------------------------------------------------------+
 //	| meta blocks                                           |
 //	| index blocks between leaves and root                  |
@@ -23,7 +23,7 @@
 //	| trailer: 4096                                         |
 //	+-------------------------------------------------------+
 //
-//	block    | magic: 8 | n: 4 | raw size: 4 | offset of the one before of its magic: 8 |
+//	block    | magic: 8 | n: 4 | raw size: 4 | offset of the previous block of its magic: 8 |
 //	         | checksum kind: 1 | bytes per checksum: 4 | covered: 4 |
 //	         | payload: covered - 33 | checksums: n - payload |
 //
@@ -31,38 +31,39 @@
 //
 // # Checksums
 //
-// Each checksum is of as many bytes of header and payload as the header says, the payload as
-// it is stored. Together they cover every byte of a block but the checksums. Files of Hudi's
-// writer have the kind NULL: bytes without meaning in their place. The trailer has none.
+// Each checksum covers as many bytes of header and stored payload as the header says.
+// Together they cover every byte of a block but the checksums. Files of Hudi's writer have
+// the kind NULL: bytes without meaning instead of checksums. The trailer has no checksum.
 //
 // # Compression
 //
-// The payloads of all blocks of a file are compressed on their own, with the codec of the
-// trailer: GZ, a gzip member; SNAPPY, LZ4 and ZSTD in the framing of Hadoop's block codecs.
+// The payload of each block is compressed separately, with the codec of the trailer: GZ is a
+// gzip member; SNAPPY, LZ4 and ZSTD are in the framing of Hadoop's block codecs.
 //
 // # Data blocks
 //
 //	cell  | key length: 4 | value length: 4 | key | value | tags length: 2 | tags | version: VInt |
 //	key   | row length: 2 | row | family length: 1 | family | qualifier | timestamp: 8 | type: 1 |
 //
-// Cells are in the order of their keys (Key.Compare). Tags are there if the file info has
-// hfile.MAX_TAGS_LEN, the version if it has KEY_VALUE_VERSION 1. Data blocks with an encoding
+// Cells are in the order of their keys (Key.Compare). Cells have tags if the file info has
+// hfile.MAX_TAGS_LEN, and a version if it has KEY_VALUE_VERSION 1. Data blocks with an encoding
 // (prefix, diff) and encrypted files are refused.
 //
 // # Indexes
 //
-// An index is a B-tree, of one level while its root is small. An entry's key is not above the
-// first one of what it leads to, and not below the last one of what is before that.
+// An index is a B-tree. While its root is small, it has one level. An entry's key is not above
+// the first key of its block, and not below the last key before that block.
 //
 //	root      | offset: 8 | size: 4 | key length: VInt | key | …
-//	          | of several levels also the middle data block: leaf's offset: 8, size: 4, entry: 4 |
+//	          | with several levels also the middle data block: leaf's offset: 8, size: 4, entry: 4 |
 //	below     | n: 4 | place of each entry and of the end: 4 (n + 1) | offset: 8 | size: 4 | key | …
 //
-// Hudi's older files have a varint in the root, and the row with its length as the key.
+// In the root of Hudi's older files, the key length is a varint, and the key is the row after
+// its length.
 //
 // # Bloom filter
 //
-// A compound filter has chunks, each with the bits of the rows from its first one up to the
-// next chunk's. Bit i of a key is |h + i·g| modulo the chunk's bits, where h is its hash with the
-// seed 0, and g with the seed h. Hudi's filter is another one, a meta block: see HudiBloom.
+// A compound filter has chunks, each with the bits of the rows from its first one up to that of
+// the next chunk. Bit i of a key is |h + i·g| modulo the chunk's bits, where h is the key's hash
+// with the seed 0, and g with the seed h. Hudi's filter differs and is a meta block: see HudiBloom.
 package hfile

@@ -9,10 +9,9 @@ import (
 	"github.com/rowtocol/rowtocol/format/dump"
 )
 
-// Dump writes every byte of the file with what it means: the fields of each block's header,
-// its payload, of data that is not compressed cell by cell, its checksums, and the trailer. A
-// block that cannot be read ends the dump with its error. Bytes after an offset are those of
-// the file.
+// Dump writes every byte of the file with its meaning: the fields of each block's header, its
+// payload and checksums, and the trailer. It writes data that is not compressed cell by cell.
+// A block that cannot be read ends the dump with its error. The bytes are those of the file.
 func (f *Reader) Dump(w io.Writer) error {
 	d := &dumper{Dumper: dump.New(w), f: f, s: f.Scan()}
 	defer d.s.Close()

@@ -9,7 +9,7 @@ import (
 )
 
 // Format is the format.Format of this package: parts are single files of whole rows, sorted
-// by a key. Writing is configured by the document of Options.
+// by a key. The JSON form of Options configures writing.
 var Format format.Format = adapter{}
 
 type adapter struct{}
@@ -17,8 +17,8 @@ type adapter struct{}
 func (adapter) Name() string   { return "hfile" }
 func (adapter) Suffix() string { return ".hfile" }
 
-// Recognizes knows the block that a file begins with: data, also encoded, which is refused
-// by its name; of a file without cells a meta block or the root of the index.
+// Recognizes reports whether head begins with the first block of a file: data, or encoded
+// data, which Open refuses with a clear error; without cells a meta block or the index's root.
 func (adapter) Recognizes(head []byte) bool {
 	if len(head) < magicSize {
 		return false
@@ -41,7 +41,7 @@ func (adapter) Choices() []format.Choice {
 }
 
 func (adapter) Options(chosen map[string][]string) (json.RawMessage, error) {
-	o, err := choose(chosen)
+	o, err := parseChoices(chosen)
 	if err != nil {
 		return nil, err
 	}

@@ -156,7 +156,7 @@ func FuzzBlock(f *testing.F) {
 			return
 		}
 		memory := &formattest.Memory{Limit: fuzzMemory}
-		blocks := &blockReader{r: bytes.NewReader(b), codec: c, end: int64(len(b)), most: 1 << 20, memory: column.Reservation{Of: memory}}
+		blocks := &blockReader{r: bytes.NewReader(b), codec: c, end: int64(len(b)), max: 1 << 20, memory: column.Reservation{Of: memory}}
 		withinAccount(t, memory, func() {
 			_, _, err := blocks.read(0, -1, magicData)
 			damageOnly(t, err)

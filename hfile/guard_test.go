@@ -49,7 +49,7 @@ func TestBlockHeaderDamage(t *testing.T) {
 		{be32(25, -1), "a checksum for each -1 bytes"},
 		{be32(29, headerSize-1), "32 bytes with checksums"},
 		{be32(29, int64(size)+1), "bytes with checksums in a block"},
-		{be32(29, covered-1), "its fields give"},
+		{be32(29, covered-1), "its fields add up to"},
 	} {
 		b := slices.Clone(block)
 		c.change(b)
@@ -62,7 +62,7 @@ func TestBlockHeaderDamage(t *testing.T) {
 
 // blocksOf returns a reader of the blocks of a file.
 func blocksOf(f file, codec Codec) *blockReader {
-	return &blockReader{r: bytes.NewReader(f), codec: codec, end: int64(len(f) - trailerSize), most: 1 << 20, memory: column.Reservation{Of: column.Unlimited{}}}
+	return &blockReader{r: bytes.NewReader(f), codec: codec, end: int64(len(f) - trailerSize), max: 1 << 20, memory: column.Reservation{Of: column.Unlimited{}}}
 }
 
 func TestBlockDamage(t *testing.T) {
@@ -82,7 +82,7 @@ func TestBlockDamage(t *testing.T) {
 			{"are left", 0, headerSize - 1, nil},
 			{"are left", 0, int(end) + 1, nil},
 			{"where the index says", 0, size + 1, nil},
-			{"at most", 0, size, func(b *blockReader) { b.most = int64(size) - 1 }},
+			{"at most", 0, size, func(b *blockReader) { b.max = int64(size) - 1 }},
 		} {
 			b := blocksOf(f, codec)
 			if c.change != nil {
@@ -119,8 +119,8 @@ func TestTrailerDamage(t *testing.T) {
 		"an index of 33 levels":               func(tr *Trailer) { tr.Levels = maxLevels + 1 },
 		"version 2 of HFile":                  func(tr *Trailer) { tr.Major = 2 },
 		"field 8 is 2147483648":               func(tr *Trailer) { tr.Levels = 1 << 31 },
-		"in the order \"org.apache.hadoop.hb": func(tr *Trailer) { tr.Comparator = "org.apache.hadoop.hbase.KeyValue$RawBytesComparator" },
-		"in the order \"KVComparator\"":       func(tr *Trailer) { tr.Comparator = "KVComparator" },
+		"in the unknown order \"org.apache.hadoop.hb": func(tr *Trailer) { tr.Comparator = "org.apache.hadoop.hbase.KeyValue$RawBytesComparator" },
+		"in the unknown order \"KVComparator\"":       func(tr *Trailer) { tr.Comparator = "KVComparator" },
 		"the file info is recorded elsewhere": func(tr *Trailer) { tr.FileInfo-- },
 	} {
 		_, err := f.withTrailer(t, change).open()
@@ -199,7 +199,7 @@ func TestIndexDamage(t *testing.T) {
 	long := append([]byte{0x80, 0}, make([]byte, 1<<15)...)
 	for _, key := range [][]byte{{0}, {0, 2, 'r'}, {0, 0, 'r'}, long} {
 		e := indexEntry{key: key}
-		says(t, "row", e.complete(unaccounted(), dialects[1], 0), "that is no row")
+		says(t, "row", e.complete(unaccounted(), dialects[1], 0), "that is not a row")
 	}
 
 	var b []byte // two entries

@@ -8,8 +8,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Names by which Hudi finds its Bloom filter: a meta block, and in the file info the filter's
-// kind.
+// Hudi's names of its Bloom filter's meta block, and of the filter's kind in the file info.
 const (
 	metaHudiBloom     = "bloomFilter"
 	infoHudiBloomType = "bloomFilterTypeCode"
@@ -22,20 +21,20 @@ const (
 )
 
 const (
-	// hudiVersion begins a filter that says its kind of hash function.
+	// hudiVersion begins a filter that records its kind of hash function.
 	hudiVersion = -1
-	// hudiHeadSize is the bytes of a filter before its bits.
+	// hudiHeadSize is the size of a filter before its bits.
 	hudiHeadSize = 4 + 4 + 1 + 4
 )
 
-// HudiBloom is a Bloom filter of rows as Hudi keeps it, in Base64, in the meta block
-// bloomFilter of a file:
+// HudiBloom is a Bloom filter of rows in Hudi's form: Base64 in the meta block bloomFilter of
+// a file.
 //
-//	simple   | version -1: 4 | hash functions: 4 | kind of them: 1 | bits: 4 | bits, least first |
-//	dynamic  | as a simple one without bits | keys of each filter: 4 | keys of the last: 4 |
+//	simple   | version -1: 4 | hash functions: 4 | kind of them: 1 | bits: 4 | bits, lowest first |
+//	dynamic  | simple filter without bits | keys of each filter: 4 | keys of the last: 4 |
 //	         | filters: 4 | simple filter | … |
 //
-// A row may be in it if it may be in one of its filters.
+// A dynamic filter may contain a row if one of its filters may.
 type HudiBloom struct {
 	filters []hudiFilter
 }
@@ -49,7 +48,7 @@ type hudiFilter struct {
 	array  []byte
 }
 
-// HudiBloom reads Hudi's Bloom filter of the file; nil if there is none.
+// HudiBloom reads Hudi's Bloom filter of the file. It is nil if there is none.
 func (f *Reader) HudiBloom() (*HudiBloom, error) {
 	text, err := f.Meta(metaHudiBloom)
 	if text == nil || err != nil {
@@ -63,7 +62,7 @@ func (f *Reader) HudiBloom() (*HudiBloom, error) {
 func ParseHudiBloom(text, kind string) (*HudiBloom, error) {
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return nil, damage.New(damage.Value, "", -1, "%s: no Base64: %v", metaHudiBloom, err)
+		return nil, damage.New(damage.Value, "", -1, "%s: not Base64: %v", metaHudiBloom, err)
 	}
 	d := &hudiDecoder{damage.NewCursor("", b, 0)}
 	h := &HudiBloom{}
@@ -95,8 +94,8 @@ func ParseHudiBloom(text, kind string) (*HudiBloom, error) {
 	return h, nil
 }
 
-// MayContain tells whether a row may be among those of the filter. Rows without bytes are not
-// added to filters: of them nothing is known.
+// MayContain reports whether a row may be among those of the filter. It returns true for
+// empty rows, which are not added to filters.
 func (h *HudiBloom) MayContain(row []byte) bool {
 	if len(row) == 0 {
 		return true
@@ -130,10 +129,10 @@ func (d *hudiDecoder) fail(reason string, args ...any) {
 
 func (d *hudiDecoder) number() int { return int(int32(d.BigEndian(4, "a number"))) }
 
-// head reads what is before a filter's bits.
+// head reads the fields before a filter's bits.
 func (d *hudiDecoder) head() (f hudiFilter) {
 	version := d.number()
-	f.hashes, f.kind = version, hashJenkins // Hadoop's before it had versions
+	f.hashes, f.kind = version, hashJenkins // Hadoop's form without a version
 	if version == hudiVersion {
 		f.hashes = d.number()
 		f.kind = d.Uint8("the kind of a hash function")
@@ -165,8 +164,8 @@ func (d *hudiDecoder) filter() hudiFilter {
 	return f
 }
 
-// murmurByHudi is the 32-bit MurmurHash2 of Hadoop and Hudi. It takes the last bytes, of a
-// length that is no multiple of four, in the other order than HBase's, and with their signs.
+// murmurByHudi is the 32-bit MurmurHash2 of Hadoop and Hudi. It takes the bytes after the last
+// multiple of four in the reverse of HBase's order, and with their signs.
 func murmurByHudi(b []byte, seed uint32) uint32 {
 	var last [4]byte
 	n := len(b) &^ 3

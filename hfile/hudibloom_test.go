@@ -188,7 +188,7 @@ func TestHudiBloomIsBounded(t *testing.T) {
 func TestHudiBloomVerified(t *testing.T) {
 	for text, interfere := range map[string]func(w *Writer){
 		"the Bloom filter does not have": func(w *Writer) { w.hudi = newHudiBloomWriter() },
-		infoMinRecord:                    func(w *Writer) { w.least = []byte("row0002") },
+		infoMinRecord:                    func(w *Writer) { w.firstRow = []byte("row0002") },
 	} {
 		f := madeBy(t, WriterOptions{HudiBloom: true, HudiRange: true}, 3, interfere)
 		says(t, text, f.verify(), text)

@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// hudiKeys is how many rows each filter of a dynamic one is for, Hudi's default.
+	// hudiKeys is the number of rows in each filter of a dynamic filter, Hudi's default.
 	hudiKeys = 60_000
-	// hudiRate is how many absent rows such a filter finds, Hudi's default.
+	// hudiRate is the false positive rate of such a filter, Hudi's default.
 	hudiRate = 1e-9
-	// maxHudiFilters is the most filters that a dynamic one is of, which all are in memory, of
-	// 330 KB each. Further rows are added to them in turn, and more absent rows are found.
+	// maxHudiFilters is the most filters of a dynamic filter. All are in memory, 330 KB each.
+	// Further rows are added to them in turn, which raises the false positive rate.
 	maxHudiFilters = 16
 )
 
-// hudiBloomWriter makes a dynamic Bloom filter of Hudi.
+// hudiBloomWriter builds a dynamic Bloom filter of Hudi.
 type hudiBloomWriter struct {
 	filters  []hudiFilter
-	count    int // rows of the last one
-	overflow int // rows added since all filters are full
+	count    int // rows of the last filter
+	overflow int // rows added after all filters were full
 }
 
 // newHudiFilter returns a simple filter for hudiKeys rows.
@@ -57,7 +57,7 @@ func (w *hudiBloomWriter) add(row []byte) {
 	f.add(row)
 }
 
-// size is the most bytes of the meta block if a row more is added.
+// size returns the most bytes of the meta block with one more row.
 func (w *hudiBloomWriter) size() int64 {
 	n := len(w.filters)
 	if w.count == hudiKeys && n < maxHudiFilters {
@@ -66,19 +66,19 @@ func (w *hudiBloomWriter) size() int64 {
 	return hudiBloomSize(n)
 }
 
-// hudiBloomSize is the bytes of the meta block of so many filters.
+// hudiBloomSize returns the size of the meta block with the given number of filters.
 func hudiBloomSize(filters int) int64 {
 	array := int(hudiBits()+7) / 8
 	return int64(base64.StdEncoding.EncodedLen(hudiHeadSize + 3*4 + filters*(hudiHeadSize+array)))
 }
 
-// hudiBits are the bits of a filter for hudiKeys rows.
+// hudiBits returns the number of bits of a filter for hudiKeys rows.
 func hudiBits() int64 {
 	return int64(math.Ceil(hudiKeys * -math.Log(hudiRate) / (math.Ln2 * math.Ln2)))
 }
 
-// appendBlock appends the payload of the meta block. The filters are gone then: they and their
-// text would take twice the memory.
+// appendBlock appends the payload of the meta block. It drops each filter, since filters and
+// text together would take twice the memory.
 func (w *hudiBloomWriter) appendBlock(dst []byte) []byte {
 	text := bytes.NewBuffer(slices.Grow(dst, int(w.size())))
 	encoder := base64.NewEncoder(base64.StdEncoding, text)
@@ -105,7 +105,7 @@ func (f *hudiFilter) add(row []byte) {
 	}
 }
 
-// appendHead appends what is before the bits.
+// appendHead appends the fields before the bits.
 func (f *hudiFilter) appendHead(dst []byte) []byte {
 	version := int32(hudiVersion)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(version))

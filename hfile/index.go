@@ -9,22 +9,22 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// pointerSize is the bytes of an index entry before its key: an offset and a size.
+// pointerSize is the size of an index entry before its key: an offset and a size.
 const pointerSize = 8 + 4
 
-// midKeySize is the bytes after the entries of a root above other index blocks: the offset,
-// the size and an entry of the leaf that has the file's middle.
+// midKeySize is the size of the fields after the entries of a root above other index blocks:
+// the offset and size of the leaf that has the middle of the file, and an entry of it.
 const midKeySize = 8 + 4 + 4
 
-// indexEntry is a block that an index leads to.
+// indexEntry is an entry of an index: a block and its key.
 type indexEntry struct {
 	offset int64
 	size   int    // of the block, with its header
 	key    []byte // not above the block's first key
 }
 
-// rootEntries reads n entries in the form of roots. The entries' keys are parts of the
-// cursor's bytes.
+// rootEntries reads n entries in the form of roots. The entries' keys share the bytes of the
+// cursor.
 func rootEntries(memory *column.Reservation, c *damage.Cursor, n int64, d dialect) ([]indexEntry, error) {
 	//guard: bounds the number of entries
 	if n < 0 || n > c.Remaining()/(pointerSize+1) {
@@ -44,15 +44,15 @@ func rootEntries(memory *column.Reservation, c *damage.Cursor, n int64, d dialec
 	return entries, c.Err()
 }
 
-// dialect is how a root index has its keys.
+// dialect is the form of the keys in a root index.
 type dialect struct {
 	read func(c *damage.Cursor) []byte
-	// rowOnly is whether a key is the row after its length, without what else is in a key.
+	// rowOnly is set if a key is only the row after its length.
 	rowOnly bool
 }
 
-// The dialects: the one of HBase, which Hudi writes since 1.2, with lengths as Hadoop writes
-// them, and the one of Hudi before, with lengths as protobuf does.
+// The dialects: that of HBase, which Hudi writes since 1.2, with Hadoop's lengths, and that
+// of older Hudi, with protobuf's lengths.
 var dialects = [...]dialect{
 	{read: func(c *damage.Cursor) []byte { return c.Bytes(c.VInt("the length of a key"), "a key") }},
 	{
@@ -61,7 +61,7 @@ var dialects = [...]dialect{
 	},
 }
 
-// dataRoot reads the payload of the data index's root. Keys become whole ones in every
+// dataRoot reads the payload of the data index's root. It completes the keys of each
 // dialect.
 func dataRoot(memory *column.Reservation, payload []byte, n, levels int, offset int64) (entries []indexEntry, d dialect, err error) {
 	var first error
@@ -97,14 +97,14 @@ func dataRootOf(memory *column.Reservation, d dialect, payload []byte, n, levels
 	return entries, nil
 }
 
-// complete makes the entry's key a whole one.
+// complete makes the entry's key a whole key.
 func (e *indexEntry) complete(memory *column.Reservation, d dialect, offset int64) error {
 	if !d.rowOnly {
 		return checkKey(e.key, offset)
 	}
 	row, ok := lengthAndRow(e.key)
 	if !ok {
-		return damage.New(damage.Size, "", offset, "a key of %d bytes that is no row", len(e.key))
+		return damage.New(damage.Size, "", offset, "a key of %d bytes that is not a row", len(e.key))
 	}
 	size := keyOverhead + len(row)
 	if err := memory.Reserve(int64(size)); err != nil {
@@ -114,8 +114,7 @@ func (e *indexEntry) complete(memory *column.Reservation, d dialect, offset int6
 	return nil
 }
 
-// lengthAndRow reads a row after its length, which are all that is in b. ok is false if they
-// are not.
+// lengthAndRow reads a row after its length. ok is false if b is not exactly that.
 func lengthAndRow(b []byte) (row []byte, ok bool) {
 	//guard: rejects a row of a wrong length
 	if len(b) < rowLengthSize || int(binary.BigEndian.Uint16(b)) != len(b)-rowLengthSize || len(b)-rowLengthSize > MaxRow {
@@ -124,11 +123,11 @@ func lengthAndRow(b []byte) (row []byte, ok bool) {
 	return b[rowLengthSize:], true
 }
 
-// indexBlock is an index block below the root, in its payload:
+// indexBlock is an index block below the root. It shares the payload:
 //
 //	| entries n: 4 | place of each entry and of the end: 4 (n + 1) | entry | … |
 //
-// Places count from the end of the places. An entry is the offset and the size of a block,
+// Places count from the end of the places. An entry has the offset and the size of a block,
 // and a key, which ends where the next entry begins.
 type indexBlock struct {
 	n       int
@@ -171,7 +170,7 @@ func (b *indexBlock) place(i int) int64 {
 	return int64(int32(binary.BigEndian.Uint32(b.places[4*i:])))
 }
 
-// entry is the entry of a number. Its key is a part of the payload.
+// entry returns entry i. Its key is a part of the payload.
 func (b *indexBlock) entry(i int) indexEntry {
 	e := b.entries[b.place(i):b.place(i+1)]
 	return indexEntry{
@@ -181,8 +180,8 @@ func (b *indexBlock) entry(i int) indexEntry {
 	}
 }
 
-// lastBelow is the number of the last of n entries in order whose key is below a key; 0 if none
-// is.
+// lastBelow returns the number of the last of n sorted entries whose key is below the given
+// key, or 0 if there is none.
 func lastBelow(n int, key Key, at func(i int) []byte) int {
 	low, high := 0, n // keys before low are below, from high on they are not
 	for low < high {

@@ -6,26 +6,26 @@ import (
 	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
-// indexWriter makes the data index from below: leaves while the data is written, and at the
-// end, over them, as many levels as it takes until a root is small enough.
+// indexWriter builds the data index from below: leaves while the data is written, and at the
+// end the levels above them, until a root is small enough.
 type indexWriter struct {
 	limit     int // bytes of an index block
 	hasLeaves bool
 	size      int64 // bytes of the blocks below the root, before compression
 
 	pending      []indexEntry // of the leaf that is not written yet
-	pendingBytes int          // of pending, in the form below the root
-	pendingRoot  int64        // the most bytes of pending in the form of roots
+	pendingBytes int          // size of pending in the form below the root
+	pendingRoot  int64        // bound of the size of pending in the form of roots
 	count        int          // data blocks
 
 	root       []indexEntry
 	rootBytes  int64
-	leafStarts []int         // number of the first data block of each leaf
-	leaves     []leafPointer // where they are
+	leafStarts []int // number of the first data block of each leaf
+	leaves     []leafPointer
 	buf        []byte
 }
 
-// leafPointer says where a leaf is.
+// leafPointer is the place of a leaf.
 type leafPointer struct {
 	offset int64
 	size   int
@@ -40,8 +40,8 @@ func (x *indexWriter) add(offset int64, size int, key Key) {
 	x.count++
 }
 
-// leaf returns the leaf that is to be written, after the place of its header; nil if none is.
-// The last one is written only if there are others.
+// leaf returns the leaf to write, after room for its header, or nil if there is none. The last
+// leaf is written only if there are others.
 func (x *indexWriter) leaf(last bool) []byte {
 	due := x.pendingBytes+8 >= x.limit
 	if last {
@@ -54,7 +54,7 @@ func (x *indexWriter) leaf(last bool) []byte {
 	return x.block(x.pending)
 }
 
-// block makes an index block of entries.
+// block returns an index block of entries, after room for its header.
 func (x *indexWriter) block(entries []indexEntry) []byte {
 	b := append(x.buf[:0], make([]byte, headerSize)...)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(entries)))
@@ -74,7 +74,7 @@ func (x *indexWriter) block(entries []indexEntry) []byte {
 	return b
 }
 
-// leafWritten takes note of where the leaf was written.
+// leafWritten records the place of the leaf.
 func (x *indexWriter) leafWritten(offset int64, size int) {
 	x.leafStarts = append(x.leafStarts, x.count-len(x.pending))
 	x.leaves = append(x.leaves, leafPointer{offset, size})
@@ -87,11 +87,10 @@ func (x *indexWriter) addRoot(e indexEntry) {
 	x.rootBytes += rootEntrySize(e)
 }
 
-// rootEntrySize is the most bytes of an entry in the form of roots.
+// rootEntrySize returns the most bytes of an entry in the form of roots.
 func rootEntrySize(e indexEntry) int64 { return int64(pointerSize + 9 + len(e.key)) }
 
-// intermediate writes the levels between leaves and root, and returns how many there are in
-// all.
+// intermediate writes the levels between leaves and root, and returns the number of all levels.
 func (x *indexWriter) intermediate(write func(b []byte) (offset int64, size int, err error)) (levels int, err error) {
 	if !x.hasLeaves {
 		for _, e := range x.pending {
@@ -100,7 +99,7 @@ func (x *indexWriter) intermediate(write func(b []byte) (offset int64, size int,
 		return 1, nil
 	}
 	levels = 2
-	// A level has at most half as many blocks as the one below it, so that this ends.
+	// A level has at most half as many blocks as the one below it, so this ends.
 	for x.rootBytes > int64(x.limit) && len(x.root) > 2 {
 		below := x.root
 		x.root, x.rootBytes = nil, 0
@@ -125,8 +124,8 @@ func (x *indexWriter) intermediate(write func(b []byte) (offset int64, size int,
 	return levels, nil
 }
 
-// appendRoot appends the root, and of an index of several levels the middle data block: the
-// leaf that has it, and its number there.
+// appendRoot appends the root. For an index of several levels it appends the middle data
+// block: the leaf that has it, and its number there.
 func (x *indexWriter) appendRoot(dst []byte) []byte {
 	dst = appendRootEntries(dst, x.root)
 	if !x.hasLeaves {
@@ -151,7 +150,7 @@ func appendRootEntries(dst []byte, entries []indexEntry) []byte {
 	return dst
 }
 
-// bound is the most bytes of the index blocks that are not written. Each level above the
+// bound returns the most bytes of the index blocks that are not written. Each level above the
 // leaves has at most half of the entries of the one below.
 func (x *indexWriter) bound() int64 {
 	n := int64(x.pendingBytes) + 8 + midKeySize
@@ -162,7 +161,7 @@ func (x *indexWriter) bound() int64 {
 	return n
 }
 
-// blocks is the most index blocks that are not written.
+// blocks returns the most index blocks that are not written.
 func (x *indexWriter) blocks() int64 {
 	return 4 + int64(len(x.root))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/protobuf"
 )
 
-// Keys of the file info that mean something to readers.
+// Keys of the file info that readers use.
 const (
 	infoLastKey      = "hfile.LASTKEY"
 	infoAverageKey   = "hfile.AVG_KEY_LEN"
@@ -28,10 +28,10 @@ const (
 	infoMaxRecord    = "maxRecordKey" // the greatest row
 )
 
-// infoReserved begins the keys that are HBase's own.
+// infoReserved is the prefix of HBase's own keys.
 const infoReserved = "hfile."
 
-// protobufMagic is before messages that HBase keeps.
+// protobufMagic precedes the messages that HBase stores.
 const protobufMagic = "PBUF"
 
 // Field numbers of FileInfoProto, and of the BytesBytesPair in it.
@@ -50,7 +50,7 @@ type Pair struct {
 // Info is the file info, in the order of the file.
 type Info []Pair
 
-// Value is the value of a key, nil if there is none.
+// Value returns the value of a key, or nil if there is none.
 func (f Info) Value(key string) []byte {
 	for _, p := range f {
 		if p.Key == key {
@@ -60,8 +60,8 @@ func (f Info) Value(key string) []byte {
 	return nil
 }
 
-// number is the value of a key whose value is a big-endian integer of 4 or 8 bytes. ok is
-// false if there is none.
+// number returns the value of a key as a big-endian integer of 4 or 8 bytes. ok is false if
+// it is not one.
 func (f Info) number(key string) (n int64, ok bool) {
 	v := f.Value(key)
 	if len(v) != 4 && len(v) != 8 {
@@ -77,7 +77,7 @@ func (f Info) number(key string) (n int64, ok bool) {
 	return n, true
 }
 
-// sorted is the info in the order in which HBase writes it, by the bytes of the keys.
+// sorted returns the info in HBase's order, by the bytes of the keys.
 func (f Info) sorted() Info {
 	f = slices.Clone(f)
 	slices.SortStableFunc(f, func(a, b Pair) int { return bytes.Compare([]byte(a.Key), []byte(b.Key)) })
@@ -96,8 +96,8 @@ func (f Info) append(dst []byte) []byte {
 	return append(protowire.AppendVarint(dst, uint64(len(message))), message...)
 }
 
-// parseInfo reads the payload of a file info block, whose first byte stands for the offset.
-// The values are parts of the payload.
+// parseInfo reads the payload of a file info block, which begins at the offset. The values are
+// parts of the payload.
 func parseInfo(memory *column.Reservation, payload []byte, offset int64) (Info, error) {
 	//guard: rejects a block without the magic of a message
 	if !bytes.HasPrefix(payload, []byte(protobufMagic)) {

@@ -10,11 +10,10 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// KeyType is what a cell does to the column that it names.
+// KeyType is the effect of a cell on its column.
 type KeyType uint8
 
-// The types of cells. Of cells that agree in everything else the one with the greater type
-// comes first.
+// The types of cells. If cells differ only in their types, the greater type comes first.
 const (
 	Minimum             KeyType = 0
 	Put                 KeyType = 4
@@ -25,7 +24,7 @@ const (
 	Maximum             KeyType = 255
 )
 
-// String is the name that HBase has for the type.
+// String returns HBase's name of the type.
 func (t KeyType) String() string {
 	switch t {
 	case Minimum:
@@ -46,11 +45,11 @@ func (t KeyType) String() string {
 	return fmt.Sprintf("type %d", uint8(t))
 }
 
-// LatestTimestamp is the timestamp of cells that have none of their own. It sorts first.
+// LatestTimestamp is the timestamp of cells without one. It sorts first.
 const LatestTimestamp = math.MaxInt64
 
-// MaxRow and MaxFamily are the most bytes that a row and a family may have, by the widths of
-// their lengths.
+// MaxRow and MaxFamily are the most bytes of a row and a family, by the widths of their
+// lengths.
 const (
 	MaxRow    = math.MaxInt16
 	MaxFamily = math.MaxInt8
@@ -63,11 +62,11 @@ const (
 	keyOverhead   = rowLengthSize + 1 + timestampSize + 1
 )
 
-// Key is the key of a cell as a file has it, integers big-endian:
+// Key is the key of a cell as a file stores it, with big-endian integers:
 //
 //	| row length: 2 | row | family length: 1 | family | qualifier | timestamp: 8 | type: 1 |
 //
-// Its methods are for keys of AppendKey and of readers, which are sound.
+// Its methods are for valid keys, such as those of AppendKey and of readers.
 type Key []byte
 
 // AppendKey appends the key of a cell. It panics if the row has more than MaxRow bytes or the
@@ -85,7 +84,7 @@ func AppendKey(dst, row, family, qualifier []byte, timestamp int64, t KeyType) K
 	return append(dst, byte(t))
 }
 
-// AppendRowKey appends a key that sorts before every cell of a row: one to seek to.
+// AppendRowKey appends a key that sorts before every cell of a row. A Scanner can seek to it.
 func AppendRowKey(dst, row []byte) Key {
 	return AppendKey(dst, row, nil, nil, LatestTimestamp, Maximum)
 }
@@ -93,26 +92,26 @@ func AppendRowKey(dst, row []byte) Key {
 func (k Key) rowEnd() int    { return rowLengthSize + int(binary.BigEndian.Uint16(k)) }
 func (k Key) familyEnd() int { end := k.rowEnd(); return end + 1 + int(k[end]) }
 
-// Row is the row, a part of the key.
+// Row returns the row, a part of the key.
 func (k Key) Row() []byte { return k[rowLengthSize:k.rowEnd()] }
 
-// Family is the column family, a part of the key.
+// Family returns the column family, a part of the key.
 func (k Key) Family() []byte { return k[k.rowEnd()+1 : k.familyEnd()] }
 
-// Qualifier is the column qualifier, a part of the key.
+// Qualifier returns the column qualifier, a part of the key.
 func (k Key) Qualifier() []byte { return k[k.familyEnd() : len(k)-timestampSize-1] }
 
-// Timestamp is the cell's time in milliseconds, or another count of its writer.
+// Timestamp returns the cell's time in milliseconds, or another number that its writer chose.
 func (k Key) Timestamp() int64 {
 	return int64(binary.BigEndian.Uint64(k[len(k)-timestampSize-1:]))
 }
 
-// Type is the cell's type.
+// Type returns the cell's type.
 func (k Key) Type() KeyType { return KeyType(k[len(k)-1]) }
 
-// Compare is negative, 0 or positive as k sorts before, like or after other: by row, family
-// and qualifier ascending, then timestamp and type descending. A key of the type Minimum
-// without family and qualifier is the last of its row.
+// Compare returns a negative number, 0 or a positive number if k sorts before, like or after
+// other: by row, family and qualifier ascending, then timestamp and type descending. A key of
+// the type Minimum without family and qualifier is the last of its row.
 func (k Key) Compare(other Key) int {
 	if c := bytes.Compare(k.Row(), other.Row()); c != 0 {
 		return c
@@ -144,8 +143,8 @@ func (k Key) compareColumns(other Key) int {
 	return cmp.Compare(other.Type(), k.Type())
 }
 
-// String shows the key as HBase does, bytes other than printable ASCII as \xHH. It is for
-// messages, of a nil key, too.
+// String formats the key for messages as HBase does, bytes other than printable ASCII as
+// \xHH. The key may be nil.
 func (k Key) String() string {
 	if len(k) == 0 {
 		return "no key"
@@ -158,7 +157,7 @@ func (k Key) String() string {
 	return fmt.Sprintf("%s/%d/%s", b, k.Timestamp(), k.Type())
 }
 
-// appendPrintable appends bytes as HBase's Bytes.toStringBinary shows them, with the
+// appendPrintable appends bytes as HBase's Bytes.toStringBinary formats them, with the
 // backslash escaped as well.
 func appendPrintable(dst, b []byte) []byte {
 	const digits = "0123456789ABCDEF"
@@ -172,10 +171,10 @@ func appendPrintable(dst, b []byte) []byte {
 	return dst
 }
 
-// printable reports whether a byte is shown as it is.
+// printable reports whether a byte is not escaped.
 func printable(c byte) bool { return c >= ' ' && c <= '~' && c != '\\' }
 
-// checkKey says what is wrong with a key at an offset, nil if nothing is.
+// checkKey returns damage if the key at an offset is not valid.
 func checkKey(k []byte, offset int64) error {
 	//guard: rejects a key that is too short
 	if len(k) < keyOverhead {

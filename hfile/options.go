@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Options are the choices of files of rows. As JSON they are the document of options in a
+// Options are the options of files of rows. As JSON they are the document of options in a
 // plan.
 type Options struct {
-	// Key are the paths of the fields that make the rows' keys; at least one.
+	// Key has the paths of the fields that make the rows' keys; at least one.
 	Key []string `json:"key"`
-	// Family and Qualifier are those of all cells; Hudi has none.
+	// Family and Qualifier are those of all cells. Hudi has none.
 	Family    string `json:"family,omitempty"`
 	Qualifier string `json:"qualifier,omitempty"`
-	// Timestamp is that of all cells, in milliseconds; nil is LatestTimestamp.
+	// Timestamp is that of all cells, in milliseconds. Nil means LatestTimestamp.
 	Timestamp *int64 `json:"timestamp,omitempty"`
 	// BlockCodec is "none" or "gz". Empty means "none".
 	BlockCodec string `json:"block_codec,omitempty"`
-	// Bloom adds a Bloom filter of the keys: bloomHBase or bloomHudi, whose form it has. Empty
-	// means none.
+	// Bloom adds a Bloom filter of the keys in the form bloomHBase or bloomHudi. Empty means
+	// none.
 	Bloom string `json:"bloom,omitempty"`
 }
 
@@ -32,8 +32,8 @@ const (
 	bloomHudi  = "hudi"
 )
 
-// choose makes Options of what was given on the command line.
-func choose(chosen map[string][]string) (o Options, err error) {
+// parseChoices returns the Options chosen on the command line.
+func parseChoices(chosen map[string][]string) (o Options, err error) {
 	for _, k := range chosen["key"] {
 		o.Key = strings.Split(k, ",")
 	}
@@ -48,7 +48,7 @@ func choose(chosen map[string][]string) (o Options, err error) {
 	for _, t := range chosen["timestamp"] {
 		n, err := strconv.ParseInt(t, 10, 64)
 		if err != nil {
-			return o, fmt.Errorf("--timestamp %q is no number of milliseconds", t)
+			return o, fmt.Errorf("--timestamp %q is not a number of milliseconds", t)
 		}
 		o.Timestamp = &n
 	}
@@ -61,8 +61,8 @@ func choose(chosen map[string][]string) (o Options, err error) {
 	return o, o.Validate()
 }
 
-// ParseOptions reads the document of options in a plan. What it does not know is refused:
-// bytes would be other than those that were asked for.
+// ParseOptions reads the document of options in a plan. It refuses unknown options: without
+// them the files would differ from the request.
 func ParseOptions(doc []byte) (o Options, err error) {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	//guard: rejects an option that it does not know
@@ -73,7 +73,7 @@ func ParseOptions(doc []byte) (o Options, err error) {
 	return o, nil
 }
 
-// Validate says what is wrong with the options.
+// Validate returns an error if the options are not valid.
 func (o Options) Validate() error {
 	//guard: rejects options without a key
 	if len(o.Key) == 0 {
@@ -85,10 +85,10 @@ func (o Options) Validate() error {
 		}
 	}
 	if len(o.Family) > MaxFamily {
-		return fmt.Errorf("--column: a family of %d bytes, at most %d can be written", len(o.Family), MaxFamily)
+		return fmt.Errorf("--column: a family of %d bytes exceeds the limit of %d", len(o.Family), MaxFamily)
 	}
 	if len(o.Qualifier) > maxQualifier {
-		return fmt.Errorf("--column: a qualifier of %d bytes, at most %d are written", len(o.Qualifier), maxQualifier)
+		return fmt.Errorf("--column: a qualifier of %d bytes exceeds the limit of %d", len(o.Qualifier), maxQualifier)
 	}
 	if o.Timestamp != nil && *o.Timestamp < 0 {
 		return fmt.Errorf("--timestamp %d is negative", *o.Timestamp)

@@ -34,7 +34,7 @@ func TestOptionsOfTheCommandLine(t *testing.T) {
 		{map[string][]string{"key": key, "column": {":q"}}, "not of the form FAMILY:QUALIFIER"},
 		{map[string][]string{"key": key, "column": {strings.Repeat("f", MaxFamily+1) + ":q"}}, "a family of 128 bytes"},
 		{map[string][]string{"key": key, "column": {"f:" + strings.Repeat("q", maxQualifier+1)}}, "a qualifier of 4097 bytes"},
-		{map[string][]string{"key": key, "timestamp": {"now"}}, "no number of milliseconds"},
+		{map[string][]string{"key": key, "timestamp": {"now"}}, "not a number of milliseconds"},
 		{map[string][]string{"key": key, "timestamp": {"-1"}}, "is negative"},
 		{map[string][]string{"key": key, "block-codec": {"zstd"}}, "unknown block codec"},
 		{map[string][]string{"key": key, "bloom": {"true"}}, `unknown form "true" of a Bloom filter`},

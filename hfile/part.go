@@ -12,14 +12,14 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// partFile is a file of a part whose blocks are read as those of a column, once it is known
-// where they end.
+// partFile is a file of a part. Its blocks are read as those of a column once their end is
+// known.
 type partFile struct {
 	format.File
 	end int64
 }
 
-// ReadAt reads a block as one of the only column that a part has.
+// ReadAt reads a block as one of the part's only column.
 func (f *partFile) ReadAt(p []byte, off int64) (int, error) {
 	if len(p) > headerSize && off+int64(len(p)) <= f.end {
 		return f.ReadBlock(p, 0, off, f.end)
@@ -43,8 +43,8 @@ func (adapter) Open(files []format.File, o format.OpenOptions) (format.Part, err
 	return p, nil
 }
 
-// part is a file as the program sees it: the rows that its cells are, or stand for. The
-// opener of the part gives back what the reader holds.
+// part implements format.RowPart: its cells as rows, or the rows in them. The opener of the
+// part releases the memory of the Reader.
 type part struct {
 	*Reader
 	shape  shape
@@ -63,7 +63,7 @@ func (p *part) Metadata() []format.Metadata {
 	return all
 }
 
-// isBinary reports whether a key of the file info stands for numbers or a cell's key.
+// isBinary reports whether the value of a key of the file info is a number or a cell's key.
 func isBinary(key string) bool {
 	switch key {
 	case infoVersion, infoMaxMemstore, infoLastBloomKey:
@@ -72,7 +72,7 @@ func isBinary(key string) bool {
 	return strings.HasPrefix(key, infoReserved)
 }
 
-// cellsColumn is the name of the only column, which is the cells as they are stored.
+// cellsColumn is the name of the only column, the stored cells.
 const cellsColumn = "cells"
 
 func (p *part) Columns() []format.Column {
@@ -82,8 +82,8 @@ func (p *part) Columns() []format.Column {
 	}}
 }
 
-// Blocks are the data blocks, as many as fit the part's memory. The number of their rows is
-// not known before they are read.
+// Blocks returns the data blocks. It fails if their list does not fit the part's memory. The
+// numbers of their rows are not known before they are read.
 func (p *part) Blocks(int) (blocks []format.Block, err error) {
 	headers := p.blocks()
 	memory := column.Reservation{Of: p.memory.Of}
@@ -114,15 +114,15 @@ func (p *part) Read() (format.RowReader, error) {
 	return &rowReader{part: p, cells: p.Scan()}, nil
 }
 
-// shape is how cells become rows.
+// shape says how cells become rows.
 type shape int
 
 const (
-	// shapeCells is a row of all that a cell has.
+	// shapeCells makes a row of all parts of a cell.
 	shapeCells shape = iota
-	// shapeKeyed is a row of a cell's key and of its value, which is Avro data.
+	// shapeKeyed makes a row of a cell's row and its value, which is Avro data.
 	shapeKeyed
-	// shapeRows are cells whose values are the rows.
+	// shapeRows takes the values of the cells as the rows.
 	shapeRows
 )
 
@@ -130,15 +130,15 @@ const (
 // values are whole rows.
 const infoRows = "rowtocol.key"
 
-// Keys, families and qualifiers are shown as HBase does, bytes other than printable ASCII as
-// \xHH: most are text, and none need be.
+// Keys, families and qualifiers are formatted as by HBase, bytes other than printable ASCII
+// as \xHH: most are text, but need not be.
 const cellsSchema = `{"type":"record","name":"Cell","fields":[` +
 	`{"name":"key","type":"string"},` +
 	`{"name":"family","type":"string"},{"name":"qualifier","type":"string"},` +
 	`{"name":"timestamp","type":"long"},{"name":"type","type":"string"},` +
 	`{"name":"value","type":"bytes"}]}`
 
-// shapeOf finds by the file info how cells become rows, and the schema of these.
+// shapeOf returns the shape for a file info, and the schema of the rows.
 func shapeOf(info Info) (shape, string) {
 	schema := info.Value(infoSchema)
 	switch {
@@ -150,12 +150,12 @@ func shapeOf(info Info) (shape, string) {
 	return shapeKeyed, `{"type":"record","name":"KeyAndValue","fields":[{"name":"key","type":"string"},{"name":"value","type":` + string(schema) + `}]}`
 }
 
-// rowReader makes rows of cells.
+// rowReader reads cells as rows.
 type rowReader struct {
 	part  *part
 	cells *Scanner
 	datum []byte
-	held  int64 // bytes of datum that are accounted for
+	held  int64 // accounted bytes of datum
 	err   error
 }
 
@@ -179,14 +179,14 @@ func (r *rowReader) Next() ([]byte, error) {
 	return r.datum, nil
 }
 
-// maxEscaped is the most bytes that a byte is shown as.
+// maxEscaped is the length of an escaped byte.
 const maxEscaped = len("\\xHH")
 
-// rowOverhead is more than what a row has besides a cell's key and value: lengths, the
-// timestamp and the name of the type.
+// rowOverhead bounds the bytes of a row besides a cell's key and value: lengths, the timestamp
+// and the name of the type.
 const rowOverhead = 128
 
-// append appends the row that a cell is.
+// append appends the row of a cell.
 func (s shape) append(dst []byte, key Key, value []byte) []byte {
 	dst = appendEscaped(dst, key.Row())
 	if s == shapeKeyed {
@@ -204,7 +204,7 @@ func appendBytes[T string | []byte](dst []byte, b T) []byte {
 	return append(binary.AppendVarint(dst, int64(len(b))), b...)
 }
 
-// appendEscaped appends as a string what bytes are shown as.
+// appendEscaped appends bytes as an Avro string, escaped by appendPrintable.
 func appendEscaped(dst, b []byte) []byte {
 	size := len(b)
 	for _, c := range b {

@@ -12,26 +12,24 @@ import (
 // DefaultMaxBlock is the default of OpenOptions.MaxBlock, in bytes.
 const DefaultMaxBlock = 512 << 20
 
-// maxLoadOnOpen is the size in bytes of the largest block that is read on opening, and of what
-// it decompresses to. Roots of indexes have 128 KiB, Hudi's some MiB, and what a file info has
-// of schemas is no more.
+// maxLoadOnOpen is the largest size of a block that is read on opening, stored and decompressed.
+// Roots of indexes have 128 KiB, Hudi's a few MiB. The schemas in a file info are not larger.
 const maxLoadOnOpen = 64 << 20
 
-// tailSize is how much of the end of a file is read at first: of most files all that
-// opening them takes.
+// tailSize is the size of the first read, at the end of a file. For most files it is all that
+// opening them needs.
 const tailSize = 32 << 10
 
 // OpenOptions say how a file is read.
 type OpenOptions struct {
 	// Name is the file's name in messages.
 	Name string
-	// MaxBlock is the size in bytes of the largest block that is read and of what it
-	// decompresses to; a file that claims more is reported as damage.Unsupported. 0 is
-	// DefaultMaxBlock. A block that is read on opening has at most 64 MiB, all of them together
-	// the size of the largest block.
+	// MaxBlock is the largest size of a block, stored and decompressed. A larger block is
+	// reported as damage.Unsupported. 0 is DefaultMaxBlock. A block that is read on opening
+	// may have at most 64 MiB, and all of them together MaxBlock.
 	MaxBlock int64
-	// Memory accounts for the indexes and for the blocks of scanners; nil if they are not
-	// accounted for. Its error is returned to the caller.
+	// Memory accounts for the indexes and for the blocks of scanners, unless it is nil. Its
+	// error is returned to the caller.
 	Memory column.Account
 }
 
@@ -40,8 +38,8 @@ type Reader struct {
 	r       io.ReaderAt
 	name    string
 	size    int64
-	most    int64
-	memory  column.Reservation // of what is kept
+	max     int64              // OpenOptions.MaxBlock
+	memory  column.Reservation // of indexes, file info and Bloom filter
 	trailer *Trailer
 	info    Info
 	dialect dialect
@@ -55,13 +53,13 @@ type Reader struct {
 	unverified   atomic.Bool
 }
 
-// Open reads and checks what the file of size bytes in r says of itself: the trailer, the
-// roots of the indexes and the file info. Errors are *damage.Error, or wrap what r or the
-// account reported. The caller closes the Reader.
+// Open reads and checks the trailer, the roots of the indexes, the file info and the Bloom
+// filter's index of the file of size bytes in r. Errors are *damage.Error, or wrap those of r
+// or the account. The caller closes the Reader.
 func Open(r io.ReaderAt, size int64, o OpenOptions) (*Reader, error) {
-	f := &Reader{r: r, name: o.Name, size: size, most: o.MaxBlock, memory: column.Reservation{Of: o.Memory}}
-	if f.most == 0 {
-		f.most = DefaultMaxBlock
+	f := &Reader{r: r, name: o.Name, size: size, max: o.MaxBlock, memory: column.Reservation{Of: o.Memory}}
+	if f.max == 0 {
+		f.max = DefaultMaxBlock
 	}
 	if o.Memory == nil {
 		f.memory.Of = column.Unlimited{}
@@ -73,7 +71,7 @@ func Open(r io.ReaderAt, size int64, o OpenOptions) (*Reader, error) {
 	return f, nil
 }
 
-// located names the file in damage that does not.
+// located adds the file's name to damage without one.
 func (f *Reader) located(err error) error {
 	damage.SetFile(err, f.name)
 	return err
@@ -102,14 +100,14 @@ func (f *Reader) open() error {
 	}
 	blocks := f.blocks()
 	defer blocks.close()
-	blocks.r, blocks.most = tail, min(f.most, maxLoadOnOpen)
+	blocks.r, blocks.max = tail, min(f.max, maxLoadOnOpen)
 	return f.loadOnOpen(blocks)
 }
 
 // blocks returns a reader of the file's blocks.
 func (f *Reader) blocks() *blockReader {
 	return &blockReader{
-		r: f.r, name: f.name, codec: f.trailer.Codec, end: f.size - trailerSize, most: f.most, memory: column.Reservation{Of: f.memory.Of}, hasChecksums: f.hasChecksums,
+		r: f.r, name: f.name, codec: f.trailer.Codec, end: f.size - trailerSize, max: f.max, memory: column.Reservation{Of: f.memory.Of}, hasChecksums: f.hasChecksums,
 		unverified: func() { f.unverified.Store(true) },
 	}
 }
@@ -122,12 +120,12 @@ type tail struct {
 	memory column.Reservation
 }
 
-// load reads up to the end of the file.
+// load reads from t.start to the end of the file.
 func (t *tail) load(f *Reader, end int64) error {
 	n := end - t.start
 	//guard: bounds the size of a block
-	if n > f.most {
-		return damage.New(damage.Unsupported, "", t.start, "%d bytes of indexes, at most %d are read", n, f.most)
+	if n > f.max {
+		return damage.New(damage.Unsupported, "", t.start, "%d bytes of indexes, at most %d are read", n, f.max)
 	}
 	t.buf = nil
 	t.memory.ShrinkTo(0)
@@ -138,7 +136,7 @@ func (t *tail) load(f *Reader, end int64) error {
 	return damage.ReadFull(t.r, t.buf, t.start, f.name)
 }
 
-// ReadAt reads from memory, which has all that is asked for.
+// ReadAt reads from memory. Bytes before t.start are not there.
 func (t *tail) ReadAt(p []byte, off int64) (int, error) {
 	if off < t.start || off > t.start+int64(len(t.buf)) {
 		return 0, io.EOF
@@ -221,7 +219,7 @@ func (f *Reader) metaRoot(payload []byte, offset int64) (err error) {
 	return err
 }
 
-// useInfo takes from the file info what the cells look like.
+// useInfo sets the form of the cells from the file info.
 func (f *Reader) useInfo(offset int64) error {
 	//guard: rejects encoded cells
 	if e := string(f.info.Value(infoEncoding)); e != "" && e != "NONE" {
@@ -233,31 +231,31 @@ func (f *Reader) useInfo(offset int64) error {
 	return nil
 }
 
-// Close gives back the memory that the indexes take. Scanners are closed on their own.
+// Close releases the memory of the Reader. It does not close the scanners.
 func (f *Reader) Close() {
 	f.memory.ShrinkTo(0)
 }
 
-// Name is the name given to Open.
+// Name returns the name given to Open.
 func (f *Reader) Name() string { return f.name }
 
-// Size is the file's length in bytes.
+// Size returns the file's length in bytes.
 func (f *Reader) Size() int64 { return f.size }
 
-// Trailer is the end of the file. It must not be changed.
+// Trailer returns the trailer. It must not be changed.
 func (f *Reader) Trailer() *Trailer { return f.trailer }
 
-// Info is the file info. It must not be changed.
+// Info returns the file info. It must not be changed.
 func (f *Reader) Info() Info { return f.info }
 
-// Entries is the number of cells, by the trailer.
+// Entries returns the number of cells that the trailer records.
 func (f *Reader) Entries() int64 { return f.trailer.Entries }
 
-// Unverified reports whether a block was read so far that has no checksum.
+// Unverified reports whether a block without checksums was read so far.
 func (f *Reader) Unverified() bool { return f.unverified.Load() }
 
-// LastKey is the key of the last cell, nil if the file does not say, or has none. Hudi's
-// writer keeps the row alone.
+// LastKey returns the key of the last cell, or nil if the file does not record one. Hudi's
+// writer records only the row: the result is then its first possible key.
 func (f *Reader) LastKey() Key {
 	k := f.info.Value(infoLastKey)
 	if checkKey(k, 0) == nil {
@@ -269,7 +267,7 @@ func (f *Reader) LastKey() Key {
 	return nil
 }
 
-// MetaNames are the names of the meta blocks, in the order of the index.
+// MetaNames returns the names of the meta blocks, in the order of the index.
 func (f *Reader) MetaNames() []string {
 	names := make([]string, len(f.meta))
 	for i, e := range f.meta {
@@ -278,7 +276,7 @@ func (f *Reader) MetaNames() []string {
 	return names
 }
 
-// Meta reads the meta block of a name; nil if there is none.
+// Meta reads the meta block with a name. It returns nil if there is none.
 func (f *Reader) Meta(name string) ([]byte, error) {
 	for _, e := range f.meta {
 		if string(e.key) != name {
@@ -290,11 +288,11 @@ func (f *Reader) Meta(name string) ([]byte, error) {
 		if err != nil {
 			return nil, f.located(fmt.Errorf("meta block %q: %w", name, err))
 		}
-		return payload, nil // which nothing else refers to
+		return payload, nil // no one else has it
 	}
 	return nil, nil
 }
 
-// ByHudi tells whether Hudi's own writer made the file, which differs in small ways from what
-// HBase's writer makes for Hudi.
+// ByHudi reports whether Hudi's own writer wrote the file. Such a file differs in small ways
+// from one that HBase's writer wrote for Hudi.
 func (f *Reader) ByHudi() bool { return f.trailer.byHudi() }

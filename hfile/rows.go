@@ -9,13 +9,13 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// rowWriter makes row groups of rows with the same options. It is a format.RowWriter.
+// rowWriter implements format.RowWriter: it creates row groups with the same options.
 type rowWriter struct{ o Options }
 
 func (w rowWriter) Key() []string { return w.o.Key }
 
-// writerMemory is about what a Writer takes besides the index: its blocks, a chunk of HBase's
-// Bloom filter and the state of the codec. hudiBloomMemory is what Hudi's takes besides.
+// writerMemory is about the memory of a Writer besides the index: its blocks, a chunk of HBase's
+// Bloom filter and the state of the codec. hudiBloomMemory is the memory of Hudi's filter.
 const (
 	writerMemory    = 2 << 20
 	hudiBloomMemory = 14 << 20
@@ -40,12 +40,12 @@ func (w rowWriter) NewRows(schema string) (format.Rows, error) {
 	}
 	g.bound.fixed = empty.Bound(keyOverhead+len(w.o.Family)+len(w.o.Qualifier), 0)
 	if empty.hudi != nil {
-		g.bound.fixed -= empty.hudi.size() // which the bound counts by the rows
+		g.bound.fixed -= empty.hudi.size() // sizeBound counts it by the rows
 	}
 	return g, nil
 }
 
-// rowGroup is a file of rows. It is a format.Rows.
+// rowGroup implements format.Rows: it writes a file of rows.
 type rowGroup struct {
 	o      *Options
 	codec  Codec
@@ -62,22 +62,22 @@ func (g *rowGroup) options() WriterOptions {
 	}
 }
 
-// Admit refuses what no cell can hold.
+// Admit refuses rows that no cell can hold.
 func (g *rowGroup) Admit(key, datum []byte) error {
 	//guard: refuses a key longer than a row may be
 	if len(key) > MaxRow {
-		return damage.New(damage.Unsupported, "", -1, "a key of %d bytes, at most %d can be written", len(key), MaxRow)
+		return damage.New(damage.Unsupported, "", -1, "a key of %d bytes exceeds the limit of %d", len(key), MaxRow)
 	}
 	full := keyOverhead + len(key) + len(g.o.Family) + len(g.o.Qualifier)
 	//guard: refuses a row that no block can hold
-	if most := MaxDataBlock - int(cellSize(full, 0)); len(datum) > most {
-		return damage.New(damage.Unsupported, "", -1, "a row of %d bytes, at most %d can be written", len(datum), most)
+	if limit := MaxDataBlock - int(cellSize(full, 0)); len(datum) > limit {
+		return damage.New(damage.Unsupported, "", -1, "a row of %d bytes exceeds the limit of %d", len(datum), limit)
 	}
 	g.bound.add(full, len(datum))
 	return nil
 }
 
-// Size is from above until the file is complete.
+// Size returns the bytes written, or a bound of the file's size before Start.
 func (g *rowGroup) Size() int64 {
 	if g.out != nil {
 		return g.out.written
@@ -96,7 +96,7 @@ func (g *rowGroup) Append(key, datum []byte) error {
 	g.key = AppendKey(g.key[:0], key, []byte(g.o.Family), []byte(g.o.Qualifier), g.o.timestamp(), Put)
 	err := g.out.Append(g.key, datum)
 	if errors.Is(err, ErrBlock) {
-		e := damage.New(damage.Unsupported, "", -1, "rows with equal keys are too many; --key takes more fields")
+		e := damage.New(damage.Unsupported, "", -1, "too many rows have equal keys; add fields to --key")
 		e.Err = err
 		return e
 	}
@@ -112,7 +112,7 @@ func (g *rowGroup) Finish(int64) ([]format.Output, error) {
 	return []format.Output{{Role: "rows", Size: size, Pieces: []format.Piece{format.Spilled(0, 0, size)}}}, nil
 }
 
-// sizeBound returns the most bytes of a file of some cells in any order.
+// sizeBound bounds the size of a file of some cells in any order.
 type sizeBound struct {
 	fixed      int64 // of a file without cells
 	rows       int64
@@ -126,9 +126,9 @@ func (b *sizeBound) add(key, value int) {
 	b.longestKey = max(b.longestKey, int64(key))
 }
 
-// size is what the cells take; blocks of DefaultBlockSize at least but for the last; for each
-// an entry of a leaf, and for each two at most one above it; and a filter of twice the bits
-// that its keys need, in chunks.
+// size returns the bound: the cells; for each block an entry in a leaf, and for each two
+// entries at most one above; and a filter of twice the bits that its keys need, in chunks. All
+// blocks but the last have at least DefaultBlockSize.
 func (b *sizeBound) size(codec Codec, bloom string) int64 {
 	blocks := b.cells/DefaultBlockSize + 1
 	entry := 4 + pointerSize + 9 + b.longestKey
@@ -143,7 +143,7 @@ func (b *sizeBound) size(codec Codec, bloom string) int64 {
 	case bloomHudi:
 		n += hudiBloomSize(int(min(b.rows/hudiKeys+1, maxHudiFilters)))
 	}
-	n += (blocks + leaves) * (headerSize + checksumSize*mostChecksums)
+	n += (blocks + leaves) * (headerSize + checksumSize*maxChecksums)
 	if codec == GZ {
 		n += n/64 + (blocks+leaves)*256
 	}

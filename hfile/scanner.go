@@ -8,21 +8,21 @@ import (
 	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
-// Scanner goes through the cells of a file in their order. It belongs to one goroutine and is
-// closed by its maker. After an error it stays where it is until it seeks.
+// Scanner reads the cells of a file in their order. It is for one goroutine, and its creator
+// closes it. After an error Next returns false until a seek.
 type Scanner struct {
 	f      *Reader
 	data   *blockReader
 	levels []level // index blocks below the root, the topmost first
 
-	offset  int64 // of the data block; -1 before one is read
-	next    int64 // after it
+	offset  int64 // of the data block; -1 if none is read
+	next    int64 // offset after the data block
 	payload []byte
 	at      int // of the next cell in the payload
 	key     Key
 	value   []byte
 	begun   bool  // key and value are those of a cell
-	cells   int64 // met since the file's beginning; negative after a seek
+	cells   int64 // read since the file's beginning; negative after a seek
 	err     error
 
 	chunk     *blockReader // of the Bloom filter
@@ -30,7 +30,7 @@ type Scanner struct {
 	chunkBits []byte
 }
 
-// level is the index block last read of a level.
+// level is the last index block that was read at a level.
 type level struct {
 	blocks *blockReader
 	offset int64
@@ -46,7 +46,7 @@ func (f *Reader) Scan() *Scanner {
 	return s
 }
 
-// Close gives the scanner's memory back.
+// Close releases the scanner's memory.
 func (s *Scanner) Close() {
 	s.data.close()
 	for i := range s.levels {
@@ -58,13 +58,13 @@ func (s *Scanner) Close() {
 	s.payload, s.key, s.value, s.chunkBits, s.offset, s.begun = nil, nil, nil, nil, -1, false
 }
 
-// Key is the key of the cell. It is valid until the scanner moves.
+// Key returns the key of the cell. It is valid until the scanner moves.
 func (s *Scanner) Key() Key { return s.key }
 
-// Value is the value of the cell. It is valid until the scanner moves.
+// Value returns the value of the cell. It is valid until the scanner moves.
 func (s *Scanner) Value() []byte { return s.value }
 
-// Err is what ended the scan, nil if it was the end of the file.
+// Err returns the error that ended the scan, or nil at the end of the file.
 func (s *Scanner) Err() error { return s.err }
 
 // fail ends the scan.
@@ -73,7 +73,7 @@ func (s *Scanner) fail(err error) bool {
 	return false
 }
 
-// Next moves to the next cell. It is false at the end and after an error.
+// Next moves to the next cell. It returns false at the end and after an error.
 func (s *Scanner) Next() bool {
 	if s.err != nil {
 		return false
@@ -105,8 +105,8 @@ func (s *Scanner) complete() bool {
 	return false
 }
 
-// Seek moves to the first cell that is not before a key: to an exact one, or the next. It is
-// false if there is none, and after an error. Going forward within a block reads nothing.
+// Seek moves to the first cell that is not before a key. It returns false if there is none,
+// and after an error. Within the same block it reads nothing.
 func (s *Scanner) Seek(key Key) bool {
 	s.err, s.cells = nil, -1
 	e, ok, err := s.find(key)
@@ -125,7 +125,7 @@ func (s *Scanner) Seek(key Key) bool {
 			return s.fail(err)
 		}
 	case s.begun && s.key.Compare(key) < 0:
-		// The cell comes before the one that is sought.
+		// The scan goes on from the current cell.
 	default:
 		s.at = 0
 	}
@@ -137,8 +137,8 @@ func (s *Scanner) Seek(key Key) bool {
 	return false
 }
 
-// SeekRow moves to the first cell of a row, or else of the next one, like Seek. The row may
-// have more than MaxRow bytes.
+// SeekRow moves like Seek to the first cell of a row, or of the next row if the file does not
+// have it. The row may have more than MaxRow bytes.
 func (s *Scanner) SeekRow(row []byte) bool {
 	start := row
 	//guard: finds nothing by a key longer than a row may be
@@ -153,9 +153,9 @@ func (s *Scanner) SeekRow(row []byte) bool {
 	return ok
 }
 
-// find walks the index to the first data block that can have a key, or what is after it. A key
-// that an entry of the index has can be in the block before, too: the last cell there may have
-// the same one. ok is false if the file has no blocks.
+// find walks the index to the first data block that can have the first cell that is not before
+// a key. If an entry of the index has that key, it is the block before the entry's, because its
+// last cell may have the same key. ok is false if the file has no blocks.
 func (s *Scanner) find(key Key) (e indexEntry, ok bool, err error) {
 	root := s.f.root
 	if len(root) == 0 {
@@ -173,7 +173,7 @@ func (s *Scanner) find(key Key) (e indexEntry, ok bool, err error) {
 }
 
 // walkIndex calls index with the entry of each index block below the root and the block's first
-// key, and data with that of each data block, in their order.
+// key, and data with the entry of each data block, in their order.
 func (s *Scanner) walkIndex(index func(e indexEntry, first Key) error, data func(e indexEntry) error) error {
 	least := make([]int64, len(s.levels)+1) // offset of the next block of each level
 	var walk func(entries int, entry func(i int) indexEntry, depth int) error
@@ -228,7 +228,7 @@ func (s *Scanner) descend(l *level, e indexEntry, leaf bool) error {
 	return nil
 }
 
-// readBlock reads the data block at an offset; a negative size is one that is not known.
+// readBlock reads the data block at an offset. The size is negative if it is not known.
 func (s *Scanner) readBlock(offset int64, size int) error {
 	s.offset, s.payload, s.at, s.begun = -1, nil, 0, false
 	h, payload, err := s.data.read(offset, size, magicData)
@@ -241,8 +241,8 @@ func (s *Scanner) readBlock(offset int64, size int) error {
 
 // nextBlock reads the next data block. more is false if there is none.
 func (s *Scanner) nextBlock() (more bool, err error) {
-	// A file begins with data blocks, if it has any. Where the trailer says that the first one
-	// is has no checksum.
+	// A file begins with data blocks, if it has any. The trailer's offset of the first one is
+	// not used, because it has no checksum.
 	at := s.next
 	for at < s.f.trailer.LoadOnOpen {
 		h, err := s.data.header(at)
@@ -268,7 +268,7 @@ func (s *Scanner) nextBlock() (more bool, err error) {
 //
 //	| key length: 4 | value length: 4 | key | value | tags length: 2 | tags | version: VInt |
 //
-// Files without tags have no length of them, and files without versions no version.
+// Files without tags have no tags length, and files without versions no version.
 func (s *Scanner) cell() error {
 	b := s.payload[s.at:]
 	//guard: rejects a cell without its lengths

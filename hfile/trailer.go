@@ -17,15 +17,15 @@ const (
 	magicTrailer = "TRABLK\"$"
 	// trailerSize is the fixed size of the trailer.
 	trailerSize = 4096
-	// versionSize is the bytes of the version at its end: the minor one in the first byte,
-	// the major one in the others.
+	// versionSize is the size of the version at its end: the minor version in the first byte,
+	// the major version in the others.
 	versionSize = 4
-	// majorVersion is that of files that are read and written, minorVersion that of HBase's.
+	// majorVersion is that of files that are read and written. minorVersion is HBase's.
 	majorVersion = 3
 	minorVersion = 3
 )
 
-// comparatorName is the order of the cells, by the name that HBase and Hudi know.
+// comparatorName is the name of the cells' order that HBase and Hudi know.
 const comparatorName = "org.apache.hadoop.hbase.KeyValue$KVComparator"
 
 // Field numbers of FileTrailerProto.
@@ -45,14 +45,14 @@ const (
 	trailerEncryption  = 13
 )
 
-// Trailer is the end of a file, which says where everything else is. Offsets are from the
-// file's beginning, sizes in bytes.
+// Trailer is the end of a file, which leads to everything else. Offsets count from the
+// beginning of the file, sizes are in bytes.
 type Trailer struct {
 	Major, Minor int
 	FileInfo     int64 // offset of the block with the file info
 	LoadOnOpen   int64 // offset of the root of the data index
-	IndexSize    int64 // index blocks before compression, of Hudi the cells
-	Total        int64 // blocks before compression
+	IndexSize    int64 // of index blocks before compression; of cells by Hudi
+	Total        int64 // size of blocks before compression
 	DataIndex    int   // entries of the data index's root
 	MetaIndex    int   // entries of the meta index
 	Entries      int64 // cells
@@ -97,7 +97,7 @@ func parseTrailer(b []byte, offset int64) (*Trailer, error) {
 	}
 	//guard: rejects another version
 	if t.Major != majorVersion {
-		return nil, damage.New(damage.Unsupported, "", offset+trailerSize-versionSize, "version %d of HFile; version %d is read", t.Major, majorVersion)
+		return nil, damage.New(damage.Unsupported, "", offset+trailerSize-versionSize, "version %d of HFile; only version %d is read", t.Major, majorVersion)
 	}
 	m, err := protobuf.Delimited("trailer", b[:trailerSize-versionSize], magicSize, offset)
 	if err != nil {
@@ -151,16 +151,16 @@ func (t *Trailer) parse(m *protobuf.Message) error {
 	return m.End(trailerInfo, trailerLoadOnOpen)
 }
 
-// hudiPackage begins the name of the order in files for Hudi.
+// hudiPackage is the prefix of the order's name in files for Hudi.
 const hudiPackage = "org.apache.hudi."
 
-// byHudi tells whether Hudi's own writer made the file, which has no minor version.
+// byHudi reports whether Hudi's own writer wrote the file: it has no minor version.
 func (t *Trailer) byHudi() bool {
 	return t.Minor == 0 && strings.HasPrefix(t.Comparator, hudiPackage)
 }
 
-// ordered tells whether the cells are in the order of Key.Compare. HBase has it under several
-// names, and Hudi under its own; files of the table hbase:meta and of bytes have another.
+// ordered reports whether the cells are in the order of Key.Compare. HBase has several names
+// for it, and Hudi its own. Files of the table hbase:meta and of bytes have another order.
 func (t *Trailer) ordered() bool {
 	switch name, ok := strings.CutPrefix(t.Comparator, "org.apache.hadoop.hbase."); {
 	case t.Comparator == "", strings.HasPrefix(t.Comparator, hudiPackage):
@@ -173,7 +173,7 @@ func (t *Trailer) ordered() bool {
 	return false
 }
 
-// check says what cannot be in a file whose trailer is at an offset.
+// check returns damage if a file whose trailer is at an offset cannot have these fields.
 func (t *Trailer) check(offset int64) error {
 	switch {
 	//guard: rejects a codec that it cannot read
@@ -181,7 +181,7 @@ func (t *Trailer) check(offset int64) error {
 		return damage.New(damage.Unsupported, "", offset, "blocks are compressed with %s; NONE, GZ, SNAPPY, LZ4 and ZSTD are read", t.Codec)
 	//guard: rejects cells in another order
 	case !t.ordered():
-		return damage.New(damage.Unsupported, "", offset, "the cells are in the order %q, which is not known", t.Comparator)
+		return damage.New(damage.Unsupported, "", offset, "the cells are in the unknown order %q", t.Comparator)
 	//guard: rejects an offset outside the file
 	case t.LoadOnOpen < 0 || t.LoadOnOpen > t.FileInfo || t.FileInfo > offset-headerSize:
 		return damage.New(damage.Value, "", offset, "the indexes are recorded at %d, the file info at %d, the trailer is at %d", t.LoadOnOpen, t.FileInfo, offset)
@@ -195,5 +195,5 @@ func (t *Trailer) check(offset int64) error {
 	return nil
 }
 
-// maxLevels is the most levels of an index that is walked. HBase's has rarely more than three.
+// maxLevels is the most levels of an index. HBase's indexes rarely have more than three.
 const maxLevels = 32

@@ -9,10 +9,10 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Verify reads every byte of the file and checks it: every block's checksum and place, the
-// order and the number of the cells, that the indexes lead to each data block by a key that
-// fits it, that the Bloom filter has each row, and what file info and trailer say. It
-// returns the first damage that it finds, and stops at any other error, such as the end of ctx.
+// Verify reads every byte of the file and checks it: the checksum and place of every block;
+// the order and number of the cells; that the indexes lead to each data block by a valid key;
+// that the Bloom filter has each row; and the fields of file info and trailer. It returns
+// the first damage that it finds, and stops at any other error, such as the end of ctx.
 func (f *Reader) Verify(ctx context.Context) error {
 	v := &verifier{f: f, s: f.Scan(), previous: map[string]int64{}, memory: column.Reservation{Of: f.memory.Of}}
 	defer v.s.Close()
@@ -34,11 +34,11 @@ type verifier struct {
 	previous map[string]int64 // offset of the last block of a magic
 	data     []dataBlock
 	memory   column.Reservation // of what is kept of the blocks
-	index    map[int64]bool     // offsets of the index blocks below the root that nothing led to yet
-	chunks   int                // met of the Bloom filter
-	meta     int                // blocks met
+	index    map[int64]bool     // offsets of the index blocks below the root that no entry has led to
+	chunks   int                // of the Bloom filter that were read
+	meta     int                // meta blocks that were read
 	hudi     *HudiBloom
-	least    []byte // the first row
+	firstRow []byte
 	last     Key
 	cells    int64
 	keys     int64 // bytes
@@ -95,7 +95,7 @@ func (v *verifier) block(at int64) (int, error) {
 	begin := v.f.trailer.LoadOnOpen
 	//guard: rejects a block that belongs to two sections
 	if at < begin && at+int64(h.size()) > begin {
-		return 0, damage.New(damage.Size, "", at, "a block goes beyond %d, where the indexes begin", begin)
+		return 0, damage.New(damage.Size, "", at, "a block reaches beyond %d, where the indexes begin", begin)
 	}
 	before, ok := v.previous[h.magic]
 	if !ok {
@@ -110,7 +110,7 @@ func (v *verifier) block(at int64) (int, error) {
 	case magicRoot, magicInfo, magicBloomMeta, magicDeleteBloom:
 		//guard: rejects an index among the data
 		if at < begin {
-			return 0, damage.New(damage.Magic, "", at, "a block %q before the indexes' beginning", h.magic)
+			return 0, damage.New(damage.Magic, "", at, "a block %q before the beginning of the indexes", h.magic)
 		}
 	}
 	switch h.magic {
@@ -128,11 +128,11 @@ func (v *verifier) block(at int64) (int, error) {
 	return h.size(), err
 }
 
-// mapEntryMemory is more than an entry of a map of two numbers takes, with the room that the map
-// grows by.
+// mapEntryMemory bounds the memory of an entry in a map of two numbers, with the room that the
+// map grows by.
 const mapEntryMemory = 80
 
-// metaBlock checks that the meta index has a meta block.
+// metaBlock checks that the meta index lists a meta block.
 func (v *verifier) metaBlock(at int64, size int) error {
 	v.meta++
 	//guard: rejects a meta block that the index does not list
@@ -142,7 +142,7 @@ func (v *verifier) metaBlock(at int64, size int) error {
 	return nil
 }
 
-// chunk checks that the Bloom filter has a chunk, if there is a filter.
+// chunk checks that the Bloom filter lists a chunk, if there is a filter.
 func (v *verifier) chunk(at int64, size int) error {
 	if v.f.bloom == nil {
 		return nil
@@ -194,8 +194,8 @@ func (v *verifier) dataBlock(at int64, size int, payload []byte) error {
 	return nil
 }
 
-// reserve reserves the memory of a data block's key, and of what else is kept of the block, in a
-// list that is copied as it grows.
+// reserve reserves memory for a key of a data block, and for the block in a list, which is
+// copied as it grows.
 func (v *verifier) reserve(key int) error {
 	return v.memory.Reserve(int64(key) + 2*int64(unsafe.Sizeof(dataBlock{})))
 }
@@ -204,7 +204,7 @@ func (v *verifier) reserve(key int) error {
 func (v *verifier) row() error {
 	row := v.s.key.Row()
 	if v.cells == 1 {
-		v.least = bytes.Clone(row)
+		v.firstRow = bytes.Clone(row)
 	}
 	has, err := v.s.MayContainRow(row)
 	if err != nil {
@@ -245,11 +245,11 @@ func (v *verifier) checkIndex() error {
 	return nil
 }
 
-// checkEntry checks an entry of the index against the data block of a number.
+// checkEntry checks an entry of the index against data block n.
 func (v *verifier) checkEntry(e indexEntry, n int) error {
 	//guard: rejects an index that leads to other blocks
 	if n >= len(v.data) || v.data[n].offset != e.offset || v.data[n].size != e.size {
-		return damage.New(damage.Value, "", e.offset, "the index has data block %d of %d bytes there", n, e.size)
+		return damage.New(damage.Value, "", e.offset, "the index has data block %d of %d bytes there, the file does not", n, e.size)
 	}
 	b := v.data[n]
 	first := b.first
@@ -287,7 +287,7 @@ func (v *verifier) checkMeta() error {
 	return nil
 }
 
-// checkInfo checks what the file info says of the cells.
+// checkInfo checks the file info against the cells.
 func (v *verifier) checkInfo() error {
 	at := v.f.trailer.FileInfo
 	last := v.f.LastKey()
@@ -303,10 +303,10 @@ func (v *verifier) checkInfo() error {
 	for _, end := range []struct {
 		key string
 		row []byte
-	}{{infoMinRecord, v.least}, {infoMaxRecord, v.last.Row()}} {
+	}{{infoMinRecord, v.firstRow}, {infoMaxRecord, v.last.Row()}} {
 		//guard: rejects a wrong range of rows
-		if said := v.f.info.Value(end.key); said != nil && !bytes.Equal(said, end.row) {
-			return damage.New(damage.Value, "", at, "%s is recorded as %q, it is %q", end.key, said, end.row)
+		if got := v.f.info.Value(end.key); got != nil && !bytes.Equal(got, end.row) {
+			return damage.New(damage.Value, "", at, "%s is recorded as %q, it is %q", end.key, got, end.row)
 		}
 	}
 	if v.f.ByHudi() {
@@ -325,7 +325,7 @@ func (v *verifier) checkInfo() error {
 	return nil
 }
 
-// checkTrailer checks what the trailer says of the blocks.
+// checkTrailer checks the trailer against the blocks.
 func (v *verifier) checkTrailer() error {
 	t, at := v.f.trailer, v.f.size-trailerSize
 	//guard: rejects a file that lacks cells
@@ -343,8 +343,8 @@ func (v *verifier) checkTrailer() error {
 	return nil
 }
 
-// Blocks calls visit with each data block in their order, by the index alone: the offset and
-// the size in the file, and a key that is not above the block's first one.
+// Blocks calls visit with each data block in their order: the offset and the size in the file,
+// and a key that is not above the block's first one. It reads only the index.
 func (f *Reader) Blocks(visit func(offset int64, size int, key Key) error) error {
 	s := f.Scan()
 	defer s.Close()

@@ -58,7 +58,7 @@ func TestVerify(t *testing.T) {
 		f          file
 	}{
 		{"chain", "the block before of its kind is recorded at 5", flat.changed(t, magicData, 1, be64(16, 5))},
-		{"a root among the data", "before the indexes' beginning", flat.changed(t, magicData, 0, func(b []byte) { copy(b, magicRoot) })},
+		{"a root among the data", "before the beginning of the indexes", flat.changed(t, magicData, 0, func(b []byte) { copy(b, magicRoot) })},
 		{"order", "sorts before the previous one", flat.changed(t, magicData, 1, func(b []byte) { b[headerSize+8+rowLengthSize+3] = '/' })},
 		{"no bits", "the Bloom filter does not have the row", flat.changed(t, magicBloomChunk, 0, func(b []byte) {
 			h, _ := parseBlockHeader(b, 0, int64(len(b)))

@@ -16,13 +16,13 @@ const DefaultBlockSize = 64 << 10
 // DefaultIndexBlockSize is the default of WriterOptions.IndexBlockSize, in bytes, HBase's.
 const DefaultIndexBlockSize = 128 << 10
 
-// MaxDataBlock is the most bytes that a data block may grow to by cells with equal keys, which
-// are always in one block.
+// MaxDataBlock is the most bytes of a data block. Cells with equal keys, which are always in
+// one block, can make it larger than BlockSize.
 const MaxDataBlock = 64 << 20
 
-// WriterOptions say how a file is written.
+// WriterOptions are the options of a Writer.
 type WriterOptions struct {
-	// BlockSize is the size in bytes, before compression, at which a data block is closed;
+	// BlockSize is the size in bytes, before compression, at which a data block ends;
 	// 0 is DefaultBlockSize.
 	BlockSize int
 	// IndexBlockSize is the same for index blocks; 0 is DefaultIndexBlockSize.
@@ -38,25 +38,23 @@ type WriterOptions struct {
 	HudiRange bool
 	// Info are further pairs of the file info.
 	Info Info
-	// Meta are meta blocks, in any order.
+	// Meta has the meta blocks, in any order.
 	Meta []Pair
 }
 
 // Writer writes a file that both HBase and Hudi read. It keeps one block and the upper levels
-// of the index in memory.
-//
-// The bytes depend on the options and the cells alone.
+// of the index in memory. The bytes depend only on the options and the cells.
 type Writer struct {
 	w       io.Writer
 	o       WriterOptions
 	written int64
 	err     error
 
-	buf      []byte // the data block, after the place of its header
+	buf      []byte // the data block, after room for its header
 	stored   []byte // the last compressed block
 	first    Key    // of the block; empty before its first cell
-	last     Key    // of all cells, a part of buf, until the next cell also beyond its end
-	least    []byte // row of all cells, for HudiRange
+	last     Key    // of all cells, in the memory of buf, perhaps beyond its length
+	firstRow []byte // of all cells, for HudiRange
 	previous map[string]int64
 	index    indexWriter
 	bloom    *bloomWriter
@@ -65,15 +63,14 @@ type Writer struct {
 	cells       int64
 	keys        int64 // bytes
 	values      int64 // bytes
-	total       int64 // of all blocks that the trailer counts, before compression
+	total       int64 // size of all blocks that the trailer counts, before compression
 	firstData   int64
 	lastData    int64
 	metaEntries []indexEntry
 	optionsSize int64 // see optionsBound
 }
 
-// NewWriter returns a writer of a file to w, which is written to from its beginning to its
-// end.
+// NewWriter returns a Writer of a file to w. It writes w sequentially.
 func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 	if o.BlockSize == 0 {
 		o.BlockSize = DefaultBlockSize
@@ -85,7 +82,7 @@ func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 		o.Codec = None
 	}
 	if o.Codec != None && o.Codec != GZ {
-		return nil, fmt.Errorf("hfile: files with %s are not written", o.Codec)
+		return nil, fmt.Errorf("hfile: files with the codec %s are not written", o.Codec)
 	}
 	if o.BlockSize < 0 || o.BlockSize > MaxDataBlock || o.IndexBlockSize < 0 || o.IndexBlockSize > MaxDataBlock {
 		return nil, fmt.Errorf("hfile: blocks of %d and %d bytes; at most %d are written", o.BlockSize, o.IndexBlockSize, MaxDataBlock)
@@ -105,12 +102,11 @@ func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 // ErrOrder is the error for a cell that sorts before the previous one.
 var ErrOrder = errors.New("hfile: the cells are not in order")
 
-// ErrBlock is the error for cells with equal keys that do not fit a block, in which they are
-// together.
+// ErrBlock is the error for cells with equal keys that do not fit into one block.
 var ErrBlock = errors.New("hfile: the cells do not fit a block")
 
-// Append writes a cell, which is not before the last one. key is a sound key, of AppendKey.
-// After an error the file cannot be completed.
+// Append writes a cell, which must not sort before the last one. key is a valid key, as from
+// AppendKey. After an error the file cannot be completed.
 func (f *Writer) Append(key Key, value []byte) error {
 	if f.err != nil {
 		return f.err
@@ -148,7 +144,7 @@ func (f *Writer) append(key Key, value []byte) error {
 			room = MaxDataBlock
 		}
 		if size > room {
-			return fmt.Errorf("%w: those of %s take more than %d bytes", ErrBlock, key, MaxDataBlock)
+			return fmt.Errorf("%w: the cells of %s take more than %d bytes", ErrBlock, key, MaxDataBlock)
 		}
 	}
 	if len(f.buf) == headerSize {
@@ -175,7 +171,7 @@ func (f *Writer) append(key Key, value []byte) error {
 // addRow adds a row to the Bloom filters and to the range.
 func (f *Writer) addRow(row []byte) {
 	if f.o.HudiRange && f.cells == 0 {
-		f.least = append(f.least, row...)
+		f.firstRow = append(f.firstRow, row...)
 	}
 	if f.bloom != nil {
 		f.bloom.add(row)
@@ -185,16 +181,17 @@ func (f *Writer) addRow(row []byte) {
 	}
 }
 
-// cellSize is the bytes of a cell in a block.
+// cellSize returns the size of a cell in a block.
 func cellSize(key, value int) int64 { return 4 + 4 + int64(key) + int64(value) + 1 }
 
-// Cells is the number of cells appended.
+// Cells returns the number of cells appended.
 func (f *Writer) Cells() int64 { return f.cells }
 
-// LastKey is the key of the last cell, valid until the next; nil if there is none.
+// LastKey returns the key of the last cell, valid until the next Append, or nil if there is none.
 func (f *Writer) LastKey() Key { return f.last }
 
-// flush writes the data block, and the blocks of index and Bloom filter that are full.
+// flush writes the data block, and the full blocks of the index and the Bloom filter. If last
+// is set, it also writes those that are not full.
 func (f *Writer) flush(last bool) error {
 	if len(f.buf) > headerSize {
 		offset, size, err := f.write(magicData, f.buf)
@@ -227,12 +224,12 @@ func (f *Writer) flush(last bool) error {
 		if err != nil {
 			return err
 		}
-		f.bloom.at(offset, size)
+		f.bloom.chunkWritten(offset, size)
 	}
 }
 
-// write writes a block whose payload is in b, after the place of its header, and returns
-// where it is. It may grow b by its checksums only.
+// write writes a block whose payload is in b, after room for its header, and returns its place.
+// It may append checksums to b.
 func (f *Writer) write(magic string, b []byte) (offset int64, size int, err error) {
 	h := blockHeader{magic: magic, raw: len(b) - headerSize, previous: -1}
 	if at, ok := f.previous[magic]; ok {
@@ -257,7 +254,7 @@ func (f *Writer) write(magic string, b []byte) (offset int64, size int, err erro
 	return offset, len(sealed), f.put(sealed)
 }
 
-// put writes bytes as they are.
+// put writes bytes unchanged.
 func (f *Writer) put(b []byte) error {
 	n, err := f.w.Write(b)
 	f.written += int64(n)
@@ -267,8 +264,8 @@ func (f *Writer) put(b []byte) error {
 	return nil
 }
 
-// Close writes what is left: the last block, the meta blocks, the indexes, the file info and
-// the trailer. It does not close what is written to.
+// Close writes the rest of the file: the last block, the meta blocks, the indexes, the file
+// info and the trailer. It does not close the io.Writer.
 func (f *Writer) Close() error {
 	if f.err != nil {
 		return f.err
@@ -339,7 +336,7 @@ func (f *Writer) writeMeta() error {
 	return nil
 }
 
-// fileInfo is what the file says of its cells, and what was given.
+// fileInfo returns the file info: properties of the cells, and the pairs of the options.
 func (f *Writer) fileInfo() Info {
 	info := append(Info{}, f.o.Info...)
 	average := func(bytes int64) []byte {
@@ -359,17 +356,17 @@ func (f *Writer) fileInfo() Info {
 			info = append(info, Pair{infoHudiBloomType, []byte(hudiDynamic)})
 		}
 		if f.o.HudiRange {
-			info = append(info, Pair{infoMinRecord, f.least}, Pair{infoMaxRecord, f.last.Row()})
+			info = append(info, Pair{infoMinRecord, f.firstRow}, Pair{infoMaxRecord, f.last.Row()})
 		}
 	}
 	return info.sorted()
 }
 
-// Bound is the most bytes that the file has if a cell more is appended, with a key and a value
-// of that many bytes, and the file is closed then.
+// Bound returns the most bytes of the file if one more cell, with a key and a value of the
+// given sizes, is appended and the file is then closed.
 func (f *Writer) Bound(key, value int) int64 {
 	stored := f.o.Codec.stored
-	// The cell may be in a block of its own, and each of the blocks in a leaf of its own.
+	// The cell may be in its own block, and each of the blocks in its own leaf.
 	entry := int64(pointerSize + 9 + key)
 	n := f.written + stored(int64(len(f.buf)-headerSize)) + stored(cellSize(key, value))
 	n += stored(f.index.bound()+4*entry) + 4*stored(0)
@@ -382,12 +379,12 @@ func (f *Writer) Bound(key, value int) int64 {
 	}
 	info := 512 + 2*key
 	if f.o.HudiRange {
-		info += len(f.least) + 2*key
+		info += len(f.firstRow) + 2*key
 	}
 	return n + f.optionsSize + stored(int64(info)) + stored(0) + trailerSize
 }
 
-// optionsBound is the most bytes of the file that the meta blocks and pairs of the options take.
+// optionsBound returns the most bytes that the meta blocks and pairs of the options take.
 func (o *WriterOptions) optionsBound() (n int64) {
 	info := int64(0)
 	for _, p := range o.Info {
@@ -399,9 +396,9 @@ func (o *WriterOptions) optionsBound() (n int64) {
 	return n + o.Codec.stored(info)
 }
 
-// stored is the most bytes that a block of n bytes takes in a file.
+// stored returns the most bytes that a block of n bytes takes in a file.
 func (c Codec) stored(n int64) int64 {
-	n += headerSize + checksumSize*mostChecksums
+	n += headerSize + checksumSize*maxChecksums
 	if c == GZ {
 		n += n/64 + 256
 	}
