@@ -11,7 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-func TestBoundIsAboveTheFile(t *testing.T) {
+func TestBoundOfTheFileSize(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 18))
 	combinations(func(o Options) {
 		if o.Compression == Snappy || o.Type.Physical() != o.Type {
@@ -42,14 +42,14 @@ func TestBoundIsAboveTheFile(t *testing.T) {
 				slack += bound / 2
 			}
 			if size := int64(file.Len()); size > bound || bound > size+slack {
-				t.Errorf("%v, %d rows: %d bytes, said to be %d at most", o, n, size, bound)
+				t.Errorf("%v, %d rows: %d bytes, want at most %d", o, n, size, bound)
 			}
 		}
 	})
 }
 
-// A row whose key is the last key of the block before has it whole; others end with the
-// first byte that tells.
+// If the key of a row is also the last key of the block before, the index has the whole key.
+// Other keys end with the first byte that differs.
 func TestKeysOfTheValueIndex(t *testing.T) {
 	o := Options{Type: String, Encoding: Plain, ValueIndex: true, KeyBounds: true, BlockSize: 1}
 	f := openBytes(t, write(t, o, &Rows{Values: *binaries("apple", "apple", "applet", "banana", "blue")}))
@@ -69,7 +69,7 @@ func TestKeysOfTheValueIndex(t *testing.T) {
 	}
 }
 
-// The positional index goes before the value index wherever both have a block to write.
+// If both indexes have a block to write, that of the positional index comes first.
 func TestIndexesOfManyLevels(t *testing.T) {
 	rows := &Rows{}
 	for i := range 4000 {

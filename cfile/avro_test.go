@@ -8,18 +8,17 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// TestAvroValuesRefuse data that the walk over sound Avro never gives, and values that a file
-// cannot hold.
-func TestAvroValuesRefuse(t *testing.T) {
+// TestAvroValuesErrors appends damaged Avro data, and values that a file cannot hold.
+func TestAvroValuesErrors(t *testing.T) {
 	enum := column.Column{Type: column.Int, Symbols: []string{"a", "b"}}
 	decimal := column.Column{Type: column.Bytes, Logical: column.LogicalDecimal, FixedSize: 2, Precision: 4}
 	wide := column.Column{Type: column.Bytes, Logical: column.LogicalDecimal, FixedSize: 17, Precision: 38}
-	huge := []byte{0x80, 0x80, 0x80, 0x80, 0x20} // 2³², the first number that an INT32 would have as 0
-	for what, c := range map[string]struct {
-		of    column.Column
-		typ   Type
-		data  []byte
-		unfit bool // else cut
+	huge := []byte{0x80, 0x80, 0x80, 0x80, 0x20} // 2³², which would become 0 as an INT32
+	for name, c := range map[string]struct {
+		column  column.Column
+		typ     Type
+		data    []byte
+		invalid bool // the value does not fit; else the data is cut
 	}{
 		"no int":                   {column.Column{Type: column.Int}, Int32, nil, false},
 		"a cut int":                {column.Column{Type: column.Int}, Int32, []byte{0x80}, false},
@@ -42,10 +41,10 @@ func TestAvroValuesRefuse(t *testing.T) {
 		"a day before the year 1":  {column.Column{Type: column.Int, Logical: column.LogicalDate}, Date, []byte{0xf5, 0xe4, 0x57}, true},
 		"a day of the year 10000":  {column.Column{Type: column.Int, Logical: column.LogicalDate}, Date, []byte{0xc2, 0x82, 0xe6, 0x02}, true},
 	} {
-		a := newAvroValues(&c.of, c.typ)
+		a := newAvroValues(&c.column, c.typ)
 		n, _, err := a.append(new(encoding.Values), c.data[:len(c.data):len(c.data)], 1, 1<<20)
-		if errors.Is(err, errCut) == c.unfit || errors.As(err, new(*valueError)) != c.unfit {
-			t.Errorf("%s: %d values, %v", what, n, err)
+		if errors.Is(err, errCut) == c.invalid || errors.As(err, new(*valueError)) != c.invalid {
+			t.Errorf("%s: %d values, %v", name, n, err)
 		}
 	}
 }

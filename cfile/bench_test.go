@@ -34,7 +34,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkSeek moves a cursor to and fro.
+// BenchmarkSeek moves a cursor back and forth.
 func BenchmarkSeek(b *testing.B) {
 	values := make([]int64, 1_000_000)
 	for i := range values {

@@ -8,7 +8,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// The memory of blocks is reused for any file.
+// The encoder reuses its memory for all files.
 func TestEncoderAllocatesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	e := &blockEncoder{}
@@ -37,7 +37,7 @@ func TestEncoderAllocatesNothing(t *testing.T) {
 	})
 }
 
-// Rows of a file with a dictionary need no values where all are numbered.
+// Rows of a file with a dictionary need no values if all have codes.
 func TestCodesStandForValues(t *testing.T) {
 	o := Options{Type: String, Nullable: true, BlockSize: 64, Positional: true}
 	rows := &Rows{Valid: []byte{1, 0, 1, 1}, Values: *binaries("a", "b", "a")}
@@ -55,7 +55,7 @@ func TestCodesStandForValues(t *testing.T) {
 	testenv.Must(t, err)
 	tail, err := a.finish(d)
 	if err != nil || string(append(append(file, index...), tail...)) != string(want) {
-		t.Errorf("other bytes than those of the values: %v", err)
+		t.Errorf("the bytes differ from those of the values: %v", err)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// A BloomFile of Kudu's is known as one: it has no rows, and says what it holds.
+// TestBloomFile opens a BloomFile of Kudu: it has no rows, and describes its filters.
 func TestBloomFile(t *testing.T) {
 	p := openLone(t, sample(t, "bloom_4000keys.cf"))
 	const want = "3 Bloom filters (13 hash functions, 98304 bits) of about 3987 keys"
@@ -29,7 +29,7 @@ func TestBloomFile(t *testing.T) {
 	}
 }
 
-// bloomFile is a file without rows, the blocks of which are found by keys.
+// bloomFile returns a file without rows, whose blocks have keys in a value index.
 func bloomFile(t testing.TB, blocks ...string) []byte {
 	file := rawFile{Footer: Footer{Type: Binary, Encoding: Plain, Incompatible: FeatureChecksums}, fan: 2, order: "v"}
 	for i, b := range blocks {
@@ -39,14 +39,14 @@ func bloomFile(t testing.TB, blocks ...string) []byte {
 	return file.bytes(t)
 }
 
-// Without blocks it is a column without rows, as an empty column of keys is one.
-func TestNoBloomFile(t *testing.T) {
+// A BloomFile without blocks looks like an empty column of keys.
+func TestEmptyBloomFile(t *testing.T) {
 	if p := openLone(t, bloomFile(t)); p.Schema() == "" {
 		t.Errorf("%T", p)
 	}
 }
 
-// Damaged filters are named by Verify, after one that is sound.
+// Verify finds a damaged filter after a sound one.
 func TestBloomDamage(t *testing.T) {
 	const sound = "\x02\x00\x00\x00\x08\x03\xff\xff"
 	for name, c := range map[string]struct {
@@ -73,12 +73,12 @@ func TestBloomDamage(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.kind)
 		}
 		if err := p.Dump(io.Discard); err != nil {
-			t.Errorf("%s: dumped: %v", name, err)
+			t.Errorf("%s: dump: %v", name, err)
 		}
 	}
 }
 
-// FuzzFilter takes arbitrary blocks apart.
+// FuzzFilter parses arbitrary blocks.
 func FuzzFilter(f *testing.F) {
 	f.Add([]byte("\x02\x00\x00\x00\x08\x03\xff\xff"))
 	f.Fuzz(func(t *testing.T, block []byte) {

@@ -40,14 +40,14 @@ func TestCompress(t *testing.T) {
 			}
 			stored = stored[len("before"):]
 			if len(stored) > compressBound(c, len(raw)) {
-				t.Errorf("%s %s: %d bytes, at most %d", c, name, len(stored), compressBound(c, len(raw)))
+				t.Errorf("%s %s: %d bytes, want at most %d", c, name, len(stored), compressBound(c, len(raw)))
 			}
 			got, err := decompress(make([]byte, 3), c, 2, stored)
 			if err != nil || !bytes.Equal(got, raw) {
-				t.Errorf("%s %s: %d bytes come back of %d, %v", c, name, len(got), len(raw), err)
+				t.Errorf("%s %s: got %d bytes, want %d, %v", c, name, len(got), len(raw), err)
 			}
 			if n, err := decompressedSize(c, 2, stored); err != nil || n != len(raw) {
-				t.Errorf("%s %s: %d bytes are to come back of %d, %v", c, name, n, len(raw), err)
+				t.Errorf("%s %s: got the decompressed size %d, want %d, %v", c, name, n, len(raw), err)
 			}
 			if whole := len(raw) + rawSize; c != NoCompression && name != "half" && name != "all zero" && len(stored) != whole {
 				t.Errorf("%s %s: %d bytes, want the %d of the raw block", c, name, len(stored), whole)
@@ -82,7 +82,7 @@ func TestCompressRefuses(t *testing.T) {
 	}
 }
 
-// payload is what compress gives behind the size.
+// payload returns the compressed bytes after the size.
 func payload(t testing.TB, c Compression, raw []byte) []byte {
 	stored, err := compress(nil, c, raw)
 	if err != nil || len(stored) >= len(raw) {
@@ -91,7 +91,7 @@ func payload(t testing.TB, c Compression, raw []byte) []byte {
 	return stored[rawSize:]
 }
 
-// sized puts sizes in front of a payload.
+// sized returns a payload after sizes.
 func sized(payload []byte, sizes ...uint32) (b []byte) {
 	for _, n := range sizes {
 		b = binary.LittleEndian.AppendUint32(b, n)
@@ -99,7 +99,7 @@ func sized(payload []byte, sizes ...uint32) (b []byte) {
 	return append(b, payload...)
 }
 
-// Version 1 has both sizes, and nothing is stored raw.
+// Version 1 has both sizes, and stores no block raw.
 func TestDecompressVersion1(t *testing.T) {
 	raw := bytes.Repeat([]byte("version one "), 100)
 	for _, c := range compressions[1:] {
@@ -108,13 +108,13 @@ func TestDecompressVersion1(t *testing.T) {
 		if err != nil || !bytes.Equal(got, raw) {
 			t.Errorf("%s: %q, %v", c, got, err)
 		}
-		// A byte takes two of snappy and LZ4, nine of zlib.
-		grown := map[Compression][]byte{
+		// One byte becomes three of Snappy, two of LZ4 and nine of zlib.
+		expanded := map[Compression][]byte{
 			Snappy: {1, 0, 'x'},
 			LZ4:    {0x10, 'x'},
 			Zlib:   {0x78, 0x9c, 0xab, 0, 0, 0, 0x79, 0, 0x79},
 		}[c]
-		if got, err := decompress(nil, c, 1, sized(grown, uint32(len(grown)), 1)); err != nil || string(got) != "x" {
+		if got, err := decompress(nil, c, 1, sized(expanded, uint32(len(expanded)), 1)); err != nil || string(got) != "x" {
 			t.Errorf("%s: %q, %v", c, got, err)
 		}
 	}
@@ -127,9 +127,9 @@ func TestDecompressDamage(t *testing.T) {
 		p := payload(t, c, raw)
 		m := uint32(len(p))
 		zeros := payload(t, c, make([]byte, 1<<20))
-		most := payload(t, c, make([]byte, maxBlock))
+		largest := payload(t, c, make([]byte, maxBlock))
 		for _, d := range []struct {
-			what    string
+			name    string
 			version int
 			stored  []byte
 			kind    damage.Kind
@@ -138,37 +138,37 @@ func TestDecompressDamage(t *testing.T) {
 			{"nothing", 2, nil, damage.Truncated, 0},
 			{"a cut size", 2, []byte{1, 0, 0}, damage.Truncated, 0},
 			{"one size of two", 1, sized(nil, 0), damage.Truncated, 0},
-			{"a size above the limit", 2, sized(most, maxBlock+1), damage.Size, 0},
-			{"a size above the limit in version 1", 1, sized(most, uint32(len(most)), maxBlock+1), damage.Size, 4},
+			{"a size above the limit", 2, sized(largest, maxBlock+1), damage.Size, 0},
+			{"a size above the limit in version 1", 1, sized(largest, uint32(len(largest)), maxBlock+1), damage.Size, 4},
 			{"a compressed size that is too small", 1, sized(p, m-1, n), damage.Size, 0},
 			{"a compressed size that is too large", 1, sized(p, m+1, n), damage.Size, 0},
 			{"more bytes compressed than raw", 2, sized(p, m-1), damage.Size, 0},
-			{"a size that nothing reaches", 2, sized(p[:20], maxBlock), damage.Size, 0},
-			{"a size above what there is", 2, sized(zeros, 1<<20+1), damage.Codec, 4},
-			{"a size below what there is", 2, sized(zeros, 1<<20-1), damage.Codec, 4},
-			{"a size below what there is in version 1", 1, sized(p, m, n-1), damage.Codec, 8},
+			{"a size that the payload cannot reach", 2, sized(p[:20], maxBlock), damage.Size, 0},
+			{"a size above the real one", 2, sized(zeros, 1<<20+1), damage.Codec, 4},
+			{"a size below the real one", 2, sized(zeros, 1<<20-1), damage.Codec, 4},
+			{"a size below the real one in version 1", 1, sized(p, m, n-1), damage.Codec, 8},
 			{"a size of nothing", 1, sized(zeros, uint32(len(zeros)), 0), damage.Codec, 8},
-			{"bytes behind", 2, sized(append(slices.Clone(p), 0x33), n), damage.Codec, 4},
+			{"bytes after the payload", 2, sized(append(slices.Clone(p), 0x33), n), damage.Codec, 4},
 			{"a cut payload", 2, sized(p[:m-1], n), damage.Codec, 4},
 			{"no payload", 1, sized(nil, 0, 0), damage.Codec, 8},
 		} {
 			_, err := decompress(nil, c, d.version, d.stored)
 			var e *damage.Error
-			if d.what == "no payload" && c == LZ4 && err == nil {
-				continue // nothing is nothing compressed
+			if d.name == "no payload" && c == LZ4 && err == nil {
+				continue // an empty block compresses to nothing
 			}
 			if !errors.As(err, &e) || e.Kind != d.kind || e.Offset != d.offset {
-				t.Errorf("%s, %s: %v; want %s at %d", c, d.what, err, d.kind, d.offset)
+				t.Errorf("%s, %s: %v; want %s at %d", c, d.name, err, d.kind, d.offset)
 			}
 			if _, err := decompressedSize(c, d.version, d.stored); (err != nil) != (d.kind != damage.Codec) {
-				t.Errorf("%s, %s: the size decompressed: %v", c, d.what, err)
+				t.Errorf("%s, %s: decompressed size: %v", c, d.name, err)
 			}
 		}
 	}
 }
 
-// What zlib decompresses is believed as it turns out to be there.
-func TestDecompressTakesNoMemoryAtItsWord(t *testing.T) {
+// A claimed size does not decide on the memory for zlib's output.
+func TestDecompressReservesNoClaimedSize(t *testing.T) {
 	stored := sized(payload(t, Zlib, noiseless(64<<10))[:2000], maxBlock/10)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -181,7 +181,7 @@ func TestDecompressTakesNoMemoryAtItsWord(t *testing.T) {
 	}
 }
 
-// noiseless is n bytes that compress to about a quarter.
+// noiseless returns n bytes that compress to about a quarter.
 func noiseless(n int) []byte {
 	b := noise(n)
 	for i := range b {
@@ -228,7 +228,7 @@ func FuzzDecompress(f *testing.F) {
 		again, err := compress(nil, c, raw)
 		testenv.Must(t, err)
 		if back, err := decompress(nil, c, 2, again); err != nil || !bytes.Equal(back, raw) {
-			t.Fatalf("%d bytes come back of %d, %v", len(back), len(raw), err)
+			t.Fatalf("got %d bytes, want %d, %v", len(back), len(raw), err)
 		}
 	})
 }

@@ -34,8 +34,8 @@ func redocument(t *testing.T, files map[string][]byte, change func(d *document))
 	}
 }
 
-// replace puts a sound file in the place of another of a part, whose document then has its
-// checksum.
+// replace replaces a file of a part by another valid file, and sets its checksum in the
+// document.
 func replace(t *testing.T, files map[string][]byte, name string, file []byte) {
 	t.Helper()
 	f, err := Open(bytes.NewReader(file), int64(len(file)), name)
@@ -44,18 +44,18 @@ func replace(t *testing.T, files map[string][]byte, name string, file []byte) {
 	files[name] = file
 	redocument(t, files, func(d *document) {
 		for i := range d.Columns {
-			for _, of := range []*documentFile{d.Columns[i].Lengths, d.Columns[i].Values} {
-				if of != nil && of.Name == name && crc != nil {
-					of.BlocksCRC = binary.LittleEndian.Uint32(crc)
+			for _, f := range []*documentFile{d.Columns[i].Lengths, d.Columns[i].Values} {
+				if f != nil && f.Name == name && crc != nil {
+					f.BlocksCRC = binary.LittleEndian.Uint32(crc)
 				}
 			}
 		}
 	})
 }
 
-// Files of one layout in each other's place give no rows of the wrong column, and have
-// other checksums.
-func TestFilesOfOneLayout(t *testing.T) {
+// Files with the same layout have different checksums, so that swapped files do not give rows
+// of the wrong column.
+func TestSwappedFiles(t *testing.T) {
 	o := Options{Type: Int64, Encoding: Plain, Positional: true, BlocksCRC: true}
 	first := loneFile(t, o, false, make([]byte, 8*12))
 	second := loneFile(t, o, false, bytes.Repeat([]byte{1}, 8*12))
@@ -78,7 +78,7 @@ func TestFilesOfOneLayout(t *testing.T) {
 	}
 }
 
-// Files that are sound, but not those of the document, are damage.
+// Valid files that do not match the document are damage.
 func TestContradictionsInParts(t *testing.T) {
 	ints := func(values ...int32) (b []byte) {
 		for _, v := range values {
@@ -125,10 +125,10 @@ func TestContradictionsInParts(t *testing.T) {
 		}},
 		{"other blocks", damage.Count, "rows with", other("00000.cf", id, false, ids)},
 		{"a negative length", damage.Value, "length -1", other("00006.lengths.cf", Options{Type: Int32}, false, ints(0, 1, 2, 3, 0, 1, 2, 3, 0, 1, -1, 6))},
-		{"a branch of two values", damage.Count, "length 2 in a branch", other("00010.lengths.cf", Options{Type: Int32}, false,
+		{"a branch with two values", damage.Count, "length 2 in a branch", other("00010.lengths.cf", Options{Type: Int32}, false,
 			ints(1, 1, 0, 1, 0, 1, 2, 1, 0, 0, 1, 0, 1, 1, 0, 1, 1, 1))},
 		{"a decimal of more bytes", damage.Value, "does not fit 3 bytes", other("00005.cf", Options{Type: Decimal32}, false, ints(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1<<23))},
-		{"a symbol that is none", damage.Value, "not a symbol", other("00004.cf", Options{Type: String, Encoding: Dict}, false, []byte("abcabcabcabc"))},
+		{"an unknown symbol", damage.Value, "not a symbol", other("00004.cf", Options{Type: String, Encoding: Dict}, false, []byte("abcabcabcabc"))},
 		{"rows of another block", damage.Count, "its first row with", func(f map[string][]byte) {
 			redocument(t, f, func(d *document) { shift(d, portColumn, 2, 0, 0) })
 		}},
@@ -167,7 +167,7 @@ func readColumn(p format.Part, col int) (err error) {
 	return err
 }
 
-// What verify reports of lengths and values, a cursor that comes by reports as well.
+// A cursor reports the same damage of lengths and values as Verify.
 func TestCursorsFindContradictions(t *testing.T) {
 	lengths := func(values ...byte) []byte {
 		b := make([]byte, 4*len(values))
@@ -187,7 +187,7 @@ func TestCursorsFindContradictions(t *testing.T) {
 		{"a negative length", tagsColumn, damage.Value, "length -", func(f map[string][]byte) {
 			replace(t, f, "00009.lengths.cf", loneFile(t, Options{Type: Int32, BlocksCRC: true}, false, lengths(append([]byte{0x82}, tags[1:]...)...)))
 		}},
-		{"a branch of two values", hostColumn, damage.Count, "length 2 in a branch", func(f map[string][]byte) {
+		{"a branch with two values", hostColumn, damage.Count, "length 2 in a branch", func(f map[string][]byte) {
 			replace(t, f, "00010.lengths.cf", loneFile(t, Options{Type: Int32, BlocksCRC: true}, false, lengths(tags...)))
 		}},
 		{"more items", tagsColumn, damage.Count, "add up to", func(f map[string][]byte) {
@@ -214,7 +214,7 @@ func TestCursorsFindContradictions(t *testing.T) {
 	}
 }
 
-// Vectors are not filled beyond what they may hold, and what did not fit is read then.
+// Vectors are not filled beyond their limit, and the next read goes on with the rest.
 func TestFullVectors(t *testing.T) {
 	p := formattest.MustOpen(t, Format, formattest.Rows(t, Format, smallChoices[0], smallSchema, smallRows(200), 64).Files(t), smallBlocks)
 	for col, of := range p.Columns() {
@@ -253,7 +253,7 @@ func TestFullVectors(t *testing.T) {
 	}
 }
 
-// Bounds leave out no value.
+// The bounds of a block include all its values.
 func TestBlockBounds(t *testing.T) {
 	p := formattest.MustOpen(t, Format, formattest.Rows(t, Format, smallChoices[0], smallSchema, smallRows(64), 16).Files(t), smallBlocks)
 	for col, of := range p.Columns() {
@@ -278,14 +278,14 @@ func TestBlockBounds(t *testing.T) {
 	}
 }
 
-// A key stands for the least value that begins with it.
+// The bound of a key is the least value that begins with it.
 func TestKeyBound(t *testing.T) {
 	long := &column.Column{Type: column.Long}
 	for _, test := range []struct {
-		of   *column.Column
-		t    Type
-		key  []byte
-		want string
+		column *column.Column
+		t      Type
+		key    []byte
+		want   string
 	}{
 		{long, Int64, []byte{0x80, 0, 0, 0, 0, 0, 0, 5}, "5"},
 		{long, Int64, []byte{0x80, 0, 0, 0, 0, 0, 1}, "256"},
@@ -302,7 +302,7 @@ func TestKeyBound(t *testing.T) {
 		{&column.Column{Type: column.Bytes, FixedSize: 4}, Decimal32, []byte{0x80}, "none"},
 		{&column.Column{Type: column.Int, Symbols: []string{"a"}}, String, []byte("a"), "none"},
 	} {
-		got, bound := "none", keyBound(test.of, test.t, test.key)
+		got, bound := "none", keyBound(test.column, test.t, test.key)
 		switch {
 		case bound == nil:
 		case test.t.Width() > 0:

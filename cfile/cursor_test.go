@@ -15,7 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// int32Block is a plain block of small values.
+// int32Block returns a plain block of small values.
 func int32Block(ordinal uint32, values ...byte) []byte {
 	var fixed []byte
 	for _, v := range values {
@@ -24,16 +24,15 @@ func int32Block(ordinal uint32, values ...byte) []byte {
 	return encoding.AppendPlain(nil, ordinal, 4, fixed)
 }
 
-// int32File is a file of such blocks, or of nullable ones, of so many rows.
+// int32File returns a file of such blocks, nullable or not, with the given number of rows.
 func int32File(nullable bool, rows int64, blocks ...rawBlock) *rawFile {
 	return &rawFile{fan: 2, order: "p", blocks: blocks, Footer: Footer{
 		Type: Int32, Encoding: Plain, Nullable: nullable, Values: rows, Incompatible: FeatureChecksums,
 	}}
 }
 
-// What the footer, the index and the blocks say of rows has to agree. Checksums are right
-// here.
-func TestReadingFindsWhatDoesNotAgree(t *testing.T) {
+// Footer, index and blocks must agree on the rows. The checksums are correct here.
+func TestInconsistentRows(t *testing.T) {
 	at := func(ordinal uint32, raw []byte) rawBlock { return rawBlock{ordinal: ordinal, raw: raw} }
 	three, two := at(0, int32Block(0, 1, 2, 3)), at(3, int32Block(3, 4, 5))
 	null := func(valid string, values ...byte) rawBlock {
@@ -48,8 +47,8 @@ func TestReadingFindsWhatDoesNotAgree(t *testing.T) {
 		"a block is missing at the start": {int32File(false, 5, two), damage.Count, "row 3 by the index, expected 0"},
 		"a block is missing in between":   {int32File(false, 9, three, at(4, int32Block(4, 1, 2, 3, 4, 5))), damage.Count, "row 4 by the index, expected 3"},
 		"blocks overlap":                  {int32File(false, 4, three, at(2, int32Block(2, 1, 2))), damage.Count, "row 2 by the index, expected 3"},
-		"a block more":                    {int32File(false, 3, three, two), damage.Count, "the file has 3 rows"},
-		"rows more":                       {int32File(false, 4, three, two), damage.Count, "a block of 2 rows begins with row 3 of 4"},
+		"an extra block":                  {int32File(false, 3, three, two), damage.Count, "the file has 3 rows"},
+		"extra rows":                      {int32File(false, 4, three, two), damage.Count, "a block of 2 rows begins with row 3 of 4"},
 		"another block":                   {int32File(false, 5, three, at(3, int32Block(2, 4, 5))), damage.Count, "begins with row 2, expected 3"},
 		"an empty block":                  {int32File(false, 3, at(0, int32Block(0))), damage.Count, "without rows"},
 		"an empty nullable block":         {int32File(true, 3, null("")), damage.Count, "without rows"},
@@ -76,8 +75,8 @@ func TestReadingFindsWhatDoesNotAgree(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]*rawFile{
-		"before the first block":  int32File(false, 5, two),
-		"behind the end of block": int32File(false, 6, at(0, int32Block(0, 1, 2)), at(4, int32Block(4, 1, 2))),
+		"before the first block": int32File(false, 5, two),
+		"after the last block":   int32File(false, 6, at(0, int32Block(0, 1, 2)), at(4, int32Block(4, 1, 2))),
 	} {
 		cursor := openBytes(t, c.bytes(t)).Cursor()
 		if err := cursor.SeekRow(2); !isDamage(err) {
@@ -89,8 +88,8 @@ func TestReadingFindsWhatDoesNotAgree(t *testing.T) {
 	}
 }
 
-// nullableRows is a nullable file of so many blocks of rows, of which every third is null,
-// or all of a block.
+// nullableRows returns a nullable file with the given number of blocks and of rows per block.
+// Every third row is null, and all rows of some blocks.
 func nullableRows(blocks, per int) (*rawFile, []string) {
 	file := int32File(true, int64(blocks*per))
 	file.Encoding = RLE
@@ -119,7 +118,7 @@ func TestNullableRows(t *testing.T) {
 		for _, n := range []int{7, 1 << 20} {
 			rows, err := readAll(f, n)
 			if got := printRows(nil, f.footer, &rows); err != nil || string(got) != strings.Join(want, "\n")+"\n" {
-				t.Errorf("%d to a block, %d at a time: %v, %.50q", per, n, err, got)
+				t.Errorf("%d rows per block, %d at a time: %v, %.50q", per, n, err, got)
 			}
 		}
 		c := f.Cursor()
@@ -135,12 +134,12 @@ func TestNullableRows(t *testing.T) {
 					}
 				}
 				if err != nil || values != int64(by-nulls) {
-					t.Fatalf("%d to a block, rows %d to %d: %d values, %v, expected %d", per, row, row+by, values, err, by-nulls)
+					t.Fatalf("%d rows per block, rows %d to %d: %d values, %v, expected %d", per, row, row+by, values, err, by-nulls)
 				}
 			} else {
 				n, err := c.Read(&r, by)
 				if got := string(printRows(nil, f.footer, &r)); err != nil || got != strings.Join(want[row:row+n], "\n")+"\n" {
-					t.Fatalf("%d to a block, row %d: %q, %v", per, row, got, err)
+					t.Fatalf("%d rows per block, row %d: %q, %v", per, row, got, err)
 				}
 				by = n
 			}
@@ -152,7 +151,7 @@ func TestNullableRows(t *testing.T) {
 	}
 }
 
-// A decoder gives some of the values only, if they are long: rows end there.
+// If values are long, a decoder returns only some of them, and a read ends after their rows.
 func TestRowsOfLongValues(t *testing.T) {
 	long := bytes.Repeat([]byte("long"), 100_000)
 	valid := []byte{0, 1, 0, 1, 1, 0, 1, 0, 0}
@@ -183,11 +182,11 @@ func TestRowsOfLongValues(t *testing.T) {
 		t.Errorf("%v, %d bytes", all.Valid, len(all.Data))
 	}
 	if reads < 2 {
-		t.Error("all values came at once")
+		t.Error("one read returned all values")
 	}
 }
 
-// Files of version 1, and those without checksums, hold the same.
+// Files of version 1 and files without checksums hold the same rows.
 func TestContainers(t *testing.T) {
 	values := make([]int64, 3000)
 	for i := range values {
@@ -214,7 +213,7 @@ func TestContainers(t *testing.T) {
 	}
 }
 
-// The value index alone leads to all rows, too.
+// The value index alone also leads to all rows.
 func TestSamplesWithoutPositionalIndex(t *testing.T) {
 	for name, b := range samples(t) {
 		f := openBytes(t, b)
@@ -239,18 +238,18 @@ func TestSamplesWithoutPositionalIndex(t *testing.T) {
 	}
 }
 
-// Every value of the samples with a value index is found where it is.
+// SeekValue finds every value of the samples with a value index in its place.
 func TestSeekInSamples(t *testing.T) {
 	for name, b := range samples(t) {
 		f := openBytes(t, b)
 		if f.footer.Value == nil || f.footer.Values == 0 {
 			continue
 		}
-		c, on := f.Cursor(), f.Cursor()
+		c, reader := f.Cursor(), f.Cursor()
 		step := max(1, f.footer.Values/200)
 		for row := int64(0); row < f.footer.Values; row += step {
-			testenv.Must(t, on.SeekRow(row))
-			exact, err := c.SeekValue(keyAt(t, on))
+			testenv.Must(t, reader.SeekRow(row))
+			exact, err := c.SeekValue(keyAt(t, reader))
 			if err != nil || !exact || c.Ordinal() != row {
 				t.Fatalf("%s: row %d, %v, %v, expected %d", name, c.Ordinal(), exact, err, row)
 			}
@@ -284,7 +283,7 @@ func TestFilesWithoutRows(t *testing.T) {
 	}
 }
 
-// A cursor that met damage says so until a seek moves it on.
+// A cursor that found damage returns the error until a seek moves it.
 func TestDamageStays(t *testing.T) {
 	raw := int64File([]int64{1, 2, 3, 4, 5, 6}, 2)
 	b := raw.bytes(t)

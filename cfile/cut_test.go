@@ -11,7 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/cfile/encoding"
 )
 
-// encoderOf returns an encoder for blocks of those options.
+// encoderOf returns an encoder for blocks with the options o.
 func encoderOf(o Options) *blockEncoder {
 	o = o.withDefaults()
 	e := &blockEncoder{}
@@ -19,7 +19,7 @@ func encoderOf(o Options) *blockEncoder {
 	return e
 }
 
-// integers returns n values of width bytes, or BOOLs, of which every one repeats often.
+// integers returns n integers or BOOLs, which repeat often.
 func integers(r *rand.Rand, t Type, n int) *encoding.Values {
 	v := &encoding.Values{}
 	var b [16]byte
@@ -37,7 +37,7 @@ func integers(r *rand.Rand, t Type, n int) *encoding.Values {
 	return v
 }
 
-// strings returns n BINARY values that begin alike now and then.
+// randomStrings returns n BINARY values, some with common prefixes.
 func randomStrings(r *rand.Rand, n int) *encoding.Values {
 	v := &encoding.Values{}
 	var word []byte
@@ -51,9 +51,9 @@ func randomStrings(r *rand.Rand, n int) *encoding.Values {
 	return v
 }
 
-// A block ends at the first value with which Kudu's size of it is above the block size.
-// Kudu's size is what is compared here with the size of the encoded values.
-func TestCutIsAtTheFirstValueThatFillsTheBlock(t *testing.T) {
+// A block ends at the first value with which its size by Kudu's rule exceeds the block size.
+// The size function returns that size from the encoded values.
+func TestCut(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const n = 40_000
 	for _, c := range []struct {
@@ -89,7 +89,7 @@ func TestCutIsAtTheFirstValueThatFillsTheBlock(t *testing.T) {
 				t.Errorf("%v %v, blocks of %d: %d values, %v", c.o.Type, c.o.Encoding, c.o.BlockSize, got, full)
 			}
 			if again, full := e.cut(v, 0, got, &coded{}); again != got || !full {
-				t.Errorf("%v %v, blocks of %d: %d values when no more come, %v", c.o.Type, c.o.Encoding, c.o.BlockSize, again, full)
+				t.Errorf("%v %v, blocks of %d: %d values if there are no more, %v", c.o.Type, c.o.Encoding, c.o.BlockSize, again, full)
 			}
 			if less, full := e.cut(v, 0, got-1, &coded{}); less != got-1 || full {
 				t.Errorf("%v %v, blocks of %d: %d of %d values, %v", c.o.Type, c.o.Encoding, c.o.BlockSize, less, got-1, full)
@@ -98,7 +98,7 @@ func TestCutIsAtTheFirstValueThatFillsTheBlock(t *testing.T) {
 	}
 }
 
-// uvarintLen16 is the bytes of n in a group varint, up to two.
+// uvarintLen16 returns how many bytes n takes in a group varint, up to two.
 func uvarintLen16(n int) int {
 	if n > 0xff {
 		return 2
@@ -106,7 +106,7 @@ func uvarintLen16(n int) int {
 	return 1
 }
 
-// The meter knows the size of runs that are written, and only of those.
+// The meter returns the size of exactly the runs that are written.
 func TestRunMeterFollowsTheEncoder(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, typ := range []Type{Bool, Int8, Int16, Int32, Int64} {
@@ -133,7 +133,7 @@ func TestRunMeterFollowsTheEncoder(t *testing.T) {
 				}
 			case m.buffered == 0:
 				if want := encode(i + 1); m.size != want {
-					t.Fatalf("%v, behind a group at value %d: %d bytes, want %d", typ, i, m.size, want)
+					t.Fatalf("%v, after a group at value %d: %d bytes, want %d", typ, i, m.size, want)
 				}
 			}
 			if bound := countAndOrdinal + runsBound(typ, i+1); bound < m.size {
@@ -156,8 +156,8 @@ func TestCutOfRuns(t *testing.T) {
 		{literals, 10, 8, false},                           // not above
 		{literals[:7], 9, 7, false},                        // no whole group
 		{run, 9, 100, false},                               // the run does not end
-		{append(run[:100:100], 1, 1), 9, 101, true},        // it ends by the value behind it
-		{bytes.Repeat(literals, 70), 8 + 64, 64 * 8, true}, // of two runs
+		{append(run[:100:100], 1, 1), 9, 101, true},        // the value after it ends it
+		{bytes.Repeat(literals, 70), 8 + 64, 64 * 8, true}, // two runs
 	} {
 		e := encoderOf(Options{Type: Bool, Encoding: RLE, BlockSize: c.size})
 		if n, full := e.cut(&encoding.Values{Fixed: c.bools}, 0, len(c.bools), &coded{}); n != c.values || full != c.full {
@@ -166,7 +166,7 @@ func TestCutOfRuns(t *testing.T) {
 	}
 }
 
-// A value that would take a block beyond what readers take begins a block of its own.
+// A value that would make a block too large for readers begins a new block.
 func TestCutBeforeAHugeValue(t *testing.T) {
 	v := &encoding.Values{}
 	v.AppendBinary(make([]byte, 4<<20))
@@ -194,7 +194,7 @@ func TestCutOfCodes(t *testing.T) {
 		{0, 10, false, 16, 4, true},
 		{8, 10, false, 16, 2, false},
 		{6, 10, false, 16, 4, true},
-		{8, 10, true, 16, 2, true},   // the dictionary is full behind them
+		{8, 10, true, 16, 2, true},   // the dictionary is full after them
 		{0, 3, true, 16, 3, true},    // strings come next
 		{3, 3, true, 18, 5, true},    // strings: 12, a tag and a byte for each, another tag
 		{3, 3, true, 100, 7, false},  // fewer than fill a block
@@ -224,7 +224,7 @@ func TestRowsOf(t *testing.T) {
 			}
 		}
 		if got := countOnes(valid[:i+1]); got != n {
-			t.Fatalf("%d of %d, want %d", got, i+1, n)
+			t.Fatalf("%d ones in %d bytes, want %d", got, i+1, n)
 		}
 	}
 }

@@ -18,14 +18,14 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// deltasOf returns the rows of a part in hexadecimal.
+// deltasOf returns the rows of a DeltaFile in hexadecimal.
 func deltasOf(t testing.TB, p format.Part) (rows []string, err error) {
 	t.Helper()
-	of, ok := p.(format.RowPart)
+	part, ok := p.(format.RowPart)
 	if !ok {
-		t.Fatalf("%T is no DeltaFile", p)
+		t.Fatalf("%T is not a DeltaFile", p)
 	}
-	r, err := of.Read()
+	r, err := part.Read()
 	testenv.Must(t, err)
 	defer r.Close()
 	for {
@@ -43,8 +43,8 @@ func deltasOf(t testing.TB, p format.Part) (rows []string, err error) {
 	}
 }
 
-// TestDeltaFiles reads files after Kudu's sources, with whole keys: 15 deltas, three of each
-// row, which is a DELETE, a REINSERT or an UPDATE by turns.
+// TestDeltaFiles reads files that follow Kudu's sources, with whole keys: 15 deltas, three of
+// each row, in turn a DELETE, a REINSERT and an UPDATE.
 func TestDeltaFiles(t *testing.T) {
 	for name, want := range map[string]string{
 		"redo": "00020200 00040402020210010000000000000000 0006000218020e76616c7565203202280000 140400021a020e76616c7565203302280000",
@@ -63,7 +63,7 @@ func TestDeltaFiles(t *testing.T) {
 	}
 }
 
-// deltaFile is a file of deltas in hexadecimal.
+// deltaFile returns a file of deltas given in hexadecimal.
 func deltaFile(t testing.TB, deltas ...string) []byte {
 	t.Helper()
 	o := Options{Type: Binary, Encoding: Plain, Compression: LZ4, ValueIndex: true, Metadata: []Pair{{deltaStats, nil}}}
@@ -76,7 +76,7 @@ func deltaFile(t testing.TB, deltas ...string) []byte {
 	return write(t, o, rows)
 }
 
-// Examples of bytes from Kudu's sources, as Avro data.
+// TestDeltas converts example bytes from Kudu's sources to Avro data.
 func TestDeltas(t *testing.T) {
 	for _, c := range []struct{ delta, want string }{
 		{"07f90000" + "01020668656c6c6f", "0ee02300" + "020402" + "0a68656c6c6f" + "00"},
@@ -99,7 +99,7 @@ func TestSortedVarint(t *testing.T) {
 		b, err := hex.DecodeString(text)
 		testenv.Must(t, err)
 		n, rest, err := sortedVarint(append(b, 9))
-		if text == "f100" { // it is longer than it need be
+		if text == "f100" { // longer than necessary
 			if !isDamage(err) {
 				t.Errorf("%s: %d, %v", text, n, err)
 			}
@@ -109,7 +109,7 @@ func TestSortedVarint(t *testing.T) {
 	}
 }
 
-// Damage of a delta after one that is sound.
+// TestDeltaDamage reads a damaged delta after a sound one.
 func TestDeltaDamage(t *testing.T) {
 	for name, c := range map[string]struct {
 		delta string
@@ -148,7 +148,7 @@ func TestDeltaDamage(t *testing.T) {
 	}
 }
 
-// Memory for deltas is reserved, and given back.
+// Memory for deltas is reserved and released.
 func TestDeltaMemory(t *testing.T) {
 	b := deltaFile(t, "05050102"+"817d"+strings.Repeat("00", 16_000))
 	for _, limit := range []int64{0, 40_000} {
@@ -157,12 +157,12 @@ func TestDeltaMemory(t *testing.T) {
 		testenv.Must(t, err)
 		before := memory.Held
 		if _, err = deltasOf(t, p); errors.Is(err, formattest.ErrMemory) != (limit > 0) || memory.Held != before {
-			t.Errorf("limit %d: %v, %d bytes held, %d before, %d at most", limit, err, memory.Held, before, memory.Peak)
+			t.Errorf("limit %d: %v, %d bytes held, %d before, peak %d", limit, err, memory.Held, before, memory.Peak)
 		}
 	}
 }
 
-// FuzzDelta makes Avro data of its schema of any bytes.
+// FuzzDelta converts arbitrary bytes to Avro data of deltaSchema.
 func FuzzDelta(f *testing.F) {
 	f.Add([]byte{5, 5, 1, 2, 6, 'h', 'e', 'l', 'l', 'o'})
 	f.Add([]byte{0xf9, 0, 0, 0xfa, 1, 8, 0xf0, 3, 1, 0, 2, 1})

@@ -19,7 +19,7 @@ func binaries(words ...string) *encoding.Values {
 	return v
 }
 
-// codesOf gives the values to d and returns their numbers.
+// codesOf returns the numbers of the values in d.
 func codesOf(d *dictionary, v *encoding.Values) (codes []uint32) {
 	b, n := d.code(nil, v.Offsets, v.Data)
 	for i := range n {
@@ -28,7 +28,7 @@ func codesOf(d *dictionary, v *encoding.Values) (codes []uint32) {
 	return codes
 }
 
-func TestDictionaryNumbersStringsAsTheyAreSeen(t *testing.T) {
+func TestDictionaryNumbersStringsInOrder(t *testing.T) {
 	d := newDictionary(1 << 20)
 	for _, c := range []struct {
 		words *encoding.Values
@@ -62,10 +62,10 @@ func TestDictionaryOfManyStrings(t *testing.T) {
 		}
 	}
 	if d.full() {
-		t.Error("it is full")
+		t.Error("the dictionary is full")
 	}
 	if block := d.appendBlock(nil); len(block) > d.size() || len(block) < d.size()-groupPadding {
-		t.Errorf("a block of %d bytes, said to be %d at most", len(block), d.size())
+		t.Errorf("a block of %d bytes, want at most %d", len(block), d.size())
 	}
 }
 
@@ -87,7 +87,7 @@ func TestDictionaryIsFullByKudusEstimate(t *testing.T) {
 	}
 }
 
-func TestDictionaryRefusesWhatItsBlockCannotHold(t *testing.T) {
+func TestDictionaryRefusesLargeStrings(t *testing.T) {
 	d := newDictionary(8 << 20)
 	large := &encoding.Values{}
 	large.AppendBinary(bytes.Repeat([]byte{1}, 6<<20))
@@ -117,8 +117,8 @@ func TestDictionaryMemory(t *testing.T) {
 	}
 }
 
-// Strings that the dictionary has no room for are stored as they are, and so are all that
-// come after them, even those that it has.
+// Strings for which the dictionary has no room are stored plain, and so are all later strings,
+// even those that the dictionary has.
 func TestFullDictionary(t *testing.T) {
 	o := Options{Type: String, Nullable: true, BlockSize: 64, Positional: true}
 	rows := &Rows{}
@@ -149,13 +149,13 @@ func TestFullDictionary(t *testing.T) {
 			t.Errorf("block %d has mode %d, want %d", i, mode, want)
 		}
 	}
-	if blocks[1].Ordinal != 11 { // behind the sixth string, and before the null
+	if blocks[1].Ordinal != 11 { // after the sixth string, and before the null
 		t.Errorf("the second block begins with row %d", blocks[1].Ordinal)
 	}
 }
 
-// A string that the dictionary block cannot hold ends the block before it, with the nulls
-// that come first, whether they come in one call or not.
+// A string that the dictionary block cannot hold ends the block before it. The nulls before
+// the string belong to that block, also if they are appended in another call.
 func TestDictionaryBlockIsTooLarge(t *testing.T) {
 	o := Options{Type: Binary, Nullable: true, BlockSize: maxBlockSize, Positional: true}
 	rows := &Rows{Valid: []byte{0, 1, 0, 0, 1, 0, 1}}
@@ -165,7 +165,7 @@ func TestDictionaryBlockIsTooLarge(t *testing.T) {
 	want := write(t, o, rows)
 	for cut := range 7 {
 		if got := write(t, o, rows.part(o, 0, cut), rows.part(o, cut, 7)); !bytes.Equal(got, want) {
-			t.Errorf("%d bytes, %d if the rows come in two calls, %d in the first", len(want), len(got), cut)
+			t.Errorf("%d bytes, but %d if the rows are appended in two calls, %d in the first", len(want), len(got), cut)
 		}
 	}
 	f := openBytes(t, want)
@@ -179,7 +179,7 @@ func TestDictionaryBlockIsTooLarge(t *testing.T) {
 	}
 }
 
-// Rows that wait for their block to be full do not hold the strings of their codes.
+// Open rows hold the codes of strings, not the strings.
 func TestOpenRowsHoldCodesOnly(t *testing.T) {
 	w, err := NewWriter(&bytes.Buffer{}, Options{Type: Binary, Positional: true})
 	testenv.Must(t, err)
@@ -193,8 +193,8 @@ func TestOpenRowsHoldCodesOnly(t *testing.T) {
 	}
 }
 
-// The dictionaries of a part's columns are counted by their block size, so that a long
-// string is not to be in one.
+// The memory of a part's dictionaries is counted by their block size, so they must not hold
+// long strings.
 func TestDictionariesOfColumnsHoldNoLongStrings(t *testing.T) {
 	const size = 64 << 10
 	d := newColumnDictionary(&Options{BlockSize: size})
@@ -204,7 +204,7 @@ func TestDictionariesOfColumnsHoldNoLongStrings(t *testing.T) {
 	}{{10, true}, {size, true}, {size, false}, {4 << 20, false}} {
 		_, ok := d.number(bytes.Repeat([]byte{byte(test.word)}, test.word+d.words.BinaryLen()))
 		if ok != test.ok {
-			t.Errorf("a string of %d bytes behind %d: %v", test.word, d.block, ok)
+			t.Errorf("a string of %d bytes after %d: %v", test.word, d.block, ok)
 		}
 	}
 	if n := cap(d.words.Data); !d.full() || n > 3*size {

@@ -12,20 +12,20 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// sampleDocument has columns of every shape.
+// sampleDocument returns a document with columns of every shape.
 func sampleDocument() document {
 	file := func(col int, lengths, nullable bool, t Type, e Encoding) *documentFile {
 		return &documentFile{Name: fileName(col, lengths), Type: t, Encoding: e, Compression: Snappy, Nullable: nullable}
 	}
-	of := func(name string, t column.Type, parent int) column.Column {
+	col := func(name string, t column.Type, parent int) column.Column {
 		return column.Column{Name: name, Type: t, Parent: parent}
 	}
-	id, day, tags, word := of("id", column.Long, -1), of("day/int", column.Int, -1), of("tags>", column.Null, -1), of("tags>value[]", column.String, 2)
+	id, day, tags, word := col("id", column.Long, -1), col("day/int", column.Int, -1), col("tags>", column.Null, -1), col("tags>value[]", column.String, 2)
 	day.Array, day.Optional, day.Nullable, day.Logical = true, true, true, column.LogicalDate
 	tags.Array, word.Array = true, true
-	suit, none := of("tags>suit", column.Int, 2), of("none", column.Null, -1)
+	suit, none := col("tags>suit", column.Int, 2), col("none", column.Null, -1)
 	suit.Symbols = []string{"♠", "a<b"}
-	empty := of("empty", column.Int, 3)
+	empty := col("empty", column.Int, 3)
 	empty.Symbols = []string{}
 	return document{
 		Rows: 5, Schema: `{"type": "record", "name":"R"}`,
@@ -56,7 +56,7 @@ func TestDocument(t *testing.T) {
 	for i := range text {
 		text[i] ^= 1
 		if _, err := parseDocument(text, documentName); err == nil {
-			t.Errorf("a change of byte %d is not seen", i)
+			t.Errorf("a change of byte %d is not detected", i)
 		}
 		text[i] ^= 1
 	}
@@ -69,16 +69,16 @@ func TestHostileDocument(t *testing.T) {
 		change func(d *document)
 		kind   damage.Kind
 	}{
-		"fewer rows than none": {func(d *document) { d.Rows = -1 }, damage.Count},
-		"other rows":           {func(d *document) { d.Rows = 6 }, damage.Count},
-		"fewer rows":           {func(d *document) { d.Rows = 4 }, damage.Count},
-		"an empty block":       {func(d *document) { d.Columns[5].Blocks = []documentBlock{{Rows: 5}, {}} }, damage.Count},
-		"values of none":       {func(d *document) { d.Columns[5].Blocks[0].Items = 1 }, damage.Count},
-		"other units":          {func(d *document) { d.Columns[0].Blocks[0].Units, d.Columns[0].Blocks[0].Items = 4, 4 }, damage.Count},
-		"other items":          {func(d *document) { d.Columns[0].Blocks[0].Items = 4 }, damage.Count},
-		"too many values":      {func(d *document) { d.Columns[1].Blocks[0].Items = 6 }, damage.Count},
-		"other than above":     {func(d *document) { d.Columns[2].Blocks[0].Items = 5 }, damage.Count},
-		"too many items":       {func(d *document) { d.Columns[2].Blocks[0].Items = maxItems + 1 }, damage.Count},
+		"negative rows":     {func(d *document) { d.Rows = -1 }, damage.Count},
+		"other rows":        {func(d *document) { d.Rows = 6 }, damage.Count},
+		"fewer rows":        {func(d *document) { d.Rows = 4 }, damage.Count},
+		"an empty block":    {func(d *document) { d.Columns[5].Blocks = []documentBlock{{Rows: 5}, {}} }, damage.Count},
+		"values of a null":  {func(d *document) { d.Columns[5].Blocks[0].Items = 1 }, damage.Count},
+		"other units":       {func(d *document) { d.Columns[0].Blocks[0].Units, d.Columns[0].Blocks[0].Items = 4, 4 }, damage.Count},
+		"other items":       {func(d *document) { d.Columns[0].Blocks[0].Items = 4 }, damage.Count},
+		"too many values":   {func(d *document) { d.Columns[1].Blocks[0].Items = 6 }, damage.Count},
+		"items of no child": {func(d *document) { d.Columns[2].Blocks[0].Items = 5 }, damage.Count},
+		"too many items":    {func(d *document) { d.Columns[2].Blocks[0].Items = maxItems + 1 }, damage.Count},
 		"huge sizes": {func(d *document) {
 			d.Columns[0].Blocks[0].Raw, d.Columns[0].Blocks[1].Raw = maxBytes, 1
 		}, damage.Size},
@@ -90,8 +90,8 @@ func TestHostileDocument(t *testing.T) {
 		"nullable":           {func(d *document) { file(d).Nullable = true }, damage.Header},
 		"no compression":     {func(d *document) { file(d).Compression = 0 }, damage.Header},
 		"a type not of Avro": {func(d *document) { d.Columns[0].Type = column.Fixed32 }, damage.Header},
-		"two of a name":      {func(d *document) { d.Columns[0].Name = "none" }, damage.Header},
-		"a parent of none":   {func(d *document) { d.Columns[4].Parent = 0 }, damage.Header},
+		"two of one name":    {func(d *document) { d.Columns[0].Name = "none" }, damage.Header},
+		"a parent, no array": {func(d *document) { d.Columns[4].Parent = 0 }, damage.Header},
 		"a later parent":     {func(d *document) { d.Columns[0].Parent = 2 }, damage.Header},
 	} {
 		d := sampleDocument()
@@ -135,7 +135,7 @@ func TestHostileDocument(t *testing.T) {
 	}
 }
 
-// TestLinesOfAColumn are those of its lengths and of its items, and belong together.
+// TestLinesOfAColumn parses the lines of a column's lengths and items, which must match.
 func TestLinesOfAColumn(t *testing.T) {
 	const (
 		lengths = `{"path":"a","file":"00000.lengths.cf","holds":"lengths","type":"INT32","encoding":"PLAIN","compression":"LZ4","crc32c":"0123abcd"}`

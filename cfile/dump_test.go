@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
-// A dump shows each byte once.
+// A dump has each byte once.
 func TestDumpShowsEveryByte(t *testing.T) {
 	parts := make(map[string]map[string][]byte)
 	for name, b := range samples(t) {
@@ -36,7 +36,7 @@ func TestDumpShowsEveryByte(t *testing.T) {
 	}
 }
 
-// Damaged files are shown to their end, and the damage is the error.
+// Damaged files are dumped to their end, and the damage is returned.
 func TestDumpOfDamage(t *testing.T) {
 	whole := smallPart(t, 0)
 	for name, b := range whole {
@@ -72,7 +72,7 @@ func TestDumpEndsWithItsWriter(t *testing.T) {
 	}
 }
 
-// A small file of Kudu's, byte by byte.
+// TestDump dumps a small file of Kudu.
 func TestDump(t *testing.T) {
 	const want = `
 p.cfiles: values of "value/int", INT32, rle

@@ -8,7 +8,7 @@ import (
 	"github.com/rowtocol/rowtocol/cfile"
 )
 
-// A file whose values ascend is read from the first value that is not less than 1000 on.
+// Example reads a file whose values ascend, from the first value that is not less than 1000.
 func Example() {
 	file, err := os.Open("testdata/kudu/i32_bshuf_lz4_multilevel.cf")
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
-// fuzzRows is how many rows of a file a fuzz target reads: a run of any length takes a few
-// bytes.
+// fuzzRows bounds the rows that a fuzz target reads of a file: a run of any length takes only
+// a few bytes.
 const fuzzRows = 20_000
 
-// FuzzFile opens arbitrary bytes, walks the indexes and reads rows. If they are sound, what
-// reading in order gives, seeks give as well.
+// FuzzFile opens arbitrary bytes, walks the indexes and reads rows. If the rows are sound,
+// seeks find the same rows as reading in order.
 func FuzzFile(f *testing.F) {
 	for _, b := range samples(f) {
-		if len(b) < 1000 { // minimizing what it finds in more takes the fuzzer long
+		if len(b) < 1000 { // minimizing larger inputs takes the fuzzer long
 			f.Add(b)
 		}
 	}
@@ -26,12 +26,12 @@ func FuzzFile(f *testing.F) {
 	words := stringFile([]string{"", "a", "a", "ab", "b", "bc", "c"}, 2)
 	words.Version = 1
 	for _, raw := range []*rawFile{int64File([]int64{-5, 1, 1, 1, 2, 300, 301}, 2), words, nullable} {
-		raw.fan, raw.Incompatible = 2, 0 // what is changed of it is read on
+		raw.fan, raw.Incompatible = 2, 0 // without checksums changed bytes are decoded
 		f.Add(raw.bytes(f))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		// Blocks lie beside each other, and none has more than about a thousand times its
-		// bytes decompressed; the dictionary may be one of the others.
+		// Blocks do not overlap, and none decompresses to more than about a thousand times its
+		// bytes. Only the dictionary may overlap another block.
 		memory := formattest.Memory{Limit: 2*1100*int64(len(b)) + 128<<10}
 		r := bytes.NewReader(b)
 		file, err := newFile(r, int64(len(b)), "fuzz.cf", func(p []byte, off, _ int64) (int, error) { return r.ReadAt(p, off) }, &memory)
@@ -63,29 +63,29 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// fuzzSeek seeks to a row that rows has and reads it.
+// fuzzSeek seeks to a row and compares it with rows.
 func fuzzSeek(t *testing.T, c *Cursor, rows *Rows, row int64) {
 	if c.Ordinal() == 0 {
 		return
 	}
 	if err := c.SeekRow(row); err != nil {
-		t.Fatalf("row %d is there, but a seek fails: %v", row, err)
+		t.Fatalf("row %d exists, but a seek fails: %v", row, err)
 	}
 	var got Rows
 	if _, err := c.Read(&got, 1); err != nil {
-		t.Fatalf("row %d is there, but not after a seek: %v", row, err)
+		t.Fatalf("row %d exists, but a read after a seek fails: %v", row, err)
 	}
 	value := int(row)
 	if c.f.footer.Nullable {
 		if got.Valid[0] != rows.Valid[row] {
-			t.Fatalf("row %d is another after a seek", row)
+			t.Fatalf("row %d differs after a seek", row)
 		}
 		value = bytes.Count(rows.Valid[:row], []byte{1})
 	}
 	w := c.f.footer.Type.Width()
 	if len(got.Offsets) > 0 && !bytes.Equal(got.Binary(0), rows.Binary(value)) ||
 		len(got.Fixed) > 0 && !bytes.Equal(got.Fixed, rows.Fixed[value*w:][:w]) {
-		t.Fatalf("row %d is another after a seek", row)
+		t.Fatalf("row %d differs after a seek", row)
 	}
 }
 
@@ -97,8 +97,8 @@ func damageOnly(t *testing.T, err error) {
 	}
 }
 
-// FuzzFooter reads arbitrary bytes as a footer's message. What can be read is the same after
-// it is written.
+// FuzzFooter reads arbitrary bytes as a footer's message. A valid footer is the same after it
+// is written and read again.
 func FuzzFooter(f *testing.F) {
 	for _, b := range samples(f) {
 		f.Add(openBytes(f, b).footer.appendMessage(nil))
@@ -120,8 +120,8 @@ func FuzzFooter(f *testing.F) {
 	})
 }
 
-// FuzzIndex reads arbitrary bytes as an index block. All entries of what can be read are
-// there, point to where they may, and are the same after they are written.
+// FuzzIndex reads arbitrary bytes as an index block. A valid block's entries point to places
+// where blocks can be, and are the same after they are written and read again.
 func FuzzIndex(f *testing.F) {
 	var b indexBlock
 	f.Add(b.append(nil, true), false)
@@ -136,18 +136,18 @@ func FuzzIndex(f *testing.F) {
 			damageOnly(t, err)
 			return
 		}
-		var made indexBlock
+		var written indexBlock
 		end := rules.from
 		for i := range x.len() {
 			key, p := x.entry(i)
 			if p.Offset < end || p.end() > rules.to || len(key) > len(b) {
 				t.Fatalf("entry %d: %x, %v", i, key, p)
 			}
-			made.add(key, p)
+			written.add(key, p)
 			end = p.end()
 		}
-		y, err := parseIndex(made.append(nil, x.leaf), &rules)
-		if err != nil || y.len() != x.len() || y.leaf != x.leaf || len(made.entries) > len(x.entries) {
+		y, err := parseIndex(written.append(nil, x.leaf), &rules)
+		if err != nil || y.len() != x.len() || y.leaf != x.leaf || len(written.entries) > len(x.entries) {
 			t.Fatalf("%d entries became %d, %v", x.len(), y.len(), err)
 		}
 	})

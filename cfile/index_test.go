@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/protobuf"
 )
 
-// Vectors of Kudu's: an empty leaf, and a leaf of a positional index.
+// TestIndexBlock writes Kudu's vectors: an empty leaf, and a leaf of a positional index.
 func TestIndexBlock(t *testing.T) {
 	var b indexBlock
 	if got := fmt.Sprintf("%x", b.append(nil, true)); got != "0800100004000000" {
@@ -37,7 +37,7 @@ func TestIndexBlock(t *testing.T) {
 	}
 }
 
-// indexBytes is an index block put together of its parts.
+// indexBytes returns an index block of the given parts.
 func indexBytes(entries []byte, places []uint32, trailer []byte, size uint32) []byte {
 	for _, p := range places {
 		entries = binary.LittleEndian.AppendUint32(entries, p)
@@ -55,7 +55,7 @@ func TestParseIndexRefuses(t *testing.T) {
 	trailer := func(n, kind uint64) []byte {
 		return protobuf.AppendVarint(protobuf.AppendVarint(nil, trailerEntries, n), trailerType, kind)
 	}
-	// block is of entries with right places.
+	// block returns a block of entries with correct places.
 	block := func(kind uint64, entries ...[]byte) []byte {
 		var all []byte
 		var places []uint32
@@ -90,7 +90,7 @@ func TestParseIndexRefuses(t *testing.T) {
 		"first place":           {indexBytes(one, []uint32{1}, trailer(1, 0), 4), rules, damage.Size, "is at 1, expected 0"},
 		"second place":          {indexBytes(append(bytes.Clone(one), two...), []uint32{0, 0}, trailer(2, 0), 4), rules, damage.Size, "entry 1 of an index block is at 0"},
 		"place beyond":          {indexBytes(one, []uint32{math.MaxUint32}, trailer(1, 0), 4), rules, damage.Size, "is at 4294967295"},
-		"bytes behind":          {indexBytes(append(bytes.Clone(one), 0), []uint32{0}, trailer(1, 0), 4), rules, damage.Trailing, "1 bytes after"},
+		"bytes after entries":   {indexBytes(append(bytes.Clone(one), 0), []uint32{0}, trailer(1, 0), 4), rules, damage.Trailing, "1 bytes after"},
 		"cut key":               {block(0, append(binary.AppendUvarint(nil, 200), one...)), rules, damage.Truncated, "cut"},
 		"endless key":           {block(0, append(bytes.Repeat([]byte{0xff}, 12), one...)), rules, damage.Truncated, "cut"},
 		"huge key":              {block(0, append(binary.AppendUvarint(nil, math.MaxUint64), one...)), rules, damage.Truncated, "cut"},
@@ -100,7 +100,7 @@ func TestParseIndexRefuses(t *testing.T) {
 		"huge offset":           {block(0, entryOf("\x00\x00\x00\x05", math.MaxUint64, 8)), rules, damage.Truncated, "cut"},
 		"offset in the header":  {block(0, entryOf("\x00\x00\x00\x05", 99, 8)), rules, damage.Size, "8 bytes at 99"},
 		"small block":           {block(0, entryOf("\x00\x00\x00\x05", 100, 7)), rules, damage.Size, "7 bytes at 100"},
-		"block behind":          {block(0, entryOf("\x00\x00\x00\x05", 123, 8)), rules, damage.Size, "8 bytes at 123"},
+		"block past the end":    {block(0, entryOf("\x00\x00\x00\x05", 123, 8)), rules, damage.Size, "8 bytes at 123"},
 		"the same block":        {block(0, one, entryOf("\x00\x00\x00\x06", 100, 10)), rules, damage.Size, "10 bytes at 100"},
 		"short ordinal":         {block(0, entryOf("\x00\x00\x05", 100, 10)), rules, damage.Value, "3 bytes"},
 		"ordinals descend":      {block(0, entryOf("\x00\x00\x00\x07", 100, 10), two), rules, damage.Value, "not between"},
@@ -122,7 +122,7 @@ func TestParseIndexRefuses(t *testing.T) {
 	}
 }
 
-// rootFile is a file of which the root of the value index is the last block.
+// rootFile returns a file whose last block is the root of the value index.
 func rootFile(blocks [][]byte, root Pointer) []byte {
 	o := Footer{Type: Int32, Encoding: Plain, Compression: NoCompression, Values: 5, Value: &root}
 	b := appendHeader(nil, false)
@@ -132,8 +132,8 @@ func rootFile(blocks [][]byte, root Pointer) []byte {
 	return o.append(b)
 }
 
-// chain is a file with an index of so many levels, each with entries for the one below. The
-// lowest points to itself if it is endless, else to a data block.
+// chain returns a file with an index of depth levels. All entries of a level point to the one
+// block below. The lowest block points to itself if endless is set, else to a data block.
 func chain(depth, entries int, endless bool) []byte {
 	at := int64(frameSize)
 	below := Pointer{at, 20}
@@ -155,15 +155,14 @@ func chain(depth, entries int, endless bool) []byte {
 	return rootFile(blocks, below)
 }
 
-// Trees that have no end, or very many ways to the same block, are found out before anything
-// goes on and on.
-func TestTreesThatAreNone(t *testing.T) {
+// Cycles, or very many paths to the same block, are found before a walk takes forever.
+func TestInvalidTrees(t *testing.T) {
 	for name, c := range map[string]struct {
 		b    []byte
 		kind damage.Kind
 	}{
 		"a cycle":              {chain(3, 1, true), damage.Size},
-		"all ways to one leaf": {chain(30, 2, false), damage.Size},
+		"many paths to a leaf": {chain(30, 2, false), damage.Size},
 		"a million levels":     {chain(100_000, 1, false), damage.Unsupported},
 	} {
 		f := openBytes(t, c.b)
@@ -184,7 +183,7 @@ func TestTreesThatAreNone(t *testing.T) {
 	}
 }
 
-// The blocks of a level follow each other, over the borders of the blocks above as well.
+// The blocks of a level follow each other, also if different blocks point to them.
 func TestBlocksOfSiblings(t *testing.T) {
 	at := int64(frameSize)
 	blocks := [][]byte{make([]byte, 20)}

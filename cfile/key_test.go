@@ -38,7 +38,7 @@ func TestAppendKey(t *testing.T) {
 		value []byte
 	}{{Bool, []byte{1}}, {Float, make([]byte, 4)}, {Double, make([]byte, 8)}, {Int32, make([]byte, 3)}, {Int32, make([]byte, 8)}, {Int64, nil}} {
 		if _, err := AppendKey(nil, c.t, c.value); err == nil {
-			t.Errorf("%s has the key of %x", c.t, c.value)
+			t.Errorf("%s accepts the key of %x", c.t, c.value)
 		}
 	}
 }

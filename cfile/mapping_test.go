@@ -70,7 +70,7 @@ m>value[] 00021.cf items INT64 BIT_SHUFFLE NO_COMPRESSION m>`
 	if text := strings.Join(got, "\n"); text != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
 	}
-	if len(files) != len(document.Columns) { // of which one has none, and the document itself
+	if len(files) != len(document.Columns) { // one column has no file, but the document is one more
 		t.Errorf("%d files for %d lines", len(files), len(document.Columns))
 	}
 }

@@ -19,8 +19,8 @@ func openAccounted(t testing.TB, b []byte, memory *formattest.Memory) *File {
 	return f
 }
 
-// Memory is reserved for what a cursor holds, and given back by Close but for header, footer
-// and dictionary.
+// Memory is reserved for the blocks of a cursor, and released by Close. That of header, footer
+// and dictionary stays reserved.
 func TestMemory(t *testing.T) {
 	for name, b := range samples(t) {
 		var memory formattest.Memory
@@ -32,13 +32,13 @@ func TestMemory(t *testing.T) {
 		}
 		before := memory.Held
 		if before <= 0 || before > 4<<10 {
-			t.Errorf("%s: %d bytes held when open", name, before)
+			t.Errorf("%s: %d bytes held after Open", name, before)
 		}
 		c := f.Cursor()
 		testenv.Must(t, c.Skip(f.footer.Values/2))
 		_, _ = c.SeekValue([]byte{0x80})
 		if memory.Held == before && f.footer.Values > 0 {
-			t.Errorf("%s: no bytes held by a cursor", name)
+			t.Errorf("%s: a cursor holds no bytes", name)
 		}
 		c.Close()
 		if _, err := c.Read(new(Rows), 1); err == nil || errors.Is(err, io.EOF) {
@@ -57,7 +57,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// A reader's error about memory is not damage of the file.
+// An error about memory is not damage of the file.
 func TestRefusedMemory(t *testing.T) {
 	for name, b := range samples(t) {
 		var free formattest.Memory
@@ -78,8 +78,8 @@ func TestRefusedMemory(t *testing.T) {
 	}
 }
 
-// Large blocks are accounted for as they are stored, too, and small ones take the place of
-// large ones in memory.
+// Both the stored and the decompressed bytes of large blocks are accounted for. The memory of
+// a large block is released for a small one.
 func TestLargeBlocks(t *testing.T) {
 	for _, c := range []Compression{NoCompression, Snappy} {
 		const large = 3 << 20
@@ -99,19 +99,19 @@ func TestLargeBlocks(t *testing.T) {
 			if _, err := cursor.Read(&r, 1); err != nil || !bytes.Equal(r.Data, v) {
 				t.Fatalf("%s: row %d: %d bytes, %v", c, i, len(r.Data), err)
 			}
-			least, most := int64(len(v)), int64(len(v))+2*column.RoundBlock
-			if memory.Held < least || memory.Held > most {
+			low, high := int64(len(v)), int64(len(v))+2*column.RoundBlock
+			if memory.Held < low || memory.Held > high {
 				t.Errorf("%s: %d bytes held in a block of %d", c, memory.Held, len(v))
 			}
 		}
-		if least := int64(large); memory.Peak < least || c != NoCompression && memory.Peak < 2*least {
-			t.Errorf("%s: at most %d bytes held", c, memory.Peak)
+		if low := int64(large); memory.Peak < low || c != NoCompression && memory.Peak < 2*low {
+			t.Errorf("%s: a peak of %d bytes", c, memory.Peak)
 		}
 		cursor.Close()
 	}
 }
 
-// Blocks are decoded in the memory of those before.
+// Blocks are decoded in the memory of earlier blocks.
 func TestNoAllocationForEachBlock(t *testing.T) {
 	values := make([]int64, 64_000)
 	for i := range values {

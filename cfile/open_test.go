@@ -15,11 +15,11 @@ import (
 	"github.com/rowtocol/rowtocol/format/protobuf"
 )
 
-// small is a file of a few values with both indexes.
+// small returns a file of a few values with both indexes.
 func small() *rawFile { return int64File([]int64{-3, 5, 5, 9, 1 << 40}, 2) }
 
-// withFooter is a file of which only header and footer can be read, and are: with a message
-// for a footer.
+// withFooter returns a file with the given message as footer. Only header and footer can be
+// read.
 func withFooter(message []byte) []byte {
 	b := appendHeader(nil, false)
 	b = append(b, make([]byte, 100)...) // for blocks
@@ -28,7 +28,7 @@ func withFooter(message []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, uint32(len(message)))
 }
 
-// footerFields is the message of a footer to which pointers can be added.
+// footerFields returns the message of a footer to which pointers can be added.
 func footerFields(typ, encoding, values uint64) []byte {
 	b := protobuf.AppendVarint(nil, footerType, typ)
 	b = protobuf.AppendVarint(b, footerEncoding, encoding)
@@ -40,11 +40,11 @@ func indexAt(dst []byte, field int, offset, size uint64) []byte {
 	return protobuf.AppendBytes(dst, protowire.Number(field), protobuf.AppendBytes(nil, treeRoot, p))
 }
 
-// sound is the message of a footer that can be read.
-func sound() []byte { return indexAt(footerFields(5, 1, 0), footerPositional, 12, 20) }
+// validFooter returns the message of a footer that can be read.
+func validFooter() []byte { return indexAt(footerFields(5, 1, 0), footerPositional, 12, 20) }
 
-func TestOpenReadsWhatWritersLeaveOut(t *testing.T) {
-	f := openBytes(t, withFooter(protobuf.AppendVarint(sound(), 99, 7)))
+func TestOptionalFooterFields(t *testing.T) {
+	f := openBytes(t, withFooter(protobuf.AppendVarint(validFooter(), 99, 7)))
 	if f.footer.Compression != NoCompression || f.footer.Nullable || !f.unverified() {
 		t.Errorf("%+v", f.footer)
 	}
@@ -70,7 +70,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// A header may have metadata, in version 1 also what is of no use any more.
+// A header may have metadata, and fields that are no longer used.
 func TestHeaderMetadata(t *testing.T) {
 	message := protobuf.AppendVarint(protobuf.AppendVarint(nil, 1, 1), 2, 0)
 	pair := protobuf.AppendBytes(protobuf.AppendBytes(nil, pairKey, "key"), pairValue, "value")
@@ -97,7 +97,7 @@ func TestOpenRefuses(t *testing.T) {
 		return b
 	}
 	length := func(n uint32, at int) []byte {
-		b := withFooter(sound())
+		b := withFooter(validFooter())
 		binary.LittleEndian.PutUint32(b[(at+len(b))%len(b):], n)
 		return b
 	}
@@ -114,7 +114,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	without := func(field int) []byte {
 		var b []byte
-		for m := protobuf.New("", sound(), 0); m.Next(); {
+		for m := protobuf.New("", validFooter(), 0); m.Next(); {
 			if m.Number != protowire.Number(field) {
 				b = protowire.AppendTag(b, m.Number, m.Wire)
 				b = append(b, m.Value...)
@@ -122,7 +122,7 @@ func TestOpenRefuses(t *testing.T) {
 		}
 		return withFooter(b)
 	}
-	otherMagic := withFooter(sound())
+	otherMagic := withFooter(validFooter())
 	copy(otherMagic, magic1)
 	for name, c := range map[string]struct {
 		b      []byte
@@ -146,7 +146,7 @@ func TestOpenRefuses(t *testing.T) {
 		"feature 3":               {features(1 << 3), damage.Unsupported, "0x8"},
 		"features 3 and 1":        {features(1<<3 | 2), damage.Unsupported, "0x8"},
 		"arrays by feature":       {features(FeatureArrays), damage.Unsupported, "array data blocks"},
-		"arrays by field":         {withFooter(protobuf.AppendVarint(sound(), footerArray, 1)), damage.Unsupported, "array data blocks"},
+		"arrays by field":         {withFooter(protobuf.AppendVarint(validFooter(), footerArray, 1)), damage.Unsupported, "array data blocks"},
 		"no type":                 {without(footerType), damage.Header, "field 1 is missing"},
 		"no encoding":             {without(footerEncoding), damage.Header, "field 2 is missing"},
 		"no number of values":     {without(footerValues), damage.Header, "field 3 is missing"},
@@ -159,22 +159,22 @@ func TestOpenRefuses(t *testing.T) {
 		"STRING, no dictionary":   {withFooter(indexAt(footerFields(8, 0, 0), footerPositional, 12, 20)), damage.Header, "no dictionary"},
 		"2^32+1 values":           {withFooter(footerFields(5, 1, maxValues+1)), damage.Value, "field 3"},
 		"-1 values":               {withFooter(footerFields(5, 1, math.MaxUint64)), damage.Value, "field 3 is -1"},
-		"compression 0":           {withFooter(protobuf.AppendVarint(sound(), footerCompression, 0)), damage.Codec, "compression 0"},
-		"compression 257":         {withFooter(protobuf.AppendVarint(sound(), footerCompression, 257)), damage.Codec, "compression 257"},
-		"type with bytes":         {withFooter(protobuf.AppendBytes(sound(), footerType, "x")), damage.Header, "wire type"},
-		"metadata with a number":  {withFooter(protobuf.AppendVarint(sound(), footerMetadata, 1)), damage.Header, "wire type"},
-		"half a pair":             {withFooter(protobuf.AppendBytes(sound(), footerMetadata, protobuf.AppendBytes(nil, pairKey, "k"))), damage.Header, "field 2 is missing"},
-		"index without root":      {withFooter(protobuf.AppendBytes(sound(), footerValue, "")), damage.Header, "field 1 is missing"},
-		"root without size":       {withFooter(protobuf.AppendBytes(sound(), footerValue, protobuf.AppendBytes(nil, treeRoot, protobuf.AppendVarint(nil, pointerOffset, 9)))), damage.Header, "field 2 is missing"},
-		"cut field":               {withFooter(append(sound(), 0x3a, 5, 1)), damage.Header, "protobuf"},
-		"cut tag":                 {withFooter(append(sound(), 0x80)), damage.Header, "protobuf"},
+		"compression 0":           {withFooter(protobuf.AppendVarint(validFooter(), footerCompression, 0)), damage.Codec, "compression 0"},
+		"compression 257":         {withFooter(protobuf.AppendVarint(validFooter(), footerCompression, 257)), damage.Codec, "compression 257"},
+		"type with bytes":         {withFooter(protobuf.AppendBytes(validFooter(), footerType, "x")), damage.Header, "wire type"},
+		"metadata with a number":  {withFooter(protobuf.AppendVarint(validFooter(), footerMetadata, 1)), damage.Header, "wire type"},
+		"half a pair":             {withFooter(protobuf.AppendBytes(validFooter(), footerMetadata, protobuf.AppendBytes(nil, pairKey, "k"))), damage.Header, "field 2 is missing"},
+		"index without root":      {withFooter(protobuf.AppendBytes(validFooter(), footerValue, "")), damage.Header, "field 1 is missing"},
+		"root without size":       {withFooter(protobuf.AppendBytes(validFooter(), footerValue, protobuf.AppendBytes(nil, treeRoot, protobuf.AppendVarint(nil, pointerOffset, 9)))), damage.Header, "field 2 is missing"},
+		"cut field":               {withFooter(append(validFooter(), 0x3a, 5, 1)), damage.Header, "protobuf"},
+		"cut tag":                 {withFooter(append(validFooter(), 0x80)), damage.Header, "protobuf"},
 		"root in the header":      {withFooter(indexAt(footerFields(5, 1, 0), footerPositional, 11, 20)), damage.Size, "20 bytes at 11"},
 		"root in the footer":      {withFooter(indexAt(footerFields(5, 1, 0), footerPositional, 93, 20)), damage.Size, "20 bytes at 93"},
 		"root far away":           {withFooter(indexAt(footerFields(5, 1, 0), footerPositional, math.MaxInt64, 20)), damage.Size, "at 9223372036854775807"},
 		"root of nothing":         {withFooter(indexAt(footerFields(5, 1, 0), footerPositional, 12, 3)), damage.Size, "3 bytes at 12"},
 		"root of 2 GiB":           {withFooter(indexAt(footerFields(5, 1, 0), footerPositional, 12, 1<<31)), damage.Value, "field 2"},
-		"dictionary far away":     {withFooter(protobuf.AppendBytes(sound(), footerDictionary, Pointer{1 << 40, 20}.append(nil))), damage.Size, "20 bytes at"},
-		"value index in a header": {withFooter(indexAt(sound(), footerValue, 0, 20)), damage.Size, "20 bytes at 0"},
+		"dictionary far away":     {withFooter(protobuf.AppendBytes(validFooter(), footerDictionary, Pointer{1 << 40, 20}.append(nil))), damage.Size, "20 bytes at"},
+		"value index in a header": {withFooter(indexAt(validFooter(), footerValue, 0, 20)), damage.Size, "20 bytes at 0"},
 	} {
 		_, err := Open(bytes.NewReader(c.b), int64(len(c.b)), "damaged.cf")
 		var d *damage.Error
@@ -184,14 +184,14 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// message is that of the footer.
+// message returns the message of the footer.
 func (r *rawFile) message(t testing.TB) []byte {
 	t.Helper()
 	_ = r.bytes(t)
 	return r.appendMessage(nil)
 }
 
-// A reader that fails is no damage.
+// An error of the reader is not damage.
 func TestReadersErrors(t *testing.T) {
 	b := small().bytes(t)
 	failing := errors.New("the disk fails")
@@ -202,14 +202,14 @@ func TestReadersErrors(t *testing.T) {
 			err = walk(f)
 		}
 		if !errors.Is(err, failing) || isDamage(err) {
-			t.Errorf("the read %d fails: %v", fails, err)
+			t.Errorf("read %d fails: %v", fails, err)
 		}
 		r = &failingReader{ReaderAt: bytes.NewReader(b), after: fails, err: io.EOF}
 		if f, err = Open(r, int64(len(b)), "f.cf"); err == nil {
 			err = walk(f)
 		}
 		if !errors.Is(err, io.ErrUnexpectedEOF) || isDamage(err) {
-			t.Errorf("the read %d gives nothing: %v", fails, err)
+			t.Errorf("read %d returns nothing: %v", fails, err)
 		}
 	}
 }

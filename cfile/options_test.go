@@ -37,7 +37,7 @@ func TestChoices(t *testing.T) {
 	}
 	for _, document := range []string{`{"later":1}`, `{"compression":"gzip"}`, `[]`} {
 		if _, err := Format.Writer(json.RawMessage(document)); err == nil || Format.Describe(json.RawMessage(document)) != "unknown options" {
-			t.Errorf("%s is taken", document)
+			t.Errorf("%s is accepted", document)
 		}
 	}
 	if got := Format.Describe(json.RawMessage(`{"compression":"lz4","sorted_by":["a"]}`)); got != "compression lz4, sorted by a" {
@@ -51,7 +51,7 @@ const manySchema = `{"type":"record","name":"R","fields":[
 	{"name":"tags","type":{"type":"array","items":"string"}},
 	{"name":"in","type":{"type":"record","name":"I","fields":[{"name":"x","type":"double"}]}}]}`
 
-// Options that do not fit the columns are all told at once.
+// An error names all options that do not fit the columns.
 func TestOptionsThatDoNotFit(t *testing.T) {
 	cols := formattest.Mapping(t, manySchema).Columns
 	for _, test := range []struct {

@@ -24,7 +24,7 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// smallBlocks is enough for most parts.
+// smallBlocks limits blocks to a size that is enough for most parts.
 var smallBlocks = format.OpenOptions{MaxBlock: 1 << 20}
 
 const smallSchema = `{"type":"record","name":"R","fields":[
@@ -38,7 +38,7 @@ const smallSchema = `{"type":"record","name":"R","fields":[
 		{"name":"port","type":"int"},{"name":"none","type":"null"},{"name":"tags","type":{"type":"array","items":"null"}},
 		{"name":"host","type":["string","null"]}]}}}]}`
 
-// smallRows are a few rows of smallSchema, with ascending ids.
+// smallRows returns n rows of smallSchema, with ascending ids.
 func smallRows(n int) (rows [][]byte) {
 	for i := range n {
 		row := append(binary.AppendVarint(nil, int64(i)), byte(i&1))
@@ -72,44 +72,44 @@ var smallChoices = []map[string][]string{
 	{"encoding": {"name=plain", "suit=physical", "price=physical", "hops[]#host/string=prefix"}},
 }
 
-// smallPart is a part of a few small blocks.
+// smallPart returns a part of a few small blocks.
 func smallPart(t testing.TB, choice int) map[string][]byte {
 	t.Helper()
 	return formattest.Rows(t, Format, smallChoices[choice], smallSchema, smallRows(12), 6).Files(t)
 }
 
-// checkPart opens a part and does with it whatever can be done. It returns the first
-// error, and requires each to be damage.
+// checkPart opens a part and calls all its methods. It returns the error of opening or
+// verifying, and requires each error to be damage.
 func checkPart(t *testing.T, files map[string][]byte) error {
 	t.Helper()
 	p, err := formattest.Open(Format, files, smallBlocks)
 	if err != nil {
 		if !partDamage(err) {
-			t.Errorf("opened: %v", err)
+			t.Errorf("open: %v", err)
 		}
 		return err
 	}
 	if err = p.Verify(t.Context()); err != nil && !partDamage(err) {
-		t.Errorf("verified: %v", err)
+		t.Errorf("verify: %v", err)
 	}
-	if dumped := p.Dump(io.Discard); dumped != nil && !partDamage(dumped) {
-		t.Errorf("dumped: %v", dumped)
+	if err := p.Dump(io.Discard); err != nil && !partDamage(err) {
+		t.Errorf("dump: %v", err)
 	}
 	for i := range p.Columns() {
 		if _, err := p.Blocks(i); err != nil && !partDamage(err) {
 			t.Errorf("blocks: %v", err)
 		}
-		c, failed := p.(format.ColumnPart).Cursor(i)
-		if failed == nil {
-			failed = c.SeekRow(p.Rows() / 2)
+		c, err := p.(format.ColumnPart).Cursor(i)
+		if err == nil {
+			err = c.SeekRow(p.Rows() / 2)
 		}
 		v := column.Vector{Most: 1 << 12}
-		for n := 0; failed == nil && n < 1000; n++ {
+		for n := 0; err == nil && n < 1000; n++ {
 			v.Reset()
-			_, _, failed = c.Read(&v, 10)
+			_, _, err = c.Read(&v, 10)
 		}
-		if failed != nil && !errors.Is(failed, io.EOF) && !errors.Is(failed, column.ErrFull) && !partDamage(failed) {
-			t.Errorf("read: %v", failed)
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, column.ErrFull) && !partDamage(err) {
+			t.Errorf("read: %v", err)
 		}
 	}
 	return err
@@ -120,7 +120,7 @@ func partDamage(err error) bool {
 	return errors.As(err, &d) && strings.HasPrefix(d.File, "p.cfiles")
 }
 
-// A change of any byte is noticed, in the file that has it.
+// A change of any byte is reported for the file that has it.
 func TestFlippedBytes(t *testing.T) {
 	for choice := range smallChoices {
 		files := smallPart(t, choice)
@@ -148,16 +148,16 @@ func verifyFiles(t *testing.T, files map[string][]byte) error {
 	return err
 }
 
-// A file more, less, longer or shorter is noticed.
+// Extra, missing, longer and shorter files are reported.
 func TestOtherFiles(t *testing.T) {
 	for name, change := range map[string]func(map[string][]byte){
 		"no document":       func(f map[string][]byte) { delete(f, documentName) },
 		"no column":         func(f map[string][]byte) { delete(f, "00002.cf") },
-		"a file more":       func(f map[string][]byte) { f["other"] = nil },
-		"a column more":     func(f map[string][]byte) { f["00099.cf"] = f["00000.cf"] },
+		"an extra file":     func(f map[string][]byte) { f["other"] = nil },
+		"an extra column":   func(f map[string][]byte) { f["00099.cf"] = f["00000.cf"] },
 		"a longer column":   func(f map[string][]byte) { f["00000.cf"] = append(f["00000.cf"], 0) },
-		"a shorter one":     func(f map[string][]byte) { f["00000.cf"] = f["00000.cf"][1:] },
-		"an empty one":      func(f map[string][]byte) { f["00000.cf"] = nil },
+		"a shorter column":  func(f map[string][]byte) { f["00000.cf"] = f["00000.cf"][1:] },
+		"an empty column":   func(f map[string][]byte) { f["00000.cf"] = nil },
 		"an empty document": func(f map[string][]byte) { f[documentName] = nil },
 		"a short document":  func(f map[string][]byte) { f[documentName] = f[documentName][:9] },
 		"swapped columns":   func(f map[string][]byte) { f["00000.cf"], f["00003.cf"] = f["00003.cf"], f["00000.cf"] },
@@ -168,12 +168,12 @@ func TestOtherFiles(t *testing.T) {
 		files := maps.Clone(smallPart(t, 0))
 		change(files)
 		if checkPart(t, files) == nil {
-			t.Error(name)
+			t.Errorf("%s is not reported", name)
 		}
 	}
 }
 
-// randomSchema has rows of a random schema; some integers are longer than need be.
+// randomSchema returns a random schema and rows of it. Some integers are longer than necessary.
 func randomSchema(t testing.TB, r *rand.Rand, n int) (schema string, rows [][]byte) {
 	t.Helper()
 	schema = randavro.Schema(r)
@@ -189,7 +189,7 @@ func randomSchema(t testing.TB, r *rand.Rand, n int) (schema string, rows [][]by
 	return schema, rows
 }
 
-// chosen are options for all columns of a schema that can have them.
+// chosen returns random options for columns that can have them.
 func chosen(r *rand.Rand, cols []column.Column) map[string][]string {
 	options := map[string][]string{"many-files": {"true"}}
 	compressions := []string{"none", "snappy", "lz4", "zlib"}
@@ -212,16 +212,16 @@ func chosen(r *rand.Rand, cols []column.Column) map[string][]string {
 	return options
 }
 
-// Whatever is written of random columns is what Trevni gives, in whatever order it is read.
+// Random columns are the same as in Trevni, in any order of reading.
 func TestCursorsAgreeWithTrevni(t *testing.T) {
 	for seed := range soak.Rounds[uint64](20, 200) {
 		r := rand.New(rand.NewPCG(seed, 19))
 		schema, rows := randomSchema(t, r, 200)
 		cols := formattest.Mapping(t, schema).Columns
-		made := formattest.Rows(t, Format, chosen(r, cols), schema, rows, 100+r.IntN(2000))
-		files := made.Files(t)
-		if again := made.Files(t); !reflect.DeepEqual(files, again) {
-			t.Fatalf("seed %d: the same rows make other bytes", seed)
+		source := formattest.Rows(t, Format, chosen(r, cols), schema, rows, 100+r.IntN(2000))
+		files := source.Files(t)
+		if again := source.Files(t); !reflect.DeepEqual(files, again) {
+			t.Fatalf("seed %d: the same rows give different bytes", seed)
 		}
 		p := formattest.MustOpen(t, Format, files, smallBlocks)
 		want := formattest.MustOpen(t, trevni.Format, formattest.Rows(t, trevni.Format, map[string][]string{"codec": {"null"}}, schema, rows, 1000).Files(t), smallBlocks)
@@ -237,7 +237,8 @@ func TestCursorsAgreeWithTrevni(t *testing.T) {
 	}
 }
 
-// walkCursors reads all that two cursors give, and then moves them alike.
+// walkCursors reads two columns to their ends, then moves both cursors in the same way, and
+// compares what they read.
 func walkCursors(t *testing.T, r *rand.Rand, p, want format.Part, col int) {
 	t.Helper()
 	a, err := p.(format.ColumnPart).Cursor(col)
@@ -275,16 +276,16 @@ func walkCursors(t *testing.T, r *rand.Rand, p, want format.Part, col int) {
 		t.Fatal(err)
 	}
 	if n, _, err := a.Read(new(column.Vector), 1); n != 0 || !errors.Is(err, io.EOF) {
-		t.Errorf("behind the end: %d, %v", n, err)
+		t.Errorf("read at the end: %d, %v", n, err)
 	}
 	if _, err := a.Skip(1); !partDamage(err) {
-		t.Errorf("skipping beyond the end: %v", err)
+		t.Errorf("skip beyond the end: %v", err)
 	}
 	if n, _, err := a.Read(new(column.Vector), 1); n != 0 || !partDamage(err) {
-		t.Errorf("after an error: %d, %v", n, err)
+		t.Errorf("read after an error: %d, %v", n, err)
 	}
 	if a.SeekRow(-1) == nil || a.SeekRow(p.Rows()+1) == nil {
-		t.Error("a seek to no row")
+		t.Error("a seek to a row that does not exist succeeds")
 	}
 }
 
@@ -300,7 +301,7 @@ func readMany(c format.Cursor, v *column.Vector, n int) (items int64, err error)
 	return items, nil
 }
 
-// unitsFrom is the number of units of a column from a row on.
+// unitsFrom returns the number of units of a column from a row on.
 func unitsFrom(t *testing.T, p format.Part, col int, row int64) (n int) {
 	t.Helper()
 	c, err := p.(format.ColumnPart).Cursor(col)
@@ -319,8 +320,7 @@ func unitsFrom(t *testing.T, p format.Part, col int, row int64) (n int) {
 	return n
 }
 
-// sameVectors compares vectors of which absent slices are empty ones, and NaN equal to
-// itself.
+// sameVectors compares vectors. Nil slices are equal to empty ones, and NaN to itself.
 func sameVectors(a, b *column.Vector) bool {
 	return reflect.DeepEqual(vectorText(a), vectorText(b))
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// fixed returns a number as a fixed value of n bytes.
+// fixed returns a number as a fixed value of size bytes.
 func fixed(n *big.Int, size int) []byte {
 	if n.Sign() < 0 {
 		n = new(big.Int).Add(n, new(big.Int).Lsh(big.NewInt(1), uint(8*size)))
@@ -29,16 +29,16 @@ func fixed(n *big.Int, size int) []byte {
 
 func power(n int64) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(n), nil) }
 
-// Numbers come back if they are in the range of Kudu's type, and are refused else, unless
-// the column is stored as it is.
+// Numbers in the range of Kudu's type can be read back. Others are refused, unless the column
+// is stored with its physical type.
 func TestRanges(t *testing.T) {
 	varint := func(v int64) []byte { return binary.AppendVarint(nil, v) }
 	decimal := func(size, precision int) string {
 		return fmt.Sprintf(`{"type":"fixed","name":"D","size":%d,"logicalType":"decimal","precision":%d}`, size, precision)
 	}
 	decimals := func(size int, digits int64, off int64) (values [][]byte) {
-		most := new(big.Int).Add(power(digits), big.NewInt(off))
-		return [][]byte{fixed(most, size), fixed(new(big.Int).Neg(most), size)}
+		limit := new(big.Int).Add(power(digits), big.NewInt(off))
+		return [][]byte{fixed(limit, size), fixed(new(big.Int).Neg(limit), size)}
 	}
 	for _, test := range []struct {
 		typ        string
@@ -58,7 +58,7 @@ func TestRanges(t *testing.T) {
 		schema := `{"type":"record","name":"R","fields":[{"name":"v","type":` + test.typ + `}]}`
 		sameRows(t, schema, test.good, nil)
 		for _, bad := range test.bad {
-			err := convertOne(t, schema, append(append([][]byte{}, test.good...), bad), nil)
+			err := convert(t, schema, append(append([][]byte{}, test.good...), bad), nil)
 			if !isDamageOf(err, damage.Unsupported, "column v", fmt.Sprintf("row %d", len(test.good)), test.badMessage, "--encoding v=physical") {
 				t.Errorf("%s, % x: %v", test.typ, bad, err)
 			}
@@ -78,9 +78,9 @@ func sameRows(t *testing.T, schema string, rows [][]byte, chosen map[string][]st
 	}
 }
 
-// convertOne takes rows through a row group, in blocks of so many rows, and returns its
+// convert writes rows to a row group, in blocks that end at the given rows, and returns the
 // first error.
-func convertOne(t *testing.T, schema string, rows [][]byte, chosen map[string][]string, ends ...int) error {
+func convert(t *testing.T, schema string, rows [][]byte, chosen map[string][]string, ends ...int) error {
 	t.Helper()
 	s := formattest.Rows(t, Format, chosen, schema, rows, 0)
 	g, bufs, err := s.Begin(t)
@@ -110,7 +110,7 @@ func convertOne(t *testing.T, schema string, rows [][]byte, chosen map[string][]
 	return err
 }
 
-// Values of a declared order are indexed, and others refused.
+// Columns that are declared sorted get an index. Values in another order are refused.
 func TestSortedColumns(t *testing.T) {
 	varint := func(v int64) []byte { return binary.AppendVarint(nil, v) }
 	text := func(s string) []byte { return append(varint(int64(len(s))), s...) }
@@ -126,12 +126,12 @@ func TestSortedColumns(t *testing.T) {
 	} {
 		schema := `{"type":"record","name":"R","fields":[{"name":"v","type":` + typ + `}]}`
 		sameRows(t, schema, rows, sorted)
-		// Blocks of strings themselves: a dictionary has them from elsewhere.
+		// These blocks have the strings, not codes of a dictionary.
 		sameRows(t, schema, rows, map[string][]string{"sorted-by": {"v"}, "encoding": {"v=plain"}})
 		last := len(rows) - 1
 		rows = append([][]byte{rows[last]}, rows[:last]...)
 		for _, ends := range [][]int{nil, {1}, {2}, {1, 2}, {last}} {
-			err := convertOne(t, schema, rows, sorted, ends...)
+			err := convert(t, schema, rows, sorted, ends...)
 			if !isDamageOf(err, damage.Unsupported, "column v", "row 1:", "less than the one before it", "--sorted-by") {
 				t.Errorf("%s, blocks that end at %v: %v", typ, ends, err)
 			}
@@ -139,12 +139,12 @@ func TestSortedColumns(t *testing.T) {
 	}
 	schema := `{"type":"record","name":"R","fields":[{"name":"v","type":"string"}]}`
 	long := text(strings.Repeat("x", MaxKey+1))
-	if err := convertOne(t, schema, [][]byte{text("a"), long}, sorted); !isDamageOf(err, damage.Unsupported, "column v", "row 1:") {
+	if err := convert(t, schema, [][]byte{text("a"), long}, sorted); !isDamageOf(err, damage.Unsupported, "column v", "row 1:") {
 		t.Errorf("a long key: %v", err)
 	}
 }
 
-// A value that no block takes is refused; the largest that one takes comes back.
+// The largest value that fits a block can be read back. A larger one is refused.
 func TestLargestValues(t *testing.T) {
 	schema := `{"type":"record","name":"R","fields":[{"name":"v","type":{"type":"array","items":"bytes"}}]}`
 	row := func(sizes ...int) []byte {
@@ -157,7 +157,7 @@ func TestLargestValues(t *testing.T) {
 	none := map[string][]string{"compression": {"none"}}
 	sameRows(t, schema, [][]byte{row(1, MaxValue, 2), row(MaxValue)}, none)
 	for _, encoding := range []string{"plain", "dict", "prefix"} {
-		err := convertOne(t, schema, [][]byte{row(1), row(2, MaxValue+1)}, map[string][]string{"encoding": {"v=" + encoding}})
+		err := convert(t, schema, [][]byte{row(1), row(2, MaxValue+1)}, map[string][]string{"encoding": {"v=" + encoding}})
 		if !isDamageOf(err, damage.Unsupported, "column v[]", "row 1:", fmt.Sprint(MaxValue)) {
 			t.Errorf("%s: %v", encoding, err)
 		}
@@ -200,8 +200,8 @@ func isDamageOf(err error, kind damage.Kind, words ...string) bool {
 	return true
 }
 
-// Memory is taken for what a large block needs while it is encoded.
-func TestLargeBlocksSayWhatTheyTake(t *testing.T) {
+// The bound of a large block includes the memory for encoding it.
+func TestBoundOfLargeBlocks(t *testing.T) {
 	schema := `{"type":"record","name":"R","fields":[{"name":"v","type":"bytes"}]}`
 	row := append(binary.AppendVarint(nil, MaxValue), make([]byte, MaxValue)...)
 	s := formattest.Rows(t, Format, nil, schema, [][]byte{row}, 0)
@@ -217,8 +217,8 @@ func TestLargeBlocksSayWhatTheyTake(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	stored, err := job.Encode(dst)
 	runtime.ReadMemStats(&after)
-	const beside = 4 << 20 // of blocks of any size
-	if taken := int64(after.TotalAlloc-before.TotalAlloc) + int64(len(stored)); err != nil || taken > job.Bound()+beside {
-		t.Errorf("%d bytes taken, %d were said, %v", taken, job.Bound(), err)
+	const overhead = 4 << 20 // of blocks of any size
+	if used := int64(after.TotalAlloc-before.TotalAlloc) + int64(len(stored)); err != nil || used > job.Bound()+overhead {
+		t.Errorf("%d bytes used, want at most %d, %v", used, job.Bound(), err)
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// rawFile makes files block by block, damaged ones too.
+// rawFile builds files block by block. They may be damaged.
 type rawFile struct {
-	Footer            // but for pointers; Version 0 is 2
+	Footer            // without pointers; Version 0 means 2
 	blocks []rawBlock // in the order of their rows
 	fan    int        // entries of an index block
-	order  string     // indexes that the file has: p and v
+	order  string     // indexes of the file: p is the positional, v the value index
 	words  []byte     // the dictionary, if any
 	index  func(b *indexBlock, leaf bool) []byte
 
@@ -64,7 +64,7 @@ func (r *rawFile) bytes(t testing.TB) []byte {
 	return r.end(r.out)
 }
 
-// end appends the footer, and makes all that of the version.
+// end appends the footer, and changes the magics and checksums to those of the version.
 func (r *rawFile) end(b []byte) []byte {
 	b = r.append(b)
 	if r.Version != 1 {
@@ -124,7 +124,7 @@ func (r *rawFile) tree(t testing.TB, keys [][]byte, to []Pointer) *Pointer {
 	}
 }
 
-// int64File is a file of INT64 values, which ascend, in blocks of per values.
+// int64File returns a file of ascending INT64 values in blocks of per values.
 func int64File(values []int64, per int) *rawFile {
 	r := &rawFile{fan: 4, order: "pv", Footer: Footer{
 		Type: Int64, Encoding: Plain, Values: int64(len(values)), Incompatible: FeatureChecksums,
@@ -147,7 +147,7 @@ func int64Key(v int64) []byte {
 	return appendKey(nil, Int64, binary.LittleEndian.AppendUint64(nil, uint64(v)))
 }
 
-// stringFile is a file of STRING values, which ascend, in blocks of per values.
+// stringFile returns a file of ascending STRING values in blocks of per values.
 func stringFile(values []string, per int) *rawFile {
 	r := &rawFile{fan: 3, order: "pv", Footer: Footer{
 		Type: String, Encoding: Prefix, Compression: LZ4, Values: int64(len(values)), Incompatible: FeatureChecksums,
@@ -166,7 +166,7 @@ func stringFile(values []string, per int) *rawFile {
 	return r
 }
 
-// nullableBlock is a block of rows of which those that are not valid are null.
+// nullableBlock returns a block of rows. Those that are not valid are null.
 func nullableBlock(valid, values []byte) []byte {
 	bitmap := encoding.AppendBits(nil, valid)
 	b := binary.AppendUvarint(nil, uint64(len(valid)))
@@ -174,7 +174,7 @@ func nullableBlock(valid, values []byte) []byte {
 	return append(append(b, bitmap...), values...)
 }
 
-// binaryBlock is a plain block of values of any length.
+// binaryBlock returns a plain block of BINARY values.
 func binaryBlock(ordinal uint32, values ...[]byte) []byte {
 	var v encoding.Values
 	for _, b := range values {
@@ -183,7 +183,7 @@ func binaryBlock(ordinal uint32, values ...[]byte) []byte {
 	return encoding.AppendPlainBinary(nil, ordinal, v.Offsets, v.Data)
 }
 
-// randomBytes are bytes that no compression makes fewer.
+// randomBytes returns n bytes that do not compress.
 func randomBytes(seed uint64, n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(b)

@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// optionsOf returns the options with which Kudu wrote a file, but for the size of its
+// optionsOf returns the options with which Kudu wrote a file, except for the size of its
 // blocks.
 func optionsOf(f *File) Options {
 	m := f.Footer()
@@ -20,17 +20,17 @@ func optionsOf(f *File) Options {
 	}
 }
 
-// What Kudu was told of index blocks when it wrote the samples.
+// sampleIndexBlockSize is the size of index blocks for which Kudu wrote the samples.
 const sampleIndexBlockSize = 200
 
-// Snappy compresses some blocks of this sample a few bytes better here than in Kudu.
+// otherSnappy is a sample in which Snappy compresses some blocks a few bytes better here.
 const otherSnappy = "str_prefix_validx_snappy.cf"
 
 func TestSamplesAreWrittenAsKuduDoes(t *testing.T) {
 	for name, file := range samples(t) {
 		f := openBytes(t, file)
 		if isBloom(f.Footer()) {
-			continue // nothing here writes them
+			continue // Writer does not write them
 		}
 		o := optionsOf(f)
 		o.IndexBlockSize = sampleIndexBlockSize
@@ -40,18 +40,18 @@ func TestSamplesAreWrittenAsKuduDoes(t *testing.T) {
 		rewrite(t, f, w)
 		testenv.Must(t, w.Close())
 		if same := bytes.Equal(again.Bytes(), file); same == (name == otherSnappy) {
-			t.Errorf("%s: %d bytes, written again as %d; the same: %v", name, len(file), again.Len(), same)
+			t.Errorf("%s: rewritten from %d to %d bytes; equal: %v", name, len(file), again.Len(), same)
 		}
 		if name == otherSnappy {
 			if contents(t, f) != contents(t, openBytes(t, again.Bytes())) {
-				t.Errorf("%s: written again, it has other contents", name)
+				t.Errorf("%s: the rewritten file has other contents", name)
 			}
 		}
 	}
 }
 
-// contents describes the blocks and the footer of a file in the order of its indexes, but
-// for where the blocks are.
+// contents describes the blocks and the footer of a file in the order of its indexes, without
+// the places of the blocks.
 func contents(t *testing.T, f *File) string {
 	t.Helper()
 	var s strings.Builder
@@ -78,7 +78,7 @@ func contents(t *testing.T, f *File) string {
 	return s.String()
 }
 
-// rewrite writes the rows of a file in its blocks.
+// rewrite writes the rows of a file in the same blocks.
 func rewrite(t *testing.T, f *File, w *Writer) {
 	t.Helper()
 	blocks, err := f.Blocks()

@@ -17,7 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// sample returns a file of Kudu's.
+// sample returns a file that Kudu wrote.
 func sample(t testing.TB, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", "kudu", name))
@@ -25,7 +25,7 @@ func sample(t testing.TB, name string) []byte {
 	return b
 }
 
-// samples returns all files of Kudu's by name.
+// samples returns all files that Kudu wrote by name.
 func samples(t testing.TB) map[string][]byte {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/kudu/*.cf")
@@ -46,7 +46,7 @@ func openBytes(t testing.TB, b []byte) *File {
 	return f
 }
 
-// printRows appends rows as Kudu prints them, so far as the samples need it.
+// printRows appends rows as Kudu prints them. It supports only the types of the samples.
 func printRows(dst []byte, f *Footer, r *Rows) []byte {
 	valid, value := r.Valid, 0
 	if !f.Nullable {
@@ -143,8 +143,8 @@ func isDamage(err error) bool {
 }
 
 // All bytes of a file are in a block, the header or the footer, and each of those has a
-// checksum. One bit of a byte is changed, and of the longer files not in every byte; all of
-// all in soak.
+// checksum. The test changes one bit of a byte, and in longer files not of every byte. In soak
+// it changes every bit.
 func TestEveryChangeOfASampleIsReported(t *testing.T) {
 	for name, b := range samples(t) {
 		for i := range b {
@@ -178,7 +178,7 @@ func TestFootersOfSamples(t *testing.T) {
 	}
 }
 
-// The index blocks of the samples are those that indexBlock makes of their entries.
+// indexBlock builds the same index blocks as Kudu from the entries of the samples.
 func TestIndexBlocksOfSamples(t *testing.T) {
 	for name, b := range samples(t) {
 		f := openBytes(t, b)
@@ -191,12 +191,12 @@ func TestIndexBlocksOfSamples(t *testing.T) {
 				if n.index == nil {
 					return nil
 				}
-				var made indexBlock
+				var built indexBlock
 				for i := range n.index.len() {
-					made.add(n.index.entry(i))
+					built.add(n.index.entry(i))
 				}
 				want, err := blocks.read(n.Pointer)
-				if got := made.append(nil, n.index.leaf); !bytes.Equal(got, want) {
+				if got := built.append(nil, n.index.leaf); !bytes.Equal(got, want) {
 					t.Errorf("%s: the index block at %d is %x, expected %x", name, n.Offset, got, want)
 				}
 				return err

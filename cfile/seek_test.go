@@ -14,7 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// countingReader counts what is read.
+// countingReader counts reads and their bytes.
 type countingReader struct {
 	io.ReaderAt
 	reads int
@@ -39,7 +39,7 @@ func counted(t *testing.T, raw *rawFile) (*File, *countingReader, int) {
 	return f, reader, height
 }
 
-// seekFiles are files with values that ascend, and those as keys.
+// seekFiles returns files with ascending values, and the keys of the values.
 func seekFiles() map[string]struct {
 	raw  *rawFile
 	keys [][]byte
@@ -67,7 +67,7 @@ func seekFiles() map[string]struct {
 			for _, v := range values {
 				keys = append(keys, int64Key(v))
 			}
-			files[fmt.Sprintf("int64 %s, %d to a block", name, per)] = file{int64File(values, per), keys}
+			files[fmt.Sprintf("int64 %s, %d per block", name, per)] = file{int64File(values, per), keys}
 		}
 	}
 	for _, per := range []int{1, 2, 7} {
@@ -84,12 +84,12 @@ func seekFiles() map[string]struct {
 		for _, w := range words {
 			keys = append(keys, []byte(w))
 		}
-		files[fmt.Sprintf("words, %d to a block", per)] = file{stringFile(words, per), keys}
+		files[fmt.Sprintf("words, %d per block", per)] = file{stringFile(words, per), keys}
 	}
 	return files
 }
 
-// keyAt is the key of the row that a cursor reads next.
+// keyAt returns the key of the row that a cursor reads next.
 func keyAt(t testing.TB, c *Cursor) []byte {
 	t.Helper()
 	var r Rows
@@ -107,14 +107,14 @@ func TestSeekValue(t *testing.T) {
 	for name, file := range seekFiles() {
 		b := file.raw.bytes(t)
 		c := openBytes(t, b).Cursor()
-		sought := slices.Clone(file.keys)
+		targets := slices.Clone(file.keys)
 		for _, k := range file.keys {
-			sought = append(sought, append(bytes.Clone(k), 0), append(bytes.Clone(k), 0xff))
+			targets = append(targets, append(bytes.Clone(k), 0), append(bytes.Clone(k), 0xff))
 			if len(k) > 0 {
-				sought = append(sought, k[:len(k)-1])
+				targets = append(targets, k[:len(k)-1])
 			}
 		}
-		for _, k := range sought {
+		for _, k := range targets {
 			want := sort.Search(len(file.keys), func(i int) bool { return bytes.Compare(file.keys[i], k) >= 0 })
 			exact, err := c.SeekValue(k)
 			if want == len(file.keys) {
@@ -134,7 +134,7 @@ func TestSeekValue(t *testing.T) {
 	}
 }
 
-// A cursor is moved anywhere, by rows, values and reading on, and gives what is there.
+// TestSeekRow moves a cursor by seeks, skips and reads, and compares the rows there.
 func TestSeekRow(t *testing.T) {
 	for name, file := range seekFiles() {
 		for _, order := range []string{"pv", "p", "v"} {
@@ -155,14 +155,14 @@ func TestSeekRow(t *testing.T) {
 					err = c.Skip(by)
 				case 2:
 					by := rng.Int64N(min(20, n-at+1))
-					var passed int64
-					if passed, err = c.skip(by); passed != by {
-						t.Fatalf("%s (%s): %d of %d rows have a value", name, order, passed, by)
+					var values int64
+					if values, err = c.skip(by); values != by {
+						t.Fatalf("%s (%s): %d of %d rows have a value", name, order, values, by)
 					}
 					at += by
 				}
 				if at == n && errors.Is(err, io.EOF) {
-					at, err = 0, c.SeekRow(0) // it was at the end
+					at, err = 0, c.SeekRow(0) // the cursor was at the end
 				}
 				if err != nil || c.Ordinal() != at {
 					t.Fatalf("%s (%s): at row %d, %v, expected %d", name, order, c.Ordinal(), err, at)
@@ -199,9 +199,8 @@ func TestSeekRefuses(t *testing.T) {
 	}
 }
 
-// Seeks read the index blocks on the way and the data block: no more than the height of the
-// tree and one.
-func TestSeeksReadWhatIsOnTheWay(t *testing.T) {
+// Seeks read only the index blocks that lead to the data block, and that block.
+func TestSeeksReadOnePath(t *testing.T) {
 	values := make([]int64, soak.Rounds(200_000, 10_000_000))
 	for i := range values {
 		values[i] = 3 * int64(i)
@@ -223,14 +222,14 @@ func TestSeeksReadWhatIsOnTheWay(t *testing.T) {
 			"exact": func(c *Cursor) error {
 				exact, err := c.SeekValue(int64Key(values[row]))
 				if !exact {
-					t.Errorf("value of row %d is not there", row)
+					t.Errorf("the value of row %d is not found", row)
 				}
 				return err
 			},
 			"first greater": func(c *Cursor) error {
 				exact, err := c.SeekValue(int64Key(values[row] - 1))
 				if exact {
-					t.Errorf("row %d: %d is no value", row, values[row]-1)
+					t.Errorf("row %d: %d is found, but not a value", row, values[row]-1)
 				}
 				return err
 			},
@@ -247,16 +246,16 @@ func TestSeeksReadWhatIsOnTheWay(t *testing.T) {
 			testenv.Must(t, c.SeekRow(int64(row/250*250)))
 			keyAt(t, c)
 			if name == "row" && reader.reads != 0 {
-				t.Errorf("%d blocks read in the block that is loaded", reader.reads)
+				t.Errorf("%d blocks read for a row of the loaded block", reader.reads)
 			}
 			c.Close()
 		}
 	}
 }
 
-// The index has the beginning of a word only, and so the block is read that it leads to, if
-// that may be the word sought: a leaf and a data block beside those on the way.
-func TestSeeksOfWordsReadWhatIsOnTheWay(t *testing.T) {
+// The index has only the beginning of a word. If that matches, the seek also reads the block
+// of the entry: one more leaf and data block.
+func TestSeeksOfWordsReadOnePath(t *testing.T) {
 	words := make([]string, 2000)
 	for i := range words {
 		words[i] = fmt.Sprintf("%06d", 3*i)
@@ -269,11 +268,11 @@ func TestSeeksOfWordsReadWhatIsOnTheWay(t *testing.T) {
 		if err != nil || !exact || c.Ordinal() != int64(i) {
 			t.Fatalf("%s: row %d, %v, %v, expected %d", w, c.Ordinal(), exact, err, i)
 		}
-		most := height + 1
+		limit := height + 1
 		if i%10 == 0 {
-			most += 2
+			limit += 2
 		}
-		if reader.reads > most {
+		if reader.reads > limit {
 			t.Errorf("%s: %d blocks read, the tree has a height of %d", w, reader.reads, height)
 		}
 		c.Close()

@@ -67,7 +67,7 @@ func printColumn(t *testing.T, p format.Part) string {
 	}
 }
 
-// The values of Kudu's files are those that Kudu prints, and all is sound.
+// The values of Kudu's files are those that Kudu prints, and the files are sound.
 func TestLoneSamples(t *testing.T) {
 	for name, b := range samples(t) {
 		p := openLone(t, b)
@@ -84,7 +84,7 @@ func TestLoneSamples(t *testing.T) {
 	}
 }
 
-// loneFile is a file of values, all of them or, with nulls between them, nullable.
+// loneFile returns a file of values. If nulls is set, it is nullable with a null after each value.
 func loneFile(t testing.TB, o Options, nulls bool, values []byte) []byte {
 	t.Helper()
 	var r Rows
@@ -104,8 +104,7 @@ func loneFile(t testing.TB, o Options, nulls bool, values []byte) []byte {
 	return write(t, o, &r)
 }
 
-// Values of each type are read as what they are, and the column is the one that the
-// schema makes.
+// Values of each type are read correctly, and the column is the one of the schema.
 func TestLoneTypes(t *testing.T) {
 	numbers := func(width int) (b []byte) {
 		for _, x := range []byte{0, 1, 0x7f, 0x80, 0xff} { // the highest byte
@@ -114,7 +113,7 @@ func TestLoneTypes(t *testing.T) {
 		return b
 	}
 	for _, test := range []struct {
-		of     Type
+		typ    Type
 		values []byte
 		want   string
 	}{
@@ -140,15 +139,15 @@ func TestLoneTypes(t *testing.T) {
 		{Decimal128, append(bytes.Repeat([]byte{1}, 15), 0x80), "80010101010101010101010101010101"},
 	} {
 		for _, nulls := range []bool{false, true} {
-			p := openLone(t, loneFile(t, Options{Type: test.of}, nulls, test.values))
+			p := openLone(t, loneFile(t, Options{Type: test.typ}, nulls, test.values))
 			got := strings.Fields(strings.ReplaceAll(printColumn(t, p), "NULL\n", ""))
 			if err := p.Verify(t.Context()); err != nil || strings.Join(got, " ") != test.want {
-				t.Errorf("%v: %v, want %v, %v", test.of, got, test.want, err)
+				t.Errorf("%v: %v, want %v, %v", test.typ, got, test.want, err)
 			}
 			want := formattest.Mapping(t, p.Schema()).Columns[0]
-			if is := p.Columns()[0].Column; is.Name != want.Name || is.Type != want.Type || is.Array != want.Array || is.Optional != want.Optional ||
-				is.Nullable != want.Nullable || is.Parent != want.Parent || is.FixedSize != want.FixedSize {
-				t.Errorf("%v: %+v, want %+v", test.of, is, want)
+			if got := p.Columns()[0].Column; got.Name != want.Name || got.Type != want.Type || got.Array != want.Array || got.Optional != want.Optional ||
+				got.Nullable != want.Nullable || got.Parent != want.Parent || got.FixedSize != want.FixedSize {
+				t.Errorf("%v: %+v, want %+v", test.typ, got, want)
 			}
 		}
 	}
@@ -157,11 +156,11 @@ func TestLoneTypes(t *testing.T) {
 	testenv.Must(t, err)
 	var d *damage.Error
 	if _, _, err := c.Read(new(column.Vector), 1); !errors.As(err, &d) || d.Kind != damage.Unsupported || !partDamage(err) {
-		t.Errorf("a number beyond those of a long: %v", err)
+		t.Errorf("a number that does not fit a long: %v", err)
 	}
 }
 
-// A lone file's blocks are its data blocks; one without a positional index is one block.
+// A lone file's blocks are its data blocks. Without a positional index it has one block.
 func TestLoneBlocks(t *testing.T) {
 	values := make([]int64, 50)
 	for i := range values {

@@ -11,7 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// Blocks of whatever values stay below their bounds, which formattest compares.
+// Blocks of any values stay below their bounds, which formattest checks.
 func TestBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	compressions := []string{"none", "snappy", "lz4", "zlib"}
@@ -71,7 +71,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Rows raise a bound by no more than their bytes let them.
+// A row raises a bound by at most its bytes times the growth.
 func TestGrowth(t *testing.T) {
 	cols := formattest.Mapping(t, shapesSchema).Columns
 	s := formattest.Source{Format: Format, Schema: shapesSchema, Columns: cols}
@@ -85,7 +85,7 @@ func TestGrowth(t *testing.T) {
 			continue
 		}
 		before, after := g.Bound(col, rows, data, lengths), g.Bound(col, rows+1, data+more, lengths+length)
-		if most := int64(more+4*length) * g.Growth(); after > before+most {
+		if limit := int64(more+4*length) * g.Growth(); after > before+limit {
 			t.Fatalf("column %s: a row of %d bytes and %d lengths raises the bound of %d rows from %d to %d", cols[col].Name, more, length, rows, before, after)
 		}
 	}

@@ -42,7 +42,7 @@ func TestTypes(t *testing.T) {
 		}
 		physical := typ.Physical()
 		if physical.Physical() != physical || typ.Width() != physical.Width() || typ.Keyed() != physical.Keyed() {
-			t.Errorf("%s is stored as %s, which is stored in another way", typ, physical)
+			t.Errorf("%s is stored as %s, which is not a physical type", typ, physical)
 		}
 		if (typ.Width() == 0) != (physical == Binary) {
 			t.Errorf("%s has a width of %d", typ, typ.Width())

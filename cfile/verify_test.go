@@ -11,7 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/formattest"
 )
 
-// Lone files with the right checksums that contradict themselves are damage.
+// Lone files with correct checksums that contradict themselves are damage.
 func TestContradictionsInFiles(t *testing.T) {
 	values := []int64{1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233}
 	key := func(v int64) []byte { return int64Key(v) }
@@ -20,7 +20,7 @@ func TestContradictionsInFiles(t *testing.T) {
 		kind   damage.Kind
 		reason string
 		change func(f *rawFile)
-		end    func(f *rawFile) []byte // in place of bytes, after that
+		end    func(f *rawFile) []byte // replaces the result of bytes
 	}{
 		{"nothing", "", "", func(*rawFile) {}, nil},
 		{"a key that is too large", damage.Value, "the block's key", func(f *rawFile) { f.blocks[1].first = key(6) }, nil},
@@ -37,11 +37,11 @@ func TestContradictionsInFiles(t *testing.T) {
 			f.Value = nil
 			return f.end(f.out)
 		}},
-		{"a block that is two", damage.Size, "belong to two", func(*rawFile) {}, func(f *rawFile) []byte {
+		{"a block with two uses", damage.Size, "belong to two", func(*rawFile) {}, func(f *rawFile) []byte {
 			f.Dictionary = f.Positional
 			return f.end(f.out)
 		}},
-		{"a dictionary that is none", damage.Count, "", func(f *rawFile) { f.words = make([]byte, 40) }, nil},
+		{"an invalid dictionary", damage.Count, "", func(f *rawFile) { f.words = make([]byte, 40) }, nil},
 		{"indexes of other blocks", damage.Header, "the indexes do not agree", func(*rawFile) {}, func(f *rawFile) []byte {
 			f.out = f.out[:f.Value.Offset]
 			f.Value = f.tree(t, [][]byte{{1}}, []Pointer{{17, 20}})
@@ -68,12 +68,12 @@ func TestContradictionsInFiles(t *testing.T) {
 		}
 		var out bytes.Buffer
 		if err := p.Dump(&out); err != nil && !partDamage(err) || len(formattest.Dumped(out.Bytes())) != len(b) {
-			t.Errorf("%s: dumped %d bytes of %d: %v", test.name, len(formattest.Dumped(out.Bytes())), len(b), err)
+			t.Errorf("%s: dump has %d bytes of %d: %v", test.name, len(formattest.Dumped(out.Bytes())), len(b), err)
 		}
 	}
 }
 
-// A file whose index holds parts of values, as that of a delta file, need not ascend.
+// Values need not ascend if the index has only their beginnings, as in a DeltaFile.
 func TestKeysOfParts(t *testing.T) {
 	f := &rawFile{fan: 4, order: "v", Footer: Footer{Type: Binary, Encoding: Plain, Values: 4, Incompatible: FeatureChecksums}}
 	f.blocks = []rawBlock{

@@ -29,7 +29,7 @@ func write(t testing.TB, o Options, rows ...*Rows) []byte {
 		t.Fatalf("%+v: %v", o, err)
 	}
 	if w.Size() != int64(file.Len()) || w.assembly.bound(-1) != w.Size() {
-		t.Fatalf("a file of %d bytes, said to have %d and %d", file.Len(), w.Size(), w.assembly.bound(-1))
+		t.Fatalf("a file of %d bytes, got the sizes %d and %d", file.Len(), w.Size(), w.assembly.bound(-1))
 	}
 	return file.Bytes()
 }
@@ -39,7 +39,7 @@ func (o Options) String() string {
 		o.Type, o.Encoding, o.Compression, o.Nullable, o.BlockSize, o.IndexBlockSize)
 }
 
-// part returns the rows from one on to another.
+// part returns the rows from from to to.
 func (r *Rows) part(o Options, from, to int) *Rows {
 	var p Rows
 	first, end := from, to
@@ -65,8 +65,7 @@ func equalRows(a, b *Rows) bool {
 	return same
 }
 
-// combinations calls fn for every type, encoding and compression, of rows that may be null
-// and of those that may not.
+// combinations calls fn for every type, encoding and compression, nullable or not.
 func combinations(fn func(o Options)) {
 	for t := range Type(endOfTypes) {
 		if !t.valid() {
@@ -82,8 +81,8 @@ func combinations(fn func(o Options)) {
 	}
 }
 
-// randomRows returns n rows with extreme and random values, of which many repeat, and with
-// nulls; share is how many in 8 are not null.
+// randomRows returns n rows with extreme and random values. Many of them repeat. In nullable
+// rows about share of 8 are not null.
 func randomRows(r *rand.Rand, o Options, n, share int) *Rows {
 	rows := &Rows{}
 	values := n
@@ -111,7 +110,7 @@ func randomRows(r *rand.Rand, o Options, n, share int) *Rows {
 	return rows
 }
 
-func TestRowsComeBack(t *testing.T) {
+func TestRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	combinations(func(o Options) {
 		for _, n := range []int{0, 1, 7, 8, 9, 1000} {
@@ -131,7 +130,7 @@ func TestRowsComeBack(t *testing.T) {
 	})
 }
 
-func TestManyRowsComeBack(t *testing.T) {
+func TestRoundTripOfManyRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	combinations(func(o Options) {
 		if (r.IntN(10) > 0 || testing.Short()) && !(o.Type == String && o.Compression == LZ4) {
@@ -146,7 +145,7 @@ func TestManyRowsComeBack(t *testing.T) {
 	})
 }
 
-// The bytes of a file are a matter of its rows, not of how they are handed over.
+// The bytes of a file depend on its rows, not on the calls that append them.
 func TestBatchesDoNotMatter(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
 	combinations(func(o Options) {
@@ -164,7 +163,7 @@ func TestBatchesDoNotMatter(t *testing.T) {
 			from = to
 		}
 		if got := write(t, o, parts...); !bytes.Equal(got, want) {
-			t.Errorf("%v: %d bytes, %d in other batches", o, len(want), len(got))
+			t.Errorf("%v: %d bytes, but %d in other batches", o, len(want), len(got))
 		}
 	})
 }
@@ -196,8 +195,8 @@ func TestAppenderLeavesOpenRows(t *testing.T) {
 	}
 }
 
-// Nulls and long runs take no room, and yet a block does not grow without end.
-func TestBlocksHaveAMostOfRows(t *testing.T) {
+// Nulls and long runs take no room, but the rows of a block are limited.
+func TestMostRowsOfABlock(t *testing.T) {
 	rows := &Rows{Valid: make([]byte, maxRows+5)}
 	f := openBytes(t, write(t, Options{Type: Int8, Encoding: RLE, Nullable: true, Positional: true}, rows))
 	blocks, err := f.Blocks()
@@ -239,12 +238,12 @@ func TestTooLongValuesAreRefusedFirst(t *testing.T) {
 			t.Errorf("%+v: %v, %d bytes written", c.o, err, file.Len()-before)
 		}
 		if again := w.Close(); again != err {
-			t.Errorf("%+v: closed: %v", c.o, again)
+			t.Errorf("%+v: Close: %v", c.o, again)
 		}
 	}
 }
 
-func TestTheLongestValues(t *testing.T) {
+func TestLongestValues(t *testing.T) {
 	for _, enc := range String.Encodings() {
 		o := Options{Type: String, Encoding: enc, Nullable: true, Positional: true, BlockSize: maxBlockSize}
 		rows := &Rows{Valid: []byte{1, 0, 1, 1, 0, 1, 1}}
@@ -293,7 +292,7 @@ func TestTooLargeBlocksAreRefused(t *testing.T) {
 	}
 }
 
-// The memory is not touched: only the lengths of rows are looked at.
+// Append only checks the length of this memory, it does not touch it.
 func TestTooManyBytesInACall(t *testing.T) {
 	w, err := NewWriter(&bytes.Buffer{}, Options{Type: Binary, Encoding: Plain, Positional: true})
 	if err == nil {
@@ -307,12 +306,12 @@ func TestTooManyBytesInACall(t *testing.T) {
 	}
 }
 
-// failing fails once a number of bytes is written.
-type failing struct{ left int }
+// limitedWriter fails once left bytes are written.
+type limitedWriter struct{ left int }
 
 var errFull = errors.New("full")
 
-func (f *failing) Write(p []byte) (int, error) {
+func (f *limitedWriter) Write(p []byte) (int, error) {
 	n := min(len(p), f.left)
 	f.left -= n
 	if n < len(p) {
@@ -327,7 +326,7 @@ func TestWriterKeepsItsFirstError(t *testing.T) {
 	rows.Fixed = make([]byte, 400)
 	size := len(write(t, o, rows))
 	for left := range size {
-		w, err := NewWriter(&failing{left}, o)
+		w, err := NewWriter(&limitedWriter{left}, o)
 		if w == nil && err == errFull {
 			continue
 		}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// hashVectors are hashes with the seeds 0 and -12345 by HBase's Jenkins, Murmur and Murmur3,
-// and by Hadoop's Murmur with the seed -12345.
+// hashVectors are hashes of HBase's Jenkins, Murmur and Murmur3 with the seeds 0 and -12345,
+// and of Hadoop's Murmur with the seed -12345.
 var hashVectors = []struct {
 	text   string
 	hashes [6]uint32
@@ -67,7 +67,7 @@ func TestBloomDamage(t *testing.T) {
 		{"a key needs 7 bytes, 6 remain", func(b []byte) []byte { return b[:len(b)-1] }},
 	} {
 		_, err := parseBloom(unaccounted(), c.change(append([]byte(nil), meta...)), nil, 0)
-		says(t, c.text, err, c.text)
+		wantDamage(t, c.text, err, c.text)
 	}
 	for kind, rows := range map[string]bool{"": true, "ROW": true, "ROWCOL": false} {
 		filter, err := parseBloom(unaccounted(), meta, Info{{infoBloomType, []byte(kind)}}, 0)

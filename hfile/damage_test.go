@@ -14,13 +14,13 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// file is the bytes of a file that are changed.
+// file has the bytes of a file to change.
 type file []byte
 
-// madeFile is a file of n cells, each of a row of its own.
+// madeFile returns a file of n cells, each in its own row.
 func madeFile(t testing.TB, o WriterOptions, n int) file { return madeBy(t, o, n, func(*Writer) {}) }
 
-// everything is a file that has all that is written, in little.
+// everything returns a small file with everything that a Writer writes.
 func everything(t testing.TB, codec Codec) file {
 	o := WriterOptions{
 		BlockSize: 150, IndexBlockSize: 100, Codec: codec, RowBloom: true,
@@ -44,7 +44,7 @@ func (f file) verify() error {
 	return r.Verify(context.Background())
 }
 
-// content is all that is read of the file.
+// content returns everything that can be read from the file.
 func (f file) content() (string, error) {
 	r, err := f.open()
 	if err != nil {
@@ -68,7 +68,7 @@ func (f file) content() (string, error) {
 	return all.String(), s.Err()
 }
 
-// header is the header of the block at an offset.
+// header returns the header of the block at an offset.
 func (f file) header(t testing.TB, at int64) blockHeader {
 	t.Helper()
 	h, err := parseBlockHeader(f[at:], at, int64(len(f))-trailerSize-at)
@@ -76,7 +76,7 @@ func (f file) header(t testing.TB, at int64) blockHeader {
 	return h
 }
 
-// offsets are those of the blocks of a magic.
+// offsets returns the offsets of the blocks with a magic.
 func (f file) offsets(t testing.TB, magic string) (found []int64) {
 	t.Helper()
 	for at := int64(0); at < int64(len(f)-trailerSize); {
@@ -89,8 +89,8 @@ func (f file) offsets(t testing.TB, magic string) (found []int64) {
 	return found
 }
 
-// changed is a copy of the file whose n-th block of a magic was changed, and its checksums
-// with it.
+// changed returns a copy of the file with a change of its n-th block of a magic, and the
+// block's new checksums.
 func (f file) changed(t testing.TB, magic string, n int, change func(block []byte)) file {
 	t.Helper()
 	at := f.offsets(t, magic)[n]
@@ -105,7 +105,7 @@ func (f file) changed(t testing.TB, magic string, n int, change func(block []byt
 	return f
 }
 
-// withTrailer is a copy of the file with another trailer.
+// withTrailer returns a copy of the file with a changed trailer.
 func (f file) withTrailer(t testing.TB, change func(*Trailer)) file {
 	t.Helper()
 	end := len(f) - trailerSize
@@ -115,7 +115,7 @@ func (f file) withTrailer(t testing.TB, change func(*Trailer)) file {
 	return trailer.append(slices.Clone(f[:end]))
 }
 
-// kindOf is the kind of damage that an error reports of the file, empty if of none.
+// kindOf returns the kind of the file's damage, or "" if err is not such damage.
 func kindOf(err error) damage.Kind {
 	var d *damage.Error
 	if errors.As(err, &d) && d.File == "f" {
@@ -124,8 +124,8 @@ func kindOf(err error) damage.Kind {
 	return ""
 }
 
-// TestEveryByte changes each byte of a file. Of blocks this is reported. The trailer has no
-// checksum: what is not reported of it changes nothing that is read.
+// TestEveryByte changes each byte of a file. Changes of blocks are reported. The trailer has no
+// checksum: changes of it that are not reported do not change what is read.
 func TestEveryByte(t *testing.T) {
 	for _, codec := range []Codec{None, GZ} {
 		sound := everything(t, codec)
@@ -135,7 +135,7 @@ func TestEveryByte(t *testing.T) {
 		}
 		testenv.Must(t, err)
 		end := len(sound) - trailerSize
-		padding := end + 200 // zeros, of which some are tried
+		padding := end + 200 // zeros; only some of them are changed
 		for i := range sound {
 			if i > padding && i < len(sound)-versionSize && i%100 > 0 {
 				continue
@@ -156,17 +156,17 @@ func TestEveryByte(t *testing.T) {
 	}
 }
 
-// TestEveryLength cuts a file everywhere.
+// TestEveryLength cuts a file at every byte.
 func TestEveryLength(t *testing.T) {
 	f := everything(t, None)
 	for n := range f {
 		if err := f[:n].verify(); kindOf(err) == "" {
-			t.Fatalf("of the first %d of %d bytes nothing is reported: %v", n, len(f), err)
+			t.Fatalf("the first %d of %d bytes: want damage, got %v", n, len(f), err)
 		}
 	}
 }
 
-// TestDump puts a file together again of what is written of it.
+// TestDump restores files from their dumps.
 func TestDump(t *testing.T) {
 	files := samples(t)
 	files["none"], files["gzip"] = everything(t, None), everything(t, GZ)
@@ -180,7 +180,7 @@ func TestDump(t *testing.T) {
 		var dump bytes.Buffer
 		testenv.Must(t, r.Dump(&dump))
 		if dumped := formattest.Dumped(dump.Bytes()); !bytes.Equal(dumped, f) {
-			t.Errorf("%s: %d bytes are written of %d, or others", name, len(dumped), len(f))
+			t.Errorf("%s: the dump has %d bytes of %d, or wrong bytes", name, len(dumped), len(f))
 		}
 	}
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// fuzzMemory is the most memory that a fuzz target lets a file have.
+// fuzzMemory is the limit of a file's memory in a fuzz target.
 const fuzzMemory = 4 << 20
 
-// damageOnly fails for errors that are no damage.
+// damageOnly fails for errors other than damage and refused memory.
 func damageOnly(t *testing.T, err error) {
 	t.Helper()
 	var d *damage.Error
@@ -26,11 +26,11 @@ func damageOnly(t *testing.T, err error) {
 	}
 }
 
-// fuzzCells is how many cells of a file a fuzz target reads.
+// fuzzCells is the most cells of a file that a fuzz target reads.
 const fuzzCells = 1000
 
-// FuzzFile opens arbitrary bytes and reads cells. If the file is sound, seeks find what a scan
-// finds, and a dump has all.
+// FuzzFile opens arbitrary bytes and reads cells. If the file is sound, seeks find the cells of
+// a scan.
 func FuzzFile(f *testing.F) {
 	f.Add([]byte(madeFile(f, WriterOptions{RowBloom: true}, 3)))
 	f.Add([]byte(everything(f, None)))
@@ -89,8 +89,8 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// FuzzTrailer reads arbitrary bytes as a trailer's message. What can be read is the same after
-// it is written.
+// FuzzTrailer reads arbitrary bytes as a trailer's message. A valid trailer is the same after it
+// is written and read again.
 func FuzzTrailer(f *testing.F) {
 	message := func(b []byte) []byte {
 		length := bytes.LastIndexFunc(b[:trailerSize-versionSize], func(r rune) bool { return r != 0 }) + 1

@@ -13,16 +13,16 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// says fails unless err is damage whose reason has some text.
-func says(t *testing.T, what string, err error, text string) {
+// wantDamage fails unless err is damage with a text.
+func wantDamage(t *testing.T, name string, err error, text string) {
 	t.Helper()
 	var d *damage.Error
 	if !errors.As(err, &d) || !strings.Contains(err.Error(), text) {
-		t.Errorf("%s: %v, expected damage: %s", what, err, text)
+		t.Errorf("%s: %v, want damage: %s", name, err, text)
 	}
 }
 
-// be32 and be64 write a number at a place.
+// be32 and be64 return functions that write a number at an offset.
 func be32(at int, v int64) func([]byte) {
 	return func(b []byte) { binary.BigEndian.PutUint32(b[at:], uint32(v)) }
 }
@@ -54,10 +54,10 @@ func TestBlockHeaderDamage(t *testing.T) {
 		b := slices.Clone(block)
 		c.change(b)
 		_, err := parseBlockHeader(b, 0, int64(len(b)))
-		says(t, c.text, err, c.text)
+		wantDamage(t, c.text, err, c.text)
 	}
 	_, err := parseBlockHeader(block[:headerSize-1], 0, 1000)
-	says(t, "cut", err, "32 bytes where a block's header has 33")
+	wantDamage(t, "cut", err, "32 bytes where a block's header has 33")
 }
 
 // blocksOf returns a reader of the blocks of a file.
@@ -89,19 +89,19 @@ func TestBlockDamage(t *testing.T) {
 				c.change(b)
 			}
 			_, _, err := b.read(c.offset, c.size, magicData)
-			says(t, c.text, err, c.text)
+			wantDamage(t, c.text, err, c.text)
 		}
 		_, _, err := blocksOf(f, codec).read(0, size, magicLeaf)
-		says(t, "another magic", err, "expected [\"IDXLEAF2\"]")
+		wantDamage(t, "another magic", err, "expected [\"IDXLEAF2\"]")
 		encoded := f.changed(t, magicData, 0, func(b []byte) { copy(b, magicEncodedData) })
 		_, _, err = blocksOf(encoded, codec).read(0, size, magicData)
-		says(t, "an encoding", err, "DATA_BLOCK_ENCODING")
+		wantDamage(t, "an encoding", err, "DATA_BLOCK_ENCODING")
 		other := f.changed(t, magicData, 0, be32(12, 1))
 		_, _, err = blocksOf(other, codec).read(0, size, magicData)
-		says(t, "another size", err, map[Codec]string{None: "bytes of payload where the header says 1", GZ: "do not decompress to 1"}[codec])
+		wantDamage(t, "another size", err, map[Codec]string{None: "bytes of payload where the header says 1", GZ: "do not decompress to 1"}[codec])
 		large := f.changed(t, magicData, 0, be32(12, 2<<20))
 		_, _, err = blocksOf(large, codec).read(0, size, magicData)
-		says(t, "a large one", err, map[Codec]string{None: "header says 2097152", GZ: "at most 1048576 are decoded"}[codec])
+		wantDamage(t, "a large one", err, map[Codec]string{None: "header says 2097152", GZ: "at most 1048576 are decoded"}[codec])
 	}
 }
 
@@ -109,22 +109,22 @@ func TestTrailerDamage(t *testing.T) {
 	f := everything(t, None)
 	end := int64(len(f) - trailerSize)
 	for text, change := range map[string]func(*Trailer){
-		"with LZO;":                           func(tr *Trailer) { tr.Codec = 0 },
-		"codec 99;":                           func(tr *Trailer) { tr.Codec = 99 },
-		"the indexes are recorded at -1":      func(tr *Trailer) { tr.LoadOnOpen = -1 },
-		"the file info at 5,":                 func(tr *Trailer) { tr.FileInfo = 5 },
-		"the trailer is at":                   func(tr *Trailer) { tr.FileInfo = end - headerSize + 1 },
-		"-1 cells":                            func(tr *Trailer) { tr.Entries = -1 },
-		"an index of 0 levels":                func(tr *Trailer) { tr.Levels = 0 },
-		"an index of 33 levels":               func(tr *Trailer) { tr.Levels = maxLevels + 1 },
-		"version 2 of HFile":                  func(tr *Trailer) { tr.Major = 2 },
-		"field 8 is 2147483648":               func(tr *Trailer) { tr.Levels = 1 << 31 },
+		"with LZO;":                                   func(tr *Trailer) { tr.Codec = 0 },
+		"codec 99;":                                   func(tr *Trailer) { tr.Codec = 99 },
+		"the indexes are recorded at -1":              func(tr *Trailer) { tr.LoadOnOpen = -1 },
+		"the file info at 5,":                         func(tr *Trailer) { tr.FileInfo = 5 },
+		"the trailer is at":                           func(tr *Trailer) { tr.FileInfo = end - headerSize + 1 },
+		"-1 cells":                                    func(tr *Trailer) { tr.Entries = -1 },
+		"an index of 0 levels":                        func(tr *Trailer) { tr.Levels = 0 },
+		"an index of 33 levels":                       func(tr *Trailer) { tr.Levels = maxLevels + 1 },
+		"version 2 of HFile":                          func(tr *Trailer) { tr.Major = 2 },
+		"field 8 is 2147483648":                       func(tr *Trailer) { tr.Levels = 1 << 31 },
 		"in the unknown order \"org.apache.hadoop.hb": func(tr *Trailer) { tr.Comparator = "org.apache.hadoop.hbase.KeyValue$RawBytesComparator" },
 		"in the unknown order \"KVComparator\"":       func(tr *Trailer) { tr.Comparator = "KVComparator" },
-		"the file info is recorded elsewhere": func(tr *Trailer) { tr.FileInfo-- },
+		"the file info is recorded elsewhere":         func(tr *Trailer) { tr.FileInfo-- },
 	} {
 		_, err := f.withTrailer(t, change).open()
-		says(t, text, err, text)
+		wantDamage(t, text, err, text)
 	}
 	for _, name := range []string{"", "org.apache.hadoop.hbase.CellComparatorImpl", "org.apache.hudi.io.storage.HoodieHBaseKVComparator"} {
 		if _, err := f.withTrailer(t, func(tr *Trailer) { tr.Comparator = name }).open(); err != nil {
@@ -135,22 +135,22 @@ func TestTrailerDamage(t *testing.T) {
 	copy(encrypted[magicSize+1+int(encrypted[magicSize]):], []byte{trailerEncryption<<3 | 2, 1, 'k'})
 	encrypted[magicSize] += 3
 	_, err := parseTrailer(encrypted, 1<<20)
-	says(t, "encrypted", err, "the file is encrypted")
+	wantDamage(t, "encrypted", err, "the file is encrypted")
 	wrong := (&Trailer{Major: 3, Levels: 1, Codec: None}).append(nil)
 	wrong[0] ^= 1
 	_, err = parseTrailer(wrong, 1<<20)
-	says(t, "magic", err, "the trailer begins with")
+	wantDamage(t, "magic", err, "the trailer begins with")
 	padded := (&Trailer{Major: 3, Levels: 1, Codec: None}).append(nil)
 	padded[trailerSize-versionSize-1] = 1
 	_, err = parseTrailer(padded, 1<<20)
-	says(t, "padding", err, "the trailer's padding is not zero")
+	wantDamage(t, "padding", err, "the trailer's padding is not zero")
 	_, err = f[:trailerSize-1].open()
-	says(t, "short", err, "an HFile has at least")
+	wantDamage(t, "short", err, "an HFile has at least")
 }
 
 func TestInfoMagic(t *testing.T) {
 	_, err := parseInfo(unaccounted(), []byte("PBUG\x00"), 0)
-	says(t, "magic", err, "does not begin with")
+	wantDamage(t, "magic", err, "does not begin with")
 }
 
 func TestKeyDamage(t *testing.T) {
@@ -162,14 +162,14 @@ func TestKeyDamage(t *testing.T) {
 		"a row of 65535 bytes":  func(b []byte) []byte { b[0], b[1] = 255, 255; return b },
 		"a family of 255 bytes": func(b []byte) []byte { b[5] = 255; return b },
 	} {
-		says(t, text, checkKey(change(slices.Clone(key)), 0), text)
+		wantDamage(t, text, checkKey(change(slices.Clone(key)), 0), text)
 	}
 	long := make([]byte, keyOverhead+MaxRow+1)
 	binary.BigEndian.PutUint16(long, MaxRow+1)
-	says(t, "long", checkKey(long, 0), "a row of 32768 bytes")
+	wantDamage(t, "long", checkKey(long, 0), "a row of 32768 bytes")
 }
 
-// entryOf is an entry in the form of roots.
+// entryOf returns an entry in the form of roots.
 func entryOf(key []byte) []byte {
 	return appendRootEntries(nil, []indexEntry{{offset: 1, size: 2, key: key}})
 }
@@ -191,7 +191,7 @@ func TestIndexDamage(t *testing.T) {
 		{"a key of 3 bytes", entryOf([]byte("row")), 1, 1},
 	} {
 		_, _, err := dataRoot(unaccounted(), c.b, c.n, c.levels, 0)
-		says(t, c.text, err, c.text)
+		wantDamage(t, c.text, err, c.text)
 	}
 	if _, _, err := dataRoot(unaccounted(), append(slices.Clone(entry), make([]byte, midKeySize)...), 1, 2, 0); err != nil {
 		t.Error(err)
@@ -199,7 +199,7 @@ func TestIndexDamage(t *testing.T) {
 	long := append([]byte{0x80, 0}, make([]byte, 1<<15)...)
 	for _, key := range [][]byte{{0}, {0, 2, 'r'}, {0, 0, 'r'}, long} {
 		e := indexEntry{key: key}
-		says(t, "row", e.complete(unaccounted(), dialects[1], 0), "that is not a row")
+		wantDamage(t, "row", e.complete(unaccounted(), dialects[1], 0), "that is not a row")
 	}
 
 	var b []byte // two entries
@@ -229,7 +229,7 @@ func TestIndexDamage(t *testing.T) {
 		{"1 bytes after the entries", func(b []byte) []byte { return append(b, 0) }},
 	} {
 		_, err := parseIndexBlock(c.change(slices.Clone(b)), 0)
-		says(t, c.text, err, c.text)
+		wantDamage(t, c.text, err, c.text)
 	}
 }
 
@@ -260,7 +260,7 @@ func TestCellDamage(t *testing.T) {
 		s := &Scanner{f: &Reader{hasTags: c.tags, hasVersions: c.versions}, payload: c.b}
 		err := s.cell()
 		if c.text != "" {
-			says(t, c.text, err, c.text)
+			wantDamage(t, c.text, err, c.text)
 		} else if err != nil || s.at != len(c.b) || !bytes.Equal(s.Value(), []byte("v")) {
 			t.Errorf("%v, %d of %d bytes, the value %q", err, s.at, len(c.b), s.Value())
 		}
@@ -273,7 +273,7 @@ func TestCellDamage(t *testing.T) {
 	}
 }
 
-// TestSeekLongRow seeks to rows longer than any in a file, which has the longest that they
+// TestSeekLongRow seeks to rows longer than MaxRow. The file has the longest row that they
 // begin with.
 func TestSeekLongRow(t *testing.T) {
 	longest := strings.Repeat("m", MaxRow)
@@ -288,10 +288,10 @@ func TestSeekLongRow(t *testing.T) {
 		r, err := f.open()
 		testenv.Must(t, err)
 		s := r.Scan()
-		for _, beyond := range []string{"\x00", "m", "mmmm"} {
-			found := s.SeekRow([]byte(longest + beyond))
+		for _, suffix := range []string{"\x00", "m", "mmmm"} {
+			found := s.SeekRow([]byte(longest + suffix))
 			if s.Err() != nil || found != (len(rows) == 3) || found && s.Key().String() != "z/:1/1/Put" {
-				t.Errorf("%d bytes more: %v, %d rows: %.9s, %v", len(beyond), found, len(rows), s.Key(), s.Err())
+				t.Errorf("%d bytes more: %v, %d rows: %.9s, %v", len(suffix), found, len(rows), s.Key(), s.Err())
 			}
 		}
 		if !s.SeekRow([]byte(longest)) || string(s.Key().Row()) != longest {

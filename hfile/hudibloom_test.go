@@ -13,8 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// hudiFilters are filters by Hadoop's code, which Hudi's is made of, of the texts of
-// hashVectors but the empty one.
+// hudiFilters are filters of the non-empty texts of hashVectors. Hadoop's code, on which Hudi's
+// is based, wrote them.
 var hudiFilters = []struct{ name, kind, text string }{
 	{"Jenkins", hudiSimple, "/////wAAAAcAAAAAkCSWgtKUHRNGpGWgKJtoQyDIRw=="},
 	{"Murmur", hudiSimple, "/////wAAAAcBAAAAkPRxJBViOJDeskxLQGYBdAEDCQ=="},
@@ -27,7 +27,7 @@ func TestHudiBloom(t *testing.T) {
 		testenv.Must(t, err)
 		for _, v := range hashVectors[1:] {
 			if !h.MayContain([]byte(v.text)) {
-				t.Errorf("%s: it does not have %q", c.name, v.text)
+				t.Errorf("%s: the filter does not have %q", c.name, v.text)
 			}
 		}
 		found := 0
@@ -37,7 +37,7 @@ func TestHudiBloom(t *testing.T) {
 			}
 		}
 		if found > 100 {
-			t.Errorf("%s: it has %d of 1000 rows that are not there", c.name, found)
+			t.Errorf("%s: the filter has %d of 1000 absent rows", c.name, found)
 		}
 	}
 	b, err := base64.StdEncoding.DecodeString(hudiFilters[1].text)
@@ -51,7 +51,7 @@ func TestHudiBloom(t *testing.T) {
 	}
 }
 
-// Of filters older than their versions the number of hash functions comes first.
+// Older filters without a version begin with the number of hash functions.
 func TestHudiBloomWithoutVersion(t *testing.T) {
 	b, err := base64.StdEncoding.DecodeString(hudiFilters[0].text)
 	testenv.Must(t, err)
@@ -82,15 +82,15 @@ func TestHudiBloomDamage(t *testing.T) {
 		}
 		for text, d := range damaged {
 			_, err := ParseHudiBloom(base64.StdEncoding.EncodeToString(d), c.kind)
-			says(t, c.name, err, text)
+			wantDamage(t, c.name, err, text)
 		}
 		for n := range b {
 			_, err := ParseHudiBloom(base64.StdEncoding.EncodeToString(b[:n]), c.kind)
-			says(t, c.name, err, "bloomFilter: ")
+			wantDamage(t, c.name, err, "bloomFilter: ")
 		}
 	}
 	if _, err := ParseHudiBloom("!", hudiSimple); err == nil {
-		t.Error("what is no Base64 is read")
+		t.Error("a text other than Base64 is read")
 	}
 	if _, err := ParseHudiBloom("", "OTHER"); err == nil {
 		t.Error("an unknown kind is read")
@@ -116,7 +116,7 @@ func FuzzHudiBloom(f *testing.F) {
 	})
 }
 
-// TestHudiBloomWritten writes rows with a filter of each number of filters.
+// TestHudiBloomWritten writes rows with no, one and two filters.
 func TestHudiBloomWritten(t *testing.T) {
 	for _, rows := range []int{0, 1, 200, hudiKeys + 100} {
 		var b bytes.Buffer
@@ -142,7 +142,7 @@ func TestHudiBloomWritten(t *testing.T) {
 			continue
 		}
 		if len(h.filters) != 1+rows/hudiKeys || int64(len(f)) > bound+100 {
-			t.Errorf("%d rows: %d filters, %d bytes, of which %d were expected", rows, len(h.filters), len(f), bound)
+			t.Errorf("%d rows: %d filters, %d bytes, want about %d bytes", rows, len(h.filters), len(f), bound)
 		}
 		least, greatest := string(r.Info().Value(infoMinRecord)), string(r.Info().Value(infoMaxRecord))
 		if least != "00000000" || greatest != fmt.Sprintf("%08d", rows-1) {
@@ -150,52 +150,52 @@ func TestHudiBloomWritten(t *testing.T) {
 		}
 		for i := range rows {
 			if i%97 == 0 && (!h.MayContain(fmt.Appendf(nil, "%08d", i)) || h.MayContain(fmt.Appendf(nil, "%08d-", i))) {
-				t.Fatalf("row %d of %d is not there, or another is", i, rows)
+				t.Fatalf("row %d of %d is missing, or an absent one is found", i, rows)
 			}
 		}
 		r.Close()
 	}
 }
 
-// Rows beyond what the filters are for are in one of them, too.
+// If all filters are full, further rows are still added to one of them.
 func TestHudiBloomIsBounded(t *testing.T) {
 	w := &hudiBloomWriter{count: hudiKeys}
 	for range maxHudiFilters {
 		w.filters = append(w.filters, newHudiFilter())
 	}
-	w.add(nil) // which Hudi refuses to ask for
+	w.add(nil) // Hudi refuses to look up an empty row
 	size := w.size()
 	for i := range 100 {
 		w.add(fmt.Append(nil, "row", i))
 	}
 	b := w.appendBlock(nil)
 	if w.size() != size || int64(len(b)) != size {
-		t.Errorf("the filter has %d bytes, it was said to have %d", len(b), size)
+		t.Errorf("the filter has %d bytes, want %d", len(b), size)
 	}
 	h, err := ParseHudiBloom(string(b), hudiDynamic)
 	testenv.Must(t, err)
 	for i := range 100 {
 		if !h.MayContain(fmt.Append(nil, "row", i)) {
-			t.Errorf("row %d is not there", i)
+			t.Errorf("row %d is missing", i)
 		}
 	}
 	if !h.MayContain(nil) {
-		t.Error("a row without bytes is said not to be there")
+		t.Error("an empty row is missing")
 	}
 }
 
 // TestHudiBloomVerified verifies files whose filter, or range, does not have a row.
 func TestHudiBloomVerified(t *testing.T) {
-	for text, interfere := range map[string]func(w *Writer){
+	for text, change := range map[string]func(w *Writer){
 		"the Bloom filter does not have": func(w *Writer) { w.hudi = newHudiBloomWriter() },
 		infoMinRecord:                    func(w *Writer) { w.firstRow = []byte("row0002") },
 	} {
-		f := madeBy(t, WriterOptions{HudiBloom: true, HudiRange: true}, 3, interfere)
-		says(t, text, f.verify(), text)
+		f := madeBy(t, WriterOptions{HudiBloom: true, HudiRange: true}, 3, change)
+		wantDamage(t, text, f.verify(), text)
 	}
 }
 
-// TestHudiBloomFitsMemory verifies a file whose filter does not.
+// TestHudiBloomFitsMemory verifies a file whose filter does not fit the memory.
 func TestHudiBloomFitsMemory(t *testing.T) {
 	f := madeFile(t, WriterOptions{HudiBloom: true}, 3)
 	memory := &formattest.Memory{Limit: 1 << 20}

@@ -18,35 +18,34 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// unaccounted is memory without an account.
+// unaccounted returns memory without an account.
 func unaccounted() *column.Reservation { return &column.Reservation{Of: column.Unlimited{}} }
 
-// uncounted is the most bytes that are allocated without an account: what a Reader is, and the
+// uncounted is the most bytes that are allocated without an account: for a Reader, and for the
 // decoders of codecs.
 const uncounted = 1 << 20
 
-// allocatedBytes is how many bytes were allocated so far. Package runtime/metrics does not
-// know of those yet that come out of memory which a processor has at hand.
+// allocatedBytes returns how many bytes were allocated so far. Package runtime/metrics does not
+// yet count those from a processor's local cache.
 func allocatedBytes() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.TotalAlloc)
 }
 
-// withinAccount fails if more is allocated than was reserved of some memory.
+// withinAccount fails if allocate allocates more than it reserves.
 func withinAccount(t *testing.T, memory *formattest.Memory, allocate func()) {
 	t.Helper()
 	reserved, allocated := memory.Total, allocatedBytes()
 	allocate()
 	reserved, allocated = memory.Total-reserved, allocatedBytes()-allocated
 	if allocated > reserved*9/8+uncounted { // sizes are rounded up
-
 		t.Fatalf("%d bytes were allocated, %d reserved", allocated, reserved)
 	}
 }
 
-// loadedFile is a file of the blocks that are read on opening, compressed with ZSTD. The one of
-// a number claims to have so many bytes more.
+// loadedFile returns a file of only the blocks that are read on opening, compressed with ZSTD.
+// The block with the given number claims more additional bytes.
 func loadedFile(t *testing.T, number, more int) file {
 	t.Helper()
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
@@ -69,14 +68,14 @@ func loadedFile(t *testing.T, number, more int) file {
 		payload := z.EncodeAll(block.payload, nil)
 		if i == number {
 			h.raw += more
-			payload = append(payload, make([]byte, 1000)...) // a few bytes cannot give as many
+			payload = append(payload, make([]byte, 1000)...) // fewer bytes cannot decompress to as many
 		}
 		f = append(f, h.seal(append(make([]byte, headerSize), payload...))...)
 	}
 	return trailer.append(f)
 }
 
-// TestOpenIsBounded opens files of a few KB, of which a block is said to decompress to many MB.
+// TestOpenIsBounded opens files of a few KB in which a block claims to decompress to many MB.
 func TestOpenIsBounded(t *testing.T) {
 	if r, err := loadedFile(t, -1, 0).open(); err != nil {
 		t.Fatal(err)
@@ -95,15 +94,15 @@ func TestOpenIsBounded(t *testing.T) {
 		f = loadedFile(t, number, maxLoadOnOpen+1)
 		withinAccount(t, memory, func() {
 			_, err := f.open()
-			says(t, "no account", err, "at most 67108864 are decoded")
+			wantDamage(t, "no account", err, "at most 67108864 are decoded")
 		})
 	}
 }
 
-// hudiRow is the bytes of each row of hudiEntries, too many to be read as HBase has them.
+// hudiRow is the length of each row of hudiEntries: too long to be read in HBase's dialect.
 const hudiRow = 200
 
-// hudiEntries are so many entries of a root as Hudi's older files have it.
+// hudiEntries returns n entries of a root in the dialect of Hudi's older files.
 func hudiEntries(n int) (b []byte) {
 	for range n {
 		b = append(b, make([]byte, pointerSize)...)
@@ -113,7 +112,8 @@ func hudiEntries(n int) (b []byte) {
 	return b
 }
 
-// hudiIndex is a file of no cells with a root of so many entries, as Hudi's older files have it.
+// hudiIndex returns a file without cells, with a root of n entries in the dialect of Hudi's
+// older files.
 func hudiIndex(t *testing.T, n int) file {
 	t.Helper()
 	f := madeFile(t, WriterOptions{}, 0)
@@ -129,8 +129,8 @@ func hudiIndex(t *testing.T, n int) file {
 	})
 }
 
-// TestOpenReserves opens files of much that is small, which takes more in memory than in the
-// file.
+// TestOpenReserves opens files of many small parts, which take more bytes in memory than in
+// the file.
 func TestOpenReserves(t *testing.T) {
 	const n = 40_000
 	var many Info
@@ -158,7 +158,7 @@ func TestOpenReserves(t *testing.T) {
 	}
 }
 
-// What is reserved for entries as one dialect has them is given back before another is tried.
+// Memory reserved for the entries of one dialect is released before another is tried.
 func TestDialectsReserve(t *testing.T) {
 	const n = 10
 	memory, payload := unaccounted(), hudiEntries(n)
@@ -173,7 +173,7 @@ func TestDialectsReserve(t *testing.T) {
 }
 
 // TestVerifyIsBounded verifies a file of long keys. Its blocks are not compressed: under the
-// race detector pools drop decoders, which would count for the file.
+// race detector, pools drop decoders, and new ones would count as memory of the file.
 func TestVerifyIsBounded(t *testing.T) {
 	f := madeBy(t, WriterOptions{BlockSize: 1}, 0, func(w *Writer) {
 		for i := range 100 {
@@ -193,7 +193,7 @@ func TestVerifyIsBounded(t *testing.T) {
 	}
 }
 
-// A frame of ZSTD says how large it is, which may be anything.
+// A ZSTD frame may claim any size.
 func TestZstdFrameSize(t *testing.T) {
 	frame := append([]byte{0x28, 0xB5, 0x2F, 0xFD, 0b1010_0000}, 0, 0, 0, 16) // 256 MiB, one segment
 	frame = append(frame, 3, 0, 0, 'v')                                       // the last block, RLE
@@ -206,10 +206,10 @@ func TestZstdFrameSize(t *testing.T) {
 	})
 }
 
-// TestManyIndexBlocks verifies a file of many index blocks of no bytes.
+// TestManyIndexBlocks verifies a file with many empty index blocks.
 func TestManyIndexBlocks(t *testing.T) {
 	f := madeBy(t, WriterOptions{}, 3, func(w *Writer) {
-		flushed(t, w)
+		flush(t, w)
 		for range 20_000 {
 			w.block(t, magicLeaf)
 		}
@@ -219,7 +219,7 @@ func TestManyIndexBlocks(t *testing.T) {
 		r, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
 		testenv.Must(t, err)
 		defer r.Close()
-		says(t, "unused", r.Verify(t.Context()), "no index leads to the index block")
+		wantDamage(t, "unused", r.Verify(t.Context()), "no index leads to the index block")
 	})
 	if memory.Held != 0 {
 		t.Errorf("%d bytes are held", memory.Held)

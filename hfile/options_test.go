@@ -10,11 +10,11 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// refused fails unless an error has some text.
-func refused(t *testing.T, what string, err error, text string) {
+// wantError fails unless err contains a text.
+func wantError(t *testing.T, name string, err error, text string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), text) {
-		t.Errorf("%s: %v, expected: %s", what, err, text)
+		t.Errorf("%s: %v, want: %s", name, err, text)
 	}
 }
 
@@ -22,7 +22,7 @@ func TestOptionsOfTheCommandLine(t *testing.T) {
 	key := []string{"id"}
 	for _, c := range []struct {
 		chosen map[string][]string
-		want   string // document, or a part of what is wrong
+		want   string // document, or a part of the error
 	}{
 		{map[string][]string{"key": key}, `{"key":["id"]}`},
 		{map[string][]string{"key": {"a,b"}, "column": {"f:q:r"}, "timestamp": {"7"}, "block-codec": {"gz"}, "bloom": {"hudi"}},
@@ -45,12 +45,12 @@ func TestOptionsOfTheCommandLine(t *testing.T) {
 				t.Errorf("%v became %s, %v", c.chosen, document, err)
 			}
 		} else {
-			refused(t, c.want, err, c.want)
+			wantError(t, c.want, err, c.want)
 		}
 	}
 }
 
-// TestOptionsOfAPlan has a task refuse a document that its planner did not make.
+// TestOptionsOfAPlan checks that a task refuses a document that no planner wrote.
 func TestOptionsOfAPlan(t *testing.T) {
 	for document, text := range map[string]string{
 		`{"key":["id"],"later":1}`:           `unknown field "later"`,
@@ -58,17 +58,17 @@ func TestOptionsOfAPlan(t *testing.T) {
 		`{}`:                                 "needs --key",
 	} {
 		_, err := Format.Writer([]byte(document))
-		refused(t, document, err, text)
+		wantError(t, document, err, text)
 	}
 }
 
 func TestPartOfSeveralFiles(t *testing.T) {
 	f := formattest.NewFile("f", madeFile(t, WriterOptions{}, 1))
 	_, err := Format.Open([]format.File{f, f}, format.OpenOptions{})
-	says(t, "two files", err, "a part of 2 files")
+	wantDamage(t, "two files", err, "a part of 2 files")
 }
 
-// TestBlocksOfAPart lists the blocks of a part, also where the index leads nowhere.
+// TestBlocksOfAPart lists the blocks of a part, also if the index is wrong.
 func TestBlocksOfAPart(t *testing.T) {
 	f := madeFile(t, WriterOptions{BlockSize: 150}, 30)
 	for _, c := range []struct {
@@ -84,7 +84,7 @@ func TestBlocksOfAPart(t *testing.T) {
 		testenv.Must(t, err)
 		blocks, err := p.Blocks(0)
 		if c.text != "" {
-			says(t, c.text, err, c.text)
+			wantDamage(t, c.text, err, c.text)
 		} else if n := len(f.offsets(t, magicData)); err != nil || len(blocks) != n {
 			t.Errorf("%d blocks of %d, %v", len(blocks), n, err)
 		}

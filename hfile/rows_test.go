@@ -14,29 +14,29 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// TestRowsKeepTheirBound writes rows of many sizes and holds the file against what was said
-// of it while they came, in another order.
-func TestRowsKeepTheirBound(t *testing.T) {
+// TestBoundOfRows writes rows of many sizes and compares the size of the file with the bound
+// that was computed from the rows in another order.
+func TestBoundOfRows(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, document := range []string{`{"key":["id"]}`, `{"key":["id"],"bloom":"hbase"}`, `{"key":["id"],"bloom":"hudi"}`, `{"key":["id"],"block_codec":"gz","bloom":"hudi"}`, `{"key":["id"],"block_codec":"gz","bloom":"hbase","family":"f","qualifier":"q","timestamp":7}`} {
 		for _, rows := range []int{0, 1, 10, 3000} {
-			for _, most := range []int{1, 40, 2000} {
-				t.Run(fmt.Sprint(document, rows, most), func(t *testing.T) {
+			for _, size := range []int{1, 40, 2000} {
+				t.Run(fmt.Sprint(document, rows, size), func(t *testing.T) {
 					w, err := Format.Writer([]byte(document))
 					testenv.Must(t, err)
 					group, err := w.(format.RowWriter).NewRows(`"bytes"`)
 					testenv.Must(t, err)
 					keys := make([][]byte, rows)
-					value := make([]byte, most)
+					value := make([]byte, size)
 					for i := range value {
 						value[i] = byte(random.Uint32()) // gzip makes it larger
 					}
 					for i := range keys {
-						keys[i] = fmt.Appendf(nil, "%08d%*d", random.IntN(rows), random.IntN(most)+1, 0)
+						keys[i] = fmt.Appendf(nil, "%08d%*d", random.IntN(rows), random.IntN(size)+1, 0)
 						before := group.Size()
 						testenv.Must(t, group.Admit(keys[i], value))
 						if group.Size() <= before {
-							t.Fatal("a row takes nothing")
+							t.Fatal("a row does not raise the bound")
 						}
 					}
 					bound := group.Size()
@@ -52,7 +52,7 @@ func TestRowsKeepTheirBound(t *testing.T) {
 					}
 					tight := document == `{"key":["id"]}` || strings.HasSuffix(document, `,"bloom":"hudi"}`) && rows > 0 && !strings.Contains(document, "gz")
 					if size := int64(file.Len()); size > bound || tight && bound > size*5/4+20<<10 {
-						t.Errorf("%d bytes, they were said to be %d at most", size, bound)
+						t.Errorf("%d bytes, the bound is %d", size, bound)
 					}
 					readBack(t, &file, keys, value)
 				})
@@ -87,9 +87,9 @@ func TestRowsThatDoNotFit(t *testing.T) {
 	group, err := w.(format.RowWriter).NewRows(`"bytes"`)
 	testenv.Must(t, err)
 	if err := group.Admit(make([]byte, MaxRow+1), nil); err == nil {
-		t.Error("a key of more bytes than a row can have is taken")
+		t.Error("a key that is too long is accepted")
 	}
 	if err := group.Admit(make([]byte, 8), make([]byte, MaxDataBlock)); err == nil {
-		t.Error("a row is taken that no block can hold")
+		t.Error("a row that no block can hold is accepted")
 	}
 }

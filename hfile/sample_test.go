@@ -15,7 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// samples are the real files of testdata, by their names.
+// samples returns the real files of testdata by name.
 func samples(t testing.TB) map[string]file {
 	t.Helper()
 	names, err := filepath.Glob("testdata/*.hfile")
@@ -31,8 +31,8 @@ func samples(t testing.TB) map[string]file {
 	return files
 }
 
-// goldenScans are what HBase's reader finds in the samples: the number of the cells, and the
-// SHA-256 of them all.
+// goldenScans are the results of HBase's reader for the samples: the number of cells, and the
+// SHA-256 of all cells.
 var goldenScans = map[string]string{
 	"hudi_1_0_hbase_2_4_13_16KB_GZ_20000_fake_first_key":             "20000 1ff299121a88f94d20ef115f9c34afe78bdc0530954eff2fd33829246adabf6e",
 	"hudi_1_0_hbase_2_4_9_16KB_GZ_20000":                             "20000 b0bee55bfb12e79a82b972b5d331fb3d935c68fc17b3b609f0c2850540a1e9c3",
@@ -66,7 +66,7 @@ func TestSamples(t *testing.T) {
 			t.Error(name, err)
 		}
 		if r.Unverified() != r.ByHudi() {
-			t.Errorf("%s: blocks have no checksums: %v, it is by Hudi: %v", name, r.Unverified(), r.ByHudi())
+			t.Errorf("%s: blocks have no checksums: %v, written by Hudi: %v", name, r.Unverified(), r.ByHudi())
 		}
 		sum, n := sha256.New(), 0
 		s, found := r.Scan(), r.Scan()
@@ -74,7 +74,7 @@ func TestSamples(t *testing.T) {
 		for ; s.Next(); n++ {
 			putCell(sum, s.Key(), s.Value())
 			if n%11 > 0 && n < 1000 || n%511 == 0 {
-				sought(t, found, s.Key(), last)
+				checkSeek(t, found, s.Key(), last)
 			}
 			last = append(last[:0], s.Key().Row()...)
 		}
@@ -82,7 +82,7 @@ func TestSamples(t *testing.T) {
 			t.Errorf("%q: %q, // %v", name, got, s.Err())
 		}
 		if found.SeekRow([]byte("~")) || found.Err() != nil || found.Next() {
-			t.Errorf("%s: %s is after the last cell, %v", name, found.Key(), found.Err())
+			t.Errorf("%s: found %s after the last cell, %v", name, found.Key(), found.Err())
 		}
 		s.Close()
 		found.Close()
@@ -90,8 +90,8 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// sought seeks to a cell, to its row, and to a row between the one before and this.
-func sought(t *testing.T, s *Scanner, key Key, before []byte) {
+// checkSeek seeks to a cell, to its row, and to a row between that and the row before.
+func checkSeek(t *testing.T, s *Scanner, key Key, before []byte) {
 	t.Helper()
 	if !s.Seek(key) || !bytes.Equal(s.Key(), key) {
 		t.Fatalf("a seek to %s finds %s, %v", key, s.Key(), s.Err())

@@ -11,8 +11,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// madeBy is a file of a writer that is interfered with before it is closed.
-func madeBy(t testing.TB, o WriterOptions, rows int, interfere func(w *Writer)) file {
+// madeBy returns the file of a Writer that change may change before it is closed.
+func madeBy(t testing.TB, o WriterOptions, rows int, change func(w *Writer)) file {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := NewWriter(&b, o)
@@ -20,12 +20,12 @@ func madeBy(t testing.TB, o WriterOptions, rows int, interfere func(w *Writer)) 
 	for i := range rows {
 		testenv.Must(t, w.Append(AppendKey(nil, fmt.Appendf(nil, "row%04d", 2*i), nil, nil, LatestTimestamp, Put), fmt.Appendf(nil, "value %d", i)))
 	}
-	interfere(w)
+	change(w)
 	testenv.Must(t, w.Close())
 	return b.Bytes()
 }
 
-// block writes a block of no bytes, and returns an entry that leads to it.
+// block writes an empty block, and returns an entry that points to it.
 func (f *Writer) block(t *testing.T, magic string) indexEntry {
 	t.Helper()
 	offset, size, err := f.write(magic, make([]byte, headerSize, headerSize+checksumSize))
@@ -33,13 +33,13 @@ func (f *Writer) block(t *testing.T, magic string) indexEntry {
 	return indexEntry{offset: offset, size: size, key: []byte("~")}
 }
 
-// rootEntry is the place of an entry in the block of a root whose keys have keyOverhead and
-// seven bytes, and rootKey that of the key in it.
+// rootEntry returns the offset of an entry in a root block whose keys have keyOverhead and
+// seven bytes. rootKey is the offset of the key in an entry.
 func rootEntry(i int) int { return headerSize + i*(pointerSize+1+keyOverhead+7) }
 
 const rootKey = pointerSize + 1
 
-// TestVerify damages what is around the bytes in ways that no checksum shows.
+// TestVerify damages files in ways that no checksum detects.
 func TestVerify(t *testing.T) {
 	flat := madeBy(t, WriterOptions{BlockSize: 150, RowBloom: true}, 30, func(*Writer) {})
 	deep, wide := everything(t, None), madeFile(t, WriterOptions{BlockSize: 150, IndexBlockSize: 150}, 60)
@@ -47,14 +47,14 @@ func TestVerify(t *testing.T) {
 	data := flat.offsets(t, magicData)
 	last := len(data) - 1
 	lastKey := AppendKey(nil, []byte("row0058"), nil, nil, LatestTimestamp, Put)
-	inInfo := func(what string, at int, c byte) file {
-		return flat.changed(t, magicInfo, 0, func(b []byte) { b[bytes.Index(b, []byte(what))+at] = c })
+	inInfo := func(key string, at int, c byte) file {
+		return flat.changed(t, magicInfo, 0, func(b []byte) { b[bytes.Index(b, []byte(key))+at] = c })
 	}
 	lastKeyAt := len(infoLastKey) + 2 // after tag and length
 	small := WriterOptions{RowBloom: true}
 
 	for _, c := range []struct {
-		what, text string
+		name, text string
 		f          file
 	}{
 		{"chain", "the block before of its kind is recorded at 5", flat.changed(t, magicData, 1, be64(16, 5))},
@@ -64,28 +64,28 @@ func TestVerify(t *testing.T) {
 			h, _ := parseBlockHeader(b, 0, int64(len(b)))
 			clear(b[headerSize:h.covered])
 		})},
-		{"a chunk twice", "the Bloom filter has 2 chunks, the file 1", madeBy(t, small, 3, func(w *Writer) {
-			flushed(t, w)
+		{"a missing chunk", "the Bloom filter has 2 chunks, the file 1", madeBy(t, small, 3, func(w *Writer) {
+			flush(t, w)
 			w.bloom.chunks = append(w.bloom.chunks, indexEntry{offset: 7, size: 70, key: []byte("~")})
 		})},
 		{"another chunk", "the Bloom filter does not have chunk 1", madeBy(t, small, 3, func(w *Writer) {
-			flushed(t, w)
+			flush(t, w)
 			e := w.block(t, magicBloomChunk)
 			e.offset--
 			w.bloom.chunks = append(w.bloom.chunks, e)
 		})},
 		{"a chunk's size", "the Bloom filter does not have chunk 1", madeBy(t, small, 3, func(w *Writer) {
-			flushed(t, w)
+			flush(t, w)
 			e := w.block(t, magicBloomChunk)
 			e.size--
 			w.bloom.chunks = append(w.bloom.chunks, e)
 		})},
-		{"a chunk more", "the Bloom filter does not have chunk 1", madeBy(t, small, 3, func(w *Writer) {
-			flushed(t, w)
+		{"an extra chunk", "the Bloom filter does not have chunk 1", madeBy(t, small, 3, func(w *Writer) {
+			flush(t, w)
 			w.block(t, magicBloomChunk)
 		})},
-		{"an entry more", "the index has data block 1 of 70 bytes there", madeBy(t, small, 3, func(w *Writer) {
-			flushed(t, w)
+		{"an extra entry", "the index has data block 1 of 70 bytes there", madeBy(t, small, 3, func(w *Writer) {
+			flush(t, w)
 			w.index.add(w.written, 70, AppendRowKey(nil, []byte("row9999")))
 		})},
 		{"an index block twice", "the index leads back to a block before", wide.changed(t, magicRoot, 0, func(b []byte) {
@@ -94,7 +94,7 @@ func TestVerify(t *testing.T) {
 		{"an index block's size", "a block of 185 bytes where the index says 186", deep.changed(t, magicRoot, 0, func(b []byte) { b[rootEntry(0)+pointerSize-1]++ })},
 		{"the key above", "the entry above has", deep.changed(t, magicRoot, 0, func(b []byte) { b[rootEntry(1)-1] = byte(Delete) })},
 		{"a block without an index", "the index has 3 data blocks, the file 4", madeBy(t, WriterOptions{BlockSize: 1}, 4, func(w *Writer) {
-			flushed(t, w)
+			flush(t, w)
 			w.index.pending = w.index.pending[:3]
 		})},
 		{"a meta block for a data block", "the meta index does not have meta block 0", flat.changed(t, magicData, last, func(b []byte) {
@@ -109,14 +109,14 @@ func TestVerify(t *testing.T) {
 			b[rootEntry(1)+rootKey+rowLengthSize+6]++
 		})},
 		{"a block of nothing", "a data block without cells", madeBy(t, small, 3, func(w *Writer) {
-			flushed(t, w)
+			flush(t, w)
 			e := w.block(t, magicData)
 			w.index.add(e.offset, e.size, AppendRowKey(nil, []byte("row9999")))
 		})},
 		{"a key below the block before", "for a block after", flat.changed(t, magicRoot, 0, func(b []byte) {
 			b[rootEntry(2)+rootKey+rowLengthSize] = 'a'
 		})},
-		{"a meta block too few", "the meta index has 1 blocks, the file 0", madeBy(t, small, 3, func(w *Writer) {
+		{"a missing meta block", "the meta index has 1 blocks, the file 0", madeBy(t, small, 3, func(w *Writer) {
 			w.metaEntries = append(w.metaEntries, indexEntry{offset: 7, size: 70, key: []byte("m")})
 		})},
 		{"another meta block", "the meta index does not have meta block 0", madeBy(t, small, 3, func(w *Writer) {
@@ -148,17 +148,17 @@ func TestVerify(t *testing.T) {
 		{"meta blocks", "bytes after the 0 entries", deep.withTrailer(t, func(tr *Trailer) { tr.MetaIndex = 0 })},
 		{"encoding", "data blocks have the encoding PREFIX", madeFile(t, WriterOptions{Info: Info{{infoEncoding, []byte("PREFIX")}}}, 1)},
 	} {
-		says(t, c.what, c.f.verify(), c.text)
+		wantDamage(t, c.name, c.f.verify(), c.text)
 	}
 }
 
-// flushed writes what is left before the file is closed.
-func flushed(t *testing.T, w *Writer) {
+// flush writes the open blocks before the file is closed.
+func flush(t *testing.T, w *Writer) {
 	t.Helper()
 	testenv.Must(t, w.flush(true))
 }
 
-// overlapping is a file without checksums whose last meta block goes on to the trailer.
+// overlapping returns a file without checksums whose last meta block extends to the trailer.
 func overlapping(t *testing.T) file {
 	f := madeFile(t, WriterOptions{RowBloom: true, Meta: []Pair{{"m", []byte("block")}}}, 3)
 	end := len(f) - trailerSize
@@ -175,7 +175,7 @@ func overlapping(t *testing.T) file {
 	return f
 }
 
-// TestLastKey reads the last key as HBase has it and as Hudi has it, and what is neither.
+// TestLastKey reads the last key in the forms of HBase and of Hudi, and in neither.
 func TestLastKey(t *testing.T) {
 	key := AppendRowKey(nil, []byte("row"))
 	long := append([]byte{0x80, 0}, make([]byte, MaxRow+1)...)
@@ -190,28 +190,28 @@ func TestLastKey(t *testing.T) {
 	}
 }
 
-// TestBlocksInACircle has an index lead to the same blocks again and again.
+// TestBlocksInACircle walks an index that leads to the same blocks repeatedly.
 func TestBlocksInACircle(t *testing.T) {
 	f := madeFile(t, WriterOptions{BlockSize: 150, IndexBlockSize: 150}, 60).changed(t, magicRoot, 0, func(b []byte) { copy(b[rootEntry(1):][:pointerSize], b[rootEntry(0):]) })
 	r, err := f.open()
 	testenv.Must(t, err)
-	says(t, "circle", r.Blocks(func(int64, int, Key) error { return nil }), "leads back to a block before")
+	wantDamage(t, "circle", r.Blocks(func(int64, int, Key) error { return nil }), "leads back to a block before")
 
 	const levels = 20
 	f = madeBy(t, WriterOptions{}, 1, func(w *Writer) {
-		flushed(t, w)
+		flush(t, w)
 		below := w.index.pending
 		for level := range levels - 1 {
-			magic, twice := magicIntermediate, []indexEntry{}
+			magic, entries := magicIntermediate, []indexEntry{}
 			if level == 0 {
 				magic = magicLeaf
 			}
 			for range 2 {
 				offset, size, err := w.write(magic, w.index.block(below))
 				testenv.Must(t, err)
-				twice = append(twice, indexEntry{offset, size, below[0].key})
+				entries = append(entries, indexEntry{offset, size, below[0].key})
 			}
-			below = twice
+			below = entries
 		}
 		w.index = indexWriter{limit: w.index.limit, pending: below}
 	}).withTrailer(t, func(tr *Trailer) { tr.Levels, tr.DataIndex = levels, 2 })
@@ -219,9 +219,9 @@ func TestBlocksInACircle(t *testing.T) {
 		t.Fatal(err)
 	}
 	visits := 0
-	says(t, "blocks of several above", r.Blocks(func(int64, int, Key) error { visits++; return nil }), "leads back to a block before")
+	wantDamage(t, "blocks of several above", r.Blocks(func(int64, int, Key) error { visits++; return nil }), "leads back to a block before")
 	if visits > 1 {
-		t.Errorf("the one block was met %d times", visits)
+		t.Errorf("the only block was visited %d times", visits)
 	}
 }
 
@@ -231,7 +231,7 @@ func TestEqualKeysOverBlocks(t *testing.T) {
 	f := madeBy(t, WriterOptions{}, 0, func(w *Writer) {
 		for _, row := range []string{"a", "b", "", "b", "c"} {
 			if row == "" {
-				flushed(t, w)
+				flush(t, w)
 			} else if err := w.Append(key(row), nil); err != nil {
 				t.Fatal(err)
 			}
@@ -251,7 +251,7 @@ func TestEqualKeysOverBlocks(t *testing.T) {
 	}
 }
 
-// TestVerifyRowOnly has an index of rows lead after cells.
+// TestVerifyRowOnly verifies an index of rows with a row below the block before.
 func TestVerifyRowOnly(t *testing.T) {
 	r, err := madeFile(t, WriterOptions{BlockSize: 150}, 30).open()
 	testenv.Must(t, err)
@@ -261,10 +261,10 @@ func TestVerifyRowOnly(t *testing.T) {
 	}
 	testenv.Must(t, r.Verify(t.Context()))
 	r.root[1].key = AppendRowKey(nil, Key(r.root[0].key).Row())
-	says(t, "a row too low", r.Verify(t.Context()), "for a block after")
+	wantDamage(t, "a row too low", r.Verify(t.Context()), "for a block after")
 }
 
-// TestScanOfAll scans files whose trailers, which have no checksums, lead elsewhere.
+// TestScanOfAll scans files whose trailers, which have no checksums, are wrong.
 func TestScanOfAll(t *testing.T) {
 	f := madeFile(t, WriterOptions{BlockSize: 150}, 30)
 	scan := func(change func(*Trailer)) (n int, err error) {
@@ -283,7 +283,7 @@ func TestScanOfAll(t *testing.T) {
 		}
 	}
 	_, err := scan(func(tr *Trailer) { tr.Entries++ })
-	says(t, "a cell that is not there", err, "30 cells, the trailer has 31")
+	wantDamage(t, "a cell that is not there", err, "30 cells, the trailer has 31")
 }
 
 func TestEmptyChunk(t *testing.T) {
@@ -292,14 +292,14 @@ func TestEmptyChunk(t *testing.T) {
 	r, err := f.open()
 	testenv.Must(t, err)
 	_, err = r.Scan().bloomChunk(e)
-	says(t, "chunk", err, "of no bytes")
+	wantDamage(t, "chunk", err, "of no bytes")
 }
 
 // TestMemory opens a file with less memory than its indexes take, and with a smaller limit.
 func TestMemory(t *testing.T) {
 	f := everything(t, None)
 	_, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{MaxBlock: 100})
-	says(t, "limit", err, "bytes of indexes, at most 100 are read")
+	wantDamage(t, "limit", err, "bytes of indexes, at most 100 are read")
 	for limit := int64(1); limit < 3*tailSize; limit += 100 {
 		memory := &formattest.Memory{Limit: limit}
 		r, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
@@ -318,7 +318,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestLargeTail opens a file whose indexes are more than what is read of it at first.
+// TestLargeTail opens a file whose indexes are larger than the first read.
 func TestLargeTail(t *testing.T) {
 	f := madeFile(t, WriterOptions{BlockSize: 1, Info: Info{{"large", make([]byte, 2*tailSize)}}}, 100)
 	if err := f.verify(); err != nil {

@@ -14,18 +14,18 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// cell is a cell to be written.
+// cell is a cell to write.
 type cell struct {
 	key   hfile.Key
 	value []byte
 }
 
-// put is a cell of a row alone, as Hudi has them.
+// put returns a cell with only a row, as in Hudi's files.
 func put(row, value string) cell {
 	return cell{hfile.AppendKey(nil, []byte(row), nil, nil, hfile.LatestTimestamp, hfile.Put), []byte(value)}
 }
 
-// numbered are n cells of even numbers.
+// numbered returns n cells with even numbers.
 func numbered(n int) []cell {
 	cells := make([]cell, n)
 	for i := range cells {
@@ -140,14 +140,14 @@ func TestWritten(t *testing.T) {
 				}
 			}
 			if again := write(t, c.o, c.cells); !bytes.Equal(again, file) {
-				t.Error("the same cells gave another file")
+				t.Error("the same cells gave a different file")
 			}
 		})
 	}
 }
 
-// checkSeeks seeks to cells in turn and at random, to rows between them, before the first and
-// after the last, and asks the Bloom filter.
+// checkSeeks seeks to cells in order and at random, to rows between them, before the first and
+// after the last, and checks the Bloom filter.
 func checkSeeks(t *testing.T, r *hfile.Reader, cells []cell) {
 	t.Helper()
 	s := r.Scan()
@@ -184,7 +184,7 @@ func checkSeeks(t *testing.T, r *hfile.Reader, cells []cell) {
 	}
 }
 
-func TestBloomFilterKeepsMostAbsentRowsOut(t *testing.T) {
+func TestBloomFilterExcludesMostAbsentRows(t *testing.T) {
 	for _, n := range []int{1, 100, 20_000, 120_000} {
 		r := open(t, write(t, hfile.WriterOptions{RowBloom: true}, numbered(n)))
 		s := r.Scan()
@@ -198,7 +198,7 @@ func TestBloomFilterKeepsMostAbsentRowsOut(t *testing.T) {
 		}
 		s.Close()
 		if found > absent/50 {
-			t.Errorf("of %d rows, %d of %d that are absent may be there", n, found, absent)
+			t.Errorf("filter of %d rows: found %d of %d absent rows", n, found, absent)
 		}
 	}
 }
@@ -232,22 +232,22 @@ func TestRefusedCells(t *testing.T) {
 		err = w.Append(row("a"), large)
 	}
 	if err == nil {
-		t.Error("equal keys beyond a block were taken")
+		t.Error("equal keys that do not fit a block were accepted")
 	}
 	for name, o := range map[string]hfile.WriterOptions{
 		"codec": {Codec: hfile.Snappy}, "block": {BlockSize: -1}, "index block": {IndexBlockSize: hfile.MaxDataBlock + 1},
 	} {
 		if _, err := hfile.NewWriter(new(bytes.Buffer), o); err == nil {
-			t.Errorf("%s was taken", name)
+			t.Errorf("an invalid %s was accepted", name)
 		}
 	}
 }
 
-// TestRandomCells writes random keys, all parts of them, and reads them back.
+// TestRandomCells writes cells with random keys and reads them back.
 func TestRandomCells(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	part := func(most int) []byte {
-		b := make([]byte, random.IntN(most))
+	part := func(limit int) []byte {
+		b := make([]byte, random.IntN(limit))
 		for i := range b {
 			b[i] = byte(random.IntN(3)) * 127
 		}
@@ -273,20 +273,20 @@ func TestRandomCells(t *testing.T) {
 	}
 }
 
-// fullDisk takes nothing.
+// fullDisk fails every write.
 type fullDisk struct{}
 
 var errFull = errors.New("disk full")
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
-// The first error stays that of the file.
+// Every call returns the first error.
 func TestCloseOfAFailedFile(t *testing.T) {
 	w, err := hfile.NewWriter(fullDisk{}, hfile.WriterOptions{})
 	testenv.Must(t, err)
 	for range 2 {
 		if err := w.Close(); !errors.Is(err, errFull) {
-			t.Errorf("closed with %v", err)
+			t.Errorf("Close: %v", err)
 		}
 	}
 }

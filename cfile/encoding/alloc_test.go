@@ -13,8 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// TestBlocksDoNotAllocate encodes and decodes blocks with memory that has grown
-// before.
+// TestBlocksDoNotAllocate encodes and decodes blocks in memory that is large
+// enough.
 func TestBlocksDoNotAllocate(t *testing.T) {
 	for _, c := range codecs() {
 		for kind, v := range c.samples(rand.New(rand.NewPCG(9, 10)), 2000) {

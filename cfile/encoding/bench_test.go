@@ -10,10 +10,10 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// benchmarked are the kinds of samples that benchmarks have.
+// benchmarked are the kinds of samples in benchmarks.
 var benchmarked = []string{"rising", "random", "runs", "zeros"}
 
-// benchmark runs f for blocks of each encoding; size is that of its values.
+// benchmark runs f for blocks of each encoding. The bytes are those of the values.
 func benchmark(b *testing.B, f func(b *testing.B, c codec, v *encoding.Values)) {
 	for _, c := range codecs() {
 		samples := c.samples(rand.New(rand.NewPCG(7, 8)), 10_000)

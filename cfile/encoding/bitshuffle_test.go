@@ -17,8 +17,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// shuffled returns the block of values of a width, or of UINT32 values stored narrowly
-// for the width 0.
+// shuffled returns the block of values of a width. The width 0 means UINT32 values that are
+// stored narrowly.
 func shuffled(t testing.TB, width int, fixed []byte) []byte {
 	var s encoding.Shuffler
 	var body []byte
@@ -64,7 +64,7 @@ func randomBytes(n int) []byte {
 	return b
 }
 
-// The blocks are from files that Kudu wrote.
+// TestBitshuffleOfKudu decodes blocks from files that Kudu wrote.
 func TestBitshuffleOfKudu(t *testing.T) {
 	values := func(width, count int, value func(i int) uint64) (b []byte) {
 		for i := range count {
@@ -74,7 +74,7 @@ func TestBitshuffleOfKudu(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name    string
-		width   int // 0: of UINT32 values stored narrowly
+		width   int // 0: UINT32 values that are stored narrowly
 		ordinal uint32
 		values  []byte
 	}{
@@ -96,7 +96,7 @@ func TestBitshuffleOfKudu(t *testing.T) {
 			got, err = s.Append(nil, c.ordinal, c.width, c.values)
 		}
 		if err != nil || !bytes.Equal(got, body) {
-			t.Errorf("%s: the block has other bytes than Kudu's, %v", c.name, err)
+			t.Errorf("%s: the bytes differ from Kudu's, %v", c.name, err)
 		}
 	}
 }
@@ -108,8 +108,8 @@ func TestBitshuffleRoundTrip(t *testing.T) {
 		for _, count := range []int{0, 1, 7, 8, 9, 63, 64, 65, 1000, sub - 1, sub, sub + 1, 20_000} {
 			values := randomBytes(width * count)
 			body := shuffled(t, width, values)
-			if most := encoding.BitshuffleBound(width, count); len(body) > most {
-				t.Errorf("%d values of %d bytes: a block of %d bytes, at most %d", count, width, len(body), most)
+			if bound := encoding.BitshuffleBound(width, count); len(body) > bound {
+				t.Errorf("%d values of %d bytes: a block of %d bytes, want at most %d", count, width, len(body), bound)
 			}
 			got, err := readFixed(d, body, 777)
 			if err != nil || !bytes.Equal(got, values) || d.Count() != count || d.Ordinal() != 7 {
@@ -155,13 +155,13 @@ func TestBitshuffleSkip(t *testing.T) {
 		n, err := d.Read(&v, 10)
 		if want := min(10, 5000-at); n != want || (err != nil) != (want == 0) ||
 			!bytes.Equal(v.Fixed, values[8*at:8*(at+want)]) {
-			t.Errorf("%v: %d other values behind it, %v", skip, n, err)
+			t.Errorf("%v: got %d wrong values after it, %v", skip, n, err)
 		}
 	}
 	_ = d.Reset(body)
 	for _, n := range []int{1, 5001} {
 		if err := d.Skip(n); !errors.As(err, new(*damage.Error)) {
-			t.Errorf("passing over %d: %v", n, err)
+			t.Errorf("skip of %d: %v", n, err)
 		}
 	}
 }
@@ -182,8 +182,8 @@ func TestBitshuffleDamage(t *testing.T) {
 		return body
 	}
 	for _, c := range []struct {
-		what   string
-		width  int // 0: of UINT32 values stored narrowly
+		name   string
+		width  int // 0: UINT32 values that are stored narrowly
 		body   []byte
 		kind   damage.Kind
 		offset int64
@@ -191,13 +191,13 @@ func TestBitshuffleDamage(t *testing.T) {
 		{"no body", 4, nil, damage.Truncated, 0},
 		{"a cut header", 4, whole[:19], damage.Truncated, 0},
 		{"a cut block", 4, whole[:len(whole)-1], damage.Size, 8},
-		{"bytes behind the block", 4, append(slices.Clone(whole), 0), damage.Size, 8},
+		{"bytes after the block", 4, append(slices.Clone(whole), 0), damage.Size, 8},
 		{"a count beyond the padded one", 4, put(whole, 4, 3001), damage.Count, 12},
 		{"a count far below the padded one", 4, put(whole, 4, 2992), damage.Count, 12},
-		{"a count whose padded one wraps", 4, put(put(whole, 4, math.MaxUint32), 12, 0), damage.Count, 12},
+		{"a count that overflows when padded", 4, put(put(whole, 4, math.MaxUint32), 12, 0), damage.Count, 12},
 		{"another width", 8, whole, damage.Value, 16},
 		{"a shorter width that is not allowed", 4, narrow, damage.Value, 16},
-		{"a width that nothing has", 0, put(narrow, 16, 3), damage.Value, 16},
+		{"a width of 3", 0, put(narrow, 16, 3), damage.Value, 16},
 		{"no width", 0, put(narrow, 16, 0), damage.Value, 16},
 		{"more values than sub-blocks", 4, put(put(whole, 4, 5000), 12, 5000), damage.Truncated, int64(len(whole))},
 		{"fewer values than sub-blocks", 4, put(put(whole, 4, 8), 12, 8), damage.Trailing, int64(second)},
@@ -211,7 +211,7 @@ func TestBitshuffleDamage(t *testing.T) {
 		_, err := readFixed(unshuffler(c.width), c.body, 5000)
 		var d *damage.Error
 		if !errors.As(err, &d) || d.Kind != c.kind || d.Offset != c.offset {
-			t.Errorf("%s: %v; want %s at %d", c.what, err, c.kind, c.offset)
+			t.Errorf("%s: %v; want %s at %d", c.name, err, c.kind, c.offset)
 		}
 	}
 }
@@ -246,8 +246,8 @@ func TestBitshuffleAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are, values come out in the same way whether they are read or
-// passed over, and encoded again they are the same.
+// FuzzBitshuffle decodes arbitrary bytes. Values are the same after a skip, and after they
+// are encoded again.
 func FuzzBitshuffle(f *testing.F) {
 	for i, width := range []int{0, 1, 2, 4, 8, 16} {
 		for _, n := range []int{0, 16, 400, 40_000} {
@@ -278,11 +278,11 @@ func FuzzBitshuffle(f *testing.F) {
 		var v encoding.Values
 		m, err := d.Read(&v, 100)
 		if n < d.Count() && (err != nil || !bytes.Equal(v.Fixed, values[n*bytesEach:][:m*bytesEach])) {
-			t.Fatalf("other values behind %d, %v", n, err)
+			t.Fatalf("wrong values after %d, %v", n, err)
 		}
 		again, err := readFixed(d, shuffled(t, width, values), math.MaxInt32)
 		if err != nil || !bytes.Equal(again, values) {
-			t.Fatalf("other values after encoding them, %v", err)
+			t.Fatalf("wrong values after encoding them, %v", err)
 		}
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// transposed is what n elements are to become, bit by bit.
+// transposed returns the elements in src transposed bit by bit.
 func transposed(src []byte, width int) []byte {
 	n := len(src) / width
 	dst := make([]byte, len(src))
@@ -44,7 +44,7 @@ func TestShuffle(t *testing.T) {
 			}
 			s.restore(back, rows, width)
 			if !bytes.Equal(back, src) {
-				t.Errorf("%d elements of %d bytes do not come back", count, width)
+				t.Errorf("%d elements of %d bytes are not restored", count, width)
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// codec is an encoding of one type, both ways.
+// codec encodes and decodes values of one type.
 type codec struct {
 	name   string
 	width  int // bytes of a value in Values.Fixed; 0 is BINARY
@@ -99,7 +99,7 @@ func (c *codec) items(v *encoding.Values) []string {
 	return items
 }
 
-// values returns n values that next, which is told their number, gives.
+// values returns the values next(0) to next(n-1).
 func (c *codec) values(n int, next func(i int) []byte) *encoding.Values {
 	v := new(encoding.Values)
 	for i := range n {
@@ -153,11 +153,11 @@ func (c *codec) samples(r *rand.Rand, n int) map[string]*encoding.Values {
 	}
 }
 
-// sizes are how many values blocks have in tests: around groups of 4 and 8,
-// restarts of 16, and the literal runs of 63 groups.
+// sizes are the numbers of values in test blocks: around groups of 4 and 8,
+// restarts of 16, and literal runs of 63 groups.
 var sizes = []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 503, 504, 505, 511, 512, 1000, 5000}
 
-// readAll reads what is left, at most n values at a time.
+// readAll reads the rest of a block, at most n values at a time.
 func (c *codec) readAll(d encoding.Decoder, n int) ([]string, error) {
 	items := []string{}
 	var v encoding.Values
@@ -172,7 +172,7 @@ func (c *codec) readAll(d encoding.Decoder, n int) ([]string, error) {
 		}
 		more := c.items(&v)
 		if read != len(more) || read < 1 || read > n {
-			return nil, fmt.Errorf("read %d of at most %d, and it is %d", read, n, len(more))
+			return nil, fmt.Errorf("Read returned %d of at most %d values, but appended %d", read, n, len(more))
 		}
 		items = append(items, more...)
 	}
@@ -204,7 +204,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestSkip reads and passes over values in turn.
+// TestSkip skips and reads values in turn.
 func TestSkip(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, c := range codecs() {
@@ -237,7 +237,7 @@ func TestSkip(t *testing.T) {
 	}
 }
 
-// TestAppends has Read append to what there is.
+// TestAppends checks that Read appends to earlier values.
 func TestAppends(t *testing.T) {
 	for _, c := range codecs() {
 		next := func(i int) []byte { return []byte(fmt.Sprintf("%016d", i)) }
@@ -258,13 +258,13 @@ func TestAppends(t *testing.T) {
 	}
 }
 
-// TestPartsOfBatches encodes values from the midst of others.
+// TestPartsOfBatches encodes some of a batch's values.
 func TestPartsOfBatches(t *testing.T) {
 	for _, c := range codecs() {
 		if c.width > 0 {
 			continue
 		}
-		v := texts("before", "", "abc", "abd", "behind")
+		v := texts("before", "", "abc", "abd", "after")
 		part := &encoding.Values{Offsets: v.Offsets[1:5], Data: v.Data}
 		if got, want := c.append(nil, 0, part), c.append(nil, 0, texts("", "abc", "abd")); !slices.Equal(got, want) {
 			t.Errorf("%s: %x; want %x", c.name, got, want)

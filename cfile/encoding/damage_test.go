@@ -23,7 +23,7 @@ func unhex(s string) []byte {
 	return b
 }
 
-// drain reads all of a body and returns the error there is.
+// drain reads a whole body and returns the first error.
 func drain(d encoding.Decoder, body []byte) error {
 	if err := d.Reset(body); err != nil {
 		return err
@@ -39,7 +39,7 @@ func drain(d encoding.Decoder, body []byte) error {
 	}
 }
 
-// damageOf returns kind and offset of damage.
+// damageOf formats the kind and offset of damage.
 func damageOf(err error) string {
 	var d *damage.Error
 	if !errors.As(err, &d) {
@@ -74,7 +74,7 @@ func TestDamage(t *testing.T) {
 		{"BINARY, data of no value", encoding.NewPlainBinary(), "00000000 00000000 0d000000 78", "value at 13"},
 		{"BINARY, falling", encoding.NewPlainBinary(), "00000000 03000000 0e000000 7879 00 0c0e0d00", "value at 14"},
 		{"BINARY, past the data", encoding.NewPlainBinary(), "00000000 02000000 0e000000 7879 00 0c0f0000", "value at 14"},
-		{"BINARY, bytes behind", encoding.NewPlainBinary(), "00000000 01000000 0d000000 78 00 0c000000 00", "trailing bytes at 18"},
+		{"BINARY, bytes after", encoding.NewPlainBinary(), "00000000 01000000 0d000000 78 00 0c000000 00", "trailing bytes at 18"},
 
 		{"RLE without a header", encoding.NewRLE(4), "00000000 000000", "truncated at 0"},
 		{"RLE without runs", encoding.NewRLE(4), "01000000 00000000", "truncated at 8"},
@@ -84,7 +84,7 @@ func TestDamage(t *testing.T) {
 		{"RLE, a cut literal", encoding.NewRLE(4), "02000000 00000000 03 07000000 0800", "truncated at 13"},
 		{"RLE, a header without end", encoding.NewRLE(1), "01000000 00000000 8080808080", "truncated at 8"},
 		{"RLE, a header of 33 bits", encoding.NewRLE(1), "01000000 00000000 828080801f 07", "truncated at 8"},
-		{"RLE, bytes behind", encoding.NewRLE(1), "01000000 00000000 0207 00", "trailing bytes at 10"},
+		{"RLE, bytes after", encoding.NewRLE(1), "01000000 00000000 0207 00", "trailing bytes at 10"},
 		{"RLE BOOL, neither 0 nor 1", encoding.NewRLEBool(), "01000000 00000000 0202", "value at 9"},
 		{"RLE BOOL, too few bits", encoding.NewRLEBool(), "09000000 00000000 05ff", "truncated at 10"},
 
@@ -103,18 +103,18 @@ func TestDamage(t *testing.T) {
 		{"prefix, too much shared", encoding.NewPrefix(), "00 02 00 10 00 000178 0200 00000000", "value at 8"},
 		{"prefix, a restart elsewhere", encoding.NewPrefix(), "00 02 00 01 00 0000 0000 06000000 01000000", "value at 9"},
 		{"prefix, a restart that shares", encoding.NewPrefix(), "00 02 00 01 00 000178 0100 08000000 01000000", "value at 10"},
-		{"prefix, bytes behind", encoding.NewPrefix(), "00 01 00 10 00 0000 00 00000000", "trailing bytes at 7"},
+		{"prefix, bytes after", encoding.NewPrefix(), "00 01 00 10 00 0000 00 00000000", "trailing bytes at 7"},
 
 		{"group varint without a header", encoding.NewGroupVarint(), "00", "truncated at 0"},
 		{"group varint without values", encoding.NewGroupVarint(), "00 01 00 00 00", "truncated at 5"},
 		{"group varint, cut", encoding.NewGroupVarint(), "00 01 00 00 00 c0 01000000 0000", "truncated at 5"},
 		{"group varint, beyond 32 bits", encoding.NewGroupVarint(), "30 01 ffffffff 00 00 00 01 00 00 00", "value at 0"},
-		{"group varint, bytes behind", encoding.NewGroupVarint(), "00 01 00 00 00 00 01 00 00 00 00", "trailing bytes at 10"},
+		{"group varint, bytes after", encoding.NewGroupVarint(), "00 01 00 00 00 00 01 00 00 00 00", "trailing bytes at 10"},
 
 		{"dictionary without a mode", encoding.NewDict(dictionary), "010000", "truncated at 0"},
 		{"dictionary of mode 3", encoding.NewDict(dictionary), "03000000 00000000", "header at 0"},
 		{"dictionary, no plain block", encoding.NewDict(dictionary), "02000000 00000000", "truncated at 4"},
-		{"dictionary, bytes behind", encoding.NewDict(dictionary), "02000000 00000000 01000000 0d000000 78 00 0c000000 00", "trailing bytes at 22"},
+		{"dictionary, bytes after", encoding.NewDict(dictionary), "02000000 00000000 01000000 0d000000 78 00 0c000000 00", "trailing bytes at 22"},
 	} {
 		if got := damageOf(drain(c.d, unhex(c.body))); got != c.want {
 			t.Errorf("%s: %s; want %s", c.name, got, c.want)
@@ -127,7 +127,7 @@ func TestDamagedDictionary(t *testing.T) {
 		{"none", "", "truncated at 0"},
 		{"a claim of 2³² words", "00000000 ffffffff 0c000000 000c0c0c0c", "count at 4"},
 		{"falling", "00000000 03000000 0e000000 7879 00 0c0e0d00", "value at 14"},
-		{"bytes behind", "00000000 01000000 0d000000 78 00 0c000000 00", "trailing bytes at 18"},
+		{"bytes after", "00000000 01000000 0d000000 78 00 0c000000 00", "trailing bytes at 18"},
 	} {
 		if _, err := encoding.NewDictionary(unhex(c.block)); damageOf(err) != c.want {
 			t.Errorf("%s: %v; want %s", c.name, err, c.want)
@@ -135,7 +135,7 @@ func TestDamagedDictionary(t *testing.T) {
 	}
 }
 
-// TestSkipTooFar asks for more values than there are.
+// TestSkipTooFar skips more values than are left.
 func TestSkipTooFar(t *testing.T) {
 	for _, c := range codecs() {
 		v := c.values(9, func(int) []byte { return make([]byte, 16) })
@@ -152,7 +152,7 @@ func TestSkipTooFar(t *testing.T) {
 	}
 }
 
-// TestSkipsDamage passes over values that are not there.
+// TestSkipsDamage skips values that are missing.
 func TestSkipsDamage(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -189,7 +189,7 @@ func TestBits(t *testing.T) {
 		}
 		v.Reset()
 		if n, err := b.Read(&v, 100); c.skip < 28 && (err != nil || n != 28-c.skip) || c.skip == 28 && err != io.EOF {
-			t.Errorf("read %d bits behind %d, %v", n, c.skip, err)
+			t.Errorf("read %d bits after %d, %v", n, c.skip, err)
 		}
 	}
 	b.Reset(body, 29)
@@ -201,6 +201,6 @@ func TestBits(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := b.Read(&v, 1); damageOf(err) != "trailing bytes at 2" {
-		t.Errorf("a byte behind the bits: %v", err)
+		t.Errorf("a byte after the bits: %v", err)
 	}
 }

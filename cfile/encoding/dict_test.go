@@ -43,7 +43,7 @@ func TestDictionary(t *testing.T) {
 	}
 }
 
-// TestDict reads blocks of both modes in turn, and passes over some values.
+// TestDict reads blocks of both modes in turn, and skips some values.
 func TestDict(t *testing.T) {
 	names := []string{"zero", "", "two", strings.Repeat("three", 100)}
 	d := encoding.NewDict(dictionaryOf(t, names...))
@@ -69,15 +69,15 @@ func TestDict(t *testing.T) {
 				testenv.Must(t, err)
 				got, err := c.readAll(d, 700)
 				if err != nil || !slices.Equal(got, want[skip:]) || d.Count() != n || d.Ordinal() != 77 {
-					t.Errorf("%d words, %d passed over: %v", n, skip, err)
+					t.Errorf("%d words, %d skipped: %v", n, skip, err)
 				}
 			}
 		}
 	}
 }
 
-// TestSkipsDecodedCodes passes over some of the codes that Read has decoded,
-// then over more.
+// TestSkipsDecodedCodes skips some of the codes that Read has decoded, then
+// more.
 func TestSkipsDecodedCodes(t *testing.T) {
 	d := encoding.NewDict(dictionaryOf(t, "a", "b", "c"))
 	codes := make([]uint32, 3000)
@@ -98,7 +98,7 @@ func TestSkipsDecodedCodes(t *testing.T) {
 func TestDamagedCodes(t *testing.T) {
 	d := encoding.NewDict(dictionaryOf(t, "a"))
 	if err := drain(d, codesOf(t, 0, 1)); damageOf(err) != "value at 4" {
-		t.Errorf("a word too many: %v", err)
+		t.Errorf("an unknown word: %v", err)
 	}
 	body := codesOf(t, 0, 0)
 	if err := drain(d, body[:len(body)-1]); damageOf(err) == "<nil>" {
@@ -111,10 +111,10 @@ func TestDamagedCodes(t *testing.T) {
 	}
 }
 
-// TestReadIsBounded reads blocks whose values take far more memory than their
-// bytes, as many values as they hold.
+// TestReadIsBounded asks for all values of blocks whose values take far more
+// memory than the blocks.
 func TestReadIsBounded(t *testing.T) {
-	const limit = 3 << 20 // a call's MiB, what slices grow by, and a long value
+	const limit = 3 << 20 // 1 MiB for a call, the growth of slices, and a long value
 	long := strings.Repeat("x", 100_000)
 	var entries strings.Builder
 	entries.WriteString("00a08d06" + hex.EncodeToString([]byte(long)))

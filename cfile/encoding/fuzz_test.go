@@ -12,12 +12,12 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// fuzzedValues is how many values of a block are read at most: a run of five
-// bytes has 2³¹.
+// fuzzedValues bounds the values that are read of a block: a run of five bytes
+// may have 2³¹.
 const fuzzedValues = 5000
 
-// fuzz decodes damaged bodies of a codec. A body that is sound gives the same
-// values when some are passed over, and when they are encoded again.
+// fuzz decodes damaged bodies of a codec. A sound body gives the same values if
+// some are skipped, and after they are encoded again.
 func fuzz(f *testing.F, name string) {
 	all := codecs()
 	c := all[slices.IndexFunc(all, func(c codec) bool { return c.name == name })]
@@ -45,7 +45,8 @@ func fuzz(f *testing.F, name string) {
 	})
 }
 
-// readSome reads values of a body, and is true if that is all and sound.
+// readSome reads values of a body, and returns true if it read a sound body to
+// its end.
 func readSome(t *testing.T, d encoding.Decoder, body []byte) (*encoding.Values, bool) {
 	v := new(encoding.Values)
 	if err := d.Reset(body); err != nil {
@@ -70,7 +71,7 @@ func readSome(t *testing.T, d encoding.Decoder, body []byte) (*encoding.Values, 
 	return v, false
 }
 
-// checkSkips reads every other 7 values of a body.
+// checkSkips reads and skips 7 values of a body in turn.
 func checkSkips(t *testing.T, c *codec, d encoding.Decoder, body []byte, want []string) {
 	testenv.Must(t, d.Reset(body))
 	for i := 0; i < len(want); i += 14 {
@@ -98,7 +99,7 @@ func FuzzRLEBool(f *testing.F)     { fuzz(f, "RLE BOOL") }
 func FuzzPrefix(f *testing.F)      { fuzz(f, "prefix") }
 func FuzzGroupVarint(f *testing.F) { fuzz(f, "group varint") }
 
-// FuzzDict decodes a damaged block of a dictionary, which is damaged as well.
+// FuzzDict decodes a damaged dictionary block with a damaged dictionary.
 func FuzzDict(f *testing.F) {
 	v := texts("a", "", "bc", "def", "ghij")
 	block := encoding.AppendPlainBinary(nil, 0, v.Offsets, v.Data)

@@ -38,8 +38,8 @@ func bools(s string) []byte {
 	return b
 }
 
-// TestVectors has whole blocks. Those of runs and the four integers of the first
-// group varint were seen in files of Kudu; the others follow its rules.
+// TestVectors encodes whole blocks. Those of runs and the four integers of the
+// first group varint are from files of Kudu. The others follow its rules.
 func TestVectors(t *testing.T) {
 	abc := texts("abc", "", "abd")
 	var long []string
@@ -91,8 +91,7 @@ func prefixed(n int) string {
 	return s
 }
 
-// kuduRuns encodes runs a value at a time with a buffer of 8, as Kudu is
-// described to.
+// kuduRuns encodes runs one value at a time with a buffer of 8, like Kudu.
 type kuduRuns struct {
 	width    int // bits
 	out      []byte
@@ -159,7 +158,7 @@ func (k *kuduRuns) finish() []byte {
 	return k.out
 }
 
-// TestRunsAreKudus compares runs with an encoder that takes a value at a time.
+// TestRunsAreKudus compares runs with those of kuduRuns.
 func TestRunsAreKudus(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for round := range 2000 {
