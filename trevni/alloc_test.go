@@ -1,6 +1,6 @@
 //go:build !race
 
-// The race detector makes pools forget at random, so this counts without it.
+// The race detector makes pools drop items at random, so this counts without it.
 
 package trevni
 
@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// A block costs no allocation, but for the growth of its table.
+// Encoding a block allocates nothing, except when its table grows.
 func TestEncodeDoesNotAllocate(t *testing.T) {
 	cols := []column.Column{{Name: "a", Type: column.Long, Parent: -1}}
 	raw := binary.AppendVarint(nil, 12345)
@@ -39,7 +39,7 @@ func TestEncodeDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Values and batches cost nothing but the memory that they fill once.
+// Reading values and batches allocates nothing after the first time.
 func TestReadDoesNotAllocate(t *testing.T) {
 	for _, every := range []int{0, 10} {
 		s := newSampler(9)
@@ -58,7 +58,7 @@ func readWithoutAllocations(t *testing.T, f *File) {
 		testenv.Must(t, err)
 		var v column.Vector
 		var value []byte
-		// The first time fills the buffers, those of the ancestors' too.
+		// The first pass fills the buffers, also those of ancestors.
 		pass := func() {
 			testenv.Must(t, c.SeekRow(0))
 			for range 20 {

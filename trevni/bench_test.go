@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// mailFile holds the columns of nested mails; size is that of their rows.
+// mailFile returns a file of nested mails; size is that of their rows.
 func mailFile(b *testing.B, rows int, codec string) (f *File, m *shred.Mapping, size int64) {
 	b.Helper()
 	schema, err := shred.ParseSchema(mailgen.Schema)
@@ -35,8 +35,8 @@ func mailFile(b *testing.B, rows int, codec string) (f *File, m *shred.Mapping, 
 	return openBytes(b, out.Bytes()), m, size
 }
 
-// BenchmarkBlocks decompresses and checks every block and reads no value: what
-// reading the whole file costs at least.
+// BenchmarkBlocks decompresses and checks every block but reads no value: the least
+// time to read the whole file.
 func BenchmarkBlocks(b *testing.B) {
 	f, _, size := mailFile(b, 100_000, "snappy")
 	b.SetBytes(size)
@@ -51,7 +51,7 @@ func BenchmarkBlocks(b *testing.B) {
 	}
 }
 
-// BenchmarkAssemble makes whole rows of all columns.
+// BenchmarkAssemble assembles whole rows from all columns.
 func BenchmarkAssemble(b *testing.B) {
 	f, m, size := mailFile(b, 100_000, "snappy")
 	b.SetBytes(size)

@@ -25,7 +25,7 @@ func readTables(b []byte) error {
 }
 
 // Every change of one byte outside the blocks is reported when it is read. The
-// first bytes of the metadata, which decide whose file it is, take all values.
+// first bytes of the metadata, which show the writer, are changed to all values.
 func TestEveryHeaderAndTableByte(t *testing.T) {
 	s := newSampler(12)
 	s.cols = s.cols[2:12]
@@ -65,8 +65,9 @@ func inBlocks(t *testing.T, f *File, at int64) bool {
 	return false
 }
 
-// One of the keys without the others is damage; none is another writer's file.
-func TestKeysVouchForEachOther(t *testing.T) {
+// A file with one of the keys but not the others is damaged. A file without any of them
+// is another writer's.
+func TestMissingCRCKeys(t *testing.T) {
 	crc := func(key string, n int) KeyValue { return KeyValue{key, make([]byte, n)} }
 	table := func(n int) Metadata { return append(meta("a null"), crc(TableCRCKey, n)) }
 	for name, test := range map[string]struct {
@@ -94,26 +95,26 @@ func TestKeysVouchForEachOther(t *testing.T) {
 	}
 }
 
-// Bytes after a column's blocks are found by reading the column, in files of
-// this package only.
-func TestBytesBehindAColumn(t *testing.T) {
+// Reading a column finds bytes after its blocks, but only in files of this
+// package.
+func TestBytesAfterAColumn(t *testing.T) {
 	b := append(sampleFile(t, newSampler(17), 6, 3, Options{}), 0)
 	if err := readTables(b); !isDamage(err) {
-		t.Errorf("a byte too many: %v", err)
+		t.Errorf("an extra byte: %v", err)
 	}
 	if err := readTables(dropCRC(b)); err != nil {
-		t.Errorf("a byte too many of another writer's: %v", err)
+		t.Errorf("an extra byte in another writer's file: %v", err)
 	}
 }
 
-// Verify finds every changed bit of a block, also those that a codec does not
-// look at.
+// Verify finds every changed bit of a block, also those that the codec does not
+// use.
 func TestEveryBlockBit(t *testing.T) {
 	for _, codec := range codecNames {
 		s := newSampler(18)
 		s.cols = []column.Column{{Name: "s", Type: column.String, Parent: -1}}
 		b := sampleFile(t, s, 8, 4, Options{Codec: codec})
-		f, same := openBytes(t, b), 0
+		f, unused := openBytes(t, b), 0
 		for _, at := range blockBytes(t, f, 0) {
 			for bit := range 8 {
 				b[at] ^= 1 << bit
@@ -121,13 +122,13 @@ func TestEveryBlockBit(t *testing.T) {
 					t.Fatalf("%s: byte %d bit %d: %v", codec, at, bit, err)
 				}
 				if f.verifyColumn(context.Background(), 0, new(uint32)) == nil {
-					same++
+					unused++
 				}
 				b[at] ^= 1 << bit
 			}
 		}
-		if codec == "deflate" && same == 0 {
-			t.Error("deflate looks at every bit: the test shows nothing")
+		if codec == "deflate" && unused == 0 {
+			t.Error("deflate uses every bit: the test shows nothing")
 		}
 	}
 }

@@ -38,9 +38,9 @@ func TestEveryBlockByte(t *testing.T) {
 	}
 }
 
-// changes are what the byte at an offset is changed by: one of its bits, then all
-// of them. With ROWTOCOL_SOAK it is every other value. A decoder that is slow to
-// start gets the one bit, and then each bit and all of them.
+// changes returns the changes of the byte at an offset: one of its bits, and all of
+// them. In soak it is changed to every other value. If the decoder is slow to start, it
+// is only the one bit, and in soak each bit and all of them.
 func changes(at int64, slow bool) (xors []byte) {
 	switch {
 	case !soak.Full() && slow:
@@ -56,7 +56,7 @@ func changes(at int64, slow bool) (xors []byte) {
 	return xors
 }
 
-// blockBytes are the offsets of all bytes of a column's blocks and checksums.
+// blockBytes returns the offsets of all bytes of a column's blocks and checksums.
 func blockBytes(t *testing.T, f *File, col int) (at []int64) {
 	blocks, err := f.Blocks(col)
 	testenv.Must(t, err)
@@ -82,7 +82,7 @@ func checkChange(t *testing.T, f *File, b []byte, col int, at int64, x byte, wan
 		return
 	}
 	if !reflect.DeepEqual(unitsOf(t, f), want) {
-		t.Fatalf("byte %d xor %02x changed values unnoticed", at, x)
+		t.Fatalf("byte %d xor %02x changed values without an error", at, x)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestEveryTruncation(t *testing.T) {
 	}
 	b = append(b, 0)
 	if err := openBytes(t, b).Verify(context.Background()); !isDamage(err) || !strings.Contains(err.Error(), "trailing") {
-		t.Errorf("a byte too many: %v", err)
+		t.Errorf("an extra byte: %v", err)
 	}
 }
 
@@ -136,7 +136,7 @@ type rawColumn struct {
 	rows   uint32
 	data   []byte
 	sum    []byte
-	start  int64  // 0: where it is
+	start  int64  // 0: the real offset
 	blocks uint32 // 0: one
 }
 
@@ -213,12 +213,12 @@ func TestJavasZeroChecksums(t *testing.T) {
 		}
 		return f.bytes()
 	}
-	right := string(appendChecksum(nil, ChecksumJava, []byte{0x04}))
-	f, err := verifyBytes(file("null", "\x00\x00\x00\x00", right))
+	correct := string(appendChecksum(nil, ChecksumJava, []byte{0x04}))
+	f, err := verifyBytes(file("null", "\x00\x00\x00\x00", correct))
 	if err != nil || !f.Unverified() {
-		t.Errorf("zeros of Java's: %v, unverified %v", err, f.Unverified())
+		t.Errorf("Java's zeros: %v, unverified %v", err, f.Unverified())
 	}
-	if f, err = verifyBytes(file("null", right)); err != nil || f.Unverified() {
+	if f, err = verifyBytes(file("null", correct)); err != nil || f.Unverified() {
 		t.Errorf("a correct checksum: %v, unverified %v", err, f.Unverified())
 	}
 	if _, err = verifyBytes(file("null", "\x00\x00\x00\x01")); !isDamage(err) {
@@ -232,7 +232,7 @@ func TestJavasZeroChecksums(t *testing.T) {
 }
 
 func TestHostileHeaders(t *testing.T) {
-	one := func(metas ...string) []byte {
+	columns := func(metas ...string) []byte {
 		f := rawFile{version: 2}
 		for _, m := range metas {
 			f.cols = append(f.cols, rawColumn{meta: meta(m)})
@@ -253,7 +253,7 @@ func TestHostileHeaders(t *testing.T) {
 		}
 		deep = append(deep, m)
 	}
-	// sized has a block with 2^31 in a field of the table.
+	// sized returns a file with 2^31 in a field of the block table.
 	sized := func(field int64) []byte {
 		b := rawFile{version: 2, rows: 1, cols: []rawColumn{{meta: meta("a int"), rows: 1, data: []byte{2}}}}.bytes()
 		binary.LittleEndian.PutUint32(b[openBytes(t, b).Columns()[0].Start+4+field:], 1<<31)
@@ -270,19 +270,19 @@ func TestHostileHeaders(t *testing.T) {
 		"negative pairs":           {counted(0, 1), damage.Count},
 		"a key of 2^40 bytes":      {counted(0, append([]byte{2}, bigCount...)...), damage.Truncated},
 		"a varint without an end":  {counted(0, bytes.Repeat([]byte{0xff}, 20)...), damage.Header},
-		"duplicate columns":        {one("a int", "a int"), damage.Header},
-		"unknown type":             {one("a varchar"), damage.Header},
-		"unknown codec":            {one("a int codec=lzo"), damage.Codec},
-		"unknown checksum":         {one("a int checksum=md5"), damage.Header},
-		"parent after its child":   {one("a int parent=b", "b null array"), damage.Header},
-		"its own parent":           {one("a null array parent=a"), damage.Header},
-		"parent that is no array":  {one("a int", "b int parent=a"), damage.Header},
-		"no such parent":           {one("b int parent="), damage.Header},
-		"values of an array":       {one("a int array values"), damage.Header},
-		"values of a child":        {one("a null array", "b int parent=a values"), damage.Header},
-		"duplicate metadata key":   {one("a int x=1 x=2"), damage.Header},
+		"duplicate columns":        {columns("a int", "a int"), damage.Header},
+		"unknown type":             {columns("a varchar"), damage.Header},
+		"unknown codec":            {columns("a int codec=lzo"), damage.Codec},
+		"unknown checksum":         {columns("a int checksum=md5"), damage.Header},
+		"parent after its child":   {columns("a int parent=b", "b null array"), damage.Header},
+		"its own parent":           {columns("a null array parent=a"), damage.Header},
+		"parent that is no array":  {columns("a int", "b int parent=a"), damage.Header},
+		"no such parent":           {columns("b int parent="), damage.Header},
+		"values of an array":       {columns("a int array values"), damage.Header},
+		"values of a child":        {columns("a null array", "b int parent=a values"), damage.Header},
+		"duplicate metadata key":   {columns("a int x=1 x=2"), damage.Header},
 		"no name":                  {rawFile{version: 2, cols: []rawColumn{{meta: Metadata{{keyType, []byte("int")}}}}}.bytes(), damage.Header},
-		"too many ancestors":       {one(deep...), damage.Unsupported},
+		"too many ancestors":       {columns(deep...), damage.Unsupported},
 		"start in the header":      {rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), start: 10}}}.bytes(), damage.Header},
 		"start beyond the end":     {rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), start: 1 << 50}}}.bytes(), damage.Header},
 		"start beyond 2^63":        {rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), start: -1}}}.bytes(), damage.Header},
@@ -307,7 +307,7 @@ func TestHostileHeaders(t *testing.T) {
 	}
 }
 
-// Two columns at one start would let a small file stand for many blocks.
+// With two columns at one start, a small file could claim many blocks.
 func TestStartsAscend(t *testing.T) {
 	b := rawFile{version: 2, cols: []rawColumn{{meta: meta("a null")}, {meta: meta("b null")}}}.bytes()
 	f := openBytes(t, b)
@@ -324,7 +324,8 @@ func allocated() uint64 {
 	return m.TotalAlloc
 }
 
-// Blocks whose values do not fit their column, under sound checksums.
+// TestHostileBlocks reads blocks whose values do not fit their column, with correct
+// checksums.
 func TestHostileBlocks(t *testing.T) {
 	long := func(v int64) []byte { return binary.AppendVarint(nil, v) }
 	tests := map[string][]rawColumn{
@@ -332,8 +333,8 @@ func TestHostileBlocks(t *testing.T) {
 		"int of six bytes":               {{meta: meta("a int"), rows: 2, data: []byte{0, 0x80, 0x80, 0x80, 0x80, 0x80, 0}}},
 		"int beyond 32 bits":             {{meta: meta("a int"), rows: 2, data: append(long(1<<31), 0)}},
 		"long of eleven bytes":           {{meta: meta("a long"), rows: 2, data: append(bytes.Repeat([]byte{0x80}, 10), 0, 0)}},
-		"a value too few":                {{meta: meta("a long"), rows: 2, data: []byte{0}}},
-		"a value too many":               {{meta: meta("a long"), rows: 2, data: []byte{0, 0, 0}}},
+		"a missing value":                {{meta: meta("a long"), rows: 2, data: []byte{0}}},
+		"an extra value":                 {{meta: meta("a long"), rows: 2, data: []byte{0, 0, 0}}},
 		"half a double":                  {{meta: meta("a double"), rows: 2, data: make([]byte, 12)}},
 		"string beyond the block":        {{meta: meta("a string"), rows: 2, data: append([]byte{0}, long(1<<40)...)}},
 		"string of negative length":      {{meta: meta("a string"), rows: 2, data: []byte{0, 1}}},
@@ -368,8 +369,8 @@ func TestHostileBlocks(t *testing.T) {
 	}
 }
 
-// exercise reads a column by every way there is; nothing may panic, and every
-// failure must be damage.
+// exercise reads a column in every way. Nothing may panic, and every error must be
+// damage.
 func exercise(t testing.TB, f *File, col int) {
 	c, err := f.Cursor(col)
 	if err != nil {
@@ -400,7 +401,7 @@ func exercise(t testing.TB, f *File, col int) {
 	}
 }
 
-// A small block may claim to be a huge one; memory follows what it yields.
+// A small block may claim to be huge. Memory grows only with its real output.
 func TestDecompressionClaims(t *testing.T) {
 	for _, codec := range codecNames {
 		b := sampleFile(t, newSampler(2), 2, 0, Options{Codec: codec})

@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// TestVerifyHoldsOneColumn has memory for the blocks of a few of many columns.
+// TestVerifyHoldsOneColumn verifies many columns with memory for a few.
 func TestVerifyHoldsOneColumn(t *testing.T) {
 	b := bytesFile(t, 100, Options{Codec: "null"}, 300<<10)
 	memory := formattest.Memory{Limit: 4 << 20}
@@ -25,7 +25,7 @@ func TestVerifyHoldsOneColumn(t *testing.T) {
 	}
 }
 
-func TestTooLongBlocksReleaseWhatTheyReserved(t *testing.T) {
+func TestTooLongBlocksReleaseMemory(t *testing.T) {
 	for _, codec := range []string{"deflate", "bzip2", "zstandard"} {
 		b := dropCRC(bytesFile(t, 1, Options{Codec: codec, Checksum: "null"}, 300<<10, 100))
 		binary.LittleEndian.PutUint32(b[openBytes(t, b).Columns()[0].Start+8:], 200<<10)
@@ -48,8 +48,8 @@ func TestTooLongBlocksReleaseWhatTheyReserved(t *testing.T) {
 	}
 }
 
-// TestDamagedParentIsGivenBack seeks to a damaged block again and again.
-func TestDamagedParentIsGivenBack(t *testing.T) {
+// TestDamagedParentIsReleased seeks to a damaged block repeatedly.
+func TestDamagedParentIsReleased(t *testing.T) {
 	b := parentFile(t, 1)
 	blocks, err := openBytes(t, b).Blocks(0)
 	testenv.Must(t, err)
@@ -67,7 +67,7 @@ func TestDamagedParentIsGivenBack(t *testing.T) {
 	}
 }
 
-func TestDamagedSnappyIsGivenBack(t *testing.T) {
+func TestDamagedSnappyIsReleased(t *testing.T) {
 	content := append(binary.AppendVarint(nil, 300<<10), bytes.Repeat([]byte("ab"), 150<<10)...)
 	stored, err := encoderOf("snappy").encode(nil, content)
 	testenv.Must(t, err)

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
-// The dump of a small file is what the package documentation draws.
+// The dump of a small file matches the drawing in the package documentation.
 func TestDumpGolden(t *testing.T) {
 	cols := []column.Column{
 		{Name: "id", Type: column.Long, Parent: -1},
@@ -54,6 +54,6 @@ func TestDumpClaimsEveryByte(t *testing.T) {
 	b := append(sampleFile(t, newSampler(4), 5, 2, Options{}), 0)
 	var out bytes.Buffer
 	if err := openBytes(t, b).Dump(&out); !isDamage(err) {
-		t.Errorf("a byte too many: %v", err)
+		t.Errorf("an extra byte: %v", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// flights writes a file of two columns: where flights go, and on which days.
+// flights writes a file of two columns: destinations of flights, and their days.
 func flights() []byte {
 	var file bytes.Buffer
 	w, err := trevni.NewWriter(&file, "", []column.Column{
@@ -81,8 +81,8 @@ func ExampleFile_Cursor() {
 	// days[]: lengths [3 0 1], values [1 3 5 6]
 }
 
-// Find a row by its value in a column whose values ascend, and what another
-// column has there.
+// Find a row by its value in a column whose values ascend, and read another
+// column there.
 func ExampleCursor_SeekValue() {
 	file := flights()
 	f, err := trevni.Open(bytes.NewReader(file), int64(len(file)), "flights.trv")
@@ -97,7 +97,7 @@ func ExampleCursor_SeekValue() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	row, err := to.SeekValue([]byte("\x06ZRH")) // a length and the bytes, as Avro has them
+	row, err := to.SeekValue([]byte("\x06ZRH")) // the length and the bytes, as in Avro
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// A row group makes a file of blocks with the codecs and the index of its columns.
+// A row group writes its blocks to a file with the codecs and the index of its columns.
 func TestRowGroup(t *testing.T) {
 	cols := []column.Column{{Name: "a", Type: column.Long, Parent: -1}, {Name: "b", Type: column.Bytes, Parent: -1}, {Name: "c", Type: column.Null, Parent: -1}}
 	for _, codec := range codecNames {
@@ -40,8 +40,8 @@ func TestRowGroup(t *testing.T) {
 	}
 }
 
-// Blocks may be encoded in any order; whether the column ascends is found out
-// in theirs.
+// Blocks may be encoded in any order. Whether the column ascends is determined in
+// the order of the blocks.
 func TestAscending(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -53,7 +53,7 @@ func TestAscending(t *testing.T) {
 		{"less within the first block", [][]int64{{2, 1}, {3}}, false},
 		{"less within the last block", [][]int64{{1}, {2, 4, 3}}, false},
 		{"less between blocks", [][]int64{{1, 9}, {8, 10}, {11}}, false},
-		{"all again", [][]int64{{1, 2}, {1, 2}}, false},
+		{"equal blocks", [][]int64{{1, 2}, {1, 2}}, false},
 	} {
 		g, err := newRowGroup(Options{Codec: "null", Values: []string{"a"}}, "",
 			[]column.Column{{Name: "b", Type: column.Long, Parent: -1}, {Name: "a", Type: column.Long, Parent: -1}})
@@ -89,7 +89,7 @@ func TestAscending(t *testing.T) {
 			t.Errorf("%s: ascending %v", test.name, got)
 		}
 		if n := len(g.columns[0].table); n != 4+descriptorSize*len(test.blocks) {
-			t.Errorf("%s: a table of %d bytes of a column without index", test.name, n)
+			t.Errorf("%s: a column without index has a table of %d bytes", test.name, n)
 		}
 	}
 }
@@ -120,14 +120,14 @@ func TestRowGroupRefuses(t *testing.T) {
 	testenv.Must(t, err)
 	for _, b := range []column.Block{{Rows: 0}, {Rows: 1 << 31}, {Rows: 1, FirstRow: 1}} {
 		if _, err := g.Begin(0, &b); err == nil {
-			t.Errorf("a block of %d rows from %d was taken", b.Rows, b.FirstRow)
+			t.Errorf("a block of %d rows from %d was accepted", b.Rows, b.FirstRow)
 		}
 	}
 	huge, err := unix.Mmap(-1, 0, 1<<31, unix.PROT_NONE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_NORESERVE)
 	testenv.Must(t, err)
 	defer func() { _ = unix.Munmap(huge) }()
 	if _, err := g.Begin(0, &column.Block{Rows: 1, Data: huge}); err == nil {
-		t.Error("a block of 2 GiB was taken")
+		t.Error("a block of 2 GiB was accepted")
 	}
 	if _, err := g.Finish(1); err == nil {
 		t.Error("a row group without its row was finished")
@@ -135,11 +135,11 @@ func TestRowGroupRefuses(t *testing.T) {
 	job, err := g.Begin(0, &column.Block{Rows: 1})
 	testenv.Must(t, err)
 	if err := g.End(0, nil, 5); err == nil {
-		t.Error("a block of another job was taken")
+		t.Error("a block of another job was accepted")
 	}
 	for _, stored := range []int{3, 1<<31 + 4} { // with a checksum of four
 		if err := g.End(0, job, stored); err == nil {
-			t.Errorf("a block of %d stored bytes was taken", stored)
+			t.Errorf("a block of %d stored bytes was accepted", stored)
 		}
 	}
 	if _, err := g.Finish(1); err == nil {
@@ -150,13 +150,13 @@ func TestRowGroupRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := g.Finish(1); err == nil {
-		t.Error("a row group with a block too many was finished")
+		t.Error("a row group with an extra block was finished")
 	}
 	if _, err := NewGroupWriter(Options{Codec: "lzo"}).NewRowGroup("{}", cols, BlockSize); err == nil {
-		t.Error("an unknown codec was taken")
+		t.Error("an unknown codec was accepted")
 	}
 	if _, err := Format.Writer([]byte(`{"codec": "lz4", "checksum": "null"}`)); err == nil {
-		t.Error("options of a later program were taken")
+		t.Error("options of a later program were accepted")
 	}
 }
 
@@ -181,7 +181,7 @@ func decodeBlock(codec string, stored []byte, size int64) ([]byte, error) {
 	return z.decode(codec, nil, stored, size)
 }
 
-// No codec exceeds its bound with any bytes.
+// No bytes make a codec exceed its bound.
 func TestCodecBounds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, name := range codecNames {

@@ -11,7 +11,7 @@ import (
 )
 
 func FuzzOpen(f *testing.F) {
-	// Small files: minimizing what it finds takes the fuzzer long enough.
+	// These files are small: minimizing larger inputs takes the fuzzer long.
 	for _, codec := range codecNames {
 		s := newSampler(1)
 		s.cols = []column.Column{
@@ -22,7 +22,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		b := sampleFile(f, s, 3, 2, Options{Codec: codec, Values: []string{"i"}})
 		f.Add(b)
-		f.Add(dropCRC(b)) // what is changed of it is read on
+		f.Add(dropCRC(b)) // without CRCs changed bytes are decoded
 	}
 	f.Add(rawFile{version: 2, rows: 1, cols: []rawColumn{{meta: meta("a int"), rows: 1, data: []byte{2}}}}.bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -47,7 +47,7 @@ func FuzzOpen(f *testing.F) {
 }
 
 // FuzzColumn reads arbitrary bytes as the only block of a column of any type
-// and shape, and as that of a child.
+// and shape, which may be a child.
 func FuzzColumn(f *testing.F) {
 	f.Add(uint8(column.Int), true, false, uint16(2), []byte{2, 4, 0})
 	f.Add(uint8(column.String), false, true, uint16(1), []byte{4, 'a', 'b'})
@@ -72,7 +72,7 @@ func FuzzColumn(f *testing.F) {
 		if verified != nil {
 			return
 		}
-		// What Verify passes must read to the end.
+		// A file that Verify accepts can be read to the end.
 		c, err := file.Cursor(1)
 		testenv.Must(t, err)
 		for range rows {

@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// sampleColumns has every type and every shape: plain, array, child, array
+// sampleColumns returns columns of every type and shape: plain, array, child, array
 // under an array, and a boolean in each.
 func sampleColumns() []column.Column {
 	return []column.Column{
@@ -41,17 +41,17 @@ func sampleColumns() []column.Column {
 	}
 }
 
-// unit is what a column stores per row or per item of its parent: a sequence,
-// or one value. Values are as Cursor.Value gives them.
+// unit has the values of a column for a row or an item of its parent: a sequence,
+// or one value. Values are as Cursor.Value returns them.
 type unit []string
 
-// units are those of one column, and where each row starts in them.
+// units has all units of a column, and the index of each row's first unit.
 type units struct {
 	all   []unit
 	start []int
 }
 
-// sampler fills a writer with random rows and keeps what they are, for comparison.
+// sampler fills a writer with random rows and keeps them for comparison.
 type sampler struct {
 	cols []column.Column
 	rng  *rand.Rand
@@ -74,7 +74,7 @@ func (s *sampler) row(w *Writer, row int) {
 	}
 }
 
-// item adds one item of column i: a value, or a sequence and what hangs on it.
+// item adds one item of column i: a value, or a sequence, with the items of its children.
 func (s *sampler) item(w *Writer, i, row int) {
 	c := &s.cols[i]
 	n := 1
@@ -102,7 +102,7 @@ func (s *sampler) item(w *Writer, i, row int) {
 	s.want[i].all = append(s.want[i].all, u)
 }
 
-// randomValue is an encoded value; int values ascend with the row.
+// randomValue returns an encoded value. Ints ascend with the row.
 func randomValue(rng *rand.Rand, t column.Type, row int) []byte {
 	switch t {
 	case column.Null:
@@ -125,7 +125,7 @@ func randomValue(rng *rand.Rand, t column.Type, row int) []byte {
 	return appendBytes(nil, v)
 }
 
-// write returns a file of rows, to which fill appends.
+// write returns a file of rows that fill appends.
 func write(t testing.TB, schema string, cols []column.Column, o Options, rows int, fill func(w *Writer, row int)) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -147,7 +147,7 @@ func write(t testing.TB, schema string, cols []column.Column, o Options, rows in
 func sampleFile(t testing.TB, s *sampler, rows, every int, o Options) []byte {
 	t.Helper()
 	return write(t, `{"type":"record"}`, s.cols, o, rows, func(w *Writer, row int) {
-		// Columns cut their blocks at rows of their own.
+		// Blocks of different columns end at different rows.
 		for i := range s.cols {
 			if every > 0 && row > 0 && row%(every+i%5) == 0 {
 				w.finish(i)
@@ -165,7 +165,7 @@ func openBytes(t testing.TB, b []byte) *File {
 	return f
 }
 
-// reader reads rows in step over all columns, by Length and Value alone.
+// reader reads rows of all columns with only Length and Value.
 type reader struct {
 	f    *File
 	curs []*Cursor
@@ -232,8 +232,8 @@ func unitsOf(t testing.TB, f *File) []units {
 	return r.got
 }
 
-// dropCRC makes a file one by another writer, without CRCs of header, tables and
-// stored blocks, so that a test can change them and reach what comes after.
+// dropCRC makes a file one of another writer, without CRCs of header, tables and
+// stored blocks, so that a test can change these and reach the checks after the CRCs.
 func dropCRC(b []byte) []byte {
 	for _, key := range []string{HeaderCRCKey, TableCRCKey, BlocksCRCKey} {
 		b = bytes.ReplaceAll(b, []byte(key), []byte("other"+key[len("other"):]))
@@ -241,7 +241,7 @@ func dropCRC(b []byte) []byte {
 	return b
 }
 
-// isDamage tells whether err is located damage.
+// isDamage reports whether err is located damage.
 func isDamage(err error) bool {
 	var d *damage.Error
 	return errors.As(err, &d) && d.File != ""

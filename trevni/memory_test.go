@@ -26,7 +26,7 @@ func openAccounted(f format.File, memory column.Account) (*File, error) {
 	return p.(part).File, nil
 }
 
-// mustOpenAccounted is openAccounted of bytes that are a file.
+// mustOpenAccounted is openAccounted for the bytes of a valid file.
 func mustOpenAccounted(t *testing.T, b []byte, memory column.Account) *File {
 	t.Helper()
 	f, err := openAccounted(formattest.NewFile("part.trv", b), memory)
@@ -34,8 +34,8 @@ func mustOpenAccounted(t *testing.T, b []byte, memory column.Account) *File {
 	return f
 }
 
-// bytesFile has columns of bytes, each with a value of every size. A value of more
-// than 64 KiB ends its block.
+// bytesFile returns a file with columns of bytes, each with a value of every size. A value of
+// more than 64 KiB ends its block.
 func bytesFile(t *testing.T, columns int, o Options, sizes ...int) []byte {
 	t.Helper()
 	cols := make([]column.Column, columns)
@@ -52,9 +52,9 @@ func bytesFile(t *testing.T, columns int, o Options, sizes ...int) []byte {
 	})
 }
 
-// Of many columns each had one large block: that memory is given back when their
-// cursors have gone on to small ones.
-func TestLargeBlocksAreGivenBack(t *testing.T) {
+// The memory of large blocks is released when the cursors of many columns move on to small
+// blocks.
+func TestLargeBlocksAreReleased(t *testing.T) {
 	const columns, large = 100, 300 << 10
 	b := bytesFile(t, columns, Options{Codec: "null", Checksum: "null"}, large, 100, 100)
 	var memory formattest.Memory
@@ -73,8 +73,8 @@ func TestLargeBlocksAreGivenBack(t *testing.T) {
 	}
 }
 
-// A block is accounted for before it is there: what is stored while it is decoded,
-// what is decoded for as long as the cursor stands in it.
+// Memory for a block is reserved before it is read: for the stored bytes until they are
+// decoded, for the decoded bytes as long as the cursor is in the block.
 func TestLargeBlocksAreReserved(t *testing.T) {
 	const size = 1100 << 10
 	for _, codec := range codecNames {
@@ -90,8 +90,8 @@ func TestLargeBlocksAreReserved(t *testing.T) {
 		if n := memory.Held - before; n < size || n > size+100+column.RoundBlock {
 			t.Errorf("%s: %d bytes held in a block of %d", codec, n, size)
 		}
-		if n := memory.Peak - before; n < 2*size { // random bytes do not become fewer
-			t.Errorf("%s: at most %d bytes held for a block of %d and what is stored of it", codec, n, size)
+		if n := memory.Peak - before; n < 2*size { // random bytes do not compress
+			t.Errorf("%s: a peak of %d bytes for a block of %d and its stored bytes", codec, n, size)
 		}
 		if _, err := c.Value(nil); err != nil {
 			t.Fatal(err)
@@ -102,13 +102,13 @@ func TestLargeBlocksAreReserved(t *testing.T) {
 	}
 }
 
-// Without memory the error is that of the account, and no damage. When there is
-// memory again the cursor can go on.
+// If memory is refused, the error is that of the account, not damage. When there is
+// memory again, the cursor can go on.
 func TestRefusedMemory(t *testing.T) {
 	const size = 1100 << 10
 	for _, codec := range []string{"null", "deflate", "snappy"} {
 		b := bytesFile(t, 1, Options{Codec: codec}, 100<<10, size, 100)
-		for _, limit := range []int64{size / 2, size + size/2} { // no room for what is stored, or for what is decoded
+		for _, limit := range []int64{size / 2, size + size/2} { // no room for the stored bytes, or for the decoded ones
 			memory := formattest.Memory{Limit: limit}
 			f := mustOpenAccounted(t, b, &memory)
 			read, err := f.Cursor(0)
@@ -127,7 +127,7 @@ func TestRefusedMemory(t *testing.T) {
 				_, seekErr = seek.Value(nil)
 			}
 			if memory.Held > held {
-				t.Errorf("%s, %d bytes: %d held after the refusals, before %d", codec, limit, memory.Held, held)
+				t.Errorf("%s, %d bytes: %d held after the refusals, %d before", codec, limit, memory.Held, held)
 			}
 			for what, err := range map[string]error{
 				"read": readErr, "read again": again, "seek": seekErr, "verify": f.Verify(context.Background()),
@@ -148,7 +148,7 @@ func TestRefusedMemory(t *testing.T) {
 	}
 }
 
-// No memory, not even for the header.
+// TestRefusedHeader opens a file without memory for its header.
 func TestRefusedHeader(t *testing.T) {
 	b := bytesFile(t, 1, Options{}, 10)
 	_, err := openAccounted(formattest.NewFile("part.trv", b), &formattest.Memory{Limit: 10})
@@ -157,16 +157,16 @@ func TestRefusedHeader(t *testing.T) {
 	}
 }
 
-// A few stored bytes that claim to be hundreds of MiB are damage, which takes no
+// A few stored bytes that claim to be hundreds of MiB are damage, and take no
 // memory of that size.
-func TestLyingSizesTakeNoMemory(t *testing.T) {
+func TestClaimedSizesTakeNoMemory(t *testing.T) {
 	zeros := make([]byte, 8<<20)
 	for _, codec := range codecNames {
 		for _, raw := range []uint32{200 << 20, 500 << 20} {
 			few := []byte{2, 'x'}
 			contents := map[string][]byte{"a few bytes": few}
 			if codec == "snappy" {
-				contents["a size that snappy states too"] = nil
+				contents["a size that Snappy also claims"] = nil
 			} else if codec != "null" {
 				contents["zeros"] = append(binary.AppendVarint(nil, int64(len(zeros))), zeros...)
 			}
@@ -204,7 +204,7 @@ func TestLyingSizesTakeNoMemory(t *testing.T) {
 	}
 }
 
-// countedFile is a file that counts the bytes read.
+// countedFile counts the bytes read from a file.
 type countedFile struct {
 	*os.File
 	size, bytes int64
@@ -219,7 +219,7 @@ func (f *countedFile) ReadAt(p []byte, off int64) (int, error) {
 
 func (f *countedFile) ReadBlock(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
 
-// headerOf begins a header whose only metadata claims to have length bytes.
+// headerOf returns the start of a header whose only metadata claims to have length bytes.
 func headerOf(length int64) []byte {
 	b := append([]byte(magic), 2)
 	b = binary.LittleEndian.AppendUint64(b, 0)
@@ -229,8 +229,8 @@ func headerOf(length int64) []byte {
 	return binary.AppendVarint(b, length)
 }
 
-// A length in a header says nothing of how much is to be read, even if the file is
-// as large.
+// A claimed length in a header does not decide how much is read, even if the file is
+// that large.
 func TestLongHeaders(t *testing.T) {
 	for _, test := range []struct {
 		name         string
@@ -238,7 +238,7 @@ func TestLongHeaders(t *testing.T) {
 		limit        int64
 		kind         damage.Kind // "" for a refusal of memory
 	}{
-		{"beyond what headers are", 900_000_000, 1 << 30, 0, damage.Unsupported},
+		{"beyond the limit of headers", 900_000_000, 1 << 30, 0, damage.Unsupported},
 		{"beyond the end", 1 << 40, 1 << 30, 0, damage.Unsupported},
 		{"the largest", 1<<63 - 1, 1 << 30, 0, damage.Unsupported},
 		{"beyond memory", 200_000_000, 1 << 30, 1 << 20, ""},
@@ -273,7 +273,7 @@ func TestLongHeaders(t *testing.T) {
 	}
 }
 
-// A header that is longer than what is read at first is read.
+// A header that is longer than the first read is read.
 func TestHeaderOfManyBytes(t *testing.T) {
 	text := bytes.Repeat([]byte("0123456789"), 300_000)
 	b := bytesFile(t, 1, Options{Meta: []KeyValue{{"k", text}}}, 10)
@@ -283,14 +283,14 @@ func TestHeaderOfManyBytes(t *testing.T) {
 		t.Errorf("%d bytes of metadata, want %d", len(got), len(text))
 	}
 	if memory.Held < int64(len(text)) || memory.Peak > 10*int64(len(text)) {
-		t.Errorf("%d bytes held, at most %d, for a header of %d", memory.Held, memory.Peak, len(text))
+		t.Errorf("%d bytes held, peak %d, for a header of %d", memory.Held, memory.Peak, len(text))
 	}
 	if err := f.Verify(context.Background()); err != nil {
 		t.Error(err)
 	}
 }
 
-// parentFile has a column with children, and a block of each.
+// parentFile returns a file of a column with children, and one block of each.
 func parentFile(t *testing.T, children int) []byte {
 	t.Helper()
 	cols := []column.Column{{Name: "p", Type: column.Null, Array: true, Parent: -1}}
@@ -298,7 +298,7 @@ func parentFile(t *testing.T, children int) []byte {
 		cols = append(cols, column.Column{Name: "p#" + string(rune('A'+i)), Type: column.Boolean, Parent: 0})
 	}
 	return write(t, "", cols, Options{}, 60_000, func(w *Writer, row int) {
-		n := 1 + row%2 // no repeats, which would be few bytes
+		n := 1 + row%2 // no repeats, which would take few bytes
 		w.Column(0).Length(uint32(n))
 		for i := range children {
 			for range n {
@@ -308,8 +308,8 @@ func parentFile(t *testing.T, children int) []byte {
 	})
 }
 
-// The children of a column count their items in its blocks, which are in memory
-// once for all of them.
+// The children of a column count their items in its blocks, which are in memory only once
+// for all of them.
 func TestParentsBlockIsHeldOnce(t *testing.T) {
 	const children = 40
 	var memory formattest.Memory

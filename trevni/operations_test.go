@@ -17,7 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// unitsIn takes a vector apart.
+// unitsIn returns the units of a vector.
 func unitsIn(c *Column, v *column.Vector) []unit {
 	lengths := v.Lengths
 	if !c.Array {
@@ -38,7 +38,7 @@ func unitsIn(c *Column, v *column.Vector) []unit {
 	return all
 }
 
-// encoded gives value k of a vector as Cursor.Value does.
+// encoded returns value k of a vector as Cursor.Value does.
 func encoded(t column.Type, v *column.Vector, k int) []byte {
 	switch t {
 	case column.Boolean:
@@ -64,8 +64,8 @@ func encoded(t column.Type, v *column.Vector, k int) []byte {
 	return nil
 }
 
-// walk does operations on a column, chosen by next, and compares what they
-// give with the column's units.
+// walk does operations on a column, which next chooses, and compares their results
+// with the column's units.
 func walk(t *testing.T, f *File, col int, want *units, operations int, next func(n int) int) {
 	t.Helper()
 	c, err := f.Cursor(col)
@@ -81,7 +81,7 @@ func walk(t *testing.T, f *File, col int, want *units, operations int, next func
 	for range operations {
 		left := len(want.all) - at
 		switch next(4) {
-		case 0: // over a part, sometimes to the end
+		case 0: // some units, sometimes all
 			n := min(next(1+left), next(1+left))
 			v.Reset()
 			if next(4) == 0 {
@@ -100,7 +100,7 @@ func walk(t *testing.T, f *File, col int, want *units, operations int, next func
 				t.Fatalf("column %s: skip %d at %d of %d: %d items, %v", c.col.Name, n, at, len(want.all), items, err)
 			}
 			at += n
-		case 2: // often near
+		case 2: // often to a near row
 			row := next(rows + 1)
 			if next(3) > 0 && at < want.start[row] {
 				row = next(row + 1)
@@ -123,7 +123,7 @@ func walk(t *testing.T, f *File, col int, want *units, operations int, next func
 	}
 }
 
-// readMany reads until it has n of what the column stores.
+// readMany reads n units.
 func readMany(c *Cursor, v *column.Vector, n int) (items int, err error) {
 	for n > 0 {
 		read, more, err := c.Read(v, n)
@@ -149,7 +149,7 @@ func wantUnits(t *testing.T, c *Cursor, at int, got []unit, items int, want []un
 	}
 }
 
-// wantPart reads a unit by Length and Value, or Bytes, up to some value.
+// wantPart reads a unit with Length and Value, up to some value.
 func wantPart(t *testing.T, c *Cursor, at int, want unit, next func(n int) int) {
 	t.Helper()
 	n := len(want)
@@ -172,7 +172,7 @@ func wantPart(t *testing.T, c *Cursor, at int, want unit, next func(n int) int) 
 	}
 }
 
-// walkAll walks over every column of a file by chance.
+// walkAll does random operations on every column of a file.
 func walkAll(t *testing.T, f *File, rng *rand.Rand) {
 	t.Helper()
 	want := unitsOf(t, f)
@@ -210,7 +210,7 @@ func TestOperationsAgreeOnRandomSchemas(t *testing.T) {
 	}
 }
 
-// The first versions have no repeated lengths.
+// Versions 0 and 1 have no repeated lengths.
 func TestOperationsAgreeOnOldVersions(t *testing.T) {
 	f := openBytes(t, sampleFile(t, newSampler(8), 200, 0, Options{}))
 	want := unitsOf(t, f)
@@ -233,7 +233,7 @@ func TestOperationsAgreeOnOldVersions(t *testing.T) {
 	}
 }
 
-// withoutRepeats encodes a column as the first versions do.
+// withoutRepeats encodes a column as versions 0 and 1 do.
 func withoutRepeats(c *Column, all []unit) (b []byte) {
 	bit := 0
 	for _, u := range all {
@@ -255,7 +255,7 @@ func withoutRepeats(c *Column, all []unit) (b []byte) {
 	return b
 }
 
-// FuzzOperations does what the input says on every column of a random file.
+// FuzzOperations does operations that the input chooses on every column of a random file.
 func FuzzOperations(f *testing.F) {
 	f.Add(uint64(1), uint8(0), []byte{0, 5, 5, 0, 2, 9, 0, 0, 3, 1})
 	f.Add(uint64(2), uint8(3), []byte{2, 40, 0, 3, 2, 1, 7, 7, 0, 200, 200, 1})
@@ -275,7 +275,7 @@ func FuzzOperations(f *testing.F) {
 	})
 }
 
-// A vector is bounded, however many lengths a few bytes stand for.
+// A vector is bounded, even if a few bytes encode many lengths.
 func TestReadBoundsVectors(t *testing.T) {
 	const rows = 1 << 28
 	repeat := binary.AppendVarint(nil, 3-2*rows)
@@ -304,7 +304,7 @@ func TestReadBoundsVectors(t *testing.T) {
 	}
 }
 
-// countingReader counts the reads and their bytes.
+// countingReader counts reads and their bytes.
 type countingReader struct {
 	*bytes.Reader
 	n     int64
@@ -317,8 +317,8 @@ func (r *countingReader) ReadAt(p []byte, off int64) (int, error) {
 	return r.Reader.ReadAt(p, off)
 }
 
-// Columns that are read side by side read the blocks of their parents once,
-// and a seek inside a block reads nothing.
+// Columns that are read together read the blocks of their parents once, and a seek
+// within a block reads nothing.
 func TestParentsAreReadOnce(t *testing.T) {
 	b := sampleFile(t, newSampler(4), 500, 0, Options{})
 	r := &countingReader{Reader: bytes.NewReader(b)}
@@ -344,8 +344,8 @@ func TestParentsAreReadOnce(t *testing.T) {
 	}
 }
 
-// heldReader counts the reads from each offset and, where it is held, does not
-// end a read before it is released.
+// heldReader counts the reads from each offset. A read at the offset held blocks until
+// released is closed.
 type heldReader struct {
 	*bytes.Reader
 	mu       sync.Mutex
@@ -366,8 +366,8 @@ func (r *heldReader) ReadAt(p []byte, off int64) (int, error) {
 	return r.Reader.ReadAt(p, off)
 }
 
-// Each block table is read once, and a reader of one column does not wait for
-// the table of another.
+// Each block table is read once, and the reader of one column does not wait for the
+// table of another.
 func TestTablesAreReadOnce(t *testing.T) {
 	b := sampleFile(t, newSampler(4), 50, 0, Options{})
 	columns := openBytes(t, b).Columns()

@@ -39,7 +39,7 @@ func TestRoundTrip(t *testing.T) {
 						t.Errorf("column %s: codec %s, checksum %s", col.Name, col.Codec, col.Checksum)
 					}
 					if col.Parent >= 0 && !col.Array && col.Type == column.Null {
-						continue // nothing is stored that could end
+						continue // the column stores nothing
 					}
 					_, err := c.Value(nil)
 					if col.Array {
@@ -118,8 +118,8 @@ func TestCompareValues(t *testing.T) {
 	}
 }
 
-// Blocks close at the first row boundary with 64 KiB of data, a pending repeat
-// not counted, each column by itself.
+// The blocks of each column end at the first row with 64 KiB of data. A pending repeat
+// does not count.
 func TestWriterCutsBlocks(t *testing.T) {
 	cols := []column.Column{{Name: "s", Type: column.Bytes, Parent: -1}, {Name: "n", Type: column.Null, Array: true, Parent: -1}}
 	value := make([]byte, 1000-2) // with its length, 1000 bytes
@@ -163,14 +163,13 @@ func TestWriterFailsForGood(t *testing.T) {
 	}
 }
 
-// A block that could not be encoded must not be missing from a file that is
-// complete otherwise.
+// If a block cannot be encoded, the file must not be completed without it.
 func TestWriterKeepsTheFirstError(t *testing.T) {
 	var out bytes.Buffer
 	cols := []column.Column{{Name: "a", Type: column.Long, Parent: -1}}
 	w, err := NewWriter(&out, "", cols, Options{Values: []string{"a"}})
 	testenv.Must(t, err)
-	w.Column(0).Append(bytes.Repeat([]byte{0x80}, BlockSize)) // no value, which the index finds out
+	w.Column(0).Append(bytes.Repeat([]byte{0x80}, BlockSize)) // not a value, as the index detects
 	first := w.EndRow()
 	if first == nil {
 		t.Fatal("a varint without an end was written")
@@ -215,13 +214,13 @@ func TestOptionsValidate(t *testing.T) {
 			t.Errorf("%+v: %v, expected %q", test.o, err, test.want)
 		}
 	}
-	for what, cols := range map[string][]column.Column{
+	for name, cols := range map[string][]column.Column{
 		"a parent that is no array":    {{Name: "a", Parent: -1}, {Name: "b", Parent: 0}},
 		"a parent after its child":     {{Name: "a", Parent: 1}, {Name: "b", Array: true, Parent: -1}},
 		"two columns of the same name": {{Name: "a", Parent: -1}, {Name: "a", Parent: -1}},
 	} {
 		if err := (Options{}).Validate(cols); err == nil {
-			t.Errorf("%s: accepted", what)
+			t.Errorf("%s: accepted", name)
 		}
 	}
 }

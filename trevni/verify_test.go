@@ -14,27 +14,27 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// found returns the damage that Verify finds.
-func found(t *testing.T, what string, b []byte) *damage.Error {
+// mustFindDamage returns the damage that Verify finds.
+func mustFindDamage(t *testing.T, name string, b []byte) *damage.Error {
 	t.Helper()
 	_, err := verifyBytes(b)
 	var d *damage.Error
 	if !errors.As(err, &d) || d.File == "" {
-		t.Fatalf("%s: %v", what, err)
+		t.Fatalf("%s: %v", name, err)
 	}
 	return d
 }
 
 // wantKind requires Verify to find damage of a kind.
-func wantKind(t *testing.T, what string, b []byte, want damage.Kind) {
+func wantKind(t *testing.T, name string, b []byte, want damage.Kind) {
 	t.Helper()
-	if d := found(t, what, b); d.Kind != want {
-		t.Errorf("%s: %v, want damage of the kind %s", what, d, want)
+	if d := mustFindDamage(t, name, b); d.Kind != want {
+		t.Errorf("%s: %v, want damage of the kind %s", name, d, want)
 	}
 }
 
-// Bytes between header and columns belong to nothing, also where no CRC of the
-// header tells that starts were changed.
+// Bytes between header and columns belong to nothing, even if the header has no CRC
+// that detects the changed starts.
 func TestGaps(t *testing.T) {
 	sound := rawFile{version: 2, cols: []rawColumn{{meta: meta("a null")}, {meta: meta("b null")}}}.bytes()
 	f, err := verifyBytes(sound)
@@ -45,13 +45,13 @@ func TestGaps(t *testing.T) {
 		for i, c := range f.Columns()[first:] {
 			binary.LittleEndian.PutUint64(b[starts+8*int64(first+i):], uint64(c.Start+3))
 		}
-		if d := found(t, "a gap", b); d.Kind != damage.Trailing || d.Offset != f.Columns()[first].Start {
+		if d := mustFindDamage(t, "a gap", b); d.Kind != damage.Trailing || d.Offset != f.Columns()[first].Start {
 			t.Errorf("a gap at %d: %v", f.Columns()[first].Start, d)
 		}
 	}
 }
 
-// Java writes all checksums of a column as zero; one alone is damage.
+// Java writes all checksums of a column as zero. If only one is zero, that is damage.
 func TestOneZeroChecksum(t *testing.T) {
 	b := dropCRC(sampleFile(t, newSampler(15), 6, 3, Options{Codec: "null"}))
 	blocks, err := openBytes(t, b).Blocks(2)
@@ -62,9 +62,9 @@ func TestOneZeroChecksum(t *testing.T) {
 	wantKind(t, "one checksum of zero", b, damage.Checksum)
 }
 
-// Compressed blocks, those with checksums of the specification, and those of
-// files with CRCs that Java does not write have no zeros of Java's, however many
-// there are.
+// Java's zeros are accepted only in blocks that Java writes: not in compressed blocks, nor
+// with the specification's checksums, nor in files with CRCs. There even a whole column of
+// zeros is damage.
 func TestAllChecksumsZero(t *testing.T) {
 	deflate := dropCRC(sampleFile(t, newSampler(15), 6, 3, Options{Codec: "deflate"}))
 	spec := dropCRC(sampleFile(t, newSampler(15), 6, 3, Options{Codec: "null", Checksum: ChecksumSpec}))
@@ -85,8 +85,8 @@ func TestAllChecksumsZero(t *testing.T) {
 	}
 }
 
-// A read may be a request to remote storage: the checksums of a column of Java's
-// are looked through once, and a dump is not read line by line.
+// A read may be a request to remote storage. The checksums of a column that Java wrote
+// are read once, and a dump does not read for each line.
 func TestFewReads(t *testing.T) {
 	b := dropCRC(sampleFile(t, newSampler(15), 600, 3, Options{Codec: "null"}))
 	f, blocks := openBytes(t, b), 0
@@ -110,14 +110,14 @@ func TestFewReads(t *testing.T) {
 		}
 		// Each block is read with its checksum, a parent's block again for
 		// its children.
-		if most := 5*blocks + 10*len(f.Columns()); r.reads > most {
+		if limit := 5*blocks + 10*len(f.Columns()); r.reads > limit {
 			t.Errorf("%s: %d reads of %d blocks and %d bytes", name, r.reads, blocks, len(b))
 		}
 	}
 }
 
 // A stream that ends before its block does leaves unread bytes.
-func TestBytesBehindAStream(t *testing.T) {
+func TestBytesAfterAStream(t *testing.T) {
 	b := dropCRC(sampleFile(t, newSampler(16), 6, 0, Options{Codec: "deflate"}))
 	f := openBytes(t, b)
 	last := len(f.Columns()) - 1
@@ -130,7 +130,7 @@ func TestBytesBehindAStream(t *testing.T) {
 	wantKind(t, "a byte after a stream", b, damage.Codec)
 }
 
-// A stream of any length is read no farther than the block table says.
+// A stream of any length is read only up to the size in the block table.
 func TestStreamsAreBounded(t *testing.T) {
 	large, err := encoderOf("deflate").encode(nil, make([]byte, 64<<20))
 	testenv.Must(t, err)
@@ -143,18 +143,18 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
-// A block table is read no farther than to the block with rows that the file
-// does not have.
+// A block table is read only up to the block with rows that the file does not
+// have.
 func TestRowsBeyondTheFile(t *testing.T) {
 	b := rawFile{version: 2, rows: 3, cols: []rawColumn{{meta: meta("a null"), rows: 4}}}.bytes()
 	start := openBytes(t, b).Columns()[0].Start
-	if d := found(t, "four rows of three", b); d.Kind != damage.Count || d.Block != 0 || d.Offset != start+4 {
+	if d := mustFindDamage(t, "four rows of three", b); d.Kind != damage.Count || d.Block != 0 || d.Offset != start+4 {
 		t.Errorf("four rows of three: %v", d)
 	}
 }
 
-// indexed is a file of one column with an index and without a CRC of its header
-// and tables.
+// indexed returns a file of one column with an index and without CRCs of header and
+// tables.
 func indexed(t *testing.T, values ...int64) []byte {
 	t.Helper()
 	cols := []column.Column{{Name: "a", Type: column.Long, Parent: -1}}
@@ -179,8 +179,8 @@ func TestWrongIndex(t *testing.T) {
 	wantKind(t, "values that do not ascend", b, damage.Value)
 }
 
-// TestSnappySizes has lengths that contradict the table, or that no bytes as few
-// as these can make.
+// TestSnappySizes decodes lengths that contradict the table, or that so few bytes cannot
+// decompress to.
 func TestSnappySizes(t *testing.T) {
 	stored, err := encoderOf("snappy").encode(nil, []byte("hello"))
 	testenv.Must(t, err)

@@ -8,7 +8,8 @@ import (
 	"unsafe"
 )
 
-func one(t Type, layout Layout, limit int) (*Buffers, *Buffer) {
+// oneColumn returns the buffers of one column.
+func oneColumn(t Type, layout Layout, limit int) (*Buffers, *Buffer) {
 	s := NewBuffers([]Column{{Name: "c", Type: t, Array: true, Parent: -1}}, layout, limit)
 	return s, &s.Cols[0]
 }
@@ -34,7 +35,7 @@ func TestRunsOfLengths(t *testing.T) {
 		{"a change ends the repeat", []uint32{0, 0, 1, 1, 1, 0}, []byte{1, 7, 0}},
 		{"a longer length ends the repeat", []uint32{1, 1, 2, 2}, []byte{3, 4, 4}},
 	} {
-		_, b := one(Null, Interleaved, 1<<16)
+		_, b := oneColumn(Null, Interleaved, 1<<16)
 		for _, n := range c.lengths {
 			b.Length(n)
 		}
@@ -45,7 +46,7 @@ func TestRunsOfLengths(t *testing.T) {
 }
 
 func TestAValueEndsTheRepeat(t *testing.T) {
-	_, b := one(Int, Interleaved, 1<<16)
+	_, b := oneColumn(Int, Interleaved, 1<<16)
 	for range 2 {
 		b.Length(1)
 		b.AppendVarint(5)
@@ -58,7 +59,7 @@ func TestAValueEndsTheRepeat(t *testing.T) {
 }
 
 func TestBooleansArePackedUntilALength(t *testing.T) {
-	_, b := one(Boolean, Interleaved, 1<<16)
+	_, b := oneColumn(Boolean, Interleaved, 1<<16)
 	b.Length(9)
 	for i := range 9 {
 		b.AppendBool(i%3 == 0)
@@ -79,7 +80,7 @@ func TestBooleansArePackedUntilALength(t *testing.T) {
 }
 
 func TestSplitKeepsLengthsApart(t *testing.T) {
-	_, b := one(Boolean, Split, 1<<16)
+	_, b := oneColumn(Boolean, Split, 1<<16)
 	b.Length(2)
 	b.AppendBool(true)
 	b.AppendBool(false)
@@ -92,7 +93,7 @@ func TestSplitKeepsLengthsApart(t *testing.T) {
 }
 
 func TestABlockIsDueAtItsSize(t *testing.T) {
-	s, b := one(Bytes, Interleaved, 8)
+	s, b := oneColumn(Bytes, Interleaved, 8)
 	b.Append(make([]byte, 7))
 	if len(s.Due()) != 0 {
 		t.Fatal("due below the block size")
@@ -116,7 +117,7 @@ func TestABlockIsDueAtItsSize(t *testing.T) {
 }
 
 func TestAPendingRunDoesNotMakeABlockDue(t *testing.T) {
-	s, b := one(Null, Interleaved, 1)
+	s, b := oneColumn(Null, Interleaved, 1)
 	for range 1000 {
 		b.Length(0)
 	}
@@ -125,8 +126,8 @@ func TestAPendingRunDoesNotMakeABlockDue(t *testing.T) {
 	}
 }
 
-// Booleans that share a byte are taken back too.
-func TestRestoreTakesBooleansBack(t *testing.T) {
+// Restore also removes booleans that share a byte with others.
+func TestRestoreRemovesBooleans(t *testing.T) {
 	for before := range 18 {
 		values := []bool{true, false, false, true, true, false, true, true, true, false, true, false, true, true, false, false, true, true, true, true}
 		b := NewBuffers([]Column{{Type: Boolean, Parent: -1}}, Interleaved, 1<<10)
@@ -153,8 +154,8 @@ func TestRestoreTakesBooleansBack(t *testing.T) {
 	}
 }
 
-func TestRestoreTakesALengthBack(t *testing.T) {
-	_, b := one(Boolean, Interleaved, 1<<16)
+func TestRestoreRemovesALength(t *testing.T) {
+	_, b := oneColumn(Boolean, Interleaved, 1<<16)
 	b.Length(3)
 	b.AppendBool(true)
 	b.AppendBool(true)
@@ -171,7 +172,7 @@ func TestRestoreTakesALengthBack(t *testing.T) {
 }
 
 func TestFinishExchangesMemory(t *testing.T) {
-	_, b := one(Bytes, Interleaved, 64)
+	_, b := oneColumn(Bytes, Interleaved, 64)
 	var block Block
 	b.Append(make([]byte, 64))
 	b.Finish(1, &block)
@@ -202,16 +203,16 @@ func TestSized(t *testing.T) {
 		value := bytes.Repeat([]byte{0x80}, n)
 		encoded := append(binary.AppendVarint(nil, int64(n)), value...)
 		if got := Sized(encoded); !bytes.Equal(got, value) {
-			t.Errorf("of %d bytes %d remain", n, len(got))
+			t.Errorf("got %d bytes, want %d", len(got), n)
 		}
 	}
 }
 
-// TestProvidedMemory has one piece of memory for the blocks of a column, each of
-// which gets that of the block before the last.
+// TestProvidedMemory provides one piece of memory for the blocks of a column. Each block
+// gets the memory of the block before the last.
 func TestProvidedMemory(t *testing.T) {
 	const blockSize = 16 << 10
-	s, b := one(Bytes, Interleaved, blockSize)
+	s, b := oneColumn(Bytes, Interleaved, blockSize)
 	memory := make([]byte, BlockMemory(blockSize))
 	within := func(data []byte) bool {
 		p := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
@@ -231,7 +232,7 @@ func TestProvidedMemory(t *testing.T) {
 		{"whole", 16, true},
 		{"few again", 3, false},
 		{"beyond", 40, false},
-		{"in what that left", 10, true},
+		{"in the memory that it left", 10, true},
 	} {
 		value := bytes.Repeat([]byte{byte(i)}, 1<<10)
 		for range c.values {
@@ -239,7 +240,7 @@ func TestProvidedMemory(t *testing.T) {
 		}
 		b.Finish(int64(i+1), &block)
 		if want := bytes.Repeat(value, c.values); !bytes.Equal(block.Data, want) {
-			t.Errorf("%s: %d bytes, or others", c.name, len(block.Data))
+			t.Errorf("%s: got %d bytes, or wrong ones", c.name, len(block.Data))
 		}
 		if within(block.Data) != c.within {
 			t.Errorf("%s: in the provided memory: %v", c.name, !c.within)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Decimals are compared as numbers, in any number of bytes, and equal ones have the
-// same shortest bytes.
+// Decimals of any length are compared as numbers, and equal ones have the same shortest
+// bytes.
 func TestCompareDecimals(t *testing.T) {
 	numbers := [][]byte{{}, {0}, {1}, {0x7f}, {0, 0x80}, {0, 0, 0x80}, {1, 0}, {0xff}, {0xff, 0xff}, {0x80}, {0xff, 0x7f}, {0xff, 0}, {0xfe, 0xff}, {0x80, 0, 0}, {0xff, 0x80}}
 	value := func(b []byte) *big.Int {
@@ -24,7 +24,7 @@ func TestCompareDecimals(t *testing.T) {
 				t.Errorf("%x and %x: %d, want %d", a, b, got, want)
 			}
 			if same := bytes.Equal(ShortestDecimal(a), ShortestDecimal(b)); same != (want == 0) {
-				t.Errorf("%x and %x: the same %t", a, b, same)
+				t.Errorf("%x and %x: equal shortest bytes: %t", a, b, same)
 			}
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// lender lends a number of pieces of memory, and knows which are lent.
+// lender lends pieces of memory, and records which are lent.
 type lender struct {
 	t       *testing.T
-	left    int // pieces; below zero there is no end of them
+	left    int // pieces; unlimited if negative
 	refused bool
 	lent    map[*byte]int
 }
@@ -20,7 +20,7 @@ func newLender(t *testing.T, pieces int) *lender {
 	return &lender{t: t, left: pieces, lent: make(map[*byte]int)}
 }
 
-// Take returns more than is asked for, with anything in it.
+// Take returns more than n bytes, which are not zero.
 func (l *lender) Take(n int) []byte {
 	if l.left == 0 {
 		l.refused = true
@@ -35,7 +35,7 @@ func (l *lender) Take(n int) []byte {
 func (l *lender) Give(b []byte) {
 	l.t.Helper()
 	if n := l.lent[&b[0]]; n != len(b) {
-		l.t.Errorf("%d bytes are given back, of %d", len(b), n)
+		l.t.Errorf("%d bytes are returned, want %d", len(b), n)
 	}
 	delete(l.lent, &b[0])
 }
@@ -47,9 +47,9 @@ func (l *lender) owns(data []byte) bool {
 
 const lentBlock = 1 << 10 // block size of the tests with a lender
 
-// lending returns a column's buffer that has so many pieces beyond its block.
+// lending returns a column's buffer that can borrow the given number of pieces.
 func lending(t *testing.T, typ Type, layout Layout, pieces int) (*Buffers, *Buffer, *lender) {
-	s, b := one(typ, layout, lentBlock)
+	s, b := oneColumn(typ, layout, lentBlock)
 	l := newLender(t, pieces)
 	s.Provide(make([]byte, 2*BlockMemory(lentBlock)), lentBlock, l)
 	return s, b, l
@@ -63,7 +63,7 @@ func TestLargeValuesTakeLentMemory(t *testing.T) {
 		b.Append(value)
 		b.Finish(int64(i+1), &block)
 		if !bytes.Equal(block.Data, value) {
-			t.Errorf("%d bytes are %d, or others", size, len(block.Data))
+			t.Errorf("got %d bytes, want %d, or wrong ones", len(block.Data), size)
 		}
 		large := cap(block.Data) > BlockMemory(lentBlock)
 		if large != (size > lentBlock) || large != l.owns(block.Data) {
@@ -82,8 +82,8 @@ func TestLargeValuesTakeLentMemory(t *testing.T) {
 	}
 }
 
-// A block that outgrows what it was lent gives that back, and Reset gives the rest.
-func TestLentMemoryIsGivenBack(t *testing.T) {
+// A block that outgrows lent memory returns it, and Reset returns the rest.
+func TestLentMemoryIsReturned(t *testing.T) {
 	s, b, l := lending(t, Bytes, Interleaved, -1)
 	var want []byte
 	for i := range 40 {
@@ -98,7 +98,7 @@ func TestLentMemoryIsGivenBack(t *testing.T) {
 		t.Errorf("the block grew %d times", -1-l.left)
 	}
 	if !bytes.Equal(b.data[:b.n], want) {
-		t.Error("the block is not what was appended")
+		t.Error("the block does not have the appended bytes")
 	}
 	s.Reset()
 	if len(l.lent) > 0 {
@@ -110,8 +110,8 @@ func TestLentMemoryIsGivenBack(t *testing.T) {
 	}
 }
 
-// appends are ways to fill a block, each by a few bytes or by many. They take the
-// number of the append.
+// appends are ways to fill a block, by a few bytes or by many. Each takes the number of the
+// append.
 var appends = []struct {
 	name   string
 	typ    Type
@@ -134,15 +134,15 @@ var appends = []struct {
 			b.AppendVarint(int64(i))
 		}
 	}},
-	{"booleans of their own lengths", Boolean, Interleaved, func(b *Buffer, _ int) {
+	{"booleans with lengths", Boolean, Interleaved, func(b *Buffer, _ int) {
 		b.Present()
 		b.AppendBool(true)
 	}},
 	{"booleans of split layout", Boolean, Split, func(b *Buffer, _ int) { b.AppendBool(true) }},
 }
 
-// Once there is no memory, appends are without effect, but not without end: the owner
-// looks only now and then.
+// Once memory is refused, appends have no effect. There may still be some, because the owner
+// does not check each time.
 func TestRefusedMemory(t *testing.T) {
 	for _, c := range appends {
 		for pieces := range 3 {
@@ -159,7 +159,7 @@ func TestRefusedMemory(t *testing.T) {
 					c.append(b, n+i)
 				}
 				if !l.refused {
-					t.Error("the refusal is forgotten")
+					t.Error("the refusal is not recorded")
 				}
 				if data, _ := b.Size(); data > cap(b.data)+pendingRepeatMax {
 					t.Errorf("%d bytes in %d", data, cap(b.data))
@@ -173,7 +173,7 @@ func TestRefusedMemory(t *testing.T) {
 	}
 }
 
-// The state of a mark may be gone when it is restored.
+// Restore works even if the memory of the mark is lost.
 func TestRestoreAfterARefusal(t *testing.T) {
 	s, b, l := lending(t, Int, Interleaved, 0)
 	for i := 0; !l.refused; i++ {
@@ -238,9 +238,9 @@ func TestBlocksAreTheSameInAnyMemory(t *testing.T) {
 	}
 }
 
-// TestRefusedBooleans goes on in the last byte of a block that was lost.
+// TestRefusedBooleans appends to the last byte of a block that was lost.
 func TestRefusedBooleans(t *testing.T) {
-	s, b := one(Boolean, Interleaved, 1<<10)
+	s, b := oneColumn(Boolean, Interleaved, 1<<10)
 	l := newLender(t, 0)
 	s.Provide(nil, 1<<10, l)
 	b.Length(100_000)

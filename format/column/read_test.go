@@ -15,7 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// blocks are those of a column, in new memory each.
+// blocks are the blocks of a column, each in new memory.
 type blocks struct {
 	oneBlock
 	all     [][]byte
@@ -26,7 +26,7 @@ type blocks struct {
 
 func (b *blocks) Next(r *Reader) error {
 	for i := range b.last {
-		b.last[i] = 0xff // a later read of it is a bug
+		b.last[i] = 0xff // a later read of the last block is a bug
 	}
 	if len(b.all) == 0 {
 		return io.EOF
@@ -41,7 +41,7 @@ func (b *blocks) Next(r *Reader) error {
 	return nil
 }
 
-// fillColumn appends what a column stores for a row, or an item of its parent.
+// fillColumn appends the values of a column for a row, or for an item of its parent.
 func fillColumn(r *rand.Rand, c Column, buf *Buffer) {
 	n := 1
 	if c.Array {
@@ -70,10 +70,10 @@ func fillColumn(r *rand.Rand, c Column, buf *Buffer) {
 	}
 }
 
-// stored is what Read gives of a row or an item: the values, encoded.
+// stored has the encoded values of a row or an item.
 type stored []string
 
-// takeAll takes a vector apart.
+// takeAll returns the rows or items of a vector.
 func takeAll(c Column, v *Vector) (all []stored) {
 	value := 0
 	take := func() string {
@@ -140,8 +140,8 @@ func readByOnes(t *testing.T, c Column, r *Reader) (all []stored) {
 	}
 }
 
-// Read returns the values of Length and Value, for any block, whether or not
-// its items are counted, decoded or as it is encoded.
+// Read returns the same values as Length and Value for any block, with or without a
+// number of items, decoded or encoded.
 func TestReadIsLengthsAndValues(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -185,8 +185,7 @@ func TestReadIsLengthsAndValues(t *testing.T) {
 	}
 }
 
-// Damage is the error of the call that would begin with it, and what comes
-// before it is read.
+// The values before damage are read. The call that would begin with it returns it.
 func TestReadUpToDamage(t *testing.T) {
 	for _, c := range []struct {
 		name string

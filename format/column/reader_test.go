@@ -37,8 +37,8 @@ func reader(c Column, items int64, data []byte) *Reader {
 	return NewReader(c, true, &oneBlock{data: data, items: items})
 }
 
-// Blocks that do not hold what their column's shape and their number of items
-// promise.
+// TestReaderRefuses reads blocks that contradict their column's shape or their number
+// of items.
 func TestReaderRefuses(t *testing.T) {
 	value := func(r *Reader) error { _, err := r.Value(nil); return err }
 	length := func(r *Reader) error { _, err := r.Length(); return err }
@@ -66,7 +66,7 @@ func TestReaderRefuses(t *testing.T) {
 		{"half a double, skipped", Double, false, 2, make([]byte, 12), skip(2), damage.Value},
 		{"half a sequence of floats, skipped", Float, true, 1, append(long(2), 0, 0, 0, 0), skip(1), damage.Value},
 		{"twenty booleans in a byte, skipped", Boolean, false, 20, make([]byte, 1), skip(20), damage.Value},
-		{"a value more than there are", Int, false, 1, []byte{2, 2}, func(r *Reader) error {
+		{"an extra value", Int, false, 1, []byte{2, 2}, func(r *Reader) error {
 			return errors.Join(value(r), r.EndBlock())
 		}, damage.Count},
 		{"a repeat that is left over", Null, true, 2, []byte{1}, func(r *Reader) error {
@@ -86,7 +86,7 @@ func TestReaderRefuses(t *testing.T) {
 	}
 }
 
-// Repeats came with version 2 of the format.
+// Versions before 2 of the format have no repeats.
 func TestReaderWithoutRepeats(t *testing.T) {
 	r := NewReader(Column{Type: Null, Array: true}, false, &oneBlock{data: []byte{2, 5}, items: 4})
 	if n, err := r.Length(); n != 1 || err != nil {
@@ -111,7 +111,7 @@ func TestValuesStayInTheirSequence(t *testing.T) {
 	}
 }
 
-// The size of a vector is bounded, even if a few bytes stand for more.
+// The size of a vector is bounded, even if a few bytes encode many values.
 func TestVectorsAreBounded(t *testing.T) {
 	const many = 2 * maxVector
 	full, err := budget.Pages(maxVectorBytes) // never touched
@@ -140,8 +140,8 @@ func TestVectorsAreBounded(t *testing.T) {
 	}
 }
 
-// Blocks that add up to more than 2^63 items take gigabytes of repeats, so that
-// only the sum is tried.
+// Blocks with more than 2^63 items in all take gigabytes of repeats, so this tests
+// only the sum.
 func TestSumOfLengths(t *testing.T) {
 	r := reader(Column{Type: Null, Array: true}, 4, []byte{7}) // four ones
 	if n, err := r.Length(); n != 1 || err != nil {

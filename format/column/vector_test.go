@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// Extend appends what it is told to, to a vector that may have something.
+// Extend appends values to a vector that may not be empty.
 func TestExtend(t *testing.T) {
 	texts := Vector{Lengths: []int32{1, 0, 2}, Offsets: []int32{0, 2, 3, 6}, Data: []byte("aabccc"), Values: 3}
 	for _, test := range []struct {
 		name    string
 		typ     Type
-		of      Vector
+		from    Vector
 		to      Vector
 		lengths []int32
 		want    Vector
@@ -30,7 +30,7 @@ func TestExtend(t *testing.T) {
 			Vector{Lengths: []int32{0, 2}, Offsets: []int32{0, 1, 2, 5}, Data: []byte("xbccc"), Values: 3}},
 		{"bytes", Bytes, texts, Vector{}, nil, Vector{Offsets: []int32{0, 1, 4}, Data: []byte("bccc"), Values: 2}},
 	} {
-		if err := test.to.Extend(test.typ, test.lengths, &test.of, 1, 3); err != nil || !reflect.DeepEqual(test.to, test.want) {
+		if err := test.to.Extend(test.typ, test.lengths, &test.from, 1, 3); err != nil || !reflect.DeepEqual(test.to, test.want) {
 			t.Errorf("%s: %+v, want %+v (%v)", test.name, test.to, test.want, err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-// A vector that is full is left as it is.
+// A full vector is not changed.
 func TestExtendOfFullVectors(t *testing.T) {
 	one := Vector{Bools: []bool{true}, Offsets: []int32{0, 1}, Data: []byte("a"), Values: 1}
 	for _, test := range []struct {

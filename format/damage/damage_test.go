@@ -11,7 +11,7 @@ import (
 func TestSetFile(t *testing.T) {
 	for _, c := range []struct {
 		err  error
-		file string // of the damage; "" where there is none
+		file string // of the damage; "" if there is none
 	}{
 		{nil, ""},
 		{errors.New("no damage"), ""},
@@ -19,10 +19,10 @@ func TestSetFile(t *testing.T) {
 		{damage.New(damage.Size, "other", 5, "cut"), "other"},
 		{fmt.Errorf("read: %w", damage.New(damage.Size, "", 5, "cut")), "named"},
 	} {
-		is := damage.SetFile(c.err, "named")
+		ok := damage.SetFile(c.err, "named")
 		var d *damage.Error
-		if is != (c.file != "") || errors.As(c.err, &d) != is || is && d.File != c.file {
-			t.Errorf("%v: %v, %+v; want the file %q", c.err, is, d, c.file)
+		if ok != (c.file != "") || errors.As(c.err, &d) != ok || ok && d.File != c.file {
+			t.Errorf("%v: %v, %+v; want the file %q", c.err, ok, d, c.file)
 		}
 	}
 }

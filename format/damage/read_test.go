@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestReadFull tells what a file lacks from what its reader reports.
+// TestReadFull distinguishes missing bytes from errors of the reader.
 func TestReadFull(t *testing.T) {
 	located := New(Size, "other", 1, "cut")
 	for _, c := range []struct {

@@ -10,9 +10,9 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-type failing struct{}
+type failingWriter struct{}
 
-func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+func (failingWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestDumper(t *testing.T) {
 	bad := damage.New(damage.Size, "f", 3, "cut")
@@ -36,7 +36,7 @@ func TestDumper(t *testing.T) {
 		"damage": {func(d *Dumper) {
 			d.Claim(1, "before")
 			if d.Damaged(nil) || !d.Damaged(bad) || !d.Damaged(damage.New(damage.Size, "f", 9, "more")) {
-				t.Error("damage is not told from no error")
+				t.Error("Damaged does not report exactly the damage")
 			}
 			d.Claim(1, "after")
 		}, "00000000  61                                               before\n00000001  62                                               after\n", bad},
@@ -46,7 +46,7 @@ func TestDumper(t *testing.T) {
 			d.Claim(1, "after")
 			d.Title("after")
 		}, "", io.ErrNoProgress},
-		"more than there is": {func(d *Dumper) { d.Claim(26, ""); d.Claim(1, "after") },
+		"more than the file has": {func(d *Dumper) { d.Claim(26, ""); d.Claim(1, "after") },
 			"00000000  61 62 63 64 65 66 67 68 69 6a 6b 6c 6d 6e 6f 70\n", io.ErrUnexpectedEOF},
 	} {
 		var out bytes.Buffer
@@ -57,10 +57,10 @@ func TestDumper(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, out.String())
 		}
 	}
-	d := New(failing{})
+	d := New(failingWriter{})
 	d.Title("text")
 	if err := d.End(); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("a writer that fails: %v", err)
+		t.Errorf("a failing writer: %v", err)
 	}
 }
 

@@ -11,12 +11,12 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// says fails unless err is damage at an offset whose reason has some text.
-func says(t *testing.T, err error, offset int64, text string) {
+// wantDamage fails unless err is damage at an offset with a text.
+func wantDamage(t *testing.T, err error, offset int64, text string) {
 	t.Helper()
 	var d *damage.Error
 	if !errors.As(err, &d) || d.Offset != offset || !strings.Contains(err.Error(), text) {
-		t.Errorf("%v, expected damage at %d: %s", err, offset, text)
+		t.Errorf("%v, want damage at %d: %s", err, offset, text)
 	}
 }
 
@@ -30,30 +30,30 @@ func TestDamage(t *testing.T) {
 		for m.Next() {
 			m.Varint(math.MaxUint64)
 		}
-		says(t, m.End(), 7, text)
+		wantDamage(t, m.End(), 7, text)
 	}
 	m := New("m", field, 7)
 	if !m.Next() || m.Bytes() != nil {
 		t.Error("a number is read as bytes")
 	}
-	says(t, m.End(), 7, "has the wire type 0, expected 2")
+	wantDamage(t, m.End(), 7, "has the wire type 0, expected 2")
 	m = New("m", field, 7)
 	if !m.Next() || m.Varint(299) != 0 {
 		t.Error("a number beyond its limit is read")
 	}
-	says(t, m.End(), 7, "field 1 is 300, at most 299")
+	wantDamage(t, m.End(), 7, "field 1 is 300, at most 299")
 	m = New("m", field, 7)
 	for m.Next() {
 		m.Varint(300)
 	}
-	says(t, m.End(1, 2), 7, "field 2 is missing")
+	wantDamage(t, m.End(1, 2), 7, "field 2 is missing")
 	_, err := Delimited("m", []byte{0, 0x80}, 1, 7)
-	says(t, err, 9, "length of the m needs 1 bytes, 0 remain")
+	wantDamage(t, err, 9, "length of the m needs 1 bytes, 0 remain")
 	_, err = Delimited("m", protowire.AppendVarint([]byte{0}, 1), 1, 7)
-	says(t, err, 9, "m needs 1 bytes, 0 remain")
+	wantDamage(t, err, 9, "m needs 1 bytes, 0 remain")
 }
 
-// TestInner reads a message in another one, and what is wrong with it.
+// TestInner reads a message in another one, and its damage.
 func TestInner(t *testing.T) {
 	inner := AppendVarint(AppendBytes(nil, 1, "text"), 2, 5)
 	m, err := Delimited("m", append([]byte{byte(len(AppendBytes(nil, 3, inner)))}, AppendBytes(nil, 3, inner)...), 0, 10)
@@ -77,5 +77,5 @@ func TestInner(t *testing.T) {
 		t.Errorf("%d bytes are read, up to %d and %d", m.Read(), m.After(), in.After())
 	}
 	m.EndInner(&in, 4)
-	says(t, m.End(), 13, "field 4 is missing")
+	wantDamage(t, m.End(), 13, "field 4 is missing")
 }
