@@ -217,7 +217,7 @@ func TestCursorsFindContradictions(t *testing.T) {
 // Vectors are not filled beyond their limit, and the next read goes on with the rest.
 func TestFullVectors(t *testing.T) {
 	p := formattest.MustOpen(t, Format, formattest.Rows(t, Format, smallChoices[0], smallSchema, smallRows(200), 64).Files(t), smallBlocks)
-	for col, of := range p.Columns() {
+	for col, info := range p.Columns() {
 		c, err := p.(format.ColumnPart).Cursor(col)
 		testenv.Must(t, err)
 		units, values := 0, 0
@@ -231,13 +231,13 @@ func TestFullVectors(t *testing.T) {
 			if err != nil {
 				break
 			}
-			if of.Type != column.Null && v.Values > v.Most || v.Values != items || of.Array && len(v.Lengths) != n {
-				t.Fatalf("column %s: %d units of %d items in %+v", of.Name, n, items, v)
+			if info.Type != column.Null && v.Values > v.Most || v.Values != items || info.Array && len(v.Lengths) != n {
+				t.Fatalf("column %s: %d units of %d items in %+v", info.Name, n, items, v)
 			}
 			units, values = units+n, values+items
 		}
 		if want := unitsFrom(t, p, col, 0); units != want {
-			t.Errorf("column %s: %d units with %d values, want %d", of.Name, units, values, want)
+			t.Errorf("column %s: %d units with %d values, want %d", info.Name, units, values, want)
 		}
 	}
 	c, err := p.(format.ColumnPart).Cursor(idColumn)
@@ -256,16 +256,16 @@ func TestFullVectors(t *testing.T) {
 // The bounds of a block include all its values.
 func TestBlockBounds(t *testing.T) {
 	p := formattest.MustOpen(t, Format, formattest.Rows(t, Format, smallChoices[0], smallSchema, smallRows(64), 16).Files(t), smallBlocks)
-	for col, of := range p.Columns() {
+	for col, info := range p.Columns() {
 		blocks, err := p.Blocks(col)
 		testenv.Must(t, err)
-		if of.Indexed != (col == idColumn) {
-			t.Errorf("column %s is indexed: %v", of.Name, of.Indexed)
+		if info.Indexed != (col == idColumn) {
+			t.Errorf("column %s is indexed: %v", info.Name, info.Indexed)
 		}
 		for i, b := range blocks {
-			if !of.Indexed {
+			if !info.Indexed {
 				if b.Min != nil || b.Max != nil {
-					t.Errorf("column %s has bounds", of.Name)
+					t.Errorf("column %s has bounds", info.Name)
 				}
 				continue
 			}

@@ -50,14 +50,14 @@ type partBlock struct {
 }
 
 // uncounted reports whether the column has neither lengths nor values.
-func (of *partColumn) uncounted() bool { return !of.values && !of.lengths }
+func (c *partColumn) uncounted() bool { return !c.values && !c.lengths }
 
 // file returns the file that tables and errors name; nil if the column has none.
-func (of *partColumn) file() *partFile {
-	if of.valuesFile == nil {
-		return of.lengthsFile
+func (c *partColumn) file() *partFile {
+	if c.valuesFile == nil {
+		return c.lengthsFile
 	}
-	return of.valuesFile
+	return c.valuesFile
 }
 
 // partFile is a file of a part, which is opened when it is needed.
@@ -104,38 +104,38 @@ func (f *partFile) openBy(p *part, memory column.Account) (*File, error) {
 }
 
 // check compares a footer with the document.
-func (f *partFile) check(is *Footer) error {
-	fail := func(what string, is, want any) error {
-		return damage.New(damage.Header, f.stored.Name(), -1, "the file has %s %v, its part says %v", what, is, want)
+func (f *partFile) check(footer *Footer) error {
+	fail := func(what string, got, want any) error {
+		return damage.New(damage.Header, f.stored.Name(), -1, "the file has %s %v, its part says %v", what, got, want)
 	}
 	switch {
 	//guard: rejects values of another type than the column's
-	case is.Type != f.Type:
-		return fail("the type", is.Type, f.Type)
+	case footer.Type != f.Type:
+		return fail("the type", footer.Type, f.Type)
 	//guard: rejects a file whose encoding is not the part's
-	case is.Encoding != f.Encoding:
-		return fail("the encoding", is.Encoding, f.Encoding)
+	case footer.Encoding != f.Encoding:
+		return fail("the encoding", footer.Encoding, f.Encoding)
 	//guard: rejects a file whose encoding is not the part's
-	case is.Compression != f.Compression:
-		return fail("the compression", is.Compression, f.Compression)
+	case footer.Compression != f.Compression:
+		return fail("the compression", footer.Compression, f.Compression)
 	//guard: rejects a file whose nulls are not the part's
-	case is.Nullable != f.Nullable:
-		return fail("nullable", is.Nullable, f.Nullable)
+	case footer.Nullable != f.Nullable:
+		return fail("nullable", footer.Nullable, f.Nullable)
 	//guard: rejects a column with other rows than the part
-	case is.Values != f.rows:
-		return damage.New(damage.Count, f.stored.Name(), -1, "the file has %d rows, its part says %d", is.Values, f.rows)
+	case footer.Values != f.rows:
+		return damage.New(damage.Count, f.stored.Name(), -1, "the file has %d rows, its part says %d", footer.Values, f.rows)
 	//guard: rejects a file without checksums
-	case is.Incompatible != FeatureChecksums:
-		return fail("the features", is.Incompatible, FeatureChecksums)
+	case footer.Incompatible != FeatureChecksums:
+		return fail("the features", footer.Incompatible, FeatureChecksums)
 	//guard: rejects a file without an index by row
-	case is.Positional == nil:
+	case footer.Positional == nil:
 		return damage.New(damage.Header, f.stored.Name(), -1, "the file has no positional index")
-	case is.Value != nil != f.Sorted:
-		return fail("a value index", is.Value != nil, f.Sorted)
+	case footer.Value != nil != f.Sorted:
+		return fail("a value index", footer.Value != nil, f.Sorted)
 	}
 	want := binary.LittleEndian.AppendUint32(nil, f.BlocksCRC)
 	//guard: rejects the file of another column with the same layout
-	if crc, _ := is.Get(BlocksCRCKey); !bytes.Equal(crc, want) {
+	if crc, _ := footer.Get(BlocksCRCKey); !bytes.Equal(crc, want) {
 		return damage.New(damage.Checksum, f.stored.Name(), -1, "the checksum of the file's blocks is %x, its part says %x", crc, want)
 	}
 	return nil
@@ -209,31 +209,31 @@ func (p *part) openDirectory(named map[string]format.File) error {
 
 // addColumn adds a column that the document describes.
 func (p *part) addColumn(i int, d *documentColumn, named map[string]format.File) (err error) {
-	of := &p.columns[i]
-	of.Column, of.shape = d.Column, shapeOf(&d.Column)
-	of.blocks = make([]partBlock, len(d.Blocks))
+	c := &p.columns[i]
+	c.Column, c.shape = d.Column, shapeOf(&d.Column)
+	c.blocks = make([]partBlock, len(d.Blocks))
 	row := int64(0)
 	for k, b := range d.Blocks {
-		of.blocks[k] = partBlock{row, b.Rows, of.units, b.Units, of.items, b.Items, b.Raw, b.Stored}
-		row, of.units, of.items = row+b.Rows, of.units+b.Units, of.items+b.Items
+		c.blocks[k] = partBlock{row, b.Rows, c.units, b.Units, c.items, b.Items, b.Raw, b.Stored}
+		row, c.units, c.items = row+b.Rows, c.units+b.Units, c.items+b.Items
 	}
-	if of.uncounted() {
-		if of.units = p.rows; of.Parent >= 0 {
-			of.units = p.columns[of.Parent].items
+	if c.uncounted() {
+		if c.units = p.rows; c.Parent >= 0 {
+			c.units = p.columns[c.Parent].items
 		}
-		of.items = of.units
+		c.items = c.units
 	}
-	if of.lengths {
-		if of.lengthsFile, err = p.addFile(i, d.Lengths, of.units, named); err != nil {
+	if c.lengths {
+		if c.lengthsFile, err = p.addFile(i, d.Lengths, c.units, named); err != nil {
 			return err
 		}
 	}
-	if of.values {
-		rows := of.items
-		if of.nullable {
-			rows = of.units
+	if c.values {
+		rows := c.items
+		if c.nullable {
+			rows = c.units
 		}
-		of.valuesFile, err = p.addFile(i, d.Values, rows, named)
+		c.valuesFile, err = p.addFile(i, d.Values, rows, named)
 	}
 	return err
 }
@@ -244,9 +244,9 @@ func (p *part) addFile(col int, d *documentFile, rows int64, named map[string]fo
 	if f == nil {
 		return nil, damage.New(damage.Truncated, p.document.Name(), -1, "the file %q of the part is missing", d.Name)
 	}
-	of := &partFile{documentFile: *d, stored: f, column: col, rows: rows}
-	p.files = append(p.files, of)
-	return of, nil
+	file := &partFile{documentFile: *d, stored: f, column: col, rows: rows}
+	p.files = append(p.files, file)
+	return file, nil
 }
 
 // Version returns the version of the container, which all files of a directory share.
@@ -278,9 +278,9 @@ func (p *part) Metadata() (all []format.Metadata) {
 func (p *part) Columns() []format.Column {
 	all := make([]format.Column, len(p.columns))
 	for i := range p.columns {
-		of := &p.columns[i]
-		all[i] = format.Column{Column: of.Column, Checksum: "crc-32c"}
-		if f := of.file(); f != nil {
+		c := &p.columns[i]
+		all[i] = format.Column{Column: c.Column, Checksum: "crc-32c"}
+		if f := c.file(); f != nil {
 			all[i].Codec, all[i].Indexed = f.codec(), f.Sorted
 		}
 	}
@@ -300,12 +300,12 @@ func (p *part) Blocks(col int) ([]format.Block, error) {
 	if p.document == nil {
 		return p.loneBlocks()
 	}
-	of := &p.columns[col]
-	blocks := make([]format.Block, len(of.blocks))
-	for i, b := range of.blocks {
-		blocks[i] = format.Block{FirstRow: b.firstRow, Rows: b.rows, RawSize: max(b.raw, b.items*int64(of.FixedSize)), StoredSize: b.stored}
+	c := &p.columns[col]
+	blocks := make([]format.Block, len(c.blocks))
+	for i, b := range c.blocks {
+		blocks[i] = format.Block{FirstRow: b.firstRow, Rows: b.rows, RawSize: max(b.raw, b.items*int64(c.FixedSize)), StoredSize: b.stored}
 	}
-	if f := of.valuesFile; f != nil && f.Sorted {
+	if f := c.valuesFile; f != nil && f.Sorted {
 		return blocks, p.setBounds(blocks, f)
 	}
 	return blocks, nil

@@ -22,7 +22,7 @@ const (
 type partCursor struct {
 	p       *part
 	number  int
-	of      *partColumn
+	column  *partColumn
 	restore restorer
 
 	unit int64 // the next unit
@@ -40,10 +40,9 @@ type partCursor struct {
 
 // cursor returns a cursor before the first row of a column.
 func (p *part) cursor(col int) *partCursor {
-	of := &p.columns[col]
-	c := &partCursor{p: p, number: col, of: of, textOf: -1}
-	if of.valuesFile != nil {
-		c.restore = newRestorer(&of.Column, of.valuesFile.Type)
+	c := &partCursor{p: p, number: col, column: &p.columns[col], textOf: -1}
+	if f := c.column.valuesFile; f != nil {
+		c.restore = newRestorer(&c.column.Column, f.Type)
 	}
 	return c
 }
@@ -53,7 +52,7 @@ func (c *partCursor) SeekRow(row int64) error {
 		return fmt.Errorf("cfile: seek to row %d of %d", row, c.p.rows)
 	}
 	c.err = nil
-	unit, err := c.p.unitOf(c.of, row)
+	unit, err := c.p.unitOf(c.column, row)
 	if err != nil {
 		return c.fail(err)
 	}
@@ -62,11 +61,11 @@ func (c *partCursor) SeekRow(row int64) error {
 
 // unitOf returns the first unit of a row in a column: the number of items that the column's
 // parent has before the row.
-func (p *part) unitOf(of *partColumn, row int64) (int64, error) {
-	if of.Parent < 0 {
+func (p *part) unitOf(c *partColumn, row int64) (int64, error) {
+	if c.Parent < 0 {
 		return row, nil
 	}
-	return p.places[of.Parent].itemOf(p, of.Parent, row)
+	return p.places[c.Parent].itemOf(p, c.Parent, row)
 }
 
 // place finds where the items of a row begin in a column that has children. All cursors of
@@ -97,7 +96,7 @@ func (c *partCursor) Skip(n int64) (items int64, err error) {
 	if c.err != nil {
 		return 0, c.err
 	}
-	if !c.of.nullable {
+	if !c.column.nullable {
 		before := c.item
 		err = c.seek(c.unit + n)
 		return c.item - before, err
@@ -105,7 +104,7 @@ func (c *partCursor) Skip(n int64) (items int64, err error) {
 	if err := c.within(c.unit + n); err != nil || n == 0 {
 		return 0, c.fail(err)
 	}
-	if err = c.ready(&c.values, c.of.valuesFile, c.unit); err == nil {
+	if err = c.ready(&c.values, c.column.valuesFile, c.unit); err == nil {
 		items, err = c.values.skip(n)
 	}
 	if err != nil {
@@ -118,8 +117,8 @@ func (c *partCursor) Skip(n int64) (items int64, err error) {
 // within returns damage if the column ends before a unit.
 func (c *partCursor) within(unit int64) error {
 	//guard: rejects items that the column does not have
-	if unit > c.of.units {
-		return c.damaged(damage.Count, -1, "the column ends %d units early", unit-c.of.units)
+	if unit > c.column.units {
+		return c.damaged(damage.Count, -1, "the column ends %d units early", unit-c.column.units)
 	}
 	return nil
 }
@@ -130,16 +129,16 @@ func (c *partCursor) seek(unit int64) error {
 	if err := c.within(unit); err != nil {
 		return c.fail(err)
 	}
-	if !c.of.lengths {
+	if !c.column.lengths {
 		c.unit, c.item = unit, unit
 		return nil
 	}
-	i := c.of.find(unit)
-	if i == len(c.of.blocks) {
-		c.unit, c.item = unit, c.of.items
+	i := c.column.find(unit)
+	if i == len(c.column.blocks) {
+		c.unit, c.item = unit, c.column.items
 		return nil
 	}
-	if b := &c.of.blocks[i]; c.unit < b.firstUnit || c.unit > unit {
+	if b := &c.column.blocks[i]; c.unit < b.firstUnit || c.unit > unit {
 		c.unit, c.item = b.firstUnit, b.firstItem
 	}
 	for c.unit < unit {
@@ -158,13 +157,13 @@ func (c *partCursor) seek(unit int64) error {
 
 // find returns the number of the block that has a unit, or the number of blocks for the unit
 // after the last.
-func (of *partColumn) find(unit int64) int {
-	return sort.Search(len(of.blocks), func(i int) bool { return of.blocks[i].firstUnit+of.blocks[i].units > unit })
+func (c *partColumn) find(unit int64) int {
+	return sort.Search(len(c.blocks), func(i int) bool { return c.blocks[i].firstUnit+c.blocks[i].units > unit })
 }
 
 // itemAfter returns the item after those of lengths, the next lengths of block i.
 func (c *partCursor) itemAfter(i int, lengths []int32) (item int64, err error) {
-	b := &c.of.blocks[i]
+	b := &c.column.blocks[i]
 	unit, item, end := c.unit+int64(len(lengths)), c.item+sum(lengths), b.firstItem+b.items
 	//guard: rejects values that belong to other rows
 	if item > end || unit == b.firstUnit+b.units && item != end {
@@ -197,10 +196,10 @@ func (c *partCursor) nextLengths(i int, n int64) ([]int32, error) {
 // readLengths reads lengths from the cursor's place on.
 func (c *partCursor) readLengths(i int) error {
 	c.known, c.knownAt = c.known[:0], c.unit
-	if err := c.ready(&c.lengths, c.of.lengthsFile, c.unit); err != nil {
+	if err := c.ready(&c.lengths, c.column.lengthsFile, c.unit); err != nil {
 		return err
 	}
-	b := &c.of.blocks[i]
+	b := &c.column.blocks[i]
 	c.rows.Reset()
 	if _, err := c.lengths.Read(&c.rows, int(min(b.firstUnit+b.units-c.unit, lengthsAhead))); err != nil {
 		return err
@@ -212,7 +211,7 @@ func (c *partCursor) readLengths(i int) error {
 			return c.damaged(damage.Value, i, "length %d", n)
 		}
 		//guard: rejects a branch with two values
-		if n > 1 && c.of.Optional {
+		if n > 1 && c.column.Optional {
 			return c.damaged(damage.Count, i, "length %d in a branch of a union", n)
 		}
 		c.known = append(c.known, n)
@@ -240,7 +239,7 @@ func (c *partCursor) Read(v *column.Vector, n int) (read, items int, err error) 
 	if c.err != nil || n == 0 {
 		return 0, 0, c.err
 	}
-	if c.unit == c.of.units {
+	if c.unit == c.column.units {
 		return 0, 0, io.EOF
 	}
 	v.Encoded = false
@@ -260,22 +259,22 @@ func (c *partCursor) Read(v *column.Vector, n int) (read, items int, err error) 
 
 // readSome reads at most n units. c must not be at its end, and does not move.
 func (c *partCursor) readSome(v *column.Vector, n int) (read, items int, err error) {
-	if c.of.uncounted() {
-		read = int(min(int64(n), c.of.units-c.unit))
+	if c.column.uncounted() {
+		read = int(min(int64(n), c.column.units-c.unit))
 		v.Values += read
 		return read, read, nil
 	}
-	i := c.of.find(c.unit)
-	b := &c.of.blocks[i]
+	i := c.column.find(c.unit)
+	b := &c.column.blocks[i]
 	//guard: bounds the memory for a block
 	if c.p.document != nil && b.raw > c.p.max {
 		return 0, 0, c.damaged(damage.Unsupported, i, "a block of %d bytes exceeds the limit of %d", b.raw, c.p.max)
 	}
 	n = int(min(int64(n), b.firstUnit+b.units-c.unit))
 	switch {
-	case c.of.nullable:
+	case c.column.nullable:
 		return c.readNullable(v, i, n)
-	case c.of.lengths:
+	case c.column.lengths:
 		return c.readSequences(v, i, n)
 	}
 	read, err = c.readValues(v, i, c.item, n)
@@ -284,11 +283,11 @@ func (c *partCursor) readSome(v *column.Vector, n int) (read, items int, err err
 
 // readValues reads at most n rows, and at least one, from a row of the values' file on.
 func (c *partCursor) readValues(v *column.Vector, i int, from int64, n int) (int, error) {
-	_, room, _ := v.Room(c.of.Type)
+	_, room, _ := v.Room(c.column.Type)
 	if n = min(n, room); n == 0 {
 		return 0, column.ErrFull
 	}
-	if err := c.ready(&c.values, c.of.valuesFile, from); err != nil {
+	if err := c.ready(&c.values, c.column.valuesFile, from); err != nil {
 		return 0, err
 	}
 	c.restore.begin(v, &c.rows)
@@ -298,7 +297,7 @@ func (c *partCursor) readValues(v *column.Vector, i int, from int64, n int) (int
 	}
 	values, text := v.Values, len(v.Data)
 	if err := c.restore.end(v, &c.rows); err != nil {
-		v.Truncate(c.of.Type, values)
+		v.Truncate(c.column.Type, values)
 		return 0, err
 	}
 	if !c.restore.text() {
@@ -308,15 +307,15 @@ func (c *partCursor) readValues(v *column.Vector, i int, from int64, n int) (int
 		c.text, c.textOf = 0, i
 	}
 	//guard: bounds what dictionary codes expand to
-	if c.text += int64(len(v.Data) - text); c.text > c.of.blocks[i].raw {
-		return 0, c.damaged(damage.Size, i, "the values have more than %d bytes", c.of.blocks[i].raw)
+	if c.text += int64(len(v.Data) - text); c.text > c.column.blocks[i].raw {
+		return 0, c.damaged(damage.Size, i, "the values have more than %d bytes", c.column.blocks[i].raw)
 	}
 	return n, nil
 }
 
 // readNullable reads values and nulls.
 func (c *partCursor) readNullable(v *column.Vector, i, n int) (read, items int, err error) {
-	room, _, _ := v.Room(c.of.Type)
+	room, _, _ := v.Room(c.column.Type)
 	if n = min(n, room); n == 0 {
 		return 0, 0, column.ErrFull
 	}
@@ -332,7 +331,7 @@ func (c *partCursor) readNullable(v *column.Vector, i, n int) (read, items int, 
 
 // readSequences reads lengths and their values.
 func (c *partCursor) readSequences(v *column.Vector, i, n int) (read, items int, err error) {
-	rooms, room, _ := v.Room(c.of.Type)
+	rooms, room, _ := v.Room(c.column.Type)
 	lengths, err := c.nextLengths(i, int64(n))
 	if err != nil {
 		return 0, 0, err
@@ -351,7 +350,7 @@ func (c *partCursor) readSequences(v *column.Vector, i, n int) (read, items int,
 	if _, err := c.itemAfter(i, lengths[:read]); err != nil {
 		return 0, 0, err
 	}
-	if c.of.Type == column.Null {
+	if c.column.Type == column.Null {
 		v.Values += items
 	} else if err := c.readItems(v, i, items); err != nil {
 		return 0, 0, err
@@ -366,7 +365,7 @@ func (c *partCursor) readItems(v *column.Vector, i, n int) error {
 	for done := 0; done < n; {
 		k, err := c.readValues(v, i, c.item+int64(done), n-done)
 		if err != nil {
-			v.Truncate(c.of.Type, before)
+			v.Truncate(c.column.Type, before)
 			return err
 		}
 		done += k
@@ -384,7 +383,7 @@ func (c *partCursor) failed(err error) error {
 	case errors.Is(err, io.EOF):
 		err = c.damaged(damage.Count, -1, "a file of the column ends early")
 	case errors.As(err, &d) && d.Column == "":
-		d.Column = c.of.Name
+		d.Column = c.column.Name
 		damage.SetFile(d, c.file())
 	}
 	return c.fail(err)
@@ -399,13 +398,13 @@ func (c *partCursor) fail(err error) error {
 // damaged returns damage of block i, or of the column if i is negative.
 func (c *partCursor) damaged(kind damage.Kind, i int, reason string, args ...any) error {
 	d := damage.New(kind, c.file(), -1, reason, args...)
-	d.Column, d.Block = c.of.Name, int64(i)
+	d.Column, d.Block = c.column.Name, int64(i)
 	return d
 }
 
 // file returns the name of the file that errors name.
 func (c *partCursor) file() string {
-	if f := c.of.file(); f != nil {
+	if f := c.column.file(); f != nil {
 		return f.stored.Name()
 	}
 	return c.p.document.Name()

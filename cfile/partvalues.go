@@ -15,23 +15,23 @@ import (
 
 // restorer converts the values of a file to the form that they have in a column.
 type restorer struct {
-	of      *column.Column
+	column  *column.Column
 	typ     Type
-	symbols []int32 // ordinals of of.Symbols, in the order of their text
+	symbols []int32 // ordinals of column.Symbols, in the order of their text
 }
 
 // newRestorer returns the restorer of a column's values. t is a type that the column can
 // have.
-func newRestorer(of *column.Column, t Type) restorer {
-	r := restorer{of: of, typ: t}
-	if t.Width() > 0 || of.Type != column.Int {
+func newRestorer(c *column.Column, t Type) restorer {
+	r := restorer{column: c, typ: t}
+	if t.Width() > 0 || c.Type != column.Int {
 		return r
 	}
-	r.symbols = make([]int32, len(of.Symbols))
+	r.symbols = make([]int32, len(c.Symbols))
 	for i := range r.symbols {
 		r.symbols[i] = int32(i)
 	}
-	slices.SortFunc(r.symbols, func(a, b int32) int { return strings.Compare(of.Symbols[a], of.Symbols[b]) })
+	slices.SortFunc(r.symbols, func(a, b int32) int { return strings.Compare(c.Symbols[a], c.Symbols[b]) })
 	return r
 }
 
@@ -45,7 +45,7 @@ func countValues(s *encoding.Values, t Type) int {
 
 // text reports whether values are strings or bytes, unchanged from the file.
 func (r *restorer) text() bool {
-	return r.typ.Width() == 0 && (r.of.Type == column.String || r.of.Type == column.Bytes)
+	return r.typ.Width() == 0 && (r.column.Type == column.String || r.column.Type == column.Bytes)
 }
 
 // begin prepares rows to take values for v. Text is read directly into the memory of v.Data.
@@ -69,7 +69,7 @@ func (r *restorer) end(v *column.Vector, rows *Rows) (err error) {
 		}
 		return err
 	}
-	switch r.of.Type {
+	switch r.column.Type {
 	case column.Boolean:
 		for _, b := range s.Fixed {
 			v.Bools = append(v.Bools, b != 0)
@@ -151,9 +151,9 @@ func (r *restorer) appendSymbols(dst []int32, s *encoding.Values) ([]int32, erro
 	dst = slices.Grow(dst, s.BinaryLen())
 	for i := range s.BinaryLen() {
 		text := s.Binary(i)
-		k := sort.Search(len(r.symbols), func(k int) bool { return r.of.Symbols[r.symbols[k]] >= string(text) })
+		k := sort.Search(len(r.symbols), func(k int) bool { return r.column.Symbols[r.symbols[k]] >= string(text) })
 		//guard: rejects a text that is not a symbol
-		if k == len(r.symbols) || r.of.Symbols[r.symbols[k]] != string(text) {
+		if k == len(r.symbols) || r.column.Symbols[r.symbols[k]] != string(text) {
 			return dst, damage.New(damage.Value, "", -1, "%.60q is not a symbol of the enum", text)
 		}
 		dst = append(dst, r.symbols[k])
@@ -163,7 +163,7 @@ func (r *restorer) appendSymbols(dst []int32, s *encoding.Values) ([]int32, erro
 
 // endText adds the text that follows v.Data in data, in the same memory, to the values of v.
 func (r *restorer) endText(v *column.Vector, offsets []uint32, data []byte) error {
-	_, _, room := v.Room(r.of.Type)
+	_, _, room := v.Room(r.column.Type)
 	before := len(v.Data)
 	//guard: keeps offsets of strings within 32 bits
 	if len(data)-before > room {
@@ -182,9 +182,9 @@ func (r *restorer) endText(v *column.Vector, offsets []uint32, data []byte) erro
 // appendDecimals appends numbers in two's complement of the column's fixed size, most
 // significant byte first.
 func (r *restorer) appendDecimals(v *column.Vector, b []byte) error {
-	width, size := r.typ.Width(), r.of.FixedSize
+	width, size := r.typ.Width(), r.column.FixedSize
 	//guard: keeps offsets of strings within 32 bits
-	if _, _, room := v.Room(r.of.Type); len(b)/width*size > room {
+	if _, _, room := v.Room(r.column.Type); len(b)/width*size > room {
 		return column.ErrFull
 	}
 	if len(v.Offsets) == 0 && len(b) > 0 {

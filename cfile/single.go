@@ -62,25 +62,25 @@ func (p *part) openLone(stored format.File) (format.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	is := file.Footer()
+	footer := file.Footer()
 	f.documentFile = documentFile{
-		Type: is.Type, Encoding: is.Encoding.resolve(is.Type), Compression: is.Compression, Nullable: is.Nullable,
-		Sorted: is.Value != nil && is.Positional != nil && !is.Nullable,
+		Type: footer.Type, Encoding: footer.Encoding.resolve(footer.Type), Compression: footer.Compression, Nullable: footer.Nullable,
+		Sorted: footer.Value != nil && footer.Positional != nil && !footer.Nullable,
 	}
-	f.rows, p.rows = is.Values, is.Values
-	of := partColumn{units: p.rows, items: p.rows, valuesFile: f}
-	of.Column, p.schema = loneColumn(is)
-	of.shape = shapeOf(&of.Column)
+	f.rows, p.rows = footer.Values, footer.Values
+	c := partColumn{units: p.rows, items: p.rows, valuesFile: f}
+	c.Column, p.schema = loneColumn(footer)
+	c.shape = shapeOf(&c.Column)
 	if p.rows > 0 {
-		of.blocks = []partBlock{{rows: p.rows, units: p.rows, items: p.rows, raw: math.MaxInt64, stored: stored.Size()}}
+		c.blocks = []partBlock{{rows: p.rows, units: p.rows, items: p.rows, raw: math.MaxInt64, stored: stored.Size()}}
 	}
-	p.files, p.columns, p.places = []*partFile{f}, []partColumn{of}, make([]place, 1)
+	p.files, p.columns, p.places = []*partFile{f}, []partColumn{c}, make([]place, 1)
 	switch {
-	case isBloom(is):
+	case isBloom(footer):
 		if b, err := p.openBloom(file); err != nil || b.filters > 0 {
 			return b, err
 		}
-	case isDelta(is):
+	case isDelta(footer):
 		return &deltaPart{p}, nil
 	}
 	return p, nil

@@ -47,16 +47,16 @@ type blockSize struct{ raw, stored int64 }
 
 // verifySizes compares the sizes of blocks with the document.
 func (p *part) verifySizes(_ context.Context, col int, sizes []blockSize) error {
-	of := &p.columns[col]
-	for i := range of.blocks {
-		b := &of.blocks[i]
+	c := &p.columns[col]
+	for i := range c.blocks {
+		b := &c.blocks[i]
 		//guard: rejects a block that no reader takes
 		if b.raw > p.max {
-			return p.damaged(of, i, damage.Unsupported, "a block of %d bytes exceeds the limit of %d", b.raw, p.max)
+			return p.damaged(c, i, damage.Unsupported, "a block of %d bytes exceeds the limit of %d", b.raw, p.max)
 		}
 		//guard: checks the sizes by which readers reserve memory
-		if b.raw != sizes[i].raw || b.stored != sizes[i].stored {
-			return p.damaged(of, i, damage.Size, "a block of %d bytes, stored in %d, but the files have %d, stored in %d",
+		if want := (blockSize{b.raw, b.stored}); want != sizes[i] {
+			return p.damaged(c, i, damage.Size, "a block of %d bytes, stored in %d, but the files have %d, stored in %d",
 				b.raw, b.stored, sizes[i].raw, sizes[i].stored)
 		}
 	}
@@ -64,9 +64,9 @@ func (p *part) verifySizes(_ context.Context, col int, sizes []blockSize) error 
 }
 
 // damaged returns damage of a block in the document.
-func (p *part) damaged(of *partColumn, i int, kind damage.Kind, reason string, args ...any) error {
+func (p *part) damaged(c *partColumn, i int, kind damage.Kind, reason string, args ...any) error {
 	d := damage.New(kind, p.document.Name(), -1, reason, args...)
-	d.Column, d.Block = of.Name, int64(i)
+	d.Column, d.Block = c.Name, int64(i)
 	return d
 }
 
@@ -82,22 +82,22 @@ func (p *part) verifyDocument() error {
 // verifyRows checks that the blocks of a child column begin with the items of the rows that
 // the document names.
 func (p *part) verifyRows(ctx context.Context, col int, _ []blockSize) error {
-	of := &p.columns[col]
-	if of.Parent < 0 || of.uncounted() {
+	c := &p.columns[col]
+	if c.Parent < 0 || c.uncounted() {
 		return nil
 	}
-	for i := range of.blocks {
+	for i := range c.blocks {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		b := &of.blocks[i]
-		unit, err := p.unitOf(of, b.firstRow)
+		b := &c.blocks[i]
+		unit, err := p.unitOf(c, b.firstRow)
 		if err != nil {
 			return err
 		}
 		//guard: rejects a block whose items belong to other rows
 		if unit != b.firstUnit {
-			return p.damaged(of, i, damage.Count, "the block begins with unit %d, its first row with %d", b.firstUnit, unit)
+			return p.damaged(c, i, damage.Count, "the block begins with unit %d, its first row with %d", b.firstUnit, unit)
 		}
 	}
 	return nil
@@ -105,12 +105,12 @@ func (p *part) verifyRows(ctx context.Context, col int, _ []blockSize) error {
 
 // verifyLengths checks the file of a column's lengths.
 func (p *part) verifyLengths(ctx context.Context, col int, sizes []blockSize) error {
-	of := &p.columns[col]
-	if !of.lengths {
+	c := &p.columns[col]
+	if !c.lengths {
 		return nil
 	}
-	sums := &blockSums{blocks: of.blocks, sizes: sizes, end: func(b *partBlock) int64 { return b.firstUnit + b.units }}
-	return p.verifyFile(ctx, of.lengthsFile, sums, func(r *Rows) error {
+	sums := &blockSums{blocks: c.blocks, sizes: sizes, end: func(b *partBlock) int64 { return b.firstUnit + b.units }}
+	return p.verifyFile(ctx, c.lengthsFile, sums, func(r *Rows) error {
 		sums.size.raw += int64(len(r.Fixed))
 		for b := r.Fixed; len(b) > 0; b = b[4:] {
 			n := int64(int32(binary.LittleEndian.Uint32(b)))
@@ -119,7 +119,7 @@ func (p *part) verifyLengths(ctx context.Context, col int, sizes []blockSize) er
 				return damage.New(damage.Value, "", -1, "length %d", n)
 			}
 			//guard: rejects a branch with two values
-			if n > 1 && of.Optional {
+			if n > 1 && c.Optional {
 				return damage.New(damage.Count, "", -1, "length %d in a branch of a union", n)
 			}
 			sums.items += n
@@ -130,22 +130,22 @@ func (p *part) verifyLengths(ctx context.Context, col int, sizes []blockSize) er
 
 // verifyValues checks the file of a column's values.
 func (p *part) verifyValues(ctx context.Context, col int, sizes []blockSize) error {
-	of := &p.columns[col]
-	if !of.values {
+	c := &p.columns[col]
+	if !c.values {
 		return nil
 	}
-	sums := &blockSums{blocks: of.blocks, sizes: sizes, end: func(b *partBlock) int64 { return b.firstItem + b.items }}
+	sums := &blockSums{blocks: c.blocks, sizes: sizes, end: func(b *partBlock) int64 { return b.firstItem + b.items }}
 	switch {
 	case p.document == nil:
 		sums.blocks = nil // no document describes the file's blocks
-	case of.nullable:
+	case c.nullable:
 		sums.end = func(b *partBlock) int64 { return b.firstUnit + b.units }
 	}
-	restore, v := newRestorer(&of.Column, of.valuesFile.Type), new(column.Vector)
-	return p.verifyFile(ctx, of.valuesFile, sums, func(r *Rows) error {
-		n := int64(countValues(&r.Values, of.valuesFile.Type))
+	restore, v := newRestorer(&c.Column, c.valuesFile.Type), new(column.Vector)
+	return p.verifyFile(ctx, c.valuesFile, sums, func(r *Rows) error {
+		n := int64(countValues(&r.Values, c.valuesFile.Type))
 		sums.items += n
-		sums.size.raw += int64(len(r.Fixed)+len(r.Data)) + n*offsetBytes(of.valuesFile.Type)
+		sums.size.raw += int64(len(r.Fixed)+len(r.Data)) + n*offsetBytes(c.valuesFile.Type)
 		if restore.text() {
 			return nil
 		}
