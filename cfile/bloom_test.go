@@ -82,7 +82,7 @@ func TestBloomDamage(t *testing.T) {
 func FuzzFilter(f *testing.F) {
 	f.Add([]byte("\x02\x00\x00\x00\x08\x03\xff\xff"))
 	f.Fuzz(func(t *testing.T, block []byte) {
-		if len(block) < leastBlock {
+		if len(block) < minBlock {
 			return
 		}
 		hashes, bitmap, err := parseFilter(block)

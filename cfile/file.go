@@ -194,7 +194,7 @@ func (f *File) readHeader(version int) error {
 	if f.headerSize > f.footerAt {
 		return damage.New(damage.Size, "", int64(magicSize), "the header ends at %d, the footer begins at %d", f.headerSize, f.footerAt)
 	}
-	whole := frameSize + length + checksumSize // a footer has at least as many bytes more
+	whole := frameSize + length + checksumSize // in the file: a footer has at least checksumSize bytes
 	if err := f.reserve(int64(whole)); err != nil {
 		return err
 	}
@@ -230,9 +230,9 @@ func (f *File) check() error {
 	}
 	for _, p := range []*Pointer{o.Positional, o.Value, o.Dictionary} {
 		//guard: rejects a block where none can be
-		if p != nil && (p.Offset < f.headerSize || int64(p.Size) < f.leastBlock() || p.Offset > f.footerAt-int64(p.Size)) {
+		if p != nil && (p.Offset < f.headerSize || int64(p.Size) < f.minBlock() || p.Offset > f.footerAt-int64(p.Size)) {
 			return damage.New(damage.Size, "", f.footerAt, "a block of %d bytes at %d, expected at least %d from %d to %d",
-				p.Size, p.Offset, f.leastBlock(), f.headerSize, f.footerAt)
+				p.Size, p.Offset, f.minBlock(), f.headerSize, f.footerAt)
 		}
 	}
 	//guard: rejects dictionary codes without a dictionary
@@ -242,8 +242,8 @@ func (f *File) check() error {
 	return nil
 }
 
-// leastBlock returns the smallest size of a stored block of the file.
-func (f *File) leastBlock() int64 { return leastBlock + int64(f.footer.checksumSize()) }
+// minBlock returns the smallest size of a stored block of the file.
+func (f *File) minBlock() int64 { return minBlock + int64(f.footer.checksumSize()) }
 
 // dictionary returns the words of the file, which has a dictionary. It reads them once.
 func (f *File) dictionary() (*encoding.Dictionary, error) {

@@ -130,7 +130,7 @@ func FuzzIndex(f *testing.F) {
 	f.Add(b.append(nil, true), true)
 	f.Add(b.append(nil, false), false)
 	f.Fuzz(func(t *testing.T, b []byte, positional bool) {
-		rules := indexRules{positional: positional, values: 1000, from: 50, to: 1 << 40, least: 8}
+		rules := indexRules{positional: positional, values: 1000, from: 50, to: 1 << 40, minSize: 8}
 		x, err := parseIndex(b, &rules)
 		if err != nil {
 			damageOnly(t, err)

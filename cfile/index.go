@@ -23,12 +23,12 @@ const (
 	ordinalKeySize = 4
 	// trailerEstimate is Kudu's estimate of the size of an index block's trailer.
 	trailerEstimate = 16
-	// leastEntry is the smallest size of an entry in an index block: a byte each for the
+	// minEntry is the smallest size of an entry in an index block: a byte each for the
 	// length of an empty key, an offset and a size, and the place of the entry.
-	leastEntry = 3 + 4
-	// leastBlock is the smallest size of a block without its checksum. All blocks have
+	minEntry = 3 + 4
+	// minBlock is the smallest size of a block without its checksum. All blocks have
 	// more. If it were less, an index could claim many more blocks.
-	leastBlock = 4
+	minBlock = 4
 )
 
 // indexBlock builds an index block, entry by entry. The zero indexBlock is empty. A file
@@ -106,7 +106,7 @@ type indexRules struct {
 	positional bool
 	values     int64  // of the file: ordinals are less
 	from, to   int64  // entries point to blocks in this range of the file
-	least      int64  // smallest size of a block
+	minSize    int64  // smallest size of a block
 	first      []byte // key of the entry that points to the block; nil for a root
 	below      []byte // key of the entry after that one; nil if there is none
 }
@@ -118,7 +118,7 @@ func parseIndex(raw []byte, rules *indexRules) (x index, err error) {
 		return x, err
 	}
 	//guard: rejects more entries than the block can hold
-	if n > len(entries)/leastEntry {
+	if n > len(entries)/minEntry {
 		return x, damage.New(damage.Count, "", 0, "%d entries in %d bytes of an index block", n, len(entries))
 	}
 	//guard: rejects an index block without entries
@@ -172,9 +172,9 @@ func (x *index) check(rules *indexRules) error {
 			return damage.New(damage.Truncated, "", at, "entry %d of an index block is cut short", i)
 		}
 		//guard: rejects blocks that overlap or point back
-		if p.Offset < end || int64(p.Size) < rules.least || p.end() > rules.to {
+		if p.Offset < end || int64(p.Size) < rules.minSize || p.end() > rules.to {
 			return damage.New(damage.Size, "", at, "an index points to %d bytes at %d, expected at least %d from %d to %d",
-				p.Size, p.Offset, rules.least, end, rules.to)
+				p.Size, p.Offset, rules.minSize, end, rules.to)
 		}
 		if err := rules.checkKey(i, key, last); err != nil {
 			err.Offset = at

@@ -68,7 +68,7 @@ func TestParseIndexRefuses(t *testing.T) {
 	}
 	one := entryOf("\x00\x00\x00\x05", 100, 10)
 	two := entryOf("\x00\x00\x00\x06", 110, 10)
-	rules := indexRules{positional: true, values: 10, from: 100, to: 130, least: 8}
+	rules := indexRules{positional: true, values: 10, from: 100, to: 130, minSize: 8}
 	inner := rules
 	inner.first, inner.below = []byte("\x00\x00\x00\x05"), []byte("\x00\x00\x00\x07")
 	for name, c := range map[string]struct {

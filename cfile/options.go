@@ -187,11 +187,11 @@ func (o *partOptions) files(cols []column.Column, blockSize int) ([]columnFiles,
 	return all, errors.Join(r.errs...)
 }
 
-// leastDataBlock is the size of data blocks if raw blocks are smaller than that.
-const leastDataBlock = 4 << 10
+// minDataBlock is the size of data blocks if raw blocks are smaller than that.
+const minDataBlock = 4 << 10
 
 // dataBlockSize returns the size of data blocks if raw blocks end at blockSize.
-func dataBlockSize(blockSize int) int { return min(max(blockSize, leastDataBlock), maxBlockSize) }
+func dataBlockSize(blockSize int) int { return min(max(blockSize, minDataBlock), maxBlockSize) }
 
 // optionsResolver applies options to columns.
 type optionsResolver struct {

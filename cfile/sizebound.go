@@ -14,9 +14,9 @@ type sizeBound struct {
 const (
 	// blockOverhead bounds the bytes of a data block besides its values, in the file and
 	// in the indexes: headers, padding, checksum, entries with keys of fixed width.
-	// A full block has at least leastDataBlock bytes, so the overhead is at most a
+	// A full block has at least minDataBlock bytes, so the overhead is at most a
 	// sixteenth of it. For blocks that are not full it is counted separately.
-	blockOverhead = leastDataBlock / 16
+	blockOverhead = minDataBlock / 16
 	// codeBound bounds the bytes of a dictionary's number, or of an INT32, in a full block.
 	codeBound = 5
 	// offsetBound bounds the bytes of a BINARY value's offset, or of its lengths in PREFIX.

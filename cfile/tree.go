@@ -73,7 +73,7 @@ func (t *tree) load(d int, p Pointer, from int64) error {
 	}
 	rules := indexRules{
 		positional: t.positional, values: t.f.footer.Values,
-		from: from, to: p.Offset, least: t.f.leastBlock(),
+		from: from, to: p.Offset, minSize: t.f.minBlock(),
 		below: t.following(d),
 	}
 	if d > 0 {
