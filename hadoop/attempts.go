@@ -22,20 +22,20 @@ func application(attempt string) (id string, ok bool) {
 // incarnation is by how much the numbers of attempts grow when Hadoop starts the
 // job's master again, and maxAttempts how many of each are looked at.
 const (
-	incarnation = 1000
-	maxAttempts = 100
+	masterStride = 1000
+	maxAttempts  = 100
 )
 
-// earlier are the IDs that earlier attempts at the same task can have, of which
+// earlierAttempts are the IDs that earlier attempts at the same task can have, of which
 // there were at most so many in each life of the job's master.
-func earlier(attempt string, most int) (ids []string) {
+func earlierAttempts(attempt string, maxPerMaster int) (ids []string) {
 	at := strings.LastIndexByte(attempt, '_') + 1
 	number, err := strconv.Atoi(attempt[at:])
 	if err != nil {
 		return nil
 	}
-	for n := range min(number, maxAttempts*incarnation) {
-		if n%incarnation < min(most, maxAttempts) {
+	for n := range min(number, maxAttempts*masterStride) {
+		if n%masterStride < min(maxPerMaster, maxAttempts) {
 			ids = append(ids, attempt[:at]+strconv.Itoa(n))
 		}
 	}

@@ -18,11 +18,11 @@ func TestEarlier(t *testing.T) {
 		{"a_x", 4, ""},
 		{"", 4, ""},
 	} {
-		if got := strings.Join(earlier(tt.attempt, tt.most), " "); got != tt.want {
+		if got := strings.Join(earlierAttempts(tt.attempt, tt.most), " "); got != tt.want {
 			t.Errorf("before %s: %s, want %s", tt.attempt, got, tt.want)
 		}
 	}
-	if n := len(earlier("a_999999999", 1<<30)); n != maxAttempts*maxAttempts {
+	if n := len(earlierAttempts("a_999999999", 1<<30)); n != maxAttempts*maxAttempts {
 		t.Errorf("%d earlier attempts", n)
 	}
 }

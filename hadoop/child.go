@@ -82,7 +82,7 @@ type child struct {
 
 	job    *Assignment // nil until it is found
 	stores *location.Resolver
-	place  store.Location // of the destination; its Store is nil until it is found
+	dest   store.Location // of the destination; its Store is nil until it is found
 	meter  *meter
 	began  time.Time
 }
@@ -96,7 +96,7 @@ func (c *child) run(ctx context.Context) error {
 	c.conf, c.attempt = cluster.NewConf(t.Conf), t.Conf["mapreduce.task.attempt.id"]
 	defer c.openLog()()
 	defer c.closeStores()
-	err = guarded(func() error {
+	err = recoverPanic(func() error {
 		if err := c.prepare(t.Split); err != nil {
 			return err
 		}
@@ -108,8 +108,8 @@ func (c *child) run(ctx context.Context) error {
 	return c.conclude(ctx, err)
 }
 
-// guarded makes an error of a panic.
-func guarded(do func() error) (err error) {
+// recoverPanic makes an error of a panic.
+func recoverPanic(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("this is a defect of rowtocol, please report it with the lines below: %v\n%s", p, debug.Stack())
@@ -120,21 +120,21 @@ func guarded(do func() error) (err error) {
 
 // openLog opens the attempt's log in the container's directory of logs, because
 // Java overwrites a part of standard error. The caller calls shut.
-func (c *child) openLog() (shut func()) {
-	shut = func() {}
+func (c *child) openLog() (closeLog func()) {
+	closeLog = func() {}
 	if dir, _, _ := strings.Cut(os.Getenv("LOG_DIRS"), ","); dir != "" {
 		name := filepath.Join(dir, "rowtocol.log")
 		if f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640); err == nil {
 			c.logFile, c.log = name, slog.New(slog.NewJSONHandler(f, nil))
 			_ = debug.SetCrashOutput(f, debug.CrashOptions{}) // else it is on standard error alone
-			shut = func() {
+			closeLog = func() {
 				_ = debug.SetCrashOutput(nil, debug.CrashOptions{})
 				_ = f.Close() // nowhere is left to complain
 			}
 		}
 	}
 	c.log = c.log.With("attempt", c.attempt)
-	return shut
+	return closeLog
 }
 
 // prepare finds out what is to be done, where, and in what bounds.
@@ -151,7 +151,7 @@ func (c *child) prepare(s pipes.Split) error {
 	if job == nil {
 		return noTask
 	}
-	c.job, c.meter = job, &meter{every: tellEvery}
+	c.job, c.meter = job, &meter{every: reportInterval}
 	if noTask == nil {
 		c.meter.total = job.Plan.Tasks[job.Task].Bytes()
 	}
@@ -164,7 +164,7 @@ func (c *child) prepare(s pipes.Split) error {
 	if c.Resolve == nil {
 		c.openStores()
 	}
-	c.place, err = input.Locate(c.Resolve, job.Plan.Dest)
+	c.dest, err = input.Locate(c.Resolve, job.Plan.Dest)
 	return cmp.Or(noTask, err)
 }
 
@@ -175,7 +175,7 @@ func (c *child) openStores() {
 		Hadoop: location.Hadoop{
 			Conf: c.conf, Login: cluster.LoginOptions{User: c.conf.String("mapreduce.job.user.name", "")}, Tokens: true, Replication: s.Replication,
 		},
-		Moved: c.meter.move,
+		Moved: c.meter.addMoved,
 		Patience: store.Patience{Limit: s.StoreRetry, Waiting: func(what string, err error, wait time.Duration) {
 			c.meter.retries.Add(1)
 			c.log.Warn("storage failed, trying again", "operation", what, "wait", wait.Round(time.Millisecond).String(), "reason", err.Error())
@@ -193,7 +193,7 @@ func (c *child) closeStores() {
 
 // work runs the task, unless that is needless or in vain.
 func (c *child) work(ctx context.Context) error {
-	if err := c.repeated(ctx); err != nil {
+	if err := c.checkEarlierFailure(ctx); err != nil {
 		return err
 	}
 	results, done, err := c.convert(ctx)
@@ -204,10 +204,10 @@ func (c *child) work(ctx context.Context) error {
 		c.log.Info("an earlier attempt has done the task")
 		return c.conn.Add(doneBefore, 1)
 	}
-	for _, name := range c.earlier() {
-		_ = c.place.Store.Remove(ctx, name) // the failure that it tells of is mended
+	for _, name := range c.earlierFailures() {
+		_ = c.dest.Store.Remove(ctx, name) // the failure that it tells of is mended
 	}
-	return c.meter.finish(c.conn, results[0])
+	return c.meter.sendResult(c.conn, results[0])
 }
 
 // convert runs the task, unless it is done.
@@ -216,35 +216,35 @@ func (c *child) convert(ctx context.Context) ([]*manifest.TaskResult, int, error
 	j := c.job
 	c.Workers, c.Memory, c.TempDir, c.Run = j.Workers, budget.New(j.Memory), tempDir(), j.Run
 	c.Warn = func(warning string) { c.log.Warn(warning) }
-	return job.RunTasksIn(ctx, j.Plan, job.Options{Progress: c.meter.progress, Environment: c.Environment}, []int{j.Task}, c.place.Store, j.Dir)
+	return job.RunTasksIn(ctx, j.Plan, job.Options{Progress: c.meter.progress, Environment: c.Environment}, []int{j.Task}, c.dest.Store, j.Dir)
 }
 
-// earlier are the documents that earlier attempts at the task may have left.
-func (c *child) earlier() (names []string) {
-	for _, id := range earlier(c.attempt, c.conf.Int("mapreduce.map.maxattempts", 4)) {
+// earlierFailures are the documents that earlier attempts at the task may have left.
+func (c *child) earlierFailures() (names []string) {
+	for _, id := range earlierAttempts(c.attempt, c.conf.Int("mapreduce.map.maxattempts", 4)) {
 		names = append(names, path.Join(c.job.Dir, task.FailedName(c.job.Task, id)))
 	}
 	return names
 }
 
-// repeated is the failure of an earlier attempt of the same job, if this one would
+// checkEarlierFailure is the failure of an earlier attempt of the same job, if this one would
 // fail of the same.
-func (c *child) repeated(ctx context.Context) error {
-	for _, name := range c.earlier() {
-		if f := task.ReadFailed(ctx, c.place.Store, name, c.job.Run); f != nil && f.Lasting() {
-			return &repeatedError{f.Cause(), f.Attempt}
+func (c *child) checkEarlierFailure(ctx context.Context) error {
+	for _, name := range c.earlierFailures() {
+		if f := task.ReadFailed(ctx, c.dest.Store, name, c.job.Run); f != nil && f.Lasting() {
+			return &repeatedFailure{f.Cause(), f.Attempt}
 		}
 	}
 	return nil
 }
 
-// repeatedError is an error of which an earlier attempt left a document.
-type repeatedError struct {
+// repeatedFailure is an error of which an earlier attempt left a document.
+type repeatedFailure struct {
 	error
 	attempt string
 }
 
-func (e *repeatedError) Unwrap() error { return e.error }
+func (e *repeatedFailure) Unwrap() error { return e.error }
 
 // conclude tells what came of the attempt, and returns the error with its kind.
 func (c *child) conclude(ctx context.Context, err error) error {
@@ -260,22 +260,22 @@ func (c *child) conclude(ctx context.Context, err error) error {
 	}
 	err = failure.Judge(err)
 	log := c.log.With("kind", failure.Name(failure.KindOf(err)), "exit", c.Exit(err))
-	if before := (*repeatedError)(nil); errors.As(err, &before) {
+	if before := (*repeatedFailure)(nil); errors.As(err, &before) {
 		log.Error("an earlier attempt failed of this: "+err.Error(), "earlier", before.attempt)
 	} else {
 		log.Error(err.Error(), "peak_memory", budget.PeakResident())
-		c.leave(ctx, err)
+		c.writeFailure(ctx, err)
 	}
 	message, _, _ := strings.Cut(err.Error(), "\n")
 	_ = c.conn.Status(message) // Java may be gone by now
 	return err
 }
 
-// leave leaves a document of the failure, if it can.
-func (c *child) leave(ctx context.Context, err error) {
+// writeFailure leaves a document of the failure, if it can.
+func (c *child) writeFailure(ctx context.Context, err error) {
 	id, ok := application(c.attempt)
 	//guard: refuses an ID that is none of Hadoop's
-	if !ok || c.place.Store == nil {
+	if !ok || c.dest.Store == nil {
 		return
 	}
 	f := task.FailedOf(err)
@@ -283,7 +283,7 @@ func (c *child) leave(ctx context.Context, err error) {
 	f.Task, f.Exit, f.Log = c.job.Task, c.Exit(err), c.logFile
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
-	if err := f.Leave(clean, c.place.Store, c.job.Dir); err != nil {
+	if err := f.Leave(clean, c.dest.Store, c.job.Dir); err != nil {
 		c.log.Warn("no document of the failure could be left", "reason", err.Error())
 	}
 }

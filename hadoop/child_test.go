@@ -25,7 +25,7 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-func counted(out pipestest.Outcome, counter int) int64 { return out.Counters[counters[counter]] }
+func counterOf(out pipestest.Outcome, counter int) int64 { return out.Counters[counters[counter]] }
 
 // Tasks that Hadoop starts leave the same as those of who runs the plan here, and
 // Hadoop's counters are the sums of that.
@@ -38,7 +38,7 @@ func TestChild(t *testing.T) {
 	want, err := r.Run(t.Context(), c.st, "/here", []int{0, 1, 2})
 	c.must(err)
 	for n := range c.plan.Tasks {
-		out, err := c.run(n, 0)
+		out, err := c.runAttempt(n, 0)
 		c.must(err)
 		got, err := task.WorkIn(c.plan, nil, c.st, c.dir).Finished(t.Context(), n)
 		if err != nil || got == nil || got.RowsIn != want[n].RowsIn || len(got.Parts) != 1 || got.Made.Run != testRun ||
@@ -50,16 +50,16 @@ func TestChild(t *testing.T) {
 			damagedRanges: 0, lostRows: 0, storageRetries: 0, doneBefore: 0, localBytes: 0,
 		}
 		for counter, want := range figures {
-			if got := counted(out, counter); got != want {
+			if got := counterOf(out, counter); got != want {
 				t.Errorf("task %d: %s are %d, want %d", n, counters[counter].Name, got, want)
 			}
 		}
 	}
-	if names := c.names(); len(names) != 2*len(c.plan.Tasks) {
+	if names := c.fileNames(); len(names) != 2*len(c.plan.Tasks) {
 		t.Errorf("the directory has %v", names)
 	}
-	c.wantNothingLeft()
-	for i, l := range c.log() {
+	c.checkNoTempFiles()
+	for i, l := range c.readLog() {
 		if n := i / 2; l["run"] != testRun || l["attempt"] != attemptID(n, 0) || l["plan"] != c.plan.ID || l["task"] != float64(n) || l["level"] != "INFO" {
 			t.Errorf("line %d of the log is %v", i, l)
 		}
@@ -85,9 +85,9 @@ func (c *testCluster) damageInput() {
 func TestChildOfDamagedInput(t *testing.T) {
 	c := newCluster(t)
 	c.damageInput()
-	out, err := c.run(0, 0)
+	out, err := c.runAttempt(0, 0)
 	c.must(err)
-	if counted(out, damagedRanges) != 1 || counted(out, lostRows) == 0 {
+	if counterOf(out, damagedRanges) != 1 || counterOf(out, lostRows) == 0 {
 		t.Errorf("counters are %v", out.Counters)
 	}
 }
@@ -98,7 +98,7 @@ func TestChildFailsOfDamage(t *testing.T) {
 	c.damageInput()
 	c.plan.Request.Options.OnDamage = "fail"
 	c.writeTasks(c.entries())
-	_, err := c.run(0, 0)
+	_, err := c.runAttempt(0, 0)
 	var want *damage.Error
 	if !errors.As(err, &want) || want.Offset <= 0 {
 		t.Fatalf("%v", err)
@@ -107,7 +107,7 @@ func TestChildFailsOfDamage(t *testing.T) {
 	if len(all) != 1 {
 		t.Fatalf("%d documents", len(all))
 	}
-	_, again := c.run(0, 1)
+	_, again := c.runAttempt(0, 1)
 	for who, err := range map[string]error{"who started the job": all[0].Err("plan"), "the next attempt": again} {
 		var got *damage.Error
 		if !errors.As(err, &got) || !errors.Is(err, failure.Input) {
@@ -124,12 +124,12 @@ func TestChildFailsOfDamage(t *testing.T) {
 // What an earlier attempt has done is not done again, if it is still sound.
 func TestChildOfFinishedTask(t *testing.T) {
 	c := newCluster(t)
-	_, err := c.run(1, 0)
+	_, err := c.runAttempt(1, 0)
 	c.must(err)
-	before := c.names()
-	out, err := c.run(1, 1)
+	before := c.fileNames()
+	out, err := c.runAttempt(1, 1)
 	c.must(err)
-	if names := c.names(); !slices.Equal(names, before) || counted(out, doneBefore) != 1 || counted(out, rowsIn) != 0 {
+	if names := c.fileNames(); !slices.Equal(names, before) || counterOf(out, doneBefore) != 1 || counterOf(out, rowsIn) != 0 {
 		t.Errorf("%v after %v, counters %v", names, before, out.Counters)
 	}
 	for _, name := range before {
@@ -137,9 +137,9 @@ func TestChildOfFinishedTask(t *testing.T) {
 			c.must(c.st.WriteFile(t.Context(), path.Join(c.dir, name), []byte("no part"), false))
 		}
 	}
-	out, err = c.run(1, 2)
+	out, err = c.runAttempt(1, 2)
 	c.must(err)
-	if res, err := task.WorkIn(c.plan, nil, c.st, c.dir).Finished(t.Context(), 1); res == nil || counted(out, doneBefore) != 0 || counted(out, outputFiles) != 1 {
+	if res, err := task.WorkIn(c.plan, nil, c.st, c.dir).Finished(t.Context(), 1); res == nil || counterOf(out, doneBefore) != 0 || counterOf(out, outputFiles) != 1 {
 		t.Errorf("%+v, %v, counters %v", res, err, out.Counters)
 	}
 }
@@ -153,7 +153,7 @@ func TestChildFails(t *testing.T) {
 	file, err := c.st.ReadFile(t.Context(), in, 1<<20)
 	c.must(err)
 	c.must(c.st.Remove(t.Context(), in))
-	out, err := c.run(last, 0)
+	out, err := c.runAttempt(last, 0)
 	if !errors.Is(err, failure.Input) {
 		t.Fatalf("error is %v", err)
 	}
@@ -169,7 +169,7 @@ func TestChildFails(t *testing.T) {
 	}
 	c.must(c.st.WriteFile(t.Context(), in, file, true))
 	for _, try := range []int{1, 3, 1000} {
-		_, again := c.run(last, try)
+		_, again := c.runAttempt(last, try)
 		if !errors.Is(again, failure.Input) || again.Error() != err.Error() {
 			t.Errorf("attempt %d: %v, want %v", try, again, err)
 		}
@@ -177,14 +177,14 @@ func TestChildFails(t *testing.T) {
 	if all := c.failures(); len(all) != 1 {
 		t.Errorf("documents are %+v", all)
 	}
-	j := c.java(c.split(last), strings.Replace(attemptID(last, 1), "_0003_", "_0004_", 1))
+	j := c.startJava(c.split(last), strings.Replace(attemptID(last, 1), "_0003_", "_0004_", 1))
 	c.must(RunChild(t.Context(), c.options()))
 	j.Wait()
-	c.wantNothingLeft()
+	c.checkNoTempFiles()
 }
 
-// hooked is a store of which the inputs are opened by a function.
-func hooked(st store.Store, open func(ctx context.Context) error) store.Store {
+// withOpenHook is a store of which the inputs are opened by a function.
+func withOpenHook(st store.Store, open func(ctx context.Context) error) store.Store {
 	return storetest.Inject(st, func(c *storetest.Call) error {
 		if c.Op == storetest.Open && strings.HasPrefix(c.Path, "/in/") {
 			if err := open(c.Ctx); err != nil {
@@ -199,15 +199,15 @@ func hooked(st store.Store, open func(ctx context.Context) error) store.Store {
 func TestChildFailsForNow(t *testing.T) {
 	c := newCluster(t)
 	inner := c.st
-	c.st = hooked(inner, func(context.Context) error { return store.ErrUnavailable })
-	if _, err := c.run(0, 0); !errors.Is(err, failure.Storage) {
+	c.st = withOpenHook(inner, func(context.Context) error { return store.ErrUnavailable })
+	if _, err := c.runAttempt(0, 0); !errors.Is(err, failure.Storage) {
 		t.Errorf("error is %v", err)
 	}
 	c.st = inner
 	if all := c.failures(); len(all) != 1 || all[0].Kind != "storage" {
 		t.Errorf("documents are %+v", all)
 	}
-	if _, err := c.run(0, 1); err != nil {
+	if _, err := c.runAttempt(0, 1); err != nil {
 		t.Error(err)
 	}
 	if all := c.failures(); len(all) > 0 {
@@ -220,14 +220,14 @@ func TestChildWithoutID(t *testing.T) {
 	c := newCluster(t)
 	c.must(c.st.Remove(t.Context(), "/in/1.avro"))
 	for _, id := range []string{"", "x", "/../../x_1"} {
-		j := c.java(c.split(len(c.plan.Tasks)-1), id)
+		j := c.startJava(c.split(len(c.plan.Tasks)-1), id)
 		if err := RunChild(t.Context(), c.options()); !errors.Is(err, failure.Input) {
 			t.Errorf("%q: %v", id, err)
 		}
 		j.Wait()
 	}
 	infos, err := c.st.List(t.Context(), path.Dir(c.dir))
-	if names := c.names(); err != nil || len(names) > 0 || len(infos) != 1 {
+	if names := c.fileNames(); err != nil || len(names) > 0 || len(infos) != 1 {
 		t.Errorf("left %v and %v, %v", names, infos, err)
 	}
 }
@@ -242,7 +242,7 @@ func TestChildPanics(t *testing.T) {
 		}
 		return resolve(location)
 	}
-	out, err := c.run(0, 0)
+	out, err := c.runAttempt(0, 0)
 	if err == nil || !strings.Contains(err.Error(), "a hole") || !strings.Contains(err.Error(), "child_test.go") {
 		t.Errorf("error is %v", err)
 	}
@@ -252,7 +252,7 @@ func TestChildPanics(t *testing.T) {
 	if all := c.failures(); len(all) != 1 || all[0].Kind != "defect" {
 		t.Errorf("documents are %+v", all)
 	}
-	c.wantNothingLeft()
+	c.checkNoTempFiles()
 }
 
 // A split that stands for no task is told where those of the plan are.
@@ -260,7 +260,7 @@ func TestChildWithoutTask(t *testing.T) {
 	c := newCluster(t)
 	s := c.split(0)
 	s.Length++
-	j := c.java(s, attemptID(9, 0))
+	j := c.startJava(s, attemptID(9, 0))
 	err := RunChild(t.Context(), c.options())
 	if out := j.Wait(); out.Done || !errors.Is(err, failure.Input) {
 		t.Errorf("%+v, %v", out, err)
@@ -274,11 +274,11 @@ func TestChildWithoutTask(t *testing.T) {
 func TestChildWithoutTasks(t *testing.T) {
 	c := newCluster(t)
 	c.must(os.Remove(TasksName))
-	out, err := c.run(0, 0)
+	out, err := c.runAttempt(0, 0)
 	if err == nil || !strings.Contains(err.Error(), TasksName) || len(out.Statuses) != 1 || !strings.Contains(out.Statuses[0], TasksName) {
 		t.Errorf("%v, and Java heard %q", err, out.Statuses)
 	}
-	if lines := c.log(); len(lines) != 1 || lines[0]["level"] != "ERROR" || lines[0]["attempt"] != attemptID(0, 0) {
+	if lines := c.readLog(); len(lines) != 1 || lines[0]["level"] != "ERROR" || lines[0]["attempt"] != attemptID(0, 0) {
 		t.Errorf("the log is %v", lines)
 	}
 }
@@ -288,19 +288,19 @@ func TestChildOfCommittedPlan(t *testing.T) {
 	c := newCluster(t)
 	inner := c.st
 	take := func() { c.must(inner.Rename(t.Context(), c.dir, "/out/.rowtocol/taken")) }
-	c.st = hooked(inner, func(context.Context) error {
+	c.st = withOpenHook(inner, func(context.Context) error {
 		take()
 		return nil
 	})
 	for _, when := range []string{"meanwhile", "before"} {
-		if _, err := c.run(0, 0); !errors.Is(err, failure.Storage) || !strings.Contains(err.Error(), "a commit took") {
+		if _, err := c.runAttempt(0, 0); !errors.Is(err, failure.Storage) || !strings.Contains(err.Error(), "a commit took") {
 			t.Errorf("%s: %v", when, err)
 		}
 		if _, err := inner.Stat(t.Context(), c.dir); !errors.Is(err, store.ErrNotExist) {
 			t.Errorf("%s: the directory is there again", when)
 		}
 	}
-	c.wantNothingLeft()
+	c.checkNoTempFiles()
 }
 
 // An attempt ends when Java has ended it, or is gone, or the process is told to,
@@ -318,9 +318,9 @@ func TestChildIsStopped(t *testing.T) {
 			c := newCluster(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			j := c.java(c.split(0), attemptID(0, 0))
+			j := c.startJava(c.split(0), attemptID(0, 0))
 			inner := c.st
-			c.st = hooked(inner, func(ctx context.Context) error {
+			c.st = withOpenHook(inner, func(ctx context.Context) error {
 				go tt.stop(j, cancel)
 				<-ctx.Done()
 				return ctx.Err()
@@ -336,10 +336,10 @@ func TestChildIsStopped(t *testing.T) {
 				t.Error("Java heard that the task is done")
 			}
 			c.st = inner
-			if names := c.names(); len(names) > 0 {
+			if names := c.fileNames(); len(names) > 0 {
 				t.Errorf("left %v", names)
 			}
-			c.wantNothingLeft()
+			c.checkNoTempFiles()
 		})
 	}
 }
@@ -349,9 +349,9 @@ func TestChildThatHangs(t *testing.T) {
 	defer func(was time.Duration) { stopTime = was }(stopTime)
 	stopTime = 200 * time.Millisecond
 	c := newCluster(t)
-	j := c.java(c.split(0), attemptID(0, 0))
+	j := c.startJava(c.split(0), attemptID(0, 0))
 	release, released := make(chan struct{}), make(chan struct{})
-	c.st = hooked(c.st, func(context.Context) error {
+	c.st = withOpenHook(c.st, func(context.Context) error {
 		go j.Die()
 		defer close(released)
 		<-release
@@ -360,7 +360,7 @@ func TestChildThatHangs(t *testing.T) {
 	if err := RunChild(t.Context(), c.options()); !errors.Is(err, pipes.ErrGone) || !strings.Contains(err.Error(), "given up") {
 		t.Errorf("error is %v", err)
 	}
-	c.wantNothingLeft()
+	c.checkNoTempFiles()
 	close(release)
 	<-released
 }
@@ -370,7 +370,7 @@ func TestChildThatHangs(t *testing.T) {
 func TestMeter(t *testing.T) {
 	const every = 100 * time.Millisecond
 	c := newCluster(t)
-	j := c.java(c.split(0), attemptID(0, 0))
+	j := c.startJava(c.split(0), attemptID(0, 0))
 	conn, err := pipes.Dial(t.Context())
 	c.must(err)
 	_, err = conn.Accept(t.Context())
@@ -380,13 +380,13 @@ func TestMeter(t *testing.T) {
 	stop := m.report(conn, "task 3")
 	m.progress(job.Progress{Rows: 7, Bytes: 50})
 	time.Sleep(3*every + every/2)
-	m.move(1)
+	m.addMoved(1)
 	time.Sleep(3*every + every/2)
 	stop()
 	c.must(conn.Done())
 	c.must(conn.Close())
 	out := j.Wait()
-	if !slices.Equal(out.Progress, []float32{0.25, 0.25}) || counted(out, rowsIn) != 7 || counted(out, inputBytes) != 50 ||
+	if !slices.Equal(out.Progress, []float32{0.25, 0.25}) || counterOf(out, rowsIn) != 7 || counterOf(out, inputBytes) != 50 ||
 		out.Statuses[0] != "task 3: 50 of 200 input bytes, 7 rows" {
 		t.Errorf("Java heard %+v", out)
 	}
@@ -398,12 +398,12 @@ func TestChildTwiceAtOnce(t *testing.T) {
 	inner := c.st
 	var both sync.WaitGroup
 	both.Add(2)
-	c.st = hooked(inner, func(context.Context) error {
+	c.st = withOpenHook(inner, func(context.Context) error {
 		both.Done()
 		both.Wait()
 		return nil
 	})
-	javas := []*pipestest.Java{c.java(c.split(2), attemptID(2, 0)), c.java(c.split(2), attemptID(2, 1))}
+	javas := []*pipestest.Java{c.startJava(c.split(2), attemptID(2, 0)), c.startJava(c.split(2), attemptID(2, 1))}
 	var running sync.WaitGroup
 	for _, j := range javas {
 		j.Setenv()
@@ -425,5 +425,5 @@ func TestChildTwiceAtOnce(t *testing.T) {
 	if res, err := task.WorkIn(c.plan, nil, c.st, c.dir).Finished(t.Context(), 2); res == nil || err != nil {
 		t.Errorf("%+v, %v", res, err)
 	}
-	c.wantNothingLeft()
+	c.checkNoTempFiles()
 }

@@ -20,14 +20,14 @@ import (
 
 const (
 	maxLine = 8 << 10 // bytes of a line of output that are looked at
-	// maxOutput is how many lines and maxAnswer how many bytes of an answer are kept.
-	maxOutput = 20_000
-	maxAnswer = 16 << 20
-	// silence is for how long a command may say nothing that is to answer at once: by
+	// maxAnswerLines is how many lines and maxAnswer how many bytes of an answer are kept.
+	maxAnswerLines = 20_000
+	maxAnswerBytes = 16 << 20
+	// silenceLimit is for how long a command may say nothing that is to answer at once: by
 	// then Java has given up a connection, and says so.
-	silence = 3 * time.Minute
-	// endTime is what a command has to end by itself after it was told to.
-	endTime = 2 * time.Second
+	silenceLimit = 3 * time.Minute
+	// stopGrace is what a command has to end by itself after it was told to.
+	stopGrace = 2 * time.Second
 )
 
 // errGone says that the cluster does not know an application.
@@ -79,22 +79,22 @@ func findCommand(name string, homes ...string) (string, error) {
 // run runs a command of the client. When the cluster did not answer it for the time
 // of the client's patience, the command is ended with failure.Storage.
 func (c *client) run(ctx context.Context, line func(text string), name string, args ...string) error {
-	ctx, give := context.WithCancelCause(ctx)
-	defer give(nil)
-	var silent time.Time // since then the cluster does not answer
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var silentSince time.Time // since then the cluster does not answer
 	command := filepath.Base(name)
 	err := c.runner.run(ctx, func(text string) {
 		c.log.Debug("hadoop", "command", command, "line", text)
 		retry := retryLine.FindString(text)
 		switch {
 		case retry == "":
-			silent = time.Time{}
-		case silent.IsZero():
-			silent = time.Now()
+			silentSince = time.Time{}
+		case silentSince.IsZero():
+			silentSince = time.Now()
 			c.log.Warn("the cluster does not answer, trying again", "command", command, "reason", retry)
 		//guard: bounds the wait for a cluster that is gone
-		case time.Since(silent) > c.patience:
-			give(failure.New(failure.Storage, "the cluster did not answer Hadoop's client (%s) for %v: %s", command, c.patience, retry))
+		case time.Since(silentSince) > c.patience:
+			stop(failure.New(failure.Storage, "the cluster did not answer Hadoop's client (%s) for %v: %s", command, c.patience, retry))
 		}
 		line(text)
 	}, name, args...)
@@ -106,18 +106,18 @@ func (c *client) run(ctx context.Context, line func(text string), name string, a
 
 // ask runs a command of yarn and returns the lines that it printed.
 func (c *client) ask(ctx context.Context, args ...string) (lines []string, end tail, err error) {
-	ctx, give := context.WithCancelCause(ctx)
-	defer give(nil)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	//guard: bounds the wait for a command that hangs
-	hangs := time.AfterFunc(silence, func() { give(fmt.Errorf("it said nothing for %v and was ended", silence)) })
-	defer hangs.Stop()
+	timer := time.AfterFunc(silenceLimit, func() { stop(fmt.Errorf("it said nothing for %v and was ended", silenceLimit)) })
+	defer timer.Stop()
 	size := 0
 	err = c.run(ctx, func(text string) {
-		hangs.Reset(silence)
-		end.line(text)
+		timer.Reset(silenceLimit)
+		end.addLine(text)
 		size += len(text)
 		//guard: bounds the output that is kept
-		if len(lines) < maxOutput && size <= maxAnswer {
+		if len(lines) < maxAnswerLines && size <= maxAnswerBytes {
 			lines = append(lines, text)
 		}
 	}, c.yarn, args...)
@@ -190,10 +190,10 @@ func (c *commands) run(ctx context.Context, line func(text string), name string,
 	defer runtime.UnlockOSThread()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = c.environ
-	cmd.SysProcAttr = endsWithUs()
+	cmd.SysProcAttr = endWithParent()
 	// Scripts may have started it.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = endTime
+	cmd.WaitDelay = stopGrace
 	out := &lineWriter{line: line}
 	cmd.Stdout, cmd.Stderr = out, out // one pipe, and one goroutine that writes
 	err := cmd.Run()

@@ -106,10 +106,10 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// runs is a runner that does one thing.
-type runs func(ctx context.Context, line func(string)) error
+// runnerFunc is a runner that does one thing.
+type runnerFunc func(ctx context.Context, line func(string)) error
 
-func (r runs) run(ctx context.Context, line func(string), _ string, _ ...string) error {
+func (r runnerFunc) run(ctx context.Context, line func(string), _ string, _ ...string) error {
 	return r(ctx, line)
 }
 
@@ -117,18 +117,18 @@ func (r runs) run(ctx context.Context, line func(string), _ string, _ ...string)
 func TestAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &client{log: slog.New(slog.DiscardHandler), patience: time.Hour, yarn: "yarn"}
-		c.runner = runs(func(ctx context.Context, line func(string)) error {
+		c.runner = runnerFunc(func(ctx context.Context, line func(string)) error {
 			line("Total number of applications")
 			<-ctx.Done()
 			return ctx.Err()
 		})
 		began := time.Now()
-		if _, err := c.find(t.Context(), "a"); !errors.Is(err, failure.Storage) || !strings.Contains(err.Error(), "said nothing for 3m") || time.Since(began) != silence {
+		if _, err := c.find(t.Context(), "a"); !errors.Is(err, failure.Storage) || !strings.Contains(err.Error(), "said nothing for 3m") || time.Since(began) != silenceLimit {
 			t.Errorf("a command that hangs: %v after %v", err, time.Since(began))
 		}
 		long := strings.Repeat("y", maxLine)
-		for text, n := range map[string]int{long: maxAnswer/maxLine + 100, "x": maxOutput + 100} {
-			c.runner = runs(func(_ context.Context, line func(string)) error {
+		for text, n := range map[string]int{long: maxAnswerBytes/maxLine + 100, "x": maxAnswerLines + 100} {
+			c.runner = runnerFunc(func(_ context.Context, line func(string)) error {
 				for range n {
 					line(text)
 				}
@@ -139,7 +139,7 @@ func TestAnswers(t *testing.T) {
 			for _, l := range lines {
 				size += len(l)
 			}
-			if err != nil || len(lines) == 0 || len(lines) > maxOutput || size > maxAnswer {
+			if err != nil || len(lines) == 0 || len(lines) > maxAnswerLines || size > maxAnswerBytes {
 				t.Errorf("%.1s: %d lines, %d bytes, %v", text, len(lines), size, err)
 			}
 		}
@@ -152,7 +152,7 @@ func TestCommandEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
 		err := (&commands{os.Environ()}).run(ctx, func(string) { cancel() }, script(t, t.TempDir(), "x", text))
-		if took := time.Since(began); err == nil || took > endTime+5*time.Second {
+		if took := time.Since(began); err == nil || took > stopGrace+5*time.Second {
 			t.Errorf("%s: %v after %v", name, err, took)
 		}
 	}

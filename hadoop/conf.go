@@ -32,10 +32,10 @@ func containerMemory(task int64) int64 { return javaMemory + task + processMemor
 // property is one of a job.
 type property struct{ name, value string }
 
-// owned are the properties on which the job depends, by their present names and by
+// reserved are the properties on which the job depends, by their present names and by
 // those that Hadoop still takes for them, and the flag that is there instead, if
 // there is one.
-var owned = map[string]string{
+var reserved = map[string]string{
 	"mapreduce.framework.name":                            "",
 	"mapreduce.job.queuename":                             "--queue",
 	"mapred.job.queue.name":                               "--queue",
@@ -105,7 +105,7 @@ func parseProperties(texts []string) ([]property, error) {
 		if !ok || name == "" {
 			return nil, failure.New(failure.Usage, "-D %s: a property is written key=value", text)
 		}
-		flag, known := owned[name]
+		flag, known := reserved[name]
 		//guard: refuses properties that the job sets itself
 		if known || strings.HasPrefix(name, pipesPrefix) {
 			if flag != "" {
@@ -114,7 +114,7 @@ func parseProperties(texts []string) ([]property, error) {
 			return nil, failure.New(failure.Usage, "-D %s: %s cannot be chosen, because the job depends on it", text, name)
 		}
 		//guard: refuses properties that XML cannot hold
-		if !isXML(name) || !isXML(value) {
+		if !fitsXML(name) || !fitsXML(value) {
 			return nil, failure.New(failure.Usage, "-D %q has characters that a property cannot have", text)
 		}
 		out = append(out, property{name, value})
@@ -122,8 +122,8 @@ func parseProperties(texts []string) ([]property, error) {
 	return out, nil
 }
 
-// lastOf returns the last value of a property, and takes all of it out.
-func lastOf(props []property, name string) (value string, rest []property) {
+// takeLast returns the last value of a property, and takes all of it out.
+func takeLast(props []property, name string) (value string, rest []property) {
 	rest = slices.DeleteFunc(slices.Clone(props), func(p property) bool {
 		if p.name == name {
 			value = p.value
@@ -148,8 +148,8 @@ type request struct {
 
 // properties are those of a job: ours, and then the user's.
 func (r *request) properties(site *cluster.Conf, user []property) []property {
-	opts, user := lastOf(user, optsKey)
-	tags, user := lastOf(user, tagsKey)
+	opts, user := takeLast(user, optsKey)
+	tags, user := takeLast(user, tagsKey)
 	if opts == "" {
 		opts = site.String(optsKey, site.String("mapred.child.java.opts", ""))
 	}
@@ -208,9 +208,9 @@ func writeProperties(w io.Writer, props []property) error {
 	return b.Flush()
 }
 
-// isXML reports whether XML 1.0 can hold a text, and a reader of it gives the same
+// fitsXML reports whether XML 1.0 can hold a text, and a reader of it gives the same
 // text back.
-func isXML(text string) bool {
+func fitsXML(text string) bool {
 	if !utf8.ValidString(text) {
 		return false
 	}
@@ -222,7 +222,7 @@ func isXML(text string) bool {
 // plainText is a text as one that XML can hold.
 func plainText(text string) string {
 	return strings.Map(func(r rune) rune {
-		if !isXML(string(r)) {
+		if !fitsXML(string(r)) {
 			return '?'
 		}
 		return r

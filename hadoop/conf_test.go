@@ -40,8 +40,8 @@ func TestParseProperties(t *testing.T) {
 	}
 }
 
-// loaded is what a reader of Hadoop's configuration takes from properties.
-func loaded(t *testing.T, props []property) *cluster.Conf {
+// loadProperties is what a reader of Hadoop's configuration takes from properties.
+func loadProperties(t *testing.T, props []property) *cluster.Conf {
 	t.Helper()
 	dir := t.TempDir()
 	t.Setenv("HADOOP_CONF_DIR", dir)
@@ -63,7 +63,7 @@ func TestJobProperties(t *testing.T) {
 	user, err := parseProperties([]string{"mapreduce.map.maxattempts=9", "mapreduce.map.maxattempts=2", "mapreduce.job.tags=mine,two"})
 	testenv.Must(t, err)
 	site := cluster.NewConf(map[string]string{"mapred.child.java.opts": "-Xmx1g -Da=b"})
-	c := loaded(t, sampleRequest().properties(site, user))
+	c := loadProperties(t, sampleRequest().properties(site, user))
 	for key, want := range map[string]string{
 		"mapreduce.job.name":                            "rowtocol ab hdfs://nn/out",
 		"mapreduce.job.tags":                            "rowtocol-ab,mine,two",
@@ -98,7 +98,7 @@ func TestJavaOptions(t *testing.T) {
 	} {
 		user, err := parseProperties(tt.user)
 		testenv.Must(t, err)
-		c := loaded(t, sampleRequest().properties(cluster.NewConf(tt.site), user))
+		c := loadProperties(t, sampleRequest().properties(cluster.NewConf(tt.site), user))
 		if got := c.String("mapreduce.map.java.opts", ""); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -107,12 +107,12 @@ func TestJavaOptions(t *testing.T) {
 
 func TestPlainText(t *testing.T) {
 	for in, want := range map[string]string{"a é\t": "a é\t", "a\x00b\xffc\uFFFE": "a?b?c?"} {
-		if got := plainText(in); got != want || !isXML(got) {
+		if got := plainText(in); got != want || !fitsXML(got) {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
 	}
 	// The replacement character is what readers make of what they cannot read.
-	if in := (pipes.Split{Path: "a\uFFFD"}); !isXML(in.Path) {
+	if in := (pipes.Split{Path: "a\uFFFD"}); !fitsXML(in.Path) {
 		t.Error("a character that XML has is refused")
 	}
 }

@@ -64,7 +64,7 @@ func New(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !isXML(o.Queue) {
+	if !fitsXML(o.Queue) {
 		return nil, failure.New(failure.Usage, "--queue %q has characters that no queue's name has", o.Queue)
 	}
 	exe, err := os.Executable()
@@ -85,20 +85,20 @@ func New(o Options) (*Engine, error) {
 	}
 	c := &client{
 		runner: &commands{environ}, mapred: mapred, yarn: yarn,
-		patience: max(o.StoreRetry, leastPatience), log: o.Log,
+		patience: max(o.StoreRetry, minPatience), log: o.Log,
 	}
 	return &Engine{o: o, client: c, site: site, user: user, exe: exe}, nil
 }
 
 const (
-	// leastPatience is for how long a cluster is waited for at least: Hadoop's client
+	// minPatience is for how long a cluster is waited for at least: Hadoop's client
 	// tells of a first try to connect again after a second.
-	leastPatience = 10 * time.Second
+	minPatience = 10 * time.Second
 	// killTime bounds how long a job is being killed when the program is told to end.
 	killTime = 5500 * time.Millisecond
-	// forgotten is the age at which the directory of a job is removed that is not under
+	// jobDirMaxAge is the age at which the directory of a job is removed that is not under
 	// way: until then it may be about to start, or be attached to.
-	forgotten = 7 * 24 * time.Hour
+	jobDirMaxAge = 7 * 24 * time.Hour
 )
 
 // Run runs the tasks of batches, and returns when the job has ended: with nil if it
@@ -114,11 +114,11 @@ func (e *Engine) Run(ctx context.Context, batches []task.Batch, progress func(ta
 	if err != nil {
 		return err
 	}
-	m := &jobProgress{tell: progress}
+	m := &jobProgress{report: progress}
 	for _, b := range batches {
 		m.total += b.Bytes()
 	}
-	earlier, err := e.earlier(ctx, h, batches)
+	earlier, err := e.findEarlier(ctx, h, batches)
 	if err != nil {
 		return err
 	}
@@ -128,11 +128,11 @@ func (e *Engine) Run(ctx context.Context, batches []task.Batch, progress func(ta
 			if err := e.client.kill(ctx, j.app.ID); err != nil {
 				return err
 			}
-			e.tidy(ctx, h, j)
+			e.removeFiles(ctx, h, j)
 			continue
 		}
 		n := len(batches)
-		batches = slices.DeleteFunc(batches, func(b task.Batch) bool { return j.plans.has(&b) })
+		batches = slices.DeleteFunc(batches, func(b task.Batch) bool { return j.plans.covers(&b) })
 		if len(batches) == n {
 			continue
 		}
@@ -185,7 +185,7 @@ func (e *Engine) Attach(ctx context.Context, id string, progress func(task.Progr
 	for _, p := range plans.Plans {
 		attached = append(attached, task.Attached{Dest: p.Dest, PlanID: p.ID})
 	}
-	return attached, e.follow(ctx, h, j, &jobProgress{total: plans.Bytes, tell: progress})
+	return attached, e.follow(ctx, h, j, &jobProgress{total: plans.Bytes, report: progress})
 }
 
 // running is a job under way.
@@ -214,17 +214,17 @@ func keyOf(name string) string {
 
 // application is what a report says of an application.
 func (e *Engine) application(r *report) task.RemoteJob {
-	app := task.RemoteJob{ID: r.id, Job: jobID(r.id), URL: cmp.Or(e.proxied(r.id), r.url)}
+	app := task.RemoteJob{ID: r.id, Job: jobID(r.id), URL: cmp.Or(e.proxyURL(r.id), r.url)}
 	if r.ended() {
 		app.State = r.final
 	}
 	return app
 }
 
-// proxied is where the cluster shows an application, as its client says of one that
+// proxyURL is where the cluster shows an application, as its client says of one that
 // it starts. A report has the address that the application's master gave, which
 // there is only while that runs. Empty if the configuration does not tell.
-func (e *Engine) proxied(id string) string {
+func (e *Engine) proxyURL(id string) string {
 	scheme, key := "http", "yarn.resourcemanager.webapp.address"
 	if e.site.String("yarn.http.policy", "") == "HTTPS_ONLY" {
 		scheme, key = "https", "yarn.resourcemanager.webapp.https.address"
@@ -241,33 +241,33 @@ func (e *Engine) proxied(id string) string {
 	return scheme + "://" + address + "/proxy/" + id + "/"
 }
 
-// tell tells of a job.
-func (e *Engine) tell(j *running) {
+// notify tells of a job.
+func (e *Engine) notify(j *running) {
 	app := j.app
 	app.Tasks, app.Bytes = j.plans.Tasks, j.plans.Bytes
 	e.o.Told(app)
 }
 
-// earlier finds the jobs of earlier runs that are under way for some of the batches.
+// findEarlier finds the jobs of earlier runs that are under way for some of the batches.
 // It removes the directories of those that have ended, and of any that are forgotten.
-func (e *Engine) earlier(ctx context.Context, h *home, batches []task.Batch) ([]*running, error) {
-	made, err := h.jobs(ctx)
+func (e *Engine) findEarlier(ctx context.Context, h *home, batches []task.Batch) ([]*running, error) {
+	created, err := h.jobs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var ours []*running
 	var tags []string
 	old := make(map[string]bool)
-	for _, key := range slices.Sorted(maps.Keys(made)) {
+	for _, key := range slices.Sorted(maps.Keys(created)) {
 		plans, err := h.readPlans(ctx, key)
 		if err != nil {
 			return nil, err
 		}
-		old[key] = time.Since(made[key]) >= forgotten
+		old[key] = time.Since(created[key]) >= jobDirMaxAge
 		switch {
-		case plans != nil && slices.ContainsFunc(batches, func(b task.Batch) bool { return plans.has(&b) }):
+		case plans != nil && slices.ContainsFunc(batches, func(b task.Batch) bool { return plans.covers(&b) }):
 			ours = append(ours, &running{key: key, plans: plans})
-		case old[key] || e.vanished(ctx, plans):
+		case old[key] || e.allPublished(ctx, plans):
 			old[key] = true
 		default:
 			continue
@@ -281,8 +281,8 @@ func (e *Engine) earlier(ctx context.Context, h *home, batches []task.Batch) ([]
 	if err != nil {
 		return nil, err
 	}
-	known := latest(reports)
-	for key := range made {
+	known := latestByKey(reports)
+	for key := range created {
 		r := known[key]
 		//guard: keeps the files of a job that is still running
 		if r == nil && !old[key] || r != nil && !r.ended() {
@@ -302,9 +302,9 @@ func (e *Engine) earlier(ctx context.Context, h *home, batches []task.Batch) ([]
 	}), nil
 }
 
-// vanished reports whether nothing is left to publish of what a job was for: somebody
+// allPublished reports whether nothing is left to publish of what a job was for: somebody
 // did, without the job.
-func (e *Engine) vanished(ctx context.Context, plans *jobPlans) bool {
+func (e *Engine) allPublished(ctx context.Context, plans *jobPlans) bool {
 	if plans == nil {
 		return false
 	}
@@ -323,9 +323,9 @@ func (e *Engine) vanished(ctx context.Context, plans *jobPlans) bool {
 	return true
 }
 
-// latest are the applications of jobs by their keys, of several the one that has not
+// latestByKey are the applications of jobs by their keys, of several the one that has not
 // ended.
-func latest(reports []*report) map[string]*report {
+func latestByKey(reports []*report) map[string]*report {
 	known := make(map[string]*report)
 	for _, r := range reports {
 		key := keyOf(r.name)

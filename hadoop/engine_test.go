@@ -27,8 +27,8 @@ import (
 // a cluster that has applications.
 type fakeClient struct {
 	t *testing.T
-	// pipes is what `mapred pipes` does.
-	pipes func(ctx context.Context, line func(string)) error
+	// submit is what `mapred pipes` does.
+	submit func(ctx context.Context, line func(string)) error
 	// reports are what `yarn application -status` says of an application, the last
 	// again and again.
 	reports map[string][]*report
@@ -52,7 +52,7 @@ func (f *fakeClient) run(ctx context.Context, line func(string), name string, ar
 			f.t.Error(err)
 		}
 		f.job = string(b)
-		return f.pipes(ctx, line)
+		return f.submit(ctx, line)
 	case args[1] == "-kill":
 		f.killed = append(f.killed, args[2])
 		return nil
@@ -81,17 +81,17 @@ func (f *fakeClient) run(ctx context.Context, line func(string), name string, ar
 	return nil
 }
 
-// says is a client that prints what was recorded, up to a line that has a text if that
+// replay is a client that prints what was recorded, up to a line that has a text if that
 // is not empty, and ends so; with errWaits it does not end by itself.
-func says(t *testing.T, name, until string, end error) func(context.Context, func(string)) error {
+func replay(t *testing.T, name, until string, end error) func(context.Context, func(string)) error {
 	return func(ctx context.Context, line func(string)) error {
-		for _, l := range recorded(t, name) {
+		for _, l := range readRecording(t, name) {
 			line(l)
 			if until != "" && strings.Contains(l, until) {
 				break
 			}
 		}
-		if end != errWaits {
+		if end != errStays {
 			return end
 		}
 		<-ctx.Done()
@@ -99,32 +99,32 @@ func says(t *testing.T, name, until string, end error) func(context.Context, fun
 	}
 }
 
-// errWaits stands for the end of a client that waits to be told to end.
-var errWaits = errors.New("waits")
+// errStays stands for the end of a client that waits to be told to end.
+var errStays = errors.New("waits")
 
 // rig is an engine on a cluster that is played.
 type rig struct {
 	*Engine
-	t      *testing.T
-	client *fakeClient
-	st     *ownedStore
-	batch  task.Batch
-	told   []task.RemoteJob
-	seen   []task.Progress
-	log    bytes.Buffer
+	t        *testing.T
+	client   *fakeClient
+	st       *ownedStore
+	batch    task.Batch
+	notified []task.RemoteJob
+	progress []task.Progress
+	log      bytes.Buffer
 }
 
 const rigKey = "c0ffee"
 
 func newRig(t *testing.T, change func(*Options)) *rig {
 	t.Helper()
-	r := &rig{t: t, client: &fakeClient{t: t, reports: map[string][]*report{}}, st: newOwned()}
+	r := &rig{t: t, client: &fakeClient{t: t, reports: map[string][]*report{}}, st: newOwnedStore()}
 	exe := filepath.Join(t.TempDir(), "exe")
 	testenv.Must(t, os.WriteFile(exe, []byte("a program"), 0o700))
 	o := Options{
 		RemoteOptions: task.RemoteOptions{
 			Resolve: resolveTo(r.st), Program: "1.2.3", Run: rigKey, Memory: 64 << 20, Workers: 2, StoreRetry: time.Minute,
-			Log: slog.New(slog.NewTextHandler(&r.log, nil)), Told: func(a task.RemoteJob) { r.told = append(r.told, a) },
+			Log: slog.New(slog.NewTextHandler(&r.log, nil)), Told: func(a task.RemoteJob) { r.notified = append(r.notified, a) },
 		},
 		Home: homeLocation, TempDir: t.TempDir(),
 	}
@@ -134,17 +134,17 @@ func newRig(t *testing.T, change func(*Options)) *rig {
 	c := &client{runner: r.client, mapred: "/h/bin/mapred", yarn: "/h/bin/yarn", patience: o.StoreRetry, log: o.Log}
 	r.Engine = &Engine{o: o, client: c, site: cluster.NewConf(nil), exe: exe}
 	const s = 1 << 20
-	r.batch = planned("00ff", s, manifest.Input{Path: "hdfs://nn/in/a", Size: 3 * s}, manifest.Input{Path: "hdfs://nn/in/_b", Size: s})
+	r.batch = newBatch("00ff", s, manifest.Input{Path: "hdfs://nn/in/a", Size: 3 * s}, manifest.Input{Path: "hdfs://nn/in/_b", Size: s})
 	testenv.Must(t, mkdirs(t.Context(), r.st, r.batch.Dir))
 	return r
 }
 
 func (r *rig) run(ctx context.Context) error {
-	return r.Run(ctx, []task.Batch{{Plan: &manifest.Plan{ID: "done"}}, r.batch}, func(p task.Progress) { r.seen = append(r.seen, p) })
+	return r.Run(ctx, []task.Batch{{Plan: &manifest.Plan{ID: "done"}}, r.batch}, func(p task.Progress) { r.progress = append(r.progress, p) })
 }
 
-// jobs are the directories of jobs that are there.
-func (r *rig) jobs() (names []string) {
+// jobDirs are the directories of jobs that are there.
+func (r *rig) jobDirs() (names []string) {
 	r.t.Helper()
 	infos, err := r.st.List(context.Background(), "/user/etl/.rowtocol")
 	if err != nil {
@@ -162,8 +162,8 @@ func (r *rig) report(id, key, state, final string, percent int) *report {
 	return &report{id: id, name: jobName(key, r.batch.Plan.Dest), state: state, final: final, percent: percent}
 }
 
-// leave leaves a document of a task that failed.
-func (r *rig) leave(f task.Failed) {
+// writeFailure leaves a document of a task that failed.
+func (r *rig) writeFailure(f task.Failed) {
 	r.t.Helper()
 	f.Version, f.Run = 1, rigKey
 	if err := f.Leave(context.Background(), r.st, r.batch.Dir); err != nil {
@@ -173,9 +173,9 @@ func (r *rig) leave(f task.Failed) {
 
 func TestRun(t *testing.T) {
 	r := newRig(t, func(o *Options) { o.Queue = "etl" })
-	look := says(t, "success", "", nil)
-	r.client.pipes = func(ctx context.Context, line func(string)) error {
-		if got := r.jobs(); !slices.Equal(got, []string{"job-" + rigKey}) {
+	play := replay(t, "success", "", nil)
+	r.client.submit = func(ctx context.Context, line func(string)) error {
+		if got := r.jobDirs(); !slices.Equal(got, []string{"job-" + rigKey}) {
 			t.Errorf("there are %v", got)
 		}
 		for _, p := range []string{"tasks", "plans.json", "carriers/0-00003"} {
@@ -183,7 +183,7 @@ func TestRun(t *testing.T) {
 				t.Errorf("%s: %+v, %v", p, info, err)
 			}
 		}
-		return look(ctx, line)
+		return play(ctx, line)
 	}
 	testenv.Must(t, r.run(t.Context()))
 	for _, want := range []string{"<value>rowtocol-c0ffee</value>", "<value>etl</value>", "/carriers</value>", "job-c0ffee/tasks#rowtocol-tasks"} {
@@ -191,22 +191,22 @@ func TestRun(t *testing.T) {
 			t.Errorf("the job has no %s:\n%s", want, r.client.job)
 		}
 	}
-	if len(r.told) != 2 || r.told[0].State != "" || r.told[0].ID != "application_1795425022941_0003" || r.told[0].Tasks != 4 || r.told[0].Bytes != 4<<20 || r.told[1].State != succeeded || r.told[1].Counters["rowtocol"]["rows"] != 82 {
-		t.Errorf("told %+v", r.told)
+	if len(r.notified) != 2 || r.notified[0].State != "" || r.notified[0].ID != "application_1795425022941_0003" || r.notified[0].Tasks != 4 || r.notified[0].Bytes != 4<<20 || r.notified[1].State != succeeded || r.notified[1].Counters["rowtocol"]["rows"] != 82 {
+		t.Errorf("told %+v", r.notified)
 	}
-	if last := r.seen[len(r.seen)-1]; last != (task.Progress{Rows: 82, Bytes: 4 << 20, Tasks: 4}) {
+	if last := r.progress[len(r.progress)-1]; last != (task.Progress{Rows: 82, Bytes: 4 << 20, Tasks: 4}) {
 		t.Errorf("progress ends with %+v", last)
 	}
-	if !slices.IsSortedFunc(r.seen, func(a, b task.Progress) int { return int(a.Bytes - b.Bytes) }) {
-		t.Errorf("progress goes backwards: %v", r.seen)
+	if !slices.IsSortedFunc(r.progress, func(a, b task.Progress) int { return int(a.Bytes - b.Bytes) }) {
+		t.Errorf("progress goes backwards: %v", r.progress)
 	}
-	if len(r.jobs()) != 0 || len(r.client.calls) != 1 {
-		t.Errorf("left %v after %q", r.jobs(), r.client.calls)
+	if len(r.jobDirs()) != 0 || len(r.client.calls) != 1 {
+		t.Errorf("left %v after %q", r.jobDirs(), r.client.calls)
 	}
 	if left, err := os.ReadDir(r.o.TempDir); err != nil || len(left) != 0 {
 		t.Errorf("left %v, %v", left, err)
 	}
-	r.client.pipes = look
+	r.client.submit = play
 	// Another job of the same run has another name.
 	if err := r.run(t.Context()); err != nil || !strings.Contains(r.client.job, "<value>rowtocol-c0ffee-2</value>") {
 		t.Errorf("%v:\n%s", err, r.client.job)
@@ -239,9 +239,9 @@ func TestRunFails(t *testing.T) {
 		"no cluster":        {"rmdown", nil, failure.Storage, "Connection refused", -1},
 	} {
 		r := newRig(t, nil)
-		r.client.pipes = says(t, tt.recording, "", errExit)
+		r.client.submit = replay(t, tt.recording, "", errExit)
 		for _, f := range tt.left {
-			r.leave(f)
+			r.writeFailure(f)
 		}
 		// YARN knows an application that it refused.
 		r.client.reports["application_1795425022941_0007"] = []*report{r.report("application_1795425022941_0007", rigKey, failed, failed, 0)}
@@ -252,8 +252,8 @@ func TestRunFails(t *testing.T) {
 		if f := (*task.Failure)(nil); errors.As(err, &f) != (tt.task >= 0) || f != nil && (f.Task != tt.task || f.Plan != "00ff") {
 			t.Errorf("%s: %#v", name, f)
 		}
-		if len(r.jobs()) != 0 {
-			t.Errorf("%s: left %v", name, r.jobs())
+		if len(r.jobDirs()) != 0 {
+			t.Errorf("%s: left %v", name, r.jobDirs())
 		}
 	}
 }
@@ -266,15 +266,15 @@ func TestClientCannotRun(t *testing.T) {
 		"no JAVA_HOME":        "echo 'ERROR: JAVA_HOME is not set and could not be found.' >&2; exit 1",
 	} {
 		r := newRig(t, nil)
-		r.client.pipes = func(ctx context.Context, line func(string)) error {
+		r.client.submit = func(ctx context.Context, line func(string)) error {
 			return (&commands{os.Environ()}).run(ctx, line, "/bin/sh", "-c", script)
 		}
 		err := r.run(t.Context())
 		if !errors.Is(err, failure.Usage) || !strings.Contains(err.Error(), "does not run on this machine") || !strings.Contains(strings.ToLower(err.Error()), "java") {
 			t.Errorf("%s: %v, of kind %v", name, err, failure.KindOf(err))
 		}
-		if len(r.jobs()) != 0 {
-			t.Errorf("%s: left %v", name, r.jobs())
+		if len(r.jobDirs()) != 0 {
+			t.Errorf("%s: left %v", name, r.jobDirs())
 		}
 	}
 }
@@ -300,11 +300,11 @@ func TestTokens(t *testing.T) {
 		defer login.Close()
 		r := newRig(t, func(o *Options) { o.Login = login })
 		r.site, r.user = cluster.NewConf(tt.site), tt.user
-		r.client.pipes = says(t, "killed", "", errExit)
+		r.client.submit = replay(t, "killed", "", errExit)
 		err = r.run(t.Context())
 		refused := errors.Is(err, failure.Usage) && strings.Contains(err.Error(), tt.words)
-		if submitted := len(r.client.calls) > 0; submitted != (tt.words == "") || refused != (tt.words != "") || len(r.jobs()) != 0 {
-			t.Errorf("%s: %v, submitted %v, left %v", name, err, submitted, r.jobs())
+		if submitted := len(r.client.calls) > 0; submitted != (tt.words == "") || refused != (tt.words != "") || len(r.jobDirs()) != 0 {
+			t.Errorf("%s: %v, submitted %v, left %v", name, err, submitted, r.jobDirs())
 		}
 	}
 }
@@ -313,7 +313,7 @@ func TestTokens(t *testing.T) {
 func TestSilentCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
-		r.client.pipes = func(ctx context.Context, line func(string)) error {
+		r.client.submit = func(ctx context.Context, line func(string)) error {
 			for i := 0; i < 300 && ctx.Err() == nil; i++ {
 				line("INFO ipc.Client: Retrying connect to server: rm/10.0.0.1:8032. Already tried 3 time(s)")
 				time.Sleep(time.Second)
@@ -325,8 +325,8 @@ func TestSilentCluster(t *testing.T) {
 		if !errors.Is(err, failure.Storage) || !strings.Contains(err.Error(), "did not answer") || time.Since(began) > 70*time.Second {
 			t.Errorf("%v, after %v", err, time.Since(began))
 		}
-		if len(r.client.calls) != 1 || len(r.jobs()) != 0 {
-			t.Errorf("%q, left %v", r.client.calls, r.jobs())
+		if len(r.client.calls) != 1 || len(r.jobDirs()) != 0 {
+			t.Errorf("%q, left %v", r.client.calls, r.jobDirs())
 		}
 	})
 }
@@ -347,7 +347,7 @@ func TestClientGone(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, nil)
-			r.client.pipes = says(t, "killed", tt.until, errors.New("signal: killed"))
+			r.client.submit = replay(t, "killed", tt.until, errors.New("signal: killed"))
 			if tt.last != nil {
 				tt.last.id, tt.last.name = id, jobName(rigKey, "x")
 				r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 50), r.report(id, rigKey, "RUNNING", "UNDEFINED", 30), tt.last}
@@ -356,8 +356,8 @@ func TestClientGone(t *testing.T) {
 			if failure.KindOf(err) != tt.kind || err != nil && !strings.Contains(err.Error(), tt.words) {
 				t.Errorf("%s: %v, want %v with %q", name, err, tt.kind, tt.words)
 			}
-			if tt.last != nil && (len(r.jobs()) != 0 || len(r.seen) == 0 || r.seen[0].Bytes != 2<<20) {
-				t.Errorf("%s: left %v, progress %v", name, r.jobs(), r.seen)
+			if tt.last != nil && (len(r.jobDirs()) != 0 || len(r.progress) == 0 || r.progress[0].Bytes != 2<<20) {
+				t.Errorf("%s: left %v, progress %v", name, r.jobDirs(), r.progress)
 			}
 		})
 	}
@@ -369,15 +369,15 @@ func TestInterrupt(t *testing.T) {
 	for name, until := range map[string]string{"running": "map 0%", "handed over, and not said": "number of splits"} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, nil)
-			r.client.pipes = says(t, "killed", until, errWaits)
+			r.client.submit = replay(t, "killed", until, errStays)
 			r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 50)}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(10*time.Second, func() { cancel(stop) })
 			if err := r.run(ctx); err != stop {
 				t.Errorf("%s: %v", name, err)
 			}
-			if !slices.Equal(r.client.killed, []string{id}) || len(r.jobs()) != 0 {
-				t.Errorf("%s: killed %v, left %v", name, r.client.killed, r.jobs())
+			if !slices.Equal(r.client.killed, []string{id}) || len(r.jobDirs()) != 0 {
+				t.Errorf("%s: killed %v, left %v", name, r.client.killed, r.jobDirs())
 			}
 		})
 	}
@@ -388,7 +388,7 @@ func TestEarlierJob(t *testing.T) {
 	const id = "application_1_0001"
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
-		r.client.pipes = says(t, "success", "", nil)
+		r.client.submit = replay(t, "success", "", nil)
 		other := r.batch
 		other.Plan = &manifest.Plan{ID: "another", Dest: "hdfs://nn/x"}
 		other.Numbers, other.Dir = nil, r.batch.Dir
@@ -396,33 +396,33 @@ func TestEarlierJob(t *testing.T) {
 		published.Dir = "/elsewhere/.rowtocol/plan-another"
 		h, err := openHome(t.Context(), r.o.Resolve, r.o.Home)
 		testenv.Must(t, err)
-		make := func(key string, b task.Batch, reports ...*report) {
-			if err := h.makeJob(t.Context(), Job{Run: key}, nil, &layout{}, plansOf(key, key, []task.Batch{b})); err != nil {
+		makeJob := func(key string, b task.Batch, reports ...*report) {
+			if err := h.makeJob(t.Context(), Job{Run: key}, nil, &layout{}, newJobPlans(key, key, []task.Batch{b})); err != nil {
 				t.Fatal(err)
 			}
 			if len(reports) > 0 {
 				r.client.reports[reports[0].id] = reports
 			}
 		}
-		make("ended", r.batch, r.report("application_1_0002", "ended", "FINISHED", failed, 100))
-		make("other", other, r.report("application_1_0003", "other", "RUNNING", "UNDEFINED", 1))
-		make("attachable", other, r.report("application_1_0004", "attachable", "FINISHED", succeeded, 100))
-		make("published", published, r.report("application_1_0005", "published", "FINISHED", succeeded, 100))
-		make("lost", published)
-		make("going", published, r.report("application_1_0006", "going", "RUNNING", "UNDEFINED", 100))
-		make("about", r.batch)
-		make("ours", r.batch, r.report(id, "ours", "RUNNING", "UNDEFINED", 10), r.report(id, "ours", "RUNNING", "UNDEFINED", 60), r.report(id, "ours", "FINISHED", succeeded, 100))
+		makeJob("ended", r.batch, r.report("application_1_0002", "ended", "FINISHED", failed, 100))
+		makeJob("other", other, r.report("application_1_0003", "other", "RUNNING", "UNDEFINED", 1))
+		makeJob("attachable", other, r.report("application_1_0004", "attachable", "FINISHED", succeeded, 100))
+		makeJob("published", published, r.report("application_1_0005", "published", "FINISHED", succeeded, 100))
+		makeJob("lost", published)
+		makeJob("going", published, r.report("application_1_0006", "going", "RUNNING", "UNDEFINED", 100))
+		makeJob("about", r.batch)
+		makeJob("ours", r.batch, r.report(id, "ours", "RUNNING", "UNDEFINED", 10), r.report(id, "ours", "RUNNING", "UNDEFINED", 60), r.report(id, "ours", "FINISHED", succeeded, 100))
 		testenv.Must(t, r.run(t.Context()))
-		if len(r.told) != 2 || !r.told[0].Found || r.told[0].ID != id || r.told[1].State != succeeded || r.client.job != "" {
-			t.Errorf("told %+v, and started %q", r.told, r.client.job)
+		if len(r.notified) != 2 || !r.notified[0].Found || r.notified[0].ID != id || r.notified[1].State != succeeded || r.client.job != "" {
+			t.Errorf("told %+v, and started %q", r.notified, r.client.job)
 		}
-		if got := r.jobs(); !slices.Equal(got, []string{"job-about", "job-attachable", "job-going", "job-other"}) {
+		if got := r.jobDirs(); !slices.Equal(got, []string{"job-about", "job-attachable", "job-going", "job-other"}) {
 			t.Errorf("left %v", got)
 		}
 		// What nobody came back for is removed at last, but no job loses its files.
-		time.Sleep(forgotten + time.Hour)
+		time.Sleep(jobDirMaxAge + time.Hour)
 		testenv.Must(t, r.run(t.Context()))
-		if got := r.jobs(); !slices.Equal(got, []string{"job-going", "job-other"}) || r.client.job == "" {
+		if got := r.jobDirs(); !slices.Equal(got, []string{"job-going", "job-other"}) || r.client.job == "" {
 			t.Errorf("left %v", got)
 		}
 	})
@@ -432,29 +432,29 @@ func TestDetachAndAttach(t *testing.T) {
 	const id = "application_1795425022941_0005"
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(o *Options) { o.Detach = true })
-		r.client.pipes = says(t, "killed", "Running job", errWaits)
+		r.client.submit = replay(t, "killed", "Running job", errStays)
 		if err := r.run(t.Context()); err != task.ErrDetached {
 			t.Fatal(err)
 		}
-		if len(r.told) != 1 || r.told[0].ID != id || !slices.Equal(r.jobs(), []string{"job-" + rigKey}) || len(r.client.killed) != 0 {
-			t.Errorf("told %+v, left %v, killed %v", r.told, r.jobs(), r.client.killed)
+		if len(r.notified) != 1 || r.notified[0].ID != id || !slices.Equal(r.jobDirs(), []string{"job-" + rigKey}) || len(r.client.killed) != 0 {
+			t.Errorf("told %+v, left %v, killed %v", r.notified, r.jobDirs(), r.client.killed)
 		}
 		r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 10)}
-		if err := r.run(t.Context()); err != task.ErrDetached || len(r.told) != 2 || !r.told[1].Found {
-			t.Errorf("once more: %v, told %+v", err, r.told)
+		if err := r.run(t.Context()); err != task.ErrDetached || len(r.notified) != 2 || !r.notified[1].Found {
+			t.Errorf("once more: %v, told %+v", err, r.notified)
 		}
 		r.o.Detach, r.o.Run = false, "another"
 		r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 10), r.report(id, rigKey, "FINISHED", failed, 100)}
-		r.leave(task.Failed{Job: id, Attempt: "attempt_1795425022941_0005_m_000001_0", Task: 1, Kind: "input", Message: "damaged"})
+		r.writeFailure(task.Failed{Job: id, Attempt: "attempt_1795425022941_0005_m_000001_0", Task: 1, Kind: "input", Message: "damaged"})
 		got, err := r.Attach(t.Context(), jobID(id), nil)
 		if f := (*task.Failure)(nil); !errors.As(err, &f) || f.Plan != "00ff" || f.Task != 1 {
 			t.Errorf("%v", err)
 		}
-		if a := r.told[2]; !a.Found || a.Bytes == 0 {
+		if a := r.notified[2]; !a.Found || a.Bytes == 0 {
 			t.Errorf("whoever follows it cannot tell how far it is: %+v", a)
 		}
-		if len(got) != 1 || got[0] != (task.Attached{Dest: "hdfs://nn/00ff", PlanID: "00ff"}) || len(r.jobs()) != 0 {
-			t.Errorf("%+v, left %v", got, r.jobs())
+		if len(got) != 1 || got[0] != (task.Attached{Dest: "hdfs://nn/00ff", PlanID: "00ff"}) || len(r.jobDirs()) != 0 {
+			t.Errorf("%+v, left %v", got, r.jobDirs())
 		}
 		if _, err := r.Attach(t.Context(), id, nil); !errors.Is(err, failure.Usage) || !strings.Contains(err.Error(), "was followed to its end before") {
 			t.Errorf("a job that was followed: %v", err)

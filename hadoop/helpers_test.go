@@ -112,7 +112,7 @@ func (c *testCluster) split(number int) pipes.Split {
 func (c *testCluster) writeTasks(entries []Entry) {
 	c.t.Helper()
 	batches := []task.Batch{{Plan: c.plan, Dir: c.dir}}
-	file := write(c.t, Job{Program: "test", Run: testRun, Memory: 64 << 20, Workers: 2}, batches, entries)
+	file := taskFile(c.t, Job{Program: "test", Run: testRun, Memory: 64 << 20, Workers: 2}, batches, entries)
 	c.must(os.WriteFile(TasksName, file, 0o600))
 }
 
@@ -120,8 +120,8 @@ func attemptID(number, try int) string {
 	return fmt.Sprintf("attempt_1700000000000_0003_m_%06d_%d", number, try)
 }
 
-// java begins a task attempt on Java's side.
-func (c *testCluster) java(s pipes.Split, attempt string) *pipestest.Java {
+// startJava begins a task attempt on Java's side.
+func (c *testCluster) startJava(s pipes.Split, attempt string) *pipestest.Java {
 	c.t.Helper()
 	j := pipestest.Start(c.t, pipes.MapTask{Split: s, Conf: map[string]string{"mapreduce.task.attempt.id": attempt}})
 	j.Setenv()
@@ -132,10 +132,10 @@ func (c *testCluster) options() ChildOptions {
 	return ChildOptions{Environment: task.Environment{Formats: format.Registry{trevni.Format}, Program: "test", Resolve: c.resolve}, Exit: func(error) int { return 42 }}
 }
 
-// run runs an attempt at a task and returns what Java heard.
-func (c *testCluster) run(number, try int) (pipestest.Outcome, error) {
+// runAttempt runs an attempt at a task and returns what Java heard.
+func (c *testCluster) runAttempt(number, try int) (pipestest.Outcome, error) {
 	c.t.Helper()
-	j := c.java(c.split(number), attemptID(number, try))
+	j := c.startJava(c.split(number), attemptID(number, try))
 	err := RunChild(c.t.Context(), c.options())
 	out := j.Wait()
 	if out.Done != (err == nil) {
@@ -144,8 +144,8 @@ func (c *testCluster) run(number, try int) (pipestest.Outcome, error) {
 	return out, err
 }
 
-// names are what the directory of the work holds.
-func (c *testCluster) names() (names []string) {
+// fileNames are what the directory of the work holds.
+func (c *testCluster) fileNames() (names []string) {
 	c.t.Helper()
 	infos, err := c.st.List(c.t.Context(), c.dir)
 	c.must(err)
@@ -155,8 +155,8 @@ func (c *testCluster) names() (names []string) {
 	return names
 }
 
-// wantNothingLeft fails if there are temporary files of this machine.
-func (c *testCluster) wantNothingLeft() {
+// checkNoTempFiles fails if there are temporary files of this machine.
+func (c *testCluster) checkNoTempFiles() {
 	c.t.Helper()
 	if left, _ := os.ReadDir(c.temp); len(left) > 0 {
 		c.t.Errorf("left in the temporary directory: %v", left)
@@ -171,7 +171,7 @@ func (c *testCluster) failures() []task.Failed {
 	return all
 }
 
-func (c *testCluster) log() []map[string]any {
+func (c *testCluster) readLog() []map[string]any {
 	c.t.Helper()
 	b, err := os.ReadFile(c.logs + "/rowtocol.log")
 	c.must(err)

@@ -41,23 +41,23 @@ var counters = [counterCount]pipes.Counter{
 	doneBefore:     {Group: CounterGroup, Name: "tasks done before"},
 }
 
-// tellEvery is the time between reports to Java.
-const tellEvery = time.Second
+// reportInterval is the time between reports to Java.
+const reportInterval = time.Second
 
 // meter is how far a task is.
 type meter struct {
-	total   int64 // input bytes of the task
-	every   time.Duration
-	moved   atomic.Int64 // bytes from and to storage
-	retries atomic.Int64
-	rows    atomic.Int64
-	bytes   atomic.Int64 // of input
-	spilled atomic.Int64
-	told    [counterCount]int64 // what Java knows; of one goroutine at a time
+	total    int64 // input bytes of the task
+	every    time.Duration
+	moved    atomic.Int64 // bytes from and to storage
+	retries  atomic.Int64
+	rows     atomic.Int64
+	bytes    atomic.Int64 // of input
+	spilled  atomic.Int64
+	reported [counterCount]int64 // what Java knows; of one goroutine at a time
 }
 
-// move counts bytes that were read from or written to storage.
-func (m *meter) move(n int) { m.moved.Add(int64(n)) }
+// addMoved counts bytes that were read from or written to storage.
+func (m *meter) addMoved(n int) { m.moved.Add(int64(n)) }
 
 // progress takes the progress of the task.
 func (m *meter) progress(p job.Progress) {
@@ -88,7 +88,7 @@ func (m *meter) report(conn *pipes.Conn, what string) (stop func()) {
 				continue
 			}
 			last = now
-			_ = m.tell(conn, what) // whose context ends
+			_ = m.sendProgress(conn, what) // whose context ends
 		}
 	})
 	return func() {
@@ -97,27 +97,27 @@ func (m *meter) report(conn *pipes.Conn, what string) (stop func()) {
 	}
 }
 
-// tell tells Java of the progress.
-func (m *meter) tell(conn *pipes.Conn, what string) error {
+// sendProgress tells Java of the progress.
+func (m *meter) sendProgress(conn *pipes.Conn, what string) error {
 	rows, bytes := m.rows.Load(), m.bytes.Load()
 	return errors.Join(
 		conn.Progress(float32(float64(bytes)/float64(max(m.total, 1)))),
-		m.count(conn, rowsIn, rows), m.count(conn, inputBytes, bytes), m.count(conn, storageRetries, m.retries.Load()),
+		m.sendCounter(conn, rowsIn, rows), m.sendCounter(conn, inputBytes, bytes), m.sendCounter(conn, storageRetries, m.retries.Load()),
 		conn.Status(fmt.Sprintf("%s: %d of %d input bytes, %d rows", what, bytes, m.total, rows)))
 }
 
-// count tells Java that a counter of the task has come to n.
-func (m *meter) count(conn *pipes.Conn, counter int, n int64) error {
-	more := n - m.told[counter]
+// sendCounter tells Java that a counter of the task has come to n.
+func (m *meter) sendCounter(conn *pipes.Conn, counter int, n int64) error {
+	more := n - m.reported[counter]
 	if more == 0 {
 		return nil
 	}
-	m.told[counter] = n
+	m.reported[counter] = n
 	return conn.Add(counter, more)
 }
 
-// finish tells Java what came of the task.
-func (m *meter) finish(conn *pipes.Conn, res *manifest.TaskResult) error {
+// sendResult tells Java what came of the task.
+func (m *meter) sendResult(conn *pipes.Conn, res *manifest.TaskResult) error {
 	var bytes int64
 	files := res.Files()
 	for _, f := range files {
@@ -129,7 +129,7 @@ func (m *meter) finish(conn *pipes.Conn, res *manifest.TaskResult) error {
 		rowsIn: res.RowsIn, inputBytes: m.total, outputBytes: bytes, outputFiles: int64(len(files)), damagedRanges: int64(len(res.Losses)),
 		lostRows: lost, storageRetries: m.retries.Load(), localBytes: m.spilled.Load(),
 	} {
-		errs = append(errs, m.count(conn, counter, n))
+		errs = append(errs, m.sendCounter(conn, counter, n))
 	}
 	return errors.Join(errs...)
 }

@@ -47,7 +47,7 @@ type tail struct {
 	exception string
 }
 
-func (t *tail) line(text string) {
+func (t *tail) addLine(text string) {
 	if len(t.lines) == lastLines {
 		t.lines = slices.Delete(t.lines, 0, 1)
 	}
@@ -62,18 +62,18 @@ func (t *tail) line(text string) {
 // reason says why the command failed, as far as it can be told.
 func (t *tail) reason() string {
 	if t.exception != "" {
-		return legible(t.exception)
+		return printable(t.exception)
 	}
 	for _, line := range slices.Backward(t.lines) {
 		if strings.TrimSpace(line) != "" {
-			return legible(strings.TrimSpace(line))
+			return printable(strings.TrimSpace(line))
 		}
 	}
 	return "it said nothing"
 }
 
-// legible is what others said as a part of a message.
-func legible(text string) string {
+// printable is what others said as a part of a message.
+func printable(text string) string {
 	//guard: shortens what the client says
 	if len(text) > maxShown {
 		text = text[:maxShown] + "…"
@@ -90,25 +90,25 @@ type output struct {
 	percent int
 	why     []string // the job failed
 
-	explains bool   // the next lines are of why
-	counts   bool   // the next lines are counters
-	group    string // of counters
-	counters int
+	inReason   bool   // the next lines are of why
+	inCounters bool   // the next lines are counters
+	group      string // of counters
+	counters   int
 }
 
-// line takes a line. It reports whether that said how far the job is, or what it is.
-func (o *output) line(text string) (news bool) {
-	o.tail.line(text)
+// addLine takes a line. It reports whether that said how far the job is, or what it is.
+func (o *output) addLine(text string) (news bool) {
+	o.tail.addLine(text)
 	switch {
-	case o.explains && text != "" && !countersLine.MatchString(text):
+	case o.inReason && text != "" && !countersLine.MatchString(text):
 		if len(o.why) < maxReason {
 			o.why = append(o.why, text)
 		}
 		return false
-	case o.counts && o.counter(text):
+	case o.inCounters && o.addCounter(text):
 		return false
 	}
-	o.explains, o.counts = false, false
+	o.inReason, o.inCounters = false, false
 	if m := preparedLine.FindStringSubmatch(text); m != nil {
 		o.app.Job = m[1]
 	} else if m := applicationLine.FindStringSubmatch(text); m != nil {
@@ -125,15 +125,15 @@ func (o *output) line(text string) (news bool) {
 	} else if doneLine.MatchString(text) {
 		o.app.State = succeeded
 	} else if m := stateLine.FindStringSubmatch(text); m != nil {
-		o.app.State, o.why, o.explains = m[1], []string{m[2]}, true
+		o.app.State, o.why, o.inReason = m[1], []string{m[2]}, true
 	} else if countersLine.MatchString(text) {
-		o.counts, o.app.Counters = true, make(map[string]map[string]int64)
+		o.inCounters, o.app.Counters = true, make(map[string]map[string]int64)
 	}
 	return false
 }
 
-// counter takes a line of counters; false if it is none.
-func (o *output) counter(text string) bool {
+// addCounter takes a line of counters; false if it is none.
+func (o *output) addCounter(text string) bool {
 	if m := counterValue.FindStringSubmatch(text); m != nil {
 		//guard: bounds the output that is kept
 		if o.counters >= maxCounters {
@@ -187,19 +187,19 @@ func (r *report) ended() bool {
 // parseReport reads what `yarn application -status` says; nil if that is no report.
 func parseReport(lines []string) *report {
 	r := &report{}
-	explains := false
+	inReason := false
 	for _, line := range lines {
 		key, value, ok := strings.Cut(strings.TrimPrefix(line, "\t"), " : ")
 		if !ok {
 			key, ok = strings.CutSuffix(strings.TrimPrefix(line, "\t"), " :")
 		}
-		if explains && !(ok && key == "Unmanaged Application") {
+		if inReason && !(ok && key == "Unmanaged Application") {
 			if line != "" && len(r.why) < maxReason {
 				r.why = append(r.why, line)
 			}
 			continue
 		}
-		explains = false
+		inReason = false
 		if !ok || !strings.HasPrefix(line, "\t") {
 			continue
 		}
@@ -213,11 +213,11 @@ func parseReport(lines []string) *report {
 		case "Final-State":
 			r.final = value
 		case "Tracking-URL":
-			r.url = urlOf(value)
+			r.url = parseURL(value)
 		case "Progress":
-			r.percent = percentOf(value)
+			r.percent = parsePercent(value)
 		case "Diagnostics":
-			explains = true
+			inReason = true
 			if value != "" {
 				r.why = []string{value}
 			}
@@ -242,21 +242,21 @@ func parseList(lines []string) (reports []*report) {
 			continue
 		}
 		reports = append(reports, &report{
-			id: cells[0], name: cells[1], state: cells[n-4], final: cells[n-3], percent: percentOf(cells[n-2]), url: urlOf(cells[n-1]),
+			id: cells[0], name: cells[1], state: cells[n-4], final: cells[n-3], percent: parsePercent(cells[n-2]), url: parseURL(cells[n-1]),
 		})
 	}
 	return reports
 }
 
-// urlOf is the URL of an application, which has none at first.
-func urlOf(text string) string {
+// parseURL is the URL of an application, which has none at first.
+func parseURL(text string) string {
 	if text == "N/A" {
 		return ""
 	}
 	return text
 }
 
-func percentOf(text string) int {
+func parsePercent(text string) int {
 	f, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
 	if err != nil {
 		return 0

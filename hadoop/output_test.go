@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// recorded returns the lines that Hadoop's client printed on a real cluster.
-func recorded(t testing.TB, name string) []string {
+// readRecording returns the lines that Hadoop's client printed on a real cluster.
+func readRecording(t testing.TB, name string) []string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", "client", name+".txt"))
 	testenv.Must(t, err)
@@ -36,8 +36,8 @@ func TestOutput(t *testing.T) {
 	} {
 		var o output
 		told := false
-		for _, line := range recorded(t, name) {
-			told = o.line(line) || told
+		for _, line := range readRecording(t, name) {
+			told = o.addLine(line) || told
 		}
 		if o.app.ID != want.id || o.app.State != want.state || o.running != want.running || o.percent != want.percent || told != want.running {
 			t.Errorf("%s: %+v, %d%%, want %+v", name, o.app, o.percent, want)
@@ -62,8 +62,8 @@ func TestOutput(t *testing.T) {
 
 func TestCounters(t *testing.T) {
 	var o output
-	for _, line := range recorded(t, "success") {
-		o.line(line)
+	for _, line := range readRecording(t, "success") {
+		o.addLine(line)
 	}
 	for group, value := range map[string]string{"File System Counters": "FILE: Number of bytes written=609692", "rowtocol": "rows=82", "Job Counters": "Data-local map tasks=2"} {
 		name, number, _ := strings.Cut(value, "=")
@@ -71,10 +71,10 @@ func TestCounters(t *testing.T) {
 			t.Errorf("%s, %s is %s, want %s", group, name, got, number)
 		}
 	}
-	o.line("INFO Counters: 2000")
-	o.line("\tMany")
+	o.addLine("INFO Counters: 2000")
+	o.addLine("\tMany")
 	for i := range 2000 {
-		o.line(fmt.Sprintf("\t\tc%d=%d", i, i))
+		o.addLine(fmt.Sprintf("\t\tc%d=%d", i, i))
 	}
 	if n := len(o.app.Counters["Many"]); n > maxCounters {
 		t.Errorf("%d counters are kept", n)
@@ -93,13 +93,13 @@ func TestReport(t *testing.T) {
 		"killed":   {killed, killed, 100, "Application application_1795425022941_0005 was killed by user", true},
 		"toolarge": {"FINISHED", killed, 100, "The required MAP capability is more than the supported max", true},
 	} {
-		r := parseReport(recorded(t, "status-"+name))
+		r := parseReport(readRecording(t, "status-"+name))
 		if r == nil || r.state != want.state || r.final != want.final || r.percent != want.percent || r.ended() != want.ended ||
 			!strings.HasPrefix(strings.Join(r.why, " "), want.why) || strings.Contains(strings.Join(r.why, " "), "Label") || keyOf(r.name) != "c0ffee" {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
-	for _, other := range [][]string{nil, recorded(t, "status-unknown"), recorded(t, "success")} {
+	for _, other := range [][]string{nil, readRecording(t, "status-unknown"), readRecording(t, "success")} {
 		if r := parseReport(other); r != nil {
 			t.Errorf("%.80q is %+v", other, r)
 		}
@@ -107,11 +107,11 @@ func TestReport(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
-	reports := parseList(recorded(t, "list"))
+	reports := parseList(readRecording(t, "list"))
 	if len(reports) != 3 {
 		t.Fatalf("%d applications", len(reports))
 	}
-	r := latest(reports)["c0ffee"]
+	r := latestByKey(reports)["c0ffee"]
 	if r == nil || r.id != "application_1795425022941_0005" || r.state != "RUNNING" || r.percent != 5 || r.url != "http://localhost:45855" {
 		t.Errorf("%+v", r)
 	}
@@ -146,7 +146,7 @@ func FuzzOutput(f *testing.F) {
 		var o output
 		var lines []string
 		w := &lineWriter{line: func(line string) {
-			o.line(line)
+			o.addLine(line)
 			lines = append(lines, line)
 		}}
 		if n, err := w.Write([]byte(text)); n != len(text) || err != nil {
@@ -162,7 +162,7 @@ func FuzzOutput(f *testing.F) {
 		if r := parseReport(lines); r != nil && r.percent > 100 {
 			t.Errorf("%+v", r)
 		}
-		latest(parseList(lines))
+		latestByKey(parseList(lines))
 	})
 }
 
@@ -176,7 +176,7 @@ func TestReason(t *testing.T) {
 	} {
 		var end tail
 		for line := range strings.SplitSeq(text, "\n") {
-			end.line(line)
+			end.addLine(line)
 		}
 		if got := end.reason(); got != want {
 			t.Errorf("%.40q: %.100q", text, got)

@@ -39,19 +39,19 @@ func TestProxied(t *testing.T) {
 func TestRestart(t *testing.T) {
 	const id = "application_1_0001"
 	r := newRig(t, func(o *Options) { o.Restart = true })
-	r.client.pipes = says(t, "success", "", nil)
+	r.client.submit = replay(t, "success", "", nil)
 	h, err := openHome(t.Context(), r.o.Resolve, r.o.Home)
 	testenv.Must(t, err)
 	earlier := r.batch
 	earlier.Plan = &manifest.Plan{ID: "00ee", Dest: earlier.Plan.Dest, Tasks: earlier.Plan.Tasks}
 	r.batch.Instead = []string{"00ee"}
-	if err := h.makeJob(t.Context(), Job{Run: "ours"}, nil, &layout{}, plansOf("ours", "ours", []task.Batch{earlier})); err != nil {
+	if err := h.makeJob(t.Context(), Job{Run: "ours"}, nil, &layout{}, newJobPlans("ours", "ours", []task.Batch{earlier})); err != nil {
 		t.Fatal(err)
 	}
 	r.client.reports[id] = []*report{r.report(id, "ours", "RUNNING", "UNDEFINED", 10)}
 	testenv.Must(t, r.run(t.Context()))
-	if !slices.Equal(r.client.killed, []string{id}) || r.client.job == "" || len(r.jobs()) != 0 || r.told[0].Found {
-		t.Errorf("killed %v, started %q, left %v, told %+v", r.client.killed, r.client.job, r.jobs(), r.told)
+	if !slices.Equal(r.client.killed, []string{id}) || r.client.job == "" || len(r.jobDirs()) != 0 || r.notified[0].Found {
+		t.Errorf("killed %v, started %q, left %v, told %+v", r.client.killed, r.client.job, r.jobDirs(), r.notified)
 	}
 }
 
@@ -59,10 +59,10 @@ func TestRestart(t *testing.T) {
 func TestFailuresOfPlans(t *testing.T) {
 	const id = "application_1795425022941_0004"
 	r := newRig(t, nil)
-	r.client.pipes = says(t, "failed", "", errExit)
-	other := planned("00aa", 1<<20, manifest.Input{Path: "hdfs://nn/in/c", Size: 1 << 20})
+	r.client.submit = replay(t, "failed", "", errExit)
+	other := newBatch("00aa", 1<<20, manifest.Input{Path: "hdfs://nn/in/c", Size: 1 << 20})
 	testenv.Must(t, mkdirs(t.Context(), r.st, other.Dir))
-	r.leave(task.Failed{Job: id, Attempt: "attempt_1795425022941_0004_m_000001_0", Task: 1, Kind: "storage", Message: "no data node"})
+	r.writeFailure(task.Failed{Job: id, Attempt: "attempt_1795425022941_0004_m_000001_0", Task: 1, Kind: "storage", Message: "no data node"})
 	f := task.Failed{Version: 1, Run: rigKey, Job: id, Attempt: "attempt_1795425022941_0004_m_000004_0", Task: 0, Kind: "input", Message: "damaged"}
 	testenv.Must(t, f.Leave(t.Context(), r.st, other.Dir))
 	err := r.Run(t.Context(), []task.Batch{r.batch, other}, nil)
@@ -80,7 +80,7 @@ func TestFailuresOfPlans(t *testing.T) {
 // TestWorkRemoved has somebody remove what tasks did while their job runs.
 func TestWorkRemoved(t *testing.T) {
 	r := newRig(t, nil)
-	r.client.pipes = says(t, "failed", "", errExit)
+	r.client.submit = replay(t, "failed", "", errExit)
 	testenv.Must(t, r.st.RemoveAll(t.Context(), r.batch.Dir))
 	if err := r.run(t.Context()); !errors.Is(err, failure.Storage) || !strings.Contains(err.Error(), "or somebody removed hdfs://nn"+r.batch.Dir) {
 		t.Errorf("%v", err)

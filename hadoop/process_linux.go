@@ -2,8 +2,8 @@ package hadoop
 
 import "syscall"
 
-// endsWithUs has the system end a process when this one ends, however it does. The
+// endWithParent has the system end a process when this one ends, however it does. The
 // process has a group of its own.
-func endsWithUs() *syscall.SysProcAttr {
+func endWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }

@@ -17,27 +17,27 @@ import (
 
 const helperVariable = "TEST_RUNS_COMMAND"
 
-// TestEndsWithUs kills a process that runs a command.
-func TestEndsWithUs(t *testing.T) {
+// TestEndWithParent kills a process that runs a command.
+func TestEndWithParent(t *testing.T) {
 	if file := os.Getenv(helperVariable); file != "" {
 		err := (&commands{os.Environ()}).run(t.Context(), func(l string) { fmt.Println("pid", l) }, file)
 		t.Fatal("the command ended", err)
 	}
 	exe, err := os.Executable()
 	testenv.Must(t, err)
-	us := exec.Command(exe, "-test.run=^TestEndsWithUs$", "-test.v")
-	us.Env = append(os.Environ(), helperVariable+"="+script(t, t.TempDir(), "x", "echo $$; exec sleep 60"))
-	out, err := us.StdoutPipe()
+	parent := exec.Command(exe, "-test.run=^TestEndWithParent$", "-test.v")
+	parent.Env = append(os.Environ(), helperVariable+"="+script(t, t.TempDir(), "x", "echo $$; exec sleep 60"))
+	out, err := parent.StdoutPipe()
 	testenv.Must(t, err)
-	testenv.Must(t, us.Start())
+	testenv.Must(t, parent.Start())
 	pid := 0
 	for s := bufio.NewScanner(out); pid == 0 && s.Scan(); {
 		if text, ok := strings.CutPrefix(s.Text(), "pid "); ok {
 			pid, _ = strconv.Atoi(text)
 		}
 	}
-	_ = us.Process.Kill()
-	_ = us.Wait() // it was killed
+	_ = parent.Process.Kill()
+	_ = parent.Wait() // it was killed
 	if pid == 0 {
 		t.Fatal("the command did not begin")
 	}

@@ -27,13 +27,13 @@ func TestClientHangs(t *testing.T) {
 	}{
 		"with a job":         {"map 0%", true, nil, "", 4 * time.Minute},
 		"before it says so":  {"number of splits", true, nil, "", 4 * time.Minute},
-		"without a job":      {"number of splits", false, failure.Storage, "started no job", leastStart + time.Minute},
-		"without a word":     {" ", false, failure.Storage, "started no job", leastStart + time.Minute},
-		"in a wrong cluster": {"Connecting to ResourceManager", false, failure.Storage, "started no job", leastStart + time.Minute},
+		"without a job":      {"number of splits", false, failure.Storage, "started no job", minStart + time.Minute},
+		"without a word":     {" ", false, failure.Storage, "started no job", minStart + time.Minute},
+		"in a wrong cluster": {"Connecting to ResourceManager", false, failure.Storage, "started no job", minStart + time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, nil)
-			r.client.pipes = says(t, "killed", tt.until, errWaits)
+			r.client.submit = replay(t, "killed", tt.until, errStays)
 			if tt.job {
 				running := r.report(id, rigKey, "RUNNING", "UNDEFINED", 50)
 				r.client.reports[id] = []*report{running, running, r.report(id, rigKey, "FINISHED", succeeded, 100)}
@@ -43,8 +43,8 @@ func TestClientHangs(t *testing.T) {
 			if failure.KindOf(err) != tt.kind || err != nil && !strings.Contains(err.Error(), tt.words) {
 				t.Errorf("%s: %v, want %v with %q", name, err, tt.kind, tt.words)
 			}
-			if took := time.Since(began); took > tt.longest || len(r.jobs()) != 0 {
-				t.Errorf("%s: took %v, left %v", name, took, r.jobs())
+			if took := time.Since(began); took > tt.longest || len(r.jobDirs()) != 0 {
+				t.Errorf("%s: took %v, left %v", name, took, r.jobDirs())
 			}
 		})
 	}
@@ -63,13 +63,13 @@ func TestDetachWithoutClient(t *testing.T) {
 		"it was refused":   {"Submitted application", failed, failure.Storage},
 	} {
 		r := newRig(t, func(o *Options) { o.Detach = true })
-		r.client.pipes = says(t, "killed", tt.until, errExit)
+		r.client.submit = replay(t, "killed", tt.until, errExit)
 		r.client.reports[id] = []*report{r.report(id, rigKey, tt.state, tt.state, 0)}
-		if err := r.run(t.Context()); !errors.Is(err, tt.want) || len(r.told) != 1 || r.told[0].ID != id {
-			t.Errorf("%s: %v, told %+v", name, err, r.told)
+		if err := r.run(t.Context()); !errors.Is(err, tt.want) || len(r.notified) != 1 || r.notified[0].ID != id {
+			t.Errorf("%s: %v, told %+v", name, err, r.notified)
 		}
-		if detached := tt.want == task.ErrDetached; detached != (len(r.jobs()) == 1) {
-			t.Errorf("%s: left %v", name, r.jobs())
+		if detached := tt.want == task.ErrDetached; detached != (len(r.jobDirs()) == 1) {
+			t.Errorf("%s: left %v", name, r.jobDirs())
 		}
 	}
 }
@@ -101,7 +101,7 @@ func TestHadoopsFiles(t *testing.T) {
 				r.user = []property{{stagingKey, tt.user}}
 			}
 			testenv.Must(t, mkdirs(t.Context(), r.st, tt.dir))
-			r.client.pipes = says(t, "killed", tt.until, errWaits)
+			r.client.submit = replay(t, "killed", tt.until, errStays)
 			if id := applicationID(job); tt.reports {
 				r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 50)}
 			}
@@ -110,8 +110,8 @@ func TestHadoopsFiles(t *testing.T) {
 			if err := r.run(ctx); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s: %v", name, err)
 			}
-			if _, err := r.st.Stat(t.Context(), tt.dir); (err == nil) != tt.stays || slices.Contains(r.jobs(), "job-"+rigKey) {
-				t.Errorf("%s: %v, left %v", name, err, r.jobs())
+			if _, err := r.st.Stat(t.Context(), tt.dir); (err == nil) != tt.stays || slices.Contains(r.jobDirs(), "job-"+rigKey) {
+				t.Errorf("%s: %v, left %v", name, err, r.jobDirs())
 			}
 		})
 	}

@@ -22,18 +22,18 @@ import (
 )
 
 const (
-	// lookAfter is for how long the client may say nothing until the job is looked for
+	// searchAfter is for how long the client may say nothing until the job is looked for
 	// by its tag: the log of the client may be turned off. One that is known is asked
 	// for after askAfter such times: the client may hang.
-	lookAfter = 20 * time.Second
-	askAfter  = 3
-	// leastStart is for how long at least the client may say nothing while there is no
+	searchAfter = 20 * time.Second
+	statusEvery = 3
+	// minStart is for how long at least the client may say nothing while there is no
 	// job: it may be listing the inputs.
-	leastStart = 10 * time.Minute
+	minStart = 10 * time.Minute
 	// A job whose client is gone, or was another run's, is asked for after a share of
 	// the time for which it was followed: each time starts a JVM.
-	leastPause = 3 * time.Second
-	mostPause  = 30 * time.Second
+	minPause = 3 * time.Second
+	maxPause = 30 * time.Second
 )
 
 // start makes a job of batches and runs it to its end.
@@ -56,7 +56,7 @@ func (e *Engine) start(ctx context.Context, h *home, batches []task.Batch, m *jo
 	if err != nil || j.app.State == "" {
 		return err
 	}
-	return e.settle(ctx, h, j, m)
+	return e.finish(ctx, h, j, m)
 }
 
 // prepare uploads what a job needs, and writes the file of its properties.
@@ -66,7 +66,7 @@ func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j 
 	if e.jobs > 1 {
 		j.key = fmt.Sprintf("%s-%d", e.o.Run, e.jobs)
 	}
-	j.plans = plansOf(j.key, e.o.Run, batches)
+	j.plans = newJobPlans(j.key, e.o.Run, batches)
 	servers := e.servers(h, batches)
 	//guard: starts no job whose tasks cannot reach their files
 	if err := checkTokens(e.o.Login, e.conf(), append(servers, h.Origin)); err != nil {
@@ -77,7 +77,7 @@ func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j 
 		return j, "", err
 	}
 	dir := h.jobDir(j.key)
-	l := layOut(batches, h.Origin+path.Join(dir, carriers))
+	l := newLayout(batches, h.Origin+path.Join(dir, carriers))
 	job := Job{Program: e.o.Program, Run: e.o.Run, Memory: e.o.Memory, Workers: e.o.Workers, StoreRetry: e.taskPatience(), Replication: e.o.Replication}
 	if err := h.makeJob(ctx, job, batches, l, j.plans); err != nil {
 		return j, "", err
@@ -111,7 +111,7 @@ func (e *Engine) conf() *cluster.Conf {
 // waits, and ends it after a time, which would leave no words of why.
 func (e *Engine) taskPatience() time.Duration {
 	const key = "mapreduce.task.timeout"
-	value, _ := lastOf(e.user, key)
+	value, _ := takeLast(e.user, key)
 	ms, err := strconv.ParseInt(strings.TrimSpace(cmp.Or(value, e.site.String(key, "600000"))), 10, 64)
 	if err != nil || ms <= 0 || ms > math.MaxInt64/int64(time.Second) {
 		return e.o.StoreRetry // there is no such time
@@ -147,31 +147,31 @@ func (e *Engine) watch(ctx context.Context, j *running, file string, m *jobProgr
 	defer end(nil)
 	lines, ended := make(chan string), make(chan error, 1)
 	go func() { ended <- e.client.submit(client, file, func(text string) { lines <- text }) }()
-	look := time.NewTicker(lookAfter)
-	defer look.Stop()
-	o, told, s := &output{}, false, &quiet{}
+	ticker := time.NewTicker(searchAfter)
+	defer ticker.Stop()
+	o, announced, s := &output{}, false, &quiet{}
 	for {
 		select {
 		case text := <-lines:
-			look.Reset(lookAfter)
+			ticker.Reset(searchAfter)
 			s = &quiet{}
-			if o.line(text) {
-				m.percent(o.percent)
+			if o.addLine(text) {
+				m.setPercent(o.percent)
 			}
-		case <-look.C:
-			if hangs, cause := e.whileQuiet(ctx, j.key, o, s); hangs {
+		case <-ticker.C:
+			if hangs, cause := e.checkQuietJob(ctx, j.key, o, s); hangs {
 				end(cause)
 			}
 		case err := <-ended:
-			if told && e.o.Detach {
+			if announced && e.o.Detach {
 				return task.ErrDetached
 			}
-			return e.judge(ctx, j, o, m, err)
+			return e.resolveJob(ctx, j, o, m, err)
 		}
 		j.app = o.app
-		if o.running && !told {
-			told = true
-			e.tell(j)
+		if o.running && !announced {
+			announced = true
+			e.notify(j)
 			if e.o.Detach {
 				end(nil)
 			}
@@ -181,24 +181,24 @@ func (e *Engine) watch(ctx context.Context, j *running, file string, m *jobProgr
 
 // quiet is for how long the client has said nothing.
 type quiet struct {
-	looks int  // times of lookAfter
-	over  bool // the job had ended when it was last asked for
+	ticks int  // times of lookAfter
+	ended bool // the job had ended when it was last asked for
 }
 
-// whileQuiet looks after the job of a client that says nothing. hangs is whether that
+// checkQuietJob looks after the job of a client that says nothing. hangs is whether that
 // is to be ended, and cause, if it started no job, the error then.
-func (e *Engine) whileQuiet(ctx context.Context, key string, o *output, s *quiet) (hangs bool, cause error) {
-	s.looks++
+func (e *Engine) checkQuietJob(ctx context.Context, key string, o *output, s *quiet) (hangs bool, cause error) {
+	s.ticks++
 	if o.app.ID == "" {
-		o.app, _ = e.lookFor(ctx, key) // again later, if it fails now
+		o.app, _ = e.findJob(ctx, key) // again later, if it fails now
 		o.running = o.app.ID != ""
 		//guard: bounds the wait for a client that hangs
-		if most := max(e.client.patience, leastStart); !o.running && time.Duration(s.looks)*lookAfter >= most {
+		if most := max(e.client.patience, minStart); !o.running && time.Duration(s.ticks)*searchAfter >= most {
 			return true, failure.New(failure.Storage, "Hadoop's client started no job, and said nothing for %v", most)
 		}
 		return false, nil
 	}
-	if s.looks%askAfter != 0 {
+	if s.ticks%statusEvery != 0 {
 		return false, nil
 	}
 	r, err := e.client.status(ctx, o.app.ID)
@@ -207,12 +207,12 @@ func (e *Engine) whileQuiet(ctx context.Context, key string, o *output, s *quiet
 	}
 	o.running = true
 	// The client has the time to find that out, too, and to get the counters.
-	hangs, s.over = s.over && r.ended(), r.ended()
+	hangs, s.ended = s.ended && r.ended(), r.ended()
 	return hangs, nil
 }
 
-// judge finds out what became of a job whose client ended with err.
-func (e *Engine) judge(ctx context.Context, j *running, o *output, m *jobProgress, err error) error {
+// resolveJob finds out what became of a job whose client ended with err.
+func (e *Engine) resolveJob(ctx context.Context, j *running, o *output, m *jobProgress, err error) error {
 	j.app, j.reason = o.app, o.why
 	switch {
 	case ctx.Err() != nil:
@@ -223,12 +223,12 @@ func (e *Engine) judge(ctx context.Context, j *running, o *output, m *jobProgres
 		return submitError(&o.tail, err)
 	case j.app.ID == "":
 		// One that the cluster refused has an ID as well.
-		found, _ := e.lookFor(ctx, j.key)
+		found, _ := e.findJob(ctx, j.key)
 		if found.ID == "" || found.State != "" && found.State != succeeded {
 			return submitError(&o.tail, err)
 		}
 		if j.app = found; !e.o.Detach {
-			e.tell(j)
+			e.notify(j)
 		}
 	case err == nil && j.app.State == succeeded || j.app.State == failed || j.app.State == killed:
 		return nil
@@ -238,7 +238,7 @@ func (e *Engine) judge(ctx context.Context, j *running, o *output, m *jobProgres
 	if e.o.Detach {
 		// The cluster may have refused it.
 		if r, err := e.client.status(ctx, j.app.ID); err == nil && !r.ended() {
-			e.tell(j)
+			e.notify(j)
 			return task.ErrDetached
 		}
 	}
@@ -246,10 +246,10 @@ func (e *Engine) judge(ctx context.Context, j *running, o *output, m *jobProgres
 	return e.wait(ctx, j, m)
 }
 
-// lookFor finds the application of a job; one without an ID if there is none.
-func (e *Engine) lookFor(ctx context.Context, key string) (task.RemoteJob, error) {
+// findJob finds the application of a job; one without an ID if there is none.
+func (e *Engine) findJob(ctx context.Context, key string) (task.RemoteJob, error) {
 	reports, err := e.client.find(ctx, tag(key))
-	if r := latest(reports)[key]; err == nil && r != nil {
+	if r := latestByKey(reports)[key]; err == nil && r != nil {
 		return e.application(r), nil
 	}
 	return task.RemoteJob{}, err
@@ -257,7 +257,7 @@ func (e *Engine) lookFor(ctx context.Context, key string) (task.RemoteJob, error
 
 // follow follows a job that another run started to its end.
 func (e *Engine) follow(ctx context.Context, h *home, j *running, m *jobProgress) error {
-	e.tell(j)
+	e.notify(j)
 	if e.o.Detach {
 		return task.ErrDetached
 	}
@@ -269,7 +269,7 @@ func (e *Engine) follow(ctx context.Context, h *home, j *running, m *jobProgress
 	if err != nil {
 		return err
 	}
-	return e.settle(ctx, h, j, m)
+	return e.finish(ctx, h, j, m)
 }
 
 // wait asks for a job until it has ended.
@@ -285,7 +285,7 @@ func (e *Engine) wait(ctx context.Context, j *running, m *jobProgress) error {
 				j.app.URL = r.url
 			}
 			if j.app.State == "" { // all of a job that failed is over, and not done
-				m.percent(r.percent)
+				m.setPercent(r.percent)
 			}
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -297,7 +297,7 @@ func (e *Engine) wait(ctx context.Context, j *running, m *jobProgress) error {
 		if j.app.State != "" {
 			return nil
 		}
-		pause := min(max(time.Since(began)/20, leastPause), mostPause)
+		pause := min(max(time.Since(began)/20, minPause), maxPause)
 		if store.Sleep(ctx, pause) != nil {
 			return context.Cause(ctx)
 		}
@@ -313,7 +313,7 @@ func (e *Engine) kill(ctx context.Context, h *home, j *running) {
 	if j.app.ID == "" {
 		// The client may have handed it over, and not said so yet.
 		job := j.app.Job
-		if j.app, err = e.lookFor(ctx, j.key); j.app.ID == "" {
+		if j.app, err = e.findJob(ctx, j.key); j.app.ID == "" {
 			j.app.Job = job
 		}
 	}
@@ -324,15 +324,15 @@ func (e *Engine) kill(ctx context.Context, h *home, j *running) {
 		e.o.Log.Warn("the job may be running on; a rerun follows it, or `yarn application -kill` ends it", "application", j.app.ID, "tag", tag(j.key), "reason", err.Error())
 		return
 	}
-	e.tidy(ctx, h, j)
+	e.removeFiles(ctx, h, j)
 }
 
-// tidy removes the files of a job that has ended.
-func (e *Engine) tidy(ctx context.Context, h *home, j *running) {
+// removeFiles removes the files of a job that has ended.
+func (e *Engine) removeFiles(ctx context.Context, h *home, j *running) {
 	if err := h.removeJob(ctx, j.key); err != nil {
 		e.o.Log.Warn("the job's directory is left, and a rerun removes it", "directory", h.Origin+h.jobDir(j.key), "reason", err.Error())
 	}
-	dir := e.submitted(h, j.app.Job)
+	dir := e.stagingDir(h, j.app.Job)
 	if dir == "" || j.app.State == succeeded {
 		return
 	}
@@ -343,10 +343,10 @@ func (e *Engine) tidy(ctx context.Context, h *home, j *running) {
 	}
 }
 
-// submitted is the directory of what Hadoop's client leaves for the master of a job,
+// stagingDir is the directory of what Hadoop's client leaves for the master of a job,
 // who removes it: one that was killed does not. It is empty if it cannot be told.
-func (e *Engine) submitted(h *home, job string) string {
-	root, _ := lastOf(e.user, stagingKey)
+func (e *Engine) stagingDir(h *home, job string) string {
+	root, _ := takeLast(e.user, stagingKey)
 	root = cmp.Or(root, e.site.String(stagingKey, "/tmp/hadoop-yarn/staging"))
 	//guard: rejects a path on another file system
 	if bare := barePath(root); strings.Contains(root, "$") || bare != root && !strings.HasPrefix(root, h.Origin+"/") || applicationID(job) == "" {
@@ -355,26 +355,26 @@ func (e *Engine) submitted(h *home, job string) string {
 	return path.Join(barePath(root), path.Base(path.Dir(h.Path)), ".staging", job)
 }
 
-// settle says what came of a job that has ended, and removes its files.
-func (e *Engine) settle(ctx context.Context, h *home, j *running, m *jobProgress) error {
-	err := e.outcome(ctx, j)
+// finish says what came of a job that has ended, and removes its files.
+func (e *Engine) finish(ctx context.Context, h *home, j *running, m *jobProgress) error {
+	err := e.jobError(ctx, j)
 	if err == nil {
-		m.done(j.app.Counters[CounterGroup][counters[rowsIn].Name], j.plans)
+		m.addJob(j.app.Counters[CounterGroup][counters[rowsIn].Name], j.plans)
 	}
-	e.tell(j)
-	e.tidy(ctx, h, j)
+	e.notify(j)
+	e.removeFiles(ctx, h, j)
 	return err
 }
 
-// outcome is the error of a job that has ended.
-func (e *Engine) outcome(ctx context.Context, j *running) error {
+// jobError is the error of a job that has ended.
+func (e *Engine) jobError(ctx context.Context, j *running) error {
 	if j.app.State == succeeded {
 		return nil
 	}
-	if err := e.failure(ctx, j); err != nil {
+	if err := e.taskErrors(ctx, j); err != nil {
 		return err
 	}
-	reason := legible(strings.Join(j.reason, " "))
+	reason := printable(strings.Join(j.reason, " "))
 	logs := "yarn logs -applicationId " + j.app.ID
 	switch {
 	case strings.Contains(reason, "more than the supported max container capability"):
@@ -385,9 +385,9 @@ func (e *Engine) outcome(ctx context.Context, j *running) error {
 	return failure.New(failure.Storage, "%s failed: %s (%s shows more)", j.app.ID, reason, logs)
 }
 
-// failure is the weightiest of what the job's tasks failed of, of each plan; nil if
+// taskErrors is the weightiest of what the job's tasks failed of, of each plan; nil if
 // none said.
-func (e *Engine) failure(ctx context.Context, j *running) error {
+func (e *Engine) taskErrors(ctx context.Context, j *running) error {
 	var errs []error
 	for _, p := range j.plans.Plans {
 		at, err := input.Locate(e.o.Resolve, p.Dest)
@@ -448,30 +448,30 @@ func ignoreAbsent(err error) error {
 
 // jobProgress tells how far the tasks are, and never that they are less far than before.
 type jobProgress struct {
-	total int64 // bytes of input
-	tell  func(task.Progress)
-	now   task.Progress // that was told
-	base  task.Progress // of jobs that have ended
+	total    int64 // bytes of input
+	report   func(task.Progress)
+	reported task.Progress // that was told
+	base     task.Progress // of jobs that have ended
 }
 
-// percent tells that the job under way is done to a part. Also one that fails has all
+// setPercent tells that the job under way is done to a part. Also one that fails has all
 // of its tasks behind it in the end, so that it is done is for done to say.
-func (m *jobProgress) percent(n int) {
+func (m *jobProgress) setPercent(n int) {
 	bytes := m.base.Bytes + int64(float64(m.total-m.base.Bytes)*float64(min(n, 99))/100)
-	m.set(task.Progress{Rows: m.now.Rows, Bytes: bytes, Tasks: m.now.Tasks})
+	m.set(task.Progress{Rows: m.reported.Rows, Bytes: bytes, Tasks: m.reported.Tasks})
 }
 
-// done tells that a job is done.
-func (m *jobProgress) done(rows int64, plans *jobPlans) {
+// addJob tells that a job is done.
+func (m *jobProgress) addJob(rows int64, plans *jobPlans) {
 	m.base = task.Progress{Rows: m.base.Rows + rows, Bytes: min(m.base.Bytes+plans.Bytes, m.total), Tasks: m.base.Tasks + plans.Tasks}
 	m.set(m.base)
 }
 
 func (m *jobProgress) set(p task.Progress) {
-	p.Bytes = max(p.Bytes, m.now.Bytes)
-	if m.tell == nil || p == m.now {
+	p.Bytes = max(p.Bytes, m.reported.Bytes)
+	if m.report == nil || p == m.reported {
 		return
 	}
-	m.now = p
-	m.tell(p)
+	m.reported = p
+	m.report(p)
 }

@@ -41,11 +41,11 @@ type claim struct {
 	batch, input int
 }
 
-// layOut finds the splits of tasks: for each the one that Java makes where its
+// newLayout finds the splits of tasks: for each the one that Java makes where its
 // first piece is, so that it runs beside these bytes; or else a carrier. Java cuts
 // all files by one size, so it is the size of most tasks that are parts of files.
-func layOut(batches []task.Batch, carrierDir string) *layout {
-	l := &layout{carrierDir: carrierDir, splitSize: max(commonSize(batches), minSplit)}
+func newLayout(batches []task.Batch, carrierDir string) *layout {
+	l := &layout{carrierDir: carrierDir, splitSize: max(commonSplitSize(batches), minSplit)}
 	claims := l.claim(batches)
 	for i, b := range batches {
 		for _, number := range b.Numbers {
@@ -70,12 +70,12 @@ func (l *layout) claim(batches []task.Batch) map[string]claim {
 	claims := make(map[string]claim)
 	var order []claim
 	for i, b := range batches {
-		missing := partly(&b)
+		missing := partlyDone(&b)
 		for _, number := range b.Numbers {
 			piece := b.Plan.Tasks[number].Pieces[0]
 			at := claim{i, piece.Input}
 			in := &b.Plan.Request.Inputs[piece.Input]
-			if missing[piece.Input] || !l.carries(b.Plan, in, piece) {
+			if missing[piece.Input] || !l.isSplit(b.Plan, in, piece) {
 				continue
 			}
 			bare := barePath(in.Path)
@@ -109,53 +109,53 @@ func (l *layout) claim(batches []task.Batch) map[string]claim {
 	return claims
 }
 
-// partly returns the inputs that are cut into tasks of which some are not to run:
+// partlyDone returns the inputs that are cut into tasks of which some are not to run:
 // Java would make splits for these, too.
-func partly(b *task.Batch) map[int]bool {
-	runs := make(map[int]bool, len(b.Numbers))
+func partlyDone(b *task.Batch) map[int]bool {
+	toRun := make(map[int]bool, len(b.Numbers))
 	for _, number := range b.Numbers {
-		runs[number] = true
+		toRun[number] = true
 	}
 	inputs := make(map[int]bool)
 	for i := range b.Plan.Tasks {
-		if piece := b.Plan.Tasks[i].Pieces[0]; !runs[i] && !whole(&b.Plan.Request.Inputs[piece.Input], piece) {
+		if piece := b.Plan.Tasks[i].Pieces[0]; !toRun[i] && !isWhole(&b.Plan.Request.Inputs[piece.Input], piece) {
 			inputs[piece.Input] = true
 		}
 	}
 	return inputs
 }
 
-// whole reports whether a piece is all of its input.
-func whole(in *manifest.Input, piece manifest.Piece) bool {
+// isWhole reports whether a piece is all of its input.
+func isWhole(in *manifest.Input, piece manifest.Piece) bool {
 	return piece.Start == 0 && piece.End == in.Size
 }
 
-// carries reports whether a piece is one of the splits that Java makes of its file.
-func (l *layout) carries(p *manifest.Plan, in *manifest.Input, piece manifest.Piece) bool {
+// isSplit reports whether a piece is one of the splits that Java makes of its file.
+func (l *layout) isSplit(p *manifest.Plan, in *manifest.Input, piece manifest.Piece) bool {
 	name := in.Path[strings.LastIndexByte(in.Path, '/')+1:]
 	//guard: rejects names that Java's input format skips
 	if store.Hidden(name) {
 		return false
 	}
 	//guard: rejects a path that XML cannot hold
-	if !isXML(in.Path) {
+	if !fitsXML(in.Path) {
 		return false
 	}
-	if whole(in, piece) {
+	if isWhole(in, piece) {
 		return float64(in.Size)/float64(l.splitSize) <= splitSlop
 	}
 	return p.SplitSize == l.splitSize
 }
 
-// commonSize is the size of splits that most parts of files have; if no file is
+// commonSplitSize is the size of splits that most parts of files have; if no file is
 // cut, the largest.
-func commonSize(batches []task.Batch) (size int64) {
+func commonSplitSize(batches []task.Batch) (size int64) {
 	counts := make(map[int64]int)
 	for _, b := range batches {
 		size = max(size, b.Plan.SplitSize)
 		for _, number := range b.Numbers {
 			piece := b.Plan.Tasks[number].Pieces[0]
-			if !whole(&b.Plan.Request.Inputs[piece.Input], piece) {
+			if !isWhole(&b.Plan.Request.Inputs[piece.Input], piece) {
 				counts[b.Plan.SplitSize]++
 			}
 		}

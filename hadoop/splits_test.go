@@ -13,8 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// planned is a batch of files with sizes, cut as package plan cuts them.
-func planned(id string, size int64, files ...manifest.Input) task.Batch {
+// newBatch is a batch of files with sizes, cut as package plan cuts them.
+func newBatch(id string, size int64, files ...manifest.Input) task.Batch {
 	p := &manifest.Plan{ID: id, Dest: "hdfs://nn/" + id, SplitSize: size, Request: manifest.Request{Inputs: files}}
 	var group []manifest.Piece
 	var sum int64
@@ -89,7 +89,7 @@ func jobSplits(l *layout, sizes map[string]int64, block int64) (splits []string)
 // one, and each is a task's. It returns the number of carriers.
 func checkLayout(t *testing.T, name string, batches []task.Batch) int {
 	t.Helper()
-	l := layOut(batches, "hdfs://nn/user/u/.rowtocol/job-1/carriers")
+	l := newLayout(batches, "hdfs://nn/user/u/.rowtocol/job-1/carriers")
 	sizes := make(map[string]int64)
 	want := 0
 	for _, b := range batches {
@@ -124,7 +124,7 @@ func TestLayout(t *testing.T) {
 	file := func(name string, size int64) manifest.Input {
 		return manifest.Input{Path: "hdfs://nn/in/" + name, Size: size}
 	}
-	some := func(b task.Batch, numbers ...int) task.Batch {
+	withNumbers := func(b task.Batch, numbers ...int) task.Batch {
 		b.Numbers = numbers
 		return b
 	}
@@ -134,28 +134,28 @@ func TestLayout(t *testing.T) {
 		many = append(many, file(fmt.Sprintf("%s%d", long, i), s))
 	}
 	for name, tt := range map[string]struct {
-		batches []task.Batch
-		carried int
+		batches  []task.Batch
+		carriers int
 	}{
-		"large and small":       {[]task.Batch{planned("a", s, file("a.avro.gz", 5*s+7), file("b", 10), file("c", s-5), file("d", s+1), file("e", 0))}, 0},
-		"names passed over":     {[]task.Batch{planned("a", s, file("_a", 2*s), file(".b", s), file("_dir/c", s))}, 3},
-		"names XML cannot hold": {[]task.Batch{planned("a", s, file("a\x01", 2*s), file("b\xff", s), file("c\uFFFE", s), file("d\te", s))}, 4},
-		"a small size":          {[]task.Batch{planned("a", 5000, file("a", 20_000), file("b", 4000), file("c", 4000))}, 4},
-		"one path on two clusters": {[]task.Batch{planned("a", s, file("a", 3*s), file("b", s),
+		"large and small":       {[]task.Batch{newBatch("a", s, file("a.avro.gz", 5*s+7), file("b", 10), file("c", s-5), file("d", s+1), file("e", 0))}, 0},
+		"names passed over":     {[]task.Batch{newBatch("a", s, file("_a", 2*s), file(".b", s), file("_dir/c", s))}, 3},
+		"names XML cannot hold": {[]task.Batch{newBatch("a", s, file("a\x01", 2*s), file("b\xff", s), file("c\uFFFE", s), file("d\te", s))}, 4},
+		"a small size":          {[]task.Batch{newBatch("a", 5000, file("a", 20_000), file("b", 4000), file("c", 4000))}, 4},
+		"one path on two clusters": {[]task.Batch{newBatch("a", s, file("a", 3*s), file("b", s),
 			manifest.Input{Path: "hdfs://other/in/a", Size: 2 * s}, manifest.Input{Path: "webhdfs://nn:9870/in/b", Size: s})}, 7},
-		"one input of two plans":                  {[]task.Batch{planned("a", s, file("a", 3*s)), planned("b", s, file("a", 3*s))}, 6},
-		"plans of two sizes":                      {[]task.Batch{planned("a", s, file("a", 3*s), file("b", 10)), planned("b", 2*s, file("c", 4*s), file("d", 10))}, 2},
-		"a file as large as another plan's parts": {[]task.Batch{planned("a", s, file("a", 5*s)), planned("b", 4*s, file("c", 4*s))}, 1},
-		"parts that are done":                     {[]task.Batch{some(planned("a", s, file("a", 3*s), file("b", 2*s), file("c", 10)), 0, 2, 3, 4, 5)}, 2},
-		"small files done":                        {[]task.Batch{some(planned("a", s, file("a", s), file("b", s)), 1)}, 0},
-		"very many files":                         {[]task.Batch{planned("a", s, many...)}, -1},
+		"one input of two plans":                  {[]task.Batch{newBatch("a", s, file("a", 3*s)), newBatch("b", s, file("a", 3*s))}, 6},
+		"plans of two sizes":                      {[]task.Batch{newBatch("a", s, file("a", 3*s), file("b", 10)), newBatch("b", 2*s, file("c", 4*s), file("d", 10))}, 2},
+		"a file as large as another plan's parts": {[]task.Batch{newBatch("a", s, file("a", 5*s)), newBatch("b", 4*s, file("c", 4*s))}, 1},
+		"parts that are done":                     {[]task.Batch{withNumbers(newBatch("a", s, file("a", 3*s), file("b", 2*s), file("c", 10)), 0, 2, 3, 4, 5)}, 2},
+		"small files done":                        {[]task.Batch{withNumbers(newBatch("a", s, file("a", s), file("b", s)), 1)}, 0},
+		"very many files":                         {[]task.Batch{newBatch("a", s, many...)}, -1},
 	} {
 		n := checkLayout(t, name, tt.batches)
-		if n != tt.carried && (tt.carried >= 0 || n == 0) {
-			t.Errorf("%s: %d carriers, want %d", name, n, tt.carried)
+		if n != tt.carriers && (tt.carriers >= 0 || n == 0) {
+			t.Errorf("%s: %d carriers, want %d", name, n, tt.carriers)
 		}
 	}
-	l := layOut([]task.Batch{planned("a", s, many...)}, "hdfs://nn/c")
+	l := newLayout([]task.Batch{newBatch("a", s, many...)}, "hdfs://nn/c")
 	if n := len(l.inputs()); n > maxInputs+2100 || n < maxInputs*9/10 {
 		t.Errorf("the names are %d bytes", n)
 	}
@@ -177,7 +177,7 @@ func TestAnyLayout(t *testing.T) {
 				}
 				files = append(files, manifest.Input{Path: file, Size: sizes[file]})
 			}
-			b := planned(fmt.Sprint(i), size, files...)
+			b := newBatch(fmt.Sprint(i), size, files...)
 			if rng.IntN(3) == 0 {
 				b.Numbers = slices.DeleteFunc(b.Numbers, func(int) bool { return rng.IntN(5) == 0 })
 			}

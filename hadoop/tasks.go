@@ -129,12 +129,12 @@ func WriteTasks(w io.Writer, job Job, batches []task.Batch, entries []Entry) err
 			return fmt.Errorf("two tasks of the job have the bytes %d to %d of %s", entry.Split.Start, entry.Split.Start+entry.Split.Length, entry.Split.Path)
 		}
 		seen[key] = true
-		if err := writeLine(b, key+" ", entry.line(batches[entry.Batch].Plan)); err != nil {
+		if err := writeLine(b, key+" ", entry.taskLine(batches[entry.Batch].Plan)); err != nil {
 			return err
 		}
 	}
 	for i := range batches {
-		if err := writeLine(b, planPrefix(i), lineOf(&batches[i])); err != nil {
+		if err := writeLine(b, planPrefix(i), newPlanLine(&batches[i])); err != nil {
 			return err
 		}
 	}
@@ -157,7 +157,7 @@ func writeLine(w io.Writer, prefix string, v any) error {
 	return err
 }
 
-func (e *Entry) line(p *manifest.Plan) *taskLine {
+func (e *Entry) taskLine(p *manifest.Plan) *taskLine {
 	l := &taskLine{Split: bareSplit(e.Split), Plan: e.Batch, Task: p.Tasks[e.Task], Inputs: make(map[int]manifest.Input)}
 	for _, piece := range l.Task.Pieces {
 		l.Inputs[piece.Input] = p.Request.Inputs[piece.Input]
@@ -165,7 +165,7 @@ func (e *Entry) line(p *manifest.Plan) *taskLine {
 	return l
 }
 
-func lineOf(b *task.Batch) *planLine {
+func newPlanLine(b *task.Batch) *planLine {
 	bare := *b.Plan
 	bare.Tasks, bare.Request.Inputs, bare.Warnings = nil, nil, nil
 	return &planLine{Plan: &bare, Inputs: len(b.Plan.Request.Inputs), Tasks: len(b.Plan.Tasks), Dir: b.Dir}
@@ -199,11 +199,11 @@ func (r *taskReader) find(s pipes.Split) (*Assignment, error) {
 	if a.Version != tasksVersion {
 		return nil, fmt.Errorf("its version is %d, and this program knows %d", a.Version, tasksVersion)
 	}
-	which, line, err := r.seek(splitKey(s)+" ", planPrefix(0))
-	var of taskLine
-	if err == nil && which == 0 {
-		if err = decodeLine(line, &of); err == nil {
-			_, line, err = r.seek(planPrefix(of.Plan))
+	index, line, err := r.seek(splitKey(s)+" ", planPrefix(0))
+	var assigned taskLine
+	if err == nil && index == 0 {
+		if err = decodeLine(line, &assigned); err == nil {
+			_, line, err = r.seek(planPrefix(assigned.Plan))
 		}
 	}
 	var plan planLine
@@ -217,22 +217,22 @@ func (r *taskReader) find(s pipes.Split) (*Assignment, error) {
 		return nil, err
 	}
 	a.Plan, a.Dir = plan.Plan, plan.Dir
-	if which != 0 {
+	if index != 0 {
 		return a, failure.New(failure.Input, "no task has the %d bytes from byte %d of %s: the file changed since the plan was made", s.Length, s.Start, s.Path)
 	}
-	a.Task = of.Task.ID
-	return a, of.fill(&plan, s)
+	a.Task = assigned.Task.ID
+	return a, assigned.fill(&plan, s)
 }
 
 // seek returns the next line that begins with one of some prefixes, which are
 // shorter than the buffer, and what follows that prefix.
-func (r *taskReader) seek(prefixes ...string) (which int, line []byte, err error) {
+func (r *taskReader) seek(prefixes ...string) (index int, line []byte, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
-		for which, prefix := range prefixes {
+		for index, prefix := range prefixes {
 			if bytes.HasPrefix(part, []byte(prefix)) {
 				line, err := r.rest(bytes.Clone(part[len(prefix):]), err)
-				return which, line, err
+				return index, line, err
 			}
 		}
 		for errors.Is(err, bufio.ErrBufferFull) {

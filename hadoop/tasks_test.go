@@ -57,7 +57,7 @@ func sampleJob() (Job, []task.Batch, []Entry) {
 	return job, batches, entries
 }
 
-func write(t testing.TB, job Job, batches []task.Batch, entries []Entry) []byte {
+func taskFile(t testing.TB, job Job, batches []task.Batch, entries []Entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	testenv.Must(t, WriteTasks(&b, job, batches, entries))
@@ -68,7 +68,7 @@ func write(t testing.TB, job Job, batches []task.Batch, entries []Entry) []byte 
 // of other tasks, however the split's file system is spelt.
 func TestFindTask(t *testing.T) {
 	job, batches, entries := sampleJob()
-	file := write(t, job, batches, entries)
+	file := taskFile(t, job, batches, entries)
 	for _, e := range entries {
 		s := e.Split
 		s.Path = "hdfs://127.0.0.1:9000" + barePath(s.Path)
@@ -76,18 +76,18 @@ func TestFindTask(t *testing.T) {
 		if err != nil {
 			t.Fatal(s, err)
 		}
-		of := batches[e.Batch]
-		want := *of.Plan
+		batch := batches[e.Batch]
+		want := *batch.Plan
 		want.Warnings = nil
 		want.Request.Options.FormatOptions = json.RawMessage(`{"codec":"null"}`)
 		want.Request.Inputs = make([]manifest.Input, 3)
 		want.Tasks = make([]manifest.Task, 3)
-		want.Tasks[e.Task] = of.Plan.Tasks[e.Task]
+		want.Tasks[e.Task] = batch.Plan.Tasks[e.Task]
 		for _, piece := range want.Tasks[e.Task].Pieces {
-			want.Request.Inputs[piece.Input] = of.Plan.Request.Inputs[piece.Input]
+			want.Request.Inputs[piece.Input] = batch.Plan.Request.Inputs[piece.Input]
 		}
 		job.Version = tasksVersion
-		if !reflect.DeepEqual(a, &Assignment{Job: job, Plan: &want, Dir: of.Dir, Task: e.Task}) {
+		if !reflect.DeepEqual(a, &Assignment{Job: job, Plan: &want, Dir: batch.Dir, Task: e.Task}) {
 			t.Errorf("%v: %+v of plan %+v", s, a, a.Plan)
 		}
 	}
@@ -97,7 +97,7 @@ func TestFindTask(t *testing.T) {
 // where those of tasks are.
 func TestFindNoTask(t *testing.T) {
 	job, batches, entries := sampleJob()
-	file := write(t, job, batches, entries)
+	file := taskFile(t, job, batches, entries)
 	for _, s := range []pipes.Split{{Path: "/in/b.avro", Length: 11}, {Path: "/in/b.avro", Start: 1, Length: 10}, {Path: "/in/x.avro", Length: 10}} {
 		a, err := FindTask(bytes.NewReader(file), s)
 		if !errors.Is(err, failure.Input) || !strings.Contains(err.Error(), s.Path) {
@@ -128,7 +128,7 @@ func TestWriteLongLine(t *testing.T) {
 // What a file of tasks should not have is refused, and no crash.
 func TestFindInDamagedFile(t *testing.T) {
 	job, batches, entries := sampleJob()
-	file := string(write(t, job, batches, entries))
+	file := string(taskFile(t, job, batches, entries))
 	s := entries[4].Split // of two inputs
 	long := `"id":2,` + strings.Repeat(" ", maxTaskLine)
 	for name, damaged := range map[string]string{
@@ -182,7 +182,7 @@ func TestFindAmongMany(t *testing.T) {
 		p.Tasks = append(p.Tasks, manifest.Task{ID: n, Pieces: []manifest.Piece{{Input: n, End: in.Size}}})
 		entries = append(entries, Entry{Split: pipes.Split{Path: in.Path, Length: in.Size}, Task: n})
 	}
-	file := write(t, Job{}, []task.Batch{{Plan: p}}, entries)
+	file := taskFile(t, Job{}, []task.Batch{{Plan: p}}, entries)
 	last := entries[tasks-1].Split
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -198,7 +198,7 @@ func TestFindAmongMany(t *testing.T) {
 
 func FuzzFindTask(f *testing.F) {
 	job, batches, entries := sampleJob()
-	good := write(f, job, batches, entries)
+	good := taskFile(f, job, batches, entries)
 	s := entries[4].Split
 	f.Add(good, s.Path, s.Start, s.Length)
 	f.Add(good[:len(good)/2], entries[0].Split.Path, int64(0), int64(100))

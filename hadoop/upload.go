@@ -65,7 +65,7 @@ func openHome(ctx context.Context, resolve input.Resolve, location string) (*hom
 // secure makes sure that nobody else can change what is in the directory. Whoever
 // made it, what we make in it is ours, and tells who we are.
 func (h *home) secure(ctx context.Context) error {
-	var mine, now store.Access
+	var probeAccess, homeAccess store.Access
 	err := store.Retry(ctx, h.Store, "look at "+h.Path, func(ctx context.Context) (err error) {
 		probe := store.TempName(path.Join(h.Path, "owner"))
 		if err = h.Store.Mkdir(ctx, probe); err != nil {
@@ -74,22 +74,22 @@ func (h *home) secure(ctx context.Context) error {
 		clean, cancel := store.Cleanup(ctx)
 		defer cancel()
 		defer func() { _ = h.Store.Remove(clean, probe) }() // jobs knows what it leaves
-		if mine, err = h.access.Access(ctx, probe); err != nil {
+		if probeAccess, err = h.access.Access(ctx, probe); err != nil {
 			return err
 		}
-		now, err = h.access.Access(ctx, h.Path)
+		homeAccess, err = h.access.Access(ctx, h.Path)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	h.owner = mine.Owner
+	h.owner = probeAccess.Owner
 	//guard: rejects a directory of another owner
-	if now.Owner != h.owner {
-		return failure.New(failure.Refused, "%s belongs to %s, not to %s: it cannot hold the program that tasks run", h.Origin+h.Path, now.Owner, h.owner)
+	if homeAccess.Owner != h.owner {
+		return failure.New(failure.Refused, "%s belongs to %s, not to %s: it cannot hold the program that tasks run", h.Origin+h.Path, homeAccess.Owner, h.owner)
 	}
 	//guard: rejects a directory that others can enter
-	if now.Mode != privateDir {
+	if homeAccess.Mode != privateDir {
 		return h.access.SetMode(ctx, h.Path, privateDir)
 	}
 	return nil
@@ -134,7 +134,7 @@ func (h *home) program(ctx context.Context, executable string) (string, error) {
 		return "", fmt.Errorf("this program, to be uploaded: %w", err)
 	}
 	p := path.Join(h.Path, "rowtocol-"+hex.EncodeToString(hash.Sum(nil))[:maxHash])
-	if ok, err := h.sound(ctx, p, size); ok || err != nil {
+	if ok, err := h.isUploaded(ctx, p, size); ok || err != nil {
 		return p, err
 	}
 	err = h.put(ctx, "upload the program", p, size, privateExe, func(w io.Writer) error {
@@ -144,9 +144,9 @@ func (h *home) program(ctx context.Context, executable string) (string, error) {
 	return p, err
 }
 
-// sound reports whether the program is there. What has its name and is another
+// isUploaded reports whether the program is there. What has its name and is another
 // file is removed.
-func (h *home) sound(ctx context.Context, p string, size int64) (bool, error) {
+func (h *home) isUploaded(ctx context.Context, p string, size int64) (bool, error) {
 	info, err := h.Store.Stat(ctx, p)
 	if errors.Is(err, store.ErrNotExist) {
 		return false, nil
@@ -213,7 +213,7 @@ type jobPlan struct {
 	Dir  string `json:"dir"`
 }
 
-func plansOf(key, run string, batches []task.Batch) *jobPlans {
+func newJobPlans(key, run string, batches []task.Batch) *jobPlans {
 	j := &jobPlans{Version: 1, Key: key, Run: run}
 	for _, b := range batches {
 		j.Tasks += len(b.Numbers)
@@ -223,9 +223,9 @@ func plansOf(key, run string, batches []task.Batch) *jobPlans {
 	return j
 }
 
-// has reports whether the job is for the plan of a batch, or for one in whose place that was
+// covers reports whether the job is for the plan of a batch, or for one in whose place that was
 // made.
-func (j *jobPlans) has(b *task.Batch) bool {
+func (j *jobPlans) covers(b *task.Batch) bool {
 	for _, p := range j.Plans {
 		if p.Dest == b.Plan.Dest && (p.ID == b.Plan.ID || slices.Contains(b.Instead, p.ID)) {
 			return true
@@ -293,7 +293,7 @@ func (h *home) jobs(ctx context.Context) (map[string]time.Time, error) {
 		switch {
 		case ok && info.Dir:
 			jobs[key] = info.ModTime
-		case store.IsTemp(info.Name) && time.Since(info.ModTime) > forgotten:
+		case store.IsTemp(info.Name) && time.Since(info.ModTime) > jobDirMaxAge:
 			_ = h.Store.RemoveAll(ctx, info.Path) // the next run tries again
 		}
 	}

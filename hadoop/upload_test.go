@@ -24,14 +24,14 @@ import (
 // ownedStore is a store in memory whose files have owners and modes.
 type ownedStore struct {
 	store.Store
-	mu    sync.Mutex
-	modes map[string]fs.FileMode // those that were set
-	other map[string]string      // owners that are not us
-	made  []string               // files that were created
+	mu          sync.Mutex
+	modes       map[string]fs.FileMode // those that were set
+	otherOwners map[string]string      // owners that are not us
+	created     []string               // files that were created
 }
 
-func newOwned() *ownedStore {
-	return &ownedStore{Store: memstore.New().Client(), modes: map[string]fs.FileMode{}, other: map[string]string{}}
+func newOwnedStore() *ownedStore {
+	return &ownedStore{Store: memstore.New().Client(), modes: map[string]fs.FileMode{}, otherOwners: map[string]string{}}
 }
 
 func (o *ownedStore) Capabilities() store.Capabilities {
@@ -46,7 +46,7 @@ func (o *ownedStore) Capabilities() store.Capabilities {
 			if mode, ok := o.modes[p]; ok {
 				a.Mode = mode
 			}
-			if owner, ok := o.other[p]; ok {
+			if owner, ok := o.otherOwners[p]; ok {
 				a.Owner = owner
 			}
 			return a, nil
@@ -62,7 +62,7 @@ func (o *ownedStore) Capabilities() store.Capabilities {
 
 func (o *ownedStore) Create(ctx context.Context, p string, c store.CreateOptions) (store.Writer, error) {
 	o.mu.Lock()
-	o.made = append(o.made, p)
+	o.created = append(o.created, p)
 	o.mu.Unlock()
 	return o.Store.Create(ctx, p, c)
 }
@@ -90,7 +90,7 @@ const homeLocation = "hdfs:///user/etl"
 // newHome returns a home directory, its store, and a program on this machine.
 func newHome(t *testing.T, program string) (h *home, o *ownedStore, exe string) {
 	t.Helper()
-	o, exe = newOwned(), filepath.Join(t.TempDir(), "exe")
+	o, exe = newOwnedStore(), filepath.Join(t.TempDir(), "exe")
 	h, err := openHome(t.Context(), resolveTo(o), homeLocation)
 	if err == nil {
 		err = os.WriteFile(exe, []byte(program), 0o700)
@@ -111,7 +111,7 @@ func TestOpenHome(t *testing.T) {
 	if _, err := openHome(t.Context(), resolveTo(o), homeLocation); err != nil || o.modes[h.Path] != 0o700 {
 		t.Errorf("mode %o, %v", o.modes[h.Path], err)
 	}
-	o.other[h.Path] = "mallory"
+	o.otherOwners[h.Path] = "mallory"
 	if _, err := openHome(t.Context(), resolveTo(o), homeLocation); !errors.Is(err, failure.Refused) || !strings.Contains(err.Error(), "mallory") {
 		t.Errorf("another's directory: %v", err)
 	}
@@ -144,23 +144,23 @@ func TestProgram(t *testing.T) {
 		{"not there", func() error { return nil }, 1},
 		{"there", func() error { return nil }, 0},
 		{"half", func() error { return o.WriteFile(t.Context(), want, []byte("a pro"), false) }, 1},
-		{"another's", func() error { o.other[want] = "mallory"; return nil }, 1},
+		{"another's", func() error { o.otherOwners[want] = "mallory"; return nil }, 1},
 		{"others may write", func() error { o.modes[want] = 0o722; return nil }, 1},
 		{"a directory", func() error { return errors.Join(o.Remove(t.Context(), want), o.Mkdir(t.Context(), want)) }, 1},
 	} {
 		testenv.Must(t, tt.before())
-		o.made = nil
+		o.created = nil
 		p, err := h.program(t.Context(), exe)
 		if err != nil || p != want {
 			t.Fatalf("%s: %s, %v, want %s", tt.name, p, err, want)
 		}
-		delete(o.other, want)
+		delete(o.otherOwners, want)
 		got, err := o.ReadFile(t.Context(), p, 100)
 		if err != nil || string(got) != text || o.modes[p] != 0o500 {
 			t.Errorf("%s: %q, mode %o, %v", tt.name, got, o.modes[p], err)
 		}
-		if len(o.made) != tt.uploads || slices.Contains(o.made, want) {
-			t.Errorf("%s: uploaded as %v, want %d uploads under other names", tt.name, o.made, tt.uploads)
+		if len(o.created) != tt.uploads || slices.Contains(o.created, want) {
+			t.Errorf("%s: uploaded as %v, want %d uploads under other names", tt.name, o.created, tt.uploads)
 		}
 	}
 	if _, err := h.program(t.Context(), exe+"x"); !errors.Is(err, failure.Usage) {
