@@ -9,8 +9,8 @@ import (
 
 var attemptPattern = lazyregexp.New(`^attempt(_\d{1,20}_\d{1,10})_m_\d{1,10}_(\d{1,9})$`)
 
-// application returns the ID of the application that an attempt is of; ok is false
-// for what is no attempt's ID.
+// application returns the ID of an attempt's application; ok is false if attempt is
+// not the ID of one.
 func application(attempt string) (id string, ok bool) {
 	m := attemptPattern.FindStringSubmatch(attempt)
 	if m == nil {
@@ -19,15 +19,15 @@ func application(attempt string) (id string, ok bool) {
 	return "application" + m[1], true
 }
 
-// incarnation is by how much the numbers of attempts grow when Hadoop starts the
-// job's master again, and maxAttempts how many of each are looked at.
+// masterStride is added to the numbers of attempts each time that Hadoop restarts the
+// job's master. At most maxAttempts are considered for each start.
 const (
 	masterStride = 1000
 	maxAttempts  = 100
 )
 
-// earlierAttempts are the IDs that earlier attempts at the same task can have, of which
-// there were at most so many in each life of the job's master.
+// earlierAttempts returns the IDs that earlier attempts at the same task can have, at
+// most maxPerMaster for each start of the job's master.
 func earlierAttempts(attempt string, maxPerMaster int) (ids []string) {
 	at := strings.LastIndexByte(attempt, '_') + 1
 	number, err := strconv.Atoi(attempt[at:])

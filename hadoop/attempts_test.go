@@ -19,21 +19,21 @@ func TestEarlier(t *testing.T) {
 		{"", 4, ""},
 	} {
 		if got := strings.Join(earlierAttempts(tt.attempt, tt.most), " "); got != tt.want {
-			t.Errorf("before %s: %s, want %s", tt.attempt, got, tt.want)
+			t.Errorf("%s: got %s, want %s", tt.attempt, got, tt.want)
 		}
 	}
 	if n := len(earlierAttempts("a_999999999", 1<<30)); n != maxAttempts*maxAttempts {
-		t.Errorf("%d earlier attempts", n)
+		t.Errorf("got %d earlier attempts, want %d", n, maxAttempts*maxAttempts)
 	}
 }
 
 func TestApplication(t *testing.T) {
 	if id, ok := application("attempt_1700000000000_0003_m_000001_2"); !ok || id != "application_1700000000000_0003" {
-		t.Errorf("%s, %v", id, ok)
+		t.Errorf("got %s, %v", id, ok)
 	}
 	for _, id := range []string{"", "attempt_1_2_r_3_4", "attempt_1_2_m_3", "../attempt_1_2_m_3_4", "attempt_1_2_m_3_4/../x"} {
 		if got, ok := application(id); ok {
-			t.Errorf("%q is of %s", id, got)
+			t.Errorf("%q: got %s, want none", id, got)
 		}
 	}
 }

@@ -27,22 +27,22 @@ import (
 	"github.com/rowtocol/rowtocol/store/location"
 )
 
-// ChildOptions are what a child does not have from its job.
+// ChildOptions are settings that a child does not get from its job.
 type ChildOptions struct {
-	// Environment has what the job does not tell. Resolve nil is package location with
-	// the job's configuration.
+	// Environment has settings that are not in the job. If Resolve is nil, package
+	// location is used with the job's configuration.
 	task.Environment
 	// Exit is the exit code for an error.
 	Exit func(error) int
 }
 
-// stopTime is what the work has to end by itself when Java has ended the task. Tests
+// stopTime is how long the work may take to stop after Java has ended the task. Tests
 // shorten it.
 var stopTime = 5 * time.Second
 
 // RunChild runs the map task for which Hadoop started this process: one task of a
-// plan. It returns when Java has heard of the end, or has ended the task itself, and
-// then with an error. The process is to end with it: work that hangs is left alone.
+// plan. It returns when Java has received the result, or, with an error, when Java has
+// ended the task. The process must exit then: work that hangs may still be running.
 func RunChild(ctx context.Context, o ChildOptions) error {
 	conn, err := pipes.Dial(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func RunChild(ctx context.Context, o ChildOptions) error {
 	return runOn(conn, o)
 }
 
-// runOn runs the task of a connection, and closes that.
+// runOn runs the task of a connection, and closes the connection.
 func runOn(conn *pipes.Conn, o ChildOptions) (err error) {
 	defer func() { _ = conn.Close() }()
 	c := &child{ChildOptions: o, conn: conn, began: time.Now(), log: slog.New(slog.NewJSONHandler(os.Stderr, nil))}
@@ -67,7 +67,7 @@ func runOn(conn *pipes.Conn, o ChildOptions) (err error) {
 		return err
 	case <-time.After(stopTime):
 		spill.Clear()
-		return fmt.Errorf("%w (something under way did not end and was given up)", context.Cause(conn.Context()))
+		return fmt.Errorf("%w (work did not stop in time and was abandoned)", context.Cause(conn.Context()))
 	}
 }
 
@@ -78,11 +78,11 @@ type child struct {
 	log     *slog.Logger
 	logFile string // empty if the log is on standard error
 	conf    *cluster.Conf
-	attempt string // Hadoop's ID of it
+	attempt string // ID that Hadoop gave it
 
 	job    *Assignment // nil until it is found
 	stores *location.Resolver
-	dest   store.Location // of the destination; its Store is nil until it is found
+	dest   store.Location // its Store is nil until it is found
 	meter  *meter
 	began  time.Time
 }
@@ -108,7 +108,7 @@ func (c *child) run(ctx context.Context) error {
 	return c.conclude(ctx, err)
 }
 
-// recoverPanic makes an error of a panic.
+// recoverPanic calls do, and returns an error if it panics.
 func recoverPanic(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -118,18 +118,18 @@ func recoverPanic(do func() error) (err error) {
 	return do()
 }
 
-// openLog opens the attempt's log in the container's directory of logs, because
-// Java overwrites a part of standard error. The caller calls shut.
+// openLog opens the attempt's log in the container's log directory, because Java
+// overwrites a part of standard error. The caller must call closeLog.
 func (c *child) openLog() (closeLog func()) {
 	closeLog = func() {}
 	if dir, _, _ := strings.Cut(os.Getenv("LOG_DIRS"), ","); dir != "" {
 		name := filepath.Join(dir, "rowtocol.log")
 		if f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640); err == nil {
 			c.logFile, c.log = name, slog.New(slog.NewJSONHandler(f, nil))
-			_ = debug.SetCrashOutput(f, debug.CrashOptions{}) // else it is on standard error alone
+			_ = debug.SetCrashOutput(f, debug.CrashOptions{}) // standard error still gets it
 			closeLog = func() {
 				_ = debug.SetCrashOutput(nil, debug.CrashOptions{})
-				_ = f.Close() // nowhere is left to complain
+				_ = f.Close() // there is no log for an error
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func (c *child) openLog() (closeLog func()) {
 	return closeLog
 }
 
-// prepare finds out what is to be done, where, and in what bounds.
+// prepare finds the attempt's task and destination, and applies its limits.
 func (c *child) prepare(s pipes.Split) error {
 	if err := c.conn.Register(counters[:]...); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (c *child) prepare(s pipes.Split) error {
 	c.log = c.log.With("run", job.Run, "plan", job.Plan.ID, "task", job.Task)
 	c.log.Info("task begins", "split", s.Path, "start", s.Start, "length", s.Length, "host", host(), "container", os.Getenv("CONTAINER_ID"),
 		"version", c.Program, "workers", job.Workers, "memory", job.Memory, "temp_dir", tempDir())
-	// What is reserved fits the pool; this keeps garbage out of it.
+	// Reservations fit the pool; this limit keeps garbage from exceeding it.
 	budget.SetLimit(job.Memory + budget.Headroom)
 	runtime.GOMAXPROCS(job.Workers)
 	if c.Resolve == nil {
@@ -168,7 +168,7 @@ func (c *child) prepare(s pipes.Split) error {
 	return cmp.Or(noTask, err)
 }
 
-// openStores makes ready to resolve locations, as the job's user.
+// openStores prepares to resolve locations as the job's user.
 func (c *child) openStores() {
 	s := c.job.Job
 	c.stores = location.New(location.Options{
@@ -184,14 +184,14 @@ func (c *child) openStores() {
 	c.Resolve = c.stores.Resolve
 }
 
-// closeStores ends connections; that one cannot be ended well is no news.
+// closeStores closes connections. It ignores errors.
 func (c *child) closeStores() {
 	if c.stores != nil {
 		_ = c.stores.Close()
 	}
 }
 
-// work runs the task, unless that is needless or in vain.
+// work runs the task, unless it is done or an earlier attempt failed permanently.
 func (c *child) work(ctx context.Context) error {
 	if err := c.checkEarlierFailure(ctx); err != nil {
 		return err
@@ -201,11 +201,11 @@ func (c *child) work(ctx context.Context) error {
 		return err
 	}
 	if done > 0 {
-		c.log.Info("an earlier attempt has done the task")
+		c.log.Info("an earlier attempt already finished the task")
 		return c.conn.Add(doneBefore, 1)
 	}
 	for _, name := range c.earlierFailures() {
-		_ = c.dest.Store.Remove(ctx, name) // the failure that it tells of is mended
+		_ = c.dest.Store.Remove(ctx, name) // the task has succeeded since
 	}
 	return c.meter.sendResult(c.conn, results[0])
 }
@@ -219,7 +219,8 @@ func (c *child) convert(ctx context.Context) ([]*manifest.TaskResult, int, error
 	return job.RunTasksIn(ctx, j.Plan, job.Options{Progress: c.meter.progress, Environment: c.Environment}, []int{j.Task}, c.dest.Store, j.Dir)
 }
 
-// earlierFailures are the documents that earlier attempts at the task may have left.
+// earlierFailures returns the names of the failure documents that earlier attempts at
+// the task may have written.
 func (c *child) earlierFailures() (names []string) {
 	for _, id := range earlierAttempts(c.attempt, c.conf.Int("mapreduce.map.maxattempts", 4)) {
 		names = append(names, path.Join(c.job.Dir, task.FailedName(c.job.Task, id)))
@@ -227,8 +228,7 @@ func (c *child) earlierFailures() (names []string) {
 	return names
 }
 
-// checkEarlierFailure is the failure of an earlier attempt of the same job, if this one would
-// fail of the same.
+// checkEarlierFailure returns the permanent failure of an earlier attempt of this job.
 func (c *child) checkEarlierFailure(ctx context.Context) error {
 	for _, name := range c.earlierFailures() {
 		if f := task.ReadFailed(ctx, c.dest.Store, name, c.job.Run); f != nil && f.Lasting() {
@@ -238,7 +238,7 @@ func (c *child) checkEarlierFailure(ctx context.Context) error {
 	return nil
 }
 
-// repeatedFailure is an error of which an earlier attempt left a document.
+// repeatedFailure is an error that an earlier attempt has written a document about.
 type repeatedFailure struct {
 	error
 	attempt string
@@ -246,13 +246,13 @@ type repeatedFailure struct {
 
 func (e *repeatedFailure) Unwrap() error { return e.error }
 
-// conclude tells what came of the attempt, and returns the error with its kind.
+// conclude reports how the attempt ended, and returns the error with its kind.
 func (c *child) conclude(ctx context.Context, err error) error {
 	if err == nil {
 		c.log.Info("task ended", "seconds", time.Since(c.began).Seconds(), "peak_memory", budget.PeakResident())
 		return nil
 	}
-	// After the end of the context Java does not listen, and nothing failed but that.
+	// Once ctx has ended, Java does not listen, and err only follows from that end.
 	if cause := context.Cause(ctx); cause != nil {
 		err = failure.As(failure.Storage, cause)
 		c.log.Warn("task stopped", "reason", err.Error(), "peak_memory", budget.PeakResident())
@@ -261,20 +261,20 @@ func (c *child) conclude(ctx context.Context, err error) error {
 	err = failure.Judge(err)
 	log := c.log.With("kind", failure.Name(failure.KindOf(err)), "exit", c.Exit(err))
 	if before := (*repeatedFailure)(nil); errors.As(err, &before) {
-		log.Error("an earlier attempt failed of this: "+err.Error(), "earlier", before.attempt)
+		log.Error("an earlier attempt failed with this error: "+err.Error(), "earlier", before.attempt)
 	} else {
 		log.Error(err.Error(), "peak_memory", budget.PeakResident())
 		c.writeFailure(ctx, err)
 	}
 	message, _, _ := strings.Cut(err.Error(), "\n")
-	_ = c.conn.Status(message) // Java may be gone by now
+	_ = c.conn.Status(message) // Java may be gone
 	return err
 }
 
-// writeFailure leaves a document of the failure, if it can.
+// writeFailure writes a document about the failure, if possible.
 func (c *child) writeFailure(ctx context.Context, err error) {
 	id, ok := application(c.attempt)
-	//guard: refuses an ID that is none of Hadoop's
+	//guard: rejects an attempt ID that Hadoop cannot have made
 	if !ok || c.dest.Store == nil {
 		return
 	}
@@ -284,17 +284,17 @@ func (c *child) writeFailure(ctx context.Context, err error) {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
 	if err := f.Leave(clean, c.dest.Store, c.job.Dir); err != nil {
-		c.log.Warn("no document of the failure could be left", "reason", err.Error())
+		c.log.Warn("cannot write the document about the failure", "reason", err.Error())
 	}
 }
 
-// host is this machine as the cluster calls it.
+// host returns the name that the cluster has for this machine.
 func host() string {
 	name, _ := os.Hostname()
 	return cmp.Or(os.Getenv("NM_HOST"), name)
 }
 
-// tempDir is the container's directory for temporary files, which goes with it.
+// tempDir returns the directory for temporary files, which YARN removes with the container.
 func tempDir() string {
 	dir := os.Getenv("TMPDIR")
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {

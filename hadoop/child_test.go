@@ -25,10 +25,11 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
+// counterOf returns the value of a counter by its index in counters.
 func counterOf(out pipestest.Outcome, counter int) int64 { return out.Counters[counters[counter]] }
 
-// Tasks that Hadoop starts leave the same as those of who runs the plan here, and
-// Hadoop's counters are the sums of that.
+// Tasks that Hadoop starts write the same files as a plan that runs here, and count
+// their rows and bytes in Hadoop's counters.
 func TestChild(t *testing.T) {
 	c := newCluster(t)
 	r, err := task.Open(c.plan, task.Options{Environment: task.Environment{Formats: format.Registry{trevni.Format}, Resolve: c.resolve, TempDir: t.TempDir()}})
@@ -43,7 +44,7 @@ func TestChild(t *testing.T) {
 		got, err := task.WorkIn(c.plan, nil, c.st, c.dir).Finished(t.Context(), n)
 		if err != nil || got == nil || got.RowsIn != want[n].RowsIn || len(got.Parts) != 1 || got.Made.Run != testRun ||
 			got.Parts[0].Files[0].CRC32C != want[n].Parts[0].Files[0].CRC32C {
-			t.Fatalf("task %d: %+v, %v, want %+v", n, got, err, want[n])
+			t.Fatalf("task %d: got %+v, %v, want %+v", n, got, err, want[n])
 		}
 		figures := map[int]int64{
 			rowsIn: got.RowsIn, inputBytes: c.plan.Tasks[n].Bytes(), outputBytes: got.Parts[0].Files[0].Bytes, outputFiles: 1,
@@ -51,17 +52,17 @@ func TestChild(t *testing.T) {
 		}
 		for counter, want := range figures {
 			if got := counterOf(out, counter); got != want {
-				t.Errorf("task %d: %s are %d, want %d", n, counters[counter].Name, got, want)
+				t.Errorf("task %d: got %d %s, want %d", n, got, counters[counter].Name, want)
 			}
 		}
 	}
 	if names := c.fileNames(); len(names) != 2*len(c.plan.Tasks) {
-		t.Errorf("the directory has %v", names)
+		t.Errorf("got files %v, want two for each task", names)
 	}
 	c.checkNoTempFiles()
 	for i, l := range c.readLog() {
 		if n := i / 2; l["run"] != testRun || l["attempt"] != attemptID(n, 0) || l["plan"] != c.plan.ID || l["task"] != float64(n) || l["level"] != "INFO" {
-			t.Errorf("line %d of the log is %v", i, l)
+			t.Errorf("line %d of the log: %v", i, l)
 		}
 	}
 }
@@ -81,19 +82,19 @@ func (c *testCluster) damageInput() {
 	c.writeTasks(c.entries())
 }
 
-// Lost rows are counted, and the work of each task is held to the plan.
+// A task counts damaged ranges and lost rows.
 func TestChildOfDamagedInput(t *testing.T) {
 	c := newCluster(t)
 	c.damageInput()
 	out, err := c.runAttempt(0, 0)
 	c.must(err)
 	if counterOf(out, damagedRanges) != 1 || counterOf(out, lostRows) == 0 {
-		t.Errorf("counters are %v", out.Counters)
+		t.Errorf("got counters %v, want damage and lost rows", out.Counters)
 	}
 }
 
-// Where an input is damaged is known to who started the job, and to later attempts.
-func TestChildFailsOfDamage(t *testing.T) {
+// The engine and later attempts get the place of the damage in an input.
+func TestChildFailsAtDamage(t *testing.T) {
 	c := newCluster(t)
 	c.damageInput()
 	c.plan.Request.Options.OnDamage = "fail"
@@ -108,20 +109,20 @@ func TestChildFailsOfDamage(t *testing.T) {
 		t.Fatalf("%d documents", len(all))
 	}
 	_, again := c.runAttempt(0, 1)
-	for who, err := range map[string]error{"who started the job": all[0].Err("plan"), "the next attempt": again} {
+	for who, err := range map[string]error{"the engine": all[0].Err("plan"), "the next attempt": again} {
 		var got *damage.Error
 		if !errors.As(err, &got) || !errors.Is(err, failure.Input) {
 			t.Errorf("%s: %v", who, err)
 			continue
 		}
-		got.Err = want.Err // its words are in the message
+		got.Err = want.Err // the message contains its text
 		if *got != *want || !strings.HasPrefix(err.Error(), all[0].Message) {
-			t.Errorf("%s: %+v, want %+v", who, got, want)
+			t.Errorf("%s: got %+v, want %+v", who, got, want)
 		}
 	}
 }
 
-// What an earlier attempt has done is not done again, if it is still sound.
+// A task that an earlier attempt has finished runs again only if its files are damaged.
 func TestChildOfFinishedTask(t *testing.T) {
 	c := newCluster(t)
 	_, err := c.runAttempt(1, 0)
@@ -130,7 +131,7 @@ func TestChildOfFinishedTask(t *testing.T) {
 	out, err := c.runAttempt(1, 1)
 	c.must(err)
 	if names := c.fileNames(); !slices.Equal(names, before) || counterOf(out, doneBefore) != 1 || counterOf(out, rowsIn) != 0 {
-		t.Errorf("%v after %v, counters %v", names, before, out.Counters)
+		t.Errorf("got files %v, want %v; counters %v", names, before, out.Counters)
 	}
 	for _, name := range before {
 		if strings.HasPrefix(name, "part-") {
@@ -144,8 +145,8 @@ func TestChildOfFinishedTask(t *testing.T) {
 	}
 }
 
-// A failure is told in a document and to Java. If it lasts, later attempts of the
-// job fail of the same without a try; those of another job try.
+// A failure is reported in a document and to Java. After a permanent failure, later
+// attempts of the job fail without a try. Attempts of another job try again.
 func TestChildFails(t *testing.T) {
 	c := newCluster(t)
 	const in = "/in/1.avro"
@@ -155,27 +156,27 @@ func TestChildFails(t *testing.T) {
 	c.must(c.st.Remove(t.Context(), in))
 	out, err := c.runAttempt(last, 0)
 	if !errors.Is(err, failure.Input) {
-		t.Fatalf("error is %v", err)
+		t.Fatalf("got error %v", err)
 	}
 	if n := len(out.Statuses); n == 0 || out.Statuses[n-1] != err.Error() {
-		t.Errorf("Java heard %q, not %q", out.Statuses, err)
+		t.Errorf("Java got statuses %q, want %q", out.Statuses, err)
 	}
 	want := task.Failed{
 		Version: 1, Run: testRun, Job: "application_1700000000000_0003", Attempt: attemptID(last, 0), Host: "node7", Task: last,
 		Kind: "input", Exit: 42, Message: err.Error(), Log: c.logs + "/rowtocol.log",
 	}
 	if all := c.failures(); len(all) != 1 || all[0] != want {
-		t.Errorf("documents are %+v, want %+v", all, want)
+		t.Errorf("got documents %+v, want %+v", all, want)
 	}
 	c.must(c.st.WriteFile(t.Context(), in, file, true))
 	for _, try := range []int{1, 3, 1000} {
 		_, again := c.runAttempt(last, try)
 		if !errors.Is(again, failure.Input) || again.Error() != err.Error() {
-			t.Errorf("attempt %d: %v, want %v", try, again, err)
+			t.Errorf("attempt %d: got %v, want %v", try, again, err)
 		}
 	}
 	if all := c.failures(); len(all) != 1 {
-		t.Errorf("documents are %+v", all)
+		t.Errorf("got documents %+v", all)
 	}
 	j := c.startJava(c.split(last), strings.Replace(attemptID(last, 1), "_0003_", "_0004_", 1))
 	c.must(RunChild(t.Context(), c.options()))
@@ -183,7 +184,7 @@ func TestChildFails(t *testing.T) {
 	c.checkNoTempFiles()
 }
 
-// withOpenHook is a store of which the inputs are opened by a function.
+// withOpenHook returns a store that calls open before it opens an input.
 func withOpenHook(st store.Store, open func(ctx context.Context) error) store.Store {
 	return storetest.Inject(st, func(c *storetest.Call) error {
 		if c.Op == storetest.Open && strings.HasPrefix(c.Path, "/in/") {
@@ -195,27 +196,27 @@ func withOpenHook(st store.Store, open func(ctx context.Context) error) store.St
 	})
 }
 
-// A failure that may pass is tried again, and told no more when it has passed.
-func TestChildFailsForNow(t *testing.T) {
+// A temporary failure is tried again, and its document is removed after a success.
+func TestChildFailsTemporarily(t *testing.T) {
 	c := newCluster(t)
 	inner := c.st
 	c.st = withOpenHook(inner, func(context.Context) error { return store.ErrUnavailable })
 	if _, err := c.runAttempt(0, 0); !errors.Is(err, failure.Storage) {
-		t.Errorf("error is %v", err)
+		t.Errorf("got error %v", err)
 	}
 	c.st = inner
 	if all := c.failures(); len(all) != 1 || all[0].Kind != "storage" {
-		t.Errorf("documents are %+v", all)
+		t.Errorf("got documents %+v", all)
 	}
 	if _, err := c.runAttempt(0, 1); err != nil {
 		t.Error(err)
 	}
 	if all := c.failures(); len(all) > 0 {
-		t.Errorf("documents are still %+v", all)
+		t.Errorf("got documents %+v, want none", all)
 	}
 }
 
-// Where an attempt has no ID, nothing is named by what it has in its place.
+// An attempt without a valid ID writes no files named after it.
 func TestChildWithoutID(t *testing.T) {
 	c := newCluster(t)
 	c.must(c.st.Remove(t.Context(), "/in/1.avro"))
@@ -228,34 +229,34 @@ func TestChildWithoutID(t *testing.T) {
 	}
 	infos, err := c.st.List(t.Context(), path.Dir(c.dir))
 	if names := c.fileNames(); err != nil || len(names) > 0 || len(infos) != 1 {
-		t.Errorf("left %v and %v, %v", names, infos, err)
+		t.Errorf("got files %v and %v, %v", names, infos, err)
 	}
 }
 
-// A panic is told as a defect of the program.
+// A panic is reported as a defect of the program.
 func TestChildPanics(t *testing.T) {
 	c := newCluster(t)
 	resolve := c.resolve
 	c.resolve = func(location string) (store.Location, error) {
 		if strings.Contains(location, "/in/") {
-			panic("a hole")
+			panic("a defect")
 		}
 		return resolve(location)
 	}
 	out, err := c.runAttempt(0, 0)
-	if err == nil || !strings.Contains(err.Error(), "a hole") || !strings.Contains(err.Error(), "child_test.go") {
-		t.Errorf("error is %v", err)
+	if err == nil || !strings.Contains(err.Error(), "a defect") || !strings.Contains(err.Error(), "child_test.go") {
+		t.Errorf("got error %v", err)
 	}
-	if last := out.Statuses[len(out.Statuses)-1]; !strings.HasSuffix(last, "a hole") {
-		t.Errorf("Java heard %q", last)
+	if last := out.Statuses[len(out.Statuses)-1]; !strings.HasSuffix(last, "a defect") {
+		t.Errorf("Java got status %q", last)
 	}
 	if all := c.failures(); len(all) != 1 || all[0].Kind != "defect" {
-		t.Errorf("documents are %+v", all)
+		t.Errorf("got documents %+v", all)
 	}
 	c.checkNoTempFiles()
 }
 
-// A split that stands for no task is told where those of the plan are.
+// The failure of a split without a task is reported in the plan's directory.
 func TestChildWithoutTask(t *testing.T) {
 	c := newCluster(t)
 	s := c.split(0)
@@ -266,24 +267,24 @@ func TestChildWithoutTask(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 	if all := c.failures(); len(all) != 1 || all[0].Task != -1 || all[0].Kind != "input" || all[0].Message != err.Error() {
-		t.Errorf("documents are %+v", all)
+		t.Errorf("got documents %+v", all)
 	}
 }
 
-// A job without its file fails, and there is nowhere to tell but Java and the log.
+// Without the task file an attempt fails, and reports that only to Java and the log.
 func TestChildWithoutTasks(t *testing.T) {
 	c := newCluster(t)
 	c.must(os.Remove(TasksName))
 	out, err := c.runAttempt(0, 0)
 	if err == nil || !strings.Contains(err.Error(), TasksName) || len(out.Statuses) != 1 || !strings.Contains(out.Statuses[0], TasksName) {
-		t.Errorf("%v, and Java heard %q", err, out.Statuses)
+		t.Errorf("got %v; Java got statuses %q", err, out.Statuses)
 	}
 	if lines := c.readLog(); len(lines) != 1 || lines[0]["level"] != "ERROR" || lines[0]["attempt"] != attemptID(0, 0) {
-		t.Errorf("the log is %v", lines)
+		t.Errorf("got log %v", lines)
 	}
 }
 
-// A directory that a commit took is not made again, at whatever time it goes.
+// A work directory that a commit has moved before or during the task is not made again.
 func TestChildOfCommittedPlan(t *testing.T) {
 	c := newCluster(t)
 	inner := c.st
@@ -297,14 +298,14 @@ func TestChildOfCommittedPlan(t *testing.T) {
 			t.Errorf("%s: %v", when, err)
 		}
 		if _, err := inner.Stat(t.Context(), c.dir); !errors.Is(err, store.ErrNotExist) {
-			t.Errorf("%s: the directory is there again", when)
+			t.Errorf("%s: the directory exists again", when)
 		}
 	}
 	c.checkNoTempFiles()
 }
 
-// An attempt ends when Java has ended it, or is gone, or the process is told to,
-// leaves nothing and calls it no failure.
+// An attempt stops when Java aborts it or is gone, or when the process is interrupted. It
+// leaves no files, and reports no failure.
 func TestChildIsStopped(t *testing.T) {
 	for name, tt := range map[string]struct {
 		stop func(j *pipestest.Java, cancel func())
@@ -327,24 +328,24 @@ func TestChildIsStopped(t *testing.T) {
 			})
 			began := time.Now()
 			if err := RunChild(ctx, c.options()); !errors.Is(err, tt.want) {
-				t.Errorf("error is %v, want %v", err, tt.want)
+				t.Errorf("got error %v, want %v", err, tt.want)
 			}
 			if took := time.Since(began); took > stopTime/2 {
-				t.Errorf("the end took %v", took)
+				t.Errorf("stopping took %v", took)
 			}
 			if out := j.Wait(); out.Done {
-				t.Error("Java heard that the task is done")
+				t.Error("Java got DONE")
 			}
 			c.st = inner
 			if names := c.fileNames(); len(names) > 0 {
-				t.Errorf("left %v", names)
+				t.Errorf("got files %v, want none", names)
 			}
 			c.checkNoTempFiles()
 		})
 	}
 }
 
-// Work that does not end is left alone, and its temporary files are removed.
+// Work that does not stop is abandoned, and its temporary files are removed.
 func TestChildThatHangs(t *testing.T) {
 	defer func(was time.Duration) { stopTime = was }(stopTime)
 	stopTime = 200 * time.Millisecond
@@ -357,16 +358,15 @@ func TestChildThatHangs(t *testing.T) {
 		<-release
 		return store.ErrUnavailable
 	})
-	if err := RunChild(t.Context(), c.options()); !errors.Is(err, pipes.ErrGone) || !strings.Contains(err.Error(), "given up") {
-		t.Errorf("error is %v", err)
+	if err := RunChild(t.Context(), c.options()); !errors.Is(err, pipes.ErrGone) || !strings.Contains(err.Error(), "abandoned") {
+		t.Errorf("got error %v", err)
 	}
 	c.checkNoTempFiles()
 	close(release)
 	<-released
 }
 
-// Java hears of progress while bytes move, and nothing when they do not: so it ends
-// a task that hangs.
+// A meter reports progress only while bytes move, so that Java ends a task that hangs.
 func TestMeter(t *testing.T) {
 	const every = 100 * time.Millisecond
 	c := newCluster(t)
@@ -388,12 +388,12 @@ func TestMeter(t *testing.T) {
 	out := j.Wait()
 	if !slices.Equal(out.Progress, []float32{0.25, 0.25}) || counterOf(out, rowsIn) != 7 || counterOf(out, inputBytes) != 50 ||
 		out.Statuses[0] != "task 3: 50 of 200 input bytes, 7 rows" {
-		t.Errorf("Java heard %+v", out)
+		t.Errorf("Java got %+v", out)
 	}
 }
 
-// Two attempts at a task at once leave one that is sound.
-func TestChildTwiceAtOnce(t *testing.T) {
+// Two concurrent attempts at a task leave one valid result.
+func TestConcurrentAttempts(t *testing.T) {
 	c := newCluster(t)
 	inner := c.st
 	var both sync.WaitGroup

@@ -19,25 +19,25 @@ import (
 )
 
 const (
-	maxLine = 8 << 10 // bytes of a line of output that are looked at
-	// maxAnswerLines is how many lines and maxAnswer how many bytes of an answer are kept.
+	maxLine = 8 << 10 // bytes of a line of output; the rest is dropped
+	// maxAnswerLines and maxAnswerBytes bound the part of an answer that is kept.
 	maxAnswerLines = 20_000
 	maxAnswerBytes = 16 << 20
-	// silenceLimit is for how long a command may say nothing that is to answer at once: by
-	// then Java has given up a connection, and says so.
+	// silenceLimit is how long a command that should answer at once may print nothing.
+	// Java reports a failed connection before that.
 	silenceLimit = 3 * time.Minute
-	// stopGrace is what a command has to end by itself after it was told to.
+	// stopGrace is how long a command may take to stop after SIGTERM.
 	stopGrace = 2 * time.Second
 )
 
-// errGone says that the cluster does not know an application.
+// errGone reports that the cluster does not know an application.
 var errGone = errors.New("the cluster does not know it (any more)")
 
 // runner runs commands.
 type runner interface {
-	// run runs a command until it ends, or ctx does, which ends it. Each line that
-	// the command prints on either stream is given to line, by one goroutine at a
-	// time, and is cut at maxLine bytes.
+	// run runs a command until it ends. It stops the command when ctx ends. It calls
+	// line with each line that the command prints on either stream, cut at maxLine
+	// bytes; calls do not overlap.
 	run(ctx context.Context, line func(text string), name string, args ...string) error
 }
 
@@ -45,7 +45,7 @@ type runner interface {
 type client struct {
 	runner       runner
 	mapred, yarn string // paths of its commands
-	// patience is for how long a cluster is waited for that does not answer.
+	// patience is how long to wait for a cluster that does not answer.
 	patience time.Duration
 	log      *slog.Logger
 }
@@ -71,17 +71,17 @@ func findCommand(name string, homes ...string) (string, error) {
 	}
 	file, err := exec.LookPath(name)
 	if err != nil {
-		return "", failure.New(failure.Usage, "Hadoop's client is not to be found on this machine: no %s in the folder bin of %s, nor on the PATH", name, strings.Join(homes, " or "))
+		return "", failure.New(failure.Usage, "cannot find Hadoop's client on this machine: no %s in the folder bin of %s, nor on the PATH", name, strings.Join(homes, " or "))
 	}
 	return file, nil
 }
 
-// run runs a command of the client. When the cluster did not answer it for the time
-// of the client's patience, the command is ended with failure.Storage.
+// run runs a command of the client. If the cluster does not answer within the client's
+// patience, run stops the command and returns failure.Storage.
 func (c *client) run(ctx context.Context, line func(text string), name string, args ...string) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var silentSince time.Time // since then the cluster does not answer
+	var silentSince time.Time // zero if the cluster answers
 	command := filepath.Base(name)
 	err := c.runner.run(ctx, func(text string) {
 		c.log.Debug("hadoop", "command", command, "line", text)
@@ -109,7 +109,7 @@ func (c *client) ask(ctx context.Context, args ...string) (lines []string, end t
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	//guard: bounds the wait for a command that hangs
-	timer := time.AfterFunc(silenceLimit, func() { stop(fmt.Errorf("it said nothing for %v and was ended", silenceLimit)) })
+	timer := time.AfterFunc(silenceLimit, func() { stop(fmt.Errorf("it printed nothing for %v and was stopped", silenceLimit)) })
 	defer timer.Stop()
 	size := 0
 	err = c.run(ctx, func(text string) {
@@ -124,7 +124,7 @@ func (c *client) ask(ctx context.Context, args ...string) (lines []string, end t
 	return lines, end, err
 }
 
-// submit runs a job to its end by the properties in a file.
+// submit runs the job that the properties in a file describe, to its end.
 func (c *client) submit(ctx context.Context, file string, line func(text string)) error {
 	return c.run(ctx, line, c.mapred, "pipes", "-conf", file)
 }
@@ -149,7 +149,7 @@ func (c *client) status(ctx context.Context, id string) (*report, error) {
 	return nil, failure.As(failure.Storage, fmt.Errorf("yarn application -status %s: %w: %s", id, err, end.reason()))
 }
 
-// find lists the applications that have one of some tags, also those that ended.
+// find lists the applications that have any of the tags, including those that ended.
 func (c *client) find(ctx context.Context, tags ...string) ([]*report, error) {
 	lines, end, err := c.ask(ctx, "application", "-list", "-appStates", "ALL", "-appTags", strings.Join(tags, ","))
 	if err != nil {
@@ -158,7 +158,7 @@ func (c *client) find(ctx context.Context, tags ...string) ([]*report, error) {
 	return parseList(lines), nil
 }
 
-// kill ends an application, and returns when the cluster has.
+// kill kills an application, and returns when the cluster has done so.
 func (c *client) kill(ctx context.Context, id string) error {
 	_, end, err := c.ask(ctx, "application", "-kill", id)
 	if err != nil {
@@ -170,8 +170,8 @@ func (c *client) kill(ctx context.Context, id string) error {
 // commands runs commands as processes.
 type commands struct{ environ []string }
 
-// environment is that of Hadoop's client: ours without our own settings, with a log
-// of which something can be understood.
+// environment returns the variables for Hadoop's client: those of this process without
+// our own settings, and with a log that output can parse.
 func environment() []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -182,32 +182,31 @@ func environment() []string {
 	return append(env, "HADOOP_ROOT_LOGGER=INFO,console")
 }
 
-// run implements runner. The process ends with this one, where the system can see
-// to it.
+// run implements runner. The process ends with this one if the system supports it.
 func (c *commands) run(ctx context.Context, line func(text string), name string, args ...string) error {
-	// It ends with the thread that started it.
+	// Linux ends the process with the thread that started it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = c.environ
 	cmd.SysProcAttr = endWithParent()
-	// Scripts may have started it.
+	// Name is often a script: signal the processes that it started, too.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = stopGrace
 	out := &lineWriter{line: line}
 	cmd.Stdout, cmd.Stderr = out, out // one pipe, and one goroutine that writes
 	err := cmd.Run()
 	if ctx.Err() != nil && cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // nothing of it is left, mostly
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // usually nothing is left
 	}
 	out.end()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // it ended well; what it left running still has its output
+		err = nil // the command succeeded; processes it left running hold its output open
 	}
 	return err
 }
 
-// lineWriter cuts what is written to it into lines.
+// lineWriter splits text into lines.
 type lineWriter struct {
 	line func(text string)
 	part []byte // of a line; at most maxLine bytes
@@ -231,7 +230,7 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	}
 }
 
-// end is to be called when all is written.
+// end flushes a last line that has no newline.
 func (w *lineWriter) end() {
 	if len(w.part) > 0 {
 		w.flush()

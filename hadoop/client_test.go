@@ -16,7 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/failure"
 )
 
-// script makes a program of the shell.
+// script writes a shell script.
 func script(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	file := filepath.Join(dir, name)
@@ -37,8 +37,8 @@ func TestFindClient(t *testing.T) {
 		"home":        {map[string]string{"HADOOP_HOME": dir + "/home", "HADOOP_MAPRED_HOME": dir + "/mr", "PATH": dir + "/path"}, "/home/bin/mapred", "/home/bin/yarn", ""},
 		"two homes":   {map[string]string{"HADOOP_HOME": dir + "/none", "HADOOP_MAPRED_HOME": dir + "/mr", "HADOOP_YARN_HOME": dir + "/yarn"}, "/mr/bin/mapred", "/yarn/bin/yarn", ""},
 		"path":        {map[string]string{"PATH": dir + "/path"}, "/path/mapred", "/path/yarn", ""},
-		"only a half": {map[string]string{"HADOOP_MAPRED_HOME": dir + "/mr"}, "", "", "no yarn in the folder bin of HADOOP_HOME or HADOOP_YARN_HOME"},
-		"none":        {nil, "", "", "Hadoop's client is not to be found on this machine: no mapred"},
+		"only mapred": {map[string]string{"HADOOP_MAPRED_HOME": dir + "/mr"}, "", "", "no yarn in the folder bin of HADOOP_HOME or HADOOP_YARN_HOME"},
+		"none":        {nil, "", "", "cannot find Hadoop's client on this machine: no mapred"},
 	} {
 		for _, key := range []string{"HADOOP_HOME", "HADOOP_MAPRED_HOME", "HADOOP_YARN_HOME", "PATH"} {
 			t.Setenv(key, tt.env[key])
@@ -46,12 +46,12 @@ func TestFindClient(t *testing.T) {
 		mapred, yarn, err := findClient()
 		if tt.words != "" {
 			if !errors.Is(err, failure.Usage) || !strings.Contains(err.Error(), tt.words) {
-				t.Errorf("%s: %v, want %q", name, err, tt.words)
+				t.Errorf("%s: got %v, want %q", name, err, tt.words)
 			}
 			continue
 		}
 		if err != nil || mapred != dir+tt.mapred || yarn != dir+tt.yarn {
-			t.Errorf("%s: %s and %s, %v", name, mapred, yarn, err)
+			t.Errorf("%s: got %s and %s, %v", name, mapred, yarn, err)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func TestNew(t *testing.T) {
 	if e, err := New(Options{Properties: []string{"a=b"}}); err != nil || len(e.user) != 1 || e.exe == "" {
 		t.Errorf("%v", err)
 	}
-	for name, o := range map[string]Options{"a property": {Properties: []string{"x"}}, "a queue": {Queue: "a\x00"}} {
+	for name, o := range map[string]Options{"bad property": {Properties: []string{"x"}}, "bad queue": {Queue: "a\x00"}} {
 		if _, err := New(o); !errors.Is(err, failure.Usage) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -97,7 +97,7 @@ func TestCommands(t *testing.T) {
 	if err != nil || len(lines) != 2 || len(lines[0]) != maxLine || lines[1] != "end" {
 		t.Errorf("%d lines, %v", len(lines), err)
 	}
-	// What a command leaves running has its output, but is not waited for.
+	// Run does not wait for processes that a command leaves running.
 	began := time.Now()
 	if lines, err = run(`sleep 20 & echo $!`); err != nil || len(lines) != 1 || time.Since(began) > 15*time.Second {
 		t.Errorf("%q, %v after %v", lines, err, time.Since(began))
@@ -106,14 +106,14 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// runnerFunc is a runner that does one thing.
+// runnerFunc is a runner that calls a function.
 type runnerFunc func(ctx context.Context, line func(string)) error
 
 func (r runnerFunc) run(ctx context.Context, line func(string), _ string, _ ...string) error {
 	return r(ctx, line)
 }
 
-// TestAnswers asks a cluster whose answer has no end.
+// TestAnswers asks a cluster whose answer hangs or is too long.
 func TestAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &client{log: slog.New(slog.DiscardHandler), patience: time.Hour, yarn: "yarn"}
@@ -123,8 +123,8 @@ func TestAnswers(t *testing.T) {
 			return ctx.Err()
 		})
 		began := time.Now()
-		if _, err := c.find(t.Context(), "a"); !errors.Is(err, failure.Storage) || !strings.Contains(err.Error(), "said nothing for 3m") || time.Since(began) != silenceLimit {
-			t.Errorf("a command that hangs: %v after %v", err, time.Since(began))
+		if _, err := c.find(t.Context(), "a"); !errors.Is(err, failure.Storage) || !strings.Contains(err.Error(), "printed nothing for 3m") || time.Since(began) != silenceLimit {
+			t.Errorf("a command that hangs: got %v after %v", err, time.Since(began))
 		}
 		long := strings.Repeat("y", maxLine)
 		for text, n := range map[string]int{long: maxAnswerBytes/maxLine + 100, "x": maxAnswerLines + 100} {
@@ -146,9 +146,9 @@ func TestAnswers(t *testing.T) {
 	})
 }
 
-// TestCommandEnds tells a command to end that does, and one that does not.
-func TestCommandEnds(t *testing.T) {
-	for name, text := range map[string]string{"at once": "echo go; exec sleep 60", "never": "trap '' TERM; echo go; while :; do sleep 0.1; done"} {
+// TestStopCommand stops a command that obeys SIGTERM, and one that ignores it.
+func TestStopCommand(t *testing.T) {
+	for name, text := range map[string]string{"obeys": "echo go; exec sleep 60", "ignores": "trap '' TERM; echo go; while :; do sleep 0.1; done"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
 		err := (&commands{os.Environ()}).run(ctx, func(string) { cancel() }, script(t, t.TempDir(), "x", text))

@@ -14,27 +14,26 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// What the container of a map task needs besides the memory that its task may use.
-// The JVM only waits for the program. With Java 17 and this heap the processes of
-// one were measured to hold 165 MiB resident, the same with heaps of 64 and 128 MiB;
-// the rest is for the names of a job's files, of which it holds copies, and for
-// collectors that take more than the serial one.
+// The memory that a map task's container needs besides the memory of its task. The
+// JVM only waits for the program. With Java 17, its processes held 165 MiB resident
+// with this heap, and as much with heaps of 64 and 128 MiB. The rest of javaMemory is
+// for the JVM's copies of the names of a job's files, and for garbage collectors that
+// need more than the serial one.
 const (
 	javaHeap      = 96 << 20
 	javaMemory    = 256 << 20
 	processMemory = 48 << 20 // of this program, in any container
 )
 
-// containerMemory is the memory of a map task's container: its JVM's and the
-// program's.
+// containerMemory returns the memory of a map task's container: that of the JVM and
+// that of the program.
 func containerMemory(task int64) int64 { return javaMemory + task + processMemory }
 
-// property is one of a job.
+// property is a property of a job.
 type property struct{ name, value string }
 
-// reserved are the properties on which the job depends, by their present names and by
-// those that Hadoop still takes for them, and the flag that is there instead, if
-// there is one.
+// reserved maps the properties on which the job depends, by their current names and by
+// old names that Hadoop still accepts, to the flag that replaces them, if any.
 var reserved = map[string]string{
 	"mapreduce.framework.name":                            "",
 	"mapreduce.job.queuename":                             "--queue",
@@ -87,16 +86,16 @@ var reserved = map[string]string{
 
 const pipesPrefix = "mapreduce.pipes."
 
-// Properties that are added to what the user or the site says.
+// Properties whose values are added to those of the user or the site.
 const (
 	tagsKey = "mapreduce.job.tags"
 	optsKey = "mapreduce.map.java.opts"
 )
 
-// stagingKey names where Hadoop's client leaves what the master of a job reads.
+// stagingKey names the directory of the files that Hadoop's client passes to a job's master.
 const stagingKey = "yarn.app.mapreduce.am.staging-dir"
 
-// parseProperties reads properties that the user gave, in their order.
+// parseProperties parses the user's properties, in their order.
 func parseProperties(texts []string) ([]property, error) {
 	var out []property
 	for _, text := range texts {
@@ -122,7 +121,7 @@ func parseProperties(texts []string) ([]property, error) {
 	return out, nil
 }
 
-// takeLast returns the last value of a property, and takes all of it out.
+// takeLast returns the last value of a property, and props without that property.
 func takeLast(props []property, name string) (value string, rest []property) {
 	rest = slices.DeleteFunc(slices.Clone(props), func(p property) bool {
 		if p.name == name {
@@ -133,7 +132,7 @@ func takeLast(props []property, name string) (value string, rest []property) {
 	return value, rest
 }
 
-// request is what a job is to be.
+// request describes a job to submit.
 type request struct {
 	name       string
 	tag        string
@@ -143,10 +142,10 @@ type request struct {
 	memory     int64  // of a container
 	workers    int
 	layout     *layout
-	servers    []string // file systems of which tasks need tokens
+	servers    []string // file systems that tasks need tokens for
 }
 
-// properties are those of a job: ours, and then the user's.
+// properties returns the properties of a job: ours, and then the user's.
 func (r *request) properties(site *cluster.Conf, user []property) []property {
 	opts, user := takeLast(user, optsKey)
 	tags, user := takeLast(user, tagsKey)
@@ -165,7 +164,7 @@ func (r *request) properties(site *cluster.Conf, user []property) []property {
 		{pipesPrefix + "executable", r.executable},
 		{pipesPrefix + "isjavarecordreader", "false"},
 		{pipesPrefix + "isjavarecordwriter", "false"},
-		// It only computes splits, and unlike that of text cuts files whatever their names.
+		// It only computes splits. Unlike TextInputFormat it splits files with any name.
 		{"mapred.input.format.class", "org.apache.hadoop.mapred.SequenceFileInputFormat"},
 		{"mapred.output.format.class", "org.apache.hadoop.mapred.lib.NullOutputFormat"},
 		{"mapreduce.input.fileinputformat.inputdir", r.layout.inputs()},
@@ -174,9 +173,9 @@ func (r *request) properties(site *cluster.Conf, user []property) []property {
 		{"mapreduce.input.fileinputformat.split.minsize", strconv.FormatInt(r.layout.splitSize, 10)},
 		{"mapreduce.job.maps", strconv.Itoa(r.layout.maps())},
 		{"mapreduce.job.reduces", "0"},
-		// 10 MB by default, which ends at about 100,000 splits.
+		// The default of 10 MB allows about 100,000 splits.
 		{"mapreduce.job.split.metainfo.maxsize", "-1"},
-		// It would run tasks in the container of the application master.
+		// Uber mode would run tasks in the container of the application master.
 		{"mapreduce.job.ubertask.enable", "false"},
 		{"mapreduce.job.cache.files", r.tasks + "#" + TasksName},
 		{"mapreduce.map.memory.mb", strconv.FormatInt((r.memory+1<<20-1)>>20, 10)},
@@ -192,10 +191,10 @@ func (r *request) properties(site *cluster.Conf, user []property) []property {
 	return append(props, user...)
 }
 
-// writeProperties writes a file of properties as Hadoop reads it. Later ones
-// override earlier ones.
+// writeProperties writes properties as a file for Hadoop. Later ones override earlier
+// ones.
 func writeProperties(w io.Writer, props []property) error {
-	b := bufio.NewWriter(w) // keeps its error
+	b := bufio.NewWriter(w) // Flush returns the first error
 	_, _ = b.WriteString(xml.Header + "<configuration>\n")
 	for _, p := range props {
 		_, _ = b.WriteString("<property><name>")
@@ -208,8 +207,8 @@ func writeProperties(w io.Writer, props []property) error {
 	return b.Flush()
 }
 
-// fitsXML reports whether XML 1.0 can hold a text, and a reader of it gives the same
-// text back.
+// fitsXML reports whether XML 1.0 can hold a text so that a reader gets it back
+// unchanged.
 func fitsXML(text string) bool {
 	if !utf8.ValidString(text) {
 		return false
@@ -219,7 +218,7 @@ func fitsXML(text string) bool {
 	})
 }
 
-// plainText is a text as one that XML can hold.
+// plainText replaces characters of a text that XML cannot hold by question marks.
 func plainText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !fitsXML(string(r)) {

@@ -35,12 +35,12 @@ func TestParseProperties(t *testing.T) {
 	} {
 		_, err := parseProperties([]string{"fine=1", text})
 		if !errors.Is(err, failure.Usage) || !strings.Contains(err.Error(), words) {
-			t.Errorf("-D %q: %v, want words with %q", text, err, words)
+			t.Errorf("-D %q: got %v, want an error with %q", text, err, words)
 		}
 	}
 }
 
-// loadProperties is what a reader of Hadoop's configuration takes from properties.
+// loadProperties writes properties, and loads them as a configuration.
 func loadProperties(t *testing.T, props []property) *cluster.Conf {
 	t.Helper()
 	dir := t.TempDir()
@@ -81,7 +81,7 @@ func TestJobProperties(t *testing.T) {
 		"mapreduce.input.fileinputformat.inputdir":      "hdfs://nn/a\\,<&>\t\"é\\\\{1\\\\},hdfs://nn/c",
 	} {
 		if got := c.String(key, ""); got != want {
-			t.Errorf("%s is %q, want %q", key, got, want)
+			t.Errorf("%s: got %q, want %q", key, got, want)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestJavaOptions(t *testing.T) {
 		testenv.Must(t, err)
 		c := loadProperties(t, sampleRequest().properties(cluster.NewConf(tt.site), user))
 		if got := c.String("mapreduce.map.java.opts", ""); got != want {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }
@@ -108,18 +108,18 @@ func TestJavaOptions(t *testing.T) {
 func TestPlainText(t *testing.T) {
 	for in, want := range map[string]string{"a é\t": "a é\t", "a\x00b\xffc\uFFFE": "a?b?c?"} {
 		if got := plainText(in); got != want || !fitsXML(got) {
-			t.Errorf("%q becomes %q, want %q", in, got, want)
+			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
-	// The replacement character is what readers make of what they cannot read.
+	// Readers replace invalid bytes by the replacement character, which is valid itself.
 	if in := (pipes.Split{Path: "a\uFFFD"}); !fitsXML(in.Path) {
-		t.Error("a character that XML has is refused")
+		t.Error("a character that XML can hold is rejected")
 	}
 }
 
-// TestContainer holds the container of the default --memory to what it was measured for.
+// TestContainer checks the container for the default --memory, which was measured.
 func TestContainer(t *testing.T) {
 	if got := containerMemory(512 << 20); got != (256+512+48)<<20 {
-		t.Errorf("%d MiB", got>>20)
+		t.Errorf("got %d MiB", got>>20)
 	}
 }

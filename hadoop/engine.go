@@ -20,39 +20,40 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// Options say how an Engine runs tasks.
+// Options are the options of an Engine.
 type Options struct {
-	// RemoteOptions are what any engine is told. StoreRetry is also for how long a cluster is
-	// waited for that takes no job.
+	// RemoteOptions are the options of all engines. StoreRetry is also how long to wait
+	// for a cluster that does not answer.
 	task.RemoteOptions
-	// Login is whose job it is: Hadoop's client logs in as it does. Nil leaves that to
-	// the environment.
+	// Login is the login that Hadoop's client uses. If it is nil, the environment
+	// decides.
 	Login *cluster.Login
-	// Home is the location of the user's home directory on the cluster's default
-	// file system, in which the program and the files of jobs are: hdfs:///user/NAME.
+	// Home is the location of the user's home directory on the cluster's default file
+	// system: hdfs:///user/NAME. The program and the files of jobs are stored there.
 	Home string
-	// Queue is the queue of the job; empty is the cluster's default.
+	// Queue is the queue of the job. If it is empty, the cluster's default applies.
 	Queue string
-	// Properties are properties of the job, as key=value, that override what the
-	// configuration says.
+	// Properties are properties of the job, as key=value, that override the
+	// configuration.
 	Properties []string
-	// TempDir is the local directory of temporary files; empty is the system's.
+	// TempDir is the local directory of temporary files. If it is empty, the system's
+	// is used.
 	TempDir string
 }
 
-// Engine runs tasks of plans as jobs on a Hadoop cluster. It is used by one
-// goroutine at a time.
+// Engine runs tasks of plans as jobs on a Hadoop cluster. Only one goroutine may use
+// it at a time.
 type Engine struct {
 	o      Options
 	client *client
 	site   *cluster.Conf
 	user   []property
 	exe    string // path of this program
-	jobs   int    // that were started
+	jobs   int    // number of jobs started
 }
 
-// New returns an engine. It refuses options that no job could have, and a machine
-// without Hadoop's client, with failure.Usage; it asks no server.
+// New returns an engine. It returns failure.Usage for invalid options, and on a machine
+// without Hadoop's client. It contacts no server.
 func New(o Options) (*Engine, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -65,11 +66,11 @@ func New(o Options) (*Engine, error) {
 		return nil, err
 	}
 	if !fitsXML(o.Queue) {
-		return nil, failure.New(failure.Usage, "--queue %q has characters that no queue's name has", o.Queue)
+		return nil, failure.New(failure.Usage, "--queue %q has characters that a queue's name cannot have", o.Queue)
 	}
 	exe, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("this program, to be uploaded: %w", err)
+		return nil, fmt.Errorf("cannot find this program to upload it: %w", err)
 	}
 	site, err := cluster.LoadConf("mapred-site.xml", "yarn-site.xml")
 	if err != nil {
@@ -91,20 +92,20 @@ func New(o Options) (*Engine, error) {
 }
 
 const (
-	// minPatience is for how long a cluster is waited for at least: Hadoop's client
-	// tells of a first try to connect again after a second.
+	// minPatience is the least time to wait for a cluster: Hadoop's client reports its
+	// first try to connect again after a second.
 	minPatience = 10 * time.Second
-	// killTime bounds how long a job is being killed when the program is told to end.
+	// killTime bounds the time for killing a job when the program is stopped.
 	killTime = 5500 * time.Millisecond
-	// jobDirMaxAge is the age at which the directory of a job is removed that is not under
-	// way: until then it may be about to start, or be attached to.
+	// jobDirMaxAge is the age at which the directory of a job that is not running is
+	// removed. Until then the job may be about to start, or a user may attach to it.
 	jobDirMaxAge = 7 * 24 * time.Hour
 )
 
-// Run runs the tasks of batches, and returns when the job has ended: with nil if it
-// succeeded. The error of a task is a task.Failure. Tasks that an earlier run's
-// job is still running are not started again; that job is followed to its end.
-// When ctx ends, the job is killed.
+// Run runs the tasks of batches as a job, and returns when the job has ended: nil if it
+// succeeded. The error of a task is a task.Failure. If the job of an earlier run is
+// still running tasks, Run follows it to its end instead of starting them again.
+// When ctx ends, Run kills the job.
 func (e *Engine) Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) error {
 	batches = slices.DeleteFunc(slices.Clone(batches), func(b task.Batch) bool { return len(b.Numbers) == 0 })
 	if len(batches) == 0 {
@@ -124,7 +125,7 @@ func (e *Engine) Run(ctx context.Context, batches []task.Batch, progress func(ta
 	}
 	for _, j := range earlier {
 		if e.o.Restart {
-			e.o.Log.Info("an earlier run's job is ended, to start anew", "application", j.app.ID, "run_of_job", j.plans.Run)
+			e.o.Log.Info("killing the job of an earlier run, to start over", "application", j.app.ID, "run_of_job", j.plans.Run)
 			if err := e.client.kill(ctx, j.app.ID); err != nil {
 				return err
 			}
@@ -136,7 +137,7 @@ func (e *Engine) Run(ctx context.Context, batches []task.Batch, progress func(ta
 		if len(batches) == n {
 			continue
 		}
-		e.o.Log.Info("an earlier run's job is still running", "application", j.app.ID, "run_of_job", j.plans.Run)
+		e.o.Log.Info("following the job of an earlier run, which is still running", "application", j.app.ID, "run_of_job", j.plans.Run)
 		if err := e.follow(ctx, h, j, m); err != nil && !errors.Is(err, task.ErrDetached) {
 			return err
 		}
@@ -150,12 +151,12 @@ func (e *Engine) Run(ctx context.Context, batches []task.Batch, progress func(ta
 	return nil
 }
 
-// Attach follows the job with an ID, of an application or a job, to its end, and
-// returns the plans whose tasks it ran. When ctx ends, the job is killed.
+// Attach follows a job to its end, and returns the plans whose tasks it ran. The ID is
+// that of an application or a job. When ctx ends, Attach kills the job.
 func (e *Engine) Attach(ctx context.Context, id string, progress func(task.Progress)) ([]task.Attached, error) {
 	application := applicationID(id)
 	if application == "" {
-		return nil, failure.New(failure.Usage, "%s is no ID of an application or a job, such as application_1700000000000_0001", id)
+		return nil, failure.New(failure.Usage, "%s is not the ID of an application or a job, such as application_1700000000000_0001", id)
 	}
 	h, err := openHome(ctx, e.o.Resolve, e.o.Home)
 	if err != nil {
@@ -177,7 +178,7 @@ func (e *Engine) Attach(ctx context.Context, id string, progress func(task.Progr
 		return nil, err
 	}
 	if plans == nil {
-		return nil, failure.New(failure.Usage, "%s was followed to its end before, or is another user's: %s is not there; a submit of the same INPUT and DEST goes on from what it did", application, h.Origin+h.jobDir(key))
+		return nil, failure.New(failure.Usage, "%s was already followed to its end, or belongs to another user: %s does not exist; a submit of the same INPUT and DEST continues its work", application, h.Origin+h.jobDir(key))
 	}
 	j := &running{key: key, plans: plans, app: e.application(r)}
 	j.app.Found = true
@@ -188,23 +189,23 @@ func (e *Engine) Attach(ctx context.Context, id string, progress func(task.Progr
 	return attached, e.follow(ctx, h, j, &jobProgress{total: plans.Bytes, report: progress})
 }
 
-// running is a job under way.
+// running is a running job.
 type running struct {
-	key    string // of its directory and tag
+	key    string // part of the names of its directory and tag
 	plans  *jobPlans
 	app    task.RemoteJob
 	reason []string // why it failed
 }
 
-// tag is the tag of the job with a key.
+// tag returns the tag of the job with a key.
 func tag(key string) string { return "rowtocol-" + key }
 
-// jobName is the name of a job, which keyOf reads.
+// jobName returns the name of a job, which keyOf parses.
 func jobName(key, dest string) string { return "rowtocol " + key + " " + plainText(dest) }
 
 var keyPattern = lazyregexp.New(`^rowtocol ([0-9A-Za-z-]{1,80}) `)
 
-// keyOf is the key in a job's name; empty for the names of other jobs.
+// keyOf returns the key in a job's name. It is empty for jobs of other programs.
 func keyOf(name string) string {
 	if m := keyPattern.FindStringSubmatch(name + " "); m != nil {
 		return m[1]
@@ -212,7 +213,7 @@ func keyOf(name string) string {
 	return ""
 }
 
-// application is what a report says of an application.
+// application returns the application that a report describes.
 func (e *Engine) application(r *report) task.RemoteJob {
 	app := task.RemoteJob{ID: r.id, Job: jobID(r.id), URL: cmp.Or(e.proxyURL(r.id), r.url)}
 	if r.ended() {
@@ -221,9 +222,9 @@ func (e *Engine) application(r *report) task.RemoteJob {
 	return app
 }
 
-// proxyURL is where the cluster shows an application, as its client says of one that
-// it starts. A report has the address that the application's master gave, which
-// there is only while that runs. Empty if the configuration does not tell.
+// proxyURL returns the URL at which the cluster shows an application, the one that
+// Hadoop's client prints. A report has the URL of the application's master instead,
+// which works only while the master runs. It is empty if the configuration lacks it.
 func (e *Engine) proxyURL(id string) string {
 	scheme, key := "http", "yarn.resourcemanager.webapp.address"
 	if e.site.String("yarn.http.policy", "") == "HTTPS_ONLY" {
@@ -241,15 +242,15 @@ func (e *Engine) proxyURL(id string) string {
 	return scheme + "://" + address + "/proxy/" + id + "/"
 }
 
-// notify tells of a job.
+// notify passes a job to the engine's caller.
 func (e *Engine) notify(j *running) {
 	app := j.app
 	app.Tasks, app.Bytes = j.plans.Tasks, j.plans.Bytes
 	e.o.Told(app)
 }
 
-// findEarlier finds the jobs of earlier runs that are under way for some of the batches.
-// It removes the directories of those that have ended, and of any that are forgotten.
+// findEarlier finds the jobs of earlier runs that are running for some of the batches.
+// It removes the directories of jobs that have ended, and those older than jobDirMaxAge.
 func (e *Engine) findEarlier(ctx context.Context, h *home, batches []task.Batch) ([]*running, error) {
 	created, err := h.jobs(ctx)
 	if err != nil {
@@ -267,7 +268,7 @@ func (e *Engine) findEarlier(ctx context.Context, h *home, batches []task.Batch)
 		switch {
 		case plans != nil && slices.ContainsFunc(batches, func(b task.Batch) bool { return plans.covers(&b) }):
 			ours = append(ours, &running{key: key, plans: plans})
-		case old[key] || e.allPublished(ctx, plans):
+		case old[key] || e.workGone(ctx, plans):
 			old[key] = true
 		default:
 			continue
@@ -302,13 +303,13 @@ func (e *Engine) findEarlier(ctx context.Context, h *home, batches []task.Batch)
 	}), nil
 }
 
-// allPublished reports whether nothing is left to publish of what a job was for: somebody
-// did, without the job.
-func (e *Engine) allPublished(ctx context.Context, plans *jobPlans) bool {
+// workGone reports whether the work directories of a job's plans are gone: other
+// runs have published or removed their contents.
+func (e *Engine) workGone(ctx context.Context, plans *jobPlans) bool {
 	if plans == nil {
 		return false
 	}
-	// A cluster that is away is not waited for.
+	// Do not wait for a cluster that is down.
 	ctx, cancel := store.Cleanup(ctx)
 	defer cancel()
 	for _, p := range plans.Plans {
@@ -323,7 +324,7 @@ func (e *Engine) allPublished(ctx context.Context, plans *jobPlans) bool {
 	return true
 }
 
-// latestByKey are the applications of jobs by their keys, of several the one that has not
+// latestByKey returns the applications of jobs by key. It prefers those that have not
 // ended.
 func latestByKey(reports []*report) map[string]*report {
 	known := make(map[string]*report)

@@ -23,19 +23,19 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// fakeClient plays Hadoop's client: with what it printed on a real cluster, and with
-// a cluster that has applications.
+// fakeClient plays Hadoop's client, which prints lines recorded on a real cluster, and
+// a cluster with applications.
 type fakeClient struct {
 	t *testing.T
-	// submit is what `mapred pipes` does.
+	// submit plays `mapred pipes`.
 	submit func(ctx context.Context, line func(string)) error
-	// reports are what `yarn application -status` says of an application, the last
-	// again and again.
+	// reports are the successive reports of `yarn application -status` by application.
+	// The last one is repeated.
 	reports map[string][]*report
 
 	mu     sync.Mutex
 	calls  []string
-	job    string // the properties of the job that was submitted
+	job    string // properties of the submitted job
 	killed []string
 }
 
@@ -81,8 +81,8 @@ func (f *fakeClient) run(ctx context.Context, line func(string), name string, ar
 	return nil
 }
 
-// replay is a client that prints what was recorded, up to a line that has a text if that
-// is not empty, and ends so; with errWaits it does not end by itself.
+// replay returns a client that prints a recording, up to a line that contains until if
+// that is not empty, and ends with end. With errStays it waits to be stopped.
 func replay(t *testing.T, name, until string, end error) func(context.Context, func(string)) error {
 	return func(ctx context.Context, line func(string)) error {
 		for _, l := range readRecording(t, name) {
@@ -99,10 +99,10 @@ func replay(t *testing.T, name, until string, end error) func(context.Context, f
 	}
 }
 
-// errStays stands for the end of a client that waits to be told to end.
+// errStays makes replay return a client that waits to be stopped.
 var errStays = errors.New("waits")
 
-// rig is an engine on a cluster that is played.
+// rig is an engine on a fake cluster.
 type rig struct {
 	*Engine
 	t        *testing.T
@@ -143,7 +143,7 @@ func (r *rig) run(ctx context.Context) error {
 	return r.Run(ctx, []task.Batch{{Plan: &manifest.Plan{ID: "done"}}, r.batch}, func(p task.Progress) { r.progress = append(r.progress, p) })
 }
 
-// jobDirs are the directories of jobs that are there.
+// jobDirs returns the names of the directories of jobs.
 func (r *rig) jobDirs() (names []string) {
 	r.t.Helper()
 	infos, err := r.st.List(context.Background(), "/user/etl/.rowtocol")
@@ -162,7 +162,7 @@ func (r *rig) report(id, key, state, final string, percent int) *report {
 	return &report{id: id, name: jobName(key, r.batch.Plan.Dest), state: state, final: final, percent: percent}
 }
 
-// writeFailure leaves a document of a task that failed.
+// writeFailure writes a document about a task that failed.
 func (r *rig) writeFailure(f task.Failed) {
 	r.t.Helper()
 	f.Version, f.Run = 1, rigKey
@@ -176,7 +176,7 @@ func TestRun(t *testing.T) {
 	play := replay(t, "success", "", nil)
 	r.client.submit = func(ctx context.Context, line func(string)) error {
 		if got := r.jobDirs(); !slices.Equal(got, []string{"job-" + rigKey}) {
-			t.Errorf("there are %v", got)
+			t.Errorf("got job directories %v", got)
 		}
 		for _, p := range []string{"tasks", "plans.json", "carriers/0-00003"} {
 			if info, err := r.st.Stat(ctx, path.Join("/user/etl/.rowtocol/job-"+rigKey, p)); err != nil || info.Size == 0 {
@@ -188,23 +188,23 @@ func TestRun(t *testing.T) {
 	testenv.Must(t, r.run(t.Context()))
 	for _, want := range []string{"<value>rowtocol-c0ffee</value>", "<value>etl</value>", "/carriers</value>", "job-c0ffee/tasks#rowtocol-tasks"} {
 		if !strings.Contains(r.client.job, want) {
-			t.Errorf("the job has no %s:\n%s", want, r.client.job)
+			t.Errorf("the job's properties lack %s:\n%s", want, r.client.job)
 		}
 	}
 	if len(r.notified) != 2 || r.notified[0].State != "" || r.notified[0].ID != "application_1795425022941_0003" || r.notified[0].Tasks != 4 || r.notified[0].Bytes != 4<<20 || r.notified[1].State != succeeded || r.notified[1].Counters["rowtocol"]["rows"] != 82 {
-		t.Errorf("told %+v", r.notified)
+		t.Errorf("notified %+v", r.notified)
 	}
 	if last := r.progress[len(r.progress)-1]; last != (task.Progress{Rows: 82, Bytes: 4 << 20, Tasks: 4}) {
-		t.Errorf("progress ends with %+v", last)
+		t.Errorf("got last progress %+v", last)
 	}
 	if !slices.IsSortedFunc(r.progress, func(a, b task.Progress) int { return int(a.Bytes - b.Bytes) }) {
 		t.Errorf("progress goes backwards: %v", r.progress)
 	}
 	if len(r.jobDirs()) != 0 || len(r.client.calls) != 1 {
-		t.Errorf("left %v after %q", r.jobDirs(), r.client.calls)
+		t.Errorf("jobs left %v after %q", r.jobDirs(), r.client.calls)
 	}
 	if left, err := os.ReadDir(r.o.TempDir); err != nil || len(left) != 0 {
-		t.Errorf("left %v, %v", left, err)
+		t.Errorf("temporary files left: %v, %v", left, err)
 	}
 	r.client.submit = play
 	// Another job of the same run has another name.
@@ -216,7 +216,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunFails has the client end as it did on a real cluster.
+// TestRunFails replays failures of the client on a real cluster.
 func TestRunFails(t *testing.T) {
 	attempt := func(n int) string { return fmt.Sprintf("attempt_1795425022941_0004_m_%06d_0", n) }
 	for name, tt := range map[string]struct {
@@ -224,19 +224,19 @@ func TestRunFails(t *testing.T) {
 		left      []task.Failed
 		kind      error
 		words     string
-		task      int // -1: no task's
+		task      int // -1 if no task failed
 	}{
 		"task": {"failed", []task.Failed{
 			{Job: "application_1795425022941_0004", Attempt: attempt(2), Host: "node7", Task: 2, Kind: "storage", Message: "no data node"},
 			{Job: "application_1795425022941_0004", Attempt: attempt(1), Host: "node8", Task: 1, Kind: "input", Message: "block 3 is damaged"},
 			{Job: "application_1795425022941_0003", Attempt: "attempt_1795425022941_0003_m_000000_0", Task: 0, Kind: "usage", Message: "of another job"},
 		}, failure.Input, "block 3 is damaged (" + attempt(1) + " on node8)", 1},
-		"tasks say nothing": {"failed", nil, failure.Storage, "yarn logs -applicationId application_1795425022941_0004", -1},
-		"killed":            {"killed", nil, failure.Storage, "was killed: Application application_1795425022941_0005 was killed by user", -1},
-		"containers":        {"toolarge", nil, failure.Usage, "--memory and --workers", -1},
-		"master":            {"amlarge", nil, failure.Usage, "Requested resource type=[memory-mb]", -1},
-		"queue":             {"queue", nil, failure.Refused, "unknown queue: nosuch", -1},
-		"no cluster":        {"rmdown", nil, failure.Storage, "Connection refused", -1},
+		"no documents": {"failed", nil, failure.Storage, "yarn logs -applicationId application_1795425022941_0004", -1},
+		"killed":       {"killed", nil, failure.Storage, "was killed: Application application_1795425022941_0005 was killed by user", -1},
+		"containers":   {"toolarge", nil, failure.Usage, "--memory and --workers", -1},
+		"master":       {"amlarge", nil, failure.Usage, "Requested resource type=[memory-mb]", -1},
+		"queue":        {"queue", nil, failure.Refused, "unknown queue: nosuch", -1},
+		"no cluster":   {"rmdown", nil, failure.Storage, "Connection refused", -1},
 	} {
 		r := newRig(t, nil)
 		r.client.submit = replay(t, tt.recording, "", errExit)
@@ -247,18 +247,18 @@ func TestRunFails(t *testing.T) {
 		r.client.reports["application_1795425022941_0007"] = []*report{r.report("application_1795425022941_0007", rigKey, failed, failed, 0)}
 		err := r.run(t.Context())
 		if !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.words) {
-			t.Errorf("%s: %v, of kind %v, want %v with %q", name, err, failure.KindOf(err), tt.kind, tt.words)
+			t.Errorf("%s: got %v of kind %v, want %v with %q", name, err, failure.KindOf(err), tt.kind, tt.words)
 		}
 		if f := (*task.Failure)(nil); errors.As(err, &f) != (tt.task >= 0) || f != nil && (f.Task != tt.task || f.Plan != "00ff") {
-			t.Errorf("%s: %#v", name, f)
+			t.Errorf("%s: got %#v, want task %d", name, f, tt.task)
 		}
 		if len(r.jobDirs()) != 0 {
-			t.Errorf("%s: left %v", name, r.jobDirs())
+			t.Errorf("%s: jobs left %v", name, r.jobDirs())
 		}
 	}
 }
 
-// TestClientCannotRun has the scripts of Hadoop's client find no Java.
+// TestClientCannotRun runs scripts of Hadoop's client that find no Java.
 func TestClientCannotRun(t *testing.T) {
 	for name, script := range map[string]string{
 		"no java on the PATH": "echo 'mapred: line 3: java: command not found' >&2; exit 127",
@@ -271,16 +271,16 @@ func TestClientCannotRun(t *testing.T) {
 		}
 		err := r.run(t.Context())
 		if !errors.Is(err, failure.Usage) || !strings.Contains(err.Error(), "does not run on this machine") || !strings.Contains(strings.ToLower(err.Error()), "java") {
-			t.Errorf("%s: %v, of kind %v", name, err, failure.KindOf(err))
+			t.Errorf("%s: got %v of kind %v", name, err, failure.KindOf(err))
 		}
 		if len(r.jobDirs()) != 0 {
-			t.Errorf("%s: left %v", name, r.jobDirs())
+			t.Errorf("%s: jobs left %v", name, r.jobDirs())
 		}
 	}
 }
 
-// TestTokens starts no job on a secure cluster where tasks could not reach their files
-// with tokens, by the configuration as the job has it.
+// TestTokens checks that no job is started on a secure cluster if its tasks cannot reach
+// their files with tokens, by the configuration of the job.
 func TestTokens(t *testing.T) {
 	t.Setenv("KRB5_CONFIG", filepath.Join(t.TempDir(), "none"))
 	nn := map[string]string{"dfs.nameservices": "nn", "dfs.namenode.rpc-address.nn": "h:8020"}
@@ -290,7 +290,7 @@ func TestTokens(t *testing.T) {
 		user   []property
 		words  string
 	}{
-		"reached":         {"kerberos", nn, nil, ""},
+		"reachable":       {"kerberos", nn, nil, ""},
 		"unknown":         {"kerberos", map[string]string{"dfs.namenode.http-address": "other:9870"}, nil, "hdfs://nn"},
 		"a user's policy": {"kerberos", nn, []property{{"dfs.http.policy", "NONE"}}, "dfs.http.policy is NONE"},
 		"not secure":      {"simple", nn, []property{{"dfs.http.policy", "NONE"}}, ""},
@@ -304,12 +304,12 @@ func TestTokens(t *testing.T) {
 		err = r.run(t.Context())
 		refused := errors.Is(err, failure.Usage) && strings.Contains(err.Error(), tt.words)
 		if submitted := len(r.client.calls) > 0; submitted != (tt.words == "") || refused != (tt.words != "") || len(r.jobDirs()) != 0 {
-			t.Errorf("%s: %v, submitted %v, left %v", name, err, submitted, r.jobDirs())
+			t.Errorf("%s: got %v, submitted %v, jobs left %v", name, err, submitted, r.jobDirs())
 		}
 	}
 }
 
-// TestSilentCluster has a cluster that never answers.
+// TestSilentCluster runs a job on a cluster that never answers.
 func TestSilentCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
@@ -323,15 +323,15 @@ func TestSilentCluster(t *testing.T) {
 		began := time.Now()
 		err := r.run(t.Context())
 		if !errors.Is(err, failure.Storage) || !strings.Contains(err.Error(), "did not answer") || time.Since(began) > 70*time.Second {
-			t.Errorf("%v, after %v", err, time.Since(began))
+			t.Errorf("got %v after %v", err, time.Since(began))
 		}
 		if len(r.client.calls) != 1 || len(r.jobDirs()) != 0 {
-			t.Errorf("%q, left %v", r.client.calls, r.jobDirs())
+			t.Errorf("calls %q, jobs left %v", r.client.calls, r.jobDirs())
 		}
 	})
 }
 
-// TestClientGone has a client that ends long before its job.
+// TestClientGone runs a client that ends long before its job.
 func TestClientGone(t *testing.T) {
 	const id = "application_1795425022941_0005"
 	for name, tt := range map[string]struct {
@@ -340,10 +340,10 @@ func TestClientGone(t *testing.T) {
 		kind  error
 		words string
 	}{
-		"succeeded":          {"map 0%", &report{state: "FINISHED", final: succeeded}, nil, ""},
-		"killed":             {"map 0%", &report{state: killed, final: killed, why: []string{"by somebody"}}, failure.Storage, "by somebody"},
-		"no ID":              {"number of splits", &report{state: "FINISHED", final: succeeded}, nil, ""},
-		"nothing more known": {"map 0%", nil, failure.Storage, "is not known"},
+		"succeeded":   {"map 0%", &report{state: "FINISHED", final: succeeded}, nil, ""},
+		"killed":      {"map 0%", &report{state: killed, final: killed, why: []string{"by somebody"}}, failure.Storage, "by somebody"},
+		"no ID":       {"number of splits", &report{state: "FINISHED", final: succeeded}, nil, ""},
+		"unknown end": {"map 0%", nil, failure.Storage, "is not known"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, nil)
@@ -354,10 +354,10 @@ func TestClientGone(t *testing.T) {
 			}
 			err := r.run(t.Context())
 			if failure.KindOf(err) != tt.kind || err != nil && !strings.Contains(err.Error(), tt.words) {
-				t.Errorf("%s: %v, want %v with %q", name, err, tt.kind, tt.words)
+				t.Errorf("%s: got %v, want %v with %q", name, err, tt.kind, tt.words)
 			}
 			if tt.last != nil && (len(r.jobDirs()) != 0 || len(r.progress) == 0 || r.progress[0].Bytes != 2<<20) {
-				t.Errorf("%s: left %v, progress %v", name, r.jobDirs(), r.progress)
+				t.Errorf("%s: jobs left %v, progress %v", name, r.jobDirs(), r.progress)
 			}
 		})
 	}
@@ -366,7 +366,7 @@ func TestClientGone(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	const id = "application_1795425022941_0005"
 	stop := errors.New("stopped")
-	for name, until := range map[string]string{"running": "map 0%", "handed over, and not said": "number of splits"} {
+	for name, until := range map[string]string{"running": "map 0%", "submitted but not reported": "number of splits"} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, nil)
 			r.client.submit = replay(t, "killed", until, errStays)
@@ -374,16 +374,16 @@ func TestInterrupt(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(10*time.Second, func() { cancel(stop) })
 			if err := r.run(ctx); err != stop {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: got %v, want %v", name, err, stop)
 			}
 			if !slices.Equal(r.client.killed, []string{id}) || len(r.jobDirs()) != 0 {
-				t.Errorf("%s: killed %v, left %v", name, r.client.killed, r.jobDirs())
+				t.Errorf("%s: killed %v, jobs left %v", name, r.client.killed, r.jobDirs())
 			}
 		})
 	}
 }
 
-// TestEarlierJob has jobs of runs that ended without their jobs.
+// TestEarlierJob finds the jobs of earlier runs that ended before their jobs.
 func TestEarlierJob(t *testing.T) {
 	const id = "application_1_0001"
 	synctest.Test(t, func(t *testing.T) {
@@ -414,16 +414,16 @@ func TestEarlierJob(t *testing.T) {
 		makeJob("ours", r.batch, r.report(id, "ours", "RUNNING", "UNDEFINED", 10), r.report(id, "ours", "RUNNING", "UNDEFINED", 60), r.report(id, "ours", "FINISHED", succeeded, 100))
 		testenv.Must(t, r.run(t.Context()))
 		if len(r.notified) != 2 || !r.notified[0].Found || r.notified[0].ID != id || r.notified[1].State != succeeded || r.client.job != "" {
-			t.Errorf("told %+v, and started %q", r.notified, r.client.job)
+			t.Errorf("notified %+v, started %q", r.notified, r.client.job)
 		}
 		if got := r.jobDirs(); !slices.Equal(got, []string{"job-about", "job-attachable", "job-going", "job-other"}) {
-			t.Errorf("left %v", got)
+			t.Errorf("jobs left %v", got)
 		}
-		// What nobody came back for is removed at last, but no job loses its files.
+		// Old directories are removed, except those of running jobs.
 		time.Sleep(jobDirMaxAge + time.Hour)
 		testenv.Must(t, r.run(t.Context()))
 		if got := r.jobDirs(); !slices.Equal(got, []string{"job-going", "job-other"}) || r.client.job == "" {
-			t.Errorf("left %v", got)
+			t.Errorf("jobs left %v", got)
 		}
 	})
 }
@@ -437,11 +437,11 @@ func TestDetachAndAttach(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(r.notified) != 1 || r.notified[0].ID != id || !slices.Equal(r.jobDirs(), []string{"job-" + rigKey}) || len(r.client.killed) != 0 {
-			t.Errorf("told %+v, left %v, killed %v", r.notified, r.jobDirs(), r.client.killed)
+			t.Errorf("notified %+v, jobs left %v, killed %v", r.notified, r.jobDirs(), r.client.killed)
 		}
 		r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 10)}
 		if err := r.run(t.Context()); err != task.ErrDetached || len(r.notified) != 2 || !r.notified[1].Found {
-			t.Errorf("once more: %v, told %+v", err, r.notified)
+			t.Errorf("second run: got %v, notified %+v", err, r.notified)
 		}
 		r.o.Detach, r.o.Run = false, "another"
 		r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 10), r.report(id, rigKey, "FINISHED", failed, 100)}
@@ -451,18 +451,18 @@ func TestDetachAndAttach(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		if a := r.notified[2]; !a.Found || a.Bytes == 0 {
-			t.Errorf("whoever follows it cannot tell how far it is: %+v", a)
+			t.Errorf("notified of %+v, want a found job with its size", a)
 		}
 		if len(got) != 1 || got[0] != (task.Attached{Dest: "hdfs://nn/00ff", PlanID: "00ff"}) || len(r.jobDirs()) != 0 {
-			t.Errorf("%+v, left %v", got, r.jobDirs())
+			t.Errorf("got %+v, jobs left %v", got, r.jobDirs())
 		}
-		if _, err := r.Attach(t.Context(), id, nil); !errors.Is(err, failure.Usage) || !strings.Contains(err.Error(), "was followed to its end before") {
-			t.Errorf("a job that was followed: %v", err)
+		if _, err := r.Attach(t.Context(), id, nil); !errors.Is(err, failure.Usage) || !strings.Contains(err.Error(), "was already followed to its end") {
+			t.Errorf("a job that was followed: got %v", err)
 		}
 		r.client.reports["application_1_0009"] = []*report{{id: "application_1_0009", name: "word count", state: "RUNNING"}}
-		for id, words := range map[string]string{"application_1_0009": "not a job of rowtocol", "application_9_9999": "does not know it", "plan-1": "no ID"} {
+		for id, words := range map[string]string{"application_1_0009": "not a job of rowtocol", "application_9_9999": "does not know it", "plan-1": "not the ID"} {
 			if _, err := r.Attach(t.Context(), id, nil); !errors.Is(err, failure.Usage) || !strings.Contains(err.Error(), words) {
-				t.Errorf("%s: %v, want %q", id, err, words)
+				t.Errorf("%s: got %v, want %q", id, err, words)
 			}
 		}
 	})

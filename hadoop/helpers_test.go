@@ -21,7 +21,7 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// testCluster has a plan whose tasks have their directory, and a container for them.
+// testCluster has a plan, the work directory of its tasks, and a container for them.
 type testCluster struct {
 	t       *testing.T
 	st      store.Store
@@ -34,7 +34,7 @@ type testCluster struct {
 
 const testRun = "00000000000000aa"
 
-// newCluster has two inputs, a cut one and a small one: three tasks.
+// newCluster returns a cluster with two inputs, a cut one and a small one: three tasks.
 func newCluster(t *testing.T) *testCluster {
 	t.Helper()
 	c := &testCluster{t: t, st: memstore.New().Client(), logs: t.TempDir(), temp: t.TempDir()}
@@ -83,7 +83,7 @@ func (c *testCluster) must(err error) {
 	}
 }
 
-// addInput cuts an input into tasks.
+// addInput adds an input to the plan, cut into tasks.
 func (c *testCluster) addInput(name string) {
 	c.t.Helper()
 	in, h, err := input.Describe(c.t.Context(), c.resolve, name)
@@ -108,7 +108,7 @@ func (c *testCluster) split(number int) pipes.Split {
 	return pipes.Split{Path: c.plan.Request.Inputs[piece.Input].Path, Start: piece.Start, Length: piece.End - piece.Start}
 }
 
-// writeTasks puts the task file into the working directory.
+// writeTasks writes the task file into the working directory.
 func (c *testCluster) writeTasks(entries []Entry) {
 	c.t.Helper()
 	batches := []task.Batch{{Plan: c.plan, Dir: c.dir}}
@@ -120,7 +120,7 @@ func attemptID(number, try int) string {
 	return fmt.Sprintf("attempt_1700000000000_0003_m_%06d_%d", number, try)
 }
 
-// startJava begins a task attempt on Java's side.
+// startJava starts a task attempt on Java's side.
 func (c *testCluster) startJava(s pipes.Split, attempt string) *pipestest.Java {
 	c.t.Helper()
 	j := pipestest.Start(c.t, pipes.MapTask{Split: s, Conf: map[string]string{"mapreduce.task.attempt.id": attempt}})
@@ -132,19 +132,19 @@ func (c *testCluster) options() ChildOptions {
 	return ChildOptions{Environment: task.Environment{Formats: format.Registry{trevni.Format}, Program: "test", Resolve: c.resolve}, Exit: func(error) int { return 42 }}
 }
 
-// runAttempt runs an attempt at a task and returns what Java heard.
+// runAttempt runs an attempt at a task and returns the messages that Java got.
 func (c *testCluster) runAttempt(number, try int) (pipestest.Outcome, error) {
 	c.t.Helper()
 	j := c.startJava(c.split(number), attemptID(number, try))
 	err := RunChild(c.t.Context(), c.options())
 	out := j.Wait()
 	if out.Done != (err == nil) {
-		c.t.Errorf("Java heard %+v after %v", out, err)
+		c.t.Errorf("Java got %+v, but the attempt returned %v", out, err)
 	}
 	return out, err
 }
 
-// fileNames are what the directory of the work holds.
+// fileNames returns the names of the files in the work directory.
 func (c *testCluster) fileNames() (names []string) {
 	c.t.Helper()
 	infos, err := c.st.List(c.t.Context(), c.dir)
@@ -155,15 +155,15 @@ func (c *testCluster) fileNames() (names []string) {
 	return names
 }
 
-// checkNoTempFiles fails if there are temporary files of this machine.
+// checkNoTempFiles fails the test if there are local temporary files.
 func (c *testCluster) checkNoTempFiles() {
 	c.t.Helper()
 	if left, _ := os.ReadDir(c.temp); len(left) > 0 {
-		c.t.Errorf("left in the temporary directory: %v", left)
+		c.t.Errorf("the temporary directory has %v, want nothing", left)
 	}
 }
 
-// failures are the documents of failures.
+// failures returns the documents about failures.
 func (c *testCluster) failures() []task.Failed {
 	c.t.Helper()
 	all, err := task.ReadFailures(c.t.Context(), c.st, c.dir, testRun)

@@ -12,15 +12,15 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// loginEnviron returns the variables env, as key=value, so that Hadoop's client, a
-// Java program that gets them, is the same user to the cluster as the login, by the
-// same credentials. Of its own accord it would look for others: it takes a keytab
-// from KRB5KEYTAB alone, the principal from KRB5PRINCIPAL, and without that goes on
-// as the system's user if the keytab does not serve; it knows no other ticket cache
-// than KRB5CCNAME's and the one in /tmp, and does not heed KRB5_CONFIG.
+// loginEnviron returns the variables env, as key=value, changed so that Hadoop's client,
+// a Java program, logs in as the same user and with the same credentials as login. By
+// itself the client takes a keytab only from KRB5KEYTAB, and the principal from
+// KRB5PRINCIPAL; without a principal it continues as the system's user if the keytab
+// does not work. It looks for a ticket cache only in KRB5CCNAME and in /tmp, and
+// ignores KRB5_CONFIG.
 func loginEnviron(env []string, login *cluster.Login) []string {
 	env = slices.Clone(env)
-	// It would act for that user, who owns nothing of what we write.
+	// The client would act for that user, who does not own the files that we write.
 	env = setVariable(env, "HADOOP_PROXY_USER", "")
 	if !login.Secure() {
 		return setVariable(env, "HADOOP_USER_NAME", login.User())
@@ -43,8 +43,8 @@ func loginEnviron(env []string, login *cluster.Login) []string {
 	return env
 }
 
-// checkTokens refuses, with failure.Usage, what tasks could not reach with the
-// tokens of their job, so that no job is started for it.
+// checkTokens returns failure.Usage if tasks cannot reach an origin with the tokens of
+// their job, so that no such job is started.
 func checkTokens(login *cluster.Login, conf *cluster.Conf, origins []string) error {
 	if login == nil || !login.Secure() {
 		return nil
@@ -75,7 +75,7 @@ func kerberosConf(list string) string {
 	return ""
 }
 
-// variable returns the value of a variable, of which the last counts.
+// variable returns the last value of a variable.
 func variable(env []string, name string) string {
 	for _, entry := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -85,8 +85,8 @@ func variable(env []string, name string) string {
 	return ""
 }
 
-// setVariable sets a variable in place, or removes it if the value is empty: some
-// programs take an empty one for a value.
+// setVariable sets a variable, and may change env. An empty value removes the variable,
+// because some programs treat an empty variable as set.
 func setVariable(env []string, name, value string) []string {
 	env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
 	if value == "" {

@@ -42,7 +42,7 @@ func TestLoginEnviron(t *testing.T) {
 		{"tickets of a principal", secure, cluster.LoginOptions{Principal: "alice"}, "", "KRB5PRINCIPAL=alice KRB5CCNAME=/tickets"},
 		{"other options", secure, cluster.LoginOptions{}, "HADOOP_CLIENT_OPTS=-Xmx1g KRB5_CONFIG=" + conf,
 			"KRB5_CONFIG=" + conf + " KRB5CCNAME=/tickets HADOOP_CLIENT_OPTS=-Xmx1g -Djava.security.krb5.conf=" + conf},
-		{"an option that is there", secure, cluster.LoginOptions{}, "HADOOP_OPTS=-Djava.security.krb5.conf=x KRB5_CONFIG=" + conf,
+		{"option set already", secure, cluster.LoginOptions{}, "HADOOP_OPTS=-Djava.security.krb5.conf=x KRB5_CONFIG=" + conf,
 			"HADOOP_OPTS=-Djava.security.krb5.conf=x KRB5_CONFIG=" + conf + " KRB5CCNAME=/tickets"},
 		{"no such files", secure, cluster.LoginOptions{}, "KRB5_CONFIG=none", "KRB5_CONFIG=none KRB5CCNAME=/tickets"},
 		{"for another user", secure, cluster.LoginOptions{}, "HADOOP_PROXY_USER=bob", "KRB5CCNAME=/tickets"},
@@ -58,7 +58,7 @@ func TestLoginEnviron(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 			if !slices.Equal(env, before) {
-				t.Errorf("the variables given are now %v", env)
+				t.Errorf("the argument was changed to %v", env)
 			}
 		})
 	}

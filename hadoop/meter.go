@@ -15,7 +15,7 @@ import (
 // CounterGroup is the group of the job's counters that tasks count.
 const CounterGroup = "rowtocol"
 
-// The counters, by their places in counters.
+// Indexes of counters.
 const (
 	rowsIn = iota
 	inputBytes
@@ -44,31 +44,31 @@ var counters = [counterCount]pipes.Counter{
 // reportInterval is the time between reports to Java.
 const reportInterval = time.Second
 
-// meter is how far a task is.
+// meter measures the progress of a task and reports it to Java.
 type meter struct {
 	total    int64 // input bytes of the task
 	every    time.Duration
-	moved    atomic.Int64 // bytes from and to storage
+	moved    atomic.Int64 // bytes read from and written to storage
 	retries  atomic.Int64
 	rows     atomic.Int64
-	bytes    atomic.Int64 // of input
+	bytes    atomic.Int64 // read of the input
 	spilled  atomic.Int64
-	reported [counterCount]int64 // what Java knows; of one goroutine at a time
+	reported [counterCount]int64 // values that Java knows; one goroutine uses it at a time
 }
 
 // addMoved counts bytes that were read from or written to storage.
 func (m *meter) addMoved(n int) { m.moved.Add(int64(n)) }
 
-// progress takes the progress of the task.
+// progress records the progress of the task.
 func (m *meter) progress(p job.Progress) {
 	m.rows.Store(p.Rows)
 	m.bytes.Store(p.Bytes)
 	m.spilled.Store(p.Spilled)
 }
 
-// report tells Java of progress until stop is called, which returns when it has
-// ended. While no byte is read or written Java hears nothing, so that it ends a task
-// that hangs.
+// report reports progress to Java until stop is called. stop waits until reporting has
+// ended. While no byte is read or written, report sends nothing, so that Java ends a
+// task that hangs.
 func (m *meter) report(conn *pipes.Conn, what string) (stop func()) {
 	finished := make(chan struct{})
 	var running sync.WaitGroup
@@ -88,7 +88,7 @@ func (m *meter) report(conn *pipes.Conn, what string) (stop func()) {
 				continue
 			}
 			last = now
-			_ = m.sendProgress(conn, what) // whose context ends
+			_ = m.sendProgress(conn, what) // an error ends the connection's context
 		}
 	})
 	return func() {
@@ -97,7 +97,7 @@ func (m *meter) report(conn *pipes.Conn, what string) (stop func()) {
 	}
 }
 
-// sendProgress tells Java of the progress.
+// sendProgress sends the progress to Java.
 func (m *meter) sendProgress(conn *pipes.Conn, what string) error {
 	rows, bytes := m.rows.Load(), m.bytes.Load()
 	return errors.Join(
@@ -106,7 +106,7 @@ func (m *meter) sendProgress(conn *pipes.Conn, what string) error {
 		conn.Status(fmt.Sprintf("%s: %d of %d input bytes, %d rows", what, bytes, m.total, rows)))
 }
 
-// sendCounter tells Java that a counter of the task has come to n.
+// sendCounter tells Java that a counter of the task is n.
 func (m *meter) sendCounter(conn *pipes.Conn, counter int, n int64) error {
 	more := n - m.reported[counter]
 	if more == 0 {
@@ -116,7 +116,7 @@ func (m *meter) sendCounter(conn *pipes.Conn, counter int, n int64) error {
 	return conn.Add(counter, more)
 }
 
-// sendResult tells Java what came of the task.
+// sendResult sends the counters of a finished task to Java.
 func (m *meter) sendResult(conn *pipes.Conn, res *manifest.TaskResult) error {
 	var bytes int64
 	files := res.Files()

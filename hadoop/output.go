@@ -17,8 +17,8 @@ const (
 )
 
 const (
-	lastLines   = 20 // of a command that are kept for errors
-	maxReason   = 20 // lines of why a job failed
+	lastLines   = 20 // lines of a command's output that are kept for errors
+	maxReason   = 20 // lines of the reason why a job failed
 	maxShown    = 2 << 10
 	maxCounters = 1000
 )
@@ -26,7 +26,7 @@ const (
 var (
 	applicationLine = lazyregexp.New(`Submitted application (application_\d+_\d+)`)
 	urlLine         = lazyregexp.New(`The url to track the job: (\S+)`)
-	// What the client says once it has made the job's directory, and before it hands the job over.
+	// The client prints one of these after it has made the job's directory and before it submits the job.
 	preparedLine  = lazyregexp.New(`(?:Disabling Erasure Coding for path: \S*/|Submitting tokens for job: )(job_\d+_\d+)$`)
 	jobLine       = lazyregexp.New(`Running job: (job_\d+_\d+)`)
 	percentLine   = lazyregexp.New(` map (\d+)% reduce \d+%$`)
@@ -41,7 +41,7 @@ var (
 	idPattern     = lazyregexp.New(`^(?:application|job)(_\d{1,20}_\d{1,10})$`)
 )
 
-// tail is the end of what a command said, and the first exception of it.
+// tail is the end of a command's output, and the first exception in it.
 type tail struct {
 	lines     []string
 	exception string
@@ -59,7 +59,7 @@ func (t *tail) addLine(text string) {
 	}
 }
 
-// reason says why the command failed, as far as it can be told.
+// reason returns the probable reason why the command failed.
 func (t *tail) reason() string {
 	if t.exception != "" {
 		return printable(t.exception)
@@ -69,34 +69,35 @@ func (t *tail) reason() string {
 			return printable(strings.TrimSpace(line))
 		}
 	}
-	return "it said nothing"
+	return "it printed nothing"
 }
 
-// printable is what others said as a part of a message.
+// printable returns another program's text in a form that fits in a message.
 func printable(text string) string {
-	//guard: shortens what the client says
+	//guard: bounds the length of a message
 	if len(text) > maxShown {
 		text = text[:maxShown] + "…"
 	}
 	return plainText(text)
 }
 
-// output is what Hadoop's client says while it runs a job.
+// output parses the output of Hadoop's client while it runs a job.
 type output struct {
 	tail
 	app task.RemoteJob
-	// running is whether the job was handed over, and the client only watches it.
+	// running reports whether the job is submitted, and the client only watches it.
 	running bool
 	percent int
-	why     []string // the job failed
+	why     []string // reason why the job failed, by line
 
-	inReason   bool   // the next lines are of why
+	inReason   bool   // the next lines belong to why
 	inCounters bool   // the next lines are counters
-	group      string // of counters
+	group      string // of the next counters
 	counters   int
 }
 
-// addLine takes a line. It reports whether that said how far the job is, or what it is.
+// addLine parses a line. It reports whether the line had the progress or the ID of the
+// running job.
 func (o *output) addLine(text string) (news bool) {
 	o.tail.addLine(text)
 	switch {
@@ -120,7 +121,7 @@ func (o *output) addLine(text string) (news bool) {
 		o.app.ID = applicationID(m[1])
 		return true
 	} else if m := percentLine.FindStringSubmatch(text); m != nil {
-		o.percent, _ = strconv.Atoi(m[1]) // of digits; what is absurd counts as 100
+		o.percent, _ = strconv.Atoi(m[1]) // the maximum if the number is too large
 		return true
 	} else if doneLine.MatchString(text) {
 		o.app.State = succeeded
@@ -132,7 +133,7 @@ func (o *output) addLine(text string) (news bool) {
 	return false
 }
 
-// addCounter takes a line of counters; false if it is none.
+// addCounter parses a line of counters, and reports whether it is one.
 func (o *output) addCounter(text string) bool {
 	if m := counterValue.FindStringSubmatch(text); m != nil {
 		//guard: bounds the output that is kept
@@ -141,7 +142,7 @@ func (o *output) addCounter(text string) bool {
 		}
 		value, err := strconv.ParseInt(m[2], 10, 64)
 		if err != nil {
-			return true // no number of ours
+			return true // too large for a counter of ours
 		}
 		o.counters++
 		if o.app.Counters[o.group] == nil {
@@ -157,8 +158,8 @@ func (o *output) addCounter(text string) bool {
 	return false
 }
 
-// applicationID is the ID of the application with a job's ID or its own; empty for
-// what is neither.
+// applicationID returns the ID of the application with the ID of a job or an
+// application. It is empty if id is neither.
 func applicationID(id string) string {
 	if m := idPattern.FindStringSubmatch(id); m != nil {
 		return "application" + m[1]
@@ -166,25 +167,26 @@ func applicationID(id string) string {
 	return ""
 }
 
-// jobID is the ID of the job that an application is.
+// jobID returns the ID of an application's job.
 func jobID(application string) string {
 	return "job" + strings.TrimPrefix(application, "application")
 }
 
-// report is what `yarn application` says of an application.
+// report is a report of `yarn application` about an application.
 type report struct {
 	id, name, state, url string
 	percent              int
-	final                string   // its state, once it has ended
-	why                  []string // it ended so
+	final                string   // how it ended
+	why                  []string // reason why it ended so
 }
 
-// ended reports whether the application has.
+// ended reports whether the application has ended.
 func (r *report) ended() bool {
 	return r.state == "FINISHED" || r.state == failed || r.state == killed
 }
 
-// parseReport reads what `yarn application -status` says; nil if that is no report.
+// parseReport parses the output of `yarn application -status`. It returns nil if that
+// is not a report.
 func parseReport(lines []string) *report {
 	r := &report{}
 	inReason := false
@@ -229,14 +231,14 @@ func parseReport(lines []string) *report {
 	return r
 }
 
-// parseList reads what `yarn application -list` says.
+// parseList parses the output of `yarn application -list`.
 func parseList(lines []string) (reports []*report) {
 	for _, line := range lines {
 		cells := strings.Split(line, "\t")
 		for i := range cells {
 			cells[i] = strings.TrimSpace(cells[i])
 		}
-		// A name could have tabs in it, so the others are counted from the end.
+		// A name may contain tabs, so the cells after it are counted from the end.
 		n := len(cells)
 		if n < 9 || applicationID(cells[0]) != cells[0] {
 			continue
@@ -248,7 +250,7 @@ func parseList(lines []string) (reports []*report) {
 	return reports
 }
 
-// parseURL is the URL of an application, which has none at first.
+// parseURL returns the URL of an application. It is empty if there is none yet.
 func parseURL(text string) string {
 	if text == "N/A" {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// readRecording returns the lines that Hadoop's client printed on a real cluster.
+// readRecording returns lines that Hadoop's client printed on a real cluster.
 func readRecording(t testing.TB, name string) []string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", "client", name+".txt"))
@@ -40,16 +40,16 @@ func TestOutput(t *testing.T) {
 			told = o.addLine(line) || told
 		}
 		if o.app.ID != want.id || o.app.State != want.state || o.running != want.running || o.percent != want.percent || told != want.running {
-			t.Errorf("%s: %+v, %d%%, want %+v", name, o.app, o.percent, want)
+			t.Errorf("%s: got %+v, %d%%, want %+v", name, o.app, o.percent, want)
 		}
 		if why := strings.Join(o.why, "\n"); !strings.Contains(why, want.why) || want.why == "" && why != "" {
-			t.Errorf("%s failed because of %q, want %q", name, why, want.why)
+			t.Errorf("%s: got reason %q, want %q", name, why, want.why)
 		}
 		if got := o.app.Counters["Job Counters"]["Launched map tasks"]; got != want.maps {
-			t.Errorf("%s: %d maps, want %d: %v", name, got, want.maps, o.app.Counters)
+			t.Errorf("%s: got %d maps, want %d: %v", name, got, want.maps, o.app.Counters)
 		}
 		if reason := o.tail.reason(); !strings.Contains(reason, want.reason) {
-			t.Errorf("%s: the reason is %q, want %q", name, reason, want.reason)
+			t.Errorf("%s: got last reason %q, want %q", name, reason, want.reason)
 		}
 		if want.running && (o.app.Job != jobID(want.id) || o.app.URL != "http://localhost:8088/proxy/"+want.id+"/") {
 			t.Errorf("%s: %+v", name, o.app)
@@ -68,7 +68,7 @@ func TestCounters(t *testing.T) {
 	for group, value := range map[string]string{"File System Counters": "FILE: Number of bytes written=609692", "rowtocol": "rows=82", "Job Counters": "Data-local map tasks=2"} {
 		name, number, _ := strings.Cut(value, "=")
 		if got := fmt.Sprint(o.app.Counters[group][name]); got != number {
-			t.Errorf("%s, %s is %s, want %s", group, name, got, number)
+			t.Errorf("%s, %s: got %s, want %s", group, name, got, number)
 		}
 	}
 	o.addLine("INFO Counters: 2000")
@@ -101,7 +101,7 @@ func TestReport(t *testing.T) {
 	}
 	for _, other := range [][]string{nil, readRecording(t, "status-unknown"), readRecording(t, "success")} {
 		if r := parseReport(other); r != nil {
-			t.Errorf("%.80q is %+v", other, r)
+			t.Errorf("%.80q: got %+v, want none", other, r)
 		}
 	}
 }
@@ -126,12 +126,12 @@ func TestIDs(t *testing.T) {
 		"": "", "application_1": "", "job_1_2; rm": "", "attempt_1_2_m_3_0": "",
 	} {
 		if got := applicationID(id); got != want {
-			t.Errorf("%q is of %q, want %q", id, got, want)
+			t.Errorf("%q: got %q, want %q", id, got, want)
 		}
 	}
 	for name, want := range map[string]string{jobName("ab-2", "hdfs://nn/a\x00b"): "ab-2", "rowtocol ab": "ab", "word count": "", "rowtocol a/b c": ""} {
 		if got := keyOf(name); got != want {
-			t.Errorf("the key in %q is %q, want %q", name, got, want)
+			t.Errorf("key of %q: got %q, want %q", name, got, want)
 		}
 	}
 }
@@ -154,7 +154,7 @@ func FuzzOutput(f *testing.F) {
 		}
 		w.end()
 		if o.app.ID != "" && applicationID(o.app.ID) == "" && len(o.app.ID) < 30 {
-			t.Errorf("the ID is %q", o.app.ID)
+			t.Errorf("got ID %q", o.app.ID)
 		}
 		if len(o.lines) > lastLines || len(o.why) > maxReason || o.counters > maxCounters {
 			t.Errorf("too much is kept")
@@ -168,7 +168,7 @@ func FuzzOutput(f *testing.F) {
 
 func TestReason(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                             "it said nothing",
+		"":                             "it printed nothing",
 		" no space \n\n":               "no space",
 		"\x1b[2Jgone\x00":              "?[2Jgone?",
 		strings.Repeat("x", maxLine):   strings.Repeat("x", maxShown) + "…",
@@ -179,7 +179,7 @@ func TestReason(t *testing.T) {
 			end.addLine(line)
 		}
 		if got := end.reason(); got != want {
-			t.Errorf("%.40q: %.100q", text, got)
+			t.Errorf("%.40q: got %.100q, want %.100q", text, got, want)
 		}
 	}
 }

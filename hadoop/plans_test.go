@@ -14,7 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-func TestProxied(t *testing.T) {
+func TestProxyURL(t *testing.T) {
 	const id = "application_1_0001"
 	for name, tt := range map[string]struct {
 		conf map[string]string
@@ -30,12 +30,12 @@ func TestProxied(t *testing.T) {
 	} {
 		e := &Engine{site: cluster.NewConf(tt.conf)}
 		if got := e.application(&report{id: id, url: "http://master:4"}).URL; got != tt.want {
-			t.Errorf("%s: %s, want %s", name, got, tt.want)
+			t.Errorf("%s: got %s, want %s", name, got, tt.want)
 		}
 	}
 }
 
-// TestRestart ends the job of a plan in whose place another is made.
+// TestRestart kills the job of a plan that another plan replaces.
 func TestRestart(t *testing.T) {
 	const id = "application_1_0001"
 	r := newRig(t, func(o *Options) { o.Restart = true })
@@ -51,11 +51,11 @@ func TestRestart(t *testing.T) {
 	r.client.reports[id] = []*report{r.report(id, "ours", "RUNNING", "UNDEFINED", 10)}
 	testenv.Must(t, r.run(t.Context()))
 	if !slices.Equal(r.client.killed, []string{id}) || r.client.job == "" || len(r.jobDirs()) != 0 || r.notified[0].Found {
-		t.Errorf("killed %v, started %q, left %v, told %+v", r.client.killed, r.client.job, r.jobDirs(), r.notified)
+		t.Errorf("killed %v, started %q, jobs left %v, notified %+v", r.client.killed, r.client.job, r.jobDirs(), r.notified)
 	}
 }
 
-// TestFailuresOfPlans has tasks of two plans fail.
+// TestFailuresOfPlans lets tasks of two plans fail.
 func TestFailuresOfPlans(t *testing.T) {
 	const id = "application_1795425022941_0004"
 	r := newRig(t, nil)
@@ -68,40 +68,40 @@ func TestFailuresOfPlans(t *testing.T) {
 	err := r.Run(t.Context(), []task.Batch{r.batch, other}, nil)
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok || len(joined.Unwrap()) != 2 {
-		t.Fatalf("%v", err)
+		t.Fatalf("got %v, want two errors", err)
 	}
 	for i, want := range []task.Failure{{Plan: "00ff", Task: 1}, {Plan: "00aa"}} {
 		if f := (*task.Failure)(nil); !errors.As(joined.Unwrap()[i], &f) || f.Plan != want.Plan || f.Task != want.Task {
-			t.Errorf("%#v", joined.Unwrap()[i])
+			t.Errorf("got %#v, want %+v", joined.Unwrap()[i], want)
 		}
 	}
 }
 
-// TestWorkRemoved has somebody remove what tasks did while their job runs.
+// TestWorkRemoved removes the work directory of tasks while their job runs.
 func TestWorkRemoved(t *testing.T) {
 	r := newRig(t, nil)
 	r.client.submit = replay(t, "failed", "", errExit)
 	testenv.Must(t, r.st.RemoveAll(t.Context(), r.batch.Dir))
 	if err := r.run(t.Context()); !errors.Is(err, failure.Storage) || !strings.Contains(err.Error(), "or somebody removed hdfs://nn"+r.batch.Dir) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v", err)
 	}
 }
 
-// TestTaskPatience has tasks give storage up before Java gives them up.
+// TestTaskPatience checks that tasks stop waiting for storage before Java kills them.
 func TestTaskPatience(t *testing.T) {
 	for name, tt := range map[string]struct {
 		site, user string
 		patience   time.Duration
 		want       time.Duration
 	}{
-		"default":        {"", "", 15 * time.Minute, 7*time.Minute + 30*time.Second},
-		"less":           {"", "", time.Minute, time.Minute},
-		"of the site":    {"60000", "", 15 * time.Minute, 45 * time.Second},
-		"of the user":    {"60000", "120000", 15 * time.Minute, 90 * time.Second},
-		"none":           {"0", "", 15 * time.Minute, 15 * time.Minute},
-		"no number":      {"x", "", 15 * time.Minute, 15 * time.Minute},
-		"of many years":  {"9223372036854775807", "", 15 * time.Minute, 15 * time.Minute},
-		"of a few years": {"100000000000", "", 15 * time.Minute, 15 * time.Minute},
+		"default":          {"", "", 15 * time.Minute, 7*time.Minute + 30*time.Second},
+		"shorter patience": {"", "", time.Minute, time.Minute},
+		"site's timeout":   {"60000", "", 15 * time.Minute, 45 * time.Second},
+		"user's timeout":   {"60000", "120000", 15 * time.Minute, 90 * time.Second},
+		"no timeout":       {"0", "", 15 * time.Minute, 15 * time.Minute},
+		"not a number":     {"x", "", 15 * time.Minute, 15 * time.Minute},
+		"many years":       {"9223372036854775807", "", 15 * time.Minute, 15 * time.Minute},
+		"a few years":      {"100000000000", "", 15 * time.Minute, 15 * time.Minute},
 	} {
 		conf := map[string]string{}
 		if tt.site != "" {
@@ -112,7 +112,7 @@ func TestTaskPatience(t *testing.T) {
 			e.user = []property{{"mapreduce.task.timeout", tt.user}}
 		}
 		if got := e.taskPatience(); got != tt.want {
-			t.Errorf("%s: %v, want %v", name, got, tt.want)
+			t.Errorf("%s: got %v, want %v", name, got, tt.want)
 		}
 	}
 }

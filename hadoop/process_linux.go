@@ -2,8 +2,8 @@ package hadoop
 
 import "syscall"
 
-// endWithParent has the system end a process when this one ends, however it does. The
-// process has a group of its own.
+// endWithParent makes the system end a process when this one ends for any reason. The
+// process has its own process group.
 func endWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }

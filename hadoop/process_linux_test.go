@@ -48,10 +48,10 @@ func TestEndWithParent(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	_ = syscall.Kill(pid, syscall.SIGKILL)
-	t.Error("the command goes on without who ran it")
+	t.Error("the command outlives its parent")
 }
 
-// TestCommandOfScripts ends a command that a script has started.
+// TestCommandOfScripts stops a command that a script has started.
 func TestCommandOfScripts(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -70,10 +70,10 @@ func TestCommandOfScripts(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	_ = syscall.Kill(pid, syscall.SIGKILL)
-	t.Error("what the script started goes on")
+	t.Error("the process that the script started is still running")
 }
 
-// isZombie reports whether a process has ended, and nobody asked for it yet.
+// isZombie reports whether a process has ended, but its parent has not waited for it.
 func isZombie(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && strings.Contains(string(b), ") Z ")

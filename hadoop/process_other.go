@@ -4,5 +4,5 @@ package hadoop
 
 import "syscall"
 
-// endWithParent gives a process a group of its own. Only Linux ends one with another.
+// endWithParent gives a process its own process group. Only Linux can end it with this one.
 func endWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

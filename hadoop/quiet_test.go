@@ -15,21 +15,21 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// TestClientHangs has a client that says nothing any more, and never ends.
+// TestClientHangs runs a client that stops printing, and never ends.
 func TestClientHangs(t *testing.T) {
 	const id = "application_1795425022941_0005"
 	for name, tt := range map[string]struct {
 		until   string // the last line of the recording that the client prints
-		job     bool   // there is one
+		job     bool   // the cluster has a job
 		kind    error
 		words   string
 		longest time.Duration
 	}{
-		"with a job":         {"map 0%", true, nil, "", 4 * time.Minute},
-		"before it says so":  {"number of splits", true, nil, "", 4 * time.Minute},
-		"without a job":      {"number of splits", false, failure.Storage, "started no job", minStart + time.Minute},
-		"without a word":     {" ", false, failure.Storage, "started no job", minStart + time.Minute},
-		"in a wrong cluster": {"Connecting to ResourceManager", false, failure.Storage, "started no job", minStart + time.Minute},
+		"with job":         {"map 0%", true, nil, "", 4 * time.Minute},
+		"unreported job":   {"number of splits", true, nil, "", 4 * time.Minute},
+		"without job":      {"number of splits", false, failure.Storage, "started no job", minStart + time.Minute},
+		"without output":   {" ", false, failure.Storage, "started no job", minStart + time.Minute},
+		"while connecting": {"Connecting to ResourceManager", false, failure.Storage, "started no job", minStart + time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, nil)
@@ -41,16 +41,16 @@ func TestClientHangs(t *testing.T) {
 			began := time.Now()
 			err := r.run(t.Context())
 			if failure.KindOf(err) != tt.kind || err != nil && !strings.Contains(err.Error(), tt.words) {
-				t.Errorf("%s: %v, want %v with %q", name, err, tt.kind, tt.words)
+				t.Errorf("%s: got %v, want %v with %q", name, err, tt.kind, tt.words)
 			}
 			if took := time.Since(began); took > tt.longest || len(r.jobDirs()) != 0 {
-				t.Errorf("%s: took %v, left %v", name, took, r.jobDirs())
+				t.Errorf("%s: took %v, jobs left %v", name, took, r.jobDirs())
 			}
 		})
 	}
 }
 
-// TestDetachWithoutClient has the client go before it says that the job runs.
+// TestDetachWithoutClient runs a client that ends before it prints that the job runs.
 func TestDetachWithoutClient(t *testing.T) {
 	const id = "application_1795425022941_0005"
 	for name, tt := range map[string]struct {
@@ -58,23 +58,23 @@ func TestDetachWithoutClient(t *testing.T) {
 		state string
 		want  error
 	}{
-		"the job runs":     {"number of splits", "RUNNING", task.ErrDetached},
-		"it was submitted": {"Submitted application", "ACCEPTED", task.ErrDetached},
-		"it was refused":   {"Submitted application", failed, failure.Storage},
+		"running":   {"number of splits", "RUNNING", task.ErrDetached},
+		"submitted": {"Submitted application", "ACCEPTED", task.ErrDetached},
+		"refused":   {"Submitted application", failed, failure.Storage},
 	} {
 		r := newRig(t, func(o *Options) { o.Detach = true })
 		r.client.submit = replay(t, "killed", tt.until, errExit)
 		r.client.reports[id] = []*report{r.report(id, rigKey, tt.state, tt.state, 0)}
 		if err := r.run(t.Context()); !errors.Is(err, tt.want) || len(r.notified) != 1 || r.notified[0].ID != id {
-			t.Errorf("%s: %v, told %+v", name, err, r.notified)
+			t.Errorf("%s: got %v, notified %+v", name, err, r.notified)
 		}
 		if detached := tt.want == task.ErrDetached; detached != (len(r.jobDirs()) == 1) {
-			t.Errorf("%s: left %v", name, r.jobDirs())
+			t.Errorf("%s: jobs left %v", name, r.jobDirs())
 		}
 	}
 }
 
-// TestHadoopsFiles looks for what Hadoop's client left for the master of a job.
+// TestHadoopsFiles checks which files of Hadoop's client for a job's master remain.
 func TestHadoopsFiles(t *testing.T) {
 	const job = "job_1795425022941_0005"
 	for name, tt := range map[string]struct {
@@ -83,16 +83,16 @@ func TestHadoopsFiles(t *testing.T) {
 		dir               string
 		stays             bool
 	}{
-		"killed":               {"map 0%", "", "", true, "/tmp/hadoop-yarn/staging/etl/.staging/" + job, false},
-		"about to be cut":      {"Disabling Erasure", "", "", false, "/tmp/hadoop-yarn/staging/etl/.staging/" + job, false},
-		"not handed over":      {"Submitting tokens", "", "", false, "/tmp/hadoop-yarn/staging/etl/.staging/" + job, false},
-		"of the site":          {"map 0%", "/s", "", true, "/s/etl/.staging/" + job, false},
-		"of the user":          {"map 0%", "/s", "hdfs://nn/user", true, "/user/etl/.staging/" + job, false},
-		"on another cluster":   {"map 0%", "hdfs://other/s", "", true, "/s/etl/.staging/" + job, true},
-		"nobody knows where":   {"map 0%", "/s/${user.dir}", "", true, "/s/${user.dir}/etl/.staging/" + job, true},
-		"of another job":       {"map 0%", "", "", true, "/tmp/hadoop-yarn/staging/etl/.staging/job_1795425022941_0006", true},
-		"of another user":      {"map 0%", "", "", true, "/tmp/hadoop-yarn/staging/other/.staging/" + job, true},
-		"of a job not started": {"Connecting to", "", "", false, "/tmp/hadoop-yarn/staging/etl/.staging/" + job, true},
+		"killed":             {"map 0%", "", "", true, "/tmp/hadoop-yarn/staging/etl/.staging/" + job, false},
+		"before the splits":  {"Disabling Erasure", "", "", false, "/tmp/hadoop-yarn/staging/etl/.staging/" + job, false},
+		"not submitted":      {"Submitting tokens", "", "", false, "/tmp/hadoop-yarn/staging/etl/.staging/" + job, false},
+		"site's directory":   {"map 0%", "/s", "", true, "/s/etl/.staging/" + job, false},
+		"user's directory":   {"map 0%", "/s", "hdfs://nn/user", true, "/user/etl/.staging/" + job, false},
+		"on another cluster": {"map 0%", "hdfs://other/s", "", true, "/s/etl/.staging/" + job, true},
+		"unknown directory":  {"map 0%", "/s/${user.dir}", "", true, "/s/${user.dir}/etl/.staging/" + job, true},
+		"another job":        {"map 0%", "", "", true, "/tmp/hadoop-yarn/staging/etl/.staging/job_1795425022941_0006", true},
+		"another user":       {"map 0%", "", "", true, "/tmp/hadoop-yarn/staging/other/.staging/" + job, true},
+		"job not started":    {"Connecting to", "", "", false, "/tmp/hadoop-yarn/staging/etl/.staging/" + job, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, nil)
@@ -111,7 +111,7 @@ func TestHadoopsFiles(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 			if _, err := r.st.Stat(t.Context(), tt.dir); (err == nil) != tt.stays || slices.Contains(r.jobDirs(), "job-"+rigKey) {
-				t.Errorf("%s: %v, left %v", name, err, r.jobDirs())
+				t.Errorf("%s: got %v, jobs left %v", name, err, r.jobDirs())
 			}
 		})
 	}

@@ -22,25 +22,25 @@ import (
 )
 
 const (
-	// searchAfter is for how long the client may say nothing until the job is looked for
-	// by its tag: the log of the client may be turned off. One that is known is asked
-	// for after askAfter such times: the client may hang.
+	// searchAfter is how long the client may print nothing before the engine searches
+	// for the job by its tag: the client's log may be turned off. The engine asks for a
+	// known job's status every statusEvery such times: the client may hang.
 	searchAfter = 20 * time.Second
 	statusEvery = 3
-	// minStart is for how long at least the client may say nothing while there is no
-	// job: it may be listing the inputs.
+	// minStart is the least time to wait for a client that prints nothing while there is
+	// no job: it may be listing the inputs.
 	minStart = 10 * time.Minute
-	// A job whose client is gone, or was another run's, is asked for after a share of
-	// the time for which it was followed: each time starts a JVM.
+	// Bounds of the pause between status requests for a job without a client. The pause
+	// grows with the time that the job was followed, because each request starts a JVM.
 	minPause = 3 * time.Second
 	maxPause = 30 * time.Second
 )
 
-// start makes a job of batches and runs it to its end.
+// start submits a job for batches and follows it to its end.
 func (e *Engine) start(ctx context.Context, h *home, batches []task.Batch, m *jobProgress) error {
 	j, file, err := e.prepare(ctx, h, batches)
 	if file != "" {
-		defer func() { _ = os.Remove(file) }() // it has no secrets
+		defer func() { _ = os.Remove(file) }() // harmless if it stays: it has no secrets
 	}
 	if err == nil {
 		err = e.watch(ctx, j, file, m)
@@ -50,7 +50,7 @@ func (e *Engine) start(ctx context.Context, h *home, batches []task.Batch, m *jo
 		return context.Cause(ctx)
 	}
 	if err != nil && j.app.ID == "" {
-		// It did not begin, so nobody needs its files.
+		// The job did not begin, so its files are not needed.
 		return errors.Join(err, ignoreAbsent(h.removeJob(ctx, j.key)))
 	}
 	if err != nil || j.app.State == "" {
@@ -59,7 +59,7 @@ func (e *Engine) start(ctx context.Context, h *home, batches []task.Batch, m *jo
 	return e.finish(ctx, h, j, m)
 }
 
-// prepare uploads what a job needs, and writes the file of its properties.
+// prepare uploads the files of a job, and writes the file of its properties.
 func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j *running, file string, err error) {
 	e.jobs++
 	j = &running{key: e.o.Run}
@@ -98,7 +98,7 @@ func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j 
 	return j, f.Name(), failure.As(failure.Storage, err)
 }
 
-// conf is the configuration as the job has it.
+// conf returns the configuration that the job has.
 func (e *Engine) conf() *cluster.Conf {
 	user := make(map[string]string, len(e.user))
 	for _, p := range e.user {
@@ -107,19 +107,20 @@ func (e *Engine) conf() *cluster.Conf {
 	return e.site.With(user)
 }
 
-// taskPatience is for how long a task waits for storage. Java hears nothing of one that
-// waits, and ends it after a time, which would leave no words of why.
+// taskPatience returns how long a task may wait for storage. A task that waits reports
+// nothing to Java, which kills it after a timeout and loses the reason. So the wait is
+// shorter than that.
 func (e *Engine) taskPatience() time.Duration {
 	const key = "mapreduce.task.timeout"
 	value, _ := takeLast(e.user, key)
 	ms, err := strconv.ParseInt(strings.TrimSpace(cmp.Or(value, e.site.String(key, "600000"))), 10, 64)
 	if err != nil || ms <= 0 || ms > math.MaxInt64/int64(time.Second) {
-		return e.o.StoreRetry // there is no such time
+		return e.o.StoreRetry // no timeout
 	}
 	return min(e.o.StoreRetry, time.Duration(ms)*time.Millisecond/4*3)
 }
 
-// servers are the file systems, besides the default one, that tasks read and write.
+// servers returns the file systems, besides the default one, that tasks read and write.
 func (e *Engine) servers(h *home, batches []task.Batch) []string {
 	var origins []string
 	add := func(location string) {
@@ -139,9 +140,9 @@ func (e *Engine) servers(h *home, batches []task.Batch) []string {
 	return origins
 }
 
-// watch runs Hadoop's client until the job has ended, or with Detach until it is
-// started: then the error is task.ErrDetached. The job's state is empty if only the
-// client ended.
+// watch runs Hadoop's client until the job has ended. With Detach, it returns
+// task.ErrDetached when the job is started. If only the client ended, the job's state
+// is empty.
 func (e *Engine) watch(ctx context.Context, j *running, file string, m *jobProgress) error {
 	client, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -179,22 +180,22 @@ func (e *Engine) watch(ctx context.Context, j *running, file string, m *jobProgr
 	}
 }
 
-// quiet is for how long the client has said nothing.
+// quiet counts how long the client has printed nothing.
 type quiet struct {
-	ticks int  // times of lookAfter
-	ended bool // the job had ended when it was last asked for
+	ticks int  // multiples of searchAfter
+	ended bool // the job had ended at the last check
 }
 
-// checkQuietJob looks after the job of a client that says nothing. hangs is whether that
-// is to be ended, and cause, if it started no job, the error then.
+// checkQuietJob checks on the job of a client that prints nothing. hangs reports whether
+// the client should be stopped. If it started no job, cause is the error.
 func (e *Engine) checkQuietJob(ctx context.Context, key string, o *output, s *quiet) (hangs bool, cause error) {
 	s.ticks++
 	if o.app.ID == "" {
-		o.app, _ = e.findJob(ctx, key) // again later, if it fails now
+		o.app, _ = e.findJob(ctx, key) // tried again later if it fails
 		o.running = o.app.ID != ""
 		//guard: bounds the wait for a client that hangs
 		if most := max(e.client.patience, minStart); !o.running && time.Duration(s.ticks)*searchAfter >= most {
-			return true, failure.New(failure.Storage, "Hadoop's client started no job, and said nothing for %v", most)
+			return true, failure.New(failure.Storage, "Hadoop's client started no job, and printed nothing for %v", most)
 		}
 		return false, nil
 	}
@@ -203,15 +204,16 @@ func (e *Engine) checkQuietJob(ctx context.Context, key string, o *output, s *qu
 	}
 	r, err := e.client.status(ctx, o.app.ID)
 	if err != nil {
-		return false, nil // again later
+		return false, nil // tried again later
 	}
 	o.running = true
-	// The client has the time to find that out, too, and to get the counters.
+	// Give the client the time to notice the end, too, and to get the counters.
 	hangs, s.ended = s.ended && r.ended(), r.ended()
 	return hangs, nil
 }
 
-// resolveJob finds out what became of a job whose client ended with err.
+// resolveJob finds the state of a job whose client ended with err, and follows the job
+// if it is still running.
 func (e *Engine) resolveJob(ctx context.Context, j *running, o *output, m *jobProgress, err error) error {
 	j.app, j.reason = o.app, o.why
 	switch {
@@ -222,7 +224,7 @@ func (e *Engine) resolveJob(ctx context.Context, j *running, o *output, m *jobPr
 	case j.app.ID == "" && unreachable.MatchString(o.exception):
 		return submitError(&o.tail, err)
 	case j.app.ID == "":
-		// One that the cluster refused has an ID as well.
+		// A job that the cluster refused has an ID, too.
 		found, _ := e.findJob(ctx, j.key)
 		if found.ID == "" || found.State != "" && found.State != succeeded {
 			return submitError(&o.tail, err)
@@ -236,17 +238,17 @@ func (e *Engine) resolveJob(ctx context.Context, j *running, o *output, m *jobPr
 		j.app.State = ""
 	}
 	if e.o.Detach {
-		// The cluster may have refused it.
+		// The cluster may have refused the job.
 		if r, err := e.client.status(ctx, j.app.ID); err == nil && !r.ended() {
 			e.notify(j)
 			return task.ErrDetached
 		}
 	}
-	e.o.Log.Warn("Hadoop's client left its job alone, which is followed without it", "application", j.app.ID, "reason", o.tail.reason())
+	e.o.Log.Warn("Hadoop's client ended before its job; following the job without it", "application", j.app.ID, "reason", o.tail.reason())
 	return e.wait(ctx, j, m)
 }
 
-// findJob finds the application of a job; one without an ID if there is none.
+// findJob finds the application of a job. If there is none, the result has no ID.
 func (e *Engine) findJob(ctx context.Context, key string) (task.RemoteJob, error) {
 	reports, err := e.client.find(ctx, tag(key))
 	if r := latestByKey(reports)[key]; err == nil && r != nil {
@@ -255,7 +257,7 @@ func (e *Engine) findJob(ctx context.Context, key string) (task.RemoteJob, error
 	return task.RemoteJob{}, err
 }
 
-// follow follows a job that another run started to its end.
+// follow follows a job of another run to its end.
 func (e *Engine) follow(ctx context.Context, h *home, j *running, m *jobProgress) error {
 	e.notify(j)
 	if e.o.Detach {
@@ -272,7 +274,7 @@ func (e *Engine) follow(ctx context.Context, h *home, j *running, m *jobProgress
 	return e.finish(ctx, h, j, m)
 }
 
-// wait asks for a job until it has ended.
+// wait requests the status of a job until it has ended.
 func (e *Engine) wait(ctx context.Context, j *running, m *jobProgress) error {
 	began, answered := time.Now(), time.Now()
 	for j.app.State == "" {
@@ -284,15 +286,15 @@ func (e *Engine) wait(ctx context.Context, j *running, m *jobProgress) error {
 			if j.app.URL == "" {
 				j.app.URL = r.url
 			}
-			if j.app.State == "" { // all of a job that failed is over, and not done
+			if j.app.State == "" { // a failed job reports 100%
 				m.setPercent(r.percent)
 			}
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.Is(err, errGone):
-			return failure.New(failure.Storage, "what became of %s is not known: %w; a rerun goes on from what it did", j.app.ID, err)
+			return failure.New(failure.Storage, "it is not known how %s ended: %w; a rerun continues its work", j.app.ID, err)
 		case time.Since(answered) > e.client.patience:
-			return fmt.Errorf("%w; %s goes on by itself, and a rerun follows it", err, j.app.ID)
+			return fmt.Errorf("%w; %s continues by itself, and a rerun follows it", err, j.app.ID)
 		}
 		if j.app.State != "" {
 			return nil
@@ -305,13 +307,13 @@ func (e *Engine) wait(ctx context.Context, j *running, m *jobProgress) error {
 	return nil
 }
 
-// kill ends a job, as the program is told to end, and removes its files.
+// kill kills a job when the program is stopped, and removes its files.
 func (e *Engine) kill(ctx context.Context, h *home, j *running) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTime)
 	defer cancel()
 	var err error
 	if j.app.ID == "" {
-		// The client may have handed it over, and not said so yet.
+		// The client may have submitted the job without reporting it yet.
 		job := j.app.Job
 		if j.app, err = e.findJob(ctx, j.key); j.app.ID == "" {
 			j.app.Job = job
@@ -321,7 +323,7 @@ func (e *Engine) kill(ctx context.Context, h *home, j *running) {
 		err = e.client.kill(ctx, j.app.ID)
 	}
 	if err != nil {
-		e.o.Log.Warn("the job may be running on; a rerun follows it, or `yarn application -kill` ends it", "application", j.app.ID, "tag", tag(j.key), "reason", err.Error())
+		e.o.Log.Warn("the job may still be running; a rerun follows it, or `yarn application -kill` ends it", "application", j.app.ID, "tag", tag(j.key), "reason", err.Error())
 		return
 	}
 	e.removeFiles(ctx, h, j)
@@ -330,7 +332,7 @@ func (e *Engine) kill(ctx context.Context, h *home, j *running) {
 // removeFiles removes the files of a job that has ended.
 func (e *Engine) removeFiles(ctx context.Context, h *home, j *running) {
 	if err := h.removeJob(ctx, j.key); err != nil {
-		e.o.Log.Warn("the job's directory is left, and a rerun removes it", "directory", h.Origin+h.jobDir(j.key), "reason", err.Error())
+		e.o.Log.Warn("cannot remove the job's directory; a rerun removes it", "directory", h.Origin+h.jobDir(j.key), "reason", err.Error())
 	}
 	dir := e.stagingDir(h, j.app.Job)
 	if dir == "" || j.app.State == succeeded {
@@ -339,12 +341,12 @@ func (e *Engine) removeFiles(ctx context.Context, h *home, j *running) {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
 	if err := ignoreAbsent(h.Store.RemoveAll(clean, dir)); err != nil {
-		e.o.Log.Warn("Hadoop's files of the job are left", "directory", h.Origin+dir, "reason", err.Error())
+		e.o.Log.Warn("cannot remove Hadoop's files of the job", "directory", h.Origin+dir, "reason", err.Error())
 	}
 }
 
-// stagingDir is the directory of what Hadoop's client leaves for the master of a job,
-// who removes it: one that was killed does not. It is empty if it cannot be told.
+// stagingDir returns the directory in which Hadoop's client stores files for the job's
+// master. A master that is killed does not remove it. It is empty if it is not known.
 func (e *Engine) stagingDir(h *home, job string) string {
 	root, _ := takeLast(e.user, stagingKey)
 	root = cmp.Or(root, e.site.String(stagingKey, "/tmp/hadoop-yarn/staging"))
@@ -355,7 +357,7 @@ func (e *Engine) stagingDir(h *home, job string) string {
 	return path.Join(barePath(root), path.Base(path.Dir(h.Path)), ".staging", job)
 }
 
-// finish says what came of a job that has ended, and removes its files.
+// finish reports a job that has ended, and removes its files.
 func (e *Engine) finish(ctx context.Context, h *home, j *running, m *jobProgress) error {
 	err := e.jobError(ctx, j)
 	if err == nil {
@@ -366,7 +368,7 @@ func (e *Engine) finish(ctx context.Context, h *home, j *running, m *jobProgress
 	return err
 }
 
-// jobError is the error of a job that has ended.
+// jobError returns the error of a job that has ended.
 func (e *Engine) jobError(ctx context.Context, j *running) error {
 	if j.app.State == succeeded {
 		return nil
@@ -385,8 +387,8 @@ func (e *Engine) jobError(ctx context.Context, j *running) error {
 	return failure.New(failure.Storage, "%s failed: %s (%s shows more)", j.app.ID, reason, logs)
 }
 
-// taskErrors is the weightiest of what the job's tasks failed of, of each plan; nil if
-// none said.
+// taskErrors returns the weightiest failure of each plan's tasks; nil if no task left
+// one.
 func (e *Engine) taskErrors(ctx context.Context, j *running) error {
 	var errs []error
 	for _, p := range j.plans.Plans {
@@ -396,9 +398,9 @@ func (e *Engine) taskErrors(ctx context.Context, j *running) error {
 		}
 		found, err := task.ReadFailures(ctx, at.Store, p.Dir, j.plans.Run)
 		if errors.Is(err, store.ErrNotExist) {
-			errs = append(errs, failure.New(failure.Storage, "%s failed, and what its tasks did is gone: another run published it, or somebody removed %s", j.app.ID, at.Origin+p.Dir))
+			errs = append(errs, failure.New(failure.Storage, "%s failed, and the work of its tasks is gone: another run published it, or somebody removed %s", j.app.ID, at.Origin+p.Dir))
 		} else if err != nil {
-			e.o.Log.Warn("what tasks failed of cannot be read", "directory", at.Origin+p.Dir, "reason", err.Error())
+			e.o.Log.Warn("cannot read the failures of tasks", "directory", at.Origin+p.Dir, "reason", err.Error())
 		}
 		found = slices.DeleteFunc(found, func(f task.Failed) bool { return f.Job != j.app.ID })
 		if f := task.Weightiest(found); f != nil {
@@ -411,7 +413,7 @@ func (e *Engine) taskErrors(ctx context.Context, j *running) error {
 	return errors.Join(errs...)
 }
 
-// submitError is the error of a client that could not hand its job over.
+// submitError returns the error of a client that could not submit its job.
 func submitError(end *tail, err error) error {
 	reason := end.reason()
 	has := func(texts ...string) bool {
@@ -429,11 +431,11 @@ func submitError(end *tail, err error) error {
 	if err == nil {
 		err = errors.New("no job was started")
 	}
-	return failure.New(kind, "the cluster took no job: %s (mapred pipes: %w)", reason, err)
+	return failure.New(kind, "the cluster accepted no job: %s (mapred pipes: %w)", reason, err)
 }
 
-// cannotRun reports whether Hadoop's client ended as shells do with a command that they
-// cannot run, or as Hadoop's scripts do without Java.
+// cannotRun reports whether Hadoop's client ended with the exit code of shells for a
+// command that they cannot run, or with the message of Hadoop's scripts without Java.
 func cannotRun(err error, reason string) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && (exit.ExitCode() == 126 || exit.ExitCode() == 127 || strings.Contains(reason, "JAVA_HOME"))
@@ -446,22 +448,22 @@ func ignoreAbsent(err error) error {
 	return err
 }
 
-// jobProgress tells how far the tasks are, and never that they are less far than before.
+// jobProgress reports the progress of tasks. It never goes backwards.
 type jobProgress struct {
 	total    int64 // bytes of input
 	report   func(task.Progress)
-	reported task.Progress // that was told
+	reported task.Progress // the last report
 	base     task.Progress // of jobs that have ended
 }
 
-// setPercent tells that the job under way is done to a part. Also one that fails has all
-// of its tasks behind it in the end, so that it is done is for done to say.
+// setPercent reports the percentage of the running job, at most 99: a job that fails
+// also reaches 100. addJob reports that a job is done.
 func (m *jobProgress) setPercent(n int) {
 	bytes := m.base.Bytes + int64(float64(m.total-m.base.Bytes)*float64(min(n, 99))/100)
 	m.set(task.Progress{Rows: m.reported.Rows, Bytes: bytes, Tasks: m.reported.Tasks})
 }
 
-// addJob tells that a job is done.
+// addJob reports that a job is done.
 func (m *jobProgress) addJob(rows int64, plans *jobPlans) {
 	m.base = task.Progress{Rows: m.base.Rows + rows, Bytes: min(m.base.Bytes+plans.Bytes, m.total), Tasks: m.base.Tasks + plans.Tasks}
 	m.set(m.base)

@@ -14,36 +14,36 @@ import (
 const (
 	// minSplit is the least size of splits that SequenceFileInputFormat makes.
 	minSplit = 100 << 10
-	// splitSlop is by how much the last split of a file may be larger than others.
+	// splitSlop is the largest ratio of the size of a file's last split to that of others.
 	splitSlop = 1.1
 	// maxInputs bounds the text that names the files of a job, in bytes: each map
 	// task's JVM and the application master hold all properties of the job.
 	maxInputs = 4 << 20
-	// carrierText is what carriers hold; that it is something makes a split of it.
+	// carrierText is the content of carriers. It is not empty, so that Java makes a split of it.
 	carrierText = "a carrier\n"
 )
 
-// layout is how Java's splits stand for tasks.
+// layout maps Java's splits to tasks.
 type layout struct {
 	entries []Entry
-	// files are the locations of inputs that the job is to cut, each once.
+	// files are the locations of inputs that the job splits, each once.
 	files []string
-	// carriers are the names of files in carrierDir, a location, which the job is
-	// given besides: each stands for a task that no split of an input can stand for.
+	// carriers are the names of further inputs, files in the location carrierDir. Each
+	// stands for a task that no split of an input can stand for.
 	carriers   []string
 	carrierDir string
 	splitSize  int64
 	total      int64 // bytes of all files
 }
 
-// claim is a file that splits are to be made of, for a plan.
+// claim is an input of a batch's plan that Java splits for the plan.
 type claim struct {
 	batch, input int
 }
 
-// newLayout finds the splits of tasks: for each the one that Java makes where its
-// first piece is, so that it runs beside these bytes; or else a carrier. Java cuts
-// all files by one size, so it is the size of most tasks that are parts of files.
+// newLayout finds a split for each task: the split that Java makes of its first piece,
+// so that the task runs near these bytes, or else a carrier. Java splits all files by
+// one size, so newLayout chooses the size of most tasks that are parts of files.
 func newLayout(batches []task.Batch, carrierDir string) *layout {
 	l := &layout{carrierDir: carrierDir, splitSize: max(commonSplitSize(batches), minSplit)}
 	claims := l.claim(batches)
@@ -64,8 +64,7 @@ func newLayout(batches []task.Batch, carrierDir string) *layout {
 	return l
 }
 
-// claim finds the files of which Java makes just the splits that tasks have, and
-// lists them.
+// claim finds and lists the files that Java splits into exactly the splits of tasks.
 func (l *layout) claim(batches []task.Batch) map[string]claim {
 	claims := make(map[string]claim)
 	var order []claim
@@ -109,7 +108,7 @@ func (l *layout) claim(batches []task.Batch) map[string]claim {
 	return claims
 }
 
-// partlyDone returns the inputs that are cut into tasks of which some are not to run:
+// partlyDone returns the inputs that are cut into tasks some of which are not to run:
 // Java would make splits for these, too.
 func partlyDone(b *task.Batch) map[int]bool {
 	toRun := make(map[int]bool, len(b.Numbers))
@@ -130,7 +129,7 @@ func isWhole(in *manifest.Input, piece manifest.Piece) bool {
 	return piece.Start == 0 && piece.End == in.Size
 }
 
-// isSplit reports whether a piece is one of the splits that Java makes of its file.
+// isSplit reports whether Java makes a piece one of the splits of its file.
 func (l *layout) isSplit(p *manifest.Plan, in *manifest.Input, piece manifest.Piece) bool {
 	name := in.Path[strings.LastIndexByte(in.Path, '/')+1:]
 	//guard: rejects names that Java's input format skips
@@ -147,8 +146,8 @@ func (l *layout) isSplit(p *manifest.Plan, in *manifest.Input, piece manifest.Pi
 	return p.SplitSize == l.splitSize
 }
 
-// commonSplitSize is the size of splits that most parts of files have; if no file is
-// cut, the largest.
+// commonSplitSize returns the split size of most parts of files, or the largest split
+// size if no file is cut.
 func commonSplitSize(batches []task.Batch) (size int64) {
 	counts := make(map[int64]int)
 	for _, b := range batches {
@@ -169,11 +168,11 @@ func commonSplitSize(batches []task.Batch) (size int64) {
 	return size
 }
 
-// maps is the number of map tasks that Java is asked for: the least with which the
-// size that it computes from it is below splitSize. It makes a list of that length.
+// maps returns the number of map tasks to request: the least for which the split size
+// that Java computes is below splitSize. Java makes a list of that length.
 func (l *layout) maps() int { return int(min(l.total/l.splitSize+1, math.MaxInt32-8)) }
 
-// inputs is the property that names the job's files.
+// inputs returns the property that names the job's files.
 func (l *layout) inputs() string {
 	var b strings.Builder
 	for _, file := range l.files {
@@ -192,6 +191,5 @@ var (
 	listEscaper = strings.NewReplacer(`\`, `\\`, `,`, `\,`)
 )
 
-// escapeInput writes a location as an element of the list of a job's inputs, which
-// are patterns.
+// escapeInput escapes a location for the list of a job's inputs, which are patterns.
 func escapeInput(location string) string { return listEscaper.Replace(globEscaper.Replace(location)) }

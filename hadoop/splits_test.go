@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// newBatch is a batch of files with sizes, cut as package plan cuts them.
+// newBatch returns a batch of files, cut as package plan cuts them.
 func newBatch(id string, size int64, files ...manifest.Input) task.Batch {
 	p := &manifest.Plan{ID: id, Dest: "hdfs://nn/" + id, SplitSize: size, Request: manifest.Request{Inputs: files}}
 	var group []manifest.Piece
@@ -48,7 +48,7 @@ func newBatch(id string, size int64, files ...manifest.Input) task.Batch {
 	return b
 }
 
-// javaSplits are those that FileInputFormat makes of a file.
+// javaSplits returns the splits that FileInputFormat makes of a file.
 func javaSplits(path string, length, size int64) (splits []pipes.Split) {
 	rest := length
 	for ; float64(rest)/float64(size) > 1.1; rest -= size {
@@ -60,7 +60,7 @@ func javaSplits(path string, length, size int64) (splits []pipes.Split) {
 	return splits
 }
 
-// jobSplits are the splits of a job, as SequenceFileInputFormat computes them.
+// jobSplits returns the keys of a job's splits, as SequenceFileInputFormat computes them.
 func jobSplits(l *layout, sizes map[string]int64, block int64) (splits []string) {
 	var total int64
 	for _, file := range l.files {
@@ -85,8 +85,8 @@ func jobSplits(l *layout, sizes map[string]int64, block int64) (splits []string)
 	return splits
 }
 
-// checkLayout holds a layout to the splits that a job of it would have: each task has
-// one, and each is a task's. It returns the number of carriers.
+// checkLayout checks that a layout maps the splits of its job to tasks one to one. It
+// returns the number of carriers.
 func checkLayout(t *testing.T, name string, batches []task.Batch) int {
 	t.Helper()
 	l := newLayout(batches, "hdfs://nn/user/u/.rowtocol/job-1/carriers")
@@ -113,7 +113,7 @@ func checkLayout(t *testing.T, name string, batches []task.Batch) int {
 		got := jobSplits(l, sizes, block)
 		slices.Sort(got)
 		if !slices.Equal(got, keys) {
-			t.Errorf("%s: with blocks of %d bytes %d splits are not those of %d tasks", name, block, len(got), len(keys))
+			t.Errorf("%s: with blocks of %d bytes, %d splits differ from those of %d tasks", name, block, len(got), len(keys))
 		}
 	}
 	return len(l.carriers)
@@ -138,7 +138,7 @@ func TestLayout(t *testing.T) {
 		carriers int
 	}{
 		"large and small":       {[]task.Batch{newBatch("a", s, file("a.avro.gz", 5*s+7), file("b", 10), file("c", s-5), file("d", s+1), file("e", 0))}, 0},
-		"names passed over":     {[]task.Batch{newBatch("a", s, file("_a", 2*s), file(".b", s), file("_dir/c", s))}, 3},
+		"skipped names":         {[]task.Batch{newBatch("a", s, file("_a", 2*s), file(".b", s), file("_dir/c", s))}, 3},
 		"names XML cannot hold": {[]task.Batch{newBatch("a", s, file("a\x01", 2*s), file("b\xff", s), file("c\uFFFE", s), file("d\te", s))}, 4},
 		"a small size":          {[]task.Batch{newBatch("a", 5000, file("a", 20_000), file("b", 4000), file("c", 4000))}, 4},
 		"one path on two clusters": {[]task.Batch{newBatch("a", s, file("a", 3*s), file("b", s),
@@ -152,7 +152,7 @@ func TestLayout(t *testing.T) {
 	} {
 		n := checkLayout(t, name, tt.batches)
 		if n != tt.carriers && (tt.carriers >= 0 || n == 0) {
-			t.Errorf("%s: %d carriers, want %d", name, n, tt.carriers)
+			t.Errorf("%s: got %d carriers, want %d", name, n, tt.carriers)
 		}
 	}
 	l := newLayout([]task.Batch{newBatch("a", s, many...)}, "hdfs://nn/c")
@@ -193,7 +193,7 @@ func TestMaps(t *testing.T) {
 		want        int
 	}{{0, 10, 1}, {100, 10, 11}, {99, 10, 10}, {1 << 50, 1 << 10, 1<<31 - 9}} {
 		if got := (&layout{total: tt.total, splitSize: tt.size}).maps(); got != tt.want {
-			t.Errorf("%d bytes by %d: %d, want %d", tt.total, tt.size, got, tt.want)
+			t.Errorf("%d bytes by %d: got %d, want %d", tt.total, tt.size, got, tt.want)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func TestEscapeInput(t *testing.T) {
 		"/${user.name}":             `/$\\{user.name\\}`, // no variable of Hadoop's
 	} {
 		if got := escapeInput(in); got != want {
-			t.Errorf("%s is written %s, want %s", in, got, want)
+			t.Errorf("%s: got %s, want %s", in, got, want)
 		}
 	}
 }

@@ -19,16 +19,16 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// The task file tells each map task of a job what its split stands for. It is
-// lines of text:
+// The task file tells each map task of a job which task its split stands for. It
+// consists of lines of text:
 //
 //	{"version":1,"program":…,"run":…,"memory":…}        the job
-//	KEY {"split":…,"plan":0,"task":{…},"inputs":{"7":…}}   of each task
-//	plan 0 {"plan":{…},"inputs":9,"tasks":5,"dest":…,"dir":…}   of each plan
+//	KEY {"split":…,"plan":0,"task":{…},"inputs":{"7":…}}   each task
+//	plan 0 {"plan":{…},"inputs":9,"tasks":5,"dir":…}       each plan
 //
-// A map task looks for the line of its split by the key, and then for that of the
-// plan, so it holds one line at a time of a file that may have 100,000. The plan's
-// document is without tasks and inputs, of which the task's line has its own.
+// A map task searches for the line of its split by the key, and then for the line of
+// the plan. So it holds only one line of a file that may have 100,000. The plan's
+// document lacks tasks and inputs; the task's line has its own.
 
 // TasksName is the name of the task file in the working directory of a map task.
 const TasksName = "rowtocol-tasks"
@@ -36,14 +36,14 @@ const TasksName = "rowtocol-tasks"
 const (
 	tasksVersion = 1
 	keyLength    = 32 // hexadecimal digits
-	// maxTaskLine bounds a line that is read: that of a task of many small inputs, or
-	// of a plan with a large schema.
+	// maxTaskLine bounds a line. Tasks of many small inputs, and plans with a large
+	// schema, have long lines.
 	maxTaskLine = 64 << 20
 	// maxNumbers bounds the tasks and the inputs of a plan.
 	maxNumbers = 1 << 22
 )
 
-// Job is what the tasks of a job have in common. Nothing of it shapes the bytes of files.
+// Job holds the settings that all tasks of a job share. None affects the bytes of files.
 type Job struct {
 	Version     int           `json:"version"` // of the task file
 	Program     string        `json:"program"` // version of the program
@@ -54,22 +54,22 @@ type Job struct {
 	Replication int           `json:"replication,omitempty"` // of the files that the task makes; 0 is the cluster's
 }
 
-// Entry says which split of the job stands for which task.
+// Entry maps a split of the job to a task.
 type Entry struct {
-	// Split is one of a file's, as Java's input format makes it. No two entries have
-	// the same: see splitKey.
+	// Split is a split of a file, as Java's input format makes it. No two entries have
+	// the same split: see splitKey.
 	Split pipes.Split
 	Batch int // index in the batches of the job
 	Task  int // number in the plan
 }
 
-// Assignment is what a split stands for.
+// Assignment is the task that a split stands for.
 type Assignment struct {
 	Job
-	// Plan has all its tasks and inputs by their numbers, but only this task and
-	// its inputs are more than empty.
+	// Plan has a place for each of its tasks and inputs, but all are empty except this
+	// task and its inputs.
 	Plan *manifest.Plan
-	Dir  string // on the store of the destination, where the task leaves its work
+	Dir  string // directory of the task's results, in the store of the destination
 	Task int    // number in the plan; -1 if no task has the split
 }
 
@@ -89,11 +89,11 @@ type (
 	}
 )
 
-// planPrefix begins the line of a plan. No key does.
+// planPrefix returns the prefix of a plan's line. No key begins with it.
 func planPrefix(number int) string { return fmt.Sprintf("plan %d ", number) }
 
-// barePath is a path without scheme and authority: Java names files in full, and
-// may spell their file system in another way than plans do.
+// barePath returns a path without scheme and authority: Java names files in full, and
+// may spell their file system differently from plans.
 func barePath(p string) string {
 	if scheme, rest := store.Scheme(p); scheme != "" {
 		_, p, _ = strings.Cut(rest, "/")
@@ -102,13 +102,13 @@ func barePath(p string) string {
 	return p
 }
 
-// bareSplit is a split with a bare path.
+// bareSplit returns a split with a bare path.
 func bareSplit(s pipes.Split) pipes.Split {
 	s.Path = barePath(s.Path)
 	return s
 }
 
-// splitKey is the key of a split's line. Equal keys are the same split.
+// splitKey returns the key of a split's line. Only equal splits have equal keys.
 func splitKey(s pipes.Split) string {
 	h := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", barePath(s.Path), s.Start, s.Length))
 	return hex.EncodeToString(h[:keyLength/2])
@@ -141,7 +141,7 @@ func WriteTasks(w io.Writer, job Job, batches []task.Batch, entries []Entry) err
 	return b.Flush()
 }
 
-// writeLine writes a line of a prefix and a document.
+// writeLine writes a prefix and a document as a line.
 func writeLine(w io.Writer, prefix string, v any) error {
 	line := bytes.NewBufferString(prefix)
 	e := json.NewEncoder(line)
@@ -151,7 +151,7 @@ func writeLine(w io.Writer, prefix string, v any) error {
 	}
 	//guard: bounds the length of a line
 	if line.Len() > maxTaskLine {
-		return failure.New(failure.Usage, "the schema, or the list of the files of a task, takes %d bytes, and tasks on a cluster are told at most %d", line.Len(), maxTaskLine)
+		return failure.New(failure.Usage, "the schema, or the list of the files of a task, takes %d bytes; tasks on a cluster can get at most %d", line.Len(), maxTaskLine)
 	}
 	_, err := w.Write(line.Bytes())
 	return err
@@ -171,9 +171,9 @@ func newPlanLine(b *task.Batch) *planLine {
 	return &planLine{Plan: &bare, Inputs: len(b.Plan.Request.Inputs), Tasks: len(b.Plan.Tasks), Dir: b.Dir}
 }
 
-// FindTask finds what a split stands for. For a split that no task has, the error
-// is failure.Input, because its file is not what it was when the plan was made, and
-// beside the error there is an assignment without a task, of the first plan.
+// FindTask finds the task that a split stands for. If no task has the split, its file
+// has changed since the plan was made: the error is failure.Input, and FindTask also
+// returns an assignment of the first plan, without a task.
 func FindTask(r io.Reader, s pipes.Split) (*Assignment, error) {
 	f := &taskReader{bufio.NewReaderSize(r, 64<<10)}
 	a, err := f.find(s)
@@ -224,8 +224,8 @@ func (r *taskReader) find(s pipes.Split) (*Assignment, error) {
 	return a, assigned.fill(&plan, s)
 }
 
-// seek returns the next line that begins with one of some prefixes, which are
-// shorter than the buffer, and what follows that prefix.
+// seek finds the next line that begins with one of the prefixes, which must be shorter
+// than the buffer. It returns the index of the prefix and the rest of the line.
 func (r *taskReader) seek(prefixes ...string) (index int, line []byte, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -247,7 +247,7 @@ func (r *taskReader) seek(prefixes ...string) (index int, line []byte, err error
 	}
 }
 
-// rest returns a line of which a part was read, with an error.
+// rest reads the rest of a line, after a read that returned line and err.
 func (r *taskReader) rest(line []byte, err error) ([]byte, error) {
 	for errors.Is(err, bufio.ErrBufferFull) {
 		var part []byte
@@ -259,30 +259,30 @@ func (r *taskReader) rest(line []byte, err error) ([]byte, error) {
 		line = append(line, part...)
 	}
 	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF // the last line has an end, too
+		err = io.ErrUnexpectedEOF // the last line lacks its newline
 	}
 	return line, err
 }
 
-// decodeLine reads a line that has no fields but v's.
+// decodeLine decodes a line into v.
 func decodeLine(line []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(line))
-	//guard: rejects fields that it does not know
+	//guard: rejects unknown fields
 	d.DisallowUnknownFields()
 	return d.Decode(v)
 }
 
-// check refuses what cannot be of a plan.
+// check checks the line of a plan.
 func (p *planLine) check() error {
 	//guard: rejects a line without a plan
 	if p.Plan == nil {
-		return errors.New("a line of a plan has none")
+		return errors.New("the line of a plan has no plan")
 	}
 	//guard: rejects a plan of another version
 	if p.Plan.Version != manifest.Version {
 		return fmt.Errorf("plan %s has version %d, and this program knows %d", p.Plan.ID, p.Plan.Version, manifest.Version)
 	}
-	//guard: bounds the numbers before memory is taken for them
+	//guard: bounds the numbers before memory is allocated for them
 	if p.Inputs < 0 || p.Tasks > maxNumbers || p.Inputs > maxNumbers {
 		return fmt.Errorf("plan %s has %d tasks and %d inputs", p.Plan.ID, p.Tasks, p.Inputs)
 	}
@@ -293,9 +293,9 @@ func (p *planLine) check() error {
 func (l *taskLine) fill(p *planLine, s pipes.Split) error {
 	//guard: rejects a task that another split stands for
 	if l.Split != bareSplit(s) {
-		return fmt.Errorf("the line of %s is of %s", s.Path, l.Split.Path)
+		return fmt.Errorf("the line of a split of %s has a split of %s", s.Path, l.Split.Path)
 	}
-	//guard: rejects a number beyond the plan's
+	//guard: rejects a task that the plan does not have
 	if l.Task.ID < 0 || l.Task.ID >= p.Tasks {
 		return fmt.Errorf("plan %s has no task %d", p.Plan.ID, l.Task.ID)
 	}
@@ -304,7 +304,7 @@ func (l *taskLine) fill(p *planLine, s pipes.Split) error {
 		in, ok := l.Inputs[piece.Input]
 		//guard: rejects a task that reads outside its inputs
 		if !ok || piece.Input < 0 || piece.Input >= p.Inputs || piece.Start < 0 || piece.End < piece.Start || piece.End > in.Size {
-			return fmt.Errorf("task %d of plan %s: piece %d is not of an input", l.Task.ID, p.Plan.ID, i)
+			return fmt.Errorf("task %d of plan %s: piece %d is not in an input", l.Task.ID, p.Plan.ID, i)
 		}
 		inputs[piece.Input] = in
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
-// samplePlan has a cut file, a group of small ones, and more inputs than a task has.
+// samplePlan returns a plan of a cut file and a group of small ones.
 func samplePlan() *manifest.Plan {
 	return &manifest.Plan{
 		Version: manifest.Version, ID: "0123", Dest: "hdfs://nn/out", Schema: `{"type":"int"}`, Columns: 1, BlockSize: 4096, SplitSize: 100, Ratio: 1.5,
@@ -39,7 +39,7 @@ func samplePlan() *manifest.Plan {
 	}
 }
 
-// sampleJob has all tasks of two plans. The splits of the second are carriers.
+// sampleJob returns a job of all tasks of two plans. The splits of the second are carriers.
 func sampleJob() (Job, []task.Batch, []Entry) {
 	first, second := samplePlan(), samplePlan()
 	second.ID, second.Dest = "4567", "hdfs://nn/other"
@@ -64,8 +64,8 @@ func taskFile(t testing.TB, job Job, batches []task.Batch, entries []Entry) []by
 	return b.Bytes()
 }
 
-// Every task is found by its split, with all that it needs of its plan and nothing
-// of other tasks, however the split's file system is spelt.
+// FindTask finds every task by its split, with all that the task needs of its plan and
+// nothing of other tasks, for any spelling of the split's file system.
 func TestFindTask(t *testing.T) {
 	job, batches, entries := sampleJob()
 	file := taskFile(t, job, batches, entries)
@@ -88,13 +88,13 @@ func TestFindTask(t *testing.T) {
 		}
 		job.Version = tasksVersion
 		if !reflect.DeepEqual(a, &Assignment{Job: job, Plan: &want, Dir: batch.Dir, Task: e.Task}) {
-			t.Errorf("%v: %+v of plan %+v", s, a, a.Plan)
+			t.Errorf("%v: got %+v of plan %+v", s, a, a.Plan)
 		}
 	}
 }
 
-// A split that no task has is of a file that changed, and its failure can be told
-// where those of tasks are.
+// If no task has a split, its file has changed. FindTask also returns a directory in
+// which that failure can be reported.
 func TestFindNoTask(t *testing.T) {
 	job, batches, entries := sampleJob()
 	file := taskFile(t, job, batches, entries)
@@ -114,18 +114,18 @@ func TestWriteSameSplitTwice(t *testing.T) {
 	again := entries[0]
 	again.Split.Path, again.Batch = "hdfs://elsewhere"+barePath(again.Split.Path), 1
 	if err := WriteTasks(new(bytes.Buffer), job, batches, append(entries, again)); err == nil {
-		t.Error("two tasks have one split")
+		t.Error("no error for two tasks with the same split")
 	}
 }
 
-// No job is started with what its tasks refuse to read.
+// WriteTasks rejects a line that tasks would reject.
 func TestWriteLongLine(t *testing.T) {
 	job, batches, entries := sampleJob()
 	batches[1].Plan.Schema = strings.Repeat(" ", maxTaskLine)
 	failuretest.Want(t, WriteTasks(new(bytes.Buffer), job, batches, entries), failure.Usage, "the schema")
 }
 
-// What a file of tasks should not have is refused, and no crash.
+// FindTask rejects an invalid task file, and does not call it a change of the input.
 func TestFindInDamagedFile(t *testing.T) {
 	job, batches, entries := sampleJob()
 	file := string(taskFile(t, job, batches, entries))
@@ -156,21 +156,21 @@ func TestFindInDamagedFile(t *testing.T) {
 		"negative input":    strings.NewReplacer(`"input":2`, `"input":-2`, `"2":{"path"`, `"-2":{"path"`).Replace(file),
 		"before the input":  strings.ReplaceAll(file, `"start":0,"end":20`, `"start":-1,"end":20`),
 		"backwards":         strings.ReplaceAll(file, `"start":0,"end":20`, `"start":20,"end":10`),
-		"behind the input":  strings.ReplaceAll(file, `"start":0,"end":20`, `"start":0,"end":21`),
+		"after the input":   strings.ReplaceAll(file, `"start":0,"end":20`, `"start":0,"end":21`),
 		"another split":     strings.ReplaceAll(file, `{"split":{"path":"/in/b.avro","start":0`, `{"split":{"path":"/in/b.avro","start":1`),
 	} {
 		if damaged == file {
-			t.Errorf("%s: nothing is damaged", name)
+			t.Errorf("%s: the file was not changed", name)
 		}
 		if a, err := FindTask(strings.NewReader(damaged), s); err == nil {
-			t.Errorf("%s: %+v", name, a)
+			t.Errorf("%s: got %+v, want an error", name, a)
 		} else if errors.Is(err, failure.Input) {
-			t.Errorf("%s is called a change of the input: %v", name, err)
+			t.Errorf("%s: got %v, want an error other than of the input", name, err)
 		}
 	}
 }
 
-// The file of 100,000 tasks is searched in a moment, and in the memory of a line.
+// FindTask searches the file of 100,000 tasks in little memory.
 func TestFindAmongMany(t *testing.T) {
 	const tasks = 100_000
 	p := samplePlan()

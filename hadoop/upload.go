@@ -30,30 +30,30 @@ const (
 	plansFile  = "plans.json"
 	carriers   = "carriers"
 	maxPlans   = 64 << 20 // bytes of plansFile
-	maxHash    = 32       // digits of the program's hash in its name
-	uploads    = 16       // carriers that are written at a time
+	maxHash    = 32       // digits of the hash in the program's file name
+	uploads    = 16       // carriers that are written at the same time
 	privateDir = 0o700
 	privateExe = 0o500
 )
 
-// home is the directory of the program and of jobs on the cluster, which belongs
-// to the user and which nobody else can enter.
+// home is the directory of the program and of jobs on the cluster. It belongs to the
+// user, and other users cannot enter it.
 type home struct {
 	store.Location
 	access store.Capabilities
 	owner  string
 }
 
-// openHome finds the directory, or makes it.
+// openHome opens the directory, and makes it if it does not exist.
 func openHome(ctx context.Context, resolve input.Resolve, location string) (*home, error) {
 	at, err := input.Locate(resolve, location)
 	if err != nil {
 		return nil, err
 	}
 	h := &home{Location: at, access: store.CapabilitiesOf(at.Store)}
-	//guard: refuses a store without access rights
+	//guard: rejects a store without access rights
 	if h.access.Access == nil {
-		return nil, failure.New(failure.Usage, "the home directory %s is not on HDFS: the default file system of the configuration (fs.defaultFS) must be", location)
+		return nil, failure.New(failure.Usage, "the home directory %s is not on HDFS: the default file system of the configuration (fs.defaultFS) must be HDFS", location)
 	}
 	h.Path = path.Join(at.Path, homeName)
 	if err := mkdirs(ctx, h.Store, h.Path); err != nil {
@@ -62,18 +62,18 @@ func openHome(ctx context.Context, resolve input.Resolve, location string) (*hom
 	return h, h.secure(ctx)
 }
 
-// secure makes sure that nobody else can change what is in the directory. Whoever
-// made it, what we make in it is ours, and tells who we are.
+// secure makes sure that no other user can change files in the directory. A directory
+// that it makes in there has this user as its owner, and so gives the user's name.
 func (h *home) secure(ctx context.Context) error {
 	var probeAccess, homeAccess store.Access
-	err := store.Retry(ctx, h.Store, "look at "+h.Path, func(ctx context.Context) (err error) {
+	err := store.Retry(ctx, h.Store, "check the owner of "+h.Path, func(ctx context.Context) (err error) {
 		probe := store.TempName(path.Join(h.Path, "owner"))
 		if err = h.Store.Mkdir(ctx, probe); err != nil {
 			return err
 		}
 		clean, cancel := store.Cleanup(ctx)
 		defer cancel()
-		defer func() { _ = h.Store.Remove(clean, probe) }() // jobs knows what it leaves
+		defer func() { _ = h.Store.Remove(clean, probe) }() // if it fails, home.jobs removes it later
 		if probeAccess, err = h.access.Access(ctx, probe); err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (h *home) secure(ctx context.Context) error {
 	return nil
 }
 
-// mkdirs makes a directory and those above it.
+// mkdirs makes a directory and its missing parents.
 func mkdirs(ctx context.Context, st store.Store, dir string) error {
 	info, err := st.Stat(ctx, dir)
 	if err == nil && !info.Dir {
@@ -115,23 +115,23 @@ func mkdirs(ctx context.Context, st store.Store, dir string) error {
 	return nil
 }
 
-// uri is the location of a file as a URI, which unlike locations is escaped.
+// uri returns the location of a file as a URI. URIs are escaped, unlike locations.
 func (h *home) uri(p string) string {
 	scheme, authority := store.Scheme(h.Origin)
 	return (&url.URL{Scheme: scheme, Host: authority, Path: p}).String()
 }
 
-// program uploads the program, unless it is there, and returns its path.
+// program uploads the program, unless it is already there, and returns its path.
 func (h *home) program(ctx context.Context, executable string) (string, error) {
 	f, err := os.Open(executable)
 	if err != nil {
-		return "", failure.As(failure.Usage, fmt.Errorf("this program, to be uploaded: %w", err))
+		return "", failure.As(failure.Usage, fmt.Errorf("cannot read this program to upload it: %w", err))
 	}
 	defer func() { _ = f.Close() }() // only read
 	hash := sha256.New()
 	size, err := io.Copy(hash, f)
 	if err != nil {
-		return "", fmt.Errorf("this program, to be uploaded: %w", err)
+		return "", fmt.Errorf("cannot read this program to upload it: %w", err)
 	}
 	p := path.Join(h.Path, "rowtocol-"+hex.EncodeToString(hash.Sum(nil))[:maxHash])
 	if ok, err := h.isUploaded(ctx, p, size); ok || err != nil {
@@ -144,8 +144,8 @@ func (h *home) program(ctx context.Context, executable string) (string, error) {
 	return p, err
 }
 
-// isUploaded reports whether the program is there. What has its name and is another
-// file is removed.
+// isUploaded reports whether the program is there. It removes a different file of that
+// name.
 func (h *home) isUploaded(ctx context.Context, p string, size int64) (bool, error) {
 	info, err := h.Store.Stat(ctx, p)
 	if errors.Is(err, store.ErrNotExist) {
@@ -158,16 +158,16 @@ func (h *home) isUploaded(ctx context.Context, p string, size int64) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	//guard: rejects a program that is cut short, or that others could write
+	//guard: rejects a truncated program, or one that others can write
 	if info.Size != size || access.Owner != h.owner || access.Mode&0o022 != 0 {
 		return false, h.Store.RemoveAll(ctx, p)
 	}
 	return true, nil
 }
 
-// put makes a file that is there whole or not at all, and tries again as long as that
-// may help. What has its name by then has its content: another run or an earlier try
-// was faster. A mode of 0 leaves the permissions that the cluster gives the file.
+// put writes a file atomically, with retries. If a file of that name exists by then, put
+// keeps it: another run or an earlier try has written the same content. A mode of 0
+// keeps the permissions that the cluster gives the file.
 func (h *home) put(ctx context.Context, what, p string, size int64, mode fs.FileMode, write func(io.Writer) error) error {
 	return store.Retry(ctx, h.Store, what, func(ctx context.Context) error {
 		temp := store.TempName(p)
@@ -175,7 +175,7 @@ func (h *home) put(ctx context.Context, what, p string, size int64, mode fs.File
 		if err != nil {
 			return err
 		}
-		defer func() { _ = w.Abort() }() // jobs knows what it leaves
+		defer func() { _ = w.Abort() }() // if it fails, home.jobs removes the file later
 		if err := write(w); err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (h *home) put(ctx context.Context, what, p string, size int64, mode fs.File
 	})
 }
 
-// jobPlans is the document that says which plans the job in a directory is for.
+// jobPlans is the document that lists the plans of the job in a directory.
 type jobPlans struct {
 	Version int       `json:"version"`
 	Key     string    `json:"key"` // of the job: the end of the name of its directory
@@ -223,8 +223,7 @@ func newJobPlans(key, run string, batches []task.Batch) *jobPlans {
 	return j
 }
 
-// covers reports whether the job is for the plan of a batch, or for one in whose place that was
-// made.
+// covers reports whether the job is for the plan of a batch, or for a plan that it replaces.
 func (j *jobPlans) covers(b *task.Batch) bool {
 	for _, p := range j.Plans {
 		if p.Dest == b.Plan.Dest && (p.ID == b.Plan.ID || slices.Contains(b.Instead, p.ID)) {
@@ -265,7 +264,8 @@ func (h *home) makeJob(ctx context.Context, job Job, batches []task.Batch, l *la
 	})
 }
 
-// readPlans reads which plans the job with a key is for; nil if it cannot be known.
+// readPlans reads the plans of the job with a key. It returns nil if there is no valid
+// document.
 func (h *home) readPlans(ctx context.Context, key string) (*jobPlans, error) {
 	doc, err := h.Store.ReadFile(ctx, path.Join(h.jobDir(key), plansFile), maxPlans)
 	if store.Absent(err) {
@@ -281,7 +281,8 @@ func (h *home) readPlans(ctx context.Context, key string) (*jobPlans, error) {
 	return &j, nil
 }
 
-// jobs lists the keys of jobs that have a directory, and when that was last changed. It removes what uploads left that were cut short long ago.
+// jobs returns the time of the last change of each job's directory, by key. It also
+// removes old temporary files of interrupted uploads.
 func (h *home) jobs(ctx context.Context) (map[string]time.Time, error) {
 	infos, err := h.Store.List(ctx, h.Path)
 	if err != nil {
@@ -294,13 +295,13 @@ func (h *home) jobs(ctx context.Context) (map[string]time.Time, error) {
 		case ok && info.Dir:
 			jobs[key] = info.ModTime
 		case store.IsTemp(info.Name) && time.Since(info.ModTime) > jobDirMaxAge:
-			_ = h.Store.RemoveAll(ctx, info.Path) // the next run tries again
+			_ = h.Store.RemoveAll(ctx, info.Path) // if it fails, the next run tries again
 		}
 	}
 	return jobs, nil
 }
 
-// removeJob removes the directory of a job, also when ctx has ended.
+// removeJob removes the directory of a job, even after ctx has ended.
 func (h *home) removeJob(ctx context.Context, key string) error {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()

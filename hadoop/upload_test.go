@@ -21,12 +21,12 @@ import (
 	"github.com/rowtocol/rowtocol/store/memstore"
 )
 
-// ownedStore is a store in memory whose files have owners and modes.
+// ownedStore is an in-memory store whose files have owners and modes.
 type ownedStore struct {
 	store.Store
 	mu          sync.Mutex
-	modes       map[string]fs.FileMode // those that were set
-	otherOwners map[string]string      // owners that are not us
+	modes       map[string]fs.FileMode // set by SetMode
+	otherOwners map[string]string      // owners other than this user
 	created     []string               // files that were created
 }
 
@@ -87,7 +87,7 @@ func resolveTo(st store.Store) input.Resolve {
 
 const homeLocation = "hdfs:///user/etl"
 
-// newHome returns a home directory, its store, and a program on this machine.
+// newHome returns a home directory, its store, and the path of a local program.
 func newHome(t *testing.T, program string) (h *home, o *ownedStore, exe string) {
 	t.Helper()
 	o, exe = newOwnedStore(), filepath.Join(t.TempDir(), "exe")
@@ -105,7 +105,7 @@ func TestOpenHome(t *testing.T) {
 		t.Errorf("%s of %s, mode %o", h.Path, h.owner, o.modes[h.Path])
 	}
 	if infos, err := o.List(t.Context(), h.Path); err != nil || len(infos) != 0 {
-		t.Errorf("it holds %v, %v", infos, err)
+		t.Errorf("the directory has %v, %v; want nothing", infos, err)
 	}
 	o.modes[h.Path] = 0o777
 	if _, err := openHome(t.Context(), resolveTo(o), homeLocation); err != nil || o.modes[h.Path] != 0o700 {
@@ -113,7 +113,7 @@ func TestOpenHome(t *testing.T) {
 	}
 	o.otherOwners[h.Path] = "mallory"
 	if _, err := openHome(t.Context(), resolveTo(o), homeLocation); !errors.Is(err, failure.Refused) || !strings.Contains(err.Error(), "mallory") {
-		t.Errorf("another's directory: %v", err)
+		t.Errorf("another owner: got %v", err)
 	}
 	if _, err := openHome(t.Context(), resolveTo(memstore.New().Client()), homeLocation); !errors.Is(err, failure.Usage) {
 		t.Errorf("a store without owners: %v", err)
@@ -143,8 +143,8 @@ func TestProgram(t *testing.T) {
 	}{
 		{"not there", func() error { return nil }, 1},
 		{"there", func() error { return nil }, 0},
-		{"half", func() error { return o.WriteFile(t.Context(), want, []byte("a pro"), false) }, 1},
-		{"another's", func() error { o.otherOwners[want] = "mallory"; return nil }, 1},
+		{"truncated", func() error { return o.WriteFile(t.Context(), want, []byte("a pro"), false) }, 1},
+		{"another owner", func() error { o.otherOwners[want] = "mallory"; return nil }, 1},
 		{"others may write", func() error { o.modes[want] = 0o722; return nil }, 1},
 		{"a directory", func() error { return errors.Join(o.Remove(t.Context(), want), o.Mkdir(t.Context(), want)) }, 1},
 	} {
@@ -171,8 +171,8 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestProgramAtOnce has many runs that upload the same program.
-func TestProgramAtOnce(t *testing.T) {
+// TestConcurrentUploads lets many runs upload the same program.
+func TestConcurrentUploads(t *testing.T) {
 	h, o, exe := newHome(t, "a program")
 	var all sync.WaitGroup
 	for range 8 {

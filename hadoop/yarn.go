@@ -10,20 +10,20 @@ import (
 	"github.com/rowtocol/rowtocol/store/location"
 )
 
-// YARN is an Engine as the command line has it. Open comes before Run and Attach.
+// YARN is the Engine of the command line. Call Open before Run and Attach.
 type YARN struct {
 	*Engine
 	queue      string
 	properties []string
 }
 
-// AddFlags adds the flags that other engines do not have.
+// AddFlags adds the flags that are specific to this engine.
 func (y *YARN) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&y.queue, "queue", "", "YARN `queue` of the job (default the cluster's)")
-	flags.StringArrayVarP(&y.properties, "property", "D", nil, "Hadoop property of the job, `KEY=VALUE`, which wins over all others; repeatable")
+	flags.StringArrayVarP(&y.properties, "property", "D", nil, "Hadoop property of the job, `KEY=VALUE`, which overrides all others; repeatable")
 }
 
-// Open makes ready to run tasks as the user of stores. It asks no server.
+// Open prepares to run tasks as the user of stores. It contacts no server.
 func (y *YARN) Open(o task.RemoteOptions, stores *location.Resolver) error {
 	login, err := stores.Login()
 	if err != nil {
@@ -40,7 +40,7 @@ func (y *YARN) Open(o task.RemoteOptions, stores *location.Resolver) error {
 // Started reports whether Hadoop started this process to run a task.
 func (y *YARN) Started() bool { return pipes.Started() }
 
-// RunTask runs that task. exit is the exit code for an error.
+// RunTask runs that task. exit returns the exit code for an error.
 func (y *YARN) RunTask(ctx context.Context, e task.Environment, exit func(error) int) error {
 	return RunChild(ctx, ChildOptions{Environment: e, Exit: exit})
 }

@@ -46,7 +46,7 @@ func TestExits(t *testing.T) {
 		{1, "convert --memory 1MiB a.avro new", "--memory"},
 		{1, "convert a.avro s3://bucket/new", "s3"},
 		{1, "submit hdfs://127.0.0.1:1/mail new", "new is on this machine"},
-		{1, "submit hdfs://127.0.0.1:1/mail hdfs://127.0.0.1:1/new", "Hadoop's client is not to be found"},
+		{1, "submit hdfs://127.0.0.1:1/mail hdfs://127.0.0.1:1/new", "cannot find Hadoop's client"},
 		{3, "convert missing.avro new", "missing.avro"},
 		{3, "convert cut.avro new", "cut.avro: offset"},
 		{3, "convert a.avro strings.avro new", "different schemas"},

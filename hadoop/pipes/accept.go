@@ -15,10 +15,10 @@ import (
 	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
-// MapTask is what Java wants done.
+// MapTask is the map task that Java requests.
 type MapTask struct {
 	// Conf is the job's configuration with the task's own values. References in
-	// values (${...}) are as they were written.
+	// values (${...}) are not resolved.
 	Conf map[string]string
 	// Split is the part of the input that the task is for.
 	Split Split
@@ -33,7 +33,7 @@ type Split struct {
 
 var errJavaReader = errors.New("the job's records are read by Java: mapreduce.pipes.isjavarecordreader has to be false")
 
-// accept speaks with Java until there is a task.
+// accept authenticates both ends and reads messages until it has a task.
 func accept(d *decoder, w io.Writer, secret []byte) (*MapTask, error) {
 	if err := authenticate(d, w, secret); err != nil {
 		return nil, fmt.Errorf("authentication: %w", err)
@@ -42,7 +42,7 @@ func accept(d *decoder, w io.Writer, secret []byte) (*MapTask, error) {
 	for {
 		switch m := d.next(); {
 		case d.Err() != nil:
-			return nil, gone(d.Err())
+			return nil, connError(d.Err())
 		case m == start:
 			version := d.int("protocol version")
 			//guard: rejects an unknown version of the protocol
@@ -69,9 +69,9 @@ func accept(d *decoder, w io.Writer, secret []byte) (*MapTask, error) {
 	}
 }
 
-// gone says what an error of reading or writing means for the connection. What is wrong
-// with a message says so itself.
-func gone(err error) error {
+// connError returns ErrGone for an error that shows that the connection has ended, and
+// other errors, such as those of a message, unchanged.
+func connError(err error) error {
 	var network net.Error
 	switch {
 	case err == io.EOF:
@@ -82,7 +82,7 @@ func gone(err error) error {
 	return err
 }
 
-// authenticate lets Java show that it knows the job's secret, and shows the same.
+// authenticate verifies that Java knows the job's secret, and proves the same to Java.
 func authenticate(d *decoder, w io.Writer, secret []byte) error {
 	m := d.next()
 	if d.Err() == nil && m != authRequest {
@@ -91,11 +91,11 @@ func authenticate(d *decoder, w io.Writer, secret []byte) error {
 	digest := d.bytes("digest", maxDigest)
 	challenge := d.bytes("challenge", maxDigest)
 	if d.Err() != nil {
-		return gone(d.Err())
+		return connError(d.Err())
 	}
 	algorithm := algorithmOf(digest)
 	if algorithm == nil {
-		return fmt.Errorf("a digest of %d characters is of no known algorithm", len(digest))
+		return fmt.Errorf("no known algorithm has a digest of %d characters", len(digest))
 	}
 	//guard: rejects a peer without the secret
 	if !hmac.Equal(digest, sign(algorithm, secret, challenge)) {
@@ -103,14 +103,14 @@ func authenticate(d *decoder, w io.Writer, secret []byte) error {
 	}
 	p := wire.AppendText(wire.AppendVInt(nil, int64(authResponse)), sign(algorithm, secret, digest))
 	if _, err := w.Write(p); err != nil {
-		return gone(err)
+		return connError(err)
 	}
 	return nil
 }
 
-// algorithmOf tells the hash by the digest's length. It is SHA-1, unless since Hadoop
-// 3.5 hadoop.security.secret-manager.key-generator.algorithm is set, which a child
-// learns too late.
+// algorithmOf finds the hash by the digest's length. It is SHA-1, unless
+// hadoop.security.secret-manager.key-generator.algorithm is set in Hadoop 3.5 or later,
+// which a child learns too late.
 func algorithmOf(digest []byte) func() hash.Hash {
 	for _, algorithm := range []func() hash.Hash{sha1.New, sha256.New, sha512.New384, sha512.New} {
 		if base64.StdEncoding.EncodedLen(algorithm().Size()) == len(digest) {
@@ -120,14 +120,14 @@ func algorithmOf(digest []byte) func() hash.Hash {
 	return nil
 }
 
-// sign returns the HMAC of a text as Java writes it.
+// sign returns the HMAC of a text in Java's encoding.
 func sign(algorithm func() hash.Hash, secret, text []byte) []byte {
 	h := hmac.New(algorithm, secret)
 	h.Write(text)
 	return base64.StdEncoding.AppendEncode(nil, h.Sum(nil))
 }
 
-// readConf reads names and values, one after the other.
+// readConf reads the names and values of properties.
 func readConf(d *decoder) map[string]string {
 	n := d.int("number of strings")
 	//guard: rejects an odd or excessive number of strings
@@ -156,7 +156,7 @@ func readMap(d *decoder) (Split, error) {
 	piped := d.int("piped input")
 	switch {
 	case d.Err() != nil:
-		return Split{}, gone(d.Err())
+		return Split{}, connError(d.Err())
 	//guard: rejects a job with reduces
 	case reduces != 0:
 		return Split{}, fmt.Errorf("the job has %d reduces: it has to be map-only", reduces)
@@ -167,8 +167,8 @@ func readMap(d *decoder) (Split, error) {
 	return readSplit(raw)
 }
 
-// readSplit reads a FileSplit. Java tells no class, so what is anything else shows by
-// its length.
+// readSplit reads a FileSplit. Java does not send the class of a split, so only the
+// length shows that it has another class.
 func readSplit(raw []byte) (Split, error) {
 	c := wire.New(raw, 0)
 	s := Split{
@@ -185,7 +185,7 @@ func readSplit(raw []byte) (Split, error) {
 	}
 	//guard: rejects a range that no file has
 	if s.Path == "" || s.Start < 0 || s.Start+s.Length < s.Start {
-		return Split{}, fmt.Errorf("split: no part of a file: %+v", s)
+		return Split{}, fmt.Errorf("split: not a part of a file: %+v", s)
 	}
 	return s, nil
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// mapTask is a Java that wants a map task done.
-func mapTask() orders {
-	return authenticated().code(start, 0).code(setJobConf, 0).mapOf(fileSplit("hdfs://n/f", 0, 1), 0, 0)
+// mapTaskMessages are the messages of a Java that requests a map task.
+func mapTaskMessages() javaMessages {
+	return authRequestMessage().code(start, 0).code(setJobConf, 0).runTask(fileSplit("hdfs://n/f", 0, 1), 0, 0)
 }
 
-// dial returns both ends of a connection, on which nothing was said.
+// dial returns both ends of a connection before any message.
 func dial(ctx context.Context, t *testing.T) (*Conn, *net.TCPConn) {
 	t.Helper()
-	conns := listen(t, []byte("secret"))
+	conns := listenAsJava(t, []byte("secret"))
 	c, err := Dial(ctx)
 	testenv.Must(t, err)
 	java := <-conns
@@ -34,11 +34,11 @@ func dial(ctx context.Context, t *testing.T) (*Conn, *net.TCPConn) {
 	return c, java.(*net.TCPConn)
 }
 
-// acceptTask returns both ends of a connection with a task.
+// acceptTask returns both ends of a connection with an accepted task.
 func acceptTask(ctx context.Context, t *testing.T) (*Conn, *net.TCPConn) {
 	t.Helper()
 	c, java := dial(ctx, t)
-	if _, err := java.Write(mapTask().p); err != nil {
+	if _, err := java.Write(mapTaskMessages().p); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Accept(t.Context()); err != nil {
@@ -55,13 +55,13 @@ func TestStarted(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	if Started() {
-		t.Error("it is started without a port")
+		t.Error("Started is true without a port")
 	}
 	for _, name := range portVariables {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, "1")
 			if !Started() {
-				t.Error("it is not started")
+				t.Error("Started is false with a port")
 			}
 		})
 	}
@@ -71,27 +71,27 @@ func TestDialFails(t *testing.T) {
 	t.Run("no port", func(t *testing.T) {
 		t.Setenv(portVariables[0], "none")
 		if _, err := Dial(t.Context()); err == nil {
-			t.Error("it has dialled")
+			t.Error("Dial has no error")
 		}
 	})
-	// Java has to learn that there is no child: it is connected first.
+	// Dial connects before it reads the secret, so that Java learns that there is no child.
 	hangsUp := func(t *testing.T, conns <-chan net.Conn) {
 		if _, err := Dial(t.Context()); err == nil {
-			t.Error("it has dialled")
+			t.Error("Dial has no error")
 		}
 		java := <-conns
 		defer func() { _ = java.Close() }()
 		_ = java.SetReadDeadline(time.Now().Add(5 * time.Second))
 		if n, err := java.Read(make([]byte, 1)); err != io.EOF {
-			t.Errorf("Java reads %d bytes, %v", n, err)
+			t.Errorf("Java read %d bytes, %v; want EOF", n, err)
 		}
 	}
 	t.Run("no secret", func(t *testing.T) {
-		conns := listen(t, []byte("secret"))
+		conns := listenAsJava(t, []byte("secret"))
 		t.Setenv(secretVariables[0], t.TempDir()+"/none")
 		hangsUp(t, conns)
 	})
-	t.Run("empty secret", func(t *testing.T) { hangsUp(t, listen(t, nil)) })
+	t.Run("empty secret", func(t *testing.T) { hangsUp(t, listenAsJava(t, nil)) })
 }
 
 func TestAcceptEnds(t *testing.T) {
@@ -101,7 +101,7 @@ func TestAcceptEnds(t *testing.T) {
 		interrupt := errors.New("interrupt")
 		time.AfterFunc(10*time.Millisecond, func() { cancel(interrupt) })
 		if _, err := c.Accept(ctx); !errors.Is(err, interrupt) {
-			t.Errorf("it ends with %v", err)
+			t.Errorf("Accept returned %v", err)
 		}
 		waitEnd(t, c, interrupt)
 	})
@@ -109,7 +109,7 @@ func TestAcceptEnds(t *testing.T) {
 		c, java := dial(t.Context(), t)
 		_ = java.Close()
 		if _, err := c.Accept(t.Context()); !errors.Is(err, ErrGone) {
-			t.Errorf("it ends with %v", err)
+			t.Errorf("Accept returned %v", err)
 		}
 		waitEnd(t, c, ErrGone)
 	})
@@ -117,13 +117,13 @@ func TestAcceptEnds(t *testing.T) {
 		c, _ := dial(t.Context(), t)
 		time.AfterFunc(10*time.Millisecond, func() { _ = c.Close() })
 		if _, err := c.Accept(t.Context()); !errors.Is(err, ErrClosed) {
-			t.Errorf("it ends with %v", err)
+			t.Errorf("Accept returned %v", err)
 		}
 	})
 }
 
-// calls are what a child may say of its task.
-var calls = map[string]func(*Conn) error{
+// sendCalls are the methods that send messages.
+var sendCalls = map[string]func(*Conn) error{
 	"Register": func(c *Conn) error { return c.Register(Counter{"g", "n"}) },
 	"Progress": func(c *Conn) error { return c.Progress(0) },
 	"Status":   func(c *Conn) error { return c.Status("x") },
@@ -132,37 +132,37 @@ var calls = map[string]func(*Conn) error{
 
 func TestBeforeAccept(t *testing.T) {
 	c, java := dial(t.Context(), t)
-	for name, call := range calls {
+	for name, call := range sendCalls {
 		if err := call(c); err == nil {
 			t.Errorf("%s has no error", name)
 		}
 	}
 	_ = c.Close()
-	if said, _ := io.ReadAll(java); len(said) > 0 {
-		t.Errorf("the child has said %x", said)
+	if sent, _ := io.ReadAll(java); len(sent) > 0 {
+		t.Errorf("the child sent %x, want nothing", sent)
 	}
 }
 
 func TestMessages(t *testing.T) {
 	c, java := acceptTask(t.Context(), t)
 	if c.Add(0, 1) == nil {
-		t.Error("a counter has grown before there is any")
+		t.Error("Add before Register has no error")
 	}
 	err := errors.Join(c.Register(Counter{"g", "a"}, Counter{"g", "b"}), c.Add(1, -300),
 		c.Progress(float32(math.NaN())), c.Progress(-1), c.Progress(float32(math.Inf(1))), c.Status("a\xffb"))
 	testenv.Must(t, err)
 	if c.Add(-1, 1) == nil || c.Add(2, 1) == nil {
-		t.Error("a counter has grown that there is not")
+		t.Error("Add of an unknown counter has no error")
 	}
 	if c.Register(Counter{"g", "c"}) == nil {
-		t.Error("counters are registered again")
+		t.Error("a second Register has no error")
 	}
 	_ = c.Close()
-	said, _ := io.ReadAll(java)
+	sent, _ := io.ReadAll(java)
 	want := "\x37\x00\x01g\x01a" + "\x37\x01\x01g\x01b" + "\x38\x01\x86\x01\x2b" +
 		"\x35\x00\x00\x00\x00" + "\x35\x00\x00\x00\x00" + "\x35\x3f\x80\x00\x00" + "\x34\x05a\xef\xbf\xbdb"
-	if string(said) != want {
-		t.Errorf("the child says\n%q, want\n%q", said, want)
+	if string(sent) != want {
+		t.Errorf("the child sent\n%q, want\n%q", sent, want)
 	}
 }
 
@@ -171,15 +171,15 @@ func TestCut(t *testing.T) {
 		"": "", "abc": "abc", "abcd": "abc", "äöüß": "äöü",
 		"a😀b": "a😀", "ab😀": "ab", "😀😀": "😀",
 	} {
-		if got := cut(text, 3); got != want {
-			t.Errorf("%q is cut to %q, want %q", text, got, want)
+		if got := truncate(text, 3); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
 }
 
 func TestDone(t *testing.T) {
 	for name, test := range map[string]struct {
-		java func(*net.TCPConn) // after it has read DONE
+		java func(*net.TCPConn) // called after Java has read DONE
 		want error
 	}{
 		"closed":  {func(java *net.TCPConn) { _ = java.Close() }, nil},
@@ -201,13 +201,13 @@ func TestDone(t *testing.T) {
 				heard <- p[:n]
 			}()
 			if err := c.Done(); !errors.Is(err, test.want) {
-				t.Errorf("Done is %v, want %v", err, test.want)
+				t.Errorf("Done returned %v, want %v", err, test.want)
 			}
-			if said := <-heard; !bytes.Equal(said, []byte{byte(done)}) {
-				t.Errorf("the child has said %x", said)
+			if sent := <-heard; !bytes.Equal(sent, []byte{byte(done)}) {
+				t.Errorf("the child sent %x, want DONE", sent)
 			}
 			waitEnd(t, c, cmp.Or(test.want, ErrClosed))
-			for name, call := range calls {
+			for name, call := range sendCalls {
 				if err := call(c); err == nil {
 					t.Errorf("%s after Done has no error", name)
 				}
@@ -216,17 +216,17 @@ func TestDone(t *testing.T) {
 	}
 }
 
-// TestSaysNothingAfterDone holds that Java gets to close the connection without a reset.
-func TestSaysNothingAfterDone(t *testing.T) {
+// TestSendsNothingAfterDone checks that Java can close the connection without a reset.
+func TestSendsNothingAfterDone(t *testing.T) {
 	c, java := acceptTask(t.Context(), t)
 	finished := make(chan error)
 	go func() { finished <- c.Done() }()
 	if _, err := io.ReadFull(java, make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	for name, call := range calls {
+	for name, call := range sendCalls {
 		if err := call(c); !errors.Is(err, ErrClosed) {
-			t.Errorf("%s after DONE is %v", name, err)
+			t.Errorf("%s after DONE returned %v, want %v", name, err, ErrClosed)
 		}
 	}
 	_ = java.CloseWrite()
@@ -234,42 +234,42 @@ func TestSaysNothingAfterDone(t *testing.T) {
 		t.Error(err)
 	}
 	_ = c.Close()
-	if said, _ := io.ReadAll(java); len(said) > 0 {
-		t.Errorf("after DONE the child says %x", said)
+	if sent, _ := io.ReadAll(java); len(sent) > 0 {
+		t.Errorf("after DONE the child sent %x, want nothing", sent)
 	}
 }
 
 func TestJavaEnds(t *testing.T) {
 	for name, test := range map[string]struct {
-		said  []byte
+		sent  []byte // by Java
 		cause error
 		text  string
 	}{
-		"abort":         {said: []byte{byte(abort)}, cause: ErrAborted},
+		"abort":         {sent: []byte{byte(abort)}, cause: ErrAborted},
 		"hang up":       {cause: ErrGone},
-		"end of input":  {said: []byte{byte(closeInput)}, cause: ErrGone},
-		"half a number": {said: []byte{0x8f}, cause: ErrGone},
-		"a record":      {said: []byte{byte(mapItem)}, text: "unexpected MAP_ITEM during a map task"},
+		"end of input":  {sent: []byte{byte(closeInput)}, cause: ErrGone},
+		"half a number": {sent: []byte{0x8f}, cause: ErrGone},
+		"a record":      {sent: []byte{byte(mapItem)}, text: "unexpected MAP_ITEM during a map task"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, java := acceptTask(t.Context(), t)
-			_, _ = java.Write(test.said)
+			_, _ = java.Write(test.sent)
 			if test.cause == ErrGone {
 				_ = java.Close()
 			}
 			<-c.Context().Done()
 			err := context.Cause(c.Context())
 			if test.cause != nil && !errors.Is(err, test.cause) || !strings.Contains(err.Error(), test.text) {
-				t.Errorf("the connection ends with %v", err)
+				t.Errorf("the connection ended with %v", err)
 			}
 			if got := c.Progress(1); got != err {
-				t.Errorf("progress then is %v, want %v", got, err)
+				t.Errorf("Progress then returned %v, want %v", got, err)
 			}
 		})
 	}
 }
 
-// TestBlockedWrite holds that a Java that does not read holds nobody up when it ends.
+// TestBlockedWrite checks that a blocked write returns when the connection ends.
 func TestBlockedWrite(t *testing.T) {
 	for name, test := range map[string]struct {
 		end  func(*Conn, *net.TCPConn)
@@ -294,7 +294,7 @@ func TestBlockedWrite(t *testing.T) {
 			select {
 			case err := <-failed:
 				if !errors.Is(err, test.want) {
-					t.Errorf("the write ends with %v, want %v", err, test.want)
+					t.Errorf("the write returned %v, want %v", err, test.want)
 				}
 			case <-time.After(30 * time.Second):
 				t.Fatal("the write does not return")
@@ -303,7 +303,7 @@ func TestBlockedWrite(t *testing.T) {
 	}
 }
 
-// TestParentEnds holds that a child that is interrupted can still say so.
+// TestParentEnds checks that an interrupted child can still send its status.
 func TestParentEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	c, java := acceptTask(ctx, t)
@@ -314,8 +314,8 @@ func TestParentEnds(t *testing.T) {
 		t.Error(err)
 	}
 	_ = c.Close()
-	if said, _ := io.ReadAll(java); string(said) != "\x34\x0binterrupted" {
-		t.Errorf("the child says %q", said)
+	if sent, _ := io.ReadAll(java); string(sent) != "\x34\x0binterrupted" {
+		t.Errorf("the child sent %q", sent)
 	}
 }
 

@@ -1,11 +1,11 @@
-// Package pipes is the child's side of Hadoop Pipes: how the process of a map task
-// talks with the JVM that started it. It needs no Java and no Hadoop library, and
-// knows map tasks only that read their input themselves.
+// Package pipes is the child's side of Hadoop Pipes: the process of a map task uses it
+// to talk with the JVM that started it. It needs no Java and no Hadoop library. It only
+// supports map tasks that read their input themselves.
 //
 // Hadoop's side is org.apache.hadoop.mapred.pipes, whose classes Application,
-// BinaryProtocol and PipesMapRunner are the specification. Of Hadoop 3.3 to 3.5 they
-// differ in the names of two variables, and in the hash of the authentication, which
-// can be configured since 3.5.
+// BinaryProtocol and PipesMapRunner are the specification. Hadoop 3.3 to 3.5 differ in
+// the names of two variables, and in the hash of the authentication, which can be
+// configured since 3.5.
 //
 // # The exchange
 //
@@ -20,8 +20,8 @@
 //	        --- SET_JOB_CONF properties -------------->
 //	        --- RUN_MAP      split ------------------->
 //	        <-- REGISTER_COUNTER number group name ----   each once, in the order of numbers
-//	        <-- INCREMENT_COUNTER number amount -------   as often as wanted, from here on,
-//	        <-- PROGRESS     fraction -----------------   and in any order
+//	        <-- INCREMENT_COUNTER number amount -------   from here on any number of times,
+//	        <-- PROGRESS     fraction -----------------   in any order
 //	        <-- STATUS       text ---------------------
 //	        <-- DONE ----------------------------------
 //	closes the connection                              ends
@@ -52,20 +52,20 @@
 // A digest is the HMAC of a text with the bytes of the secret's file as the key, in
 // base64: 28 characters of SHA-1, or longer ones of SHA-2.
 //
-// SET_INPUT_TYPES (2) and MAP_ITEM (4) are of jobs whose records Java reads, RUN_REDUCE
-// (5), REDUCE_KEY (6) and REDUCE_VALUE (7) of reduces, OUTPUT (50) and
-// PARTITIONED_OUTPUT (51) of jobs that have any. None is sent in jobs of this program,
-// and a task that begins so is refused.
+// Jobs of this program do not use the other messages: SET_INPUT_TYPES (2) and MAP_ITEM
+// (4) are for records that Java reads, RUN_REDUCE (5), REDUCE_KEY (6) and REDUCE_VALUE
+// (7) for reduces, OUTPUT (50) and PARTITIONED_OUTPUT (51) for the output of jobs. A
+// task that begins with one is rejected.
 //
 // # Ends
 //
-// What Java did in each case, on Hadoop 3.5.0:
+// Reactions of Java, measured on Hadoop 3.5.0:
 //
-//	the child says DONE                 Java closes the connection in a millisecond, does not
+//	the child sends DONE                Java closes the connection in a millisecond, does not
 //	                                    wait for the child, ends the task in half a second, and
-//	                                    what is left of the child gets SIGTERM, then SIGKILL
+//	                                    remaining processes get SIGTERM, then SIGKILL
 //	the child hangs up before that,     ABORT, the connection closed, SIGTERM to the child, all
-//	or says what Java cannot read       in two milliseconds; the attempt has failed
+//	or sends what Java cannot read      in two milliseconds; the attempt has failed
 //	the child ends before it connects   Java waits until mapreduce.task.timeout
 //	neither PROGRESS nor STATUS for     SIGQUIT, on which a Go program prints its stacks into
 //	mapreduce.task.timeout              the container's stderr and ends, then as if killed
@@ -73,9 +73,9 @@
 //	the attempt or the job is killed    SIGTERM to the JVM and the child, SIGKILL a quarter of a
 //	                                    second later (yarn.nodemanager.sleep-delay-before-sigkill.ms)
 //
-// Java hears of no exit code, and the STATUS of an attempt that fails is not kept.
-// INCREMENT_COUNTER is no sign of life to it, a number that is not registered fails the
-// attempt, and what comes after DONE is thrown away. Where
-// mapreduce.task.userlog.limit.kb is set, a shell stands between Java and the child, and
-// gets the SIGTERM of a failed attempt: there only ABORT and the closed connection tell.
+// Java does not get the exit code, and does not keep the STATUS of an attempt that fails.
+// INCREMENT_COUNTER does not reset its timeout; a number that is not registered fails the
+// attempt; messages after DONE are discarded. If mapreduce.task.userlog.limit.kb is set,
+// a shell runs between Java and the child, and gets the SIGTERM of a failed attempt: then
+// only ABORT and the closed connection tell the child.
 package pipes

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzAccept accepts whatever Java might send, after an authentication or from the
-// beginning. What is accepted is accepted again when it is written anew.
+// FuzzAccept reads arbitrary bytes from Java, after an authentication or from the start.
+// An accepted task must be accepted again when it is encoded anew.
 func FuzzAccept(f *testing.F) {
 	for _, name := range []string{"done", "sha256", "leaves", "counter", "killed"} {
 		r := readRecording(f, name)
@@ -15,30 +15,30 @@ func FuzzAccept(f *testing.F) {
 		f.Add(true, []byte{}, r.events[2].bytes)
 	}
 	split := fileSplit("hdfs://n/f", 0, 1)
-	f.Add(true, []byte{}, orders{}.code(start, 0).code(setJobConf, 2).text("a", "b").mapOf(split, 0, 0).p)
-	f.Add(true, []byte{}, orders{}.code(setJobConf, 2, maxConf).p)
-	f.Add(true, []byte{}, orders{}.code(setJobConf, maxConfStrings).p)
-	f.Add(true, []byte{}, orders{}.mapOf(split, 1, 0).p)
-	f.Add(true, []byte{}, orders{}.mapOf(split, 0, 1).p)
-	f.Add(true, []byte{}, orders{}.code(setInputTypes).text("K", "V").p)
-	f.Add(true, []byte{}, orders{}.code(runReduce, 0, 0).p)
-	f.Add(true, []byte{}, orders{}.code(abort).p)
+	f.Add(true, []byte{}, javaMessages{}.code(start, 0).code(setJobConf, 2).text("a", "b").runTask(split, 0, 0).p)
+	f.Add(true, []byte{}, javaMessages{}.code(setJobConf, 2, maxConf).p)
+	f.Add(true, []byte{}, javaMessages{}.code(setJobConf, maxConfStrings).p)
+	f.Add(true, []byte{}, javaMessages{}.runTask(split, 1, 0).p)
+	f.Add(true, []byte{}, javaMessages{}.runTask(split, 0, 1).p)
+	f.Add(true, []byte{}, javaMessages{}.code(setInputTypes).text("K", "V").p)
+	f.Add(true, []byte{}, javaMessages{}.code(runReduce, 0, 0).p)
+	f.Add(true, []byte{}, javaMessages{}.code(abort).p)
 	f.Fuzz(func(t *testing.T, authentic bool, secret, p []byte) {
 		if authentic {
-			secret, p = []byte("secret"), append(authenticated().p, p...)
+			secret, p = []byte("secret"), append(authRequestMessage().p, p...)
 		}
 		task, _, err := acceptFrom(p, string(secret))
 		if err != nil {
 			return
 		}
-		o := authenticated().code(setJobConf, int64(2*len(task.Conf)))
+		o := authRequestMessage().code(setJobConf, int64(2*len(task.Conf)))
 		for name, value := range task.Conf {
 			o = o.text(name, value)
 		}
-		o = o.mapOf(fileSplit(task.Split.Path, task.Split.Start, task.Split.Length), 0, 0)
+		o = o.runTask(fileSplit(task.Split.Path, task.Split.Start, task.Split.Length), 0, 0)
 		again, _, err := acceptFrom(o.p, "secret")
 		if err != nil || again.Split != task.Split || len(again.Conf)+len(task.Conf) > 0 && !reflect.DeepEqual(again.Conf, task.Conf) {
-			t.Errorf("%+v is accepted, and then %+v, %v", task, again, err)
+			t.Errorf("got %+v, %v after encoding %+v", again, err, task)
 		}
 	})
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// recording is an exchange of a child with Hadoop 3.5.0, its configuration shortened.
-// Each line of its file is the job's secret, or what Java (down) or the child (up)
-// sent, or that it hung up.
+// recording is a recorded exchange of a child with Hadoop 3.5.0. Its configuration is
+// shortened. Each line of its file is the job's secret, or data that Java (down) or the
+// child (up) sent, or the end of their side.
 type recording struct {
 	secret []byte
 	events []event
@@ -54,24 +54,24 @@ func readRecording(t testing.TB, name string) recording {
 	return r
 }
 
-// play is Java as it was recorded: it expects the child to say what it said, to the byte.
+// play replays Java's part. It expects the child to send the recorded bytes.
 func (r recording) play(java net.Conn) error {
 	defer func() { _ = java.Close() }()
 	for i, e := range r.events {
 		switch {
 		case e.up && e.bytes == nil:
 			if n, err := java.Read(make([]byte, 1)); n > 0 || err == nil {
-				return fmt.Errorf("event %d: the child goes on, and hung up", i)
+				return fmt.Errorf("event %d: the child has not hung up as recorded", i)
 			}
 		case e.bytes == nil:
 			return nil
 		case e.up:
 			got := make([]byte, len(e.bytes))
 			if n, err := io.ReadFull(java, got); err != nil || !bytes.Equal(got, e.bytes) {
-				return fmt.Errorf("event %d: the child says %x (%v), and said %x", i, got[:n], err, e.bytes)
+				return fmt.Errorf("event %d: the child sent %x (%v), want %x", i, got[:n], err, e.bytes)
 			}
 		default:
-			// Of an end that the child made Java may not be able to tell it.
+			// An ABORT may not reach a child that has hung up.
 			if _, err := java.Write(e.bytes); err != nil && len(e.bytes) > 1 {
 				return fmt.Errorf("event %d: %w", i, err)
 			}
@@ -80,8 +80,8 @@ func (r recording) play(java net.Conn) error {
 	return errors.New("the recording has no end")
 }
 
-// listen starts a Java that has a secret. The connection comes when the child dials.
-func listen(t testing.TB, secret []byte) <-chan net.Conn {
+// listenAsJava starts a Java that has a secret. It sends the connection when the child dials.
+func listenAsJava(t testing.TB, secret []byte) <-chan net.Conn {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	testenv.Must(t, err)
@@ -108,7 +108,7 @@ func TestReplay(t *testing.T) {
 	for name, test := range map[string]struct {
 		file  string
 		child func(*Conn) error
-		cause error // of the end
+		cause error // of the connection's end
 	}{
 		"done":   {"ok", work, ErrClosed},
 		"sha256": {"ok", work, ErrClosed}, // hadoop.security.secret-manager.key-generator.algorithm=HmacSHA256
@@ -116,7 +116,7 @@ func TestReplay(t *testing.T) {
 			return errors.Join(c.Status("the reason why it leaves"), c.Close())
 		}, ErrClosed},
 		"counter": {"counter", func(c *Conn) error {
-			c.counters = 5 // which Java was not told
+			c.counters = 5 // not registered with Java
 			return c.Add(4, 1)
 		}, ErrAborted},
 		"killed": {"killed", func(c *Conn) error {
@@ -125,7 +125,7 @@ func TestReplay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := readRecording(t, name)
-			conns := listen(t, r.secret)
+			conns := listenAsJava(t, r.secret)
 			c, err := Dial(t.Context())
 			testenv.Must(t, err)
 			defer func() { _ = c.Close() }()
@@ -134,16 +134,16 @@ func TestReplay(t *testing.T) {
 			task, err := c.Accept(t.Context())
 			testenv.Must(t, err)
 			if want := (Split{"hdfs://127.0.0.1:19000/P/in/" + test.file, 0, 11}); task.Split != want {
-				t.Errorf("the split is %+v, want %+v", task.Split, want)
+				t.Errorf("got split %+v, want %+v", task.Split, want)
 			}
 			if got := task.Conf["mapreduce.map.input.file"]; got != task.Split.Path {
-				t.Errorf("the configuration's file is %q, that of the split %q", got, task.Split.Path)
+				t.Errorf("the configuration has file %q, the split %q", got, task.Split.Path)
 			}
 			if err := c.Register(Counter{"rowtocol", "rows"}, Counter{"rowtocol", "input bytes"}); err != nil {
 				t.Fatal(err)
 			}
 			if err := test.child(c); err != nil {
-				t.Errorf("the child fails: %v", err)
+				t.Errorf("the child failed: %v", err)
 			}
 			if err := <-played; err != nil {
 				t.Error(err)
@@ -153,15 +153,15 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// waitEnd waits for the end of a connection and holds it to a cause.
+// waitEnd waits for the end of a connection and checks its cause.
 func waitEnd(t *testing.T, c *Conn, want error) {
 	t.Helper()
 	select {
 	case <-c.Context().Done():
 	case <-time.After(30 * time.Second):
-		t.Fatal("the connection does not end")
+		t.Fatal("the connection did not end")
 	}
 	if got := context.Cause(c.Context()); !errors.Is(got, want) {
-		t.Errorf("the connection ends with %v, want %v", got, want)
+		t.Errorf("the connection ended with %v, want %v", got, want)
 	}
 }

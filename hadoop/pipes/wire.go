@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
-// message is the code that begins a message.
+// message is the code at the start of a message.
 type message int
 
 const (
@@ -49,9 +49,9 @@ func (m message) String() string {
 	return "message " + strconv.Itoa(int(m))
 }
 
-// What Java sends is bounded by these. Its own strings are far below: 28 bytes of
-// digest, 8000 characters of a path, and a configuration whose largest value is the
-// list of the inputs.
+// Bounds of the data that Java sends. Real data is far smaller: 28 bytes of digest, a
+// path of 8000 characters, and a configuration whose largest value is the list of the
+// inputs.
 const (
 	maxSecret      = 4 << 10
 	maxDigest      = 1 << 10
@@ -60,7 +60,7 @@ const (
 	maxConfStrings = 1 << 17  // names and values
 )
 
-// decoder reads what Java sends.
+// decoder decodes messages from Java.
 type decoder struct {
 	wire.Cursor
 	r *bufio.Reader
@@ -71,7 +71,7 @@ func newDecoder(r io.Reader) *decoder {
 	return &decoder{wire.NewReader(buffer, math.MaxInt64), buffer}
 }
 
-// next reads the code of the next message. Its error is io.EOF if there is none.
+// next reads the code of the next message. Err is io.EOF if there is none.
 func (d *decoder) next() message {
 	if d.Err() == nil {
 		if _, err := d.r.Peek(1); err != nil {
@@ -86,7 +86,7 @@ func (d *decoder) int(what string) int {
 	n := d.VInt(what)
 	//guard: rejects a number of more than 32 bits
 	if n < math.MinInt32 || n > math.MaxInt32 {
-		d.Stop(fmt.Errorf("%s is %d: it has to fit in 32 bits", what, n))
+		d.Stop(fmt.Errorf("%s is %d: it must fit in 32 bits", what, n))
 		return 0
 	}
 	return int(n)

@@ -24,9 +24,9 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// Outcome is what a child has said.
+// Outcome holds the messages of a child.
 type Outcome struct {
-	// Ended says that the exchange is over: by DONE, or by Err.
+	// Ended reports whether the exchange is over, by DONE or by Err.
 	Ended bool
 	Done  bool
 	Err   error // why the attempt failed
@@ -36,21 +36,21 @@ type Outcome struct {
 	Progress []float32
 }
 
-// Java is the JVM of a map task, as far as its child can tell.
+// Java plays the JVM of a map task for its child.
 type Java struct {
 	t        testing.TB
 	task     pipes.MapTask
 	secret   []byte
-	file     string // with the secret
+	file     string // holds the secret
 	listener net.Listener
 	ended    chan struct{}
 
-	mu      sync.Mutex // of what follows
+	mu      sync.Mutex // guards the fields below
 	conn    net.Conn
 	outcome Outcome
 }
 
-// Start waits for the child of a task. What is left of it ends with the test.
+// Start starts a Java that waits for the child of a task. It ends with the test.
 func Start(t testing.TB, task pipes.MapTask) *Java {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -84,14 +84,14 @@ func (j *Java) Setenv() {
 	j.t.Setenv("hadoop_pipes_shared_secret_location", j.file)
 }
 
-// Abort is what Java does when the attempt fails on its side, but for the SIGTERM
-// that it sends the child.
+// Abort fails the attempt on Java's side, but without the SIGTERM that Java sends to the
+// child.
 func (j *Java) Abort() { j.end(errors.New("aborted"), true) }
 
-// Die hangs up without a word, as when the JVM is killed.
+// Die hangs up without a message, as when the JVM is killed.
 func (j *Java) Die() { j.end(errors.New("killed"), false) }
 
-// Outcome returns what the child has said so far.
+// Outcome returns the messages of the child so far.
 func (j *Java) Outcome() Outcome {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -102,19 +102,19 @@ func (j *Java) Outcome() Outcome {
 	return out
 }
 
-// Wait returns what the child has said when the exchange is over. It fails the test
-// if that takes a minute.
+// Wait waits for the end of the exchange and returns the child's messages. It fails the
+// test after a minute.
 func (j *Java) Wait() Outcome {
 	j.t.Helper()
 	select {
 	case <-j.ended:
 	case <-time.After(time.Minute):
-		j.t.Fatalf("the child has neither ended nor said DONE: %+v", j.Outcome())
+		j.t.Fatalf("the child has neither ended nor sent DONE: %+v", j.Outcome())
 	}
 	return j.Outcome()
 }
 
-// end notes how the attempt ended and hangs up.
+// end records how the attempt ended and hangs up.
 func (j *Java) end(err error, abort bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -149,7 +149,7 @@ func (j *Java) run() {
 		j.end(err, false)
 		return
 	}
-	if _, err := conn.Write(j.orders()); err != nil {
+	if _, err := conn.Write(j.startMessages()); err != nil {
 		j.end(err, true)
 		return
 	}
@@ -157,7 +157,7 @@ func (j *Java) run() {
 	j.end(err, true)
 }
 
-// authenticate ignores, message by message, what comes before the answer.
+// authenticate sends the challenge and checks the answer. It skips messages before it.
 func (j *Java) authenticate(w io.Writer, u *uplink) error {
 	challenge := "1157170617991751614127651431595213"
 	digest := j.sign(challenge)
@@ -167,7 +167,7 @@ func (j *Java) authenticate(w io.Writer, u *uplink) error {
 	for u.err == nil {
 		if u.number() == 57 && u.err == nil {
 			if answer := u.text(); answer != j.sign(digest) {
-				return fmt.Errorf("the child answers %q, which is not of the secret", answer)
+				return fmt.Errorf("the child's answer %q is not signed with the secret", answer)
 			}
 			return nil
 		}
@@ -181,8 +181,8 @@ func (j *Java) sign(text string) string {
 	return base64.StdEncoding.EncodeToString(h.Sum(nil))
 }
 
-// orders are START, SET_JOB_CONF and RUN_MAP.
-func (j *Java) orders() []byte {
+// startMessages returns START, SET_JOB_CONF and RUN_MAP.
+func (j *Java) startMessages() []byte {
 	p := number([]byte{0, 0, 1}, int64(2*len(j.task.Conf)))
 	for name, value := range j.task.Conf {
 		p = texts(p, name, value)
@@ -193,7 +193,7 @@ func (j *Java) orders() []byte {
 	return append(texts(append(p, 3), string(split)), 0, 0)
 }
 
-// listen hears the child until DONE, which returns nil.
+// listen records the child's messages. It returns nil after DONE.
 func (j *Java) listen(u *uplink) error {
 	var counters []pipes.Counter
 	for {
@@ -214,7 +214,7 @@ func (j *Java) listen(u *uplink) error {
 			note = func(o *Outcome) { o.Progress = append(o.Progress, fraction) }
 		case 55:
 			if id := u.number(); u.err == nil && id != int64(len(counters)) {
-				return fmt.Errorf("counter %d is not the next", id)
+				return fmt.Errorf("counter %d is not the next one", id)
 			}
 			c := pipes.Counter{Group: u.text(), Name: u.text()}
 			counters = append(counters, c)

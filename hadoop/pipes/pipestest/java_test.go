@@ -11,7 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// TestConcurrent holds that messages of many goroutines stay whole.
+// TestConcurrent checks that messages of many goroutines stay whole.
 func TestConcurrent(t *testing.T) {
 	counters := []pipes.Counter{{Group: "rowtocol", Name: "rows"}, {Group: "rowtocol", Name: "bytes"}}
 	task := pipes.MapTask{Conf: map[string]string{"empty": ""}, Split: pipes.Split{Path: "hdfs://n:8020/a/b.avro", Start: 1 << 40, Length: 128 << 20}}
@@ -40,6 +40,6 @@ func TestConcurrent(t *testing.T) {
 	testenv.Must(t, c.Done())
 	out := j.Wait()
 	if !out.Done || out.Counters[counters[0]] != 1600 || out.Counters[counters[1]] != 1_600_000 || len(out.Statuses) != 1600 {
-		t.Errorf("Java heard %v, %d texts, %v", out.Counters, len(out.Statuses), out.Err)
+		t.Errorf("Java got counters %v, %d statuses, error %v", out.Counters, len(out.Statuses), out.Err)
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// uplink reads what a child says.
+// uplink reads the messages of a child.
 type uplink struct {
 	r   *bufio.Reader
-	err error // the first; what is read after it is zero
+	err error // the first error; later reads return zero values
 }
 
 func (u *uplink) take(n int) []byte {
@@ -56,7 +56,7 @@ func (u *uplink) text() string {
 	return text
 }
 
-// number appends a VInt or VLong as long as Java would, for n that is not negative.
+// number appends n, which is not negative, as a VInt or VLong in Java's encoding.
 func number(p []byte, n int64) []byte {
 	if n <= 127 {
 		return append(p, byte(n))
