@@ -1,4 +1,4 @@
-// Package avrotest makes small Avro files for tests, the same ones each time.
+// Package avrotest makes small Avro files for tests. The files are always the same.
 package avrotest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// Parse returns a schema.
+// Parse parses a schema.
 func Parse(t testing.TB, schema string) *shred.Schema {
 	t.Helper()
 	s, err := shred.ParseSchema(schema)
@@ -21,7 +21,7 @@ func Parse(t testing.TB, schema string) *shred.Schema {
 	return s
 }
 
-// Map returns the columns of a schema, in which what contains itself is bytes.
+// Map returns the columns of a schema. Recursive types become bytes.
 func Map(t testing.TB, schema string) *shred.Mapping {
 	t.Helper()
 	m, err := shred.Map(Parse(t, schema), shred.Options{RecursiveBytes: true})
@@ -29,7 +29,7 @@ func Map(t testing.TB, schema string) *shred.Mapping {
 	return m
 }
 
-// Schema is that of the rows of Blocks: a number and 16 hexadecimal digits.
+// Schema is the schema of the rows of Blocks: a number and 16 hexadecimal digits.
 const Schema = `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"s","type":"string"}]}`
 
 // BlockRows is the number of rows of each of Blocks.
@@ -50,20 +50,20 @@ func Blocks(seed uint64, n int) (blocks [][]byte) {
 	return blocks
 }
 
-// Block is what a block of an Avro file says of its rows, and their bytes.
+// Block is a block of an Avro file: its number of rows, and their bytes.
 type Block struct {
 	Rows int64
 	Data []byte
 }
 
-// Make returns an Avro file of blocks.
+// Make returns an Avro file of blocks, compressed with codec.
 func Make(t testing.TB, schema, codec string, blocks ...Block) []byte {
 	t.Helper()
 	return file(t, schema, codec, [16]byte{2}, blocks)
 }
 
-// File returns an Avro file of blocks that say that they have so many rows,
-// uncompressed.
+// File returns an uncompressed Avro file of blocks, each of which claims to have rows
+// rows.
 func File(t testing.TB, schema string, sync [16]byte, rows int64, blocks ...[]byte) []byte {
 	t.Helper()
 	var all []Block

@@ -1,21 +1,21 @@
-// Package budget is the one owner of the memory that a process may hold.
+// Package budget manages the memory that a process may hold.
 //
-//	Pool ──Reserve──► what is needed for certain, whole, before work begins
+//	Pool ──Reserve──► memory that is certainly needed, before work begins
 //	  │
-//	  └──Share──► what a worker takes piece by piece: Try and Take ──► Give
-//	               └─ beyond the share: what nobody reserved, for one at a time
+//	  └──Share──► memory that a worker takes in pieces: Try and Take ──► Give
+//	               └─ beyond the share: unreserved memory, for one worker at a time
 //
-// A pool is a number of bytes. What grows with the input is reserved before it is
-// allocated, and given back when it is not needed. Work that does not fit waits,
-// or is refused by an Error that says what it needs.
+// A pool is a number of bytes. Memory that grows with the input is reserved before it
+// is allocated, and released when it is not needed. Work that does not fit waits, or
+// fails with an Error that says how much it needs.
 //
-// Most of what comes is of ordinary size, and for that each worker has a share. A
-// value of many megabytes does not fit a share. For such ones there is what is left
-// in the pool: the worker that gets the turn may take all of it, and ends its turn
-// by giving back what is beyond its share. Whoever waits for the turn holds nothing
-// beyond its share, so nobody waits for each other.
+// Each worker has a share, which is enough for data of ordinary size. A value of many
+// megabytes does not fit a share. For such values a worker waits for its turn. In its
+// turn it may take all memory that is left in the pool; the turn ends when the worker
+// has returned the memory beyond its share. A worker that waits for its turn holds
+// nothing beyond its share, so there is no deadlock.
 //
-// Large pieces come from the system and go back to it at once, past the heap, so
-// that no garbage is left whose collection would come too late. The heap's limit is
-// less by them: see SetLimit.
+// Large pieces come from the system and return to it at once. They are not on the heap,
+// so they leave no garbage that is collected too late. They reduce the heap's limit: see
+// SetLimit.
 package budget

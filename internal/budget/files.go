@@ -10,76 +10,75 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limits of the open files of a process. With fewer than the lower one, work would
-// be opening and closing only; the upper one is where more helps no longer.
+// Limits of the open files of a process. With less than minOpen, a process would mainly
+// open and close files. More than maxOpen does not help.
 const (
-	leastOpen = 16
-	mostOpen  = 8192
-	// inputShare is the part of the open files, one of so many, that inputs of tasks
-	// take, which are open from their start to their end.
+	minOpen = 16
+	maxOpen = 8192
+	// inputShare divides the open files: one inputShare-th is for the inputs of tasks,
+	// which stay open during their task.
 	inputShare = 4
 )
 
-// fileLimit is how many files all parts of a process should have open together at
-// most: half of what it may open. The rest is for connections and the runtime.
+// fileLimit returns how many files the process should have open at most: half of its
+// limit. The rest is for connections and the runtime.
 func fileLimit() int {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return leastOpen
+		return minOpen
 	}
-	return int(min(max(limit.Cur/2, leastOpen), mostOpen))
+	return int(min(max(limit.Cur/2, minOpen), maxOpen))
 }
 
-// InputFiles is how many inputs of tasks should be open together at most.
+// InputFiles returns how many inputs of tasks should be open at the same time at most.
 func InputFiles() int { return fileLimit() / inputShare }
 
-// OpenFiles are the other files of the process: those of spills, and of what is read
-// back.
+// OpenFiles returns the other files of the process: files of spills, and outputs that
+// are read back.
 var OpenFiles = sync.OnceValue(func() *Files {
 	limit := fileLimit()
 	return NewFiles(limit - limit/inputShare)
 })
 
-// Files are files that are opened when they are used. At most a limit of them are
-// open: the one that was not used for the longest time is closed for another, and
-// opened again when it is used next. Where more than that are used at the same moment,
-// these are open: no use waits for others.
+// Files opens files when they are used. It keeps at most limit files open: it closes the
+// least recently used one to open another, and opens it again for its next use. No use
+// waits: if more files are in use at the same time, more are open.
 type Files struct {
 	limit int
 
-	mu   sync.Mutex // of what follows, and of the state of the files
-	open int        // those of the list, and those that are being opened
-	used list.List  // those that are open, the one used last in front
+	mu   sync.Mutex // guards the fields below, and the state of the files
+	open int        // number of files in used, and of those that are being opened
+	used list.List  // open files, the most recently used one first
 }
 
-// NewFiles returns files of which at most limit are open.
+// NewFiles returns Files that keep at most limit files open.
 func NewFiles(limit int) *Files { return &Files{limit: limit} }
 
-// File is one of Files, of which it is always the same one. It begins closed.
+// File is a file of one Files. The zero value is closed.
 type File struct {
 	opening sync.Mutex
-	err     error // why it is never opened again; under opening
+	err     error // why it is never opened again; guarded by opening
 
-	stored io.Closer // nil while it is closed; this and what follows under Files.mu
+	stored io.Closer // nil while closed; Files.mu guards this and the fields below
 	users  int
 	use    *list.Element // place among the open files
 }
 
-// Acquire returns the open file for a use, which Release ends. If the file is closed
-// it calls open; after an error of that it keeps failing.
+// Acquire returns the open file for a use, which Release ends. If the file is closed,
+// Acquire calls open. After an error of open it always fails.
 func (o *Files) Acquire(f *File, open func() (io.Closer, error)) (io.Closer, error) {
-	if stored := o.take(f); stored != nil {
+	if stored := o.acquireOpen(f); stored != nil {
 		return stored, nil
 	}
 	f.opening.Lock()
 	defer f.opening.Unlock()
-	if stored := o.take(f); stored != nil { // another use opened it
+	if stored := o.acquireOpen(f); stored != nil { // another use opened it
 		return stored, nil
 	}
 	if f.err != nil {
 		return nil, f.err
 	}
-	o.admit()
+	o.makeRoom()
 	stored, err := open()
 	//guard: closes an idle file when the system has no more descriptors
 	for (errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE)) && o.closeOldest() {
@@ -98,8 +97,8 @@ func (o *Files) Acquire(f *File, open func() (io.Closer, error)) (io.Closer, err
 	return stored, nil
 }
 
-// take returns the file for a use if it is open.
-func (o *Files) take(f *File) io.Closer {
+// acquireOpen starts a use of the file if it is open, and returns nil if not.
+func (o *Files) acquireOpen(f *File) io.Closer {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if f.stored != nil {
@@ -113,39 +112,40 @@ func (o *Files) take(f *File) io.Closer {
 func (o *Files) Release(f *File) {
 	o.mu.Lock()
 	f.users--
-	surplus := o.surplus(o.open - o.limit)
+	surplus := o.evict(o.open - o.limit)
 	o.mu.Unlock()
 	closeAll(surplus)
 }
 
-// admit makes room for a file that is going to be opened.
-func (o *Files) admit() {
+// makeRoom makes room for a file that will be opened.
+func (o *Files) makeRoom() {
 	o.mu.Lock()
 	o.open++
-	surplus := o.surplus(o.open - o.limit)
+	surplus := o.evict(o.open - o.limit)
 	o.mu.Unlock()
 	closeAll(surplus)
 }
 
-// closeOldest reports whether there was a file to close.
+// closeOldest closes the least recently used file that is idle, and reports whether there
+// was one.
 func (o *Files) closeOldest() bool {
 	o.mu.Lock()
-	oldest := o.surplus(1)
+	oldest := o.evict(1)
 	o.mu.Unlock()
 	closeAll(oldest)
 	return len(oldest) > 0
 }
 
-// Close ends the use of a file, also by those who have not released it.
+// Close closes a file for good, even if it is in use.
 func (o *Files) Close(f *File) {
 	f.opening.Lock()
 	defer f.opening.Unlock()
-	//guard: opens no file after the part was closed
+	//guard: prevents that a closed file is opened again
 	f.err = fs.ErrClosed
 	o.mu.Lock()
 	stored := f.stored
 	if stored != nil {
-		o.takeOut(f)
+		o.markClosed(f)
 	}
 	o.mu.Unlock()
 	if stored != nil {
@@ -153,29 +153,29 @@ func (o *Files) Close(f *File) {
 	}
 }
 
-// surplus takes out up to n files that nobody uses. o.mu is held.
-func (o *Files) surplus(n int) (closed []io.Closer) {
+// evict marks up to n idle files closed, and returns them. The caller holds o.mu.
+func (o *Files) evict(n int) (closed []io.Closer) {
 	for use := o.used.Back(); use != nil && len(closed) < n; {
 		f := use.Value.(*File)
 		use = use.Prev()
-		//guard: closes no file that is in use
+		//guard: keeps files open that are in use
 		if f.users == 0 {
 			closed = append(closed, f.stored)
-			o.takeOut(f)
+			o.markClosed(f)
 		}
 	}
 	return closed
 }
 
-// takeOut makes a file one that is closed. o.mu is held.
-func (o *Files) takeOut(f *File) {
+// markClosed marks a file closed. The caller holds o.mu.
+func (o *Files) markClosed(f *File) {
 	o.used.Remove(f.use)
 	f.stored = nil
 	o.open--
 }
 
-// closeAll closes files that were only read, or whose bytes were handed to the kernel,
-// which reports errors of writing them back to nobody who could use them.
+// closeAll closes files. It ignores errors: the files were only read, or hold temporary
+// bytes that the kernel already has.
 func closeAll(files []io.Closer) {
 	for _, f := range files {
 		_ = f.Close()

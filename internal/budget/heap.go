@@ -6,17 +6,16 @@ import (
 	"sync"
 )
 
-// Heap accounts for what one owner has on the heap. What it releases is garbage
-// until the collector has been there, so the pool has it collected before it gives
-// as much to others. A nil Heap has memory without end. Its methods may be called
-// concurrently.
+// Heap accounts for the memory of one owner on the heap. Released memory is garbage until
+// it is collected, so the pool runs the collector before it gives the memory to others.
+// A nil Heap has no limit. The methods are safe for concurrent use.
 type Heap struct {
 	pool *Pool
 	mu   sync.Mutex
 	held int64
 }
 
-// NewHeap returns an account of nothing; of a nil pool, nil. Its owner closes it.
+// NewHeap returns an empty account, or nil for a nil pool. Its owner must close it.
 func (p *Pool) NewHeap() *Heap {
 	if p == nil {
 		return nil
@@ -24,8 +23,8 @@ func (p *Pool) NewHeap() *Heap {
 	return &Heap{pool: p}
 }
 
-// Reserve is to be called before so many bytes are allocated. It returns an *Error
-// if there are not so many.
+// Reserve must be called before n bytes are allocated. It returns an *Error if fewer are
+// left.
 func (h *Heap) Reserve(n int64) error {
 	if h == nil {
 		return nil
@@ -39,7 +38,7 @@ func (h *Heap) Reserve(n int64) error {
 	return nil
 }
 
-// Left is what can be reserved.
+// Left returns how many bytes can be reserved.
 func (h *Heap) Left() int64 {
 	if h == nil {
 		return math.MaxInt64
@@ -47,7 +46,7 @@ func (h *Heap) Left() int64 {
 	return h.pool.Left()
 }
 
-// Check returns what Reserve would.
+// Check returns the error that Reserve would return.
 func (h *Heap) Check(n int64) error {
 	if h == nil {
 		return nil
@@ -55,7 +54,7 @@ func (h *Heap) Check(n int64) error {
 	return h.pool.check(n)
 }
 
-// Release is to be called when nothing refers any more to so many bytes.
+// Release must be called when n bytes are no longer referenced.
 func (h *Heap) Release(n int64) {
 	if h == nil || n == 0 {
 		return
@@ -66,7 +65,7 @@ func (h *Heap) Release(n int64) {
 	h.pool.releaseHeap(n)
 }
 
-// Close releases all that is left.
+// Close releases all memory that is still reserved.
 func (h *Heap) Close() {
 	if h == nil {
 		return
@@ -77,7 +76,7 @@ func (h *Heap) Close() {
 	h.Release(n)
 }
 
-// reserveHeap is Reserve for memory on the heap.
+// reserveHeap is Reserve for memory on the heap. It collects garbage if necessary.
 func (p *Pool) reserveHeap(n int64) error {
 	if err := p.Reserve(n); err != nil {
 		return err
@@ -88,7 +87,7 @@ func (p *Pool) reserveHeap(n int64) error {
 		p.garbage = 0
 	}
 	p.mu.Unlock()
-	//guard: collects garbage before memory is called full
+	//guard: collects garbage that would exceed the pool
 	if full {
 		runtime.GC()
 	}

@@ -12,7 +12,7 @@ func TestHeapAccountsForItsOwner(t *testing.T) {
 	for _, step := range []struct {
 		of               *Heap
 		reserve, release int64
-		need             int64 // of the refusal; 0 for none
+		need             int64 // of the error; 0 for no error
 		left             int64
 	}{
 		{of: a, reserve: 50, left: 50},
@@ -25,8 +25,8 @@ func TestHeapAccountsForItsOwner(t *testing.T) {
 		if step.reserve > 0 {
 			check, err := step.of.Check(step.reserve), step.of.Reserve(step.reserve)
 			if step.need > 0 {
-				wantRefusal(t, check, step.need, 100)
-				wantRefusal(t, err, step.need, 100)
+				wantError(t, check, step.need, 100)
+				wantError(t, err, step.need, 100)
 			} else if check != nil || err != nil {
 				t.Fatalf("%+v: %v, %v", step, check, err)
 			}
@@ -36,20 +36,20 @@ func TestHeapAccountsForItsOwner(t *testing.T) {
 		}
 	}
 	if a.Close(); p.Left() != 49 {
-		t.Errorf("left %d once one owner has closed, want 49", p.Left())
+		t.Errorf("left %d after one Close, want 49", p.Left())
 	}
 	if b.Close(); p.Left() != 100 {
-		t.Errorf("left %d once both have closed, want 100", p.Left())
+		t.Errorf("left %d after both Closes, want 100", p.Left())
 	}
 	if a.Close(); p.Left() != 100 {
-		t.Errorf("left %d after a second Close", p.Left())
+		t.Errorf("left %d after a repeated Close, want 100", p.Left())
 	}
 }
 
-func TestNoHeapHasMemoryWithoutEnd(t *testing.T) {
+func TestNilHeapHasNoLimit(t *testing.T) {
 	h := (*Pool)(nil).NewHeap()
 	if h != nil {
-		t.Fatal("no pool has a heap")
+		t.Fatal("got a heap of a nil pool")
 	}
 	if err := h.Check(1 << 62); err != nil {
 		t.Error(err)
@@ -61,15 +61,14 @@ func TestNoHeapHasMemoryWithoutEnd(t *testing.T) {
 	h.Close()
 }
 
-// collections is how often the collector has run.
+// collections returns how often the collector has run.
 func collections() uint32 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.NumGC
 }
 
-// Garbage is collected when there is no room for it beside what is reserved, and
-// only then.
+// Garbage is collected only if it does not fit the pool next to the reserved memory.
 func TestGarbageIsCollectedInTime(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 62))
@@ -82,28 +81,28 @@ func TestGarbageIsCollectedInTime(t *testing.T) {
 		collects         uint32
 	}{
 		{of: a, reserve: 100, release: 60},
-		{of: b, reserve: 0},                 // beside garbage of 60 there is room for what is in use
-		{of: b, reserve: 61, refused: true}, // nothing would come of it
-		{of: b, reserve: 1, collects: 1},    // 41 in use, and garbage of 60
-		{of: b, reserve: 59},                // the garbage is gone
-		{of: a, release: 40},                // 60 in use, and garbage of 40
-		{of: a, reserve: 40, collects: 1},   // garbage of one owner counts for the next
-		{of: b, reserve: 0, release: 30},    // 70 in use, and garbage of 30
-		{of: a, reserve: 0},                 // which fit
-		{of: a, reserve: 10, collects: 1},   // and now do not
-		{of: a, reserve: 10, release: 10},   // 80 in use, and garbage of 10
-		{of: a, reserve: 10, release: 5},    // 85 in use, and garbage of 15
-		{of: b, reserve: 1, collects: 1},    // one byte too many
-		{of: a, reserve: 14, release: 0},    // all is in use, without garbage
-		{of: a, reserve: 1, refused: true},  // so that there is none to collect
+		{of: b, reserve: 0},                 // 40 in use, garbage of 60: fits
+		{of: b, reserve: 61, refused: true}, // a collection would not help
+		{of: b, reserve: 1, collects: 1},    // 41 in use, garbage of 60: too much
+		{of: b, reserve: 59},                // no garbage
+		{of: a, release: 40},                // 60 in use, garbage of 40
+		{of: a, reserve: 40, collects: 1},   // the garbage of all owners counts
+		{of: b, reserve: 0, release: 30},    // 70 in use, garbage of 30
+		{of: a, reserve: 0},                 // fits
+		{of: a, reserve: 10, collects: 1},   // too much
+		{of: a, reserve: 10, release: 10},   // 80 in use, garbage of 10
+		{of: a, reserve: 10, release: 5},    // 85 in use, garbage of 15
+		{of: b, reserve: 1, collects: 1},    // one byte too much
+		{of: a, reserve: 14, release: 0},    // all in use, no garbage
+		{of: a, reserve: 1, refused: true},  // nothing to collect
 	} {
 		before := collections()
 		if err := step.of.Reserve(step.reserve); (err != nil) != step.refused {
-			t.Fatalf("step %d: %v", i, err)
+			t.Fatalf("step %d: got error %v", i, err)
 		}
 		step.of.Release(step.release)
 		if got := collections() - before; got != step.collects {
-			t.Errorf("step %d: %d collections, want %d", i, got, step.collects)
+			t.Errorf("step %d: got %d collections, want %d", i, got, step.collects)
 		}
 	}
 	a.Close()

@@ -6,26 +6,26 @@ import (
 	"testing"
 )
 
-// wantRefusal fails unless err is an *Error with this need, of a pool of this size.
-func wantRefusal(t *testing.T, err error, need, have int64) {
+// wantError fails the test unless err is an *Error with these values.
+func wantError(t *testing.T, err error, need, have int64) {
 	t.Helper()
 	var e *Error
 	if !errors.As(err, &e) {
-		t.Fatalf("got %v, want a refusal", err)
+		t.Fatalf("got %v, want an *Error", err)
 	}
 	if e.Need != need || e.Have != have {
-		t.Errorf("need %d of %d, want %d of %d", e.Need, e.Have, need, have)
+		t.Errorf("got need %d of %d, want %d of %d", e.Need, e.Have, need, have)
 	}
 }
 
-func TestPoolGivesWhatItHas(t *testing.T) {
+func TestPool(t *testing.T) {
 	p := New(100)
 	if p.Size() != 100 || p.Left() != 100 {
 		t.Fatalf("a new pool has %d of %d", p.Left(), p.Size())
 	}
 	for _, step := range []struct {
 		reserve, release int64
-		need             int64 // of the refusal; 0 for none
+		need             int64 // of the error; 0 for no error
 		left             int64
 	}{
 		{reserve: 60, left: 40},
@@ -41,7 +41,7 @@ func TestPoolGivesWhatItHas(t *testing.T) {
 	} {
 		err := p.Reserve(step.reserve)
 		if step.need > 0 {
-			wantRefusal(t, err, step.need, 100)
+			wantError(t, err, step.need, 100)
 		} else if err != nil {
 			t.Fatalf("%+v: %v", step, err)
 		}
@@ -50,13 +50,12 @@ func TestPoolGivesWhatItHas(t *testing.T) {
 		}
 	}
 	if left := (*Pool)(nil).Left(); left != math.MaxInt64 {
-		t.Errorf("of no pool %d bytes are left", left)
+		t.Errorf("nil pool: left %d", left)
 	}
 }
 
-// What comes next takes memory too, so the error names half as much again as was
-// needed, rounded up.
-func TestErrorNamesTheNeed(t *testing.T) {
+// The error suggests one and a half times the size that was needed, rounded up.
+func TestErrorSuggestsSize(t *testing.T) {
 	for _, c := range []struct {
 		need, have int64
 		want       string
@@ -67,7 +66,7 @@ func TestErrorNamesTheNeed(t *testing.T) {
 		{1, 0, "too little memory: it needs --memory 1MiB or so, and has 0MiB"},
 	} {
 		if got := (&Error{Need: c.need, Have: c.have}).Error(); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
+			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PeakResident is how many bytes the process had resident at most; 0 if the system
-// does not tell.
+// PeakResident returns the largest resident memory of the process in bytes; 0 if it is
+// not known.
 func PeakResident() int64 {
-	// The kernel's own figure for this program. Getrusage has on Linux also what the
-	// process took before it became this program, as a copy of the one that started it.
+	// Prefer the kernel's figure for this program. On Linux, that of Getrusage includes
+	// the time before exec, when the process was a copy of its parent.
 	if status, err := os.ReadFile("/proc/self/status"); err == nil {
-		if peak := highWater(status); peak > 0 {
+		if peak := parsePeak(status); peak > 0 {
 			return peak
 		}
 	}
@@ -29,8 +29,8 @@ func PeakResident() int64 {
 	return int64(usage.Maxrss) << 10
 }
 
-// highWater is VmHWM of a process's status on Linux, in bytes; 0 if it is not there.
-func highWater(status []byte) int64 {
+// parsePeak returns VmHWM of a process's status on Linux, in bytes; 0 if it is missing.
+func parsePeak(status []byte) int64 {
 	_, rest, _ := bytes.Cut(status, []byte("\nVmHWM:"))
 	line, _, _ := bytes.Cut(rest, []byte("\n"))
 	kib, err := strconv.ParseInt(string(bytes.TrimSpace(bytes.TrimSuffix(line, []byte("kB")))), 10, 64)

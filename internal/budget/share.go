@@ -8,30 +8,30 @@ import (
 )
 
 const (
-	// leastPiece is the smallest size of pieces.
-	leastPiece = 4 << 10
-	// fromSystem is the size from which pieces are the system's.
-	fromSystem = 256 << 10
-	// exact is the size from which pieces are rounded up only to whole mebibytes.
-	exact = 16 << 20
+	// minPiece is the smallest size of a piece.
+	minPiece = 4 << 10
+	// minSystemPiece is the size from which pieces come from the system.
+	minSystemPiece = 256 << 10
+	// minMebibytePiece is the size from which pieces are rounded up to whole mebibytes.
+	minMebibytePiece = 16 << 20
 )
 
-// Share is memory that one worker takes in pieces. Its methods may be called
-// concurrently, but Take and Close by one goroutine only.
+// Share is memory that one worker takes in pieces. Its methods are safe for concurrent
+// use, except that only one goroutine may call Take and Close.
 type Share struct {
 	pool *Pool
-	size int64 // that the worker has reserved
+	size int64 // reserved by the worker
 
 	mu    sync.Mutex
 	used  int64            // bytes of all pieces, free ones included
-	extra int64            // bytes reserved beyond size, for as long as this share has the turn
-	turn  bool             // this share has it
+	extra int64            // bytes reserved beyond size during the turn
+	turn  bool             // this share has the turn
 	free  map[int][][]byte // pieces to be used again, by size
-	large map[*byte][]byte // pieces of the system, free or not
+	large map[*byte][]byte // pieces from the system, free or not
 }
 
-// NewShare returns a share of so many bytes, which its owner has reserved. A nil pool
-// has no limit.
+// NewShare returns a share of size bytes, which its owner has reserved. A nil pool has no
+// limit.
 func (p *Pool) NewShare(size int64) *Share {
 	if p == nil {
 		p = New(math.MaxInt64)
@@ -39,20 +39,20 @@ func (p *Pool) NewShare(size int64) *Share {
 	return &Share{pool: p, size: size, free: make(map[int][][]byte), large: make(map[*byte][]byte)}
 }
 
-// Try returns a piece of at least n bytes, whose content is anything, or nil if the
-// share has no room for it now.
+// Try returns a piece of at least n bytes with arbitrary content, or nil if the share has
+// no room for it now.
 func (s *Share) Try(n int) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b, _ := s.piece(rounded(n))
+	b, _ := s.piece(roundUp(n))
 	return b
 }
 
-// Take is Try, but for a piece that does not fit the share it waits for the turn to
-// take all that is left in the pool. The error is an *Error if that is not enough,
-// or the context's. Whoever calls Take has given back before what it does not need.
+// Take returns a piece like Try. If the piece does not fit the share, Take waits for the
+// turn, in which it can take all memory left in the pool. It returns an *Error if that is
+// not enough, or the error of ctx. Give back all pieces that are not needed before.
 func (s *Share) Take(ctx context.Context, n int) ([]byte, error) {
-	size := rounded(n)
+	size := roundUp(n)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b, err := s.piece(size)
@@ -70,7 +70,7 @@ func (s *Share) Take(ctx context.Context, n int) ([]byte, error) {
 		}
 		s.turn = true
 	}
-	s.drop(int64(size))
+	s.dropFree(int64(size))
 	if more := s.used + int64(size) - s.size - s.extra; more > 0 {
 		err = s.pool.Reserve(more)
 		if err == nil {
@@ -80,11 +80,11 @@ func (s *Share) Take(ctx context.Context, n int) ([]byte, error) {
 	if err == nil {
 		b, err = s.piece(size)
 	}
-	s.settle()
+	s.returnExtra()
 	return b, err
 }
 
-// Give gives a piece back that must not be touched any more; nil is none.
+// Give returns a piece, which must not be used afterwards. It ignores nil.
 func (s *Share) Give(b []byte) {
 	if cap(b) == 0 {
 		return
@@ -94,34 +94,34 @@ func (s *Share) Give(b []byte) {
 	b = b[:cap(b)]
 	s.free[len(b)] = append(s.free[len(b)], b)
 	if s.turn {
-		s.drop(0)
-		s.settle()
+		s.dropFree(0)
+		s.returnExtra()
 	}
 }
 
-// Close gives all pieces back, those in use too.
+// Close returns all pieces, including those in use.
 func (s *Share) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range s.large {
-		release(b)
+		releasePages(b)
 	}
 	clear(s.large)
 	clear(s.free)
 	s.used = 0
-	s.settle()
+	s.returnExtra()
 }
 
-// piece returns a free piece of a size, or a new one if there is room for it; nil
-// if there is none. s.mu is held.
+// piece returns a free piece of a size, or a new one if there is room for it; nil if
+// there is no room. The caller holds s.mu.
 func (s *Share) piece(size int) ([]byte, error) {
 	if last := len(s.free[size]) - 1; last >= 0 {
 		b := s.free[size][last]
 		s.free[size] = s.free[size][:last]
 		return b, nil
 	}
-	s.drop(int64(size))
-	//guard: bounds what is taken of a share
+	s.dropFree(int64(size))
+	//guard: bounds the memory taken from a share
 	if s.used+int64(size) > s.size+s.extra {
 		return nil, nil
 	}
@@ -133,7 +133,7 @@ func (s *Share) piece(size int) ([]byte, error) {
 }
 
 func (s *Share) allocate(size int) ([]byte, error) {
-	if size < fromSystem {
+	if size < minSystemPiece {
 		return make([]byte, size), nil
 	}
 	b, err := Pages(size)
@@ -143,14 +143,15 @@ func (s *Share) allocate(size int) ([]byte, error) {
 	return b, err
 }
 
-// drop gives free pieces up until there is room for more bytes. s.mu is held.
-func (s *Share) drop(more int64) {
+// dropFree releases free pieces until the share has room for more bytes, or none is left.
+// The caller holds s.mu.
+func (s *Share) dropFree(more int64) {
 	for size, pieces := range s.free {
 		for s.used+more > s.size && len(pieces) > 0 {
 			last := len(pieces) - 1
-			if size >= fromSystem {
+			if size >= minSystemPiece {
 				delete(s.large, &pieces[last][0])
-				release(pieces[last])
+				releasePages(pieces[last])
 			}
 			pieces[last] = nil
 			pieces = pieces[:last]
@@ -160,8 +161,9 @@ func (s *Share) drop(more int64) {
 	}
 }
 
-// settle ends the turn, if the share is not exceeded any more. s.mu is held.
-func (s *Share) settle() {
+// returnExtra returns unused memory beyond the share to the pool, and ends the turn when
+// all is returned. The caller holds s.mu.
+func (s *Share) returnExtra() {
 	if !s.turn {
 		return
 	}
@@ -173,13 +175,13 @@ func (s *Share) settle() {
 	}
 }
 
-// rounded returns the size of a piece for n bytes: of all sizes there are four
-// between a power of two and the next, so that pieces can be used again.
-func rounded(n int) int {
+// roundUp returns the size of a piece for n bytes. There are only four sizes between a
+// power of two and the next, so that pieces can be used again.
+func roundUp(n int) int {
 	switch {
-	case n <= leastPiece:
-		return leastPiece
-	case n >= exact:
+	case n <= minPiece:
+		return minPiece
+	case n >= minMebibytePiece:
 		return (n + 1<<20 - 1) &^ (1<<20 - 1)
 	}
 	step := 1 << (bits.Len(uint(n-1)) - 3)

@@ -13,7 +13,7 @@ import (
 
 const mib = 1 << 20
 
-// newShare returns a share of so many bytes that are reserved, and an end of both.
+// newShare reserves size bytes for a share. It also returns a function that ends both.
 func newShare(t *testing.T, p *Pool, size int64) (*Share, func()) {
 	t.Helper()
 	testenv.Must(t, p.Reserve(size))
@@ -24,18 +24,18 @@ func newShare(t *testing.T, p *Pool, size int64) (*Share, func()) {
 	}
 }
 
-// takeOf is Take of what there must be.
-func takeOf(t *testing.T, s *Share, n int) []byte {
+// mustTake is Take that must succeed.
+func mustTake(t *testing.T, s *Share, n int) []byte {
 	t.Helper()
 	b, err := s.Take(t.Context(), n)
 	if err != nil || len(b) < n {
-		t.Fatalf("%d of %d bytes: %v", len(b), n, err)
+		t.Fatalf("got %d of %d bytes: %v", len(b), n, err)
 	}
 	b[0], b[n-1] = 1, 1
 	return b
 }
 
-// wantLeft fails unless so many bytes are left in the pool.
+// wantLeft fails the test unless want bytes are left in the pool.
 func wantLeft(t *testing.T, p *Pool, want int64, when string) {
 	t.Helper()
 	if got := p.Left(); got != want {
@@ -43,68 +43,68 @@ func wantLeft(t *testing.T, p *Pool, want int64, when string) {
 	}
 }
 
-// A piece has what is asked for, and not much more, and its size is one that stays
-// the same when a piece of that size is asked for.
+// The size of a piece is at least the requested size and not much more. Rounding it up
+// again does not change it.
 func TestSizesOfPieces(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	sizes := []int{0, 1, leastPiece - 1, leastPiece, leastPiece + 1, fromSystem - 1, fromSystem, fromSystem + 1, exact - 1, exact, exact + 1}
+	sizes := []int{0, 1, minPiece - 1, minPiece, minPiece + 1, minSystemPiece - 1, minSystemPiece, minSystemPiece + 1, minMebibytePiece - 1, minMebibytePiece, minMebibytePiece + 1}
 	for range 100_000 {
 		sizes = append(sizes, r.IntN(1<<(1+r.IntN(30))))
 	}
 	for _, n := range sizes {
-		got := rounded(n)
-		most := max(leastPiece, n+n/4)
-		if n >= exact {
+		got := roundUp(n)
+		most := max(minPiece, n+n/4)
+		if n >= minMebibytePiece {
 			most = n + mib - 1
 		}
-		if got < n || got < leastPiece || got > most || rounded(got) != got || got > rounded(n+1) {
-			t.Fatalf("%d bytes make a piece of %d; one of that size, of %d; one byte more, %d", n, got, rounded(got), rounded(n+1))
+		if got < n || got < minPiece || got > most || roundUp(got) != got || got > roundUp(n+1) {
+			t.Fatalf("%d bytes: got %d, rounded again %d; one byte more: %d", n, got, roundUp(got), roundUp(n+1))
 		}
 	}
 }
 
 func TestPiecesAreUsedAgain(t *testing.T) {
-	for _, n := range []int{1, 10_000, fromSystem, 3 * mib} {
+	for _, n := range []int{1, 10_000, minSystemPiece, 3 * mib} {
 		p := New(64 * mib)
-		s, end := newShare(t, p, int64(2*rounded(n)))
+		s, end := newShare(t, p, int64(2*roundUp(n)))
 		a, b := s.Try(n), s.Try(n)
 		if len(a) < n || len(b) < n || &a[0] == &b[0] {
-			t.Fatalf("%d and %d bytes, or the same", len(a), len(b))
+			t.Fatalf("got %d and %d bytes, or the same piece", len(a), len(b))
 		}
 		if c := s.Try(n); c != nil {
-			t.Errorf("a third piece of %d bytes", len(c))
+			t.Errorf("got a third piece of %d bytes", len(c))
 		}
-		s.Give(a[:n/2]) // whatever part of it is left
-		if c := s.Try(rounded(n)); len(c) != len(a) || &c[0] != &a[0] {
-			t.Errorf("%d bytes, or not the piece that was free", len(c))
+		s.Give(a[:n/2]) // a part stands for the piece
+		if c := s.Try(roundUp(n)); len(c) != len(a) || &c[0] != &a[0] {
+			t.Errorf("got %d bytes, or not the free piece", len(c))
 		}
 		s.Give(nil)
-		wantLeft(t, p, p.Size()-int64(2*rounded(n)), "in use")
+		wantLeft(t, p, p.Size()-int64(2*roundUp(n)), "in use")
 		end()
 		wantLeft(t, p, p.Size(), "at the end")
 	}
 }
 
-// Free pieces of other sizes make way for what is asked for.
+// Free pieces of other sizes are dropped to make room.
 func TestFreePiecesAreDropped(t *testing.T) {
 	for _, n := range []int{64 << 10, mib} {
 		p := New(64 * mib)
 		s, end := newShare(t, p, int64(4*n))
 		var all [][]byte
 		for range 4 {
-			all = append(all, takeOf(t, s, n))
+			all = append(all, mustTake(t, s, n))
 		}
 		for _, b := range all[:3] {
 			s.Give(b)
 		}
 		if b := s.Try(4 * n); b != nil {
-			t.Error("there is room beside a piece in use")
+			t.Error("got the whole share while a piece is in use")
 		}
 		if b := s.Try(3 * n); len(b) < 3*n {
-			t.Errorf("%d bytes of free pieces of others", len(b))
+			t.Errorf("got %d bytes in place of free pieces, want %d", len(b), 3*n)
 		}
 		if b := s.Try(1); b != nil {
-			t.Errorf("a piece of %d bytes beyond the share", len(b))
+			t.Errorf("got a piece of %d bytes beyond the share", len(b))
 		}
 		wantLeft(t, p, p.Size()-int64(4*n), "within the share")
 		end()
@@ -112,53 +112,53 @@ func TestFreePiecesAreDropped(t *testing.T) {
 	}
 }
 
-// What does not fit the share is taken of the pool, as long as it is in use.
+// Pieces that do not fit the share are taken from the pool while they are in use.
 func TestTakeBeyondTheShare(t *testing.T) {
 	p := New(20 * mib)
 	s, end := newShare(t, p, 2*mib)
-	small := takeOf(t, s, mib)
+	small := mustTake(t, s, mib)
 	wantLeft(t, p, 18*mib, "within the share")
-	large := takeOf(t, s, 8*mib)
+	large := mustTake(t, s, 8*mib)
 	wantLeft(t, p, 11*mib, "with 9 MiB")
-	second := takeOf(t, s, 8*mib) // in the same turn
+	second := mustTake(t, s, 8*mib) // in the same turn
 	wantLeft(t, p, 3*mib, "with 17 MiB")
 	if b := s.Try(mib); b != nil {
 		t.Errorf("Try gave %d bytes beyond the share", len(b))
 	}
 	_, err := s.Take(t.Context(), 5*mib)
-	wantRefusal(t, err, 22*mib, 20*mib)
-	wantLeft(t, p, 3*mib, "after a refusal")
+	wantError(t, err, 22*mib, 20*mib)
+	wantLeft(t, p, 3*mib, "after an error")
 	s.Give(large)
 	wantLeft(t, p, 11*mib, "with 9 MiB again")
 	s.Give(second)
 	wantLeft(t, p, 18*mib, "within the share again")
 	if len(p.turn) != 1 {
-		t.Error("the turn has no end")
+		t.Error("the turn has not ended")
 	}
 	s.Give(small)
-	if again := takeOf(t, s, mib); &again[0] != &small[0] {
+	if again := mustTake(t, s, mib); &again[0] != &small[0] {
 		t.Error("a piece within the share was not kept")
 	}
 	end()
 	wantLeft(t, p, 20*mib, "at the end")
 }
 
-// A refusal leaves the turn to others, and what the share has to itself.
-func TestRefusalEndsTheTurn(t *testing.T) {
+// An error ends the turn, and keeps the pieces of the share.
+func TestErrorEndsTheTurn(t *testing.T) {
 	p := New(20 * mib)
 	s, end := newShare(t, p, 2*mib)
 	other, endOther := newShare(t, p, 2*mib)
-	kept := takeOf(t, s, mib)
+	kept := mustTake(t, s, mib)
 	_, err := s.Take(t.Context(), 18*mib)
-	wantRefusal(t, err, 21*mib, 20*mib)
-	wantLeft(t, p, 16*mib, "after the refusal")
+	wantError(t, err, 21*mib, 20*mib)
+	wantLeft(t, p, 16*mib, "after the error")
 	for _, of := range []*Share{other, s} {
-		b := takeOf(t, of, 16*mib) // waits without end if nobody has given the turn back
+		b := mustTake(t, of, 16*mib) // hangs if the turn has not ended
 		of.Give(b)
 		wantLeft(t, p, 16*mib, "after a large piece")
 	}
-	if s.Give(kept); &takeOf(t, s, mib)[0] != &kept[0] {
-		t.Error("the refused share lost its piece")
+	if s.Give(kept); &mustTake(t, s, mib)[0] != &kept[0] {
+		t.Error("the share lost its piece after an error")
 	}
 	end()
 	endOther()
@@ -175,7 +175,7 @@ func TestSharesTakeTurns(t *testing.T) {
 				p := New(20 * mib)
 				first, end := newShare(t, p, 2*mib)
 				second, endSecond := newShare(t, p, 2*mib)
-				large := takeOf(t, first, 10*mib)
+				large := mustTake(t, first, 10*mib)
 				var got []byte
 				go func() {
 					var err error
@@ -185,17 +185,17 @@ func TestSharesTakeTurns(t *testing.T) {
 				}()
 				synctest.Wait()
 				if got != nil {
-					t.Error("two shares are exceeded")
+					t.Error("two shares have the turn")
 				}
 				if b := second.Try(mib); b == nil {
-					t.Error("a share has nothing to itself while one waits for the turn")
+					t.Error("no room in a share that waits for the turn")
 				} else {
 					second.Give(b)
 				}
 				give(first, large)
 				synctest.Wait()
 				if len(got) < 4*mib {
-					t.Errorf("%d bytes after the turn of the other", len(got))
+					t.Errorf("got %d bytes after the turn of the other share", len(got))
 				}
 				wantLeft(t, p, 14*mib, "in the second turn")
 				end()
@@ -211,31 +211,31 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 		p := New(20 * mib)
 		first, end := newShare(t, p, 2*mib)
 		second, endSecond := newShare(t, p, 2*mib)
-		large := takeOf(t, first, 10*mib)
+		large := mustTake(t, first, 10*mib)
 		ctx, cancel := context.WithCancelCause(t.Context())
-		cause := errors.New("no more wanted")
+		cause := errors.New("canceled by the test")
 		var err error
 		go func() {
 			var b []byte
 			if b, err = second.Take(ctx, 10*mib); b != nil {
-				t.Errorf("%d bytes", len(b))
+				t.Errorf("got %d bytes", len(b))
 			}
 		}()
 		synctest.Wait()
 		if err != nil {
-			t.Errorf("before the end: %v", err)
+			t.Errorf("before the cancellation: got error %v", err)
 		}
 		cancel(cause)
 		synctest.Wait()
 		if !errors.Is(err, cause) {
-			t.Errorf("error %v, want %v", err, cause)
+			t.Errorf("got error %v, want %v", err, cause)
 		}
 		if b, err := second.Take(ctx, mib); len(b) < mib || err != nil {
-			t.Errorf("within the share: %d bytes, %v", len(b), err)
+			t.Errorf("within the share: got %d bytes, %v", len(b), err)
 		}
 		first.Give(large)
 		if len(p.turn) != 1 {
-			t.Error("who did not wait for the turn has it")
+			t.Error("the turn has not ended")
 		}
 		end()
 		endSecond()
@@ -243,8 +243,8 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	})
 }
 
-// Many workers take and give back at once: what they write in their pieces stays
-// theirs, there is never more in use than the pool has, and all comes back.
+// Concurrent workers take and return pieces: each piece belongs to one worker, the pool is
+// never exceeded, and all memory is returned.
 func TestSharesOfManyWorkers(t *testing.T) {
 	const workers, share = 4, 256 << 10
 	p := New(workers*share + 2*mib)
@@ -265,7 +265,7 @@ func TestSharesOfManyWorkers(t *testing.T) {
 				if r.IntN(8) > 0 {
 					b = s.Try(r.IntN(share / 2))
 				} else {
-					for _, b := range held { // what is not needed, as Take wants it
+					for _, b := range held { // Take requires it
 						s.Give(b)
 					}
 					held = nil
@@ -292,6 +292,6 @@ func TestSharesOfManyWorkers(t *testing.T) {
 	running.Wait()
 	wantLeft(t, p, p.Size(), "at the end")
 	if len(p.turn) != 1 {
-		t.Error("nobody has given the turn back")
+		t.Error("the turn has not ended")
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Check returns an error if a file is something else than the events of runs, to which Append
-// would not add. Whether it can be written is for Append to tell.
+// Check returns an error if Append would refuse to add to a file because it does not hold
+// run events. It does not check whether the file can be written.
 func Check(name string) error {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -24,7 +24,7 @@ func Check(name string) error {
 		}
 		return nil
 	}
-	//guard: does not wait for a pipe
+	//guard: rejects a pipe, which could block
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", name)
 	}
@@ -37,8 +37,8 @@ func Check(name string) error {
 	return err
 }
 
-// Append adds events to the end of a file of events, which is made if there is none, a line
-// for each. All are written at once, so that several runs can share a file on a local disk.
+// Append appends events to a file, one on each line, and creates the file if necessary. It
+// writes all events in one call, so several runs can share a file on a local disk.
 func Append(name string, events ...*Event) (err error) {
 	if err := Check(name); err != nil {
 		return err
@@ -62,7 +62,7 @@ func Append(name string, events ...*Event) (err error) {
 		return err
 	}
 	text := lines.Bytes()
-	//guard: ends a line that was cut off
+	//guard: ends a truncated line
 	if !ended {
 		text = append([]byte("\n"), text...)
 	}
@@ -70,22 +70,20 @@ func Append(name string, events ...*Event) (err error) {
 	return err
 }
 
-// The longest line in which an event is looked for, and how much of the end of a file is read
-// first.
 const (
-	maxLine   = 16 << 20
-	firstLook = 64 << 10
+	maxLine   = 16 << 20 // longest line that is searched for an event
+	firstRead = 64 << 10 // bytes of the end of a file that are read first
 )
 
-// checkEvents refuses a file whose last line is no event. A line that was cut off may follow
-// one; then ended is false.
+// checkEvents returns an error if the last line of a file is not an event. A truncated line
+// may follow an event; then ended is false.
 func checkEvents(f *os.File) (ended bool, err error) {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
 		return true, err
 	}
 	size := info.Size()
-	for n := min(size, firstLook); ; n = min(size, 4*n) {
+	for n := min(size, firstRead); ; n = min(size, 4*n) {
 		end := make([]byte, n)
 		if _, err := f.ReadAt(end, size-n); err != nil {
 			return false, err
@@ -98,36 +96,36 @@ func checkEvents(f *os.File) (ended bool, err error) {
 		if _, last = cutLine(before); !ended && isEvent(last) {
 			return false, nil
 		}
-		//guard: refuses a file that does not hold events
+		//guard: rejects a file that does not hold events
 		if n == size || n >= maxLine {
 			return false, fmt.Errorf("the last line of %s is not an OpenLineage event", f.Name())
 		}
 	}
 }
 
-// cutLine returns the last line of a text, and what is before it.
+// cutLine returns the last line of a text, and the text before it.
 func cutLine(text []byte) (before, last []byte) {
 	text = bytes.TrimRight(text, "\r\n")
 	i := bytes.LastIndexByte(text, '\n') + 1
 	return text[:i], text[i:]
 }
 
-// isEvent reports whether a line is a run event, of whatever producer.
+// isEvent reports whether a line is a run event of any producer.
 func isEvent(line []byte) bool {
 	var e Event
 	return json.Unmarshal(line, &e) == nil && e.Type != "" && e.Time != "" && e.Run.ID != "" && e.Job.Name != "" && e.Producer != "" &&
 		strings.Contains(e.SchemaURL, "/OpenLineage.json")
 }
 
-// lockTries and lockPause bound the wait for others who write to the file.
+// lockTries and lockPause bound the wait for the file's lock.
 const (
 	lockTries = 50
 	lockPause = 10 * time.Millisecond
 )
 
-// lock keeps other runs from a file until it is closed: one that is in the midst of
-// its line would seem to have been cut off. A file system without locks, or a holder
-// that hangs, is no reason to tell nothing.
+// lock locks a file until it is closed, because another run's half-written line would
+// look truncated. If the file system has no locks, or the holder of the lock hangs, lock
+// returns without it.
 func lock(f *os.File) {
 	for range lockTries {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -138,14 +136,14 @@ func lock(f *os.File) {
 	}
 }
 
-// shorten cuts a text off after so many bytes, between characters.
-func shorten(s string, most int) string {
+// shorten truncates a text to limit bytes, between characters, and adds an ellipsis.
+func shorten(s string, limit int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= most {
+	if len(s) <= limit {
 		return s
 	}
-	for !utf8.RuneStart(s[most]) {
-		most--
+	for !utf8.RuneStart(s[limit]) {
+		limit--
 	}
-	return s[:most] + "…"
+	return s[:limit] + "…"
 }

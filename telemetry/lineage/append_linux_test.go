@@ -9,18 +9,18 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// TestPipe has a pipe that nobody reads.
+// TestPipe appends to a pipe without a reader.
 func TestPipe(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	testenv.Must(t, syscall.Mkfifo(name, 0o600))
 	failed := make(chan error, 1)
-	go func() { failed <- Append(name, Start(ended(""), nil)) }()
+	go func() { failed <- Append(name, Start(newRun(""), nil)) }()
 	select {
 	case err := <-failed:
 		if err == nil {
-			t.Error("a pipe was taken")
+			t.Error("no error for a pipe")
 		}
 	case <-time.After(10 * time.Second):
-		t.Fatal("the pipe is waited for")
+		t.Fatal("Append waits for the pipe")
 	}
 }

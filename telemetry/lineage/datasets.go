@@ -8,20 +8,20 @@ import (
 	"github.com/rowtocol/rowtocol/telemetry/report"
 )
 
-// maxInputs bounds the datasets of an event. Where more inputs were named, the directories
-// stand for them that hold them, or the ones that hold those.
+// maxInputs bounds the datasets of an event. If more inputs were named, their parent
+// directories, or parents of these, replace them.
 const maxInputs = 100
 
-// datasets are the datasets that inputs stand for.
+// datasets returns the datasets of named inputs.
 func datasets(named []string) []dataset {
 	var places []string
 	for _, name := range named {
-		places = append(places, searched(absolute(name)))
+		places = append(places, patternRoot(absolute(name)))
 	}
 	places = distinct(places)
 	for len(places) > maxInputs {
 		for i, p := range places {
-			places[i] = above(p)
+			places[i] = parentDir(p)
 		}
 		places = distinct(places)
 	}
@@ -32,8 +32,8 @@ func datasets(named []string) []dataset {
 	return all
 }
 
-// count tells of each dataset how much of it was converted.
-func count(of []dataset, inputs []report.Input) {
+// addStatistics adds to each dataset how much of it was converted.
+func addStatistics(sets []dataset, inputs []report.Input) {
 	type sum struct {
 		files int
 		bytes int64
@@ -43,52 +43,53 @@ func count(of []dataset, inputs []report.Input) {
 		sums[in.Path] = sum{1, in.Bytes}
 	}
 	known := map[string]bool{}
-	for _, d := range of {
+	for _, d := range sets {
 		known[d.place()] = true
 	}
 	totals := map[string]sum{}
 	for p, s := range sums {
-		for at := p; ; at = above(at) {
+		for at := p; ; at = parentDir(at) {
 			if known[at] {
 				totals[at] = sum{totals[at].files + s.files, totals[at].bytes + s.bytes}
 				break
 			}
-			if at == above(at) {
+			if at == parentDir(at) {
 				break
 			}
 		}
 	}
-	for i := range of {
-		s := totals[of[i].place()]
-		of[i].InputFacets = map[string]facets{"inputStatistics": facet("1-0-0", "InputStatisticsInputDatasetFacet", facets{
+	for i := range sets {
+		s := totals[sets[i].place()]
+		sets[i].InputFacets = map[string]facets{"inputStatistics": facet("1-0-0", "InputStatisticsInputDatasetFacet", facets{
 			"size": s.bytes, "fileCount": s.files,
 		})}
 	}
 }
 
-// Directories are the directories of files, which stand for them where it is not known
-// what the user named.
+// Directories returns the directories of files. They replace the files if it is not known
+// which inputs the user named.
 func Directories(files []string) []string {
 	var dirs []string
 	for _, f := range files {
-		dirs = append(dirs, above(f))
+		dirs = append(dirs, parentDir(f))
 	}
 	return distinct(dirs)
 }
 
 func distinct(names []string) []string {
 	seen := map[string]bool{}
-	var once []string
+	var unique []string
 	for _, name := range names {
 		if !seen[name] {
 			seen[name] = true
-			once = append(once, name)
+			unique = append(unique, name)
 		}
 	}
-	return once
+	return unique
 }
 
-// split divides a place into scheme and authority, which are empty for local ones, and path.
+// split splits a place into path and origin, its scheme and authority. A local place has
+// no origin.
 func split(place string) (origin, p string) {
 	scheme, rest, ok := strings.Cut(place, "://")
 	if !ok {
@@ -98,7 +99,7 @@ func split(place string) (origin, p string) {
 	return scheme + "://" + authority, "/" + p
 }
 
-// absolute is a place in one spelling, whichever directory the program runs in.
+// absolute returns the canonical spelling of a place, independent of the working directory.
 func absolute(place string) string {
 	origin, p := split(place)
 	if origin != "" && origin != "file://" {
@@ -110,8 +111,9 @@ func absolute(place string) string {
 	return p
 }
 
-// searched is the place itself, or the directory that a pattern searches.
-func searched(place string) string {
+// patternRoot returns the directory that a pattern searches, or a place that is not a
+// pattern unchanged.
+func patternRoot(place string) string {
 	origin, p := split(place)
 	for strings.ContainsAny(p, `*?[{\`) {
 		p = path.Dir(p)
@@ -119,8 +121,8 @@ func searched(place string) string {
 	return origin + p
 }
 
-// above is the directory that holds a place; of a root, the root.
-func above(place string) string {
+// parentDir returns the directory that contains a place. The parent of a root is the root.
+func parentDir(place string) string {
 	origin, p := split(place)
 	return origin + path.Dir(p)
 }

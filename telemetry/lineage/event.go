@@ -38,7 +38,7 @@ type dataset struct {
 	OutputFacets map[string]facets `json:"outputFacets,omitempty"`
 }
 
-// facets is one facet: its own fields, and those that tell whose it is.
+// facets is one facet: its own fields, and those that name its producer and definition.
 type facets map[string]any
 
 const (
@@ -47,7 +47,7 @@ const (
 	events   = spec + "2-0-2/OpenLineage.json#/$defs/RunEvent"
 )
 
-// facet adds to the fields of a facet which version of which definition they follow.
+// facet adds the producer and the definition to the fields of a facet.
 func facet(version, definition string, fields facets) facets {
 	fields["_producer"] = producer
 	fields["_schemaURL"] = spec + "facets/" + version + "/" + definition + ".json#/$defs/" + definition
@@ -57,7 +57,7 @@ func facet(version, definition string, fields facets) facets {
 // maxMessage bounds the message of an error, in bytes.
 const maxMessage = 4 << 10
 
-// Start is the event of a run that begins. named are the inputs as the user named
+// Start returns the event of a run that begins. named are the inputs as the user named
 // them, with their authorities.
 func Start(r *report.Run, named []string) *Event {
 	e := &Event{
@@ -80,9 +80,9 @@ func Start(r *report.Run, named []string) *Event {
 	return e
 }
 
-// End is the event of a run that has ended, with what it came to: figures, unless it
-// failed before it committed anything. failure is the
-// message of the error that ended it; empty without one.
+// End returns the event of a run that has ended. It has figures, unless the run failed
+// before it committed anything. failure is the message of the error that ended the run,
+// or empty.
 func End(r *report.Run, named []string, failure string) *Event {
 	e := Start(r, named)
 	e.Time = timestamp(r.Ended)
@@ -90,9 +90,9 @@ func End(r *report.Run, named []string, failure string) *Event {
 	case r.Succeeded():
 		e.Type = "COMPLETE"
 	case r.Status == "detached":
-		e.Type = "COMPLETE" // of what it was to do
+		e.Type = "COMPLETE" // the run only had to start its tasks
 		if r.OutputID == "" {
-			e.Outputs = []dataset{} // which another run makes
+			e.Outputs = []dataset{} // another run makes the output
 		}
 	case r.Status == "interrupted":
 		e.Type = "ABORT"
@@ -107,7 +107,7 @@ func End(r *report.Run, named []string, failure string) *Event {
 	if !r.Succeeded() && r.OutputID == "" {
 		return e
 	}
-	count(e.Inputs, r.Inputs)
+	addStatistics(e.Inputs, r.Inputs)
 	if len(e.Outputs) > 0 {
 		out := &e.Outputs[0]
 		out.OutputFacets = map[string]facets{"outputStatistics": facet("1-0-2", "OutputStatisticsOutputDatasetFacet", facets{

@@ -37,8 +37,8 @@ const nested = `{"type":"record","name":"Mail","namespace":"t","fields":[
 
 var began = time.Date(2026, 11, 22, 2, 10, 0, 5e6, time.UTC)
 
-// ended is a run with an end.
-func ended(status string) *report.Run {
+// newRun returns a run that has ended.
+func newRun(status string) *report.Run {
 	return &report.Run{
 		ID: "0123456789abcdef", Command: "convert", Version: "v1.2.3", Dest: "hdfs://nn:8020/data//mail.columns/",
 		Began: began, Ended: began.Add(time.Minute), Status: status,
@@ -49,8 +49,8 @@ func ended(status string) *report.Run {
 
 var named = []string{"/data/mail", "/data/late.avro", "/data/mail"}
 
-// object is what an event is as JSON.
-func object(t *testing.T, e *Event) map[string]any {
+// toJSON returns an event as a JSON object, whose facets it checks.
+func toJSON(t *testing.T, e *Event) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(e)
 	testenv.Must(t, err)
@@ -62,7 +62,7 @@ func object(t *testing.T, e *Event) map[string]any {
 
 var schemaURL = regexp.MustCompile(`^https://openlineage\.io/spec/facets/\d-\d-\d/(\w+)\.json#/\$defs/(\w+)$`)
 
-// checkFacets finds the facets of an event, and whether each tells whose it is.
+// checkFacets checks that each facet in a value names its producer and definition.
 func checkFacets(t *testing.T, v any) {
 	t.Helper()
 	switch v := v.(type) {
@@ -87,8 +87,8 @@ func checkFacets(t *testing.T, v any) {
 	}
 }
 
-// at is the value at a path of an object, as JSON; empty if there is none.
-func at(t *testing.T, v any, path ...any) string {
+// jsonAt returns the value at a path of an object, as JSON. It is empty if there is none.
+func jsonAt(t *testing.T, v any, path ...any) string {
 	t.Helper()
 	for _, step := range path {
 		switch step := step.(type) {
@@ -114,26 +114,26 @@ func at(t *testing.T, v any, path ...any) string {
 }
 
 func TestEvents(t *testing.T) {
-	start := object(t, Start(ended(""), named))
+	start := toJSON(t, Start(newRun(""), named))
 	for _, tt := range []struct{ status, failure, kind string }{
 		{"done", "", "COMPLETE"}, {"nothing", "", "COMPLETE"}, {"losses", "3 rows were lost", "COMPLETE"},
 		{"input", "a.avro: damaged", "FAIL"}, {"defect", "oh", "FAIL"}, {"storage", "no node", "FAIL"}, {"interrupted", "SIGTERM", "ABORT"},
-		{"committed", "a.avro: damaged behind what was committed", "FAIL"},
+		{"committed", "a.avro: damaged after a commit", "FAIL"},
 	} {
-		run := ended(tt.status)
+		run := newRun(tt.status)
 		if tt.kind != "COMPLETE" && tt.status != "committed" {
 			run.OutputID = ""
 		}
-		end := object(t, End(run, named, tt.failure))
+		end := toJSON(t, End(run, named, tt.failure))
 		for _, same := range [][]any{{"run", "runId"}, {"job"}, {"producer"}, {"schemaURL"}, {"inputs", 0, "name"}, {"outputs", 0, "name"}} {
-			if at(t, start, same...) == "" || at(t, start, same...) != at(t, end, same...) {
-				t.Errorf("%s: %v is %s and %s", tt.status, same, at(t, start, same...), at(t, end, same...))
+			if jsonAt(t, start, same...) == "" || jsonAt(t, start, same...) != jsonAt(t, end, same...) {
+				t.Errorf("%s: %v is %s at the start and %s at the end", tt.status, same, jsonAt(t, start, same...), jsonAt(t, end, same...))
 			}
 		}
-		if at(t, end, "eventType") != `"`+tt.kind+`"` || (at(t, end, "run", "facets", "errorMessage", "message") == "") != (tt.failure == "") {
-			t.Errorf("%s: %s", tt.status, at(t, end))
+		if jsonAt(t, end, "eventType") != `"`+tt.kind+`"` || (jsonAt(t, end, "run", "facets", "errorMessage", "message") == "") != (tt.failure == "") {
+			t.Errorf("%s: %s", tt.status, jsonAt(t, end))
 		}
-		counted := at(t, end, "outputs", 0, "outputFacets", "outputStatistics", "rowCount")
+		counted := jsonAt(t, end, "outputs", 0, "outputFacets", "outputStatistics", "rowCount")
 		if (counted == "30") != (run.OutputID != "") {
 			t.Errorf("%s: rowCount %s", tt.status, counted)
 		}
@@ -141,17 +141,17 @@ func TestEvents(t *testing.T) {
 	for path, want := range map[string]string{
 		"eventType": `"START"`, "eventTime": `"2026-11-22T02:10:00.005Z"`,
 	} {
-		if got := at(t, start, path); got != want {
-			t.Errorf("%s is %s", path, got)
+		if got := jsonAt(t, start, path); got != want {
+			t.Errorf("%s: got %s, want %s", path, got, want)
 		}
 	}
-	if got := at(t, start, "job", "name"); got != `"convert hdfs://nn:8020/data/mail.columns"` {
-		t.Errorf("job %s", got)
+	if got := jsonAt(t, start, "job", "name"); got != `"convert hdfs://nn:8020/data/mail.columns"` {
+		t.Errorf("got job %s", got)
 	}
 }
 
 func TestComplete(t *testing.T) {
-	end := object(t, End(ended("done"), named, ""))
+	end := toJSON(t, End(newRun("done"), named, ""))
 	for want, path := range map[string][]any{
 		`"2026-11-22T02:11:00.005Z"`: {"eventTime"},
 		`"file"`:                     {"inputs", 0, "namespace"},
@@ -169,22 +169,22 @@ func TestComplete(t *testing.T) {
 			`{"fields":[{"name":"key","type":"string"},{"name":"value","type":"bytes"}],"name":"tags","type":"map"},` +
 			`{"fields":[{"name":"string","type":"string"},{"name":"t.Mail","type":"record"}],"name":"either","type":"union"}]`: {"outputs", 0, "facets", "schema", "fields"},
 	} {
-		if got := at(t, end, path...); got != want {
-			t.Errorf("%v is %s, want %s", path, got, want)
+		if got := jsonAt(t, end, path...); got != want {
+			t.Errorf("%v: got %s, want %s", path, got, want)
 		}
 	}
 }
 
-// TestEarlyEnd has a run that failed before its destination was known.
+// TestEarlyEnd ends a run that failed before its destination was known.
 func TestEarlyEnd(t *testing.T) {
-	run := ended("usage")
+	run := newRun("usage")
 	run.Dest, run.Schema, run.Inputs = "", "", nil
-	end := object(t, End(run, nil, strings.Repeat("é", maxMessage)))
-	if at(t, end, "inputs") != "[]" || at(t, end, "outputs") != "[]" || at(t, end, "job", "name") != `"convert"` {
-		t.Errorf("%s", at(t, end))
+	end := toJSON(t, End(run, nil, strings.Repeat("é", maxMessage)))
+	if jsonAt(t, end, "inputs") != "[]" || jsonAt(t, end, "outputs") != "[]" || jsonAt(t, end, "job", "name") != `"convert"` {
+		t.Errorf("%s", jsonAt(t, end))
 	}
-	if message := at(t, end, "run", "facets", "errorMessage", "message"); len(message) > maxMessage+10 || strings.Contains(message, "\uFFFD") {
-		t.Errorf("a message of %d bytes", len(message))
+	if message := jsonAt(t, end, "run", "facets", "errorMessage", "message"); len(message) > maxMessage+10 || strings.Contains(message, "\uFFFD") {
+		t.Errorf("got a message of %d bytes", len(message))
 	}
 }
 
@@ -215,16 +215,16 @@ func TestDatasets(t *testing.T) {
 			got = append(got, d.Namespace+" "+d.Name)
 		}
 		if strings.Join(got, "\n") != strings.Join(tt.want, "\n") {
-			t.Errorf("%.3v: %v, want %v", tt.named, got, tt.want)
+			t.Errorf("%.3v: got %v, want %v", tt.named, got, tt.want)
 		}
 	}
 	if got := Directories([]string{"/a/b/1", "/a/b/2", "hdfs://nn/c/3"}); strings.Join(got, " ") != "/a/b hdfs://nn/c" {
-		t.Errorf("directories %v", got)
+		t.Errorf("got directories %v", got)
 	}
 }
 
-// TestManyFields has a schema that is too large to be told, and one whose records, told
-// wherever they are named, would be.
+// TestManyFields has a schema with too many fields, and one that would have too many if
+// records were expanded at each occurrence.
 func TestManyFields(t *testing.T) {
 	var wide, deep strings.Builder
 	wide.WriteString(`{"type":"record","name":"W","fields":[{"name":"f","type":"int"}`)
@@ -233,35 +233,35 @@ func TestManyFields(t *testing.T) {
 	}
 	wide.WriteString(`]}`)
 	if fields := fieldsOf(wide.String()); fields != nil {
-		t.Errorf("%d fields", len(fields))
+		t.Errorf("got %d fields, want none", len(fields))
 	}
 	inner := `"int"`
 	for i := range 40 {
-		inner = `{"type":"record","name":"R` + strconv.Itoa(i) + `","fields":[{"name":"a","type":` + inner + `},{"name":"b","type":` + name(i) + `}]}`
+		inner = `{"type":"record","name":"R` + strconv.Itoa(i) + `","fields":[{"name":"a","type":` + inner + `},{"name":"b","type":` + recordRef(i) + `}]}`
 	}
 	deep.WriteString(inner)
 	if fields := fieldsOf(deep.String()); len(fields) != 2 {
-		t.Errorf("%d fields", len(fields))
+		t.Errorf("got %d fields, want 2", len(fields))
 	}
 }
 
-// name is the type in a record that was defined last.
-func name(i int) string {
+// recordRef returns the name of the record inside record i.
+func recordRef(i int) string {
 	if i == 0 {
 		return `"int"`
 	}
 	return `"R` + strconv.Itoa(i-1) + `"`
 }
 
-// A run that leaves its tasks to themselves ends well, and makes no output yet.
+// A detached run completes, and has no output yet.
 func TestEndDetached(t *testing.T) {
-	r := ended("detached")
+	r := newRun("detached")
 	r.OutputID = ""
-	v := object(t, End(r, named, ""))
-	if at(t, v, "eventType") != `"COMPLETE"` || at(t, v, "outputs") != "[]" || at(t, v, "inputs", 0, "inputFacets") != "" {
+	v := toJSON(t, End(r, named, ""))
+	if jsonAt(t, v, "eventType") != `"COMPLETE"` || jsonAt(t, v, "outputs") != "[]" || jsonAt(t, v, "inputs", 0, "inputFacets") != "" {
 		t.Errorf("%v", v)
 	}
-	if v := object(t, End(ended("detached"), named, "")); at(t, v, "outputs", 0, "outputFacets", "outputStatistics", "rowCount") != "30" {
-		t.Errorf("what was committed before is not told: %v", v)
+	if v := toJSON(t, End(newRun("detached"), named, "")); jsonAt(t, v, "outputs", 0, "outputFacets", "outputStatistics", "rowCount") != "30" {
+		t.Errorf("the event lacks the output that was committed before: %v", v)
 	}
 }

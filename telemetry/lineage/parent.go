@@ -9,24 +9,24 @@ import (
 	"github.com/google/uuid"
 )
 
-// RunID is the UUID of a run of the program by its ID: of version 5, of the name
-// "rowtocol:" and the ID in the namespace for URLs. So does
-// "uuidgen --sha1 --namespace @url --name rowtocol:ID".
+// RunID returns the UUID of the run of the program with an ID: of version 5, for the name
+// "rowtocol:" and the ID in the namespace for URLs. The command
+// "uuidgen --sha1 --namespace @url --name rowtocol:ID" prints the same.
 func RunID(id string) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("rowtocol:"+id)).String()
 }
 
-// namespace is that of jobs; otherwise is where the environment names none.
-func namespace(otherwise string) string {
+// namespace returns the namespace of jobs, or fallback if the environment has none.
+func namespace(fallback string) string {
 	if ns := os.Getenv("OPENLINEAGE_NAMESPACE"); ns != "" {
 		return ns
 	}
-	return otherwise
+	return fallback
 }
 
-// parent names the run of a scheduler that this one is a part of; nil if the environment
-// does not tell. OPENLINEAGE_PARENT_ID is namespace/job/run; without it, there is what
-// Airflow tells every task.
+// parent returns the facet of the scheduler's run that this run is a part of; nil if the
+// environment does not name it. OPENLINEAGE_PARENT_ID is namespace/job/run. Without it,
+// the variables that Airflow sets for every task apply.
 func parent() facets {
 	if id := os.Getenv("OPENLINEAGE_PARENT_ID"); id != "" {
 		rest, run, _ := cutLast(id, "/")
@@ -53,17 +53,17 @@ func parentFacet(in, name, run string) facets {
 	})
 }
 
-// airflowParent is the run of an Airflow task as Airflow's own OpenLineage provider
-// calls it, from what the environment of a task says: the UUID is made of the logical
-// date, and of the names of DAG and task and the number of the try. Of what the provider
-// takes, two things are not in the environment: the index of a mapped task, so that the
-// parent is right for tasks that are not mapped, and a namespace in airflow.cfg, which
-// OPENLINEAGE_NAMESPACE must repeat. A run without a logical date has no parent here.
+// airflowParent returns the run of an Airflow task as Airflow's OpenLineage provider names
+// it, from the environment of the task. The UUID derives from the logical date, the names
+// of DAG and task, and the number of the try. The provider also uses two values that are
+// not in the environment: the index of a mapped task, so the parent is only right for
+// tasks that are not mapped, and a namespace in airflow.cfg, which OPENLINEAGE_NAMESPACE
+// must repeat. Without a logical date the result is nil.
 func airflowParent() facets {
 	dag, task, try := os.Getenv("AIRFLOW_CTX_DAG_ID"), os.Getenv("AIRFLOW_CTX_TASK_ID"), os.Getenv("AIRFLOW_CTX_TRY_NUMBER")
 	date := os.Getenv("AIRFLOW_CTX_LOGICAL_DATE")
 	if date == "" {
-		date = os.Getenv("AIRFLOW_CTX_EXECUTION_DATE") // of older ones
+		date = os.Getenv("AIRFLOW_CTX_EXECUTION_DATE") // of older versions
 	}
 	at, err := time.Parse(time.RFC3339, date)
 	if dag == "" || task == "" || try == "" || err != nil {
@@ -78,7 +78,7 @@ func airflowParent() facets {
 	return parentFacet(in, name, staticUUID(at, in+"."+name+"."+try+"."+notMapped).String())
 }
 
-// staticUUID is the UUID that OpenLineage's Python client makes of an instant and a
+// staticUUID returns the UUID that OpenLineage's Python client makes of an instant and a
 // name: of version 7, with a hash of both in place of the random bits.
 func staticUUID(at time.Time, name string) uuid.UUID {
 	at = at.UTC().Truncate(time.Microsecond)
@@ -87,7 +87,7 @@ func staticUUID(at time.Time, name string) uuid.UUID {
 		written = at.Format("2006-01-02T15:04:05.000000")
 	}
 	sum := sha1.Sum([]byte(written + "+00:00" + name))
-	// Python has seconds as a float, which may be a millisecond less than the time says.
+	// Python has seconds as a float, which may round down to a millisecond less.
 	ms := uint64(float64(at.UnixMicro()) / 1e6 * 1000)
 	var id uuid.UUID
 	for i := range 6 {

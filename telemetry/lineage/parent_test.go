@@ -9,13 +9,13 @@ import (
 )
 
 func TestRunID(t *testing.T) {
-	// As Python's uuid.uuid5 and uuidgen make it.
+	// Python's uuid.uuid5 and uuidgen return the same.
 	if got := RunID("0123456789abcdef"); got != "db26e6de-cd53-5b68-920f-ecad269d7853" {
 		t.Error(got)
 	}
 }
 
-// TestStaticUUID has what openlineage-python 1.54.0 makes of an instant and a name.
+// TestStaticUUID compares with results of openlineage-python 1.54.0.
 func TestStaticUUID(t *testing.T) {
 	for date, want := range map[string]string{
 		"2026-11-22T00:00:00+00:00":        "01a2008d-7400-7934-8e7f-cce1f4b5e5ea",
@@ -25,7 +25,7 @@ func TestStaticUUID(t *testing.T) {
 		at, err := time.Parse(time.RFC3339, date)
 		testenv.Must(t, err)
 		if got := staticUUID(at, "default.nightly.convert.1.-1").String(); got != want {
-			t.Errorf("%s: %s, want %s", date, got, want)
+			t.Errorf("%s: got %s, want %s", date, got, want)
 		}
 	}
 }
@@ -50,32 +50,32 @@ func TestParent(t *testing.T) {
 		env  map[string]string
 		want string // namespace, name and run
 	}{
-		"nothing":            {nil, ""},
-		"Airflow":            {airflow, "default nightly.convert 01a2008d-7400-7934-8e7f-cce1f4b5e5ea"},
-		"Airflow 2.1":        {with("AIRFLOW_CTX_LOGICAL_DATE", "", "AIRFLOW_CTX_EXECUTION_DATE", "2026-11-22T00:00:00+00:00"), "default nightly.convert 01a2008d-7400-7934-8e7f-cce1f4b5e5ea"},
-		"no date":            {with("AIRFLOW_CTX_LOGICAL_DATE", ""), ""},
-		"no sensible date":   {with("AIRFLOW_CTX_LOGICAL_DATE", "tomorrow"), ""},
-		"no try":             {with("AIRFLOW_CTX_TRY_NUMBER", ""), ""},
-		"stated":             {with("OPENLINEAGE_PARENT_ID", "prod/nightly.convert/"+given), "prod nightly.convert " + given},
-		"a URL as namespace": {with("OPENLINEAGE_PARENT_ID", "https://airflow.example/prod/nightly.convert/"+given), "https://airflow.example/prod nightly.convert " + given},
-		"stated in part":     {with("OPENLINEAGE_PARENT_ID", "nightly.convert/"+given), ""},
-		"no UUID":            {with("OPENLINEAGE_PARENT_ID", "prod/nightly.convert/1"), ""},
-		"a UUID in braces":   {with("OPENLINEAGE_PARENT_ID", "prod/nightly.convert/{"+given+"}"), ""},
+		"nothing":           {nil, ""},
+		"Airflow":           {airflow, "default nightly.convert 01a2008d-7400-7934-8e7f-cce1f4b5e5ea"},
+		"Airflow 2.1":       {with("AIRFLOW_CTX_LOGICAL_DATE", "", "AIRFLOW_CTX_EXECUTION_DATE", "2026-11-22T00:00:00+00:00"), "default nightly.convert 01a2008d-7400-7934-8e7f-cce1f4b5e5ea"},
+		"no date":           {with("AIRFLOW_CTX_LOGICAL_DATE", ""), ""},
+		"invalid date":      {with("AIRFLOW_CTX_LOGICAL_DATE", "tomorrow"), ""},
+		"no try":            {with("AIRFLOW_CTX_TRY_NUMBER", ""), ""},
+		"parent ID":         {with("OPENLINEAGE_PARENT_ID", "prod/nightly.convert/"+given), "prod nightly.convert " + given},
+		"URL as namespace":  {with("OPENLINEAGE_PARENT_ID", "https://airflow.example/prod/nightly.convert/"+given), "https://airflow.example/prod nightly.convert " + given},
+		"partial parent ID": {with("OPENLINEAGE_PARENT_ID", "nightly.convert/"+given), ""},
+		"not a UUID":        {with("OPENLINEAGE_PARENT_ID", "prod/nightly.convert/1"), ""},
+		"UUID in braces":    {with("OPENLINEAGE_PARENT_ID", "prod/nightly.convert/{"+given+"}"), ""},
 	} {
 		t.Run(what, func(t *testing.T) {
 			for k, v := range tt.env {
 				t.Setenv(k, v)
 			}
-			e := object(t, Start(ended(""), nil))
+			e := toJSON(t, Start(newRun(""), nil))
 			got := ""
-			if at(t, e, "run", "facets", "parent") != "" {
+			if jsonAt(t, e, "run", "facets", "parent") != "" {
 				got = strings.Join([]string{
-					at(t, e, "run", "facets", "parent", "job", "namespace"), at(t, e, "run", "facets", "parent", "job", "name"),
-					at(t, e, "run", "facets", "parent", "run", "runId"),
+					jsonAt(t, e, "run", "facets", "parent", "job", "namespace"), jsonAt(t, e, "run", "facets", "parent", "job", "name"),
+					jsonAt(t, e, "run", "facets", "parent", "run", "runId"),
 				}, " ")
 			}
 			if got = strings.ReplaceAll(got, `"`, ""); got != tt.want {
-				t.Errorf("%s, want %s", got, tt.want)
+				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
 	}
@@ -87,13 +87,13 @@ func TestNamespace(t *testing.T) {
 	t.Setenv("AIRFLOW_CTX_TRY_NUMBER", "1")
 	t.Setenv("AIRFLOW_CTX_LOGICAL_DATE", "2026-11-22T00:00:00+00:00")
 	t.Setenv("OPENLINEAGE_NAMESPACE", "prod")
-	e := object(t, Start(ended(""), nil))
-	if at(t, e, "job", "namespace") != `"prod"` || at(t, e, "run", "facets", "parent", "job", "namespace") != `"prod"` {
-		t.Error(at(t, e))
+	e := toJSON(t, Start(newRun(""), nil))
+	if jsonAt(t, e, "job", "namespace") != `"prod"` || jsonAt(t, e, "run", "facets", "parent", "job", "namespace") != `"prod"` {
+		t.Error(jsonAt(t, e))
 	}
 	t.Setenv("AIRFLOW__OPENLINEAGE__NAMESPACE", "airflow")
-	e = object(t, Start(ended(""), nil))
-	if at(t, e, "job", "namespace") != `"prod"` || at(t, e, "run", "facets", "parent", "job", "namespace") != `"airflow"` {
-		t.Error(at(t, e))
+	e = toJSON(t, Start(newRun(""), nil))
+	if jsonAt(t, e, "job", "namespace") != `"prod"` || jsonAt(t, e, "run", "facets", "parent", "job", "namespace") != `"airflow"` {
+		t.Error(jsonAt(t, e))
 	}
 }

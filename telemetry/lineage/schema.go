@@ -2,19 +2,19 @@ package lineage
 
 import "github.com/rowtocol/rowtocol/avro/shred"
 
-// maxFields bounds the fields of a schema that is told, nested ones included.
+// maxFields bounds the fields of a schema in an event, nested ones included.
 const maxFields = 10_000
 
-// fieldsOf are the fields of the rows of an Avro schema; nil if it has none, or too many.
-// Items of arrays are called _element, keys and values of maps key and value, as
-// OpenLineage's documentation does.
+// fieldsOf returns the fields of the rows of an Avro schema; nil if it has none, or too many.
+// As in OpenLineage's documentation, items of arrays are named _element, and keys and values
+// of maps key and value.
 func fieldsOf(schema string) []facets {
 	s, err := shred.ParseSchema(schema)
 	if err != nil {
-		return nil // no run, or one without inputs
+		return nil // the run has no schema: it had no inputs, or failed early
 	}
-	w := &walk{told: map[*shred.Node]bool{}}
-	fields := w.below(s.Root())
+	w := &fieldWalker{seen: map[*shred.Node]bool{}}
+	fields := w.fieldsBelow(s.Root())
 	//guard: bounds the fields of an event
 	if w.fields > maxFields {
 		return nil
@@ -22,22 +22,22 @@ func fieldsOf(schema string) []facets {
 	return fields
 }
 
-// walk tells of the fields of each record once, where it comes first.
-type walk struct {
-	told   map[*shred.Node]bool
+// fieldWalker collects fields. It expands each record once, at its first occurrence.
+type fieldWalker struct {
+	seen   map[*shred.Node]bool
 	fields int
 }
 
-// below are the fields of a type.
-func (w *walk) below(n *shred.Node) []facets {
+// fieldsBelow returns the fields of a type.
+func (w *fieldWalker) fieldsBelow(n *shred.Node) []facets {
 	var fields []facets
 	switch n.Kind {
 	case shred.KindRecord:
-		//guard: writes a recursive type once
-		if w.told[n] {
+		//guard: stops at a recursive type
+		if w.seen[n] {
 			return nil
 		}
-		w.told[n] = true
+		w.seen[n] = true
 		for _, f := range n.Fields {
 			fields = append(fields, w.field(f.Name, f.Type))
 		}
@@ -56,9 +56,9 @@ func (w *walk) below(n *shred.Node) []facets {
 	return fields
 }
 
-// field is a field and what is below it. One that may be null has the type that it has
-// otherwise.
-func (w *walk) field(name string, n *shred.Node) facets {
+// field returns a field with its nested fields. A nullable field has the type of its
+// values.
+func (w *fieldWalker) field(name string, n *shred.Node) facets {
 	w.fields++
 	n, _ = n.Optional()
 	kind := n.Kind.String()
@@ -66,7 +66,7 @@ func (w *walk) field(name string, n *shred.Node) facets {
 		kind += " (" + n.Logical + ")"
 	}
 	f := facets{"name": name, "type": kind}
-	if fields := w.below(n); fields != nil {
+	if fields := w.fieldsBelow(n); fields != nil {
 		f["fields"] = fields
 	}
 	return f

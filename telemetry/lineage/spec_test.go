@@ -12,9 +12,9 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// TestSpec holds events to OpenLineage's own JSON schemas: to that of run events, and
-// each facet to the one that it names. ROWTOCOL_OPENLINEAGE is the folder spec of the
-// repository OpenLineage/OpenLineage, which has them:
+// TestSpec validates events by OpenLineage's JSON schema of run events, and each facet
+// by the schema that it names. ROWTOCOL_OPENLINEAGE is the folder spec of the repository
+// OpenLineage/OpenLineage, which has the schemas:
 //
 //	ROWTOCOL_OPENLINEAGE=…/spec go test -tags openlineage ./telemetry/lineage
 func TestSpec(t *testing.T) {
@@ -42,21 +42,21 @@ func TestSpec(t *testing.T) {
 		}
 	}
 	t.Setenv("OPENLINEAGE_PARENT_ID", "prod/nightly.convert/f99310b4-3c3c-4a1a-8b2b-c1b95c24ff11")
-	early := ended("usage")
+	early := newRun("usage")
 	early.Dest = ""
 	s := &specification{t, c}
 	for _, e := range []*Event{
-		Start(ended(""), named), End(ended("done"), named, ""), End(ended("losses"), named, "lost"), End(early, nil, "no such flag"),
-		End(ended("interrupted"), named, "SIGTERM"),
+		Start(newRun(""), named), End(newRun("done"), named, ""), End(newRun("losses"), named, "lost"), End(early, nil, "no such flag"),
+		End(newRun("interrupted"), named, "SIGTERM"),
 	} {
-		v := object(t, e)
+		v := toJSON(t, e)
 		s.check("https://openlineage.io/spec/2-0-2/OpenLineage.json", v)
 		s.checkFacets(v)
 	}
-	broken := object(t, Start(ended(""), named))
+	broken := toJSON(t, Start(newRun(""), named))
 	broken["run"].(map[string]any)["runId"] = "1"
 	if s.find("https://openlineage.io/spec/2-0-2/OpenLineage.json").Validate(broken) == nil {
-		t.Error("a run that has no UUID passes")
+		t.Error("no error for a run ID that is not a UUID")
 	}
 }
 
@@ -81,7 +81,7 @@ func (s *specification) check(url string, v any) {
 	}
 }
 
-// checkFacets checks each facet below a value by the definition that it names.
+// checkFacets validates each facet in a value by the definition that it names.
 func (s *specification) checkFacets(v any) {
 	s.t.Helper()
 	switch v := v.(type) {

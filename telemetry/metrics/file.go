@@ -21,74 +21,74 @@ import (
 // extension ends the names of the files that the textfile collector reads.
 const extension = ".prom"
 
-// CheckName refuses the name of a file that the textfile collector would not read.
+// CheckName returns an error if the textfile collector would not read a file of that name.
 func CheckName(name string) error {
-	//guard: refuses a file that is not named as one of metrics
+	//guard: rejects a file without the extension of metrics
 	if !strings.HasSuffix(name, extension) {
 		return fmt.Errorf("%s does not end in %s, and node-exporter would not read it", name, extension)
 	}
 	return nil
 }
 
-// maxFile bounds what is read of the metrics of the run before, in bytes.
+// maxFile bounds the size of a file of metrics that is read, in bytes.
 const maxFile = 1 << 20
 
-// WriteFile writes the metrics of a run to a file that appears whole, and for all to
-// read. A link stays one. Of the metrics that were there it keeps the time of the last success, with its
-// labels, if this run is none. A file of anything else is replaced, which the error
-// says although the metrics are written then.
+// WriteFile writes the metrics of a run to a file, atomically and readable by all users.
+// It follows links. If this run did not succeed, it keeps the time of the last success in
+// the file, with its labels. A file that holds anything else is replaced: the metrics are
+// written, and the error says so.
 func WriteFile(name string, r *report.Run) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	name, err := followed(name)
+	name, err := resolveLink(name)
 	if err != nil {
 		return err
 	}
 	before, lost := readLastSuccess(name)
-	//guard: refuses a device
-	if errors.Is(lost, errNoFile) {
+	//guard: rejects a device
+	if errors.Is(lost, errNotRegular) {
 		return lost
 	}
-	//guard: refuses a link to a file of another kind
+	//guard: rejects a link to a file of another kind
 	if err := CheckName(name); err != nil {
 		return err
 	}
 	registry := prometheus.NewRegistry()
 	register(prometheus.WrapRegistererWith(labels(r), registry), r)
 	if r.Succeeded() {
-		set(registry, lastSuccess, lastSuccessHelp, labels(r), unix(r.Ended))
+		addGauge(registry, lastSuccess, lastSuccessHelp, labels(r), unix(r.Ended))
 	} else if before != nil {
-		set(registry, lastSuccess, lastSuccessHelp, before.labels, before.value)
+		addGauge(registry, lastSuccess, lastSuccessHelp, before.labels, before.value)
 	}
 	return errors.Join(lost, prometheus.WriteToTextfile(name, registry))
 }
 
-// followed is the file that a name leads to through links: it is that one which is read.
-func followed(name string) (string, error) {
+// resolveLink returns the file that a name leads to through links.
+func resolveLink(name string) (string, error) {
 	info, err := os.Lstat(name)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		return name, nil
 	}
-	// Else the link would be replaced, and who reads what it leads to would learn nothing more.
-	real, err := filepath.EvalSymlinks(name)
+	// Writing to the link would replace it, and readers of its target would get no update.
+	target, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return "", fmt.Errorf("the link leads nowhere: %w", err)
 	}
-	return real, nil
+	return target, nil
 }
 
-// success is when a run succeeded, and which.
-type success struct {
+// successTime is the time of the last success, with its labels.
+type successTime struct {
 	labels prometheus.Labels
 	value  float64
 }
 
-var errNoFile = errors.New("it is no file")
+var errNotRegular = errors.New("not a regular file")
 
-// readLastSuccess returns the time of the last success that a file tells; nil if there is
-// none. The error says why a file is not understood.
-func readLastSuccess(name string) (*success, error) {
+// readLastSuccess returns the time of the last success in a file; nil if there is none.
+// The error says why a file cannot be parsed.
+func readLastSuccess(name string) (*successTime, error) {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -97,17 +97,17 @@ func readLastSuccess(name string) (*success, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: %w", name, errNoFile)
+		return nil, fmt.Errorf("%s: %w", name, errNotRegular)
 	}
 	families, err := parse(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s held something else than metrics of rowtocol, and is replaced: %w", filepath.Base(name), err)
+		return nil, fmt.Errorf("%s did not hold metrics of rowtocol, and is replaced: %w", filepath.Base(name), err)
 	}
 	family := families[lastSuccess]
 	if family == nil {
 		return nil, nil
 	}
-	s := &success{labels: prometheus.Labels{}}
+	s := &successTime{labels: prometheus.Labels{}}
 	for _, m := range family.GetMetric() {
 		if value := m.GetGauge().GetValue(); value > s.value && !math.IsInf(value, 0) {
 			s.value = value
@@ -116,14 +116,14 @@ func readLastSuccess(name string) (*success, error) {
 			}
 		}
 	}
-	//guard: refuses labels of another job
+	//guard: rejects labels of another job
 	if len(s.labels) != 2 || s.labels["command"] == "" {
-		return nil, fmt.Errorf("%s held no time of a success that rowtocol wrote, and is replaced", filepath.Base(name))
+		return nil, fmt.Errorf("%s held a success time that rowtocol did not write, and is replaced", filepath.Base(name))
 	}
 	return s, nil
 }
 
-// parse reads a file of metrics, all of which must be of rowtocol.
+// parse parses a file of metrics, which rowtocol must have written.
 func parse(name string) (map[string]*dto.MetricFamily, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -143,9 +143,9 @@ func parse(name string) (map[string]*dto.MetricFamily, error) {
 	if err != nil {
 		return nil, err
 	}
-	//guard: refuses to replace another program's file in silence
+	//guard: reports that another program's file is replaced
 	if families["rowtocol_build_info"] == nil {
-		return nil, errors.New("rowtocol_build_info is not in it")
+		return nil, errors.New("it has no rowtocol_build_info")
 	}
 	return families, nil
 }

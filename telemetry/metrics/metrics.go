@@ -1,10 +1,10 @@
-// Package metrics tells Prometheus what a run did: in a file for the textfile collector
-// of node-exporter, or through a push gateway. It knows a run as package report does,
-// and only cmd/rowtocol uses it.
+// Package metrics reports a run to Prometheus: in a file for the textfile collector of
+// node-exporter, or through a push gateway. It takes a run of package report, and only
+// cmd/rowtocol uses it.
 //
 // All metrics are gauges of the last run of a job, which the labels dest and command
-// name. The time of the last success is different: a run that fails leaves it as it
-// was, so that "no success for a day" can be asked for whatever happened since.
+// identify. Only the time of the last success is different: a run that fails keeps it, so
+// that "no success for a day" can be queried.
 package metrics
 
 import (
@@ -19,45 +19,45 @@ import (
 // lastSuccess is the one metric that outlives the run that set it.
 const (
 	lastSuccess     = "rowtocol_last_success_timestamp_seconds"
-	lastSuccessHelp = "When the last run ended that succeeded: exit 0, nothing to do, or losses that were allowed."
+	lastSuccessHelp = "When the last successful run ended: exit 0, nothing to do, or allowed losses."
 )
 
 // gauge is a metric of a run.
 type gauge struct {
 	name, help string
-	of         func(*report.Run) float64
+	value      func(*report.Run) float64
 }
 
 var gauges = []gauge{
 	{"rowtocol_run_end_timestamp_seconds", "When the last run ended.", func(r *report.Run) float64 { return unix(r.Ended) }},
 	{"rowtocol_run_duration_seconds", "How long the last run took.", func(r *report.Run) float64 { return r.Duration().Seconds() }},
-	{"rowtocol_run_success", "Whether the last run succeeded: exit 0, nothing to do, or losses that were allowed.", func(r *report.Run) float64 { return truth(r.Succeeded()) }},
+	{"rowtocol_run_success", "Whether the last run succeeded: exit 0, nothing to do, or allowed losses.", func(r *report.Run) float64 { return boolValue(r.Succeeded()) }},
 	{"rowtocol_run_exit_code", "Exit code of the last run.", func(r *report.Run) float64 { return float64(r.Exit) }},
-	{"rowtocol_run_with_losses", "Whether the output lacks rows of damaged inputs, as was allowed: exit 8.", func(r *report.Run) float64 { return truth(r.Status == "losses") }},
+	{"rowtocol_run_with_losses", "Whether the output lacks rows of damaged inputs, which was allowed: exit 8.", func(r *report.Run) float64 { return boolValue(r.Status == "losses") }},
 	{"rowtocol_run_rows", "Rows that the last run committed.", func(r *report.Run) float64 { return float64(r.Rows) }},
 	{"rowtocol_run_input_bytes", "Bytes of the inputs that the last run committed.", func(r *report.Run) float64 { return float64(r.InputBytes) }},
 	{"rowtocol_run_output_bytes", "Bytes of the files that the last run committed.", func(r *report.Run) float64 { return float64(r.Bytes) }},
 	{"rowtocol_run_files", "Files that the last run committed.", func(r *report.Run) float64 { return float64(r.Files) }},
 	{"rowtocol_run_lost_rows", "Rows of damaged inputs that the last run left out, as far as they could be counted.", func(r *report.Run) float64 { return float64(r.LostRows) }},
 	{"rowtocol_run_losses", "Damaged ranges of inputs that the last run left out.", func(r *report.Run) float64 { return float64(r.Losses) }},
-	{"rowtocol_run_peak_memory_bytes", "Most memory that was resident during the last run.", func(r *report.Run) float64 { return float64(r.PeakMemory) }},
+	{"rowtocol_run_peak_memory_bytes", "Peak resident memory of the last run.", func(r *report.Run) float64 { return float64(r.PeakMemory) }},
 }
 
-// labels are those of the metrics of a run in a file. A push gateway has them in the
-// name of a group.
+// labels returns the labels of a run's metrics in a file. For a push gateway they are the
+// name of the group.
 func labels(r *report.Run) prometheus.Labels {
 	return prometheus.Labels{"dest": strings.ToValidUTF8(r.Dest, "\uFFFD"), "command": r.Command}
 }
 
-// register adds the metrics of a run, without the time of the last success.
+// register adds the metrics of a run, except the time of the last success.
 func register(to prometheus.Registerer, r *report.Run) {
 	for _, g := range gauges {
-		set(to, g.name, g.help, nil, g.of(r))
+		addGauge(to, g.name, g.help, nil, g.value(r))
 	}
-	set(to, "rowtocol_build_info", "The version of rowtocol that ran last; always 1.", prometheus.Labels{"version": r.Version}, 1)
+	addGauge(to, "rowtocol_build_info", "The version of rowtocol that ran last; always 1.", prometheus.Labels{"version": r.Version}, 1)
 }
 
-func set(to prometheus.Registerer, name, help string, with prometheus.Labels, value float64) {
+func addGauge(to prometheus.Registerer, name, help string, with prometheus.Labels, value float64) {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: with})
 	g.Set(value)
 	to.MustRegister(g)
@@ -65,7 +65,7 @@ func set(to prometheus.Registerer, name, help string, with prometheus.Labels, va
 
 func unix(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
-func truth(is bool) float64 {
+func boolValue(is bool) float64 {
 	if is {
 		return 1
 	}

@@ -21,8 +21,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var began = time.Date(2026, 11, 22, 2, 10, 0, 0, time.UTC)
 
-// ended is a run that took some minutes, and succeeded or not.
-func ended(minutes int, exit int, status string) *report.Run {
+// newRun returns a run that took some minutes.
+func newRun(minutes int, exit int, status string) *report.Run {
 	return &report.Run{
 		ID: "0123456789abcdef", Command: "convert", Version: "v1.2.3", Dest: "/data/mail \"new\"\\\n.columns",
 		Began: began, Ended: began.Add(time.Duration(minutes) * time.Minute), Exit: exit, Status: status,
@@ -30,8 +30,8 @@ func ended(minutes int, exit int, status string) *report.Run {
 	}
 }
 
-// values are the metrics in a text, as Prometheus' own parser reads it.
-func values(t *testing.T, text []byte) map[string]float64 {
+// parseValues parses a text with Prometheus' own parser, and returns its metrics.
+func parseValues(t *testing.T, text []byte) map[string]float64 {
 	t.Helper()
 	if problems, err := promlint.New(bytes.NewReader(text)).Lint(); err != nil || len(problems) > 0 {
 		t.Errorf("promlint: %v, %v", problems, err)
@@ -44,25 +44,25 @@ func values(t *testing.T, text []byte) map[string]float64 {
 	all := map[string]float64{}
 	for name, f := range families {
 		if len(f.GetMetric()) != 1 {
-			t.Errorf("%s is there %d times", name, len(f.GetMetric()))
+			t.Errorf("got %s %d times", name, len(f.GetMetric()))
 		}
 		all[name] = f.GetMetric()[0].GetGauge().GetValue()
 	}
 	return all
 }
 
-func fileValues(t *testing.T, name string) map[string]float64 {
+func parseFile(t *testing.T, name string) map[string]float64 {
 	t.Helper()
 	text, err := os.ReadFile(name)
 	testenv.Must(t, err)
-	return values(t, text)
+	return parseValues(t, text)
 }
 
 func TestFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "mail.prom")
-	testenv.Must(t, WriteFile(name, ended(5, 0, "done")))
+	testenv.Must(t, WriteFile(name, newRun(5, 0, "done")))
 	end := float64(began.Unix())
-	got := fileValues(t, name)
+	got := parseFile(t, name)
 	for metric, want := range map[string]float64{
 		"rowtocol_build_info": 1, "rowtocol_last_success_timestamp_seconds": end + 300,
 		"rowtocol_run_end_timestamp_seconds": end + 300, "rowtocol_run_duration_seconds": 300,
@@ -71,24 +71,24 @@ func TestFile(t *testing.T) {
 		"rowtocol_run_files": 7, "rowtocol_run_lost_rows": 3, "rowtocol_run_losses": 2, "rowtocol_run_peak_memory_bytes": 1 << 29,
 	} {
 		if got[metric] != want {
-			t.Errorf("%s is %v, want %v", metric, got[metric], want)
+			t.Errorf("%s: got %v, want %v", metric, got[metric], want)
 		}
 		delete(got, metric)
 	}
 	if len(got) > 0 {
-		t.Errorf("unexpected: %v", got)
+		t.Errorf("got further metrics %v", got)
 	}
 	info, err := os.Stat(name)
 	if err != nil || info.Mode() != 0o644 {
-		t.Errorf("%v, %v", info.Mode(), err)
+		t.Errorf("got mode %v, %v", info.Mode(), err)
 	}
 	if left, _ := os.ReadDir(filepath.Dir(name)); len(left) != 1 {
-		t.Errorf("left: %v", left)
+		t.Errorf("got files %v, want one", left)
 	}
 }
 
-// TestLastSuccess runs a job night after night: the time of the last success is that of the
-// last run that succeeded, whatever failed since.
+// TestLastSuccess runs a job several times: failures do not change the time of the last
+// success.
 func TestLastSuccess(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "mail.prom")
 	var want float64
@@ -100,29 +100,29 @@ func TestLastSuccess(t *testing.T) {
 		{4, "storage", false, false}, {0, "done", true, false}, {3, "input", false, false}, {143, "interrupted", false, false},
 		{99, "nothing", true, false}, {1, "usage", false, false}, {8, "losses", true, true}, {2, "defect", false, false},
 	} {
-		run := ended(minutes+1, night.exit, night.status)
+		run := newRun(minutes+1, night.exit, night.status)
 		if night.status == "usage" {
-			run.Dest = "" // it is not known yet
+			run.Dest = "" // not known yet
 		}
 		testenv.Must(t, WriteFile(name, run))
 		if night.success {
 			want = float64(run.Ended.Unix())
 		}
-		got := fileValues(t, name)
+		got := parseFile(t, name)
 		value, is := got[lastSuccess]
 		if is != (want > 0) || value != want {
-			t.Errorf("after %s the last success is %v, want %v", night.status, value, want)
+			t.Errorf("after %s: got last success %v, want %v", night.status, value, want)
 		}
-		if got["rowtocol_run_success"] != truth(night.success) || got["rowtocol_run_with_losses"] != truth(night.loss) || got["rowtocol_run_exit_code"] != float64(night.exit) {
-			t.Errorf("%s: %v", night.status, got)
+		if got["rowtocol_run_success"] != boolValue(night.success) || got["rowtocol_run_with_losses"] != boolValue(night.loss) || got["rowtocol_run_exit_code"] != float64(night.exit) {
+			t.Errorf("after %s: got %v", night.status, got)
 		}
 	}
 }
 
-// TestKeptLabels has a destination that is another each day: the last success keeps its own.
+// TestKeptLabels changes the destination each day: the last success keeps its labels.
 func TestKeptLabels(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "mail.prom")
-	first, second := ended(1, 0, "done"), ended(2, 4, "storage")
+	first, second := newRun(1, 0, "done"), newRun(2, 4, "storage")
 	first.Dest, second.Dest = "day=1", "day=2"
 	for _, run := range []*report.Run{first, second, second} {
 		testenv.Must(t, WriteFile(name, run))
@@ -130,7 +130,7 @@ func TestKeptLabels(t *testing.T) {
 	text, _ := os.ReadFile(name)
 	for _, want := range []string{lastSuccess + `{command="convert",dest="day=1"} `, `rowtocol_run_exit_code{command="convert",dest="day=2"} 4`} {
 		if !strings.Contains(string(text), want) {
-			t.Errorf("%s is not in\n%s", want, text)
+			t.Errorf("want %s in\n%s", want, text)
 		}
 	}
 }
@@ -141,55 +141,55 @@ func TestForeignFile(t *testing.T) {
 	}
 	large := "# HELP rowtocol_build_info x\n" + strings.Repeat("#\n", maxFile/2)
 	for what, tt := range map[string]struct{ text, word string }{
-		"nothing":       {"", "rowtocol_build_info is not in it"},
-		"another's":     {"# TYPE up gauge\nup 1\n", "rowtocol_build_info is not in it"},
-		"no metrics":    {"Obj\x01\x04\x16avro.schema", "something else"},
-		"cut off":       {"# TYPE rowtocol_build_info gauge\nrowtocol_build_info{command=\"con", "something else"},
-		"large":         {large, "bytes"},
-		"another label": {kept(`{command="y",dest="z",instance="x"} 5`), "no time"},
-		"other labels":  {kept(`{dest="z",instance="x"} 5`), "no time"},
-		"endless time":  {kept(`{command="y",dest="z"} +Inf`), "no time"},
-		"no number":     {kept(`{command="y",dest="z"} NaN`), "no time"},
-		"negative":      {kept(`{command="y",dest="z"} -5`), "no time"},
-		"of no type":    {"rowtocol_build_info 1\n" + lastSuccess + "{command=\"y\",dest=\"z\"} 5\n", "no time"},
-		"twice":         {"rowtocol_build_info 1\n# TYPE a gauge\na 1\n# TYPE a gauge\na 2\n", "something else"},
+		"empty":           {"", "has no rowtocol_build_info"},
+		"another program": {"# TYPE up gauge\nup 1\n", "has no rowtocol_build_info"},
+		"not metrics":     {"Obj\x01\x04\x16avro.schema", "did not hold metrics"},
+		"truncated":       {"# TYPE rowtocol_build_info gauge\nrowtocol_build_info{command=\"con", "did not hold metrics"},
+		"large":           {large, "bytes"},
+		"another label":   {kept(`{command="y",dest="z",instance="x"} 5`), "a success time"},
+		"other labels":    {kept(`{dest="z",instance="x"} 5`), "a success time"},
+		"infinite time":   {kept(`{command="y",dest="z"} +Inf`), "a success time"},
+		"not a number":    {kept(`{command="y",dest="z"} NaN`), "a success time"},
+		"negative":        {kept(`{command="y",dest="z"} -5`), "a success time"},
+		"without type":    {"rowtocol_build_info 1\n" + lastSuccess + "{command=\"y\",dest=\"z\"} 5\n", "a success time"},
+		"duplicate":       {"rowtocol_build_info 1\n# TYPE a gauge\na 1\n# TYPE a gauge\na 2\n", "did not hold metrics"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			name := filepath.Join(t.TempDir(), "mail.prom")
 			testenv.Must(t, os.WriteFile(name, []byte(tt.text), 0o600))
-			err := WriteFile(name, ended(1, 4, "storage"))
+			err := WriteFile(name, newRun(1, 4, "storage"))
 			if err == nil || !strings.Contains(err.Error(), tt.word) || !strings.Contains(err.Error(), "replaced") {
-				t.Errorf("error %v", err)
+				t.Errorf("got error %v, want %q", err, tt.word)
 			}
-			got := fileValues(t, name)
+			got := parseFile(t, name)
 			if _, is := got[lastSuccess]; is || got["rowtocol_run_exit_code"] != 4 {
 				t.Errorf("%v", got)
 			}
-			if err := WriteFile(name, ended(1, 4, "storage")); err != nil {
+			if err := WriteFile(name, newRun(1, 4, "storage")); err != nil {
 				t.Errorf("the next run: %v", err)
 			}
 		})
 	}
 }
 
-// TestLink has a link to the file that is read, to one of the user and to none.
+// TestLink writes through links to a file of metrics, to another file, and to no file.
 func TestLink(t *testing.T) {
 	dir := t.TempDir()
 	read, link := filepath.Join(dir, "collected.prom"), filepath.Join(dir, "mail.prom")
-	testenv.Must(t, WriteFile(read, ended(5, 0, "done")))
+	testenv.Must(t, WriteFile(read, newRun(5, 0, "done")))
 	for to, word := range map[string]string{"collected.prom": "", "notes.txt": ".prom", "none.prom": "nowhere"} {
 		testenv.Must(t, os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("mine"), 0o600))
 		_ = os.Remove(link)
 		testenv.Must(t, os.Symlink(to, link))
-		err := WriteFile(link, ended(6, 4, "storage"))
+		err := WriteFile(link, newRun(6, 4, "storage"))
 		if (err == nil) != (word == "") || err != nil && !strings.Contains(err.Error(), word) {
-			t.Errorf("%s: %v", to, err)
+			t.Errorf("%s: got error %v", to, err)
 		}
 		if is, err := os.Readlink(link); err != nil || is != to {
-			t.Errorf("%s became %s: %v", to, is, err)
+			t.Errorf("link to %s became %s: %v", to, is, err)
 		}
 	}
-	if got := fileValues(t, read); got["rowtocol_run_exit_code"] != 4 || got[lastSuccess] == 0 {
+	if got := parseFile(t, read); got["rowtocol_run_exit_code"] != 4 || got[lastSuccess] == 0 {
 		t.Errorf("%v", got)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "notes.txt")); err != nil || string(text) != "mine" {
@@ -197,15 +197,15 @@ func TestLink(t *testing.T) {
 	}
 }
 
-func TestNoFile(t *testing.T) {
+func TestNotRegular(t *testing.T) {
 	dir := t.TempDir()
 	device := filepath.Join(dir, "device.prom")
 	testenv.Must(t, os.Symlink(os.DevNull, device))
 	folder := filepath.Join(dir, "folder.prom")
 	testenv.Must(t, os.Mkdir(folder, 0o700))
 	for _, name := range []string{device, folder} {
-		if err := WriteFile(name, ended(1, 0, "done")); err == nil || !strings.Contains(err.Error(), "no file") {
-			t.Errorf("%s: %v", name, err)
+		if err := WriteFile(name, newRun(1, 0, "done")); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("%s: got error %v", name, err)
 		}
 	}
 	if info, err := os.Lstat(device); err != nil || info.Mode()&os.ModeSymlink == 0 {
@@ -213,20 +213,20 @@ func TestNoFile(t *testing.T) {
 	}
 	data := filepath.Join(dir, "a.avro")
 	testenv.Must(t, os.WriteFile(data, []byte("Obj"), 0o600))
-	err := WriteFile(data, ended(1, 0, "done"))
+	err := WriteFile(data, newRun(1, 0, "done"))
 	if text, _ := os.ReadFile(data); err == nil || string(text) != "Obj" {
-		t.Errorf("%v, and the file is %q", err, text)
+		t.Errorf("got error %v, file %q", err, text)
 	}
-	if err := WriteFile(filepath.Join(dir, "none", "mail.prom"), ended(1, 0, "done")); err == nil {
+	if err := WriteFile(filepath.Join(dir, "none", "mail.prom"), newRun(1, 0, "done")); err == nil {
 		t.Error("no error without the directory")
 	}
 }
 
-// TestOddDest has a destination that is not UTF-8, which no metric may hold.
-func TestOddDest(t *testing.T) {
+// TestInvalidDest has a destination that is not UTF-8, which metrics cannot hold.
+func TestInvalidDest(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "mail.prom")
-	run := ended(1, 1, "usage")
+	run := newRun(1, 1, "usage")
 	run.Dest = "a\xffb"
 	testenv.Must(t, WriteFile(name, run))
-	fileValues(t, name)
+	parseFile(t, name)
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/rowtocol/rowtocol/telemetry/report"
 )
 
-// Job is the name under which a push gateway knows the program.
+// Job is the program's job name on a push gateway.
 const Job = "rowtocol"
 
 // Gateway is a push gateway.
 type Gateway struct {
 	address string // without the user
-	origin  string // the part of the address that messages may tell
+	origin  string // the part of the address that messages may show
 	user    *url.Userinfo
 }
 
-// NewGateway returns the gateway at an address, http://host:9091, in which a user and a
-// password may stand. The error does not show the address.
+// NewGateway returns the gateway at an address, http://host:9091, which may have a user and
+// a password. The error does not show the address.
 func NewGateway(address string) (*Gateway, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
@@ -38,16 +38,15 @@ func NewGateway(address string) (*Gateway, error) {
 	return g, nil
 }
 
-// Push adds the metrics of a run to the group of its destination and command, in place of
-// those of the run before. If the run did not succeed, the gateway keeps the time of the
-// last success that it has.
+// Push replaces the metrics of the previous run in the group of a run's destination and
+// command. If the run did not succeed, the gateway keeps its time of the last success.
 func (g *Gateway) Push(ctx context.Context, r *report.Run) error {
 	registry := prometheus.NewRegistry()
 	register(registry, r)
 	if r.Succeeded() {
-		set(registry, lastSuccess, lastSuccessHelp, nil, unix(r.Ended))
+		addGauge(registry, lastSuccess, lastSuccessHelp, nil, unix(r.Ended))
 	}
-	p := push.New(g.address, Job).Gatherer(registry).Client(briefly{g.secret()})
+	p := push.New(g.address, Job).Gatherer(registry).Client(boundedClient{g.hasSecret()})
 	for name, value := range labels(r) {
 		p.Grouping(name, value)
 	}
@@ -58,45 +57,45 @@ func (g *Gateway) Push(ctx context.Context, r *report.Run) error {
 	return g.redact(p.AddContext(ctx))
 }
 
-// secret reports whether the address has what is not for logs: a user, a path.
-func (g *Gateway) secret() bool { return g.user != nil || g.address != g.origin }
+// hasSecret reports whether the address has parts that must not be logged: a user or a path.
+func (g *Gateway) hasSecret() bool { return g.user != nil || g.address != g.origin }
 
-// redact takes the path of the address out of an error. What a server answers is not in
-// it where the address has secrets.
+// redact removes the path of the address from an error. It also removes the server's
+// answer if the address has secrets.
 func (g *Gateway) redact(err error) error {
 	if err == nil {
 		return nil
 	}
-	// net/http quotes what it does not understand of an answer.
+	// net/http quotes invalid parts of an answer.
 	for _, quoting := range []string{"transport connection broken", "http2: "} {
-		if g.secret() && strings.Contains(err.Error(), quoting) {
-			err = errors.New("its answer is no HTTP")
+		if g.hasSecret() && strings.Contains(err.Error(), quoting) {
+			err = errors.New("its answer is not HTTP")
 		}
 	}
 	return fmt.Errorf("push gateway %s: %s", g.origin, strings.ReplaceAll(err.Error(), g.address, g.origin))
 }
 
-// maxAnswer bounds what is read of an answer, in bytes.
+// maxAnswer bounds the part of an answer that is read, in bytes.
 const maxAnswer = 1 << 10
 
-// briefly is a client that reads little of an answer, and follows it nowhere.
-type briefly struct{ secret bool }
+// boundedClient is an HTTP client that reads little of an answer and follows no redirects.
+type boundedClient struct{ secret bool }
 
-func (b briefly) Do(req *http.Request) (*http.Response, error) {
+func (b boundedClient) Do(req *http.Request) (*http.Response, error) {
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
-	most := int64(maxAnswer)
+	limit := int64(maxAnswer)
 	//guard: keeps secrets out of the log
 	if b.secret {
-		most = 0
+		limit = 0
 	}
 	//guard: bounds the length of a server's message
 	resp.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.LimitReader(resp.Body, most), resp.Body}
+	}{io.LimitReader(resp.Body, limit), resp.Body}
 	return resp, nil
 }

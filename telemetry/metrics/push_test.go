@@ -17,14 +17,14 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// received is what a gateway was sent.
+// received is a request to a gateway.
 type received struct {
 	method, path, user, password string
 	values                       map[string]float64
 }
 
-// gateway is a push gateway so far as it is sent things.
-func gateway(t *testing.T) (url string, last *received) {
+// startGateway starts a push gateway that keeps the last request.
+func startGateway(t *testing.T) (url string, last *received) {
 	last = new(received)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		*last = received{method: r.Method, path: r.URL.EscapedPath(), values: map[string]float64{}}
@@ -41,7 +41,7 @@ func gateway(t *testing.T) (url string, last *received) {
 			last.values[f.GetName()] = f.GetMetric()[0].GetGauge().GetValue()
 			for _, l := range f.GetMetric()[0].GetLabel() {
 				if l.GetName() != "version" {
-					t.Errorf("%s has the label %s, which the group has", f.GetName(), l)
+					t.Errorf("%s has the label %s of the group", f.GetName(), l)
 				}
 			}
 		}
@@ -52,10 +52,10 @@ func gateway(t *testing.T) (url string, last *received) {
 }
 
 func TestPush(t *testing.T) {
-	url, last := gateway(t)
+	url, last := startGateway(t)
 	g, err := NewGateway(strings.Replace(url, "://", "://anna:s3cret@", 1) + "/below/")
 	testenv.Must(t, err)
-	run := ended(5, 0, "done")
+	run := newRun(5, 0, "done")
 	run.Dest = "out"
 	testenv.Must(t, g.Push(t.Context(), run))
 	if last.method != http.MethodPost || last.user != "anna" || last.password != "s3cret" {
@@ -68,14 +68,14 @@ func TestPush(t *testing.T) {
 	if last.values[lastSuccess] != float64(run.Ended.Unix()) || last.values["rowtocol_run_rows"] != 12_000_000 || len(last.values) != len(gauges)+2 {
 		t.Errorf("%v", last.values)
 	}
-	// A gateway replaces metrics by name: what it is not sent stays.
-	testenv.Must(t, g.Push(t.Context(), ended(6, 3, "input")))
+	// A gateway replaces metrics by name, and keeps the others.
+	testenv.Must(t, g.Push(t.Context(), newRun(6, 3, "input")))
 	if _, sent := last.values[lastSuccess]; sent || last.method != http.MethodPost || last.values["rowtocol_run_exit_code"] != 3 {
 		t.Errorf("after a failure: %+v", last)
 	}
 }
 
-// TestPushAnswer has a server whose words are shown, for nothing in its address is secret.
+// TestPushAnswer has a server whose answer is shown, because its address has no secrets.
 func TestPushAnswer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "too old", http.StatusBadRequest)
@@ -83,14 +83,14 @@ func TestPushAnswer(t *testing.T) {
 	defer server.Close()
 	g, err := NewGateway(server.URL + "/")
 	testenv.Must(t, err)
-	if err := g.Push(t.Context(), ended(1, 0, "done")); err == nil || !strings.Contains(err.Error(), "400") || !strings.Contains(err.Error(), "too old") {
+	if err := g.Push(t.Context(), newRun(1, 0, "done")); err == nil || !strings.Contains(err.Error(), "400") || !strings.Contains(err.Error(), "too old") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// TestPushFails has servers that refuse, echo, send elsewhere, talk without end and say nothing.
+// TestPushFails has servers that refuse, echo, redirect, send an endless answer or none.
 func TestPushFails(t *testing.T) {
-	elsewhere, followed := gateway(t)
+	elsewhere, followed := startGateway(t)
 	for what, tt := range map[string]struct {
 		answer http.HandlerFunc
 		word   string
@@ -100,18 +100,18 @@ func TestPushFails(t *testing.T) {
 			user, password, _ := r.BasicAuth()
 			http.Error(w, fmt.Sprint(user, password, url.QueryEscape(password), r.Header, r.URL), http.StatusUnauthorized)
 		}, "401"},
-		"echoes what is no HTTP": {func(w http.ResponseWriter, r *http.Request) {
+		"echoes without HTTP": {func(w http.ResponseWriter, r *http.Request) {
 			conn, _, err := w.(http.Hijacker).Hijack()
 			if err == nil {
 				_, _ = fmt.Fprint(conn, "HTTP/1.1 500 X\r\n", r.URL, r.Header, "\r\n\r\n")
 				_ = conn.Close()
 			}
-		}, "no HTTP"},
-		"sends elsewhere": {func(w http.ResponseWriter, _ *http.Request) {
+		}, "not HTTP"},
+		"redirects": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", elsewhere)
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		}, "307"},
-		"talks without end": {func(w http.ResponseWriter, r *http.Request) {
+		"endless answer": {func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusInternalServerError)
 			for r.Context().Err() == nil {
 				if _, err := w.Write(make([]byte, 1<<16)); err != nil {
@@ -119,7 +119,7 @@ func TestPushFails(t *testing.T) {
 				}
 			}
 		}, "500"},
-		"says nothing": {func(_ http.ResponseWriter, r *http.Request) {
+		"no answer": {func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			<-r.Context().Done()
 		}, "deadline"},
@@ -135,26 +135,26 @@ func TestPushFails(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
-			err = g.Push(ctx, ended(1, 0, "done"))
+			err = g.Push(ctx, newRun(1, 0, "done"))
 			if err == nil || !strings.Contains(err.Error(), tt.word) || !strings.Contains(err.Error(), server.URL) || len(err.Error()) > 2*maxAnswer {
-				t.Fatalf("error %.2000v", err)
+				t.Fatalf("got error %.2000v, want %q", err, tt.word)
 			}
 			for _, secret := range []string{"s3cr", "YW5uYTpzM2NyL3Q=", "t0ken"} {
 				if strings.Contains(err.Error(), secret) {
-					t.Errorf("%s is in %v", secret, err)
+					t.Errorf("the error shows %s: %v", secret, err)
 				}
 			}
 		})
 	}
 	if followed.method != "" {
-		t.Error("a redirection was followed")
+		t.Error("a redirect was followed")
 	}
 }
 
 func TestNewGateway(t *testing.T) {
 	for _, address := range []string{"", "localhost:9091", "ftp://host", "http://", "http://host?token=s3cret", "http://host#s3cret", "http://a:s3cret@ho st", "http://a:s3cret@host:x"} {
 		if _, err := NewGateway(address); err == nil || strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%q: %v", address, err)
+			t.Errorf("%q: got error %v", address, err)
 		}
 	}
 	if _, err := NewGateway("https://host:9091/path"); err != nil {

@@ -1,29 +1,29 @@
-// Package report is what one run of the program did: the figures that its log, its
-// JSON object, its metrics and its lineage all tell. It imports nothing of the program;
-// cmd/rowtocol fills it in, and whoever tells of a run takes it.
+// Package report describes one run of the program: the figures that its log, its JSON
+// object, its metrics and its lineage report. It imports nothing of the program;
+// cmd/rowtocol fills it in.
 package report
 
 import "time"
 
-// Run is what one run of the program did. Inputs and figures are of the outputs that it
-// made, of the tasks that it was to do, or of what it planned or verified: a run that had
-// nothing to do has none, and one that failed those of what it had committed before.
+// Run describes one run of the program. Inputs and figures are those of the outputs that
+// it made, of its tasks, or of what it planned or verified. A run that had nothing to do
+// has none. A run that failed has those of its earlier commits.
 type Run struct {
 	ID      string // drawn at the start; log lines have it as "run"
 	Command string
 	Version string // of the program
-	Dest    string // of convert, submit, plan, task and commit; what verify read
-	Place   string // of Dest, where that leaves the authority to the configuration; else empty
+	Dest    string // of convert, submit, plan, task and commit; the input of verify
+	Place   string // Dest with its authority, if Dest leaves that to the configuration; else empty
 	Began   time.Time
 	Ended   time.Time // zero while the run works
 	Exit    int
 	Status  string // "done", "nothing", "detached", or the name of the exit code
 
 	Inputs     []Input
-	InputBytes int64 // of Inputs together
-	Rows       int64 // in the output; those that verify read
+	InputBytes int64 // sum of Inputs
+	Rows       int64 // in the output, or read by verify
 	Bytes      int64 // stored
-	LostRows   int64 // that are known to be lost
+	LostRows   int64 // known to be lost
 	Losses     int   // ranges of inputs that were lost
 	Files      int   // of the output
 	Tasks      int   // done, the resumed ones included
@@ -31,9 +31,9 @@ type Run struct {
 	// ResumedBytes is the part of InputBytes that those tasks have.
 	ResumedBytes int64
 
-	PeakMemory int64  // bytes resident at most; 0 if the system does not tell
-	Schema     string // Avro JSON of the rows
-	OutputID   string // of the last output that was committed
+	PeakMemory int64  // largest resident memory in bytes; 0 if it is not known
+	Schema     string // of the rows, as Avro JSON
+	OutputID   string // of the last committed output
 }
 
 // Input is a file that was converted.
@@ -42,11 +42,11 @@ type Input struct {
 	Bytes int64
 }
 
-// Duration is the time that the run took, to its end.
+// Duration returns the time that the run took.
 func (r *Run) Duration() time.Duration { return r.Ended.Sub(r.Began) }
 
-// Rate is how many input bytes the run itself converted a second; of verify, how many
-// stored bytes it read. It is 0 for a run without files, such as plan's.
+// Rate returns how many input bytes the run itself converted per second; for verify, how
+// many stored bytes it read. It is 0 for a run without files, such as that of plan.
 func (r *Run) Rate() float64 {
 	bytes, seconds := r.InputBytes-r.ResumedBytes, r.Duration().Seconds()
 	if r.InputBytes == 0 {

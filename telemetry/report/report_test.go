@@ -20,7 +20,7 @@ func TestRate(t *testing.T) {
 		{Run{Began: began, Ended: began.Add(4 * time.Second), Bytes: 4, Files: 1}, 1},
 	} {
 		if got := c.run.Rate(); got != c.want {
-			t.Errorf("%+v: %v", c.run, got)
+			t.Errorf("%+v: got %v, want %v", c.run, got, c.want)
 		}
 	}
 }

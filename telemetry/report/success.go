@@ -1,7 +1,7 @@
 package report
 
-// Succeeded reports whether the destination holds what the run was to put there: it
-// did so, found nothing to do, or did so with losses that were allowed.
+// Succeeded reports whether the destination has the output of the run: the run is done,
+// had nothing to do, or had losses that were allowed.
 func (r *Run) Succeeded() bool {
 	switch r.Status {
 	case "done", "nothing", "losses":

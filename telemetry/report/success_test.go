@@ -9,7 +9,7 @@ func TestSucceeded(t *testing.T) {
 		"refused": false, "conflict": false, "interrupted": false, "detached": false, "": false,
 	} {
 		if got := (&Run{Status: status}).Succeeded(); got != want {
-			t.Errorf("%q: %v", status, got)
+			t.Errorf("%q: got %v, want %v", status, got, want)
 		}
 	}
 }
