@@ -140,7 +140,7 @@ func (o *Files) closeOldest() bool {
 func (o *Files) Close(f *File) {
 	f.opening.Lock()
 	defer f.opening.Unlock()
-	//guard: prevents that a closed file is opened again
+	//guard: keeps a closed file closed
 	f.err = fs.ErrClosed
 	o.mu.Lock()
 	stored := f.stored

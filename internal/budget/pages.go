@@ -44,7 +44,7 @@ const minHeap = 4 << 20
 var (
 	limitMu sync.Mutex // guards limit and taken
 	limit   int64      = math.MaxInt64
-	taken   int64
+	taken   int64      // bytes of Pages
 )
 
 // Headroom is the number of bytes that a process may have on its heap besides the pool:

@@ -1,5 +1,5 @@
-// Package corpus lists the real files that tests read: those of a folder, such as
-// ROWTOCOL_CORPUS names, as its INDEX.tsv describes them. Only tests import it.
+// Package corpus lists the real files that tests read: the files of a folder, such as
+// ROWTOCOL_CORPUS, by its INDEX.tsv. Only tests import it.
 package corpus
 
 import (
@@ -18,10 +18,10 @@ type Entry struct {
 	Path    string
 	Class   string // "ok", "corrupt", "recursive", …
 	Rows    int64
-	Columns int // of its Trevni form
+	Columns int // of the file as Trevni
 }
 
-// Entries returns the files of ROWTOCOL_CORPUS, without which it skips the test.
+// Entries returns the files of ROWTOCOL_CORPUS. It skips the test if that is not set.
 func Entries(t *testing.T) []Entry {
 	t.Helper()
 	dir := os.Getenv("ROWTOCOL_CORPUS")
@@ -31,8 +31,8 @@ func Entries(t *testing.T) []Entry {
 	return In(t, dir)
 }
 
-// In returns the files of a folder in the order of the index. It ends the test if that
-// cannot be read.
+// In returns the files of a folder in the order of its index. It fails the test if it
+// cannot read the index.
 func In(t *testing.T, dir string) []Entry {
 	t.Helper()
 	index, err := os.ReadFile(filepath.Join(dir, "INDEX.tsv"))

@@ -14,7 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 )
 
-// Set is a data set: a schema, and as many rows of it as one asks for.
+// Set is a data set: a schema, and any number of rows.
 type Set struct {
 	Name  string
 	About string
@@ -23,18 +23,18 @@ type Set struct {
 	// Files is the number of files; a set of more than one is a directory.
 	Files int64
 
-	marker string // what its files' sync markers begin with
+	marker string // prefix of its files' sync markers
 	schema func() string
 	rows   func(seed uint64) rows
 }
 
-// rows makes the rows of a file one after another.
+// rows generates the rows of a file.
 type rows interface {
 	// Append appends the next row's Avro encoding to dst.
 	Append(dst []byte) []byte
 }
 
-// Options say how much of a set there is and how it is stored.
+// Options choose the size and the encoding of a set.
 type Options struct {
 	// Rows is the number of rows in all files; 0 is the set's own.
 	Rows int64
@@ -53,7 +53,7 @@ var sets = []Set{
 	{"tiny", "the same, in 2,000 files of 20 rows", 40_000, 2000, "mailgen", mailSchema, mailRows},
 	{"flat400", "400 simple columns, every fifth nullable", 200_000, 1, "datagen", flatSchema(400), flatRows(400)},
 	{"flat1000", "1,000 simple columns, every fifth nullable", 50_000, 1, "datagen", flatSchema(1000), flatRows(1000)},
-	{"sparse", "10,000 nullable columns, of which a row has about 100", 10_000, 1, "datagen", sparseSchema, newSparse},
+	{"sparse", "10,000 nullable columns; a row has about 100", 10_000, 1, "datagen", sparseSchema, newSparse},
 	{"strings", "strings and bytes from 1 KB to 2 MB", 800, 1, "datagen", textSchema, newTexts},
 	{"deep", "arrays of records of arrays and maps, four levels", 300_000, 1, "datagen", deepSchema, newOrders},
 }
@@ -76,8 +76,8 @@ func Lookup(name string) (Set, error) {
 	return Set{}, fmt.Errorf("no data set is named %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// Flat is a set of any number of simple columns, for tests that want fewer
-// than the sets of Sets have.
+// Flat returns a set of any number of simple columns, for tests that want fewer than the
+// sets of Sets have.
 func Flat(columns int, rows int64) Set {
 	return Set{fmt.Sprintf("flat%d", columns), "simple columns", rows, 1, "datagen", flatSchema(columns), flatRows(columns)}
 }
@@ -85,8 +85,8 @@ func Flat(columns int, rows int64) Set {
 // Schema returns the Avro schema of the rows.
 func (s Set) Schema() string { return s.schema() }
 
-// WriteFile writes the set to path, which is made whole or not at all: a file,
-// or a directory for a set of several files. Parents are created.
+// WriteFile writes the set atomically to path: a file, or a directory for a set of several
+// files. It creates missing parents.
 func (s Set) WriteFile(path string, o Options) error {
 	if o.Rows == 0 {
 		o.Rows = s.Rows
@@ -114,7 +114,7 @@ func (s Set) WriteFile(path string, o Options) error {
 	return nil
 }
 
-// writeFiles spreads the rows over the set's files, each with its own seed.
+// writeFiles divides the rows among the set's files, each with its own seed.
 func (s Set) writeFiles(dir string, o Options) error {
 	for i := range s.Files {
 		part := o

@@ -24,7 +24,7 @@ func generate(t *testing.T, s datagen.Set, o datagen.Options) []byte {
 	return b.Bytes()
 }
 
-// someRows is a number of rows of a set that takes little time.
+// someRows returns a number of rows of a set that is generated quickly.
 func someRows(s datagen.Set) int64 { return max(s.Rows/1000, 10) }
 
 func TestSameSeedSameBytes(t *testing.T) {
@@ -40,13 +40,13 @@ func TestSameSeedSameBytes(t *testing.T) {
 	}
 }
 
-// Every row must be sound: the shredder checks each byte.
+// Every row must be valid: the shredder checks each byte.
 func TestRowsFitTheirSchema(t *testing.T) {
 	for _, s := range datagen.Sets() {
 		t.Run(s.Name, func(t *testing.T) {
 			want := someRows(s)
 			if got := countRows(t, generate(t, s, datagen.Options{Rows: want, Seed: 3, Codec: "null"})); got != want {
-				t.Errorf("%d rows, want %d", got, want)
+				t.Errorf("got %d rows, want %d", got, want)
 			}
 		})
 	}
@@ -88,7 +88,7 @@ func TestMailIsMailgen(t *testing.T) {
 	var want bytes.Buffer
 	testenv.Must(t, mailgen.Write(&want, mailgen.Options{Rows: 200, Seed: 2, Codec: "snappy"}))
 	if !bytes.Equal(generate(t, s, datagen.Options{Rows: 200, Seed: 2, Codec: "snappy"}), want.Bytes()) {
-		t.Error("the set of mail differs from mailgen's")
+		t.Error("the set mail differs from mailgen's")
 	}
 }
 
@@ -99,7 +99,7 @@ func TestFilesShareTheRows(t *testing.T) {
 	testenv.Must(t, s.WriteFile(dir, datagen.Options{Rows: 250, Seed: 1}))
 	names, err := filepath.Glob(filepath.Join(dir, "*.avro"))
 	if err != nil || int64(len(names)) != s.Files {
-		t.Fatalf("%d files, want %d: %v", len(names), s.Files, err)
+		t.Fatalf("got %d files, want %d: %v", len(names), s.Files, err)
 	}
 	var rows int64
 	for _, name := range names {
@@ -108,15 +108,15 @@ func TestFilesShareTheRows(t *testing.T) {
 		rows += countRows(t, file)
 	}
 	if rows != 250 {
-		t.Errorf("%d rows in all files, want 250", rows)
+		t.Errorf("got %d rows in all files, want 250", rows)
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), ".*")); len(left) > 0 {
-		t.Errorf("left %v", left)
+		t.Errorf("temporary files left: %v", left)
 	}
 }
 
 func TestLookup(t *testing.T) {
 	if _, err := datagen.Lookup("none"); err == nil {
-		t.Error("a set that does not exist was found")
+		t.Error("no error for an unknown set")
 	}
 }

@@ -1,5 +1,4 @@
-// Package datagen makes the data sets of the benchmarks: Avro object container
-// files of every shape that costs a conversion something else. The same set
-// with the same options gives the same bytes. It belongs to the tests; nothing
-// that converts data imports it.
+// Package datagen makes the data sets of the benchmarks: Avro object container files whose
+// shapes stress different parts of a conversion. The same set with the same options gives
+// the same bytes. Only tests and tools import it.
 package datagen

@@ -13,15 +13,15 @@ const (
 	label           // string of few values
 	count           // int, small
 	flag            // boolean
-	key             // string that hardly repeats
+	key             // string that rarely repeats
 	instant         // long, milliseconds
 	measure         // double, all bits in use
 	level           // int of all sizes
-	maybe           // nullable, its type changing from column to column
+	maybe           // nullable; the type differs from column to column
 	flatKinds
 )
 
-// What a column of kind maybe holds.
+// The types of columns of kind maybe.
 const (
 	maybeLong = iota
 	maybeString
@@ -38,7 +38,7 @@ var (
 	maybeTypes = [maybeKinds]string{`"long"`, `"string"`, `"int"`, `"double"`, `"boolean"`}
 )
 
-// flatKind is the kind of a column; every fifth is nullable.
+// flatKind returns the kind of a column. Every fifth column is nullable.
 func flatKind(column int) int {
 	if column%5 == 4 {
 		return maybe
@@ -67,7 +67,7 @@ func flatSchema(columns int) func() string {
 	}
 }
 
-// flat makes rows of simple columns.
+// flat generates rows of simple columns.
 type flat struct {
 	source
 	columns int
@@ -108,7 +108,7 @@ func (f *flat) Append(dst []byte) []byte {
 	return dst
 }
 
-// appendMaybe appends null once in four times.
+// appendMaybe appends a value, or null once in four times.
 func appendMaybe(dst []byte, kind int, r uint64) []byte {
 	if r&3 == 0 {
 		return append(dst, 0)
@@ -144,12 +144,12 @@ func sparseSchema() string {
 	return b.String()
 }
 
-// sparse makes rows of many columns, nearly all of them null.
+// sparse generates rows of many columns, nearly all of them null.
 type sparse struct{ source }
 
 func newSparse(seed uint64) rows { return &sparse{newSource(seed, 0x73706172)} }
 
-// sparseGap is twice the mean distance of two values in a row.
+// sparseGap is twice the mean distance between two values in a row.
 const sparseGap = 200
 
 func (s *sparse) Append(dst []byte) []byte {

@@ -16,12 +16,12 @@ func textSchema() string {
 
 const (
 	smallText, largeText = 1 << 10, 2 << 20
-	// poolSize is the size of the text from which others are cut. It is larger
-	// than the windows of the codecs, lest long texts compress too well.
+	// poolSize is the size of the text from which others are cut. It is larger than the
+	// windows of the codecs, so that long texts do not compress too well.
 	poolSize = 1 << 20
 )
 
-// texts makes rows of long values.
+// texts generates rows of long values.
 type texts struct {
 	source
 	id   int64
@@ -32,7 +32,7 @@ func newTexts(seed uint64) rows {
 	t := &texts{source: newSource(seed, 0x74657874), pool: make([]byte, 0, poolSize+64)}
 	for len(t.pool) < poolSize {
 		t.pool = append(append(t.pool, words[t.skewed(len(words))]...), ' ')
-		// Numbers are what does not compress in text.
+		// Numbers in text do not compress.
 		if r := t.Uint64(); r%8 == 0 {
 			t.pool = append(strconv.AppendUint(t.pool, r>>44, 10), ' ')
 		}
@@ -60,7 +60,7 @@ func (t *texts) Append(dst []byte) []byte {
 	return dst
 }
 
-// text appends a string of n bytes: pieces of the pool.
+// text appends a string of n bytes, made of pieces of the pool.
 func (t *texts) text(dst []byte, n int) []byte {
 	dst = binary.AppendVarint(dst, int64(n))
 	for n > 0 {
@@ -91,7 +91,7 @@ func deepSchema() string {
 		`{"name":"at","type":"long"},{"name":"place","type":["null","string","int"]}]}}}]}}}]}`
 }
 
-// orders makes deeply nested rows.
+// orders generates deeply nested rows.
 type orders struct {
 	source
 	id int64

@@ -17,8 +17,7 @@ func (s *source) below(n int) int { return int(s.Uint64() % uint64(n)) }
 // skewed returns a number in [0, n), small ones more often.
 func (s *source) skewed(n int) int { return s.below(1 + s.below(n)) }
 
-// between returns a number in [low, high), each order of magnitude as often as
-// the others.
+// between returns a number in [low, high). All orders of magnitude are equally frequent.
 func (s *source) between(low, high float64) int {
 	return int(low * math.Exp(float64(s.Uint64()>>11)/(1<<53)*math.Log(high/low)))
 }
@@ -33,8 +32,7 @@ func appendDouble(dst []byte, v float64) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// appendKey appends a string of eight hexadecimal digits, which do not
-// compress much.
+// appendKey appends a string of eight hexadecimal digits, which compress little.
 func appendKey(dst []byte, v uint64) []byte {
 	dst = append(dst, 16)
 	for range 8 {
@@ -44,7 +42,7 @@ func appendKey(dst []byte, v uint64) []byte {
 	return dst
 }
 
-// words are what texts and labels are made of.
+// words are the words of texts and labels.
 var words = [...]string{
 	"amber", "basin", "cargo", "delta", "ember", "fjord", "grain", "harbour", "island", "jetty", "kernel", "lantern",
 	"meadow", "nickel", "orchard", "pepper", "quarry", "ribbon", "saddle", "timber", "umbrella", "valley", "willow",

@@ -1,5 +1,5 @@
-// Package lazyregexp compiles regular expressions when they are first used: many take longer
-// to compile than all else that the start of a program does, and most runs use few.
+// Package lazyregexp compiles regular expressions at their first use. Compiling many of them
+// would dominate the start of a program, and most runs use few.
 package lazyregexp
 
 import (
@@ -10,17 +10,17 @@ import (
 // Regexp is a regular expression. It is safe for concurrent use.
 type Regexp func() *regexp.Regexp
 
-// New returns a regular expression that is compiled by its first use, which panics if it is
-// none.
+// New returns a regular expression that is compiled at its first use, which panics if text
+// is invalid.
 func New(text string) Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
-// MatchString is that of regexp.Regexp.
+// MatchString is regexp.Regexp.MatchString.
 func (r Regexp) MatchString(s string) bool { return r().MatchString(s) }
 
-// FindString is that of regexp.Regexp.
+// FindString is regexp.Regexp.FindString.
 func (r Regexp) FindString(s string) string { return r().FindString(s) }
 
-// FindStringSubmatch is that of regexp.Regexp.
+// FindStringSubmatch is regexp.Regexp.FindStringSubmatch.
 func (r Regexp) FindStringSubmatch(s string) []string { return r().FindStringSubmatch(s) }

@@ -8,7 +8,7 @@ import (
 func TestRegexp(t *testing.T) {
 	r := New(`a(\d+)`)
 	if !r.MatchString("xa12") || r.MatchString("b") {
-		t.Error("other texts match")
+		t.Error("MatchString is wrong")
 	}
 	if s := r.FindString("xa12y"); s != "a12" {
 		t.Errorf("found %q", s)
@@ -18,7 +18,7 @@ func TestRegexp(t *testing.T) {
 	}
 	defer func() {
 		if recover() == nil {
-			t.Error("what is no regular expression is compiled")
+			t.Error("no panic for an invalid regular expression")
 		}
 	}()
 	New(`(`)()

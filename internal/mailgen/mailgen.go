@@ -1,6 +1,6 @@
-// Package mailgen makes a mail archive that does not exist: nested records of
-// an even ratio, the same for the same seed, as sample data and for benchmarks.
-// It belongs to the tests; nothing that converts data imports it.
+// Package mailgen makes fictional mail archives, as sample data and for benchmarks: nested
+// records with a stable compression ratio. The same seed gives the same bytes. Only tests
+// and tools import it.
 package mailgen
 
 //go:generate go run ../cmd/datagen -set mail -rows 400 -seed 1 -output ../../testdata/mail/archive-1.avro
@@ -32,7 +32,7 @@ const Schema = `{"type":"record","name":"Message","namespace":"mail","fields":[`
 	`{"name":"headers","type":{"type":"map","values":"string"}},` +
 	`{"name":"body","type":"string"}]}`
 
-// Options say how much mail there is and how it is stored.
+// Options choose the size and the encoding of an archive.
 type Options struct {
 	// Rows is the number of messages.
 	Rows int64
@@ -76,7 +76,7 @@ func Write(w io.Writer, o Options) error {
 	return nil
 }
 
-// Generator makes messages one after another.
+// Generator generates messages.
 type Generator struct {
 	rand *rand.PCG
 	id   int64
@@ -171,7 +171,7 @@ func (g *Generator) words(dst []byte, n int, ending string) []byte {
 		default:
 			g.text = append(g.text, ' ')
 		}
-		// Numbers, dates and references are what does not compress in mail.
+		// Numbers, dates and references in mail do not compress.
 		if g.below(24) == 0 {
 			g.text = fmt.Appendf(g.text, "%d", g.below(1_000_000))
 			continue

@@ -48,7 +48,7 @@ func TestSampleIsGenerated(t *testing.T) {
 	}
 }
 
-func TestRowsAreSoundAndCounted(t *testing.T) {
+func TestRowsAreValidAndCounted(t *testing.T) {
 	const rows = 1000
 	data := generate(t, mailgen.Options{Rows: rows, Seed: 3, BlockSize: 4096})
 	if _, err := shred.ParseSchema(mailgen.Schema); err != nil {
@@ -69,6 +69,6 @@ func TestRowsAreSoundAndCounted(t *testing.T) {
 		got += b.Rows
 	}
 	if got != rows {
-		t.Errorf("%d rows, want %d", got, rows)
+		t.Errorf("got %d rows, want %d", got, rows)
 	}
 }

@@ -8,7 +8,7 @@ var (
 	headerNames = strings.Fields("Message-ID User-Agent Content-Type List-Id")
 	agents      = []string{"Mutt/2.2.9", "Thunderbird 115.6", "Evolution 3.46", "mailx 8.1.2", "Gnus/5.13 (Emacs 28.2)"}
 
-	// footers end every body, as they do.
+	// footers are the endings of bodies.
 	footers = []string{
 		"",
 		"\n-- \nSent from the train, please excuse the brevity.\n",
@@ -24,7 +24,8 @@ rosa ravi rui sara sven taro tess uma ute vera viktor wei wim xenia yara yusuf z
 	vocabulary = strings.Fields(`
 the to and of a in is that for it on you we be with this have as are at not will by from or can if an our all please
 your was but they has there which one would about when what some any do so up out more me my new time just like know
-them only see no get should been also now could use first need work than who here how after then other into over may
+them only see no get should been also now could use first need work than
+who here how after then other into over may
 because before where back make well good team thanks meeting report table column row file week day tomorrow today
 monday tuesday wednesday thursday friday question answer budget invoice project release version server disk network
 query schema storage cluster backup deadline agenda minutes draft review comment change request update schedule travel

@@ -10,14 +10,14 @@ import (
 	"sync"
 )
 
-// group is a cgroup; the zero value is none.
+// group is a cgroup. The zero value stands for no cgroup.
 type group struct {
 	dir   string
-	procs string // the file that takes the numbers of its processes
-	kills string // the file that counts kills
+	procs string // file that takes the IDs of its processes
+	kills string // file that counts kills
 }
 
-// Limits says why no cgroup with a memory limit can be made here; nil if one can.
+// Limits returns an error if this machine cannot make a cgroup with a memory limit.
 var Limits = sync.OnceValue(func() error {
 	g, err := newGroup(64 << 20)
 	if err == nil {
@@ -26,10 +26,9 @@ var Limits = sync.OnceValue(func() error {
 	return err
 })
 
-// newGroup makes a group below that of this process, of the first or the second
-// version of cgroups.
+// newGroup makes a group below the group of this process, of version 1 or 2 of cgroups.
 func newGroup(limit int64) (*group, error) {
-	parent, second, err := ownGroup()
+	parent, v2, err := ownGroup()
 	if err != nil {
 		return nil, err
 	}
@@ -40,16 +39,16 @@ func newGroup(limit int64) (*group, error) {
 	g.procs, g.kills = filepath.Join(g.dir, "cgroup.procs"), filepath.Join(g.dir, "memory.oom_control")
 	limits := []string{"memory.limit_in_bytes", "memory.memsw.limit_in_bytes"} // of memory, and with swap
 	values := []int64{limit, limit}
-	if second {
+	if v2 {
 		g.kills = filepath.Join(g.dir, "memory.events")
 		limits, values = []string{"memory.max", "memory.swap.max"}, []int64{limit, 0}
 	}
 	for i, name := range limits {
 		file := filepath.Join(g.dir, name)
 		if _, err := os.Stat(file); i > 0 && errors.Is(err, os.ErrNotExist) {
-			continue // without swap there is no limit of it
+			continue // the kernel has no swap
 		}
-		if err := os.WriteFile(file, number(values[i]), 0); err != nil {
+		if err := os.WriteFile(file, formatInt(values[i]), 0); err != nil {
 			g.remove()
 			return nil, err
 		}
@@ -57,8 +56,8 @@ func newGroup(limit int64) (*group, error) {
 	return g, nil
 }
 
-// ownGroup is the directory of the cgroup for memory that this process is in.
-func ownGroup() (dir string, second bool, err error) {
+// ownGroup returns the directory of the memory cgroup of this process.
+func ownGroup() (dir string, v2 bool, err error) {
 	f, err := os.Open("/proc/self/cgroup")
 	if err != nil {
 		return "", false, err
@@ -79,10 +78,10 @@ func ownGroup() (dir string, second bool, err error) {
 	return dir, true, nil
 }
 
-// killed reports whether the kernel killed a process of the group for want of
+// killed reports whether the kernel killed a process of the group because it was out of
 // memory.
 func (g *group) killed() bool {
-	counts, _ := os.ReadFile(g.kills) // without a group there is none
+	counts, _ := os.ReadFile(g.kills) // empty without a group
 	for line := range strings.Lines(string(counts)) {
 		if name, n, _ := strings.Cut(strings.TrimSpace(line), " "); name == "oom_kill" && n != "0" {
 			return true
@@ -91,5 +90,5 @@ func (g *group) killed() bool {
 	return false
 }
 
-// remove removes the group, which has no processes any more.
+// remove removes the group, whose processes have ended.
 func (g *group) remove() { _ = os.Remove(g.dir) }

@@ -1,6 +1,5 @@
-// Package memlimit runs a program with no more memory than a limit, as a cgroup
-// without swap holds it to, and tells what it took. It belongs to the tests and
-// the measurements.
+// Package memlimit runs a program in a cgroup with a memory limit and without swap, and
+// measures its usage. Only tests and measurements import it.
 package memlimit
 
 import (
@@ -14,20 +13,20 @@ import (
 	"time"
 )
 
-// Usage is what a run took.
+// Usage is the resource usage of a run.
 type Usage struct {
-	Exit   int // exit code; -1 if a signal ended the program
-	Killed bool
+	Exit   int   // exit code; -1 if a signal ended the program
+	Killed bool  // because it was out of memory
 	Peak   int64 // resident bytes, as the kernel counted them
 	CPU    time.Duration
 	Wall   time.Duration
 }
 
-// command as first argument makes a program that calls Main run another one.
+// command is the first argument that makes a program that calls Main run another one.
 const command = "run-with-memory-limit"
 
-// Main runs the program that Run asked for, and then ends the process, if Run
-// started it. Programs and test binaries that use Run call it first.
+// Main checks whether Run started this process. If so, it runs the requested program and
+// exits. Programs and test binaries that use Run must call it first.
 func Main() {
 	if len(os.Args) < 4 || os.Args[1] != command {
 		return
@@ -39,10 +38,9 @@ func Main() {
 	os.Exit(0)
 }
 
-// Run runs a command in a new cgroup of so many bytes, without swap; 0, and a
-// machine on which none can be made, set no limit: see Limits. The command is the
-// child of a small process and not of this one, because Linux counts the memory of
-// the process that starts another as the other's.
+// Run runs a command in a new cgroup of limit bytes, without swap. There is no limit if it
+// is 0, or if this machine cannot make cgroups: see Limits. Run starts the command from a
+// small process, because Linux counts the memory of the parent as that of the child.
 func Run(cmd *exec.Cmd, limit int64) (Usage, error) {
 	var u Usage
 	self, err := os.Executable()
@@ -64,7 +62,7 @@ func Run(cmd *exec.Cmd, limit int64) (Usage, error) {
 	cmd.Args = append([]string{self, command, g.procs, cmd.Path}, cmd.Args[1:]...)
 	cmd.Path, cmd.ExtraFiles = self, []*os.File{w}
 	err = cmd.Run()
-	_ = w.Close() // it was the child's
+	_ = w.Close() // only the child wrote to it
 	if err != nil {
 		return u, fmt.Errorf("%q: %w", cmd.Args[3:], err)
 	}
@@ -73,12 +71,12 @@ func Run(cmd *exec.Cmd, limit int64) (Usage, error) {
 	return u, err
 }
 
-// child is the small process: it runs a program in a group and tells on
-// descriptor 3 what it took.
+// child is the small process: it runs a program in a group, and writes the usage to
+// descriptor 3.
 func child(procs string, args []string) error {
 	cmd := exec.Command(args[0], args[1:]...)
 	if procs != "" {
-		// A shell joins the group, and becomes the program.
+		// A shell joins the group and executes the program.
 		join := []string{"-c", `echo $$ > "$0" && exec "$@"`, procs}
 		cmd = exec.Command("/bin/sh", append(join, args...)...)
 	}
@@ -97,4 +95,4 @@ func child(procs string, args []string) error {
 	})
 }
 
-func number(n int64) []byte { return strconv.AppendInt(nil, n, 10) }
+func formatInt(n int64) []byte { return strconv.AppendInt(nil, n, 10) }

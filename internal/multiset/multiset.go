@@ -8,9 +8,9 @@ import (
 	"math/bits"
 )
 
-// Sum stands for items in no order: the sum of their digests of 128 bits. Two sums are equal
-// if they are of the same items, each as often, and else by a chance that is none. The zero
-// value is the sum of no items.
+// Sum identifies items in any order: it is the sum of their digests of 128 bits. Sums of
+// the same items, each the same number of times, are equal. Other sums are equal only with
+// negligible probability. The zero value is the sum of no items.
 type Sum struct{ high, low uint64 }
 
 // Add adds an item.

@@ -12,7 +12,7 @@ func sumOf(items ...string) (s Sum) {
 func TestSum(t *testing.T) {
 	all := sumOf("a", "b", "b", "")
 	for _, c := range []struct {
-		of   string
+		name string
 		s    Sum
 		same bool
 	}{
@@ -24,7 +24,7 @@ func TestSum(t *testing.T) {
 		{"none", Sum{}, false},
 	} {
 		if (c.s == all) != c.same || (c.s.String() == all.String()) != c.same {
-			t.Errorf("%s: %s beside %s", c.of, c.s, all)
+			t.Errorf("%s: got %s and %s, want equal: %v", c.name, c.s, all, c.same)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package parallel runs the same work for many numbers at a time.
+// Package parallel runs a function concurrently for many numbers.
 package parallel
 
 import (
@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Do calls fn for 0 to n-1, at most limit at a time and in order, until one
-// fails; then it cancels the others. It returns the error of the lowest number
-// that did not just hear of the cancellation.
+// Do calls fn for 0 to n-1 in order, with at most limit concurrent calls, until a call
+// fails; then it cancels the others. It returns the error of the lowest number, except
+// errors of the cancellation.
 func Do(ctx context.Context, n, limit int, fn func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -17,20 +17,20 @@ func TestDo(t *testing.T) {
 		if n == 4 && i < 4 {
 			close(full)
 		}
-		<-full // only four at a time get here
+		<-full // until four calls run
 		sum.Add(int64(i))
 		running.Add(-1)
 		return nil
 	})
 	if err != nil || sum.Load() != 4950 || most.Load() != 4 {
-		t.Errorf("the sum is %d, up to %d ran at a time, %v", sum.Load(), most.Load(), err)
+		t.Errorf("got sum %d, %d concurrent calls, %v", sum.Load(), most.Load(), err)
 	}
 	if err := Do(t.Context(), 0, 4, nil); err != nil {
 		t.Errorf("nothing to do: %v", err)
 	}
 }
 
-// TestFailure lets the third fail while the others wait, and then the second.
+// TestFailure lets the third call fail first, and then the second.
 func TestFailure(t *testing.T) {
 	second, third := errors.New("second"), errors.New("third")
 	err := Do(t.Context(), 10, 3, func(ctx context.Context, i int) error {
@@ -44,19 +44,19 @@ func TestFailure(t *testing.T) {
 		return ctx.Err()
 	})
 	if err != second {
-		t.Errorf("error %v, want that of the lowest number that failed itself", err)
+		t.Errorf("got error %v, want %v", err, second)
 	}
 	err = Do(t.Context(), 10, 1, func(_ context.Context, i int) error {
 		switch i {
 		case 1:
 			return second
 		case 2:
-			t.Error("it went on after a failure")
+			t.Error("a call after a failure")
 		}
 		return nil
 	})
 	if err != second {
-		t.Errorf("error %v", err)
+		t.Errorf("got error %v, want %v", err, second)
 	}
 }
 
@@ -69,6 +69,6 @@ func TestCancellation(t *testing.T) {
 		return nil
 	})
 	if !errors.Is(err, context.Canceled) || calls != 1 {
-		t.Errorf("%d calls, %v", calls, err)
+		t.Errorf("got %d calls, %v", calls, err)
 	}
 }

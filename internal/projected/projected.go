@@ -1,5 +1,5 @@
-// Package projected compares rows with what a choice of fields leaves of them,
-// as decoders that know nothing of rowtocol see both. Only tests import it.
+// Package projected compares rows with projections of them, both as returned by decoders
+// of other projects. Only tests import it.
 package projected
 
 import (
@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Of reports whether part is what a projection leaves of all. Both are native
-// values: records, maps and tagged unions are map[string]any, arrays []any. An
-// array keeps its items, a map its keys and a union its branch.
+// Of reports whether part is a projection of all. Both are native values: records, maps
+// and tagged unions are map[string]any, arrays are []any. A projection keeps all keys that
+// part has, all items of arrays, and the branches of unions.
 func Of(part, all any) bool {
 	switch part := part.(type) {
 	case map[string]any:
@@ -36,7 +36,8 @@ func Of(part, all any) bool {
 	return reflect.DeepEqual(part, all) || fmt.Sprint(part) == "NaN" && fmt.Sprint(all) == "NaN"
 }
 
-// member looks up a key, which may be the name of a type that became two.
+// member looks up a key. If it is missing, it may be the name of a type that a projection
+// divided, with a suffix.
 func member(m map[string]any, key string) any {
 	if v, ok := m[key]; ok {
 		return v

@@ -9,10 +9,9 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
-// Evolve returns the JSON of a random later generation of a schema: fields
-// dropped, added with a default, renamed with an alias and put into another
-// order, numbers widened, unions widened and narrowed, enums with other
-// symbols. Most generations, but not all, can read the data of the first.
+// Evolve returns the JSON of a random later version of a schema: fields are dropped, added
+// with a default, renamed with an alias and reordered, numbers are widened, unions widened
+// and narrowed, and symbols of enums changed. Most versions can read data of the first.
 func Evolve(r *rand.Rand, schema string) string {
 	for range 20 {
 		var tree any
@@ -24,8 +23,8 @@ func Evolve(r *rand.Rand, schema string) string {
 		if err != nil {
 			panic(err) // the tree holds only strings, numbers, lists and maps
 		}
-		// A dropped field may have held the definition of a type used later,
-		// and a changed branch may be there twice.
+		// The schema is invalid if a dropped field defined a type that is used later, or
+		// if a branch occurs twice.
 		if _, err := shred.ParseSchema(string(text)); err == nil {
 			return string(text)
 		}
@@ -38,7 +37,7 @@ type evolver struct {
 	names int
 }
 
-func (e *evolver) one(in int) bool { return e.IntN(in) == 0 }
+func (e *evolver) oneIn(in int) bool { return e.IntN(in) == 0 }
 
 func (e *evolver) typ(raw any) any {
 	switch raw := raw.(type) {
@@ -58,13 +57,13 @@ func (e *evolver) typ(raw any) any {
 	case "enum":
 		e.enum(object)
 	}
-	if e.one(8) {
+	if e.oneIn(8) {
 		return []any{object, "null"}
 	}
 	return object
 }
 
-// wider are the kinds that a kind becomes, the last of each without promise.
+// wider lists the kinds that a kind may become. The last one of each is not compatible.
 var wider = map[string][]string{
 	"null": {"null", "boolean"}, "boolean": {"boolean", "int"}, "int": {"long", "float", "double", "boolean"},
 	"long": {"float", "double", "int"}, "float": {"double", "string"}, "double": {"double", "float"},
@@ -76,11 +75,11 @@ func (e *evolver) simple(kind string) any {
 	switch {
 	case !ok: // the name of a type
 		return kind
-	case e.one(60):
+	case e.oneIn(60):
 		return choices[len(choices)-1]
-	case e.one(3):
+	case e.oneIn(3):
 		return choices[e.IntN(len(choices)-1)]
-	case kind != "null" && e.one(6):
+	case kind != "null" && e.oneIn(6):
 		return []any{"null", kind}
 	}
 	return kind
@@ -90,20 +89,20 @@ func (e *evolver) union(branches []any) any {
 	var out []any
 	for _, b := range branches {
 		switch {
-		case len(branches) > 1 && e.one(12):
-		case e.one(2):
+		case len(branches) > 1 && e.oneIn(12):
+		case e.oneIn(2):
 			out = append(out, b)
 		default:
 			out = append(out, e.branch(b))
 		}
 	}
-	if e.one(3) {
+	if e.oneIn(3) {
 		e.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	}
-	if e.one(4) {
+	if e.oneIn(4) {
 		out = append(out, simple[e.IntN(len(simple))])
 	}
-	if len(out) == 1 && e.one(2) {
+	if len(out) == 1 && e.oneIn(2) {
 		return out[0]
 	}
 	if len(out) == 0 {
@@ -127,22 +126,22 @@ func isUnion(raw any) bool {
 
 func (e *evolver) enum(object map[string]any) {
 	symbols := object["symbols"].([]any)
-	if e.one(3) {
+	if e.oneIn(3) {
 		e.Shuffle(len(symbols), func(i, j int) { symbols[i], symbols[j] = symbols[j], symbols[i] })
 	}
-	if e.one(4) {
+	if e.oneIn(4) {
 		symbols = append(symbols, "NEW")
 	}
-	if e.one(6) && len(symbols) > 1 {
+	if e.oneIn(6) && len(symbols) > 1 {
 		symbols = symbols[1:]
 	}
 	object["symbols"] = symbols
-	if e.one(2) {
+	if e.oneIn(2) {
 		object["default"] = symbols[e.IntN(len(symbols))]
 	}
 }
 
-// added are fields that a generation adds.
+// added are fields that Evolve adds.
 var added = []string{
 	`"type":"int","default":-7`,
 	`"type":["null","string"],"default":null`,
@@ -156,16 +155,16 @@ func (e *evolver) record(object map[string]any) {
 	var fields []any
 	for _, raw := range object["fields"].([]any) {
 		field := raw.(map[string]any)
-		if e.one(10) {
+		if e.oneIn(10) {
 			continue
 		}
 		field["type"] = e.typ(field["type"])
-		if name := field["name"].(string); e.one(8) {
+		if name := field["name"].(string); e.oneIn(8) {
 			field["name"], field["aliases"] = name+"x", []any{"other" + name, name}
 		}
 		fields = append(fields, field)
 	}
-	for e.one(3) {
+	for e.oneIn(3) {
 		e.names++
 		text := fmt.Sprintf(`{"name":"new%d",%s}`, e.names, added[e.IntN(len(added))])
 		var field any
@@ -174,7 +173,7 @@ func (e *evolver) record(object map[string]any) {
 		}
 		fields = append(fields, field)
 	}
-	if e.one(3) {
+	if e.oneIn(3) {
 		e.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
 	}
 	if fields == nil {

@@ -1,5 +1,5 @@
-// Package randavro makes random Avro schemas and random data of them, for
-// property tests. The same source of randomness gives the same schema and data.
+// Package randavro makes random Avro schemas and data for property tests. The same source
+// of randomness gives the same schema and data.
 package randavro
 
 import (
@@ -18,9 +18,9 @@ const maxDepth = 5
 
 var simple = []string{"null", "boolean", "int", "long", "float", "double", "bytes", "string"}
 
-// Schema returns the JSON of a random record schema that is not recursive:
-// every kind of type, named types in several namespaces and used twice, unions
-// with null at any place or without it.
+// Schema returns the JSON of a random record schema that is not recursive. It may have all
+// kinds of types, named types in several namespaces and with several uses, and unions with
+// or without null.
 func Schema(r *rand.Rand) string {
 	g := schemas{Rand: r}
 	return g.encode(g.record(0, ""))
@@ -99,7 +99,7 @@ func (g *schemas) leaf(namespace string) any {
 		}
 		return map[string]any{"type": "enum", "name": full, "symbols": symbols}
 	case 2:
-		// A name without a namespace would be looked for in the enclosing one.
+		// A name without a namespace would be resolved in the enclosing one.
 		if i := len(g.named) - 1; i >= 0 && strings.Contains(g.named[i], ".") {
 			return g.named[i]
 		}
@@ -109,7 +109,7 @@ func (g *schemas) leaf(namespace string) any {
 	return simple[g.IntN(len(simple))]
 }
 
-// union has no two branches of the same name.
+// union returns a union whose branches have different names.
 func (g *schemas) union(depth int, namespace string) any {
 	if g.IntN(2) == 0 {
 		branches := []any{"null", g.leaf(namespace)}
@@ -136,9 +136,9 @@ func (g *schemas) union(depth int, namespace string) any {
 	return branches
 }
 
-// Datum returns the encoding of a random datum in one of the many forms that
-// Avro allows: arrays and maps are cut into several blocks, some with negative
-// counts, and some varints are longer than they need be.
+// Datum returns a random datum in one of the many encodings that Avro allows: arrays and
+// maps are divided into several blocks, some with negative counts, and some varints are
+// longer than necessary.
 func Datum(r *rand.Rand, n *shred.Node) []byte {
 	_, odd := Pair(r, n)
 	return odd
@@ -157,12 +157,12 @@ type data struct {
 	plain, odd []byte
 }
 
-func (g *data) both(p ...byte) {
+func (g *data) appendBoth(p ...byte) {
 	g.plain = append(g.plain, p...)
 	g.odd = append(g.odd, p...)
 }
 
-// number appends a varint, to odd sometimes with needless bytes of zeros.
+// number appends a varint. In odd it is sometimes padded with zeros.
 func (g *data) number(v int64, longest int) {
 	g.plain = binary.AppendVarint(g.plain, v)
 	g.odd = g.overlong(g.odd, v, longest)
@@ -194,11 +194,11 @@ func (g *data) integer(bits int) int64 {
 func (g *data) sized(n int) {
 	g.number(int64(n), 10)
 	for range n {
-		g.both(byte('a' + g.IntN(26)))
+		g.appendBoth(byte('a' + g.IntN(26)))
 	}
 }
 
-// size is a length of text or of a list: mostly short, sometimes of two bytes.
+// size returns a length of a text or a list: usually a short one.
 func (g *data) size(common, rare int) int {
 	if g.IntN(20) == 0 {
 		return g.IntN(rare)
@@ -209,20 +209,20 @@ func (g *data) size(common, rare int) int {
 func (g *data) datum(n *shred.Node, depth int) {
 	switch n.Kind {
 	case shred.KindBoolean:
-		g.both(byte(g.IntN(2)))
+		g.appendBoth(byte(g.IntN(2)))
 	case shred.KindInt:
 		g.number(g.integer(32), 5)
 	case shred.KindLong:
 		g.number(g.integer(64), 10)
 	case shred.KindFloat:
-		g.both(binary.LittleEndian.AppendUint32(nil, g.Uint32())...)
+		g.appendBoth(binary.LittleEndian.AppendUint32(nil, g.Uint32())...)
 	case shred.KindDouble:
-		g.both(binary.LittleEndian.AppendUint64(nil, g.Uint64())...)
+		g.appendBoth(binary.LittleEndian.AppendUint64(nil, g.Uint64())...)
 	case shred.KindBytes, shred.KindString:
 		g.sized(g.size(12, 300))
 	case shred.KindFixed:
 		for range n.Size {
-			g.both(byte(g.Uint32()))
+			g.appendBoth(byte(g.Uint32()))
 		}
 	case shred.KindEnum:
 		g.number(int64(g.IntN(len(n.Symbols))), 5)
@@ -267,10 +267,10 @@ func (g *data) items(n *shred.Node, depth int) {
 		total -= count
 		g.block(n, count, depth)
 	}
-	g.both(0)
+	g.appendBoth(0)
 }
 
-// block appends items, to odd as a block of their own.
+// block appends items. In odd they are a block of their own.
 func (g *data) block(n *shred.Node, count, depth int) {
 	before := g.odd
 	g.odd = nil

@@ -1,5 +1,5 @@
-// Package supervise leaves nothing behind of tests that start daemons and fill
-// folders, however they end. Only tests import it, on Linux.
+// Package supervise cleans up after tests that start daemons and write files, however the
+// tests end. Only tests import it, on Linux.
 package supervise
 
 import (
@@ -19,34 +19,33 @@ import (
 )
 
 const (
-	// marker is set in the environment of the process that has the tests.
+	// marker is set in the environment of the process that runs the tests.
 	marker = "ROWTOCOL_SUPERVISED"
-	// starter may hold the number of a process whose end terminates the tests,
-	// too: when make is terminated, not all between it and the tests hear of it.
+	// starter may hold the ID of a process whose end terminates the tests, too: when make
+	// is terminated, not all processes between it and the tests get the signal.
 	starter = "ROWTOCOL_STARTER"
 )
 
-// Tests calls run in a second process of the same program, which has a temporary
-// folder of its own, and returns its exit code; in the second process, it
-// returns what run does. When the second process ends, also by a crash or a
-// timeout, the processes that it left are killed and its folder is removed. It
-// is made to end when the first process is interrupted or terminated, and when
-// the process ends that ROWTOCOL_STARTER names. TestMain calls Tests before it
-// sets anything up.
+// Tests calls run in a second process of the same program, with its own temporary folder,
+// and returns the exit code of that process. In the second process it returns the results
+// of run. When the second process has ended, even by a crash or a timeout, Tests kills the
+// processes that it left and removes its folder. Tests stops the second process when the
+// first one is interrupted or terminated, or when the process ROWTOCOL_STARTER ends.
+// TestMain must call Tests before any setup.
 func Tests(run func() (int, error)) (code int, err error) {
 	if os.Getenv(marker) != "" {
 		return run()
 	}
 	signals := make(chan os.Signal, 1)
-	// Notify also counts where a signal was ignored, as "go tool test2json" does
-	// for what it starts.
+	// Notify also works for signals that are ignored at the start, as in processes that
+	// "go tool test2json" starts.
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	// Who reads the messages may have been terminated, too.
+	// The reader of the messages may have been terminated, too.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if err := terminateAfter(os.Getenv(starter), signals); err != nil {
 		return 0, fmt.Errorf("%s: %w", starter, err)
 	}
-	// Whose parent has ended becomes a child of this process.
+	// Orphaned descendants become children of this process.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 0, fmt.Errorf("become the reaper: %w", err)
 	}
@@ -63,7 +62,7 @@ func Tests(run func() (int, error)) (code int, err error) {
 	cmd.Env = append(os.Environ(), marker+"=1", "TMPDIR="+dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	runtime.LockOSThread() // whose end would count as the end of this process
+	runtime.LockOSThread() // Pdeathsig takes effect when this thread ends
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
@@ -73,7 +72,7 @@ func Tests(run func() (int, error)) (code int, err error) {
 	case err = <-ended:
 	case s := <-signals:
 		fmt.Fprintf(os.Stderr, "tests: %v: stopping what they started\n", s)
-		_ = cmd.Process.Signal(s) // it may have ended of the same signal
+		_ = cmd.Process.Signal(s) // it may have ended by the same signal
 		err = <-ended
 	}
 	killRest()
@@ -86,7 +85,7 @@ func Tests(run func() (int, error)) (code int, err error) {
 	return cmd.ProcessState.ExitCode(), nil
 }
 
-// terminateAfter sends SIGTERM when the process of this number has ended.
+// terminateAfter sends SIGTERM to a channel when the process with an ID has ended.
 func terminateAfter(number string, to chan<- os.Signal) error {
 	if number == "" {
 		return nil
@@ -117,11 +116,11 @@ func terminateAfter(number string, to chan<- os.Signal) error {
 	return nil
 }
 
-// killRest kills the children of this process, then those of theirs that become
-// its own, and returns when all are gone.
+// killRest kills the children of this process, including orphans that become its
+// children, and returns when all are gone.
 func killRest() {
 	for {
-		lists, _ := filepath.Glob("/proc/self/task/*/children") // the pattern is sound
+		lists, _ := filepath.Glob("/proc/self/task/*/children") // the pattern is valid
 		for _, list := range lists {
 			pids, _ := os.ReadFile(list) // a thread may have ended
 			for _, pid := range strings.Fields(string(pids)) {
@@ -137,14 +136,14 @@ func killRest() {
 	}
 }
 
-// remove removes a folder and all in it, also where tests mounted disks.
+// remove removes a folder with its content, and unmounts disks in it.
 func remove(dir string) error {
 	mounts, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {
 		return err
 	}
 	lines := strings.Split(string(mounts), "\n")
-	slices.Reverse(lines) // those within others come last
+	slices.Reverse(lines) // nested mounts come last in the file
 	for _, line := range lines {
 		if fields := strings.Fields(line); len(fields) > 1 {
 			where := unescape.Replace(fields[1])
@@ -158,5 +157,5 @@ func remove(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// unescape turns the form of paths in /proc/self/mounts back.
+// unescape unescapes paths in /proc/self/mounts.
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

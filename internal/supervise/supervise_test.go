@@ -29,9 +29,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// help leaves a file, a mounted disk where that is allowed, and a process in a
-// session of its own that starts another one; it prints both processes' numbers,
-// and ends or waits.
+// help leaves a file, a mounted disk if that is allowed, and a process in its own session
+// that starts another one. It prints the IDs of both processes, and ends or waits.
 func help(how string) (int, error) {
 	if _, err := os.CreateTemp("", ""); err != nil {
 		return 0, err
@@ -76,13 +75,13 @@ func TestTests(t *testing.T) {
 		{"crashes", "crash", nil, 2},
 		{"is interrupted", "wait", func(tests, _ *os.Process) error { return tests.Signal(os.Interrupt) }, 128 + 2},
 		{"is terminated", "wait", func(tests, _ *os.Process) error { return tests.Signal(syscall.SIGTERM) }, 128 + 15},
-		{"is deserted", "wait", func(_, starter *os.Process) error { return starter.Kill() }, 128 + 15},
+		{"starter ends", "wait", func(_, starter *os.Process) error { return starter.Kill() }, 128 + 15},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			begin := exec.Command("sleep", "1000")
 			testenv.Must(t, begin.Start())
 			defer func() {
-				_ = begin.Process.Kill() // it may be the one that ended
+				_ = begin.Process.Kill() // it may have ended
 				_ = begin.Wait()
 			}()
 			temp := filepath.Join(t.TempDir(), "with a space")
@@ -94,7 +93,7 @@ func TestTests(t *testing.T) {
 			stdout, err := cmd.StdoutPipe()
 			testenv.Must(t, err)
 			if tt.stop != nil {
-				cmd.Stderr = unread(t)
+				cmd.Stderr = brokenPipe(t)
 			}
 			testenv.Must(t, cmd.Start())
 			var processes [2]int
@@ -108,22 +107,22 @@ func TestTests(t *testing.T) {
 			}
 			_ = cmd.Wait() // the exit code is compared
 			if code := cmd.ProcessState.ExitCode(); code != tt.code {
-				t.Errorf("exit code %d, want %d", code, tt.code)
+				t.Errorf("got exit code %d, want %d", code, tt.code)
 			}
 			for _, pid := range processes {
 				if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
-					t.Errorf("process %d is still there: %v", pid, err)
+					t.Errorf("process %d is still running: %v", pid, err)
 				}
 			}
 			if left, err := os.ReadDir(temp); err != nil || len(left) != 0 {
-				t.Errorf("left %v, %v", left, err)
+				t.Errorf("temporary files left: %v, %v", left, err)
 			}
 		})
 	}
 }
 
-// unread returns a pipe that nobody reads any more.
-func unread(t *testing.T) *os.File {
+// brokenPipe returns the writing end of a pipe that has no reader.
+func brokenPipe(t *testing.T) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()
 	testenv.Must(t, err)

@@ -1,6 +1,5 @@
-// Package testenv says what tests do where something that they need is missing, or fails:
-// they are left out, or fail if ROWTOCOL_E2E is "required". Only tests and
-// measurements import it.
+// Package testenv helps tests whose requirements may be missing: they are skipped, or fail
+// if ROWTOCOL_E2E is "required". Only tests and measurements import it.
 package testenv
 
 import (
@@ -13,8 +12,8 @@ import (
 	"testing"
 )
 
-// Required reports whether a missing thing is a failure. It fails if
-// ROWTOCOL_E2E is anything else than "required" or empty.
+// Required reports whether a missing requirement is a failure. It returns an error if
+// ROWTOCOL_E2E is neither "required" nor empty.
 func Required() (bool, error) {
 	switch value := os.Getenv("ROWTOCOL_E2E"); value {
 	case "":
@@ -26,7 +25,7 @@ func Required() (bool, error) {
 	}
 }
 
-// Must ends a test if one of the errors is not nil.
+// Must fails and ends a test if one of the errors is not nil.
 func Must(t testing.TB, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
@@ -34,7 +33,7 @@ func Must(t testing.TB, errs ...error) {
 	}
 }
 
-// Skip leaves a test out for want of something, or fails it if that is required.
+// Skip skips a test whose requirements are missing, or fails it if they are required.
 func Skip(t testing.TB, why string) {
 	t.Helper()
 	required, err := Required()
@@ -47,14 +46,14 @@ func Skip(t testing.TB, why string) {
 	t.Skip(why)
 }
 
-// OfProgram returns the environment for the program: its variables that are for tests
-// are none of the program's flags, which it would say.
+// OfProgram returns the environment for the program, without the ROWTOCOL_ variables of
+// tests: the program would reject them, because they are not its flags.
 func OfProgram() []string {
 	return slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "ROWTOCOL_") })
 }
 
-// MissingTools names the programs that are not installed, or returns "". It also
-// finds what only an administrator has on the path.
+// MissingTools returns a message that names the programs that are not installed, or "". It
+// finds programs like LookPath.
 func MissingTools(tools ...string) string {
 	var missing []string
 	for _, tool := range tools {
@@ -68,8 +67,8 @@ func MissingTools(tools ...string) string {
 	return "not installed: " + strings.Join(missing, ", ")
 }
 
-// LookPath returns the path of a program, also of one that only an administrator
-// has on the path.
+// LookPath returns the path of a program. It also searches /usr/sbin, which may only be on
+// the path of administrators.
 func LookPath(tool string) (string, error) {
 	if path, err := exec.LookPath(tool); err == nil {
 		return path, nil

@@ -16,33 +16,33 @@ func TestRequired(t *testing.T) {
 		t.Setenv("ROWTOCOL_E2E", tt.value)
 		required, err := Required()
 		if required != tt.required || (err != nil) != tt.refused {
-			t.Errorf("%q: %v, %v", tt.value, required, err)
+			t.Errorf("%q: got %v, %v", tt.value, required, err)
 		}
 	}
 }
 
-// ended is a test that takes note of how it ended.
-type ended struct {
+// recorder is a test that records how it ended.
+type recorder struct {
 	testing.TB
 	how string
 }
 
-func (e *ended) Helper()                   {}
-func (e *ended) Name() string              { return "TestSample" }
-func (e *ended) Skip(...any)               { e.how += "skipped" }
-func (e *ended) Fatal(...any)              { e.how = "failed"; panic(e) }
-func (e *ended) Fatalf(_ string, _ ...any) { e.how = "failed"; panic(e) }
+func (e *recorder) Helper()                   {}
+func (e *recorder) Name() string              { return "TestSample" }
+func (e *recorder) Skip(...any)               { e.how += "skipped" }
+func (e *recorder) Fatal(...any)              { e.how = "failed"; panic(e) }
+func (e *recorder) Fatalf(_ string, _ ...any) { e.how = "failed"; panic(e) }
 
 func TestSkip(t *testing.T) {
 	for value, want := range map[string]string{"": "skipped", "required": "failed", "yes": "failed"} {
 		t.Setenv("ROWTOCOL_E2E", value)
-		e := &ended{}
+		e := &recorder{}
 		func() {
 			defer func() { _ = recover() }() // as Fatal ends a test
 			Skip(e, "there is no sample")
 		}()
 		if e.how != want {
-			t.Errorf("%q: %s, want %s", value, e.how, want)
+			t.Errorf("%q: got %s, want %s", value, e.how, want)
 		}
 	}
 }

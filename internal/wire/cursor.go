@@ -1,5 +1,5 @@
-// Package wire reads headers, tables and messages from bytes that may be damaged or
-// hostile. Values of rows are decoded elsewhere, by code that is made for speed.
+// Package wire decodes headers, tables and messages from bytes that may be damaged or
+// hostile. It is not for the values of rows, whose decoders are optimized for speed.
 package wire
 
 import (
@@ -11,14 +11,14 @@ import (
 	"slices"
 )
 
-// Error is what is wrong with bytes.
+// Error reports invalid bytes.
 type Error struct {
 	Offset int64
 	Reason string
 	Cut    bool // the bytes end too early
 }
 
-// Error says where the fault is and what was expected.
+// Error returns the offset and the reason.
 func (e *Error) Error() string { return fmt.Sprintf("offset %d: %s", e.Offset, e.Reason) }
 
 // Unwrap returns io.ErrUnexpectedEOF if the bytes end too early.
@@ -29,20 +29,20 @@ func (e *Error) Unwrap() error {
 	return nil
 }
 
-// Cursor reads bytes from first to last. Its first error sticks: from then on it reads
-// nothing, and all methods return zeros. Each length is compared with the bytes that
-// remain before anything is allocated. what names a value in errors.
+// Cursor reads bytes sequentially. Its first error is sticky: afterwards it reads nothing,
+// and all methods return zeros. It compares each length with the remaining bytes before it
+// allocates memory. The parameter what names a value in errors.
 type Cursor struct {
-	buf     []byte        // all bytes, unless r has them
+	buf     []byte        // all bytes, if r is nil
 	r       *bufio.Reader // or nil
 	base    int64         // offset of the first byte
-	pos     int64         // bytes read
-	size    int64         // bytes in all; math.MaxInt64 if it is not known
+	pos     int64         // number of bytes read
+	size    int64         // total number of bytes; math.MaxInt64 if not known
 	err     error
 	missing int64
 }
 
-// New returns a cursor over b, which begins at an offset of its file.
+// New returns a cursor over b, which begins at offset in its file.
 func New(b []byte, offset int64) Cursor {
 	return Cursor{buf: b, base: offset, size: int64(len(b))}
 }
@@ -51,33 +51,33 @@ func New(b []byte, offset int64) Cursor {
 // stream of unknown length.
 func NewReader(r *bufio.Reader, size int64) Cursor { return Cursor{r: r, size: size} }
 
-// Err returns the first error. It is an *Error unless it is one of the reader, or of Stop.
+// Err returns the first error. It is an *Error unless it comes from the reader or from Stop.
 func (c *Cursor) Err() error { return c.err }
 
-// Stop makes err the cursor's error if it has none.
+// Stop sets the cursor's error to err if it has none.
 func (c *Cursor) Stop(err error) {
 	if c.err == nil {
 		c.err = err
 	}
 }
 
-// Offset is the offset of the next byte.
+// Offset returns the offset of the next byte.
 func (c *Cursor) Offset() int64 { return c.base + c.pos }
 
-// Remaining is the number of bytes that are left.
+// Remaining returns the number of bytes that are left.
 func (c *Cursor) Remaining() int64 { return c.size - c.pos }
 
-// Missing is how many more bytes would have let the cursor go on, as far as known; 0 if it
-// did not run out of bytes.
+// Missing returns how many more bytes the cursor would have needed to continue, as far as
+// known. It is 0 if the cursor did not run out of bytes.
 func (c *Cursor) Missing() int64 { return c.missing }
 
-// Passed is the part of the bytes of New that was read.
+// Passed returns the part of the bytes of New that was read.
 func (c *Cursor) Passed() []byte { return c.buf[:c.pos] }
 
-// Rest is the part of the bytes of New that was not read.
+// Rest returns the part of the bytes of New that was not read.
 func (c *Cursor) Rest() []byte { return c.buf[c.pos:] }
 
-// Fits reports whether n bytes follow and are not more than limit. Otherwise it fails.
+// Fits reports whether n bytes follow and n is at most limit. Otherwise it sets the error.
 func (c *Cursor) Fits(n, limit int64, what string) bool {
 	switch {
 	case c.err != nil:
@@ -99,10 +99,10 @@ func (c *Cursor) cut(missing int64, reason string, args ...any) {
 // Bytes returns the next n bytes: a part of the bytes of New, or new ones.
 func (c *Cursor) Bytes(n int64, what string) []byte { return c.BytesWithin(n, math.MaxInt64, what) }
 
-// chunk is the most that a length alone may allocate.
+// chunk bounds the memory that is allocated for a length before its bytes are read.
 const chunk = 64 << 10
 
-// BytesWithin is Bytes for at most limit bytes.
+// BytesWithin is Bytes with an error if n is more than limit.
 func (c *Cursor) BytesWithin(n, limit int64, what string) []byte {
 	if !c.Fits(n, limit, what) {
 		return nil
@@ -118,22 +118,22 @@ func (c *Cursor) BytesWithin(n, limit int64, what string) []byte {
 		got, err := io.ReadFull(c.r, p[old:])
 		c.pos += int64(got)
 		if err != nil {
-			c.failed(err, what)
+			c.readFailed(err, what)
 			return nil
 		}
 	}
 	return p
 }
 
-// failed makes an error of the reader the cursor's. A stream of unknown length that ends is
-// cut, and a file that ends too early shrinks.
-func (c *Cursor) failed(err error, what string) {
+// readFailed sets the cursor's error to an error of the reader. If a stream of unknown length
+// ends, its bytes end too early. If a file ends too early, it has shrunk.
+func (c *Cursor) readFailed(err error, what string) {
 	ended := err == io.EOF || err == io.ErrUnexpectedEOF
 	switch {
 	case ended && c.size == math.MaxInt64:
 		c.cut(1, "the stream ends in %s", what)
 		return
-	//guard: tells a file that shrinks from one that ends
+	//guard: distinguishes a file that shrinks from one that is cut
 	case ended:
 		err = io.ErrUnexpectedEOF
 	}
@@ -151,14 +151,14 @@ func (c *Cursor) Uint8(what string) uint8 {
 	}
 	b, err := c.r.ReadByte()
 	if err != nil {
-		c.failed(err, what)
+		c.readFailed(err, what)
 		return 0
 	}
 	c.pos++
 	return b
 }
 
-// BigEndian reads an integer of up to 8 bytes, the most significant first.
+// BigEndian reads an integer of size bytes, at most 8, the most significant first.
 func (c *Cursor) BigEndian(size int, what string) (v uint64) {
 	for _, b := range c.Bytes(int64(size), what) {
 		v = v<<8 | uint64(b)
@@ -166,7 +166,7 @@ func (c *Cursor) BigEndian(size int, what string) (v uint64) {
 	return v
 }
 
-// LittleEndian reads an integer of up to 8 bytes, the least significant first.
+// LittleEndian reads an integer of size bytes, at most 8, the least significant first.
 func (c *Cursor) LittleEndian(size int, what string) (v uint64) {
 	for i, b := range c.Bytes(int64(size), what) {
 		v |= uint64(b) << (8 * i)
@@ -174,7 +174,7 @@ func (c *Cursor) LittleEndian(size int, what string) (v uint64) {
 	return v
 }
 
-// Uvarint reads an integer in groups of seven bits, as Avro and protobuf have them.
+// Uvarint reads an integer in groups of seven bits, as in Avro and protobuf.
 func (c *Cursor) Uvarint(what string) (v uint64) {
 	at := c.Offset()
 	for shift := 0; ; shift += 7 {
@@ -198,7 +198,7 @@ func (c *Cursor) Varint(what string) int64 {
 	return int64(u>>1) ^ -int64(u&1)
 }
 
-// VInt reads an integer as AppendVInt writes it.
+// VInt reads an integer in the encoding of AppendVInt.
 func (c *Cursor) VInt(what string) int64 {
 	first := c.Uint8(what)
 	n := VIntSize(first)
@@ -212,7 +212,7 @@ func (c *Cursor) VInt(what string) int64 {
 	return v
 }
 
-// VIntSize is the number of bytes of the VInt that begins with a byte.
+// VIntSize returns the number of bytes of the VInt that begins with a byte.
 func VIntSize(first byte) int {
 	switch n := int(int8(first)); {
 	case n >= -112:
@@ -224,9 +224,10 @@ func VIntSize(first byte) int {
 	}
 }
 
-// AppendVInt appends an integer as Hadoop's WritableUtils writes it: a byte from -112 on is
-// the number. Others are followed by up to eight bytes, big-endian: -113 to -120 by one to
-// eight bytes of a number, -121 to -128 by those of the complement of a negative number.
+// AppendVInt appends an integer in the encoding of Hadoop's WritableUtils. A first byte of
+// -112 or more is the number itself. After a first byte of -113 to -120 follow one to eight
+// bytes of the number, big-endian; after -121 to -128 those of the complement of a negative
+// number.
 func AppendVInt(dst []byte, v int64) []byte {
 	if v >= -112 && v <= 127 {
 		return append(dst, byte(v))
@@ -244,7 +245,7 @@ func AppendVInt(dst []byte, v int64) []byte {
 	return append(append(dst, byte(first-(8-skip))), b[skip:]...)
 }
 
-// AppendText appends bytes after their number, a VInt.
+// AppendText appends the length of a text as a VInt, and its bytes.
 func AppendText[T string | []byte](dst []byte, v T) []byte {
 	return append(AppendVInt(dst, int64(len(v))), v...)
 }

@@ -14,13 +14,13 @@ import (
 	"testing/iotest"
 )
 
-// both returns a cursor over bytes, and one over a stream of them, of unknown length.
-func both(b []byte) map[string]*Cursor {
+// cursors returns a cursor over bytes, and one over a stream of them of unknown length.
+func cursors(b []byte) map[string]*Cursor {
 	c, r := New(b, 0), NewReader(bufio.NewReader(bytes.NewReader(b)), math.MaxInt64)
 	return map[string]*Cursor{"bytes": &c, "stream": &r}
 }
 
-// vints are bytes of Hadoop's WritableUtils.
+// vints maps integers to their encoding by Hadoop's WritableUtils.
 var vints = map[int64]string{
 	0: "00", 127: "7f", -1: "ff", -112: "90",
 	128: "8f80", 255: "8fff", 256: "8e0100", -113: "8770", -256: "87ff", -257: "860100",
@@ -31,28 +31,28 @@ var vints = map[int64]string{
 func TestVInt(t *testing.T) {
 	for n, want := range vints {
 		if got := hex.EncodeToString(AppendVInt(nil, n)); got != want {
-			t.Errorf("%d is written as %s, want %s", n, got, want)
+			t.Errorf("%d: got %s, want %s", n, got, want)
 		}
 		p, _ := hex.DecodeString(want)
-		for of, c := range both(p) {
+		for source, c := range cursors(p) {
 			if got := c.VInt("n"); got != n || c.Err() != nil || c.Offset() != int64(len(p)) || VIntSize(p[0]) != len(p) {
-				t.Errorf("%s: %s is read as %d (%v), want %d", of, want, got, c.Err(), n)
+				t.Errorf("%s of %s: got %d (%v), want %d", source, want, got, c.Err(), n)
 			}
 		}
-		for of, c := range both(p[:len(p)-1]) {
+		for source, c := range cursors(p[:len(p)-1]) {
 			if got := c.VInt("n"); got != 0 || !errors.Is(c.Err(), io.ErrUnexpectedEOF) || c.Missing() < 1 {
-				t.Errorf("%s: %s without its last byte is %d (%v)", of, want, got, c.Err())
+				t.Errorf("%s of %s without its last byte: got %d (%v)", source, want, got, c.Err())
 			}
 		}
 	}
 }
 
-// FuzzVInt writes what it has read.
+// FuzzVInt encodes and decodes a VInt that it has decoded.
 func FuzzVInt(f *testing.F) {
 	for n := range vints {
 		f.Add(AppendVInt(nil, n))
 	}
-	f.Add([]byte{0x88, 0, 0, 0, 0, 0, 0, 0, 1}) // longer than it has to be
+	f.Add([]byte{0x88, 0, 0, 0, 0, 0, 0, 0, 1}) // longer than necessary
 	f.Fuzz(func(t *testing.T, p []byte) {
 		c := New(p, 0)
 		n := c.VInt("n")
@@ -62,16 +62,16 @@ func FuzzVInt(f *testing.F) {
 		short := AppendVInt(nil, n)
 		again := New(short, 0)
 		if got := again.VInt("n"); got != n || len(short) > len(p) {
-			t.Errorf("%x is %d, which is %x, which is %d", p, n, short, got)
+			t.Errorf("%x is %d, encoded as %x, decoded as %d", p, n, short, got)
 		}
 	})
 }
 
 func TestVarint(t *testing.T) {
 	for _, n := range []int64{0, 1, -1, 300, math.MaxInt64, math.MinInt64} {
-		for of, c := range both(binary.AppendUvarint(binary.AppendVarint(nil, n), uint64(n))) {
+		for source, c := range cursors(binary.AppendUvarint(binary.AppendVarint(nil, n), uint64(n))) {
 			if v, u := c.Varint("v"), c.Uvarint("u"); v != n || u != uint64(n) || c.Err() != nil {
-				t.Errorf("%s: %d is read as %d and %d (%v)", of, n, v, u, c.Err())
+				t.Errorf("%s of %d: got %d and %d (%v)", source, n, v, u, c.Err())
 			}
 		}
 	}
@@ -80,21 +80,21 @@ func TestVarint(t *testing.T) {
 		strings.Repeat("\x80", 11):         "offset 0: n is a varint of more than 64 bits",
 		"\xff\x80":                         "offset 2: ",
 	} {
-		for of, c := range both([]byte(text)) {
+		for source, c := range cursors([]byte(text)) {
 			if n := c.Uvarint("n"); n != 0 || c.Err() == nil || !strings.HasPrefix(c.Err().Error(), reason) {
-				t.Errorf("%s: %x is read as %d (%v)", of, text, n, c.Err())
+				t.Errorf("%s of %x: got %d (%v), want %q", source, text, n, c.Err(), reason)
 			}
 		}
 	}
 }
 
 func TestFixed(t *testing.T) {
-	for of, c := range both([]byte{1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 255, 4}) {
+	for source, c := range cursors([]byte{1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 255, 4}) {
 		if b, l, u := c.BigEndian(2, "b"), c.LittleEndian(9-1, "l"), c.BigEndian(1, "u"); b != 0x102 || l != 3 || u != 255 {
-			t.Errorf("%s: %x, %x, %x", of, b, l, u)
+			t.Errorf("%s: got %x, %x, %x", source, b, l, u)
 		}
 		if v := c.Uint8("v"); v != 4 || c.Err() != nil {
-			t.Errorf("%s: %d, %v", of, v, c.Err())
+			t.Errorf("%s: got %d, %v; want 4", source, v, c.Err())
 		}
 	}
 }
@@ -113,35 +113,35 @@ func TestBytes(t *testing.T) {
 		"negative":  {in: "abc", n: -1, limit: 2, fails: "text of -1 bytes"},
 		"truncated": {in: "ab", n: 3, limit: 3, fails: "offset "},
 	} {
-		for of, c := range both([]byte(test.in)) {
+		for source, c := range cursors([]byte(test.in)) {
 			got := c.BytesWithin(test.n, test.limit, "text")
 			if test.fails == "" && (c.Err() != nil || string(got) != test.in) {
-				t.Errorf("%s of %s: %d bytes, %v", name, of, len(got), c.Err())
+				t.Errorf("%s, %s: got %d bytes, %v", name, source, len(got), c.Err())
 			}
 			if test.fails == "" {
 				continue
 			}
 			first := c.Err()
 			if got != nil || first == nil || !strings.Contains(first.Error(), test.fails) || errors.Is(first, io.ErrUnexpectedEOF) != (name == "truncated") {
-				t.Errorf("%s of %s: %v", name, of, first)
+				t.Errorf("%s, %s: got error %v, want %q", name, source, first, test.fails)
 			}
 			c.Stop(io.ErrClosedPipe)
 			if n, b := c.VInt("more"), c.Bytes(0, "nothing"); n != 0 || b != nil || c.Uint8("a byte") != 0 || c.Err() != first {
-				t.Errorf("%s of %s: %d and %v are read after an error; it is %v", name, of, n, b, c.Err())
+				t.Errorf("%s, %s: got %d and %v after an error, now %v", name, source, n, b, c.Err())
 			}
 		}
 	}
 	c := New([]byte("abcde"), 7)
 	c.Bytes(2, "text")
 	if string(c.Passed()) != "ab" || string(c.Rest()) != "cde" || c.Offset() != 9 || c.Remaining() != 3 {
-		t.Errorf("%q was read, %q was not, offset %d", c.Passed(), c.Rest(), c.Offset())
+		t.Errorf("got passed %q, rest %q, offset %d", c.Passed(), c.Rest(), c.Offset())
 	}
 	if c.Bytes(10, "text"); c.Missing() != 7 {
-		t.Errorf("%d bytes are missing: %v", c.Missing(), c.Err())
+		t.Errorf("got %d missing bytes, want 7: %v", c.Missing(), c.Err())
 	}
 }
 
-// TestBytesAllocates takes memory for bytes that are there, not for a length.
+// TestBytesAllocates checks that a length alone does not allocate memory.
 func TestBytesAllocates(t *testing.T) {
 	r := NewReader(bufio.NewReader(strings.NewReader("x")), math.MaxInt64)
 	var before, after runtime.MemStats
@@ -149,11 +149,11 @@ func TestBytesAllocates(t *testing.T) {
 	r.Bytes(64<<20, "text")
 	runtime.ReadMemStats(&after)
 	if n := after.TotalAlloc - before.TotalAlloc; n > 8*chunk {
-		t.Errorf("%d bytes are allocated for a length", n)
+		t.Errorf("a length allocated %d bytes", n)
 	}
 }
 
-// TestReaderFails tells a file that shrinks and a reader that fails from bytes that are cut.
+// TestReaderFails distinguishes a shrinking file and a failing reader from truncated bytes.
 func TestReaderFails(t *testing.T) {
 	for _, test := range []struct {
 		r    io.Reader
@@ -169,7 +169,7 @@ func TestReaderFails(t *testing.T) {
 			c := NewReader(bufio.NewReader(test.r), 3)
 			read(&c)
 			if err := c.Err(); !errors.Is(err, test.want) || errors.As(err, new(*Error)) {
-				t.Errorf("%v, expected %v", err, test.want)
+				t.Errorf("got %v, want %v", err, test.want)
 			}
 		}
 	}

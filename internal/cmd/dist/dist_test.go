@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// TestArchive makes archives of files that are the same, but of other ages and
-// owners' rights.
+// TestArchive makes archives of files that differ only in age and permissions.
 func TestArchive(t *testing.T) {
 	var made [][]byte
 	for i, perm := range []os.FileMode{0o644, 0o664} {
@@ -42,7 +41,7 @@ func TestArchive(t *testing.T) {
 		made = append(made, data)
 	}
 	if !bytes.Equal(made[0], made[1]) {
-		t.Error("age or rights of the files show")
+		t.Error("the archives depend on age or permissions of the files")
 	}
 	zip, err := gzip.NewReader(bytes.NewReader(made[0]))
 	if err != nil {
@@ -66,7 +65,7 @@ func TestArchive(t *testing.T) {
 		}
 	}
 	if got := strings.Join(names, " "); got != "top/ top/a/ top/a/x top/b top/tmp/ top/tmp/.keep" {
-		t.Errorf("entries: %s", got)
+		t.Errorf("got entries %s", got)
 	}
 }
 
@@ -86,17 +85,17 @@ func TestSBOM(t *testing.T) {
 	}
 	for _, want := range []string{`"pkg:golang/github.com/CycloneDX/cyclonedx-go@v`, `"pkg:golang/std@1.`, `dist@v1.2.3%2Bdirty"`} {
 		if !strings.Contains(string(text), want) {
-			t.Errorf("it lacks %s", want)
+			t.Errorf("the SBOM lacks %s", want)
 		}
 	}
 	for _, no := range []string{"serialNumber", "timestamp"} {
 		if strings.Contains(string(text), no) {
-			t.Errorf("it has a %s", no)
+			t.Errorf("the SBOM has a %s", no)
 		}
 	}
 }
 
-// TestDocuments follows the pictures of the pages.
+// TestDocuments checks that the pictures of the pages are staged.
 func TestDocuments(t *testing.T) {
 	t.Chdir("../../..")
 	r := &release{stage: t.TempDir()}
@@ -129,7 +128,7 @@ func TestLicences(t *testing.T) {
 	r := &release{stage: t.TempDir()}
 	dir := t.TempDir()
 	if err := r.licencesOf("m", dir); err == nil {
-		t.Error("a module without a licence is given to users")
+		t.Error("no error for a module without a licence")
 	}
 	if err := write(filepath.Join(dir, "LICENSE.txt"), []byte("free"), 0o644); err != nil {
 		t.Fatal(err)
@@ -138,6 +137,6 @@ func TestLicences(t *testing.T) {
 		t.Error(err)
 	}
 	if text, err := os.ReadFile(r.shared("licenses/example.com/m/LICENSE.txt")); err != nil || string(text) != "free" {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf("got %q, %v", text, err)
 	}
 }

@@ -33,7 +33,7 @@ func (r *release) documents() error {
 	return nil
 }
 
-// share stages a copy of a file among what all archives have.
+// share stages a copy of a file for all archives.
 func (r *release) share(from, to string) error {
 	data, err := os.ReadFile(from)
 	if err != nil {
@@ -44,7 +44,7 @@ func (r *release) share(from, to string) error {
 
 var licence = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
-// licences stages the licence of each module that is in the program, and of Go.
+// licences stages the licences of Go and of each module in the program.
 func (r *release) licences(program string) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
@@ -93,8 +93,7 @@ func (r *release) licencesOf(module, dir string) error {
 // source is a file or a directory and its name in an archive.
 type source struct{ name, as string }
 
-// archive writes a tar.gz whose entries belong to nobody in particular and are as
-// old as the commit.
+// archive writes a tar.gz whose entries have no owner and the time of the commit.
 func (r *release) archive(name string, files []source) (err error) {
 	f, err := os.Create(name)
 	if err != nil {
@@ -132,7 +131,7 @@ func (r *release) entry(t *tar.Writer, at, as string, d fs.DirEntry) error {
 	h := &tar.Header{Name: as, ModTime: r.time, Mode: 0o644, Typeflag: tar.TypeReg, Size: info.Size()}
 	var data []byte
 	switch {
-	case as == ".": // the root itself is the container's
+	case as == ".": // the container has its own root directory
 		return nil
 	case d.IsDir():
 		h.Name, h.Typeflag, h.Size, h.Mode = as+"/", tar.TypeDir, 0, 0o755
@@ -154,8 +153,8 @@ func (r *release) entry(t *tar.Writer, at, as string, d fs.DirEntry) error {
 	return err
 }
 
-// root writes a root file system for a container that has nothing else: the
-// program, a user who is not root, room for temporary files, and licences.
+// root writes the root file system of a container: the program, a user other than
+// root, a directory for temporary files, and licences.
 func (r *release) root(name, program string) error {
 	dir := filepath.Join(filepath.Dir(program), "root")
 	data, err := os.ReadFile(program)

@@ -1,8 +1,7 @@
-// Command dist makes what is given to users who do not build: archives for each
-// system, Debian and RPM packages, root file systems for containers, a list of
-// what is in each program, and checksums. The same commit and the same Go give the
-// same bytes, wherever the clone is: nothing in them tells where, when or by whom
-// they were made.
+// Command dist makes the files of a release: archives for each system, Debian and RPM
+// packages, root file systems for containers, a software bill of materials for each
+// program, and checksums. The same commit and the same Go give the same bytes: the
+// files do not depend on where, when or by whom they were made.
 //
 // Usage, in the root of a clone: dist [-o DIR] [-targets linux/amd64,...]
 package main
@@ -22,26 +21,26 @@ import (
 	"time"
 )
 
-// nfpm makes the packages. It is run in this version and is no dependency.
+// nfpm makes the packages. It is run in this version, and is not a dependency.
 const nfpm = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2"
 
 func main() {
-	out := flag.String("o", "bin/dist", "`directory` for what is made; what it holds is removed")
+	out := flag.String("o", "bin/dist", "`directory` of the release; its content is removed first")
 	targets := flag.String("targets", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64", "systems to build for")
 	flag.Parse()
-	syscall.Umask(0o022) // modes are the same whoever makes this
+	syscall.Umask(0o022) // modes do not depend on the user
 	if err := run(*out, strings.Split(*targets, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "dist:", err)
 		os.Exit(1)
 	}
 }
 
-// release is one making of everything.
+// release is a release that is made.
 type release struct {
-	out     string // where it goes
-	stage   string // what goes into archives and packages, unpacked
+	out     string // directory of the files of the release
+	stage   string // directory of the unpacked content of archives and packages
 	version string
-	time    time.Time // of the commit, and so of all files
+	time    time.Time // of the commit and of all files
 }
 
 func run(out string, targets []string) (err error) {
@@ -60,7 +59,7 @@ func run(out string, targets []string) (err error) {
 	for _, t := range targets {
 		system, arch, ok := strings.Cut(t, "/")
 		if !ok {
-			return fmt.Errorf("%q is no target: linux/amd64 is one", t)
+			return fmt.Errorf("%q is not a target, such as linux/amd64", t)
 		}
 		fmt.Println("dist:", r.version, t)
 		if err := r.target(system, arch); err != nil {
@@ -70,16 +69,16 @@ func run(out string, targets []string) (err error) {
 	return r.checksums()
 }
 
-// build makes the program of a system, for any processor of its kind and whatever
-// flags the user prefers.
+// build builds the program of a system for all processors of an architecture,
+// independent of the user's flags.
 func build(name, system, arch string) error {
 	_, err := command([]string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-mod=readonly"},
 		"go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w", "-o", name, "./cmd/rowtocol")
 	return err
 }
 
-// common stages what all archives have: documentation, examples, and what this
-// machine's program writes about itself.
+// common stages the files of all archives: documentation, examples, and output of the
+// program for this machine.
 func (r *release) common() error {
 	program := filepath.Join(r.stage, "rowtocol")
 	if err := build(program, runtime.GOOS, runtime.GOARCH); err != nil {
@@ -124,12 +123,12 @@ func (r *release) common() error {
 	return r.licences(program)
 }
 
-// shared returns a path among what all archives have.
+// shared returns the staged path of a file of all archives.
 func (r *release) shared(names ...string) string {
 	return filepath.Join(append([]string{r.stage, "shared"}, names...)...)
 }
 
-// target makes all that is for one system.
+// target makes all files for one system.
 func (r *release) target(system, arch string) error {
 	program := filepath.Join(r.stage, system+"-"+arch, "rowtocol")
 	if err := build(program, system, arch); err != nil {
@@ -178,7 +177,7 @@ func (r *release) checksums() error {
 	return write(filepath.Join(r.out, "SHA256SUMS"), []byte(list.String()), 0o644)
 }
 
-// command runs a program with these variables too, and returns what it prints.
+// command runs a program with additional variables, and returns its output.
 func command(env []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), env...)
@@ -190,7 +189,7 @@ func command(env []string, name string, args ...string) ([]byte, error) {
 	return out, err
 }
 
-// write writes a file and the directories above it.
+// write writes a file, and creates its parent directories.
 func write(name string, data []byte, mode os.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err

@@ -9,9 +9,9 @@ import (
 	"github.com/CycloneDX/cyclonedx-go"
 )
 
-// writeSBOM lists the modules that are in a program, by what the Go command has
-// written into it, as a CycloneDX document. It has no serial number and no time:
-// it is as old as the program, and as unique.
+// writeSBOM writes a CycloneDX document that lists the modules of a program, by the build
+// information in it. The document has no serial number and no time, so that it only
+// depends on the program.
 func writeSBOM(name, program, version string) (err error) {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
@@ -38,7 +38,7 @@ func writeSBOM(name, program, version string) (err error) {
 	return cyclonedx.NewBOMEncoder(f, cyclonedx.BOMFileFormatJSON).SetPretty(true).Encode(bom)
 }
 
-// component describes a module. In package URLs + has to be escaped.
+// component describes a module. Package URLs escape +.
 func component(kind cyclonedx.ComponentType, path, version string) cyclonedx.Component {
 	url := "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
 	return cyclonedx.Component{Type: kind, BOMRef: url, Name: path, Version: version, PackageURL: url}

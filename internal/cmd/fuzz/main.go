@@ -1,15 +1,15 @@
-// Command fuzz runs every fuzz target of the module for a while, and prints a
-// line for each:
+// Command fuzz runs every fuzz target of the module for a time, and prints a line for
+// each:
 //
 //	fuzz -time 2s
 //	fuzz -time 5m -run '^FuzzOpen$' ./trevni
 //	fuzz -time 5m -check
 //
-// It compiles each package once, where "go test -fuzz" would link it again for
-// each target, and runs as many targets at once as there are processors. What a
-// target that fails has printed follows its line; the input is in the package's
-// testdata/fuzz, as "go test" leaves it. A target that runs nothing fails, too. The
-// exit code is then 1. With -check nothing is run, only -time is looked at.
+// It compiles each package once, while "go test -fuzz" would link it again for each
+// target, and runs as many targets concurrently as there are processors. After the line
+// of a target that fails follows its output; the input is in the package's testdata/fuzz,
+// as with "go test". A target that runs no input fails, too. If a target fails, the exit
+// code is 1. With -check no target is run; only -time is checked.
 package main
 
 import (
@@ -54,15 +54,15 @@ func main() {
 	}
 }
 
-// options say what is run.
+// options are the options of the command.
 type options struct {
-	time     string // as -test.fuzztime takes it
+	time     string // for -test.fuzztime
 	run      string
 	patterns []string // of packages
 }
 
-// checkTime refuses what is no duration, no number of runs, or not positive:
-// targets would run for ever.
+// checkTime returns an error unless s is a positive duration or number of runs: without
+// a limit, targets would run forever.
 func checkTime(s string) error {
 	if times, ok := strings.CutSuffix(s, "x"); ok {
 		if n, err := strconv.Atoi(times); err == nil && n > 0 {
@@ -84,7 +84,7 @@ type target struct {
 }
 
 func fuzz(ctx context.Context, o options, out io.Writer) error {
-	only, err := regexp.Compile(o.run)
+	filter, err := regexp.Compile(o.run)
 	if err != nil {
 		return err
 	}
@@ -100,13 +100,13 @@ func fuzz(ctx context.Context, o options, out io.Writer) error {
 	queue := make(chan target)
 	var workers sync.WaitGroup
 	var failed int
-	var mu sync.Mutex // of failed and out
+	var mu sync.Mutex // guards failed and out
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for t := range queue {
-				line, sound := t.fuzz(ctx, o.time)
+				line, ok := t.fuzz(ctx, o.time)
 				mu.Lock()
-				if !sound {
+				if !ok {
 					failed++
 				}
 				fmt.Fprintln(out, line)
@@ -114,7 +114,7 @@ func fuzz(ctx context.Context, o options, out io.Writer) error {
 			}
 		})
 	}
-	n, err := compile(ctx, packages, only, queue)
+	n, err := compile(ctx, packages, filter, queue)
 	close(queue)
 	workers.Wait()
 	switch {
@@ -128,8 +128,8 @@ func fuzz(ctx context.Context, o options, out io.Writer) error {
 	return nil
 }
 
-// find returns the packages that seem to have targets. Their binaries, and all
-// temporary files, are to be in a directory.
+// find returns the packages that seem to have targets. Their binaries, and all temporary
+// files, are placed in temp.
 func find(ctx context.Context, patterns []string, temp string) (packages []target, err error) {
 	cache, err := output(command(ctx, temp, "", "go", "env", "GOCACHE"))
 	if err != nil {
@@ -143,7 +143,7 @@ func find(ctx context.Context, patterns []string, temp string) (packages []targe
 	for i, line := range strings.Split(lines, "\n") {
 		fields := strings.Split(line, "\t")
 		if len(fields) < 2 {
-			continue // no package
+			continue // not a package
 		}
 		dir, path := fields[0], fields[1]
 		for _, file := range fields[2:] {
@@ -161,9 +161,9 @@ func find(ctx context.Context, patterns []string, temp string) (packages []targe
 	return packages, nil
 }
 
-// compile sends targets to who runs them when their package is compiled, and
-// returns how many there are. Only the binary knows them for sure.
-func compile(ctx context.Context, packages []target, only *regexp.Regexp, to chan<- target) (n int, err error) {
+// compile compiles packages, sends their targets to a channel, and returns the number of
+// targets. It asks the compiled binaries for the targets.
+func compile(ctx context.Context, packages []target, filter *regexp.Regexp, to chan<- target) (n int, err error) {
 	for _, t := range packages {
 		if _, err := output(command(ctx, t.temp, "", "go", "test", "-c", "-fuzz", ".", "-o", t.binary, t.path)); err != nil {
 			return n, err
@@ -173,7 +173,7 @@ func compile(ctx context.Context, packages []target, only *regexp.Regexp, to cha
 			return n, err
 		}
 		for _, t.name = range strings.Fields(names) {
-			if !only.MatchString(t.name) {
+			if !filter.MatchString(t.name) {
 				continue
 			}
 			select {
@@ -187,15 +187,15 @@ func compile(ctx context.Context, packages []target, only *regexp.Regexp, to cha
 	return n, nil
 }
 
-// patience is for how long a target is run that ran nothing in its time: on a busy machine
-// the first input alone may take a second.
+// patience is the time of a second try for a target that ran no input in its time: on a
+// busy machine the first input alone may take a second.
 const patience = "20s"
 
-// fuzz runs a target and returns what is to be said of it.
-func (t target) fuzz(ctx context.Context, long string) (line string, sound bool) {
+// fuzz runs a target and returns the line to print about it.
+func (t target) fuzz(ctx context.Context, limit string) (line string, ok bool) {
 	begin := time.Now()
-	for _, long := range []string{long, patience} {
-		cmd := command(ctx, t.temp, t.dir, t.binary, "-test.run", "^$", "-test.paniconexit0", "-test.fuzz", "^"+t.name+"$", "-test.fuzztime", long,
+	for _, limit := range []string{limit, patience} {
+		cmd := command(ctx, t.temp, t.dir, t.binary, "-test.run", "^$", "-test.paniconexit0", "-test.fuzz", "^"+t.name+"$", "-test.fuzztime", limit,
 			"-test.fuzzminimizetime", "10x", "-test.parallel", "1", "-test.fuzzcachedir", t.cache)
 		out, err := cmd.CombinedOutput()
 		line = fmt.Sprintf("%-46s %-16s %6.1f s", t.path, t.name, time.Since(begin).Seconds())
@@ -205,25 +205,25 @@ func (t target) fuzz(ctx context.Context, long string) (line string, sound bool)
 		if all := progress.FindAll(out, -1); len(all) > 0 {
 			return fmt.Sprintf("ok   %s  %s", line, all[len(all)-1]), true
 		}
-		line = fmt.Sprintf("FAIL %s it ran nothing\n%s", line, out)
+		line = fmt.Sprintf("FAIL %s ran no input\n%s", line, out)
 	}
 	return line, false
 }
 
-// timeUp reports whether a run failed by nothing but the end of its time: go test
-// says so now and then in place of success.
+// timeUp reports whether a run failed only because its time ended: "go test" sometimes
+// reports that instead of success.
 func timeUp(out []byte) bool {
-	return ended.Match(out) && !bytes.Contains(out, []byte("Failing input"))
+	return deadlineOnly.Match(out) && !bytes.Contains(out, []byte("Failing input"))
 }
 
-var ended = regexp.MustCompile(`(?m)^--- FAIL: Fuzz\w+ \(.*\)\n    context deadline exceeded\nFAIL\n`)
+var deadlineOnly = regexp.MustCompile(`(?m)^--- FAIL: Fuzz\w+ \(.*\)\n    context deadline exceeded\nFAIL\n`)
 
-// progress is how far a run came, as it says itself: on a busy machine not
-// farther than through some of the inputs that are known.
+// progress matches the progress that a run prints. On a busy machine a run may only come
+// through some of the known inputs.
 var progress = regexp.MustCompile(`execs: .*|gathering baseline coverage: [1-9].*`)
 
-// command is a program that is run in a directory, and has another one for its
-// temporary files. When ctx ends, so does it, even if its own children go on.
+// command returns a command that runs in dir, with temp for temporary files. It ends with
+// ctx, even if its children still run.
 func command(ctx context.Context, temp, dir, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+temp)
@@ -231,7 +231,7 @@ func command(ctx context.Context, temp, dir, program string, args ...string) *ex
 	return cmd
 }
 
-// output runs a program and returns what it prints.
+// output runs a command and returns its output.
 func output(cmd *exec.Cmd) (string, error) {
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {

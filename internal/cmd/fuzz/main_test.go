@@ -29,13 +29,13 @@ func FuzzBroken(f *testing.F) {
 	f.Add(1)
 	f.Fuzz(func(t *testing.T, n int) {
 		if n != 1 {
-			t.Error("it is broken")
+			t.Error("not 1")
 		}
 	})
 }
 
 func FuzzSkips(f *testing.F) {
-	f.Skip("it is left out")
+	f.Skip("skipped")
 }
 
 func FuzzExits(f *testing.F) {
@@ -59,9 +59,9 @@ func TestFuzz(t *testing.T) {
 		run, fails string
 		prints     []string
 	}{
-		{"", "3 of 4 targets failed", []string{"ok   sample ", "FuzzSound", "FAIL sample ", "FuzzBroken", "it is broken"}},
+		{"", "3 of 4 targets failed", []string{"ok   sample ", "FuzzSound", "FAIL sample ", "FuzzBroken", "not 1"}},
 		{"Sound", "", []string{"ok   sample ", "FuzzSound"}},
-		{"Skips", "1 of 1", []string{"FAIL sample ", "it ran nothing"}},
+		{"Skips", "1 of 1", []string{"FAIL sample ", "ran no input"}},
 		{"Exits", "1 of 1", []string{"FAIL sample ", "os.Exit(0)"}},
 		{"None", "no such target", nil},
 		{"Excluded|Comment", "no such target", nil},
@@ -69,26 +69,26 @@ func TestFuzz(t *testing.T) {
 		var out strings.Builder
 		err := fuzz(t.Context(), options{time: "1000x", run: tt.run, patterns: []string{"./..."}}, &out)
 		if (err == nil) != (tt.fails == "") || err != nil && !strings.Contains(err.Error(), tt.fails) {
-			t.Errorf("%q: %v, want %q", tt.run, err, tt.fails)
+			t.Errorf("%q: got error %v, want %q", tt.run, err, tt.fails)
 		}
 		for _, text := range tt.prints {
 			if !strings.Contains(out.String(), text) {
-				t.Errorf("%q: %q is not in\n%s", tt.run, text, out.String())
+				t.Errorf("%q: want %q in\n%s", tt.run, text, out.String())
 			}
 		}
 	}
 	if inputs, err := filepath.Glob(filepath.Join(dir, "testdata/fuzz/FuzzBroken/*")); err != nil || len(inputs) != 1 {
-		t.Errorf("%d inputs are kept, %v", len(inputs), err)
+		t.Errorf("got %d inputs, %v; want one", len(inputs), err)
 	}
 }
 
 func TestCheckTime(t *testing.T) {
-	for s, sound := range map[string]bool{
+	for s, valid := range map[string]bool{
 		"2s": true, "1h30m": true, "0.5s": true, "1000x": true,
 		"": false, "xyz": false, "5": false, "0": false, "0s": false, "-1s": false, "0x": false, "-1x": false, "x": false, "1.5x": false,
 	} {
-		if err := checkTime(s); (err == nil) != sound {
-			t.Errorf("%q: %v", s, err)
+		if err := checkTime(s); (err == nil) != valid {
+			t.Errorf("%q: got error %v", s, err)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func TestTimeUp(t *testing.T) {
 		end + "    Failing input written to testdata/fuzz/FuzzX/1\n":                                                                                 false,
 	} {
 		if got := timeUp([]byte(out)); got != want {
-			t.Errorf("%q: %v", out, got)
+			t.Errorf("%q: got %v", out, got)
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 )
 
 func main() {
-	parallel := flag.Int("parallel", runtime.GOMAXPROCS(0), "how many guards to try at once")
-	timeout := flag.Duration("timeout", 2*time.Minute, "the longest that one package's tests may take")
+	parallel := flag.Int("parallel", runtime.GOMAXPROCS(0), "how many guards to try concurrently")
+	timeout := flag.Duration("timeout", 2*time.Minute, "the longest time that one package's tests may take")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -48,7 +48,7 @@ func run(ctx context.Context, w io.Writer, patterns []string, parallel int, time
 		return false, err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
-	t := &trials{module: m, scratch: scratch, timeout: timeout, sound: map[string]func() (time.Duration, error){}}
+	t := &trials{module: m, scratch: scratch, timeout: timeout, baselines: map[string]func() (time.Duration, error){}}
 	counts := tryAll(ctx, w, t, guards, parallel)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
@@ -58,13 +58,12 @@ func run(ctx context.Context, w io.Writer, patterns []string, parallel int, time
 	return counts[noticed] == len(guards), nil
 }
 
-// tryAll tries some guards at once, prints a line about each as it is done,
-// and counts the verdicts.
-func tryAll(ctx context.Context, w io.Writer, t *trials, guards []placed, parallel int) map[verdict]int {
+// tryAll tries guards concurrently, prints a line about each, and counts the verdicts.
+func tryAll(ctx context.Context, w io.Writer, t *trials, guards []placedGuard, parallel int) map[verdict]int {
 	var (
 		mu     sync.Mutex
 		counts = map[verdict]int{}
-		next   = make(chan placed)
+		next   = make(chan placedGuard)
 		pool   sync.WaitGroup
 	)
 	for range max(1, parallel) {
@@ -90,21 +89,21 @@ func tryAll(ctx context.Context, w io.Writer, t *trials, guards []placed, parall
 	return counts
 }
 
-// placed is a guard and where it stands in the module.
-type placed struct {
+// placedGuard is a guard and its place in the module.
+type placedGuard struct {
 	guard
-	where string // the file, from the module's root, the line and perhaps a part
-	pkg   string // the directory of its package as go test takes it: ./avro/ocf
+	where string // file relative to the module's root, line, and part if any
+	pkg   string // directory of its package, for go test: ./avro/ocf
 }
 
-// guards finds the marks in the files of the packages that this system builds,
-// and lists each guard, and behind it the parts that it has.
-func (m *module) guards(ctx context.Context, patterns []string) ([]placed, error) {
+// guards finds the marks in the files of packages that this system builds. It returns
+// each guard, followed by its parts.
+func (m *module) guards(ctx context.Context, patterns []string) ([]placedGuard, error) {
 	packages, err := m.list(ctx, patterns)
 	if err != nil {
 		return nil, err
 	}
-	var all []placed
+	var all []placedGuard
 	for _, p := range packages {
 		for _, name := range append(p.GoFiles, p.CgoFiles...) {
 			file := filepath.Join(p.Dir, name)
@@ -117,7 +116,7 @@ func (m *module) guards(ctx context.Context, patterns []string) ([]placed, error
 				return nil, err
 			}
 			for _, g := range found {
-				p := placed{guard: g, where: fmt.Sprintf("%s:%d", m.relative(file), g.line), pkg: "./" + m.relative(p.Dir)}
+				p := placedGuard{guard: g, where: fmt.Sprintf("%s:%d", m.relative(file), g.line), pkg: "./" + m.relative(p.Dir)}
 				all = append(all, p)
 				for i, mutant := range g.parts {
 					part := p

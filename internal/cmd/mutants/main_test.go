@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The files of a module with one guard of each fate.
+// The files of a module with guards of all verdicts.
 var sample = map[string]string{
 	"go.mod": "module sample\n\ngo 1.26\n",
 	"sum/sum.go": `package sum
@@ -38,7 +38,7 @@ func sum(values []int) int {
 	for _, v := range values {
 		total += v
 	}
-	//guard: noticed by nobody (tests: ./next)
+	//guard: noticed by no test (tests: ./next)
 	total = max(total, 0)
 	return total
 }
@@ -52,7 +52,7 @@ func Next(values []int) (int, error) {
 }
 
 func Forever() error {
-	//guard: gone, the function has no end
+	//guard: without it the function has no end
 	for {
 	}
 }
@@ -202,15 +202,15 @@ func TestRun(t *testing.T) {
 		name     string
 		packages []string
 		noticed  bool
-		want     []string // begins of the lines, sorted
+		want     []string // prefixes of the lines, sorted
 	}{
 		{"all", nil, false, []string{
 			"13 guards: 5 noticed, 2 survived, 6 errors",
-			"SURVIVED sum/sum.go:19 noticed by nobody (./sum ./next, ",
+			"SURVIVED sum/sum.go:19 noticed by no test (./sum ./next, ",
 			"SURVIVED sum/sum.go:25 part 1 noticed as a whole (./sum, ",
-			"error    killed/killed.go:4 the tests are killed (the tests of ./killed were ended from outside: signal: killed, ",
+			"error    killed/killed.go:4 the tests are killed (another process killed the tests of ./killed: signal: killed, ",
 			"error    nowhere/nowhere.go:4 the other tests do not exist (there is no folder ./nope, ",
-			"error    sum/sum.go:33 gone, the function has no end (does not compile: ",
+			"error    sum/sum.go:33 without it the function has no end (does not compile: ",
 			"error    sum/sum.go:39 a declaration (a declaration cannot be disabled, ",
 			"error    unsound/unsound.go:4 the tests fail anyway (the tests of ./unsound fail without any change: TestDo, ",
 			"error    untested/untested.go:4 there are no tests (./untested has no tests, ",
@@ -246,7 +246,7 @@ func TestRun(t *testing.T) {
 	}
 	for _, packages := range [][]string{{"./missing"}, {"./missing/..."}, {"./tool", "./missing/..."}, {"./next"}} {
 		if _, err := run(context.Background(), new(strings.Builder), packages, 1, time.Minute); err == nil {
-			t.Errorf("no error for %q, where no guard is", packages)
+			t.Errorf("no error for %q, which have no guards", packages)
 		}
 	}
 }

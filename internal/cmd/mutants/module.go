@@ -32,16 +32,16 @@ func (m *module) relative(path string) string {
 	return filepath.ToSlash(name)
 }
 
-// listed is what go list says about a package.
-type listed struct {
+// goPackage is the output of go list for a package.
+type goPackage struct {
 	Dir      string
 	GoFiles  []string
 	CgoFiles []string
 }
 
-// list expands package patterns, which are seen from the working directory; no
-// pattern is the whole module.
-func (m *module) list(ctx context.Context, patterns []string) ([]listed, error) {
+// list expands package patterns, relative to the working directory. Without patterns it
+// lists the whole module.
+func (m *module) list(ctx context.Context, patterns []string) ([]goPackage, error) {
 	dir := ""
 	if len(patterns) == 0 {
 		dir, patterns = m.root, []string{"./..."}
@@ -50,9 +50,9 @@ func (m *module) list(ctx context.Context, patterns []string) ([]listed, error) 
 	if err != nil {
 		return nil, err
 	}
-	var packages []listed
+	var packages []goPackage
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p listed
+		var p goPackage
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
 			return packages, nil
 		} else if err != nil {
@@ -62,9 +62,9 @@ func (m *module) list(ctx context.Context, patterns []string) ([]listed, error) 
 	}
 }
 
-// goCommand runs the go command in a directory, with another one for temporary
-// files, of which it leaves some when ctx ends. It returns what it prints. The
-// error ends with its messages. A pattern without packages is an error, too.
+// goCommand runs the go command in dir, and returns its output. temp is for temporary
+// files, some of which remain when ctx ends. The error ends with the command's messages.
+// A pattern that matches no packages is an error, too.
 func goCommand(ctx context.Context, dir, temp string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+temp)

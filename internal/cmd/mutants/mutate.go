@@ -12,17 +12,17 @@ import (
 	"strings"
 )
 
-// guard is one mark in a file.
+// guard is a marked guard in a file.
 type guard struct {
-	file  string // as it was given to findGuards
+	file  string // as passed to findGuards
 	line  int    // of the mark
-	why   string // what is lost without the guard
+	why   string // what the guard does
 	tests []string
-	// mutant is the file's text with this guard disabled; err says why there
-	// is none.
+	// mutant is the file's text with this guard disabled. If there is none, err says
+	// why.
 	mutant []byte
 	err    error
-	// parts are such texts with one alternative of its condition disabled, where
+	// parts are the texts with one alternative of the guard's condition disabled, if
 	// it has several.
 	parts [][]byte
 }
@@ -48,9 +48,9 @@ func findGuards(file string, src []byte) ([]guard, error) {
 				continue
 			}
 			g := guard{file: file, line: fset.Position(c.Pos()).Line}
-			g.err = g.read(c.Text)
+			g.err = g.parse(c.Text)
 			if g.err == nil && !aloneOnLine(fset, src, c) {
-				g.err = errors.New("the mark does not stand on a line of its own")
+				g.err = errors.New("the mark is not on a line of its own")
 			}
 			if g.err == nil {
 				g.mutant, g.err = disable(fset, tree, src, g.line+1)
@@ -64,8 +64,8 @@ func findGuards(file string, src []byte) ([]guard, error) {
 	return found, nil
 }
 
-// read takes the mark's text apart.
-func (g *guard) read(comment string) error {
+// parse parses the text of a mark.
+func (g *guard) parse(comment string) error {
 	text, ok := strings.CutPrefix(comment, mark)
 	if !ok {
 		return fmt.Errorf("a mark is written %q", mark)
@@ -79,7 +79,7 @@ func (g *guard) read(comment string) error {
 	}
 	g.why = strings.TrimSpace(text)
 	if g.why == "" {
-		return errors.New("the mark does not say what is lost without the guard")
+		return errors.New("the mark does not say what the guard does")
 	}
 	return nil
 }
@@ -89,8 +89,8 @@ func aloneOnLine(fset *token.FileSet, src []byte, c *ast.Comment) bool {
 	return len(bytes.TrimSpace(before[bytes.LastIndexByte(before, '\n')+1:])) == 0
 }
 
-// disable returns the text without the effect of the statement that begins on
-// the line. No line is moved.
+// disable returns the text without the effect of the statement that begins on a line. It
+// moves no line.
 func disable(fset *token.FileSet, tree *ast.File, src []byte, line int) ([]byte, error) {
 	stmt, results := statementAt(fset, tree, line)
 	if stmt == nil {
@@ -102,20 +102,20 @@ func disable(fset *token.FileSet, tree *ast.File, src []byte, line int) ([]byte,
 		if s.Tok == token.DEFINE {
 			return nil, errors.New("a declaration cannot be disabled")
 		}
-		e.around(s, "if false { ", " }")
+		e.wrap(s, "if false { ", " }")
 	case *ast.ExprStmt, *ast.ForStmt, *ast.RangeStmt:
-		e.around(s, "if false { ", " }")
+		e.wrap(s, "if false { ", " }")
 	case *ast.IfStmt:
-		if s.Else == nil && !counts(s.Init) {
-			e.around(s, "if false { ", " }")
+		if s.Else == nil && !hasSideEffect(s.Init) {
+			e.wrap(s, "if false { ", " }")
 		} else {
-			e.around(s.Cond, "false && (", ")")
+			e.wrap(s.Cond, "false && (", ")")
 		}
 	case *ast.ReturnStmt:
 		if len(s.Results) != 1 || !isError(results) {
 			return nil, errors.New("only a return of one error can be disabled")
 		}
-		e.around(s, "if false { ", " }; return nil")
+		e.wrap(s, "if false { ", " }; return nil")
 	case *ast.CaseClause:
 		if hasTag(tree, s) {
 			return nil, errors.New("a case of a switch with a tag cannot be disabled")
@@ -124,7 +124,7 @@ func disable(fset *token.FileSet, tree *ast.File, src []byte, line int) ([]byte,
 			return nil, errors.New("a default clause cannot be disabled")
 		}
 		for _, expr := range s.List {
-			e.around(expr, "false && (", ")")
+			e.wrap(expr, "false && (", ")")
 		}
 	default:
 		return nil, fmt.Errorf("a statement of this kind (%T) cannot be disabled", stmt)
@@ -132,8 +132,8 @@ func disable(fset *token.FileSet, tree *ast.File, src []byte, line int) ([]byte,
 	return e.text(), nil
 }
 
-// disableParts returns the text once for each alternative of the condition of an
-// if or a case, with only that one disabled; none if there is one only.
+// disableParts returns a text for each alternative of the condition of an if or a case,
+// with only that alternative disabled. It returns none if there is only one.
 func disableParts(fset *token.FileSet, tree *ast.File, src []byte, line int) [][]byte {
 	var parts []ast.Expr
 	switch stmt, _ := statementAt(fset, tree, line); s := stmt.(type) {
@@ -150,14 +150,14 @@ func disableParts(fset *token.FileSet, tree *ast.File, src []byte, line int) [][
 	var mutants [][]byte
 	for _, part := range parts {
 		e := editor{fset: fset, src: src}
-		e.around(part, "false && (", ")")
+		e.wrap(part, "false && (", ")")
 		mutants = append(mutants, e.text())
 	}
 	return mutants
 }
 
-// alternatives returns the operands of || in a condition, in order, those within
-// parentheses included; the condition itself if it has none.
+// alternatives returns the operands of || in a condition, in order, including those
+// within parentheses. If there are none, it returns the condition.
 func alternatives(condition ast.Expr) []ast.Expr {
 	switch c := condition.(type) {
 	case *ast.ParenExpr:
@@ -180,9 +180,9 @@ func alternatives(condition ast.Expr) []ast.Expr {
 	return []ast.Expr{condition}
 }
 
-// counts reports whether the first part of an if changes what others go on with,
-// as n++ does, and is not the call that the if is about.
-func counts(init ast.Stmt) bool {
+// hasSideEffect reports whether the first part of an if changes a value that later code
+// uses, as n++ does, and is not the call that the if checks.
+func hasSideEffect(init ast.Stmt) bool {
 	switch s := init.(type) {
 	case *ast.IncDecStmt:
 		return true
@@ -193,8 +193,8 @@ func counts(init ast.Stmt) bool {
 	return false
 }
 
-// statementAt returns the first statement that begins on the line, and the
-// results of the function that it stands in.
+// statementAt returns the first statement that begins on a line, and the results of the
+// function around it.
 func statementAt(fset *token.FileSet, tree *ast.File, line int) (ast.Stmt, *ast.FieldList) {
 	var (
 		found   ast.Stmt
@@ -228,8 +228,7 @@ func statementAt(fset *token.FileSet, tree *ast.File, line int) (ast.Stmt, *ast.
 	return found, results
 }
 
-// hasTag reports whether a case is of a switch that compares it with a value or
-// a type.
+// hasTag reports whether a case belongs to a switch on a value or a type.
 func hasTag(tree *ast.File, clause *ast.CaseClause) (tag bool) {
 	ast.Inspect(tree, func(n ast.Node) bool {
 		switch s := n.(type) {
@@ -252,7 +251,7 @@ func isError(results *ast.FieldList) bool {
 	return ok && name.Name == "error"
 }
 
-// editor puts text around nodes, which come in order.
+// editor inserts text around nodes, in the order of the source.
 type editor struct {
 	fset *token.FileSet
 	src  []byte
@@ -260,7 +259,7 @@ type editor struct {
 	done int // bytes of src that are in out
 }
 
-func (e *editor) around(n ast.Node, before, after string) {
+func (e *editor) wrap(n ast.Node, before, after string) {
 	e.copyTo(n.Pos())
 	e.out = append(e.out, before...)
 	e.copyTo(n.End())

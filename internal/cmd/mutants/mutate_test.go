@@ -32,7 +32,7 @@ func TestDisable(t *testing.T) {
 			"return all(func() (n int, err error) {\nreturn 0, nil\n}, func() error {\nif false { return f.Sync() }; return nil\n})"},
 		{"case", "switch {\n//guard: w\ncase a > b, a < 0:\nx()\ncase c:\ny()\n}", "switch {\ncase false && (a > b), false && (a < 0):\nx()\ncase c:\ny()\n}"},
 		{"first of two statements", "//guard: w\nif a {\nx()\n}\nif b {\ny()\n}", "if false { if a {\nx()\n} }\nif b {\ny()\n}"},
-		{"the statement, not what stands in it", "//guard: w\nrun(func() {\nx()\n})", "if false { run(func() {\nx()\n}) }"},
+		{"outer statement only", "//guard: w\nrun(func() {\nx()\n})", "if false { run(func() {\nx()\n}) }"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestDisableRefuses(t *testing.T) {
 		{"blanks for a reason", inFunction("//guard:  \nx()"), "does not say"},
 		{"tests but no reason", inFunction("//guard: (tests: ./a)\nx()"), "does not say"},
 		{"an empty list of tests", inFunction("//guard: w (tests: )\nx()"), "empty"},
-		{"written otherwise", inFunction("// guard: w\nx()"), "is written"},
+		{"blank before guard", inFunction("// guard: w\nx()"), "is written"},
 		{"written without a colon", inFunction("//guard w\nx()"), "is written"},
 		{"written as a block", inFunction("/*guard: w*/\nx()"), "is written"},
 		{"written as a block with a blank", inFunction("/* guard: w */\nx()"), "is written"},
@@ -132,7 +132,7 @@ func TestDisableRefuses(t *testing.T) {
 				t.Fatalf("%d guards, %v; want one", len(found), err)
 			}
 			if err := found[0].err; err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %v, want one with %q", err, test.want)
+				t.Errorf("got error %v, want one with %q", err, test.want)
 			}
 		})
 	}
@@ -170,7 +170,7 @@ z(s)`)
 	}
 }
 
-func TestWhichFailed(t *testing.T) {
+func TestFailedTest(t *testing.T) {
 	tests := []struct{ name, output, want string }{
 		{"a test", "--- FAIL: TestA (0.01s)\n    a_test.go:1: no\nFAIL\n", "TestA"},
 		{"a subtest", "--- FAIL: TestA (0.01s)\n    --- FAIL: TestA/b (0.00s)\nFAIL\n", "TestA/b"},
@@ -181,8 +181,8 @@ func TestWhichFailed(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := whichFailed([]byte(test.output)); got != test.want {
-				t.Errorf("%q, want %q", got, test.want)
+			if got := failedTest([]byte(test.output)); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}

@@ -32,13 +32,13 @@ type trials struct {
 	scratch string
 	timeout time.Duration
 
-	mu    sync.Mutex
-	sound map[string]func() (time.Duration, error) // by package, of its unchanged tests
+	mu        sync.Mutex
+	baselines map[string]func() (time.Duration, error) // of unchanged tests, by package
 }
 
-// try runs the tests that should notice that the guard is gone. It also says
-// which test did, or else what was run or what went wrong.
-func (t *trials) try(ctx context.Context, g placed) (verdict, string) {
+// try runs the tests that should notice that a guard is disabled. It also returns which
+// test did, or else the packages that were tested, or an error message.
+func (t *trials) try(ctx context.Context, g placedGuard) (verdict, string) {
 	if g.err != nil {
 		return failed, g.err.Error()
 	}
@@ -53,11 +53,11 @@ func (t *trials) try(ctx context.Context, g placed) (verdict, string) {
 	}
 	packages := append([]string{g.pkg}, g.tests...)
 	for _, pkg := range packages {
-		took, err := t.unchanged(ctx, pkg)
+		duration, err := t.baseline(ctx, pkg)
 		if err != nil {
 			return failed, err.Error()
 		}
-		by, _, err := t.test(ctx, dir, pkg, overlay, min(t.timeout, max(10*took, leastTimeout)))
+		by, _, err := t.test(ctx, dir, pkg, overlay, min(t.timeout, max(10*duration, minTimeout)))
 		if err != nil {
 			return failed, err.Error()
 		}
@@ -68,8 +68,8 @@ func (t *trials) try(ctx context.Context, g placed) (verdict, string) {
 	return survived, strings.Join(packages, " ")
 }
 
-// writeOverlay writes the mutants of files and the file that puts them in place
-// of the originals for the go command.
+// writeOverlay writes the mutants of files, and the overlay file with which the go command
+// uses them instead of the originals.
 func writeOverlay(dir string, mutants map[string][]byte) (string, error) {
 	replace := map[string]string{}
 	for file, mutant := range mutants {
@@ -86,15 +86,15 @@ func writeOverlay(dir string, mutants map[string][]byte) (string, error) {
 	return overlay, os.WriteFile(overlay, text, 0o600)
 }
 
-// leastTimeout is the time after which tests may be said to hang.
-const leastTimeout = 30 * time.Second
+// minTimeout is the least time after which tests count as hanging.
+const minTimeout = 30 * time.Second
 
-// unchanged checks once per package that its tests exist and pass as they are:
-// otherwise every guard would seem to be noticed. They run as they do for a guard,
-// with an overlay, which is empty. It returns how long they take.
-func (t *trials) unchanged(ctx context.Context, pkg string) (time.Duration, error) {
+// baseline checks once per package that its unchanged tests exist and pass: otherwise
+// every guard would seem to be noticed. The tests run as for a guard, but with an empty
+// overlay. baseline returns how long they take.
+func (t *trials) baseline(ctx context.Context, pkg string) (time.Duration, error) {
 	t.mu.Lock()
-	check, ok := t.sound[pkg]
+	check, ok := t.baselines[pkg]
 	if !ok {
 		check = sync.OnceValues(func() (time.Duration, error) {
 			dir, err := os.MkdirTemp(t.scratch, "unchanged-")
@@ -112,15 +112,15 @@ func (t *trials) unchanged(ctx context.Context, pkg string) (time.Duration, erro
 			}
 			return took, err
 		})
-		t.sound[pkg] = check
+		t.baselines[pkg] = check
 	}
 	t.mu.Unlock()
 	return check()
 }
 
-// test compiles and runs the tests of a package. It returns which one failed, or
-// "" if all passed, and how long they ran.
-func (t *trials) test(ctx context.Context, dir, pkg, overlay string, timeout time.Duration) (by string, took time.Duration, err error) {
+// test compiles and runs the tests of a package. It returns which test failed, or "" if
+// all passed, and how long they ran.
+func (t *trials) test(ctx context.Context, dir, pkg, overlay string, timeout time.Duration) (by string, duration time.Duration, err error) {
 	binary, err := t.compile(ctx, dir, pkg, overlay)
 	if err != nil {
 		return "", 0, err
@@ -146,16 +146,16 @@ func (t *trials) compile(ctx context.Context, dir, pkg, overlay string) (binary 
 	return binary, nil
 }
 
-// run runs the compiled tests of a package, without those for which ROWTOCOL_SOAK
-// asks, and returns which one failed, or "" if all passed.
+// run runs the compiled tests of a package, except those that need ROWTOCOL_SOAK. It
+// returns which test failed, or "" if all passed.
 func (t *trials) run(ctx context.Context, dir, pkg, overlay, binary string, timeout time.Duration) (string, error) {
-	// The tests end themselves in time unless even that is broken.
+	// The tests have their own timeout. This one is for tests that ignore it.
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout+10*time.Second, errHangs)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, "-test.short", "-test.failfast", "-test.paniconexit0", "-test.timeout="+timeout.String())
 	cmd.Dir = filepath.Join(t.module.root, pkg)
-	cmd.Env = append(os.Environ(), "ROWTOCOL_SOAK=", "TMPDIR="+dir, // what a crash leaves goes with it
-		// For tests that build what they run. The quotes are for paths with spaces.
+	cmd.Env = append(os.Environ(), "ROWTOCOL_SOAK=", "TMPDIR="+dir, // files that a crash leaves are removed with it
+		// For programs that tests build. The quotes are for paths with spaces.
 		"GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" '-overlay="+overlay+"'"))
 	cmd.WaitDelay = 10 * time.Second
 	var output bytes.Buffer
@@ -169,12 +169,12 @@ func (t *trials) run(ctx context.Context, dir, pkg, overlay, binary string, time
 		return "", err
 	}
 	if context.Cause(ctx) == nil && killed(exit) {
-		return "", fmt.Errorf("the tests of %s were ended from outside: %w", pkg, exit)
+		return "", fmt.Errorf("another process killed the tests of %s: %w", pkg, exit)
 	}
-	return whichFailed(output.Bytes()), nil
+	return failedTest(output.Bytes()), nil
 }
 
-// killed reports whether a process ended by a signal that others send.
+// killed reports whether a process ended by a signal of another process.
 func killed(exit *exec.ExitError) bool {
 	status := exit.Sys().(syscall.WaitStatus)
 	return status.Signaled() && slices.Contains([]syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}, status.Signal())
@@ -187,9 +187,8 @@ var (
 	testFailed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 )
 
-// whichFailed finds in the output of tests what failed, as exactly as it can be
-// known.
-func whichFailed(output []byte) string {
+// failedTest finds the innermost test that failed in the output of tests.
+func failedTest(output []byte) string {
 	if testHung.Match(output) {
 		return "hangs"
 	}

@@ -1,12 +1,11 @@
-// Command tally sums up a run of tests from the recordings that "go test -json" made of its
-// parts:
+// Command tally sums up a run of tests from the recordings of its parts by "go test -json":
 //
 //	tally -status 2 bin/test/*.json
 //
-// It prints each reason for which tests were skipped once, the tests that failed, and
-// last, alone on a line, "4448 passed, 0 failed, 17 skipped". Subtests count. What
-// failed without a test, such as a package that does not compile, counts as one that
-// failed, and so does a -status other than 0 where no test did. The exit code is then 1.
+// It prints each reason for skipped tests once, the tests that failed, and a last line
+// such as "4448 passed, 0 failed, 17 skipped". Subtests count. A failure outside of tests,
+// such as a package that does not compile, counts as a failed test. So does a -status
+// other than 0 if no test failed. If there are failures, the exit code is 1.
 package main
 
 import (
@@ -25,7 +24,7 @@ import (
 )
 
 func main() {
-	status := flag.Int("status", 0, "exit `code` of what ran the tests")
+	status := flag.Int("status", 0, "exit `code` of the run of the tests")
 	flag.Parse()
 	t := newTally()
 	for _, name := range flag.Args() {
@@ -39,7 +38,7 @@ func main() {
 	}
 }
 
-// event has the fields of a test event that tally uses; see "go doc test2json".
+// event has the fields of a test event that tally uses: see "go doc test2json".
 type event struct {
 	Action, Package, Test, Output string
 }
@@ -70,8 +69,8 @@ var message = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)`)
 
 // add counts the tests of a recording.
 func (t *tally) add(recording io.Reader) error {
-	said := make(map[event]string)  // the last message of each test
-	failed := make(map[string]bool) // packages of which a test failed
+	lastMessage := make(map[event]string) // the last message of each test
+	failed := make(map[string]bool)       // packages with a failed test
 	d := json.NewDecoder(recording)
 	for {
 		var e event
@@ -87,34 +86,34 @@ func (t *tally) add(recording io.Reader) error {
 		switch {
 		case e.Action == "output":
 			if m := message.FindStringSubmatch(e.Output); m != nil {
-				said[test] = m[1]
+				lastMessage[test] = m[1]
 			}
 		case e.Action == "fail" && (e.Test != "" || !failed[e.Package]):
 			failed[e.Package] = true
 			t.failed = append(t.failed, name)
 		case e.Test == "":
-			// It is of a package.
+			// The event is that of a package.
 		case e.Action == "pass":
 			t.passed++
 		case e.Action == "skip":
-			why := said[test]
+			why := lastMessage[test]
 			t.skipped[why] = append(t.skipped[why], name)
 		}
 	}
 }
 
-// named is how many skipped tests a line names.
-const named = 3
+// maxNames is the number of skipped tests that a line names.
+const maxNames = 3
 
-// print reports whether all that ran passed.
+// print prints the tally, and reports whether nothing failed.
 func (t *tally) print(w io.Writer, status int) bool {
 	skipped := 0
 	for _, why := range slices.Sorted(maps.Keys(t.skipped)) {
 		names := t.skipped[why]
 		skipped += len(names)
 		more := ""
-		if n := len(names) - named; n > 0 {
-			names, more = names[:named], fmt.Sprintf(" and %d more", n)
+		if n := len(names) - maxNames; n > 0 {
+			names, more = names[:maxNames], fmt.Sprintf(" and %d more", n)
 		}
 		fmt.Fprintf(w, "skipped: %s (%s%s)\n", cmp.Or(why, "no reason given"), strings.Join(names, ", "), more)
 	}

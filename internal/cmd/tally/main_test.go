@@ -44,7 +44,7 @@ func TestTally(t *testing.T) {
 			testenv.Must(t, all.add(strings.NewReader(recording+c.more)))
 			var out strings.Builder
 			if good := all.print(&out, c.status); good != c.good || out.String() != c.want {
-				t.Errorf("%v\n%s\nwant %v\n%s", good, &out, c.good, c.want)
+				t.Errorf("got %v\n%s\nwant %v\n%s", good, &out, c.good, c.want)
 			}
 		})
 	}
@@ -59,8 +59,8 @@ func TestTallyNamesFewOfMany(t *testing.T) {
 	}
 }
 
-func TestTallyRefusesATornRecording(t *testing.T) {
+func TestTallyRejectsTruncatedRecording(t *testing.T) {
 	if err := newTally().add(strings.NewReader(recording[:len(recording)-5])); err == nil {
-		t.Error("half a line was taken")
+		t.Error("no error for half a line")
 	}
 }
