@@ -109,15 +109,15 @@ func TestChildFailsAtDamage(t *testing.T) {
 		t.Fatalf("%d documents", len(all))
 	}
 	_, again := c.runAttempt(0, 1)
-	for who, err := range map[string]error{"the engine": all[0].Err("plan"), "the next attempt": again} {
+	for receiver, err := range map[string]error{"the engine": all[0].Err("plan"), "the next attempt": again} {
 		var got *damage.Error
 		if !errors.As(err, &got) || !errors.Is(err, failure.Input) {
-			t.Errorf("%s: %v", who, err)
+			t.Errorf("%s: got error %v", receiver, err)
 			continue
 		}
 		got.Err = want.Err // the message contains its text
 		if *got != *want || !strings.HasPrefix(err.Error(), all[0].Message) {
-			t.Errorf("%s: got %+v, want %+v", who, got, want)
+			t.Errorf("%s: got %+v, want %+v", receiver, got, want)
 		}
 	}
 }

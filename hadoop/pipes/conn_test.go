@@ -166,7 +166,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-func TestCut(t *testing.T) {
+func TestTruncate(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "abc": "abc", "abcd": "abc", "äöüß": "äöü",
 		"a😀b": "a😀", "ab😀": "ab", "😀😀": "😀",
