@@ -36,7 +36,7 @@
 // reads equally well. Carriers stand for tasks that begin with
 //
 //   - a file whose name Hadoop's input format skips, or XML cannot hold
-//   - a part of a file some of whose parts are done already
+//   - a part of a file, if other parts of it are done already
 //   - a part of a file that is cut by a size that differs from most of the job's, or is
 //     less than 100 KiB
 //   - a file whose path is also the path of an input of another plan or cluster
