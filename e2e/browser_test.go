@@ -144,7 +144,7 @@ func TestPage(t *testing.T) {
 	b.wantNames("filtered tree", "hops[]", "tags>", "key")
 	evaluated(t, b, "count", shownCount, "1 of 10 columns")
 	b.enter(" or not")
-	evaluated(t, b, "nothing found", `document.querySelector("#columns tbody").textContent`, "Nothing has this in its name.")
+	evaluated(t, b, "nothing found", `document.querySelector("#columns tbody").textContent`, "No name contains this text.")
 	b.eval(`document.getElementById("filter").select(), true`, &focused)
 	b.enter(" ")
 

@@ -249,7 +249,7 @@ func TestLossesAreMentioned(t *testing.T) {
 		t.Error("inspect lists no losses")
 	}
 	rowtocol(t, dir, nil, "inspect", "--html", "page.html", "out").want(t, 0, "LOSSES: ")
-	if page := string(read(t, dir+"/page.html")); !strings.Contains(page, "Damage was left out") {
+	if page := string(read(t, dir+"/page.html")); !strings.Contains(page, "Damaged data was left out") {
 		t.Error("the page names no losses")
 	}
 }

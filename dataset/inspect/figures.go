@@ -15,9 +15,9 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// Figures are the sizes of one row group, or of all row groups of an output. Of
-// a column, Raw counts the bytes of its blocks before compression and Stored
-// those after it; headers and block tables are only in Bytes.
+// Figures are the sizes of one row group, or of all row groups of an output. Raw
+// counts the bytes of blocks before compression, and Stored those after it. Headers
+// and block tables are only in Bytes.
 type Figures struct {
 	Path      string     `json:"path"`
 	Files     int        `json:"files"`
@@ -25,37 +25,37 @@ type Figures struct {
 	Rows      int64      `json:"rows"`
 	Format    string     `json:"format"`
 	Version   int        `json:"version"`         // of the format
-	Holds     string     `json:"holds,omitempty"` // of a file of something else than a table's rows
+	Holds     string     `json:"holds,omitempty"` // the contents, if they are not the rows of a table
 	Blocks    int64      `json:"blocks"`
 	Raw       int64      `json:"raw_bytes"`
 	Stored    int64      `json:"stored_bytes"`
 	Metadata  []Metadata `json:"metadata"`
 	Columns   []Column   `json:"columns"`
 	RowGroups []RowGroup `json:"row_groups"`
-	Datasets  []Dataset  `json:"datasets,omitempty"` // where they are several
-	// Made says when, and by which version, a committed output was made; nil where
-	// nothing tells.
+	Datasets  []Dataset  `json:"datasets,omitempty"` // if there are several
+	// Made says when a committed output was made, and by which version. It is nil if
+	// that is not known.
 	Made *manifest.Made `json:"made,omitempty"`
-	// Losses are what committed outputs were allowed to leave out.
+	// Losses are the damaged ranges that committed outputs left out.
 	Losses []manifest.Loss `json:"losses"`
 }
 
-// Metadata is a pair of the header that all files share.
+// Metadata is a key-value pair that the headers of all files share.
 type Metadata struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
-	Hex   bool   `json:"hex,omitempty"` // value is hexadecimal: it is not text
+	Hex   bool   `json:"hex,omitempty"` // the value is binary, shown as hexadecimal digits
 
-	schema bool // value is the schema
+	schema bool // the value is the schema
 }
 
 // Column holds the sums of one column over the files.
 type Column struct {
-	Number     int     `json:"-"` // in the files
+	Number     int     `json:"-"` // position in the files
 	Name       string  `json:"name"`
 	Type       string  `json:"type"`
 	TypeName   string  `json:"-"`                 // as tables show it
-	SchemaType string  `json:"-"`                 // the same, as the schema calls it
+	SchemaType string  `json:"-"`                 // the type in the schema
 	Meaning    string  `json:"logical,omitempty"` // see column.Column
 	Array      bool    `json:"array"`
 	Parent     string  `json:"parent,omitempty"`
@@ -71,7 +71,7 @@ type Column struct {
 	Share      float64 `json:"share"` // of the stored bytes of all columns, 0 to 1
 }
 
-// Dataset is one output or file among those that the figures sum up.
+// Dataset is one of the outputs or files that the figures sum up.
 type Dataset struct {
 	Path   string `json:"path"`
 	Files  int    `json:"files"`
@@ -82,7 +82,7 @@ type Dataset struct {
 
 // RowGroup is one part.
 type RowGroup struct {
-	Name   string `json:"name"` // below Figures.Path, if it is one
+	Name   string `json:"name"` // below Figures.Path if that is one dataset
 	Rows   int64  `json:"rows"`
 	Bytes  int64  `json:"bytes"`
 	Stored int64  `json:"stored_bytes"` // of its blocks
@@ -93,16 +93,15 @@ type Options struct {
 	// Count makes Gather read the lengths of array columns. Without it, the numbers of
 	// values that depend on them stay unknown.
 	Count bool
-	// Progress is called after each file, if it is set.
+	// Progress is called after each file if it is not nil.
 	Progress func(rows int64, files int)
-	// Memory is checked before figures are made, for roughly what they take with a
-	// page, a table or an object of them; nil is no limit. It is not reserved, because
-	// garbage of block tables would fill the rest.
+	// Memory must have room for the figures and the page, table or object made of them.
+	// nil is no limit. Gather checks this before it makes the figures. It reserves
+	// nothing, because garbage of block tables would fill the rest.
 	Memory *budget.Heap
 }
 
-// columnMemory is about what the figures of a column take, with what is printed of
-// them.
+// columnMemory is about the memory of a column's figures, including their output.
 const columnMemory = 2 << 10
 
 // Gather adds up the figures of a dataset's files. After a *damage.Error, it also
@@ -136,7 +135,7 @@ func Gather(ctx context.Context, l *dataset.Listing, o Options) (*Figures, error
 	return f, damaged
 }
 
-// add adds a part's figures, after damage those that could be had.
+// add adds a part's figures. If the part is damaged, it adds those that can be read.
 func (f *Figures) add(ctx context.Context, l *dataset.Listing, part *dataset.Part, o *Options) error {
 	file, err := l.Open(ctx, part)
 	if err != nil {
@@ -184,7 +183,7 @@ func (f *Figures) add(ctx context.Context, l *dataset.Listing, part *dataset.Par
 	return damaged
 }
 
-// start takes the columns and the metadata from the first file.
+// start sets the columns and the metadata to those of the first file.
 func (f *Figures) start(file *dataset.OpenPart) {
 	f.Format, f.Version = file.Format.Name(), file.Version()
 	f.Metadata = metadata(file)
@@ -235,7 +234,7 @@ func metadata(file *dataset.OpenPart) []Metadata {
 	return all
 }
 
-// shareMetadata drops what another file says otherwise: its checksum, say.
+// shareMetadata drops metadata that differs in another file, such as checksums.
 func (f *Figures) shareMetadata(file *dataset.OpenPart) {
 	if len(f.RowGroups) == 0 {
 		return
@@ -254,7 +253,7 @@ func (f *Figures) shareMetadata(file *dataset.OpenPart) {
 	f.Metadata = shared
 }
 
-// total computes what depends on all files.
+// total computes the sums over all columns, and the ratios and shares.
 func (f *Figures) total() {
 	for i := range f.Columns {
 		c := &f.Columns[i]
@@ -268,8 +267,8 @@ func (f *Figures) total() {
 	}
 }
 
-// countValues returns the number of values of each column, -1 where it is not
-// known: below the top it needs the lengths, which are read only with count.
+// countValues returns the number of values of each column, -1 if it is not known.
+// Array columns and those in them need the lengths, which are read only with count.
 func countValues(ctx context.Context, f *dataset.OpenPart, count bool) (counts []int64, damaged error) {
 	cols := f.Columns()
 	counts = make([]int64, len(cols))
@@ -302,7 +301,7 @@ func sumLengths(ctx context.Context, f *dataset.OpenPart, col int, n int64) (int
 	if err != nil {
 		return 0, err
 	}
-	const step = 1 << 16 // rows, or items, after which the context is looked at
+	const step = 1 << 16 // rows or items between checks of the context
 	var total int64
 	for n > 0 {
 		if err := ctx.Err(); err != nil {
@@ -318,7 +317,7 @@ func sumLengths(ctx context.Context, f *dataset.OpenPart, col int, n int64) (int
 	return total, nil
 }
 
-// Schema says whether the pair is the Avro schema of the rows.
+// Schema reports whether the pair is the Avro schema of the rows.
 func (m *Metadata) Schema() bool { return m.schema }
 
 // schema returns the text of the Avro schema, empty if there is none.

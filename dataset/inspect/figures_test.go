@@ -17,14 +17,14 @@ import (
 )
 
 func TestGather(t *testing.T) {
-	for _, of := range formats {
-		t.Run(of.Name(), func(t *testing.T) {
-			first, second := hops(t, of, 300), hops(t, of, 30)
-			f := gather(t, of, first, second)
+	for _, format := range formats {
+		t.Run(format.Name(), func(t *testing.T) {
+			first, second := hops(t, format, 300), hops(t, format, 30)
+			f := gather(t, format, first, second)
 			if f.Files != len(first)+len(second) || f.Rows != 330 || f.Bytes != first.size()+second.size() || len(f.Columns) != 4 {
 				t.Errorf("%+v", f)
 			}
-			want := []RowGroup{{Name: "part-0" + of.Suffix(), Rows: 300, Bytes: first.size()}, {Name: "part-1" + of.Suffix(), Rows: 30, Bytes: second.size()}}
+			want := []RowGroup{{Name: "part-0" + format.Suffix(), Rows: 300, Bytes: first.size()}, {Name: "part-1" + format.Suffix(), Rows: 30, Bytes: second.size()}}
 			var stored int64
 			for i, g := range f.RowGroups {
 				stored += g.Stored
@@ -47,7 +47,7 @@ func TestGather(t *testing.T) {
 				t.Errorf("shares sum to %v, row groups to %d of %d, %d blocks", share, stored, f.Stored, f.Blocks)
 			}
 			codec, last := "snappy", "snappy"
-			switch of { // that have codecs of columns
+			switch format { // formats whose columns have codecs of their own
 			case trevni.Format:
 				codec = "null"
 			case cfile.Format:
@@ -60,25 +60,25 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// Each file has its own checksums of its header and its blocks; the rest they share.
+// Files share their metadata, except the checksums of their headers and blocks.
 func TestSharedMetadata(t *testing.T) {
-	of := trevni.Format
-	key := func(f *Figures) (found bool) {
+	format := trevni.Format
+	hasChecksum := func(f *Figures) (found bool) {
 		for _, m := range f.Metadata {
 			found = found || m.Key == trevni.HeaderCRCKey
 		}
 		return found
 	}
-	one, two := gather(t, of, hops(t, of, 3)), gather(t, of, hops(t, of, 3), hops(t, of, 4))
-	if !key(one) || key(two) || len(one.Metadata) != len(two.Metadata)+2 || two.schema() != hopsSchema {
-		t.Errorf("of one file %v, of two %v", one.Metadata, two.Metadata)
+	one, two := gather(t, format, hops(t, format, 3)), gather(t, format, hops(t, format, 3), hops(t, format, 4))
+	if !hasChecksum(one) || hasChecksum(two) || len(one.Metadata) != len(two.Metadata)+2 || two.schema() != hopsSchema {
+		t.Errorf("metadata of one file: %v, of two files: %v", one.Metadata, two.Metadata)
 	}
 }
 
 func TestNotCounted(t *testing.T) {
-	for _, of := range formats {
-		t.Run(of.Name(), func(t *testing.T) {
-			f, err := Gather(t.Context(), listing(t, of, hops(t, of, 30)), Options{})
+	for _, format := range formats {
+		t.Run(format.Name(), func(t *testing.T) {
+			f, err := Gather(t.Context(), listing(t, format, hops(t, format, 30)), Options{})
 			if err != nil || f.Columns[0].Values == nil || f.Columns[1].Values != nil || f.Columns[3].Values != nil {
 				t.Errorf("%+v", f.Columns)
 			}
@@ -87,9 +87,9 @@ func TestNotCounted(t *testing.T) {
 }
 
 func TestDamage(t *testing.T) {
-	for _, of := range formats {
-		t.Run(of.Name(), func(t *testing.T) {
-			sound := hops(t, of, 30)
+	for _, format := range formats {
+		t.Run(format.Name(), func(t *testing.T) {
+			sound := hops(t, format, 30)
 			cut := maps.Clone(sound)
 			for name, b := range cut {
 				cut[name] = b[:len(b)/9]
@@ -97,19 +97,19 @@ func TestDamage(t *testing.T) {
 			cases := []struct {
 				name  string
 				parts []files
-				rows  int64 // of the figures; -1: there are none
+				rows  int64 // in the figures; -1: no figures
 			}{
 				{"the only file", []files{cut}, -1},
 				{"a later file", []files{sound, cut}, 30},
 				{"a file in the middle", []files{sound, cut, sound}, 60},
-				{"other columns", []files{sound, rowless(t, of, "id", "words")}, 30},
-				{"another name", []files{rowless(t, of, "a", "b"), rowless(t, of, "a", "c")}, 0},
-				{"a column less", []files{rowless(t, of, "a", "b"), rowless(t, of, "a")}, 0},
-				{"a column more", []files{rowless(t, of, "a"), rowless(t, of, "a", "b")}, 0},
+				{"other columns", []files{sound, rowless(t, format, "id", "words")}, 30},
+				{"another name", []files{rowless(t, format, "a", "b"), rowless(t, format, "a", "c")}, 0},
+				{"one column less", []files{rowless(t, format, "a", "b"), rowless(t, format, "a")}, 0},
+				{"one column more", []files{rowless(t, format, "a"), rowless(t, format, "a", "b")}, 0},
 			}
 			for _, c := range cases {
 				t.Run(c.name, func(t *testing.T) {
-					f, err := Gather(t.Context(), listing(t, of, c.parts...), Options{Count: true})
+					f, err := Gather(t.Context(), listing(t, format, c.parts...), Options{Count: true})
 					if d := (*damage.Error)(nil); !errors.As(err, &d) || d.File == "" {
 						t.Errorf("error %v", err)
 					}
@@ -118,7 +118,7 @@ func TestDamage(t *testing.T) {
 					}
 				})
 			}
-			l := listing(t, of, sound)
+			l := listing(t, format, sound)
 			none := l.Parts[0]
 			none.Files = slices.Clone(none.Files)
 			for i := range none.Files {
@@ -132,7 +132,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// Figures of more columns than there is memory for are refused.
+// Gather fails if its memory is too small for the figures of all columns.
 func TestFiguresWithinMemory(t *testing.T) {
 	const columns = 100
 	names := make([]string, columns)

@@ -21,8 +21,8 @@ const hopsSchema = `{"type":"record","name":"M","fields":[{"name":"id","type":"l
 
 var formats = format.Registry{trevni.Format, cfile.Format}
 
-// files are those of a part: their bytes by their names, "" for a part that is
-// one file.
+// files are the contents of a part's files by their names. The name is "" if the
+// part is one file.
 type files map[string][]byte
 
 func (f files) size() (n int64) {
@@ -32,7 +32,7 @@ func (f files) size() (n int64) {
 	return n
 }
 
-// hops returns a part of so many rows: an id, and that many hops modulo 3.
+// hops returns a part of n rows, each with an id and id modulo 3 hops.
 func hops(t *testing.T, f format.Format, rows int) files {
 	t.Helper()
 	cols := []column.Column{
@@ -55,7 +55,7 @@ func hops(t *testing.T, f format.Format, rows int) files {
 	}}.Files(t)
 }
 
-// rowless returns a part without rows of columns with these names.
+// rowless returns a part without rows whose columns have the names.
 func rowless(t *testing.T, f format.Format, names ...string) files {
 	t.Helper()
 	var cols []column.Column
@@ -65,7 +65,7 @@ func rowless(t *testing.T, f format.Format, names ...string) files {
 	return formattest.Source{Format: f, Columns: cols}.Files(t)
 }
 
-// listing writes the parts of mail in a new directory.
+// listing writes the parts into a new directory mail and lists them.
 func listing(t *testing.T, f format.Format, parts ...files) *dataset.Listing {
 	t.Helper()
 	dir := t.TempDir() + "/mail"
@@ -87,7 +87,7 @@ func listing(t *testing.T, f format.Format, parts ...files) *dataset.Listing {
 	return l
 }
 
-// gather returns the figures of parts as of /data/mail.
+// gather returns the figures of the parts, with the path /data/mail.
 func gather(t *testing.T, f format.Format, parts ...files) *Figures {
 	t.Helper()
 	g, err := Gather(t.Context(), listing(t, f, parts...), Options{Count: true})

@@ -16,7 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// HTMLStart is what every page begins with.
+// HTMLStart is the beginning of every page.
 const HTMLStart = "<!DOCTYPE html>"
 
 var (
@@ -30,18 +30,18 @@ var (
 	pageTemplate = template.Must(template.New("page").Parse(pageHTML))
 )
 
-// page is what the template sees. The figures are escaped wherever they
-// stand; only our own style and script are taken as they are.
+// page is the data of the template. The template escapes all of it except our
+// own style and script.
 type page struct {
 	*Figures
 	Title  string
-	Place  string // full path
+	Place  string // full path of the output
 	Ratio  float64
 	Codecs string
 	Sums   string
 	Types  []typeCount
-	Lost   string // what losses come to
-	Schema string // indented, if it is JSON
+	Lost   string // number of lost rows; empty if there are no losses
+	Schema string // indented if it is JSON
 	Other  []Metadata
 	Data   pageData
 	Policy string
@@ -49,25 +49,25 @@ type page struct {
 	Script template.JS
 }
 
-// pageData is what the script draws.
+// pageData is the data that the script draws.
 type pageData struct {
 	Nodes  []*node    `json:"nodes"`
 	Groups []RowGroup `json:"groups"`
 }
 
 // HTML writes the figures as one page without external resources, the same
-// bytes for the same figures. place is the full path of what they are of. The error
+// bytes for the same figures. place is the full path of the output. The error
 // is w's.
 func (f *Figures) HTML(w io.Writer, place string) error {
 	p := page{
 		Figures: f, Title: path.Base(f.Path), Place: place,
 		Codecs: distinct(f.Columns, func(c *Column) string { return c.Codec }),
 		Sums:   distinct(f.Columns, func(c *Column) string { return c.Checksum }),
-		Types:  types(f.Columns),
-		Lost:   lost(f.Losses),
+		Types:  countTypes(f.Columns),
+		Lost:   lostRows(f.Losses),
 		Schema: Indented(f.schema()),
 		Data:   pageData{Nodes: tree(f.Columns), Groups: f.RowGroups},
-		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + allowed(pageCSS) + "; script-src " + allowed(pageJS),
+		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + policySource(pageCSS) + "; script-src " + policySource(pageJS),
 		Style:  template.CSS(pageCSS), Script: template.JS(pageJS),
 	}
 	if f.Stored > 0 {
@@ -81,17 +81,17 @@ func (f *Figures) HTML(w io.Writer, place string) error {
 	return pageTemplate.Execute(w, p)
 }
 
-// allowed names an inline text in a content security policy.
-func allowed(text string) string {
+// policySource returns the source of an inline text for a content security policy.
+func policySource(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
 // distinct lists the values of a property of the columns, sorted.
-func distinct(columns []Column, of func(*Column) string) string {
+func distinct(columns []Column, property func(*Column) string) string {
 	var all []string
 	for i := range columns {
-		if v := of(&columns[i]); !slices.Contains(all, v) {
+		if v := property(&columns[i]); !slices.Contains(all, v) {
 			all = append(all, v)
 		}
 	}
@@ -99,14 +99,14 @@ func distinct(columns []Column, of func(*Column) string) string {
 	return strings.Join(all, ", ")
 }
 
-// typeCount says how many columns have values of a type.
+// typeCount is the number of columns that have values of a type.
 type typeCount struct {
 	Name    string
 	Columns int
 }
 
-// types counts the columns of each type, the most frequent first.
-func types(columns []Column) []typeCount {
+// countTypes counts the columns of each type and lists the most frequent first.
+func countTypes(columns []Column) []typeCount {
 	var counts []typeCount
 	for i := range columns {
 		name := strings.TrimSuffix(columns[i].SchemaType, "[]")
@@ -120,8 +120,8 @@ func types(columns []Column) []typeCount {
 	return counts
 }
 
-// lost says how many rows were left out.
-func lost(losses []manifest.Loss) string {
+// lostRows describes how many rows were left out.
+func lostRows(losses []manifest.Loss) string {
 	if len(losses) == 0 {
 		return ""
 	}
@@ -132,8 +132,8 @@ func lost(losses []manifest.Loss) string {
 	return fmt.Sprint(rows)
 }
 
-// Indented returns JSON indented, and any other text as it is: some old files
-// hold a bare type name without quotes.
+// Indented returns JSON indented, and any other text unchanged: the schema of some
+// old files is a type name without quotes.
 func Indented(text string) string {
 	var b bytes.Buffer
 	if json.Indent(&b, []byte(text), "", "  ") != nil {

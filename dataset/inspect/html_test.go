@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
-// html returns a page, and the page without our own style and script.
-func html(t *testing.T, f *Figures) (page, plain string) {
+// renderHTML returns a page, and the page without our own style and script.
+func renderHTML(t *testing.T, f *Figures) (page, plain string) {
 	t.Helper()
 	var b bytes.Buffer
 	testenv.Must(t, f.HTML(&b, f.Path))
@@ -26,14 +26,14 @@ func html(t *testing.T, f *Figures) (page, plain string) {
 		t.Errorf("the page begins %.20q", page)
 	}
 	if strings.Count(page, pageCSS) != 1 || strings.Count(page, pageJS) != 1 {
-		t.Fatalf("style or script is not in the page as it is in its file")
+		t.Fatalf("the page does not contain page.css and page.js unchanged, each once")
 	}
 	r := strings.NewReplacer(pageCSS, "page.css", pageJS, "page.js")
 	return page, regexp.MustCompile(`sha256-[^ ]*&#39;`).ReplaceAllString(r.Replace(page), "SUM&#39;")
 }
 
 func TestGolden(t *testing.T) {
-	_, got := html(t, gather(t, trevni.Format, hops(t, trevni.Format, 300), hops(t, trevni.Format, 30)))
+	_, got := renderHTML(t, gather(t, trevni.Format, hops(t, trevni.Format, 300), hops(t, trevni.Format, 30)))
 	const golden = "testdata/page.golden.html"
 	if *update {
 		testenv.Must(t, os.WriteFile(golden, []byte(got), 0o644))
@@ -41,12 +41,12 @@ func TestGolden(t *testing.T) {
 	want, err := os.ReadFile(golden)
 	testenv.Must(t, err)
 	if got != string(want) {
-		t.Errorf("the page is not that of %s; -update rewrites it:\n%s", golden, got)
+		t.Errorf("the page differs from %s; -update rewrites it:\n%s", golden, got)
 	}
 }
 
-// pairsOf returns a file of one row with a long column and one of strings.
-func pairsOf(t *testing.T, long, text string) files {
+// oneRow returns a file of one row with a column of longs and one of strings, of these names.
+func oneRow(t *testing.T, long, text string) files {
 	t.Helper()
 	var file bytes.Buffer
 	cols := []column.Column{{Name: long, Type: column.Long, Parent: -1}, {Name: text, Type: column.String, Parent: -1}}
@@ -61,12 +61,12 @@ func pairsOf(t *testing.T, long, text string) files {
 	return files{"": file.Bytes()}
 }
 
-// Text of files never becomes markup or script.
+// Text from files never becomes markup or script.
 func TestHostileNames(t *testing.T) {
 	const long, text = `</script><script>alert(1)</script>`, "<!--\u2028\u202e'\"`${alert(1)}{{.}}\x00\xff"
-	f := gather(t, trevni.Format, pairsOf(t, long, text))
+	f := gather(t, trevni.Format, oneRow(t, long, text))
 	f.Path = `/tmp/</title><script>alert(1)</script>'"`
-	page, plain := html(t, f)
+	page, plain := renderHTML(t, f)
 	for _, forbidden := range []string{"<script>alert", "<img", "<b>key", "<!--", "</title><s"} {
 		if strings.Contains(plain, forbidden) {
 			t.Errorf("%q is in the page:\n%s", forbidden, plain)
@@ -86,9 +86,9 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// The page loads nothing: it names no other place.
+// The page loads nothing: it refers to no other resource.
 func TestSelfContained(t *testing.T) {
-	page, _ := html(t, gather(t, trevni.Format, hops(t, trevni.Format, 3)))
+	page, _ := renderHTML(t, gather(t, trevni.Format, hops(t, trevni.Format, 3)))
 	for _, outside := range []string{"http:", "https:", "src=", "href=", "@import", "url(", "fetch(", "XMLHttpRequest", "style="} {
 		if strings.Contains(page, outside) {
 			t.Errorf("%q is in the page", outside)
@@ -97,6 +97,6 @@ func TestSelfContained(t *testing.T) {
 }
 
 func TestEmptyHTML(t *testing.T) {
-	html(t, gather(t, trevni.Format, hops(t, trevni.Format, 0)))
-	html(t, gather(t, trevni.Format))
+	renderHTML(t, gather(t, trevni.Format, hops(t, trevni.Format, 0)))
+	renderHTML(t, gather(t, trevni.Format))
 }

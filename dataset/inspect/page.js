@@ -1,24 +1,24 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const portion = 500; // rows drawn at once: what a browser lays out without a pause
-  const most = 3000; // rows that it lays out in a second
+  const portion = 500; // rows drawn at once: a browser lays them out without a pause
+  const most = 3000; // rows that a browser lays out in a second
 
   // words explains the headings.
   const words = {
-    name: "The field’s path: [] is an array, > a map, / a branch of a union, # what is inside",
-    number: "Place of the column in the files",
-    type: "Type of the values in the schema; [] where there are lengths, of lists and of optional values",
-    codec: "How the column’s blocks are compressed",
-    values: "Values in the column: of a list its lengths are not counted, of an optional field only those that are there",
-    blocks: "Pieces of a column that are compressed, checked and read by themselves",
+    name: "The field’s path: [] is an array, > a map, / a branch of a union, # a field or value inside",
+    number: "Position of the column in the files",
+    type: "Type of the values in the schema; [] marks columns with lengths: lists and optional values",
+    codec: "Compression of the column’s blocks",
+    values: "Values in the column, without the lengths of lists and without missing values of optional fields",
+    blocks: "Pieces of a column, each compressed, checked and read separately",
     raw: "Bytes of the values before compression",
-    stored: "Bytes of the values as they are in the files",
+    stored: "Bytes of the values in the files, after compression",
     ratio: "Raw to stored bytes: how many times smaller compression makes them",
     share: "Part of all stored bytes; the bar is scaled to the largest",
     file: "A row group: some rows, with all of their columns",
     rows: "Rows in the file; the bar is scaled to the largest",
-    size: "Bytes of the file, its header and block tables too; the bar is scaled to the largest",
+    size: "Bytes of the file, including its header and block tables; the bar is scaled to the largest",
     perRow: "Size divided by rows",
   };
 
@@ -34,7 +34,7 @@
     return (unit === 0 ? n : n.toFixed(n < 10 ? 2 : n < 100 ? 1 : 0)) + " " + units[unit];
   }
 
-  // make creates an element; text is never taken as HTML.
+  // make creates an element. The text is never interpreted as HTML.
   function make(name, className, text) {
     const e = document.createElement(name);
     if (className) e.className = className;
@@ -53,9 +53,10 @@
     return e;
   }
 
-  // grid keeps a table drawn. A column is {title, help, value(row), cell(row),
-  // className, total}: cell gives text or an element, value what sorts, and total
-  // stands below. list(compare) gives the rows in order.
+  // grid draws a table and redraws it after clicks. A column is {title, help,
+  // value(row), cell(row), className, total}: rows are sorted by value, cell returns
+  // text or an element, and total is in the last line. list(compare) returns the rows
+  // in order.
   function grid(section, columns, sort, descending, list) {
     const head = section.querySelector("thead tr");
     const body = section.querySelector("tbody");
@@ -88,7 +89,7 @@
         return drawn.get(row);
       });
       if (rows.length === 0) {
-        const cell = make("td", "empty", "Nothing has this in its name.");
+        const cell = make("td", "empty", "No name contains this text.");
         cell.colSpan = columns.length;
         shown.push(make("tr"));
         shown[0].append(cell);
@@ -145,7 +146,7 @@
       }
     }
 
-    // restart draws the first portion of another order or choice.
+    // restart draws the first portion of rows, after their order or choice has changed.
     function restart() {
       limit = portion;
       draw();
@@ -161,7 +162,7 @@
     };
   }
 
-  // The nodes come depth first; sums are what a node and all below it store.
+  // The nodes are depth first. A sum covers a node and all nodes below it.
   const nodes = data.nodes;
   const tops = [];
   let columnCount = 0;
@@ -185,12 +186,12 @@
   }
   const stored = tops.reduce((total, n) => total + n.sum.stored, 0);
 
-  // levels are the ratios from which on a place has the next colour of the map.
+  // levels are the ratios at which the colour in the map changes.
   const levels = [1.2, 2, 4, 10];
   const level = (raw, size) => levels.filter((from) => raw >= from * size).length;
 
   // squarify divides a rectangle among items by their sizes, largest first, into
-  // rectangles that are as square as it goes (Bruls, Huizing and van Wijk, 2000).
+  // rectangles that are as square as possible (Bruls, Huizing and van Wijk, 2000).
   function squarify(items, x, y, w, h, place) {
     let total = items.reduce((sum, item) => sum + item.size, 0);
     for (let i = 0; i < items.length;) {
@@ -216,16 +217,16 @@
     }
   }
 
-  // map draws all columns as areas, nested as in the schema. What has become too
+  // map draws all columns as areas, nested as in the schema. An area that is too
   // small to be divided is drawn whole.
   function map() {
     const section = document.getElementById("overview");
     const box = section.querySelector(".map");
-    const smallest = 24; // square pixels of a part
-    const named = {width: 48, height: 16}; // from which on a place shows its name
+    const smallest = 24; // square pixels of an area
+    const named = {width: 48, height: 16}; // smallest area that shows its name
     const edge = 2;
 
-    // parts are what a node's bytes are divided among: its own and those below it.
+    // parts returns the parts of a node's area: the nodes below it, and its own bytes.
     function parts(node) {
       const all = node.below.map((n) => ({node: n, size: n.sum.stored, raw: n.sum.raw, below: n.below}));
       if (all.length > 0 && node.stored > 0) all.push({node, size: node.stored, raw: node.raw, below: []});
@@ -306,8 +307,8 @@
       return b;
     }
 
-    // list gives the nodes to show: all columns, or the open part of the tree,
-    // of it what the filter matches and what leads there.
+    // list returns the nodes to show: the columns that the filter matches, or in the
+    // open part of the tree the nodes that it matches and those above them.
     function list(compare) {
       const wanted = filter.value.trim().toLowerCase();
       let found = 0;
@@ -330,7 +331,7 @@
       return rows;
     }
 
-    // find opens what leads to a match.
+    // find opens the nodes above each match.
     function find() {
       const wanted = filter.value.trim().toLowerCase();
       for (const n of nodes) {

@@ -5,11 +5,11 @@ import "strings"
 // node is one line of the page's tree: a column, or another place in the schema, such
 // as a record. Sizes are the node's own.
 type node struct {
-	Label    string `json:"label"` // what the name adds to the node above
+	Label    string `json:"label"` // the part of the name after that of the node above
 	Name     string `json:"name"`
 	Depth    int    `json:"depth"`
 	Column   int    `json:"column"`         // its number; -1: not a column
-	Type     string `json:"type,omitempty"` // as the schema calls it
+	Type     string `json:"type,omitempty"` // in the schema
 	StoredAs string `json:"as,omitempty"`
 	Codec    string `json:"codec,omitempty"`
 	Values   *int64 `json:"values,omitempty"`
@@ -20,13 +20,13 @@ type node struct {
 	below []*node
 }
 
-// tree nests columns by their names and returns the nodes depth first. It
-// needs the columns depth first, as shred.Map makes them; in any other order
-// a place may come more than once. Nodes are at most twice the columns,
-// however long and deep the names.
+// tree nests columns by their names and returns the nodes depth first. Columns
+// should be depth first, as shred.Map makes them; in any other order a place may
+// occur more than once. There are at most twice as many nodes as columns, however
+// long and deep the names are.
 func tree(columns []Column) []*node {
 	root := &node{Column: -1}
-	above := []*node{root} // of the last column, and itself
+	above := []*node{root} // nodes above the last column, and its own
 	last := ""
 	for i := range columns {
 		c := &columns[i]
@@ -51,7 +51,7 @@ func tree(columns []Column) []*node {
 	return root.flatten([]*node{}, 0)
 }
 
-// flatten appends what is below a node, and labels it.
+// flatten appends the nodes below n and labels them.
 func (n *node) flatten(all []*node, depth int) []*node {
 	for _, b := range n.below {
 		b.Label, b.Depth = strings.TrimPrefix(b.Name[len(n.Name):], "#"), depth
@@ -73,7 +73,7 @@ func sharedPlace(a, b string) int {
 	return n
 }
 
-// endsPlace says whether the name of a place in the schema ends before name[i].
+// endsPlace reports whether the name of a place in the schema ends before name[i].
 func endsPlace(name string, i int) bool {
 	return i == len(name) || strings.IndexByte("#/[>", name[i]) >= 0 || name[i-1] == '>'
 }

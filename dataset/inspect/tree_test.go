@@ -14,13 +14,13 @@ func TestTree(t *testing.T) {
 		{"map", "m> m>key m>value#a m>value#b[]", "m> -key -(value) --a --b[]"},
 		{"record", "a#x a#y b", "(a) -x -y b"},
 		{"record of records", "a#b#x a#b#y a#c z", "(a) -(b) --x --y -c z"},
-		{"a lone field keeps its path", "a#b#x c/int", "a#b#x c/int"},
+		{"path of a single field", "a#b#x c/int", "a#b#x c/int"},
 		{"union", "u/int u/long u/t.R u/t.R#f[] u/t.R#f[]#g", "(u) -/int -/long -/t.R --f[] ---g"},
 		{"array of arrays", "a[] a[][] a[][][] b", "a[] -[] --[] b"},
 		{"array of maps", "a[] a[]> a[]>key a[]>value", "a[] -> --key --value"},
-		{"a name begins another", "to to[] tom", "to -[] tom"},
+		{"name that begins another name", "to to[] tom", "to -[] tom"},
 		{"not depth first", "a#x b a#y", "a#x b a#y"},
-		{"twice the same", "a a b", "a - b"},
+		{"equal names", "a a b", "a - b"},
 		{"hostile", "/x/ /> >key > [", "/x/ /> (>) -key - ["},
 	}
 	for _, c := range cases {
@@ -37,7 +37,7 @@ func TestTree(t *testing.T) {
 					label = "(" + label + ")"
 				} else {
 					if n.Column != next || n.Name != columns[next].Name {
-						t.Errorf("node %+v where column %d is due", n, next)
+						t.Errorf("got node %+v, want column %d", n, next)
 					}
 					next++
 				}
@@ -53,7 +53,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// The nodes of long, deep names are bounded by the number of columns.
+// The number of columns limits that of nodes, even if names are long and deep.
 func TestTreeBound(t *testing.T) {
 	var columns []Column
 	deep := strings.Repeat("a#", 10_000)
@@ -65,8 +65,8 @@ func TestTreeBound(t *testing.T) {
 	}
 }
 
-// FuzzTree nests any names: each column comes once, in order, below what its
-// name begins with.
+// FuzzTree nests any names: each column occurs once, in order, below nodes whose
+// names begin its name.
 func FuzzTree(f *testing.F) {
 	f.Add("hops[] hops[]#host hops[]#tags> hops[]#tags>key size/int")
 	f.Add("# ## > >> [ [] / a# a#")
@@ -84,7 +84,7 @@ func FuzzTree(f *testing.F) {
 		for _, n := range nodes {
 			if n.Column >= 0 {
 				if n.Column != next || n.Name != columns[next].Name {
-					t.Fatalf("node %+v where column %d is due", n, next)
+					t.Fatalf("got node %+v, want column %d", n, next)
 				}
 				next++
 			}
@@ -97,7 +97,7 @@ func FuzzTree(f *testing.F) {
 			above = append(above[:n.Depth], n.Name)
 		}
 		if next != len(columns) {
-			t.Fatalf("%d of %d columns", next, len(columns))
+			t.Fatalf("got %d of %d columns", next, len(columns))
 		}
 	})
 }
