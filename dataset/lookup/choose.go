@@ -8,13 +8,13 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 )
 
-// Ask makes a range of keys for the fields of an index, or fails if what is asked for does not
-// fit them.
+// Ask returns the range of keys to find in an index with the given fields. It fails if the
+// request does not fit them.
 type Ask func(*rowkey.Spec) (rowkey.Range, error)
 
-// Choose returns the fields of the one index of a dataset that everything that is asked for
-// fits; "", which Open takes, if nothing is asked for, or none or several fit it. Indexes are
-// those of the first output that has any.
+// Choose returns the fields of the index of a dataset that all requests fit. It returns "",
+// which Open takes, if there are no requests, or if they fit no index or several. It considers
+// the indexes of the first output that has any.
 func Choose(d *dataset.Dataset, asks []Ask) (fields string) {
 	for _, r := range d.Outputs() {
 		all := indexes(&r)

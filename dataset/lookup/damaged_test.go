@@ -18,8 +18,8 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// lead writes the index of a dataset anew, of as many bytes, in which all keys lead to a row.
-func lead(t *testing.T, d *dataset.Dataset, task, group, row uint32) {
+// rewriteIndex replaces the index of a dataset by one of the same size whose keys all lead to one row.
+func rewriteIndex(t *testing.T, d *dataset.Dataset, task, group, row uint32) {
 	t.Helper()
 	run := d.Outputs()[0]
 	name := filepath.Join(run.Path, run.Index[0].Name)
@@ -39,25 +39,25 @@ func lead(t *testing.T, d *dataset.Dataset, task, group, row uint32) {
 	}
 	testenv.Must(t, errors.Join(s.Err(), w.Close()))
 	if b.Len() != len(whole) {
-		t.Fatalf("%d bytes, there were %d", b.Len(), len(whole))
+		t.Fatalf("got %d bytes, want %d", b.Len(), len(whole))
 	}
 	testenv.Must(t, os.WriteFile(name, b.Bytes(), 0o666))
 }
 
-// TestKeysThatLeadElsewhere has an index that is whole, but does not lead to the rows.
+// TestKeysThatLeadElsewhere has an intact index whose keys lead to missing or wrong rows.
 func TestKeysThatLeadElsewhere(t *testing.T) {
 	for name, at := range map[string]struct {
 		task, group, row uint32
 		reason           string
 	}{
-		"no such task":  {7, 0, 0, "not there"},
-		"no such group": {0, 7, 0, "not there"},
-		"no such row":   {0, 0, 50, "not there"},
-		"one row":       {0, 0, 0, "two keys"},
+		"no such task":  {7, 0, 0, "does not exist"},
+		"no such group": {0, 7, 0, "does not exist"},
+		"no such row":   {0, 0, 50, "does not exist"},
+		"the same row":  {0, 0, 0, "two keys"},
 	} {
-		d := indexed(t, 50, manifest.Options{Index: []string{"id"}})
-		lead(t, d, at.task, at.group, at.row)
-		_, err := open(t, d, "").Find(t.Context(), func(*rowkey.Spec) (rowkey.Range, error) { return rowkey.Range{}, nil })
+		d := newDataset(t, 50, manifest.Options{Index: []string{"id"}})
+		rewriteIndex(t, d, at.task, at.group, at.row)
+		_, err := openIndex(t, d, "").Find(t.Context(), func(*rowkey.Spec) (rowkey.Range, error) { return rowkey.Range{}, nil })
 		var found *damage.Error
 		if !errors.As(err, &found) || !strings.Contains(err.Error(), at.reason) || filepath.Base(filepath.Dir(found.File)) != "id" {
 			t.Errorf("%s: %v", name, err)

@@ -13,23 +13,23 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// scanShare is the part of the rows from which on reading all of them in their order costs
-// less than seeking those that an index finds.
+// scanShare limits the rows to read by an index. If they are more than 1/scanShare of all rows,
+// reading all rows in order costs less.
 const scanShare = 16
 
-// Narrowed are the rows that a condition can hold for, and the index that found them. Its
-// Close gives the memory of the rows back, which are not used after it.
+// Narrowed has the rows that may match a condition, and the index that found them. Close
+// releases the memory of the rows, which must not be used after it.
 type Narrowed struct {
 	*Rows
 	*Table
 }
 
-// errMany ends the search for rows that are too many.
-var errMany = errors.New("too many rows")
+// errTooMany ends a search that finds too many rows.
+var errTooMany = errors.New("too many rows")
 
-// Narrow finds the rows of a dataset that a condition can hold for, by an index whose first field
-// the condition bounds; nil if there is none, or if these rows are too many to be sought. The
-// condition is one that fits the dataset. The caller closes what it returns.
+// Narrow finds the rows of a dataset that may match a condition, by an index whose first field
+// the condition bounds. It returns nil if there is no such index, or if it finds too many rows.
+// The condition must fit the dataset. The caller closes the result.
 func Narrow(ctx context.Context, d *dataset.Dataset, condition string, memory *budget.Pool) (*Narrowed, error) {
 	spans, err := d.Spans(condition)
 	if err != nil || len(spans) == 0 {
@@ -50,8 +50,8 @@ type candidate struct {
 	spans  []where.Span // of the first field
 }
 
-// candidates are the indexes of the first output that has any whose first field is bounded,
-// those with the most bounds first.
+// candidates returns the indexes whose first field is bounded, of the first output that has such
+// indexes. Those with the most bounds are first.
 func candidates(d *dataset.Dataset, spans []where.Span) (all []candidate) {
 	for _, r := range d.Outputs() {
 		for _, x := range indexes(&r) {
@@ -67,8 +67,8 @@ func candidates(d *dataset.Dataset, spans []where.Span) (all []candidate) {
 	return all
 }
 
-// find finds the rows by the index; nil if not all outputs have it with all
-// rows, or they are too many.
+// find finds the rows by the index. It returns nil if an output lacks the index or
+// some of its rows are not in it, or if there are too many rows.
 func (c candidate) find(ctx context.Context, d *dataset.Dataset, memory *budget.Pool) (*Narrowed, error) {
 	t, err := Open(d, c.fields, memory)
 	if errors.Is(err, ErrNoIndex) {
@@ -96,13 +96,13 @@ func (c candidate) find(ctx context.Context, d *dataset.Dataset, memory *budget.
 		return &Narrowed{rows, t}, nil
 	}
 	t.Close()
-	if errors.Is(err, errMany) || errors.As(err, new(*budget.Error)) {
+	if errors.Is(err, errTooMany) || errors.As(err, new(*budget.Error)) {
 		return nil, nil
 	}
 	return nil, err
 }
 
-// boundCount is how many values bound a field.
+// boundCount returns how many values bound a field.
 func boundCount(spans []where.Span) (n int) {
 	for _, s := range spans {
 		if s.Low != nil {
@@ -115,13 +115,13 @@ func boundCount(spans []where.Span) (n int) {
 	return n
 }
 
-// spansOnFirstField are the spans that are of the first of some fields.
-func spansOnFirstField(all []where.Span, fields string) (of []where.Span) {
-	first, _, _ := strings.Cut(fields, ",")
+// spansOnFirstField returns the spans of the first of the fields.
+func spansOnFirstField(all []where.Span, fields string) (first []where.Span) {
+	path, _, _ := strings.Cut(fields, ",")
 	for _, s := range all {
-		if s.Path == first {
-			of = append(of, s)
+		if s.Path == path {
+			first = append(first, s)
 		}
 	}
-	return of
+	return first
 }

@@ -19,28 +19,28 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// ErrNoIndex is returned for a dataset without the requested index, or with several
-// when none is named. Errors that wrap it say more.
+// ErrNoIndex is returned if a dataset does not have the requested index, or if no index
+// is named and it has several. Errors that wrap it say more.
 var ErrNoIndex = errors.New("no such index")
 
-// noIndex is ErrNoIndex, with the reason.
+// noIndex is an ErrNoIndex with the reason.
 type noIndex string
 
 func (e noIndex) Error() string        { return string(e) }
 func (e noIndex) Is(target error) bool { return target == ErrNoIndex }
 
-// Table is one key index of a dataset: those of all its outputs on the same fields. It
-// belongs to one goroutine.
+// Table is a key index of a dataset: the indexes of its outputs on the same fields. It
+// must be used by one goroutine.
 type Table struct {
 	fields  string
 	outputs []*outputIndex
 	memory  *budget.Heap
 	read    int64
-	maxRows int64 // that may be found; more are errMany. 0 is no limit
-	limit   int64 // rows that are wanted, the first of the dataset; 0 is all
+	maxRows int64 // if more are found, the error is errTooMany; 0 is no limit
+	limit   int64 // rows to return, the first ones of the dataset; 0 is all
 }
 
-// Limit has Find find no more than the first rows of the dataset; negative is no limit.
+// Limit makes Find return at most the first rows of the dataset. 0 and less are no limit.
 func (t *Table) Limit(rows int64) { t.limit = max(rows, 0) }
 
 // outputIndex is the index of one output.
@@ -49,11 +49,11 @@ type outputIndex struct {
 	index  index.Index
 	spec   *rowkey.Spec
 	reader *index.Reader
-	parts  map[place]part
+	parts  map[partID]part
 }
 
-// place is what an index knows a part by.
-type place struct{ task, group uint32 }
+// partID identifies a part in an index.
+type partID struct{ task, group uint32 }
 
 // part is a part of a dataset: its number in Dataset.Parts, and its rows.
 type part struct {
@@ -61,11 +61,11 @@ type part struct {
 	rows   int64
 }
 
-// positionMemory is what a position takes that was found, with the room of growing slices.
+// positionMemory is the memory of a found position, including spare capacity of slices.
 const positionMemory = 24
 
-// Open finds the index on the fields, or with "" the only one, in all outputs of a dataset that
-// have rows. Files are opened when they are needed. The caller closes the table.
+// Open finds the index on the fields in all outputs of a dataset that have rows; fields may be ""
+// if there is one index. Files are opened when they are needed. The caller closes the table.
 func Open(d *dataset.Dataset, fields string, memory *budget.Pool) (*Table, error) {
 	fields, err := choose(d, fields)
 	if err != nil {
@@ -81,15 +81,15 @@ func Open(d *dataset.Dataset, fields string, memory *budget.Pool) (*Table, error
 	return t, nil
 }
 
-// remedy is how an output comes to an index.
-const remedy = "; convert --index makes one with an output of columns, with --overwrite again with one that is there"
+// remedy says how to make an index.
+const remedy = "; convert --index makes one, with --overwrite if the output exists"
 
-// choose returns the fields of the index to use, which each output with rows has.
+// choose returns the fields of the index to use. Each output with rows has this index.
 func choose(d *dataset.Dataset, fields string) (string, error) {
 	filled := map[int]bool{}
 	for _, p := range d.Parts() {
 		if p.Output < 0 {
-			return "", noIndex(p.Name + " is not of a committed output, which alone has an index")
+			return "", noIndex(p.Name + " is not part of a committed output; only these have indexes")
 		}
 		filled[p.Output] = true
 	}
@@ -119,28 +119,28 @@ func choose(d *dataset.Dataset, fields string) (string, error) {
 
 func indexes(r *dataset.Output) []index.Index { return index.In(r.IndexFields, r.Index, r.Fingerprint) }
 
-// add adds the index of an output if that has one.
+// add adds the index of an output if it has one.
 func (t *Table) add(d *dataset.Dataset, number int) error {
-	of := &d.Outputs()[number]
-	r := &outputIndex{path: of.Path, parts: map[place]part{}}
-	for _, x := range indexes(of) {
+	output := &d.Outputs()[number]
+	r := &outputIndex{path: output.Path, parts: map[partID]part{}}
+	for _, x := range indexes(output) {
 		if x.Fields == t.fields {
 			r.index = x
 		}
 	}
 	if r.index.Files == nil {
-		return nil // of an output without rows
+		return nil // the output has no rows
 	}
-	schema, err := shred.ParseSchema(of.Schema())
+	schema, err := shred.ParseSchema(output.Schema())
 	if err != nil {
-		return fmt.Errorf("%s: %w", of.Path, err)
+		return fmt.Errorf("%s: %w", output.Path, err)
 	}
 	if r.spec, err = rowkey.Parse(schema, t.fields); err != nil {
-		return fmt.Errorf("%s: %w", of.Path, err)
+		return fmt.Errorf("%s: %w", output.Path, err)
 	}
 	for i, p := range d.Parts() {
 		if p.Output == number {
-			r.parts[place{uint32(p.Task), uint32(p.RowGroup)}] = part{i, p.Rows}
+			r.parts[partID{uint32(p.Task), uint32(p.RowGroup)}] = part{i, p.Rows}
 		}
 	}
 	r.reader = index.NewReader(r.index, func(ctx context.Context, name string) (store.File, error) {
@@ -148,25 +148,25 @@ func (t *Table) add(d *dataset.Dataset, number int) error {
 		if err != nil {
 			return nil, err
 		}
-		return &counted{f, t}, nil
+		return &countingFile{f, t}, nil
 	}, t.memory)
 	t.outputs = append(t.outputs, r)
 	return nil
 }
 
-// counted is a file whose reads a table counts.
-type counted struct {
+// countingFile is a file whose read bytes a table counts.
+type countingFile struct {
 	store.File
 	table *Table
 }
 
-func (c *counted) ReadAt(p []byte, off int64) (int, error) {
-	n, err := store.ReadRange(c.File, p, off) // what is read next is elsewhere
+func (c *countingFile) ReadAt(p []byte, off int64) (int, error) {
+	n, err := store.ReadRange(c.File, p, off) // the next read is elsewhere
 	c.table.read += int64(n)
 	return n, err
 }
 
-// Check fails as Find does if what is asked for does not fit the key's fields.
+// Check fails as Find does if the request does not fit the key's fields.
 func (t *Table) Check(ask Ask) error {
 	for _, r := range t.outputs {
 		if _, err := ask(r.spec); err != nil {
@@ -176,10 +176,10 @@ func (t *Table) Check(ask Ask) error {
 	return nil
 }
 
-// Fields are those of the index.
+// Fields returns the fields of the index.
 func (t *Table) Fields() string { return t.fields }
 
-// BytesRead is how many bytes of the index's files were read.
+// BytesRead returns how many bytes of the index's files were read.
 func (t *Table) BytesRead() int64 { return t.read }
 
 // Close closes the files of the index.
@@ -190,21 +190,21 @@ func (t *Table) Close() {
 	t.memory.Close()
 }
 
-// Rows are the rows of a dataset that were found, as dataset.Query.Only takes them. Release
-// gives their memory back.
+// Rows are rows of a dataset that were found, in the form that dataset.Query.Only takes.
+// The caller releases them.
 type Rows struct {
 	Only   map[int][]int64
 	Count  int64
 	memory *budget.Heap
 }
 
-// Release gives back the memory of the rows, which are not used after it.
+// Release releases the memory of the rows, which must not be used after it.
 func (r *Rows) Release() {
 	r.memory.Release(r.Count * positionMemory)
 	r.Only, r.Count = nil, 0
 }
 
-// trim leaves the first rows of the dataset, as many as a limit says.
+// trim keeps the first rows of the dataset, up to the limit.
 func (r *Rows) trim(limit int64) {
 	left := limit
 	for _, number := range slices.Sorted(maps.Keys(r.Only)) {
@@ -221,13 +221,13 @@ func (r *Rows) trim(limit int64) {
 	r.Count = kept
 }
 
-// trimFrom is the least number of rows at which those that are not wanted are left out, and
-// they are at least half of them then.
+// trimFrom is the least number of found rows at which those beyond the limit are dropped, if
+// they are at least half.
 const trimFrom = 1024
 
-// RowsWithoutKey returns the number of rows without a key of several fields, because
-// one of them is null. No range of the other fields finds them. For a single field it
-// is 0: null is in no range.
+// RowsWithoutKey returns the number of rows that an index on several fields leaves out
+// because one of these is null. No range of the other fields finds them. For an index on
+// one field it returns 0: null is in no range.
 func (t *Table) RowsWithoutKey() (rows int64) {
 	if !strings.Contains(t.fields, ",") {
 		return 0
@@ -241,13 +241,13 @@ func (t *Table) RowsWithoutKey() (rows int64) {
 	return rows
 }
 
-// mostOpen is the most outputs whose indexes stay open between two searches.
-const mostOpen = 16
+// maxOpen limits the outputs whose indexes stay open between searches.
+const maxOpen = 16
 
-// Find finds the rows with keys in the range that ask makes for the key's fields, which
-// have the types of each output's schema. It returns an error of ask as it is. If the
-// rows do not fit into memory, the error is a *budget.Error. A position without a row
-// is a *damage.Error.
+// Find finds the rows with keys in the range that ask returns. It calls ask for each
+// output, because schemas may give the key's fields different types, and returns its
+// error unchanged. If the rows do not fit into memory, the error is a *budget.Error. A
+// position without a row is a *damage.Error.
 func (t *Table) Find(ctx context.Context, ask Ask) (*Rows, error) {
 	found := &Rows{Only: map[int][]int64{}, memory: t.memory}
 	for _, r := range t.outputs {
@@ -255,7 +255,7 @@ func (t *Table) Find(ctx context.Context, ask Ask) (*Rows, error) {
 		if err == nil {
 			err = r.find(ctx, keys, t, found)
 		}
-		if len(t.outputs) > mostOpen {
+		if len(t.outputs) > maxOpen {
 			r.reader.Close()
 		}
 		if err != nil {
@@ -273,22 +273,22 @@ func (t *Table) Find(ctx context.Context, ask Ask) (*Rows, error) {
 	return found, nil
 }
 
-// order puts the rows of each part in their order.
+// order sorts the rows of each part and rejects duplicates.
 func (t *Table) order(found *Rows) error {
 	for number, rows := range found.Only {
 		slices.Sort(rows)
 		for i := 1; i < len(rows); i++ {
 			//guard: rejects an index with a row listed twice
 			if rows[i] == rows[i-1] {
-				return t.outputOf(number).damaged(nil, fmt.Sprintf("two keys lead to row %d of a part", rows[i]))
+				return t.outputWithPart(number).damaged(nil, fmt.Sprintf("two keys lead to row %d of a part", rows[i]))
 			}
 		}
 	}
 	return nil
 }
 
-// outputOf is the output that has the part of a number.
-func (t *Table) outputOf(number int) *outputIndex {
+// outputWithPart returns the output that has the part of the number.
+func (t *Table) outputWithPart(number int) *outputIndex {
 	return t.outputs[slices.IndexFunc(t.outputs, func(r *outputIndex) bool {
 		for _, p := range r.parts {
 			if p.number == number {
@@ -301,16 +301,16 @@ func (t *Table) outputOf(number int) *outputIndex {
 
 func (r *outputIndex) find(ctx context.Context, keys rowkey.Range, t *Table, found *Rows) error {
 	return r.reader.Find(ctx, keys, func(key []byte, p index.Position) error {
-		in, ok := r.parts[place{p.Task, p.Group}]
+		in, ok := r.parts[partID{p.Task, p.Group}]
 		//guard: rejects a row beyond the part
 		if !ok || int64(p.Row) >= in.rows {
-			return r.damaged(key, fmt.Sprintf("a key leads to row %d of row group %d of task %d, which is not there", p.Row, p.Group, p.Task))
+			return r.damaged(key, fmt.Sprintf("a key leads to row %d of row group %d of task %d, which does not exist", p.Row, p.Group, p.Task))
 		}
 		if t.maxRows > 0 && found.Count == t.maxRows {
-			return errMany
+			return errTooMany
 		}
 		if err := found.memory.Reserve(positionMemory); err != nil {
-			return fmt.Errorf("more than %d rows are found, which are too many: %w", found.Count, err)
+			return fmt.Errorf("more than %d rows are found: %w", found.Count, err)
 		}
 		found.Count++
 		found.Only[in.number] = append(found.Only[in.number], int64(p.Row))
@@ -321,7 +321,7 @@ func (r *outputIndex) find(ctx context.Context, keys rowkey.Range, t *Table, fou
 	})
 }
 
-// damaged is damage of the file in which a key is, or of the first one.
+// damaged returns a *damage.Error of the file that has the key, or of the first file.
 func (r *outputIndex) damaged(key []byte, reason string) error {
 	name := r.index.Files[0].Name
 	for _, f := range r.index.Files {

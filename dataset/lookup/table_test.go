@@ -32,8 +32,8 @@ import (
 
 var formats = format.Registry{trevni.Format, cfile.Format}
 
-// indexed is a dataset of messages with indexes.
-func indexed(t testing.TB, rows int64, o manifest.Options) *dataset.Dataset {
+// newDataset makes a dataset of messages with indexes.
+func newDataset(t testing.TB, rows int64, o manifest.Options) *dataset.Dataset {
 	t.Helper()
 	base := t.TempDir()
 	f, err := os.Create(filepath.Join(base, "mail.avro"))
@@ -56,8 +56,8 @@ func indexed(t testing.TB, rows int64, o manifest.Options) *dataset.Dataset {
 	return d
 }
 
-// open opens an index; "" is the only one.
-func open(t testing.TB, d *dataset.Dataset, fields string) *lookup.Table {
+// openIndex opens an index; fields may be "" if there is one.
+func openIndex(t testing.TB, d *dataset.Dataset, fields string) *lookup.Table {
 	t.Helper()
 	x, err := lookup.Open(d, fields, budget.New(64<<20))
 	testenv.Must(t, err)
@@ -65,7 +65,7 @@ func open(t testing.TB, d *dataset.Dataset, fields string) *lookup.Table {
 	return x
 }
 
-// rowsOf returns the rows of a query and the figures of what it read.
+// rowsOf returns the rows of a query and the statistics of its reads.
 func rowsOf(t testing.TB, d *dataset.Dataset, q dataset.Query) (rows [][]byte, read dataset.Stats) {
 	t.Helper()
 	q.Limit = -1
@@ -82,12 +82,12 @@ func rowsOf(t testing.TB, d *dataset.Dataset, q dataset.Query) (rows [][]byte, r
 	}
 }
 
-// key is the question for one key.
-func key(text string) func(*rowkey.Spec) (rowkey.Range, error) {
+// exactly returns an Ask for one key.
+func exactly(text string) func(*rowkey.Spec) (rowkey.Range, error) {
 	return func(s *rowkey.Spec) (rowkey.Range, error) { return s.Exactly(text) }
 }
 
-// find returns the rows that an index finds, and the figures of what was read of columns.
+// find returns the rows that an index finds, and the statistics of reading their columns.
 func find(t testing.TB, d *dataset.Dataset, x *lookup.Table, ask func(*rowkey.Spec) (rowkey.Range, error), columns ...string) ([][]byte, dataset.Stats) {
 	t.Helper()
 	found, err := x.Find(t.Context(), ask)
@@ -95,18 +95,18 @@ func find(t testing.TB, d *dataset.Dataset, x *lookup.Table, ask func(*rowkey.Sp
 	defer found.Release()
 	rows, read := rowsOf(t, d, dataset.Query{Only: found.Only, Columns: columns})
 	if int64(len(rows)) != found.Count {
-		t.Fatalf("%d rows of %d that were found", len(rows), found.Count)
+		t.Fatalf("got %d rows, found %d", len(rows), found.Count)
 	}
 	return rows, read
 }
 
-// TestFind finds by random keys, that are there or not, the rows that all rows have of them.
+// TestFind finds by random keys, present or not, the same rows as a scan of all rows.
 func TestFind(t *testing.T) {
 	rows, group := int64(1000), int64(192<<10)
 	if soak.Full() {
 		rows, group = 200_000, 16<<20
 	}
-	d := indexed(t, rows, manifest.Options{RowGroupSize: group, Index: []string{"id"}})
+	d := newDataset(t, rows, manifest.Options{RowGroupSize: group, Index: []string{"id"}})
 	if len(d.Parts()) < 3 {
 		t.Fatalf("%d parts", len(d.Parts()))
 	}
@@ -118,35 +118,35 @@ func TestFind(t *testing.T) {
 		wanted[n] = append(wanted[n], whole[i])
 	}
 	present := slices.Sorted(maps.Keys(wanted))
-	x, random := open(t, d, ""), rand.New(rand.NewPCG(1, 2))
+	x, random := openIndex(t, d, ""), rand.New(rand.NewPCG(1, 2))
 	for i := range soak.Rounds(100, 1000) {
 		n := present[random.IntN(len(present))]
 		if i%2 == 1 {
 			n += random.Int64N(5) - 2
 		}
-		got, _ := find(t, d, x, key(strconv.FormatInt(n, 10)))
+		got, _ := find(t, d, x, exactly(strconv.FormatInt(n, 10)))
 		if !slices.EqualFunc(got, wanted[n], bytes.Equal) {
 			t.Fatalf("id %d: %d rows, want %d", n, len(got), len(wanted[n]))
 		}
 	}
 }
 
-// TestFindOther finds by an index of several fields, of text, and in column files of several
-// files, what the dataset has by a condition.
+// TestFindOther finds the same rows as a condition: by indexes on several fields and on text, and
+// in parts of several files.
 func TestFindOther(t *testing.T) {
 	for _, name := range formats.Names() {
-		d := indexed(t, 300, manifest.Options{Format: name, RowGroupSize: 256 << 10, Index: []string{"folder,id", "from", "score"}})
+		d := newDataset(t, 300, manifest.Options{Format: name, RowGroupSize: 256 << 10, Index: []string{"folder,id", "from", "score"}})
 		from, _ := rowsOf(t, d, dataset.Query{Columns: []string{"from"}})
 		sender := string(from[7][1:])
 		if len(sender) > 63 {
-			t.Fatal("a sender of a longer length")
+			t.Fatal("the sender is too long: its length takes more than one byte")
 		}
 		for _, test := range []struct {
 			index, where string
 			ask          func(*rowkey.Spec) (rowkey.Range, error)
 		}{
-			{"folder,id", "folder == 'SPAM'", key("SPAM")},
-			{"from", "from == '" + sender + "'", key(sender)},
+			{"folder,id", "folder == 'SPAM'", exactly("SPAM")},
+			{"from", "from == '" + sender + "'", exactly(sender)},
 			{"from", "from >= 'a' && from < 'd'", func(s *rowkey.Spec) (rowkey.Range, error) {
 				r, err := s.Between("a", "")
 				r.To = []byte("d")
@@ -155,43 +155,43 @@ func TestFindOther(t *testing.T) {
 			{"score", "score >= 0.25 && score <= 0.5", func(s *rowkey.Spec) (rowkey.Range, error) { return s.Between("0.25", "0.5") }},
 		} {
 			want, _ := rowsOf(t, d, dataset.Query{Where: test.where})
-			if got, _ := find(t, d, open(t, d, test.index), test.ask); !slices.EqualFunc(got, want, bytes.Equal) {
+			if got, _ := find(t, d, openIndex(t, d, test.index), test.ask); !slices.EqualFunc(got, want, bytes.Equal) {
 				t.Errorf("%s: %s: %d rows, want %d", name, test.where, len(got), len(want))
 			}
 		}
 	}
 }
 
-// TestFindReadsLittle reads, for two columns of one row, a block or two of each column, and of
-// the index one or two blocks, the Bloom filter and what leads to them.
+// TestFindReadsLittle reads two columns of one row: one or two blocks of each column, and of
+// the index one or two blocks, the Bloom filter and the block index.
 func TestFindReadsLittle(t *testing.T) {
 	rows, most := int64(3000), int64(256<<10)
 	o := manifest.Options{BlockSize: 4 << 10, Index: []string{"id"}}
 	if soak.Full() {
 		rows, most, o.BlockSize = 450_000, 1<<20, 0
 	}
-	d := indexed(t, rows, o)
+	d := newDataset(t, rows, o)
 	ids, all := rowsOf(t, d, dataset.Query{Columns: []string{"id"}})
 	if soak.Full() && all.FileBytes < 100<<20 {
-		t.Fatalf("the dataset has %d bytes only", all.FileBytes)
+		t.Fatalf("the dataset has only %d bytes", all.FileBytes)
 	}
 	n, _ := binary.Varint(ids[len(ids)/2])
-	x := open(t, d, "")
-	got, s := find(t, d, x, key(strconv.FormatInt(n, 10)), "from", "subject")
+	x := openIndex(t, d, "")
+	got, s := find(t, d, x, exactly(strconv.FormatInt(n, 10)), "from", "subject")
 	if len(got) != 1 || s.BlocksRead > 5 || s.Blocks <= s.BlocksRead {
 		t.Errorf("%d rows, %d of %d blocks read", len(got), s.BlocksRead, s.Blocks)
 	}
 	if read := s.BytesRead + x.BytesRead(); read > most {
-		t.Errorf("%d bytes of columns and %d of the index read, want %d at most", s.BytesRead, x.BytesRead(), most)
+		t.Errorf("%d bytes of columns and %d of the index read, want at most %d", s.BytesRead, x.BytesRead(), most)
 	} else {
 		t.Logf("%d bytes of columns, of %d, and %d of the index", s.BytesRead, s.FileBytes, x.BytesRead())
 	}
 }
 
-// TestOpenRefused tells which indexes there are.
+// TestOpenRefused opens indexes that do not exist, or none of several.
 func TestOpenRefused(t *testing.T) {
-	none := indexed(t, 10, manifest.Options{})
-	two := indexed(t, 10, manifest.Options{Index: []string{"id", "from"}})
+	none := newDataset(t, 10, manifest.Options{})
+	two := newDataset(t, 10, manifest.Options{Index: []string{"id", "from"}})
 	for _, test := range []struct {
 		d      *dataset.Dataset
 		fields string
@@ -202,13 +202,13 @@ func TestOpenRefused(t *testing.T) {
 	}
 }
 
-// TestFindBounded holds found rows to the memory there is, and gives it back.
+// TestFindBounded checks that Release releases the memory of the found rows.
 func TestFindBounded(t *testing.T) {
-	d := indexed(t, 400, manifest.Options{Index: []string{"folder"}})
+	d := newDataset(t, 400, manifest.Options{Index: []string{"folder"}})
 	x, err := lookup.Open(d, "", budget.New(1<<20))
 	testenv.Must(t, err)
 	defer x.Close()
-	for range 300 { // 400 rows of 24 bytes each are more than the memory if they are kept
+	for range 300 { // without Release, 400 rows of 24 bytes each would exceed the memory
 		found, err := x.Find(t.Context(), func(s *rowkey.Spec) (rowkey.Range, error) { return s.Between("", "") })
 		if err != nil || found.Count != 400 {
 			t.Fatal(err)

@@ -10,15 +10,15 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// longestKept is the most bytes that are kept of the least and the largest text.
-const longestKept = 64
+// maxTextKept limits the bytes that are kept of the least and of the largest text.
+const maxTextKept = 64
 
-// collector is what is known of a column so far.
+// collector collects the figures of one column.
 type collector struct {
 	column *column.Column
 	sketch *hyperloglog.Sketch
 	last   uint64 // hash of the last value
-	hashed bool   // there was one
+	hashed bool   // there was a last value
 
 	values, nulls, nan int64
 	ordered            int64 // values with an order
@@ -26,7 +26,7 @@ type collector struct {
 	minFloat, maxFloat float64
 	minText, maxText   []byte
 	cutMin, cutMax     bool
-	seen               []bool // symbols, by their ordinals
+	seen               []bool // whether a symbol occurred, by its ordinal
 	sum                float64
 	lengths, items     span
 }
@@ -48,7 +48,7 @@ func (s *span) add(n int64) {
 	s.sum += float64(n)
 }
 
-// add adds what a batch has of the column.
+// add adds a batch's values of the column.
 func (c *collector) add(v *column.Vector) {
 	if c.column.Array {
 		c.addLengths(v.Lengths)
@@ -67,19 +67,19 @@ func (c *collector) add(v *column.Vector) {
 		c.addInts(v.Ints)
 	case column.Long, column.Fixed64:
 		for _, n := range v.Longs {
-			c.integer(n)
+			c.addInt(n)
 		}
 	case column.Float:
 		for _, f := range v.Floats {
-			c.float(float64(f))
+			c.addFloat(float64(f))
 		}
 	case column.Double:
 		for _, f := range v.Doubles {
-			c.float(f)
+			c.addFloat(f)
 		}
 	default:
 		for i := range v.Values {
-			c.text(v.Data[v.Offsets[i]:v.Offsets[i+1]])
+			c.addText(v.Data[v.Offsets[i]:v.Offsets[i+1]])
 		}
 	}
 }
@@ -106,14 +106,14 @@ func (c *collector) addBools(values []bool) {
 		if b {
 			n = 1
 		}
-		c.integer(n)
+		c.addInt(n)
 	}
 }
 
 func (c *collector) addInts(values []int32) {
 	if c.column.Symbols == nil {
 		for _, n := range values {
-			c.integer(int64(n))
+			c.addInt(int64(n))
 		}
 		return
 	}
@@ -125,7 +125,7 @@ func (c *collector) addInts(values []int32) {
 	}
 }
 
-func (c *collector) integer(n int64) {
+func (c *collector) addInt(n int64) {
 	if c.ordered == 0 || n < c.minInt {
 		c.minInt = n
 	}
@@ -134,13 +134,13 @@ func (c *collector) integer(n int64) {
 	}
 	c.ordered++
 	c.sum += float64(n)
-	c.hash(mixed(uint64(n)))
+	c.hash(hashNumber(uint64(n)))
 }
 
-func (c *collector) float(f float64) {
+func (c *collector) addFloat(f float64) {
 	if math.IsNaN(f) {
 		c.nan++
-		c.hash(mixed(1)) // no other value is that, but for the least of all
+		c.hash(hashNumber(1)) // as a float, these bits are only the smallest positive value
 		return
 	}
 	if c.ordered == 0 || f < c.minFloat {
@@ -151,29 +151,29 @@ func (c *collector) float(f float64) {
 	}
 	c.ordered++
 	c.sum += f
-	c.hash(mixed(math.Float64bits(f + 0))) // of -0 and 0 the same
+	c.hash(hashNumber(math.Float64bits(f + 0))) // +0 makes -0 and 0 equal
 }
 
-func (c *collector) text(b []byte) {
+func (c *collector) addText(b []byte) {
 	c.lengths.add(int64(len(b)))
 	c.hash(xxhash.Sum64(b))
 	if c.column.Logical == column.LogicalDuration {
-		return // has no order
+		return // durations have no order
 	}
 	if c.ordered == 0 || c.compare(b, c.minText) < 0 {
-		c.minText, c.cutMin = kept(c.minText, b, c.column)
+		c.minText, c.cutMin = keepText(c.minText, b, c.column)
 	}
 	if c.ordered == 0 || c.compare(b, c.maxText) > 0 {
-		c.maxText, c.cutMax = kept(c.maxText, b, c.column)
+		c.maxText, c.cutMax = keepText(c.maxText, b, c.column)
 	}
 	c.ordered++
 }
 
-// kept copies the begin of a value; of a decimal all of it is needed.
-func kept(dst, b []byte, of *column.Column) ([]byte, bool) {
-	cut := len(b) > longestKept && of.Logical != column.LogicalDecimal
+// keepText copies the beginning of a value, or all of a decimal, which cannot be cut.
+func keepText(dst, b []byte, col *column.Column) ([]byte, bool) {
+	cut := len(b) > maxTextKept && col.Logical != column.LogicalDecimal
 	if cut {
-		b = b[:longestKept]
+		b = b[:maxTextKept]
 	}
 	return append(dst[:0], b...), cut
 }
@@ -185,7 +185,7 @@ func (c *collector) compare(a, b []byte) int {
 	return bytes.Compare(a, b)
 }
 
-// hash counts a value. Many that are equal often follow each other.
+// hash counts a value. It skips one that equals the last, as often happens.
 func (c *collector) hash(h uint64) {
 	if h != c.last || !c.hashed {
 		c.last, c.hashed = h, true
@@ -193,8 +193,8 @@ func (c *collector) hash(h uint64) {
 	}
 }
 
-// mixed makes a hash of a number.
-func mixed(n uint64) uint64 {
+// hashNumber returns a hash of a number.
+func hashNumber(n uint64) uint64 {
 	n ^= n >> 32
 	n *= 0xd6e8feb86659fd93
 	n ^= n >> 32

@@ -11,29 +11,29 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// result is what there is to say of the column.
+// result returns the column's figures.
 func (c *collector) result() Column {
 	r := Column{Name: c.column.Name, Type: c.column.SchemaType(), Values: c.values, Nulls: c.nulls}
 	if c.column.Type != column.Null {
-		distinct := min(int64(c.sketch.Estimate()), c.values) // no more than there are
+		distinct := min(int64(c.sketch.Estimate()), c.values) // the estimate may exceed them
 		r.Distinct = &distinct
 	}
 	r.Items, r.Length = c.items.result(), c.lengths.result()
 	switch c.column.Type {
 	case column.Null:
 	case column.Boolean, column.Int, column.Fixed32, column.Long, column.Fixed64:
-		c.integers(&r)
+		c.addIntegers(&r)
 	case column.Float, column.Double:
 		r.NaN = &c.nan
 		if c.ordered > 0 {
-			r.Min, r.Max = c.number(c.minFloat), c.number(c.maxFloat)
+			r.Min, r.Max = c.jsonNumber(c.minFloat), c.jsonNumber(c.maxFloat)
 			if mean := c.sum / float64(c.ordered); !math.IsNaN(mean) && !math.IsInf(mean, 0) {
 				r.Mean = &mean
 			}
 		}
 	default:
 		if c.ordered > 0 {
-			r.Min, r.Max, r.Cut = c.shown(c.minText), c.shown(c.maxText), c.cutMin || c.cutMax
+			r.Min, r.Max, r.Cut = c.format(c.minText), c.format(c.maxText), c.cutMin || c.cutMax
 		}
 	}
 	return r
@@ -46,10 +46,10 @@ func (s *span) result() *Lengths {
 	return &Lengths{s.min, s.sum / float64(s.n), s.max}
 }
 
-func (c *collector) integers(r *Column) {
+func (c *collector) addIntegers(r *Column) {
 	switch {
 	case c.column.Symbols != nil:
-		c.symbols(r)
+		c.addSymbols(r)
 	case c.ordered == 0:
 	case c.column.Type == column.Boolean:
 		r.Min, r.Max = c.minInt != 0, c.maxInt != 0
@@ -62,8 +62,8 @@ func (c *collector) integers(r *Column) {
 	}
 }
 
-// symbols compares an enum's values as conditions do: by their text.
-func (c *collector) symbols(r *Column) {
+// addSymbols compares an enum's values by their text, as conditions do.
+func (c *collector) addSymbols(r *Column) {
 	distinct := int64(0)
 	for i, seen := range c.seen {
 		if !seen {
@@ -81,8 +81,8 @@ func (c *collector) symbols(r *Column) {
 	r.Distinct = &distinct
 }
 
-// number is a float as JSON has it.
-func (c *collector) number(f float64) any {
+// jsonNumber returns a float as a JSON value.
+func (c *collector) jsonNumber(f float64) any {
 	text := export.ValueOf(c.column).Float(f)
 	if math.IsInf(f, 0) {
 		return text
@@ -90,12 +90,12 @@ func (c *collector) number(f float64) any {
 	return json.Number(text)
 }
 
-// shown is the text of a string, a bytes or a fixed value.
-func (c *collector) shown(b []byte) string {
+// format returns the text of a string, a bytes or a fixed value.
+func (c *collector) format(b []byte) string {
 	if c.column.Type == column.String {
-		if start := bytes.LastIndexFunc(b, func(r rune) bool { return r != utf8.RuneError }); len(b) == longestKept && start >= len(b)-2*utf8.UTFMax {
+		if start := bytes.LastIndexFunc(b, func(r rune) bool { return r != utf8.RuneError }); len(b) == maxTextKept && start >= len(b)-2*utf8.UTFMax {
 			_, n := utf8.DecodeRune(b[start:])
-			b = b[:start+n] // it may be cut in a character
+			b = b[:start+n] // drop a character that was cut
 		}
 		return string(bytes.ToValidUTF8(b, []byte("\uFFFD")))
 	}

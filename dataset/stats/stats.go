@@ -13,15 +13,15 @@ import (
 // Column is the figures of a column.
 type Column struct {
 	Name   string `json:"name"`
-	Type   string `json:"type"`   // as the schema calls it
-	Values int64  `json:"values"` // that are there; of lists and maps their items
-	Nulls  int64  `json:"nulls"`  // that are missing where there could be one
+	Type   string `json:"type"`   // in the schema
+	Values int64  `json:"values"` // without missing ones; items of lists and maps count
+	Nulls  int64  `json:"nulls"`  // missing values
 	// Distinct is the number of distinct values: exact or nearly so up to a few
 	// thousand, above that mostly within 2 %. NaN counts once.
 	Distinct *int64   `json:"distinct,omitempty"`
-	Min      any      `json:"min,omitempty"` // a number, a boolean, or the text that it is in JSON
+	Min      any      `json:"min,omitempty"` // a number, a boolean, or the value's text in JSON
 	Max      any      `json:"max,omitempty"`
-	Cut      bool     `json:"cut,omitempty"` // Min or Max is the begin of a longer text
+	Cut      bool     `json:"cut,omitempty"` // Min or Max is the beginning of a longer text
 	Mean     *float64 `json:"mean,omitempty"`
 	NaN      *int64   `json:"nan,omitempty"`
 	Length   *Lengths `json:"length,omitempty"` // of texts, in bytes
@@ -35,22 +35,22 @@ type Lengths struct {
 	Max  int64   `json:"max"`
 }
 
-// sketchMemory is roughly the size of a column's sketch, and columnMemory that of its
-// other figures.
+// sketchMemory is roughly the size of a column's sketch, columnMemory that of its other
+// figures.
 const (
 	sketchMemory = 24 << 10
 	columnMemory = 2 << 10
-	// manyValues is from how many values on a sketch is counted in full.
+	// manyValues is the number of values from which on sketchMemory is reserved.
 	manyValues = 1 << 10
 )
 
-// Collector takes batches of rows.
+// Collector computes the figures of columns from batches of rows.
 type Collector struct {
 	columns []collector
 	memory  *budget.Heap
 }
 
-// New returns a collector of columns, all of which a batch has.
+// New returns a collector of columns. Each batch has these columns.
 func New(columns []column.Column, memory *budget.Pool) (*Collector, error) {
 	c := &Collector{columns: make([]collector, len(columns)), memory: memory.NewHeap()}
 	if err := c.memory.Reserve(int64(len(columns)) * columnMemory); err != nil {
@@ -63,25 +63,25 @@ func New(columns []column.Column, memory *budget.Pool) (*Collector, error) {
 	return c, nil
 }
 
-// Close gives the memory back.
+// Close releases the memory.
 func (c *Collector) Close() { c.memory.Close() }
 
 // Add adds the rows of a batch.
 func (c *Collector) Add(b *dataset.Batches) error {
 	for i := range c.columns {
-		of := &c.columns[i]
-		before := of.values
-		of.add(b.Vector(i))
-		if before < manyValues && of.values >= manyValues {
+		col := &c.columns[i]
+		before := col.values
+		col.add(b.Vector(i))
+		if before < manyValues && col.values >= manyValues {
 			if err := c.memory.Reserve(sketchMemory); err != nil {
-				return fmt.Errorf("column %s: %w", of.column.Name, err)
+				return fmt.Errorf("column %s: %w", col.column.Name, err)
 			}
 		}
 	}
 	return nil
 }
 
-// Columns returns what there is to say of each column.
+// Columns returns the figures of each column.
 func (c *Collector) Columns() []Column {
 	all := make([]Column, len(c.columns))
 	for i := range c.columns {

@@ -11,8 +11,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// collected sums up vectors of a column.
-func collected(t *testing.T, c column.Column, vectors ...*column.Vector) Column {
+// collect returns the figures of vectors of a column.
+func collect(t *testing.T, c column.Column, vectors ...*column.Vector) Column {
 	t.Helper()
 	all, err := New([]column.Column{c}, budget.New(1<<20))
 	testenv.Must(t, err)
@@ -34,22 +34,22 @@ func TestDistinct(t *testing.T) {
 		switch n := i + 1; n {
 		case 1, 10, 1000, 3000, 20_000, 100_000:
 			v.Values = len(v.Longs)
-			got := *collected(t, column.Column{Name: "n", Type: column.Long, Parent: -1}, v, v).Distinct
+			got := *collect(t, column.Column{Name: "n", Type: column.Long, Parent: -1}, v, v).Distinct
 			off := n / 50
 			if n <= 3000 {
 				off = n / 1000
 			}
-			if one := *collected(t, column.Column{Name: "n", Type: column.Long, Parent: -1}, v).Distinct; one > n {
-				t.Errorf("%d of %d values differ", one, n)
+			if once := *collect(t, column.Column{Name: "n", Type: column.Long, Parent: -1}, v).Distinct; once > n {
+				t.Errorf("got %d distinct values of %d", once, n)
 			}
 			if got < n-off || got > n+off {
-				t.Errorf("%d values differ, the estimate is %d", n, got)
+				t.Errorf("got %d distinct values, want about %d", got, n)
 			}
 		}
 	}
 }
 
-// Types are those of the schema, as the values are.
+// Types are those of the schema.
 func TestTypes(t *testing.T) {
 	for want, c := range map[string]column.Column{
 		"long":           {Type: column.Long},
@@ -57,16 +57,16 @@ func TestTypes(t *testing.T) {
 		"decimal(5,2)[]": {Type: column.Bytes, Logical: column.LogicalDecimal, Precision: 5, Scale: 2, Array: true},
 		"enum[]":         {Type: column.Int, Symbols: []string{"a"}, Array: true},
 	} {
-		if r := collected(t, c); r.Type != want {
+		if r := collect(t, c); r.Type != want {
 			t.Errorf("%s, want %s", r.Type, want)
 		}
 	}
 }
 
-// An enum counts the symbols that occur.
+// Distinct counts the symbols of an enum that occur.
 func TestSymbols(t *testing.T) {
 	enum := column.Column{Name: "e", Type: column.Int, Symbols: []string{"b", "a", "c"}, Parent: -1}
-	r := collected(t, enum, &column.Vector{Ints: []int32{0, 1, 0}, Values: 3})
+	r := collect(t, enum, &column.Vector{Ints: []int32{0, 1, 0}, Values: 3})
 	if r.Min != "a" || r.Max != "b" || *r.Distinct != 2 || r.Values != 3 {
 		t.Errorf("%+v", r)
 	}
@@ -74,13 +74,13 @@ func TestSymbols(t *testing.T) {
 
 func TestLongTexts(t *testing.T) {
 	text := []byte(strings.Repeat("é", 50) + strings.Repeat("x", 1000))
-	r := collected(t, column.Column{Name: "s", Type: column.String, Parent: -1}, &column.Vector{Offsets: []int32{0, 1, int32(len(text) + 2)}, Data: slices.Concat([]byte("ab"), text), Values: 2})
+	r := collect(t, column.Column{Name: "s", Type: column.String, Parent: -1}, &column.Vector{Offsets: []int32{0, 1, int32(len(text) + 2)}, Data: slices.Concat([]byte("ab"), text), Values: 2})
 	if !r.Cut || r.Min != "a" || r.Max != "b"+strings.Repeat("é", 31) || r.Length.Max != int64(len(text))+1 {
 		t.Errorf("%+v", r)
 	}
 }
 
-// Sums are counted on: what takes memory is refused in words.
+// New fails if the memory is too small for the columns.
 func TestMemory(t *testing.T) {
 	columns := make([]column.Column, 1000)
 	if _, err := New(columns, budget.New(1<<20)); err == nil || !strings.Contains(err.Error(), "1000 columns") {
