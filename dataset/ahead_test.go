@@ -21,20 +21,20 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// streamed is a store of which is counted how often it is asked for bytes: a stream
-// is one request.
-type streamed struct {
+// streamStore is a store that reads files as streams and counts them: a stream is
+// one request.
+type streamStore struct {
 	store.Store
 	requests atomic.Int64
 }
 
-func (s *streamed) Open(ctx context.Context, path string) (store.File, error) {
+func (s *streamStore) Open(ctx context.Context, path string) (store.File, error) {
 	info, err := s.Stat(ctx, path)
 	return store.NewStreamFile(ctx, s, info, opener{s, path}), err
 }
 
 type opener struct {
-	of   *streamed
+	of   *streamStore
 	path string
 }
 
@@ -53,22 +53,22 @@ func (o opener) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, e
 	}{io.NewSectionReader(f, off, length), f}, nil
 }
 
-// A query opens only the files it needs of a part with a file per column.
-func TestFilesAreOpenedToBeRead(t *testing.T) {
+// If a part has a file per column, a query opens only the files that it needs.
+func TestFilesAreOpenedWhenNeeded(t *testing.T) {
 	dir, _ := mailSet(t, cfile.Format, 100)
 	st := storetest.NewFaulty(store.Local())
 	d := openOn(t, st, dir, dataset.Options{Formats: formats})
 	parts := len(d.Parts())
 	if st.Calls(storetest.Open) > 0 || len(d.Parts()[0].Files) < 10 {
-		t.Fatalf("%d opened of %d parts, the first of %d files", st.Calls(storetest.Open), parts, len(d.Parts()[0].Files))
+		t.Fatalf("%d files opened; %d parts, %d files in the first", st.Calls(storetest.Open), parts, len(d.Parts()[0].Files))
 	}
 	if _, _, err := scan(t, d, dataset.Query{Columns: []string{"id"}, Limit: -1}); err != nil || st.Calls(storetest.Open) != 2*parts {
 		t.Errorf("%d files opened of %d parts, %v", st.Calls(storetest.Open), parts, err)
 	}
 }
 
-// Of a remote file columns are read by pieces of many blocks, and no more of a
-// column than it has.
+// Columns of remote files are read in pieces of many blocks that end with the
+// column.
 func TestRemoteColumnsAreReadAhead(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		local := archive(t, f, 40_000)
@@ -77,9 +77,9 @@ func TestRemoteColumnsAreReadAhead(t *testing.T) {
 		d := openOn(t, st, filepath.Dir(local.Parts()[0].Name), dataset.Options{Formats: formats})
 		for _, test := range []struct {
 			query   dataset.Query
-			columns []string // that may be read whole; nil is all
-			blocks  int64    // that may be read beside them
-			reads   int64    // at most, for a hundred blocks
+			columns []string // may be read whole; nil is all
+			blocks  int64    // blocks of other columns that may be read
+			reads   int64    // limit for a hundred blocks
 		}{
 			{dataset.Query{Limit: -1}, nil, 0, 40},
 			{dataset.Query{Limit: -1, Where: "score > 5"}, nil, 0, 40},
@@ -101,7 +101,7 @@ func TestRemoteColumnsAreReadAhead(t *testing.T) {
 				}
 			}
 			if read = st.Bytes() - read; stats.BytesRead != read || read > most {
-				t.Errorf("%+v: %d bytes read, counted %d, at most %d", test.query, read, stats.BytesRead, most)
+				t.Errorf("%+v: %d bytes read, %d counted, want at most %d", test.query, read, stats.BytesRead, most)
 			}
 			if reads := int64(st.Calls(storetest.ReadAt) - reads); reads > 3*int64(max(len(size), len(local.Parts()[0].Files)))+stats.BlocksRead*test.reads/100 {
 				t.Errorf("%+v: %d reads of %d blocks", test.query, reads, stats.BlocksRead)
@@ -110,7 +110,7 @@ func TestRemoteColumnsAreReadAhead(t *testing.T) {
 	})
 }
 
-// Many small columns do not cost a request each.
+// Small columns do not take a request each.
 func TestSmallRemoteColumns(t *testing.T) {
 	const columns, rows = 1000, 200
 	var fields strings.Builder
@@ -129,7 +129,7 @@ func TestSmallRemoteColumns(t *testing.T) {
 	base := t.TempDir()
 	writeAvro(t, filepath.Join(base, "in.avro"), schema, data)
 	convert(t, trevni.Format, filepath.Join(base, "in.avro"), filepath.Join(base, "out"), settings{rowGroup: 64 << 20})
-	st := &streamed{Store: store.Local()}
+	st := &streamStore{Store: store.Local()}
 	d, err := dataset.Open(t.Context(), locations(st, filepath.Join(base, "out")), dataset.Options{Formats: formats})
 	if err != nil || len(d.Parts()) != 1 {
 		t.Fatal(err)

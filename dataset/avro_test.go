@@ -30,7 +30,7 @@ func openAvro(t *testing.T, name string, memory *budget.Pool) *dataset.Dataset {
 	return open(t, name, dataset.Options{Formats: formats, Memory: memory})
 }
 
-// wantRows fails the test unless a query gives these rows.
+// wantRows fails the test unless a query returns the rows.
 func wantRows(t *testing.T, d *dataset.Dataset, q dataset.Query, want [][]byte) dataset.Stats {
 	t.Helper()
 	s, err := d.Scan(t.Context(), q)
@@ -47,7 +47,7 @@ func wantRows(t *testing.T, d *dataset.Dataset, q dataset.Query, want [][]byte) 
 	}
 }
 
-// Rows of an Avro file are the same with little memory and from any row on.
+// Rows of an Avro file are the same with little memory and from any offset.
 func TestAvroRows(t *testing.T) {
 	rows := mails(3, 3000)
 	name := filepath.Join(t.TempDir(), "mail.avro")
@@ -71,7 +71,7 @@ func TestAvroRows(t *testing.T) {
 	}
 }
 
-// Rows of an Avro file are read with formats in any order, one of which suits memory.
+// Rows of an Avro file are read if one format of the registry suits memory, in any order.
 func TestAvroRowsOfAnyRegistry(t *testing.T) {
 	rows := mails(3, 100)
 	name := filepath.Join(t.TempDir(), "mail.avro")
@@ -82,12 +82,12 @@ func TestAvroRowsOfAnyRegistry(t *testing.T) {
 		if known.InMemory() != nil {
 			wantRows(t, d, dataset.Query{Limit: -1}, rows)
 		} else if got, _, err := scan(t, d, dataset.Query{Limit: -1}); err == nil || len(got) > 0 {
-			t.Errorf("without such a format %d rows, %v", len(got), err)
+			t.Errorf("without such a format: %d rows, %v", len(got), err)
 		}
 	}
 }
 
-// A stream is read once: a second query would miss rows.
+// A stream can be read once: a second query fails because it would miss rows.
 func TestStreamIsReadOnce(t *testing.T) {
 	rows := mails(3, 10)
 	b := bytes.NewReader(avrotest.Make(t, mailgen.Schema, "snappy", avrotest.Block{Rows: 10, Data: bytes.Join(rows, nil)}))
@@ -102,8 +102,8 @@ func TestStreamIsReadOnce(t *testing.T) {
 	s.Close()
 }
 
-// Blocks that claim more rows, or items, than their bytes bound do not take memory
-// without end.
+// Memory is bounded even if blocks claim more rows or items than their bytes can
+// limit.
 func TestAvroWithoutBytes(t *testing.T) {
 	const schema = `{"type":"record","name":"N","fields":[{"name":"n","type":"null"}]}`
 	name := filepath.Join(t.TempDir(), "n.avro")
@@ -134,7 +134,7 @@ func TestAvroWithoutBytes(t *testing.T) {
 	}
 }
 
-// A listing can be opened as often as one likes.
+// A listing can be opened several times.
 func TestAvroIsOpenedAgain(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.avro")
 	writeAvro(t, name, `"long"`, [][]byte{{2}, {4}})
@@ -146,7 +146,7 @@ func TestAvroIsOpenedAgain(t *testing.T) {
 	}
 }
 
-// All rows of a block that are before a damaged one are given.
+// A scan returns all rows of a block before a damaged one.
 func TestAvroRowsBeforeDamage(t *testing.T) {
 	text := append(binary.AppendVarint(nil, 1000), bytes.Repeat([]byte("x"), 1000)...)
 	for _, c := range []struct {
@@ -167,7 +167,7 @@ func TestAvroRowsBeforeDamage(t *testing.T) {
 	}
 }
 
-// Rows that a block has and does not count are damage.
+// Rows that exceed a block's count are damage.
 func TestAvroRowsNotCounted(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.avro")
 	write(t, name, string(avrotest.Make(t, `"long"`, "null", avrotest.Block{Rows: 1, Data: []byte{2, 4}})))
@@ -178,7 +178,7 @@ func TestAvroRowsNotCounted(t *testing.T) {
 	}
 }
 
-// A large value is given, or refused for want of memory, and never left out.
+// A scan returns a large value or fails for lack of memory. It never omits it.
 func TestAvroLargeValues(t *testing.T) {
 	var rows [][]byte
 	for _, n := range []int{10, 4 << 20, 20} {
@@ -199,12 +199,12 @@ func TestAvroLargeValues(t *testing.T) {
 		}
 	}
 	if !all || !refused {
-		t.Errorf("given %t, refused %t", all, refused)
+		t.Errorf("returned all rows: %t, failed for lack of memory: %t; want both", all, refused)
 	}
 }
 
-// What a row resolves to can be damage, which says in which row of the file it is.
-func TestAvroRowOfDamage(t *testing.T) {
+// If a row cannot be resolved, the error has its number in the file.
+func TestAvroRowNumberOfDamage(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "u.avro")
 	var rows [][]byte
 	for i := range 300_000 {

@@ -16,7 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// block is the only one of a column.
+// block is a source of one block.
 type block struct {
 	data  []byte
 	items int
@@ -35,7 +35,7 @@ func (*block) Damaged(kind damage.Kind, pos int, reason string, args ...any) err
 	return damage.New(kind, "", int64(pos), reason, args...)
 }
 
-// reader gives a vector back one value at a time.
+// reader reads the values of a vector.
 func reader(c column.Column, v *column.Vector) *column.Reader {
 	bufs := column.NewBuffers([]column.Column{c}, column.Interleaved, 1<<30)
 	buf, next := &bufs.Cols[0], 0
@@ -74,7 +74,7 @@ func reader(c column.Column, v *column.Vector) *column.Reader {
 	return column.NewReader(c, true, &block{append([]byte{}, out.Data...), items})
 }
 
-// batches returns the rows that the batches of a query hold.
+// batches returns the rows in the batches of a query.
 func batches(t testing.TB, d *dataset.Dataset, q dataset.Query) ([][]byte, dataset.Stats, error) {
 	t.Helper()
 	b, err := d.Batches(t.Context(), q)
@@ -96,14 +96,14 @@ func batches(t testing.TB, d *dataset.Dataset, q dataset.Query) ([][]byte, datas
 			rows = append(rows, row)
 		}
 		if q.BatchRows > 0 && b.Rows() > q.BatchRows {
-			t.Errorf("a batch of %d rows", b.Rows())
+			t.Errorf("got a batch of %d rows, want at most %d", b.Rows(), q.BatchRows)
 		}
 	}
 	return rows, b.Stats(), b.Err()
 }
 
-// Batches hold the same rows as a scan with any query.
-func TestBatchesHoldTheRows(t *testing.T) {
+// Batches have the same rows as a scan with the same query.
+func TestBatchesHaveTheRows(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, _ := mailSet(t, f, 1500)
 		d := open(t, dir, dataset.Options{Formats: formats})
@@ -122,15 +122,15 @@ func TestBatchesHoldTheRows(t *testing.T) {
 			if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
 				t.Errorf("%+v: %d rows, want %d (%v)", q, len(got), len(want), err)
 			}
-			if gs.Rows != ws.Rows || ws.BytesRead > ws.FileBytes*5/2 { // such small files are read with their headers
+			if gs.Rows != ws.Rows || ws.BytesRead > ws.FileBytes*5/2 { // reads of the headers may include these small files
 				t.Errorf("%+v: %+v and %+v", q, gs, ws)
 			}
 		}
 	})
 }
 
-// Each row of a batch is known by its part and its place in it.
-func TestBatchesKnowTheirOrigin(t *testing.T) {
+// Origin returns the part of a row and its number there.
+func TestBatchesOrigin(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, _ := mailSet(t, f, 1500)
 		d := open(t, dir, dataset.Options{Formats: formats})
@@ -152,7 +152,7 @@ func TestBatchesKnowTheirOrigin(t *testing.T) {
 				for b.Next() {
 					for i, id := range b.Vector(0).Longs {
 						if part, row := b.Origin(i); ids[first[part]+row] != id {
-							t.Fatalf("where %q: row %d of a batch, mail %d, is said to be row %d of %s", where, i, id, row, part)
+							t.Fatalf("where %q: row %d of a batch, mail %d, has the origin row %d of %s", where, i, id, row, part)
 						}
 					}
 				}

@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// BenchmarkQueries reads an output of 100,000 messages; rows/s are those of
+// BenchmarkQueries reads an output of 100,000 messages; rows/s count all rows of
 // the dataset, whether or not they match.
 func BenchmarkQueries(b *testing.B) {
 	d := archive(b, trevni.Format, 100_000)

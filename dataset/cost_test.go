@@ -16,11 +16,11 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// archives are the directories of archive, which takes long to make one.
+// archives are the directories that archive has made; making one takes long.
 var archives = map[string]string{}
 
-// archive is an output of so many messages in one part, with an index over
-// their numbers, which ascend. Tests share it, and leave it as it is.
+// archive returns an output of messages in one part, with an index of values on
+// their ascending numbers. Tests share it and do not change it.
 func archive(t testing.TB, f format.Format, rows int64) *dataset.Dataset {
 	t.Helper()
 	key := fmt.Sprint(f.Name(), rows)
@@ -46,7 +46,7 @@ func makeArchive(t testing.TB, f format.Format, rows int64, base string) {
 	})
 }
 
-// columnSizes are the bytes of each column, and what a block takes in tables.
+// columnSizes returns the bytes of each column's blocks and their entries in tables.
 func columnSizes(t testing.TB, d *dataset.Dataset) map[string]int64 {
 	t.Helper()
 	p := openPart(t, d.Parts()[0].Store, d.Parts()[0].Name)
@@ -66,13 +66,13 @@ func columnSizes(t testing.TB, d *dataset.Dataset) map[string]int64 {
 }
 
 const (
-	firstReads = 64<<10 + 4<<10 // of header and table, which may go too far
+	firstReads = 64<<10 + 4<<10 // of header and table; they may read too much
 	oneBlock   = 80 << 10
 )
 
-// Of a column whose values ascend, blocks that a condition rules out are not read, nor
-// their rows of other columns.
-func TestConditionsPassOverBlocks(t *testing.T) {
+// If the values of a column ascend, its blocks that a condition excludes are not read,
+// and neither are their rows in other columns.
+func TestConditionsSkipBlocks(t *testing.T) {
 	for _, f := range formats {
 		d := archive(t, f, 40_000)
 		read := func(where string) (rows int, bytes int64) {
@@ -87,13 +87,13 @@ func TestConditionsPassOverBlocks(t *testing.T) {
 			}
 		}
 		if rows, n := read("id > 1000000"); rows != 0 || n > most/50 {
-			t.Errorf("%s: %d rows beyond the last one, %d bytes read of %d", f.Name(), rows, n, most)
+			t.Errorf("%s: %d rows after the last one, %d bytes read of %d", f.Name(), rows, n, most)
 		}
 	}
 }
 
-// A query reads the columns that it names, and what leads to them.
-func TestReadsOnlyWhatIsAsked(t *testing.T) {
+// A query reads only the columns that it names and the columns above them.
+func TestQueriesReadTheirColumnsOnly(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		d := archive(t, f, 40_000)
 		size := columnSizes(t, d)
@@ -118,16 +118,16 @@ func TestReadsOnlyWhatIsAsked(t *testing.T) {
 			_, batched, err := batches(t, d, test.query)
 			testenv.Must(t, err)
 			for _, s := range []dataset.Stats{scanned, batched} {
-				// What is a block of the part is several of a CFile.
+				// A CFile may count a block of the part as several.
 				if s.BytesRead > most || s.BlocksRead < s.Blocks || s.BlocksRead > s.Blocks && f != cfile.Format {
-					t.Errorf("%+v: %+v, at most %d bytes", test.query, s, most)
+					t.Errorf("%+v: %+v, want at most %d bytes", test.query, s, most)
 				}
 			}
 		}
 	})
 }
 
-// Of a file of many columns, one costs its own bytes, and the header.
+// Reading one of many columns reads its own bytes and the header.
 func TestOneOfManyColumns(t *testing.T) {
 	const columns, rows = 1000, 100
 	var fields []string
@@ -147,12 +147,12 @@ func TestOneOfManyColumns(t *testing.T) {
 	got, stats, err := scan(t, d, dataset.Query{Columns: []string{"c500"}, Limit: -1})
 	// The header is read in two steps, of 64 and 256 KiB.
 	if most := int64((64+256+4)<<10) + columnSizes(t, d)["c500"]; err != nil || len(got) != rows || stats.BytesRead > most {
-		t.Errorf("%d rows, %+v, at most %d bytes, %v", len(got), stats, most, err)
+		t.Errorf("%d rows, %+v, want at most %d bytes, %v", len(got), stats, most, err)
 	}
 }
 
-// Rows that lie together cost a few blocks of the columns that are not the
-// condition's.
+// If the selected rows are close together, few blocks are read of the columns that
+// the condition does not need.
 func TestClusteredRowsAreCheap(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		const rows = 100_000
@@ -171,7 +171,7 @@ func TestClusteredRowsAreCheap(t *testing.T) {
 			where string
 			own   int64 // bytes of the condition's columns that may be read
 		}{
-			{fmt.Sprintf("date != null && id - 0 >= %d && id - 0 < %d", id, id+200), size["id"] + size["date"]}, // computed: no index helps
+			{fmt.Sprintf("date != null && id - 0 >= %d && id - 0 < %d", id, id+200), size["id"] + size["date"]}, // computed: uses no index
 			{fmt.Sprintf("%d <= id < %d", id, id+200), 2 * oneBlock},
 		} {
 			got, stats, err := scan(t, d, dataset.Query{Where: test.where, Limit: -1})
@@ -179,10 +179,10 @@ func TestClusteredRowsAreCheap(t *testing.T) {
 				t.Fatalf("%s: %d rows, %v", test.where, len(got), err)
 			}
 			if read := stats.BytesRead - test.own - firstReads; read > other/20 {
-				t.Errorf("%s: %d bytes of the other columns' %d: %+v", test.where, read, other, stats)
+				t.Errorf("%s: read %d bytes of %d of the other columns: %+v", test.where, read, other, stats)
 			}
 		}
-		// An index of a column that does not ascend is no reason to skip a block.
+		// An index does not exclude blocks of a column that does not ascend.
 		all, _, err := scan(t, d, dataset.Query{Columns: []string{"from"}, Limit: -1})
 		testenv.Must(t, err)
 		from, want := native(t, `"string"`, all[777]).(string), 0
@@ -198,7 +198,7 @@ func TestClusteredRowsAreCheap(t *testing.T) {
 	})
 }
 
-// Reading a column allocates for vectors and files, not for rows.
+// Reading a column allocates memory per vector and file, not per row.
 func TestBatchesAllocateNothing(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		d := archive(t, f, 40_000)
@@ -217,7 +217,7 @@ func TestBatchesAllocateNothing(t *testing.T) {
 					}
 				}
 			})
-			if b.Rows() == 0 || sum == 0 || allocs > 3 { // a block may be larger than those before it
+			if b.Rows() == 0 || sum == 0 || allocs > 3 { // a block may be larger than the blocks before it
 				t.Errorf("%q: %v allocations per batch, %d rows", where, allocs, b.Rows())
 			}
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestDirectoryAsAPart lists a part of several files: by the manifest, by its
-// name, and by the directory that it is in.
+// TestDirectoryAsAPart lists a part of several files by the manifest, by its
+// name, and by the directory that contains it.
 func TestDirectoryAsAPart(t *testing.T) {
 	dir, id := t.TempDir(), manifest.NewID()
 	name := manifest.StagedPart(0, 0, id, ".trv")
@@ -50,11 +50,11 @@ func TestDirectoryAsAPart(t *testing.T) {
 	check(list(dir, false))
 }
 
-// TestDestinationNamedLikeAPart is a dataset all the same.
+// TestDestinationNamedLikeAPart lists a destination whose name is like a part's.
 func TestDestinationNamedLikeAPart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mail.trv")
 	testenv.Must(t, errors.Join(os.MkdirAll(dir+"/"+manifest.WorkName, 0o777), os.WriteFile(dir+"/"+manifest.LockName, nil, 0o666)))
 	if _, err := dataset.List(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrChanging) {
-		t.Errorf("error is %v", err)
+		t.Errorf("got %v, want ErrChanging", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// exampleOutput converts a few messages and returns where their columns are.
+// exampleOutput converts a few messages and returns the directory of the output.
 func exampleOutput() (dir string, remove func()) {
 	base, err := os.MkdirTemp("", "dataset-")
 	if err != nil {
@@ -39,8 +39,8 @@ func exampleOutput() (dir string, remove func()) {
 	return dir, func() { _ = os.RemoveAll(base) }
 }
 
-// Look at values row by row: lengths say which rows have one, and how many
-// items an array has.
+// This example reads values row by row. Lengths say which rows have a value, and how
+// many items an array has.
 func ExampleBatches_Vector() {
 	dir, remove := exampleOutput()
 	defer remove()
@@ -80,7 +80,7 @@ func ExampleBatches_Vector() {
 	// of the tomorrow is via mx4.example.org
 }
 
-// Read some fields of the rows that meet a condition, as Avro.
+// This example reads some fields of the rows that match a condition, as Avro.
 func ExampleDataset_Scan() {
 	dir, remove := exampleOutput()
 	defer remove()

@@ -27,7 +27,7 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// writeAvro writes an object container file of rows, a few to a block.
+// writeAvro writes an object container file with 50 rows in a block.
 func writeAvro(t testing.TB, name, schema string, rows [][]byte) {
 	t.Helper()
 	var blocks []avrotest.Block
@@ -37,8 +37,8 @@ func writeAvro(t testing.TB, name, schema string, rows [][]byte) {
 	testenv.Must(t, os.WriteFile(name, avrotest.Make(t, schema, "null", blocks...), 0o666))
 }
 
-// formats are those that the tests run over: one with a file per part, one with
-// a file per column.
+// formats are the formats of the tests: one with a file per part, one with a file
+// per column.
 var formats = format.Registry{trevni.Format, cfile.Format}
 
 // eachFormat runs a test for each format.
@@ -48,14 +48,14 @@ func eachFormat(t *testing.T, test func(t *testing.T, f format.Format)) {
 	}
 }
 
-// settings are what a test asks of an output.
+// settings are the options of a test's output.
 type settings struct {
 	blockSize int
 	rowGroup  int64               // 0: small
-	choices   map[string][]string // options, so far as a format has them
+	choices   map[string][]string // options; those that the format does not have are ignored
 }
 
-// request is a job of small row groups.
+// request returns a job that makes small row groups.
 func request(f format.Format, input, dest, temp string) job.Request {
 	return job.Request{
 		Asked:   plan.Asked{Inputs: []string{input}, Dest: dest, Output: manifest.Options{Format: f.Name(), RowGroupSize: 64 << 10, MaxLostRows: -1}},
@@ -76,7 +76,7 @@ func convert(t testing.TB, f format.Format, input, dest string, s settings) {
 	}
 }
 
-// mails returns so many messages.
+// mails returns n messages.
 func mails(seed uint64, n int) [][]byte {
 	g := mailgen.New(seed)
 	rows := make([][]byte, n)
@@ -86,7 +86,7 @@ func mails(seed uint64, n int) [][]byte {
 	return rows
 }
 
-// mailSet is a committed output of several parts, and its rows.
+// mailSet makes a committed output of several parts and returns its rows.
 func mailSet(t testing.TB, f format.Format, n int) (dir string, rows [][]byte) {
 	t.Helper()
 	rows = mails(1, n)
@@ -97,9 +97,9 @@ func mailSet(t testing.TB, f format.Format, n int) (dir string, rows [][]byte) {
 	return dir, rows
 }
 
-// columnPart writes a part as nothing else would: the columns need not be those
-// that the schema makes, which nil is, and fill appends what it likes to them for
-// each row.
+// columnPart writes a part of any columns and values. The columns may differ from
+// those of the schema, which nil stands for. fill is called for each row and may
+// append anything to them.
 func columnPart(t testing.TB, f format.Format, schema string, columns []column.Column, rows int, fill func(to *column.Buffers, row int)) string {
 	t.Helper()
 	if columns == nil {
@@ -109,8 +109,8 @@ func columnPart(t testing.TB, f format.Format, schema string, columns []column.C
 	return formattest.Source{Format: f, Schema: schema, Columns: columns, Rows: rows, Fill: fill}.Write(t, t.TempDir(), "a")
 }
 
-// filesOf are the bytes of the files of a part by their names, "" if it is one
-// file.
+// filesOf returns the contents of a part's files by their names. The name is "" if
+// the part is one file.
 func filesOf(t testing.TB, part string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
@@ -124,7 +124,7 @@ func filesOf(t testing.TB, part string) map[string][]byte {
 	return files
 }
 
-// partsOf are the names of an output's parts, in the order of their rows.
+// partsOf returns the names of an output's parts, in the order of their rows.
 func partsOf(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	l := list(t, store.Local(), dir, dataset.Options{Formats: formats})
@@ -134,7 +134,7 @@ func partsOf(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// locations are paths on a store.
+// locations returns the locations of paths in a store.
 func locations(st store.Store, paths ...string) (all []store.Location) {
 	for _, p := range paths {
 		all = append(all, store.Location{Store: st, Path: p})
@@ -147,7 +147,7 @@ func open(t testing.TB, path string, o dataset.Options) *dataset.Dataset {
 	return openOn(t, store.Local(), path, o)
 }
 
-// openOn is open on any store.
+// openOn opens a dataset in a store.
 func openOn(t testing.TB, st store.Store, path string, o dataset.Options) *dataset.Dataset {
 	t.Helper()
 	d, err := dataset.Open(t.Context(), locations(st, path), o)
@@ -162,7 +162,7 @@ func list(t testing.TB, st store.Store, path string, o dataset.Options) *dataset
 	return l
 }
 
-// totalRows is how many rows a dataset has.
+// totalRows returns the number of rows of a dataset.
 func totalRows(t testing.TB, d *dataset.Dataset) int64 {
 	t.Helper()
 	s, err := d.Count(t.Context(), "")

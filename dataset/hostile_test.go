@@ -23,8 +23,8 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// Whatever bytes a part has, a query ends with rows or with damage at a place
-// in that file. Without checksums the damage reaches every decoder.
+// A query on a part with any bytes returns rows, or damage located in that file.
+// Without checksums the damage reaches every decoder.
 func TestHostileParts(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		base := t.TempDir()
@@ -47,7 +47,7 @@ func TestHostileParts(t *testing.T) {
 			file := names[r.IntN(len(names))]
 			b := bytes.Clone(sound[file])
 			if i%8 < 4 {
-				b = withoutCRCs(b) // what is damaged of it is read on
+				b = withoutCRCs(b) // no checksum stops the decoders
 			}
 			at := r.IntN(len(b))
 			switch i % 4 {
@@ -65,27 +65,27 @@ func TestHostileParts(t *testing.T) {
 			writePart(t, part, sound, file, b)
 			d, err := dataset.Open(t.Context(), locations(store.Local(), part), dataset.Options{Formats: formats, Memory: budget.New(32 << 20)})
 			if err != nil {
-				located(t, i, part, err)
+				checkLocated(t, i, part, err)
 				continue
 			}
 			for _, q := range queries {
 				_, _, err := scan(t, d, q)
-				located(t, i, part, err)
-				held, err := d.Batches(t.Context(), q)
+				checkLocated(t, i, part, err)
+				b, err := d.Batches(t.Context(), q)
 				if err != nil {
-					located(t, i, part, err)
+					checkLocated(t, i, part, err)
 					continue
 				}
-				for held.Next() {
+				for b.Next() {
 				}
-				located(t, i, part, held.Err())
-				held.Close()
+				checkLocated(t, i, part, b.Err())
+				b.Close()
 			}
 		}
 	})
 }
 
-// withoutCRCs makes a column file of Trevni one of another writer.
+// withoutCRCs renames the checksums of a Trevni column file, so that it looks like one of another writer.
 func withoutCRCs(b []byte) []byte {
 	for _, key := range []string{trevni.HeaderCRCKey, trevni.TableCRCKey, trevni.BlocksCRCKey} {
 		b = bytes.ReplaceAll(b, []byte(key), []byte("other"+key[len("other"):]))
@@ -93,20 +93,20 @@ func withoutCRCs(b []byte) []byte {
 	return b
 }
 
-// writePart writes the files of a part, with other bytes in one of them.
-func writePart(t *testing.T, part string, files map[string][]byte, other string, b []byte) {
+// writePart writes the files of a part, but the one named changed with the bytes b.
+func writePart(t *testing.T, part string, files map[string][]byte, changed string, b []byte) {
 	t.Helper()
 	for name, whole := range files {
-		if name == other {
+		if name == changed {
 			whole = b
 		}
 		write(t, filepath.Join(part, name), string(whole))
 	}
 }
 
-// located requires an error to be damage of the part, or a query that the
-// changed schema no longer fits.
-func located(t *testing.T, i int, part string, err error) {
+// checkLocated accepts no error, damage in the part, lack of memory, and a query that
+// does not fit a changed schema.
+func checkLocated(t *testing.T, i int, part string, err error) {
 	t.Helper()
 	var d *damage.Error
 	if err != nil && !errors.Is(err, dataset.ErrQuery) && !errors.As(err, new(*budget.Error)) && (!errors.As(err, &d) || !strings.HasPrefix(d.File, part)) {
@@ -114,7 +114,7 @@ func located(t *testing.T, i int, part string, err error) {
 	}
 }
 
-// A query ends soon after its context does.
+// A query ends soon after its context is canceled.
 func TestContext(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, _ := mailSet(t, f, 1500)
@@ -158,8 +158,8 @@ func TestWrongQueries(t *testing.T) {
 	})
 }
 
-// A few bytes of repeats that stand for very many items are refused before they
-// take memory, and rows before them are given.
+// If a few bytes of repeats stand for very many items, reading fails before it takes
+// memory for them, and returns the rows before.
 func TestRowOfTooManyItems(t *testing.T) {
 	const schema = `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"a","type":{"type":"array","items":{"type":"array","items":"int"}}}]}`
 	lengths := []uint32{1, 0, 1 << 25, 2}

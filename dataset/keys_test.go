@@ -19,8 +19,8 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// A column that is a key has the values that columns in files have, whatever reads
-// them: rows and batches, with gaps, from any row on.
+// A key column has the same values in rows and in batches, with gaps and from any
+// offset.
 func TestKeysAsColumns(t *testing.T) {
 	p := newForest(t, trevni.Format)
 	root := p.grow(600, "s=b%20%C3%A9%zz/n=7", "s=/n=8", "s=__HIVE_DEFAULT_PARTITION__/n=-9")
@@ -61,7 +61,7 @@ func TestKeysAsColumns(t *testing.T) {
 	}
 }
 
-// What a key's type is, all directories decide together.
+// The type of a key follows from its values in all directories.
 func TestTypesOfKeys(t *testing.T) {
 	p := newForest(t, trevni.Format)
 	one := p.grow(1, "one") + "/one"
@@ -101,8 +101,8 @@ func TestTypesOfKeys(t *testing.T) {
 	}
 }
 
-// Keys count below what is named, from the first wildcard on, and where arguments
-// differ.
+// Keys come from the path below the arguments, after the first wildcard, and where the
+// arguments differ.
 func TestKeysOfPaths(t *testing.T) {
 	p := newForest(t, trevni.Format)
 	root := p.grow(1, "a=1/b=2", "a=1/b=10", "a=3/b=2", "plain")
@@ -143,7 +143,7 @@ func TestKeysOfPaths(t *testing.T) {
 	}
 }
 
-// Two stores have nothing in common, with any paths.
+// Locations on two stores share no path, even if their paths are equal.
 func TestKeysOnTwoStores(t *testing.T) {
 	p := newForest(t, trevni.Format)
 	root := p.grow(1, "a=1", "a=2")
@@ -160,8 +160,8 @@ func TestKeysOnTwoStores(t *testing.T) {
 	}
 }
 
-// A field that rows have counts, not the key; rows that are no records, or in which
-// records of their own type are, get none.
+// A field of the rows takes precedence over a key of its name. Rows that are not
+// records, or that contain records of their own type, get no keys.
 func TestRowsWithoutKeys(t *testing.T) {
 	for schema, want := range map[string]string{
 		`{"type":"record","name":"R","fields":[{"name":"a","type":"long"}]}`: `{"a":1,"b":3}`,

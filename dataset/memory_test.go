@@ -23,8 +23,8 @@ import (
 
 const textSchema = `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"text","type":"string"},{"name":"words","type":{"type":"array","items":"bytes"}}]}`
 
-// textSet is a committed output of one part, whose rows have texts of these sizes,
-// and its rows.
+// textSet makes a committed output of one part, whose rows have texts of these sizes,
+// and returns the rows.
 func textSet(t testing.TB, f format.Format, sizes []int) (dir string, rows [][]byte) {
 	t.Helper()
 	for i, size := range sizes {
@@ -40,7 +40,7 @@ func textSet(t testing.TB, f format.Format, sizes []int) (dir string, rows [][]b
 	return dir, rows
 }
 
-// someLarge are sizes of texts, most of them small.
+// someLarge returns sizes of texts: the large ones, spread among small ones.
 func someLarge(rows int, large ...int) []int {
 	sizes := make([]int, rows)
 	for i := range sizes {
@@ -52,10 +52,10 @@ func someLarge(rows int, large ...int) []int {
 	return sizes
 }
 
-// suffices does something with datasets of growing memory, until there is enough:
-// each refusal says what it lacked. refused is how often there was too little.
-// All memory is released in every case.
-func suffices(t *testing.T, what string, do func(memory *budget.Pool) error) (refused int) {
+// growMemory calls do with growing memory until it succeeds. Each failure must say how
+// much memory it needs, and do must always release all memory. refused counts the
+// failures.
+func growMemory(t *testing.T, what string, do func(memory *budget.Pool) error) (refused int) {
 	t.Helper()
 	for size := int64(1000); ; refused++ {
 		pool := budget.New(size)
@@ -74,7 +74,7 @@ func suffices(t *testing.T, what string, do func(memory *budget.Pool) error) (re
 	}
 }
 
-// queries are some that read the sets of these tests in every way.
+// queries read the outputs of these tests in every way.
 var queries = []dataset.Query{
 	{Limit: -1},
 	{Limit: -1, Columns: []string{"text"}},
@@ -84,9 +84,9 @@ var queries = []dataset.Query{
 	{Limit: -1, Copies: 3},
 }
 
-// Memory that just suffices gives the same rows as memory without end; less is
-// refused.
-func TestMemoryThatSuffices(t *testing.T) {
+// The rows are the same with just enough memory and without a limit. With less memory
+// the query fails.
+func TestLeastMemory(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, all := textSet(t, f, someLarge(200, 1200<<10, 100<<10))
 		for i, q := range queries {
@@ -96,7 +96,7 @@ func TestMemoryThatSuffices(t *testing.T) {
 			}
 			for name, read := range map[string]func(testing.TB, *dataset.Dataset, dataset.Query) ([][]byte, dataset.Stats, error){"scan": scan, "batches": batches} {
 				what := fmt.Sprintf("%s of %+v", name, q)
-				refused := suffices(t, what, func(memory *budget.Pool) error {
+				refused := growMemory(t, what, func(memory *budget.Pool) error {
 					d, err := dataset.Open(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats, Memory: memory})
 					if err != nil {
 						return err
@@ -108,18 +108,18 @@ func TestMemoryThatSuffices(t *testing.T) {
 					return err
 				})
 				if refused == 0 {
-					t.Errorf("%s: was never refused", what)
+					t.Errorf("%s: never ran out of memory", what)
 				}
 			}
 		}
 	})
 }
 
-// Parts are verified within memory.
+// Verify works with just enough memory and says how much it needs.
 func TestVerifyWithinMemory(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, _ := textSet(t, f, someLarge(200, 2<<20, 100<<10))
-		suffices(t, "verify", func(memory *budget.Pool) error {
+		growMemory(t, "verify", func(memory *budget.Pool) error {
 			l, err := dataset.List(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats, Memory: memory})
 			if err != nil {
 				return err
@@ -134,7 +134,7 @@ func TestVerifyWithinMemory(t *testing.T) {
 	})
 }
 
-// Ending early releases all memory, and may happen twice.
+// Closing early releases all memory. A second Close does nothing.
 func TestMemoryOfEarlyEnds(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, _ := textSet(t, f, someLarge(200, 1<<20))
@@ -148,28 +148,28 @@ func TestMemoryOfEarlyEnds(t *testing.T) {
 			}
 			testenv.Must(t, err)
 			if pool.Left() == size {
-				t.Errorf("%+v: a scan under way holds nothing", q)
+				t.Errorf("%+v: a running scan holds no memory", q)
 			}
 			s.Close()
 			s.Close()
 			if pool.Left() != size {
-				t.Errorf("%+v: %d bytes left of %d when the scan is closed", q, pool.Left(), size)
+				t.Errorf("%+v: %d bytes left of %d after the scan is closed", q, pool.Left(), size)
 			}
 			b, err := d.Batches(t.Context(), q)
 			testenv.Must(t, err)
 			if !b.Next() || pool.Left() == size {
-				t.Errorf("%+v: batches under way hold nothing, %v", q, b.Err())
+				t.Errorf("%+v: running batches hold no memory, %v", q, b.Err())
 			}
 			b.Close()
 			b.Close()
 			if pool.Left() != size {
-				t.Errorf("%+v: %d bytes left of %d when the batches are closed", q, pool.Left(), size)
+				t.Errorf("%+v: %d bytes left of %d after the batches are closed", q, pool.Left(), size)
 			}
 		}
 	})
 }
 
-// Where memory is short there are fewer rows in a batch, and no error.
+// If memory is short, batches have fewer rows, and there is no error.
 func TestSmallBatches(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, want := textSet(t, f, slices.Repeat([]int{200 << 10}, 40))
@@ -204,13 +204,13 @@ func TestSmallBatches(t *testing.T) {
 			}
 		}
 		if most["much"] <= max(most["little for copies"], most["less for copies"]) {
-			t.Errorf("batches of at most %v rows", most)
+			t.Errorf("largest batches, in rows: %v", most)
 		}
 	})
 }
 
-// After an unusually large batch, and one that shows that it was unusual, the vectors
-// are small again.
+// Vectors become small again one batch after an unusually large one, when that is known
+// to be unusual.
 func TestVectorsShrink(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, _ := textSet(t, f, someLarge(300, 5<<20))
@@ -225,7 +225,7 @@ func TestVectorsShrink(t *testing.T) {
 			case len(data) >= 5<<20:
 				large = batch
 			case cap(data) > 2<<20 && batch != large+1:
-				t.Fatalf("%d bytes of memory for %d, %d batches after the large one", cap(data), len(data), batch-large)
+				t.Fatalf("%d bytes allocated for %d, %d batches after the large one", cap(data), len(data), batch-large)
 			}
 		}
 		if held := size - pool.Left(); b.Err() != nil || large < 0 || batch < large+3 || held > 3<<20 {
@@ -234,7 +234,7 @@ func TestVectorsShrink(t *testing.T) {
 	})
 }
 
-// Pieces that are read ahead of remote parts are accounted for, and given back.
+// The memory of pieces that are read ahead of remote parts is reserved and released.
 func TestMemoryOfPieces(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		local := archive(t, f, 40_000)
@@ -282,12 +282,13 @@ func TestMemoryOfPieces(t *testing.T) {
 			held[test.name] = most
 		}
 		if held["remote"] < held["local"]+1<<20 || held["remote, little"] > 1<<20 {
-			t.Errorf("at most %v bytes held", held)
+			t.Errorf("most bytes held: %v", held)
 		}
 	})
 }
 
-// Rows of another schema are larger by its defaults, and have room made for them.
+// Rows that are resolved to another schema grow by its defaults, and memory is reserved
+// for that.
 func TestMemoryOfResolvedRows(t *testing.T) {
 	const grown = 600 << 10
 	reader := avrotest.Parse(t, `{"type":"record","name":"R","fields":[{"name":"id","type":"double"},{"name":"more","type":"string","default":"`+strings.Repeat("d", grown)+`"}]}`)
@@ -295,7 +296,7 @@ func TestMemoryOfResolvedRows(t *testing.T) {
 		dir, all := textSet(t, f, someLarge(5))
 		q := dataset.Query{Limit: -1, Schema: reader}
 		sizes := []int{0, 100, 70 << 10, 2 * grown}
-		refused := suffices(t, "resolved", func(memory *budget.Pool) error {
+		refused := growMemory(t, "resolved", func(memory *budget.Pool) error {
 			d, err := dataset.Open(t.Context(), locations(store.Local(), dir), dataset.Options{Formats: formats, Memory: memory})
 			if err != nil {
 				return err
@@ -320,7 +321,7 @@ func TestMemoryOfResolvedRows(t *testing.T) {
 						return err
 					}
 					if len(row) < grown || string(row[:3]) != "abc" {
-						t.Fatalf("a row of %d bytes", len(row))
+						t.Fatalf("got a row of %d bytes, want abc and at least %d", len(row), grown)
 					}
 					rows = append(rows, row...)
 				}
@@ -328,19 +329,19 @@ func TestMemoryOfResolvedRows(t *testing.T) {
 					want = rows
 				}
 				if !bytes.Equal(rows, want) {
-					t.Errorf("other rows in %d bytes", room)
+					t.Errorf("with room for %d bytes the rows differ", room)
 				}
 				s.Close()
 			}
 			return nil
 		})
 		if refused < 2 {
-			t.Errorf("refused %d times", refused)
+			t.Errorf("ran out of memory %d times, want at least 2", refused)
 		}
 	})
 }
 
-// A column that is no text is accounted for as well.
+// Memory is reserved for columns of numbers, too.
 func TestMemoryOfNumbers(t *testing.T) {
 	schema := `{"type":"record","name":"R","fields":[{"name":"n","type":{"type":"array","items":"long"}}]}`
 	part := columnPart(t, formats[0], schema, nil, 3, func(to *column.Buffers, row int) {
@@ -350,7 +351,7 @@ func TestMemoryOfNumbers(t *testing.T) {
 			to.Cols[0].AppendVarint(int64(i % 60))
 		}
 	})
-	refused := suffices(t, "numbers", func(memory *budget.Pool) error {
+	refused := growMemory(t, "numbers", func(memory *budget.Pool) error {
 		d, err := dataset.Open(t.Context(), locations(store.Local(), part), dataset.Options{Formats: formats, Memory: memory})
 		if err != nil {
 			return err
@@ -364,20 +365,20 @@ func TestMemoryOfNumbers(t *testing.T) {
 		for b.Next() {
 			numbers += len(b.Vector(0).Longs)
 			if held, need := memory.Size()-memory.Left(), int64(8*cap(b.Vector(0).Longs)); held < need {
-				t.Errorf("%d bytes are accounted for, there are %d", held, need)
+				t.Errorf("%d bytes are reserved, want at least %d", held, need)
 			}
 		}
 		if b.Err() == nil && numbers != 1<<20+3 {
-			t.Errorf("%d numbers", numbers)
+			t.Errorf("got %d numbers, want %d", numbers, 1<<20+3)
 		}
 		return b.Err()
 	})
 	if refused == 0 {
-		t.Error("never refused")
+		t.Error("never ran out of memory")
 	}
 }
 
-// What a query needs to begin with is told at once: a block of each of its columns.
+// The first error says how much memory a query needs to begin: a block of each of its columns.
 func TestMemoryOfManyColumns(t *testing.T) {
 	const columns, size = 30, 100 << 10
 	var fields []string
@@ -394,7 +395,7 @@ func TestMemoryOfManyColumns(t *testing.T) {
 		d := open(t, part, dataset.Options{Formats: formats, Memory: budget.New(1 << 20)})
 		for _, test := range []struct {
 			columns []string
-			need    int64 // 0: there is enough
+			need    int64 // 0: memory suffices
 		}{{nil, columns * size}, {[]string{"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10", "f11"}, 12 * size}, {[]string{"f7"}, 0}} {
 			_, _, err := scan(t, d, dataset.Query{Limit: -1, Columns: test.columns})
 			var e *budget.Error
@@ -402,14 +403,14 @@ func TestMemoryOfManyColumns(t *testing.T) {
 				t.Fatalf("%d columns: %v", len(test.columns), err)
 			}
 			if e != nil && e.Need < test.need {
-				t.Errorf("%d columns: %v, they need %d bytes", len(test.columns), err, test.need)
+				t.Errorf("%d columns: %v, want a need of at least %d bytes", len(test.columns), err, test.need)
 			}
 		}
 	})
 }
 
-// Batches give all rows in any memory that suffices, and what they hold, with the copies
-// of it, is accounted for: never less than there is.
+// Batches have all rows with any memory that suffices. They always reserve at least the
+// memory of their vectors and its copies.
 func TestBatchesStayWithinMemory(t *testing.T) {
 	for _, tt := range []struct {
 		sizes  []int
@@ -432,7 +433,7 @@ func TestBatchesStayWithinMemory(t *testing.T) {
 				data := b.Vector(1).Data
 				need := int64(cap(data)) + int64(copies*len(data))
 				if held := tt.memory - pool.Left(); held < need || pool.Left() > tt.memory {
-					t.Errorf("%d copies: %d bytes of %d are accounted for, there are %d", copies, held, tt.memory, need)
+					t.Errorf("%d copies: %d bytes of %d are reserved, want at least %d", copies, held, tt.memory, need)
 				}
 			}
 			if b.Err() != nil || rows != len(tt.sizes) {

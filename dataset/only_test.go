@@ -43,16 +43,16 @@ func TestOnly(t *testing.T) {
 			test.q.Only = only
 			got, _, err := scan(t, d, test.q)
 			if err != nil || !bytes.Equal(bytes.Join(got, nil), bytes.Join(test.want, nil)) {
-				t.Errorf("%s: %d rows, %v; expected %d", name, len(got), err, len(test.want))
+				t.Errorf("%s: %d rows, %v, want %d", name, len(got), err, len(test.want))
 			}
 		}
 		if got, _, err := scan(t, d, dataset.Query{Limit: -1, Only: map[int][]int64{}}); err != nil || got != nil {
-			t.Errorf("of no rows: %d, %v", len(got), err)
+			t.Errorf("no rows chosen: got %d, %v", len(got), err)
 		}
 	})
 }
 
-// TestOnlyReadsBlocks reads one block of each column for one row.
+// TestOnlyReadsBlocks reads one row: one block of each column is read.
 func TestOnlyReadsBlocks(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir := onePart(t, f)
@@ -65,16 +65,16 @@ func TestOnlyReadsBlocks(t *testing.T) {
 			}
 			all, _, err := scan(t, d, dataset.Query{Columns: columns, Offset: row, Limit: 1})
 			if err != nil || !bytes.Equal(got[0], all[0]) {
-				t.Errorf("%v: another row, %v", columns, err)
+				t.Errorf("%v: got a different row, %v", columns, err)
 			}
-			if most := int64(2*len(columns) - 1); s.BlocksRead > most { // an array's lengths may have their own
-				t.Errorf("%v: %d of %d blocks were read, expected at most %d", columns, s.BlocksRead, s.Blocks, most)
+			if most := int64(2*len(columns) - 1); s.BlocksRead > most { // an array's lengths may have blocks of their own
+				t.Errorf("%v: %d of %d blocks were read, want at most %d", columns, s.BlocksRead, s.Blocks, most)
 			}
 		}
 	})
 }
 
-// TestOnlyRefused refuses rows that are not there or not in order.
+// TestOnlyRefused chooses rows that do not exist or are not in ascending order.
 func TestOnlyRefused(t *testing.T) {
 	dir, _ := mailSet(t, formats[0], 50)
 	d := open(t, dir, dataset.Options{Formats: formats})
@@ -86,7 +86,7 @@ func TestOnlyRefused(t *testing.T) {
 	}
 }
 
-// onePart is an output of one part with many blocks to a column.
+// onePart makes an output of one part with many blocks in a column.
 func onePart(t *testing.T, f format.Format) (dir string) {
 	t.Helper()
 	base := t.TempDir()

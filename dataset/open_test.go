@@ -13,23 +13,23 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// numbered are files each of which holds its number, among which so many are open.
-func numbered(t *testing.T, n, limit int) (*storetest.Counter, []*file) {
+// numberedFiles makes n files that contain their numbers; at most limit are open at a time.
+func numberedFiles(t *testing.T, n, limit int) (*storetest.Counter, []*file) {
 	t.Helper()
-	of, among, dir := storetest.NewFaulty(store.Local()), budget.NewFiles(limit), t.TempDir()
+	faulty, among, dir := storetest.NewFaulty(store.Local()), budget.NewFiles(limit), t.TempDir()
 	files := make([]*file, n)
 	for i := range files {
 		name := filepath.Join(dir, strconv.Itoa(i))
 		if err := os.WriteFile(name, []byte{byte(i)}, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		files[i] = &file{name: name, size: 1, among: among, open: func() (store.File, error) { return of.Open(t.Context(), name) }}
+		files[i] = &file{name: name, size: 1, among: among, open: func() (store.File, error) { return faulty.Open(t.Context(), name) }}
 	}
-	return of.Counter, files
+	return faulty.Counter, files
 }
 
-// read reads a file's number.
-func (f *file) read(t *testing.T, want int) {
+// checkNumber reads a file's number.
+func (f *file) checkNumber(t *testing.T, want int) {
 	t.Helper()
 	var b [1]byte
 	if n, err := f.ReadAt(b[:], 0); n != 1 || err != nil || int(b[0]) != want {
@@ -37,7 +37,7 @@ func (f *file) read(t *testing.T, want int) {
 	}
 }
 
-// What a name leads to may be another file when it is opened again.
+// A file that is opened again by its name must be the same file.
 func TestOpenFilesReplaced(t *testing.T) {
 	for name, replace := range map[string]func(path string) error{
 		"renamed": func(path string) error {
@@ -48,14 +48,14 @@ func TestOpenFilesReplaced(t *testing.T) {
 		},
 		"longer": func(path string) error { return os.WriteFile(path, []byte{0, 0}, 0o666) },
 	} {
-		of, files := numbered(t, 3, 1)
-		files[0].read(t, 0)
+		faulty, files := numberedFiles(t, 3, 1)
+		files[0].checkNumber(t, 0)
 		testenv.Must(t, replace(files[0].name))
-		files[0].read(t, 0) // is still open
-		files[1].read(t, 1)
+		files[0].checkNumber(t, 0) // it is still open
+		files[1].checkNumber(t, 1)
 		for range 2 {
-			if _, err := files[0].ReadAt(make([]byte, 1), 0); !errors.Is(err, store.ErrReplaced) || of.OpenFiles() > 1 {
-				t.Errorf("%s: %v with %d open files", name, err, of.OpenFiles())
+			if _, err := files[0].ReadAt(make([]byte, 1), 0); !errors.Is(err, store.ErrReplaced) || faulty.OpenFiles() > 1 {
+				t.Errorf("%s: %v with %d open files", name, err, faulty.OpenFiles())
 			}
 		}
 	}

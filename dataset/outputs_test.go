@@ -19,8 +19,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// topOf is the ID of the output of a directory; empty if there is none.
-func topOf(t *testing.T, dir string) string {
+// outputID returns the ID of the output in a directory, empty if there is none.
+func outputID(t *testing.T, dir string) string {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(dir, manifest.SuccessName)); errors.Is(err, os.ErrNotExist) {
 		return ""
@@ -38,26 +38,26 @@ func successOf(t *testing.T, dir string) *manifest.Success {
 	return s
 }
 
-// growIncrement makes an increment of a row, beside the output that is there.
+// growIncrement makes an increment of one row to the output in a directory.
 func (p *forest) growIncrement(dir string, sequence int64) (increment string) {
 	p.t.Helper()
 	p.grow(1, "made")
 	return addIncrement(p.t, filepath.Join(p.root, dir), filepath.Join(p.root, "made"), sequence)
 }
 
-// addIncrement makes an output an increment beside the output that is in a directory.
+// addIncrement moves an output into a directory as an increment to the output there.
 func addIncrement(t *testing.T, dir, made string, sequence int64) (increment string) {
 	t.Helper()
 	s := successOf(t, made)
-	s.Increment, s.Base, s.Sequence = true, topOf(t, dir), sequence
+	s.Increment, s.Base, s.Sequence = true, outputID(t, dir), sequence
 	writeSuccess(t, made, s)
 	increment = filepath.Join(dir, manifest.IncrementName(sequence, s.ID))
 	testenv.Must(t, errors.Join(os.MkdirAll(dir, 0o777), os.Rename(made, increment)))
 	return increment
 }
 
-// replace makes an output of a row in the place of the one that is there; the increments
-// stay, as they do for a moment.
+// replace replaces the output in a directory by one of one row. The increments stay, as
+// they do for a moment in a real replacement.
 func (p *forest) replace(dir string) {
 	p.t.Helper()
 	p.grow(1, "made")
@@ -86,7 +86,7 @@ func (p *forest) replace(dir string) {
 	remove(p.t, p.root, "made")
 }
 
-// ids are rows of these numbers.
+// ids returns the lines of rows with these numbers.
 func ids(numbers ...int) string {
 	var all []string
 	for _, n := range numbers {
@@ -95,7 +95,7 @@ func ids(numbers ...int) string {
 	return strings.Join(all, " ")
 }
 
-// TestIncrementsCountWithTheirBase reads what belongs together.
+// TestIncrementsCountWithTheirBase reads an output together with its increments.
 func TestIncrementsCountWithTheirBase(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		p := newForest(t, f)
@@ -112,11 +112,11 @@ func TestIncrementsCountWithTheirBase(t *testing.T) {
 		testenv.Must(t, os.Mkdir(dir+"/"+manifest.IncrementName(13, manifest.NewID()), 0o777))
 		wantLines(t, ids(3, 5, 4), dir) // it has no rows yet
 
-		// While the output is replaced there is none, and what it was is no dataset.
+		// While the output is replaced it is missing, and its increments are no dataset.
 		success := filepath.Join(dir, manifest.SuccessName)
 		testenv.Must(t, os.Rename(success, dir+"/_aside"))
 		if _, err := openAll(t, dir); !errors.Is(err, dataset.ErrUnfinished) {
-			t.Errorf("increments of an output that is gone: %v", err)
+			t.Errorf("increments of a missing output: %v", err)
 		}
 		write(t, filepath.Join(dir, manifest.LockName), "")
 		if _, err := openAll(t, dir); !isChanging(err) {
@@ -142,7 +142,7 @@ func TestIncrementsCountWithTheirBase(t *testing.T) {
 	})
 }
 
-// TestOnlyAnEmptyIncrement is no output.
+// TestOnlyAnEmptyIncrement lists a directory with nothing but an unfinished increment.
 func TestOnlyAnEmptyIncrement(t *testing.T) {
 	dir := t.TempDir()
 	run := filepath.Join(dir, manifest.IncrementName(1, manifest.NewID()))
@@ -156,9 +156,9 @@ func TestOnlyAnEmptyIncrement(t *testing.T) {
 	}
 }
 
-// meanwhile is a store in which something happens after a manifest was read, or a
-// directory was listed, for the nth time.
-func meanwhile(p string, n *int, event func()) store.Store {
+// onNthRead is a store that calls event after a path was read or listed for the nth
+// time.
+func onNthRead(p string, n *int, event func()) store.Store {
 	return storetest.Inject(store.Local(), func(c *storetest.Call) error {
 		err := c.Do()
 		if (c.Op == storetest.List || c.Op == storetest.ReadFile) && c.Path == p {
@@ -170,8 +170,8 @@ func meanwhile(p string, n *int, event func()) store.Store {
 	})
 }
 
-// TestReplacedWhileListed gives the rows of one output, or ErrChanging, whenever that
-// is replaced.
+// TestReplacedWhileListed replaces an output at different times: opening it returns the
+// rows of one output, or ErrChanging.
 func TestReplacedWhileListed(t *testing.T) {
 	f := formats[0]
 	for _, at := range []string{"", "/" + manifest.SuccessName, "/increment", "/increment/" + manifest.SuccessName} {
@@ -188,7 +188,7 @@ func TestReplacedWhileListed(t *testing.T) {
 				}
 				run := p.growIncrement("d", 2)
 				n := 1
-				st := meanwhile(dir+strings.Replace(at, "/increment", "/"+filepath.Base(run), 1), &n, func() {
+				st := onNthRead(dir+strings.Replace(at, "/increment", "/"+filepath.Base(run), 1), &n, func() {
 					p.replace("d")
 					if gone {
 						remove(t, dir, filepath.Base(run))
@@ -201,29 +201,29 @@ func TestReplacedWhileListed(t *testing.T) {
 					got, err = lines(t, d, dataset.Query{Limit: -1})
 				}
 				if (err != nil || !want[got]) && !isChanging(err) {
-					t.Errorf("at %q, an output %v, its increment gone %v: %s, %v", at, top, gone, got, err)
+					t.Errorf("after %q, with an output: %t, increment removed: %t: %s, %v", at, top, gone, got, err)
 				}
 			}
 		}
 	}
 }
 
-// TestReplacedForEver gives up.
+// TestReplacedForEver gives up after some tries.
 func TestReplacedForEver(t *testing.T) {
 	p := newForest(t, formats[0])
 	p.grow(1, "d")
 	run := p.growIncrement("d", 2)
 	for tries, ends := range map[int]bool{3: true, 1000: false} {
-		st := gone(run, &tries)
+		st := vanishing(run, &tries)
 		if _, err := dataset.Open(t.Context(), locations(st, filepath.Join(p.root, "d")), dataset.Options{Formats: formats}); (err == nil) != ends || err != nil && !isChanging(err) {
 			t.Errorf("%v", err)
 		}
 	}
 }
 
-// gone is a store in which a directory is listed, and is gone when it is looked into,
-// for so many times.
-func gone(dir string, tries *int) store.Store {
+// vanishing is a store in which a directory is listed, but does not exist when it is
+// opened, for a number of tries.
+func vanishing(dir string, tries *int) store.Store {
 	return storetest.Inject(store.Local(), func(c *storetest.Call) error {
 		if *tries > 0 {
 			switch {
@@ -238,8 +238,8 @@ func gone(dir string, tries *int) store.Store {
 	})
 }
 
-// TestIncrementsOfALostOutput are beside an older one: they are not passed over, as nothing
-// replaced them.
+// TestIncrementsOfALostOutput has increments of another output next to an older output: they
+// are not skipped, as no later output replaced them.
 func TestIncrementsOfALostOutput(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		p := newForest(t, f)
@@ -251,22 +251,22 @@ func TestIncrementsOfALostOutput(t *testing.T) {
 		s.Sequence = 9
 		writeSuccess(t, dir, s)
 		if _, err := openAll(t, dir); !errors.Is(err, dataset.ErrUnfinished) || !strings.Contains(err.Error(), filepath.Base(run)) {
-			t.Errorf("beside an older output: %v", err)
+			t.Errorf("next to an older output: %v", err)
 		}
 		write(t, filepath.Join(dir, manifest.LockName), "")
 		if _, err := openAll(t, dir); !errors.Is(err, dataset.ErrUnfinished) {
-			t.Errorf("while somebody works there: %v", err)
+			t.Errorf("while another run works there: %v", err)
 		}
 		s.Sequence = 11
 		writeSuccess(t, dir, s)
 		if _, err := openAll(t, dir); err != nil {
-			t.Errorf("beside a newer one: %v", err)
+			t.Errorf("next to a newer output: %v", err)
 		}
 	})
 }
 
-// torn is a store of which a directory's listing lacks, for so many times, what came
-// to be in it and what was moved out of it while the listing went on.
+// torn is a store whose listings of a directory omit some names, for a number of tries,
+// like a listing during which these files were added or moved away.
 func torn(dir string, lacks []string, tries *int) store.Store {
 	return storetest.Inject(store.Local(), func(c *storetest.Call) error {
 		err := c.Do()
@@ -278,8 +278,8 @@ func torn(dir string, lacks []string, tries *int) store.Store {
 	})
 }
 
-// TestTornListing lists again when an output came while a listing went on, and the
-// increments that it replaced went one by one.
+// TestTornListing lists again if an output appeared during a listing while the increments
+// that it replaced were removed one by one.
 func TestTornListing(t *testing.T) {
 	for _, top := range []bool{true, false} {
 		for tries, ends := range map[int]bool{1: true, 3: true, 1000: false} {
@@ -296,20 +296,20 @@ func TestTornListing(t *testing.T) {
 			d, err := dataset.Open(t.Context(), locations(torn(dir, []string{manifest.SuccessName}, &tries), dir), dataset.Options{Formats: formats})
 			if !ends {
 				if !isChanging(err) {
-					t.Errorf("an output %v: %v", top, err)
+					t.Errorf("with an output: %t: %v", top, err)
 				}
 				continue
 			}
 			testenv.Must(t, err)
 			if got, err := lines(t, d, dataset.Query{Limit: -1}); err != nil || got != want {
-				t.Errorf("an output %v: %s, %v, want %s", top, got, err, want)
+				t.Errorf("with an output: %t: %s, %v, want %s", top, got, err, want)
 			}
 		}
 	}
 }
 
-// together is a store in which a manifest of an increment is read only while another one is.
-func together() store.Store {
+// inParallel is a store that reads the first manifest of an increment only once another is being read.
+func inParallel() store.Store {
 	var reading atomic.Int64
 	two := make(chan struct{})
 	return storetest.Inject(store.Local(), func(c *storetest.Call) error {
@@ -327,7 +327,7 @@ func together() store.Store {
 	})
 }
 
-// TestManyIncrements are read side by side, and stay in their order.
+// TestManyIncrements reads manifests of increments in parallel: their order stays the same.
 func TestManyIncrements(t *testing.T) {
 	p := newForest(t, formats[0])
 	var want []int
@@ -335,15 +335,15 @@ func TestManyIncrements(t *testing.T) {
 		p.growIncrement("d", int64(i+1))
 		want = append(want, i+1)
 	}
-	st := together()
+	st := inParallel()
 	d := openOn(t, st, filepath.Join(p.root, "d"), dataset.Options{Formats: formats})
 	if got, err := lines(t, d, dataset.Query{Limit: -1}); err != nil || got != ids(want...) {
 		t.Errorf("%s, %v", got, err)
 	}
 }
 
-// TestIncrementThatCameBack has the rows of an input of the output or of another
-// increment: nothing is read of any of them, unless it is named alone.
+// TestIncrementThatCameBack has an increment with the rows of an input of the output or of
+// another increment. Nothing is read then, unless the increment alone is named.
 func TestIncrementThatCameBack(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		p := newForest(t, f)
@@ -366,7 +366,7 @@ func TestIncrementThatCameBack(t *testing.T) {
 			}
 			wantLines(t, ids(3), last)
 		}
-		// Two of one number, which others must have made, are read in the order of their IDs.
+		// Two increments of one number, which another program must have made, are read in the order of their IDs.
 		writeSuccess(t, last, was)
 		want := ids(1, 2, 3, 4)
 		if again := p.growIncrement("d", 4); again < last {

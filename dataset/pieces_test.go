@@ -16,26 +16,26 @@ import (
 
 const testBlock = 64 << 10
 
-// slow is a stored file whose reads a test can hold and fail.
-type slow struct {
+// slowFile is a stored file whose reads a test can hold and fail.
+type slowFile struct {
 	store.File // nil
 
 	mu    sync.Mutex
 	reads []span // of all reads
 	holds func(off int64) bool
 	held  int
-	gate  chan struct{} // closed to let them go
+	gate  chan struct{} // closed to release the held reads
 	fails func(off int64) (bytes int, err error, failed bool)
 }
 
-func newSlow() (*slow, *file) {
-	s := &slow{gate: make(chan struct{})}
+func newSlowFile() (*slowFile, *file) {
+	s := &slowFile{gate: make(chan struct{})}
 	return s, &file{name: "slow", size: 1 << 40, among: budget.NewFiles(1), open: func() (store.File, error) { return s, nil }}
 }
 
-func (s *slow) Size() int64 { return 1 << 40 }
+func (s *slowFile) Size() int64 { return 1 << 40 }
 
-func (s *slow) ReadAt(p []byte, off int64) (n int, err error) {
+func (s *slowFile) ReadAt(p []byte, off int64) (n int, err error) {
 	s.mu.Lock()
 	s.reads = append(s.reads, span{off, off + int64(len(p))})
 	fails, gate, hold := s.fails, s.gate, s.holds != nil && s.holds(off)
@@ -56,7 +56,7 @@ func (s *slow) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// content fills p with what is at an offset.
+// content fills p with the content of the file at an offset.
 func content(p []byte, off int64) {
 	for len(p) > 0 {
 		n := copy(p, noise[off%int64(len(noise)):])
@@ -72,16 +72,16 @@ var noise = func() []byte {
 	return b
 }()
 
-// hold makes the reads wait that begin at some offsets.
-func (s *slow) hold(which func(off int64) bool) {
+// hold makes reads wait if which returns true for their offset.
+func (s *slowFile) hold(which func(off int64) bool) {
 	synctest.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holds = which
 }
 
-// release ends the waiting.
-func (s *slow) release() {
+// release lets the held reads continue.
+func (s *slowFile) release() {
 	synctest.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,16 +89,16 @@ func (s *slow) release() {
 	s.gate, s.holds, s.held = make(chan struct{}), nil, 0
 }
 
-// waiting returns how many reads are held once nothing else goes on.
-func (s *slow) waiting() int {
+// waiting returns how many reads are held once all goroutines wait.
+func (s *slowFile) waiting() int {
 	synctest.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.held
 }
 
-// asked returns how often a byte was read, and how many bytes in all.
-func (s *slow) asked(off int64) (n int, bytes int64) {
+// count returns how often a byte was read, and how many bytes were read in total.
+func (s *slowFile) count(off int64) (n int, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.reads {
@@ -127,7 +127,7 @@ func (r *reader) next() {
 	}
 }
 
-// try reads the next block, whose bytes must be right so far as it goes.
+// try reads the next block and checks the bytes that were read.
 func (r *reader) try() error {
 	r.t.Helper()
 	p := make([]byte, min(testBlock, r.end-r.off))
@@ -142,7 +142,7 @@ func (r *reader) try() error {
 	return err
 }
 
-// track is how far the column is read, nothing at its end.
+// track returns the state of the column, an empty one at its end.
 func (r *reader) track() *track {
 	if t := r.a.tracks[place{r.in, r.col}]; t != nil {
 		return t
@@ -150,8 +150,8 @@ func (r *reader) track() *track {
 	return &track{now: new(piece), next: new(piece)}
 }
 
-// toBackground reads on until a piece is read in the background, and returns
-// where it ends.
+// toBackground reads blocks until a piece is read in the background, and returns
+// the end of that piece.
 func (r *reader) toBackground() int64 {
 	r.t.Helper()
 	for range 100 {
@@ -161,15 +161,15 @@ func (r *reader) toBackground() int64 {
 			return next.start + int64(len(next.buf))
 		}
 	}
-	r.t.Fatal("nothing is read in the background")
+	r.t.Fatal("no piece is read in the background")
 	return 0
 }
 
-// A piece is read while the one before it is consumed, and waited for when it is
-// wanted. A first block, or two, cause no more than a small piece.
+// A piece is read while the one before it is consumed. A reader that needs it waits
+// for it. The first one or two blocks cause at most a small piece.
 func TestPiecesOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, in := newSlow()
+		s, in := newSlowFile()
 		r := &reader{t, newAhead(nil, aheadBytes), in, 0, 1000, 20 << 20}
 		r.next()
 		r.next()
@@ -182,10 +182,10 @@ func TestPiecesOverlap(t *testing.T) {
 			r.next()
 		}
 		if s.waiting() != 1 {
-			t.Fatal("no read is under way while blocks are taken")
+			t.Fatal("no read is running while blocks are consumed")
 		}
 		for r.off+testBlock <= r.track().next.start {
-			r.next() // what the piece before it has
+			r.next() // from the piece before it
 		}
 		var err error
 		ended := make(chan struct{})
@@ -196,7 +196,7 @@ func TestPiecesOverlap(t *testing.T) {
 		synctest.Wait()
 		select {
 		case <-ended:
-			t.Errorf("a block was there before its piece: %v", err)
+			t.Errorf("a block was returned before its piece was read: %v", err)
 		default:
 		}
 		s.release()
@@ -208,25 +208,24 @@ func TestPiecesOverlap(t *testing.T) {
 		}
 		r.a.close()
 		for off := int64(1000); off < r.end; off += 500 {
-			if n, _ := s.asked(off); n != 1 {
+			if n, _ := s.count(off); n != 1 {
 				t.Fatalf("the byte at %d was read %d times", off, n)
 			}
 		}
-		if _, bytes := s.asked(0); bytes != r.end-1000 || r.a.bytesRead() != bytes || r.a.held != 0 {
+		if _, bytes := s.count(0); bytes != r.end-1000 || r.a.bytesRead() != bytes || r.a.held != 0 {
 			t.Errorf("%d bytes read of %d, %d held", bytes, r.end-1000, r.a.held)
 		}
 	})
 }
 
-// What a read in the background failed with is for who wants the bytes, and the
-// storage is not asked again for it. Bytes before are good, and so are later
-// reads.
+// The error of a read in the background is returned to the reader of these bytes,
+// without another read. Bytes before it are returned, and later reads succeed.
 func TestPieceFails(t *testing.T) {
 	failure := errors.New("it failed")
 	for _, got := range []int{0, 3*testBlock + 100} {
 		for reason, want := range map[error]error{failure: failure, nil: io.ErrUnexpectedEOF, io.EOF: io.EOF} {
 			synctest.Test(t, func(t *testing.T) {
-				s, in := newSlow()
+				s, in := newSlowFile()
 				r := &reader{t, newAhead(nil, aheadBytes), in, 0, 1, 20 << 20}
 				bad := r.toBackground()
 				s.fails = func(off int64) (int, error, bool) { return got, reason, off == bad }
@@ -236,8 +235,8 @@ func TestPieceFails(t *testing.T) {
 				if err := r.try(); err != want {
 					t.Errorf("%d bytes, then %v: %v", got, reason, err)
 				}
-				if n, _ := s.asked(bad + int64(got)); n != 1 {
-					t.Errorf("%d bytes, then %v: the storage was asked %d times", got, reason, n)
+				if n, _ := s.count(bad + int64(got)); n != 1 {
+					t.Errorf("%d bytes, then %v: the storage was read %d times", got, reason, n)
 				}
 				s.fails = nil
 				for r.off < r.end {
@@ -249,11 +248,11 @@ func TestPieceFails(t *testing.T) {
 	}
 }
 
-// Who goes elsewhere does not wait for a piece that was begun, whose memory is not
-// used before its read has ended.
+// A reader that seeks does not wait for a piece that was begun. The piece's memory is
+// not reused before its read has ended.
 func TestPieceIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, in := newSlow()
+		s, in := newSlowFile()
 		r := &reader{t, newAhead(nil, aheadBytes), in, 0, 1, 60 << 20}
 		held := r.toBackground()
 		s.hold(func(off int64) bool { return off == held })
@@ -263,9 +262,9 @@ func TestPieceIsDropped(t *testing.T) {
 		r.off = 40 << 20
 		again := r.toBackground()
 		if s.waiting() != 1 {
-			t.Error("the read ended")
+			t.Error("the held read has ended")
 		}
-		s.release() // the bytes are there before those of the new place are taken
+		s.release() // the held read ends before the piece at the new offset is consumed
 		synctest.Wait()
 		for r.off < again+aheadAlone {
 			r.next()
@@ -273,17 +272,17 @@ func TestPieceIsDropped(t *testing.T) {
 		r.off = r.end - 10
 		r.next()
 		r.a.close()
-		if _, bytes := s.asked(0); r.a.bytesRead() != bytes || r.a.held != 0 {
-			t.Errorf("%d bytes counted wrongly, or %d held", bytes, r.a.held)
+		if _, bytes := s.count(0); r.a.bytesRead() != bytes || r.a.held != 0 {
+			t.Errorf("%d bytes read, counted otherwise; or %d held, want 0", bytes, r.a.held)
 		}
 	})
 }
 
-// A place in the background is taken while a read runs, not until its bytes are
-// consumed. A column that finds none is read when it is wanted.
+// A background place is taken while a read runs, not until its bytes are consumed. A
+// column without a place is read when its bytes are needed.
 func TestPlacesInBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, in := newSlow()
+		s, in := newSlowFile()
 		a := newAhead(nil, aheadBytes)
 		var all []*reader
 		held := map[int64]bool{}
@@ -318,33 +317,33 @@ func TestPlacesInBackground(t *testing.T) {
 	})
 }
 
-// However many columns there are, and however they are read, what is held of them
-// has a bound.
+// The memory of pieces is bounded for any number of columns and any order of reading
+// them.
 func TestPiecesAreBounded(t *testing.T) {
 	const columns, size = 50, 4 << 20
-	for name, test := range map[string]struct{ wanted, turn, of, least int }{
-		"side by side":                       {columns, 1, size, 2 * testBlock},
-		"side by side, which nobody said":    {0, 1, size, 2 * testBlock},
-		"by many blocks":                     {columns, 9, size, 2 * testBlock},
-		"one after the other":                {0, size / testBlock, size, aheadAlone / 2}, // then the column ends
-		"one after the other, not to an end": {0, size / testBlock, size + 8<<20, 0},
+	for name, test := range map[string]struct{ wanted, turn, total, least int }{
+		"side by side":                          {columns, 1, size, 2 * testBlock},
+		"side by side, without being announced": {0, 1, size, 2 * testBlock},
+		"by many blocks":                        {columns, 9, size, 2 * testBlock},
+		"one after the other":                   {0, size / testBlock, size, aheadAlone / 2}, // then the column ends
+		"one after the other, not to the end":   {0, size / testBlock, size + 8<<20, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { testBound(t, columns, size, test.wanted, test.turn, test.of, test.least) })
+			synctest.Test(t, func(t *testing.T) { testBound(t, columns, size, test.wanted, test.turn, test.total, test.least) })
 		})
 	}
 }
 
-// testBound reads so many bytes of each column, which is of more perhaps, some
-// blocks of each in turn. Pieces of all must become as large as least.
-func testBound(t *testing.T, columns, size, wanted, turn, of, least int) {
-	_, in := newSlow()
+// testBound reads size bytes of each column of total bytes, turn blocks of each in
+// turn. Pieces of all columns must grow at least to least bytes.
+func testBound(t *testing.T, columns, size, wanted, turn, total, least int) {
+	_, in := newSlowFile()
 	a := newAhead(nil, aheadBytes)
 	a.wanted = wanted
 	var all []*reader
 	for col := range columns {
 		at := int64(col)<<30 + 1
-		all = append(all, &reader{t, a, in, col, at, at + int64(of)})
+		all = append(all, &reader{t, a, in, col, at, at + int64(total)})
 	}
 	largest, most := make([]int, columns), int64(0)
 	for range (size + turn*testBlock - 1) / (turn * testBlock) {
@@ -373,10 +372,10 @@ func testBound(t *testing.T, columns, size, wanted, turn, of, least int) {
 	}
 }
 
-// Blocks of any size, read in any order by several, are what the file has, and all
-// reads are counted.
+// Blocks of any size, read in any order by several goroutines, have the right bytes, and
+// all reads are counted.
 func TestPiecesAtRandom(t *testing.T) {
-	s, in := newSlow()
+	s, in := newSlowFile()
 	a := newAhead(nil, aheadBytes)
 	var wg sync.WaitGroup
 	for seed := range uint64(4) {
@@ -403,8 +402,8 @@ func TestPiecesAtRandom(t *testing.T) {
 	}
 	wg.Wait()
 	a.close()
-	if _, bytes := s.asked(0); a.bytesRead() != bytes {
-		t.Errorf("%d bytes counted wrongly", bytes)
+	if _, bytes := s.count(0); a.bytesRead() != bytes {
+		t.Errorf("%d bytes read, counted otherwise", bytes)
 	}
 	held := int64(0)
 	for _, t := range a.tracks {

@@ -16,8 +16,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/soak"
 )
 
-// native decodes a row with another implementation; unions that are not of
-// null and one type are maps of the branch's name.
+// native decodes a row with another implementation. A union becomes a map of the
+// branch's name, unless it is of null and one type.
 func native(t testing.TB, schema string, row []byte) any {
 	t.Helper()
 	s, err := avro.Parse(schema)
@@ -32,8 +32,8 @@ func native(t testing.TB, schema string, row []byte) any {
 	return v
 }
 
-// Whatever is chosen of random rows is what another reader finds there in the
-// whole ones.
+// Random columns of random rows have the values that another reader finds in the
+// whole rows.
 func TestRandomProjections(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		for seed := range soak.Rounds[uint64](20, 60) {

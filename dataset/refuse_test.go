@@ -19,20 +19,20 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// output is a committed output of one row, whose manifest is changed.
-func output(t *testing.T, f format.Format, change func(*manifest.Success)) (dir string) {
+// oneRowOutput makes a committed output of one row and calls change with its manifest.
+func oneRowOutput(t *testing.T, f format.Format, change func(*manifest.Success)) (dir string) {
 	t.Helper()
 	part := columnPart(t, f, `"long"`, nil, 1, func(to *column.Buffers, _ int) { to.Cols[0].AppendVarint(7) })
 	dir = filepath.Dir(part)
-	s := success(t, f, part, manifest.NewID())
+	s := newSuccess(t, f, part, manifest.NewID())
 	change(s)
 	writeSuccess(t, dir, s)
 	return dir
 }
 
-// success gives a part of one row the name that it has in an output, and returns
+// newSuccess renames a part of one row as it is named in an output, and returns
 // the output's manifest.
-func success(t *testing.T, f format.Format, part, id string) *manifest.Success {
+func newSuccess(t *testing.T, f format.Format, part, id string) *manifest.Success {
 	t.Helper()
 	name := manifest.StagedPart(0, 0, id, f.Suffix())
 	testenv.Must(t, os.Rename(part, filepath.Join(filepath.Dir(part), name)))
@@ -55,8 +55,8 @@ func writeSuccess(t *testing.T, dir string, s *manifest.Success) {
 	testenv.Must(t, os.WriteFile(filepath.Join(dir, "_SUCCESS"), text, 0o666))
 }
 
-// A manifest is checked like any input: it names no file outside of its
-// directory, and nothing that is no Trevni file.
+// Manifests are checked like any input: they must not name files outside of their
+// directory, nor files of another format.
 func TestManifestsAreChecked(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		for _, test := range []struct {
@@ -65,7 +65,7 @@ func TestManifestsAreChecked(t *testing.T) {
 			want   damage.Kind
 		}{
 			{"a file above", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "../a.trv" }, damage.Header},
-			{"a file above, by way of the directory", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "x/../../a.trv" }, damage.Header},
+			{"a file above, through the directory", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "x/../../a.trv" }, damage.Header},
 			{"a file anywhere", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "/etc/passwd" }, damage.Header},
 			{"no name", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "" }, damage.Header},
 			{"the directory itself", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "." }, damage.Header},
@@ -75,29 +75,29 @@ func TestManifestsAreChecked(t *testing.T) {
 			{"another format", func(s *manifest.Success) { s.Request.Options.Format = "lists" }, damage.Unsupported},
 		} {
 			t.Run(test.name, func(t *testing.T) {
-				_, err := dataset.Open(t.Context(), locations(store.Local(), output(t, f, test.change)), dataset.Options{Formats: formats})
+				_, err := dataset.Open(t.Context(), locations(store.Local(), oneRowOutput(t, f, test.change)), dataset.Options{Formats: formats})
 				wantKind(t, err, test.want)
 			})
 		}
 	})
 }
 
-// A file that is sound, but not the one that the manifest tells of, is not read.
+// A file that is intact but differs from its entry in the manifest is not read.
 func TestFilesAreThoseOfTheManifest(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
-		testenv.Must(t, readAll(t, output(t, f, func(*manifest.Success) {})))
+		testenv.Must(t, readAll(t, oneRowOutput(t, f, func(*manifest.Success) {})))
 		for _, test := range []struct {
 			name   string
 			change func(*manifest.Success)
 			want   damage.Kind
 		}{
-			{"another number of rows", func(s *manifest.Success) { s.Parts[0].Rows, s.Rows = 2, 2 }, damage.Count},
+			{"a different number of rows", func(s *manifest.Success) { s.Parts[0].Rows, s.Rows = 2, 2 }, damage.Count},
 			{"no rows", func(s *manifest.Success) { s.Parts[0].Rows, s.Rows = 0, 0 }, damage.Count},
-			{"another size", func(s *manifest.Success) { s.Parts[0].Files[0].Bytes++; s.Bytes++ }, damage.Size},
-			{"another name", func(s *manifest.Success) { rename(s, manifest.StagedPart(1, 0, s.ID, f.Suffix())); s.Parts[0].Task = 1 }, damage.Truncated},
-			{"another type", func(s *manifest.Success) { s.Schema = `{"type":"long","logicalType":"timestamp-millis"}` }, damage.Schema},
+			{"a different size", func(s *manifest.Success) { s.Parts[0].Files[0].Bytes++; s.Bytes++ }, damage.Size},
+			{"a different name", func(s *manifest.Success) { rename(s, manifest.StagedPart(1, 0, s.ID, f.Suffix())); s.Parts[0].Task = 1 }, damage.Truncated},
+			{"a different type", func(s *manifest.Success) { s.Schema = `{"type":"long","logicalType":"timestamp-millis"}` }, damage.Schema},
 		} {
-			t.Run(test.name, func(t *testing.T) { wantKind(t, readAll(t, output(t, f, test.change)), test.want) })
+			t.Run(test.name, func(t *testing.T) { wantKind(t, readAll(t, oneRowOutput(t, f, test.change)), test.want) })
 		}
 	})
 }
@@ -126,11 +126,11 @@ func wantKind(t *testing.T, err error, want damage.Kind) {
 	t.Helper()
 	var d *damage.Error
 	if !errors.As(err, &d) || d.File == "" || d.Kind != want {
-		t.Errorf("%v, want located damage of the kind %s", err, want)
+		t.Errorf("got %v, want damage of a file, of the kind %s", err, want)
 	}
 }
 
-// The columns of a file have to be those that its schema makes.
+// The columns of a file have to be those of its schema.
 func TestColumnsOfAnotherSchema(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		const schema = `{"type":"record","name":"R","fields":[{"name":"a","type":"long"},{"name":"b","type":"long"}]}`
@@ -160,7 +160,7 @@ func TestColumnsOfAnotherSchema(t *testing.T) {
 	})
 }
 
-// What a format says of the values of its columns has to be what the schema says.
+// The types that a format stores for its columns have to agree with the schema.
 func TestValuesOfAnotherSchema(t *testing.T) {
 	const schema = `{"type":"record","name":"R","fields":[
 		{"name":"e","type":{"type":"enum","name":"E","symbols":["A","B"]}},
@@ -182,10 +182,10 @@ func TestValuesOfAnotherSchema(t *testing.T) {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(e, d *column.Column){
-		"other symbols":   func(e, _ *column.Column) { e.Symbols = []string{"A", "C"} },
-		"another size":    func(_, d *column.Column) { d.FixedSize = 3 },
-		"another scale":   func(_, d *column.Column) { d.Scale = 2 },
-		"another meaning": func(e, _ *column.Column) { e.Symbols, e.Logical = nil, column.LogicalDate },
+		"other symbols": func(e, _ *column.Column) { e.Symbols = []string{"A", "C"} },
+		"another size":  func(_, d *column.Column) { d.FixedSize = 3 },
+		"another scale": func(_, d *column.Column) { d.Scale = 2 },
+		"another type":  func(e, _ *column.Column) { e.Symbols, e.Logical = nil, column.LogicalDate },
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := file(change)
@@ -198,7 +198,7 @@ func TestValuesOfAnotherSchema(t *testing.T) {
 	}
 }
 
-// readAll reads all batches of a file and returns what ended them.
+// readAll reads all batches of a file and returns their error.
 func readAll(t *testing.T, name string) error {
 	t.Helper()
 	b, err := open(t, name, dataset.Options{Formats: formats}).Batches(t.Context(), dataset.Query{Limit: -1})
@@ -209,7 +209,7 @@ func readAll(t *testing.T, name string) error {
 	return b.Err()
 }
 
-// The items of a column are bounded, and those of all columns together.
+// The items of each column are bounded, and so is their sum over all columns.
 func TestItemsAreBounded(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		const nulls = `{"type":"array","items":"null"}`
@@ -218,7 +218,7 @@ func TestItemsAreBounded(t *testing.T) {
 		for _, test := range []struct {
 			columns int
 			items   uint32 // of each
-			fit     bool
+			fits    bool
 		}{
 			{1, 1 << 24, true}, {1, 1<<24 + 1, false},
 			{5, 1 << 23, true}, {5, 1 << 24, false},
@@ -232,7 +232,7 @@ func TestItemsAreBounded(t *testing.T) {
 					}
 				}
 			})
-			if err := readAll(t, name); !test.fit {
+			if err := readAll(t, name); !test.fits {
 				wantKind(t, err, damage.Unsupported)
 			} else if err != nil {
 				t.Errorf("%d items in each of %d columns: %v", test.items, test.columns, err)
@@ -241,7 +241,7 @@ func TestItemsAreBounded(t *testing.T) {
 	})
 }
 
-// Batches have what the types of their columns ask.
+// Batches fail on values that the types of their columns do not allow.
 func TestValuesThatContradictTheSchema(t *testing.T) {
 	const enum = `{"type":"enum","name":"E","symbols":["A","B"]}`
 	ordinal := func(n int64) func(*column.Buffer, int) {
@@ -252,13 +252,13 @@ func TestValuesThatContradictTheSchema(t *testing.T) {
 		kind damage.Kind
 		fill func(b *column.Buffer, row int)
 	}{
-		"two in a branch": {`["long"]`, damage.Count, func(b *column.Buffer, row int) {
+		"two values in a branch": {`["long"]`, damage.Count, func(b *column.Buffer, row int) {
 			b.Length(uint32(row + 1))
 			for range row + 1 {
 				b.AppendVarint(7)
 			}
 		}},
-		"an ordinal too large":      {enum, damage.Value, ordinal(2)},
+		"too large an ordinal":      {enum, damage.Value, ordinal(2)},
 		"a negative ordinal":        {enum, damage.Value, ordinal(-1)},
 		"a fixed of another size":   {`{"type":"fixed","name":"F","size":2}`, damage.Size, func(b *column.Buffer, row int) { b.AppendSized(make([]byte, 2-row)) }},
 		"a decimal of another size": {`{"type":"fixed","name":"F","size":2,"logicalType":"decimal","precision":2}`, damage.Size, func(b *column.Buffer, row int) { b.AppendSized(make([]byte, 2+row)) }},
@@ -268,7 +268,7 @@ func TestValuesThatContradictTheSchema(t *testing.T) {
 			err := readAll(t, file)
 			wantKind(t, err, tt.kind)
 			if d := (*damage.Error)(nil); !errors.As(err, &d) || d.Column == "" || d.File != file {
-				t.Errorf("%v does not name column and file", err)
+				t.Errorf("%v: the error does not name the column and the file", err)
 			}
 		})
 	}

@@ -26,55 +26,55 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// far is a store whose larger reads take their time: until a test lets one go, or
-// it has waited long enough, or its context ends.
-type far struct {
+// slowStore is a store whose large reads wait: until a test releases one through gate,
+// the patience is over, or the context ends.
+type slowStore struct {
 	store.Store
-	larger    int   // than so many bytes
-	fails     error // what these end with at once, if set
-	patience  time.Duration
-	let       chan struct{}
-	now, most atomic.Int64 // reads that wait
-	bytes     atomic.Int64 // that were read
+	larger               int   // than this many bytes wait
+	fails                error // if not nil, these reads fail with it at once
+	patience             time.Duration
+	gate                 chan struct{}
+	waiting, mostWaiting atomic.Int64 // reads
+	bytes                atomic.Int64 // read
 }
 
-type farFile struct {
+type slowStoreFile struct {
 	store.File
-	ctx context.Context
-	of  *far
+	ctx  context.Context
+	slow *slowStore
 }
 
-func (f *far) Open(ctx context.Context, path string) (store.File, error) {
+func (f *slowStore) Open(ctx context.Context, path string) (store.File, error) {
 	file, err := f.Store.Open(ctx, path)
-	return &farFile{file, ctx, f}, err
+	return &slowStoreFile{file, ctx, f}, err
 }
 
-func (f *farFile) ReadAt(p []byte, off int64) (int, error) {
+func (f *slowStoreFile) ReadAt(p []byte, off int64) (int, error) {
 	if err := f.ctx.Err(); err != nil {
 		return 0, err
 	}
-	if len(p) > f.of.larger {
-		if f.of.fails != nil {
-			return 0, f.of.fails
+	if len(p) > f.slow.larger {
+		if f.slow.fails != nil {
+			return 0, f.slow.fails
 		}
-		now := f.of.now.Add(1)
-		defer f.of.now.Add(-1)
-		for most := f.of.most.Load(); now > most && !f.of.most.CompareAndSwap(most, now); most = f.of.most.Load() {
+		now := f.slow.waiting.Add(1)
+		defer f.slow.waiting.Add(-1)
+		for most := f.slow.mostWaiting.Load(); now > most && !f.slow.mostWaiting.CompareAndSwap(most, now); most = f.slow.mostWaiting.Load() {
 		}
 		select {
-		case <-f.of.let:
-		case <-time.After(f.of.patience):
+		case <-f.slow.gate:
+		case <-time.After(f.slow.patience):
 		case <-f.ctx.Done():
 			return 0, f.ctx.Err()
 		}
 	}
 	n, err := f.File.ReadAt(p, off)
-	f.of.bytes.Add(int64(n))
+	f.slow.bytes.Add(int64(n))
 	return n, err
 }
 
-// on opens the same dataset on another store.
-func on(t *testing.T, st store.Store, d *dataset.Dataset) *dataset.Dataset {
+// openedOn opens the same dataset on another store.
+func openedOn(t *testing.T, st store.Store, d *dataset.Dataset) *dataset.Dataset {
 	t.Helper()
 	other := openOn(t, st, filepath.Dir(d.Parts()[0].Name), dataset.Options{Formats: formats})
 	return other
@@ -85,58 +85,58 @@ func TestRemoteParts(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		local := archive(t, f, 40_000)
 		for name, test := range map[string]func(t *testing.T, local *dataset.Dataset){
-			"beside rows": testAheadOfRows, "patience": testPatienceOnce, "close": testClose, "limit": testLimit, "whole parts": testWholeParts, "concurrently": testConcurrently,
+			"ahead of rows": testAheadOfRows, "patience": testPatienceOnce, "close": testClose, "limit": testLimit, "whole parts": testWholeParts, "concurrently": testConcurrently,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, local) })
 		}
 	})
 }
 
-// While rows are taken, storage is read.
+// Storage is read while rows are consumed.
 func testAheadOfRows(t *testing.T, local *dataset.Dataset) {
 	for _, columns := range [][]string{{"body"}, {"body", "received", "subject"}} {
-		st := &far{Store: store.Local(), larger: 128 << 10, patience: 200 * time.Millisecond, let: make(chan struct{})}
-		b, err := on(t, st, local).Batches(t.Context(), dataset.Query{Columns: columns, Limit: -1})
+		st := &slowStore{Store: store.Local(), larger: 128 << 10, patience: 200 * time.Millisecond, gate: make(chan struct{})}
+		b, err := openedOn(t, st, local).Batches(t.Context(), dataset.Query{Columns: columns, Limit: -1})
 		testenv.Must(t, err)
-		beside := 0
+		overlapping := 0
 		for b.Next() {
-			time.Sleep(time.Millisecond) // something is done with the rows
-			if st.now.Load() > 0 {
-				beside++
+			time.Sleep(time.Millisecond) // the rows are processed
+			if st.waiting.Load() > 0 {
+				overlapping++
 			}
-			for n := st.now.Load(); n > 0; n-- {
+			for n := st.waiting.Load(); n > 0; n-- {
 				select {
-				case st.let <- struct{}{}:
+				case st.gate <- struct{}{}:
 				case <-time.After(st.patience):
 				}
 			}
 		}
-		if b.Err() != nil || beside == 0 || st.most.Load() > 5 { // one of them is waited for
-			t.Errorf("%v: reads beside %d batches, at most %d of them, %v", columns, beside, st.most.Load(), b.Err())
+		if b.Err() != nil || overlapping == 0 || st.mostWaiting.Load() > 5 { // four in the background and one that is waited for
+			t.Errorf("%v: reads during %d batches, at most %d at a time, %v", columns, overlapping, st.mostWaiting.Load(), b.Err())
 		}
 		b.Close()
 		if s := b.Stats(); s.BytesRead != st.bytes.Load() {
-			t.Errorf("%d bytes counted of %d", s.BytesRead, st.bytes.Load())
+			t.Errorf("%d bytes counted, %d read", s.BytesRead, st.bytes.Load())
 		}
 	}
 }
 
-// at is a read, or a byte.
-type at struct {
+// readRange is a range of a file that is read, or a byte of it.
+type readRange struct {
 	name string
 	off  int64
 	n    int
 }
 
-// broken is a store that notes what is read, and cannot read one byte.
-func broken(reads *[]at, byte at) store.Store {
+// brokenStore is a store that records all reads, and cannot read one byte.
+func brokenStore(reads *[]readRange, byte readRange) store.Store {
 	var mu sync.Mutex
 	return storetest.Inject(store.Local(), func(c *storetest.Call) error {
 		if c.Op != storetest.ReadAt {
 			return c.Do()
 		}
 		mu.Lock()
-		*reads = append(*reads, at{c.Path, c.Offset, len(c.Data)})
+		*reads = append(*reads, readRange{c.Path, c.Offset, len(c.Data)})
 		mu.Unlock()
 		before := byte.off - c.Offset
 		if byte.name != c.Path || before < 0 || before >= int64(len(c.Data)) {
@@ -147,51 +147,51 @@ func broken(reads *[]at, byte at) store.Store {
 	})
 }
 
-// Whoever reads what cannot be read, the patience with the storage is spent once,
-// and the rows before are given.
+// If a byte cannot be read, storage is retried until its patience ends just once, and
+// the rows before are returned.
 func testPatienceOnce(t *testing.T, local *dataset.Dataset) {
 	query := dataset.Query{Columns: []string{"body"}, Limit: -1}
-	var reads, again []at
-	want, _, err := scan(t, on(t, broken(&reads, at{}), local), query)
+	var reads, again []readRange
+	want, _, err := scan(t, openedOn(t, brokenStore(&reads, readRange{}), local), query)
 	testenv.Must(t, err)
 	given := 0
 	for _, r := range reads {
 		if r.n <= 64<<10 {
-			continue // no piece
+			continue // not a piece
 		}
 		var waited atomic.Int64
 		patience := store.Patience{Limit: time.Minute, Sleep: func(_ context.Context, d time.Duration) error {
 			waited.Add(int64(d))
 			return nil
 		}}
-		bad := broken(&again, at{r.name, r.off + int64(r.n/2), 1})
-		got, _, err := scan(t, on(t, store.WithRetry(bad, patience), local), query)
+		bad := brokenStore(&again, readRange{r.name, r.off + int64(r.n/2), 1})
+		got, _, err := scan(t, openedOn(t, store.WithRetry(bad, patience), local), query)
 		if !errors.Is(err, syscall.EIO) || isDamage(err) || time.Duration(waited.Load()) != patience.Limit {
 			t.Errorf("waited %s, %v", time.Duration(waited.Load()), err)
 		}
 		if !slices.EqualFunc(got, want[:len(got)], bytes.Equal) || len(got) < given {
-			t.Errorf("%d rows, %d when a byte before could not be read", len(got), given)
+			t.Errorf("%d rows, but %d when an earlier byte could not be read", len(got), given)
 		}
 		given = len(got)
 	}
 	if given < len(want)/2 {
-		t.Errorf("%d rows before the last piece of %d", given, len(want))
+		t.Errorf("%d rows before the last piece, of %d in all", given, len(want))
 	}
 }
 
-// A part is closed while its bytes are under way, or waited for after a failure,
-// without waiting for them. Then it can no longer be read.
+// Close does not wait for reads that run, or that pause before a retry. After it, the
+// part can no longer be read.
 func testClose(t *testing.T, local *dataset.Dataset) {
 	dir := filepath.Dir(local.Parts()[0].Name)
-	hung := &far{Store: store.Local(), larger: 256 << 10, patience: time.Hour}
-	failing := &far{Store: store.Local(), larger: 256 << 10, fails: syscall.EIO}
+	hung := &slowStore{Store: store.Local(), larger: 256 << 10, patience: time.Hour}
+	failing := &slowStore{Store: store.Local(), larger: 256 << 10, fails: syscall.EIO}
 	waits := make(chan struct{}, 100)
 	patient := store.WithRetry(failing, store.Patience{Limit: time.Hour, Waiting: func(string, error, time.Duration) { waits <- struct{}{} }})
 	for name, test := range map[string]struct {
 		st    store.Store
 		begun func() bool
 	}{
-		"a read":  {hung, func() bool { return hung.now.Load() > 0 }},
+		"a read":  {hung, func() bool { return hung.waiting.Load() > 0 }},
 		"a pause": {patient, func() bool { return len(waits) > 0 }},
 	} {
 		l := list(t, test.st, dir, dataset.Options{Formats: formats})
@@ -233,22 +233,22 @@ func testClose(t *testing.T, local *dataset.Dataset) {
 	}
 }
 
-// What is begun beyond the last row of a query is counted, and ended with it.
+// Reads that have begun after the last row of a query are counted, and end with the query.
 func testLimit(t *testing.T, local *dataset.Dataset) {
-	st := &far{Store: store.Local(), larger: 256 << 10, patience: time.Second}
-	d := on(t, st, local)
-	for rows := int64(100); st.most.Load() == 0; rows += 100 {
+	st := &slowStore{Store: store.Local(), larger: 256 << 10, patience: time.Second}
+	d := openedOn(t, st, local)
+	for rows := int64(100); st.mostWaiting.Load() == 0; rows += 100 {
 		st.bytes.Store(0)
 		got, stats, err := scan(t, d, dataset.Query{Columns: []string{"body"}, Limit: rows})
-		if err != nil || int64(len(got)) != rows || stats.BytesRead != st.bytes.Load() || st.now.Load() > 0 {
-			t.Fatalf("%d rows of %d, %d bytes counted of %d, %d reads go on, %v", len(got), rows, stats.BytesRead, st.bytes.Load(), st.now.Load(), err)
+		if err != nil || int64(len(got)) != rows || stats.BytesRead != st.bytes.Load() || st.waiting.Load() > 0 {
+			t.Fatalf("%d rows of %d, %d bytes counted, %d read, %d reads still run, %v", len(got), rows, stats.BytesRead, st.bytes.Load(), st.waiting.Load(), err)
 		}
 	}
 }
 
 // Reading whole parts, column after column, takes few requests.
 func testWholeParts(t *testing.T, local *dataset.Dataset) {
-	st := &streamed{Store: store.Local()}
+	st := &streamStore{Store: store.Local()}
 	p := openPart(t, st, local.Parts()[0].Name)
 	defer p.Close()
 	if err := p.Verify(t.Context()); err != nil {
@@ -269,7 +269,7 @@ func testWholeParts(t *testing.T, local *dataset.Dataset) {
 	}
 }
 
-// A part may be read by several at once, also the same columns.
+// Several goroutines may read a part, even the same columns.
 func testConcurrently(t *testing.T, local *dataset.Dataset) {
 	var want []uint32
 	for _, st := range []store.Store{store.Local(), storetest.NewFaulty(store.Local())} {
@@ -295,7 +295,7 @@ func testConcurrently(t *testing.T, local *dataset.Dataset) {
 	}
 }
 
-// sumOf is a checksum of the lengths and texts of a column.
+// sumOf returns a checksum of the lengths and values of a column.
 func sumOf(p *dataset.OpenPart, col int) (sum uint32, err error) {
 	c, err := p.Cursor(col)
 	var v column.Vector

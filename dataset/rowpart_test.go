@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// wholeRows are the rows of a part that keeps them whole.
+// wholeRows are the rows of a part that stores whole rows.
 type wholeRows [][]byte
 
 func (r *wholeRows) Next() (datum []byte, err error) {
@@ -22,13 +22,13 @@ func (r *wholeRows) Next() (datum []byte, err error) {
 
 func (*wholeRows) Close() {}
 
-// A row that is kept whole ends where its values do.
+// A row that is stored whole must end with its last value.
 func TestWholeRowsWithBytesLeft(t *testing.T) {
 	rows := &partRows{of: &OpenPart{name: "f"}, rows: &wholeRows{{2}, {4, 6}, {8}}}
 	first := func([]byte) (int, error) { return 1, nil }
 	testenv.Must(t, rows.next(t.Context(), first))
 	err := rows.next(t.Context(), first)
 	if d := (*damage.Error)(nil); !errors.As(err, &d) || d.Kind != damage.Trailing || d.File != "f" || d.Row != 1 {
-		t.Errorf("bytes behind the values: %v", err)
+		t.Errorf("bytes after the values: %v", err)
 	}
 }

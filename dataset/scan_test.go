@@ -18,7 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-func TestScanGivesTheRows(t *testing.T) {
+func TestScanReturnsTheRows(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, want := mailSet(t, f, 1500)
 		d := open(t, dir, dataset.Options{Formats: formats})
@@ -58,7 +58,7 @@ func TestScanOfOneFile(t *testing.T) {
 	})
 }
 
-// Increments are their rows in the order of their names.
+// The rows of increments are read in the order of the increments' names.
 func TestScanOfIncrements(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		base := t.TempDir()
@@ -105,7 +105,7 @@ func TestUnfinishedOutput(t *testing.T) {
 	})
 }
 
-// Files without a manifest come in the order in which convert makes them.
+// Files without a manifest are listed in the order in which convert makes them.
 func TestOrderOfParts(t *testing.T) {
 	dir := t.TempDir()
 	want := []string{
@@ -126,14 +126,14 @@ func TestOrderOfParts(t *testing.T) {
 	}
 }
 
-// Every defect of a part is damage at a place.
+// Every defect of a part is damage located in a file.
 func TestDamagedParts(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, _ := mailSet(t, f, 600)
 		for name, change := range map[string]func(file string, b []byte) error{
 			"missing":   func(file string, _ []byte) error { return os.Remove(file) },
 			"truncated": func(file string, b []byte) error { return os.WriteFile(file, b[:len(b)/2], 0o666) },
-			"other":     func(file string, b []byte) error { return os.WriteFile(file, append(b, 0), 0o666) },
+			"longer":    func(file string, b []byte) error { return os.WriteFile(file, append(b, 0), 0o666) },
 			"rows":      func(file string, b []byte) error { b[4]++; return os.WriteFile(file, b, 0o666) },
 			"block":     func(file string, b []byte) error { b[len(b)-100] ^= 1; return os.WriteFile(file, b, 0o666) },
 		} {
@@ -163,7 +163,7 @@ func isDamage(err error) bool {
 	return errors.As(err, &d) && d.File != ""
 }
 
-// Rows of a reader's schema are resolved, and cost what it asks for.
+// With a reader's schema, rows are resolved, and only the columns that it needs are read.
 func TestScanWithSchema(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		d := archive(t, f, 40_000)
@@ -187,7 +187,7 @@ func TestScanWithSchema(t *testing.T) {
 			}
 		}
 		if most := size["id"] + size["from"] + size["seen"] + firstReads + 3*oneBlock; stats.BytesRead > most {
-			t.Errorf("%d bytes were read, at most %d", stats.BytesRead, most)
+			t.Errorf("%d bytes were read, want at most %d", stats.BytesRead, most)
 		}
 		narrow := avrotest.Parse(t, `{"type":"record","name":"Message","namespace":"mail","fields":[{"name":"size","type":"int"}]}`)
 		_, _, err = scan(t, d, dataset.Query{Schema: narrow, Limit: -1})
@@ -196,7 +196,7 @@ func TestScanWithSchema(t *testing.T) {
 			t.Errorf("a null for an int: %v", err)
 		}
 		if _, err := d.Scan(t.Context(), dataset.Query{Schema: d.Schema(), Columns: []string{"id"}, Limit: -1}); !isDamage(err) {
-			t.Errorf("a reader that needs more than is chosen: %v", err)
+			t.Errorf("a reader's schema that needs more than the chosen columns: %v", err)
 		}
 	})
 }

@@ -8,22 +8,22 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// BenchmarkSelect reads the messages that a condition selects: so many
-// thousandths of those with a score, here and there, or of all, by clusters.
-// Against "all" stands the price of selecting, with that of the condition
-// itself, which "none" shows: an arithmetic one is the dearest.
+// BenchmarkSelect reads the messages that a condition selects: some thousandths
+// of those with a score, at random, or of all, in clusters. The difference to
+// "all" is the cost of selecting. It includes the cost of the condition, which
+// "none" shows and which is highest for arithmetic.
 func BenchmarkSelect(b *testing.B) {
 	d := archive(b, trevni.Format, 100_000)
 	columns := map[string][]string{"wide": nil, "narrow": {"id", "size", "score"}, "lists": {"id", "to", "received.host"}}
-	for _, of := range []string{"wide", "narrow", "lists"} {
+	for _, columnSet := range []string{"wide", "narrow", "lists"} {
 		run := func(name, where string) {
-			q := dataset.Query{Columns: columns[of], Where: where, Limit: -1}
-			b.Run(of+"/batches/"+name, func(b *testing.B) {
+			q := dataset.Query{Columns: columns[columnSet], Where: where, Limit: -1}
+			b.Run(columnSet+"/batches/"+name, func(b *testing.B) {
 				for b.Loop() {
 					readBatches(b, d, q)
 				}
 			})
-			b.Run(of+"/scan/"+name, func(b *testing.B) {
+			b.Run(columnSet+"/scan/"+name, func(b *testing.B) {
 				for b.Loop() {
 					readRows(b, d, q)
 				}

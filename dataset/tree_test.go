@@ -27,7 +27,7 @@ import (
 
 const idSchema = `{"type":"record","name":"R","fields":[{"name":"id","type":"long"}]}`
 
-// forest makes outputs of directories below one, of rows that are numbered through.
+// forest makes outputs in directories below a root. Their rows are numbered consecutively.
 type forest struct {
 	t    *testing.T
 	f    format.Format
@@ -39,12 +39,12 @@ func newForest(t *testing.T, f format.Format) *forest {
 	return &forest{t: t, f: f, root: t.TempDir()}
 }
 
-// grow makes an output of some rows in each directory, and returns the root.
+// grow makes an output of rows in each directory and returns the root.
 func (p *forest) grow(rows int, dirs ...string) string {
-	return p.growOf(idSchema, rows, dirs...)
+	return p.growWith(idSchema, rows, dirs...)
 }
 
-func (p *forest) growOf(schema string, rows int, dirs ...string) string {
+func (p *forest) growWith(schema string, rows int, dirs ...string) string {
 	p.t.Helper()
 	input := filepath.Join(p.t.TempDir(), "in.avro")
 	for _, dir := range dirs {
@@ -63,7 +63,7 @@ func (p *forest) growOf(schema string, rows int, dirs ...string) string {
 	return p.root
 }
 
-// lines are the rows of a query as JSON.
+// lines returns the rows of a query as JSON.
 func lines(t *testing.T, d *dataset.Dataset, q dataset.Query) (string, error) {
 	t.Helper()
 	s, err := d.Scan(t.Context(), q)
@@ -76,7 +76,7 @@ func lines(t *testing.T, d *dataset.Dataset, q dataset.Query) (string, error) {
 	for {
 		row, err := s.Next(nil)
 		if err != nil {
-			err = errors.Join(w.Close(), noEnd(err))
+			err = errors.Join(w.Close(), ignoreEOF(err))
 			return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\n", " "), err
 		}
 		if err := w.Write(row); err != nil {
@@ -85,7 +85,7 @@ func lines(t *testing.T, d *dataset.Dataset, q dataset.Query) (string, error) {
 	}
 }
 
-func noEnd(err error) error {
+func ignoreEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
@@ -97,7 +97,7 @@ func openAll(t *testing.T, paths ...string) (*dataset.Dataset, error) {
 	return dataset.Open(t.Context(), locations(store.Local(), paths...), dataset.Options{Formats: formats})
 }
 
-// wantLines compares all rows.
+// wantLines fails the test unless the rows of the paths are as wanted.
 func wantLines(t *testing.T, want string, paths ...string) {
 	t.Helper()
 	d, err := openAll(t, paths...)
@@ -110,8 +110,8 @@ func wantLines(t *testing.T, want string, paths ...string) {
 	}
 }
 
-// The directories of a tree are read by name, numbers in it by value, and what they
-// are named by is a column of each.
+// The directories of a tree are sorted by their names, with numbers by value, and the
+// keys in the names are columns.
 func TestTree(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		p := newForest(t, f)
@@ -128,7 +128,7 @@ func TestTree(t *testing.T) {
 		d := open(t, root, dataset.Options{Formats: formats})
 		want := `"fields":[{"name":"id","type":"long"},{"name":"dt","type":{"logicalType":"date","type":"int"}},{"name":"hour","type":"long"}]`
 		if s := d.Schema().JSON(); !strings.Contains(s, want) || totalRows(t, d) != 5 {
-			t.Errorf("%d rows of %s", totalRows(t, d), s)
+			t.Errorf("got %d rows with the schema %s", totalRows(t, d), s)
 		}
 		if got, err := lines(t, d, dataset.Query{Columns: []string{"hour"}, Where: `dt == date("2026-01-01")`, Offset: 1, Limit: 1}); err != nil || got != `{"hour":10}` {
 			t.Errorf("%s, %v", got, err)
@@ -156,7 +156,7 @@ func TestTreesRefused(t *testing.T) {
 			t.Errorf("%s: %v", dirs, err)
 		}
 	}
-	// A link to the root is a tree without end.
+	// A link to the root makes the tree infinite.
 	p := newForest(t, trevni.Format)
 	root := p.grow(1, "a=1")
 	testenv.Must(t, os.Symlink(root, root+"/b=1"))
@@ -165,8 +165,8 @@ func TestTreesRefused(t *testing.T) {
 	}
 }
 
-// An output in a tree that is not finished is one as it would be alone; one of no
-// input has no rows.
+// An unfinished output in a tree is handled as it is alone. An output of no inputs has
+// no rows.
 func TestUnfinishedInTree(t *testing.T) {
 	p := newForest(t, trevni.Format)
 	root := p.grow(1, "a=1", "a=2")
@@ -178,11 +178,11 @@ func TestUnfinishedInTree(t *testing.T) {
 	}
 	d := open(t, root, dataset.Options{Formats: formats, Partial: true})
 	if got, err := lines(t, d, dataset.Query{Limit: -1}); err != nil || got != `{"id":1,"a":1} {"id":2,"a":2}` {
-		t.Errorf("what there is: %s, %v", got, err)
+		t.Errorf("with Partial: %s, %v", got, err)
 	}
 	write(t, root+"/a=2/"+manifest.LockName, "")
 	if _, err := openAll(t, root); !isChanging(err) || !strings.Contains(err.Error(), "a=2") {
-		t.Errorf("while a run works: %v", err)
+		t.Errorf("during a run: %v", err)
 	}
 }
 
@@ -192,12 +192,12 @@ func mkdir(t *testing.T, dir string) string {
 	return dir
 }
 
-// Of outputs that their keys exclude no file is opened, and none at all for keys.
+// Files of outputs that their keys exclude are not opened. A query of keys alone opens none.
 func TestKeysPrune(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		p := newForest(t, f)
 		root := p.grow(10, "dt=2026-01-01/h=1", "dt=2026-01-01/h=2", "dt=2026-01-02/h=1", "dt=__HIVE_DEFAULT_PARTITION__/h=1")
-		parts := map[string]bool{} // those that were opened, by their directories
+		parts := map[string]bool{} // opened parts, by their directories
 		n := new(storetest.Counter)
 		st := storetest.Inject(store.Local(), n.Inject, func(c *storetest.Call) error {
 			if c.Op == storetest.Open {
@@ -211,7 +211,7 @@ func TestKeysPrune(t *testing.T) {
 		}
 		for _, test := range []struct {
 			q                     dataset.Query
-			rows, opened, counted int // parts that are opened, and by Count
+			rows, opened, counted int // parts opened by Scan and by Count
 		}{
 			{dataset.Query{}, 40, 4, 0},
 			{dataset.Query{Where: "h == 2"}, 10, 1, 0},
@@ -237,18 +237,18 @@ func TestKeysPrune(t *testing.T) {
 			}
 		}
 		if n.OpenFiles() != 0 || n.MostFiles() > 3 {
-			t.Errorf("%d files are open, %d were at most", n.OpenFiles(), n.MostFiles())
+			t.Errorf("%d files are open, there were up to %d", n.OpenFiles(), n.MostFiles())
 		}
 	})
 }
 
-// Rows of several schemas are one dataset, if what a query wants of them is of one.
+// Outputs may have different schemas if the fields that a query needs agree.
 func TestSchemasOfSets(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		p := newForest(t, f)
 		p.grow(2, "a=1", "a=2")
-		p.growOf(`{"type":"record","name":"R","fields":[{"name":"id","type":"long","doc":"other words"}]}`, 2, "a=3")
-		root := p.growOf(`{"type":"record","name":"R","fields":[{"name":"id","type":"int"}]}`, 2, "a=4", "a=5")
+		p.growWith(`{"type":"record","name":"R","fields":[{"name":"id","type":"long","doc":"other words"}]}`, 2, "a=3")
+		root := p.growWith(`{"type":"record","name":"R","fields":[{"name":"id","type":"int"}]}`, 2, "a=4", "a=5")
 		d := open(t, root, dataset.Options{Formats: formats})
 		for _, q := range []dataset.Query{{Limit: -1}, {Limit: 0, Columns: []string{"id", "a"}}} {
 			_, err := d.Scan(t.Context(), q)
@@ -271,7 +271,7 @@ func TestSchemasOfSets(t *testing.T) {
 				t.Errorf("resolved: %s, %v", got, err)
 			}
 		}
-		// A reader that names a key has its value.
+		// A reader's schema may name a key.
 		reader = avrotest.Parse(t, `{"type":"record","name":"R","fields":[{"name":"a","type":["null","double"],"default":null}]}`)
 		if got, err := lines(t, d, dataset.Query{Schema: reader, Offset: 9, Limit: -1}); err != nil || !strings.HasPrefix(got, `{"a":5`) || strings.Contains(got, "id") {
 			t.Errorf("resolved: %s, %v", got, err)
@@ -293,7 +293,7 @@ func TestSchemasOfSets(t *testing.T) {
 	})
 }
 
-// Of many outputs no more is kept than reading takes: not their manifests.
+// A dataset of many outputs keeps only what reading needs, not their manifests.
 func TestManySets(t *testing.T) {
 	const sets = 300
 	p := newForest(t, trevni.Format)

@@ -24,7 +24,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// truth is what a condition is in a row.
+// truth is the value of a condition on a row.
 type truth int8
 
 const (
@@ -40,7 +40,7 @@ func truthOf(holds bool) truth {
 	return no
 }
 
-// predicate is a random condition with its plain meaning.
+// predicate is a random condition with a function that evaluates it.
 type predicate struct {
 	text  string
 	truth func(row any) truth
@@ -48,22 +48,22 @@ type predicate struct {
 
 // place is a field that a condition may name.
 type place struct {
-	path string
-	node *shred.Node
-	way  []string // names, and keys of maps; none is the row itself
+	path  string
+	node  *shred.Node
+	names []string // names and keys of maps on the path; none is the row itself
 }
 
-// below is the place of a name or a key.
+// below returns the place of a name or a key in p.
 func (p place) below(name, path string, n *shred.Node) place {
-	return place{strings.TrimPrefix(path, "."), n, append(slices.Clone(p.way), name)}
+	return place{strings.TrimPrefix(path, "."), n, append(slices.Clone(p.names), name)}
 }
 
-// places finds the fields outside of arrays, some keys of maps, and the arrays.
-func places(p place, fields, arrays *[]place) {
+// findPlaces finds the fields outside of arrays, some keys of maps, and the arrays.
+func findPlaces(p place, fields, arrays *[]place) {
 	switch n := p.node; {
 	case n.Kind == shred.KindRecord:
 		for _, f := range n.Fields {
-			places(p.below(f.Name, strings.TrimPrefix(p.path, "#")+"."+f.Name, f.Type), fields, arrays)
+			findPlaces(p.below(f.Name, strings.TrimPrefix(p.path, "#")+"."+f.Name, f.Type), fields, arrays)
 		}
 	case n.Kind == shred.KindUnion:
 		var some []*shred.Node
@@ -73,7 +73,7 @@ func places(p place, fields, arrays *[]place) {
 			}
 		}
 		if len(some) == 1 {
-			places(place{p.path, some[0], p.way}, fields, arrays)
+			findPlaces(place{p.path, some[0], p.names}, fields, arrays)
 		}
 	case n.Kind.Simple():
 		*fields = append(*fields, p)
@@ -81,14 +81,14 @@ func places(p place, fields, arrays *[]place) {
 		*arrays = append(*arrays, p)
 	case n.Kind == shred.KindMap && !strings.Contains(p.path, "['"):
 		for _, key := range []string{"", "a", "key"} {
-			places(p.below(key, p.path+"['"+key+"']", n.Items), fields, &[]place{})
+			findPlaces(p.below(key, p.path+"['"+key+"']", n.Items), fields, &[]place{})
 		}
 	}
 }
 
 // get returns the value at a place, nil for null.
 func (p place) get(row any) any {
-	for _, name := range p.way {
+	for _, name := range p.names {
 		record, ok := row.(map[string]any)
 		if !ok {
 			return nil
@@ -148,7 +148,7 @@ func number(v any) (*big.Float, bool) {
 	return big.NewFloat(f), true
 }
 
-// literal writes a value as the language does, if it can.
+// literal returns a value in the syntax of conditions, if it has one.
 func literal(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -183,21 +183,21 @@ var operators = map[string]func(c int, ok bool) bool{
 	">=": func(c int, ok bool) bool { return ok && c >= 0 },
 }
 
-// generator makes conditions on rows, or on items of arrays, of which it knows
-// some.
+// generator makes random conditions on rows, or on items of arrays. Their constants
+// come from some known rows.
 type generator struct {
 	*rand.Rand
 	places, arrays []place
-	rows           []any
+	rows               []any
 }
 
 func newGenerator(r *rand.Rand, p place, rows []any) *generator {
 	g := &generator{Rand: r, rows: rows}
-	places(p, &g.places, &g.arrays)
+	findPlaces(p, &g.places, &g.arrays)
 	return g
 }
 
-// class groups the kinds that compare with each other.
+// class returns the group of kinds that can be compared with each other.
 func class(k shred.Kind) int {
 	switch k {
 	case shred.KindBoolean:
@@ -230,8 +230,8 @@ func (g *generator) condition(depth int) predicate {
 	return g.leaf()
 }
 
-// known is unknown of null.
-func (p place) known(holds func(v any) bool) func(row any) truth {
+// unlessNull returns a function that is unknown for null.
+func (p place) unlessNull(holds func(v any) bool) func(row any) truth {
 	return func(row any) truth {
 		v := p.get(row)
 		if v == nil {
@@ -255,14 +255,14 @@ func (g *generator) leaf() predicate {
 	case class(p.node.Kind) == 4 || g.IntN(6) == 0:
 		return predicate{p.path + " == null", func(r any) truth { return truthOf(p.get(r) == nil) }}
 	case class(p.node.Kind) == 0:
-		return predicate{p.path, p.known(func(v any) bool { return v == true })}
+		return predicate{p.path, p.unlessNull(func(v any) bool { return v == true })}
 	case !ok:
 		return predicate{p.path + " IS NOT NULL", func(r any) truth { return truthOf(p.get(r) != nil) }}
 	}
 	return g.comparison(p, v, lit)
 }
 
-// comparison is one of a field with a value, and others.
+// comparison returns a predicate that compares a field with a value, or a similar one.
 func (g *generator) comparison(p place, v any, lit string) predicate {
 	names := []string{"==", "=", "!=", "<>", "<", "<=", ">", ">="}
 	op := names[g.IntN(len(names))]
@@ -284,26 +284,26 @@ func (g *generator) comparison(p place, v any, lit string) predicate {
 		if class(p.node.Kind) == 3 {
 			quoted = fmt.Sprintf("x'%x'", part)
 		}
-		return predicate{p.path + " contains " + quoted, p.known(func(v any) bool { return strings.Contains(text(v), part) })}
+		return predicate{p.path + " contains " + quoted, p.unlessNull(func(v any) bool { return strings.Contains(text(v), part) })}
 	case both && g.IntN(4) == 0:
 		equal := operators["=="]
-		return predicate{p.path + " in [" + lit + ", " + second + "]", p.known(func(x any) bool { return equal(order(x, v)) || equal(order(x, w)) })}
+		return predicate{p.path + " in [" + lit + ", " + second + "]", p.unlessNull(func(x any) bool { return equal(order(x, v)) || equal(order(x, w)) })}
 	case both && g.IntN(4) == 0:
-		return predicate{p.path + " NOT BETWEEN " + lit + " AND " + second, p.known(func(x any) bool {
+		return predicate{p.path + " NOT BETWEEN " + lit + " AND " + second, p.unlessNull(func(x any) bool {
 			return !(operators[">="](order(x, v)) && operators["<="](order(x, w)))
 		})}
 	case g.IntN(8) == 0:
-		return predicate{lit + op + p.path, p.known(func(x any) bool { return operators[op](order(v, x)) })}
+		return predicate{lit + op + p.path, p.unlessNull(func(x any) bool { return operators[op](order(v, x)) })}
 	case class(p.node.Kind) == 1 && g.IntN(8) == 0:
-		return predicate{"float(" + p.path + ") == 0.0", p.known(func(v any) bool {
+		return predicate{"float(" + p.path + ") == 0.0", p.unlessNull(func(v any) bool {
 			f, ok := number(v)
 			return ok && f.Sign() == 0
 		})}
 	}
-	return predicate{p.path + op + lit, p.known(holds(v))}
+	return predicate{p.path + op + lit, p.unlessNull(holds(v))}
 }
 
-// any is a condition on the items of an array.
+// any returns a condition on the items of an array.
 func (g *generator) any(p place) predicate {
 	items := func(row any) (items []any, ok bool) {
 		items, ok = p.get(row).([]any)
@@ -311,8 +311,8 @@ func (g *generator) any(p place) predicate {
 	}
 	var some []any
 	for _, row := range g.rows {
-		of, _ := items(row)
-		some = append(some, of...)
+		values, _ := items(row)
+		some = append(some, values...)
 	}
 	if len(some) == 0 {
 		return predicate{"any(" + p.path + ", true)", func(r any) truth {
@@ -324,11 +324,11 @@ func (g *generator) any(p place) predicate {
 	}
 	c := newGenerator(g.Rand, place{"#", p.node.Items, nil}, some).condition(g.IntN(2))
 	return predicate{"any(" + p.path + ", " + c.text + ")", func(r any) truth {
-		of, ok := items(r)
+		values, ok := items(r)
 		if !ok {
 			return unknown
 		}
-		return truthOf(slices.ContainsFunc(of, func(item any) bool { return c.truth(item) == yes }))
+		return truthOf(slices.ContainsFunc(values, func(item any) bool { return c.truth(item) == yes }))
 	}}
 }
 
@@ -349,8 +349,8 @@ func (s *byID) Swap(i, j int) {
 	s.decoded[i], s.decoded[j] = s.decoded[j], s.decoded[i]
 }
 
-// A scan with a condition gives the rows of which another reader says that
-// they meet it, in any projection, offset and limit.
+// A scan with a condition returns the rows that match it according to another
+// reader, with any projection, offset and limit.
 func TestRandomConditions(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		for seed := range soak.Rounds[uint64](16, 40) {
@@ -369,8 +369,8 @@ func TestRandomConditions(t *testing.T) {
 				decoded = append(decoded, v)
 			}
 			g := newGenerator(r, place{node: parsed.Root()}, decoded)
-			if seed%2 == 0 { // an ascending index is used
-				id := place{way: []string{"id"}}
+			if seed%2 == 0 { // an index of ascending values is used
+				id := place{names: []string{"id"}}
 				sort.Sort(&byID{id, rows, g.rows})
 				g.places = append(g.places, g.places[0], g.places[0], g.places[0])
 			}
