@@ -188,7 +188,7 @@ var operators = map[string]func(c int, ok bool) bool{
 type generator struct {
 	*rand.Rand
 	places, arrays []place
-	rows               []any
+	rows           []any
 }
 
 func newGenerator(r *rand.Rand, p place, rows []any) *generator {

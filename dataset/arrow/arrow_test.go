@@ -41,11 +41,11 @@ import (
 
 var formats = format.Registry{trevni.Format, cfile.Format}
 
-// request asks for an output in small parts.
+// request returns a job that makes an output of small parts.
 func request(f format.Format, options json.RawMessage, input, dest, temp string) job.Request {
 	rowGroup := int64(16 << 10)
 	if f == cfile.Format {
-		rowGroup = 128 << 10 // each file of a column needs up to 1 KiB besides the rows
+		rowGroup = 128 << 10 // each file of a column takes up to 1 KiB besides the rows
 	}
 	return job.Request{
 		Asked:   plan.Asked{Inputs: []string{input}, Dest: dest, Output: manifest.Options{Format: f.Name(), FormatOptions: options, RowGroupSize: rowGroup, MaxLostRows: -1}},
@@ -54,15 +54,15 @@ func request(f format.Format, options json.RawMessage, input, dest, temp string)
 }
 
 // convert returns a dataset of rows.
-func convert(t testing.TB, of format.Format, schema string, rows [][]byte) *dataset.Dataset {
+func convert(t testing.TB, f format.Format, schema string, rows [][]byte) *dataset.Dataset {
 	t.Helper()
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in.avro")
 	if err := os.WriteFile(in, avrotest.File(t, schema, [16]byte{1}, 1, rows...), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	options := formattest.Options(t, of, map[string][]string{"codec": {"null"}, "checksum": {"null"}})
-	r := request(of, options, in, filepath.Join(dir, "out"), dir)
+	options := formattest.Options(t, f, map[string][]string{"codec": {"null"}, "checksum": {"null"}})
+	r := request(f, options, in, filepath.Join(dir, "out"), dir)
 	if _, err := job.Convert(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +71,8 @@ func convert(t testing.TB, of format.Format, schema string, rows [][]byte) *data
 	return d
 }
 
-// records returns the record batches of a query, which the test's end releases,
-// and sees to it that nothing else is left then.
+// records returns the record batches of a query. At its end the test releases them
+// and checks that no other memory is left.
 func records(t testing.TB, d *dataset.Dataset, form arrow.Form, batchRows int) (*arrowgo.Schema, []arrowgo.RecordBatch) {
 	t.Helper()
 	b, err := d.Batches(t.Context(), dataset.Query{Limit: -1, BatchRows: batchRows})
@@ -94,8 +94,8 @@ func records(t testing.TB, d *dataset.Dataset, form arrow.Form, batchRows int) (
 	}
 }
 
-// native decodes a row with another implementation; values of unions but null
-// are maps of the branch's name.
+// native decodes a row with another implementation. The value of a union is null or
+// a map of the branch's name.
 func native(t testing.TB, schema *avro.Schema, row []byte) any {
 	t.Helper()
 	var v any
@@ -105,7 +105,7 @@ func native(t testing.TB, schema *avro.Schema, row []byte) any {
 	return v
 }
 
-// value returns an Arrow value as native does.
+// value returns an Arrow value in the form of native.
 func value(n *shred.Node, a arrowgo.Array, i int) any {
 	if d, ok := a.(*array.Dictionary); ok && n.Kind == shred.KindEnum {
 		return d.Dictionary().(*array.String).Value(d.GetValueIndex(i))
@@ -143,29 +143,29 @@ func compound(n *shred.Node, a arrowgo.Array, i int) any {
 	case shred.KindRecord:
 		v := map[string]any{}
 		for k, f := range n.Fields {
-			v[f.Name] = whole(f.Type, a.(*array.Struct).Field(k), i)
+			v[f.Name] = valueOrUnion(f.Type, a.(*array.Struct).Field(k), i)
 		}
 		return v
 	case shred.KindArray:
 		l := a.(*array.List)
 		v := []any{}
 		for from, to := l.ValueOffsets(i); from < to; from++ {
-			v = append(v, whole(n.Items, l.ListValues(), int(from)))
+			v = append(v, valueOrUnion(n.Items, l.ListValues(), int(from)))
 		}
 		return v
 	case shred.KindMap:
 		m := a.(*array.Map)
 		v := map[string]any{}
 		for from, to := m.ValueOffsets(i); from < to; from++ {
-			v[m.Keys().(*array.String).Value(int(from))] = whole(n.Items, m.Items(), int(from))
+			v[m.Keys().(*array.String).Value(int(from))] = valueOrUnion(n.Items, m.Items(), int(from))
 		}
 		return v
 	}
 	panic(fmt.Sprintf("%v as %T", n.Kind, a))
 }
 
-// whole is value for a type that can be a union.
-func whole(n *shred.Node, a arrowgo.Array, i int) any {
+// valueOrUnion is value for a type that can be a union.
+func valueOrUnion(n *shred.Node, a arrowgo.Array, i int) any {
 	if n.Kind != shred.KindUnion {
 		return value(n, a, i)
 	}
@@ -200,7 +200,7 @@ func tagged(n *shred.Node, a arrowgo.Array, i int) any {
 	return map[string]any{n.FullName(): value(n, a, i)}
 }
 
-// same is equality, with NaN equal to itself.
+// same reports whether two values are equal; NaN equals itself.
 func same(a, b any) bool {
 	return reflect.DeepEqual(a, b) || fmt.Sprintf("%#v", a) == fmt.Sprintf("%#v", b)
 }
@@ -213,16 +213,16 @@ func check(t testing.TB, root *shred.Node, batches []arrowgo.RecordBatch, want [
 		for i := range int(b.NumRows()) {
 			row := map[string]any{}
 			for k, f := range root.Fields {
-				row[f.Name] = whole(f.Type, b.Column(k), i)
+				row[f.Name] = valueOrUnion(f.Type, b.Column(k), i)
 			}
 			if !same(row, want[at]) {
-				t.Fatalf("row %d is\n%#v\nand should be\n%#v\n%s", at, row, want[at], b.Schema())
+				t.Fatalf("row %d: got\n%#v\nwant\n%#v\n%s", at, row, want[at], b.Schema())
 			}
 			at++
 		}
 	}
 	if at != len(want) {
-		t.Fatalf("%d rows of %d", at, len(want))
+		t.Fatalf("got %d rows, want %d", at, len(want))
 	}
 }
 
@@ -287,8 +287,8 @@ func readParquet(t testing.TB, b []byte) []arrowgo.RecordBatch {
 
 var codecs = []string{"null", "deflate", "snappy", "zstandard"}
 
-// Arrays of any schema hold what another Avro implementation decodes, in
-// batches of any size, before and after a stream or a file.
+// Arrays of any schema have the values that another Avro implementation decodes, in
+// batches of any size, before and after writing a stream or a file.
 func TestRandomSchemas(t *testing.T) {
 	for seed := range soak.Rounds[uint64](20, 60) {
 		r := rand.New(rand.NewPCG(seed, 11))
@@ -301,9 +301,9 @@ func TestRandomSchemas(t *testing.T) {
 			rows[i], _ = randavro.Pair(r, parsed.Root())
 			want = append(want, native(t, judge, rows[i]))
 		}
-		for _, of := range formats {
-			t.Run(fmt.Sprintf("%s/%d", of.Name(), seed), func(t *testing.T) {
-				d := convert(t, of, schema, rows)
+		for _, f := range formats {
+			t.Run(fmt.Sprintf("%s/%d", f.Name(), seed), func(t *testing.T) {
+				d := convert(t, f, schema, rows)
 				for _, form := range []arrow.Form{arrow.Unions, arrow.Structs} {
 					s, batches := records(t, d, form, 1+r.IntN(40))
 					check(t, parsed.Root(), batches, want)

@@ -19,7 +19,7 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// mailColumns converts so many messages and returns where their columns are.
+// mailColumns converts messages and returns the directory of the output.
 func mailColumns(b *testing.B, rows int64) string {
 	base := b.TempDir()
 	f, err := os.Create(filepath.Join(base, "mail.avro"))

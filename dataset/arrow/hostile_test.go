@@ -20,21 +20,21 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// mapping returns that of a record with one field of a type.
+// mapping returns the mapping of a record with one field of a type.
 func mapping(t *testing.T, typ string) *shred.Mapping {
 	t.Helper()
 	m := avrotest.Map(t, `{"type":"record","name":"R","fields":[{"name":"f","type":`+typ+`}]}`)
 	return m
 }
 
-// single returns the array of one field of a type, whose columns hold vectors.
-func single(t *testing.T, typ string, n int, form Form, vectors ...column.Vector) (arrow.Array, error) {
+// fieldArray returns the array of a field of a type from the vectors of its columns.
+func fieldArray(t *testing.T, typ string, n int, form Form, vectors ...column.Vector) (arrow.Array, error) {
 	t.Helper()
-	return reserving(t, typ, n, form, func(int64) error { return nil }, vectors...)
+	return fieldArrayWithin(t, typ, n, form, func(int64) error { return nil }, vectors...)
 }
 
-// reserving is single with memory.
-func reserving(t *testing.T, typ string, n int, form Form, reserve func(int64) error, vectors ...column.Vector) (arrow.Array, error) {
+// fieldArrayWithin is fieldArray with limited memory.
+func fieldArrayWithin(t *testing.T, typ string, n int, form Form, reserve func(int64) error, vectors ...column.Vector) (arrow.Array, error) {
 	t.Helper()
 	m := mapping(t, typ)
 	c := compiler{form: form, reserve: reserve, dictionaries: map[*shred.Node]*dictionary{}}
@@ -55,7 +55,7 @@ func reserving(t *testing.T, typ string, n int, form Form, reserve func(int64) e
 	return a, nil
 }
 
-// texts is a vector of strings or bytes.
+// texts returns a vector of strings or bytes.
 func texts(values ...string) column.Vector {
 	v := column.Vector{Offsets: []int32{0}, Values: len(values)}
 	for _, s := range values {
@@ -70,7 +70,7 @@ func lengths(v column.Vector, lengths ...int32) column.Vector {
 	return v
 }
 
-// Columns that contradict each other or the schema are located errors.
+// If columns contradict each other or the schema, the error names the column.
 func TestContradictions(t *testing.T) {
 	one := column.Vector{Longs: []int64{7}, Values: 1}
 	cases := []struct {
@@ -89,7 +89,7 @@ func TestContradictions(t *testing.T) {
 	}
 	for _, c := range cases {
 		for _, form := range []Form{Unions, Structs, Spark} {
-			_, err := single(t, c.typ, c.n, form, c.vectors...)
+			_, err := fieldArray(t, c.typ, c.n, form, c.vectors...)
 			if e := (*damage.Error)(nil); !errors.As(err, &e) || e.Column != c.column {
 				t.Errorf("%s: %v", c.name, err)
 			}
@@ -97,10 +97,10 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// Absent values take the room of a value in an array of a fixed type.
+// Absent values take as much room as others in an array of a fixed type.
 func TestAbsentValuesAreBounded(t *testing.T) {
 	const size, n = 1 << 20, maxArray>>20 + 1
-	_, err := single(t, fmt.Sprintf(`["null",{"type":"fixed","name":"F","size":%d}]`, size), n, Unions,
+	_, err := fieldArray(t, fmt.Sprintf(`["null",{"type":"fixed","name":"F","size":%d}]`, size), n, Unions,
 		lengths(texts(), make([]int32, n)...))
 	if e := (*damage.Error)(nil); !errors.As(err, &e) || e.Kind != damage.Unsupported {
 		t.Errorf("%d absent values of %d bytes: %v", n, size, err)
@@ -115,7 +115,7 @@ func TestDecimals(t *testing.T) {
 		for i, n := range numbers {
 			whole := new(big.Int).And(n, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 320), big.NewInt(1)))
 			bytes := whole.FillBytes(make([]byte, 40))
-			if i%2 == 0 { // as short as can be
+			if i%2 == 0 { // as short as possible
 				for len(bytes) > 1 && (bytes[0] == 0 && bytes[1] < 0x80) {
 					bytes = bytes[1:]
 				}
@@ -123,7 +123,7 @@ func TestDecimals(t *testing.T) {
 			encoded = append(encoded, string(bytes))
 		}
 		numbers, encoded = append(numbers, big.NewInt(0)), append(encoded, "")
-		a, err := single(t, fmt.Sprintf(`{"type":"bytes","logicalType":"decimal","precision":%d}`, precision), len(encoded), Unions, texts(encoded...))
+		a, err := fieldArray(t, fmt.Sprintf(`{"type":"bytes","logicalType":"decimal","precision":%d}`, precision), len(encoded), Unions, texts(encoded...))
 		testenv.Must(t, err)
 		for i, n := range numbers {
 			if got := a.ValueStr(i); got != n.String() {
@@ -142,13 +142,13 @@ func TestOddValues(t *testing.T) {
 	}{
 		{"text that is not UTF-8", `"string"`, []column.Vector{texts("a\xff", "ä", "\xc3", "\xa4", "")}, 5, `["a�","ä","�","�",""]`},
 		{"halves of a character", `"string"`, []column.Vector{texts("\xc3", "\xa4")}, 2, `["�","�"]`},
-		{"a symbol twice", `{"type":"enum","name":"E","symbols":["A","B","A","C"]}`, []column.Vector{{Ints: []int32{3, 2, 1, 0}, Values: 4}}, 4, `["C","A","B","A"]`},
+		{"equal symbols", `{"type":"enum","name":"E","symbols":["A","B","A","C"]}`, []column.Vector{{Ints: []int32{3, 2, 1, 0}, Values: 4}}, 4, `["C","A","B","A"]`},
 		{"recursive", `["null","R"]`, []column.Vector{lengths(texts("\x00"), 1, 0)}, 2, `["AA==",null]`},
 		{"decimal of too many digits", `{"type":"bytes","logicalType":"decimal","precision":77}`, []column.Vector{texts("\x01")}, 1, `["AQ=="]`},
 		{"no rows", `["null",{"type":"map","values":["int","string"]}]`, make([]column.Vector, 5), 0, `[]`},
 	}
 	for _, c := range cases {
-		a, err := single(t, c.typ, c.n, Structs, c.vectors...)
+		a, err := fieldArray(t, c.typ, c.n, Structs, c.vectors...)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -168,7 +168,7 @@ func TestManySymbols(t *testing.T) {
 		}
 		typ := `["null",{"type":"enum","name":"E","symbols":[` + strings.Join(symbols, ",") + `]}]`
 		last := int32(n - 1)
-		a, err := single(t, typ, 3, Structs, lengths(column.Vector{Ints: []int32{last, 1}, Values: 2}, 1, 0, 1))
+		a, err := fieldArray(t, typ, 3, Structs, lengths(column.Vector{Ints: []int32{last, 1}, Values: 2}, 1, 0, 1))
 		if err != nil {
 			t.Errorf("%d symbols: %v", n, err)
 			continue
@@ -182,12 +182,12 @@ func TestManySymbols(t *testing.T) {
 	}
 }
 
-// Absent values take memory that the vectors do not have.
+// Memory is reserved for absent values, which take none in the vectors.
 func TestAbsentValuesAreReserved(t *testing.T) {
 	const size, n = 1 << 10, 100
 	refused := errors.New("no memory")
 	var reserved int64
-	_, err := reserving(t, fmt.Sprintf(`["null",{"type":"fixed","name":"F","size":%d}]`, size), n, Unions, func(n int64) error {
+	_, err := fieldArrayWithin(t, fmt.Sprintf(`["null",{"type":"fixed","name":"F","size":%d}]`, size), n, Unions, func(n int64) error {
 		if reserved += n; n >= size {
 			return refused
 		}
@@ -198,8 +198,8 @@ func TestAbsentValuesAreReserved(t *testing.T) {
 	}
 }
 
-// A dictionary is there once, however many fields and batches have it; Parquet has it
-// in each field.
+// A dictionary is reserved once for all fields and batches that have it. Parquet needs
+// more for each field.
 func TestDictionariesAreReserved(t *testing.T) {
 	typ := `{"type":"record","name":"In","fields":[{"name":"a","type":{"type":"enum","name":"E","symbols":["one","two"]}},` +
 		`{"name":"b","type":"E"},{"name":"c","type":["null","E"]}]}`
@@ -207,7 +207,7 @@ func TestDictionariesAreReserved(t *testing.T) {
 	const once, each = 6 + 2*symbolMemory, 6*parquetTexts + 2*parquetSymbol
 	for form, want := range map[Form]int64{Unions: once, Structs: once, Parquet: once + 3*each} {
 		var reserved int64
-		a, err := reserving(t, typ, 1, form, func(n int64) error {
+		a, err := fieldArrayWithin(t, typ, 1, form, func(n int64) error {
 			reserved += n
 			return nil
 		}, one, one, lengths(one, 1))
@@ -216,20 +216,20 @@ func TestDictionariesAreReserved(t *testing.T) {
 		}
 		in := a.(*array.Struct)
 		for i := range in.NumField() {
-			of := in.Field(i).(*array.Dictionary)
-			if of.Data().Dictionary() != in.Field(0).Data().Dictionary() || of.Dictionary().ValueStr(of.GetValueIndex(0)) != "two" {
-				t.Errorf("form %d: field %d has the dictionary %v", form, i, of.Dictionary())
+			dictionary := in.Field(i).(*array.Dictionary)
+			if dictionary.Data().Dictionary() != in.Field(0).Data().Dictionary() || dictionary.Dictionary().ValueStr(dictionary.GetValueIndex(0)) != "two" {
+				t.Errorf("form %d: field %d has the dictionary %v", form, i, dictionary.Dictionary())
 			}
 		}
 	}
 	refused := errors.New("no memory")
-	if _, err := reserving(t, typ, 1, Unions, func(int64) error { return refused }, one, one, lengths(one, 1)); !errors.Is(err, refused) {
+	if _, err := fieldArrayWithin(t, typ, 1, Unions, func(int64) error { return refused }, one, one, lengths(one, 1)); !errors.Is(err, refused) {
 		t.Error(err)
 	}
 }
 
-// Types are nested as deep as Arrow's streams can have them, which a writer finds out
-// only when it has written the schema.
+// Types may be nested as deeply as Arrow's streams allow. A writer would detect a deeper
+// one only after it has written the schema.
 func TestDepth(t *testing.T) {
 	for _, c := range []struct {
 		name, around, path string
@@ -249,10 +249,10 @@ func TestDepth(t *testing.T) {
 			typ = fmt.Sprintf(c.around, i, typ)
 		}
 		for _, form := range []Form{Unions, Structs} {
-			if err := written(t, typ, form); err != nil {
+			if err := writeEmpty(t, typ, form); err != nil {
 				t.Errorf("%s, form %d: %v", c.name, form, err)
 			}
-			err := written(t, fmt.Sprintf(c.around, c.most, typ), form)
+			err := writeEmpty(t, fmt.Sprintf(c.around, c.most, typ), form)
 			if e := (*damage.Error)(nil); !errors.As(err, &e) || e.Kind != damage.Unsupported || !strings.HasPrefix(e.Path, "f"+strings.Repeat(c.path, c.most+1)) {
 				t.Errorf("%s, form %d: %v", c.name, form, err)
 			}
@@ -260,23 +260,23 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// Each map around a type doubles what its arrays take of the library.
+// Each map around a type doubles the memory that the library takes for its arrays.
 func TestNestedMaps(t *testing.T) {
 	typ := `{"type":"array","items":"int"}`
 	for range maxMaps {
 		typ = `{"type":"map","values":` + typ + `}`
 	}
-	if err := written(t, typ, Unions); err != nil {
+	if err := writeEmpty(t, typ, Unions); err != nil {
 		t.Error(err)
 	}
-	err := written(t, `{"type":"map","values":`+typ+`}`, Structs)
+	err := writeEmpty(t, `{"type":"map","values":`+typ+`}`, Structs)
 	if e := (*damage.Error)(nil); !errors.As(err, &e) || e.Kind != damage.Unsupported || e.Path != "f"+strings.Repeat("{}", maxMaps) {
 		t.Error(err)
 	}
 }
 
-// written writes an empty batch of one field of a type, as a stream.
-func written(t *testing.T, typ string, form Form) error {
+// writeEmpty writes an empty batch of one field of a type as a stream.
+func writeEmpty(t *testing.T, typ string, form Form) error {
 	t.Helper()
 	c := compiler{form: form}
 	fields, makers, err := c.rows(mapping(t, typ))
@@ -288,12 +288,12 @@ func written(t *testing.T, typ string, form Form) error {
 	testenv.Must(t, err)
 	w := NewStream(io.Discard, arrow.NewSchema(fields, nil))
 	if err := w.Write(array.NewRecordBatch(arrow.NewSchema(fields, nil), []arrow.Array{array.MakeFromData(data[0])}, 0)); err != nil {
-		t.Errorf("what is not too deep cannot be written: %v", err)
+		t.Errorf("a type that is not too deep cannot be written: %v", err)
 	}
 	return w.Close()
 }
 
-// A dense union has at most 128 branches; a struct any number.
+// A dense union has at most 128 branches, a struct any number.
 func TestManyBranches(t *testing.T) {
 	branches, vectors := []string{`"null"`}, []column.Vector{}
 	for i := range 130 {
@@ -301,16 +301,16 @@ func TestManyBranches(t *testing.T) {
 		vectors = append(vectors, lengths(column.Vector{}, 0))
 	}
 	typ := "[" + strings.Join(branches, ",") + "]"
-	_, err := single(t, typ, 1, Unions, vectors...)
+	_, err := fieldArray(t, typ, 1, Unions, vectors...)
 	if e := (*damage.Error)(nil); !errors.As(err, &e) || e.Kind != damage.Unsupported {
 		t.Error(err)
 	}
-	if a, err := single(t, typ, 1, Structs, vectors...); err != nil || !a.IsNull(0) {
+	if a, err := fieldArray(t, typ, 1, Structs, vectors...); err != nil || !a.IsNull(0) {
 		t.Error(a, err)
 	}
 }
 
-// Rows that are no records are one field.
+// Rows that are not records become one field.
 func TestRowsOfOtherTypes(t *testing.T) {
 	cases := map[string]string{
 		`"long"`:                         "value: type=int64",

@@ -15,8 +15,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// What a writer of Parquet takes is refused whole if it is too much, and given back
-// when the file is complete, or cannot be.
+// A Parquet writer reserves all of its memory at once, or fails. It releases the memory
+// when the file is complete or writing fails.
 func TestParquetWithinMemory(t *testing.T) {
 	schema := `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"words","type":{"type":"array","items":"string"}},{"name":"x","type":["null","double"]}]}`
 	judge, err := avro.Parse(schema)
@@ -42,7 +42,7 @@ func TestParquetWithinMemory(t *testing.T) {
 			if !test.fits {
 				var e *budget.Error
 				if !errors.As(err, &e) || e.Need <= test.size || !strings.Contains(err.Error(), "3 columns") || out.Len() > 0 || pool.Left() != test.size {
-					t.Errorf("%s within %d bytes: %v, %d of them left", codec, test.size, err, pool.Left())
+					t.Errorf("%s within %d bytes: %v, %d left", codec, test.size, err, pool.Left())
 				}
 				continue
 			}
@@ -51,18 +51,18 @@ func TestParquetWithinMemory(t *testing.T) {
 				continue
 			}
 			if pool.Left() >= test.size-16<<20 {
-				t.Errorf("%s within %d bytes: %d of them left beside the writer", codec, test.size, pool.Left())
+				t.Errorf("%s within %d bytes: %d left during writing", codec, test.size, pool.Left())
 			}
 			writeAll(t, w, batches)
 			if pool.Left() != test.size {
-				t.Errorf("%s: %d of %d bytes left when the file is complete", codec, pool.Left(), test.size)
+				t.Errorf("%s: %d of %d bytes left after the file is complete", codec, pool.Left(), test.size)
 			}
 			check(t, d.Schema().Root(), readParquet(t, out.Bytes()), want)
 		}
 	}
 
 	pool := budget.New(64 << 20)
-	w, err := arrow.NewParquet(full{}, s, "null", pool)
+	w, err := arrow.NewParquet(fullDisk{}, s, "null", pool)
 	if err == nil {
 		err = w.Write(batches[0])
 	}
@@ -81,10 +81,10 @@ func TestParquetWithinMemory(t *testing.T) {
 
 var errFull = errors.New("the disk is full")
 
-// full takes what a file begins with, and nothing else.
-type full struct{}
+// fullDisk accepts only the first bytes of a file.
+type fullDisk struct{}
 
-func (full) Write(p []byte) (int, error) {
+func (fullDisk) Write(p []byte) (int, error) {
 	if len(p) <= 4 {
 		return len(p), nil
 	}

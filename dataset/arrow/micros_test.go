@@ -35,7 +35,7 @@ func TestMicros(t *testing.T) {
 		{nanosType, longValues(0, -1000, most*1000), 3, []int64{0, -1, most}},
 	}
 	for _, c := range cases {
-		got, err := single(t, c.typ, c.n, Spark, c.vector)
+		got, err := fieldArray(t, c.typ, c.n, Spark, c.vector)
 		testenv.Must(t, err)
 		for i, want := range c.want {
 			if v := int64(got.(*array.Timestamp).Value(i)); v != want {
@@ -43,15 +43,15 @@ func TestMicros(t *testing.T) {
 			}
 		}
 	}
-	a, err := single(t, `["null",`+nanosType+`]`, 3, Spark, lengths(longValues(1_000_000), 0, 1, 0))
+	a, err := fieldArray(t, `["null",`+nanosType+`]`, 3, Spark, lengths(longValues(1_000_000), 0, 1, 0))
 	testenv.Must(t, err)
 	if got, err := json.Marshal(a); err != nil || string(got) != `[null,"1970-01-01T00:00:00.001",null]` {
 		t.Errorf("%s %v", got, err)
 	}
 }
 
-// A timestamp that would change is an error that names the row, wherever in it the
-// value is.
+// A timestamp that would change is an error that names the row, at any place in the
+// row.
 func TestMicrosNameTheRow(t *testing.T) {
 	good, bad := int64(1000), int64(1001)
 	cases := []struct {
@@ -88,9 +88,9 @@ func TestMicrosNameTheRow(t *testing.T) {
 	}
 	for _, c := range cases {
 		for _, form := range []Form{Unions | Spark, Structs | Spark} {
-			_, err := single(t, c.typ, c.n, form, c.vectors...)
+			_, err := fieldArray(t, c.typ, c.n, form, c.vectors...)
 			if e := (*damage.Error)(nil); !errors.As(err, &e) || e.Kind != damage.Unsupported || e.Row != c.row {
-				t.Errorf("%s: %v, and should name row %d", c.name, err, c.row)
+				t.Errorf("%s: got %v, want row %d", c.name, err, c.row)
 			}
 		}
 	}

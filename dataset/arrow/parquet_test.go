@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Row groups and pages are as large as memory lets them be, within bounds: half of
-// it is left to those who read, as long as the least sizes fit the other half.
+// Row groups and pages are as large as memory allows, within bounds. Half of it is
+// left for reading if the least sizes fit into the other half.
 func TestParquetMemory(t *testing.T) {
 	const kib, mib = 1 << 10, 1 << 20
 	for _, test := range []struct {
@@ -27,18 +27,18 @@ func TestParquetMemory(t *testing.T) {
 	} {
 		group, page, need := parquetMemory(test.left, test.columns)
 		if group != test.group || page != test.page || need != test.need {
-			t.Errorf("%d columns in %d bytes: row groups of %d, pages of %d, together %d; want %d, %d and %d",
+			t.Errorf("%d columns in %d bytes: row groups of %d, pages of %d, need %d; want %d, %d and %d",
 				test.columns, test.left, group, page, need, test.group, test.page, test.need)
 		}
 	}
 }
 
-// TestParquetsNeedSuffices asks for as much memory as was said to be needed.
-func TestParquetsNeedSuffices(t *testing.T) {
+// TestParquetNeedSuffices has as much memory as an earlier call has returned as its need.
+func TestParquetNeedSuffices(t *testing.T) {
 	for _, columns := range []int{1, 100, 500, 2000} {
 		_, _, need := parquetMemory(1<<20, columns)
 		if _, _, then := parquetMemory(need, columns); then > need {
-			t.Errorf("%d columns need %d bytes, and %d when there are so many", columns, need, then)
+			t.Errorf("%d columns need %d bytes, but %d if there are that many", columns, need, then)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func parse(t testing.TB, schema string) *shred.Schema {
 	return s
 }
 
-// encode has goavro make the datum of a native value.
+// encode returns goavro's datum of a native value.
 func encode(t *testing.T, schema string, native any) []byte {
 	t.Helper()
 	c, err := goavro.NewCodec(schema)
@@ -40,7 +40,7 @@ func encode(t *testing.T, schema string, native any) []byte {
 	return b
 }
 
-// write gives what a writer makes of rows.
+// write returns the output of a writer of rows.
 func write(t *testing.T, w Writer, out *bytes.Buffer, rows ...[]byte) string {
 	t.Helper()
 	for _, row := range rows {
@@ -62,7 +62,7 @@ func TestValues(t *testing.T) {
 	for _, c := range []struct {
 		schema      string
 		datum       []byte
-		json, plain string // in a line of JSON; in a field of CSV
+		json, plain string // a line of JSON; a field of CSV
 	}{
 		{`"null"`, nil, `null`, ``},
 		{`"boolean"`, []byte{1}, `true`, `true`},
@@ -113,7 +113,7 @@ func TestValues(t *testing.T) {
 		s := parse(t, c.schema)
 		var out bytes.Buffer
 		if got := write(t, NewJSON(&out, s, JSONOptions{}), &out, c.datum); got != c.json+"\n" {
-			t.Errorf("%s of %x: JSON %s, not %s", c.schema, c.datum, got, c.json)
+			t.Errorf("%s of %x: JSON %s, want %s", c.schema, c.datum, got, c.json)
 		}
 		out.Reset()
 		w, err := NewCSV(&out, s)
@@ -121,7 +121,7 @@ func TestValues(t *testing.T) {
 		_ = w.Close()
 		out.Reset()
 		if got := write(t, w, &out, c.datum); got != c.plain+"\n" {
-			t.Errorf("%s of %x: CSV %s, not %s", c.schema, c.datum, got, c.plain)
+			t.Errorf("%s of %x: CSV %s, want %s", c.schema, c.datum, got, c.plain)
 		}
 	}
 }
@@ -132,7 +132,7 @@ const nested = `{"type":"record","name":"R","fields":[
 	{"name":"tags","type":{"type":"map","values":["null","int"]}},
 	{"name":"list","type":{"type":"array","items":"string"}}]}`
 
-// Strings are looked through eight bytes at a time.
+// Strings are scanned eight bytes at a time.
 func TestStringsOfAllBytes(t *testing.T) {
 	for c := range 256 {
 		for at := range 19 {
@@ -189,7 +189,7 @@ func TestCSVFlattensRecords(t *testing.T) {
 	}
 }
 
-// TestRandomRows holds the forms to what goavro makes of the same rows.
+// TestRandomRows compares the forms with goavro's results for the same rows.
 func TestRandomRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	compared := 0
@@ -204,7 +204,7 @@ func TestRandomRows(t *testing.T) {
 		var rows [][]byte
 		for range 5 {
 			row := randavro.Datum(r, s.Root())
-			if _, _, err := codec.NativeFromBinary(row); err == nil { // it refuses a map with a key twice
+			if _, _, err := codec.NativeFromBinary(row); err == nil { // goavro rejects a map with equal keys
 				rows = append(rows, row)
 			}
 		}
@@ -216,7 +216,7 @@ func TestRandomRows(t *testing.T) {
 		write(t, NewJSON(&tagged, s, JSONOptions{UnionTags: true}), &tagged, rows...)
 		for _, line := range bytes.Split(bytes.TrimSuffix(plain.Bytes(), []byte{'\n'}), []byte{'\n'}) {
 			if !json.Valid(line) || !utf8.Valid(line) {
-				t.Fatalf("%s: no JSON: %q", text, line)
+				t.Fatalf("%s: not JSON: %q", text, line)
 			}
 		}
 		read, err := goavro.NewOCFReader(&avro)
@@ -233,18 +233,18 @@ func TestRandomRows(t *testing.T) {
 			again, err := read.Read()
 			testenv.Must(t, err)
 			if got, err := codec.BinaryFromNative(nil, again); err != nil || !sameBytes(got, want) {
-				t.Fatalf("%s: the container has another row %d: %v", text, i, err)
+				t.Fatalf("%s: the container has a different row %d: %v", text, i, err)
 			}
 			back, _, err := codec.NativeFromTextual(lines[i])
 			if err != nil {
-				// goavro tags logical types in its own way, and knows no NaN.
+				// goavro has tags of its own for logical types, and no NaN.
 				if text := err.Error(); !strings.Contains(text, "cannot determine codec") && !strings.Contains(text, "unexpected byte") {
 					t.Errorf("%s\n%s: %v", s.JSON(), lines[i], err)
 				}
 				continue
 			}
 			if got, err := codec.BinaryFromNative(nil, back); err != nil || !sameBytes(got, want) {
-				t.Errorf("%s\n%s is another row: %v", s.JSON(), lines[i], err)
+				t.Errorf("%s\n%s is a different row: %v", s.JSON(), lines[i], err)
 			}
 			compared++
 		}
@@ -254,7 +254,7 @@ func TestRandomRows(t *testing.T) {
 	}
 }
 
-// sameBytes compares encodings whose maps may be in any order.
+// sameBytes reports whether encodings are equal apart from the order of maps.
 func sameBytes(a, b []byte) bool {
 	x, y := slices.Clone(a), slices.Clone(b)
 	slices.Sort(x)
@@ -262,9 +262,9 @@ func sameBytes(a, b []byte) bool {
 	return bytes.Equal(x, y)
 }
 
-// What is no datum of the schema is an error, whatever it says of lengths,
-// counts, choices and depth.
-func TestNoDatum(t *testing.T) {
+// A row that is not a datum of the schema is an error, with any lengths, counts,
+// branches and depth.
+func TestInvalidDatum(t *testing.T) {
 	const (
 		enum  = `{"type":"enum","name":"E","symbols":["A","B"]}`
 		chain = `{"type":"record","name":"L","fields":[{"name":"next","type":["null","L"]}]}`
@@ -280,7 +280,7 @@ func TestNoDatum(t *testing.T) {
 		{"an ordinal without a symbol", enum, "\x04"},
 		{"a negative ordinal", enum, "\x01"},
 		{"an index without a branch", `["null","long"]`, "\x04\x02"},
-		{"more nulls than are taken", nulls, string(varint(maxEmpty+2)) + "\x00"},
+		{"more nulls than allowed", nulls, string(varint(maxEmpty+2)) + "\x00"},
 		{"a count of -2^63", nulls, string(varint(math.MinInt64)) + "\x00"},
 		{"too deep", chain, strings.Repeat("\x02", maxDepth+1) + "\x00"},
 	} {
@@ -316,7 +316,7 @@ func TestWriteAllocatesNothing(t *testing.T) {
 func FuzzWriters(f *testing.F) {
 	f.Add(nested, []byte{2, 0, 0, 0})
 	f.Add(`{"type":"record","name":"L","fields":[{"name":"next","type":["null","L"]}]}`, bytes.Repeat([]byte{2}, 10_000))
-	f.Add(`{"type":"array","items":"null"}`, []byte{0xff, 0xff, 7, 0, 0}) // more than is held before it is written
+	f.Add(`{"type":"array","items":"null"}`, []byte{0xff, 0xff, 7, 0, 0}) // more than the writer buffers
 	f.Add(`{"type":"array","items":"null"}`, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0})
 	f.Fuzz(func(t *testing.T, schema string, row []byte) {
 		s, err := shred.ParseSchema(schema)
@@ -341,8 +341,8 @@ func FuzzWriters(f *testing.F) {
 	})
 }
 
-// TestLongValues has values that are written piece by piece: of every length of
-// runes, and of bytes, around the places where they are cut.
+// TestLongValues has values that are written in pieces: of every length of runes, and
+// of bytes, around the places where they are cut.
 func TestLongValues(t *testing.T) {
 	s := parse(t, `{"type":"record","name":"R","fields":[{"name":"s","type":"string"},{"name":"b","type":"bytes"}]}`)
 	for _, unit := range []string{"é", "€", "\U0001F600", "\"", ",", "\xff"} {
@@ -375,10 +375,10 @@ func TestLongValues(t *testing.T) {
 				if name == "avro" {
 					wantBytes = latin(text)
 				}
-				if name != "csv" && unit == "\xff" { // JSON has one for each byte
+				if name != "csv" && unit == "\xff" { // JSON has a replacement for each byte
 					wantString = strings.ReplaceAll(text, unit, "\uFFFD")
 				}
-				if unit == "\xff" && name == "csv" { // where it is cut, there are two
+				if unit == "\xff" && name == "csv" { // a cut makes two replacements
 					got.S = strings.TrimRight(got.S, "\uFFFD") + "\uFFFD"
 				}
 				if got.S != wantString || got.B != wantBytes {
@@ -389,7 +389,7 @@ func TestLongValues(t *testing.T) {
 	}
 }
 
-// latin is what stands for bytes in Avro's JSON: as many characters.
+// latin returns bytes as Avro's JSON writes them: each as one character.
 func latin(b string) string {
 	runes := make([]rune, len(b))
 	for i := range len(b) {

@@ -13,8 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// What writers say of the memory that a row takes: text is written piece by piece, a
-// block of Avro is in memory as it is stored.
+// Memory returns the memory of a row. Text takes none because it is written in pieces;
+// Avro takes that of a stored block.
 func TestMemoryOfWriters(t *testing.T) {
 	s := parse(t, `{"type":"record","name":"R","fields":[{"name":"s","type":"string"}]}`)
 	csvOut, err := NewCSV(io.Discard, s)
@@ -41,7 +41,7 @@ func TestMemoryOfWriters(t *testing.T) {
 	}
 }
 
-// Long text is in memory in pieces only.
+// Long text is written in pieces and does not take memory as a whole.
 func TestLongTextTakesNoMemory(t *testing.T) {
 	const size = 4 << 20
 	s := parse(t, `{"type":"record","name":"R","fields":[{"name":"s","type":"string"},{"name":"b","type":"bytes"}]}`)
@@ -56,7 +56,7 @@ func TestLongTextTakesNoMemory(t *testing.T) {
 		for name, w := range map[string]Writer{
 			"json": NewJSON(io.Discard, s, JSONOptions{}), "json with tags": NewJSON(io.Discard, s, JSONOptions{UnionTags: true}), "csv": csvOut,
 		} {
-			if err := w.Write(pieces); err != nil { // takes the memory of pieces
+			if err := w.Write(pieces); err != nil { // allocates the memory for pieces
 				t.Fatal(err)
 			}
 			before := allocated()
@@ -74,8 +74,8 @@ func allocated() uint64 {
 	return m.TotalAlloc
 }
 
-// Rows of more than a block of Avro are blocks of their own, in their place among
-// small ones.
+// Rows larger than a block of Avro become blocks of their own, and the order of rows
+// stays.
 func TestLargeAvroRows(t *testing.T) {
 	s := parse(t, `"string"`)
 	sizes := []int{avroBlock, 10, 20, avroBlock - 3, avroBlock - 4, 1, avroBlock - 2, 500_000, 3_000_000, 7, 80_000}
@@ -99,7 +99,7 @@ func TestLargeAvroRows(t *testing.T) {
 			}
 			alone := len(rows[n]) >= avroBlock || n+1 < len(rows) && len(rows[n+1]) >= avroBlock
 			if left := r.RemainingBlockItems(); left > 0 && alone {
-				t.Errorf("%s: row %d of %d bytes has %d behind it in its block", codec, n, len(rows[n]), left)
+				t.Errorf("%s: row %d of %d bytes has %d rows after it in its block", codec, n, len(rows[n]), left)
 			}
 		}
 		if r.Err() != nil || n != len(sizes) {

@@ -8,8 +8,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// FuzzParse holds every text to an answer: an error, or a condition of which no
-// row meets the opposite too.
+// FuzzParse parses any text. The result is an error, or a condition such that no
+// row matches both it and its opposite.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"l == 1 && oi != null", `s in ["a", ""] or s matches "^a|b$"`, `ms >= date("2025-01-01") - duration("1h")`,
@@ -35,12 +35,12 @@ func FuzzParse(f *testing.F) {
 		}
 		match, opposite := make([]bool, len(rows)), make([]bool, len(rows))
 		p.Eval(v, match)
-		if n, err := where.Parse("not("+text+"\n)", m); err == nil { // a level deeper
+		if n, err := where.Parse("not("+text+"\n)", m); err == nil { // one level deeper, perhaps too deep
 			n.Eval(v, opposite)
 		}
 		for i := range match {
 			if match[i] && opposite[i] && !strings.Contains(text, "now") {
-				t.Fatalf("row %d meets %s and its opposite", i, text)
+				t.Fatalf("row %d matches %s and its opposite", i, text)
 			}
 		}
 		for _, b := range p.Bounds() {

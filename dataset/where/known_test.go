@@ -9,8 +9,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// Excludes knows l = 7, s = "b", os = null and oi = 3, and nothing of i and b. Of
-// none of these are there more values than one.
+// Excludes knows that l = 7, s = "b", os = null and oi = 3, and knows nothing of i and
+// b. Each of the known columns has at most one value.
 func TestExcludes(t *testing.T) {
 	m := avrotest.Map(t, schema)
 	values := map[string]*column.Vector{

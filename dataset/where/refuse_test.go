@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset/where"
 )
 
-// A condition that cannot be meant is refused at its place, in words.
+// The error of an invalid condition has its place and says what to write.
 func TestRefusals(t *testing.T) {
 	for text, want := range map[string]struct {
 		column int
@@ -183,7 +183,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The place of an error is told by lines and characters.
+// Errors give their place as line and column, in characters.
 func TestPlaces(t *testing.T) {
 	for text, want := range map[string]string{
 		"b and\n  x-y = 1\nor b": "line 2, column 3:   x-y = 1",

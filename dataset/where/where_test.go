@@ -44,7 +44,7 @@ const schema = `{"type":"record","name":"R","fields":[
 	{"name":"hops","type":{"type":"array","items":{"type":"record","name":"Hop","fields":[
 		{"name":"host","type":"string"},{"name":"ports","type":{"type":"array","items":"int"}}]}}}]}`
 
-// row is a row of the batch that the tests look at.
+// row is a row of the tests' batch.
 type row struct {
 	l      int64
 	i      int32
@@ -96,7 +96,7 @@ var rows = []row{
 	{l: 0, i: 3, d: math.Copysign(0, -1), f: 0, s: "\xff", e: 0, os: ptr("x"), ms: 1, day: 1, u: int32(0), a: []int32{2, 3}, hops: []hop{{"one", []int32{22}}}},
 }
 
-// vectors are the rows' columns by name.
+// vectors returns the rows' columns by name.
 func vectors() map[string]*column.Vector {
 	v := map[string]*column.Vector{}
 	at := func(name string) *column.Vector {
@@ -257,7 +257,7 @@ func TestConditions(t *testing.T) {
 		{`ms >= date("2025-01-01")`, "10000"}, {`ms < date("2025-01-01")`, "01111"}, {`ms == date("1970-01-01")`, "00010"}, {`ms < date("1970-01-01T00:00:00.0005Z")`, "00110"},
 		{`day == date("2025-01-01")`, "10000"}, {`day > date("1969-12-31")`, "11011"}, {`day >= date("1969-12-31T12:00:00Z")`, "11011"}, {`ms == 0`, "00010"},
 		{`ms > date("2025-01-01") - duration("1s")`, "11000"}, {`date("2025-01-01") <= ms`, "10000"},
-		// what SQL users type
+		// the syntax of SQL
 		{"l = 1", "10000"}, {"l <> 1", "01111"}, {"l = 1 OR i = 3 AND b", "10000"}, {"(l = 1 Or i = 3) anD NOT b", "00001"}, {"NOT l = 1", "01111"}, {"not i between 0 and 3", "10110"},
 		{"i BETWEEN 0 AND 3", "01001"}, {"i NOT BETWEEN 0 AND 3", "10110"}, {"i not between 0 and 3 and b", "10100"}, {"i IN (0, 3)", "01001"}, {"i NOT IN (0, 3)", "10110"}, {"oi IN (0, NULL)", "00100"}, {"oi NOT IN (0, NULL)", "00000"}, {"oi not in [0]", "10010"}, {"not i in []", "11111"},
 		{"oi IS NULL", "01001"}, {"oi is not null", "10110"}, {"oi = NULL", "01001"}, {"oi <> Null", "10110"}, {"not oi is null", "10110"}, {"r is null", "01001"}, {"tags IS NULL", "01001"}, {"a is null", "00000"}, {"not (oi + 1 is null)", "10110"},
@@ -267,7 +267,7 @@ func TestConditions(t *testing.T) {
 		{"not (oi = 7 and b)", "01111"}, {"not (oi = 7 or b)", "00010"}, {"not (oi > 0 or d = d)", "00000"}, {"not d < 1", "01100"}, {"not (d > 1)", "11011"}, {"not not oi = 7", "10000"}, {"not ob", "00100"}, {"not (oi = 7 and ob)", "00110"}, {"not s in ('', 'alpha')", "00111"}, {"not d in (0, 0.5)", "01110"},
 		{"-l = -1 and l - -1 = 2 and 2 * (3 + 4) ** 2 = l + 97", "10000"}, {"i = -2147483648", "00010"}, {"l = -9223372036854775808", "00010"}, {"l < 99999999999999999999", "11111"}, {"l = 0x1 and l = 1_0 - 9", "10000"}, {"l > 9007199254740992.5", "01100"},
 		{"LENGTH(s) = 3 and Upper(s) like 'ZO%'", "00100"}, {"ob in (true)", "10000"}, {"ob not in (true)", "00100"}, {"ob in (true, false)", "10100"}, {"l + 0 in (1, 0.5)", "10000"}, {"l + 0 not in (1, 2)", "01111"}, {"d in 0..9", "00001"},
-		// decimals, of which the rows have 12.34, 0, -0.01, 12.35, 0
+		// decimals: the rows have 12.34, 0, -0.01, 12.35, 0
 		{"dec = 12.34", "10000"}, {"dec <> 12.34", "01111"}, {"dec > 12.339", "10010"}, {"dec < 12.345", "11101"}, {"dec between -0.01 and 12.34", "11101"}, {"dec in (12.35, 0)", "01011"}, {"dec not in (12.35, 0.001)", "11101"}, {"not dec >= 0", "00100"}, {"dec = 0.001", "00000"}, {"dec <> 0.001", "11111"},
 		{"dec > d", "10010"}, {"dec = l", "00001"}, {"dec < oi", "00100"}, {"dec = dec", "11111"}, {"dec < 1e300 and dec > -99999999999999999999999", "11111"}, {"1.2e1 < dec", "10010"},
 		// times
@@ -278,7 +278,7 @@ func TestConditions(t *testing.T) {
 		// unions
 		{"u.int > 0", "10000"}, {"u.string = 'five'", "01000"}, {"u.string is null", "10101"}, {"not u.int > 0", "00101"},
 		{"u is null", "00000"}, {"u is not null and b", "10100"}, {"not u = null", "11111"}, {"u.int is null or u.int < 0", "01110"},
-		// truth, which is never unknown
+		// is true and is false, which are never unknown
 		{"ob is true", "10000"}, {"ob is not true", "01111"}, {"ob IS FALSE", "00100"}, {"ob is not false", "11011"}, {"not ob is true", "01111"}, {"not (ob is not true)", "10000"}, {"ob is true or l = 0", "10001"},
 		// sums of times
 		{"ms + 1 > ms", "11111"}, {"ms - day * 86400000 = 0", "10010"}, {"day + 1 < day", "00000"}, {"min(oi, 0) = 0", "10100"}, {"l = 1024-10-13 - 1000", "10000"}, {"l = 1024-1023", "10000"}, {"ms = 1024-1024", "00010"}, {"i = 2025-22 - 2000", "00001"},
@@ -296,7 +296,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// Arrays have more items than are looked at together.
+// Arrays have more items than are evaluated together.
 func TestManyItems(t *testing.T) {
 	m := mapping(t)
 	ports, hosts := &column.Vector{}, &column.Vector{Offsets: []int32{0}}
@@ -323,7 +323,7 @@ func TestManyItems(t *testing.T) {
 		for _, c := range p.Columns() {
 			v = append(v, vectors[m.Columns[c].Name])
 		}
-		for range 2 { // the state of one batch is not that of the next
+		for range 2 { // the second batch does not depend on the first
 			match := make([]bool, len(want))
 			if p.Eval(v, match); !slices.Equal(match, want) {
 				t.Errorf("%s: %v", text, match)
@@ -332,7 +332,7 @@ func TestManyItems(t *testing.T) {
 	}
 }
 
-// A condition tells what it demands of columns without nulls.
+// Bounds returns the conditions on columns without nulls.
 func TestBounds(t *testing.T) {
 	m := mapping(t)
 	for text, want := range map[string]string{
