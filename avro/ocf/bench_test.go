@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// lines are bytes that repeat as rows of a log do.
+// lines returns bytes that repeat like the rows of a log.
 func lines(seed uint64, n int) []byte {
 	r := rand.New(rand.NewPCG(seed, 3))
 	var p []byte

@@ -25,7 +25,7 @@ func newDecoder(t testing.TB, codec string, limit int64) *Decoder {
 	return d
 }
 
-// stored returns data as the codec stores it.
+// stored returns a block with the data compressed by the codec.
 func stored(t testing.TB, codec string, data []byte) *Block {
 	t.Helper()
 	file := writeFile(t, codec, testBlock{1, data})
@@ -43,18 +43,18 @@ func TestCodecs(t *testing.T) {
 		{7, nil}, // rows of zero bytes
 		{2, words(1, 200_000)},
 		{1, noise(1, 2<<20)},
-		{9, make([]byte, 3<<20)}, // at a ratio that small claims never have
+		{9, make([]byte, 3<<20)}, // with a very high ratio
 		{1, []byte("x")},
 	}
 	for _, codec := range allCodecs {
 		t.Run(codec, func(t *testing.T) {
 			if !CheckCodec(codec) {
-				t.Error("CheckCodec refuses it")
+				t.Error("CheckCodec rejects the codec")
 			}
 			file := writeFile(t, codec, blocks...)
 			h := mustHeader(t, file)
 			if h.Codec != codec {
-				t.Fatalf("header says %s", h.Codec)
+				t.Fatalf("the header has the codec %s, want %s", h.Codec, codec)
 			}
 			d := newDecoder(t, codec, 3<<20)
 			s := scanner(h, file, Range{0, int64(len(file))})
@@ -109,8 +109,8 @@ func TestDecodeLimit(t *testing.T) {
 	}
 }
 
-// TestDecodeLimitSavesMemory has blocks far beyond the limit: none of what is
-// refused may be decompressed or copied first.
+// TestDecodeLimitSavesMemory has blocks far beyond the limit: they must be rejected
+// before anything is decompressed or copied.
 func TestDecodeLimitSavesMemory(t *testing.T) {
 	large := make([]byte, 32<<20)
 	run := "\x02\x00\x10x" // 128 KiB of one byte
@@ -173,10 +173,10 @@ func TestDecodeDamage(t *testing.T) {
 	}
 }
 
-// TestDecodeChecksums changes stored literals, which only a checksum can tell.
+// TestDecodeChecksums changes stored literals, which only a checksum detects.
 func TestDecodeChecksums(t *testing.T) {
 	for _, codec := range []string{codecSnappy, codecZstd, codecXZ} {
-		b := stored(t, codec, noise(5, 1000)) // stored as it is
+		b := stored(t, codec, noise(5, 1000)) // stored uncompressed
 		b.Data[len(b.Data)/2] ^= 0x10
 		_, err := newDecoder(t, codec, 1<<20).Decode(nil, b, "f.avro")
 		wantDamage(t, err, damage.Checksum, b.Offset)
@@ -187,13 +187,13 @@ func TestDecodeChecksums(t *testing.T) {
 	wantDamage(t, err, damage.Checksum, b.Offset)
 }
 
-// TestDecodeClaims has tiny blocks that claim to be large: the claim alone
-// must not get memory.
+// TestDecodeClaims has tiny blocks that claim to be large: a claim alone
+// must not allocate memory.
 func TestDecodeClaims(t *testing.T) {
 	const limit = 512 << 20
 	xz := stored(t, codecXZ, []byte("x")).Data
 	xz = slices.Clone(xz)
-	xz[12+4] = 40 // a dictionary of 4 GiB, with the header's CRC made right
+	xz[12+4] = 40 // a dictionary of 4 GiB, with the header's CRC adjusted
 	binary.LittleEndian.PutUint32(xz[12+8:], crc32.ChecksumIEEE(xz[12:12+8]))
 	tests := []struct {
 		codec string
@@ -282,7 +282,7 @@ func TestZstdWindowIsNotSize(t *testing.T) {
 	}
 }
 
-// A block that does not decode, or is too large, leaves nothing to the next.
+// A block is decoded independently of an earlier one that failed or was too large.
 func TestDecodeAfterFailure(t *testing.T) {
 	const limit = 1000
 	sound := words(1, 50)
@@ -331,7 +331,7 @@ func TestDecodeAllocations(t *testing.T) {
 func TestWriter(t *testing.T) {
 	for _, codec := range allCodecs {
 		if a, b := writeFile(t, codec, manyBlocks(5)...), writeFile(t, codec, manyBlocks(5)...); !bytes.Equal(a, b) {
-			t.Errorf("%s: the same calls gave other bytes", codec)
+			t.Errorf("%s: the same calls wrote different bytes", codec)
 		}
 	}
 	if _, err := NewWriter(io.Discard, "{}", "lzo", testSync); err == nil {
@@ -365,7 +365,7 @@ func TestWriterPoisoned(t *testing.T) {
 
 var errBroken = errors.New("broken")
 
-// brokenWriter fails when no writes are left.
+// brokenWriter fails after a number of writes.
 type brokenWriter struct{ left int }
 
 func (w *brokenWriter) Write(p []byte) (int, error) {
@@ -384,7 +384,7 @@ func TestDecodeProgress(t *testing.T) {
 		calls, last := 0, 0
 		d.Progress = func(read, of int) {
 			if read < last || read > of || of != len(b.Data) {
-				t.Errorf("%s: %d bytes of %d were read, after %d", codec, read, of, last)
+				t.Errorf("%s: progress of %d bytes of %d after %d", codec, read, of, last)
 			}
 			calls, last = calls+1, read
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// TestCorpus reads the files of a folder whose INDEX.tsv says what they hold.
+// TestCorpus reads the files of a folder and compares them with its INDEX.tsv.
 func TestCorpus(t *testing.T) {
 	counts := map[string]int{}
 	for _, e := range corpus.Entries(t) {

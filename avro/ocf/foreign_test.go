@@ -9,8 +9,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// foreignBlocks are foreignText as other programs compress it: the xz and zstd
-// tools, and Python's lzma, bz2 and zlib modules.
+// foreignBlocks are foreignText compressed by other programs: the xz and zstd tools,
+// and Python's lzma, bz2 and zlib modules.
 var foreignBlocks = []struct{ codec, name, base64 string }{
 	{"xz", "xz, CRC-64", "" +
 		"/Td6WFoAAATm1rRGAgAhARYAAAB0L+Wj4ARVAHNdADkby1Agn62QO+yBEAL0/i3aemWNm/23SzZAvDkNYU4XA+Pr369NGbdlWlqnGfepd/8sKy0JVNVt6ck+" +

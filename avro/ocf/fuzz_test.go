@@ -37,22 +37,22 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// asStandardLibrary requires that what is decoded of bzip2 is what another program
-// decodes. That one also takes some blocks with unused codes that cannot be.
-func asStandardLibrary(t *testing.T, b *Block, data []byte, err error, limit int64) {
+// checkBzip2 compares decoded bzip2 data with the result of the standard library, which
+// also accepts some blocks with impossible unused codes.
+func checkBzip2(t *testing.T, b *Block, data []byte, err error, limit int64) {
 	t.Helper()
 	want, wantErr := io.ReadAll(io.LimitReader(bzip2.NewReader(bytes.NewReader(b.Data)), limit+1))
 	if int64(len(want)) > limit {
 		wantErr = ErrTooLarge
 	}
 	if err == nil && (wantErr != nil || !bytes.Equal(data, want)) {
-		t.Fatalf("%d bytes, %v; the standard library makes %d, %v", len(data), err, len(want), wantErr)
+		t.Fatalf("%d bytes, %v; the standard library returns %d, %v", len(data), err, len(want), wantErr)
 	}
 }
 
-// asWithin requires that a block decodes in room of its size as it does where there is
-// room for all: to the same bytes, or to damage of the same kind.
-func asWithin(t *testing.T, d *Decoder, b *Block, data []byte, want error, limit int64) {
+// checkWithin decodes a block in room of its size. The result must be the same as with
+// unlimited room: the same bytes, or damage of the same kind.
+func checkWithin(t *testing.T, d *Decoder, b *Block, data []byte, want error, limit int64) {
 	t.Helper()
 	var got []byte
 	size, err := d.Size(b, "f.avro")
@@ -122,21 +122,21 @@ func FuzzBlocks(f *testing.F) {
 			} else if int64(len(data)) > limit {
 				t.Fatalf("%d bytes decoded", len(data))
 			} else {
-				asWithin(t, d, &b, data, err, limit)
+				checkWithin(t, d, &b, data, err, limit)
 				if allCodecs[codec] == codecBzip2 {
-					asStandardLibrary(t, &b, data, err, limit)
+					checkBzip2(t, &b, data, err, limit)
 				}
 			}
 			if at.Start != end || at.End <= at.Start {
-				t.Fatalf("%v follows %d", at, end)
+				t.Fatalf("got range %v, want one from %d", at, end)
 			}
 			end = at.End
 		}
 		if end != int64(len(file)) {
 			t.Fatalf("covered up to %d of %d", end, len(file))
 		}
-		// Bytes that hold a marker where none belongs have no exact ranges;
-		// scanning them must still end.
+		// If bytes contain a marker in a wrong place, their ranges are not exact,
+		// but scanning them must end.
 		mid := int64(cut) % int64(len(file))
 		scanAll(t, scanner(h, file, Range{0, mid}))
 		scanAll(t, scanner(h, file, Range{mid, int64(len(file))}))

@@ -10,24 +10,24 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// unbounded accounts for nothing.
+// unbounded is an account without a limit.
 type unbounded struct{}
 
 func (unbounded) Reserve(int64) error { return nil }
 func (unbounded) Release(int64)       {}
 
-// What blocks stand for is added up over the file: their rows, their decompressed
-// bytes, and items that the caller finds in them.
-func TestReaderAddsUpWhatTheFileStandsFor(t *testing.T) {
+// The limit applies to the whole file: to the rows and decompressed bytes of all
+// blocks, and the items that the caller finds in them.
+func TestReaderLimitsGrowthOfTheFile(t *testing.T) {
 	const free = 1 << 28 // rows of any file
 	for _, c := range []struct {
 		name  string
 		rows  []int64
 		items int64
-		sound int // blocks before the refusal, or with the items that draw it
+		sound int // blocks before the error, or with the items that cause it
 	}{
 		{"rows", []int64{free / 2, free / 2, 1 << 20}, 0, 2},
-		{"no sum", []int64{math.MaxInt64, math.MaxInt64}, 0, 0},
+		{"overflowing sum", []int64{math.MaxInt64, math.MaxInt64}, 0, 0},
 		{"items", []int64{1, 1, 1, 1}, free / 2, 3},
 	} {
 		var b bytes.Buffer

@@ -97,7 +97,7 @@ func TestReadHeaderDamage(t *testing.T) {
 	}
 }
 
-// TestReadHeaderCap has a value that the file could hold but no header may.
+// TestReadHeaderCap has a value that fits into the file but is too large for a header.
 func TestReadHeaderCap(t *testing.T) {
 	head := objMagic + long(1) + str("k") + long(maxHeader)
 	r := &sparse{head: []byte(head), size: 1 << 40}

@@ -33,7 +33,7 @@ func writeFile(t testing.TB, codec string, blocks ...testBlock) []byte {
 	return out.Bytes()
 }
 
-// words are bytes that compress, about two to one.
+// words returns bytes that compress to about half.
 func words(seed uint64, n int) []byte {
 	r := rand.New(rand.NewPCG(seed, 1))
 	p := make([]byte, n)
@@ -71,14 +71,14 @@ func scanner(h *Header, file []byte, rg Range) *Scanner {
 	return NewScanner(bytes.NewReader(file), int64(len(file)), "f.avro", h, rg)
 }
 
-// part is a block or a loss, as one scanner reported it.
+// part is a block or a loss that a scanner reported.
 type part struct {
 	Range
 	rows int64
 	lost bool
 }
 
-// scanAll returns everything a range gives, with losses where it is damaged.
+// scanAll returns all blocks of a range, and its losses.
 func scanAll(t testing.TB, s *Scanner) []part {
 	t.Helper()
 	var parts []part

@@ -11,7 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// Blocks that are written by themselves are in the file as all others are.
+// Large blocks, which are written separately, have the same form in the file as others.
 func TestWriterOfLargeBlocks(t *testing.T) {
 	for _, codec := range []string{"null", "snappy", "deflate", "zstandard"} {
 		var out bytes.Buffer
@@ -30,7 +30,7 @@ func TestWriterOfLargeBlocks(t *testing.T) {
 			want := binary.AppendVarint(binary.AppendVarint(nil, b.rows), int64(len(b.data)))
 			want = append(append(want, b.data...), testSync[:]...)
 			if !bytes.Equal(out.Bytes()[start:], want) {
-				t.Errorf("block %d of %d bytes is written as %d others", i, len(b.data), out.Len()-start)
+				t.Errorf("block %d of %d bytes is written as %d different bytes", i, len(b.data), out.Len()-start)
 			}
 		}
 		file := out.Bytes()
@@ -51,7 +51,7 @@ func TestWriterOfLargeBlocks(t *testing.T) {
 	}
 }
 
-// A large block is no reason to keep as much memory for the small ones after it.
+// The writer does not keep the memory of a large block for small blocks after it.
 func TestWriterForgetsLargeBlocks(t *testing.T) {
 	w, err := NewWriter(io.Discard, `"bytes"`, "null", testSync)
 	testenv.Must(t, err)
@@ -85,7 +85,7 @@ func TestWriterOfLargeBlocksPoisoned(t *testing.T) {
 	}
 }
 
-// The bound is enough for the memory that the writer holds for a block.
+// The bound covers the memory that the writer holds for a block.
 func TestEncodedBound(t *testing.T) {
 	for _, codec := range append([]string{""}, allCodecs...) {
 		for _, data := range [][]byte{noise(1, 1000), words(2, 1000), words(4, 30_000), make([]byte, 100_000), noise(5, 70_001)} {
@@ -105,18 +105,18 @@ func TestEncodedBound(t *testing.T) {
 	}
 }
 
-// widest keeps the capacity of the largest slice that was written.
-type widest int
+// maxCap records the largest capacity of the written slices.
+type maxCap int
 
-func (w *widest) Write(p []byte) (int, error) {
-	*w = max(*w, widest(cap(p)))
+func (w *maxCap) Write(p []byte) (int, error) {
+	*w = max(*w, maxCap(cap(p)))
 	return len(p), nil
 }
 
-// The bound is of memory; a large block may take more than its bytes.
+// The bound also covers the memory of large blocks, which may exceed their bytes.
 func TestEncodedBoundOfMemory(t *testing.T) {
 	for _, codec := range []string{"null", "snappy", "deflate", "zstandard"} {
-		var memory widest
+		var memory maxCap
 		w, err := NewWriter(&memory, `"bytes"`, codec, testSync)
 		testenv.Must(t, err)
 		for i, size := range []int{largeBlock + 1, 2 << 20, 3<<20 + 7} {
@@ -149,7 +149,7 @@ func TestCheckEnd(t *testing.T) {
 	}
 }
 
-// What CheckEnd refuses is what Next refuses, and is passed alike.
+// CheckEnd and Next fail on the same blocks, and Resync skips these in the same way.
 func TestCheckEndOfDamage(t *testing.T) {
 	good := writeFile(t, "null", testBlock{1, []byte("good")})
 	tail := long(3) + long(5) + "after" + sync16
@@ -167,14 +167,14 @@ func TestCheckEndOfDamage(t *testing.T) {
 			file := append(bytes.Clone(good), c.bad+tail...)
 			at := int64(len(good))
 			var errs []error
-			for _, ask := range []func(s *Scanner) error{
+			for _, call := range []func(s *Scanner) error{
 				func(s *Scanner) error { return s.CheckEnd(t.Context()) },
 				func(s *Scanner) error { return s.Next(t.Context(), new(Block)) },
 			} {
 				s := scanner(mustHeader(t, file), file, Range{0, int64(len(file))})
 				var b Block
 				testenv.Must(t, s.Next(t.Context(), &b))
-				err := ask(s)
+				err := call(s)
 				wantDamage(t, err, c.kind, at+c.offset)
 				errs = append(errs, err)
 				for _, again := range []error{s.CheckEnd(t.Context()), s.Next(t.Context(), &b)} {
@@ -200,7 +200,7 @@ func TestCheckEndOfDamage(t *testing.T) {
 	}
 }
 
-// A disk that fails is no damage, and CheckEnd may be tried again.
+// A failing disk is not damage, and CheckEnd may be called again.
 func TestCheckEndIOError(t *testing.T) {
 	file := writeFile(t, "null", testBlock{1, noise(1, 3<<20)})
 	boom := errors.New("boom")
@@ -210,7 +210,7 @@ func TestCheckEndIOError(t *testing.T) {
 			t.Errorf("read %d failed: %v", fail, err)
 		}
 		if err := s.CheckEnd(t.Context()); err != nil {
-			t.Errorf("read %d had failed: %v", fail, err)
+			t.Errorf("again after read %d failed: %v", fail, err)
 		}
 	}
 }

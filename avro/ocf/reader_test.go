@@ -14,7 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// account has a number of bytes.
+// account is an account with a number of bytes left.
 type account struct{ left int64 }
 
 var errNoMemory = errors.New("no memory")
@@ -29,7 +29,7 @@ func (a *account) Reserve(n int64) error {
 
 func (a *account) Release(n int64) { a.left += n }
 
-// readAll returns the rows of all blocks, and what ended them.
+// readAll returns the rows of all blocks, and the error that ended them.
 func readAll(t *testing.T, r *ocf.Reader, err error) (rows []byte, count int64, _ error) {
 	t.Helper()
 	for err == nil {
@@ -45,8 +45,7 @@ func readAll(t *testing.T, r *ocf.Reader, err error) (rows []byte, count int64, 
 	return rows, count, err
 }
 
-// blocks makes a file of blocks of growing sizes, the last of them larger than the
-// scanner's buffer.
+// blocks makes a file of blocks of the given sizes, and returns the file and the rows.
 func blocks(t *testing.T, codec string, sizes ...int) (all, rows []byte) {
 	t.Helper()
 	var b bytes.Buffer
@@ -60,7 +59,7 @@ func blocks(t *testing.T, codec string, sizes ...int) (all, rows []byte) {
 	return b.Bytes(), rows
 }
 
-// A stream has the blocks of the file, however it comes.
+// A stream has the same blocks as the file, with reads of any size.
 func TestReader(t *testing.T) {
 	for _, codec := range []string{"null", "deflate", "snappy", "zstandard", "bzip2", "xz"} {
 		all, want := blocks(t, codec, 10, 0, 100_000, 20, 3<<20, 30)
@@ -92,7 +91,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// A stream that ends anywhere but after a block is damage, as in a file.
+// A stream must end after a block, like a file. Any other end is damage.
 func TestStreamEndsEarly(t *testing.T) {
 	all, _ := blocks(t, "null", 10, 40, 6)
 	whole := map[int]bool{}
@@ -137,8 +136,8 @@ func TestStreamEndsEarly(t *testing.T) {
 	}
 }
 
-// Memory is asked for before it is taken, and given back after a large block. A size
-// that is a lie is damage, and takes none.
+// Memory is reserved before it is allocated, and released after a large block. A false
+// size is damage, and reserves nothing.
 func TestReaderMemory(t *testing.T) {
 	all, _ := blocks(t, "snappy", 10, 8<<20, 10)
 	memory := &account{32 << 20}
@@ -164,7 +163,7 @@ func TestReaderMemory(t *testing.T) {
 	}
 }
 
-// A header takes memory as blocks do.
+// Memory is reserved for headers, too.
 func TestHeaderMemory(t *testing.T) {
 	schema := `{"type":"int","doc":"` + strings.Repeat("d", 1<<20) + `"}`
 	var b bytes.Buffer

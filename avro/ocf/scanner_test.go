@@ -15,7 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// split cuts [0, size+10) at random places into ranges that meet.
+// split cuts [0, size+10) at random offsets into adjacent ranges.
 func split(r *rand.Rand, size int64, n int) []Range {
 	cuts := []int64{0, size + 10}
 	for range n {
@@ -29,7 +29,7 @@ func split(r *rand.Rand, size int64, n int) []Range {
 	return out
 }
 
-// checkPartition compares a whole scan with the sum of the scans of ranges.
+// checkPartition compares a scan of the whole file with scans of its ranges together.
 func checkPartition(t *testing.T, h *Header, file []byte, ranges []Range) {
 	t.Helper()
 	want := scanAll(t, scanner(h, file, Range{0, int64(len(file))}))
@@ -38,12 +38,12 @@ func checkPartition(t *testing.T, h *Header, file []byte, ranges []Range) {
 		parts := scanAll(t, scanner(h, file, rg))
 		for _, p := range parts {
 			if !p.lost && h.Size < rg.Start && (p.Start < rg.Start || p.Start >= rg.End) {
-				t.Fatalf("range %v gave the block %v", rg, p)
+				t.Fatalf("range %v has the block %v", rg, p)
 			}
 		}
 		got = append(got, parts...)
 	}
-	// One loss may be two where a range begins inside it.
+	// A loss may be split where a range begins inside it.
 	end := h.Size
 	var rows, wantRows int64
 	for _, p := range got {
@@ -72,7 +72,7 @@ func TestRangesPartition(t *testing.T) {
 	for name, file := range files {
 		t.Run(name, func(t *testing.T) {
 			h := mustHeader(t, file)
-			if len(file) < 1<<12 { // every cut into two
+			if len(file) < 1<<12 { // all cuts into two ranges
 				for cut := range int64(len(file)) {
 					checkPartition(t, h, file, []Range{{0, cut}, {cut, int64(len(file))}})
 				}
@@ -84,7 +84,7 @@ func TestRangesPartition(t *testing.T) {
 	}
 }
 
-// TestDamagedRangesPartition spoils bytes: blocks and losses of the ranges
+// TestDamagedRangesPartition damages bytes: blocks and losses of the ranges
 // must still cover the file exactly once, in order.
 func TestDamagedRangesPartition(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
@@ -129,7 +129,7 @@ func TestScanEdges(t *testing.T) {
 	}
 	for _, rg := range []Range{{5, 5}, {0, h.Size}, {0, -1}, {int64(len(file)), 1 << 60}, {1 << 50, 1 << 60}, {90, 20}} {
 		if parts := scanAll(t, scanner(h, file, rg)); len(parts) != 0 {
-			t.Errorf("range %v gave %v", rg, parts)
+			t.Errorf("range %v: got %v, want nothing", rg, parts)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestResync(t *testing.T) {
 		}
 	}
 	if !slices.Equal(got, []int64{0, 1, 4, 5}) {
-		t.Errorf("rows of the blocks left: %v", got)
+		t.Errorf("rows of the remaining blocks: %v", got)
 	}
 	if want := []Range{{parts[2].Start, parts[3].End}}; !slices.Equal(lost, want) {
 		t.Errorf("lost %v, want %v", lost, want)
@@ -203,7 +203,7 @@ func TestResync(t *testing.T) {
 	}
 }
 
-// TestResyncAcrossBuffers has the next marker lie across the scanner's pieces.
+// TestResyncAcrossBuffers has the next marker across the end of a scanner's buffer.
 func TestResyncAcrossBuffers(t *testing.T) {
 	for _, n := range []int{bufferSize - 40, bufferSize - 20, bufferSize - 16, bufferSize, 2*bufferSize - 30} {
 		file := writeFile(t, "null", testBlock{1, noise(7, n)}, testBlock{2, []byte("end")})
@@ -235,8 +235,8 @@ func TestLimitBlocks(t *testing.T) {
 	}
 }
 
-// TestFalseSizeIsNotTooLarge has a size beyond the limit that leads to no sync
-// marker.
+// TestFalseSizeIsNotTooLarge has a size beyond the limit without a sync marker at
+// the end of the block.
 func TestFalseSizeIsNotTooLarge(t *testing.T) {
 	file := writeFile(t, "null", testBlock{1, []byte("x")}, testBlock{2, noise(1, 100_000)})
 	h := mustHeader(t, file)

@@ -16,10 +16,10 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// stating are the codecs that say how much room a block needs.
-var stating = []string{"null", "snappy", "zstandard", "xz"}
+// codecsWithSize are the codecs whose blocks state how much room they need.
+var codecsWithSize = []string{"null", "snappy", "zstandard", "xz"}
 
-// slackOf is what of the room of a codec is not for the rows.
+// slackOf returns how much of the room that a codec needs is not for rows.
 func slackOf(codec string) int64 {
 	if codec == codecZstd {
 		return zstdSlack
@@ -27,7 +27,7 @@ func slackOf(codec string) int64 {
 	return 0
 }
 
-// mustSize is Size of a block that is sound, which must agree with what is stated.
+// mustSize returns the size of an intact block, which must equal the stated one.
 func mustSize(t testing.TB, d *Decoder, codec string, b *Block) int64 {
 	t.Helper()
 	size, err := d.Size(b, "f.avro")
@@ -35,13 +35,13 @@ func mustSize(t testing.TB, d *Decoder, codec string, b *Block) int64 {
 		t.Fatalf("%s: %v", codec, err)
 	}
 	room, known := d.Stated(b)
-	if known != slices.Contains(stating, codec) || known && room != size {
+	if known != slices.Contains(codecsWithSize, codec) || known && room != size {
 		t.Errorf("%s: stated %d, %t; size %d", codec, room, known, size)
 	}
 	return size
 }
 
-// A block decodes in the memory that its size calls for, and in no less.
+// A block decodes in the memory that Size returns, and not in less.
 func TestDecodeWithinTheSize(t *testing.T) {
 	blocks := [][]byte{nil, []byte("x"), words(1, 100), noise(3, 5000), make([]byte, 140_000), words(4, 65_537)}
 	for _, codec := range allCodecs {
@@ -62,14 +62,14 @@ func TestDecodeWithinTheSize(t *testing.T) {
 					t.Errorf("%s: %d bytes in room for %d: %d of %d, %v", codec, len(want), room, len(out), cap(out), err)
 				}
 			}
-			memory := make([]byte, size+1) // the last byte is not for the decoder
+			memory := make([]byte, size+1) // the decoder must not use the last byte
 			memory[size] = 0xa5
 			out, err := d.DecodeWithin(memory[:min(3, size):size], b, "f.avro")
 			if err != nil || !bytes.Equal(out, want) {
 				t.Errorf("%s: %d bytes of %d in room for %d: %v", codec, len(out), len(want), size, err)
 			}
 			if len(want) > 0 && (&out[0] != &memory[0] || int64(cap(out)) != size) {
-				t.Errorf("%s: %d bytes are not in the memory that was given", codec, len(want))
+				t.Errorf("%s: %d bytes are not in the given memory", codec, len(want))
 			}
 			if memory[size] != 0xa5 {
 				t.Errorf("%s: a byte after the room is written", codec)
@@ -78,7 +78,7 @@ func TestDecodeWithinTheSize(t *testing.T) {
 	}
 }
 
-// A block beyond the limit is damage, in any room.
+// A block beyond the limit is damage, with any room.
 func TestDecodeWithinTheLimit(t *testing.T) {
 	for _, codec := range allCodecs {
 		for _, data := range [][]byte{words(1, 70_000), make([]byte, 200_000), []byte("ab")} {
@@ -86,7 +86,7 @@ func TestDecodeWithinTheLimit(t *testing.T) {
 			limit := int64(len(data)) - 1
 			d := newDecoder(t, codec, limit)
 			size, err := d.Size(b, "f.avro")
-			if known := slices.Contains(stating, codec); !known {
+			if known := slices.Contains(codecsWithSize, codec); !known {
 				wantDamage(t, err, damage.Size, b.Offset)
 				if !errors.Is(err, ErrTooLarge) {
 					t.Errorf("%s: size: %v", codec, err)
@@ -109,8 +109,8 @@ func TestDecodeWithinTheLimit(t *testing.T) {
 	}
 }
 
-// A block for which there was no room, one that is damaged and one that is only
-// counted leave nothing for the next.
+// A block is decoded independently of an earlier one that had no room, was damaged or
+// was only counted.
 func TestDecodeWithinAfterFailure(t *testing.T) {
 	first, second := words(1, 40_000), words(2, 30_000)
 	for _, codec := range allCodecs {
@@ -142,8 +142,8 @@ func TestDecodeWithinAfterFailure(t *testing.T) {
 	}
 }
 
-// Of damaged data either the size is damage, or what is decoded in room of that size:
-// who looks for the room that is missing comes to an end.
+// If data is damaged, Size fails, or decoding in room of that size fails otherwise than
+// for lack of room. A caller that adds room until it suffices therefore ends.
 func TestSizeOfDamage(t *testing.T) {
 	for _, codec := range allCodecs[1:] {
 		sound := stored(t, codec, words(1, 5000))
@@ -160,12 +160,12 @@ func TestSizeOfDamage(t *testing.T) {
 		}
 		for name, data := range inputs {
 			if codec == codecZstd && len(data) == 0 {
-				continue // no frames are no bytes
+				continue // empty data is valid: it has no frames
 			}
 			b := &Block{Offset: 77, Data: data}
 			size, err := d.Size(b, "f.avro")
 			if err == nil {
-				if !slices.Contains(stating, codec) {
+				if !slices.Contains(codecsWithSize, codec) {
 					t.Errorf("%s, %s: size %d", codec, name, size)
 				}
 				_, err = d.DecodeWithin(make([]byte, 0, size), b, "f.avro")
@@ -178,12 +178,12 @@ func TestSizeOfDamage(t *testing.T) {
 	}
 }
 
-// Counting takes no memory for the rows, however many they are.
+// Counting takes no memory for rows, even for many.
 func TestSizeTakesNoMemory(t *testing.T) {
 	for _, codec := range []string{"deflate", "bzip2"} {
 		b := stored(t, codec, make([]byte, 4<<20))
 		d := newDecoder(t, codec, 8<<20)
-		mustSize(t, d, codec, b) // has its tables now
+		mustSize(t, d, codec, b) // allocates the decoder's tables
 		before := allocated()
 		mustSize(t, d, codec, b)
 		if n := allocated() - before; n > 1<<20 {
@@ -192,8 +192,8 @@ func TestSizeTakesNoMemory(t *testing.T) {
 	}
 }
 
-// zstdStream returns data as a program stores it that compresses while it reads: no
-// frame says how much it holds.
+// zstdStream returns data as stored by a program that compresses a stream: no frame
+// states its size.
 func zstdStream(t *testing.T, pieces ...[]byte) *Block {
 	t.Helper()
 	var out bytes.Buffer
@@ -212,7 +212,7 @@ func zstdStream(t *testing.T, pieces ...[]byte) *Block {
 	return &Block{Data: out.Bytes()}
 }
 
-// Frames without a size need room for what their blocks could hold.
+// Frames without a size need room for the most that their blocks can contain.
 func TestDecodeWithinOfStreams(t *testing.T) {
 	for name, pieces := range map[string][][]byte{
 		"short":     {words(1, 100)},
@@ -241,7 +241,7 @@ func TestDecodeWithinOfStreams(t *testing.T) {
 		if len(want) == 0 {
 			continue
 		}
-		// At a limit that is less than what the blocks could hold, the rows count.
+		// If the limit is less than that, the actual size counts.
 		for _, less := range []int{0, 1} {
 			d := newDecoder(t, codecZstd, int64(len(want)-less))
 			size := mustSize(t, d, codecZstd, b)
@@ -253,7 +253,7 @@ func TestDecodeWithinOfStreams(t *testing.T) {
 	}
 }
 
-// xzClaiming returns xz data of 5000 bytes whose index claims 128 to 16383.
+// xzClaiming returns xz data of 5000 bytes whose index claims another size, 128 to 16383.
 func xzClaiming(t *testing.T, claim int) *Block {
 	t.Helper()
 	b := stored(t, codecXZ, words(1, 5000))
@@ -266,7 +266,7 @@ func xzClaiming(t *testing.T, claim int) *Block {
 	return b
 }
 
-// A false size in the index is damage, and never a want of room without end.
+// A false size in the index is damage, never a lack of room that no room ends.
 func TestFalseSizeOfXZ(t *testing.T) {
 	d := newDecoder(t, codecXZ, 10_000)
 	for _, claim := range []int{128, 4096, 4999, 5001, 9_999, 10_001, 16_383} {
@@ -300,7 +300,7 @@ func TestXZStructure(t *testing.T) {
 		{"one block", stream(1, 1, 1), true},
 		{"the most blocks", stream(maxXZBlocks, maxXZBlocks, 1), true},
 		{"too many blocks", stream(maxXZBlocks+1, maxXZBlocks+1, 1), false},
-		{"another number of blocks", stream(1, 2, 1), false},
+		{"a wrong number of blocks", stream(1, 2, 1), false},
 		{"the largest size", stream(1, 1, math.MaxInt32), true},
 		{"a larger size", stream(1, 1, math.MaxInt32+1), false},
 		{"a damaged index", damaged, false},

@@ -67,13 +67,13 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Values as Avro encodes them.
+// Avro encodings of values.
 func long(n int64) []byte     { return binary.AppendVarint(nil, n) }
 func text(s string) []byte    { return append(long(int64(len(s))), s...) }
 func double(d float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(d)) }
 func float(d float32) []byte  { return binary.LittleEndian.AppendUint32(nil, math.Float32bits(d)) }
 
-// unscaled is a decimal of four bytes.
+// unscaled encodes a decimal in four bytes.
 func unscaled(n int32) []byte { return text(string(binary.BigEndian.AppendUint32(nil, uint32(n)))) }
 
 func key(t testing.TB, s *rowkey.Spec, values ...[]byte) []byte {
@@ -85,8 +85,8 @@ func key(t testing.TB, s *rowkey.Spec, values ...[]byte) []byte {
 	return bytes.TrimPrefix(k, []byte("before"))
 }
 
-// ascending checks that each key is below the next.
-func ascending(t *testing.T, name string, keys ...[]byte) {
+// checkAscending checks that each key is less than the next.
+func checkAscending(t *testing.T, name string, keys ...[]byte) {
 	t.Helper()
 	for i := 1; i < len(keys); i++ {
 		if bytes.Compare(keys[i-1], keys[i]) >= 0 {
@@ -115,30 +115,30 @@ func TestOrder(t *testing.T) {
 	for _, x := range []string{"aa", "ab", "b\x00"} {
 		fixed = append(fixed, key(t, spec(t, "x,b"), []byte(x), []byte{0}), key(t, spec(t, "x,b"), []byte(x), []byte{1}))
 	}
-	ascending(t, "longs", longs...)
-	ascending(t, "ints", ints...)
-	ascending(t, "doubles", doubles...)
-	ascending(t, "floats", floats...)
+	checkAscending(t, "longs", longs...)
+	checkAscending(t, "ints", ints...)
+	checkAscending(t, "doubles", doubles...)
+	checkAscending(t, "floats", floats...)
 	for _, n := range []int32{math.MinInt32, -1 << 24, -40000, -129, -128, -37, -1, 0, 1, 127, 128, 255, 256, 40000, 1 << 24, math.MaxInt32} {
 		decimals = append(decimals, key(t, spec(t, "c,i"), unscaled(n), long(-1)), key(t, spec(t, "c,i"), unscaled(n), long(1)))
 	}
-	ascending(t, "decimals and ints", decimals...)
-	ascending(t, "text and ints", strings...)
-	ascending(t, "fixed and booleans", fixed...)
-	ascending(t, "symbols", key(t, spec(t, "e"), long(1)), key(t, spec(t, "e"), long(0)))
+	checkAscending(t, "decimals and ints", decimals...)
+	checkAscending(t, "text and ints", strings...)
+	checkAscending(t, "fixed and booleans", fixed...)
+	checkAscending(t, "symbols", key(t, spec(t, "e"), long(1)), key(t, spec(t, "e"), long(0)))
 	if a, b := key(t, spec(t, "d"), double(0)), key(t, spec(t, "d"), double(math.Copysign(0, -1))); !bytes.Equal(a, b) {
-		t.Errorf("0 is % x, -0 % x", a, b)
+		t.Errorf("the key of 0 is % x, that of -0 % x", a, b)
 	}
 	if a, b := key(t, spec(t, "i"), long(-7)), key(t, spec(t, "l"), long(-7)); !bytes.Equal(a, b) {
-		t.Errorf("as an int % x, as a long % x", a, b)
+		t.Errorf("the key of an int is % x, that of a long % x", a, b)
 	}
 	if got := key(t, spec(t, "in.s"), text("as it\x00 is")); string(got) != "as it\x00 is" {
 		t.Errorf("%q", got)
 	}
 }
 
-// TestRandomOrder compares random rows of two texts and a number by their values and by
-// their keys.
+// TestRandomOrder compares random rows of two texts and a number: the order of their keys
+// is that of their values.
 func TestRandomOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	s := spec(t, "s,y,l")
@@ -223,12 +223,12 @@ func TestTexts(t *testing.T) {
 			continue
 		}
 		for _, k := range c.in {
-			if !within(r, k) {
+			if !contains(r, k) {
 				t.Errorf("%s %s: % x is not in % x", c.paths, c.text, k, r)
 			}
 		}
 		for _, k := range c.out {
-			if within(r, k) {
+			if contains(r, k) {
 				t.Errorf("%s %s: % x is in % x", c.paths, c.text, k, r)
 			}
 		}
@@ -245,7 +245,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-func within(r rowkey.Range, key []byte) bool {
+func contains(r rowkey.Range, key []byte) bool {
 	return bytes.Compare(r.From, key) <= 0 && (r.To == nil || bytes.Compare(key, r.To) < 0)
 }
 
@@ -256,7 +256,7 @@ func TestPrefixesAndRanges(t *testing.T) {
 		testenv.Must(t, err)
 		for i, words := range keys {
 			for _, k := range strings.Fields(words) {
-				if within(r, []byte(k)) != (i == 0) {
+				if contains(r, []byte(k)) != (i == 0) {
 					t.Errorf("prefix %q: %q, range %q", prefix, k, r)
 				}
 			}
@@ -269,7 +269,7 @@ func TestPrefixesAndRanges(t *testing.T) {
 		in            bool
 	}{"a": {"ab", "x", true}, `["a","x"]`: {"a", "xy", true}, `["a","y"]`: {"a", "xy", false}, `["b"]`: {"a", "b", false}} {
 		r, err := composite.Beginning(prefix)
-		if err != nil || within(r, key(t, composite, text(c.first), name(c.second))) != c.in {
+		if err != nil || contains(r, key(t, composite, text(c.first), name(c.second))) != c.in {
 			t.Errorf("prefix %s: % x, %v", prefix, r, err)
 		}
 	}
@@ -278,14 +278,14 @@ func TestPrefixesAndRanges(t *testing.T) {
 			t.Errorf("%s has a prefix", number)
 		}
 	}
-	if r, err := spec(t, "x").Beginning("x'61'"); err != nil || !within(r, []byte("az")) {
+	if r, err := spec(t, "x").Beginning("x'61'"); err != nil || !contains(r, []byte("az")) {
 		t.Errorf("% x, %v", r, err)
 	}
 	l := spec(t, "l")
 	r, err := l.Between("-5", "7")
 	testenv.Must(t, err)
 	for n := int64(-7); n < 10; n++ {
-		if within(r, key(t, l, long(n))) != (n >= -5 && n <= 7) {
+		if contains(r, key(t, l, long(n))) != (n >= -5 && n <= 7) {
 			t.Errorf("%d in the range: %v", n, fmt.Sprintf("% x", r))
 		}
 	}
@@ -297,7 +297,7 @@ func TestPrefixesAndRanges(t *testing.T) {
 	}
 }
 
-// Durations are found by their keys; they have no order.
+// Durations can be found by their keys, but have no order.
 func TestDurationsHaveNoOrder(t *testing.T) {
 	for _, fields := range []string{"span", "span,i"} {
 		d := spec(t, fields)
@@ -320,7 +320,7 @@ func TestPrefixOfUUID(t *testing.T) {
 	s := spec(t, "id")
 	id := key(t, s, []byte("\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef"))
 	for _, prefix := range []string{"01", "01234567", "01234567-", "01234567-89ab-cd"} {
-		if r, err := s.Beginning(prefix); err != nil || !within(r, id) {
+		if r, err := s.Beginning(prefix); err != nil || !contains(r, id) {
 			t.Errorf("%s: % x, %v", prefix, r, err)
 		}
 	}
@@ -331,18 +331,18 @@ func TestPrefixOfUUID(t *testing.T) {
 	}
 }
 
-// NaN is found by its key, and is in no range.
+// NaN can be found by its key, but is in no range.
 func TestNaN(t *testing.T) {
 	for _, fields := range []string{"d", "d,i"} {
 		d := spec(t, fields)
 		values := func(f float64) [][]byte { return [][]byte{double(f), long(1)}[:len(d.Paths())] }
 		nan := key(t, d, values(math.NaN())...)
-		if r, err := d.Exactly("NaN"); err != nil || !within(r, nan) || within(r, key(t, d, values(math.Inf(1))...)) {
+		if r, err := d.Exactly("NaN"); err != nil || !contains(r, nan) || contains(r, key(t, d, values(math.Inf(1))...)) {
 			t.Errorf("%s: key NaN: % x, %v", fields, r, err)
 		}
 		for _, bounds := range [][2]string{{"", ""}, {"1e300", ""}, {"", "inf"}, {"-inf", "inf"}} {
 			r, err := d.Between(bounds[0], bounds[1])
-			if err != nil || !within(r, key(t, d, values(math.Inf(1))...)) || within(r, nan) {
+			if err != nil || !contains(r, key(t, d, values(math.Inf(1))...)) || contains(r, nan) {
 				t.Errorf("%s: %q: % x, %v", fields, bounds, r, err)
 			}
 		}
@@ -357,7 +357,7 @@ func TestNaN(t *testing.T) {
 			}
 		}
 	}
-	if r, err := spec(t, "s").Between("NaN", "NaO"); err != nil || !within(r, key(t, spec(t, "s"), text("NaN"))) {
+	if r, err := spec(t, "s").Between("NaN", "NaO"); err != nil || !contains(r, key(t, spec(t, "s"), text("NaN"))) {
 		t.Errorf("the text NaN: % x, %v", r, err)
 	}
 }
@@ -375,8 +375,8 @@ func FuzzText(f *testing.F) {
 			return
 		}
 		r, err := s.Exactly(text)
-		if err == nil && !within(r, r.From) {
-			t.Errorf("%q of %s: % x does not have its first key", text, paths, r)
+		if err == nil && !contains(r, r.From) {
+			t.Errorf("%q of %s: % x does not contain its first key", text, paths, r)
 		}
 		_, _ = s.Beginning(text)
 	})
@@ -390,7 +390,7 @@ func TestParseAll(t *testing.T) {
 	}
 	for _, keys := range [][]string{{"i", "l", "i"}, {"i,l", "i,l"}, {"i", "missing"}} {
 		if _, err := rowkey.ParseAll(parsed, keys); err == nil {
-			t.Errorf("%q is taken", keys)
+			t.Errorf("%q is accepted", keys)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/randavro"
 )
 
-// source is the only block of a column.
+// source has one block of a column.
 type source struct {
 	data  []byte
 	items int64
@@ -38,7 +38,7 @@ func (s *source) Damaged(kind damage.Kind, pos int, reason string, args ...any) 
 	return e
 }
 
-// readers returns a reader per column, each of one block of whole rows.
+// readers returns a reader for each column, of one block of whole rows.
 func readers(m *shred.Mapping, rows int64, data [][]byte) []*column.Reader {
 	out := make([]*column.Reader, len(data))
 	children := make([]int64, len(data)) // 0 where the block is too short
@@ -72,7 +72,7 @@ func newBuffers(m *shred.Mapping) *column.Buffers {
 	return column.NewBuffers(m.Columns, column.Interleaved, 1<<20)
 }
 
-// finish returns what bufs hold of each column.
+// finish returns the data of each column in bufs.
 func finish(bufs *column.Buffers, rows int64) [][]byte {
 	data := make([][]byte, len(bufs.Cols))
 	for i := range data {
@@ -83,7 +83,7 @@ func finish(bufs *column.Buffers, rows int64) [][]byte {
 	return data
 }
 
-// assembler returns an assembler of the next rows of columns.
+// assembler returns an assembler for the next rows of columns.
 func assembler(m *shred.Mapping, cols []*column.Reader, rows int64) *shred.Assembler {
 	in := make([]shred.Values, len(cols))
 	for i, c := range cols {
@@ -94,13 +94,13 @@ func assembler(m *shred.Mapping, cols []*column.Reader, rows int64) *shred.Assem
 	return a
 }
 
-// columns shreds rows and returns a reader per column.
+// columns shreds rows and returns a reader for each column.
 func columns(t testing.TB, m *shred.Mapping, rows [][]byte) []*column.Reader {
 	t.Helper()
 	return readers(m, int64(len(rows)), shredded(t, m, rows))
 }
 
-// shredded returns what rows fill each column with.
+// shredded shreds rows and returns the data of each column.
 func shredded(t testing.TB, m *shred.Mapping, rows [][]byte) [][]byte {
 	t.Helper()
 	bufs := newBuffers(m)
@@ -126,7 +126,7 @@ func TestRoundTripOfRandomData(t *testing.T) {
 		var want, rows [][]byte
 		for range 20 {
 			plain, odd := randavro.Pair(r, m.Schema.Root())
-			if raw { // what is kept as Avro bytes is kept in its form
+			if raw { // values kept as Avro bytes keep their form
 				odd = plain
 			}
 			want, rows = append(want, plain), append(rows, odd)
@@ -148,7 +148,7 @@ func TestRoundTripOfRandomData(t *testing.T) {
 	}
 }
 
-// skipRows reads some rows and skips those between.
+// skipRows reads some rows and skips those between them.
 func skipRows(t *testing.T, m *shred.Mapping, cols []*column.Reader, want [][]byte, r *rand.Rand) {
 	t.Helper()
 	a := assembler(m, cols, int64(len(want)))
@@ -238,8 +238,8 @@ func TestAssembleLimitsRows(t *testing.T) {
 	}
 }
 
-// Rows that no block holds are damage of the column that ends first.
-func TestAssembleBehindTheEnd(t *testing.T) {
+// Rows after the last block are damage of the column that ends first.
+func TestAssembleAfterTheEnd(t *testing.T) {
 	for typ, column := range map[string]string{
 		`"string"`: "x", `["null","int"]`: "x/int", `["null","int","long"]`: "x/int", `{"type":"array","items":"int"}`: "x[]",
 		`{"type":"map","values":"int"}`: "x>", `["null",{"type":"map","values":"int"}]`: "x/map",

@@ -16,7 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// BenchmarkWalk shreds rows of each shape, in memory, and drops the columns.
+// BenchmarkWalk shreds rows of each shape in memory and discards the columns.
 func BenchmarkWalk(b *testing.B) {
 	for _, c := range []struct {
 		set  string
@@ -60,8 +60,8 @@ func benchmarkWalk(b *testing.B, name string, rows int64) {
 	b.ReportMetric(float64(processTime(b)-start)/float64(int64(b.N)*rows), "cpu-ns/row")
 }
 
-// processTime is the CPU time of this process so far, which other load on the
-// machine changes less than it does the time that passes.
+// processTime returns the CPU time of this process so far. Other load on the machine
+// affects it less than elapsed time.
 func processTime(t testing.TB) int64 {
 	t.Helper()
 	var at unix.Timespec
@@ -69,7 +69,7 @@ func processTime(t testing.TB) int64 {
 	return at.Nano()
 }
 
-// rowBlocks returns the rows of a set, block by block.
+// rowBlocks returns the rows of a set in blocks.
 func rowBlocks(t testing.TB, set datagen.Set, rows int64) [][]byte {
 	t.Helper()
 	var file bytes.Buffer

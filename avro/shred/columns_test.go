@@ -8,8 +8,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// Columns tell what formats choose physical types by.
-func TestColumnsTellWhatTheyHold(t *testing.T) {
+// Columns have the properties by which formats choose physical types.
+func TestColumnProperties(t *testing.T) {
 	m := mapping(t, `{"type":"record","name":"R","fields":[
 		{"name":"day","type":["null",{"type":"int","logicalType":"date"}]},
 		{"name":"price","type":{"type":"array","items":{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}}},

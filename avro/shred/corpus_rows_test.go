@@ -15,9 +15,9 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// TestCorpusRows takes every block of the sound real files apart and together
-// again. Nearly all writers use the plain form of rows; a few give their arrays'
-// blocks negative counts and a size, which does not come back.
+// TestCorpusRows shreds and assembles every block of the intact real files. Nearly all
+// writers use the plain form of rows. A few write arrays in blocks of negative counts
+// with a size; these do not come back in the same form.
 func TestCorpusRows(t *testing.T) {
 	for _, e := range corpus.Entries(t) {
 		switch e.Class {
@@ -43,12 +43,12 @@ func roundTripFile(t *testing.T, path string) {
 		got := roundTrip(t, m, rows, b.Rows)
 		sized := len(got) < len(rows) && bytes.Equal(roundTrip(t, m, got, b.Rows), got)
 		if !bytes.Equal(got, rows) && !sized {
-			t.Errorf("block at %d: %d bytes of rows became %d others", b.Offset, len(rows), len(got))
+			t.Errorf("block at %d: %d bytes of rows became %d different bytes", b.Offset, len(rows), len(got))
 		}
 	}
 }
 
-// roundTrip shreds n rows that fill data, and assembles them.
+// roundTrip shreds the n rows in data and assembles them.
 func roundTrip(t *testing.T, m *shred.Mapping, data []byte, n int64) []byte {
 	bufs := newBuffers(m)
 	s := shred.NewShredder(m, bufs)

@@ -12,12 +12,12 @@ import (
 )
 
 // TestCorpus counts the columns of every real file of the folder that
-// ROWTOCOL_CORPUS names, and checks that warnings tell odd schemas from others.
+// ROWTOCOL_CORPUS names, and checks that only odd schemas have warnings.
 func TestCorpus(t *testing.T) {
 	files := 0
 	for _, e := range corpus.Entries(t) {
 		header := readHeader(t, e.Path)
-		if header == nil { // the tests of package ocf judge those
+		if header == nil { // the tests of package ocf check these
 			continue
 		}
 		files++
@@ -46,7 +46,7 @@ func checkFile(t *testing.T, text, class string, columns int) {
 	if odd := strings.HasPrefix(class, "bad-"); odd != (len(s.Warnings()) > 0) {
 		t.Errorf("class %s, warnings %q", class, s.Warnings())
 	}
-	// The files with bad names also have bad symbols, which are no names.
+	// The files with bad names also have bad symbols.
 	about := map[string]string{"bad-name": "name", "bad-symbols": "symbol", "bad-default": "the default"}[class]
 	if !strings.Contains(strings.Join(s.Warnings(), "\n"), about) {
 		t.Errorf("class %s, warnings %q", class, s.Warnings())

@@ -12,7 +12,7 @@ import (
 
 var errNoMemory = errors.New("no memory")
 
-// gauge notes for how much memory it was asked, and has a limit.
+// gauge records how much memory was requested, and has a limit.
 type gauge struct{ bytes, limit int64 }
 
 func (a *gauge) Check(n int64) error {
@@ -22,8 +22,8 @@ func (a *gauge) Check(n int64) error {
 	return nil
 }
 
-// doubling is a schema of so many levels, each of which has twice the columns of the
-// one before.
+// doubling returns a schema of some levels, each with twice as many columns as the one
+// before.
 func doubling(levels int, name string, wrap string) string {
 	s := `"int"`
 	for i := range levels {
@@ -36,9 +36,9 @@ func doubling(levels int, name string, wrap string) string {
 	return s
 }
 
-// A schema of a few bytes asks for memory before it expands, and for as much as its
-// mapping takes, about.
-func TestExpansionAsksForMemory(t *testing.T) {
+// Map checks memory before it expands a schema of a few bytes, for roughly as much as the
+// mapping takes.
+func TestExpansionChecksMemory(t *testing.T) {
 	const levels = 15
 	for _, c := range []struct{ what, schema string }{
 		{"records", doubling(levels, "", "%s")},
@@ -62,13 +62,13 @@ func TestExpansionAsksForMemory(t *testing.T) {
 			took := heap() - before
 			runtime.KeepAlive(m)
 			if took > memory.bytes || took < memory.bytes/5 {
-				t.Errorf("%d columns took %d bytes, and asked for %d", len(m.Columns), took, memory.bytes)
+				t.Errorf("%d columns take %d bytes, but %d were checked", len(m.Columns), took, memory.bytes)
 			}
 		})
 	}
 }
 
-// heap is what is in use after a collection.
+// heap returns the bytes in use after a collection.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -3,5 +3,5 @@ package shred
 // RowPlainly is Row without short cuts.
 func (s *Shredder) RowPlainly(datum []byte) (int, error) { return s.row(datum, nil) }
 
-// LimitRows has the assembler refuse rows of more bytes.
+// LimitRows makes the assembler reject rows of more bytes.
 func (a *Assembler) LimitRows(bytes int) { a.limit = bytes }

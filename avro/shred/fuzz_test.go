@@ -11,7 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// FuzzSchema holds schemas to an answer, and equal texts to equal answers.
+// FuzzSchema parses and maps any schema. Equal texts must give equal results.
 func FuzzSchema(f *testing.F) {
 	for seed := range uint64(8) {
 		f.Add(randavro.Schema(rand.New(rand.NewPCG(seed, 2))))
@@ -42,8 +42,8 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
-// FuzzRoundTrip shreds any bytes as a row of a random schema. What it takes must come
-// back: as a row that, shredded again, gives the same row.
+// FuzzRoundTrip shreds any bytes as a row of a random schema. If they are accepted, the
+// assembled row must stay the same when it is shredded and assembled again.
 func FuzzRoundTrip(f *testing.F) {
 	for seed := range uint64(16) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -65,7 +65,7 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// FuzzProject holds every column of a schema to a projection that has it.
+// FuzzProject projects to each column of a schema: the projection must contain it.
 func FuzzProject(f *testing.F) {
 	for seed := range uint64(8) {
 		f.Add(randavro.Schema(rand.New(rand.NewPCG(seed, 5))), byte(seed))
@@ -99,7 +99,7 @@ func FuzzProject(f *testing.F) {
 			}
 		}
 		if !found {
-			t.Fatalf("%q: it is not among %+v\n%s", path, reduced.Columns, reduced.Schema.JSON())
+			t.Fatalf("%q: the column is not among %+v\n%s", path, reduced.Columns, reduced.Schema.JSON())
 		}
 	})
 }

@@ -20,7 +20,7 @@ const keySchema = `{"type":"record","name":"R","fields":[
 		{"name":"tags","type":{"type":"array","items":"string"}}]}},
 	{"name":"none","type":["null","double"]}]}`
 
-// The places of keys are those of the fields' own encodings in the datum.
+// Key returns the position of the field's encoding in the datum.
 func TestKeys(t *testing.T) {
 	m := mapping(t, keySchema, shred.Options{})
 	paths := []string{"none", "id", "sender", "sender.name", "sender.nothing", "sender.tags", "maybe", "id"}
@@ -43,7 +43,7 @@ func TestKeys(t *testing.T) {
 			}
 			fields[f.Name] = row[from:]
 		}
-		// After the row come others, or nothing.
+		// The row is followed by others or by nothing.
 		rows := append(bytes.Clone(row), make([]byte, r.IntN(2)*100)...)
 		if n, err := s.Row(rows); err != nil || n != len(row) {
 			t.Fatalf("%d of %d bytes, %v", n, len(row), err)
@@ -56,7 +56,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestKeysThatAreNot(t *testing.T) {
+func TestInvalidKeys(t *testing.T) {
 	m := mapping(t, keySchema, shred.Options{})
 	for path, reason := range map[string]string{
 		"":              `no field ""`,

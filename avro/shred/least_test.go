@@ -29,7 +29,7 @@ func TestLeastSizes(t *testing.T) {
 	}
 }
 
-// A type that is met first inside itself is measured before what holds it.
+// A type that first occurs inside itself is measured before the type that contains it.
 func TestLeastSizeWithinARecursion(t *testing.T) {
 	s, err := ParseSchema(`{"type":"record","name":"A","fields":[{"name":"b","type":["null",
 		{"type":"record","name":"B","fields":[{"name":"a","type":"A"}]}]}]}`)

@@ -12,18 +12,18 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// The outcomes of a resolution under the rules without a schema that was asked for, and
-// with one.
+// The outcomes of a resolution under the rules without a requested schema, and with
+// one.
 const (
-	both    = "allowed"             // without and with, and not reported
-	asked   = "with --schema"       // not reported
-	warned  = "with --schema, told" // and Changes names it
+	both    = "allowed"               // without and with, and not reported
+	asked   = "with --schema"         // not reported
+	warned  = "with --schema, warned" // and Changes names it
 	never   = "never"
 	noRules = "not by Avro's rules"
 )
 
-// TestChangedMeaning holds line by line what a resolution may do to the meaning of values:
-// as rows, in a field, in items, and in a union at either end or at both.
+// TestChangedMeaning lists what a resolution may do to the meaning of values: as rows, in a
+// field, in items, and in a union of the writer, of the reader or of both.
 func TestChangedMeaning(t *testing.T) {
 	decimal := func(kind, digits string) string {
 		return `{"type":"` + kind + `","logicalType":"decimal",` + digits + `}`
@@ -119,7 +119,7 @@ func TestChangedMeaning(t *testing.T) {
 	}
 }
 
-// checkMeaning resolves by both rules.
+// checkMeaning resolves by both rules and compares the outcomes.
 func checkMeaning(t *testing.T, writer, reader, want string) {
 	t.Helper()
 	w, r := parse(t, writer), parse(t, reader)
@@ -131,20 +131,20 @@ func checkMeaning(t *testing.T, writer, reader, want string) {
 		}
 	}
 	if mayKeep := want == both; (errKept == nil) != mayKeep {
-		t.Errorf("%s -> %s: %v without a schema that was asked for", writer, reader, errKept)
+		t.Errorf("%s -> %s: %v without a requested schema", writer, reader, errKept)
 	}
 	if may := want == both || want == asked || want == warned; (errAllowed == nil) != may {
-		t.Errorf("%s -> %s: %v with a schema that was asked for", writer, reader, errAllowed)
+		t.Errorf("%s -> %s: %v with a requested schema", writer, reader, errAllowed)
 	}
 	if errKept == nil && len(kept.Changes()) > 0 {
-		t.Errorf("%s -> %s: %q without a schema that was asked for", writer, reader, kept.Changes())
+		t.Errorf("%s -> %s: %q without a requested schema", writer, reader, kept.Changes())
 	}
 	if errAllowed == nil && (len(allowed.Changes()) > 0) != (want == warned) {
-		t.Errorf("%s -> %s: told is %q", writer, reader, allowed.Changes())
+		t.Errorf("%s -> %s: changes are %q", writer, reader, allowed.Changes())
 	}
 }
 
-// TestRefusedMeaning names the path and both types.
+// TestRefusedMeaning checks that errors name the path and both types.
 func TestRefusedMeaning(t *testing.T) {
 	w := rec("R", field("a", rec("S", field("b", array(`["null",`+typed("long", "timestamp-millis")+`]`)))))
 	for _, tt := range []struct {
@@ -166,7 +166,7 @@ func TestRefusedMeaning(t *testing.T) {
 	wantDamage(t, err, damage.Schema, `the writer's bytes (decimal(9,2), {"connect.name":"x"}) does not resolve to the reader's bytes (decimal(9,3))`)
 }
 
-// TestLeftOut names the writer's fields that the reader lacks, in recursive types once.
+// TestLeftOut lists the writer's fields that the reader lacks, once in recursive types.
 func TestLeftOut(t *testing.T) {
 	s := rec("S", field("x", `"int"`)+","+field("y", `"int"`)+","+field("next", `["null","S"]`))
 	w := rec("R", field("a", array(`["null",`+s+`]`))+","+field("b", mapOf("\"S\""))+","+field("c", `"string"`))
@@ -200,7 +200,7 @@ func TestInexactText(t *testing.T) {
 	}
 }
 
-// TestInexact counts values that are not what they were, or refuses them.
+// TestInexact has values that change: they are counted or rejected.
 func TestInexact(t *testing.T) {
 	long := func(n int64) string { return string(binary.AppendVarint(nil, n)) }
 	for _, tt := range []struct {
@@ -246,7 +246,7 @@ func TestInexact(t *testing.T) {
 			wantDamage(t, err, damage.Value, "only --schema allows")
 		})
 	}
-	// A row that is tried again for want of room counts once.
+	// A row that is tried again for lack of room counts once.
 	r := resolver(t, array(`"long"`), array(`"double"`))
 	datum := []byte("\x14" + strings.Repeat(long(math.MaxInt64), 10) + "\x00")
 	r.Limit(resolverSlack + 40)
@@ -259,7 +259,7 @@ func TestInexact(t *testing.T) {
 	}
 }
 
-// TestUnitsOverflow refuses times that the finer unit does not hold.
+// TestUnitsOverflow has times that overflow in the finer unit.
 func TestUnitsOverflow(t *testing.T) {
 	r := resolver(t, rec("R", field("t", typed("long", "timestamp-millis"))), rec("R", field("t", typed("long", "timestamp-nanos"))))
 	const most = math.MaxInt64 / 1_000_000

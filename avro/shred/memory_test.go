@@ -17,7 +17,7 @@ import (
 
 var errNoMemory = errors.New("no memory")
 
-// account counts what is reserved, and refuses after so many times; if that is
+// account counts reserved bytes, and fails after refuseFor calls; if that is
 // negative, never.
 type account struct {
 	t         *testing.T
@@ -39,18 +39,18 @@ func (a *account) Reserve(n int64) error {
 func (a *account) Release(n int64) {
 	a.t.Helper()
 	if a.held -= n; a.held < 0 || n < 0 {
-		a.t.Errorf("%d bytes are released, and %d are left", n, a.held)
+		a.t.Errorf("%d bytes are released, %d stay reserved", n, a.held)
 	}
 }
 
-// rewound are the values of a column that can be read again.
-type rewound struct{ shred.Values }
+// rewindable has the values of a column, which can be read again.
+type rewindable struct{ shred.Values }
 
-// accounted returns an assembler of columns and what starts it at their first row.
+// accounted returns an assembler of columns and a function that starts it at the first row.
 func accounted(t *testing.T, m *shred.Mapping, rows [][]byte, memory column.Account) (*shred.Assembler, func()) {
 	t.Helper()
 	data := shredded(t, m, rows)
-	all := make([]rewound, len(m.Columns))
+	all := make([]rewindable, len(m.Columns))
 	in := make([]shred.Values, len(all))
 	for i := range all {
 		in[i] = &all[i]
@@ -64,10 +64,10 @@ func accounted(t *testing.T, m *shred.Mapping, rows [][]byte, memory column.Acco
 	}
 }
 
-// mebibyte is about the size from which rows are accounted for.
+// mebibyte is about the size from which memory is reserved for rows.
 const mebibyte = 1 << 20
 
-// block is an array or a map of n items, each as item makes it.
+// block returns an array or a map of n items, each appended by item.
 func block(n int, item func(b []byte, i int) []byte) []byte {
 	b := binary.AppendVarint(nil, int64(n))
 	for i := range n {
@@ -80,7 +80,7 @@ func sized(b []byte, s string) []byte {
 	return append(binary.AppendVarint(b, int64(len(s))), s...)
 }
 
-// largeRows are rows of more than 1 MiB, in the form that assemblers make.
+// largeRows are rows of more than 1 MiB, in the form of assembled rows.
 var largeRows = []struct {
 	name, typ string
 	row       func() []byte
@@ -135,10 +135,10 @@ var largeRows = []struct {
 	}},
 }
 
-// The memory of a large row is reserved before, and released when its owner has let it
-// go. It is the same row in memory of any size. Without memory it fails by the
-// account's own error, and the next does not.
-func TestAssembleAccountsForLargeRows(t *testing.T) {
+// The memory of a large row is reserved before it is assembled, and released when the row
+// is no longer used. The row is the same in memory of any size. Without memory the
+// account's error is returned, and the next row succeeds.
+func TestAssembleReservesLargeRows(t *testing.T) {
 	for _, c := range largeRows {
 		t.Run(c.name, func(t *testing.T) {
 			m := mapping(t, c.typ, shred.Options{RecursiveBytes: true})
@@ -151,7 +151,7 @@ func TestAssembleAccountsForLargeRows(t *testing.T) {
 				t.Fatalf("%d bytes, want %d: %v", len(out), len(want), err)
 			}
 			calls := memory.calls
-			start() // gives back what reading the values took
+			start() // releases the memory of reading the values
 			if memory.held != int64(cap(out)) || calls == 0 || calls > 40 {
 				t.Errorf("%d bytes reserved by %d calls for a row in %d", memory.held, calls, cap(out))
 			}
@@ -160,7 +160,7 @@ func TestAssembleAccountsForLargeRows(t *testing.T) {
 			if err != nil || !bytes.Equal(again, want) || &again[0] != &out[0] {
 				t.Errorf("in the same memory: %d bytes, %v", len(again), err)
 			}
-			// For an array it may ask for the most that any value takes.
+			// For an array it may reserve the most that any value takes.
 			large := append(make([]byte, 0, 11*len(want)), "before"...)
 			start()
 			got, err := a.Row(large)
@@ -168,7 +168,7 @@ func TestAssembleAccountsForLargeRows(t *testing.T) {
 				t.Errorf("in other memory: %d bytes, %v", len(got), err)
 			}
 			if start(); memory.held > int64(cap(out)) {
-				t.Errorf("%d bytes reserved for rows for which there was room in %d", memory.held, cap(out))
+				t.Errorf("%d bytes reserved for rows although there was room in %d", memory.held, cap(out))
 			}
 
 			for _, memory.refuseFor = range []int{0, calls - 1} {
@@ -190,7 +190,7 @@ func TestAssembleAccountsForLargeRows(t *testing.T) {
 	}
 }
 
-// After a large row that is gone the account is empty.
+// After a large row that is no longer used the account is empty.
 func TestAssembleReleasesLargeRows(t *testing.T) {
 	m := mapping(t, `"string"`, shred.Options{})
 	small, large := sized(nil, "small"), sized(nil, strings.Repeat("l", 2*mebibyte))
@@ -215,7 +215,7 @@ func TestAssembleReleasesLargeRows(t *testing.T) {
 	}
 }
 
-// A row does not depend on the room that there is for it at first.
+// A row does not depend on the initial capacity.
 func TestAssembleInAnyRoom(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 11))
@@ -239,7 +239,7 @@ func TestAssembleInAnyRoom(t *testing.T) {
 	}
 }
 
-// TestAssembleNullsTakeNothing has values without bytes.
+// TestAssembleNullsTakeNothing has values that take no bytes.
 func TestAssembleNullsTakeNothing(t *testing.T) {
 	m := mapping(t, `{"type":"array","items":"null"}`, shred.Options{})
 	row := append(binary.AppendVarint(nil, 1<<20), 0)

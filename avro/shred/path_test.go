@@ -17,7 +17,7 @@ func TestNearPaths(t *testing.T) {
 		"ID":           {"id", "d"},
 		"x":            {"r.x"},
 		"X":            {"r.x"},
-		"y":            nil, // one letter is near to none
+		"y":            nil, // a single letter is near to no name
 		"pair.integer": {"pair"},
 		"r.tags['k']":  {"r.tags"},
 		"r.tag":        {"r.tags"},

@@ -33,7 +33,7 @@ func TestProject(t *testing.T) {
 	whole := mapping(t, shop, shred.Options{})
 	for _, test := range []struct {
 		paths, columns string
-		schema         []string // what is in the schema's JSON, or with ! is not
+		schema         []string // texts in the schema's JSON, or after ! not in it
 	}{
 		{"id", "id", []string{`"doc":"Its number"`, `"doc":"An order"`, `!when`}},
 		{"seller.name", "seller#name", []string{`"name":"Person"`, `!Place`}},
@@ -78,7 +78,7 @@ func TestProject(t *testing.T) {
 	}
 }
 
-// Everything selected one by one is the schema as it was.
+// Selecting all columns one by one gives the original schema.
 func TestProjectEverything(t *testing.T) {
 	for _, o := range []string{shop, `"int"`, `["null","int"]`, `{"type":"array","items":"string"}`} {
 		whole := mapping(t, o, shred.Options{})
@@ -93,8 +93,8 @@ func TestProjectEverything(t *testing.T) {
 	}
 }
 
-// A recursive part is one column, and whole, however little is left of the
-// same type elsewhere.
+// A recursive part is one column and stays whole, even if little of the same type is
+// selected elsewhere.
 func TestProjectRecursive(t *testing.T) {
 	whole := mapping(t, `{"type":"record","name":"Node","fields":[{"name":"value","type":"int"},{"name":"next","type":["null","Node"]}]}`, shred.Options{RecursiveBytes: true})
 	m, cols, err := whole.Project([]string{"next"})
@@ -107,7 +107,7 @@ func TestProjectRecursive(t *testing.T) {
 		t.Error(m.Schema.JSON())
 	}
 	if _, _, err := whole.Project([]string{"next.value"}); err == nil {
-		t.Error("a path into the recursive part is taken")
+		t.Error("a path into the recursive part is accepted")
 	}
 }
 

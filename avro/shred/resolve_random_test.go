@@ -18,8 +18,8 @@ import (
 // maxRow bounds the rows that tests resolve.
 const maxRow = 1 << 30
 
-// generations returns the resolution of two random schemas, if there is one.
-func generations(t testing.TB, seed uint64) (w, r *shred.Schema, v *shred.Resolution) {
+// randomSchemas returns two random schemas and their resolution, nil if there is none.
+func randomSchemas(t testing.TB, seed uint64) (w, r *shred.Schema, v *shred.Resolution) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(seed, 5))
 	text := randavro.Schema(rnd)
@@ -37,7 +37,7 @@ func generations(t testing.TB, seed uint64) (w, r *shred.Schema, v *shred.Resolu
 	return w, r, v
 }
 
-// identity returns the resolver of a schema to itself, which takes exactly its rows.
+// identity returns the resolver of a schema to itself, which accepts exactly its rows.
 func identity(t testing.TB, s *shred.Schema) *shred.Resolver {
 	t.Helper()
 	v, err := shred.Resolve(s, s, shred.AllowChanges)
@@ -47,9 +47,9 @@ func identity(t testing.TB, s *shred.Schema) *shred.Resolver {
 	return shred.NewResolver(v, maxRow)
 }
 
-// resolved resolves a datum, and checks that what comes of it is a whole row of
-// the reader's.
-func resolved(t testing.TB, r *shred.Schema, v *shred.Resolution, datum []byte) (int, error) {
+// checkResolve resolves a datum and checks that the result is a whole row of the
+// reader's schema.
+func checkResolve(t testing.TB, r *shred.Schema, v *shred.Resolution, datum []byte) (int, error) {
 	t.Helper()
 	out, n, err := shred.NewResolver(v, maxRow).Row(nil, datum)
 	var located *damage.Error
@@ -61,10 +61,10 @@ func resolved(t testing.TB, r *shred.Schema, v *shred.Resolution, datum []byte) 
 	}
 	again, m, err := identity(t, r).Row(nil, out)
 	if err != nil || m != len(out) || !bytes.Equal(again, out) {
-		t.Fatalf("%s: % x is no row: %v", r.JSON(), out, err)
+		t.Fatalf("%s: % x is not a row: %v", r.JSON(), out, err)
 	}
 	if v.Identity() && !bytes.Equal(out, datum[:n]) {
-		t.Fatalf("% x became % x, of schemas that are alike", datum[:n], out)
+		t.Fatalf("% x became % x, but the schemas are alike", datum[:n], out)
 	}
 	return n, nil
 }
@@ -72,7 +72,7 @@ func resolved(t testing.TB, r *shred.Schema, v *shred.Resolution, datum []byte) 
 func TestResolveRandomSchemas(t *testing.T) {
 	rows, refused, failed := 0, 0, 0
 	for seed := range uint64(1500) {
-		w, r, v := generations(t, seed)
+		w, r, v := randomSchemas(t, seed)
 		if v == nil {
 			refused++
 			continue
@@ -80,7 +80,7 @@ func TestResolveRandomSchemas(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 6))
 		for range 4 {
 			datum := randavro.Datum(rnd, w.Root())
-			switch n, err := resolved(t, r, v, datum); {
+			switch n, err := checkResolve(t, r, v, datum); {
 			case err != nil:
 				failed++
 			case n != len(datum):
@@ -99,18 +99,18 @@ func TestResolveRandomSchemas(t *testing.T) {
 // FuzzResolve resolves any bytes between two generations of a random schema.
 func FuzzResolve(f *testing.F) {
 	for seed := range uint64(32) {
-		if w, _, v := generations(f, seed); v != nil {
+		if w, _, v := randomSchemas(f, seed); v != nil {
 			f.Add(seed, randavro.Datum(rand.New(rand.NewPCG(seed, 6)), w.Root()))
 		}
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, datum []byte) {
-		w, r, v := generations(t, seed)
+		w, r, v := randomSchemas(t, seed)
 		if v == nil {
 			return
 		}
-		n, err := resolved(t, r, v, datum)
+		n, err := checkResolve(t, r, v, datum)
 		if _, m, plain := identity(t, w).Row(nil, datum); err == nil && (plain != nil || m != n) {
-			t.Fatalf("%s: % x resolves, but is no row: %v", w.JSON(), datum, plain)
+			t.Fatalf("%s: % x resolves, but is not a row: %v", w.JSON(), datum, plain)
 		}
 	})
 }
@@ -134,13 +134,13 @@ func FuzzResolver(f *testing.F) {
 			return
 		}
 		if v, err := shred.Resolve(w, r, shred.AllowChanges); err == nil {
-			_, _ = resolved(t, r, v, datum)
+			_, _ = checkResolve(t, r, v, datum)
 		}
 	})
 }
 
-// BenchmarkResolve resolves mail to a generation that renames, widens, drops
-// and adds fields, in the same order and in another.
+// BenchmarkResolve resolves mail to a schema that renames, widens, drops and adds
+// fields, in the same order and in another.
 func BenchmarkResolve(b *testing.B) {
 	later := strings.NewReplacer(
 		`"name":"from"`, `"name":"sender","aliases":["from"]`,

@@ -130,7 +130,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestResolveDefaults gives a record without fields one by default.
+// TestResolveDefaults resolves a record without fields to one with a default.
 func TestResolveDefaults(t *testing.T) {
 	point := rec("P", field("x", `"int"`)+","+withDefault("y", `"int"`, "2"))
 	for _, c := range []struct{ typ, value, want string }{
@@ -182,7 +182,7 @@ func TestResolveRefuses(t *testing.T) {
 		{"fixed's size", fixed2, `{"type":"fixed","name":"F","size":3}`, "fixed F of 2 bytes does not resolve to the reader's fixed F of 3 bytes"},
 		{"no branch of the reader's", `"string"`, `["null","int"]`, "the writer's string does not resolve to the reader's union of null, int"},
 		{"no branch of the writer's", `["null","string"]`, `"int"`, "the writer's union of null, string does not resolve to the reader's int"},
-		{"named under an alias", rec("R", field("a", `"string"`)), rec("R", aliased("b", `"int"`, "a")), "field b: "},
+		{"type of an alias", rec("R", field("a", `"string"`)), rec("R", aliased("b", `"int"`, "a")), "field b: "},
 		{"endless default", rec("R", ""), `{"type":"record","name":"R","fields":[{"name":"r","default":{},"type":{"type":"record","name":"Q","fields":[{"name":"q","type":"Q","default":{}}]}}]}`, "field r: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -192,8 +192,7 @@ func TestResolveRefuses(t *testing.T) {
 	}
 }
 
-// TestResolveBoundsDefaults has a default that is small itself and stands in
-// many fields.
+// TestResolveBoundsDefaults has a small default in many fields.
 func TestResolveBoundsDefaults(t *testing.T) {
 	const size = maxDefaults / 16
 	reader := field("f0", rec("S", withDefault("s", `"string"`, `"`+strings.Repeat("x", size)+`"`)))
@@ -205,7 +204,7 @@ func TestResolveBoundsDefaults(t *testing.T) {
 	wantDamage(t, err, damage.Unsupported, "the defaults take more than")
 }
 
-// TestResolveBoundsEmptyDefaults has a default of few bytes and many values.
+// TestResolveBoundsEmptyDefaults has a default of few bytes but many values.
 func TestResolveBoundsEmptyDefaults(t *testing.T) {
 	list := func(item string) string { return "[" + strings.Repeat(item+",", 1<<12-1) + item + "]" }
 	s := rec("S", withDefault("n", `{"type":"array","items":"null"}`, list("null")))
@@ -215,7 +214,7 @@ func TestResolveBoundsEmptyDefaults(t *testing.T) {
 }
 
 func TestResolveRowErrors(t *testing.T) {
-	deep := strings.Repeat("\x00\x02", 2*maxDepth) + "\x00\x00" // is to be left where it is too deep
+	deep := strings.Repeat("\x00\x02", 2*maxDepth) + "\x00\x00" // an error where it is too deep
 	for _, c := range []struct {
 		name, writer, reader, datum string
 		kind                        damage.Kind
@@ -291,8 +290,8 @@ func TestIdentity(t *testing.T) {
 		want                 bool
 	}{
 		{"itself", all, all, true},
-		{"a symbol twice", `{"type":"enum","name":"E","symbols":["A","B","A"]}`, `{"type":"enum","name":"E","symbols":["A","B","A"]}`, true},
-		{"a default more", rec("R", field("a", `"int"`)), rec("R", withDefault("a", `"int"`, "1")), true},
+		{"equal symbols", `{"type":"enum","name":"E","symbols":["A","B","A"]}`, `{"type":"enum","name":"E","symbols":["A","B","A"]}`, true},
+		{"an additional default", rec("R", field("a", `"int"`)), rec("R", withDefault("a", `"int"`, "1")), true},
 		{"an alias", rec("R", field("a", `"int"`)), rec("R", aliased("b", `"int"`, "a")), true},
 		{"a longer enum", enumAB, `{"type":"enum","name":"E","symbols":["A","B","C"]}`, false},
 		{"a longer union", `["null","int"]`, `["null","int","long"]`, false},
@@ -305,7 +304,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestResolverGoesOn resolves a row after one that failed half-way.
+// TestResolverGoesOn resolves a row after another one has failed half-way.
 func TestResolverGoesOn(t *testing.T) {
 	r := resolver(t, rec("R", field("a", `"string"`)+","+field("b", enumAB)), rec("R", field("b", enumBA)+","+field("a", `"string"`)))
 	var located *damage.Error

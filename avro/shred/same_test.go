@@ -43,8 +43,8 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestSameSchema holds line by line what makes schemas the same, and what of schemas
-// that are the same is told.
+// TestSameSchema lists which changes leave a schema the same, and which differences of
+// such schemas are reported.
 func TestSameSchema(t *testing.T) {
 	row := func(attributes, field string) string {
 		return `{"type":"record","name":"R","namespace":"n"` + attributes + `,"fields":[{"name":"f"` + field + `},{"name":"g","type":"string"}]}`
@@ -53,9 +53,9 @@ func TestSameSchema(t *testing.T) {
 	prop := func(kind, properties string) string { return row("", `,"type":{"type":"`+kind+`",`+properties+`}`) }
 	enum := func(more string) string { return `,"type":{"type":"enum","name":"E","symbols":["A","B"]` + more + `}` }
 	for _, tt := range []struct {
-		what, a, b string
-		same       bool
-		told       string // what is told of the difference
+		what, a, b  string
+		same        bool
+		differences string // the reported differences
 	}{
 		// Names, types, orders, symbols, sizes.
 		{"the same text", long, long, true, ""},
@@ -117,13 +117,13 @@ func TestSameSchema(t *testing.T) {
 		t.Run(tt.what, func(t *testing.T) {
 			a, b := parse(t, tt.a), parse(t, tt.b)
 			if a.Same(b) != tt.same || b.Same(a) != tt.same {
-				t.Fatalf("same is %v\n%s\n%s", !tt.same, a.Identity(), b.Identity())
+				t.Fatalf("got same %v\n%s\n%s", !tt.same, a.Identity(), b.Identity())
 			}
 			if !tt.same {
 				return
 			}
-			if told := strings.Join(a.Differences(b), "; "); told != tt.told {
-				t.Errorf("told is %q", told)
+			if differences := strings.Join(a.Differences(b), "; "); differences != tt.differences {
+				t.Errorf("got differences %q, want %q", differences, tt.differences)
 			}
 			for _, rules := range []Rules{KeepMeaning, AllowChanges} {
 				by, err := Resolve(a, b, rules)
@@ -135,7 +135,7 @@ func TestSameSchema(t *testing.T) {
 	}
 }
 
-// TestSameRowsAreCopied has an alias by which another field would take the values.
+// TestSameRowsAreCopied has an alias that would give the values to another field.
 func TestSameRowsAreCopied(t *testing.T) {
 	a := parse(t, `{"type":"record","name":"R","fields":[{"name":"a","type":["null","long"],"default":null},{"name":"b","type":"long"}]}`)
 	b := parse(t, `{"type":"record","name":"R","fields":[{"name":"a","type":["null","long"],"aliases":["x"]},{"name":"b","type":"long","aliases":["a"]}]}`)

@@ -27,7 +27,7 @@ func rec(name, fields string) string {
 
 func field(name, typ string) string { return fmt.Sprintf(`{"name":%q,"type":%s}`, name, typ) }
 
-// shape writes a column as name:type, with [] for an array, ? for an optional
+// shape returns a column as name:type, with [] for an array, ? for an optional
 // and the parent's index.
 func shape(c column.Column) string {
 	s := c.Name + ":" + c.Type.String()
@@ -117,7 +117,7 @@ func wantDamage(t *testing.T, err error, kind damage.Kind, reason string) {
 	t.Helper()
 	var e *damage.Error
 	if !errors.As(err, &e) || e.Kind != kind || !strings.Contains(e.Error(), reason) {
-		t.Errorf("error is %.300v, want %s: …%s…", err, kind, reason)
+		t.Errorf("got %.300v, want %s: …%s…", err, kind, reason)
 	}
 }
 
@@ -176,14 +176,14 @@ func TestParseSchemaRefuses(t *testing.T) {
 	}{
 		{"nothing", ``, damage.Schema, "JSON"},
 		{"cut off", `{"type":"rec`, damage.Schema, "JSON"},
-		{"text after it", `"int" "long"`, damage.Schema, "after the end"},
+		{"text after the schema", `"int" "long"`, damage.Schema, "after the end"},
 		{"unknown type", `"integer"`, damage.Schema, "integer"},
 		{"undefined reference", rec("R", field("x", `"Q"`)), damage.Schema, "Q"},
 		{"record without fields", `{"type":"record","name":"R"}`, damage.Schema, "fields"},
 		{"array without items", `{"type":"array"}`, damage.Schema, ""},
 		{"enum without symbols", `{"type":"enum","name":"E"}`, damage.Schema, "symbols"},
 		{"defined twice", `[` + rec("R", "") + "," + rec("R", "") + `]`, damage.Schema, "R"},
-		{"field that is no object", rec("R", "1"), damage.Schema, "object"},
+		{"field that is not an object", rec("R", "1"), damage.Schema, "object"},
 		{"negative size", `{"type":"fixed","name":"F","size":-1}`, damage.Schema, ""},
 		{"10,000 levels", deep(10_000), damage.Unsupported, "deeper than"},
 		{"10,000 brackets", strings.Repeat("[", 10_000), damage.Unsupported, "deeper than"},
@@ -226,14 +226,14 @@ func TestCanonical(t *testing.T) {
 	want := parse(t, base).Canonical()
 	for _, text := range same {
 		if got := parse(t, text).Canonical(); got != want {
-			t.Errorf("same schema:\n%s\n%s", got, want)
+			t.Errorf("the same schema has different canonical texts:\n%s\n%s", got, want)
 		}
 	}
 	seen := []string{want}
 	for _, text := range append(different, strings.Replace(base, `"default":0`, `"default":{"doc":"other"}`, 1)) {
 		got := parse(t, text).Canonical()
 		if slices.Contains(seen, got) {
-			t.Errorf("different schema is the same: %s", text)
+			t.Errorf("a different schema has the same canonical text: %s", text)
 		}
 		seen = append(seen, got)
 	}
@@ -273,7 +273,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-func TestNodeKeepsWhatTheDataNeeds(t *testing.T) {
+func TestNodeProperties(t *testing.T) {
 	root := parse(t, rec("R", field("d", `{"type":"int","logicalType":"date"}`)+","+
 		field("e", `{"type":"enum","name":"E","symbols":["A",2,"A"]}`)+","+
 		field("f", `{"type":"fixed","name":"F","size":16,"logicalType":"decimal","precision":-1}`))).Root()

@@ -25,8 +25,7 @@ func newWalker(m *shred.Mapping, layout column.Layout, blockSize int) *walker {
 	return &walker{m, bufs, shred.NewShredder(m, bufs), 0}
 }
 
-// outcome describes what a row that ended so leaves: blocks that are due, or
-// the error.
+// outcome describes the result of a row: the blocks that are due, or the error.
 func (w *walker) outcome(n int, err error) string {
 	w.rows++
 	due := slices.Clone(w.bufs.Due())
@@ -72,8 +71,8 @@ func checkShortCuts(t *testing.T, m *shred.Mapping, layout column.Layout, blockS
 	}
 }
 
-// simpleEverywhere has every simple type by itself, after null, before null,
-// in an array, a map and a union of three.
+// simpleEverywhere returns a schema with every simple type alone, after null,
+// before null, in an array, in a map and in a union of three.
 func simpleEverywhere() string {
 	named := 0
 	var fields []string
@@ -97,7 +96,7 @@ func simpleEverywhere() string {
 }
 
 // withDamage returns rows, and their data cut at every byte and with bytes
-// changed, in front of others and at the end.
+// changed, before others and at the end.
 func withDamage(r *rand.Rand, rows [][]byte) [][]byte {
 	var out [][]byte
 	for _, row := range rows {
@@ -130,7 +129,7 @@ func TestShortCutsChangeNothing(t *testing.T) {
 	}
 }
 
-// Rows one after another are walked by short cuts but for the last few bytes.
+// Consecutive rows are walked by short cuts, except the last few bytes.
 func TestRowAllocatesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	m := mapping(t, simpleEverywhere(), shred.Options{})

@@ -30,7 +30,7 @@ func columnsOf(t *testing.T, schema, datum string, opts Options) string {
 		t.Fatalf("%s: %v", schema, err)
 	}
 	if n != len(datum) {
-		t.Errorf("%s: %d bytes taken of %d", schema, n, len(datum))
+		t.Errorf("%s: got %d bytes consumed, want %d", schema, n, len(datum))
 	}
 	var out []string
 	for i := range bufs.Cols {
@@ -149,8 +149,8 @@ func TestInvalidUTF8IsCounted(t *testing.T) {
 	}
 }
 
-// FuzzRow holds the walk to its contract on any bytes: located damage or a
-// consumed length inside the input, and columns no larger than their bound.
+// FuzzRow walks any bytes: the result is located damage or a consumed length inside
+// the input, and columns no larger than their bound.
 func FuzzRow(f *testing.F) {
 	const schema = `{"type":"record","name":"r","fields":[{"name":"a","type":{"type":"array","items":["null","string","boolean",` +
 		`{"type":"array","items":"null"}]}},{"name":"m","type":{"type":"map","values":{"type":"array","items":"boolean"}}},` +
@@ -169,7 +169,7 @@ func FuzzRow(f *testing.F) {
 			return
 		}
 		if n > len(datum) {
-			t.Fatalf("%d bytes taken of %d", n, len(datum))
+			t.Fatalf("%d bytes consumed of %d", n, len(datum))
 		}
 		factor, _ := s.Growth()
 		size := 0

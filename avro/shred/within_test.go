@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// shredderOf returns a shredder of a schema's rows, whose columns hold them all.
+// shredderOf returns a shredder of a schema's rows with room for all of them.
 func shredderOf(t testing.TB, text string) *Shredder {
 	t.Helper()
 	s, err := ParseSchema(text)
@@ -23,7 +23,7 @@ func shredderOf(t testing.TB, text string) *Shredder {
 	return NewShredder(m, column.NewBuffers(m.Columns, column.Interleaved, 1<<20))
 }
 
-// wantCause fails unless err is damage that one of the two explains, and not the other.
+// wantCause fails unless err is damage caused by ErrRoom or ErrTooLarge, and by the wanted one only.
 func wantCause(t *testing.T, err, cause error) {
 	t.Helper()
 	wantDamage(t, err, damage.Unsupported, cause.Error())
@@ -34,7 +34,7 @@ func wantCause(t *testing.T, err, cause error) {
 
 var withinCases = []struct {
 	name, writer, reader, datum string
-	halves                      bool // the row has half of the memory
+	halves                      bool // the row gets only half of the memory
 }{
 	{"copied", `"string"`, `"string"`, "\x80\x01" + strings.Repeat("a", 64), false},
 	{"items widened", array(`"int"`), array(`"double"`), "\x14\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x00", false},
@@ -48,8 +48,8 @@ var withinCases = []struct {
 		"\x06\x02\x00\x04\x02\x06\x00\x00", true},
 }
 
-// A row is in the memory that its resolver is given, or refused for want of room, and
-// for nothing else.
+// A resolver puts the row into the memory that it was given. If that is too small, it
+// fails for lack of room, and for no other reason.
 func TestResolveWithin(t *testing.T) {
 	for _, c := range withinCases {
 		t.Run(c.name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestResolveWithin(t *testing.T) {
 			}
 			r := NewResolver(by, 1<<20)
 			for _, room := range []int{need, need - 1, 0, 1, resolverSlack, resolverSlack + 1, need / 2, need - 1, need, need + 1, 4 * need, 1 << 20} {
-				memory := bytes.Repeat([]byte{0xa5}, room+1) // the last byte is not the resolver's
+				memory := bytes.Repeat([]byte{0xa5}, room+1) // the resolver must not use the last byte
 				r.Within(memory[:room])
 				for range 2 {
 					row, n, err := r.Shred(s, []byte(c.datum))
@@ -90,7 +90,7 @@ func TestResolveWithin(t *testing.T) {
 	}
 }
 
-// No memory makes room for what is beyond the limit of rows.
+// A row beyond the limit is too large with any memory.
 func TestResolveWithinTheLimit(t *testing.T) {
 	for _, c := range withinCases {
 		t.Run(c.name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestResolveWithinTheLimit(t *testing.T) {
 	}
 }
 
-// Row keeps to a limit in any slice that it appends to.
+// Row respects the limit with any slice that it appends to.
 func TestResolveLimit(t *testing.T) {
 	const before = "before"
 	for _, c := range withinCases {
@@ -145,8 +145,8 @@ func TestResolveLimit(t *testing.T) {
 	}
 }
 
-// taken is how many bytes f takes on the heap.
-func taken(f func()) uint64 {
+// allocatedBy returns how many bytes f allocates.
+func allocatedBy(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	f()
@@ -154,8 +154,8 @@ func taken(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// A few bytes of data that defaults blow up are refused before they take more memory
-// than there is.
+// If defaults expand a few bytes to more than the memory, resolving fails before it takes
+// more.
 func TestResolveWithinStopsDefaults(t *testing.T) {
 	const size, items = 100_000, 20
 	value := withDefault("z", `"string"`, `"`+strings.Repeat("z", size)+`"`)
@@ -169,11 +169,11 @@ func TestResolveWithinStopsDefaults(t *testing.T) {
 		for _, room := range []int{0, size, 4*size + 100, items * size} {
 			memory := make([]byte, room)
 			var err error
-			if n := taken(func() {
+			if n := allocatedBy(func() {
 				r.Within(memory)
 				_, _, err = r.Shred(s, datum)
 			}); n > size/2 {
-				t.Errorf("%s, room for %d: %d bytes more for a refusal", name, room, n)
+				t.Errorf("%s, room for %d: %d bytes allocated before the error", name, room, n)
 			}
 			wantCause(t, err, ErrRoom)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// TestMeasure has rows that hamba must never see.
+// TestMeasure has rows that must be rejected before hamba decodes them.
 func TestMeasure(t *testing.T) {
 	long := func(values ...int64) (b []byte) {
 		for _, v := range values {
@@ -33,25 +33,25 @@ func TestMeasure(t *testing.T) {
 		row          []byte
 		err          error
 	}{
-		{"string of more than there is", `"string"`, long(math.MaxInt64), errShort},
-		{"string of less than nothing", `"bytes"`, long(-1), errInvalid},
+		{"string beyond the end", `"string"`, long(math.MaxInt64), errShort},
+		{"string of negative length", `"bytes"`, long(-1), errInvalid},
 		{"int of 33 bits", `"int"`, long(math.MaxInt32 + 1), errInvalid},
 		{"varint without end", `"long"`, []byte(strings.Repeat("\xff", 11)), errInvalid},
-		{"branch of no union", `["null","int"]`, long(2), errInvalid},
+		{"branch after the last", `["null","int"]`, long(2), errInvalid},
 		{"branch before the first", `["null","int"]`, long(-1), errInvalid},
-		{"symbol of no enum", `{"type":"enum","name":"E","symbols":["a"]}`, long(1), errInvalid},
-		{"fixed of more than there is", `{"type":"fixed","name":"F","size":16777216}`, []byte{1}, errShort},
-		{"array of too many", array(`"int"`), long(math.MaxInt64), errMany},
-		{"array of least", array(`"int"`), long(math.MinInt64, 0), errMany},
+		{"symbol after the last", `{"type":"enum","name":"E","symbols":["a"]}`, long(1), errInvalid},
+		{"fixed beyond the end", `{"type":"fixed","name":"F","size":16777216}`, []byte{1}, errShort},
+		{"array of too many items", array(`"int"`), long(math.MaxInt64), errMany},
+		{"array of the least count", array(`"int"`), long(math.MinInt64, 0), errMany},
 		{"array of many nulls", array(`"null"`), long(maxEmpty*2, 0), errMany},
 		{"many arrays of many nulls", array(array(`"null"`)), long(9, maxEmpty/4, 0, maxEmpty/4, 0, maxEmpty/4, 0, maxEmpty/4, 0, maxEmpty/4, 0), errMany},
-		{"map of too many", `{"type":"map","values":"int"}`, long(1 << 62), errMany},
-		{"block of another size", array(`"int"`), long(-1, 2, 0, 0), errInvalid},
-		{"block of more than there is", array(`"int"`), long(-1, math.MaxInt64, 0, 0), errShort},
-		{"block of less than nothing", array(`"int"`), long(-1, -1, 0, 0), errShort},
+		{"map of too many entries", `{"type":"map","values":"int"}`, long(1 << 62), errMany},
+		{"block of a wrong size", array(`"int"`), long(-1, 2, 0, 0), errInvalid},
+		{"block beyond the end", array(`"int"`), long(-1, math.MaxInt64, 0, 0), errShort},
+		{"block of negative size", array(`"int"`), long(-1, -1, 0, 0), errShort},
 		{"nested too deeply", list, []byte(strings.Repeat("\x02", 2*maxDepth)), errDeep},
-		{"nothing in many fields", nulls(20), nil, errMany},
-		{"nothing in very many fields", nulls(60), nil, errMany},
+		{"nulls in many fields", nulls(20), nil, errMany},
+		{"nulls in very many fields", nulls(60), nil, errMany},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h, err := newHamba(test.schema)
@@ -71,7 +71,7 @@ func TestHugeFixed(t *testing.T) {
 	}
 }
 
-// TestDeepRow has the deepest values of a recursive type that are read.
+// TestDeepRow has the deepest values of a recursive type that are accepted.
 func TestDeepRow(t *testing.T) {
 	h, err := newHamba(`{"type":"record","name":"R","fields":[{"name":"next","type":["null","R"]}]}`)
 	testenv.Must(t, err)

@@ -14,8 +14,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// compareResolved compares rows of the writer's schema with what became of
-// them in the reader's.
+// compareResolved compares rows of the writer's schema with the same rows resolved to
+// the reader's.
 func compareResolved(t *testing.T, writer, reader string, written, resolved [][]byte) Result {
 	t.Helper()
 	var b bytes.Buffer
@@ -30,8 +30,8 @@ func compareResolved(t *testing.T, writer, reader string, written, resolved [][]
 	}, &list{rows: resolved})
 }
 
-// TestResolveRandom holds the resolution of the conversion, which Java judges
-// elsewhere, against hamba's.
+// TestResolveRandom compares the resolution of the conversion with hamba's. Another test
+// compares it with Java's.
 func TestResolveRandom(t *testing.T) {
 	compared, not := int64(0), int64(0)
 	for seed := range soak.Rounds[uint64](300, 1500) {
@@ -64,12 +64,12 @@ func TestResolveRandom(t *testing.T) {
 	}
 	t.Logf("%d rows compared, %d not", compared, not)
 	if compared < not {
-		t.Error("hamba reads too little for this to be a judge")
+		t.Error("hamba compares fewer rows than it skips")
 	}
 }
 
-// TestResolve has schemas that hamba resolves fully, partly or not at all, and rows
-// of them that the columns may and may not hold.
+// TestResolve has schemas that hamba resolves fully, partly or not at all, with the
+// right and a wrong row of the columns for each.
 func TestResolve(t *testing.T) {
 	record := func(fields string) string { return `{"type":"record","name":"R","fields":[` + fields + `]}` }
 	time := func(logical string) string { return `{"type":"long","logicalType":"` + logical + `"}` }
@@ -157,7 +157,7 @@ func TestResolve(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 			if r := compareResolved(t, test.writer, test.reader, [][]byte{test.row}, [][]byte{test.other}); r.Different != 1 {
-				t.Errorf("% x passes for % x: %+v", test.other, test.want, r)
+				t.Errorf("% x is accepted for % x: %+v", test.other, test.want, r)
 			}
 		})
 	}

@@ -33,7 +33,7 @@ func mail(id int64, score any) map[string]any {
 	}
 }
 
-// ocfFile writes rows with goavro, two a block.
+// ocfFile writes rows with goavro, two in a block.
 func ocfFile(t *testing.T, schema, codec string, rows []any) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -61,7 +61,7 @@ func data(t *testing.T, schema string, rows []any) [][]byte {
 	return out
 }
 
-// list gives rows, then err or io.EOF.
+// list returns rows, then err or io.EOF.
 type list struct {
 	rows [][]byte
 	err  error
@@ -176,8 +176,8 @@ func TestLogicalTypesAreComparedAsTheirBytes(t *testing.T) {
 	}
 }
 
-// TestRejectedSchema checks that rows that goavro cannot judge are counted,
-// and that their number is still compared.
+// TestRejectedSchema has rows that goavro cannot decode: they are counted, and their
+// number is compared.
 func TestRejectedSchema(t *testing.T) {
 	plain := `{"type":"record","name":"R","fields":[{"name":"x","type":"int"}]}`
 	rows := []any{map[string]any{"x": 1}, map[string]any{"x": 2}, map[string]any{"x": 3}}
@@ -192,11 +192,11 @@ func TestRejectedSchema(t *testing.T) {
 		t.Errorf("reason %q", reason)
 	}
 	if r := compare(t, input(file, b), &list{rows: b[:2]}); r.Different != 1 {
-		t.Errorf("a missing row passed: %+v", r)
+		t.Errorf("a missing row is not noticed: %+v", r)
 	}
 }
 
-// TestOddNames has names and symbols that goavro refuses as they stand.
+// TestOddNames has names and symbols that goavro rejects unless they are renamed.
 func TestOddNames(t *testing.T) {
 	odd := `{"type":"record","name":"R-1","namespace":"a-b","fields":[
 		{"name":"x.y","type":"int"},{"name":"x_y","type":"int"},
@@ -219,12 +219,12 @@ func TestOddNames(t *testing.T) {
 	}
 	for _, other := range [][]byte{{4, 2, 2, 4, 2, 2}, {2, 4, 2, 0, 2, 2}, {2, 4, 2, 4, 2, 6}} {
 		if r := compare(t, input(head, rows), &list{rows: [][]byte{other, rows[1]}}); r.Different != 1 {
-			t.Errorf("%v passes for %v", other, rows[0])
+			t.Errorf("%v is accepted for %v", other, rows[0])
 		}
 	}
 }
 
-// TestSecondDecoder has a map with the same key twice, which goavro refuses.
+// TestSecondDecoder has a map with equal keys, which goavro rejects.
 func TestSecondDecoder(t *testing.T) {
 	schema := `{"type":"map","values":"int"}`
 	good := []byte{2, 2, 'a', 2, 0}
@@ -243,12 +243,12 @@ func TestSecondDecoder(t *testing.T) {
 	}
 	for _, other := range [][]byte{good, {4, 2, 'a', 2, 2, 'a', 6, 0}, {4, 2, 'a', 4, 2, 'a', 2, 0}, {4, 2, 'a', 2, 2, 'a', 4}} {
 		if r := compare(t, input(file, b), &list{rows: [][]byte{good, other, good}}); r.Different != 1 || r.First[0].Row != 1 {
-			t.Errorf("% x passes for % x: %+v", other, twice, r)
+			t.Errorf("% x is accepted for % x: %+v", other, twice, r)
 		}
 	}
 }
 
-// TestOwnBlocks has a container that goavro gives up on after its first row.
+// TestOwnBlocks has a container that goavro cannot read after some rows.
 func TestOwnBlocks(t *testing.T) {
 	rows := []any{mail(1, nil), mail(2, nil), mail(3, nil), mail(4, nil)}
 	b := data(t, mailSchema, rows)
@@ -265,9 +265,9 @@ func TestOwnBlocks(t *testing.T) {
 	}
 }
 
-// TestBytesBehindTheRows has a block with a row more than it counts. No decoder knows
-// what the rows of the input are from there on, so they are not compared.
-func TestBytesBehindTheRows(t *testing.T) {
+// TestBytesAfterTheRows has a block with one row more than its count. The rows of the
+// input from there on are unknown, so they are not compared.
+func TestBytesAfterTheRows(t *testing.T) {
 	b := data(t, mailSchema, []any{mail(1, nil), mail(2, nil), mail(3, nil)})
 	in := input(ocfFile(t, mailSchema, "null", nil), [][]byte{slices.Concat(b[0], b[1]), b[2]})
 	in.Lossy = true
@@ -277,7 +277,7 @@ func TestBytesBehindTheRows(t *testing.T) {
 	}
 }
 
-func TestErrorsOfTheColumnsStop(t *testing.T) {
+func TestColumnErrorsStop(t *testing.T) {
 	rows := []any{mail(1, nil), mail(2, nil)}
 	broken := errors.New("disk on fire")
 	c := New(&list{rows: data(t, mailSchema, rows[:1]), err: broken})
@@ -307,7 +307,7 @@ func FuzzReadHeader(f *testing.F) {
 	})
 }
 
-// endless is a file whose header is one value without an end.
+// endless is a file whose header is one value that does not end.
 type endless struct{ reads int }
 
 func (e *endless) ReadAt(p []byte, _ int64) (int, error) {
