@@ -7,8 +7,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// read makes a block look as if these bytes had been read and decoded.
-func read(p *admission, b *inputBlock, stored, decoded int) {
+// chargeAndSettle accounts for a block as if these bytes had been read and decoded.
+func chargeAndSettle(p *admission, b *inputBlock, stored, decoded int) {
 	b.size = int64(stored)
 	p.charge(b)
 	b.rows = make([]byte, decoded)
@@ -22,16 +22,16 @@ func TestReadingAheadIsBoundedByBytes(t *testing.T) {
 		stored, decoded int
 		most            int // blocks at a time
 	}{
-		{"small blocks, by their number", 1, 1, 16},
-		{"until the limit is reached", 50, 150, 5},
-		{"the block that passes the limit is the last", 90, 310, 3},
-		{"one of any size", 500, 5000, 1},
+		{"small blocks, limited by number", 1, 1, 16},
+		{"blocks that reach the limit", 50, 150, 5},
+		{"blocks that exceed the limit", 90, 310, 3},
+		{"one block of any size", 500, 5000, 1},
 	} {
 		p := newAdmission(16, limit, budget.New(0).NewShare(1<<20))
 		for range 3 {
 			var taken []*inputBlock
 			for b := p.try(); b != nil; b = p.try() {
-				read(p, b, c.stored, c.decoded)
+				chargeAndSettle(p, b, c.stored, c.decoded)
 				taken = append(taken, b)
 			}
 			if len(taken) != c.most {
@@ -41,7 +41,7 @@ func TestReadingAheadIsBoundedByBytes(t *testing.T) {
 				p.release(b)
 			}
 			if p.held != 0 || p.inUse != 0 {
-				t.Errorf("%s: %d bytes of %d blocks held when all are free", c.name, p.held, p.inUse)
+				t.Errorf("%s: %d bytes of %d blocks held, want none", c.name, p.held, p.inUse)
 			}
 		}
 	}
@@ -53,32 +53,32 @@ func TestFirstBlockIsAloneUntilItsSizeIsKnown(t *testing.T) {
 	b.size = 10
 	p.charge(b)
 	if p.try() != nil {
-		t.Error("a second block before the first was decoded")
+		t.Error("got a second block before the first was decoded")
 	}
 	b.rows = make([]byte, 20)
 	p.settle(b)
 	if p.try() == nil {
-		t.Error("no second block after the first was decoded")
+		t.Error("got no second block after the first was decoded")
 	}
 }
 
 func TestGuessOfDecodedSizesFallsAgain(t *testing.T) {
 	p := newAdmission(16, 1000, budget.New(0).NewShare(1<<20))
-	one := func(decoded int) {
+	use := func(decoded int) {
 		b := p.try()
-		read(p, b, 10, decoded)
+		chargeAndSettle(p, b, 10, decoded)
 		p.release(b)
 	}
-	one(5000)
+	use(5000)
 	if p.growth != 500 {
 		t.Fatalf("growth %d after a block of 500 times its stored size", p.growth)
 	}
-	one(20)
+	use(20)
 	if p.growth < 400 {
 		t.Errorf("growth %d after one narrow block", p.growth)
 	}
 	for range 60 {
-		one(20)
+		use(20)
 	}
 	if p.growth != 2 {
 		t.Errorf("growth %d after many blocks of twice their stored size", p.growth)
@@ -89,7 +89,7 @@ func TestWaitingScannerIsWokenWhenHalfIsFree(t *testing.T) {
 	p := newAdmission(8, 1<<20, budget.New(0).NewShare(1<<20))
 	var taken []*inputBlock
 	for b := p.try(); b != nil; b = p.try() {
-		read(p, b, 1, 1)
+		chargeAndSettle(p, b, 1, 1)
 		taken = append(taken, b)
 	}
 	for i, b := range taken {
@@ -99,7 +99,7 @@ func TestWaitingScannerIsWokenWhenHalfIsFree(t *testing.T) {
 		}
 	}
 	if p.take(context.Background()) == nil {
-		t.Error("no block for the one who waited")
+		t.Error("no block for the waiting scanner")
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -107,6 +107,6 @@ func TestWaitingScannerIsWokenWhenHalfIsFree(t *testing.T) {
 		p.try()
 	}
 	if p.take(ended) != nil {
-		t.Error("a block after the context had ended, with none free")
+		t.Error("got a block although the context has ended and none is free")
 	}
 }

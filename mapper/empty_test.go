@@ -14,11 +14,11 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// Rows and items that take no bytes are bounded in each block: nothing else bounds
-// what a few bytes stand for.
+// Rows and items that take no bytes are limited in each block. Nothing else limits what a
+// few bytes stand for.
 func TestEmptyRowsAndItems(t *testing.T) {
 	const million = 1 << 20
-	items := append(binary.AppendVarint(nil, million), 0) // an array of as many items of no bytes
+	items := append(binary.AppendVarint(nil, million), 0) // an array of a million items without bytes
 	for _, tt := range []struct {
 		name, field string
 		rows        int64
@@ -32,7 +32,7 @@ func TestEmptyRowsAndItems(t *testing.T) {
 		{"too many values", `{"type":"array","items":{"type":"fixed","name":"F","size":0}}`, 17, items, "more than 16777216 array items"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			// Two blocks: what the first has does not count in the second.
+			// There are two blocks: the limit applies to each.
 			schema := `{"type":"record","name":"R","fields":[{"name":"a","type":` + tt.field + `},{"name":"b","type":{"type":"array","items":"null"}}]}`
 			row := append(bytes.Clone(tt.row), 0)
 			if tt.row == nil {
@@ -49,13 +49,13 @@ func TestEmptyRowsAndItems(t *testing.T) {
 				return
 			}
 			if d := (*damage.Error)(nil); !errors.As(err, &d) || d.Kind != damage.Count || d.File != "empty.avro" || !strings.Contains(err.Error(), tt.refused) {
-				t.Errorf("error is %v", err)
+				t.Errorf("got %v, want %s", err, tt.refused)
 			}
 		})
 	}
 }
 
-// A row group ends before it has more items without bytes than its readers take.
+// A row group ends before it has more items without bytes than readers accept.
 func TestRowGroupsOfEmptyItems(t *testing.T) {
 	const million, blocks = 1 << 20, 16
 	row := append(binary.AppendVarint(nil, million), 0)

@@ -25,17 +25,17 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// faulty is a writer with one encode job that fails.
+// faulty is a writer whose encode job of one number fails.
 type faulty struct {
 	format.ColumnWriter
 	at    int // number of the job, from 0; negative for none
 	fault fault
-	// slow and others are how long the job that fails, and each of the others, takes.
+	// slow is how long the failing job takes, and others how long each other job takes.
 	slow, others time.Duration
 	begun        int
 }
 
-// fault is where and how a job fails.
+// fault has the functions that fail in a job.
 type fault struct{ begin, bound, encode, end func() error }
 
 // NewRowGroup implements format.ColumnWriter.
@@ -104,17 +104,17 @@ func unfit() error {
 
 func refused() error { return &budget.Error{Need: 2, Have: 1} }
 
-// watched runs test so that it fails with the stacks of all goroutines as soon as
-// they all wait for each other, and time passes only while they all sleep.
-func watched(t *testing.T, name string, test func(t *testing.T)) {
+// runSynctest runs test in a synctest bubble: if all goroutines wait for each other, it
+// fails with their stacks, and time passes only while they all sleep.
+func runSynctest(t *testing.T, name string, test func(t *testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
 
-// drop is an emit that takes row groups and throws them away.
+// drop is an emit function that discards row groups.
 func drop(g mapper.RowGroup) error { return g.Spill.Close() }
 
-// runBoth converts src as a task does and as a sample does, and returns their errors.
+// runBoth converts src as a task and as a sample, and returns their errors.
 func runBoth(t *testing.T, cfg mapper.Config, f *faulty, src mapper.Source) map[string]error {
 	t.Helper()
 	errs := map[string]error{}
@@ -124,17 +124,17 @@ func runBoth(t *testing.T, cfg mapper.Config, f *faulty, src mapper.Source) map[
 	s := mapper.NewSample(cfg)
 	defer s.Close()
 	_, read := s.Read(t.Context(), src, src.Size)
-	// A sample is asked again after any answer and must repeat it.
+	// Finish must return the error of Read again.
 	_, err := s.Finish(t.Context())
 	if read != nil && !errors.Is(err, read) || read == nil && f.at == 0 {
-		t.Errorf("the sample reads with %v and ends with %v", read, err)
+		t.Errorf("sample: Read returns %v, Finish %v", read, err)
 	}
 	errs["sample"] = err
 	return errs
 }
 
-// TestFailedJobs has a job that fails, in each place where it can, while other jobs
-// are after it, before it and not yet begun.
+// TestFailedJobs has a job that fails in each possible place, while other jobs are
+// before it, after it or not yet begun.
 func TestFailedJobs(t *testing.T) {
 	file := texts(t, "deflate", 3, outliers(3, 12, 10, 60<<10, 3))
 	f := &faulty{ColumnWriter: trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}), at: -1}
@@ -154,19 +154,19 @@ func TestFailedJobs(t *testing.T) {
 			for _, workers := range []int{1, 2, 5} {
 				for _, memory := range []int64{16 << 10, 0} {
 					for _, slow := range []time.Duration{0, time.Hour} {
-						watched(t, fmt.Sprintf("%s/job %d/%d workers/%d bytes/%s", name, at, workers, memory, slow), func(t *testing.T) {
+						runSynctest(t, fmt.Sprintf("%s/job %d/%d workers/%d bytes/%s", name, at, workers, memory, slow), func(t *testing.T) {
 							f := &faulty{ColumnWriter: f.ColumnWriter, at: at, fault: fault, slow: slow, others: time.Minute}
 							cfg := cfg
 							cfg.Writer, cfg.Workers, cfg.Memory, cfg.Pool = f, workers, memory, budget.New(64<<20)
-							for who, err := range runBoth(t, cfg, f, src) {
-								if who == "sample" && f.begun <= at {
+							for converter, err := range runBoth(t, cfg, f, src) {
+								if converter == "sample" && f.begun <= at {
 									continue // its row group has fewer blocks
 								}
 								d, unfit := (*damage.Error)(nil), strings.Contains(name, "unfit")
 								if errors.As(err, &d) != unfit || errors.As(err, new(*budget.Error)) == unfit {
-									t.Errorf("the %s ends with %v", who, err)
+									t.Errorf("%s: got %v", converter, err)
 								} else if unfit && (d.File != "in.avro" || d.Offset <= 0 || d.Error() != err.Error()) {
-									t.Errorf("the %s does not say where the value is: %v", who, err)
+									t.Errorf("%s: the error has no location of the value: %v", converter, err)
 								}
 							}
 							if left := cfg.Pool.Left(); left != cfg.Pool.Size() {
@@ -180,8 +180,8 @@ func TestFailedJobs(t *testing.T) {
 	}
 }
 
-// TestFailedJobsAndMemory has blocks where the next one finds no memory before a job of
-// the one before has failed: to be read, to be decoded, for its values, to be encoded.
+// TestFailedJobsAndMemory has a job that fails after the next block has found no memory:
+// for reading, for decoding, for its values, or for encoding.
 func TestFailedJobsAndMemory(t *testing.T) {
 	const large = 6 << 20
 	rows := [][][]int{{{large}}, {{10}, {large}}, {{large}}}
@@ -190,7 +190,7 @@ func TestFailedJobsAndMemory(t *testing.T) {
 		for at := range rows {
 			for name, fault := range map[string]fault{"encode": {encode: unfit}, "end": {end: unfit}, "bound": {bound: refused}} {
 				for _, workers := range []int{1, 3} {
-					watched(t, fmt.Sprintf("%s/job %d/%s/%d workers", codec, at, name, workers), func(t *testing.T) {
+					runSynctest(t, fmt.Sprintf("%s/job %d/%s/%d workers", codec, at, name, workers), func(t *testing.T) {
 						f := &faulty{ColumnWriter: trevni.NewGroupWriter(trevni.Options{}), at: at, fault: fault, others: time.Minute}
 						src := source(t, "in.avro", file)
 						cfg := config(t, src, f)
@@ -199,10 +199,10 @@ func TestFailedJobsAndMemory(t *testing.T) {
 							t.Error("a valid block is reported as damaged")
 							return nil
 						}
-						for who, err := range runBoth(t, cfg, f, src) {
+						for converter, err := range runBoth(t, cfg, f, src) {
 							if d := (*damage.Error)(nil); name == "bound" && !errors.As(err, new(*budget.Error)) ||
 								name != "bound" && (!errors.As(err, &d) || d.File != "in.avro" || d.Error() != err.Error()) {
-								t.Errorf("the %s ends with %v", who, err)
+								t.Errorf("%s: got %v", converter, err)
 							}
 						}
 					})
@@ -216,26 +216,27 @@ func TestFailedJobsAndMemory(t *testing.T) {
 func TestFailedJobBeforeLargeRow(t *testing.T) {
 	larger := strings.Replace(textSchema(1), `]}`, `,{"name":"d","type":"string","default":"`+strings.Repeat("x", 1<<20)+`"}]}`, 1)
 	for at := range 4 {
-		watched(t, strconv.Itoa(at), func(t *testing.T) {
+		runSynctest(t, strconv.Itoa(at), func(t *testing.T) {
 			f := &faulty{ColumnWriter: trevni.NewGroupWriter(trevni.Options{}), at: at, fault: fault{encode: unfit}}
 			src := source(t, "in.avro", texts(t, "null", 1, [][][]int{{{10}, {5000}}, {{10}}, {{10}, {10}}}))
 			cfg := config(t, src, f)
 			cfg.MaxInputBlock, cfg.Memory, cfg.Pool = 32<<20, 16<<10, budget.New(64<<20)
 			resolve(t, &cfg, &src, larger)
-			for who, err := range runBoth(t, cfg, f, src) {
+			for converter, err := range runBoth(t, cfg, f, src) {
 				if d := (*damage.Error)(nil); !errors.As(err, &d) || d.File != "in.avro" {
-					t.Errorf("the %s ends with %v", who, err)
+					t.Errorf("%s: got %v", converter, err)
 				}
 			}
 		})
 	}
 }
 
-// panicking says, as "worker count,job number", which job is to panic in this process.
+// panicking is the variable whose value, "worker count,job number", makes a job of this
+// process panic.
 const panicking = "ROWTOCOL_TEST_PANICKING"
 
-// TestPanicEndsTheProcess runs itself, with a job that panics: on the goroutine of the
-// shredder, or on another while that one waits.
+// TestPanicEndsTheProcess runs itself in a process with a job that panics: on the goroutine
+// of the shredder, or on another goroutine while the shredder waits.
 func TestPanicEndsTheProcess(t *testing.T) {
 	if at := os.Getenv(panicking); at != "" {
 		panicIn(t, at)
@@ -246,7 +247,7 @@ func TestPanicEndsTheProcess(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestPanicEndsTheProcess$")
-			cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // shows who waits for whom
+			cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // shows the stacks of all goroutines
 			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d,%d", panicking, workers, at))
 			out, err := cmd.CombinedOutput()
 			if ctx.Err() != nil || cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "a defect of a job") || !strings.Contains(string(out), "faultyJob).Encode") {
@@ -271,7 +272,7 @@ func panicIn(t *testing.T, what string) {
 
 var errBroken = errors.New("broken")
 
-// breaker fails from its n-th call on. It stands for what a task waits for.
+// breaker succeeds n times and then fails. It replaces things that a task waits for.
 type breaker struct {
 	calls, n int
 	in       io.ReaderAt
@@ -298,11 +299,11 @@ func (*breaker) Keys() []string { return nil }
 // Row implements mapper.RowSink.
 func (b *breaker) Row(*mapper.Row) error { return b.call() }
 
-// TestFailedTasks has everything else that a task waits for fail, early and late: what
-// opens and reads its input, decodes blocks, takes rows and row groups, and its context.
+// TestFailedTasks fails everything else that a task waits for, early and late: opening and
+// reading its input, decoding blocks, the sink of rows, emitting row groups, its context.
 func TestFailedTasks(t *testing.T) {
 	file := texts(t, "deflate", 3, outliers(3, 12, 10, 60<<10, 3))
-	// run is a task of several sources that b breaks in one place.
+	// run runs a task of several sources that b fails in one place.
 	run := func(t *testing.T, where string, b *breaker, cfg mapper.Config) error {
 		src, emit := source(t, "in.avro", file), drop
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -332,7 +333,7 @@ func TestFailedTasks(t *testing.T) {
 		for _, at := range slices.Compact([]int{0, most / 2, most}) {
 			for _, workers := range []int{1, 2, 5} {
 				for _, memory := range []int64{16 << 10, 0} {
-					watched(t, fmt.Sprintf("%s/%d/%d workers/%d bytes", where, at, workers, memory), func(t *testing.T) {
+					runSynctest(t, fmt.Sprintf("%s/%d/%d workers/%d bytes", where, at, workers, memory), func(t *testing.T) {
 						cfg := config(t, source(t, "in.avro", file), trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}))
 						cfg.RowGroupSize, cfg.MaxInputBlock, cfg.MaxOpen = 100<<10, 32<<20, 1
 						cfg.Workers, cfg.Memory, cfg.Pool = workers, memory, budget.New(64<<20)

@@ -6,8 +6,8 @@ import (
 	"github.com/rowtocol/rowtocol/avro/ocf"
 )
 
-// The sizes of decoded blocks are added up for each source by itself.
-func TestGrowthIsOfASource(t *testing.T) {
+// The sizes of decoded blocks are added up for each source separately.
+func TestGrowthPerSource(t *testing.T) {
 	task := &task{}
 	block := &inputBlock{block: ocf.Block{Rows: 100 << 20}, lost: ocf.Range{Start: 100, End: 120}}
 	for i, step := range []struct {

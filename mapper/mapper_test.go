@@ -65,7 +65,7 @@ func config(t testing.TB, src mapper.Source, f format.Writer) mapper.Config {
 	}
 }
 
-// resolve has the rows of a source resolved to a schema.
+// resolve makes the mapper resolve the rows of a source to a schema.
 func resolve(t testing.TB, cfg *mapper.Config, src *mapper.Source, schema string) {
 	t.Helper()
 	cfg.Mapping = avrotest.Map(t, schema)
@@ -99,15 +99,15 @@ func convert(t testing.TB, cfg mapper.Config, sources ...mapper.Source) (map[str
 	return files, rows, stats
 }
 
-// sameOutputs fails the test unless outputs are the wanted ones.
+// sameOutputs fails the test unless the outputs are as wanted.
 func sameOutputs(t *testing.T, what string, got, want map[string][]byte) {
 	t.Helper()
 	if !maps.EqualFunc(got, want, bytes.Equal) {
-		t.Errorf("%s: %d outputs that are not the %d wanted", what, len(got), len(want))
+		t.Errorf("%s: %d outputs differ from the %d wanted", what, len(got), len(want))
 	}
 }
 
-func TestSplitFormatGetsValuesAndLengthsApart(t *testing.T) {
+func TestSplitFormatGetsValuesAndLengths(t *testing.T) {
 	const schema = `{"type":"record","name":"r","fields":[{"name":"id","type":"long"},` +
 		`{"name":"tags","type":{"type":"array","items":"string"}},{"name":"ok","type":["null","boolean"]}]}`
 	var blocks []avrotest.Block
@@ -151,7 +151,7 @@ func TestSplitFormatGetsValuesAndLengthsApart(t *testing.T) {
 	}
 }
 
-// sections takes the length-prefixed sections of a split output apart.
+// sections returns the length-prefixed sections of a split output.
 func sections(file []byte) (out [][]byte) {
 	for len(file) > 0 {
 		n := binary.LittleEndian.Uint64(file)
@@ -160,7 +160,7 @@ func sections(file []byte) (out [][]byte) {
 	return out
 }
 
-func TestSameBytesWhateverRunsInParallel(t *testing.T) {
+func TestSameBytesWithAnyParallelism(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 3000))
 	sums := map[uint32]bool{} // of the rows, which are the same for each format
 	for _, f := range []format.Writer{trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}), split{}} {
@@ -174,12 +174,12 @@ func TestSameBytesWhateverRunsInParallel(t *testing.T) {
 			got, rows, _ := convert(t, cfg, src)
 			runtime.GOMAXPROCS(old)
 			if sums[sum.keys] = true; len(sums) > 1 || !slices.Equal(sum.groups, rows) {
-				t.Fatalf("%T with %d workers: the sink got row groups of %v rows, want %v, or other rows than before", f, procs, sum.groups, rows)
+				t.Fatalf("%T with %d workers: the sink got row groups of %v rows, want %v, or different rows than before", f, procs, sum.groups, rows)
 			}
 			if want == nil {
 				want = got
 				if len(got) < 3 {
-					t.Fatalf("%T: %d outputs; the test wants several row groups", f, len(got))
+					t.Fatalf("%T: %d outputs, want several row groups", f, len(got))
 				}
 				continue
 			}
@@ -195,7 +195,7 @@ type noField struct{ mapper.RowSink }
 
 func (noField) Keys() []string { return []string{"id", "missing"} }
 
-func TestKeyThatIsNoField(t *testing.T) {
+func TestUnknownKey(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 10))
 	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 	cfg.RowSink = noField{}
@@ -205,7 +205,7 @@ func TestKeyThatIsNoField(t *testing.T) {
 	}
 }
 
-func TestRowGroupsPassTheCeilingByTheirLastRowOnly(t *testing.T) {
+func TestRowGroupSizeIsExceededByOneRowAtMost(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 3000))
 	const ceiling, row = 400 << 10, 8 << 10
 	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}))
@@ -221,12 +221,12 @@ func TestRowGroupsPassTheCeilingByTheirLastRowOnly(t *testing.T) {
 	for name, file := range files {
 		last := name == fmt.Sprintf("part-%d-", len(rows)-1)
 		if len(file) > ceiling+row || (!last && len(file) < ceiling*6/10) {
-			t.Errorf("%s has %d bytes under a ceiling of %d", name, len(file), ceiling)
+			t.Errorf("%s has %d bytes with a row group size of %d", name, len(file), ceiling)
 		}
 	}
 }
 
-func TestNoRowsGiveOneRowGroup(t *testing.T) {
+func TestNoRowsMakeOneRowGroup(t *testing.T) {
 	src := source(t, "empty.avro", mail(t, 0))
 	files, rows, _ := convert(t, config(t, src, trevni.NewGroupWriter(trevni.Options{})), src)
 	if len(files) != 1 || len(rows) != 1 || rows[0] != 0 {
@@ -265,31 +265,31 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestBlocksBeyondTheMemory tells a block for which there is no memory from a
-// damaged one, which may be left out.
+// TestBlocksBeyondTheMemory has a block for which there is no memory. Unlike a damaged
+// one it must not be left out.
 func TestBlocksBeyondTheMemory(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 1000))
 	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 	cfg.OnDamage, cfg.Memory, cfg.Pool = mapper.Skip, 1000, budget.New(1000)
 	_, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
 	if !errors.As(err, new(*budget.Error)) || !strings.Contains(err.Error(), "mail.avro: block of ") {
-		t.Errorf("error %v, want a refusal", err)
+		t.Errorf("got %v, want a budget.Error", err)
 	}
 	cfg = config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 	cfg.MaxInputBlock, cfg.Memory, cfg.Pool = 1000, 1000, budget.New(1000)
 	if _, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() }); err == nil || errors.As(err, new(*budget.Error)) {
-		t.Errorf("error %v of a block beyond its own limit", err)
+		t.Errorf("block beyond the limit of blocks: %v", err)
 	}
 }
 
-// largeBlock is a file of one block, of a value of size bytes.
+// largeBlock returns a file of one block with a value of size bytes.
 func largeBlock(t *testing.T, size int) []byte {
 	t.Helper()
 	return avrotest.Make(t, `"bytes"`, "null", avrotest.Block{Rows: 1, Data: append(binary.AppendVarint(nil, int64(size)), make([]byte, size)...)})
 }
 
-// TestBlocksBeyondTheLimitTakeNoMemory refuses a block by its size as it is
-// stored, also where there is no memory for it.
+// TestBlocksBeyondTheLimitTakeNoMemory has a block whose stored size exceeds the limit:
+// it is too large even if there is no memory for it.
 func TestBlocksBeyondTheLimitTakeNoMemory(t *testing.T) {
 	src := source(t, "large.avro", largeBlock(t, 64<<20))
 	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
@@ -300,17 +300,17 @@ func TestBlocksBeyondTheLimitTakeNoMemory(t *testing.T) {
 	}
 }
 
-// TestFalseSizesAreSkipped has blocks whose damaged sizes are beyond the memory:
-// more of it would not mend them, so they may be left out.
+// TestFalseSizesAreSkipped has blocks whose damaged sizes exceed the memory. More memory
+// would not help, so they may be left out.
 func TestFalseSizesAreSkipped(t *testing.T) {
 	const blocks, rows = 8, 20_000
-	data := make([]byte, rows) // longs of a byte each, which do not compress
+	data := make([]byte, rows) // longs of one byte that do not compress
 	for i, r := 0, rand.New(rand.NewPCG(1, 2)); i < rows; i++ {
 		data[i] = byte(r.IntN(128))
 	}
 	for _, c := range []struct {
 		name, codec string
-		at          int64 // of the size's last byte, from the data on
+		at          int64 // offset of the size's last byte from the data
 		value       byte
 	}{
 		{"stored", "null", -1, 8},
@@ -332,7 +332,7 @@ func TestFalseSizesAreSkipped(t *testing.T) {
 	}
 }
 
-// TestInexactValuesCountOnce walks blocks twice, as damaged ones are left out whole.
+// TestInexactValuesCountOnce walks blocks twice, because damaged ones are left out as a whole.
 func TestInexactValuesCountOnce(t *testing.T) {
 	var blocks []avrotest.Block
 	large := string(binary.AppendVarint(nil, 1<<53+1))
@@ -350,7 +350,7 @@ func TestInexactValuesCountOnce(t *testing.T) {
 	}
 }
 
-// TestRowsBeyondTheMemory resolves a row of few bytes to one of many.
+// TestRowsBeyondTheMemory resolves a row of few bytes to a large one.
 func TestRowsBeyondTheMemory(t *testing.T) {
 	const empty = `{"type":"array","items":{"type":"record","name":"E","fields":[]}}`
 	var blocks []avrotest.Block
@@ -367,7 +367,7 @@ func TestRowsBeyondTheMemory(t *testing.T) {
 		stats, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
 		if c.rows < 0 {
 			if !errors.As(err, new(*budget.Error)) || !strings.Contains(err.Error(), "rows.avro: row 0 of the block at offset ") || !strings.Contains(err.Error(), "it resolves to a row of more than ") {
-				t.Errorf("error %v, want a refusal", err)
+				t.Errorf("got %v, want a budget.Error", err)
 			}
 		} else if err != nil || stats.Rows != c.rows || len(stats.Losses) != int(2-c.rows) {
 			t.Errorf("%+v: %+v, %v", c, stats, err)
@@ -417,7 +417,7 @@ func TestNothingIsAllocatedPerRow(t *testing.T) {
 	}
 }
 
-// TestOpenSources has many sources of a block each, but few may be open.
+// TestOpenSources has many sources of one block; only a few may be open at a time.
 func TestOpenSources(t *testing.T) {
 	file := mail(t, 20)
 	for _, most := range []int{1, 3} {
@@ -442,7 +442,7 @@ func TestOpenSources(t *testing.T) {
 		cfg.MaxOpen = most
 		_, rows, _ := convert(t, cfg, sources...)
 		if !slices.Equal(rows, []int64{1000}) || open != 0 || highest > most {
-			t.Errorf("rows %v, at most %d sources were open, and %d in the end; want at most %d", rows, highest, open, most)
+			t.Errorf("rows %v, up to %d sources were open, and %d at the end; want at most %d", rows, highest, open, most)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// textSchema is of string columns.
+// textSchema returns a schema of string columns.
 func textSchema(columns int) string {
 	var fields []string
 	for i := range columns {
@@ -30,7 +30,7 @@ func textSchema(columns int) string {
 	return `{"type":"record","name":"R","fields":[` + strings.Join(fields, ",") + `]}`
 }
 
-// texts is a file with a block per slice of rows, of values of equal size.
+// texts returns a file with a block for each slice of rows, given by the sizes of their values.
 func texts(t testing.TB, codec string, columns int, blocks [][][]int) []byte {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -51,7 +51,7 @@ func texts(t testing.TB, codec string, columns int, blocks [][][]int) []byte {
 	return avrotest.Make(t, textSchema(columns), codec, file...)
 }
 
-// outliers are rows of small values, some of them of up to most bytes.
+// outliers returns blocks of rows of small values and a few of up to most bytes.
 func outliers(columns, blocks, rows, most int, seed uint64) (all [][][]int) {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	for range blocks {
@@ -70,8 +70,8 @@ func outliers(columns, blocks, rows, most int, seed uint64) (all [][][]int) {
 	return all
 }
 
-// TestLittleMemoryChangesNothing reads blocks, decodes them and takes their values
-// where a task's share of memory has room for few of them, and where it has none.
+// TestLittleMemoryChangesNothing converts a file while a task's share of memory has room
+// for few blocks and values, or for none.
 func TestLittleMemoryChangesNothing(t *testing.T) {
 	for _, codec := range []string{"null", "deflate", "snappy", "zstandard", "bzip2", "xz"} {
 		t.Run(codec, func(t *testing.T) {
@@ -106,9 +106,9 @@ func TestLittleMemoryChangesNothing(t *testing.T) {
 	}
 }
 
-// TestMemoryIsGivenBack has values of 1 MiB, each in another column; a few
-// at a time fit into memory.
-func TestMemoryIsGivenBack(t *testing.T) {
+// TestMemoryIsReleased has values of 1 MiB in different columns, of which only a few
+// fit into memory at a time.
+func TestMemoryIsReleased(t *testing.T) {
 	const columns = 40
 	var blocks [][][]int
 	for i := range 2 * columns {
@@ -138,15 +138,15 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	}
 }
 
-// TestTasksTakeTurns runs tasks side by side that can all have large values,
-// but one at a time.
+// TestTasksTakeTurns runs tasks in parallel. There is memory for the large values of
+// one at a time.
 func TestTasksTakeTurns(t *testing.T) {
 	src := source(t, "in.avro", texts(t, "deflate", 3, outliers(3, 12, 6, 1<<20, 5)))
 	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}))
 	cfg.MaxInputBlock = 64 << 20
 	want, _, _ := convert(t, cfg, src)
 	cfg.Memory, cfg.Pool, cfg.Workspaces = 256<<10, budget.New(32<<20), new(mapper.Workspaces)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // they would wait forever
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a deadlock fails the test
 	defer cancel()
 	var running sync.WaitGroup
 	for range 6 {
@@ -165,14 +165,14 @@ func TestTasksTakeTurns(t *testing.T) {
 	}
 	running.Wait()
 	got, _, _ := convert(t, cfg, src)
-	sameOutputs(t, "after all", got, want)
+	sameOutputs(t, "after all tasks", got, want)
 	cfg.Workspaces.Close()
 	if left := cfg.Pool.Left(); left != cfg.Pool.Size() {
 		t.Errorf("%d of %d bytes left", left, cfg.Pool.Size())
 	}
 }
 
-// TestWaitingEndsWithTheContext has a task that waits for its turn.
+// TestWaitingEndsWithTheContext cancels a task that waits for memory.
 func TestWaitingEndsWithTheContext(t *testing.T) {
 	src := source(t, "large.avro", largeBlock(t, 4<<20))
 	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
@@ -190,8 +190,8 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// TestLargeResolvedRows resolves rows to ones of other sizes, in records that keep
-// the order of their fields and in ones that do not.
+// TestLargeResolvedRows resolves rows to larger ones, in records that keep the order of
+// their fields and in records that do not.
 func TestLargeResolvedRows(t *testing.T) {
 	const written = `{"type":"record","name":"R","fields":[{"name":"a","type":"long"},` +
 		`{"name":"b","type":{"type":"array","items":{"type":"record","name":"I","fields":[{"name":"x","type":"string"}]}}}]}`
@@ -228,8 +228,8 @@ func TestLargeResolvedRows(t *testing.T) {
 	}
 }
 
-// TestFalseSizeBeyondTheMemory has a block that says to be larger than the memory,
-// and does not end where it says: it is damage, which may be left out.
+// TestFalseSizeBeyondTheMemory has a block whose false size exceeds the memory. It is
+// damage, which may be left out.
 func TestFalseSizeBeyondTheMemory(t *testing.T) {
 	file := texts(t, "null", 1, [][][]int{{{10}}, {{1 << 20}}, {{10}}})
 	src := source(t, "in.avro", file)
@@ -246,8 +246,8 @@ func TestFalseSizeBeyondTheMemory(t *testing.T) {
 	}
 }
 
-// TestRefusalInATrial has a value for which there is no memory before damage in the
-// same row: that is no damage, and no other task's trouble.
+// TestRefusalInATrial has a value for which there is no memory, before damage in the same
+// row. The error is the lack of memory, and another task is not affected.
 func TestRefusalInATrial(t *testing.T) {
 	file := texts(t, "null", 2, [][][]int{{{600 << 10, 10}}})
 	src := source(t, "bad.avro", file)
@@ -258,7 +258,7 @@ func TestRefusalInATrial(t *testing.T) {
 	cfg.MaxInputBlock = 32 << 20
 	_, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
 	if !errors.As(err, new(*budget.Error)) {
-		t.Errorf("error %v, want a refusal", err)
+		t.Errorf("got %v, want a budget.Error", err)
 	}
 	if _, rows, _ := convert(t, cfg, good); !slices.Equal(rows, []int64{1}) {
 		t.Errorf("rows %v", rows)

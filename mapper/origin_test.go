@@ -15,8 +15,8 @@ import (
 	"github.com/rowtocol/rowtocol/mapper"
 )
 
-// picky is a format that takes no negative longs. At says where it finds them out; it
-// knows the row unless it is blind.
+// picky is a format that rejects negative longs, in the step that at names. Its error
+// has the row unless it is blind.
 type picky struct {
 	split
 	at    string
@@ -39,7 +39,7 @@ type pickyJob struct {
 	block *column.Block
 }
 
-func (p picky) look(at string, b *column.Block) error {
+func (p picky) check(at string, b *column.Block) error {
 	for data, row := b.Data, b.FirstRow; at == p.at && len(data) > 0; row++ {
 		v, n := binary.Varint(data)
 		if v < 0 {
@@ -57,13 +57,13 @@ func (p picky) look(at string, b *column.Block) error {
 func (g *pickyGroup) Begin(col int, b *column.Block) (format.EncodeJob, error) {
 	job, err := g.RowGroup.Begin(col, b)
 	if err == nil {
-		err = g.look("begin", b)
+		err = g.check("begin", b)
 	}
 	return &pickyJob{job, g.picky, b}, err
 }
 
 func (j *pickyJob) Encode(dst []byte) ([]byte, error) {
-	if err := j.look("encode", j.block); err != nil {
+	if err := j.check("encode", j.block); err != nil {
 		return dst, err
 	}
 	return j.EncodeJob.Encode(dst)
@@ -71,14 +71,14 @@ func (j *pickyJob) Encode(dst []byte) ([]byte, error) {
 
 func (g *pickyGroup) End(col int, job format.EncodeJob, stored int) error {
 	j := job.(*pickyJob)
-	if err := g.look("end", j.block); err != nil {
+	if err := g.check("end", j.block); err != nil {
 		return err
 	}
 	return g.RowGroup.End(col, j.EncodeJob, stored)
 }
 
-// A value that the format cannot hold is located in the input, in any row group it
-// came to.
+// If a format rejects a value, the error has its location in the input, in any row
+// group.
 func TestUnfitValuesAreLocated(t *testing.T) {
 	var blocks []avrotest.Block
 	for block := range 40 {
@@ -119,7 +119,7 @@ func TestUnfitValuesAreLocated(t *testing.T) {
 	}
 }
 
-// The record of the origin of rows does not grow with the number of input blocks.
+// The memory for the origins of rows does not grow with the number of input blocks.
 func TestOriginsAreFew(t *testing.T) {
 	const blocks = 100_000
 	var all []avrotest.Block
@@ -139,8 +139,8 @@ func TestOriginsAreFew(t *testing.T) {
 	if !errors.As(err, &d) || d.File != "in.avro" {
 		t.Fatal(err)
 	}
-	// A block is 19 bytes, and each says in order which row it has.
+	// Blocks have 19 bytes and one row each, so an offset gives the row.
 	if at := int64(len(file)) - 19*7; d.Offset+19*d.Row != at || d.Row > blocks/1000 {
-		t.Errorf("%v, want a block at most %d rows before that at %d", err, blocks/1000, at)
+		t.Errorf("%v, want a block at most %d rows before the one at %d", err, blocks/1000, at)
 	}
 }

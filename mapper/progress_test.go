@@ -13,21 +13,21 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// blockOf writes a file of one block that has a row so many times.
+// blockOf returns a file of one block that repeats a row.
 func blockOf(t *testing.T, schema, codec, row string, rows int) []byte {
 	t.Helper()
 	return avrotest.Make(t, schema, codec, avrotest.Block{Rows: int64(rows), Data: []byte(strings.Repeat(row, rows))})
 }
 
-// TestProgressInABlock has input of one block of 4 MiB, which deflate and bzip2 decompress
-// twice, and rows are walked twice where damage is allowed.
+// TestProgressInABlock has input of one block of 4 MiB. Deflate and bzip2 decompress it
+// twice, and its rows are walked twice if damage is allowed.
 func TestProgressInABlock(t *testing.T) {
 	const rows, size = 4 << 20 / 32, 4 << 20
 	text := "\x3e" + strings.Repeat("x", 31)
 	for _, tc := range []struct {
 		schema, codec, row string
-		decoding           int // calls at least while the block is decompressed
-		walking            int // calls at least in a walk
+		decoding           int // least number of calls during decompression
+		walking            int // least number of calls in a walk
 	}{
 		{`"string"`, "deflate", text, 6, 3}, {`"string"`, "bzip2", text, 6, 3}, {`"string"`, "xz", text, 3, 3},
 		{`"string"`, "zstandard", text, 0, 3}, {`"string"`, "snappy", text, 0, 3}, {`"string"`, "null", text, 0, 3},
@@ -60,13 +60,13 @@ func TestProgressInABlock(t *testing.T) {
 					}
 					_, _, stats := convert(t, cfg, src)
 					if stored := src.Size - src.Header.Size; sumRows != rows || sumBytes != stored || stats.Rows != rows {
-						t.Errorf("in the end progress is %d rows and %d bytes, want %d and %d; stats %+v", sumRows, sumBytes, rows, stored, stats)
+						t.Errorf("the final progress is %d rows and %d bytes, want %d and %d; stats %+v", sumRows, sumBytes, rows, stored, stats)
 					}
 					if least := tc.decoding + trials*tc.walking; before < least || inside < tc.walking {
-						t.Errorf("%d calls before the first row, want %d; %d after it, want %d", before, least, inside, tc.walking)
+						t.Errorf("%d calls before the first row, want at least %d; %d after it, want at least %d", before, least, inside, tc.walking)
 					}
 					if before+inside > 30 {
-						t.Errorf("%d calls", before+inside)
+						t.Errorf("%d calls, want at most 30", before+inside)
 					}
 				})
 			}
@@ -75,7 +75,7 @@ func TestProgressInABlock(t *testing.T) {
 }
 
 // TestProgressOfLostBlocks has a block that is lost after it was decompressed and its rows
-// were tried.
+// were walked.
 func TestProgressOfLostBlocks(t *testing.T) {
 	const rows = 1<<16 - 1
 	text := "\x7e" + strings.Repeat("0123456", 9)
@@ -83,7 +83,7 @@ func TestProgressOfLostBlocks(t *testing.T) {
 	src := source(t, "a.avro", file)
 	var block ocf.Block
 	testenv.Must(t, ocf.NewScanner(src.R, src.Size, src.Name, src.Header, src.Range).Next(t.Context(), &block))
-	// The block says that it has a row less: its bytes go on after the last.
+	// The block claims one row less, so that bytes follow the last one.
 	file[block.Offset] -= 2
 	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 	cfg.MaxInputBlock, cfg.OnDamage = 16<<20, mapper.Skip

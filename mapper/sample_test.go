@@ -13,9 +13,9 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// read converts a source, in pieces of a given size, and returns what its
-// columns took.
-func read(t *testing.T, s *mapper.Sample, src mapper.Source, piece int64) []mapper.SampleColumn {
+// readSample reads a source in pieces of a given size, and returns the sizes of its
+// columns.
+func readSample(t *testing.T, s *mapper.Sample, src mapper.Source, piece int64) []mapper.SampleColumn {
 	t.Helper()
 	for src.Range.Start < src.Size {
 		next, err := s.Read(t.Context(), src, piece)
@@ -27,7 +27,7 @@ func read(t *testing.T, s *mapper.Sample, src mapper.Source, piece int64) []mapp
 	return columns
 }
 
-// TestSampleTakesWhatTasksTake compares a sample of everything with the task.
+// TestSampleTakesWhatTasksTake compares a sample of the whole source with a task.
 func TestSampleTakesWhatTasksTake(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 1500))
 	f := trevni.NewGroupWriter(trevni.Options{Codec: "snappy", Values: []string{"id"}})
@@ -45,7 +45,7 @@ func TestSampleTakesWhatTasksTake(t *testing.T) {
 		s := mapper.NewSample(cfg)
 		defer s.Close()
 		got, blocks := rg.Size(), int64(0)
-		for _, c := range read(t, s, src, piece) {
+		for _, c := range readSample(t, s, src, piece) {
 			got += c.Stored + c.Tables
 			blocks += c.Blocks
 		}
@@ -53,13 +53,13 @@ func TestSampleTakesWhatTasksTake(t *testing.T) {
 			t.Errorf("in pieces of %d: %d bytes of output, want %d, for %d rows of %d bytes", piece, got, want, s.Rows(), s.Bytes())
 		}
 		if blocks < 2*int64(len(cfg.Mapping.Columns)) || s.LargestBlock() < s.Bytes()/100 || s.LargestBlock() > s.Bytes()/3 {
-			t.Errorf("%d blocks; the largest of the input has %d of %d bytes", blocks, s.LargestBlock(), s.Bytes())
+			t.Errorf("%d blocks; the largest block of the input has %d of %d bytes", blocks, s.LargestBlock(), s.Bytes())
 		}
 	}
 }
 
-// TestSampleLeavesDamageOut has a block with a damaged row, and one that
-// does not end in its sync marker.
+// TestSampleLeavesDamageOut has a block with a damaged row, and one that does not
+// end with its sync marker.
 func TestSampleLeavesDamageOut(t *testing.T) {
 	var blocks []avrotest.Block
 	for _, rows := range []string{"\x02\x02x\x02\x02y", "\x02\x02x\x02\xff\xff", "\x04\x02x\x04\x02y", "\x02\x02x\x02\x02y", "\x02\x02x\x02\x02y"} {
@@ -72,12 +72,12 @@ func TestSampleLeavesDamageOut(t *testing.T) {
 	cfg.OnDamage = mapper.Quarantine
 	s := mapper.NewSample(cfg)
 	defer s.Close()
-	columns := read(t, s, src, src.Size)
+	columns := readSample(t, s, src, src.Size)
 	if s.Ended() || s.Rows() != 4 || s.Bytes() != 2*24 || columns[0].Data != 4 || columns[1].Data != 8 {
 		t.Errorf("%d rows of %d bytes, columns %+v; want those of two blocks", s.Rows(), s.Bytes(), columns)
 	}
 
-	// Blocks after damage that ends the tasks are not decoded.
+	// Blocks after damage that ends tasks are not decoded.
 	cfg.OnDamage = mapper.Fail
 	fails := mapper.NewSample(cfg)
 	defer fails.Close()
@@ -92,9 +92,9 @@ func TestSampleWithoutRows(t *testing.T) {
 	src := source(t, "none.avro", mail(t, 0))
 	s := mapper.NewSample(config(t, src, trevni.NewGroupWriter(trevni.Options{})))
 	defer s.Close()
-	for _, c := range read(t, s, src, 1) {
+	for _, c := range readSample(t, s, src, 1) {
 		if c != (mapper.SampleColumn{}) {
-			t.Errorf("a column took %+v", c)
+			t.Errorf("got %+v for a column, want zeros", c)
 		}
 	}
 }
@@ -106,10 +106,10 @@ func TestSampleBeyondTheMemory(t *testing.T) {
 	s := mapper.NewSample(cfg)
 	defer s.Close()
 	if _, err := s.Read(t.Context(), src, src.Size); !errors.As(err, new(*budget.Error)) {
-		t.Errorf("error %v, want a refusal", err)
+		t.Errorf("got %v, want a budget.Error", err)
 	}
 
-	src = source(t, "larger.avro", largeBlock(t, 64<<20)) // which no memory would help
+	src = source(t, "larger.avro", largeBlock(t, 64<<20)) // too large with any memory
 	large := mapper.NewSample(cfg)
 	defer large.Close()
 	if next, err := large.Read(t.Context(), src, src.Size); err != nil || next != src.Size {
@@ -128,7 +128,7 @@ func TestSampleEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestSampleOfRowsWithoutBytes has more rows than a sample takes.
+// TestSampleOfRowsWithoutBytes has more rows than a sample reads.
 func TestSampleOfRowsWithoutBytes(t *testing.T) {
 	src := source(t, "null.avro", avrotest.Make(t, `"null"`, "null", slices.Repeat([]avrotest.Block{{Rows: mapper.MaxSampleRows / 2}}, 3)...))
 	s := mapper.NewSample(config(t, src, trevni.NewGroupWriter(trevni.Options{})))

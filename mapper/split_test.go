@@ -12,11 +12,11 @@ import (
 	"github.com/rowtocol/rowtocol/mapper"
 )
 
-// split is a format that exists for tests: what it has and Trevni has not is
-// the split layout, state that depends on the order of blocks, and two outputs
-// per row group. A stored block is the chain sum of the column so far, the
-// values, and the lengths; the values of all columns make one output and the
-// lengths the other, each after a literal table of the columns' sizes.
+// split is a format for tests. Unlike Trevni it has the split layout, state that
+// depends on the order of blocks, and two outputs per row group. A stored block has
+// a checksum of the column so far, the values, and the lengths. The values of all
+// columns make one output and the lengths the other; each column is preceded by a
+// literal with its size.
 type split struct{}
 
 func (split) Memory(_, _ int) int64 { return 0 }
@@ -42,7 +42,7 @@ type splitGroup struct {
 	size int64
 }
 
-// rowSum sums the keys of rows next to the columns.
+// rowSum is a sink that computes a checksum of the rows' keys.
 type rowSum struct {
 	groups []int64 // rows of each
 	keys   uint32
@@ -57,7 +57,7 @@ func (s *rowSum) Row(r *mapper.Row) error {
 	if r.Group != len(s.groups)-1 || r.Number != s.groups[r.Group] {
 		return fmt.Errorf("row %d of row group %d after %v", r.Number, r.Group, s.groups)
 	}
-	// The number of a message comes first in it, and its sender's name has an @.
+	// Senders contain one @.
 	if id, from := r.Keys[1], r.Keys[0]; len(id) == 0 || bytes.Count(from, []byte("@")) != 1 {
 		return fmt.Errorf("row %d of row group %d has the keys %q", r.Number, r.Group, r.Keys)
 	}

@@ -23,7 +23,7 @@ func TestMemoryOfEarlierTasksChangesNothing(t *testing.T) {
 	for i := range 3 {
 		got, _, _ := convert(t, cfg, src)
 		sameOutputs(t, fmt.Sprint("task ", i), got, want)
-		// A task that fails in the middle leaves nothing over.
+		// A task that fails half-way does not affect the next.
 		_, err := mapper.Run(context.Background(), []mapper.Source{damaged}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
 		if err == nil {
 			t.Fatal("damage was not noticed")
@@ -31,7 +31,7 @@ func TestMemoryOfEarlierTasksChangesNothing(t *testing.T) {
 	}
 }
 
-func TestMoreTellsTheLastRowGroup(t *testing.T) {
+func TestMoreIsFalseInTheLastRowGroup(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 3000))
 	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}))
 	for _, ceiling := range []int64{300 << 10, 128 << 20} {
@@ -44,7 +44,7 @@ func TestMoreTellsTheLastRowGroup(t *testing.T) {
 		testenv.Must(t, err)
 		for i, m := range more {
 			if m != (i < len(more)-1) {
-				t.Errorf("ceiling %d: row group %d of %d says more: %v", ceiling, i, len(more), m)
+				t.Errorf("row group size %d: row group %d of %d has More %v", ceiling, i, len(more), m)
 			}
 		}
 	}

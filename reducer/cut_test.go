@@ -8,8 +8,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/memstore"
 )
 
-// TestPowerCuts cuts the power at each point of writing an output: what was
-// said to be written is then there, whole, and the output can be written again.
+// TestPowerCuts cuts the power at each point of writing an output. If Write succeeded,
+// the output is complete afterwards. In any case it can be written again.
 func TestPowerCuts(t *testing.T) {
 	out, sp, want := sample(t)
 	for n, stopped := 1, true; stopped; n++ {
@@ -41,6 +41,6 @@ func checkWhole(t *testing.T, disk *memstore.Disk, path string, want []byte) {
 	t.Helper()
 	got, err := disk.Client().ReadFile(t.Context(), path, int64(len(want)))
 	if err != nil || !bytes.Equal(got, want) {
-		t.Fatalf("%s shows %d bytes of %d, %v", path, len(got), len(want), err)
+		t.Fatalf("%s has %d bytes, want %d, %v", path, len(got), len(want), err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// mount makes a small file system in memory, or skips the test where that is
-// not allowed.
+// mount makes a small file system in memory, or skips the test if that is not
+// allowed.
 func mount(t *testing.T, flags uintptr) string {
 	t.Helper()
 	dir := t.TempDir()

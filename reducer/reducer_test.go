@@ -23,8 +23,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// sample is an output of some MiB, of literals and of ranges of three columns
-// out of order, and the bytes that it must have.
+// sample returns an output of some MiB, of literals and of ranges of three columns
+// out of order, with its spill and the bytes that it must have.
 func sample(t testing.TB) (format.Output, *spill.Spill, []byte) {
 	t.Helper()
 	folder, err := spill.OpenFolder(t.TempDir())
@@ -63,7 +63,7 @@ func sample(t testing.TB) (format.Output, *spill.Spill, []byte) {
 	return out, sp, want
 }
 
-// named returns one name again and again.
+// named returns a function that always returns the same name.
 func named(path string) func() string { return func() string { return path } }
 
 func TestWrite(t *testing.T) {
@@ -90,17 +90,16 @@ func TestWriteEmpty(t *testing.T) {
 	onlyFile(t, path)
 }
 
-// onlyFile fails the test unless path exists and its directory holds nothing
-// else.
+// onlyFile fails the test unless path exists and is the only file of its directory.
 func onlyFile(t *testing.T, path string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(entries) != 1 || entries[0].Name() != filepath.Base(path) {
-		t.Errorf("the directory holds %v, %v", entries, err)
+		t.Errorf("the directory has %v, %v", entries, err)
 	}
 }
 
-// nothingLeft fails the test if there is anything in the directory of a path.
+// nothingLeft fails the test if the directory of a path is not empty.
 func nothingLeft(t *testing.T, path, what string, args ...any) {
 	t.Helper()
 	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
@@ -108,28 +107,28 @@ func nothingLeft(t *testing.T, path, what string, args ...any) {
 	}
 }
 
-// TestNameTaken leaves what has the name as it is.
+// TestNameTaken writes an output whose name is taken: the file there does not change.
 func TestNameTaken(t *testing.T) {
 	out, sp, want := sample(t)
 	path := filepath.Join(t.TempDir(), "f")
 	for _, other := range [][]byte{[]byte("short"), want} {
 		testenv.Must(t, os.WriteFile(path, other, 0o666))
 		if _, err := Write(t.Context(), store.Local(), named(path), out, sp); !errors.Is(err, store.ErrExist) {
-			t.Errorf("error is %v", err)
+			t.Errorf("got %v", err)
 		}
 		if got, _ := os.ReadFile(path); !bytes.Equal(got, other) {
-			t.Error("the file that was there has changed")
+			t.Error("the existing file has changed")
 		}
 		onlyFile(t, path)
 	}
 }
 
-// patient makes a store wait for failures to pass, in no time.
-func patient(st store.Store) store.Store {
+// retrying makes a store retry failed operations without waiting.
+func retrying(st store.Store) store.Store {
 	return store.WithRetry(st, store.Patience{Limit: time.Minute, Sleep: func(context.Context, time.Duration) error { return nil }})
 }
 
-// TestRepeated fails an upload once, in each way that may pass.
+// TestRepeated fails an upload once, in each way that is retried.
 func TestRepeated(t *testing.T) {
 	out, sp, want := sample(t)
 	for _, fault := range []storetest.Fault{
@@ -143,7 +142,7 @@ func TestRepeated(t *testing.T) {
 			tries++
 			return filepath.Join(dir, fmt.Sprint("f", tries))
 		}
-		w, err := Write(t.Context(), patient(storetest.NewFaulty(store.Local(), fault)), next, out, sp)
+		w, err := Write(t.Context(), retrying(storetest.NewFaulty(store.Local(), fault)), next, out, sp)
 		if err != nil || tries != 2 || w.Path != filepath.Join(dir, "f2") || w.CRC32C != crc32.Checksum(want, castagnoli) {
 			t.Errorf("%+v: %+v after %d tries, %v", fault, w, tries, err)
 		}
@@ -163,10 +162,10 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// failing fails each read.
-type failing struct{ err error }
+// failingReader fails each read.
+type failingReader struct{ err error }
 
-func (f failing) ReadAt([]byte, int64) (int, error) { return 0, f.err }
+func (f failingReader) ReadAt([]byte, int64) (int, error) { return 0, f.err }
 
 func TestCopySourceFails(t *testing.T) {
 	for _, source := range []struct{ err, want error }{
@@ -175,7 +174,7 @@ func TestCopySourceFails(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "f")
 		faulty := storetest.NewFaulty(store.Local())
-		_, err := Copy(t.Context(), patient(faulty), named(path), io.NewSectionReader(failing{source.err}, 0, 5))
+		_, err := Copy(t.Context(), retrying(faulty), named(path), io.NewSectionReader(failingReader{source.err}, 0, 5))
 		if !errors.Is(err, source.want) || faulty.Calls(storetest.Create) != 1 {
 			t.Errorf("%v: error %v after %d tries", source.err, err, faulty.Calls(storetest.Create))
 		}
@@ -198,10 +197,10 @@ func TestFaults(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "f")
 				_, err := Write(t.Context(), storetest.NewFaulty(store.Local(), fault), named(path), out, sp)
 				if !errors.Is(err, syscall.EIO) || store.Classify(err) != store.Retryable {
-					t.Errorf("%+v: error is %v", fault, err)
+					t.Errorf("%+v: got %v", fault, err)
 				}
 				left, _ := os.ReadDir(filepath.Dir(path))
-				// A Create whose answer is lost leaves a file that nobody knows.
+				// If Create fails late, Write does not know its file and leaves it.
 				if op == storetest.Create && late {
 					if len(left) != 1 {
 						t.Errorf("%+v: left %v", fault, left)
@@ -217,8 +216,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestPatienceCountsOnce lets what a whole upload is made of fail all the time:
-// the upload waits no longer than one operation.
+// TestPatienceCountsOnce makes one kind of operation always fail: an upload does not wait
+// longer than one operation.
 func TestPatienceCountsOnce(t *testing.T) {
 	out, sp, _ := sample(t)
 	for _, op := range []storetest.Op{storetest.Create, storetest.Open, storetest.ReadAt} {
@@ -243,7 +242,7 @@ func TestRemovalFailsToo(t *testing.T) {
 		storetest.Fault{Op: storetest.Remove, Err: syscall.ENOSPC})
 	_, err := Write(t.Context(), st, named(path), out, sp)
 	if !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
-		t.Errorf("error is %v, want the first, and the second in words", err)
+		t.Errorf("got %v, want the first error and the text of the second", err)
 	}
 }
 
@@ -253,13 +252,13 @@ func TestSilentCorruption(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "f")
 		_, err := Write(t.Context(), storetest.NewFaulty(store.Local(), fault), named(path), out, sp)
 		if !errors.Is(err, store.ErrMismatch) {
-			t.Errorf("%+v: error is %v", fault, err)
+			t.Errorf("%+v: got %v", fault, err)
 		}
 		nothingLeft(t, path, "%+v", fault)
 	}
 }
 
-// TestCanceled stops at the n-th call of Open or Write.
+// TestCanceled cancels the context at the n-th call of Open or Write.
 func TestCanceled(t *testing.T) {
 	out, sp, _ := sample(t)
 	for n := 1; n <= 5; n++ {
@@ -283,32 +282,32 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// deaf is a store that obeys no context. It cancels one at the n-th call to a
+// deafStore is a store that ignores contexts. It cancels one at the n-th call to a
 // writer.
-type deaf struct {
+type deafStore struct {
 	store.Store
 	n, calls int
 	cancel   context.CancelFunc
 }
 
-func (d *deaf) call() {
+func (d *deafStore) call() {
 	if d.calls++; d.calls == d.n {
 		d.cancel()
 	}
 }
 
-func (d *deaf) Open(ctx context.Context, path string) (store.File, error) {
+func (d *deafStore) Open(ctx context.Context, path string) (store.File, error) {
 	return d.Store.Open(context.WithoutCancel(ctx), path)
 }
 
-func (d *deaf) Create(ctx context.Context, path string, o store.CreateOptions) (store.Writer, error) {
+func (d *deafStore) Create(ctx context.Context, path string, o store.CreateOptions) (store.Writer, error) {
 	w, err := d.Store.Create(context.WithoutCancel(ctx), path, o)
 	return &deafWriter{w, d}, err
 }
 
 type deafWriter struct {
 	store.Writer
-	d *deaf
+	d *deafStore
 }
 
 func (w *deafWriter) Write(p []byte) (int, error) {
@@ -325,17 +324,17 @@ func (w *deafWriter) Commit(ctx context.Context) error {
 	return w.Writer.Commit(context.WithoutCancel(ctx))
 }
 
-// TestCanceledOnDeafStore stops an upload that the store would go on with.
+// TestCanceledOnDeafStore cancels an upload on a store that ignores contexts.
 func TestCanceledOnDeafStore(t *testing.T) {
 	out, sp, _ := sample(t)
-	st := &deaf{Store: store.Local()}
+	st := &deafStore{Store: store.Local()}
 	if _, err := Write(t.Context(), st, named(filepath.Join(t.TempDir(), "f")), out, sp); err != nil {
 		t.Fatal(err)
 	}
 	for n := 1; n <= st.calls; n++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		path := filepath.Join(t.TempDir(), "f")
-		st := &deaf{Store: store.Local(), n: n, cancel: cancel}
+		st := &deafStore{Store: store.Local(), n: n, cancel: cancel}
 		_, err := Write(ctx, st, named(path), out, sp)
 		if !errors.Is(err, context.Canceled) || st.calls != n {
 			t.Errorf("canceled in call %d: %v after call %d", n, err, st.calls)
@@ -344,8 +343,8 @@ func TestCanceledOnDeafStore(t *testing.T) {
 	}
 }
 
-// Files that end early, whatever their size is said to be, are no outputs.
-func TestEndsEarly(t *testing.T) {
+// A file that ends early is an error, even if its size is right.
+func TestShortFile(t *testing.T) {
 	out, sp, _ := sample(t)
 	short := storetest.Inject(store.Local(), func(c *storetest.Call) error {
 		if c.Op != storetest.ReadAt || c.Offset < out.Size/2 {
@@ -355,27 +354,27 @@ func TestEndsEarly(t *testing.T) {
 	})
 	_, err := Write(t.Context(), short, named(filepath.Join(t.TempDir(), "f")), out, sp)
 	if !errors.Is(err, store.ErrMismatch) || !strings.Contains(err.Error(), "ends after") {
-		t.Errorf("error is %v", err)
+		t.Errorf("got %v", err)
 	}
 }
 
-// grown is a file that has one byte more than was written.
-type grown struct{ store.File }
+// grownFile is a file with one byte more than was written.
+type grownFile struct{ store.File }
 
-func (f grown) Size() int64 { return f.File.Size() + 1 }
+func (f grownFile) Size() int64 { return f.File.Size() + 1 }
 
-func TestMoreAtTheEnd(t *testing.T) {
+func TestLongFile(t *testing.T) {
 	out, sp, _ := sample(t)
 	path := filepath.Join(t.TempDir(), "f")
 	growing := storetest.Inject(store.Local(), func(c *storetest.Call) error {
 		err := c.Do()
 		if c.Op == storetest.Open {
-			c.File = grown{c.File}
+			c.File = grownFile{c.File}
 		}
 		return err
 	})
 	if _, err := Write(t.Context(), growing, named(path), out, sp); !errors.Is(err, store.ErrMismatch) {
-		t.Errorf("error is %v", err)
+		t.Errorf("got %v", err)
 	}
 	nothingLeft(t, path, "a byte more")
 }
@@ -399,10 +398,10 @@ func TestBadOutputs(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "f")
 		st := storetest.NewFaulty(store.Local())
 		if _, err := Write(t.Context(), st, named(path), tt.out, tt.sp); err == nil {
-			t.Errorf("%s: written", name)
+			t.Errorf("%s: got no error", name)
 		}
 		if n := st.Calls(storetest.Create); n != tt.creates {
-			t.Errorf("%s: %d files were created", name, n)
+			t.Errorf("%s: %d files were created, want %d", name, n, tt.creates)
 		}
 		nothingLeft(t, path, "%s", name)
 	}
@@ -417,6 +416,6 @@ func TestMemory(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	testenv.Must(t, err)
 	if n := after.TotalAlloc - before.TotalAlloc; n > BufferSize+64<<10 {
-		t.Errorf("an output of %d bytes allocated %d", out.Size, n)
+		t.Errorf("writing an output of %d bytes allocated %d", out.Size, n)
 	}
 }

@@ -21,9 +21,9 @@ import (
 
 const holderParent = "ROWTOCOL_TEST_SPILL_PARENT"
 
-// TestMain lets the test binary be the process that dies: with a parent
-// directory in the environment it makes a folder with a file, says so and waits
-// to be killed.
+// TestMain makes the test binary the process that dies if the environment names a
+// parent directory: it makes a folder with a file there, prints its name and waits to
+// be killed.
 func TestMain(m *testing.M) {
 	if parent := os.Getenv(holderParent); parent != "" {
 		f, err := OpenFolder(parent)
@@ -58,7 +58,7 @@ func TestSweepAfterKill(t *testing.T) {
 	f, err := OpenFolder(parent)
 	testenv.Must(t, err)
 	if files, err := filepath.Glob(filepath.Join(dead, "*", "0")); err != nil || len(files) != 1 {
-		t.Errorf("the folder of a living process was touched: it has %v, %v", files, err)
+		t.Errorf("the folder of a running process was changed: it has %v, %v", files, err)
 	}
 	if err := f.Close(); err != nil {
 		t.Error(err)
@@ -67,7 +67,7 @@ func TestSweepAfterKill(t *testing.T) {
 	testenv.Must(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	if _, err := os.Stat(dead); err != nil {
-		t.Fatalf("nothing is left to sweep: %v", err)
+		t.Fatalf("there is no folder to sweep: %v", err)
 	}
 	if f, err = OpenFolder(parent); err != nil {
 		t.Fatal(err)
@@ -91,14 +91,14 @@ func TestSweepLeavesOthersAlone(t *testing.T) {
 		t.Fatal(warnings, err)
 	}
 	if entries, _ := os.ReadDir(parent); len(entries) != 5 {
-		t.Errorf("of 5 entries these remain: %v", entries)
+		t.Errorf("got %d entries, want 5: %v", len(entries), entries)
 	}
 	if _, err := os.Stat(elsewhere); err != nil {
 		t.Error(err)
 	}
 }
 
-// staleFolder makes a folder as a dead process leaves it, with spilled columns and keys.
+// staleFolder makes a folder like that of a dead process, with spilled columns and keys.
 func staleFolder(t *testing.T, parent string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(parent, folderPrefix+"1")
@@ -115,8 +115,8 @@ func writeFile(t *testing.T, name string) {
 	testenv.Must(t, os.WriteFile(name, []byte("x"), 0o666))
 }
 
-// tree are the paths below a directory of all that is no directory.
-func tree(t *testing.T, dir string) (paths []string) {
+// filesBelow returns the paths below a directory, without directories.
+func filesBelow(t *testing.T, dir string) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
@@ -129,7 +129,7 @@ func tree(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-// What is not of this program stays in the folder of a dead process, and is named once.
+// Files of other programs stay in the folder of a dead process. One warning names them.
 func TestSweepKeepsForeignFiles(t *testing.T) {
 	elsewhere := t.TempDir()
 	writeFile(t, elsewhere+"/0")
@@ -155,22 +155,22 @@ func TestSweepKeepsForeignFiles(t *testing.T) {
 			testenv.Must(t, err)
 			w := f.Warnings()
 			if i == 0 && (len(w) != 1 || !strings.Contains(w[0], "files in "+dir) || !strings.Contains(w[0], `["`+shown+`"];`)) || i == 1 && len(w) > 0 {
-				t.Errorf("%s: look %d: %q", name, i, w)
+				t.Errorf("%s: sweep %d: warnings %q", name, i, w)
 			}
 			if err := f.Close(); err != nil {
 				t.Error(err)
 			}
-			if left := tree(t, parent); !slices.Equal(left, []string{folderPrefix + "1/" + name}) {
+			if left := filesBelow(t, parent); !slices.Equal(left, []string{folderPrefix + "1/" + name}) {
 				t.Errorf("%s: left %q", name, left)
 			}
 		}
 	}
-	if left := tree(t, elsewhere); len(left) != 1 {
+	if left := filesBelow(t, elsewhere); len(left) != 1 {
 		t.Errorf("a link was followed: %q", left)
 	}
 }
 
-// A warning names few of many files.
+// If there are many files, a warning names only a few.
 func TestWarningOfManyFiles(t *testing.T) {
 	parent := t.TempDir()
 	dir := staleFolder(t, parent)
@@ -183,7 +183,7 @@ func TestWarningOfManyFiles(t *testing.T) {
 	}
 }
 
-// The end of a process keeps what is not of the program.
+// At its end a process keeps files of other programs.
 func TestCloseKeepsForeignFiles(t *testing.T) {
 	parent := t.TempDir()
 	for name, end := range map[string]func(*Folder){"Close": func(*Folder) {}, "Clear": func(*Folder) { Clear() }} {
@@ -195,13 +195,13 @@ func TestCloseKeepsForeignFiles(t *testing.T) {
 		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
-		if left := tree(t, f.Dir()); !slices.Equal(left, []string{name}) {
+		if left := filesBelow(t, f.Dir()); !slices.Equal(left, []string{name}) {
 			t.Errorf("%s left %q", name, left)
 		}
 	}
 }
 
-// A link that comes in the place of a locked folder is not followed.
+// A link that replaces a locked folder is not followed.
 func TestRemoveOfAReplacedFolder(t *testing.T) {
 	parent, elsewhere := t.TempDir(), t.TempDir()
 	writeFile(t, elsewhere+"/0")
@@ -211,13 +211,13 @@ func TestRemoveOfAReplacedFolder(t *testing.T) {
 	defer func() { _ = lock.Close() }()
 	testenv.Must(t, os.Rename(dir, dir+"0"))
 	testenv.Must(t, os.Symlink(elsewhere, dir))
-	if _, err := removeFolder(dir, lock); !errors.Is(err, errTaken) || len(tree(t, elsewhere)) != 1 {
-		t.Errorf("%v, left %q", err, tree(t, elsewhere))
+	if _, err := removeFolder(dir, lock); !errors.Is(err, errTaken) || len(filesBelow(t, elsewhere)) != 1 {
+		t.Errorf("%v, left %q", err, filesBelow(t, elsewhere))
 	}
 }
 
-// A folder may be removed, and another made in its place, between opening and
-// locking it.
+// A folder may be removed, and another made in its place, after it is opened and before
+// it is locked.
 func TestLockOfARemovedFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), folderPrefix+"x")
 	testenv.Must(t, os.Mkdir(dir, 0o777))
@@ -234,7 +234,7 @@ func TestLockOfARemovedFolder(t *testing.T) {
 	}
 }
 
-// Folders that are made and swept at once must not take each other for dead.
+// Processes that make and sweep folders concurrently do not remove each other's folders.
 func TestOpenFoldersAtOnce(t *testing.T) {
 	parent := t.TempDir()
 	var wg sync.WaitGroup
@@ -267,6 +267,6 @@ func TestOpenFoldersAtOnce(t *testing.T) {
 
 func TestOpenFolderErrors(t *testing.T) {
 	if _, err := OpenFolder(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("in no directory: %v", err)
+		t.Errorf("missing parent: %v", err)
 	}
 }

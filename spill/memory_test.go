@@ -33,8 +33,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// pattern returns bytes that differ from their neighbours at any distance below
-// a page.
+// pattern returns bytes that do not repeat within a page.
 func pattern(n int) []byte {
 	p := make([]byte, n)
 	for i := range p {
@@ -51,15 +50,15 @@ func TestMemoryThenFile(t *testing.T) {
 		stored  int64 // bytes in the file afterwards
 	}{
 		{"nothing", 2 * page, nil, 0},
-		{"as much as fits", 2 * page, []int{page, page}, 0},
+		{"exactly what fits", 2 * page, []int{page, page}, 0},
 		{"at once", 2 * page, []int{2 * page}, 0},
-		{"and nothing more", 2 * page, []int{2 * page, 0}, 0},
+		{"at once, then nothing", 2 * page, []int{2 * page, 0}, 0},
 		{"one byte more", 2 * page, []int{2 * page, 1}, 2 * page},
 		{"one byte too long", 2 * page, []int{2*page + 1}, 2 * page},
 		{"whole pages", 2 * page, []int{page, 2 * page}, 3 * page},
 		{"less than a page is kept", 2 * page, []int{page + 10, 3*page + 20}, 4 * page},
-		{"gathered again", 2 * page, []int{3 * page, page, page}, 3 * page},
-		{"written again", 2 * page, []int{3 * page, page, page, 5}, 5 * page},
+		{"memory is filled again", 2 * page, []int{3 * page, page, page}, 3 * page},
+		{"memory is written again", 2 * page, []int{3 * page, page, page, 5}, 5 * page},
 		{"less than a page fits", 100, []int{60, 40}, 0},
 		{"less than a page fits, one byte more", 100, []int{60, 41}, 101},
 		{"less than a page fits, a page", 100, []int{60, page, 30}, page + 60},
@@ -82,9 +81,9 @@ func TestMemoryThenFile(t *testing.T) {
 			info, err := os.Stat(s.name(1))
 			switch {
 			case tt.stored == 0 && !os.IsNotExist(err):
-				t.Errorf("there is a file: %v", err)
+				t.Errorf("got a file, want none: %v", err)
 			case tt.stored > 0 && (err != nil || info.Size() != tt.stored):
-				t.Errorf("the file is not of %d bytes: %v, %v", tt.stored, info, err)
+				t.Errorf("want a file of %d bytes, got %v, %v", tt.stored, info, err)
 			}
 			if got := folder.Stored(); got != tt.stored {
 				t.Errorf("the folder counts %d bytes, want %d", got, tt.stored)
@@ -94,8 +93,8 @@ func TestMemoryThenFile(t *testing.T) {
 	}
 }
 
-// checkRanges copies ranges of a column that begin and end beside its ends and
-// where its file ends.
+// checkRanges copies ranges of a column that begin and end near its ends and near
+// the end of its file.
 func checkRanges(t *testing.T, s *Spill, col int, want []byte, stored int64) {
 	t.Helper()
 	size := int64(len(want))
@@ -113,7 +112,7 @@ func checkRanges(t *testing.T, s *Spill, col int, want []byte, stored int64) {
 				t.Fatalf("[%d,%d): copied %d, %v", from, to, n, err)
 			}
 			if !bytes.Equal(got.Bytes(), want[from:to]) {
-				t.Errorf("[%d,%d): other bytes than were appended", from, to)
+				t.Errorf("[%d,%d): the bytes differ from those appended", from, to)
 			}
 		}
 	}
@@ -126,26 +125,25 @@ func TestSmallColumnsHaveNoFile(t *testing.T) {
 		testenv.Must(t, s.Append(col, pattern(500+col%700)))
 	}
 	if entries, err := os.ReadDir(s.dir); err != nil || len(entries) != 0 {
-		t.Errorf("there are %d files, %v", len(entries), err)
+		t.Errorf("got %d files, want none, %v", len(entries), err)
 	}
 	for col := range columns {
 		var got bytes.Buffer
 		if _, err := s.CopyTo(&got, col, 0, s.Size(col)); err != nil || !bytes.Equal(got.Bytes(), pattern(500+col%700)) {
-			t.Fatalf("column %d: other bytes than were appended, %v", col, err)
+			t.Fatalf("column %d: the bytes differ from those appended, %v", col, err)
 		}
 	}
 }
 
-// TestDiskFullAtLastOfMemory has a disk without room for what memory no longer
-// holds.
-func TestDiskFullAtLastOfMemory(t *testing.T) {
+// TestDiskFullAfterMemory has a full disk when a column exceeds its memory.
+func TestDiskFullAfterMemory(t *testing.T) {
 	s := newTestSpill(t, openFolder(t), 2, Options{Memory: 2 * page})
 	testenv.Must(t, s.Append(0, pattern(page)))
 	fillDisk(t, s)
 	closeRemoved(t, s)
 }
 
-// diskUse is the length of all files below a directory.
+// diskUse returns the size of all files in a directory.
 func diskUse(t *testing.T, dir string) (n int64) {
 	t.Helper()
 	files, err := filepath.Glob(dir + "/*")
@@ -169,7 +167,7 @@ func TestFilesAreOverwritten(t *testing.T) {
 					dir = s.dir
 				}
 				if s.dir != dir {
-					t.Fatalf("round %d: the files in %s are not used again", round, dir)
+					t.Fatalf("round %d: the files in %s are not reused", round, dir)
 				}
 				for col, n := range sizes {
 					testenv.Must(t, s.Append(col, pattern(n)))
@@ -179,16 +177,16 @@ func TestFilesAreOverwritten(t *testing.T) {
 				}
 				testenv.Must(t, s.Close())
 				if n, most := diskUse(t, dir), int64(sizes[0]+sizes[1]+sizes[2]); n > most {
-					t.Errorf("round %d: closed after %d bytes, the files hold %d", round, most, n)
+					t.Errorf("round %d: after closing a spill of %d bytes, the files have %d", round, most, n)
 				}
 			}
 		})
 	}
 }
 
-// TestStaleBytesGiveWay fills columns in turn, so that the files of the last
-// spill are not those that this one needs.
-func TestStaleBytesGiveWay(t *testing.T) {
+// TestStaleBytesAreRemoved fills another column in each spill, so that the files of the
+// last spill are of no use for the next.
+func TestStaleBytesAreRemoved(t *testing.T) {
 	const size = 2 * checkEvery
 	f := openFolder(t)
 	p := pattern(1 << 20)
@@ -197,18 +195,18 @@ func TestStaleBytesGiveWay(t *testing.T) {
 		for n := 0; n < size; n += len(p) {
 			testenv.Must(t, s.Append(round, p))
 			if held := diskUse(t, s.dir); held > size+checkEvery {
-				t.Fatalf("round %d: the files hold %d bytes after %d of %d", round, held, n, size)
+				t.Fatalf("round %d: the files have %d bytes after %d of %d", round, held, n, size)
 			}
 		}
 		if held := diskUse(t, s.dir); held > size {
-			t.Errorf("round %d: the files hold %d bytes, the columns %d", round, held, size)
+			t.Errorf("round %d: the files have %d bytes, the columns %d", round, held, size)
 		}
 		testenv.Must(t, s.Close())
 	}
 }
 
-// TestConcurrentCopies has fewer files open than copies under way, of which
-// some are of one column.
+// TestConcurrentCopies has more concurrent copies than open files, and several copies
+// of each column.
 func TestConcurrentCopies(t *testing.T) {
 	const columns = 6
 	f := openFolder(t)
@@ -222,7 +220,7 @@ func TestConcurrentCopies(t *testing.T) {
 			for range 20 {
 				var got bytes.Buffer
 				if _, err := s.CopyTo(&got, col, 0, s.Size(col)); err != nil || !bytes.Equal(got.Bytes(), want[col]) {
-					t.Errorf("column %d: other bytes than were appended, %v", col, err)
+					t.Errorf("column %d: the bytes differ from those appended, %v", col, err)
 				}
 			}
 		})

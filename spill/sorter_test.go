@@ -26,13 +26,13 @@ func newTestSorter(t *testing.T, pool *budget.Pool, memory int64) *Sorter {
 	return NewSorter(memory, 56, take, share.Give)
 }
 
-// TestSorter sorts records that fit the memory, that take many runs, more than are merged at a
-// time, and that are larger than it; those of equal keys keep their order.
+// TestSorter sorts records that fit into memory, records that take more runs than are merged at
+// a time, and records that are larger than memory. Records of equal keys keep their order.
 func TestSorter(t *testing.T) {
 	folder := openFolder(t)
 	for _, tt := range []struct {
 		rows, memory, large, key int
-		runs                     int // at least
+		runs                     int // least number
 	}{
 		{0, 64 << 10, 0, 0, 0}, {100, 64 << 10, 0, 0, 0}, {5000, 16 << 10, 0, 0, 10}, {300, 8 << 10, 20 << 10, 0, 3},
 		{2000, 1 << 10, 0, 0, 100}, {200, 8 << 10, 0, 3000, 50}, {50, 8 << 10, 5000, 3000, 20},
@@ -40,7 +40,7 @@ func TestSorter(t *testing.T) {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, uint64(tt.rows)))
 			s := newTestSorter(t, budget.New(math.MaxInt64), int64(tt.memory))
-			for range 2 { // a second time in the same memory
+			for range 2 { // the second time in the same memory
 				s.Start(folder, Options{Memory: 8 << 10})
 				type row struct{ key, value []byte }
 				var want []row
@@ -54,7 +54,7 @@ func TestSorter(t *testing.T) {
 				}
 				slices.SortStableFunc(want, func(a, b row) int { return bytes.Compare(a.key, b.key) })
 				if len(s.runs) < tt.runs {
-					t.Errorf("%d runs, want %d at least", len(s.runs), tt.runs)
+					t.Errorf("%d runs, want at least %d", len(s.runs), tt.runs)
 				}
 				if n := openDescriptors(t, folder.Dir()); n > 1 {
 					t.Errorf("%d files are open", n)
@@ -75,7 +75,7 @@ func TestSorter(t *testing.T) {
 	}
 }
 
-// TestSorterOfAscents merges records that came in order a few times over.
+// TestSorterOfAscents merges a few ascending sequences of records.
 func TestSorterOfAscents(t *testing.T) {
 	for _, memory := range []int64{64 << 10, 2 << 10} {
 		s := newTestSorter(t, budget.New(0), memory)
@@ -100,8 +100,8 @@ func TestSorterOfAscents(t *testing.T) {
 	}
 }
 
-// TestSorterOfLargeValues merges records that have runs of their own and together more bytes
-// than there is memory: only that of the record that comes next is held.
+// TestSorterOfLargeValues merges large records, each a run of its own, with more bytes in total
+// than memory: only the value of the next record is in memory.
 func TestSorterOfLargeValues(t *testing.T) {
 	const rows, size = 40, 100 << 10
 	s := newTestSorter(t, budget.New(3*size), 16<<10)
@@ -125,8 +125,8 @@ func TestSorterOfLargeValues(t *testing.T) {
 	}
 }
 
-// TestSorterMemory sorts keys of all lengths in no more memory than was given, and refuses
-// those that are longer than half of it.
+// TestSorterMemory sorts keys of different lengths within the given memory, and fails if they
+// are longer than half of it.
 func TestSorterMemory(t *testing.T) {
 	const limit = 64 << 10
 	for _, size := range []int{0, 8, 4000, limit / 4, limit} {
@@ -145,7 +145,7 @@ func TestSorterMemory(t *testing.T) {
 			t.Errorf("keys of %d bytes: %d runs", size, len(s.runs))
 		}
 		if taken() > limit {
-			t.Errorf("keys of %d bytes: %d bytes are taken of %d", size, taken(), limit)
+			t.Errorf("keys of %d bytes: %d bytes of memory are used, want at most %d", size, taken(), limit)
 		}
 		if err := s.Reset(); err != nil {
 			t.Error(err)
@@ -153,8 +153,8 @@ func TestSorterMemory(t *testing.T) {
 	}
 }
 
-// TestSorterInterrupted ends with the context, in memory, while runs are merged to others, and
-// while they are merged at last.
+// TestSorterInterrupted cancels sorting in memory, while runs are merged to other runs, and in
+// the last merge.
 func TestSorterInterrupted(t *testing.T) {
 	for _, rows := range []int{1, 100, 5000} {
 		s := newTestSorter(t, budget.New(0), 1<<10)
@@ -165,14 +165,14 @@ func TestSorterInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cause := errors.New("no more wanted")
 		cancel(cause)
-		err := s.Each(ctx, func([]byte, []byte) error { t.Fatal("a record is given"); return nil })
+		err := s.Each(ctx, func([]byte, []byte) error { t.Fatal("got a record"); return nil })
 		if !errors.Is(err, cause) {
 			t.Errorf("%d records: %v", rows, err)
 		}
 	}
 }
 
-// TestSorterOfChangedFile finds lengths in its file that are not those that it wrote.
+// TestSorterOfChangedFile has lengths in the sorter's file that were changed.
 func TestSorterOfChangedFile(t *testing.T) {
 	for at, what := range []string{"key", "value"} {
 		s := newTestSorter(t, budget.New(0), 1<<10)
@@ -188,15 +188,15 @@ func TestSorterOfChangedFile(t *testing.T) {
 		testenv.Must(t, err)
 		err = s.Each(t.Context(), func([]byte, []byte) error { return nil })
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("a changed length of a %s: %v", what, err)
+			t.Errorf("changed length of a %s: %v", what, err)
 		}
 		if s.spill != nil {
-			t.Error("the spill stays open")
+			t.Error("the spill is still open")
 		}
 	}
 }
 
-// TestReader reads columns with a file and without, in ranges of all kinds.
+// TestReader reads columns with and without a file, in different ranges.
 func TestReader(t *testing.T) {
 	for _, memory := range []int{0, 1 << 20} {
 		s := newTestSpill(t, openFolder(t), 2, Options{Memory: memory})
@@ -217,7 +217,7 @@ func TestReader(t *testing.T) {
 		if memory == 0 {
 			testenv.Must(t, os.Truncate(s.name(1), 10))
 			if _, err := r.ReadAt(p, 0); !errors.Is(err, io.ErrUnexpectedEOF) {
-				t.Errorf("of a file that lost bytes: %v", err)
+				t.Errorf("truncated file: %v", err)
 			}
 		}
 	}

@@ -58,8 +58,8 @@ func openDescriptors(t testing.TB, dir string) int {
 	return n
 }
 
-// fill appends random pieces to random columns and returns what each column
-// must hold.
+// fill appends random pieces to random columns and returns the contents of each
+// column.
 func fill(t testing.TB, s *Spill, columns, appends int) [][]byte {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -86,7 +86,7 @@ func TestAppendAndCopy(t *testing.T) {
 			s := newTestSpill(t, f, columns, Options{Memory: tt.memory})
 			want := fill(t, s, columns, 1000)
 			if n := openDescriptors(t, s.dir); n > tt.limit {
-				t.Errorf("%d files are open, at most %d may be", n, tt.limit)
+				t.Errorf("%d files are open, want at most %d", n, tt.limit)
 			}
 			for col := range want {
 				if s.Size(col) != int64(len(want[col])) {
@@ -98,7 +98,7 @@ func TestAppendAndCopy(t *testing.T) {
 					t.Fatalf("copied %d of %d: %v", done, n, err)
 				}
 				if !bytes.Equal(got.Bytes(), want[col][off:off+n]) {
-					t.Errorf("column %d: other bytes than were appended", col)
+					t.Errorf("column %d: the bytes differ from those appended", col)
 				}
 			}
 			// A copy moves the file's position, which must not misplace appends.
@@ -115,7 +115,7 @@ func TestManyColumnsFewFiles(t *testing.T) {
 	const columns = 10_000
 	f := openFolder(t)
 	f.files = budget.NewFiles(96)
-	// Two row groups at once, as when one is reduced while the next is filled.
+	// There are two row groups, as when one is reduced while the next is filled.
 	a, b := newTestSpill(t, f, columns, Options{}), newTestSpill(t, f, columns, Options{})
 	for round := range 2 {
 		for col := range columns {
@@ -135,7 +135,7 @@ func TestManyColumnsFewFiles(t *testing.T) {
 		}
 	}
 	if !bytes.Equal(got.Bytes(), want.Bytes()) {
-		t.Error("the columns hold other bytes than were appended")
+		t.Error("the columns differ from what was appended")
 	}
 }
 
@@ -148,11 +148,11 @@ func TestCopyErrors(t *testing.T) {
 		}
 	}
 	if n, err := s.CopyTo(io.Discard, 1, 0, 0); n != 0 || err != nil {
-		t.Errorf("nothing of an empty column: %d, %v", n, err)
+		t.Errorf("no bytes of an empty column: %d, %v", n, err)
 	}
 	testenv.Must(t, os.Truncate(s.dir+"/0", 3))
 	if n, err := s.CopyTo(io.Discard, 0, 0, 5); n != 3 || !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("of a truncated file: %d, %v", n, err)
+		t.Errorf("truncated file: %d, %v", n, err)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestKernelCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, _ := os.ReadFile(out.Name()); !bytes.Equal(got, want[7:]) {
-		t.Error("copied other bytes than were appended")
+		t.Error("the copied bytes differ from those appended")
 	}
 }
 
@@ -200,7 +200,7 @@ func TestReserve(t *testing.T) {
 		"CheckFree": CheckFree(f.Dir(), tooMuch),
 		"New":       made(1, Options{Reserve: tooMuch}),
 	}
-	if st, err := statfs(f.Dir()); err == nil && st.Files > 0 { // else as many files as the disk has room for
+	if st, err := statfs(f.Dir()); err == nil && st.Files > 0 { // otherwise the number of files is not limited
 		failures["inodes"] = made(tooMuch, Options{})
 	}
 	for what, err := range failures {
@@ -211,14 +211,14 @@ func TestReserve(t *testing.T) {
 	if err := CheckFree(f.Dir(), 1); err != nil {
 		t.Error(err)
 	}
-	const unlimited = "/proc" // as a tmpfs with size=0 is
+	const unlimited = "/proc" // like a tmpfs with size=0
 	if st, err := statfs(unlimited); err == nil && st.Blocks == 0 {
 		if err := CheckFree(unlimited, tooMuch); err != nil {
 			t.Error(err)
 		}
 	}
 	if err := CheckFree(f.Dir()+"/none", 1); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("of no directory: %v", err)
+		t.Errorf("missing directory: %v", err)
 	}
 	// The disk fills after the spill was made.
 	s := newTestSpill(t, f, 1, Options{})
@@ -240,8 +240,8 @@ func TestFailedAppendPoisons(t *testing.T) {
 	fillDisk(t, s)
 }
 
-// fillDisk lets an append to column 0 of s find the disk full and checks that
-// nothing goes on after it.
+// fillDisk makes an append to column 0 of s fail because the disk is full, and checks
+// that later calls fail as well.
 func fillDisk(t *testing.T, s *Spill) {
 	t.Helper()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -265,7 +265,7 @@ func fillDisk(t *testing.T, s *Spill) {
 	}
 }
 
-func TestCloseGivesBack(t *testing.T) {
+func TestCloseReleasesFiles(t *testing.T) {
 	f := openFolder(t)
 	a, b := newTestSpill(t, f, 3, Options{}), newTestSpill(t, f, 3, Options{})
 	fill(t, a, 3, 10)
@@ -281,7 +281,7 @@ func TestCloseGivesBack(t *testing.T) {
 	}
 	again := newTestSpill(t, f, 3, Options{})
 	if again.dir != a.dir {
-		t.Errorf("the files in %s are not used again", a.dir)
+		t.Errorf("the files in %s are not reused", a.dir)
 	}
 	fill(t, again, 3, 5)
 	if again.Size(0) == 0 {
@@ -293,8 +293,7 @@ func TestCloseGivesBack(t *testing.T) {
 	}
 }
 
-// TestFailedSpillIsRemoved lets no file be used again of which it is not known
-// what it holds.
+// TestFailedSpillIsRemoved checks that files with unknown contents are not reused.
 func TestFailedSpillIsRemoved(t *testing.T) {
 	f := openFolder(t)
 	s := newTestSpill(t, f, 2, Options{})
@@ -302,7 +301,7 @@ func TestFailedSpillIsRemoved(t *testing.T) {
 	s.err = errors.New("half a block was written")
 	closeRemoved(t, s)
 	if next := newTestSpill(t, f, 2, Options{}); next.dir == s.dir {
-		t.Error("the files are used again")
+		t.Error("the files are reused")
 	}
 }
 
@@ -335,7 +334,7 @@ func TestConcurrentSpills(t *testing.T) {
 			for col := range 10 {
 				var got bytes.Buffer
 				if _, err := s.CopyTo(&got, col, 0, 1000); err != nil || !bytes.Equal(got.Bytes(), want) {
-					t.Errorf("column %d: other bytes, %v", col, err)
+					t.Errorf("column %d: wrong bytes, %v", col, err)
 				}
 			}
 		})
