@@ -41,28 +41,28 @@ const (
 // while one stream covers many. See file.ReadAt.
 type ahead struct {
 	memory *budget.Heap
-	most   int64 // bytes of all pieces
+	limit  int64 // bytes of all pieces
 	wanted int   // columns that are read side by side, as far as known
 	reads  sync.WaitGroup
 
 	mu      sync.Mutex // guards the fields below
 	whole   bool       // the part is read from its start to its end
-	tracks  map[place]*track
+	tracks  map[columnID]*track
 	held    int64 // bytes of all pieces
 	running int   // pieces that are being read in the background
 	read    int64 // bytes that were read and not yet counted
 	closed  bool
 }
 
-// place identifies a column in a file.
-type place struct {
+// columnID identifies a column in a file.
+type columnID struct {
 	in     *file
 	column int
 }
 
 // track is the state of a column that is partly read.
 type track struct {
-	of        place
+	id        columnID
 	small     bool       // the column is read block by block
 	mu        sync.Mutex // guards the fields below; held by the column's reader
 	at        int64      // where the last read ended
@@ -86,12 +86,12 @@ type piece struct {
 // newAhead returns an ahead that holds at most this many bytes, or the default if that
 // is less.
 func newAhead(memory *budget.Heap, most int64) *ahead {
-	return &ahead{memory: memory, most: min(most, aheadBytes), tracks: make(map[place]*track)}
+	return &ahead{memory: memory, limit: min(most, aheadBytes), tracks: make(map[columnID]*track)}
 }
 
 // readBlock fills p from an offset in a column that ends at end.
 func (a *ahead) readBlock(in *file, col int, p []byte, off, end int64) (n int, err error) {
-	t := a.lock(place{in, col}, off, end)
+	t := a.lock(columnID{in, col}, off, end)
 	defer t.mu.Unlock()
 	follows := off == t.at
 	t.at = off + int64(len(p))
@@ -121,9 +121,9 @@ func (a *ahead) readBlock(in *file, col int, p []byte, off, end int64) (n int, e
 }
 
 // lock returns the track of a column whose next read is at off, locked for the caller.
-func (a *ahead) lock(of place, off, end int64) *track {
+func (a *ahead) lock(id columnID, off, end int64) *track {
 	for {
-		t := a.track(of, off, end)
+		t := a.track(id, off, end)
 		t.mu.Lock()
 		if !t.ended {
 			return t
@@ -132,13 +132,13 @@ func (a *ahead) lock(of place, off, end int64) *track {
 	}
 }
 
-func (a *ahead) track(of place, off, end int64) *track {
+func (a *ahead) track(id columnID, off, end int64) *track {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	t := a.tracks[of]
+	t := a.tracks[id]
 	if t == nil {
-		t = &track{of: of, small: end-off <= a.smallest(), at: -1, now: new(piece), next: new(piece)}
-		a.tracks[of] = t
+		t = &track{id: id, small: end-off <= a.smallest(), at: -1, now: new(piece), next: new(piece)}
+		a.tracks[id] = t
 	}
 	return t
 }
@@ -162,7 +162,7 @@ func (a *ahead) grown(t *track, block int) int64 {
 	defer a.mu.Unlock()
 	most := int64(aheadAlone)
 	if columns := int64(max(a.wanted, len(a.tracks))); columns > 1 {
-		most = min(aheadPiece, a.most/(2*columns))
+		most = min(aheadPiece, a.limit/(2*columns))
 	}
 	return min(2*max(t.size, int64(block)), most)
 }
@@ -176,11 +176,11 @@ func (a *ahead) fetch(t *track, p []byte, off, end int64) (n int, err error) {
 	larger := size > int64(len(p)) && !t.small && a.room(t.now, off, size)
 	a.mu.Unlock()
 	if larger {
-		t.now.fill(t.of.in)
+		t.now.fill(t.id.in)
 		a.count(t.now.read)
 		return t.now.copy(p, off)
 	}
-	n, err = t.of.in.ReadAt(p, off)
+	n, err = t.id.in.ReadAt(p, off)
 	a.count(n)
 	if n == len(p) {
 		err = nil
@@ -205,7 +205,7 @@ func (a *ahead) begin(t *track, block int, end int64) {
 	a.running++
 	q.running, q.done = true, make(chan struct{})
 	a.reads.Go(func() {
-		q.fill(t.of.in)
+		q.fill(t.id.in)
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.read += int64(q.read)
@@ -221,7 +221,7 @@ func (a *ahead) begin(t *track, block int, end int64) {
 func (a *ahead) room(q *piece, start, size int64) bool {
 	if more := size - int64(cap(q.buf)); more > 0 {
 		//guard: keeps columns read ahead within their memory
-		if a.held+more > a.most || a.memory.Reserve(more) != nil {
+		if a.held+more > a.limit || a.memory.Reserve(more) != nil {
 			return false
 		}
 		a.held += more
@@ -251,7 +251,7 @@ func (a *ahead) release(t *track) {
 	a.free(t.now)
 	a.free(t.next)
 	t.ended = true
-	delete(a.tracks, t.of)
+	delete(a.tracks, t.id)
 }
 
 // free releases the memory of a piece. a.mu is held.

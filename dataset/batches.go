@@ -23,7 +23,7 @@ import (
 type Batches struct {
 	rows    *selection
 	columns *columns
-	most    int
+	maxRows int
 	rest    []span // rows found and not yet read
 	origins []origin
 	scan    *Scan        // resolves the rows; nil if they are read unchanged
@@ -57,9 +57,9 @@ func (d *Dataset) Batches(ctx context.Context, q Query) (*Batches, error) {
 func ownSchema(s *selection) (*shred.Schema, error) { return s.mapping.Schema, nil }
 
 func newBatches(s *selection, q Query) (*Batches, error) {
-	b := &Batches{rows: s, most: q.BatchRows, reader: s.dataset.list.memory.NewHeap()}
-	if b.most == 0 {
-		b.most = defaultBatchRows
+	b := &Batches{rows: s, maxRows: q.BatchRows, reader: s.dataset.list.memory.NewHeap()}
+	if b.maxRows == 0 {
+		b.maxRows = defaultBatchRows
 	}
 	if len(s.dataset.sections) > 0 {
 		return b, b.bind()
@@ -122,7 +122,7 @@ func (b *Batches) Next() bool {
 
 // fill reads rows until the batch is full. It returns io.EOF after the last row.
 func (b *Batches) fill() error {
-	for b.columns.rows < b.most {
+	for b.columns.rows < b.maxRows {
 		if err := b.rows.ctx.Err(); err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (b *Batches) fill() error {
 				}
 			}
 		}
-		n, err := b.columns.read(b.rest, b.most)
+		n, err := b.columns.read(b.rest, b.maxRows)
 		if err != nil {
 			return b.rows.located(err)
 		}

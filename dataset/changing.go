@@ -41,7 +41,7 @@ func (l *Listing) Lost(ctx context.Context, p *Part, name string, err error) err
 // Listing.Lost. The caller closes the file.
 func (l *Listing) OpenListed(ctx context.Context, output int, name string) (store.File, error) {
 	r := &l.Outputs[output]
-	f := &listedFile{file{name: path.Join(r.Path, name), size: -1, among: budget.OpenFiles()}}
+	f := &listedFile{file{name: path.Join(r.Path, name), size: -1, pool: budget.OpenFiles()}}
 	f.open = func() (store.File, error) {
 		stored, err := r.Store.Open(ctx, f.name)
 		if err != nil {

@@ -45,9 +45,9 @@ func newColumns(all []column.Column, numbers []int, memory vectorMemory) *column
 	c.memory.sizes = make([]vectorSize, n)
 	for i := range c.vectors {
 		c.vectors[i] = new(column.Vector)
-		of := &all[numbers[i]]
-		c.empty = append(c.empty, of.Type == column.Null && of.Array && !of.Optional)
-		if p := c.parents[i]; p >= 0 && (of.Type != column.Null || of.Array) {
+		col := &all[numbers[i]]
+		c.empty = append(c.empty, col.Type == column.Null && col.Array && !col.Optional)
+		if p := c.parents[i]; p >= 0 && (col.Type != column.Null || col.Array) {
 			c.empty[p] = false
 		}
 	}
@@ -212,12 +212,12 @@ func (c *columns) expected(i int) (bytes int64) {
 	blocks := c.blocks[i]
 	from := max(sort.Search(len(blocks), func(b int) bool { return blocks[b].FirstRow > first })-1, 0)
 	for b := from; b < len(blocks) && blocks[b].FirstRow < end; b++ {
-		of := &blocks[b]
-		if of.RawSize < largeBlock || of.RawSize/plausible > of.StoredSize {
+		col := &blocks[b]
+		if col.RawSize < largeBlock || col.RawSize/plausible > col.StoredSize {
 			continue // reading the block shows whether it is true
 		}
-		rows := min(end, of.FirstRow+of.Rows) - max(first, of.FirstRow)
-		bytes += min(of.RawSize, 4*(of.RawSize/max(of.Rows, 1)+1)*max(rows, 0))
+		rows := min(end, col.FirstRow+col.Rows) - max(first, col.FirstRow)
+		bytes += min(col.RawSize, 4*(col.RawSize/max(col.Rows, 1)+1)*max(rows, 0))
 	}
 	return bytes
 }
@@ -225,37 +225,37 @@ func (c *columns) expected(i int) (bytes int64) {
 // check checks that the values of a column that append read suit its type. Every user
 // of vectors relies on it.
 func (c *columns) check(i int) error {
-	of, v, m := &c.all[c.numbers[i]], c.vectors[i], &c.marks[i]
-	if of.Optional {
+	col, v, m := &c.all[c.numbers[i]], c.vectors[i], &c.marks[i]
+	if col.Optional {
 		for _, n := range v.Lengths[m.lengths:] {
 			//guard: rejects a branch with two values
 			if n > 1 {
-				return c.damaged(of, damage.Count, "length %d in a branch of a union", n)
+				return c.damaged(col, damage.Count, "length %d in a branch of a union", n)
 			}
 		}
 	}
-	if of.Symbols != nil {
+	if col.Symbols != nil {
 		for _, n := range v.Ints[m.ints:] {
 			//guard: rejects an ordinal without a symbol
-			if uint32(n) >= uint32(len(of.Symbols)) {
-				return c.damaged(of, damage.Value, "ordinal %d of an enum of %d symbols", n, len(of.Symbols))
+			if uint32(n) >= uint32(len(col.Symbols)) {
+				return c.damaged(col, damage.Value, "ordinal %d of an enum of %d symbols", n, len(col.Symbols))
 			}
 		}
 	}
-	if of.FixedSize > 0 {
+	if col.FixedSize > 0 {
 		for k := m.values; k < v.Values; k++ {
 			//guard: rejects a value of another size
-			if n := int(v.Offsets[k+1] - v.Offsets[k]); n != of.FixedSize {
-				return c.damaged(of, damage.Size, "%d bytes where a value has %d", n, of.FixedSize)
+			if n := int(v.Offsets[k+1] - v.Offsets[k]); n != col.FixedSize {
+				return c.damaged(col, damage.Size, "%d bytes where a value has %d", n, col.FixedSize)
 			}
 		}
 	}
 	return nil
 }
 
-func (c *columns) damaged(of *column.Column, kind damage.Kind, reason string, args ...any) error {
+func (c *columns) damaged(col *column.Column, kind damage.Kind, reason string, args ...any) error {
 	e := damage.New(kind, c.part.name, -1, reason, args...)
-	e.Column = of.Name
+	e.Column = col.Name
 	return e
 }
 

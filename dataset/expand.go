@@ -148,7 +148,7 @@ func (l *Listing) add(ctx context.Context, r root, above int, partial bool) erro
 			continue
 		}
 		if b.Has(k.Name) {
-			return keyTwice(b.Path, k.Name)
+			return duplicateKey(b.Path, k.Name)
 		}
 		b.Keys = append(b.Keys, k)
 	}

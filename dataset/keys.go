@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// keyTwice returns the error for a directory whose key a directory above it has too.
-func keyTwice(path, key string) error {
+// duplicateKey returns the error for a directory whose key a directory above it has too.
+func duplicateKey(path, key string) error {
 	return damage.New(damage.Schema, path, -1, "the key %q is twice in the path", key)
 }
 

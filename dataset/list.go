@@ -103,17 +103,17 @@ func (r *Output) Schema() string { return r.schema }
 
 // Of returns the listing of one output, without the keys of directories.
 func (l *Listing) Of(output int) *Listing {
-	of := &Listing{
+	listing := &Listing{
 		Path: l.Outputs[output].Path, Dir: true, Outputs: l.Outputs[output : output+1], Formats: l.Formats, memory: l.memory,
 	}
 	for _, p := range l.Parts {
 		if p.Output == output {
-			of.Sets = []Set{{Path: l.Sets[p.Set].Path}}
+			listing.Sets = []Set{{Path: l.Sets[p.Set].Path}}
 			p.Output, p.Set = 0, 0
-			of.Parts = append(of.Parts, p)
+			listing.Parts = append(listing.Parts, p)
 		}
 	}
-	return of
+	return listing
 }
 
 // Losses returns the ranges of inputs that are missing from the outputs.
@@ -142,10 +142,10 @@ func (l *finder) addTree(ctx context.Context, top manifest.Branch) error {
 			}
 			return l.addDirectory(ctx, b, infos)
 		},
-		Other: func(_ manifest.Branch, info store.Info, twice bool) error {
+		Other: func(_ manifest.Branch, info store.Info, duplicate bool) error {
 			//guard: refuses two directories of one key
-			if k, _ := manifest.ParseKey(info.Name); twice {
-				return keyTwice(info.Path, k.Name)
+			if k, _ := manifest.ParseKey(info.Name); duplicate {
+				return duplicateKey(info.Path, k.Name)
 			}
 			l.Strays = append(l.Strays, info.Path)
 			return nil
@@ -158,7 +158,7 @@ func (l *finder) addTree(ctx context.Context, top manifest.Branch) error {
 func (l *finder) addDirectory(ctx context.Context, b manifest.Branch, infos []store.Info) ([]store.Info, error) {
 	sets, outputs, parts := len(l.Sets), len(l.Outputs), len(l.Parts)
 	for try := 1; ; try++ {
-		tree, err := l.lookInto(ctx, b, infos)
+		tree, err := l.tryDirectory(ctx, b, infos)
 		switch {
 		case err == nil && tree:
 			slices.SortFunc(infos, func(a, b store.Info) int { return comparePaths(a.Path, b.Path) })
@@ -175,9 +175,9 @@ func (l *finder) addDirectory(ctx context.Context, b manifest.Branch, infos []st
 	}
 }
 
-// lookInto is one try of addDirectory. It reports whether the directory belongs to a
+// tryDirectory is one try of addDirectory. It reports whether the directory belongs to a
 // tree. It fails with errReplaced if its findings may not belong together.
-func (l *finder) lookInto(ctx context.Context, at manifest.Branch, infos []store.Info) (tree bool, err error) {
+func (l *finder) tryDirectory(ctx context.Context, at manifest.Branch, infos []store.Info) (tree bool, err error) {
 	dir := at.Path
 	finished := slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName && !i.Dir })
 	if !finished && l.Formats.OfName(dir) != nil && !slices.ContainsFunc(infos, func(i store.Info) bool { return i.Dir }) {
@@ -233,15 +233,15 @@ func (l *finder) addOutput(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return l.addOne(out, s)
+	return l.addDisjoint(out, s)
 }
 
-// addOne is addListed for an output that shares its directory with others, which must
+// addDisjoint is addListed for an output that shares its directory with others, which must
 // not hold the same rows.
-func (l *finder) addOne(out Output, s *manifest.Success) error {
+func (l *finder) addDisjoint(out Output, s *manifest.Success) error {
 	//guard: refuses an increment whose inputs another output holds
-	if twice := l.held.Add(out.Path, s); twice != nil {
-		return damage.New(damage.Count, path.Join(out.Path, manifest.SuccessName), -1, "%s", twice)
+	if duplicate := l.held.Add(out.Path, s); duplicate != nil {
+		return damage.New(damage.Count, path.Join(out.Path, manifest.SuccessName), -1, "%s", duplicate)
 	}
 	return l.addListed(out, s)
 }
@@ -269,7 +269,7 @@ func (l *finder) readOutput(ctx context.Context, dir string) (Output, *manifest.
 
 // addListed adds the parts that the _SUCCESS of an output lists.
 func (l *finder) addListed(out Output, s *manifest.Success) error {
-	of, err := l.Formats.Named(s.Request.Options.Format)
+	want, err := l.Formats.Named(s.Request.Options.Format)
 	if err != nil {
 		d := damage.New(damage.Unsupported, path.Join(out.Path, manifest.SuccessName), -1, "the output cannot be read by this program")
 		d.Err = err
@@ -287,10 +287,10 @@ func (l *finder) addListed(out Output, s *manifest.Success) error {
 	}
 	for i := range s.Parts {
 		//guard: rejects a part with the name of another format
-		if file := s.Parts[i].Entry().Name; l.Formats.OfName(file) != of {
-			return damage.New(damage.Header, path.Join(out.Path, manifest.SuccessName), -1, "%s is listed as a part in the format %s", file, of.Name())
+		if file := s.Parts[i].Entry().Name; l.Formats.OfName(file) != want {
+			return damage.New(damage.Header, path.Join(out.Path, manifest.SuccessName), -1, "%s is listed as a part in the format %s", file, want.Name())
 		}
-		l.append(newPart(out.Path, &s.Parts[i], of), len(l.Outputs))
+		l.append(newPart(out.Path, &s.Parts[i], want), len(l.Outputs))
 	}
 	l.Outputs = append(l.Outputs, out)
 	return nil

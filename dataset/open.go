@@ -13,10 +13,10 @@ import (
 // files of a part with one per column. It may be closed in favor of others and opened
 // again.
 type file struct {
-	name  string
-	size  int64 // negative until the file is opened, if not known before
-	open  func() (store.File, error)
-	among *budget.Files
+	name string
+	size int64 // negative until the file is opened, if not known before
+	open func() (store.File, error)
+	pool *budget.Files
 
 	handle budget.File
 	opened bool           // at least once
@@ -25,14 +25,14 @@ type file struct {
 
 // take returns the open file for a read. Release it after the read.
 func (f *file) take() (store.File, error) {
-	stored, err := f.among.Acquire(&f.handle, f.begin)
+	stored, err := f.pool.Acquire(&f.handle, f.begin)
 	if err != nil {
 		return nil, err
 	}
 	return stored.(store.File), nil
 }
 
-func (f *file) release() { f.among.Release(&f.handle) }
+func (f *file) release() { f.pool.Release(&f.handle) }
 
 // begin opens the file, which must be the expected one.
 func (f *file) begin() (io.Closer, error) {
@@ -63,7 +63,7 @@ func (f *file) check(stored store.File) error {
 }
 
 // Close ends the use of the file. Reads in progress fail.
-func (f *file) Close() { f.among.Close(&f.handle) }
+func (f *file) Close() { f.pool.Close(&f.handle) }
 
 // listedFile is a file that a manifest lists besides the parts. It is a store.File.
 type listedFile struct{ file }

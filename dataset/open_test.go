@@ -16,14 +16,14 @@ import (
 // numberedFiles makes n files that contain their numbers; at most limit are open at a time.
 func numberedFiles(t *testing.T, n, limit int) (*storetest.Counter, []*file) {
 	t.Helper()
-	faulty, among, dir := storetest.NewFaulty(store.Local()), budget.NewFiles(limit), t.TempDir()
+	faulty, pool, dir := storetest.NewFaulty(store.Local()), budget.NewFiles(limit), t.TempDir()
 	files := make([]*file, n)
 	for i := range files {
 		name := filepath.Join(dir, strconv.Itoa(i))
 		if err := os.WriteFile(name, []byte{byte(i)}, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		files[i] = &file{name: name, size: 1, among: among, open: func() (store.File, error) { return faulty.Open(t.Context(), name) }}
+		files[i] = &file{name: name, size: 1, pool: pool, open: func() (store.File, error) { return faulty.Open(t.Context(), name) }}
 	}
 	return faulty.Counter, files
 }

@@ -63,7 +63,7 @@ func (l *finder) addIncrements(ctx context.Context, b *incrementDirs) error {
 			case standing == manifest.Counts && b.any:
 				err = l.addListed(r.output, r.success)
 			case standing == manifest.Counts:
-				err = l.addOne(r.output, r.success)
+				err = l.addDisjoint(r.output, r.success)
 			}
 			if err != nil {
 				return err

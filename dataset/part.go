@@ -87,7 +87,7 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, 
 			}
 			return l.Lost(ctx, p, f.Name, err)
 		}}
-		s.name, s.size, s.among = f.Name, f.Bytes, budget.OpenFiles()
+		s.name, s.size, s.pool = f.Name, f.Bytes, budget.OpenFiles()
 		s.open = func() (store.File, error) { return p.Store.Open(until, f.Name) }
 		o.files, files[i] = append(o.files, s), s
 	}
@@ -175,8 +175,8 @@ func recognize(formats format.Registry, f format.File) (format.Format, error) {
 	if n, err := f.ReadAt(head, 0); n < len(head) || err != nil && err != io.EOF {
 		return nil, in(f.Name(), err)
 	}
-	if of := formats.OfFile(head); of != nil {
-		return of, nil
+	if found := formats.OfFile(head); found != nil {
+		return found, nil
 	}
 	if len(head) == 0 {
 		return nil, damage.New(damage.Magic, f.Name(), 0, "the file is empty")
@@ -278,8 +278,8 @@ func partFiles(ctx context.Context, st store.Store, dir string) (files []File, b
 }
 
 // newPart returns the part that _SUCCESS describes.
-func newPart(dir string, p *manifest.Part, of format.Format) Part {
-	part := Part{Rows: p.Rows, Task: p.Task, RowGroup: p.RowGroup, format: of}
+func newPart(dir string, p *manifest.Part, f format.Format) Part {
+	part := Part{Rows: p.Rows, Task: p.Task, RowGroup: p.RowGroup, format: f}
 	for i := range p.Files {
 		f := &p.Files[i]
 		part.Files = append(part.Files, File{Name: path.Join(dir, f.Name), Bytes: f.Bytes, Entry: f})

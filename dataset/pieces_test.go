@@ -30,7 +30,7 @@ type slowFile struct {
 
 func newSlowFile() (*slowFile, *file) {
 	s := &slowFile{gate: make(chan struct{})}
-	return s, &file{name: "slow", size: 1 << 40, among: budget.NewFiles(1), open: func() (store.File, error) { return s, nil }}
+	return s, &file{name: "slow", size: 1 << 40, pool: budget.NewFiles(1), open: func() (store.File, error) { return s, nil }}
 }
 
 func (s *slowFile) Size() int64 { return 1 << 40 }
@@ -144,7 +144,7 @@ func (r *reader) try() error {
 
 // track returns the state of the column, an empty one at its end.
 func (r *reader) track() *track {
-	if t := r.a.tracks[place{r.in, r.col}]; t != nil {
+	if t := r.a.tracks[columnID{r.in, r.col}]; t != nil {
 		return t
 	}
 	return &track{now: new(piece), next: new(piece)}

@@ -24,8 +24,8 @@ func (d *Dataset) resolvedBatches(ctx context.Context, q Query) (*Batches, error
 	// The rows are read as the only part of a dataset of their own.
 	list := *d.list
 	list.Parts = []Part{{Name: list.Path}}
-	of := &Dataset{list: &list, rows: -1, sections: []*section{{name: d.list.Path, schema: q.Schema.JSON(), files: m, mapping: m}}}
-	rows, err := of.newSelection(ctx, Query{Limit: -1, Copies: q.Copies}, ownSchema)
+	resolved := &Dataset{list: &list, rows: -1, sections: []*section{{name: d.list.Path, schema: q.Schema.JSON(), files: m, mapping: m}}}
+	rows, err := resolved.newSelection(ctx, Query{Limit: -1, Copies: q.Copies}, ownSchema)
 	if err != nil {
 		made.close()
 		return nil, err

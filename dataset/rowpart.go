@@ -12,18 +12,18 @@ import (
 
 // makePartsOf starts to make parts of a part that stores whole rows. They close it at
 // their end.
-func (d *Dataset) makePartsOf(s *section, p *Part, of *OpenPart, part format.RowPart) (*chunks, error) {
+func (d *Dataset) makePartsOf(s *section, p *Part, opened *OpenPart, part format.RowPart) (*chunks, error) {
 	rows, err := part.Read()
 	if err != nil {
-		of.Close()
+		opened.Close()
 		return nil, in(p.Name, err)
 	}
-	return newChunks(p.Name, s.files, d.list, &partRows{of: of, rows: rows}, d.constants(s, p))
+	return newChunks(p.Name, s.files, d.list, &partRows{part: opened, rows: rows}, d.constants(s, p))
 }
 
 // partRows are the rows of a part that stores whole rows. It is a rowSource.
 type partRows struct {
-	of   *OpenPart
+	part *OpenPart
 	rows format.RowReader
 	row  int64 // number of the next row
 }
@@ -38,7 +38,7 @@ func (p *partRows) next(ctx context.Context, take func(datum []byte) (int, error
 		return err
 	}
 	if err != nil {
-		return in(p.of.name, err)
+		return in(p.part.name, err)
 	}
 	n, err := take(datum)
 	//guard: rejects a row with bytes left over
@@ -47,7 +47,7 @@ func (p *partRows) next(ctx context.Context, take func(datum []byte) (int, error
 	}
 	if d, ok := err.(*damage.Error); ok {
 		at := *d
-		at.File, at.Row, at.Offset = p.of.name, p.row, -1
+		at.File, at.Row, at.Offset = p.part.name, p.row, -1
 		return &at
 	}
 	p.row++
@@ -82,7 +82,7 @@ func (p *partRows) bytesRead() int64 { return 0 }
 
 func (p *partRows) close() {
 	p.rows.Close()
-	p.of.Close()
+	p.part.Close()
 }
 
 // verifyBlock is the size at which rows that are only verified are dropped.
@@ -99,7 +99,7 @@ func (o *OpenPart) verifyRows(ctx context.Context, part format.RowPart) error {
 		return in(o.name, err)
 	}
 	defer read.Close()
-	rows := &partRows{of: o, rows: read}
+	rows := &partRows{part: o, rows: read}
 	bufs := column.NewBuffers(m.Columns, column.Interleaved, verifyBlock)
 	shredder := shred.NewShredder(m, bufs)
 	for {

@@ -24,7 +24,7 @@ func (*wholeRows) Close() {}
 
 // A row that is stored whole must end with its last value.
 func TestWholeRowsWithBytesLeft(t *testing.T) {
-	rows := &partRows{of: &OpenPart{name: "f"}, rows: &wholeRows{{2}, {4, 6}, {8}}}
+	rows := &partRows{part: &OpenPart{name: "f"}, rows: &wholeRows{{2}, {4, 6}, {8}}}
 	first := func([]byte) (int, error) { return 1, nil }
 	testenv.Must(t, rows.next(t.Context(), first))
 	err := rows.next(t.Context(), first)

@@ -172,20 +172,20 @@ func (d *Dataset) newSelection(ctx context.Context, q Query, bind func(*selectio
 
 // begin moves to a section.
 func (s *selection) begin(number int) (err error) {
-	of := s.dataset.sections[number]
-	s.number, s.section, s.part = number, of, of.first-1
+	next := s.dataset.sections[number]
+	s.number, s.section, s.part = number, next, next.first-1
 	columns := s.query.Columns
 	if columns == nil && s.query.Schema != nil {
-		columns = s.dataset.wanted(of, s.query.Schema.Root())
+		columns = s.dataset.wanted(next, s.query.Schema.Root())
 	}
-	if s.mapping, s.columns, err = of.project(columns); err != nil {
+	if s.mapping, s.columns, err = next.project(columns); err != nil {
 		return err
 	}
 	if s.query.Where != "" {
-		if s.where, err = where.Parse(s.query.Where, of.mapping); err != nil {
+		if s.where, err = where.Parse(s.query.Where, next.mapping); err != nil {
 			return &queryError{err}
 		}
-		s.reread = rereadColumns(of.mapping.Columns, s.columns, s.where.Columns())
+		s.reread = rereadColumns(next.mapping.Columns, s.columns, s.where.Columns())
 	}
 	s.inFiles = s.countInFiles()
 	return nil

@@ -106,7 +106,7 @@ func TestLittleMemoryChangesNothing(t *testing.T) {
 	}
 }
 
-// TestMemoryIsReleased has values of 1 MiB in different columns, of which only a few
+// TestMemoryIsReleased has values of 1 MiB in different columns. Only a few of them
 // fit into memory at a time.
 func TestMemoryIsReleased(t *testing.T) {
 	const columns = 40

@@ -5,51 +5,51 @@ package mapper
 // decompressed bytes, to try the rows, to shred them) may take minutes. The number of
 // passes is not known in advance, so each but the last counts for half of the rest.
 type blockProgress struct {
-	tell func(rows, bytes int64) // nil if progress is not wanted
-	size int64                   // stored bytes of the block
-	told int64                   // reported part of size
-	from int64                   // of size, before the pass
-	goal int64                   // of size, after the pass
-	read func(done, of int)      // reports a decoder's progress
+	report   func(rows, bytes int64) // nil if progress is not wanted
+	size     int64                   // stored bytes of the block
+	reported int64                   // reported part of size
+	from     int64                   // of size, before the pass
+	goal     int64                   // of size, after the pass
+	read     func(done, total int)   // reports a decoder's progress
 }
 
 // start sets the block's size and returns the function that its decoder calls.
-func (p *blockProgress) start(size int64, tell func(rows, bytes int64)) func(done, of int) {
-	p.size, p.tell = size, tell
-	if tell == nil {
+func (p *blockProgress) start(size int64, report func(rows, bytes int64)) func(done, total int) {
+	p.size, p.report = size, report
+	if report == nil {
 		return nil
 	}
 	if p.read == nil {
-		p.read = func(done, of int) { p.passed(0, float64(done)/float64(of)) }
+		p.read = func(done, total int) { p.passed(0, float64(done)/float64(total)) }
 	}
 	return p.read
 }
 
 // begin begins a pass over the block.
 func (p *blockProgress) begin(last bool) {
-	p.from, p.goal = p.told, p.size
+	p.from, p.goal = p.reported, p.size
 	if !last {
-		p.goal -= (p.size - p.told) / 2
+		p.goal -= (p.size - p.reported) / 2
 	}
 }
 
 // walked reports that a walk over a block has done its first rows.
 func (t *task) walked(b *inputBlock, row int64) {
 	if t.cfg.Progress != nil {
-		b.progress.passed(t.untoldRows(), float64(row)/float64(b.block.Rows))
+		b.progress.passed(t.unreportedRows(), float64(row)/float64(b.block.Rows))
 	}
 }
 
-// untoldRows returns the number of rows that were converted since its last call.
-func (t *task) untoldRows() int64 {
-	rows := t.stats.Rows - t.toldRows
-	t.toldRows = t.stats.Rows
+// unreportedRows returns the number of rows that were converted since its last call.
+func (t *task) unreportedRows() int64 {
+	rows := t.stats.Rows - t.reportedRows
+	t.reportedRows = t.stats.Rows
 	return rows
 }
 
 // passed reports that a part of the pass is done, and more rows converted.
 func (p *blockProgress) passed(rows int64, part float64) {
 	now := p.from + int64(float64(p.goal-p.from)*part)
-	p.tell(rows, now-p.told)
-	p.told = now
+	p.report(rows, now-p.reported)
+	p.reported = now
 }

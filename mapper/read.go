@@ -42,7 +42,7 @@ type inputBlock struct {
 func (b *inputBlock) empty(share *budget.Share) {
 	b.releaseStored(sharing{share})
 	b.releaseRows(sharing{share})
-	b.err, b.final, b.unread, b.need, b.size, b.progress.told = nil, false, false, 0, 0, 0
+	b.err, b.final, b.unread, b.need, b.size, b.progress.reported = nil, false, false, 0, 0, 0
 }
 
 // releaseStored gives the memory of the stored bytes back, once they are decoded.

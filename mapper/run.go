@@ -21,20 +21,20 @@ type task struct {
 	minRow int
 	// resolver applies resolution, which is the current source's, in the memory of
 	// resolved.
-	resolver   *shred.Resolver
-	resolution *shred.Resolution
-	resolved   []byte
-	group      *group // nil between row groups
-	groups     int    // emitted
-	stats      Stats
-	toldRows   int64 // of stats, as progress
-	lostRows   int64
-	growth     damage.Growth // of the current source
-	growing    string        // name of the current source
-	given      Row           // to the sink
-	whole      *wholeRows    // nil if the format takes columns
-	openErr    error         // why no row group can be begun
-	undecoded  *inputBlock   // the block that the shredder waited for when the context ended
+	resolver     *shred.Resolver
+	resolution   *shred.Resolution
+	resolved     []byte
+	group        *group // nil between row groups
+	groups       int    // emitted
+	stats        Stats
+	reportedRows int64 // of stats, as progress
+	lostRows     int64
+	growth       damage.Growth // of the current source
+	growing      string        // name of the current source
+	given        Row           // to the sink
+	whole        *wholeRows    // nil if the format takes columns
+	openErr      error         // why no row group can be begun
+	undecoded    *inputBlock   // the block that the shredder waited for when the context ended
 	// sampled takes the place of the spill if the task is a sample: it has what each
 	// column took.
 	sampled []SampleColumn
@@ -157,7 +157,7 @@ func (t *task) take(in *reader, b *inputBlock) error {
 		err = t.block(b, b.src.Source)
 	}
 	if err == nil && t.cfg.Progress != nil {
-		t.cfg.Progress(t.untoldRows(), b.lost.Len()-b.progress.told)
+		t.cfg.Progress(t.unreportedRows(), b.lost.Len()-b.progress.reported)
 	}
 	return err
 }

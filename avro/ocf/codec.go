@@ -42,7 +42,7 @@ type Decoder struct {
 	// Progress, if set, is called about once for each decompressed MiB, while a block
 	// is decompressed: read is how many of the of stored bytes were read so far. Codecs
 	// that decompress a block in one step (null, snappy, zstandard) do not call it.
-	Progress func(read, of int)
+	Progress func(read, total int)
 
 	codec    string
 	maxBlock int64
@@ -287,15 +287,15 @@ const progressStep = 1 << 20
 // readAll appends everything that r returns to dst, within its capacity and the limit.
 // If the decoder counts, it keeps nothing.
 func (d *Decoder) readAll(dst []byte, r io.Reader) ([]byte, error) {
-	room, untold := int(min(int64(cap(dst)), d.maxBlock)), 0
+	room, unreported := int(min(int64(cap(dst)), d.maxBlock)), 0
 	for {
 		to := dst[len(dst):min(room, len(dst)+progressStep)]
 		if len(to) == 0 { // further bytes do not fit
 			to = d.probe[:]
 		}
 		n, err := r.Read(to)
-		if untold += n; untold >= progressStep && d.Progress != nil {
-			untold = 0
+		if unreported += n; unreported >= progressStep && d.Progress != nil {
+			unreported = 0
 			d.Progress(int(d.src.Size())-d.src.Len(), int(d.src.Size()))
 		}
 		switch {

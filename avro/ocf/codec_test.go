@@ -382,9 +382,9 @@ func TestDecodeProgress(t *testing.T) {
 		b := stored(t, codec, bytes.Repeat([]byte("0123456 "), size/8))
 		d := newDecoder(t, codec, size)
 		calls, last := 0, 0
-		d.Progress = func(read, of int) {
-			if read < last || read > of || of != len(b.Data) {
-				t.Errorf("%s: progress of %d bytes of %d after %d", codec, read, of, last)
+		d.Progress = func(read, total int) {
+			if read < last || read > total || total != len(b.Data) {
+				t.Errorf("%s: progress of %d bytes of %d after %d", codec, read, total, last)
 			}
 			calls, last = calls+1, read
 		}

@@ -46,11 +46,11 @@ func NewAssembler(m *Mapping, cols []Values, memory column.Account) *Assembler {
 	a.grow.memory = memory
 	c := joiner{cols: make([]*feed, len(cols))}
 	for i := range cols {
-		of := &m.Columns[i]
-		a.feeds[i] = feed{in: cols[i], typ: of.Type, array: of.Array, index: i, grow: &a.grow}
+		col := &m.Columns[i]
+		a.feeds[i] = feed{in: cols[i], typ: col.Type, array: col.Array, index: i, grow: &a.grow}
 		c.cols[i] = &a.feeds[i]
-		if of.Parent >= 0 {
-			a.feeds[of.Parent].children = append(a.feeds[of.Parent].children, &a.feeds[i])
+		if col.Parent >= 0 {
+			a.feeds[col.Parent].children = append(a.feeds[col.Parent].children, &a.feeds[i])
 		}
 	}
 	a.joints = c.appendStep(nil, m.root)

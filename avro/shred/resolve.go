@@ -53,7 +53,7 @@ type action struct {
 	literal  []byte         // resolveIndex: the same, encoded; resolveInOrder: defaults after the last field
 	sub      *action        // of items, or of the reader's branch
 	ordinals []int          // the reader's, per symbol of the writer; takenForDefault, or -1 if there is no default
-	instead  int            // the ordinal of the reader's default
+	fallback int            // the ordinal of the reader's default
 	factor   int64          // resolveUnit: of the units
 	change   string         // how the meaning of values changes; "" if it stays
 	branches []*action      // per branch of the writer's union
@@ -275,8 +275,8 @@ func matchSymbols(a *action, r *Node) {
 	for i, s := range slices.Backward(r.Symbols) {
 		known[s] = i
 	}
-	alike := true
-	a.ordinals, a.instead = make([]int, len(a.writer.Symbols)), r.Default
+	identical := true
+	a.ordinals, a.fallback = make([]int, len(a.writer.Symbols)), r.Default
 	for i, s := range a.writer.Symbols {
 		to, ok := known[s]
 		switch {
@@ -288,12 +288,12 @@ func matchSymbols(a *action, r *Node) {
 			to = i // of duplicate symbols, which Java rejects
 		}
 		a.ordinals[i] = to
-		alike = alike && to == i
+		identical = identical && to == i
 	}
-	if !alike {
+	if !identical {
 		a.code = resolveEnum
 	}
-	a.exact = alike && len(r.Symbols) == len(a.writer.Symbols)
+	a.exact = identical && len(r.Symbols) == len(a.writer.Symbols)
 }
 
 // writerUnion resolves each branch of the writer's union.

@@ -24,7 +24,7 @@ type Resolver struct {
 	out    []byte
 	from   int   // where the row starts in out
 	limit  int64 // of any row
-	most   int64 // limit of the current row, by its room
+	room   int64 // limit of the current row, by its room
 	over   bool  // the row would exceed it
 	halves bool  // the row and moved share the memory
 
@@ -88,13 +88,13 @@ type keptField struct {
 	resolved   bool
 }
 
-// NewResolver returns a Resolver that makes rows of at most most bytes, or nil if the
+// NewResolver returns a Resolver that makes rows of at most limit bytes, or nil if the
 // resolution is nil.
-func NewResolver(by *Resolution, most int64) *Resolver {
+func NewResolver(by *Resolution, limit int64) *Resolver {
 	if by == nil {
 		return nil
 	}
-	return &Resolver{root: by.root, strict: by.rules == KeepMeaning, limit: most, most: most, halves: by.reorders}
+	return &Resolver{root: by.root, strict: by.rules == KeepMeaning, limit: limit, room: limit, halves: by.reorders}
 }
 
 // Within makes Shred use memory: a row that takes more is ErrRoom. If records are
@@ -120,7 +120,7 @@ func (r *Resolver) Room() int {
 
 // Limit makes Row append at most room bytes less the slack that it needs. A row that
 // takes more is ErrRoom.
-func (r *Resolver) Limit(room int) { r.most = max(min(int64(room-resolverSlack), r.limit), 0) }
+func (r *Resolver) Limit(room int) { r.room = max(min(int64(room-resolverSlack), r.limit), 0) }
 
 // resolverSlack is how far a row can pass its limit before that is noticed.
 const resolverSlack = 64
@@ -164,12 +164,12 @@ func (r *Resolver) Shred(s *Shredder, rows []byte) (datum []byte, n int, err err
 
 // full reports whether the row exceeds its limit, or would. It is called before each
 // type.
-func (r *Resolver) full() bool { return r.over || int64(len(r.out)-r.from) > r.most }
+func (r *Resolver) full() bool { return r.over || int64(len(r.out)-r.from) > r.room }
 
 // put appends bytes of any length to the row.
 func (r *Resolver) put(b []byte) {
 	//guard: refuses a row that is too large before it gets memory
-	if int64(len(r.out)-r.from)+int64(len(b)) > r.most {
+	if int64(len(r.out)-r.from)+int64(len(b)) > r.room {
 		r.over = true
 		return
 	}
@@ -177,8 +177,8 @@ func (r *Resolver) put(b []byte) {
 }
 
 func (r *Resolver) tooLarge(p int) int {
-	r.walk.fail(damage.Unsupported, p, "it resolves to more than %d bytes", r.most)
-	if r.walk.err.Err = ErrTooLarge; r.most < r.limit {
+	r.walk.fail(damage.Unsupported, p, "it resolves to more than %d bytes", r.room)
+	if r.walk.err.Err = ErrTooLarge; r.room < r.limit {
 		r.walk.err.Err = ErrRoom
 	}
 	return -1
@@ -294,7 +294,7 @@ func (r *Resolver) enum(a *action, p int) int {
 			return r.walk.fail(damage.Value, p, "the reader's enum lacks the symbol %s, and only --schema allows its default", quote(a.writer.Symbols[i]))
 		}
 		r.row.EnumDefaults++
-		to = a.instead
+		to = a.fallback
 	}
 	r.out = binary.AppendVarint(r.out, int64(to))
 	return q

@@ -113,7 +113,7 @@ func (h *hambaCodec) columns(datum []byte) (any, []byte, error) {
 // even with an error.
 func (h *hambaCodec) decode(written, as avro.Schema, units factors, data []byte) (v any, rest []byte, err error) {
 	n, err := measure(written, data)
-	if err != nil && !errors.Is(err, errTwice) {
+	if err != nil && !errors.Is(err, errDuplicateKey) {
 		return nil, nil, err
 	}
 	if err == nil {

@@ -17,32 +17,32 @@ const (
 )
 
 var (
-	errShort   = errors.New("the row is longer than what is left")
-	errInvalid = errors.New("the row is not valid")
-	errMany    = errors.New("the row has more values than are believed")
-	errDeep    = errors.New("the row is nested too deeply")
-	errTwice   = errors.New("a map has the same key twice")
+	errShort        = errors.New("the row is longer than what is left")
+	errInvalid      = errors.New("the row is not valid")
+	errMany         = errors.New("the row has more values than are believed")
+	errDeep         = errors.New("the row is nested too deeply")
+	errDuplicateKey = errors.New("a map has the same key twice")
 )
 
 // measure returns how many bytes the first row of data takes. It checks every count and
-// length against the data. errTwice is returned with the size.
+// length against the data. errDuplicateKey is returned with the size.
 func measure(s avro.Schema, data []byte) (int, error) {
 	m := measurer{data: data, values: perByte*len(data) + maxEmpty}
 	if err := m.value(s, 0); err != nil {
 		return 0, err
 	}
 	n := len(data) - len(m.data)
-	if m.twice {
-		return n, errTwice
+	if m.duplicateKeys {
+		return n, errDuplicateKey
 	}
 	return n, nil
 }
 
 // measurer passes over values.
 type measurer struct {
-	data   []byte
-	values int  // how many values the row may still have
-	twice  bool // a map has the same key twice; hamba would keep only one of them
+	data          []byte
+	values        int  // how many values the row may still have
+	duplicateKeys bool // a map has the same key twice; hamba would keep only one of them
 }
 
 func (m *measurer) value(s avro.Schema, depth int) error {
@@ -79,7 +79,7 @@ func (m *measurer) value(s avro.Schema, depth int) error {
 			if err != nil {
 				return err
 			}
-			m.twice = m.twice || keys[string(key)]
+			m.duplicateKeys = m.duplicateKeys || keys[string(key)]
 			keys[string(key)] = true
 			return m.value(s.Values(), depth+1)
 		})

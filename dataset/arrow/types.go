@@ -126,9 +126,9 @@ func (c *compiler) items(name, component string, levels int, p shred.Place) (ite
 
 // fields returns the fields of a record, which are levels Arrow arrays deeper.
 func (c *compiler) fields(p shred.Place, levels int) ([]arrow.Field, []maker, error) {
-	of := p.Type().Fields
-	fields, makers := make([]arrow.Field, len(of)), make([]maker, len(of))
-	for i, f := range of {
+	recordFields := p.Type().Fields
+	fields, makers := make([]arrow.Field, len(recordFields)), make([]maker, len(recordFields))
+	for i, f := range recordFields {
 		err := c.below("."+f.Name, levels, func() (err error) {
 			fields[i], makers[i], err = c.field(f.Name, p.Field(i))
 			return err

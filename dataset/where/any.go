@@ -35,7 +35,7 @@ func (c *anyOf) eval(match []bool, s *scratch) {
 			left--
 			match[row] = match[row] || m
 		}
-		s.give(items)
+		s.release(items)
 		total -= n
 	}
 	if c.not {

@@ -79,7 +79,7 @@ func (t *translator) noField(x *term) error {
 
 // quotedName returns the error for a field in SQL's double quotes.
 func (t *translator) quotedName(x *term) error {
-	return t.refused(x.node, "%s in double quotes is a text; for the field write %s", t.quote(x.node), written(string(x.constant.s)))
+	return t.refused(x.node, "%s in double quotes is a text; for the field write %s", t.quote(x.node), quotedPath(string(x.constant.s)))
 }
 
 // nullTest compares with the literal null.
@@ -123,7 +123,7 @@ func (t *translator) hint(left, right *term) string {
 		if _, ok := new(big.Rat).SetString(string(right.constant.s)); ok {
 			return "; write " + string(right.constant.s) + " without quotes"
 		}
-		if s := constantInstead(strings.ToLower(string(right.constant.s))); s != "" && left.kind == kindFloat {
+		if s := constantAlternative(strings.ToLower(string(right.constant.s))); s != "" && left.kind == kindFloat {
 			return "; " + s
 		}
 		return "; write a number"
@@ -307,7 +307,7 @@ func symbolTest(f *field, holds func([]byte) bool) symbols {
 
 // pair translates the comparison of two values that differ from row to row.
 func (t *translator) pair(n *node, left, right *term, o operator, negated bool) (condition, error) {
-	lu, ru := left.counts(), right.counts()
+	lu, ru := left.countedUnit(), right.countedUnit()
 	//guard: refuses to compare days with milliseconds
 	if (left.field == nil || right.field == nil) && lu != 0 && ru != 0 && lu != ru {
 		return nil, t.otherUnit(left.node, right.node, lu, ru)
@@ -432,14 +432,14 @@ func (c isTrue) or(test bool) condition {
 func textSet(f *field, all []condition, negated bool) condition {
 	set := map[string]bool{}
 	c := text{field: f, lo: all[0].(text).lo, hi: all[0].(text).hi}
-	for _, one := range all {
-		one := one.(text)
-		set[string(one.hi)] = true
-		if bytes.Compare(one.lo, c.lo) < 0 {
-			c.lo = one.lo
+	for _, test := range all {
+		test := test.(text)
+		set[string(test.hi)] = true
+		if bytes.Compare(test.lo, c.lo) < 0 {
+			c.lo = test.lo
 		}
-		if bytes.Compare(one.hi, c.hi) > 0 {
-			c.hi = one.hi
+		if bytes.Compare(test.hi, c.hi) > 0 {
+			c.hi = test.hi
 		}
 	}
 	if negated {

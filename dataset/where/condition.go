@@ -22,7 +22,7 @@ func (s *scratch) take(rows int) []bool {
 	return make([]bool, rows)
 }
 
-func (s *scratch) give(m []bool) { s.free = append(s.free, m) }
+func (s *scratch) release(m []bool) { s.free = append(s.free, m) }
 
 // and holds if all conditions hold.
 type and []condition
@@ -36,7 +36,7 @@ func (c and) eval(match []bool, s *scratch) {
 			match[i] = match[i] && m
 		}
 	}
-	s.give(other)
+	s.release(other)
 }
 
 // or holds if any condition holds.
@@ -51,7 +51,7 @@ func (c or) eval(match []bool, s *scratch) {
 			match[i] = match[i] || m
 		}
 	}
-	s.give(other)
+	s.release(other)
 }
 
 // constant holds for all rows or for none.

@@ -1,8 +1,8 @@
 package where
 
-// instead returns what to write for a function of SQL, or of an SQL engine, that
+// alternative returns what to write for a function of SQL, or of an SQL engine, that
 // conditions do not have. name is in lower case. For other names it returns "".
-func instead(function string) string {
+func alternative(function string) string {
 	switch function {
 	case "starts_with", "startswith":
 		return "write x startsWith 'a'"
@@ -47,8 +47,8 @@ const (
 	isInfinity = "write x > 1.7976931348623157e308"
 )
 
-// constantInstead does the same for constants.
-func constantInstead(name string) string {
+// constantAlternative does the same for constants.
+func constantAlternative(name string) string {
 	switch name {
 	case "current_date", "current_timestamp":
 		return "write now()"

@@ -31,16 +31,16 @@ func (p *Predicate) Excludes(known map[int]*column.Vector) bool {
 		f.begin(known)
 		f.load(0, 1)
 	}
-	return judge(p.root, fields, &p.scratch) == fails
+	return evaluateKnown(p.root, fields, &p.scratch) == fails
 }
 
-// judge evaluates a condition with fields that are loaded with one row.
-func judge(c condition, known map[*field]bool, s *scratch) truth {
+// evaluateKnown evaluates a condition with fields that are loaded with one row.
+func evaluateKnown(c condition, known map[*field]bool, s *scratch) truth {
 	switch c := c.(type) {
 	case and:
-		return either(c, known, s, fails, holds)
+		return combine(c, known, s, fails, holds)
 	case or:
-		return either(c, known, s, holds, fails)
+		return combine(c, known, s, holds, fails)
 	}
 	//guard: decides only by values of this batch
 	if k, ok := c.(knowable); !ok || !k.known(known) {
@@ -53,13 +53,13 @@ func judge(c condition, known map[*field]bool, s *scratch) truth {
 	return fails
 }
 
-// either returns one if any condition has that truth, and other if all have that.
-func either(all []condition, known map[*field]bool, s *scratch, one, other truth) truth {
+// combine returns decisive if any condition has that truth, and other if all have that.
+func combine(all []condition, known map[*field]bool, s *scratch, decisive, other truth) truth {
 	result := other
 	for _, c := range all {
-		switch judge(c, known, s) {
-		case one:
-			return one
+		switch evaluateKnown(c, known, s) {
+		case decisive:
+			return decisive
 		case unknown:
 			result = unknown
 		}

@@ -148,11 +148,11 @@ func (t *translator) like(n *node, s []byte) (pattern, error) {
 	if n.text == "ilike" {
 		return t.regular(n.kids[1], "(?is)"+expression(parts))
 	}
-	return t.shaped(n.kids[1], parts)
+	return t.wildcard(n.kids[1], parts)
 }
 
-// shaped finds the simplest test for a like pattern.
-func (t *translator) shaped(n *node, parts []rune) (pattern, error) {
+// wildcard finds the simplest test for a like pattern.
+func (t *translator) wildcard(n *node, parts []rune) (pattern, error) {
 	from, to := 0, len(parts)
 	for from < to && parts[from] == likeAny {
 		from++

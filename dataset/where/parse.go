@@ -312,7 +312,7 @@ func (p *parser) call(t token) (*node, error) {
 		return nil, err
 	}
 	word := strings.ToLower(t.text)
-	if hint := instead(word); hint != "" {
+	if hint := alternative(word); hint != "" {
 		return nil, p.refused(t.pos, "there is no function %s; %s", t.text, hint)
 	}
 	n := &node{op: opCall, text: t.text, pos: t.pos}

@@ -270,15 +270,15 @@ func (w *walk) unknown(rest string) error {
 	e := w.place.Unknown(rest)
 	near := make([]string, len(e.Near))
 	for i, name := range e.Near {
-		near[i] = strings.TrimPrefix(w.path+"."+written(name), ".")
+		near[i] = strings.TrimPrefix(w.path+"."+quotedPath(name), ".")
 	}
 	reason := fmt.Sprintf("there is no field %s", strings.TrimPrefix(w.path+"."+rest, "."))
 	_, _, ofRows := w.mapping.Root().FieldAt(rest)
 	switch {
 	case w.scope.outer != nil && ofRows:
 		reason += " in the items; inside any() only fields of the item can be named"
-	case constantInstead(strings.ToLower(rest)) != "":
-		reason += "; " + constantInstead(strings.ToLower(rest))
+	case constantAlternative(strings.ToLower(rest)) != "":
+		reason += "; " + constantAlternative(strings.ToLower(rest))
 	case len(near) > 0:
 		reason += "; did you mean " + strings.Join(near, " or ") + "?"
 	case w.scope.outer != nil:
@@ -287,8 +287,8 @@ func (w *walk) unknown(rest string) error {
 	return w.refuse("%s", reason)
 }
 
-// written returns a path as the language writes it.
-func written(path string) string {
+// quotedPath returns a path as the language writes it.
+func quotedPath(path string) string {
 	for _, part := range strings.Split(path, ".") {
 		if part == "" || name(part) != part || part[0] >= '0' && part[0] <= '9' || words[strings.ToLower(part)] {
 			return "`" + path + "`"

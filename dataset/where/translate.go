@@ -122,9 +122,9 @@ func (t *term) operand() operand {
 	return t.computed
 }
 
-// counts returns the unit of the time that the term counts, 0 if it counts something
+// countedUnit returns the unit of the time that the term counts, 0 if it counts something
 // else.
-func (t *term) counts() time.Duration {
+func (t *term) countedUnit() time.Duration {
 	if t.field != nil {
 		return timeUnit(t.field.typ)
 	}
@@ -190,7 +190,7 @@ func (t *translator) group(x *term) error {
 	}
 	var fields []string
 	for _, f := range x.field.place.Type().Fields[:min(3, len(x.field.place.Type().Fields))] {
-		fields = append(fields, name+"."+written(f.Name))
+		fields = append(fields, name+"."+quotedPath(f.Name))
 	}
 	return t.refused(x.node, "%s is a record; name a field of it, such as %s", name, strings.Join(fields, " or "))
 }

@@ -18,9 +18,9 @@ func (t *translator) unionTest(n *node, o operator, negated bool) (condition, er
 	}
 	all := &node{op: opAnd, pos: n.pos, end: n.end}
 	for _, name := range w.types {
-		of := *path
-		of.parts, of.text = append(slices.Clone(path.parts), part{text: name}), name
-		all.kids = append(all.kids, &node{op: opCompare, text: string(equal), kids: []*node{&of, null}, pos: n.pos, end: n.end})
+		branch := *path
+		branch.parts, branch.text = append(slices.Clone(path.parts), part{text: name}), name
+		all.kids = append(all.kids, &node{op: opCompare, text: string(equal), kids: []*node{&branch, null}, pos: n.pos, end: n.end})
 	}
 	return t.condition(all, negated != (o == unequal))
 }
