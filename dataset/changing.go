@@ -19,7 +19,7 @@ import (
 func (l *Listing) Lost(ctx context.Context, p *Part, name string, err error) error {
 	if p.Output < 0 {
 		if errors.Is(err, store.ErrNotRegular) {
-			return damage.New(damage.Magic, name, -1, "what is there is no file: %v", err)
+			return damage.New(damage.Magic, name, -1, "it is not a file: %v", err)
 		}
 		return err
 	}

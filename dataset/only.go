@@ -4,7 +4,7 @@ package dataset
 func (d *Dataset) checkOnly(only map[int][]int64) error {
 	for number, rows := range only {
 		if number < 0 || number >= len(d.list.Parts) {
-			return queryf("there is no part %d among %d", number, len(d.list.Parts))
+			return queryf("there is no part %d; the dataset has %d", number, len(d.list.Parts))
 		}
 		p := &d.list.Parts[number]
 		if p.avro {

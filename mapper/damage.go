@@ -47,7 +47,7 @@ func (t *task) checkRows(b *inputBlock, src Source) error {
 	}
 	//guard: bounds the rows without bytes
 	if b.block.Rows > maxEmptyRows {
-		return damage.New(damage.Count, src.Name, b.block.Offset, "block says %d rows that may take no bytes; at most %d are taken",
+		return damage.New(damage.Count, src.Name, b.block.Offset, "block says %d rows that may take no bytes; at most %d are allowed",
 			b.block.Rows, maxEmptyRows)
 	}
 	return nil

@@ -26,7 +26,7 @@ func TestEmptyRowsAndItems(t *testing.T) {
 		refused     string
 	}{
 		{"rows", `"null"`, million, nil, ""},
-		{"too many rows", `"null"`, 16*million + 1, nil, "at most 16777216 are taken"},
+		{"too many rows", `"null"`, 16*million + 1, nil, "at most 16777216 are allowed"},
 		{"items", `{"type":"array","items":"null"}`, 16, items, ""},
 		{"too many items", `{"type":"array","items":"null"}`, 17, items, "more than 16777216 array items"},
 		{"too many values", `{"type":"array","items":{"type":"fixed","name":"F","size":0}}`, 17, items, "more than 16777216 array items"},

@@ -85,7 +85,7 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder) error {
 		}
 		//guard: bounds the items without bytes
 		if s.EmptyItems()-empty > maxEmptyItems {
-			return locate(damage.New(damage.Count, "", 0, "more than %d array items that take no bytes; no more are taken in a block", maxEmptyItems),
+			return locate(damage.New(damage.Count, "", 0, "more than %d array items that take no bytes, the limit for a block", maxEmptyItems),
 				src, &b.block, row, len(b.rows)-len(rest))
 		}
 		if !trial {

@@ -187,7 +187,7 @@ func (a *Assembler) count(dst []byte, j *joint) (_ []byte, n int, err error) {
 	switch {
 	//guard: bounds the items without bytes that repeats can claim
 	case j.least == 0 && n > maxEmptyItems:
-		return dst, 0, a.damaged(j.col, damage.Count, "%d items that may take no bytes; at most %d are taken", n, maxEmptyItems)
+		return dst, 0, a.damaged(j.col, damage.Count, "%d items that may take no bytes; at most %d are allowed", n, maxEmptyItems)
 	//guard: bounds the items that repeats can claim
 	case j.least > 0 && n > a.limit/j.least:
 		return dst, 0, a.tooLarge(j.col)

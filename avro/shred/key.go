@@ -36,7 +36,7 @@ func (s *Shredder) Key(i int) (from, to int) { return s.places[2*i], s.places[2*
 func keyStep(s *step, path string) (*step, error) {
 	for name := range strings.SplitSeq(path, ".") {
 		if s.node.Kind != KindRecord || s.raw {
-			return nil, fmt.Errorf("shred: key %q: %q is no field of a record", path, name)
+			return nil, fmt.Errorf("shred: key %q: %q is not a field of a record", path, name)
 		}
 		next := (*step)(nil)
 		for i, f := range s.node.Fields {

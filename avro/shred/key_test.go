@@ -62,9 +62,9 @@ func TestInvalidKeys(t *testing.T) {
 		"":              `no field ""`,
 		"sender.":       `no field ""`,
 		"Id":            `no field "Id"`,
-		"maybe.id":      `"id" is no field of a record`,
+		"maybe.id":      `"id" is not a field of a record`,
 		"sender.tags[]": `no field "tags[]"`,
-		"id.x":          `"x" is no field`,
+		"id.x":          `"x" is not a field`,
 	} {
 		if _, err := shred.NewKeyShredder(m, newBuffers(m), []string{"id", path}); err == nil || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%q: %v, want %q", path, err, reason)

@@ -36,7 +36,7 @@ func (p Place) Unknown(path string) *PathError {
 	if len(near) == 0 {
 		near = longestPrefix(path, all)
 	}
-	return &PathError{Path: path, Reason: "is no field and no column", Near: near}
+	return &PathError{Path: path, Reason: "is neither a field nor a column", Near: near}
 }
 
 // longestPrefix returns the longest of the paths that path continues, as to a type of a

@@ -360,7 +360,7 @@ func (s *Shredder) blockCount(minSize, p int) (n, end, q int) {
 		return 0, -1, s.fail(damage.Count, p, "%d items of at least %d bytes, but %d bytes left in the block", count, minSize, left)
 	//guard: bounds the items without bytes
 	case minSize == 0 && count > int64(maxEmptyItems-s.empty):
-		return 0, -1, s.fail(damage.Count, p, "%d items that may take no bytes; at most %d in a row are taken", count, maxEmptyItems)
+		return 0, -1, s.fail(damage.Count, p, "%d items that may take no bytes; at most %d in a row are allowed", count, maxEmptyItems)
 	case minSize == 0:
 		s.empty += int(count)
 	}

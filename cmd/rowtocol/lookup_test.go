@@ -75,7 +75,7 @@ func TestLookupRefused(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "a.avro", "none").want(t, 0)
 	for args, text := range map[string]string{
 		"none 1":              "convert --index",
-		"a.avro 1":            "not of a committed output",
+		"a.avro 1":            "not part of a committed output",
 		"--by other out 1":    "no index on other, only on id",
 		"--range 9..3 out":    `nothing is from \"9\" to \"3\"`,
 		"out 1 x":             "long",

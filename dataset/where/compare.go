@@ -74,7 +74,7 @@ func (t *translator) noField(x *term) error {
 	if x.node.double && t.names(x.node) {
 		return t.quotedName(x)
 	}
-	return t.refused(x.node, "a field is asked for, not a constant")
+	return t.refused(x.node, "write a field here, not a constant")
 }
 
 // quotedName returns the error for a field in SQL's double quotes.
@@ -99,7 +99,7 @@ func (t *translator) incomparable(left, right *term) error {
 	if right.node.double && right.constant != nil && t.names(right.node) {
 		return t.quotedName(right)
 	}
-	return t.refused(right.node, "%s is %s and is not compared with %s%s", t.quote(left.node), left.kind, right.kind, t.hint(left, right))
+	return t.refused(right.node, "%s is %s and cannot be compared with %s%s", t.quote(left.node), left.kind, right.kind, t.hint(left, right))
 }
 
 // hint returns what to write instead.
@@ -158,7 +158,7 @@ func (t *translator) test(x *term, o operator, c *term, negated bool) (condition
 	case f.kind == kindDecimal && c.kind.number():
 		r := c.constant.rational()
 		if r == nil {
-			return nil, t.refused(c.node, "%s is no finite number", t.quote(c.node))
+			return nil, t.refused(c.node, "%s is not a finite number", t.quote(c.node))
 		}
 		return decimalTest(f, o, r, negated), nil
 	case f.kind == kindText && c.kind == kindText:
@@ -214,10 +214,10 @@ func (t *translator) intTest(x *term, o operator, c *term) (b bounds[int64], err
 			return b, t.quotedName(c)
 		}
 		if !ok {
-			return b, t.refused(c.node, "%s holds times; %s is no date%s", t.quote(x.node), t.quote(c.node), t.hint(x, c))
+			return b, t.refused(c.node, "%s holds times; %s is not a date%s", t.quote(x.node), t.quote(c.node), t.hint(x, c))
 		}
 		if zoned && local(f.typ) {
-			return b, t.refused(c.node, "%s is in no stated time zone; write the time without one", t.quote(x.node))
+			return b, t.refused(c.node, "%s has no time zone; write the time without one", t.quote(x.node))
 		}
 		return intBoundsOfRational(o, column.Units(at, unit)), nil
 	}
@@ -335,7 +335,7 @@ func (t *translator) order(left, right *term) (func(a, b *value) (int, bool), er
 		return compare, nil
 	case a == b && (a == kindMoment || a == kindClock):
 		if x, y := left.field.typ, right.field.typ; timeUnit(x) != day && timeUnit(y) != day && local(x) != local(y) {
-			return nil, t.refused(right.node, "%s and %s are not compared: one of them is in no stated time zone", t.quote(left.node), t.quote(right.node))
+			return nil, t.refused(right.node, "%s and %s cannot be compared: only one of them has a time zone", t.quote(left.node), t.quote(right.node))
 		}
 		aUnit, bUnit := timeUnit(left.field.typ), timeUnit(right.field.typ)
 		return func(a, b *value) (int, bool) { return compareTimes(a.i, b.i, aUnit, bUnit), true }, nil
@@ -364,7 +364,7 @@ func (t *translator) in(n *node, negated bool) (condition, error) {
 		case err != nil:
 			return nil, err
 		case c.constant == nil:
-			return nil, t.refused(k, "%s is no constant; a list has constants only", t.quote(k))
+			return nil, t.refused(k, "%s is not a constant; a list has constants only", t.quote(k))
 		case c.kind == kindNull:
 			null = true
 			continue

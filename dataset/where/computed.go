@@ -98,16 +98,16 @@ func (w *writer) write(n *node) error {
 		}
 		if name == "len" && len(n.kids) == 1 && n.kids[0].op == opPath {
 			if x, err := w.term(n.kids[0]); err == nil && x.kind == kindGroup && x.field.place.Type().Kind != shred.KindRecord {
-				return w.refused(n, "len is of text; any(%s, true) holds where there are items", w.quote(n.kids[0]))
+				return w.refused(n, "len takes a text; any(%s, true) holds if there are items", w.quote(n.kids[0]))
 			}
 		}
 		//guard: refuses min and max of one value
 		if (name == "min" || name == "max") && len(n.kids) < 2 {
-			return w.refused(n, "%s takes several values of a row; rowtocol stats has that of all rows", n.text)
+			return w.refused(n, "%s takes several values of a row; rowtocol stats computes it for all rows", n.text)
 		}
 		return w.list(n, name+"(", ", ")
 	}
-	return w.refused(n, "a condition stands where a value is asked for; join conditions with and, or, not")
+	return w.refused(n, "this is a condition, but a value is expected; join conditions with and, or, not")
 }
 
 // list writes the children of a node, with a separator.
@@ -212,7 +212,7 @@ func (t *translator) computed(n *node) (*term, error) {
 		return nil, err
 	}
 	if kind == kindNull || kind == kindMoment {
-		return nil, t.refused(n, "%s is no number, no text and no boolean, and is not compared", t.quote(n))
+		return nil, t.refused(n, "%s is not a number, a text or a boolean, and cannot be compared", t.quote(n))
 	}
 	unit, err := t.unit(n)
 	if err != nil {
@@ -289,7 +289,7 @@ func (t *translator) evaluate(n *node) (*value, error) {
 		if _, is := x.(time.Duration); is {
 			return nil, t.refused(n, "%s is a duration; add it to a date, or take it from one", t.quote(n))
 		}
-		return nil, t.refused(n, "%s is no number, no text, no boolean and no date, and is not compared", t.quote(n))
+		return nil, t.refused(n, "%s is not a number, a text, a boolean or a date, and cannot be compared", t.quote(n))
 	}
 	return &v, nil
 }

@@ -97,7 +97,7 @@ func (l *lexer) sign(r rune) (string, error) {
 	for _, c := range []string{"--", "/*", "//"} {
 		//guard: skips comments as SQL does
 		if strings.HasPrefix(l.text[l.pos:], c) {
-			return "", l.refused(l.pos, "a condition has no comments; leave out what begins with %s, or put a space between signs", c)
+			return "", l.refused(l.pos, "a condition has no comments; leave out the text from %s on, or put a space between signs", c)
 		}
 	}
 	for _, s := range signs {
@@ -112,11 +112,11 @@ func (l *lexer) sign(r rune) (string, error) {
 	case ':':
 		return "", l.refused(l.pos, "a condition changes no types; leave the cast out")
 	case '~':
-		return "", l.refused(l.pos, "~ is no operator; write matches")
+		return "", l.refused(l.pos, "~ is not an operator; write matches")
 	case '&', '|':
-		return "", l.refused(l.pos, "%c is no operator; write and, or, && or ||", r)
+		return "", l.refused(l.pos, "%c is not an operator; write and, or, && or ||", r)
 	}
-	return "", l.refused(l.pos, "%q is not of the language; text stands in single quotes, an odd field name in back quotes", r)
+	return "", l.refused(l.pos, "%q is not part of the language; write text in single quotes, an unusual field name in back quotes", r)
 }
 
 // quoted reads text between quotes. Two quotes in the text mean one.

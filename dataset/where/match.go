@@ -34,7 +34,7 @@ func (t *translator) match(n *node, negated bool) (condition, error) {
 	case left.kind == kindBytes && right.kind == kindText:
 		return nil, t.incomparable(left, right)
 	case left.kind != kindText && !(left.kind == kindBytes && bytesToo):
-		return nil, t.refused(left.node, "%s looks into text, and %s is %s", n.text, t.quote(left.node), left.kind)
+		return nil, t.refused(left.node, "%s searches text, and %s is %s", n.text, t.quote(left.node), left.kind)
 	case right.kind != left.kind:
 		return nil, t.refused(right.node, "%s takes %s, and %s is %s", n.text, left.kind, t.quote(right.node), right.kind)
 	case right.constant == nil && !bytesToo:
@@ -87,9 +87,9 @@ func (t *translator) pattern(n *node, c *term, lower bool) (pattern, error) {
 func (t *translator) regular(n *node, expression string) (pattern, error) {
 	r, err := regexp.Compile(expression)
 	if bad := (*syntax.Error)(nil); errors.As(err, &bad) {
-		return pattern{}, t.refused(n, "%s is no regular expression: %s in %q", t.quote(n), string(bad.Code), bad.Expr)
+		return pattern{}, t.refused(n, "%s is not a regular expression: %s in %q", t.quote(n), string(bad.Code), bad.Expr)
 	} else if err != nil {
-		return pattern{}, t.refused(n, "%s is no regular expression: %v", t.quote(n), err)
+		return pattern{}, t.refused(n, "%s is not a regular expression: %v", t.quote(n), err)
 	}
 	return pattern{holds: r.Match}, nil
 }

@@ -298,7 +298,7 @@ func (p *parser) named(t token) (*node, error) {
 	case word == "time" && p.token.form == formText:
 		return nil, p.refused(t.pos, "a time of day is its text alone; leave %s out", t.text)
 	case words[word]:
-		return nil, p.refused(t.pos, "%s is a word of the language and does not stand here; a field of that name is written `%s`", t.text, t.text)
+		return nil, p.refused(t.pos, "%s is a keyword and not allowed here; write `%s` for a field of that name", t.text, t.text)
 	case p.token.is("("):
 		return p.call(t)
 	}
@@ -435,7 +435,7 @@ func (p *parser) constant(t token) (*value, error) {
 	if len(t.text) > 1 && t.text[0] == '0' && strings.ContainsRune("xXoObB", rune(t.text[1])) {
 		i, err := strconv.ParseInt(t.text, 0, 64)
 		if err != nil {
-			return nil, p.refused(t.pos, "%s is no number of 64 bits", t.text)
+			return nil, p.refused(t.pos, "%s is not a number of 64 bits", t.text)
 		}
 		return &value{kind: kindInt, i: i}, nil
 	}
@@ -449,7 +449,7 @@ func (p *parser) constant(t token) (*value, error) {
 	}
 	r, ok := new(big.Rat).SetString(text)
 	if !ok || strings.ContainsAny(text, "pP") {
-		return nil, p.refused(t.pos, "%s is no number", t.text)
+		return nil, p.refused(t.pos, "%s is not a number", t.text)
 	}
 	if r.IsInt() && r.Num().IsInt64() && !strings.ContainsAny(text, ".eE") {
 		return &value{kind: kindInt, i: r.Num().Int64()}, nil

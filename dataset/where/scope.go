@@ -199,7 +199,7 @@ func (w *walk) branch(path string) (rest string, err error) {
 				if path == "" {
 					w.types = some
 				}
-				return "", w.refuse("%s has values of several types; name the one that is meant: %s", w.path, strings.Join(names, " or "))
+				return "", w.refuse("%s has values of several types; name one of them: %s", w.path, strings.Join(names, " or "))
 			}
 			w.pass(strings.TrimSuffix(strings.TrimSuffix(path, rest), "."))
 			path = rest
@@ -239,7 +239,7 @@ func (w *walk) lookup(key string) error {
 		return err
 	}
 	if w.f.typ != nil || w.place.Leaf() {
-		return w.refuse("%s is no map and has no keys", w.path)
+		return w.refuse("%s is not a map and has no keys", w.path)
 	}
 	switch w.place.Type().Kind {
 	case shred.KindRecord:

@@ -65,7 +65,7 @@ func (p *parser) moment(word string, t token) (*value, error) {
 	v := &value{kind: kindMoment}
 	var ok bool
 	if v.t, v.zoned, ok = parseMoment(t.text); !ok || word == "date" && strings.Contains(t.text, ":") {
-		return nil, p.refused(t.pos, "%q is no %s; write %s", t.text, word, map[string]string{
+		return nil, p.refused(t.pos, "%q is not a %s; write %s", t.text, word, map[string]string{
 			"date": "DATE '2025-01-31'", "timestamp": "TIMESTAMP '2025-01-31 12:00:00'"}[word])
 	}
 	return v, nil

@@ -79,11 +79,11 @@ func (t *translator) boolean(n *node, negated bool) (condition, error) {
 	}
 	switch {
 	case operand.constant != nil && operand.kind == kindNull:
-		return nil, t.refused(n, "null is no condition; write x is null")
+		return nil, t.refused(n, "null is not a condition; write x is null")
 	case operand.kind == kindText && n.double && t.names(n):
-		return nil, t.refused(n, "%s in double quotes is a text and no condition; write %s or `%[2]s` for the field", t.quote(n), string(operand.constant.s))
+		return nil, t.refused(n, "%s in double quotes is a text and not a condition; write %s or `%[2]s` for the field", t.quote(n), string(operand.constant.s))
 	case operand.kind != kindBool:
-		return nil, t.refused(n, "%s is %s and no condition; compare it, as in %s == ...", t.quote(n), operand.kind, t.quote(n))
+		return nil, t.refused(n, "%s is %s and not a condition; compare it, as in %s == ...", t.quote(n), operand.kind, t.quote(n))
 	case operand.constant != nil:
 		return constant((operand.constant.i == 1) != negated), nil
 	case operand.field != nil:
@@ -146,7 +146,7 @@ func (t *translator) term(n *node) (*term, error) {
 		}
 		return &term{node: n, kind: f.kind, field: f}, nil
 	case n.condition():
-		return nil, t.refused(n, "a condition stands where a value is asked for; join conditions with and, or, not")
+		return nil, t.refused(n, "this is a condition, but a value is expected; join conditions with and, or, not")
 	case n.hasFields():
 		return t.computed(n)
 	}
@@ -222,7 +222,7 @@ func (t *translator) any(array *node, negated bool, items func() (condition, err
 		return nil, err
 	}
 	if f.kind != kindGroup || f.place.Type().Kind == shred.KindRecord {
-		return nil, t.refused(array, "%s is no array and no map, and has no items", t.quote(array))
+		return nil, t.refused(array, "%s is neither an array nor a map, and has no items", t.quote(array))
 	}
 	if f.lookup != nil {
 		return nil, t.refused(array, "any takes an array or a map as a whole; write any(map, key == 'x' and any(value, ...))")
@@ -253,10 +253,10 @@ func (t *translator) has(n *node, negated bool) (condition, error) {
 		return nil, t.refused(array, "%s is a map; write any(%[1]s, key = %s)", t.quote(array), t.quote(item))
 	}
 	if f.kind != kindGroup || f.place.Type().Kind != shred.KindArray {
-		return nil, t.refused(array, "%s is no array; in takes a list as in (1, 2), a range as in 1..9, or the name of an array", t.quote(array))
+		return nil, t.refused(array, "%s is not an array; in takes a list as in (1, 2), a range as in 1..9, or the name of an array", t.quote(array))
 	}
 	if item.hasFields() {
-		return nil, t.refused(item, "a constant is asked for, which is looked for among the items of %s", t.quote(array))
+		return nil, t.refused(item, "write a constant here: in looks for it among the items of %s", t.quote(array))
 	}
 	return t.any(array, negated, func() (condition, error) {
 		return t.comparison(&node{op: opCompare, text: string(equal), pos: n.pos, end: n.end, kids: []*node{{op: opPath, pos: array.pos, end: array.end}, item}}, false)
