@@ -117,7 +117,7 @@ func (l *Listing) countRows(ctx context.Context, p *Part, read *Stats) (rows int
 	rows, more, err := r.reader.Skip(ctx, math.MaxInt64)
 	//guard: rejects rows left over after the last
 	if err == nil && more {
-		err = damage.New(damage.Count, p.Name, -1, "the blocks have more rows together than can be counted")
+		err = damage.New(damage.Count, p.Name, -1, "the blocks together have too many rows to be counted")
 	}
 	read.BytesRead += r.bytesRead()
 	return rows, err

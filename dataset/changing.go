@@ -33,7 +33,7 @@ func (l *Listing) Lost(ctx context.Context, p *Part, name string, err error) err
 	if errors.Is(err, store.ErrNotExist) {
 		return damage.New(damage.Truncated, name, -1, "the file is missing, %s lists it", manifest.SuccessName)
 	}
-	return damage.New(damage.Truncated, name, -1, "what is there is not the file that %s lists: %v", manifest.SuccessName, err)
+	return damage.New(damage.Truncated, name, -1, "it is not the file that %s lists: %v", manifest.SuccessName, err)
 }
 
 // OpenListed opens a file that the manifest of an output lists besides its parts, such
@@ -136,7 +136,7 @@ func underWay(ctx context.Context, st store.Store, dir string, infos []store.Inf
 	}
 	//guard: finds an output that was finished during the listing
 	if err == nil {
-		return fmt.Errorf("%s was finished while it was looked at: %w", dir, ErrChanging)
+		return fmt.Errorf("%s was finished while it was listed: %w", dir, ErrChanging)
 	}
 	if errors.Is(err, store.ErrNotExist) {
 		return nil

@@ -127,7 +127,7 @@ func newChunk(name string, m *shred.Mapping, formats format.Registry, memory *bu
 	}
 	//guard: refuses to read rows in a program without such a format
 	if c.format == nil {
-		return nil, errors.New("no format that is known has parts in memory, which these rows need")
+		return nil, errors.New("these rows need a format with parts in memory, and no known format has them")
 	}
 	c.writer = c.format.Plain()
 	if err := c.heap.Reserve(int64(chunkCopies*c.limit) + int64(n)*shred.ColumnMemory); err != nil {

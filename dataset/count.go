@@ -69,7 +69,7 @@ func (d *Dataset) countAll(ctx context.Context, s Stats) (Stats, error) {
 		}
 		//guard: rejects a sum of rows beyond 64 bits
 		if rows > math.MaxInt64-s.Rows {
-			return s, damage.New(damage.Count, p.Name, -1, "the rows are more than can be counted, with those before it")
+			return s, damage.New(damage.Count, p.Name, -1, "with the rows before them, these are too many to be counted")
 		}
 		s.Rows += rows
 	}

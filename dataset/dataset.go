@@ -146,7 +146,7 @@ func (s *section) is(schema string) bool {
 // differs returns the error for a section whose needed rows have another schema than
 // those of the section before it.
 func (d *Dataset) differs(i int) error {
-	return damage.New(damage.Schema, d.sections[i].name, -1, "the rows are of another schema than those of %s; --schema resolves them to one", d.sections[i-1].name)
+	return damage.New(damage.Schema, d.sections[i].name, -1, "the rows have a different schema than those of %s; --schema resolves them to one", d.sections[i-1].name)
 }
 
 // Schema returns the schema of the first rows. It is that of all rows unless Scan and

@@ -166,7 +166,7 @@ func (l *finder) addDirectory(ctx context.Context, b manifest.Branch, infos []st
 		case !errors.Is(err, errReplaced):
 			return nil, err
 		case try == listTries:
-			return nil, fmt.Errorf("%s was replaced again and again while it was looked at: %w", b.Path, ErrChanging)
+			return nil, fmt.Errorf("%s was replaced again and again while it was listed: %w", b.Path, ErrChanging)
 		}
 		l.Sets, l.Outputs, l.Parts = l.Sets[:sets], l.Outputs[:outputs], l.Parts[:parts]
 		if infos, err = l.store.List(ctx, b.Path); err != nil {

@@ -8,7 +8,7 @@ func (d *Dataset) checkOnly(only map[int][]int64) error {
 		}
 		p := &d.list.Parts[number]
 		if p.avro {
-			return queryf("%s: rows of an Avro file cannot be sought", p.Name)
+			return queryf("%s: rows of an Avro file cannot be read by their numbers", p.Name)
 		}
 		last := int64(-1)
 		for _, row := range rows {

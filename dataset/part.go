@@ -181,7 +181,7 @@ func recognize(formats format.Registry, f format.File) (format.Format, error) {
 	if len(head) == 0 {
 		return nil, damage.New(damage.Magic, f.Name(), 0, "the file is empty")
 	}
-	err := damage.New(damage.Magic, f.Name(), 0, "the file begins with % x, as no column file does", head[:min(len(head), 4)])
+	err := damage.New(damage.Magic, f.Name(), 0, "the file begins with % x, unlike any column file", head[:min(len(head), 4)])
 	if isAvro(head) {
 		return nil, fmt.Errorf("%w (this is an Avro object container file: convert it first)", err)
 	}
@@ -234,7 +234,7 @@ func checkColumns(p *OpenPart, m *shred.Mapping) error {
 		//guard: rejects other columns than the schema's
 		if want := &m.Columns[i]; !sameColumn(&cols[i].Column, want) {
 			if want.Name == cols[i].Name {
-				return damage.New(damage.Schema, p.name, -1, "column %d %q is of another type in the schema than in the file", i, want.Name)
+				return damage.New(damage.Schema, p.name, -1, "column %d %q has a different type in the schema than in the file", i, want.Name)
 			}
 			return damage.New(damage.Schema, p.name, -1, "the schema makes column %d %q, the file has %q", i, want.Name, cols[i].Name)
 		}

@@ -56,7 +56,7 @@ func (s *section) checkSchema(o *OpenPart) error {
 		}
 		//guard: rejects a file with another schema
 		if !schema.Same(s.files.Schema) {
-			return damage.New(damage.Schema, o.name, -1, "the file is of another schema than the dataset")
+			return damage.New(damage.Schema, o.name, -1, "the file has a different schema than the dataset")
 		}
 	}
 	return checkColumns(o, s.files)

@@ -145,7 +145,7 @@ func (d *Dataset) newSelection(ctx context.Context, q Query, bind func(*selectio
 	}
 	if len(d.sections) == 0 {
 		if s.left = 0; q.Columns != nil {
-			return nil, queryf("the dataset is the output of no input, and has no columns")
+			return nil, queryf("the dataset is an output of no inputs and has no columns")
 		}
 	}
 	if err := d.checkOnly(q.Only); err != nil {

@@ -76,7 +76,7 @@ func find(node *shred.Node, path string) (f field, err error) {
 		for _, f := range node.Fields {
 			//guard: tells a field with a dot in its name from a nested field
 			if strings.Contains(f.Name, ".") && strings.HasPrefix(rest+".", f.Name+".") {
-				return field{}, fmt.Errorf("the name of the field %q has a dot, which those of a key have not", f.Name)
+				return field{}, fmt.Errorf("the name of the field %q has a dot; such a field cannot be in a key", f.Name)
 			}
 		}
 		if node.Kind != shred.KindRecord {

@@ -122,7 +122,7 @@ func (s *Spec) Between(from, to string) (r Range, err error) {
 		r.To = last.To
 	}
 	if r.To != nil && bytes.Compare(r.From, r.To) >= 0 {
-		return r, fmt.Errorf("nothing is from %s to %s", shown(from), shown(to))
+		return r, fmt.Errorf("there are no keys from %s to %s", shown(from), shown(to))
 	}
 	return r, nil
 }
@@ -175,10 +175,10 @@ func splitJSON(text string) (values []string, err error) {
 	d.UseNumber()
 	var all []any
 	if err := d.Decode(&all); err != nil {
-		return nil, fmt.Errorf("no JSON array: %w", err)
+		return nil, fmt.Errorf("not a JSON array: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("there is more after the JSON array")
+		return nil, fmt.Errorf("there is text after the JSON array")
 	}
 	for _, v := range all {
 		switch v := v.(type) {
@@ -189,9 +189,9 @@ func splitJSON(text string) (values []string, err error) {
 		case bool:
 			values = append(values, strconv.FormatBool(v))
 		case nil:
-			return nil, fmt.Errorf("no key has null")
+			return nil, fmt.Errorf("a key has no null")
 		default:
-			return nil, fmt.Errorf("%v is no string, number or boolean", v)
+			return nil, fmt.Errorf("%v is not a string, a number or a boolean", v)
 		}
 	}
 	return values, nil

@@ -68,7 +68,7 @@ func (f *field) wrong(text string) error {
 	} else if f.decimal() {
 		example = fmt.Sprintf(" with up to %d digits after the point", f.scale)
 	}
-	return fmt.Errorf("%s is of the type %s%s, which %s is not", f.path, f.name(), example, shown(text))
+	return fmt.Errorf("%s has the type %s%s; %s is not such a value", f.path, f.name(), example, shown(text))
 }
 
 // name returns the name of the field's type.
@@ -162,7 +162,7 @@ func (f *field) parseText(text string, prefix bool) (v []byte, err error) {
 			v, err = base64.StdEncoding.DecodeString(text)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s is %s; write it as x'0aff', or as it is printed, which %s is not", f.path, f.name(), shown(text))
+			return nil, fmt.Errorf("%s is %s, but %s is not; write it as x'0aff' or as it is printed", f.path, f.name(), shown(text))
 		}
 		if f.kind == shred.KindFixed && !prefix && len(v) != f.size {
 			return nil, fmt.Errorf("%s has %d bytes, %s has %d", f.path, f.size, shown(text), len(v))

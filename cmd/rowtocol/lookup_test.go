@@ -77,7 +77,7 @@ func TestLookupRefused(t *testing.T) {
 		"none 1":              "convert --index",
 		"a.avro 1":            "not part of a committed output",
 		"--by other out 1":    "no index on other, only on id",
-		"--range 9..3 out":    `nothing is from \"9\" to \"3\"`,
+		"--range 9..3 out":    `there are no keys from \"9\" to \"3\"`,
 		"out 1 x":             "long",
 		"out -5":              "put -- before keys",
 		"out":                 "--range or --prefix",
