@@ -31,8 +31,8 @@ import (
 func writeAvro(t testing.TB, name, schema string, rows [][]byte) {
 	t.Helper()
 	var blocks []avrotest.Block
-	for some := range slices.Chunk(rows, 50) {
-		blocks = append(blocks, avrotest.Block{Rows: int64(len(some)), Data: bytes.Join(some, nil)})
+	for chunk := range slices.Chunk(rows, 50) {
+		blocks = append(blocks, avrotest.Block{Rows: int64(len(chunk)), Data: bytes.Join(chunk, nil)})
 	}
 	testenv.Must(t, os.WriteFile(name, avrotest.Make(t, schema, "null", blocks...), 0o666))
 }

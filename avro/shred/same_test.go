@@ -29,7 +29,7 @@ func TestSame(t *testing.T) {
 			{"name":"map","type":{"type":"map","values":"F"}},
 			{"name":"self","type":["null","R"]}]}`, false},
 	} {
-		one, err := ParseSchema(a)
+		first, err := ParseSchema(a)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -37,8 +37,8 @@ func TestSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if one.Same(other) != tt.same {
-			t.Errorf("%s: same %v\n%s\n%s", name, !tt.same, one.Identity(), other.Identity())
+		if first.Same(other) != tt.same {
+			t.Errorf("%s: same %v\n%s\n%s", name, !tt.same, first.Identity(), other.Identity())
 		}
 	}
 }
