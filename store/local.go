@@ -42,7 +42,7 @@ func (local) Open(ctx context.Context, path string) (File, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	return &localFile{File: f, size: info.Size(), is: localInfo(path, info).identity()}, nil
+	return &localFile{File: f, size: info.Size(), identity: localInfo(path, info).identity()}, nil
 }
 
 // kindOf describes a mode other than that of a regular file.
@@ -63,15 +63,15 @@ func kindOf(m fs.FileMode) string {
 // localFile takes ReadAt, Close and Name from os.File.
 type localFile struct {
 	*os.File
-	size int64
-	is   Identity
+	size     int64
+	identity Identity
 }
 
 func (f *localFile) Size() int64 { return f.size }
 
 // Identity implements Identified. It includes the time, because the file system reuses
 // the numbers of removed files at once.
-func (f *localFile) Identity() Identity { return f.is }
+func (f *localFile) Identity() Identity { return f.identity }
 
 func fileID(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {

@@ -187,15 +187,15 @@ func (f unsoundFile) Name() string                          { return "f" }
 
 func TestReadWhole(t *testing.T) {
 	for name, tt := range map[string]struct {
-		file unsoundFile
-		is   error
+		file     unsoundFile
+		identity error
 	}{
 		"sound, with its end": {unsoundFile{5, "hello", io.EOF}, nil},
 		"longer than wanted":  {unsoundFile{11, "hello world", nil}, ErrTooLarge},
 		"on a failing disk":   {unsoundFile{5, "hel", syscall.EIO}, syscall.EIO},
 		"cut short":           {unsoundFile{5, "hel", io.EOF}, ErrUnavailable},
 	} {
-		if data, err := ReadWhole(tt.file, nil, 10); !errors.Is(err, tt.is) || (err == nil) != (string(data) == "hello") {
+		if data, err := ReadWhole(tt.file, nil, 10); !errors.Is(err, tt.identity) || (err == nil) != (string(data) == "hello") {
 			t.Errorf("%s: %q, %v", name, data, err)
 		}
 	}

@@ -68,7 +68,7 @@ func (w *localWriter) ReadFrom(r io.Reader) (int64, error) {
 		}
 		part := io.LimitedReader{R: all.R, N: min(all.N, writeBehind)}
 		n, err := w.up.f.ReadFrom(&part)
-		w.up.began(n, err)
+		w.up.writeBack(n, err)
 		sum += n
 		all.N -= n
 		if err := w.wrote(n, err); err != nil || part.N > 0 || all.N == 0 {
@@ -82,36 +82,36 @@ type localUpload struct {
 	sys system
 	f   file
 
-	n, sent int64 // bytes written, and those whose write-back was started
-	telling atomic.Bool
-	told    sync.WaitGroup
+	n, sent     int64 // bytes written, and those whose write-back was started
+	writingBack atomic.Bool
+	writeBacks  sync.WaitGroup
 }
 
 // Write implements Upload.
 func (u *localUpload) Write(p []byte) (int, error) {
 	n, err := u.f.Write(p)
-	u.began(int64(n), err)
+	u.writeBack(int64(n), err)
 	return n, err
 }
 
-// began starts the write-back of the bytes written so far, so that Finish has little to
-// wait for. A goroutine does it, on another core.
-func (u *localUpload) began(n int64, err error) {
+// writeBack counts written bytes and starts their write-back, so that Finish has little
+// to wait for. A goroutine does it, on another core.
+func (u *localUpload) writeBack(n int64, err error) {
 	u.n += n
-	if err != nil || u.n-u.sent < writeBehind || !u.telling.CompareAndSwap(false, true) {
+	if err != nil || u.n-u.sent < writeBehind || !u.writingBack.CompareAndSwap(false, true) {
 		return
 	}
 	fd, from, n := int(u.f.Fd()), u.sent, u.n-u.sent
 	u.sent = u.n
-	u.told.Go(func() {
-		beginWriting(fd, from, n)
-		u.telling.Store(false)
+	u.writeBacks.Go(func() {
+		startWriteBack(fd, from, n)
+		u.writingBack.Store(false)
 	})
 }
 
 // Finish implements Upload.
 func (u *localUpload) Finish(_ context.Context, n int64) error {
-	u.told.Wait()
+	u.writeBacks.Wait()
 	//guard: syncs the bytes of a file
 	if err := u.f.Sync(); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (u *localUpload) Finish(_ context.Context, n int64) error {
 
 // Abandon implements Upload.
 func (u *localUpload) Abandon() error {
-	u.told.Wait()
+	u.writeBacks.Wait()
 	// A failed Finish may have closed the file, and a close error does not matter since
 	// the file is removed.
 	_ = u.f.Close()

@@ -10,17 +10,17 @@ import (
 // Concealed replaces a secret in a text.
 const Concealed = "(hidden)"
 
-// named matches secrets by their names: a parameter of a location (also if it was
+// namedSecret matches secrets by their names: a parameter of a location (also if it was
 // escaped, once or more), a header, and the text before the @ of a host. It does not
 // match the directory of a partition, such as token=1.
-var named = regexp.MustCompile(`(?i)((?:^|[^/\w]|%[0-9a-f]{2})[\w.-]*(?:delegation|token|password|secret|signature)["']?\s*(?:=|:|%(?:25)*3d)\s*["']?)[^\s"'&<>(){}\[\],;]+` +
+var namedSecret = regexp.MustCompile(`(?i)((?:^|[^/\w]|%[0-9a-f]{2})[\w.-]*(?:delegation|token|password|secret|signature)["']?\s*(?:=|:|%(?:25)*3d)\s*["']?)[^\s"'&<>(){}\[\],;]+` +
 	`|((?:negotiate|basic|bearer)\s+)[\w+/=.~-]{16,}` +
 	`|(://)[^\s/@]+:[^\s/@]*(@)`)
 
 // Redact replaces the secrets that a text names as such. Callers that know the secrets
 // themselves replace them first.
 func Redact(text string) string {
-	return named.ReplaceAllString(text, "${1}${2}${3}"+Concealed+"${4}")
+	return namedSecret.ReplaceAllString(text, "${1}${2}${3}"+Concealed+"${4}")
 }
 
 // Shown returns a user's location as it may be shown before it is validated: a remote

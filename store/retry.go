@@ -43,7 +43,7 @@ type Patience struct {
 // work.
 func WithRetry(st Store, patience Patience) Store {
 	p := &patient{inner: st, patience: patience}
-	p.Store = Intercept(st, p.again)
+	p.Store = Intercept(st, p.retryCall)
 	return p
 }
 
@@ -60,12 +60,12 @@ func Retry(ctx context.Context, st Store, what string, do func(ctx context.Conte
 	return do(ctx)
 }
 
-type hastyKey struct{}
+type noRetryKey struct{}
 
 // Cleanup returns a context for the removal of unfinished output. It outlives ctx for a
 // short time, and failures in it are not retried.
 func Cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
-	clean, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), hastyKey{}, true), cleanupTime)
+	clean, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), noRetryKey{}, true), cleanupTime)
 	//guard: ends the wait for storage that hangs
 	stop := context.AfterFunc(ctx, func() {
 		select {
@@ -136,7 +136,7 @@ func (p *patient) retry(ctx context.Context, what string, do func(ctx context.Co
 		if errors.Is(err, ErrUnresolved) {
 			return err
 		}
-		if err == nil || Classify(err) != Retryable || ctx.Value(hastyKey{}) != nil {
+		if err == nil || Classify(err) != Retryable || ctx.Value(noRetryKey{}) != nil {
 			return err
 		}
 		//guard: reports why ctx ended
@@ -190,10 +190,10 @@ func (p *patient) Create(ctx context.Context, path string, o CreateOptions) (Wri
 	return p.inner.Create(ctx, path, o)
 }
 
-// again repeats a call as long as that may help. It makes a Mkdir once: a failed one
-// may have been done, or may be done later, and a second try could mistake its
-// directory for that of another process. Callers that can try again under another name.
-func (p *patient) again(c *Call) error {
+// retryCall repeats a call while its error is Retryable. It makes a Mkdir once: a failed
+// one may have been done, or may be done later, and a second try could mistake its
+// directory for that of another process. Callers can try again under another name.
+func (p *patient) retryCall(c *Call) error {
 	if c.Op == OpMkdir {
 		return c.Do()
 	}
@@ -211,7 +211,7 @@ func (p *patient) again(c *Call) error {
 			renamed = &info
 		case renamed.FileID != 0:
 			info, err := p.inner.Stat(ctx, c.To)
-			//guard: knows its own rename whose answer was lost
+			//guard: recognizes its own rename whose answer was lost
 			if err == nil && info.FileID == renamed.FileID {
 				return nil // the first try succeeded
 			}
@@ -224,7 +224,7 @@ func (p *patient) again(c *Call) error {
 			return nil
 		case c.Op == OpWriteFile && errors.Is(err, ErrExist):
 			there, readErr := p.inner.ReadFile(ctx, c.Path, int64(len(c.Data)))
-			//guard: knows its own lock whose answer was lost
+			//guard: recognizes its own file whose answer was lost
 			if readErr == nil && string(there) == string(c.Data) {
 				return nil
 			}

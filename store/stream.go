@@ -65,15 +65,15 @@ func (f *streamFile) Size() int64 { return f.info.Size }
 // Identity implements Identified.
 func (f *streamFile) Identity() Identity { return f.info.identity() }
 
-func (f *streamFile) ReadAt(p []byte, off int64) (int, error) { return f.checked(p, off, f.read) }
+func (f *streamFile) ReadAt(p []byte, off int64) (int, error) { return f.readChecked(p, off, f.read) }
 
 // ReadRange implements RangeReader.
 func (f *streamFile) ReadRange(p []byte, off int64) (int, error) {
-	return f.checked(p, off, f.readRange)
+	return f.readChecked(p, off, f.readRange)
 }
 
-// checked calls read for the part of a range that the file has, at least one byte.
-func (f *streamFile) checked(p []byte, off int64, read func(p []byte, off int64) (int, error)) (int, error) {
+// readChecked calls read for the part of a range that the file has, at least one byte.
+func (f *streamFile) readChecked(p []byte, off int64, read func(p []byte, off int64) (int, error)) (int, error) {
 	//guard: rejects a negative offset
 	if off < 0 {
 		return 0, &fs.PathError{Op: "read", Path: f.info.Path, Err: syscall.EINVAL}
@@ -184,7 +184,7 @@ func (f *streamFile) readRange(p []byte, off int64) (int, error) {
 // tooShort returns the error of a full read, where an early end is a fault of the
 // storage.
 func tooShort(err error) error {
-	//guard: tells data that ended early from the end of the file
+	//guard: distinguishes data that ended early from the end of the file
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return fmt.Errorf("%w: the data ended early", ErrUnavailable)
 	}

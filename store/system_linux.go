@@ -19,8 +19,8 @@ func allocate(fd int, size int64) error {
 	return err
 }
 
-// beginWriting starts the write-back of a range of a file.
-func beginWriting(fd int, from, n int64) {
+// startWriteBack starts the write-back of a range of a file.
+func startWriteBack(fd int, from, n int64) {
 	// Commit checks that everything is stored; this only starts it.
 	_ = unix.SyncFileRange(fd, from, n, unix.SYNC_FILE_RANGE_WRITE)
 }

@@ -22,7 +22,7 @@ func cacheFile(configured string) (string, error) {
 	if name := os.Getenv("KRB5CCNAME"); name != "" {
 		path, ok := filePath(name)
 		if !ok {
-			return "", refused("the ticket cache %s (KRB5CCNAME) is not a file, and only files can be read: "+
+			return "", credentialsErrorf("the ticket cache %s (KRB5CCNAME) is not a file, and only files can be read: "+
 				"kinit -c FILE:/some/path and set KRB5CCNAME to that, or use --keytab", name)
 		}
 		return path, nil
@@ -38,7 +38,7 @@ func cacheFile(configured string) (string, error) {
 	if _, err := os.Stat(usual); err == nil {
 		return usual, nil
 	}
-	return "", refused("the ticket cache %s (default_ccache_name) is not a file, and only files can be read: "+
+	return "", credentialsErrorf("the ticket cache %s (default_ccache_name) is not a file, and only files can be read: "+
 		"kinit -c FILE:%s, or use --keytab", configured, usual)
 }
 
@@ -67,14 +67,14 @@ func filePath(name string) (string, bool) {
 func readCache(files *secretFiles, path string) (*ticket, error) {
 	data, err := files.read(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, refused("there is no ticket cache %s: kinit, or use --keytab", path)
+		return nil, credentialsErrorf("there is no ticket cache %s: kinit, or use --keytab", path)
 	}
 	if err != nil {
-		return nil, refused("ticket cache: %v", err)
+		return nil, credentialsErrorf("ticket cache: %v", err)
 	}
 	t, err := parseCache(data)
 	if err != nil {
-		return nil, refused("ticket cache %s: %v: kinit, or use --keytab", path, err)
+		return nil, credentialsErrorf("ticket cache %s: %v: kinit, or use --keytab", path, err)
 	}
 	return t, nil
 }
@@ -148,7 +148,7 @@ func (s *cacheReader) credential(version uint16, realm string) (t *ticket, grant
 	}
 	t.raw = s.data()
 	s.data() // second ticket
-	return t, serverRealm == realm && server.Equal(grantor(realm))
+	return t, serverRealm == realm && server.Equal(ticketService(realm))
 }
 
 // time reads a time; an absent one is the zero time.

@@ -76,12 +76,12 @@ func (t *ticket) client(r *realms) (*client.Client, error) {
 		Key: t.key, AuthTime: t.begin(), StartTime: t.begin(), EndTime: t.end, Ticket: t.raw,
 	}
 	credential.Client.Realm, credential.Client.PrincipalName = t.realm, t.name
-	credential.Server.Realm, credential.Server.PrincipalName = t.realm, grantor(t.realm)
+	credential.Server.Realm, credential.Server.PrincipalName = t.realm, ticketService(t.realm)
 	cache := &credentials.CCache{Version: 4, Credentials: []*credentials.Credential{credential}}
 	cache.DefaultPrincipal.Realm, cache.DefaultPrincipal.PrincipalName = t.realm, t.name
 	c, err := client.NewFromCCache(cache, r.library())
 	if err != nil {
-		return nil, refused("Kerberos ticket of %s: %v", t, err)
+		return nil, credentialsErrorf("Kerberos ticket of %s: %v", t, err)
 	}
 	return c, nil
 }
@@ -94,9 +94,9 @@ func (t *ticket) renewed(r *realms) (*ticket, error) {
 	}
 	var tgt messages.Ticket
 	if err := tgt.Unmarshal(t.raw); err != nil {
-		return nil, refused("Kerberos ticket of %s: %v", t, err)
+		return nil, credentialsErrorf("Kerberos ticket of %s: %v", t, err)
 	}
-	_, rep, err := c.TGSREQGenerateAndExchange(grantor(t.realm), t.realm, tgt, t.key, true)
+	_, rep, err := c.TGSREQGenerateAndExchange(ticketService(t.realm), t.realm, tgt, t.key, true)
 	if err != nil {
 		return nil, exchangeError(r, t.String(), t.realm, err)
 	}
@@ -115,15 +115,15 @@ func newTicket(name types.PrincipalName, realm string, tgt messages.Ticket, part
 	}, nil
 }
 
-// grantor is the name of the service that grants the tickets of a realm.
-func grantor(realm string) types.PrincipalName {
+// ticketService returns the name of the service that grants the tickets of a realm.
+func ticketService(realm string) types.PrincipalName {
 	return types.PrincipalName{NameType: nametype.KRB_NT_SRV_INST, NameString: []string{"krbtgt", realm}}
 }
 
 // credentialsError is an error that only the user can fix.
 type credentialsError struct{ text string }
 
-func refused(format string, args ...any) error {
+func credentialsErrorf(format string, args ...any) error {
 	return &credentialsError{printable(fmt.Sprintf(format, args...))}
 }
 
@@ -131,9 +131,9 @@ func (e *credentialsError) Error() string { return e.text }
 
 func (e *credentialsError) Is(target error) bool { return target == fs.ErrPermission }
 
-// answers matches the library's text of a distribution center's answer, with the
+// kdcAnswer matches the library's text of a distribution center's answer, with the
 // requested service.
-var answers = regexp.MustCompile(`(?:requesting for (\S+): )?KRB Error: (\((\d+)\).*)`)
+var kdcAnswer = regexp.MustCompile(`(?:requesting for (\S+): )?KRB Error: (\((\d+)\).*)`)
 
 // ServiceTicket gets a ticket for a service, which the client keeps. The library's
 // exchange obeys no context: when ctx ends, it is abandoned together with the client,
@@ -165,7 +165,7 @@ func ServiceTicket(ctx context.Context, c *client.Client, service string) (messa
 func KDCError(err error) error { return kdcError("us", err) }
 
 func kdcError(principal string, err error) error {
-	m := answers.FindStringSubmatch(err.Error())
+	m := kdcAnswer.FindStringSubmatch(err.Error())
 	if m == nil {
 		return nil
 	}
@@ -177,9 +177,9 @@ func kdcError(principal string, err error) error {
 	case "29", "32", "60": // service unavailable, expired meanwhile, generic
 		return fmt.Errorf("Kerberos, for %s: %s: %w", printable(what), printable(m[2]), store.ErrUnavailable)
 	case "37":
-		return refused("Kerberos refuses %s: the clocks differ too much: %s", what, m[2])
+		return credentialsErrorf("Kerberos refuses %s: the clocks differ too much: %s", what, m[2])
 	}
-	return refused("Kerberos refuses %s: %s", what, m[2])
+	return credentialsErrorf("Kerberos refuses %s: %s", what, m[2])
 }
 
 // exchangeError returns the library's error of an exchange with a distribution center
@@ -192,13 +192,13 @@ func exchangeError(r *realms, principal, realm string, err error) error {
 	var library krberror.Krberror
 	switch known := errors.As(err, &library); {
 	case known && library.RootCause == krberror.DecryptingError:
-		return refused("the keytab's key of %s is not, or no longer, the one that Kerberos knows", principal)
+		return credentialsErrorf("the keytab's key of %s is not, or no longer, the one that Kerberos knows", principal)
 	case !known || library.RootCause != krberror.NetworkingError:
-		return refused("Kerberos, for %s: %s", principal, text)
+		return credentialsErrorf("Kerberos, for %s: %s", principal, text)
 	}
 	count, _, _ := r.library().GetKDCs(realm, true)
 	if count == 0 && (!r.config.LibDefaults.DNSLookupKDC || strings.Contains(text, "no such host")) {
-		return refused("Kerberos, for %s: neither krb5.conf nor the DNS names a distribution center of realm %s",
+		return credentialsErrorf("Kerberos, for %s: neither krb5.conf nor the DNS names a distribution center of realm %s",
 			principal, realm)
 	}
 	return fmt.Errorf("Kerberos: no distribution center of %s answers: %w: %s", realm, store.ErrUnavailable, printable(text))

@@ -38,7 +38,7 @@ func onlyPrincipal(keys *keytab.Keytab) (string, error) {
 		}
 	}
 	if len(names) != 1 {
-		return "", fmt.Errorf("it has keys of %d principals: say which by --principal", len(names))
+		return "", fmt.Errorf("it has keys of %d principals: choose one with --principal", len(names))
 	}
 	return names[0], nil
 }

@@ -95,7 +95,7 @@ func (p *profile) parse(name, text string, depth int) error {
 			section, _, _ := strings.Cut(line[1:], "]")
 			path = []string{strings.ToLower(strings.TrimSpace(section))}
 		case len(path) == 0:
-			return fmt.Errorf("%s: %q stands in no section", name, line)
+			return fmt.Errorf("%s: %q is outside of all sections", name, line)
 		case line[0] == '}':
 			if len(path) == 1 {
 				return fmt.Errorf("%s: } without {", name)
@@ -106,7 +106,7 @@ func (p *profile) parse(name, text string, depth int) error {
 		case assigns:
 			p.settings = append(p.settings, setting{strings.Join(path, "/"), key, unquote(value)})
 		default:
-			return fmt.Errorf("%s: %q is no setting", name, line)
+			return fmt.Errorf("%s: %q is not a setting", name, line)
 		}
 	}
 	return nil
@@ -153,10 +153,10 @@ func (p *profile) first(where, key string) string {
 	return ""
 }
 
-// passed are the settings that the library gets. The others have no effect on a client,
+// passedSettings are the settings that the library gets. The others have no effect on a client,
 // or a harmful one: with renew_lifetime it asks for renewable service tickets, and
 // always for 48 hours.
-var passed = []string{
+var passedSettings = []string{
 	"default_realm", "clockskew", "ticket_lifetime", "noaddresses", "canonicalize",
 	"udp_preference_limit", "dns_lookup_kdc", "allow_weak_crypto",
 }
@@ -173,7 +173,7 @@ func (p *profile) realms() (*realms, error) {
 	if p.first("libdefaults", "dns_lookup_kdc") == "" {
 		fmt.Fprintln(&b, "dns_lookup_kdc = true")
 	}
-	for _, key := range passed {
+	for _, key := range passedSettings {
 		if value := p.first("libdefaults", key); value != "" {
 			fmt.Fprintf(&b, "%s = %s\n", key, boolean(value))
 		}

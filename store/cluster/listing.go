@@ -17,9 +17,9 @@ const (
 
 // Listing bounds a name node's listing of a directory, page by page.
 type Listing struct {
-	pace  *Pace
-	fresh int64 // bytes of this page
-	bytes int64
+	pace      *Pace
+	pageBytes int64 // bytes of this page
+	bytes     int64
 }
 
 // NewListing returns the bounds of a listing by a name node that may be silent for
@@ -27,21 +27,21 @@ type Listing struct {
 func NewListing(limit time.Duration) *Listing { return &Listing{pace: NewPace(limit)} }
 
 // Add adds a name to the page.
-func (l *Listing) Add(name string) { l.fresh += int64(len(name)) + entrySize }
+func (l *Listing) Add(name string) { l.pageBytes += int64(len(name)) + entrySize }
 
 // Page ends a page that took the given time, and returns an error if the listing must
 // stop.
 func (l *Listing) Page(took time.Duration) error {
-	l.pace.Count(took, l.fresh)
-	l.bytes += l.fresh
-	l.fresh = 0
+	l.pace.Count(took, l.pageBytes)
+	l.bytes += l.pageBytes
+	l.pageBytes = 0
 	switch {
 	//guard: bounds the memory for a listing
 	case l.bytes > maxListing:
 		return fmt.Errorf("a listing of more than %d bytes: %w", maxListing, store.ErrUnavailable)
 	//guard: bounds the time for a listing
 	case l.pace.Left() == 0:
-		return fmt.Errorf("a listing goes on and on: %w", l.pace.Err())
+		return fmt.Errorf("a listing does not end: %w", l.pace.Err())
 	}
 	return nil
 }

@@ -140,8 +140,8 @@ func (c *Conf) webScheme() (string, error) {
 	case "HTTP_ONLY":
 		//guard: refuses a connection that is not encrypted as asked
 		if key := c.asksForPrivacy(); key != "" {
-			return "", fmt.Errorf("%s asks for encrypted transfers, and by %s=%s there are none over HTTP "+
-				"(a location that begins with webhdfs:// does without)", key, policy, value)
+			return "", fmt.Errorf("%s requires encrypted transfers, but %s=%s offers none over HTTP "+
+				"(a location that begins with webhdfs:// does not require them)", key, policy, value)
 		}
 		return "webhdfs", nil
 	default:

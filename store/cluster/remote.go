@@ -32,7 +32,7 @@ func (e *RemoteError) Error() string {
 		return "an exception without name and message"
 	case line == "":
 		return name
-	case name == "" || plain[name] || strings.Contains(line, name):
+	case name == "" || redundantNames[name] || strings.Contains(line, name):
 		return line
 	}
 	return name + ": " + line
@@ -72,8 +72,8 @@ func printable(s string) string {
 	}, s))
 }
 
-// plain are exceptions whose name adds nothing to their message.
-var plain = map[string]bool{
+// redundantNames are exceptions whose name adds nothing to their message.
+var redundantNames = map[string]bool{
 	"IOException":                true,
 	"RemoteException":            true,
 	"AccessControlException":     true,

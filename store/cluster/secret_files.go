@@ -18,12 +18,12 @@ const readableByOthers = 0o044
 type secretFiles struct {
 	exposed func(file string, mode fs.FileMode) // may be nil
 
-	mu   sync.Mutex
-	told map[string]bool // by exposed file
+	mu       sync.Mutex
+	reported map[string]bool // by exposed file
 }
 
 func newSecretFiles(o LoginOptions) *secretFiles {
-	return &secretFiles{exposed: o.Exposed, told: map[string]bool{}}
+	return &secretFiles{exposed: o.Exposed, reported: map[string]bool{}}
 }
 
 // read returns the content of a file of secrets. It must be a regular file, since
@@ -47,10 +47,10 @@ func (s *secretFiles) check(path string, mode fs.FileMode) {
 		return
 	}
 	s.mu.Lock()
-	told := s.told[path]
-	s.told[path] = true
+	reported := s.reported[path]
+	s.reported[path] = true
 	s.mu.Unlock()
-	if !told {
+	if !reported {
 		s.exposed(path, mode)
 	}
 }

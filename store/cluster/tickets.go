@@ -100,7 +100,7 @@ func (t *tickets) refresh() error {
 	next, err := t.source.ticket(now, t.current)
 	//guard: gets a new ticket in place of an expired one
 	if err == nil && next.expired(now) {
-		err = refused("the Kerberos ticket of %s expired at %s: kinit, or use --keytab",
+		err = credentialsErrorf("the Kerberos ticket of %s expired at %s: kinit, or use --keytab",
 			next, next.end.Local().Format(time.RFC3339))
 	}
 	switch {
@@ -181,7 +181,7 @@ func (s *keytabSource) ticket(now time.Time, old *ticket) (*ticket, error) {
 		})
 	principal := s.name.PrincipalNameString() + "@" + s.realm
 	if len(config.LibDefaults.DefaultTktEnctypeIDs) == 0 {
-		return nil, refused("the keytab has no key of %s that krb5.conf permits", principal)
+		return nil, credentialsErrorf("the keytab has no key of %s that krb5.conf permits", principal)
 	}
 	c := client.NewWithKeytab("", s.realm, s.keys, config)
 	c.Credentials = credentials.NewFromPrincipalName(s.name, s.realm).WithKeytab(s.keys)
@@ -210,7 +210,7 @@ func (s *cacheSource) realms() (*realms, error) {
 	if s.config == nil {
 		r, err := loadRealms()
 		if err != nil {
-			return nil, refused("%v", err)
+			return nil, credentialsErrorf("%v", err)
 		}
 		s.config = r
 	}
@@ -240,7 +240,7 @@ func (s *cacheSource) read(r *realms, old *ticket) (*ticket, error) {
 		return old, err
 	}
 	info, err := os.Stat(path)
-	if err == nil && old != nil && path == s.path && same(info, s.seen) {
+	if err == nil && old != nil && path == s.path && unchanged(info, s.seen) {
 		return old, nil
 	}
 	t, err := readCache(s.files, path)
@@ -249,11 +249,11 @@ func (s *cacheSource) read(r *realms, old *ticket) (*ticket, error) {
 	}
 	//guard: rejects the ticket of another user
 	if old != nil && (!t.name.Equal(old.name) || t.realm != old.realm) {
-		return old, refused("the ticket cache %s had tickets of %s, and now of %s", path, old, t)
+		return old, credentialsErrorf("the ticket cache %s had tickets of %s, and now of %s", path, old, t)
 	}
 	//guard: rejects the ticket of another user than was asked for
-	if s.want != "" && !s.wanted(r, t) {
-		return old, refused("the ticket cache %s is of %s, not of %s: kinit %[3]s, or use --keytab", path, t, s.want)
+	if s.want != "" && !s.isWanted(r, t) {
+		return old, credentialsErrorf("the ticket cache %s is of %s, not of %s: kinit %[3]s, or use --keytab", path, t, s.want)
 	}
 	s.path, s.seen = path, info
 	if old != nil && !t.end.After(old.end) {
@@ -262,7 +262,7 @@ func (s *cacheSource) read(r *realms, old *ticket) (*ticket, error) {
 	return t, nil
 }
 
-func (s *cacheSource) wanted(r *realms, t *ticket) bool {
+func (s *cacheSource) isWanted(r *realms, t *ticket) bool {
 	name, realm := types.ParseSPNString(s.want)
 	if realm == "" {
 		realm = r.config.LibDefaults.DefaultRealm
@@ -270,7 +270,7 @@ func (s *cacheSource) wanted(r *realms, t *ticket) bool {
 	return t.name.Equal(name) && (t.realm == realm || realm == "")
 }
 
-func same(a, b os.FileInfo) bool {
+func unchanged(a, b os.FileInfo) bool {
 	return a != nil && b != nil && os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }
 
@@ -306,15 +306,15 @@ func kerberosLogin(o LoginOptions) (*Login, error) {
 func newKeytabSource(files *secretFiles, principal, path string) (*keytabSource, error) {
 	keys, err := loadKeytab(files, path)
 	if err != nil {
-		return nil, refused("keytab %s: %v", path, err)
+		return nil, credentialsErrorf("keytab %s: %v", path, err)
 	}
 	r, err := loadRealms()
 	if err != nil {
-		return nil, refused("%v", err)
+		return nil, credentialsErrorf("%v", err)
 	}
 	if principal == "" {
 		if principal, err = onlyPrincipal(keys); err != nil {
-			return nil, refused("keytab %s: %v", path, err)
+			return nil, credentialsErrorf("keytab %s: %v", path, err)
 		}
 	}
 	name, realm := types.ParseSPNString(principal)
@@ -322,10 +322,10 @@ func newKeytabSource(files *secretFiles, principal, path string) (*keytabSource,
 		realm = r.config.LibDefaults.DefaultRealm
 	}
 	if realm == "" || slices.Contains(name.NameString, "") {
-		return nil, refused("principal %q has no name or no realm, and krb5.conf no default_realm", principal)
+		return nil, credentialsErrorf("principal %q has no name or no realm, and krb5.conf no default_realm", principal)
 	}
 	if !hasKeys(keys, name, realm) {
-		return nil, refused("keytab %s has no key of %s@%s", path, name.PrincipalNameString(), realm)
+		return nil, credentialsErrorf("keytab %s has no key of %s@%s", path, name.PrincipalNameString(), realm)
 	}
 	return &keytabSource{name: name, realm: realm, keys: keys, config: r}, nil
 }

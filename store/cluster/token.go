@@ -42,11 +42,11 @@ func (t Token) GoString() string { return t.String() }
 func (l *Login) DelegationTokens(path string) ([]Token, error) {
 	data, err := l.files.read(path)
 	if err != nil {
-		return nil, refused("delegation tokens: %v", err)
+		return nil, credentialsErrorf("delegation tokens: %v", err)
 	}
 	tokens, err := parseTokens(data)
 	if err != nil {
-		return nil, refused("delegation tokens: %s: %v", path, err)
+		return nil, credentialsErrorf("delegation tokens: %s: %v", path, err)
 	}
 	for _, t := range tokens {
 		l.hideToken(t)

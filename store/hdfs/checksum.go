@@ -22,11 +22,11 @@ func (s *Store) checksum(ctx context.Context, p string) (string, error) {
 	if _, err := s.open(ctx, p); err != nil {
 		return "", store.PathError("checksum", p, err)
 	}
-	asked := new(checksums)
-	err := s.ask(ctx, func(se *session) error {
-		*asked = checksums{}
-		se.asked = asked
-		defer func() { se.asked = nil }()
+	sums := new(checksums)
+	err := s.runIdempotent(ctx, func(se *session) error {
+		*sums = checksums{}
+		se.checksums = sums
+		defer func() { se.checksums = nil }()
 		r, err := se.client.Open(path.Clean(p))
 		if err != nil {
 			return err
@@ -36,13 +36,13 @@ func (s *Store) checksum(ctx context.Context, p string) (string, error) {
 		return err
 	})
 	//guard: rejects a checksum that covers only a part of the file
-	if err == nil && asked.answers != 1 {
-		err = fmt.Errorf("it is of %d blocks: %w", asked.answers, syscall.ENOTSUP)
+	if err == nil && sums.answers != 1 {
+		err = fmt.Errorf("it has %d blocks: %w", sums.answers, syscall.ENOTSUP)
 	}
 	if err != nil {
 		return "", store.PathError("checksum", p, err)
 	}
-	return asked.sum, nil
+	return sums.sum, nil
 }
 
 // checksums collects the data nodes' answers about the blocks of a file.
@@ -58,9 +58,9 @@ const (
 	crc32c    = 2
 )
 
-// answer takes a data node's answer about a block. After an error the library asks
+// add adds a data node's answer about a block. If it returns an error, the library asks
 // another node.
-func (c *checksums) answer(message []byte) error {
+func (c *checksums) add(message []byte) error {
 	m, err := messageOf("hadoop.hdfs.BlockOpResponseProto")
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ type conn struct {
 }
 
 func (c *conn) fail(err error) error {
-	//guard: tells a block that ends early from a whole one
+	//guard: distinguishes a block that ends early from a whole one
 	if err == io.EOF {
 		// The library reads an EOF as the end of a block, and asks the same node again.
 		err = io.ErrUnexpectedEOF
@@ -51,13 +51,13 @@ type dataConn struct {
 	pace *cluster.Pace
 	// buffered saves half of the system calls: a packet has three short parts.
 	buffered *bufio.Reader
-	greeted  bool // something was written
+	written  bool // something was written
 	// requested is whether the operation was written; then its token is known.
 	requested bool
 	sasl      *negotiation // nil if there is none
-	heard     bool         // something was read
+	received  bool         // something was read
 	answered  bool         // the answer was read here, or is left to the library
-	have      []byte       // unread rest of an inspected message, for the library
+	unread    []byte       // rest of an inspected message, for the library
 }
 
 const (
@@ -77,32 +77,32 @@ type readerFunc func(p []byte) (int, error)
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func (c *dataConn) Read(p []byte) (int, error) {
-	if len(c.have) == 0 {
-		look := c.next()
-		if look == nil {
+	if len(c.unread) == 0 {
+		inspect := c.inspector()
+		if inspect == nil {
 			return c.buffered.Read(p)
 		}
-		if err := c.readMessage(look); err != nil {
+		if err := c.readMessage(inspect); err != nil {
 			return 0, err
 		}
 	}
-	n := copy(p, c.have)
-	c.have = c.have[n:]
+	n := copy(p, c.unread)
+	c.unread = c.unread[n:]
 	return n, nil
 }
 
-// next returns the function that inspects the next message; nil if that is left to the
-// library.
-func (c *dataConn) next() func(message []byte) error {
+// inspector returns the function that inspects the next message; nil if only the library
+// reads it.
+func (c *dataConn) inspector() func(message []byte) error {
 	first := !c.answered
 	switch {
 	case c.sasl != nil && c.sasl.step < 2:
-		return c.sasl.next
+		return c.sasl.inspect
 	case c.sasl != nil && c.sasl.level == "auth-conf":
 		return nil // encrypted
-	case first && c.session.asked != nil:
+	case first && c.session.checksums != nil:
 		c.answered = true
-		return c.session.asked.answer
+		return c.session.checksums.add
 	case first || c.session.uploads.Load(): // then acknowledgements follow
 		c.answered = true
 		return func([]byte) error { return nil }
@@ -110,9 +110,9 @@ func (c *dataConn) next() func(message []byte) error {
 	return nil
 }
 
-// readMessage reads a message and the length before it, calls look, and keeps both for
+// readMessage reads a message and the length before it, inspects it, and keeps both for
 // the library.
-func (c *dataConn) readMessage(look func(message []byte) error) error {
+func (c *dataConn) readMessage(inspect func(message []byte) error) error {
 	size, err := binary.ReadUvarint(c.buffered)
 	if err != nil {
 		return err
@@ -125,10 +125,10 @@ func (c *dataConn) readMessage(look func(message []byte) error) error {
 	if _, err := io.ReadFull(c.buffered, message); err != nil {
 		return err
 	}
-	if err := look(message); err != nil {
+	if err := inspect(message); err != nil {
 		return c.fail(err)
 	}
-	c.have = append(binary.AppendUvarint(nil, size), message...)
+	c.unread = append(binary.AppendUvarint(nil, size), message...)
 	return nil
 }
 
@@ -145,13 +145,13 @@ func (c *dataConn) receive(p []byte) (int, error) {
 		moved = 0 // only the bytes that the node accepts count
 	}
 	c.pace.Count(time.Since(began), moved)
-	if errors.Is(err, os.ErrDeadlineExceeded) && c.heard {
+	if errors.Is(err, os.ErrDeadlineExceeded) && c.received {
 		return n, c.fail(c.pace.Err())
 	}
 	if err != nil {
 		return n, c.fail(c.explain(err))
 	}
-	c.heard = true
+	c.received = true
 	return n, nil
 }
 
@@ -160,7 +160,7 @@ func (c *dataConn) receive(p []byte) (int, error) {
 func (c *dataConn) explain(err error) error {
 	const privileged = 1024 // nodes on lower ports do not negotiate
 	address, ok := c.RemoteAddr().(*net.TCPAddr)
-	if c.heard || c.sasl != nil || !ok || address.Port < privileged || !c.session.store.login.Secure() {
+	if c.received || c.sasl != nil || !ok || address.Port < privileged || !c.session.store.login.Secure() {
 		return err
 	}
 	if err == io.EOF {
@@ -170,7 +170,7 @@ func (c *dataConn) explain(err error) error {
 }
 
 func (c *dataConn) Write(p []byte) (int, error) {
-	c.greet(p)
+	c.observeWrite(p)
 	n, err := c.send(p)
 	if err == nil {
 		c.pace.Count(0, int64(n))
@@ -212,7 +212,7 @@ func (c *nameConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	//guard: bounds the length of a name node's answer
 	if err == nil {
-		err = c.frames.pass(p[:n])
+		err = c.frames.check(p[:n])
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = fmt.Errorf("no whole answer for %v: %w", c.timeout, err)
@@ -257,7 +257,7 @@ type frames struct {
 	left   uint32 // bytes of the answer that remain
 }
 
-func (f *frames) pass(b []byte) error {
+func (f *frames) check(b []byte) error {
 	for len(b) > 0 {
 		if f.left > 0 {
 			n := min(int(f.left), len(b))

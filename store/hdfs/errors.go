@@ -20,12 +20,12 @@ import (
 var (
 	errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)
 	// errRefused means that the name node requires Kerberos and the user has none.
-	errRefused = fmt.Errorf("the name node accepts no simple authentication"+
+	errNeedsKerberos = fmt.Errorf("the name node accepts no simple authentication"+
 		" (is hadoop.security.authentication=kerberos missing in the configuration?): %w", fs.ErrPermission)
 	// errNotBelieved means that the name node rejects a ticket: it is for another
 	// service, or the clocks differ.
-	errNotBelieved = fmt.Errorf("the name node does not accept the Kerberos ticket"+
-		" (is dfs.namenode.kerberos.principal its principal, and is its clock ours?): %w", fs.ErrPermission)
+	errTicketRejected = fmt.Errorf("the name node does not accept the Kerberos ticket"+
+		" (is dfs.namenode.kerberos.principal its principal, and do the clocks agree?): %w", fs.ErrPermission)
 )
 
 func isUnavailable(err error) bool { return errors.Is(err, store.ErrUnavailable) }
@@ -83,14 +83,14 @@ func fromText(err error) error {
 	text := err.Error()
 	if m := hiddenClass.FindStringSubmatch(text); m != nil {
 		if m[1] == "javax.security.sasl.SaslException" && strings.Contains(text, "FATAL_UNAUTHORIZED") {
-			return errNotBelieved
+			return errTicketRejected
 		}
 		return cluster.Remote(m[1], text)
 	}
 	switch {
 	case strings.Contains(text, "unexpected sequence number"):
 		// The name node refuses a connection with an answer to no call.
-		return errRefused
+		return errNeedsKerberos
 	case strings.Contains(text, "kerberos authentication not supported"):
 		return fmt.Errorf("%v: %w", err, fs.ErrPermission)
 	}

@@ -28,7 +28,7 @@ func (s *Store) open(ctx context.Context, p string) (info store.Info, err error)
 	if _, err := s.serverDefaults(ctx); err != nil {
 		return info, err
 	}
-	err = s.ask(ctx, func(se *session) error {
+	err = s.runIdempotent(ctx, func(se *session) error {
 		status, err := se.status(p)
 		if err != nil {
 			return err
@@ -139,7 +139,7 @@ func (r *reader) Read(p []byte) (n int, err error) {
 	defer func() {
 		// The library trusts the lengths that a data node sends.
 		if thrown := recover(); thrown != nil {
-			n, err = 0, fmt.Errorf("%w: a data node sends nonsense: %v", store.ErrUnavailable, thrown)
+			n, err = 0, fmt.Errorf("%w: a data node sends invalid data: %v", store.ErrUnavailable, thrown)
 		}
 	}()
 	r.lease.dials.Store(0)

@@ -212,7 +212,7 @@ func TestFrames(t *testing.T) {
 	for step := 1; step <= len(stream); step++ {
 		f := frames{max: 8}
 		for rest := stream; len(rest) > 0; rest = rest[min(step, len(rest)):] {
-			if err := f.pass(rest[:min(step, len(rest))]); err != nil {
+			if err := f.check(rest[:min(step, len(rest))]); err != nil {
 				t.Fatalf("in steps of %d: %v", step, err)
 			}
 		}
@@ -221,7 +221,7 @@ func TestFrames(t *testing.T) {
 		}
 	}
 	f := frames{max: 8}
-	if err := f.pass([]byte{0, 0, 0, 9}); err == nil {
+	if err := f.check([]byte{0, 0, 0, 9}); err == nil {
 		t.Error("an answer that is too long passed")
 	}
 }
@@ -267,7 +267,7 @@ func TestNodeTakesNothing(t *testing.T) {
 // TestClosedStore neither begins an operation nor keeps a session.
 func TestClosedStore(t *testing.T) {
 	_, s := newNameNode(t, stored(5, 0))
-	err := s.ask(t.Context(), func(*session) error { return s.Close() })
+	err := s.runIdempotent(t.Context(), func(*session) error { return s.Close() })
 	if err != nil || len(s.idle) != 0 {
 		t.Errorf("%v, keeps %d sessions", err, len(s.idle))
 	}

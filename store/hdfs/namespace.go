@@ -53,7 +53,7 @@ func checkLength(status *client.FileStatus) error {
 	return nil
 }
 
-// checkSupported refuses what this client cannot read or write.
+// checkSupported refuses files and directories that this client cannot read or write.
 func checkSupported(status *client.FileStatus) error {
 	//guard: refuses a directory with erasure coding
 	if ec := status.GetEcPolicy(); ec != nil && ec.GetId() != 0 || ec == nil && status.GetFlags()&hasEC != 0 {
@@ -86,7 +86,7 @@ func infoOf(p string, status *client.FileStatus) store.Info {
 
 // Stat implements store.Store.
 func (s *Store) Stat(ctx context.Context, p string) (info store.Info, err error) {
-	err = s.ask(ctx, func(se *session) error {
+	err = s.runIdempotent(ctx, func(se *session) error {
 		status, err := se.status(p)
 		if err == nil {
 			info = infoOf(p, status)
@@ -98,7 +98,7 @@ func (s *Store) Stat(ctx context.Context, p string) (info store.Info, err error)
 
 // access returns the owner and permissions of a file or directory.
 func (s *Store) access(ctx context.Context, p string) (a store.Access, err error) {
-	err = s.ask(ctx, func(se *session) error {
+	err = s.runIdempotent(ctx, func(se *session) error {
 		status, err := se.status(p)
 		if err == nil {
 			a = store.Access{Owner: status.GetOwner(), Mode: fs.FileMode(status.GetPermission().GetPerm()) & fs.ModePerm}
@@ -110,7 +110,7 @@ func (s *Store) access(ctx context.Context, p string) (a store.Access, err error
 
 // setMode sets the permissions of a file or directory.
 func (s *Store) setMode(ctx context.Context, p string, mode fs.FileMode) error {
-	return store.PathError("chmod", p, s.ask(ctx, func(se *session) error {
+	return store.PathError("chmod", p, s.runIdempotent(ctx, func(se *session) error {
 		_, err := se.call("setPermission", fields{"src": path.Clean(p), "permission": fields{"perm": uint32(mode.Perm())}})
 		return err
 	}))
@@ -118,7 +118,7 @@ func (s *Store) setMode(ctx context.Context, p string, mode fs.FileMode) error {
 
 // List implements store.Store.
 func (s *Store) List(ctx context.Context, dir string) (infos []store.Info, err error) {
-	err = s.ask(ctx, func(se *session) (err error) {
+	err = s.runIdempotent(ctx, func(se *session) (err error) {
 		infos, err = se.list(dir)
 		return err
 	})
@@ -148,7 +148,7 @@ func (se *session) list(dir string) ([]store.Info, error) {
 			status, _ := entries.Get(i).Message().Interface().(*client.FileStatus)
 			name := string(status.GetPath())
 			switch {
-			//guard: tells a file from a directory with one entry
+			//guard: distinguishes a file from a directory with one entry
 			case name == "" && entries.Len() == 1: // dir itself
 				return nil, syscall.ENOTDIR
 			//guard: rejects a listing that goes back
@@ -168,9 +168,9 @@ func (se *session) list(dir string) ([]store.Info, error) {
 		if part.field("remainingEntries").Uint() == 0 {
 			return infos, nil
 		}
-		//guard: rejects a listing that goes on with nothing
+		//guard: rejects an empty page that is not the last
 		if entries.Len() == 0 {
-			return nil, fmt.Errorf("%w: the name node lists nothing, and that more is to come", store.ErrUnavailable)
+			return nil, fmt.Errorf("%w: the name node sends an empty page that is not the last", store.ErrUnavailable)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func (s *Store) Rename(ctx context.Context, from, to string) error {
 }
 
 func (s *Store) rename(ctx context.Context, from, to string, replace bool) error {
-	return s.tell(ctx, func(se *session) error {
+	return s.runOnce(ctx, func(se *session) error {
 		_, err := se.call("rename2", fields{"src": path.Clean(from), "dst": path.Clean(to), "overwriteDest": replace})
 		return err
 	})
@@ -189,7 +189,7 @@ func (s *Store) rename(ctx context.Context, from, to string, replace bool) error
 
 // Remove implements store.Store.
 func (s *Store) Remove(ctx context.Context, p string) error {
-	return store.PathError("remove", p, s.tell(ctx, func(se *session) error {
+	return store.PathError("remove", p, s.runOnce(ctx, func(se *session) error {
 		existed, err := se.remove(p, false)
 		if err == nil && !existed {
 			err = store.ErrNotExist
@@ -200,7 +200,7 @@ func (s *Store) Remove(ctx context.Context, p string) error {
 
 // RemoveAll implements store.Store.
 func (s *Store) RemoveAll(ctx context.Context, p string) error {
-	err := s.ask(ctx, func(se *session) error {
+	err := s.runIdempotent(ctx, func(se *session) error {
 		_, err := se.remove(p, true)
 		return err
 	})
@@ -226,20 +226,20 @@ func (s *Store) Mkdir(ctx context.Context, p string) error {
 
 func (s *Store) mkdir(ctx context.Context, p string) error {
 	_, err := s.Stat(ctx, p)
-	//guard: tells a directory that existed from one that was made
+	//guard: distinguishes a directory that existed from one that was made
 	if err == nil {
 		return store.ErrExist
 	}
 	if !errors.Is(err, store.ErrNotExist) {
 		return err
 	}
-	return s.tell(ctx, func(se *session) error {
+	return s.runOnce(ctx, func(se *session) error {
 		a, err := se.call("mkdirs", fields{
 			"src":          path.Clean(p),
 			"masked":       fields{"perm": 0o777 &^ s.conf.Umask()},
 			"createParent": false,
 		})
-		//guard: rejects an answer that nothing was made
+		//guard: rejects an answer that no directory was made
 		if err == nil && !a.field("result").Bool() {
 			err = fmt.Errorf("%w: the name node makes no directory, and gives no reason", store.ErrUnavailable)
 		}

@@ -30,8 +30,8 @@ type negotiation struct {
 	step  int    // messages that were read
 }
 
-// next inspects a node's next message.
-func (n *negotiation) next(message []byte) (err error) {
+// inspect reads a node's next message.
+func (n *negotiation) inspect(message []byte) (err error) {
 	n.step++
 	if n.step == 1 {
 		n.level, err = prefer(message, n.want)
@@ -40,7 +40,7 @@ func (n *negotiation) next(message []byte) (err error) {
 		err = wantCipher(message)
 	}
 	//guard: reads the cipher from plain text
-	if err == nil && n.level == "auth-conf" && n.conn.session.asked != nil {
+	if err == nil && n.level == "auth-conf" && n.conn.session.checksums != nil {
 		err = fmt.Errorf("it encrypts its answer about checksums: %w", syscall.ENOTSUP)
 	}
 	return err
@@ -100,12 +100,12 @@ func wantCipher(message []byte) error {
 	return fmt.Errorf("it has no AES for dfs.data.transfer.protection=privacy, which is then possible over webhdfs:// only: %w", syscall.ENOTSUP)
 }
 
-// greet records whether the first write begins a negotiation.
-func (c *dataConn) greet(p []byte) {
-	if !c.greeted && bytes.HasPrefix(p, saslMagic) {
+// observeWrite records whether the first write begins a negotiation.
+func (c *dataConn) observeWrite(p []byte) {
+	if !c.written && bytes.HasPrefix(p, saslMagic) {
 		c.sasl = &negotiation{conn: c, want: c.session.store.options.DataTransferProtection}
 	}
-	c.greeted = true
+	c.written = true
 	if !c.requested {
 		c.requested = c.hideToken(p)
 	}
@@ -130,7 +130,7 @@ func (c *dataConn) hideToken(p []byte) bool {
 	}
 	m, err := messageOf(name)
 	_, n := binary.Uvarint(p[3:])
-	//guard: leaves bytes alone that are not a request
+	//guard: ignores bytes that are not a request
 	if err != nil || n <= 0 || proto.Unmarshal(p[3+n:], m.Interface()) != nil {
 		return false
 	}

@@ -95,7 +95,7 @@ func negotiate(t *testing.T, protection string, asked *checksums, answer string)
 	defer func() { _ = here.Close() }()
 	there, err := l.Accept()
 	testenv.Must(t, err)
-	se := &session{store: &Store{options: client.ClientOptions{DataTransferProtection: protection}}, asked: asked}
+	se := &session{store: &Store{options: client.ClientOptions{DataTransferProtection: protection}}, checksums: asked}
 	se.ctx, se.cancel = t.Context(), func() {}
 	c := newDataConn(conn{Conn: here, session: se, timeout: time.Minute, name: "node"})
 	go func() {
@@ -123,9 +123,9 @@ func TestTokenOfRequest(t *testing.T) {
 		s, err := newStore(t, nil, "127.0.0.1:1")
 		testenv.Must(t, err)
 		c := newDataConn(conn{session: &session{store: s}})
-		c.greet([]byte{1, 2, 3, 4})
-		c.greet([]byte{0, 28, op, 0xff})
-		c.greet(append([]byte{0, 28, op}, appendMessage(jsonMessage(requests[[3]byte{0, 28, op}], text), nil)...))
+		c.observeWrite([]byte{1, 2, 3, 4})
+		c.observeWrite([]byte{0, 28, op, 0xff})
+		c.observeWrite(append([]byte{0, 28, op}, appendMessage(jsonMessage(requests[[3]byte{0, 28, op}], text), nil)...))
 		if got := s.login.Redact("no cGFzc3dvcmQtb2YtYS1ibG9jaw==, password-of-a-block"); got != "no (hidden)==, (hidden)" || !c.requested {
 			t.Errorf("operation %#x: %s", op, got)
 		}

@@ -41,9 +41,9 @@ type session struct {
 	// ticket gets the ticket for a name node at an address; nil without Kerberos.
 	ticket func(address string) error
 	// dials counts the data nodes that were dialed for one read or one upload.
-	dials atomic.Int32
-	idle  *time.Timer // while it is idle
-	asked *checksums  // while the library asks data nodes for checksums, else nil
+	dials     atomic.Int32
+	idle      *time.Timer // while it is idle
+	checksums *checksums  // while the library asks data nodes for checksums, else nil
 
 	mu      sync.Mutex // of what follows
 	conns   map[net.Conn]struct{}
@@ -264,7 +264,7 @@ func (s *Store) acquire(ctx context.Context) (*session, error) {
 		s.idle = s.idle[:n-1]
 		s.mu.Unlock()
 		se.idle.Stop()
-		//guard: uses no connection again on which something failed
+		//guard: does not reuse a connection that failed
 		if se.cause() != nil {
 			se.close()
 			continue
@@ -316,18 +316,18 @@ func (l *lease) end() {
 	l.store.release(l.session)
 }
 
-// begin runs the first part of an operation, and keeps its session for the rest. With
-// again, that part may be done twice without harm, and is tried at each name node.
-func (s *Store) begin(ctx context.Context, again bool, do func(se *session) error) (*lease, error) {
+// begin runs the first part of an operation, and keeps its session for the rest. If that
+// part is idempotent, it is tried at each name node.
+func (s *Store) begin(ctx context.Context, idempotent bool, do func(se *session) error) (*lease, error) {
 	for try := 1; ; try++ {
-		l, err := s.try(ctx, do)
-		if err == nil || !again || try >= len(s.addresses) || !isUnavailable(err) || ctx.Err() != nil {
+		l, err := s.beginOnce(ctx, do)
+		if err == nil || !idempotent || try >= len(s.addresses) || !isUnavailable(err) || ctx.Err() != nil {
 			return l, err
 		}
 	}
 }
 
-func (s *Store) try(ctx context.Context, do func(se *session) error) (*lease, error) {
+func (s *Store) beginOnce(ctx context.Context, do func(se *session) error) (*lease, error) {
 	se, err := s.acquire(ctx)
 	if err != nil {
 		return nil, s.names.Judge(s.addresses, translate(ctx, nil, err))
@@ -335,7 +335,7 @@ func (s *Store) try(ctx context.Context, do func(se *session) error) (*lease, er
 	l := &lease{session: se, stop: context.AfterFunc(ctx, se.kill)}
 	if err := do(se); err != nil {
 		err = s.names.Judge(s.addresses, translate(ctx, se, err))
-		if isUnavailable(err) || errors.Is(err, errRefused) {
+		if isUnavailable(err) || errors.Is(err, errNeedsKerberos) {
 			l.kill() // a new session may not have the problem
 		}
 		l.end()
@@ -344,8 +344,8 @@ func (s *Store) try(ctx context.Context, do func(se *session) error) (*lease, er
 	return l, nil
 }
 
-// ask runs an operation that may be done twice without harm.
-func (s *Store) ask(ctx context.Context, do func(se *session) error) error {
+// runIdempotent runs an operation that may be repeated without harm.
+func (s *Store) runIdempotent(ctx context.Context, do func(se *session) error) error {
 	l, err := s.begin(ctx, true, do)
 	if err == nil {
 		l.end()
@@ -353,8 +353,8 @@ func (s *Store) ask(ctx context.Context, do func(se *session) error) error {
 	return err
 }
 
-// tell runs an operation that is done once, if at all.
-func (s *Store) tell(ctx context.Context, do func(se *session) error) error {
+// runOnce runs an operation that is done once, if at all.
+func (s *Store) runOnce(ctx context.Context, do func(se *session) error) error {
 	l, err := s.begin(ctx, false, do)
 	if err == nil {
 		l.end()

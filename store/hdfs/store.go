@@ -164,7 +164,7 @@ func (s *Store) serverDefaults(ctx context.Context) (*defaults, error) {
 		return known, nil
 	}
 	d := &defaults{}
-	err := s.ask(ctx, func(se *session) error {
+	err := s.runIdempotent(ctx, func(se *session) error {
 		a, err := se.call("getServerDefaults", nil)
 		if err != nil {
 			return err

@@ -32,7 +32,7 @@ func (s *Store) create(ctx context.Context, p string, size int64) (*upload, erro
 		return nil, err
 	}
 	//guard: refuses a directory with erasure coding or encryption
-	if err := s.ask(ctx, func(se *session) error { return se.mayHold(path.Dir(path.Clean(p))) }); err != nil {
+	if err := s.runIdempotent(ctx, func(se *session) error { return se.checkDir(path.Dir(path.Clean(p))) }); err != nil {
 		return nil, err
 	}
 	u := &upload{ctx: ctx, path: p, oneBlock: size >= 0}
@@ -47,13 +47,13 @@ func (s *Store) create(ctx context.Context, p string, size int64) (*upload, erro
 	return u, nil
 }
 
-// mayHold returns why a directory cannot take a new file.
-func (se *session) mayHold(dir string) error {
+// checkDir returns why a directory cannot take a new file.
+func (se *session) checkDir(dir string) error {
 	status, err := se.status(dir)
 	switch {
 	case errors.Is(err, store.ErrNotExist):
 		return store.ErrNoParent
-	//guard: refuses a file whose directory cannot be looked at
+	//guard: refuses a file whose directory has an unknown status
 	case err != nil:
 		return err
 	//guard: refuses a file below a file
@@ -76,7 +76,7 @@ func (se *session) create(p string, replication int, size int64, d *defaults) (*
 		case size >= 0 && errors.As(err, &remote) && se.store.blockSize.Learn(remote.Message(), blockSize):
 			continue
 		case errors.Is(err, fs.ErrPermission):
-			return nil, se.whyRefused(path.Dir(path.Clean(p)))
+			return nil, se.refusalReason(path.Dir(path.Clean(p)))
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, store.ErrNoParent
 		}
@@ -84,9 +84,9 @@ func (se *session) create(p string, replication int, size int64, d *defaults) (*
 	}
 }
 
-// whyRefused returns the name node's reason for refusing a write to a directory; the
-// library only returns that it is not permitted.
-func (se *session) whyRefused(dir string) error {
+// refusalReason returns the name node's reason for refusing a write to a directory. The
+// library returns only that it is not permitted.
+func (se *session) refusalReason(dir string) error {
 	const writeExecute = protoreflect.EnumNumber(3)
 	if _, err := se.call("checkAccess", fields{"path": dir, "mode": writeExecute}); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (u *upload) Finish(ctx context.Context, n int64) error {
 			if err != nil {
 				return cluster.Stored{}, err
 			}
-			return u.look(n)
+			return u.readState(n)
 		})
 	}
 	if !stop() {
@@ -141,8 +141,8 @@ func (u *upload) Finish(ctx context.Context, n int64) error {
 	return nil
 }
 
-// look asks the name node for the state of the closed file of n bytes.
-func (u *upload) look(n int64) (cluster.Stored, error) {
+// readState asks the name node for the state of the closed file of n bytes.
+func (u *upload) readState(n int64) (cluster.Stored, error) {
 	status, err := u.lease.status(u.path)
 	if err != nil {
 		return cluster.Stored{}, err
@@ -158,7 +158,7 @@ func (u *upload) look(n int64) (cluster.Stored, error) {
 // Abandon implements store.Upload. It drops pending bytes and removes the file in
 // bounded time, even if ctx of Create has ended.
 func (u *upload) Abandon() error {
-	//guard: ends the lease of an upload that was given up
+	//guard: ends the lease of an abandoned upload
 	u.lease.endFile(u.file)
 	u.lease.end()
 	ctx, cancel := store.Cleanup(u.ctx)

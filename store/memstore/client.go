@@ -108,7 +108,7 @@ func (c *Client) Open(ctx context.Context, p string) (f store.File, err error) {
 			err = store.ErrNotRegular
 		}
 		if err == nil {
-			f = &file{ctx: ctx, c: c, name: p, data: n.Data, is: store.Identity{ID: n.ID, Changed: n.Changed.UnixNano()}}
+			f = &file{ctx: ctx, c: c, name: p, data: n.Data, identity: store.Identity{ID: n.ID, Changed: n.Changed.UnixNano()}}
 		}
 		return err
 	})

@@ -14,18 +14,18 @@ import (
 
 // file is an open file.
 type file struct {
-	ctx    context.Context
-	c      *Client
-	name   string
-	data   []byte
-	is     store.Identity
-	closed bool
+	ctx      context.Context
+	c        *Client
+	name     string
+	data     []byte
+	identity store.Identity
+	closed   bool
 }
 
 func (f *file) Name() string { return f.name }
 
 // Identity implements store.Identified.
-func (f *file) Identity() store.Identity { return f.is }
+func (f *file) Identity() store.Identity { return f.identity }
 
 func (f *file) Size() int64 { return int64(len(f.data)) }
 

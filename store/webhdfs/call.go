@@ -19,7 +19,7 @@ type call struct {
 	op     string
 	path   string
 	query  map[string]string
-	// once forbids a retry if it is unknown whether the operation was done.
+	// once forbids a retry if the operation may have been done.
 	once bool
 	// kerberos is whether to prove who we are with Kerberos instead of a token.
 	kerberos bool
@@ -28,9 +28,9 @@ type call struct {
 // maxAnswer is the bytes of an answer about one file.
 const maxAnswer = 1 << 20
 
-// ask calls an operation that a name node answers itself, with at most max
+// callJSON calls an operation that a name node answers itself, with at most max
 // bytes of JSON.
-func (s *Store) ask(ctx context.Context, c call, max int64, v any) error {
+func (s *Store) callJSON(ctx context.Context, c call, max int64, v any) error {
 	resp, err := s.call(ctx, c)
 	if err != nil {
 		return err
@@ -49,13 +49,13 @@ func (s *Store) call(ctx context.Context, c call) (*http.Response, error) {
 	var failed error
 	for i := range s.addresses {
 		n := (first + i) % len(s.addresses)
-		resp, err := s.authorized(ctx, s.addresses[n], c)
+		resp, err := s.callAuthenticated(ctx, s.addresses[n], c)
 		s.names.Note(s.addresses[n], err)
 		if err == nil {
 			s.active.Store(int32(n))
 			return resp, nil
 		}
-		if !c.elsewhere(ctx, err) {
+		if !c.mayCallAnother(ctx, err) {
 			return nil, s.names.Judge(s.addresses, err)
 		}
 		// The error of a silent node says more than that of a standby.
@@ -66,8 +66,8 @@ func (s *Store) call(ctx context.Context, c call) (*http.Response, error) {
 	return nil, s.names.Judge(s.addresses, failed)
 }
 
-// elsewhere reports whether another name node may be asked after an error.
-func (c call) elsewhere(ctx context.Context, err error) bool {
+// mayCallAnother reports whether an error allows a call to another name node.
+func (c call) mayCallAnother(ctx context.Context, err error) bool {
 	var remote *cluster.RemoteError
 	switch {
 	case ctx.Err() != nil || !errors.Is(err, store.ErrUnavailable):
@@ -75,11 +75,11 @@ func (c call) elsewhere(ctx context.Context, err error) bool {
 	case errors.As(err, &remote):
 		return isStandby(err) || remote.Name() == "RetriableException"
 	}
-	return !c.once || isDial(err)
+	return !c.once || isDialError(err)
 }
 
-// isDial reports whether a request did not reach its server.
-func isDial(err error) bool {
+// isDialError reports whether a request did not reach its server.
+func isDialError(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
 }
@@ -89,38 +89,38 @@ func isStandby(err error) bool {
 	return errors.As(err, &remote) && remote.Name() == "StandbyException"
 }
 
-// authorized sends an operation to one name node, if needed again with a new
-// token.
-func (s *Store) authorized(ctx context.Context, address string, c call) (*http.Response, error) {
+// callAuthenticated sends an operation to one name node. If its token is refused, it
+// tries once more with another.
+func (s *Store) callAuthenticated(ctx context.Context, address string, c call) (*http.Response, error) {
 	if c.kerberos {
 		header, err := s.identity.negotiate(ctx, address)
 		if err != nil {
 			return nil, err
 		}
-		return s.checked(ctx, address, c, "", "", header)
+		return s.request(ctx, address, c, "", "", header)
 	}
 	key, value, err := s.identity.parameter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := s.checked(ctx, address, c, key, value, nil)
+	resp, err := s.request(ctx, address, c, key, value, nil)
 	if err == nil || !isTokenRefusal(err) {
 		return resp, err
 	}
-	if again := s.identity.refused(ctx, value); again != nil {
-		if errors.Is(again, errNoOther) {
+	if again := s.identity.replaceRefused(ctx, value); again != nil {
+		if errors.Is(again, errNoTokenNeeded) {
 			return nil, fmt.Errorf("%w (is hadoop.security.authentication=kerberos missing in the configuration?)", err)
 		}
-		return nil, fmt.Errorf("the delegation token is refused (%v), and another is not to be had: %w", err, again)
+		return nil, fmt.Errorf("the delegation token was refused (%v), and there is no other: %w", err, again)
 	}
 	if key, value, err = s.identity.parameter(ctx); err != nil {
 		return nil, err
 	}
-	return s.checked(ctx, address, c, key, value, nil)
+	return s.request(ctx, address, c, key, value, nil)
 }
 
-// checked sends an operation and returns failures as errors.
-func (s *Store) checked(ctx context.Context, address string, c call, key, value string, header http.Header) (*http.Response, error) {
+// request sends an operation and returns failures as errors.
+func (s *Store) request(ctx context.Context, address string, c call, key, value string, header http.Header) (*http.Response, error) {
 	query := url.Values{"op": {c.op}}
 	if key != "" {
 		query.Set(key, value)
@@ -169,7 +169,7 @@ func (s *Store) redirect(resp *http.Response) (*url.URL, error) {
 	// A request over TLS, which has the token, must stay on TLS.
 	//guard: follows no redirect that leaves TLS
 	if err != nil || u.Scheme != s.scheme {
-		return nil, fmt.Errorf("%s redirects to nowhere: %w", resp.Request.URL.Host, store.ErrUnavailable)
+		return nil, fmt.Errorf("%s redirects to an invalid location: %w", resp.Request.URL.Host, store.ErrUnavailable)
 	}
 	for _, key := range secretParameters {
 		s.identity.login.Hide(u.Query().Get(key))
@@ -177,6 +177,5 @@ func (s *Store) redirect(resp *http.Response) (*url.URL, error) {
 	return u, nil
 }
 
-// secretParameters authenticate the user, including those that a name node made for a
-// data node.
+// secretParameters authenticate the user. Some are made by a name node for a data node.
 var secretParameters = []string{"delegation", "token", "signature"}

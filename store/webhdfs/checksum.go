@@ -20,7 +20,7 @@ func (s *Store) checksum(ctx context.Context, p string) (string, error) {
 	sum, err := s.askChecksum(ctx, p)
 	//guard: rejects a checksum that is not made of CRCs
 	if err == nil && !crcChecksum.MatchString(sum) {
-		err = fmt.Errorf("%.100q is no checksum of CRCs: %w", sum, syscall.ENOTSUP)
+		err = fmt.Errorf("%.100q is not a checksum of CRCs: %w", sum, syscall.ENOTSUP)
 	}
 	if err != nil {
 		return "", store.PathError("checksum", p, err)
@@ -49,7 +49,7 @@ func (s *Store) askChecksum(ctx context.Context, p string) (string, error) {
 	sum := answer.FileChecksum
 	//guard: rejects a malformed checksum
 	if sum.Length < 0 || sum.Length > len(sum.Bytes)/2 {
-		return "", nonsense("an invalid checksum")
+		return "", invalidAnswer("an invalid checksum")
 	}
 	return sum.Algorithm + ":" + sum.Bytes[:2*sum.Length], nil
 }

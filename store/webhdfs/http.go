@@ -22,8 +22,8 @@ const (
 	maxFailure = 64 << 10 // bytes of an answer that says what failed
 	maxDrain   = 64 << 10 // bytes that are read to keep a connection
 	drainTime  = time.Second
-	// idle is shorter than the time after which servers close idle connections, so that
-	// a request seldom meets a closing one.
+	// idle is shorter than the time after which servers close idle connections, so a
+	// request seldom uses a closing one.
 	idle = 10 * time.Second
 )
 
@@ -67,8 +67,8 @@ func newWatch(parent context.Context, limit time.Duration) *watch {
 	return &watch{parent: parent, ctx: ctx, cancel: cancel, timer: timer, pace: cluster.NewPace(limit), since: time.Now()}
 }
 
-// server begins the server's turn: its remaining time runs.
-func (w *watch) server() {
+// serverTurn begins the server's turn: its remaining time runs.
+func (w *watch) serverTurn() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.since.IsZero() {
@@ -77,8 +77,8 @@ func (w *watch) server() {
 	w.timer.Reset(w.pace.Left())
 }
 
-// client begins our turn, after the server moved some bytes in its own.
-func (w *watch) client(moved int) {
+// clientTurn begins our turn, after the server moved some bytes in its own.
+func (w *watch) clientTurn(moved int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.timer.Stop()
@@ -88,8 +88,8 @@ func (w *watch) client(moved int) {
 	}
 }
 
-// hurry limits the server's remaining time.
-func (w *watch) hurry(limit time.Duration) {
+// shorten limits the server's remaining time.
+func (w *watch) shorten(limit time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pace = cluster.NewPace(min(limit, w.pace.Left()))
@@ -111,7 +111,7 @@ func (w *watch) explain(err error) error {
 	case w.parent.Err() != nil:
 		return w.parent.Err()
 	case context.Cause(w.ctx) == errSilent:
-		w.client(0)
+		w.clientTurn(0)
 		return w.pace.Err()
 	//guard: does not retry an untrusted certificate
 	case errors.As(err, &certificate):
@@ -120,40 +120,40 @@ func (w *watch) explain(err error) error {
 	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 }
 
-// answer is the body of a response, which also ends its watch.
-type answer struct {
+// responseBody is the body of a response, which also ends its watch.
+type responseBody struct {
 	io.ReadCloser
 	watch *watch
 }
 
-func (a *answer) Read(p []byte) (int, error) {
-	a.watch.server()
+func (a *responseBody) Read(p []byte) (int, error) {
+	a.watch.serverTurn()
 	n, err := a.ReadCloser.Read(p)
-	a.watch.client(n)
+	a.watch.clientTurn(n)
 	return n, a.watch.explain(err)
 }
 
-func (a *answer) Close() error {
+func (a *responseBody) Close() error {
 	a.watch.end()
 	return a.ReadCloser.Close()
 }
 
-// question is the body of a request: during a read from it, it is our turn.
-type question struct {
+// requestBody is the body of a request: a read from it is our turn.
+type requestBody struct {
 	io.ReadCloser
 	watch *watch
-	given int // bytes that the last read gave, for the server to take
+	sent  int // bytes of the last read, which the server now takes
 }
 
-func (q *question) Read(p []byte) (_ int, err error) {
-	q.watch.client(q.given)
-	q.given, err = q.ReadCloser.Read(p)
+func (q *requestBody) Read(p []byte) (_ int, err error) {
+	q.watch.clientTurn(q.sent)
+	q.sent, err = q.ReadCloser.Read(p)
 	// The time to store all of it does not count against the time to take it.
 	if err != nil {
 		q.watch.pace.Restart()
 	}
-	q.watch.server()
-	return q.given, err
+	q.watch.serverTurn()
+	return q.sent, err
 }
 
 // content is what a request carries.
@@ -182,11 +182,11 @@ func (s *Store) send(ctx context.Context, method, location string, header http.H
 		req.Header.Set("Content-Type", "application/octet-stream")
 		if up.size != 0 {
 			req.Header.Set("Expect", "100-continue")
-			req.Body, req.ContentLength = &question{ReadCloser: up.body, watch: w}, up.size
+			req.Body, req.ContentLength = &requestBody{ReadCloser: up.body, watch: w}, up.size
 		}
 	}
 	resp, err := s.transport.RoundTrip(req)
-	//guard: tells a server that hangs up from the end of a file
+	//guard: distinguishes a server that hangs up from the end of a file
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF // the end of a connection, before any answer
 	}
@@ -195,18 +195,17 @@ func (s *Store) send(ctx context.Context, method, location string, header http.H
 		w.end()
 		return nil, fmt.Errorf("%s: %w", req.URL.Host, err)
 	}
-	w.client(0)
+	w.clientTurn(0)
 	w.pace.Restart() // the content has a time of its own
-	resp.Body = &answer{resp.Body, w}
+	resp.Body = &responseBody{resp.Body, w}
 	return resp, nil
 }
 
-// finish ends the reading of an answer so that its connection can be used
-// again.
+// finish ends the reading of an answer so that its connection can be reused.
 func finish(resp *http.Response) {
 	//guard: ends the wait for the rest of an answer
-	if a, ok := resp.Body.(*answer); ok {
-		a.watch.hurry(drainTime)
+	if a, ok := resp.Body.(*responseBody); ok {
+		a.watch.shorten(drainTime)
 	}
 	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain)
 	_ = resp.Body.Close() // only read
@@ -234,8 +233,8 @@ func failure(resp *http.Response) error {
 	return statusError(resp)
 }
 
-// statusError is the error of an answer that is not WebHDFS's own: a proxy's, a
-// login filter's, another program's.
+// statusError returns the error of an answer that does not come from WebHDFS, but from a
+// proxy, a login filter or another program.
 func statusError(resp *http.Response) error {
 	host := resp.Request.URL.Host
 	code := resp.StatusCode

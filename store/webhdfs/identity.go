@@ -71,13 +71,13 @@ func (i *identity) parameter(ctx context.Context) (key, value string, err error)
 }
 
 // errNoOther means that the user is not identified by a token.
-var errNoOther = errors.New("no delegation token is needed")
+var errNoTokenNeeded = errors.New("no delegation token is needed")
 
-// refused replaces a token that was refused. Another goroutine may have done
+// replaceRefused replaces a token that was refused. Another goroutine may have done
 // so already.
-func (i *identity) refused(ctx context.Context, token string) error {
+func (i *identity) replaceRefused(ctx context.Context, token string) error {
 	if !i.login.Secure() {
-		return errNoOther
+		return errNoTokenNeeded
 	}
 	if err := i.lock(ctx); err != nil {
 		return err
@@ -103,7 +103,7 @@ func isTokenRefusal(err error) bool {
 // replaced with a newer one, else from the name node.
 func (i *identity) obtain(ctx context.Context, refused string) error {
 	if i.file != "" {
-		token, err := i.handedOver(ctx)
+		token, err := i.tokenFromFile(ctx)
 		if err != nil {
 			return err
 		}
@@ -115,8 +115,8 @@ func (i *identity) obtain(ctx context.Context, refused string) error {
 	return i.fetch(ctx)
 }
 
-// handedOver returns the token of the file that is for our name nodes, or "".
-func (i *identity) handedOver(ctx context.Context) (string, error) {
+// tokenFromFile returns the token of the file that is for our name nodes, or "".
+func (i *identity) tokenFromFile(ctx context.Context) (string, error) {
 	tokens, err := i.login.DelegationTokens(i.file)
 	if err != nil {
 		return "", err
@@ -179,7 +179,7 @@ func shareAddress(a, b []string) bool {
 	return false
 }
 
-// sameHost reports whether a token's host, mostly an IP address, is a host.
+// sameHost reports whether a token's host, mostly an IP address, means the other host.
 func sameHost(ctx context.Context, tokens, host string) bool {
 	if strings.EqualFold(tokens, host) {
 		return true
@@ -213,7 +213,7 @@ func (i *identity) fetch(ctx context.Context) error {
 	}
 	ask := call{method: http.MethodGet, op: "GETDELEGATIONTOKEN", path: "/", kerberos: true,
 		query: map[string]string{"renewer": i.login.User()}}
-	if err := i.store.ask(ctx, ask, maxAnswer, &answer); err != nil {
+	if err := i.store.callJSON(ctx, ask, maxAnswer, &answer); err != nil {
 		return fmt.Errorf("get a delegation token: %w", err)
 	}
 	if answer.Token == nil || answer.Token.URLString == "" {
@@ -228,7 +228,7 @@ func (i *identity) fetch(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// renew renews the token, or replaces it if that no longer gives it a full
+// renew renews the token, or replaces it if a renewal no longer gives it a full
 // life. While neither works the token is used for as long as it is accepted.
 func (i *identity) renew(ctx context.Context) error {
 	left, err := i.extend(ctx)
@@ -251,7 +251,7 @@ func (i *identity) extend(ctx context.Context) (time.Duration, error) {
 	var answer struct{ Long int64 }
 	ask := call{method: http.MethodPut, op: "RENEWDELEGATIONTOKEN", path: "/", kerberos: true,
 		query: map[string]string{"token": i.token}}
-	if err := i.store.ask(ctx, ask, maxAnswer, &answer); err != nil {
+	if err := i.store.callJSON(ctx, ask, maxAnswer, &answer); err != nil {
 		return 0, err
 	}
 	return time.Until(time.UnixMilli(answer.Long)), nil
@@ -271,7 +271,7 @@ func (i *identity) close(ctx context.Context) error {
 	i.token, i.fetched = "", false
 	resp, err := i.store.call(ctx, cancel)
 	if err != nil {
-		return fmt.Errorf("give back a delegation token: %w", err)
+		return fmt.Errorf("cancel a delegation token: %w", err)
 	}
 	finish(resp)
 	return nil

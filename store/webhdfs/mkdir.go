@@ -38,18 +38,18 @@ func (s *Store) mkdir(ctx context.Context, p string) error {
 	if err != nil {
 		return err
 	}
-	//guard: tells a directory that existed from one that was made
-	if err := s.vacant(ctx, p); err != nil {
+	//guard: distinguishes a directory that existed from one that was made
+	if err := s.checkVacant(ctx, p); err != nil {
 		return err
 	}
 	dir := path.Dir(p)
-	alike := path.Dir(dir) == dir // the root has no parent
-	if !alike {
-		if alike, err = s.inheritsAlike(ctx, dir, parent); err != nil {
+	same := path.Dir(dir) == dir // the root has no parent
+	if !same {
+		if same, err = s.inheritsSame(ctx, dir, parent); err != nil {
 			return err
 		}
 	}
-	if alike {
+	if same {
 		err = s.mkdirByRename(ctx, p)
 		if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EXDEV) {
 			return err
@@ -82,21 +82,21 @@ func (s *Store) mkdirByRename(ctx context.Context, p string) error {
 // askMkdirs makes a directory and its parents.
 func (s *Store) askMkdirs(ctx context.Context, p string) error {
 	var answer struct{ Boolean bool }
-	err := s.ask(ctx, call{method: http.MethodPut, op: "MKDIRS", path: p, once: true, query: map[string]string{
+	err := s.callJSON(ctx, call{method: http.MethodPut, op: "MKDIRS", path: p, once: true, query: map[string]string{
 		"permission":         mode(dirPerm &^ s.conf.Umask()),
 		"unmaskedpermission": mode(dirPerm),
 	}}, maxAnswer, &answer)
-	//guard: rejects an answer that nothing was made
+	//guard: rejects an answer that no directory was made
 	if err == nil && !answer.Boolean {
 		err = fmt.Errorf("refused without a reason: %w", store.ErrUnavailable)
 	}
 	return err
 }
 
-// inheritsAlike reports whether a new directory gets the same group and access control
-// list in dir, which has status st, as in its parent. It is false if the user may not
-// read them.
-func (s *Store) inheritsAlike(ctx context.Context, dir string, st status) (bool, error) {
+// inheritsSame reports whether a new directory gets the same group and access control
+// list in dir, whose status is st, as in the parent of dir. It returns false if the user
+// may not read them.
+func (s *Store) inheritsSame(ctx context.Context, dir string, st status) (bool, error) {
 	above, err := s.status(ctx, path.Dir(dir))
 	var lists [2][]string
 	if err == nil && (st.ACLBit || above.ACLBit) {
@@ -120,7 +120,7 @@ func (s *Store) defaultACL(ctx context.Context, dir string) ([]string, error) {
 	var answer struct {
 		ACLStatus struct{ Entries []string } `json:"AclStatus"`
 	}
-	err := s.ask(ctx, call{method: http.MethodGet, op: "GETACLSTATUS", path: dir}, maxAnswer, &answer)
+	err := s.callJSON(ctx, call{method: http.MethodGet, op: "GETACLSTATUS", path: dir}, maxAnswer, &answer)
 	list := slices.DeleteFunc(answer.ACLStatus.Entries, func(entry string) bool {
 		return !strings.HasPrefix(entry, "default:")
 	})

@@ -15,8 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Whether the server knows rename options: HttpFS does not, and renames as if
-// there were none.
+// Whether the server knows rename options: HttpFS ignores them.
 const (
 	renamesUnknown = iota
 	renamesExact
@@ -37,7 +36,7 @@ func (s *Store) rename(ctx context.Context, from, to string) error {
 		}
 		id = st.FileID
 		//guard: refuses to replace a file
-		if err := s.vacant(ctx, to); err != nil {
+		if err := s.checkVacant(ctx, to); err != nil {
 			return err
 		}
 	}
@@ -46,10 +45,10 @@ func (s *Store) rename(ctx context.Context, from, to string) error {
 	case err != nil:
 		return s.renameError(ctx, to, err)
 	case !renamed:
-		return s.whyNot(ctx, from, to)
+		return s.refusalReason(ctx, from, to)
 	//guard: rejects a rename that HttpFS made below a directory
 	case s.renames.Load() == renamesLoose && id != 0:
-		return s.notBelow(ctx, from, to, id)
+		return s.revertRenameInto(ctx, from, to, id)
 	}
 	return nil
 }
@@ -59,7 +58,7 @@ func (s *Store) askRename(ctx context.Context, from, to, option string) (bool, e
 	c := call{method: http.MethodPut, op: "RENAME", path: from, once: true,
 		query: map[string]string{"destination": to, "renameoptions": option}}
 	var answer struct{ Boolean bool }
-	err := s.ask(ctx, c, maxAnswer, &answer)
+	err := s.callJSON(ctx, c, maxAnswer, &answer)
 	switch {
 	case errors.Is(err, errEmpty):
 		// A rename with options has no result but failure.
@@ -83,12 +82,12 @@ func (s *Store) renameError(ctx context.Context, to string, err error) error {
 	return err
 }
 
-// whyNot finds the reason of a rename that was refused without one.
-func (s *Store) whyNot(ctx context.Context, from, to string) error {
+// refusalReason finds out why a rename was refused.
+func (s *Store) refusalReason(ctx context.Context, from, to string) error {
 	if _, err := s.status(ctx, from); err != nil {
 		return err
 	}
-	if err := s.vacant(ctx, to); err != nil {
+	if err := s.checkVacant(ctx, to); err != nil {
 		return err
 	}
 	if _, err := s.parent(ctx, to); err != nil {
@@ -100,8 +99,8 @@ func (s *Store) whyNot(ctx context.Context, from, to string) error {
 	return fmt.Errorf("refused without a reason: %w", store.ErrUnavailable)
 }
 
-// notBelow reverts a rename that went into a directory which appeared meanwhile.
-func (s *Store) notBelow(ctx context.Context, from, to string, id uint64) error {
+// revertRenameInto reverts a rename that moved from into a directory with the name to.
+func (s *Store) revertRenameInto(ctx context.Context, from, to string, id uint64) error {
 	st, err := s.status(ctx, to)
 	if err != nil {
 		return err
@@ -120,14 +119,14 @@ func (s *Store) delete(ctx context.Context, p string, recursive bool) (bool, err
 	var answer struct{ Boolean bool }
 	c := call{method: http.MethodDelete, op: "DELETE", path: p, once: true,
 		query: map[string]string{"recursive": fmt.Sprint(recursive)}}
-	err := s.ask(ctx, c, maxAnswer, &answer)
+	err := s.callJSON(ctx, c, maxAnswer, &answer)
 	return answer.Boolean, err
 }
 
 // Remove implements store.Store.
 func (s *Store) Remove(ctx context.Context, p string) error {
 	there, err := s.delete(ctx, p, false)
-	//guard: reports that another was faster to remove
+	//guard: reports that the file was removed earlier
 	if err == nil && !there {
 		err = store.ErrNotExist
 	}
@@ -160,7 +159,7 @@ func (s *Store) WriteFile(ctx context.Context, p string, data []byte, exclusive 
 // rename cannot replace a file, the data overwrite it.
 func (s *Store) replace(ctx context.Context, temp, p string, data []byte) (bool, error) {
 	if s.renames.Load() == renamesLoose {
-		// Onto a directory that rename would go below it.
+		// HttpFS would move the file into a directory that has the name.
 		switch st, err := s.status(ctx, p); {
 		//guard: refuses to move a file below a directory
 		case err == nil && st.dir():
@@ -184,13 +183,13 @@ func (s *Store) overwrite(ctx context.Context, p string, data []byte) error {
 	err := s.dispatch(ctx, s.creation(p, s.blockSize.For(size, 0), true), func(to *url.URL, resp *http.Response) (fault, error) {
 		if to == nil {
 			finish(resp)
-			return notTheNodes, nonsense("no data node")
+			return nodeNotAtFault, invalidAnswer("no data node")
 		}
-		err := s.carry(ctx, to.String(), &content{io.NopCloser(bytes.NewReader(data)), size})
-		return whose(err), err
+		err := s.sendFile(ctx, to.String(), &content{io.NopCloser(bytes.NewReader(data)), size})
+		return classifyFault(err), err
 	})
 	if err != nil {
 		return err
 	}
-	return s.settled(ctx, p, size, true)
+	return s.waitUntilStored(ctx, p, size, true)
 }

@@ -50,8 +50,8 @@ func (n *nodes) shunned(address string) bool {
 	return time.Now().Before(n.until[address])
 }
 
-// hosts returns the IP addresses of the nodes to shun: a name node does not
-// recognize them by their name, nor by the port that it redirected to.
+// hosts returns the IP addresses of the nodes to shun: a name node recognizes them
+// neither by their name nor by the port of a redirect.
 func (n *nodes) hosts(ctx context.Context) string {
 	n.mu.Lock()
 	var names []string
@@ -74,9 +74,9 @@ func (n *nodes) hosts(ctx context.Context) string {
 type fault int
 
 const (
-	notTheNodes       fault = iota
+	nodeNotAtFault    fault = iota
 	nodeFailed              // and another may be asked
-	nodeFailedHalfway       // and may have done what must not be done twice
+	nodeFailedHalfway       // and may have done a part that must not be done twice
 )
 
 // dispatch asks a name node for the location of an operation, and calls visit with it.
@@ -84,27 +84,27 @@ const (
 // location, but the answer.
 func (s *Store) dispatch(ctx context.Context, c call, visit func(to *url.URL, resp *http.Response) (fault, error)) error {
 	for tries := 1; ; tries++ {
-		to, resp, err := s.offer(ctx, c)
+		to, resp, err := s.pickNode(ctx, c)
 		if err != nil {
 			return err
 		}
-		whose, err := visit(to, resp)
+		f, err := visit(to, resp)
 		if to == nil || s.isNameNode(to.Host) || ctx.Err() != nil {
 			return err
 		}
-		if whose == notTheNodes {
+		if f == nodeNotAtFault {
 			s.nodes.worked(to.Host)
 			return err
 		}
 		s.nodes.failed(to.Host)
-		//guard: does not repeat at another node what may be half done
-		if whose == nodeFailedHalfway || tries == maxNodes {
+		//guard: does not repeat a call that may be half done at another node
+		if f == nodeFailedHalfway || tries == maxNodes {
 			return err
 		}
 	}
 }
 
-// isNameNode reports whether a location is the server's that redirected.
+// isNameNode reports whether a host is one of the servers that redirect.
 func (s *Store) isNameNode(host string) bool {
 	for _, address := range s.addresses {
 		if strings.EqualFold(address, host) {
@@ -114,16 +114,16 @@ func (s *Store) isNameNode(host string) bool {
 	return false
 }
 
-// offer asks a name node for a data node until it names one that has not failed
+// pickNode asks a name node for a data node until it names one that has not failed
 // lately, if it has one.
-func (s *Store) offer(ctx context.Context, c call) (*url.URL, *http.Response, error) {
+func (s *Store) pickNode(ctx context.Context, c call) (*url.URL, *http.Response, error) {
 	excluded := s.nodes.hosts(ctx)
 	for offers := 1; ; offers++ {
 		if excluded != "" {
 			c = c.with("excludedatanodes", excluded)
 		}
 		resp, err := s.call(ctx, c)
-		if excluded != "" && isNoNode(err) {
+		if excluded != "" && isNoNodeError(err) {
 			excluded = ""
 			delete(c.query, "excludedatanodes")
 			continue
@@ -153,25 +153,25 @@ func (c call) with(key, value string) call {
 	return c
 }
 
-// isNoNode reports whether a name node found no data node but excluded ones.
-func isNoNode(err error) bool {
+// isNoNodeError reports whether a name node found only excluded data nodes.
+func isNoNodeError(err error) bool {
 	remote, ok := asRemote(err)
 	return ok && (strings.Contains(remote.Message, "Failed to find datanode") ||
 		strings.Contains(remote.Message, "No active and not excluded nodes"))
 }
 
-// whose reports whether an error is a data node's, so that another may succeed.
-func whose(err error) fault {
+// classifyFault returns nodeFailed if an error is a data node's: another may succeed.
+func classifyFault(err error) fault {
 	if _, answered := asRemote(err); answered || err == nil || store.Classify(err) != store.Retryable {
-		return notTheNodes
+		return nodeNotAtFault
 	}
 	return nodeFailed
 }
 
-// whoseOnce is like whose, for an operation that may be done only once: it goes to another
-// node only if it did not reach the first.
-func whoseOnce(err error) fault {
-	if f := whose(err); f == notTheNodes || isDial(err) {
+// classifyFaultOnce is classifyFault for an operation that may be done only once: it
+// goes to another node only if it did not reach the first.
+func classifyFaultOnce(err error) fault {
+	if f := classifyFault(err); f == nodeNotAtFault || isDialError(err) {
 		return f
 	}
 	return nodeFailedHalfway

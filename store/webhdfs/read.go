@@ -89,7 +89,7 @@ func (s *Store) get(ctx context.Context, c call) (got *http.Response, node strin
 	err = s.dispatch(ctx, c, func(to *url.URL, resp *http.Response) (fault, error) {
 		if to == nil {
 			got, node = resp, ""
-			return notTheNodes, nil
+			return nodeNotAtFault, nil
 		}
 		resp, err := s.send(ctx, http.MethodGet, to.String(), nil, nil)
 		//guard: rejects an answer that is not the file's bytes
@@ -97,7 +97,7 @@ func (s *Store) get(ctx context.Context, c call) (got *http.Response, node strin
 			err = failure(resp)
 		}
 		got, node = resp, to.Host
-		return whose(err), err
+		return classifyFault(err), err
 	})
 	return got, node, err
 }

@@ -47,17 +47,17 @@ func (st status) info(p string) store.Info {
 	return i
 }
 
-// nonsense returns the error of an invalid answer.
-func nonsense(what string) error {
+// invalidAnswer returns the error of an invalid answer.
+func invalidAnswer(what string) error {
 	return fmt.Errorf("the name node answers with %s: %w", what, store.ErrUnavailable)
 }
 
 func (s *Store) status(ctx context.Context, p string) (status, error) {
 	var answer struct{ FileStatus status }
-	err := s.ask(ctx, call{method: http.MethodGet, op: "GETFILESTATUS", path: p}, maxAnswer, &answer)
+	err := s.callJSON(ctx, call{method: http.MethodGet, op: "GETFILESTATUS", path: p}, maxAnswer, &answer)
 	//guard: rejects a malformed status
 	if err == nil && !answer.FileStatus.valid() {
-		err = nonsense("no status")
+		err = invalidAnswer("no status")
 	}
 	return answer.FileStatus, err
 }
@@ -71,7 +71,7 @@ func (s *Store) Stat(ctx context.Context, p string) (store.Info, error) {
 	return st.info(p), nil
 }
 
-// parent describes the directory that p is in, or returns why there is none.
+// parent describes the directory of p, or returns why there is none.
 func (s *Store) parent(ctx context.Context, p string) (status, error) {
 	dir := path.Dir(p)
 	st, err := s.status(ctx, dir)
@@ -84,8 +84,8 @@ func (s *Store) parent(ctx context.Context, p string) (status, error) {
 	return st, err
 }
 
-// vacant returns ErrExist if something has the name.
-func (s *Store) vacant(ctx context.Context, p string) error {
+// checkVacant returns ErrExist if something has the name.
+func (s *Store) checkVacant(ctx context.Context, p string) error {
 	_, err := s.status(ctx, p)
 	switch {
 	case err == nil:
@@ -126,7 +126,7 @@ func (s *Store) list(ctx context.Context, dir string) ([]status, error) {
 			}
 		}
 		c := call{method: http.MethodGet, op: "LISTSTATUS_BATCH", path: dir, query: map[string]string{"startafter": last}}
-		err := s.ask(ctx, c, maxListing, &answer)
+		err := s.callJSON(ctx, c, maxListing, &answer)
 		if isUnknownOperation(err) {
 			return s.listWhole(ctx, dir)
 		}
@@ -154,9 +154,9 @@ func (s *Store) list(ctx context.Context, dir string) ([]status, error) {
 		if answer.DirectoryListing.RemainingEntries <= 0 {
 			return all, nil
 		}
-		//guard: rejects a listing that goes on with nothing
+		//guard: rejects an empty page that is not the last
 		if len(page) == 0 {
-			return nil, nonsense("an empty page of a listing that goes on")
+			return nil, invalidAnswer("an empty page of a listing that goes on")
 		}
 		last = page[len(page)-1].PathSuffix
 	}
@@ -166,7 +166,7 @@ func (s *Store) listWhole(ctx context.Context, dir string) ([]status, error) {
 	var answer struct {
 		FileStatuses struct{ FileStatus []status }
 	}
-	err := s.ask(ctx, call{method: http.MethodGet, op: "LISTSTATUS", path: dir}, maxListing, &answer)
+	err := s.callJSON(ctx, call{method: http.MethodGet, op: "LISTSTATUS", path: dir}, maxListing, &answer)
 	//guard: rejects a name that leads out of its directory
 	if err == nil {
 		err = checkListing(answer.FileStatuses.FileStatus)
@@ -178,12 +178,12 @@ func (s *Store) listWhole(ctx context.Context, dir string) ([]status, error) {
 func checkListing(statuses []status) error {
 	for _, st := range statuses {
 		switch {
-		//guard: tells a file from a directory with one entry
+		//guard: distinguishes a file from a directory with one entry
 		case st.PathSuffix == "" && !st.dir():
 			return fmt.Errorf("not a directory: %w", store.ErrNotRegular)
 		//guard: rejects a negative length
 		case !st.valid():
-			return nonsense("an entry without a status")
+			return invalidAnswer("an entry without a status")
 		}
 		if err := cluster.CheckName(st.PathSuffix); err != nil {
 			return err
@@ -225,7 +225,7 @@ func (s *Store) blocks(ctx context.Context, p string, off int64) (*blocks, error
 		"offset": strconv.FormatInt(off, 10),
 		"length": strconv.FormatInt(math.MaxInt64-off, 10),
 	}}
-	err := s.ask(ctx, c, maxAnswer, &answer)
+	err := s.callJSON(ctx, c, maxAnswer, &answer)
 	if isUnknownOperation(err) {
 		return nil, nil
 	}

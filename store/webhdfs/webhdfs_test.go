@@ -384,7 +384,7 @@ func TestNameNodes(t *testing.T) {
 	}
 	s.addresses = s.addresses[:2]
 	s.active.Store(0)
-	if _, err := s.Stat(t.Context(), "/f"); !errors.Is(err, store.ErrUnavailable) || !isDial(err) {
+	if _, err := s.Stat(t.Context(), "/f"); !errors.Is(err, store.ErrUnavailable) || !isDialError(err) {
 		t.Errorf("without an active one: %v", err)
 	}
 }

@@ -23,7 +23,7 @@ const filePerm = 0o666
 // the loser may get its error only from Commit; its Abort keeps the other's file.
 func (s *Store) Create(ctx context.Context, p string, o store.CreateOptions) (store.Writer, error) {
 	u := &upload{store: s, ctx: ctx, path: p, size: o.Size}
-	err := s.mayCreate(ctx, p)
+	err := s.checkCreate(ctx, p)
 	if err == nil {
 		err = u.begin()
 	}
@@ -33,8 +33,8 @@ func (s *Store) Create(ctx context.Context, p string, o store.CreateOptions) (st
 	return store.NewWriter(ctx, p, o.Size, u), nil
 }
 
-// mayCreate checks what a server does not, or only with the first byte.
-func (s *Store) mayCreate(ctx context.Context, p string) error {
+// checkCreate makes the checks that a server lacks, or makes only at the first byte.
+func (s *Store) checkCreate(ctx context.Context, p string) error {
 	parent, err := s.parent(ctx, p)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (s *Store) mayCreate(ctx context.Context, p string) error {
 		return fmt.Errorf("%s is %w, so no file in it is one block", path.Dir(p), store.ErrErasureCoded)
 	}
 	//guard: finds a taken name before the upload
-	return s.vacant(ctx, p)
+	return s.checkVacant(ctx, p)
 }
 
 // creation is the call that begins a file in blocks of a size, the server's if it is -1.
@@ -80,7 +80,7 @@ func (u *upload) begin() error {
 		if u.size >= 0 {
 			blockSize = u.store.blockSize.For(u.size, 0)
 		}
-		err := u.store.dispatch(u.ctx, u.store.creation(u.path, blockSize, false), u.visit)
+		err := u.store.dispatch(u.ctx, u.store.creation(u.path, blockSize, false), u.start)
 		remote, ok := asRemote(err)
 		if !ok || blockSize < 0 || !u.store.blockSize.Learn(remote.Message, blockSize) {
 			return err
@@ -88,17 +88,17 @@ func (u *upload) begin() error {
 	}
 }
 
-func (u *upload) visit(to *url.URL, resp *http.Response) (fault, error) {
+func (u *upload) start(to *url.URL, resp *http.Response) (fault, error) {
 	if to == nil {
 		finish(resp)
-		return notTheNodes, nonsense("no data node")
+		return nodeNotAtFault, invalidAnswer("no data node")
 	}
 	u.put = u.store.put(u.ctx, to, u.size)
-	f, err := u.appear(to.Host)
+	f, err := u.waitUntilCreated(to.Host)
 	if err != nil {
 		u.put.stop()
 	}
-	//guard: removes a temporary file that was half written
+	//guard: removes a temporary file that may be half written
 	if f == nodeFailedHalfway && store.IsTemp(path.Base(u.path)) {
 		// The file that the node may have begun belongs to us, and is useless.
 		ctx, cancel := store.Cleanup(u.ctx)
@@ -108,21 +108,21 @@ func (u *upload) visit(to *url.URL, resp *http.Response) (fault, error) {
 	return f, err
 }
 
-// appear waits until the file exists, or its upload is over.
-func (u *upload) appear(node string) (fault, error) {
+// waitUntilCreated waits until the file exists, or its upload is over.
+func (u *upload) waitUntilCreated(node string) (fault, error) {
 	end := time.Now().Add(u.store.silence)
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
 		select {
 		case <-u.put.done:
-			return whoseOnce(u.put.err), u.put.err
+			return classifyFaultOnce(u.put.err), u.put.err
 		case <-time.After(wait):
 		}
 		_, err := u.store.status(u.ctx, u.path)
 		switch {
 		case err == nil:
-			return notTheNodes, nil
+			return nodeNotAtFault, nil
 		case !errors.Is(err, store.ErrNotExist):
-			return notTheNodes, err
+			return nodeNotAtFault, err
 		//guard: bounds the wait for a data node that begins no file
 		case time.Now().After(end):
 			return nodeFailedHalfway, fmt.Errorf("%s began no file for %v: %w", node, u.store.silence, store.ErrUnavailable)
@@ -154,14 +154,14 @@ func (u *upload) Finish(ctx context.Context, n int64) error {
 	err := u.put.err
 	//guard: checks what a data node stored
 	if err == nil {
-		err = u.store.settled(ctx, u.path, n, u.size >= 0)
+		err = u.store.waitUntilStored(ctx, u.path, n, u.size >= 0)
 	}
 	return err
 }
 
-// settled waits until a file is closed, and checks that it has n bytes and, if
-// that is asked for, that they are one block.
-func (s *Store) settled(ctx context.Context, p string, n int64, oneBlock bool) error {
+// waitUntilStored waits until a file is closed, and checks that it has n bytes, with
+// oneBlock in one block.
+func (s *Store) waitUntilStored(ctx context.Context, p string, n int64, oneBlock bool) error {
 	return cluster.Settle(ctx, s.settle, n, oneBlock, func() (cluster.Stored, error) {
 		st, err := s.status(ctx, p)
 		if err != nil {
@@ -204,8 +204,8 @@ func (s *Store) put(ctx context.Context, to *url.URL, size int64) *put {
 	// A request that ended waits for the reader of its body.
 	context.AfterFunc(ctx, func() { _ = r.CloseWithError(ctx.Err()) }) // a pipe's never fails
 	go func() {
-		p.err = s.carry(ctx, to.String(), &content{r, size})
-		if whose(p.err) != notTheNodes && !s.isNameNode(to.Host) {
+		p.err = s.sendFile(ctx, to.String(), &content{r, size})
+		if classifyFault(p.err) != nodeNotAtFault && !s.isNameNode(to.Host) {
 			s.nodes.failed(to.Host)
 		}
 		_ = r.CloseWithError(cmp.Or(p.err, errEarly)) // a pipe's never fails
@@ -222,8 +222,8 @@ func (p *put) stop() {
 	<-p.done
 }
 
-// carry sends a file to a data node, and returns nil if that has it.
-func (s *Store) carry(ctx context.Context, location string, up *content) error {
+// sendFile sends a file to a data node, and returns nil once the node has it.
+func (s *Store) sendFile(ctx context.Context, location string, up *content) error {
 	resp, err := s.send(ctx, http.MethodPut, location, nil, up)
 	if err != nil {
 		return err
