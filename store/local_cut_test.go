@@ -32,17 +32,17 @@ type step struct {
 	fail error // what do returns
 	// want is what the step changes, by name; gone is the end of a name.
 	want tree
-	// moved are the two names of what the step must not lose.
+	// moved are the names, old and new, of a file that the step must not lose.
 	moved [2]string
-	// torn is a name that may have any content, or none, during the step, as
-	// temporary names may; and also after it, if the step promises nothing.
+	// torn is a name that may have any content or none during the step, like a
+	// temporary name; if the step promises nothing, also after it.
 	torn      string
 	noPromise bool
 }
 
 const gone = "\x00gone"
 
-// write creates a file of some writes, and commits it or not.
+// write creates a file with several writes, and commits or aborts it.
 func write(name string, commit bool, writes ...string) step {
 	s := step{name: "create " + name, torn: name, noPromise: !commit}
 	if commit {
@@ -66,7 +66,7 @@ func write(name string, commit bool, writes ...string) step {
 	return s
 }
 
-// copied creates a file by a copy that the kernel does.
+// copied creates a file by a copy in the kernel.
 func copied(name, data string) step {
 	return step{name: "copy " + name, torn: name, want: tree{name: data}, do: func(p process) (err error) {
 		from := filepath.Join(p.t.TempDir(), "from")
@@ -95,8 +95,8 @@ func mkdir(name string) step {
 	}}
 }
 
-// mkdirOnce is mkdir, but that the directory exists is no error.
-func mkdirOnce(name string) step {
+// mkdirIfMissing is mkdir for a directory that may exist.
+func mkdirIfMissing(name string) step {
 	return step{name: "make " + name + " if it is missing", do: func(p process) error {
 		if err := p.Mkdir(p.t.Context(), p.path(name)); !errors.Is(err, ErrExist) {
 			return err
@@ -105,7 +105,7 @@ func mkdirOnce(name string) step {
 	}}
 }
 
-// mkdirBelow makes a directory in one that another may have made.
+// mkdirBelow makes a directory, and its parent if that does not exist.
 func mkdirBelow(dir, name string) step {
 	return step{name: "make " + name + " in " + dir, do: func(p process) error {
 		if _, err := p.Stat(p.t.Context(), p.path(dir)); err != nil {
@@ -141,7 +141,7 @@ func removeAll(name string, want tree) step {
 	}}
 }
 
-// script is every kind of change, in directories of both depths.
+// script returns steps of every kind, in directories at two depths.
 func script() []step {
 	taken := writeFile("g/lock", "other", true)
 	taken.fail, taken.want, taken.noPromise = ErrExist, nil, true
@@ -150,7 +150,7 @@ func script() []step {
 		mkdir("d/e"),
 		mkdir("d/e/f"),
 		mkdir("g"),
-		mkdirOnce("d/e"),
+		mkdirIfMissing("d/e"),
 		write("d/a", true, "first ", "second"),
 		write("empty", true),
 		copied("d/e/b", "copied by the kernel"),
@@ -181,18 +181,18 @@ var fileSystems = map[string]recorder{
 	"no flag of renameat2": {noFlag: true},
 }
 
-// on starts a process on a new directory of a kind of file system.
-func on(t *testing.T, kind recorder) (process, *recorder) {
+// newProcess returns a process on a new directory of a kind of file system.
+func newProcess(t *testing.T, kind recorder) (process, *recorder) {
 	kind.t, kind.dir = t, t.TempDir()
 	return process{local{&kind}, t, kind.dir}, &kind
 }
 
-// TestPowerCuts runs a script and cuts the power after each of its calls, in
-// every way.
+// TestPowerCuts runs a script and cuts the power after each of its calls, with every
+// possible outcome.
 func TestPowerCuts(t *testing.T) {
 	for name, kind := range fileSystems {
 		t.Run(name, func(t *testing.T) {
-			p, r := on(t, kind)
+			p, r := newProcess(t, kind)
 			before, last, visited := tree{}, step{}, 0
 			for _, s := range script() {
 				begun := len(r.calls)
@@ -216,10 +216,10 @@ func TestPowerCuts(t *testing.T) {
 	}
 }
 
-// broken says which promise a cut broke, or nothing. last is the step before
-// s; before and after are what was in view then.
+// broken returns the promise that a cut broke, or "". last is the step before s; before
+// and after are the visible trees before and after s.
 func (s step) broken(last step, before, after, got tree, ended bool) string {
-	loose := func(name string) bool {
+	mayDiffer := func(name string) bool {
 		return IsTemp(path.Base(name)) || name == s.torn || last.noPromise && name == last.torn
 	}
 	kept := ended && !s.noPromise
@@ -229,13 +229,13 @@ func (s step) broken(last step, before, after, got tree, ended bool) string {
 	for name := range names {
 		switch {
 		case kept && !same(got, after, name):
-			return name + " is not as it was promised to last"
-		case !kept && !loose(name) && !same(got, before, name) && !same(got, after, name):
-			return name + " is neither as before nor as after"
+			return name + " differs from the durable state that was promised"
+		case !kept && !mayDiffer(name) && !same(got, before, name) && !same(got, after, name):
+			return name + " is neither as before nor as after the step"
 		}
 	}
 	if from, to := s.moved[0], s.moved[1]; from != "" && !got.has(before, from) && !got.has(after, to) {
-		return "what was renamed is lost"
+		return "the renamed file is lost"
 	}
 	return ""
 }
@@ -247,7 +247,7 @@ func same(a, b tree, name string) bool {
 	return x == y && inA == inB
 }
 
-// has reports whether t has all that another tree has under a name.
+// has reports whether t has everything that another tree has at and below a name.
 func (t tree) has(other tree, name string) bool {
 	for n := range other {
 		if (n == name || strings.HasPrefix(n, name+"/")) && !same(t, other, n) {
@@ -265,8 +265,8 @@ func (t tree) with(changes tree) tree {
 	return t
 }
 
-// inView returns what processes see.
-func (p process) inView() tree {
+// visible returns the tree that processes see.
+func (p process) visible() tree {
 	t := make(tree)
 	err := filepath.WalkDir(p.dir, func(file string, e fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(p.dir, file)
@@ -287,17 +287,17 @@ func (p process) inView() tree {
 	return t
 }
 
-// TestPowerCutAfterKill kills a process at each of its calls and lets another
-// make a change in the same directories: then a cut must leave what was in view,
-// the work of the dead included, because the living went by it.
+// TestPowerCutAfterKill kills a process at each of its calls and lets another make a
+// change in the same directories. A cut after that must leave the visible tree,
+// including the killed process's work, because the other relied on it.
 func TestPowerCutAfterKill(t *testing.T) {
 	made := []step{
 		mkdir("d"), mkdir("e"), mkdir("e/full"), write("d/x", true, "x"), write("d/y", true, "y"), write("e/full/f", true, "f"),
 	}
 	tests := []struct{ killed, next step }{
-		{mkdir("a"), mkdirOnce("a")},
+		{mkdir("a"), mkdirIfMissing("a")},
 		{mkdir("a"), mkdirBelow("a", "b")},
-		{mkdir("d/a"), mkdirOnce("d/a")},
+		{mkdir("d/a"), mkdirIfMissing("d/a")},
 		{mkdir("d/a"), mkdirBelow("d/a", "b")},
 		{removeAll("e", nil), removeAll("e", nil)},
 		{rename("d/x", "e/x", nil), rename("d/y", "e/y", nil)},
@@ -312,7 +312,7 @@ func TestPowerCutAfterKill(t *testing.T) {
 	for name, kind := range fileSystems {
 		for _, tt := range tests {
 			for n := 1; ; n++ {
-				p, r := on(t, kind)
+				p, r := newProcess(t, kind)
 				for _, s := range made {
 					testenv.Must(t, s.do(p))
 				}
@@ -325,12 +325,12 @@ func TestPowerCutAfterKill(t *testing.T) {
 				if next := tt.next.do(p); !errors.Is(err, errKilled) || next != nil {
 					t.Fatalf("%s, %s killed at call %d: %v, then %v", name, tt.killed.name, n, err, next)
 				}
-				want := p.inView()
+				want := p.visible()
 				cuts(r.calls, func(got tree) {
 					visited++
 					what := step{torn: tt.killed.torn}.broken(step{}, want, want, got, false)
 					if what != "" {
-						t.Fatalf("%s, %s killed at call %d, then %s: %s\nin view %v\non disk %v", name, tt.killed.name, n, tt.next.name, what, want, got)
+						t.Fatalf("%s, %s killed at call %d, then %s: %s\nvisible %v\non disk %v", name, tt.killed.name, n, tt.next.name, what, want, got)
 					}
 				})
 			}
@@ -339,12 +339,12 @@ func TestPowerCutAfterKill(t *testing.T) {
 	t.Logf("%d cuts", visited)
 }
 
-// TestFailedSyncs fails each sync of a script: the step that needs it must say
-// so.
+// TestFailedSyncs fails each sync of a script: the step that needs it must return the
+// error.
 func TestFailedSyncs(t *testing.T) {
 	for name, kind := range fileSystems {
 		for n := 1; ; n++ {
-			p, r := on(t, kind)
+			p, r := newProcess(t, kind)
 			r.failSync = n
 			steps := script()
 			failed := slices.ContainsFunc(steps, func(s step) bool {

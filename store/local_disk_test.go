@@ -13,13 +13,13 @@ import (
 // replay returns the disk after recorded calls, by the rules that file systems agree on:
 //
 //   - A rename within a directory is one change.
-//   - A rename from one directory to another is two, the new name and the end
-//     of the old one, and the second is not on disk without the first: file
-//     systems with a journal do both at once, others order their writes so. So
-//     the old name is known to be gone only when its directory was synced.
-//   - That a file was synced makes its bytes durable, not its name; that a
-//     directory was synced makes the names in it durable, not their files, and
-//     not its own name.
+//   - A rename from one directory to another is two changes: it adds the new name
+//     and removes the old one. The second is never durable without the first: a
+//     journal writes both at once, other file systems order their writes. So the
+//     removal is certain only once the old directory is synced.
+//   - The sync of a file makes its bytes durable, but not its name. The sync of a
+//     directory makes the names in it durable, but neither their files nor its own
+//     name.
 func replay(calls []call) *disk.Disk {
 	d := disk.New()
 	at := func(name string) disk.Place {
@@ -54,8 +54,7 @@ func replay(calls []call) *disk.Disk {
 	return d
 }
 
-// tree is what a disk holds: contents by name; the names of directories end in
-// a slash.
+// tree is the content of a disk by name. The names of directories end in a slash.
 type tree map[string]string
 
 func (t tree) String() string {
@@ -66,7 +65,7 @@ func (t tree) String() string {
 	return b.String()
 }
 
-// add adds what is below a directory.
+// add adds everything below a directory.
 func (t tree) add(dir *disk.Node, below string) tree {
 	for name, n := range dir.Entries {
 		p := path.Join(below, name)
@@ -80,8 +79,8 @@ func (t tree) add(dir *disk.Node, below string) tree {
 	return t
 }
 
-// cuts calls visit with each tree that a power cut may leave after recorded calls, once:
-// what is not durable, which must be little, is decided in every way.
+// cuts calls visit once with each tree that a power cut may leave after recorded calls.
+// It tries every outcome for the changes that are not durable, so these must be few.
 func cuts(calls []call, visit func(tree)) {
 	seen := make(map[string]bool)
 	var chosen, outcomes []int

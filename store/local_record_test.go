@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The calls that a recorder knows.
+// The calls that a recorder records.
 const (
 	opCreate  = "create"
 	opWrite   = "write"
@@ -23,7 +23,7 @@ const (
 	opSyncDir = "sync directory"
 )
 
-// call is one that succeeded. Names are relative to the recorder's directory.
+// call is a call that succeeded. Names are relative to the recorder's directory.
 type call struct {
 	op, name string
 	to       string // of a rename or link
@@ -32,9 +32,9 @@ type call struct {
 
 var errKilled = errors.New("killed")
 
-// recorder is the operating system below one directory. It keeps a record of
-// the calls that changed something, can end the process at one of them, and
-// can lack what some file systems lack.
+// recorder is the operating system below one directory. It records the calls that
+// changed something. It can end the process at a call, and lack features that some file
+// systems lack.
 type recorder struct {
 	kernel
 	t     *testing.T
@@ -42,7 +42,7 @@ type recorder struct {
 	calls []call
 
 	noFlag bool // renameat2 does not know RENAME_NOREPLACE
-	// killAt is the call that does not happen, nor any after it; counted from 1.
+	// killAt is the first call that fails, like all after it; counted from 1.
 	killAt int
 	// failSync is the sync that fails, counted from 1.
 	failSync     int
@@ -123,8 +123,7 @@ func (r *recorder) remove(name string) error {
 	return r.done(r.kernel.remove(name), call{op: opRemove, name: name})
 }
 
-// removeAll removes one by one, in one of the orders that os.RemoveAll may
-// choose.
+// removeAll removes files one by one, in an order that os.RemoveAll could choose.
 func (r *recorder) removeAll(name string) error {
 	var names []string
 	err := filepath.WalkDir(name, func(p string, _ fs.DirEntry, err error) error {
@@ -150,7 +149,7 @@ func (r *recorder) openDir(name string) (directory, error) {
 	return &recordedDir{d, r, name}, nil
 }
 
-// sync only records, lest the test wait for the disk.
+// sync only records the call, so that the test does not wait for the disk.
 func (r *recorder) sync(c call) error {
 	if err := r.begin(); err != nil {
 		return err
@@ -159,7 +158,7 @@ func (r *recorder) sync(c call) error {
 		return syscall.EIO
 	}
 	if !filepath.IsLocal(r.name(c.name)) {
-		return nil // what lies above the directory is not part of the record
+		return nil // directories above are not recorded
 	}
 	return r.done(nil, c)
 }

@@ -17,44 +17,44 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// oddSystem has files that cannot be closed or directories that cannot be synced.
-type oddSystem struct {
+// faultySystem has files that cannot be closed or directories that cannot be synced.
+type faultySystem struct {
 	kernel
-	closing, syncing error
+	closeErr, syncErr error
 }
 
-func (s oddSystem) create(name string) (file, error) {
+func (s faultySystem) create(name string) (file, error) {
 	f, err := s.kernel.create(name)
-	return oddFile{f, s.closing}, err
+	return faultyFile{f, s.closeErr}, err
 }
 
-func (s oddSystem) openDir(name string) (directory, error) {
+func (s faultySystem) openDir(name string) (directory, error) {
 	d, err := s.kernel.openDir(name)
-	return oddDir{d, s.syncing}, err
+	return faultyDir{d, s.syncErr}, err
 }
 
-type oddFile struct {
+type faultyFile struct {
 	file
-	closing error
+	closeErr error
 }
 
-func (f oddFile) Close() error { return errors.Join(f.closing, f.file.Close()) }
+func (f faultyFile) Close() error { return errors.Join(f.closeErr, f.file.Close()) }
 
-type oddDir struct {
+type faultyDir struct {
 	directory
-	syncing error
+	syncErr error
 }
 
-func (d oddDir) Sync() error { return d.syncing }
+func (d faultyDir) Sync() error { return d.syncErr }
 
 func TestCommitFindsFailedClose(t *testing.T) {
-	w, err := local{oddSystem{closing: syscall.EDQUOT}}.Create(t.Context(), t.TempDir()+"/f", CreateOptions{Size: 1})
+	w, err := local{faultySystem{closeErr: syscall.EDQUOT}}.Create(t.Context(), t.TempDir()+"/f", CreateOptions{Size: 1})
 	testenv.Must(t, err)
 	if _, err := io.WriteString(w, "x"); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Commit(t.Context()); !errors.Is(err, syscall.EDQUOT) {
-		t.Errorf("commit of what cannot be closed: %v", err)
+		t.Errorf("commit although close fails: %v", err)
 	}
 	if err := w.Abort(); err != nil {
 		t.Error(err)
@@ -62,15 +62,15 @@ func TestCommitFindsFailedClose(t *testing.T) {
 }
 
 func TestDirectoriesWithoutSync(t *testing.T) {
-	for syncing, want := range map[error]error{syscall.EINVAL: nil, syscall.ENOTSUP: nil, syscall.EIO: syscall.EIO} {
-		if err := syncDir(oddSystem{syncing: syncing}, t.TempDir()); !errors.Is(err, want) {
-			t.Errorf("%v: %v, want %v", syncing, err, want)
+	for syncErr, want := range map[error]error{syscall.EINVAL: nil, syscall.ENOTSUP: nil, syscall.EIO: syscall.EIO} {
+		if err := syncDir(faultySystem{syncErr: syncErr}, t.TempDir()); !errors.Is(err, want) {
+			t.Errorf("%v: %v, want %v", syncErr, err, want)
 		}
 	}
 }
 
-// busySystem makes each directory that it is to rename to, if it can, as
-// another process might.
+// busySystem makes the target directory just before each rename, as another process
+// might.
 type busySystem struct {
 	kernel
 	made bool
@@ -88,7 +88,7 @@ func TestRenameReplacesNoNewDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.made {
-		t.Error("the directory of another was replaced")
+		t.Error("the directory of another process was replaced")
 	}
 }
 
@@ -174,34 +174,34 @@ func TestCommitFindsShortFile(t *testing.T) {
 }
 
 // unsoundFile breaks off each read.
-type unsoundFile struct {
+type fixedFile struct {
 	size int64
 	data string
 	err  error
 }
 
-func (f unsoundFile) ReadAt(p []byte, _ int64) (int, error) { return copy(p, f.data), f.err }
-func (f unsoundFile) Close() error                          { return nil }
-func (f unsoundFile) Size() int64                           { return f.size }
-func (f unsoundFile) Name() string                          { return "f" }
+func (f fixedFile) ReadAt(p []byte, _ int64) (int, error) { return copy(p, f.data), f.err }
+func (f fixedFile) Close() error                          { return nil }
+func (f fixedFile) Size() int64                           { return f.size }
+func (f fixedFile) Name() string                          { return "f" }
 
 func TestReadWhole(t *testing.T) {
 	for name, tt := range map[string]struct {
-		file     unsoundFile
-		identity error
+		file fixedFile
+		want error
 	}{
-		"sound, with its end": {unsoundFile{5, "hello", io.EOF}, nil},
-		"longer than wanted":  {unsoundFile{11, "hello world", nil}, ErrTooLarge},
-		"on a failing disk":   {unsoundFile{5, "hel", syscall.EIO}, syscall.EIO},
-		"cut short":           {unsoundFile{5, "hel", io.EOF}, ErrUnavailable},
+		"complete":          {fixedFile{5, "hello", io.EOF}, nil},
+		"too long":          {fixedFile{11, "hello world", nil}, ErrTooLarge},
+		"on a failing disk": {fixedFile{5, "hel", syscall.EIO}, syscall.EIO},
+		"cut short":         {fixedFile{5, "hel", io.EOF}, ErrUnavailable},
 	} {
-		if data, err := ReadWhole(tt.file, nil, 10); !errors.Is(err, tt.identity) || (err == nil) != (string(data) == "hello") {
+		if data, err := ReadWhole(tt.file, nil, 10); !errors.Is(err, tt.want) || (err == nil) != (string(data) == "hello") {
 			t.Errorf("%s: %q, %v", name, data, err)
 		}
 	}
 }
 
-// Users compare stores, also in maps.
+// Callers compare stores and use them as map keys.
 func TestLocalIsComparable(t *testing.T) {
 	if kinds := map[Store]bool{Local(): true}; !kinds[Local()] {
 		t.Error("two local stores differ")
@@ -215,7 +215,7 @@ func TestLinks(t *testing.T) {
 	testenv.Must(t, err)
 	infos, err := Local().List(t.Context(), dir)
 	testenv.Must(t, err)
-	// A dangling link is listed, so that who opens it learns of it.
+	// A dangling link is listed, and opening it fails.
 	var got []string
 	for _, i := range infos {
 		got = append(got, fmt.Sprintf("%s %d %v %v", i.Name, i.Size, i.Dir, i.Link))
@@ -330,7 +330,7 @@ func TestResolve(t *testing.T) {
 		}
 	}
 	if _, err := Resolve(""); err == nil {
-		t.Error("an empty location passed")
+		t.Error("an empty location is accepted")
 	}
 }
 
@@ -343,7 +343,7 @@ func TestTempName(t *testing.T) {
 	}
 	for _, name := range []string{"part-00001.trv", "_lock", ".rowtocol", ".x.tmp", "x.0123456789abcdef.tmp"} {
 		if IsTemp(name) {
-			t.Errorf("%s passes for temporary", name)
+			t.Errorf("%s is accepted as temporary", name)
 		}
 	}
 }

@@ -39,22 +39,22 @@ func TestRedactNames(t *testing.T) {
 	}
 }
 
-// TestWithRedaction has a store that tells a secret in every error.
+// TestWithRedaction has a store with a secret in every error.
 func TestWithRedaction(t *testing.T) {
 	hide := func(text string) string { return strings.ReplaceAll(text, "secret", "word") }
 	ctx := t.Context()
-	var told error // nil: the store works
+	var failure error // nil: the store works
 	st := store.WithRedaction(store.Intercept(memstore.New().Client(), func(c *store.Call) error {
-		if told == nil {
+		if failure == nil {
 			return c.Do()
 		}
-		return told
+		return failure
 	}), hide)
 	w, err := st.Create(ctx, "/f", store.CreateOptions{Size: -1})
 	testenv.Must(t, err)
 	f, err := st.Open(ctx, "/f")
 	testenv.Must(t, err)
-	for _, told = range []error{
+	for _, failure = range []error{
 		fmt.Errorf("secret: %w", fs.ErrPermission),
 		&fs.PathError{Op: "stat", Path: "/f", Err: fmt.Errorf("secret: %w", fs.ErrPermission)},
 		&os.LinkError{Op: "rename", Old: "/f", New: "/g", Err: fmt.Errorf("secret: %w", fs.ErrPermission)},
@@ -81,12 +81,12 @@ func TestWithRedaction(t *testing.T) {
 			}
 		}
 	}
-	told = nil
+	failure = nil
 	testenv.Must(t, st.Mkdir(ctx, "/secret"))
 	if infos, err := st.List(ctx, "/"); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("a secret is listed: %+v, %v", infos, err)
+		t.Errorf("list of a secret name: %+v, %v", infos, err)
 	}
 	if _, err := f.ReadAt(make([]byte, 1), 0); err != io.EOF {
-		t.Errorf("the end is %v", err)
+		t.Errorf("read at the end: %v", err)
 	}
 }

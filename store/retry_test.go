@@ -19,8 +19,8 @@ var patience = store.Patience{Limit: time.Minute, Sleep: doNotSleep}
 
 func doNotSleep(context.Context, time.Duration) error { return nil }
 
-// TestRetryLateFaults loses the answer of the first call of each operation
-// that changes something: the repetition must find its own work done.
+// TestRetryLateFaults fails the first call of each operation, with its work done or not.
+// The retry must recognize work that is done.
 func TestRetryLateFaults(t *testing.T) {
 	for _, op := range []storetest.Op{
 		storetest.Rename, storetest.Remove, storetest.RemoveAll, storetest.WriteFile,
@@ -40,7 +40,7 @@ func TestRetryLateFaults(t *testing.T) {
 				}
 				calls := 2
 				if op == storetest.Rename && late {
-					calls = 1 // the file's number tells that it was moved
+					calls = 1 // the file's number shows that it was moved
 				}
 				if waits != 1 || faulty.Calls(op) != calls {
 					t.Errorf("%d waits, %d calls", waits, faulty.Calls(op))
@@ -50,7 +50,7 @@ func TestRetryLateFaults(t *testing.T) {
 	}
 }
 
-// TestMkdirIsTriedOnce, as whether it was done cannot be told.
+// TestMkdirIsTriedOnce fails a Mkdir: a retry could not know whether it was done.
 func TestMkdirIsTriedOnce(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.Mkdir, Err: syscall.ECONNRESET, Late: late})
@@ -61,8 +61,8 @@ func TestMkdirIsTriedOnce(t *testing.T) {
 	}
 }
 
-// TestRetryIsNoTheft lets another make the name between two tries.
-func TestRetryIsNoTheft(t *testing.T) {
+// TestRetryKeepsFileOfAnother creates the target name between two tries.
+func TestRetryKeepsFileOfAnother(t *testing.T) {
 	ctx := t.Context()
 	for _, op := range []storetest.Op{storetest.Rename, storetest.WriteFile} {
 		dir := t.TempDir()
@@ -82,7 +82,7 @@ func TestRetryIsNoTheft(t *testing.T) {
 			err = st.WriteFile(ctx, dir+"/b", []byte("mine"), true)
 		}
 		if !errors.Is(err, store.ErrExist) {
-			t.Errorf("%s: %v, want that the name exists", op, err)
+			t.Errorf("%s: %v, want ErrExist", op, err)
 		}
 		if b, err := local.ReadFile(ctx, dir+"/b", 10); string(b) != "others" {
 			t.Errorf("%s: the other's file holds %q, %v", op, b, err)
@@ -90,10 +90,10 @@ func TestRetryIsNoTheft(t *testing.T) {
 	}
 }
 
-// TestRetryIsNoMixture replaces a file between two tries of reading it. One of another
-// length is noticed also where files have no identity.
-func TestRetryIsNoMixture(t *testing.T) {
-	for _, another := range []string{"another", "other"} { // the latter as long as the first
+// TestRetryRejectsReplacedFile replaces a file between two tries of reading it. Another
+// length is noticed even if files have no identity.
+func TestRetryRejectsReplacedFile(t *testing.T) {
+	for _, another := range []string{"another", "other"} { // "other" has the length of "first"
 		ctx, name := t.Context(), t.TempDir()+"/f"
 		local := store.Local()
 		testenv.Must(t, local.WriteFile(ctx, name, []byte("first"), true))
@@ -115,7 +115,7 @@ func TestRetryIsNoMixture(t *testing.T) {
 	}
 }
 
-// ranges is a store whose files are read by ranges, of which the first fails.
+// ranges is a store whose files only ReadRange can read. Its first call fails.
 type ranges struct {
 	store.Store
 	opens, reads int
@@ -123,7 +123,7 @@ type ranges struct {
 
 type rangeFile struct {
 	store.File
-	of *ranges
+	store *ranges
 }
 
 func (r *ranges) Open(ctx context.Context, path string) (store.File, error) {
@@ -133,24 +133,23 @@ func (r *ranges) Open(ctx context.Context, path string) (store.File, error) {
 }
 
 func (f *rangeFile) ReadAt([]byte, int64) (int, error) {
-	return 0, errors.New("this is to be read by ranges")
+	return 0, errors.New("ReadAt instead of ReadRange")
 }
 
 func (f *rangeFile) ReadRange(p []byte, off int64) (int, error) {
-	if f.of.reads++; f.of.reads == 1 {
+	if f.store.reads++; f.store.reads == 1 {
 		return 0, syscall.ECONNRESET
 	}
 	return f.File.ReadAt(p, off)
 }
 
-// TestRetryRanges, which have the patience of other reads. Files that know no
-// ranges are read without.
+// TestRetryRanges retries ReadRange like other reads, also for files without it.
 func TestRetryRanges(t *testing.T) {
 	name := t.TempDir() + "/f"
 	testenv.Must(t, store.Local().WriteFile(t.Context(), name, []byte("content"), true))
-	of := &ranges{Store: store.Local()}
+	byRange := &ranges{Store: store.Local()}
 	faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadAt, N: 1, Err: syscall.ECONNRESET})
-	for _, st := range []store.Store{of, faulty} {
+	for _, st := range []store.Store{byRange, faulty} {
 		waits := 0
 		p := patience
 		p.Waiting = func(string, error, time.Duration) { waits++ }
@@ -164,8 +163,8 @@ func TestRetryRanges(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if of.opens != 2 || faulty.Calls(storetest.Open) != 2 {
-		t.Errorf("opened %d and %d times", of.opens, faulty.Calls(storetest.Open))
+	if byRange.opens != 2 || faulty.Calls(storetest.Open) != 2 {
+		t.Errorf("opened %d and %d times", byRange.opens, faulty.Calls(storetest.Open))
 	}
 }
 
@@ -197,9 +196,9 @@ func TestRetryEnds(t *testing.T) {
 	}
 }
 
-// TestRetryTellsOfAnEnd fails a call that would be tried again, when its context has just
-// ended: why that ended is what counts.
-func TestRetryTellsOfAnEnd(t *testing.T) {
+// TestRetryReportsCancellation fails a call that would be retried, just after its context
+// ended. The error is that of the context.
+func TestRetryReportsCancellation(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	err := store.Retry(ctx, store.WithRetry(store.Local(), patience), "sample", func(context.Context) error {
 		cancel()
@@ -210,7 +209,7 @@ func TestRetryTellsOfAnEnd(t *testing.T) {
 	}
 }
 
-// TestRetryWaits looks at the waits of an operation that always fails.
+// TestRetryWaits checks the waits of an operation that always fails.
 func TestRetryWaits(t *testing.T) {
 	var waits []time.Duration
 	p := store.Patience{Limit: 2 * time.Minute, Sleep: func(_ context.Context, d time.Duration) error {
@@ -235,9 +234,9 @@ func TestRetryWaits(t *testing.T) {
 	}
 }
 
-// TestRetryWaitsOnce has operations that fail within one that is repeated as a
-// whole: all of them together wait no longer than one alone.
-func TestRetryWaitsOnce(t *testing.T) {
+// TestNestedRetrySharesPatience has operations that fail within a repeated one. Together
+// they wait no longer than one alone.
+func TestNestedRetrySharesPatience(t *testing.T) {
 	always := func(op storetest.Op) storetest.Fault { return storetest.Fault{Op: op, Err: syscall.ECONNREFUSED} }
 	foreign := func(ctx context.Context) context.Context { return t.Context() }
 	same := func(ctx context.Context) context.Context { return ctx }
@@ -297,9 +296,9 @@ func TestRetryWaitsOnce(t *testing.T) {
 	}
 }
 
-// TestPatienceIsShared lets a first operation use all of it: the next within the
-// same whole is tried once.
-func TestPatienceIsShared(t *testing.T) {
+// TestPatienceOfSequence lets a first operation use up the patience: the next one in the
+// same Retry is tried once.
+func TestPatienceOfSequence(t *testing.T) {
 	faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.Stat, Err: syscall.EIO}, storetest.Fault{Op: storetest.List, Err: syscall.EIO})
 	st := store.WithRetry(faulty, patience)
 	dir := t.TempDir()
@@ -323,8 +322,8 @@ func TestCleanupOutlives(t *testing.T) {
 	}
 }
 
-// TestCleanupOfStopped is short once the program is told to end.
-func TestCleanupOfStopped(t *testing.T) {
+// TestCleanupAfterStop checks that clean-up is short once the program is stopped.
+func TestCleanupAfterStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, first := range []bool{true, false} {
 			ctx, stop := context.WithCancel(t.Context())
@@ -347,7 +346,7 @@ func TestCleanupOfStopped(t *testing.T) {
 		clean, end := store.Cleanup(t.Context())
 		defer end()
 		if time.Sleep(20 * time.Second); clean.Err() != nil {
-			t.Errorf("nobody stopped it: %v", clean.Err())
+			t.Errorf("the clean-up ended without a stop: %v", clean.Err())
 		}
 	})
 }

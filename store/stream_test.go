@@ -13,25 +13,25 @@ import (
 	"time"
 )
 
-// streams opens a slice, counts its streams, and fails or hangs where told.
+// streams opens streams of a slice and counts them. It can fail or hang.
 type streams struct {
 	data       []byte
-	failAt     int64 // a stream that passes it fails, unless negative
+	failAt     int64 // offset at which streams fail; negative for none
 	hang       bool  // reads wait for their context
 	long, open atomic.Int32
 	short      atomic.Int32
 	sent       atomic.Int64 // bytes
-	now        Info         // what is told of the file when a read fails
+	now        Info         // result of Stat, with lost
 	lost       error
 }
 
-// told is a store that only describes the file of streams.
-type told struct {
+// infoStore is a store with nothing but Stat.
+type infoStore struct {
 	Store
 	*streams
 }
 
-func (s told) Stat(context.Context, string) (Info, error) { return s.now, s.lost }
+func (s infoStore) Stat(context.Context, string) (Info, error) { return s.now, s.lost }
 
 var errStream = errors.New("the stream failed")
 
@@ -92,7 +92,7 @@ func newStreams(n int) *streams {
 
 func (s *streams) file(ctx context.Context) File {
 	s.now = Info{Path: "f", Size: int64(len(s.data)), FileID: 7}
-	return NewStreamFile(ctx, told{nil, s}, s.now, s)
+	return NewStreamFile(ctx, infoStore{nil, s}, s.now, s)
 }
 
 func (s *streams) check(t *testing.T, f File, off, n int64) {
@@ -159,8 +159,8 @@ func TestStreamFileElsewhere(t *testing.T) {
 	}
 }
 
-// Ranges that follow each other are no stream, and leave the one alone that there
-// is.
+// TestStreamFileRanges checks that consecutive ranges begin no stream, and do not affect
+// an existing one.
 func TestStreamFileRanges(t *testing.T) {
 	s := newStreams(8 << 20)
 	f := s.file(t.Context())
@@ -282,19 +282,19 @@ func TestStreamFileFails(t *testing.T) {
 	}
 }
 
-// TestLostFile is removed or replaced while it is read: the reader learns that, and not
-// that storage fails.
+// TestLostFile removes or replaces a file while it is read. The error of the read says
+// that, and not that storage fails.
 func TestLostFile(t *testing.T) {
 	for name, tt := range map[string]struct {
 		now  Info
 		lost error
 		is   error
 	}{
-		"storage fails":   {Info{Size: 100, FileID: 7}, nil, ErrUnavailable},
-		"removed":         {Info{}, ErrNotExist, ErrNotExist},
-		"another":         {Info{Size: 100, FileID: 8}, nil, ErrReplaced},
-		"of other length": {Info{Size: 99, FileID: 7}, nil, ErrReplaced},
-		"nobody knows":    {Info{}, ErrUnavailable, ErrUnavailable},
+		"storage fails":  {Info{Size: 100, FileID: 7}, nil, ErrUnavailable},
+		"removed":        {Info{}, ErrNotExist, ErrNotExist},
+		"replaced":       {Info{Size: 100, FileID: 8}, nil, ErrReplaced},
+		"another length": {Info{Size: 99, FileID: 7}, nil, ErrReplaced},
+		"not known":      {Info{}, ErrUnavailable, ErrUnavailable},
 	} {
 		s := newStreams(100)
 		f := s.file(t.Context())

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// uploaded records the calls to an Upload, and fails where it is told to.
+// uploaded is an Upload that records its calls and fails one of them.
 type uploaded struct {
 	calls []string
 	fails string // the call that fails
@@ -37,7 +37,7 @@ func TestWriter(t *testing.T) {
 		fails  string
 		cancel bool
 		calls  string
-		is     error // of the first commit; nil is any
+		is     error // error of the first commit; nil is any
 		sound  bool
 	}{
 		"sound":               {5, []string{"hel", "", "lo"}, "", false, "[write hel write lo finish 5]", nil, true},
@@ -75,7 +75,7 @@ func TestWriter(t *testing.T) {
 			if _, again := w.Write([]byte("x")); again == nil || err != nil && again != err {
 				t.Errorf("write after commit: %v", again)
 			}
-			_ = w.Abort() // closes what is committed, too
+			_ = w.Abort() // has no effect after a commit
 			if err := w.Abort(); err != nil || fmt.Sprint(u.calls) != tt.calls {
 				t.Errorf("the calls are %v, %v; want %s", u.calls, err, tt.calls)
 			}

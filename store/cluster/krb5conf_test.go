@@ -138,7 +138,7 @@ func TestRealmsErrors(t *testing.T) {
 		"module":  "module /lib/x.so:y\n",
 	})
 	for name, says := range map[string]string{
-		"self": "without end", "nothing": "nothing: open", "outside": "no section", "word": "no setting", "brace": "without {",
+		"self": "without end", "nothing": "nothing: open", "outside": "outside of all sections", "word": "not a setting", "brace": "without {",
 		"skew": "clockskew", "module": "module", "none": "KRB5_CONFIG",
 	} {
 		t.Setenv("KRB5_CONFIG", filepath.Join(dir, name))

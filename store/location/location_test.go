@@ -30,7 +30,7 @@ const coreSite = `<configuration>
 <property><name>fs.defaultFS</name><value>hdfs://ns</value></property>
 </configuration>`
 
-// configure points HADOOP_CONF_DIR to files of these contents.
+// configure points HADOOP_CONF_DIR to files with the given contents.
 func configure(t *testing.T, files map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -74,7 +74,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestResolveAtOnce has many goroutines that want the first store of an origin.
+// TestResolveAtOnce resolves the first location of an origin in many goroutines.
 func TestResolveAtOnce(t *testing.T) {
 	configure(t, map[string]string{"hdfs-site.xml": hdfsSite})
 	r := New(Options{})
@@ -125,7 +125,7 @@ func TestResolveFails(t *testing.T) {
 	}
 }
 
-// A configuration that is given counts, and not that of the environment.
+// TestGivenConf checks that a given configuration replaces that of the environment.
 func TestGivenConf(t *testing.T) {
 	configure(t, map[string]string{"core-site.xml": coreSite, "hdfs-site.xml": hdfsSite})
 	r := New(Options{Hadoop: Hadoop{
@@ -141,8 +141,8 @@ func TestGivenConf(t *testing.T) {
 	}
 }
 
-// TestTokens looks at hdfs:// locations with a file of delegation tokens that
-// Hadoop wrote, one of which is for the nameservice mycluster.
+// TestTokens resolves hdfs:// locations with a file of delegation tokens that Hadoop
+// wrote. One token is for the nameservice mycluster.
 func TestTokens(t *testing.T) {
 	t.Setenv("HADOOP_TOKEN_FILE_LOCATION", filepath.Join("..", "cluster", "testdata", "writable.token"))
 	asked := make(chan url.Values, 1)
@@ -185,7 +185,7 @@ func TestTokens(t *testing.T) {
 				t.Fatal(info, err)
 			}
 			if query := <-asked; !query.Has("delegation") {
-				t.Errorf("asked without a token: %v", query)
+				t.Errorf("a request without a token: %v", query)
 			}
 		})
 	}

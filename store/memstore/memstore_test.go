@@ -24,8 +24,8 @@ func TestSuite(t *testing.T) {
 	})
 }
 
-// made returns a disk with d/x, d/y, e/full/f, each of its own name.
-func made(t *testing.T) *memstore.Disk {
+// newDisk returns a disk with d/x, d/y and e/full/f, whose contents are their names.
+func newDisk(t *testing.T) *memstore.Disk {
 	t.Helper()
 	disk := memstore.New()
 	c, ctx := disk.Client(), t.Context()
@@ -37,7 +37,7 @@ func made(t *testing.T) *memstore.Disk {
 	return disk
 }
 
-// tree is what a client sees: "name=content" and "directory/", sorted.
+// tree returns what a client sees: "name=content" and "directory/", sorted.
 func tree(t *testing.T, c *memstore.Client) string {
 	t.Helper()
 	var names []string
@@ -84,8 +84,8 @@ func create(ctx context.Context, c *memstore.Client, name string) error {
 var calls = []struct {
 	name string
 	do   func(ctx context.Context, c *memstore.Client) error
-	// after is what the call leaves. Cut short, by the end of its process
-	// alone or by the power, it leaves that, or before, or one of these.
+	// after is what the call leaves. If the end of its process or the power
+	// interrupts it, it leaves after, before, or one of short.
 	after string
 	short []string
 }{
@@ -133,16 +133,15 @@ var calls = []struct {
 	},
 }
 
-// TestCuts stops each call at each of its points, cuts the power or lets the
-// machine live, and looks at what is left: of what the interface allows, every
-// kind must occur, and nothing else.
+// TestCuts stops each call at each of its points, with and without a power cut. Each
+// tree that the interface allows must occur, and no other.
 func TestCuts(t *testing.T) {
 	for _, call := range calls {
 		allowed := append([]string{before, call.after}, call.short...)
 		seen := make(map[string]bool)
 		for stopped, n := true, 1; stopped; n++ {
 			for seed := range uint64(50) {
-				disk := made(t)
+				disk := newDisk(t)
 				c := disk.Client()
 				c.StopAt(n)
 				err := call.do(t.Context(), c)
@@ -185,23 +184,23 @@ func TestRenameWithoutCommit(t *testing.T) {
 	}
 }
 
-// TestDeadAndAlive lets a client take another's dead work for done: what it did
-// in the same directory makes that durable.
-func TestDeadAndAlive(t *testing.T) {
-	disk := made(t)
-	dead, alive := disk.Client(), disk.Client()
-	dead.StopAt(3) // in view, but not durable
-	if err := dead.Rename(t.Context(), "d/x", "e/z"); !errors.Is(err, memstore.ErrStopped) {
+// TestSyncOfUnfinishedChange lets a client rely on the work of one that was killed: its
+// own change in the same directory makes that durable.
+func TestSyncOfUnfinishedChange(t *testing.T) {
+	disk := newDisk(t)
+	killed, next := disk.Client(), disk.Client()
+	killed.StopAt(3) // visible, but not durable
+	if err := killed.Rename(t.Context(), "d/x", "e/z"); !errors.Is(err, memstore.ErrStopped) {
 		t.Fatal(err)
 	}
-	if _, err := dead.Stat(t.Context(), "d"); !errors.Is(err, memstore.ErrStopped) {
-		t.Errorf("the dead client answers: %v", err)
+	if _, err := killed.Stat(t.Context(), "d"); !errors.Is(err, memstore.ErrStopped) {
+		t.Errorf("a call of the killed client: %v", err)
 	}
-	testenv.Must(t, alive.Remove(t.Context(), "d/y"))
-	want := tree(t, alive)
+	testenv.Must(t, next.Remove(t.Context(), "d/y"))
+	want := tree(t, next)
 	disk.Cut(0)
-	if _, err := alive.Stat(t.Context(), "d"); !errors.Is(err, memstore.ErrStopped) {
-		t.Errorf("a client outlives the power: %v", err)
+	if _, err := next.Stat(t.Context(), "d"); !errors.Is(err, memstore.ErrStopped) {
+		t.Errorf("a call after the cut: %v", err)
 	}
 	if got := tree(t, disk.Client()); got != want || strings.Contains(got, "d/x=") {
 		t.Errorf("the disk holds %q, want %q", got, want)
@@ -210,7 +209,7 @@ func TestDeadAndAlive(t *testing.T) {
 
 // TestStop ends a client while its files are open.
 func TestStop(t *testing.T) {
-	disk := made(t)
+	disk := newDisk(t)
 	c, ctx := disk.Client(), t.Context()
 	f, err := c.Open(ctx, "d/x")
 	testenv.Must(t, err)

@@ -4,16 +4,16 @@ import "github.com/rowtocol/rowtocol/store"
 
 func testNotFound(e env) {
 	_, err := e.st.Open(e.ctx, e.path("no"))
-	e.is(err, store.ErrNotExist)
+	e.wantError(err, store.ErrNotExist)
 	_, err = e.st.Stat(e.ctx, e.path("no"))
-	e.is(err, store.ErrNotExist)
+	e.wantError(err, store.ErrNotExist)
 	_, err = e.st.List(e.ctx, e.path("no"))
-	e.is(err, store.ErrNotExist)
+	e.wantError(err, store.ErrNotExist)
 	_, err = e.st.ReadFile(e.ctx, e.path("no"), 10)
-	e.is(err, store.ErrNotExist)
-	e.is(e.st.Remove(e.ctx, e.path("no")), store.ErrNotExist)
-	e.is(e.st.Rename(e.ctx, e.path("no"), e.path("f")), store.ErrNotExist)
-	e.ok(e.st.RemoveAll(e.ctx, e.path("no")))
+	e.wantError(err, store.ErrNotExist)
+	e.wantError(e.st.Remove(e.ctx, e.path("no")), store.ErrNotExist)
+	e.wantError(e.st.Rename(e.ctx, e.path("no"), e.path("f")), store.ErrNotExist)
+	e.must(e.st.RemoveAll(e.ctx, e.path("no")))
 	if c := store.Classify(err); c != store.NotFound {
 		e.Errorf("class is %v", c)
 	}
@@ -40,7 +40,7 @@ func testBelowFile(e env) {
 }
 
 func testOpenDir(e env) {
-	e.ok(e.st.Mkdir(e.ctx, e.path("d")))
+	e.must(e.st.Mkdir(e.ctx, e.path("d")))
 	_, err := e.st.Open(e.ctx, e.path("d"))
 	if store.Classify(err) != store.Final {
 		e.Errorf("open of a directory: %v", err)

@@ -12,17 +12,17 @@ func testAccess(e env) {
 	if c.Access == nil {
 		return
 	}
-	e.ok(e.st.Mkdir(e.ctx, e.path("d")))
+	e.must(e.st.Mkdir(e.ctx, e.path("d")))
 	e.write("d/f", []byte("file"))
 	for name, mode := range map[string]fs.FileMode{"d": 0o700, "d/f": 0o500} {
-		e.ok(c.SetMode(e.ctx, e.path(name), mode))
+		e.must(c.SetMode(e.ctx, e.path(name), mode))
 		got, err := c.Access(e.ctx, e.path(name))
-		e.ok(err)
+		e.must(err)
 		if got.Mode != mode || got.Owner == "" {
 			e.Errorf("%s has %+v, want mode %o", name, got, mode)
 		}
 	}
 	_, err := c.Access(e.ctx, e.path("absent"))
-	e.is(err, store.ErrNotExist)
-	e.is(c.SetMode(e.ctx, e.path("absent"), 0o700), store.ErrNotExist)
+	e.wantError(err, store.ErrNotExist)
+	e.wantError(c.SetMode(e.ctx, e.path("absent"), 0o700), store.ErrNotExist)
 }

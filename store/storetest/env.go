@@ -21,14 +21,14 @@ type env struct {
 
 func (e env) path(name string) string { return path.Join(e.dir, name) }
 
-func (e env) ok(err error) {
+func (e env) must(err error) {
 	e.Helper()
 	if err != nil {
 		e.Fatal(err)
 	}
 }
 
-func (e env) is(err, want error) {
+func (e env) wantError(err, want error) {
 	e.Helper()
 	if !errors.Is(err, want) {
 		e.Fatalf("error is %v, want %v", err, want)
@@ -38,31 +38,31 @@ func (e env) is(err, want error) {
 func (e env) write(name string, data []byte) {
 	e.Helper()
 	w, err := e.st.Create(e.ctx, e.path(name), store.CreateOptions{Size: int64(len(data))})
-	e.ok(err)
+	e.must(err)
 	_, err = w.Write(data)
-	e.ok(err)
-	e.ok(w.Commit(e.ctx))
+	e.must(err)
+	e.must(w.Commit(e.ctx))
 }
 
-func (e env) holds(name string, want []byte) {
+func (e env) wantContent(name string, want []byte) {
 	e.Helper()
 	got, err := e.st.ReadFile(e.ctx, e.path(name), 1<<20)
-	e.ok(err)
+	e.must(err)
 	if !bytes.Equal(got, want) {
 		e.Fatalf("%s holds %d bytes %.40q, want %d bytes %.40q", name, len(got), got, len(want), want)
 	}
 }
 
-func (e env) absent(name string) {
+func (e env) wantAbsent(name string) {
 	e.Helper()
 	_, err := e.st.Stat(e.ctx, e.path(name))
-	e.is(err, store.ErrNotExist)
+	e.wantError(err, store.ErrNotExist)
 }
 
-func (e env) names(want ...string) {
+func (e env) wantNames(want ...string) {
 	e.Helper()
 	infos, err := e.st.List(e.ctx, e.dir)
-	e.ok(err)
+	e.must(err)
 	var got []string
 	for _, i := range infos {
 		got = append(got, i.Name)

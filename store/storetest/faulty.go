@@ -11,7 +11,7 @@ type Fault struct {
 	Op Op
 	// N is the call that fails, counted from 1; 0 is every call.
 	N int
-	// Err is what the call returns. A nil Err on Write or ReadAt silently changes one
+	// Err is the error of the call. A nil Err on Write or ReadAt silently changes one
 	// bit of the bytes instead.
 	Err error
 	// Late makes the call do its work and then return Err, like a network that loses

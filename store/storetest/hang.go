@@ -16,7 +16,7 @@ const (
 	Drop    = 10 * time.Millisecond
 )
 
-// Bounded returns a context for calls that hang if a guard is missing.
+// Bounded returns a context that ends calls that hang because a guard is missing.
 func Bounded(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)

@@ -56,7 +56,7 @@ type Counter struct {
 	most  int
 }
 
-// Inject is an Injector.
+// Inject is an Injector that counts.
 func (n *Counter) Inject(c *Call) error {
 	n.count(c.Op)
 	err := c.Do()

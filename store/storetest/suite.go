@@ -15,7 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Run tests a store. open returns it and an empty directory on it that the
+// Run tests a store. open returns it and an empty directory on it, which the
 // caller removes; it is called once per subtest.
 func Run(t *testing.T, open func(t *testing.T) (st store.Store, dir string)) {
 	tests := []struct {
@@ -57,23 +57,23 @@ func Run(t *testing.T, open func(t *testing.T) (st store.Store, dir string)) {
 func testCreate(e env) {
 	data := bytes.Repeat([]byte("row to column "), 20_000)
 	w, err := e.st.Create(e.ctx, e.path("f"), store.CreateOptions{Size: int64(len(data))})
-	e.ok(err)
+	e.must(err)
 	for rest := data; len(rest) > 0; {
 		n := min(len(rest), 9_999)
 		_, err := w.Write(rest[:n])
-		e.ok(err)
+		e.must(err)
 		rest = rest[n:]
 	}
-	e.ok(w.Commit(e.ctx))
-	e.ok(w.Abort())
+	e.must(w.Commit(e.ctx))
+	e.must(w.Abort())
 
 	f, err := e.st.Open(e.ctx, e.path("f"))
-	e.ok(err)
+	e.must(err)
 	if f.Size() != int64(len(data)) || f.Name() != e.path("f") {
 		e.Errorf("opened %s of %d bytes, want %s of %d", f.Name(), f.Size(), e.path("f"), len(data))
 	}
 	got, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
-	e.ok(err)
+	e.must(err)
 	if !bytes.Equal(got, data) {
 		e.Error("read other bytes than were written")
 	}
@@ -87,19 +87,19 @@ func testCreate(e env) {
 			e.Errorf("read at the end: %d bytes, %v; want 4, EOF", n, err)
 		}
 	}
-	e.ok(f.Close())
+	e.must(f.Close())
 
 	e.write("empty", nil)
-	e.holds("empty", nil)
+	e.wantContent("empty", nil)
 }
 
-// testIdentity opens files of one name and length, one of them twice. A store may have
-// no identities.
+// testIdentity opens one file twice, and another of the same name and length. A store
+// may have no identities.
 func testIdentity(e env) {
 	identity := func() store.Identity {
 		f, err := e.st.Open(e.ctx, e.path("f"))
-		e.ok(err)
-		defer func() { e.ok(f.Close()) }()
+		e.must(err)
+		defer func() { e.must(f.Close()) }()
 		return store.IdentityOf(f)
 	}
 	e.write("f", []byte("first"))
@@ -107,7 +107,7 @@ func testIdentity(e env) {
 	if again := identity(); again != first {
 		e.Errorf("a file is %+v, then %+v", first, again)
 	}
-	e.ok(e.st.Remove(e.ctx, e.path("f")))
+	e.must(e.st.Remove(e.ctx, e.path("f")))
 	time.Sleep(20 * time.Millisecond) // more than a tick of local disk's clock
 	e.write("f", []byte("other"))
 	if other := identity(); other == first && other != (store.Identity{}) {
@@ -117,78 +117,78 @@ func testIdentity(e env) {
 
 func testUnknownSize(e env) {
 	w, err := e.st.Create(e.ctx, e.path("f"), store.CreateOptions{Size: -1})
-	e.ok(err)
+	e.must(err)
 	_, err = io.Copy(w, bytes.NewReader([]byte("any length")))
-	e.ok(err)
-	e.ok(w.Commit(e.ctx))
-	e.holds("f", []byte("any length"))
+	e.must(err)
+	e.must(w.Commit(e.ctx))
+	e.wantContent("f", []byte("any length"))
 }
 
 func testCreateExclusive(e env) {
 	e.write("f", []byte("first"))
 	_, err := e.st.Create(e.ctx, e.path("f"), store.CreateOptions{Size: 6})
-	e.is(err, store.ErrExist)
-	e.holds("f", []byte("first"))
-	e.ok(e.st.Mkdir(e.ctx, e.path("d")))
+	e.wantError(err, store.ErrExist)
+	e.wantContent("f", []byte("first"))
+	e.must(e.st.Mkdir(e.ctx, e.path("d")))
 	_, err = e.st.Create(e.ctx, e.path("d"), store.CreateOptions{Size: 6})
-	e.is(err, store.ErrExist)
+	e.wantError(err, store.ErrExist)
 }
 
 func testNoParent(e env) {
 	_, err := e.st.Create(e.ctx, e.path("no/f"), store.CreateOptions{Size: 1})
-	e.is(err, store.ErrNoParent)
-	e.is(e.st.WriteFile(e.ctx, e.path("no/f"), nil, true), store.ErrNoParent)
+	e.wantError(err, store.ErrNoParent)
+	e.wantError(e.st.WriteFile(e.ctx, e.path("no/f"), nil, true), store.ErrNoParent)
 	e.write("f", nil)
-	e.is(e.st.Rename(e.ctx, e.path("f"), e.path("no/f")), store.ErrNoParent)
-	e.names("f")
+	e.wantError(e.st.Rename(e.ctx, e.path("f"), e.path("no/f")), store.ErrNoParent)
+	e.wantNames("f")
 }
 
 func testCommitSize(e env) {
 	for _, n := range []int{0, 4, 6} {
 		w, err := e.st.Create(e.ctx, e.path("f"), store.CreateOptions{Size: 5})
-		e.ok(err)
+		e.must(err)
 		_, writeErr := w.Write(make([]byte, n))
 		if err := w.Commit(e.ctx); err == nil && writeErr == nil {
-			e.Errorf("%d bytes passed for 5", n)
+			e.Errorf("%d bytes are accepted instead of 5", n)
 		}
-		e.ok(w.Abort())
-		e.names()
+		e.must(w.Abort())
+		e.wantNames()
 	}
 }
 
 func testAbort(e env) {
 	w, err := e.st.Create(e.ctx, e.path("f"), store.CreateOptions{Size: -1})
-	e.ok(err)
+	e.must(err)
 	_, err = w.Write([]byte("half"))
-	e.ok(err)
-	e.ok(w.Abort())
-	e.names()
+	e.must(err)
+	e.must(w.Abort())
+	e.wantNames()
 	if w.Commit(e.ctx) == nil {
 		e.Error("commit after abort succeeded")
 	}
 	if _, err := w.Write([]byte("x")); err == nil {
 		e.Error("write after abort succeeded")
 	}
-	e.ok(w.Abort())
-	e.names()
+	e.must(w.Abort())
+	e.wantNames()
 }
 
 func testList(e env) {
-	e.names()
+	e.wantNames()
 	e.write("b", []byte("12345"))
 	e.write("a-b", nil)
 	e.write(".hidden", nil)
-	e.ok(e.st.Mkdir(e.ctx, e.path("a")))
+	e.must(e.st.Mkdir(e.ctx, e.path("a")))
 	e.write("a/deep", nil)
-	e.names(".hidden", "a", "a-b", "b")
+	e.wantNames(".hidden", "a", "a-b", "b")
 	infos, err := e.st.List(e.ctx, e.dir)
-	e.ok(err)
+	e.must(err)
 	for _, i := range infos {
 		if i.Path != e.path(i.Name) {
 			e.Errorf("path of %s is %s", i.Name, i.Path)
 		}
 		stat, err := e.st.Stat(e.ctx, i.Path)
-		e.ok(err)
+		e.must(err)
 		if stat.Name != i.Name || stat.Path != i.Path || stat.Size != i.Size || stat.Dir != i.Dir || !stat.ModTime.Equal(i.ModTime) {
 			e.Errorf("listed as %+v, stat gives %+v", i, stat)
 		}
@@ -204,19 +204,19 @@ func testList(e env) {
 func testRenameFile(e env) {
 	e.write("a", []byte("a"))
 	e.write("b", []byte("b"))
-	e.ok(e.st.Mkdir(e.ctx, e.path("d")))
-	e.is(e.st.Rename(e.ctx, e.path("a"), e.path("b")), store.ErrExist)
-	e.is(e.st.Rename(e.ctx, e.path("a"), e.path("d")), store.ErrExist)
-	e.is(e.st.Rename(e.ctx, e.path("a"), e.path("a")), store.ErrExist)
-	e.holds("a", []byte("a"))
-	e.holds("b", []byte("b"))
+	e.must(e.st.Mkdir(e.ctx, e.path("d")))
+	e.wantError(e.st.Rename(e.ctx, e.path("a"), e.path("b")), store.ErrExist)
+	e.wantError(e.st.Rename(e.ctx, e.path("a"), e.path("d")), store.ErrExist)
+	e.wantError(e.st.Rename(e.ctx, e.path("a"), e.path("a")), store.ErrExist)
+	e.wantContent("a", []byte("a"))
+	e.wantContent("b", []byte("b"))
 	before, err := e.st.Stat(e.ctx, e.path("a"))
-	e.ok(err)
-	e.ok(e.st.Rename(e.ctx, e.path("a"), e.path("d/c")))
-	e.names("b", "d")
-	e.holds("d/c", []byte("a"))
+	e.must(err)
+	e.must(e.st.Rename(e.ctx, e.path("a"), e.path("d/c")))
+	e.wantNames("b", "d")
+	e.wantContent("d/c", []byte("a"))
 	after, err := e.st.Stat(e.ctx, e.path("d/c"))
-	e.ok(err)
+	e.must(err)
 	if after.FileID != before.FileID {
 		e.Errorf("the number of the file changed from %d to %d", before.FileID, after.FileID)
 	}
@@ -224,24 +224,24 @@ func testRenameFile(e env) {
 
 func testRenameDir(e env) {
 	for _, d := range []string{"from", "empty", "full"} {
-		e.ok(e.st.Mkdir(e.ctx, e.path(d)))
+		e.must(e.st.Mkdir(e.ctx, e.path(d)))
 	}
 	e.write("from/f", []byte("f"))
 	e.write("full/g", []byte("g"))
 	e.write("file", nil)
 	for _, to := range []string{"empty", "full", "file"} {
-		e.is(e.st.Rename(e.ctx, e.path("from"), e.path(to)), store.ErrExist)
+		e.wantError(e.st.Rename(e.ctx, e.path("from"), e.path(to)), store.ErrExist)
 	}
-	e.absent("empty/f")
-	e.absent("empty/from")
-	e.ok(e.st.Rename(e.ctx, e.path("from"), e.path("to")))
-	e.absent("from")
-	e.holds("to/f", []byte("f"))
-	e.holds("full/g", []byte("g"))
+	e.wantAbsent("empty/f")
+	e.wantAbsent("empty/from")
+	e.must(e.st.Rename(e.ctx, e.path("from"), e.path("to")))
+	e.wantAbsent("from")
+	e.wantContent("to/f", []byte("f"))
+	e.wantContent("full/g", []byte("g"))
 }
 
-// race runs n calls at once and requires that exactly one succeeds and the others fail
-// with ErrExist. It returns the index of that one.
+// race makes n calls at once. It requires that one succeeds and the others fail with
+// ErrExist, and returns the index of the successful one.
 func (e env) race(n int, call func(i int) error) int {
 	e.Helper()
 	var wg sync.WaitGroup
@@ -260,7 +260,7 @@ func (e env) race(n int, call func(i int) error) int {
 		if err == nil {
 			winners++
 		} else {
-			e.is(err, store.ErrExist)
+			e.wantError(err, store.ErrExist)
 		}
 	}
 	if winners != 1 {
@@ -276,79 +276,79 @@ func testRenameRace(e env) {
 	w := e.race(8, func(i int) error {
 		return e.st.Rename(e.ctx, e.path(fmt.Sprint("f", i)), e.path("to"))
 	})
-	e.holds("to", []byte{byte(w)})
+	e.wantContent("to", []byte{byte(w)})
 }
 
 func testRemove(e env) {
-	e.ok(MkdirAll(e.ctx, e.st, e.path("d/e")))
+	e.must(MkdirAll(e.ctx, e.st, e.path("d/e")))
 	e.write("d/e/f", nil)
 	if e.st.Remove(e.ctx, e.path("d")) == nil {
 		e.Error("a directory with content was removed by Remove")
 	}
-	e.ok(e.st.Remove(e.ctx, e.path("d/e/f")))
-	e.ok(e.st.Remove(e.ctx, e.path("d/e")))
+	e.must(e.st.Remove(e.ctx, e.path("d/e/f")))
+	e.must(e.st.Remove(e.ctx, e.path("d/e")))
 	e.write("d/g", nil)
-	e.ok(e.st.RemoveAll(e.ctx, e.path("d")))
-	e.names()
+	e.must(e.st.RemoveAll(e.ctx, e.path("d")))
+	e.wantNames()
 	e.write("f", nil)
-	e.ok(e.st.RemoveAll(e.ctx, e.path("f")))
-	e.names()
+	e.must(e.st.RemoveAll(e.ctx, e.path("f")))
+	e.wantNames()
 }
 
 func testMkdir(e env) {
-	e.ok(e.st.Mkdir(e.ctx, e.path("d")))
+	e.must(e.st.Mkdir(e.ctx, e.path("d")))
 	info, err := e.st.Stat(e.ctx, e.path("d"))
-	e.ok(err)
+	e.must(err)
 	if !info.Dir {
 		e.Errorf("made %+v", info)
 	}
-	e.ok(e.st.Mkdir(e.ctx, e.path("d/e")))
+	e.must(e.st.Mkdir(e.ctx, e.path("d/e")))
 	e.write("d/e/f", []byte("f"))
 	for _, p := range []string{"d", "d/e", "d/e/f"} {
-		e.is(e.st.Mkdir(e.ctx, e.path(p)), store.ErrExist)
+		e.wantError(e.st.Mkdir(e.ctx, e.path(p)), store.ErrExist)
 	}
-	e.is(e.st.Mkdir(e.ctx, e.path("no/d")), store.ErrNoParent)
-	e.is(e.st.Mkdir(e.ctx, e.path("no/d/e")), store.ErrNoParent)
-	e.absent("no")
+	e.wantError(e.st.Mkdir(e.ctx, e.path("no/d")), store.ErrNoParent)
+	e.wantError(e.st.Mkdir(e.ctx, e.path("no/d/e")), store.ErrNoParent)
+	e.wantAbsent("no")
 	if err := e.st.Mkdir(e.ctx, e.path("d/e/f/g")); store.Classify(err) != store.Final {
 		e.Errorf("make a directory below a file: %v", err)
 	}
-	e.holds("d/e/f", []byte("f"))
-	e.names("d")
+	e.wantContent("d/e/f", []byte("f"))
+	e.wantNames("d")
 	// A repeated call does not make a directory that was moved away.
-	e.ok(e.st.Rename(e.ctx, e.path("d"), e.path("moved")))
-	e.is(e.st.Mkdir(e.ctx, e.path("d/e")), store.ErrNoParent)
-	e.is(e.st.Mkdir(e.ctx, e.path("d/e/f")), store.ErrNoParent)
-	e.names("moved")
+	e.must(e.st.Rename(e.ctx, e.path("d"), e.path("moved")))
+	e.wantError(e.st.Mkdir(e.ctx, e.path("d/e")), store.ErrNoParent)
+	e.wantError(e.st.Mkdir(e.ctx, e.path("d/e/f")), store.ErrNoParent)
+	e.wantNames("moved")
 }
 
 func testSmallFiles(e env) {
-	e.ok(e.st.WriteFile(e.ctx, e.path("f"), []byte("one"), true))
-	e.is(e.st.WriteFile(e.ctx, e.path("f"), []byte("two"), true), store.ErrExist)
-	e.holds("f", []byte("one"))
-	e.ok(e.st.WriteFile(e.ctx, e.path("f"), []byte("three"), false))
-	e.holds("f", []byte("three"))
-	e.ok(e.st.WriteFile(e.ctx, e.path("g"), nil, false))
-	e.holds("g", nil)
+	e.must(e.st.WriteFile(e.ctx, e.path("f"), []byte("one"), true))
+	e.wantError(e.st.WriteFile(e.ctx, e.path("f"), []byte("two"), true), store.ErrExist)
+	e.wantContent("f", []byte("one"))
+	e.must(e.st.WriteFile(e.ctx, e.path("f"), []byte("three"), false))
+	e.wantContent("f", []byte("three"))
+	e.must(e.st.WriteFile(e.ctx, e.path("g"), nil, false))
+	e.wantContent("g", nil)
 	_, err := e.st.ReadFile(e.ctx, e.path("f"), 4)
-	e.is(err, store.ErrTooLarge)
+	e.wantError(err, store.ErrTooLarge)
 	if _, err := e.st.ReadFile(e.ctx, e.path("f"), 5); err != nil {
 		e.Error(err)
 	}
-	e.names("f", "g")
+	e.wantNames("f", "g")
 }
 
 func testExclusiveRace(e env) {
 	w := e.race(8, func(i int) error {
 		return e.st.WriteFile(e.ctx, e.path("lock"), []byte{byte(i)}, true)
 	})
-	e.holds("lock", []byte{byte(w)})
-	e.names("lock")
+	e.wantContent("lock", []byte{byte(w)})
+	e.wantNames("lock")
 }
 
 func testReplace(e env) {
 	content := func(i int) []byte { return bytes.Repeat([]byte{byte('a' + i)}, 100*(i+1)) }
-	e.ok(e.st.WriteFile(e.ctx, e.path("f"), content(0), false))
+	e.must(e.st.WriteFile(e.ctx, e.path("f"), content(0), false))
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := range 20 {
@@ -369,34 +369,34 @@ func testReplace(e env) {
 		}
 	}
 	wg.Wait()
-	e.holds("f", content(19))
+	e.wantContent("f", content(19))
 }
 
 func testContext(e env) {
 	e.write("a", []byte("a"))
 	ctx, cancel := context.WithCancel(e.ctx)
 	w, err := e.st.Create(ctx, e.path("half"), store.CreateOptions{Size: 4})
-	e.ok(err)
+	e.must(err)
 	_, err = w.Write([]byte("ha"))
-	e.ok(err)
+	e.must(err)
 	cancel()
 	_, err = w.Write([]byte("lf"))
-	e.is(err, context.Canceled)
-	e.is(w.Commit(e.ctx), context.Canceled)
-	e.ok(w.Abort())
+	e.wantError(err, context.Canceled)
+	e.wantError(w.Commit(e.ctx), context.Canceled)
+	e.must(w.Abort())
 
 	for op, call := range Calls(ctx, e.st, e.dir) {
 		if err := call(); !errors.Is(err, context.Canceled) {
 			e.Errorf("%s: %v", op, err)
 		}
 	}
-	e.names("a")
-	e.holds("a", []byte("a"))
+	e.wantNames("a")
+	e.wantContent("a", []byte("a"))
 }
 
 func testGlob(e env) {
-	e.ok(MkdirAll(e.ctx, e.st, e.path("2024/01")))
-	e.ok(MkdirAll(e.ctx, e.st, e.path("2025/01")))
+	e.must(MkdirAll(e.ctx, e.st, e.path("2024/01")))
+	e.must(MkdirAll(e.ctx, e.st, e.path("2025/01")))
 	for _, f := range []string{"2024/01/a.avro", "2024/01/b.avro", "2024/01/.c.avro", "2025/01/a.avro", "2025/x", "a*b"} {
 		e.write(f, nil)
 	}
@@ -413,7 +413,7 @@ func testGlob(e env) {
 	}
 	for pattern, want := range tests {
 		infos, err := store.Glob(e.ctx, e.st, e.path(pattern))
-		e.ok(err)
+		e.must(err)
 		var got []string
 		for _, i := range infos {
 			got = append(got, i.Path[len(e.dir)+1:])
@@ -423,7 +423,7 @@ func testGlob(e env) {
 		}
 	}
 	if _, err := store.Glob(e.ctx, e.st, e.path("[")); err == nil {
-		e.Error("a malformed pattern passed")
+		e.Error("a malformed pattern is accepted")
 	}
 }
 
@@ -436,9 +436,9 @@ func testChecksum(e env) {
 	of := func(name string) string {
 		e.Helper()
 		sum, err := checksum(e.ctx, e.path(name))
-		e.ok(err)
+		e.must(err)
 		if algorithm, value, _ := strings.Cut(sum, ":"); algorithm == "" || value == "" {
-			e.Fatalf("%q is no checksum", sum)
+			e.Fatalf("%q is not a checksum", sum)
 		}
 		return sum
 	}
@@ -446,7 +446,7 @@ func testChecksum(e env) {
 	e.write("f", data)
 	e.write("same", data)
 	first := of("f")
-	e.ok(e.st.Rename(e.ctx, e.path("f"), e.path("renamed")))
+	e.must(e.st.Rename(e.ctx, e.path("f"), e.path("renamed")))
 	for _, name := range []string{"renamed", "same"} {
 		if again := of(name); again != first {
 			e.Errorf("%s: the same bytes have %s and %s", name, first, again)
@@ -458,13 +458,13 @@ func testChecksum(e env) {
 		name := fmt.Sprint("other", i)
 		e.write(name, other)
 		if sum := of(name); sum == first {
-			e.Errorf("bytes that differ at %d have the same %s", at, sum)
+			e.Errorf("files that differ at %d have the same %s", at, sum)
 		}
 	}
 	fails := func(ctx context.Context, name string, want error) {
 		e.Helper()
 		sum, err := checksum(ctx, e.path(name))
-		e.is(err, want)
+		e.wantError(err, want)
 		if sum != "" {
 			e.Errorf("%s: %s with an error", name, sum)
 		}
