@@ -20,33 +20,33 @@ func cacheEntry(server []string, serverRealm string, end uint32) []byte {
 	b := cachePrincipal([]string{"alice"}, "R")
 	b = append(b, cachePrincipal(server, serverRealm)...)
 	b = append(b, 0, 18)
-	b = append(b, counted32("key")...)
+	b = append(b, lengthPrefixed("key")...)
 	for _, at := range []uint32{1000, 0, end, 0} {
 		b = binary.BigEndian.AppendUint32(b, at)
 	}
 	b = append(b, 0, 0, 0, 0, 0)
 	b = append(b, 0, 0, 0, 1, 0, 2) // an address
-	b = append(b, counted32("\x7f\x00\x00\x01")...)
+	b = append(b, lengthPrefixed("\x7f\x00\x00\x01")...)
 	b = append(b, 0, 0, 0, 0) // authorization data
-	b = append(b, counted32(fmt.Sprint("ticket ", end))...)
-	return append(b, counted32("")...)
+	b = append(b, lengthPrefixed(fmt.Sprint("ticket ", end))...)
+	return append(b, lengthPrefixed("")...)
 }
 
 func cachePrincipal(names []string, realm string) []byte {
 	b := []byte{0, 0, 0, 1}
 	b = binary.BigEndian.AppendUint32(b, uint32(len(names)))
-	b = append(b, counted32(realm)...)
+	b = append(b, lengthPrefixed(realm)...)
 	for _, name := range names {
-		b = append(b, counted32(name)...)
+		b = append(b, lengthPrefixed(name)...)
 	}
 	return b
 }
 
-func counted32(s string) []byte {
+func lengthPrefixed(s string) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(s))), s...)
 }
 
-func cacheOf(entries ...[]byte) []byte {
+func cacheBytes(entries ...[]byte) []byte {
 	b := []byte{5, 4, 0, 12, 0, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0}
 	b = append(b, cachePrincipal([]string{"alice"}, "R")...)
 	for _, e := range entries {
@@ -57,7 +57,7 @@ func cacheOf(entries ...[]byte) []byte {
 
 func TestParseCache(t *testing.T) {
 	late := uint32(4_000_000_000) // in 2096: times are not signed
-	data := cacheOf(
+	data := cacheBytes(
 		cacheEntry([]string{"krb5_ccache_conf_data", "pa_type"}, "X-CACHECONF:", 0),
 		cacheEntry([]string{"krbtgt", "R"}, "R", 2000),
 		cacheEntry([]string{"krbtgt", "R"}, "R", late),
@@ -70,8 +70,8 @@ func TestParseCache(t *testing.T) {
 		string(got.key.KeyValue) != "key" || got.key.KeyType != 18 || got.renewable() {
 		t.Errorf("got %+v", got)
 	}
-	begin := len(cacheOf())
-	sound := map[int]bool{} // a file that ends between two entries is one
+	begin := len(cacheBytes())
+	sound := map[int]bool{} // a file may end between two entries
 	for n := range data {
 		if _, err := parseCache(data[:n]); err == nil {
 			sound[n] = true
@@ -81,7 +81,7 @@ func TestParseCache(t *testing.T) {
 	if len(sound) != 4 || sound[begin] || sound[begin+entry-1] {
 		t.Errorf("sound at %v", sound)
 	}
-	for _, text := range []string{"", "\x05", "\x05\x02", "\x05\x05", "\x05\x04\xff\xff", string(cacheOf())} {
+	for _, text := range []string{"", "\x05", "\x05\x02", "\x05\x05", "\x05\x04\xff\xff", string(cacheBytes())} {
 		if _, err := parseCache([]byte(text)); err == nil {
 			t.Errorf("%q is sound", text)
 		}
@@ -105,12 +105,12 @@ func TestCacheFile(t *testing.T) {
 		{"", "FILE:%{TEMP}/x", "", "%{TEMP}"},
 	} {
 		if _, err := os.Stat(usual); err == nil && test.env == "" && test.says != "" {
-			continue // then it is taken
+			continue // and read the file in the usual place
 		}
 		t.Setenv("KRB5CCNAME", test.env)
 		path, err := cacheFile(test.conf)
 		if test.says != "" {
-			isRefused(t, err, test.says)
+			wantRefusal(t, err, test.says)
 		} else if err != nil || path != test.path {
 			t.Errorf("%q, %q: got %s %v, want %s", test.env, test.conf, path, err, test.path)
 		}
@@ -119,26 +119,26 @@ func TestCacheFile(t *testing.T) {
 
 func TestReadCacheErrors(t *testing.T) {
 	_, err := readCache(newSecretFiles(LoginOptions{}), filepath.Join(t.TempDir(), "none"))
-	isRefused(t, err, "there is no ticket cache")
+	wantRefusal(t, err, "there is no ticket cache")
 	_, err = readCache(newSecretFiles(LoginOptions{}), t.TempDir())
-	isRefused(t, err, "ticket cache")
+	wantRefusal(t, err, "ticket cache")
 }
 
-// TestCacheOfAnother has a cache of alice for a run that is to be, or has been,
-// someone else's.
-func TestCacheOfAnother(t *testing.T) {
+// TestCacheOfAnotherUser has a cache of alice. The principal of the run is given, or known
+// from an earlier ticket.
+func TestCacheOfAnotherUser(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cache")
-	if err := os.WriteFile(path, cacheOf(cacheEntry([]string{"krbtgt", "R"}, "R", 4_000_000_000)), 0o600); err != nil {
+	if err := os.WriteFile(path, cacheBytes(cacheEntry([]string{"krbtgt", "R"}, "R", 4_000_000_000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("KRB5CCNAME", path)
 	r := &realms{config: config.New()}
 	for name, tt := range map[string]struct {
 		want, before string
-		says         string // empty: the cache is taken
+		says         string // empty: the cache is used
 	}{
 		"any":               {"", "", ""},
-		"the one":           {"alice@R", "", ""},
+		"the same":          {"alice@R", "", ""},
 		"another name":      {"bob@R", "", "not of bob@R"},
 		"another realm":     {"alice@S", "", "not of alice@S"},
 		"as before":         {"", "alice@R", ""},
@@ -153,9 +153,9 @@ func TestCacheOfAnother(t *testing.T) {
 			}
 			got, err := (&cacheSource{want: tt.want}).read(r, old)
 			if tt.says != "" {
-				isRefused(t, err, tt.says)
+				wantRefusal(t, err, tt.says)
 				if got != old {
-					t.Errorf("the ticket of %s is taken", got)
+					t.Errorf("the ticket of %s is used", got)
 				}
 			} else if err != nil || got.String() != "alice@R" {
 				t.Errorf("got %v, %v", got, err)
@@ -165,7 +165,7 @@ func TestCacheOfAnother(t *testing.T) {
 }
 
 func FuzzCache(f *testing.F) {
-	f.Add(cacheOf(cacheEntry([]string{"krbtgt", "R"}, "R", 2000)))
+	f.Add(cacheBytes(cacheEntry([]string{"krbtgt", "R"}, "R", 2000)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := parseCache(data)
 		if err == nil && !strings.HasSuffix(got.String(), "@"+got.realm) {

@@ -171,7 +171,7 @@ func TestValues(t *testing.T) {
 		}
 	}
 	if !c.Bool("yes", true) || c.Bool("yes", false) || !c.Bool("none", true) {
-		t.Error("Bool of what is none is not the default")
+		t.Error("Bool of a non-boolean is not the default")
 	}
 	def := 77 * time.Hour
 	for key, want := range map[string]time.Duration{
@@ -227,9 +227,9 @@ func FuzzConf(f *testing.F) {
 	})
 }
 
-// Java sends a property by all of its names.
+// TestOldAndNewName sets a property by its old and its new name, as Java does.
 func TestOldAndNewName(t *testing.T) {
-	for range 20 { // orders of the map
+	for range 20 { // the order of the map varies
 		c := NewConf(map[string]string{"fs.default.name": "hdfs://old", "fs.defaultFS": "hdfs://new"})
 		if got := c.String("fs.defaultFS", ""); got != "hdfs://new" {
 			t.Fatalf("%s", got)
@@ -246,6 +246,6 @@ func TestWith(t *testing.T) {
 		}
 	}
 	if got := c.String("a", ""); got != "1" {
-		t.Errorf("it changed: a is %s", got)
+		t.Errorf("With changed its receiver: a is %s", got)
 	}
 }

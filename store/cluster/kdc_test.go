@@ -28,8 +28,8 @@ type kdc struct {
 	stopped chan struct{} // closed when it ended
 }
 
-// startKDC makes a realm and starts its distribution center. KRB5_CONFIG names
-// it for the rest of the test, and KRB5CCNAME a cache that is not there.
+// startKDC makes a realm and starts its distribution center. For the rest of the test,
+// KRB5_CONFIG names it, and KRB5CCNAME names a cache that does not exist.
 func startKDC(t *testing.T) *kdc {
 	t.Helper()
 	if missing := testenv.MissingTools("krb5kdc", "kadmin.local", "kdb5_util", "kinit"); missing != "" {
@@ -111,18 +111,18 @@ func (k *kdc) admin(query string) {
 	k.run("kadmin.local", "-r", "EXAMPLE.COM", "-q", query)
 }
 
-// principal makes a principal whose tickets live so long, and its keytab.
+// principal makes a principal, whose tickets are valid for life, and its keytab.
 func (k *kdc) principal(name string, life time.Duration) (keytab string) {
 	k.t.Helper()
 	k.admin(fmt.Sprintf(`addprinc -randkey +requires_preauth -maxrenewlife "1 day" %s`, name))
-	k.lives(name, life)
+	k.setLife(name, life)
 	keytab = k.path(strings.ReplaceAll(name, "/", "_") + ".keytab")
 	k.admin(fmt.Sprintf("ktadd -k %s %s", keytab, name))
 	return keytab
 }
 
-// lives changes how long the tickets of a principal live.
-func (k *kdc) lives(name string, life time.Duration) {
+// setLife changes how long new tickets of a principal are valid.
+func (k *kdc) setLife(name string, life time.Duration) {
 	k.t.Helper()
 	k.admin(fmt.Sprintf(`modify_principal -maxlife "%d seconds" %s`, int(life.Seconds()), name))
 }
@@ -178,9 +178,9 @@ func (k *kdc) signal(s os.Signal) {
 	}
 }
 
-// proves checks that a client of the login gets a ticket for a service, and
-// returns when the ticket-granting ticket ends.
-func proves(ctx context.Context, t *testing.T, l *Login) time.Time {
+// wantTicket checks that a client of the login gets a ticket for a service. It returns
+// the end of the ticket-granting ticket.
+func wantTicket(ctx context.Context, t *testing.T, l *Login) time.Time {
 	t.Helper()
 	c, err := l.Kerberos(ctx)
 	testenv.Must(t, err)

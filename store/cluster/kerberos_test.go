@@ -18,8 +18,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// life is how long tickets live that are to expire, and longLife how long those
-// live that replace them.
+// life is the life of tickets that expire in a test, and longLife that of their
+// replacements.
 const (
 	life     = time.Hour
 	longLife = 10 * time.Hour
@@ -35,8 +35,8 @@ func newLogin(t *testing.T, o LoginOptions) *Login {
 	return l
 }
 
-// newMovableLogin returns a login for which time passes when later is called,
-// which also does what is then due. The distribution center's time stands still.
+// newMovableLogin returns a login whose clock only later moves. later also runs the timer
+// that is then due. The distribution center's clock does not move.
 func newMovableLogin(t *testing.T, o LoginOptions) (l *Login, later func(time.Duration)) {
 	t.Helper()
 	l = newLogin(t, o)
@@ -57,8 +57,8 @@ func newMovableLogin(t *testing.T, o LoginOptions) (l *Login, later func(time.Du
 	}
 }
 
-// isRefused checks that an error is final, is about permission, and says what.
-func isRefused(t *testing.T, err error, says string) {
+// wantRefusal checks that an error is final, denies permission, and contains a text.
+func wantRefusal(t *testing.T, err error, says string) {
 	t.Helper()
 	if !errors.Is(err, fs.ErrPermission) || store.Classify(err) != store.Final || !strings.Contains(err.Error(), says) {
 		t.Errorf("got %v (%v), want a refusal that says %q", err, store.Classify(err), says)
@@ -85,7 +85,7 @@ func TestKeytab(t *testing.T) {
 			if want := map[bool]string{true: "svc", false: "alice"}[name == "svc"]; l.User() != want || !l.Secure() {
 				t.Errorf("user %q, secure %v", l.User(), l.Secure())
 			}
-			if end := proves(ctx, t, l); time.Until(end) < 50*time.Minute {
+			if end := wantTicket(ctx, t, l); time.Until(end) < 50*time.Minute {
 				t.Errorf("the ticket ends at %v", end)
 			}
 		})
@@ -106,7 +106,7 @@ func TestKeytab(t *testing.T) {
 		data, err := keys.Marshal()
 		testenv.Must(t, err)
 		k.write("some.keytab", string(data))
-		proves(ctx, t, newLogin(t, LoginOptions{Keytab: k.path("some.keytab")}))
+		wantTicket(ctx, t, newLogin(t, LoginOptions{Keytab: k.path("some.keytab")}))
 	})
 	t.Run("many at once", func(t *testing.T) {
 		l := newLogin(t, LoginOptions{Keytab: keytab})
@@ -126,23 +126,23 @@ func TestKeytab(t *testing.T) {
 	})
 	t.Run("no key of the principal", func(t *testing.T) {
 		_, err := NewLogin(secure, LoginOptions{Principal: "bob", Keytab: keytab})
-		isRefused(t, err, "no key of bob@EXAMPLE.COM")
+		wantRefusal(t, err, "no key of bob@EXAMPLE.COM")
 	})
 	t.Run("no keytab", func(t *testing.T) {
 		_, err := NewLogin(secure, LoginOptions{Keytab: keytab + "x"})
-		isRefused(t, err, "alice.keytabx")
+		wantRefusal(t, err, "alice.keytabx")
 	})
 	t.Run("old keys", func(t *testing.T) {
 		l := newLogin(t, LoginOptions{Keytab: keytab})
 		k.admin("change_password -randkey alice")
 		_, err := l.Kerberos(ctx)
-		isRefused(t, err, "alice@EXAMPLE.COM")
+		wantRefusal(t, err, "alice@EXAMPLE.COM")
 	})
 	t.Run("unknown to the realm", func(t *testing.T) {
 		l := newLogin(t, LoginOptions{Keytab: service})
 		k.admin("delprinc -force svc/host.example.com")
 		_, err := l.Kerberos(ctx)
-		isRefused(t, err, "svc/host.example.com@EXAMPLE.COM")
+		wantRefusal(t, err, "svc/host.example.com@EXAMPLE.COM")
 	})
 }
 
@@ -150,21 +150,21 @@ func TestKeytabOutlivesTicket(t *testing.T) {
 	k := startKDC(t)
 	ctx := context.Background()
 	l, later := newMovableLogin(t, LoginOptions{Keytab: k.principal("alice", life)})
-	end := proves(ctx, t, l)
+	end := wantTicket(ctx, t, l)
 	ended := *l.tickets.current
 	ended.end = time.Now().Add(-time.Second)
 	c, err := ended.client(l.tickets.source.(*keytabSource).config)
 	testenv.Must(t, err)
 	if _, _, err := c.GetServiceTicket("HTTP/localhost"); err == nil {
-		t.Error("a ticket outlived its end: the test tests nothing")
+		t.Error("the client works although its ticket expired")
 	}
-	k.lives("alice", longLife)
+	k.setLife("alice", longLife)
 	later(life / 2)
-	if again := proves(ctx, t, l); !again.Equal(end) {
+	if again := wantTicket(ctx, t, l); !again.Equal(end) {
 		t.Errorf("a ticket that was good until %v was replaced by one until %v", end, again)
 	}
 	later(life)
-	if again := proves(ctx, t, l); !again.After(end.Add(life)) {
+	if again := wantTicket(ctx, t, l); !again.After(end.Add(life)) {
 		t.Errorf("the ticket ends at %v, the first one ended at %v", again, end)
 	}
 }
@@ -173,22 +173,22 @@ func TestDistributionCenterAway(t *testing.T) {
 	k := startKDC(t)
 	ctx := context.Background()
 	l, later := newMovableLogin(t, LoginOptions{Keytab: k.principal("alice", life)})
-	first := proves(ctx, t, l)
+	first := wantTicket(ctx, t, l)
 
 	k.signal(syscall.SIGSTOP)
 	fresh := newLogin(t, LoginOptions{Keytab: k.path("alice.keytab")})
 	soon, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
-	// Without the context, and in Close, the test would hang until its time is up.
+	// Without a context, this call and Close would hang.
 	if _, err := fresh.Kerberos(soon); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a hung distribution center: %v", err)
 	}
 	fresh.Close()
 	k.signal(syscall.SIGCONT)
-	fresh.tickets.busy <- struct{}{} // the exchange that was left behind is over
+	fresh.tickets.busy <- struct{}{} // the abandoned exchange has ended
 
 	k.stop()
-	k.lives("alice", longLife)
+	k.setLife("alice", longLife)
 	later(life - time.Minute)
 	if _, err := l.Kerberos(ctx); err != nil {
 		t.Errorf("while the ticket is valid: %v", err)
@@ -196,10 +196,10 @@ func TestDistributionCenterAway(t *testing.T) {
 	later(2 * time.Minute)
 	_, err := l.Kerberos(ctx)
 	if store.Classify(err) != store.Retryable || !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("expired: got %v (%v), want one that may pass", err, store.Classify(err))
+		t.Errorf("expired: got %v (%v), want a retryable error", err, store.Classify(err))
 	}
 	k.start()
-	if again := proves(ctx, t, l); !again.After(first) {
+	if again := wantTicket(ctx, t, l); !again.After(first) {
 		t.Errorf("the ticket ends at %v, the first one ended at %v", again, first)
 	}
 }
@@ -210,41 +210,41 @@ func TestTicketCache(t *testing.T) {
 	keytab := k.principal("alice", longLife)
 	l, later := newMovableLogin(t, LoginOptions{})
 	_, err := l.Kerberos(ctx)
-	isRefused(t, err, "kinit")
+	wantRefusal(t, err, "kinit")
 
 	k.kinit(keytab, "alice", "-l", "1h") // not renewable
-	end := proves(ctx, t, l)
+	end := wantTicket(ctx, t, l)
 	later(life + time.Second)
 	_, err = l.Kerberos(ctx)
-	isRefused(t, err, "expired")
+	wantRefusal(t, err, "expired")
 
 	k.kinit(keytab, "alice", "-l", "2h") // not renewable
-	if again := proves(ctx, t, l); !again.After(end) {
+	if again := wantTicket(ctx, t, l); !again.After(end) {
 		t.Errorf("the ticket ends at %v, the first one ended at %v", again, end)
 	}
 	if user := newLogin(t, LoginOptions{}).User(); user != "alice" {
 		t.Errorf("user %q", user)
 	}
-	t.Run("of another principal", func(t *testing.T) {
+	t.Run("another principal's", func(t *testing.T) {
 		_, err := newLogin(t, LoginOptions{Principal: "bob"}).Kerberos(ctx)
-		isRefused(t, err, "not of bob")
-		proves(ctx, t, newLogin(t, LoginOptions{Principal: "alice@EXAMPLE.COM"}))
+		wantRefusal(t, err, "not of bob")
+		wantTicket(ctx, t, newLogin(t, LoginOptions{Principal: "alice@EXAMPLE.COM"}))
 	})
 	t.Run("becomes another principal's", func(t *testing.T) {
 		k.kinit(keytab, "alice", "-l", "1h") // not renewable
 		l, later := newMovableLogin(t, LoginOptions{})
-		proves(ctx, t, l)
+		wantTicket(ctx, t, l)
 		k.kinit(k.principal("bob", longLife), "bob")
 		later(life + time.Second)
 		_, err := l.Kerberos(ctx)
-		isRefused(t, err, "now of bob@EXAMPLE.COM")
+		wantRefusal(t, err, "now of bob@EXAMPLE.COM")
 	})
 	t.Run("damaged", func(t *testing.T) {
 		data, err := os.ReadFile(k.path("cache"))
 		testenv.Must(t, err)
 		k.write("cache", string(data[:len(data)/2]))
 		_, err = newLogin(t, LoginOptions{}).Kerberos(ctx)
-		isRefused(t, err, "kinit")
+		wantRefusal(t, err, "kinit")
 	})
 }
 
@@ -255,14 +255,14 @@ func TestRenewal(t *testing.T) {
 	before, err := os.ReadFile(k.path("cache"))
 	testenv.Must(t, err)
 	l, later := newMovableLogin(t, LoginOptions{})
-	end := proves(ctx, t, l)
+	end := wantTicket(ctx, t, l)
 	first := l.tickets.current.raw
-	// Nobody asks for a ticket, and after its end it could not be renewed.
+	// No caller asks for a ticket. After its end, it could not be renewed.
 	later(life - life/10)
 	if bytes.Equal(l.tickets.current.raw, first) {
 		t.Error("the ticket was not renewed")
 	}
-	if again := proves(ctx, t, l); again.Before(end) {
+	if again := wantTicket(ctx, t, l); again.Before(end) {
 		t.Errorf("the ticket ends at %v, the first one ended at %v", again, end)
 	}
 	if after, err := os.ReadFile(k.path("cache")); err != nil || string(after) != string(before) {
@@ -270,7 +270,7 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// TestHungDistributionCenter holds nobody whose context ends.
+// TestHungDistributionCenter checks that a call returns when its context ends.
 func TestHungDistributionCenter(t *testing.T) {
 	k := startKDC(t)
 	l := newLogin(t, LoginOptions{Keytab: k.principal("alice", life)})
@@ -291,7 +291,7 @@ func TestHungDistributionCenter(t *testing.T) {
 		t.Errorf("%v after %v", err, took)
 	}
 	k.signal(syscall.SIGCONT)
-	if err := ask(t.Context()); err != nil { // which is answered after the one that was left behind
+	if err := ask(t.Context()); err != nil { // it is answered after the abandoned one
 		t.Error(err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 func TestLoadRealms(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{
-		// The shape of a Red Hat system: the parts come first, in no section.
+		// As on a Red Hat system: includes come first, outside of all sections.
 		"krb5.conf": `# comment
 includedir ` + dir + `/krb5.conf.d/
 includedir ` + dir + `/not-there
@@ -115,7 +115,7 @@ func TestRealmsDefaults(t *testing.T) {
 	}
 }
 
-// TestClientsShareNoConfiguration holds for the library shuffles its own.
+// TestClientsShareNoConfiguration lets one client change its configuration.
 func TestClientsShareNoConfiguration(t *testing.T) {
 	r := &realms{config: config.New()}
 	addKDC(r.config, "R", "a")
@@ -153,7 +153,7 @@ func FuzzProfile(f *testing.F) {
 	f.Add("[a]\nb = {\nc = \"d\"\n}\n}")
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "include") {
-			return // it would read files of this machine
+			return // it could read files of this machine
 		}
 		p := profile{}
 		if err := p.parse("krb5.conf", text, 0); err == nil {

@@ -32,7 +32,7 @@ func TestSimpleLogin(t *testing.T) {
 			t.Errorf("HADOOP_USER_NAME: %+v %v", l, err)
 		}
 		if l, err := NewLogin(conf, LoginOptions{User: "etl"}); err != nil || l.User() != "etl" {
-			t.Errorf("a user who is named: %+v %v", l, err)
+			t.Errorf("a given user: %+v %v", l, err)
 		}
 	}
 	if _, err := simpleLogin("", LoginOptions{}); err == nil || !strings.Contains(err.Error(), "HADOOP_USER_NAME") {
@@ -47,7 +47,7 @@ func TestSimpleLogin(t *testing.T) {
 	}
 }
 
-// TestLazyLogin holds since who has delegation tokens needs no tickets.
+// TestLazyLogin logs in without tickets: a user with delegation tokens needs none.
 func TestLazyLogin(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("KRB5_CONFIG", dir+"/none")
@@ -57,12 +57,12 @@ func TestLazyLogin(t *testing.T) {
 		t.Errorf("user %q, secure %v", l.User(), l.Secure())
 	}
 	_, err := l.Kerberos(context.Background())
-	isRefused(t, err, "KRB5_CONFIG")
+	wantRefusal(t, err, "KRB5_CONFIG")
 
 	writeFiles(t, dir, map[string]string{"none": "[libdefaults]\ndefault_realm = R\n"})
 	t.Setenv("KRB5CCNAME", "KCM:")
 	_, err = l.Kerberos(context.Background())
-	isRefused(t, err, "KCM:")
+	wantRefusal(t, err, "KCM:")
 
 	named, err := NewLogin(NewConf(nil), LoginOptions{Principal: "svc/_HOST"})
 	if err != nil || !named.Secure() || named.User() != "svc" {
@@ -76,11 +76,10 @@ func TestNoDistributionCenter(t *testing.T) {
 	k.write("none.conf", "[libdefaults]\ndefault_realm = EXAMPLE.COM\ndns_lookup_kdc = false\n")
 	t.Setenv("KRB5_CONFIG", k.path("none.conf"))
 	_, err := newLogin(t, LoginOptions{Keytab: keytab}).Kerberos(context.Background())
-	isRefused(t, err, "krb5.conf")
+	wantRefusal(t, err, "krb5.conf")
 }
 
-// TestCredentials wants a keytab's principal in full, and a ticket cache where we
-// read it.
+// TestCredentials expects a keytab's full principal, or the path of the ticket cache.
 func TestCredentials(t *testing.T) {
 	dir := t.TempDir()
 	krb5 := filepath.Join(dir, "krb5.conf")

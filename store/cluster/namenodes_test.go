@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// federation has a nameservice of two name nodes, one of a single one, and one
-// without addresses.
+// federation has three nameservices: with two name nodes, with one, and without
+// addresses.
 var federation = map[string]string{
 	"fs.defaultFS":                           "hdfs://ns1/",
 	"dfs.nameservices":                       "ns1, ns2,bare",
@@ -27,7 +27,7 @@ var federation = map[string]string{
 	"dfs.namenode.rpc-address.other.missing": "d.example.com:8020",
 }
 
-// single has one name node, known by its address.
+// single has one name node and no nameservice.
 var single = map[string]string{
 	"fs.defaultFS":               "hdfs://NN.example.com",
 	"dfs.namenode.rpc-address":   "nn.example.com:8020",
@@ -58,7 +58,7 @@ func TestNameNodes(t *testing.T) {
 		{"its web port", federation, "webhdfs", "ns2", "webhdfs://ns2", "c.example.com:9870"},
 		{"the default", federation, "hdfs", "", "hdfs://ns1", "a.example.com:8030 b.example.com:8020"},
 		{"the default by web", federation, "webhdfs", "", "webhdfs://ns1", "a.example.com:9999 b.example.com:9870"},
-		{"a host beside them", federation, "hdfs", "Z.example.com", "hdfs://z.example.com:8020", "z.example.com:8020"},
+		{"a host of no nameservice", federation, "hdfs", "Z.example.com", "hdfs://z.example.com:8020", "z.example.com:8020"},
 		{"a host with a port", nil, "hdfs", "h:9000", "hdfs://h:9000", "h:9000"},
 		{"web", nil, "webhdfs", "h", "webhdfs://h:9870", "h:9870"},
 		{"secure web", nil, "swebhdfs", "h", "swebhdfs://h:9871", "h:9871"},
@@ -143,18 +143,18 @@ func TestWebNodes(t *testing.T) {
 		{name: "two name nodes", conf: federation, authority: "ns1", want: "webhdfs a.example.com:9999 b.example.com:9870"},
 		{name: "by TLS", conf: more(federation, policy, "HTTPS_ONLY"), authority: "ns1", want: "swebhdfs a.example.com:9871 B.example.com:50470"},
 		{name: "TLS if there is a choice", conf: more(federation, policy, "http_and_https"), authority: "ns2", want: "swebhdfs c.example.com:9871"},
-		{name: "one of a pair", conf: federation, authority: "a.example.com:8030", want: "webhdfs a.example.com:9999"},
-		{name: "another cluster's", conf: federation, authority: "c.example.com:8020", want: "webhdfs c.example.com:9870"},
+		{name: "one of two name nodes", conf: federation, authority: "a.example.com:8030", want: "webhdfs a.example.com:9999"},
+		{name: "of another nameservice", conf: federation, authority: "c.example.com:8020", want: "webhdfs c.example.com:9870"},
 		{name: "the only one", conf: single, authority: "nn.example.com:8020", want: "webhdfs nn.example.com:50070"},
 		{name: "the only one, on another host", conf: more(single, policy, "HTTPS_ONLY"), authority: "nn.example.com:8020", want: "swebhdfs elsewhere.example.com:1"},
 		{name: "the same host", conf: map[string]string{"dfs.namenode.http-address": "NN:1"}, authority: "nn:8020", want: "webhdfs NN:1"},
 		{name: "all defaults", authority: "nn:8020", want: "webhdfs nn:9870"},
 		{name: "the defaults of a job", conf: map[string]string{"dfs.namenode.http-address": "0.0.0.0:9870"}, authority: "[fe80::1]:8020", want: "webhdfs [fe80::1]:9870"},
 		{name: "all interfaces", conf: map[string]string{"dfs.namenode.rpc-address": "0.0.0.0:8020", "dfs.namenode.http-address": "0.0.0.0:1"}, authority: "nn:8020", want: "webhdfs nn:1"},
-		{name: "not all is to be encrypted", conf: more(single, protection, "privacy,authentication"), authority: "nn.example.com:8020", want: "webhdfs nn.example.com:50070"},
-		{name: "all is encrypted", conf: more(single, protection, "privacy", policy, "HTTPS_ONLY"), authority: "nn.example.com:8020", want: "swebhdfs elsewhere.example.com:1"},
+		{name: "encryption is optional", conf: more(single, protection, "privacy,authentication"), authority: "nn.example.com:8020", want: "webhdfs nn.example.com:50070"},
+		{name: "encryption is required", conf: more(single, protection, "privacy", policy, "HTTPS_ONLY"), authority: "nn.example.com:8020", want: "swebhdfs elsewhere.example.com:1"},
 		{name: "no address", conf: federation, authority: "bare", fails: "dfs.namenode.http-address.bare"},
-		{name: "a stranger", conf: map[string]string{"dfs.namenode.http-address": "nn:9870"}, authority: "other:8020", fails: "name node other:8020 serves HTTP: dfs.namenode.http-address is nn:9870"},
+		{name: "an unknown name node", conf: map[string]string{"dfs.namenode.http-address": "nn:9870"}, authority: "other:8020", fails: "name node other:8020 serves HTTP: dfs.namenode.http-address is nn:9870"},
 		{name: "a policy", conf: map[string]string{policy: "FTP_ONLY"}, authority: "nn:8020", fails: "dfs.http.policy is FTP_ONLY"},
 		{name: "privacy", conf: more(single, protection, "Privacy"), authority: "nn.example.com:8020", fails: "dfs.data.transfer.protection=privacy"},
 		{name: "encryption", conf: more(single, "dfs.encrypt.data.transfer", "true"), authority: "nn.example.com:8020", fails: "dfs.encrypt.data.transfer=true"},

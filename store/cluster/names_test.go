@@ -9,8 +9,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestHostNames holds names that never were resolved apart from those that are not just now,
-// and from those of which another name node has one.
+// TestHostNames distinguishes clusters whose names never resolved from those that have a
+// name that resolved once.
 func TestHostNames(t *testing.T) {
 	const one, two = "one:8020", "two:8020"
 	unknown := func(host string) error {
@@ -18,28 +18,28 @@ func TestHostNames(t *testing.T) {
 	}
 	silent := &net.OpError{Op: "dial", Err: &net.DNSError{Err: "server misbehaving", Name: "one", IsTemporary: true}}
 	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
-	type came struct {
+	type attempt struct {
 		address string
-		of      error
+		err     error
 	}
 	for name, tt := range map[string]struct {
-		came []came
-		want bool
+		attempts []attempt
+		want     bool
 	}{
-		"unknown":                   {[]came{{one, unknown("one")}, {two, unknown("TWO.")}}, true},
-		"twice":                     {[]came{{one, unknown("one")}, {two, unknown("two")}, {one, unknown("one")}}, true},
-		"one was not tried":         {[]came{{one, unknown("one")}}, false},
-		"the other is known":        {[]came{{one, unknown("one")}, {two, refused}}, false},
-		"known before":              {[]came{{one, nil}, {one, unknown("one")}, {two, unknown("two")}}, false},
-		"no answer":                 {[]came{{one, silent}, {two, unknown("two")}}, false},
-		"another host has no name":  {[]came{{one, unknown("kdc")}, {two, unknown("two")}}, false},
-		"nothing was tried":         {nil, false},
-		"one is known since then":   {[]came{{one, unknown("one")}, {one, refused}, {two, unknown("two")}}, false},
-		"no answer, then it is not": {[]came{{one, silent}, {one, unknown("one")}, {two, unknown("two")}}, true},
+		"unknown":                  {[]attempt{{one, unknown("one")}, {two, unknown("TWO.")}}, true},
+		"twice":                    {[]attempt{{one, unknown("one")}, {two, unknown("two")}, {one, unknown("one")}}, true},
+		"one was not tried":        {[]attempt{{one, unknown("one")}}, false},
+		"the other is known":       {[]attempt{{one, unknown("one")}, {two, refused}}, false},
+		"known before":             {[]attempt{{one, nil}, {one, unknown("one")}, {two, unknown("two")}}, false},
+		"no answer":                {[]attempt{{one, silent}, {two, unknown("two")}}, false},
+		"another host has no name": {[]attempt{{one, unknown("kdc")}, {two, unknown("two")}}, false},
+		"nothing was tried":        {nil, false},
+		"one resolved later":       {[]attempt{{one, unknown("one")}, {one, refused}, {two, unknown("two")}}, false},
+		"no answer, then unknown":  {[]attempt{{one, silent}, {one, unknown("one")}, {two, unknown("two")}}, true},
 	} {
 		var n HostNames
-		for _, c := range tt.came {
-			n.Note(c.address, c.of)
+		for _, c := range tt.attempts {
+			n.Note(c.address, c.err)
 		}
 		err := n.Judge([]string{one, two}, store.ErrUnavailable)
 		if errors.Is(err, store.ErrUnresolved) != tt.want || !errors.Is(err, store.ErrUnavailable) {

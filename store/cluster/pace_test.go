@@ -12,9 +12,9 @@ import (
 func TestPace(t *testing.T) {
 	const limit = time.Minute
 	for name, tt := range map[string]struct {
-		wait  time.Duration // for each
+		wait  time.Duration // before each
 		bytes int64
-		fails time.Duration // after about so much; 0 is never
+		fails time.Duration // the approximate time until the error; 0 is never
 	}{
 		"silence":                   {time.Second, 0, limit},
 		"a byte each half second":   {500 * time.Millisecond, 1, limit},
@@ -45,10 +45,10 @@ func TestPace(t *testing.T) {
 
 func TestListing(t *testing.T) {
 	for name, tt := range map[string]struct {
-		names int // of a page
+		names int // per page
 		took  time.Duration
 		long  int // bytes of a name
-		pages int // that are taken, 0 for 100,000
+		pages int // accepted before the error; 0: all 100,000
 	}{
 		"one name each half second": {1, 500 * time.Millisecond, 10, 120},
 		"pages of a thousand":       {1000, time.Second, 50, 0},

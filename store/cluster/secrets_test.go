@@ -15,7 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// everyEscape is a text of which each byte is a percent escape.
+// everyEscape returns a text with each byte as a percent escape.
 func everyEscape(text string) string {
 	var b strings.Builder
 	for i := range len(text) {
@@ -25,12 +25,12 @@ func everyEscape(text string) string {
 }
 
 func TestRedact(t *testing.T) {
-	l := simple(t)
+	l := newSimpleLogin(t)
 	token := javaTokens[1]
 	secret := token.URLString()
 	path := filepath.Join("testdata", "writable.token")
 	if got := l.Redact(secret); got != secret {
-		t.Errorf("hidden before it is known: %s", got)
+		t.Errorf("hidden before it is a secret: %s", got)
 	}
 	if _, err := l.DelegationTokens(path); err != nil {
 		t.Fatal(err)
@@ -43,8 +43,8 @@ func TestRedact(t *testing.T) {
 		"escaped":              everyEscape(secret),
 		"escaped, upper case":  strings.ToUpper(everyEscape(secret)),
 		"escaped twice":        url.QueryEscape(everyEscape(secret)),
-		"half":                 secret[:len(secret)/2],
-		"the other half":       secret[len(secret)/2:],
+		"first half":           secret[:len(secret)/2],
+		"second half":          secret[len(secret)/2:],
 		"in another alphabet":  strings.NewReplacer("-", "+", "_", "/").Replace(secret),
 		"the password":         base64.StdEncoding.EncodeToString(token.Password),
 		"the password, in hex": hex.EncodeToString(token.Password),
@@ -63,9 +63,9 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// TestSecretsAreFew forgets the oldest of too many.
-func TestSecretsAreFew(t *testing.T) {
-	l := simple(t)
+// TestOldestSecretIsForgotten adds more secrets than are kept.
+func TestOldestSecretIsForgotten(t *testing.T) {
+	l := newSimpleLogin(t)
 	secret := func(i int) string { return strings.Repeat(fmt.Sprintf("%05d", i), 4) }
 	for i := range 2 * maxSecrets {
 		l.Hide(secret(i))
@@ -83,9 +83,9 @@ func TestSecretsAreFew(t *testing.T) {
 
 func TestSecretFiles(t *testing.T) {
 	dir := t.TempDir()
-	var told []string
+	var reported []string
 	l, err := simpleLogin("alice", LoginOptions{Exposed: func(file string, mode fs.FileMode) {
-		told = append(told, fmt.Sprintf("%s %04o", filepath.Base(file), mode.Perm()))
+		reported = append(reported, fmt.Sprintf("%s %04o", filepath.Base(file), mode.Perm()))
 	}})
 	testenv.Must(t, err)
 	sound, err := os.ReadFile(filepath.Join("testdata", "writable.token"))
@@ -98,7 +98,7 @@ func TestSecretFiles(t *testing.T) {
 	}
 	for name, mode := range map[string]fs.FileMode{"closed": 0o600, "only": 0o400, "group": 0o640, "all": 0o604, "written": 0o622} {
 		p := file(name, sound, mode)
-		told = nil
+		reported = nil
 		for range 2 {
 			if tokens, err := l.DelegationTokens(p); err != nil || len(tokens) != 3 {
 				t.Errorf("%s: %v, %v", name, tokens, err)
@@ -108,8 +108,8 @@ func TestSecretFiles(t *testing.T) {
 		if mode&0o044 != 0 {
 			want = fmt.Sprintf("[%s %04o]", name, mode)
 		}
-		if got := fmt.Sprint(told); got != want {
-			t.Errorf("told %s, want %s", got, want)
+		if got := fmt.Sprint(reported); got != want {
+			t.Errorf("reported %s, want %s", got, want)
 		}
 	}
 	pipe := filepath.Join(dir, "pipe")
@@ -125,7 +125,7 @@ func TestSecretFiles(t *testing.T) {
 		file("text", []byte("x"), 0o600): "not a file of Hadoop credentials",
 	} {
 		_, err := l.DelegationTokens(p)
-		isRefused(t, err, says)
-		isRefused(t, err, p)
+		wantRefusal(t, err, says)
+		wantRefusal(t, err, p)
 	}
 }

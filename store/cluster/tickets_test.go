@@ -10,13 +10,13 @@ import (
 	"github.com/jcmturner/gokrb5/v8/config"
 )
 
-var errAway = errors.New("away")
+var errNoAnswer = errors.New("away")
 
-// fakeSource gives tickets that live for an hour.
+// fakeSource provides tickets that are valid for an hour.
 type fakeSource struct {
-	asked atomic.Int32 // for a new ticket
-	fails atomic.Bool
-	late  time.Duration // that its tickets come too late
+	requested atomic.Int32 // new tickets
+	fails     atomic.Bool
+	late      time.Duration // age of its new tickets
 }
 
 func (s *fakeSource) realms() (*realms, error) { return &realms{config: config.New()}, nil }
@@ -25,15 +25,15 @@ func (s *fakeSource) ticket(now time.Time, old *ticket) (*ticket, error) {
 	if old != nil && now.Before(old.due()) {
 		return old, nil
 	}
-	s.asked.Add(1)
+	s.requested.Add(1)
 	if s.fails.Load() {
-		return nil, errAway
+		return nil, errNoAnswer
 	}
 	now = now.Add(-s.late)
 	return &ticket{auth: now, end: now.Add(time.Hour), renewTill: now.Add(24 * time.Hour)}, nil
 }
 
-// refresh is what a caller of client makes of the tickets.
+// refresh refreshes the tickets like a caller of client.
 func refresh(t *tickets) (*ticket, error) {
 	t.busy <- struct{}{}
 	defer func() { <-t.busy }()
@@ -41,9 +41,9 @@ func refresh(t *tickets) (*ticket, error) {
 	return t.current, err
 }
 
-// TestTicketsThatNobodyAsksFor are replaced all the same, before their end, as
-// long as they are wanted.
-func TestTicketsThatNobodyAsksFor(t *testing.T) {
+// TestIdleRenewal checks that tickets are replaced before their end even if no caller
+// asks for one, until close.
+func TestIdleRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakeSource{}
 		tickets := newTickets(source)
@@ -55,21 +55,21 @@ func TestTicketsThatNobodyAsksFor(t *testing.T) {
 		if current, err := refresh(tickets); err != nil || current.expired(time.Now()) {
 			t.Errorf("a ticket until %v, %v", current.end, err)
 		}
-		if want := int32(hours * 60 / 48); source.asked.Load() != want {
-			t.Errorf("%d tickets were asked for, want %d", source.asked.Load(), want)
+		if want := int32(hours * 60 / 48); source.requested.Load() != want {
+			t.Errorf("%d tickets were asked for, want %d", source.requested.Load(), want)
 		}
 		tickets.close()
-		before := source.asked.Load()
+		before := source.requested.Load()
 		time.Sleep(hours * time.Hour)
 		synctest.Wait()
-		if source.asked.Load() != before {
+		if source.requested.Load() != before {
 			t.Error("a ticket was asked for after close")
 		}
 	})
 }
 
-// TestSourceThatFails is asked again, with pauses, while the ticket is valid;
-// after its end whoever wants a ticket is told at once.
+// TestSourceThatFails retries a failed source, with pauses, while the ticket is valid.
+// After its end, callers get the error at once.
 func TestSourceThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakeSource{}
@@ -85,19 +85,19 @@ func TestSourceThatFails(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := source.asked.Load(); n < 15 || n > 40 {
-			t.Errorf("in the last 11 minutes of a ticket %d others were asked for", n)
+		if n := source.requested.Load(); n < 15 || n > 40 {
+			t.Errorf("%d requests in the last 11 minutes of a ticket", n)
 		}
 		time.Sleep(time.Minute)
-		before := source.asked.Load()
-		if _, err := refresh(tickets); !errors.Is(err, errAway) || source.asked.Load() != before+1 {
-			t.Errorf("after the end: %v, and %d tickets were asked for", err, source.asked.Load()-before)
+		before := source.requested.Load()
+		if _, err := refresh(tickets); !errors.Is(err, errNoAnswer) || source.requested.Load() != before+1 {
+			t.Errorf("after the end: %v, and %d requests", err, source.requested.Load()-before)
 		}
 	})
 }
 
-// TestCloseDuringExchange waits for nobody, and the exchange that ends later is
-// the last.
+// TestCloseDuringExchange checks that close does not wait for an exchange, and that no
+// other one follows.
 func TestCloseDuringExchange(t *testing.T) {
 	tickets := newTickets(&fakeSource{})
 	tickets.clock.after = func(time.Duration, func()) (stop func() bool) {
@@ -111,7 +111,8 @@ func TestCloseDuringExchange(t *testing.T) {
 	}
 }
 
-// TestCloseDuringExchangeWithAnotherDue has no time left to stop the other.
+// TestCloseDuringExchangeWithAnotherDue closes when the timer of the next exchange has
+// already fired.
 func TestCloseDuringExchangeWithAnotherDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakeSource{}
@@ -124,7 +125,7 @@ func TestCloseDuringExchangeWithAnotherDue(t *testing.T) {
 		tickets.close()
 		<-tickets.busy
 		synctest.Wait()
-		if n := source.asked.Load(); n != 1 {
+		if n := source.requested.Load(); n != 1 {
 			t.Errorf("%d tickets were asked for", n)
 		}
 	})
@@ -134,5 +135,5 @@ func TestSourceOfExpiredTickets(t *testing.T) {
 	tickets := newTickets(&fakeSource{late: 2 * time.Hour})
 	defer tickets.close()
 	_, err := refresh(tickets)
-	isRefused(t, err, "expired")
+	wantRefusal(t, err, "expired")
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
-// sequence returns the bytes that the Java program which made the files of
-// testdata put into its tokens.
+// sequence returns the bytes of the tokens in testdata: the Java program that made the
+// files chose them.
 func sequence(n, start int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -23,15 +23,15 @@ func sequence(n, start int) []byte {
 	return b
 }
 
-// javaTokens are the tokens in the files of testdata, which Hadoop 3.5.0 wrote
-// together with a secret key.
+// javaTokens are the tokens in the files of testdata. Hadoop 3.5.0 wrote them, with a
+// secret key.
 var javaTokens = []Token{
 	{"ha-hdfs:mycluster", "HDFS_DELEGATION_TOKEN", "ha-hdfs:mycluster", sequence(60, 3), sequence(20, 200)},
 	{"web", "WEBHDFS delegation", "127.0.0.1:9870", sequence(300, 1), sequence(20, 100)},
 	{"zürich", "SWEBHDFS delegation", "", sequence(128, 1), sequence(127, 100)},
 }
 
-func simple(t *testing.T) *Login {
+func newSimpleLogin(t *testing.T) *Login {
 	t.Helper()
 	l, err := simpleLogin("alice", LoginOptions{})
 	testenv.Must(t, err)
@@ -40,7 +40,7 @@ func simple(t *testing.T) *Login {
 
 func TestDelegationTokens(t *testing.T) {
 	for _, name := range []string{"writable", "protobuf"} {
-		tokens, err := simple(t).DelegationTokens(filepath.Join("testdata", name+".token"))
+		tokens, err := newSimpleLogin(t).DelegationTokens(filepath.Join("testdata", name+".token"))
 		testenv.Must(t, err)
 		slices.SortFunc(tokens, func(a, b Token) int { return strings.Compare(a.Alias, b.Alias) })
 		if len(tokens) != len(javaTokens) {
@@ -59,7 +59,7 @@ func sameToken(a, b Token) bool {
 		bytes.Equal(a.Identifier, b.Identifier) && bytes.Equal(a.Password, b.Password)
 }
 
-// TestURLString compares with what Java's Token.encodeToUrlString returned.
+// TestURLString compares with results of Java's Token.encodeToUrlString.
 func TestURLString(t *testing.T) {
 	for i, want := range []string{
 		"PAMKERgfJi00O0JJUFdeZWxzeoGIj5adpKuyucDHztXc4-rx-P8GDRQbIikwNz5FTFNaYWhvdn2Ei5KZoBTIz9bd5Ovy-QAHDhUcIyoxOD9GTR" +
@@ -80,7 +80,7 @@ func TestURLString(t *testing.T) {
 	}
 }
 
-func TestTokenKeepsItsSecret(t *testing.T) {
+func TestTokenPrintsNoSecret(t *testing.T) {
 	token := Token{Kind: "kind", Service: "service", Password: []byte("secret")}
 	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
 		if text := fmt.Sprintf(format, token); text != "kind for service" {
@@ -94,9 +94,9 @@ func TestDamagedTokens(t *testing.T) {
 		data, err := os.ReadFile(filepath.Join("testdata", name+".token"))
 		testenv.Must(t, err)
 		for n := range len(data) {
-			// The secret keys at the end of the older format are not looked at.
+			// The secret keys at the end of the older format are not read.
 			if _, err := parseTokens(data[:n]); err == nil && (name == "protobuf" || n < len(data)-40) {
-				t.Errorf("%s: the first %d of %d bytes are sound", name, n, len(data))
+				t.Errorf("%s: the first %d of %d bytes are accepted", name, n, len(data))
 			}
 		}
 	}
@@ -113,7 +113,7 @@ func TestDamagedTokens(t *testing.T) {
 			t.Errorf("%q holds %v", text, tokens)
 		}
 	}
-	if _, err := simple(t).DelegationTokens("testdata/none"); err == nil || !strings.Contains(err.Error(), "testdata/none") {
+	if _, err := newSimpleLogin(t).DelegationTokens("testdata/none"); err == nil || !strings.Contains(err.Error(), "testdata/none") {
 		t.Errorf("no file: %v", err)
 	}
 }
@@ -132,7 +132,7 @@ func FuzzTokens(f *testing.F) {
 		if len(tokens) > len(data) {
 			t.Fatalf("%d tokens in %d bytes", len(tokens), len(data))
 		}
-		// What is written again is read the same.
+		// Tokens that are written again are read the same.
 		b := wire.AppendVInt([]byte(tokenMagic+"\x00"), int64(len(tokens)))
 		for _, token := range tokens {
 			b = wire.AppendText(b, token.Alias)

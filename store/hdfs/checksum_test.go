@@ -16,14 +16,14 @@ import (
 
 var blockSum = md5.Sum([]byte("the CRCs of a block"))
 
-// summed is a data node's answer to who asks for the checksum of a block.
-func summed(crcs string, unit int, sum []byte) string {
+// checksumAnswer is a data node's answer with the checksum of a block.
+func checksumAnswer(crcs string, unit int, sum []byte) string {
 	return fmt.Sprintf(`{"status":"SUCCESS","checksumResponse":{"bytesPerCrc":%d,"crcPerBlock":3,"blockChecksum":%q%s}}`,
 		unit, base64.StdEncoding.EncodeToString(sum), crcs)
 }
 
-// among gives a block data nodes of these ports.
-func among(length int, ports ...int) string {
+// blockOn describes a block on data nodes with the given ports.
+func blockOn(length int, ports ...int) string {
 	one := block("1", length, ports[0])
 	start := strings.Index(one, `"locs":[`) + len(`"locs":[`)
 	var nodes []string
@@ -34,41 +34,41 @@ func among(length int, ports ...int) string {
 	return one[:start] + strings.Join(nodes, ",") + "]}"
 }
 
-// TestChecksum is what Hadoop shows: the algorithm, how many bytes a CRC is of,
-// how many CRCs a block has, which is told of several blocks only, and an MD5 of
-// the block's with as many zeros.
+// TestChecksum expects what Hadoop shows: the algorithm, the bytes per CRC, the CRCs per
+// block, which are 0 for a single block, and the MD5 of the block's MD5 and as many
+// zeros.
 func TestChecksum(t *testing.T) {
 	fileSum := md5.Sum(append(blockSum[:], make([]byte, 16)...))
 	const refusal = `{"status":"ERROR","message":"no such block"}`
 	for name, tt := range map[string]struct {
-		nodes []string // what the block's data nodes say; "" of one that is dead
+		nodes []string // the data nodes' answers; "" for a dead node
 		want  string   // without the MD5
 		is    error
 	}{
-		"CRC-32C":          {[]string{summed(`,"crcType":"CHECKSUM_CRC32C"`, 512, blockSum[:])}, "MD5-of-0MD5-of-512CRC32C:000002000000000000000000", nil},
-		"CRC-32":           {[]string{summed(`,"crcType":"CHECKSUM_CRC32"`, 4096, blockSum[:])}, "MD5-of-0MD5-of-4096CRC32:000010000000000000000000", nil},
-		"from another":     {[]string{refusal, summed(`,"crcType":"CHECKSUM_CRC32C"`, 512, blockSum[:])}, "MD5-of-0MD5-of-512CRC32C:000002000000000000000000", nil},
-		"one is dead":      {[]string{"", summed(`,"crcType":"CHECKSUM_CRC32C"`, 512, blockSum[:])}, "MD5-of-0MD5-of-512CRC32C:000002000000000000000000", nil},
+		"CRC-32C":          {[]string{checksumAnswer(`,"crcType":"CHECKSUM_CRC32C"`, 512, blockSum[:])}, "MD5-of-0MD5-of-512CRC32C:000002000000000000000000", nil},
+		"CRC-32":           {[]string{checksumAnswer(`,"crcType":"CHECKSUM_CRC32"`, 4096, blockSum[:])}, "MD5-of-0MD5-of-4096CRC32:000010000000000000000000", nil},
+		"second node":      {[]string{refusal, checksumAnswer(`,"crcType":"CHECKSUM_CRC32C"`, 512, blockSum[:])}, "MD5-of-0MD5-of-512CRC32C:000002000000000000000000", nil},
+		"one is dead":      {[]string{"", checksumAnswer(`,"crcType":"CHECKSUM_CRC32C"`, 512, blockSum[:])}, "MD5-of-0MD5-of-512CRC32C:000002000000000000000000", nil},
 		"refused":          {[]string{refusal}, "", store.ErrUnavailable},
 		"all are dead":     {[]string{"", ""}, "", store.ErrUnavailable},
-		"no answer in it":  {[]string{`{"status":"SUCCESS","message":"long enough"}`}, "", syscall.ENOTSUP},
-		"no type":          {[]string{summed("", 512, blockSum[:])}, "", syscall.ENOTSUP},
-		"no CRCs":          {[]string{summed(`,"crcType":"CHECKSUM_NULL"`, 512, blockSum[:])}, "", syscall.ENOTSUP},
-		"CRCs of nothing":  {[]string{summed(`,"crcType":"CHECKSUM_CRC32C"`, 0, blockSum[:])}, "", syscall.ENOTSUP},
-		"composite, no MD": {[]string{summed(`,"crcType":"CHECKSUM_CRC32C"`, 512, blockSum[:4])}, "", syscall.ENOTSUP},
+		"no checksum":      {[]string{`{"status":"SUCCESS","message":"long enough"}`}, "", syscall.ENOTSUP},
+		"no type":          {[]string{checksumAnswer("", 512, blockSum[:])}, "", syscall.ENOTSUP},
+		"no CRCs":          {[]string{checksumAnswer(`,"crcType":"CHECKSUM_NULL"`, 512, blockSum[:])}, "", syscall.ENOTSUP},
+		"CRCs of 0 bytes":  {[]string{checksumAnswer(`,"crcType":"CHECKSUM_CRC32C"`, 0, blockSum[:])}, "", syscall.ENOTSUP},
+		"composite, no MD": {[]string{checksumAnswer(`,"crcType":"CHECKSUM_CRC32C"`, 512, blockSum[:4])}, "", syscall.ENOTSUP},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ports []int
 			for _, says := range tt.nodes {
 				if says == "" {
-					ports = append(ports, 1) // nobody's
+					ports = append(ports, 1) // no process listens there
 					continue
 				}
 				d := newDataNode(t, "")
 				d.checksum = says
 				ports = append(ports, d.port())
 			}
-			_, s := newNameNode(t, stored(5, 0).with("getBlockLocations", located(5, false, true, among(5, ports...))))
+			_, s := newNameNode(t, readAnswers(5, 0).with("getBlockLocations", blockLocations(5, false, true, blockOn(5, ports...))))
 			got, err := store.CapabilitiesOf(s).Checksum(storetest.Bounded(t), "/f")
 			want := tt.want
 			if want != "" {
@@ -81,22 +81,22 @@ func TestChecksum(t *testing.T) {
 	}
 }
 
-// TestNoChecksum has files of which there is none, for one reason or another.
+// TestNoChecksum has files without a checksum.
 func TestNoChecksum(t *testing.T) {
 	d := newDataNode(t, "")
-	d.checksum = summed(`,"crcType":"CHECKSUM_CRC32C"`, 512, blockSum[:])
+	d.checksum = checksumAnswer(`,"crcType":"CHECKSUM_CRC32C"`, 512, blockSum[:])
 	one := block("1", 5, d.port())
 	for name, tt := range map[string]struct {
 		answers answers
 		is      error
 	}{
-		"empty":       {stored(0, 0).with("getBlockLocations", located(0, false, true)), errors.ErrUnsupported},
-		"two blocks":  {stored(10, 0).with("getBlockLocations", located(10, false, true, one, one)), errors.ErrUnsupported},
-		"no replica":  {stored(5, 0).with("getBlockLocations", located(5, false, true, strings.Split(one, `"locs"`)[0]+`"locs":[]}`)), errors.ErrUnsupported},
-		"gone":        {stored(5, d.port()).with("getFileInfo", `{}`), store.ErrNotExist},
-		"a directory": {stored(0, 0).with("getFileInfo", aDir), store.ErrNotRegular},
-		"striped":     {stored(5, d.port()).with("getFileInfo", info(aStatus("IS_FILE", "", 5, `,"flags":4`))), store.ErrErasureCoded},
-		"is written":  {stored(5, d.port()).with("getBlockLocations", located(5, true, false, one)), store.ErrBeingWritten},
+		"empty":         {readAnswers(0, 0).with("getBlockLocations", blockLocations(0, false, true)), errors.ErrUnsupported},
+		"two blocks":    {readAnswers(10, 0).with("getBlockLocations", blockLocations(10, false, true, one, one)), errors.ErrUnsupported},
+		"no replica":    {readAnswers(5, 0).with("getBlockLocations", blockLocations(5, false, true, strings.Split(one, `"locs"`)[0]+`"locs":[]}`)), errors.ErrUnsupported},
+		"gone":          {readAnswers(5, d.port()).with("getFileInfo", `{}`), store.ErrNotExist},
+		"a directory":   {readAnswers(0, 0).with("getFileInfo", dirInfo), store.ErrNotRegular},
+		"striped":       {readAnswers(5, d.port()).with("getFileInfo", info(statusJSON("IS_FILE", "", 5, `,"flags":4`))), store.ErrErasureCoded},
+		"being written": {readAnswers(5, d.port()).with("getBlockLocations", blockLocations(5, true, false, one)), store.ErrBeingWritten},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, s := newNameNode(t, tt.answers)
@@ -107,11 +107,11 @@ func TestNoChecksum(t *testing.T) {
 	}
 }
 
-// TestChecksumThenRead uses a session again, which reads what it is sent.
+// TestChecksumThenRead reads a file with the session of a checksum.
 func TestChecksumThenRead(t *testing.T) {
 	d := newDataNode(t, "hello")
-	d.checksum = summed(`,"crcType":"CHECKSUM_CRC32C"`, 512, blockSum[:])
-	_, s := newNameNode(t, stored(5, d.port()))
+	d.checksum = checksumAnswer(`,"crcType":"CHECKSUM_CRC32C"`, 512, blockSum[:])
+	_, s := newNameNode(t, readAnswers(5, d.port()))
 	for range 2 {
 		if sum, err := s.checksum(storetest.Bounded(t), "/f"); sum == "" || err != nil {
 			t.Errorf("got %q, %v", sum, err)
@@ -122,7 +122,7 @@ func TestChecksumThenRead(t *testing.T) {
 	}
 }
 
-// TestEncryptedChecksum is not waited for.
+// TestEncryptedChecksum fails without waiting for an answer.
 func TestEncryptedChecksum(t *testing.T) {
 	const message = "\x12\x10qop=\"auth-conf,x\""
 	if got, err := negotiate(t, "privacy", new(checksums), string(rune(len(message)))+message); !errors.Is(err, errors.ErrUnsupported) || got != "" {
@@ -130,17 +130,17 @@ func TestEncryptedChecksum(t *testing.T) {
 	}
 }
 
-// TestChecksumAfterNegotiation is looked at where the library reads it, and only
-// the first message is.
+// TestChecksumAfterNegotiation checks that only the first message after a negotiation is
+// read as a checksum.
 func TestChecksumAfterNegotiation(t *testing.T) {
-	asked := new(checksums)
+	sums := new(checksums)
 	sent := "\x0e\x12\x0cqop=\"auth,x\"\x02\x08\x00" +
-		string(appendMessage(jsonMessage("hadoop.hdfs.BlockOpResponseProto", summed(`,"crcType":"CHECKSUM_CRC32C"`, 512, blockSum[:])), nil)) + "more"
-	got, err := negotiate(t, "", asked, sent)
+		string(appendMessage(jsonMessage("hadoop.hdfs.BlockOpResponseProto", checksumAnswer(`,"crcType":"CHECKSUM_CRC32C"`, 512, blockSum[:])), nil)) + "more"
+	got, err := negotiate(t, "", sums, sent)
 	if got != sent || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("got %q, %v; sent were %q", got, err, sent)
 	}
-	if asked.answers != 1 || !strings.HasPrefix(asked.sum, "MD5-of-0MD5-of-512CRC32C:") {
-		t.Errorf("%+v", asked)
+	if sums.answers != 1 || !strings.HasPrefix(sums.sum, "MD5-of-0MD5-of-512CRC32C:") {
+		t.Errorf("%+v", sums)
 	}
 }

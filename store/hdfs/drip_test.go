@@ -19,7 +19,7 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// drip sends bytes one at a time, for ever.
+// drip sends bytes one at a time, forever.
 func drip(c net.Conn, bytes string) error {
 	for i := 0; ; i++ {
 		if _, err := c.Write([]byte{bytes[i%len(bytes)]}); err != nil {
@@ -29,10 +29,10 @@ func drip(c net.Conn, bytes string) error {
 	}
 }
 
-// listen lets connection serve a port, and returns that.
+// listen serves connections on a free port, and returns the port.
 func listen(t *testing.T, connection func(c net.Conn) error) (port int) {
 	t.Helper()
-	d := newDataNode(t, "") // for its end
+	d := newDataNode(t, "") // ends with the test
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	testenv.Must(t, err)
 	d.served.Go(func() { serve(l, connection) })
@@ -40,7 +40,7 @@ func listen(t *testing.T, connection func(c net.Conn) error) (port int) {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// TestDrippingNameNode never is silent for long, and never gets anywhere.
+// TestDrippingNameNode has a name node that is never silent for long, nor finishes.
 func TestDrippingNameNode(t *testing.T) {
 	port := listen(t, func(c net.Conn) error { return drip(c, "\x00\x00\xff\xff"+strings.Repeat("x", 60_000)) })
 	s, err := newStore(t, nil, fmt.Sprint("127.0.0.1:", port))
@@ -56,7 +56,7 @@ func TestDrippingNameNode(t *testing.T) {
 	})
 }
 
-// TestDrippingDataNode ends reads.
+// TestDrippingDataNode checks that reads from a dripping data node end.
 func TestDrippingDataNode(t *testing.T) {
 	sound := appendMessage(jsonMessage("hadoop.hdfs.BlockOpResponseProto",
 		`{"status":"SUCCESS","message":"fine","readOpChecksumInfo":{"checksum":{"type":"CHECKSUM_NULL","bytesPerChecksum":512},"chunkOffset":0}}`), nil)
@@ -73,28 +73,28 @@ func TestDrippingDataNode(t *testing.T) {
 				}
 				return drip(c, tt.drips)
 			})
-			_, s := newNameNode(t, stored(60<<10, port))
+			_, s := newNameNode(t, readAnswers(60<<10, port))
 			s.dataTimeout = storetest.Silence
 			storetest.Unavailable(t, func(ctx context.Context) error { _, err := s.ReadFile(ctx, "/f", 1<<20); return err })
 		})
 	}
 }
 
-// TestHugeMessage ends before the library allocates what it is told.
+// TestHugeMessage checks that a length is refused before the library allocates it.
 func TestHugeMessage(t *testing.T) {
 	port := listen(t, func(c net.Conn) error {
 		_, err := c.Write([]byte("\xff\xff\xff\xff\x7f----------"))
 		time.Sleep(storetest.Drop)
 		return err
 	})
-	_, s := newNameNode(t, stored(5, port))
+	_, s := newNameNode(t, readAnswers(5, port))
 	_, err := s.ReadFile(storetest.Bounded(t), "/f", 10)
 	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "a message of 34359738367 bytes") {
 		t.Error(err)
 	}
 }
 
-// TestUnsoundAcknowledgements has data nodes that take a file, and never say so.
+// TestUnsoundAcknowledgements has data nodes that never acknowledge a file.
 func TestUnsoundAcknowledgements(t *testing.T) {
 	beat := appendMessage(jsonMessage("hadoop.hdfs.PipelineAckProto", `{"seqno":-1,"reply":["SUCCESS"],"downstreamAckTimeNanos":1000}`), nil)
 	for name, answer := range map[string]func(c net.Conn) error{
@@ -119,7 +119,7 @@ func TestUnsoundAcknowledgements(t *testing.T) {
 				}
 				return answer(c)
 			})
-			_, s := newNameNode(t, taken(5, port))
+			_, s := newNameNode(t, writeAnswers(5, port))
 			s.dataTimeout = storetest.Silence
 			storetest.Unavailable(t, func(ctx context.Context) error {
 				w, err := s.Create(ctx, "/d/f", store.CreateOptions{Size: 5})
@@ -134,14 +134,14 @@ func TestUnsoundAcknowledgements(t *testing.T) {
 	}
 }
 
-// endless is a name node that lists always one name more.
+// endless is a name node whose listing never ends.
 type endless int
 
 func (e *endless) Execute(_ string, _, response proto.Message) error {
 	*e++
-	time.Sleep(2 * storetest.Silence) // more often, it would keep pace
+	time.Sleep(2 * storetest.Silence) // faster, it would keep pace
 	name := fmt.Sprintf("%09d", *e)
-	return protojson.Unmarshal([]byte(`{"dirList":{"partialListing":[`+aStatus("IS_FILE", name, 1, "")+`],"remainingEntries":1}}`), response)
+	return protojson.Unmarshal([]byte(`{"dirList":{"partialListing":[`+statusJSON("IS_FILE", name, 1, "")+`],"remainingEntries":1}}`), response)
 }
 
 func TestEndlessListing(t *testing.T) {

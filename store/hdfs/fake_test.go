@@ -20,20 +20,20 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// answers are what a name node answers to a method: JSON, or an exception as
-// its class, a colon, a space and its message. The last one is repeated. "hang
-// up" ends the connection instead, and "huge" announces an answer of 2 GiB.
+// answers are a name node's answers by method: JSON, or an exception as "class: message".
+// The last one is repeated. "hang up" ends the connection instead, and "huge" announces
+// an answer of 2 GiB.
 type answers map[string][]string
 
-// nameNode is a name node that gives the answers of a test.
+// nameNode is a name node with the answers of a test.
 type nameNode struct {
 	t        *testing.T
 	listener net.Listener
 	served   sync.WaitGroup
 
-	mu      sync.Mutex // of what follows
-	answers answers
-	asked   map[string][]answer // the requests
+	mu        sync.Mutex // of what follows
+	answers   answers
+	requested map[string][]answer // the requests
 }
 
 // newNameNode starts a name node and returns a store of it.
@@ -43,7 +43,7 @@ func newNameNode(t *testing.T, a answers) (*nameNode, *Store) {
 		"getServerDefaults":      {`{"serverDefaults":{"blockSize":134217728,"bytesPerChecksum":512,"writePacketSize":65536,"replication":3,"fileBufferSize":4096}}`},
 		"renewLease":             {`{}`},
 		"updateBlockForPipeline": {`{"block":` + block("0", 0, 0) + `}`},
-	}, asked: map[string][]answer{}}
+	}, requested: map[string][]answer{}}
 	for method, texts := range a {
 		n.answers[method] = texts
 	}
@@ -62,8 +62,7 @@ func newNameNode(t *testing.T, a answers) (*nameNode, *Store) {
 	return n, s
 }
 
-// serve lets one goroutine each serve the connections of a listener, and waits
-// for them.
+// serve serves each connection of a listener in a goroutine, and waits for all.
 func serve(l net.Listener, connection func(net.Conn) error) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -79,11 +78,11 @@ func serve(l net.Listener, connection func(net.Conn) error) {
 	}
 }
 
-// requests returns what a method was asked for.
+// requests returns the requests of a method.
 func (n *nameNode) requests(method string) []answer {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.asked[method]
+	return n.requested[method]
 }
 
 func (n *nameNode) connection(c net.Conn) error {
@@ -104,7 +103,7 @@ func (n *nameNode) connection(c net.Conn) error {
 		packet = takeMessage(packet, header)
 		id := header.field("callId").Int()
 		if id < 0 {
-			continue // says who we are, and wants no answer
+			continue // the connection's context, without an answer
 		}
 		call := newMessage("hadoop.common.RequestHeaderProto")
 		packet = takeMessage(packet, call)
@@ -123,7 +122,7 @@ func (n *nameNode) reply(id int64, method string, body []byte) ([]byte, error) {
 	request := newMessage(prefix + "RequestProto")
 	takeMessage(body, request)
 	n.mu.Lock()
-	n.asked[method] = append(n.asked[method], request)
+	n.requested[method] = append(n.requested[method], request)
 	texts := n.answers[method]
 	if len(texts) > 1 {
 		n.answers[method] = texts[1:]
@@ -153,10 +152,10 @@ func (n *nameNode) reply(id int64, method string, body []byte) ([]byte, error) {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(messages))), messages...), nil
 }
 
-// dataNode is a data node that holds one block, and takes others.
+// dataNode is a data node that holds one block and stores others.
 type dataNode struct {
 	data     []byte
-	checksum string // what it says when it is asked for one, as JSON
+	checksum string // its answer to a request for one, as JSON
 	listener net.Listener
 	served   sync.WaitGroup
 }
@@ -199,7 +198,7 @@ func (d *dataNode) connection(c net.Conn) error {
 		_, err = c.Write(appendMessage(jsonMessage("hadoop.hdfs.BlockOpResponseProto", d.checksum), nil))
 		return err
 	}
-	// The library wants answers of some bytes.
+	// The library does not accept empty answers.
 	response := jsonMessage("hadoop.hdfs.BlockOpResponseProto",
 		`{"status":"SUCCESS","message":"fine","readOpChecksumInfo":{"checksum":{"type":"CHECKSUM_NULL","bytesPerChecksum":512},"chunkOffset":0}}`)
 	if _, err := c.Write(appendMessage(response, nil)); err != nil {
@@ -265,7 +264,7 @@ func jsonMessage(name, text string) proto.Message {
 	return m
 }
 
-// takeMessage parses a message behind its length, and returns what follows.
+// takeMessage parses a message after its length, and returns the rest.
 func takeMessage(b []byte, m answer) []byte {
 	size, n := binary.Uvarint(b)
 	if err := proto.Unmarshal(b[n:n+int(size)], m.Interface()); err != nil {
@@ -282,8 +281,8 @@ func appendMessage(m proto.Message, b []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(data))), data...)
 }
 
-// aStatus describes a file or directory, with further fields as JSON.
-func aStatus(kind, name string, length int, more string) string {
+// statusJSON describes a file or directory; more has further fields.
+func statusJSON(kind, name string, length int, more string) string {
 	return fmt.Sprintf(`{"fileType":%q,"path":%q,"length":%d,"permission":{"perm":420},"owner":"o","group":"g",`+
 		`"modificationTime":%d,"accessTime":0,"blocksize":1048576,"fileId":7%s}`,
 		kind, base64.StdEncoding.EncodeToString([]byte(name)), length, time.Now().UnixMilli(), more)
@@ -291,19 +290,19 @@ func aStatus(kind, name string, length int, more string) string {
 
 func info(status string) string { return `{"fs":` + status + `}` }
 
-func aFile(length int) string { return info(aStatus("IS_FILE", "", length, "")) }
+func fileInfo(length int) string { return info(statusJSON("IS_FILE", "", length, "")) }
 
-var aDir = info(aStatus("IS_DIR", "", 0, ""))
+var dirInfo = info(statusJSON("IS_DIR", "", 0, ""))
 
-// block describes a block of a number, a length and the port of its data node.
+// block describes a block by its number, its length and the port of its data node.
 func block(id string, length, port int) string {
 	return fmt.Sprintf(`{"b":{"poolId":"p","blockId":%q,"generationStamp":1,"numBytes":%d},"offset":0,"corrupt":false,`+
 		`"blockToken":{"identifier":"","password":"","kind":"","service":""},`+
 		`"locs":[{"id":{"ipAddr":"127.0.0.1","hostName":"localhost","datanodeUuid":"u","xferPort":%d,"infoPort":1,"ipcPort":1}}]}`, id, length, port)
 }
 
-// located describes where a file of a length is.
-func located(length int, open, complete bool, blocks ...string) string {
+// blockLocations describes the blocks of a file.
+func blockLocations(length int, open, complete bool, blocks ...string) string {
 	last := ""
 	if len(blocks) > 0 {
 		last = `"lastBlock":` + blocks[len(blocks)-1] + `,`

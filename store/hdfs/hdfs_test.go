@@ -23,17 +23,17 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// TestPrivateField fails when another version of the library has its connection elsewhere:
-// callerOf takes it from a private field.
+// TestPrivateField fails if a version of the library lacks the private field with its
+// connection, which callerOf reads.
 func TestPrivateField(t *testing.T) {
 	if _, err := callerOf(&client.Client{}); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestLibraryFits fails when another version of the library has not the internal messages
-// that messagesOf finds by their names.
-func TestLibraryFits(t *testing.T) {
+// TestLibraryMessages fails if a version of the library lacks the internal messages that
+// messagesOf finds by name.
+func TestLibraryMessages(t *testing.T) {
 	requests := map[string]fields{
 		"getFileInfo":       {"src": "/"},
 		"getListing":        {"src": "/", "startAfter": []byte{}, "needLocation": false},
@@ -54,10 +54,10 @@ func TestLibraryFits(t *testing.T) {
 		}
 	}
 	if _, _, err := messagesOf("delete", fields{"no": 1}); err == nil {
-		t.Error("an unknown field passed")
+		t.Error("an unknown field is accepted")
 	}
 	if _, _, err := messagesOf("explode", nil); err == nil {
-		t.Error("an unknown method passed")
+		t.Error("an unknown method is accepted")
 	}
 	answers := map[string][]protoreflect.Name{
 		"GetFileInfoResponseProto":       {"fs"},
@@ -149,7 +149,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// exception is what the library makes of a daemon's exception.
+// exception is the library's error for a daemon's exception.
 type exception struct{ class, message string }
 
 func (e exception) Method() string    { return "create" }
@@ -193,7 +193,7 @@ func TestTranslate(t *testing.T) {
 				t.Errorf("class %v, want %v", is, want)
 			}
 			if errors.Is(got, io.EOF) {
-				t.Error("it would be taken for the end of a file")
+				t.Error("the error looks like the end of a file")
 			}
 		})
 	}
@@ -222,18 +222,18 @@ func TestFrames(t *testing.T) {
 	}
 	f := frames{max: 8}
 	if err := f.check([]byte{0, 0, 0, 9}); err == nil {
-		t.Error("an answer that is too long passed")
+		t.Error("an answer that is too long is accepted")
 	}
 }
 
-// A connection that is made while its session is killed must end too.
+// TestKilledWhileDialing kills a session while it connects: the connection must end too.
 func TestKilledWhileDialing(t *testing.T) {
 	s := &Store{addresses: []string{"nn:8020"}}
 	se := &session{store: s, conns: map[net.Conn]struct{}{}}
 	se.ctx, se.cancel = context.WithCancel(t.Context())
 	se.kill()
 	ours, theirs := net.Pipe()
-	if err := theirs.SetDeadline(time.Now().Add(5 * time.Second)); err != nil { // else the test would hang
+	if err := theirs.SetDeadline(time.Now().Add(5 * time.Second)); err != nil { // so that the test does not hang
 		t.Fatal(err)
 	}
 	if err := se.keep(newDataConn(conn{Conn: ours, session: se})); !errors.Is(err, context.Canceled) {
@@ -247,26 +247,26 @@ func TestKilledWhileDialing(t *testing.T) {
 	}
 }
 
-// TestNodeTakesNothing has a data node that reads nothing of what it is sent.
-func TestNodeTakesNothing(t *testing.T) {
+// TestDataNodeReadsNothing has a data node that never reads.
+func TestDataNodeReadsNothing(t *testing.T) {
 	se := &session{store: &Store{}, conns: map[net.Conn]struct{}{}}
 	se.ctx, se.cancel = context.WithCancel(t.Context())
 	defer se.cancel()
 	ours, theirs := net.Pipe()
-	release := time.AfterFunc(5*time.Second, func() { _ = theirs.Close() }) // else the test would hang
+	release := time.AfterFunc(5*time.Second, func() { _ = theirs.Close() }) // so that the test does not hang
 	defer release.Stop()
 	c := newDataConn(conn{Conn: ours, session: se, timeout: 20 * time.Millisecond})
 	if n, err := c.Write([]byte("packet")); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("%d bytes were taken, %v", n, err)
+		t.Errorf("%d bytes were written, %v", n, err)
 	}
 	if !errors.Is(se.cause(), os.ErrDeadlineExceeded) {
-		t.Errorf("the session failed of %v", se.cause())
+		t.Errorf("the session failed with %v", se.cause())
 	}
 }
 
-// TestClosedStore neither begins an operation nor keeps a session.
+// TestClosedStore checks that a closed store begins no operation and keeps no session.
 func TestClosedStore(t *testing.T) {
-	_, s := newNameNode(t, stored(5, 0))
+	_, s := newNameNode(t, readAnswers(5, 0))
 	err := s.runIdempotent(t.Context(), func(*session) error { return s.Close() })
 	if err != nil || len(s.idle) != 0 {
 		t.Errorf("%v, keeps %d sessions", err, len(s.idle))
@@ -276,9 +276,9 @@ func TestClosedStore(t *testing.T) {
 	}
 }
 
-// TestUnresolved is not waited for, unless the host had a name before.
+// TestUnresolved has a host name that does not resolve, first never, then no longer.
 func TestUnresolved(t *testing.T) {
-	const address = "no..such-host:8020" // which no server is asked for
+	const address = "no..such-host:8020" // invalid, so no server is queried
 	s, err := newStore(t, nil, address)
 	testenv.Must(t, err)
 	for range 2 {
@@ -292,20 +292,20 @@ func TestUnresolved(t *testing.T) {
 	}
 }
 
-// TestTicketFirst asks no name node for which there is no ticket: the library
-// would wait for one.
-func TestTicketFirst(t *testing.T) {
+// TestNoDialWithoutTicket connects to no name node without a ticket: the library would
+// wait for one.
+func TestNoDialWithoutTicket(t *testing.T) {
 	_, s := newNameNode(t, answers{})
 	se, err := s.acquire(t.Context())
 	testenv.Must(t, err)
 	defer se.close()
-	asked := ""
+	requested := ""
 	se.ticket = func(address string) error {
-		asked = address
+		requested = address
 		return context.Canceled
 	}
-	if c, err := se.dialNameNode(t.Context(), "tcp", s.addresses[0]); !errors.Is(err, context.Canceled) || asked != s.addresses[0] {
-		t.Errorf("%v, %v, asked for %q", c, err, asked)
+	if c, err := se.dialNameNode(t.Context(), "tcp", s.addresses[0]); !errors.Is(err, context.Canceled) || requested != s.addresses[0] {
+		t.Errorf("%v, %v, ticket for %q", c, err, requested)
 	}
 	for principal, want := range map[string]string{"nn/_HOST": "nn/a.b", "nn/c": "nn/c", "nn": "nn"} {
 		s.options.KerberosServicePrincipleName = principal

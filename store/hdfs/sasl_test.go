@@ -46,8 +46,8 @@ func TestPrefer(t *testing.T) {
 	}
 }
 
-// TestNegotiation reads what a node answers, which is passed on until the
-// negotiation is over, and is not waited for if it is too long.
+// TestNegotiation reads a node's answers: they pass unchanged to the library, and one
+// that is too long is an error.
 func TestNegotiation(t *testing.T) {
 	const (
 		offer  = "\x12\x10qop=\"auth-conf,x\"" // payload
@@ -82,10 +82,10 @@ func TestNegotiation(t *testing.T) {
 	}
 }
 
-// negotiate begins a negotiation with a data node, of which the answer is all that it
-// says, and returns what is read of that. A net.Pipe would not do: once its other end is
-// closed, setting a deadline fails in place of the read.
-func negotiate(t *testing.T, protection string, asked *checksums, answer string) (string, error) {
+// negotiate begins a negotiation with a data node that sends only answer, and returns the
+// bytes that were read. It does not use net.Pipe: after its other end is closed, setting
+// a deadline fails instead of the read.
+func negotiate(t *testing.T, protection string, sums *checksums, answer string) (string, error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	testenv.Must(t, err)
@@ -95,7 +95,7 @@ func negotiate(t *testing.T, protection string, asked *checksums, answer string)
 	defer func() { _ = here.Close() }()
 	there, err := l.Accept()
 	testenv.Must(t, err)
-	se := &session{store: &Store{options: client.ClientOptions{DataTransferProtection: protection}}, checksums: asked}
+	se := &session{store: &Store{options: client.ClientOptions{DataTransferProtection: protection}}, checksums: sums}
 	se.ctx, se.cancel = t.Context(), func() {}
 	c := newDataConn(conn{Conn: here, session: se, timeout: time.Minute, name: "node"})
 	go func() {
@@ -110,7 +110,7 @@ func negotiate(t *testing.T, protection string, asked *checksums, answer string)
 	return string(got), err
 }
 
-// TestTokenOfRequest is hidden from when a data node is sent it.
+// TestTokenOfRequest checks that the token of a request becomes a secret.
 func TestTokenOfRequest(t *testing.T) {
 	const token, checksummed = `"token":{"identifier":"aWRlbnRpZmllci1vZi1hLWJsb2Nr","password":"cGFzc3dvcmQtb2YtYS1ibG9jaw==","kind":"k","service":"s"}`, 0x55
 	const base = `{"block":{"poolId":"p","blockId":"1","generationStamp":"1"},` + token + `}`

@@ -18,9 +18,9 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// drips is a server of raw answers: what it sends at once, and then byte by byte
-// for ever, or until it is asked to end.
-func drips(t *testing.T, at, drips string, pause time.Duration) *httptest.Server {
+// newDripServer returns a server that sends one text at once, and then another byte by
+// byte forever, or until the test ends.
+func newDripServer(t *testing.T, at, drops string, pause time.Duration) *httptest.Server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	testenv.Must(t, err)
@@ -34,13 +34,13 @@ func drips(t *testing.T, at, drips string, pause time.Duration) *httptest.Server
 		if _, err := io.WriteString(c, at); err != nil {
 			return
 		}
-		for i := 0; drips != ""; i++ {
+		for i := 0; drops != ""; i++ {
 			select {
 			case <-stop:
 				return
 			case <-time.After(pause):
 			}
-			if _, err := c.Write([]byte{drips[i%len(drips)]}); err != nil {
+			if _, err := c.Write([]byte{drops[i%len(drops)]}); err != nil {
 				return
 			}
 		}
@@ -63,10 +63,10 @@ func drips(t *testing.T, at, drips string, pause time.Duration) *httptest.Server
 	return &httptest.Server{URL: "http://" + l.Addr().String()}
 }
 
-// TestDrippingNameNode never is silent for long, and never gets anywhere.
+// TestDrippingNameNode has a name node that is never silent for long, nor finishes.
 func TestDrippingNameNode(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-	for name, tt := range map[string]struct{ at, drips string }{
+	for name, tt := range map[string]struct{ at, drops string }{
 		"says nothing":         {"", ""},
 		"a head":               {"", "HTTP/1.1 200 OK\r\nX: y"},
 		"a line of a head":     {head, "X"},
@@ -78,15 +78,15 @@ func TestDrippingNameNode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newClient(t, drips(t, tt.at, tt.drips, storetest.Drop))
+			s := newClient(t, newDripServer(t, tt.at, tt.drops, storetest.Drop))
 			s.silence = storetest.Silence
 			storetest.Unavailable(t, func(ctx context.Context) error { _, err := s.List(ctx, "/d"); return err })
 		})
 	}
-	// A redirect whose content nobody wants is followed at once.
+	// A redirect is followed without waiting for its content.
 	data := httptest.NewServer(alwaysAnswers(http.StatusOK, "hello"))
 	defer data.Close()
-	slow := drips(t, "HTTP/1.1 307 Temporary Redirect\r\nLocation: "+data.URL+"/f\r\nContent-Length: 1000\r\n\r\n", "x", storetest.Drop)
+	slow := newDripServer(t, "HTTP/1.1 307 Temporary Redirect\r\nLocation: "+data.URL+"/f\r\nContent-Length: 1000\r\n\r\n", "x", storetest.Drop)
 	s := newClient(t, slow)
 	s.silence = time.Hour
 	began := time.Now()
@@ -98,18 +98,18 @@ func TestDrippingNameNode(t *testing.T) {
 	}
 }
 
-// TestDrippingDataNode ends reads, also where the name node has others like it.
+// TestDrippingDataNode checks that reads end even if all data nodes drip.
 func TestDrippingDataNode(t *testing.T) {
 	redirects := httptest.NewServer(http.RedirectHandler("/f", http.StatusTemporaryRedirect))
 	defer redirects.Close()
 	for name, node := range map[string]*httptest.Server{
-		"a file":   drips(t, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "x", storetest.Drop),
-		"a head":   drips(t, "HTTP/1.1 200 OK\r\n", "x", storetest.Drop),
-		"nothing":  drips(t, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "", storetest.Drop),
+		"a file":   newDripServer(t, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "x", storetest.Drop),
+		"a head":   newDripServer(t, "HTTP/1.1 200 OK\r\n", "x", storetest.Drop),
+		"nothing":  newDripServer(t, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "", storetest.Drop),
 		"redirect": redirects,
 	} {
 		t.Run(name, func(t *testing.T) {
-			n, s := newNameNode(t, answers{"OPEN": {"node"}, "GETFILESTATUS": {fileOf(1000000)}, "GET_BLOCK_LOCATIONS": {located(1000000, 1, false, true)}}, nil)
+			n, s := newNameNode(t, answers{"OPEN": {"node"}, "GETFILESTATUS": {fileStatus(1000000)}, "GET_BLOCK_LOCATIONS": {blockLocations(1000000, 1, false, true)}}, nil)
 			n.node = node.URL
 			s.silence = storetest.Silence
 			read := func(ctx context.Context) error {
@@ -130,12 +130,11 @@ func TestDrippingDataNode(t *testing.T) {
 	}
 }
 
-// TestDrippingUpload has data nodes that take a file byte by byte, or whose
-// answer drips.
+// TestDrippingUpload has data nodes that read or answer byte by byte.
 func TestDrippingUpload(t *testing.T) {
 	over := make(chan struct{})
 	for name, node := range map[string]http.HandlerFunc{
-		"takes drops": func(_ http.ResponseWriter, r *http.Request) {
+		"reads in drops": func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = r.Body.Read(make([]byte, 1))
 			for {
 				select {
@@ -158,8 +157,8 @@ func TestDrippingUpload(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, s := newNameNode(t, taken(8<<20), node)
-			if name == "takes drops" {
+			_, s := newNameNode(t, writeAnswers(8<<20), node)
+			if name == "reads in drops" {
 				t.Cleanup(func() { close(over) })
 			}
 			s.silence, s.uploadSilence = storetest.Silence, storetest.Silence
@@ -181,10 +180,10 @@ func TestDrippingUpload(t *testing.T) {
 	}
 }
 
-// TestSlowLink passes: what is slow gets there, also if it takes longer than a silence may.
+// TestSlowLink reads and writes slowly for longer than the longest allowed silence.
 func TestSlowLink(t *testing.T) {
 	t.Parallel()
-	const size, silence = 40 << 10, time.Second // a busy machine stands still for parts of it
+	const size, silence = 40 << 10, time.Second // long enough for pauses of a busy machine
 	pieces := func(w io.Writer) {
 		for sent := 0; sent < size; sent += 1 << 10 { // 30 kB/s
 			_, _ = io.WriteString(w, strings.Repeat("x", 1<<10))
@@ -192,13 +191,13 @@ func TestSlowLink(t *testing.T) {
 			time.Sleep(30 * time.Millisecond)
 		}
 	}
-	_, s := newNameNode(t, answers{"OPEN": {"node"}, "GETFILESTATUS": {fileOf(size)}, "GET_BLOCK_LOCATIONS": {located(size, 1, false, true)}},
+	_, s := newNameNode(t, answers{"OPEN": {"node"}, "GETFILESTATUS": {fileStatus(size)}, "GET_BLOCK_LOCATIONS": {blockLocations(size, 1, false, true)}},
 		func(w http.ResponseWriter, _ *http.Request) { pieces(w) })
 	s.silence = silence
 	if data, err := s.ReadFile(storetest.Bounded(t), "/f", size); err != nil || len(data) != size {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
-	_, s = newNameNode(t, taken(size), func(w http.ResponseWriter, r *http.Request) {
+	_, s = newNameNode(t, writeAnswers(size), func(w http.ResponseWriter, r *http.Request) {
 		for b := make([]byte, 1<<10); ; time.Sleep(10 * time.Millisecond) {
 			if _, err := io.ReadFull(r.Body, b); err != nil {
 				break
@@ -206,18 +205,18 @@ func TestSlowLink(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusCreated)
 	})
-	s.silence, s.uploadSilence = silence, 2*silence // of which the kernel's buffers take the most
+	s.silence, s.uploadSilence = silence, 2*silence // the kernel buffers most of the upload
 	if err := writeParts(t, s, "/d/f", size, strings.Repeat("x", size)); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestEndlessListing has always one name more.
+// TestEndlessListing has a listing that never ends.
 func TestEndlessListing(t *testing.T) {
 	n := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		n++
-		time.Sleep(2 * storetest.Silence) // more often, it would keep pace
+		time.Sleep(2 * storetest.Silence) // faster, it would keep pace
 		_, _ = fmt.Fprintf(w, `{"DirectoryListing":{"partialListing":{"FileStatuses":{"FileStatus":[{"type":"FILE","pathSuffix":"%09d"}]}},"remainingEntries":1}}`, n)
 	}))
 	defer server.Close()
@@ -226,9 +225,9 @@ func TestEndlessListing(t *testing.T) {
 	storetest.Unavailable(t, func(ctx context.Context) error { _, err := s.List(ctx, "/d"); return err })
 }
 
-// TestEndlessHead is one that goes on fast.
+// TestEndlessHead has an answer whose headers do not end, at full speed.
 func TestEndlessHead(t *testing.T) {
-	server := drips(t, "HTTP/1.1 200 OK\r\n"+strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 20_000), "x", storetest.Drop)
+	server := newDripServer(t, "HTTP/1.1 200 OK\r\n"+strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 20_000), "x", storetest.Drop)
 	s := newClient(t, server)
 	storetest.Unavailable(t, func(ctx context.Context) error { _, err := s.Stat(ctx, "/f"); return err })
 }

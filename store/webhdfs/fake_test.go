@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// answers are what a name node answers to an operation: JSON, nothing, or an
-// exception as its class, a colon, a space and its message. "node" leads to the
-// data node, "hang up" ends the connection. The last one is repeated.
+// answers are a name node's answers by operation: JSON, nothing, or an exception as
+// "class: message". "node" redirects to the data node, "hang up" ends the connection.
+// The last one is repeated.
 type answers map[string][]string
 
 func (a answers) with(op string, texts ...string) answers {
@@ -21,49 +21,48 @@ func (a answers) with(op string, texts ...string) answers {
 	return a
 }
 
-// nameNode is a name node that gives the answers of a test.
+// nameNode is a name node with the answers of a test.
 type nameNode struct {
 	t    *testing.T
-	node string // where the data node is
+	node string // URL of the data node
 
-	mu      sync.Mutex // of what follows
-	answers answers
-	asked   map[string][]url.Values
-	named   map[string][]string // the paths that were asked for, by operation
+	mu        sync.Mutex // of what follows
+	answers   answers
+	requested map[string][]url.Values
+	pathsByOp map[string][]string // requested paths, by operation
 }
 
-// newNameNode starts a name node and the data node that it leads to, and
-// returns a store of it.
+// newNameNode starts a name node and its data node, and returns a store on them.
 func newNameNode(t *testing.T, a answers, node http.HandlerFunc) (*nameNode, *Store) {
 	t.Helper()
 	data := httptest.NewServer(node)
 	t.Cleanup(data.Close)
-	n := &nameNode{t: t, node: data.URL, answers: a, asked: map[string][]url.Values{}, named: map[string][]string{}}
+	n := &nameNode{t: t, node: data.URL, answers: a, requested: map[string][]url.Values{}, pathsByOp: map[string][]string{}}
 	server := httptest.NewServer(n)
 	t.Cleanup(server.Close)
 	return n, newClient(t, server)
 }
 
-// requests returns the queries by which an operation was asked for.
+// requests returns the queries of the requests for an operation.
 func (n *nameNode) requests(op string) []url.Values {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.asked[op]
+	return n.requested[op]
 }
 
-// paths returns the paths that an operation was asked for.
+// paths returns the paths of the requests for an operation.
 func (n *nameNode) paths(op string) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.named[op]
+	return n.pathsByOp[op]
 }
 
 func (n *nameNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	op := query.Get("op")
 	n.mu.Lock()
-	n.asked[op] = append(n.asked[op], query)
-	n.named[op] = append(n.named[op], strings.TrimPrefix(r.URL.Path, "/webhdfs/v1"))
+	n.requested[op] = append(n.requested[op], query)
+	n.pathsByOp[op] = append(n.pathsByOp[op], strings.TrimPrefix(r.URL.Path, "/webhdfs/v1"))
 	texts := n.answers[op]
 	if len(texts) > 1 {
 		n.answers[op] = texts[1:]
@@ -88,25 +87,25 @@ func (n *nameNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// takes is a data node that stores what it is sent.
-func takes(w http.ResponseWriter, r *http.Request) {
+// storeBody handles an upload like a data node that stores it.
+func storeBody(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.WriteHeader(http.StatusCreated)
 }
 
 const notFound = "FileNotFoundException: File does not exist: /d/f"
 
-var aDir = statusOf("DIRECTORY", 0, "")
+var dirStatus = statusJSON("DIRECTORY", 0, "")
 
-// statusOf describes a file or directory, with further fields as JSON.
-func statusOf(kind string, length int, more string) string {
+// statusJSON describes a file or directory; more has further fields.
+func statusJSON(kind string, length int, more string) string {
 	return fmt.Sprintf(`{"FileStatus":{"type":%q,"length":%d,"blockSize":1048576,"fileId":9,"modificationTime":1000%s}}`, kind, length, more)
 }
 
-func fileOf(length int) string { return statusOf("FILE", length, "") }
+func fileStatus(length int) string { return statusJSON("FILE", length, "") }
 
-// located describes a file of so many blocks.
-func located(length, blocks int, open, complete bool) string {
+// blockLocations describes the blocks of a file.
+func blockLocations(length, blocks int, open, complete bool) string {
 	list := strings.TrimSuffix(strings.Repeat("{},", blocks), ",")
 	return fmt.Sprintf(`{"LocatedBlocks":{"fileLength":%d,"isUnderConstruction":%v,"isLastBlockComplete":%v,"locatedBlocks":[%s]}}`,
 		length, open, complete, list)

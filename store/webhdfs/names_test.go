@@ -13,18 +13,18 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// TestLooseRename has a server that renames as HttpFS does: over nothing, but
-// below a directory.
+// TestLooseRename has a server that renames like HttpFS: it replaces no file, but moves
+// into a directory that has the new name.
 func TestLooseRename(t *testing.T) {
-	other := strings.ReplaceAll(aDir, `"fileId":9`, `"fileId":3`)
+	other := strings.ReplaceAll(dirStatus, `"fileId":9`, `"fileId":3`)
 	for name, tt := range map[string]struct {
 		statuses []string // of the two names, then of the second
 		renames  int
 		is       error
 	}{
-		"free":              {[]string{fileOf(5), notFound, fileOf(5)}, 1, nil},
-		"taken":             {[]string{fileOf(5), fileOf(5)}, 0, store.ErrExist},
-		"a directory comes": {[]string{fileOf(5), notFound, other}, 2, store.ErrExist},
+		"free":              {[]string{fileStatus(5), notFound, fileStatus(5)}, 1, nil},
+		"taken":             {[]string{fileStatus(5), fileStatus(5)}, 0, store.ErrExist},
+		"a new directory":   {[]string{fileStatus(5), notFound, other}, 2, store.ErrExist},
 		"nothing to rename": {[]string{notFound}, 0, store.ErrNotExist},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -32,16 +32,16 @@ func TestLooseRename(t *testing.T) {
 			if err := s.Rename(t.Context(), "/d/f", "/e/g"); !errors.Is(err, tt.is) {
 				t.Error(err)
 			}
-			if asked := n.requests("RENAME"); len(asked) != tt.renames || len(asked) == 2 && asked[1].Get("destination") != "/d/f" {
-				t.Errorf("renamed by %v", asked)
+			if requested := n.requests("RENAME"); len(requested) != tt.renames || len(requested) == 2 && requested[1].Get("destination") != "/d/f" {
+				t.Errorf("renamed by %v", requested)
 			}
 		})
 	}
 }
 
-// TestReplaceDirectory finds what has the name, where a rename would go below it.
+// TestReplaceDirectory refuses to replace a directory: the file would move into it.
 func TestReplaceDirectory(t *testing.T) {
-	n, s := newNameNode(t, taken(5).with("GETFILESTATUS", aDir, notFound, fileOf(5), fileOf(5), aDir).with("RENAME", `{"boolean":true}`), takes)
+	n, s := newNameNode(t, writeAnswers(5).with("GETFILESTATUS", dirStatus, notFound, fileStatus(5), fileStatus(5), dirStatus).with("RENAME", `{"boolean":true}`), storeBody)
 	s.renames.Store(renamesLoose)
 	if err := s.WriteFile(storetest.Bounded(t), "/d/f", []byte("hello"), false); !errors.Is(err, store.ErrNotRegular) {
 		t.Error(err)
@@ -51,9 +51,9 @@ func TestReplaceDirectory(t *testing.T) {
 	}
 }
 
-// TestRefusals are answers that say no without an exception.
+// TestRefusals has answers that refuse without an exception.
 func TestRefusals(t *testing.T) {
-	_, s := newNameNode(t, answers{"GETFILESTATUS": {aDir, notFound}, "MKDIRS": {`{"boolean":false}`}, "DELETE": {`{"boolean":false}`}}, nil)
+	_, s := newNameNode(t, answers{"GETFILESTATUS": {dirStatus, notFound}, "MKDIRS": {`{"boolean":false}`}, "DELETE": {`{"boolean":false}`}}, nil)
 	if err := s.Mkdir(t.Context(), "/d"); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("make a directory: %v", err)
 	}
@@ -65,9 +65,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestLostAnswer asks once only for what must not be done twice.
+// TestLostAnswer checks that only operations that may be repeated are retried.
 func TestLostAnswer(t *testing.T) {
-	n, s := newNameNode(t, answers{"RENAME": {"hang up"}, "GETFILESTATUS": {"hang up", fileOf(5)}}, nil)
+	n, s := newNameNode(t, answers{"RENAME": {"hang up"}, "GETFILESTATUS": {"hang up", fileStatus(5)}}, nil)
 	s.addresses = append(s.addresses, s.addresses[0])
 	s.renames.Store(renamesExact)
 	if err := s.Rename(t.Context(), "/d/f", "/d/g"); !errors.Is(err, store.ErrUnavailable) || len(n.requests("RENAME")) != 1 {
@@ -78,7 +78,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestUnsoundFile has files that are not to be read, or not as they seem.
+// TestUnsoundFile has files that must not be read.
 func TestUnsoundFile(t *testing.T) {
 	read := func(s *Store) error { _, err := s.ReadFile(t.Context(), "/d/f", 4); return err }
 	open := func(s *Store) error { _, err := s.Open(t.Context(), "/d/f"); return err }
@@ -87,8 +87,8 @@ func TestUnsoundFile(t *testing.T) {
 		answers answers
 		is      error
 	}{
-		"a directory": {open, answers{"GETFILESTATUS": {aDir}, "GET_BLOCK_LOCATIONS": {located(0, 0, false, true)}}, store.ErrNotRegular},
-		"still written": {open, answers{"GETFILESTATUS": {fileOf(5)}, "GET_BLOCK_LOCATIONS": {located(5, 1, true, false)}},
+		"a directory": {open, answers{"GETFILESTATUS": {dirStatus}, "GET_BLOCK_LOCATIONS": {blockLocations(0, 0, false, true)}}, store.ErrNotRegular},
+		"still written": {open, answers{"GETFILESTATUS": {fileStatus(5)}, "GET_BLOCK_LOCATIONS": {blockLocations(5, 1, true, false)}},
 			store.ErrBeingWritten},
 		"longer than expected": {read, answers{"OPEN": {"node"}, "GET_BLOCK_LOCATIONS": {"UnsupportedOperationException: no such operation"}},
 			store.ErrTooLarge},
@@ -102,11 +102,11 @@ func TestUnsoundFile(t *testing.T) {
 	}
 }
 
-// TestLostFile is removed or replaced while it is read. Whatever knows it first,
-// the reader learns that, and not that storage fails.
+// TestLostFile removes or replaces a file while it is read. Any server may notice first;
+// the error of the read says that, and not that storage fails.
 func TestLostFile(t *testing.T) {
 	whole := alwaysAnswers(http.StatusOK, "hello")
-	// Both have four of the five bytes; one says so.
+	// serve sends four of five bytes; promised is the announced length.
 	serve := func(w http.ResponseWriter, r *http.Request, promised int) {
 		off, _ := strconv.Atoi(r.URL.Query().Get("offset"))
 		w.Header().Set("Content-Length", strconv.Itoa(promised-off))
@@ -122,19 +122,19 @@ func TestLostFile(t *testing.T) {
 		is     error
 	}{
 		"sound":                          {[]string{"node"}, whole, notFound, nil},
-		"the name node knows":            {[]string{notFound}, whole, notFound, store.ErrNotExist},
-		"the data node knows":            {[]string{"node"}, alwaysAnswers(http.StatusNotFound, remote("FileNotFoundException", "File does not exist: /d/f")), notFound, store.ErrNotExist},
+		"gone, by the name node":         {[]string{notFound}, whole, notFound, store.ErrNotExist},
+		"gone, by the data node":         {[]string{"node"}, alwaysAnswers(http.StatusNotFound, remote("FileNotFoundException", "File does not exist: /d/f")), notFound, store.ErrNotExist},
 		"a block is gone":                {[]string{"node"}, fails, notFound, store.ErrNotExist},
 		"a block is gone halfway":        {[]string{"node"}, breaksOff, notFound, store.ErrNotExist},
 		"halfway, the name node knows":   {[]string{"node", notFound}, breaksOff, notFound, store.ErrNotExist},
 		"the answer is short":            {[]string{"node"}, short, notFound, store.ErrNotExist},
-		"an offset that is out of range": {[]string{"node", "IOException: Offset=4 out of the range [0, 3); OPEN, path=/d/f"}, breaksOff, fileOf(3), store.ErrReplaced},
-		"storage fails":                  {[]string{"node"}, fails, fileOf(5), store.ErrUnavailable},
-		"storage ends early":             {[]string{"node"}, short, fileOf(5), store.ErrUnavailable},
+		"an offset that is out of range": {[]string{"node", "IOException: Offset=4 out of the range [0, 3); OPEN, path=/d/f"}, breaksOff, fileStatus(3), store.ErrReplaced},
+		"storage fails":                  {[]string{"node"}, fails, fileStatus(5), store.ErrUnavailable},
+		"storage ends early":             {[]string{"node"}, short, fileStatus(5), store.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, s := newNameNode(t, answers{
-				"GETFILESTATUS": {fileOf(5), tt.status}, "GET_BLOCK_LOCATIONS": {located(5, 1, false, true)}, "OPEN": tt.open,
+				"GETFILESTATUS": {fileStatus(5), tt.status}, "GET_BLOCK_LOCATIONS": {blockLocations(5, 1, false, true)}, "OPEN": tt.open,
 			}, tt.node)
 			f, err := s.Open(storetest.Bounded(t), "/d/f")
 			testenv.Must(t, err)

@@ -16,8 +16,8 @@ import (
 func TestNodeRefusesRead(t *testing.T) {
 	refusal := remote("AccessControlException", "denied")
 	n, s := newNameNode(t, answers{
-		"GETFILESTATUS":       {fileOf(len(refusal))},
-		"GET_BLOCK_LOCATIONS": {located(len(refusal), 1, false, true)},
+		"GETFILESTATUS":       {fileStatus(len(refusal))},
+		"GET_BLOCK_LOCATIONS": {blockLocations(len(refusal), 1, false, true)},
 		"OPEN":                {"node"},
 	}, alwaysAnswers(http.StatusForbidden, refusal))
 	if data, err := s.ReadFile(t.Context(), "/d/f", 1000); !errors.Is(err, fs.ErrPermission) {
@@ -30,12 +30,12 @@ func TestNodeRefusesRead(t *testing.T) {
 	if _, err := f.ReadAt(data, 0); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("read %q, %v", data, err)
 	}
-	if asked := len(n.requests("OPEN")); asked != 2 {
-		t.Errorf("asked %d times for what is refused", asked)
+	if requested := len(n.requests("OPEN")); requested != 2 {
+		t.Errorf("%d requests for a refused file", requested)
 	}
 }
 
-// TestFailingNodes are asked a few times only.
+// TestFailingNodes checks that only a few data nodes are tried.
 func TestFailingNodes(t *testing.T) {
 	visits := 0
 	_, s := newNameNode(t, answers{"OPEN": {"node"}}, func(w http.ResponseWriter, _ *http.Request) {
@@ -47,7 +47,7 @@ func TestFailingNodes(t *testing.T) {
 	}
 }
 
-// TestNoRedirect has name nodes that lead nowhere.
+// TestNoRedirect has name nodes that redirect to invalid locations.
 func TestNoRedirect(t *testing.T) {
 	for _, location := range []string{"", ":", "/webhdfs/v1/f", "http:///f", "ftp://localhost/f"} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

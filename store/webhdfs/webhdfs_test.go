@@ -20,8 +20,7 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// newClient returns a store on a test server that stands for something that is no
-// sound Hadoop.
+// newClient returns a store on a test server.
 func newClient(t *testing.T, server *httptest.Server) *Store {
 	t.Helper()
 	conf := cluster.NewConf(map[string]string{"dfs.client.socket-timeout": "2s"})
@@ -40,7 +39,7 @@ func newClient(t *testing.T, server *httptest.Server) *Store {
 	return s
 }
 
-// TestUnresolved is not waited for, unless another name node has a name, or had one.
+// TestUnresolved has two name nodes. Only if the names of both are unknown, the error says so.
 func TestUnresolved(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
@@ -64,10 +63,10 @@ func alwaysAnswers(code int, body string) http.HandlerFunc {
 	}
 }
 
-var aFile = fileOf(7)
+var smallFile = fileStatus(7)
 
 func TestTLS(t *testing.T) {
-	server := httptest.NewTLSServer(alwaysAnswers(http.StatusOK, aFile))
+	server := httptest.NewTLSServer(alwaysAnswers(http.StatusOK, smallFile))
 	defer server.Close()
 	cas := x509.NewCertPool()
 	cas.AddCert(server.Certificate())
@@ -85,7 +84,7 @@ func TestTLS(t *testing.T) {
 
 func TestNoRedirectOutOfTLS(t *testing.T) {
 	plain := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		t.Errorf("asked without TLS for %s", r.URL)
+		t.Errorf("a request without TLS for %s", r.URL)
 	}))
 	defer plain.Close()
 	server := httptest.NewTLSServer(http.RedirectHandler(plain.URL+"/webhdfs/v1/f?op=OPEN&delegation=secret", http.StatusTemporaryRedirect))
@@ -111,7 +110,7 @@ func TestAnswers(t *testing.T) {
 		body  string
 		class store.Class
 	}{
-		{"a file", 200, aFile, store.Unknown},
+		{"a file", 200, smallFile, store.Unknown},
 		{"nothing", 200, "", store.Retryable},
 		{"no JSON", 200, "<html>", store.Retryable},
 		{"no status", 200, "{}", store.Retryable},
@@ -138,7 +137,7 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("%v: %v, want %v", err, c, tt.class)
 			}
 			if err != nil && (len(err.Error()) > 2000 || strings.Contains(err.Error(), "\n")) {
-				t.Errorf("not a line: %d bytes", len(err.Error()))
+				t.Errorf("the error is not one short line: %d bytes", len(err.Error()))
 			}
 		})
 	}
@@ -176,7 +175,7 @@ func TestHostileListing(t *testing.T) {
 			t.Errorf("a listing %s: %+v, %v", name, infos, err)
 		}
 	}
-	// One that goes on for ever, always with the same.
+	// A listing that never ends and repeats the same page.
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("op") == "LISTSTATUS" {
 			_, _ = io.WriteString(w, `{"FileStatuses":{"FileStatus":[{"type":"FILE","pathSuffix":"a"}]}}`)
@@ -191,9 +190,9 @@ func TestHostileListing(t *testing.T) {
 	}
 }
 
-// TestEndlessAnswer has answers of which only a part may be taken.
+// TestEndlessAnswer has answers that are too long to read whole.
 func TestEndlessAnswer(t *testing.T) {
-	const most = 64 << 20 // bytes that are sent, far more than what connections buffer
+	const most = 64 << 20 // bytes to send, far more than connections buffer
 	for name, tt := range map[string]struct {
 		code int
 		do   func(s *Store) error
@@ -222,8 +221,8 @@ func TestEndlessAnswer(t *testing.T) {
 	}
 }
 
-// TestHangUp lets a server close the connection instead of answering, as one
-// does that is killed.
+// TestHangUp lets a server close the connection instead of answering, like one that is
+// killed.
 func TestHangUp(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := w.(http.Hijacker).Hijack()
@@ -241,8 +240,8 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// TestBrokenDownload breaks off each answer after some bytes; the stream goes on
-// where it was.
+// TestBrokenDownload interrupts each answer after some bytes. The stream continues after
+// them.
 func TestBrokenDownload(t *testing.T) {
 	const data = "0123456789abcdefghijklmnopqrstuvwxyz"
 	downloads := 0
@@ -272,17 +271,16 @@ func TestBrokenDownload(t *testing.T) {
 	}
 }
 
-// TestReconnect has downloads that break off, and tells when it is worth the
-// while to begin them again.
+// TestReconnect interrupts downloads, and counts how often they start.
 func TestReconnect(t *testing.T) {
 	for name, tt := range map[string]struct {
-		text      string // of ten bytes that are promised
-		stop      bool   // the reader gives up
+		text      string // sent of ten promised bytes
+		stop      bool   // the reader cancels
 		is        error
 		downloads int
 	}{
-		"breaks off always": {"", false, store.ErrUnavailable, 1 + maxNodes},
-		"is given up":       {"hello", true, context.Canceled, 1},
+		"always interrupted": {"", false, store.ErrUnavailable, 1 + maxNodes},
+		"canceled":           {"hello", true, context.Canceled, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(storetest.Bounded(t))
@@ -365,10 +363,10 @@ func TestNameNodes(t *testing.T) {
 	defer standby.Close()
 	dead := httptest.NewServer(nil)
 	dead.Close()
-	asked := 0
+	requested := 0
 	active := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		asked++
-		_, _ = io.WriteString(w, aFile)
+		requested++
+		_, _ = io.WriteString(w, smallFile)
 	}))
 	defer active.Close()
 	s := newClient(t, standby)
@@ -379,8 +377,8 @@ func TestNameNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if asked != 2 || s.active.Load() != 2 {
-		t.Errorf("asked %d times, active is %d", asked, s.active.Load())
+	if requested != 2 || s.active.Load() != 2 {
+		t.Errorf("%d requests to the active name node, whose index is %d", requested, s.active.Load())
 	}
 	s.addresses = s.addresses[:2]
 	s.active.Store(0)
@@ -395,7 +393,7 @@ func TestNewRefuses(t *testing.T) {
 	testenv.Must(t, err)
 	for _, o := range []Options{{Scheme: "hdfs", Addresses: []string{"a:1"}}, {Scheme: "webhdfs"}} {
 		if _, err := New(conf, login, o); err == nil {
-			t.Errorf("%+v passed", o)
+			t.Errorf("%+v is accepted", o)
 		}
 	}
 }
@@ -417,7 +415,7 @@ func TestShunnedNodes(t *testing.T) {
 	}
 	n.worked("127.0.0.1:9864")
 	if n.shunned("127.0.0.1:9864") {
-		t.Error("shuns what works")
+		t.Error("a working node is shunned")
 	}
 }
 

@@ -13,17 +13,17 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// taken are the answers to who writes a file of some bytes.
-func taken(length int) answers {
+// writeAnswers are the answers for writing a file.
+func writeAnswers(length int) answers {
 	return answers{
-		"GETFILESTATUS":       {aDir, notFound, fileOf(length)},
-		"GET_BLOCK_LOCATIONS": {located(length, 1, false, true)},
+		"GETFILESTATUS":       {dirStatus, notFound, fileStatus(length)},
+		"GET_BLOCK_LOCATIONS": {blockLocations(length, 1, false, true)},
 		"CREATE":              {"node"},
 		"DELETE":              {`{"boolean":true}`},
 	}
 }
 
-// writeParts writes a file in parts, of as many bytes as are promised.
+// writeParts writes a file of a promised size in parts.
 func writeParts(t *testing.T, s *Store, p string, size int64, parts ...string) error {
 	t.Helper()
 	ctx := storetest.Bounded(t)
@@ -39,19 +39,19 @@ func writeParts(t *testing.T, s *Store, p string, size int64, parts ...string) e
 }
 
 func TestWrite(t *testing.T) {
-	n, s := newNameNode(t, taken(5).with("GET_BLOCK_LOCATIONS", located(5, 1, true, false), located(5, 1, false, false), located(5, 1, false, true)), takes)
+	n, s := newNameNode(t, writeAnswers(5).with("GET_BLOCK_LOCATIONS", blockLocations(5, 1, true, false), blockLocations(5, 1, false, false), blockLocations(5, 1, false, true)), storeBody)
 	testenv.Must(t, writeParts(t, s, "/d/f", 5, "hel", "", "lo"))
 	if n.requests("CREATE")[0].Get("blocksize") != "1048576" || n.requests("CREATE")[0].Get("overwrite") != "false" {
 		t.Errorf("created by %v", n.requests("CREATE"))
 	}
 	if len(n.requests("GET_BLOCK_LOCATIONS")) != 3 || len(n.requests("DELETE")) > 0 {
-		t.Errorf("looked at %d times, removed %d times", len(n.requests("GET_BLOCK_LOCATIONS")), len(n.requests("DELETE")))
+		t.Errorf("%d requests for its blocks, removed %d times", len(n.requests("GET_BLOCK_LOCATIONS")), len(n.requests("DELETE")))
 	}
 }
 
-// TestUnsoundUpload has uploads that must not count as written.
+// TestUnsoundUpload has uploads whose Commit must fail.
 func TestUnsoundUpload(t *testing.T) {
-	small := strings.ReplaceAll(fileOf(5), "1048576", "4")
+	small := strings.ReplaceAll(fileStatus(5), "1048576", "4")
 	for name, tt := range map[string]struct {
 		answers answers
 		node    http.HandlerFunc
@@ -59,16 +59,16 @@ func TestUnsoundUpload(t *testing.T) {
 		is      error
 		removed int // files
 	}{
-		"no directory":      {taken(5).with("GETFILESTATUS", notFound), takes, []string{"hello"}, store.ErrNoParent, 0},
-		"striped directory": {taken(5).with("GETFILESTATUS", statusOf("DIRECTORY", 0, `,"ecBit":true`), notFound, fileOf(5)), takes, []string{"hello"}, store.ErrErasureCoded, 0},
-		"striped file":      {taken(5).with("GETFILESTATUS", aDir, notFound, statusOf("FILE", 5, `,"ecPolicy":"RS-6-3"`)), takes, []string{"hello"}, store.ErrErasureCoded, 1},
-		"node fails":        {taken(5).with("GETFILESTATUS", aDir, notFound), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, []string{"hello"}, store.ErrUnavailable, 0},
-		"shorter":           {taken(5).with("GETFILESTATUS", aDir, notFound, fileOf(4)), takes, []string{"hello"}, store.ErrMismatch, 1},
-		"shorter, blocks unknown": {taken(5).with("GETFILESTATUS", aDir, notFound, fileOf(4)).
-			with("GET_BLOCK_LOCATIONS", "UnsupportedOperationException: no such operation"), takes, []string{"hello"}, store.ErrMismatch, 1},
-		"two blocks":     {taken(5).with("GET_BLOCK_LOCATIONS", located(5, 2, false, true)), takes, []string{"hello"}, store.ErrMismatch, 1},
-		"smaller blocks": {taken(5).with("GETFILESTATUS", aDir, notFound, small), takes, []string{"hello"}, store.ErrMismatch, 1},
-		"stays open":     {taken(5).with("GET_BLOCK_LOCATIONS", located(5, 1, true, false)), takes, []string{"hello"}, store.ErrUnavailable, 1},
+		"no directory":      {writeAnswers(5).with("GETFILESTATUS", notFound), storeBody, []string{"hello"}, store.ErrNoParent, 0},
+		"striped directory": {writeAnswers(5).with("GETFILESTATUS", statusJSON("DIRECTORY", 0, `,"ecBit":true`), notFound, fileStatus(5)), storeBody, []string{"hello"}, store.ErrErasureCoded, 0},
+		"striped file":      {writeAnswers(5).with("GETFILESTATUS", dirStatus, notFound, statusJSON("FILE", 5, `,"ecPolicy":"RS-6-3"`)), storeBody, []string{"hello"}, store.ErrErasureCoded, 1},
+		"node fails":        {writeAnswers(5).with("GETFILESTATUS", dirStatus, notFound), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, []string{"hello"}, store.ErrUnavailable, 0},
+		"shorter":           {writeAnswers(5).with("GETFILESTATUS", dirStatus, notFound, fileStatus(4)), storeBody, []string{"hello"}, store.ErrMismatch, 1},
+		"shorter, blocks unknown": {writeAnswers(5).with("GETFILESTATUS", dirStatus, notFound, fileStatus(4)).
+			with("GET_BLOCK_LOCATIONS", "UnsupportedOperationException: no such operation"), storeBody, []string{"hello"}, store.ErrMismatch, 1},
+		"two blocks":     {writeAnswers(5).with("GET_BLOCK_LOCATIONS", blockLocations(5, 2, false, true)), storeBody, []string{"hello"}, store.ErrMismatch, 1},
+		"smaller blocks": {writeAnswers(5).with("GETFILESTATUS", dirStatus, notFound, small), storeBody, []string{"hello"}, store.ErrMismatch, 1},
+		"stays open":     {writeAnswers(5).with("GET_BLOCK_LOCATIONS", blockLocations(5, 1, true, false)), storeBody, []string{"hello"}, store.ErrUnavailable, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, s := newNameNode(t, tt.answers, tt.node)
@@ -83,17 +83,17 @@ func TestUnsoundUpload(t *testing.T) {
 	}
 }
 
-// TestTakenName is found before the first byte.
+// TestTakenName checks that a taken name is found before the first byte.
 func TestTakenName(t *testing.T) {
-	n, s := newNameNode(t, taken(5).with("GETFILESTATUS", aDir, fileOf(5)), takes)
+	n, s := newNameNode(t, writeAnswers(5).with("GETFILESTATUS", dirStatus, fileStatus(5)), storeBody)
 	if err := writeParts(t, s, "/d/f", 5, "hello"); !errors.Is(err, store.ErrExist) || len(n.requests("CREATE")) > 0 {
 		t.Errorf("%v, created %d times", err, len(n.requests("CREATE")))
 	}
 }
 
-// TestFasterFile is another's, who created it at the same moment.
-func TestFasterFile(t *testing.T) {
-	n, s := newNameNode(t, taken(5), func(w http.ResponseWriter, r *http.Request) {
+// TestFileOfFasterWriter checks that an upload keeps the file of a faster writer.
+func TestFileOfFasterWriter(t *testing.T) {
+	n, s := newNameNode(t, writeAnswers(5), func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = io.WriteString(w, remote("FileAlreadyExistsException", "/d/f already exists"))
@@ -103,11 +103,11 @@ func TestFasterFile(t *testing.T) {
 	}
 }
 
-// TestNodeFailsHalfway may have begun the file, so no other node is asked, and
-// what is temporary is removed.
+// TestNodeFailsHalfway has a data node that may have begun the file. No other node is
+// tried, and a temporary file is removed.
 func TestNodeFailsHalfway(t *testing.T) {
 	for _, p := range []string{"/d/f", store.TempName("/d/f")} {
-		n, s := newNameNode(t, taken(5).with("GETFILESTATUS", aDir, notFound), alwaysAnswers(http.StatusBadGateway, ""))
+		n, s := newNameNode(t, writeAnswers(5).with("GETFILESTATUS", dirStatus, notFound), alwaysAnswers(http.StatusBadGateway, ""))
 		if err := writeParts(t, s, p, 5, "hello"); !errors.Is(err, store.ErrUnavailable) || len(n.requests("CREATE")) != 1 {
 			t.Errorf("%s: %v, created %d times", p, err, len(n.requests("CREATE")))
 		}
@@ -117,9 +117,9 @@ func TestNodeFailsHalfway(t *testing.T) {
 	}
 }
 
-// TestNodeBeginsNothing takes an upload, but no file appears.
-func TestNodeBeginsNothing(t *testing.T) {
-	_, s := newNameNode(t, taken(5).with("GETFILESTATUS", aDir, notFound), func(w http.ResponseWriter, r *http.Request) {
+// TestNodeCreatesNothing has a data node that accepts an upload but creates no file.
+func TestNodeCreatesNothing(t *testing.T) {
+	_, s := newNameNode(t, writeAnswers(5).with("GETFILESTATUS", dirStatus, notFound), func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 	})
 	s.silence = 50 * time.Millisecond
@@ -128,9 +128,9 @@ func TestNodeBeginsNothing(t *testing.T) {
 	}
 }
 
-// TestNodeFailsWhileItTakes ends the upload for good.
-func TestNodeFailsWhileItTakes(t *testing.T) {
-	_, s := newNameNode(t, taken(1<<20), func(w http.ResponseWriter, r *http.Request) {
+// TestNodeFailsDuringUpload checks that a failed upload keeps its error.
+func TestNodeFailsDuringUpload(t *testing.T) {
+	_, s := newNameNode(t, writeAnswers(1<<20), func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.ReadFull(r.Body, make([]byte, 1))
 		panic(http.ErrAbortHandler)
 	})
