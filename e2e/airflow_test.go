@@ -32,21 +32,21 @@ func TestAirflow(t *testing.T) {
 			t.Parallel()
 			requirements := "airflow/requirements-" + version + ".txt"
 			home, err := installed("airflow-"+version, []string{requirements}, func(dir string) error {
-				if err := tool("python3", "-m", "venv", dir); err != nil {
+				if err := runInstaller("python3", "-m", "venv", dir); err != nil {
 					return err
 				}
-				return tool(dir+"/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", requirements)
+				return runInstaller(dir+"/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", requirements)
 			})
 			if err != nil {
 				testenv.Skip(t, "there is no Airflow "+version+": "+err.Error())
 			}
 			python := filepath.Join(home, "bin/python")
 			t.Run("intervals", func(t *testing.T) { airflowIntervals(newAirflow(t, python)) })
-			t.Run("one", func(t *testing.T) { airflowOne(newAirflow(t, python)) })
-			t.Run("exits", func(t *testing.T) { airflowExits(newAirflow(t, python)) })
+			t.Run("one", func(t *testing.T) { airflowRerun(newAirflow(t, python)) })
+			t.Run("exits", func(t *testing.T) { airflowExitCodes(newAirflow(t, python)) })
 			t.Run("stopped", func(t *testing.T) { airflowStopped(newAirflow(t, python)) })
 			t.Run("mapped", func(t *testing.T) { airflowMapped(newAirflow(t, python)) })
-			t.Run("twice", func(t *testing.T) { airflowTwice(newAirflow(t, python)) })
+			t.Run("twice", func(t *testing.T) { airflowConcurrent(newAirflow(t, python)) })
 		})
 	}
 }
@@ -71,13 +71,13 @@ func newAirflow(t *testing.T, python string) *airflow {
 	started := "#!/bin/sh\nenv >>" + a.dir + "/environments\nexec " + at + ` "$@"`
 	err = errors.Join(os.WriteFile(a.dir+"/bin/rowtocol", []byte(started), 0o700), os.WriteFile(a.dir+"/dags/mail.py", []byte(text), 0o600))
 	must(t, err)
-	a.job("")
+	a.writeJob("")
 	a.migrate()
 	return a
 }
 
-// job writes the job file.
-func (a *airflow) job(more string) {
+// writeJob writes the job file.
+func (a *airflow) writeJob(more string) {
 	a.Helper()
 	text := fmt.Sprintf("temp-dir: %s/temp\nmemory: 256MiB\n%s", a.dir, more)
 	must(a, os.WriteFile(a.dir+"/job.yaml", []byte(text), 0o600))
@@ -105,8 +105,8 @@ func (a *airflow) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// ask runs airflow.py.
-func (a *airflow) ask(v any, args ...string) {
+// script runs airflow.py.
+func (a *airflow) script(v any, args ...string) {
 	a.Helper()
 	var stderr bytes.Buffer
 	cmd := a.command(append([]string{"-P", "airflow/airflow.py"}, args...)...)
@@ -136,7 +136,7 @@ func (a *airflow) run(dag, day string, success bool) (tasks map[string]airflowTa
 	if err := a.start(dag, day, &output).Wait(); (err == nil) != success {
 		a.Fatalf("%s of %s: %v\n%s", dag, day, err, output.Bytes())
 	}
-	a.ask(&tasks, "last", a.home, dag)
+	a.script(&tasks, "last", a.home, dag)
 	return tasks, output.String()
 }
 
@@ -146,8 +146,8 @@ type airflowTask struct {
 	XCom  any
 }
 
-// want checks the states of tasks, which are "NAME STATE".
-func (a *airflow) want(tasks map[string]airflowTask, want ...string) {
+// wantStates checks the states of tasks, which are "NAME STATE".
+func (a *airflow) wantStates(tasks map[string]airflowTask, want ...string) {
 	a.Helper()
 	var got []string
 	for name, task := range tasks {
@@ -160,8 +160,8 @@ func (a *airflow) want(tasks map[string]airflowTask, want ...string) {
 	}
 }
 
-// figures checks what a task returned.
-func (a *airflow) figures(task airflowTask, rows, losses float64) {
+// wantFigures checks what a task returned.
+func (a *airflow) wantFigures(task airflowTask, rows, losses float64) {
 	a.Helper()
 	f, _ := task.XCom.(map[string]any)
 	if bytes, _ := f["bytes"].(float64); f["rows"] != rows || f["losses"] != losses || len(f) != 3 || bytes <= 0 {
@@ -169,17 +169,17 @@ func (a *airflow) figures(task airflowTask, rows, losses float64) {
 	}
 }
 
-// mail writes a file of mail of a day.
-func (a *airflow) mail(day, name string, rows int) {
+// writeMail writes a file of mail of a day.
+func (a *airflow) writeMail(day, name string, rows int) {
 	a.Helper()
 	dir := a.dir + "/data/mail/" + day
 	must(a, os.MkdirAll(dir, 0o700))
 	writeMail(a.T, dir+"/"+name, int64(rows))
 }
 
-// holds checks that the destinations are those of these days, with these numbers of rows,
+// wantDestinations checks that the destinations are those of these days, with these numbers of rows,
 // taken from the day's inputs.
-func (a *airflow) holds(rows map[string]int) {
+func (a *airflow) wantDestinations(rows map[string]int) {
 	a.Helper()
 	for day, n := range rows {
 		dest := a.dir + "/data/mail.columns/" + day
@@ -204,8 +204,8 @@ func (a *airflow) holds(rows map[string]int) {
 	wantEmpty(a.T, a.dir+"/data/plans")
 }
 
-// state is the files of all destinations, with their times.
-func (a *airflow) state() map[string]string {
+// files is the files of all destinations, with their times.
+func (a *airflow) files() map[string]string {
 	a.Helper()
 	files := map[string]string{}
 	err := filepath.WalkDir(a.dir+"/data/mail.columns", func(path string, d fs.DirEntry, err error) error {
@@ -225,7 +225,7 @@ func (a *airflow) state() map[string]string {
 // A scheduled run has the data interval of the day before, and importing needs no network.
 func airflowIntervals(a *airflow) {
 	var intervals map[string][]string
-	a.ask(&intervals, "intervals", a.dir+"/dags/mail.py", "2026-01-04")
+	a.script(&intervals, "intervals", a.dir+"/dags/mail.py", "2026-01-04")
 	want := []string{"2026-01-04T02:10:00+00:00", "2026-01-05T02:10:00+00:00", "2026-01-05T02:10:00+00:00"}
 	for _, dag := range []string{"mail_columns", "mail_columns_mapped", "mail_columns_cluster", "mail_columns_deferred"} {
 		if !slices.Equal(intervals[dag], want) {
@@ -236,17 +236,17 @@ func airflowIntervals(a *airflow) {
 
 // A run converts the day before, and what came late for those before it; the same again
 // changes nothing and verifies.
-func airflowOne(a *airflow) {
+func airflowRerun(a *airflow) {
 	for day := range 6 {
-		a.mail(fmt.Sprintf("2026-01-%02d", day+1), "mail.avro", 100+day)
+		a.writeMail(fmt.Sprintf("2026-01-%02d", day+1), "mail.avro", 100+day)
 	}
 	verified := []string{"verify success", "verify_1_before success", "verify_2_before success"}
 	tasks, _ := a.run("mail_columns", "2026-01-05", true)
-	a.want(tasks, append([]string{"convert success", "convert_1_before success", "convert_2_before success"}, verified...)...)
+	a.wantStates(tasks, append([]string{"convert success", "convert_1_before success", "convert_2_before success"}, verified...)...)
 	rows := map[string]int{"2026-01-04": 103, "2026-01-03": 102, "2026-01-02": 101}
-	a.holds(rows)
-	a.figures(tasks["convert"], 103, 0)
-	a.figures(tasks["convert_2_before"], 101, 0)
+	a.wantDestinations(rows)
+	a.wantFigures(tasks["convert"], 103, 0)
+	a.wantFigures(tasks["convert_2_before"], 101, 0)
 
 	environments, err := os.ReadFile(a.dir + "/environments")
 	for _, variable := range []string{"DAG_ID=mail_columns", "TASK_ID=convert_1_before", "TRY_NUMBER=1", "_DATE=2026-01-05T02:10:00+00:00"} {
@@ -255,19 +255,19 @@ func airflowOne(a *airflow) {
 		}
 	}
 
-	before := a.state()
+	before := a.files()
 	tasks, _ = a.run("mail_columns", "2026-01-05", true)
-	a.want(tasks, append([]string{"convert skipped", "convert_1_before skipped", "convert_2_before skipped"}, verified...)...)
-	if after := a.state(); !maps.Equal(before, after) {
+	a.wantStates(tasks, append([]string{"convert skipped", "convert_1_before skipped", "convert_2_before skipped"}, verified...)...)
+	if after := a.files(); !maps.Equal(before, after) {
 		a.Errorf("the same run again changed %v to %v", before, after)
 	}
 
-	a.mail("2026-01-03", "late.avro", 7)
+	a.writeMail("2026-01-03", "late.avro", 7)
 	tasks, _ = a.run("mail_columns", "2026-01-06", true)
-	a.want(tasks, append([]string{"convert success", "convert_1_before skipped", "convert_2_before success"}, verified...)...)
+	a.wantStates(tasks, append([]string{"convert success", "convert_1_before skipped", "convert_2_before success"}, verified...)...)
 	rows["2026-01-05"], rows["2026-01-03"] = 104, 109
-	a.holds(rows)
-	after := a.state()
+	a.wantDestinations(rows)
+	after := a.files()
 	for name, was := range before {
 		if after[name] != was {
 			a.Errorf("%s was changed for a late input", name)
@@ -275,17 +275,17 @@ func airflowOne(a *airflow) {
 	}
 
 	tasks, _ = a.run("mail_columns", "2026-01-02", true)
-	a.want(tasks, "convert success", "convert_1_before skipped", "convert_2_before skipped", "verify success", "verify_1_before skipped", "verify_2_before skipped")
+	a.wantStates(tasks, "convert success", "convert_1_before skipped", "convert_2_before skipped", "verify success", "verify_1_before skipped", "verify_2_before skipped")
 	rows["2026-01-01"] = 100
-	a.holds(rows)
+	a.wantDestinations(rows)
 }
 
 // Exit codes are retried or not; losses are a success, in words.
-func airflowExits(a *airflow) {
+func airflowExitCodes(a *airflow) {
 	dir := a.TempDir()
 	must(a, os.WriteFile(dir+"/rowtocol", []byte("#!/bin/sh\nfor code; do :; done\nexit $code\n"), 0o700))
 	var codes map[string]string
-	a.ask(&codes, "codes", a.dir+"/dags/mail.py", dir)
+	a.script(&codes, "codes", a.dir+"/dags/mail.py", dir)
 	want := map[string]string{"0": "success", "8": "success", "99": "AirflowSkipException"}
 	for _, code := range []string{"4", "5", "130", "143"} {
 		want[code] = "AirflowException" // is retried
@@ -298,13 +298,13 @@ func airflowExits(a *airflow) {
 	}
 
 	tasks, log := a.run("mail_columns", "2026-01-02", false)
-	a.want(tasks, "convert failed", "convert_1_before skipped", "convert_2_before skipped", "verify upstream_failed", "verify_1_before skipped", "verify_2_before skipped")
+	a.wantStates(tasks, "convert failed", "convert_1_before skipped", "convert_2_before skipped", "verify upstream_failed", "verify_1_before skipped", "verify_2_before skipped")
 	if tasks["convert"].Tries != 1 || !strings.Contains(log, "exit code 3: ") {
 		a.Errorf("%+v\n%s", tasks["convert"], log)
 	}
 
-	a.job("on-damage: skip\n")
-	a.mail("2026-01-01", "mail.avro", 2000)
+	a.writeJob("on-damage: skip\n")
+	a.writeMail("2026-01-01", "mail.avro", 2000)
 	name := a.dir + "/data/mail/2026-01-01/mail.avro"
 	data, err := os.ReadFile(name)
 	if err == nil {
@@ -324,9 +324,9 @@ func airflowExits(a *airflow) {
 
 // A signal reaches rowtocol, which cleans up, and the next try goes on.
 func airflowStopped(a *airflow) {
-	a.job("workers: 1\ncodec: bzip2\n")
+	a.writeJob("workers: 1\ncodec: bzip2\n")
 	const rows = 150_000
-	a.mail("2026-01-01", "mail.avro", rows)
+	a.writeMail("2026-01-01", "mail.avro", rows)
 	var output bytes.Buffer
 	cmd := a.start("mail_columns", "2026-01-02", &output)
 	dest := a.dir + "/data/mail.columns/2026-01-01"
@@ -354,25 +354,25 @@ func airflowStopped(a *airflow) {
 		}
 		wantEmpty(a.T, a.dir+"/temp")
 		var tasks map[string]airflowTask
-		if a.ask(&tasks, "last", a.home, "mail_columns"); tasks["convert"].State != "up_for_retry" {
+		if a.script(&tasks, "last", a.home, "mail_columns"); tasks["convert"].State != "up_for_retry" {
 			a.Errorf("%+v", tasks)
 		}
 		a.run("mail_columns", "2026-01-02", true)
 	} else if !strings.Contains(output.String(), "stopped by SIGTERM") {
 		a.Errorf("rowtocol was not told\n%s", output.Bytes())
 	}
-	a.holds(map[string]int{"2026-01-01": rows})
+	a.wantDestinations(map[string]int{"2026-01-01": rows})
 }
 
 // The mapped DAG makes the same of a plan's tasks, as many at once as it may.
 func airflowMapped(a *airflow) {
-	a.job("row-group-size: 64KiB\nblock-size: 1KiB\n")
-	a.mail("2026-01-04", "mail.avro", 3000)
-	a.mail("2026-01-03", "mail.avro", 10)
+	a.writeJob("row-group-size: 64KiB\nblock-size: 1KiB\n")
+	a.writeMail("2026-01-04", "mail.avro", 3000)
+	a.writeMail("2026-01-03", "mail.avro", 10)
 	tasks, _ := a.run("mail_columns_mapped", "2026-01-05", true)
-	a.want(tasks, "plan success", "task.0 success", "task.1 success", "task.2 success", "commit success", "verify success", "clean success")
-	a.holds(map[string]int{"2026-01-04": 3000})
-	a.figures(tasks["commit"], 3000, 0)
+	a.wantStates(tasks, "plan success", "task.0 success", "task.1 success", "task.2 success", "commit success", "verify success", "clean success")
+	a.wantDestinations(map[string]int{"2026-01-04": 3000})
+	a.wantFigures(tasks["commit"], 3000, 0)
 	rows := 0.0
 	for _, name := range []string{"task.0", "task.1", "task.2"} {
 		f, _ := tasks[name].XCom.(map[string]any)
@@ -383,25 +383,25 @@ func airflowMapped(a *airflow) {
 		a.Errorf("the tasks say %v rows", rows)
 	}
 
-	before := a.state()
+	before := a.files()
 	tasks, _ = a.run("mail_columns_mapped", "2026-01-05", true)
-	a.want(tasks, "plan success", "task skipped", "commit skipped", "verify success", "clean success")
-	if after := a.state(); !maps.Equal(before, after) {
+	a.wantStates(tasks, "plan success", "task skipped", "commit skipped", "verify success", "clean success")
+	if after := a.files(); !maps.Equal(before, after) {
 		a.Errorf("the same run again changed %v to %v", before, after)
 	}
 
-	a.mail("2026-01-04", "late.avro", 5)
+	a.writeMail("2026-01-04", "late.avro", 5)
 	old := a.dir + "/data/plans/2026-01-01-old.json"
 	long := time.Now().AddDate(0, 0, -8)
 	must(a, errors.Join(os.WriteFile(old, nil, 0o600), os.Chtimes(old, long, long)))
 	tasks, _ = a.run("mail_columns_mapped", "2026-01-05", true)
-	a.want(tasks, "plan success", "task.0 success", "commit success", "verify success", "clean success")
-	a.holds(map[string]int{"2026-01-04": 3005})
+	a.wantStates(tasks, "plan success", "task.0 success", "commit success", "verify success", "clean success")
+	a.wantDestinations(map[string]int{"2026-01-04": 3005})
 }
 
 // Two runs at once of one DAG, and of both, end well: one waits, or is tried again.
-func airflowTwice(a *airflow) {
-	a.mail("2026-01-01", "mail.avro", 20_000)
+func airflowConcurrent(a *airflow) {
+	a.writeMail("2026-01-01", "mail.avro", 20_000)
 	b := a.sibling()
 	for round, dags := range [][2]string{{"mail_columns", "mail_columns"}, {"mail_columns_mapped", "mail_columns_mapped"}, {"mail_columns", "mail_columns_mapped"}} {
 		must(a, os.RemoveAll(a.dir+"/data/mail.columns/2026-01-01"))
@@ -418,6 +418,6 @@ func airflowTwice(a *airflow) {
 				a.Fatalf("round %d, %s: %v\n%s", round, dags[i], failed[i], outputs[i].Bytes())
 			}
 		}
-		a.holds(map[string]int{"2026-01-01": 20_000})
+		a.wantDestinations(map[string]int{"2026-01-01": 20_000})
 	}
 }

@@ -53,8 +53,8 @@ func installed(name string, files []string, install func(dir string) error) (str
 	return home, nil
 }
 
-// tool runs a program that installs something.
-func tool(name string, args ...string) error {
+// runInstaller runs a program that installs something.
+func runInstaller(name string, args ...string) error {
 	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, out)
 	}
@@ -66,10 +66,10 @@ func tool(name string, args ...string) error {
 var pythonEnvironment = sync.OnceValues(func() (string, error) {
 	const requirements = "python/requirements.txt"
 	home, err := installed("python", []string{requirements}, func(dir string) error {
-		if err := tool("python3", "-m", "venv", dir); err != nil {
+		if err := runInstaller("python3", "-m", "venv", dir); err != nil {
 			return err
 		}
-		return tool(filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", requirements)
+		return runInstaller(filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", requirements)
 	})
 	return filepath.Join(home, "bin", "python"), err
 })
@@ -99,9 +99,9 @@ func pythonWith(t *testing.T, environment []string, script string, args ...strin
 	return string(out)
 }
 
-// columnar converts an Avro file and writes its columns as an Arrow stream,
+// exportColumns converts an Avro file and writes its columns as an Arrow stream,
 // to standard output, and as a Parquet file.
-func columnar(t *testing.T, avro string, flags ...string) (stream, parquet string) {
+func exportColumns(t *testing.T, avro string, flags ...string) (stream, parquet string) {
 	t.Helper()
 	dir := t.TempDir()
 	run(t, "convert", "--row-group-size", "4MiB", avro, dir+"/columns").want(t, 0)
@@ -117,7 +117,7 @@ func columnar(t *testing.T, avro string, flags ...string) (stream, parquet strin
 func TestQueriesOfMail(t *testing.T) {
 	avro := t.TempDir() + "/mail.avro"
 	writeMail(t, avro, 30_000)
-	stream, parquet := columnar(t, avro)
+	stream, parquet := exportColumns(t, avro)
 	python(t, "queries.py", avro, stream, parquet)
 }
 
@@ -126,13 +126,13 @@ func TestQueriesOfMail(t *testing.T) {
 func TestTypesOfArrow(t *testing.T) {
 	avro := t.TempDir() + "/all.avro"
 	python(t, "alltypes.py", "make", avro)
-	stream, parquet := columnar(t, avro)
+	stream, parquet := exportColumns(t, avro)
 	structs := filepath.Dir(stream) + "/structs.arrows"
 	run(t, "cat", "--to", "arrow", "--unions", "struct", "--output", structs, filepath.Dir(stream)+"/columns").want(t, 0)
 	python(t, "alltypes.py", "judge", avro, stream, parquet, structs)
-	stream, parquet = columnar(t, avro, "--limit", "0")
+	stream, parquet = exportColumns(t, avro, "--limit", "0")
 	python(t, "alltypes.py", "empty", stream, parquet)
-	stream, parquet = columnar(t, avro, "--where", "id % 7 == 3", "--columns", "id,option.n,deep")
+	stream, parquet = exportColumns(t, avro, "--where", "id % 7 == 3", "--columns", "id,option.n,deep")
 	python(t, "alltypes.py", "sevenths", stream, parquet)
 }
 

@@ -77,15 +77,15 @@ const (
 	sortedBy   = `[...document.querySelectorAll("#columns thead [aria-sort]")].map((e) => e.textContent + " " + e.ariaSort).join()`
 )
 
-func heading(title string) string {
+func headingButton(title string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll("#columns thead button")].find((e) => e.textContent === %q)`, title)
 }
 
-func opener(name string) string {
+func expandButton(name string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll("#columns tbody th button")].find((e) => e.parentNode.querySelector("bdi").title === %q)`, name)
 }
 
-func evaluated[T comparable](t *testing.T, b *browser, what, expression string, want T) {
+func wantEval[T comparable](t *testing.T, b *browser, what, expression string, want T) {
 	t.Helper()
 	var got T
 	if b.eval(expression, &got); got != want {
@@ -109,42 +109,42 @@ func TestPage(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	b.open(page)
-	evaluated(t, b, "title", `document.title`, "out: where the bytes are")
-	evaluated(t, b, "count", shownCount, "10 columns")
-	evaluated(t, b, "order", sortedBy, "Stored descending")
-	evaluated(t, b, "row groups", `document.querySelectorAll("#groups tbody tr").length`, len(r.Result.RowGroups))
-	evaluated(t, b, "largest area", `document.querySelector(".map bdi").textContent`, oddName)
-	evaluated(t, b, "areas that are columns", `document.querySelectorAll(".map div:not(.place)").length`, len(r.Result.Columns))
-	evaluated(t, b, "longest bar", `document.querySelector("#columns .fill").style.width`, "100%")
-	evaluated(t, b, "total", `document.querySelector("#columns tfoot").textContent.startsWith("Total")`, true)
-	evaluated(t, b, "headings that are not explained", `document.querySelectorAll("thead button:not([title])").length`, 0)
-	evaluated(t, b, "elements made by a name", `document.querySelectorAll("img").length`, 0)
+	wantEval(t, b, "title", `document.title`, "out: where the bytes are")
+	wantEval(t, b, "count", shownCount, "10 columns")
+	wantEval(t, b, "order", sortedBy, "Stored descending")
+	wantEval(t, b, "row groups", `document.querySelectorAll("#groups tbody tr").length`, len(r.Result.RowGroups))
+	wantEval(t, b, "largest area", `document.querySelector(".map bdi").textContent`, oddName)
+	wantEval(t, b, "areas that are columns", `document.querySelectorAll(".map div:not(.place)").length`, len(r.Result.Columns))
+	wantEval(t, b, "longest bar", `document.querySelector("#columns .fill").style.width`, "100%")
+	wantEval(t, b, "total", `document.querySelector("#columns tfoot").textContent.startsWith("Total")`, true)
+	wantEval(t, b, "headings that are not explained", `document.querySelectorAll("thead button:not([title])").length`, 0)
+	wantEval(t, b, "elements made by a name", `document.querySelectorAll("img").length`, 0)
 
-	b.click(heading("Name"))
-	evaluated(t, b, "order", sortedBy, "Name ascending")
+	b.click(headingButton("Name"))
+	wantEval(t, b, "order", sortedBy, "Name ascending")
 	tree := []string{oddName, "hops[]", "host", "port", "tags>", "key", "value", "id", "size", "/int", "/string"}
 	b.wantNames("tree by name", tree...)
-	b.click(heading("Name"))
+	b.click(headingButton("Name"))
 	b.wantNames("tree by name, backwards", "size", "/string", "/int", "id", "hops[]", "tags>", "value", "key", "port", "host", oddName)
-	b.click(heading("Name"))
+	b.click(headingButton("Name"))
 
 	b.click(`document.getElementById("collapse")`)
 	b.wantNames("closed tree", oddName, "hops[]", "id", "size")
 	var focused bool
-	b.eval(opener("hops[]")+`.focus(), true`, &focused)
+	b.eval(expandButton("hops[]")+`.focus(), true`, &focused)
 	b.enter("\r")
 	b.wantNames("one opened", oddName, "hops[]", "host", "port", "tags>", "id", "size")
-	evaluated(t, b, "focus after opening", `document.activeElement === `+opener("hops[]"), true)
-	evaluated(t, b, "state", opener("hops[]")+`.ariaExpanded`, "true")
-	b.click(opener("hops[]"))
+	wantEval(t, b, "focus after opening", `document.activeElement === `+expandButton("hops[]"), true)
+	wantEval(t, b, "state", expandButton("hops[]")+`.ariaExpanded`, "true")
+	b.click(expandButton("hops[]"))
 	b.wantNames("closed again", oddName, "hops[]", "id", "size")
 
 	b.click(`document.getElementById("filter")`)
 	b.enter("KEY")
 	b.wantNames("filtered tree", "hops[]", "tags>", "key")
-	evaluated(t, b, "count", shownCount, "1 of 10 columns")
+	wantEval(t, b, "count", shownCount, "1 of 10 columns")
 	b.enter(" or not")
-	evaluated(t, b, "nothing found", `document.querySelector("#columns tbody").textContent`, "No name contains this text.")
+	wantEval(t, b, "nothing found", `document.querySelector("#columns tbody").textContent`, "No name contains this text.")
 	b.eval(`document.getElementById("filter").select(), true`, &focused)
 	b.enter(" ")
 
@@ -154,7 +154,7 @@ func TestPage(t *testing.T) {
 	b.enter(" ")
 
 	b.click(`document.getElementById("nested")`)
-	b.click(heading("Stored"))
+	b.click(headingButton("Stored"))
 	var flat []string
 	for _, c := range r.Result.Columns {
 		flat = append(flat, c.Name)
@@ -165,9 +165,9 @@ func TestPage(t *testing.T) {
 	var light string
 	b.eval(background, &light)
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": "dark"}}}, nil)
-	evaluated(t, b, "dark as light", background+` === `+fmt.Sprintf("%q", light), false)
+	wantEval(t, b, "dark as light", background+` === `+fmt.Sprintf("%q", light), false)
 	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": false}, nil)
-	evaluated(t, b, "wider than a narrow window", `document.documentElement.scrollWidth > innerWidth`, false)
+	wantEval(t, b, "wider than a narrow window", `document.documentElement.scrollWidth > innerWidth`, false)
 	b.wantQuiet()
 }
 
@@ -178,8 +178,8 @@ func TestEmptyPage(t *testing.T) {
 	run(t, "convert", "--allow-empty", t.TempDir(), dir+"/out").want(t, 0)
 	run(t, "inspect", "--html", dir+"/page.html", dir+"/out").want(t, 0)
 	b.open(dir + "/page.html")
-	evaluated(t, b, "title", `document.title`, "out: where the bytes are")
-	evaluated(t, b, "tables", `document.querySelectorAll("section:not([hidden])").length`, 0)
+	wantEval(t, b, "title", `document.title`, "out: where the bytes are")
+	wantEval(t, b, "tables", `document.querySelectorAll("section:not([hidden])").length`, 0)
 	b.wantQuiet()
 }
 
@@ -193,28 +193,28 @@ func TestWidePage(t *testing.T) {
 		page, _ := inspectedPage(t, wideSchema(c.columns), 3, func(int) []byte { return make([]byte, c.columns) })
 		b.open(page)
 		const drawn = `document.querySelectorAll("#columns tbody tr").length`
-		evaluated(t, b, "count", shownCount, c.count+" columns")
-		evaluated(t, b, "drawn of the closed tree", drawn, min(c.columns/5, 500))
-		evaluated(t, b, "areas of columns", `document.querySelectorAll(".map div:not(.place)").length`, c.columns)
+		wantEval(t, b, "count", shownCount, c.count+" columns")
+		wantEval(t, b, "drawn of the closed tree", drawn, min(c.columns/5, 500))
+		wantEval(t, b, "areas of columns", `document.querySelectorAll(".map div:not(.place)").length`, c.columns)
 		b.click(`document.getElementById("expand")`)
-		evaluated(t, b, "drawn of the open tree", drawn, 500)
+		wantEval(t, b, "drawn of the open tree", drawn, 500)
 		const top = `document.querySelector("#columns thead th").getBoundingClientRect().top`
-		evaluated(t, b, "heading stays", fmt.Sprintf(`(() => { const before = %s; document.querySelector("#columns .scroll").scrollTop = 3000; return %[1]s - before; })()`, top), 0)
+		wantEval(t, b, "heading stays", fmt.Sprintf(`(() => { const before = %s; document.querySelector("#columns .scroll").scrollTop = 3000; return %[1]s - before; })()`, top), 0)
 		b.click(`document.querySelector("#columns .more button")`)
-		evaluated(t, b, "drawn when asked for more", drawn, 1_000)
+		wantEval(t, b, "drawn when asked for more", drawn, 1_000)
 		if c.columns == 2_000 {
 			b.click(`document.querySelector("#columns .more button:last-child")`)
-			evaluated(t, b, "drawn when asked for all", drawn, 2_400)
+			wantEval(t, b, "drawn when asked for all", drawn, 2_400)
 		}
-		b.click(heading("#"))
-		evaluated(t, b, "drawn when sorted", drawn, 500)
+		b.click(headingButton("#"))
+		wantEval(t, b, "drawn when sorted", drawn, 500)
 		b.click(`document.getElementById("filter")`)
 		b.enter("field123")
 		var names []string
 		if b.eval(shownNames, &names); len(names) != 14 || !slices.Equal(names[:3], []string{"part24", "field123", "part246"}) {
 			t.Errorf("filtered: %q", names)
 		}
-		evaluated(t, b, "count", shownCount, "11 of "+c.count+" columns")
+		wantEval(t, b, "count", shownCount, "11 of "+c.count+" columns")
 	}
 	b.wantQuiet()
 }

@@ -17,13 +17,13 @@ func TestCFileManyColumns(t *testing.T) {
 	dir := t.TempDir()
 	input, dest := filepath.Join(dir, "wide.avro"), filepath.Join(dir, "out")
 	must(t, datagen.Flat(columns, 3000).WriteFile(input, datagen.Options{Seed: 1, Codec: "snappy"}))
-	run(t, cFiles.convert(input, dest)...).want(t, 1).oneComplaint(t, strconv.Itoa(columns), "--many-files")
+	run(t, cFiles.convert(input, dest)...).want(t, 1).wantComplaint(t, strconv.Itoa(columns), "--many-files")
 	limited := func(files int, args ...string) {
 		t.Helper()
 		cmd := command(append(args, "--memory", strconv.Itoa(memory))...)
 		limit := exec.Command("/bin/sh", append([]string{"-c", `ulimit -n "$0" && exec "$@"`, strconv.Itoa(files)}, cmd.Args...)...)
 		limit.Env = cmd.Env
-		r, peak := measured(t, limit)
+		r, peak := finishMeasured(t, limit)
 		r.want(t, 0)
 		if most := int64(memory + 48<<20); peak > most {
 			t.Errorf("%v: %d MiB of memory, want at most %d", args, peak>>20, most>>20)

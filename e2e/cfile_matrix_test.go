@@ -72,7 +72,7 @@ func TestKindsOfCFiles(t *testing.T) {
 	k := newKudu(t)
 	all := cells()
 	var files int
-	each(len(all), func(i int) {
+	inParallel(len(all), func(i int) {
 		c := all[i]
 		some := contents(c.nullable)
 		if !soak.Full() {
@@ -246,7 +246,7 @@ func TestCFileValueIndex(t *testing.T) {
 		}
 	}
 	step := soak.Rounds(16, 1)
-	each(len(all)/step, func(i int) {
+	inParallel(len(all)/step, func(i int) {
 		c := all[i*step]
 		for _, rows := range []int{1, 1000, soak.Rounds(3000, 200_000)} {
 			r := rand.New(rand.NewPCG(uint64(i), uint64(rows)))

@@ -32,5 +32,5 @@ func TestCFileSorted(t *testing.T) {
 	if got := run(t, append(query, dest)...).want(t, 0).stdout; got != want || strings.Count(want, "\n") < 10 {
 		t.Errorf("%d bytes of rows, want %d", len(got), len(want))
 	}
-	run(t, cFiles.convert("--sorted-by=from", input, filepath.Join(t.TempDir(), "out"))...).want(t, 3).oneComplaint(t, "from", "row ")
+	run(t, cFiles.convert("--sorted-by=from", input, filepath.Join(t.TempDir(), "out"))...).want(t, 3).wantComplaint(t, "from", "row ")
 }

@@ -25,14 +25,14 @@ type entry struct {
 
 // The classes of files, by how a conversion of one ends.
 const (
-	readable = iota // it converts, and Java reads the output
-	odd             // it converts; Java's reader refuses the schema
-	refused         // exit 3
+	readable    = iota // it converts, and Java reads the output
+	javaRefuses        // it converts; Java's reader refuses the schema
+	refused            // exit 3
 )
 
 var classes = map[string]int{
 	"ok": readable, "empty": readable, "zero-byte rows": readable, "bad-default": readable,
-	"bad-name": odd, "bad-symbols": odd,
+	"bad-name": javaRefuses, "bad-symbols": javaRefuses,
 	"corrupt": refused, "not-OCF": refused, "trailing-junk": refused, "recursive": refused, "zero-column": refused,
 }
 
@@ -53,9 +53,9 @@ func realFiles(t *testing.T, outcomes ...int) (entries []entry) {
 	return entries
 }
 
-// thinned returns every nth entry beginning with entry first%n, and in a soak
+// everyNth returns every nth entry beginning with entry first%n, and in a soak
 // all of them.
-func thinned[T any](entries []T, n, first int) []T {
+func everyNth[T any](entries []T, n, first int) []T {
 	if soak.Full() {
 		return entries
 	}
@@ -73,8 +73,8 @@ type conversion struct {
 	parts []string
 }
 
-// whole is what came of the corpus with no flags, which several tests start from.
-var whole struct {
+// corpusOutputs is what came of the corpus with no flags, which several tests start from.
+var corpusOutputs struct {
 	sync.Mutex
 	dir       string // removed after the last test
 	converted map[string]conversion
@@ -84,18 +84,18 @@ var whole struct {
 // one of these. The tests share them, and only read them.
 func wholeCorpus(t *testing.T, outcomes ...int) []conversion {
 	t.Helper()
-	whole.Lock()
-	defer whole.Unlock()
-	if whole.converted == nil {
+	corpusOutputs.Lock()
+	defer corpusOutputs.Unlock()
+	if corpusOutputs.converted == nil {
 		converted := map[string]conversion{}
-		for _, c := range convertInto(t, whole.dir, realFiles(t, readable, odd)) {
+		for _, c := range convertInto(t, corpusOutputs.dir, realFiles(t, readable, javaRefuses)) {
 			converted[c.file] = c
 		}
-		whole.converted = converted
+		corpusOutputs.converted = converted
 	}
 	var some []conversion
 	for _, e := range realFiles(t, outcomes...) {
-		some = append(some, whole.converted[e.file])
+		some = append(some, corpusOutputs.converted[e.file])
 	}
 	return some
 }
@@ -110,7 +110,7 @@ func convertAll(t *testing.T, entries []entry, flags ...string) []conversion {
 func convertInto(t *testing.T, dir string, entries []entry, flags ...string) []conversion {
 	t.Helper()
 	out := make([]conversion, len(entries))
-	each(len(entries), func(i int) {
+	inParallel(len(entries), func(i int) {
 		e, dest := entries[i], filepath.Join(dir, strconv.Itoa(i))
 		r := run(t, append([]string{"convert", "--json", e.path, dest}, flags...)...)
 		if r.code != 0 {
@@ -164,7 +164,7 @@ func TestJavaReads(t *testing.T) {
 				wantJava(t, wholeCorpus(t, readable))
 				return
 			}
-			wantJava(t, convertAll(t, thinned(realFiles(t, readable), 8, i), flags...))
+			wantJava(t, convertAll(t, everyNth(realFiles(t, readable), 8, i), flags...))
 		})
 	}
 }
@@ -177,10 +177,10 @@ func TestWitnessReads(t *testing.T) {
 		t.Run(strings.Join(flags, ""), func(t *testing.T) {
 			t.Parallel()
 			if i == 0 {
-				wantWitnesses(t, wholeCorpus(t, readable, odd))
+				wantWitnesses(t, wholeCorpus(t, readable, javaRefuses))
 				return
 			}
-			wantWitnesses(t, convertAll(t, thinned(realFiles(t, readable, odd), 8, i), flags...))
+			wantWitnesses(t, convertAll(t, everyNth(realFiles(t, readable, javaRefuses), 8, i), flags...))
 		})
 	}
 }
@@ -190,7 +190,7 @@ func TestWitnessReads(t *testing.T) {
 func wantWitnesses(t *testing.T, converted []conversion) {
 	t.Helper()
 	var goavro, hamba int64
-	each(len(converted), func(i int) {
+	inParallel(len(converted), func(i int) {
 		c := converted[i]
 		r := run(t, "verify", "--json", c.dest, "--against", c.path, "--require-complete")
 		if r.code != 0 {
@@ -208,7 +208,7 @@ func wantWitnesses(t *testing.T, converted []conversion) {
 func TestRefused(t *testing.T) {
 	entries := realFiles(t, refused)
 	dir := t.TempDir()
-	each(len(entries), func(i int) {
+	inParallel(len(entries), func(i int) {
 		e, dest := entries[i], filepath.Join(dir, strconv.Itoa(i))
 		r := run(t, "convert", "--json", e.path, dest)
 		p := r.report(t)

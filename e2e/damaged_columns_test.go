@@ -14,8 +14,8 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// columnsOf converts an Avro file to one column file.
-func columnsOf(t *testing.T, path string, flags ...string) columnFile {
+// columnFileOf converts an Avro file to one column file.
+func columnFileOf(t *testing.T, path string, flags ...string) columnFile {
 	t.Helper()
 	converted := convertAll(t, []entry{{file: path, path: path, rows: countRows(t, path)}}, flags...)
 	if len(converted[0].parts) != 1 {
@@ -48,7 +48,7 @@ func wantLocated(t *testing.T, damaged []byte, header bool) {
 		whole := args[0] == "cat" // reads all of the file's columns
 		r := run(t, args...)
 		if r.code == 3 {
-			r.oneComplaint(t, "damaged.trv")
+			r.wantComplaint(t, "damaged.trv")
 		} else if r.code != 0 || whole || header {
 			t.Errorf("%v: exit %d\n%s", args, r.code, r.stderr)
 		}
@@ -67,19 +67,19 @@ func wantLocated(t *testing.T, damaged []byte, header bool) {
 // TestDamagedColumns cuts a column file at many lengths, appends to it and
 // changes single bits of it.
 func TestDamagedColumns(t *testing.T) {
-	f := columnsOf(t, "../testdata/real/list-columns.avro")
+	f := columnFileOf(t, "../testdata/real/list-columns.avro")
 	cols := f.Columns()
 	lengths := []int64{0, 1, 3, 4, 5, 12, 15, 16, 17, cols[0].Start / 2, cols[0].Start - 1, int64(len(f.data)) - 1}
 	for _, c := range cols {
 		lengths = append(lengths, c.Start, c.Start+2, c.Start+9)
 	}
-	each(len(lengths), func(i int) {
+	inParallel(len(lengths), func(i int) {
 		wantLocated(t, f.data[:lengths[i]], false)
 	})
 	wantLocated(t, append(f.data[:len(f.data):len(f.data)], 0), false)
 	bits := 8 * len(f.data)
 	flips := soak.Rounds(50, 150)
-	each(flips, func(i int) {
+	inParallel(flips, func(i int) {
 		bit := i * bits / flips
 		damaged := append([]byte(nil), f.data...)
 		damaged[bit/8] ^= 1 << (bit % 8)
@@ -99,7 +99,7 @@ func TestHostileColumns(t *testing.T) {
 		data = append(data, 2, 0)                   // a: one null
 		data = sized(append(data, 2), strings.Repeat("y", 40))
 	}
-	f := columnsOf(t, writeAvro(t, "rows", schema, block{rows, data}), "--codec=null", "--checksum=null")
+	f := columnFileOf(t, writeAvro(t, "rows", schema, block{rows, data}), "--codec=null", "--checksum=null")
 	for _, key := range []string{trevni.HeaderCRCKey, trevni.TableCRCKey, trevni.BlocksCRCKey} {
 		f.data = bytes.ReplaceAll(f.data, []byte(key), []byte("other"+key[5:])) // who means harm stores no CRC that tells
 	}

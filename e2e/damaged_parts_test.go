@@ -20,7 +20,7 @@ func TestDamagedParts(t *testing.T) {
 			d := damageable{target: f, made: filepath.Join(t.TempDir(), "out")}
 			run(t, f.convert("../testdata/mail/archive-1.avro", d.made)...).want(t, 0)
 			d.rows = run(t, "cat", d.made).want(t, 0).stdout
-			part := only(t, filepath.Join(d.made, "part-*"))
+			part := onlyFile(t, filepath.Join(d.made, "part-*"))
 			files, err := filepath.Glob(filepath.Join(part, "*"))
 			must(t, err)
 			if files == nil {
@@ -28,16 +28,16 @@ func TestDamagedParts(t *testing.T) {
 			}
 			r := rand.New(rand.NewPCG(1, 1))
 			for i := range soak.Rounds(12, 300) {
-				d.try(t, files[i%len(files)], func(path string) error {
+				d.run(t, files[i%len(files)], func(path string) error {
 					data, err := os.ReadFile(path)
 					data[r.IntN(len(data))] ^= 1 << r.IntN(7)
 					return errors.Join(err, os.WriteFile(path, data, 0o666))
 				})
 			}
 			for _, file := range []string{files[0], files[len(files)-1]} {
-				d.try(t, file, func(path string) error { return os.Truncate(path, 20) })
-				d.try(t, file, func(path string) error { return os.WriteFile(path, nil, 0o666) })
-				d.try(t, file, os.Remove)
+				d.run(t, file, func(path string) error { return os.Truncate(path, 20) })
+				d.run(t, file, func(path string) error { return os.WriteFile(path, nil, 0o666) })
+				d.run(t, file, os.Remove)
 			}
 			if len(files) == 1 {
 				return
@@ -45,7 +45,7 @@ func TestDamagedParts(t *testing.T) {
 			must(t, os.WriteFile(filepath.Join(part, "foreign"), []byte("mine"), 0o666))
 			run(t, "cat", d.made).want(t, 0) // reads what _SUCCESS lists
 			run(t, "cat", part).want(t, 3)
-			run(t, "verify", d.made).want(t, 6).oneComplaint(t, "foreign")
+			run(t, "verify", d.made).want(t, 6).wantComplaint(t, "foreign")
 		})
 	}
 }
@@ -56,9 +56,9 @@ type damageable struct {
 	made, rows string
 }
 
-// try has every command read a copy of the output in which a file was changed, and the
+// run has every command read a copy of the output in which a file was changed, and the
 // part alone if that is a directory.
-func (d damageable) try(t *testing.T, file string, change func(path string) error) {
+func (d damageable) run(t *testing.T, file string, change func(path string) error) {
 	t.Helper()
 	dest := filepath.Join(t.TempDir(), "out")
 	must(t, os.CopyFS(dest, os.DirFS(d.made)))
@@ -72,7 +72,7 @@ func (d damageable) try(t *testing.T, file string, change func(path string) erro
 	for _, place := range places {
 		cat := run(t, "cat", place)
 		if unneeded := d.name == hFiles.name && cat.code == 0 && cat.stdout == d.rows; !unneeded {
-			cat.want(t, 3).oneComplaint(t, filepath.Base(name))
+			cat.want(t, 3).wantComplaint(t, filepath.Base(name))
 		}
 		if r := run(t, "verify", place); r.code != 6 || !strings.Contains(r.stdout+r.stderr, filepath.Base(name)) {
 			t.Errorf("verify: exit %d\n%s%s", r.code, r.stdout, r.stderr)

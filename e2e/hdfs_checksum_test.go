@@ -17,15 +17,15 @@ import (
 	"github.com/rowtocol/rowtocol/store/location"
 )
 
-// checksummers are the ways to a cluster that give checksums of its files.
-func checksummers(t *testing.T, c *hadooptest.Cluster) map[string]func(context.Context, string) (string, error) {
+// checksumClients are the ways to a cluster that give checksums of its files.
+func checksumClients(t *testing.T, c *hadooptest.Cluster) map[string]func(context.Context, string) (string, error) {
 	t.Helper()
 	all := map[string]func(context.Context, string) (string, error){}
-	for road, st := range map[string]store.Store{
+	for protocol, st := range map[string]store.Store{
 		"RPC": rpcStore(t, c, "", 0, nil), "WebHDFS": webStore(t, c.WebURI(), nil), "HttpFS": webStore(t, c.HTTPFS(), nil),
 	} {
-		if all[road] = store.CapabilitiesOf(st).Checksum; all[road] == nil {
-			t.Fatalf("%s gives no checksums", road)
+		if all[protocol] = store.CapabilitiesOf(st).Checksum; all[protocol] == nil {
+			t.Fatalf("%s gives no checksums", protocol)
 		}
 	}
 	return all
@@ -71,7 +71,7 @@ func (r *realm) checksums(t *testing.T, dir string, encrypted bool) {
 // client made in several ways; or there are none.
 func TestHDFSChecksums(t *testing.T) {
 	f := newFolder(t, hadooptest.Shared(t))
-	everyRoad := []string{"RPC", "WebHDFS", "HttpFS"}
+	allProtocols := []string{"RPC", "WebHDFS", "HttpFS"}
 	var files []string
 	none := map[string][]string{} // roads that give none, by file
 	for name, kind := range map[string]struct {
@@ -82,12 +82,12 @@ func TestHDFSChecksums(t *testing.T) {
 		"usual":          {nil, []int{1, 512, 513, 1<<20 + 3}, nil},
 		"CRC-32":         {[]string{"-Ddfs.checksum.type=CRC32", "-Ddfs.bytes-per-checksum=1024"}, []int{5000}, nil},
 		"several-blocks": {[]string{"-Ddfs.blocksize=1048576"}, []int{3 << 20}, []string{"RPC"}},
-		"without-CRCs":   {[]string{"-Ddfs.checksum.type=NULL"}, []int{0, 2000}, everyRoad},
+		"without-CRCs":   {[]string{"-Ddfs.checksum.type=NULL"}, []int{0, 2000}, allProtocols},
 	} {
 		args, dir := append(kind.flags, "-put"), t.TempDir()
 		for _, size := range kind.sizes {
 			local := filepath.Join(dir, fmt.Sprintf("%s-%d", name, size))
-			must(t, os.WriteFile(local, noise(size), 0o666))
+			must(t, os.WriteFile(local, randomBytes(size), 0o666))
 			args = append(args, local)
 			file := path.Join(f.path, filepath.Base(local))
 			files, none[file] = append(files, file), kind.none
@@ -95,11 +95,11 @@ func TestHDFSChecksums(t *testing.T) {
 		f.java(t, "org.apache.hadoop.fs.FsShell", append(args, f.path)...)
 	}
 	shown := f.shown(t, files...)
-	for road, checksum := range checksummers(t, f.Cluster) {
+	for protocol, checksum := range checksumClients(t, f.Cluster) {
 		for _, file := range files {
 			sum, err := checksum(t.Context(), file)
-			if want := !slices.Contains(none[file], road); want && (sum != shown[file] || err != nil) || !want && (sum != "" || err == nil) {
-				t.Errorf("%s by %s: %q, %v; shown is %s", file, road, sum, err, shown[file])
+			if want := !slices.Contains(none[file], protocol); want && (sum != shown[file] || err != nil) || !want && (sum != "" || err == nil) {
+				t.Errorf("%s by %s: %q, %v; shown is %s", file, protocol, sum, err, shown[file])
 			}
 		}
 	}
@@ -114,10 +114,10 @@ func TestHDFSChecksumsOfSteps(t *testing.T) {
 	var all []*steps
 	var files []string
 	recorded := map[string]string{}
-	for road, uri := range map[string]string{"rpc": f.URI(), "web": f.WebURI()} {
-		s := newSteps(t, input, uri+f.path+"/"+road, "--row-group-size=1MiB")
+	for protocol, uri := range map[string]string{"rpc": f.URI(), "web": f.WebURI()} {
+		s := newSteps(t, input, uri+f.path+"/"+protocol, "--row-group-size=1MiB")
 		all = append(all, s)
-		s.scatter(t, s.all(), 1, false)
+		s.runConcurrently(t, s.taskNumbers(), 1, false)
 		staged := s.staged(t)
 		for n := range s.tasks {
 			res, err := manifest.DecodeTaskResult([]byte(staged[manifest.TaskName(n)]), s.id, n)
@@ -134,18 +134,18 @@ func TestHDFSChecksumsOfSteps(t *testing.T) {
 			t.Errorf("%s: recorded is %s, shown %s", file, recorded[file], sum)
 		}
 	}
-	for road, checksum := range checksummers(t, f.Cluster) {
+	for protocol, checksum := range checksumClients(t, f.Cluster) {
 		for _, file := range files {
 			if sum, err := checksum(t.Context(), file); err != nil || sum != recorded[file] {
-				t.Errorf("%s by %s: %s, %v; recorded is %s", file, road, sum, err, recorded[file])
+				t.Errorf("%s by %s: %s, %v; recorded is %s", file, protocol, sum, err, recorded[file])
 			}
 		}
 	}
 	for _, s := range all {
 		staged := s.staged(t)
-		part := listed(t, staged, 1)
-		s.replace(t, part, string(noise(len(staged[part]))))
-		s.commit(t).want(t, 9).oneComplaint(t, "task 1", part, "CRC-32C")
+		part := listedFile(t, staged, 1)
+		s.replace(t, part, string(randomBytes(len(staged[part]))))
+		s.commit(t).want(t, 9).wantComplaint(t, "task 1", part, "CRC-32C")
 		s.replace(t, part, staged[part])
 		s.commit(t).want(t, 0)
 	}

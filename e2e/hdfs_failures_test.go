@@ -15,8 +15,8 @@ import (
 // scratches numbers the directories of tests on a shared cluster.
 var scratches atomic.Int32
 
-// on returns what opens a new directory of a file system, without patience.
-func on(uri string) jobtest.Open {
+// openOn returns what opens a new directory of a file system, without patience.
+func openOn(uri string) jobtest.Open {
 	return func(t *testing.T) (store.Store, string) {
 		t.Helper()
 		resolver := location.New(location.Options{})
@@ -37,7 +37,7 @@ func TestFaultsOnHDFS(t *testing.T) {
 		stride    int // calls over HTTP take three times as long
 	}{{"hdfs", c.URI(), 59}, {"webhdfs", c.WebURI(), 149}} {
 		t.Run(client.name, func(t *testing.T) {
-			open, stride := on(client.uri), client.stride
+			open, stride := openOn(client.uri), client.stride
 			if soak.Full() {
 				stride = 1
 			}

@@ -59,7 +59,7 @@ func (s *site) args(dest string, more ...string) []string {
 	return append(append(args, more...), s.input, dest)
 }
 
-func (s *site) at(t *testing.T, uri string) store.Location {
+func (s *site) locate(t *testing.T, uri string) store.Location {
 	t.Helper()
 	l, err := s.resolver.Resolve(uri)
 	must(t, err)
@@ -103,7 +103,7 @@ func eachFile(t *testing.T, at store.Location, f func(name string, content []byt
 func (s *site) tree(t *testing.T, uri string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	eachFile(t, s.at(t, uri), func(name string, content []byte) {
+	eachFile(t, s.locate(t, uri), func(name string, content []byte) {
 		if content == nil {
 			files[name] = "open"
 		} else if p := plainName(name); files[p] == "" || files[p] == s.want[p] {
@@ -113,8 +113,8 @@ func (s *site) tree(t *testing.T, uri string) map[string]string {
 	return files
 }
 
-// check fails the test if a name that a reader would see is not complete.
-func (s *site) check(t *testing.T, uri string) {
+// checkVisible fails the test if a name that a reader would see is not complete.
+func (s *site) checkVisible(t *testing.T, uri string) {
 	t.Helper()
 	got := s.tree(t, uri)
 	for name, d := range got {
@@ -136,8 +136,8 @@ func (s *site) check(t *testing.T, uri string) {
 	}
 }
 
-// nothing fails the test if a reader would see anything.
-func (s *site) nothing(t *testing.T, uri string) {
+// wantNothing fails the test if a reader would see anything.
+func (s *site) wantNothing(t *testing.T, uri string) {
 	t.Helper()
 	for name := range s.tree(t, uri) {
 		if name != "_lock" && !strings.HasPrefix(name, ".") {
@@ -146,13 +146,13 @@ func (s *site) nothing(t *testing.T, uri string) {
 	}
 }
 
-// complete fails the test unless a directory holds the output, nothing else, and on
+// wantComplete fails the test unless a directory holds the output, nothing else, and on
 // HDFS one block per file.
-func (s *site) complete(t *testing.T, uri string) {
+func (s *site) wantComplete(t *testing.T, uri string) {
 	t.Helper()
 	got := s.tree(t, uri)
 	delete(got, manifest.InputsName) // whether it is there depends on how old the inputs are
-	s.oneOutput(t, uri)
+	s.wantOneOutput(t, uri)
 	for name, d := range s.want {
 		if got[name] != d {
 			t.Errorf("%s: %s, want %s", name, got[name], d)
@@ -162,13 +162,13 @@ func (s *site) complete(t *testing.T, uri string) {
 	for name := range got {
 		t.Errorf("left over: %s", name)
 	}
-	if work := glob(t.Context(), s.at(t, uri), manifest.WorkName); len(work) > 0 {
+	if work := glob(t.Context(), s.locate(t, uri), manifest.WorkName); len(work) > 0 {
 		t.Errorf("left over: %v", work)
 	}
 	if s.Cluster == nil {
 		return
 	}
-	report, err := s.Fsck(t.Context(), s.at(t, uri).Path)
+	report, err := s.Fsck(t.Context(), s.locate(t, uri).Path)
 	must(t, err)
 	for line := range strings.Lines(report) {
 		if strings.Contains(line, "block(s)") && !strings.Contains(line, " 1 block(s)") {
@@ -177,10 +177,10 @@ func (s *site) complete(t *testing.T, uri string) {
 	}
 }
 
-// oneOutput fails the test if a directory holds parts of two outputs.
-func (s *site) oneOutput(t *testing.T, uri string) {
+// wantOneOutput fails the test if a directory holds parts of two outputs.
+func (s *site) wantOneOutput(t *testing.T, uri string) {
 	t.Helper()
-	at := s.at(t, uri)
+	at := s.locate(t, uri)
 	infos, err := at.Store.List(t.Context(), at.Path)
 	must(t, err)
 	seen := map[string]bool{}
@@ -193,10 +193,10 @@ func (s *site) oneOutput(t *testing.T, uri string) {
 	}
 }
 
-// uploading waits until a part is being uploaded and returns its pipeline.
-func (s *site) uploading(t *testing.T, uri string, ended <-chan struct{}) []*hadooptest.Daemon {
+// waitForUpload waits until a part is being uploaded and returns its pipeline.
+func (s *site) waitForUpload(t *testing.T, uri string, ended <-chan struct{}) []*hadooptest.Daemon {
 	t.Helper()
-	at := s.at(t, uri)
+	at := s.locate(t, uri)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for {
@@ -218,14 +218,14 @@ func (s *site) uploading(t *testing.T, uri string, ended <-chan struct{}) []*had
 // uploads returns the parts that are being uploaded, as far as can be seen now.
 func uploads(ctx context.Context, at store.Location) (files []string) {
 	for _, dir := range unfinishedWork(ctx, at) {
-		files = append(files, beingWritten(dir)...)
+		files = append(files, unclosedParts(dir)...)
 	}
 	return files
 }
 
-// beingWritten returns the files of parts in a directory that are being written: HDFS
+// unclosedParts returns the files of parts in a directory that are being written: HDFS
 // counts a block when it is complete, and they have one.
-func beingWritten(dir []store.Info) (files []string) {
+func unclosedParts(dir []store.Info) (files []string) {
 	for _, info := range dir {
 		if strings.Contains(info.Path, "/part-") && !info.Dir && info.Size == 0 {
 			files = append(files, info.Path)
@@ -295,14 +295,14 @@ func (s *site) clients() map[string]string {
 func (s *site) measure(t *testing.T, dest string) {
 	t.Helper()
 	r := s.start(t, dest)
-	s.uploading(t, dest, r.ended)
+	s.waitForUpload(t, dest, r.ended)
 	began := time.Now()
-	for at := s.at(t, dest); len(uploads(t.Context(), at)) > 0; {
+	for at := s.locate(t, dest); len(uploads(t.Context(), at)) > 0; {
 		time.Sleep(5 * time.Millisecond)
 	}
 	s.upload = time.Since(began)
 	r.want(t, 0)
-	s.complete(t, dest)
+	s.wantComplete(t, dest)
 }
 
 // TestKilledOnHDFS kills what takes part in a conversion to HDFS.
@@ -326,7 +326,7 @@ func killedDataNode(t *testing.T, c *hadooptest.Cluster) {
 			t.Run(fmt.Sprintf("%s %d: node %d of the pipeline, %s", client, i, position+1, when.name), func(t *testing.T) {
 				dest := fmt.Sprintf("%s/killed-%s-%d", uri, client, i)
 				r := s.start(t, dest)
-				nodes := s.uploading(t, dest, r.ended)
+				nodes := s.waitForUpload(t, dest, r.ended)
 				victim := nodes[min(position, len(nodes)-1)]
 				jitter := 1 + (rand.Float64()-0.5)/10
 				time.Sleep(time.Duration(when.at * jitter * float64(s.upload)))
@@ -335,7 +335,7 @@ func killedDataNode(t *testing.T, c *hadooptest.Cluster) {
 				r.want(t, 0)
 				t.Logf("pipeline of %d; the upload of %v was tried again %d times", len(nodes), s.upload.Round(time.Millisecond), r.retries())
 				if len(nodes) > 1 {
-					s.complete(t, dest)
+					s.wantComplete(t, dest)
 				}
 				must(t, victim.Start(t.Context()))
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -343,7 +343,7 @@ func killedDataNode(t *testing.T, c *hadooptest.Cluster) {
 				must(t, s.WaitLive(ctx, 3))
 				// A name node accepts a file of one replica, and what only a
 				// dead node holds is there when the node is back.
-				s.complete(t, dest)
+				s.wantComplete(t, dest)
 			})
 		}
 	}
@@ -361,10 +361,10 @@ func TestHungNodes(t *testing.T) {
 		t.Run(client+", data node", func(t *testing.T) {
 			dest := uri + "/hung-data-node-" + client
 			r := s.start(t, dest)
-			victim := s.uploading(t, dest, r.ended)[0]
+			victim := s.waitForUpload(t, dest, r.ended)[0]
 			must(t, victim.Suspend())
 			r.want(t, 0)
-			s.complete(t, dest)
+			s.wantComplete(t, dest)
 			must(t, victim.Resume())
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -373,23 +373,23 @@ func TestHungNodes(t *testing.T) {
 		t.Run(client+", name node", func(t *testing.T) {
 			dest := uri + "/hung-name-node-" + client
 			r := s.start(t, dest)
-			s.uploading(t, dest, r.ended)
+			s.waitForUpload(t, dest, r.ended)
 			must(t, s.NameNodes[0].Suspend())
 			time.Sleep(6 * time.Second) // longer than any deadline
 			must(t, s.NameNodes[0].Resume())
 			r.want(t, 0)
-			s.complete(t, dest)
+			s.wantComplete(t, dest)
 		})
 		t.Run(client+", name node for good", func(t *testing.T) {
 			dest := uri + "/lost-name-node-" + client
 			r := s.start(t, dest, "--store-retry=2s")
-			s.uploading(t, dest, r.ended)
+			s.waitForUpload(t, dest, r.ended)
 			must(t, s.NameNodes[0].Suspend())
 			r.want(t, 4)
 			must(t, s.NameNodes[0].Resume())
-			s.nothing(t, dest)
+			s.wantNothing(t, dest)
 			run(t, s.args(dest)...).want(t, 0)
-			s.complete(t, dest)
+			s.wantComplete(t, dest)
 		})
 	}
 }

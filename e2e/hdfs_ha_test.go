@@ -24,7 +24,7 @@ var phases = []phase{
 	{"reading", func(_, work []store.Info) bool {
 		return has(work, "plan.json", "") // the first row group is being read
 	}},
-	{"writing", func(_, work []store.Info) bool { return len(beingWritten(work)) > 0 }},
+	{"writing", func(_, work []store.Info) bool { return len(unclosedParts(work)) > 0 }},
 	{"commit", func(at, work []store.Info) bool {
 		return has(work, "pending-", "") && has(at, "part-", ".trv")
 	}},
@@ -40,9 +40,9 @@ func has(infos []store.Info, prefix, suffix string) bool {
 }
 
 // stopIn suspends a conversion in a phase.
-func (s *site) stopIn(t *testing.T, r *running, dest string, p phase) {
+func (s *site) suspendIn(t *testing.T, r *running, dest string, p phase) {
 	t.Helper()
-	at := s.at(t, dest)
+	at := s.locate(t, dest)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for ctx.Err() == nil {
@@ -70,13 +70,13 @@ func TestFailover(t *testing.T) {
 	s := newSite(t, hadooptest.New(t, hadooptest.Config{DataNodes: 1, HA: true}), 60_000, "--row-group-size=512KiB", "--store-retry=3m")
 	data, err := os.ReadFile(s.input)
 	must(t, err)
-	in := s.at(t, s.URI()+"/mail.avro")
+	in := s.locate(t, s.URI()+"/mail.avro")
 	must(t, in.Store.WriteFile(t.Context(), in.Path, data, true))
 	s.input = s.URI() + "/mail.avro"
 	// The names of the inputs are in _SUCCESS, and shape nothing else.
 	run(t, s.args(s.URI()+"/reference")...).want(t, 0)
 	s.want["_SUCCESS"] = s.tree(t, s.URI()+"/reference")["_SUCCESS"]
-	s.complete(t, s.URI()+"/reference")
+	s.wantComplete(t, s.URI()+"/reference")
 
 	active := 0
 	for client, uri := range s.clients() {
@@ -90,7 +90,7 @@ func TestFailover(t *testing.T) {
 					defer cancel()
 					dest := fmt.Sprintf("%s/%s-%s-%v", uri, client, p.name, graceful)
 					r := s.start(t, dest)
-					s.stopIn(t, r, dest, p)
+					s.suspendIn(t, r, dest, p)
 					if graceful {
 						must(t, s.Failover(ctx, active, 1-active))
 						must(t, r.cmd.Process.Signal(syscall.SIGCONT))
@@ -100,7 +100,7 @@ func TestFailover(t *testing.T) {
 						must(t, s.Active(ctx, 1-active))
 					}
 					r.want(t, 0)
-					s.complete(t, dest)
+					s.wantComplete(t, dest)
 					if !graceful {
 						must(t, s.NameNodes[active].Start(ctx))
 						must(t, s.WaitLive(ctx, 1))

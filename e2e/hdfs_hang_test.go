@@ -21,8 +21,8 @@ import (
 // hang take a minute or more.
 const grace = 10 * time.Second
 
-// slow fails the test if a call took longer than it may.
-func slow(t *testing.T, what string, most time.Duration, call func() error) error {
+// wantWithin fails the test if a call took longer than it may.
+func wantWithin(t *testing.T, what string, most time.Duration, call func() error) error {
 	t.Helper()
 	began := time.Now()
 	err := call()
@@ -41,8 +41,8 @@ func suspend(t *testing.T, d *hadooptest.Daemon) (resume func()) {
 	}
 }
 
-// passes wants an error that a retry may mend.
-func passes(t *testing.T, what string, err error) {
+// wantRetryable wants an error that a retry may mend.
+func wantRetryable(t *testing.T, what string, err error) {
 	t.Helper()
 	if store.Classify(err) != store.Retryable || errors.Is(err, io.EOF) {
 		t.Errorf("%s: %v (%v)", what, err, store.Classify(err))
@@ -57,22 +57,22 @@ func TestHungCallsOverRPC(t *testing.T) {
 	})
 	calm := rpcStore(t, c, "", 3, nil)
 	dir := scratch(t, calm)
-	data := noise(9 << 20)
+	data := randomBytes(9 << 20)
 	file := path.Join(dir, "f")
-	must(t, writeTo(t.Context(), calm, file, data))
-	st := rpcStore(t, c, "", 3, hasty)
+	must(t, writeNewFile(t.Context(), calm, file, data))
+	st := rpcStore(t, c, "", 3, shortTimeouts)
 	// The name node wants larger blocks than these need.
-	must(t, writeTo(t.Context(), st, path.Join(dir, "small"), data[:1000]))
+	must(t, writeNewFile(t.Context(), st, path.Join(dir, "small"), data[:1000]))
 	resources := count()
 	t.Run("name node", func(t *testing.T) { hungNameNode(t, c, st, dir, data) })
 	for i, dn := range c.DataNodes {
 		t.Run(fmt.Sprint("data node ", i+1), func(t *testing.T) { hungDataNode(t, c, st, dn, dir, data) })
 	}
-	t.Run("cancel", func(t *testing.T) { canceled(t, c, st, dir, data) })
+	t.Run("cancel", func(t *testing.T) { canceledCalls(t, c, st, dir, data) })
 	if err := st.Close(); err != nil {
 		t.Error(err)
 	}
-	resources.same(t)
+	resources.wantSame(t)
 	st = rpcStore(t, c, "", 3, nil)
 	infos, err := st.List(t.Context(), dir)
 	if err != nil || len(infos) != 2 {
@@ -83,7 +83,7 @@ func TestHungCallsOverRPC(t *testing.T) {
 // hungNameNode wants each call to end by its deadline: a session that hangs
 // already may have to be waited for once more.
 func hungNameNode(t *testing.T, c *hadooptest.Cluster, st store.Store, dir string, data []byte) {
-	const most = 2*silence + silence/2
+	const most = 2*nodeTimeout + nodeTimeout/2
 	ctx, f := t.Context(), path.Join(dir, "f")
 	w, err := st.Create(ctx, path.Join(dir, "w"), store.CreateOptions{Size: int64(len(data))})
 	must(t, err)
@@ -102,7 +102,7 @@ func hungNameNode(t *testing.T, c *hadooptest.Cluster, st store.Store, dir strin
 		"read":   func() error { _, err := opened.ReadAt(make([]byte, 10), 0); return err },
 		"commit": func() error { return w.Commit(ctx) },
 	} {
-		passes(t, what, slow(t, what, most, call))
+		wantRetryable(t, what, wantWithin(t, what, most, call))
 	}
 	resume()
 	if err := w.Abort(); err != nil {
@@ -146,22 +146,22 @@ func hungDataNode(t *testing.T, c *hadooptest.Cluster, st store.Store, dn *hadoo
 	half := len(data) / 2
 	w := writeThrough(t, c, st, dn, path.Join(dir, "w"), data[:half], int64(len(data)))
 	resume := suspend(t, dn)
-	err = slow(t, "write", 3*silence, func() error {
+	err = wantWithin(t, "write", 3*nodeTimeout, func() error {
 		_, err := w.Write(data[half:])
 		if err == nil {
 			err = w.Commit(ctx)
 		}
 		return err
 	})
-	passes(t, "write", err)
+	wantRetryable(t, "write", err)
 	if w.Commit(ctx) == nil {
 		t.Error("a failed file was committed")
 	}
-	if err := slow(t, "abort", silence, w.Abort); err != nil {
+	if err := wantWithin(t, "abort", nodeTimeout, w.Abort); err != nil {
 		t.Error(err)
 	}
 	got := make([]byte, len(data))
-	err = slow(t, "read", 2*silence, func() error {
+	err = wantWithin(t, "read", 2*nodeTimeout, func() error {
 		for off := 0; off < len(got); off += 1 << 20 {
 			if _, err := f.ReadAt(got[off:off+1<<20], int64(off)); err != nil {
 				return err
@@ -175,8 +175,8 @@ func hungDataNode(t *testing.T, c *hadooptest.Cluster, st store.Store, dn *hadoo
 	resume()
 }
 
-// canceled wants calls that hang to end with their context.
-func canceled(t *testing.T, c *hadooptest.Cluster, st store.Store, dir string, data []byte) {
+// canceledCalls wants calls that hang to end with their context.
+func canceledCalls(t *testing.T, c *hadooptest.Cluster, st store.Store, dir string, data []byte) {
 	must(t, c.WaitLive(t.Context(), 3))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -212,7 +212,7 @@ func canceled(t *testing.T, c *hadooptest.Cluster, st store.Store, dir string, d
 	for what, call := range calls {
 		go func() { ends <- end{what, call()} }()
 	}
-	time.Sleep(silence / 2)
+	time.Sleep(nodeTimeout / 2)
 	cancel()
 	// Those that do not notice fail of their own deadline, which is another error.
 	late := time.After(grace)
@@ -245,7 +245,7 @@ func count() usage {
 	return usage{goroutines: runtime.NumGoroutine(), files: len(fds)}
 }
 
-func (u usage) same(t *testing.T) {
+func (u usage) wantSame(t *testing.T) {
 	t.Helper()
 	var now usage
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {

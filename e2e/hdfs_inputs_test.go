@@ -42,11 +42,11 @@ func TestHDFSInputGone(t *testing.T) {
 	} {
 		for client, uri := range s.clients() {
 			t.Run(name+" over "+client, func(t *testing.T) {
-				in := s.at(t, uri+"/gone.avro")
+				in := s.locate(t, uri+"/gone.avro")
 				must(t, in.Store.WriteFile(t.Context(), in.Path, data, false))
 				dest := filepath.Join(t.TempDir(), "out")
 				r := launch(t, command("convert", "--row-group-size=2MiB", "--workers=1", "--store-retry=3s", uri+"/gone.avro", dest))
-				if !r.stopAt(t, store.Location{Store: store.Local(), Path: dest}, ".rowtocol/plan-*/task-*") {
+				if !r.suspendAt(t, store.Location{Store: store.Local(), Path: dest}, ".rowtocol/plan-*/task-*") {
 					t.Fatalf("the conversion ended\n%s", r.stderr)
 				}
 				change(t, in)
@@ -62,30 +62,30 @@ func TestHDFSInputGone(t *testing.T) {
 // whichever it is read then, it is the same file. HttpFS may know no file IDs.
 func TestHDFSSameInput(t *testing.T) {
 	s := newSite(t, hadooptest.Shared(t), 20_000)
-	roads := map[string]string{
+	uris := map[string]string{
 		"RPC": s.URI(), "another host name": strings.Replace(s.URI(), "127.0.0.1", "localhost", 1), "WebHDFS": s.WebURI(), "HttpFS": s.HTTPFS(),
 	}
 	data, err := os.ReadFile(s.input)
 	must(t, err)
-	in := s.at(t, s.URI()+"/same/in")
+	in := s.locate(t, s.URI()+"/same/in")
 	must(t, storetest.MkdirAll(t.Context(), in.Store, in.Path))
 	must(t, in.Store.WriteFile(t.Context(), path.Join(in.Path, "a.avro"), data, false))
 	time.Sleep(2500 * time.Millisecond) // so that a change shows in the time
 	outputs := map[string]string{}
-	convert := func(road, dest string, exit int, says string, flags ...string) {
+	convert := func(protocol, dest string, exit int, says string, flags ...string) {
 		t.Helper()
 		args := append([]string{"convert", "--incremental"}, flags...)
-		r := run(t, append(args, roads[road]+"/same/in", dest)...).want(t, exit)
+		r := run(t, append(args, uris[protocol]+"/same/in", dest)...).want(t, exit)
 		if !strings.Contains(r.stdout+r.stderr, says) {
-			t.Errorf("%s, %v: %q is not in the output\n%s%s", road, flags, says, r.stdout, r.stderr)
+			t.Errorf("%s, %v: %q is not in the output\n%s%s", protocol, flags, says, r.stdout, r.stderr)
 		}
 	}
-	for road := range roads {
-		outputs[road] = filepath.Join(t.TempDir(), "out")
-		convert(road, outputs[road], 0, "20000 rows")
+	for protocol := range uris {
+		outputs[protocol] = filepath.Join(t.TempDir(), "out")
+		convert(protocol, outputs[protocol], 0, "20000 rows")
 	}
 	for first, dest := range outputs {
-		for second := range roads {
+		for second := range uris {
 			if first != second {
 				t.Logf("%s, then %s", first, second)
 				convert(second, dest, 0, "nothing to do")
@@ -94,14 +94,14 @@ func TestHDFSSameInput(t *testing.T) {
 	}
 	// A restored file has another ID and time, a renamed one another path.
 	must(t, in.Store.WriteFile(t.Context(), path.Join(in.Path, "a.avro"), data, false))
-	for road, dest := range outputs {
-		convert(road, dest, 0, "nothing to do")
+	for protocol, dest := range outputs {
+		convert(protocol, dest, 0, "nothing to do")
 	}
 	other := bytes.Clone(data)
 	other[len(other)/4] ^= 1
 	must(t, in.Store.WriteFile(t.Context(), path.Join(in.Path, "a.avro"), other, false))
-	for road, dest := range outputs {
-		convert(road, dest, 3, "changed")
+	for protocol, dest := range outputs {
+		convert(protocol, dest, 3, "changed")
 	}
 	must(t, in.Store.WriteFile(t.Context(), path.Join(in.Path, "a.avro"), data, false))
 	dest := filepath.Join(t.TempDir(), "renamed")

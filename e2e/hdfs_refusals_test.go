@@ -80,12 +80,12 @@ func TestFaultsRefused(t *testing.T) {
 	input := mail(t, 4_000)
 	for _, r := range refusals {
 		for client, uri := range map[string]string{"hdfs": c.URI(), "webhdfs": c.WebURI()} {
-			t.Run(r.name+" over "+client, func(t *testing.T) { r.try(t, newFolder(t, c), client, uri, input) })
+			t.Run(r.name+" over "+client, func(t *testing.T) { r.run(t, newFolder(t, c), client, uri, input) })
 		}
 	}
 }
 
-func (r refusal) try(t *testing.T, f folder, client, uri, input string) {
+func (r refusal) run(t *testing.T, f folder, client, uri, input string) {
 	if r.prepare != nil {
 		r.prepare(t, f)
 	}
@@ -104,7 +104,7 @@ func (r refusal) try(t *testing.T, f folder, client, uri, input string) {
 		run(t, "verify", dest, "--against", input).want(t, 0)
 		return
 	}
-	result.want(t, r.code).oneComplaint(t, r.says)
+	result.want(t, r.code).wantComplaint(t, r.says)
 	if left := f.list(t, name); !slices.Equal(left, r.before) {
 		t.Errorf("%s holds %v, want %v as before", dest, left, r.before)
 	}
@@ -126,7 +126,7 @@ func TestFullDataNodes(t *testing.T) {
 	full := refusal{code: 4, says: "datanode"}
 	input, _ := bulk(t, 2*capacity)
 	for client, uri := range map[string]string{"hdfs": c.URI(), "webhdfs": c.WebURI()} {
-		t.Run(client, func(t *testing.T) { full.try(t, newFolder(t, c), client, uri, input) })
+		t.Run(client, func(t *testing.T) { full.run(t, newFolder(t, c), client, uri, input) })
 	}
 }
 

@@ -23,16 +23,16 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// silence is how long a hasty store waits for a node that hangs.
-const silence = 3 * time.Second
+// nodeTimeout is how long a hasty store waits for a node that hangs.
+const nodeTimeout = 3 * time.Second
 
-// hasty are properties of a store whose deadlines are tested. Other stores have
+// shortTimeouts are properties of a store whose deadlines are tested. Other stores have
 // those that Hadoop's clients have, for on a busy machine a healthy node may
 // take some seconds.
-var hasty = map[string]string{
-	"dfs.client.socket-timeout":  silence.String(),
-	"ipc.client.rpc-timeout.ms":  silence.String(),
-	"ipc.client.connect.timeout": silence.String(),
+var shortTimeouts = map[string]string{
+	"dfs.client.socket-timeout":  nodeTimeout.String(),
+	"ipc.client.rpc-timeout.ms":  nodeTimeout.String(),
+	"ipc.client.connect.timeout": nodeTimeout.String(),
 }
 
 // rpcStore returns the store of a cluster as a user sees it, without patience.
@@ -83,14 +83,14 @@ func TestHDFSStore(t *testing.T) {
 		"HttpFS":  func(t *testing.T) store.Store { return webStore(t, c.HTTPFS(), nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := road{open(t), c}
+			r := clusterStore{open(t), c}
 			t.Run("as any store", func(t *testing.T) {
 				storetest.Run(t, func(t *testing.T) (store.Store, string) { return r.Store, scratch(t, r) })
 			})
 			t.Run("odd names", r.names)
 			t.Run("long listing", r.listing)
 			t.Run("one block", r.oneBlock)
-			t.Run("being written", r.beingWritten)
+			t.Run("being written", r.unclosedFile)
 			if name != "RPC" { // which sends no request that could break off
 				t.Run("half an upload", r.halfUpload)
 			}
@@ -99,13 +99,13 @@ func TestHDFSStore(t *testing.T) {
 	}
 }
 
-// road is a way to a cluster.
-type road struct {
+// clusterStore is a way to a cluster.
+type clusterStore struct {
 	store.Store
 	c *hadooptest.Cluster
 }
 
-func (r road) names(t *testing.T) {
+func (r clusterStore) names(t *testing.T) {
 	dir, ctx := scratch(t, r), t.Context()
 	for _, name := range []string{
 		"a b", "a+b", "a%b", "a%41b", "a%2Bb", "a#b", "a?b", "a;b=1", "a&b", "a=b", "day=2024-01-01 10%3A00", "%",
@@ -113,7 +113,7 @@ func (r road) names(t *testing.T) {
 	} {
 		deep := path.Join(dir, "d"+name)
 		file := path.Join(deep, name)
-		if err := errors.Join(storetest.MkdirAll(ctx, r, deep), writeTo(ctx, r, file, []byte(name))); err != nil {
+		if err := errors.Join(storetest.MkdirAll(ctx, r, deep), writeNewFile(ctx, r, file, []byte(name))); err != nil {
 			t.Errorf("%q: %v", name, err)
 			continue
 		}
@@ -135,10 +135,10 @@ func (r road) names(t *testing.T) {
 }
 
 // listing has more entries than a name node gives at a time.
-func (r road) listing(t *testing.T) {
+func (r clusterStore) listing(t *testing.T) {
 	dir := scratch(t, r)
 	const n = 1100
-	each(n, func(i int) {
+	inParallel(n, func(i int) {
 		if err := storetest.MkdirAll(t.Context(), r, fmt.Sprintf("%s/%04d", dir, i)); err != nil {
 			t.Error(err)
 		}
@@ -154,21 +154,21 @@ func (r road) listing(t *testing.T) {
 	}
 }
 
-func (r road) oneBlock(t *testing.T) {
+func (r clusterStore) oneBlock(t *testing.T) {
 	file := path.Join(scratch(t, r), "f")
-	must(t, writeTo(t.Context(), r, file, noise(3<<20)))
+	must(t, writeNewFile(t.Context(), r, file, randomBytes(3<<20)))
 	if length, count, _ := blocks(t, r.c, file); length != 3<<20 || count != 1 {
 		t.Errorf("%d bytes in %d blocks", length, count)
 	}
 }
 
-// beingWritten opens a file that is not committed. Its number outlasts a rename.
-func (r road) beingWritten(t *testing.T) {
+// unclosedFile opens a file that is not committed. Its number outlasts a rename.
+func (r clusterStore) unclosedFile(t *testing.T) {
 	ctx, dir := t.Context(), scratch(t, r)
 	file, moved := path.Join(dir, "f"), path.Join(dir, "g")
 	w, err := r.Create(ctx, file, store.CreateOptions{Size: -1})
 	must(t, err)
-	_, err = w.Write(noise(2 << 20))
+	_, err = w.Write(randomBytes(2 << 20))
 	must(t, err)
 	if _, err := r.Open(ctx, file); !errors.Is(err, store.ErrBeingWritten) || !strings.Contains(err.Error(), file) {
 		t.Errorf("open: %v", err)
@@ -188,7 +188,7 @@ func (r road) beingWritten(t *testing.T) {
 
 // halfUpload breaks an upload off, after which the server closes the file:
 // it must not count as complete, and Abort must remove it.
-func (r road) halfUpload(t *testing.T) {
+func (r clusterStore) halfUpload(t *testing.T) {
 	file := path.Join(scratch(t, r), "f")
 	ctx, cancel := context.WithCancel(t.Context())
 	w, err := r.Create(ctx, file, store.CreateOptions{Size: 8 << 20})
@@ -205,7 +205,7 @@ func (r road) halfUpload(t *testing.T) {
 	}
 }
 
-func (r road) erasureCoding(t *testing.T) {
+func (r clusterStore) erasureCoding(t *testing.T) {
 	dir := scratch(t, r)
 	for _, query := range []string{"op=ENABLEECPOLICY&ecpolicy=" + striped, "op=SETECPOLICY&ecpolicy=" + striped} {
 		_, err := r.c.Do(t.Context(), "PUT", dir, query)
@@ -217,7 +217,7 @@ func (r road) erasureCoding(t *testing.T) {
 	}
 }
 
-func noise(n int) []byte {
+func randomBytes(n int) []byte {
 	data := make([]byte, n)
 	rng := rand.New(rand.NewPCG(uint64(n), 1))
 	for i := range data {
@@ -226,8 +226,8 @@ func noise(n int) []byte {
 	return data
 }
 
-// writeTo creates a file and commits it; the first error counts.
-func writeTo(ctx context.Context, st store.Store, file string, data []byte) (err error) {
+// writeNewFile creates a file and commits it; the first error counts.
+func writeNewFile(ctx context.Context, st store.Store, file string, data []byte) (err error) {
 	w, err := st.Create(ctx, file, store.CreateOptions{Size: int64(len(data))})
 	if err != nil {
 		return err
@@ -271,8 +271,8 @@ func TestHDFSFileIsOneBlock(t *testing.T) {
 		dir := scratch(t, st)
 		for _, size := range []int{0, 1, 511, mib - 1, mib, mib + 1, 3 * mib, 5*mib + 12345} {
 			file := path.Join(dir, fmt.Sprint(size))
-			data := noise(size)
-			must(t, writeTo(t.Context(), st, file, data))
+			data := randomBytes(size)
+			must(t, writeNewFile(t.Context(), st, file, data))
 			length, count, copies := blocks(t, c, file)
 			want := cmp.Or(replication, 3)
 			if length != size || count != min(size, 1) || copies != want {
@@ -292,10 +292,10 @@ func TestHDFSBlockGuard(t *testing.T) {
 	file := path.Join(scratch(t, st), "f")
 	w, err := st.Create(t.Context(), file, store.CreateOptions{Size: 1 << 20})
 	must(t, err)
-	if n, err := w.Write(noise(1<<20 + 1)); err == nil || n != 0 {
+	if n, err := w.Write(randomBytes(1<<20 + 1)); err == nil || n != 0 {
 		t.Errorf("%d bytes more than promised were taken: %v", n, err)
 	}
-	if _, err := w.Write(noise(1)); err == nil {
+	if _, err := w.Write(randomBytes(1)); err == nil {
 		t.Error("a write after a failed one succeeded")
 	}
 	if w.Commit(t.Context()) == nil {
@@ -309,9 +309,9 @@ func TestHDFSBlockGuard(t *testing.T) {
 	}
 }
 
-// denied wants a refusal for good in one line that names the operation, the
+// wantDenied wants a refusal for good in one line that names the operation, the
 // path and the user.
-func denied(t *testing.T, err error, names ...string) {
+func wantDenied(t *testing.T, err error, names ...string) {
 	t.Helper()
 	if !errors.Is(err, fs.ErrPermission) || store.Classify(err) != store.Final || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error is %v", err)
@@ -336,21 +336,21 @@ func TestHDFSPermission(t *testing.T) {
 	}
 	alice, ctx := rpcStore(t, c, "alice", 0, nil), t.Context()
 	_, err := alice.Open(ctx, secret)
-	denied(t, err, "open", secret, "user=alice", "READ")
+	wantDenied(t, err, "open", secret, "user=alice", "READ")
 	_, err = alice.ReadFile(ctx, secret, 100)
-	denied(t, err, secret, "user=alice")
+	wantDenied(t, err, secret, "user=alice")
 	_, err = alice.Create(ctx, path.Join(open, "f"), store.CreateOptions{Size: 1})
-	denied(t, err, "create", path.Join(open, "f"), "user=alice", "WRITE")
-	denied(t, alice.WriteFile(ctx, path.Join(open, "f"), nil, true), path.Join(open, "f"), "user=alice")
-	denied(t, alice.Rename(ctx, secret, path.Join(dir, "g")), "rename", secret, "user=alice")
-	denied(t, alice.Remove(ctx, secret), "remove", secret, "user=alice")
-	denied(t, alice.RemoveAll(ctx, dir), "remove", dir, "user=alice")
-	denied(t, storetest.MkdirAll(ctx, alice, path.Join(open, "a/b")), path.Join(open, "a/b"), "user=alice")
+	wantDenied(t, err, "create", path.Join(open, "f"), "user=alice", "WRITE")
+	wantDenied(t, alice.WriteFile(ctx, path.Join(open, "f"), nil, true), path.Join(open, "f"), "user=alice")
+	wantDenied(t, alice.Rename(ctx, secret, path.Join(dir, "g")), "rename", secret, "user=alice")
+	wantDenied(t, alice.Remove(ctx, secret), "remove", secret, "user=alice")
+	wantDenied(t, alice.RemoveAll(ctx, dir), "remove", dir, "user=alice")
+	wantDenied(t, storetest.MkdirAll(ctx, alice, path.Join(open, "a/b")), path.Join(open, "a/b"), "user=alice")
 	if _, err := c.Do(ctx, "PUT", open, "op=SETPERMISSION&permission=700"); err != nil {
 		t.Fatal(err)
 	}
 	_, err = alice.List(ctx, open)
-	denied(t, err, "list", open, "user=alice")
+	wantDenied(t, err, "list", open, "user=alice")
 	_, err = alice.Stat(ctx, path.Join(open, "x"))
-	denied(t, err, "stat", path.Join(open, "x"), "user=alice")
+	wantDenied(t, err, "stat", path.Join(open, "x"), "user=alice")
 }

@@ -200,13 +200,13 @@ func bulk(t *testing.T, size int64) (file string, rows int64) {
 	must(t, err)
 	w, err := ocf.NewWriter(out, schema, "null", [16]byte{1})
 	must(t, err)
-	noise, row := rand.NewChaCha8([32]byte{}), []byte(nil)
+	random, row := rand.NewChaCha8([32]byte{}), []byte(nil)
 	for ; rows*payload < size; rows++ {
 		row = binary.AppendVarint(row[:0], rows)
 		row = binary.AppendVarint(row, payload)
 		start := len(row)
 		row = append(row, make([]byte, payload)...)
-		_, _ = noise.Read(row[start:]) // never fails
+		_, _ = random.Read(row[start:]) // never fails
 		must(t, w.AppendBlock(1, row))
 	}
 	must(t, out.Close())

@@ -88,8 +88,8 @@ func openHFile(t *testing.T, name string) *hfile.Reader {
 	return r
 }
 
-// scanned are the digests of what our reader finds in a file.
-func scanned(t *testing.T, name string) (hbase, hudi string) {
+// scanDigests are the digests of what our reader finds in a file.
+func scanDigests(t *testing.T, name string) (hbase, hudi string) {
 	t.Helper()
 	s := openHFile(t, name).Scan()
 	defer s.Close()
@@ -148,7 +148,7 @@ func TestHFileWritten(t *testing.T) {
 			i++
 			return c.cells[i-1].key, c.cells[i-1].value, true
 		})
-		if gotBase, gotHudi := scanned(t, file); gotBase != hbase || gotHudi != hudi {
+		if gotBase, gotHudi := scanDigests(t, file); gotBase != hbase || gotHudi != hudi {
 			t.Errorf("%s: we read other cells than we wrote", name)
 		}
 		checkScan(t, j, "hbase", file, hbase)
@@ -188,9 +188,9 @@ func writeHFile(t *testing.T, file string, o hfile.WriterOptions, cells []hfileC
 	must(t, os.WriteFile(file, b.Bytes(), 0o666))
 }
 
-// sought returns rows to seek in cells, in order: some of the cells' rows, and rows between
+// seekRows returns rows to seek in cells, in order: some of the cells' rows, and rows between
 // them, before the first and after the last.
-func sought(cells []hfileCell) (rows [][]byte) {
+func seekRows(cells []hfileCell) (rows [][]byte) {
 	rows = append(rows, []byte("!"))
 	for i := 0; i < len(cells); i += max(len(cells)/100, 1) {
 		row := cells[i].key.Row()
@@ -204,7 +204,7 @@ func sought(cells []hfileCell) (rows [][]byte) {
 // checkSeeks compares where seeks to rows end. Hudi says of a row that is not there no more.
 func checkSeeks(t *testing.T, j *hfileJudge, reader, name, file string, cells []hfileCell) {
 	t.Helper()
-	rows := sought(cells)
+	rows := seekRows(cells)
 	request := []string{"seek", reader, file}
 	for _, row := range rows {
 		request = append(request, hex.EncodeToString(row))
@@ -235,7 +235,7 @@ func checkBloom(t *testing.T, j *hfileJudge, name, file string, cells []hfileCel
 	t.Helper()
 	s := openHFile(t, file).Scan()
 	defer s.Close()
-	rows := sought(cells)
+	rows := seekRows(cells)
 	request := []string{"bloom", file}
 	for _, row := range rows {
 		request = append(request, hex.EncodeToString(row))
@@ -258,7 +258,7 @@ func TestHFileHudiBloom(t *testing.T) {
 		writeHFile(t, file, hfile.WriterOptions{HudiBloom: true, HudiRange: true, Codec: hfile.GZ}, cells)
 		filter, err := openHFile(t, file).HudiBloom()
 		must(t, err)
-		rows := sought(cells)
+		rows := seekRows(cells)
 		request := []string{"hudi-bloom", file}
 		for _, row := range rows {
 			request = append(request, hex.EncodeToString(row))
@@ -303,7 +303,7 @@ func TestHFileByHBase(t *testing.T) {
 			if got := j.ask(t, "write", file, codec, "4096", strconv.Itoa(n)); len(got) > 0 {
 				t.Fatalf("%s: %v", codec, got)
 			}
-			hbase, _ := scanned(t, file)
+			hbase, _ := scanDigests(t, file)
 			checkScan(t, j, "hbase", file, hbase)
 			s := openHFile(t, file).Scan()
 			found := 0
@@ -339,7 +339,7 @@ func TestHFileSamples(t *testing.T) {
 		t.Fatalf("there are %d samples", len(files))
 	}
 	for _, file := range files {
-		hbase, hudi := scanned(t, file)
+		hbase, hudi := scanDigests(t, file)
 		checkScan(t, j, "hbase", file, hbase)
 		checkScan(t, j, "hudi", file, hudi)
 		var cells []hfileCell
@@ -376,7 +376,7 @@ func TestHFileConverted(t *testing.T) {
 		files = append(files, found...)
 	}
 	for i, file := range files {
-		hbase, hudi := scanned(t, file)
+		hbase, hudi := scanDigests(t, file)
 		checkScan(t, j, "hbase", file, hbase)
 		if i == 0 {
 			checkScan(t, j, "hudi", file, hudi)
@@ -400,7 +400,7 @@ func TestHFileLoaded(t *testing.T) {
 		}
 		byKey[row.From] = append(byKey[row.From], row)
 	}
-	answers := j.ask(t, append([]string{"hudi-table", only(t, hudi+"/part-*.hfile"), "absent"}, keys...)...)
+	answers := j.ask(t, append([]string{"hudi-table", onlyFile(t, hudi+"/part-*.hfile"), "absent"}, keys...)...)
 	if want := []string{"600", keys[0], keys[len(keys)-1]}; len(answers) != 2+len(keys) || !slices.Equal(answers[0], want) || !slices.Equal(answers[1], []string{"false", ""}) {
 		t.Fatalf("Hudi's table has %v", answers[:2])
 	}
@@ -411,7 +411,7 @@ func TestHFileLoaded(t *testing.T) {
 		}
 	}
 
-	file := only(t, hbase+"/part-*.hfile")
+	file := onlyFile(t, hbase+"/part-*.hfile")
 	request := []string{"bulk-load", "f", file, "00"}
 	var want []string
 	s := openHFile(t, file).Scan()
@@ -422,7 +422,7 @@ func TestHFileLoaded(t *testing.T) {
 	}
 	must(t, s.Err())
 	answers = j.ask(t, request...)
-	cells, _ := scanned(t, file)
+	cells, _ := scanDigests(t, file)
 	if len(answers) != 2+len(want) || strings.Join(answers[0], " ") != cells || answers[1][0] != "-" {
 		t.Fatalf("HBase answers %v after a bulk load of %s", answers[0], cells)
 	}
@@ -439,7 +439,7 @@ func TestHDFSHFile(t *testing.T) {
 	for client, uri := range c.clients() {
 		dest := uri + "/hfiles-" + client
 		run(t, c.args(dest)...).want(t, 0)
-		c.complete(t, dest)
+		c.wantComplete(t, dest)
 		run(t, "verify", "--against", c.input, dest).want(t, 0)
 	}
 }
@@ -461,8 +461,8 @@ func mailRows(t *testing.T, objects string) (rows []mailRow) {
 	return rows
 }
 
-// only is the one file of a pattern.
-func only(t *testing.T, pattern string) string {
+// onlyFile is the one file of a pattern.
+func onlyFile(t *testing.T, pattern string) string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
 	must(t, err)

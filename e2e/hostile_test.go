@@ -114,7 +114,7 @@ func TestDamage(t *testing.T) {
 			path, dest := filepath.Join(dir, "damaged.avro"), filepath.Join(dir, "out")
 			must(t, os.WriteFile(path, data, 0o644))
 			r := run(t, "convert", "--json", path, dest).want(t, 3)
-			r.oneComplaint(t, "damaged.avro")
+			r.wantComplaint(t, "damaged.avro")
 			if p := r.report(t); p.Error == nil || p.Error.Offset == nil {
 				t.Errorf("the error has no offset: %s", r.stderr)
 			}

@@ -89,7 +89,7 @@ func writeJava(t *testing.T, entries []entry, command, codec, checksum string) [
 
 func TestSameBytesAsJava(t *testing.T) {
 	needJava(t)
-	entries := realFiles(t, readable, odd)
+	entries := realFiles(t, readable, javaRefuses)
 	ours := convertAll(t, entries, "--codec=null", "--checksum=null")
 	theirs := writeJava(t, entries, "write-all", "null", "null")
 	var columns, sameBytes, underMaps int
@@ -130,8 +130,8 @@ func TestSameBytesAsJava(t *testing.T) {
 func TestReadsJava(t *testing.T) {
 	needJava(t)
 	t.Parallel()
-	entries, ours := realFiles(t, readable, odd), map[string]conversion{}
-	for _, c := range wholeCorpus(t, readable, odd) {
+	entries, ours := realFiles(t, readable, javaRefuses), map[string]conversion{}
+	for _, c := range wholeCorpus(t, readable, javaRefuses) {
 		ours[c.file] = c
 	}
 	for i, codec := range []string{"null", "deflate", "snappy", "bzip2"} {
@@ -140,10 +140,10 @@ func TestReadsJava(t *testing.T) {
 				t.Parallel()
 				chosen := entries
 				if i+j > 0 {
-					chosen = thinned(entries, 8, 2*i+j)
+					chosen = everyNth(entries, 8, 2*i+j)
 				}
 				theirs := writeJava(t, chosen, "write-all", codec, checksum)
-				each(len(chosen), func(k int) {
+				inParallel(len(chosen), func(k int) {
 					e := chosen[k]
 					if r := run(t, "verify", theirs[k], "--against", e.path); r.code != 0 {
 						t.Errorf("%s: exit %d\n%s%s", e.file, r.code, r.stdout, r.stderr)

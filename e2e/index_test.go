@@ -15,7 +15,7 @@ func TestIndexInLittleMemory(t *testing.T) {
 	input, dest := filepath.Join(dir, "mail.avro"), filepath.Join(dir, "out")
 	writeMail(t, input, int64(soak.Rounds(60_000, 400_000)))
 	cmd := command("convert", "--memory", "16MiB", "--temp-dir", dir, "--index", "body", "--index", "id", "--index", "from,subject,id", input, dest)
-	r, peak := measured(t, cmd)
+	r, peak := finishMeasured(t, cmd)
 	r.want(t, 0)
 	if peak > memory+48<<20 {
 		t.Errorf("%d MiB of memory, want at most %d", peak>>20, (memory+48<<20)>>20)
@@ -39,7 +39,7 @@ func TestHDFSIndex(t *testing.T) {
 	for client, uri := range c.clients() {
 		dest := uri + "/indexed-" + client
 		run(t, c.args(dest)...).want(t, 0)
-		c.complete(t, dest) // each file is one block
+		c.wantComplete(t, dest) // each file is one block
 		run(t, "verify", dest).want(t, 0)
 		want := run(t, "cat", "--columns", "id,subject", "--where", "id = 777 or id = -1", dest).want(t, 0).stdout
 		if got := run(t, "lookup", "--by", "id", "--columns", "id,subject", dest, "777").want(t, 0).stdout; got != want || got == "" {

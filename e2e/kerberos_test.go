@@ -70,14 +70,14 @@ func newRealm(t *testing.T, config hadooptest.Config) *realm {
 	for client, uri := range s.clients() {
 		of := *s
 		of.input = uri + "/alice/" + client + ".avro"
-		in := s.at(t, of.input)
+		in := s.locate(t, of.input)
 		must(t, in.Store.WriteFile(t.Context(), in.Path, data, true))
 		dest := uri + "/alice/reference-" + client
-		ending(t, command(of.args(dest)...)).want(t, 0)
+		finishInTime(t, command(of.args(dest)...)).want(t, 0)
 		// It names the input, which the local run had elsewhere.
 		of.want = maps.Clone(s.want)
 		of.want["_SUCCESS"] = s.tree(t, dest)["_SUCCESS"]
-		of.complete(t, dest)
+		of.wantComplete(t, dest)
 		r.sites[client] = &of
 	}
 	return r
@@ -115,14 +115,14 @@ func (r *realm) withCache(t *testing.T, args ...string) (b bearer, cache string)
 }
 
 // as prepares a conversion.
-func (b bearer) as(s *site, dest string, more ...string) *exec.Cmd {
+func (b bearer) convert(s *site, dest string, more ...string) *exec.Cmd {
 	cmd := command(append(s.args(dest, more...), b.flags...)...)
 	cmd.Env = append(cmd.Env, b.env...)
 	return cmd
 }
 
-// owned fails the test unless all files of a directory are a user's.
-func (r *realm) owned(t *testing.T, dir, user string) {
+// wantOwner fails the test unless all files of a directory are a user's.
+func (r *realm) wantOwner(t *testing.T, dir, user string) {
 	t.Helper()
 	text, err := r.Do(t.Context(), "GET", dir, "op=LISTSTATUS")
 	must(t, err)
@@ -204,9 +204,9 @@ func (r *realm) credentials(t *testing.T) {
 					dir = path.Base(dir)
 				}
 				dest := s.clients()[client] + path.Join("/", dir)
-				ending(t, b.as(s, dest)).want(t, 0)
-				s.complete(t, dest)
-				r.owned(t, path.Join("/", dir), b.user)
+				finishInTime(t, b.convert(s, dest)).want(t, 0)
+				s.wantComplete(t, dest)
+				r.wantOwner(t, path.Join("/", dir), b.user)
 			})
 		}
 	}
@@ -327,7 +327,7 @@ func (r *realm) refusals(t *testing.T) {
 				}
 				cmd := command(append([]string{"convert", "--store-retry=1s", s.input, dest}, c.flags...)...)
 				cmd.Env = append(cmd.Env, c.env...)
-				result := ending(t, cmd).want(t, c.code)
+				result := finishInTime(t, cmd).want(t, c.code)
 				lines := result.complaints()
 				result.stderr = lines[len(lines)-1] // others are about waiting
 				// A name node that refuses hangs up at once. A client that still writes may
@@ -336,7 +336,7 @@ func (r *realm) refusals(t *testing.T) {
 				if c.code == 7 && len(lines) != 1 && !(len(lines) == 2 && brokenConnection.MatchString(lines[0])) {
 					t.Errorf("it waited\n%s", strings.Join(lines, "\n"))
 				}
-				result.oneComplaint(t, c.says...)
+				result.wantComplaint(t, c.says...)
 			})
 		}
 	}
@@ -390,8 +390,8 @@ func (r *realm) suspend(t *testing.T) []*outlasting {
 		}
 		began := time.Now()
 		c.dest = fmt.Sprintf("%s/alice/expiry-%d", s.clients()[c.client], i)
-		c.run = launch(t, b.as(s, c.dest))
-		s.stopIn(t, c.run, c.dest, c.phase)
+		c.run = launch(t, b.convert(s, c.dest))
+		s.suspendIn(t, c.run, c.dest, c.phase)
 		if c.wakes {
 			go c.run.wake(t, began)
 		}
@@ -410,11 +410,11 @@ func (r *realm) resume(t *testing.T, cases []*outlasting) {
 		}
 	}
 	for _, c := range cases {
-		t.Run(c.name+" over "+c.client, func(t *testing.T) { r.outlasted(t, c) })
+		t.Run(c.name+" over "+c.client, func(t *testing.T) { r.checkOutlasting(t, c) })
 	}
 }
 
-func (r *realm) outlasted(t *testing.T, c *outlasting) {
+func (r *realm) checkOutlasting(t *testing.T, c *outlasting) {
 	s := r.sites[c.client]
 	code := c.code
 	if <-c.run.ended; c.run.cmd.ProcessState.ExitCode() == 0 {
@@ -422,12 +422,12 @@ func (r *realm) outlasted(t *testing.T, c *outlasting) {
 	}
 	c.run.want(t, code)
 	if code == 0 {
-		s.complete(t, c.dest)
+		s.wantComplete(t, c.dest)
 		return
 	}
-	s.nothing(t, c.dest)
-	ending(t, r.withKeytab().as(s, c.dest)).want(t, 0)
-	s.complete(t, c.dest)
+	s.wantNothing(t, c.dest)
+	finishInTime(t, r.withKeytab().convert(s, c.dest)).want(t, 0)
+	s.wantComplete(t, c.dest)
 }
 
 // wake lets a suspended conversion go on for some moments while its ticket, of
@@ -486,8 +486,8 @@ func (r *realm) protection(t *testing.T) {
 			t.Run(name+" over "+client, func(t *testing.T) {
 				dir := "/alice/" + strings.ReplaceAll(path.Join(client, p.level, p.suites), "/", "-")
 				s := r.sites[client]
-				ending(t, r.withKeytab().as(s, s.clients()[client]+dir)).want(t, 0)
-				s.complete(t, s.WebURI()+dir) // on which the test itself needs to know nothing
+				finishInTime(t, r.withKeytab().convert(s, s.clients()[client]+dir)).want(t, 0)
+				s.wantComplete(t, s.WebURI()+dir) // on which the test itself needs to know nothing
 				if client == "hdfs" {
 					r.checksums(t, dir, p.level == "privacy")
 				}
@@ -499,7 +499,7 @@ func (r *realm) protection(t *testing.T) {
 		t.Run(name+", unexpected", func(t *testing.T) {
 			cmd := command("convert", r.sites["hdfs"].input, filepath.Join(t.TempDir(), "out"))
 			cmd.Env = append(cmd.Env, "HADOOP_CONF_DIR="+r.client(t, p.config))
-			ending(t, cmd).want(t, 7).oneComplaint(t, p.says)
+			finishInTime(t, cmd).want(t, 7).wantComplaint(t, p.says)
 		})
 	}
 }
@@ -518,8 +518,8 @@ func (r *realm) restart(t *testing.T) {
 	t.Fatal(err)
 }
 
-// ending runs a conversion, which shows where it hangs if it does not end soon.
-func ending(t *testing.T, cmd *exec.Cmd) result {
+// finishInTime runs a conversion, which shows where it hangs if it does not end soon.
+func finishInTime(t *testing.T, cmd *exec.Cmd) result {
 	t.Helper()
 	hang := time.AfterFunc(3*time.Minute, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
 	defer hang.Stop()

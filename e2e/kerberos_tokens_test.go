@@ -48,7 +48,7 @@ func (r *realm) expiringTokens(t *testing.T) {
 // roundTrip writes a file and reads it back.
 func roundTrip(ctx context.Context, st store.Store, path string) error {
 	data := bytes.Repeat([]byte("secret "), 1<<20/7)
-	if err := writeTo(ctx, st, path, data); err != nil {
+	if err := writeNewFile(ctx, st, path, data); err != nil {
 		return err
 	}
 	got, err := st.ReadFile(ctx, path, 1<<20)

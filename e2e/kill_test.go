@@ -31,9 +31,9 @@ func (c *interruptible) args(dest, temp string) []string {
 }
 
 // complete also fails the test unless the temporary directory is empty.
-func (c *interruptible) complete(t *testing.T, dest, temp string) {
+func (c *interruptible) wantComplete(t *testing.T, dest, temp string) {
 	t.Helper()
-	c.site.complete(t, dest)
+	c.site.wantComplete(t, dest)
 	wantEmpty(t, temp)
 }
 
@@ -86,7 +86,7 @@ func (s *site) killed(t *testing.T, dest string, n int, flags ...string) {
 			r := s.start(t, dest, flags...)
 			for stop := time.Now().Add(rand.N(s.took)); time.Now().Before(stop); time.Sleep(time.Millisecond) {
 				if s.Cluster == nil { // where a look takes no time
-					s.check(t, dest)
+					s.checkVisible(t, dest)
 				}
 			}
 			_ = r.cmd.Process.Kill() // it may have ended
@@ -95,10 +95,10 @@ func (s *site) killed(t *testing.T, dest string, n int, flags ...string) {
 			} else {
 				s.took = s.took * 3 / 4 // the machine was busier when it was measured
 			}
-			s.check(t, dest)
+			s.checkVisible(t, dest)
 		}
 		run(t, s.args(dest, flags...)...).want(t, 0)
-		s.complete(t, dest)
+		s.wantComplete(t, dest)
 		if t.Failed() || runs > 20*n {
 			t.Fatalf("stopping after %d runs and %d kills", runs+1, struck)
 		}
@@ -112,18 +112,18 @@ func TestInterrupt(t *testing.T) {
 	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		_, dest, temp := places(t)
 		r := launch(t, command(c.args(dest, temp)...))
-		r.untilThere(t, c.at(t, dest), ".rowtocol/plan-*/part-*")
+		r.waitForFile(t, c.locate(t, dest), ".rowtocol/plan-*/part-*")
 		must(t, r.cmd.Process.Signal(sig))
 		r.want(t, code)
-		c.check(t, dest)
+		c.checkVisible(t, dest)
 		wantEmpty(t, temp)
 		run(t, c.args(dest, temp)...).want(t, 0)
-		c.complete(t, dest, temp)
+		c.wantComplete(t, dest, temp)
 	}
 }
 
-// TestTogether starts two runs at once.
-func TestTogether(t *testing.T) {
+// TestConcurrentRuns starts two runs at once.
+func TestConcurrentRuns(t *testing.T) {
 	c := newInterruptible(t, trevniFiles, 40_000)
 	_, dest, temp := places(t)
 	first, second := launch(t, command(c.args(dest, temp)...)), launch(t, command(c.args(dest, temp)...))
@@ -131,5 +131,5 @@ func TestTogether(t *testing.T) {
 	if a != 0 && b != 0 || a != 0 && a != 5 || b != 0 && b != 5 {
 		t.Errorf("exits %d and %d, want 0 and 5 (or 0, for one that came late)", a, b)
 	}
-	c.complete(t, dest, temp)
+	c.wantComplete(t, dest, temp)
 }

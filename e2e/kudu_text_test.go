@@ -70,7 +70,7 @@ func appendKuduFixed(dst []byte, typ cfile.Type, v []byte) []byte {
 		copy(wide[:], v)
 		return strconv.AppendUint(dst, binary.LittleEndian.Uint64(wide[:]), 10)
 	}
-	n := signed(v)
+	n := twosComplement(v)
 	switch typ {
 	case cfile.UnixtimeMicros:
 		return appendKuduTime(dst, time.UnixMicro(n.Int64()), "-01-02T15:04:05.000000Z")
@@ -102,8 +102,8 @@ func appendKuduInt128(dst []byte, n *big.Int) []byte {
 	return fmt.Appendf(high.Append(dst, 10), "%02d", low)
 }
 
-// signed is the number that is stored little-endian in two's complement.
-func signed(v []byte) *big.Int {
+// twosComplement is the number that is stored little-endian in two's complement.
+func twosComplement(v []byte) *big.Int {
 	if len(v) <= 8 {
 		n := int64(int8(v[len(v)-1]))
 		for _, b := range slices.Backward(v[:len(v)-1]) {
@@ -141,9 +141,9 @@ func appendKuduFloat(dst []byte, f float64, isSame func(text string) bool, digit
 }
 
 // appendKuduTime writes a time whose year, as the C library's, has no zeros in front.
-func appendKuduTime(dst []byte, t time.Time, behindYear string) []byte {
+func appendKuduTime(dst []byte, t time.Time, afterYear string) []byte {
 	t = t.UTC()
-	return t.AppendFormat(strconv.AppendInt(dst, int64(t.Year()), 10), behindYear)
+	return t.AppendFormat(strconv.AppendInt(dst, int64(t.Year()), 10), afterYear)
 }
 
 // appendKuduBinary escapes as C does: text in octal, and only what is ASCII; other

@@ -57,10 +57,10 @@ func runTests(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer remove()
-	if whole.dir, err = os.MkdirTemp("", "rowtocol-e2e-"); err != nil {
+	if corpusOutputs.dir, err = os.MkdirTemp("", "rowtocol-e2e-"); err != nil {
 		return 1, err
 	}
-	defer func() { _ = os.RemoveAll(whole.dir) }() // scratch
+	defer func() { _ = os.RemoveAll(corpusOutputs.dir) }() // scratch
 	began := time.Now()
 	if java, err = findJava(); err != nil {
 		return 1, err
@@ -162,9 +162,9 @@ func (r result) complaints() []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" || strings.Contains(line, `"level":"INFO"`) })
 }
 
-// oneComplaint fails the test unless there is one line of them, and it names all of
+// wantComplaint fails the test unless there is one line of them, and it names all of
 // these.
-func (r result) oneComplaint(t *testing.T, names ...string) {
+func (r result) wantComplaint(t *testing.T, names ...string) {
 	t.Helper()
 	lines := r.complaints()
 	if len(lines) != 1 {
@@ -225,8 +225,8 @@ func (p report) parts(dest string) []string {
 
 var must = testenv.Must
 
-// each calls f for 0 to n-1 on as many goroutines as there are processors.
-func each(n int, f func(i int)) {
+// inParallel calls f for 0 to n-1 on as many goroutines as there are processors.
+func inParallel(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	next := make(chan int)
 	for range runtime.GOMAXPROCS(0) {

@@ -12,11 +12,11 @@ import (
 // had, in bytes.
 func runMeasured(t *testing.T, args ...string) (result, int64) {
 	t.Helper()
-	return measured(t, command(args...))
+	return finishMeasured(t, command(args...))
 }
 
-// measured is finish with the most memory that was had, in bytes.
-func measured(t *testing.T, cmd *exec.Cmd) (result, int64) {
+// finishMeasured is finish with the most memory that was had, in bytes.
+func finishMeasured(t *testing.T, cmd *exec.Cmd) (result, int64) {
 	t.Helper()
 	args := cmd.Args[1:]
 	var stdout, stderr bytes.Buffer

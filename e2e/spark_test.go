@@ -14,10 +14,10 @@ import (
 var sparkInstallation = sync.OnceValues(func() (string, error) {
 	const requirements, pom = "spark/requirements.txt", "spark/pom.xml"
 	return installed("spark", []string{requirements, pom}, func(dir string) error {
-		if err := tool("mvn", "-B", "-q", "-f", pom, "dependency:copy-dependencies", "-DoutputDirectory="+filepath.Join(dir, "jars")); err != nil {
+		if err := runInstaller("mvn", "-B", "-q", "-f", pom, "dependency:copy-dependencies", "-DoutputDirectory="+filepath.Join(dir, "jars")); err != nil {
 			return err
 		}
-		return tool("python3", "-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", dir, "-r", requirements)
+		return runInstaller("python3", "-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", dir, "-r", requirements)
 	})
 })
 

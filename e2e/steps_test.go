@@ -66,10 +66,10 @@ func (s *steps) commit(t *testing.T, flags ...string) result {
 	return run(t, append([]string{"commit", "--plan", s.file}, flags...)...)
 }
 
-// scatter runs each of some tasks so many times, in no order and several at
+// runConcurrently runs each of some tasks so many times, in no order and several at
 // once, as "xargs -P" does. With kill, half of the processes are killed at some
 // moment.
-func (s *steps) scatter(t *testing.T, numbers []int, times int, kill bool) {
+func (s *steps) runConcurrently(t *testing.T, numbers []int, times int, kill bool) {
 	t.Helper()
 	queue := slices.Repeat(numbers, times)
 	rand.Shuffle(len(queue), func(i, j int) { queue[i], queue[j] = queue[j], queue[i] })
@@ -109,8 +109,8 @@ func (s *steps) process(n int, kill bool) error {
 	return nil
 }
 
-// all are the numbers of the tasks.
-func (s *steps) all() (numbers []int) {
+// taskNumbers are the numbers of the tasks.
+func (s *steps) taskNumbers() (numbers []int) {
 	for n := range s.tasks {
 		numbers = append(numbers, n)
 	}
@@ -138,8 +138,8 @@ func (s *steps) replace(t *testing.T, name, content string) {
 	must(t, s.at.Store.WriteFile(t.Context(), path.Join(s.dir(), name), []byte(content), false))
 }
 
-// listed is the file that the result of a task lists.
-func listed(t *testing.T, staged map[string]string, task int) string {
+// listedFile is the file that the result of a task lists.
+func listedFile(t *testing.T, staged map[string]string, task int) string {
 	t.Helper()
 	var doc struct {
 		Parts []struct {
@@ -150,49 +150,49 @@ func listed(t *testing.T, staged map[string]string, task int) string {
 	return doc.Parts[0].Files[0].Name
 }
 
-// carryOut runs the tasks in every unlikely way, along with a conversion that is
+// runTasks runs the tasks in every unlikely way, along with a conversion that is
 // killed, and commits their work once it is complete.
-func (s *steps) carryOut(t *testing.T, convert []string) {
+func (s *steps) runTasks(t *testing.T, convert []string) {
 	began := time.Now()
 	run(t, s.task(0)...).want(t, 0)
 	s.took = time.Since(began)
 	run(t, append(s.task(0), "--exit-nothing=99")...).want(t, 99)
-	s.commit(t).want(t, 4).oneComplaint(t, fmt.Sprintf("%d of %d tasks", s.tasks-1, s.tasks))
+	s.commit(t).want(t, 4).wantComplaint(t, fmt.Sprintf("%d of %d tasks", s.tasks-1, s.tasks))
 
 	other := launch(t, command(convert...))
-	if !other.stopAt(t, s.at, ".rowtocol/plan-*/plan.json") {
+	if !other.suspendAt(t, s.at, ".rowtocol/plan-*/plan.json") {
 		t.Fatalf("the conversion ended\n%s", other.stderr)
 	}
-	s.scatter(t, s.all(), 2, true)
+	s.runConcurrently(t, s.taskNumbers(), 2, true)
 	must(t, other.cmd.Process.Kill())
 	<-other.ended
-	s.scatter(t, s.all(), 2, false)
+	s.runConcurrently(t, s.taskNumbers(), 2, false)
 	wantEmpty(t, s.temp)
-	s.refuse(t)
+	s.refuseChanged(t)
 	s.commit(t).want(t, 0)
 	s.commit(t, "--exit-nothing=99").want(t, 99)
 }
 
 // refuse alters what the tasks left, and the plan; tasks that are run again mend
 // it.
-func (s *steps) refuse(t *testing.T) {
+func (s *steps) refuseChanged(t *testing.T) {
 	before := s.staged(t)
-	part := listed(t, before, 1)
+	part := listedFile(t, before, 1)
 	flipped := []byte(before[part])
 	flipped[len(flipped)/2] ^= 1
 	s.replace(t, part, string(flipped))
-	s.commit(t).want(t, 9).oneComplaint(t, "task 1", part)
+	s.commit(t).want(t, 9).wantComplaint(t, "task 1", part)
 	run(t, s.task(1)...).want(t, 0)
 
 	s.replace(t, manifest.TaskName(2), before[manifest.TaskName(3)])
-	s.commit(t).want(t, 9).oneComplaint(t, "task 2")
+	s.commit(t).want(t, 9).wantComplaint(t, "task 2")
 	run(t, s.task(2)...).want(t, 0)
 
 	plan, err := s.plan.Store.ReadFile(t.Context(), s.plan.Path, 1<<20)
 	must(t, err)
 	altered := strings.Replace(string(plan), `"tasks"`, `"ratio": 0.5, "tasks"`, 1)
 	must(t, s.plan.Store.WriteFile(t.Context(), s.plan.Path, []byte(altered), false))
-	s.commit(t).want(t, 9).oneComplaint(t, "--plan")
+	s.commit(t).want(t, 9).wantComplaint(t, "--plan")
 	run(t, s.task(0)...).want(t, 9)
 	must(t, s.plan.Store.WriteFile(t.Context(), s.plan.Path, plan, false))
 }
@@ -200,9 +200,9 @@ func (s *steps) refuse(t *testing.T) {
 // outdated gives the destination of a plan another output: the plan can never be
 // committed, and so the work of its tasks goes.
 func (s *steps) outdated(t *testing.T, convert []string) {
-	s.scatter(t, s.all(), 1, false)
+	s.runConcurrently(t, s.taskNumbers(), 1, false)
 	run(t, convert...).want(t, 0)
-	s.commit(t).want(t, 9).oneComplaint(t, "another output")
+	s.commit(t).want(t, 9).wantComplaint(t, "another output")
 	s.commit(t, "--overwrite").want(t, 9)
 	if left := glob(t.Context(), s.at, manifest.WorkName+"/*"); len(left) > 0 {
 		t.Errorf("left over: %v", left)
@@ -218,8 +218,8 @@ func TestSteps(t *testing.T) {
 	dest := filepath.Join(dir, "out")
 	flags := append([]string{c.rowGroups("2MiB", "4MiB")}, c.target.flags...)
 	s := newSteps(t, c.input, dest, flags...)
-	s.carryOut(t, append(c.args(dest, t.TempDir()), c.other))
-	c.complete(t, dest, s.temp)
+	s.runTasks(t, append(c.args(dest, t.TempDir()), c.other))
+	c.wantComplete(t, dest, s.temp)
 	run(t, "verify", dest, "--against", c.input).want(t, 0)
 
 	dest = filepath.Join(dir, "older")
@@ -235,8 +235,8 @@ func TestHDFSSteps(t *testing.T) {
 		t.Run(client, func(t *testing.T) {
 			dest := uri + "/steps-" + client
 			s := newSteps(t, c.input, dest, rowGroups)
-			s.carryOut(t, c.args(dest, trevniFiles.other))
-			c.complete(t, dest)
+			s.runTasks(t, c.args(dest, trevniFiles.other))
+			c.wantComplete(t, dest)
 		})
 	}
 }

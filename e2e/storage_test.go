@@ -37,7 +37,7 @@ func mail(t *testing.T, rows int64) string {
 
 func TestFullSpillDisk(t *testing.T) {
 	temp, dest := smallDisk(t, "1024"), filepath.Join(t.TempDir(), "out")
-	run(t, "convert", "--temp-dir", temp, mail(t, 20_000), dest).want(t, 4).oneComplaint(t, temp)
+	run(t, "convert", "--temp-dir", temp, mail(t, 20_000), dest).want(t, 4).wantComplaint(t, temp)
 	wantEmpty(t, temp)
 	wantEmpty(t, dest)
 }
@@ -51,7 +51,7 @@ func TestSpillDiskWithoutLimit(t *testing.T) {
 
 func TestFullDestination(t *testing.T) {
 	dest, temp := filepath.Join(smallDisk(t, "1024"), "out"), t.TempDir()
-	run(t, "convert", "--temp-dir", temp, mail(t, 20_000), dest).want(t, 4).oneComplaint(t, dest)
+	run(t, "convert", "--temp-dir", temp, mail(t, 20_000), dest).want(t, 4).wantComplaint(t, dest)
 	wantEmpty(t, temp)
 	wantEmpty(t, dest)
 }
@@ -68,7 +68,7 @@ func TestReadOnlyDestination(t *testing.T) {
 		must(t, os.Chmod(parent, 0o555))
 	}
 	temp := t.TempDir()
-	run(t, "convert", "--temp-dir", temp, mail(t, 100), filepath.Join(parent, "out")).want(t, 7).oneComplaint(t, parent)
+	run(t, "convert", "--temp-dir", temp, mail(t, 100), filepath.Join(parent, "out")).want(t, 7).wantComplaint(t, parent)
 	wantEmpty(t, temp)
 }
 
@@ -92,7 +92,7 @@ func TestWrongDestination(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inputBefore, destBefore := tree(t, filepath.Dir(input)), tree(t, filepath.Dir(c.dest))
-			run(t, "convert", "--temp-dir", temp, c.input, c.dest).want(t, c.code).oneComplaint(t)
+			run(t, "convert", "--temp-dir", temp, c.input, c.dest).want(t, c.code).wantComplaint(t)
 			wantSame(t, inputBefore, tree(t, filepath.Dir(input)))
 			wantSame(t, destBefore, tree(t, filepath.Dir(c.dest)))
 			wantEmpty(t, temp)
@@ -125,7 +125,7 @@ func TestRepeat(t *testing.T) {
 		}
 		run(t, f.convert("--exit-nothing=99", input, dest)...).want(t, 99)
 		option, _, _ := strings.Cut(strings.TrimPrefix(f.other, "--"), "=")
-		run(t, f.convert(f.other, input, dest)...).want(t, 9).oneComplaint(t, option)
+		run(t, f.convert(f.other, input, dest)...).want(t, 9).wantComplaint(t, option)
 		wantSame(t, before, tree(t, dest))
 		run(t, f.convert(f.other, "--overwrite", input, dest)...).want(t, 0)
 		run(t, f.convert("--overwrite", input, dest)...).want(t, 0)

@@ -23,10 +23,10 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// orphan makes the lock of a destination one of a process that has ended, so that
+// orphanLock makes the lock of a destination one of a process that has ended, so that
 // the next run takes it over without waiting for signs of life. It reports
 // whether there was a lock.
-func orphan(ctx context.Context, at store.Location) (bool, error) {
+func orphanLock(ctx context.Context, at store.Location) (bool, error) {
 	ended := exec.Command("true")
 	if err := ended.Run(); err != nil {
 		return false, err
@@ -50,15 +50,15 @@ func orphan(ctx context.Context, at store.Location) (bool, error) {
 	return true, at.Store.WriteFile(ctx, file, text, false)
 }
 
-// untilThere waits until a destination of a run has what matches a pattern.
-func (r *running) untilThere(t *testing.T, at store.Location, pattern string) {
+// waitForFile waits until a destination of a run has what matches a pattern.
+func (r *running) waitForFile(t *testing.T, at store.Location, pattern string) {
 	t.Helper()
-	r.until(t, pattern, func() bool { return len(glob(t.Context(), at, pattern)) > 0 })
+	r.waitFor(t, pattern, func() bool { return len(glob(t.Context(), at, pattern)) > 0 })
 }
 
 // stopAt suspends a run once its destination has what matches a pattern. It
 // reports whether that was seen before the run ended.
-func (r *running) stopAt(t *testing.T, at store.Location, pattern string) bool {
+func (r *running) suspendAt(t *testing.T, at store.Location, pattern string) bool {
 	t.Helper()
 	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); {
 		if len(glob(t.Context(), at, pattern)) > 0 {
@@ -127,8 +127,8 @@ func (o overtaken) success(t *testing.T) []byte {
 	return text
 }
 
-// try stops the run at a moment.
-func (o overtaken) try(t *testing.T, stop string) {
+// run stops the run at a moment.
+func (o overtaken) run(t *testing.T, stop string) {
 	var r *running
 	var before []byte
 	for tries := 0; r == nil; tries++ {
@@ -139,7 +139,7 @@ func (o overtaken) try(t *testing.T, stop string) {
 		}
 		before = o.success(t)
 		r = launch(t, command(o.stopped...))
-		if !r.stopAt(t, o.at, stop) {
+		if !r.suspendAt(t, o.at, stop) {
 			if r = nil; tries == 100 {
 				t.Fatalf("%s was never seen", stop)
 			}
@@ -148,7 +148,7 @@ func (o overtaken) try(t *testing.T, stop string) {
 	// It may have gone on since, so that only files outside of the output are missing.
 	after := o.success(t)
 	published := after != nil && !bytes.Equal(after, before)
-	locked, err := orphan(t.Context(), o.at)
+	locked, err := orphanLock(t.Context(), o.at)
 	must(t, err)
 	run(t, o.other...).want(t, 0)
 	o.complete(t)
@@ -172,12 +172,12 @@ func TestOvertaken(t *testing.T) {
 		t.Run(stop, func(t *testing.T) {
 			_, dest, temp := places(t)
 			overtaken{
-				at: c.at(t, dest), dest: dest,
+				at: c.locate(t, dest), dest: dest,
 				before:   c.convert("--overwrite", c.rowGroups("16KiB", "1MiB"), "../testdata/mail", dest), // many files take a while to go
 				stopped:  c.convert("--overwrite", "--temp-dir", temp, c.rowGroups("256KiB", "3MiB"), stopped, dest),
 				other:    append(c.args(dest, temp), "--overwrite"),
-				complete: func(t *testing.T) { c.site.complete(t, dest) },
-			}.try(t, stop)
+				complete: func(t *testing.T) { c.site.wantComplete(t, dest) },
+			}.run(t, stop)
 			wantEmpty(t, temp)
 		})
 	}
@@ -196,9 +196,9 @@ func TestStoppedHolder(t *testing.T) {
 		t.Run(stop, func(t *testing.T) {
 			_, dest, temp := places(t)
 			overtaken{
-				at: c.at(t, dest), dest: dest, stopped: c.args(dest, temp), other: c.args(dest, temp),
-				complete: func(t *testing.T) { c.site.complete(t, dest) },
-			}.try(t, stop)
+				at: c.locate(t, dest), dest: dest, stopped: c.args(dest, temp), other: c.args(dest, temp),
+				complete: func(t *testing.T) { c.site.wantComplete(t, dest) },
+			}.run(t, stop)
 			wantEmpty(t, temp)
 		})
 	}
@@ -215,12 +215,12 @@ func TestHDFSOvertaken(t *testing.T) {
 			t.Run(client+" "+stop, func(t *testing.T) {
 				dest := fmt.Sprintf("%s/overtaken-%s-%d", uri, client, i)
 				overtaken{
-					at: s.at(t, dest), dest: dest,
+					at: s.locate(t, dest), dest: dest,
 					before:   []string{"convert", "--overwrite", otherInput, dest},
 					stopped:  []string{"convert", "--overwrite", "--row-group-size=64KiB", "../testdata/mail", dest},
 					other:    s.args(dest, "--overwrite"),
-					complete: func(t *testing.T) { s.complete(t, dest) },
-				}.try(t, stop)
+					complete: func(t *testing.T) { s.wantComplete(t, dest) },
+				}.run(t, stop)
 			})
 		}
 	}

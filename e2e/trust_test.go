@@ -15,9 +15,9 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
 )
 
-// victim makes a directory with a file and a directory in it that no conversion
+// foreignDir makes a directory with a file and a directory in it that no conversion
 // has any business with.
-func victim(t *testing.T, dir string) string {
+func foreignDir(t *testing.T, dir string) string {
 	t.Helper()
 	v := filepath.Join(dir, "victim")
 	must(t, errors.Join(os.MkdirAll(filepath.Join(v, "plan-1"), 0o777),
@@ -51,12 +51,12 @@ func TestForeignDestination(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			dest, v := filepath.Join(dir, "out"), victim(t, dir)
+			dest, v := filepath.Join(dir, "out"), foreignDir(t, dir)
 			must(t, os.Mkdir(dest, 0o777))
 			must(t, prepare(dest, v))
 			before := tree(t, dir)
 			for _, flags := range [][]string{nil, {"--overwrite"}} {
-				run(t, append([]string{"convert", otherInput, dest}, flags...)...).want(t, 9).oneComplaint(t, dest)
+				run(t, append([]string{"convert", otherInput, dest}, flags...)...).want(t, 9).wantComplaint(t, dest)
 				wantSame(t, before, tree(t, dir))
 			}
 		})
@@ -134,9 +134,9 @@ func TestForgedStaging(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, dest, temp := places(t)
-			v := victim(t, dir)
+			v := foreignDir(t, dir)
 			r := launch(t, command(c.args(dest, temp)...))
-			r.untilThere(t, c.at(t, dest), ".rowtocol/plan-*/task-*")
+			r.waitForFile(t, c.locate(t, dest), ".rowtocol/plan-*/task-*")
 			must(t, r.cmd.Process.Kill())
 			<-r.ended
 			tasks, err := filepath.Glob(filepath.Join(dest, ".rowtocol", "plan-*", "task-*"))
@@ -154,19 +154,19 @@ func TestForgedStaging(t *testing.T) {
 				r.want(t, 9) // and is not met again
 				run(t, c.args(dest, temp)...).want(t, 0)
 			}
-			c.complete(t, dest, temp)
+			c.wantComplete(t, dest, temp)
 			wantSame(t, before, tree(t, v))
 		})
 	}
 }
 
-// TestCatBesideOverwrite reads a destination while outputs of equal sizes replace
+// TestCatDuringOverwrite reads a destination while outputs of equal sizes replace
 // each other there: what is printed with exit 0 is the rows of one output.
-func TestCatBesideOverwrite(t *testing.T) {
-	inEachFormat(t, catBesideOverwrite)
+func TestCatDuringOverwrite(t *testing.T) {
+	inEachFormat(t, catDuringOverwrite)
 }
 
-func catBesideOverwrite(t *testing.T, f target) {
+func catDuringOverwrite(t *testing.T, f target) {
 	const (
 		schema = `{"type":"record","name":"R","fields":[{"name":"row","type":{"type":"fixed","name":"F","size":8}}]}`
 		rows   = 40_000

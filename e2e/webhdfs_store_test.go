@@ -50,8 +50,8 @@ func TestHungCallsOverHTTP(t *testing.T) {
 	s := webStore(t, c.WebURI(), map[string]string{"dfs.client.socket-timeout": "3s", "dfs.replication": "1"})
 	dir := scratch(t, s)
 	data := make([]byte, 32<<20)
-	must(t, writeTo(t.Context(), webStore(t, c.WebURI(), map[string]string{"dfs.replication": "1"}), dir+"/f", data))
-	if err := writeTo(t.Context(), s, dir+"/small", data[:10]); err != nil {
+	must(t, writeNewFile(t.Context(), webStore(t, c.WebURI(), map[string]string{"dfs.replication": "1"}), dir+"/f", data))
+	if err := writeNewFile(t.Context(), s, dir+"/small", data[:10]); err != nil {
 		t.Error("below the least block size: ", err)
 	}
 	f, err := s.Open(t.Context(), dir+"/f")
@@ -60,7 +60,7 @@ func TestHungCallsOverHTTP(t *testing.T) {
 	must(t, err)
 	tooLong := func(what string, limit time.Duration, do func(ctx context.Context) error) {
 		t.Helper()
-		if err := slow(t, what, limit, func() error { return do(t.Context()) }); !errors.Is(err, store.ErrUnavailable) {
+		if err := wantWithin(t, what, limit, func() error { return do(t.Context()) }); !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("%s: %v", what, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -74,7 +74,7 @@ func TestHungCallsOverHTTP(t *testing.T) {
 		}
 	}
 	resume := suspend(t, c.DataNodes[0])
-	tooLong("create", 8*time.Second, func(ctx context.Context) error { return writeTo(ctx, s, dir+"/g", data) })
+	tooLong("create", 8*time.Second, func(ctx context.Context) error { return writeNewFile(ctx, s, dir+"/g", data) })
 	tooLong("read", 15*time.Second, func(ctx context.Context) error {
 		_, err := s.ReadFile(ctx, dir+"/f", 64<<20)
 		return err
@@ -96,9 +96,9 @@ func TestHungCallsOverHTTP(t *testing.T) {
 		return err
 	})
 	tooLong("rename", 5*time.Second, func(ctx context.Context) error { return s.Rename(ctx, dir+"/f", dir+"/r") })
-	tooLong("create", 5*time.Second, func(ctx context.Context) error { return writeTo(ctx, s, dir+"/g", nil) })
+	tooLong("create", 5*time.Second, func(ctx context.Context) error { return writeNewFile(ctx, s, dir+"/g", nil) })
 	resume()
-	if err := writeTo(t.Context(), s, dir+"/after", data); err != nil {
+	if err := writeNewFile(t.Context(), s, dir+"/after", data); err != nil {
 		t.Error(err)
 	}
 }

@@ -72,7 +72,7 @@ func (y *yarn) watch(ctx context.Context) {
 		all, _ := y.Processes() // it is asked again
 		for _, p := range all {
 			if p.Child() {
-				y.note(p.PID)
+				y.record(p.PID)
 			}
 		}
 		select {
@@ -82,8 +82,8 @@ func (y *yarn) watch(ctx context.Context) {
 	}
 }
 
-// note takes notes of a child, which may end meanwhile.
-func (y *yarn) note(pid int) {
+// record takes notes of a child, which may end meanwhile.
+func (y *yarn) record(pid int) {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	io, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
 	y.mu.Lock()
@@ -122,9 +122,9 @@ func (y *yarn) measured(since time.Time) (n int, lived time.Duration, peak, wrot
 	return n, lived, peak, wrote
 }
 
-// small fails the test unless all children kept to their budget, which the kernel's
+// wantSmall fails the test unless all children kept to their budget, which the kernel's
 // books say.
-func (y *yarn) small(t *testing.T) {
+func (y *yarn) wantSmall(t *testing.T) {
 	t.Helper()
 	children, _, peak, _ := y.measured(time.Time{})
 	t.Logf("%d children, the largest with %d MiB", children, peak>>20)
@@ -133,8 +133,8 @@ func (y *yarn) small(t *testing.T) {
 	}
 }
 
-// at returns a place on the cluster.
-func (y *yarn) at(t *testing.T, uri string) store.Location {
+// locate returns a place on the cluster.
+func (y *yarn) locate(t *testing.T, uri string) store.Location {
 	t.Helper()
 	l, err := y.resolver.Resolve(uri)
 	must(t, err)
@@ -145,7 +145,7 @@ func (y *yarn) at(t *testing.T, uri string) store.Location {
 func (y *yarn) dir(t *testing.T) string {
 	t.Helper()
 	uri := fmt.Sprintf("%s/dir-%d", y.URI(), y.dirs.Add(1))
-	at := y.at(t, uri)
+	at := y.locate(t, uri)
 	must(t, at.Store.Mkdir(t.Context(), at.Path))
 	return uri
 }
@@ -153,7 +153,7 @@ func (y *yarn) dir(t *testing.T) string {
 // put writes a file of a directory.
 func (y *yarn) put(t *testing.T, dir, name string, content []byte) {
 	t.Helper()
-	at := y.at(t, dir)
+	at := y.locate(t, dir)
 	must(t, at.Store.WriteFile(t.Context(), path.Join(at.Path, name), content, false))
 }
 
@@ -165,26 +165,26 @@ func (y *yarn) putFile(t *testing.T, dir, name, file string) {
 	y.put(t, dir, name, content)
 }
 
-// clean fails the test unless everything that jobs leave is gone, or goes soon: the
+// wantClean fails the test unless everything that jobs leave is gone, or goes soon: the
 // cluster itself tidies up after a job that has ended.
-func (y *yarn) clean(t *testing.T) {
+func (y *yarn) wantClean(t *testing.T) {
 	t.Helper()
 	var left []string
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
-		if left = y.left(t); len(left) == 0 {
+		if left = y.leftovers(t); len(left) == 0 {
 			return
 		}
 	}
 	t.Errorf("left over:\n%s", strings.Join(left, "\n"))
 	for _, file := range left { // so that other tests do not find it
 		if strings.HasPrefix(file, "/tmp/hadoop-yarn/") || strings.HasPrefix(file, "/user/") {
-			must(t, y.at(t, y.URI()+"/").Store.RemoveAll(t.Context(), file))
+			must(t, y.locate(t, y.URI()+"/").Store.RemoveAll(t.Context(), file))
 		}
 	}
 }
 
-// left returns what is there of jobs, but for the program.
-func (y *yarn) left(t *testing.T) (left []string) {
+// leftovers returns what is there of jobs, but for the program.
+func (y *yarn) leftovers(t *testing.T) (left []string) {
 	t.Helper()
 	all, err := y.Processes()
 	must(t, err)
@@ -195,7 +195,7 @@ func (y *yarn) left(t *testing.T) (left []string) {
 	must(t, err)
 	left = append(left, local...)
 	for _, pattern := range []string{"/user/*/.rowtocol/*", "/tmp/hadoop-yarn/staging/*/.staging/*"} {
-		root := y.at(t, y.URI()+"/")
+		root := y.locate(t, y.URI()+"/")
 		for _, file := range glob(t.Context(), root, strings.TrimPrefix(pattern, "/")) {
 			if !strings.HasPrefix(path.Base(file), "rowtocol-") {
 				left = append(left, file)
@@ -239,13 +239,13 @@ type submittable struct {
 // submittable converts inputs on this machine, which is what a job has to give.
 func (y *yarn) submittable(t *testing.T, inputs []string, flags ...string) *submittable {
 	t.Helper()
-	s := y.prepared(inputs, flags...)
+	s := y.newSubmittable(inputs, flags...)
 	s.local(t, 0)
 	return s
 }
 
-// prepared is a conversion whose output is not known yet.
-func (y *yarn) prepared(inputs []string, flags ...string) *submittable {
+// newSubmittable is a conversion whose output is not known yet.
+func (y *yarn) newSubmittable(inputs []string, flags ...string) *submittable {
 	flags = append([]string{"--memory", fmt.Sprint(taskMemory), "--workers=1"}, flags...)
 	return &submittable{site: site{Cluster: y.Cluster, resolver: y.resolver, flags: flags}, y: y, inputs: inputs}
 }
@@ -330,7 +330,7 @@ func (s *submittable) submit(t *testing.T, dest string, code int, more ...string
 // find waits until a process runs in a container that is sought.
 func (y *yarn) find(t *testing.T, s *submission, what string, sought func(hadooptest.Process) bool) (found hadooptest.Process) {
 	t.Helper()
-	s.until(t, what, func() bool {
+	s.waitFor(t, what, func() bool {
 		all, err := y.Processes()
 		must(t, err)
 		for _, p := range all {
@@ -344,8 +344,8 @@ func (y *yarn) find(t *testing.T, s *submission, what string, sought func(hadoop
 	return found
 }
 
-// until waits until something is so while a run goes on.
-func (r *running) until(t *testing.T, what string, so func() bool) {
+// waitFor waits until something is so while a run goes on.
+func (r *running) waitFor(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if so() {
@@ -392,23 +392,23 @@ func (y *yarn) attempt(t *testing.T, container string) (java hadooptest.Process)
 	return java
 }
 
-// done returns how many tasks have left their results in a destination.
-func (y *yarn) done(t *testing.T, dest string) int {
+// doneTasks returns how many tasks have left their results in a destination.
+func (y *yarn) doneTasks(t *testing.T, dest string) int {
 	t.Helper()
-	return len(glob(t.Context(), y.at(t, dest), ".rowtocol/plan-*/task-*.json"))
+	return len(glob(t.Context(), y.locate(t, dest), ".rowtocol/plan-*/task-*.json"))
 }
 
 // hold suspends a child once that many tasks are done.
 func (y *yarn) hold(t *testing.T, s *submission, dest string, done int) hadooptest.Process {
 	t.Helper()
-	s.until(t, fmt.Sprint(done, " tasks done"), func() bool { return y.done(t, dest) >= done })
+	s.waitFor(t, fmt.Sprint(done, " tasks done"), func() bool { return y.doneTasks(t, dest) >= done })
 	return y.stop(t, s)
 }
 
 // stop suspends some child.
 func (y *yarn) stop(t *testing.T, s *submission) (child hadooptest.Process) {
 	t.Helper()
-	s.until(t, "a child that could be stopped", func() bool {
+	s.waitFor(t, "a child that could be stopped", func() bool {
 		child = y.find(t, s, "a child at work", working)
 		if syscall.Kill(child.PID, syscall.SIGSTOP) != nil {
 			return false // it has just ended

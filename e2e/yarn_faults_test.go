@@ -15,7 +15,7 @@ import (
 // all are the tests of a soak by name.
 func (y *yarn) all() map[string]func(t *testing.T) {
 	return map[string]func(t *testing.T){
-		"mixed": y.mixed, "deserted": y.deserted, "detached": y.detached, "interrupted": y.interrupted,
+		"mixed": y.mixed, "deserted": y.killedSubmit, "detached": y.detached, "interrupted": y.interrupted,
 		"killed child": func(t *testing.T) { y.childEnds(t, syscall.SIGKILL) },
 		"child ends":   func(t *testing.T) { y.childEnds(t, syscall.SIGTERM) },
 		"hung child":   y.hungChild, "killed Java": y.killedJava, "duplicate": y.duplicate, "killed master": y.killedMaster,
@@ -27,8 +27,8 @@ func (y *yarn) all() map[string]func(t *testing.T) {
 // nothing.
 func (s *submittable) same(t *testing.T, dest string) {
 	t.Helper()
-	s.complete(t, dest)
-	s.y.clean(t)
+	s.wantComplete(t, dest)
+	s.y.wantClean(t)
 }
 
 // childEnds ends a child before it said that it is done.
@@ -70,7 +70,7 @@ func (y *yarn) killedJava(t *testing.T) {
 	child := y.stop(t, job)
 	must(t, syscall.Kill(y.attempt(t, child.Container).PID, syscall.SIGKILL))
 	_ = syscall.Kill(child.PID, syscall.SIGCONT) // the node manager may have killed it
-	job.until(t, "the child has ended", func() bool { return endedProcess(child.PID) })
+	job.waitFor(t, "the child has ended", func() bool { return endedProcess(child.PID) })
 	job.end(t, 0)
 	s.same(t, dest)
 }
@@ -92,7 +92,7 @@ func (y *yarn) duplicate(t *testing.T) {
 		if p.Container == child.Container || !p.Child() {
 			return false
 		}
-		for _, q := range y.inContainer(t, p.Container) {
+		for _, q := range y.processesIn(t, p.Container) {
 			if strings.HasPrefix(q.MapTask(), task) {
 				return true
 			}
@@ -108,8 +108,8 @@ func (y *yarn) duplicate(t *testing.T) {
 	s.same(t, dest)
 }
 
-// inContainer returns the processes of a container.
-func (y *yarn) inContainer(t *testing.T, container string) (in []hadooptest.Process) {
+// processesIn returns the processes of a container.
+func (y *yarn) processesIn(t *testing.T, container string) (in []hadooptest.Process) {
 	t.Helper()
 	all, err := y.Processes()
 	must(t, err)
@@ -149,16 +149,16 @@ func (y *yarn) interrupted(t *testing.T) {
 			client, began := clients(t, job), time.Now()
 			must(t, job.cmd.Process.Signal(signal))
 			job.running.want(t, code)
-			goneSoon(t, client)
+			wantEnded(t, client)
 			if took := time.Since(began); took > 30*time.Second {
 				t.Errorf("it ended after %v", took)
 			}
-			s.nothing(t, dest)
-			y.clean(t)
+			s.wantNothing(t, dest)
+			y.wantClean(t)
 			if a := y.newest(t); a.State != "KILLED" {
 				t.Errorf("the job is %+v", a)
 			}
-			done := y.done(t, dest)
+			done := y.doneTasks(t, dest)
 			if done < 2 {
 				t.Errorf("%d tasks are done", done)
 			}
@@ -186,7 +186,7 @@ func (y *yarn) detached(t *testing.T) {
 			if a.ID != r.Result.Application || !strings.HasSuffix(a.Queue, hadooptest.OtherQueue) || !strings.Contains(a.Name, "/out") {
 				t.Errorf("%s was the job, the newest is %+v", r.Result.Application, a)
 			}
-			s.nothing(t, dest)
+			s.wantNothing(t, dest)
 			jobs := y.jobs(t)
 			if way == "attach" {
 				startSubmit(t, "submit", "--json", "--attach", a.ID).end(t, 0)
@@ -210,14 +210,14 @@ func (y *yarn) damaged(t *testing.T) {
 	bad[len(bad)/2] ^= 0xff
 	y.put(t, in, "good.avro", good)
 	y.put(t, in, "bad.avro", bad)
-	s := y.prepared([]string{in}, "--row-group-size=2MiB")
+	s := y.newSubmittable([]string{in}, "--row-group-size=2MiB")
 	local := run(t, append(append([]string{"convert", "--json"}, s.flags...), in, filepath.Join(t.TempDir(), "out"))...).want(t, 3).report(t)
 	dest := y.dir(t) + "/out"
 	r := s.submit(t, dest, 3)
 	if where := fmt.Sprintf("/bad.avro: offset %d: ", *local.Error.Offset); r.Error == nil || !strings.Contains(r.Error.Message, where) {
 		t.Errorf("%+v, want %s", r.Error, where)
 	}
-	s.nothing(t, dest)
+	s.wantNothing(t, dest)
 	s.flags = append(s.flags, "--on-damage=skip")
 	s.local(t, 8)
 	dest = y.dir(t) + "/out"
@@ -228,7 +228,7 @@ func (y *yarn) damaged(t *testing.T) {
 // incremental converts what came since.
 func (y *yarn) incremental(t *testing.T) {
 	in, local, dest := y.dir(t), filepath.Join(t.TempDir(), "out"), y.dir(t)+"/out"
-	s := y.prepared([]string{in}, "--incremental")
+	s := y.newSubmittable([]string{in}, "--incremental")
 	for round := range 2 {
 		for i := range 5 {
 			y.put(t, in, fmt.Sprintf("mail-%d-%d.avro", round, i), mailFile(t, uint64(round*5+i), 50, "deflate"))
@@ -241,7 +241,7 @@ func (y *yarn) incremental(t *testing.T) {
 	}
 	run(t, "verify", dest, "--against", in).want(t, 0)
 	y.wantLocal(t, local, dest)
-	y.clean(t)
+	y.wantClean(t)
 }
 
 // partitioned converts a tree of partitions by one job.
@@ -249,11 +249,11 @@ func (y *yarn) partitioned(t *testing.T) {
 	in, local, dest := y.dir(t), filepath.Join(t.TempDir(), "out"), y.dir(t)+"/out"
 	for i := range 3 {
 		day := fmt.Sprintf("%s/day=%d", in, i)
-		at := y.at(t, day)
+		at := y.locate(t, day)
 		must(t, at.Store.Mkdir(t.Context(), at.Path))
 		y.put(t, day, "mail.avro", mailFile(t, uint64(i), 200, "snappy"))
 	}
-	s := y.prepared([]string{in}, "--partitioned")
+	s := y.newSubmittable([]string{in}, "--partitioned")
 	jobs := y.jobs(t)
 	s.submit(t, dest, 0)
 	if y.jobs(t) != jobs+1 {
@@ -261,7 +261,7 @@ func (y *yarn) partitioned(t *testing.T) {
 	}
 	run(t, append(append([]string{"convert"}, s.flags...), in, local)...).want(t, 0)
 	y.wantLocal(t, local, dest)
-	y.clean(t)
+	y.wantClean(t)
 }
 
 // wantLocal fails the test unless a destination on the cluster has the column files

@@ -44,13 +44,13 @@ func TestSecureYARN(t *testing.T) {
 				must(t, err)
 			}
 			cached, _ := r.withCache(t)
-			t.Run("keytab", func(t *testing.T) { r.submitted(t, "hdfs", r.withKeytab()) })
-			t.Run("ticket cache", func(t *testing.T) { r.submitted(t, "webhdfs", cached) })
+			t.Run("keytab", func(t *testing.T) { r.submitAndCheck(t, "hdfs", r.withKeytab()) })
+			t.Run("ticket cache", func(t *testing.T) { r.submitAndCheck(t, "webhdfs", cached) })
 			t.Run("private", r.private)
-			t.Run("no credentials", r.submitNobody)
+			t.Run("no credentials", r.submitWithoutCredentials)
 			if version == "" {
-				t.Run("renewal", r.outlastToken)
-				t.Run("expiry", r.outliveToken)
+				t.Run("renewal", r.outlastRenewal)
+				t.Run("expiry", r.outlastTokens)
 			}
 		})
 	}
@@ -58,14 +58,14 @@ func TestSecureYARN(t *testing.T) {
 
 // submission prepares a submit.
 func (r *realm) submission(s *site, dest string, b bearer) *exec.Cmd {
-	cmd := b.as(s, dest, "--memory=64MiB", "--json")
+	cmd := b.convert(s, dest, "--memory=64MiB", "--json")
 	cmd.Args[1] = "submit"
 	return cmd
 }
 
 // submitted submits a conversion. No secret but the job's tokens reaches the
 // nodes.
-func (r *realm) submitted(t *testing.T, client string, b bearer) {
+func (r *realm) submitAndCheck(t *testing.T, client string, b bearer) {
 	s, dest := r.sites[client], "/alice/submitted-"+client
 	uri := s.clients()[client] + dest
 	run := launch(t, r.submission(s, uri, b))
@@ -79,25 +79,25 @@ func (r *realm) submitted(t *testing.T, client string, b bearer) {
 		t.Errorf("a child has no tokens: %q", env)
 	}
 	run.want(t, 0)
-	s.complete(t, uri)
-	r.owned(t, dest, "alice")
+	s.wantComplete(t, uri)
+	r.wantOwner(t, dest, "alice")
 }
 
 // childEnviron returns the variables of a child of Pipes, once there is one.
 func (r *realm) childEnviron(t *testing.T, run *running) string {
 	t.Helper()
 	var env []byte
-	r.aChild(t, run, func(pid int) (err error) {
+	r.anyChild(t, run, func(pid int) (err error) {
 		env, err = os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 		return err
 	})
 	return "\x00" + string(env)
 }
 
-// aChild waits for a child of Pipes with which something can be done.
-func (r *realm) aChild(t *testing.T, run *running, do func(pid int) error) (pid int) {
+// anyChild waits for a child of Pipes with which something can be done.
+func (r *realm) anyChild(t *testing.T, run *running, do func(pid int) error) (pid int) {
 	t.Helper()
-	run.until(t, "a child of Pipes", func() bool {
+	run.waitFor(t, "a child of Pipes", func() bool {
 		all, err := r.Processes()
 		must(t, err)
 		for _, p := range all {
@@ -141,11 +141,11 @@ func (r *realm) private(t *testing.T) {
 	}
 }
 
-// submitNobody has nothing to show.
-func (r *realm) submitNobody(t *testing.T) {
+// submitWithoutCredentials has nothing to show.
+func (r *realm) submitWithoutCredentials(t *testing.T) {
 	s := r.sites["hdfs"]
 	b := bearer{env: []string{"KRB5CCNAME=FILE:/nonexistent"}}
-	ending(t, r.submission(s, s.URI()+"/alice/absent", b)).want(t, 7)
+	finishInTime(t, r.submission(s, s.URI()+"/alice/absent", b)).want(t, 7)
 }
 
 // hold submits a conversion, and suspends the first child of it for a time. No other
@@ -155,7 +155,7 @@ func (r *realm) hold(t *testing.T, dest string, d time.Duration) *running {
 	cmd := r.submission(r.sites["hdfs"], dest, r.withKeytab())
 	cmd.Args = slices.Insert(cmd.Args, 2, "-D", "mapreduce.map.speculative=false")
 	run := launch(t, cmd)
-	child := r.aChild(t, run, func(pid int) error { return syscall.Kill(pid, syscall.SIGSTOP) })
+	child := r.anyChild(t, run, func(pid int) error { return syscall.Kill(pid, syscall.SIGSTOP) })
 	select {
 	case <-run.ended:
 		t.Errorf("it was not held\n%s", tail(run.stderr.String()))
@@ -165,24 +165,24 @@ func (r *realm) hold(t *testing.T, dest string, d time.Duration) *running {
 	return run
 }
 
-// outlastToken holds a job for longer than its tokens live unrenewed.
-func (r *realm) outlastToken(t *testing.T) {
+// outlastRenewal holds a job for longer than its tokens live unrenewed.
+func (r *realm) outlastRenewal(t *testing.T) {
 	s, dest := r.sites["hdfs"], r.URI()+"/alice/renewal"
 	r.hold(t, dest, tokenLife+30*time.Second).want(t, 0)
-	s.complete(t, dest)
+	s.wantComplete(t, dest)
 }
 
-// outliveToken holds a job for longer than its tokens live at all. The same command
+// outlastTokens holds a job for longer than its tokens live at all. The same command
 // again does what is left, by new tokens.
-func (r *realm) outliveToken(t *testing.T) {
+func (r *realm) outlastTokens(t *testing.T) {
 	s, dest := r.sites["hdfs"], r.URI()+"/alice/expiry"
 	r.hold(t, dest, tokenEnd+20*time.Second).want(t, 4)
-	s.nothing(t, dest)
+	s.wantNothing(t, dest)
 	again := r.submission(s, dest, r.withKeytab())
 	var stdout bytes.Buffer
 	again.Stdout = &stdout
 	launch(t, again).want(t, 0)
-	s.complete(t, dest)
+	s.wantComplete(t, dest)
 	var report struct {
 		Result struct {
 			Tasks        int

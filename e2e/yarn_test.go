@@ -23,8 +23,8 @@ func TestYARN(t *testing.T) {
 	if !soak.Full() {
 		y := newYARN(t, hadooptest.Shared(t))
 		t.Run("mixed", y.mixed)
-		t.Run("deserted", y.deserted)
-		y.small(t)
+		t.Run("deserted", y.killedSubmit)
+		y.wantSmall(t)
 		return
 	}
 	for _, version := range []string{"", hadooptest.Oldest} {
@@ -33,7 +33,7 @@ func TestYARN(t *testing.T) {
 			for name, test := range y.all() {
 				t.Run(name, test)
 			}
-			y.small(t)
+			y.wantSmall(t)
 		})
 	}
 }
@@ -70,7 +70,7 @@ func (y *yarn) mixed(t *testing.T) {
 	}
 	dest, began := y.dir(t)+"/out", time.Now()
 	r := s.submit(t, dest, 0, "-D", "mapreduce.map.speculative=false")
-	s.complete(t, dest)
+	s.wantComplete(t, dest)
 	if r.counter("Data-local map tasks") < 1 {
 		t.Errorf("no task was where its data is: %v", r.Result.Counters)
 	}
@@ -88,7 +88,7 @@ func (y *yarn) mixed(t *testing.T) {
 	if y.jobs(t) != jobs+1 {
 		t.Error("Java did not count on the cluster")
 	}
-	y.clean(t)
+	y.wantClean(t)
 	if again := s.submit(t, dest, 0); !again.Result.Nothing || y.jobs(t) != jobs+1 {
 		t.Error("the rerun did something")
 	}
@@ -132,7 +132,7 @@ func (y *yarn) mail(t *testing.T, flags ...string) *submittable {
 // deserted kills the submit of a job when only one of its tasks is done. The
 // same command follows that job, in which the child is killed, and publishes: HFiles,
 // whose rows each task sorts.
-func (y *yarn) deserted(t *testing.T) {
+func (y *yarn) killedSubmit(t *testing.T) {
 	s := y.mail(t, hFiles.flags...)
 	dest := y.dir(t) + "/out"
 	first := s.start(t, dest)
@@ -140,18 +140,18 @@ func (y *yarn) deserted(t *testing.T) {
 	client := clients(t, first)
 	must(t, first.cmd.Process.Kill())
 	first.running.want(t, -1)
-	goneSoon(t, client)
-	s.nothing(t, dest)
+	wantEnded(t, client)
+	s.wantNothing(t, dest)
 	job, jobs := y.newest(t), y.jobs(t)
 	second := s.start(t, dest)
-	second.until(t, "the job was found", func() bool { return strings.Contains(second.stderr.String(), job.ID) })
+	second.waitFor(t, "the job was found", func() bool { return strings.Contains(second.stderr.String(), job.ID) })
 	must(t, syscall.Kill(held.PID, syscall.SIGKILL))
 	r := second.end(t, 0)
-	s.complete(t, dest)
+	s.wantComplete(t, dest)
 	if r.Result.Application != job.ID || y.jobs(t) != jobs {
 		t.Errorf("%s was followed, not %s; %d jobs, not %d", r.Result.Application, job.ID, y.jobs(t), jobs)
 	}
-	y.clean(t)
+	y.wantClean(t)
 }
 
 // clients returns the processes that a submit started: Hadoop's client.
@@ -173,8 +173,8 @@ func clients(t *testing.T, s *submission) (pids []int) {
 	return pids
 }
 
-// goneSoon fails the test unless processes end.
-func goneSoon(t *testing.T, pids []int) {
+// wantEnded fails the test unless processes end.
+func wantEnded(t *testing.T, pids []int) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if !slices.ContainsFunc(pids, func(pid int) bool { return !endedProcess(pid) }) {

@@ -41,15 +41,15 @@ type Cluster struct {
 	host   string // as daemons and clients call this machine
 	uri    string
 	httpfs *Daemon
-	keytab string // of the services, if it is secure
-	leash  *leash // of the containers, if there is YARN
+	keytab string  // of the services, if it is secure
+	reaper *reaper // of the containers, if there is YARN
 }
 
 // Start starts a cluster that keeps everything in dir, and returns when it
 // serves. If it fails, the error holds the end of the log of the daemon that is
 // to blame.
 func Start(ctx context.Context, dir string, config Config) (*Cluster, error) {
-	kit, err := kitOf(config.Version)
+	kit, err := kitFor(config.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	if c.config.YARN > 0 {
-		if c.leash, err = newLeash(c.containers()); err != nil {
+		if c.reaper, err = newReaper(c.containers()); err != nil {
 			return err
 		}
 	}
@@ -285,7 +285,7 @@ func (c *Cluster) Stop() {
 	for _, d := range c.daemons() {
 		d.Kill()
 	}
-	c.leash.pull()
+	c.reaper.kill()
 }
 
 // ConfDir returns the directory for HADOOP_CONF_DIR.

@@ -8,7 +8,7 @@ import (
 )
 
 // within bounds what a test waits for.
-func within(t *testing.T, d time.Duration) context.Context {
+func contextFor(t *testing.T, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)

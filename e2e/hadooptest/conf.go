@@ -81,9 +81,9 @@ func environment(extra ...string) []string {
 const (
 	// Few services use the ports from firstPort on, and the kernel gives
 	// connections none below 32768.
-	firstPort     = 12000
-	portsOfOne    = 500 // ports of a process
-	portProcesses = 40  // processes that have clusters at the same time
+	firstPort       = 12000
+	portsPerProcess = 500 // ports of a process
+	portProcesses   = 40  // processes that have clusters at the same time
 )
 
 // portRange are ports that belong to a process as long as it holds a lock.
@@ -94,7 +94,7 @@ type portRange struct {
 
 // ownPorts reserves ports for this process, because daemons bind theirs, again
 // after a restart, when other processes choose theirs.
-var ownPorts = sync.OnceValues(func() (portRange, error) {
+var reservedPorts = sync.OnceValues(func() (portRange, error) {
 	home, err := home()
 	if err != nil {
 		return portRange{}, err
@@ -105,7 +105,7 @@ var ownPorts = sync.OnceValues(func() (portRange, error) {
 			return portRange{}, err
 		}
 		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-			return portRange{first: firstPort + i*portsOfOne, lock: f}, nil
+			return portRange{first: firstPort + i*portsPerProcess, lock: f}, nil
 		}
 		_ = f.Close() // another process has these
 	}
@@ -114,7 +114,7 @@ var ownPorts = sync.OnceValues(func() (portRange, error) {
 
 // freePorts picks ports of this process.
 func freePorts(n int) ([]int, error) {
-	own, err := ownPorts()
+	own, err := reservedPorts()
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func freePorts(n int) ([]int, error) {
 		if len(ports) == n {
 			return ports, nil
 		}
-		port := own.first + rand.IntN(portsOfOne)
+		port := own.first + rand.IntN(portsPerProcess)
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
 			continue

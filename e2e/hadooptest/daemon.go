@@ -157,11 +157,11 @@ func (d *Daemon) failure() error {
 	if running, _ := d.state(); running {
 		return nil
 	}
-	return fmt.Errorf("%s ended: %s", d.Name, d.logged())
+	return fmt.Errorf("%s ended: %s", d.Name, d.logTail())
 }
 
-// logged returns the end of the log.
-func (d *Daemon) logged() string {
+// logTail returns the end of the log.
+func (d *Daemon) logTail() string {
 	b, err := os.ReadFile(d.log)
 	if err != nil {
 		return err.Error()

@@ -62,7 +62,7 @@ func (c *Cluster) waitHTTPFS(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for HttpFS: %w: %w\n%s", ctx.Err(), err, c.httpfs.logged())
+			return fmt.Errorf("waiting for HttpFS: %w: %w\n%s", ctx.Err(), err, c.httpfs.logTail())
 		case <-time.After(poll):
 		}
 	}

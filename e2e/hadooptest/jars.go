@@ -35,8 +35,8 @@ var (
 	oldestKit = sync.OnceValues(func() (kit, error) { return buildKit(Oldest) })
 )
 
-// kitOf returns the kit of a version of Hadoop.
-func kitOf(version string) (kit, error) {
+// kitFor returns the kit of a version of Hadoop.
+func kitFor(version string) (kit, error) {
 	switch version {
 	case "":
 		return newestKit()

@@ -7,17 +7,17 @@ import (
 	"syscall"
 )
 
-// leash is a process that kills what runs in containers when this process has
+// reaper is a process that kills what runs in containers when this process has
 // ended, however it did. The parents of those processes are no guide: each
 // container is a session of its own, which outlives its node manager. They all
 // work in directories of the node managers.
-type leash struct {
+type reaper struct {
 	cmd *exec.Cmd
 	end io.Closer // whose closing, by us or by the kernel, is the signal
 }
 
-// newLeash starts a leash for processes that work below dir.
-func newLeash(dir string) (*leash, error) {
+// newReaper starts a leash for processes that work below dir.
+func newReaper(dir string) (*reaper, error) {
 	const script = `cat >/dev/null
 while :; do
 	killed=
@@ -39,11 +39,11 @@ done`
 		_ = w.Close()
 		return nil, err
 	}
-	return &leash{cmd: cmd, end: w}, nil
+	return &reaper{cmd: cmd, end: w}, nil
 }
 
 // pull kills the processes and returns when they are gone.
-func (l *leash) pull() {
+func (l *reaper) kill() {
 	if l != nil && l.end != nil {
 		_ = l.end.Close()
 		_ = l.cmd.Wait() // it says nothing

@@ -28,7 +28,7 @@ func (c *Cluster) Pipeline(ctx context.Context, path string) ([]*Daemon, error) 
 	var nodes []*Daemon
 	for _, l := range answer.LocatedBlocks.LastLocatedBlock.Locations {
 		for _, dn := range c.DataNodes {
-			if dn.receives(l.XferPort) {
+			if dn.listensOn(l.XferPort) {
 				nodes = append(nodes, dn)
 			}
 		}
@@ -36,8 +36,8 @@ func (c *Cluster) Pipeline(ctx context.Context, path string) ([]*Daemon, error) 
 	return nodes, nil
 }
 
-// receives reports whether a data node takes blocks on a port.
-func (d *Daemon) receives(port int) bool {
+// listensOn reports whether a data node takes blocks on a port.
+func (d *Daemon) listensOn(port int) bool {
 	for _, a := range d.args {
 		if strings.HasPrefix(a, "dfs.datanode.address=") && strings.HasSuffix(a, ":"+strconv.Itoa(port)) {
 			return true

@@ -54,7 +54,7 @@ func Shared(t testing.TB) *Cluster {
 	if shared.dir == "" {
 		shared.dir, shared.err = os.MkdirTemp("", "rowtocol-hdfs-")
 		if shared.err == nil {
-			shared.cluster, shared.err = started(context.Background(), t, shared.dir, Config{DataNodes: 3, HTTPFS: true, YARN: sharedMemory})
+			shared.cluster, shared.err = startLogged(context.Background(), t, shared.dir, Config{DataNodes: 3, HTTPFS: true, YARN: sharedMemory})
 		}
 	}
 	if shared.err != nil {
@@ -81,14 +81,14 @@ func StopShared() {
 func New(t testing.TB, config Config) *Cluster {
 	t.Helper()
 	Need(t)
-	c, err := started(t.Context(), t, t.TempDir(), config)
+	c, err := startLogged(t.Context(), t, t.TempDir(), config)
 	testenv.Must(t, err)
 	t.Cleanup(c.Stop)
 	return c
 }
 
-// started starts a cluster and logs how long that took.
-func started(ctx context.Context, t testing.TB, dir string, config Config) (*Cluster, error) {
+// startLogged starts a cluster and logs how long that took.
+func startLogged(ctx context.Context, t testing.TB, dir string, config Config) (*Cluster, error) {
 	t.Helper()
 	began := time.Now()
 	c, err := Start(ctx, dir, config)

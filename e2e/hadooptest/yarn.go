@@ -180,12 +180,12 @@ func (c *Cluster) Applications(ctx context.Context) ([]Application, error) {
 	var answer struct {
 		Apps struct{ App []Application }
 	}
-	err := c.ask(ctx, "apps", &answer)
+	err := c.query(ctx, "apps", &answer)
 	return answer.Apps.App, err
 }
 
-// ask asks the resource manager about its cluster.
-func (c *Cluster) ask(ctx context.Context, what string, answer any) error {
+// query asks the resource manager about its cluster.
+func (c *Cluster) query(ctx context.Context, what string, answer any) error {
 	body, err := c.request(ctx, http.MethodGet, "http://"+c.resourceManager.http+"/ws/v1/cluster/"+what)
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func (c *Cluster) waitNode(ctx context.Context) error {
 		var answer struct {
 			ClusterMetrics struct{ ActiveNodes int }
 		}
-		err := c.ask(ctx, "metrics", &answer)
+		err := c.query(ctx, "metrics", &answer)
 		if err == nil && answer.ClusterMetrics.ActiveNodes == 1 {
 			return nil
 		}

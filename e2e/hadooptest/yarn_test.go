@@ -19,7 +19,7 @@ const sleeper = "#!/bin/sh\nsleep 1000 & wait\n"
 // submitSleeper submits a job of one map task, whose child sleeps.
 func submitSleeper(t *testing.T, c *Cluster) {
 	t.Helper()
-	ctx := within(t, 5*time.Minute)
+	ctx := contextFor(t, 5*time.Minute)
 	dir := t.TempDir()
 	for name, text := range map[string]string{"sleeper": sleeper, "input": "a line\n"} {
 		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777))
@@ -55,8 +55,8 @@ func (c *Cluster) launch(ctx context.Context, name string, args ...string) *exec
 	return cmd
 }
 
-// childOf waits until a Pipes child runs.
-func childOf(t *testing.T, c *Cluster) (child Process) {
+// waitForChild waits until a Pipes child runs.
+func waitForChild(t *testing.T, c *Cluster) (child Process) {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(poll) {
 		all, err := c.Processes()
@@ -71,8 +71,8 @@ func childOf(t *testing.T, c *Cluster) (child Process) {
 	return child
 }
 
-// gone waits until no process works in a directory.
-func gone(t *testing.T, c *Cluster) {
+// waitUntilGone waits until no process works in a directory.
+func waitUntilGone(t *testing.T, c *Cluster) {
 	t.Helper()
 	var all []Process
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(poll) {
@@ -114,18 +114,18 @@ func TestKilledProgram(t *testing.T) {
 	_, rest, _ := bytes.Cut(site, []byte("<name>fs.defaultFS</name><value>"))
 	uri, _, _ := bytes.Cut(rest, []byte("<"))
 	c.uri = string(uri)
-	waitUp(t, c)
+	waitUntilReady(t, c)
 	submitSleeper(t, c)
-	childOf(t, c)
+	waitForChild(t, c)
 	testenv.Must(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
-	gone(t, c)
+	waitUntilGone(t, c)
 }
 
-// waitUp waits until a cluster of another process takes jobs.
-func waitUp(t *testing.T, c *Cluster) {
+// waitUntilReady waits until a cluster of another process takes jobs.
+func waitUntilReady(t *testing.T, c *Cluster) {
 	t.Helper()
-	ctx := within(t, 3*time.Minute)
+	ctx := contextFor(t, 3*time.Minute)
 	for ctx.Err() == nil {
 		out, err := c.launch(ctx, "yarn", "node", "-list").Output()
 		if err == nil && bytes.Contains(out, []byte("Total Nodes:1")) {
