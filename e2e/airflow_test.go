@@ -21,8 +21,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// TestAirflow runs the example's DAGs on Airflow 2 and 3, which are 300 MB: only a soak
-// has them.
+// TestAirflow runs the example's DAGs on Airflow 2 and 3. They are 300 MB, so only a soak
+// runs it.
 func TestAirflow(t *testing.T) {
 	if !soak.Full() {
 		t.Skip("NO AIRFLOW: it is for make soak")
@@ -42,16 +42,16 @@ func TestAirflow(t *testing.T) {
 			}
 			python := filepath.Join(home, "bin/python")
 			t.Run("intervals", func(t *testing.T) { airflowIntervals(newAirflow(t, python)) })
-			t.Run("one", func(t *testing.T) { airflowRerun(newAirflow(t, python)) })
-			t.Run("exits", func(t *testing.T) { airflowExitCodes(newAirflow(t, python)) })
+			t.Run("rerun", func(t *testing.T) { airflowRerun(newAirflow(t, python)) })
+			t.Run("exit codes", func(t *testing.T) { airflowExitCodes(newAirflow(t, python)) })
 			t.Run("stopped", func(t *testing.T) { airflowStopped(newAirflow(t, python)) })
 			t.Run("mapped", func(t *testing.T) { airflowMapped(newAirflow(t, python)) })
-			t.Run("twice", func(t *testing.T) { airflowConcurrent(newAirflow(t, python)) })
+			t.Run("concurrent", func(t *testing.T) { airflowConcurrent(newAirflow(t, python)) })
 		})
 	}
 }
 
-// airflow is an Airflow with a home of its own, and directories for the DAGs' data.
+// airflow is an Airflow with its own home and directories for the DAGs' data.
 type airflow struct {
 	*testing.T
 	python, home, dir string
@@ -83,7 +83,7 @@ func (a *airflow) writeJob(more string) {
 	must(a, os.WriteFile(a.dir+"/job.yaml", []byte(text), 0o600))
 }
 
-// sibling is another Airflow over the same data.
+// sibling returns another Airflow with the same data.
 func (a *airflow) sibling() *airflow {
 	b := *a
 	b.home = a.TempDir()
@@ -120,7 +120,7 @@ func (a *airflow) script(v any, args ...string) {
 	}
 }
 
-// start starts the run of a DAG of 02:10 on a day. Airflow prints the logs of its tasks.
+// start starts a DAG's run of 02:10 on a day. Airflow prints the logs of its tasks.
 func (a *airflow) start(dag, day string, output *bytes.Buffer) *exec.Cmd {
 	a.Helper()
 	cmd := a.command("-m", "airflow", "dags", "test", dag, day+"T02:10:00+00:00")
@@ -146,7 +146,7 @@ type airflowTask struct {
 	XCom  any
 }
 
-// wantStates checks the states of tasks, which are "NAME STATE".
+// wantStates checks the states of tasks, given as "NAME STATE".
 func (a *airflow) wantStates(tasks map[string]airflowTask, want ...string) {
 	a.Helper()
 	var got []string
@@ -160,7 +160,7 @@ func (a *airflow) wantStates(tasks map[string]airflowTask, want ...string) {
 	}
 }
 
-// wantFigures checks what a task returned.
+// wantFigures checks the figures that a task returned.
 func (a *airflow) wantFigures(task airflowTask, rows, losses float64) {
 	a.Helper()
 	f, _ := task.XCom.(map[string]any)
@@ -169,7 +169,7 @@ func (a *airflow) wantFigures(task airflowTask, rows, losses float64) {
 	}
 }
 
-// writeMail writes a file of mail of a day.
+// writeMail writes a mail file of a day.
 func (a *airflow) writeMail(day, name string, rows int) {
 	a.Helper()
 	dir := a.dir + "/data/mail/" + day
@@ -177,8 +177,8 @@ func (a *airflow) writeMail(day, name string, rows int) {
 	writeMail(a.T, dir+"/"+name, int64(rows))
 }
 
-// wantDestinations checks that the destinations are those of these days, with these numbers of rows,
-// taken from the day's inputs.
+// wantDestinations checks that only the given days have destinations, with the given
+// numbers of rows from the day's inputs.
 func (a *airflow) wantDestinations(rows map[string]int) {
 	a.Helper()
 	for day, n := range rows {
@@ -204,7 +204,7 @@ func (a *airflow) wantDestinations(rows map[string]int) {
 	wantEmpty(a.T, a.dir+"/data/plans")
 }
 
-// files is the files of all destinations, with their times.
+// files returns the sizes and times of the files of all destinations.
 func (a *airflow) files() map[string]string {
 	a.Helper()
 	files := map[string]string{}
@@ -222,7 +222,8 @@ func (a *airflow) files() map[string]string {
 	return files
 }
 
-// A scheduled run has the data interval of the day before, and importing needs no network.
+// airflowIntervals checks that a scheduled run has the data interval of the day before.
+// The import of a DAG needs no network.
 func airflowIntervals(a *airflow) {
 	var intervals map[string][]string
 	a.script(&intervals, "intervals", a.dir+"/dags/mail.py", "2026-01-04")
@@ -234,8 +235,8 @@ func airflowIntervals(a *airflow) {
 	}
 }
 
-// A run converts the day before, and what came late for those before it; the same again
-// changes nothing and verifies.
+// airflowRerun checks that a run converts the day before, and late inputs of earlier days.
+// The same run again changes nothing and verifies.
 func airflowRerun(a *airflow) {
 	for day := range 6 {
 		a.writeMail(fmt.Sprintf("2026-01-%02d", day+1), "mail.avro", 100+day)
@@ -280,7 +281,7 @@ func airflowRerun(a *airflow) {
 	a.wantDestinations(rows)
 }
 
-// Exit codes are retried or not; losses are a success, in words.
+// airflowExitCodes checks which exit codes are retried. Losses are a reported success.
 func airflowExitCodes(a *airflow) {
 	dir := a.TempDir()
 	must(a, os.WriteFile(dir+"/rowtocol", []byte("#!/bin/sh\nfor code; do :; done\nexit $code\n"), 0o700))
@@ -322,7 +323,7 @@ func airflowExitCodes(a *airflow) {
 	}
 }
 
-// A signal reaches rowtocol, which cleans up, and the next try goes on.
+// airflowStopped checks that a signal reaches rowtocol, and that the next try resumes.
 func airflowStopped(a *airflow) {
 	a.writeJob("workers: 1\ncodec: bzip2\n")
 	const rows = 150_000
@@ -338,12 +339,12 @@ func airflowStopped(a *airflow) {
 		}
 		select {
 		case err := <-ended:
-			a.Fatalf("it ended before it was stopped: %v\n%s", err, output.Bytes())
+			a.Fatalf("the run ended before it was stopped: %v\n%s", err, output.Bytes())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 	must(a, cmd.Process.Signal(syscall.SIGTERM))
-	// Airflow 3 goes on with the task's next try. Airflow 2 ends "dags test" with the
+	// Airflow 3 continues with the task's next try. Airflow 2 ends "dags test" with the
 	// task, and leaves the next try to a scheduler.
 	if err := <-ended; err != nil {
 		if _, err := os.Stat(dest + "/_SUCCESS"); err == nil {
@@ -359,12 +360,12 @@ func airflowStopped(a *airflow) {
 		}
 		a.run("mail_columns", "2026-01-02", true)
 	} else if !strings.Contains(output.String(), "stopped by SIGTERM") {
-		a.Errorf("rowtocol was not told\n%s", output.Bytes())
+		a.Errorf("rowtocol got no signal\n%s", output.Bytes())
 	}
 	a.wantDestinations(map[string]int{"2026-01-01": rows})
 }
 
-// The mapped DAG makes the same of a plan's tasks, as many at once as it may.
+// airflowMapped checks that the mapped DAG makes the same output by a plan's tasks.
 func airflowMapped(a *airflow) {
 	a.writeJob("row-group-size: 64KiB\nblock-size: 1KiB\n")
 	a.writeMail("2026-01-04", "mail.avro", 3000)
@@ -399,7 +400,7 @@ func airflowMapped(a *airflow) {
 	a.wantDestinations(map[string]int{"2026-01-04": 3005})
 }
 
-// Two runs at once of one DAG, and of both, end well: one waits, or is tried again.
+// airflowConcurrent runs one DAG twice at once, and both DAGs: one run waits or is retried.
 func airflowConcurrent(a *airflow) {
 	a.writeMail("2026-01-01", "mail.avro", 20_000)
 	b := a.sibling()

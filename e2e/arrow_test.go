@@ -15,8 +15,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// installed returns a folder of the user's cache that install fills once for the
-// contents of the files that say what is installed.
+// installed returns a folder of the user's cache. install fills it once for each content
+// of files, which list the packages.
 func installed(name string, files []string, install func(dir string) error) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -46,7 +46,7 @@ func installed(name string, files []string, install func(dir string) error) (str
 		return "", err
 	}
 	if err := os.Rename(temp, home); err != nil {
-		if _, there := os.Stat(home); there != nil { // made by another run meanwhile
+		if _, there := os.Stat(home); there != nil { // not made by another run meanwhile
 			return "", err
 		}
 	}
@@ -112,8 +112,8 @@ func exportColumns(t *testing.T, avro string, flags ...string) (stream, parquet 
 	return stream, parquet
 }
 
-// Ten questions about mail have the same answers by fastavro on the original
-// and by pandas, DuckDB and Polars on Arrow and Parquet.
+// TestQueriesOfMail compares ten queries of mail by fastavro on the original with those
+// by pandas, DuckDB and Polars on Arrow and Parquet.
 func TestQueriesOfMail(t *testing.T) {
 	avro := t.TempDir() + "/mail.avro"
 	writeMail(t, avro, 30_000)
@@ -121,8 +121,8 @@ func TestQueriesOfMail(t *testing.T) {
 	python(t, "queries.py", avro, stream, parquet)
 }
 
-// Every type arrives in pyarrow as fastavro reads it, and each engine refuses
-// those types that docs/analytics.md names.
+// TestTypesOfArrow compares every type in pyarrow with fastavro. Each engine refuses the
+// types that docs/analytics.md names.
 func TestTypesOfArrow(t *testing.T) {
 	avro := t.TempDir() + "/all.avro"
 	python(t, "alltypes.py", "make", avro)
@@ -136,7 +136,7 @@ func TestTypesOfArrow(t *testing.T) {
 	python(t, "alltypes.py", "sevenths", stream, parquet)
 }
 
-// The notebook of the tutorial prints what the page shows.
+// TestTutorialNotebook compares the output of the tutorial's notebook with the page.
 func TestTutorialNotebook(t *testing.T) {
 	dir := t.TempDir()
 	for day, file := range map[string]string{"dt=2010-01-01": "archive-1.avro", "dt=2010-01-02": "archive-2.avro"} {

@@ -60,8 +60,8 @@ func sized(dst []byte, s string) []byte {
 	return append(binary.AppendVarint(dst, int64(len(s))), s...)
 }
 
-// negative appends a block of an array or map with its count negated and its
-// size in bytes, as writers may.
+// negative appends a block of an array or map with a negated count and its size in bytes,
+// an optional form.
 func negative(dst []byte, count int64, items []byte) []byte {
 	return append(varints(dst, -count, int64(len(items))), items...)
 }
@@ -122,7 +122,7 @@ func simpleAvro(t *testing.T) entry {
 	return entry{file: path, class: "ok", path: path, rows: rows}
 }
 
-// TestValuesIndex exchanges files with trevni.values with Java.
+// TestValuesIndex exchanges files that have trevni.values with Java.
 func TestValuesIndex(t *testing.T) {
 	needJava(t)
 	e := simpleAvro(t)

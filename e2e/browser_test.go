@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// oddName would be an element, and a script, were it not escaped.
+// oddName is an element with a script, unless it is escaped.
 const oddName = `<img src=x onerror=alert(1)>`
 
 // tenColumns is a record of ten columns: nested ones, an odd name, and a union
@@ -21,7 +21,7 @@ const tenColumns = `{"type":"record","name":"Mail","fields":[
     {"name":"host","type":"string"},{"name":"port","type":"int"},{"name":"tags","type":{"type":"map","values":"int"}}]}}},
   {"name":"size","type":["null","int","string"]}]}`
 
-// tenColumnsRow is a row of that: two hops, the first with a tag.
+// tenColumnsRow returns a row of tenColumns: two hops, the first with a tag.
 func tenColumnsRow(row int) []byte {
 	b := sized(varints(nil, int64(row)), strings.Repeat(fmt.Sprintf("%x", row*2654435761%1_000_003), 5))
 	b = varints(sized(varints(b, 2), fmt.Sprintf("mail%d.example.org", row*7919%997)), 25)
@@ -30,7 +30,7 @@ func tenColumnsRow(row int) []byte {
 	return varints(b, 1, int64(row))
 }
 
-// wideSchema returns columns of longs in records of five.
+// wideSchema returns a schema with columns of longs in records of five.
 func wideSchema(columns int) string {
 	var records []string
 	for i := 0; i < columns; i += 5 {
@@ -101,7 +101,7 @@ func (b *browser) wantNames(what string, want ...string) {
 	}
 }
 
-// TestPage uses the page of inspect --html as its readers would.
+// TestPage uses the page of inspect --html like its readers.
 func TestPage(t *testing.T) {
 	b := startBrowser(t)
 	page, r := inspectedPage(t, tenColumns, 300, tenColumnsRow, "--row-group-size", "8KiB", "--block-size", "1KiB")
@@ -171,7 +171,7 @@ func TestPage(t *testing.T) {
 	b.wantQuiet()
 }
 
-// TestEmptyPage is of an output without files.
+// TestEmptyPage opens the page of an output without files.
 func TestEmptyPage(t *testing.T) {
 	b := startBrowser(t)
 	dir := t.TempDir()
@@ -183,7 +183,7 @@ func TestEmptyPage(t *testing.T) {
 	b.wantQuiet()
 }
 
-// TestWidePage has more columns than are drawn at once.
+// TestWidePage opens a page with more columns than it draws at once.
 func TestWidePage(t *testing.T) {
 	b := startBrowser(t)
 	for _, c := range []struct {

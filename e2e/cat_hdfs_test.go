@@ -9,8 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
 )
 
-// TestHDFSCat reads from and writes to a cluster what cat reads and writes
-// locally.
+// TestHDFSCat checks that cat reads and writes the same on a cluster as locally.
 func TestHDFSCat(t *testing.T) {
 	f := newFolder(t, hadooptest.Shared(t))
 	local := filepath.Join(t.TempDir(), "out")

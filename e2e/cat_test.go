@@ -63,9 +63,9 @@ func datums(t *testing.T, path string) (schema string, rows []byte) {
 	}
 }
 
-// TestCatReturnsTheRows reads back what was converted: the same schema and the
-// same bytes, but where the input codes arrays, maps or numbers in another of
-// the ways that there are. There goavro says whether the rows are equal.
+// TestCatReturnsTheRows reads outputs back: the schema and bytes are those of the input,
+// unless the input encodes arrays, maps or numbers in another valid form. Then goavro
+// compares the rows.
 func TestCatReturnsTheRows(t *testing.T) {
 	t.Parallel()
 	entries := everyNth(realFiles(t, readable, javaRefuses), 3, 2)
@@ -85,11 +85,11 @@ func TestCatReturnsTheRows(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d files of %d are coded in another way", recoded, len(entries))
+	t.Logf("%d files of %d are encoded in another form", recoded, len(entries))
 }
 
-// wantRoundTrip fails the test unless cat gives the rows of an input with its schema. It
-// reports whether their bytes are the same as well.
+// wantRoundTrip fails the test unless cat returns the rows of an input with its schema. It
+// reports whether their bytes are also the same.
 func wantRoundTrip(t *testing.T, c conversion, flags ...string) bool {
 	t.Helper()
 	schema, rows := datums(t, toAvro(t, c.dest, flags...))
@@ -109,7 +109,7 @@ func wantRoundTrip(t *testing.T, c conversion, flags ...string) bool {
 	return false
 }
 
-// TestCatForms reads real files back in other forms than they had.
+// TestCatForms reads real files back in other forms.
 func TestCatForms(t *testing.T) {
 	t.Parallel()
 	converted := everyNth(wholeCorpus(t, readable), 3, 0)
@@ -117,8 +117,7 @@ func TestCatForms(t *testing.T) {
 	t.Run("JSON", func(t *testing.T) { catJSON(t, converted) })
 }
 
-// catColumns chooses columns at random, and holds what comes to goavro's view
-// of the whole rows.
+// catColumns selects random columns, and compares them with the rows as goavro reads them.
 func catColumns(t *testing.T, converted []conversion) {
 	var rows, unread int
 	inParallel(len(converted), func(i int) {
@@ -177,7 +176,7 @@ func natives(path string) (rows []any, err error) {
 	return rows, r.Err()
 }
 
-// catJSON lets Java read Avro's JSON encoding.
+// catJSON has Java read the output in Avro's JSON encoding.
 func catJSON(t *testing.T, converted []conversion) {
 	needJava(t)
 	dir := t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/datagen"
 )
 
-// TestCFileManyColumns makes more files than may be open, and than are made without
-// being asked for, in little memory.
+// TestCFileManyColumns makes more files, in little memory, than may be open at once and
+// than are made without --many-files.
 func TestCFileManyColumns(t *testing.T) {
 	const columns, memory = 1200, 96 << 20
 	dir := t.TempDir()

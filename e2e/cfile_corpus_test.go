@@ -10,7 +10,7 @@ import (
 // asCFiles are the flags for CFiles of any number of columns.
 var asCFiles = []string{"--format=cfile", "--many-files"}
 
-// TestCFileCorpus converts real files, and has their rows back. Kudu reads every column
+// TestCFileCorpus converts real files and reads their rows back. Kudu reads every column
 // of some.
 func TestCFileCorpus(t *testing.T) {
 	k := newKudu(t)
@@ -24,7 +24,7 @@ func TestCFileCorpus(t *testing.T) {
 			recoded++
 		}
 	})
-	t.Logf("%d files of %d are coded in another way", recoded, len(entries))
+	t.Logf("%d files of %d are encoded in another form", recoded, len(entries))
 	wantWitnesses(t, converted)
 
 	var some []conversion
@@ -48,7 +48,7 @@ func TestCFileCorpus(t *testing.T) {
 	}
 }
 
-// wantSame fails the test unless Kudu reads from a file what our own reader does.
+// wantSame fails the test unless Kudu and our reader read the same from a file.
 func (k *kudu) wantSame(t *testing.T, file string) {
 	t.Helper()
 	footer, rows := readCFile(t, file)

@@ -29,7 +29,7 @@ func (c cell) String() string {
 	return fmt.Sprintf("%v %v %v %s", c.typ, c.encoding, c.compression, nullable)
 }
 
-// cells are all kinds of files that today's Kudu knows.
+// cells returns all kinds of files that the current Kudu supports.
 func cells() (all []cell) {
 	for typ := cfile.Type(0); typ <= cfile.Date; typ++ {
 		if _, known := cfile.ParseType(typ.String()); !known {
@@ -44,7 +44,7 @@ func cells() (all []cell) {
 	return all
 }
 
-// content is what a file of any kind holds.
+// content describes the rows of a file of any kind.
 type content struct {
 	pattern pattern
 	rows    int
@@ -66,8 +66,8 @@ func contents(nullable bool) []content {
 	return all
 }
 
-// TestKindsOfCFiles writes files of every kind and has Kudu read them; but in a soak each
-// kind with one content of all, but for the largest, which every 20th kind has.
+// TestKindsOfCFiles writes files of every kind and has Kudu read them. Outside of a soak,
+// each kind has one content, and only every 20th kind the largest.
 func TestKindsOfCFiles(t *testing.T) {
 	k := newKudu(t)
 	all := cells()
@@ -106,8 +106,8 @@ func TestKindsOfCFiles(t *testing.T) {
 	t.Logf("Kudu read %d files of %d kinds", files, len(all))
 }
 
-// options returns those of a file of the kind. Every second file with many rows has blocks
-// so small that its index has several levels.
+// options returns the options for a file of the kind. Every second file with many rows has
+// such small blocks that its index has several levels.
 func (c cell) options(r *rand.Rand, rows int) cfile.Options {
 	o := cfile.Options{Type: c.typ, Encoding: c.encoding, Compression: c.compression, Nullable: c.nullable, Positional: true}
 	if rows >= 1000 && r.IntN(2) == 0 {
@@ -119,7 +119,7 @@ func (c cell) options(r *rand.Rand, rows int) cfile.Options {
 	return o
 }
 
-// footerLines are lines of Kudu's text of a footer.
+// footerLines returns lines of Kudu's text for a footer.
 func footerLines(f cfile.Footer) []string {
 	e := f.Encoding.String()
 	switch f.Encoding {
@@ -214,12 +214,12 @@ func readCFile(t *testing.T, file string) (cfile.Footer, *cfile.Rows) {
 	return *f.Footer(), rows
 }
 
-// wantOwnRows fails the test unless our own reader has these rows of a file.
+// wantOwnRows fails the test unless our own reader reads the given rows from a file.
 func wantOwnRows(t *testing.T, file string, want *cfile.Rows) {
 	t.Helper()
 	_, got := readCFile(t, file)
 	if !bytes.Equal(got.Valid, want.Valid) || !sameValues(&got.Values, &want.Values) {
-		t.Errorf("%s: our own reader has other rows", file)
+		t.Errorf("%s: our own reader reads other rows", file)
 	}
 }
 
@@ -235,8 +235,8 @@ func sameValues(a, b *encoding.Values) bool {
 	return true
 }
 
-// TestCFileValueIndex takes the positional index out of files with both: then Kudu finds
-// the data blocks by the value index, and all of the rows.
+// TestCFileValueIndex removes the positional index from files with both indexes. Kudu
+// finds all rows by the value index.
 func TestCFileValueIndex(t *testing.T) {
 	k := newKudu(t)
 	var all []cell

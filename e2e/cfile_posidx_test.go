@@ -11,8 +11,8 @@ import (
 // posidxInfo is the field of a CFile's footer that says where the positional index is.
 const posidxInfo = 4
 
-// withoutPositions returns a CFile with checksums without that field. The index is
-// still there, but nothing leads to it.
+// withoutPositions returns a CFile, which has checksums, without that field. The index
+// remains, but nothing refers to it.
 func withoutPositions(t *testing.T, file []byte) []byte {
 	t.Helper()
 	const tail = 8 + 4 // magic and the footer's length
@@ -32,7 +32,7 @@ func withoutPositions(t *testing.T, file []byte) []byte {
 	}
 	checked := append(footer, magic...)
 	checked = binary.LittleEndian.AppendUint32(checked, uint32(len(footer)))
-	out := append([]byte(nil), file[:start-4]...) // the checksum is in front of what it covers
+	out := append([]byte(nil), file[:start-4]...) // the checksum precedes the bytes that it covers
 	out = binary.LittleEndian.AppendUint32(out, crc32.Checksum(checked, crc32.MakeTable(crc32.Castagnoli)))
 	return append(out, checked...)
 }

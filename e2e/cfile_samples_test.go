@@ -19,8 +19,8 @@ import (
 // samples are CFiles that Kudu wrote.
 const samples = "../cfile/testdata/kudu"
 
-// TestCFileSamples reads what Kudu wrote as Kudu itself reads it: by the library, and
-// by the program, to which a lone CFile is a dataset of one column.
+// TestCFileSamples reads files of Kudu by the library and by the program, and compares
+// with Kudu. To the program, a single CFile is a dataset of one column.
 func TestCFileSamples(t *testing.T) {
 	k := newKudu(t)
 	files, err := filepath.Glob(samples + "/*.cf")
@@ -53,7 +53,7 @@ func TestCFileSamples(t *testing.T) {
 	}
 }
 
-// dumped are the bytes that inspect --bytes shows, up to the first gap.
+// dumped returns the bytes that inspect --bytes shows, up to the first gap.
 func dumped(t *testing.T, dump string) (all []byte) {
 	t.Helper()
 	const digits, width = 8, 16 * len("00 ") // of an offset, and of bytes in a line
@@ -74,8 +74,7 @@ func dumped(t *testing.T, dump string) (all []byte) {
 	return all
 }
 
-// kuduTextOfJSON is what Kudu prints of the values that lines of JSON have as their only
-// field.
+// kuduTextOfJSON returns Kudu's text for values, each the only field of a line of JSON.
 func kuduTextOfJSON(t *testing.T, typ cfile.Type, lines string) []byte {
 	t.Helper()
 	var text []byte
@@ -108,7 +107,7 @@ func kuduTextOfJSON(t *testing.T, typ cfile.Type, lines string) []byte {
 	return text
 }
 
-// TestCFileSampleIndexes takes the positional index out of Kudu's own files.
+// TestCFileSampleIndexes removes the positional index from Kudu's own files.
 func TestCFileSampleIndexes(t *testing.T) {
 	k := newKudu(t)
 	for _, name := range []string{"i32_bshuf_lz4_multilevel.cf", "i32_plain_validx.cf", "str_prefix_validx_snappy.cf"} {

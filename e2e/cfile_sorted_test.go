@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestCFileSorted declares a column sorted: its file has a value index by which Kudu
-// finds all rows, and conditions on it read less.
+// TestCFileSorted declares a column sorted. Its file has a value index: Kudu finds all rows
+// by it, and conditions on the column read less.
 func TestCFileSorted(t *testing.T) {
 	k := newKudu(t)
 	input, dest := mail(t, 5_000), filepath.Join(t.TempDir(), "out")

@@ -11,19 +11,19 @@ import (
 	"github.com/rowtocol/rowtocol/cfile"
 )
 
-// pattern is what the rows of a file are like.
+// pattern describes the values of a file.
 type pattern string
 
 const (
 	random   pattern = "random"
 	extreme  pattern = "extreme"
 	repeated pattern = "repeated" // long runs and few different values
-	mixed    pattern = "mixed"    // stretches of all the others
+	mixed    pattern = "mixed"    // sections of all the others
 	allNull  pattern = "all null"
 	sorted   pattern = "sorted"
 )
 
-// rowsLike makes n rows.
+// rowsLike returns n rows with a pattern.
 func rowsLike(r *rand.Rand, p pattern, typ cfile.Type, nullable bool, n int) *cfile.Rows {
 	rows := &cfile.Rows{}
 	if p == sorted {
@@ -69,7 +69,7 @@ func bit(b bool) byte {
 	return 0
 }
 
-// valueLike appends a value.
+// valueLike appends a value with a pattern.
 func valueLike(r *rand.Rand, dst []byte, p pattern, typ cfile.Type) []byte {
 	switch {
 	case typ == cfile.Bool:
@@ -99,10 +99,10 @@ func valueLike(r *rand.Rand, dst []byte, p pattern, typ cfile.Type) []byte {
 	return dst
 }
 
-// The days that Kudu has a date for.
+// The range of Kudu's dates, in days.
 const firstDate, lastDate = -719_162, 2_932_896
 
-// extremeInteger is 0, 1, -1, the least or the greatest number, signed or not.
+// extremeInteger returns 0, 1, -1, the least or the greatest number, signed or not.
 func extremeInteger(r *rand.Rand, width int) []byte {
 	v := make([]byte, width)
 	switch r.IntN(5) {

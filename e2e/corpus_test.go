@@ -23,7 +23,7 @@ type entry struct {
 	path          string
 }
 
-// The classes of files, by how a conversion of one ends.
+// The classes of files, by the result of a conversion.
 const (
 	readable    = iota // it converts, and Java reads the output
 	javaRefuses        // it converts; Java's reader refuses the schema
@@ -36,7 +36,7 @@ var classes = map[string]int{
 	"corrupt": refused, "not-OCF": refused, "trailing-junk": refused, "recursive": refused, "zero-column": refused,
 }
 
-// realFiles returns the files of the corpus whose class becomes one of these.
+// realFiles returns the files of the corpus whose conversion has one of the outcomes.
 func realFiles(t *testing.T, outcomes ...int) (entries []entry) {
 	t.Helper()
 	dir, err := filepath.Abs(cmp.Or(os.Getenv("ROWTOCOL_CORPUS"), "../testdata/real"))
@@ -53,8 +53,7 @@ func realFiles(t *testing.T, outcomes ...int) (entries []entry) {
 	return entries
 }
 
-// everyNth returns every nth entry beginning with entry first%n, and in a soak
-// all of them.
+// everyNth returns every nth entry, beginning with entry first%n, or in a soak all entries.
 func everyNth[T any](entries []T, n, first int) []T {
 	if soak.Full() {
 		return entries
@@ -73,15 +72,15 @@ type conversion struct {
 	parts []string
 }
 
-// corpusOutputs is what came of the corpus with no flags, which several tests start from.
+// corpusOutputs are the outputs of the corpus without flags, which several tests use.
 var corpusOutputs struct {
 	sync.Mutex
 	dir       string // removed after the last test
 	converted map[string]conversion
 }
 
-// wholeCorpus returns the conversions with no flags of the files whose class becomes
-// one of these. The tests share them, and only read them.
+// wholeCorpus returns the conversions without flags that have one of the outcomes. Tests
+// share them and only read them.
 func wholeCorpus(t *testing.T, outcomes ...int) []conversion {
 	t.Helper()
 	corpusOutputs.Lock()
@@ -129,8 +128,8 @@ func convertInto(t *testing.T, dir string, entries []entry, flags ...string) []c
 	return out
 }
 
-// wantJava fails the test unless Java reads the rows of the inputs from the
-// outputs, under the same schema.
+// wantJava fails the test unless Java reads the inputs' rows from the outputs, with the
+// same schema.
 func wantJava(t *testing.T, converted []conversion) {
 	t.Helper()
 	lines := make([][]string, len(converted))
@@ -169,8 +168,8 @@ func TestJavaReads(t *testing.T) {
 	}
 }
 
-// TestWitnessReads compares with goavro and hamba what Java's reader refuses, and
-// all else, in every codec that Java does not have.
+// TestWitnessReads compares with goavro and hamba the files that Java's reader refuses,
+// and in the codecs that Java lacks all files.
 func TestWitnessReads(t *testing.T) {
 	t.Parallel()
 	for i, flags := range [][]string{nil, {"--codec=zstandard", "--checksum=crc-32"}} {
@@ -185,8 +184,7 @@ func TestWitnessReads(t *testing.T) {
 	}
 }
 
-// wantWitnesses fails the test unless goavro, or hamba, reads the rows of the inputs
-// that were converted.
+// wantWitnesses fails the test unless goavro or hamba finds the inputs' rows in outputs.
 func wantWitnesses(t *testing.T, converted []conversion) {
 	t.Helper()
 	var goavro, hamba int64

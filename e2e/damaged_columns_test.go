@@ -30,9 +30,9 @@ func countRows(t *testing.T, path string) int64 {
 	return int64(len(rows))
 }
 
-// wantLocated runs every command that reads column files on a damaged one. No
-// command may leave a file over, and an error must name the damaged file. header
-// says that each command sees the damage.
+// wantLocated runs every command that reads column files on a damaged one. No command may
+// leave a file, and an error must name the damaged file. With header, every command must
+// see the damage.
 func wantLocated(t *testing.T, damaged []byte, header bool) {
 	t.Helper()
 	dir := t.TempDir()
@@ -64,8 +64,8 @@ func wantLocated(t *testing.T, damaged []byte, header bool) {
 	}
 }
 
-// TestDamagedColumns cuts a column file at many lengths, appends to it and
-// changes single bits of it.
+// TestDamagedColumns truncates a column file at many lengths, appends to it, and flips
+// single bits.
 func TestDamagedColumns(t *testing.T) {
 	f := columnFileOf(t, "../testdata/real/list-columns.avro")
 	cols := f.Columns()
@@ -87,8 +87,7 @@ func TestDamagedColumns(t *testing.T) {
 	})
 }
 
-// TestHostileColumns reads column files that were made to exhaust memory or
-// time.
+// TestHostileColumns reads column files that were made to exhaust memory or time.
 func TestHostileColumns(t *testing.T) {
 	const schema = `{"type":"record","name":"R","fields":[
 		{"name":"s","type":"string"},{"name":"a","type":{"type":"array","items":"null"}},{"name":"o","type":["null","bytes"]}]}`
@@ -101,7 +100,7 @@ func TestHostileColumns(t *testing.T) {
 	}
 	f := columnFileOf(t, writeAvro(t, "rows", schema, block{rows, data}), "--codec=null", "--checksum=null")
 	for _, key := range []string{trevni.HeaderCRCKey, trevni.TableCRCKey, trevni.BlocksCRCKey} {
-		f.data = bytes.ReplaceAll(f.data, []byte(key), []byte("other"+key[5:])) // who means harm stores no CRC that tells
+		f.data = bytes.ReplaceAll(f.data, []byte(key), []byte("other"+key[5:])) // an attacker omits the CRC
 	}
 	const table = 4 + 12 // bytes before the only block of a column
 	start := func(col int) int { return int(f.Columns()[col].Start) }
@@ -143,7 +142,7 @@ func TestHostileColumns(t *testing.T) {
 				{"cat", "--columns=s", "--where=s != ''", path}, {"cat", "--offset=9", path}, {"inspect", path}, {"schema", path},
 			} {
 				r, memory := runMeasured(t, args...)
-				all := args[1] == path && args[0] == "cat" || args[1] == "--to=arrow" // the others need not look where the damage is
+				all := args[1] == path && args[0] == "cat" || args[1] == "--to=arrow" // the others need not read the damaged part
 				if found := r.code == 3 || r.code == 6 && args[0] == "verify"; !found && (all || r.code != 0 || args[0] == "verify") {
 					t.Errorf("%v: exit %d\n%s", args, r.code, r.stderr)
 				}

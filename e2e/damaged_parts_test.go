@@ -11,9 +11,9 @@ import (
 	"github.com/rowtocol/rowtocol/internal/soak"
 )
 
-// TestDamagedParts changes files of outputs other than Trevni's, which
-// TestDamagedColumns has: a reader of the changed bytes names the file, or does
-// not need them in an HFile; and no command crashes.
+// TestDamagedParts changes files of outputs other than Trevni's. A command that reads the
+// changed bytes names the file, unless an HFile does not need them, and none crashes. For
+// Trevni see TestDamagedColumns.
 func TestDamagedParts(t *testing.T) {
 	for _, f := range []target{cFiles, hFiles} {
 		t.Run(f.name, func(t *testing.T) {
@@ -56,8 +56,8 @@ type damageable struct {
 	made, rows string
 }
 
-// run has every command read a copy of the output in which a file was changed, and the
-// part alone if that is a directory.
+// run has every command read a copy of the output with a changed file, and the part alone
+// if that is a directory.
 func (d damageable) run(t *testing.T, file string, change func(path string) error) {
 	t.Helper()
 	dest := filepath.Join(t.TempDir(), "out")

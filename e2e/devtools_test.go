@@ -16,8 +16,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// browser is a Chromium with one page, spoken to in the DevTools protocol:
-// JSON messages that end with a zero byte, over a pipe each way.
+// browser is a Chromium with one page, controlled by the DevTools protocol: JSON messages
+// that end with a zero byte, over a pipe in each direction.
 type browser struct {
 	t       *testing.T
 	send    *os.File
@@ -40,11 +40,10 @@ type message struct {
 	Error   json.RawMessage `json:"error,omitempty"`
 }
 
-// browserLimit bounds the life of a browser: one that hangs must not hang the
-// tests.
+// browserLimit bounds the life of a browser, so that the tests do not hang with it.
 const browserLimit = 2 * time.Minute
 
-// startBrowser starts Chromium, to be ended with the test.
+// startBrowser starts Chromium, which ends with the test.
 func startBrowser(t *testing.T) *browser {
 	t.Helper()
 	program, err := exec.LookPath("chromium")
@@ -55,7 +54,7 @@ func startBrowser(t *testing.T) *browser {
 	must(t, err)
 	replies, receive, err := os.Pipe()
 	must(t, err)
-	ctx, cancel := context.WithTimeout(context.Background(), browserLimit) // beyond the test: Cleanup ends it
+	ctx, cancel := context.WithTimeout(context.Background(), browserLimit) // not the test's context: Cleanup ends the browser
 	cmd := exec.CommandContext(ctx, program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+t.TempDir(), "--remote-debugging-pipe")
 	b := &browser{t: t, send: send, receive: bufio.NewReaderSize(replies, 1<<20), stderr: &bytes.Buffer{}}
@@ -66,7 +65,7 @@ func startBrowser(t *testing.T) *browser {
 	t.Cleanup(func() {
 		defer cancel()
 		_, _ = send.WriteString(`{"id":0,"method":"Browser.close"}` + "\x00")
-		_ = cmd.Wait() // how it ends is no matter
+		_ = cmd.Wait() // its exit code does not matter
 		_, _ = send.Close(), replies.Close()
 	})
 	var target struct{ TargetID string }
@@ -115,7 +114,7 @@ func (b *browser) call(method string, params map[string]any, result any) {
 	}
 }
 
-// next reads a message, and notes what a quiet page does not cause.
+// next reads a message, and records those that a quiet page does not cause.
 func (b *browser) next() message {
 	b.t.Helper()
 	text, err := b.receive.ReadBytes(0)
@@ -168,8 +167,7 @@ func (b *browser) eval(expression string, value any) {
 	}
 }
 
-// click presses the mouse on the middle of an element that an expression
-// gives.
+// click clicks the middle of an element, given by an expression.
 func (b *browser) click(element string) {
 	b.t.Helper()
 	var at struct{ X, Y float64 }
@@ -179,7 +177,7 @@ func (b *browser) click(element string) {
 	}
 }
 
-// enter types text where the focus is; "\r" alone is the Enter key.
+// enter types text at the focus; "\r" alone is the Enter key.
 func (b *browser) enter(text string) {
 	b.t.Helper()
 	if text != "\r" {
@@ -191,8 +189,8 @@ func (b *browser) enter(text string) {
 	}
 }
 
-// wantQuiet fails the test if the page wrote to the console, threw, broke its
-// policy, or asked for anything but itself.
+// wantQuiet fails the test if the page wrote to the console, threw, violated its policy,
+// or requested anything but itself.
 func (b *browser) wantQuiet() {
 	b.t.Helper()
 	if len(b.faults) > 0 {

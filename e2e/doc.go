@@ -1,8 +1,8 @@
-// Package e2e holds the tests of the built binary: what a user would run,
-// judged by Apache Avro's Java Trevni (see java/run.sh), by Kudu's own tool (see
-// kudu/), by goavro, by pandas, DuckDB and Polars (see python/), in a soak by Spark
-// (see spark/) and run by Airflow (see airflow/), and by what is left on disk, or on a
-// real HDFS (see hadooptest), after kills and failures.
+// Package e2e holds the tests of the built binary. Its outputs are judged by Apache
+// Avro's Java Trevni (see java/run.sh), by Kudu's own tool (see kudu/), by goavro, by
+// pandas, DuckDB and Polars (see python/), and in a soak by Spark (see spark/). After
+// kills and failures, the tests check the files on disk or on a real HDFS (see
+// hadooptest). In a soak, Airflow runs it (see airflow/).
 //
 //	ROWTOCOL_CORPUS=DIR     a folder of Avro files with an INDEX.tsv; default
 //	                        ../testdata/real
@@ -11,6 +11,6 @@
 //	                        Hadoop, Kudu, a Kerberos server, Chromium, Python's
 //	                        packages, or the right to mount small disks;
 //	                        default: skip
-//	ROWTOCOL_STARTER=PID    a process whose end ends the tests, too
-//	ROWTOCOL_SOAK=N         number of kills, default 2; with it, nothing is thinned
+//	ROWTOCOL_STARTER=PID    a process; the tests end when it ends
+//	ROWTOCOL_SOAK=N         number of kills, default 2; with it, tests leave nothing out
 package e2e

@@ -17,7 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/store/location"
 )
 
-// checksumClients are the ways to a cluster that give checksums of its files.
+// checksumClients returns the clients that return checksums of a cluster's files.
 func checksumClients(t *testing.T, c *hadooptest.Cluster) map[string]func(context.Context, string) (string, error) {
 	t.Helper()
 	all := map[string]func(context.Context, string) (string, error){}
@@ -25,7 +25,7 @@ func checksumClients(t *testing.T, c *hadooptest.Cluster) map[string]func(contex
 		"RPC": rpcStore(t, c, "", 0, nil), "WebHDFS": webStore(t, c.WebURI(), nil), "HttpFS": webStore(t, c.HTTPFS(), nil),
 	} {
 		if all[protocol] = store.CapabilitiesOf(st).Checksum; all[protocol] == nil {
-			t.Fatalf("%s gives no checksums", protocol)
+			t.Fatalf("%s has no checksums", protocol)
 		}
 	}
 	return all
@@ -45,8 +45,8 @@ func (f folder) shown(t *testing.T, files ...string) map[string]string {
 	return sums
 }
 
-// checksums of an output are the same by each road, with what the configuration
-// says now; over RPC there are none where data nodes encrypt what they say.
+// checksums checks that each client returns the same checksum of an output with the
+// current configuration. Over RPC there is none if data nodes encrypt.
 func (r *realm) checksums(t *testing.T, dir string, encrypted bool) {
 	t.Helper()
 	resolver := location.New(location.Options{})
@@ -67,13 +67,13 @@ func (r *realm) checksums(t *testing.T, dir string, encrypted bool) {
 	}
 }
 
-// TestHDFSChecksums are Hadoop's own, by each road, of files that Hadoop's own
-// client made in several ways; or there are none.
+// TestHDFSChecksums compares each client's checksums with Hadoop's own, of files that
+// Hadoop's client made with several settings. Some have none.
 func TestHDFSChecksums(t *testing.T) {
 	f := newFolder(t, hadooptest.Shared(t))
 	allProtocols := []string{"RPC", "WebHDFS", "HttpFS"}
 	var files []string
-	none := map[string][]string{} // roads that give none, by file
+	none := map[string][]string{} // clients without a checksum, by file
 	for name, kind := range map[string]struct {
 		flags []string
 		sizes []int
@@ -105,8 +105,8 @@ func TestHDFSChecksums(t *testing.T) {
 	}
 }
 
-// TestHDFSChecksumsOfSteps are in the results of tasks, and vouch for staged files
-// until those are replaced.
+// TestHDFSChecksumsOfSteps checks that results of tasks have checksums, which detect that
+// a staged file was replaced.
 func TestHDFSChecksumsOfSteps(t *testing.T) {
 	f := newFolder(t, hadooptest.Shared(t))
 	input := filepath.Join(t.TempDir(), "mail.avro")

@@ -15,7 +15,7 @@ import (
 // scratches numbers the directories of tests on a shared cluster.
 var scratches atomic.Int32
 
-// openOn returns what opens a new directory of a file system, without patience.
+// openOn returns a function that opens a new directory of a file system, without retries.
 func openOn(uri string) jobtest.Open {
 	return func(t *testing.T) (store.Store, string) {
 		t.Helper()
@@ -27,9 +27,8 @@ func openOn(uri string) jobtest.Open {
 	}
 }
 
-// TestFaultsOnHDFS runs the failing conversions, which the job's own tests run in
-// memory and on local disk, by both clients of HDFS: a sample of them, all of
-// them in a soak.
+// TestFaultsOnHDFS runs the job's tests of failures, which otherwise run in memory and on
+// local disk, with both clients of HDFS: a sample of the cases, or in a soak all.
 func TestFaultsOnHDFS(t *testing.T) {
 	c := hadooptest.Shared(t)
 	for _, client := range []struct {

@@ -20,8 +20,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/location"
 )
 
-// site is a conversion that lasts long enough to be disturbed, and what it makes when
-// it is not: on a cluster, or without one on local disk.
+// site is a conversion, on a cluster or else on local disk, that lasts long enough to be
+// disturbed. want is its undisturbed output.
 type site struct {
 	*hadooptest.Cluster
 	resolver *location.Resolver
@@ -66,8 +66,8 @@ func (s *site) locate(t *testing.T, uri string) store.Location {
 	return l
 }
 
-// eachFile calls f with the files below a directory of a store, and their names from
-// there; with nil as content for those that are being written.
+// eachFile calls f with the relative name and content of each file below a directory of a
+// store. The content of a file that is being written is nil.
 func eachFile(t *testing.T, at store.Location, f func(name string, content []byte)) {
 	t.Helper()
 	var walk func(below string)
@@ -97,9 +97,9 @@ func eachFile(t *testing.T, at store.Location, f func(name string, content []byt
 	walk("")
 }
 
-// tree returns digests of the files below a directory, hidden ones included;
-// those of outputs have plain names and content. A name may then stand for two
-// files; if one of them differs from what is wanted, tree shows that one.
+// tree returns digests of the files below a directory, hidden ones included. It replaces
+// names and content of outputs by plain ones. If two files have the same plain name, tree
+// returns one that differs from want.
 func (s *site) tree(t *testing.T, uri string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -113,7 +113,7 @@ func (s *site) tree(t *testing.T, uri string) map[string]string {
 	return files
 }
 
-// checkVisible fails the test if a name that a reader would see is not complete.
+// checkVisible fails the test if a file that readers see is incomplete.
 func (s *site) checkVisible(t *testing.T, uri string) {
 	t.Helper()
 	got := s.tree(t, uri)
@@ -131,12 +131,12 @@ func (s *site) checkVisible(t *testing.T, uri string) {
 	// A lock and a work directory may be left: the rerun removes them.
 	for name := range s.want {
 		if _, there := got[name]; !there {
-			t.Errorf("_SUCCESS is there, %s is not", name)
+			t.Errorf("_SUCCESS exists without %s", name)
 		}
 	}
 }
 
-// wantNothing fails the test if a reader would see anything.
+// wantNothing fails the test if readers see any file.
 func (s *site) wantNothing(t *testing.T, uri string) {
 	t.Helper()
 	for name := range s.tree(t, uri) {
@@ -146,12 +146,12 @@ func (s *site) wantNothing(t *testing.T, uri string) {
 	}
 }
 
-// wantComplete fails the test unless a directory holds the output, nothing else, and on
-// HDFS one block per file.
+// wantComplete fails the test unless a directory holds the output alone, on HDFS with one
+// block per file.
 func (s *site) wantComplete(t *testing.T, uri string) {
 	t.Helper()
 	got := s.tree(t, uri)
-	delete(got, manifest.InputsName) // whether it is there depends on how old the inputs are
+	delete(got, manifest.InputsName) // it exists only for recent inputs
 	s.wantOneOutput(t, uri)
 	for name, d := range s.want {
 		if got[name] != d {
@@ -215,7 +215,7 @@ func (s *site) waitForUpload(t *testing.T, uri string, ended <-chan struct{}) []
 	}
 }
 
-// uploads returns the parts that are being uploaded, as far as can be seen now.
+// uploads returns the parts that are being uploaded, without waiting.
 func uploads(ctx context.Context, at store.Location) (files []string) {
 	for _, dir := range unfinishedWork(ctx, at) {
 		files = append(files, unclosedParts(dir)...)
@@ -234,7 +234,7 @@ func unclosedParts(dir []store.Info) (files []string) {
 	return files
 }
 
-// running is a conversion under way.
+// running is a conversion that has started.
 type running struct {
 	cmd    *exec.Cmd
 	ended  chan struct{}
@@ -252,7 +252,7 @@ func launch(t *testing.T, cmd *exec.Cmd) *running {
 	r.cmd.Stderr = r.stderr
 	must(t, r.cmd.Start())
 	go func() {
-		_ = r.cmd.Wait() // its exit code says it
+		_ = r.cmd.Wait() // want and code check its exit code
 		close(r.ended)
 	}()
 	t.Cleanup(func() {
@@ -291,7 +291,7 @@ func (s *site) clients() map[string]string {
 	return map[string]string{"hdfs": s.URI(), "webhdfs": s.WebURI()}
 }
 
-// measure learns how long an undisturbed upload takes.
+// measure measures an undisturbed upload.
 func (s *site) measure(t *testing.T, dest string) {
 	t.Helper()
 	r := s.start(t, dest)
@@ -305,7 +305,7 @@ func (s *site) measure(t *testing.T, dest string) {
 	s.wantComplete(t, dest)
 }
 
-// TestKilledOnHDFS kills what takes part in a conversion to HDFS.
+// TestKilledOnHDFS kills data nodes and the client of conversions to HDFS.
 func TestKilledOnHDFS(t *testing.T) {
 	c := hadooptest.New(t, hadooptest.Config{DataNodes: 3})
 	t.Run("data node", func(t *testing.T) { killedDataNode(t, c) })
@@ -341,15 +341,15 @@ func killedDataNode(t *testing.T, c *hadooptest.Cluster) {
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 				defer cancel()
 				must(t, s.WaitLive(ctx, 3))
-				// A name node accepts a file of one replica, and what only a
-				// dead node holds is there when the node is back.
+				// A name node accepts a file of one replica. If only the dead
+				// node holds it, it is back when the node is.
 				s.wantComplete(t, dest)
 			})
 		}
 	}
 }
 
-// TestHungNodes stops daemons without ending them for longer than any deadline.
+// TestHungNodes suspends daemons for longer than any deadline.
 func TestHungNodes(t *testing.T) {
 	const deadline = "4000" // ms
 	s := newSite(t, hadooptest.New(t, hadooptest.Config{
@@ -394,8 +394,8 @@ func TestHungNodes(t *testing.T) {
 	}
 }
 
-// killedClient kills the program itself, whose lease and half files must
-// not stand in the way of a rerun.
+// killedClient kills the program itself. Its lease and half-written files must not block
+// a rerun.
 func killedClient(t *testing.T, c *hadooptest.Cluster) {
 	s := newSite(t, c, 40_000, "--row-group-size=2MiB", "--workers=2")
 	for client, uri := range s.clients() {

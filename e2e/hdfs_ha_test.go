@@ -14,7 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// phase is a part of a conversion, told by what its destination holds.
+// phase is a part of a conversion, recognized by the content of its destination.
 type phase struct {
 	name string
 	now  func(at, work []store.Info) bool
@@ -62,10 +62,9 @@ func (s *site) suspendIn(t *testing.T, r *running, dest string, p phase) {
 	t.Fatalf("the conversion was never seen %s", p.name)
 }
 
-// TestFailover changes the active name node under a conversion whose input and
-// output are on HDFS: gracefully, and by the death of the active one. The
-// conversion is suspended while a graceful change is made, so that it finds
-// itself in the phase, with its connections, after the change.
+// TestFailover changes the active name node during a conversion from HDFS to HDFS:
+// gracefully, or by killing the active one. During a graceful change the conversion is
+// suspended, so that it is still in the phase, with its connections, after the change.
 func TestFailover(t *testing.T) {
 	s := newSite(t, hadooptest.New(t, hadooptest.Config{DataNodes: 1, HA: true}), 60_000, "--row-group-size=512KiB", "--store-retry=3m")
 	data, err := os.ReadFile(s.input)
@@ -73,7 +72,7 @@ func TestFailover(t *testing.T) {
 	in := s.locate(t, s.URI()+"/mail.avro")
 	must(t, in.Store.WriteFile(t.Context(), in.Path, data, true))
 	s.input = s.URI() + "/mail.avro"
-	// The names of the inputs are in _SUCCESS, and shape nothing else.
+	// The names of the inputs are in _SUCCESS, and affect nothing else.
 	run(t, s.args(s.URI()+"/reference")...).want(t, 0)
 	s.want["_SUCCESS"] = s.tree(t, s.URI()+"/reference")["_SUCCESS"]
 	s.wantComplete(t, s.URI()+"/reference")

@@ -17,11 +17,11 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// grace is what a busy machine may add to a call. Without their deadlines calls that
+// grace is the time that a busy machine may add to a call. Without deadlines, calls that
 // hang take a minute or more.
 const grace = 10 * time.Second
 
-// wantWithin fails the test if a call took longer than it may.
+// wantWithin fails the test if a call takes longer than most and grace.
 func wantWithin(t *testing.T, what string, most time.Duration, call func() error) error {
 	t.Helper()
 	began := time.Now()
@@ -41,7 +41,7 @@ func suspend(t *testing.T, d *hadooptest.Daemon) (resume func()) {
 	}
 }
 
-// wantRetryable wants an error that a retry may mend.
+// wantRetryable fails the test unless a retry may help after an error.
 func wantRetryable(t *testing.T, what string, err error) {
 	t.Helper()
 	if store.Classify(err) != store.Retryable || errors.Is(err, io.EOF) {
@@ -49,7 +49,7 @@ func wantRetryable(t *testing.T, what string, err error) {
 	}
 }
 
-// TestHungCallsOverRPC holds calls to their deadlines while nodes hang.
+// TestHungCallsOverRPC checks the deadlines of calls while nodes hang.
 func TestHungCallsOverRPC(t *testing.T) {
 	c := hadooptest.New(t, hadooptest.Config{
 		DataNodes: 3,
@@ -61,7 +61,7 @@ func TestHungCallsOverRPC(t *testing.T) {
 	file := path.Join(dir, "f")
 	must(t, writeNewFile(t.Context(), calm, file, data))
 	st := rpcStore(t, c, "", 3, shortTimeouts)
-	// The name node wants larger blocks than these need.
+	// The name node requires larger blocks than this file needs.
 	must(t, writeNewFile(t.Context(), st, path.Join(dir, "small"), data[:1000]))
 	resources := count()
 	t.Run("name node", func(t *testing.T) { hungNameNode(t, c, st, dir, data) })
@@ -80,8 +80,8 @@ func TestHungCallsOverRPC(t *testing.T) {
 	}
 }
 
-// hungNameNode wants each call to end by its deadline: a session that hangs
-// already may have to be waited for once more.
+// hungNameNode checks that each call ends by its deadline. It may also wait once for a
+// session that already hangs.
 func hungNameNode(t *testing.T, c *hadooptest.Cluster, st store.Store, dir string, data []byte) {
 	const most = 2*nodeTimeout + nodeTimeout/2
 	ctx, f := t.Context(), path.Join(dir, "f")
@@ -116,8 +116,8 @@ func hungNameNode(t *testing.T, c *hadooptest.Cluster, st store.Store, dir strin
 	}
 }
 
-// writeThrough begins a file, and writes its first bytes, with a data node in
-// the pipeline. A name node may leave a busy one out.
+// writeThrough begins a file with a data node in the pipeline, and writes its first bytes.
+// It retries because a name node may leave a busy data node out.
 func writeThrough(t *testing.T, c *hadooptest.Cluster, st store.Store, dn *hadooptest.Daemon, file string, first []byte, size int64) store.Writer {
 	t.Helper()
 	for range 20 {
@@ -175,7 +175,7 @@ func hungDataNode(t *testing.T, c *hadooptest.Cluster, st store.Store, dn *hadoo
 	resume()
 }
 
-// canceledCalls wants calls that hang to end with their context.
+// canceledCalls checks that calls that hang end with their context.
 func canceledCalls(t *testing.T, c *hadooptest.Cluster, st store.Store, dir string, data []byte) {
 	must(t, c.WaitLive(t.Context(), 3))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -214,7 +214,7 @@ func canceledCalls(t *testing.T, c *hadooptest.Cluster, st store.Store, dir stri
 	}
 	time.Sleep(nodeTimeout / 2)
 	cancel()
-	// Those that do not notice fail of their own deadline, which is another error.
+	// Calls that ignore the cancellation end later, with the error of their own deadline.
 	late := time.After(grace)
 	for range calls {
 		select {
@@ -237,11 +237,11 @@ func canceledCalls(t *testing.T, c *hadooptest.Cluster, st store.Store, dir stri
 	}
 }
 
-// usage is what a program must not lose by failures.
+// usage counts resources that must not leak.
 type usage struct{ goroutines, files int }
 
 func count() usage {
-	fds, _ := os.ReadDir("/proc/self/fd") // none, where there is no such thing
+	fds, _ := os.ReadDir("/proc/self/fd") // empty on other systems than Linux
 	return usage{goroutines: runtime.NumGoroutine(), files: len(fds)}
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// TestHDFSInputGone replaces and removes an input while a conversion reads it,
-// which is an error of the input's owner.
+// TestHDFSInputGone replaces and removes an input while a conversion reads it. The error
+// is that of a changed input, not of storage.
 func TestHDFSInputGone(t *testing.T) {
 	s := newSite(t, hadooptest.Shared(t), 40_000, "--row-group-size=2MiB", "--workers=1", "--store-retry=3s")
 	data, err := os.ReadFile(s.input)
@@ -58,8 +58,8 @@ func TestHDFSInputGone(t *testing.T) {
 	}
 }
 
-// TestHDFSSameInput converts an input by each client and by two names of the host: by
-// whichever it is read then, it is the same file. HttpFS may know no file IDs.
+// TestHDFSSameInput converts an input with each client and with two names of the host. All
+// of them recognize it as the same file. HttpFS may have no file IDs.
 func TestHDFSSameInput(t *testing.T) {
 	s := newSite(t, hadooptest.Shared(t), 20_000)
 	uris := map[string]string{

@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// TestFailoverWithinCalls asks the other of two name nodes within one call, where
-// doing the call twice does no harm.
+// TestFailoverWithinCalls checks that one call tries both name nodes, if it may be
+// repeated.
 func TestFailoverWithinCalls(t *testing.T) {
 	c := hadooptest.New(t, hadooptest.Config{DataNodes: 1, HA: true})
 	ctx := t.Context()
@@ -26,7 +26,7 @@ func TestFailoverWithinCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(t, c.Failover(ctx, 0, 1))
-	// The upload, and sessions of before, go on at the other one.
+	// The upload and earlier sessions continue at the other one.
 	if _, err := w.Write(data[1<<20:]); err != nil {
 		t.Fatal(err)
 	}

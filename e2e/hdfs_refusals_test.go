@@ -18,16 +18,16 @@ const (
 	striped     = "XOR-2-1-1024k"
 )
 
-// refusal is a conversion to the folder's dest that cannot end well.
+// refusal is a conversion to the folder's dest that must fail.
 type refusal struct {
 	name    string
 	prepare func(t *testing.T, f folder)
 	dest    string // default "dest"
-	user    string // who converts; default the superuser
+	user    string // the user who converts; default the superuser
 	code    int
-	says    string   // what the line tells
-	before  []string // what is in dest
-	works   string   // the client with which it does end well
+	says    string   // text of the error
+	before  []string // content of dest
+	works   string   // the client with which it succeeds
 }
 
 var refusals = []refusal{
@@ -73,8 +73,8 @@ var refusals = []refusal{
 	},
 }
 
-// TestFaultsRefused ends each with its exit code and one clear line, and leaves
-// nothing over.
+// TestFaultsRefused checks each refusal's exit code and single line, and that it leaves
+// nothing.
 func TestFaultsRefused(t *testing.T) {
 	c := hadooptest.Shared(t)
 	input := mail(t, 4_000)
@@ -110,7 +110,7 @@ func (r refusal) run(t *testing.T, f folder, client, uri, input string) {
 	}
 }
 
-// TestFullDataNodes converts more than fits, which may be cured.
+// TestFullDataNodes converts more than fits. A retry may succeed after space is freed.
 func TestFullDataNodes(t *testing.T) {
 	hadooptest.Need(t)
 	dir := t.TempDir()
@@ -119,7 +119,7 @@ func TestFullDataNodes(t *testing.T) {
 	const capacity = 8 << 20
 	kept := int64(disk.Bfree-disk.Bavail) * disk.Bsize // for root, which Hadoop does not touch
 	c := hadooptest.New(t, hadooptest.Config{DataNodes: 1, HDFS: map[string]string{
-		"dfs.blocksize": "1m", // a data node wants room for it, even if the file's own is smaller
+		"dfs.blocksize": "1m", // a data node requires room for it, even if the file's block size is smaller
 		"dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": "0",
 		"dfs.datanode.du.reserved": fmt.Sprint(int64(disk.Blocks)*disk.Bsize - kept - capacity),
 	}})

@@ -23,19 +23,19 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// nodeTimeout is how long a hasty store waits for a node that hangs.
+// nodeTimeout is the time that a store with shortTimeouts waits for a node that hangs.
 const nodeTimeout = 3 * time.Second
 
 // shortTimeouts are properties of a store whose deadlines are tested. Other stores have
-// those that Hadoop's clients have, for on a busy machine a healthy node may
-// take some seconds.
+// the deadlines of Hadoop's clients, since a healthy node on a busy machine may take
+// some seconds.
 var shortTimeouts = map[string]string{
 	"dfs.client.socket-timeout":  nodeTimeout.String(),
 	"ipc.client.rpc-timeout.ms":  nodeTimeout.String(),
 	"ipc.client.connect.timeout": nodeTimeout.String(),
 }
 
-// rpcStore returns the store of a cluster as a user sees it, without patience.
+// rpcStore returns the store of a cluster for a user, without retries.
 func rpcStore(t *testing.T, c *hadooptest.Cluster, user string, replication int, properties map[string]string) *hdfs.Store {
 	t.Helper()
 	if user != "" {
@@ -72,9 +72,8 @@ func scratch(t *testing.T, st store.Store) string {
 	return dir
 }
 
-// TestHDFSStore tests the store on each road to a cluster: the name and data nodes'
-// own protocols, theirs over HTTP, and the gateway that speaks the latter with
-// differences.
+// TestHDFSStore tests the store with each protocol of a cluster: Hadoop's own, WebHDFS,
+// and the variant of WebHDFS that the HttpFS gateway has.
 func TestHDFSStore(t *testing.T) {
 	c := hadooptest.Shared(t)
 	for name, open := range map[string]func(t *testing.T) store.Store{
@@ -91,7 +90,7 @@ func TestHDFSStore(t *testing.T) {
 			t.Run("long listing", r.listing)
 			t.Run("one block", r.oneBlock)
 			t.Run("being written", r.unclosedFile)
-			if name != "RPC" { // which sends no request that could break off
+			if name != "RPC" { // which uploads without HTTP requests
 				t.Run("half an upload", r.halfUpload)
 			}
 			t.Run("erasure coding", r.erasureCoding)
@@ -99,7 +98,7 @@ func TestHDFSStore(t *testing.T) {
 	}
 }
 
-// clusterStore is a way to a cluster.
+// clusterStore is a store on a cluster, with one protocol.
 type clusterStore struct {
 	store.Store
 	c *hadooptest.Cluster
@@ -134,7 +133,7 @@ func (r clusterStore) names(t *testing.T) {
 	}
 }
 
-// listing has more entries than a name node gives at a time.
+// listing lists more entries than one page of a name node has.
 func (r clusterStore) listing(t *testing.T) {
 	dir := scratch(t, r)
 	const n = 1100
@@ -162,7 +161,7 @@ func (r clusterStore) oneBlock(t *testing.T) {
 	}
 }
 
-// unclosedFile opens a file that is not committed. Its number outlasts a rename.
+// unclosedFile opens a file that is not committed. A rename keeps its number.
 func (r clusterStore) unclosedFile(t *testing.T) {
 	ctx, dir := t.Context(), scratch(t, r)
 	file, moved := path.Join(dir, "f"), path.Join(dir, "g")
@@ -186,8 +185,8 @@ func (r clusterStore) unclosedFile(t *testing.T) {
 	}
 }
 
-// halfUpload breaks an upload off, after which the server closes the file:
-// it must not count as complete, and Abort must remove it.
+// halfUpload interrupts an upload, after which the server closes the file. Commit must
+// fail, and Abort must remove the file.
 func (r clusterStore) halfUpload(t *testing.T) {
 	file := path.Join(scratch(t, r), "f")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -226,7 +225,7 @@ func randomBytes(n int) []byte {
 	return data
 }
 
-// writeNewFile creates a file and commits it; the first error counts.
+// writeNewFile creates a file and commits it. It returns the first error.
 func writeNewFile(ctx context.Context, st store.Store, file string, data []byte) (err error) {
 	w, err := st.Create(ctx, file, store.CreateOptions{Size: int64(len(data))})
 	if err != nil {
@@ -234,7 +233,7 @@ func writeNewFile(ctx context.Context, st store.Store, file string, data []byte)
 	}
 	defer func() {
 		if err != nil {
-			_ = w.Abort() // it is looked at by what comes next
+			_ = w.Abort() // the next calls show whether it worked
 		}
 	}()
 	for rest := data; len(rest) > 0; {
@@ -249,8 +248,8 @@ func writeNewFile(ctx context.Context, st store.Store, file string, data []byte)
 
 var fsckBlocks = regexp.MustCompile(`(?m) (\d+) bytes,.*replication=(\d+), (\d+) block\(s\)`)
 
-// blocks returns the length of a file, how many blocks it is, and how many
-// copies each is to have, by the name node's own account.
+// blocks returns the length of a file, the number of its blocks, and its replication, as
+// fsck reports them.
 func blocks(t *testing.T, c *hadooptest.Cluster, file string) (length, count, copies int) {
 	t.Helper()
 	report, err := c.Fsck(t.Context(), file)
@@ -293,7 +292,7 @@ func TestHDFSBlockGuard(t *testing.T) {
 	w, err := st.Create(t.Context(), file, store.CreateOptions{Size: 1 << 20})
 	must(t, err)
 	if n, err := w.Write(randomBytes(1<<20 + 1)); err == nil || n != 0 {
-		t.Errorf("%d bytes more than promised were taken: %v", n, err)
+		t.Errorf("%d bytes more than promised were accepted: %v", n, err)
 	}
 	if _, err := w.Write(randomBytes(1)); err == nil {
 		t.Error("a write after a failed one succeeded")
@@ -309,8 +308,8 @@ func TestHDFSBlockGuard(t *testing.T) {
 	}
 }
 
-// wantDenied wants a refusal for good in one line that names the operation, the
-// path and the user.
+// wantDenied fails the test unless an error is a final refusal, in one line that has all
+// names.
 func wantDenied(t *testing.T, err error, names ...string) {
 	t.Helper()
 	if !errors.Is(err, fs.ErrPermission) || store.Classify(err) != store.Final || strings.Contains(err.Error(), "\n") {

@@ -21,7 +21,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/soak"
 )
 
-// folder is a directory of a cluster, which the test has for itself.
+// folder is a directory of a cluster that one test uses.
 type folder struct {
 	*hadooptest.Cluster
 	path string
@@ -29,8 +29,7 @@ type folder struct {
 
 var folders atomic.Int32
 
-// newFolder lets the test, and the programs that it runs, know the cluster by
-// its configuration.
+// newFolder makes a folder. The test and its programs find the cluster by HADOOP_CONF_DIR.
 func newFolder(t *testing.T, c *hadooptest.Cluster) folder {
 	t.Helper()
 	t.Setenv("HADOOP_CONF_DIR", c.ConfDir())
@@ -78,8 +77,8 @@ func (f folder) get(t *testing.T, name string) map[string]string {
 	return tree(t, local)
 }
 
-// list returns what is in a directory of the folder, hidden names included;
-// nothing if there is no such directory.
+// list returns the names in a directory of the folder, hidden ones included; none if it
+// does not exist.
 func (f folder) list(t *testing.T, name string) (names []string) {
 	t.Helper()
 	text, err := f.Do(t.Context(), "GET", path.Join(f.path, name), "op=LISTSTATUS")
@@ -103,8 +102,8 @@ func (f folder) list(t *testing.T, name string) (names []string) {
 
 var fsckFile = regexp.MustCompile(`(?m)^(/\S+) (\d+) bytes,.* (\d+) block\(s\)`)
 
-// oneBlock fails the test unless each file is one block, and returns the sizes
-// of those of parts.
+// oneBlock fails the test unless each file is one block, and returns the sizes of the
+// parts' files.
 func (f folder) oneBlock(t *testing.T, name string) []int64 {
 	t.Helper()
 	report, err := f.Fsck(t.Context(), path.Join(f.path, name))
@@ -112,7 +111,7 @@ func (f folder) oneBlock(t *testing.T, name string) []int64 {
 	var sizes []int64
 	for _, m := range fsckFile.FindAllStringSubmatch(report, -1) {
 		if m[3] != "1" {
-			t.Errorf("%s is of %s blocks", m[1], m[3])
+			t.Errorf("%s has %s blocks", m[1], m[3])
 		}
 		if strings.Contains(m[1], "/part-") {
 			size, err := strconv.ParseInt(m[2], 10, 64)
@@ -126,7 +125,7 @@ func (f folder) oneBlock(t *testing.T, name string) []int64 {
 	return sizes
 }
 
-// outputs leaves out _SUCCESS, which names the inputs, and they are elsewhere.
+// outputs leaves out _SUCCESS, which differs because it has the inputs' locations.
 func outputs(files map[string]string) map[string]string {
 	parts := map[string]string{}
 	for name, content := range files {
@@ -137,8 +136,8 @@ func outputs(files map[string]string) map[string]string {
 	return parts
 }
 
-// TestHDFS gives what a local run gives, whichever client and name leads to the
-// cluster.
+// TestHDFS compares outputs with those of a local run, for each client and each name of
+// the cluster.
 func TestHDFS(t *testing.T) {
 	f := newFolder(t, hadooptest.Shared(t))
 	f.do(t, "PUT", "in", "op=MKDIRS")
@@ -152,14 +151,14 @@ func TestHDFS(t *testing.T) {
 	inEachFormat(t, func(t *testing.T, format target) { f.asLocally(t, format) })
 }
 
-// asLocally converts the folder "in".
+// asLocally converts the folder "in", and compares with a local run.
 func (f folder) asLocally(t *testing.T, format target) {
 	rowGroup := format.rowGroups("128KiB", "512KiB")
 	local := filepath.Join(t.TempDir(), "out")
 	p := run(t, format.convert(rowGroup, "--json", "../testdata/mail", local)...).want(t, 0).report(t)
 	want := outputs(plain(t, tree(t, local)))
 	if len(want) < 3 {
-		t.Fatalf("%d files are too few to tell", len(want))
+		t.Fatalf("%d files are too few for the test", len(want))
 	}
 	uris := map[string]string{"rpc": f.URI(), "webhdfs": f.WebURI()}
 	if format.name == trevniFiles.name {
@@ -172,7 +171,7 @@ func (f folder) asLocally(t *testing.T, format target) {
 			run(t, format.convert(rowGroup, in, dest)...).want(t, 0)
 			run(t, "verify", dest, "--against", in).want(t, 0)
 			if strings.HasPrefix(name, "default") {
-				return // it led to the same cluster
+				return // the URI named the same cluster
 			}
 			wantSame(t, want, outputs(plain(t, f.get(t, out))))
 			f.oneBlock(t, out)
@@ -188,7 +187,7 @@ func (f folder) asLocally(t *testing.T, format target) {
 	}
 }
 
-// bulk writes rows whose bytes do not compress, of this many bytes together.
+// bulk writes rows of size bytes in all, which do not compress.
 func bulk(t *testing.T, size int64) (file string, rows int64) {
 	t.Helper()
 	const (
@@ -213,8 +212,8 @@ func bulk(t *testing.T, size int64) (file string, rows int64) {
 	return file, rows
 }
 
-// TestHDFSOneBlock holds a large file to one block, which is larger than the cluster's,
-// and in a soak one whose size no 32-bit number holds.
+// TestHDFSOneBlock writes a file of one block that is larger than the cluster's blocks, and
+// in a soak larger than 32 bits can express.
 func TestHDFSOneBlock(t *testing.T) {
 	f := newFolder(t, hadooptest.Shared(t))
 	size := int64(soak.Rounds(160, 2560)) << 20

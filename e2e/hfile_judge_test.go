@@ -14,7 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// hfileHome is where Maven put the HFile code of HBase and Hudi, or why there is none.
+// hfileHome returns the folder in which Maven put the HFile code of HBase and Hudi.
 var hfileHome = sync.OnceValues(func() (string, error) {
 	if missing := testenv.MissingTools("java", "mvn"); missing != "" {
 		return "", errors.New(missing)

@@ -20,18 +20,18 @@ import (
 	"github.com/rowtocol/rowtocol/internal/soak"
 )
 
-// hfileCell is a cell to be written.
+// hfileCell is a cell to write.
 type hfileCell struct {
 	key   hfile.Key
 	value []byte
 }
 
-// hudiCell is a cell as Hudi has them: a row alone.
+// hudiCell returns a cell of Hudi's kind, which has only a row.
 func hudiCell(row, value string) hfileCell {
 	return hfileCell{hfile.AppendKey(nil, []byte(row), nil, nil, hfile.LatestTimestamp, hfile.Put), []byte(value)}
 }
 
-// numberedCells returns n cells; each row is below an absent one.
+// numberedCells returns n cells. After each row, a row is absent.
 func numberedCells(n int) []hfileCell {
 	cells := make([]hfileCell, n)
 	for i := range cells {
@@ -40,7 +40,7 @@ func numberedCells(n int) []hfileCell {
 	return cells
 }
 
-// cellDigest puts cells together as the judge does.
+// cellDigest digests cells like the judge.
 type cellDigest struct {
 	sum hash.Hash
 	n   int64
@@ -53,8 +53,8 @@ func (d *cellDigest) put(b []byte) {
 
 func (d *cellDigest) fields() string { return fmt.Sprintf("%d %x", d.n, d.sum.Sum(nil)) }
 
-// digests are those of cells by HBase, which reads all of them, and by Hudi, which reads rows
-// and values.
+// digests returns the digests of cells that HBase prints, of the whole cells, and Hudi, of
+// rows and values.
 func digests(next func() (key hfile.Key, value []byte, ok bool)) (hbase, hudi string) {
 	whole, rows := &cellDigest{sum: sha256.New()}, &cellDigest{sum: sha256.New()}
 	for {
@@ -88,7 +88,7 @@ func openHFile(t *testing.T, name string) *hfile.Reader {
 	return r
 }
 
-// scanDigests are the digests of what our reader finds in a file.
+// scanDigests returns the digests of the cells that our reader finds in a file.
 func scanDigests(t *testing.T, name string) (hbase, hudi string) {
 	t.Helper()
 	s := openHFile(t, name).Scan()
@@ -109,7 +109,7 @@ func checkScan(t *testing.T, j *hfileJudge, reader, file, want string) {
 	}
 }
 
-// TestHFileWritten lets HBase and Hudi scan files that we wrote, and seek in them.
+// TestHFileWritten has HBase and Hudi scan files that we wrote, and seek in them.
 func TestHFileWritten(t *testing.T) {
 	j := needHFileJudge(t)
 	thousands := 5
@@ -123,7 +123,7 @@ func TestHFileWritten(t *testing.T) {
 	for name, c := range map[string]struct {
 		o     hfile.WriterOptions
 		cells []hfileCell
-		hbase bool // not for Hudi, which knows neither columns nor several cells of a row
+		hbase bool // not for Hudi, which has neither columns nor several cells per row
 	}{
 		"empty":            {cells: nil},
 		"empty, filter":    {o: hfile.WriterOptions{RowBloom: true, Codec: hfile.GZ}},
@@ -149,7 +149,7 @@ func TestHFileWritten(t *testing.T) {
 			return c.cells[i-1].key, c.cells[i-1].value, true
 		})
 		if gotBase, gotHudi := scanDigests(t, file); gotBase != hbase || gotHudi != hudi {
-			t.Errorf("%s: we read other cells than we wrote", name)
+			t.Errorf("%s: our reader finds other cells than were written", name)
 		}
 		checkScan(t, j, "hbase", file, hbase)
 		checkSeeks(t, j, "hbase", name, file, c.cells)
@@ -163,7 +163,7 @@ func TestHFileWritten(t *testing.T) {
 	}
 }
 
-// columnCells are cells of families, qualifiers and timestamps.
+// columnCells returns cells with families, qualifiers and timestamps.
 func columnCells() (cells []hfileCell) {
 	for row := range 200 {
 		for q := range 3 {
@@ -188,8 +188,8 @@ func writeHFile(t *testing.T, file string, o hfile.WriterOptions, cells []hfileC
 	must(t, os.WriteFile(file, b.Bytes(), 0o666))
 }
 
-// seekRows returns rows to seek in cells, in order: some of the cells' rows, and rows between
-// them, before the first and after the last.
+// seekRows returns rows to seek, in order: some of the cells' rows, and rows between them,
+// before the first and after the last.
 func seekRows(cells []hfileCell) (rows [][]byte) {
 	rows = append(rows, []byte("!"))
 	for i := 0; i < len(cells); i += max(len(cells)/100, 1) {
@@ -201,7 +201,7 @@ func seekRows(cells []hfileCell) (rows [][]byte) {
 	return slices.CompactFunc(rows, bytes.Equal)
 }
 
-// checkSeeks compares where seeks to rows end. Hudi says of a row that is not there no more.
+// checkSeeks compares where seeks to rows end. For an absent row, Hudi only says so.
 func checkSeeks(t *testing.T, j *hfileJudge, reader, name, file string, cells []hfileCell) {
 	t.Helper()
 	rows := seekRows(cells)
@@ -230,7 +230,7 @@ func checkSeeks(t *testing.T, j *hfileJudge, reader, name, file string, cells []
 	}
 }
 
-// checkBloom asks HBase's filter about rows that are there, and about others.
+// checkBloom asks HBase's filter about present and absent rows.
 func checkBloom(t *testing.T, j *hfileJudge, name, file string, cells []hfileCell) {
 	t.Helper()
 	s := openHFile(t, file).Scan()
@@ -249,7 +249,7 @@ func checkBloom(t *testing.T, j *hfileJudge, name, file string, cells []hfileCel
 	}
 }
 
-// TestHFileHudiBloom has the code that Hudi's filter is made of ask for rows in ours.
+// TestHFileHudiBloom has the code of Hudi's filter look up rows in ours.
 func TestHFileHudiBloom(t *testing.T) {
 	j := needHFileJudge(t)
 	for _, n := range []int{1, 1000, 70_000} {
@@ -272,7 +272,7 @@ func TestHFileHudiBloom(t *testing.T) {
 			_, found := slices.BinarySearchFunc(cells, row, func(c hfileCell, row []byte) int { return bytes.Compare(c.key.Row(), row) })
 			return found
 		}
-		for i, row := range rows { // of a billion absent rows one would be found
+		for i, row := range rows { // one of a billion absent rows is a false positive
 			if want := strconv.FormatBool(there(row)); answers[1+i][0] != want || strconv.FormatBool(filter.MayContain(row)) != want {
 				t.Errorf("of %d rows Hudi's filter says %s of %q, ours %v", n, answers[1+i], row, filter.MayContain(row))
 			}
@@ -280,7 +280,7 @@ func TestHFileHudiBloom(t *testing.T) {
 	}
 }
 
-// HBase itself notices a byte that changed.
+// TestHFileChecksumsByHBase changes a byte: HBase must notice it.
 func TestHFileChecksumsByHBase(t *testing.T) {
 	j := needHFileJudge(t)
 	file := filepath.Join(t.TempDir(), "x.hfile")
@@ -312,20 +312,20 @@ func TestHFileByHBase(t *testing.T) {
 				has, err := s.MayContainRow(append(row, "89abcdef"...))
 				must(t, err)
 				if here := 10*i < n; here && !has {
-					t.Fatalf("%s: HBase's filter does not have row %d", codec, 10*i)
+					t.Fatalf("%s: HBase's filter lacks row %d", codec, 10*i)
 				} else if has && !here && n > 0 {
 					found++
 				}
 			}
 			s.Close()
-			if n > 1000 && found > 100 { // one among a hundred is expected; a filter of one row is small
-				t.Errorf("%s: HBase's filter has %d rows that are not there", codec, found)
+			if n > 1000 && found > 100 { // 1 % is expected; a filter of one row is small
+				t.Errorf("%s: HBase's filter has %d absent rows", codec, found)
 			}
 		}
 	}
 }
 
-// TestHFileSamples reads real files of HBase and Hudi as they do.
+// TestHFileSamples reads real files of HBase and Hudi, and compares with them.
 func TestHFileSamples(t *testing.T) {
 	j := needHFileJudge(t)
 	files, err := filepath.Glob("../hfile/testdata/*.hfile")
@@ -359,8 +359,8 @@ func TestHFileSamples(t *testing.T) {
 	}
 }
 
-// TestHFileConverted lets HBase and Hudi read what convert makes: rows sorted by a key, and key
-// indexes; their rows are numbers and texts, and their cells have qualifiers.
+// TestHFileConverted has HBase and Hudi read outputs of convert: rows sorted by a key, and
+// key indexes. The HFiles' rows are numbers and texts, and their cells have qualifiers.
 func TestHFileConverted(t *testing.T) {
 	j := needHFileJudge(t)
 	sorted, indexed := filepath.Join(t.TempDir(), "sorted"), filepath.Join(t.TempDir(), "indexed")
@@ -384,8 +384,8 @@ func TestHFileConverted(t *testing.T) {
 	}
 }
 
-// TestHFileLoaded has rows that convert wrote read as a file of a Hudi table, with its filter,
-// and loaded into a region of HBase.
+// TestHFileLoaded has Hudi read an output of convert as a file of a table, with its filter,
+// and has HBase load one into a region.
 func TestHFileLoaded(t *testing.T) {
 	j := needHFileJudge(t)
 	hudi, hbase := filepath.Join(t.TempDir(), "hudi"), filepath.Join(t.TempDir(), "hbase")
@@ -404,7 +404,7 @@ func TestHFileLoaded(t *testing.T) {
 	if want := []string{"600", keys[0], keys[len(keys)-1]}; len(answers) != 2+len(keys) || !slices.Equal(answers[0], want) || !slices.Equal(answers[1], []string{"false", ""}) {
 		t.Fatalf("Hudi's table has %v", answers[:2])
 	}
-	for i, key := range keys { // of equal keys Hudi finds the first: in a table they are unique
+	for i, key := range keys { // Hudi finds the first of equal keys: in a table they are unique
 		got := answers[2+i]
 		if got[0] != "true" || !slices.Equal(mailRows(t, got[1]), byKey[key][:1]) {
 			t.Errorf("Hudi finds %v of %s", got, key)
@@ -433,7 +433,7 @@ func TestHFileLoaded(t *testing.T) {
 	}
 }
 
-// TestHDFSHFile converts rows to HFiles on HDFS. Each is one block.
+// TestHDFSHFile converts rows to HFiles on HDFS, of one block each.
 func TestHDFSHFile(t *testing.T) {
 	c := newSite(t, hadooptest.Shared(t), 20_000, append(hFiles.flags, "--bloom=hudi", "--row-group-size=2MiB", "--workers=2")...)
 	for client, uri := range c.clients() {
@@ -444,13 +444,13 @@ func TestHDFSHFile(t *testing.T) {
 	}
 }
 
-// mailRow is what tells a row of the mails.
+// mailRow identifies a row of mail.
 type mailRow struct {
 	ID            int64
 	From, Subject string
 }
 
-// mailRows are the rows of JSON objects.
+// mailRows returns the rows of JSON objects.
 func mailRows(t *testing.T, objects string) (rows []mailRow) {
 	t.Helper()
 	for d := json.NewDecoder(strings.NewReader(objects)); d.More(); {
@@ -461,7 +461,7 @@ func mailRows(t *testing.T, objects string) (rows []mailRow) {
 	return rows
 }
 
-// onlyFile is the one file of a pattern.
+// onlyFile returns the only file that matches a pattern.
 func onlyFile(t *testing.T, pattern string) string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)

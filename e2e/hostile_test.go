@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestHostile runs files that were made to exhaust memory, time or stack.
+// TestHostile converts files that were made to exhaust memory, time or stack.
 func TestHostile(t *testing.T) {
 	const (
 		long    = `"long"`
@@ -65,7 +65,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// doubling is a record whose two fields are of a record whose two fields …
+// doubling returns a schema of nested records with two fields each.
 func doubling(levels int) string {
 	s := `"long"`
 	for i := range levels {
@@ -93,7 +93,7 @@ func nestedData(levels int) []byte {
 	return varints(data, 1, 0)
 }
 
-// TestOverlongVarints are sound, if wasteful.
+// TestOverlongVarints converts varints with needless bytes, which are valid.
 func TestOverlongVarints(t *testing.T) {
 	path := writeAvro(t, "overlong", `"long"`, block{2, []byte{0x82, 0x80, 0x00, 0x02}})
 	dest := filepath.Join(t.TempDir(), "out")
@@ -101,7 +101,7 @@ func TestOverlongVarints(t *testing.T) {
 	run(t, "verify", dest, "--against", path).want(t, 0)
 }
 
-// TestDamage cuts a file at every length, and appends to it.
+// TestDamage truncates a file at every length, and appends to it.
 func TestDamage(t *testing.T) {
 	whole := readFile(t, "../testdata/real/list-columns.avro")
 	cases := map[string][]byte{"one byte too many": append(whole[:len(whole):len(whole)], 0)}

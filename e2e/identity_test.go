@@ -37,8 +37,8 @@ func (f columnFile) section(col int) []byte {
 	return f.data[f.Columns()[col].Start:end]
 }
 
-// underLargeMap returns the columns that are, or are under, a map that
-// has two entries or more in a row: Java gives those back in another order.
+// underLargeMap returns the columns at or under a map with several entries in a row: Java
+// returns those in another order.
 func (f columnFile) underLargeMap(t *testing.T) []bool {
 	t.Helper()
 	cols := f.Columns()
@@ -70,7 +70,7 @@ func (f columnFile) underLargeMap(t *testing.T) []bool {
 	return large
 }
 
-// writeJava lets Java write each input as a Trevni file.
+// writeJava has Java write each input as a Trevni file.
 func writeJava(t *testing.T, entries []entry, command, codec, checksum string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -124,9 +124,9 @@ func TestSameBytesAsJava(t *testing.T) {
 	t.Logf("%d columns of %d files: %d byte-identical, %d under maps in another order", columns, len(entries), sameBytes, underMaps)
 }
 
-// TestReadsJava reads what Java wrote, in all its codecs and checksums: the rows are
-// those of the input, and cat prints what it prints of our own output, which Java has
-// judged, but where Java loses the order of maps.
+// TestReadsJava reads Java's files, in all its codecs and checksums. The rows are those of
+// the input, and cat prints the same for our own output, unless Java loses the order of
+// maps.
 func TestReadsJava(t *testing.T) {
 	needJava(t)
 	t.Parallel()

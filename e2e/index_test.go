@@ -8,7 +8,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/soak"
 )
 
-// TestIndexInLittleMemory makes an index that is larger than the memory.
+// TestIndexInLittleMemory makes an index that is larger than --memory.
 func TestIndexInLittleMemory(t *testing.T) {
 	const memory = 16 << 20
 	dir := t.TempDir()
@@ -33,7 +33,7 @@ func TestIndexInLittleMemory(t *testing.T) {
 	run(t, "convert", "--index", "id", input, dest).want(t, 9)
 }
 
-// TestHDFSIndex makes an index on HDFS and looks rows up there. Each file of it is one block.
+// TestHDFSIndex makes an index on HDFS and looks up rows in it. Its files are one block each.
 func TestHDFSIndex(t *testing.T) {
 	c := newSite(t, hadooptest.Shared(t), 20_000, "--index=id", "--index=from,date", "--row-group-size=2MiB", "--workers=2")
 	for client, uri := range c.clients() {
