@@ -9,11 +9,11 @@ import (
 	"github.com/rowtocol/rowtocol/internal/memlimit"
 )
 
-// usage is what a process took.
+// usage has the resources that a process used.
 type usage = memlimit.Usage
 
-// measure runs a command and returns what it took. files, if not 0, is the most
-// files that the command may open.
+// measure runs a command and returns its usage. files, if not 0, is the maximum of files
+// that the command may open.
 func measure(env []string, files int, command ...string) (usage, error) {
 	if files > 0 {
 		limit := []string{"/bin/sh", "-c", `ulimit -n "$0" && exec "$@"`, strconv.Itoa(files)}

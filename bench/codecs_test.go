@@ -18,10 +18,9 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// BenchmarkCodec compares the libraries that could do a codec's work, on the
-// column blocks of two sets and on blocks of rows as inputs have them. It
-// reports CPU time per MB of raw bytes and the stored part of these in per
-// cent:
+// BenchmarkCodec compares libraries for each codec, on the column blocks of two sets and on
+// the blocks of rows of inputs. It reports CPU time per MB of raw bytes, and the stored
+// size in per cent of these:
 //
 //	go test -C bench -run '^$' -bench Codec -benchtime 10x -count 5
 func BenchmarkCodec(b *testing.B) {
@@ -40,7 +39,7 @@ func BenchmarkCodec(b *testing.B) {
 		for _, blocks := range []struct {
 			name string
 			raw  [][]byte
-		}{{"columns", some(columns)}, {"rows", some(w.decoded)}} {
+		}{{"columns", sampleBlocks(columns)}, {"rows", sampleBlocks(w.decoded)}} {
 			for _, c := range codecs() {
 				name := s.name + "/" + blocks.name + "/" + c.name
 				b.Run(name+"/encode", func(b *testing.B) { c.benchmarkEncode(b, blocks.raw) })
@@ -64,8 +63,8 @@ func codecWorkload(b *testing.B, set string, rows int64) *workload {
 	return w
 }
 
-// some returns blocks at equal distances, about 4 MB of them in all.
-func some(blocks [][]byte) (kept [][]byte) {
+// sampleBlocks returns blocks at equal distances, about 4 MB of them in all.
+func sampleBlocks(blocks [][]byte) (kept [][]byte) {
 	size := 0
 	for _, block := range blocks {
 		size += len(block)
@@ -105,7 +104,7 @@ func codecs() []library {
 	}
 }
 
-// compressor is what the writers of the streaming codecs have in common.
+// compressor is the common interface of the writers of streaming codecs.
 type compressor interface {
 	io.WriteCloser
 	Reset(io.Writer)
@@ -123,8 +122,8 @@ func resetBzip2(z *bzip2.Reader) func(io.Reader) (io.Reader, error) {
 	return func(r io.Reader) (io.Reader, error) { return z, z.Reset(r) }
 }
 
-// streams makes a library of a compressor and of what starts a decompressor,
-// both used again for each block.
+// streams returns a library with a compressor and a function that starts a decompressor. It
+// reuses both for each block.
 func streams(name string, z compressor, open func(io.Reader) (io.Reader, error)) library {
 	encode := func(dst, raw []byte) ([]byte, error) {
 		out := bytes.NewBuffer(dst[:0])
@@ -175,7 +174,7 @@ func (l *library) benchmarkDecode(b *testing.B, blocks [][]byte) {
 			b.Fatal(err)
 		}
 		if dst, err = l.decode(dst, stored[i]); err != nil || !bytes.Equal(dst, block) {
-			b.Fatalf("block %d does not come back: %v", i, err)
+			b.Fatalf("block %d decodes to other bytes: %v", i, err)
 		}
 	}
 	next := 0

@@ -6,14 +6,13 @@ import (
 	"sync"
 )
 
-// formatCases are converted to each format. The others are compared with the
-// first.
+// formatCases are the cases in each format. The others are compared with the first.
 var formatCases = [][]benchCase{
 	{{set: "mail", codec: "snappy"}, {set: "mail", codec: "snappy", format: "cfile"}},
 	{{set: "flat400", codec: "snappy"}, {set: "flat400", codec: "snappy", format: "cfile"}},
 }
 
-// runFormats prints what a conversion takes by format, on one core with one worker.
+// runFormats prints the cost of a conversion by format, on one core with one worker.
 func (b *bench) runFormats() error {
 	head := sync.OnceFunc(func() {
 		fmt.Printf("\n| format | set | CPU s | : trevni | peak MiB | MB |\n|---|---|---:|---:|---:|---:|\n")
@@ -23,7 +22,7 @@ func (b *bench) runFormats() error {
 		size int64
 	}
 	for _, cases := range formatCases {
-		if !b.wants("formats", cases[0]) {
+		if !b.selects("formats", cases[0]) {
 			continue
 		}
 		input, err := b.generate(cases[0].set, cases[0].codec, 0)

@@ -1,7 +1,6 @@
 //go:build !race
 
-// The race detector slows Go down and assembly not at all, so ratios are held
-// without it.
+// The race detector slows Go down but not assembly, so ratios are measured without it.
 
 package main
 
@@ -27,23 +26,22 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// ratiosFile holds the CPU time of each stage of each set as a multiple of the
-// yardstick's.
+// ratiosFile has the CPU time of each stage of each set as a multiple of the yardstick's.
 const ratiosFile = "testdata/ratios.json"
 
-var update = flag.Bool("update", false, "write "+ratiosFile+" anew")
+var update = flag.Bool("update", false, "rewrite "+ratiosFile)
 
 const (
-	// A stage may take margin times its committed ratio, and slack yardsticks
-	// more: short stages are mostly noise.
+	// A stage may take margin times its committed ratio plus slack yardsticks, because
+	// short stages are mostly noise.
 	margin, slack = 1.6, 0.06
-	// An attempt is the median of gateRounds rounds. A stage has regressed if
-	// it is too slow in every one of gateAttempts, for noise passes.
+	// An attempt is the median of gateRounds rounds. A stage has regressed if it is too
+	// slow in all gateAttempts, because noise does not last.
 	gateRounds, gateAttempts = 5, 6
 )
 
-// TestGate holds the stages to their committed ratios, which
-// "go test -C bench -run Gate -update" measures anew.
+// TestGate compares the stages with their committed ratios.
+// "go test -C bench -run Gate -update" measures these again.
 func TestGate(t *testing.T) {
 	sets := gateSets(t)
 	if *update {
@@ -57,7 +55,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// A stage that does its work three times must be found, by its name.
+// TestGateFindsASlowStage repeats a stage three times: the gate must name it.
 func TestGateFindsASlowStage(t *testing.T) {
 	sets := gateSets(t)[:1]
 	slower := slices.Clone(stages)
@@ -107,8 +105,8 @@ type gateSet struct {
 	name string
 }
 
-// gateDir is in memory, because what a new file on a disk takes depends on what
-// was removed there lately.
+// gateDir returns a folder in memory, because the cost of a new file on a disk depends on
+// recent removals there.
 func gateDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "rowtocol-gate-")
@@ -123,7 +121,7 @@ func gateDir(t *testing.T) string {
 	return dir
 }
 
-// gateSets are small, and unlike each other: nested rows and wide ones.
+// gateSets returns small and different sets: nested rows and wide ones.
 func gateSets(t *testing.T) []gateSet {
 	t.Helper()
 	mail, err := datagen.Lookup("mail")
@@ -161,8 +159,8 @@ func bestOf(t *testing.T, sets []gateSet, enough func(map[string]float64) bool) 
 	return best
 }
 
-// tooSlow names what takes more than its committed ratio allows, and what only
-// one side knows.
+// tooSlow returns the names of stages that exceed their committed ratio, or that only one
+// side has.
 func tooSlow(measured, committed map[string]float64) (slow []string) {
 	for _, name := range slices.Sorted(maps.Keys(measured)) {
 		want, ok := committed[name]
@@ -208,9 +206,9 @@ func gateAttempt(t *testing.T, sets []gateSet, stages []stage) map[string]float6
 	return ratios
 }
 
-// yardstick returns the CPU seconds of a fixed amount of work on the set's
-// bytes. It is the codec floor by the libraries' own calls, not by the
-// program's: so it does not slow down with what it measures.
+// yardstick returns the CPU seconds of a fixed amount of work on the set's bytes. It is the
+// codec floor by calls of the libraries, not of the program, so it does not slow down with
+// the program.
 func (s gateSet) yardstick(t *testing.T) float64 {
 	t.Helper()
 	var c clock

@@ -17,7 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/memlimit"
 )
 
-// bench is what the flags say.
+// bench has the values of the flags.
 type bench struct {
 	program string
 	runs    int
@@ -36,7 +36,7 @@ type benchCase struct {
 	format     string // empty for Trevni; other formats have their own defaults for codecs
 	memory     int64  // --memory; 0 is the default
 	rowGroup   int64  // --row-group-size; 0 is the default
-	files      int    // most open files; 0 is the system's limit
+	files      int    // maximum of open files; 0 is the system's limit
 }
 
 var benchCases = []benchCase{
@@ -57,15 +57,15 @@ var benchCases = []benchCase{
 
 func (c benchCase) name() string { return c.set + "/" + cmp.Or(c.format, c.codec) }
 
-// wants reports whether -only admits a case of another table than the first.
-func (b *bench) wants(table string, c benchCase) bool {
+// selects reports whether -only selects a case of a table other than the first.
+func (b *bench) selects(table string, c benchCase) bool {
 	return b.only.MatchString(table + "/" + c.name())
 }
 
 func main() {
 	memlimit.Main()
 	if len(os.Args) == 8 && os.Args[1] == profileCommand {
-		exit(profiled(os.Args[2:]))
+		exit(runProfiled(os.Args[2:]))
 	}
 	b := bench{}
 	var err error
@@ -124,7 +124,7 @@ func (b *bench) run() (err error) {
 // rows is the number of rows of a set at the scale of the flags.
 func (b *bench) rows(s datagen.Set) int64 { return max(int64(float64(s.Rows)*b.scale), 1) }
 
-// generate writes a set unless it is there, and returns its path.
+// generate writes a set unless it exists, and returns its path.
 func (b *bench) generate(name, codec string, rows int64) (string, error) {
 	s, err := datagen.Lookup(name)
 	if err != nil {
@@ -140,13 +140,13 @@ func (b *bench) generate(name, codec string, rows int64) (string, error) {
 	return path, s.WriteFile(path, datagen.Options{Rows: rows, Seed: 1, Codec: codec})
 }
 
-// convert runs the program on an input with so many workers and cores.
+// convert runs the program on an input, with as many cores as workers.
 func (b *bench) convert(c benchCase, input string, workers int) (usage, error) {
 	u, _, err := b.convertSized(c, input, workers)
 	return u, err
 }
 
-// convertSized is convert, and says how many bytes the output has.
+// convertSized is convert that also returns the bytes of the output.
 func (b *bench) convertSized(c benchCase, input string, workers int) (u usage, size int64, err error) {
 	out := filepath.Join(b.dir, "out")
 	args := []string{
@@ -183,7 +183,7 @@ func sizeOf(dir string) (size int64, err error) {
 	})
 }
 
-// round is what one round of a case measured.
+// round has the measurements of one round of a case.
 type round struct {
 	ours, ours2      usage // with one and with two workers
 	decode, encode   clock // the halves of the floor

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// median returns the middle of what value gives for each item.
+// median returns the median of value over the items.
 func median[T any](items []T, value func(*T) float64) float64 {
 	v := make([]float64, len(items))
 	for i := range items {
@@ -23,7 +23,7 @@ func median[T any](items []T, value func(*T) float64) float64 {
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
-// printMachine says where and when the figures were measured.
+// printMachine prints the machine and the time of the measurements.
 func printMachine() {
 	cpu := runtime.GOARCH
 	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -42,9 +42,9 @@ func printMachine() {
 	fmt.Printf("%d × %s, %d GiB, %s, %s\n\n", runtime.NumCPU(), cpu, memory, runtime.Version(), time.Now().Format(time.DateOnly))
 }
 
-// printHead prints the head of the main table: CPU seconds but for the last
-// five columns; "two" is the wall time of the program with two workers, and
-// "ideal" its CPU seconds with one, divided by what two floors gain.
+// printHead prints the head of the main table. All but the last five columns are CPU
+// seconds. "two" is the wall time of the program with two workers, and "ideal" its CPU
+// seconds with one, divided by the gain of two floors.
 func printHead() {
 	fmt.Printf("| %-16s | %7s | %5s | %6s | %6s | %6s | %5s |", "case", "rows", "MB", "stored", "floor", "ours", "ratio")
 	for _, s := range stages {
@@ -83,7 +83,7 @@ func printCase(c benchCase, w *workload, rounds []round) {
 // runCopies prints a conversion without codecs next to cp of the same input.
 func (b *bench) runCopies() error {
 	c := benchCase{set: "mail", codec: "null"}
-	if !b.wants("cp", c) {
+	if !b.selects("cp", c) {
 		return nil
 	}
 	input, err := b.generate(c.set, c.codec, 0)
@@ -114,9 +114,9 @@ func (b *bench) runCopies() error {
 	return nil
 }
 
-// growth are the cases whose peak memory is compared with that of ten times as
-// many rows. Each has several row groups even at its number of rows, because
-// one is mapped while the one before it is written.
+// growth are the cases whose peak memory is compared with that of ten times as many rows.
+// Each has several row groups even with the smaller number, because one is mapped while
+// the previous one is written.
 var growth = []struct {
 	benchCase
 	rows int64
@@ -125,16 +125,16 @@ var growth = []struct {
 	{benchCase{set: "flat1000", codec: "snappy", rowGroup: 64 << 20}, 40_000},
 }
 
-// growthRuns is the number of runs at most: peaks hardly differ.
+// growthRuns is the maximum of runs: peaks hardly differ.
 const growthRuns = 3
 
-// runGrowth prints the peak memory at a number of rows and at ten times it.
+// runGrowth prints the peak memory with a number of rows and with ten times as many.
 func (b *bench) runGrowth() error {
 	head := sync.OnceFunc(func() {
 		fmt.Printf("\n| memory | row group MiB | rows | peak MiB | rows | peak MiB | ratio |\n|---|---:|---:|---:|---:|---:|---:|\n")
 	})
 	for _, c := range growth {
-		if !b.wants("memory", c.benchCase) {
+		if !b.selects("memory", c.benchCase) {
 			continue
 		}
 		head()

@@ -25,22 +25,22 @@ var saturated = []struct {
 	{benchCase{set: "flat400", codec: "snappy"}, 60_000},
 }
 
-// saturation is what one round measured of a row group's pipeline.
+// saturation has one round's measurements of a row group's pipeline.
 type saturation struct {
 	read, decode, shred, encode, spill, write clock
 	// free is a whole conversion whose codecs take no time, on all cores.
 	free clock
 }
 
-// runSaturation prints what one goroutine of each stage does in a second, and
-// from it the number of workers beyond which a row group gains nothing.
+// runSaturation prints the throughput of one goroutine of each stage, and from it the number
+// of workers beyond which a row group gains nothing.
 func (b *bench) runSaturation() error {
 	head := sync.OnceFunc(func() {
 		fmt.Printf("\n| one row group | MB | read | decode | shred | encode | spill | write | shred + spill | workers | cores | all but codecs | without codecs |\n")
 		fmt.Println("|---" + strings.Repeat("|---:", 12) + "|")
 	})
 	for _, c := range saturated {
-		if !b.wants("saturation", c.benchCase) {
+		if !b.selects("saturation", c.benchCase) {
 			continue
 		}
 		head()
@@ -111,15 +111,14 @@ func (w *workload) read(t *clock) error {
 	})
 }
 
-// freeFormat encodes the blocks of a workload by copying what they were
-// encoded to before. So the pipeline around it runs as if any number of cores
-// compressed, without having them.
+// freeFormat encodes the blocks of a workload by copying their earlier encodings. So the
+// pipeline around it runs as if any number of cores compressed.
 type freeFormat struct {
 	format.ColumnWriter
 	stored map[blockKey][]byte
 }
 
-// blockKey tells blocks apart. A checksum costs far less than a codec.
+// blockKey identifies a block. A checksum costs far less than a codec.
 type blockKey struct {
 	column int
 	row    int64
@@ -161,7 +160,7 @@ func (g *freeRowGroup) End(col int, job format.EncodeJob, stored int) error {
 	return g.RowGroup.End(col, job.(*freeJob).EncodeJob, stored)
 }
 
-// freeJob encodes only blocks that are not known yet, such as the blocks of the plan's
+// freeJob encodes only blocks that freeFormat does not know, such as those of the plan's
 // sample.
 type freeJob struct {
 	format.EncodeJob
@@ -177,11 +176,11 @@ func (j *freeJob) Encode(dst []byte) ([]byte, error) {
 	return j.EncodeJob.Encode(dst)
 }
 
-// crowds are the numbers of workers, and of threads, that runWorkers tries.
-var crowds = []int{1, 2, 4, 8, 16}
+// workerCounts are the numbers of workers, and of threads, that runWorkers tries.
+var workerCounts = []int{1, 2, 4, 8, 16}
 
-// crowded are a row group by itself, and the same rows in many small ones.
-var crowded = []struct {
+// workerCases have the same rows in one row group and in many small ones.
+var workerCases = []struct {
 	name string
 	benchCase
 }{
@@ -189,17 +188,17 @@ var crowded = []struct {
 	{"row groups of 8 MiB", benchCase{set: "mail", codec: "snappy", rowGroup: 8 << 20}},
 }
 
-// runWorkers prints what more workers cost, on the cores that there are.
+// runWorkers prints the cost of more workers, on the available cores.
 func (b *bench) runWorkers() error {
 	head := sync.OnceFunc(func() {
 		fmt.Printf("\n| CPU s / wall s / peak MiB |")
-		for _, n := range crowds {
+		for _, n := range workerCounts {
 			fmt.Printf(" --workers %d |", n)
 		}
-		fmt.Println("\n|---" + strings.Repeat("|---:", len(crowds)) + "|")
+		fmt.Println("\n|---" + strings.Repeat("|---:", len(workerCounts)) + "|")
 	})
-	for _, c := range crowded {
-		if !b.wants("workers", c.benchCase) {
+	for _, c := range workerCases {
+		if !b.selects("workers", c.benchCase) {
 			continue
 		}
 		head()
@@ -209,15 +208,15 @@ func (b *bench) runWorkers() error {
 		}
 		runs := make([][]usage, b.runs)
 		for i := range runs {
-			runs[i] = make([]usage, len(crowds))
-			for j, n := range crowds {
+			runs[i] = make([]usage, len(workerCounts))
+			for j, n := range workerCounts {
 				if runs[i][j], err = b.convert(c.benchCase, input, n); err != nil {
 					return fmt.Errorf("%s, %d workers: %w", filepath.Base(input), n, err)
 				}
 			}
 		}
 		fmt.Printf("| %s |", c.name)
-		for j := range crowds {
+		for j := range workerCounts {
 			of := func(value func(usage) float64) float64 {
 				return median(runs, func(r *[]usage) float64 { return value((*r)[j]) })
 			}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A pipeline whose codecs are free must be known to do without them.
+// TestFreeFormatKnowsTheBlocks checks that a pipeline with freeFormat runs no codecs.
 func TestFreeFormatKnowsTheBlocks(t *testing.T) {
 	w := gateSets(t)[0].workload
 	free := newFreeFormat(w)

@@ -18,8 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// clock adds up the CPU time of this process and the wall time of what it is
-// given.
+// clock adds up the CPU time of this process and the wall time of functions.
 type clock struct{ cpu, wall time.Duration }
 
 func (c *clock) time(do func() error) error {
@@ -30,7 +29,7 @@ func (c *clock) time(do func() error) error {
 	return err
 }
 
-// processTime is the CPU time of this process so far.
+// processTime returns the CPU time of this process so far.
 func processTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {
@@ -39,7 +38,7 @@ func processTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// spillMemory is what a job gives a spill.
+// spillMemory is the memory that a job gives a spill.
 const spillMemory = 12 << 20
 
 // stage is a part of a conversion that runs alone, on one goroutine.
@@ -124,7 +123,7 @@ func (w *workload) scan(t *clock) error {
 	})
 }
 
-// shred walks the decoded rows and fills column blocks, which are dropped.
+// shred walks the decoded rows and fills column blocks, which it drops.
 func (w *workload) shred(t *clock) error {
 	return t.time(func() error {
 		bufs := column.NewBuffers(w.mapping.Columns, w.writer().Layout(), w.blockSize)
@@ -164,7 +163,7 @@ func (w *workload) spill(t *clock) error {
 	})
 }
 
-// write makes the outputs of spilled blocks and verifies them.
+// write makes the outputs from spilled blocks and verifies them.
 func (w *workload) write(t *clock) error {
 	return w.spilled(func(folder *spill.Folder, g *rowGroup) error {
 		s, err := g.spill(folder)

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// profileCommand as first argument makes this program convert under the CPU
-// profiler. Like what it explains it is a process that does nothing else.
+// profileCommand as first argument makes this program convert under the CPU profiler, in a
+// process that does nothing else, like the program.
 const profileCommand = "profile-conversion"
 
-// profileFor is how long something is repeated for its profile.
+// profileFor is the time for which a function is repeated for its profile.
 const profileFor = 3 * time.Second
 
 // profile writes a CPU profile of the conversion on one core.
@@ -33,21 +33,21 @@ func (c *conversion) profile(name string) error {
 	return cmd.Run()
 }
 
-// profiled is the process that profile starts.
-func profiled(args []string) error {
+// runProfiled is the process that profile starts.
+func runProfiled(args []string) error {
 	memory, err := strconv.ParseInt(args[5], 10, 64)
 	if err != nil {
 		return err
 	}
 	c := conversion{input: args[1], dir: args[2], format: args[3], columns: args[4], memory: memory}
-	return profileOf(args[0], func() error {
+	return profileRepeated(args[0], func() error {
 		_, err := c.run(new(clock), c.writer())
 		return err
 	})
 }
 
-// profileOf repeats something under the profiler.
-func profileOf(name string, do func() error) (err error) {
+// profileRepeated repeats a function under the profiler.
+func profileRepeated(name string, do func() error) (err error) {
 	f, err := os.Create(name)
 	if err != nil {
 		return err
@@ -65,14 +65,14 @@ func profileOf(name string, do func() error) (err error) {
 	return nil
 }
 
-// part is a share of a conversion: the CPU time of stacks whose innermost
-// function that any part knows begins with one of the part's names.
+// part is a share of a conversion's CPU time. A stack belongs to the part that has a prefix
+// of its innermost function known to any part.
 type part struct {
 	name      string
 	functions []string
 }
 
-// parts are what a conversion is made of; the last one is everything else.
+// parts are the parts of a conversion; the last one is everything else.
 var parts = []part{
 	{"codec", []string{
 		"github.com/golang/snappy.", "github.com/klauspost/compress/", "github.com/pierrec/lz4/", "hash/crc32.",
@@ -98,8 +98,8 @@ var parts = []part{
 	{"rest", nil},
 }
 
-// partOf returns the index of the part that a stack belongs to. Its functions
-// are the innermost first.
+// partOf returns the index of the part that a stack belongs to. Its innermost function is
+// first.
 func partOf(stack []string) int {
 	for _, function := range stack {
 		for i := range parts {
@@ -113,7 +113,7 @@ func partOf(stack []string) int {
 	return len(parts) - 1
 }
 
-// shares returns what share of a profile's time each part has.
+// shares returns each part's share of a profile's time.
 func shares(profile string) ([]float64, error) {
 	out, err := exec.Command("go", "tool", "pprof", "-traces", "-unit=ms", profile).Output()
 	if err != nil {
@@ -122,8 +122,8 @@ func shares(profile string) ([]float64, error) {
 	return sharesOf(out)
 }
 
-// sharesOf takes what "pprof -traces" prints: stacks between dashed lines, each
-// with its time in the first line.
+// sharesOf parses the output of "pprof -traces": stacks between dashed lines, each with its
+// time in the first line.
 func sharesOf(traces []byte) ([]float64, error) {
 	times := make([]float64, len(parts))
 	var sum, took float64
@@ -166,8 +166,8 @@ func sharesOf(traces []byte) ([]float64, error) {
 	return times, nil
 }
 
-// explain profiles a conversion, in b.profile if that is set, and keeps the
-// line that says where its time goes.
+// explain profiles a conversion, in b.profile if that is set, and keeps the line with the
+// shares of its time.
 func (b *bench) explain(c benchCase, w *workload) error {
 	dir := b.dir
 	if b.profile != "" {
@@ -189,7 +189,7 @@ func (b *bench) explain(c benchCase, w *workload) error {
 	return nil
 }
 
-// printExplained prints where the time of the cases goes.
+// printExplained prints the shares of the cases' time.
 func (b *bench) printExplained() {
 	if len(b.explained) == 0 {
 		return
@@ -209,7 +209,7 @@ func profileName(dir string, c benchCase, what string) string {
 // profileStages writes a CPU profile of each stage alone.
 func (b *bench) profileStages(c benchCase, w *workload) error {
 	for _, s := range stages {
-		err := profileOf(profileName(b.profile, c, s.name), func() error { return s.run(w, new(clock)) })
+		err := profileRepeated(profileName(b.profile, c, s.name), func() error { return s.run(w, new(clock)) })
 		if err != nil {
 			return fmt.Errorf("profile of %s: %w", s.name, err)
 		}

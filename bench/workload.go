@@ -28,7 +28,7 @@ import (
 // maxInputBlock is the program's default.
 const maxInputBlock = 512 << 20
 
-// workload is a data set in memory, in each of the forms between two stages.
+// workload is a data set in memory, in its form between each two stages.
 type workload struct {
 	conversion
 	files     []string
@@ -57,7 +57,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// writers are those of the other formats, as they are by default.
+// writers are the writers of the other formats, with default options.
 var writers = map[string]format.ColumnWriter{"cfile": must(cfile.Format.Writer(nil)).(format.ColumnWriter)}
 
 func (c *conversion) writer() format.ColumnWriter {
@@ -67,7 +67,7 @@ func (c *conversion) writer() format.ColumnWriter {
 	return trevni.NewGroupWriter(trevni.Options{Codec: c.columns, Checksum: trevni.ChecksumJava})
 }
 
-// formats has the format of the conversion with a writer of its own.
+// formats returns the format of the conversion with writer w.
 func (c *conversion) formats(w format.ColumnWriter) format.Registry {
 	if c.format == "cfile" {
 		return format.Registry{withWriter{cfile.Format, w}}
@@ -83,8 +83,8 @@ func (c *conversion) pool() *budget.Pool {
 	return budget.New(c.memory)
 }
 
-// run converts the input in this process and removes the output. The clock
-// sees the conversion only.
+// run converts the input in this process and removes the output. The clock measures only the
+// conversion.
 func (c *conversion) run(t *clock, f format.ColumnWriter) (p *manifest.Plan, err error) {
 	out := filepath.Join(c.dir, "converted")
 	err = t.time(func() error {
@@ -102,7 +102,7 @@ func (c *conversion) run(t *clock, f format.ColumnWriter) (p *manifest.Plan, err
 	return p, errors.Join(err, os.RemoveAll(out))
 }
 
-// withWriter is a format whose writer is the one to be measured.
+// withWriter is a format with the writer to measure.
 type withWriter struct {
 	format.Format
 	writer format.ColumnWriter
@@ -110,8 +110,7 @@ type withWriter struct {
 
 func (w withWriter) Writer(json.RawMessage) (format.Writer, error) { return w.writer, nil }
 
-// load reads the input of a conversion and converts it once to learn its
-// column blocks.
+// load reads the input of a conversion, and converts it once for its column blocks.
 func load(c conversion) (*workload, error) {
 	w := &workload{conversion: c, files: []string{c.input}}
 	if info, err := os.Stat(c.input); err != nil {
@@ -166,7 +165,7 @@ func (w *workload) loadFile(name string) error {
 	})
 }
 
-// scanFile calls do for each block of a file as it is stored.
+// scanFile calls do for each block of a file in its stored form.
 func scanFile(name string, do func(*ocf.Header, *ocf.Block) error) error {
 	ctx := context.Background()
 	f, err := store.Local().Open(ctx, name)
@@ -210,8 +209,8 @@ func (w *workload) sizes() (decoded, stored int64) {
 	return decoded, stored
 }
 
-// recorder is a format that keeps a copy of every raw block of the row groups
-// that are finished; those of the plan's sample are not.
+// recorder is a format that keeps a copy of every raw block of finished row groups; those of
+// the plan's sample are not finished.
 type recorder struct {
 	format.ColumnWriter
 	mu     sync.Mutex
@@ -244,8 +243,8 @@ func (g *recording) Finish(rows int64) ([]format.Output, error) {
 	return g.RowGroup.Finish(rows)
 }
 
-// rowGroup is the raw and the stored blocks of a row group, in the order in
-// which they were begun, and the outputs made of them.
+// rowGroup has the raw and the stored blocks of a row group, in the order in which they were
+// begun, and the outputs made from them.
 type rowGroup struct {
 	schema    string
 	columns   []column.Column
@@ -261,7 +260,7 @@ type rawBlock struct {
 	column.Block
 }
 
-// store encodes the blocks and keeps what comes out.
+// store encodes the blocks and keeps the results.
 func (g *rowGroup) store(f format.ColumnWriter) error {
 	rg, err := g.encode(f, func(stored []byte) { g.stored = append(g.stored, slices.Clone(stored)) })
 	if err == nil {
@@ -270,8 +269,7 @@ func (g *rowGroup) store(f format.ColumnWriter) error {
 	return err
 }
 
-// encode compresses and checksums all blocks. The argument of each is valid
-// during the call.
+// encode compresses and checksums all blocks. The argument of each is valid during the call.
 func (g *rowGroup) encode(f format.ColumnWriter, each func(stored []byte)) (format.RowGroup, error) {
 	rg, err := f.NewRowGroup(g.schema, g.columns, g.blockSize)
 	if err != nil {

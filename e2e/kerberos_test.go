@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	// life is that of short-lived tickets, and of delegation tokens until they
-	// are renewed; services accept a ticket for some seconds more.
+	// life is the life of short-lived tickets, and of delegation tokens without renewal.
+	// Services accept a ticket for some seconds longer.
 	life   = 20 * time.Second
 	beyond = life + 7*time.Second
 
@@ -35,16 +35,15 @@ const (
 	aes                = "AES/CTR/NoPadding"
 )
 
-// realm is a secure cluster with a user alice, who has a directory and in it an
-// input.
+// realm is a secure cluster with a user alice, whose directory has an input.
 type realm struct {
 	*hadooptest.Cluster
 	kdc    *hadooptest.KDC
-	sites  map[string]*site // by client; their want is of an input read with it
+	sites  map[string]*site // by the client that reads the input
 	keytab string           // alice's
 }
 
-// newRealm starts a cluster of a configuration, with one data node.
+// newRealm starts a secure cluster with one data node.
 func newRealm(t *testing.T, config hadooptest.Config) *realm {
 	t.Helper()
 	hadooptest.NeedKerberos(t)
@@ -74,7 +73,7 @@ func newRealm(t *testing.T, config hadooptest.Config) *realm {
 		must(t, in.Store.WriteFile(t.Context(), in.Path, data, true))
 		dest := uri + "/alice/reference-" + client
 		finishInTime(t, command(of.args(dest)...)).want(t, 0)
-		// It names the input, which the local run had elsewhere.
+		// It names the input, which has another location in the local run.
 		of.want = maps.Clone(s.want)
 		of.want["_SUCCESS"] = s.tree(t, dest)["_SUCCESS"]
 		of.wantComplete(t, dest)
@@ -83,8 +82,8 @@ func newRealm(t *testing.T, config hadooptest.Config) *realm {
 	return r
 }
 
-// tokens are the settings of delegation tokens that live so long until they are
-// renewed, and at most.
+// tokens returns the settings of delegation tokens that are valid for life without
+// renewal, and for longest with it.
 func tokens(life, longest time.Duration) map[string]string {
 	return map[string]string{
 		"dfs.namenode.delegation.token.renew-interval": fmt.Sprint(life.Milliseconds()),
@@ -98,7 +97,7 @@ type bearer struct {
 	env, flags []string
 }
 
-// withKeytab is alice with her keys.
+// withKeytab returns alice with her keytab.
 func (r *realm) withKeytab(extra ...string) bearer {
 	return bearer{
 		name: "keytab", user: "alice", env: append([]string{"KRB5CCNAME=FILE:/nonexistent"}, extra...),
@@ -106,7 +105,7 @@ func (r *realm) withKeytab(extra ...string) bearer {
 	}
 }
 
-// withCache is alice with a new ticket cache.
+// withCache returns alice with a new ticket cache.
 func (r *realm) withCache(t *testing.T, args ...string) (b bearer, cache string) {
 	t.Helper()
 	cache = filepath.Join(t.TempDir(), "cache")
@@ -121,7 +120,7 @@ func (b bearer) convert(s *site, dest string, more ...string) *exec.Cmd {
 	return cmd
 }
 
-// wantOwner fails the test unless all files of a directory are a user's.
+// wantOwner fails the test unless a user owns all files of a directory.
 func (r *realm) wantOwner(t *testing.T, dir, user string) {
 	t.Helper()
 	text, err := r.Do(t.Context(), "GET", dir, "op=LISTSTATUS")
@@ -139,8 +138,7 @@ func (r *realm) wantOwner(t *testing.T, dir, user string) {
 	}
 }
 
-// client returns a directory of client configuration that differs from the
-// cluster's.
+// client returns a directory of the cluster's configuration with other properties.
 func (r *realm) client(t *testing.T, properties map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -162,7 +160,7 @@ func reconfigure(t *testing.T, dir string, properties map[string]string) {
 	must(t, os.WriteFile(file, []byte(strings.Replace(string(text), "</configuration>", last+"</configuration>", 1)), 0o666))
 }
 
-// krb5 returns a file for KRB5_CONFIG in which a setting has another value.
+// krb5 returns a file for KRB5_CONFIG with another value of a setting.
 func (r *realm) krb5(t *testing.T, key, value string) string {
 	t.Helper()
 	text, err := os.ReadFile(r.kdc.Conf())
@@ -176,7 +174,7 @@ func (r *realm) krb5(t *testing.T, key, value string) string {
 	return file
 }
 
-// TestKerberos reads from and writes to a cluster that trusts only Kerberos.
+// TestKerberos reads from and writes to a cluster that requires Kerberos.
 func TestKerberos(t *testing.T) {
 	r := newRealm(t, hadooptest.Config{HDFS: tokens(life, 2*life)})
 	suspended := r.suspend(t)
@@ -189,13 +187,13 @@ func TestKerberos(t *testing.T) {
 	t.Run("protection", r.protection)
 }
 
-// credentials converts with each kind of them.
+// credentials converts with each kind of credentials.
 func (r *realm) credentials(t *testing.T) {
 	cached, _ := r.withCache(t)
 	for client, s := range r.sites {
 		bearers := []bearer{r.withKeytab(), cached}
 		if client == "webhdfs" {
-			bearers = append([]bearer{r.withToken(t)}, bearers...) // soon, for it expires
+			bearers = append([]bearer{r.withToken(t)}, bearers...) // first, because it expires
 		}
 		for _, b := range bearers {
 			t.Run(b.name+" over "+client, func(t *testing.T) {
@@ -212,8 +210,8 @@ func (r *realm) credentials(t *testing.T) {
 	}
 }
 
-// withToken is the superuser with a delegation token that Hadoop's own tool
-// got, and nothing else.
+// withToken returns the superuser with nothing but a delegation token, which Hadoop's
+// own tool fetched.
 func (r *realm) withToken(t *testing.T) bearer {
 	t.Helper()
 	self, err := user.Current()
@@ -231,7 +229,7 @@ func (r *realm) fetchToken(t *testing.T, file string) {
 	must(t, err)
 }
 
-// webStore is the store over HTTP with what a login finds.
+// webStore returns the store over HTTP with the credentials that a login finds.
 func (r *realm) webStore(t *testing.T, o cluster.LoginOptions) store.Store {
 	t.Helper()
 	conf, err := cluster.LoadConf()
@@ -253,8 +251,8 @@ func forge(t *testing.T, principal, realm string) string {
 	return file
 }
 
-// refusals cannot pass, but for a distribution center that may be there later:
-// each is told at once in one line.
+// refusals checks that refusals end at once with one line. Only a distribution center that
+// is missing may come back.
 func (r *realm) refusals(t *testing.T) {
 	const none = "KRB5CCNAME=FILE:/nonexistent"
 	conf := func(properties map[string]string) string { return "HADOOP_CONF_DIR=" + r.client(t, properties) }
@@ -266,7 +264,7 @@ func (r *realm) refusals(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		client string // only this one
-		host   string // by which the destination is named; default localhost
+		host   string // in the destination's location; default localhost
 		bearer
 		code int
 		says []string
@@ -329,12 +327,12 @@ func (r *realm) refusals(t *testing.T) {
 				cmd.Env = append(cmd.Env, c.env...)
 				result := finishInTime(t, cmd).want(t, c.code)
 				lines := result.complaints()
-				result.stderr = lines[len(lines)-1] // others are about waiting
-				// A name node that refuses hangs up at once. A client that still writes may
-				// find the connection broken before the refusal can be read, and asks
-				// again.
+				result.stderr = lines[len(lines)-1] // the others report waiting
+				// A name node that refuses closes the connection at once. A client that
+				// still writes may find it broken before it reads the refusal, and
+				// retries.
 				if c.code == 7 && len(lines) != 1 && !(len(lines) == 2 && brokenConnection.MatchString(lines[0])) {
-					t.Errorf("it waited\n%s", strings.Join(lines, "\n"))
+					t.Errorf("the conversion waited\n%s", strings.Join(lines, "\n"))
 				}
 				result.wantComplaint(t, c.says...)
 			})
@@ -348,10 +346,10 @@ var brokenConnection = regexp.MustCompile(`broken pipe|connection reset by peer`
 type outlasting struct {
 	name   string
 	client string
-	phase  phase    // in which it is suspended
+	phase  phase    // it is suspended in this phase
 	kinit  []string // arguments; nil is a keytab
-	again  bool     // whether there is a kinit meanwhile
-	wakes  bool     // for moments, while its ticket can be renewed
+	again  bool     // kinit runs meanwhile
+	wakes  bool     // it runs for moments while its ticket can be renewed
 	code   int
 
 	cache string
@@ -359,13 +357,13 @@ type outlasting struct {
 	run   *running
 }
 
-// between is when one part is there, and the next is not.
+// between is the phase after the first part and before the next.
 var between = phase{"between uploads", func(_, work []store.Info) bool { return has(work, "task-", ".json") }}
 
-// seconds is life as kinit and krb5.conf take it.
+// seconds is life in the form of kinit and krb5.conf.
 var seconds = fmt.Sprintf("%ds", int(life.Seconds()))
 
-// suspend starts conversions under which tickets and delegation tokens expire.
+// suspend starts conversions during which tickets and delegation tokens expire.
 func (r *realm) suspend(t *testing.T) []*outlasting {
 	short := r.krb5(t, "ticket_lifetime", seconds)
 	var cases []*outlasting
@@ -418,7 +416,7 @@ func (r *realm) checkOutlasting(t *testing.T, c *outlasting) {
 	s := r.sites[c.client]
 	code := c.code
 	if <-c.run.ended; c.run.cmd.ProcessState.ExitCode() == 0 {
-		code = 0 // connections that are open need no ticket, and may be all it takes
+		code = 0 // open connections need no ticket, and may suffice
 	}
 	c.run.want(t, code)
 	if code == 0 {
@@ -430,8 +428,8 @@ func (r *realm) checkOutlasting(t *testing.T, c *outlasting) {
 	s.wantComplete(t, c.dest)
 }
 
-// wake lets a suspended conversion go on for some moments while its ticket, of
-// which it knows since then, is about to expire, and for good when it has.
+// wake resumes a suspended conversion for some moments before its ticket expires, which it
+// has since the given time, and for good after that.
 func (r *running) wake(t *testing.T, since time.Time) {
 	time.Sleep(time.Until(since.Add(4 * life / 5)))
 	for range 4 {
@@ -452,17 +450,17 @@ func (r *running) wake(t *testing.T, since time.Time) {
 // protected is a way in which a data node protects its transfers.
 type protected struct {
 	level, suites string
-	clients       []string          // with which it works
-	config        map[string]string // of a client that expects another level
+	clients       []string          // those that can read it
+	config        map[string]string // of a client that requires another level
 	says          string
 }
 
-// protection lets the data node protect its transfers in ways that the library
-// can read, and cannot.
+// protection sets the data node's protection of transfers to levels that the library
+// supports, and to others.
 func (r *realm) protection(t *testing.T) {
 	cases := []protected{
 		{
-			level: "integrity,authentication", clients: []string{"hdfs", "webhdfs"}, // each client takes another
+			level: "integrity,authentication", clients: []string{"hdfs", "webhdfs"}, // each client chooses another
 			config: map[string]string{transferProtection: "privacy", cipherSuites: aes}, says: "not by privacy",
 		},
 		{
@@ -487,7 +485,7 @@ func (r *realm) protection(t *testing.T) {
 				dir := "/alice/" + strings.ReplaceAll(path.Join(client, p.level, p.suites), "/", "-")
 				s := r.sites[client]
 				finishInTime(t, r.withKeytab().convert(s, s.clients()[client]+dir)).want(t, 0)
-				s.wantComplete(t, s.WebURI()+dir) // on which the test itself needs to know nothing
+				s.wantComplete(t, s.WebURI()+dir) // the test itself needs no protection over HTTP
 				if client == "hdfs" {
 					r.checksums(t, dir, p.level == "privacy")
 				}
@@ -504,7 +502,7 @@ func (r *realm) protection(t *testing.T) {
 	}
 }
 
-// restart restarts the data node, and waits until it can be read from.
+// restart restarts the data node, and waits until it serves a read.
 func (r *realm) restart(t *testing.T) {
 	t.Helper()
 	r.DataNodes[0].Kill()
@@ -518,7 +516,7 @@ func (r *realm) restart(t *testing.T) {
 	t.Fatal(err)
 }
 
-// finishInTime runs a conversion, which shows where it hangs if it does not end soon.
+// finishInTime runs a conversion. If that hangs, it prints its goroutines and ends.
 func finishInTime(t *testing.T, cmd *exec.Cmd) result {
 	t.Helper()
 	hang := time.AfterFunc(3*time.Minute, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })

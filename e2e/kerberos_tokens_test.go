@@ -13,16 +13,16 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// expiringTokens goes on for longer than a token lives unrenewed, and than it lives at
-// all: with keys, by new tokens, also after one has died unseen; and with nothing but a
-// file of Hadoop's, until what is in it has expired and it is replaced.
+// expiringTokens uses two stores for longer than the life of a token. One has a keytab, and
+// fetches new tokens, even after one expired unused. The other has only Hadoop's file of a
+// token: it fails once that has expired, until the file is replaced.
 func (r *realm) expiringTokens(t *testing.T) {
 	keyed, file := r.webStore(t, cluster.LoginOptions{Principal: "alice", Keytab: r.keytab}), filepath.Join(t.TempDir(), "tokens")
 	t.Setenv("HADOOP_TOKEN_FILE_LOCATION", file)
 	t.Setenv("KRB5CCNAME", "FILE:/nonexistent")
 	r.fetchToken(t, file)
 	given := r.webStore(t, cluster.LoginOptions{})
-	// On a busy machine a round trip may take longer than a token lives.
+	// On a busy machine a round trip may take longer than the life of a token.
 	withNewToken := func(name string) {
 		err := roundTrip(t.Context(), given, name+"-0")
 		for try := 1; err != nil && try < 5; try++ {
@@ -39,7 +39,7 @@ func (r *realm) expiringTokens(t *testing.T) {
 	if _, err := given.Stat(t.Context(), "/"); err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("with an expired token: %v", err)
 	}
-	r.fetchToken(t, file) // as a scheduler may
+	r.fetchToken(t, file) // like a scheduler
 	withNewToken("/after")
 	time.Sleep(life + time.Second)
 	must(t, roundTrip(t.Context(), keyed, "/alice/late"))

@@ -21,7 +21,7 @@ func newInterruptible(t *testing.T, f target, rows int64) *interruptible {
 	t.Helper()
 	c := &interruptible{f, newSite(t, nil, rows, append([]string{f.rowGroups("2MiB", "4MiB"), "--workers=2"}, f.flags...)...)}
 	if len(c.want) < 5 {
-		t.Fatalf("only %d files: not worth a kill", len(c.want))
+		t.Fatalf("%d files are too few for the test", len(c.want))
 	}
 	return c
 }
@@ -37,7 +37,7 @@ func (c *interruptible) wantComplete(t *testing.T, dest, temp string) {
 	wantEmpty(t, temp)
 }
 
-// places makes a directory, and in it one for temporary files, and names a destination.
+// places makes a directory with one for temporary files, and names a destination in it.
 func places(t *testing.T) (dir, dest, temp string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -59,8 +59,8 @@ func kills(t *testing.T) int {
 	return n
 }
 
-// TestKilled kills conversions to each kind of output: single files, directories of
-// files, files of sorted rows, and indexes next to files.
+// TestKilled kills conversions to each kind of output: files, directories of files, files
+// of sorted rows, and indexes next to files.
 func TestKilled(t *testing.T) {
 	for _, f := range []target{trevniFiles, cFiles, hFiles, indexed} {
 		t.Run(f.name, func(t *testing.T) {
@@ -75,8 +75,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// killed kills runs, and some of the reruns, until n kills have hit. Destinations have
-// names that begin with dest.
+// killed kills runs, and some reruns, until n kills hit a running one. The names of the
+// destinations begin with dest.
 func (s *site) killed(t *testing.T, dest string, n int, flags ...string) {
 	t.Helper()
 	runs := 0
@@ -85,7 +85,7 @@ func (s *site) killed(t *testing.T, dest string, n int, flags ...string) {
 		for range 1 + rand.IntN(2) {
 			r := s.start(t, dest, flags...)
 			for stop := time.Now().Add(rand.N(s.took)); time.Now().Before(stop); time.Sleep(time.Millisecond) {
-				if s.Cluster == nil { // where a look takes no time
+				if s.Cluster == nil { // on local disk, where a check is fast
 					s.checkVisible(t, dest)
 				}
 			}
@@ -93,7 +93,7 @@ func (s *site) killed(t *testing.T, dest string, n int, flags ...string) {
 			if r.code() == -1 {
 				struck++
 			} else {
-				s.took = s.took * 3 / 4 // the machine was busier when it was measured
+				s.took = s.took * 3 / 4 // the machine was busier during the measurement
 			}
 			s.checkVisible(t, dest)
 		}
@@ -106,7 +106,7 @@ func (s *site) killed(t *testing.T, dest string, n int, flags ...string) {
 	t.Logf("%d runs, %d kills hit", runs, n)
 }
 
-// TestInterrupt sends the signals that a scheduler sends first.
+// TestInterrupt sends the signals with which a scheduler stops a program.
 func TestInterrupt(t *testing.T) {
 	c := newInterruptible(t, trevniFiles, 40_000)
 	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {

@@ -16,15 +16,15 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// kudu is Kudu's own command-line tool with a file system of its own. Its methods
-// may be called concurrently.
+// kudu is Kudu's own command-line tool, with its own file system. Its methods may be called
+// concurrently.
 type kudu struct {
 	home   string // of the tool
 	fs     string
-	blocks atomic.Int64 // that the file system had so far
+	blocks atomic.Int64 // made in the file system so far
 }
 
-// kuduHome is where Maven put the tool, or why there is none.
+// kuduHome returns the folder in which Maven put the tool.
 var kuduHome = sync.OnceValues(func() (string, error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return "", fmt.Errorf("there is no Kudu for %s/%s", runtime.GOOS, runtime.GOARCH)
@@ -51,7 +51,7 @@ var kuduHome = sync.OnceValues(func() (string, error) {
 	return found[0], os.Chmod(filepath.Join(found[0], "bin", "kudu"), 0o755)
 })
 
-// newKudu formats a file system, which goes with the test.
+// newKudu formats a file system, which the test removes.
 func newKudu(t *testing.T) *kudu {
 	t.Helper()
 	home, err := kuduHome()
@@ -65,14 +65,14 @@ func newKudu(t *testing.T) *kudu {
 	return k
 }
 
-// blockDir is where Kudu has the blocks whose numbers fit 3 bytes.
+// blockDir returns the folder of the blocks whose numbers fit 3 bytes.
 func (k *kudu) blockDir() string { return filepath.Join(k.fs, "data", "00", "00", "00") }
 
-// run runs the tool on the file system. Its error is what the tool complains of.
+// run runs the tool on the file system. Its error has the tool's standard error.
 func (k *kudu) run(args ...string) ([]byte, error) {
 	args = append(args, "--fs_wal_dir="+k.fs, "--block_manager=file", "--minloglevel=2")
 	cmd := exec.Command(filepath.Join(k.home, "bin", "kudu"), args...)
-	// The libraries that come with the tool find each other only by this.
+	// The tool's own libraries find each other only by this variable.
 	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+filepath.Join(k.home, "lib"))
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -83,8 +83,8 @@ func (k *kudu) run(args ...string) ([]byte, error) {
 	return out, err
 }
 
-// dump has Kudu read a whole CFile, all checksums included. footer is the footer
-// as text, and rows are a line for each row.
+// dump has Kudu read a whole CFile, all checksums included. footer is the footer as text,
+// and rows has a line for each row.
 func (k *kudu) dump(file string) (footer, rows []byte, err error) {
 	if file, err = filepath.Abs(file); err != nil {
 		return nil, nil, err
@@ -94,12 +94,12 @@ func (k *kudu) dump(file string) (footer, rows []byte, err error) {
 	if err := os.Symlink(file, link); err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = os.Remove(link) }() // with the file system, if not now
+	defer func() { _ = os.Remove(link) }() // if this fails, it goes with the file system
 	out, dumpErr := k.run("fs", "dump", "cfile", fmt.Sprint(block))
 	_, out, found := bytes.Cut(out, []byte("Footer:\n"))
 	footer, rows, ended := bytes.Cut(out, []byte("\n\n"))
 	if dumpErr != nil && bytes.Contains(footer, []byte("num_values: 0\n")) && strings.Contains(dumpErr.Error(), "Not found: 0: invalid index") {
-		dumpErr = nil // where there is no row, not even one of Kudu's own files has a first
+		dumpErr = nil // an error for each file without rows, also Kudu's own
 	}
 	if dumpErr == nil && (!found || !ended) {
 		dumpErr = fmt.Errorf("Kudu prints no footer, but %.200q", out)
@@ -110,8 +110,8 @@ func (k *kudu) dump(file string) (footer, rows []byte, err error) {
 	return append(footer, '\n'), rows, nil
 }
 
-// wantRows fails the test unless Kudu reads these rows from a file, and its footer
-// has these lines.
+// wantRows fails the test unless Kudu reads the given rows from a file, and the footer has
+// the lines.
 func (k *kudu) wantRows(t *testing.T, file string, want []byte, lines ...string) {
 	t.Helper()
 	footer, rows, err := k.dump(file)
@@ -129,7 +129,7 @@ func (k *kudu) wantRows(t *testing.T, file string, want []byte, lines ...string)
 	}
 }
 
-// firstDifference says where what Kudu prints is not what is wanted.
+// firstDifference describes the first line that differs.
 func firstDifference(got, want []byte) string {
 	gotLines, wantLines := bytes.SplitAfter(got, []byte("\n")), bytes.SplitAfter(want, []byte("\n"))
 	for i := range min(len(gotLines), len(wantLines)) {

@@ -12,7 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/cfile"
 )
 
-// kuduText is what Kudu prints of rows: a line for each.
+// kuduText returns Kudu's text for rows: a line for each.
 func kuduText(typ cfile.Type, rows *cfile.Rows, nullable bool) []byte {
 	var text []byte
 	value := 0
@@ -41,7 +41,7 @@ func kuduText(typ cfile.Type, rows *cfile.Rows, nullable bool) []byte {
 	return text
 }
 
-// valuesOf is the number of rows that are not null.
+// valuesOf returns the number of rows that are not null.
 func valuesOf(typ cfile.Type, rows *cfile.Rows) int {
 	if typ.Width() == 0 {
 		return rows.BinaryLen()
@@ -88,8 +88,8 @@ func appendKuduFixed(dst []byte, typ cfile.Type, v []byte) []byte {
 	return n.Append(dst, 10)
 }
 
-// appendKuduInt128 writes a number as Kudu does, which loses zeros in the middle of
-// those that are longer than 64 bits.
+// appendKuduInt128 writes a number like Kudu, which omits zeros in the middle of numbers of
+// more than 64 bits.
 func appendKuduInt128(dst []byte, n *big.Int) []byte {
 	if n.BitLen() <= 64 {
 		return n.Append(dst, 10)
@@ -102,7 +102,7 @@ func appendKuduInt128(dst []byte, n *big.Int) []byte {
 	return fmt.Appendf(high.Append(dst, 10), "%02d", low)
 }
 
-// twosComplement is the number that is stored little-endian in two's complement.
+// twosComplement returns the number stored little-endian in two's complement.
 func twosComplement(v []byte) *big.Int {
 	if len(v) <= 8 {
 		n := int64(int8(v[len(v)-1]))
@@ -120,8 +120,8 @@ func twosComplement(v []byte) *big.Int {
 	return n
 }
 
-// appendKuduFloat writes as many digits as any text of so many can have that comes
-// back as it was, or two more if this one does not.
+// appendKuduFloat writes a number with the given digits, or two more if these do not
+// restore it.
 func appendKuduFloat(dst []byte, f float64, isSame func(text string) bool, digits int) []byte {
 	switch {
 	case math.IsNaN(f) && math.Signbit(f):
@@ -140,18 +140,18 @@ func appendKuduFloat(dst []byte, f float64, isSame func(text string) bool, digit
 	return append(dst, text...)
 }
 
-// appendKuduTime writes a time whose year, as the C library's, has no zeros in front.
+// appendKuduTime writes a time whose year has no leading zeros, like the C library.
 func appendKuduTime(dst []byte, t time.Time, afterYear string) []byte {
 	t = t.UTC()
 	return t.AppendFormat(strconv.AppendInt(dst, int64(t.Year()), 10), afterYear)
 }
 
-// appendKuduBinary escapes as C does: text in octal, and only what is ASCII; other
-// bytes in hexadecimal, together with a next digit that would read as part of it.
+// appendKuduBinary escapes like C: text in octal, and only ASCII; other bytes in
+// hexadecimal, including a next byte that would read as a digit of the escape.
 func appendKuduBinary(dst []byte, typ cfile.Type, v []byte) []byte {
 	text := typ != cfile.Binary
 	dst = append(dst, '"')
-	escaped := false // the last byte, in hexadecimal
+	escaped := false // the last byte was written in hexadecimal
 	for _, b := range v {
 		hexDigit := '0' <= b && b <= '9' || 'a' <= b && b <= 'f' || 'A' <= b && b <= 'F'
 		wasEscaped := escaped

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What --lineage tells of runs is what OpenLineage's own client understands, to the
-// last field: its classes are made from the published schemas.
+// TestLineage checks that OpenLineage's own client understands every field of --lineage:
+// its classes are made from the published schemas.
 func TestLineage(t *testing.T) {
 	const parent = "prod/nightly.convert/f99310b4-3c3c-4a1a-8b2b-c1b95c24ff11"
 	dir := t.TempDir()

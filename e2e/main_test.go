@@ -67,7 +67,7 @@ func runTests(m *testing.M) (int, error) {
 	}
 	defer java.stop()
 	defer theHFileJudge.stop()
-	// Tests skip for want of these, and fail at once if they are required.
+	// Without these, tests skip, or fail at once if they are required.
 	if why := hadooptest.Missing(); why != "" && required() {
 		return 1, errors.New("ROWTOCOL_E2E=required, but there is no Hadoop: " + why)
 	}
@@ -104,11 +104,11 @@ func findProgram() (remove func(), err error) {
 }
 
 func required() bool {
-	required, _ := testenv.Required() // testMain has looked at the error
+	required, _ := testenv.Required() // testMain checks the error
 	return required
 }
 
-// result is what a run of the program came to.
+// result is the result of a run of the program.
 type result struct {
 	args           []string
 	code           int
@@ -116,8 +116,8 @@ type result struct {
 	elapsed        time.Duration
 }
 
-// command prepares a run of the program that no setting of the caller's
-// environment can shape.
+// command prepares a run of the program that no setting of the caller's environment
+// affects.
 func command(args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Env = testenv.OfProgram()
@@ -156,14 +156,13 @@ func (r result) want(t testing.TB, code int) result {
 	return r
 }
 
-// complaints are the lines of standard error that do not just tell what is done.
+// complaints returns the lines of standard error that are not about progress.
 func (r result) complaints() []string {
 	lines := strings.Split(strings.TrimSpace(r.stderr), "\n")
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" || strings.Contains(line, `"level":"INFO"`) })
 }
 
-// wantComplaint fails the test unless there is one line of them, and it names all of
-// these.
+// wantComplaint fails the test unless there is one complaint, and it contains all names.
 func (r result) wantComplaint(t *testing.T, names ...string) {
 	t.Helper()
 	lines := r.complaints()
@@ -249,7 +248,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() == manifest.InputsName { // which depends on how old the inputs are
+		if err != nil || d.IsDir() || d.Name() == manifest.InputsName { // it exists only for recent inputs
 			return err
 		}
 		name, _ := filepath.Rel(dir, path)

@@ -8,14 +8,13 @@ import (
 	"github.com/rowtocol/rowtocol/internal/memlimit"
 )
 
-// runMeasured runs the program to its end and returns the most memory that it
-// had, in bytes.
+// runMeasured runs the program to its end and returns its peak memory in bytes.
 func runMeasured(t *testing.T, args ...string) (result, int64) {
 	t.Helper()
 	return finishMeasured(t, command(args...))
 }
 
-// finishMeasured is finish with the most memory that was had, in bytes.
+// finishMeasured is finish that also returns the peak memory in bytes.
 func finishMeasured(t *testing.T, cmd *exec.Cmd) (result, int64) {
 	t.Helper()
 	args := cmd.Args[1:]

@@ -16,8 +16,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// jvm is a Java program that is started on first use, and answers one request after
-// another. Its methods may be called concurrently.
+// jvm is a Java program that starts on first use and answers one request after another. Its
+// methods may be called concurrently.
 type jvm struct {
 	command func() (*exec.Cmd, error)
 
@@ -28,7 +28,7 @@ type jvm struct {
 	stderr   bytes.Buffer
 }
 
-// start starts the program if it does not run. It wants j.mu held.
+// start starts the program if it does not run. The caller holds j.mu.
 func (j *jvm) start() error {
 	if j.cmd != nil {
 		return nil
@@ -59,7 +59,7 @@ func (j *jvm) stop() {
 	defer j.mu.Unlock()
 	if j.cmd != nil {
 		_ = j.requests.Close()
-		_ = j.cmd.Wait() // it has answered all that was asked
+		_ = j.cmd.Wait() // it has answered all requests
 		j.cmd = nil
 	}
 }
@@ -79,9 +79,9 @@ func (j *jvm) ask(request string) (answer []string, err error) {
 	for {
 		line, err := j.answers.ReadString('\n')
 		if err != nil {
-			_ = j.requests.Close() // which also ends the sending
+			_ = j.requests.Close() // this also ends the sending
 			err = errors.Join(<-sent, err, j.cmd.Wait(), errors.New(j.stderr.String()))
-			j.cmd = nil // the next request starts another
+			j.cmd = nil // the next request starts another one
 			j.stderr.Reset()
 			return nil, err
 		}
@@ -98,7 +98,7 @@ var java = &javaOracle{}
 type javaOracle struct {
 	jvm
 	script  string
-	missing string // why there is none
+	missing string // why it cannot run
 }
 
 // findJava builds the Java side, once for all tests.
@@ -127,8 +127,7 @@ func needJava(t *testing.T) {
 	}
 }
 
-// ask sends a command and the lines of its list, and returns the lines of the
-// answer.
+// ask sends a command and the lines of its list, and returns the lines of the answer.
 func (o *javaOracle) ask(command []string, list [][]string) (answer []string, err error) {
 	var request strings.Builder
 	for _, fields := range append([][]string{command}, list...) {
@@ -138,14 +137,14 @@ func (o *javaOracle) ask(command []string, list [][]string) (answer []string, er
 	return o.jvm.ask(request.String())
 }
 
-// verdict is one line of a list command of the Java side.
+// verdict is a line that a list command of the Java side prints.
 type verdict struct {
 	pass   bool
 	detail string
 }
 
-// list runs a list command of the Java side. Each line is the tab-separated
-// files of one job; the verdicts come in the same order.
+// list runs a list command of the Java side. Each line has the files of one job. The
+// verdicts have the same order.
 func (o *javaOracle) list(t *testing.T, lines [][]string, command ...string) []verdict {
 	t.Helper()
 	answer, err := o.ask(command, lines)
@@ -166,8 +165,7 @@ func (o *javaOracle) list(t *testing.T, lines [][]string, command ...string) []v
 	return verdicts
 }
 
-// call runs a command of the Java side that must succeed, and returns what it
-// prints.
+// call runs a command of the Java side that must succeed, and returns its output.
 func (o *javaOracle) call(t *testing.T, command ...string) []string {
 	t.Helper()
 	answer, err := o.ask(command, nil)

@@ -16,7 +16,7 @@ type target struct {
 	name  string
 	flags []string
 	plain []string // flags for files that are not compressed
-	other string   // a flag that makes another output than flags
+	other string   // a flag for another output than that of flags
 }
 
 var (
@@ -39,9 +39,9 @@ func (f target) convert(args ...string) []string {
 	return append(append([]string{"convert"}, f.flags...), args...)
 }
 
-// rowGroups returns the flag for row groups of a size. A column of CFiles may need nine
-// bytes for each that it has before it is encoded, and a row group must hold that: the
-// same rows are as few parts only if they may be larger.
+// rowGroups returns the flag for row groups of a size. Before it is encoded, a column of
+// CFiles may need nine bytes for each byte, and a row group counts them. So the same
+// rows need larger row groups for as few parts.
 func (f target) rowGroups(trevni, cfiles string) string {
 	if f.name == trevniFiles.name || f.name == indexed.name {
 		return "--row-group-size=" + trevni
@@ -56,22 +56,21 @@ func inEachFormat(t *testing.T, test func(t *testing.T, f target)) {
 	}
 }
 
-// partName is the name of a part, or of a file of one that is a directory.
+// partName matches the name of a part, or of a file in a part that is a directory.
 var partName = regexp.MustCompile(`^(part-\d+-\d+)-[0-9a-f]{16}(\.trv|\.hfile|\.cfiles(?:/.+)?)$`)
 
-// indexName is the name of a file of a key index.
+// indexName matches the name of a file of a key index.
 var indexName = regexp.MustCompile(`^(_index)/[0-9a-f]{16}(/.+)$`)
 
-// plainName is a name in a destination without the ID of the output, which
-// differs between two outputs of the same rows.
+// plainName returns a name in a destination without the ID of the output, which differs
+// between two outputs of the same rows.
 func plainName(name string) string {
 	return indexName.ReplaceAllString(partName.ReplaceAllString(name, "$1$2"), "$1$2")
 }
 
-// plainContent is the content of a file of a destination without what differs
-// between two outputs of the same rows: in _SUCCESS the output's ID, how many
-// outputs there were before, the plan, which names the destination, and how the
-// output was made.
+// plainContent returns the content of a file of a destination without the parts that differ
+// between two outputs of the same rows: in _SUCCESS the output's ID, the number of
+// earlier outputs, the plan, which names the destination, and how the output was made.
 func plainContent(t *testing.T, name string, content []byte) []byte {
 	t.Helper()
 	if name != manifest.SuccessName {
@@ -81,7 +80,7 @@ func plainContent(t *testing.T, name string, content []byte) []byte {
 	must(t, err)
 	s.ID, s.Sequence, s.Replaces, s.Plan, s.Made = "", 0, nil, "", nil
 	for i := range s.Request.Inputs {
-		s.Request.Inputs[i].Recent = false // when this run looked
+		s.Request.Inputs[i].Recent = false // depends on the time of the run
 	}
 	for _, p := range s.Parts {
 		for i := range p.Files {
@@ -96,29 +95,28 @@ func plainContent(t *testing.T, name string, content []byte) []byte {
 	return content
 }
 
-// plain returns the files of a destination with plain names and content. Files
-// of no output or of two are a failure.
+// plain returns the files of a destination with plain names and content. Files of several
+// outputs, or of none, fail the test.
 func plain(t *testing.T, files map[string]string) map[string]string {
 	t.Helper()
 	all := make(map[string]string, len(files))
 	for name, content := range files {
 		p := plainName(name)
 		if _, twice := all[p]; twice {
-			t.Errorf("%s is there twice, with another ID", p)
+			t.Errorf("%s exists twice, with different IDs", p)
 		}
 		all[p] = string(plainContent(t, name, []byte(content)))
 	}
 	return all
 }
 
-// glob returns the paths in a destination that match a pattern, as far as can be
-// seen now.
+// glob returns the paths in a destination that match a pattern. It ignores errors.
 func glob(ctx context.Context, at store.Location, pattern string) []string {
 	dirs := []string{at.Path}
 	for segment := range strings.SplitSeq(pattern, "/") {
 		var found []string
 		for _, dir := range dirs {
-			infos, _ := at.Store.List(ctx, dir) // it may not exist yet, or not any more
+			infos, _ := at.Store.List(ctx, dir) // it may not exist yet, or no longer
 			for _, info := range infos {
 				if ok, _ := path.Match(segment, info.Name); ok {
 					found = append(found, info.Path)
@@ -130,8 +128,8 @@ func glob(ctx context.Context, at store.Location, pattern string) []string {
 	return dirs
 }
 
-// unfinishedWork lists each directory of unfinished work: those of plans, and those of
-// holders. A list has the entries of the directories in it, too.
+// unfinishedWork lists each directory of unfinished work, of plans and of holders, with the
+// entries of its directories.
 func unfinishedWork(ctx context.Context, at store.Location) (all [][]store.Info) {
 	for _, dir := range glob(ctx, at, manifest.WorkName+"/*") {
 		infos, _ := at.Store.List(ctx, dir)

@@ -21,9 +21,8 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// readBackCommand as first argument makes this test binary read a column file
-// as e2e/java's and e2e/python/readback.py's commands of the same names do:
-// as often as the environment's PASSES says.
+// readBackCommand as first argument makes this test binary read a column file PASSES times,
+// like the commands of the same names of e2e/java and e2e/python/readback.py.
 const readBackCommand = "read-back"
 
 func readBack(command string, args []string) error {
@@ -69,7 +68,7 @@ func readColumns(name string, read func(*trevni.File) (int64, error)) (int64, er
 	return read(f)
 }
 
-// decodeAll decodes all columns and gives the number of rows.
+// decodeAll decodes all columns and returns the number of rows.
 func decodeAll(name string) (int64, error) {
 	ctx := context.Background()
 	d, err := dataset.Open(ctx, []store.Location{{Store: store.Local(), Path: name}}, dataset.Options{})
@@ -88,7 +87,7 @@ func decodeAll(name string) (int64, error) {
 	return rows, b.Err()
 }
 
-// assembleAll makes all rows and gives their number.
+// assembleAll assembles all rows and returns their number.
 func assembleAll(f *trevni.File) (int64, error) {
 	s, err := shred.ParseSchema(f.Schema())
 	if err != nil {
@@ -143,22 +142,22 @@ func sumColumn(f *trevni.File, name string) (sum int64, err error) {
 	return sum, nil
 }
 
-// reading is an operation on a file and the program that does it. rowtocol comes
-// first for each operation, and its result is the right one.
+// reading is an operation on a file by a program. For each operation, rowtocol is first,
+// and the others must have its result.
 type reading struct {
 	set, what, reader string
 	command           []string
-	repeats           int  // passes in one process to know what a pass costs there; none for 0
-	slow              bool // is run once only
+	repeats           int  // further passes in a second process, which measure one pass; 0 for no such process
+	slow              bool // runs once only
 
-	first, again time.Duration // processor time of a process of 1 pass, and of 1 + repeats
+	first, again time.Duration // processor time of a process with 1 pass, and with 1 + repeats
 	result       string
 }
 
-// BenchmarkReadBack prints what it costs to read rows and columns back, and
-// what it costs others: Java's Trevni from the same file, and pyarrow and DuckDB from a
-// Parquet file of the same rows. Costs are processor time of whole processes on
-// one core, the least of b.N that take turns.
+// BenchmarkReadBack prints the cost of reading rows and columns back, next to that of Java's
+// Trevni from the same file, and of pyarrow and DuckDB from a Parquet file of the same
+// rows. A cost is the processor time of a whole process on one core, the least of b.N
+// alternating runs.
 //
 //	go test -run '^$' -bench ReadBack -benchtime 5x -timeout 1h ./e2e
 func BenchmarkReadBack(b *testing.B) {
@@ -188,8 +187,7 @@ func BenchmarkReadBack(b *testing.B) {
 	printReadings(b, all)
 }
 
-// readings makes the files and returns what is to be done with them, still
-// without the programs.
+// readings makes the files and returns the operations on them, without the programs.
 func readings(b *testing.B, dir string) []reading {
 	var all []reading
 	for _, reader := range []string{"rowtocol", "Java", "pyarrow", "DuckDB"} {
@@ -230,7 +228,7 @@ func readings(b *testing.B, dir string) []reading {
 	return all
 }
 
-// measure runs the programs once more.
+// measure runs the program once more.
 func (r *reading) measure(b *testing.B, round int) {
 	if r.slow && round > 0 {
 		return
@@ -269,7 +267,7 @@ func printReadings(b *testing.B, all []reading) {
 	}
 }
 
-// pass is what a pass costs, on average, in a process that made one before.
+// pass returns the average cost of a pass in a process that made one before.
 func (r *reading) pass() time.Duration { return (r.again - r.first) / time.Duration(r.repeats) }
 
 func lookup(b *testing.B, name string) datagen.Set {
@@ -278,7 +276,7 @@ func lookup(b *testing.B, name string) datagen.Set {
 	return s
 }
 
-// recordName is the name of a set's rows, and its namespace.
+// recordName returns the name of a set's rows, and its namespace.
 func recordName(b *testing.B, set datagen.Set) [2]string {
 	s, err := shred.ParseSchema(set.Schema())
 	must(b, err)
@@ -298,12 +296,12 @@ func convertSet(b *testing.B, dir string, set datagen.Set) string {
 	return parts[0]
 }
 
-// processorTime runs a command on one core and gives what it printed. least
-// becomes what it took if that is less, or if it is 0.
+// processorTime runs a command on one core and returns its output. It sets least to the
+// processor time if that is less, or if least is 0.
 func processorTime(b *testing.B, least *time.Duration, passes int, command []string) string {
 	b.Helper()
 	cmd := exec.Command("taskset", append([]string{"-c", "0"}, command...)...)
-	// The tests' Java saves on its compiler; here it may take its time.
+	// The tests' Java limits its compiler; here it may optimize fully.
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "ORACLE_JAVA_OPTS=-XX:TieredStopAtLevel=4", fmt.Sprint("PASSES=", passes))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

@@ -14,7 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/randavro"
 )
 
-// pair is a datum to be read with another schema than it was written with.
+// pair is a datum, the schema that it was written with, and another to read it with.
 type pair struct {
 	name           string
 	writer, reader string
@@ -45,12 +45,12 @@ func (p pair) ours(t *testing.T) (datum string, err error) {
 
 // judged counts the outcomes of pairs.
 type judged struct {
-	resolved int // alike
+	resolved int // with the same result
 	refused  int // by both
-	stricter int // by us only, of schemas that Java calls incompatible, though it reads the datum
+	stricter int // refused by us only: Java calls the schemas incompatible, but reads the datum
 }
 
-// judge holds our resolution of each pair to Java's.
+// judge compares our resolution of each pair with Java's.
 func judge(t *testing.T, pairs []pair) (j judged) {
 	t.Helper()
 	lines := make([][]string, len(pairs))
@@ -72,7 +72,7 @@ func judge(t *testing.T, pairs []pair) (j judged) {
 			t.Errorf("%s: %s -> %s, %x:\nours %s, %v\nJava's %v, %s", p.name, p.writer, p.reader, p.datum, got, err, v.pass, v.detail)
 		}
 	}
-	t.Logf("%d resolved alike, %d refused by both, %d by us only", j.resolved, j.refused, j.stricter)
+	t.Logf("%d resolved to the same, %d refused by both, %d by us only", j.resolved, j.refused, j.stricter)
 	return j
 }
 
@@ -85,7 +85,7 @@ var kinds = []struct {
 	{"boolean", `"boolean"`, "\x01"},
 	{"int", `"int"`, "\xfd\xff\xff\xff\x0f"},
 	{"long", `"long"`, "\xfd\xff\xff\xff\xff\xff\xff\xff\xff\x01"},
-	{"float", `"float"`, "\x01\x00\xa0\x7f"}, // a NaN that says so at once
+	{"float", `"float"`, "\x01\x00\xa0\x7f"}, // a signaling NaN
 	{"double", `"double"`, "\x01\x02\x03\x04\x05\x06\x07\x08"},
 	{"bytes", `"bytes"`, "\x04\xc3\x28"},
 	{"string", `"string"`, "\x06aü"},
@@ -96,8 +96,8 @@ var kinds = []struct {
 	{"map", `{"type":"map","values":"int"}`, "\x02\x02k\x06\x00"},
 }
 
-// TestResolveKinds reads every kind as every kind: as it is, in a field, in
-// items, and with unions at either end or both.
+// TestResolveKinds reads every kind as every kind: alone, in fields, in items, and with
+// unions in either schema or both.
 func TestResolveKinds(t *testing.T) {
 	needJava(t)
 	var pairs []pair
@@ -127,7 +127,7 @@ func TestResolveKinds(t *testing.T) {
 	}
 }
 
-// unionPairs reads one kind as unions of all others, and in them.
+// unionPairs returns pairs that read a kind as unions with and without it.
 func unionPairs(name, schema, datum string) []pair {
 	var all, back, without []string
 	for _, k := range kinds {
@@ -155,7 +155,7 @@ func unionPairs(name, schema, datum string) []pair {
 	}
 }
 
-// TestResolveRecords tries what generations of schemas do.
+// TestResolveRecords tries the changes of evolving schemas.
 func TestResolveRecords(t *testing.T) {
 	needJava(t)
 	row := func(fields string) string {
@@ -232,8 +232,8 @@ func TestResolveRandom(t *testing.T) {
 	}
 }
 
-// TestConvertGenerations converts mail of two generations into one output, as a
-// third has it, from which Java reads what it makes of the inputs itself.
+// TestConvertGenerations converts mail with two generations of a schema into one output with
+// a third. Java reads the same from it as from the inputs.
 func TestConvertGenerations(t *testing.T) {
 	needJava(t)
 	dir := t.TempDir()
@@ -271,7 +271,7 @@ func TestConvertGenerations(t *testing.T) {
 	dest := filepath.Join(dir, "out")
 	p := run(t, "convert", "--json", "--schema", schema, "--row-group-size", "512KiB", in, dest).want(t, 0).report(t)
 	run(t, "verify", dest).want(t, 0)
-	// Some rows are not compared: some of the random maps have a key twice.
+	// Some rows are not compared, because random maps may have a key twice.
 	against := run(t, "verify", "--json", dest, "--against", in).want(t, 0).report(t).Result.Against
 	if against.ByHamba < 2400 || against.ByGoavro != 0 {
 		t.Errorf("hamba compared %d of 2500 rows, goavro %d", against.ByHamba, against.ByGoavro)

@@ -9,8 +9,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// sparkInstallation returns a folder with PySpark and, in jars, with what lets it
-// read Trevni, installed once into the user's cache.
+// sparkInstallation returns a folder with PySpark and, in jars, the classes with which it
+// reads Trevni, installed once into the user's cache.
 var sparkInstallation = sync.OnceValues(func() (string, error) {
 	const requirements, pom = "spark/requirements.txt", "spark/pom.xml"
 	return installed("spark", []string{requirements, pom}, func(dir string) error {
@@ -21,13 +21,13 @@ var sparkInstallation = sync.OnceValues(func() (string, error) {
 	})
 })
 
-// sparkColumns are those of alltypes.py but big, a decimal of too many digits for
-// Spark, and two with nanoseconds that are no whole number of microseconds.
+// sparkColumns are the columns of alltypes.py except big, a decimal with too many digits
+// for Spark, and two whose nanoseconds are not whole microseconds.
 const sparkColumns = "id,nothing,single,double,raw,four,none,color,colors,date,time_millis,time_micros,millis,micros,local_millis,local_micros," +
 	"decimal,money,uuid,duration,union,pair,option,deep,empty"
 
-// Spark reads the Parquet files that are for it, and Trevni through Java's input
-// format, as fastavro reads the originals. Spark is 350 MB, so only a soak has it.
+// TestSpark compares Parquet files and Trevni, through Java's input format, in Spark with
+// the originals in fastavro. Spark is 350 MB, so only a soak runs it.
 func TestSpark(t *testing.T) {
 	if !soak.Full() {
 		t.Skip("NO SPARK: it is for make soak")

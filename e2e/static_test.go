@@ -13,8 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// TestStaticProgram holds the program to needing no library and no loader of the
-// machine that it comes to.
+// TestStaticProgram checks that the program needs no library and no loader of the machine.
 func TestStaticProgram(t *testing.T) {
 	f, err := elf.Open(program)
 	must(t, err)
@@ -26,8 +25,8 @@ func TestStaticProgram(t *testing.T) {
 	}
 }
 
-// TestStaticInEmptyRoot runs the program where nothing else is, as in a container
-// that is made from scratch: no libraries, no user names, no certificates, no /proc.
+// TestStaticInEmptyRoot runs the program in an empty root directory, as in a container from
+// scratch: without libraries, user names, certificates and /proc.
 func TestStaticInEmptyRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		testenv.Skip(t, "only root can change the root directory")

@@ -11,8 +11,8 @@ import (
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
 )
 
-// TestHDFSStatus looks at the work of a plan's tasks by both clients, and cleans it up
-// once it is old by the cluster's clock.
+// TestHDFSStatus shows the work of a plan's tasks with both clients, and removes it once it
+// is old by the cluster's clock.
 func TestHDFSStatus(t *testing.T) {
 	f := newFolder(t, hadooptest.Shared(t))
 	input := filepath.Join(t.TempDir(), "mail.avro")
@@ -48,7 +48,7 @@ func TestHDFSStatus(t *testing.T) {
 		}
 		run(t, "clean", dest).want(t, 0)
 		if n := look(); n != 1 {
-			t.Errorf("%s: %d tasks are left of young work", client, n)
+			t.Errorf("%s: %d tasks are left of recent work", client, n)
 		}
 		work := path.Join(client, ".rowtocol", "plan-"+s.id)
 		then := time.Now().AddDate(0, 0, -8).UnixMilli()

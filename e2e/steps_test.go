@@ -19,16 +19,15 @@ import (
 	"github.com/rowtocol/rowtocol/store/location"
 )
 
-// steps is a conversion as a scheduler does it: plan, tasks and commit are
-// processes.
+// steps is a conversion like a scheduler's: plan, tasks and commit are processes.
 type steps struct {
 	at    store.Location // of the destination
 	plan  store.Location // of the plan document
-	file  string         // the same as the program is told
+	file  string         // its location as an argument
 	temp  string
 	id    string // of the plan
 	tasks int
-	took  time.Duration // by a task
+	took  time.Duration // of a task
 }
 
 // newSteps plans a conversion. The plan document is next to the destination.
@@ -66,9 +65,8 @@ func (s *steps) commit(t *testing.T, flags ...string) result {
 	return run(t, append([]string{"commit", "--plan", s.file}, flags...)...)
 }
 
-// runConcurrently runs each of some tasks so many times, in no order and several at
-// once, as "xargs -P" does. With kill, half of the processes are killed at some
-// moment.
+// runConcurrently runs each of the tasks several times, in random order and several at once,
+// like "xargs -P". With kill, half of the processes are killed at a random moment.
 func (s *steps) runConcurrently(t *testing.T, numbers []int, times int, kill bool) {
 	t.Helper()
 	queue := slices.Repeat(numbers, times)
@@ -109,7 +107,7 @@ func (s *steps) process(n int, kill bool) error {
 	return nil
 }
 
-// taskNumbers are the numbers of the tasks.
+// taskNumbers returns the numbers of the tasks.
 func (s *steps) taskNumbers() (numbers []int) {
 	for n := range s.tasks {
 		numbers = append(numbers, n)
@@ -117,8 +115,7 @@ func (s *steps) taskNumbers() (numbers []int) {
 	return numbers
 }
 
-// staged returns what tasks left, but for what those were writing that were
-// killed.
+// staged returns the files that tasks left, except those that killed ones were writing.
 func (s *steps) staged(t *testing.T) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -132,13 +129,13 @@ func (s *steps) staged(t *testing.T) map[string]string {
 
 func (s *steps) dir() string { return path.Join(s.at.Path, manifest.WorkName, "plan-"+s.id) }
 
-// replace gives a file in the directory of the tasks another content.
+// replace replaces the content of a file in the directory of the tasks.
 func (s *steps) replace(t *testing.T, name, content string) {
 	t.Helper()
 	must(t, s.at.Store.WriteFile(t.Context(), path.Join(s.dir(), name), []byte(content), false))
 }
 
-// listedFile is the file that the result of a task lists.
+// listedFile returns the file that the result of a task lists.
 func listedFile(t *testing.T, staged map[string]string, task int) string {
 	t.Helper()
 	var doc struct {
@@ -150,8 +147,8 @@ func listedFile(t *testing.T, staged map[string]string, task int) string {
 	return doc.Parts[0].Files[0].Name
 }
 
-// runTasks runs the tasks in every unlikely way, along with a conversion that is
-// killed, and commits their work once it is complete.
+// runTasks runs the tasks repeatedly and kills some, along with a conversion that is killed,
+// and commits their work once it is complete.
 func (s *steps) runTasks(t *testing.T, convert []string) {
 	began := time.Now()
 	run(t, s.task(0)...).want(t, 0)
@@ -173,8 +170,8 @@ func (s *steps) runTasks(t *testing.T, convert []string) {
 	s.commit(t, "--exit-nothing=99").want(t, 99)
 }
 
-// refuse alters what the tasks left, and the plan; tasks that are run again mend
-// it.
+// refuseChanged changes files of the tasks, and the plan: commit must refuse them. Tasks
+// that run again replace their files.
 func (s *steps) refuseChanged(t *testing.T) {
 	before := s.staged(t)
 	part := listedFile(t, before, 1)
@@ -197,8 +194,8 @@ func (s *steps) refuseChanged(t *testing.T) {
 	must(t, s.plan.Store.WriteFile(t.Context(), s.plan.Path, plan, false))
 }
 
-// outdated gives the destination of a plan another output: the plan can never be
-// committed, and so the work of its tasks goes.
+// outdated makes another output in the destination of a plan. The plan can never be
+// committed, so the work of its tasks is removed.
 func (s *steps) outdated(t *testing.T, convert []string) {
 	s.runConcurrently(t, s.taskNumbers(), 1, false)
 	run(t, convert...).want(t, 0)
@@ -211,7 +208,7 @@ func (s *steps) outdated(t *testing.T, convert []string) {
 
 const otherInput = "../testdata/real/list-columns.avro"
 
-// TestSteps converts as a scheduler does it.
+// TestSteps converts like a scheduler.
 func TestSteps(t *testing.T) {
 	c := newInterruptible(t, indexed, 30_000)
 	dir := t.TempDir()

@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// smallDisk mounts a file system of this many KiB.
+// smallDisk mounts a file system of the given KiB.
 func smallDisk(t *testing.T, kib string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -59,7 +59,7 @@ func TestFullDestination(t *testing.T) {
 func TestReadOnlyDestination(t *testing.T) {
 	var parent string
 	if os.Geteuid() == 0 {
-		parent = smallDisk(t, "1024") // root may write to what is only marked read-only
+		parent = smallDisk(t, "1024") // root may write to a directory that is only marked read-only
 		if out, err := exec.Command("mount", "-o", "remount,ro", parent).CombinedOutput(); err != nil {
 			testenv.Skip(t, "remount: "+string(out))
 		}
@@ -114,14 +114,14 @@ func wantSame(t *testing.T, before, after map[string]string) {
 	}
 }
 
-// TestRepeat does nothing the second time, and the same with --overwrite.
+// TestRepeat checks that a rerun does nothing, and with --overwrite makes the same.
 func TestRepeat(t *testing.T) {
 	inEachFormat(t, func(t *testing.T, f target) {
 		input, dest := "../testdata/mail", filepath.Join(t.TempDir(), "out")
 		run(t, f.convert(input, dest)...).want(t, 0)
 		before := tree(t, dest)
 		if p := run(t, f.convert("--json", input, dest)...).want(t, 0).report(t); !p.Result.Nothing {
-			t.Error("the rerun did something")
+			t.Error("the rerun did not report that there is nothing to do")
 		}
 		run(t, f.convert("--exit-nothing=99", input, dest)...).want(t, 99)
 		option, _, _ := strings.Cut(strings.TrimPrefix(f.other, "--"), "=")
@@ -133,7 +133,7 @@ func TestRepeat(t *testing.T) {
 	})
 }
 
-// TestWorkers makes the same bytes with any number of workers.
+// TestWorkers checks that any number of workers makes the same bytes.
 func TestWorkers(t *testing.T) {
 	inEachFormat(t, func(t *testing.T, f target) {
 		input := mail(t, 20_000)

@@ -23,9 +23,9 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// orphanLock makes the lock of a destination one of a process that has ended, so that
-// the next run takes it over without waiting for signs of life. It reports
-// whether there was a lock.
+// orphanLock changes the lock of a destination into that of an ended process, so that the
+// next run takes it over without waiting for signs of life. It reports whether there was
+// a lock.
 func orphanLock(ctx context.Context, at store.Location) (bool, error) {
 	ended := exec.Command("true")
 	if err := ended.Run(); err != nil {
@@ -50,20 +50,20 @@ func orphanLock(ctx context.Context, at store.Location) (bool, error) {
 	return true, at.Store.WriteFile(ctx, file, text, false)
 }
 
-// waitForFile waits until a destination of a run has what matches a pattern.
+// waitForFile waits until a destination of a run has a file that matches a pattern.
 func (r *running) waitForFile(t *testing.T, at store.Location, pattern string) {
 	t.Helper()
 	r.waitFor(t, pattern, func() bool { return len(glob(t.Context(), at, pattern)) > 0 })
 }
 
-// stopAt suspends a run once its destination has what matches a pattern. It
-// reports whether that was seen before the run ended.
+// suspendAt suspends a run once its destination has a file that matches a pattern. It
+// reports whether it saw one before the run ended.
 func (r *running) suspendAt(t *testing.T, at store.Location, pattern string) bool {
 	t.Helper()
 	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); {
 		if len(glob(t.Context(), at, pattern)) > 0 {
 			must(t, r.cmd.Process.Signal(syscall.SIGSTOP))
-			for !hasStopped(r.cmd.Process.Pid) { // which a busy machine takes its time for
+			for !hasStopped(r.cmd.Process.Pid) { // which may take long on a busy machine
 				time.Sleep(time.Millisecond)
 			}
 			return true
@@ -78,7 +78,7 @@ func (r *running) suspendAt(t *testing.T, at store.Location, pattern string) boo
 	return false
 }
 
-// hasStopped reports whether no thread of a process runs any more, or it has ended.
+// hasStopped reports whether all threads of a process are stopped, or it has ended.
 func hasStopped(pid int) bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, thread := range threads {
@@ -86,7 +86,7 @@ func hasStopped(pid int) bool {
 		if err != nil {
 			continue // it has ended
 		}
-		// The state follows the name, which is in brackets.
+		// The state follows the name in brackets.
 		if _, state, _ := strings.Cut(string(stat), ") "); !strings.HasPrefix(state, "T") && !strings.HasPrefix(state, "Z") {
 			return false
 		}
@@ -94,29 +94,29 @@ func hasStopped(pid int) bool {
 	return true
 }
 
-// stops are moments of a run that replaces an output, told by what its
-// destination holds.
+// stops are moments of a run that replaces an output, recognized by files of its
+// destination.
 var stops = []string{
 	".rowtocol/plan-*/plan.json",
 	".rowtocol/plan-*/task-*",
 	".rowtocol/*/pending-*",
-	".rowtocol/*/plan-*",    // the work of the tasks, taken
+	".rowtocol/*/plan-*",    // the work of the tasks, which the holder took
 	".rowtocol/*/retired-*", // the replaced _SUCCESS
 	".rowtocol/*/old-*",     // a replaced file
 	".rowtocol/trash-*",
 }
 
-// overtaken is a destination on which a run is stopped, and woken after another
-// run has made its own output there.
+// overtaken is a destination. A run to it is suspended, and resumed after another run has
+// made its own output there.
 type overtaken struct {
 	at              store.Location
 	dest            string
-	before, stopped []string // conversions; without one before, nothing is there
+	before, stopped []string // conversions; if before is nil, the destination does not exist
 	other           []string
-	complete        func(t *testing.T) // demands the other's output, and nothing else
+	complete        func(t *testing.T) // checks that there is only the other's output
 }
 
-// success is the _SUCCESS of the destination, nil if there is none.
+// success returns the _SUCCESS of the destination, nil if there is none.
 func (o overtaken) success(t *testing.T) []byte {
 	t.Helper()
 	text, err := o.at.Store.ReadFile(t.Context(), path.Join(o.at.Path, manifest.SuccessName), 64<<20)
@@ -127,7 +127,7 @@ func (o overtaken) success(t *testing.T) []byte {
 	return text
 }
 
-// run stops the run at a moment.
+// run suspends the first run at one of the stops.
 func (o overtaken) run(t *testing.T, stop string) {
 	var r *running
 	var before []byte
@@ -145,7 +145,7 @@ func (o overtaken) run(t *testing.T, stop string) {
 			}
 		}
 	}
-	// It may have gone on since, so that only files outside of the output are missing.
+	// The run may have continued meanwhile, as far as publishing its output.
 	after := o.success(t)
 	published := after != nil && !bytes.Equal(after, before)
 	locked, err := orphanLock(t.Context(), o.at)
@@ -155,13 +155,13 @@ func (o overtaken) run(t *testing.T, stop string) {
 	must(t, r.cmd.Process.Signal(syscall.SIGCONT))
 	<-r.ended
 	if code := r.cmd.ProcessState.ExitCode(); code != 5 && (locked && !published || code != 0) {
-		t.Errorf("the woken run ended with %d, want 5\n%s", code, tail(r.stderr.String()))
+		t.Errorf("the resumed run ended with %d, want 5\n%s", code, tail(r.stderr.String()))
 	}
 	o.complete(t)
 	run(t, "verify", o.dest).want(t, 0)
 }
 
-// TestOvertaken stops a run at its moments on local disk, while another run makes
+// TestOvertaken suspends a run on local disk at each of the stops, while another run makes
 // another output.
 func TestOvertaken(t *testing.T) {
 	if runtime.GOOS != "linux" {
@@ -173,7 +173,7 @@ func TestOvertaken(t *testing.T) {
 			_, dest, temp := places(t)
 			overtaken{
 				at: c.locate(t, dest), dest: dest,
-				before:   c.convert("--overwrite", c.rowGroups("16KiB", "1MiB"), "../testdata/mail", dest), // many files take a while to go
+				before:   c.convert("--overwrite", c.rowGroups("16KiB", "1MiB"), "../testdata/mail", dest), // it takes time to remove many files
 				stopped:  c.convert("--overwrite", "--temp-dir", temp, c.rowGroups("256KiB", "3MiB"), stopped, dest),
 				other:    append(c.args(dest, temp), "--overwrite"),
 				complete: func(t *testing.T) { c.site.wantComplete(t, dest) },
@@ -183,8 +183,8 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
-// TestStoppedHolder does the same with two runs of one conversion. There is time to stop
-// between the first file and the last.
+// TestStoppedHolder does the same with two runs of one conversion, suspended between the
+// first file and the last.
 func TestStoppedHolder(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs Linux")
@@ -204,7 +204,7 @@ func TestStoppedHolder(t *testing.T) {
 	}
 }
 
-// TestHDFSOvertaken does the same on HDFS, at half of the moments with either client.
+// TestHDFSOvertaken does the same on HDFS, at half of the stops with each client.
 func TestHDFSOvertaken(t *testing.T) {
 	s := newSite(t, hadooptest.Shared(t), 12_000, "--row-group-size=2MiB")
 	for client, uri := range s.clients() {

@@ -11,10 +11,9 @@ import (
 	"github.com/rowtocol/rowtocol/store/location"
 )
 
-// BenchmarkHDFSConvert converts the same mail set on local disk and on HDFS,
-// and prints what the way over HDFS adds, next to the time that copying the same
-// bytes in and out takes. One replica, so that the client and not the pipeline is
-// measured.
+// BenchmarkHDFSConvert converts the same mail set on local disk and on HDFS, and prints the
+// additional time on HDFS, next to the time to copy the same bytes in and out. One
+// replica limits the measurement to the client.
 //
 //	go test -run '^$' -bench HDFS -benchtime 3x ./e2e
 func BenchmarkHDFSConvert(b *testing.B) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The keys of a tree's directories are columns as DuckDB's hive_partitioning has them. An
-// increment has no key for it, nor for pyarrow.
+// TestKeysOfDirectories compares the keys of a tree's directories with the columns of
+// DuckDB's hive_partitioning. Neither it nor pyarrow sees a key in an increment.
 func TestKeysOfDirectories(t *testing.T) {
 	dir := t.TempDir()
 	for i, leaf := range []string{

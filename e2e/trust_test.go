@@ -15,8 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
 )
 
-// foreignDir makes a directory with a file and a directory in it that no conversion
-// has any business with.
+// foreignDir makes a directory with a file and a directory that no conversion may change.
 func foreignDir(t *testing.T, dir string) string {
 	t.Helper()
 	v := filepath.Join(dir, "victim")
@@ -26,11 +25,11 @@ func foreignDir(t *testing.T, dir string) string {
 	return v
 }
 
-// TestForeignDestination meets destinations with foreign links that lead out
-// of them, or with a false manifest: they are refused, with and without
-// --overwrite, and nothing changes, in them or elsewhere.
+// TestForeignDestination converts to destinations with links that lead out of them, or with
+// a false manifest. They are refused, with and without --overwrite, and nothing changes
+// in them or elsewhere.
 func TestForeignDestination(t *testing.T) {
-	// success is a manifest that lists a file of another name.
+	// success returns a manifest that lists a file of another name.
 	success := func(name string) string {
 		file := fmt.Sprintf(`{"name": %q, "bytes": 4, "crc32c": 0}`, name)
 		return string(manifesttest.Seal(fmt.Appendf(nil, `{"version": 2, "id": "0123456789abcdef", "parts": [{"task": 0, "rows": 1, "files": [%s]}]}`, file)))
@@ -67,8 +66,8 @@ func writeSuccess(dest, text string) error {
 	return os.WriteFile(filepath.Join(dest, "_SUCCESS"), []byte(text), 0o644)
 }
 
-// TestOddFiles replaces files of an output with pipes, directories and the like: a
-// message reports each as gone or changed, and no command waits for it.
+// TestOddFiles replaces files of an output with pipes, directories and the like. A message
+// reports each as gone or changed, and no command hangs.
 func TestOddFiles(t *testing.T) {
 	made := filepath.Join(t.TempDir(), "out")
 	run(t, "convert", otherInput, made).want(t, 0)
@@ -109,8 +108,8 @@ func TestOddFiles(t *testing.T) {
 	}
 }
 
-// TestForgedStaging gives unfinished work files that lead elsewhere, or have other
-// bytes than were written: they are not used.
+// TestForgedStaging replaces files of unfinished work by files that lead elsewhere or have
+// other bytes. They are not used.
 func TestForgedStaging(t *testing.T) {
 	c := newInterruptible(t, trevniFiles, 40_000)
 	for name, forge := range map[string]func(task, part, victim string) error{
@@ -151,7 +150,7 @@ func TestForgedStaging(t *testing.T) {
 			must(t, forge(tasks[0], parts[0], v))
 			before := tree(t, v)
 			if r := run(t, c.args(dest, temp)...); r.code != 0 {
-				r.want(t, 9) // and is not met again
+				r.want(t, 9) // the rerun does not use the file either
 				run(t, c.args(dest, temp)...).want(t, 0)
 			}
 			c.wantComplete(t, dest, temp)
@@ -160,8 +159,8 @@ func TestForgedStaging(t *testing.T) {
 	}
 }
 
-// TestCatDuringOverwrite reads a destination while outputs of equal sizes replace
-// each other there: what is printed with exit 0 is the rows of one output.
+// TestCatDuringOverwrite reads a destination while outputs of equal sizes replace each
+// other there. With exit 0, it prints the rows of one output.
 func TestCatDuringOverwrite(t *testing.T) {
 	inEachFormat(t, catDuringOverwrite)
 }
@@ -191,7 +190,7 @@ func catDuringOverwrite(t *testing.T, f target) {
 	s, err := manifest.DecodeSuccess(readFile(t, filepath.Join(dest, "_SUCCESS")))
 	must(t, err)
 	if len(s.Parts) < 4 || want[0] == want[1] || len(want[0]) != len(want[1]) {
-		t.Fatalf("%d parts, %d and %d bytes of rows: not worth a test", len(s.Parts), len(want[0]), len(want[1]))
+		t.Fatalf("%d parts, %d and %d bytes of rows are too few for the test", len(s.Parts), len(want[0]), len(want[1]))
 	}
 	stop := make(chan struct{})
 	var wg sync.WaitGroup

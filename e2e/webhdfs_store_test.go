@@ -38,15 +38,15 @@ func openWebStore(t *testing.T, uri string, conf *cluster.Conf, login *cluster.L
 	return st
 }
 
-// TestHungCallsOverHTTP suspends daemons: no call may last much longer than the
-// configuration allows, nor for long after its context.
+// TestHungCallsOverHTTP suspends daemons. No call may last much longer than the
+// configuration allows, or than its context.
 func TestHungCallsOverHTTP(t *testing.T) {
 	hadooptest.Need(t)
 	c := hadooptest.New(t, hadooptest.Config{DataNodes: 1, HDFS: map[string]string{
-		"dfs.namenode.heartbeat.recheck-interval": "300000", // it goes on offering a hung node
+		"dfs.namenode.heartbeat.recheck-interval": "300000", // it keeps offering a hung node
 		"dfs.namenode.fs-limits.min-block-size":   "3000000",
 	}})
-	// 3 s of silence, 21 s of an upload's.
+	// Silence may last 3 s, and 21 s during an upload.
 	s := webStore(t, c.WebURI(), map[string]string{"dfs.client.socket-timeout": "3s", "dfs.replication": "1"})
 	dir := scratch(t, s)
 	data := make([]byte, 32<<20)

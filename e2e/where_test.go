@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/soak"
 )
 
-// Random conditions select the same rows as DuckDB does of the Parquet file of
-// the same rows.
+// TestConditionsOfDuckDB selects rows by random conditions, and compares with DuckDB on a
+// Parquet file of the same rows.
 func TestConditionsOfDuckDB(t *testing.T) {
 	for seed := range soak.Rounds(1, 8) {
 		dir := t.TempDir()

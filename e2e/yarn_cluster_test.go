@@ -23,11 +23,11 @@ import (
 const (
 	// taskMemory is the --memory of the tasks of these tests.
 	taskMemory = 64 << 20
-	// processMemory is what a process may take besides --memory.
+	// processMemory is the memory that a process may take besides --memory.
 	processMemory = 48 << 20
 )
 
-// yarn is a cluster that runs tasks, and what is known of those that it ran.
+// yarn is a cluster that runs tasks, and records of their processes.
 type yarn struct {
 	*hadooptest.Cluster
 	resolver *location.Resolver
@@ -37,15 +37,15 @@ type yarn struct {
 	children map[int]*childSeen // by process
 }
 
-// childSeen is what was seen of a child.
+// childSeen is the record of a child.
 type childSeen struct {
 	first, last time.Time
 	peak        int64 // resident bytes
-	wrote       int64 // bytes that it had the local disk take
+	wrote       int64 // bytes written to the local disk
 }
 
-// newYARN has tasks run on a cluster. The programs that the test runs find its client in
-// the environment.
+// newYARN returns a cluster that runs tasks. The programs that the test runs find its client
+// in the environment.
 func newYARN(t *testing.T, c *hadooptest.Cluster) *yarn {
 	t.Helper()
 	y := &yarn{Cluster: c, children: map[int]*childSeen{}}
@@ -66,10 +66,10 @@ func newYARN(t *testing.T, c *hadooptest.Cluster) *yarn {
 	return y
 }
 
-// watch takes notes of the children until ctx ends.
+// watch records the children until ctx ends.
 func (y *yarn) watch(ctx context.Context) {
 	for ctx.Err() == nil {
-		all, _ := y.Processes() // it is asked again
+		all, _ := y.Processes() // on an error, the next call counts
 		for _, p := range all {
 			if p.Child() {
 				y.record(p.PID)
@@ -82,7 +82,7 @@ func (y *yarn) watch(ctx context.Context) {
 	}
 }
 
-// record takes notes of a child, which may end meanwhile.
+// record records a child, which may end meanwhile.
 func (y *yarn) record(pid int) {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	io, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
@@ -98,7 +98,7 @@ func (y *yarn) record(pid int) {
 	c.wrote = max(c.wrote, field(io, "write_bytes:"))
 }
 
-// field returns the number after a name in a text of the kernel; 0 if it is not there.
+// field returns the number after a name in a text of the kernel; 0 if the name is absent.
 func field(text []byte, name string) (n int64) {
 	if _, rest, ok := bytes.Cut(text, []byte("\n"+name)); ok {
 		_, _ = fmt.Sscan(string(rest), &n) // 0
@@ -106,8 +106,8 @@ func field(text []byte, name string) (n int64) {
 	return n
 }
 
-// measured sums up the children since a moment: the largest, how long all lived, and
-// what they had the local disk take.
+// measured sums up the children since a moment: their number and life, the peak memory of
+// the largest, and the bytes written to the local disk.
 func (y *yarn) measured(since time.Time) (n int, lived time.Duration, peak, wrote int64) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -122,8 +122,8 @@ func (y *yarn) measured(since time.Time) (n int, lived time.Duration, peak, wrot
 	return n, lived, peak, wrote
 }
 
-// wantSmall fails the test unless all children kept to their budget, which the kernel's
-// books say.
+// wantSmall fails the test unless all children kept to their budget, by the kernel's
+// account.
 func (y *yarn) wantSmall(t *testing.T) {
 	t.Helper()
 	children, _, peak, _ := y.measured(time.Time{})
@@ -133,7 +133,7 @@ func (y *yarn) wantSmall(t *testing.T) {
 	}
 }
 
-// locate returns a place on the cluster.
+// locate returns a location on the cluster.
 func (y *yarn) locate(t *testing.T, uri string) store.Location {
 	t.Helper()
 	l, err := y.resolver.Resolve(uri)
@@ -141,7 +141,7 @@ func (y *yarn) locate(t *testing.T, uri string) store.Location {
 	return l
 }
 
-// dir returns the URI of a new directory.
+// dir makes a directory and returns its URI.
 func (y *yarn) dir(t *testing.T) string {
 	t.Helper()
 	uri := fmt.Sprintf("%s/dir-%d", y.URI(), y.dirs.Add(1))
@@ -150,7 +150,7 @@ func (y *yarn) dir(t *testing.T) string {
 	return uri
 }
 
-// put writes a file of a directory.
+// put writes a file into a directory.
 func (y *yarn) put(t *testing.T, dir, name string, content []byte) {
 	t.Helper()
 	at := y.locate(t, dir)
@@ -165,8 +165,8 @@ func (y *yarn) putFile(t *testing.T, dir, name, file string) {
 	y.put(t, dir, name, content)
 }
 
-// wantClean fails the test unless everything that jobs leave is gone, or goes soon: the
-// cluster itself tidies up after a job that has ended.
+// wantClean fails the test unless all files of jobs are removed soon. The cluster itself
+// removes some after a job has ended.
 func (y *yarn) wantClean(t *testing.T) {
 	t.Helper()
 	var left []string
@@ -183,7 +183,7 @@ func (y *yarn) wantClean(t *testing.T) {
 	}
 }
 
-// leftovers returns what is there of jobs, but for the program.
+// leftovers returns the files of jobs, except the program.
 func (y *yarn) leftovers(t *testing.T) (left []string) {
 	t.Helper()
 	all, err := y.Processes()
@@ -205,7 +205,7 @@ func (y *yarn) leftovers(t *testing.T) (left []string) {
 	return left
 }
 
-// newest returns the job that was started last.
+// newest returns the job that started last.
 func (y *yarn) newest(t *testing.T) (a hadooptest.Application) {
 	t.Helper()
 	all, err := y.Applications(t.Context())
@@ -218,7 +218,7 @@ func (y *yarn) newest(t *testing.T) (a hadooptest.Application) {
 	return a
 }
 
-// jobs returns how many jobs there were.
+// jobs returns the number of jobs so far.
 func (y *yarn) jobs(t *testing.T) int {
 	t.Helper()
 	all, err := y.Applications(t.Context())
@@ -226,17 +226,17 @@ func (y *yarn) jobs(t *testing.T) int {
 	return len(all)
 }
 
-// submittable is a conversion of files of the cluster, and what it makes.
+// submittable is a conversion of files on the cluster, and its output.
 type submittable struct {
 	site
 	y      *yarn
 	inputs []string
 	rows   int64
 	tasks  int
-	size   int64 // of what it makes
+	size   int64 // of the output
 }
 
-// submittable converts inputs on this machine, which is what a job has to give.
+// submittable converts inputs on this machine. A job must make the same output.
 func (y *yarn) submittable(t *testing.T, inputs []string, flags ...string) *submittable {
 	t.Helper()
 	s := y.newSubmittable(inputs, flags...)
@@ -244,13 +244,13 @@ func (y *yarn) submittable(t *testing.T, inputs []string, flags ...string) *subm
 	return s
 }
 
-// newSubmittable is a conversion whose output is not known yet.
+// newSubmittable returns a conversion whose output is not known yet.
 func (y *yarn) newSubmittable(inputs []string, flags ...string) *submittable {
 	flags = append([]string{"--memory", fmt.Sprint(taskMemory), "--workers=1"}, flags...)
 	return &submittable{site: site{Cluster: y.Cluster, resolver: y.resolver, flags: flags}, y: y, inputs: inputs}
 }
 
-// local makes what is wanted, with an exit code.
+// local makes the wanted output on this machine, with an exit code.
 func (s *submittable) local(t *testing.T, code int) {
 	t.Helper()
 	dest := filepath.Join(t.TempDir(), "out")
@@ -264,7 +264,7 @@ func (s *submittable) local(t *testing.T, code int) {
 	}
 }
 
-// submitReport is what submit says of itself.
+// submitReport is the report of submit.
 type submitReport struct {
 	Exit   int
 	Status string
@@ -283,7 +283,7 @@ type submitReport struct {
 	}
 }
 
-// counter returns what a job counted, by the name that Hadoop shows.
+// counter returns a counter of a job, by the name that Hadoop shows.
 func (r submitReport) counter(name string) (n int64) {
 	for _, group := range r.Result.Counters {
 		n += group[name]
@@ -291,7 +291,7 @@ func (r submitReport) counter(name string) (n int64) {
 	return n
 }
 
-// submission is a submit under way.
+// submission is a submit that has started.
 type submission struct {
 	*running
 	stdout *bytes.Buffer
@@ -327,14 +327,14 @@ func (s *submittable) submit(t *testing.T, dest string, code int, more ...string
 	return s.start(t, dest, more...).end(t, code)
 }
 
-// find waits until a process runs in a container that is sought.
-func (y *yarn) find(t *testing.T, s *submission, what string, sought func(hadooptest.Process) bool) (found hadooptest.Process) {
+// find waits for a process in a container for which match is true.
+func (y *yarn) find(t *testing.T, s *submission, what string, match func(hadooptest.Process) bool) (found hadooptest.Process) {
 	t.Helper()
 	s.waitFor(t, what, func() bool {
 		all, err := y.Processes()
 		must(t, err)
 		for _, p := range all {
-			if sought(p) {
+			if match(p) {
 				found = p
 				return true
 			}
@@ -344,7 +344,7 @@ func (y *yarn) find(t *testing.T, s *submission, what string, sought func(hadoop
 	return found
 }
 
-// waitFor waits until something is so while a run goes on.
+// waitFor waits until a condition is true. It fails the test if the run ends earlier.
 func (r *running) waitFor(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -353,16 +353,15 @@ func (r *running) waitFor(t *testing.T, what string, so func() bool) {
 		}
 		select {
 		case <-r.ended:
-			t.Fatalf("it ended before this was so: %s\n%s", what, tail(r.stderr.String()))
+			t.Fatalf("the run ended before this was true: %s\n%s", what, tail(r.stderr.String()))
 		default:
 		}
 	}
-	t.Fatalf("this did not come: %s\n%s", what, tail(r.stderr.String()))
+	t.Fatalf("this did not become true: %s\n%s", what, tail(r.stderr.String()))
 }
 
-// working reports whether a process is a child that is connected to its Java, and to
-// HDFS since. For one that ends before it is connected, Java waits until the task times
-// out.
+// working reports whether a process is a child that is connected to its Java and to HDFS. If
+// a child ends before it is connected, Java waits until the task times out.
 func working(p hadooptest.Process) bool {
 	if !p.Child() {
 		return false
@@ -392,20 +391,20 @@ func (y *yarn) attempt(t *testing.T, container string) (java hadooptest.Process)
 	return java
 }
 
-// doneTasks returns how many tasks have left their results in a destination.
+// doneTasks returns the number of tasks with results in a destination.
 func (y *yarn) doneTasks(t *testing.T, dest string) int {
 	t.Helper()
 	return len(glob(t.Context(), y.locate(t, dest), ".rowtocol/plan-*/task-*.json"))
 }
 
-// hold suspends a child once that many tasks are done.
+// hold suspends a child once the given number of tasks is done.
 func (y *yarn) hold(t *testing.T, s *submission, dest string, done int) hadooptest.Process {
 	t.Helper()
 	s.waitFor(t, fmt.Sprint(done, " tasks done"), func() bool { return y.doneTasks(t, dest) >= done })
 	return y.stop(t, s)
 }
 
-// stop suspends some child.
+// stop suspends any child.
 func (y *yarn) stop(t *testing.T, s *submission) (child hadooptest.Process) {
 	t.Helper()
 	s.waitFor(t, "a child that could be stopped", func() bool {

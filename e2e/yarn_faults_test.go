@@ -12,10 +12,10 @@ import (
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
 )
 
-// all are the tests of a soak by name.
+// all returns the tests of a soak by name.
 func (y *yarn) all() map[string]func(t *testing.T) {
 	return map[string]func(t *testing.T){
-		"mixed": y.mixed, "deserted": y.killedSubmit, "detached": y.detached, "interrupted": y.interrupted,
+		"mixed": y.mixed, "killed submit": y.killedSubmit, "detached": y.detached, "interrupted": y.interrupted,
 		"killed child": func(t *testing.T) { y.childEnds(t, syscall.SIGKILL) },
 		"child ends":   func(t *testing.T) { y.childEnds(t, syscall.SIGTERM) },
 		"hung child":   y.hungChild, "killed Java": y.killedJava, "duplicate": y.duplicate, "killed master": y.killedMaster,
@@ -23,15 +23,15 @@ func (y *yarn) all() map[string]func(t *testing.T) {
 	}
 }
 
-// same fails the test unless a destination holds the output alone, and the cluster
-// nothing.
+// same fails the test unless a destination holds the output alone, and the cluster has no
+// files of jobs.
 func (s *submittable) same(t *testing.T, dest string) {
 	t.Helper()
 	s.wantComplete(t, dest)
 	s.y.wantClean(t)
 }
 
-// childEnds ends a child before it said that it is done.
+// childEnds ends a child before it reports that it is done.
 func (y *yarn) childEnds(t *testing.T, signal syscall.Signal) {
 	s := y.mail(t)
 	dest := y.dir(t) + "/out"
@@ -45,8 +45,7 @@ func (y *yarn) childEnds(t *testing.T, signal syscall.Signal) {
 	s.same(t, dest)
 }
 
-// hungChild suspends a child for good: as it makes no progress, its attempt is given
-// up.
+// hungChild suspends a child for good. Since it makes no progress, its attempt fails.
 func (y *yarn) hungChild(t *testing.T) {
 	s := y.mail(t)
 	dest := y.dir(t) + "/out"
@@ -57,12 +56,12 @@ func (y *yarn) hungChild(t *testing.T) {
 		t.Errorf("no attempt failed: %v", r.Result.Counters)
 	}
 	if !endedProcess(child.PID) {
-		t.Error("the child that hung is still there")
+		t.Error("the child that hung still exists")
 	}
 	s.same(t, dest)
 }
 
-// killedJava kills the Java of a map task: its child must not live on.
+// killedJava kills the Java of a map task: its child must end.
 func (y *yarn) killedJava(t *testing.T) {
 	s := y.mail(t)
 	dest := y.dir(t) + "/out"
@@ -75,8 +74,8 @@ func (y *yarn) killedJava(t *testing.T) {
 	s.same(t, dest)
 }
 
-// duplicate suspends a child until there is another attempt of its task, and then lets
-// both run on.
+// duplicate suspends a child until there is another attempt of its task, and then lets both
+// finish.
 func (y *yarn) duplicate(t *testing.T) {
 	s := y.mail(t)
 	dest := y.dir(t) + "/out"
@@ -99,8 +98,8 @@ func (y *yarn) duplicate(t *testing.T) {
 		}
 		return false
 	})
-	_ = syscall.Kill(child.PID, syscall.SIGCONT) // the other one may have been the faster
-	t.Logf("%d and %d are of one task", child.PID, other.PID)
+	_ = syscall.Kill(child.PID, syscall.SIGCONT) // it fails if the other one finished earlier
+	t.Logf("processes %d and %d run the same task", child.PID, other.PID)
 	r := job.end(t, 0)
 	if got, want := r.counter("Launched map tasks"), int64(s.tasks); got <= want {
 		t.Errorf("%d attempts of %d tasks", got, want)
@@ -137,8 +136,8 @@ func (y *yarn) killedMaster(t *testing.T) {
 	s.same(t, dest)
 }
 
-// interrupted sends the signals that a scheduler sends first: the job ends, nothing
-// shows, and the rerun has the tasks run that are left.
+// interrupted sends the signals with which a scheduler stops a program. The job ends,
+// readers see nothing, and the rerun runs the remaining tasks.
 func (y *yarn) interrupted(t *testing.T) {
 	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		t.Run(signal.String(), func(t *testing.T) {
@@ -151,7 +150,7 @@ func (y *yarn) interrupted(t *testing.T) {
 			job.running.want(t, code)
 			wantEnded(t, client)
 			if took := time.Since(began); took > 30*time.Second {
-				t.Errorf("it ended after %v", took)
+				t.Errorf("the submit ended after %v", took)
 			}
 			s.wantNothing(t, dest)
 			y.wantClean(t)
@@ -171,8 +170,8 @@ func (y *yarn) interrupted(t *testing.T) {
 	}
 }
 
-// detached leaves a job alone, which --attach publishes; by another way, the same
-// command does.
+// detached starts a job and does not wait for it. --attach publishes it, or the same command
+// again.
 func (y *yarn) detached(t *testing.T) {
 	for _, way := range []string{"attach", "again"} {
 		t.Run(way, func(t *testing.T) {
@@ -201,8 +200,7 @@ func (y *yarn) detached(t *testing.T) {
 	}
 }
 
-// damaged converts a file with a damaged block: its position comes back from
-// the cluster.
+// damaged converts a file with a damaged block. The error from the cluster has its position.
 func (y *yarn) damaged(t *testing.T) {
 	in := y.dir(t)
 	good := mailFile(t, 3, 20_000, "snappy")
@@ -225,7 +223,7 @@ func (y *yarn) damaged(t *testing.T) {
 	s.same(t, dest)
 }
 
-// incremental converts what came since.
+// incremental converts new inputs into increments.
 func (y *yarn) incremental(t *testing.T) {
 	in, local, dest := y.dir(t), filepath.Join(t.TempDir(), "out"), y.dir(t)+"/out"
 	s := y.newSubmittable([]string{in}, "--incremental")
@@ -264,8 +262,8 @@ func (y *yarn) partitioned(t *testing.T) {
 	y.wantClean(t)
 }
 
-// wantLocal fails the test unless a destination on the cluster has the column files
-// of one on this machine.
+// wantLocal fails the test unless a destination on the cluster has the same column files as
+// one on this machine.
 func (y *yarn) wantLocal(t *testing.T, local, dest string) {
 	t.Helper()
 	want, got := map[string]int{}, map[string]int{}

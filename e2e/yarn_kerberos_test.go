@@ -21,15 +21,15 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// Delegation tokens of the cluster of TestSecureYARN live tokenLife until they are
-// renewed, and tokenEnd at most. The clocks of both run from the submission.
+// Delegation tokens of TestSecureYARN's cluster are valid for tokenLife without renewal, and
+// for tokenEnd with it. Both begin at the submission.
 const (
 	tokenLife = 75 * time.Second
 	tokenEnd  = 4 * time.Minute
 )
 
-// TestSecureYARN has tasks run on a cluster that trusts only Kerberos, by the tokens
-// of their job.
+// TestSecureYARN runs tasks on a cluster that requires Kerberos. They use the tokens of
+// their job.
 func TestSecureYARN(t *testing.T) {
 	if !soak.Full() {
 		t.Skip("NO SECURE YARN: it is for make soak")
@@ -56,14 +56,14 @@ func TestSecureYARN(t *testing.T) {
 	}
 }
 
-// submission prepares a submit.
+// submission returns the command of a submit.
 func (r *realm) submission(s *site, dest string, b bearer) *exec.Cmd {
 	cmd := b.convert(s, dest, "--memory=64MiB", "--json")
 	cmd.Args[1] = "submit"
 	return cmd
 }
 
-// submitted submits a conversion. No secret but the job's tokens reaches the
+// submitAndCheck submits a conversion. No secret except the job's tokens may reach the
 // nodes.
 func (r *realm) submitAndCheck(t *testing.T, client string, b bearer) {
 	s, dest := r.sites[client], "/alice/submitted-"+client
@@ -83,7 +83,7 @@ func (r *realm) submitAndCheck(t *testing.T, client string, b bearer) {
 	r.wantOwner(t, dest, "alice")
 }
 
-// childEnviron returns the variables of a child of Pipes, once there is one.
+// childEnviron returns the environment of a child of Pipes, once there is one.
 func (r *realm) childEnviron(t *testing.T, run *running) string {
 	t.Helper()
 	var env []byte
@@ -94,7 +94,7 @@ func (r *realm) childEnviron(t *testing.T, run *running) string {
 	return "\x00" + string(env)
 }
 
-// anyChild waits for a child of Pipes with which something can be done.
+// anyChild waits for a child of Pipes for which do succeeds.
 func (r *realm) anyChild(t *testing.T, run *running, do func(pid int) error) (pid int) {
 	t.Helper()
 	run.waitFor(t, "a child of Pipes", func() bool {
@@ -111,7 +111,7 @@ func (r *realm) anyChild(t *testing.T, run *running, do func(pid int) error) (pi
 	return pid
 }
 
-// private fails the test unless what is uploaded for jobs is for its owner alone.
+// private fails the test unless only the owner can read the files uploaded for jobs.
 func (r *realm) private(t *testing.T) {
 	const dir = "/user/alice/.rowtocol"
 	text, err := r.Do(t.Context(), "GET", dir, "op=LISTSTATUS")
@@ -141,15 +141,15 @@ func (r *realm) private(t *testing.T) {
 	}
 }
 
-// submitWithoutCredentials has nothing to show.
+// submitWithoutCredentials checks that a submit without credentials fails.
 func (r *realm) submitWithoutCredentials(t *testing.T) {
 	s := r.sites["hdfs"]
 	b := bearer{env: []string{"KRB5CCNAME=FILE:/nonexistent"}}
 	finishInTime(t, r.submission(s, s.URI()+"/alice/absent", b)).want(t, 7)
 }
 
-// hold submits a conversion, and suspends the first child of it for a time. No other
-// attempt is to do its task meanwhile.
+// hold submits a conversion, and suspends its first child for a time. No other attempt may
+// do the child's task meanwhile.
 func (r *realm) hold(t *testing.T, dest string, d time.Duration) *running {
 	t.Helper()
 	cmd := r.submission(r.sites["hdfs"], dest, r.withKeytab())
@@ -158,22 +158,22 @@ func (r *realm) hold(t *testing.T, dest string, d time.Duration) *running {
 	child := r.anyChild(t, run, func(pid int) error { return syscall.Kill(pid, syscall.SIGSTOP) })
 	select {
 	case <-run.ended:
-		t.Errorf("it was not held\n%s", tail(run.stderr.String()))
+		t.Errorf("the child was not suspended in time\n%s", tail(run.stderr.String()))
 	case <-time.After(d):
 	}
-	_ = syscall.Kill(child, syscall.SIGCONT) // the cluster may have lost patience with it
+	_ = syscall.Kill(child, syscall.SIGCONT) // the cluster may have ended it
 	return run
 }
 
-// outlastRenewal holds a job for longer than its tokens live unrenewed.
+// outlastRenewal delays a job for longer than its tokens are valid without renewal.
 func (r *realm) outlastRenewal(t *testing.T) {
 	s, dest := r.sites["hdfs"], r.URI()+"/alice/renewal"
 	r.hold(t, dest, tokenLife+30*time.Second).want(t, 0)
 	s.wantComplete(t, dest)
 }
 
-// outlastTokens holds a job for longer than its tokens live at all. The same command
-// again does what is left, by new tokens.
+// outlastTokens delays a job for longer than its tokens can be valid. The same command again
+// does the remaining tasks, with new tokens.
 func (r *realm) outlastTokens(t *testing.T) {
 	s, dest := r.sites["hdfs"], r.URI()+"/alice/expiry"
 	r.hold(t, dest, tokenEnd+20*time.Second).want(t, 4)

@@ -17,13 +17,13 @@ import (
 	"github.com/rowtocol/rowtocol/internal/soak"
 )
 
-// TestYARN has the tasks of conversions run on a cluster, disturbed and not. In a
-// soak it does so with all faults, on the oldest Hadoop as well.
+// TestYARN runs the tasks of conversions on a cluster, with and without faults; in a soak
+// with all faults, and also on the oldest Hadoop.
 func TestYARN(t *testing.T) {
 	if !soak.Full() {
 		y := newYARN(t, hadooptest.Shared(t))
 		t.Run("mixed", y.mixed)
-		t.Run("deserted", y.killedSubmit)
+		t.Run("killed submit", y.killedSubmit)
 		y.wantSmall(t)
 		return
 	}
@@ -38,7 +38,7 @@ func TestYARN(t *testing.T) {
 	}
 }
 
-// mailFile returns an Avro file of mail, as a codec compresses it.
+// mailFile returns an Avro file of mail, compressed by a codec.
 func mailFile(t *testing.T, seed uint64, rows int, codec string) []byte {
 	t.Helper()
 	var file bytes.Buffer
@@ -46,8 +46,8 @@ func mailFile(t *testing.T, seed uint64, rows int, codec string) []byte {
 	return file.Bytes()
 }
 
-// mixed converts many small files of all kinds of codecs and names, which travel
-// in groups, and two that are cut, in one job. It is also told what that cost.
+// mixed converts, in one job, many small files with all codecs and odd names, which tasks
+// read in groups, and two that are cut into tasks. It also checks the costs.
 func (y *yarn) mixed(t *testing.T) {
 	in := y.dir(t)
 	names := []string{"hive=000000_0", `we{ir},d [x]*?^ \ é.avro`, "a{b,c}.avro", "x.avro.snappy", "y.bz2", "z.gz", "_hidden.avro", "a b%20+c.avro"}
@@ -90,16 +90,16 @@ func (y *yarn) mixed(t *testing.T) {
 	}
 	y.wantClean(t)
 	if again := s.submit(t, dest, 0); !again.Result.Nothing || y.jobs(t) != jobs+1 {
-		t.Error("the rerun did something")
+		t.Error("the rerun did not report that there is nothing to do, or started a job")
 	}
 }
 
-// javaShare is what the container of a task has besides --memory and what a program
-// needs in any case, in MiB.
+// javaShare is the MiB of a task's container besides --memory and the fixed needs of the
+// program.
 const javaShare = 256
 
-// overhead tells what a job cost besides the work of its tasks, and fails the test if
-// it asked for more memory, or wrote more to local disks, than it is to.
+// overhead logs the cost of a job besides the work of its tasks. It fails the test if the
+// job requested more memory, or wrote more to local disks, than it should.
 func (y *yarn) overhead(t *testing.T, s *submittable, r submitReport, began time.Time) {
 	t.Helper()
 	attempts := r.counter("Total time spent by all map tasks (ms)")
@@ -116,7 +116,7 @@ func (y *yarn) overhead(t *testing.T, s *submittable, r submitReport, began time
 	}
 }
 
-// mail is a conversion of several tasks of about a second each.
+// mail returns a conversion with several tasks of about a second each.
 func (y *yarn) mail(t *testing.T, flags ...string) *submittable {
 	t.Helper()
 	in, file := y.dir(t), filepath.Join(t.TempDir(), "mail.avro")
@@ -129,9 +129,9 @@ func (y *yarn) mail(t *testing.T, flags ...string) *submittable {
 	return s
 }
 
-// deserted kills the submit of a job when only one of its tasks is done. The
-// same command follows that job, in which the child is killed, and publishes: HFiles,
-// whose rows each task sorts.
+// killedSubmit kills the submit of a job when only one of its tasks is done. The same
+// command follows that job, in which a child is killed, and publishes it. The outputs
+// are HFiles, whose rows each task sorts.
 func (y *yarn) killedSubmit(t *testing.T) {
 	s := y.mail(t, hFiles.flags...)
 	dest := y.dir(t) + "/out"
@@ -154,7 +154,7 @@ func (y *yarn) killedSubmit(t *testing.T) {
 	y.wantClean(t)
 }
 
-// clients returns the processes that a submit started: Hadoop's client.
+// clients returns the processes of Hadoop's client that a submit started.
 func clients(t *testing.T, s *submission) (pids []int) {
 	t.Helper()
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", s.cmd.Process.Pid))
@@ -168,12 +168,12 @@ func clients(t *testing.T, s *submission) (pids []int) {
 		}
 	}
 	if len(pids) == 0 {
-		t.Error("it has no client of Hadoop's")
+		t.Error("the submit runs no Hadoop client")
 	}
 	return pids
 }
 
-// wantEnded fails the test unless processes end.
+// wantEnded fails the test unless processes end soon.
 func wantEnded(t *testing.T, pids []int) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {

@@ -11,7 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/hfile"
 )
 
-// java runs HBase's code by the program that judges files in the end-to-end tests.
+// java runs HBase's code with the program that judges files in the end-to-end tests.
 type java struct{ classPath string }
 
 // buildJava has Maven build that program, whose pom is in home.
@@ -35,17 +35,17 @@ func buildJava(home string) (*java, error) {
 	return &java{classPath: filepath.Join(target, "classes") + ":" + strings.TrimSpace(string(libraries))}, nil
 }
 
-// write has HBase write a file again and again.
+// write has HBase write a file in several passes.
 func (j *java) write(path string, codec hfile.Codec, cells, passes int) ([]pass, error) {
 	return j.run(passes, fmt.Sprintf("time\twrite\t%s\t%s\t%d\t%d\n", codec, path, cells, passes))
 }
 
-// scan has HBase scan a file again and again.
+// scan has HBase scan a file in several passes.
 func (j *java) scan(path string, codec hfile.Codec, cells, passes int) ([]pass, error) {
 	return j.run(passes, fmt.Sprintf("time\thbase\t%s\t%s\t%d\t%d\n", codec, path, cells, passes))
 }
 
-// run sends a request to a new virtual machine, and returns what each of its passes took.
+// run sends a request to a new virtual machine, and returns its passes.
 func (j *java) run(passes int, request string) ([]pass, error) {
 	cmd := exec.Command("java", "-Xmx1g", "-XX:ActiveProcessorCount=1", "-XX:+UseSerialGC",
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", j.classPath, "HFileOracle")

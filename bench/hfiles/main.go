@@ -1,14 +1,13 @@
-// Command hfiles compares what package hfile and HBase's own Java code take to write
-// and to scan the same cells, and prints a table. "make bench-hfile" runs it on one
+// Command hfiles compares the cost of writing and scanning the same cells with package hfile
+// and with HBase's own Java code, and prints a table. "make bench-hfile" runs it on one
 // core, from the root of the repository:
 //
 //	bench-hfile -cells 1000000 -runs 9
 //
-// All write files with a Bloom filter of the rows and CRC-32C, and verify the
-// checksums of what they scan, which is the file of HBase's writer. Times are CPU
-// seconds of the whole process, compilation and garbage collection included. Java is
-// cold in the first pass of a new virtual machine, whose start does not count, and
-// warm in those after it.
+// Both write files with a Bloom filter of the rows and CRC-32C. Both scan the file of
+// HBase's writer and verify its checksums. Times are CPU seconds of the whole process,
+// including compilation and garbage collection. Java is cold in the first pass of a new
+// virtual machine, whose start does not count, and warm in later passes.
 package main
 
 import (
@@ -37,7 +36,7 @@ func main() {
 	}
 }
 
-// pass is what writing or scanning a file once came to.
+// pass is the result of writing or scanning a file once.
 type pass struct {
 	cpu   float64 // seconds
 	cells int64
@@ -74,13 +73,13 @@ func run(cells, runs int) (err error) {
 		}
 		scanned.print("scan", codec)
 		if a, b := scanned.ours[0], scanned.java[0]; a.cells != b.cells || a.bytes != b.bytes {
-			return fmt.Errorf("%d cells and %d bytes were scanned by us, %d and %d by HBase", a.cells, a.bytes, b.cells, b.bytes)
+			return fmt.Errorf("we scanned %d cells and %d bytes, HBase %d and %d", a.cells, a.bytes, b.cells, b.bytes)
 		}
 	}
 	return nil
 }
 
-// comparison is the passes of both; the first of Java's is cold.
+// comparison has the passes of both; the first of Java's is cold.
 type comparison struct{ ours, java []pass }
 
 func compare(runs int, ours func() (pass, error), java func(passes int) ([]pass, error)) (c comparison, err error) {
@@ -121,7 +120,7 @@ func median(passes []pass) float64 {
 	return times[len(times)/2]
 }
 
-// cpu is the CPU seconds that the process has taken.
+// cpu returns the CPU seconds of the process so far.
 func cpu() (float64, error) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -130,7 +129,7 @@ func cpu() (float64, error) {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9, nil
 }
 
-// timed makes a pass.
+// timed makes a pass and measures it.
 func timed(do func() (cells, bytes int64, err error)) (p pass, err error) {
 	before, err := cpu()
 	if err != nil {
@@ -144,7 +143,7 @@ func timed(do func() (cells, bytes int64, err error)) (p pass, err error) {
 	return p, err
 }
 
-// write writes the cells that the Java program writes.
+// write writes the same cells as the Java program.
 func write(path string, codec hfile.Codec, cells int) (pass, error) {
 	return timed(func() (_, _ int64, err error) {
 		file, err := os.Create(path)

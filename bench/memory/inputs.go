@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 )
 
-// input is a set of files that takes memory.
+// input is a set of files whose conversion needs much memory.
 type input struct {
 	name   string
 	what   string
@@ -21,10 +21,10 @@ type input struct {
 	make   func(dir string) error
 }
 
-// mib is what sizes of inputs count in.
+// mib is the unit of the sizes of inputs.
 const mib = 1 << 20
 
-// inputs are those of the table.
+// inputs are the inputs of the table.
 var inputs = []input{
 	{name: "one-wide-column", what: "1,000 columns, 600 blocks of one row, one column with values of 5 MB",
 		make: func(dir string) error {
@@ -116,7 +116,7 @@ func file(dir, name string, write func(w *bufio.Writer) error) error {
 
 const stringSchema = `{"type":"record","name":"R","fields":[{"name":"s","type":"string"}]}`
 
-// blocks makes a file of blocks, of rows with one string unless there is a schema.
+// blocks makes a file of blocks. Without a schema, a row has one string.
 func blocks(dir, codec string, fill func(add func(rows int64, data []byte) error) error, schema ...string) error {
 	return file(dir, "a.avro", func(w *bufio.Writer) error {
 		out, err := ocf.NewWriter(w, append(schema, stringSchema)[0], codec, [16]byte{1})
@@ -127,7 +127,7 @@ func blocks(dir, codec string, fill func(add func(rows int64, data []byte) error
 	})
 }
 
-// items makes a file of two rows with n items of a byte each.
+// items makes a file of two rows, each with n items of a byte.
 func items(dir string, n int) error {
 	return blocks(dir, "deflate", func(add func(rows int64, data []byte) error) error {
 		row := binary.AppendVarint(nil, int64(n))
@@ -141,7 +141,7 @@ func items(dir string, n int) error {
 	}, `{"type":"record","name":"R","fields":[{"name":"a","type":{"type":"array","items":"int"}}]}`)
 }
 
-// growing makes a file of a small block and of blocks that inflate to 150 MB.
+// growing makes a file with a small block, and large blocks that inflate to 150 MB.
 func growing(dir string, large int) error {
 	return blocks(dir, "deflate", func(add func(rows int64, data []byte) error) error {
 		if err := add(20, repeat(20, 1000)); err != nil {
@@ -157,14 +157,14 @@ func growing(dir string, large int) error {
 	})
 }
 
-// repeat returns rows of one string each, of the same letters.
+// repeat returns rows with the same string each.
 func repeat(rows, size int) []byte {
 	row := append(binary.AppendVarint(nil, int64(size)), strings.Repeat("rowtocol", size/8+1)[:size]...)
 	return []byte(strings.Repeat(string(row), rows))
 }
 
-// wide makes a file of string columns, a block per row, with snappy. size is the
-// length of a value.
+// wide makes a snappy file of string columns with a block per row. size returns the length
+// of a value.
 func wide(dir string, columns, rows int, size func(row, col int) int) error {
 	var schema strings.Builder
 	schema.WriteString(`{"type":"record","name":"R","fields":[`)
@@ -197,7 +197,7 @@ func wide(dir string, columns, rows int, size func(row, col int) int) error {
 	})
 }
 
-// letters is text that compresses to a fraction.
+// letters returns n letters, which compress to a fraction.
 func letters(n int) []byte {
 	rng := rand.New(rand.NewPCG(3, 4))
 	text := make([]byte, n+1000)
@@ -211,7 +211,7 @@ func letters(n int) []byte {
 	return text
 }
 
-// manyFiles makes small files of a schema with long names.
+// manyFiles makes small files whose schema has long names.
 func manyFiles(dir string) error {
 	var schema strings.Builder
 	schema.WriteString(`{"type":"record","name":"R","fields":[`)

@@ -1,5 +1,5 @@
-// Command memory measures what memory the program takes of inputs that ask for
-// much, under limits that the kernel holds it to, and prints a table:
+// Command memory measures the memory of the program for inputs that need much, under limits
+// that the kernel enforces, and prints a table:
 //
 //	go run -C bench ./memory -program ../bin/rowtocol
 package main
@@ -55,7 +55,7 @@ func run(m *measurement, only string) (err error) {
 		}
 	}
 	if m.killed > 0 {
-		return fmt.Errorf("%d runs were killed, or went beyond their memory", m.killed)
+		return fmt.Errorf("%d runs were killed or exceeded their memory", m.killed)
 	}
 	return nil
 }

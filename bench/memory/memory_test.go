@@ -22,7 +22,7 @@ var program string // the built program
 
 func TestMain(m *testing.M) {
 	memlimit.Main()
-	// A limit counts files of a file system in memory, too, which TMPDIR may be.
+	// A limit also counts files in a file system in memory, which TMPDIR may be in.
 	if err := os.Setenv("TMPDIR", "/var/tmp"); err != nil {
 		panic(err)
 	}
@@ -41,9 +41,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// runLimited runs the program with so many MiB of memory, beyond which it is killed with
-// the headroom that it has. It ends with 0, or with 1 and words that say how much
-// memory it needs.
+// runLimited runs the program with the given MiB of --memory. The kernel kills it beyond
+// that and its headroom. It must end with 0, or with 1 and a message with the memory that
+// it needs.
 func runLimited(t *testing.T, memory int, args ...string) (done bool) {
 	t.Helper()
 	cmd := exec.Command(program, append(args, "--memory", fmt.Sprintf("%dMiB", memory))...)
@@ -65,17 +65,17 @@ func runLimited(t *testing.T, memory int, args ...string) (done bool) {
 	return u.Exit == 0
 }
 
-// at makes the files of an input.
-func (in *input) at(t *testing.T) string {
+// files makes the files of an input and returns their folder.
+func (in *input) files(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), in.name)
 	testenv.Must(t, in.prepare(dir))
 	return filepath.Join(dir, "in")
 }
 
-// TestNeverKilled has inputs whose sizes are hard to foresee: values of megabytes
-// in one of many columns, blocks that inflate to a thousand times their size after
-// others that do not, and values so large that three do not fit into memory.
+// TestNeverKilled has inputs whose sizes are hard to predict: values of megabytes in one of
+// many columns, blocks that inflate to a thousand times their size after others that do
+// not, and values so large that three do not fit into memory.
 func TestNeverKilled(t *testing.T) {
 	oneWide := &input{name: "wide", make: func(dir string) error {
 		return wide(dir, 1000, 100, func(_, col int) int {
@@ -102,7 +102,7 @@ func TestNeverKilled(t *testing.T) {
 		{smallItems, 2, 64, true},
 	} {
 		t.Run(fmt.Sprintf("%s %d %d", tt.in.name, tt.workers, tt.memory), func(t *testing.T) {
-			in, out := tt.in.at(t), filepath.Join(t.TempDir(), "out")
+			in, out := tt.in.files(t), filepath.Join(t.TempDir(), "out")
 			if done := runLimited(t, tt.memory, "convert", in, out, "--workers", fmt.Sprint(tt.workers)); done != tt.done {
 				t.Fatalf("done: %v", done)
 			} else if !done {
@@ -110,7 +110,7 @@ func TestNeverKilled(t *testing.T) {
 			}
 			forms := []string{"json", "avro", "arrow", "csv"}
 			if tt.in == smallItems {
-				forms = forms[:3] // CSV takes no arrays
+				forms = forms[:3] // CSV has no arrays
 			}
 			for _, to := range forms {
 				runLimited(t, tt.memory, "cat", "--to", to, out)
@@ -123,8 +123,8 @@ func TestNeverKilled(t *testing.T) {
 	}
 }
 
-// TestRandomInputs converts and reads random inputs with random memory and workers:
-// nothing is killed, and what is converted is what memory in plenty gives.
+// TestRandomInputs converts and reads random inputs with random memory and workers. No
+// run is killed, and an output is the same as with plenty of memory.
 func TestRandomInputs(t *testing.T) {
 	refused := 0
 	rounds := soak.Rounds(3, 100)
@@ -147,13 +147,13 @@ func TestRandomInputs(t *testing.T) {
 			return runLimited(t, memory, slices.Concat([]string{"convert", filepath.Join(dir, "in.avro"), filepath.Join(dir, name)}, flags, more)...)
 		}
 		if !convert("plenty", 4096) {
-			t.Fatalf("seed %d, %v: refused with memory in plenty", seed, in)
+			t.Fatalf("seed %d, %v: refused with plenty of memory", seed, in)
 		}
 		workers := fmt.Sprint(1 + rng.IntN(8))
 		if !convert("little", memory, "--workers", workers) {
 			refused++
 		} else if want, got := contents(t, filepath.Join(dir, "plenty")), contents(t, filepath.Join(dir, "little")); !slices.Equal(want, got) {
-			t.Errorf("seed %d, %v, %d MiB, %s workers: other bytes than with memory in plenty", seed, in, memory, workers)
+			t.Errorf("seed %d, %v, %d MiB, %s workers: other bytes than with plenty of memory", seed, in, memory, workers)
 		}
 		to := []string{"json", "avro", "arrow"}[rng.IntN(3)]
 		runLimited(t, memory, "cat", "--to", to, filepath.Join(dir, "plenty"))
@@ -166,14 +166,14 @@ func TestRandomInputs(t *testing.T) {
 	t.Logf("%d of %d conversions were refused", refused, rounds)
 }
 
-// contents are the sums of an output's parts, in the order of their rows.
+// contents returns the checksums of an output's parts, in the order of their rows.
 func contents(t *testing.T, dir string) (sums []string) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "part-*"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("%d parts, %v", len(names), err)
 	}
-	for _, name := range names { // which begin with task and row group
+	for _, name := range names { // they begin with task and row group
 		data, err := os.ReadFile(name)
 		testenv.Must(t, err)
 		sums = append(sums, fmt.Sprintf("%x", sha256.Sum256(data)))
@@ -181,13 +181,13 @@ func contents(t *testing.T, dir string) (sums []string) {
 	return sums
 }
 
-// TestSmallFiles has files of a few KB that stand for much.
+// TestSmallFiles has files of a few KB that expand to much.
 func TestSmallFiles(t *testing.T) {
 	expanded := &input{name: "expanded", make: func(dir string) error {
-		return one(dir, expandedSchema(16), 1, make([]byte, 1<<16))
+		return oneBlock(dir, expandedSchema(16), 1, make([]byte, 1<<16))
 	}}
 	symbols := &input{name: "symbols", make: func(dir string) error {
-		return one(dir, enumSchema(20_000, 2001), 1, make([]byte, 2001))
+		return oneBlock(dir, enumSchema(20_000, 2001), 1, make([]byte, 2001))
 	}}
 	for _, tt := range []struct {
 		in     *input
@@ -206,7 +206,7 @@ func TestSmallFiles(t *testing.T) {
 		{symbols, 512, "cat --to parquet", false},
 	} {
 		t.Run(fmt.Sprintf("%s %s %d", tt.in.name, tt.args, tt.memory), func(t *testing.T) {
-			args := append(strings.Fields(tt.args), filepath.Join(tt.in.at(t), "a.avro"))
+			args := append(strings.Fields(tt.args), filepath.Join(tt.in.files(t), "a.avro"))
 			if args[0] == "convert" {
 				args = append(args, filepath.Join(t.TempDir(), "out"))
 			}
@@ -217,12 +217,12 @@ func TestSmallFiles(t *testing.T) {
 	}
 }
 
-// one makes a file of one block.
-func one(dir, schema string, rows int64, data []byte) error {
+// oneBlock makes a file of one block.
+func oneBlock(dir, schema string, rows int64, data []byte) error {
 	return blocks(dir, "null", func(add func(rows int64, data []byte) error) error { return add(rows, data) }, schema)
 }
 
-// expandedSchema is a schema in which each of so many records has the one before twice.
+// expandedSchema returns a schema of records, each with the previous one twice.
 func expandedSchema(levels int) string {
 	s := `"int"`
 	for i := range levels {
@@ -235,7 +235,7 @@ func expandedSchema(levels int) string {
 	return s
 }
 
-// enumSchema is a schema of fields of one enum.
+// enumSchema returns a schema of fields of one enum.
 func enumSchema(symbols, fields int) string {
 	names := make([]string, symbols)
 	for i := range names {

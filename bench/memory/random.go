@@ -11,24 +11,24 @@ import (
 	"github.com/rowtocol/rowtocol/avro/ocf"
 )
 
-// randomInput is a file whose schema, codec, block sizes and values are drawn.
+// randomInput is a file whose schema, codec, block sizes and values are random.
 type randomInput struct {
 	rng     *rand.Rand
 	columns []randomColumn
 	codec   string
 	block   int // bytes of rows at which a block is closed
-	outlier int // one value in outlier is one; 0 means no outliers
+	outlier int // one in outlier values is an outlier; 0: none
 	largest int // bytes of an outlier
-	bytes   int // of all rows, about
+	bytes   int // approximate size of all rows
 }
 
-// randomColumn is a column's Avro type and how long its values are.
+// randomColumn is a column's Avro type and the length of its values.
 type randomColumn struct {
 	kind string
 	size int
 }
 
-// kinds are the types of columns, those of values of any length more often.
+// kinds are the types of columns. Types with values of any length are more frequent.
 var kinds = []string{"long", "double", "string", "string", "bytes", "optional", "array", "map", "record"}
 
 // drawInput draws an input from a seed.
@@ -38,7 +38,7 @@ func drawInput(seed uint64) *randomInput {
 		rng: rng, codec: []string{"null", "deflate", "snappy", "snappy", "zstandard", "bzip2", "xz"}[rng.IntN(7)],
 		block: logUniform(rng, 1, 64*mib), largest: logUniform(rng, 100<<10, 40*mib), bytes: logUniform(rng, mib, 150*mib),
 	}
-	if in.codec == "bzip2" || in.codec == "xz" { // which take seconds for what others do at once
+	if in.codec == "bzip2" || in.codec == "xz" { // these are much slower than the others
 		in.block, in.largest, in.bytes = min(in.block, 8*mib), min(in.largest, 8*mib), min(in.bytes, 16*mib)
 	}
 	if rng.IntN(3) > 0 {
@@ -50,7 +50,7 @@ func drawInput(seed uint64) *randomInput {
 	return in
 }
 
-// logUniform draws a number between two, every order of magnitude as often.
+// logUniform draws a number from a range, each order of magnitude equally often.
 func logUniform(rng *rand.Rand, least, most int) int {
 	return int(float64(least) * math.Pow(float64(most)/float64(least), rng.Float64()))
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// headroom is what the program may take besides --memory, in MiB.
+// headroom is the MiB that the program may take besides --memory.
 const headroom = 48
 
-// The settings that are paired, each with each over the runs of all inputs.
+// The settings. Over the runs of all inputs, each is paired with each.
 var (
 	workers  = []int{1, 2, 4, 8}
 	memories = []int{64, 128, 256, 512, 2048} // MiB
@@ -31,7 +31,7 @@ type measurement struct {
 	killed  int
 }
 
-// input measures conversions of an input, and reading what came out.
+// input measures conversions of an input, and commands that read the output.
 func (m *measurement) input(i int, in input) error {
 	dir := filepath.Join(m.dir, in.name)
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
@@ -47,7 +47,7 @@ func (m *measurement) input(i int, in input) error {
 	for j := len(memories) - 1; j >= 0; j-- {
 		dest := filepath.Join(out, fmt.Sprint(memories[j]))
 		args := []string{"convert", filepath.Join(dir, "in"), dest}
-		if j == i%len(memories) { // a run of another input has this pair
+		if j == i%len(memories) { // a run of another input tests this pair
 			args = append(args, "--format", "cfile", "--many-files")
 		}
 		if in.schema != "" {
@@ -89,7 +89,7 @@ func (m *measurement) run(name string, workers, memory int, args ...string) (int
 	if err != nil {
 		return 0, err
 	}
-	// The table is to look the same wherever it was made.
+	// The table does not depend on the directory.
 	said := strings.ReplaceAll(lastMessage(stderr.String()), m.dir+"/", "")
 	outcome := "done"
 	switch {
@@ -104,18 +104,18 @@ func (m *measurement) run(name string, workers, memory int, args ...string) (int
 	if u.Killed || u.Exit < 0 || u.Exit > 1 && !tooLargeForCFiles(u.Exit, args) || peak > memory+headroom {
 		m.killed++
 	}
-	fmt.Printf("| %s | %s | %d | %d | %d | %.1f | %s |\n", name, strings.Join(words(args), " "), workers, memory, peak, u.Wall.Seconds(), outcome)
+	fmt.Printf("| %s | %s | %d | %d | %d | %.1f | %s |\n", name, strings.Join(describe(args), " "), workers, memory, peak, u.Wall.Seconds(), outcome)
 	return u.Exit, nil
 }
 
-// tooLargeForCFiles tells of a conversion that it may have ended as it did: some inputs
-// have values larger than CFiles may hold.
+// tooLargeForCFiles reports whether a conversion may fail because some inputs have values
+// that are too large for CFiles.
 func tooLargeForCFiles(exit int, args []string) bool {
 	return exit == 3 && slices.Contains(args, "cfile")
 }
 
-// words are the arguments of a call that say what it does.
-func words(args []string) (words []string) {
+// describe returns the arguments of a call that describe it.
+func describe(args []string) (words []string) {
 	for _, arg := range args[:len(args)-4] {
 		if !strings.Contains(arg, "/") && arg != "--schema" {
 			words = append(words, arg)
@@ -124,8 +124,8 @@ func words(args []string) (words []string) {
 	return words
 }
 
-// lastMessage is that of the last line of the program's log that does not just tell
-// what is done; empty if there is none.
+// lastMessage returns the message of the last line of the program's log that is not about
+// progress; empty if there is none.
 func lastMessage(log string) (last string) {
 	for text := range strings.Lines(log) {
 		var line struct{ Level, Msg string }

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// install brings in what the peers need and says why what is missing is. Every
-// step does little when its work was done before.
+// install installs what the peers need, and returns why some are absent. A step that was done
+// before takes little time.
 func install(ctx context.Context, chosen []peer) (absent map[string]string) {
 	absent = map[string]string{}
 	step := func(name, program string, args ...string) {

@@ -1,6 +1,6 @@
-// The peers benchmark converts the same Avro files with rowtocol and with what
-// else a user could run instead, each on one core, checks what came out, and
-// prints one table. It runs on Linux, from its own directory.
+// The peers benchmark converts the same Avro files with rowtocol and with programs that a user
+// could run instead, each on one core. It checks the outputs and prints one table. It
+// runs on Linux, from its own directory.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// The directories that everything is found in, relative to this one.
+// The directories, relative to this one.
 const (
 	root  = "../.."
 	cache = ".cache"
@@ -74,7 +74,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	t := table{began: load()}
-	defer t.print(os.Stdout, o) // also what there is when it ends early
+	defer t.print(os.Stdout, o) // also the results so far when it ends early
 	for _, name := range o.sets {
 		s, err := prepare(ctx, o, name)
 		if err != nil {
@@ -89,19 +89,18 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// set is a data set that is ready to be converted.
+// set is a data set that is ready to convert.
 type set struct {
 	name  string
 	input string
 	size  int64
 	facts string
-	// variants are copies of an input with maps, by what they are called in
-	// python/variant.py.
+	// variants are copies of an input with maps, by their names in python/variant.py.
 	variants map[string]string
 }
 
-// prepare makes a data set, and what its outputs are judged by, unless they
-// are there from an earlier run.
+// prepare makes a data set and the facts that judge its outputs, unless an earlier run made
+// them.
 func prepare(ctx context.Context, o options, name string) (*set, error) {
 	s := &set{name: name, input: filepath.Join(o.work, name+".avro"), facts: filepath.Join(o.work, name+".json")}
 	generated, err := filepath.Abs(s.input)
@@ -109,12 +108,12 @@ func prepare(ctx context.Context, o options, name string) (*set, error) {
 		return nil, err
 	}
 	s.variants = map[string]string{}
-	if err := once(s.input, func() error {
+	if err := makeOnce(s.input, func() error {
 		return command(ctx, root, "go", "run", "./internal/cmd/datagen", "-set", name, "-output", generated)
 	}); err != nil {
 		return nil, err
 	}
-	if err := once(s.facts, func() error { return python(ctx, "facts.py", "avro", s.input, s.facts) }); err != nil {
+	if err := makeOnce(s.facts, func() error { return python(ctx, "facts.py", "avro", s.input, s.facts) }); err != nil {
 		return nil, err
 	}
 	for _, kind := range []string{"strings", "pairs"} {
@@ -133,9 +132,8 @@ func prepare(ctx context.Context, o options, name string) (*set, error) {
 	return s, err
 }
 
-// once calls make unless the file is there; what make leaves of it when it
-// fails is removed.
-func once(path string, make func() error) error {
+// makeOnce calls make unless the file exists. If make fails, makeOnce removes the file.
+func makeOnce(path string, make func() error) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
 	}
@@ -150,8 +148,7 @@ func python(ctx context.Context, script string, args ...string) error {
 	return command(ctx, ".", venv+"/bin/python", append([]string{"python/" + script}, args...)...)
 }
 
-// command runs a program in a directory; its error ends with what the program
-// said last.
+// command runs a program in a directory. Its error ends with the program's reason.
 func command(ctx context.Context, dir, name string, args ...string) error {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Dir = dir

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cost is what a run of a program took.
+// cost is the cost of a run of a program.
 type cost struct {
 	cpu, wall time.Duration
 	// memory is the largest resident size of the program or any program that it
@@ -27,7 +27,7 @@ type cost struct {
 	memory int64
 }
 
-// result is what the runs of a peer came to.
+// result has the results of a peer's runs.
 type result struct {
 	peer    peer
 	runs    []cost
@@ -35,9 +35,9 @@ type result struct {
 	verdict string
 }
 
-// measure runs every peer as often as is asked for, but slow ones once. The runs
-// of the peers take turns, so that a noisy moment does not hit one peer alone.
-// The first output of each is judged; a peer that fails is not run again.
+// measure runs every peer o.runs times, but slow ones once. The peers take turns, so that a
+// noisy moment does not affect one peer alone. The first output of each is judged; a peer
+// that fails does not run again.
 func (s *set) measure(ctx context.Context, o options, all []peer, absent map[string]string) ([]result, error) {
 	results := make([]result, len(all))
 	for i, p := range all {
@@ -49,11 +49,11 @@ func (s *set) measure(ctx context.Context, o options, all []peer, absent map[str
 	for n := range o.runs {
 		for i := range results {
 			r := &results[i]
-			if n == 0 && r.verdict != "" || n > 0 && !r.again(o.slow) {
+			if n == 0 && r.verdict != "" || n > 0 && !r.worthRepeating(o.slow) {
 				continue
 			}
 			fmt.Fprintf(os.Stderr, "%s, run %d: %s\n", s.name, n+1, r.peer.name)
-			if err := s.once(ctx, o, r); err != nil {
+			if err := s.runOnce(ctx, o, r); err != nil {
 				return nil, err
 			}
 		}
@@ -66,13 +66,13 @@ func (s *set) measure(ctx context.Context, o options, all []peer, absent map[str
 	return results, nil
 }
 
-// again reports whether a peer that was run is worth further runs.
-func (r *result) again(slow time.Duration) bool {
+// worthRepeating reports whether a peer should run again.
+func (r *result) worthRepeating(slow time.Duration) bool {
 	return len(r.runs) > 0 && (r.runs[0].cpu <= slow || r.peer.name == ours)
 }
 
-// once runs a peer and keeps its first output. Its error is not the peer's.
-func (s *set) once(ctx context.Context, o options, r *result) error {
+// runOnce runs a peer and keeps its first output. Its error is not the peer's.
+func (s *set) runOnce(ctx context.Context, o options, r *result) error {
 	in, copied := s.variants[r.peer.variant]
 	if !copied {
 		in = s.input
@@ -96,7 +96,7 @@ func (s *set) once(ctx context.Context, o options, r *result) error {
 	return nil
 }
 
-// outputs is the directory of a peer's output.
+// outputs returns the directory of a peer's output.
 func (s *set) outputs(o options, r *result) string {
 	return filepath.Join(o.work, "out", strings.ReplaceAll(r.peer.name, " ", "-"))
 }
@@ -105,8 +105,8 @@ func (s *set) output(o options, r *result) string {
 	return filepath.Join(s.outputs(o, r), s.name+"."+r.peer.format)
 }
 
-// judgeAll judges and removes the first outputs, several at a time, for nothing
-// is measured meanwhile.
+// judgeAll judges and removes the first outputs, several at a time, because nothing is
+// measured meanwhile.
 func (s *set) judgeAll(ctx context.Context, o options, results []result) error {
 	var judges sync.WaitGroup
 	errs := make([]error, len(results))
@@ -119,15 +119,15 @@ func (s *set) judgeAll(ctx context.Context, o options, results []result) error {
 		judges.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			errs[i] = errors.Join(s.settle(ctx, o, &results[i]), os.RemoveAll(s.outputs(o, &results[i])))
+			errs[i] = errors.Join(s.finish(ctx, o, &results[i]), os.RemoveAll(s.outputs(o, &results[i])))
 		})
 	}
 	judges.Wait()
 	return errors.Join(errs...)
 }
 
-// settle fills in what is known of a peer's output.
-func (s *set) settle(ctx context.Context, o options, r *result) (err error) {
+// finish records the size and the verdict of a peer's output.
+func (s *set) finish(ctx context.Context, o options, r *result) (err error) {
 	out := s.output(o, r)
 	if r.size, err = size(out); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (s *set) settle(ctx context.Context, o options, r *result) (err error) {
 	return nil
 }
 
-// measure runs a program on one core and returns what it cost.
+// measure runs a program on one core and returns its cost.
 func measure(ctx context.Context, o options, args []string) (cost, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
@@ -178,7 +178,7 @@ func measure(ctx context.Context, o options, args []string) (cost, error) {
 	}
 	used, ok := c.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
-		return cost{}, errors.New("this system does not tell what a program used")
+		return cost{}, errors.New("this system does not report the resources of a program")
 	}
 	return cost{
 		cpu:    c.ProcessState.UserTime() + c.ProcessState.SystemTime(),
@@ -210,7 +210,7 @@ func (s *set) judge(ctx context.Context, o options, format, out string) (string,
 	return "right", nil
 }
 
-// reason is the line of a program's output that says best why it failed: the
+// reason returns the line of a program's output with the likely reason of a failure: the
 // first that names an exception or an error, or else the last.
 func reason(said []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
@@ -224,7 +224,7 @@ func reason(said []byte) string {
 	return line[:min(len(line), 200)]
 }
 
-// size is the size of a file, or of all files in a directory.
+// size returns the size of a file, or of all files in a directory.
 func size(path string) (int64, error) {
 	var sum int64
 	err := filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
@@ -240,13 +240,13 @@ func size(path string) (int64, error) {
 	return sum, err
 }
 
-// median is the middle of values, which it sorts.
+// median returns the median of values, which it sorts.
 func median(values []float64) float64 {
 	slices.Sort(values)
 	return (values[len(values)/2] + values[(len(values)-1)/2]) / 2
 }
 
-// median is the middle of what a peer's runs cost in one respect.
+// median returns the median of one kind of cost of a peer's runs.
 func (r *result) median(of func(cost) float64) float64 {
 	values := make([]float64, len(r.runs))
 	for i, c := range r.runs {
@@ -255,9 +255,9 @@ func (r *result) median(of func(cost) float64) float64 {
 	return median(values)
 }
 
-// times is the middle of a peer's CPU time as a multiple of another's in the
-// same round.
-func (r *result) times(base *result) float64 {
+// ratio returns the median of a peer's CPU time as a multiple of another's in the same
+// round.
+func (r *result) ratio(base *result) float64 {
 	values := make([]float64, min(len(r.runs), len(base.runs)))
 	for i := range values {
 		values[i] = r.runs[i].cpu.Seconds() / base.runs[i].cpu.Seconds()

@@ -5,15 +5,14 @@ import "slices"
 // peer is a program that converts an Avro file.
 type peer struct {
 	name string
-	// needs is the installation that the program comes from, by its name; empty
-	// if it is there anyway.
+	// needs is the name of the installation that has the program; empty if it needs none.
 	needs string
 	// command converts in to out.
 	command func(in, out string) []string
-	// variant is the copy of an input with maps that the peer gets, because it
-	// cannot read maps; note says so in the table.
+	// variant is the copy of an input with maps for a peer that cannot read maps; note says
+	// so in the table.
 	variant, note string
-	// format is what comes out: "parquet", "trevni", or "avro" for a copy.
+	// format is the format of the output: "parquet", "trevni", or "avro" for a copy.
 	format string
 }
 
@@ -22,7 +21,7 @@ const (
 	java = cache + "/java"
 )
 
-// program is the command of a program that takes the input and the output last.
+// program returns the command of a program whose last arguments are input and output.
 func program(args ...string) func(in, out string) []string {
 	return func(in, out string) []string { return append(slices.Clip(args), in, out) }
 }

@@ -17,14 +17,13 @@ const (
 	mebi = 1 << 20
 )
 
-// table is the table of all results; its lines are cells.
+// table is the table of all results; a line is a list of cells.
 type table struct {
 	began string
 	lines [][]string
 }
 
-// add adds the results of a data set, with each peer's CPU time next to
-// rowtocol's.
+// add adds the results of a data set, with each peer's CPU time as a multiple of rowtocol's.
 func (t *table) add(s *set, results []result) {
 	base := slices.IndexFunc(results, func(r result) bool { return r.peer.name == ours && len(r.runs) > 0 })
 	t.lines = append(t.lines, []string{fmt.Sprintf("**%s** (%.0f MB)", s.name, float64(s.size)/mega), "", "", "", "", "", "", ""})
@@ -38,7 +37,7 @@ func (t *table) add(s *set, results []result) {
 			line[5] = fmt.Sprintf("%.0f", r.median(func(c cost) float64 { return float64(c.memory) })/mebi)
 			line[6] = fmt.Sprintf("%.1f", float64(r.size)/mega)
 			if base >= 0 {
-				line[3] = fmt.Sprintf("%.2f", r.times(&results[base]))
+				line[3] = fmt.Sprintf("%.2f", r.ratio(&results[base]))
 			}
 		}
 		t.lines = append(t.lines, line)
@@ -67,7 +66,7 @@ func (t *table) print(w io.Writer, o options) {
 	}
 }
 
-// load is the machine's load average of the last minute.
+// load returns the machine's load average of the last minute.
 func load() string {
 	b, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -77,7 +76,7 @@ func load() string {
 	return first
 }
 
-// field is the first value of a key in a file of "key : value" lines.
+// field returns the first value of a key in a file of "key : value" lines.
 func field(path, key string) string {
 	f, err := os.Open(path)
 	if err != nil {

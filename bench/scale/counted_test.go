@@ -11,24 +11,24 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// counted is a store that counts calls, and takes some time for each as a name node
-// does. It tells from them what step of a submission they are of.
-type counted struct {
+// countingStore is a store that counts calls, by the step of a submission that made them. It
+// delays each call like a name node.
+type countingStore struct {
 	store.Store
 	delay time.Duration
 
 	mu      sync.Mutex
 	step    *step
-	next    func(call, name string) string // the name of the step that a call begins; empty if it begins none
+	next    func(call, name string) string // returns the step that a call begins, or ""
 	began   func(name string)
 	running int
 }
 
-// calls are how often each call was made.
+// calls counts calls by name.
 type calls map[string]int
 
-// count counts a call, until it is done.
-func (c *counted) count(call, name string) (done func()) {
+// count counts a call that is running until done is called.
+func (c *countingStore) count(call, name string) (done func()) {
 	c.mu.Lock()
 	if s := c.next(call, name); s != "" {
 		c.began(s)
@@ -47,73 +47,73 @@ func (c *counted) count(call, name string) (done func()) {
 	}
 }
 
-// Capabilities are those of the store within.
-func (c *counted) Capabilities() store.Capabilities {
-	within := store.CapabilitiesOf(c.Store)
-	sum := within.Checksum
-	within.Checksum = func(ctx context.Context, name string) (string, error) {
+// Capabilities returns those of the inner store.
+func (c *countingStore) Capabilities() store.Capabilities {
+	inner := store.CapabilitiesOf(c.Store)
+	sum := inner.Checksum
+	inner.Checksum = func(ctx context.Context, name string) (string, error) {
 		defer c.count("checksum", name)()
 		return sum(ctx, name)
 	}
-	return within
+	return inner
 }
 
 // Open implements store.Store.
-func (c *counted) Open(ctx context.Context, name string) (store.File, error) {
+func (c *countingStore) Open(ctx context.Context, name string) (store.File, error) {
 	defer c.count("open", name)()
 	return c.Store.Open(ctx, name)
 }
 
 // Create implements store.Store.
-func (c *counted) Create(ctx context.Context, name string, o store.CreateOptions) (store.Writer, error) {
+func (c *countingStore) Create(ctx context.Context, name string, o store.CreateOptions) (store.Writer, error) {
 	defer c.count("create", name)()
 	return c.Store.Create(ctx, name, o)
 }
 
 // Stat implements store.Store.
-func (c *counted) Stat(ctx context.Context, name string) (store.Info, error) {
+func (c *countingStore) Stat(ctx context.Context, name string) (store.Info, error) {
 	defer c.count("stat", name)()
 	return c.Store.Stat(ctx, name)
 }
 
 // List implements store.Store.
-func (c *counted) List(ctx context.Context, name string) ([]store.Info, error) {
+func (c *countingStore) List(ctx context.Context, name string) ([]store.Info, error) {
 	defer c.count("list", name)()
 	return c.Store.List(ctx, name)
 }
 
 // Rename implements store.Store.
-func (c *counted) Rename(ctx context.Context, from, to string) error {
+func (c *countingStore) Rename(ctx context.Context, from, to string) error {
 	defer c.count("rename", to)()
 	return c.Store.Rename(ctx, from, to)
 }
 
 // Remove implements store.Store.
-func (c *counted) Remove(ctx context.Context, name string) error {
+func (c *countingStore) Remove(ctx context.Context, name string) error {
 	defer c.count("remove", name)()
 	return c.Store.Remove(ctx, name)
 }
 
 // RemoveAll implements store.Store.
-func (c *counted) RemoveAll(ctx context.Context, name string) error {
+func (c *countingStore) RemoveAll(ctx context.Context, name string) error {
 	defer c.count("remove all", name)()
 	return c.Store.RemoveAll(ctx, name)
 }
 
 // Mkdir implements store.Store.
-func (c *counted) Mkdir(ctx context.Context, name string) error {
+func (c *countingStore) Mkdir(ctx context.Context, name string) error {
 	defer c.count("mkdir", name)()
 	return c.Store.Mkdir(ctx, name)
 }
 
 // ReadFile implements store.Store.
-func (c *counted) ReadFile(ctx context.Context, name string, most int64) ([]byte, error) {
+func (c *countingStore) ReadFile(ctx context.Context, name string, most int64) ([]byte, error) {
 	defer c.count("read", name)()
 	return c.Store.ReadFile(ctx, name, most)
 }
 
 // WriteFile implements store.Store.
-func (c *counted) WriteFile(ctx context.Context, name string, data []byte, exclusive bool) error {
+func (c *countingStore) WriteFile(ctx context.Context, name string, data []byte, exclusive bool) error {
 	defer c.count("write", name)()
 	return c.Store.WriteFile(ctx, name, data, exclusive)
 }

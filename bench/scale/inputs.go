@@ -11,10 +11,10 @@ import (
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 )
 
-// smallRows are the mails of a small file, which take about 20 KB.
+// smallRows is the number of mails in a small file, of about 20 KB.
 const smallRows = 65
 
-// prepare makes a directory, unless an earlier call did.
+// prepare makes a directory unless an earlier call did.
 func prepare(dir string, fill func(dir string) error) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
@@ -32,7 +32,7 @@ func prepare(dir string, fill func(dir string) error) error {
 	return os.Rename(making, dir)
 }
 
-// inputs are those of one job: small files, and a large one.
+// inputs makes the inputs of one job: small files and a large one.
 func (m *measurement) inputs(dir string) error {
 	for i := range m.small {
 		if err := mails(filepath.Join(dir, fmt.Sprintf("day-%05d.avro", i)), smallRows, uint64(i)); err != nil {
@@ -54,8 +54,8 @@ func mails(name string, rows int64, seed uint64) error {
 	return os.WriteFile(name, b.Bytes(), 0o666)
 }
 
-// large makes a file of at least size bytes: a file has one sync marker, so its
-// blocks may be repeated.
+// large makes a file of at least size bytes. It repeats blocks, since all blocks of a file
+// have the same sync marker.
 func large(name string, size int64) (err error) {
 	var b bytes.Buffer
 	if err := mailgen.Write(&b, mailgen.Options{Rows: 300_000, Seed: 1, Codec: "snappy"}); err != nil {

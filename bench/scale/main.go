@@ -1,6 +1,5 @@
-// Command scale measures what many inputs cost: the plan and the conversion of many
-// small files next to a large one, and daily runs onto one destination. It prints
-// tables:
+// Command scale measures the cost of many inputs: the plan and the conversion of many small
+// files next to a large one, and daily runs to one destination. It prints tables:
 //
 //	go run -C bench ./scale -program ../bin/rowtocol
 package main

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// headroom is what the program may take besides --memory, in MiB.
+	// headroom is the MiB that the program may take besides --memory.
 	headroom = 48
-	// dayRows are the mails of a day.
+	// dayRows is the number of mails of a day.
 	dayRows = 2000
-	// around is how many runs at either end of the year are compared.
-	around = 9
+	// endRuns is the number of runs at the start and at the end of the year to compare.
+	endRuns = 9
 )
 
 // measurement is one call of the command.
@@ -34,8 +34,8 @@ type measurement struct {
 	runs    int
 }
 
-// run measures a call of the program, which is to succeed, in a cgroup of what
-// --memory promises. Its output is discarded.
+// run measures a call of the program, which must succeed, in a cgroup with the memory that
+// --memory promises. It discards the output.
 func (m *measurement) run(args ...string) (memlimit.Usage, error) {
 	cmd := exec.Command(m.program, append(args, "--memory", fmt.Sprintf("%dMiB", m.memory))...)
 	var stderr bytes.Buffer
@@ -80,7 +80,7 @@ func (m *measurement) oneJob() error {
 	return os.RemoveAll(dest)
 }
 
-// fill prints how near to the ceiling the row groups of an output are.
+// fill prints how close the row groups of an output are to their maximum size.
 func fill(dest string) error {
 	text, err := os.ReadFile(filepath.Join(dest, manifest.SuccessName))
 	if err != nil {
@@ -101,7 +101,7 @@ func fill(dest string) error {
 	return nil
 }
 
-// days measures a run for each day of a year, and then what readers of them wait for.
+// days measures a run for each day of a year, and then commands that read the output.
 func (m *measurement) days() error {
 	work, err := os.MkdirTemp(m.dir, "days-")
 	if err != nil {
@@ -125,7 +125,7 @@ func (m *measurement) days() error {
 	}
 	fmt.Println("| after days | command | s | CPU s | peak MiB |")
 	fmt.Println("|---:|---|---:|---:|---:|")
-	n := min(around, len(runs))
+	n := min(endRuns, len(runs))
 	printMedian("convert --incremental", n, runs[:n])
 	printMedian("convert --incremental", len(runs), runs[len(runs)-n:])
 	for _, args := range [][]string{{"convert", "--incremental", in, dest}, {"status", dest}, {"cat", "--limit", "1", dest}, {"count", dest}} {

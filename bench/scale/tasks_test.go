@@ -30,7 +30,7 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// What a call by hand measures:
+// Flags for a run by hand:
 //
 //	go test -C bench ./scale -run TestTasks -v -tasks 100000
 var (
@@ -40,7 +40,7 @@ var (
 	delay = flag.Duration("delay", 0, "of -tasks: how long each call of the destination's store takes")
 )
 
-// TestTasks prints what each step of a submission takes; with -cpuprofile also where.
+// TestTasks prints the cost of each step of a submission; with -cpuprofile also a profile.
 func TestTasks(t *testing.T) {
 	if *tasks == 0 {
 		return // see TestCallsPerTask
@@ -58,50 +58,50 @@ func TestTasks(t *testing.T) {
 	c.print()
 }
 
-// partBytes is about what a task makes of its input here.
+// partBytes is the approximate size of a task's output here.
 const partBytes = 64
 
-// cluster is a submission of very many tasks, on stores in memory. No task reads its
-// input: what it leaves is made up.
+// cluster is a submission of very many tasks, on stores in memory. No task reads its input;
+// the results are invented.
 type cluster struct {
-	tasks int // that there are to be
+	tasks int // to make
 	files int // of input
 	delay time.Duration
 
 	inputs  *virtual
-	disk    store.Store // as the machines see it that run the tasks; nil is one in memory
+	disk    store.Store // of the machines that run the tasks; nil is one in memory
 	dest    string      // on it
-	store   *counted
+	store   *countingStore
 	request job.Request
 	half    bool // only every second task is done
 	steps   []*step
 }
 
-// step is a part of the work, and what it took.
+// step is a part of the work, and its cost.
 type step struct {
 	name    string
 	wall    time.Duration
 	cpu     time.Duration
-	heap    int64 // bytes that it held at most, more than before
+	heap    int64 // peak of additional bytes
 	calls   calls
 	atATime int // calls
 
 	began  time.Time
-	busy   time.Duration // of the processors, before
+	busy   time.Duration // processor time before the step
 	before uint64
 	peak   atomic.Uint64
 }
 
 // prepare makes the inputs and the request.
 func (c *cluster) prepare(ctx context.Context) (err error) {
-	const perTask = 150 << 20 // of a row group of 128 MiB, about
+	const perTask = 150 << 20 // input of a row group of 128 MiB, approximately
 	if c.inputs, err = newVirtual(c.files, perTask*int64(c.tasks)/int64(c.files)); err != nil {
 		return err
 	}
 	if c.disk == nil {
 		c.disk, c.dest = memstore.New().Client(), "/out"
 	}
-	c.store = &counted{Store: c.disk, delay: c.delay, next: stepOf, began: c.beginLocked}
+	c.store = &countingStore{Store: c.disk, delay: c.delay, next: stepOf, began: c.beginLocked}
 	c.request = job.Request{
 		Asked: plan.Asked{
 			Inputs: []string{inputDir}, Dest: c.dest,
@@ -127,7 +127,7 @@ func (c *cluster) submit(ctx context.Context) error {
 	c.half = true
 	c.begin("look and plan")
 	if _, err := job.Submit(ctx, c.request, c); err == nil {
-		return errors.New("half of the tasks were enough")
+		return errors.New("the submission succeeded with half of the tasks")
 	}
 	c.half = false
 	c.begin("again: look and plan")
@@ -182,7 +182,7 @@ func (c *cluster) documents(ctx context.Context, out *job.Outcome) error {
 	return err
 }
 
-// Run implements job.RemoteRunner: it leaves what tasks would.
+// Run implements job.RemoteRunner: it writes results in place of tasks.
 func (c *cluster) Run(ctx context.Context, batches []task.Batch, _ func(task.Progress)) error {
 	c.begin("")
 	defer c.begin("check")
@@ -191,7 +191,7 @@ func (c *cluster) Run(ctx context.Context, batches []task.Batch, _ func(task.Pro
 			if c.half && i%2 == 1 {
 				return nil
 			}
-			return c.leave(ctx, &b, b.Numbers[i])
+			return c.writeResult(ctx, &b, b.Numbers[i])
 		})
 		if err != nil {
 			return err
@@ -200,8 +200,8 @@ func (c *cluster) Run(ctx context.Context, batches []task.Batch, _ func(task.Pro
 	return nil
 }
 
-// leave leaves what a task would.
-func (c *cluster) leave(ctx context.Context, b *task.Batch, number int) error {
+// writeResult writes the result of a task.
+func (c *cluster) writeResult(ctx context.Context, b *task.Batch, number int) error {
 	part := manifest.File{Name: manifest.StagedPart(number, 0, manifest.NewID(), ".trv"), Bytes: partBytes}
 	at := path.Join(b.Dir, part.Name)
 	if err := c.disk.WriteFile(ctx, at, make([]byte, partBytes), true); err != nil {
@@ -231,7 +231,7 @@ func (c *cluster) leave(ctx context.Context, b *task.Batch, number int) error {
 	return c.disk.WriteFile(ctx, path.Join(b.Dir, manifest.TaskName(number)), text, false)
 }
 
-// begin ends a step, and begins another one unless the name is empty.
+// begin ends the current step, and begins another one unless the name is empty.
 func (c *cluster) begin(name string) {
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
@@ -253,7 +253,7 @@ func (c *cluster) beginLocked(name string) {
 	c.store.step = s
 }
 
-// busy is what the process took of the processors.
+// busy returns the processor time of the process.
 func busy() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -268,7 +268,7 @@ func heapNow() uint64 {
 	return m.HeapAlloc
 }
 
-// watch looks at the heap now and then.
+// watch samples the size of the heap.
 func (c *cluster) watch() (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -319,8 +319,8 @@ func (c *cluster) print() {
 	}
 }
 
-// TestCallsPerTask holds what a submission asks of the destination's store to a few
-// calls for each task: a name node answers them one after another.
+// TestCallsPerTask checks that a submission makes only a few calls to the destination's
+// store for each task: a name node answers them one after another.
 func TestCallsPerTask(t *testing.T) {
 	for _, files := range []int{3, 300} {
 		c := &cluster{tasks: 300, files: files}
@@ -338,7 +338,7 @@ func TestCallsPerTask(t *testing.T) {
 				break
 			}
 		}
-		// Half of the tasks are checked before the others run, and looked at once more.
+		// Half of the tasks are checked before the others run, and then once more.
 		for call, most := range map[string]float64{"read": 2, "checksum": 2, "stat": 0, "rename": 1, "open": 0, "create": 0, "mkdir": 0, "write": 0, "remove": 0} {
 			if got := float64(total[call]) / float64(c.tasks); got > most+0.2 {
 				t.Errorf("%d files: %.2f calls of %s for each task, and not %.0f", files, got, call, most)
@@ -348,7 +348,7 @@ func TestCallsPerTask(t *testing.T) {
 			t.Errorf("%d listings", total["list"])
 		}
 		if len(c.steps) < 12 {
-			t.Errorf("only the steps %+v were told apart", c.steps)
+			t.Errorf("the steps are only %+v", c.steps)
 		}
 	}
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// inputDir is where virtual inputs are.
+// inputDir is the directory of virtual inputs.
 const inputDir = "/in"
 
-// virtual is a store of input files that are as large as one likes: each is a small
-// file of mails whose blocks follow each other again and again. Nothing else is on it.
+// virtual is a store of input files of any size, and nothing else. Each is a small file of
+// mails whose blocks are repeated.
 type virtual struct {
 	store.Store
 	head, blocks []byte
 	sizes        []int64 // of the files
 }
 
-// newVirtual makes files of size bytes each, or a little more.
+// newVirtual returns a store of files of at least size bytes each.
 func newVirtual(files int, size int64) (*virtual, error) {
 	var b bytes.Buffer
 	if err := mailgen.Write(&b, mailgen.Options{Rows: 10_000, Seed: 1, Codec: "snappy"}); err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// nameservice is what clients call a name node pair.
+// nameservice is the name of a pair of name nodes.
 const nameservice = "pair"
 
 // Config describes a cluster.
@@ -45,9 +45,8 @@ type Cluster struct {
 	reaper *reaper // of the containers, if there is YARN
 }
 
-// Start starts a cluster that keeps everything in dir, and returns when it
-// serves. If it fails, the error holds the end of the log of the daemon that is
-// to blame.
+// Start starts a cluster that keeps everything in dir, and returns when it serves. If it
+// fails, the error has the end of the log of the daemon that failed.
 func Start(ctx context.Context, dir string, config Config) (*Cluster, error) {
 	kit, err := kitFor(config.Version)
 	if err != nil {
@@ -70,9 +69,9 @@ func Start(ctx context.Context, dir string, config Config) (*Cluster, error) {
 	return c, nil
 }
 
-// checkFolder refuses a folder in which data nodes do not run, because its path
-// needs escapes in a URI, and one on a disk that is nearly full: there, name
-// nodes stay in safe mode, and data nodes take no blocks.
+// checkFolder refuses a folder whose path needs escapes in a URI, because data nodes do not
+// run there, and one on a nearly full disk, because name nodes stay in safe mode and
+// data nodes accept no blocks there.
 func checkFolder(dir string) error {
 	const needed = 512 // MiB
 	if escaped(dir) != dir {
@@ -126,8 +125,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	return c.waitYARN(ctx)
 }
 
-// layout makes the directories, which hold the name nodes' first state, and
-// chooses the ports.
+// layout makes the directories with the name nodes' first state, and chooses the ports.
 func (c *Cluster) layout() ([]int, error) {
 	for _, dir := range []string{"logs", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(c.dir, dir), 0o777); err != nil {
@@ -149,8 +147,8 @@ func (c *Cluster) layout() ([]int, error) {
 	return freePorts(4 + 3*c.config.DataNodes + 1 + yarnPorts)
 }
 
-// nameDirs are the directories of the name nodes' state. A pair shares its
-// edits in a third one.
+// nameDirs returns the directories of the name nodes' state. A pair shares its edits in a
+// third one.
 func (c *Cluster) nameDirs() []string {
 	if c.config.HA {
 		return []string{"nn1", "nn2", "edits"}
@@ -201,7 +199,7 @@ func (c *Cluster) configure(ctx context.Context, ports []int) error {
 	return writeConf(c.ConfDir(), all)
 }
 
-// configureNames sets how the name nodes are reached, and composes them.
+// configureNames sets the addresses of the name nodes, and composes their daemons.
 func (c *Cluster) configureNames(core, hdfs properties, ports []int) {
 	ids, suffixes := []string{"nn1"}, []string{""}
 	c.uri = "hdfs://" + c.address(ports[0])
@@ -214,7 +212,7 @@ func (c *Cluster) configureNames(core, hdfs properties, ports []int) {
 		hdfs["dfs.namenode.shared.edits.dir"] = "file://" + c.path("edits")
 		hdfs["dfs.ha.fencing.methods"] = "shell(/bin/true)"
 		hdfs["dfs.ha.tail-edits.period"] = "1"
-		hdfs["dfs.ha.log-roll.period"] = "2" // a name node that starts again waits for the edits in it
+		hdfs["dfs.ha.log-roll.period"] = "2" // a restarted name node waits for the next roll
 	}
 	core["fs.defaultFS"] = c.uri
 	for i, id := range ids {
@@ -242,7 +240,7 @@ func (c *Cluster) addDataNode(i int, ports []int) {
 	c.DataNodes = append(c.DataNodes, dn)
 }
 
-// daemon composes a daemon with properties of its own.
+// daemon composes a daemon with its own properties.
 func (c *Cluster) daemon(name, class string, own properties) *Daemon {
 	flags := c.javaFlags()
 	return &Daemon{
@@ -279,8 +277,7 @@ func (c *Cluster) path(name ...string) string {
 	return filepath.Join(append([]string{c.dir}, name...)...)
 }
 
-// Stop kills all daemons, and then what still runs in containers. Their files
-// stay.
+// Stop kills all daemons, and then the processes in containers. Their files remain.
 func (c *Cluster) Stop() {
 	for _, d := range c.daemons() {
 		d.Kill()
@@ -291,8 +288,8 @@ func (c *Cluster) Stop() {
 // ConfDir returns the directory for HADOOP_CONF_DIR.
 func (c *Cluster) ConfDir() string { return c.path("conf") }
 
-// URI returns hdfs://host:port, or hdfs://nameservice of a pair, which only
-// those understand who read ConfDir.
+// URI returns hdfs://host:port, or hdfs://nameservice of a pair, which needs the
+// configuration in ConfDir.
 func (c *Cluster) URI() string { return c.uri }
 
 // WebURI returns webhdfs://host:port, or webhdfs://nameservice of a pair.
@@ -306,9 +303,8 @@ func (c *Cluster) WebURI() string {
 // HTTPFS returns webhdfs://host:port of the HttpFS gateway.
 func (c *Cluster) HTTPFS() string { return "webhdfs://" + c.httpfs.http }
 
-// Java runs a class of Hadoop, or of e2e/hadoop/src, as a client of the cluster
-// and as its superuser. It returns standard output, and standard error in the
-// error if the class fails.
+// Java runs a class of Hadoop, or of e2e/hadoop/src, as a client of the cluster and as its
+// superuser. It returns standard output. If the class fails, the error has both outputs.
 func (c *Cluster) Java(ctx context.Context, class string, args ...string) (string, error) {
 	flags := append(c.javaFlags(), "-Xmx512m", "-Dhadoop.root.logger=WARN,console")
 	cmd := exec.CommandContext(ctx, "java", c.kit.javaArgs(c.ConfDir(), flags, append([]string{class}, args...)...)...)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// within bounds what a test waits for.
+// contextFor returns a context that ends after d.
 func contextFor(t *testing.T, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)

@@ -22,8 +22,8 @@ type properties map[string]string
 // sites are the files of a configuration: "hdfs" is hdfs-site.xml.
 type sites map[string]properties
 
-// writeConf writes a directory of Hadoop configuration. Its log4j.properties obeys
-// the same property as Hadoop's.
+// writeConf writes a directory of Hadoop configuration. The same property as in Hadoop sets
+// the log level.
 func writeConf(dir string, all sites) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (p properties) xml() string {
 	b.WriteString("<configuration>\n")
 	for _, name := range slices.Sorted(maps.Keys(p)) {
 		b.WriteString("  <property><name>" + name + "</name><value>")
-		_ = xml.EscapeText(&b, []byte(p[name])) // a Builder takes everything
+		_ = xml.EscapeText(&b, []byte(p[name])) // a Builder never fails
 		b.WriteString("</value></property>\n")
 	}
 	b.WriteString("</configuration>\n")
@@ -58,10 +58,10 @@ func (p properties) xml() string {
 // fileURI returns the URI of a local path.
 func fileURI(path string) string { return "file://" + escaped(path) }
 
-// escaped returns a path as it stands in a URI.
+// escaped returns a path as in a URI.
 func escaped(path string) string { return (&url.URL{Path: path}).EscapedPath() }
 
-// defines returns the properties as Java tools take them on the command line.
+// defines returns the properties as arguments of Java tools.
 func (p properties) defines() []string {
 	var args []string
 	for _, name := range slices.Sorted(maps.Keys(p)) {
@@ -70,7 +70,7 @@ func (p properties) defines() []string {
 	return args
 }
 
-// environment is that of this process without what would steer Hadoop.
+// environment returns that of this process without variables that affect Hadoop.
 func environment(extra ...string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(e string) bool {
 		return strings.HasPrefix(e, "HADOOP_") || strings.HasPrefix(e, "KRB5")
@@ -79,21 +79,21 @@ func environment(extra ...string) []string {
 }
 
 const (
-	// Few services use the ports from firstPort on, and the kernel gives
-	// connections none below 32768.
+	// Few services use the ports from firstPort on, and the kernel assigns
+	// connections only ports from 32768 on.
 	firstPort       = 12000
 	portsPerProcess = 500 // ports of a process
 	portProcesses   = 40  // processes that have clusters at the same time
 )
 
-// portRange are ports that belong to a process as long as it holds a lock.
+// portRange is a range of ports that belongs to a process while it holds a lock.
 type portRange struct {
 	first int
-	lock  *os.File // open as long as the process lives
+	lock  *os.File // open until the process ends
 }
 
-// ownPorts reserves ports for this process, because daemons bind theirs, again
-// after a restart, when other processes choose theirs.
+// reservedPorts reserves ports for this process. Daemons bind theirs late, and again after a
+// restart, while other processes choose theirs.
 var reservedPorts = sync.OnceValues(func() (portRange, error) {
 	home, err := home()
 	if err != nil {
@@ -128,13 +128,13 @@ func freePorts(n int) ([]int, error) {
 		if err != nil {
 			continue
 		}
-		defer func() { _ = l.Close() }() // only at the end, so that no port comes twice
+		defer func() { _ = l.Close() }() // only at the end, so that no port is picked twice
 		ports = append(ports, port)
 	}
 	return nil, fmt.Errorf("hadooptest: no %d free ports", n)
 }
 
-// superuser returns the owner of the daemons, to whom HDFS allows everything.
+// superuser returns the owner of the daemons, HDFS's superuser.
 func superuser() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username

@@ -18,7 +18,7 @@ type Process struct {
 	env []string
 }
 
-// Master reports whether it is the Java of a MapReduce application master.
+// Master reports whether p is the Java process of a MapReduce application master.
 func (p Process) Master() bool {
 	return p.java() && strings.Contains(strings.Join(p.Args, " "), ".MRAppMaster")
 }
@@ -33,8 +33,8 @@ func (p Process) MapTask() string {
 	return ""
 }
 
-// Child reports whether it is what Pipes started: neither Java, nor the shell that
-// is to start it.
+// Child reports whether p is the program that Pipes started, and neither Java nor the shell
+// that starts it.
 func (p Process) Child() bool {
 	if p.java() || len(p.Args) > 1 && p.Args[1] == "-c" {
 		return false
@@ -55,8 +55,8 @@ func (p Process) String() string {
 	return fmt.Sprintf("%d in %s: %s", p.PID, p.Container, line[:min(len(line), 200)])
 }
 
-// Processes returns what runs in the cluster's containers, whether or not a node
-// manager still knows of it.
+// Processes returns the processes in the cluster's containers, even if no node manager knows
+// them any more.
 func (c *Cluster) Processes() ([]Process, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *Cluster) Processes() ([]Process, error) {
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
-			continue // it is something else than a process
+			continue // not a process
 		}
 		if p, ok := c.process(pid); ok {
 			all = append(all, p)
@@ -75,7 +75,7 @@ func (c *Cluster) Processes() ([]Process, error) {
 	return all, nil
 }
 
-// process looks at a process, which may end meanwhile.
+// process describes a process, which may end meanwhile.
 func (c *Cluster) process(pid int) (Process, bool) {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	works, err := os.Readlink(dir + "cwd")

@@ -17,13 +17,13 @@ import (
 
 // Daemon is a process of a cluster. Its methods are safe for concurrent use.
 type Daemon struct {
-	// Name is what its log is called after.
+	// Name is the name of the daemon and of its log.
 	Name string
 
 	path string
 	args []string
 	env  []string
-	dir  string // where it works; "" is where this process does
+	dir  string // its working directory; "" is that of this process
 	log  string
 	http string // host:port of its web server, or ""
 
@@ -43,8 +43,8 @@ func (d *Daemon) PID() int {
 	return d.process.Pid
 }
 
-// Start starts the daemon, again if it was killed, and returns once there is a
-// process; the daemon itself needs seconds more. It fails if one is running.
+// Start starts the daemon, also after it was killed, and returns once its process exists. The
+// daemon itself needs seconds more. Start fails if one is running.
 func (d *Daemon) Start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -84,9 +84,9 @@ func (d *Daemon) Kill() {
 	}
 }
 
-// Suspend stops the daemon with SIGSTOP: it answers nothing but keeps its
-// connections. It returns when every thread stands still: on a busy machine some
-// run, and answer, for a while after the signal.
+// Suspend stops the daemon with SIGSTOP: it does not answer but keeps its connections.
+// Suspend returns when every thread has stopped, because on a busy machine some run, and
+// answer, for a while after the signal.
 func (d *Daemon) Suspend() error {
 	if err := d.signal(syscall.SIGSTOP, true); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (d *Daemon) stopped() bool {
 	return true
 }
 
-// Resume lets a suspended daemon go on.
+// Resume resumes a suspended daemon.
 func (d *Daemon) Resume() error { return d.signal(syscall.SIGCONT, false) }
 
 func (d *Daemon) signal(s syscall.Signal, suspended bool) error {
@@ -131,7 +131,7 @@ func (d *Daemon) signal(s syscall.Signal, suspended bool) error {
 	return d.process.Signal(s)
 }
 
-// running wants d.mu held.
+// running reports whether the process runs. The caller holds d.mu.
 func (d *Daemon) running() bool {
 	if d.process == nil {
 		return false
@@ -190,8 +190,8 @@ var spawns = sync.OnceValue(func() chan func() {
 	return calls
 })
 
-// spawn starts a command from a thread that lasts as long as the process, for
-// the death of the starting thread counts as the death of the parent.
+// spawn starts a command from a thread that lives as long as this process: the end of the
+// starting thread counts as the end of the parent.
 func spawn(cmd *exec.Cmd) error {
 	err := errors.New("not started")
 	done := make(chan struct{})
@@ -203,8 +203,8 @@ func spawn(cmd *exec.Cmd) error {
 	return err
 }
 
-// dieWithParent also gives the process a group of its own, so that Ctrl-C on
-// the terminal leaves the order of stopping to us.
+// dieWithParent ends the process with its parent. It also gives it its own group: Ctrl-C
+// does not reach it, so that we choose the order of stopping.
 func dieWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -8,15 +8,15 @@ import (
 
 const haAdmin = "org.apache.hadoop.hdfs.tools.DFSHAAdmin"
 
-// Active makes name node i of a pair the active one, whether or not the other
-// one can be asked. The other one must be standby or dead: nothing fences it,
-// so one that was suspended while active must be killed, never resumed.
+// Active makes name node i of a pair the active one, even if the other one does not answer.
+// The other one must be standby or dead: nothing fences it, so one that was suspended
+// while active must be killed, never resumed.
 func (c *Cluster) Active(ctx context.Context, i int) error {
 	if err := c.waitStandby(ctx, i); err != nil {
 		return err
 	}
 	var err error
-	for range 3 { // a busy machine may cut the connection, and asking twice does no harm
+	for range 3 { // a busy machine may break the connection, and a repetition does no harm
 		if _, err = c.Java(ctx, haAdmin, "-D", "ipc.client.connect.max.retries=0",
 			"-transitionToActive", "--forceactive", c.NameNodes[i].Name); err == nil {
 			return nil
@@ -25,8 +25,7 @@ func (c *Cluster) Active(ctx context.Context, i int) error {
 	return err
 }
 
-// Failover makes name node from standby and then name node to active, both of
-// which must be alive.
+// Failover makes name node from standby, and then name node to active. Both must be alive.
 func (c *Cluster) Failover(ctx context.Context, from, to int) error {
 	if err := c.waitStandby(ctx, to); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// launchers are what Hadoop's own scripts start for the commands that clients
-// use: the class, and arguments before those of the user.
+// launchers are the classes that Hadoop's own scripts start for the commands of clients, with
+// arguments before those of the user.
 var launchers = map[string]map[string]string{
 	"hadoop": {"fs": "org.apache.hadoop.fs.FsShell", "version": "org.apache.hadoop.util.VersionInfo"},
 	"hdfs": {
@@ -33,8 +33,8 @@ var launchers = map[string]map[string]string{
 	},
 }
 
-// Home returns the directory for HADOOP_HOME: a client installation, whose
-// launchers in bin obey the variables of the environment that Hadoop's own obey.
+// Home returns the directory for HADOOP_HOME: a client installation, whose launchers in bin
+// read the same environment variables as Hadoop's own.
 func (c *Cluster) Home() string { return c.path("home") }
 
 // writeHome writes the client installation.
@@ -62,7 +62,7 @@ func (c *Cluster) launcher(name string, commands map[string]string) string {
 	for command, class := range commands {
 		fmt.Fprintf(&cases, "%s) set -- %s \"$@\" ;;\n", command, class)
 	}
-	flags := append(c.kit.javaFlags(), "-Djava.io.tmpdir="+c.path("tmp")) // where the KDC is, only clients say
+	flags := append(c.kit.javaFlags(), "-Djava.io.tmpdir="+c.path("tmp")) // without the KDC, which clients choose
 	for i, f := range flags {
 		flags[i] = quoted(f)
 	}
@@ -80,5 +80,5 @@ exec "${JAVA_HOME:+$JAVA_HOME/bin/}java" ` + strings.Join(flags, " ") + ` \
 `
 }
 
-// quoted returns a word as the shell takes it.
+// quoted returns a word quoted for the shell.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

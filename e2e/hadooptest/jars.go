@@ -13,18 +13,17 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// EncryptionKey is the name of the key that every cluster has for its
-// encryption zones.
+// EncryptionKey is the name of every cluster's key for encryption zones.
 const EncryptionKey = "zone"
 
-// kit is what all clusters start from.
+// kit has the files that all clusters start from.
 type kit struct {
 	target string // the Maven build: lib, classes
 	name   string // a formatted name directory, to be copied
 	keys   string // a key store with EncryptionKey, to be copied
 }
 
-// products are what Maven makes of the poms.
+// products are the directories that Maven makes from the poms.
 var products = []string{"lib", "classes"}
 
 // Oldest is the oldest version of Hadoop that is tested. The pom names the newest.
@@ -46,8 +45,8 @@ func kitFor(version string) (kit, error) {
 	return kit{}, fmt.Errorf("hadooptest: Hadoop %s is not tested", version)
 }
 
-// Missing says why no cluster can run here, or "". Its first call downloads the
-// jars where they are not there yet.
+// Missing returns the reason why no cluster can run here, or "". Its first call downloads
+// missing jars.
 func Missing() string {
 	if _, err := newestKit(); err != nil {
 		return err.Error()
@@ -82,8 +81,8 @@ func buildKit(version string) (kit, error) {
 	return k, k.prepare()
 }
 
-// fetchHTTPFS fetches what only the HttpFS gateway needs, apart from the rest
-// because the two do not get on in one Java.
+// fetchHTTPFS fetches the jars that only the HttpFS gateway needs. They are separate because
+// they conflict with the others.
 var fetchHTTPFS = sync.OnceValue(func() error {
 	home, err := home()
 	if err != nil {
@@ -113,8 +112,7 @@ func home() (string, error) {
 	return "", err
 }
 
-// prepare makes what would cost each cluster a few seconds of Java: formatting
-// a name node and making a key.
+// prepare formats a name node and makes a key, which would cost each cluster a few seconds.
 func (k kit) prepare() error {
 	if _, err := os.Stat(k.keys); err == nil {
 		return nil
@@ -146,8 +144,7 @@ func (k kit) prepare() error {
 	return os.Rename(keys, k.keys)
 }
 
-// javaArgs returns the arguments of a Java program that reads the configuration
-// in conf.
+// javaArgs returns the arguments of a Java program that reads the configuration in conf.
 func (k kit) javaArgs(conf string, flags []string, args ...string) []string {
 	all := append(k.javaFlags(), "-Dhadoop.log.dir="+conf)
 	all = append(all, flags...)
@@ -155,18 +152,18 @@ func (k kit) javaArgs(conf string, flags []string, args ...string) []string {
 	return append(all, args...)
 }
 
-// classPath returns what holds the classes of Hadoop, and those of e2e/hadoop/src.
+// classPath returns the paths of the classes of Hadoop and of e2e/hadoop/src.
 func (k kit) classPath() []string {
 	return []string{filepath.Join(k.target, "classes"), filepath.Join(k.target, "lib") + "/*"}
 }
 
-// javaFlags returns what every Java program of Hadoop is started with.
+// javaFlags returns the flags of every Java program of Hadoop.
 func (k kit) javaFlags() []string {
 	return append(quickJava(), "-Xmx256m", "-Djava.net.preferIPv4Stack=true", "-Dhadoop.home.dir="+k.target)
 }
 
-// quickJava returns flags that choose a quick start and a small footprint over
-// speed, and let Hadoop use what Java 17 hides.
+// quickJava returns flags that prefer a quick start and little memory to speed, and give
+// Hadoop access to internals of Java 17.
 func quickJava() []string {
 	all := []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto"}
 	for _, p := range []string{"lang", "io", "math", "net", "text", "util", "util.zip"} {

@@ -30,13 +30,13 @@ type KDC struct {
 	server *Daemon
 }
 
-// MissingKerberos says why no KDC can run here, or "".
+// MissingKerberos returns the reason why no KDC can run here, or "".
 func MissingKerberos() string {
 	return testenv.MissingTools("krb5kdc", "kdb5_util", "kadmin.local", "kinit")
 }
 
-// StartKDC starts a KDC that keeps everything in dir. Its tickets are valid for
-// a day, or as briefly as a client asks for, and are honored only seconds longer.
+// StartKDC starts a KDC that keeps everything in dir. Its tickets are valid for a day, or for
+// the shorter time that a client requests, and are accepted only seconds longer.
 func StartKDC(ctx context.Context, dir string) (*KDC, error) {
 	if why := MissingKerberos(); why != "" {
 		return nil, fmt.Errorf("hadooptest: %s", why)
@@ -133,11 +133,11 @@ func (k *KDC) path(name string) string { return filepath.Join(k.dir, name) }
 // Conf returns the path for KRB5_CONFIG.
 func (k *KDC) Conf() string { return k.path("krb5.conf") }
 
-// Stop kills the KDC. Its files stay.
+// Stop kills the KDC. Its files remain.
 func (k *KDC) Stop() { k.server.Kill() }
 
-// Keytab returns the path of a new key table with the keys of these principals,
-// such as "alice" or "nn/localhost", which are made if there are none.
+// Keytab returns the path of a new keytab with the keys of principals such as "alice" or
+// "nn/localhost", which it makes if they do not exist.
 func (k *KDC) Keytab(ctx context.Context, principals ...string) (string, error) {
 	f, err := os.CreateTemp(k.dir, "*.keytab")
 	if err != nil {
@@ -147,7 +147,7 @@ func (k *KDC) Keytab(ctx context.Context, principals ...string) (string, error) 
 	if err := f.Close(); err != nil {
 		return "", err
 	}
-	if err := os.Remove(path); err != nil { // an empty file is no key table
+	if err := os.Remove(path); err != nil { // an empty file is not a keytab
 		return "", err
 	}
 	for _, p := range principals {
@@ -163,8 +163,8 @@ func (k *KDC) Keytab(ctx context.Context, principals ...string) (string, error) 
 	return path, nil
 }
 
-// Kinit puts a ticket of a principal into a cache file. Args are further
-// arguments of kinit, such as "-r", "1h" for one that can be renewed.
+// Kinit puts a ticket of a principal into a cache file. args are further arguments of kinit,
+// such as "-r", "1h" for a renewable ticket.
 func (k *KDC) Kinit(ctx context.Context, principal, cache string, args ...string) error {
 	keytab, err := k.Keytab(ctx, principal)
 	if err != nil {
@@ -208,7 +208,7 @@ func (k *KDC) run(ctx context.Context, name string, args ...string) (string, err
 	return string(out), err
 }
 
-// authenticate adds the name node's own credentials, which are a superuser's.
+// authenticate adds the credentials of the name node, a superuser.
 func (k *KDC) authenticate(req *http.Request, path string) error {
 	conf, err := config.Load(k.Conf())
 	if err != nil {
@@ -249,12 +249,12 @@ func (c *Cluster) configureKerberos(ctx context.Context, core, hdfs properties) 
 	core["hadoop.http.authentication.kerberos.keytab"] = keytab
 	hdfs["dfs.block.access.token.enable"] = "true"
 	hdfs["dfs.data.transfer.protection"] = "authentication"
-	hdfs["ignore.secure.ports.for.testing"] = "true" // data nodes insist on a port below 1024
+	hdfs["ignore.secure.ports.for.testing"] = "true" // else data nodes require a port below 1024
 	return nil
 }
 
-// secureYARN makes what runs jobs secure. Containers still run as the user of the
-// node manager: the executor that changes the user is native, and not Maven's.
+// secureYARN makes YARN secure. Containers still run as the user of the node manager: the
+// executor that changes the user is a native program, which Maven does not have.
 func (c *Cluster) secureYARN(site, jobs properties) {
 	for _, service := range []string{"resourcemanager", "nodemanager"} {
 		site["yarn."+service+".principal"] = service[:1] + "m/localhost@" + Realm
@@ -265,5 +265,5 @@ func (c *Cluster) secureYARN(site, jobs properties) {
 	}
 }
 
-// javaFlag is the flag of a Java program that talks to the KDC.
+// javaFlag returns the flag for a Java program that uses the KDC.
 func (k *KDC) javaFlag() string { return "-Djava.security.krb5.conf=" + k.Conf() }

@@ -7,16 +7,16 @@ import (
 	"syscall"
 )
 
-// reaper is a process that kills what runs in containers when this process has
-// ended, however it did. The parents of those processes are no guide: each
-// container is a session of its own, which outlives its node manager. They all
-// work in directories of the node managers.
+// reaper is a process that kills the processes in containers after this process has ended in
+// any way. It does not find them by their parents, because each container is its own session
+// and outlives its node manager. It finds them by their working directories, which are those
+// of the node managers.
 type reaper struct {
 	cmd *exec.Cmd
-	end io.Closer // whose closing, by us or by the kernel, is the signal
+	end io.Closer // its closing, by us or by the kernel, is the signal
 }
 
-// newReaper starts a leash for processes that work below dir.
+// newReaper starts a reaper of processes that work below dir.
 func newReaper(dir string) (*reaper, error) {
 	const script = `cat >/dev/null
 while :; do
@@ -34,7 +34,7 @@ done`
 	defer func() { _ = r.Close() }()
 	cmd := exec.Command("sh", "-c", script, dir)
 	cmd.Stdin, cmd.Dir = r, "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no Ctrl-C is for it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C does not reach it
 	if err := cmd.Start(); err != nil {
 		_ = w.Close()
 		return nil, err
@@ -42,11 +42,11 @@ done`
 	return &reaper{cmd: cmd, end: w}, nil
 }
 
-// pull kills the processes and returns when they are gone.
+// kill kills the processes and returns when they are gone.
 func (l *reaper) kill() {
 	if l != nil && l.end != nil {
 		_ = l.end.Close()
-		_ = l.cmd.Wait() // it says nothing
+		_ = l.cmd.Wait() // its exit code does not matter
 		l.end = nil
 	}
 }

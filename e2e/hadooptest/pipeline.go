@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Pipeline returns the data nodes that hold the last block of a file, in the
-// order in which its bytes reach them while it is being written.
+// Pipeline returns the data nodes of the last block of a file, in the order in which they
+// receive its bytes.
 func (c *Cluster) Pipeline(ctx context.Context, path string) ([]*Daemon, error) {
 	text, err := c.Do(ctx, "GET", path, "op=GET_BLOCK_LOCATIONS")
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *Cluster) Pipeline(ctx context.Context, path string) ([]*Daemon, error) 
 	return nodes, nil
 }
 
-// listensOn reports whether a data node takes blocks on a port.
+// listensOn reports whether a data node receives blocks on a port.
 func (d *Daemon) listensOn(port int) bool {
 	for _, a := range d.args {
 		if strings.HasPrefix(a, "dfs.datanode.address=") && strings.HasSuffix(a, ":"+strconv.Itoa(port)) {

@@ -10,14 +10,14 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// Need leaves the test out, loudly, where no cluster can run; with
+// Need skips the test if no cluster can run, and reports that at the end of the output. With
 // ROWTOCOL_E2E=required the test fails instead.
 func Need(t testing.TB) {
 	t.Helper()
 	need(t, "NO HADOOP", Missing())
 }
 
-// NeedKerberos does the same where no secure cluster can run.
+// NeedKerberos does the same if no secure cluster can run.
 func NeedKerberos(t testing.TB) {
 	t.Helper()
 	Need(t)
@@ -31,8 +31,7 @@ func need(t testing.TB, what, why string) {
 	}
 }
 
-// sharedMemory is what a node manager has for containers in the cluster that tests
-// share, in MiB.
+// sharedMemory is the MiB for containers in the cluster that tests share.
 const sharedMemory = 1536
 
 var shared struct {
@@ -42,10 +41,10 @@ var shared struct {
 	err     error
 }
 
-// Shared returns the cluster of one name node, three data nodes, an HttpFS gateway
-// and YARN that the tests of a process share: they leave its daemons as they were,
-// and each keeps to a directory of its own. It has room for an application master
-// and three tasks at once. It starts on first use; TestMain calls StopShared.
+// Shared returns the cluster that the tests of a process share. It has one name node, three
+// data nodes, an HttpFS gateway and YARN, with room for an application master and three
+// tasks at once. Each test uses its own directory and keeps the daemons running. The
+// cluster starts on first use; TestMain calls StopShared.
 func Shared(t testing.TB) *Cluster {
 	t.Helper()
 	Need(t)
@@ -63,8 +62,7 @@ func Shared(t testing.TB) *Cluster {
 	return shared.cluster
 }
 
-// StopShared stops the cluster that Shared started, if it did, and removes its
-// files.
+// StopShared stops the cluster if Shared started it, and removes its files.
 func StopShared() {
 	shared.Lock()
 	defer shared.Unlock()
@@ -87,7 +85,7 @@ func New(t testing.TB, config Config) *Cluster {
 	return c
 }
 
-// startLogged starts a cluster and logs how long that took.
+// startLogged starts a cluster and logs the time that it took.
 func startLogged(ctx context.Context, t testing.TB, dir string, config Config) (*Cluster, error) {
 	t.Helper()
 	began := time.Now()

@@ -14,8 +14,8 @@ import (
 
 const poll = 100 * time.Millisecond
 
-// WaitLive waits until n data nodes are in service, and no name node that can
-// answer is in safe mode any more.
+// WaitLive waits until n data nodes are in service and no name node that answers is in safe
+// mode.
 func (c *Cluster) WaitLive(ctx context.Context, n int) error { return c.waitLive(ctx, n, nil) }
 
 // waitLive fails early if one of the needed daemons ends.
@@ -88,7 +88,7 @@ func (c *Cluster) bean(ctx context.Context, nn *Daemon, name string, bean any) e
 	return json.Unmarshal(answer.Beans[0], bean)
 }
 
-// active returns the name node that serves.
+// active returns the active name node.
 func (c *Cluster) active(ctx context.Context) (*Daemon, error) {
 	for _, nn := range c.NameNodes {
 		if _, answers := nn.state(); !answers {
@@ -102,8 +102,8 @@ func (c *Cluster) active(ctx context.Context) (*Daemon, error) {
 	return nil, errors.New("no name node is active")
 }
 
-// Fsck returns what the name node reports on all files under path: their
-// blocks, and whether they are open.
+// Fsck returns the name node's report on all files under path: their blocks, and whether
+// they are open.
 func (c *Cluster) Fsck(ctx context.Context, path string) (string, error) {
 	nn, err := c.active(ctx)
 	if err != nil {
@@ -114,9 +114,9 @@ func (c *Cluster) Fsck(ctx context.Context, path string) (string, error) {
 	return string(body), err
 }
 
-// Do sends a request of the WebHDFS interface that needs no body and no data
-// node, as the superuser, and returns the answer: for what a test has to
-// prepare, such as Do(ctx, "PUT", "/dir", "op=SETQUOTA&namespacequota=3").
+// Do sends a WebHDFS request that needs neither a body nor a data node, as the superuser, and
+// returns the answer. Tests prepare files with it, as in Do(ctx, "PUT", "/dir",
+// "op=SETQUOTA&namespacequota=3").
 func (c *Cluster) Do(ctx context.Context, method, path, query string) (string, error) {
 	nn, err := c.active(ctx)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// OtherQueue is a queue that every resource manager has besides "default".
+// OtherQueue is a queue of every resource manager besides "default".
 const OtherQueue = "other"
 
 const (
@@ -24,15 +24,15 @@ const (
 // containers returns the directory in which all processes of containers work.
 func (c *Cluster) containers() string { return c.path("nodes") }
 
-// addYARN writes and composes what runs jobs, and the launchers of its clients.
+// addYARN composes YARN's daemons, and writes its configuration and clients' launchers.
 func (c *Cluster) addYARN(all sites, ports []int) error {
 	site := c.yarnSite()
 	for i, name := range []string{"address", "scheduler.address", "resource-tracker.address", "admin.address", "webapp.address"} {
 		site["yarn.resourcemanager."+name] = c.address(ports[i])
 	}
 	java := strings.Join(quickJava(), " ")
-	// A master reads what the one before it left by means of Avro, and of a newer one here
-	// than Hadoop's own, which trusts no classes of Hadoop's unless it is told to.
+	// A master reads files of the previous one with Avro. The version here is newer than
+	// Hadoop's own, and trusts Hadoop's classes only with this flag.
 	const trusting = " -Dorg.apache.avro.SERIALIZABLE_PACKAGES=*"
 	jobs := properties{
 		"mapreduce.framework.name":                              "yarn",
@@ -65,8 +65,8 @@ func (c *Cluster) addYARN(all sites, ports []int) error {
 	return c.writeHome()
 }
 
-// yarnSite returns what all that have to do with YARN are to know. The limits of
-// containers' memory are real, and what happens is soon noticed.
+// yarnSite returns the properties of all daemons and clients of YARN. The memory limits of
+// containers are enforced, and intervals are short.
 func (c *Cluster) yarnSite() properties {
 	memory := strconv.Itoa(c.config.YARN)
 	return properties{
@@ -82,17 +82,17 @@ func (c *Cluster) yarnSite() properties {
 		"yarn.nodemanager.pmem-check-enabled":                      "true",
 		"yarn.nodemanager.vmem-check-enabled":                      "false",
 		"yarn.nodemanager.container-monitor.interval-ms":           "500",
-		"yarn.nodemanager.aux-services":                            "mapreduce_shuffle", // asked for also by jobs that do not shuffle
+		"yarn.nodemanager.aux-services":                            "mapreduce_shuffle", // also required by jobs that do not shuffle
 		"yarn.nodemanager.delete.debug-delay-sec":                  "0",
-		"yarn.nodemanager.disk-health-checker.enable":              "false", // which a nearly full disk would fail
+		"yarn.nodemanager.disk-health-checker.enable":              "false", // the check fails on a nearly full disk
 		"yarn.application.classpath":                               c.ConfDir() + "," + strings.Join(c.kit.classPath(), ","),
 		"yarn.client.application-client-protocol.poll-interval-ms": "100",
 		"yarn.client.app-submission.poll-interval":                 "100",
 	}
 }
 
-// writeQueues writes what the scheduler knows of queues. A small cluster's
-// application masters would not get a tenth of it, which is the default.
+// writeQueues writes the scheduler's configuration of queues. The default limits application
+// masters to a tenth of the cluster, which is too little in a small one.
 func (c *Cluster) writeQueues() error {
 	const prefix = "yarn.scheduler.capacity."
 	queues := properties{
@@ -128,12 +128,12 @@ func (c *Cluster) addNodeManager(ports []int) error {
 		"yarn.nodemanager.log-dirs":          c.path("logs", name),
 	})
 	nm.dir = c.containers()
-	nm.env = environment("JAVA_HOME=" + home) // by which containers start Java
+	nm.env = environment("JAVA_HOME=" + home) // containers start Java by it
 	c.nodeManager = nm
 	return nil
 }
 
-// javaHome returns what JAVA_HOME is, or would be.
+// javaHome returns JAVA_HOME, or if it is not set the home of java.
 func javaHome() (string, error) {
 	if home := os.Getenv("JAVA_HOME"); home != "" {
 		return home, nil
@@ -145,8 +145,8 @@ func javaHome() (string, error) {
 	return filepath.Dir(filepath.Dir(java)), err
 }
 
-// waitYARN waits until the node manager is in service, and makes the
-// directories that a cluster has for its users.
+// waitYARN waits until the node manager is in service, and makes the users' directories of a
+// cluster.
 func (c *Cluster) waitYARN(ctx context.Context) error {
 	if c.config.YARN == 0 {
 		return nil
@@ -157,7 +157,7 @@ func (c *Cluster) waitYARN(ctx context.Context) error {
 			if err == nil {
 				break
 			}
-			// A name node that has just started may be so slow that an authenticator has expired.
+			// A name node that has just started may be so slow that an authenticator expires.
 			if c.config.Kerberos == nil || ctx.Err() != nil {
 				return err
 			}
@@ -175,7 +175,7 @@ type Application struct {
 	ID, Name, Queue, State, FinalStatus string
 }
 
-// Applications returns all jobs that there were, in no order.
+// Applications returns all jobs so far, in no particular order.
 func (c *Cluster) Applications(ctx context.Context) ([]Application, error) {
 	var answer struct {
 		Apps struct{ App []Application }
@@ -193,7 +193,7 @@ func (c *Cluster) query(ctx context.Context, what string, answer any) error {
 	return json.Unmarshal(body, answer)
 }
 
-// waitNode waits until the node manager is in service. It fails if that or the
+// waitNode waits until the node manager is in service. It fails if the node manager or the
 // resource manager ends.
 func (c *Cluster) waitNode(ctx context.Context) error {
 	for {

@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// sleeper is a program that Pipes starts, and that says nothing to it.
+// sleeper is a program for Pipes that never communicates with it.
 const sleeper = "#!/bin/sh\nsleep 1000 & wait\n"
 
 // submitSleeper submits a job of one map task, whose child sleeps.
@@ -80,10 +80,10 @@ func waitUntilGone(t *testing.T, c *Cluster) {
 			return
 		}
 	}
-	t.Errorf("still there: %v", all)
+	t.Errorf("these processes still run: %v", all)
 }
 
-// TestKilledProgram kills the program that has the cluster, as kill -9 does.
+// TestKilledProgram kills the program that started the cluster with SIGKILL.
 func TestKilledProgram(t *testing.T) {
 	Need(t)
 	program := filepath.Join(t.TempDir(), "hdfs")
@@ -122,7 +122,7 @@ func TestKilledProgram(t *testing.T) {
 	waitUntilGone(t, c)
 }
 
-// waitUntilReady waits until a cluster of another process takes jobs.
+// waitUntilReady waits until a cluster of another process accepts jobs.
 func waitUntilReady(t *testing.T, c *Cluster) {
 	t.Helper()
 	ctx := contextFor(t, 3*time.Minute)

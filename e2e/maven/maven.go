@@ -1,5 +1,5 @@
-// Package maven has other people's software fetched and built by Maven, once for
-// all processes of tests.
+// Package maven has Maven fetch and build other people's software, once for all processes of
+// tests.
 package maven
 
 import (
@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Lock waits until no other process holds the lock file of a directory of built
-// things, which it makes if it is missing.
+// Lock waits until no other process holds the lock file of a build directory, which it makes
+// if it is missing.
 func Lock(target string) (unlock func(), err error) {
 	if err := os.MkdirAll(target, 0o777); err != nil {
 		return nil, err
@@ -28,9 +28,9 @@ func Lock(target string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// Build runs Maven on the pom in home with flags, unless that was done since
-// the pom and the sources next to it changed. That fills the
-// directories products of target. The caller holds the lock of target.
+// Build runs Maven on the pom in home with flags, unless it did so after the last change of
+// the pom and the sources next to it. Maven fills the directories products of target. The
+// caller holds the lock of target.
 func Build(home, target string, products []string, flags ...string) error {
 	built := filepath.Join(target, "built")
 	if newer(built, home) {

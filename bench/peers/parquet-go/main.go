@@ -58,7 +58,7 @@ func convert(from, to string) error {
 	return out.Close()
 }
 
-// goType is the Go type that both libraries take for a value of the schema.
+// goType returns the Go type that both libraries use for a value of the schema.
 func goType(s avro.Schema) (reflect.Type, error) {
 	switch s := s.(type) {
 	case *avro.RecordSchema:
@@ -108,7 +108,7 @@ func goType(s avro.Schema) (reflect.Type, error) {
 	return nil, fmt.Errorf("no Go type for %s", s.Type())
 }
 
-// unit is what the tag of a field adds to its name if it holds times.
+// unit returns the suffix of a field's tag if the field has times.
 func unit(s avro.Schema) string {
 	p, ok := s.(*avro.PrimitiveSchema)
 	if ok && p.Logical() != nil && p.Logical().Type() == avro.TimestampMillis {
