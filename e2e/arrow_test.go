@@ -80,7 +80,7 @@ func python(t *testing.T, script string, args ...string) {
 	pythonWith(t, []string{"RUST_BACKTRACE=0"}, "python/"+script, args...)
 }
 
-// pythonWith runs a script with more in its environment, and returns what it prints.
+// pythonWith runs a script with more variables in its environment, and returns its output.
 func pythonWith(t *testing.T, environment []string, script string, args ...string) string {
 	t.Helper()
 	program, err := pythonEnvironment()

@@ -30,7 +30,7 @@ func TestCFileSamples(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			var want []byte
-			if name := filepath.Base(file); !strings.HasPrefix(name, "bloom_") { // whose blocks hold no rows
+			if name := filepath.Base(file); !strings.HasPrefix(name, "bloom_") { // the blocks of bloom files have no rows
 				_, want, err = k.dump(file)
 				must(t, err)
 			}

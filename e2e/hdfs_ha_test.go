@@ -39,7 +39,7 @@ func has(infos []store.Info, prefix, suffix string) bool {
 	return false
 }
 
-// stopIn suspends a conversion in a phase.
+// suspendIn suspends a conversion in a phase.
 func (s *site) suspendIn(t *testing.T, r *running, dest string, p phase) {
 	t.Helper()
 	at := s.locate(t, dest)

@@ -113,7 +113,7 @@ func (r *realm) withCache(t *testing.T, args ...string) (b bearer, cache string)
 	return bearer{name: "ticket cache", user: "alice", env: []string{"KRB5CCNAME=FILE:" + cache}}, cache
 }
 
-// as prepares a conversion.
+// convert returns the command of a conversion.
 func (b bearer) convert(s *site, dest string, more ...string) *exec.Cmd {
 	cmd := command(append(s.args(dest, more...), b.flags...)...)
 	cmd.Env = append(cmd.Env, b.env...)

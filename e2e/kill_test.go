@@ -30,7 +30,7 @@ func (c *interruptible) args(dest, temp string) []string {
 	return c.site.args(dest, "--temp-dir", temp)
 }
 
-// complete also fails the test unless the temporary directory is empty.
+// wantComplete also fails the test unless the temporary directory is empty.
 func (c *interruptible) wantComplete(t *testing.T, dest, temp string) {
 	t.Helper()
 	c.site.wantComplete(t, dest)

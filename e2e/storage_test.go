@@ -42,7 +42,7 @@ func TestFullSpillDisk(t *testing.T) {
 	wantEmpty(t, dest)
 }
 
-// A tmpfs of size 0 has no limit.
+// TestSpillDiskWithoutLimit spills to a tmpfs of size 0, which has no limit.
 func TestSpillDiskWithoutLimit(t *testing.T) {
 	temp, dest := smallDisk(t, "0"), filepath.Join(t.TempDir(), "out")
 	run(t, "convert", "--temp-dir", temp, mail(t, 20_000), dest).want(t, 0)

@@ -173,7 +173,7 @@ func TestCommitFindsShortFile(t *testing.T) {
 	}
 }
 
-// unsoundFile breaks off each read.
+// fixedFile returns the same data and error from each read.
 type fixedFile struct {
 	size int64
 	data string
@@ -201,7 +201,7 @@ func TestReadWhole(t *testing.T) {
 	}
 }
 
-// Callers compare stores and use them as map keys.
+// TestLocalIsComparable uses a store as a map key, as callers do.
 func TestLocalIsComparable(t *testing.T) {
 	if kinds := map[Store]bool{Local(): true}; !kinds[Local()] {
 		t.Error("two local stores differ")

@@ -11,7 +11,7 @@ import (
 func Move(ctx context.Context, st Store, from, to string) error {
 	err := st.Rename(ctx, from, to)
 	if errors.Is(err, ErrNotExist) {
-		//guard: knows its own rename whose answer was lost (tests: ./job/publish)
+		//guard: recognizes its own rename whose answer was lost (tests: ./job/publish)
 		if _, there := st.Stat(ctx, to); there == nil {
 			return nil
 		}

@@ -23,8 +23,8 @@ func Redact(text string) string {
 	return namedSecret.ReplaceAllString(text, "${1}${2}${3}"+Concealed+"${4}")
 }
 
-// Shown returns a user's location as it may be shown before it is validated: a remote
-// one without secrets, a local one as it is.
+// Shown returns a form of a user's location that may be shown before it is validated: a
+// remote one without secrets, a local one unchanged.
 func Shown(location string) string {
 	if scheme, _ := Scheme(location); scheme == "" {
 		return location

@@ -10,5 +10,5 @@ func (kernel) renameNoReplace(_, _ string) error { return unix.ENOSYS }
 // allocate reserves nothing: a full disk fails while writing.
 func allocate(_ int, _ int64) error { return nil }
 
-// beginWriting leaves all writing to Commit.
+// startWriteBack leaves all writing to Commit.
 func startWriteBack(_ int, _, _ int64) {}

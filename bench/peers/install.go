@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// install installs what the peers need, and returns why some are absent. A step that was done
-// before takes little time.
+// install installs the requirements of the peers, and returns why some are absent. A step
+// that was done before takes little time.
 func install(ctx context.Context, chosen []peer) (absent map[string]string) {
 	absent = map[string]string{}
 	step := func(name, program string, args ...string) {

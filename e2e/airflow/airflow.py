@@ -1,10 +1,10 @@
-"""What the tests ask of Airflow 2 and 3 alike.
+"""Answers the tests' questions to Airflow 2 and 3.
 
-    airflow.py intervals FILE DAY   the data interval and the time of the run that the
-                                    timetable of each DAG of FILE has first after DAY;
-                                    FILE is imported without a network
-    airflow.py codes FILE DIR       what the operator makes of each exit code: DIR is where
-                                    there is a rowtocol that exits with its last argument
+    airflow.py intervals FILE DAY   the data interval and the time of the first run after
+                                    DAY, for each DAG of FILE; FILE is imported without a
+                                    network
+    airflow.py codes FILE DIR       the operator's result for each exit code; DIR has a
+                                    rowtocol that exits with its last argument
     airflow.py last HOME DAG        the tasks of the last run of a DAG: state, number of
                                     tries and XCom
 """
@@ -56,7 +56,7 @@ def codes(file, path):
     for code in [*range(11), 99, 130, 137, 143]:
         context = {"data_interval_start": datetime(2026, 1, 4, tzinfo=timezone.utc), "run_id": "a run", "ti": TI()}
         try:
-            # Airflow wraps execute, lest anything but a task calls it.
+            # Airflow wraps execute, so that only tasks call it.
             operator.execute.__wrapped__(operator(task_id=f"exit{code}", arguments=["exit", str(code)]), context)
             found[code] = "success"
         except Exception as e:

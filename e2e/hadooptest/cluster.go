@@ -60,7 +60,7 @@ func Start(ctx context.Context, dir string, config Config) (*Cluster, error) {
 	}
 	c := &Cluster{kit: kit, dir: dir, config: config, host: "127.0.0.1"}
 	if config.Kerberos != nil {
-		c.host = "localhost" // what the principals of the services name
+		c.host = "localhost" // as in the principals of the services
 	}
 	if err := c.start(ctx); err != nil {
 		c.Stop()

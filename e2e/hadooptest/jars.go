@@ -54,7 +54,7 @@ func Missing() string {
 	return ""
 }
 
-// buildKit fetches and builds what is missing or older than its sources; the
+// buildKit fetches and builds products that are missing or older than their sources; the
 // version "" is that of the pom. A lock keeps other processes from doing the same.
 func buildKit(version string) (kit, error) {
 	if missing := testenv.MissingTools("java", "mvn"); missing != "" {

@@ -2,7 +2,7 @@
 # Apache Avro's Java Trevni as an oracle.  Needs Maven and Java 17; the first call downloads and builds.
 #
 #   run.sh read FILE [READER.avsc]         rows of a Trevni or Avro file, one JSON text per line
-#   run.sh start                           starts a JVM, and no more
+#   run.sh start                           only starts a JVM
 #   run.sh rows FILE                       assembles all rows and prints their number
 #   run.sh sum FILE COLUMN                 adds up a column of optional numbers
 #   run.sh sum-rows FILE READER.avsc       adds up the only field of the reader's schema, from rows

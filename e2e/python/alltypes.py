@@ -5,11 +5,11 @@ alltypes.py judge ALL.avro ALL.arrows ALL.parquet STRUCTS.arrows
 alltypes.py empty NONE.arrows NONE.parquet
 alltypes.py sevenths SOME.arrows SOME.parquet
 
-make writes rows with fastavro. judge compares what pyarrow reads of rowtocol's
-files with what fastavro reads of the original, value by value, and finds out
-which columns each engine cannot read: exactly those that the documentation
-names. STRUCTS.arrows has structs for unions. empty takes files of all columns and no rows, sevenths files of three
-columns and every seventh row.
+make writes rows with fastavro. judge compares values that pyarrow reads from
+rowtocol's files with those that fastavro reads from the original. The columns
+that an engine cannot read must be those that the documentation names.
+STRUCTS.arrows has structs for unions. empty reads files of all columns and no
+rows, sevenths files of three columns and every seventh row.
 """
 
 import datetime as dt
@@ -116,12 +116,12 @@ def make(path):
 
 
 def plain(v):
-    """A value in a form that compares: of two readers."""
+    """A value in a form in which those of two readers are comparable."""
     if isinstance(v, float) and math.isnan(v):
         return "NaN"
     if isinstance(v, uuid.UUID):
         return str(v)
-    if hasattr(v, "nanosecond"):  # pandas, which pyarrow takes for nanoseconds
+    if hasattr(v, "nanosecond"):  # pandas, which pyarrow uses for nanoseconds
         return v.value
     if isinstance(v, dict):
         return {k: plain(x) for k, x in v.items()}
@@ -131,12 +131,12 @@ def plain(v):
 
 
 def chosen(branches):
-    """The branch that a struct of branches holds."""
+    """The value of the branch that is set in a struct of branches."""
     return next((v for v in branches.values() if v is not None), None)
 
 
 def unstruct(r):
-    """A row with unions as their values, of what has structs for them."""
+    """A row in which values replace the structs of unions."""
     r["union"], r["pair"] = r["union"] and chosen(r["union"]), chosen(r["pair"])
     if r["option"] is not None:
         r["option"]["either"] = chosen(r["option"]["either"])
@@ -159,7 +159,7 @@ def unreadable(read, columns):
     for c in columns:
         try:
             read(c)
-        except BaseException as e:  # Polars' panics are no Exception
+        except BaseException as e:  # Polars' panics are not Exceptions
             if isinstance(e, (KeyboardInterrupt, SystemExit)):
                 raise
             refused.add(c)

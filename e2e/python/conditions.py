@@ -3,13 +3,13 @@
 conditions.py make ROWS.avro CONDITIONS.json SEED COUNT
 conditions.py judge ROWS.parquet CONDITIONS.json ANSWERS.json
 
-make writes rows of awkward values with fastavro, and COUNT conditions of which
-each is a pair of texts. judge has DuckDB answer the second texts from what
-rowtocol made of the rows, and compares with rowtocol's answers to the first.
+make writes rows of awkward values with fastavro, and COUNT conditions, each a
+pair of texts. judge has DuckDB answer the second texts from rowtocol's Parquet
+file, and compares with rowtocol's answers to the first.
 
-Where the two differ on purpose the SQL says what rowtocol means: NaN is unequal
-to all and has no order, which for DuckDB is the greatest number and equal to
-itself; integers compare with doubles exactly; integers of 64 bits wrap around.
+Where the two differ on purpose, the SQL expresses rowtocol's meaning: NaN is
+unequal to all and has no order, while in DuckDB it is the greatest number and
+equals itself. Integers compare with doubles exactly, and 64-bit integers wrap.
 """
 
 import datetime as dt
@@ -152,7 +152,7 @@ class Conditions(Make):
         return make()
 
     def compared(self, ours, sql, literals, order=True, nan=False):
-        """A field or what is like one, compared with constants, each of which is a pair too."""
+        """A field, or a similar expression, compared with constants. Each is a pair too."""
         number = f"(NOT isnan({sql}))" if nan else "true"
         kind = self.r.randrange(5)
         if kind == 0 and order:
@@ -321,7 +321,7 @@ class Conditions(Make):
         return self.one(choices)
 
     def items(self):
-        """Of arrays; lambdas of DuckDB name their item after the place."""
+        """Conditions on arrays. The item of a DuckDB lambda is named after its position."""
         any_of = lambda array, name, sql: f"(len(list_filter({array}, lambda {name}: {sql})) > 0)"
         kind = self.r.randrange(7)
         if kind == 0:

@@ -3,9 +3,9 @@
 lineage.py EVENTS.jsonl NAMESPACE/JOB/RUN
 
 The client's classes are generated from OpenLineage's JSON schemas, and name them.
-Each event must become one of them, with each facet: no field that a class does not
-have, none missing, all of their types, and nothing else when the client writes it
-again. Events of a run are a START and an end, and the parent of all is the one given.
+Each event and each facet must fit its class: no unknown field, none missing, the
+right types, and the same when the client writes it again. A run has the events
+START and an end, and all have the given parent.
 """
 
 import collections
@@ -32,7 +32,7 @@ FACETS = {
 
 
 def build(kind, value, name=""):
-    """Makes a value of a type of a JSON value, which must be one."""
+    """Converts a JSON value to a type, which it must fit."""
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         return None if value is None else build(args[0], value, name)
@@ -52,7 +52,7 @@ def build(kind, value, name=""):
 
 
 def facet(name, base):
-    """Finds the class of a facet, which must be one of the kind that stands there."""
+    """Finds the class of a facet, which must be a subclass of base."""
     assert issubclass(FACETS[name], base), f"{name} is no {base.__name__}"
     return FACETS[name]
 
@@ -63,7 +63,7 @@ def check(value, kind):
 
 
 def again(event):
-    """Says an event as the client does. What is empty need not be said."""
+    """Writes an event like the client. Empty fields may be absent."""
     return full(Serde.to_dict(build(events.RunEvent, event)))
 
 
@@ -76,7 +76,7 @@ def full(value):
 
 
 def must_fail(event, change):
-    """Holds the judge itself to what it is to find."""
+    """Checks that the judge finds a change."""
     event = json.loads(json.dumps(event))
     change(event)
     try:

@@ -2,10 +2,9 @@
 
 partitions.py TREE ROWS.parquet KEY...
 
-TREE holds Parquet files of what each output of the tree has, ROWS the rows of
-the whole tree with the keys as columns, by rowtocol. DuckDB's own reading of the
-directories' names gives the same columns, of the same types, and the same rows;
-pyarrow's gives the same columns.
+TREE has a Parquet file for each output of the tree. ROWS has the rows of the whole
+tree with the keys as columns, by rowtocol. DuckDB reads the same columns, types and
+rows from the names of the directories; pyarrow reads the same columns.
 """
 
 import sys

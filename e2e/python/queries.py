@@ -1,9 +1,9 @@
-"""Ten questions about mail, answered five times over.
+"""Ten queries of mail, answered by several engines.
 
 queries.py MAIL.avro MAIL.arrows MAIL.parquet
 
 fastavro answers from the rows of the original file with plain loops; pandas,
-DuckDB and Polars from what rowtocol made of them. All answers must be equal.
+DuckDB and Polars answer from rowtocol's outputs. All answers must be equal.
 """
 
 import math

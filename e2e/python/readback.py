@@ -1,15 +1,14 @@
-"""Reads a Parquet file as a program would that wants the values.
+"""Reads a Parquet file like a program that uses the values.
 
 readback.py ENGINE start
 readback.py ENGINE sum FILE COLUMN
 readback.py ENGINE columns FILE
 readback.py ENGINE rows FILE
 
-ENGINE is pyarrow or duckdb. sum adds up a column, and only that one is read;
-columns reads all into the engine's own memory, where no rows are put together;
-rows makes a Python object of each row. start imports what the others need, and
-no more. One thread does it, as often as the environment's PASSES says, and the
-result is printed.
+ENGINE is pyarrow or duckdb. sum reads only one column and adds it up. columns
+reads all columns into the engine's own memory, without assembling rows. rows
+makes a Python object of each row. start only imports the modules. One thread
+does the work PASSES times, and the result is printed.
 """
 
 import os

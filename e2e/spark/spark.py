@@ -1,13 +1,13 @@
-"""What Spark reads of rowtocol's files.
+"""Reads rowtocol's files with Spark.
 
 spark.py make TIMES.avro
 spark.py judge DIR JARS
 
-make writes rows of all times. judge takes the originals DIR/{all,times,mail}.avro,
-their Parquet files for Spark beside them, times.exact.parquet, which Spark
-refuses, and the Trevni files in mail.columns, of several blocks of Hadoop's local
-file system each. JARS are those of trevni-avro. Types and times are compared with
-fastavro value by value, and ten questions about mail have one answer.
+make writes rows of all times. judge reads the originals DIR/{all,times,mail}.avro,
+their Parquet files for Spark next to them, times.exact.parquet, which Spark
+refuses, and the Trevni files in mail.columns, each of several blocks of Hadoop's
+local file system. JARS are those of trevni-avro. It compares types and times with
+fastavro value by value, and the answers of ten queries of mail.
 """
 
 import datetime as dt
@@ -41,7 +41,7 @@ TIMES = {
 
 
 def times(i):
-    """A row, and how Spark has it."""
+    """A row, and its form in Spark."""
     micros = (i - 1500) * 86_400_000_000 * 30 + i * 1_001_000  # 1846 to 2093
     stamp = EPOCH + dt.timedelta(microseconds=micros)
     hour = i * 7919 % 86_400_000
@@ -80,7 +80,7 @@ def session(jars):
 
 
 def values(v):
-    """A value of Spark's as fastavro has it."""
+    """A value of Spark in the form of fastavro."""
     if isinstance(v, bytearray):
         return bytes(v)
     if isinstance(v, dict):
@@ -91,7 +91,7 @@ def values(v):
 
 
 def for_spark(row):
-    """A row of alltypes as Spark has it: times of day are numbers, and it keeps times in UTC."""
+    """A row of alltypes in Spark's form: times of day are numbers, and times are in UTC."""
     def convert(name, v):
         if isinstance(v, dt.time):
             v = ((v.hour * 60 + v.minute) * 60 + v.second) * 1_000_000 + v.microsecond

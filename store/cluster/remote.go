@@ -59,7 +59,7 @@ func (e *RemoteError) Unwrap() error {
 // printable bounds a daemon's text and removes control characters, since it goes to
 // terminals and logs.
 func printable(s string) string {
-	//guard: shortens what a server says
+	//guard: shortens a server's message
 	if len(s) > maxLine {
 		s = s[:maxLine] + "..."
 	}

@@ -21,7 +21,7 @@ type call struct {
 	query  map[string]string
 	// once forbids a retry if the operation may have been done.
 	once bool
-	// kerberos is whether to prove who we are with Kerberos instead of a token.
+	// kerberos authenticates with Kerberos instead of a token.
 	kerberos bool
 }
 

@@ -156,7 +156,7 @@ func (q *requestBody) Read(p []byte) (_ int, err error) {
 	return q.sent, err
 }
 
-// content is what a request carries.
+// content is the file that a request carries.
 type content struct {
 	body io.ReadCloser
 	size int64 // -1 if not known

@@ -70,7 +70,7 @@ func (i *identity) parameter(ctx context.Context) (key, value string, err error)
 	return "delegation", i.token, err
 }
 
-// errNoOther means that the user is not identified by a token.
+// errNoTokenNeeded means that no token identifies the user.
 var errNoTokenNeeded = errors.New("no delegation token is needed")
 
 // replaceRefused replaces a token that was refused. Another goroutine may have done

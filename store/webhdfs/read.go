@@ -46,8 +46,7 @@ type opener struct {
 	length int64
 }
 
-// OpenAt implements store.Opener. The stream goes on at another data node if
-// one fails.
+// OpenAt implements store.Opener. If a data node fails, the stream continues at another.
 func (o *opener) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, error) {
 	r := &stream{opener: o, ctx: ctx, off: off, left: length, pace: cluster.NewPace((1 + maxNodes) * o.store.silence)}
 	if length < 0 {

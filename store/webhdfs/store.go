@@ -40,9 +40,9 @@ type Options struct {
 	Replication int
 }
 
-// Store is a file system over WebHDFS or HttpFS. It tries each call once,
-// though where needed at each name node and at several data nodes, and gives up
-// on a server that is silent for longer than the configuration allows.
+// Store is a file system over WebHDFS or HttpFS. It tries each call once, but if needed at
+// each name node and at several data nodes. It gives up on a server that is silent for
+// longer than the configuration allows.
 type Store struct {
 	conf        *cluster.Conf
 	scheme      string // http or https

@@ -1,13 +1,13 @@
-"""Judges a Parquet file by facts of the Avro file that it was made of.
+"""Judges a Parquet file by facts of its Avro file.
 
-    facts.py avro IN.avro FACTS.json        takes the facts, with fastavro
+    facts.py avro IN.avro FACTS.json        collects the facts, with fastavro
     facts.py judge OUT.parquet FACTS.json   prints a line: right, incomplete or wrong, and why
 
-The facts of a column are its number of values and nulls and a CRC-32 of its
-values in order (of text: of its lengths, and of its bytes); the values of an
-array or map are its lengths, and its items are columns of their own. Types that
-hold the same values count as the same: any width of integer, any unit of time,
-enum and string. A map's entries have no order, so they are taken by key."""
+The facts of a column are its numbers of values and nulls, and a CRC-32 of its
+values in order (for text: of the lengths, and of the bytes). The values of an
+array or map are its lengths; its items are separate columns. Types with the same
+values count as equal: integers of any width, times of any unit, enum and string.
+A map's entries have no order, so they are sorted by key."""
 
 import json
 import sys

@@ -1,7 +1,7 @@
-"""Copies an Avro file under another schema that its very bytes also fit, for
-peers that cannot read ordinary maps: IN.avro OUT.avro KIND. KIND "strings" has
-map keys read as Java's String; "pairs" makes a map an array of key and value,
-which Avro encodes alike. Without maps in the schema there is no copy."""
+"""Copies an Avro file under another schema that fits the same bytes, for peers
+that cannot read ordinary maps: IN.avro OUT.avro KIND. With KIND "strings", map
+keys are Java's String; with "pairs", a map is an array of keys and values, with
+the same encoding. Without maps in the schema there is no copy."""
 
 import itertools
 import json

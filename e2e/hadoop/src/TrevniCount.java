@@ -15,11 +15,11 @@ import org.apache.hadoop.util.ToolRunner;
 import org.apache.trevni.avro.AvroTrevniInputFormat;
 import org.apache.avro.mapred.AvroWrapper;
 
-/** A MapReduce job that reads Trevni files as any job does, and prints how many rows its mappers saw: TrevniCount PATH... */
+/** A MapReduce job that reads Trevni files and prints the number of rows that its mappers read: TrevniCount PATH... */
 public class TrevniCount extends Configured implements Tool {
   enum Seen { ROWS }
 
-  /** Counts what it is given. */
+  /** Counts rows. */
   public static class Count extends MapReduceBase
       implements Mapper<AvroWrapper<GenericRecord>, NullWritable, NullWritable, NullWritable> {
     @Override

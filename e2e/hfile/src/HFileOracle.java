@@ -64,20 +64,20 @@ import org.apache.hudi.storage.hadoop.HoodieHadoopStorage;
 
 /**
  * HBase's and Hudi's HFile code, which answers requests until its input ends. A request is a
- * line of fields with tabs between, an answer some lines and an empty one. Keys are in hex.
+ * line of fields separated by tabs, an answer is lines and an empty one. Keys are in hex.
  *
  * <pre>
- *   scan READER FILE              cells, SHA-256 of them, blocks whose checksum was wrong
- *   seek READER FILE ROW...       per row: whether it is there, and the row of the first cell from there on
+ *   scan READER FILE              number of cells, their SHA-256, number of blocks with a wrong checksum
+ *   seek READER FILE ROW...       per row: whether it is present, and the row of the first cell from it on
  *   bloom FILE ROW...             per row: whether HBase's Bloom filter may have it
  *   meta FILE NAME                Hudi's reader's meta block
  *   hudi-bloom FILE ROW...        the range of the rows, and per row: whether Hudi's Bloom filter may have it
- *   hudi-table FILE KEY...        as a file of a Hudi table: rows, the range of their keys, and per key: whether the
+ *   hudi-table FILE KEY...        read as a file of a Hudi table: rows, the range of keys, and per key: whether the
  *                                 filter has it and its rows as JSON
- *   bulk-load FAMILY FILE ROW...  what a region of HBase has when the file is loaded: cells and SHA-256 as of scan, and
+ *   bulk-load FAMILY FILE ROW...  a region of HBase after it loaded the file: cells and SHA-256 as for scan, and
  *                                 per row: its value in hex
  *   write FILE CODEC BLOCK N      HBase writes a file of N cells: see row and value
- *   time READER|write CODEC FILE N TIMES   CPU seconds of each time, of the thread that does it
+ *   time READER|write CODEC FILE N TIMES   CPU seconds of the thread for each time
  * </pre>
  */
 public final class HFileOracle {
@@ -88,7 +88,7 @@ public final class HFileOracle {
 
   public static void main(String[] args) throws Exception {
     conf.set("fs.defaultFS", "file:///");
-    // Without .crc files beside what is written, and with HBase's own checksums, not those.
+    // Without .crc files next to outputs: HBase's own checksums replace them.
     conf.set("fs.file.impl", "org.apache.hadoop.fs.RawLocalFileSystem");
     fs = new HFileSystem(conf, true);
     PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
@@ -102,7 +102,7 @@ public final class HFileOracle {
       out.println();
       out.flush();
     }
-    System.exit(0); // threads of HBase stay otherwise
+    System.exit(0); // threads of HBase would keep running
   }
 
   private static void answer(String[] a, PrintStream out) throws Exception {
@@ -136,7 +136,7 @@ public final class HFileOracle {
     return reader.getScanner(conf, false, false);
   }
 
-  /** Digest of what is put into it, each run of bytes behind its length. */
+  /** Digest of byte strings, each after its length. */
   private static final class Digest {
     final MessageDigest sha;
     long n;
@@ -177,7 +177,7 @@ public final class HFileOracle {
     out.println(d + "\t" + HFile.getAndResetChecksumFailuresCount());
   }
 
-  /** A seek stops at the last cell that is not behind the key. */
+  /** A seek stops at the last cell that is not after the key. */
   private static void seekHBase(String file, List<String> rows, PrintStream out) throws Exception {
     try (HFile.Reader reader = open(file)) {
       for (String row : rows) {
@@ -198,7 +198,7 @@ public final class HFileOracle {
     return r;
   }
 
-  /** Hudi knows rows and values alone. */
+  /** Hudi has only rows and values. */
   private static void scanHudi(String file, PrintStream out) throws Exception {
     Digest d = new Digest();
     try (HFileReader r = openHudi(file)) {
@@ -213,10 +213,10 @@ public final class HFileOracle {
     out.println(d + "\t0");
   }
 
-  /** Rows are sought in ascending order, as Hudi's reader goes forward only. */
+  /** Seeks rows in ascending order, because Hudi's reader only moves forward. */
   private static void seekHudi(String file, List<String> rows, PrintStream out) throws Exception {
     try (HFileReader r = openHudi(file)) {
-      boolean any = r.seekTo(); // without which every key is behind the end
+      boolean any = r.seekTo(); // without it, every key is after the end
       for (String row : rows) {
         int where = any ? r.seekTo(new UTF8StringKey(hex.parseHex(row))) : HFileReader.SEEK_TO_EOF;
         boolean found = where == HFileReader.SEEK_TO_FOUND;
@@ -236,7 +236,7 @@ public final class HFileOracle {
     }
   }
 
-  /** Hudi's filter is made of Hadoop's, and has its bytes. */
+  /** Hudi's filter uses Hadoop's, and has its bytes. */
   private static void hudiBloom(String file, List<String> rows, PrintStream out) throws Exception {
     try (HFileReader r = openHudi(file)) {
       String[] info = new String[3];
@@ -256,7 +256,7 @@ public final class HFileOracle {
     }
   }
 
-  /** Hudi's reader of tables, which takes the schema, the range and the filter from the file. */
+  /** Hudi's reader of tables, which reads the schema, the range and the filter from the file. */
   private static void hudiTable(String file, List<String> keys, PrintStream out) throws Exception {
     StoragePath path = new StoragePath(new File(file).toURI());
     HFileReaderFactory factory = HFileReaderFactory.builder().withStorage(new HoodieHadoopStorage(path, new HadoopStorageConfiguration(conf))).withPath(path).build();
@@ -294,7 +294,7 @@ public final class HFileOracle {
     WAL wal = new WALFactory(c, "judge").getWAL(info);
     HRegion region = HRegion.createHRegion(info, root, c, table, wal);
     try {
-      // What is loaded is moved.
+      // A load moves the file.
       java.nio.file.Path copy = Files.copy(new File(file).toPath(), dir.resolve("loaded.hfile"));
       if (region.bulkLoadHFiles(List.of(Pair.newPair(name, copy.toString())), true, null) == null) throw new IllegalStateException("it is not loaded");
       Digest d = new Digest();
@@ -326,12 +326,12 @@ public final class HFileOracle {
     }
   }
 
-  /** The row of a number: 16 bytes that the number begins. */
+  /** The row of a number: 16 bytes that begin with the number. */
   private static void row(byte[] b, long i) {
     ByteBuffer.wrap(b).putLong(i).putLong(0x3839616263646566L);
   }
 
-  /** The value of a number: 40 bytes, of which 8 are hard to guess. */
+  /** The value of a number: 40 bytes, 8 of them pseudo-random. */
   private static void value(byte[] b, long i) {
     ByteBuffer.wrap(b).putLong(i * 0x9E3779B97F4A7C15L);
   }

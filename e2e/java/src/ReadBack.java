@@ -7,17 +7,17 @@ import org.apache.trevni.ColumnFileReader;
 import org.apache.trevni.ColumnValues;
 import org.apache.trevni.avro.AvroColumnReader;
 
-/** Reads as a program would that wants the values: nothing is printed but a sum. */
+/** Reads files like a program that uses the values, and prints only a sum. */
 final class ReadBack {
   private ReadBack() {}
 
-  /** Does it as often as the environment's PASSES says, and gives the last result. */
+  /** Does the work PASSES times, and returns the last result. */
   static long passes(Callable<Long> read) throws Exception {
     for (int more = Integer.parseInt(System.getenv().getOrDefault("PASSES", "1")); more > 1; more--) read.call();
     return read.call();
   }
 
-  /** Assembles every row, and gives their number. */
+  /** Assembles every row, and returns their number. */
   static long rows(File file) throws IOException {
     try (AvroColumnReader<Object> rows = new AvroColumnReader<>(new AvroColumnReader.Params(file))) {
       long n = rows.getRowCount();

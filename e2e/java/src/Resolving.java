@@ -17,7 +17,7 @@ import org.apache.avro.io.DecoderFactory;
 import org.apache.avro.io.EncoderFactory;
 import org.apache.avro.util.Utf8;
 
-/** Avro's own schema resolution: reads a datum with another schema than it was written with, and writes it again. */
+/** Avro's own schema resolution: reads a datum with a schema other than the writer's, and writes it again. */
 final class Resolving {
   private Resolving() {}
 
@@ -41,24 +41,24 @@ final class Resolving {
   private static String resolve(String writer, String reader, byte[] datum) throws IOException {
     Schema w = new Schema.Parser().parse(writer);
     Schema r = new Schema.Parser().parse(reader);
-    // Java holds counts of items to the bytes that are left, but takes the reader's sizes of items for the writer's.
+    // Java compares counts of items with the remaining bytes, but by the sizes of the reader's items, not the writer's.
     Decoder in = DecoderFactory.get().binaryDecoder(Arrays.copyOf(datum, datum.length + 100_000), null);
     Object row = new Ordered(w, r).read(null, in);
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     BinaryEncoder out = EncoderFactory.get().binaryEncoder(bytes, null);
     new GenericDatumWriter<>(r).write(row, out);
     out.flush();
-    // The decoder is more lenient: it looks at what the datum holds, and never at the names of records.
+    // The decoder is more lenient: it checks only the datum, not the names of records.
     boolean all = SchemaCompatibility.checkReaderWriterCompatibility(r, w).getType() == SchemaCompatibilityType.COMPATIBLE;
     return HexFormat.of().formatHex(bytes.toByteArray()) + (all ? "" : " of incompatible schemas");
   }
 
-  /** Keeps the entries of maps in order, also those that have their key in common. */
+  /** Keeps the entries of maps in order, even with equal keys. */
   private static final class Ordered extends GenericDatumReader<Object> {
     private static final GenericData model = new GenericData();
 
     static {
-      model.setFastReaderEnabled(false); // it does not ask the methods below
+      model.setFastReaderEnabled(false); // it does not call the methods below
     }
 
     Ordered(Schema writer, Schema reader) {

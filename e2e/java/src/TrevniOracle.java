@@ -83,7 +83,7 @@ public final class TrevniOracle {
     }
   }
 
-  /** Runs a command, whose list is in the input where it is named "-". */
+  /** Runs a command. A list named "-" is in the input. */
   private static boolean run(String[] a, BufferedReader in) throws Exception {
     boolean ok = true;
     switch (a[0]) {
@@ -145,13 +145,13 @@ public final class TrevniOracle {
 
   /**
    * Reads map keys as String, not Utf8: Trevni's writer casts them.  avro-tools' totrevni reads Utf8 and so fails on
-   * almost every file with a map; -Doracle.totrevni=true does as it does.
+   * almost every file with a map; -Doracle.totrevni=true reads Utf8, too.
    */
   private static final class Rows extends GenericDatumReader<Object> {
     private static final GenericData model = new GenericData();
 
     static {
-      model.setFastReaderEnabled(false); // the fast reader does not ask readMapKey
+      model.setFastReaderEnabled(false); // the fast reader does not call readMapKey
     }
 
     Rows() {
@@ -178,7 +178,7 @@ public final class TrevniOracle {
     return n + " rows";
   }
 
-  /** Writes records of simple fields with trevni.values on every column, which AvroColumnWriter never asks for. */
+  /** Writes records of simple fields with trevni.values on every column, unlike AvroColumnWriter. */
   private static String writeValues(File avro, File trevni, String codec, String checksum) throws IOException {
     long n = 0;
     try (FileReader<Object> rows = DataFileReader.openReader(avro, new Rows())) {
@@ -246,7 +246,7 @@ public final class TrevniOracle {
     return n + " rows";
   }
 
-  /** What the reader takes on trust: magic, column layout, block rows and sizes, and no gap between or after columns. */
+  /** Checks what the reader trusts: magic, column layout, block rows and sizes, and no gap between or after columns. */
   private static void checkStructure(File part) throws IOException {
     try (ColumnFileReader f = new ColumnFileReader(part); InputStream in = new FileInputStream(part)) {
       expect("magic", "Trv\2", new String(in.readNBytes(4), StandardCharsets.ISO_8859_1));
@@ -266,7 +266,7 @@ public final class TrevniOracle {
     }
   }
 
-  /** The columns that AvroColumnWriter makes of a schema. */
+  /** The columns that AvroColumnWriter makes from a schema. */
   private static List<String> layout(Schema schema) throws IOException {
     ByteArrayOutputStream empty = new ByteArrayOutputStream();
     new AvroColumnWriter<>(schema, new ColumnFileMetaData()).writeTo(empty);
@@ -294,7 +294,7 @@ public final class TrevniOracle {
       out.println("rows " + f.getRowCount());
       out.println("columns " + f.getColumnCount());
       f.getMetaData().forEach((k, v) -> out.println("meta " + k + "=" + new String(v, StandardCharsets.UTF_8)));
-      // For each array column, how many elements each row has: the lengths its children share.
+      // For each array column, the number of elements per row: the lengths that its children share.
       Map<ColumnMetaData, long[]> elements = new HashMap<>();
       for (ColumnMetaData m : f.getColumnMetaData()) {
         out.println(describe(m));
@@ -433,7 +433,7 @@ public final class TrevniOracle {
     return ok;
   }
 
-  /** Runs on a thread of its own, because hostile input can loop without end or overflow the stack. */
+  /** Runs on its own thread, because hostile input can loop forever or overflow the stack. */
   private static String limited(Callable<String> c) throws InterruptedException, ExecutionException, TimeoutException {
     FutureTask<String> task = new FutureTask<>(c);
     Thread t = new Thread(null, task, "job", 16 << 20);

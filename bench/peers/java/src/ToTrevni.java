@@ -26,7 +26,7 @@ public final class ToTrevni {
     }
   }
 
-  /** Reads the keys of maps as the String that Trevni's writer casts them to. */
+  /** Reads map keys as String, to which Trevni's writer casts them. */
   private static final class StringKeys extends GenericDatumReader<GenericRecord> {
     StringKeys(GenericData data) {
       super(null, null, data);
