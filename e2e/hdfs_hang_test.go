@@ -223,7 +223,7 @@ func canceledCalls(t *testing.T, c *hadooptest.Cluster, st store.Store, dir stri
 				t.Errorf("%s: %v", e.what, e.err)
 			}
 		case <-late:
-			t.Fatalf("a call goes on %v after it was canceled", grace)
+			t.Fatalf("a call still runs %v after it was canceled", grace)
 		}
 	}
 	for _, d := range nodes {

@@ -129,7 +129,7 @@ func TestConcurrentRuns(t *testing.T) {
 	first, second := launch(t, command(c.args(dest, temp)...)), launch(t, command(c.args(dest, temp)...))
 	a, b := first.code(), second.code()
 	if a != 0 && b != 0 || a != 0 && a != 5 || b != 0 && b != 5 {
-		t.Errorf("exits %d and %d, want 0 and 5 (or 0, for one that came late)", a, b)
+		t.Errorf("exits %d and %d, want 0 and 5 (or 0 if one started late)", a, b)
 	}
 	c.wantComplete(t, dest, temp)
 }

@@ -141,7 +141,7 @@ func (c *cluster) submit(ctx context.Context) error {
 	}
 	c.begin("nothing to do")
 	if out, err = job.Submit(ctx, c.request, c); err != nil || !out.Nothing {
-		return fmt.Errorf("the third submission came to %+v, %w", out, err)
+		return fmt.Errorf("the third submission returned %+v, %w", out, err)
 	}
 	return c.documents(ctx, out)
 }

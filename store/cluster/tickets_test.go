@@ -56,14 +56,14 @@ func TestIdleRenewal(t *testing.T) {
 			t.Errorf("a ticket until %v, %v", current.end, err)
 		}
 		if want := int32(hours * 60 / 48); source.requested.Load() != want {
-			t.Errorf("%d tickets were asked for, want %d", source.requested.Load(), want)
+			t.Errorf("%d requests for tickets, want %d", source.requested.Load(), want)
 		}
 		tickets.close()
 		before := source.requested.Load()
 		time.Sleep(hours * time.Hour)
 		synctest.Wait()
 		if source.requested.Load() != before {
-			t.Error("a ticket was asked for after close")
+			t.Error("a request for a ticket after close")
 		}
 	})
 }
@@ -126,7 +126,7 @@ func TestCloseDuringExchangeWithAnotherDue(t *testing.T) {
 		<-tickets.busy
 		synctest.Wait()
 		if n := source.requested.Load(); n != 1 {
-			t.Errorf("%d tickets were asked for", n)
+			t.Errorf("%d requests for tickets, want 1", n)
 		}
 	})
 }

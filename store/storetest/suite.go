@@ -75,11 +75,11 @@ func testCreate(e env) {
 	got, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
 	e.must(err)
 	if !bytes.Equal(got, data) {
-		e.Error("read other bytes than were written")
+		e.Error("the bytes read differ from those written")
 	}
 	clear(got)
 	if n, err := store.ReadRange(f, got[7:], 7); n != len(got)-7 || err != nil && err != io.EOF || !bytes.Equal(got[7:], data[7:]) {
-		e.Errorf("read a range of other bytes than were written: %d, %v", n, err)
+		e.Errorf("ReadRange differs from the bytes written: %d, %v", n, err)
 	}
 	part := make([]byte, 10)
 	for _, read := range []func([]byte, int64) (int, error){f.ReadAt, func(p []byte, off int64) (int, error) { return store.ReadRange(f, p, off) }} {
@@ -111,7 +111,7 @@ func testIdentity(e env) {
 	time.Sleep(20 * time.Millisecond) // more than a tick of local disk's clock
 	e.write("f", []byte("other"))
 	if other := identity(); other == first && other != (store.Identity{}) {
-		e.Errorf("another file is %+v, too", other)
+		e.Errorf("two files have the identity %+v", other)
 	}
 }
 
