@@ -58,7 +58,7 @@ func (p *part) openBloom(file *File) (*bloomPart, error) {
 	return b, err
 }
 
-// Holds implements format.Holder.
+// Contents implements format.Holder.
 func (p *bloomPart) Holds() string {
 	return fmt.Sprintf("%d Bloom filters (%d hash functions, %d bits) of about %.0f keys", p.filters, p.hashes, p.bits, p.keys)
 }

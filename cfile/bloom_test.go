@@ -14,8 +14,8 @@ import (
 func TestBloomFile(t *testing.T) {
 	p := openLone(t, sample(t, "bloom_4000keys.cf"))
 	const want = "3 Bloom filters (13 hash functions, 98304 bits) of about 3987 keys"
-	if h, ok := p.(format.Holder); !ok || h.Holds() != want || p.Rows() != 0 || p.Schema() != "" {
-		t.Errorf("%T, %q, %d rows of schema %q, want %q", p, h.Holds(), p.Rows(), p.Schema(), want)
+	if h, ok := p.(format.Holder); !ok || h.Contents() != want || p.Rows() != 0 || p.Schema() != "" {
+		t.Errorf("%T, %q, %d rows of schema %q, want %q", p, h.Contents(), p.Rows(), p.Schema(), want)
 	}
 	if blocks, err := p.Blocks(0); err != nil || len(blocks) != 1 || blocks[0].StoredSize < 3*4096 {
 		t.Errorf("blocks %+v, %v", blocks, err)

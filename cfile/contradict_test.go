@@ -222,16 +222,16 @@ func TestFullVectors(t *testing.T) {
 		testenv.Must(t, err)
 		units, values := 0, 0
 		for {
-			v := column.Vector{Most: 2}
+			v := column.Vector{Limit: 2}
 			n, items, err := c.Read(&v, 100)
 			if errors.Is(err, column.ErrFull) {
-				v = column.Vector{Most: 6}
+				v = column.Vector{Limit: 6}
 				n, items, err = c.Read(&v, 100)
 			}
 			if err != nil {
 				break
 			}
-			if info.Type != column.Null && v.Values > v.Most || v.Values != items || info.Array && len(v.Lengths) != n {
+			if info.Type != column.Null && v.Values > v.Limit || v.Values != items || info.Array && len(v.Lengths) != n {
 				t.Fatalf("column %s: %d units of %d items in %+v", info.Name, n, items, v)
 			}
 			units, values = units+n, values+items
@@ -242,7 +242,7 @@ func TestFullVectors(t *testing.T) {
 	}
 	c, err := p.(format.ColumnPart).Cursor(idColumn)
 	testenv.Must(t, err)
-	v := column.Vector{Most: 3}
+	v := column.Vector{Limit: 3}
 	for want := range 3 {
 		if n, _, err := c.Read(&v, 1); n != 1 || err != nil || v.Longs[want] != int64(want) {
 			t.Errorf("value %d: %d, %v", want, n, err)

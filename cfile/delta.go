@@ -29,7 +29,7 @@ const deltaSchema = `{"type":"record","name":"Delta","fields":[` +
 	`{"name":"columns","type":{"type":"array","items":{"type":"record","name":"Cell","fields":[` +
 	`{"name":"id","type":"int"},{"name":"value","type":["null","bytes"]}]}}}]}`
 
-// Holds implements format.Holder.
+// Contents implements format.Holder.
 func (p *deltaPart) Holds() string { return "changes of the rows of a Kudu rowset" }
 
 func (p *deltaPart) Schema() string { return deltaSchema }

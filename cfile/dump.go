@@ -69,7 +69,7 @@ func (d *dumper) document(p *part) {
 
 // file dumps a file.
 func (d *dumper) file(p *part, f *partFile) {
-	memory := &column.Reservation{Of: p.memory}
+	memory := &column.Reservation{Account: p.memory}
 	defer memory.ShrinkTo(0)
 	d.begin(f.stored, "%s", d.describe(p, f))
 	file, err := f.openBy(p, memory)

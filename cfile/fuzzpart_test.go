@@ -51,7 +51,7 @@ func fuzzCursors(t *testing.T, p *part) {
 		c := p.cursor(i)
 		err := c.SeekRow(p.rows / 2)
 		for n := 0; err == nil && n < 100; n++ {
-			_, _, err = c.Read(&column.Vector{Most: 1 << 10}, 10)
+			_, _, err = c.Read(&column.Vector{Limit: 1 << 10}, 10)
 		}
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, column.ErrFull) && !partDamage(err) {
 			t.Fatal(err)

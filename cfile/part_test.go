@@ -103,7 +103,7 @@ func checkPart(t *testing.T, files map[string][]byte) error {
 		if err == nil {
 			err = c.SeekRow(p.Rows() / 2)
 		}
-		v := column.Vector{Most: 1 << 12}
+		v := column.Vector{Limit: 1 << 12}
 		for n := 0; err == nil && n < 1000; n++ {
 			v.Reset()
 			_, _, err = c.Read(&v, 10)

@@ -19,14 +19,14 @@ import (
 func (p *part) Verify(ctx context.Context) error {
 	var found damage.Found
 	if p.document != nil {
-		if err := found.Keep(p.verifyDocument()); err != nil {
+		if err := found.Add(p.verifyDocument()); err != nil {
 			return err
 		}
 	}
 	for i := range p.columns {
 		before, sizes := found.Len(), make([]blockSize, len(p.columns[i].blocks))
 		for _, verify := range []func(context.Context, int, []blockSize) error{p.verifyLengths, p.verifyValues} {
-			if err := found.Keep(verify(ctx, i, sizes)); err != nil {
+			if err := found.Add(verify(ctx, i, sizes)); err != nil {
 				return err
 			}
 		}
@@ -34,7 +34,7 @@ func (p *part) Verify(ctx context.Context) error {
 			continue
 		}
 		for _, verify := range []func(context.Context, int, []blockSize) error{p.verifySizes, p.verifyRows} {
-			if err := found.Keep(verify(ctx, i, sizes)); err != nil {
+			if err := found.Add(verify(ctx, i, sizes)); err != nil {
 				return err
 			}
 		}
@@ -192,7 +192,7 @@ func (s *blockSums) reach(row int64) error {
 
 // verifyFile checks a file of the part, and calls check with its rows.
 func (p *part) verifyFile(ctx context.Context, f *partFile, sums *blockSums, check func(*Rows) error) error {
-	memory := &column.Reservation{Of: p.memory}
+	memory := &column.Reservation{Account: p.memory}
 	defer memory.ShrinkTo(0)
 	file, err := f.openBy(p, memory)
 	if err == nil {

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 // program returns a run of the program, without the environment variables for tests.
 func program(args ...string) *exec.Cmd {
 	cmd := exec.Command(binary, args...)
-	cmd.Env = testenv.OfProgram()
+	cmd.Env = testenv.ProgramEnviron()
 	return cmd
 }
 

@@ -61,8 +61,8 @@ func TestAvroRows(t *testing.T) {
 			}
 			wantRows(t, d, dataset.Query{Offset: int64(n), Limit: 7}, rows[n:min(n+7, 3000)])
 		}
-		if memory != nil && memory.Left() != memory.Size() {
-			t.Errorf("%d bytes are still reserved", memory.Size()-memory.Left())
+		if memory != nil && memory.Available() != memory.Size() {
+			t.Errorf("%d bytes are still reserved", memory.Size()-memory.Available())
 		}
 		s, err := d.Count(t.Context(), "")
 		if err != nil || s.Rows != 3000 {

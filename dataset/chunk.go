@@ -123,7 +123,7 @@ func newChunk(name string, m *shred.Mapping, formats format.Registry, memory *bu
 	c := &chunk{
 		name: name, mapping: m, format: formats.InMemory(), memory: memory, heap: memory.NewHeap(), size: firstChunk / 2,
 		blocks: make([]column.Block, n), marks: make([]column.Mark, n),
-		limit: int(max(min(largestChunk, memory.Left()/chunkShare), firstChunk)),
+		limit: int(max(min(largestChunk, memory.Available()/chunkShare), firstChunk)),
 	}
 	//guard: refuses to read rows in a program without such a format
 	if c.format == nil {

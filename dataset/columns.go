@@ -174,7 +174,7 @@ func (c *columns) appendAccounted(i int) (items int, err error) {
 	if err := c.memory.prepare(i, v, c.all[c.numbers[i]].Type, expected); err != nil {
 		return 0, err
 	}
-	v.Most = v.Values + c.memory.values()
+	v.Limit = v.Values + c.memory.values()
 	items, err = c.appendColumn(i)
 	if errors.Is(err, column.ErrFull) && v.Values <= c.memory.values() && c.rows == 0 && len(c.window) == 1 && c.window[0].n == 1 {
 		// A single row does not fit. Its values may be of a byte each.

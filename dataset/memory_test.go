@@ -60,8 +60,8 @@ func growMemory(t *testing.T, what string, do func(memory *budget.Pool) error) (
 	for size := int64(1000); ; refused++ {
 		pool := budget.New(size)
 		err := do(pool)
-		if pool.Left() != size {
-			t.Fatalf("%s: %d of %d bytes left at the end (%v)", what, pool.Left(), size, err)
+		if pool.Available() != size {
+			t.Fatalf("%s: %d of %d bytes left at the end (%v)", what, pool.Available(), size, err)
 		}
 		if err == nil {
 			return refused
@@ -147,23 +147,23 @@ func TestMemoryOfEarlyEnds(t *testing.T) {
 				_, err = s.Next(nil)
 			}
 			testenv.Must(t, err)
-			if pool.Left() == size {
+			if pool.Available() == size {
 				t.Errorf("%+v: a running scan holds no memory", q)
 			}
 			s.Close()
 			s.Close()
-			if pool.Left() != size {
-				t.Errorf("%+v: %d bytes left of %d after the scan is closed", q, pool.Left(), size)
+			if pool.Available() != size {
+				t.Errorf("%+v: %d bytes left of %d after the scan is closed", q, pool.Available(), size)
 			}
 			b, err := d.Batches(t.Context(), q)
 			testenv.Must(t, err)
-			if !b.Next() || pool.Left() == size {
+			if !b.Next() || pool.Available() == size {
 				t.Errorf("%+v: running batches hold no memory, %v", q, b.Err())
 			}
 			b.Close()
 			b.Close()
-			if pool.Left() != size {
-				t.Errorf("%+v: %d bytes left of %d after the batches are closed", q, pool.Left(), size)
+			if pool.Available() != size {
+				t.Errorf("%+v: %d bytes left of %d after the batches are closed", q, pool.Available(), size)
 			}
 		}
 	})
@@ -199,8 +199,8 @@ func TestSmallBatches(t *testing.T) {
 				}
 			}
 			b.Close()
-			if b.Err() != nil || row != len(want) || pool.Left() != test.size {
-				t.Errorf("%s: %d rows, %d bytes left of %d, %v", test.name, row, pool.Left(), test.size, b.Err())
+			if b.Err() != nil || row != len(want) || pool.Available() != test.size {
+				t.Errorf("%s: %d rows, %d bytes left of %d, %v", test.name, row, pool.Available(), test.size, b.Err())
 			}
 		}
 		if most["much"] <= max(most["little for copies"], most["less for copies"]) {
@@ -228,7 +228,7 @@ func TestVectorsShrink(t *testing.T) {
 				t.Fatalf("%d bytes allocated for %d, %d batches after the large one", cap(data), len(data), batch-large)
 			}
 		}
-		if held := size - pool.Left(); b.Err() != nil || large < 0 || batch < large+3 || held > 3<<20 {
+		if held := size - pool.Available(); b.Err() != nil || large < 0 || batch < large+3 || held > 3<<20 {
 			t.Errorf("batch %d of %d is large, %d bytes held at the end, %v", large, batch, held, b.Err())
 		}
 	})
@@ -261,7 +261,7 @@ func TestMemoryOfPieces(t *testing.T) {
 					return nil, 0, err
 				}
 				rows = append(rows, row)
-				most = max(most, pool.Size()-pool.Left())
+				most = max(most, pool.Size()-pool.Available())
 			}
 		}
 		held := map[string]int64{}
@@ -276,8 +276,8 @@ func TestMemoryOfPieces(t *testing.T) {
 		} {
 			pool := budget.New(test.size)
 			rows, most, err := read(test.st, pool)
-			if err != nil || !slices.EqualFunc(rows, want, bytes.Equal) || pool.Left() != test.size {
-				t.Errorf("%s: %d rows, want %d; %d bytes left of %d; %v", test.name, len(rows), len(want), pool.Left(), test.size, err)
+			if err != nil || !slices.EqualFunc(rows, want, bytes.Equal) || pool.Available() != test.size {
+				t.Errorf("%s: %d rows, want %d; %d bytes left of %d; %v", test.name, len(rows), len(want), pool.Available(), test.size, err)
 			}
 			held[test.name] = most
 		}
@@ -364,7 +364,7 @@ func TestMemoryOfNumbers(t *testing.T) {
 		numbers := 0
 		for b.Next() {
 			numbers += len(b.Vector(0).Longs)
-			if held, need := memory.Size()-memory.Left(), int64(8*cap(b.Vector(0).Longs)); held < need {
+			if held, need := memory.Size()-memory.Available(), int64(8*cap(b.Vector(0).Longs)); held < need {
 				t.Errorf("%d bytes are reserved, want at least %d", held, need)
 			}
 		}
@@ -432,15 +432,15 @@ func TestBatchesStayWithinMemory(t *testing.T) {
 				rows += b.Rows()
 				data := b.Vector(1).Data
 				need := int64(cap(data)) + int64(copies*len(data))
-				if held := tt.memory - pool.Left(); held < need || pool.Left() > tt.memory {
+				if held := tt.memory - pool.Available(); held < need || pool.Available() > tt.memory {
 					t.Errorf("%d copies: %d bytes of %d are reserved, want at least %d", copies, held, tt.memory, need)
 				}
 			}
 			if b.Err() != nil || rows != len(tt.sizes) {
 				t.Errorf("%d bytes, %d copies: %d rows of %d, %v", tt.memory, copies, rows, len(tt.sizes), b.Err())
 			}
-			if b.Close(); pool.Left() != tt.memory {
-				t.Errorf("%d of %d bytes left", pool.Left(), tt.memory)
+			if b.Close(); pool.Available() != tt.memory {
+				t.Errorf("%d of %d bytes left", pool.Available(), tt.memory)
 			}
 		}
 	}

@@ -71,7 +71,7 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, 
 	until, end := context.WithCancel(ctx)
 	o := &OpenPart{Format: p.format, name: p.Name, read: read, end: end, memory: l.memory.NewHeap()}
 	if !store.CapabilitiesOf(p.Store).Local {
-		o.ahead = newAhead(o.memory, l.memory.Left()/4)
+		o.ahead = newAhead(o.memory, l.memory.Available()/4)
 	}
 	defer func() {
 		if err != nil {
@@ -202,7 +202,7 @@ func isAvro(head []byte) bool { return len(head) >= 4 && string(head[:4]) == "Ob
 func mapPart(p *OpenPart) (*shred.Mapping, error) {
 	if p.Schema() == "" {
 		if h, ok := p.Part.(format.Holder); ok {
-			return nil, damage.New(damage.Schema, p.name, -1, "the file holds %s, and no rows", h.Holds())
+			return nil, damage.New(damage.Schema, p.name, -1, "the file holds %s, and no rows", h.Contents())
 		}
 		return nil, damage.New(damage.Schema, p.name, -1, "the file has no Avro schema, so its columns cannot become rows")
 	}

@@ -64,7 +64,7 @@ func TestRandomProjections(t *testing.T) {
 						t.Fatalf("seed %d, %q, row %d: %v\n%s", seed, paths, i, err, schema)
 					}
 					part, all := native(t, s.Schema().JSON(), row), native(t, schema, whole)
-					if !projected.Of(part, all) {
+					if !projected.IsProjection(part, all) {
 						x, _ := json.Marshal(part)
 						y, _ := json.Marshal(all)
 						t.Fatalf("seed %d, %q, row %d:\n%s\nof\n%s\n%s", seed, paths, i, x, y, s.Schema().JSON())

@@ -51,7 +51,7 @@ const valueMemory = 24
 
 // values returns for how many values of a column there is memory.
 func (m *vectorMemory) values() int {
-	return int(max(min(m.heap.Left()/valueMemory, maxItems), 1))
+	return int(max(min(m.heap.Available()/valueMemory, maxItems), 1))
 }
 
 // prepare checks the memory for values of large blocks before they are read. It

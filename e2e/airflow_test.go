@@ -100,7 +100,7 @@ func (a *airflow) migrate() {
 
 func (a *airflow) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(a.python, args...)
-	cmd.Env = append(testenv.OfProgram(), "PATH="+a.dir+"/bin:"+os.Getenv("PATH"), "AIRFLOW_HOME="+a.home,
+	cmd.Env = append(testenv.ProgramEnviron(), "PATH="+a.dir+"/bin:"+os.Getenv("PATH"), "AIRFLOW_HOME="+a.home,
 		"AIRFLOW__CORE__LOAD_EXAMPLES=False", "AIRFLOW__CORE__DAGS_FOLDER="+a.dir+"/dags", "PYTHONWARNINGS=ignore")
 	return cmd
 }

@@ -88,7 +88,7 @@ func pythonWith(t *testing.T, environment []string, script string, args ...strin
 		testenv.Skip(t, "there are no Python readers of Arrow: "+err.Error())
 	}
 	cmd := exec.Command(program, append([]string{script}, args...)...)
-	cmd.Env = append(testenv.OfProgram(), environment...)
+	cmd.Env = append(testenv.ProgramEnviron(), environment...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -146,7 +146,7 @@ func catColumns(t *testing.T, converted []conversion) {
 			return
 		}
 		for j := range got {
-			if !projected.Of(got[j], want[j]) {
+			if !projected.IsProjection(got[j], want[j]) {
 				t.Errorf("%s %v, row %d:\n%v\nof\n%v", c.file, flags, j, got[j], want[j])
 				return
 			}

@@ -112,7 +112,7 @@ func (r refusal) run(t *testing.T, f folder, client, uri, input string) {
 
 // TestFullDataNodes converts more than fits. A retry may succeed after space is freed.
 func TestFullDataNodes(t *testing.T) {
-	hadooptest.Need(t)
+	hadooptest.RequireCluster(t)
 	dir := t.TempDir()
 	var disk syscall.Statfs_t
 	must(t, syscall.Statfs(dir, &disk))

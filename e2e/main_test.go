@@ -120,7 +120,7 @@ type result struct {
 // affects.
 func command(args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
-	cmd.Env = testenv.OfProgram()
+	cmd.Env = testenv.ProgramEnviron()
 	return cmd
 }
 

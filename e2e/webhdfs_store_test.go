@@ -41,7 +41,7 @@ func openWebStore(t *testing.T, uri string, conf *cluster.Conf, login *cluster.L
 // TestHungCallsOverHTTP suspends daemons. No call may last much longer than the
 // configuration allows, or than its context.
 func TestHungCallsOverHTTP(t *testing.T) {
-	hadooptest.Need(t)
+	hadooptest.RequireCluster(t)
 	c := hadooptest.New(t, hadooptest.Config{DataNodes: 1, HDFS: map[string]string{
 		"dfs.namenode.heartbeat.recheck-interval": "300000", // it keeps offering a hung node
 		"dfs.namenode.fs-limits.min-block-size":   "3000000",

@@ -84,8 +84,8 @@ type ColumnPart interface {
 // Holder is a Part that holds something other than the rows of a table.
 type Holder interface {
 	Part
-	// Holds returns a short description of the contents.
-	Holds() string
+	// Contents returns a short description of the contents.
+	Contents() string
 }
 
 // RowPart is a Part of a format that keeps rows whole. Schema is that of the rows that

@@ -231,7 +231,7 @@ func (c *child) earlierFailures() (names []string) {
 // checkEarlierFailure returns the permanent failure of an earlier attempt of this job.
 func (c *child) checkEarlierFailure(ctx context.Context) error {
 	for _, name := range c.earlierFailures() {
-		if f := task.ReadFailed(ctx, c.dest.Store, name, c.job.Run); f != nil && f.Lasting() {
+		if f := task.ReadFailed(ctx, c.dest.Store, name, c.job.Run); f != nil && f.Permanent() {
 			return &repeatedFailure{f.Cause(), f.Attempt}
 		}
 	}
@@ -278,12 +278,12 @@ func (c *child) writeFailure(ctx context.Context, err error) {
 	if !ok || c.dest.Store == nil {
 		return
 	}
-	f := task.FailedOf(err)
+	f := task.NewFailed(err)
 	f.Run, f.Job, f.Attempt, f.Host = c.job.Run, id, c.attempt, host()
 	f.Task, f.Exit, f.Log = c.job.Task, c.Exit(err), c.logFile
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
-	if err := f.Leave(clean, c.dest.Store, c.job.Dir); err != nil {
+	if err := f.Write(clean, c.dest.Store, c.job.Dir); err != nil {
 		c.log.Warn("cannot write the document about the failure", "reason", err.Error())
 	}
 }

@@ -41,7 +41,7 @@ func TestChild(t *testing.T) {
 	for n := range c.plan.Tasks {
 		out, err := c.runAttempt(n, 0)
 		c.must(err)
-		got, err := task.WorkIn(c.plan, nil, c.st, c.dir).Finished(t.Context(), n)
+		got, err := task.NewWork(c.plan, nil, c.st, c.dir).Finished(t.Context(), n)
 		if err != nil || got == nil || got.RowsIn != want[n].RowsIn || len(got.Parts) != 1 || got.Made.Run != testRun ||
 			got.Parts[0].Files[0].CRC32C != want[n].Parts[0].Files[0].CRC32C {
 			t.Fatalf("task %d: got %+v, %v, want %+v", n, got, err, want[n])
@@ -140,7 +140,7 @@ func TestChildOfFinishedTask(t *testing.T) {
 	}
 	out, err = c.runAttempt(1, 2)
 	c.must(err)
-	if res, err := task.WorkIn(c.plan, nil, c.st, c.dir).Finished(t.Context(), 1); res == nil || counterOf(out, doneBefore) != 0 || counterOf(out, outputFiles) != 1 {
+	if res, err := task.NewWork(c.plan, nil, c.st, c.dir).Finished(t.Context(), 1); res == nil || counterOf(out, doneBefore) != 0 || counterOf(out, outputFiles) != 1 {
 		t.Errorf("%+v, %v, counters %v", res, err, out.Counters)
 	}
 }
@@ -422,7 +422,7 @@ func TestConcurrentAttempts(t *testing.T) {
 		}
 	}
 	c.st = inner
-	if res, err := task.WorkIn(c.plan, nil, c.st, c.dir).Finished(t.Context(), 2); res == nil || err != nil {
+	if res, err := task.NewWork(c.plan, nil, c.st, c.dir).Finished(t.Context(), 2); res == nil || err != nil {
 		t.Errorf("%+v, %v", res, err)
 	}
 	c.checkNoTempFiles()

@@ -58,8 +58,8 @@ func New(o Options) (*Engine, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Told == nil {
-		o.Told = func(task.RemoteJob) {}
+	if o.OnJob == nil {
+		o.OnJob = func(task.RemoteJob) {}
 	}
 	user, err := parseProperties(o.Properties)
 	if err != nil {
@@ -246,7 +246,7 @@ func (e *Engine) proxyURL(id string) string {
 func (e *Engine) notify(j *running) {
 	app := j.app
 	app.Tasks, app.Bytes = j.plans.Tasks, j.plans.Bytes
-	e.o.Told(app)
+	e.o.OnJob(app)
 }
 
 // findEarlier finds the jobs of earlier runs that are running for some of the batches.

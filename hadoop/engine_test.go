@@ -124,7 +124,7 @@ func newRig(t *testing.T, change func(*Options)) *rig {
 	o := Options{
 		RemoteOptions: task.RemoteOptions{
 			Resolve: resolveTo(r.st), Program: "1.2.3", Run: rigKey, Memory: 64 << 20, Workers: 2, StoreRetry: time.Minute,
-			Log: slog.New(slog.NewTextHandler(&r.log, nil)), Told: func(a task.RemoteJob) { r.notified = append(r.notified, a) },
+			Log: slog.New(slog.NewTextHandler(&r.log, nil)), OnJob: func(a task.RemoteJob) { r.notified = append(r.notified, a) },
 		},
 		Home: homeLocation, TempDir: t.TempDir(),
 	}
@@ -166,7 +166,7 @@ func (r *rig) report(id, key, state, final string, percent int) *report {
 func (r *rig) writeFailure(f task.Failed) {
 	r.t.Helper()
 	f.Version, f.Run = 1, rigKey
-	if err := f.Leave(context.Background(), r.st, r.batch.Dir); err != nil {
+	if err := f.Write(context.Background(), r.st, r.batch.Dir); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -44,7 +44,7 @@ func TestRestart(t *testing.T) {
 	testenv.Must(t, err)
 	earlier := r.batch
 	earlier.Plan = &manifest.Plan{ID: "00ee", Dest: earlier.Plan.Dest, Tasks: earlier.Plan.Tasks}
-	r.batch.Instead = []string{"00ee"}
+	r.batch.Superseded = []string{"00ee"}
 	if err := h.makeJob(t.Context(), Job{Run: "ours"}, nil, &layout{}, newJobPlans("ours", "ours", []task.Batch{earlier})); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestFailuresOfPlans(t *testing.T) {
 	testenv.Must(t, mkdirs(t.Context(), r.st, other.Dir))
 	r.writeFailure(task.Failed{Job: id, Attempt: "attempt_1795425022941_0004_m_000001_0", Task: 1, Kind: "storage", Message: "no data node"})
 	f := task.Failed{Version: 1, Run: rigKey, Job: id, Attempt: "attempt_1795425022941_0004_m_000004_0", Task: 0, Kind: "input", Message: "damaged"}
-	testenv.Must(t, f.Leave(t.Context(), r.st, other.Dir))
+	testenv.Must(t, f.Write(t.Context(), r.st, other.Dir))
 	err := r.Run(t.Context(), []task.Batch{r.batch, other}, nil)
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok || len(joined.Unwrap()) != 2 {

@@ -219,7 +219,7 @@ func (e *Engine) resolveJob(ctx context.Context, j *running, o *output, m *jobPr
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case j.app.ID == "" && failure.Given(err):
+	case j.app.ID == "" && failure.HasKind(err):
 		return err
 	case j.app.ID == "" && unreachable.MatchString(o.exception):
 		return submitError(&o.tail, err)
@@ -403,7 +403,7 @@ func (e *Engine) taskErrors(ctx context.Context, j *running) error {
 			e.o.Log.Warn("cannot read the failures of tasks", "directory", at.Origin+p.Dir, "reason", err.Error())
 		}
 		found = slices.DeleteFunc(found, func(f task.Failed) bool { return f.Job != j.app.ID })
-		if f := task.Weightiest(found); f != nil {
+		if f := task.MostSevere(found); f != nil {
 			errs = append(errs, f.Err(p.ID))
 		}
 	}

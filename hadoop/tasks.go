@@ -177,7 +177,7 @@ func newPlanLine(b *task.Batch) *planLine {
 func FindTask(r io.Reader, s pipes.Split) (*Assignment, error) {
 	f := &taskReader{bufio.NewReaderSize(r, 64<<10)}
 	a, err := f.find(s)
-	if err != nil && !failure.Given(err) {
+	if err != nil && !failure.HasKind(err) {
 		err = fmt.Errorf("the file of the job's tasks: %w", err)
 	}
 	return a, err

@@ -226,7 +226,7 @@ func newJobPlans(key, run string, batches []task.Batch) *jobPlans {
 // covers reports whether the job is for the plan of a batch, or for a plan that it replaces.
 func (j *jobPlans) covers(b *task.Batch) bool {
 	for _, p := range j.Plans {
-		if p.Dest == b.Plan.Dest && (p.ID == b.Plan.ID || slices.Contains(b.Instead, p.ID)) {
+		if p.Dest == b.Plan.Dest && (p.ID == b.Plan.ID || slices.Contains(b.Superseded, p.ID)) {
 			return true
 		}
 	}

@@ -126,7 +126,7 @@ func FuzzInfo(f *testing.F) {
 		memory := &formattest.Memory{Limit: fuzzMemory}
 		var info Info
 		var err error
-		withinAccount(t, memory, func() { info, err = parseInfo(&column.Reservation{Of: memory}, b, 0) })
+		withinAccount(t, memory, func() { info, err = parseInfo(&column.Reservation{Account: memory}, b, 0) })
 		if err != nil {
 			damageOnly(t, err)
 			return
@@ -156,7 +156,7 @@ func FuzzBlock(f *testing.F) {
 			return
 		}
 		memory := &formattest.Memory{Limit: fuzzMemory}
-		blocks := &blockReader{r: bytes.NewReader(b), codec: c, end: int64(len(b)), max: 1 << 20, memory: column.Reservation{Of: memory}}
+		blocks := &blockReader{r: bytes.NewReader(b), codec: c, end: int64(len(b)), max: 1 << 20, memory: column.Reservation{Account: memory}}
 		withinAccount(t, memory, func() {
 			_, _, err := blocks.read(0, -1, magicData)
 			damageOnly(t, err)
@@ -180,7 +180,7 @@ func FuzzIndex(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		memory := &formattest.Memory{Limit: fuzzMemory}
 		withinAccount(t, memory, func() {
-			_, _, err := dataRoot(&column.Reservation{Of: memory}, b, len(b)/(pointerSize+1), 1, 0)
+			_, _, err := dataRoot(&column.Reservation{Account: memory}, b, len(b)/(pointerSize+1), 1, 0)
 			damageOnly(t, err)
 		})
 		for levels := 1; levels < 3; levels++ {
@@ -222,7 +222,7 @@ func FuzzBloom(f *testing.F) {
 		memory := &formattest.Memory{Limit: fuzzMemory}
 		var filter *bloomFilter
 		var err error
-		withinAccount(t, memory, func() { filter, err = parseBloom(&column.Reservation{Of: memory}, b, nil, 0) })
+		withinAccount(t, memory, func() { filter, err = parseBloom(&column.Reservation{Account: memory}, b, nil, 0) })
 		if err != nil {
 			damageOnly(t, err)
 			return

@@ -62,7 +62,7 @@ func TestBlockHeaderDamage(t *testing.T) {
 
 // blocksOf returns a reader of the blocks of a file.
 func blocksOf(f file, codec Codec) *blockReader {
-	return &blockReader{r: bytes.NewReader(f), codec: codec, end: int64(len(f) - trailerSize), max: 1 << 20, memory: column.Reservation{Of: column.Unlimited{}}}
+	return &blockReader{r: bytes.NewReader(f), codec: codec, end: int64(len(f) - trailerSize), max: 1 << 20, memory: column.Reservation{Account: column.Unlimited{}}}
 }
 
 func TestBlockDamage(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 )
 
 // unaccounted returns memory without an account.
-func unaccounted() *column.Reservation { return &column.Reservation{Of: column.Unlimited{}} }
+func unaccounted() *column.Reservation { return &column.Reservation{Account: column.Unlimited{}} }
 
 // uncounted is the most bytes that are allocated without an account: for a Reader, and for the
 // decoders of codecs.

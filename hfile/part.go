@@ -86,7 +86,7 @@ func (p *part) Columns() []format.Column {
 // numbers of their rows are not known before they are read.
 func (p *part) Blocks(int) (blocks []format.Block, err error) {
 	headers := p.blocks()
-	memory := column.Reservation{Of: p.memory.Of}
+	memory := column.Reservation{Account: p.memory.Account}
 	defer memory.ShrinkTo(0)
 	err = p.Reader.Blocks(func(offset int64, size int, key Key) error {
 		h, err := headers.header(offset)
@@ -220,7 +220,7 @@ func (r *rowReader) reserve(n int) error {
 	if n <= cap(r.datum) {
 		return nil
 	}
-	if err := r.part.memory.Of.Reserve(int64(n) - r.held); err != nil {
+	if err := r.part.memory.Account.Reserve(int64(n) - r.held); err != nil {
 		return err
 	}
 	r.held, r.datum = int64(n), make([]byte, 0, n)
@@ -229,6 +229,6 @@ func (r *rowReader) reserve(n int) error {
 
 func (r *rowReader) Close() {
 	r.cells.Close()
-	r.part.memory.Of.Release(r.held)
+	r.part.memory.Account.Release(r.held)
 	r.held, r.datum = 0, nil
 }

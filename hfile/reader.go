@@ -57,12 +57,12 @@ type Reader struct {
 // filter's index of the file of size bytes in r. Errors are *damage.Error, or wrap those of r
 // or the account. The caller closes the Reader.
 func Open(r io.ReaderAt, size int64, o OpenOptions) (*Reader, error) {
-	f := &Reader{r: r, name: o.Name, size: size, max: o.MaxBlock, memory: column.Reservation{Of: o.Memory}}
+	f := &Reader{r: r, name: o.Name, size: size, max: o.MaxBlock, memory: column.Reservation{Account: o.Memory}}
 	if f.max == 0 {
 		f.max = DefaultMaxBlock
 	}
 	if o.Memory == nil {
-		f.memory.Of = column.Unlimited{}
+		f.memory.Account = column.Unlimited{}
 	}
 	if err := f.open(); err != nil {
 		f.Close()
@@ -82,7 +82,7 @@ func (f *Reader) open() error {
 	if f.size < trailerSize {
 		return damage.New(damage.Truncated, "", 0, "%d bytes, an HFile has at least %d", f.size, trailerSize)
 	}
-	tail := &tail{r: f.r, start: max(f.size-tailSize, 0), memory: column.Reservation{Of: f.memory.Of}}
+	tail := &tail{r: f.r, start: max(f.size-tailSize, 0), memory: column.Reservation{Account: f.memory.Account}}
 	defer tail.memory.ShrinkTo(0)
 	if err := tail.load(f, f.size); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (f *Reader) open() error {
 // blocks returns a reader of the file's blocks.
 func (f *Reader) blocks() *blockReader {
 	return &blockReader{
-		r: f.r, name: f.name, codec: f.trailer.Codec, end: f.size - trailerSize, max: f.max, memory: column.Reservation{Of: f.memory.Of}, hasChecksums: f.hasChecksums,
+		r: f.r, name: f.name, codec: f.trailer.Codec, end: f.size - trailerSize, max: f.max, memory: column.Reservation{Account: f.memory.Account}, hasChecksums: f.hasChecksums,
 		unverified: func() { f.unverified.Store(true) },
 	}
 }

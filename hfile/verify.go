@@ -14,7 +14,7 @@ import (
 // that the Bloom filter has each row; and the fields of file info and trailer. It returns
 // the first damage that it finds, and stops at any other error, such as the end of ctx.
 func (f *Reader) Verify(ctx context.Context) error {
-	v := &verifier{f: f, s: f.Scan(), previous: map[string]int64{}, memory: column.Reservation{Of: f.memory.Of}}
+	v := &verifier{f: f, s: f.Scan(), previous: map[string]int64{}, memory: column.Reservation{Account: f.memory.Account}}
 	defer v.s.Close()
 	defer v.memory.ShrinkTo(0)
 	return f.located(v.run(ctx))

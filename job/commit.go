@@ -57,7 +57,7 @@ func commitStaged(ctx context.Context, dest, id string, o *Options) (*Outcome, e
 		return nil, err
 	}
 	if p == nil {
-		state, err := d.Look(ctx)
+		state, err := d.ReadState(ctx)
 		if err == nil && unsettled(state) {
 			// A process may have taken the work to commit it, and died.
 			if state, _, err = settle(ctx, d, out); err == nil {
@@ -109,7 +109,7 @@ func (c *conversion) committed(state *publish.State) (*manifest.Success, bool) {
 // checkCommit returns failure.Foreign if the plan's output must not be published.
 func (c *conversion) checkCommit(state *publish.State) error {
 	p := c.plan
-	if err := state.AllowPlan(p, c.Overwrite); err != nil || state.Pending() {
+	if err := state.CheckPlan(p, c.Overwrite); err != nil || state.Pending() {
 		return err
 	}
 	if !p.Increment {
@@ -121,7 +121,7 @@ func (c *conversion) checkCommit(state *publish.State) error {
 
 // commit publishes the work of the plan's tasks unless there is nothing to commit.
 func (c *conversion) commit(ctx context.Context) error {
-	state, err := c.dest.Look(ctx)
+	state, err := c.dest.ReadState(ctx)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (c *conversion) commit(ctx context.Context) error {
 	if err == nil && !done {
 		err = c.publishWork(held, claim)
 	}
-	return release(ctx, claim, claim.Judge(ctx, err), c.out)
+	return release(ctx, claim, claim.LockedOr(ctx, err), c.out)
 }
 
 // decideCommit reports whether there is nothing to commit. Otherwise it checks that the commit
@@ -175,18 +175,18 @@ func (c *conversion) publishWork(ctx context.Context, claim *publish.Claim) erro
 	if err != nil {
 		return err
 	}
-	work := task.WorkIn(p, options.Sink, c.st, dir)
+	work := task.NewWork(p, options.Sink, c.st, dir)
 	if err := work.Check(ctx, c.work); err != nil {
 		return err
 	}
 	//guard: bounds the rows that all tasks lose together
-	if err := task.CheckLost(p, work.Lost()); err != nil {
+	if err := task.CheckLost(p, work.LostRows()); err != nil {
 		return err
 	}
 	if err := c.checkInputs(ctx, p, work.Results, claim.State()); err != nil {
 		return err
 	}
-	if err := work.Last(ctx, options); err != nil {
+	if err := work.MakeIndex(ctx, options); err != nil {
 		return err
 	}
 	before := c.resumed[p.ID]

@@ -82,7 +82,7 @@ func (c *conversion) find(ctx context.Context) (err error) {
 func (c *conversion) decide() (done bool, err error) {
 	if c.Incremental {
 		//guard: refuses an increment to an output that was changed
-		if err := c.state.AllowIncrement(); err != nil {
+		if err := c.state.CheckIncrement(); err != nil {
 			return false, err
 		}
 	}
@@ -108,7 +108,7 @@ func (r *Request) nothing(state *publish.State, survey *plan.Survey) (*manifest.
 	case r.finished(state, &survey.Request):
 		return state.Success, true
 	//guard: refuses an output of inputs that are not complete yet
-	case survey.Waits():
+	case survey.OnlyWaiting():
 		return latest(state), true
 	}
 	return nil, false
@@ -120,7 +120,7 @@ func (r *Request) nothing(state *publish.State, survey *plan.Survey) (*manifest.
 func (c *conversion) update(ctx context.Context, now *publish.State, completed []string) error {
 	before := c.state
 	c.state = now
-	came := slices.DeleteFunc(now.Came(before), func(o publish.Committed) bool {
+	came := slices.DeleteFunc(now.NewSince(before), func(o publish.Committed) bool {
 		return o.Success != nil && slices.Contains(completed, o.Success.ID)
 	})
 	replaces := c.Overwrite && !c.keep
@@ -128,7 +128,7 @@ func (c *conversion) update(ctx context.Context, now *publish.State, completed [
 	if replaces && before.Pending() && len(came) > 0 {
 		return failure.New(failure.Locked, "another run published to the destination meanwhile")
 	}
-	if now.Same(before) && len(came) == 0 {
+	if now.SameOutputs(before) && len(came) == 0 {
 		return nil
 	}
 	//guard: looks for the inputs again under the lock
@@ -149,7 +149,7 @@ func (c *conversion) update(ctx context.Context, now *publish.State, completed [
 // only some of its inputs, it takes the one with the most input bytes done. If there is none,
 // it makes a new plan.
 func (c *conversion) choose(ctx context.Context) error {
-	fresh, err := c.found.Plan(ctx, c.state.ID(), c.state.Holds()...)
+	fresh, err := c.found.Plan(ctx, c.state.ID(), c.state.OutputIDs()...)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (c *conversion) stored(ctx context.Context) (plans []*manifest.Plan, err er
 			}
 		}
 		//guard: does not resume work that can never be committed
-		if c.resumes(p) && len(c.state.Unseen(p)) == 0 {
+		if c.resumes(p) && len(c.state.NewSincePlan(p)) == 0 {
 			plans = append(plans, p)
 		}
 	}
@@ -277,15 +277,15 @@ func (c *conversion) stage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.work = task.WorkIn(c.plan, sink, c.st, c.dir)
-	if err := c.work.Find(ctx, c.Resolve, c.work.Left()); err != nil {
+	c.work = task.NewWork(c.plan, sink, c.st, c.dir)
+	if err := c.work.Find(ctx, c.Resolve, c.work.Unfinished()); err != nil {
 		return err
 	}
 	//guard: does not count this conversion's own work as resumed
 	if _, again := c.resumed[c.plan.ID]; !again {
 		c.resumed[c.plan.ID] = progressOf(c.plan, c.work)
 	}
-	return task.CheckLost(c.plan, c.work.Lost())
+	return task.CheckLost(c.plan, c.work.LostRows())
 }
 
 // more reports whether inputs are left after the plan's output.

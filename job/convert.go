@@ -45,7 +45,7 @@ func (c *conversion) convert(ctx context.Context) error {
 			return err
 		}
 		more, err = c.produce(held, claim)
-		err = c.discard(ctx, claim, claim.Judge(ctx, err))
+		err = c.discard(ctx, claim, claim.LockedOr(ctx, err))
 		if err := release(ctx, claim, err, c.out); err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (c *conversion) convert(ctx context.Context) error {
 
 // produce makes and publishes one output under the destination's lock.
 func (c *conversion) produce(ctx context.Context, claim *publish.Claim) (more bool, err error) {
-	if err := c.update(ctx, claim.State(), claim.Completed()); err != nil {
+	if err := c.update(ctx, claim.State(), claim.CompletedIDs()); err != nil {
 		return false, err
 	}
 	if done, err := c.decide(); done || err != nil {
@@ -86,7 +86,7 @@ func (c *conversion) discard(ctx context.Context, claim *publish.Claim, err erro
 	if err == nil || c.dir == "" {
 		return err
 	}
-	anyDone := c.work != nil && len(c.work.Left()) < len(c.plan.Tasks)
+	anyDone := c.work != nil && len(c.work.Unfinished()) < len(c.plan.Tasks)
 	if mendable(ctx, err) && (anyDone || !c.madeDir) {
 		return err
 	}
@@ -98,7 +98,7 @@ func (c *conversion) discard(ctx context.Context, claim *publish.Claim, err erro
 
 // runTasks runs the tasks that are left.
 func (c *conversion) runTasks(ctx context.Context) (err error) {
-	if c.work == nil || len(c.work.Left()) == 0 {
+	if c.work == nil || len(c.work.Unfinished()) == 0 {
 		return nil
 	}
 	before := c.resumed[c.plan.ID]
@@ -110,18 +110,18 @@ func (c *conversion) runTasks(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Mapping, o.Lost = c.mapping, c.work.Lost()
+	o.Mapping, o.Lost = c.mapping, c.work.LostRows()
 	tasks, err := task.Open(c.plan, o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, tasks.Close()) }()
-	made, err := tasks.Run(ctx, c.st, c.dir, c.work.Left())
+	made, err := tasks.Run(ctx, c.st, c.dir, c.work.Unfinished())
 	if err != nil {
 		c.work.Add(made)
 		return explainGone(ctx, c.plan, c.st, c.dir, err)
 	}
-	return c.work.Vouch(ctx, made)
+	return c.work.AddResults(ctx, made)
 }
 
 // explainGone returns failure.Storage in place of err if the directory for the work of tasks
@@ -170,8 +170,8 @@ func settle(ctx context.Context, dest *publish.Destination, out *Outcome) (*publ
 	if err != nil {
 		return nil, nil, err
 	}
-	err = release(ctx, claim, claim.Judge(ctx, context.Cause(held)), out)
-	return claim.State(), claim.Completed(), err
+	err = release(ctx, claim, claim.LockedOr(ctx, context.Cause(held)), out)
+	return claim.State(), claim.CompletedIDs(), err
 }
 
 // tidy removes leftovers of earlier runs from a destination. A failure only causes a warning.

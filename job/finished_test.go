@@ -164,13 +164,13 @@ func TestOutputOfAnotherJob(t *testing.T) {
 	other := r
 	other.Output.RowGroupSize *= 2
 	late := r
-	late.Resolve = storetest.On(callBefore(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { mustConvert(t, other) }))
+	late.Resolve = storetest.ResolveTo(callBefore(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { mustConvert(t, other) }))
 	_, err := Convert(t.Context(), late)
 	failuretest.Want(t, err, failure.Foreign, "another request", "row_group_size")
 
 	r.Dest += ".same"
 	late = r
-	late.Resolve = storetest.On(callBefore(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { mustConvert(t, r) }))
+	late.Resolve = storetest.ResolveTo(callBefore(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { mustConvert(t, r) }))
 	if out := mustConvert(t, late); !out.Nothing || out.Manifest == nil {
 		t.Errorf("outcome %+v", out)
 	}
@@ -183,7 +183,7 @@ func TestForeignFile(t *testing.T) {
 	done := interrupt(t, r, 3)
 	notes := filepath.Join(r.Dest, "notes.txt")
 	late := r
-	late.Resolve = storetest.On(callBefore(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { write(t, notes, nil) }))
+	late.Resolve = storetest.ResolveTo(callBefore(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { write(t, notes, nil) }))
 	_, err := Convert(t.Context(), late)
 	failuretest.Want(t, err, failure.Foreign, "notes.txt")
 	testenv.Must(t, os.Remove(notes))
@@ -205,7 +205,7 @@ func TestFinishedKeepsUnfinishedRun(t *testing.T) {
 	done := interrupt(t, other, 2)
 	before := fileNames(t, store.Local(), r.Dest)
 	late := r
-	late.Resolve = storetest.On(unchangedStore{store.Local(), t})
+	late.Resolve = storetest.ResolveTo(unchangedStore{store.Local(), t})
 	if out := mustConvert(t, late); !out.Nothing || len(out.Warnings) > 0 {
 		t.Errorf("outcome %+v", out)
 	}
@@ -233,7 +233,7 @@ func TestFinishedMeanwhileKeepsOthers(t *testing.T) {
 			p := newPlan(t, r)
 			var done []string
 			late := r
-			late.Resolve = storetest.On(callBefore(store.Local(), path.Join(r.Dest, manifest.WorkName), func() {
+			late.Resolve = storetest.ResolveTo(callBefore(store.Local(), path.Join(r.Dest, manifest.WorkName), func() {
 				mustConvert(t, r)
 				done = interrupt(t, other, 2)
 			}))
@@ -269,7 +269,7 @@ func TestLostDestination(t *testing.T) {
 	r.Destination.Times.Heartbeat = time.Millisecond
 	late := r
 	late.Workers = 1
-	late.Resolve = storetest.On(localStore{lockLosingStore{store.Local()}})
+	late.Resolve = storetest.ResolveTo(localStore{lockLosingStore{store.Local()}})
 	_, err := Convert(t.Context(), late)
 	failuretest.Want(t, err, failure.Locked, "the lock was taken over")
 	mustConvert(t, r)

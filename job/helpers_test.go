@@ -164,7 +164,7 @@ func newPlan(t testing.TB, r Request) *manifest.Plan {
 	t.Helper()
 	s, state, err := Survey(t.Context(), r)
 	testenv.Must(t, err)
-	p, err := s.Plan(t.Context(), state.ID(), state.Holds()...)
+	p, err := s.Plan(t.Context(), state.ID(), state.OutputIDs()...)
 	testenv.Must(t, err)
 	b, err := p.Encode()
 	testenv.Must(t, err)

@@ -123,13 +123,13 @@ func TestConvertReads(t *testing.T) {
 	tasks, convert := s.fork(t), s.fork(t)
 	var wrote, read atomic.Int64
 	mustRun(t, s.plan, tasks.optionsOn(countingStore{tasks.st, &wrote}), allTasks(s.plan)...)
-	convert.r.Resolve = storetest.On(countingStore{convert.st, &read})
+	convert.r.Resolve = storetest.ResolveTo(countingStore{convert.st, &read})
 	mustConvert(t, convert.r)
 	if read.Load() != wrote.Load() || wrote.Load() == 0 {
 		t.Errorf("the conversion read %d bytes, want the %d that its tasks read", read.Load(), wrote.Load())
 	}
 	read.Store(0)
-	tasks.r.Resolve = storetest.On(countingStore{tasks.st, &read})
+	tasks.r.Resolve = storetest.ResolveTo(countingStore{tasks.st, &read})
 	if out := mustConvert(t, tasks.r); out.Resumed != 9 || read.Load() == 0 || read.Load() > wrote.Load() {
 		t.Errorf("%d tasks were done, and %d bytes read", out.Resumed, read.Load())
 	}
@@ -194,7 +194,7 @@ func TestChangedDuringConvert(t *testing.T) {
 					}
 				}
 			} else {
-				r.Resolve = storetest.On(callBefore(s.st, tc.when, change))
+				r.Resolve = storetest.ResolveTo(callBefore(s.st, tc.when, change))
 			}
 			_, err := Convert(t.Context(), r)
 			failuretest.Want(t, err, tc.kind)

@@ -75,7 +75,7 @@ func TestKnownInputsAreNotOpened(t *testing.T) {
 	writeInput(t, dir+"/in/d.avro", 2, 2)
 	var opened, others atomic.Int64
 	r := incrementalRequest(t, dir)
-	r.Resolve = storetest.On(&hookStore{Store: store.Local(), open: func(p string) {
+	r.Resolve = storetest.ResolveTo(&hookStore{Store: store.Local(), open: func(p string) {
 		switch {
 		case path.Base(p) == "d.avro":
 			opened.Add(1)
@@ -156,7 +156,7 @@ func TestUnfinishedRunStays(t *testing.T) {
 	writeInput(t, dir+"/in/a.avro", 1, 12)
 	interrupt(t, incrementalRequest(t, dir), 2)
 	r := incrementalRequest(t, dir)
-	r.Resolve = storetest.On(&hookStore{Store: store.Local(), mkdir: func(string) { _ = os.Remove(dir + "/in/a.avro") }})
+	r.Resolve = storetest.ResolveTo(&hookStore{Store: store.Local(), mkdir: func(string) { _ = os.Remove(dir + "/in/a.avro") }})
 	_, err := Convert(t.Context(), r)
 	failuretest.Want(t, err, failure.Input, "a.avro does not exist")
 	if len(staged(t, dir+"/out", "task-*.json")) < 2 {
@@ -207,7 +207,7 @@ func TestInputsCommittedMeanwhile(t *testing.T) {
 			mustAdd(t, incrementalRequest(t, dir))
 		}
 	}
-	r.Resolve = storetest.On(st)
+	r.Resolve = storetest.ResolveTo(st)
 	if out := mustAdd(t, r); !done || !out.Nothing {
 		t.Errorf("inputs were converted again: %+v", out)
 	}
@@ -246,7 +246,7 @@ func TestIncrementalAfterKilledOverwrite(t *testing.T) {
 	r.Output.RecursiveBytes = true // unlike the output that is replaced
 	r.Overwrite = true
 	ctx, cancel := context.WithCancel(t.Context())
-	r.Resolve = storetest.On(&hookStore{Store: store.Local(), rename: func(to string) error {
+	r.Resolve = storetest.ResolveTo(&hookStore{Store: store.Local(), rename: func(to string) error {
 		if strings.Contains(to, "/retired-") {
 			cancel()
 		}

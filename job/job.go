@@ -46,7 +46,7 @@ func (o *Options) sink(p *manifest.Plan) (task.Sink, error) {
 	if o.Sink != nil {
 		return o.Sink(p)
 	}
-	return index.Of(p, o.memory().Size())
+	return index.NewSink(p, o.memory().Size())
 }
 
 // Request is a conversion.

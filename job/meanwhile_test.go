@@ -107,7 +107,7 @@ func TestConversionsMeanwhile(t *testing.T) {
 		"killed, overwrites": {true, func(t *testing.T, s *planned) { s.kill(t, third(s), 40) }},
 		"fails": {false, func(t *testing.T, s *planned) {
 			r := s.other()
-			r.Resolve = storetest.On(storetest.NewFaulty(s.st, storetest.Fault{Op: storetest.Commit, Err: syscall.EDQUOT}))
+			r.Resolve = storetest.ResolveTo(storetest.NewFaulty(s.st, storetest.Fault{Op: storetest.Commit, Err: syscall.EDQUOT}))
 			_, err := Convert(t.Context(), r)
 			failuretest.Want(t, err, failure.Refused)
 		}},
@@ -145,7 +145,7 @@ func TestOverwriteOfPending(t *testing.T) {
 		}
 		r := s.r
 		if alive {
-			r.Resolve = storetest.On(callBefore(s.st, "/out/"+manifest.WorkName, func() { mustConvert(t, pending) }))
+			r.Resolve = storetest.ResolveTo(callBefore(s.st, "/out/"+manifest.WorkName, func() { mustConvert(t, pending) }))
 		}
 		_, err := Convert(t.Context(), r)
 		if !alive {

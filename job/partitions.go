@@ -81,7 +81,7 @@ func (p *Partitions) lookAtAll(ctx context.Context, dest store.Location, names [
 	states := make([]*publish.State, len(all))
 	p.taken, p.states = new(plan.Taken), make(map[string]*publish.State)
 	err = parallel.Do(ctx, len(all), input.Readers, func(ctx context.Context, i int) (err error) {
-		if states[i], err = publish.At(places[all[i]], p.Destination).Look(ctx); err != nil {
+		if states[i], err = publish.At(places[all[i]], p.Destination).ReadState(ctx); err != nil {
 			p.taken.AddUnknown(all[i], err.Error())
 		}
 		return ctx.Err()
@@ -113,7 +113,7 @@ func (p *Partitions) state(ctx context.Context, name string, place store.Locatio
 		delete(p.states, name)
 		return s, nil
 	}
-	return publish.At(place, p.Destination).Look(ctx)
+	return publish.At(place, p.Destination).ReadState(ctx)
 }
 
 // inOutput returns failure.Foreign if a directory that would contain partitions holds an
@@ -237,12 +237,12 @@ func (r *Request) finished(state *publish.State, now *manifest.Request) bool {
 // checkReplaceable returns failure.Foreign if the output asked for must not be put in the
 // destination.
 func (r *Request) checkReplaceable(state *publish.State, now *manifest.Request) error {
-	err := state.Allow(now, r.Overwrite)
+	err := state.CheckReplaceable(now, r.Overwrite)
 	if err != nil || !r.keep || state.Pending() {
 		return err
 	}
 	//guard: refuses to replace rows that may be nowhere else
-	if err := state.AllowWhole(); err != nil {
+	if err := state.CheckInputsKnown(); err != nil {
 		return err
 	}
 	return r.covers(state.Outputs(), now)

@@ -19,7 +19,7 @@ import (
 // partitions returns a conversion of the partitions in dir/src to dir/dest.
 func partitions(t *testing.T, dir string, mkdir func(string)) *Partitions {
 	p := &Partitions{Request: request(t, dir+"/dest", dir+"/src")}
-	p.Resolve = storetest.On(&hookStore{Store: store.Local(), mkdir: mkdir})
+	p.Resolve = storetest.ResolveTo(&hookStore{Store: store.Local(), mkdir: mkdir})
 	return p
 }
 

@@ -36,7 +36,7 @@ func newPlanned(t *testing.T, overwrite bool) *planned {
 	s := &planned{disk: memstore.New()}
 	s.st = s.disk.Client()
 	s.r = request(t, "/out", "/a.avro")
-	s.r.Formats, s.r.Resolve, s.r.Overwrite = format.Registry{mixedFormat}, storetest.On(s.st), overwrite
+	s.r.Formats, s.r.Resolve, s.r.Overwrite = format.Registry{mixedFormat}, storetest.ResolveTo(s.st), overwrite
 	indexes := 0
 	if overwrite {
 		s.r.Sink, indexes = tasktest.Keys{Field: "s"}.Of, 1
@@ -67,7 +67,7 @@ func (s *planned) fork(t *testing.T) *planned {
 	f := *s
 	f.disk = memstore.New()
 	f.st = f.disk.Client()
-	f.r.Resolve = storetest.On(f.st)
+	f.r.Resolve = storetest.ResolveTo(f.st)
 	for _, name := range fileNames(t, s.st, "/") {
 		b, err := s.st.ReadFile(t.Context(), "/"+name, maxFile)
 		if err == nil {
@@ -91,7 +91,7 @@ func (s *planned) other() Request {
 // optionsOn returns the options of a process that uses a store.
 func (s *planned) optionsOn(st store.Store) Options {
 	o := s.r.Options
-	o.Resolve = storetest.On(st)
+	o.Resolve = storetest.ResolveTo(st)
 	return o
 }
 
@@ -126,7 +126,7 @@ func (s *planned) result(t *testing.T, number int) *manifest.TaskResult {
 	t.Helper()
 	sink, err := s.r.sink(s.plan)
 	testenv.Must(t, err)
-	res, err := task.WorkIn(s.plan, sink, s.st, s.staging()).Finished(t.Context(), number)
+	res, err := task.NewWork(s.plan, sink, s.st, s.staging()).Finished(t.Context(), number)
 	testenv.Must(t, err)
 	return res
 }
@@ -153,7 +153,7 @@ func (s *planned) kill(t *testing.T, r Request, at int) {
 	t.Helper()
 	client := s.disk.Client()
 	client.StopAt(at)
-	r.Resolve = storetest.On(client)
+	r.Resolve = storetest.ResolveTo(client)
 	if _, err := Convert(t.Context(), r); err == nil || !client.Stopped() {
 		t.Fatalf("the job ended with %v", err)
 	}

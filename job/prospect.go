@@ -60,7 +60,7 @@ func foresee(r *Request, survey *plan.Survey, s *publish.Status) *Prospect {
 	case r.Incremental:
 		p.Does = AddIncrement
 	default:
-		if err := s.Allow(now, r.Overwrite); err != nil {
+		if err := s.CheckReplaceable(now, r.Overwrite); err != nil {
 			p.Does, p.Refusal = Refuse, err.Error()
 			return p
 		}

@@ -32,7 +32,7 @@ func newOverwriteJob(t *testing.T) *memoryJob {
 func (s *memoryJob) addIncrement(t *testing.T, dir string) {
 	t.Helper()
 	r := s.r
-	r.Inputs, r.Overwrite, r.Incremental, r.Resolve = []string{dir}, false, true, storetest.On(s.st)
+	r.Inputs, r.Overwrite, r.Incremental, r.Resolve = []string{dir}, false, true, storetest.ResolveTo(s.st)
 	mustAdd(t, r)
 }
 
@@ -65,7 +65,7 @@ func (s *memoryJob) wantInputs(t *testing.T, dest string, names ...string) {
 
 // beforeLock makes the request call do before it takes the lock of a destination.
 func (s *memoryJob) beforeLock(dest string, do func()) {
-	s.r.Resolve = storetest.On(callBefore(s.st, path.Join(dest, manifest.WorkName), do))
+	s.r.Resolve = storetest.ResolveTo(callBefore(s.st, path.Join(dest, manifest.WorkName), do))
 }
 
 // TestConvertSurveysAgain has another process publish after the first survey.
@@ -93,7 +93,7 @@ func TestConvertSurveysAgain(t *testing.T) {
 		}, "holds the rows of /in/b.avro, which is not among its inputs", []string{"a.avro", "b.avro"}},
 		"an output without its manifest": {func(t *testing.T, s *memoryJob) {
 			r := s.r
-			r.Resolve, r.Inputs = storetest.On(s.st), []string{"/in/a.avro"}
+			r.Resolve, r.Inputs = storetest.ResolveTo(s.st), []string{"/in/a.avro"}
 			mustConvert(t, r)
 			remove(t, s, "/out/"+manifest.SuccessName)
 		}, "holds rows of unknown inputs", nil},
@@ -131,7 +131,7 @@ func TestSurveyAgainFindsOutput(t *testing.T) {
 		s.beforeLock("/out", func() {
 			others(t, s)
 			r := s.r
-			r.Resolve = storetest.On(s.st)
+			r.Resolve = storetest.ResolveTo(s.st)
 			mustConvert(t, r)
 		})
 		if out := mustConvert(t, s.r); !out.Nothing || out.Manifest == nil {
@@ -145,7 +145,7 @@ func TestSurveyAgainFindsOutput(t *testing.T) {
 	s.input(t, "/in/k=1/_READY", 1, 1)
 	p.Filter = input.Filter{Marker: "_READY"}
 	p.Output.RowGroupSize *= 2
-	p.Resolve = storetest.On(callBefore(s.st, "/out/k=1/"+manifest.WorkName, func() {
+	p.Resolve = storetest.ResolveTo(callBefore(s.st, "/out/k=1/"+manifest.WorkName, func() {
 		r := s.r
 		s.input(t, "/in/k=1/b.avro", 2, 3)
 		r.Inputs, r.Dest = []string{"/in/k=1/a.avro", "/in/k=1/b.avro"}, "/out/k=1"
@@ -163,7 +163,7 @@ func TestSurveyAgainKeepsWork(t *testing.T) {
 	s := newPlanned(t, true)
 	s.r.Workers = 1
 	r := s.r
-	r.Resolve = storetest.On(callBefore(s.st, "/out/"+manifest.WorkName, func() {
+	r.Resolve = storetest.ResolveTo(callBefore(s.st, "/out/"+manifest.WorkName, func() {
 		other := s.other()
 		other.Output.RowGroupSize *= 2
 		mustConvert(t, other)
@@ -274,7 +274,7 @@ func TestReprocessSurveysAgain(t *testing.T) {
 				}
 			})
 		} else {
-			p.Resolve = storetest.On(listHookStore{callBefore(s.st, name, more)})
+			p.Resolve = storetest.ResolveTo(listHookStore{callBefore(s.st, name, more)})
 			if _, err := p.Convert(t.Context(), "k=1"); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}

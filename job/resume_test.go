@@ -253,7 +253,7 @@ func TestFailuresKeepParts(t *testing.T) {
 				r := r
 				r.Dest = filepath.Join(t.TempDir(), "out")
 				faulty := r
-				faulty.Resolve = storetest.On(localStore{storetest.NewFaulty(store.Local(), storetest.Fault{Op: op, N: len(want), Err: errno})})
+				faulty.Resolve = storetest.ResolveTo(localStore{storetest.NewFaulty(store.Local(), storetest.Fault{Op: op, N: len(want), Err: errno})})
 				_, err := Convert(t.Context(), faulty)
 				failuretest.Want(t, err, kind)
 				if out := mustConvert(t, r); out.Resumed != len(want)-1 {
@@ -273,7 +273,7 @@ func TestFailedPublishingKeepsParts(t *testing.T) {
 		r := r
 		r.Dest = filepath.Join(t.TempDir(), "out")
 		faulty := r
-		faulty.Resolve = storetest.On(quotaStore{store.Local()})
+		faulty.Resolve = storetest.ResolveTo(quotaStore{store.Local()})
 		_, err := Convert(t.Context(), faulty)
 		failuretest.Want(t, err, failure.Refused)
 		if out := mustConvert(t, r); out.Resumed != len(want) {
@@ -308,7 +308,7 @@ func TestUnreadableResultsEndTheRun(t *testing.T) {
 	r, want := newJob(t)
 	done := interrupt(t, r, 3)
 	broken := r
-	broken.Resolve = storetest.On(unreadableStore{store.Local()})
+	broken.Resolve = storetest.ResolveTo(unreadableStore{store.Local()})
 	_, err := Convert(t.Context(), broken)
 	failuretest.Want(t, err, failure.Storage)
 	if out := mustConvert(t, r); out.Resumed != len(done) {

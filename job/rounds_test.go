@@ -32,7 +32,7 @@ func newMemoryJob(t *testing.T) *memoryJob {
 	s := &memoryJob{disk: memstore.New()}
 	s.st = s.disk.Client()
 	s.r = request(t, "/out", "/in")
-	s.r.Resolve = storetest.On(s.st)
+	s.r.Resolve = storetest.ResolveTo(s.st)
 	s.e = &localEngine{options: s.r.Options}
 	return s
 }

@@ -73,7 +73,7 @@ func Reachable(resolve input.Resolve, dest string, inputs []string) error {
 		}
 		//guard: refuses a local store for tasks on other machines
 		if store.CapabilitiesOf(at.Store).Local {
-			return failure.New(failure.Usage, "%s is on this machine, where the machines that run the tasks cannot reach it: inputs and destination must be on storage that all of them reach, such as hdfs://", store.Shown(location))
+			return failure.New(failure.Usage, "%s is on this machine, where the machines that run the tasks cannot reach it: inputs and destination must be on storage that all of them reach, such as hdfs://", store.Showable(location))
 		}
 	}
 	return nil
@@ -112,8 +112,8 @@ func (s *submission) prepare(ctx context.Context) (done bool, err error) {
 	if err := s.stage(ctx); err != nil {
 		return false, err
 	}
-	if s.work != nil && len(s.work.Left()) > 0 {
-		s.batch = &task.Batch{Plan: s.plan, Instead: s.superseded, Store: s.st, Dir: s.dir, Numbers: s.work.Left()}
+	if s.work != nil && len(s.work.Unfinished()) > 0 {
+		s.batch = &task.Batch{Plan: s.plan, Superseded: s.superseded, Store: s.st, Dir: s.dir, Numbers: s.work.Unfinished()}
 	}
 	return false, nil
 }
@@ -131,13 +131,13 @@ func (s *submission) overtaken(ctx context.Context, err error) bool {
 	if !s.Incremental && !s.keep || s.plan == nil {
 		return false
 	}
-	now, err := s.dest.Look(ctx)
-	return err == nil && !now.Same(s.state)
+	now, err := s.dest.ReadState(ctx)
+	return err == nil && !now.SameOutputs(s.state)
 }
 
 // published reports whether another process committed the work that the tasks were to do.
 func (s *submission) published(ctx context.Context) bool {
-	state, err := s.dest.Look(ctx)
+	state, err := s.dest.ReadState(ctx)
 	if err != nil {
 		return false
 	}

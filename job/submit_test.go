@@ -26,7 +26,7 @@ type localEngine struct {
 	// after, if set, is called after the tasks of all batches have run, with their
 	// error. Run returns its result.
 	after func(err error) error
-	// numbers are the Numbers of each batch passed to Run, and instead their Instead.
+	// numbers are the Numbers of each batch passed to Run, and instead their Superseded.
 	numbers [][]int
 	instead [][]string
 	runs    int
@@ -35,7 +35,7 @@ type localEngine struct {
 func (e *localEngine) Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) (err error) {
 	e.runs++
 	for _, b := range batches {
-		e.numbers, e.instead = append(e.numbers, slices.Clone(b.Numbers)), append(e.instead, b.Instead)
+		e.numbers, e.instead = append(e.numbers, slices.Clone(b.Numbers)), append(e.instead, b.Superseded)
 		numbers := b.Numbers
 		if e.order != nil {
 			numbers = e.order(numbers)

@@ -40,7 +40,7 @@ func (r *Request) readState(ctx context.Context) (*publish.State, *publish.Desti
 		return nil, nil, err
 	}
 	dest := publish.At(place, r.Destination)
-	state, err := dest.Look(ctx)
+	state, err := dest.ReadState(ctx)
 	if err == nil {
 		err = r.checkMoves(state.Outputs())
 	}
@@ -57,7 +57,7 @@ func (r *Request) survey(ctx context.Context, state *publish.State) (*plan.Surve
 	if r.Incremental {
 		return r.surveyNew(ctx, request, state)
 	}
-	survey, err := plan.Look(ctx, request)
+	survey, err := plan.NewSurvey(ctx, request)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (r *Request) survey(ctx context.Context, state *publish.State) (*plan.Surve
 
 // surveyNew surveys the inputs that the destination does not have.
 func (r *Request) surveyNew(ctx context.Context, request plan.Request, state *publish.State) (*plan.Survey, error) {
-	if err := state.AllowIncrement(); err != nil {
+	if err := state.CheckIncrement(); err != nil {
 		return nil, err
 	}
 	request.Increment = true
@@ -80,7 +80,7 @@ func (r *Request) surveyNew(ctx context.Context, request plan.Request, state *pu
 		return nil, err
 	}
 	request.Schema, request.SchemaKept = schema, r.Schema == "" && schema != ""
-	survey, err := plan.Look(ctx, request)
+	survey, err := plan.NewSurvey(ctx, request)
 	var changed *plan.Changed
 	if errors.As(err, &changed) {
 		err = fmt.Errorf("%w; its rows are in %s", err, path.Join(r.Dest, changed.Owner))
@@ -143,7 +143,7 @@ func (r *Request) answers(ctx context.Context) func() *manifest.Known {
 
 // keepAnswers keeps what a survey read, for later surveys. A failure only causes a warning.
 func (o *Outcome) keepAnswers(ctx context.Context, dest *publish.Destination, survey *plan.Survey) {
-	read := survey.Answers()
+	read := survey.Sums()
 	if len(read) == 0 {
 		return
 	}

@@ -28,7 +28,7 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 		return nil, 0, err
 	}
 	dest := publish.At(place, o.Destination)
-	state, err := dest.Look(ctx)
+	state, err := dest.ReadState(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -84,7 +84,7 @@ func runTasksIn(ctx context.Context, p *manifest.Plan, o Options, numbers []int,
 	if err := begin(); err != nil {
 		return nil, 0, err
 	}
-	work := task.WorkIn(p, options.Sink, st, dir)
+	work := task.NewWork(p, options.Sink, st, dir)
 	if err := work.Find(ctx, o.Resolve, numbers); err != nil {
 		return nil, 0, explainGone(ctx, p, st, dir, err)
 	}

@@ -100,7 +100,7 @@ func (s *planned) runSome(t *testing.T, r *rand.Rand) error {
 		client.StopAt(1 + r.IntN(60))
 	} else {
 		op := []storetest.Op{storetest.Create, storetest.Write, storetest.Commit, storetest.WriteFile, storetest.ReadAt, storetest.Mkdir}[r.IntN(6)]
-		o.Resolve = storetest.On(storetest.NewFaulty(client, storetest.Fault{Op: op, N: 1 + r.IntN(9), Err: syscall.EIO, Late: r.IntN(2) == 0}))
+		o.Resolve = storetest.ResolveTo(storetest.NewFaulty(client, storetest.Fault{Op: op, N: 1 + r.IntN(9), Err: syscall.EIO, Late: r.IntN(2) == 0}))
 	}
 	o.Workers = 1 + r.IntN(3)
 	_, _, err := RunTasks(t.Context(), s.plan, o, numbers)

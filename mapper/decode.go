@@ -55,7 +55,7 @@ func (b *inputBlock) decode(w *worker, src *Source, cfg *Config, guess int64, fr
 		return err
 	}
 	d.Progress = b.progress.start(b.lost.Len(), cfg.Progress)
-	room, known := d.Stated(&b.block)
+	room, known := d.StatedRoom(&b.block)
 	if !known {
 		room = guess
 	}

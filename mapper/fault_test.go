@@ -169,7 +169,7 @@ func TestFailedJobs(t *testing.T) {
 									t.Errorf("%s: the error has no location of the value: %v", converter, err)
 								}
 							}
-							if left := cfg.Pool.Left(); left != cfg.Pool.Size() {
+							if left := cfg.Pool.Available(); left != cfg.Pool.Size() {
 								t.Errorf("%d of %d bytes are left in the pool", left, cfg.Pool.Size())
 							}
 						})
@@ -349,7 +349,7 @@ func TestFailedTasks(t *testing.T) {
 						if !broken {
 							t.Errorf("error %v after %d calls", err, b.calls)
 						}
-						if left := cfg.Pool.Left(); left != cfg.Pool.Size() {
+						if left := cfg.Pool.Available(); left != cfg.Pool.Size() {
 							t.Errorf("%d of %d bytes are left in the pool", left, cfg.Pool.Size())
 						}
 					})

@@ -96,7 +96,7 @@ func TestLittleMemoryChangesNothing(t *testing.T) {
 							t.Errorf("%d bytes of memory, %d workers: rows %v, %+v, want %v, %+v", memory, workers, rows, stats, wantRows, wantStats)
 						}
 						sameOutputs(t, fmt.Sprintf("%d bytes of memory, %d workers", memory, workers), got, want)
-						if left := cfg.Pool.Left(); left != cfg.Pool.Size() {
+						if left := cfg.Pool.Available(); left != cfg.Pool.Size() {
 							t.Errorf("%d bytes of memory, %d workers: %d of %d bytes left in the pool", memory, workers, left, cfg.Pool.Size())
 						}
 					}
@@ -130,7 +130,7 @@ func TestMemoryIsReleased(t *testing.T) {
 			if fits := err == nil; fits != tt.fits || !fits && (!errors.As(err, &refused) || refused.Need <= tt.pool) {
 				t.Errorf("with %d bytes: %v", tt.pool, err)
 			}
-			if left := cfg.Pool.Left(); left != tt.pool {
+			if left := cfg.Pool.Available(); left != tt.pool {
 				t.Errorf("%d of %d bytes left", left, tt.pool)
 			}
 		}
@@ -167,7 +167,7 @@ func TestTasksTakeTurns(t *testing.T) {
 	got, _, _ := convert(t, cfg, src)
 	sameOutputs(t, "after all tasks", got, want)
 	cfg.Workspaces.Close()
-	if left := cfg.Pool.Left(); left != cfg.Pool.Size() {
+	if left := cfg.Pool.Available(); left != cfg.Pool.Size() {
 		t.Errorf("%d of %d bytes left", left, cfg.Pool.Size())
 	}
 }

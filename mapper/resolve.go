@@ -17,7 +17,7 @@ func (t *task) resolveBy(by *shred.Resolution) {
 	}
 	t.resolution, t.resolver = by, shred.NewResolver(by, t.cfg.MaxInputBlock)
 	if by != nil {
-		t.resolver.Within(t.resolved)
+		t.resolver.SetMemory(t.resolved)
 	}
 }
 
@@ -48,7 +48,7 @@ func (t *task) growRow() error {
 		return fmt.Errorf("it resolves to a row of more than %d bytes: %w", had, err)
 	}
 	t.resolved = more
-	t.resolver.Within(more)
+	t.resolver.SetMemory(more)
 	return nil
 }
 
@@ -57,6 +57,6 @@ func (t *task) shrinkRow() {
 	if len(t.resolved) > leastRow {
 		t.memory.Give(t.resolved)
 		t.resolved = nil
-		t.resolver.Within(nil)
+		t.resolver.SetMemory(nil)
 	}
 }

@@ -23,9 +23,9 @@ func Redact(text string) string {
 	return namedSecret.ReplaceAllString(text, "${1}${2}${3}"+Concealed+"${4}")
 }
 
-// Shown returns a form of a user's location that may be shown before it is validated: a
+// Showable returns a form of a user's location that may be shown before it is validated: a
 // remote one without secrets, a local one unchanged.
-func Shown(location string) string {
+func Showable(location string) string {
 	if scheme, _ := Scheme(location); scheme == "" {
 		return location
 	}
@@ -50,8 +50,8 @@ func WithRedaction(st Store, redact func(text string) string) Store {
 	})
 }
 
-// Conceal returns an error without the secrets that it names as such.
-func Conceal(err error) error { return conceal(err, Redact) }
+// RedactError returns an error without the secrets that it names as such.
+func RedactError(err error) error { return conceal(err, Redact) }
 
 // redacted is an error with another text.
 type redacted struct {

@@ -36,7 +36,7 @@ func (h *header) check(d *decoder) {
 	}
 	stored, ok := h.meta.Get(HeaderCRCKey)
 	//guard: finds the checksum of a header with damaged lengths
-	if !ok && bytes.Contains(d.Passed()[:min(firstKey, len(d.Passed()))], []byte(HeaderCRCKey)) {
+	if !ok && bytes.Contains(d.Consumed()[:min(firstKey, len(d.Consumed()))], []byte(HeaderCRCKey)) {
 		d.Fail(damage.Header, 0, "the header names %s, but not as a metadata key", HeaderCRCKey)
 		return
 	}
@@ -65,7 +65,7 @@ func (h *header) check(d *decoder) {
 		d.Fail(damage.Header, 0, "%s has %d bytes, expected %d", HeaderCRCKey, len(stored), crc32.Size)
 		return
 	}
-	want, got := readChecksum(ChecksumSpec, stored), headerCRC(d.Passed(), h.crcAt)
+	want, got := readChecksum(ChecksumSpec, stored), headerCRC(d.Consumed(), h.crcAt)
 	//guard: rejects a damaged header
 	if want != got {
 		d.Fail(damage.Checksum, h.crcAt, "the stored CRC-32C of the header is %08x, the header's is %08x", want, got)
@@ -88,7 +88,7 @@ func (h *header) checkTable(d *decoder, c *Column, blocks []Descriptor, end int6
 		return
 	}
 	//guard: rejects a damaged block table
-	if crc := crc32.Checksum(d.Passed(), castagnoli); crc != c.tableCRC {
+	if crc := crc32.Checksum(d.Consumed(), castagnoli); crc != c.tableCRC {
 		d.Fail(damage.Checksum, c.Start, "the CRC-32C of the block table is %08x, %s says %08x", crc, TableCRCKey, c.tableCRC)
 		return
 	}

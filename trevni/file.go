@@ -177,7 +177,7 @@ func (f *File) readTable(col int) (blocks []Descriptor, size int64, err error) {
 	err = f.decodeGrowing(c.Start, f.SectionEnd(col), firstTable, func(d *decoder) {
 		d.Column = c.Name
 		blocks = f.parseTable(d, c, f.SectionEnd(col))
-		size = int64(len(d.Passed()))
+		size = int64(len(d.Consumed()))
 		f.h.checkTable(d, c, blocks, f.SectionEnd(col))
 	})
 	if err != nil {

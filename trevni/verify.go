@@ -9,12 +9,12 @@ import (
 // verify implements File.Verify.
 func verify(ctx context.Context, f *File) error {
 	var found damage.Found
-	if err := found.Keep(f.verifyTables()); err != nil {
+	if err := found.Add(f.verifyTables()); err != nil {
 		return err
 	}
 	var crc uint32
 	for i := range f.h.columns {
-		if err := found.Keep(f.verifyColumn(ctx, i, &crc)); err != nil {
+		if err := found.Add(f.verifyColumn(ctx, i, &crc)); err != nil {
 			return err
 		}
 	}

@@ -89,7 +89,7 @@ func NewDecoder(codec string, maxBlock int64) (*Decoder, error) {
 }
 
 // ErrRoom is returned by DecodeWithin for a block whose rows fit the limit but not the
-// capacity of the slice: see Decoder.Stated and Decoder.Size.
+// capacity of the slice: see Decoder.StatedRoom and Decoder.Size.
 var ErrRoom = errors.New("the rows take more bytes than there is room for")
 
 // ErrTooLarge is the cause of damage of kind Size that a larger limit might mend: the
@@ -153,10 +153,10 @@ func (d *Decoder) damaged(b *Block, name string, err error) error {
 // zstdSlack is the room after the rows that the zstandard library may write to.
 const zstdSlack = 64
 
-// Stated returns the room in bytes that DecodeWithin needs for the block, as the stored
+// StatedRoom returns the room in bytes that DecodeWithin needs for the block, as the stored
 // data states it; known is false if the codec does not state it. For a block that does
 // not decode, room may be any number.
-func (d *Decoder) Stated(b *Block) (room int64, known bool) {
+func (d *Decoder) StatedRoom(b *Block) (room int64, known bool) {
 	switch d.codec {
 	case codecNull:
 		return int64(len(b.Data)), true
@@ -185,7 +185,7 @@ func (d *Decoder) Stated(b *Block) (room int64, known bool) {
 // Size returns the room in bytes that DecodeWithin needs for the block. If the codec
 // does not state it, Size decompresses the block to count. Errors are Decode's.
 func (d *Decoder) Size(b *Block, name string) (int64, error) {
-	if room, known := d.Stated(b); known {
+	if room, known := d.StatedRoom(b); known {
 		return room, nil
 	}
 	d.counting, d.counted = true, 0

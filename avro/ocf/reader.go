@@ -119,7 +119,7 @@ func (r *Reader) Grow(rows int64) error {
 // tries the memory that it has.
 func (r *Reader) decode() (err error) {
 	b := &r.block
-	room, known := r.decoder.Stated(b)
+	room, known := r.decoder.StatedRoom(b)
 	if !known {
 		room = max(int64(cap(r.rows)), 4*int64(len(b.Data)))
 	}

@@ -34,7 +34,7 @@ func mustSize(t testing.TB, d *Decoder, codec string, b *Block) int64 {
 	if err != nil {
 		t.Fatalf("%s: %v", codec, err)
 	}
-	room, known := d.Stated(b)
+	room, known := d.StatedRoom(b)
 	if known != slices.Contains(codecsWithSize, codec) || known && room != size {
 		t.Errorf("%s: stated %d, %t; size %d", codec, room, known, size)
 	}

@@ -147,7 +147,7 @@ func (c *xzCursor) blockHeader() (dict int64, at int) {
 	from := c.Offset()
 	size := 4*int64(c.Uint8("the size of a header")) + 3 // bytes that follow, with the CRC
 	h := wire.New(c.Bytes(size-4, "a header"), from+1)
-	sum := crc32.ChecksumIEEE(c.Passed()[from:])
+	sum := crc32.ChecksumIEEE(c.Consumed()[from:])
 	if uint64(sum) != c.LittleEndian(4, "a CRC") {
 		c.Stop(errXZ)
 	}
@@ -228,7 +228,7 @@ func (c *xzCursor) index(blocks []xzBlock) {
 		blocks[i].size = int64(size)
 	}
 	c.pad(from)
-	sum := crc32.ChecksumIEEE(c.Passed()[from:])
+	sum := crc32.ChecksumIEEE(c.Consumed()[from:])
 	//guard: rejects an index with a wrong checksum
 	if c.LittleEndian(4, "a CRC") != uint64(sum) {
 		c.Stop(errXZ)

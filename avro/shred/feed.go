@@ -92,25 +92,25 @@ const (
 
 // reset empties the vector and releases the memory of an unusually long sequence.
 func (f *feed) reset() {
-	if f.v.Most > fewValues {
-		f.grow.memory.Release(int64(f.v.Most) * valueMemory)
+	if f.v.Limit > fewValues {
+		f.grow.memory.Release(int64(f.v.Limit) * valueMemory)
 		f.v = column.Vector{}
 	}
 	f.v.Reset()
 	f.v.Encoded = f.typ != column.Null && f.typ != column.Boolean
-	f.v.Most = fewValues
+	f.v.Limit = fewValues
 }
 
 // widen raises the vector's number of values, if there is memory for them.
 func (f *feed) widen() bool {
-	more := 2 * f.v.Most
+	more := 2 * f.v.Limit
 	if more > mostValues || !f.grow.reserve(int64(more)*valueMemory) {
 		return false
 	}
-	if f.v.Most > fewValues {
-		f.grow.memory.Release(int64(f.v.Most) * valueMemory)
+	if f.v.Limit > fewValues {
+		f.grow.memory.Release(int64(f.v.Limit) * valueMemory)
 	}
-	f.v.Most = more
+	f.v.Limit = more
 	return true
 }
 

@@ -97,9 +97,9 @@ func NewResolver(by *Resolution, limit int64) *Resolver {
 	return &Resolver{root: by.root, strict: by.rules == KeepMeaning, limit: limit, room: limit, halves: by.reorders}
 }
 
-// Within makes Shred use memory: a row that takes more is ErrRoom. If records are
+// SetMemory makes Shred use memory: a row that takes more is ErrRoom. If records are
 // reordered, a row has half of it.
-func (r *Resolver) Within(memory []byte) {
+func (r *Resolver) SetMemory(memory []byte) {
 	room := len(memory)
 	if r.halves {
 		room /= 2
@@ -109,7 +109,7 @@ func (r *Resolver) Within(memory []byte) {
 	r.Limit(room)
 }
 
-// Room returns the bytes of memory that Within needs for any row within the limit.
+// Room returns the bytes of memory that SetMemory needs for any row within the limit.
 func (r *Resolver) Room() int {
 	room := int(r.limit) + resolverSlack
 	if r.halves {

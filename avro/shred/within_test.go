@@ -66,7 +66,7 @@ func TestResolveWithin(t *testing.T) {
 			r := NewResolver(by, 1<<20)
 			for _, room := range []int{need, need - 1, 0, 1, resolverSlack, resolverSlack + 1, need / 2, need - 1, need, need + 1, 4 * need, 1 << 20} {
 				memory := bytes.Repeat([]byte{0xa5}, room+1) // the resolver must not use the last byte
-				r.Within(memory[:room])
+				r.SetMemory(memory[:room])
 				for range 2 {
 					row, n, err := r.Shred(s, []byte(c.datum))
 					if memory[room] != 0xa5 {
@@ -99,7 +99,7 @@ func TestResolveWithinTheLimit(t *testing.T) {
 			testenv.Must(t, err)
 			size := len(row)
 			fits := NewResolver(by, int64(size))
-			fits.Within(make([]byte, 1<<20))
+			fits.SetMemory(make([]byte, 1<<20))
 			if _, _, err := fits.Shred(s, []byte(c.datum)); err != nil {
 				t.Errorf("at the limit: %v", err)
 			}
@@ -114,7 +114,7 @@ func TestResolveWithinTheLimit(t *testing.T) {
 				{0, ErrRoom},
 				{1 << 20, ErrTooLarge},
 			} {
-				over.Within(make([]byte, test.room))
+				over.SetMemory(make([]byte, test.room))
 				_, _, err := over.Shred(s, []byte(c.datum))
 				wantCause(t, err, test.cause)
 			}
@@ -170,14 +170,14 @@ func TestResolveWithinStopsDefaults(t *testing.T) {
 			memory := make([]byte, room)
 			var err error
 			if n := allocatedBy(func() {
-				r.Within(memory)
+				r.SetMemory(memory)
 				_, _, err = r.Shred(s, datum)
 			}); n > size/2 {
 				t.Errorf("%s, room for %d: %d bytes allocated before the error", name, room, n)
 			}
 			wantCause(t, err, ErrRoom)
 		}
-		r.Within(make([]byte, 2*(items*(size+10)+resolverSlack)))
+		r.SetMemory(make([]byte, 2*(items*(size+10)+resolverSlack)))
 		if row, n, err := r.Shred(s, datum); err != nil || n != len(datum) || len(row) < items*size {
 			t.Errorf("%s: %d bytes of %d, %v", name, len(row), n, err)
 		}

@@ -41,7 +41,7 @@ func run(m *measurement, only string) (err error) {
 		}
 		defer func() { _ = os.RemoveAll(m.dir) }() // scratch
 	}
-	if err := memlimit.Limits(); err != nil {
+	if err := memlimit.Supported(); err != nil {
 		fmt.Printf("No cgroup can be made here (%v): the table shows peaks only.\n\n", err)
 	}
 	fmt.Println("| input | command | workers | `--memory` MiB | peak MiB | s | outcome |")

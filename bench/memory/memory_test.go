@@ -48,7 +48,7 @@ func runLimited(t *testing.T, memory int, args ...string) (done bool) {
 	t.Helper()
 	cmd := exec.Command(program, append(args, "--memory", fmt.Sprintf("%dMiB", memory))...)
 	var stderr bytes.Buffer
-	cmd.Stderr, cmd.Env = &stderr, testenv.OfProgram()
+	cmd.Stderr, cmd.Env = &stderr, testenv.ProgramEnviron()
 	u, err := memlimit.Run(cmd, int64(memory+headroom)*mib)
 	testenv.Must(t, err)
 	if most := int64(memory+headroom) * mib; u.Peak > most {

@@ -84,7 +84,7 @@ func (m *measurement) run(name string, workers, memory int, args ...string) (int
 	args = append(args, "--workers", fmt.Sprint(workers), "--memory", fmt.Sprintf("%dMiB", memory))
 	cmd := exec.Command(m.program, args...)
 	var stderr bytes.Buffer
-	cmd.Stderr, cmd.Env = &stderr, testenv.OfProgram()
+	cmd.Stderr, cmd.Env = &stderr, testenv.ProgramEnviron()
 	u, err := memlimit.Run(cmd, int64(memory+headroom)<<20)
 	if err != nil {
 		return 0, err

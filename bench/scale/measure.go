@@ -39,7 +39,7 @@ type measurement struct {
 func (m *measurement) run(args ...string) (memlimit.Usage, error) {
 	cmd := exec.Command(m.program, append(args, "--memory", fmt.Sprintf("%dMiB", m.memory))...)
 	var stderr bytes.Buffer
-	cmd.Stderr, cmd.Env = &stderr, testenv.OfProgram()
+	cmd.Stderr, cmd.Env = &stderr, testenv.ProgramEnviron()
 	u, err := memlimit.Run(cmd, int64(m.memory+headroom)<<20)
 	if err == nil && u.Exit != 0 {
 		err = fmt.Errorf("%q: exit %d, killed %v: %s", args, u.Exit, u.Killed, stderr.String())

@@ -148,7 +148,7 @@ func (f *cleanCommand) wouldClean(ctx context.Context, d *publish.Destination, c
 	if l := s.Lock; l != nil && !l.Dead {
 		f.log.Warn("clean would be refused (exit 5) while the holder of the lock lives: " + l.String())
 	}
-	return s.Refusal()
+	return s.CheckForeign()
 }
 
 // dated returns leftovers with the time from which they can be removed.

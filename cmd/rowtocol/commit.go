@@ -50,7 +50,7 @@ func (c *commitCommand) execute(ctx context.Context) (err error) {
 	if c.options.Destination.Moved, err = c.moves(c.moved); err != nil {
 		return err
 	}
-	c.start("plan_file", store.Shown(c.file))
+	c.start("plan_file", store.Showable(c.file))
 	p, err := c.readPlan(ctx, c.file)
 	if err != nil {
 		return err

@@ -92,7 +92,7 @@ func (a *app) withOrigin(err error) error {
 	if strings.Contains(err.Error(), strconv.Quote(f.Value.String())) {
 		return err
 	}
-	return fmt.Errorf("%w (--%s %s was given)", err, f.Name, store.Shown(f.Value.String()))
+	return fmt.Errorf("%w (--%s %s was given)", err, f.Name, store.Showable(f.Value.String()))
 }
 
 // onCommandLine reports whether a flag was given on the command line.

@@ -144,19 +144,19 @@ func isUsage(err error) bool {
 }
 
 func isForeign(err error) bool {
-	return !failure.Given(err) && (errors.Is(err, manifest.ErrAltered) || store.Classify(err) == store.Exists)
+	return !failure.HasKind(err) && (errors.Is(err, manifest.ErrAltered) || store.Classify(err) == store.Exists)
 }
 
 func isInput(err error) bool {
-	return errors.Is(err, dataset.ErrUnfinished) || !failure.Given(err) && (errors.As(err, new(*damage.Error)) || store.Classify(err) == store.NotFound)
+	return errors.Is(err, dataset.ErrUnfinished) || !failure.HasKind(err) && (errors.As(err, new(*damage.Error)) || store.Classify(err) == store.NotFound)
 }
 
 func isStorage(err error) bool {
-	return errors.Is(err, dataset.ErrChanging) || !failure.Given(err) && store.Classify(err) == store.Retryable
+	return errors.Is(err, dataset.ErrChanging) || !failure.HasKind(err) && store.Classify(err) == store.Retryable
 }
 
 func isRefused(err error) bool {
-	return !failure.Given(err) && store.Classify(err) == store.Final
+	return !failure.HasKind(err) && store.Classify(err) == store.Final
 }
 
 func isInterrupted(err error) bool {

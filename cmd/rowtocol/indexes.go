@@ -17,7 +17,7 @@ type indexOf struct {
 
 // addIndexes adds the indexes of an output to those of others, by their fields.
 func addIndexes(all []indexOf, fields []string, files []manifest.File) []indexOf {
-	for _, x := range index.In(fields, files, "") {
+	for _, x := range index.IndexesOf(fields, files, "") {
 		o := indexOf{Fields: x.Fields, Files: len(x.Files), Entries: x.Entries()}
 		for _, f := range x.Files {
 			o.Bytes += f.Bytes

@@ -147,7 +147,7 @@ func named(inputs []string) slog.Attr {
 func shown(locations []string) []string {
 	all := make([]string, len(locations))
 	for i, l := range locations {
-		all[i] = store.Shown(l)
+		all[i] = store.Showable(l)
 	}
 	return all
 }

@@ -21,13 +21,13 @@ import (
 const maxKeyLine = 1 << 20
 
 // asks returns the questions to the index, or nil if they come from standard input.
-func (f *lookupCommand) asks(keys []string) (all []lookup.Ask) {
+func (f *lookupCommand) asks(keys []string) (all []lookup.RangeFunc) {
 	switch {
 	case f.ranged:
 		from, to, _ := rowkey.CutRange(f.keys)
-		return []lookup.Ask{func(s *rowkey.Spec) (rowkey.Range, error) { return usable(s.Between(from, to)) }}
+		return []lookup.RangeFunc{func(s *rowkey.Spec) (rowkey.Range, error) { return usable(s.Between(from, to)) }}
 	case f.prefixed:
-		return []lookup.Ask{func(s *rowkey.Spec) (rowkey.Range, error) { return usable(s.Beginning(f.prefix)) }}
+		return []lookup.RangeFunc{func(s *rowkey.Spec) (rowkey.Range, error) { return usable(s.Beginning(f.prefix)) }}
 	case keys[0] == stdinName:
 		return nil
 	}
@@ -38,7 +38,7 @@ func (f *lookupCommand) asks(keys []string) (all []lookup.Ask) {
 }
 
 // exactly asks for a key.
-func exactly(key string) lookup.Ask {
+func exactly(key string) lookup.RangeFunc {
 	return func(s *rowkey.Spec) (rowkey.Range, error) { return usable(s.Exactly(key)) }
 }
 
@@ -51,8 +51,8 @@ func usable(r rowkey.Range, err error) (rowkey.Range, error) {
 }
 
 // oneByOne returns an iterator, which returns io.EOF after the last.
-func oneByOne(all []lookup.Ask) func() (lookup.Ask, error) {
-	return func() (lookup.Ask, error) {
+func oneByOne(all []lookup.RangeFunc) func() (lookup.RangeFunc, error) {
+	return func() (lookup.RangeFunc, error) {
 		if len(all) == 0 {
 			return nil, io.EOF
 		}
@@ -63,11 +63,11 @@ func oneByOne(all []lookup.Ask) func() (lookup.Ask, error) {
 }
 
 // keysOf returns an iterator over the key on each line, which returns io.EOF after the last.
-func keysOf(in io.Reader) func() (lookup.Ask, error) {
+func keysOf(in io.Reader) func() (lookup.RangeFunc, error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxKeyLine)
 	number := 0
-	return func() (lookup.Ask, error) {
+	return func() (lookup.RangeFunc, error) {
 		number++
 		if lines.Scan() {
 			ask, line := exactly(lines.Text()), number
@@ -93,7 +93,7 @@ type finder struct {
 	in    *catInput
 	table *lookup.Table
 	left  int64 // rows yet to be found; negative is no limit
-	next  func() (lookup.Ask, error)
+	next  func() (lookup.RangeFunc, error)
 }
 
 // A batch holds keys whose rows are read together, so that a part is opened once for all of

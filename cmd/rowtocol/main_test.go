@@ -59,7 +59,7 @@ type output struct {
 // command returns a run of the program, without the environment variables for tests.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), binary, args...)
-	cmd.Env = testenv.OfProgram()
+	cmd.Env = testenv.ProgramEnviron()
 	return cmd
 }
 

@@ -88,12 +88,12 @@ func (c *planCommand) execute(ctx context.Context) error {
 	if c.output == standardOutput && c.json {
 		return usagef("--output %s and --json both print on standard output", c.output)
 	}
-	c.run.Dest = store.Shown(req.Dest)
+	c.run.Dest = store.Showable(req.Dest)
 	file, err := c.planFile(ctx, req.Dest)
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
-	c.start("dest", c.run.Dest, named(req.Inputs), "plan_file", store.Shown(c.output))
+	c.start("dest", c.run.Dest, named(req.Inputs), "plan_file", store.Showable(c.output))
 	made, err := makePlan(ctx, req)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (c *planCommand) execute(ctx context.Context) error {
 		RowGroups: rowGroups(made.survey.Expect(p))}
 	if result.Finished = made.finished(); result.Finished {
 		c.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: its commit will do nothing", req.Dest))
-	} else if kept := made.state.AllowPlan(p, false); kept != nil {
+	} else if kept := made.state.CheckPlan(p, false); kept != nil {
 		result.NeedsOverwrite = true
 		c.log.Warn(fmt.Sprintf("commit will need --overwrite: %v", kept))
 	}
@@ -177,10 +177,10 @@ func makePlan(ctx context.Context, req job.Request) (*planning, error) {
 		return nil, err
 	}
 	// Refuse now if any commit would fail, before tasks run for nothing.
-	if err := state.Allow(&survey.Request, true); err != nil {
+	if err := state.CheckReplaceable(&survey.Request, true); err != nil {
 		return nil, err
 	}
-	p, err := survey.Plan(ctx, state.ID(), state.Holds()...)
+	p, err := survey.Plan(ctx, state.ID(), state.OutputIDs()...)
 	return &planning{survey, state, p}, err
 }
 
@@ -202,7 +202,7 @@ func (c *convertCommand) showPlan(ctx context.Context, req job.Request) error {
 	c.listSkipped("skipped", skipped)
 	if made.finished() && !req.Anew() {
 		c.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: %s will do nothing", req.Dest, c.command))
-	} else if kept := made.state.AllowPlan(made.plan, req.Overwrite); kept != nil {
+	} else if kept := made.state.CheckPlan(made.plan, req.Overwrite); kept != nil {
 		c.log.Warn(fmt.Sprintf("%s will be refused: %v", c.command, kept))
 	}
 	expected := made.survey.Expect(made.plan)

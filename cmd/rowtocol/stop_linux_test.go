@@ -262,7 +262,7 @@ func TestNohup(t *testing.T) {
 	dir := t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 100)
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `trap "" HUP; exec "$0" cat --output out - <rows`, binary)
-	cmd.Env, cmd.Dir = testenv.OfProgram(), dir
+	cmd.Env, cmd.Dir = testenv.ProgramEnviron(), dir
 	if err := unix.Mkfifo(dir+"/rows", 0o600); err != nil {
 		testenv.Skip(t, err.Error())
 	}

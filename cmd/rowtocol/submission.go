@@ -29,7 +29,7 @@ func (s *submitCommand) open() error {
 	o := &s.options
 	o.Resolve, o.Program, o.Run = s.resolve, s.run.Version, s.run.ID
 	o.Memory, o.StoreRetry, o.Replication = int64(s.memory), s.store.Patience.Limit, s.store.Hadoop.Replication
-	o.Log, o.Told = s.engineLog(), s.tellJob
+	o.Log, o.OnJob = s.engineLog(), s.tellJob
 	return ofSettings(s.cluster.Open(*o, s.stores))
 }
 
@@ -115,7 +115,7 @@ func (s *submitCommand) follow(ctx context.Context) error {
 	o.Destination.Moved = moves
 	if len(plans) == 1 {
 		outcome, err := s.publish(ctx, plans[0], o)
-		s.run.Dest = store.Shown(plans[0].Dest)
+		s.run.Dest = store.Showable(plans[0].Dest)
 		return s.report(outcome, err, plans[0].Dest)
 	}
 	return s.publishAll(ctx, plans, o)
@@ -134,7 +134,7 @@ func (s *submitCommand) publish(ctx context.Context, p task.Attached, o job.Opti
 // stop the others; a signal does.
 func (s *submitCommand) publishAll(ctx context.Context, plans []task.Attached, o job.Options) error {
 	dest, names := partitionsOf(plans)
-	s.run.Dest = store.Shown(dest)
+	s.run.Dest = store.Showable(dest)
 	r := &partitioned{Figures: &s.figures, Dest: dest, Partitions: []partitionResult{}, Beside: []input.Skipped{}}
 	s.result = r
 	for i := 0; i < len(plans) && ctx.Err() == nil; i++ {

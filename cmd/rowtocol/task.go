@@ -94,7 +94,7 @@ func (c *taskCommand) execute(ctx context.Context) error {
 	if (len(c.numbers) == 0) == (c.share == "") {
 		return usagef("--task: name tasks by their numbers, or a share of them by --share")
 	}
-	c.start("plan_file", store.Shown(c.file), "numbers", c.numbers, "share", c.share)
+	c.start("plan_file", store.Showable(c.file), "numbers", c.numbers, "share", c.share)
 	plan, err := c.readPlan(ctx, c.file)
 	if err != nil {
 		return err

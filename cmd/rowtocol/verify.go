@@ -102,7 +102,7 @@ func (f *verifyCommand) execute(ctx context.Context, names []string) error {
 	case f.complete && len(f.against) == 0:
 		return usagef("--require-complete needs --against")
 	}
-	f.run.Dest = store.Shown(names[0])
+	f.run.Dest = store.Showable(names[0])
 	f.start("dest", f.run.Dest, named(names), "against", shown(f.against))
 	l, err := f.list(ctx, names)
 	if d := (*damage.Error)(nil); errors.As(err, &d) && d.Kind == damage.Unsupported {
@@ -248,7 +248,7 @@ func check(ctx context.Context, l *dataset.Listing, part *dataset.Part) (f fileC
 	f.unverified = p.Unverified()
 	_, f.sorted = p.Part.(format.RowPart)
 	if h, ok := p.Part.(format.Holder); ok {
-		f.holds = h.Holds()
+		f.holds = h.Contents()
 	}
 	if part.Output >= 0 {
 		f.sort(checkSchema(part, p.Schema(), l.Outputs[part.Output].Schema()))

@@ -17,7 +17,7 @@ import (
 func (f *verifyCommand) verifyIndexes(ctx context.Context, l *dataset.Listing, r *verified, sound bool) (found []error, err error) {
 	for i := range l.Outputs {
 		of := &l.Outputs[i]
-		for _, x := range index.In(of.IndexFields, of.Index, of.Fingerprint) {
+		for _, x := range index.IndexesOf(of.IndexFields, of.Index, of.Fingerprint) {
 			var check fileCheck
 			f.verifyIndex(ctx, l, i, x, &check, sound)
 			if check.failed != nil {

@@ -74,7 +74,7 @@ func (w *watchers) checkPlaces(ctx context.Context, dests ...store.Location) (wr
 			err = checkOutside(ctx, at, dests...)
 		}
 		if err != nil {
-			*f.refused, wrong = true, fmt.Errorf("--%s: %w", f.flag, store.Conceal(err))
+			*f.refused, wrong = true, fmt.Errorf("--%s: %w", f.flag, store.RedactError(err))
 		}
 	}
 	return wrong
@@ -83,9 +83,9 @@ func (w *watchers) checkPlaces(ctx context.Context, dests ...store.Location) (wr
 // startTelling reports that a run begins its work.
 func (a *outcomes) startTelling(ctx context.Context, dest string, inputs []string) error {
 	w := &a.watchers
-	a.run.Command, a.run.Dest, a.run.Place = a.command, store.Shown(dest), store.Shown(a.place(dest))
+	a.run.Command, a.run.Dest, a.run.ResolvedDest = a.command, store.Showable(dest), store.Showable(a.place(dest))
 	for _, name := range inputs {
-		w.inputs = append(w.inputs, store.Shown(a.place(name)))
+		w.inputs = append(w.inputs, store.Showable(a.place(name)))
 	}
 	if scheme, _, remote := strings.Cut(dest, "://"); !remote || scheme == "file" {
 		at, err := input.Locate(store.Resolve, dest)

@@ -41,8 +41,8 @@ func TestParquetWithinMemory(t *testing.T) {
 			w, err := arrow.NewParquet(&out, s, codec, pool)
 			if !test.fits {
 				var e *budget.Error
-				if !errors.As(err, &e) || e.Need <= test.size || !strings.Contains(err.Error(), "3 columns") || out.Len() > 0 || pool.Left() != test.size {
-					t.Errorf("%s within %d bytes: %v, %d left", codec, test.size, err, pool.Left())
+				if !errors.As(err, &e) || e.Need <= test.size || !strings.Contains(err.Error(), "3 columns") || out.Len() > 0 || pool.Available() != test.size {
+					t.Errorf("%s within %d bytes: %v, %d left", codec, test.size, err, pool.Available())
 				}
 				continue
 			}
@@ -50,12 +50,12 @@ func TestParquetWithinMemory(t *testing.T) {
 				t.Errorf("%s within %d bytes: %v", codec, test.size, err)
 				continue
 			}
-			if pool.Left() >= test.size-16<<20 {
-				t.Errorf("%s within %d bytes: %d left during writing", codec, test.size, pool.Left())
+			if pool.Available() >= test.size-16<<20 {
+				t.Errorf("%s within %d bytes: %d left during writing", codec, test.size, pool.Available())
 			}
 			writeAll(t, w, batches)
-			if pool.Left() != test.size {
-				t.Errorf("%s: %d of %d bytes left after the file is complete", codec, pool.Left(), test.size)
+			if pool.Available() != test.size {
+				t.Errorf("%s: %d of %d bytes left after the file is complete", codec, pool.Available(), test.size)
 			}
 			check(t, d.Schema().Root(), readParquet(t, out.Bytes()), want)
 		}
@@ -71,11 +71,11 @@ func TestParquetWithinMemory(t *testing.T) {
 	} else {
 		t.Fatal(err)
 	}
-	if !errors.Is(err, errFull) || pool.Left() != pool.Size() {
-		t.Errorf("%v, %d bytes left", err, pool.Left())
+	if !errors.Is(err, errFull) || pool.Available() != pool.Size() {
+		t.Errorf("%v, %d bytes left", err, pool.Available())
 	}
-	if _, err := arrow.NewParquet(&bytes.Buffer{}, s, "bzip2", pool); err == nil || pool.Left() != pool.Size() {
-		t.Errorf("an unknown codec: %v, %d bytes left", err, pool.Left())
+	if _, err := arrow.NewParquet(&bytes.Buffer{}, s, "bzip2", pool); err == nil || pool.Available() != pool.Size() {
+		t.Errorf("an unknown codec: %v, %d bytes left", err, pool.Available())
 	}
 }
 

@@ -86,7 +86,7 @@ func NewParquet(w io.Writer, s *arrow.Schema, codec string, memory *budget.Pool)
 	if err != nil {
 		return nil, fmt.Errorf("parquet: %w", err)
 	}
-	group, page, need := parquetMemory(memory.Left(), columns)
+	group, page, need := parquetMemory(memory.Available(), columns)
 	heap := memory.NewHeap()
 	if err := heap.Reserve(need); err != nil {
 		return nil, fmt.Errorf("parquet of %d columns: %w", columns, err)

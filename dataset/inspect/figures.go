@@ -188,7 +188,7 @@ func (f *Figures) start(file *dataset.OpenPart) {
 	f.Format, f.Version = file.Format.Name(), file.Version()
 	f.Metadata = metadata(file)
 	if h, ok := file.Part.(format.Holder); ok {
-		f.Holds = h.Holds()
+		f.Holds = h.Contents()
 	}
 	cols, meanings := file.Columns(), file.Meanings()
 	for i, c := range cols {

@@ -8,14 +8,14 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 )
 
-// Ask returns the range of keys to find in an index with the given fields. It fails if the
+// RangeFunc returns the range of keys to find in an index with the given fields. It fails if the
 // request does not fit them.
-type Ask func(*rowkey.Spec) (rowkey.Range, error)
+type RangeFunc func(*rowkey.Spec) (rowkey.Range, error)
 
 // Choose returns the fields of the index of a dataset that all requests fit. It returns "",
 // which Open takes, if there are no requests, or if they fit no index or several. It considers
 // the indexes of the first output that has any.
-func Choose(d *dataset.Dataset, asks []Ask) (fields string) {
+func Choose(d *dataset.Dataset, asks []RangeFunc) (fields string) {
 	for _, r := range d.Outputs() {
 		all := indexes(&r)
 		if len(all) == 0 {
@@ -27,7 +27,7 @@ func Choose(d *dataset.Dataset, asks []Ask) (fields string) {
 		}
 		for _, x := range all {
 			spec, err := rowkey.Parse(schema, x.Fields)
-			if err != nil || slices.ContainsFunc(asks, func(ask Ask) bool { _, err := ask(spec); return err != nil }) {
+			if err != nil || slices.ContainsFunc(asks, func(ask RangeFunc) bool { _, err := ask(spec); return err != nil }) {
 				continue
 			}
 			if fields != "" {

@@ -117,7 +117,9 @@ func choose(d *dataset.Dataset, fields string) (string, error) {
 	return fields, nil
 }
 
-func indexes(r *dataset.Output) []index.Index { return index.In(r.IndexFields, r.Index, r.Fingerprint) }
+func indexes(r *dataset.Output) []index.Index {
+	return index.IndexesOf(r.IndexFields, r.Index, r.Fingerprint)
+}
 
 // add adds the index of an output if it has one.
 func (t *Table) add(d *dataset.Dataset, number int) error {
@@ -167,7 +169,7 @@ func (c *countingFile) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // Check fails as Find does if the request does not fit the key's fields.
-func (t *Table) Check(ask Ask) error {
+func (t *Table) Check(ask RangeFunc) error {
 	for _, r := range t.outputs {
 		if _, err := ask(r.spec); err != nil {
 			return err
@@ -248,7 +250,7 @@ const maxOpen = 16
 // output, because schemas may give the key's fields different types, and returns its
 // error unchanged. If the rows do not fit into memory, the error is a *budget.Error. A
 // position without a row is a *damage.Error.
-func (t *Table) Find(ctx context.Context, ask Ask) (*Rows, error) {
+func (t *Table) Find(ctx context.Context, ask RangeFunc) (*Rows, error) {
 	found := &Rows{Only: map[int][]int64{}, memory: t.memory}
 	for _, r := range t.outputs {
 		keys, err := ask(r.spec)

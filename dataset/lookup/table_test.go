@@ -82,7 +82,7 @@ func rowsOf(t testing.TB, d *dataset.Dataset, q dataset.Query) (rows [][]byte, r
 	}
 }
 
-// exactly returns an Ask for one key.
+// exactly returns a RangeFunc for one key.
 func exactly(text string) func(*rowkey.Spec) (rowkey.Range, error) {
 	return func(s *rowkey.Spec) (rowkey.Range, error) { return s.Exactly(text) }
 }

@@ -16,7 +16,7 @@ func contextFor(t *testing.T, d time.Duration) context.Context {
 }
 
 func TestStartSaysWhy(t *testing.T) {
-	Need(t)
+	RequireCluster(t)
 	_, err := Start(t.Context(), t.TempDir(), Config{DataNodes: 1, HDFS: map[string]string{"dfs.namenode.edits.dir": "file:///proc/none"}})
 	if err == nil || !strings.Contains(err.Error(), "/proc/none") {
 		t.Errorf("error %v, want the end of the name node's log", err)

@@ -10,9 +10,9 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// Need skips the test if no cluster can run, and reports that at the end of the output. With
+// RequireCluster skips the test if no cluster can run, and reports that at the end of the output. With
 // ROWTOCOL_E2E=required the test fails instead.
-func Need(t testing.TB) {
+func RequireCluster(t testing.TB) {
 	t.Helper()
 	need(t, "NO HADOOP", Missing())
 }
@@ -20,7 +20,7 @@ func Need(t testing.TB) {
 // NeedKerberos does the same if no secure cluster can run.
 func NeedKerberos(t testing.TB) {
 	t.Helper()
-	Need(t)
+	RequireCluster(t)
 	need(t, "NO KERBEROS", MissingKerberos())
 }
 
@@ -47,7 +47,7 @@ var shared struct {
 // cluster starts on first use; TestMain calls StopShared.
 func Shared(t testing.TB) *Cluster {
 	t.Helper()
-	Need(t)
+	RequireCluster(t)
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.dir == "" {
@@ -78,7 +78,7 @@ func StopShared() {
 // New starts a cluster for one test, which stops it.
 func New(t testing.TB, config Config) *Cluster {
 	t.Helper()
-	Need(t)
+	RequireCluster(t)
 	c, err := startLogged(t.Context(), t, t.TempDir(), config)
 	testenv.Must(t, err)
 	t.Cleanup(c.Stop)

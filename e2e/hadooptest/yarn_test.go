@@ -85,7 +85,7 @@ func waitUntilGone(t *testing.T, c *Cluster) {
 
 // TestKilledProgram kills the program that started the cluster with SIGKILL.
 func TestKilledProgram(t *testing.T) {
-	Need(t)
+	RequireCluster(t)
 	program := filepath.Join(t.TempDir(), "hdfs")
 	if out, err := exec.Command("go", "build", "-o", program, "./hdfs").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)

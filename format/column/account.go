@@ -21,13 +21,13 @@ func (Unlimited) Release(int64) {}
 // Reservation is an Account that holds one owner's share of another Account, so that
 // the rest can be released at once. It belongs to one goroutine.
 type Reservation struct {
-	Of   Account
-	Held int64 // bytes
+	Account Account
+	Held    int64 // bytes
 }
 
 // Reserve implements Account. Its error is that of the other Account.
 func (r *Reservation) Reserve(n int64) error {
-	if err := r.Of.Reserve(n); err != nil {
+	if err := r.Account.Reserve(n); err != nil {
 		return err
 	}
 	r.Held += n
@@ -39,6 +39,6 @@ func (r *Reservation) Release(n int64) { r.ShrinkTo(r.Held - n) }
 
 // ShrinkTo releases all but n bytes.
 func (r *Reservation) ShrinkTo(n int64) {
-	r.Of.Release(r.Held - n)
+	r.Account.Release(r.Held - n)
 	r.Held = n
 }

@@ -35,15 +35,15 @@ type Vector struct {
 	// i is Data[Offsets[2*i]:Offsets[2*i+1]]. If Read decodes the values anyway, it
 	// clears Encoded. Nulls and booleans are never Encoded.
 	Encoded bool
-	// Most, if set, is the most values that Read appends. A longer sequence is ErrFull,
-	// and can be read again with a larger Most.
-	Most int
+	// Limit, if set, is the most values that Read appends. A longer sequence is ErrFull,
+	// and can be read again with a larger Limit.
+	Limit int
 }
 
 // most returns the number of values up to which the vector may be filled.
 func (v *Vector) most() int {
-	if v.Most > 0 {
-		return min(v.Most, maxVector)
+	if v.Limit > 0 {
+		return min(v.Limit, maxVector)
 	}
 	return maxVector
 }

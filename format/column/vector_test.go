@@ -65,7 +65,7 @@ func TestExtendOfFullVectors(t *testing.T) {
 }
 
 func TestRoom(t *testing.T) {
-	v := Vector{Most: 5, Lengths: make([]int32, 7), Values: 3, Data: make([]byte, 11)}
+	v := Vector{Limit: 5, Lengths: make([]int32, 7), Values: 3, Data: make([]byte, 11)}
 	lengths, values, text := v.Room(String)
 	if lengths != 1<<27-7 || values != 2 || text != 1<<30-11 {
 		t.Errorf("%d lengths, %d values, %d bytes", lengths, values, text)

@@ -33,9 +33,9 @@ type Found struct {
 	seen map[string]bool
 }
 
-// Keep keeps an error that is, or wraps, an *Error, and returns other errors. It keeps
+// Add keeps an error that is, or wraps, an *Error, and returns other errors. It keeps
 // equal damage once, because the readers of several columns can find the same.
-func (f *Found) Keep(err error) error {
+func (f *Found) Add(err error) error {
 	var d *Error
 	if err == nil || !errors.As(err, &d) {
 		return err

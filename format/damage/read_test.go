@@ -37,11 +37,11 @@ func TestFound(t *testing.T) {
 		t.Error(f.Err())
 	}
 	for _, err := range []error{nil, New(Size, "a", 1, "cut"), fmt.Errorf("again: %w", New(Size, "a", 1, "cut")), New(Size, "b", 1, "cut")} {
-		if err := f.Keep(err); err != nil {
+		if err := f.Add(err); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := f.Keep(io.ErrClosedPipe); err != io.ErrClosedPipe {
+	if err := f.Add(io.ErrClosedPipe); err != io.ErrClosedPipe {
 		t.Error(err)
 	}
 	if f.Len() != 2 || f.Err().Error() != "a: offset 1: size: cut\nb: offset 1: size: cut" {

@@ -44,7 +44,7 @@ func Delimited(what string, b []byte, at int, offset int64) (Message, error) {
 func (m *Message) After() int64 { return m.c.Offset() + m.c.Remaining() }
 
 // Read returns the number of bytes of the message that Next has passed.
-func (m *Message) Read() int { return len(m.c.Passed()) }
+func (m *Message) Read() int { return len(m.c.Consumed()) }
 
 // Fail sets the message's error to damage of a kind, at an offset of the file, unless
 // it already has an error.

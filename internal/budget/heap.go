@@ -38,12 +38,12 @@ func (h *Heap) Reserve(n int64) error {
 	return nil
 }
 
-// Left returns how many bytes can be reserved.
-func (h *Heap) Left() int64 {
+// Available returns how many bytes can be reserved.
+func (h *Heap) Available() int64 {
 	if h == nil {
 		return math.MaxInt64
 	}
-	return h.pool.Left()
+	return h.pool.Available()
 }
 
 // Check returns the error that Reserve would return.

@@ -31,18 +31,18 @@ func TestHeapAccountsForItsOwner(t *testing.T) {
 				t.Fatalf("%+v: %v, %v", step, check, err)
 			}
 		}
-		if step.of.Release(step.release); p.Left() != step.left {
-			t.Errorf("%+v: left %d", step, p.Left())
+		if step.of.Release(step.release); p.Available() != step.left {
+			t.Errorf("%+v: left %d", step, p.Available())
 		}
 	}
-	if a.Close(); p.Left() != 49 {
-		t.Errorf("left %d after one Close, want 49", p.Left())
+	if a.Close(); p.Available() != 49 {
+		t.Errorf("left %d after one Close, want 49", p.Available())
 	}
-	if b.Close(); p.Left() != 100 {
-		t.Errorf("left %d after both Closes, want 100", p.Left())
+	if b.Close(); p.Available() != 100 {
+		t.Errorf("left %d after both Closes, want 100", p.Available())
 	}
-	if a.Close(); p.Left() != 100 {
-		t.Errorf("left %d after a repeated Close, want 100", p.Left())
+	if a.Close(); p.Available() != 100 {
+		t.Errorf("left %d after a repeated Close, want 100", p.Available())
 	}
 }
 
@@ -107,7 +107,7 @@ func TestGarbageIsCollectedInTime(t *testing.T) {
 	}
 	a.Close()
 	b.Close()
-	if p.Left() != 100 {
-		t.Errorf("left %d", p.Left())
+	if p.Available() != 100 {
+		t.Errorf("left %d", p.Available())
 	}
 }

@@ -27,8 +27,8 @@ func New(size int64) *Pool {
 // Size returns the number of bytes of the pool.
 func (p *Pool) Size() int64 { return p.size }
 
-// Left returns the number of bytes that are not reserved. A nil pool has no limit.
-func (p *Pool) Left() int64 {
+// Available returns the number of bytes that are not reserved. A nil pool has no limit.
+func (p *Pool) Available() int64 {
 	if p == nil {
 		return math.MaxInt64
 	}

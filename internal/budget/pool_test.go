@@ -20,8 +20,8 @@ func wantError(t *testing.T, err error, need, have int64) {
 
 func TestPool(t *testing.T) {
 	p := New(100)
-	if p.Size() != 100 || p.Left() != 100 {
-		t.Fatalf("a new pool has %d of %d", p.Left(), p.Size())
+	if p.Size() != 100 || p.Available() != 100 {
+		t.Fatalf("a new pool has %d of %d", p.Available(), p.Size())
 	}
 	for _, step := range []struct {
 		reserve, release int64
@@ -45,11 +45,11 @@ func TestPool(t *testing.T) {
 		} else if err != nil {
 			t.Fatalf("%+v: %v", step, err)
 		}
-		if p.Release(step.release); p.Left() != step.left || p.Size() != 100 {
-			t.Errorf("%+v: left %d of %d", step, p.Left(), p.Size())
+		if p.Release(step.release); p.Available() != step.left || p.Size() != 100 {
+			t.Errorf("%+v: left %d of %d", step, p.Available(), p.Size())
 		}
 	}
-	if left := (*Pool)(nil).Left(); left != math.MaxInt64 {
+	if left := (*Pool)(nil).Available(); left != math.MaxInt64 {
 		t.Errorf("nil pool: left %d", left)
 	}
 }

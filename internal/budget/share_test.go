@@ -38,7 +38,7 @@ func mustTake(t *testing.T, s *Share, n int) []byte {
 // wantLeft fails the test unless want bytes are left in the pool.
 func wantLeft(t *testing.T, p *Pool, want int64, when string) {
 	t.Helper()
-	if got := p.Left(); got != want {
+	if got := p.Available(); got != want {
 		t.Errorf("%s: left %d, want %d", when, got, want)
 	}
 }
@@ -283,7 +283,7 @@ func TestSharesOfManyWorkers(t *testing.T) {
 					s.Give(held[last])
 					held = held[:last]
 				}
-				if left := p.Left(); left < 0 {
+				if left := p.Available(); left < 0 {
 					t.Errorf("left %d", left)
 				}
 			}

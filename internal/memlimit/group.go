@@ -17,8 +17,8 @@ type group struct {
 	kills string // file that counts kills
 }
 
-// Limits returns an error if this machine cannot make a cgroup with a memory limit.
-var Limits = sync.OnceValue(func() error {
+// Supported returns an error if this machine cannot make a cgroup with a memory limit.
+var Supported = sync.OnceValue(func() error {
 	g, err := newGroup(64 << 20)
 	if err == nil {
 		g.remove()

@@ -39,7 +39,7 @@ func Main() {
 }
 
 // Run runs a command in a new cgroup of limit bytes, without swap. There is no limit if it
-// is 0, or if this machine cannot make cgroups: see Limits. Run starts the command from a
+// is 0, or if this machine cannot make cgroups: see Supported. Run starts the command from a
 // small process, because Linux counts the memory of the parent as that of the child.
 func Run(cmd *exec.Cmd, limit int64) (Usage, error) {
 	var u Usage
@@ -48,7 +48,7 @@ func Run(cmd *exec.Cmd, limit int64) (Usage, error) {
 		return u, err
 	}
 	g := new(group)
-	if limit > 0 && Limits() == nil {
+	if limit > 0 && Supported() == nil {
 		if g, err = newGroup(limit); err != nil {
 			return u, err
 		}

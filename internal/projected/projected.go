@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Of reports whether part is a projection of all. Both are native values: records, maps
+// IsProjection reports whether part is a projection of all. Both are native values: records, maps
 // and tagged unions are map[string]any, arrays are []any. A projection keeps all keys that
 // part has, all items of arrays, and the branches of unions.
-func Of(part, all any) bool {
+func IsProjection(part, all any) bool {
 	switch part := part.(type) {
 	case map[string]any:
 		all, ok := all.(map[string]any)
 		for key, v := range part {
-			if !ok || !Of(v, member(all, key)) {
+			if !ok || !IsProjection(v, member(all, key)) {
 				return false
 			}
 		}
@@ -27,7 +27,7 @@ func Of(part, all any) bool {
 			return false
 		}
 		for i := range part {
-			if !Of(part[i], all[i]) {
+			if !IsProjection(part[i], all[i]) {
 				return false
 			}
 		}

@@ -46,9 +46,9 @@ func Skip(t testing.TB, why string) {
 	t.Skip(why)
 }
 
-// OfProgram returns the environment for the program, without the ROWTOCOL_ variables of
+// ProgramEnviron returns the environment for the program, without the ROWTOCOL_ variables of
 // tests: the program would reject them, because they are not its flags.
-func OfProgram() []string {
+func ProgramEnviron() []string {
 	return slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "ROWTOCOL_") })
 }
 

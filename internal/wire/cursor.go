@@ -71,8 +71,8 @@ func (c *Cursor) Remaining() int64 { return c.size - c.pos }
 // known. It is 0 if the cursor did not run out of bytes.
 func (c *Cursor) Missing() int64 { return c.missing }
 
-// Passed returns the part of the bytes of New that was read.
-func (c *Cursor) Passed() []byte { return c.buf[:c.pos] }
+// Consumed returns the part of the bytes of New that was read.
+func (c *Cursor) Consumed() []byte { return c.buf[:c.pos] }
 
 // Rest returns the part of the bytes of New that was not read.
 func (c *Cursor) Rest() []byte { return c.buf[c.pos:] }

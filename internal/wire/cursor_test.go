@@ -133,8 +133,8 @@ func TestBytes(t *testing.T) {
 	}
 	c := New([]byte("abcde"), 7)
 	c.Bytes(2, "text")
-	if string(c.Passed()) != "ab" || string(c.Rest()) != "cde" || c.Offset() != 9 || c.Remaining() != 3 {
-		t.Errorf("got passed %q, rest %q, offset %d", c.Passed(), c.Rest(), c.Offset())
+	if string(c.Consumed()) != "ab" || string(c.Rest()) != "cde" || c.Offset() != 9 || c.Remaining() != 3 {
+		t.Errorf("got passed %q, rest %q, offset %d", c.Consumed(), c.Rest(), c.Offset())
 	}
 	if c.Bytes(10, "text"); c.Missing() != 7 {
 		t.Errorf("got %d missing bytes, want 7: %v", c.Missing(), c.Err())

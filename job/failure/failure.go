@@ -89,7 +89,7 @@ func (f *failure) Unwrap() []error { return []error{f.kind, f.err} }
 // As gives err a kind, unless it is nil or has one.
 func As(kind, err error) error {
 	//guard: keeps the kind that an error has
-	if err == nil || Given(err) {
+	if err == nil || HasKind(err) {
 		return err
 	}
 	return &failure{kind, err}
@@ -100,8 +100,8 @@ func New(kind error, message string, args ...any) error {
 	return &failure{kind, fmt.Errorf(message, args...)}
 }
 
-// Given reports whether err was given a kind.
-func Given(err error) bool { return given(err) != nil }
+// HasKind reports whether err was given a kind.
+func HasKind(err error) bool { return given(err) != nil }
 
 func given(err error) error {
 	for _, k := range kinds {

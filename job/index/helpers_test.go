@@ -125,7 +125,7 @@ func (o *output) run(t testing.TB, s task.Sink, number int, groups ...[]row) {
 
 // indexes returns the indexes that merge made.
 func (o *output) indexes() []Index {
-	return In(o.success.Request.Options.Index, o.success.Index, fingerprint)
+	return IndexesOf(o.success.Request.Options.Index, o.success.Index, fingerprint)
 }
 
 // merge makes the indexes.
@@ -188,7 +188,7 @@ func wantRows(field string, tasks ...[][]row) (all []string) {
 
 func mustSink(t testing.TB, p *manifest.Plan, memory int64) *Sink {
 	t.Helper()
-	s, err := Of(p, memory)
+	s, err := NewSink(p, memory)
 	testenv.Must(t, err)
 	return s.(*Sink)
 }

@@ -284,11 +284,11 @@ func TestRefusedRows(t *testing.T) {
 }
 
 func TestOf(t *testing.T) {
-	if s, err := Of(newPlan(), 1<<30); s != nil || err != nil {
+	if s, err := NewSink(newPlan(), 1<<30); s != nil || err != nil {
 		t.Errorf("without an index: %v, %v", s, err)
 	}
 	for _, indexes := range [][]string{{"missing"}, {"id", "id"}, {strings.Repeat("id,", 60) + "name"}} {
-		_, err := Of(newPlan(indexes...), 1<<30)
+		_, err := NewSink(newPlan(indexes...), 1<<30)
 		failuretest.Want(t, err, failure.Usage, "key")
 	}
 	a, b := mustSink(t, newPlan("id", "name"), 1<<30), mustSink(t, newPlan("id,name"), 1<<30)
@@ -359,7 +359,7 @@ type countedFile struct {
 func (c countedFile) Close() error { *c.open--; return c.File.Close() }
 
 func BenchmarkSort(b *testing.B) {
-	s, err := Of(newPlan("id"), 512<<20)
+	s, err := NewSink(newPlan("id"), 512<<20)
 	testenv.Must(b, err)
 	random := rand.New(rand.NewPCG(1, 2))
 	values := make([][]byte, 1<<16)

@@ -21,9 +21,9 @@ type Index struct {
 	Fingerprint string          // of the output: see manifest.Fingerprint
 }
 
-// In returns the indexes of an output, on some of the given fields, that have files among
+// IndexesOf returns the indexes of an output, on some of the given fields, that have files among
 // those that the manifest lists. An output without rows has no index.
-func In(fields []string, files []manifest.File, fingerprint string) (all []Index) {
+func IndexesOf(fields []string, files []manifest.File, fingerprint string) (all []Index) {
 	for _, key := range fields {
 		x := Index{Fields: key, Fingerprint: fingerprint}
 		name := manifest.IndexName(key)

@@ -35,9 +35,9 @@ type Sink struct {
 	merge  int64 // bytes for merging
 }
 
-// Of returns the Sink that makes the indexes of a plan; nil if the plan has none. memory is
+// NewSink returns the Sink that makes the indexes of a plan; nil if the plan has none. memory is
 // the limit of the process, in bytes. Fields that cannot be a key are failure.Usage.
-func Of(p *manifest.Plan, memory int64) (task.Sink, error) {
+func NewSink(p *manifest.Plan, memory int64) (task.Sink, error) {
 	o := &p.Request.Options
 	if len(o.Index) == 0 {
 		return nil, nil

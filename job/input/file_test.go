@@ -110,14 +110,14 @@ func TestFaultsOfStores(t *testing.T) {
 		{syscall.EACCES, failure.Refused, "a.avro"},
 		{syscall.EIO, failure.Storage, "a.avro"},
 	} {
-		resolve := storetest.On(storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.Open, Err: fmt.Errorf("open %s: %w", file, tc.err)}))
+		resolve := storetest.ResolveTo(storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.Open, Err: fmt.Errorf("open %s: %w", file, tc.err)}))
 		_, _, err := Open(t.Context(), resolve, in)
 		failuretest.Want(t, err, tc.kind, tc.text)
 		_, _, err = Describe(t.Context(), resolve, file)
 		failuretest.Want(t, err, tc.kind, tc.text)
 	}
 	refused := errors.New("unplugged")
-	resolve := storetest.On(failingFrom(in.HeaderSize, refused))
+	resolve := storetest.ResolveTo(failingFrom(in.HeaderSize, refused))
 	_, _, err := Describe(t.Context(), resolve, file)
 	if !errors.Is(err, refused) || !strings.Contains(err.Error(), file) {
 		t.Errorf("error %v", err)
@@ -126,7 +126,7 @@ func TestFaultsOfStores(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	// The file ends before its size.
-	resolve = storetest.On(failingFrom(in.HeaderSize, io.EOF))
+	resolve = storetest.ResolveTo(failingFrom(in.HeaderSize, io.EOF))
 	failuretest.Want(t, checkRead(t, resolve, in), failure.Input, "changed while it was read")
 }
 
@@ -136,13 +136,13 @@ func TestFewReads(t *testing.T) {
 		file, st := t.TempDir()+"/a.avro", storetest.NewFaulty(store.Local())
 		write(t, file, strings.Repeat("x", 50), rows)
 		whole := describe(t, file)
-		in, _, err := Describe(t.Context(), storetest.On(st), file)
+		in, _, err := Describe(t.Context(), storetest.ResolveTo(st), file)
 		reads := st.Calls(storetest.ReadAt)
 		if err != nil || reads != want {
 			t.Errorf("%d bytes are described by %d reads, want %d; %v", in.Size, reads, want, err)
 		}
 		in.CRC32C = whole.CRC32C
-		err = checkRead(t, storetest.On(st), in)
+		err = checkRead(t, storetest.ResolveTo(st), in)
 		if reads = st.Calls(storetest.ReadAt) - reads; err != nil || reads != want {
 			t.Errorf("%d bytes are checked by %d reads, want %d; %v", in.Size, reads, want, err)
 		}

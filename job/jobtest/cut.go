@@ -55,7 +55,7 @@ func (c *cutter) runUntil(t *testing.T, r job.Request, n int) bool {
 	t.Helper()
 	client := c.disk.Client()
 	client.StopAt(n)
-	r.Resolve = storetest.On(client)
+	r.Resolve = storetest.ResolveTo(client)
 	_, err := job.Convert(t.Context(), r)
 	stopped := client.Stopped()
 	if err != nil && !stopped {

@@ -112,7 +112,7 @@ func (s *scene) request(t *testing.T, st store.Store, name string) job.Request {
 		Asked: plan.Asked{Inputs: []string{s.in}, Dest: path.Join(s.dir, name), Output: manifest.Options{
 			Format: "trevni", FormatOptions: json.RawMessage(`{"codec":"null","checksum":"crc32"}`), RowGroupSize: 16 << 10, MaxLostRows: -1,
 		}},
-		Options: job.Options{Overwrite: s.overwrite, Environment: task.Environment{Workers: 1, TempDir: t.TempDir(), Formats: format.Registry{files}, Resolve: storetest.On(st)}},
+		Options: job.Options{Overwrite: s.overwrite, Environment: task.Environment{Workers: 1, TempDir: t.TempDir(), Formats: format.Registry{files}, Resolve: storetest.ResolveTo(st)}},
 	}
 	if s.overwrite {
 		r.Sink = tasktest.Keys{Field: "s"}.Of
@@ -133,7 +133,7 @@ func (s *scene) convert(t *testing.T, name string) output {
 // finish runs a job on the store itself; it must succeed.
 func (s *scene) finish(t *testing.T, r job.Request) {
 	t.Helper()
-	r.Resolve = storetest.On(s.st)
+	r.Resolve = storetest.ResolveTo(s.st)
 	if _, err := job.Convert(context.Background(), r); err != nil {
 		t.Fatal(err)
 	}

@@ -283,9 +283,9 @@ func (k *Known) Named(in *Input) *Match {
 	return nil
 }
 
-// Alike returns how many known inputs have the length, the header and the end of in; 0 if
+// CountSimilar returns how many known inputs have the length, the header and the end of in; 0 if
 // in is empty.
-func (k *Known) Alike(in *Input) int {
+func (k *Known) CountSimilar(in *Input) int {
 	if in.Size == 0 {
 		return 0
 	}

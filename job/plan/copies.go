@@ -60,7 +60,7 @@ func (s *Survey) handleCopies(ctx context.Context, headers []header) error {
 		if !headers[i].isNew() {
 			return nil
 		}
-		if s.config.Known.Alike(in) > 0 || unread.Alike(in) > 1 || s.config.Taken.find(in, s.config.Partition, true).Relation != manifest.Unrelated {
+		if s.config.Known.CountSimilar(in) > 0 || unread.CountSimilar(in) > 1 || s.config.Taken.find(in, s.config.Partition, true).Relation != manifest.Unrelated {
 			return s.sum(ctx, in)
 		}
 		return nil

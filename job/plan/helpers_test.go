@@ -47,7 +47,7 @@ func request(dest string, inputs ...string) Request {
 
 func mustLook(t testing.TB, r Request) *Survey {
 	t.Helper()
-	s, err := Look(t.Context(), r)
+	s, err := NewSurvey(t.Context(), r)
 	testenv.Must(t, err)
 	return s
 }

@@ -172,9 +172,9 @@ func (s *Survey) Compare(ctx context.Context, before []manifest.Input) error {
 	return input.SumUnread(ctx, s.Request.Inputs, manifest.NewKnown(before...), s.sum)
 }
 
-// Answers returns the inputs whose whole CRC-32C this survey used. It returns nil if the
+// Sums returns the inputs whose whole CRC-32C this survey used. It returns nil if the
 // survey read none of them itself.
-func (s *Survey) Answers() []manifest.Input {
+func (s *Survey) Sums() []manifest.Input {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.read {
@@ -209,7 +209,7 @@ func (s *Survey) sum(ctx context.Context, in *manifest.Input) error {
 	return nil
 }
 
-// addAnswer adds an input to Answers. read says that this survey read the whole input.
+// addAnswer adds an input to Sums. read says that this survey read the whole input.
 func (s *Survey) addAnswer(in *manifest.Input, read bool) {
 	//guard: keeps no answer for a file that may change unnoticed
 	if in.Recent || in.ModTime.IsZero() {

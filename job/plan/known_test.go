@@ -63,7 +63,7 @@ func TestKnownInput(t *testing.T) {
 		again := r
 		again.Known = manifest.NewKnown()
 		again.Known.Add("run", was)
-		s, err := Look(t.Context(), again)
+		s, err := NewSurvey(t.Context(), again)
 		if tc.changed == "" {
 			if err != nil || len(s.Request.Inputs) != 0 || len(s.Warnings) != 0 {
 				t.Errorf("%s: %+v, %v", name, s, err)
@@ -128,10 +128,10 @@ func TestRepeatedFiles(t *testing.T) {
 		}
 	}
 	r.Output.Copies = RefuseCopies
-	_, err := Look(t.Context(), r)
+	_, err := NewSurvey(t.Context(), r)
 	failuretest.Want(t, err, failure.Input, "c.avro has the same content as "+dir+"/in/a.avro")
 	r.Output.Copies = "burn"
-	_, err = Look(t.Context(), r)
+	_, err = NewSurvey(t.Context(), r)
 	failuretest.Want(t, err, failure.Usage, "copies")
 }
 
@@ -170,7 +170,7 @@ func TestTakenByOtherPartition(t *testing.T) {
 		t.Errorf("inputs %+v, skipped %+v", s.Request.Inputs, s.Skipped)
 	}
 	r.Taken.AddUnknown("p=3", "its manifest is damaged")
-	_, err := Look(t.Context(), r)
+	_, err := NewSurvey(t.Context(), r)
 	failuretest.Want(t, err, failure.Foreign, "a.avro is new, unless partition p=3 has its rows: its manifest is damaged")
 }
 
@@ -208,12 +208,12 @@ func TestAnswers(t *testing.T) {
 	for at, kept := range map[time.Time]bool{time.Now().Add(-time.Minute): true, time.Now(): false} {
 		testenv.Must(t, os.Chtimes(file, at, at))
 		s := mustLook(t, r)
-		if answers := s.Answers(); (len(answers) == 1) != kept || len(s.Request.Inputs) != 0 {
+		if answers := s.Sums(); (len(answers) == 1) != kept || len(s.Request.Inputs) != 0 {
 			t.Errorf("modified at %v: %+v", at, answers)
 		}
 	}
 	var s Survey
-	if s.addAnswer(&manifest.Input{Path: "in"}, true); s.Answers() != nil {
+	if s.addAnswer(&manifest.Input{Path: "in"}, true); s.Sums() != nil {
 		t.Error("an answer is kept for a file without a time")
 	}
 }

@@ -66,7 +66,7 @@ func TestMemoryForColumns(t *testing.T) {
 		t.Error("a row group was made")
 	}
 	r.Memory = budget.New(1 << 20) // too little even for the mapping
-	_, err = Look(t.Context(), r)
+	_, err = NewSurvey(t.Context(), r)
 	failuretest.Want(t, err, failure.Usage, "schema of 3000 columns: too little memory")
 	r.Memory = budget.New(18 << 20)
 	if s := mustLook(t, r); s.empty == nil {

@@ -100,13 +100,13 @@ type Survey struct {
 	filling *filling     // of the last plan's row groups; nil if there are no inputs
 
 	mu      sync.Mutex       // guards the fields below
-	answers []manifest.Input // see Answers
+	answers []manifest.Input // see Sums
 	read    bool             // this survey read an input to get its CRC-32C
 }
 
-// Look finds the inputs and reads their headers. It refuses invalid options and
+// NewSurvey finds the inputs and reads their headers. It refuses invalid options and
 // schemas that cannot be converted.
-func Look(ctx context.Context, r Request) (*Survey, error) {
+func NewSurvey(ctx context.Context, r Request) (*Survey, error) {
 	s, err := survey(ctx, r)
 	if err != nil {
 		return nil, failure.Judge(err)
@@ -168,8 +168,8 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 	return s, s.mapColumns(schema)
 }
 
-// Waits reports whether the request has no inputs because the filter leaves files out.
-func (s *Survey) Waits() bool {
+// OnlyWaiting reports whether the request has no inputs because the filter leaves files out.
+func (s *Survey) OnlyWaiting() bool {
 	return s.config.AllowWaiting && len(s.Request.Inputs) == 0 && slices.ContainsFunc(s.Skipped, func(out input.Skipped) bool { return out.By != nil })
 }
 

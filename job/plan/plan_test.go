@@ -87,7 +87,7 @@ func TestSortedRows(t *testing.T) {
 		r := request(dir+"/out", dir+"/a.avro")
 		r.Output.Format, r.Output.Index = "hfile", tc.index
 		r.Output.FormatOptions = fmt.Appendf(nil, `{"key":[%q]}`, tc.key)
-		_, err := Look(t.Context(), r)
+		_, err := NewSurvey(t.Context(), r)
 		t.Run(name, func(t *testing.T) { failuretest.Want(t, err, failure.Usage, tc.want) })
 	}
 }
@@ -180,7 +180,7 @@ func TestRefusals(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&r)
 			}
-			s, err := Look(t.Context(), r)
+			s, err := NewSurvey(t.Context(), r)
 			failuretest.Want(t, err, tc.kind, tc.text)
 			if s != nil {
 				t.Errorf("Look returned an error and the survey %+v", s)
@@ -202,7 +202,7 @@ func TestEmptyInputs(t *testing.T) {
 	dir := t.TempDir()
 	testenv.Must(t, os.MkdirAll(dir+"/none", 0o777))
 	r := request(dir+"/out", dir+"/none")
-	_, err := Look(t.Context(), r)
+	_, err := NewSurvey(t.Context(), r)
 	failuretest.Want(t, err, failure.Input, dir+"/none holds no Avro file", "--allow-empty")
 	r.AllowEmpty = true
 	s := mustLook(t, r)
@@ -215,10 +215,10 @@ func TestEmptyInputs(t *testing.T) {
 	}
 	testenv.Must(t, os.WriteFile(dir+"/empty", nil, 0o666))
 	r = request(dir+"/out", dir+"/empty")
-	_, err = Look(t.Context(), r)
+	_, err = NewSurvey(t.Context(), r)
 	failuretest.Want(t, err, failure.Input, "the file is empty")
 	r.Output.OnDamage = "skip"
-	_, err = Look(t.Context(), r)
+	_, err = NewSurvey(t.Context(), r)
 	failuretest.Want(t, err, failure.Input, "all inputs are empty files")
 	writeInput(t, dir+"/zero/a.avro", avrotest.Schema, 1, 0)
 	writeInput(t, dir+"/zero/b.avro", avrotest.Schema, 2, 0)
@@ -252,7 +252,7 @@ func TestFilesBeingWritten(t *testing.T) {
 	writeInput(t, open, avrotest.Schema, 2, 2)
 	for _, found := range []string{in, filepath.Join(in, "*.avro")} {
 		r := request(filepath.Join(dir, "out"), found)
-		r.Resolve = storetest.On(writingStore{store.Local(), open})
+		r.Resolve = storetest.ResolveTo(writingStore{store.Local(), open})
 		s := mustLook(t, r)
 		if len(s.Request.Inputs) != 1 || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], open) {
 			t.Errorf("%s: inputs %+v, warnings %q", found, s.Request.Inputs, s.Warnings)
@@ -264,8 +264,8 @@ func TestFilesBeingWritten(t *testing.T) {
 		}
 	}
 	r := request(filepath.Join(dir, "out"), in, open)
-	r.Resolve = storetest.On(writingStore{store.Local(), open})
-	_, err := Look(t.Context(), r)
+	r.Resolve = storetest.ResolveTo(writingStore{store.Local(), open})
+	_, err := NewSurvey(t.Context(), r)
 	failuretest.Want(t, err, failure.Input, "still being written")
 }
 

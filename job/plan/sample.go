@@ -36,7 +36,7 @@ type sampler struct {
 
 // sample converts a sample of the inputs to find out how row groups fill up.
 func (s *Survey) sample(ctx context.Context, blockSize int) (*filling, error) {
-	reserved := min(mapper.OpenBlocks(s.writer, blockSize, len(s.Mapping.Columns))+mapper.SampleMemory, s.config.Memory.Left())
+	reserved := min(mapper.OpenBlocks(s.writer, blockSize, len(s.Mapping.Columns))+mapper.SampleMemory, s.config.Memory.Available())
 	if err := s.config.Memory.Reserve(reserved); err != nil {
 		return nil, failure.As(failure.Usage, err)
 	}

@@ -59,7 +59,7 @@ func TestGenerations(t *testing.T) {
 		t.Errorf("ratio %v, want 1.5 to 2.5", p.Ratio)
 	}
 	r.Schema = ""
-	_, err = Look(t.Context(), r)
+	_, err = NewSurvey(t.Context(), r)
 	failuretest.Want(t, err, failure.Input, "2 different schemas")
 	failuretest.Want(t, err, failure.Input, dir+"/3.avro")
 }
@@ -103,7 +103,7 @@ func TestSchemaRefusals(t *testing.T) {
 	} {
 		r := request(dir+"/out", dir+"/1.avro")
 		r.Schema = c.schema
-		_, err := Look(t.Context(), r)
+		_, err := NewSurvey(t.Context(), r)
 		for _, want := range c.want {
 			failuretest.Want(t, err, c.kind, want)
 		}

@@ -50,7 +50,7 @@ func (d *Destination) Tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = c.Judge(ctx, context.Cause(held))
+	err = c.LockedOr(ctx, context.Cause(held))
 	return errors.Join(err, c.Release(ctx))
 }
 
@@ -70,7 +70,7 @@ func (d *Destination) claim(ctx context.Context, wait bool) (*Claim, context.Con
 	c.held, c.cancel = context.WithCancelCause(ctx)
 	c.heartbeats.Go(func() { c.heartbeat(c.held) })
 	if err := c.recover(c.held); err != nil {
-		err = c.Judge(ctx, err)
+		err = c.LockedOr(ctx, err)
 		clean, stop := store.Cleanup(ctx)
 		defer stop()
 		_ = c.Release(clean) // the first error counts
@@ -82,13 +82,13 @@ func (d *Destination) claim(ctx context.Context, wait bool) (*Claim, context.Con
 // State returns the state of the destination when it was claimed.
 func (c *Claim) State() *State { return c.state }
 
-// Completed returns the IDs of outputs that former holders began to publish and that
+// CompletedIDs returns the IDs of outputs that former holders began to publish and that
 // the claim published.
-func (c *Claim) Completed() []string { return c.completed }
+func (c *Claim) CompletedIDs() []string { return c.completed }
 
-// Judge returns failure.Locked instead of err if the claim was lost, because err is
+// LockedOr returns failure.Locked instead of err if the claim was lost, because err is
 // then a consequence.
-func (c *Claim) Judge(ctx context.Context, err error) error {
+func (c *Claim) LockedOr(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (c *Claim) recover(ctx context.Context) error {
 
 // clearUp reads the state of the destination, and moves out files that are not part of the output.
 func (c *Claim) clearUp(ctx context.Context) (err error) {
-	if c.state, err = c.Look(ctx); err != nil {
+	if c.state, err = c.ReadState(ctx); err != nil {
 		return err
 	}
 	//guard: removes nothing from a destination that is foreign or damaged

@@ -34,7 +34,7 @@ func (d *Destination) Clean(ctx context.Context, olderThan time.Duration) (*Clea
 	}
 	cleaned := &Cleaned{}
 	if before.Lock == nil && !before.pending && len(before.Leftovers()) == 0 {
-		return cleaned, before.Refusal()
+		return cleaned, before.CheckForeign()
 	}
 	c, held, err := d.Claim(ctx)
 	//guard: frees names where a quota leaves none for the lock
@@ -44,7 +44,7 @@ func (d *Destination) Clean(ctx context.Context, olderThan time.Duration) (*Clea
 	if err != nil {
 		return nil, err
 	}
-	err = c.Judge(ctx, d.wrap(c.clean(held, olderThan, cleaned)))
+	err = c.LockedOr(ctx, d.wrap(c.clean(held, olderThan, cleaned)))
 	if err != nil || ctx.Err() != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = store.Cleanup(ctx)
@@ -63,7 +63,7 @@ func (d *Destination) Clean(ctx context.Context, olderThan time.Duration) (*Clea
 			cleaned.Removed = append(cleaned.Removed, l)
 		}
 	}
-	return cleaned, after.Refusal()
+	return cleaned, after.CheckForeign()
 }
 
 // claimWithinQuota is Claim if a quota leaves no room for the lock. It first empties the trash,
@@ -144,16 +144,16 @@ func (d *Destination) adviseRemoval(left []Leftover) string {
 func (d *Destination) shellArgument(name string) string {
 	file := d.pathOf(name)
 	if d.origin != "" {
-		file = store.Shown(d.origin + globEscaper.Replace(file))
+		file = store.Showable(d.origin + globEscaper.Replace(file))
 	}
 	return "'" + strings.ReplaceAll(file, "'", `'\''`) + "'"
 }
 
 var globEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`)
 
-// Refusal returns failure.Foreign if the destination holds foreign files. Clean ends with
+// CheckForeign returns failure.Foreign if the destination holds foreign files. Clean ends with
 // this error.
-func (s *Status) Refusal() error {
+func (s *Status) CheckForeign() error {
 	if len(s.Foreign) == 0 {
 		return nil
 	}

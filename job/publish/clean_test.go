@@ -305,7 +305,7 @@ func TestUnlockLiveHolder(t *testing.T) {
 		t.Fatalf("%+v %v", l, err)
 	}
 	_, err := c.Publish(held, r.Plan, r.Work, nil)
-	failuretest.Want(t, c.Judge(t.Context(), err), failure.Locked, "taken over")
+	failuretest.Want(t, c.LockedOr(t.Context(), err), failure.Locked, "taken over")
 	if err := c.Release(t.Context()); err != nil {
 		t.Error(err)
 	}

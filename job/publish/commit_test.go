@@ -151,12 +151,12 @@ func TestLostClaimHidesOtherError(t *testing.T) {
 		d, _ := inMemory(t)
 		c, _ := mustClaim(t, d)
 		broken := errors.New("the work is broken")
-		if err := c.Judge(t.Context(), broken); !errors.Is(err, broken) {
+		if err := c.LockedOr(t.Context(), broken); !errors.Is(err, broken) {
 			t.Errorf("%s: with the lock: %v", name, err)
 		}
 		testenv.Must(t, lose(c))
-		failuretest.Want(t, c.Judge(t.Context(), broken), failure.Locked, "")
-		if err := c.Judge(t.Context(), nil); err != nil {
+		failuretest.Want(t, c.LockedOr(t.Context(), broken), failure.Locked, "")
+		if err := c.LockedOr(t.Context(), nil); err != nil {
 			t.Errorf("%s: without an error: %v", name, err)
 		}
 		abandon(c)

@@ -22,10 +22,10 @@ func TestDeadPlans(t *testing.T) {
 		"the base is gone":  {plan: func(_ *Destination, _, _ *manifest.Success, p *manifest.Plan) { p.Base = manifest.NewID() }, dead: true},
 		"before the output": {plan: func(*Destination, *manifest.Success, *manifest.Success, *manifest.Plan) {}, dead: true},
 		"after the increment": {plan: func(d *Destination, m, _ *manifest.Success, p *manifest.Plan) {
-			p.Base, p.Replaces = m.ID, stateOf(t, d).Holds()
+			p.Base, p.Replaces = m.ID, stateOf(t, d).OutputIDs()
 		}},
 		"made while the output waited": {plan: func(d *Destination, _, _ *manifest.Success, p *manifest.Plan) {
-			p.Base, p.Replaces = manifest.NewID(), stateOf(t, d).Holds()
+			p.Base, p.Replaces = manifest.NewID(), stateOf(t, d).OutputIDs()
 		}},
 		"before the increment": {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) {
 			p.Base, p.Replaces = m.ID, []string{m.ID}

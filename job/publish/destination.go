@@ -108,7 +108,7 @@ func (d *Destination) pathOf(name string) string { return path.Join(d.path, name
 
 // wrap adds the destination to an error without a kind. One with a kind names it.
 func (d *Destination) wrap(err error) error {
-	if err == nil || failure.Given(err) {
+	if err == nil || failure.HasKind(err) {
 		return err
 	}
 	return fmt.Errorf("destination %s: %w", d.path, err)

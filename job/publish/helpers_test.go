@@ -57,7 +57,7 @@ func planFor(t *testing.T, d *Destination, name string, tasks int) *manifest.Pla
 	t.Helper()
 	p := planOfTasks(t, name, tasks)
 	s := stateOf(t, d)
-	p.Base, p.Replaces = s.ID(), s.Holds()
+	p.Base, p.Replaces = s.ID(), s.OutputIDs()
 	p.ID = newPlanID(t, p)
 	return p
 }
@@ -201,7 +201,7 @@ func stagePlan(t *testing.T, d *Destination, p *manifest.Plan) *work {
 // checkedWork returns the work of a plan in a directory, checked as a commit does.
 func checkedWork(t *testing.T, st store.Store, dir string, p *manifest.Plan) *work {
 	t.Helper()
-	w := task.WorkIn(p, nil, st, dir)
+	w := task.NewWork(p, nil, st, dir)
 	testenv.Must(t, w.Check(t.Context(), nil))
 	last, err := w.Finished(t.Context(), len(p.Tasks))
 	testenv.Must(t, err)

@@ -181,14 +181,14 @@ func (s *State) Outputs() []Committed {
 // Pending reports whether there is a pending output. The next holder completes it.
 func (s *State) Pending() bool { return s.pending }
 
-// Same reports whether the same outputs count as in an earlier state that had no pending
+// SameOutputs reports whether the same outputs count as in an earlier state that had no pending
 // output.
-func (s *State) Same(before *State) bool {
+func (s *State) SameOutputs(before *State) bool {
 	return !before.pending && s.ID() == before.ID() && slices.EqualFunc(s.Increments, before.Increments, func(a, b Committed) bool { return a.Name == b.Name })
 }
 
-// AllowIncrement returns failure.Foreign if no increment may be added to the destination.
-func (s *State) AllowIncrement() error {
+// CheckIncrement returns failure.Foreign if no increment may be added to the destination.
+func (s *State) CheckIncrement() error {
 	if err := s.checkNext(); err != nil {
 		return err
 	}
@@ -199,9 +199,9 @@ func (s *State) AllowIncrement() error {
 	return nil
 }
 
-// checkIncrementPlan is AllowIncrement for a plan that was made earlier.
+// checkIncrementPlan is CheckIncrement for a plan that was made earlier.
 func (s *State) checkIncrementPlan(p *manifest.Plan) error {
-	if err := s.AllowIncrement(); err != nil || s.pending {
+	if err := s.CheckIncrement(); err != nil || s.pending {
 		return err
 	}
 	//guard: refuses an increment to another output
@@ -255,7 +255,7 @@ func (c *Claim) placeOf(work string, s *manifest.Pending) string {
 // addIncrement publishes a pending increment. Each step finds out whether a killed process
 // did it before.
 func (c *Claim) addIncrement(ctx context.Context, work string, s *manifest.Pending) error {
-	now, err := c.Look(ctx)
+	now, err := c.ReadState(ctx)
 	if err != nil {
 		return err
 	}

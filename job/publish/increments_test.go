@@ -41,7 +41,7 @@ func publishIncrement(t *testing.T, d *Destination, name string) *manifest.Succe
 // stateAndIncrements returns the state of the destination and the names of its increments.
 func stateAndIncrements(t *testing.T, d *Destination) (*State, string) {
 	t.Helper()
-	s, err := d.Look(t.Context())
+	s, err := d.ReadState(t.Context())
 	testenv.Must(t, err)
 	var increments []string
 	for _, r := range s.Increments {
@@ -74,11 +74,11 @@ func TestIncrements(t *testing.T) {
 	wantIncrement(t, st, d, "00000001")
 	publishIncrement(t, d, "J")
 	s, increments := stateAndIncrements(t, d)
-	if increments != "I J" || s.Success != nil || s.Leftovers || s.AllowIncrement() != nil {
-		t.Errorf("got increments %q, leftovers %v: %v", increments, s.Leftovers, s.AllowIncrement())
+	if increments != "I J" || s.Success != nil || s.Leftovers || s.CheckIncrement() != nil {
+		t.Errorf("got increments %q, leftovers %v: %v", increments, s.Leftovers, s.CheckIncrement())
 	}
-	failuretest.Want(t, s.Allow(requestOf("I"), false), failure.Foreign, "increments (2)")
-	if s.Finished(requestOf("I")) || s.Allow(requestOf("I"), true) != nil {
+	failuretest.Want(t, s.CheckReplaceable(requestOf("I"), false), failure.Foreign, "increments (2)")
+	if s.Finished(requestOf("I")) || s.CheckReplaceable(requestOf("I"), true) != nil {
 		t.Errorf("increments count as the output, or cannot be replaced")
 	}
 	out := publishOutput(t, d, st, "P")
@@ -87,7 +87,7 @@ func TestIncrements(t *testing.T) {
 	if s, increments = stateAndIncrements(t, d); increments != "K" || s.ID() != out.ID || s.Increments[0].Success.Base != out.ID || s.Increments[0].Success.Sequence != 4 {
 		t.Errorf("got output %s with increments %q: %+v", s.ID(), increments, s.Increments)
 	}
-	failuretest.Want(t, s.Allow(requestOf("P"), false), failure.Foreign, "increments (1)")
+	failuretest.Want(t, s.CheckReplaceable(requestOf("P"), false), failure.Foreign, "increments (1)")
 	if s.Finished(requestOf("P")) || len(s.Outputs()) != 2 || s.Outputs()[0].Name != "" {
 		t.Errorf("an output with an increment is finished, or is not the first of %+v", s.Outputs())
 	}
@@ -155,8 +155,8 @@ func TestForeignFilesInIncrements(t *testing.T) {
 			testenv.Must(t, st.WriteFile(t.Context(), file, text, false))
 			before := namesBelow(t, st, d.path)
 			c, _ := mustClaim(t, at(st, d.path))
-			failuretest.Want(t, c.State().AllowIncrement(), failure.Foreign, tc.named)
-			failuretest.Want(t, c.State().Allow(requestOf("P"), true), failure.Foreign, tc.named)
+			failuretest.Want(t, c.State().CheckIncrement(), failure.Foreign, tc.named)
+			failuretest.Want(t, c.State().CheckReplaceable(requestOf("P"), true), failure.Foreign, tc.named)
 			mustRelease(t, c)
 			if after := namesBelow(t, st, d.path); after != before {
 				t.Errorf("got files %s, want %s", after, before)
@@ -193,7 +193,7 @@ func TestIncrementIsRolledForward(t *testing.T) {
 				}
 			}
 			next, _ := mustClaim(t, at(st, d.path))
-			if increments := next.State().Increments; len(increments) != 1 || s != nil && increments[0].Success.ID != s.ID || next.State().AllowIncrement() != nil {
+			if increments := next.State().Increments; len(increments) != 1 || s != nil && increments[0].Success.ID != s.ID || next.State().CheckIncrement() != nil {
 				t.Errorf("killed before rename %d: the next holder got increments %+v", n, increments)
 			}
 			mustRelease(t, next)
@@ -344,21 +344,21 @@ func TestPlanOfAnIncrement(t *testing.T) {
 	out := publishOutput(t, d, st, "P")
 	p, known := incrementPlan(t, "I", out.ID), incrementPlan(t, "P", out.ID)
 	s, _ := stateAndIncrements(t, d)
-	if err := s.AllowPlan(p, false); err != nil || s.Committed(p) != nil {
+	if err := s.CheckPlan(p, false); err != nil || s.Committed(p) != nil {
 		t.Errorf("%v, %v", err, s.Committed(p))
 	}
-	failuretest.Want(t, s.AllowPlan(known, false), failure.Foreign, "input P was committed")
-	failuretest.Want(t, s.AllowPlan(incrementPlan(t, "I", ""), false), failure.Foreign, "got another output")
+	failuretest.Want(t, s.CheckPlan(known, false), failure.Foreign, "input P was committed")
+	failuretest.Want(t, s.CheckPlan(incrementPlan(t, "I", ""), false), failure.Foreign, "got another output")
 	added := publishIncrement(t, d, "I")
 	s, _ = stateAndIncrements(t, d)
 	if m := s.Committed(p); m == nil || m.ID != added.ID {
 		t.Errorf("got increment %+v, want %s", m, added.ID)
 	}
-	failuretest.Want(t, s.AllowPlan(p, false), failure.Foreign, "input I was committed", path.Base(dirOf(d, added)))
+	failuretest.Want(t, s.CheckPlan(p, false), failure.Foreign, "input I was committed", path.Base(dirOf(d, added)))
 
 	testenv.Must(t, st.Remove(t.Context(), path.Join(dirOf(d, added), added.Parts[0].Files[0].Name)))
 	s, _ = stateAndIncrements(t, at(st, d.path))
-	failuretest.Want(t, s.AllowIncrement(), failure.Foreign, "is missing", "anew")
+	failuretest.Want(t, s.CheckIncrement(), failure.Foreign, "is missing", "anew")
 	if s.Committed(p) != nil {
 		t.Error("an increment that lost a file counts as committed")
 	}

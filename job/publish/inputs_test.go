@@ -23,7 +23,7 @@ func TestKeepInputs(t *testing.T) {
 	if err := d.KeepInputs(t.Context(), []manifest.Input{in}); err != nil || !known() {
 		t.Errorf("the input is not known: %v", err)
 	}
-	if s, err := d.Look(t.Context()); err != nil || len(s.foreign) > 0 || s.Leftovers {
+	if s, err := d.ReadState(t.Context()); err != nil || len(s.foreign) > 0 || s.Leftovers {
 		t.Errorf("%+v, %v", s, err)
 	}
 	name := dir + "/" + manifest.InputsName
@@ -32,7 +32,7 @@ func TestKeepInputs(t *testing.T) {
 	if known() {
 		t.Error("a link is followed")
 	}
-	if s, err := d.Look(t.Context()); err != nil || len(s.foreign) != 2 {
+	if s, err := d.ReadState(t.Context()); err != nil || len(s.foreign) != 2 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	testenv.Must(t, os.Remove(name))

@@ -49,7 +49,7 @@ func TestSilentHolder(t *testing.T) {
 	if err == nil {
 		t.Error("a former holder published")
 	}
-	failuretest.Want(t, first.Judge(t.Context(), err), failure.Locked, "taken over by process")
+	failuretest.Want(t, first.LockedOr(t.Context(), err), failure.Locked, "taken over by process")
 	if err := first.move(held, first.pathOf(manifest.LockName), first.newPath(old)); !errors.Is(err, failure.Locked) {
 		t.Errorf("a former holder goes on: %v", err)
 	}

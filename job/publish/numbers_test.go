@@ -45,8 +45,8 @@ func TestNumberIsGivenOnce(t *testing.T) {
 		}
 		mustRename(t, st, "/parent/kept", dirOf(d, last))
 		s, all := stateAndIncrements(t, d)
-		if all != "I J K L" || s.AllowIncrement() != nil || s.Leftovers {
-			t.Errorf("got increments %s, leftovers %v: %v", all, s.Leftovers, s.AllowIncrement())
+		if all != "I J K L" || s.CheckIncrement() != nil || s.Leftovers {
+			t.Errorf("got increments %s, leftovers %v: %v", all, s.Leftovers, s.CheckIncrement())
 		}
 		if want := manifest.NumberName(last.Sequence + 1); markers(t, st, d) != want {
 			t.Errorf("got markers %s, want %s", markers(t, st, d), want)
@@ -66,8 +66,8 @@ func TestIncrementsWithOneNumber(t *testing.T) {
 	if second.ID < first.ID {
 		want = "J I"
 	}
-	if s, all := stateAndIncrements(t, d); first.Sequence != second.Sequence || all != want || s.AllowIncrement() != nil {
-		t.Errorf("got increments %s, want %s: %v", all, want, s.AllowIncrement())
+	if s, all := stateAndIncrements(t, d); first.Sequence != second.Sequence || all != want || s.CheckIncrement() != nil {
+		t.Errorf("got increments %s, want %s: %v", all, want, s.CheckIncrement())
 	}
 }
 
@@ -130,7 +130,7 @@ func TestMarkers(t *testing.T) {
 			}
 			if tc.next == 0 {
 				s, _ := stateAndIncrements(t, d)
-				failuretest.Want(t, s.AllowIncrement(), failure.Foreign, tc.file+tc.dir)
+				failuretest.Want(t, s.CheckIncrement(), failure.Foreign, tc.file+tc.dir)
 				return
 			}
 			if got := publishIncrement(t, d, "J"); got.Sequence != tc.next {
@@ -148,7 +148,7 @@ func TestLinkInPlaceOfMarker(t *testing.T) {
 	d, _ := onDisk(t)
 	testenv.Must(t, os.Symlink("_SUCCESS", d.pathOf("_increments-00000041")))
 	s, _ := stateAndIncrements(t, d)
-	failuretest.Want(t, s.AllowIncrement(), failure.Foreign, "_increments-00000041 (a link)")
+	failuretest.Want(t, s.CheckIncrement(), failure.Foreign, "_increments-00000041 (a link)")
 }
 
 // TestMarkerInIncrement refuses a marker in the directory of an increment.
@@ -157,7 +157,7 @@ func TestMarkerInIncrement(t *testing.T) {
 	s := publishIncrement(t, d, "I")
 	testenv.Must(t, st.WriteFile(t.Context(), path.Join(dirOf(d, s), "_increments-00000041"), nil, true))
 	now, _ := stateAndIncrements(t, at(st, d.path))
-	failuretest.Want(t, now.AllowIncrement(), failure.Foreign, "/_increments-00000041")
+	failuretest.Want(t, now.CheckIncrement(), failure.Foreign, "/_increments-00000041")
 }
 
 // TestLastNumber refuses a destination that gave its last number, before any work is done.
@@ -169,7 +169,7 @@ func TestLastNumber(t *testing.T) {
 	if all != "I" {
 		t.Errorf("got increments %q, want I", all)
 	}
-	for _, err := range []error{s.AllowIncrement(), s.Allow(requestOf("P"), true)} {
+	for _, err := range []error{s.CheckIncrement(), s.CheckReplaceable(requestOf("P"), true)} {
 		failuretest.Want(t, err, failure.Foreign, "no number left", fmt.Sprint(manifest.MaxSequence))
 	}
 }
@@ -186,7 +186,7 @@ func TestOutputTakesTheMarker(t *testing.T) {
 	}
 	wantOnlyOutput(t, st, d.path)
 	mustRename(t, st, "/parent/kept", dirOf(d, last))
-	if s, all := stateAndIncrements(t, d); all != "" || len(s.uncounted) != 1 || s.AllowIncrement() != nil {
-		t.Errorf("got increments %q and uncounted %q: %v", all, s.uncounted, s.AllowIncrement())
+	if s, all := stateAndIncrements(t, d); all != "" || len(s.uncounted) != 1 || s.CheckIncrement() != nil {
+		t.Errorf("got increments %q and uncounted %q: %v", all, s.uncounted, s.CheckIncrement())
 	}
 }

@@ -66,15 +66,15 @@ func TestOrphans(t *testing.T) {
 			orphan := make(t, d, st)
 			before := namesBelow(t, st, d.path)
 			s, _ := stateAndIncrements(t, d)
-			failuretest.Want(t, s.AllowIncrement(), failure.Foreign, orphan, "belongs to is missing")
-			failuretest.Want(t, s.Allow(requestOf("P"), false), failure.Foreign, orphan, "--overwrite")
-			failuretest.Want(t, s.AllowPlan(incrementPlan(t, "J", ""), false), failure.Foreign, orphan, "--overwrite")
-			failuretest.Want(t, s.AllowWhole(), failure.Foreign, orphan)
+			failuretest.Want(t, s.CheckIncrement(), failure.Foreign, orphan, "belongs to is missing")
+			failuretest.Want(t, s.CheckReplaceable(requestOf("P"), false), failure.Foreign, orphan, "--overwrite")
+			failuretest.Want(t, s.CheckPlan(incrementPlan(t, "J", ""), false), failure.Foreign, orphan, "--overwrite")
+			failuretest.Want(t, s.CheckInputsKnown(), failure.Foreign, orphan)
 			if st := mustStatus(t, d); !strings.Contains(st.Damage, orphan) || len(st.Debris) > 0 {
 				t.Errorf("got status with damage %q and debris %+v", st.Damage, st.Debris)
 			}
 			c, _ := mustClaim(t, d)
-			failuretest.Want(t, c.State().AllowIncrement(), failure.Foreign, orphan)
+			failuretest.Want(t, c.State().CheckIncrement(), failure.Foreign, orphan)
 			mustRelease(t, c)
 			if err := d.Tidy(t.Context()); err != nil {
 				t.Error(err)
@@ -87,8 +87,8 @@ func TestOrphans(t *testing.T) {
 			}
 			publishOutput(t, d, st, "R")
 			wantOnlyOutput(t, st, d.path)
-			if s, increments := stateAndIncrements(t, d); increments != "" || s.AllowIncrement() != nil || s.AllowWhole() != nil {
-				t.Errorf("got increments %q, %v", increments, s.AllowIncrement())
+			if s, increments := stateAndIncrements(t, d); increments != "" || s.CheckIncrement() != nil || s.CheckInputsKnown() != nil {
+				t.Errorf("got increments %q, %v", increments, s.CheckIncrement())
 			}
 		})
 	}
@@ -104,9 +104,9 @@ func TestNoOrphansWhileReplaced(t *testing.T) {
 		var calls atomic.Int64
 		st := &hookStore{Store: inner}
 		st.rename = func(_, to string, do func() error) error {
-			s, err := at(inner, d.path).Look(t.Context())
-			if err == nil && s.AllowIncrement() != nil {
-				err = s.AllowIncrement()
+			s, err := at(inner, d.path).ReadState(t.Context())
+			if err == nil && s.CheckIncrement() != nil {
+				err = s.CheckIncrement()
 			}
 			if err != nil {
 				t.Errorf("before %s: %v", to, err)
@@ -124,14 +124,14 @@ func TestNoOrphansWhileReplaced(t *testing.T) {
 		_, err = c.Publish(held, r.Plan, r.Work, nil)
 		_ = c.Release(t.Context())
 		s, _ := stateAndIncrements(t, d)
-		if s.AllowIncrement() != nil {
-			t.Errorf("after %d renames: %v", kill, s.AllowIncrement())
+		if s.CheckIncrement() != nil {
+			t.Errorf("after %d renames: %v", kill, s.CheckIncrement())
 		}
 		if err == nil {
 			return
 		}
 		c, _ = mustClaim(t, d)
-		if err := c.State().AllowIncrement(); err != nil {
+		if err := c.State().CheckIncrement(); err != nil {
 			t.Errorf("after the next holder completed the output: %v", err)
 		}
 		mustRelease(t, c)
@@ -170,7 +170,7 @@ func TestNoOrphansAfterGivingUp(t *testing.T) {
 			_ = second.Release(t.Context())
 		}
 		third, _ := mustClaim(t, d)
-		if err := third.State().AllowIncrement(); err != nil {
+		if err := third.State().CheckIncrement(); err != nil {
 			t.Errorf("after %d renames: %v", kill, err)
 		}
 		mustRelease(t, third)
@@ -212,9 +212,9 @@ func TestNoOrphansDuringTakeover(t *testing.T) {
 	if _, err := c.Publish(held, r.Plan, r.Work, nil); err == nil {
 		t.Fatal("the output was published")
 	}
-	s, err := at(&blindStore{inner, 6}, d.path).Look(t.Context())
-	if err != nil || s.AllowIncrement() != nil {
-		t.Errorf("%v, %v", err, s.AllowIncrement())
+	s, err := at(&blindStore{inner, 6}, d.path).ReadState(t.Context())
+	if err != nil || s.CheckIncrement() != nil {
+		t.Errorf("%v, %v", err, s.CheckIncrement())
 	}
 	st.rename = nil
 	mustRelease(t, c)

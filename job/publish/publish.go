@@ -115,7 +115,7 @@ func (c *Claim) clearOutdated(ctx context.Context, published *pendingOutput) err
 	if err := c.remove(ctx, published.path); err != nil {
 		return err
 	}
-	now, err := c.Look(ctx)
+	now, err := c.ReadState(ctx)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func mismatch(damage string) error { return fmt.Errorf("%s: %w", damage, store.E
 func (c *Claim) retire(ctx context.Context, s *manifest.Success) (replaced []string, err error) {
 	//guard: reads increments again before they are removed
 	c.increments.Clear()
-	now, err := c.Look(ctx)
+	now, err := c.ReadState(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -336,7 +336,7 @@ func (c *Claim) finish(ctx context.Context, s *manifest.Success) error {
 	if !errors.Is(err, store.ErrExist) && !errors.Is(err, store.ErrNotExist) {
 		return err
 	}
-	now, lookErr := c.Look(ctx)
+	now, lookErr := c.ReadState(ctx)
 	if lookErr != nil {
 		return lookErr
 	}

@@ -137,7 +137,7 @@ func TestLookDuringPublish(t *testing.T) {
 		publishOutput(t, d, st, "Q")
 		return nil
 	}
-	if s := stateOf(t, at(seen, d.path)); !s.Finished(requestOf("Q")) || s.Allow(requestOf("Q"), false) != nil {
+	if s := stateOf(t, at(seen, d.path)); !s.Finished(requestOf("Q")) || s.CheckReplaceable(requestOf("Q"), false) != nil {
 		t.Errorf("%+v", s)
 	}
 }

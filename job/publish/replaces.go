@@ -7,11 +7,11 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// Holds returns the sorted IDs of all outputs whose rows the destination holds: the output,
+// OutputIDs returns the sorted IDs of all outputs whose rows the destination holds: the output,
 // the increments, and orphans. An output that is planned now replaces these and no others.
 // Pending outputs are not among them, because their process may live and report them as
 // done.
-func (s *State) Holds() []string {
+func (s *State) OutputIDs() []string {
 	var ids []string
 	for _, o := range s.Outputs() {
 		ids = append(ids, o.Success.ID)
@@ -19,10 +19,10 @@ func (s *State) Holds() []string {
 	return addIDs(ids, s.orphans)
 }
 
-// allIDs returns the sorted IDs of all of rowtocol's files in the destination: those of Holds,
+// allIDs returns the sorted IDs of all of rowtocol's files in the destination: those of OutputIDs,
 // and those of debris and uncounted increments.
 func (s *State) allIDs() []string {
-	return addIDs(s.Holds(), slices.Concat(s.debris, s.uncounted))
+	return addIDs(s.OutputIDs(), slices.Concat(s.debris, s.uncounted))
 }
 
 // addIDs adds the IDs in the names of parts and increments, and sorts all IDs.
@@ -45,10 +45,10 @@ func idInName(name string) string {
 	return id
 }
 
-// Unseen returns the outputs and orphans that came after a replacing plan was made, so that its
+// NewSincePlan returns the outputs and orphans that came after a replacing plan was made, so that its
 // output must not replace them. An output of the plan itself is not among them. An orphan
 // has a name, but no manifest.
-func (s *State) Unseen(p *manifest.Plan) []Committed {
+func (s *State) NewSincePlan(p *manifest.Plan) []Committed {
 	if p.Increment {
 		return nil
 	}
@@ -60,8 +60,8 @@ func (s *State) Unseen(p *manifest.Plan) []Committed {
 	return s.unseen(seen)
 }
 
-// Came returns the outputs and orphans that the destination did not hold before.
-func (s *State) Came(before *State) []Committed { return s.unseen(before.Holds()) }
+// NewSince returns the outputs and orphans that the destination did not hold before.
+func (s *State) NewSince(before *State) []Committed { return s.unseen(before.OutputIDs()) }
 
 // unseenBy returns the outputs and orphans that came after the output of m was begun.
 func (s *State) unseenBy(m *manifest.Success) []Committed {

@@ -37,12 +37,12 @@ func TestPlanRefusesNewerOutputs(t *testing.T) {
 			publishOutput(t, d, st, "P")
 			publishIncrement(t, d, "H")
 			p := planFor(t, d, "R", 2)
-			testenv.Must(t, stateOf(t, d).AllowPlan(p, true))
+			testenv.Must(t, stateOf(t, d).CheckPlan(p, true))
 			named := after(t, d, st)
 			s := stateOf(t, d)
-			failuretest.Want(t, s.AllowPlan(p, true), failure.Foreign, "got another output after plan "+p.ID, named)
-			if len(s.Unseen(p)) == 0 || len(s.Unseen(planFor(t, d, "R", 2))) > 0 {
-				t.Errorf("got unseen outputs %+v", s.Unseen(p))
+			failuretest.Want(t, s.CheckPlan(p, true), failure.Foreign, "got another output after plan "+p.ID, named)
+			if len(s.NewSincePlan(p)) == 0 || len(s.NewSincePlan(planFor(t, d, "R", 2))) > 0 {
+				t.Errorf("got unseen outputs %+v", s.NewSincePlan(p))
 			}
 		})
 	}
@@ -60,7 +60,7 @@ func TestPlanReplacesDamage(t *testing.T) {
 			m := publishOutput(t, d, st, "P")
 			publishIncrement(t, d, "H")
 			testenv.Must(t, st.Remove(t.Context(), d.pathOf(lose(m))))
-			if err := stateOf(t, d).AllowPlan(planFor(t, d, "R", 2), true); err != nil {
+			if err := stateOf(t, d).CheckPlan(planFor(t, d, "R", 2), true); err != nil {
 				t.Error(err)
 			}
 			publishOutput(t, d, st, "R")
@@ -75,11 +75,11 @@ func TestPlanMakesItsOutputAgain(t *testing.T) {
 	p := planFor(t, d, "P", 2)
 	m := publishOutput(t, d, st, "P")
 	testenv.Must(t, st.Remove(t.Context(), d.pathOf(m.Parts[0].Files[0].Name)))
-	if err := stateOf(t, d).AllowPlan(p, true); err != nil {
+	if err := stateOf(t, d).CheckPlan(p, true); err != nil {
 		t.Error(err)
 	}
 	p.ID = "of another plan"
-	failuretest.Want(t, stateOf(t, d).AllowPlan(p, true), failure.Foreign, "got another output")
+	failuretest.Want(t, stateOf(t, d).CheckPlan(p, true), failure.Foreign, "got another output")
 }
 
 // TestPlanDoesNotSeePendingOutput refuses a plan whose destination had a pending output: the
@@ -92,7 +92,7 @@ func TestPlanDoesNotSeePendingOutput(t *testing.T) {
 	if !c.State().Finished(requestOf("Q")) {
 		t.Error("the pending output was not completed")
 	}
-	failuretest.Want(t, c.State().AllowPlan(p, true), failure.Foreign, "got another output")
+	failuretest.Want(t, c.State().CheckPlan(p, true), failure.Foreign, "got another output")
 	mustRelease(t, c)
 }
 
@@ -114,8 +114,8 @@ func wantGivenUp(t *testing.T, d *Destination, m *manifest.Success) {
 	c, _ := mustClaim(t, d)
 	s := c.State()
 	mustRelease(t, c)
-	if s.ID() != m.ID || len(s.Increments) != 1 || len(c.Completed()) != 0 || stateOf(t, d).Leftovers || len(mustStatus(t, d).Unfinished) != 0 {
-		t.Errorf("got output %s with the increments %+v, completed %q", s.ID(), s.Increments, c.Completed())
+	if s.ID() != m.ID || len(s.Increments) != 1 || len(c.CompletedIDs()) != 0 || stateOf(t, d).Leftovers || len(mustStatus(t, d).Unfinished) != 0 {
+		t.Errorf("got output %s with the increments %+v, completed %q", s.ID(), s.Increments, c.CompletedIDs())
 	}
 }
 
@@ -154,8 +154,8 @@ func TestPendingIncrementRestored(t *testing.T) {
 	again := publishIncrement(t, d, "I")
 	back()
 	c, _ := mustClaim(t, d)
-	if s := c.State(); len(s.Increments) != 1 || s.Increments[0].Success.ID != again.ID || s.AllowIncrement() != nil {
-		t.Errorf("got increments %+v: %v", s.Increments, s.AllowIncrement())
+	if s := c.State(); len(s.Increments) != 1 || s.Increments[0].Success.ID != again.ID || s.CheckIncrement() != nil {
+		t.Errorf("got increments %+v: %v", s.Increments, s.CheckIncrement())
 	}
 	mustRelease(t, c)
 }
@@ -170,15 +170,15 @@ func TestRestoredIncrementOfSameInput(t *testing.T) {
 	publishIncrement(t, d, "K")
 	back()
 	s, _ := stateAndIncrements(t, d)
-	failuretest.Want(t, s.AllowIncrement(), failure.Foreign, "the rows of I are in ", dirOf(d, first))
+	failuretest.Want(t, s.CheckIncrement(), failure.Foreign, "the rows of I are in ", dirOf(d, first))
 	if mustStatus(t, d).Damage == "" || s.Finished(requestOf("P")) {
 		t.Error("status shows no damage")
 	}
-	if err := s.Allow(requestOf("P"), true); err != nil {
+	if err := s.CheckReplaceable(requestOf("P"), true); err != nil {
 		t.Error(err)
 	}
 	moveAside(t, dirOf(d, first))
-	if s, _ := stateAndIncrements(t, d); s.AllowIncrement() != nil {
-		t.Error(s.AllowIncrement())
+	if s, _ := stateAndIncrements(t, d); s.CheckIncrement() != nil {
+		t.Error(s.CheckIncrement())
 	}
 }

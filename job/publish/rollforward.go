@@ -32,7 +32,7 @@ func (c *Claim) rollForward(ctx context.Context) error {
 // published, or replaced since.
 func (c *Claim) completeOrGiveUp(ctx context.Context, p *pendingOutput) error {
 	s := p.Success
-	now, err := c.Look(ctx)
+	now, err := c.ReadState(ctx)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (c *Claim) reinstate(ctx context.Context) error {
 // bytes that its manifest says. The files of a directory must be together, because it moves
 // as a whole.
 func (c *Claim) hasAllFiles(ctx context.Context, work string, s *manifest.Pending) (bool, error) {
-	staged, err := task.Sound(ctx, c.st, work, s.StagedEntries(), true)
+	staged, err := task.Intact(ctx, c.st, work, s.StagedEntries(), true)
 	if err != nil {
 		return false, err
 	}
@@ -160,6 +160,6 @@ func (c *Claim) hasAllFiles(ctx context.Context, work string, s *manifest.Pendin
 			rest = append(rest, e)
 		}
 	}
-	placed, err := task.Sound(ctx, c.st, c.placeOf(work, s), rest, false)
+	placed, err := task.Intact(ctx, c.st, c.placeOf(work, s), rest, false)
 	return err == nil && !slices.Contains(placed, false), err
 }

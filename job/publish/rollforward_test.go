@@ -108,7 +108,7 @@ func TestRollForward(t *testing.T) {
 				return
 			}
 			s := stateOf(t, d)
-			if s.Finished(requestOf("P")) || s.Allow(requestOf("P"), false) != nil {
+			if s.Finished(requestOf("P")) || s.CheckReplaceable(requestOf("P"), false) != nil {
 				t.Errorf("killed at rename %d: the pending output does not count", n)
 			}
 			next := at(&killAtRename{Store: st, counts: true, left: m, end: func() {}}, d.path)
@@ -200,7 +200,7 @@ func TestRollForwardWithLostFiles(t *testing.T) {
 			killPublish(t, d, "Q", rename)
 			testenv.Must(t, change(t, d))
 			c, _ := mustClaim(t, d)
-			if s := c.State(); s.ID() != m.ID || s.Finished(requestOf("Q")) || s.Allow(requestOf("Q"), true) != nil {
+			if s := c.State(); s.ID() != m.ID || s.Finished(requestOf("Q")) || s.CheckReplaceable(requestOf("Q"), true) != nil {
 				t.Errorf("%s: killed at rename %d: got output %q, want %q", name, rename, s.ID(), m.ID)
 			}
 			mustRelease(t, c)
@@ -332,7 +332,7 @@ func TestGivenUpWorkIsPutBack(t *testing.T) {
 	testenv.Must(t, err)
 	testenv.Must(t, os.Remove(part))
 	c, held := mustClaim(t, d)
-	if c.State().ID() != m.ID || len(c.Completed()) > 0 {
+	if c.State().ID() != m.ID || len(c.CompletedIDs()) > 0 {
 		t.Errorf("got output %q, want %q", c.State().ID(), m.ID)
 	}
 	w := mustStatus(t, d).Unfinished

@@ -47,9 +47,9 @@ type State struct {
 	unread    string   // a manifest that cannot be read, and why, or empty
 }
 
-// Look reads the state of the destination. It takes no lock, so it may see a
+// ReadState reads the state of the destination. It takes no lock, so it may see a
 // change that a holder makes meanwhile, or may not.
-func (d *Destination) Look(ctx context.Context) (*State, error) {
+func (d *Destination) ReadState(ctx context.Context) (*State, error) {
 	var before string
 	for try := 1; ; try++ {
 		s, err := d.readState(ctx)
@@ -368,9 +368,9 @@ func (s *State) checkNext() error {
 	return nil
 }
 
-// Allow returns failure.Foreign if the destination must not be filled with the output of
+// CheckReplaceable returns failure.Foreign if the destination must not be filled with the output of
 // a request.
-func (s *State) Allow(r *manifest.Request, overwrite bool) error {
+func (s *State) CheckReplaceable(r *manifest.Request, overwrite bool) error {
 	if err := s.checkNext(); err != nil {
 		return err
 	}
@@ -397,8 +397,8 @@ func (s *State) Allow(r *manifest.Request, overwrite bool) error {
 		s.path, joinFirst(differences, namedDifferences, "; "))
 }
 
-// AllowWhole returns failure.Foreign if the destination holds rows of unknown inputs.
-func (s *State) AllowWhole() error {
+// CheckInputsKnown returns failure.Foreign if the destination holds rows of unknown inputs.
+func (s *State) CheckInputsKnown() error {
 	if len(s.orphans) == 0 || s.pending {
 		return nil
 	}
@@ -417,17 +417,17 @@ func (s *State) UnknownInputs() string {
 	return ""
 }
 
-// AllowPlan is Allow for a plan that was made earlier. Its output must not replace what
+// CheckPlan is CheckReplaceable for a plan that was made earlier. Its output must not replace what
 // came since.
-func (s *State) AllowPlan(p *manifest.Plan, overwrite bool) error {
+func (s *State) CheckPlan(p *manifest.Plan, overwrite bool) error {
 	if p.Increment {
 		return s.checkIncrementPlan(p)
 	}
 	//guard: refuses a plan that did not see newer rows
-	if came := s.Unseen(p); len(came) > 0 && !s.pending {
+	if came := s.NewSincePlan(p); len(came) > 0 && !s.pending {
 		return s.outdatedError(p.ID, came)
 	}
-	return s.Allow(&p.Request, overwrite)
+	return s.CheckReplaceable(&p.Request, overwrite)
 }
 
 // ID returns the ID of the output, or an empty string if there is none.

@@ -26,27 +26,27 @@ func onDisk(t *testing.T) (*Destination, *manifest.Success) {
 
 func stateOf(t *testing.T, d *Destination) *State {
 	t.Helper()
-	s, err := d.Look(t.Context())
+	s, err := d.ReadState(t.Context())
 	testenv.Must(t, err)
 	return s
 }
 
 func TestFinished(t *testing.T) {
 	d, st := inMemory(t)
-	if s := stateOf(t, d); s.Success != nil || s.Leftovers || s.Finished(requestOf("P")) || s.ID() != "" || s.Allow(requestOf("P"), false) != nil {
+	if s := stateOf(t, d); s.Success != nil || s.Leftovers || s.Finished(requestOf("P")) || s.ID() != "" || s.CheckReplaceable(requestOf("P"), false) != nil {
 		t.Errorf("nothing: %+v", s)
 	}
 	m := publishOutput(t, d, st, "P")
 	wantOnlyOutput(t, st, d.path)
 	s := stateOf(t, d)
-	if !s.Finished(requestOf("P")) || s.Leftovers || s.ID() != m.ID || s.Allow(requestOf("P"), false) != nil {
+	if !s.Finished(requestOf("P")) || s.Leftovers || s.ID() != m.ID || s.CheckReplaceable(requestOf("P"), false) != nil {
 		t.Errorf("finished: %+v", s)
 	}
 	if s.Finished(requestOf("Q")) {
 		t.Error("another request is finished")
 	}
-	failuretest.Want(t, s.Allow(requestOf("Q"), false), failure.Foreign, "another request: input Q was added; input P was removed; --overwrite replaces it")
-	if err := s.Allow(requestOf("Q"), true); err != nil {
+	failuretest.Want(t, s.CheckReplaceable(requestOf("Q"), false), failure.Foreign, "another request: input Q was added; input P was removed; --overwrite replaces it")
+	if err := s.CheckReplaceable(requestOf("Q"), true); err != nil {
 		t.Error(err)
 	}
 	again := publishOutput(t, d, st, "Q")
@@ -56,10 +56,10 @@ func TestFinished(t *testing.T) {
 	wantOnlyOutput(t, st, d.path)
 	s = stateOf(t, d)
 	old, now := planOf(t, "P"), planOf(t, "R")
-	old.Replaces, now.Replaces = []string{m.ID}, s.Holds()
-	failuretest.Want(t, s.AllowPlan(old, true), failure.Foreign, "got another output after plan", ": output "+again.ID)
-	failuretest.Want(t, s.AllowPlan(now, false), failure.Foreign, "--overwrite")
-	if err := s.AllowPlan(now, true); err != nil {
+	old.Replaces, now.Replaces = []string{m.ID}, s.OutputIDs()
+	failuretest.Want(t, s.CheckPlan(old, true), failure.Foreign, "got another output after plan", ": output "+again.ID)
+	failuretest.Want(t, s.CheckPlan(now, false), failure.Foreign, "--overwrite")
+	if err := s.CheckPlan(now, true); err != nil {
 		t.Error(err)
 	}
 }
@@ -102,8 +102,8 @@ func TestChanged(t *testing.T) {
 		if s.Finished(requestOf("P")) {
 			t.Errorf("%s: finished", name)
 		}
-		failuretest.Want(t, s.Allow(requestOf("P"), false), failure.Foreign, name)
-		if err := s.Allow(requestOf("P"), true); err != nil {
+		failuretest.Want(t, s.CheckReplaceable(requestOf("P"), false), failure.Foreign, name)
+		if err := s.CheckReplaceable(requestOf("P"), true); err != nil {
 			t.Error(err)
 		}
 	}
@@ -171,10 +171,10 @@ func TestForeignFiles(t *testing.T) {
 		victim := t.TempDir()
 		testenv.Must(t, os.MkdirAll(victim+"/dir/sub", 0o777), os.WriteFile(victim+"/dir/file", nil, 0o666), tc.do(d.path, victim))
 		before := namesBelow(t, store.Local(), victim) + namesBelow(t, store.Local(), d.path)
-		failuretest.Want(t, stateOf(t, d).Allow(requestOf("Q"), true), failure.Foreign, tc.text)
+		failuretest.Want(t, stateOf(t, d).CheckReplaceable(requestOf("Q"), true), failure.Foreign, tc.text)
 		c, _, err := d.Claim(t.Context())
 		if err == nil {
-			failuretest.Want(t, c.State().Allow(requestOf("Q"), true), failure.Foreign, tc.text)
+			failuretest.Want(t, c.State().CheckReplaceable(requestOf("Q"), true), failure.Foreign, tc.text)
 			mustRelease(t, c)
 		} else if !strings.Contains(name, ".rowtocol") {
 			t.Errorf("%s: %v", name, err)
@@ -189,7 +189,7 @@ func TestForeignFiles(t *testing.T) {
 func TestFileInPlace(t *testing.T) {
 	d, st := inMemory(t)
 	testenv.Must(t, st.WriteFile(t.Context(), d.path, nil, true))
-	_, err := d.Look(t.Context())
+	_, err := d.ReadState(t.Context())
 	failuretest.Want(t, err, failure.Usage, "is a file")
 	if _, _, err := d.Claim(t.Context()); err == nil {
 		t.Error("a file was claimed")

@@ -139,7 +139,7 @@ func (s *lockState) lock() *Lock {
 
 // survey reads everything in the destination. lock is the lock that it has, or nil.
 func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
-	state, err := d.Look(ctx)
+	state, err := d.ReadState(ctx)
 	if err != nil {
 		return nil, err
 	}

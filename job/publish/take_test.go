@@ -94,7 +94,7 @@ func TestChangedBeforeTaking(t *testing.T) {
 			}
 			mustRelease(t, c)
 			c, held = mustClaim(t, d)
-			if s := c.State(); s.ID() != m.ID || s.damage != "" || len(c.Completed()) > 0 {
+			if s := c.State(); s.ID() != m.ID || s.damage != "" || len(c.CompletedIDs()) > 0 {
 				t.Errorf("%+v", s)
 			}
 			if err := c.Discard(held, r.Plan.ID); err != nil {
@@ -136,8 +136,8 @@ func TestLateTasks(t *testing.T) {
 	}
 	testenv.Must(t, st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(0)), []byte("another try's"), true))
 	c, _ := mustClaim(t, d)
-	if !c.State().Finished(requestOf("Q")) || len(c.Completed()) != 1 || c.Completed()[0] != c.State().ID() {
-		t.Errorf("got completed %q", c.Completed())
+	if !c.State().Finished(requestOf("Q")) || len(c.CompletedIDs()) != 1 || c.CompletedIDs()[0] != c.State().ID() {
+		t.Errorf("got completed %q", c.CompletedIDs())
 	}
 	mustRelease(t, c)
 	wantOnlyOutput(t, st, d.path)
@@ -233,7 +233,7 @@ func TestPendingManifestElsewhere(t *testing.T) {
 		if !s.Finished(requestOf("P")) {
 			t.Errorf("%s: the pending manifest counts", place)
 		}
-		failuretest.Want(t, s.Allow(requestOf("R"), false), failure.Foreign, "--overwrite")
+		failuretest.Want(t, s.CheckReplaceable(requestOf("R"), false), failure.Foreign, "--overwrite")
 		testenv.Must(t, os.Rename(to, kept))
 	}
 }

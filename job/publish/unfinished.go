@@ -220,7 +220,7 @@ func (s *State) outdated(p *manifest.Plan) bool {
 	if p.Increment {
 		return errors.Is(s.checkIncrementPlan(p), failure.Foreign)
 	}
-	return len(s.Unseen(p)) > 0
+	return len(s.NewSincePlan(p)) > 0
 }
 
 // stagedPlanID returns the ID of the plan whose staging directory an entry is.

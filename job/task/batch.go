@@ -17,8 +17,8 @@ var ErrDetached = errors.New("the tasks continue, and this run does not wait for
 // Batch holds tasks of one plan that are to run on other machines.
 type Batch struct {
 	Plan *manifest.Plan
-	// Instead are the IDs of plans that this one replaces, so their tasks may be ended.
-	Instead []string
+	// Superseded are the IDs of plans that this one replaces, so their tasks may be ended.
+	Superseded []string
 	// Store is that of the destination, and Dir the existing directory on it in which the
 	// tasks leave their files.
 	Store store.Store
@@ -47,9 +47,9 @@ type RemoteOptions struct {
 	Detach bool
 	// Log receives log messages; nil discards them.
 	Log *slog.Logger
-	// Told, if set, is called with the job after it was started or found, and again with its
+	// OnJob, if set, is called with the job after it was started or found, and again with its
 	// counters after it has ended.
-	Told func(RemoteJob)
+	OnJob func(RemoteJob)
 }
 
 // RemoteJob is a job of a scheduler that runs tasks.

@@ -72,7 +72,7 @@ func TestDamage(t *testing.T) {
 		if q.Bytes != int64(len(kept)) || q.CRC32C != crc32.Checksum(kept, crc32.MakeTable(crc32.Castagnoli)) {
 			t.Errorf("the result describes the copy as %+v", q)
 		}
-		if found, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), 0); found == nil || err != nil {
+		if found, err := NewWork(p, nil, store.Local(), dir).Finished(t.Context(), 0); found == nil || err != nil {
 			t.Errorf("the task is not finished, %v", err)
 		}
 	}
@@ -116,7 +116,7 @@ func TestInputChanged(t *testing.T) {
 	p := newPlan(t, 1<<20, in)
 	replaced := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadAt, N: 2, Err: store.ErrNotExist})
 	o := options(t)
-	o.Resolve = storetest.On(replaced)
+	o.Resolve = storetest.ResolveTo(replaced)
 	_, _, err := run(t, p, o)
 	failuretest.Want(t, err, failure.Input, "changed while it was read")
 
@@ -163,16 +163,16 @@ func TestInvalidResults(t *testing.T) {
 		"bit flip in copy":  func(_, _, copied string) error { return flipBit(copied) },
 	} {
 		dir, results := mustRun(t, p, options(t))
-		if res, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), 0); res == nil || err != nil {
+		if res, err := NewWork(p, nil, store.Local(), dir).Finished(t.Context(), 0); res == nil || err != nil {
 			t.Fatalf("%s: before: %v, %v", name, res, err)
 		}
-		if res, err := WorkIn(&other, nil, store.Local(), dir).Finished(t.Context(), 0); res != nil || !errors.Is(err, failure.Foreign) {
+		if res, err := NewWork(&other, nil, store.Local(), dir).Finished(t.Context(), 0); res != nil || !errors.Is(err, failure.Foreign) {
 			t.Errorf("for another plan: %v, %v", res, err)
 		}
 		doc := filepath.Join(dir, manifest.TaskName(0))
 		files := results[0].Files()
 		testenv.Must(t, change(doc, filepath.Join(dir, files[0].Name), filepath.Join(dir, files[1].Name)))
-		res, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), 0)
+		res, err := NewWork(p, nil, store.Local(), dir).Finished(t.Context(), 0)
 		if gone := name == "no result" || name == "no part" || name == "no copy"; res != nil || gone && err != nil || !gone && !errors.Is(err, failure.Foreign) {
 			t.Errorf("%s: %v, %v", name, res, err)
 		}

@@ -60,11 +60,11 @@ func (f *Failed) kind() error {
 	}
 }
 
-// Lasting reports whether another attempt would fail with the same error.
-func (f *Failed) Lasting() bool { return f.kind() != failure.Storage }
+// Permanent reports whether another attempt would fail with the same error.
+func (f *Failed) Permanent() bool { return f.kind() != failure.Storage }
 
-// FailedOf returns the document of an error, with its message and the place of damage.
-func FailedOf(err error) *Failed {
+// NewFailed returns the document of an error, with its message and the place of damage.
+func NewFailed(err error) *Failed {
 	f := &Failed{Version: failedVersion, Kind: failure.Name(failure.KindOf(err)), Message: truncate(err.Error())}
 	if d := (*damage.Error)(nil); errors.As(err, &d) {
 		short := *d
@@ -109,8 +109,8 @@ func (f *Failed) Err(plan string) error {
 	return &Failure{Plan: plan, Task: f.Task, Err: err}
 }
 
-// Weightiest returns the document that best explains why a job failed; nil without any.
-func Weightiest(all []Failed) *Failed {
+// MostSevere returns the document that best explains why a job failed; nil without any.
+func MostSevere(all []Failed) *Failed {
 	if len(all) == 0 {
 		return nil
 	}
@@ -128,8 +128,8 @@ func FailedName(task int, attempt string) string {
 	return fmt.Sprintf("%s%05d-%s.json", failedPrefix, task, attempt)
 }
 
-// Leave writes the document to a directory.
-func (f *Failed) Leave(ctx context.Context, st store.Store, dir string) error {
+// Write writes the document to a directory.
+func (f *Failed) Write(ctx context.Context, st store.Store, dir string) error {
 	doc, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
 		return err

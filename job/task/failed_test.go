@@ -25,13 +25,13 @@ func TestKinds(t *testing.T) {
 		"storage":  fmt.Errorf("x: %w", store.ErrUnavailable),
 		"defect":   errors.New("x"),
 	} {
-		got := FailedOf(err).Kind
+		got := NewFailed(err).Kind
 		f := Failed{Kind: got, Message: err.Error(), Attempt: "attempt_1_2_m_3_4", Host: "node7", Task: 5}
 		if got != name || failure.KindOf(f.Err("plan")) != failure.KindOf(err) {
 			t.Errorf("%v has the kind %s in the document, and then %v", err, got, failure.KindOf(f.Err("plan")))
 		}
-		if lasting := name != "storage"; f.Lasting() != lasting {
-			t.Errorf("%s: Lasting is %v", name, f.Lasting())
+		if lasting := name != "storage"; f.Permanent() != lasting {
+			t.Errorf("%s: Lasting is %v", name, f.Permanent())
 		}
 		if of := (*Failure)(nil); !errors.As(f.Err("plan"), &of) || of.Plan != "plan" || of.Task != 5 ||
 			of.Error() != err.Error()+" (attempt_1_2_m_3_4 on node7)" {
@@ -40,7 +40,7 @@ func TestKinds(t *testing.T) {
 	}
 	for _, name := range []string{"locked", "different", "losses", "unheard of"} {
 		f := Failed{Kind: name, Message: "x"}
-		if err := f.Err("plan"); failure.KindOf(err) != nil || !f.Lasting() {
+		if err := f.Err("plan"); failure.KindOf(err) != nil || !f.Permanent() {
 			t.Errorf("%s, a kind that no task has, becomes %v", name, failure.KindOf(err))
 		}
 	}
@@ -51,15 +51,15 @@ func TestKinds(t *testing.T) {
 }
 
 func TestWeightiest(t *testing.T) {
-	if got := Weightiest(nil); got != nil {
+	if got := MostSevere(nil); got != nil {
 		t.Errorf("without documents: %+v", got)
 	}
 	all := []Failed{{Kind: "storage", Task: 0}, {Kind: "input", Task: 3}, {Kind: "input", Task: 1, Attempt: "b"}, {Kind: "input", Task: 1, Attempt: "a"}, {Kind: "refused"}}
-	if got := Weightiest(all); *got != all[3] {
+	if got := MostSevere(all); *got != all[3] {
 		t.Errorf("got %+v", got)
 	}
 	all = append(all, Failed{Kind: "defect", Task: 9})
-	if got := Weightiest(all); *got != all[5] {
+	if got := MostSevere(all); *got != all[5] {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -67,9 +67,9 @@ func TestWeightiest(t *testing.T) {
 // TestLongFailure reads the document of an error with a very long message.
 func TestLongFailure(t *testing.T) {
 	st, long := memstore.New().Client(), strings.Repeat("<\x01é", maxFailed)
-	f := FailedOf(&damage.Error{File: long, Column: long, Path: long, Reason: long})
+	f := NewFailed(&damage.Error{File: long, Column: long, Path: long, Reason: long})
 	f.Run = "mine"
-	testenv.Must(t, f.Leave(t.Context(), st, "/"))
+	testenv.Must(t, f.Write(t.Context(), st, "/"))
 	if all, err := ReadFailures(t.Context(), st, "/", "mine"); err != nil || len(all) != 1 || !strings.HasPrefix(all[0].Message, "<\x01é<") {
 		t.Errorf("%d documents, %v", len(all), err)
 	}
@@ -79,9 +79,9 @@ func TestLongFailure(t *testing.T) {
 func TestFailureWithCause(t *testing.T) {
 	for _, cause := range []error{errors.New("cause"), flate.CorruptInputError(12)} {
 		st := memstore.New().Client()
-		f := FailedOf(failure.As(failure.Input, &damage.Error{File: "a", Offset: 7, Reason: "it does not decompress", Err: cause}))
+		f := NewFailed(failure.As(failure.Input, &damage.Error{File: "a", Offset: 7, Reason: "it does not decompress", Err: cause}))
 		f.Run = "mine"
-		testenv.Must(t, f.Leave(t.Context(), st, "/"))
+		testenv.Must(t, f.Write(t.Context(), st, "/"))
 		all, err := ReadFailures(t.Context(), st, "/", "mine")
 		if err != nil || len(all) != 1 {
 			t.Fatalf("%d documents, %v", len(all), err)
@@ -108,7 +108,7 @@ func TestReadFailures(t *testing.T) {
 		default:
 			want = append(want, f.Attempt)
 		}
-		testenv.Must(t, f.Leave(t.Context(), st, "/d"))
+		testenv.Must(t, f.Write(t.Context(), st, "/d"))
 	}
 	for name, text := range map[string]string{
 		"failed-00001-x.json": "{", "failed-00002-x.json": strings.Repeat(" ", maxFailed+1), "task-00001.json": `{"version":1,"run":"mine"}`, "failed-00001.tmp": `{"version":1,"run":"mine"}`,

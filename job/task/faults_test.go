@@ -105,7 +105,7 @@ func checkLeft(t *testing.T, p *manifest.Plan, dir string, fault storetest.Fault
 	known := []string{}
 	for n := range p.Tasks {
 		doc := manifest.TaskName(n)
-		res, err := WorkIn(p, newFirsts(""), store.Local(), dir).Finished(t.Context(), n)
+		res, err := NewWork(p, newFirsts(""), store.Local(), dir).Finished(t.Context(), n)
 		if err != nil || res == nil && slices.Contains(left, doc) {
 			t.Errorf("%+v: an invalid result of task %d, %v", fault, n, err)
 		}
@@ -142,7 +142,7 @@ func TestPowerCuts(t *testing.T) {
 		}
 		disk.Cut(uint64(n))
 		st := disk.Client()
-		res, err := WorkIn(p, newFirsts(""), st, "/").Finished(t.Context(), 0)
+		res, err := NewWork(p, newFirsts(""), st, "/").Finished(t.Context(), 0)
 		if err != nil || res == nil && !stopped {
 			t.Fatalf("after a cut at point %d: %v, %v", n, res, err)
 		}
@@ -152,7 +152,7 @@ func TestPowerCuts(t *testing.T) {
 		if _, err := r.Run(t.Context(), st, "/", []int{0}); err != nil {
 			t.Fatalf("run after a cut at point %d: %v", n, err)
 		}
-		if res, err := WorkIn(p, newFirsts(""), st, "/").Finished(t.Context(), 0); res == nil || err != nil {
+		if res, err := NewWork(p, newFirsts(""), st, "/").Finished(t.Context(), 0); res == nil || err != nil {
 			t.Fatalf("run after a cut at point %d: %v, %v", n, res, err)
 		}
 	}
@@ -167,7 +167,7 @@ func TestFinishedFails(t *testing.T) {
 		{Op: storetest.Open, N: 2, Err: syscall.EACCES},
 		{Op: storetest.ReadAt, N: 1, Err: syscall.EIO},
 	} {
-		res, err := WorkIn(p, nil, storetest.NewFaulty(store.Local(), fault), dir).Finished(t.Context(), 0)
+		res, err := NewWork(p, nil, storetest.NewFaulty(store.Local(), fault), dir).Finished(t.Context(), 0)
 		if res != nil || !errors.Is(err, fault.Err) {
 			t.Errorf("%+v: %v, %v", fault, res, err)
 		}
@@ -176,7 +176,7 @@ func TestFinishedFails(t *testing.T) {
 		{Op: storetest.ReadFile, N: 1, Err: store.ErrTooLarge},
 		{Op: storetest.Open, N: 1, Err: store.ErrBeingWritten},
 	} {
-		if res, err := WorkIn(p, nil, storetest.NewFaulty(store.Local(), fault), dir).Finished(t.Context(), 0); res != nil || !errors.Is(err, failure.Foreign) {
+		if res, err := NewWork(p, nil, storetest.NewFaulty(store.Local(), fault), dir).Finished(t.Context(), 0); res != nil || !errors.Is(err, failure.Foreign) {
 			t.Errorf("%+v: %v, %v", fault, res, err)
 		}
 	}

@@ -44,7 +44,7 @@ type Work struct {
 	st       store.Store
 	dir      string
 	listed   map[string]store.Info // by name; nil if each file is to be looked up
-	mu       sync.Mutex            // guards listed while Vouch runs
+	mu       sync.Mutex            // guards listed while AddResults runs
 	slots    chan struct{}         // holds an entry for each file that is being checked
 	listings sync.Map              // listingHash of each listed directory of a part, by name
 }
@@ -62,8 +62,8 @@ func hashListing(infos []store.Info) (sum listingHash) {
 	return sum
 }
 
-// WorkIn returns the work in a directory, of tasks with a sink; nil if they have none.
-func WorkIn(p *manifest.Plan, sink Sink, st store.Store, dir string) *Work {
+// NewWork returns the work in a directory, of tasks with a sink; nil if they have none.
+func NewWork(p *manifest.Plan, sink Sink, st store.Store, dir string) *Work {
 	atOnce := checkers
 	if store.CapabilitiesOf(st).Local {
 		atOnce = localCheckers
@@ -75,8 +75,8 @@ func WorkIn(p *manifest.Plan, sink Sink, st store.Store, dir string) *Work {
 	return w
 }
 
-// Left returns the numbers of the tasks that are not done.
-func (w *Work) Left() (numbers []int) {
+// Unfinished returns the numbers of the tasks that are not done.
+func (w *Work) Unfinished() (numbers []int) {
 	for i, res := range w.Results {
 		if res == nil {
 			numbers = append(numbers, i)
@@ -85,8 +85,8 @@ func (w *Work) Left() (numbers []int) {
 	return numbers
 }
 
-// Lost returns the number of rows that finished tasks lost to damage.
-func (w *Work) Lost() (n int64) {
+// LostRows returns the number of rows that finished tasks lost to damage.
+func (w *Work) LostRows() (n int64) {
 	for _, res := range w.Results {
 		if res != nil {
 			n += res.LostRows()
@@ -151,7 +151,7 @@ func (w *Work) Check(ctx context.Context, before *Work) error {
 	if err != nil {
 		return err
 	}
-	left := w.Left()
+	left := w.Unfinished()
 	//guard: refuses to publish without all tasks
 	if n := len(left); n > 0 {
 		named, more := strings.Trim(strings.ReplaceAll(fmt.Sprint(left[:min(n, maxNamedTasks)]), " ", ", "), "[]"), ""
@@ -238,9 +238,9 @@ func (w *Work) entryUnchanged(ctx context.Context, before *Work, e manifest.Entr
 	return true
 }
 
-// Vouch adds results of tasks that this process ran and read back after the directory was
+// AddResults adds results of tasks that this process ran and read back after the directory was
 // listed. Check then compares with the files that they left.
-func (w *Work) Vouch(ctx context.Context, results []*manifest.TaskResult) error {
+func (w *Work) AddResults(ctx context.Context, results []*manifest.TaskResult) error {
 	w.Add(results)
 	now := &Work{plan: w.plan, st: w.st, dir: w.dir}
 	if err := now.list(ctx); err != nil {

@@ -39,7 +39,7 @@ func TestListedWork(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 40)
 	p, st := newPlan(t, 5000, input), &statCounter{Client: memstore.New().Client()}
 	r := mustOpen(t, p, options(t))
-	w := WorkIn(p, nil, st, "/none")
+	w := NewWork(p, nil, st, "/none")
 	testenv.Must(t, w.list(t.Context()))
 	if res, err := w.Finished(t.Context(), 0); res != nil || err != nil {
 		t.Errorf("without a directory: %+v, %v", res, err)
@@ -51,7 +51,7 @@ func TestListedWork(t *testing.T) {
 	if _, err := r.Run(t.Context(), st, "/", allTasks(p)[1:]); err != nil {
 		t.Fatal(err)
 	}
-	w, st.n = WorkIn(p, nil, st, "/"), 0
+	w, st.n = NewWork(p, nil, st, "/"), 0
 	testenv.Must(t, w.list(t.Context()))
 	again, err := r.Run(t.Context(), st, "/", []int{0, 1})
 	testenv.Must(t, err)
@@ -123,17 +123,17 @@ func TestResultUnchanged(t *testing.T) {
 			testenv.Must(t, st.Mkdir(t.Context(), "/work"))
 			results, err := mustOpen(t, p, options(t)).Run(t.Context(), st, "/work", []int{1})
 			testenv.Must(t, err)
-			res, before := results[0], WorkIn(p, nil, st, "/work")
+			res, before := results[0], NewWork(p, nil, st, "/work")
 			testenv.Must(t, before.list(t.Context()))
 			testenv.Must(t, tt.change(st, "/work/"+manifest.TaskName(1), "/work/"+res.Files()[0].Name))
 			testenv.Must(t, st.Rename(t.Context(), "/work", "/taken"))
-			now := WorkIn(p, nil, st, "/taken")
+			now := NewWork(p, nil, st, "/taken")
 			testenv.Must(t, now.list(t.Context()))
 			st.reads = 0
 			if got := now.resultUnchanged(t.Context(), before, res); got != tt.want || fileIDs && tt.want && st.reads > 0 {
 				t.Errorf("%s, file IDs %v: %v after %d reads", name, fileIDs, got, st.reads)
 			}
-			if now.resultUnchanged(t.Context(), WorkIn(p, nil, st, "/work"), res) {
+			if now.resultUnchanged(t.Context(), NewWork(p, nil, st, "/work"), res) {
 				t.Errorf("%s: a result that was not listed before is unchanged", name)
 			}
 		}
@@ -163,7 +163,7 @@ func TestDirectoryUnchanged(t *testing.T) {
 		testenv.Must(t, st.Mkdir(t.Context(), "/work"))
 		_, err := mustOpen(t, p, splitOptions(t)).Run(t.Context(), st, "/work", []int{0})
 		testenv.Must(t, err)
-		before := WorkIn(p, nil, st, "/work")
+		before := NewWork(p, nil, st, "/work")
 		testenv.Must(t, before.list(t.Context()))
 		st.n = 0
 		res, err := before.Finished(t.Context(), 0)
@@ -173,7 +173,7 @@ func TestDirectoryUnchanged(t *testing.T) {
 		}
 		testenv.Must(t, tt.change(st, "/work/"+res.Entries()[0].Name))
 		testenv.Must(t, st.Rename(t.Context(), "/work", "/taken"))
-		now := WorkIn(p, nil, st, "/taken")
+		now := NewWork(p, nil, st, "/taken")
 		testenv.Must(t, now.list(t.Context()))
 		if got := now.resultUnchanged(t.Context(), before, res); got != tt.want {
 			t.Errorf("%s: %v", name, got)
@@ -184,7 +184,7 @@ func TestDirectoryUnchanged(t *testing.T) {
 	}
 }
 
-// TestCheck finds the results of all tasks, or reports those that are not done. Sound checks
+// TestCheck finds the results of all tasks, or reports those that are not done. Intact checks
 // the same files, staged or not.
 func TestCheck(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 40)
@@ -194,17 +194,17 @@ func TestCheck(t *testing.T) {
 	o := splitOptions(t)
 	_, err := mustOpen(t, p, o).Run(t.Context(), st, "/work", allTasks(p)[1:])
 	testenv.Must(t, err)
-	failuretest.Want(t, WorkIn(p, nil, st, "/work").Check(t.Context(), nil), failure.Storage, fmt.Sprintf("1 of %d tasks of plan %s are not done: 0", len(p.Tasks), p.ID))
+	failuretest.Want(t, NewWork(p, nil, st, "/work").Check(t.Context(), nil), failure.Storage, fmt.Sprintf("1 of %d tasks of plan %s are not done: 0", len(p.Tasks), p.ID))
 	_, err = mustOpen(t, p, o).Run(t.Context(), st, "/work", allTasks(p)[:1])
 	testenv.Must(t, err)
-	w := WorkIn(p, nil, st, "/work")
+	w := NewWork(p, nil, st, "/work")
 	testenv.Must(t, w.Check(t.Context(), nil))
-	testenv.Must(t, WorkIn(p, nil, st, "/work").Check(t.Context(), w))
+	testenv.Must(t, NewWork(p, nil, st, "/work").Check(t.Context(), w))
 
 	entries := w.Results[0].Entries()
 	file := "/work/" + entries[0].Files[0].Name
 	sound := func(st store.Store, staged bool) bool {
-		got, err := Sound(t.Context(), st, "/work", entries, staged)
+		got, err := Intact(t.Context(), st, "/work", entries, staged)
 		testenv.Must(t, err)
 		return !slices.Contains(got, false)
 	}
@@ -212,7 +212,7 @@ func TestCheck(t *testing.T) {
 		t.Error("checked files are not sound")
 	}
 	unreadable := storetest.NewFaulty(st, storetest.Fault{Op: storetest.Open, N: 1, Err: os.ErrPermission})
-	if _, err := Sound(t.Context(), unreadable, "/work", entries, true); !errors.Is(err, os.ErrPermission) {
+	if _, err := Intact(t.Context(), unreadable, "/work", entries, true); !errors.Is(err, os.ErrPermission) {
 		t.Errorf("a file that cannot be read: %v", err)
 	}
 	more := path.Join(path.Dir(file), "more")
@@ -255,13 +255,13 @@ func TestVouch(t *testing.T) {
 	} {
 		st := memstore.New().Client()
 		testenv.Must(t, st.Mkdir(t.Context(), "/work"))
-		before := WorkIn(p, nil, st, "/work")
+		before := NewWork(p, nil, st, "/work")
 		testenv.Must(t, before.list(t.Context()))
 		results, err := mustOpen(t, p, tt.options(t)).Run(t.Context(), st, "/work", []int{0})
 		testenv.Must(t, err)
 		testenv.Must(t, tt.change(st, "/work/"+results[0].Entries()[0].Name))
-		testenv.Must(t, before.Vouch(t.Context(), append(results, nil)))
-		now := WorkIn(p, nil, st, "/work")
+		testenv.Must(t, before.AddResults(t.Context(), append(results, nil)))
+		now := NewWork(p, nil, st, "/work")
 		testenv.Must(t, now.list(t.Context()))
 		if got := now.resultUnchanged(t.Context(), before, results[0]); got != tt.want {
 			t.Errorf("%s: %v", name, got)
@@ -275,7 +275,7 @@ func TestOverwrittenInPlace(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 1)
 	p := newPlan(t, 1<<20, input)
 	dir, results := mustRun(t, p, splitOptions(t))
-	before, now := WorkIn(p, nil, store.Local(), dir), WorkIn(p, nil, store.Local(), dir)
+	before, now := NewWork(p, nil, store.Local(), dir), NewWork(p, nil, store.Local(), dir)
 	testenv.Must(t, before.list(t.Context()))
 	res, err := before.Finished(t.Context(), 0)
 	testenv.Must(t, err)
@@ -307,7 +307,7 @@ func TestReadsOfPieces(t *testing.T) {
 		doc, err := res.Encode()
 		testenv.Must(t, err)
 		testenv.Must(t, st.WriteFile(t.Context(), "/work/"+manifest.TaskName(1), doc, false))
-		_, err = WorkIn(p, nil, st, "/work").Finished(t.Context(), 1)
+		_, err = NewWork(p, nil, st, "/work").Finished(t.Context(), 1)
 		failuretest.Want(t, err, failure.Foreign, "lists reads of")
 	}
 }

@@ -44,7 +44,7 @@ func TestInputsAreOpenedInTurn(t *testing.T) {
 			return err
 		})
 		o := options(t)
-		o.Resolve = storetest.On(st)
+		o.Resolve = storetest.ResolveTo(st)
 		results, err := mustOpen(t, p, o).Run(ctx, store.Local(), t.TempDir(), []int{0})
 		cancel()
 		switch tt.name {

@@ -38,7 +38,7 @@ func TestPartOfSeveralFiles(t *testing.T) {
 	dir, results := mustRun(t, p, splitOptions(t, "b", "a"))
 	known := 0
 	for i, res := range results {
-		if again, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), i); err != nil || again == nil {
+		if again, err := NewWork(p, nil, store.Local(), dir).Finished(t.Context(), i); err != nil || again == nil {
 			t.Errorf("task %d: %v, %v", i, again, err)
 		}
 		known += len(res.Parts) + 1
@@ -82,7 +82,7 @@ func TestDefectiveOutputs(t *testing.T) {
 		{[]string{"a", "b", "a"}, `two outputs have the name "a"`},
 	} {
 		dir, _, err := run(t, p, splitOptions(t, tt.names...))
-		if err == nil || !strings.Contains(err.Error(), "format trevni: ") || !strings.Contains(err.Error(), tt.want) || failure.Given(err) {
+		if err == nil || !strings.Contains(err.Error(), "format trevni: ") || !strings.Contains(err.Error(), tt.want) || failure.HasKind(err) {
 			t.Errorf("%q: error is %v, want %q", tt.names, err, tt.want)
 		}
 		if left := fileNames(t, dir); len(left) > 0 {
@@ -110,7 +110,7 @@ func TestChangedDirectory(t *testing.T) {
 	} {
 		dir, results := mustRun(t, p, splitOptions(t))
 		testenv.Must(t, change(filepath.Join(dir, results[0].Parts[0].Entry().Name), t.TempDir()))
-		res, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), 0)
+		res, err := NewWork(p, nil, store.Local(), dir).Finished(t.Context(), 0)
 		if res != nil {
 			t.Errorf("%s: the task is finished", name)
 		}

@@ -124,7 +124,7 @@ func (r *Runner) share(numbers []int, remote bool) (share, error) {
 		open += r.options.Sink.Memory()
 		consumers += " and " + r.options.Sink.Name()
 	}
-	memory := r.options.Memory.Left()
+	memory := r.options.Memory.Available()
 	//guard: keeps the open blocks of a task within memory
 	if open > memory {
 		size := r.options.Memory.Size()

@@ -77,7 +77,7 @@ func withoutNames(t *testing.T, p *manifest.Plan, dir string, results []*manifes
 	t.Helper()
 	left := fileNames(t, dir)
 	for i, res := range results {
-		found, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), i)
+		found, err := NewWork(p, nil, store.Local(), dir).Finished(t.Context(), i)
 		if err != nil || !reflect.DeepEqual(found, res) || res.Made.Program != "test" {
 			t.Errorf("task %d: the result that was stored is %+v, %v; want %+v", i, found, err, res)
 		}
@@ -121,7 +121,7 @@ func TestRunTwiceAtOnce(t *testing.T) {
 		}
 	}
 	for n := range p.Tasks {
-		if res, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), n); res == nil || err != nil {
+		if res, err := NewWork(p, nil, store.Local(), dir).Finished(t.Context(), n); res == nil || err != nil {
 			t.Errorf("task %d is not finished, %v", n, err)
 		}
 	}
@@ -218,7 +218,7 @@ func TestCanceled(t *testing.T) {
 	}
 	stored := 0
 	for n, res := range results {
-		found, err := WorkIn(p, nil, store.Local(), dir).Finished(t.Context(), n)
+		found, err := NewWork(p, nil, store.Local(), dir).Finished(t.Context(), n)
 		if err != nil || res != nil && found == nil {
 			t.Errorf("task %d: result %v, stored %v, %v", n, res, found, err)
 		}
@@ -338,7 +338,7 @@ func TestPlanOfOneTask(t *testing.T) {
 		results, err := r.Run(t.Context(), st, "/", []int{1})
 		testenv.Must(t, err)
 		shares, crcs = append(shares, s), append(crcs, results[0].Parts[0].Files[0].CRC32C)
-		if found, err := WorkIn(p, nil, st, "/").Finished(t.Context(), 1); err != nil || found == nil {
+		if found, err := NewWork(p, nil, st, "/").Finished(t.Context(), 1); err != nil || found == nil {
 			t.Errorf("%+v, %v", found, err)
 		}
 	}

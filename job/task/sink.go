@@ -130,11 +130,11 @@ func removeAll(ctx context.Context, st store.Store, dir string, files []manifest
 	}
 }
 
-// Last carries out the last step before the output of a plan is published: the sink of the
+// MakeIndex carries out the last step before the output of a plan is published: the sink of the
 // options, if there is one, makes an index of the side files of all tasks, and a result of
-// its own describes it. Last reuses an earlier index unless tasks have run since, because their
+// its own describes it. MakeIndex reuses an earlier index unless tasks have run since, because their
 // rows may be in other places now. It uses only the options Sink, TempDir and Warn.
-func (w *Work) Last(ctx context.Context, o Options) error {
+func (w *Work) MakeIndex(ctx context.Context, o Options) error {
 	if o.Sink == nil {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (w *Work) Last(ctx context.Context, o Options) error {
 		return err
 	}
 	w.Results = append(w.Results, res)
-	return w.Vouch(ctx, w.Results[number:])
+	return w.AddResults(ctx, w.Results[number:])
 }
 
 // outputOf returns the output of tasks in a directory.

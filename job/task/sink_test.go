@@ -118,10 +118,10 @@ func newFile(name, text string) NewFile {
 // runLast carries out the last step after tasks with results, and returns its result.
 func runLast(t *testing.T, p *manifest.Plan, o Options, st store.Store, dir string, results []*manifest.TaskResult) (*manifest.TaskResult, error) {
 	t.Helper()
-	w := WorkIn(p, o.Sink, st, dir)
+	w := NewWork(p, o.Sink, st, dir)
 	testenv.Must(t, w.list(t.Context()))
 	w.Add(results)
-	if err := w.Last(t.Context(), o); err != nil {
+	if err := w.MakeIndex(t.Context(), o); err != nil {
 		return nil, err
 	}
 	return w.Results[len(p.Tasks)], nil
@@ -177,7 +177,7 @@ func TestSink(t *testing.T) {
 		t.Errorf("the last step was done %d times", sink.merged.Load())
 	}
 	testenv.Must(t, flipBit(filepath.Join(dir, results[1].Side[1].Name)))
-	_, err = WorkIn(p, o.Sink, store.Local(), dir).Finished(t.Context(), 1)
+	_, err = NewWork(p, o.Sink, store.Local(), dir).Finished(t.Context(), 1)
 	failuretest.Want(t, err, failure.Foreign, results[1].Side[1].Name)
 }
 
@@ -227,7 +227,7 @@ func TestResultsOfAnotherKind(t *testing.T) {
 		err = os.WriteFile(filepath.Join(dir, manifest.TaskName(0)), doc, 0o666)
 	}
 	testenv.Must(t, err)
-	_, err = WorkIn(p, o.Sink, store.Local(), dir).Finished(t.Context(), 0)
+	_, err = NewWork(p, o.Sink, store.Local(), dir).Finished(t.Context(), 0)
 	failuretest.Want(t, err, failure.Foreign, "result of the wrong step")
 }
 

@@ -11,10 +11,10 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Sound reports which entries of a directory are intact: the files have the bytes that the
+// Intact reports which entries of a directory are intact: the files have the bytes that the
 // entry says. If they are staged, the directory of an entry must hold no other files.
-func Sound(ctx context.Context, st store.Store, dir string, entries []manifest.Entry, staged bool) ([]bool, error) {
-	w := WorkIn(new(manifest.Plan), nil, st, dir)
+func Intact(ctx context.Context, st store.Store, dir string, entries []manifest.Entry, staged bool) ([]bool, error) {
+	w := NewWork(new(manifest.Plan), nil, st, dir)
 	if len(entries) == 0 {
 		return nil, nil
 	}

@@ -75,7 +75,7 @@ func TestFinishedReads(t *testing.T) {
 			}
 			st.checksum = tt.now
 			before := st.Bytes()
-			res, err := WorkIn(p, nil, st, "/").Finished(t.Context(), 0)
+			res, err := NewWork(p, nil, st, "/").Finished(t.Context(), 0)
 			if (res != nil) != tt.sound || !tt.sound && !errors.Is(err, failure.Foreign) || tt.sound && err != nil {
 				t.Errorf("%v, %v", res, err)
 			}

@@ -61,7 +61,7 @@ func New(o Options) *Resolver {
 // the error for an unknown scheme is store.ErrScheme.
 func (r *Resolver) Resolve(location string) (store.Location, error) {
 	l, err := r.resolve(location)
-	return l, store.Conceal(err)
+	return l, store.RedactError(err)
 }
 
 // kinds are the kinds of remote storage by the schemes of their locations. Each returns

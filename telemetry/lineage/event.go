@@ -75,7 +75,7 @@ func Start(r *report.Run, named []string) *Event {
 	}
 	if r.Dest != "" {
 		e.Job.Name += " " + absolute(r.Dest)
-		e.Outputs = append(e.Outputs, datasetOf(absolute(cmp.Or(r.Place, r.Dest))))
+		e.Outputs = append(e.Outputs, datasetOf(absolute(cmp.Or(r.ResolvedDest, r.Dest))))
 	}
 	return e
 }

@@ -9,15 +9,15 @@ import "time"
 // it made, of its tasks, or of what it planned or verified. A run that had nothing to do
 // has none. A run that failed has those of its earlier commits.
 type Run struct {
-	ID      string // drawn at the start; log lines have it as "run"
-	Command string
-	Version string // of the program
-	Dest    string // of convert, submit, plan, task and commit; the input of verify
-	Place   string // Dest with its authority, if Dest leaves that to the configuration; else empty
-	Began   time.Time
-	Ended   time.Time // zero while the run works
-	Exit    int
-	Status  string // "done", "nothing", "detached", or the name of the exit code
+	ID           string // drawn at the start; log lines have it as "run"
+	Command      string
+	Version      string // of the program
+	Dest         string // of convert, submit, plan, task and commit; the input of verify
+	ResolvedDest string // Dest with its authority, if Dest leaves that to the configuration; else empty
+	Began        time.Time
+	Ended        time.Time // zero while the run works
+	Exit         int
+	Status       string // "done", "nothing", "detached", or the name of the exit code
 
 	Inputs     []Input
 	InputBytes int64 // sum of Inputs

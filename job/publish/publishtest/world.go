@@ -137,11 +137,11 @@ func content(name string, task int) []string {
 // execute does a run: it makes the destination hold the output of a request.
 func (w *world) execute(ctx context.Context, st store.Store, r run) (err error) {
 	d := w.destination(st)
-	s, err := d.Look(ctx)
+	s, err := d.ReadState(ctx)
 	if err != nil {
 		return err
 	}
-	saw := s.Holds()
+	saw := s.OutputIDs()
 	if r.mode.tasksElsewhere() {
 		saw = w.plan.Replaces
 	}
@@ -161,7 +161,7 @@ func (w *world) execute(ctx context.Context, st store.Store, r run) (err error) 
 	mine := len(w.claims) - 1
 	w.mu.Unlock()
 	published, err := w.publish(held, st, c, r, process)
-	err = c.Judge(ctx, err)
+	err = c.LockedOr(ctx, err)
 	if published && err == nil {
 		w.mu.Lock()
 		w.done = append(w.done, mine)
@@ -189,13 +189,13 @@ func (w *world) check(s *publish.State, r run) error {
 		if w.isDone(s, r) {
 			return nil
 		}
-		return s.AllowPlan(w.plan, true)
+		return s.CheckPlan(w.plan, true)
 	}
 	if r.mode == adds {
-		return s.AllowIncrement()
+		return s.CheckIncrement()
 	}
 	request := requestOf(r.name)
-	return s.Allow(&request, r.mode == overwrites)
+	return s.CheckReplaceable(&request, r.mode == overwrites)
 }
 
 // noteSeen notes the IDs that a process saw before it planned, and returns the name of the
@@ -218,8 +218,8 @@ func (w *world) publish(ctx context.Context, st store.Store, c *publish.Claim, r
 	w.mu.Lock()
 	saw := &manifest.Plan{Increment: r.mode.isIncrement(), Replaces: w.seen[process]}
 	w.mu.Unlock()
-	if !r.mode.tasksElsewhere() && len(c.State().Unseen(saw)) > 0 {
-		w.noteSeen(process, c.State().Holds())
+	if !r.mode.tasksElsewhere() && len(c.State().NewSincePlan(saw)) > 0 {
+		w.noteSeen(process, c.State().OutputIDs())
 	}
 	if err := w.check(c.State(), r); err != nil {
 		return false, err
@@ -239,7 +239,7 @@ func (w *world) publish(ctx context.Context, st store.Store, c *publish.Claim, r
 			return false, err
 		}
 	}
-	staged := task.WorkIn(p, nil, st, dir)
+	staged := task.NewWork(p, nil, st, dir)
 	if err := staged.Check(ctx, nil); err != nil {
 		return false, err
 	}
@@ -251,14 +251,14 @@ func (w *world) publish(ctx context.Context, st store.Store, c *publish.Claim, r
 func (w *world) runTasks(t *testing.T, r run) {
 	t.Helper()
 	d := w.destination(w.st)
-	s, err := d.Look(t.Context())
+	s, err := d.ReadState(t.Context())
 	testenv.Must(t, err)
 	if w.plan, err = planOf(r.name); err != nil {
 		t.Fatal(err)
 	}
 	w.plan.Dest, w.plan.Base, w.plan.Increment = w.dest, s.ID(), r.mode.isIncrement()
 	if !w.plan.Increment {
-		w.plan.Replaces = s.Holds()
+		w.plan.Replaces = s.OutputIDs()
 	}
 	if w.plan.ID, err = w.plan.Sum(); err != nil {
 		t.Fatal(err)
@@ -287,7 +287,7 @@ func stagePlan(ctx context.Context, c *publish.Claim, r run) (*manifest.Plan, er
 	}
 	p.Increment, p.Base = r.mode.isIncrement(), c.State().ID()
 	if !p.Increment {
-		p.Replaces = c.State().Holds()
+		p.Replaces = c.State().OutputIDs()
 	}
 	if p.ID, err = p.Sum(); err != nil {
 		return nil, err
