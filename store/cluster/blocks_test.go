@@ -41,7 +41,7 @@ func TestBlockSizeIsLearned(t *testing.T) {
 		"Permission denied":                   0,
 	} {
 		var b BlockSize
-		// Of two files at once, the second is refused when the minimum is already known.
+		// If two files are created at once, the minimum is known when the second is refused.
 		for range 2 {
 			if b.Learn(message, 524288) != (want != 0) || b.least.Load() != want {
 				t.Errorf("%s: %d", message, b.least.Load())
