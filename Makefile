@@ -33,17 +33,16 @@ PROSE      = $(shell git ls-files '*.go' '*.md' ':!.vale' ':!*/testdata/*' ':!in
 # The packages that run under the race detector, kept by hand: those in which something
 # is concurrent. The rest is a few times faster without it, and the tests of the program
 # run it as it is built.
-CONCURRENT = ./hadoop ./hadoop/pipes ./internal/budget ./internal/parallel ./internal/supervise \
-  ./job/input ./job/task ./reducer ./spill ./store ./store/cluster ./store/hdfs ./store/location \
-  ./store/memstore ./store/webhdfs ./telemetry/lineage
-# In these packages some tests run under it: FEW in FEW_IN, and in MOST_IN all but MATRICES,
-# the many schedules, failures and shapes of rows, which take five times as long under the
-# detector, and are for "make test-all".
+CONCURRENT = ./job ./job/plan ./job/publish ./mapper ./hadoop ./hadoop/pipes ./internal/budget \
+  ./internal/parallel ./internal/supervise ./job/input ./job/task ./reducer ./spill ./store \
+  ./store/cluster ./store/hdfs ./store/location ./store/memstore ./store/webhdfs ./telemetry/lineage
+# Their tests of many schedules, failures and shapes of rows take five times as long under
+# the detector. They run without it, in "make test-all".
+MATRICES   = ^Test(Faults$$|Patience$$|PowerCuts$$|Crash|Pairs|Three|Protocol|FailedJob|FailedTask|ExpectedRowGroups|RowGroupsFillUp|RowGroupsWith|FindAmongMany|OverwriteOfPending)
+# In these packages, only the tests FEW run under it.
 FEW_IN     = ./dataset ./trevni
 FEW        = Remote|Piece|Place|Close|TablesAreReadOnce
-MOST_IN    = ./job ./job/plan ./job/publish ./mapper
-MATRICES   = Faults|Patience|Crash|PowerCuts|Pairs|Three|Protocol|FailedJob|FailedTask|ExpectedRowGroups|RowGroupsFillUp|RowGroupsWith
-SEQUENTIAL = $(filter-out $(CONCURRENT) $(FEW_IN) $(MOST_IN),$(TESTED))
+SEQUENTIAL = $(filter-out $(CONCURRENT) $(FEW_IN),$(TESTED))
 # End-to-end tests run in a process per area, several at once: an area's tests are those
 # whose names begin with it. Those on HDFS and YARN share one cluster. e2e-others has all
 # that belong to no area.
@@ -126,9 +125,8 @@ test-all:
 race: export CGO_ENABLED = $(if $(RACE),1,0)
 race:
 	@mkdir -p bin/test
-	nice $(TESTS) -- $(RACE) -timeout $(UNIT_TIME) $(CONCURRENT)
+	nice $(TESTS) -- $(RACE) -timeout $(UNIT_TIME) -skip '$(MATRICES)' $(CONCURRENT)
 	nice $(call recorded,race-few) -- $(RACE) -timeout $(UNIT_TIME) -run '$(FEW)' $(FEW_IN)
-	nice $(call recorded,race-most) -- $(RACE) -timeout $(UNIT_TIME) -skip '$(MATRICES)' $(MOST_IN)
 
 # What the race detector does not run. It allocates, too, so the test of mapper that
 # counts runs here as well, and must be there.
@@ -141,7 +139,7 @@ unit:
 
 matrices:
 	@mkdir -p bin/test
-	nice $(TESTS) -- -timeout $(UNIT_TIME) -run '$(MATRICES)' $(MOST_IN)
+	nice $(TESTS) -- -timeout $(UNIT_TIME) -run '$(MATRICES)' $(CONCURRENT)
 
 # The other modules, but for the gate.
 modules:
