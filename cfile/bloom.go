@@ -59,7 +59,7 @@ func (p *part) openBloom(file *File) (*bloomPart, error) {
 }
 
 // Contents implements format.Holder.
-func (p *bloomPart) Holds() string {
+func (p *bloomPart) Contents() string {
 	return fmt.Sprintf("%d Bloom filters (%d hash functions, %d bits) of about %.0f keys", p.filters, p.hashes, p.bits, p.keys)
 }
 

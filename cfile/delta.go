@@ -30,7 +30,7 @@ const deltaSchema = `{"type":"record","name":"Delta","fields":[` +
 	`{"name":"id","type":"int"},{"name":"value","type":["null","bytes"]}]}}}]}`
 
 // Contents implements format.Holder.
-func (p *deltaPart) Holds() string { return "changes of the rows of a Kudu rowset" }
+func (p *deltaPart) Contents() string { return "changes of the rows of a Kudu rowset" }
 
 func (p *deltaPart) Schema() string { return deltaSchema }
 

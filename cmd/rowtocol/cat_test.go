@@ -68,7 +68,7 @@ func TestCatSchemas(t *testing.T) {
 	dir := catPairs(t)
 	write(t, dir+"/v2.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"n","type":"double","aliases":["id"]},{"name":"new","type":["null","int"],"default":null}]}`))
 	rowtocol(t, dir, nil, "convert", "--schema", "v2.avsc", "b.avro", "b2").want(t, 0)
-	rowtocol(t, dir, nil, "cat", "a", "b2").want(t, 3, "another schema", "b2")
+	rowtocol(t, dir, nil, "cat", "a", "b2").want(t, 3, "different schema", "b2")
 	rowtocol(t, dir, nil, "cat", "--schema", "v2.avsc", "--offset", "99", "--limit", "2", "a", "b2").want(t, 0).prints(t, `{"n":99.0,"new":null}`+"\n"+`{"n":100.0,"new":null}`+"\n")
 	write(t, dir+"/other.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"id","type":"string"}]}`))
 	rowtocol(t, dir, nil, "cat", "--schema", "other.avsc", "a").want(t, 3, "id")
