@@ -49,12 +49,12 @@ var exits = []exit{
 	},
 	{
 		code: 3, kind: failure.Input, is: isInput,
-		meaning: "input missing, damaged or not convertible; a damaged column file in cat, inspect or lookup (file, offset and reason are printed)",
+		meaning: "an input is missing, damaged or not convertible, or cat, inspect or lookup read a damaged column file; the message has file, offset and reason",
 		action:  "look at the named file: restore it or leave it out, or allow `--on-damage`, `--schema`, `--allow-empty`",
 	},
 	{
 		code: 4, kind: failure.Storage, is: isStorage, retry: true,
-		meaning: "storage or network failed, and a retry may help: time-out, no node, disk full, safe mode",
+		meaning: "storage or network failed, and a retry may help: a time-out, no reachable HDFS node, a full disk, HDFS in safe mode",
 		action:  "retry with pauses; if it fails again, look at the named storage, and at the free space of `--temp-dir`",
 	},
 	{
@@ -69,7 +69,7 @@ var exits = []exit{
 	},
 	{
 		code: 7, kind: failure.Refused, is: isRefused,
-		meaning: "storage refuses permanently: permission, quota, read-only, missing parent, encryption zone, erasure coding",
+		meaning: "storage refuses, and a retry does not help: permission, quota, read-only, missing parent directory, encryption zone, erasure coding",
 		action:  "remove the cause, then start the same command again",
 	},
 	{
@@ -79,12 +79,12 @@ var exits = []exit{
 	},
 	{
 		code: 9, kind: failure.Foreign, is: isForeign,
-		meaning: "the destination holds something else: another request's output (the message says what differs), or files that rowtocol did not write",
+		meaning: "the destination holds the output of another request (the message says what differs), or files that rowtocol did not write",
 		action:  "name another DEST, repeat the earlier request, replace the output with `--overwrite`, or move away files that are not rowtocol's",
 	},
 	{
 		code: 130, codes: "129, 130, 143", status: "interrupted", is: isInterrupted, retry: true,
-		meaning: "interrupted: temporary files removed, a rerun resumes",
+		meaning: "interrupted by a signal; temporary files are removed, and a rerun resumes",
 		action:  "start the same command again",
 	},
 }
