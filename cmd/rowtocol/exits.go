@@ -39,12 +39,12 @@ var exits = []exit{
 	},
 	{
 		code: 1, kind: failure.Usage, is: isUsage,
-		meaning: "usage or configuration",
+		meaning: "the usage or the configuration is wrong",
 		action:  "correct the command line, the job file or the environment; if the message names a `--memory`, use it",
 	},
 	{
 		code: 2, status: failure.Defect,
-		meaning: "a defect of rowtocol (also Go's own crash code)",
+		meaning: "a defect of rowtocol (also the code of Go itself for a crash)",
 		action:  "report all that it printed; another version can go on with the same command",
 	},
 	{
@@ -74,7 +74,7 @@ var exits = []exit{
 	},
 	{
 		code: 8, kind: failure.Losses,
-		meaning: "committed, but with losses that `--on-damage` allowed (a rerun that does nothing ends with 8 again)",
+		meaning: "committed, but with losses that `--on-damage` allowed; a rerun that does nothing ends with 8 again",
 		action:  "decide whether the rows matter: `_SUCCESS` and `--json` list them",
 	},
 	{
