@@ -26,17 +26,17 @@ func (adapter) Choices() []format.Choice {
 	return []format.Choice{
 		{
 			Name: optionCompression, Repeatable: true, Values: compressionNamesChosen(),
-			Usage: "compression, or PATH=compression for one column: none, snappy, lz4, zlib; repeatable (default snappy, and none for bitshuffle)",
+			Usage: "compression, or PATH=compression for one column: none, snappy, lz4, zlib; repeatable (default snappy, or none with bitshuffle)",
 		},
 		{
 			Name: optionEncoding, Repeatable: true, Values: encodingNamesChosen(),
-			Usage: "`PATH=encoding` for one column: plain, rle, dict, prefix, bitshuffle, or physical for plain numbers and bytes in place of dates, times, decimals and enums; repeatable (default Kudu's for the type)",
+			Usage: "`PATH=encoding` for one column: plain, rle, dict, prefix, bitshuffle; or physical, which stores dates, times, decimals and enums as plain numbers and bytes; repeatable (default Kudu's encoding for the type)",
 		},
 		{
 			Name: optionSortedBy, Repeatable: true,
-			Usage: "`column` whose values ascend, which is checked: it gets an index of values, so that readers can seek by value; repeatable",
+			Usage: "`column` whose values ascend from row to row, which is checked; it gets an index of values, so that readers can seek by value; repeatable",
 		},
-		{Name: optionManyFiles, Switch: true, Usage: "allow more than 1,000 files per row group, one for each column"},
+		{Name: optionManyFiles, Switch: true, Usage: "allow more than 1,000 files per row group; each column has a file"},
 	}
 }
 

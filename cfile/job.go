@@ -454,7 +454,7 @@ func (p *pass) checkAscending(before, n int) error {
 }
 
 func descending(value int64) error {
-	return newValueError(value, "the value is less than the one before it, and the column is declared sorted by --"+optionSortedBy)
+	return newValueError(value, "the value is less than the one in the row before, but --"+optionSortedBy+" says that the column ascends")
 }
 
 // compareValues compares two values of a physical type that is Keyed.

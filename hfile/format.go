@@ -32,11 +32,11 @@ func (adapter) Recognizes(head []byte) bool {
 
 func (adapter) Choices() []format.Choice {
 	return []format.Choice{
-		{Name: "key", Usage: "`PATH[,PATH…]` of the fields that rows are sorted and found by"},
-		{Name: "column", Usage: "`FAMILY:QUALIFIER` of the cells, for HBase (default none, as Hudi has it)"},
-		{Name: "timestamp", Usage: "`milliseconds` of the cells; HBase hides what is put later (default the latest there can be, as Hudi has it)"},
+		{Name: "key", Usage: "`PATH[,PATH…]` of the fields by which rows are sorted and found"},
+		{Name: "column", Usage: "`FAMILY:QUALIFIER` of all cells, for HBase (default none, as in Hudi's files)"},
+		{Name: "timestamp", Usage: "timestamp of all cells, in `milliseconds`; by the default, the latest possible as in Hudi's files, HBase hides all later puts"},
 		{Name: "block-codec", Default: "none", Values: []string{"none", "gz"}, Usage: "`codec` of blocks: none or gz"},
-		{Name: "bloom", Values: []string{bloomHBase, bloomHudi}, Usage: "add a Bloom filter of the keys in the `form` of hbase or hudi (default none)"},
+		{Name: "bloom", Values: []string{bloomHBase, bloomHudi}, Usage: "add a Bloom filter of the keys in this `form`: hbase or hudi (default no filter)"},
 	}
 }
 

@@ -31,13 +31,13 @@ func (adapter) Choices() []format.Choice {
 		},
 		{
 			Name: "checksum", Default: ChecksumJava, Values: []string{ChecksumJava, ChecksumSpec, ChecksumNull},
-			Usage: "checksum of blocks: crc32 (as Java reads it), crc-32 or null",
+			Usage: "checksum of blocks: crc32, which Java reads; crc-32, as in the specification, which Java does not know; or null, for none",
 		},
 		{
 			Name: "values", Repeatable: true,
-			Usage: "`column` to keep each block's first value of, so that readers can seek by value; repeatable",
+			Usage: "`column` for which each block's first value is kept, so that readers can seek by value; repeatable",
 		},
-		{Name: "meta", Repeatable: true, Usage: "`KEY=VALUE` for the file metadata; repeatable"},
+		{Name: "meta", Repeatable: true, Usage: "`KEY=VALUE` to add to the metadata of each file; repeatable"},
 	}
 }
 

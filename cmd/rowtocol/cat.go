@@ -23,48 +23,53 @@ const catLong = `Print the rows of column files and Avro files as JSON (one line
 table, an Avro object container file, an Arrow stream or a Parquet file.
 
 An argument is a file, a directory or a quoted pattern (*, ?, [a-z]). A
-directory is a committed output, with its increments in directories named
-increment-…; it needs _SUCCESS unless you give --partial. - is standard input:
-an Avro file, read only as far as rows are printed, or a file of any kind that
-you redirect with <. Several arguments are read in order, as one. So are the
-matches of a pattern, sorted by path, numbers by value.
+directory is an output of convert, with its increments in directories named
+increment-…. It must have _SUCCESS, which convert writes last, unless you give
+--partial. The argument - is standard input. A file that you redirect with < may
+be of any kind. A pipe must carry an Avro file, and cat reads it only as far as
+it prints rows. cat prints the rows of several arguments in the order of the
+arguments. It sorts the matches of a pattern by path, and numbers in paths by
+value.
 
-A directory may also be a tree of directories named key=value that hold outputs,
-such as dt=2026-01-01/hour=7. The keys become columns after those of the rows:
-long if all values are integers, date if all are dates, and string otherwise.
-__HIVE_DEFAULT_PARTITION__ is null, and %XX is decoded. If the rows have a field
-of that name, it replaces the key. All outputs must have the same keys in the
-same order. Keys begin below the directory that you name, at the first wildcard
-of a pattern, or where several arguments differ: mail/dt=2026-01-01 alone has no
-column dt. With --where 'dt >= date("2026-01-01")' cat reads no other
-directories.
+A directory may also be a tree: outputs in directories named key=value, such as
+dt=2026-01-01/hour=7. Each key becomes a column after those of the rows. The
+type of the column is long if all values are integers, date if all are dates,
+and otherwise string. The value __HIVE_DEFAULT_PARTITION__ is null, and %XX is
+decoded. If the rows have a field with the name of a key, the field replaces the
+key. All outputs must have the same keys in the same order. Keys begin below the
+directory that you name, at the first wildcard of a pattern, or where several
+arguments differ: for mail/dt=2026-01-01 alone there is no column dt. With
+--where 'dt >= date("2026-01-01")' cat reads only directories that meet the
+condition.
 
-cat reads only the columns that you ask for. With --where it reads those of the
-condition, and the others only where rows match. --columns names a field by its
-path in the schema, without arrays, maps and unions (received.host), or by its
-column (received[]#host). A record stands for all its fields. Fields keep the
-order of the schema. With --schema, --columns and --where name the fields that
-the files have.
+cat reads only the columns that you ask for. With --where it reads the columns
+of the condition, and reads the other columns only where rows match. --columns
+names a field by its path in the schema, without arrays, maps and unions
+(received.host), or by its column (received[]#host). A record stands for all its
+fields. Fields are printed in the order of the schema. With --schema, the names
+in --columns and --where are still those of the files' own schema.
 
---where takes a condition such as  size > 1000 and folder <> 'SPAM'  in the
-words of SQL or the signs of C, also on array items and map values (see rowtocol
-help conditions). --offset and --limit count the rows that match.
+--where takes a condition such as  size > 1000 and folder <> 'SPAM'. You may
+write it in the words of SQL or with the operators of C. A condition can also
+test items of arrays and values of maps: see rowtocol help conditions. --offset
+and --limit count only the rows that match.
 
-JSON shows values for people: an optional value is itself or null, bytes are
-base64, dates and decimals are strings. --json-unions gives Avro's own encoding,
-which Avro's libraries read. CSV takes simple and optional fields: choose them
-with --columns. A table looks as in rowtocol head. Arrow and Parquet keep nested
-types. A union of several types is a dense union in Arrow, and a struct with a
-field for each type in Parquet. Few engines know dense unions: use --unions
-struct for DuckDB and Polars. Spark reads no times of day and no nanoseconds
-from Parquet: use --times spark.
+In JSON, an optional value is the value itself or null, bytes are base64, and
+dates and decimals are strings. With --json-unions, cat prints Avro's own JSON
+encoding, which Avro's libraries read. CSV can hold only simple and optional
+fields: choose them with --columns. A table looks as in rowtocol head. Arrow and
+Parquet keep nested types. A union of several types becomes a dense union in
+Arrow, and a struct with a field for each type in Parquet. Few engines know
+dense unions: use --unions struct for DuckDB and Polars. Spark reads no times of
+day and no nanoseconds from Parquet: use --times spark.
 
-With --output, the file gets its name once all rows are written. Damage ends the
-rows with exit 3; standard output then has the rows before it. If a reader
-closes the pipe early, cat ends quietly with 0. A terminal shows control
-characters as escapes. --stats prints on standard error what was read. --json
-prints its object as the last line of standard error, or on standard output if
-you give --output.`
+With --output, the file gets its name once all rows are written. If cat meets
+damage, it ends with exit code 3; standard output then has the rows before the
+damage. If the program that reads a pipe closes it early, cat ends with exit
+code 0 and without a message. On a terminal, control characters are printed as
+escapes. --stats prints on standard error what was read. --json prints its
+object as the last line of standard error, or on standard output if you give
+--output.`
 
 const catExample = `  # the first ten rows, all fields
   rowtocol cat --limit 10 mail.columns
@@ -107,15 +112,15 @@ type catFlags struct {
 
 // addCondition adds the flags that select rows.
 func (f *catFlags) addCondition(flags *pflag.FlagSet) {
-	flags.Var((*conditionValue)(&f.query.Where), "where", "only rows that meet the `condition`; see rowtocol help conditions")
-	flags.BoolVar(&f.partial, "partial", false, "read directories without _SUCCESS: all column files in them")
+	flags.Var((*conditionValue)(&f.query.Where), "where", "select rows that meet the `condition`; see rowtocol help conditions")
+	flags.BoolVar(&f.partial, "partial", false, "also read directories without _SUCCESS, with all column files in them")
 }
 
 // addChoice adds the flags that select rows and fields.
 func (f *catFlags) addChoice(flags *pflag.FlagSet) {
 	f.addCondition(flags)
 	flags.StringArrayVar(&f.columns, "columns", nil, "`fields` to read, separated by commas; repeatable (default all)")
-	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema to resolve the rows to: defaults, aliases, promotions")
+	flags.StringVar(&f.schema, "schema", "", "resolve the rows to the Avro schema in this `file`, by its defaults, aliases and promotions")
 }
 
 // catFormats lists the values of --to. write writes all rows; if it returns nil, the
@@ -178,14 +183,14 @@ func newCatCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.addChoice(flags)
-	flags.Int64Var(&f.query.Offset, "offset", 0, "rows to skip first")
+	flags.Int64Var(&f.query.Offset, "offset", 0, "number of rows to skip before the first")
 	flags.Int64Var(&f.query.Limit, "limit", -1, "print at most this many rows; -1 is no limit")
 	flags.StringVar(&f.to, "to", "json", "`format`: "+strings.Join(formatNames(), ", "))
 	flags.BoolVar(&f.tagged, "json-unions", false, "print Avro's own JSON encoding, with the types of unions")
 	formFlags(cmd, &f.catFlags)
 	flags.StringVar(&f.codec, "output-codec", "snappy", "`codec` of Avro output: "+strings.Join(avroCodecs, ", ")+"; for Parquet one of the first four")
-	flags.StringVar(&f.output, "output", "", "write to `file`, local or on HDFS, instead of standard output; - is standard output")
-	flags.BoolVar(&f.overwrite, "overwrite", false, "replace an earlier --output")
+	flags.StringVar(&f.output, "output", "", "write to this `file`, local or on HDFS; - is standard output (default -)")
+	flags.BoolVar(&f.overwrite, "overwrite", false, "replace the file of --output if it exists, unless it is a column file")
 	flags.BoolVar(&f.stats, "stats", false, "print on standard error what was read")
 	complete(cmd, "to", formatNames()...)
 	complete(cmd, "output-codec", avroCodecs...)

@@ -13,19 +13,20 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-const cleanLong = `Remove leftovers of dead runs from DEST. Unfinished work, which the same convert
-or submit resumes and commit may publish, goes only if nothing in it changed for
-the time of --older-than, by the clock of DEST's storage. Leftovers that have no
-use go at once. Outputs and valid increments are never removed. If an output
-waits to be published, clean publishes it, as the next run would.
+const cleanLong = `Remove leftovers of dead runs from DEST. clean removes leftovers that have no
+use at once. Unfinished work still has a use: the same convert or submit resumes
+it, and commit may publish it. clean removes unfinished work only if nothing in
+it has changed for the time of --older-than, by the clock of DEST's storage. It
+never removes outputs and valid increments. If a run died while it published an
+output, clean publishes the output, as the next run would.
 
-clean takes the lock: if its holder lives, the exit code is 5. It never touches
-files that are not rowtocol's: if DEST holds any, it cleans only DEST/.rowtocol,
-and the exit code is 9. In a tree of directories key=value it cleans every
-partition.
+clean takes the lock of DEST. If another run holds the lock and is alive, the
+exit code is 5. clean never touches files that rowtocol did not write: if DEST
+has any, it cleans only DEST/.rowtocol, and the exit code is 9. In a tree of
+directories named key=value it cleans every partition.
 
 --dry-run takes no lock and changes nothing: it lists what clean could remove,
-and when. It cannot read the storage's clock, because only a new file shows it.`
+and when. It does not know the storage's clock, which only a new file shows.`
 
 const cleanExample = `  rowtocol clean --dry-run /data/mail.columns
   rowtocol clean /data/mail.columns
@@ -74,8 +75,8 @@ func newCleanCommand(a *app) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.DurationVar(&f.age, "older-than", week, "remove reusable work only if it has not changed for this long")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "list what could be removed, and do nothing")
+	flags.DurationVar(&f.age, "older-than", week, "remove unfinished work only if it has not changed for this long")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "list what clean could remove, and remove nothing")
 	return cmd
 }
 

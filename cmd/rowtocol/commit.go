@@ -11,12 +11,18 @@ import (
 	"github.com/rowtocol/rowtocol/telemetry/lineage"
 )
 
-const commitLong = `Publish the work of a plan's tasks: check that all tasks are done and that their
-files are as written, and make them the output of the plan's destination, at
-once. commit refuses if a task is not done (exit 4), or if an input changed
-since the plan was made (exit 3). It also refuses if the plan or a task's work
-was altered, if DEST got another output or increment since, or if DEST got an
-input of an incremental plan (exit 9). The same commit again does nothing.`
+const commitLong = `Publish the files that the tasks of a plan made. commit checks that all tasks
+are done and that their files are unchanged, and publishes the files in DEST in
+one step: as its output, or as an increment if the plan is incremental. The same
+commit again does nothing.
+
+If a task is not done, the exit code is 4: run the tasks that the message names,
+then commit again. If an input changed since the plan was made, it is 3. It is 9
+if the plan or a task's files were altered, or if another output was published
+in DEST since the plan was made. It is also 9 if an increment was published
+since, unless the plan is incremental and the increment has none of its inputs.
+If tasks lost rows to damage, as --on-damage allowed, commit publishes the
+output and ends with 8.`
 
 // commitCommand is rowtocol commit.
 type commitCommand struct {
@@ -30,7 +36,7 @@ func newCommitCommand(a *app) *cobra.Command {
 	c := &commitCommand{outcomes: outcomes{a}}
 	cmd := &cobra.Command{
 		Use:     "commit --plan FILE",
-		Short:   "Publish the work of the tasks of a plan",
+		Short:   "Publish the files that the tasks of a plan made",
 		Long:    commitLong,
 		Example: "  rowtocol commit --plan plan.json",
 		Args:    a.takes(cobra.NoArgs),

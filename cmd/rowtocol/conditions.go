@@ -10,36 +10,40 @@ import (
 	"github.com/rowtocol/rowtocol/dataset/where"
 )
 
-const conditionsLong = `A condition selects rows for --where, in the words of SQL or the signs of C:
+const conditionsLong = `A condition selects rows for --where. You may write it in the words of SQL or
+with the operators of C:
 
 %s
-Write text in single or double quotes, as suits the shell. If a condition has
-no meaning, the error says what to write.
+Write text in single or double quotes, whichever suits the shell. If a condition
+has no meaning, the error says what to write.
 
-Name fields as in the schema, and fields of records with dots. Put back quotes
-around a name that is not an identifier or is a word of the language.
+Name a field as in the schema, and a field of a record by its path with dots.
+Put back quotes around a name that is not an identifier, or that is a word of
+the language.
 
-  = == <> != < <= > >=   compare: numbers by value, exactly; text by its bytes
-  between a and b        from a to b, both included; not between
+  = == <> != < <= > >=   compare numbers by value, exactly; text by its bytes
+  between a and b        from a to b, both included; also not between
   in (a, b)  in 1..9     one of several constants; an integer of a range
-  is null  is not null   whether a value is missing; = null means the same
-  is true  is not false  for booleans; never unknown
-  like  ilike            text with %% for any text and _ for one character;
-                         escape '!' makes !%% a percent sign; ilike ignores case
-  contains startsWith    text in text; matches takes a regular expression
-  endsWith matches
-  and or not && || !     logic; a boolean field is a condition by itself. not
-                         binds looser than comparisons, ! tighter
-  'x' in tags            an item of an array of simple values
-  any(list, true)        there are items
-  any(list, condition)   an item meets the condition, which names only fields
-                         of the item; # is the item itself. Items of a map have
-                         a key and a value
-  headers['k']           the value of a key of a map, null if there is none; the
-                         last one if the key occurs twice
-  pair.int               the value of one type of a union of several
+  is null  is not null   whether a value is missing; x = null means x is null
+  is true  is not false  test a boolean; the result is never unknown
+  like  ilike            match a pattern, in which %% is any text and _ is one
+                         character; with escape '!', !%% is a percent sign;
+                         ilike ignores upper and lower case
+  contains startsWith    whether a text has another text in it, at its start, or
+  endsWith               at its end
+  matches                match a regular expression
+  and or not && || !     logic; a boolean field is a condition by itself; not
+                         binds looser than comparisons, ! binds tighter
+  'x' in tags            whether an array of simple values has this item
+  any(list, true)        whether an array or a map has items
+  any(list, condition)   whether an item meets a condition, which names only
+                         fields of the item; # is the item itself. Items of a
+                         map have a key and a value
+  headers['k']           the value of a key of a map; null if the map has no such
+                         key; the last value if the key occurs twice
+  pair.int               the value of one type of a union of several types
   + - * / %% **           arithmetic with 64-bit integers, which wrap around, and
-                         doubles, which / and ** give
+                         with doubles; / and ** give doubles
   abs ceil floor round   functions of simple values
   int float min max
   string lower upper trim trimPrefix trimSuffix replace len indexOf lastIndexOf
@@ -48,33 +52,33 @@ around a name that is not an identifier or is a word of the language.
 Write constants so:
 
   'it''s'  "it's"        text; \n, \" and the like only in double quotes
-  12  1.5  -1e3  0xff    numbers; 12.345 is a decimal for decimals, and for
+  12  1.5  -1e3  0xff    numbers; 12.345 is a decimal for decimal fields, and for
                          float and double the nearest number of that type
   x'0aff'                bytes, for fields of type bytes and fixed
   true  false  null
-  '2025-01-31'           dates and timestamps. A time of day may follow, after a
-  DATE '2025-01-31'      T or a space, with a fraction of a second and a time
-  TIMESTAMP '...'        zone; the default is UTC. A date is its midnight.
-  now()                  Compare with now() - duration("24h"), for example
+  '2025-01-31'           dates and timestamps. After T or a space you may add a
+  DATE '2025-01-31'      time of day, with a fraction of a second and a time
+  TIMESTAMP '...'        zone, which is UTC by default. A date is its midnight
+  now()                  the present, as in now() - duration("24h")
   '12:30:00'             times of day
 
-An enum is the text of its symbol. A UUID is compared with its text. Dates,
-times and timestamps also compare with the numbers that are stored. In
-arithmetic they are these numbers, and days, milliseconds and microseconds do
-not mix.
+Compare an enum with the text of its symbol, and a UUID with its text. Dates,
+times and timestamps can also be compared with the numbers that are stored. In
+arithmetic they stand for these numbers, and days, milliseconds and microseconds
+cannot be mixed.
 
 A comparison with a missing value is unknown, and so is its opposite: if x is
 null, neither x = 1 nor x <> 1 nor not (x = 1) selects the row. in and not in
-follow SQL too: not in (1, null) selects nothing. A missing array meets neither
-any(...) nor not any(...). A result computed from null is null. Unlike in SQL,
-x = null selects rows without x. NaN is unequal to everything and neither less
-nor greater, so not (x < 1) selects it.
+follow SQL, too: not in (1, null) selects nothing. A row whose array is missing
+is selected neither by any(...) nor by not any(...). A result computed from null
+is null. Unlike in SQL, x = null selects rows without x. NaN is unequal to all
+numbers, and neither less nor greater, so not (x < 1) selects NaN.
 
-If convert --values names a column, its blocks are skipped when their first and
-last values rule the condition out. This works for numbers, text, dates and
-timestamps outside unions, arrays and maps. If the condition bounds the first
-field of a key index that convert --index made, cat, head and stats find the
-rows by it: see rowtocol help lookup.`
+If convert --values names a column, a block of the column is skipped if its
+first and last values show that no row meets the condition. This works for
+numbers, text, dates and timestamps outside of unions, arrays and maps. If the
+condition bounds the first field of a key index that convert --index made, cat,
+head and stats find the rows by the index: see rowtocol help lookup.`
 
 // conditionExamples are conditions on the messages of internal/mailgen.
 var conditionExamples = []string{
@@ -92,7 +96,7 @@ func conditionsTopic() *cobra.Command {
 	for _, e := range conditionExamples {
 		examples += "  " + e + "\n"
 	}
-	return &cobra.Command{Use: "conditions", Short: "What --where understands", Long: fmt.Sprintf(conditionsLong, examples)}
+	return &cobra.Command{Use: "conditions", Short: "The language of --where", Long: fmt.Sprintf(conditionsLong, examples)}
 }
 
 // conditionValue is the value of --where. An empty one is an error: a script with an empty

@@ -15,23 +15,27 @@ const convertLong = `Convert Avro object container files to column files, one pe
 With --format hfile, the output is HFiles of whole rows, sorted by --key.
 
 INPUT is a file, a directory or a quoted glob pattern. DEST is a directory,
-which convert makes. Give both as arguments, or as --input and --dest so that a
-job file can hold them; arguments win. A directory stands for the Avro files in
-and below it, with any name. Hidden files, names that begin with _ and
-unfinished copies, such as a.avro._COPYING_, are skipped: the log says how many,
-and --dry-run names them. All inputs must have the same schema, unless --schema
-names one: then all are resolved to it, by Avro's rules.
+which convert makes. Give both as arguments, or as --input and --dest, which a
+job file can hold. If you give both forms, the arguments win. A directory stands
+for the Avro files in it and below it, with any name. convert skips hidden
+files, names that begin with _, and unfinished copies such as a.avro._COPYING_.
+The log says how many it skipped, and --dry-run names them. All inputs must have
+the same schema, unless --schema names a schema to which convert resolves them
+by Avro's rules. If DEST has an output already, --incremental and --partitioned
+resolve new inputs to its schema.
 
-convert writes DEST/_SUCCESS last: a reader that follows it never sees part of a
-dataset. The same job again does nothing; an interrupted job goes on where it
-stopped. If DEST holds the output of other inputs or options, convert refuses it
-(exit 9) unless you give --overwrite.
+convert writes DEST/_SUCCESS last, with a list of the output's files. A program
+that reads only the listed files never sees part of a dataset. The same job
+again does nothing, or resumes the work of a run that was interrupted. If DEST
+holds the output of other inputs or options, convert ends with exit code 9. With
+--overwrite it replaces that output; rows of inputs that no longer exist are
+then lost. See rowtocol help exit-codes.
 
-With --incremental, convert takes only the inputs that DEST does not have yet.
-They become an increment: a directory with its own _SUCCESS in DEST, next to the
-output and the other increments. Readers take them together. If an input that
-DEST has was changed since, the exit code is 3. Inputs that were deleted since
-may be missing.` + partitionedLong
+With --incremental, convert converts only the inputs that DEST does not have
+yet. They become an increment: a directory in DEST with its own _SUCCESS, next
+to the output and the other increments. Commands that read DEST read all of
+these together. If an input that DEST has was changed since, the exit code is 3.
+It is no error if such an input was deleted.` + partitionedLong
 
 const convertExample = `  # a directory of files, with the defaults
   rowtocol convert /data/mail /data/mail.columns
@@ -89,11 +93,11 @@ func (c *convertCommand) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	c.addPlaces(flags)
 	c.requestFlags.add(cmd)
-	flags.BoolVar(&c.req.Overwrite, "overwrite", false, "replace an earlier output in DEST and all its increments")
-	flags.BoolVar(&c.partitioned, "partitioned", false, "convert each key=value directory of the one INPUT to the same one in DEST, and only what is new")
-	flags.BoolVar(&c.reprocess, "reprocess", false, "with --partitioned, convert partitions that differ or have increments again, as one output")
-	flags.BoolVar(&c.req.Restart, "restart", false, "plan anew instead of resuming an unfinished run; with --overwrite, convert again even what DEST already holds")
-	flags.BoolVar(&c.dryRun, "dry-run", false, "print the plan and do nothing")
+	flags.BoolVar(&c.req.Overwrite, "overwrite", false, "replace the output and all increments that DEST has")
+	flags.BoolVar(&c.partitioned, "partitioned", false, "convert the new files of each key=value directory of INPUT, which must be one directory, into the directory of the same name in DEST")
+	flags.BoolVar(&c.reprocess, "reprocess", false, "with --partitioned, make one new output of each partition that differs or has increments")
+	flags.BoolVar(&c.req.Restart, "restart", false, "plan anew instead of resuming unfinished work; with --overwrite, convert again even if DEST already holds the output")
+	flags.BoolVar(&c.dryRun, "dry-run", false, "print what would be converted, and change nothing")
 	c.watchers.add(flags)
 	c.addExitNothing(flags)
 	c.addMaxRuntime(flags)

@@ -7,12 +7,12 @@ import (
 )
 
 const countLong = `Print the number of rows of column files, outputs and Avro files. With --where,
-count only rows for which the condition holds, and read only its columns (see
-rowtocol help conditions).
+count only rows that meet the condition, and read only the columns of the
+condition (see rowtocol help conditions).
 
-Without a condition, count reads only manifests and headers, and in Avro files
-the start of each block. It decompresses nothing and does not notice damage
-inside blocks. verify reads everything.`
+Without a condition, count reads only _SUCCESS and the headers of files, and in
+Avro files the start of each block. It decompresses nothing, and does not notice
+damage inside blocks. To check everything, use rowtocol verify.`
 
 const countExample = `  rowtocol count mail.columns
   rowtocol count --where 'size > 1000' mail.columns

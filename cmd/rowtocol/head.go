@@ -7,16 +7,16 @@ import (
 )
 
 const headLong = `Print the first rows of column files, outputs and Avro files as a table. head
-reads no more than these rows need. Name - for standard input. If it is a pipe,
-it must be an Avro file.
+reads no more than these rows need. The argument - is standard input. If
+standard input is a pipe, it must carry an Avro file.
 
-The first thousand rows decide how wide the columns are. On a terminal, head
-shortens long cells in the middle and leaves out columns that do not fit;
-elsewhere everything is complete. Null is empty, and empty text is "". Fields
-with more than one value are JSON.
+The first thousand rows decide how wide the columns of the table are. On a
+terminal, head shortens long cells in the middle and leaves out columns that do
+not fit. Elsewhere it prints all cells in full. A null is an empty cell, and an
+empty text is "". Fields with more than one value are JSON.
 
 --columns, --where, --schema and the other values of --to work as in cat, which
-prints any rows.`
+can also print other rows than the first.`
 
 const headExample = `  rowtocol head mail.columns
   rowtocol head -n 3 --columns from,subject mail.avro

@@ -23,19 +23,22 @@ import (
 const inspectLong = `Show the header of a column file and a table of its columns. For a directory,
 show the sums over all files of the output, and the share of each column. For
 several arguments, patterns and trees of directories (see rowtocol cat --help),
-show sums over all outputs; --json also has the figures of each.
+show the sums over all outputs. With --json, the figures of each output are
+printed as well.
 
-Only its lengths tell how many values a column of lists or optional values has.
-inspect reads them for a file. For a directory it reads them only with --count,
-because this reads most of the data.
+The number of values in a column of lists or optional values is known only once
+its stored lengths are read. For a file, inspect reads them. For a directory it
+reads them only with --count, because this
+reads most of the data.
 
 With --html, inspect writes the figures as one page for a browser, which loads
-nothing from elsewhere: a tree of the columns, a table to sort and filter, and
-the row groups. Damage leaves no page. An existing file is replaced only if it
-is such a page.
+nothing from elsewhere. The page has a tree of the columns, a table to sort and
+filter, and the row groups. If inspect meets damage, it writes no page. It
+replaces an existing file only if the file is such a page.
 
-For an Avro file, or one on standard input (-), inspect shows the codec, the
-blocks and the metadata. For this it reads and decompresses the whole file.`
+For an Avro file, inspect shows the codec, the blocks and the metadata. To do
+so, it reads and decompresses the whole file. The argument - is an Avro file on
+standard input.`
 
 func newInspectCommand(a *app) *cobra.Command {
 	o := &inspectCommand{app: a}
@@ -52,10 +55,10 @@ func newInspectCommand(a *app) *cobra.Command {
 		Args: a.takes(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.execute(cmd.Context(), args) },
 	}
-	cmd.Flags().BoolVar(&o.dump, "bytes", false, "print every byte of a file with its meaning")
-	cmd.Flags().BoolVar(&o.count, "count", false, "also count the values of a directory's columns")
+	cmd.Flags().BoolVar(&o.dump, "bytes", false, "print all bytes of a file with their meaning")
+	cmd.Flags().BoolVar(&o.count, "count", false, "for a directory, also show the number of values in each column")
 	cmd.Flags().StringVar(&o.order, "sort", "file", "`order` of the columns: file, stored (largest first) or name")
-	cmd.Flags().StringVar(&o.html, "html", "", "write a page for a browser to `file` instead of the table")
+	cmd.Flags().StringVar(&o.html, "html", "", "write a page for a browser to this `file`, and print no table")
 	complete(cmd, "sort", sortOrders...)
 	return cmd
 }

@@ -29,9 +29,9 @@ var (
 func (f *logFlags) add(flags *pflag.FlagSet) {
 	f.level, f.format = "info", "auto"
 	flags.StringVar(&f.level, "log-level", f.level, "`level` of messages: debug, info, warn or error")
-	flags.StringVar(&f.format, "log-format", f.format, "`format` of messages: text, json, or auto: for people on a terminal, json elsewhere")
+	flags.StringVar(&f.format, "log-format", f.format, "`format` of messages: text, json, or auto, which is short messages on a terminal and json elsewhere")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only warnings and errors, and no summary")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "also print a message for each task and each published file")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print a message for each task and each published file, too")
 }
 
 // settle checks the flags, and decides between contradicting ones: the command line wins

@@ -16,24 +16,30 @@ import (
 )
 
 const lookupLong = `Print the rows with the given keys, by a key index that convert --index made.
-lookup reads only blocks that lead to the rows, in the index and in the columns
-that you ask for. DEST is a committed output with its increments, or a tree of
-outputs; all of them need the index.
+lookup reads only the index blocks that lead to the rows, and the blocks of the
+requested columns that hold the rows. DEST is a committed output with its
+increments, or a tree of outputs. Each output that has rows needs the index.
 
 A key is the value of the index's field, as cat prints it. For an index on
-several fields, give their values, or those of the first ones, with commas
-between them or as a JSON array: 7,SPAM or '["a,b",3]'. You may write times as
-the number that is stored, and bytes as x'0aff'. Put -- before keys that begin
-with -. The key - reads keys from standard input, one per line. --range FROM..TO
-takes the keys from FROM to TO, both included; leave out FROM or TO for no
-bound. In it, write a key that contains .. as a JSON array. --prefix is for text
-and bytes.
+several fields, give the values of all fields, or of the first few, separated by
+commas or as a JSON array: 7,SPAM or '["a,b",3]'. You may write a time as the
+number that is stored, and bytes as x'0aff'. Put -- before keys that begin with
+-. If the only key is -, lookup reads keys from standard input, one per line.
 
-Rows are printed key by key, and for each key in the order of the dataset. For a
-range or a prefix, lookup finds all rows before it reads the first. A key
-without rows prints nothing and is not a failure; if no key has rows, the exit
-code is that of --exit-nothing. --columns, --limit and --to work as in cat.
---stats prints what was read, the index included.`
+In place of keys you may give --range or --prefix. --range FROM..TO selects the
+keys from FROM to TO, both included. Without FROM or without TO, the range has
+no bound on that side. In a range, write a key that contains .. as a JSON array.
+--prefix selects keys that begin with a text. On several fields, the prefix
+applies to the last value that you give. That field must be text or bytes.
+
+Rows are printed in the order of the keys that you give, and rows of one key in
+the order of the dataset. Rows of a range or a prefix are printed in the order
+of the dataset. For these, lookup finds the places of all rows before it reads
+the first row, which takes memory for each row. A key without rows prints
+nothing and is not a failure. If no key has rows, the exit code is that of
+--exit-nothing. --columns, --limit and --to work as in cat. --stats prints what
+was read, including the index. --json prints its object as the last line of
+standard error.`
 
 const lookupExample = `  rowtocol convert --index id --index folder,id mail.avro mail.columns
   rowtocol lookup mail.columns 17 19
@@ -66,16 +72,16 @@ func newLookupCommand(a *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.by, "by", "", "`fields` of the index to use; required if the keys fit no index, or more than one")
-	flags.StringVar(&f.keys, "range", "", "the keys `FROM..TO`, both included")
-	flags.StringVar(&f.prefix, "prefix", "", "the keys that begin with a `text`")
+	flags.StringVar(&f.by, "by", "", "`fields` of the index to use; needed if the keys do not decide between several indexes")
+	flags.StringVar(&f.keys, "range", "", "select the keys `FROM..TO`, both included")
+	flags.StringVar(&f.prefix, "prefix", "", "select the keys that begin with this `text`")
 	flags.StringArrayVar(&f.columns, "columns", nil, "`fields` to read, separated by commas; repeatable (default all)")
 	flags.Int64Var(&f.query.Limit, "limit", -1, "print at most this many rows; -1 is no limit")
 	flags.StringVar(&f.to, "to", "json", "`format`: "+strings.Join(lookupForms, ", "))
 	flags.BoolVar(&f.tagged, "json-unions", false, "print Avro's own JSON encoding, with the types of unions")
 	flags.StringVar(&f.codec, "output-codec", "snappy", "`codec` of Avro output: "+strings.Join(avroCodecs, ", "))
 	flags.BoolVar(&f.stats, "stats", false, "print on standard error what was read")
-	flags.IntVar(&f.exitNothing, "exit-nothing", 0, "exit `code` when no row was found")
+	flags.IntVar(&f.exitNothing, "exit-nothing", 0, "exit `code` if no row is found (default 0)")
 	complete(cmd, "to", lookupForms...)
 	complete(cmd, "output-codec", avroCodecs...)
 	return cmd

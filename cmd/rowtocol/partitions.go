@@ -15,15 +15,17 @@ import (
 
 const partitionedLong = `
 
-With --partitioned, INPUT and DEST are directories of partitions, which are
-named key=value, in one or several levels. Each of the deepest ones in INPUT
-becomes an output under the same name in DEST, one after another. If DEST does
-not have a partition, convert takes it whole. Inputs that came later become an
-increment next to its output, as with --incremental. With --reprocess, convert
-makes one new output of a partition that differs or has increments. It refuses
-(exit 9) if that would lose the rows of an input that is gone. A partition that
-fails does not stop the others: the exit code is the first that any has of 2, 1,
-3, 9, 7, 4, 5, 8 and 0. Avro files and directories between partitions are exit
+With --partitioned, INPUT and DEST are directories that hold partitions.
+Partitions are directories named key=value, in one or several levels, and
+convert converts the deepest ones, one after another. If DEST does not have a
+partition, all files of the partition become an output in the directory of the
+same name in DEST. Files that come later become an increment next to that
+output, as with --incremental. With --reprocess, convert makes one new output of
+each partition that differs or has increments. It refuses a partition (exit code
+9) whose new output would lack the rows of a deleted input. If a partition
+fails, convert still converts and publishes the others. The exit code is the
+gravest one of all partitions, in the order 2, 1, 3, 9, 7, 4, 5, 8, 0. If INPUT
+has Avro files or other directories outside of the partitions, the exit code is
 3.`
 
 // partitioned is the result of convert --partitioned in the final JSON object. Rows and

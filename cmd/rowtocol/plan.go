@@ -17,17 +17,20 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-const planLong = `Look at the inputs and write a plan for "rowtocol task" and "rowtocol commit". A
-plan is a JSON document with numbered tasks. Each task may run anywhere, any
-number of times, in any order. plan changes nothing but its file, and
-DEST/_inputs if it had to read inputs. With --incremental, the plan covers the
-inputs that DEST does not have yet, and commit publishes them as an increment
-next to what DEST holds.
+const planLong = `Examine the inputs, and write a plan for "rowtocol task" and
+"rowtocol commit". A plan is a JSON document with numbered tasks. Each task may
+run on any machine that reaches the inputs and DEST, any number of times, in any
+order. plan writes only the plan. If it had to read whole inputs to compare
+them, it also writes the results to DEST/_inputs. With --incremental, the plan
+covers only the inputs that DEST does not have yet, and commit publishes them as
+an increment next to what DEST holds.
 
-A plan can replace only the output and the increments that DEST held when it was
-made, and only with "commit --overwrite": plan tells you so. It also tells you
-if DEST already holds what the plan would make. If DEST holds files that
-rowtocol did not write, plan refuses (exit 9).`
+If DEST holds another output, plan warns that only "commit --overwrite" can
+publish the plan. That replaces only the output and the increments that DEST
+held when the plan was made. If DEST already holds what the plan would make,
+plan says so. In both cases the exit code is 0; plan --json prints
+needs_overwrite and finished, and the number of tasks. If DEST holds files that
+rowtocol did not write, the exit code is 9.`
 
 const planExample = `  # three steps, for your own scheduler
   rowtocol plan /data/mail hdfs://nn/data/mail.columns -o plan.json
@@ -57,7 +60,7 @@ func newPlanCommand(a *app) *cobra.Command {
 	}
 	c.addPlaces(cmd.Flags())
 	c.add(cmd)
-	cmd.Flags().StringVarP(&c.output, "output", "o", "", "`file` to write the plan to, local or on HDFS, or - for standard output; an existing plan is replaced")
+	cmd.Flags().StringVarP(&c.output, "output", "o", "", "write the plan to this `file`, local or on HDFS; - is standard output; an existing plan is replaced")
 	return cmd
 }
 

@@ -81,11 +81,11 @@ func newApp(args []string, stdout, stderr *os.File) *app {
 const rootLong = `rowtocol rewrites Avro row files as column files, one file per row group. No
 file gets its final name before all of it is written and checked.
 
-You can set every flag in the environment (ROWTOCOL_BLOCK_SIZE for --block-size;
-separate the values of repeatable flags with commas) or in a YAML job file
-(--config). The command line wins over the environment, and the environment over
-the job file. Write sizes as 64KiB, 128MiB or 1.5GiB, and durations as 90s or
-10m.`
+You can set every flag on the command line, in the environment, or in a YAML job
+file (--config). The command line wins over the environment, and the environment
+over the job file. The variable for --block-size is ROWTOCOL_BLOCK_SIZE. In a
+variable, separate the values of a repeatable flag with commas. Write sizes as
+64KiB, 128MiB or 1.5GiB, and durations as 90s or 10m.`
 
 const rootExample = `  rowtocol convert /data/mail/*.avro /data/mail.columns
   rowtocol inspect /data/mail.columns
@@ -129,10 +129,10 @@ func (a *app) rootCommand() *cobra.Command {
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) }
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configFile, "config", "", "YAML job `file` with values for flags")
-	flags.BoolVar(&a.json, "json", false, "print one JSON object on standard output at the end")
+	flags.BoolVar(&a.json, "json", false, "print one JSON object at the end, on standard output, or on standard error if the command prints rows")
 	flags.StringVar(&a.tempDir, "temp-dir", os.TempDir(), "`directory` for temporary files")
-	flags.Var(&a.memory, "memory", "most memory to use; a container needs 48 MiB more")
-	flags.IntVar(&a.workers, "workers", a.workers, "number of parallel workers, by default the number of cores; it never changes the output")
+	flags.Var(&a.memory, "memory", "limit for the memory of the program; give its container 48 MiB more")
+	flags.IntVar(&a.workers, "workers", a.workers, "number of parallel workers, by default the number of cores; the number never changes the output")
 	flags.Lookup("workers").DefValue = "0" // help and manual do not name this machine's number
 	a.addStore(flags)
 	a.logs.add(flags)
@@ -146,12 +146,12 @@ func (a *app) rootCommand() *cobra.Command {
 
 // addExitNothing adds the flag for the exit code of a run with nothing to do.
 func (a *app) addExitNothing(flags *pflag.FlagSet) {
-	flags.IntVar(&a.exitNothing, "exit-nothing", 0, "exit `code` when there was nothing to do")
+	flags.IntVar(&a.exitNothing, "exit-nothing", 0, "exit `code` if there was nothing to do (default 0)")
 }
 
 // addMaxRuntime adds the flag that limits the time of a run.
 func (a *app) addMaxRuntime(flags *pflag.FlagSet) {
-	flags.DurationVar(&a.maxRuntime, "max-runtime", 0, "end after this time as after SIGTERM, with exit code 4, and keep finished work (default no limit)")
+	flags.DurationVar(&a.maxRuntime, "max-runtime", 0, "stop after this time, keep finished work, and end with exit code 4, so that a retry resumes (default no limit)")
 }
 
 // printsRows is the annotation of commands that print rows.
@@ -314,7 +314,8 @@ func exitCodesTopic() *cobra.Command {
 		Use:   "exit-codes",
 		Short: "What the exit codes mean",
 		Long: "The exit code of rowtocol says what a scheduler should do next:\n\n" + exitHelp() + `
-A reader that leaves early, as head does, is not a failure: the work goes on,
-and the exit code reports its outcome. Commands that only print end there.`,
+If the program that reads standard output ends early, as head does, that is no
+failure. The work continues, and the exit code reports its outcome. A command
+that only prints ends then.`,
 	}
 }

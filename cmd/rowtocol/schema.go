@@ -18,10 +18,10 @@ import (
 
 const schemaLong = `Print the Avro schema of an Avro file, a column file or an output. For several
 arguments, patterns and trees of directories, print the schema of the rows that
-rowtocol cat gives, with the keys of the directories as fields. - is an Avro
-file on standard input.
+rowtocol cat prints for them, with the keys of the directories as fields. The
+argument - is an Avro file on standard input.
 
-With --shredded, print the columns that convert makes of it.`
+With --shredded, print the columns that convert makes of the schema.`
 
 // schemaCommand is rowtocol schema.
 type schemaCommand struct {
@@ -42,8 +42,8 @@ func newSchemaCommand(a *app) *cobra.Command {
 		Args: a.takes(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.execute(cmd.Context(), args) },
 	}
-	cmd.Flags().BoolVar(&c.shredded, "shredded", false, "print the columns instead")
-	cmd.Flags().StringVar(&c.recursive, "recursive", "", "bytes: show the recursive part of a schema as one column")
+	cmd.Flags().BoolVar(&c.shredded, "shredded", false, "print the columns instead of the schema")
+	cmd.Flags().StringVar(&c.recursive, "recursive", "", "with bytes, show the recursive part of a schema as one column")
 	return cmd
 }
 

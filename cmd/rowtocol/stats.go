@@ -10,18 +10,18 @@ import (
 	"github.com/rowtocol/rowtocol/dataset/stats"
 )
 
-const statsLong = `Sum up each column: the number of values, of missing and of distinct ones; the
-least, the largest and the mean value; the lengths of texts (in bytes) and of
-lists and maps (in items); and the number of NaNs.
+const statsLong = `Print figures about each column: how many values there are, how many are
+missing, and how many are distinct; the least, the largest and the mean value;
+the lengths of texts in bytes, and of lists and maps in items; and the number of
+NaNs.
 
-Enums compare by symbol, dates and decimals by value. The number of distinct
-values is an estimate: nearly exact up to a few thousand, and mostly within 2 %
-beyond.
-On a narrow terminal some figures are left out; elsewhere, and with --json, all
-are there.
+Enums are compared by symbol, dates and decimals by value. The number of
+distinct values is an estimate. It is nearly exact up to a few thousand, and
+above that mostly within 2 %. On a narrow terminal stats leaves out some
+figures. Elsewhere, and with --json, it prints all of them.
 
-stats reads only the columns that --columns names, and with --where only where
-rows match.`
+stats reads only the columns that --columns names. With --where it also reads
+the columns of the condition, and reads the other columns only where rows match.`
 
 const statsExample = `  rowtocol stats mail.columns
   rowtocol stats --columns size,folder --where 'size > 1000' mail.columns

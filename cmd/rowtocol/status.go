@@ -18,17 +18,18 @@ import (
 
 const statusLong = `Show the contents of DEST and the work under way: the holder of the lock and its
 last sign of life, the output and its increments, how far unfinished work is,
-leftovers that clean would remove, damage, and files that are not rowtocol's.
-status takes no lock and changes nothing.
+leftovers that clean would remove, damage, and files that rowtocol did not
+write. status takes no lock and changes nothing.
 
-With --input and the flags of a convert, status says what that convert would do:
-nothing, resume, add an increment, plan anew, or be refused. It also says how
-the request differs from what is there. A job file can name the inputs.
+With --input and the flags of a convert command, status says what that command
+would do: nothing, resume, add an increment, plan anew, or be refused. It also
+says how the command's inputs and options differ from those of the output in
+DEST. A job file can name the inputs.
 
-For a tree of directories key=value, status shows a line for each partition, and
-totals. If DEST does not exist, the exit code is 3; one that holds nothing of
-rowtocol's is not an error. Times are UTC. Those of signs of life and leftovers
-are by the clock of DEST's storage.`
+For a tree of directories named key=value, status shows a line for each
+partition, and totals. If DEST does not exist, the exit code is 3. If DEST
+exists but has nothing of rowtocol's, the exit code is 0. Times are in UTC.
+Times of signs of life and of leftovers are by the clock of DEST's storage.`
 
 const statusExample = `  rowtocol status /data/mail.columns
 
@@ -56,10 +57,10 @@ func newStatusCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.add(cmd)
-	flags.Lookup("incremental").Usage = "as of convert, with --input"
+	flags.Lookup("incremental").Usage = "suppose that convert has this flag; needs --input"
 	flags.StringArrayVar(&f.req.Inputs, "input", nil, "say what convert would do with this `input`; repeatable")
-	flags.BoolVar(&f.req.Overwrite, "overwrite", false, "as of convert, with --input")
-	flags.BoolVar(&f.req.Restart, "restart", false, "as of convert, with --input")
+	flags.BoolVar(&f.req.Overwrite, "overwrite", false, "suppose that convert has this flag; needs --input")
+	flags.BoolVar(&f.req.Restart, "restart", false, "suppose that convert has this flag; needs --input")
 	return cmd
 }
 

@@ -235,7 +235,7 @@ func TestPlanOfAnEarlierOutput(t *testing.T) {
 	}
 	plan("second.avro", "second.json")
 	plan("third.avro", "third.json")
-	rowtocol(t, dir, nil, "commit", "--plan", "second.json").want(t, 9, "first.avro was removed", "second.avro was added", "--overwrite")
+	rowtocol(t, dir, nil, "commit", "--plan", "second.json").want(t, 9, "first.avro is not named", "second.avro was added", "--overwrite")
 	rowtocol(t, dir, nil, "commit", "--plan", "second.json", "--overwrite").want(t, 0, "20 rows")
 	rowtocol(t, dir, nil, "commit", "--plan", "third.json", "--overwrite").want(t, 9, "make the plan again")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "second.avro").want(t, 0, "20 rows of 1 input are equal")

@@ -16,8 +16,8 @@ import (
 func (a *app) addStore(flags *pflag.FlagSet) {
 	o := &a.store
 	flags.DurationVar(&o.Patience.Limit, "store-retry", 15*time.Minute, "how long to retry remote storage after failures that may pass")
-	flags.IntVar(&o.Hadoop.Replication, "replication", 0, "replicas of each new file on HDFS (default the cluster's)")
-	flags.StringVar(&o.Hadoop.Login.Principal, "principal", "", "Kerberos `principal`, with --keytab (default the one of the ticket cache)")
+	flags.IntVar(&o.Hadoop.Replication, "replication", 0, "number of replicas of each new file on HDFS (default as the cluster is configured)")
+	flags.StringVar(&o.Hadoop.Login.Principal, "principal", "", "Kerberos `principal` that --keytab is for (default the principal of the ticket cache)")
 	flags.StringVar(&o.Hadoop.Login.Keytab, "keytab", "", "Kerberos keytab `file`")
 }
 

@@ -7,19 +7,20 @@ import (
 )
 
 const submitLong = `Do what convert does, but run the tasks of the plan on the nodes of a Hadoop
-cluster: as the map tasks of one MapReduce job on YARN, each where its input is.
-INPUT and DEST are on HDFS (hdfs://, webhdfs://). This machine needs Hadoop's
-client, "mapred" and "yarn"; the nodes need nothing installed. The output, the
-exit codes and the other flags are those of convert.
+cluster. The tasks are the map tasks of one MapReduce job on YARN, which prefers
+nodes that hold the input of a task. INPUT and DEST must be on HDFS (hdfs://,
+webhdfs://). This machine needs Hadoop's client programs, "mapred" and "yarn".
+Nothing needs to be installed on the nodes. The output, the exit codes and the
+other flags are those of convert.
 
---memory and --workers apply to each task. Its container has --memory, 48 MiB
-and the memory of Java, and as many vcores as --workers.
+--memory and --workers apply to each task. The container of a task has --memory,
+48 MiB more, and the memory of Java. It has as many vcores as --workers.
 
-The same command again goes on where this one stopped: it follows the job that
-is under way, and starts one for the tasks that are not done. A signal, or the
-end of --max-runtime, kills the job. With --detach the job runs on. It publishes
-nothing until "submit --attach ID", or the same command again, follows it to its
-end.`
+The same command again continues where an earlier run stopped. It follows the
+job that is under way, and starts a job for the tasks that are not done. A
+signal, or the end of --max-runtime, kills the job. With --detach, submit starts
+the job and ends, and the job runs on. Its output is published once "submit
+--attach ID", or the same command again, follows the job to its end.`
 
 const submitExample = `  # a directory on HDFS, by the nodes that hold it
   rowtocol submit hdfs:///data/mail hdfs:///data/mail.columns
@@ -57,11 +58,11 @@ func newSubmitCommand(a *app) *cobra.Command {
 	s.add(cmd)
 	flags := cmd.Flags()
 	s.cluster.AddFlags(flags)
-	flags.BoolVar(&s.options.Detach, "detach", false, "start the job, print its ID and where to follow it, and publish nothing")
-	flags.StringVar(&s.attach, "attach", "", "follow the application or job with this `ID`, and publish its output; without INPUT and DEST")
+	flags.BoolVar(&s.options.Detach, "detach", false, "start the job, print its ID and where to follow it, and end without publishing anything")
+	flags.StringVar(&s.attach, "attach", "", "follow the application or job with this `ID`, and publish its output; give no INPUT and DEST")
 	// These two flags of all commands apply to the tasks here.
-	flags.Var(&s.memory, "memory", "most memory of each task; its container has 48 MiB more, and the memory of Java")
-	flags.IntVar(&s.options.Workers, "workers", 1, "workers of each task, and vcores of its container; it never changes the output")
+	flags.Var(&s.memory, "memory", "limit for the memory of each task; its container has 48 MiB more, and the memory of Java")
+	flags.IntVar(&s.options.Workers, "workers", 1, "number of workers of each task, and of vcores of its container; the number never changes the output")
 	return cmd
 }
 

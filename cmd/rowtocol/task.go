@@ -15,11 +15,14 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-const taskLong = `Run tasks of a plan, and leave their work next to the destination for "rowtocol
-commit", under names that readers ignore. Tasks are independent: they may run in
-any order, on several machines, twice, or twice at once. A finished task does
-not run again. --task names tasks. --share takes each N-th task, with any number
-of tasks: shares 0/N to N-1/N cover all of them.`
+const taskLong = `Run tasks of a plan, and leave their files for "rowtocol commit" in a directory
+below DEST/.rowtocol, which readers ignore. Tasks are independent: they may run
+in any order, on several machines, twice, or twice at once. task does not repeat
+a finished task.
+
+--task names tasks by their numbers. --share I/N runs task I and each N-th task
+after it. The plan may have any number of tasks: the shares 0/N to N-1/N
+together are all of them.`
 
 // taskCommand is rowtocol task.
 type taskCommand struct {
@@ -41,8 +44,8 @@ func newTaskCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&c.file, "plan", "", "`file` with the plan")
-	flags.IntSliceVar(&c.numbers, "task", nil, "`number` of a task, from 0, or several with commas; repeatable")
-	flags.StringVar(&c.share, "share", "", "`I/N`: task I of every N, numbered from 0")
+	flags.IntSliceVar(&c.numbers, "task", nil, "`number` of a task, from 0; or several numbers, separated by commas; repeatable")
+	flags.StringVar(&c.share, "share", "", "`I/N`: run task I, numbered from 0, and each N-th task after it")
 	c.addExitNothing(flags)
 	c.addMaxRuntime(flags)
 	return cmd

@@ -11,13 +11,15 @@ import (
 )
 
 const unlockLong = `Take the lock of DEST away from a holder that you know to be dead, so that the
-next run need not wait 120 seconds for it. rowtocol status prints the holder's
-ID. unlock first looks for a sign of life for 15 seconds, unless the holder's
-process ran on this machine and has ended. If there is one, or if another holder
-has the lock by now, the exit code is 5.
+next run need not wait 120 seconds for it. The holder is the run that has the
+lock; rowtocol status prints its ID. unlock first watches for a sign of life for
+15 seconds, unless the holder's process ran on this machine and has ended. If
+the holder gives a sign of life, or if another run has the lock by now, the exit
+code is 5.
 
-Nothing is lost if the holder lives after all: it finds out before its next
-change, and ends with exit 5. The next run finds its finished work.`
+Nothing is lost if the holder is alive after all. It notices before its next
+change that it has lost the lock, and ends with exit code 5. The next run
+resumes its finished work.`
 
 // unlocked is the result of unlock in the final JSON object.
 type unlocked struct {

@@ -22,21 +22,30 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-const verifyLong = `Decode every block of a column file and check every size, count and checksum.
+const verifyLong = `Decode every block of a column file, and check every size, count and checksum.
 For a directory, also compare the files with _SUCCESS (names, sizes, rows,
-schema, and the CRC-32C of the stored bytes), and check that key indexes lead
-from the keys of all rows to these rows. For several arguments, patterns and
-trees of directories (see rowtocol cat --help), check all outputs, and report
-what lies between the directories of a tree.
+schema, and the CRC-32C of the stored bytes), and check that each key index
+finds every row by its key. For several arguments, patterns and trees of
+directories (see rowtocol cat --help), verify checks all outputs. In a tree it
+also reports files and directories that belong to no output. If verify finds a
+difference, the exit code is 6.
 
-With --against, decode the Avro files again with another implementation (goavro,
-and hamba where goavro cannot or where convert --schema resolved the rows) and
-compare every row with the row from the columns. For an output with increments,
-or a tree, give the inputs of all outputs. Neither implementation reads every
-sound Avro file: verify counts rows that neither can read, and names them as not
-compared. It also names files of INPUT that the output does not hold, even if
-they are hidden or not Avro. These, and losses that --on-damage allowed, change
-the exit code only with --require-complete: give it before you delete inputs.`
+With --against, verify also decodes the inputs with an independent library, and
+compares every row with the row from the columns. The library is goavro. For
+rows that goavro cannot decode, or that convert --schema resolved, it is
+hamba/avro. If verify finds damage in the columns, it ends without this
+comparison. For an output with increments, or for a tree, give the inputs of all
+outputs. Neither library can decode every sound Avro file: verify counts the
+rows that neither can decode, and names them as not compared. verify also names
+files in INPUT from which the output was not made, even hidden files and files
+that are not Avro.
+
+Before you delete inputs, run verify with --require-complete. The exit code is
+then also 6 if rows were not compared, if INPUT has files that the output was
+not made from, or if the output lacks damaged ranges that --on-damage left out.
+The same holds for fields that the output lacks, and for values whose type or
+number the conversion changed. Without --require-complete, all these are only
+reported.`
 
 // verifyCommand is rowtocol verify.
 type verifyCommand struct {
@@ -58,8 +67,8 @@ func newVerifyCommand(a *app) *cobra.Command {
 		Args: a.takes(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args) },
 	}
-	cmd.Flags().StringArrayVar(&f.against, "against", nil, "`INPUT` to compare with, row by row: file, directory or pattern; repeatable")
-	cmd.Flags().BoolVar(&f.complete, "require-complete", false, "also exit 6 if anything of --against is not compared or not in the output")
+	cmd.Flags().StringArrayVar(&f.against, "against", nil, "compare with this `INPUT`, row by row: a file, directory or pattern; repeatable")
+	cmd.Flags().BoolVar(&f.complete, "require-complete", false, "end with exit code 6 also if a row or file of --against was not compared or is not in the output")
 	cmd.Flags().Var(&f.maxBlock, "max-input-block", "largest decompressed input block")
 	return cmd
 }

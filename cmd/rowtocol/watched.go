@@ -26,9 +26,9 @@ type watchers struct {
 }
 
 func (w *watchers) add(flags *pflag.FlagSet) {
-	flags.StringVar(&w.metricsFile, "metrics-file", "", "`file`, *.prom, for the figures of the run; node-exporter's textfile collector reads it for Prometheus")
-	flags.StringVar(&w.pushGateway, "push-gateway", "", "`address` of a Prometheus push gateway for the same figures, http://HOST:PORT")
-	flags.StringVar(&w.lineage, "lineage", "", "`file` to append OpenLineage run events to, one JSON line each")
+	flags.StringVar(&w.metricsFile, "metrics-file", "", "write the figures of the run to this `file`, *.prom, which node-exporter's textfile collector reads for Prometheus")
+	flags.StringVar(&w.pushGateway, "push-gateway", "", "send the figures of the run to the Prometheus push gateway at this `address`, http://HOST:PORT")
+	flags.StringVar(&w.lineage, "lineage", "", "append OpenLineage run events to this `file`, one JSON line each")
 }
 
 // check checks the flags. It does not report to a place whose flag is wrong.

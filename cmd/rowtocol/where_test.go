@@ -149,7 +149,7 @@ func TestWhereUnionIsNull(t *testing.T) {
 	} {
 		for _, input := range []string{"u.avro", "u"} {
 			if want == "" {
-				rowtocol(t, dir, nil, "cat", "--where", condition, input).want(t, 1, "condition, column")
+				rowtocol(t, dir, nil, "cat", "--where", condition, input).want(t, 1, "condition, character")
 				continue
 			}
 			o := rowtocol(t, dir, nil, "cat", "--columns", "id", "--to", "csv", "--where", condition, input).want(t, 0)
@@ -193,7 +193,7 @@ func TestWhereRefused(t *testing.T) {
 		"seen > since + 1":                                "column 8: since + 1 counts days and seen milliseconds; write (since + 1) * 86400000",
 		"id = max(id)":                                    "column 6: max takes several values of a row; rowtocol stats computes it for all rows",
 		"id = 1 --5":                                      "column 8: a condition has no comments",
-		"since >= 20250131":                               "column 10: since counts days since 1970; write '2025-01-31'",
+		"since >= 20250131":                               "character 10: since counts days since 1970; write '2025-01-31'",
 		"name = 5":                                        "column 8: name is a text and cannot be compared with an integer; write '5'",
 		"id like '5%'":                                    "column 1: like searches text, and id is an integer",
 		"heigt > 1":                                       "column 1: there is no field heigt; did you mean height?",

@@ -57,7 +57,7 @@ type csvField struct {
 
 func (c *csvWriter) addColumns(fs *forms, n *shred.Node, name string, depth int) error {
 	if depth > maxRecords {
-		return fmt.Errorf("%w: %s nests more than %d records", ErrNotSimple, name, maxRecords)
+		return fmt.Errorf("%w: field %q nests more than %d records", ErrNotSimple, name, maxRecords)
 	}
 	if n.Kind == shred.KindRecord {
 		for _, f := range n.Fields {
@@ -73,7 +73,7 @@ func (c *csvWriter) addColumns(fs *forms, n *shred.Node, name string, depth int)
 	}
 	value, null := n.Optional()
 	if !value.Kind.Simple() {
-		return fmt.Errorf("%w: %s is of type %s; choose others with --columns", ErrNotSimple, name, value.Kind)
+		return fmt.Errorf("%w: field %q is of type %s; choose other fields with --columns", ErrNotSimple, name, value.Kind)
 	}
 	if name == "" {
 		name = n.FullName()

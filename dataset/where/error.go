@@ -17,7 +17,7 @@ type Error struct {
 // Error returns the place and the reason, without control characters.
 func (e *Error) Error() string {
 	line, at := e.Line()
-	place := fmt.Sprintf("column %d", utf8.RuneCountInString(line[:at])+1)
+	place := fmt.Sprintf("character %d", utf8.RuneCountInString(line[:at])+1)
 	if strings.Contains(e.Text, "\n") {
 		place = fmt.Sprintf("line %d, %s", 1+strings.Count(e.Text[:e.Offset], "\n"), place)
 	}

@@ -178,7 +178,7 @@ const listedFiles = 10
 
 func schemasDiffer(groups []*schemaGroup) error {
 	var s strings.Builder
-	fmt.Fprintf(&s, "the inputs have %d different schemas, but a job takes one; --schema names one that all are resolved to", len(groups))
+	fmt.Fprintf(&s, "the inputs have %d different schemas, but a job takes one; --schema FILE resolves all inputs to one schema", len(groups))
 	for _, g := range groups {
 		root := g.schema.Root()
 		name := root.Kind.String()

@@ -115,7 +115,7 @@ func inputDifferences(before, now []Input) (texts []string) {
 	}
 	for _, in := range before {
 		if !found[in.Path] {
-			texts = append(texts, fmt.Sprintf("input %s was removed", in.Path))
+			texts = append(texts, fmt.Sprintf("input %s is not named", in.Path))
 		}
 	}
 	return texts

@@ -393,7 +393,7 @@ func (s *State) CheckReplaceable(r *manifest.Request, overwrite bool) error {
 		return nil
 	}
 	//guard: refuses to replace another request's output without overwrite
-	return failure.New(failure.Foreign, "destination %s holds the output of another request: %s; --overwrite replaces it",
+	return failure.New(failure.Foreign, "destination %s holds the output of another request: %s; --overwrite replaces the output",
 		s.path, joinFirst(differences, namedDifferences, "; "))
 }
 

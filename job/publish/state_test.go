@@ -45,7 +45,7 @@ func TestFinished(t *testing.T) {
 	if s.Finished(requestOf("Q")) {
 		t.Error("another request is finished")
 	}
-	failuretest.Want(t, s.CheckReplaceable(requestOf("Q"), false), failure.Foreign, "another request: input Q was added; input P was removed; --overwrite replaces it")
+	failuretest.Want(t, s.CheckReplaceable(requestOf("Q"), false), failure.Foreign, "another request: input Q was added; input P is not named; --overwrite replaces the output")
 	if err := s.CheckReplaceable(requestOf("Q"), true); err != nil {
 		t.Error(err)
 	}
