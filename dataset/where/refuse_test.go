@@ -177,19 +177,19 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%.80s: %v, want %s", text, err, want.reason)
 			continue
 		}
-		if column := fmt.Sprintf("column %d:", want.column); !strings.Contains(err.Error(), column) {
+		if column := fmt.Sprintf("character %d:", want.column); !strings.Contains(err.Error(), column) {
 			t.Errorf("%.80s: %v, want %s", text, err, column)
 		}
 	}
 }
 
-// Errors give their place as line and column, in characters.
+// TestPlaces checks that errors name the line of their place, and the character in the line.
 func TestPlaces(t *testing.T) {
 	for text, want := range map[string]string{
-		"b and\n  x-y = 1\nor b": "line 2, column 3:   x-y = 1",
-		"s = 'üü' and\tlll = 1":  "column 14: s = 'üü' and\tlll = 1",
-		"s = 'x\ny' and lll = 1": "line 2, column 8: y' and lll = 1",
-		"`l\x1b[31m` = 1":        "column 1: `l\x1b[31m` = 1",
+		"b and\n  x-y = 1\nor b": "line 2, character 3:   x-y = 1",
+		"s = 'üü' and\tlll = 1":  "character 14: s = 'üü' and\tlll = 1",
+		"s = 'x\ny' and lll = 1": "line 2, character 8: y' and lll = 1",
+		"`l\x1b[31m` = 1":        "character 1: `l\x1b[31m` = 1",
 	} {
 		_, err := eval(t, text)
 		var e *where.Error
