@@ -39,8 +39,8 @@ the language.
   any(list, condition)   whether an item meets a condition, which names only
                          fields of the item; # is the item itself. Items of a
                          map have a key and a value
-  headers['k']           the value of a key of a map; null if the map has no such
-                         key; the last value if the key occurs twice
+  headers['k']           the value of key k of a map; null if the map has no key
+                         k; the last value if k occurs twice
   pair.int               the value of one type of a union of several types
   + - * / %% **           arithmetic with 64-bit integers, which wrap around, and
                          with doubles; / and ** give doubles
@@ -52,8 +52,8 @@ the language.
 Write constants so:
 
   'it''s'  "it's"        text; \n, \" and the like only in double quotes
-  12  1.5  -1e3  0xff    numbers; 12.345 is a decimal for decimal fields, and for
-                         float and double the nearest number of that type
+  12  1.5  -1e3  0xff    numbers; 12.345 is exact for decimal fields, and the
+                         nearest number of the type for float and double
   x'0aff'                bytes, for fields of type bytes and fixed
   true  false  null
   '2025-01-31'           dates and timestamps. After T or a space you may add a

@@ -34,32 +34,32 @@ type exit struct {
 var exits = []exit{
 	{
 		code: 0, status: "done",
-		meaning: "done, or nothing to do (for the latter `--exit-nothing N` chooses another code, such as Airflow's 99 for \"skipped\")",
+		meaning: "done, or nothing to do (`--exit-nothing N` chooses another code, e.g. Airflow's 99 for \"skipped\")",
 		action:  "nothing",
 	},
 	{
 		code: 1, kind: failure.Usage, is: isUsage,
-		meaning: "the command line or the configuration is wrong, or `--memory` is too small",
+		meaning: "the usage or the configuration is wrong",
 		action:  "correct the command line, the job file or the environment; if the message names a `--memory`, use it",
 	},
 	{
 		code: 2, status: failure.Defect,
-		meaning: "rowtocol has a defect (Go's runtime ends crashed programs with this code, too)",
+		meaning: "a defect of rowtocol (also the code of Go itself for a crash)",
 		action:  "report all that rowtocol printed; another version of rowtocol can resume with the same command",
 	},
 	{
 		code: 3, kind: failure.Input, is: isInput,
-		meaning: "an input is missing, damaged or not convertible, or cat, inspect or lookup read a damaged column file (the message has file, offset and reason)",
+		meaning: "an input is missing, damaged or not convertible, or cat, inspect or lookup read a damaged column file; the message has file, offset and reason",
 		action:  "look at the named file: restore it, leave it out, or add `--on-damage`, `--schema` or `--allow-empty`",
 	},
 	{
 		code: 4, kind: failure.Storage, is: isStorage, retry: true,
-		meaning: "storage or network failed in a way that may pass: time-out, no node, disk full, safe mode; or a task of the plan is not done",
+		meaning: "storage or network failed, and a retry may help: a time-out, no reachable HDFS node, a full disk, HDFS in safe mode",
 		action:  "run tasks that are not done; else retry with pauses; if that fails, look at the named storage, and at the free space of `--temp-dir`",
 	},
 	{
 		code: 5, kind: failure.Locked, retry: true,
-		meaning: "another run works on the destination",
+		meaning: "another run holds the destination: a retry may help",
 		action:  "retry with pauses; `DEST/_lock` names the run",
 	},
 	{
@@ -69,22 +69,22 @@ var exits = []exit{
 	},
 	{
 		code: 7, kind: failure.Refused, is: isRefused,
-		meaning: "storage refuses permanently: no permission, quota used up, read-only, no parent directory, encryption zone, erasure coding",
+		meaning: "storage refuses, and a retry does not help: permission, quota, read-only, missing parent directory, encryption zone, erasure coding",
 		action:  "remove the cause, then start the same command again",
 	},
 	{
 		code: 8, kind: failure.Losses,
-		meaning: "the output is committed, but lacks damaged input, as `--on-damage` allowed (a rerun that does nothing ends with 8 again)",
+		meaning: "committed, but with losses that `--on-damage` allowed; a rerun that does nothing ends with 8 again",
 		action:  "decide whether the lost rows matter: `_SUCCESS` and `--json` list the losses",
 	},
 	{
 		code: 9, kind: failure.Foreign, is: isForeign,
-		meaning: "the destination has the output of other inputs or options (the message says what differs), or files that rowtocol did not write; or the plan no longer fits it",
+		meaning: "the destination holds the output of another request (the message says what differs), or files that rowtocol did not write",
 		action:  "name another DEST, repeat the earlier request, replace the output with `--overwrite`, or move away files that rowtocol did not write",
 	},
 	{
 		code: 130, codes: "129, 130, 143", status: "interrupted", is: isInterrupted, retry: true,
-		meaning: "a signal ended the run; temporary files are removed, and a rerun resumes",
+		meaning: "interrupted by a signal; temporary files are removed, and a rerun resumes",
 		action:  "start the same command again",
 	},
 }
