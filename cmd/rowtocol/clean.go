@@ -13,12 +13,12 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-const cleanLong = `Remove leftovers of dead runs from DEST. clean removes leftovers that have no
-use at once. Unfinished work still has a use: the same convert or submit resumes
-it, and commit may publish it. clean removes unfinished work only if nothing in
-it has changed for the time of --older-than, by the clock of DEST's storage. It
-never removes outputs and valid increments. If a run died while it published an
-output, clean publishes the output, as the next run would.
+const cleanLong = `Remove leftovers of dead runs from DEST. clean removes useless leftovers
+immediately. Unfinished work may still be of use: the same convert or submit
+resumes it, and commit may publish it. clean removes unfinished work only if
+nothing in it has changed for the time of --older-than, by the clock of DEST's
+storage. It never removes outputs and valid increments. If a run died while it
+published an output, clean publishes the output, as the next run would.
 
 clean takes the lock of DEST. If another run holds the lock and is alive, the
 exit code is 5. clean never touches files that rowtocol did not write: if DEST

@@ -17,11 +17,11 @@ one step: as its output, or as an increment if the plan is incremental. The same
 commit again does nothing.
 
 If a task is not done, the exit code is 4: run the tasks that the message names,
-then commit again. If an input changed since the plan was made, it is 3. It is 9
-if the plan or a task's files were altered, or if another output was published
-in DEST since the plan was made. It is also 9 if an increment was published
-since, unless the plan is incremental and the increment has none of its inputs.
-If tasks lost rows to damage, as --on-damage allowed, commit publishes the
+then commit again. If an input changed since the plan was made, the exit code is
+3. If the plan or a task's files were altered, it is 9. If DEST got another
+output or an increment since the plan was made, it is 9, too. But an incremental
+plan may be committed after other increments that have none of its inputs. If
+tasks left out damaged input, as --on-damage allowed, commit publishes the
 output and ends with 8.`
 
 // commitCommand is rowtocol commit.

@@ -20,9 +20,9 @@ job file can hold. If you give both forms, the arguments win. A directory stands
 for the Avro files in it and below it, with any name. convert skips hidden
 files, names that begin with _, and unfinished copies such as a.avro._COPYING_.
 The log says how many it skipped, and --dry-run names them. All inputs must have
-the same schema, unless --schema names a schema to which convert resolves them
-by Avro's rules. If DEST has an output already, --incremental and --partitioned
-resolve new inputs to its schema.
+the same schema. If their schemas differ, --schema names one schema, and convert
+resolves all inputs to it by Avro's rules. With --incremental and --partitioned,
+convert resolves new inputs to the schema of the output in DEST.
 
 convert writes DEST/_SUCCESS last, with a list of the output's files. A program
 that reads only the listed files never sees part of a dataset. The same job
@@ -31,11 +31,11 @@ holds the output of other inputs or options, convert ends with exit code 9. With
 --overwrite it replaces that output; rows of inputs that no longer exist are
 then lost. See rowtocol help exit-codes.
 
-With --incremental, convert converts only the inputs that DEST does not have
-yet. They become an increment: a directory in DEST with its own _SUCCESS, next
-to the output and the other increments. Commands that read DEST read all of
-these together. If an input that DEST has was changed since, the exit code is 3.
-It is no error if such an input was deleted.` + partitionedLong
+With --incremental, convert takes only the inputs that DEST does not have yet.
+They become an increment: a directory in DEST with its own _SUCCESS, next to the
+output and the other increments. Commands that read DEST read all of these
+together. If an input changed after it was converted, the exit code is 3. It is
+no error if an input was deleted after it was converted.` + partitionedLong
 
 const convertExample = `  # a directory of files, with the defaults
   rowtocol convert /data/mail /data/mail.columns

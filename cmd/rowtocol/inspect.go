@@ -28,8 +28,7 @@ printed as well.
 
 The number of values in a column of lists or optional values is known only once
 its stored lengths are read. For a file, inspect reads them. For a directory it
-reads them only with --count, because this
-reads most of the data.
+reads them only with --count, because this reads most of the data.
 
 With --html, inspect writes the figures as one page for a browser, which loads
 nothing from elsewhere. The page has a tree of the columns, a table to sort and

@@ -18,11 +18,11 @@ const partitionedLong = `
 With --partitioned, INPUT and DEST are directories that hold partitions.
 Partitions are directories named key=value, in one or several levels, and
 convert converts the deepest ones, one after another. If DEST does not have a
-partition, all files of the partition become an output in the directory of the
-same name in DEST. Files that come later become an increment next to that
-output, as with --incremental. With --reprocess, convert makes one new output of
-each partition that differs or has increments. It refuses a partition (exit code
-9) whose new output would lack the rows of a deleted input. If a partition
+partition, all its files become an output in the directory of the same name in
+DEST. Files that come later become an increment next to that output, as with
+--incremental. With --reprocess, convert makes one new output of each partition
+that differs or has increments. If the new output would lack the rows of a
+deleted input, convert refuses the partition with exit code 9. If a partition
 fails, convert still converts and publishes the others. The exit code is the
 gravest one of all partitions, in the order 2, 1, 3, 9, 7, 4, 5, 8, 0. If INPUT
 has Avro files or other directories outside of the partitions, the exit code is

@@ -17,20 +17,19 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-const planLong = `Examine the inputs, and write a plan for "rowtocol task" and
-"rowtocol commit". A plan is a JSON document with numbered tasks. Each task may
-run on any machine that reaches the inputs and DEST, any number of times, in any
-order. plan writes only the plan. If it had to read whole inputs to compare
-them, it also writes the results to DEST/_inputs. With --incremental, the plan
-covers only the inputs that DEST does not have yet, and commit publishes them as
-an increment next to what DEST holds.
+const planLong = `Examine the inputs, and write a plan for "rowtocol task" and "rowtocol commit".
+A plan is a JSON document with numbered tasks. Each task may run on any machine
+that reaches the inputs and DEST, any number of times, in any order. plan writes
+only the plan. If it had to read whole inputs to compare them, it also writes
+the results to DEST/_inputs. With --incremental, the plan covers only the inputs
+that DEST does not have yet, and commit publishes them as an increment next to
+what DEST holds.
 
 If DEST holds another output, plan warns that only "commit --overwrite" can
-publish the plan. That replaces only the output and the increments that DEST
-held when the plan was made. If DEST already holds what the plan would make,
-plan says so. In both cases the exit code is 0; plan --json prints
-needs_overwrite and finished, and the number of tasks. If DEST holds files that
-rowtocol did not write, the exit code is 9.`
+publish the plan. Such a commit replaces only what DEST held when the plan was
+made. If DEST already holds the output of the plan, plan says so. In both cases
+the exit code is 0, and plan --json has the fields needs_overwrite and finished.
+If DEST holds files that rowtocol did not write, the exit code is 9.`
 
 const planExample = `  # three steps, for your own scheduler
   rowtocol plan /data/mail hdfs://nn/data/mail.columns -o plan.json

@@ -19,7 +19,7 @@ other flags are those of convert.
 The same command again continues where an earlier run stopped. It follows the
 job that is under way, and starts a job for the tasks that are not done. A
 signal, or the end of --max-runtime, kills the job. With --detach, submit starts
-the job and ends, and the job runs on. Its output is published once "submit
+the job and ends, and the job continues. Its output is published once "submit
 --attach ID", or the same command again, follows the job to its end.`
 
 const submitExample = `  # a directory on HDFS, by the nodes that hold it

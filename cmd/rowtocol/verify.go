@@ -31,14 +31,14 @@ also reports files and directories that belong to no output. If verify finds a
 difference, the exit code is 6.
 
 With --against, verify also decodes the inputs with an independent library, and
-compares every row with the row from the columns. The library is goavro. For
-rows that goavro cannot decode, or that convert --schema resolved, it is
-hamba/avro. If verify finds damage in the columns, it ends without this
-comparison. For an output with increments, or for a tree, give the inputs of all
-outputs. Neither library can decode every sound Avro file: verify counts the
-rows that neither can decode, and names them as not compared. verify also names
-files in INPUT from which the output was not made, even hidden files and files
-that are not Avro.
+compares every row with the row from the columns. The library is goavro, or
+hamba/avro for rows that goavro cannot decode or that convert --schema resolved.
+If verify finds damage in the columns, it ends without this comparison. For an
+output with increments, or for a tree, give the inputs of all outputs. Neither
+library can decode every sound Avro file: verify counts the rows that neither
+can decode, and names them as not compared. verify also names files in INPUT
+from which the output was not made, even hidden files and files that are not
+Avro.
 
 Before you delete inputs, run verify with --require-complete. The exit code is
 then also 6 if rows were not compared, if INPUT has files that the output was
