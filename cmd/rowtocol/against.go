@@ -62,8 +62,8 @@ func (f *verifyCommand) verifyAgainst(ctx context.Context, l *dataset.Listing, r
 	return f.reportAgainst(r, &result)
 }
 
-// columnsDiffer turns damage in the columns into a difference. By then all blocks have
-// been checked, but not that each row can be put together.
+// columnsDiffer turns damage in the columns into a difference. All blocks were checked
+// before, but not that each row can be put together.
 func columnsDiffer(err error) error {
 	if d := (*damage.Error)(nil); errors.As(err, &d) {
 		return failure.New(failure.Different, "%w", err)
@@ -159,7 +159,7 @@ func (f *verifyCommand) compareInput(ctx context.Context, w *witness.Comparer, o
 	}
 	defer func() { _ = in.Close() }() // only read
 	if in.Size() == 0 && of.empty {
-		return nil // nothing was lost
+		return nil // the output lost no rows
 	}
 	compared := witness.Input{
 		Name: of.name, R: in, Size: in.Size(), Lossy: len(of.lost) > 0, Schema: of.schema,
@@ -204,8 +204,8 @@ func newRowSizes(schema string) (*rowSizes, error) {
 	return r, nil
 }
 
-// most returns about the most bytes that a row of a block has in items, up to the first
-// damaged row.
+// most returns about how many bytes of items the largest row of a block has. It stops at
+// the first damaged row.
 func (r *rowSizes) most(rows int64, data []byte) (most int64) {
 	kept := 0
 	for range rows {
@@ -245,7 +245,7 @@ func reserveWitnesses(ctx context.Context, in store.File, name string, maxBlock 
 	}
 	sizes, err := newRowSizes(b.schema)
 	if err != nil {
-		return nil // the same
+		return nil // the witnesses report it
 	}
 	reserved := int64(0)
 	atLeast := func(need int64) (err error) {
@@ -266,8 +266,8 @@ func reserveWitnesses(ctx context.Context, in store.File, name string, maxBlock 
 	}
 }
 
-// reserve has atLeast reserve the memory that the libraries need for the next block, and
-// returns the block's size.
+// reserve calls atLeast with the memory that the libraries need for the next block, and
+// returns the size of the block.
 func (b *inputBlocks) reserve(ctx context.Context, sizes *rowSizes, atLeast func(int64) error) (size int64, err error) {
 	if size, err = b.scanner.Peek(ctx); err != nil {
 		return 0, err

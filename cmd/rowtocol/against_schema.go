@@ -16,8 +16,8 @@ import (
 // mean something else under other names, symbols or scales.
 type outputSchema struct {
 	schema *shred.Schema // nil if unknown
-	// last holds the schema of the previous input and the one that its rows were resolved
-	// to; same and how say how the two relate.
+	// last holds the schema of the previous input, and the schema to which its rows were
+	// resolved. same and how describe how the two schemas relate.
 	last [2]string
 	same bool
 	how  *shred.Resolution // nil if the rows do not resolve
@@ -64,8 +64,8 @@ func (o *outputSchema) check(in store.File, of *comparedInput, compared *witness
 	return nil
 }
 
-// relate compares the schema of an input with the output's, or with the one that its rows
-// were resolved to.
+// relate compares the schema of an input with the schema of the output, or with the schema
+// to which its rows were resolved.
 func (o *outputSchema) relate(written, resolved string) error {
 	o.same, o.how = true, nil
 	writer, err := shred.ParseSchema(written)

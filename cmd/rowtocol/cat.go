@@ -100,14 +100,14 @@ const catExample = `  # the first ten rows, all fields
 
 // catFlags holds the flags of cat.
 type catFlags struct {
-	query             dataset.Query // without its columns and schema
+	query             dataset.Query // the query, without columns and schema
 	columns           []string
 	schema            string
 	to, codec, output string
 	unions, times     string
 	tagged, overwrite bool
 	partial, stats    bool
-	terminalWidth     int // of the terminal that shows the rows; 0 if there is none
+	terminalWidth     int // columns of the terminal that shows the rows; 0 if there is none
 }
 
 // addCondition adds the flags that select rows.
@@ -274,8 +274,8 @@ func (f *catCommand) toFile(ctx context.Context, names []string, in *catInput, w
 
 // catted is the result of cat in the final JSON object.
 type catted struct {
-	Rows       int64  `json:"rows"`                 // printed
-	TotalRows  *int64 `json:"total_rows,omitempty"` // of the inputs, if known
+	Rows       int64  `json:"rows"`                 // number of printed rows
+	TotalRows  *int64 `json:"total_rows,omitempty"` // rows of the inputs, if known
 	BytesRead  int64  `json:"bytes_read"`
 	FileBytes  int64  `json:"file_bytes"`
 	BlocksRead int64  `json:"blocks_read"`

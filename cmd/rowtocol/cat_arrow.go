@@ -67,7 +67,7 @@ type newBatchWriter struct {
 }
 
 // write writes all rows, column by column. After an error the output lacks its end, so
-// that no reader takes it as complete.
+// readers know that it is not complete.
 func (n newBatchWriter) write(ctx context.Context, c *catInput, f *catFlags, out io.Writer) error {
 	if c.schema == nil {
 		return c.writeNothing(f)

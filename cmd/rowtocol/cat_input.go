@@ -20,14 +20,14 @@ import (
 type catInput struct {
 	data   *dataset.Dataset
 	query  dataset.Query
-	schema *shred.Schema // of the rows as they are printed; nil if nothing has one
+	schema *shred.Schema // schema of the printed rows; nil if there is none
 	stats  dataset.Stats
 	memory *budget.Pool
-	// answer writes the rows of a lookup; nil for those of query.
+	// answer writes the rows of a lookup. It is nil if the rows of query are written.
 	answer func(context.Context, export.Writer) error
-	// by holds the rows that an index found for the condition; nil if all rows are read.
+	// by holds the rows that an index found for the condition. It is nil if all rows are read.
 	by *lookup.Narrowed
-	// progress is called now and then with what was read; it may be nil.
+	// progress is called from time to time with what was read. It may be nil.
 	progress func(dataset.Stats)
 }
 
@@ -142,9 +142,9 @@ func (c *catInput) writeNothing(f *catFlags) error {
 }
 
 const (
-	// largeRow is the size of a row from which memory is reserved for writing it.
+	// largeRow is the smallest size of a row for whose writing memory is reserved.
 	largeRow = 1 << 20
-	// keptRow is the memory that is always kept for the next row.
+	// keptRow is the memory that is kept for the next row.
 	keptRow = 1 << 20
 )
 
@@ -188,7 +188,7 @@ func (c *catInput) copyQuery(ctx context.Context, w export.Writer, q dataset.Que
 			err = writeRow(w, row, memory)
 		}
 		if cap(row) > keptRow && len(row) < cap(row)/4 {
-			row = nil // frees an unusually large one
+			row = nil // frees an unusually large row
 		}
 		if errors.Is(err, io.EOF) {
 			return nil

@@ -34,21 +34,21 @@ const cleanExample = `  rowtocol clean --dry-run /data/mail.columns
   # all unfinished work, now
   rowtocol clean --older-than 0 /data/mail.columns`
 
-// week is the default time for which reusable work stays.
+// week is the default time for which unfinished work is kept.
 const week = 7 * 24 * time.Hour
 
 // cleaned is the result of clean in the final JSON object. The result of a tree holds one
 // for each partition.
 type cleaned struct {
 	Dest string `json:"dest"`
-	// Removed lists what was removed; with --dry-run, what could be.
+	// Removed lists what was removed, or with --dry-run what could be removed.
 	Removed []removed `json:"removed"`
 	// Kept lists work that changed too recently.
 	Kept       []removed  `json:"kept"`
-	Bytes      int64      `json:"bytes"` // of what was, or could be, removed
+	Bytes      int64      `json:"bytes"` // bytes of Removed
 	DryRun     bool       `json:"dry_run"`
 	Partitions []*cleaned `json:"partitions,omitempty"`
-	Error      *reported  `json:"error,omitempty"` // of a partition
+	Error      *reported  `json:"error,omitempty"` // error of a partition
 }
 
 type removed struct {
@@ -60,7 +60,7 @@ type removed struct {
 // cleanCommand is rowtocol clean.
 type cleanCommand struct {
 	*app
-	age    time.Duration // from which reusable work is removed
+	age    time.Duration // least age of unfinished work that is removed
 	dryRun bool
 }
 

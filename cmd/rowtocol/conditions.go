@@ -121,8 +121,8 @@ func (v *conditionValue) Set(s string) error {
 // drawn limits the characters of a condition's line that are shown.
 const drawn = 72
 
-// drawing returns the line of a condition with an error, and below it a caret at the
-// place. It is empty for other errors.
+// drawing returns the line of a condition that has an error, and below it a caret at the
+// place of the error. It returns "" for other errors.
 func drawing(err error) string {
 	e := (*where.Error)(nil)
 	if !errors.As(err, &e) {

@@ -22,7 +22,7 @@ import (
 
 // setting is a value from the environment, or a key of a job file with its values.
 type setting struct {
-	name   string // in messages
+	name   string // name in messages
 	line   int
 	values []string
 }
@@ -117,10 +117,10 @@ func settings(root *cobra.Command) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// checkEnvironment refuses variables that look like a flag's but belong to no flag: a
-// misspelt one would be ignored silently.
+// checkEnvironment refuses variables whose names begin as those of flags do, but belong to no
+// flag: a misspelt variable would be ignored silently.
 func checkEnvironment(flags []string) error {
-	var known []string // without the prefix, which all share
+	var known []string // names without the common prefix
 	for _, name := range append(flags, "config") {
 		known = append(known, strings.TrimPrefix(envName(name), envPrefix))
 	}

@@ -14,11 +14,11 @@ import (
 	"github.com/rowtocol/rowtocol/job/plan"
 )
 
-// comparedInput is an input, and how the output holds it.
+// comparedInput is an input, and what the output has of it.
 type comparedInput struct {
 	name   string
-	schema string      // that its rows were resolved to; "" if they were not
-	lost   []ocf.Range // left out by the conversion
+	schema string      // schema to which its rows were resolved, or ""
+	lost   []ocf.Range // ranges that the conversion left out
 	empty  bool        // it had no bytes when it was converted
 	extra  bool        // the output was not made from it
 	unique bool        // the conversion left out files with the same bytes
@@ -48,7 +48,7 @@ func (f *verifyCommand) findCompared(ctx context.Context, l *dataset.Listing, ag
 	}
 	for _, s := range skipped {
 		switch {
-		case known[s.Path]: // it was named when the output was made
+		case known[s.Path]: // the conversion named it
 			names = append(names, s.Path)
 		//guard: leaves out a file that nothing else holds
 		case s.Same == "":
@@ -79,8 +79,8 @@ func (f *verifyCommand) findCompared(ctx context.Context, l *dataset.Listing, ag
 	return inputs, nil
 }
 
-// otherNames finds files that the output was made from under another name. It leaves out
-// files that are also there under that name, and copies that the conversion left out.
+// otherNames finds files that had another name when the output was made from them. It leaves
+// out files that still exist under the other name, and copies that the conversion left out.
 func (f *verifyCommand) otherNames(ctx context.Context, files []input.File, made []comparedInput, inputs *manifest.Known, known map[string]bool) ([]input.File, error) {
 	skipped := slices.ContainsFunc(made, func(in comparedInput) bool { return in.unique })
 	there := make(map[string]bool, len(files))
@@ -129,7 +129,7 @@ func (f *verifyCommand) otherNames(ctx context.Context, files []input.File, made
 	return left, nil
 }
 
-// onlyAvro separates the Avro files, which are compared, from others. It does not look at
+// onlyAvro separates Avro files, which are compared, from other files. It does not open
 // files that the output was made from.
 func (f *verifyCommand) onlyAvro(ctx context.Context, files []input.File, known map[string]bool) (names []string, other []input.Skipped, err error) {
 	reasons := make([]string, len(files))
@@ -154,9 +154,8 @@ func (f *verifyCommand) onlyAvro(ctx context.Context, files []input.File, known 
 	return names, other, err
 }
 
-// madeFrom returns the inputs of all outputs in the order in which these took them, an
-// index of them, and the last schema to which rows were resolved. It adds inexact values
-// to r.
+// madeFrom returns the inputs of all outputs, in the order of conversion; an index of the
+// inputs; and the last schema to which rows were resolved. It adds inexact values to r.
 func madeFrom(ctx context.Context, l *dataset.Listing, r *verified) (made []comparedInput, inputs *manifest.Known, schema string, err error) {
 	inputs = manifest.NewKnown()
 	for i := range l.Outputs {
@@ -182,14 +181,14 @@ func madeFrom(ctx context.Context, l *dataset.Listing, r *verified) (made []comp
 
 // matching says which of the present files an output was made from.
 type matching struct {
-	inputs  []comparedInput // under their present names
-	extra   []string        // names that no input has
-	missing []string        // names of inputs that are not there
+	inputs  []comparedInput // inputs under their present names
+	extra   []string        // files that are not inputs of the output
+	missing []string        // names of inputs that do not exist
 	byPath  bool
 }
 
-// matchInputs finds the inputs of an output among files. It matches moved ones by file
-// name, or else in the order of their paths.
+// matchInputs finds the inputs of an output among files. It matches moved inputs by their
+// file names, or if these are ambiguous in the order of their paths.
 func matchInputs(made []comparedInput, names []string, schema string) matching {
 	byPath := matchBy(made, names, func(name string) string { return name })
 	byPath.byPath = true
@@ -211,7 +210,7 @@ func matchInputs(made []comparedInput, names []string, schema string) matching {
 	return inPathOrder(made, names, schema)
 }
 
-// matchBy matches inputs by keys of their names. It returns nil if these are ambiguous.
+// matchBy matches inputs by keys of their names. It returns nil if the keys are ambiguous.
 func matchBy(made []comparedInput, names []string, key func(string) string) *matching {
 	now := make(map[string]string, len(names))
 	for _, name := range names {

@@ -68,7 +68,7 @@ const convertExample = `  # a directory of files, with the defaults
   # everything from a job file, inputs and destination too
   rowtocol convert --config job.yaml`
 
-// convertCommand is rowtocol convert, and the part of submit that is the same.
+// convertCommand is rowtocol convert, and the part that submit shares with it.
 type convertCommand struct {
 	requestFlags
 	engine                         engine
@@ -103,12 +103,12 @@ func (c *convertCommand) add(cmd *cobra.Command) {
 	c.addMaxRuntime(flags)
 }
 
-// engine carries out a conversion: in this process, or elsewhere.
+// engine runs conversions in this process or on other machines.
 type engine interface {
 	// ready returns an error if the engine cannot convert, before anything is done.
 	ready() error
 	convert(ctx context.Context, req job.Request) (*job.Outcome, error)
-	// partitions calls each with the outcome of every partition, until ctx ends.
+	// partitions converts partitions until ctx ends, and calls each with every outcome.
 	partitions(ctx context.Context, p *job.Partitions, names []string, each func(name string, out *job.Outcome, err error))
 }
 
@@ -147,7 +147,7 @@ func (c *convertCommand) execute(cmd *cobra.Command, args []string) error {
 	}
 	ctx := cmd.Context()
 	if c.dryRun {
-		c.watchers = watchers{} // nothing is done
+		c.watchers = watchers{} // a dry run is not reported
 	}
 	if err := c.startTelling(ctx, c.req.Dest, c.req.Inputs); err != nil {
 		return err

@@ -20,8 +20,8 @@ const countExample = `  rowtocol count mail.columns
 
 // counted is the result of count in the final JSON object.
 type counted struct {
-	Rows      int64  `json:"rows"`                 // for which the condition holds
-	TotalRows *int64 `json:"total_rows,omitempty"` // of the inputs, if known
+	Rows      int64  `json:"rows"`                 // rows that meet the condition
+	TotalRows *int64 `json:"total_rows,omitempty"` // rows of the inputs, if known
 	BytesRead int64  `json:"bytes_read"`
 }
 

@@ -13,9 +13,9 @@ import (
 
 // scheduler runs tasks on other machines.
 type scheduler interface {
-	// AddFlags adds the flags that other schedulers do not have.
+	// AddFlags adds the flags that only this scheduler has.
 	AddFlags(flags *pflag.FlagSet)
-	// Open is called before Run and Attach. It asks no server.
+	// Open prepares Run and Attach. It calls no server.
 	Open(o task.RemoteOptions, stores *location.Resolver) error
 	job.RemoteRunner
 	// Attach follows the job with an ID to its end, and returns the plans whose tasks it

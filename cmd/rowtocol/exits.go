@@ -20,17 +20,17 @@ import (
 // exit is one row of the table of exit codes.
 type exit struct {
 	code    int
-	codes   string // as the table shows it; empty for code
-	status  string // in the JSON object; empty for the name of kind
-	kind    error  // of failure, or nil
+	codes   string // label in the table; empty if it is code
+	status  string // status in the JSON object; empty if it is the name of kind
+	kind    error  // kind of package failure, or nil
 	meaning string
-	retry   bool             // whether the same command may do better later
-	action  string           // what to do
-	is      func(error) bool // besides those of kind; nil for no others
+	retry   bool             // whether a retry may succeed
+	action  string           // what the user should do
+	is      func(error) bool // matches errors of other kinds; nil if there are none
 }
 
-// exits is the table from which exit codes, help and documentation come. Its order is the
-// documentation's; priority is the order of matching.
+// exits is the table of exit codes for the program, its help and the documentation, in the
+// order of the documentation. The order of matching is priority.
 var exits = []exit{
 	{
 		code: 0, status: "done",
@@ -89,11 +89,11 @@ var exits = []exit{
 	},
 }
 
-// priority is the order in which codes claim an error: kinds that a package named come
-// before those inferred from a cause further down.
+// priority is the order in which codes are matched with an error: kinds that a package set
+// come before kinds that are inferred from a cause.
 var priority = []int{130, 1, 6, 8, 5, 9, 3, 4, 7}
 
-// classify returns the table's row for an error. An error that no row claims is a defect.
+// classify returns the row of the table for an error. An error that matches no row is a defect.
 func classify(err error) exit {
 	if err == nil {
 		return byCode(0)

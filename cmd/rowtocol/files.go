@@ -19,7 +19,7 @@ func (a *app) list(ctx context.Context, names []string) (*dataset.Listing, error
 	return dataset.List(ctx, at, dataset.Options{Formats: formats, Memory: a.pool, Keyless: true})
 }
 
-// resolveAll is resolve for several locations.
+// resolveAll resolves several locations.
 func (a *app) resolveAll(names []string) ([]store.Location, error) {
 	at := make([]store.Location, len(names))
 	for i, name := range names {

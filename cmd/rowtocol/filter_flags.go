@@ -12,7 +12,7 @@ import (
 // moment is a flag value that is a time.
 type moment struct {
 	*time.Time
-	text string // as it was given
+	text string // the text that was given
 }
 
 // Set implements pflag.Value.

@@ -13,8 +13,8 @@ type flagGroup struct {
 	Flags *pflag.FlagSet
 }
 
-// flagTitles lists the groups of the flags of conversions, in order. Flags of formats
-// belong to the output; flags without a group come first.
+// flagTitles lists the groups of the flags of conversions, in order. Flags of formats belong
+// to the group Output. Flags without a group come before all groups.
 var flagTitles = []struct {
 	title string
 	names []string
@@ -30,7 +30,7 @@ var flagTitles = []struct {
 
 const outputTitle = "Output"
 
-// manyFlags is the number of flags from which a command's list is divided.
+// manyFlags is the least number of flags for which the list of a command is divided.
 const manyFlags = 16
 
 // flagGroups divides the flags of a command.

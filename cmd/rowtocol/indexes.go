@@ -15,7 +15,7 @@ type indexOf struct {
 	Bytes   int64  `json:"bytes"`
 }
 
-// addIndexes adds the indexes of an output to those of others, by their fields.
+// addIndexes adds the indexes of an output to the indexes of others on the same fields.
 func addIndexes(all []indexOf, fields []string, files []manifest.File) []indexOf {
 	for _, x := range index.IndexesOf(fields, files, "") {
 		o := indexOf{Fields: x.Fields, Files: len(x.Files), Entries: x.Entries()}

@@ -125,8 +125,8 @@ func (h heeding) Write(b []byte) (int, error) {
 // inspected is the result of inspect in the final JSON object.
 type inspected struct {
 	*inspect.Figures
-	HTML    string    `json:"html,omitempty"`    // where the page was written
-	Indexes []indexOf `json:"indexes,omitempty"` // of all outputs
+	HTML    string    `json:"html,omitempty"`    // location of the page
+	Indexes []indexOf `json:"indexes,omitempty"` // indexes of all outputs
 }
 
 var sortOrders = []string{"file", "stored", "name"}
@@ -136,7 +136,7 @@ type inspectCommand struct {
 	*app
 	dump, count bool
 	order, html string
-	names       []string // as given on the command line
+	names       []string // arguments of the command line
 }
 
 func (o *inspectCommand) check() error {
@@ -202,8 +202,8 @@ func (o *inspectCommand) show(ctx context.Context, l *dataset.Listing) error {
 	return damaged
 }
 
-// pageLocation resolves the location of the page. It allows to replace only another page:
-// the user may have named a data file by mistake.
+// pageLocation resolves the location of the page. It refuses an existing file that is not a
+// page: the user may have named a data file by mistake.
 func (o *inspectCommand) pageLocation(ctx context.Context, name string) (store.Location, error) {
 	at, err := input.Locate(o.resolve, name)
 	if err != nil {
@@ -254,7 +254,7 @@ func (o *inspectCommand) printInspected(r *inspected) {
 	if n := len(r.Datasets); n > 0 {
 		facts += " of " + plural(n, "dataset")
 	}
-	if r.Format != "" { // empty without files
+	if r.Format != "" { // it is empty if there are no files
 		facts += fmt.Sprintf(", %s version %d", r.Format, r.Version)
 	}
 	o.printTitled(r.Path, facts)

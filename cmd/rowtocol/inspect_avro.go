@@ -17,11 +17,11 @@ import (
 type avroFile struct {
 	*ocf.Reader
 	name  string
-	bytes int64 // of the file; 0 for a stream
+	bytes int64 // size of the file; 0 for a stream
 	close func()
 }
 
-// openAvro opens an Avro file. It returns nil for a directory or another file.
+// openAvro opens an Avro file. It returns nil for a directory, or a file that is not Avro.
 func (a *app) openAvro(ctx context.Context, name string) (*avroFile, error) {
 	memory := a.pool.NewHeap()
 	if isStream(name) {
@@ -41,7 +41,7 @@ func (a *app) openAvro(ctx context.Context, name string) (*avroFile, error) {
 	}
 	f, err := at.Store.Open(ctx, at.Path)
 	if err != nil {
-		return nil, nil // as above
+		return nil, nil // other readers report the error
 	}
 	if !dataset.IsAvro(f) {
 		return nil, f.Close()
@@ -64,11 +64,11 @@ type inspectedAvro struct {
 	Format      string             `json:"format"`
 	Codec       string             `json:"codec"`
 	SchemaBytes int                `json:"schema_bytes"`
-	Bytes       int64              `json:"bytes,omitempty"` // of the file; not of a stream
+	Bytes       int64              `json:"bytes,omitempty"` // size of the file; 0 for a stream
 	Rows        int64              `json:"rows"`
 	Blocks      int64              `json:"blocks"`
 	Raw         int64              `json:"raw"`    // bytes of all rows
-	Stored      int64              `json:"stored"` // their stored bytes
+	Stored      int64              `json:"stored"` // bytes of all rows as they are stored
 	BlockRows   extremes           `json:"block_rows"`
 	BlockRaw    extremes           `json:"block_raw"`
 	BlockStored extremes           `json:"block_stored"`
@@ -88,7 +88,7 @@ func (e *extremes) add(n int64, first bool) {
 	e.Min, e.Max = min(e.Min, n), max(e.Max, n)
 }
 
-// showAvro prints the parts of an Avro file. For a damaged file it prints those before the
+// showAvro prints the parts of an Avro file, or of a damaged file the parts before the
 // damage.
 func (o *inspectCommand) showAvro(ctx context.Context, f *avroFile) error {
 	defer f.close()

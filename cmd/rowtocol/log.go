@@ -100,13 +100,13 @@ func (a *app) forPeople() bool { return a.console.people && !a.logs.verbose }
 // lineEvery is the time between the lines of progress in the log.
 const lineEvery = time.Minute
 
-// journal logs the start, the progress and the end of a run. It logs progress also while
-// nothing moves. On a terminal, the progress line and the summary replace it, except with
+// journal logs the start, the progress and the end of a run. It logs progress even if there
+// is none. On a terminal, the progress line and the summary replace it, except with
 // --verbose. It is safe for concurrent use.
 type journal struct {
 	mu       sync.Mutex
 	log      *slog.Logger
-	progress *progress // nil before the first
+	progress *progress // nil before the first progress
 	finished chan struct{}
 	stopped  sync.WaitGroup
 }
@@ -179,13 +179,13 @@ func (a *app) follow(p *progress) {
 // progressState is the progress of the work at a time.
 type progressState struct {
 	at                time.Time
-	moved             time.Time // when anything last changed
+	moved             time.Time // time of the last change
 	rows, bytes, done int64
 	total             int64
 	tasks, ofTasks    int64
 }
 
-// tell logs the progress as of now, and returns it.
+// tell logs the present progress, and returns it.
 func (j *journal) tell(now, began time.Time, last progressState) progressState {
 	j.mu.Lock()
 	log, p := j.log, j.progress
@@ -216,7 +216,7 @@ func (j *journal) tell(now, began time.Time, last progressState) progressState {
 	return s
 }
 
-// sameWork reports whether nothing was done since.
+// sameWork reports whether the work done is the same in two states.
 func (s *progressState) sameWork(last *progressState) bool {
 	return s.rows == last.rows && s.bytes == last.bytes && s.done == last.done && s.tasks == last.tasks
 }
@@ -231,7 +231,7 @@ func (a *app) end(err error) {
 	close(j.finished)
 	j.stopped.Wait()
 	if p := j.progress; p != nil && err != nil && a.run.Files == 0 && p.state(a.run.Ended).bytes > 0 {
-		// The work under way is all that is known.
+		// Only the work under way is known.
 		j.tell(a.run.Ended, a.run.Began, progressState{at: a.run.Began})
 	}
 	r := a.run
@@ -255,7 +255,7 @@ func (a *app) ofTask(plan string, task int) (attrs []any) {
 	return attrs
 }
 
-// ofFailed returns the log, with the task that failed, if one did.
+// ofFailed returns the log. If a task failed, the lines of the log have its number.
 func (a *app) ofFailed(err error) *slog.Logger {
 	if f := (*task.Failure)(nil); errors.As(err, &f) {
 		return a.log.With(a.ofTask(f.Plan, f.Task)...)

@@ -20,7 +20,7 @@ import (
 // maxKeyLine bounds a key on standard input, in bytes.
 const maxKeyLine = 1 << 20
 
-// asks returns the questions to the index, or nil if they come from standard input.
+// asks returns what to look up in the index, or nil if the keys come from standard input.
 func (f *lookupCommand) asks(keys []string) (all []lookup.RangeFunc) {
 	switch {
 	case f.ranged:
@@ -37,7 +37,7 @@ func (f *lookupCommand) asks(keys []string) (all []lookup.RangeFunc) {
 	return all
 }
 
-// exactly asks for a key.
+// exactly looks up one key.
 func exactly(key string) lookup.RangeFunc {
 	return func(s *rowkey.Spec) (rowkey.Range, error) { return usable(s.Exactly(key)) }
 }
@@ -50,7 +50,7 @@ func usable(r rowkey.Range, err error) (rowkey.Range, error) {
 	return r, nil
 }
 
-// oneByOne returns an iterator, which returns io.EOF after the last.
+// oneByOne returns an iterator over all, which returns io.EOF after the last item.
 func oneByOne(all []lookup.RangeFunc) func() (lookup.RangeFunc, error) {
 	return func() (lookup.RangeFunc, error) {
 		if len(all) == 0 {
@@ -62,7 +62,8 @@ func oneByOne(all []lookup.RangeFunc) func() (lookup.RangeFunc, error) {
 	}
 }
 
-// keysOf returns an iterator over the key on each line, which returns io.EOF after the last.
+// keysOf returns an iterator over the keys on the lines of a text, which returns io.EOF after
+// the last key.
 func keysOf(in io.Reader) func() (lookup.RangeFunc, error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxKeyLine)
@@ -96,8 +97,8 @@ type finder struct {
 	next  func() (lookup.RangeFunc, error)
 }
 
-// A batch holds keys whose rows are read together, so that a part is opened once for all of
-// them. These limits say when it is full.
+// A batch holds keys whose rows are read together, so that each part is opened once for all
+// keys of the batch. These constants limit a batch.
 const (
 	batchKeys = 1000
 	batchRows = 1000
@@ -108,7 +109,7 @@ const batchMemory = 16 << 20
 
 var errBatchMemory = fmt.Errorf("the rows of several keys take more than %d bytes", batchMemory)
 
-// answer writes all rows, also those before an error.
+// answer writes all rows, or the rows before the first error.
 func (f *finder) answer(ctx context.Context, w export.Writer) error {
 	for {
 		batch, err := f.batch(ctx)
@@ -127,8 +128,8 @@ func (f *finder) answer(ctx context.Context, w export.Writer) error {
 	}
 }
 
-// batch finds the rows of some keys. The error, io.EOF after the last key, belongs to the
-// key after them.
+// batch finds the rows of the next keys. An error is about the key after these; it is io.EOF
+// if there is no other key.
 func (f *finder) batch(ctx context.Context) (batch []*lookup.Rows, err error) {
 	for found := int64(0); len(batch) < batchKeys && found < batchRows; {
 		if f.left == 0 {
@@ -159,7 +160,7 @@ func (f *finder) batch(ctx context.Context) (batch []*lookup.Rows, err error) {
 // written.
 func (f *finder) write(ctx context.Context, w export.Writer, batch []*lookup.Rows) error {
 	q := f.in.query
-	q.Limit = -1 // the batch has no more than are wanted
+	q.Limit = -1 // the batch has at most the rows to print
 	switch len(batch) {
 	case 0:
 		return nil
@@ -220,8 +221,8 @@ type rowAt struct {
 // heldRows holds rows to write them in another order.
 type heldRows struct {
 	data []byte
-	ends []int         // of each row in data
-	at   map[rowAt]int // which row it is
+	ends []int         // end of each row in data
+	at   map[rowAt]int // index in ends of the row at a place
 }
 
 // hold reads the rows of a query.

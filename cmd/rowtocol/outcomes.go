@@ -38,9 +38,9 @@ type converted struct {
 	Rows    int64           `json:"rows"`
 	Bytes   int64           `json:"bytes"`
 	Files   int             `json:"files"`
-	Index   int64           `json:"index_bytes"` // of key indexes
+	Index   int64           `json:"index_bytes"` // bytes of key indexes
 	Inputs  int             `json:"inputs"`
-	Copies  int             `json:"copies"` // Inputs with the content of another
+	Copies  int             `json:"copies"` // inputs with the same content as another input
 	Parts   []manifest.Part `json:"parts"`
 	Losses  []manifest.Loss `json:"losses"`
 	// LeftOut lists fields of inputs that the schema of the output lacks. Inexact counts
@@ -51,8 +51,8 @@ type converted struct {
 	Skipped  int                `json:"skipped"` // found files and directories that are not inputs
 }
 
-// report reports the outcome of a conversion or a commit. With an outcome, err is about
-// losses, or about a failure after the increment that the outcome has.
+// report reports the outcome of a conversion or a commit. If there are an outcome and an
+// error, the error is about losses, or about a failure after an increment was published.
 func (a *outcomes) report(outcome *job.Outcome, err error, dest string) error {
 	//guard: reports the increments published before one that failed
 	if outcome == nil {
@@ -147,8 +147,8 @@ func (a *outcomes) tallyInputs(inputs []manifest.Input) {
 	}
 }
 
-// tallyTasks adds tasks of a plan and their results to the account. Tasks that were done
-// before count in all figures except the bytes that the run itself converted.
+// tallyTasks adds tasks of a plan and their results to the account. Earlier results are in
+// all figures except the bytes that the run itself converted.
 func (a *outcomes) tallyTasks(p *manifest.Plan, numbers []int, results []*manifest.TaskResult, resumed int, converted int64) {
 	r := a.run
 	read := map[string]int64{}

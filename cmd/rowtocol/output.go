@@ -78,8 +78,8 @@ func (a *app) newFile(ctx context.Context, at store.Location, replace bool, writ
 	return giveName(ctx, at, temp, replace)
 }
 
-// giveName gives a complete file its name. It first moves an old file of that name aside,
-// and moves it back on failure, so that one of the two is always there.
+// giveName gives a complete file its name. It first moves an old file of that name to another
+// name, and moves it back after a failure, so that one of the two files always has a name.
 func giveName(ctx context.Context, at store.Location, temp string, replace bool) error {
 	clean, cancel := store.Cleanup(ctx) // completes the step even if the run was stopped
 	defer cancel()
@@ -107,7 +107,7 @@ func giveName(ctx context.Context, at store.Location, temp string, replace bool)
 	return nil
 }
 
-// standardOutput names standard output in place of a file.
+// standardOutput stands for standard output in place of the name of a file.
 const standardOutput = "-"
 
 // checkOutput refuses a place in the inputs of these names, or in a destination.

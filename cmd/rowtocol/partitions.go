@@ -55,8 +55,8 @@ type partitionResult struct {
 	// converted whole, "increment" if inputs were added, "nothing", "detached" if its tasks
 	// run on, or "" if it failed.
 	Action   string   `json:"action"`
-	Inputs   int      `json:"inputs"` // that were, or would be, converted
-	Rows     int64    `json:"rows"`   // converted, as are bytes
+	Inputs   int      `json:"inputs"` // inputs that were, or would be, converted
+	Rows     int64    `json:"rows"`   // converted rows; Bytes are their bytes
 	Bytes    int64    `json:"bytes"`
 	Resumed  int      `json:"resumed_tasks"`
 	Losses   int      `json:"losses"`
@@ -233,10 +233,10 @@ func (c *convertCommand) reportPartitions(ctx context.Context, r *partitioned, n
 
 // worstOf is the error that decides the exit code of several partitions.
 type worstOf struct {
-	kind error  // of failure
-	name string // of its partition, or ""
+	kind error  // kind of package failure
+	name string // name of the partition, or ""
 	err  error
-	n    int // errors
+	n    int // number of errors
 }
 
 func (w *worstOf) add(name string, err error) {

@@ -164,15 +164,15 @@ func (c *planCommand) planFile(ctx context.Context, dest string) (at store.Locat
 	return at, nil
 }
 
-// planning is a plan and the state it was made from.
+// planning is a plan, and the state of the destination for which it was made.
 type planning struct {
 	survey *plan.Survey
 	state  *publish.State // of the destination
 	plan   *manifest.Plan
 }
 
-// makePlan plans a conversion. The plan names the output that the destination holds, as the
-// one that may be replaced.
+// makePlan plans a conversion. The plan names the output in the destination that it may
+// replace.
 func makePlan(ctx context.Context, req job.Request) (*planning, error) {
 	survey, state, err := job.Survey(ctx, req)
 	if err != nil {
@@ -218,8 +218,8 @@ func (c *convertCommand) showPlan(ctx context.Context, req job.Request) error {
 // dryRun is the result of --dry-run in the final JSON object.
 type dryRun struct {
 	*manifest.Plan
-	Skipped []input.Skipped `json:"skipped_files"` // and directories
-	// RowGroups is the estimated number.
+	Skipped []input.Skipped `json:"skipped_files"` // skipped files and directories
+	// RowGroups is the estimated number of row groups.
 	RowGroups int `json:"row_groups"`
 }
 

@@ -133,11 +133,11 @@ type progress struct {
 	start   time.Time
 	rows    int64
 	bytes   int64
-	done    int64 // of the work, in whichever unit
-	total   int64 // 0 if not known
-	tasks   int64 // done
-	ofTasks int64 // 0 if the work has no tasks
-	// first is the time of the first report, with how much was done then.
+	done    int64 // work that is done, in the unit of total
+	total   int64 // all work; 0 if not known
+	tasks   int64 // tasks that are done
+	ofTasks int64 // number of tasks; 0 if the work has no tasks
+	// first is the time of the first report, and how much was done then.
 	first     time.Time
 	firstDone int64
 }
@@ -167,10 +167,10 @@ func (a *app) startProgress(ctx context.Context) (p *progress, stop func()) {
 	return p, func() { cancel(); <-stopped }
 }
 
-// set takes the state of work that is measured in bytes.
+// set sets the state of work that is measured in bytes.
 func (p *progress) set(rows, done, total int64) { p.setOf(rows, done, done, total) }
 
-// setOf takes the state of work that is measured in another unit.
+// setOf sets the state of work that is measured in another unit.
 func (p *progress) setOf(rows, bytes, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -180,20 +180,20 @@ func (p *progress) setOf(rows, bytes, done, total int64) {
 	}
 }
 
-// setTasks takes the number of tasks that are done.
+// setTasks sets the number of tasks that are done.
 func (p *progress) setTasks(done, total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tasks, p.ofTasks = int64(done), int64(total)
 }
 
-// ofJob takes the state of a conversion.
+// ofJob sets the state of a conversion.
 func (p *progress) ofJob(s job.Progress) {
 	p.set(s.Rows, s.Bytes, s.TotalBytes)
 	p.setTasks(s.Tasks, s.TotalTasks)
 }
 
-// ofCluster takes the state of a conversion by a cluster, which reports the part of a job
+// ofCluster sets the state of a conversion by a cluster, which reports the part of a job
 // that is done, but not the number of tasks.
 func (p *progress) ofCluster(s job.Progress) { p.set(s.Rows, s.Bytes, s.TotalBytes) }
 

@@ -81,7 +81,7 @@ func checkRecursive(as string) error {
 }
 
 // choices returns the options of all formats, by name. An option of several formats has the
-// usage of the first; one that not all have names the formats that do.
+// usage of the first format. If not all formats have an option, its usage names those that do.
 func choices() map[string]format.Choice {
 	all, of := make(map[string]format.Choice), make(map[string][]string)
 	for _, f := range formats {
@@ -101,7 +101,7 @@ func choices() map[string]format.Choice {
 	return all
 }
 
-// formatOptions makes the format's document of its flags.
+// formatOptions makes the format's document of options from the flags.
 func (f *requestFlags) formatOptions() (json.RawMessage, error) {
 	if err := checkChoice("format", f.req.Output.Format, formats.Names()); err != nil {
 		return nil, err

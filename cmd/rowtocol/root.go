@@ -35,7 +35,7 @@ type app struct {
 	json       bool
 	tempDir    string
 	memory     byteSize
-	pool       *budget.Pool // of memory
+	pool       *budget.Pool // accounts for memory
 	workers    int
 	logs       logFlags
 	store      location.Options
@@ -47,21 +47,21 @@ type app struct {
 	maxRuntime  time.Duration
 
 	args       []string
-	flags      *pflag.FlagSet     // of the command that ran
-	origins    map[string]setting // of flags whose values are not from the command line
+	flags      *pflag.FlagSet     // flags of the command that ran
+	origins    map[string]setting // origins of values that are not from the command line
 	command    string             // name of the command that ran
-	rowsOut    bool               // its standard output is for rows
+	rowsOut    bool               // the command prints rows on standard output
 	stdinTaken bool               // standard input is being read
-	result     any                // its part of the final JSON object
+	result     any                // the command's part of the final JSON object
 	run        *report.Run
 	finishing  sync.Mutex // held to the end of the program by the goroutine that reports the outcome
 	stoppable  *stoppable
 	unfinished unfinished
 	journal    *journal // nil for commands that do not log their progress
-	toldPlan   bool     // every line of the log has it
+	toldPlan   bool     // every line of the log has the plan
 	toldTask   bool
-	figures    Figures // of run, when it has ended
-	status     string  // in the final JSON object of a success other than "done"
+	figures    Figures // figures of run, once it has ended
+	status     string  // status of a success in the final JSON object, unless it is "done"
 }
 
 func newApp(args []string, stdout, stderr *os.File) *app {
@@ -182,7 +182,7 @@ func (a *app) prepare(cmd *cobra.Command) error {
 		return usagef("--memory must be at least 16MiB")
 	}
 	a.pool = budget.New(int64(a.memory))
-	// The pool bounds reserved memory; this bounds garbage.
+	// The pool limits reserved memory; SetLimit limits all of Go's heap, with garbage.
 	budget.SetLimit(int64(a.memory) + budget.Headroom)
 	if err := a.openStores(); err != nil {
 		return err
@@ -226,8 +226,8 @@ type ending struct {
 }
 
 // finish prints the rest of the output and returns the exit code. A failure to print is a
-// failure of storage like any other. A reader that leaves early, as head does, is not a
-// failure.
+// failure of storage. If the reader of standard output ends early, as head does, that is
+// no failure.
 func (a *app) finish(err error) int {
 	a.finishing.Lock()
 	return a.conclude(err, a.out, a.result)

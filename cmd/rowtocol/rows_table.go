@@ -28,14 +28,14 @@ const (
 
 // rowTable is an export.Writer that prints rows as a table. The first rows decide how wide
 // its columns are. On a terminal it shortens cells and leaves out columns that do not fit.
-// Elsewhere cells are complete, and one that is wider than its column shifts its row.
+// Elsewhere cells are complete, and a cell that is wider than its column shifts the row.
 type rowTable struct {
 	w     *bufio.Writer
 	cells *export.Cells
-	width int // of the terminal; 0 for anything else
+	width int // columns of the terminal; 0 if there is none
 
 	ahead  [][]string // rows that are not printed yet, and the names
-	bytes  int        // of them
+	bytes  int        // bytes of ahead
 	widths []int      // nil until they are decided
 	line   strings.Builder
 }
@@ -72,8 +72,7 @@ func (t *rowTable) Write(row []byte) error {
 	return t.begin()
 }
 
-// shown returns a cell on one line. For a terminal it first leaves out the middle of a long
-// one.
+// shown returns a cell on one line. For a terminal it leaves out the middle of a long cell.
 func (t *rowTable) shown(cell []byte) string {
 	if t.width == 0 || len(cell) <= shownCell {
 		return printable(string(cell))
@@ -145,7 +144,7 @@ func (t *rowTable) begin() error {
 }
 
 // fitColumns narrows wide columns, the widest first, until they fit a width. If they still
-// do not fit, it leaves out the last ones, but never the first.
+// do not fit, it leaves out the last columns, but never the first.
 func fitColumns(widths []int, width int) []int {
 	narrowed := func(n, most int) int {
 		if n <= wholeCell {

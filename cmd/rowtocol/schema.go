@@ -130,7 +130,7 @@ func (c *schemaCommand) print(name, text string) error {
 		return damage.New(damage.Schema, name, -1, "the file holds no avro.schema; --shredded prints its columns")
 	}
 	if !json.Valid([]byte(text)) {
-		// Some old files hold a bare type name without quotes.
+		// Some old files have a type name without quotes.
 		c.result = map[string]any{"schema": text}
 	} else {
 		c.result = map[string]any{"schema": json.RawMessage(text)}
@@ -166,7 +166,7 @@ func in(name string, err error) error { return fmt.Errorf("%s: %w", name, err) }
 type columnEntry struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
-	// Logical is the schema's name of the type, if it has another one.
+	// Logical is the name of the type in the schema, if that is another name.
 	Logical string `json:"logical,omitempty"`
 	Array   bool   `json:"array"`
 	Parent  string `json:"parent,omitempty"`
@@ -183,7 +183,7 @@ func entry(cols []column.Column, i int) columnEntry {
 func (c *schemaCommand) printColumns(cols []column.Column) {
 	entries := make([]columnEntry, len(cols))
 	t := newTable("#>", "name", "type", "stored as", "parent>")
-	t.spare(3, 4, 0) // what the columns are stored as, parents, numbers
+	t.spare(3, 4, 0) // first stored types, then parents, then numbers
 	for i := range cols {
 		entries[i] = entry(cols, i)
 		c := &cols[i]

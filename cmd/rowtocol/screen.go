@@ -45,7 +45,7 @@ func (s *screen) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// escaper escapes text that comes in pieces.
+// escaper escapes text that is written in pieces.
 type escaper struct {
 	rest []byte // of the last piece: the start of a character
 }

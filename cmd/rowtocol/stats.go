@@ -29,7 +29,7 @@ const statsExample = `  rowtocol stats mail.columns
 
 // summed is the result of stats in the final JSON object.
 type summed struct {
-	Rows      int64          `json:"rows"` // for which the condition holds
+	Rows      int64          `json:"rows"` // rows that meet the condition
 	BytesRead int64          `json:"bytes_read"`
 	Columns   []stats.Column `json:"columns"`
 }
@@ -117,7 +117,7 @@ func (c *statsCommand) printSummed(r *summed) {
 	t.print(c.out, 0, width)
 }
 
-// text returns a value as JSON has it, without quotation marks.
+// text returns a value as in JSON, without quotation marks.
 func text(v any) string {
 	if v == nil {
 		return ""
@@ -125,7 +125,7 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// figure writes a figure, or nothing if there is none.
+// figure writes a figure, or "" if there is none.
 func figure[T any](f *T, text func(T) string) string {
 	if f == nil {
 		return ""

@@ -68,10 +68,10 @@ func newStatusCommand(a *app) *cobra.Command {
 // for each partition.
 type statusOf struct {
 	Dest       string             `json:"dest"`
-	Lock       *publish.Lock      `json:"lock"` // null if it is free
+	Lock       *publish.Lock      `json:"lock"` // null if no run has the lock
 	Output     *outputOf          `json:"output"`
 	Increments []outputOf         `json:"increments"`
-	Totals     totals             `json:"totals"` // of output and increments, or of all partitions
+	Totals     totals             `json:"totals"` // sums of output and increments, or of all partitions
 	Unfinished []workOf           `json:"unfinished"`
 	Debris     []publish.Leftover `json:"debris"`
 	LeftAlone  []publish.Leftover `json:"left_alone"`
@@ -79,7 +79,7 @@ type statusOf struct {
 	Foreign    []string           `json:"foreign"`
 	Request    *job.Prospect      `json:"request,omitempty"`
 	Partitions []*statusOf        `json:"partitions,omitempty"`
-	Error      *reported          `json:"error,omitempty"` // of a partition that could not be read
+	Error      *reported          `json:"error,omitempty"` // error of a partition that could not be read
 
 	err error
 }
@@ -96,17 +96,17 @@ type outputFigures struct {
 	Rows     int64 `json:"rows"`
 	Bytes    int64 `json:"bytes"`
 	Parts    int   `json:"parts"`
-	Losses   int   `json:"losses"`    // ranges of inputs
-	LostRows int64 `json:"lost_rows"` // as far as known
+	Losses   int   `json:"losses"`    // number of lost ranges of inputs
+	LostRows int64 `json:"lost_rows"` // number of lost rows, as far as known
 }
 
 // outputOf is a committed output.
 type outputOf struct {
 	ID       string    `json:"id"`
 	Sequence int64     `json:"sequence"`
-	Name     string    `json:"name,omitempty"` // of an increment's directory
+	Name     string    `json:"name,omitempty"` // name of an increment's directory
 	Plan     string    `json:"plan"`
-	At       time.Time `json:"at,omitzero"` // by the clock of the machine that made it
+	At       time.Time `json:"at,omitzero"` // time by the clock of the machine that made the output
 	Version  string    `json:"version,omitempty"`
 	outputFigures
 	Indexes []indexOf `json:"indexes,omitempty"`
@@ -115,7 +115,7 @@ type outputOf struct {
 // workOf is work that has no output yet.
 type workOf struct {
 	publish.Work
-	OfTasks *int   `json:"tasks"` // null if unknown
+	OfTasks *int   `json:"tasks"` // number of tasks of the plan; null if unknown
 	OfInput *int64 `json:"input_bytes"`
 }
 
@@ -164,7 +164,7 @@ func (f *statusCommand) foresee(ctx context.Context, dest string, s *publish.Sta
 // statusWorkers is the number of partitions that are read at a time.
 const statusWorkers = 8
 
-// showTree shows the partitions of a tree, with the error of one that cannot be read.
+// showTree shows the partitions of a tree, and for a partition that cannot be read the error.
 func (f *statusCommand) showTree(ctx context.Context, dest string, at store.Location, tree *publish.Tree) error {
 	//guard: accepts a job file whose inputs are for convert
 	if f.onCommandLine("input") {

@@ -20,7 +20,7 @@ func timeText(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05")
 }
 
-// holds reports whether a destination holds anything of rowtocol's.
+// holds reports whether a destination has files that rowtocol wrote.
 func (r *statusOf) holds() bool {
 	return r.Lock != nil || r.Totals.Outputs > 0 || len(r.Unfinished)+len(r.Debris)+len(r.LeftAlone) > 0 || r.Damage != ""
 }

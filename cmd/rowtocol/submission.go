@@ -41,7 +41,7 @@ func (s *submitCommand) engineLog() *slog.Logger {
 	return s.log
 }
 
-// tellJob reports that a job was started or found, and that it has ended.
+// tellJob reports that a job was started or found, or that it has ended.
 func (s *submitCommand) tellJob(j task.RemoteJob) {
 	s.last = j
 	if s.forPeople() {
@@ -160,7 +160,7 @@ func partitionsOf(plans []task.Attached) (dest string, names []string) {
 		}
 		common = common[:n]
 	}
-	// All may be in one partition of the first level.
+	// All plans may be in one partition of the first level.
 	if i := slices.IndexFunc(common, func(part string) bool { return strings.Contains(part, "=") }); i >= 0 {
 		common = common[:i]
 	}
@@ -205,14 +205,14 @@ func (s *submitCommand) reportJob() {
 	case *partitioned:
 		s.result = submittedPartitions{r, on}
 	case nil:
-		if on.Application != "" { // it failed, and the job tells more
+		if on.Application != "" { // it failed, and the job has more to say
 			none := converted{Figures: &s.figures, Dest: s.run.Dest, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, LeftOut: []manifest.LeftOut{}, Warnings: []string{}}
 			s.result = submitted{none, on}
 		}
 	}
 }
 
-// atURL returns the address of a job for a sentence. A job has one once it begins.
+// atURL returns the address of a job for a sentence. A job has an address once it begins.
 func atURL(url string) string {
 	if url == "" {
 		return ""

@@ -36,7 +36,7 @@ const submitExample = `  # a directory on HDFS, by the nodes that hold it
 // submitCommand is rowtocol submit. It is its own engine, which is a scheduler.
 type submitCommand struct {
 	convertCommand
-	options  task.RemoteOptions // what the flags are bound to
+	options  task.RemoteOptions // the flags set them
 	attach   string
 	cluster  scheduler
 	last     task.RemoteJob // the last job
@@ -86,8 +86,8 @@ func (s *submitCommand) execute(cmd *cobra.Command, args []string) error {
 	return s.convertCommand.execute(cmd, args)
 }
 
-// checkAttach refuses other flags on the command line with --attach. A job file may hold
-// them, because it serves other runs too.
+// checkAttach refuses other flags on the command line with --attach. A job file may have
+// them, because other runs use it, too.
 func (s *submitCommand) checkAttach(args []string) error {
 	for _, name := range []string{"input", "dest"} {
 		if s.onCommandLine(name) {
@@ -107,15 +107,15 @@ func (s *submitCommand) checkAttach(args []string) error {
 	return nil
 }
 
-// onCluster is the part of submit's final JSON object that convert does not have. It is
-// about the last job, and empty if no job was needed.
+// onCluster is the part of the final JSON object that submit has, and convert has not. It
+// describes the last job, and is empty if no job was needed.
 type onCluster struct {
 	Application string `json:"application"`
 	Job         string `json:"job"`
 	TrackingURL string `json:"tracking_url"`
 	// Detached is set if the job runs on, and its output is not published.
 	Detached bool                        `json:"detached"`
-	Counters map[string]map[string]int64 `json:"counters"` // by group and name
+	Counters map[string]map[string]int64 `json:"counters"` // counters by group and name
 }
 
 // submitted is the result of submit in the final JSON object.

@@ -134,7 +134,7 @@ func (c *taskCommand) execute(ctx context.Context) error {
 	return nil
 }
 
-// again returns a function that reports whether it was called with a number before.
+// again returns a function that reports whether an earlier call had the same number.
 func again() func(n int) bool {
 	seen := make(map[int]bool)
 	return func(n int) bool {
@@ -144,7 +144,7 @@ func again() func(n int) bool {
 	}
 }
 
-// doneBefore names the tasks that were not run again in a summary.
+// doneBefore describes the tasks that were not run again, for a summary.
 func doneBefore(tasks int) string {
 	switch tasks {
 	case 0:
@@ -155,7 +155,7 @@ func doneBefore(tasks int) string {
 	return fmt.Sprintf("; %d tasks were done before", tasks)
 }
 
-// readPlan reads a plan. It refuses one that was altered, or is of another version.
+// readPlan reads a plan. It refuses a plan that was altered, or is of another version.
 func (a *outcomes) readPlan(ctx context.Context, file string) (*manifest.Plan, error) {
 	if file == "" {
 		return nil, usagef("--plan: name the file with the plan")

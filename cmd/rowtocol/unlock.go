@@ -24,7 +24,7 @@ resumes its finished work.`
 // unlocked is the result of unlock in the final JSON object.
 type unlocked struct {
 	Dest     string `json:"dest"`
-	Unlocked bool   `json:"unlocked"` // there was a lock
+	Unlocked bool   `json:"unlocked"` // a lock was taken away
 	publish.Lock
 }
 
@@ -77,7 +77,7 @@ func (c *unlockCommand) execute(ctx context.Context, dest string) error {
 	return nil
 }
 
-// say prints for people.
+// say prints a sentence, unless --json is given.
 func (a *app) say(format string, args ...any) {
 	if !a.json {
 		a.printf(format, args...)

@@ -80,12 +80,12 @@ type verified struct {
 	Files      int             `json:"files"`
 	Bytes      int64           `json:"bytes"`
 	Rows       int64           `json:"rows"`
-	Holds      string          `json:"holds,omitempty"` // contents of a file without a table's rows
+	Holds      string          `json:"holds,omitempty"` // contents of a file that has no rows of a table
 	Indexes    int             `json:"indexes"`         // key indexes, each of one output
 	Damage     []*reported     `json:"damage"`          // in file order
 	Unverified []string        `json:"unverified"`      // files whose blocks have no valid checksum
 	Against    *witness.Result `json:"against,omitempty"`
-	// Complete is set if --against compared every row, and the output holds all of its
+	// Complete is set if --against compared every row, and the output lacks nothing of its
 	// files.
 	Complete *bool `json:"complete,omitempty"`
 	// NotContained lists files of --against that the output does not hold, and NotNamed
@@ -210,7 +210,7 @@ type fileCheck struct {
 	bytes, rows int64
 	unverified  bool
 	sorted      bool    // the file keeps rows whole, by their keys
-	holds       string  // contents other than a table's rows
+	holds       string  // contents of a file that has no rows of a table
 	found       []error // defects of the file
 	failed      error   // error that stopped the check
 }
@@ -218,7 +218,8 @@ type fileCheck struct {
 // refused reports whether there was no memory for the check.
 func (f *fileCheck) refused() bool { return errors.As(f.failed, new(*budget.Error)) }
 
-// sort adds an error to found if it is about the file's contents, or sets failed.
+// sort adds an error about the file's contents to found, and sets failed to the first other
+// error.
 func (f *fileCheck) sort(err error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
@@ -269,8 +270,8 @@ func check(ctx context.Context, l *dataset.Listing, part *dataset.Part) (f fileC
 	return f
 }
 
-// checkSchema compares the schema in a part with that of the manifest. A part may have none
-// if its format does not keep it.
+// checkSchema compares the schema in a part with the schema in the manifest. A part may have no
+// schema if its format does not store it.
 func checkSchema(part *dataset.Part, found, listed string) error {
 	if found == "" || found == listed {
 		return nil
@@ -287,8 +288,8 @@ func checkSchema(part *dataset.Part, found, listed string) error {
 	return nil
 }
 
-// checkStored compares a file's stored bytes with the manifest's size and checksum, if it
-// has them.
+// checkStored compares a file's stored bytes with the size and the checksum in the manifest, if
+// it has them.
 func checkStored(ctx context.Context, st store.Store, f *dataset.File) (size int64, err error) {
 	if f.Entry == nil {
 		return f.Bytes, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// verifyIndexes checks the key indexes of all outputs, and compares them with the rows if
-// these are sound. found lists their defects; err is the error that stopped the work.
+// verifyIndexes checks the key indexes of all outputs. If the rows are sound, it compares the
+// indexes with the rows. found lists their defects; err is the error that stopped the work.
 func (f *verifyCommand) verifyIndexes(ctx context.Context, l *dataset.Listing, r *verified, sound bool) (found []error, err error) {
 	for i := range l.Outputs {
 		of := &l.Outputs[i]

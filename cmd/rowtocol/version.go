@@ -11,7 +11,7 @@ import (
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
-	Time     string `json:"time,omitempty"` // of the commit
+	Time     string `json:"time,omitempty"` // time of the commit
 	Modified bool   `json:"modified"`       // the source had changes that were not committed
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
