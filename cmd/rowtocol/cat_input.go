@@ -142,7 +142,7 @@ func (c *catInput) writeNothing(f *catFlags) error {
 }
 
 const (
-	// largeRow is the smallest size of a row for whose writing memory is reserved.
+	// Memory is reserved for writing a row of at least largeRow bytes.
 	largeRow = 1 << 20
 	// keptRow is the memory that is kept for the next row.
 	keptRow = 1 << 20

@@ -100,8 +100,8 @@ func (a *app) forPeople() bool { return a.console.people && !a.logs.verbose }
 // lineEvery is the time between the lines of progress in the log.
 const lineEvery = time.Minute
 
-// journal logs the start, the progress and the end of a run. It logs progress even if there
-// is none. On a terminal, the progress line and the summary replace it, except with
+// journal logs the start, the progress and the end of a run. It also logs that there was no
+// progress. On a terminal, the progress line and the summary replace it, except with
 // --verbose. It is safe for concurrent use.
 type journal struct {
 	mu       sync.Mutex

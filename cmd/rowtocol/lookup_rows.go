@@ -227,7 +227,7 @@ type heldRows struct {
 
 // hold reads the rows of a query.
 func (c *catInput) hold(ctx context.Context, h *heldRows, q dataset.Query, reserve func(int64) error) error {
-	const each = 128 // of ends and at, with the room that they grow by
+	const placeMemory = 128 // memory of a row in ends and at, including spare capacity
 	s, err := c.data.Scan(ctx, q)
 	if err != nil {
 		return err
@@ -245,7 +245,7 @@ func (c *catInput) hold(ctx context.Context, h *heldRows, q dataset.Query, reser
 				err = errBatchMemory
 			}
 			if err == nil {
-				err = reserve(3*int64(len(row)) + each) // data may be copied as it grows
+				err = reserve(3*int64(len(row)) + placeMemory) // data may be copied as it grows
 			}
 			if err != nil {
 				return err

@@ -83,18 +83,18 @@ func checkRecursive(as string) error {
 // choices returns the options of all formats, by name. An option of several formats has the
 // usage of the first format. If not all formats have an option, its usage names those that do.
 func choices() map[string]format.Choice {
-	all, of := make(map[string]format.Choice), make(map[string][]string)
+	all, offering := make(map[string]format.Choice), make(map[string][]string)
 	for _, f := range formats {
 		for _, c := range f.Choices() {
-			if of[c.Name] == nil {
+			if offering[c.Name] == nil {
 				all[c.Name] = c
 			}
-			of[c.Name] = append(of[c.Name], f.Name())
+			offering[c.Name] = append(offering[c.Name], f.Name())
 		}
 	}
 	for name, c := range all {
-		if len(of[name]) < len(formats) {
-			c.Usage = strings.Join(of[name], ", ") + ": " + c.Usage
+		if len(offering[name]) < len(formats) {
+			c.Usage = strings.Join(offering[name], ", ") + ": " + c.Usage
 			all[name] = c
 		}
 	}
@@ -106,12 +106,12 @@ func (f *requestFlags) formatOptions() (json.RawMessage, error) {
 	if err := checkChoice("format", f.req.Output.Format, formats.Names()); err != nil {
 		return nil, err
 	}
-	of, err := formats.Named(f.req.Output.Format)
+	chosenFormat, err := formats.Named(f.req.Output.Format)
 	if err != nil {
 		return nil, usagef("--format: %w", err)
 	}
 	known := make(map[string]bool)
-	for _, c := range of.Choices() {
+	for _, c := range chosenFormat.Choices() {
 		known[c.Name] = true
 	}
 	chosen := make(map[string][]string)
@@ -128,16 +128,16 @@ func (f *requestFlags) formatOptions() (json.RawMessage, error) {
 			}
 		}
 	}
-	doc, err := of.Options(chosen)
+	doc, err := chosenFormat.Options(chosen)
 	if err != nil {
-		return nil, &usageError{fmt.Errorf("%w%s", err, nearestChoice(of, chosen))}
+		return nil, &usageError{fmt.Errorf("%w%s", err, nearestChoice(chosenFormat, chosen))}
 	}
 	return doc, nil
 }
 
 // nearestChoice suggests a choice for the first value that is not one of its flag's choices.
-func nearestChoice(of format.Format, chosen map[string][]string) string {
-	for _, c := range of.Choices() {
+func nearestChoice(f format.Format, chosen map[string][]string) string {
+	for _, c := range f.Choices() {
 		for _, v := range chosen[c.Name] {
 			v = v[strings.LastIndexByte(v, '=')+1:]
 			if len(c.Values) > 0 && !slices.Contains(c.Values, v) {

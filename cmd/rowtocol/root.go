@@ -182,7 +182,7 @@ func (a *app) prepare(cmd *cobra.Command) error {
 		return usagef("--memory must be at least 16MiB")
 	}
 	a.pool = budget.New(int64(a.memory))
-	// The pool limits reserved memory; SetLimit limits all of Go's heap, with garbage.
+	// The pool limits reserved memory; SetLimit limits the heap, including garbage.
 	budget.SetLimit(int64(a.memory) + budget.Headroom)
 	if err := a.openStores(); err != nil {
 		return err

@@ -79,10 +79,10 @@ func (c *taskCommand) tasksOf(plan *manifest.Plan) ([]int, error) {
 
 // shareOf returns the tasks of a share that is written I/N.
 func shareOf(share string, tasks int) (numbers []int, err error) {
-	number, of, _ := strings.Cut(share, "/")
+	number, shares, _ := strings.Cut(share, "/")
 	i, err := strconv.Atoi(number)
-	n, ofErr := strconv.Atoi(of)
-	if err != nil || ofErr != nil || i < 0 || i >= n {
+	n, countErr := strconv.Atoi(shares)
+	if err != nil || countErr != nil || i < 0 || i >= n {
 		return nil, usagef("--share: %q is not I/N with I from 0 to N-1", share)
 	}
 	for task := range tasks {
