@@ -191,7 +191,7 @@ func TestSubmitRefuses(t *testing.T) {
 	failuretest.Want(t, err, failure.Usage, "--overwrite")
 	mustConvert(t, s.other())
 	_, err = Submit(t.Context(), s.r, e)
-	failuretest.Want(t, err, failure.Foreign, "--overwrite replaces it")
+	failuretest.Want(t, err, failure.Foreign, "--overwrite replaces the output")
 	if e.runs > 0 || len(fileNames(t, s.st, "/out/"+manifest.WorkName)) > 0 {
 		t.Errorf("%d runs; %q is left", e.runs, fileNames(t, s.st, "/out/"+manifest.WorkName))
 	}

@@ -308,7 +308,7 @@ func TestDryRunOfADestination(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
 	before := fileSums(t, dir)
 	rowtocol(t, dir, nil, "convert", "--dry-run", "in", "out").want(t, 0, "convert will do nothing")
-	rowtocol(t, dir, nil, "convert", "--dry-run", "--codec", "null", "in", "out").want(t, 0, "convert will be refused", "--overwrite replaces it")
+	rowtocol(t, dir, nil, "convert", "--dry-run", "--codec", "null", "in", "out").want(t, 0, "convert will be refused", "--overwrite replaces the output")
 	rowtocol(t, dir, nil, "convert", "--dry-run", "--codec", "null", "--overwrite", "in", "out").want(t, 0).lacks(t, "refused")
 	wantUnchanged(t, dir, before)
 }

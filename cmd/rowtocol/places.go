@@ -8,8 +8,8 @@ import (
 // addPlaces adds the flags that name inputs and destination in place of arguments, so that
 // a job file and the environment can hold them.
 func (f *requestFlags) addPlaces(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.req.Inputs, "input", nil, "`path` of an input, if it is no argument; repeatable")
-	flags.StringVar(&f.req.Dest, "dest", "", "`directory` of the output, if it is no argument")
+	flags.StringArrayVar(&f.req.Inputs, "input", nil, "`path` of an input, instead of the arguments INPUT; repeatable")
+	flags.StringVar(&f.req.Dest, "dest", "", "`directory` of the output, instead of the argument DEST")
 }
 
 // takePlaces takes the arguments INPUT... DEST. Inputs and destination are all arguments,

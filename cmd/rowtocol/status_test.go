@@ -157,7 +157,7 @@ func TestStatusForesees(t *testing.T) {
 	}
 	writePairs(t, dir, "in/b.avro", 1, 2)
 	r = statusIn(t, dir, args...).Request
-	if r.Does != job.Refuse || len(r.Differences) != 1 || !strings.Contains(r.Refusal, "b.avro was added; --overwrite replaces it") {
+	if r.Does != job.Refuse || len(r.Differences) != 1 || !strings.Contains(r.Refusal, "b.avro was added; --overwrite replaces the output") {
 		t.Errorf("%+v", r)
 	}
 	rowtocol(t, dir, nil, convert...).want(t, 9, r.Refusal)
