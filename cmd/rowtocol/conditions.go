@@ -58,7 +58,7 @@ Write constants so:
   true  false  null
   '2025-01-31'           dates and timestamps. After T or a space you may add a
   DATE '2025-01-31'      time of day, with a fraction of a second and a time
-  TIMESTAMP '...'        zone, which is UTC by default. A date is its midnight
+  TIMESTAMP '...'        zone (default UTC). A date alone means its midnight
   now()                  the present, as in now() - duration("24h")
   '12:30:00'             times of day
 

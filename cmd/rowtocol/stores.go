@@ -17,8 +17,8 @@ func (a *app) addStore(flags *pflag.FlagSet) {
 	o := &a.store
 	flags.DurationVar(&o.Patience.Limit, "store-retry", 15*time.Minute, "how long to retry remote storage after failures that may pass")
 	flags.IntVar(&o.Hadoop.Replication, "replication", 0, "number of replicas of each new file on HDFS (default as the cluster is configured)")
-	flags.StringVar(&o.Hadoop.Login.Principal, "principal", "", "Kerberos `principal` whose key is in --keytab (default the principal of the ticket cache)")
-	flags.StringVar(&o.Hadoop.Login.Keytab, "keytab", "", "Kerberos keytab `file`")
+	flags.StringVar(&o.Hadoop.Login.Principal, "principal", "", "Kerberos `principal` (default the only principal of --keytab, or without --keytab the principal of the ticket cache)")
+	flags.StringVar(&o.Hadoop.Login.Keytab, "keytab", "", "Kerberos keytab `file` (default: use the ticket cache)")
 }
 
 // openStores prepares to resolve locations.
