@@ -268,7 +268,7 @@ func TestPartitionsHelp(t *testing.T) {
 		codes = append(codes, e.label())
 	}
 	help := strings.ReplaceAll(partitionedLong, "\n", " ")
-	if want := "the first that any has of " + strings.Join(codes, ", ") + " and 0."; !strings.Contains(help, want) {
+	if want := "in the order " + strings.Join(codes, ", ") + ", 0."; !strings.Contains(help, want) {
 		t.Errorf("the help lacks: %s", want)
 	}
 }
