@@ -12,11 +12,12 @@ import (
 )
 
 const (
-	// minSplit is the least size of splits that SequenceFileInputFormat makes.
+	// minSplit is the smallest split size that SequenceFileInputFormat uses. Only small files
+	// and the ends of files give smaller splits.
 	minSplit = 100 << 10
-	// splitSlop is the largest ratio of the size of a file's last split to that of others.
+	// splitSlop is the largest ratio of a file's last split to the split size.
 	splitSlop = 1.1
-	// maxInputs bounds the text that names the files of a job, in bytes: each map
+	// maxInputs bounds the text that names the files of a job, in bytes, because each map
 	// task's JVM and the application master hold all properties of the job.
 	maxInputs = 4 << 20
 	// carrierText is the content of carriers. It is not empty, so that Java makes a split of it.
@@ -26,33 +27,34 @@ const (
 // layout maps Java's splits to tasks.
 type layout struct {
 	entries []Entry
-	// files are the locations of inputs that the job splits, each once.
+	// files are the locations of the inputs that the job splits, each once.
 	files []string
-	// carriers are the names of further inputs, files in the location carrierDir. Each
-	// stands for a task that no split of an input can stand for.
+	// carriers are the names of small files in the directory carrierDir. The job reads each
+	// in place of a task for which Java makes no fitting split of an input.
 	carriers   []string
 	carrierDir string
 	splitSize  int64
 	total      int64 // bytes of all files
 }
 
-// claim is an input of a batch's plan that Java splits for the plan.
-type claim struct {
+// planInput is an input of a plan: the index of the plan's batch and the number of the input.
+type planInput struct {
 	batch, input int
 }
 
-// newLayout finds a split for each task: the split that Java makes of its first piece,
-// so that the task runs near these bytes, or else a carrier. Java splits all files by
-// one size, so newLayout chooses the size of most tasks that are parts of files.
+// newLayout finds a split for each task. If Java makes a split of the task's first piece, the
+// task gets this split, so that it runs near these bytes. Otherwise the task gets a carrier.
+// Java uses one split size for all files, so newLayout uses the size that most tasks of cut
+// files have. A task has either one piece of a cut file or whole files only.
 func newLayout(batches []task.Batch, carrierDir string) *layout {
 	l := &layout{carrierDir: carrierDir, splitSize: max(commonSplitSize(batches), minSplit)}
-	claims := l.claim(batches)
+	users := l.chooseFiles(batches)
 	for i, b := range batches {
 		for _, number := range b.Numbers {
 			piece := b.Plan.Tasks[number].Pieces[0]
 			in := &b.Plan.Request.Inputs[piece.Input]
 			split := pipes.Split{Path: in.Path, Start: piece.Start, Length: piece.End - piece.Start}
-			if at, ok := claims[barePath(in.Path)]; !ok || at != (claim{i, piece.Input}) {
+			if user, ok := users[barePath(in.Path)]; !ok || user != (planInput{i, piece.Input}) {
 				name := fmt.Sprintf("%d-%05d", i, number)
 				l.carriers = append(l.carriers, name)
 				l.total += int64(len(carrierText))
@@ -64,52 +66,54 @@ func newLayout(batches []task.Batch, carrierDir string) *layout {
 	return l
 }
 
-// claim finds and lists the files that Java splits into exactly the splits of tasks.
-func (l *layout) claim(batches []task.Batch) map[string]claim {
-	claims := make(map[string]claim)
-	var order []claim
+// chooseFiles adds to l.files each file of which Java makes one split per task and no other. It
+// returns, by bare path, the input whose tasks may use the splits of the file. A path that no
+// input may use is missing or has negative numbers.
+func (l *layout) chooseFiles(batches []task.Batch) map[string]planInput {
+	users := make(map[string]planInput)
+	var order []planInput
 	for i, b := range batches {
 		missing := partlyDone(&b)
 		for _, number := range b.Numbers {
 			piece := b.Plan.Tasks[number].Pieces[0]
-			at := claim{i, piece.Input}
+			user := planInput{i, piece.Input}
 			in := &b.Plan.Request.Inputs[piece.Input]
 			if missing[piece.Input] || !l.isSplit(b.Plan, in, piece) {
 				continue
 			}
 			bare := barePath(in.Path)
-			other, taken := claims[bare]
+			other, taken := users[bare]
 			switch {
 			case !taken:
-				claims[bare] = at
-				order = append(order, at)
-			//guard: rejects two tasks that begin at one place of a file
-			case other != at:
-				claims[bare] = claim{-1, -1}
+				users[bare] = user
+				order = append(order, user)
+			//guard: rejects a bare path that two inputs have
+			case other != user:
+				users[bare] = planInput{-1, -1}
 			}
 		}
 	}
 	room := maxInputs
-	for _, at := range order {
-		in := &batches[at.batch].Plan.Request.Inputs[at.input]
+	for _, user := range order {
+		in := &batches[user.batch].Plan.Request.Inputs[user.input]
 		bare := barePath(in.Path)
-		if claims[bare] != at {
+		if users[bare] != user {
 			continue
 		}
 		room -= len(escapeInput(in.Path)) + 1
 		//guard: keeps the job's properties small enough for a task's JVM
 		if room < 0 {
-			delete(claims, bare)
+			delete(users, bare)
 			continue
 		}
 		l.files = append(l.files, in.Path)
 		l.total += in.Size
 	}
-	return claims
+	return users
 }
 
-// partlyDone returns the inputs that are cut into tasks some of which are not to run:
-// Java would make splits for these, too.
+// partlyDone returns the cut inputs that have a task which is not to run. Java would make a
+// split for that task as well.
 func partlyDone(b *task.Batch) map[int]bool {
 	toRun := make(map[int]bool, len(b.Numbers))
 	for _, number := range b.Numbers {
@@ -129,7 +133,7 @@ func isWhole(in *manifest.Input, piece manifest.Piece) bool {
 	return piece.Start == 0 && piece.End == in.Size
 }
 
-// isSplit reports whether Java makes a piece one of the splits of its file.
+// isSplit reports whether Java makes a split that is exactly this piece.
 func (l *layout) isSplit(p *manifest.Plan, in *manifest.Input, piece manifest.Piece) bool {
 	name := in.Path[strings.LastIndexByte(in.Path, '/')+1:]
 	//guard: rejects names that Java's input format skips
@@ -146,8 +150,8 @@ func (l *layout) isSplit(p *manifest.Plan, in *manifest.Input, piece manifest.Pi
 	return p.SplitSize == l.splitSize
 }
 
-// commonSplitSize returns the split size of most parts of files, or the largest split
-// size if no file is cut.
+// commonSplitSize returns the split size that most pieces of cut files have, and the larger of
+// two that are equally common. If no file is cut, it returns the largest split size of a plan.
 func commonSplitSize(batches []task.Batch) (size int64) {
 	counts := make(map[int64]int)
 	for _, b := range batches {
@@ -168,8 +172,10 @@ func commonSplitSize(batches []task.Batch) (size int64) {
 	return size
 }
 
-// maps returns the number of map tasks to request: the least for which the split size
-// that Java computes is below splitSize. Java makes a list of that length.
+// maps returns the number of map tasks to request. Java divides the total size by this number
+// and uses the quotient if it is larger than splitSize, so maps returns the smallest number with
+// a smaller quotient. Java makes a list of that length, so the number is at most the length of
+// the largest array of Java.
 func (l *layout) maps() int { return int(min(l.total/l.splitSize+1, math.MaxInt32-8)) }
 
 // inputs returns the property that names the job's files.

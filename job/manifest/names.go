@@ -16,10 +16,10 @@ import (
 const (
 	SuccessName = "_SUCCESS"
 	LockName    = "_lock"
-	// WorkName is the directory of unfinished work. In its directories, the manifest of an
-	// output that is being published is named PendingName, a dash and a number. Directories
-	// whose names begin with StagedPrefix, which hold the work of a plan, or with
-	// TrashPrefix, which are being removed, have no such manifest.
+	// WorkName is the directory of unfinished work. In the directory of a holder, the manifest
+	// of an output that is being published is named PendingName, a dash and a number. A
+	// directory whose name begins with StagedPrefix has the work of a plan. One whose name
+	// begins with TrashPrefix is being removed, and manifests in it do not count.
 	WorkName     = ".rowtocol"
 	PendingName  = "pending"
 	StagedPrefix = "plan-"
@@ -34,35 +34,36 @@ const (
 	IndexDir      = "_index"
 )
 
-// aside is a kind of published files other than parts.
-type aside struct {
-	dir     string            // where they are published
-	prefix  string            // of their staged names: an ID, "-", and a name follow
-	pattern lazyregexp.Regexp // of that name
+// extraKind is a kind of published files that are not parts.
+type extraKind struct {
+	dir     string            // directory in the destination
+	prefix  string            // a staged name is prefix, an ID, "-" and the rest
+	pattern lazyregexp.Regexp // pattern of the rest
 }
 
 var (
-	quarantine = aside{QuarantineDir, "quarantine-", lazyregexp.New(`^\d{5,9}-[^/\x00]{0,128}@\d{1,19}-\d{1,19}$`)}
-	index      = aside{IndexDir, "index-", lazyregexp.New(`^` + fileNames + `(/` + fileNames + `)?$`)}
-	asides     = []aside{quarantine, index}
+	quarantine = extraKind{QuarantineDir, "quarantine-", lazyregexp.New(`^\d{5,9}-[^/\x00]{0,128}@\d{1,19}-\d{1,19}$`)}
+	index      = extraKind{IndexDir, "index-", lazyregexp.New(`^` + fileNames + `(/` + fileNames + `)?$`)}
+	extraKinds = []extraKind{quarantine, index}
 )
 
-// staged reports whether name is that of a file that waits to be published.
-func (a aside) staged(name string) bool {
-	name, ok := cutAttempt(name, a.prefix)
-	return ok && a.pattern.MatchString(name)
+// staged reports whether name is the staged name of a file of this kind.
+func (k extraKind) staged(name string) bool {
+	name, ok := cutID(name, k.prefix)
+	return ok && k.pattern.MatchString(name)
 }
 
-// published reports whether name is that of a file of the output id.
-func (a aside) published(name, id string) bool {
-	rest, ok := strings.CutPrefix(name, a.dir+"/"+id+"/")
-	return ok && a.pattern.MatchString(rest)
+// published reports whether name is the published name of a file of this kind in the output
+// with this ID.
+func (k extraKind) published(name, id string) bool {
+	rest, ok := strings.CutPrefix(name, k.dir+"/"+id+"/")
+	return ok && k.pattern.MatchString(rest)
 }
 
-// IsAside reports whether a name in a destination is that of a directory of
-// published files other than parts.
+// IsAside reports whether name is QuarantineDir or IndexDir, the directories of published
+// files that are not parts.
 func IsAside(name string) bool {
-	return slices.ContainsFunc(asides, func(a aside) bool { return a.dir == name })
+	return slices.ContainsFunc(extraKinds, func(k extraKind) bool { return k.dir == name })
 }
 
 const (
@@ -71,27 +72,27 @@ const (
 	// MaxSequence is the highest number of an output. It has eight digits, so that the
 	// names of increments sort by their numbers.
 	MaxSequence = 99_999_999
-	// maxBase bounds the bytes of an input's name in the name of a copy of its
-	// damaged bytes: file systems allow names of 255 bytes.
+	// maxBase is how many bytes of an input's file name the name of a quarantine copy keeps.
+	// File systems allow names of 255 bytes.
 	maxBase = 128
 )
 
-// NewID returns a random ID, such as that of an output or of an attempt at a task.
+// NewID returns a random ID, for example for an output or for the name of a staged file.
 func NewID() string {
 	var b [idLength / 2]byte
 	_, _ = rand.Read(b[:]) // crypto/rand does not fail
 	return hex.EncodeToString(b[:])
 }
 
-// IsID reports whether s is an ID as NewID makes them.
+// IsID reports whether s has the form of an ID that NewID makes.
 func IsID(s string) bool { return len(s) == idLength && strings.Trim(s, "0123456789abcdef") == "" }
 
-// IncrementPrefix begins the names of directories of increments. They do not have the form
-// key=value, which Hive, Spark and pyarrow read as a partition.
+// IncrementPrefix begins the names of directories of increments. These names do not have the
+// form key=value, because Hive, Spark and pyarrow read such a directory as a partition.
 const IncrementPrefix = "increment-"
 
-// IncrementName returns the name of the directory of an increment: an output next to
-// others in one destination, which does not replace them.
+// IncrementName returns the name of an increment's directory. An increment is an output that
+// does not replace the other outputs of its destination.
 func IncrementName(sequence int64, id string) string {
 	return fmt.Sprintf("%s%08d-%s", IncrementPrefix, sequence, id)
 }
@@ -100,18 +101,18 @@ func IncrementName(sequence int64, id string) string {
 func ParseIncrement(name string) (sequence int64, id string, ok bool) {
 	number, id, _ := strings.Cut(strings.TrimPrefix(name, IncrementPrefix), "-")
 	sequence, _ = strconv.ParseInt(number, 10, 64) // non-numbers fail the comparison below
-	//guard: rejects other names, and a second spelling of an increment's
+	//guard: rejects other names, and another spelling of an increment's name
 	if !IsID(id) || sequence > MaxSequence || IncrementName(sequence, id) != name {
 		return 0, "", false
 	}
 	return sequence, id, true
 }
 
-// numberPrefix begins the names of the markers that NumberName names.
+// numberPrefix begins the names of markers.
 const numberPrefix = "_increments-"
 
-// NumberName returns the name of the marker of the last number that a destination gave: an
-// empty file, which stays when the increment with that number is moved away.
+// NumberName returns the name of the marker: an empty file that records the last number given
+// to an increment. The number is then not given again if the increment is moved away.
 func NumberName(sequence int64) string { return fmt.Sprintf("%s%08d", numberPrefix, sequence) }
 
 // ParseNumber returns the argument of NumberName; ok is false for other names.
@@ -129,62 +130,68 @@ func TaskName(task int) string { return fmt.Sprintf("task-%05d.json", task) }
 
 // TaskNumber returns the argument of TaskName; ok is false for other names.
 func TaskNumber(name string) (task int, ok bool) {
-	number, ok := strings.CutPrefix(strings.TrimSuffix(name, ".json"), "task-")
-	task, err := strconv.Atoi(number)
-	return task, ok && err == nil
+	task, _ = strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(name, "task-"), ".json")) // non-numbers fail the comparison below
+	//guard: rejects other names, and another spelling of a result's name
+	if task < 0 || TaskName(task) != name {
+		return 0, false
+	}
+	return task, true
 }
 
-// StagedPart returns the name of the file or the directory of a row group that an
-// attempt at a task makes, or of a file in progress. suffix is the format's.
-func StagedPart(task, rowGroup int, attempt, suffix string) string {
-	return fmt.Sprintf("part-%05d-%d-%s%s", task, rowGroup, attempt, suffix)
+// Each staged file has an ID of its own in its name, even if one attempt at a task makes
+// several files. The package comment shows the names.
+
+// StagedPart returns the staged name of a row group's file or directory, or of a file that is
+// still being written. suffix is the suffix of the format.
+func StagedPart(task, rowGroup int, id, suffix string) string {
+	return fmt.Sprintf("part-%05d-%d-%s%s", task, rowGroup, id, suffix)
 }
 
 // InPart returns the name of a file in the directory of a part.
 func InPart(part, name string) string { return part + "/" + name }
 
-// IsFileName reports whether a file in the directory of a part may have a name:
-// at most 128 letters, digits and ._=-, and not hidden from readers of directories.
+// IsFileName reports whether name is allowed for a file in the directory of a part: at most
+// 128 letters, digits and ._=-, and not hidden from readers of directories.
 func IsFileName(name string) bool { return fileNamePattern.MatchString(name) }
 
-// StagedQuarantine returns the name of the copy of the damaged bytes [start, end) of
-// an input that an attempt at a task makes. It has the input's number and file name.
-func StagedQuarantine(attempt string, input int, name string, start, end int64) string {
+// StagedQuarantine returns the staged name of a copy of the damaged bytes [start, end) of an
+// input. The name has the input's number and the end of the input's file name.
+func StagedQuarantine(id string, input int, name string, start, end int64) string {
 	base := path.Base(name)
 	base = base[max(len(base)-maxBase, 0):]
-	return fmt.Sprintf("%s%s-%05d-%s@%d-%d", quarantine.prefix, attempt, input, strings.ToValidUTF8(base, ""), start, end)
+	return fmt.Sprintf("%s%s-%05d-%s@%d-%d", quarantine.prefix, id, input, strings.ToValidUTF8(base, ""), start, end)
 }
 
-// StagedSide returns the name of a side file that an attempt at a task makes.
-// IsFileName must accept name.
-func StagedSide(attempt string, task int, name string) string {
-	return fmt.Sprintf("%s%s-%05d-%s", stagedSide, attempt, task, name)
+// StagedSide returns the staged name of a side file: a file that a sink makes from the rows of
+// a task. name is the sink's name for the file, and IsFileName must accept it.
+func StagedSide(id string, task int, name string) string {
+	return fmt.Sprintf("%s%s-%05d-%s", stagedSide, id, task, name)
 }
 
-// SideName returns the name in a name that StagedSide returned, or an empty string.
+// SideName returns the argument name of StagedSide, or an empty string for other names.
 func SideName(staged string) string {
-	rest, _ := cutAttempt(staged, stagedSide)
+	rest, _ := cutID(staged, stagedSide)
 	_, name, _ := strings.Cut(rest, "-")
 	return name
 }
 
-// StagedIndex returns the name of a file made from side files, or of a directory of such
-// files. IsFileName must accept name.
-func StagedIndex(attempt, name string) string { return index.prefix + attempt + "-" + name }
+// StagedIndex returns the staged name of a file made from side files, or of a directory of
+// such files. IsFileName must accept name.
+func StagedIndex(id, name string) string { return index.prefix + id + "-" + name }
 
-// Published returns the name, relative to the destination, of a staged file in the
-// output with an ID.
+// Published returns the name that a staged file gets when it is published in the output with
+// this ID. The name is relative to the destination or to the directory of an increment.
 func Published(staged, id string) string {
-	for _, a := range asides {
-		if rest, ok := strings.CutPrefix(staged, a.prefix); ok {
-			return path.Join(a.dir, id, rest[min(idLength+1, len(rest)):])
+	for _, k := range extraKinds {
+		if rest, ok := strings.CutPrefix(staged, k.prefix); ok {
+			return path.Join(k.dir, id, rest[min(idLength+1, len(rest)):])
 		}
 	}
 	part, _, _ := strings.Cut(staged, "/")
 	if m := partPattern().FindStringSubmatchIndex(part); m != nil {
 		return staged[:m[6]] + id + staged[m[7]:]
 	}
-	return staged // no output lists it
+	return staged // a side file or another name: it is not published
 }
 
 // partPattern matches the name of a part: the task, the row group, the ID and the suffix.
@@ -195,8 +202,8 @@ const fileNames = `[A-Za-z0-9=-][A-Za-z0-9._=-]{0,127}`
 
 var fileNamePattern = lazyregexp.New(`^` + fileNames + `$`)
 
-// parsePart returns the submatches of partPattern in the name of a part, or of a file
-// in one; nil for other names.
+// parsePart returns the submatches of partPattern in the name of a part, or of a file in a
+// part. It returns nil for other names.
 func parsePart(name string) []string {
 	part, file, inside := strings.Cut(name, "/")
 	//guard: rejects a file outside the part's directory
@@ -212,13 +219,13 @@ func isStagedPart(name string, task, rowGroup int) bool {
 }
 
 func isStagedSide(name string, task int) bool {
-	name, ok := cutAttempt(name, stagedSide)
-	name, of := strings.CutPrefix(name, fmt.Sprintf("%05d-", task))
-	return ok && of && IsFileName(name)
+	name, ok := cutID(name, stagedSide)
+	name, sameTask := strings.CutPrefix(name, fmt.Sprintf("%05d-", task))
+	return ok && sameTask && IsFileName(name)
 }
 
-// cutAttempt returns the rest of a name after a prefix and the ID of an attempt.
-func cutAttempt(name, prefix string) (rest string, ok bool) {
+// cutID returns the rest of a name after prefix, an ID and "-".
+func cutID(name, prefix string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(name, prefix)
 	if !ok || len(rest) <= idLength || !IsID(rest[:idLength]) || rest[idLength] != '-' {
 		return "", false
@@ -226,15 +233,15 @@ func cutAttempt(name, prefix string) (rest string, ok bool) {
 	return rest[idLength+1:], true
 }
 
-// isPublishedPart reports whether name is that of a file of a part of the output id.
+// isPublishedPart reports whether name is a part, or a file in a part, of the output with this
+// ID.
 func isPublishedPart(name, id string) bool {
 	m := parsePart(name)
 	return m != nil && m[3] == id
 }
 
-// OutputID returns the ID of the output that a name in a destination belongs to: the
-// name of a part, or of a directory in one that IsAside accepts. ok is false for other
-// names.
+// OutputID returns the ID of the output that a name in a destination belongs to. name is a
+// part, or has the form DIR/ID where IsAside accepts DIR. ok is false for other names.
 func OutputID(name string) (id string, ok bool) {
 	if m := partPattern.FindStringSubmatch(name); m != nil {
 		return m[3], true

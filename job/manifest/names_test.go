@@ -47,7 +47,7 @@ func TestNames(t *testing.T) {
 	if got := SideName(StagedSide(attempt, 123456, "keys-1")); got != "keys-1" {
 		t.Errorf("a side file's name is %q", got)
 	}
-	for name, want := range map[string]int{TaskName(0): 0, TaskName(123456): 123456, "task-x.json": -1, PlanName: -1} {
+	for name, want := range map[string]int{TaskName(0): 0, TaskName(123456): 123456, "task-x.json": -1, "task-5.json": -1, "task-00007": -1, "task--0001.json": -1, PlanName: -1} {
 		if n, ok := TaskNumber(name); ok != (want >= 0) || ok && n != want {
 			t.Errorf("%s is of task %d, %v", name, n, ok)
 		}

@@ -11,8 +11,9 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// rollForward completes the pending outputs of former holders, in the order of their
-// numbers, and gives up those that lost a file.
+// rollForward completes the pending outputs of former holders, in the order of their numbers.
+// It gives up those that lost a file or that accepts refuses. If no output is left, it puts
+// back the manifest of the former one.
 func (c *Claim) rollForward(ctx context.Context) error {
 	outputs := slices.SortedFunc(slices.Values(c.found.pending), func(a, b *pendingOutput) int {
 		return cmp.Compare(a.Sequence, b.Sequence)
@@ -28,8 +29,8 @@ func (c *Claim) rollForward(ctx context.Context) error {
 	return nil
 }
 
-// completeOrGiveUp completes a pending output or gives it up. It does neither if the output was
-// published, or replaced since.
+// completeOrGiveUp completes a pending output or gives it up. If the output is in place
+// already, or a later one is, it only forgets the output.
 func (c *Claim) completeOrGiveUp(ctx context.Context, p *pendingOutput) error {
 	s := p.Success
 	now, err := c.ReadState(ctx)
@@ -37,9 +38,9 @@ func (c *Claim) completeOrGiveUp(ctx context.Context, p *pendingOutput) error {
 		return err
 	}
 	//guard: keeps a newer output
-	if !now.wasPublished(s) {
+	if !now.hasOrReplaced(s) {
 		if c.found.workOf(s.Plan) == "" {
-			//guard: does not follow a link to staged files
+			//guard: refuses a link in place of the staged files
 			if _, err := c.StagedAt(ctx, s.Plan); err != nil {
 				return err
 			}
@@ -48,15 +49,15 @@ func (c *Claim) completeOrGiveUp(ctx context.Context, p *pendingOutput) error {
 		if err != nil {
 			return err
 		}
-		whole := now.accepts(s)
-		if whole {
-			whole, err = c.hasAllFiles(ctx, work, p.Pending)
+		publishable := now.accepts(s)
+		if publishable {
+			publishable, err = c.hasAllFiles(ctx, work, p.Pending)
 		}
 		if err != nil {
 			return err
 		}
 		//guard: completes an output only with all its files
-		if !whole {
+		if !publishable {
 			return c.giveUp(ctx, p, work)
 		}
 		c.completed = append(c.completed, s.ID)
@@ -70,22 +71,23 @@ func (c *Claim) completeOrGiveUp(ctx context.Context, p *pendingOutput) error {
 
 // accepts reports whether a pending output may still be published.
 func (s *State) accepts(m *manifest.Success) bool {
-	switch in, _ := s.ownerOf(m.Request.Inputs); {
-	//guard: keeps outputs that were restored after this one was begun
+	switch input, _ := s.ownerOf(m.Request.Inputs); {
+	//guard: refuses to replace an output that the pending one does not name
 	case !m.Increment && len(s.unseenBy(m)) > 0:
 		return false
-	//guard: gives up an increment that does not count
+	//guard: refuses an increment whose base is not the output
 	case m.Increment && m.Base != s.ID():
 		return false
-	//guard: gives up an increment whose inputs were committed
-	case m.Increment && in != "":
+	//guard: refuses an increment whose inputs another output has
+	case m.Increment && input != "":
 		return false
 	}
 	return true
 }
 
-// wasPublished reports whether an output was published, even if it was replaced since.
-func (s *State) wasPublished(m *manifest.Success) bool {
+// hasOrReplaced reports whether a pending output is in place, or the output in place has a
+// higher number. For an increment, it reports only whether the increment is in place and counts.
+func (s *State) hasOrReplaced(m *manifest.Success) bool {
 	if !m.Increment {
 		return s.Success != nil && (s.Success.ID == m.ID || m.Sequence < s.Success.Sequence)
 	}
@@ -93,15 +95,16 @@ func (s *State) wasPublished(m *manifest.Success) bool {
 	return slices.ContainsFunc(s.Increments, func(r Committed) bool { return r.Name == name })
 }
 
-// giveUp withdraws a pending output of a former holder. It first moves out the parts that are
-// in place already, because later it is unknown which output they are of.
+// giveUp withdraws a pending output of a former holder. It first moves out the parts that are in
+// place, because parts without a manifest would count as orphans. clearUp moves out the copies
+// and indexes. The files of an increment are still in the directory of its work.
 func (c *Claim) giveUp(ctx context.Context, p *pendingOutput, work string) error {
 	if !p.Increment {
 		var parts []string
 		for i := range p.Parts {
 			parts = append(parts, p.Parts[i].Entry().Name)
 		}
-		//guard: moves parts without an output out of the way
+		//guard: moves out parts that would be left without a manifest
 		if err := c.moveOut(ctx, &State{debris: parts}); err != nil {
 			return err
 		}
@@ -109,9 +112,9 @@ func (c *Claim) giveUp(ctx context.Context, p *pendingOutput, work string) error
 	return c.withdraw(ctx, p, work)
 }
 
-// reinstate puts back the manifest of the latest retired output whose files are all in
-// place, if there is no manifest: the output that was to replace it was given up. It
-// refuses a foreign manifest.
+// reinstate puts back a retired manifest if the destination has none, because the output that
+// was to replace the former one was given up. It chooses the latest output whose files are all
+// in place. It refuses a foreign manifest.
 func (c *Claim) reinstate(ctx context.Context) error {
 	if len(c.found.retired) == 0 {
 		return nil
@@ -125,7 +128,7 @@ func (c *Claim) reinstate(ctx context.Context) error {
 		if err := c.readSuccess(ctx, now, infos[i]); err != nil {
 			return err
 		}
-		//guard: keeps the manifest while a foreign one is in its place
+		//guard: refuses to go on while a foreign file has the name of the manifest
 		return now.checkForeign()
 	}
 	latest := slices.SortedFunc(slices.Values(c.found.retired), func(a, b *retiredOutput) int {
@@ -147,8 +150,8 @@ func (c *Claim) reinstate(ctx context.Context) error {
 }
 
 // hasAllFiles reports whether every file of an output is there, staged or in place, with the
-// bytes that its manifest says. The files of a directory must be together, because it moves
-// as a whole.
+// bytes that its manifest says. The files of a directory must be in the same place, because
+// the directory moves as a whole.
 func (c *Claim) hasAllFiles(ctx context.Context, work string, s *manifest.Pending) (bool, error) {
 	staged, err := task.Intact(ctx, c.st, work, s.StagedEntries(), true)
 	if err != nil {

@@ -264,7 +264,7 @@ func (d *Destination) readWork(ctx context.Context, dir, planID string) (Work, e
 			return nil
 		}
 		// The result of the last step has the number after that of the last task.
-		if w.Plan != nil && (number < 0 || number >= len(w.Plan.Tasks)) {
+		if w.Plan != nil && number >= len(w.Plan.Tasks) {
 			return nil
 		}
 		text, err := d.readDocument(ctx, infos[i].Path)

@@ -18,16 +18,16 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// The number of files, and of tasks, that are checked at a time. On local disk they keep the
-// processors busy. Other storage takes a few calls for each file of perhaps 100,000 tasks,
-// and its name node answers many calls at a time.
+// The number of files, and of tasks, that are checked at a time. On local disk, a few checks
+// keep the processors busy. On other storage, a check waits for a name node, which answers many
+// calls at a time, and there may be 100,000 tasks.
 const (
 	localCheckers = 4
 	checkers      = 32
 )
 
-// listShare decides when to list the directory with the work of all tasks. That is cheaper
-// than a few calls for each task if at least one task in listShare is looked for.
+// listShare decides when to list the directory with the work of all tasks. Listing is cheaper
+// than looking up each task if at least 1/listShare of the plan's tasks are looked for.
 const listShare = 8
 
 // maxNamedTasks is the number of tasks that an error lists.
@@ -35,15 +35,15 @@ const maxNamedTasks = 10
 
 // Work is the work of a plan's tasks in a directory: their results and files.
 type Work struct {
-	// Results are the results that were found, after their files were checked, by task number;
-	// nil for a task that is not done. After Last, the result of the last step follows.
+	// Results has the result of each task, by task number, once its files were checked. A task
+	// that is not done has nil. MakeIndex appends the result of the last step.
 	Results []*manifest.TaskResult
 
 	plan     *manifest.Plan
-	sink     string // name; empty without one
+	sink     string // name of the sink; empty if there is none
 	st       store.Store
 	dir      string
-	listed   map[string]store.Info // by name; nil if each file is to be looked up
+	listed   map[string]store.Info // entries of dir, by name; nil if each file is to be looked up
 	mu       sync.Mutex            // guards listed while AddResults runs
 	slots    chan struct{}         // holds an entry for each file that is being checked
 	listings sync.Map              // listingHash of each listed directory of a part, by name
@@ -62,7 +62,8 @@ func hashListing(infos []store.Info) (sum listingHash) {
 	return sum
 }
 
-// NewWork returns the work in a directory, of tasks with a sink; nil if they have none.
+// NewWork returns the work of a plan's tasks in dir. It reads nothing yet. sink is nil if the
+// tasks have none.
 func NewWork(p *manifest.Plan, sink Sink, st store.Store, dir string) *Work {
 	atOnce := checkers
 	if store.CapabilitiesOf(st).Local {
@@ -95,7 +96,8 @@ func (w *Work) LostRows() (n int64) {
 	return n
 }
 
-// Add adds results of tasks that were run. It ignores nil, for tasks that did not finish.
+// Add adds results of tasks that were run. It ignores nil, which stands for a task that did not
+// finish.
 func (w *Work) Add(results []*manifest.TaskResult) {
 	for _, res := range results {
 		if res != nil {
@@ -104,8 +106,9 @@ func (w *Work) Add(results []*manifest.TaskResult) {
 	}
 }
 
-// Find adds the results of those of the given tasks that need not run again: they left a
-// valid result, and their inputs still hold the same bytes.
+// Find looks for the results of the given tasks. It adds a result if it is valid and the inputs
+// of the task still hold the same bytes; such a task need not run again. Find ignores numbers
+// outside the plan.
 func (w *Work) Find(ctx context.Context, resolve input.Resolve, numbers []int) error {
 	if len(numbers)*listShare >= len(w.plan.Tasks) {
 		if err := w.list(ctx); err != nil {
@@ -133,9 +136,9 @@ func (w *Work) Find(ctx context.Context, resolve input.Resolve, numbers []int) e
 	})
 }
 
-// Check lists the directory, reads the results of all tasks anew and checks their files. It
-// skips files that have not changed since before was checked; before may be nil. If tasks are
-// not done, that is failure.Storage.
+// Check lists the directory, reads the results of all tasks and checks their files. It keeps a
+// result of before, an earlier Work, if the result and its files have not changed; before may
+// be nil. The error is failure.Storage if tasks are not done.
 func (w *Work) Check(ctx context.Context, before *Work) error {
 	if err := w.list(ctx); err != nil {
 		return err
@@ -164,7 +167,7 @@ func (w *Work) Check(ctx context.Context, before *Work) error {
 }
 
 // CheckAt requires that the files of all results are intact in dir, to which w's directory was
-// moved. It checks again those that changed since w was checked.
+// moved. Every task must have a result. CheckAt reads only files that changed since Check.
 func (w *Work) CheckAt(ctx context.Context, dir string) error {
 	now := &Work{st: w.st, dir: dir, slots: w.slots}
 	if err := now.list(ctx); err != nil {
@@ -177,7 +180,7 @@ func (w *Work) CheckAt(ctx context.Context, dir string) error {
 			}
 			err := now.checkEntry(ctx, e)
 			if errors.Is(err, store.ErrNotExist) {
-				return failure.As(failure.Storage, fmt.Errorf("what task %d left is gone: %w", i, err))
+				return failure.As(failure.Storage, fmt.Errorf("the work of task %d is gone: %w", i, err))
 			}
 			if err != nil {
 				return workError(i, err)
@@ -188,8 +191,8 @@ func (w *Work) CheckAt(ctx context.Context, dir string) error {
 }
 
 // list lists the directory once for all tasks, because looking up the files of each task takes
-// one or more calls to the name node of a cluster. A task whose first result is written later
-// does not count as finished.
+// one or more calls to the name node of a cluster. A task that has no result in the listing does
+// not count as finished.
 func (w *Work) list(ctx context.Context) error {
 	infos, err := w.st.List(ctx, w.dir)
 	if err != nil && !store.Absent(err) {
@@ -202,8 +205,8 @@ func (w *Work) list(ctx context.Context) error {
 	return nil
 }
 
-// resultUnchanged reports whether a result and the files that it names have not changed since
-// before was listed.
+// resultUnchanged reports whether a result and the files that it names are the same as when
+// before, an earlier Work, was listed. Without a FileID, it compares the content of the result.
 func (w *Work) resultUnchanged(ctx context.Context, before *Work, res *manifest.TaskResult) bool {
 	for _, e := range res.Entries() {
 		if !w.entryUnchanged(ctx, before, e) {
@@ -211,7 +214,7 @@ func (w *Work) resultUnchanged(ctx context.Context, before *Work, res *manifest.
 		}
 	}
 	name := manifest.TaskName(res.Task)
-	//guard: rejects a result that was written again
+	//guard: reads the result again unless its file is the same
 	if now := w.listed[name]; now.FileID != 0 && infoUnchanged(before.listed[name], now) {
 		return true
 	}
@@ -219,8 +222,9 @@ func (w *Work) resultUnchanged(ctx context.Context, before *Work, res *manifest.
 	return err == nil && reflect.DeepEqual(again, res)
 }
 
-// entryUnchanged reports whether a file, or a directory with its files, has not changed since
-// before was listed. It lists a directory, because writing its files does not change it.
+// entryUnchanged reports whether a file, or a directory with its files, is the same as when
+// before was listed. It lists the directory, because the directory's own entry does not change
+// when a file in the directory is rewritten.
 func (w *Work) entryUnchanged(ctx context.Context, before *Work, e manifest.Entry) bool {
 	if !infoUnchanged(before.listed[e.Name], w.listed[e.Name]) {
 		return false
@@ -228,7 +232,7 @@ func (w *Work) entryUnchanged(ctx context.Context, before *Work, e manifest.Entr
 	if !e.Dir {
 		return true
 	}
-	infos, _ := w.st.List(ctx, path.Join(w.dir, e.Name)) // empty after an error, but no part is empty
+	infos, _ := w.st.List(ctx, path.Join(w.dir, e.Name)) // nil after an error; no part has the hash of an empty listing
 	was, _ := before.listings.Load(e.Name)
 	//guard: rejects a part whose directory changed
 	if was != hashListing(infos) {
@@ -238,8 +242,9 @@ func (w *Work) entryUnchanged(ctx context.Context, before *Work, e manifest.Entr
 	return true
 }
 
-// AddResults adds results of tasks that this process ran and read back after the directory was
-// listed. Check then compares with the files that they left.
+// AddResults adds the results of tasks that this process ran after w listed the directory. A
+// later Check with w as before does not read the files of these tasks if they have not changed
+// since. Check, or Find for all tasks, must have listed the directory.
 func (w *Work) AddResults(ctx context.Context, results []*manifest.TaskResult) error {
 	w.Add(results)
 	now := &Work{plan: w.plan, st: w.st, dir: w.dir}
@@ -251,7 +256,7 @@ func (w *Work) AddResults(ctx context.Context, results []*manifest.TaskResult) e
 			return nil
 		}
 		for _, e := range results[i].Entries() {
-			//guard: rejects a file that was cut short
+			//guard: leaves a file that was cut short to Check
 			if sized, err := now.hasLengths(ctx, e); !sized {
 				return err
 			}
@@ -294,14 +299,14 @@ func (w *Work) hasLengths(ctx context.Context, e manifest.Entry) (bool, error) {
 // infoUnchanged reports whether a file is the same as before. A file that is written again
 // gets another ID or time; a renamed file keeps both.
 func infoUnchanged(before, now store.Info) bool {
-	//guard: rejects a file that is gone or was not listed before
+	//guard: rejects a file that is gone
 	if now.Name == "" {
 		return false
 	}
 	return before.Link == now.Link && before.Dir == now.Dir && before.FileID == now.FileID && before.Size == now.Size && before.ModTime.Equal(now.ModTime)
 }
 
-// stat describes a file in the directory, from the listing if that has it.
+// stat describes a file in the directory. It uses the listing if the file is in it.
 func (w *Work) stat(ctx context.Context, name string) (store.Info, error) {
 	if info, ok := w.listed[name]; ok {
 		return info, nil
@@ -309,11 +314,12 @@ func (w *Work) stat(ctx context.Context, name string) (store.Info, error) {
 	return w.st.Stat(ctx, path.Join(w.dir, name))
 }
 
-// Finished returns the result that an earlier run of a task left. It returns nil if there is no
-// result, if the run had another sink, or if a file is missing: a late result may be written to
-// a directory that was removed and made again.
-// If the result is not of this task and plan, or its files do not have its lengths and CRC-32C,
-// that is failure.Foreign. Finished reads all of a file whose checksum the storage does not keep.
+// Finished returns the result that an earlier attempt at a task left. It returns nil if there is
+// no result, if the attempt had another sink, or if a file is missing. A missing file is no
+// error, because a late attempt may write its result to a directory that was removed with its
+// files and made again. The error is failure.Foreign if the result is invalid or of another task
+// or plan, or if a file's length or CRC-32C differs from the result. Finished reads all of a file
+// unless the checksum that the storage keeps is that of the result.
 func (w *Work) Finished(ctx context.Context, number int) (*manifest.TaskResult, error) {
 	res, err := w.result(ctx, number)
 	if err != nil || res == nil {
@@ -335,8 +341,8 @@ func (w *Work) Finished(ctx context.Context, number int) (*manifest.TaskResult, 
 	return res, nil
 }
 
-// result reads the result of a task, and does not check its files. It returns nil if
-// there is no result, and failure.Foreign if the result is not of this task and plan.
+// result reads the result of a task, and does not check its files. It returns nil if there is
+// no result. The error is failure.Foreign if the result is invalid or of another task or plan.
 func (w *Work) result(ctx context.Context, number int) (*manifest.TaskResult, error) {
 	base := manifest.TaskName(number)
 	if _, there := w.listed[base]; w.listed != nil && !there {
@@ -358,7 +364,7 @@ func (w *Work) result(ctx context.Context, number int) (*manifest.TaskResult, er
 	if last := number == len(w.plan.Tasks); last && len(res.Parts)+len(res.Losses)+len(res.Side) > 0 || !last && len(res.Index) > 0 {
 		return nil, invalidWork(number, fmt.Errorf("%s is a result of the wrong step", name))
 	}
-	//guard: rejects a result that read other pieces
+	//guard: rejects a result for another number of pieces
 	if number < len(w.plan.Tasks) && len(res.Reads) != len(w.plan.Tasks[number].Pieces) {
 		return nil, invalidWork(number, fmt.Errorf("%s lists reads of %d pieces, want %d", name, len(res.Reads), len(w.plan.Tasks[number].Pieces)))
 	}
