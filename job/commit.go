@@ -13,11 +13,12 @@ import (
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
-// Commit publishes the work of a plan's tasks. All tasks must be done; otherwise the error is
-// failure.Storage, as a retry may find them done. Their files must match their results;
-// otherwise the error is failure.Foreign. If the destination already holds the output, Commit
+// Commit publishes the work of a plan's tasks. If tasks are not done, the error is
+// failure.Storage, because a retry may find them done. If their files do not match their
+// results, the error is failure.Foreign. If the destination already holds the output, Commit
 // does nothing. If the destination got another output or increment since the plan was made,
-// the error is failure.Foreign: with Overwrite, only what the plan saw is replaced.
+// the error is failure.Foreign, even with Overwrite: a plan replaces only what the destination
+// held when the plan was made.
 func Commit(ctx context.Context, p *manifest.Plan, o Options) (*Outcome, error) {
 	out, err := commit(ctx, p, &o)
 	return out, failure.Judge(err)
@@ -99,7 +100,7 @@ func (c *conversion) committed(state *publish.State) (*manifest.Success, bool) {
 	switch {
 	case p.Increment, m != nil && m.Plan == p.ID:
 		return m, m != nil
-	//guard: makes an output again that was to be made anew
+	//guard: makes the output again if the request asked for that
 	case c.Overwrite && p.Nonce != "" && state.ID() == p.Base:
 		return nil, false
 	}
@@ -157,8 +158,8 @@ func (c *conversion) decideCommit(ctx context.Context, state *publish.State) (do
 	return false, c.checkCommit(state)
 }
 
-// publishWork turns the work of all tasks into the output. It checks everything in place
-// first, so that an early commit does not disturb tasks that still run.
+// publishWork turns the work of all tasks into the output. It checks everything before it moves
+// anything, so that an early commit does not disturb tasks that still run.
 func (c *conversion) publishWork(ctx context.Context, claim *publish.Claim) error {
 	p := c.plan
 	if len(p.Tasks) == 0 { // no task made the directory

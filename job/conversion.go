@@ -21,9 +21,9 @@ import (
 // storedPlans bounds how many plans are read, latest first, to find one to resume.
 const storedPlans = 16
 
-// conversion is a conversion in progress, on any machines. Its steps are look, decide, choose,
-// stage, the tasks, and commit. Once the destination is locked, update reads its state again
-// and decide runs again: the first decision only saves work.
+// conversion is a conversion in progress. Its tasks run on any machines. Its steps are look,
+// decide, choose, stage, the tasks, and commit. Once the destination is locked, update takes its
+// state again and decide runs again, because the first decision only saves work.
 type conversion struct {
 	*Request
 	dest  *publish.Destination
@@ -31,16 +31,16 @@ type conversion struct {
 	out   *Outcome
 	began time.Time
 
-	state  *publish.State // the fields below are based on it
-	found  *plan.Survey   // the inputs left to convert; nil while an output waits to be published
+	state  *publish.State // of the destination; the fields below are based on it
+	found  *plan.Survey   // of the inputs left to convert; nil if there is a pending output to complete first
 	plan   *manifest.Plan
-	inputs int // number of inputs left to convert, including the plan's
+	inputs int // number of inputs left to convert, including those of plan
 	// superseded are the IDs of plans of the same request that Restart abandons.
 	superseded []string
 	mapping    *shred.Mapping // of the plan's schema; nil if there are no inputs, or tasks find it themselves
-	dir        string         // of the plan's work; empty until it is staged
-	madeDir    bool           // this conversion made it
-	work       *task.Work     // found when the plan was staged, or done since; nil until then
+	dir        string         // directory of the plan's work; empty until stage made it
+	madeDir    bool           // whether this conversion made dir
+	work       *task.Work     // work in dir, also that of earlier runs; nil until stage found it
 	parents    []*parents     // directories made for the destination
 	// resumed holds the progress of plans when they were first staged, by plan ID.
 	resumed map[string]Progress
@@ -64,7 +64,7 @@ func (c *conversion) look(ctx context.Context) (err error) {
 // find surveys the inputs and keeps what it read of them for later surveys.
 func (c *conversion) find(ctx context.Context) (err error) {
 	c.found = nil
-	//guard: waits for an output that is being replaced
+	//guard: surveys only after a pending output is completed
 	if c.Incremental && c.state.Pending() {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (r *Request) nothing(state *publish.State, survey *plan.Survey) (*manifest.
 		return latest(state), len(survey.Request.Inputs) == 0
 	case r.finished(state, &survey.Request):
 		return state.Success, true
-	//guard: refuses an output of inputs that are not complete yet
+	//guard: makes no output while the filter leaves all inputs out
 	case survey.OnlyWaiting():
 		return latest(state), true
 	}
@@ -131,7 +131,7 @@ func (c *conversion) update(ctx context.Context, now *publish.State, completed [
 	if now.SameOutputs(before) && len(came) == 0 {
 		return nil
 	}
-	//guard: looks for the inputs again under the lock
+	//guard: surveys the inputs again under the lock
 	if err := c.find(ctx); err != nil {
 		return err
 	}
@@ -145,9 +145,9 @@ func (c *conversion) update(ctx context.Context, now *publish.State, completed [
 	return nil
 }
 
-// choose selects the plan. Among the plans that earlier runs of the request left, perhaps for
-// only some of its inputs, it takes the one with the most input bytes done. If there is none,
-// it makes a new plan.
+// choose selects the plan. Earlier runs of the request may have left plans, perhaps for only
+// some of its inputs. choose takes the one with the most input bytes done. If there is none, it
+// takes a new plan.
 func (c *conversion) choose(ctx context.Context) error {
 	fresh, err := c.found.Plan(ctx, c.state.ID(), c.state.OutputIDs()...)
 	if err != nil {
@@ -223,7 +223,7 @@ func (c *conversion) resumes(p *manifest.Plan) bool {
 	}
 	now := c.plan.Request
 	if p.Increment {
-		//guard: refuses to complete an increment that does not count
+		//guard: refuses an increment to another output
 		if p.Base != c.plan.Base {
 			return false
 		}
@@ -281,7 +281,7 @@ func (c *conversion) stage(ctx context.Context) error {
 	if err := c.work.Find(ctx, c.Resolve, c.work.Unfinished()); err != nil {
 		return err
 	}
-	//guard: does not count this conversion's own work as resumed
+	//guard: does not record this conversion's own work as resumed
 	if _, again := c.resumed[c.plan.ID]; !again {
 		c.resumed[c.plan.ID] = progressOf(c.plan, c.work)
 	}
@@ -315,7 +315,7 @@ func latest(state *publish.State) *manifest.Success {
 	return outputs[len(outputs)-1].Success
 }
 
-// progressOf returns the progress of a plan, given the work that was found; nil if none was.
+// progressOf returns the progress of a plan. work is the work that was found, or nil.
 func progressOf(p *manifest.Plan, work *task.Work) (now Progress) {
 	for i, t := range p.Tasks {
 		bytes := t.Bytes()
@@ -331,7 +331,7 @@ func progressOf(p *manifest.Plan, work *task.Work) (now Progress) {
 // (dfs.namenode.fs-limits.max-directory-items).
 const maxWork = 1 << 20
 
-// tooMany returns a warning if the tasks cannot all leave their work in one directory. Each
+// tooMany returns a warning if the tasks cannot all leave their work in one directory. Each task
 // leaves at least a part and a result.
 func tooMany(tasks int) []string {
 	if tasks <= maxWork/2 {
@@ -343,8 +343,8 @@ func tooMany(tasks int) []string {
 // claimTries is how often parents are made again after other processes removed them.
 const claimTries = 3
 
-// withParents makes the parents of the destination, if allowed, and then calls do, which makes
-// the destination.
+// withParents makes the parents of the destination if the request allows it, and then calls do,
+// which makes the destination.
 func (c *conversion) withParents(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		made, err := c.makeParents(ctx)

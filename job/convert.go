@@ -14,7 +14,7 @@ import (
 
 // Convert plans a conversion, runs its tasks and publishes their files. It continues the work
 // of an earlier run of the same request. If the destination holds the output, it does nothing.
-// After an error, finished tasks stay for a rerun if a rerun may succeed.
+// After an error, the work of finished tasks stays for a rerun if a rerun may succeed.
 //
 // If damage was allowed and found, Convert publishes the output and returns the outcome with a
 // failure.Losses error. With Incremental, it first publishes an earlier run's work on some of
@@ -92,7 +92,7 @@ func (c *conversion) discard(ctx context.Context, claim *publish.Claim, err erro
 	}
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
-	_ = claim.Discard(clean, c.plan.ID) // else clean does
+	_ = claim.Discard(clean, c.plan.ID) // after an error, Clean removes the work later
 	return err
 }
 
@@ -124,8 +124,8 @@ func (c *conversion) runTasks(ctx context.Context) (err error) {
 	return c.work.AddResults(ctx, made)
 }
 
-// explainGone returns failure.Storage in place of err if the directory for the work of tasks
-// is gone.
+// explainGone returns an error that is failure.Storage in place of err if the directory for the
+// work of tasks is gone.
 func explainGone(ctx context.Context, p *manifest.Plan, st store.Store, dir string, err error) error {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()

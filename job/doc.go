@@ -3,9 +3,9 @@
 //
 //	Convert   lock the destination → plan → run tasks in parallel → publish
 //	RunTasks  run some tasks of a plan document, on any machine, without the lock;
-//	          RunTasksIn does so under a scheduler
+//	          RunTasksIn does the same under a scheduler
 //	Commit    lock the destination → check the work of all tasks → publish
-//	Submit    plan → a RemoteRunner runs the tasks that are left → as Commit
+//	Submit    plan → a RemoteRunner runs the tasks that are left → the steps of Commit
 //
 // All of them keep unfinished work in the same directory of the destination, and each can
 // continue the work of the others.
@@ -19,17 +19,19 @@
 //     does not open inputs of earlier outputs.
 //  3. decide compares both with the request: nothing to do, refused, or go on.
 //  4. claim takes the lock. It completes an output whose publisher died.
-//  5. update reads the state under the lock and surveys again if it changed. Then decide runs again.
+//  5. update takes the state under the lock and surveys again if that changed. Then decide runs again.
 //  6. choose makes the plan from a sample of the rows, or resumes an earlier plan.
 //  7. stage makes the directory for the plan's work, writes the plan there, and finds which
 //     tasks are done (package task).
-//  8. runTasks runs the others. Each task maps its input to row groups, and stores these and
-//     a result in that directory (packages task, mapper, spill and reducer).
-//  9. publishWork checks inputs, results and files, makes indexes, and has publish rename
-//     the files into the destination. The pending manifest is written first and is the commit
-//     point: after that, the next process that takes the lock completes the output.
+//  8. runTasks runs the tasks that are not done. Each task maps its input to row groups, and
+//     stores the row groups and a result in that directory (packages task, mapper, spill and
+//     reducer).
+//  9. publishWork checks inputs, results and files, makes indexes, and has package publish rename
+//     the files into the destination. Writing the pending manifest is the commit point: once it
+//     is written, the next process that takes the lock completes the output.
 //  10. discard removes the work after an error that a rerun cannot fix. Then the lock is released.
-//  11. If inputs are left, for example after resuming work on some of them, all steps repeat.
+//  11. If inputs are left, for example because a resumed plan has only some of them, all steps
+//     repeat.
 //
 // Submit takes steps 1 to 3, 6 and 7 without the lock, has a RemoteRunner take step 8, and
 // then takes the steps of Commit: 1, 4 and 9.

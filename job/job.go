@@ -21,10 +21,10 @@ type Options struct {
 	task.Environment
 	// Overwrite allows replacing an earlier output of rowtocol.
 	Overwrite bool
-	// Destination holds the options of the destination.
+	// Destination are the options of the destination.
 	Destination publish.Options
-	// Sink, if set, returns the sink that receives the rows of a plan, in place of the indexes
-	// that the plan asks for; nil for no sink. It is called where tasks run and where their
+	// Sink, if set, returns the sink that receives the rows of a plan, or nil for no sink. It
+	// replaces the indexes that the plan asks for. It is called where tasks run and where their
 	// work is published, and must return a sink of the same name in both places.
 	Sink func(p *manifest.Plan) (task.Sink, error)
 	// Progress, if set, is called with the progress, from one goroutine at a time.
@@ -58,15 +58,15 @@ type Request struct {
 	// yet.
 	Incremental bool
 	// Restart makes a new plan even if an unfinished run of the same request could be resumed.
-	// With Overwrite, it does so even if the output is already there.
+	// With Overwrite, it makes the output again even if the output is already there.
 	Restart bool
 
 	// partition is the name of the partition. taken holds the inputs of all partitions.
 	partition string
 	taken     *plan.Taken
 
-	nonce   string // makes a new plan's ID differ; empty unless Restart is set
-	keep    bool   // with Overwrite: keep outputs that have other inputs
+	nonce   string // makes the ID of a new plan differ from earlier ones; empty unless Restart is set
+	keep    bool   // with Overwrite: replace an output only if its inputs are among those of the request
 	parents string // the outermost directory above Dest that is made if it is missing
 	waits   bool   // if the filter leaves no inputs, there is nothing to do yet
 }
@@ -77,7 +77,7 @@ func (r *Request) Anew() bool { return r.Overwrite && r.Restart && !r.keep }
 
 // Progress counts what a conversion has done.
 type Progress struct {
-	Rows       int64 // rows so far, of the tasks that this run works on
+	Rows       int64 // rows of the tasks that this run works on, so far
 	Bytes      int64 // input bytes done, including resumed tasks
 	TotalBytes int64 // input bytes of the plan
 	Tasks      int   // tasks done, including resumed ones
@@ -98,13 +98,13 @@ type Outcome struct {
 	// Published are the outputs that the conversion published, in order. An incremental
 	// conversion first completes an earlier unfinished one, as an increment of its own.
 	Published []*manifest.Success
-	Nothing   bool // the destination already holds this output, or all inputs
+	Nothing   bool // whether the destination already holds this output, or all inputs
 	// Incremental is whether only new inputs were asked for. If there was nothing to do,
 	// Manifest is the latest output or increment.
 	Incremental bool
 	Tasks       int // tasks of the published outputs
 	Resumed     int // tasks that an earlier run had finished
-	// ResumedBytes are the input bytes of those tasks.
+	// ResumedBytes are the input bytes of the resumed tasks.
 	ResumedBytes int64
 	Warnings     []string
 	// Copies counts the published inputs that have the same content as another input.

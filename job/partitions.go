@@ -28,8 +28,8 @@ type Partitions struct {
 	// become an increment, and all other changes are refused.
 	Reprocess bool
 
-	failed map[string]error // errors of directories below both, in which nothing can be converted
-	// states are the destinations' states that Find read, each kept until its first use.
+	failed map[string]error // errors of directories, by path below the input; nothing in them can be converted
+	// states are the states of destinations that Find read, by partition, until their first use.
 	states map[string]*publish.State
 }
 
@@ -60,9 +60,9 @@ func (p *Partitions) Find(ctx context.Context) (names []string, others []input.S
 	return found.Names, found.Outside, ctx.Err()
 }
 
-// lookAtAll reads the destinations of partitions, given their sorted names, and records which
-// inputs they have. This includes partitions whose input directories are gone. If a
-// destination cannot be read, its inputs are unknown.
+// lookAtAll reads the destinations of all partitions and records which inputs they have. names
+// are the sorted names of the partitions that were found; lookAtAll also reads destinations
+// whose input directories are gone. If a destination cannot be read, its inputs are unknown.
 func (p *Partitions) lookAtAll(ctx context.Context, dest store.Location, names []string) error {
 	places := make(map[string]store.Location, len(names))
 	for _, name := range names {
@@ -106,8 +106,8 @@ func (p *Partitions) lookAtAll(ctx context.Context, dest store.Location, names [
 	return nil
 }
 
-// state returns what the destination of a partition holds: first as Find read it, then read
-// anew.
+// state returns what the destination of a partition holds. The first call returns what Find
+// read, and later calls read the destination anew.
 func (p *Partitions) state(ctx context.Context, name string, place store.Location) (*publish.State, error) {
 	if s := p.states[name]; s != nil {
 		delete(p.states, name)
@@ -133,8 +133,8 @@ func inOutput(ctx context.Context, st store.Store, dir string) error {
 	return err
 }
 
-// failure returns the reason why a partition cannot be converted, as Find found it; nil if it
-// can.
+// failure returns the reason that Find found why a partition cannot be converted. It returns nil
+// if the partition can be converted.
 func (p *Partitions) failure(name string) error {
 	for dir := name; ; dir = path.Dir(dir) {
 		if err := p.failed[dir]; err != nil || dir == "." {
@@ -144,8 +144,8 @@ func (p *Partitions) failure(name string) error {
 }
 
 // requestFor reads the destination of a partition and decides how to convert it: into an
-// output if there is none, else into an increment. first is whether the destination holds
-// nothing yet.
+// output if the destination has none, else into an increment. first is whether the destination
+// has no output yet.
 func (p *Partitions) requestFor(ctx context.Context, name string) (r Request, first bool, err error) {
 	if err := p.failure(name); err != nil {
 		return r, false, err
@@ -170,7 +170,7 @@ func (p *Partitions) requestFor(ctx context.Context, name string) (r Request, fi
 	return r, first, nil
 }
 
-// Convert converts a partition: see Convert.
+// Convert converts a partition as the function Convert does.
 func (p *Partitions) Convert(ctx context.Context, name string) (*Outcome, error) {
 	for {
 		r, first, err := p.requestFor(ctx, name)
@@ -221,7 +221,7 @@ func below(location, name string) string { return strings.TrimRight(location, "/
 // finished reports whether the destination holds what is asked for and nothing else. With
 // keep, only the inputs and what readers see of format and schema count.
 func (r *Request) finished(state *publish.State, now *manifest.Request) bool {
-	//guard: makes an output with a damaged file anew
+	//guard: makes the output again even if it looks finished
 	if r.Anew() {
 		return false
 	}
@@ -248,8 +248,8 @@ func (r *Request) checkReplaceable(state *publish.State, now *manifest.Request) 
 	return r.covers(state.Outputs(), now)
 }
 
-// covers returns failure.Foreign if outputs hold rows of inputs that are not asked for: an
-// output in their place would lack these rows.
+// covers returns failure.Foreign if outputs hold rows of inputs that are not asked for, because
+// an output in their place would lack these rows.
 func (r *Request) covers(outputs []publish.Committed, now *manifest.Request) error {
 	asked := manifest.NewKnown(now.Inputs...)
 	for _, o := range outputs {

@@ -8,9 +8,9 @@ import (
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
-// Submit converts partitions, given their names, as the function Submit does, with the tasks
-// of all of them on other machines at once. A partition that fails does not stop the others.
-// each is called for every partition when it ends, from one goroutine at a time.
+// Submit converts partitions, given their names, as the function Submit does. The tasks of all
+// partitions run on other machines at the same time. A partition that fails does not stop the
+// others. each is called when a partition ends, from one goroutine at a time.
 func (p *Partitions) Submit(ctx context.Context, names []string, runner RemoteRunner, each func(name string, out *Outcome, err error)) {
 	all := make([]*submission, len(names))
 	for i, name := range names {
@@ -22,8 +22,8 @@ func (p *Partitions) Submit(ctx context.Context, names []string, runner RemoteRu
 // errSpared is the error of tasks that were stopped because a task of another plan failed.
 var errSpared = errors.New("tasks of another plan failed")
 
-// submitAll carries out submissions in rounds. A round prepares all, runs their tasks at once,
-// and publishes what is done. Submissions with more to do go to the next round.
+// submitAll carries out submissions in rounds. A round prepares all submissions, runs their
+// tasks together, and publishes what is done. Submissions with more to do go to the next round.
 func submitAll(ctx context.Context, all []*submission, runner RemoteRunner, report func(Progress), each func(*submission, *Outcome, error)) {
 	end := func(s *submission, err error) {
 		out, err := s.end(ctx, err)
@@ -95,7 +95,7 @@ func runRemotely(ctx context.Context, all []*submission, runner RemoteRunner, re
 		}
 	}
 	rest := err
-	//guard: judges each partition by itself
+	//guard: gives each partition the error of its own tasks
 	if len(failed) > 0 {
 		rest = errSpared
 	}

@@ -13,9 +13,9 @@ import (
 // RemoteRunner runs tasks on other machines.
 type RemoteRunner interface {
 	// Run runs the tasks of batches, each of another plan. It calls progress from one goroutine
-	// at a time. A task may run twice, even after Run has returned. A nil error does not
-	// promise that all tasks are done: only their results do. An error that is or joins a
-	// *task.Failure concerns the plans that it names; any other error concerns all plans. After
+	// at a time. A task may run twice, even after Run has returned. A nil error does not mean
+	// that all tasks are done, only their results do. An error that is or joins *task.Failure
+	// values concerns the plans that they name. Any other error concerns all plans. After
 	// task.ErrDetached the tasks keep running.
 	Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) error
 }
@@ -35,8 +35,8 @@ func Submit(ctx context.Context, r Request, runner RemoteRunner) (out *Outcome, 
 type submission struct {
 	*conversion        // nil until begin
 	name        string // of the partition; empty if there is none
-	// request returns what to convert. first is whether it would make the first output of a
-	// partition: if another process makes one in the meantime, the request changes.
+	// request returns what to convert. first is whether the request would make the first output
+	// of a partition. If another process makes that output in the meantime, the request changes.
 	request func(context.Context) (r Request, first bool, err error)
 	first   bool
 	batch   *task.Batch // nil if no task is left to run
@@ -79,7 +79,7 @@ func Reachable(resolve input.Resolve, dest string, inputs []string) error {
 	return nil
 }
 
-// prepare plans what is left to convert and finds which tasks of that are left. done is
+// prepare plans what is left to convert and finds which tasks of the plan are left. done is
 // whether there was nothing to do.
 func (s *submission) prepare(ctx context.Context) (done bool, err error) {
 	if err := s.begin(ctx); err != nil {

@@ -47,8 +47,8 @@ func (r *Request) readState(ctx context.Context) (*publish.State, *publish.Desti
 	return state, dest, err
 }
 
-// survey surveys all inputs, or those that the destination does not have, and finds which of
-// them the destination's output has.
+// survey surveys the inputs: with Incremental, only those that the destination does not have.
+// Otherwise it also compares them with the inputs of the destination's output.
 func (r *Request) survey(ctx context.Context, state *publish.State) (*plan.Survey, error) {
 	request := plan.Request{
 		Asked: r.Asked, Formats: r.Formats, Memory: r.memory(), Resolve: r.Resolve, Nonce: r.nonce,
@@ -129,8 +129,8 @@ func sameSchema(a, b string) bool {
 	return err == nil && x.Same(y)
 }
 
-// answers returns a function that loads, when first called, the inputs that earlier surveys
-// for the destination read.
+// answers returns a function that returns the inputs that earlier surveys for the destination
+// read. The function loads them at its first call.
 func (r *Request) answers(ctx context.Context) func() *manifest.Known {
 	return sync.OnceValue(func() *manifest.Known {
 		place, err := input.Locate(r.Resolve, r.Dest)
@@ -160,8 +160,8 @@ func KeepAnswers(ctx context.Context, r Request, survey *plan.Survey) []string {
 	return out.Warnings
 }
 
-// comparePlan reads those inputs of a plan that may be inputs of the destination's output, if
-// nothing else decides that. It does not read inputs that are gone or have another length.
+// comparePlan reads the inputs of a plan that only their bytes can match with an input of the
+// destination's output. It does not read inputs that are gone or have another length.
 func (o *Options) comparePlan(ctx context.Context, p *manifest.Plan, state *publish.State) error {
 	if state.Success == nil || p.Increment {
 		return nil
@@ -175,8 +175,8 @@ func (o *Options) comparePlan(ctx context.Context, p *manifest.Plan, state *publ
 	})
 }
 
-// checkMoves returns an error if a moved tree holds no input of the outputs: after a typing
-// error, all inputs would be converted again.
+// checkMoves returns an error if a moved tree holds no input of the outputs. Its name may then
+// have a typing error, and all inputs would be converted again.
 func (r *Request) checkMoves(outputs []publish.Committed) error {
 	for i, move := range r.Destination.Moved {
 		now := manifest.Moved(move.To, r.Destination.Moved[i+1:])
@@ -185,7 +185,7 @@ func (r *Request) checkMoves(outputs []publish.Committed) error {
 				return manifest.InTree(in.Path, now) || manifest.InTree(in.Location(), now)
 			})
 		}
-		//guard: refuses an input that no output holds
+		//guard: refuses a moved tree that holds no input
 		if len(outputs) > 0 && !slices.ContainsFunc(outputs, holds) {
 			return failure.New(failure.Usage, "--moved %s=%s: destination %s knows no input below %s", move.From, move.To, r.Dest, move.From)
 		}
@@ -193,8 +193,8 @@ func (r *Request) checkMoves(outputs []publish.Committed) error {
 	return nil
 }
 
-// checkInputs checks that the inputs of a plan are the ones that its tasks read, and records
-// them in the plan as they are now.
+// checkInputs checks that the inputs of a plan still hold the bytes that its tasks read, and
+// records them in the plan as they are now.
 func (o *Options) checkInputs(ctx context.Context, p *manifest.Plan, results []*manifest.TaskResult, state *publish.State) error {
 	found, err := input.Check(ctx, o.Resolve, p, results)
 	//guard: refuses inputs that changed meanwhile

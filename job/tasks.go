@@ -14,9 +14,10 @@ import (
 )
 
 // RunTasks runs tasks of a plan, given their numbers, and leaves their files and results where
-// Commit finds them. It does not run tasks again that are done; done counts these. If the
-// destination holds the plan's whole output, all tasks are done and there are no results.
-// RunTasks takes no lock: a task may run twice, even at the same time.
+// Commit finds them. It does not run a task again that is done. done is the number of such
+// tasks, and results includes their results. If the destination holds the plan's whole output,
+// all tasks are done and there are no results. RunTasks takes no lock, so a task may run twice,
+// even at the same time.
 func RunTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (results []*manifest.TaskResult, done int, err error) {
 	results, done, err = runTasks(ctx, p, o, numbers)
 	return results, done, failure.Judge(err)
@@ -32,7 +33,7 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 	if err != nil {
 		return nil, 0, err
 	}
-	//guard: leaves an output alone that lost files
+	//guard: makes no directory for a plan that was published
 	if m := state.Committed(p); m != nil && m.Plan == p.ID {
 		return nil, len(numbers), nil
 	}
@@ -53,8 +54,8 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 }
 
 // RunTasksIn does what RunTasks does, for a scheduler that runs the tasks of a batch. Files
-// and results go to dir on st, which the submitter made. If dir is gone, the tasks fail: their
-// work was committed or is not wanted. RunTasksIn reads nothing else of the destination.
+// and results go to dir on st, which the submitter made. If dir is gone, the tasks fail, because
+// their work was committed or removed. RunTasksIn reads nothing else of the destination.
 func RunTasksIn(ctx context.Context, p *manifest.Plan, o Options, numbers []int, st store.Store, dir string) (results []*manifest.TaskResult, done int, err error) {
 	results, done, err = runTasksIn(ctx, p, o, numbers, st, dir, func() error {
 		//guard: does not make a directory again that a commit took (tests: ./hadoop)
