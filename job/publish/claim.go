@@ -11,12 +11,12 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Claim is a process's hold on a destination: the lock, and a directory of its own
-// that every change goes through.
+// Claim is a process's hold on a destination: the lock, and the process's own directory, which
+// is one end of the rename that makes a change.
 type Claim struct {
 	*Destination
 	id    string
-	dir   string // DEST/.rowtocol/<id>, or empty if it is not made
+	dir   string // DEST/.rowtocol/<id>; empty until it is made
 	made  bool   // whether this claim made the destination
 	found contents
 	state *State
@@ -35,7 +35,7 @@ type Claim struct {
 // Claim takes the lock, if need be from a holder that must be dead. It moves the
 // directories of other holders away, completes an output that was being published,
 // and moves out files that are not part of the output. The returned context ends when
-// the claim is lost. If a holder lives, the error is failure.Locked.
+// the claim is lost. If another holder lives, the error is failure.Locked.
 // The caller ends the claim with Release.
 func (d *Destination) Claim(ctx context.Context) (*Claim, context.Context, error) {
 	return d.claim(ctx, true)
@@ -57,7 +57,7 @@ func (d *Destination) Tidy(ctx context.Context) error {
 func (d *Destination) claim(ctx context.Context, wait bool) (*Claim, context.Context, error) {
 	c := &Claim{Destination: d}
 	err := c.acquire(ctx, wait)
-	//guard: keeps a link or file in place of the work directory
+	//guard: removes nothing if a link or file is in place of the work directory
 	if errors.Is(err, failure.Foreign) {
 		return nil, nil, err
 	}
@@ -82,12 +82,12 @@ func (d *Destination) claim(ctx context.Context, wait bool) (*Claim, context.Con
 // State returns the state of the destination when it was claimed.
 func (c *Claim) State() *State { return c.state }
 
-// CompletedIDs returns the IDs of outputs that former holders began to publish and that
-// the claim published.
+// CompletedIDs returns the IDs of the outputs that former holders began to publish and that the
+// claim completed.
 func (c *Claim) CompletedIDs() []string { return c.completed }
 
-// LockedOr returns failure.Locked instead of err if the claim was lost, because err is
-// then a consequence.
+// LockedOr returns an error that is failure.Locked instead of err if the claim was lost, because
+// err is then a consequence. It returns nil if err is nil.
 func (c *Claim) LockedOr(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -194,13 +194,13 @@ func (c *Claim) removeOthers(ctx context.Context) error {
 func (c *Claim) removeOwnDir(ctx context.Context) {
 	liveHolders.Delete(c.id)
 	if c.dir != "" {
-		_ = c.remove(ctx, c.dir) // else the next holder does
+		_ = c.remove(ctx, c.dir) // after an error, the next holder removes it
 	}
 	c.removeEmptyDirs(ctx)
 }
 
-// removeEmptyDirs removes the work directory, and a destination that this claim made,
-// if they are empty: Remove fails if they are not.
+// removeEmptyDirs removes the work directory, and a destination that this claim made, if they
+// are empty. Remove fails for a directory that is not empty.
 func (c *Claim) removeEmptyDirs(ctx context.Context) {
 	_ = c.st.Remove(ctx, c.workDir())
 	if c.made {
@@ -239,7 +239,7 @@ func (c *Claim) Discard(ctx context.Context, planID string) error {
 	return c.remove(ctx, to)
 }
 
-// clearDead removes the staged work of plans, which findDead found.
+// clearDead removes the staged work of the plans that findDead found.
 func (c *Claim) clearDead(ctx context.Context, plans []string) error {
 	for _, id := range plans {
 		if err := c.Discard(ctx, id); err != nil {

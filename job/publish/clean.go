@@ -21,11 +21,11 @@ type Cleaned struct {
 
 // Clean removes leftovers of dead holders, and uncommitted work of plans. It removes work that
 // can be used again only if nothing in it changed for olderThan, by the clock of the storage.
-// It removes the rest at once, as any holder does. It completes a pending output.
+// It removes all other leftovers at once, as any holder does. It completes a pending output.
 //
-// Clean takes the lock: if a holder lives, the error is failure.Locked. If the destination
-// holds foreign files, Clean removes files only from the work directory, because those next
-// to it may be of an output that this program cannot read. It then returns what it removed
+// Clean takes the lock. If a holder lives, the error is failure.Locked. If the destination
+// holds foreign files, Clean removes files only from the work directory, because other files of
+// rowtocol may be of an output that this program cannot read. It then returns what it removed
 // and an error that is failure.Foreign.
 func (d *Destination) Clean(ctx context.Context, olderThan time.Duration) (*Cleaned, error) {
 	before, err := d.Status(ctx)
@@ -66,9 +66,9 @@ func (d *Destination) Clean(ctx context.Context, olderThan time.Duration) (*Clea
 	return cleaned, after.CheckForeign()
 }
 
-// claimWithinQuota is Claim if a quota leaves no room for the lock. It first empties the trash,
-// which needs no lock because no process uses it. If that is not enough, the error gives a
-// command that makes room.
+// claimWithinQuota does what Claim does, after a quota left no room for the lock. It first
+// empties the trash, which needs no lock because no process uses the trash. If that is not
+// enough, the error gives a command that makes room.
 func (d *Destination) claimWithinQuota(ctx context.Context, before *Status) (*Claim, context.Context, error) {
 	infos, err := d.list(ctx, d.workDir())
 	if err != nil {
@@ -110,8 +110,8 @@ func (s *Status) removable() (all []Leftover) {
 // own directory, the lock, and signs of life.
 const claimNames = 6
 
-// adviseRemoval returns a command that removes as many leftovers as make room for a claim.
-// Those that cannot be used again come first, then the oldest.
+// adviseRemoval returns advice with a command that removes enough leftovers to make room for a
+// claim. Leftovers that cannot be used again come first, and older ones before younger ones.
 func (d *Destination) adviseRemoval(left []Leftover) string {
 	slices.SortFunc(left, func(a, b Leftover) int {
 		switch {
@@ -167,7 +167,7 @@ func (c *Claim) clean(ctx context.Context, olderThan time.Duration, cleaned *Cle
 	if err != nil {
 		return err
 	}
-	// The lock was made just now, by the same clock as all else.
+	// The storage gave the lock its time just now, by the same clock as all other files.
 	limit := info.ModTime.Add(-olderThan)
 	infos, err := c.list(ctx, c.workDir())
 	if err != nil {

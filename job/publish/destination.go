@@ -34,8 +34,8 @@ const (
 const makeTries = 10
 
 // Numbers of files that are renamed, and of increments that are read, at a time. There may be
-// 100,000, and each waits for a name node, which answers several calls at a time. A local
-// disk gains nothing from a larger number.
+// 100,000 of them, and each call waits for a name node, which answers several calls at a time. A
+// local disk gains nothing from a larger number.
 const (
 	localMovers = 8
 	movers      = 32
@@ -48,7 +48,7 @@ func moversOf(st store.Store) int {
 	return movers
 }
 
-// lockEvery is the number of files, of many, that are moved for each read of the lock.
+// lockEvery is the number of files that moveNth moves for each read of the lock.
 const lockEvery = 16
 
 // Destination is a directory that holds one output at a time, and its increments.
@@ -59,7 +59,7 @@ type Destination struct {
 	times      Times
 	movers     int
 	moved      []manifest.Move
-	increments *sync.Map // by name, *increment: those found sound, which never change
+	increments *sync.Map // *increment by name: increments that were read and are sound; they never change
 	now        func() time.Time
 	sleep      func(ctx context.Context, d time.Duration) error
 }
@@ -78,7 +78,7 @@ type Options struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// At returns the destination at a place. It need not exist, but its parent must exist
+// At returns the destination at a place. The directory need not exist, but its parent must exist
 // when the destination is claimed.
 func At(place store.Location, o Options) *Destination {
 	d := &Destination{st: place.Store, origin: place.Origin, path: place.Path, times: o.Times.withDefaults(), movers: cmp.Or(o.Movers, moversOf(place.Store)), moved: o.Moved, increments: new(sync.Map), now: o.Now, sleep: o.Sleep}
@@ -106,7 +106,8 @@ func (d *Destination) workDir() string { return path.Join(d.path, manifest.WorkN
 
 func (d *Destination) pathOf(name string) string { return path.Join(d.path, name) }
 
-// wrap adds the destination to an error without a kind. One with a kind names it.
+// wrap adds the destination's path to an error without a kind. An error with a kind already names
+// the destination.
 func (d *Destination) wrap(err error) error {
 	if err == nil || failure.HasKind(err) {
 		return err
@@ -148,8 +149,8 @@ func (d *Destination) Staging(ctx context.Context, planID string) (dir string, m
 	}
 }
 
-// KeepPlan writes a plan next to the work of its tasks, unless it is there. Status and the
-// process that resumes the plan read it with StagedPlan.
+// KeepPlan writes a plan next to the work of its tasks, unless the plan is there already. Status
+// and the process that resumes the plan read it with StagedPlan.
 func (d *Destination) KeepPlan(ctx context.Context, p *manifest.Plan) error {
 	file := path.Join(d.StagingPath(p.ID), manifest.PlanName)
 	if _, err := d.st.Stat(ctx, file); !errors.Is(err, store.ErrNotExist) {
@@ -233,13 +234,13 @@ func (d *Destination) entry(ctx context.Context, name string) (store.Info, error
 	return infos[i], nil
 }
 
-// rename moves a file or directory to a name that is used once.
+// rename moves a file or directory to a name that no other call uses.
 func (d *Destination) rename(ctx context.Context, from, to string) error {
 	return store.Move(ctx, d.st, from, to)
 }
 
-// makeShared makes a directory that other processes may also make, at any time. It is no
-// error if the directory exists.
+// makeShared makes a directory that other processes may make as well, at any time. If the
+// directory exists, that is no error.
 func (d *Destination) makeShared(ctx context.Context, dir string) (made bool, err error) {
 	err = store.Retry(ctx, d.st, "make directory "+dir, func(ctx context.Context) error { return d.st.Mkdir(ctx, dir) })
 	if errors.Is(err, store.ErrExist) {
@@ -253,7 +254,7 @@ func (d *Destination) makeShared(ctx context.Context, dir string) (made bool, er
 func (d *Destination) makeUnique(ctx context.Context) (name string, err error) {
 	err = store.Retry(ctx, d.st, "make a directory in "+d.workDir(), func(ctx context.Context) error {
 		if name != "" {
-			_ = d.st.Remove(ctx, path.Join(d.workDir(), name)) // if it was made by now; else the next holder removes it
+			_ = d.st.Remove(ctx, path.Join(d.workDir(), name)) // made late, perhaps; after an error the next holder removes it
 		}
 		name = manifest.NewID()
 		return d.st.Mkdir(ctx, path.Join(d.workDir(), name))
@@ -261,8 +262,8 @@ func (d *Destination) makeUnique(ctx context.Context) (name string, err error) {
 	return name, err
 }
 
-// remove renames a directory or file to a name in the trash, and removes it. It is no error
-// if another process moved it away.
+// remove renames a directory or file to a name in the trash, and removes it. If another process
+// moved it away, that is no error.
 func (d *Destination) remove(ctx context.Context, dir string) error {
 	trash := path.Join(d.workDir(), trashPrefix+manifest.NewID())
 	err := d.rename(ctx, dir, trash)
@@ -275,7 +276,7 @@ func (d *Destination) remove(ctx context.Context, dir string) error {
 	return d.st.RemoveAll(ctx, trash)
 }
 
-// Inputs returns the inputs of outputs. The owner of each is the name of its output.
+// Inputs returns the inputs of outputs. The owner of each input is the name of its output.
 func Inputs(outputs []Committed) *manifest.Known {
 	known := manifest.NewKnown()
 	for _, o := range outputs {
@@ -287,7 +288,7 @@ func Inputs(outputs []Committed) *manifest.Known {
 }
 
 // KnownInputs returns files that earlier surveys for this destination read whole. It returns
-// none if it cannot read their document.
+// none if it cannot read the document in which KeepInputs keeps them.
 func (d *Destination) KnownInputs(ctx context.Context) *manifest.Known {
 	info, err := d.entry(ctx, manifest.InputsName)
 	if err != nil {
@@ -308,8 +309,8 @@ func (d *Destination) KnownInputs(ctx context.Context) *manifest.Known {
 	return manifest.NewKnown(doc.Inputs...)
 }
 
-// KeepInputs keeps files that a survey read whole for later surveys. It needs no lock: if two
-// processes write, either document will do, and without one files are read again.
+// KeepInputs records files that a survey read whole, for later surveys. It needs no lock: if two
+// processes write the document, either content will do, and without it files are read again.
 func (d *Destination) KeepInputs(ctx context.Context, inputs []manifest.Input) error {
 	doc := manifest.Inputs{Version: manifest.Version, Inputs: inputs}
 	text, err := doc.Encode()

@@ -14,8 +14,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Committed is an output that counts, with the name of its directory in the destination.
-// It is an increment, or the output that the increments belong to, whose name is empty.
+// Committed is an output that counts, with the name of its directory in the destination. The
+// name is empty for the output that the increments belong to.
 type Committed struct {
 	Name    string
 	Success *manifest.Success
@@ -93,8 +93,9 @@ func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []
 	return nil
 }
 
-// readIncrement reads the directory of an increment, unless it was read before and was
-// sound. It returns nil if the increment was moved away meanwhile.
+// readIncrement reads the directory of an increment. If the directory was read before and was
+// sound, it is not read again. readIncrement returns nil if the increment was moved away
+// meanwhile.
 func (d *Destination) readIncrement(ctx context.Context, name string) (*increment, error) {
 	if known, ok := d.increments.Load(name); ok {
 		return known.(*increment), nil
@@ -181,8 +182,8 @@ func (s *State) Outputs() []Committed {
 // Pending reports whether there is a pending output. The next holder completes it.
 func (s *State) Pending() bool { return s.pending }
 
-// SameOutputs reports whether the same outputs count as in an earlier state that had no pending
-// output.
+// SameOutputs reports whether the same outputs count as in an earlier state. It returns false if
+// the earlier state had a pending output.
 func (s *State) SameOutputs(before *State) bool {
 	return !before.pending && s.ID() == before.ID() && slices.EqualFunc(s.Increments, before.Increments, func(a, b Committed) bool { return a.Name == b.Name })
 }
@@ -208,7 +209,7 @@ func (s *State) checkIncrementPlan(p *manifest.Plan) error {
 	if s.ID() != p.Base {
 		return failure.New(failure.Foreign, "destination %s got another output after plan %s was made; make the plan again", s.path, p.ID)
 	}
-	//guard: refuses an increment whose inputs were committed
+	//guard: refuses an increment whose inputs another output has
 	if in, owner := s.ownerOf(p.Request.Inputs); in != "" {
 		return failure.New(failure.Foreign, "input %s was committed after plan %s was made, in %s; make the plan again", in, p.ID, owner)
 	}
@@ -226,8 +227,8 @@ func (s *State) ownerOf(inputs []manifest.Input) (input, owner string) {
 	return "", ""
 }
 
-// Committed returns the manifest of a plan's output if the destination holds it, intact,
-// and there is no pending output. Otherwise it returns nil.
+// Committed returns the manifest of a plan's output if the destination holds that output intact
+// and has no pending output. Otherwise it returns nil.
 func (s *State) Committed(p *manifest.Plan) *manifest.Success {
 	if !p.Increment {
 		if s.Finished(&p.Request) || s.intact() && s.Success.Plan == p.ID {
@@ -243,8 +244,9 @@ func (s *State) Committed(p *manifest.Plan) *manifest.Success {
 	return nil
 }
 
-// placeOf returns the directory into which the files of an output are moved: the destination,
-// or for an increment a directory among its staged files, which becomes that of the increment.
+// placeOf returns the directory into which the files of an output are moved. For an increment, it
+// is a directory among the staged files, which is later moved into the destination. For any other
+// output, it is the destination.
 func (c *Claim) placeOf(work string, s *manifest.Pending) string {
 	if !s.Increment {
 		return c.path
@@ -281,7 +283,7 @@ func (c *Claim) addIncrement(ctx context.Context, work string, s *manifest.Pendi
 		err = c.replaceEmpty(ctx, dir, to, err)
 	}
 	if err == nil {
-		_ = c.removeMarker(ctx, now, s.Sequence) // else the next holder does
+		_ = c.removeMarker(ctx, now, s.Sequence) // after an error, the next holder removes it
 	}
 	return err
 }
@@ -324,8 +326,8 @@ func (c *Claim) assemble(ctx context.Context, work string, s *manifest.Pending, 
 	return c.move(ctx, written, file)
 }
 
-// replacedIncrements returns the increments that no longer count once an output replaces
-// everything.
+// replacedIncrements returns the names of all increments, which no longer count once an output
+// replaces everything.
 func (s *State) replacedIncrements() []string {
 	increments := slices.Clone(s.uncounted)
 	for _, r := range s.Increments {
@@ -362,9 +364,9 @@ func isMarker(info store.Info) bool {
 	return ok
 }
 
-// classifyMarkers notes the last number that was given to an increment. The other markers are
-// debris: those of lower numbers, which a killed holder left, and all if the number of the
-// output is not lower.
+// classifyMarkers records the last number that was given to an increment. Markers of lower
+// numbers, which a killed holder left, are debris. If the output has the same or a higher number,
+// all markers are debris.
 func (s *State) classifyMarkers(names []string) {
 	for _, name := range names {
 		number, _ := manifest.ParseNumber(name)
@@ -379,7 +381,7 @@ func (s *State) classifyMarkers(names []string) {
 // addMarker writes the marker of a number, before the increment with that number appears.
 func (c *Claim) addMarker(ctx context.Context, now *State, sequence int64) error {
 	name := manifest.NumberName(sequence)
-	//guard: completes an increment whose number has a marker
+	//guard: does not write a marker that is there already
 	if now.marker >= name {
 		return nil
 	}

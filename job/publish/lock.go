@@ -18,15 +18,15 @@ import (
 const (
 	maxLock   = 64 << 10
 	lockTries = 100
-	// pollsPerBeat is how often a waiter reads the lock per sign of life of the holder.
+	// pollsPerBeat is how often a waiting process reads the lock in the time of one heartbeat.
 	pollsPerBeat = 8
 )
 
 // Times are the times of the lock on a destination. All runs on one destination
 // must agree on them.
 type Times struct {
-	Heartbeat time.Duration // between signs of life; 0 is 10 s
-	Stale     time.Duration // from the last sign of life to a takeover; 0 is 120 s
+	Heartbeat time.Duration // time between signs of life; 0 is 10 s
+	Stale     time.Duration // time without a sign of life until another process takes the lock; 0 is 120 s
 }
 
 func (t Times) withDefaults() Times {
@@ -44,7 +44,7 @@ type holder struct {
 	ID    string    `json:"holder"` // the name of its directory in the work directory
 	Host  string    `json:"host"`
 	PID   int       `json:"pid"`
-	Scope string    `json:"scope,omitempty"` // in which PID is valid; see processScope
+	Scope string    `json:"scope,omitempty"` // where PID is valid; see processScope
 	Since time.Time `json:"since"`           // for people
 }
 
@@ -55,8 +55,8 @@ func (h *holder) String() string {
 	return fmt.Sprintf("process %d on %.100q", h.PID, h.Host)
 }
 
-// acquire takes the lock. If its holder gives a sign of life, the error is
-// failure.Locked. Without wait, it also is if the holder may live.
+// acquire takes the lock. If the holder gives a sign of life, the error is failure.Locked.
+// Without wait, the error is failure.Locked even if the holder only may live.
 func (c *Claim) acquire(ctx context.Context, wait bool) error {
 	for range lockTries {
 		if err := c.makeOwnDir(ctx); err != nil {
@@ -79,7 +79,7 @@ func (c *Claim) acquire(ctx context.Context, wait bool) error {
 			if c.checkLock(ctx) == nil {
 				return nil
 			}
-			c.dir = "" // the holder moved the directory away, or the destination is gone
+			c.dir = "" // a holder moved the claim's directory away, or the destination is gone
 		default:
 			return fmt.Errorf("lock %s: %w", c.path, err)
 		}
@@ -99,8 +99,8 @@ func (c *Claim) writeLock(ctx context.Context, file string) error {
 	return c.st.WriteFile(ctx, file, append(b, '\n'), true)
 }
 
-// lockState is a lock as it was read. The signs of two of them are equal unless the
-// holder gave a sign of life between.
+// lockState is a lock as it was read. Two states have equal signs unless the holder gave a sign
+// of life between the reads.
 type lockState struct {
 	free     bool
 	holder   holder // zero if the lock names no holder
@@ -119,8 +119,8 @@ func (d *Destination) readLock(ctx context.Context) (*lockState, error) {
 		return nil, err
 	}
 	s := &lockState{signs: fmt.Sprint(info.FileID, info.Size, info.ModTime.UnixNano()), lastSign: info.ModTime.UTC()}
-	// A link, a directory or a file of other content is watched like a lock: an older
-	// program may be writing it.
+	// A link, a directory or a file of other content is watched like a lock, because an older
+	// program may be writing the lock.
 	//guard: treats a dangling link as a lock
 	if info.Link {
 		return s, nil
@@ -129,7 +129,7 @@ func (d *Destination) readLock(ctx context.Context) (*lockState, error) {
 	if errors.Is(err, store.ErrNotExist) {
 		return &lockState{free: true}, nil
 	}
-	//guard: keeps the lock if it may not read it
+	//guard: does not take over a lock that it cannot read
 	if err != nil && !store.Absent(err) {
 		return nil, err
 	}
@@ -156,8 +156,8 @@ func (d *Destination) readLock(ctx context.Context) (*lockState, error) {
 	return s, nil
 }
 
-// watch waits until the lock is free or its holder must be dead. It moves the
-// lock of a dead holder away. If the holder lives, the error is failure.Locked.
+// watch waits until the lock is free or its holder must be dead. It moves the lock of a dead
+// holder away. Once the holder gives a sign of life, the error is failure.Locked.
 func (c *Claim) watch(ctx context.Context, wait bool) error {
 	var first *lockState
 	for began := c.now(); ; {
@@ -174,7 +174,7 @@ func (c *Claim) watch(ctx context.Context, wait bool) error {
 			return nil
 		case s.gone, s.holder.dead(), s.signs == first.signs && left <= 0:
 			return c.takeOver(ctx)
-		//guard: waits for a holder that lives
+		//guard: keeps the lock of a holder that lives
 		case s.signs != first.signs, !wait:
 			return failure.New(failure.Locked, "%s is locked by %s", c.path, &s.holder)
 		}
@@ -213,8 +213,8 @@ func (c *Claim) checkLock(ctx context.Context) error {
 	return nil
 }
 
-// heartbeat gives signs of life until the claim ends or its directory was moved away.
-// It goes on if the store fails.
+// heartbeat gives signs of life until the claim ends or its directory is moved away. Errors of
+// the store do not stop it.
 func (c *Claim) heartbeat(ctx context.Context) {
 	ticks := time.NewTicker(c.times.Heartbeat)
 	defer ticks.Stop()
@@ -237,8 +237,8 @@ func (c *Claim) heartbeat(ctx context.Context) {
 	}
 }
 
-// writeSign writes a sign of life and removes the last one. It waits for the store only for
-// a part of the time in which a waiter takes over, so that it does not delay the end of a claim.
+// writeSign writes a sign of life and removes the previous one. It waits for the store for at
+// most a quarter of Times.Stale, so that it does not delay the end of a claim.
 func (c *Claim) writeSign(ctx context.Context, next, last string) error {
 	ctx, cancel := context.WithTimeout(ctx, c.times.Stale/4)
 	defer cancel()
@@ -282,8 +282,8 @@ func (c *Claim) makeOwnDir(ctx context.Context) error {
 	return failure.New(failure.Locked, "%s: other runs removed the work directory at each of %d attempts; try again", c.path, makeTries)
 }
 
-// move checks the lock and renames a file or directory, with one end in the claim's
-// own directory. Every change of a destination is made this way.
+// move checks the lock and renames a file or directory into or out of the claim's own directory.
+// Every change of a destination except _inputs is made this way.
 func (c *Claim) move(ctx context.Context, from, to string) error {
 	//guard: stops a former holder early
 	if err := c.checkLock(ctx); err != nil {
@@ -292,9 +292,9 @@ func (c *Claim) move(ctx context.Context, from, to string) error {
 	return c.rename(ctx, from, to)
 }
 
-// moveNth is move for the n-th of many files. It checks the lock only for every 16th, because
-// more checks would double the calls and only serve to stop early: once the claim is lost,
-// one end of every rename is gone.
+// moveNth is move for the n-th of many files. It checks the lock only for every lockEvery-th
+// file, because a check only stops a former holder early and costs a call: once the claim is
+// lost, one end of every rename is gone.
 func (c *Claim) moveNth(ctx context.Context, n int, from, to string) error {
 	if n%lockEvery == 0 {
 		return c.move(ctx, from, to)
@@ -302,8 +302,8 @@ func (c *Claim) moveNth(ctx context.Context, n int, from, to string) error {
 	return c.rename(ctx, from, to)
 }
 
-// newDir makes a directory in the claim's own. It makes it elsewhere and renames it, so that
-// a late call cannot make a directory again that was moved away.
+// newDir makes a directory in the claim's own directory. It makes the directory elsewhere and
+// renames it, so that a late call cannot make a directory again that was moved away.
 func (c *Claim) newDir(ctx context.Context, prefix string) (string, error) {
 	name, err := c.makeUnique(ctx)
 	if err != nil {

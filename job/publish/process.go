@@ -11,9 +11,9 @@ import (
 // liveHolders has the IDs of the holders in this process.
 var liveHolders sync.Map
 
-// processScope names the boot and the PID namespace of this process. Process numbers
-// can be compared only within them. It is empty where the system does not tell. A host
-// name does not do, because containers may share that of their host.
+// processScope returns a name for the boot and the PID namespace of this process. Process numbers
+// can be compared only within one scope. The name is empty where the system does not tell the
+// scope. A host name is not enough, because containers may have the name of their host.
 func processScope() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

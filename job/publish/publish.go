@@ -15,8 +15,8 @@ import (
 )
 
 // Publish makes the work of a plan's tasks the output. The caller has just checked work, in the
-// directory that StagedAt returned. Publish checks its files again once tasks cannot reach
-// them. If they changed, it publishes nothing and puts the work back. made may be nil.
+// directory that StagedAt returned. Publish checks the files again once tasks cannot reach
+// them. If files changed, it publishes nothing and puts the work back. made may be nil.
 func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, work *task.Work, made *manifest.Made) (*manifest.Success, error) {
 	s := manifest.NewPending(p, manifest.NewID(), work.Results)
 	s.Sequence, s.Made = c.state.sequence+1, made
@@ -49,7 +49,7 @@ func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, work *task.Work, 
 		return nil, err
 	}
 	c.forget(out)
-	_ = c.clearOutdated(ctx, out) // else the next holder does
+	_ = c.clearOutdated(ctx, out) // after an error, the next holder clears up
 	return s.Success, nil
 }
 
@@ -62,8 +62,8 @@ func (c *Claim) forgetUnwritten(ctx context.Context, p *pendingOutput) {
 	}
 }
 
-// takeWork moves the staging directory of a plan into the claim's own, unless it is there. It
-// is no error if there is none: the caller checks the files later.
+// takeWork moves the staging directory of a plan into the claim's own directory, unless it is
+// there already. A missing directory is no error, because the caller checks the files later.
 func (c *Claim) takeWork(ctx context.Context, planID string) (string, error) {
 	if dir := c.found.workOf(planID); dir != "" {
 		return dir, nil
@@ -99,8 +99,8 @@ func (c *Claim) withdraw(ctx context.Context, p *pendingOutput, dir string) erro
 	return nil
 }
 
-// forget notes that an output is no longer pending. Its manifest is removed with the claim's
-// directory.
+// forget records that an output is no longer pending. The pending manifest is removed later,
+// with the claim's directory.
 func (c *Claim) forget(p *pendingOutput) {
 	c.found.pending = slices.DeleteFunc(c.found.pending, func(other *pendingOutput) bool { return other == p })
 }
@@ -136,8 +136,8 @@ func (c *Claim) carryOut(ctx context.Context, work string, s *manifest.Pending) 
 	return nil
 }
 
-// replace makes staged files the output. An output that was there and its increments no
-// longer count once the new manifest is there.
+// replace makes staged files the output. The former output and its increments no longer count
+// once the new manifest is there.
 func (c *Claim) replace(ctx context.Context, work string, s *manifest.Pending) error {
 	replaced, err := c.retire(ctx, s.Success)
 	if err != nil {
@@ -166,7 +166,7 @@ func (c *Claim) replace(ctx context.Context, work string, s *manifest.Pending) e
 		err = c.finish(ctx, s.Success)
 	}
 	if err == nil {
-		_ = c.clearIncrements(ctx, replaced) // else the next holder does
+		_ = c.clearIncrements(ctx, replaced) // after an error, the next holder clears up
 	}
 	return err
 }
@@ -203,9 +203,9 @@ func (c *Claim) retire(ctx context.Context, s *manifest.Success) (replaced []str
 	return replaced, nil
 }
 
-// moveIn moves staged files and directories to their places, several at a time. Their order
-// does not matter: readers wait for the manifest, and a process that completes the output
-// finds those that are in place.
+// moveIn moves staged files and directories to their places, several at a time. The order does
+// not matter, because readers use only files that a manifest lists, and a process that completes
+// the output finds out which files are in place.
 func (c *Claim) moveIn(ctx context.Context, work, place string, s *manifest.Pending) error {
 	entries, made := s.Entries(), map[string]bool{".": true}
 	for _, e := range entries {
@@ -227,8 +227,8 @@ func (c *Claim) moveIn(ctx context.Context, work, place string, s *manifest.Pend
 	})
 }
 
-// acceptPlaced returns nil instead of err if a file is in its place already. No other
-// output has a file of that name.
+// acceptPlaced returns nil instead of err if a file is in its place already. The file is that
+// of this output, because no other output has a file of that name.
 func (c *Claim) acceptPlaced(ctx context.Context, e manifest.Entry, place string, err error) error {
 	info, statErr := c.st.Stat(ctx, place)
 	//guard: completes the output of a killed run
@@ -256,8 +256,8 @@ func (c *Claim) replaceEmpty(ctx context.Context, staged, place string, err erro
 	return c.move(ctx, staged, place)
 }
 
-// makeDirs makes a directory below another, and those between. It skips those in made, and
-// adds the others to it.
+// makeDirs makes the directory name in the directory in, with missing parents. It skips the
+// names in made, and adds the other names to made.
 func (c *Claim) makeDirs(ctx context.Context, in, name string, made map[string]bool) error {
 	if made[name] {
 		return nil
@@ -281,7 +281,7 @@ func (c *Claim) makeDirs(ctx context.Context, in, name string, made map[string]b
 	return err
 }
 
-// moveOut moves debris out of the destination, and directories that become empty.
+// moveOut moves debris out of the destination, and also directories that become empty.
 func (c *Claim) moveOut(ctx context.Context, s *State) error {
 	err := parallel.Do(ctx, len(s.debris), c.movers, func(ctx context.Context, i int) error {
 		err := c.moveNth(ctx, i, c.pathOf(s.debris[i]), c.newPath(old))

@@ -9,8 +9,8 @@ import (
 
 // OutputIDs returns the sorted IDs of all outputs whose rows the destination holds: the output,
 // the increments, and orphans. An output that is planned now replaces these and no others.
-// Pending outputs are not among them, because their process may live and report them as
-// done.
+// Pending outputs are not among them, because the process that publishes one may live and report
+// it as done.
 func (s *State) OutputIDs() []string {
 	var ids []string
 	for _, o := range s.Outputs() {
@@ -20,7 +20,7 @@ func (s *State) OutputIDs() []string {
 }
 
 // allIDs returns the sorted IDs of all of rowtocol's files in the destination: those of OutputIDs,
-// and those of debris and uncounted increments.
+// and those in the names of debris and of increments that do not count.
 func (s *State) allIDs() []string {
 	return addIDs(s.OutputIDs(), slices.Concat(s.debris, s.uncounted))
 }
@@ -45,9 +45,9 @@ func idInName(name string) string {
 	return id
 }
 
-// NewSincePlan returns the outputs and orphans that came after a replacing plan was made, so that its
-// output must not replace them. An output of the plan itself is not among them. An orphan
-// has a name, but no manifest.
+// NewSincePlan returns the outputs and orphans that came after a plan was made. The plan's output
+// must not replace them. An output of the plan itself is not among them. An orphan has a name,
+// but no manifest. For the plan of an increment, which replaces nothing, the result is empty.
 func (s *State) NewSincePlan(p *manifest.Plan) []Committed {
 	if p.Increment {
 		return nil
@@ -63,7 +63,8 @@ func (s *State) NewSincePlan(p *manifest.Plan) []Committed {
 // NewSince returns the outputs and orphans that the destination did not hold before.
 func (s *State) NewSince(before *State) []Committed { return s.unseen(before.OutputIDs()) }
 
-// unseenBy returns the outputs and orphans that came after the output of m was begun.
+// unseenBy returns the outputs and orphans that m does not name as replaced. They came after the
+// output of m was begun.
 func (s *State) unseenBy(m *manifest.Success) []Committed {
 	return s.unseen(append(slices.Clone(m.Replaces), m.ID))
 }

@@ -17,7 +17,7 @@ import (
 
 const (
 	readTries = 10
-	// namedForeign and namedDifferences are the most of each that an error lists.
+	// namedForeign and namedDifferences are how many foreign files and differences an error lists.
 	namedForeign     = 3
 	namedDifferences = 5
 )
@@ -26,10 +26,11 @@ const (
 type State struct {
 	// Success is the manifest of the output; nil if there is none.
 	Success *manifest.Success
-	// Increments are the increments that count, sorted by number.
+	// Increments are the increments that count: those whose base is the output. They are sorted
+	// by number.
 	Increments []Committed
 	// Leftovers is set if there are files for a holder to clear up. Work of plans that may
-	// still be committed does not count.
+	// still be committed is not among them.
 	Leftovers bool
 
 	path      string
@@ -39,16 +40,16 @@ type State struct {
 	uncounted []string // increments of replaced outputs, and empty directories with the name of an increment
 	staged    []string // IDs of plans that have staged work
 	dead      []string // IDs of staged plans that can never be committed
-	orphans   []string // increments and parts whose output is gone, though no other replaced it
+	orphans   []string // increments and parts whose output is gone, and that no later output replaced
 	locked    bool     // whether there is a lock
 	pending   bool     // whether there is a pending output
-	sequence  int64    // the last known number that was given
+	sequence  int64    // highest known number of an output
 	marker    string   // name of the marker of the last number, or empty
 	unread    string   // a manifest that cannot be read, and why, or empty
 }
 
-// ReadState reads the state of the destination. It takes no lock, so it may see a
-// change that a holder makes meanwhile, or may not.
+// ReadState reads the state of the destination. It takes no lock, so it may or may not see a
+// change that a holder makes meanwhile.
 func (d *Destination) ReadState(ctx context.Context) (*State, error) {
 	var before string
 	for try := 1; ; try++ {
@@ -56,8 +57,8 @@ func (d *Destination) ReadState(ctx context.Context) (*State, error) {
 		if err != nil {
 			return nil, d.wrap(err)
 		}
-		// An output that is published meanwhile looks damaged once. While one is replaced,
-		// it may look gone for as long as other processes take over that holder's directory.
+		// If an output is published meanwhile, it looks damaged at one read. If an output is being
+		// replaced, it may look gone while other processes take over the directory of the holder.
 		now := s.ID() + s.damage
 		if s.damage == "" || now == before && !(s.locked && len(s.orphans) > 0) || try == readTries {
 			return s, nil
@@ -123,7 +124,7 @@ func (d *Destination) readSuccess(ctx context.Context, s *State, info store.Info
 	if errors.Is(err, store.ErrNotExist) {
 		return nil
 	}
-	//guard: calls a non-file in place of the manifest damage, not storage
+	//guard: reports a non-file in place of the manifest as foreign, not as failing storage
 	if store.Absent(err) {
 		s.foreign = append(s.foreign, fmt.Sprintf("%s (not a manifest of rowtocol: %v)", info.Name, err))
 		return nil
@@ -140,8 +141,8 @@ func (d *Destination) readSuccess(ctx context.Context, s *State, info store.Info
 	return nil
 }
 
-// classify sorts the names in the destination into those of the output, other ones of
-// rowtocol, and foreign ones.
+// classify sorts the names in the destination into names of the output, other names of rowtocol,
+// and foreign names.
 func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info) error {
 	expected := make(map[string]manifest.Entry)
 	if s.Success != nil {
@@ -149,7 +150,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 			expected[e.Name] = e
 		}
 	}
-	var parts []manifest.Entry // those that are directories, and indexes
+	var parts []manifest.Entry // listed directories: parts and indexes
 	var markers []string
 	for _, info := range infos {
 		switch e, listed := expected[info.Name]; {
@@ -175,7 +176,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 				return err
 			}
 			parts = append(parts, dirs...)
-		//guard: keeps parts without a manifest
+		//guard: keeps parts that no manifest lists
 		case s.Success == nil && isPart(info.Name):
 			s.orphans = append(s.orphans, info.Name)
 		case isOurs(info.Name):
@@ -191,7 +192,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 	}
 	s.classifyMarkers(markers)
 	missing := slices.Sorted(maps.Keys(expected))
-	//guard: calls an output damaged if it lost a file
+	//guard: reports an output that lost a file as damaged
 	if len(missing) > 0 {
 		s.damage = missing[0] + " is missing"
 	}
@@ -229,7 +230,8 @@ func (s *State) compare(name string, info store.Info, file manifest.File) {
 	}
 }
 
-// classifyParts classifies the files in the directories of parts.
+// classifyParts compares the files in directories with their entries in the manifest. It adds
+// files that are missing to expected.
 func (d *Destination) classifyParts(ctx context.Context, s *State, parts []manifest.Entry, expected map[string]manifest.Entry) error {
 	inside := make([][]store.Info, len(parts))
 	err := parallel.Do(ctx, len(parts), d.movers, func(ctx context.Context, i int) (err error) {
@@ -265,7 +267,7 @@ func (d *Destination) classifyParts(ctx context.Context, s *State, parts []manif
 	return nil
 }
 
-// isOurs reports whether a name is one that only files of an output have, published or not.
+// isOurs reports whether only files of an output, published or not, have names like this one.
 func isOurs(name string) bool {
 	_, ok := manifest.OutputID(name)
 	return ok || store.IsTemp(name)
@@ -333,8 +335,8 @@ func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, e
 	return dirs, nil
 }
 
-// Finished reports whether the destination holds exactly the output of a request, intact,
-// without increments, and there is no pending output.
+// Finished reports whether the destination holds exactly the output of a request. The output
+// must be intact and without increments, and there must be no pending output.
 func (s *State) Finished(r *manifest.Request) bool {
 	return s.intact() && len(s.Success.Request.Differences(r)) == 0
 }
@@ -417,8 +419,8 @@ func (s *State) UnknownInputs() string {
 	return ""
 }
 
-// CheckPlan is CheckReplaceable for a plan that was made earlier. Its output must not replace what
-// came since.
+// CheckPlan is CheckReplaceable for a plan that was made earlier. The plan's output must not
+// replace an output that came since.
 func (s *State) CheckPlan(p *manifest.Plan, overwrite bool) error {
 	if p.Increment {
 		return s.checkIncrementPlan(p)

@@ -24,23 +24,23 @@ type Status struct {
 	Unfinished []Work
 	// Debris are rowtocol's files that are of no use to any process.
 	Debris []Leftover
-	// LeftAlone are files that would be debris without Foreign ones. They may be of an output
-	// whose manifest cannot be read, so they are not removed.
+	// LeftAlone are files that would be debris if there were no foreign files. They may be of an
+	// output whose manifest cannot be read, so they are not removed.
 	LeftAlone []Leftover
-	// Damage says why the output, or an increment, is not as its manifest says. It is empty
-	// for a sound one.
+	// Damage says why the output, or an increment, is not as its manifest says. It is empty if
+	// all of them are sound.
 	Damage string
-	// Foreign names what rowtocol did not write.
+	// Foreign are the names of what rowtocol did not write.
 	Foreign []string
 }
 
 // Lock is the lock of a destination.
 type Lock struct {
-	Holder string    `json:"holder"` // its ID; empty if the lock does not name it
+	Holder string    `json:"holder"` // ID of the holder; empty if the lock names none
 	Host   string    `json:"host"`
 	PID    int       `json:"pid"`
 	Since  time.Time `json:"since,omitzero"`     // by the holder's clock
-	Seen   time.Time `json:"last_sign,omitzero"` // when it gave its last sign of life
+	Seen   time.Time `json:"last_sign,omitzero"` // time of the holder's last sign of life
 	// Dead is set if the holder is known to be gone: its process ran on this machine
 	// and has ended, or its directory is gone.
 	Dead bool `json:"dead"`
@@ -53,13 +53,13 @@ func (l *Lock) String() string { return l.holder.String() }
 // Work is the work that was done so far for an output.
 type Work struct {
 	Leftover
-	Holder string         `json:"holder,omitempty"` // the process that is publishing it; empty if there is none
-	Held   bool           `json:"held"`             // whether that is the holder of the lock, which may live
+	Holder string         `json:"holder,omitempty"` // ID of the process that is publishing the output; empty if there is none
+	Held   bool           `json:"held"`             // whether that process has the lock and may live
 	Plan   *manifest.Plan `json:"-"`                // nil if there is none that this program can carry out
 	PlanID string         `json:"plan,omitempty"`
-	Tasks  int            `json:"tasks_done"`           // that have a result
-	Rows   int64          `json:"rows"`                 // in the parts of these
-	Input  int64          `json:"input_bytes_done"`     // that these read
+	Tasks  int            `json:"tasks_done"`           // number of tasks that have a result
+	Rows   int64          `json:"rows"`                 // rows of these tasks
+	Input  int64          `json:"input_bytes_done"`     // input bytes of these tasks
 	Output string         `json:"publishing,omitempty"` // ID of the pending output; empty if there is none
 }
 
@@ -70,7 +70,7 @@ type Leftover struct {
 	Bytes   int64     `json:"bytes"`
 	Changed time.Time `json:"changed"` // when a file in it was written last
 
-	names int // of files and directories
+	names int // number of files and directories
 }
 
 // Kinds of leftovers. Only planWork can be used again.
@@ -86,9 +86,9 @@ const (
 // statusTries is how often Status reads a destination whose lock changes hands.
 const statusTries = 5
 
-// Status reads the state of a destination and of the work in it. It changes nothing. It
-// may see a change that a holder makes meanwhile, or may not. If the destination does not
-// exist, the error is failure.Input.
+// Status reads the state of a destination and of the work in it. It changes nothing. It may or
+// may not see a change that a holder makes meanwhile. If the destination does not exist, the
+// error is failure.Input.
 func (d *Destination) Status(ctx context.Context) (*Status, error) {
 	if err := d.exists(ctx); err != nil {
 		return nil, d.wrap(err)
@@ -184,12 +184,12 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 			return nil, err
 		}
 	}
-	waits := make(map[string]bool)
+	isPending := make(map[string]bool)
 	for _, w := range s.Unfinished {
-		waits[w.Name] = waits[w.Name] || w.Output != ""
+		isPending[w.Name] = isPending[w.Name] || w.Output != ""
 	}
 	//guard: reports work of a pending output only once
-	s.Unfinished = slices.DeleteFunc(s.Unfinished, func(w Work) bool { return w.Output == "" && waits[w.Name] })
+	s.Unfinished = slices.DeleteFunc(s.Unfinished, func(w Work) bool { return w.Output == "" && isPending[w.Name] })
 	return s, nil
 }
 

@@ -13,8 +13,8 @@ type Tree struct {
 	// Partitions are the directories that are destinations: the deepest ones, and those
 	// that hold anything of rowtocol. They are sorted by path.
 	Partitions []store.Location
-	// The names of other entries next to directories key=value, relative to the tree. Hidden
-	// ones are left out.
+	// Beside are the names of other entries next to directories key=value, relative to the tree,
+	// without hidden entries.
 	Beside []string
 }
 
@@ -33,7 +33,7 @@ func FindTree(ctx context.Context, at store.Location) (*Tree, error) {
 			case store.Absent(err): // removed meanwhile
 			case err != nil:
 				return nil, err
-			//guard: bounds how deep a tree is looked at
+			//guard: bounds the levels of a tree
 			case hasPartitions(infos) && len(b.Keys) < maxKeys:
 				if t == nil {
 					t = &Tree{}

@@ -60,8 +60,8 @@ func takenPlanID(dir string) string {
 	return id
 }
 
-// collect finds manifests and taken work in a directory and below it. It passes over files
-// that holders move away meanwhile, links, and documents that do not decode.
+// collect finds manifests and taken work in a directory and below it. It ignores links, documents
+// that do not decode, and files that holders move away meanwhile.
 func (d *Destination) collect(ctx context.Context, dir string, to *contents) error {
 	infos, err := d.list(ctx, dir)
 	if err != nil {
@@ -97,7 +97,8 @@ func (d *Destination) collect(ctx context.Context, dir string, to *contents) err
 	return nil
 }
 
-// readAs reads and decodes the document in a file. It returns nil if there is none.
+// readAs reads and decodes the document in a file. It returns nil if the file is absent or does
+// not decode.
 func readAs[T any](ctx context.Context, d *Destination, file string, decode func([]byte) (*T, error)) (*T, error) {
 	text, err := d.readDocument(ctx, file)
 	if err != nil {
@@ -110,7 +111,7 @@ func readAs[T any](ctx context.Context, d *Destination, file string, decode func
 	return doc, nil
 }
 
-// readDocument reads a file. It returns nil for an error that is store.Absent.
+// readDocument reads a file. It returns nil if the file is absent: see store.Absent.
 func (d *Destination) readDocument(ctx context.Context, file string) ([]byte, error) {
 	text, err := d.st.ReadFile(ctx, file, manifest.MaxSize)
 	if store.Absent(err) {
@@ -153,8 +154,8 @@ func (d *Destination) StagedPlans(ctx context.Context) (ids []string, err error)
 	return ids, nil
 }
 
-// StagedPlan reads the plan that KeepPlan wrote. It returns nil if there is none that this
-// program can carry out.
+// StagedPlan reads the plan that KeepPlan wrote. It returns nil if there is no such plan, or none
+// that this program can carry out.
 func (d *Destination) StagedPlan(ctx context.Context, id string) (*manifest.Plan, error) {
 	p, err := d.readPlan(ctx, d.StagingPath(id), id)
 	return p, d.wrap(err)
@@ -183,8 +184,8 @@ func (d *Destination) readPlan(ctx context.Context, dir, id string) (*manifest.P
 	return p, nil
 }
 
-// findDead notes the staged plans that can never be committed. Such work is left by late tasks
-// of a plan that was published, and by a killed run whose plan is outdated by now.
+// findDead records the staged plans that can never be committed. Their work was left by late
+// tasks of a plan that was published, or by a killed run whose plan is outdated by now.
 func (d *Destination) findDead(ctx context.Context, s *State) error {
 	if len(s.Outputs()) == 0 {
 		return nil // no output can outdate a plan
@@ -223,7 +224,7 @@ func (s *State) outdated(p *manifest.Plan) bool {
 	return len(s.NewSincePlan(p)) > 0
 }
 
-// stagedPlanID returns the ID of the plan whose staging directory an entry is.
+// stagedPlanID returns the ID of a plan from the entry of its staging directory.
 func stagedPlanID(info store.Info) (id string, ok bool) {
 	id, ok = strings.CutPrefix(info.Name, planPrefix)
 	return id, ok && info.Dir && !info.Link
@@ -244,7 +245,7 @@ func (d *Destination) readWork(ctx context.Context, dir, planID string) (Work, e
 	if err := d.measure(ctx, &w.Leftover, store.Info{Path: dir, Dir: true}, nil); err != nil {
 		return w, err
 	}
-	//guard: takes the time of the directory if its files have none
+	//guard: uses the time of the directory if no file has one
 	if w.Changed.IsZero() {
 		info, err := d.st.Stat(ctx, dir)
 		if err != nil && !store.Absent(err) {
@@ -289,9 +290,9 @@ func (d *Destination) readWork(ctx context.Context, dir, planID string) (Work, e
 	return w, err
 }
 
-// measure adds a file or directory and everything below it, except some directories.
-// The time of a directory counts only if it is empty: moving files out of a directory
-// changes its time, but is no work.
+// measure adds the size and time of a file or directory and of everything below it to l. It
+// leaves out the directories in except. The time of a directory counts only if it is empty,
+// because moving files out of a directory changes its time, but is no work.
 func (d *Destination) measure(ctx context.Context, l *Leftover, info store.Info, except map[string]bool) error {
 	l.names++
 	var infos []store.Info

@@ -10,11 +10,12 @@ import (
 // Unlock takes the lock away from the holder with an ID, which the caller knows to be
 // dead. It returns that lock, or nil if the destination is not locked. If another holder
 // has the lock, the error is failure.Locked. Unless the holder is known to be gone, Unlock
-// watches it for one and a half times Times.Heartbeat, and fails in the same way if
-// it gives a sign of life. If the destination does not exist, the error is failure.Input.
+// watches it for one and a half times Times.Heartbeat. If the holder gives a sign of life in
+// that time, the error is failure.Locked. If the destination does not exist, the error is
+// failure.Input.
 //
-// A holder that lives finds out before its next change, and ends with failure.Locked. The
-// next holder goes on with its work.
+// If the holder lives after all, it finds out before its next change, and ends with
+// failure.Locked. The next holder continues its work.
 func (d *Destination) Unlock(ctx context.Context, id string) (*Lock, error) {
 	if err := d.exists(ctx); err != nil {
 		return nil, d.wrap(err)
