@@ -32,7 +32,8 @@ func (s *Success) check() error {
 	return s.checkLosses()
 }
 
-// checkParts checks the order of the parts, and their sums against the document's.
+// checkParts checks the order of the parts, and compares the sums of their rows and bytes with
+// those of the document.
 func (s *Success) checkParts() error {
 	var rows, bytes int64
 	for i := range s.Parts {

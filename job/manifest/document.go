@@ -52,7 +52,7 @@ func decode(what string, b []byte, v any) error {
 	return inDocument(what, err)
 }
 
-// decodeKnown reads a document of this version that has no fields but v's.
+// decodeKnown reads a document of this version, and refuses fields that v does not have.
 func decodeKnown(what string, b []byte, v any) error {
 	body, err := verify(b)
 	if err != nil {
@@ -97,8 +97,8 @@ func verify(b []byte) (body []byte, err error) {
 	return sealed[:n-len(checksumField)], nil
 }
 
-// versionOf reads only the version, which comes first. A newer document may not fit
-// the types of this program, and its reader must learn that it is too new.
+// versionOf reads only the version. A newer document may not fit the types of this program, and
+// the error must say that the document is too new.
 func versionOf(b []byte) (version int, err error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if _, err = d.Token(); err != nil {

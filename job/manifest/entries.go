@@ -12,7 +12,7 @@ import (
 type Entry struct {
 	Name  string // relative to the directory of the document
 	Dir   bool
-	Files []File // the file itself, or the files in the directory, with its name in theirs
+	Files []File // the file itself, or the files in the directory; their names begin with that of the directory
 }
 
 // Entry returns the entry of a part, which must have files.
@@ -53,9 +53,9 @@ func entries(parts []Part, losses []Loss, others ...[]File) (all []Entry) {
 	return all
 }
 
-// appendFile adds a file that belongs to no part. Files in one directory are one entry, such
-// as an index of several files. A published name may have a directory of its own after those
-// of its kind and output; a staged name has it first.
+// appendFile adds a file that belongs to no part. Files in one directory, such as an index of
+// several files, are one entry. A staged name of such a file begins with the directory. In a
+// published name, the directory follows those of the kind and of the output.
 func appendFile(all []Entry, f File) []Entry {
 	dir := path.Dir(f.Name)
 	if dir == "." || IsAside(path.Dir(path.Dir(f.Name))) {
@@ -73,12 +73,12 @@ func appendFile(all []Entry, f File) []Entry {
 func (e *Entry) check() error {
 	seen := make(map[string]bool)
 	for _, f := range e.Files {
-		in := f.Name == e.Name
+		ok := f.Name == e.Name
 		if e.Dir {
-			in = strings.HasPrefix(f.Name, e.Name+"/")
+			ok = strings.HasPrefix(f.Name, e.Name+"/")
 		}
 		//guard: rejects a file of another part
-		if !in {
+		if !ok {
 			return fmt.Errorf("%q is a file of another part than %q", f.Name, e.Name)
 		}
 		//guard: rejects a negative size or a name listed twice

@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// Holders finds outputs of one destination that do not belong together. The zero value
-// has no outputs.
+// Holders finds outputs of one destination that have rows of the same input. The zero value has
+// no outputs.
 type Holders struct {
 	names  []string
-	inputs map[inputKey]int // places in names
+	inputs map[inputKey]int // indexes in names
 }
 
-// inputKey is equal for inputs that are the same. It is shorter than a path, because a
-// destination may have millions of inputs.
+// inputKey is a hash that inputs have in common if they are the same. It is shorter than a path,
+// because a destination may have millions of inputs.
 type inputKey [16]byte
 
 // keysOf returns the keys of an input. Inputs that are the same share a key: they have the

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Relation is how an input is related to one that is known.
+// Relation is how an input is related to a known input.
 type Relation int
 
 // The relations.
@@ -26,14 +26,15 @@ const (
 	Unread
 )
 
-// timeGrain bounds the resolution of modification times: if a file was modified this
-// shortly before it was looked at, a later change may get the same time.
+// timeGrain bounds the resolution of modification times. If a file was modified this shortly
+// before it was examined, a later change may get the same time.
 const timeGrain = 2 * time.Second
 
-// SetModified sets ModTime. It sets Recent if the file was modified within timeGrain of
-// the look at it, which started at began: a later change may then have the same time.
+// SetModified sets ModTime. began is when the examination of the file started. SetModified sets
+// Recent if the file was modified within timeGrain of that, because a later change may then have
+// the same time.
 func (in *Input) SetModified(modified, began time.Time) {
-	//guard: keeps a time out of documents that JSON cannot hold
+	//guard: drops a time that JSON cannot hold
 	if y := modified.UTC().Year(); y < 1 || y > 9999 {
 		modified = time.Time{}
 	}
@@ -53,8 +54,8 @@ func (in *Input) Location() string {
 // file has neither.
 func (in *Input) Opened() bool { return in.HeaderSize > 0 || in.Size == 0 }
 
-// Settled reports whether two looks at a file found the same and cannot have missed
-// a change in between. If so, the bytes need not be compared.
+// Settled reports whether two examinations of a file found the same size, time and ID, and cannot
+// have missed a change in between. The bytes then need not be compared.
 func (in *Input) Settled(other *Input) bool {
 	return in.Size == other.Size && in.sameTime(other) && !in.otherID(other)
 }
@@ -66,7 +67,7 @@ func (in *Input) sameTime(other *Input) bool {
 
 func (in *Input) sameID(other *Input) bool { return in.FileID != 0 && in.FileID == other.FileID }
 
-// otherID reports whether the storage says that it is another file.
+// otherID reports whether the storage says that the two are different files.
 func (in *Input) otherID(other *Input) bool {
 	return in.FileID != 0 && other.FileID != 0 && in.FileID != other.FileID
 }
@@ -108,8 +109,8 @@ func (in *Input) sameStore(other *Input) bool {
 	return (a == "") == (b == "")
 }
 
-// Relate decides how an input is related to a known one. Nothing else decides that.
-// After Unopened or Unread, the caller opens or reads the input and calls again.
+// Relate decides how an input is related to a known input. It is the only place that decides this.
+// After Unopened or Unread, the caller opens or reads the input and calls Relate again.
 func (in *Input) Relate(known *Input) Relation {
 	//guard: recognizes a file that stayed where it was although its tree moved
 	if known.was != nil && in.relate(known.was) == SameFile {
@@ -131,7 +132,7 @@ func (in *Input) relate(known *Input) Relation {
 	switch {
 	case (name || remote) && id && in.Settled(known):
 		return SameFile
-	case name && in.CRC32C != nil && known.CRC32C != nil: // known from an earlier survey: the input was not opened
+	case name && in.CRC32C != nil && known.CRC32C != nil: // an earlier survey read the input, so it is not opened
 		return in.byContent(known, SameFile, Changed)
 	case !in.Opened() && known.Opened():
 		return Unopened
@@ -180,7 +181,7 @@ type Known struct {
 	ends    map[ends][]int
 }
 
-// ends is equal for inputs with the same bytes.
+// ends is a key that inputs with the same bytes have in common.
 type ends struct {
 	size     int64
 	identity uint32
@@ -265,8 +266,8 @@ func (k *Known) indexAll() {
 		if in.was != nil && in.was.FileID != 0 {
 			k.ids[in.was.FileID] = append(k.ids[in.was.FileID], i)
 		}
-		of := ends{in.Size, in.Identity}
-		k.ends[of] = append(k.ends[of], i)
+		key := ends{in.Size, in.Identity}
+		k.ends[key] = append(k.ends[key], i)
 	}
 }
 
@@ -283,8 +284,8 @@ func (k *Known) Named(in *Input) *Match {
 	return nil
 }
 
-// CountSimilar returns how many known inputs have the length, the header and the end of in; 0 if
-// in is empty.
+// CountSimilar returns how many known inputs have the same length, header and end as in. It
+// returns 0 if in is empty.
 func (k *Known) CountSimilar(in *Input) int {
 	if in.Size == 0 {
 		return 0
@@ -293,16 +294,16 @@ func (k *Known) CountSimilar(in *Input) int {
 	return len(k.ends[ends{in.Size, in.Identity}])
 }
 
-// Match is a known input that another is related to.
+// Match is the known input that another input is related to.
 type Match struct {
 	Input
 	Owner    string
 	Relation Relation
 }
 
-// Find returns the known input that is most closely related to in, without those
-// of the owner not: the one with its name or, if there is none, the same file under
-// another name. If content is set, files with the same content come last.
+// Find returns the known input that is most closely related to in. It first looks for an input
+// with the same name, then for the same file under another name, and last, if content is set, for
+// a file with the same content. It leaves out inputs of the owner not, unless not is empty.
 func (k *Known) Find(in *Input, not string, content bool) (m Match) {
 	found := func(candidates []int) bool {
 		m = k.best(in, candidates, not, SameFile, Unread, Unopened, Changed)
@@ -343,7 +344,7 @@ func (k *Known) best(in *Input, candidates []int, not string, relations ...Relat
 	return best
 }
 
-// Move says that a tree, or a cluster, moved.
+// Move says that a tree of files, or a cluster, moved from one location to another.
 type Move struct{ From, To string }
 
 // Moved returns a location after moves, which apply one after another.
@@ -356,7 +357,8 @@ func Moved(location string, moves []Move) string {
 	return location
 }
 
-// cutTree returns the rest of a location after a tree's path; ok is whether it is in the tree.
+// cutTree returns the rest of a location after a tree's path. ok is whether the location is the
+// tree or is in it.
 func cutTree(location, tree string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(location, strings.TrimSuffix(tree, "/"))
 	return rest, ok && (rest == "" || rest[0] == '/')
@@ -368,8 +370,8 @@ func InTree(location, tree string) bool {
 	return ok
 }
 
-// MoveInputs gives the inputs of an output their names after moves. It drops the IDs
-// of moved files, because the storage gives other IDs in another place.
+// MoveInputs gives the inputs of an output the names that they have after moves. It drops the IDs
+// of moved files, because the storage gives a file another ID in another place.
 func (r *Request) MoveInputs(moves []Move) {
 	for i := range r.Inputs {
 		in := &r.Inputs[i]

@@ -1,25 +1,25 @@
 package manifest
 
-// Standing is how an increment stands to the output next to it.
+// Standing says whether an increment belongs to the output next to it.
 type Standing int
 
 const (
-	// Counts is an increment of that output.
+	// Counts is the standing of an increment of the output next to it.
 	Counts Standing = iota
-	// Replaced is an increment of an output that was replaced later.
+	// Replaced is the standing of an increment whose output was replaced later.
 	Replaced
-	// Orphaned is an increment of an output that was lost, or replaced by an older one.
+	// Orphaned is the standing of an increment whose output was lost, or replaced by an older one.
 	Orphaned
 )
 
-// StandingTo returns how an increment stands to an output with an ID and number. They are
-// empty and 0 if there is no output.
+// StandingTo returns the standing of an increment next to the output with an ID and a number. If
+// there is no output, the ID is empty and the number is 0.
 func (s *Success) StandingTo(id string, sequence int64) Standing {
 	switch {
 	//guard: keeps only increments of this output
 	case s.Base == id:
 		return Counts
-	//guard: calls increments of a replaced output outdated
+	//guard: reports increments of a replaced output as replaced
 	case s.Sequence < sequence:
 		return Replaced
 	}
@@ -29,11 +29,11 @@ func (s *Success) StandingTo(id string, sequence int64) Standing {
 // NotIncrement says why the manifest in a directory does not belong to the increment that
 // the directory is named after; empty if it does.
 func (s *Success) NotIncrement(dir string) string {
-	//guard: calls an output that others put there foreign
+	//guard: rejects an output that is not an increment
 	if !s.Increment {
 		return "it is of no increment"
 	}
-	//guard: calls a copied increment foreign
+	//guard: rejects an increment that was copied or renamed
 	if name := IncrementName(s.Sequence, s.ID); name != dir {
 		return "it is of " + name
 	}

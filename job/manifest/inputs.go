@@ -1,8 +1,8 @@
 package manifest
 
-// InputsName is the document in a destination that lists inputs which were read whole to
-// identify them, such as files whose modification time changed. While they keep that time
-// they are not read again. The document may be removed at any moment.
+// InputsName is the name of the document in a destination that lists inputs which were read whole
+// to identify them, such as files whose modification time changed. As long as a file keeps that
+// time, it is not read again. The document may be removed at any moment.
 const InputsName = "_inputs"
 
 // Inputs are files that were read, with the CRC-32C of all their bytes.

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Version is the version of the documents that this package writes, and the
-// newest that it reads. In results and _SUCCESS documents of its version, a program
-// ignores fields that it does not know: such fields are always optional. In a plan
-// it refuses them, because a task that ignores one could make other bytes.
+// Version is the version of the documents that this package writes, and the only one that it
+// reads. In results and _SUCCESS documents of this version, it ignores fields that it does not
+// know, because such fields are always optional. In a plan it refuses unknown fields, because a
+// task that ignores one could make other bytes.
 const Version = 2
 
-// MaxSize bounds a document, in bytes. Callers pass it to a store as the largest
-// file to load.
+// MaxSize bounds a document, in bytes. Callers pass it to a store as the size of the largest
+// file to read.
 const MaxSize = 1 << 30
 
 // ErrVersion is the error for a document of an unknown version.
@@ -32,10 +32,11 @@ type Made struct {
 	InputBytes int64  `json:"input_bytes,omitempty"`
 	PeakMemory int64  `json:"peak_memory,omitempty"` // the most bytes that the process had resident
 	Tasks      int    `json:"tasks,omitempty"`
-	Resumed    int    `json:"resumed_tasks,omitempty"` // those of Tasks that an earlier run had done
+	Resumed    int    `json:"resumed_tasks,omitempty"` // tasks of Tasks that an earlier run had done
 }
 
-// MadeNow returns a Made for work of a program that began at a time and ends now.
+// MadeNow returns a Made for work that began at began and ends now. program is the version of
+// the program.
 func MadeNow(program string, began time.Time) *Made {
 	return &Made{Program: program, At: time.Now().UTC(), Seconds: time.Since(began).Round(time.Millisecond).Seconds()}
 }

@@ -21,20 +21,20 @@ type Plan struct {
 	// earlier plan may be resumed.
 	Nonce   string  `json:"nonce,omitempty"`
 	Request Request `json:"request"`
-	// Dest is the location of the destination. Base is the ID of the output that it
-	// held; empty if there was none.
+	// Dest is the location of the destination. Base is the ID of the output that the
+	// destination held; empty if there was none.
 	Dest string `json:"dest"`
 	Base string `json:"base,omitempty"`
 	// Replaces are the IDs of all outputs and increments that the destination held, in
 	// order. The plan's output may replace only these. It is empty if Increment is set.
 	Replaces []string `json:"replaces,omitempty"`
-	// Increment is whether the plan's output is an increment next to that output, and
+	// Increment is whether the plan's output is an increment next to the output Base, and
 	// does not replace it.
 	Increment bool    `json:"increment,omitempty"`
 	Schema    string  `json:"schema"`     // Avro schema JSON of all rows; empty without inputs
 	Columns   int     `json:"columns"`    // number of columns of Schema
 	BlockSize int     `json:"block_size"` // column block size, bytes
-	SplitSize int64   `json:"split_size"` // S: target of input bytes per task
+	SplitSize int64   `json:"split_size"` // target of input bytes per task
 	Ratio     float64 `json:"ratio"`      // sampled output bytes per input byte
 	Tasks     []Task  `json:"tasks"`
 	// LeftOut are the fields of inputs that Schema lacks.
@@ -43,7 +43,7 @@ type Plan struct {
 	Made     *Made     `json:"made,omitempty"`
 }
 
-// Task is the input of one row group, in order.
+// Task is the input of one row group or a few, in order.
 type Task struct {
 	ID     int     `json:"id"`
 	Pieces []Piece `json:"pieces"`
@@ -66,7 +66,7 @@ type Piece struct {
 
 // LeftOut is a field that inputs have and the output does not.
 type LeftOut struct {
-	Field  string `json:"field"`  // its path
+	Field  string `json:"field"`  // path of the field
 	Input  string `json:"input"`  // the first input that has it
 	Inputs int    `json:"inputs"` // number of inputs that have it
 }
@@ -138,7 +138,7 @@ func (p *Plan) checkTasks() error {
 		}
 	}
 	for i, in := range p.Request.Inputs {
-		//guard: rejects tasks that leave the end of a file out
+		//guard: rejects tasks that leave out the end of a file
 		if covered[i] != in.Size {
 			return fmt.Errorf("the tasks end at byte %d of %d of %s", covered[i], in.Size, in.Path)
 		}

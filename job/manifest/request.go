@@ -10,22 +10,21 @@ import (
 	"time"
 )
 
-// Request is what the user asked for. If a request is equal to that of an output, the
-// output is finished; if it is equal to that of a plan, the plan can be resumed. The
-// program and the machine do not matter.
+// Request is what the user asked for. If an output has an equal request, the output is
+// finished. If a plan has an equal request, the plan can be resumed. The program and the
+// machine do not matter.
 type Request struct {
 	Inputs  []Input `json:"inputs"` // sorted by path
 	Options Options `json:"options"`
-	// Schema is the JSON of the Avro schema to which the rows of all inputs are
-	// resolved from their own schemas; empty if all inputs must have the same.
+	// Schema is the JSON of the Avro schema to which the rows of all inputs are resolved from
+	// the schemas of the inputs. It is empty if all inputs must have the same schema.
 	Schema string `json:"schema,omitempty"`
 	// SchemaKept is whether Schema was not requested, but comes from an earlier output
-	// to which this one is added. Values then keep their meaning: see
+	// to which the new output is added. Values then keep their meaning: see
 	// shred.KeepMeaning.
 	SchemaKept bool `json:"schema_kept,omitempty"`
-	// SchemaCanonical is the same text for all spellings of one schema. It is empty
-	// without a schema, and in documents that lack it: then Schema is compared as it
-	// is written.
+	// SchemaCanonical is the same text for all spellings of one schema. It is empty without a
+	// schema, and in documents of older programs. Schema is then compared as it is written.
 	SchemaCanonical string `json:"schema_canonical,omitempty"`
 }
 
@@ -35,15 +34,15 @@ type Input struct {
 	Size       int64  `json:"size"`
 	Identity   uint32 `json:"identity"`    // CRC-32C of the header and of the last 64 KiB
 	HeaderSize int64  `json:"header_size"` // offset of the first block; 0 for an empty file, which has no header
-	// The fields below do not identify the input. They tell whether a file must be
-	// opened, or read, to recognize it: see Relate.
+	// The fields below do not identify the input. They decide whether a file must be opened, or
+	// read whole, to recognize it: see Relate.
 
 	// Real is Path with symbolic links resolved; empty if it is Path.
 	Real string `json:"real,omitempty"`
 	// FileID is the storage's number of the file; 0 if there is none.
 	FileID uint64 `json:"file_id,omitempty"`
 	// ModTime is the time of the last modification; zero if it is not known. Recent is
-	// whether the file was looked at just after it: see SetModified.
+	// whether the file was examined just after that time: see SetModified.
 	ModTime time.Time `json:"mod_time,omitzero"`
 	Recent  bool      `json:"recent,omitempty"`
 	// CRC32C is the CRC-32C of all bytes of the file; nil if it is not known. In _SUCCESS
@@ -66,15 +65,15 @@ type Options struct {
 	Format string `json:"format"` // format name, "trevni"
 	// FormatOptions is a JSON document of the format's own options.
 	FormatOptions  json.RawMessage `json:"format_options,omitempty"`
-	RowGroupSize   int64           `json:"row_group_size"`       // ceiling of an output file, bytes
+	RowGroupSize   int64           `json:"row_group_size"`       // ceiling of a row group, bytes
 	BlockSize      int             `json:"block_size,omitempty"` // column block size, bytes; 0 lets the plan choose
 	OnDamage       string          `json:"on_damage"`            // fail, skip or quarantine
 	MaxInputBlock  int64           `json:"max_input_block"`      // limit of a decompressed input block, bytes
-	MaxLostRows    int64           `json:"max_lost_rows"`        // a job that loses more rows stops; negative is no limit
+	MaxLostRows    int64           `json:"max_lost_rows"`        // limit of lost rows, above which the job stops; negative is no limit
 	RecursiveBytes bool            `json:"recursive_bytes,omitempty"`
 	Strict         bool            `json:"strict,omitempty"` // odd schemas are errors, not warnings
-	// Copies says what to do about inputs with the same bytes as another: skip or
-	// refuse; empty takes them.
+	// Copies says what to do with an input that has the same bytes as another: "skip" or
+	// "refuse". If it is empty, such inputs are converted.
 	Copies string `json:"copies,omitempty"`
 	// Index are the key indexes to make, each given by the fields of its keys: see
 	// rowkey.Parse.
@@ -87,9 +86,9 @@ func (r *Request) Differences(now *Request) []string {
 	return slices.Concat(inputDifferences(r.Inputs, now.Inputs), optionDifferences(&r.Options, &now.Options), schemaDifferences(r, now))
 }
 
-// Resumes reports whether a plan for r can be resumed for another request. The inputs
-// must have the same names, because the plan opens them by name. If inputs were modified
-// since, what tasks read of them is compared when it is used.
+// Resumes reports whether a plan for r can be resumed for another request. The inputs must have
+// the same names, because tasks open them by name. If inputs were modified since, their bytes are
+// compared with what finished tasks read: see input.StillRead and input.Check.
 func (r *Request) Resumes(now *Request) bool {
 	return slices.EqualFunc(r.Inputs, now.Inputs, Input.Same) &&
 		len(optionDifferences(&r.Options, &now.Options)) == 0 && len(schemaDifferences(r, now)) == 0

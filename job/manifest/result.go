@@ -19,12 +19,13 @@ type TaskResult struct {
 	// Reads describe what the task read for each of its pieces, in order.
 	Reads  []Read `json:"reads,omitempty"`
 	Losses []Loss `json:"losses,omitempty"`
-	// Side are files that were made from the rows while the parts were written. They
-	// are not published. The last step makes Index from those of all tasks, in a
-	// result of its own, whose Task is the number after the plan's last.
+	// Side are side files: files that were made from the rows while the parts were written.
+	// They are not published. The last step makes Index from the side files of all tasks. It
+	// has a result of its own, whose Task is the number after the last task of the plan.
 	Side  []File `json:"side,omitempty"`
 	Index []File `json:"index,omitempty"`
-	// Sink names their maker. Results of another sink, or of none, do not count.
+	// Sink names the sink that made Side and Index. A task whose result has another sink, or
+	// none, is run again.
 	Sink string `json:"sink,omitempty"`
 	// Fingerprint is the fingerprint of the parts that Index covers.
 	Fingerprint string `json:"fingerprint,omitempty"`
@@ -37,7 +38,7 @@ type TaskResult struct {
 
 // Read describes the bytes of a piece that a task read, and the file when it was opened.
 type Read struct {
-	CRC32C  uint32    `json:"crc32c"` // of all stored bytes of the piece
+	CRC32C  uint32    `json:"crc32c"` // CRC-32C of all stored bytes of the piece
 	FileID  uint64    `json:"file_id,omitempty"`
 	ModTime time.Time `json:"mod_time,omitzero"`
 	Recent  bool      `json:"recent,omitempty"`
@@ -70,7 +71,7 @@ type File struct {
 	Name   string `json:"name"`           // relative to the directory of the document: see InPart
 	Role   string `json:"role,omitempty"` // the file's role in its format
 	Bytes  int64  `json:"bytes"`
-	CRC32C uint32 `json:"crc32c"` // of all stored bytes
+	CRC32C uint32 `json:"crc32c"` // CRC-32C of all stored bytes
 	// StoreChecksum is the storage's own checksum after the task read the file back.
 	// It is empty if the storage gave none, and in _SUCCESS.
 	StoreChecksum string `json:"store_checksum,omitempty"`
@@ -90,13 +91,13 @@ type Loss struct {
 	Input      string `json:"input"`
 	Start      int64  `json:"start"`
 	End        int64  `json:"end"`
-	Rows       int64  `json:"rows"` // -1: unknown
+	Rows       int64  `json:"rows"` // -1 if the number is unknown
 	Reason     string `json:"reason"`
 	Quarantine *File  `json:"quarantine,omitempty"` // copy of the range
 }
 
-// LostRows returns the number of rows that are known to be lost; known is whether
-// that is all of them.
+// LostRows returns the number of rows that are known to be lost. known is false if the number
+// of a loss is unknown.
 func LostRows(losses []Loss) (rows int64, known bool) {
 	known = true
 	for _, l := range losses {
@@ -145,20 +146,20 @@ func DecodeTaskResult(b []byte, plan string, task int) (*TaskResult, error) {
 	}
 	for _, p := range r.Parts {
 		for _, f := range p.Files {
-			//guard: rejects a file that is no output of the task
+			//guard: rejects a name that no part of the row group has
 			if !isStagedPart(f.Name, task, p.RowGroup) || p.Task != task {
 				return nil, fmt.Errorf("task result: %q is not the name of a part of task %d, row group %d", f.Name, task, p.RowGroup)
 			}
 		}
 	}
 	for _, l := range r.Losses {
-		//guard: rejects a file that is no output of the task
+		//guard: rejects a name that no quarantine copy has
 		if l.Quarantine != nil && !quarantine.staged(l.Quarantine.Name) {
 			return nil, fmt.Errorf("task result: %q is not the name of a copy of damaged bytes", l.Quarantine.Name)
 		}
 	}
 	for _, f := range r.Side {
-		//guard: rejects a file that is no output of the task
+		//guard: rejects a name that no side file of the task has
 		if !isStagedSide(f.Name, task) {
 			return nil, fmt.Errorf("task result: %q is not the name of a side file of task %d", f.Name, task)
 		}
@@ -168,7 +169,7 @@ func DecodeTaskResult(b []byte, plan string, task int) (*TaskResult, error) {
 		return nil, fmt.Errorf("task result: %q is an index of all tasks, but the result has parts of one task", r.Index[0].Name)
 	}
 	for _, f := range r.Index {
-		//guard: rejects a file that is no output of the task
+		//guard: rejects a name that no file of an index has
 		if !index.staged(f.Name) {
 			return nil, fmt.Errorf("task result: %q is not the name of a file of an index", f.Name)
 		}
@@ -198,7 +199,7 @@ func checkCounts(parts []Part, all []Entry) error {
 	}
 	seen := make(map[string]bool)
 	for _, e := range all {
-		name := Published(e.Name, "") // without an ID: attempts' IDs do not make entries different
+		name := Published(e.Name, "") // without the ID, so that entries with other IDs are equal
 		if side := SideName(e.Name); side != "" {
 			name = side
 		}

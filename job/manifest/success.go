@@ -11,12 +11,12 @@ import (
 // Success is the _SUCCESS document of a committed output.
 type Success struct {
 	Version int    `json:"version"`
-	ID      string `json:"id"` // of the output: see NewID
-	// Sequence is the number of the output among those that the destination had.
+	ID      string `json:"id"` // ID of the output: see NewID
+	// Sequence is the number of the output. A later output of the destination has a higher one.
 	Sequence int64 `json:"sequence"`
-	// Increment is whether the output is an increment, in a directory of its own next to
-	// the output whose ID is Base; empty if there was none. The increment counts only
-	// while that output is there.
+	// Increment is whether the output is an increment, in a directory of its own. Base is the ID
+	// of the output next to it; empty if there was none. The increment counts, as part of what
+	// the destination holds, only while that output is there.
 	Increment bool   `json:"increment,omitempty"`
 	Base      string `json:"base,omitempty"`
 	// Replaces are the IDs of all outputs and increments that the destination held, in
@@ -42,9 +42,9 @@ type Success struct {
 func (s *Success) Files() []File { return files(s.Parts, s.Losses, s.Index) }
 
 // NewSuccess returns the document of an output from the results of all tasks, in
-// order. It lists their files by the names that Published returns. Row groups without
+// order. It lists the files by the names that Published returns. Row groups without
 // rows come from ranges in which no block starts. They are left out, but an output
-// without any rows keeps one, which shows its columns.
+// without any rows keeps one, which shows the columns.
 func NewSuccess(p *Plan, id string, results []*TaskResult) *Success {
 	s := &Success{Version: Version, ID: id, Increment: p.Increment, Plan: p.ID, Request: p.Request, Schema: p.Schema, LeftOut: p.LeftOut}
 	if p.Increment {
@@ -111,7 +111,7 @@ func DecodeSuccess(b []byte) (*Success, error) {
 	return s, nil
 }
 
-// validate refuses a document that cannot be that of an output.
+// validate refuses a document that no output can have.
 func (s *Success) validate() error {
 	//guard: rejects a document without an ID
 	if !IsID(s.ID) {

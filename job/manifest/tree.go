@@ -78,9 +78,9 @@ type Walker struct {
 	// Enter is called with the entries of a directory, or with the error of listing it. It
 	// returns the entries to visit, in order; nil for a directory without partitions.
 	Enter func(b Branch, infos []store.Info, err error) ([]store.Info, error)
-	// Other is called for entries that are not hidden and that the walk does not enter:
-	// those that are not directories key=value and, with twice, those whose key is in the
-	// path already.
+	// Other is called for entries that are not hidden and that the walk does not enter. twice is
+	// true for a directory key=value whose key is in the path already, and false for an entry
+	// that is not a directory key=value.
 	Other func(b Branch, info store.Info, twice bool) error
 }
 
@@ -96,7 +96,7 @@ func (w *Walker) Walk(ctx context.Context, b Branch) error {
 		ok = ok && info.Dir
 		switch {
 		case store.Hidden(info.Name):
-		//guard: rejects a link to a directory above
+		//guard: does not enter a directory whose key is in the path already
 		case ok && b.Has(k.Name):
 			err = w.Other(b, info, true)
 		case ok:
