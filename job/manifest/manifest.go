@@ -32,7 +32,7 @@ type Made struct {
 	InputBytes int64  `json:"input_bytes,omitempty"`
 	PeakMemory int64  `json:"peak_memory,omitempty"` // the most bytes that the process had resident
 	Tasks      int    `json:"tasks,omitempty"`
-	Resumed    int    `json:"resumed_tasks,omitempty"` // tasks of Tasks that an earlier run had done
+	Resumed    int    `json:"resumed_tasks,omitempty"` // how many of Tasks an earlier run had done
 }
 
 // MadeNow returns a Made for work that began at began and ends now. program is the version of

@@ -19,7 +19,7 @@ const (
 const SameContent = "the same content as "
 
 // skipRepeated skips each new file that is the same file as an earlier one. If the options
-// say so, it also skips or refuses files with the same bytes as another.
+// say so, it also skips or refuses each file with the same bytes as another file.
 func (s *Survey) skipRepeated(ctx context.Context, headers []header) error {
 	seen := manifest.NewKnown()
 	for i := range headers {
@@ -33,7 +33,7 @@ func (s *Survey) skipRepeated(ctx context.Context, headers []header) error {
 		if err != nil {
 			return err
 		}
-		//guard: takes a file with several names once
+		//guard: skips the further names of a file
 		if m.Relation == manifest.SameFile {
 			h.known, h.same, h.skip = true, m.Path, "the same file as "+m.Path
 			continue
@@ -85,7 +85,7 @@ func (s *Survey) handleCopies(ctx context.Context, headers []header) error {
 		switch {
 		case m.Relation != manifest.SameContent:
 			seen.Add("", h.input)
-		//guard: refuses rows that the output has already
+		//guard: refuses rows that would be in the output twice
 		case s.Request.Options.Copies == RefuseCopies:
 			return failure.New(failure.Input, "input %s has the same content as %s; --copies skip leaves such files out, and take converts them", h.file.Name, m.Path)
 		default:

@@ -9,7 +9,8 @@ import (
 )
 
 // checkFixed refuses row groups that consist mostly of bytes that do not depend on the rows,
-// because the output would be many files with few rows each. It warns of a smaller share.
+// because the output would be many files with few rows each. If more than a quarter of a row
+// group consists of such bytes, it warns.
 func (s *Survey) checkFixed(p *manifest.Plan) error {
 	ceiling, fixed := p.Request.Options.RowGroupSize, s.fixed()
 	text := func(share string) string {
@@ -17,7 +18,7 @@ func (s *Survey) checkFixed(p *manifest.Plan) error {
 			"use --row-group-size %s or more, fewer columns (--schema), or options of the format that add less to each file",
 			fixed, p.Columns, share, ceiling, mebibytes(4*fixed))
 	}
-	//guard: refuses a ceiling that only a few rows fit
+	//guard: refuses a ceiling with room for only a few rows
 	if fixed > ceiling/2 {
 		return failure.New(failure.Usage, "%s", text("half"))
 	}
@@ -27,7 +28,7 @@ func (s *Survey) checkFixed(p *manifest.Plan) error {
 	return nil
 }
 
-// fixed returns the counted size of a row group that does not depend on its rows: headers,
+// fixed returns the part of a row group's counted size that does not depend on the rows: headers,
 // tables and filters, and the minimum size of a block of each column.
 func (s *Survey) fixed() int64 {
 	n := s.empty.Size()
@@ -75,8 +76,8 @@ func (s *Survey) Expect(p *manifest.Plan) []Expected {
 	return expected
 }
 
-// rowGroups returns how many row groups a task makes of bytes of input, and how many bytes
-// of input each takes, at most fits. cut says that the task has a part of an input.
+// rowGroups returns how many row groups a task makes of bytes of input, and how many bytes of
+// input each row group takes, at most fits. cut is whether the task has a piece of a cut input.
 func (f *filling) rowGroups(bytes float64, cut bool, fits float64) (groups, each float64) {
 	share := 1.0
 	if block := float64(f.largest); cut && bytes < block {

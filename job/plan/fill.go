@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// targetShare is the share of a row group's ceiling that tasks are planned to stay
-	// below, so that rows that are a little larger than the sample's fit too.
+	// targetShare is the share of a row group's ceiling that a planned task stays below,
+	// so that rows that are a little larger than those of the sample fit as well.
 	targetShare = 0.93
 	// minShare is the share that tasks are cut for if the header or the open blocks
 	// alone fill the row group.
@@ -20,24 +20,24 @@ const (
 )
 
 // filling simulates how a row group fills up with the blocks of its columns.
-// It converts products to float64 before it adds them: otherwise some processors would
+// It converts products to float64 before it adds them. Otherwise some processors would
 // round them differently, and the plan would depend on the machine.
 type filling struct {
-	empty   format.Group // for its size and its bounds
+	empty   format.Group // an empty row group, for its size and its bounds
 	columns []rates
-	rows    float64 // per byte of input
-	stored  float64 // of all columns
+	rows    float64 // rows per byte of input
+	stored  float64 // stored bytes of all columns per byte of input
 	largest int64   // bytes of the largest input block
 }
 
 // rates are the sizes of a column per byte of input.
 type rates struct {
 	// fill is the share of a block that is filled: by data, or by lengths if these
-	// fill it first.
+	// fill the block first.
 	fill          float64
 	data, lengths float64
 	stored        float64
-	table         float64 // bytes per block, not per byte of input
+	table         float64 // bytes of tables per block, not per byte of input
 }
 
 // lengthSize is the number of bytes that a split length counts for when blocks
@@ -67,8 +67,8 @@ func newFilling(empty format.Group, blockSize int, sample *mapper.Sample, column
 	return f
 }
 
-// maxInput returns how many bytes of input fit into a row group with the given ceiling,
-// so that the row group does not pass it before the last row.
+// maxInput returns how many bytes of input fit into a row group with the given ceiling.
+// The size of the row group does not exceed the ceiling before the last row.
 func (f *filling) maxInput(ceiling int64) int64 {
 	fits := f.fits(float64(ceiling) * targetShare)
 	if fits == maxSplit {
@@ -117,8 +117,8 @@ func (f *filling) counted(from, to float64) float64 {
 	return size
 }
 
-// openSize returns an upper bound of the counted size of a column's open block, a part of
-// which is filled.
+// openSize returns an upper bound of the counted size of a column's open block. part is the
+// share of the block that is filled.
 func (f *filling) openSize(col int, part float64) float64 {
 	c := &f.columns[col]
 	if part > 0 {
@@ -127,7 +127,7 @@ func (f *filling) openSize(col int, part float64) float64 {
 	return float64(bound(f.empty, col, int64(part*f.rows), int(part*c.data), int(part*c.lengths)))
 }
 
-// bound returns g.Bound, or 0 if g stores whole rows, which are in no open blocks.
+// bound returns g.Bound, or 0 if g stores whole rows, because such a format has no open blocks.
 func bound(g format.Group, col int, rows int64, data, lengths int) int64 {
 	if columns, ok := g.(format.RowGroup); ok {
 		return columns.Bound(col, rows, data, lengths)

@@ -16,7 +16,7 @@ import (
 
 // Changed is the error for a known input that changed.
 type Changed struct {
-	Owner string // the output that owns the known input
+	Owner string // name of the output that has the rows of the known input
 	name  string
 	how   string // the difference
 }
@@ -44,7 +44,7 @@ func (t *Taken) AddUnknown(partition, why string) {
 }
 
 // checkNew returns failure.Foreign if there is a new input and another partition has unknown
-// inputs: that partition may have the input's rows.
+// inputs, because that partition may have the rows of the new input.
 func (t *Taken) checkNew(partition string, headers []header) error {
 	i := slices.IndexFunc(headers, func(h header) bool { return h.isNew() })
 	if t == nil || i < 0 {
@@ -53,7 +53,7 @@ func (t *Taken) checkNew(partition string, headers []header) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, other := range slices.Sorted(maps.Keys(t.unknown)) {
-		//guard: refuses to call files new if a manifest is damaged
+		//guard: refuses a new input while another partition has unknown inputs
 		if other != partition {
 			return failure.New(failure.Foreign, "input %s is new, unless partition %s has its rows: %s", headers[i].file.Name, other, t.unknown[other])
 		}
@@ -90,7 +90,7 @@ func (t *Taken) find(in *manifest.Input, partition string, content bool) (m mani
 // match is a known input.
 type match struct {
 	manifest.Match
-	otherPartition bool // another partition has it, not the destination
+	otherPartition bool // whether another partition has the input, and not the destination
 }
 
 // findKnown finds an input among those that the destination has, then among those of other
@@ -144,7 +144,7 @@ func (s *Survey) knownOpened(ctx context.Context, h *header, err error) (bool, e
 	switch {
 	case err != nil || m.Relation == manifest.Unrelated:
 		return false, err
-	//guard: converts a file that changed after another partition took it
+	//guard: converts a file that changed after another partition converted it
 	case m.otherPartition && m.Relation == manifest.Changed:
 		return false, nil
 	//guard: reports a file that changed
@@ -166,8 +166,8 @@ func (h *header) setKnown(m match) {
 	}
 }
 
-// Compare reads the inputs that may be the inputs before of an output, if nothing else
-// decides it, so that the two requests can be compared.
+// Compare reads the inputs of the survey that only their bytes can match with one of before, the
+// inputs of an output. The requests of both can then be compared.
 func (s *Survey) Compare(ctx context.Context, before []manifest.Input) error {
 	return input.SumUnread(ctx, s.Request.Inputs, manifest.NewKnown(before...), s.sum)
 }
@@ -211,7 +211,7 @@ func (s *Survey) sum(ctx context.Context, in *manifest.Input) error {
 
 // addAnswer adds an input to Sums. read says that this survey read the whole input.
 func (s *Survey) addAnswer(in *manifest.Input, read bool) {
-	//guard: keeps no answer for a file that may change unnoticed
+	//guard: drops the checksum of a file that may change unnoticed
 	if in.Recent || in.ModTime.IsZero() {
 		return
 	}

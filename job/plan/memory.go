@@ -12,10 +12,10 @@ import (
 // DefaultMemory is the default memory budget of a request, in bytes.
 const DefaultMemory = 512 << 20
 
-// minBlock is the smallest size of column blocks that is chosen if memory is short.
+// minBlock is the smallest size of column blocks, in bytes, that is chosen if memory is short.
 const minBlock = 4 << 10
 
-// Fits refuses a plan that needs more memory than there is now; a memory of 0 is
+// Fits returns failure.Usage if a plan needs more memory than there is now. A memory of 0 is
 // DefaultMemory.
 func Fits(p *manifest.Plan, formats format.Registry, memory int64) error {
 	memory = cmp.Or(memory, DefaultMemory)
@@ -37,9 +37,9 @@ func leastMemory(w format.Writer, blockSize, columns int) int64 {
 	return int64(columns)*int64(blockSize)*3/2 + w.Memory(columns, blockSize)
 }
 
-// blockSize returns the size of column blocks: the wanted size if the open blocks then fit
-// the memory, or else the largest power of two below it with which they do. It lowers a
-// size to no less than 4 KiB.
+// blockSize returns the size of column blocks. If the open blocks fit the memory with the wanted
+// size, it returns that. Otherwise it returns the largest power of two below the wanted size with
+// which they fit, but at least minBlock.
 func blockSize(w format.Writer, want, columns int, memory int64) int {
 	fits := func(size int) bool { return leastMemory(w, size, columns) <= memory }
 	if want <= minBlock || fits(want) {

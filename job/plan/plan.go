@@ -41,7 +41,7 @@ type Asked struct {
 	// AllowEmpty accepts inputs without an Avro file, and patterns without a match. If
 	// there is no Avro file at all, the output is empty.
 	AllowEmpty bool
-	// Filter leaves out some of the files that Inputs name. If no file remains, that is
+	// Filter leaves out some of the files that Inputs name. If no file remains, the error is
 	// failure.Input.
 	Filter input.Filter
 }
@@ -56,19 +56,20 @@ type Request struct {
 	Nonce string
 	// Increment makes the plan one of an increment to the outputs at the destination.
 	Increment bool
-	// Known, if set, are inputs that the destination has already, by the outputs that own
-	// them. Unchanged ones are left out, and a changed one is refused with a *Changed.
+	// Known, if set, are inputs that the destination has already, by the outputs that have
+	// their rows. Unchanged inputs are left out. If an input changed, the error is a *Changed.
 	// A file with the same size and time of modification is not opened: see
 	// manifest.Input.Relate.
 	Known *manifest.Known
-	// Taken, if set, holds the inputs of all partitions. Files that a partition other than
-	// Partition has are left out, and the inputs of this request are added.
+	// Taken, if set, holds the inputs of all partitions. Partition is the name of the one that
+	// is surveyed. Files that another partition has are left out, and the inputs of this
+	// request are added to Taken.
 	Taken     *Taken
 	Partition string
 	// Sums, if set, returns inputs that earlier surveys read, with their whole CRC-32C.
 	Sums func() *manifest.Known
-	// AllowWaiting accepts inputs if the filter leaves out all their files, as AllowEmpty
-	// does, but no other inputs without an Avro file.
+	// AllowWaiting accepts an input if the filter leaves out all its files. Unlike AllowEmpty,
+	// it does not accept other inputs without an Avro file.
 	AllowWaiting bool
 	// Formats are the formats that Output can name.
 	Formats format.Registry
@@ -79,7 +80,7 @@ type Request struct {
 	Resolve input.Resolve
 }
 
-// Survey is a request and what the headers of its inputs say.
+// Survey is a request with the result of reading the headers of its inputs.
 type Survey struct {
 	// Request decides whether an output is finished, or can be resumed.
 	Request manifest.Request
@@ -92,7 +93,7 @@ type Survey struct {
 	// Mapping is how the rows fill columns; nil if there are no inputs.
 	Mapping *shred.Mapping
 
-	config  Request // as it was given to Look, with defaults
+	config  Request // the argument of NewSurvey, with defaults
 	first   string  // location of the first input that has a header
 	leftOut []manifest.LeftOut
 	writer  format.Writer
@@ -100,8 +101,8 @@ type Survey struct {
 	filling *filling     // of the last plan's row groups; nil if there are no inputs
 
 	mu      sync.Mutex       // guards the fields below
-	answers []manifest.Input // see Sums
-	read    bool             // this survey read an input to get its CRC-32C
+	answers []manifest.Input // inputs whose whole CRC-32C this survey used: see Sums
+	read    bool             // whether this survey read an input to get its CRC-32C
 }
 
 // NewSurvey finds the inputs and reads their headers. It refuses invalid options and
@@ -220,7 +221,7 @@ func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
 		return failure.New(failure.Usage, "--index: %w", err)
 	}
 	columns, want := len(s.Mapping.Columns), cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize)
-	//guard: keeps a sample within the memory
+	//guard: leaves out the row group if memory has no room for its blocks
 	if leastMemory(s.writer, min(want, minBlock), columns) > s.config.Memory.Size() {
 		return nil
 	}

@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// openBlock is the open block of a column. Until it is full and closed, its size bound counts;
-// then its stored size.
+// openBlock is the open block of a column. The counted size includes the bound of the block's size
+// until the block is full and closed, and then its stored size.
 type openBlock struct {
-	closesAt float64 // bytes of input at which it is closed
+	closesAt float64 // bytes of input after which the block is closed
 	input    float64 // bytes of input that fill a block
-	drop     float64 // by how much closing it lowers the counted size
+	drop     float64 // how much closing the block lowers the counted size
 }
 
 // openBlocks is a heap with the block that closes next first.
@@ -26,8 +26,8 @@ func (o *openBlocks) Pop() any          { panic("plan: an open block is removed"
 // The row group ends with the first row that makes its counted size exceed limit. Unlike fits,
 // which is for cutting inputs, rollsAfter follows every block of every column and has no minimum.
 func (f *filling) rollsAfter(limit, end float64) float64 {
-	// The size counted at a position is size + slope × position. Between two ends of
-	// blocks it only rises, so it passes the limit just before a block is closed or at
+	// The size counted at a position is size + slope × position. Between the ends of two
+	// blocks it only rises, so it exceeds the limit just before a block is closed or at
 	// the very end.
 	size, slope, drops := float64(f.empty.Size()), f.stored, 0.0
 	blocks := make(openBlocks, 0, len(f.columns))

@@ -13,8 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/mapper"
 )
 
-// The sample is a fixed share of the input, taken at fixed positions, so that it
-// costs little and is the same in every run.
+// Sizes of the sample. It is a fixed share of the input, taken at fixed positions, so that
+// it costs little and is the same in every run.
 const (
 	samplePoints = 8
 	sampleShare  = 64
@@ -27,8 +27,8 @@ const (
 type sampler struct {
 	resolve     input.Resolve
 	inputs      []manifest.Input
-	starts      []int64 // of each input's blocks, if the blocks of all inputs were concatenated
-	total       int64
+	starts      []int64 // position of each input's first block, as if the blocks of all inputs were one file
+	total       int64   // bytes of the blocks of all inputs
 	columns     int
 	resolutions *input.Resolutions
 	sample      *mapper.Sample
@@ -77,8 +77,8 @@ func (s *Survey) newSampler(blockSize int) *sampler {
 	return r
 }
 
-// readAll converts the sample, an equal share of it from each point on.
-// If blocks are large, it leaves out later points.
+// readAll converts the sample: an equal share of it from each of several points on.
+// If blocks are large, it leaves out the later points.
 func (s *sampler) readAll(ctx context.Context) error {
 	limit := min(max(s.total/sampleShare, minSample, int64(s.columns)*minPerColumn), maxSample)
 	points := int64(samplePoints)

@@ -17,21 +17,22 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// header is a file and what its header says.
+// header is a file and the content of its header.
 type header struct {
 	file   *input.File
 	input  manifest.Input
-	schema string // its text
-	known  bool   // the destination, another partition or an earlier file has the rows
-	lost   bool   // the file has no header, and is an input whose rows are all lost
-	skip   string // why the file is not an input; "" if it is one
-	same   string // the file that has the same rows, if this one is skipped
-	open   bool   // a writer has the file open
+	schema string // text of the schema
+	known  bool   // whether the destination, another partition or an earlier file has the rows
+	lost   bool   // whether the file is an input without a header, whose rows are all lost
+	skip   string // why the file is not an input; empty if it is an input
+	same   string // name of the file that has the same rows, if this file is skipped
+	open   bool   // whether a writer has the file open
 }
 
-// readHeaders adds the files to the request, except known ones, and returns their
-// headers. It skips a non-Avro file that was found in a directory, and a file that is
-// still being written unless the user named it.
+// readHeaders reads the headers of files and adds the files to the request, except known
+// files. It skips a non-Avro file that was found in a directory, and a file that is still
+// being written unless the user named it. It returns the headers of the files that it did not
+// skip, and of known files.
 func (s *Survey) readHeaders(ctx context.Context, files []input.File) ([]header, error) {
 	headers := make([]header, len(files))
 	var shared sharedTexts
@@ -83,8 +84,8 @@ func (s *Survey) readHeaders(ctx context.Context, files []input.File) ([]header,
 	return taken, nil
 }
 
-// argumentsOfCopy returns the arguments that led to a file, if it is skipped because another has
-// its rows.
+// argumentsOfCopy returns the indexes of the arguments that led to a file, if the file is skipped
+// because another file has its rows.
 func (h *header) argumentsOfCopy() []int {
 	if h.same == "" {
 		return nil
@@ -92,8 +93,8 @@ func (h *header) argumentsOfCopy() []int {
 	return h.file.By
 }
 
-// headerFailed decides what to do with a file whose header cannot be read because of err:
-// it skips the file, counts it as lost, or returns err to end the job.
+// headerFailed decides what to do with a file whose header cannot be read because of err. It
+// skips the file, marks it as lost, or returns err to end the job.
 func (s *Survey) headerFailed(h *header, err error) error {
 	h.open = errors.Is(err, store.ErrBeingWritten)
 	switch {
@@ -105,15 +106,15 @@ func (s *Survey) headerFailed(h *header, err error) error {
 		}
 		return nil
 	case errors.Is(err, input.ErrEmpty) && s.Request.Options.OnDamage != "fail":
-		h.lost = true // manifest.NewSuccess lists it
+		h.lost = true // manifest.NewSuccess lists the loss
 		return nil
 	}
 	return err
 }
 
 // checkArguments refuses a request if one of its arguments leads to no file, or if no file
-// has a header. Files that the filter leaves out count only with AllowWaiting, with which
-// files that the destination knows may also be gone.
+// has a header. With AllowWaiting, an argument may also lead only to files that the filter
+// leaves out, and may lead to no file at all if the destination has inputs already.
 func (s *Survey) checkArguments(taken []header, args []string) error {
 	if s.config.AllowEmpty {
 		return nil
@@ -139,7 +140,7 @@ func (s *Survey) checkArguments(taken []header, args []string) error {
 		if waits[i] {
 			what = "nothing that is to be converted yet"
 		}
-		//guard: refuses to leave out inputs that are not complete yet
+		//guard: refuses an argument that leads to no file
 		if !holdsFile[i] && !(s.config.AllowWaiting && (waits[i] || s.config.Known.Len() > 0)) {
 			return failure.New(failure.Input, "input %s holds %s%s; with --allow-empty that is no error", arg, what, skipped)
 		}

@@ -7,9 +7,10 @@ const (
 	maxSplit = 1 << 50
 )
 
-// splitSize returns the largest size of pieces, at most room bytes, with which at most
-// one task in maxOver has more than room bytes, but at least 10/11 of room. A task can
-// have more than room because an input's last piece may be larger than the others.
+// splitSize returns the size of pieces. It is the largest size of at most room bytes with
+// which at most 1/maxOver of the tasks have more than room bytes, but at least 10/11 of
+// room. A task can have more than room bytes because the last piece of an input may be
+// larger than the other pieces.
 func splitSize(inputs []manifest.Input, room int64) int64 {
 	least := max(room*10/11, minSplit)
 	for size := room; size > least; size -= max(room/100, 1) {
@@ -26,13 +27,13 @@ func splitSize(inputs []manifest.Input, room int64) int64 {
 	return least
 }
 
-// maxOver is the number of tasks per task that may have more than the room.
+// maxOver is the number of tasks for each task that may have more than room bytes.
 const maxOver = 100
 
 // cut divides inputs into tasks. An input of more than size bytes is cut at multiples of
-// size, and its last piece is up to 1.1 times as large, exactly as Hadoop cuts files.
-// Smaller inputs are grouped whole, in order. No task mixes the two kinds, and no task
-// has empty inputs.
+// size, and its last piece is up to 1.1 times as large, exactly as Hadoop cuts files. Each
+// piece is a task. Smaller inputs are grouped whole, in order. No task has both a piece and
+// whole inputs, and no task has empty inputs.
 func cut(inputs []manifest.Input, size int64) []manifest.Task {
 	var tasks []manifest.Task
 	add := func(pieces ...manifest.Piece) {

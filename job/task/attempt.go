@@ -33,12 +33,12 @@ type attempt struct {
 	releaseMapping func()
 
 	inputs   map[string]int // numbers of the task's inputs, by path
-	summed   []*summedFile  // of each piece, after it was opened
+	summed   []*summedFile  // opened file of each piece; nil until it is opened
 	parts    []manifest.Part
-	copies   []manifest.File // of damaged ranges, one for each loss
-	sink     AttemptSink     // nil without a sink
+	copies   []manifest.File // copies of damaged ranges, one for each loss
+	sink     AttemptSink     // nil if there is no sink
 	side     []manifest.File
-	reported atomic.Int64 // bytes
+	reported atomic.Int64 // input bytes that were reported as progress
 }
 
 // run runs the task and writes its result. If it fails before that, it removes
@@ -119,7 +119,8 @@ func (a *attempt) convert(ctx context.Context) (_ mapper.Stats, err error) {
 	return stats, err
 }
 
-// memoryError returns err, and names --workers if fewer of them would help.
+// memoryError returns err as failure.Usage. The message names --workers if fewer workers would
+// help.
 func memoryError(err error, mapping int) error {
 	if mapping > 1 {
 		return failure.New(failure.Usage, "%w; fewer --workers leave more for each", err)
@@ -142,7 +143,7 @@ func (a *attempt) sources() (sources []mapper.Source) {
 	return sources
 }
 
-// open opens a piece of an input. number is that of the piece in the task.
+// open opens a piece of an input. number is the number of the piece in the task.
 func (a *attempt) open(ctx context.Context, in manifest.Input, number int, p manifest.Piece) (_ mapper.Source, err error) {
 	opened, found, err := input.Open(ctx, a.options.Resolve, in)
 	if err != nil {

@@ -17,10 +17,10 @@ var ErrDetached = errors.New("the tasks continue, and this run does not wait for
 // Batch holds tasks of one plan that are to run on other machines.
 type Batch struct {
 	Plan *manifest.Plan
-	// Superseded are the IDs of plans that this one replaces, so their tasks may be ended.
+	// Superseded are the IDs of plans that Plan replaces. Tasks of these plans may be ended.
 	Superseded []string
-	// Store is that of the destination, and Dir the existing directory on it in which the
-	// tasks leave their files.
+	// Store is the store of the destination. Dir is an existing directory on Store, in which
+	// the tasks leave their files.
 	Store store.Store
 	Dir   string
 	// Numbers are the numbers of the tasks, in order. All other tasks are done.
@@ -31,7 +31,7 @@ type Batch struct {
 type RemoteOptions struct {
 	// Resolve finds the stores of locations.
 	Resolve input.Resolve
-	// Program is the version of the program, and Run the ID of this run of it.
+	// Program is the version of the program, and Run the ID of this run of the program.
 	Program, Run string
 	// Memory, in bytes, and Workers are the limits of each task.
 	Memory  int64
@@ -40,7 +40,7 @@ type RemoteOptions struct {
 	StoreRetry time.Duration
 	// Replication is the number of replicas of files that tasks make; 0 is the store's default.
 	Replication int
-	// Restart ends the jobs that earlier runs started for the same plans. Their work is
+	// Restart ends the jobs that earlier runs started for the same plans, whose work is
 	// discarded.
 	Restart bool
 	// Detach makes Run return ErrDetached after it started the job.
@@ -54,12 +54,12 @@ type RemoteOptions struct {
 
 // RemoteJob is a job of a scheduler that runs tasks.
 type RemoteJob struct {
-	ID  string // for attaching to it; on YARN application_…
-	Job string // another ID of it, if the scheduler has one; on YARN job_…
-	URL string // where the scheduler shows it
-	// Found is whether an earlier run started it.
+	ID  string // ID for attaching to the job; on YARN application_…
+	Job string // another ID of the job, if the scheduler has one; on YARN job_…
+	URL string // where the scheduler shows the job
+	// Found is whether an earlier run started the job.
 	Found bool
-	// Tasks is the number of its tasks, and Bytes the size of their inputs.
+	// Tasks is the number of tasks of the job, and Bytes the size of their inputs.
 	Tasks int
 	Bytes int64
 	// State is the final state, in the scheduler's words; empty until the job has ended.

@@ -10,20 +10,21 @@
 //	                                          and, last ──► DIR/task-00012.json
 //
 // A Sink gets each row, with any format of the parts, and a directory to spill to.
-// Last makes an index of the side files of all tasks, before their output is
+// MakeIndex makes an index of the side files of all tasks, before their output is
 // published.
 //
 // Column files have the same bytes each time, with any machine, workers and memory.
 // Their names differ, because each file has a unique name. The result names the files
-// of a task, so other files are those of an interrupted run. If a task runs twice, the
-// later result stays; both name complete files. Work finds results and checks files,
-// to resume the work of a plan, to commit it, and to complete its output.
+// of a task, so other files are those of an interrupted attempt. If a task runs twice,
+// the later result replaces the earlier one; both name complete files. Work finds
+// results and checks files, to resume the work of a plan, to commit it, and to complete
+// its output.
 //
-// Each task that maps takes memory for its open column blocks, for the input blocks in
-// flight and for the spill, which is reserved before the first task begins. The rest
-// is for blocks and values of unusual size, of one task at a time. While a task only
-// uploads its last row group, another one may map.
+// A task that maps takes memory for its open column blocks, for the input blocks in
+// flight and for the spill. This memory is reserved before the first task begins. The
+// rest of the memory is for blocks and values of unusual size, of one task at a time.
+// While a task only uploads its last row group, another task may map.
 //
-// Errors have a kind of package failure: a plan that does not fit this machine is
-// Usage, and an input that is damaged, gone or changed is Input.
+// Errors have a kind of package failure. If a plan does not fit this machine, the error
+// is failure.Usage. If an input is damaged, gone or changed, it is failure.Input.
 package task

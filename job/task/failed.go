@@ -28,13 +28,13 @@ type Failed struct {
 	Attempt string `json:"attempt"`
 	Host    string `json:"host"`
 	Task    int    `json:"task"` // -1 if the attempt had no task
-	Kind    string `json:"kind"` // see failure.Name
+	Kind    string `json:"kind"` // name of the error's kind: see failure.Name
 	Exit    int    `json:"exit"`
 	Message string `json:"message"`
-	// Damage says where the input is damaged, if that is why the attempt failed. The
-	// message has the cause.
+	// Damage says where the input is damaged, if the attempt failed because of damage.
+	// Message has the cause.
 	Damage *damage.Error `json:"damage,omitempty"`
-	Log    string        `json:"log,omitempty"` // file on the host
+	Log    string        `json:"log,omitempty"` // path of the attempt's log on the host
 }
 
 const (
@@ -52,7 +52,7 @@ const (
 // kind returns the kind of the attempt's error; nil for a defect.
 func (f *Failed) kind() error {
 	switch kind := failure.Named(f.Kind); kind {
-	//guard: rejects a kind that no task has
+	//guard: rejects a kind that the error of a task cannot have
 	case failure.Locked, failure.Different, failure.Losses:
 		return nil
 	default:
@@ -109,7 +109,7 @@ func (f *Failed) Err(plan string) error {
 	return &Failure{Plan: plan, Task: f.Task, Err: err}
 }
 
-// MostSevere returns the document that best explains why a job failed; nil without any.
+// MostSevere returns the document that best explains why a job failed; nil if there are none.
 func MostSevere(all []Failed) *Failed {
 	if len(all) == 0 {
 		return nil
@@ -137,15 +137,15 @@ func (f *Failed) Write(ctx context.Context, st store.Store, dir string) error {
 	return st.WriteFile(ctx, path.Join(dir, FailedName(f.Task, f.Attempt)), append(doc, '\n'), false)
 }
 
-// ReadFailed reads a document. It returns nil if the document cannot be read or is not
-// of the run, because callers can do without it.
+// ReadFailed reads a document. It returns nil if the document cannot be read or belongs to
+// another run, because callers can do without the document.
 func ReadFailed(ctx context.Context, st store.Store, name, run string) *Failed {
 	doc, err := st.ReadFile(ctx, name, maxFailed)
 	if err != nil {
 		return nil
 	}
 	f := new(Failed)
-	//guard: rejects the document of another job
+	//guard: rejects the document of another run
 	if json.Unmarshal(doc, f) != nil || f.Version != failedVersion || f.Run != run {
 		return nil
 	}

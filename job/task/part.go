@@ -14,9 +14,9 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// maxUploads is the number of files of a row group that are written at a time, because
-// writing mostly waits. uploadMemory has room for their buffers, and for one more that
-// the connections take.
+// maxUploads is the number of files of a row group that are written at a time. Writing mostly
+// waits for storage, so several at a time are faster. uploadMemory has room for their buffers and
+// for one more, which the connections need.
 const maxUploads = min(8, (uploadMemory-spillMemory)/reducer.BufferSize-1)
 
 // writePart writes the files of a row group: one file, or a directory of files. After an
@@ -77,14 +77,14 @@ func checkNames(names []string) error {
 	return nil
 }
 
-// makeDir makes a directory in dir with a name from newName. A failed attempt may still take
-// effect later, so each has its own name.
+// makeDir makes a directory in dir with a name from newName. A failed call may still take effect
+// later, so each call has a new name.
 func makeDir(ctx context.Context, st store.Store, dir string, newName func() string) (name string, err error) {
 	err = store.Retry(ctx, st, "make a directory in "+dir, func(ctx context.Context) error {
 		name = newName()
 		err := st.Mkdir(ctx, path.Join(dir, name))
 		if err != nil {
-			//guard: removes a directory whose answer was lost
+			//guard: removes a directory that was made although the call failed
 			removeAll(ctx, st, dir, []manifest.File{{Name: name}})
 		}
 		return err
@@ -95,8 +95,8 @@ func makeDir(ctx context.Context, st store.Store, dir string, newName func() str
 	return name, nil
 }
 
-// writeInto writes a file of a row group to a name of its own, because a failed attempt
-// may still take effect later, and then moves it to its place.
+// writeInto writes a file of a row group under a unique name and then moves it to its place. A
+// failed call may still take effect later, and must not write to the place.
 func (a *attempt) writeInto(ctx context.Context, dir string, rowGroup int, out format.Output, sp *spill.Spill) (manifest.File, error) {
 	f, err := a.writeOutput(ctx, rowGroup, out, sp)
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *attempt) writeInto(ctx context.Context, dir string, rowGroup int, out f
 	return f, nil
 }
 
-// writeOutput writes a file, under a name of its own.
+// writeOutput writes a file under a unique name.
 func (a *attempt) writeOutput(ctx context.Context, rowGroup int, out format.Output, sp *spill.Spill) (manifest.File, error) {
 	w, err := reducer.Write(ctx, a.st, func() string { return path.Join(a.dir, a.newName(rowGroup)) }, out, sp)
 	if err != nil {

@@ -20,25 +20,25 @@ const (
 	defaultMemory = 512 << 20
 	// spillReserve is the number of bytes that spills leave free on their disk.
 	spillReserve = 16 << 20
-	// spillMemory holds the blocks of a row group that are not yet on disk. minSpill is
-	// its size if memory is short.
+	// spillMemory is the memory for the blocks of a row group that are not yet on disk.
+	// minSpill is its size if memory is short.
 	spillMemory = 12 << 20
 	minSpill    = 3 << 20
-	// taskMemory is the desired memory of a task that maps, besides its open column
-	// blocks and the spill; maxTaskMemory and minTaskMemory are its limits.
-	// uploadMemory is all the memory of a task that uploads.
+	// taskMemory is the desired memory of a task that maps, besides the open column blocks
+	// and the spill. maxTaskMemory and minTaskMemory are limits of that memory.
+	// uploadMemory is all the memory of a task that only uploads.
 	taskMemory    = 12 << 20
 	maxTaskMemory = 64 << 20
 	minTaskMemory = 6 << 20
 	uploadMemory  = spillMemory + 4<<20
-	// streamMemory is the memory for reading ahead in a task whose inputs are remote:
-	// for a stream that is read, and for one whose blocks are not yet shredded.
+	// streamMemory is the memory for reading ahead in a task whose inputs are remote. One
+	// stream is being read, and another has blocks that are not yet shredded.
 	streamMemory = 8 << 20
 	// maxBlockSize is far above every useful size of column blocks.
 	maxBlockSize = 1 << 30
 )
 
-// Failure is an error that ended a task. Its message is that of the error alone.
+// Failure is an error that ended a task. Its message is the message of Err.
 type Failure struct {
 	Plan string // ID
 	Task int
@@ -55,7 +55,7 @@ func (f *Failure) Unwrap() error { return f.Err }
 // tasks, and the results of tasks that did not finish are nil.
 func (r *Runner) Run(ctx context.Context, st store.Store, dir string, numbers []int) ([]*manifest.TaskResult, error) {
 	results := make([]*manifest.TaskResult, len(numbers))
-	// Finished tasks may have lost too many rows already.
+	// The tasks that finished earlier may have lost too many rows already.
 	if err := r.countLost(0); err != nil || len(numbers) == 0 {
 		return results, err
 	}
@@ -125,7 +125,7 @@ func (r *Runner) share(numbers []int, remote bool) (share, error) {
 		consumers += " and " + r.options.Sink.Name()
 	}
 	memory := r.options.Memory.Available()
-	//guard: keeps the open blocks of a task within memory
+	//guard: refuses a task whose open blocks exceed the memory
 	if open > memory {
 		size := r.options.Memory.Size()
 		return share{}, failure.New(failure.Usage, "%s: %s", consumers, budget.TooLittle(size-memory+open, size))
@@ -154,11 +154,11 @@ func (r *Runner) readsStreams(numbers []int) bool {
 	return false
 }
 
-// divide divides workers and memory among tasks with open bytes of open blocks each.
-// As many tasks map at a time as workers and memory allow. The same number may upload
-// meanwhile if the memory allows it; but with a single worker only if the store is
-// remote, because the worker is otherwise busy with either. Most of the rest is left
-// for blocks and values of unusual size in any task.
+// divide divides workers and memory among tasks. Each task has open bytes of open blocks. As
+// many tasks map at a time as workers and memory allow. The same number of tasks may upload
+// meanwhile if the memory allows it. With a single worker, a task uploads meanwhile only if the
+// store is remote, because a local upload keeps the worker busy. Most of the remaining memory is
+// left for blocks and values of unusual size in any task.
 func divide(tasks, workers int, memory, open int64, remote bool) share {
 	s := share{memory: taskMemory, spill: spillMemory}
 	perTask := open + s.spill + s.memory

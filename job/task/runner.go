@@ -31,13 +31,13 @@ type Environment struct {
 	// Workers is the number of goroutines that work at the same time; 0 is
 	// GOMAXPROCS.
 	Workers int
-	// Memory bounds the memory of tasks; nil is a pool of 512 MiB. The part that they
-	// share is reserved while they run.
+	// Memory bounds the memory of tasks; nil is a pool of 512 MiB. While tasks run, their
+	// shares of the memory are reserved in the pool.
 	Memory *budget.Pool
 	// TempDir is the local directory for spills; empty is the system's.
 	TempDir string
-	// Program is the version of the program, and Run the ID of this run of it. Results
-	// have both.
+	// Program is the version of the program, and Run the ID of this run of the program.
+	// Results of tasks have both.
 	Program, Run string
 	// TaskDone, if set, is called with the result of each finished task, by one goroutine
 	// at a time.
@@ -52,8 +52,8 @@ type Options struct {
 	// Mapping is how rows of the plan's schema become columns. If it is nil, Open computes
 	// it, which takes time with thousands of columns.
 	Mapping *shred.Mapping
-	// Lost is the number of rows that finished tasks of the plan lost to damage.
-	// They count against the plan's limit.
+	// Lost is the number of rows that finished tasks of the plan lost to damage. The
+	// plan's limit of lost rows includes them.
 	Lost int64
 	// Sink, if set, also gets the rows.
 	Sink Sink
@@ -130,7 +130,7 @@ func openSpill(o Options) (*spill.Folder, error) {
 	return folder, nil
 }
 
-// openSchema computes how rows become columns, unless Options.Mapping says it.
+// openSchema computes how rows become columns, unless Options.Mapping is set.
 func (r *Runner) openSchema() error {
 	p := r.plan
 	if r.mapping == nil {
@@ -168,7 +168,8 @@ func parseOnDamage(word string) (mapper.OnDamage, error) {
 	return 0, failure.New(failure.Usage, "on damage %q: want fail, skip or quarantine", word)
 }
 
-// tempDirError returns failure.Usage if err is that the temporary directory is not there.
+// tempDirError returns an error that is failure.Usage if err says that the temporary directory is
+// missing or not a directory. Otherwise it returns err.
 func tempDirError(tempDir string, err error) error {
 	if errors.Is(err, store.ErrNotExist) {
 		return failure.New(failure.Usage, "temporary directory %s does not exist (create it, or set another with --temp-dir)", tempDir)

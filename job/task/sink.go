@@ -18,25 +18,25 @@ import (
 
 // Sink gets all rows, with any format of the parts. Each task stores side files of
 // its rows. The last step, before an output is published, makes an index of the side
-// files of all tasks. The same rows must give the same bytes. Tasks use a sink
+// files of all tasks. Equal rows must give equal bytes. Tasks use a sink
 // concurrently.
 type Sink interface {
 	// Name identifies the contents and encoding of the files, and is not empty. A task
 	// that ran with a sink of another name is run again.
 	Name() string
-	// Begin begins an attempt at a task, which may keep spills in a folder.
+	// Begin begins an attempt at a task. The attempt may keep spills in local.
 	Begin(task int, local *spill.Folder) (AttemptSink, error)
-	// Memory returns the maximum number of bytes that an attempt takes.
+	// Memory returns the maximum number of bytes of memory that an attempt takes.
 	Memory() int64
-	// Merge makes an index of the side files of all tasks, and calls store with each of
-	// its files. Files of one directory follow each other. local is as for Begin.
+	// Merge makes an index of the side files of all tasks, and calls store with each file
+	// of the index. Files of one directory follow each other. Merge may keep spills in local.
 	Merge(ctx context.Context, output Output, local *spill.Folder, store func(NewFile) error) error
 }
 
 // AttemptSink is the sink of one attempt at a task.
 type AttemptSink interface {
 	mapper.RowSink
-	// Finish returns the side files, after the last row. ctx bounds the work.
+	// Finish is called after the last row, and returns the side files.
 	Finish(ctx context.Context) ([]NewFile, error)
 	// Close ends the use of the sink, and of the files that Finish returned. It
 	// is called once, whether or not Finish was called.
@@ -45,8 +45,8 @@ type AttemptSink interface {
 
 // NewFile is a file that a sink made, to be stored.
 type NewFile struct {
-	// Name is unique and valid for manifest.IsFileName. A file of an index may be in a
-	// directory with such a name: "id/00000".
+	// Name is unique, and manifest.IsFileName accepts it. The file of an index may be in a
+	// directory whose name IsFileName accepts, for example "id/00000".
 	Name    string
 	Content *io.SectionReader
 	// Keys is the range of keys in a file of an index; nil if unknown.
@@ -65,7 +65,7 @@ type Output struct {
 // SideFile is a stored side file.
 type SideFile struct {
 	Task int
-	Name string // that the sink gave it
+	Name string // the name that the sink gave the file
 	// Open opens the file. The caller closes it.
 	Open func(ctx context.Context) (store.File, error)
 }
@@ -98,7 +98,7 @@ func (a *attempt) storeSide(ctx context.Context) error {
 	return nil
 }
 
-// storeAll stores files in a directory, with names from staged. After an error it
+// storeAll stores files in a directory, under the names that staged returns. After an error it
 // removes them.
 func storeAll(ctx context.Context, st store.Store, dir string, files []NewFile, staged func(name string) string) (all []manifest.File, err error) {
 	names := make([]string, len(files))
@@ -130,10 +130,10 @@ func removeAll(ctx context.Context, st store.Store, dir string, files []manifest
 	}
 }
 
-// MakeIndex carries out the last step before the output of a plan is published: the sink of the
-// options, if there is one, makes an index of the side files of all tasks, and a result of
-// its own describes it. MakeIndex reuses an earlier index unless tasks have run since, because their
-// rows may be in other places now. It uses only the options Sink, TempDir and Warn.
+// MakeIndex carries out the last step before the output of a plan is published. If the options
+// have a sink, it makes an index of the side files of all tasks. The index has a result of its
+// own. Check must have succeeded before. MakeIndex reuses an earlier index if it fits the row
+// groups of the tasks. It uses only the options Sink, TempDir and Warn.
 func (w *Work) MakeIndex(ctx context.Context, o Options) error {
 	if o.Sink == nil {
 		return nil
@@ -199,8 +199,8 @@ type indexStore struct {
 	dir   string
 	files []manifest.File
 	seen  map[string]bool // names
-	named string          // directory of the last file, as the sink names it
-	made  string          // and as it is staged
+	named string          // directory of the last file, by the name that the sink gives it
+	made  string          // staged name of that directory
 }
 
 // add stores a file.

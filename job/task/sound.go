@@ -11,8 +11,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Intact reports which entries of a directory are intact: the files have the bytes that the
-// entry says. If they are staged, the directory of an entry must hold no other files.
+// Intact reports which entries of a directory are intact: their files have the lengths and
+// checksums of the entry. With staged, the directory of an entry must hold no other files.
 func Intact(ctx context.Context, st store.Store, dir string, entries []manifest.Entry, staged bool) ([]bool, error) {
 	w := NewWork(new(manifest.Plan), nil, st, dir)
 	if len(entries) == 0 {
@@ -29,7 +29,7 @@ func Intact(ctx context.Context, st store.Store, dir string, entries []manifest.
 			err = w.checkFiles(ctx, entries[i], nil)
 		}
 		sound[i] = err == nil
-		//guard: gives up an output that lost a file
+		//guard: reports a lost or changed file as not intact, not as an error
 		if store.Absent(err) || errors.Is(err, failure.Foreign) {
 			return nil
 		}
@@ -88,8 +88,8 @@ func (w *Work) checkFile(ctx context.Context, info store.Info, f manifest.File) 
 	return nil
 }
 
-// checkDirectory requires that the directory of a part holds only the part's files, because
-// it will be moved as a whole. It returns the files that it holds, by name.
+// checkDirectory requires that the directory of a part holds only the part's files, because the
+// directory will be moved as a whole. It returns the files in the directory, by name.
 func (w *Work) checkDirectory(ctx context.Context, part manifest.Entry) (map[string]store.Info, error) {
 	at := path.Join(w.dir, part.Name)
 	info, err := w.stat(ctx, part.Name)
@@ -120,8 +120,8 @@ func (w *Work) checkDirectory(ctx context.Context, part manifest.Entry) (map[str
 	return inside, nil
 }
 
-// checksumMatches reports whether a file has the length and the storage's checksum that it
-// had when its task read it back. If not, its bytes must be read to check it.
+// checksumMatches reports whether a file has the same length and the same checksum of the storage
+// as when its task read it back. If not, the caller must read the file to check it.
 func checksumMatches(ctx context.Context, st store.Store, now store.Info, f manifest.File) bool {
 	checksum := store.CapabilitiesOf(st).Checksum
 	if checksum == nil || f.StoreChecksum == "" {

@@ -11,16 +11,16 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// summedFile is an input that computes the checksum of a piece while it is read. Each byte
-// counts once, although the reader also looks ahead, and goes back after damage.
+// summedFile is an open input that computes the checksum of a piece while the piece is read. It
+// includes each byte once, although the reader also looks ahead, and goes back after damage.
 type summedFile struct {
 	store.File
-	found manifest.Input // as it was when it was opened
-	end   int64          // of the piece
+	found manifest.Input // the input as it was when it was opened
+	end   int64          // end of the piece
 
 	mu   sync.Mutex
 	crc  uint32
-	next int64 // the first byte that is not in crc
+	next int64 // offset of the first byte that is not in crc
 }
 
 // ReadAt implements io.ReaderAt.
@@ -35,11 +35,11 @@ func (s *summedFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// reads returns the checksum, and the input's state, of each piece of the task.
+// reads returns, for each piece of the task, its checksum and the state of its input.
 func (a *attempt) reads() ([]manifest.Read, error) {
 	reads := make([]manifest.Read, len(a.summed))
 	for i, s := range a.summed {
-		//guard: rejects a sum of only some bytes
+		//guard: rejects a checksum that lacks the end of the piece
 		if s.next != s.end {
 			return nil, fmt.Errorf("%s: the bytes from %d to %d were not read", s.found.Path, s.next, s.end)
 		}
