@@ -1,6 +1,6 @@
-// Package failure defines the kinds of failure that users distinguish. Each is an
-// exit code of the command line. Code that knows what an error means to the user
-// gives it a kind. KindOf judges other errors by their origin in a store or a decoder.
+// Package failure defines the kinds of failure that users distinguish. Each kind has an
+// exit code of the command line. Code that knows what an error means to the user gives
+// the error a kind. KindOf judges other errors by their origin in a store or a decoder.
 package failure
 
 import (
@@ -26,7 +26,8 @@ var (
 )
 
 // kinds are all kinds in the order in which given looks for them, each with its name in
-// documents and its weight. The failure with the least weight says most about what went wrong. The weight of a defect is 0.
+// documents and its weight. The failure with the least weight says most about what went
+// wrong. The weight of a defect is 0.
 var kinds = []struct {
 	kind   error
 	name   string
@@ -56,7 +57,7 @@ func Name(kind error) string {
 	return Defect
 }
 
-// Named returns the kind with a name; nil if there is none.
+// Named returns the kind with this name; nil if there is none.
 func Named(name string) error {
 	for _, k := range kinds {
 		if k.name == name {
@@ -86,7 +87,7 @@ type failure struct {
 func (f *failure) Error() string   { return f.err.Error() }
 func (f *failure) Unwrap() []error { return []error{f.kind, f.err} }
 
-// As gives err a kind, unless it is nil or has one.
+// As gives err a kind, unless err is nil or already has a kind.
 func As(kind, err error) error {
 	//guard: keeps the kind that an error has
 	if err == nil || HasKind(err) {
@@ -112,9 +113,9 @@ func given(err error) error {
 	return nil
 }
 
-// KindOf returns the kind that an error was given, or else the kind that follows from
-// the store or the decoder that it comes from. It is nil for an interruption and for a
-// defect of the program.
+// KindOf returns the kind that an error was given. If the error was given none, KindOf
+// returns the kind that follows from the store or the decoder that the error comes from. It
+// returns nil for an interruption and for a defect of the program.
 func KindOf(err error) error {
 	if kind := given(err); kind != nil {
 		return kind

@@ -7,9 +7,9 @@
 //
 //	_index/<output id>/<fields>/00000.hfile, 00001.hfile, …
 //
-// Each is an HFile of at most the size of a row group, so that it is one block of HDFS. The
+// Each file is an HFile of at most the size of a row group, so that it is one block of HDFS. The
 // files are in the order of their keys. A key is in two files only if its rows do not all fit
-// the first. Side files are HFiles, too. A cell stands for a row:
+// the first file. Side files are HFiles as well. A cell stands for a row:
 //
 //	row        the key
 //	family     empty
@@ -17,9 +17,13 @@
 //	           4 bytes each, big-endian
 //	value      empty
 //
-// So equal keys have a cell for each of their rows, in the order of the rows. The file info
-// has the fields (rowtocol.index), the number of rows without a key because a field is null
-// (rowtocol.nulls), and the fingerprint of the row groups that the positions refer to
-// (rowtocol.fingerprint: see manifest.Fingerprint). A Bloom filter of the keys rules out most
-// keys that the index does not have.
+// So a key has a cell for each of its rows, in the order of the rows. The file info has these
+// fields:
+//
+//	rowtocol.index        the fields of the key
+//	rowtocol.nulls        the number of rows without a key, because a field is null
+//	rowtocol.fingerprint  identifies the row groups that the positions refer to: see
+//	                      manifest.Fingerprint
+//
+// A Bloom filter of the keys rules out most keys that the index does not have.
 package index

@@ -56,7 +56,7 @@ func (x *Index) check(r *hfile.Reader, listed *manifest.File) error {
 	if k := r.LastKey(); k != nil {
 		last = k.Row()
 	}
-	//guard: rejects entries or a last key other than the manifest's
+	//guard: rejects a number of entries or a last key that differs from the manifest's
 	if r.Entries() != listed.Keys.Entries || !bytes.Equal(last, listed.Keys.Last) {
 		return wrong("the file has %d keys up to %x, the manifest says %d up to %x", r.Entries(), last, listed.Keys.Entries, listed.Keys.Last)
 	}

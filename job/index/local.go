@@ -19,15 +19,15 @@ const (
 	typicalKey = 24
 	// sideBlock is the size of the blocks of side files.
 	sideBlock = 16 << 10
-	// maxSideBlock exceeds every block of a side file, even with the longest key, and all that
-	// opening it reads.
+	// maxSideBlock bounds the blocks that are read of a side file. It exceeds every block, even
+	// with the longest key, and all that opening a side file reads.
 	maxSideBlock = 1 << 20
 )
 
 var spillOptions = spill.Options{Reserve: diskReserve, Memory: spillBuffer}
 
-// newSorter returns a sorter of positions by keys. memory bounds the sorter and the spill that
-// is written at the same time.
+// newSorter returns a sorter that sorts positions by keys. memory bounds the memory of the sorter
+// and of the spill that is written at the same time.
 func newSorter(local *spill.Folder, memory int64) *spill.Sorter {
 	s := spill.NewSorter(memory-2*spillBuffer, typicalKey, func(n int) ([]byte, error) { return make([]byte, n), nil }, func([]byte) {})
 	s.Start(local, spillOptions)

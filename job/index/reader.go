@@ -16,13 +16,14 @@ import (
 
 // Index is a key index of an output.
 type Index struct {
-	Fields      string          // in the syntax of rowkey.Parse
-	Files       []manifest.File // in the order of their keys
-	Fingerprint string          // of the output: see manifest.Fingerprint
+	Fields      string          // fields of the key, in the syntax of rowkey.Parse
+	Files       []manifest.File // files of the index, in the order of their keys
+	Fingerprint string          // fingerprint of the output: see manifest.Fingerprint
 }
 
-// IndexesOf returns the indexes of an output, on some of the given fields, that have files among
-// those that the manifest lists. An output without rows has no index.
+// IndexesOf returns the indexes of an output. fields has the fields of each index, and files are
+// the files that the manifest lists. An index without files is left out, because an output
+// without rows has no index.
 func IndexesOf(fields []string, files []manifest.File, fingerprint string) (all []Index) {
 	for _, key := range fields {
 		x := Index{Fields: key, Fingerprint: fingerprint}
@@ -112,7 +113,8 @@ func (f *openFile) close() {
 	_ = f.file.Close() // only read
 }
 
-// maxOpenFiles bounds the number of open files of an index. The tables of an open file stay in memory.
+// maxOpenFiles bounds the number of open files of an index, because the tables of an open file
+// stay in memory.
 const maxOpenFiles = 64
 
 // NewReader returns a reader of an index, which opens its files when it needs them.
@@ -121,10 +123,10 @@ func NewReader(x Index, open OpenFunc, memory column.Account) *Reader {
 	return &Reader{index: x, open: open, memory: memory, files: make([]*openFile, len(x.Files)), maxOpen: maxOpenFiles}
 }
 
-// Find calls visit with the rows whose keys are in a range, in the order of the keys; rows with
-// equal keys are in the order of the rows. key is valid during the call. An error of visit ends
-// Find. It reads only the blocks that lead to the keys and those with the keys. Other errors are
-// *damage.Error, or wrap the error of opening or reading.
+// Find calls visit with the rows whose keys are in a range, in the order of the keys. Rows with
+// equal keys come in the order of the rows. key is valid only during the call of visit. Find reads
+// only blocks that lead to the keys or have them. If visit returns an error, Find returns that
+// error. Other errors are *damage.Error, or wrap the error of opening or reading.
 func (r *Reader) Find(ctx context.Context, keys rowkey.Range, visit func(key []byte, p Position) error) error {
 	for i, f := range r.index.Files {
 		if f.Keys.Entries == 0 || bytes.Compare(f.Keys.Last, keys.From) < 0 {

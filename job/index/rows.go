@@ -18,7 +18,7 @@ import (
 type Rows interface {
 	// Schema returns the schema of the rows; nil if there are no rows.
 	Schema() *shred.Schema
-	// Next appends the next row to dst, in Avro encoding. At the end it returns io.EOF.
+	// Next appends the next row to dst, in Avro encoding. After the last row it returns io.EOF.
 	Next(dst []byte) ([]byte, error)
 	Close()
 }
@@ -36,7 +36,7 @@ type rowKeys struct {
 	nulls int64
 }
 
-// add adds a key, which is in a buffer with the position after it.
+// add adds a key. keyAndPosition is the key, followed by the position of its row.
 func (k *rowKeys) add(keyAndPosition []byte) {
 	k.keys++
 	k.sum.Add(keyAndPosition)

@@ -18,8 +18,9 @@ import (
 	"github.com/rowtocol/rowtocol/spill"
 )
 
-// minMemory and maxMemory bound the bytes that an attempt at a task takes for sorting the keys
-// of an index. One in memoryShare bytes of the memory is for all indexes. maxMerge bounds a merge.
+// minMemory and maxMemory bound the memory, in bytes, in which an attempt at a task sorts the keys
+// of an index. All indexes together get 1/memoryShare of the memory of the process. maxMerge
+// bounds the memory of a merge.
 const (
 	minMemory   = 512 << 10
 	maxMemory   = 8 << 20
@@ -36,7 +37,7 @@ type Sink struct {
 }
 
 // NewSink returns the Sink that makes the indexes of a plan; nil if the plan has none. memory is
-// the limit of the process, in bytes. Fields that cannot be a key are failure.Usage.
+// the limit of the process, in bytes. If fields cannot be a key, the error is failure.Usage.
 func NewSink(p *manifest.Plan, memory int64) (task.Sink, error) {
 	o := &p.Request.Options
 	if len(o.Index) == 0 {
@@ -96,7 +97,7 @@ type attempt struct {
 type keys struct {
 	spec     *rowkey.Spec
 	field    int           // number of the first field among the fields of all indexes
-	sorter   *spill.Sorter // of positions by keys
+	sorter   *spill.Sorter // sorts positions by keys
 	nulls    int64
 	key      []byte
 	position []byte
@@ -214,14 +215,14 @@ const suffix = ".hfile"
 // fileWriter writes the files of an index, one after the other. It writes at least one.
 type fileWriter struct {
 	local *spill.Folder
-	name  string // of the index's directory
-	limit int64  // of the bytes of a file
+	name  string // name of the index's directory
+	limit int64  // limit of a file, in bytes
 	info  hfile.Info
 	store func(task.NewFile) error
 
 	number int
 	f      *localFile
-	first  []byte // key
+	first  []byte // first key of the file
 }
 
 // add writes a cell. It begins a new file if the cell would make the file exceed the limit.

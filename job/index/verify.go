@@ -22,17 +22,17 @@ type Verifier struct {
 	// Memory accounts for the memory of reading; may be nil.
 	Memory column.Account
 
-	rows         map[[2]uint32]int64 // of the row groups
-	last         []byte              // key
-	lastPosition Position            // of the last key
+	rows         map[[2]uint32]int64 // numbers of rows of row groups, by task and row group
+	last         []byte              // the last key
+	lastPosition Position            // position of the last key
 	cells        rowKeys
 	buf          []byte
 }
 
-// Verify reads every byte of the files and checks them as HFiles. It checks that they have the
-// keys and the number of rows that the manifest says, in order, and that there is an entry for
-// the key of each row that has one, and no other entry. It returns the first damage, or stops
-// at any other error.
+// Verify reads every byte of the files and checks that they are sound HFiles. It checks that they
+// have the keys and the number of rows that the manifest says, in order. It also checks that there
+// is an entry for each row that has a key, and no other entry. Verify stops at the first damage or
+// other error and returns it.
 func (v *Verifier) Verify(ctx context.Context) error {
 	v.rows = make(map[[2]uint32]int64, len(v.Parts))
 	for _, p := range v.Parts {
@@ -106,7 +106,7 @@ func (v *Verifier) keys(f *openFile, listed *manifest.KeyRange) error {
 		if int64(p.Row) >= v.rows[[2]uint32{p.Task, p.Group}] { // 0 if the row group does not exist
 			return wrong("the cell %s leads to row %d of row group %d of task %d, which is not there", key, p.Row, p.Group, p.Task)
 		}
-		//guard: rejects entries or a last key other than the manifest's
+		//guard: rejects a first key that differs from the manifest's
 		if n == 0 && !bytes.Equal(key.Row(), listed.First) {
 			return wrong("the first key is %x, the manifest says %x", key.Row(), listed.First)
 		}

@@ -9,11 +9,11 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Find finds the known input that is the same as in. It reads files only if nothing else
-// decides, and then calls find again: open reads the header and the end of in, sum reads
-// all its bytes. A known input without a CRC-32C belongs to this survey and is read too.
-// open and sum store their results in the input, and may leave it unchanged. If open is
-// nil, inputs are not opened.
+// Find finds the known input that is the same as in. It calls find to look the input up. If
+// find cannot decide without reading in, Find calls open, which reads the header and the end,
+// or sum, which reads all bytes, and then calls find again. A known input without a CRC-32C
+// belongs to the same survey and is read as well. open and sum store their results in the
+// input, and may leave it unchanged. If open is nil, inputs are not opened.
 func Find(ctx context.Context, in *manifest.Input, find func() manifest.Match, open, sum func(context.Context, *manifest.Input) error) (manifest.Match, error) {
 	m := find()
 	if m.Relation == manifest.Unopened && open != nil {
@@ -37,8 +37,8 @@ func Find(ctx context.Context, in *manifest.Input, find func() manifest.Match, o
 	return m, nil
 }
 
-// SumUnread calls sum, several at a time, for each input that only its bytes can match with
-// a known one.
+// SumUnread calls sum for each input that only its bytes can match with a known input. Several
+// calls run at the same time.
 func SumUnread(ctx context.Context, inputs []manifest.Input, known *manifest.Known, sum func(context.Context, *manifest.Input) error) error {
 	return parallel.Do(ctx, len(inputs), Readers, func(ctx context.Context, i int) error {
 		_, err := Find(ctx, &inputs[i], func() manifest.Match { return known.Find(&inputs[i], "", false) }, nil, sum)
@@ -89,8 +89,8 @@ func StillRead(ctx context.Context, resolve Resolve, p *manifest.Plan, res *mani
 	return true, nil
 }
 
-// Check checks that the inputs of a plan still hold the bytes that its tasks read. It
-// returns them as they are now, with the CRC-32C of all their bytes. It reads only
+// Check checks that the inputs of a plan still hold the bytes that the tasks read. It
+// returns the inputs as they are now, with the CRC-32C of all their bytes. It reads only
 // inputs that may have been modified since a task opened them.
 func Check(ctx context.Context, resolve Resolve, p *manifest.Plan, results []*manifest.TaskResult) ([]manifest.Input, error) {
 	found := make([]manifest.Input, len(p.Request.Inputs))

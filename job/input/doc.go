@@ -4,8 +4,8 @@
 //
 //	arguments ──Expand──► locations ──Describe──► manifest.Input, header
 //	                      and skipped files         or why it is not an input
-//	manifest.Input ──Open──► the file, if it is unchanged by its length and ends
+//	manifest.Input ──Open──► the file, if its length, header and end are unchanged
 //	manifest.Input ──Check──► the input as it is now, if its bytes are unchanged
 //
-// Errors have a kind of package failure. A missing or changed file is Input.
+// Errors have a kind of package failure. For a missing or changed file, it is Input.
 package input

@@ -65,37 +65,39 @@ var ErrNoMatch = errors.New("no file matches the pattern")
 // File is a file that may be an input.
 type File struct {
 	Name  string // its location
-	Named bool   // given by the user, not found in a directory or by a pattern
-	// Found is whether it was found in a directory. Then it is an input only if it
+	Named bool   // whether the user named it, and not a directory or pattern that leads to it
+	// Found is whether the file was found in a directory. Then it is an input only if it
 	// is an Avro file.
 	Found bool
 	By    []int // indexes of the search's inputs that name it or lead to it
 	// Facts describe the unopened file. It may have changed since.
 	Facts manifest.Input
 
-	marked bool // the filter's marker is next to it
+	marked bool // whether the filter's marker is next to it
 }
 
 // Skipped is a file or directory that was found and is not an input.
 type Skipped struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
-	// Same is the name that is taken in its place, if both lead to the same file.
+	// Same is the name that is used instead of Path, if both lead to the same file.
 	Same string `json:"same_as,omitempty"`
-	// By are the search's inputs that led to it, if the filter leaves it out. Named is
-	// whether the user named it.
+	// By are the indexes of the search's inputs that led to the file, if the filter leaves
+	// it out. Named is whether the user named the file.
 	By    []int `json:"-"`
 	Named bool  `json:"-"`
 }
 
-// Expand returns the files that a search finds and those that it skips. Each file
-// occurs once. They are sorted by location, so the order of the inputs does not
-// matter. A directory stands for the files in and below it, except those that are
-// hidden, start with an underscore or have a suffix of unfinished copies. A pattern
-// stands for the files that it matches, except unfinished copies, unless it ends in
-// such a suffix. A file that the user named is always taken. On a local disk, if
-// several names lead to a file by symbolic links, it is taken under one of them,
-// preferably one without a link.
+// Expand returns the files that a search finds and the files that it skips. Each file
+// occurs once. The files are sorted by location, so the order of the inputs does not
+// matter.
+//
+// A directory stands for the files in and below it, except files that are hidden, start
+// with an underscore or have a suffix of unfinished copies. A pattern stands for the files
+// that it matches, except unfinished copies. A pattern that ends with the suffix of an
+// unfinished copy also stands for unfinished copies. A file that the user named is never
+// skipped for its name. If symbolic links on a local disk give a file several names, the
+// result has one of them, preferably a name without a link.
 func Expand(ctx context.Context, s Search) ([]File, []Skipped, error) {
 	if len(s.Inputs) == 0 {
 		return nil, nil, failure.New(failure.Usage, "no input named")
@@ -103,7 +105,7 @@ func Expand(ctx context.Context, s Search) ([]File, []Skipped, error) {
 	if err := s.Filter.check(); err != nil {
 		return nil, nil, err
 	}
-	now, marks := time.Now(), marks{name: s.Filter.Marker, of: make(map[string]bool)}
+	now, marks := time.Now(), marks{name: s.Filter.Marker, found: make(map[string]bool)}
 	var all []candidate
 	var skipped []Skipped
 	for i, arg := range s.Inputs {
@@ -161,7 +163,7 @@ func (s *Search) expandOne(ctx context.Context, arg string, marks *marks) (*walk
 	return w, nil
 }
 
-// unique takes each file under only one name.
+// unique returns each file under only one name, and the other names as skipped.
 func unique(all []candidate) (files []File, same []Skipped) {
 	slices.SortFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.name, b.name))
@@ -170,7 +172,7 @@ func unique(all []candidate) (files []File, same []Skipped) {
 	files = make([]File, 0, len(all))
 	for _, c := range all {
 		i, ok := taken[c.real]
-		//guard: takes a file once, under one of its names
+		//guard: adds a file only under its first name
 		if !ok {
 			i = len(files)
 			taken[c.real] = i
@@ -185,8 +187,8 @@ func unique(all []candidate) (files []File, same []Skipped) {
 	return files, same
 }
 
-// onlySkipped returns the skipped files that no other input takes, each once and
-// sorted by location.
+// onlySkipped returns the skipped files that are not among files, each once and sorted by
+// location.
 func onlySkipped(files []File, skipped []Skipped) []Skipped {
 	if len(skipped) == 0 {
 		return nil
@@ -209,8 +211,8 @@ func Match(ctx context.Context, at store.Location) ([]store.Info, error) {
 	return found, err
 }
 
-// disjoint refuses an input in the destination, and a destination in an input
-// directory, where the next run would read the output of this one.
+// disjoint refuses an input in the destination, and a destination in an input directory. The
+// next run would read the output of this run from there.
 func disjoint(in store.Location, info store.Info, dest *store.Location) error {
 	if dest == nil || in.Origin != dest.Origin {
 		return nil

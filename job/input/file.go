@@ -19,8 +19,8 @@ import (
 // identityTail is the number of bytes at the end of an input that its identity covers.
 const identityTail = 64 << 10
 
-// Readers is the number of inputs to describe at a time. It hides the latency of
-// remote storage and does not depend on the number of processors.
+// Readers is the number of inputs to read at a time. It hides the latency of remote
+// storage, and does not depend on the number of processors.
 const Readers = 32
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -36,9 +36,9 @@ func fault(name string, err error) error {
 	return fmt.Errorf("input %s: %w", name, err)
 }
 
-// Open opens an input, whose length, header and end must be unchanged. If it was
-// modified, its bytes decide later: see Check. Open also returns the input as it is
-// now. The caller closes the file.
+// Open opens an input. If its length, header or end changed, the error is failure.Input. If it
+// was modified otherwise, Check decides later by the bytes. Open also returns the input as it
+// is now. The caller closes the file.
 func Open(ctx context.Context, resolve Resolve, in manifest.Input) (store.File, manifest.Input, error) {
 	f, now, err := reopen(ctx, resolve, in)
 	if err == nil && !now.Settled(&in) {
@@ -105,8 +105,8 @@ func OpenNamed(ctx context.Context, resolve Resolve, name string) (store.File, e
 	return file{f, name}, nil
 }
 
-// file is an open input. If it changes while it is read, that is failure.Input and
-// not a failure of the storage.
+// file is an open input. If the input changes while it is read, the error is failure.Input and
+// not that of failing storage.
 type file struct {
 	store.File
 	input string // its location
@@ -158,11 +158,11 @@ func Describe(ctx context.Context, resolve Resolve, name string) (manifest.Input
 	return in, h, nil
 }
 
-// ErrEmpty is the error for a file without bytes. Even an Avro file without rows has some.
+// ErrEmpty is the error for a file without bytes. Even an Avro file without rows has a header.
 var ErrEmpty = errors.New("the file is empty")
 
-// NotInput says why a file that was found in a directory, and that Describe refused,
-// is not an input; "" if it may be one.
+// NotInput says why a file in a directory is not an input. err is the error of Describe for the
+// file. The reason is empty if the file may be an input that cannot be read.
 func NotInput(err error) string {
 	var d *damage.Error
 	switch {
@@ -181,9 +181,9 @@ func NotInput(err error) string {
 // identityBuffers holds buffers for reading the ends of inputs.
 var identityBuffers = sync.Pool{New: func() any { return new([identityTail]byte) }}
 
-// front is a file whose first bytes are read once, for one goroutine. Remote storage
-// looks the file up and connects anew for each read, and the first bytes of a small
-// file include the header and both parts of its identity.
+// front is a file whose first bytes are read only once, for one goroutine. Remote storage
+// looks the file up and connects anew for each read. The first bytes of a small file
+// include the header and the end, which its identity covers.
 type front struct {
 	store.File
 	buf  *[identityTail]byte

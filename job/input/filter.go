@@ -13,16 +13,17 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Filter leaves out files of a search, or lets them wait. It applies to all files,
-// even those named explicitly. Times are those of the storage.
+// Filter leaves out files of a search. It applies to all files, even those named
+// explicitly. Modification times are those of the storage.
 type Filter struct {
 	// Since and Until leave out files that were modified before Since, or at Until or
-	// later. Zero is no bound.
+	// later. The zero time sets no bound.
 	Since, Until time.Time
-	// MinAge lets younger files wait. This machine's clock tells the age.
+	// MinAge leaves out files that were modified less than this long ago by the clock of
+	// this machine. A later run may convert them.
 	MinAge time.Duration
-	// Marker is the name of a file. Files wait until it is in their directory. Empty
-	// is no marker.
+	// Marker is the name of a file. Files whose directory lacks the marker are left out. A
+	// later run may convert them. If Marker is empty, no marker is needed.
 	Marker string
 }
 
@@ -75,12 +76,12 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // marks finds the directories that hold the marker of a filter.
 type marks struct {
-	name string // of the marker; empty for none
-	of   map[string]bool
+	name  string          // name of the marker; empty if there is none
+	found map[string]bool // whether a directory has the marker, by location
 }
 
-// in reports whether the entries of a directory include the marker. Without a name it
-// is true.
+// in reports whether the entries of a directory include the marker. It returns true if there
+// is no marker.
 func (m *marks) in(infos []store.Info) bool {
 	return m.name == "" || slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == m.name && !i.Dir })
 }
@@ -92,12 +93,12 @@ func (m *marks) nextTo(ctx context.Context, in store.Location, file string) (boo
 		return true, nil
 	}
 	dir := in.Origin + path.Dir(file)
-	if _, known := m.of[dir]; !known {
+	if _, known := m.found[dir]; !known {
 		info, err := in.Store.Stat(ctx, path.Join(path.Dir(file), m.name))
 		if err != nil && !errors.Is(err, store.ErrNotExist) {
 			return false, err
 		}
-		m.of[dir] = err == nil && !info.Dir
+		m.found[dir] = err == nil && !info.Dir
 	}
-	return m.of[dir], nil
+	return m.found[dir], nil
 }

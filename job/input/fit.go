@@ -21,11 +21,11 @@ type Fit struct {
 	Warnings []string
 
 	fields map[string]int // index in LeftOut
-	more   int            // warnings beyond maxWarnings
+	more   int            // number of warnings beyond maxWarnings
 }
 
 const (
-	// maxWarnings bounds the warnings; further ones are only counted.
+	// maxWarnings bounds the warnings that are listed; further warnings are only counted.
 	maxWarnings = 50
 	// maxPlaces bounds the differences of a schema that a warning names.
 	maxPlaces = 5
@@ -127,7 +127,7 @@ func firstOf(first string, inputs int) string {
 	return "input " + first
 }
 
-// leaveOut records fields that inputs have and the output does not.
+// leaveOut records fields that inputs have and the output lacks.
 func (f *Fit) leaveOut(w *writers, fields []string) {
 	for _, field := range fields {
 		i, ok := f.fields[field]

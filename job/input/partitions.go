@@ -15,15 +15,15 @@ type Partitioned struct {
 	// Names are the paths, below the directory, of the deepest directories named
 	// key=value whose parents are also named so, sorted.
 	Names []string
-	// Failed has the errors of partitions that could not be read, by their names.
+	// Failed has the errors of partitions that could not be read, by name.
 	Failed map[string]error
-	// Outside are Avro files, and directories that are not hidden, that are in no
-	// partition and would be left out.
+	// Outside are Avro files and directories that are in no partition and would be left
+	// out. It does not include hidden directories.
 	Outside []Skipped
 }
 
-// Partitions finds the partitions below the one directory that a search names. If
-// several names lead to a directory by symbolic links, it is taken under one of them.
+// Partitions finds the partitions below the one directory that a search names. If symbolic
+// links give a directory several names, it is a partition under only one of them.
 func Partitions(ctx context.Context, s Search) (*Partitioned, error) {
 	if err := s.Filter.check(); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ type partitionFinder struct {
 	s     *Search
 	in    store.Location
 	seen  map[string]bool
-	links []manifest.Branch // visited last: their targets may have another name
+	links []manifest.Branch // links to directories, visited last because their targets may have another name
 	found *Partitioned
 }
 
@@ -77,7 +77,7 @@ func (f *partitionFinder) enter(ctx context.Context, b manifest.Branch, infos []
 		return nil, nil
 	}
 	real := store.RealPath(f.in.Store, b.Path)
-	//guard: takes a partition once, under one of its names
+	//guard: skips the further names of a directory
 	if f.seen[real] {
 		return nil, nil
 	}
@@ -101,7 +101,7 @@ func (f *partitionFinder) other(ctx context.Context, b manifest.Branch, info sto
 		return f.file(ctx, b, info)
 	}
 	reason := "it is no directory named key=value, as the others are"
-	//guard: skips a path with the same key twice
+	//guard: gives the reason for a path with the same key twice
 	if twice {
 		reason = "its key is twice in the path"
 	}
@@ -112,7 +112,7 @@ func (f *partitionFinder) other(ctx context.Context, b manifest.Branch, info sto
 
 // fail records that a directory, or a file in place of one, cannot be read.
 func (f *partitionFinder) fail(ctx context.Context, below string, err error) error {
-	//guard: stops at the end of the run, which makes no partition unreadable
+	//guard: reports no partition as unreadable when the run is stopped
 	if ctx.Err() != nil {
 		return err
 	}

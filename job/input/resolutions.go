@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// maxKnown bounds the bytes of the schemas whose resolutions are kept: each input may
-// have its own schema.
+// maxKnown bounds the bytes of the schemas whose resolutions are kept, because each input may
+// have a schema of its own.
 const maxKnown = 1 << 20
 
 // Resolutions resolve the rows of inputs to one schema. They may be used
@@ -25,8 +25,8 @@ type Resolutions struct {
 	bytes int                          // of the keys of known
 }
 
-// NewResolutions returns resolutions to the schema of a request, which reader is. If the
-// request has no schema, rows are taken as they are.
+// NewResolutions returns resolutions to the schema of a request. reader is that schema, parsed.
+// If the request has no schema, rows are not resolved.
 func NewResolutions(r *manifest.Request, reader *shred.Schema) *Resolutions {
 	if r.Schema == "" {
 		return &Resolutions{}
@@ -39,8 +39,8 @@ func NewResolutions(r *manifest.Request, reader *shred.Schema) *Resolutions {
 	return &Resolutions{reader: reader, rules: rules}
 }
 
-// Of returns the resolution for the rows of an input; nil if they can be taken as they
-// are.
+// Of returns the resolution for the rows of an input. It returns nil if the rows need not be
+// resolved.
 func (r *Resolutions) Of(name, schema string) (*shred.Resolution, error) {
 	if r.reader == nil {
 		return nil, nil

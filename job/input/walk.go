@@ -13,14 +13,14 @@ import (
 
 // candidate is a file under one of its names.
 type candidate struct {
-	name string // its location
-	real string // its location with symbolic links resolved
-	rank int    // the name with the lowest rank is taken
-	by   int    // index of the search's input that led to it
+	name string // location of the file
+	real string // location with symbolic links resolved
+	rank int    // of the names of a file, the one with the lowest rank is used
+	by   int    // index of the search's input that led to the file
 
 	info   store.Info
 	looked time.Time // a time before info was read
-	marked bool      // the filter's marker is next to it
+	marked bool      // whether the filter's marker is next to the file
 }
 
 // facts describes the candidate as it was found.
@@ -54,21 +54,21 @@ func (c *candidate) named(byUser bool) {
 // directory is a directory to walk.
 type directory struct {
 	path   string
-	real   string // its path with symbolic links resolved
-	link   bool   // its path leads through a symbolic link
-	hidden bool   // it is hidden, or in a hidden directory
+	real   string // path with symbolic links resolved
+	link   bool   // whether path leads through a symbolic link
+	hidden bool   // whether the directory is hidden, or in a hidden directory
 }
 
 // walker finds the files of one input of a search.
 type walker struct {
 	in   store.Location
-	into bool // whether to enter hidden directories
-	seen map[string]bool
+	into bool            // whether to enter hidden directories
+	seen map[string]bool // directories that were walked, by path with symbolic links resolved
 	// looked is a time before the entries were read.
 	looked time.Time
 	marks  *marks
-	// links are links to directories, and hidden are hidden directories. They are
-	// walked last, so that a directory is taken under another name if it has one.
+	// links are links to directories, and hidden are hidden directories. They are walked
+	// last, so that a directory that has another name is walked under that name.
 	links, hidden []directory
 
 	files   []candidate
@@ -137,9 +137,9 @@ func (w *walker) all(ctx context.Context, dir string) error {
 	return nil
 }
 
-// walk walks a directory and those in it. It defers links and hidden directories.
+// walk walks a directory and the directories in it. It defers links and hidden directories.
 func (w *walker) walk(ctx context.Context, d directory) error {
-	//guard: walks a directory once, under one of its names
+	//guard: skips a directory that was walked under another name
 	if w.seen[d.real] {
 		return nil
 	}
