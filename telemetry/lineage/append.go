@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Check returns an error if Append would refuse to add to a file because it does not hold
-// run events. It does not check whether the file can be written.
+// Check returns an error if Append would refuse a file because the file does not hold run
+// events. It does not check whether the file can be written.
 func Check(name string) error {
 	info, err := os.Stat(name)
 	if err != nil {
-		//guard: does not follow a dangling link
+		//guard: rejects a dangling link
 		if _, linkErr := os.Lstat(name); linkErr == nil {
 			return fmt.Errorf("the link leads nowhere: %w", err)
 		}
@@ -62,7 +62,7 @@ func Append(name string, events ...*Event) (err error) {
 		return err
 	}
 	text := lines.Bytes()
-	//guard: ends a truncated line
+	//guard: begins a new line after a truncated one
 	if !ended {
 		text = append([]byte("\n"), text...)
 	}
@@ -75,8 +75,8 @@ const (
 	firstRead = 64 << 10 // bytes of the end of a file that are read first
 )
 
-// checkEvents returns an error if the last line of a file is not an event. A truncated line
-// may follow an event; then ended is false.
+// checkEvents returns an error if the last line of a file is not an event. A truncated line may
+// follow an event. ended is whether the file ends with a newline.
 func checkEvents(f *os.File) (ended bool, err error) {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
@@ -123,9 +123,9 @@ const (
 	lockPause = 10 * time.Millisecond
 )
 
-// lock locks a file until it is closed, because another run's half-written line would
-// look truncated. If the file system has no locks, or the holder of the lock hangs, lock
-// returns without it.
+// lock locks a file until it is closed, because a line that another run is writing would look
+// truncated. If the file system has no locks, or the process with the lock hangs, lock returns
+// without the lock.
 func lock(f *os.File) {
 	for range lockTries {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -136,7 +136,7 @@ func lock(f *os.File) {
 	}
 }
 
-// shorten truncates a text to limit bytes, between characters, and adds an ellipsis.
+// shorten truncates a longer text to limit bytes, between characters, and adds an ellipsis.
 func shorten(s string, limit int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= limit {

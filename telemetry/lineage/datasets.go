@@ -8,8 +8,8 @@ import (
 	"github.com/rowtocol/rowtocol/telemetry/report"
 )
 
-// maxInputs bounds the datasets of an event. If more inputs were named, their parent
-// directories, or parents of these, replace them.
+// maxInputs bounds the datasets of an event. If more inputs were named, their parent directories
+// replace them, as often as necessary.
 const maxInputs = 100
 
 // datasets returns the datasets of named inputs.
@@ -66,7 +66,7 @@ func addStatistics(sets []dataset, inputs []report.Input) {
 	}
 }
 
-// Directories returns the directories of files. They replace the files if it is not known
+// Directories returns the directories of files. Callers use them as inputs if it is not known
 // which inputs the user named.
 func Directories(files []string) []string {
 	var dirs []string
@@ -88,7 +88,7 @@ func distinct(names []string) []string {
 	return unique
 }
 
-// split splits a place into path and origin, its scheme and authority. A local place has
+// split splits a place into its path and its origin: the scheme and authority. A local place has
 // no origin.
 func split(place string) (origin, p string) {
 	scheme, rest, ok := strings.Cut(place, "://")
@@ -111,7 +111,7 @@ func absolute(place string) string {
 	return p
 }
 
-// patternRoot returns the directory that a pattern searches, or a place that is not a
+// patternRoot returns the directory that a pattern searches. It returns a place that is not a
 // pattern unchanged.
 func patternRoot(place string) string {
 	origin, p := split(place)

@@ -1,10 +1,10 @@
 // Package lineage records the inputs and outputs of a run as OpenLineage run events
-// (https://openlineage.io). It appends them to a file, one JSON object on each line. It
-// takes a run of package report, and only cmd/rowtocol uses it. Other programs must send
-// the events on.
+// (https://openlineage.io). It appends the events to a file, one JSON object on each line.
+// It gets a run as a report.Run. Only cmd/rowtocol uses the package. Another program must
+// send the events to a server.
 //
-// A run has a START event, and one of COMPLETE, FAIL (the job must be run again, or fixed)
-// and ABORT (a signal). Both have the same run, job and datasets:
+// A run has a START event and one more event: COMPLETE, FAIL (the job must be run again, or
+// fixed) or ABORT (a signal ended the run). Both have the same run, job and datasets:
 //
 //	run      UUID of version 5 of the run's ID: RunID
 //	job      namespace $OPENLINEAGE_NAMESPACE or "rowtocol"; the command and its destination
@@ -13,6 +13,6 @@
 //	outputs  the destination
 //	parent   the run of the scheduler, if the environment names it: see parent
 //
-// Local paths are in the namespace "file", others in the namespace of their scheme and
-// authority, "hdfs://nn:8020", by OpenLineage's naming conventions.
+// By OpenLineage's naming conventions, local paths are in the namespace "file". Other paths
+// are in the namespace of their scheme and authority, for example "hdfs://nn:8020".
 package lineage

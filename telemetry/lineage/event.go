@@ -38,7 +38,7 @@ type dataset struct {
 	OutputFacets map[string]facets `json:"outputFacets,omitempty"`
 }
 
-// facets is one facet: its own fields, and those that name its producer and definition.
+// facets are the fields of one facet, including those that name its producer and definition.
 type facets map[string]any
 
 const (
@@ -80,9 +80,9 @@ func Start(r *report.Run, named []string) *Event {
 	return e
 }
 
-// End returns the event of a run that has ended. It has figures, unless the run failed
-// before it committed anything. failure is the message of the error that ended the run,
-// or empty.
+// End returns the event of a run that has ended. The event has figures, unless the run failed
+// before it committed anything. failure is the message of the error that ended the run, or
+// empty.
 func End(r *report.Run, named []string, failure string) *Event {
 	e := Start(r, named)
 	e.Time = timestamp(r.Ended)

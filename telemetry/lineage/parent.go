@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// RunID returns the UUID of the run of the program with an ID: of version 5, for the name
-// "rowtocol:" and the ID in the namespace for URLs. The command
-// "uuidgen --sha1 --namespace @url --name rowtocol:ID" prints the same.
+// RunID returns the UUID of the run of the program with an ID. The UUID has version 5, the
+// namespace for URLs, and the name "rowtocol:" followed by the ID. The command
+// "uuidgen --sha1 --namespace @url --name rowtocol:ID" prints the same UUID.
 func RunID(id string) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("rowtocol:"+id)).String()
 }
@@ -24,17 +24,17 @@ func namespace(fallback string) string {
 	return fallback
 }
 
-// parent returns the facet of the scheduler's run that this run is a part of; nil if the
-// environment does not name it. OPENLINEAGE_PARENT_ID is namespace/job/run. Without it,
-// the variables that Airflow sets for every task apply.
+// parent returns the facet of the scheduler's run to which this run belongs; nil if the
+// environment does not name that run. OPENLINEAGE_PARENT_ID is namespace/job/run. If it is not
+// set, the variables that Airflow sets for every task apply.
 func parent() facets {
 	if id := os.Getenv("OPENLINEAGE_PARENT_ID"); id != "" {
 		rest, run, _ := cutLast(id, "/")
-		in, name, ok := cutLast(rest, "/")
+		space, name, ok := cutLast(rest, "/")
 		if _, err := uuid.Parse(run); err != nil || !ok || len(run) != 36 {
 			return nil
 		}
-		return parentFacet(in, name, run)
+		return parentFacet(space, name, run)
 	}
 	return airflowParent()
 }
@@ -46,19 +46,20 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-func parentFacet(in, name, run string) facets {
+func parentFacet(space, name, run string) facets {
 	return facet("1-2-0", "ParentRunFacet", facets{
 		"run": map[string]string{"runId": run},
-		"job": map[string]string{"namespace": in, "name": name},
+		"job": map[string]string{"namespace": space, "name": name},
 	})
 }
 
-// airflowParent returns the run of an Airflow task as Airflow's OpenLineage provider names
-// it, from the environment of the task. The UUID derives from the logical date, the names
-// of DAG and task, and the number of the try. The provider also uses two values that are
-// not in the environment: the index of a mapped task, so the parent is only right for
-// tasks that are not mapped, and a namespace in airflow.cfg, which OPENLINEAGE_NAMESPACE
-// must repeat. Without a logical date the result is nil.
+// airflowParent returns the facet of the run of an Airflow task, from the environment of the
+// task. It names the run as Airflow's OpenLineage provider does: the UUID derives from the
+// logical date, the names of DAG and task, and the number of the try. The provider also uses
+// two values that are not in the environment. One is the index of a mapped task, so the
+// parent is right only for tasks that are not mapped. The other is a namespace in
+// airflow.cfg, which OPENLINEAGE_NAMESPACE must repeat. Without a logical date, airflowParent
+// returns nil.
 func airflowParent() facets {
 	dag, task, try := os.Getenv("AIRFLOW_CTX_DAG_ID"), os.Getenv("AIRFLOW_CTX_TASK_ID"), os.Getenv("AIRFLOW_CTX_TRY_NUMBER")
 	date := os.Getenv("AIRFLOW_CTX_LOGICAL_DATE")
@@ -69,17 +70,17 @@ func airflowParent() facets {
 	if dag == "" || task == "" || try == "" || err != nil {
 		return nil
 	}
-	in := os.Getenv("AIRFLOW__OPENLINEAGE__NAMESPACE")
-	if in == "" {
-		in = namespace("default")
+	space := os.Getenv("AIRFLOW__OPENLINEAGE__NAMESPACE")
+	if space == "" {
+		space = namespace("default")
 	}
 	const notMapped = "-1"
 	name := dag + "." + task
-	return parentFacet(in, name, staticUUID(at, in+"."+name+"."+try+"."+notMapped).String())
+	return parentFacet(space, name, staticUUID(at, space+"."+name+"."+try+"."+notMapped).String())
 }
 
-// staticUUID returns the UUID that OpenLineage's Python client makes of an instant and a
-// name: of version 7, with a hash of both in place of the random bits.
+// staticUUID returns the UUID that OpenLineage's Python client makes of a time and a name. The
+// UUID has version 7, with a hash of both in place of the random bits.
 func staticUUID(at time.Time, name string) uuid.UUID {
 	at = at.UTC().Truncate(time.Microsecond)
 	written := at.Format("2006-01-02T15:04:05")
@@ -87,7 +88,7 @@ func staticUUID(at time.Time, name string) uuid.UUID {
 		written = at.Format("2006-01-02T15:04:05.000000")
 	}
 	sum := sha1.Sum([]byte(written + "+00:00" + name))
-	// Python has seconds as a float, which may round down to a millisecond less.
+	// Python computes with seconds as a float, which may give a millisecond less.
 	ms := uint64(float64(at.UnixMicro()) / 1e6 * 1000)
 	var id uuid.UUID
 	for i := range 6 {

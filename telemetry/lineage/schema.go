@@ -5,9 +5,9 @@ import "github.com/rowtocol/rowtocol/avro/shred"
 // maxFields bounds the fields of a schema in an event, nested ones included.
 const maxFields = 10_000
 
-// fieldsOf returns the fields of the rows of an Avro schema; nil if it has none, or too many.
-// As in OpenLineage's documentation, items of arrays are named _element, and keys and values
-// of maps key and value.
+// fieldsOf returns the fields of the rows of an Avro schema. It returns nil if the schema has none
+// or too many. As in OpenLineage's documentation, the items of an array are named _element, the
+// keys of a map key, and its values value.
 func fieldsOf(schema string) []facets {
 	s, err := shred.ParseSchema(schema)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 // extension ends the names of the files that the textfile collector reads.
 const extension = ".prom"
 
-// CheckName returns an error if the textfile collector would not read a file of that name.
+// CheckName returns an error if the textfile collector would not read a file with this name.
 func CheckName(name string) error {
 	//guard: rejects a file without the extension of metrics
 	if !strings.HasSuffix(name, extension) {
@@ -34,9 +34,9 @@ func CheckName(name string) error {
 const maxFile = 1 << 20
 
 // WriteFile writes the metrics of a run to a file, atomically and readable by all users.
-// It follows links. If this run did not succeed, it keeps the time of the last success in
-// the file, with its labels. A file that holds anything else is replaced: the metrics are
-// written, and the error says so.
+// It follows links. If the run did not succeed, WriteFile keeps the time of the last success
+// that is in the file, with its labels. If the file holds anything but metrics of rowtocol,
+// WriteFile replaces it as well and returns an error that says so.
 func WriteFile(name string, r *report.Run) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -64,7 +64,7 @@ func WriteFile(name string, r *report.Run) error {
 	return errors.Join(lost, prometheus.WriteToTextfile(name, registry))
 }
 
-// resolveLink returns the file that a name leads to through links.
+// resolveLink returns the name of the file to which a name leads through links.
 func resolveLink(name string) (string, error) {
 	info, err := os.Lstat(name)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
@@ -86,8 +86,8 @@ type successTime struct {
 
 var errNotRegular = errors.New("not a regular file")
 
-// readLastSuccess returns the time of the last success in a file; nil if there is none.
-// The error says why a file cannot be parsed.
+// readLastSuccess returns the time of the last success that is in a file; nil if there is none.
+// The error says why the file cannot be used.
 func readLastSuccess(name string) (*successTime, error) {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -123,7 +123,7 @@ func readLastSuccess(name string) (*successTime, error) {
 	return s, nil
 }
 
-// parse parses a file of metrics, which rowtocol must have written.
+// parse parses a file of metrics. If rowtocol did not write the file, parse returns an error.
 func parse(name string) (map[string]*dto.MetricFamily, error) {
 	f, err := os.Open(name)
 	if err != nil {

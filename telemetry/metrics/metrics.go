@@ -1,9 +1,9 @@
 // Package metrics reports a run to Prometheus: in a file for the textfile collector of
-// node-exporter, or through a push gateway. It takes a run of package report, and only
-// cmd/rowtocol uses it.
+// node-exporter, or through a push gateway. It gets a run as a report.Run. Only
+// cmd/rowtocol uses the package.
 //
 // All metrics are gauges of the last run of a job, which the labels dest and command
-// identify. Only the time of the last success is different: a run that fails keeps it, so
+// identify. A run that fails replaces all of them but the time of the last success, so
 // that "no success for a day" can be queried.
 package metrics
 
@@ -16,7 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/telemetry/report"
 )
 
-// lastSuccess is the one metric that outlives the run that set it.
+// lastSuccess is the only metric that a later run may keep.
 const (
 	lastSuccess     = "rowtocol_last_success_timestamp_seconds"
 	lastSuccessHelp = "When the last successful run ended: exit 0, nothing to do, or allowed losses."
@@ -43,8 +43,8 @@ var gauges = []gauge{
 	{"rowtocol_run_peak_memory_bytes", "Peak resident memory of the last run.", func(r *report.Run) float64 { return float64(r.PeakMemory) }},
 }
 
-// labels returns the labels of a run's metrics in a file. For a push gateway they are the
-// name of the group.
+// labels returns the labels of a run's metrics in a file. At a push gateway, they name the group
+// of the metrics.
 func labels(r *report.Run) prometheus.Labels {
 	return prometheus.Labels{"dest": strings.ToValidUTF8(r.Dest, "\uFFFD"), "command": r.Command}
 }

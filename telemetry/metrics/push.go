@@ -20,8 +20,8 @@ const Job = "rowtocol"
 
 // Gateway is a push gateway.
 type Gateway struct {
-	address string // without the user
-	origin  string // the part of the address that messages may show
+	address string // address without the user
+	origin  string // part of the address that messages may show
 	user    *url.Userinfo
 }
 
@@ -38,8 +38,8 @@ func NewGateway(address string) (*Gateway, error) {
 	return g, nil
 }
 
-// Push replaces the metrics of the previous run in the group of a run's destination and
-// command. If the run did not succeed, the gateway keeps its time of the last success.
+// Push replaces the metrics of the previous run with the same destination and command. If the
+// run did not succeed, the gateway keeps the time of the last success.
 func (g *Gateway) Push(ctx context.Context, r *report.Run) error {
 	registry := prometheus.NewRegistry()
 	register(registry, r)
@@ -57,7 +57,7 @@ func (g *Gateway) Push(ctx context.Context, r *report.Run) error {
 	return g.redact(p.AddContext(ctx))
 }
 
-// hasSecret reports whether the address has parts that must not be logged: a user or a path.
+// hasSecret reports whether the address has a user or a path, which must not be logged.
 func (g *Gateway) hasSecret() bool { return g.user != nil || g.address != g.origin }
 
 // redact removes the path of the address from an error. It also removes the server's
@@ -78,7 +78,8 @@ func (g *Gateway) redact(err error) error {
 // maxAnswer bounds the part of an answer that is read, in bytes.
 const maxAnswer = 1 << 10
 
-// boundedClient is an HTTP client that reads little of an answer and follows no redirects.
+// boundedClient is an HTTP client that reads at most maxAnswer bytes of an answer, and none if the
+// address is secret. It follows no redirects.
 type boundedClient struct{ secret bool }
 
 func (b boundedClient) Do(req *http.Request) (*http.Response, error) {
