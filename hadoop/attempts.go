@@ -9,8 +9,8 @@ import (
 
 var attemptPattern = lazyregexp.New(`^attempt(_\d{1,20}_\d{1,10})_m_\d{1,10}_(\d{1,9})$`)
 
-// application returns the ID of an attempt's application; ok is false if attempt is
-// not the ID of one.
+// application returns the ID of an attempt's application. ok is false if attempt is not the
+// ID of an attempt.
 func application(attempt string) (id string, ok bool) {
 	m := attemptPattern.FindStringSubmatch(attempt)
 	if m == nil {
@@ -19,8 +19,8 @@ func application(attempt string) (id string, ok bool) {
 	return "application" + m[1], true
 }
 
-// masterStride is added to the numbers of attempts each time that Hadoop restarts the
-// job's master. At most maxAttempts are considered for each start.
+// Hadoop adds masterStride to the numbers of attempts each time that it restarts the job's
+// master. earlierAttempts returns at most maxAttempts attempts for each start of the master.
 const (
 	masterStride = 1000
 	maxAttempts  = 100

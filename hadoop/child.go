@@ -29,10 +29,10 @@ import (
 
 // ChildOptions are settings that a child does not get from its job.
 type ChildOptions struct {
-	// Environment has settings that are not in the job. If Resolve is nil, package
-	// location is used with the job's configuration.
+	// Environment has settings that are not in the job. If Resolve is nil, package location
+	// resolves locations with the job's configuration.
 	task.Environment
-	// Exit is the exit code for an error.
+	// Exit returns the exit code for an error.
 	Exit func(error) int
 }
 
@@ -40,9 +40,10 @@ type ChildOptions struct {
 // shorten it.
 var stopTime = 5 * time.Second
 
-// RunChild runs the map task for which Hadoop started this process: one task of a
-// plan. It returns when Java has received the result, or, with an error, when Java has
-// ended the task. The process must exit then: work that hangs may still be running.
+// RunChild runs the map task for which Hadoop started this process: one task of a plan. It
+// returns nil when Java has confirmed that the task is done. It returns an error when the task
+// failed, or Java ended it. The process must then exit, because work that hangs may still be
+// running.
 func RunChild(ctx context.Context, o ChildOptions) error {
 	conn, err := pipes.Dial(ctx)
 	if err != nil {
@@ -78,7 +79,7 @@ type child struct {
 	log     *slog.Logger
 	logFile string // empty if the log is on standard error
 	conf    *cluster.Conf
-	attempt string // ID that Hadoop gave it
+	attempt string // ID that Hadoop gave the attempt
 
 	job    *Assignment // nil until it is found
 	stores *location.Resolver
@@ -238,7 +239,7 @@ func (c *child) checkEarlierFailure(ctx context.Context) error {
 	return nil
 }
 
-// repeatedFailure is an error that an earlier attempt has written a document about.
+// repeatedFailure is the error of an earlier attempt, which has written a document about it.
 type repeatedFailure struct {
 	error
 	attempt string
@@ -252,7 +253,7 @@ func (c *child) conclude(ctx context.Context, err error) error {
 		c.log.Info("task ended", "seconds", time.Since(c.began).Seconds(), "peak_memory", budget.PeakResident())
 		return nil
 	}
-	// Once ctx has ended, Java does not listen, and err only follows from that end.
+	// Once ctx has ended, Java no longer reads messages, and err is only a consequence.
 	if cause := context.Cause(ctx); cause != nil {
 		err = failure.As(failure.Storage, cause)
 		c.log.Warn("task stopped", "reason", err.Error(), "peak_memory", budget.PeakResident())

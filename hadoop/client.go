@@ -19,18 +19,18 @@ import (
 )
 
 const (
-	maxLine = 8 << 10 // bytes of a line of output; the rest is dropped
+	maxLine = 8 << 10 // limit of a line of output, in bytes; the rest of the line is dropped
 	// maxAnswerLines and maxAnswerBytes bound the part of an answer that is kept.
 	maxAnswerLines = 20_000
 	maxAnswerBytes = 16 << 20
 	// silenceLimit is how long a command that should answer at once may print nothing.
-	// Java reports a failed connection before that.
+	// Within this time, Java reports a failed connection.
 	silenceLimit = 3 * time.Minute
 	// stopGrace is how long a command may take to stop after SIGTERM.
 	stopGrace = 2 * time.Second
 )
 
-// errGone reports that the cluster does not know an application.
+// errGone is the error for an application that the cluster does not know.
 var errGone = errors.New("the cluster does not know it (any more)")
 
 // runner runs commands.
@@ -44,7 +44,7 @@ type runner interface {
 // client is Hadoop's client on this machine.
 type client struct {
 	runner       runner
-	mapred, yarn string // paths of its commands
+	mapred, yarn string // paths of the commands
 	// patience is how long to wait for a cluster that does not answer.
 	patience time.Duration
 	log      *slog.Logger
@@ -129,7 +129,8 @@ func (c *client) submit(ctx context.Context, file string, line func(text string)
 	return c.run(ctx, line, c.mapred, "pipes", "-conf", file)
 }
 
-// status asks for an application; errGone if the cluster does not know it.
+// status requests the report of an application. If the cluster does not know the application, the
+// error is errGone.
 func (c *client) status(ctx context.Context, id string) (*report, error) {
 	lines, end, err := c.ask(ctx, "application", "-status", id)
 	if ctx.Err() != nil {
@@ -158,7 +159,7 @@ func (c *client) find(ctx context.Context, tags ...string) ([]*report, error) {
 	return parseList(lines), nil
 }
 
-// kill kills an application, and returns when the cluster has done so.
+// kill kills an application, and returns when the cluster has killed it.
 func (c *client) kill(ctx context.Context, id string) error {
 	_, end, err := c.ask(ctx, "application", "-kill", id)
 	if err != nil {
@@ -170,8 +171,8 @@ func (c *client) kill(ctx context.Context, id string) error {
 // commands runs commands as processes.
 type commands struct{ environ []string }
 
-// environment returns the variables for Hadoop's client: those of this process without
-// our own settings, and with a log that output can parse.
+// environment returns the variables for Hadoop's client: those of this process without the
+// settings of rowtocol, and with a log that output can parse.
 func environment() []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -184,13 +185,13 @@ func environment() []string {
 
 // run implements runner. The process ends with this one if the system supports it.
 func (c *commands) run(ctx context.Context, line func(text string), name string, args ...string) error {
-	// Linux ends the process with the thread that started it.
+	// Linux ends the process when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = c.environ
 	cmd.SysProcAttr = endWithParent()
-	// Name is often a script: signal the processes that it started, too.
+	// The command is often a script, so the processes that it started get the signal as well.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = stopGrace
 	out := &lineWriter{line: line}

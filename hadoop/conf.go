@@ -14,15 +14,15 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// The memory that a map task's container needs besides the memory of its task. The
-// JVM only waits for the program. With Java 17, its processes held 165 MiB resident
-// with this heap, and as much with heaps of 64 and 128 MiB. The rest of javaMemory is
-// for the JVM's copies of the names of a job's files, and for garbage collectors that
-// need more than the serial one.
+// The memory that a map task's container needs besides the memory of the task. The JVM only
+// waits for the program. With Java 17, the processes of the JVM had 165 MiB resident with
+// this heap, and as much with heaps of 64 and 128 MiB. The rest of javaMemory is for the
+// JVM's copies of the names of a job's files, and for garbage collectors that need more
+// memory than the serial collector.
 const (
 	javaHeap      = 96 << 20
 	javaMemory    = 256 << 20
-	processMemory = 48 << 20 // of this program, in any container
+	processMemory = 48 << 20 // memory of this program besides that of the task
 )
 
 // containerMemory returns the memory of a map task's container: that of the JVM and
@@ -86,7 +86,7 @@ var reserved = map[string]string{
 
 const pipesPrefix = "mapreduce.pipes."
 
-// Properties whose values are added to those of the user or the site.
+// Properties to whose values of the user or the site the engine adds its own.
 const (
 	tagsKey = "mapreduce.job.tags"
 	optsKey = "mapreduce.map.java.opts"
@@ -137,15 +137,15 @@ type request struct {
 	name       string
 	tag        string
 	queue      string
-	executable string // URI
+	executable string // URI of the program
 	tasks      string // URI of the task file
-	memory     int64  // of a container
+	memory     int64  // memory of a container, in bytes
 	workers    int
 	layout     *layout
 	servers    []string // file systems that tasks need tokens for
 }
 
-// properties returns the properties of a job: ours, and then the user's.
+// properties returns the properties of a job: first those of the engine, then those of the user.
 func (r *request) properties(site *cluster.Conf, user []property) []property {
 	opts, user := takeLast(user, optsKey)
 	tags, user := takeLast(user, tagsKey)
@@ -164,7 +164,7 @@ func (r *request) properties(site *cluster.Conf, user []property) []property {
 		{pipesPrefix + "executable", r.executable},
 		{pipesPrefix + "isjavarecordreader", "false"},
 		{pipesPrefix + "isjavarecordwriter", "false"},
-		// It only computes splits. Unlike TextInputFormat it splits files with any name.
+		// This class only computes splits. Unlike TextInputFormat, it splits files with any name.
 		{"mapred.input.format.class", "org.apache.hadoop.mapred.SequenceFileInputFormat"},
 		{"mapred.output.format.class", "org.apache.hadoop.mapred.lib.NullOutputFormat"},
 		{"mapreduce.input.fileinputformat.inputdir", r.layout.inputs()},

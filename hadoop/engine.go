@@ -92,8 +92,8 @@ func New(o Options) (*Engine, error) {
 }
 
 const (
-	// minPatience is the least time to wait for a cluster: Hadoop's client reports its
-	// first try to connect again after a second.
+	// minPatience is the least time to wait for a cluster. Hadoop's client needs a second
+	// until it reports that it tries to connect again.
 	minPatience = 10 * time.Second
 	// killTime bounds the time for killing a job when the program is stopped.
 	killTime = 5500 * time.Millisecond
@@ -102,10 +102,10 @@ const (
 	jobDirMaxAge = 7 * 24 * time.Hour
 )
 
-// Run runs the tasks of batches as a job, and returns when the job has ended: nil if it
-// succeeded. The error of a task is a task.Failure. If the job of an earlier run is
-// still running tasks, Run follows it to its end instead of starting them again.
-// When ctx ends, Run kills the job.
+// Run runs the tasks of batches as a job, and returns when the job has ended. It returns nil
+// if the job succeeded. The error of a task is a task.Failure. If the job of an earlier run
+// is still running tasks of a plan, Run follows that job to its end instead of starting the
+// tasks again. When ctx ends, Run kills the job.
 func (e *Engine) Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) error {
 	batches = slices.DeleteFunc(slices.Clone(batches), func(b task.Batch) bool { return len(b.Numbers) == 0 })
 	if len(batches) == 0 {
@@ -151,8 +151,8 @@ func (e *Engine) Run(ctx context.Context, batches []task.Batch, progress func(ta
 	return nil
 }
 
-// Attach follows a job to its end, and returns the plans whose tasks it ran. The ID is
-// that of an application or a job. When ctx ends, Attach kills the job.
+// Attach follows a job to its end, and returns the plans whose tasks the job ran. id is the ID
+// of an application or a job. When ctx ends, Attach kills the job.
 func (e *Engine) Attach(ctx context.Context, id string, progress func(task.Progress)) ([]task.Attached, error) {
 	application := applicationID(id)
 	if application == "" {
@@ -191,10 +191,10 @@ func (e *Engine) Attach(ctx context.Context, id string, progress func(task.Progr
 
 // running is a running job.
 type running struct {
-	key    string // part of the names of its directory and tag
+	key    string // part of the names of the job's directory and tag
 	plans  *jobPlans
 	app    task.RemoteJob
-	reason []string // why it failed
+	reason []string // why the job failed, by line
 }
 
 // tag returns the tag of the job with a key.
@@ -222,9 +222,9 @@ func (e *Engine) application(r *report) task.RemoteJob {
 	return app
 }
 
-// proxyURL returns the URL at which the cluster shows an application, the one that
-// Hadoop's client prints. A report has the URL of the application's master instead,
-// which works only while the master runs. It is empty if the configuration lacks it.
+// proxyURL returns the URL at which the cluster shows an application, which Hadoop's client
+// prints as well. The URL in a report is that of the application's master, which works only
+// while the master runs. The result is empty if the configuration lacks the address.
 func (e *Engine) proxyURL(id string) string {
 	scheme, key := "http", "yarn.resourcemanager.webapp.address"
 	if e.site.String("yarn.http.policy", "") == "HTTPS_ONLY" {
@@ -256,7 +256,7 @@ func (e *Engine) findEarlier(ctx context.Context, h *home, batches []task.Batch)
 	if err != nil {
 		return nil, err
 	}
-	var ours []*running
+	var matching []*running
 	var tags []string
 	old := make(map[string]bool)
 	for _, key := range slices.Sorted(maps.Keys(created)) {
@@ -267,7 +267,7 @@ func (e *Engine) findEarlier(ctx context.Context, h *home, batches []task.Batch)
 		old[key] = time.Since(created[key]) >= jobDirMaxAge
 		switch {
 		case plans != nil && slices.ContainsFunc(batches, func(b task.Batch) bool { return plans.covers(&b) }):
-			ours = append(ours, &running{key: key, plans: plans})
+			matching = append(matching, &running{key: key, plans: plans})
 		case old[key] || e.workGone(ctx, plans):
 			old[key] = true
 		default:
@@ -293,7 +293,7 @@ func (e *Engine) findEarlier(ctx context.Context, h *home, batches []task.Batch)
 			return nil, err
 		}
 	}
-	return slices.DeleteFunc(ours, func(j *running) bool {
+	return slices.DeleteFunc(matching, func(j *running) bool {
 		r := known[j.key]
 		if r != nil {
 			j.app = e.application(r)
@@ -303,13 +303,13 @@ func (e *Engine) findEarlier(ctx context.Context, h *home, batches []task.Batch)
 	}), nil
 }
 
-// workGone reports whether the work directories of a job's plans are gone: other
-// runs have published or removed their contents.
+// workGone reports whether the work directories of a job's plans are gone, because other runs
+// have published or removed them.
 func (e *Engine) workGone(ctx context.Context, plans *jobPlans) bool {
 	if plans == nil {
 		return false
 	}
-	// Do not wait for a cluster that is down.
+	// This bounds the wait for a cluster that is down.
 	ctx, cancel := store.Cleanup(ctx)
 	defer cancel()
 	for _, p := range plans.Plans {
@@ -324,7 +324,7 @@ func (e *Engine) workGone(ctx context.Context, plans *jobPlans) bool {
 	return true
 }
 
-// latestByKey returns the applications of jobs by key. It prefers those that have not
+// latestByKey returns the applications of jobs by key. It prefers an application that has not
 // ended.
 func latestByKey(reports []*report) map[string]*report {
 	known := make(map[string]*report)

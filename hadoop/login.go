@@ -12,15 +12,15 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// loginEnviron returns the variables env, as key=value, changed so that Hadoop's client,
-// a Java program, logs in as the same user and with the same credentials as login. By
-// itself the client takes a keytab only from KRB5KEYTAB, and the principal from
-// KRB5PRINCIPAL; without a principal it continues as the system's user if the keytab
-// does not work. It looks for a ticket cache only in KRB5CCNAME and in /tmp, and
-// ignores KRB5_CONFIG.
+// loginEnviron returns the variables env, as key=value, with changes that make Hadoop's client,
+// a Java program, log in as the same user and with the same credentials as login. Without the
+// changes, the client reads a keytab only from KRB5KEYTAB, and the principal from
+// KRB5PRINCIPAL. Without a principal, it continues as the system's user if the keytab does
+// not work. It searches for a ticket cache only in KRB5CCNAME and in /tmp, and ignores
+// KRB5_CONFIG.
 func loginEnviron(env []string, login *cluster.Login) []string {
 	env = slices.Clone(env)
-	// The client would act for that user, who does not own the files that we write.
+	// The client would act for that user, who does not own the files of the job.
 	env = setVariable(env, "HADOOP_PROXY_USER", "")
 	if !login.Secure() {
 		return setVariable(env, "HADOOP_USER_NAME", login.User())
@@ -43,8 +43,8 @@ func loginEnviron(env []string, login *cluster.Login) []string {
 	return env
 }
 
-// checkTokens returns failure.Usage if tasks cannot reach an origin with the tokens of
-// their job, so that no such job is started.
+// checkTokens returns failure.Usage if tasks cannot reach an origin with the tokens of their
+// job. The caller then does not start the job.
 func checkTokens(login *cluster.Login, conf *cluster.Conf, origins []string) error {
 	if login == nil || !login.Secure() {
 		return nil
@@ -61,7 +61,7 @@ func checkTokens(login *cluster.Login, conf *cluster.Conf, origins []string) err
 	return nil
 }
 
-// kerberosConf returns the first file of a list that exists: Java reads only one.
+// kerberosConf returns the first file of a list that exists, because Java reads only one file.
 func kerberosConf(list string) string {
 	for _, name := range filepath.SplitList(list) {
 		path, err := filepath.Abs(name)

@@ -12,7 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// CounterGroup is the group of the job's counters that tasks count.
+// CounterGroup is the group of the job's counters to which tasks add.
 const CounterGroup = "rowtocol"
 
 // Indexes of counters.
@@ -51,9 +51,9 @@ type meter struct {
 	moved    atomic.Int64 // bytes read from and written to storage
 	retries  atomic.Int64
 	rows     atomic.Int64
-	bytes    atomic.Int64 // read of the input
+	bytes    atomic.Int64 // input bytes done
 	spilled  atomic.Int64
-	reported [counterCount]int64 // values that Java knows; one goroutine uses it at a time
+	reported [counterCount]int64 // values that were sent to Java; one goroutine uses it at a time
 }
 
 // addMoved counts bytes that were read from or written to storage.
@@ -66,9 +66,9 @@ func (m *meter) progress(p job.Progress) {
 	m.spilled.Store(p.Spilled)
 }
 
-// report reports progress to Java until stop is called. stop waits until reporting has
-// ended. While no byte is read or written, report sends nothing, so that Java ends a
-// task that hangs.
+// report reports progress to Java until stop is called. stop waits until reporting has ended.
+// As long as the task makes no progress, report sends nothing, so that Java ends a task that
+// hangs.
 func (m *meter) report(conn *pipes.Conn, what string) (stop func()) {
 	finished := make(chan struct{})
 	var running sync.WaitGroup
@@ -83,7 +83,7 @@ func (m *meter) report(conn *pipes.Conn, what string) (stop func()) {
 			case <-tick.C:
 			}
 			now := [3]int64{m.moved.Load(), m.rows.Load(), m.bytes.Load()}
-			//guard: reports no progress for a task that hangs
+			//guard: does not report a task that hangs as alive
 			if now == last {
 				continue
 			}

@@ -85,18 +85,18 @@ func printable(text string) string {
 type output struct {
 	tail
 	app task.RemoteJob
-	// running reports whether the job is submitted, and the client only watches it.
+	// running is whether the job is submitted, so that the client only waits for its end.
 	running bool
 	percent int
 	why     []string // reason why the job failed, by line
 
 	inReason   bool   // the next lines belong to why
 	inCounters bool   // the next lines are counters
-	group      string // of the next counters
+	group      string // group of the next counters
 	counters   int
 }
 
-// addLine parses a line. It reports whether the line had the progress or the ID of the
+// addLine parses a line. It reports whether the line has the progress or the ID of the
 // running job.
 func (o *output) addLine(text string) (news bool) {
 	o.tail.addLine(text)
@@ -142,7 +142,7 @@ func (o *output) addCounter(text string) bool {
 		}
 		value, err := strconv.ParseInt(m[2], 10, 64)
 		if err != nil {
-			return true // too large for a counter of ours
+			return true // too large for a counter of rowtocol
 		}
 		o.counters++
 		if o.app.Counters[o.group] == nil {
@@ -158,8 +158,8 @@ func (o *output) addCounter(text string) bool {
 	return false
 }
 
-// applicationID returns the ID of the application with the ID of a job or an
-// application. It is empty if id is neither.
+// applicationID returns the ID of an application. id is the ID of the application or of its job.
+// The result is empty for other IDs.
 func applicationID(id string) string {
 	if m := idPattern.FindStringSubmatch(id); m != nil {
 		return "application" + m[1]
@@ -176,8 +176,8 @@ func jobID(application string) string {
 type report struct {
 	id, name, state, url string
 	percent              int
-	final                string   // how it ended
-	why                  []string // reason why it ended so
+	final                string   // final state
+	why                  []string // reason of the final state, by line
 }
 
 // ended reports whether the application has ended.
@@ -185,8 +185,8 @@ func (r *report) ended() bool {
 	return r.state == "FINISHED" || r.state == failed || r.state == killed
 }
 
-// parseReport parses the output of `yarn application -status`. It returns nil if that
-// is not a report.
+// parseReport parses the output of `yarn application -status`. It returns nil if the output is
+// not a report.
 func parseReport(lines []string) *report {
 	r := &report{}
 	inReason := false

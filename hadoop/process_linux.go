@@ -2,7 +2,7 @@ package hadoop
 
 import "syscall"
 
-// endWithParent makes the system end a process when this one ends for any reason. The
+// endWithParent makes the system end a process when this process ends for any reason. The
 // process has its own process group.
 func endWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}

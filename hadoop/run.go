@@ -23,15 +23,16 @@ import (
 
 const (
 	// searchAfter is how long the client may print nothing before the engine searches
-	// for the job by its tag: the client's log may be turned off. The engine asks for a
-	// known job's status every statusEvery such times: the client may hang.
+	// for the job by its tag, because the client's log may be turned off. After every
+	// statusEvery such times, the engine requests the status of a known job, because the
+	// client may hang.
 	searchAfter = 20 * time.Second
 	statusEvery = 3
 	// minStart is the least time to wait for a client that prints nothing while there is
-	// no job: it may be listing the inputs.
+	// no job, because the client may be listing the inputs.
 	minStart = 10 * time.Minute
-	// Bounds of the pause between status requests for a job without a client. The pause
-	// grows with the time that the job was followed, because each request starts a JVM.
+	// minPause and maxPause bound the pause between status requests for a job without a
+	// client. The pause grows with the time of following, because each request starts a JVM.
 	minPause = 3 * time.Second
 	maxPause = 30 * time.Second
 )
@@ -98,7 +99,7 @@ func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j 
 	return j, f.Name(), failure.As(failure.Storage, err)
 }
 
-// conf returns the configuration that the job has.
+// conf returns the configuration of the job: that of the site with the user's properties.
 func (e *Engine) conf() *cluster.Conf {
 	user := make(map[string]string, len(e.user))
 	for _, p := range e.user {
@@ -107,9 +108,9 @@ func (e *Engine) conf() *cluster.Conf {
 	return e.site.With(user)
 }
 
-// taskPatience returns how long a task may wait for storage. A task that waits reports
-// nothing to Java, which kills it after a timeout and loses the reason. So the wait is
-// shorter than that.
+// taskPatience returns how long a task may wait for storage. A task that waits reports nothing
+// to Java. After a timeout, Java kills the task, and the reason is lost. So the wait is shorter
+// than the timeout.
 func (e *Engine) taskPatience() time.Duration {
 	const key = "mapreduce.task.timeout"
 	value, _ := takeLast(e.user, key)
@@ -141,8 +142,8 @@ func (e *Engine) servers(h *home, batches []task.Batch) []string {
 }
 
 // watch runs Hadoop's client until the job has ended. With Detach, it returns
-// task.ErrDetached when the job is started. If only the client ended, the job's state
-// is empty.
+// task.ErrDetached once the job is started. If the client ends before the job, watch follows
+// the job without the client.
 func (e *Engine) watch(ctx context.Context, j *running, file string, m *jobProgress) error {
 	client, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -183,7 +184,7 @@ func (e *Engine) watch(ctx context.Context, j *running, file string, m *jobProgr
 // quiet counts how long the client has printed nothing.
 type quiet struct {
 	ticks int  // multiples of searchAfter
-	ended bool // the job had ended at the last check
+	ended bool // whether the job had ended at the last check
 }
 
 // checkQuietJob checks on the job of a client that prints nothing. hangs reports whether
@@ -207,7 +208,7 @@ func (e *Engine) checkQuietJob(ctx context.Context, key string, o *output, s *qu
 		return false, nil // tried again later
 	}
 	o.running = true
-	// Give the client the time to notice the end, too, and to get the counters.
+	// The client gets time to notice the end as well, and to get the counters.
 	hangs, s.ended = s.ended && r.ended(), r.ended()
 	return hangs, nil
 }
@@ -345,8 +346,9 @@ func (e *Engine) removeFiles(ctx context.Context, h *home, j *running) {
 	}
 }
 
-// stagingDir returns the directory in which Hadoop's client stores files for the job's
-// master. A master that is killed does not remove it. It is empty if it is not known.
+// stagingDir returns the directory in which Hadoop's client stores files for the job's master.
+// A master that is killed does not remove the directory. The result is empty if the directory
+// is not known.
 func (e *Engine) stagingDir(h *home, job string) string {
 	root, _ := takeLast(e.user, stagingKey)
 	root = cmp.Or(root, e.site.String(stagingKey, "/tmp/hadoop-yarn/staging"))
@@ -387,8 +389,8 @@ func (e *Engine) jobError(ctx context.Context, j *running) error {
 	return failure.New(failure.Storage, "%s failed: %s (%s shows more)", j.app.ID, reason, logs)
 }
 
-// taskErrors returns the weightiest failure of each plan's tasks; nil if no task left
-// one.
+// taskErrors returns the most severe failure of each plan's tasks. It returns nil if no task
+// left a document about a failure.
 func (e *Engine) taskErrors(ctx context.Context, j *running) error {
 	var errs []error
 	for _, p := range j.plans.Plans {
@@ -434,8 +436,8 @@ func submitError(end *tail, err error) error {
 	return failure.New(kind, "the cluster accepted no job: %s (mapred pipes: %w)", reason, err)
 }
 
-// cannotRun reports whether Hadoop's client ended with the exit code of shells for a
-// command that they cannot run, or with the message of Hadoop's scripts without Java.
+// cannotRun reports whether Hadoop's client could not run. Shells then end with a certain exit
+// code, and Hadoop's scripts print a certain message if there is no Java.
 func cannotRun(err error, reason string) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && (exit.ExitCode() == 126 || exit.ExitCode() == 127 || strings.Contains(reason, "JAVA_HOME"))
@@ -448,15 +450,15 @@ func ignoreAbsent(err error) error {
 	return err
 }
 
-// jobProgress reports the progress of tasks. It never goes backwards.
+// jobProgress reports the progress of tasks. The progress never goes backwards.
 type jobProgress struct {
-	total    int64 // bytes of input
+	total    int64 // bytes of input of all tasks
 	report   func(task.Progress)
 	reported task.Progress // the last report
-	base     task.Progress // of jobs that have ended
+	base     task.Progress // progress of jobs that have ended
 }
 
-// setPercent reports the percentage of the running job, at most 99: a job that fails
+// setPercent reports the percentage of the running job, at most 99, because a job that fails
 // also reaches 100. addJob reports that a job is done.
 func (m *jobProgress) setPercent(n int) {
 	bytes := m.base.Bytes + int64(float64(m.total-m.base.Bytes)*float64(min(n, 99))/100)

@@ -19,16 +19,16 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// The task file tells each map task of a job which task its split stands for. It
+// The task file tells each map task of a job which task of a plan has its split. It
 // consists of lines of text:
 //
 //	{"version":1,"program":…,"run":…,"memory":…}        the job
 //	KEY {"split":…,"plan":0,"task":{…},"inputs":{"7":…}}   each task
 //	plan 0 {"plan":{…},"inputs":9,"tasks":5,"dir":…}       each plan
 //
-// A map task searches for the line of its split by the key, and then for the line of
-// the plan. So it holds only one line of a file that may have 100,000. The plan's
-// document lacks tasks and inputs; the task's line has its own.
+// A map task searches for the line of its split by the key, and then for the line of the
+// plan. So it has only one line in memory of a file that may have 100,000 lines. The line of
+// the plan lacks tasks and inputs. The line of the task has the task and its inputs.
 
 // TasksName is the name of the task file in the working directory of a map task.
 const TasksName = "rowtocol-tasks"
@@ -43,7 +43,7 @@ const (
 	maxNumbers = 1 << 22
 )
 
-// Job holds the settings that all tasks of a job share. None affects the bytes of files.
+// Job holds the settings that all tasks of a job share. No setting affects the bytes of files.
 type Job struct {
 	Version     int           `json:"version"` // of the task file
 	Program     string        `json:"program"` // version of the program
@@ -51,7 +51,7 @@ type Job struct {
 	Memory      int64         `json:"memory"`  // bytes
 	Workers     int           `json:"workers"`
 	StoreRetry  time.Duration `json:"store_retry"`           // nanoseconds; see store.Patience
-	Replication int           `json:"replication,omitempty"` // of the files that the task makes; 0 is the cluster's
+	Replication int           `json:"replication,omitempty"` // replicas of files that a task makes; 0 is the cluster's default
 }
 
 // Entry maps a split of the job to a task.
@@ -63,7 +63,7 @@ type Entry struct {
 	Task  int // number in the plan
 }
 
-// Assignment is the task that a split stands for.
+// Assignment is the task of a split.
 type Assignment struct {
 	Job
 	// Plan has a place for each of its tasks and inputs, but all are empty except this
@@ -92,8 +92,8 @@ type (
 // planPrefix returns the prefix of a plan's line. No key begins with it.
 func planPrefix(number int) string { return fmt.Sprintf("plan %d ", number) }
 
-// barePath returns a path without scheme and authority: Java names files in full, and
-// may spell their file system differently from plans.
+// barePath returns a path without scheme and authority. The names that Java gives have both, and
+// may spell the file system differently from plans.
 func barePath(p string) string {
 	if scheme, rest := store.Scheme(p); scheme != "" {
 		_, p, _ = strings.Cut(rest, "/")
@@ -171,9 +171,9 @@ func newPlanLine(b *task.Batch) *planLine {
 	return &planLine{Plan: &bare, Inputs: len(b.Plan.Request.Inputs), Tasks: len(b.Plan.Tasks), Dir: b.Dir}
 }
 
-// FindTask finds the task that a split stands for. If no task has the split, its file
-// has changed since the plan was made: the error is failure.Input, and FindTask also
-// returns an assignment of the first plan, without a task.
+// FindTask finds the task of a split. If no task has the split, the file of the split has
+// changed since the plan was made. The error is then failure.Input, and FindTask also returns
+// an assignment of the first plan, without a task.
 func FindTask(r io.Reader, s pipes.Split) (*Assignment, error) {
 	f := &taskReader{bufio.NewReaderSize(r, 64<<10)}
 	a, err := f.find(s)
@@ -291,7 +291,7 @@ func (p *planLine) check() error {
 
 // fill puts the task of a split and its inputs into the plan.
 func (l *taskLine) fill(p *planLine, s pipes.Split) error {
-	//guard: rejects a task that another split stands for
+	//guard: rejects the task of another split
 	if l.Split != bareSplit(s) {
 		return fmt.Errorf("the line of a split of %s has a split of %s", s.Path, l.Split.Path)
 	}

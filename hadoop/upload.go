@@ -36,7 +36,7 @@ const (
 	privateExe = 0o500
 )
 
-// home is the directory of the program and of jobs on the cluster. It belongs to the
+// home is the directory of the program and of jobs on the cluster. The directory belongs to the
 // user, and other users cannot enter it.
 type home struct {
 	store.Location
@@ -44,7 +44,7 @@ type home struct {
 	owner  string
 }
 
-// openHome opens the directory, and makes it if it does not exist.
+// openHome opens the directory, and makes the directory if it does not exist.
 func openHome(ctx context.Context, resolve input.Resolve, location string) (*home, error) {
 	at, err := input.Locate(resolve, location)
 	if err != nil {
@@ -62,8 +62,8 @@ func openHome(ctx context.Context, resolve input.Resolve, location string) (*hom
 	return h, h.secure(ctx)
 }
 
-// secure makes sure that no other user can change files in the directory. A directory
-// that it makes in there has this user as its owner, and so gives the user's name.
+// secure makes sure that no other user can change files in the directory. It finds the user's
+// name by making a directory, whose owner is the user.
 func (h *home) secure(ctx context.Context) error {
 	var probeAccess, homeAccess store.Access
 	err := store.Retry(ctx, h.Store, "check the owner of "+h.Path, func(ctx context.Context) (err error) {
@@ -115,7 +115,7 @@ func mkdirs(ctx context.Context, st store.Store, dir string) error {
 	return nil
 }
 
-// uri returns the location of a file as a URI. URIs are escaped, unlike locations.
+// uri returns the location of a file as a URI. Unlike a location, a URI is escaped.
 func (h *home) uri(p string) string {
 	scheme, authority := store.Scheme(h.Origin)
 	return (&url.URL{Scheme: scheme, Host: authority, Path: p}).String()
@@ -144,8 +144,8 @@ func (h *home) program(ctx context.Context, executable string) (string, error) {
 	return p, err
 }
 
-// isUploaded reports whether the program is there. It removes a different file of that
-// name.
+// isUploaded reports whether the program is there. It removes a different file with the
+// program's name.
 func (h *home) isUploaded(ctx context.Context, p string, size int64) (bool, error) {
 	info, err := h.Store.Stat(ctx, p)
 	if errors.Is(err, store.ErrNotExist) {
@@ -165,9 +165,9 @@ func (h *home) isUploaded(ctx context.Context, p string, size int64) (bool, erro
 	return true, nil
 }
 
-// put writes a file atomically, with retries. If a file of that name exists by then, put
-// keeps it: another run or an earlier try has written the same content. A mode of 0
-// keeps the permissions that the cluster gives the file.
+// put writes a file atomically, with retries. If a file with the same name exists by then, put
+// keeps that file, because another run or an earlier try has written the same content. With a
+// mode of 0, the file has the permissions that the cluster gives it.
 func (h *home) put(ctx context.Context, what, p string, size int64, mode fs.FileMode, write func(io.Writer) error) error {
 	return store.Retry(ctx, h.Store, what, func(ctx context.Context) error {
 		temp := store.TempName(p)
@@ -200,7 +200,7 @@ func (h *home) put(ctx context.Context, what, p string, size int64, mode fs.File
 // jobPlans is the document that lists the plans of the job in a directory.
 type jobPlans struct {
 	Version int       `json:"version"`
-	Key     string    `json:"key"` // of the job: the end of the name of its directory
+	Key     string    `json:"key"` // key of the job: the end of its directory's name
 	Run     string    `json:"run"`
 	Tasks   int       `json:"tasks"`
 	Bytes   int64     `json:"bytes"`
@@ -223,7 +223,8 @@ func newJobPlans(key, run string, batches []task.Batch) *jobPlans {
 	return j
 }
 
-// covers reports whether the job is for the plan of a batch, or for a plan that it replaces.
+// covers reports whether the job runs tasks of the plan of a batch, or of a plan that this plan
+// replaces.
 func (j *jobPlans) covers(b *task.Batch) bool {
 	for _, p := range j.Plans {
 		if p.Dest == b.Plan.Dest && (p.ID == b.Plan.ID || slices.Contains(b.Superseded, p.ID)) {
@@ -281,8 +282,8 @@ func (h *home) readPlans(ctx context.Context, key string) (*jobPlans, error) {
 	return &j, nil
 }
 
-// jobs returns the time of the last change of each job's directory, by key. It also
-// removes old temporary files of interrupted uploads.
+// jobs returns the time when each job's directory changed last, by key. It also removes old
+// temporary files of interrupted uploads.
 func (h *home) jobs(ctx context.Context) (map[string]time.Time, error) {
 	infos, err := h.Store.List(ctx, h.Path)
 	if err != nil {

@@ -40,7 +40,8 @@ func (y *YARN) Open(o task.RemoteOptions, stores *location.Resolver) error {
 // Started reports whether Hadoop started this process to run a task.
 func (y *YARN) Started() bool { return pipes.Started() }
 
-// RunTask runs that task. exit returns the exit code for an error.
+// RunTask runs the task for which Hadoop started this process. exit returns the exit code for an
+// error.
 func (y *YARN) RunTask(ctx context.Context, e task.Environment, exit func(error) int) error {
 	return RunChild(ctx, ChildOptions{Environment: e, Exit: exit})
 }

@@ -20,7 +20,7 @@ type MapTask struct {
 	// Conf is the job's configuration with the task's own values. References in
 	// values (${...}) are not resolved.
 	Conf map[string]string
-	// Split is the part of the input that the task is for.
+	// Split is the part of the input for which Java started the task.
 	Split Split
 }
 
@@ -82,7 +82,8 @@ func connError(err error) error {
 	return err
 }
 
-// authenticate verifies that Java knows the job's secret, and proves the same to Java.
+// authenticate verifies that Java knows the job's secret, and proves to Java that this process
+// knows it.
 func authenticate(d *decoder, w io.Writer, secret []byte) error {
 	m := d.next()
 	if d.Err() == nil && m != authRequest {
@@ -108,9 +109,9 @@ func authenticate(d *decoder, w io.Writer, secret []byte) error {
 	return nil
 }
 
-// algorithmOf finds the hash by the digest's length. It is SHA-1, unless
-// hadoop.security.secret-manager.key-generator.algorithm is set in Hadoop 3.5 or later,
-// which a child learns too late.
+// algorithmOf finds the hash algorithm by the digest's length. It is SHA-1, unless Hadoop 3.5
+// or later has hadoop.security.secret-manager.key-generator.algorithm set. A child gets that
+// property only after the authentication.
 func algorithmOf(digest []byte) func() hash.Hash {
 	for _, algorithm := range []func() hash.Hash{sha1.New, sha256.New, sha512.New384, sha512.New} {
 		if base64.StdEncoding.EncodedLen(algorithm().Size()) == len(digest) {
@@ -167,8 +168,8 @@ func readMap(d *decoder) (Split, error) {
 	return readSplit(raw)
 }
 
-// readSplit reads a FileSplit. Java does not send the class of a split, so only the
-// length shows that it has another class.
+// readSplit reads a FileSplit. Java does not send the class of a split, so only the length
+// shows that a split has another class.
 func readSplit(raw []byte) (Split, error) {
 	c := wire.New(raw, 0)
 	s := Split{

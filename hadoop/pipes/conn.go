@@ -18,15 +18,16 @@ import (
 
 // Errors that end a connection and its context.
 var (
-	// ErrAborted means that Java sent ABORT: the task attempt has failed.
+	// ErrAborted means that Java sent ABORT. The attempt at the task has failed.
 	ErrAborted = errors.New("the task's JVM aborted the task")
-	// ErrGone means that the connection ended without a message, as when the JVM is killed.
+	// ErrGone means that the connection ended without a message, for example because the JVM
+	// was killed.
 	ErrGone = errors.New("the task's JVM is gone")
 	// ErrClosed means that Done or Close was called.
 	ErrClosed = errors.New("the connection to the task's JVM is closed")
 )
 
-// Names of the variables that Java sets for its child. Hadoop 3.4.3 and later use those
+// Names of the variables that Java sets for its child. Hadoop 3.4.3 and later use the names
 // without dots.
 var (
 	portVariables   = []string{"mapreduce_pipes_command_port", "mapreduce.pipes.command.port"}
@@ -58,10 +59,10 @@ type Conn struct {
 	end        context.CancelCauseFunc
 	listenDone chan struct{} // closed when listen has ended
 
-	writing  sync.Mutex // held while a message is written, so that it stays whole
+	writing  sync.Mutex // locked while a message is written, so that messages do not mix
 	counters int        // number of registered counters; guarded by writing
 
-	mu    sync.Mutex // guards stage and err; only held for a moment
+	mu    sync.Mutex // guards stage and err; locked only for a moment
 	stage stage
 	err   error // what ended the connection
 }
@@ -74,8 +75,8 @@ const (
 	finished // DONE is sent
 )
 
-// Dial connects to the JVM that started this process. A child should call it before
-// any work that can fail or take long: Java waits for the connection until the task's
+// Dial connects to the JVM that started this process. A child should call Dial before any
+// work that can fail or take long, because Java waits for the connection until the task's
 // timeout, even if the child has ended. The connection's context is derived from ctx.
 func Dial(ctx context.Context) (*Conn, error) {
 	var dialer net.Dialer
@@ -108,12 +109,12 @@ func readSecret(name string) ([]byte, error) {
 }
 
 // Accept authenticates both ends and returns the task. It must be called once. After an
-// error the connection is unusable; if Java ended it, the error wraps ErrAborted or
-// ErrGone.
+// error the connection is unusable. If Java ended the connection, the error wraps
+// ErrAborted or ErrGone.
 func (c *Conn) Accept(ctx context.Context) (*MapTask, error) {
 	stop := context.AfterFunc(ctx, func() { _ = c.net.SetDeadline(time.Unix(1, 0)) })
 	task, err := accept(c.d, c.net, c.secret)
-	//guard: distinguishes an interrupt from a JVM that is gone
+	//guard: reports the end of ctx instead of a JVM that is gone
 	if !stop() {
 		err = context.Cause(ctx)
 	}
@@ -133,9 +134,9 @@ func (c *Conn) Accept(ctx context.Context) (*MapTask, error) {
 // another attempt may be running.
 func (c *Conn) Context() context.Context { return c.ctx }
 
-// Done tells Java that the task is done, and waits for Java to confirm it by hanging up.
-// Finish all work before: Hadoop kills the task's processes a moment later. An error
-// means that the attempt has failed, or may have.
+// Done tells Java that the task is done, and waits until Java confirms this by hanging up.
+// The caller finishes all work before, because Hadoop kills the task's processes a moment
+// later. An error means that the attempt has failed, or may have failed.
 func (c *Conn) Done() error {
 	c.writing.Lock()
 	err := c.checkWritable()
@@ -158,8 +159,8 @@ func (c *Conn) Done() error {
 	return nil
 }
 
-// Close closes the connection. Without Done the attempt has failed, and Java sends the
-// child SIGTERM at once: report the failure before.
+// Close closes the connection. If Done did not succeed, the attempt has failed, and Java sends
+// the child SIGTERM at once. So the caller reports a failure before.
 func (c *Conn) Close() error {
 	_ = c.fail(ErrClosed)
 	c.mu.Lock()
@@ -188,20 +189,20 @@ func (c *Conn) listen() {
 			err = connError(err)
 		case m == abort:
 			err = ErrAborted
-		case m == closeInput: // the end of Java's records; there are none
+		case m == closeInput: // the end of the records that Java reads; there are none
 			continue
 		default:
 			err = fmt.Errorf("the task's JVM: unexpected %s during a map task", m)
 		}
 		_ = c.fail(err)
-		// Unblock a write that Java no longer reads.
+		// This unblocks a write of data that Java no longer reads.
 		_ = c.net.SetWriteDeadline(time.Unix(1, 0))
 		return
 	}
 }
 
-// fail ends the connection with err, unless it has ended, and returns the error that
-// ended it.
+// fail ends the connection with err, unless the connection has ended, and returns the error
+// that ended it.
 func (c *Conn) fail(err error) error {
 	c.mu.Lock()
 	if c.err == nil {
@@ -274,8 +275,8 @@ func (c *Conn) sendIfReady(p []byte) error {
 // 30 of Hadoop's own.
 type Counter struct{ Group, Name string }
 
-// Register registers counters with Java. It must be called once, before the first Add,
-// which takes the index of an argument.
+// Register registers counters with Java. It must be called once, before the first call of Add.
+// Add takes the index of a counter in the arguments.
 func (c *Conn) Register(counters ...Counter) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -308,9 +309,9 @@ func (c *Conn) Add(counter int, n int64) error {
 	return c.sendIfReady(wire.AppendVInt(wire.AppendVInt(p, int64(counter)), n))
 }
 
-// Progress reports how much of the task is done, from 0 to 1, and that it is alive. Call
-// it only after progress, so that Hadoop ends a task that hangs. Java counts the calls
-// as "Map input records".
+// Progress reports how much of the task is done, from 0 to 1, and that the task is alive. Call
+// it only after progress, so that Hadoop ends a task that hangs. Java counts the calls as "Map
+// input records".
 func (c *Conn) Progress(fraction float32) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -322,11 +323,11 @@ func (c *Conn) Progress(fraction float32) error {
 	return c.sendIfReady(binary.BigEndian.AppendUint32(p, math.Float32bits(min(fraction, 1))))
 }
 
-// maxStatus is the length of a status that Java keeps, in units of UTF-16: the default of
-// mapreduce.task.max.status.length. Java writes longer ones into its log.
+// maxStatus is the default of mapreduce.task.max.status.length: the length of a status that Java
+// keeps, in units of UTF-16. Java writes a longer status into its log.
 const maxStatus = 512
 
-// Status sets the text that Hadoop shows with the task, and reports that it is alive. The
+// Status sets the text that Hadoop shows with the task, and reports that the task is alive. The
 // text should be one line: Hadoop keeps the first 512 characters.
 func (c *Conn) Status(text string) error {
 	c.writing.Lock()

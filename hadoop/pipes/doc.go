@@ -52,10 +52,10 @@
 // A digest is the HMAC of a text with the bytes of the secret's file as the key, in
 // base64: 28 characters of SHA-1, or longer ones of SHA-2.
 //
-// Jobs of this program do not use the other messages: SET_INPUT_TYPES (2) and MAP_ITEM
-// (4) are for records that Java reads, RUN_REDUCE (5), REDUCE_KEY (6) and REDUCE_VALUE
-// (7) for reduces, OUTPUT (50) and PARTITIONED_OUTPUT (51) for the output of jobs. A
-// task that begins with one is rejected.
+// Jobs of this program do not use the other messages, and a task that begins with one of
+// them is rejected. SET_INPUT_TYPES (2) and MAP_ITEM (4) are for records that Java reads.
+// RUN_REDUCE (5), REDUCE_KEY (6) and REDUCE_VALUE (7) are for reduces. OUTPUT (50) and
+// PARTITIONED_OUTPUT (51) are for the output of jobs.
 //
 // # Ends
 //
@@ -74,8 +74,8 @@
 //	                                    second later (yarn.nodemanager.sleep-delay-before-sigkill.ms)
 //
 // Java does not get the exit code, and does not keep the STATUS of an attempt that fails.
-// INCREMENT_COUNTER does not reset its timeout; a number that is not registered fails the
-// attempt; messages after DONE are discarded. If mapreduce.task.userlog.limit.kb is set,
-// a shell runs between Java and the child, and gets the SIGTERM of a failed attempt: then
-// only ABORT and the closed connection tell the child.
+// INCREMENT_COUNTER does not reset the timeout of the task. If its number is not registered,
+// the attempt fails. Java discards messages after DONE. If mapreduce.task.userlog.limit.kb
+// is set, a shell runs between Java and the child, and gets the SIGTERM of a failed attempt
+// instead of the child. The child then sees only ABORT and the closed connection.
 package pipes

@@ -49,9 +49,9 @@ func (m message) String() string {
 	return "message " + strconv.Itoa(int(m))
 }
 
-// Bounds of the data that Java sends. Real data is far smaller: 28 bytes of digest, a
-// path of 8000 characters, and a configuration whose largest value is the list of the
-// inputs.
+// Bounds of the data that Java sends. Real data is far smaller: a digest of 28 bytes, a
+// path of at most 8000 characters, and a configuration whose largest value is the list of
+// the inputs.
 const (
 	maxSecret      = 4 << 10
 	maxDigest      = 1 << 10
