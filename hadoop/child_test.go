@@ -28,8 +28,8 @@ import (
 // counterOf returns the value of a counter by its index in counters.
 func counterOf(out pipestest.Outcome, counter int) int64 { return out.Counters[counters[counter]] }
 
-// Tasks that Hadoop starts write the same files as a plan that runs here, and count
-// their rows and bytes in Hadoop's counters.
+// TestChild checks that tasks which Hadoop starts write the same files as tasks of this
+// process, and report their rows and bytes in Hadoop's counters.
 func TestChild(t *testing.T) {
 	c := newCluster(t)
 	r, err := task.Open(c.plan, task.Options{Environment: task.Environment{Formats: format.Registry{trevni.Format}, Resolve: c.resolve, TempDir: t.TempDir()}})
@@ -82,7 +82,7 @@ func (c *testCluster) damageInput() {
 	c.writeTasks(c.entries())
 }
 
-// A task counts damaged ranges and lost rows.
+// TestChildOfDamagedInput checks that a task reports damaged ranges and lost rows in counters.
 func TestChildOfDamagedInput(t *testing.T) {
 	c := newCluster(t)
 	c.damageInput()
@@ -93,7 +93,8 @@ func TestChildOfDamagedInput(t *testing.T) {
 	}
 }
 
-// The engine and later attempts get the place of the damage in an input.
+// TestChildFailsAtDamage checks that the engine and later attempts get the place of the damage
+// in an input.
 func TestChildFailsAtDamage(t *testing.T) {
 	c := newCluster(t)
 	c.damageInput()
@@ -122,7 +123,8 @@ func TestChildFailsAtDamage(t *testing.T) {
 	}
 }
 
-// A task that an earlier attempt has finished runs again only if its files are damaged.
+// TestChildOfFinishedTask checks that a task which an earlier attempt has finished runs again
+// only if its files are damaged.
 func TestChildOfFinishedTask(t *testing.T) {
 	c := newCluster(t)
 	_, err := c.runAttempt(1, 0)
@@ -145,8 +147,9 @@ func TestChildOfFinishedTask(t *testing.T) {
 	}
 }
 
-// A failure is reported in a document and to Java. After a permanent failure, later
-// attempts of the job fail without a try. Attempts of another job try again.
+// TestChildFails checks that a failure is reported in a document and to Java. After a
+// permanent failure, later attempts of the job fail without a try. Attempts of another job try
+// again.
 func TestChildFails(t *testing.T) {
 	c := newCluster(t)
 	const in = "/in/1.avro"
@@ -196,7 +199,8 @@ func withOpenHook(st store.Store, open func(ctx context.Context) error) store.St
 	})
 }
 
-// A temporary failure is tried again, and its document is removed after a success.
+// TestChildFailsTemporarily checks that an attempt tries again after a temporary failure, and
+// removes the document of that failure after a success.
 func TestChildFailsTemporarily(t *testing.T) {
 	c := newCluster(t)
 	inner := c.st
@@ -216,7 +220,7 @@ func TestChildFailsTemporarily(t *testing.T) {
 	}
 }
 
-// An attempt without a valid ID writes no files named after it.
+// TestChildWithoutID checks that an attempt without a valid ID writes no files named after it.
 func TestChildWithoutID(t *testing.T) {
 	c := newCluster(t)
 	c.must(c.st.Remove(t.Context(), "/in/1.avro"))
@@ -233,7 +237,7 @@ func TestChildWithoutID(t *testing.T) {
 	}
 }
 
-// A panic is reported as a defect of the program.
+// TestChildPanics checks that a panic is reported as a defect of the program.
 func TestChildPanics(t *testing.T) {
 	c := newCluster(t)
 	resolve := c.resolve
@@ -256,7 +260,8 @@ func TestChildPanics(t *testing.T) {
 	c.checkNoTempFiles()
 }
 
-// The failure of a split without a task is reported in the plan's directory.
+// TestChildWithoutTask checks that the failure of a split without a task is reported in the
+// plan's directory.
 func TestChildWithoutTask(t *testing.T) {
 	c := newCluster(t)
 	s := c.split(0)
@@ -271,7 +276,8 @@ func TestChildWithoutTask(t *testing.T) {
 	}
 }
 
-// Without the task file an attempt fails, and reports that only to Java and the log.
+// TestChildWithoutTasks checks that an attempt without the task file fails, and reports the
+// failure only to Java and the log.
 func TestChildWithoutTasks(t *testing.T) {
 	c := newCluster(t)
 	c.must(os.Remove(TasksName))
@@ -284,7 +290,8 @@ func TestChildWithoutTasks(t *testing.T) {
 	}
 }
 
-// A work directory that a commit has moved before or during the task is not made again.
+// TestChildOfCommittedPlan checks that an attempt does not make a work directory again that a
+// commit has moved before or during the task.
 func TestChildOfCommittedPlan(t *testing.T) {
 	c := newCluster(t)
 	inner := c.st
@@ -304,8 +311,8 @@ func TestChildOfCommittedPlan(t *testing.T) {
 	c.checkNoTempFiles()
 }
 
-// An attempt stops when Java aborts it or is gone, or when the process is interrupted. It
-// leaves no files, and reports no failure.
+// TestChildIsStopped checks that an attempt stops when Java aborts it or is gone, or when the
+// process is interrupted. It leaves no files, and reports no failure.
 func TestChildIsStopped(t *testing.T) {
 	for name, tt := range map[string]struct {
 		stop func(j *pipestest.Java, cancel func())
@@ -345,7 +352,8 @@ func TestChildIsStopped(t *testing.T) {
 	}
 }
 
-// Work that does not stop is abandoned, and its temporary files are removed.
+// TestChildThatHangs checks that work which does not stop is abandoned, and that its temporary
+// files are removed.
 func TestChildThatHangs(t *testing.T) {
 	defer func(was time.Duration) { stopTime = was }(stopTime)
 	stopTime = 200 * time.Millisecond
@@ -366,7 +374,8 @@ func TestChildThatHangs(t *testing.T) {
 	<-released
 }
 
-// A meter reports progress only while bytes move, so that Java ends a task that hangs.
+// TestMeter checks that a meter reports progress only while bytes move, so that Java ends a
+// task that hangs.
 func TestMeter(t *testing.T) {
 	const every = 100 * time.Millisecond
 	c := newCluster(t)
@@ -392,7 +401,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// Two concurrent attempts at a task leave one valid result.
+// TestConcurrentAttempts checks that two concurrent attempts at a task leave one valid result.
 func TestConcurrentAttempts(t *testing.T) {
 	c := newCluster(t)
 	inner := c.st

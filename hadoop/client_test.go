@@ -113,7 +113,8 @@ func (r runnerFunc) run(ctx context.Context, line func(string), _ string, _ ...s
 	return r(ctx, line)
 }
 
-// TestAnswers asks a cluster whose answer hangs or is too long.
+// TestAnswers checks that a request to the cluster fails if the answer hangs, and keeps only a
+// part of an answer that is too long.
 func TestAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &client{log: slog.New(slog.DiscardHandler), patience: time.Hour, yarn: "yarn"}
@@ -146,7 +147,8 @@ func TestAnswers(t *testing.T) {
 	})
 }
 
-// TestStopCommand stops a command that obeys SIGTERM, and one that ignores it.
+// TestStopCommand checks that the end of the context stops a command that obeys SIGTERM, and
+// one that ignores it.
 func TestStopCommand(t *testing.T) {
 	for name, text := range map[string]string{"obeys": "echo go; exec sleep 60", "ignores": "trap '' TERM; echo go; while :; do sleep 0.1; done"} {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -117,7 +117,7 @@ func TestPlainText(t *testing.T) {
 	}
 }
 
-// TestContainer checks the container for the default --memory, which was measured.
+// TestContainer checks the size of the container for the default --memory, which was measured.
 func TestContainer(t *testing.T) {
 	if got := containerMemory(512 << 20); got != (256+512+48)<<20 {
 		t.Errorf("got %d MiB", got>>20)

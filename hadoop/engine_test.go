@@ -216,7 +216,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunFails replays failures of the client on a real cluster.
+// TestRunFails checks the errors of Run with recordings of failures on a real cluster.
 func TestRunFails(t *testing.T) {
 	attempt := func(n int) string { return fmt.Sprintf("attempt_1795425022941_0004_m_%06d_0", n) }
 	for name, tt := range map[string]struct {
@@ -258,7 +258,8 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-// TestClientCannotRun runs scripts of Hadoop's client that find no Java.
+// TestClientCannotRun checks that the error is failure.Usage if the scripts of Hadoop's client
+// find no Java.
 func TestClientCannotRun(t *testing.T) {
 	for name, script := range map[string]string{
 		"no java on the PATH": "echo 'mapred: line 3: java: command not found' >&2; exit 127",
@@ -309,7 +310,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestSilentCluster runs a job on a cluster that never answers.
+// TestSilentCluster checks that Run fails, and leaves no job's directory, if the cluster never
+// answers.
 func TestSilentCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
@@ -331,7 +333,7 @@ func TestSilentCluster(t *testing.T) {
 	})
 }
 
-// TestClientGone runs a client that ends long before its job.
+// TestClientGone checks that Run follows a job whose client ended long before the job.
 func TestClientGone(t *testing.T) {
 	const id = "application_1795425022941_0005"
 	for name, tt := range map[string]struct {
@@ -383,7 +385,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestEarlierJob finds the jobs of earlier runs that ended before their jobs.
+// TestEarlierJob checks that Run follows the running job of an earlier run, and removes the
+// directories of jobs that have ended.
 func TestEarlierJob(t *testing.T) {
 	const id = "application_1_0001"
 	synctest.Test(t, func(t *testing.T) {

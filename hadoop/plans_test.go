@@ -35,7 +35,7 @@ func TestProxyURL(t *testing.T) {
 	}
 }
 
-// TestRestart kills the job of a plan that another plan replaces.
+// TestRestart checks that Restart kills the job of a plan that another plan replaces.
 func TestRestart(t *testing.T) {
 	const id = "application_1_0001"
 	r := newRig(t, func(o *Options) { o.Restart = true })
@@ -55,7 +55,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestFailuresOfPlans lets tasks of two plans fail.
+// TestFailuresOfPlans checks that the error has a failure of each of two plans.
 func TestFailuresOfPlans(t *testing.T) {
 	const id = "application_1795425022941_0004"
 	r := newRig(t, nil)
@@ -77,7 +77,8 @@ func TestFailuresOfPlans(t *testing.T) {
 	}
 }
 
-// TestWorkRemoved removes the work directory of tasks while their job runs.
+// TestWorkRemoved checks the error if somebody removed the work directory of tasks while their
+// job ran.
 func TestWorkRemoved(t *testing.T) {
 	r := newRig(t, nil)
 	r.client.submit = replay(t, "failed", "", errExit)

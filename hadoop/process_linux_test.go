@@ -17,7 +17,7 @@ import (
 
 const helperVariable = "TEST_RUNS_COMMAND"
 
-// TestEndWithParent kills a process that runs a command.
+// TestEndWithParent checks that a command ends when the process that runs it is killed.
 func TestEndWithParent(t *testing.T) {
 	if file := os.Getenv(helperVariable); file != "" {
 		err := (&commands{os.Environ()}).run(t.Context(), func(l string) { fmt.Println("pid", l) }, file)
@@ -51,7 +51,7 @@ func TestEndWithParent(t *testing.T) {
 	t.Error("the command outlives its parent")
 }
 
-// TestCommandOfScripts stops a command that a script has started.
+// TestCommandOfScripts checks that a command is stopped that a script has started.
 func TestCommandOfScripts(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

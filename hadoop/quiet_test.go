@@ -15,7 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// TestClientHangs runs a client that stops printing, and never ends.
+// TestClientHangs checks that Run stops a client that prints nothing more and never ends.
 func TestClientHangs(t *testing.T) {
 	const id = "application_1795425022941_0005"
 	for name, tt := range map[string]struct {
@@ -50,7 +50,8 @@ func TestClientHangs(t *testing.T) {
 	}
 }
 
-// TestDetachWithoutClient runs a client that ends before it prints that the job runs.
+// TestDetachWithoutClient checks that a run with Detach finds its job if the client ends
+// before it prints that the job runs.
 func TestDetachWithoutClient(t *testing.T) {
 	const id = "application_1795425022941_0005"
 	for name, tt := range map[string]struct {
@@ -74,7 +75,7 @@ func TestDetachWithoutClient(t *testing.T) {
 	}
 }
 
-// TestHadoopsFiles checks which files of Hadoop's client for a job's master remain.
+// TestHadoopsFiles checks which of the client's files for a job's master remain.
 func TestHadoopsFiles(t *testing.T) {
 	const job = "job_1795425022941_0005"
 	for name, tt := range map[string]struct {

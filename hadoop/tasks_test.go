@@ -64,8 +64,9 @@ func taskFile(t testing.TB, job Job, batches []task.Batch, entries []Entry) []by
 	return b.Bytes()
 }
 
-// FindTask finds every task by its split, with all that the task needs of its plan and
-// nothing of other tasks, for any spelling of the split's file system.
+// TestFindTask checks that FindTask finds every task by its split, with any spelling of the
+// split's file system. The assignment has all that the task needs of its plan, and nothing of
+// other tasks.
 func TestFindTask(t *testing.T) {
 	job, batches, entries := sampleJob()
 	file := taskFile(t, job, batches, entries)
@@ -93,8 +94,8 @@ func TestFindTask(t *testing.T) {
 	}
 }
 
-// If no task has a split, its file has changed. FindTask also returns a directory in
-// which that failure can be reported.
+// TestFindNoTask checks that FindTask reports a changed file if no task has a split. It also
+// returns a directory in which this failure can be reported.
 func TestFindNoTask(t *testing.T) {
 	job, batches, entries := sampleJob()
 	file := taskFile(t, job, batches, entries)
@@ -118,14 +119,15 @@ func TestWriteSameSplitTwice(t *testing.T) {
 	}
 }
 
-// WriteTasks rejects a line that tasks would reject.
+// TestWriteLongLine checks that WriteTasks rejects a line that tasks would reject.
 func TestWriteLongLine(t *testing.T) {
 	job, batches, entries := sampleJob()
 	batches[1].Plan.Schema = strings.Repeat(" ", maxTaskLine)
 	failuretest.Want(t, WriteTasks(new(bytes.Buffer), job, batches, entries), failure.Usage, "the schema")
 }
 
-// FindTask rejects an invalid task file, and does not call it a change of the input.
+// TestFindInDamagedFile checks that FindTask rejects an invalid task file, and does not report
+// it as a change of the input.
 func TestFindInDamagedFile(t *testing.T) {
 	job, batches, entries := sampleJob()
 	file := string(taskFile(t, job, batches, entries))
@@ -170,7 +172,7 @@ func TestFindInDamagedFile(t *testing.T) {
 	}
 }
 
-// FindTask searches the file of 100,000 tasks in little memory.
+// TestFindAmongMany checks that FindTask needs little memory for the file of 100,000 tasks.
 func TestFindAmongMany(t *testing.T) {
 	const tasks = 100_000
 	p := samplePlan()

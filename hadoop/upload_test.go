@@ -171,7 +171,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestConcurrentUploads lets many runs upload the same program.
+// TestConcurrentUploads checks that many runs can upload the same program at the same time.
 func TestConcurrentUploads(t *testing.T) {
 	h, o, exe := newHome(t, "a program")
 	var all sync.WaitGroup

@@ -44,8 +44,9 @@ type checksumStore struct{ countingStore }
 
 func (v checksumStore) Capabilities() store.Capabilities { return store.CapabilitiesOf(v.Store) }
 
-// TestCommitReads wants a commit to read all staged bytes once, or none if the store has
-// checksums and had them when the tasks wrote the files; and so for tasks that run again.
+// TestCommitReads checks that a commit reads all staged bytes once. It reads none if the store
+// had checksums both when the tasks wrote the files and at the commit. Find does the same
+// before tasks run again.
 func TestCommitReads(t *testing.T) {
 	for name, tt := range map[string]struct {
 		tasks, commit bool // whether the store has checksums

@@ -18,7 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestCommitOfNoTasks commits a plan without inputs.
+// TestCommitOfNoTasks checks that a plan without inputs can be committed.
 func TestCommitOfNoTasks(t *testing.T) {
 	s := newPlanned(t, false)
 	testenv.Must(t, s.st.Mkdir(t.Context(), "/none"))
@@ -27,7 +27,8 @@ func TestCommitOfNoTasks(t *testing.T) {
 	s.commit(t)
 }
 
-// TestCommitTooEarly names the tasks that are not done, and changes nothing.
+// TestCommitTooEarly checks that a commit names the tasks that are not done, and changes
+// nothing.
 func TestCommitTooEarly(t *testing.T) {
 	s := newPlanned(t, false)
 	_, err := Commit(t.Context(), s.plan, s.r.Options)
@@ -48,7 +49,8 @@ func TestCommitTooEarly(t *testing.T) {
 	s.commit(t)
 }
 
-// TestManyMissingTasks lists only some of many missing tasks.
+// TestManyMissingTasks checks that the error of a commit lists only some of many missing
+// tasks.
 func TestManyMissingTasks(t *testing.T) {
 	s := newPlanned(t, false)
 	s.r.Output.RowGroupSize /= 4
@@ -58,7 +60,8 @@ func TestManyMissingTasks(t *testing.T) {
 	failuretest.Want(t, err, failure.Storage, fmt.Sprintf("0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and %d more", n-10))
 }
 
-// TestAlteredWork refuses altered work. The task can be run again.
+// TestAlteredWork checks that a commit refuses altered work, and that the task can be run
+// again.
 func TestAlteredWork(t *testing.T) {
 	s := newPlanned(t, false)
 	other := newPlanned(t, false)
@@ -106,7 +109,7 @@ func TestAlteredWork(t *testing.T) {
 	s.commit(t)
 }
 
-// TestLinkInWork refuses a link in place of a part.
+// TestLinkInWork checks that a commit refuses a link in place of a part.
 func TestLinkInWork(t *testing.T) {
 	r, want := newJob(t)
 	p := newPlan(t, r)
@@ -128,8 +131,8 @@ func TestLinkInWork(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestCommitNeedsOverwrite refuses to replace the output that the plan replaces unless
-// the commit has --overwrite too.
+// TestCommitNeedsOverwrite checks that a commit replaces the output that its plan replaces
+// only with --overwrite.
 func TestCommitNeedsOverwrite(t *testing.T) {
 	s := newPlanned(t, true)
 	s.run(t)
@@ -140,7 +143,7 @@ func TestCommitNeedsOverwrite(t *testing.T) {
 	s.commit(t)
 }
 
-// TestCommitOfChangedInputs refuses the commit and keeps the work.
+// TestCommitOfChangedInputs checks that a commit refuses changed inputs and keeps the work.
 func TestCommitOfChangedInputs(t *testing.T) {
 	s := newPlanned(t, false)
 	s.run(t)
@@ -151,7 +154,7 @@ func TestCommitOfChangedInputs(t *testing.T) {
 	s.commit(t)
 }
 
-// TestLossesOfSeparateTasks wants Commit to add up the losses of the tasks.
+// TestLossesOfSeparateTasks checks that Commit adds up the losses of the tasks.
 func TestLossesOfSeparateTasks(t *testing.T) {
 	s := newPlanned(t, false)
 	b := avroFile(t, 1, 60)
@@ -186,8 +189,8 @@ func TestLossesOfSeparateTasks(t *testing.T) {
 	}
 }
 
-// TestTasksAfterCommit runs a task again after the plan is published, and commits
-// again after a late task.
+// TestTasksAfterCommit checks that a task can run again after its plan is published, and that
+// a commit can be repeated after a late task.
 func TestTasksAfterCommit(t *testing.T) {
 	s := newPlanned(t, false)
 	mustRun(t, s.plan, s.r.Options, allTasks(s.plan)...)
@@ -208,8 +211,8 @@ func TestTasksAfterCommit(t *testing.T) {
 	}
 }
 
-// TestLostOutput loses a file of a published output. Its tasks can be run again, and
-// committed with --overwrite.
+// TestLostOutput checks that the tasks of a published output that lost a file can run again.
+// Their work can be committed with --overwrite.
 func TestLostOutput(t *testing.T) {
 	s := newPlanned(t, false)
 	s.run(t)

@@ -21,7 +21,7 @@ func TestPowerCuts(t *testing.T)      { jobtest.PowerCuts(t) }
 func TestRefusals(t *testing.T)       { jobtest.Refusals(t, local) }
 func TestCorruption(t *testing.T)     { jobtest.Corruption(t, local) }
 
-// TestLocalDisk repeats some of the cases on local disk, and all of them in a soak.
+// TestLocalDisk repeats some of the cases of jobtest on local disk, and all of them in a soak.
 func TestLocalDisk(t *testing.T) {
 	stride := func(thin int) int {
 		if soak.Full() {

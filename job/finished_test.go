@@ -76,8 +76,8 @@ func TestOverwrite(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestFinishedElsewhere finds an output finished with any memory, workers, program and
-// options that do not affect the output.
+// TestFinishedElsewhere checks that an output counts as finished with any memory, workers,
+// program and options that do not affect it.
 func TestFinishedElsewhere(t *testing.T) {
 	r, want := newJob(t)
 	mustConvert(t, r)
@@ -101,7 +101,8 @@ func TestFinishedElsewhere(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestAnotherRequest reports the difference from the request of the output.
+// TestAnotherRequest checks that the error names the difference from the request of the
+// output.
 func TestAnotherRequest(t *testing.T) {
 	r, want := newJob(t)
 	mustConvert(t, r)
@@ -128,7 +129,8 @@ func TestAnotherRequest(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestUnreadableSuccess refuses a foreign or damaged _SUCCESS, even with Overwrite.
+// TestUnreadableSuccess checks that a conversion refuses a foreign or damaged _SUCCESS, even
+// with Overwrite.
 func TestUnreadableSuccess(t *testing.T) {
 	r, _ := newJob(t)
 	mustConvert(t, r)
@@ -158,7 +160,8 @@ func TestUnreadableSuccess(t *testing.T) {
 	}
 }
 
-// TestOutputOfAnotherJob finds another job's output after it got the lock.
+// TestOutputOfAnotherJob checks that a conversion notices the output of another job after it
+// got the lock.
 func TestOutputOfAnotherJob(t *testing.T) {
 	r, want := newJob(t)
 	other := r
@@ -177,7 +180,8 @@ func TestOutputOfAnotherJob(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestForeignFile refuses a foreign file and keeps the work of an unfinished run.
+// TestForeignFile checks that a conversion refuses a foreign file and keeps the work of an
+// unfinished run.
 func TestForeignFile(t *testing.T) {
 	r, want := newJob(t)
 	done := interrupt(t, r, 3)
@@ -193,8 +197,8 @@ func TestForeignFile(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestFinishedKeepsUnfinishedRun finds its output finished and keeps the unfinished run
-// of another request, which can be resumed.
+// TestFinishedKeepsUnfinishedRun checks that a conversion whose output is finished keeps the
+// unfinished run of another request, which can be resumed.
 func TestFinishedKeepsUnfinishedRun(t *testing.T) {
 	r, _ := newJob(t)
 	mustConvert(t, r)
@@ -218,8 +222,8 @@ func TestFinishedKeepsUnfinishedRun(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestFinishedMeanwhileKeepsOthers finds its output finished after it got the lock,
-// and keeps the unfinished run of another request that began meanwhile.
+// TestFinishedMeanwhileKeepsOthers checks that a conversion whose output is finished before it
+// gets the lock keeps the unfinished run of another request that began meanwhile.
 func TestFinishedMeanwhileKeepsOthers(t *testing.T) {
 	for name, do := range map[string]func(r Request, p *manifest.Plan) (*Outcome, error){
 		"convert": func(r Request, _ *manifest.Plan) (*Outcome, error) { return Convert(t.Context(), r) },
@@ -263,7 +267,7 @@ func (u unchangedStore) Rename(ctx context.Context, from, to string) error {
 	return u.Store.Rename(ctx, from, to)
 }
 
-// TestLostDestination ends a job that lost the lock of its destination.
+// TestLostDestination checks that a job ends if it loses the lock of its destination.
 func TestLostDestination(t *testing.T) {
 	r, want := newJob(t)
 	r.Destination.Times.Heartbeat = time.Millisecond

@@ -18,7 +18,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// TestTasksThenConvert resumes the work of a scheduler's tasks for the same plan.
+// TestTasksThenConvert checks that Convert resumes the work of a scheduler's tasks for the
+// same plan.
 func TestTasksThenConvert(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		s := newPlanned(t, overwrite)
@@ -30,8 +31,8 @@ func TestTasksThenConvert(t *testing.T) {
 	}
 }
 
-// TestKilledConvertThenCommit publishes the work of a killed conversion after tasks did the
-// rest.
+// TestKilledConvertThenCommit checks that Commit publishes the work of a killed conversion
+// after tasks did the rest.
 func TestKilledConvertThenCommit(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		s := newPlanned(t, overwrite)
@@ -50,8 +51,8 @@ func TestKilledConvertThenCommit(t *testing.T) {
 	}
 }
 
-// TestResumeTheMostDone resumes the matching plan with the most finished tasks. One plan was
-// made with less memory, and has smaller blocks.
+// TestResumeTheMostDone checks that Convert resumes the matching plan with the most input
+// done. One of the plans was made with less memory, and has smaller blocks.
 func TestResumeTheMostDone(t *testing.T) {
 	first := newPlanned(t, false)
 	small := first.r
@@ -89,8 +90,8 @@ func TestResumeTheMostDone(t *testing.T) {
 	}
 }
 
-// TestOtherRevision neither resumes nor commits a plan of another revision, whose tasks write
-// other bytes.
+// TestOtherRevision checks that a plan of another revision, whose tasks write other bytes, is
+// neither resumed nor committed.
 func TestOtherRevision(t *testing.T) {
 	s := newPlanned(t, false)
 	other := *s.plan
@@ -116,8 +117,9 @@ func TestOtherRevision(t *testing.T) {
 	wantContents(t, s.st, "/out", s.want)
 }
 
-// TestConvertReads does not read the staged files of its own tasks again, which read them back
-// after writing. It reads all files of tasks that were done before.
+// TestConvertReads checks that a conversion does not read the staged files of its own tasks
+// again, because the tasks have read them back. It reads all files of tasks that were done
+// before.
 func TestConvertReads(t *testing.T) {
 	s := newPlanned(t, false)
 	tasks, convert := s.fork(t), s.fork(t)
@@ -136,8 +138,8 @@ func TestConvertReads(t *testing.T) {
 	tasks.checkComplete(t)
 }
 
-// TestChangedDuringConvert changes work that the conversion did itself, and so does not read
-// again. The conversion notices the change, and leaves the destination unchanged.
+// TestChangedDuringConvert checks that a conversion notices a change of its own work, and
+// leaves the destination unchanged.
 func TestChangedDuringConvert(t *testing.T) {
 	const (
 		running = "running"
@@ -209,7 +211,8 @@ func TestChangedDuringConvert(t *testing.T) {
 	}
 }
 
-// TestStagingIsAFile refuses a file in place of the directory with the work of a plan.
+// TestStagingIsAFile checks that a file in place of the directory with the work of a plan is
+// refused.
 func TestStagingIsAFile(t *testing.T) {
 	s := newPlanned(t, false)
 	testenv.Must(t, storetest.MkdirAll(t.Context(), s.st, path.Dir(s.staging())), s.st.WriteFile(t.Context(), s.staging(), nil, true))
@@ -223,7 +226,7 @@ func TestStagingIsAFile(t *testing.T) {
 	failuretest.Want(t, err, failure.Foreign, "is not a directory")
 }
 
-// TestNoTasks makes no destination if there are no tasks to run.
+// TestNoTasks checks that no destination is made if there are no tasks to run.
 func TestNoTasks(t *testing.T) {
 	s := newPlanned(t, false)
 	if results, done, err := RunTasks(t.Context(), s.plan, s.r.Options, nil); len(results) > 0 || done > 0 || err != nil {
@@ -234,7 +237,7 @@ func TestNoTasks(t *testing.T) {
 	}
 }
 
-// TestMendable keeps the work of a canceled run, with any error.
+// TestMendable checks that the work of a canceled run is kept, with any error.
 func TestMendable(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()

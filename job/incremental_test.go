@@ -65,7 +65,7 @@ func (h *hookStore) Rename(ctx context.Context, from, to string) error {
 	return h.Store.Rename(ctx, from, to)
 }
 
-// TestKnownInputsAreNotOpened counts the files that a conversion opens.
+// TestKnownInputsAreNotOpened checks how many files a conversion opens.
 func TestKnownInputsAreNotOpened(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b", "c"} {
@@ -92,8 +92,8 @@ func TestKnownInputsAreNotOpened(t *testing.T) {
 	}
 }
 
-// TestResumeSomeInputs completes an unfinished conversion, and converts newer inputs
-// in an increment of their own.
+// TestResumeSomeInputs checks that an unfinished conversion is completed, and that newer
+// inputs become an increment of their own.
 func TestResumeSomeInputs(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 12)
@@ -134,7 +134,8 @@ func TestResumeSomeInputs(t *testing.T) {
 	}
 }
 
-// TestIncrementBeforeAFailure wants a published increment in the error and in the outcome.
+// TestIncrementBeforeAFailure checks that an increment that was published before a failure is
+// in the error and in the outcome.
 func TestIncrementBeforeAFailure(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 12)
@@ -150,7 +151,8 @@ func TestIncrementBeforeAFailure(t *testing.T) {
 	failuretest.Want(t, err, failure.Input, "after "+path.Base(runs[0])+" was published", "b.avro")
 }
 
-// TestUnfinishedRunStays keeps an unfinished run if the next one fails before its tasks.
+// TestUnfinishedRunStays checks that an unfinished run stays if the next run fails before its
+// tasks.
 func TestUnfinishedRunStays(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 12)
@@ -193,8 +195,8 @@ func TestResumes(t *testing.T) {
 	}
 }
 
-// TestInputsCommittedMeanwhile has another conversion commit inputs after this one chose
-// its inputs and before it has the lock.
+// TestInputsCommittedMeanwhile checks that a conversion leaves out inputs which another
+// conversion committed after this one chose its inputs and before it had the lock.
 func TestInputsCommittedMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 2)
@@ -235,7 +237,8 @@ func TestInputsCommittedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestIncrementalAfterKilledOverwrite compares inputs with the output that the killed overwrite will give.
+// TestIncrementalAfterKilledOverwrite checks that inputs are compared with the output that a
+// killed overwrite will give.
 func TestIncrementalAfterKilledOverwrite(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 2)

@@ -11,7 +11,8 @@ import (
 	"github.com/rowtocol/rowtocol/job/plan"
 )
 
-// TestMovedNothing refuses a move of a tree that has no input of the output.
+// TestMovedNothing checks that a move of a tree is refused if the tree has no input of the
+// output.
 func TestMovedNothing(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 2)
@@ -28,7 +29,7 @@ func TestMovedNothing(t *testing.T) {
 	}
 }
 
-// TestCopyMeanwhile refuses an input if another run has committed a copy of it.
+// TestCopyMeanwhile checks that an input is refused if another run has committed a copy of it.
 func TestCopyMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 2)

@@ -186,7 +186,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestOutcome compares the outcome with _SUCCESS.
+// TestOutcome checks that the outcome agrees with _SUCCESS.
 func TestOutcome(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "a.avro")
@@ -204,7 +204,7 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// TestInvalidUTF8 copies strings that are not UTF-8, with a warning.
+// TestInvalidUTF8 checks that strings that are not UTF-8 are copied, with a warning.
 func TestInvalidUTF8(t *testing.T) {
 	dir := t.TempDir()
 	b := avroFile(t, 1, 1)

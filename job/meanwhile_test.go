@@ -13,7 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// TestWorkThatChangesMeanwhile runs a task again after its work was checked.
+// TestWorkThatChangesMeanwhile checks that a commit succeeds if a task runs again after its
+// work was checked.
 func TestWorkThatChangesMeanwhile(t *testing.T) {
 	s := newPlanned(t, false)
 	s.run(t)
@@ -31,8 +32,8 @@ func TestWorkThatChangesMeanwhile(t *testing.T) {
 	s.checkComplete(t)
 }
 
-// TestLateResult replaces a result by one of an attempt that made other bytes, after a
-// commit checked the work and before it takes it. The checked work is published.
+// TestLateResult checks that a commit publishes the work that it checked, even if an attempt
+// that made other bytes replaces a result before the commit takes the work.
 func TestLateResult(t *testing.T) {
 	s := newPlanned(t, false)
 	s.run(t)
@@ -59,7 +60,8 @@ func TestLateResult(t *testing.T) {
 	s.checkComplete(t)
 }
 
-// TestOlderPlan does not replace a later output, which removes the plan's work.
+// TestOlderPlan checks that a plan does not replace a later output, which removes the plan's
+// work.
 func TestOlderPlan(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		s := newPlanned(t, overwrite)
@@ -81,7 +83,7 @@ func TestOlderPlan(t *testing.T) {
 	}
 }
 
-// TestConversionsMeanwhile keeps the work of tasks during other conversions.
+// TestConversionsMeanwhile checks that other conversions keep the work of tasks.
 func TestConversionsMeanwhile(t *testing.T) {
 	third := func(s *planned) Request {
 		r := s.other()
@@ -126,8 +128,8 @@ func TestConversionsMeanwhile(t *testing.T) {
 	}
 }
 
-// TestOverwriteOfPending replaces a pending output that a killed run began to publish, but
-// not one that a process publishes meanwhile.
+// TestOverwriteOfPending checks that Overwrite replaces a pending output that a killed run
+// began to publish, but not an output that another process publishes meanwhile.
 func TestOverwriteOfPending(t *testing.T) {
 	for _, alive := range []bool{true, false} {
 		s := newPlanned(t, true)
@@ -161,7 +163,7 @@ func TestOverwriteOfPending(t *testing.T) {
 	}
 }
 
-// TestSameConversionMeanwhile has nothing to commit after the same conversion.
+// TestSameConversionMeanwhile checks that a commit does nothing after the same conversion.
 func TestSameConversionMeanwhile(t *testing.T) {
 	s := newPlanned(t, true)
 	mustRun(t, s.plan, s.r.Options, 0, 1)
@@ -172,8 +174,8 @@ func TestSameConversionMeanwhile(t *testing.T) {
 	wantContents(t, s.st, "/out", s.want)
 }
 
-// TestOutputBeforeCommit has a commit find a new output after it got the lock. It then removes
-// the work of its plan, which is outdated.
+// TestOutputBeforeCommit checks that a commit is refused if it finds a new output after it got
+// the lock. It removes the work of its plan, which is outdated.
 func TestOutputBeforeCommit(t *testing.T) {
 	s := newPlanned(t, true)
 	s.run(t)
@@ -194,7 +196,8 @@ func TestOutputBeforeCommit(t *testing.T) {
 	s.checkComplete(t)
 }
 
-// TestOvertakenCommit loses the lock to another commit of the plan.
+// TestOvertakenCommit checks that a commit fails if it loses the lock to another commit of the
+// plan, which publishes the output.
 func TestOvertakenCommit(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		s := newPlanned(t, overwrite)

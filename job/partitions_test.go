@@ -23,8 +23,8 @@ func partitions(t *testing.T, dir string, mkdir func(string)) *Partitions {
 	return p
 }
 
-// TestParents makes parent directories, even if others remove them, and removes them if the
-// conversion fails.
+// TestParents checks that parent directories are made, even if other processes remove them,
+// and are removed if the conversion fails.
 func TestParents(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/src/k=1/h=1/a.avro", 1, 1)
@@ -55,7 +55,7 @@ func TestParents(t *testing.T) {
 	failuretest.Want(t, err, failure.Refused, "none/dest")
 }
 
-// TestPartitionsInAnOutput refuses partitions below an output or an increment.
+// TestPartitionsInAnOutput checks that partitions below an output or an increment are refused.
 func TestPartitionsInAnOutput(t *testing.T) {
 	for _, name := range []string{manifest.SuccessName, manifest.IncrementName(1, manifest.NewID()) + "/"} {
 		dir := t.TempDir()
@@ -75,8 +75,8 @@ func TestPartitionsInAnOutput(t *testing.T) {
 	}
 }
 
-// TestPartitionThatWaits makes no output and no destination of a partition whose inputs
-// are not complete.
+// TestPartitionThatWaits checks that a partition whose inputs are not complete gets no output
+// and no destination.
 func TestPartitionThatWaits(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/src/k=1/a.avro", 1, 1)
@@ -95,7 +95,7 @@ func TestPartitionThatWaits(t *testing.T) {
 	}
 }
 
-// TestFirstOfTwo makes an increment of the new inputs, if another process makes the
+// TestFirstOfTwo checks that the new inputs become an increment if another process makes the
 // first output meanwhile.
 func TestFirstOfTwo(t *testing.T) {
 	dir := t.TempDir()
@@ -114,7 +114,8 @@ func TestFirstOfTwo(t *testing.T) {
 	}
 }
 
-// TestReprocessKeepsIncrements refuses to reprocess increments without the manifest of their output.
+// TestReprocessKeepsIncrements checks that increments without the manifest of their output are
+// not reprocessed.
 func TestReprocessKeepsIncrements(t *testing.T) {
 	dir := t.TempDir()
 	p := partitions(t, dir, nil)

@@ -68,7 +68,8 @@ func (s *memoryJob) beforeLock(dest string, do func()) {
 	s.r.Resolve = storetest.ResolveTo(callBefore(s.st, path.Join(dest, manifest.WorkName), do))
 }
 
-// TestConvertSurveysAgain has another process publish after the first survey.
+// TestConvertSurveysAgain checks that a conversion surveys again if another process publishes
+// after the first survey.
 func TestConvertSurveysAgain(t *testing.T) {
 	remove := func(t *testing.T, s *memoryJob, name string) {
 		testenv.Must(t, s.st.Remove(t.Context(), name))
@@ -120,8 +121,9 @@ func TestConvertSurveysAgain(t *testing.T) {
 	}
 }
 
-// TestSurveyAgainFindsOutput finds that another run published the requested output, even if
-// that has inputs newer than the first survey, or all inputs now wait.
+// TestSurveyAgainFindsOutput checks that a conversion finds the requested output that another
+// run published, even if that output has inputs newer than the first survey, or the filter now
+// leaves out all inputs.
 func TestSurveyAgainFindsOutput(t *testing.T) {
 	for name, others := range map[string]func(t *testing.T, s *memoryJob){
 		"the same": func(*testing.T, *memoryJob) {},
@@ -158,7 +160,8 @@ func TestSurveyAgainFindsOutput(t *testing.T) {
 	}
 }
 
-// TestSurveyAgainKeepsWork keeps the work of an unfinished run if the second survey fails.
+// TestSurveyAgainKeepsWork checks that the work of an unfinished run is kept if the second
+// survey fails.
 func TestSurveyAgainKeepsWork(t *testing.T) {
 	s := newPlanned(t, true)
 	s.r.Workers = 1
@@ -179,8 +182,8 @@ func TestSurveyAgainKeepsWork(t *testing.T) {
 	s.checkComplete(t)
 }
 
-// TestSubmitRefusesNewIncrement refuses the output if an increment was published while its
-// tasks ran. The next submission replaces that increment too.
+// TestSubmitRefusesNewIncrement checks that Submit refuses to replace an increment that was
+// published while its tasks ran. The next submission replaces that increment as well.
 func TestSubmitRefusesNewIncrement(t *testing.T) {
 	s := newOverwriteJob(t)
 	s.e.after = func(err error) error {
@@ -198,8 +201,8 @@ func TestSubmitRefusesNewIncrement(t *testing.T) {
 	s.wantInputs(t, "/out", "a.avro", "b.avro")
 }
 
-// TestSubmitResumesNoOutdatedPlan does not resume a plan if the destination has a new
-// increment, although the inputs and the output are the same.
+// TestSubmitResumesNoOutdatedPlan checks that Submit does not resume a plan if the destination
+// has a new increment, although the inputs and the output are the same.
 func TestSubmitResumesNoOutdatedPlan(t *testing.T) {
 	s := newOverwriteJob(t)
 	s.e.after = func(err error) error {
@@ -216,8 +219,8 @@ func TestSubmitResumesNoOutdatedPlan(t *testing.T) {
 	s.wantInputs(t, "/out", "a.avro")
 }
 
-// TestSubmitFindsInputsAgain has a run publish while the leftovers of another are
-// removed.
+// TestSubmitFindsInputsAgain checks that Submit surveys again if a run publishes while the
+// leftovers of another run are removed.
 func TestSubmitFindsInputsAgain(t *testing.T) {
 	s := newOverwriteJob(t)
 	for _, dir := range []string{"/out/" + manifest.WorkName, "/out/" + manifest.WorkName + "/0123456789abcdef"} {
@@ -240,9 +243,9 @@ func (l listHookStore) List(ctx context.Context, p string) ([]store.Info, error)
 	return infos, err
 }
 
-// TestReprocessSurveysAgain has an ordinary run publish an input that came after the inputs
-// of the partition were found: during the survey, before the lock is taken, or while tasks
-// run on an engine.
+// TestReprocessSurveysAgain checks that reprocessing finds an input that came after the inputs
+// of the partition were found, and that an ordinary run published: during the survey, before
+// the lock is taken, or while tasks run on an engine.
 func TestReprocessSurveysAgain(t *testing.T) {
 	for name, submits := range map[string]bool{"/in/k=1": false, "/out/k=1/" + manifest.WorkName: false, "": true} {
 		s := newMemoryJob(t)

@@ -60,7 +60,8 @@ func reworded(schema string) string {
 	return strings.Replace(schema, `{"type":"record",`, `{"doc": "E-mail.", "type":"record", `, 1)
 }
 
-// TestConvertGenerations converts files of two generations of a schema to one output.
+// TestConvertGenerations checks that files of two generations of a schema are converted to one
+// output.
 func TestConvertGenerations(t *testing.T) {
 	dir := t.TempDir()
 	writeRows(t, dir+"/1.avro", firstMail, "\x02\x02a\x02\x06\x01")
@@ -93,8 +94,8 @@ func TestConvertGenerations(t *testing.T) {
 	failuretest.Want(t, err, failure.Input, "2 different schemas")
 }
 
-// TestResumeWithRewordedSchema resumes a run with another text of the schema. All parts
-// have the text of the plan.
+// TestResumeWithRewordedSchema checks that a run can be resumed with another text of the
+// schema. All parts have the text of the plan.
 func TestResumeWithRewordedSchema(t *testing.T) {
 	r, _ := newJob(t)
 	r.Schema = avrotest.Schema
@@ -110,7 +111,7 @@ func TestResumeWithRewordedSchema(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestOwnSchemaChangesNothing requests the schema that the input has.
+// TestOwnSchemaChangesNothing checks that requesting the schema of the input changes nothing.
 func TestOwnSchemaChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/a.avro", 3, 40)

@@ -83,8 +83,8 @@ func TestResume(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestResumeDamaged runs tasks again if their parts differ from their results, or if
-// their results are invalid.
+// TestResumeDamaged checks that tasks run again if their parts differ from their results, or
+// if their results are invalid.
 func TestResumeDamaged(t *testing.T) {
 	r, want := newJob(t)
 	for name, change := range map[string]func(b []byte) []byte{
@@ -120,7 +120,7 @@ func TestResumeDamaged(t *testing.T) {
 	}
 }
 
-// TestResumeElsewhere resumes the stored plan with other memory, workers and
+// TestResumeElsewhere checks that the stored plan is resumed with other memory, workers and
 // program.
 func TestResumeElsewhere(t *testing.T) {
 	r, want := newJob(t)
@@ -132,7 +132,7 @@ func TestResumeElsewhere(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestResumeAfterTheEnd resumes the work of killed processes.
+// TestResumeAfterTheEnd checks that the work of killed processes is resumed.
 func TestResumeAfterTheEnd(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		first := newPlanned(t, overwrite)
@@ -166,8 +166,8 @@ func TestResumeAfterTheEnd(t *testing.T) {
 // blocks of 64 KiB.
 const smallMemory = 128 << 10
 
-// TestResumeWithLessMemory refuses to resume with too little memory and keeps the work.
-// Restart makes a new plan.
+// TestResumeWithLessMemory checks that a run with too little memory is refused and keeps the
+// work. Restart makes a new plan.
 func TestResumeWithLessMemory(t *testing.T) {
 	r, _ := newJob(t)
 	done := interrupt(t, r, 4)
@@ -191,7 +191,8 @@ func TestResumeWithLessMemory(t *testing.T) {
 	}
 }
 
-// TestRestart removes the work of the earlier plan and runs all tasks again.
+// TestRestart checks that Restart removes the work of the earlier plan and runs all tasks
+// again.
 func TestRestart(t *testing.T) {
 	r, want := newJob(t)
 	interrupt(t, r, 3)
@@ -207,7 +208,8 @@ func TestRestart(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestOtherRequestResumesNothing removes the work of another request's run.
+// TestOtherRequestResumesNothing checks that a conversion removes the work of another
+// request's run.
 func TestOtherRequestResumesNothing(t *testing.T) {
 	r, _ := newJob(t)
 	interrupt(t, r, 3)
@@ -221,7 +223,7 @@ func TestOtherRequestResumesNothing(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestAlteredPlan makes a new plan if the stored plan was changed.
+// TestAlteredPlan checks that a new plan is made if the stored plan was changed.
 func TestAlteredPlan(t *testing.T) {
 	r, _ := newJob(t)
 	interrupt(t, r, 3)
@@ -239,8 +241,8 @@ func TestAlteredPlan(t *testing.T) {
 	}
 }
 
-// TestFailuresKeepParts fails the last part with errors that may not recur. A rerun
-// resumes all other tasks.
+// TestFailuresKeepParts checks that a rerun resumes all other tasks after the last part failed
+// with an error that may not recur.
 func TestFailuresKeepParts(t *testing.T) {
 	r, want := newJob(t)
 	r.Workers = 1
@@ -265,8 +267,8 @@ func TestFailuresKeepParts(t *testing.T) {
 	}
 }
 
-// TestFailedPublishingKeepsParts has a store that refuses the manifest, or a foreign file
-// at the destination.
+// TestFailedPublishingKeepsParts checks that parts are kept if the store refuses the manifest,
+// or if the destination holds a foreign file.
 func TestFailedPublishingKeepsParts(t *testing.T) {
 	r, want := newJob(t)
 	t.Run("quota", func(t *testing.T) {
@@ -302,8 +304,8 @@ func TestFailedPublishingKeepsParts(t *testing.T) {
 	})
 }
 
-// TestUnreadableResultsEndTheRun does not run tasks again if the storage fails when it
-// looks for their results.
+// TestUnreadableResultsEndTheRun checks that tasks do not run again if the storage fails when
+// their results are read.
 func TestUnreadableResultsEndTheRun(t *testing.T) {
 	r, want := newJob(t)
 	done := interrupt(t, r, 3)
@@ -317,7 +319,8 @@ func TestUnreadableResultsEndTheRun(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// TestLossesOfResumedTasks counts the losses of resumed tasks against the limit.
+// TestLossesOfResumedTasks checks that the limit of lost rows includes the losses of resumed
+// tasks.
 func TestLossesOfResumedTasks(t *testing.T) {
 	r, _ := newJob(t)
 	in := filepath.Join(r.Inputs[0], "a.avro")

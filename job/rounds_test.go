@@ -59,8 +59,8 @@ func inputsOf(outputs []*manifest.Success) (names [][]string) {
 	return names
 }
 
-// TestSubmitIncremental completes an unfinished submission, and then submits newer
-// inputs. If these fail, the error names the published increment.
+// TestSubmitIncremental checks that Submit completes an unfinished submission, and then
+// submits newer inputs. If the newer inputs fail, the error names the published increment.
 func TestSubmitIncremental(t *testing.T) {
 	s := newMemoryJob(t)
 	s.r.Incremental = true
@@ -103,8 +103,8 @@ func TestSubmitIncremental(t *testing.T) {
 	}
 }
 
-// TestSubmitIncrementalMeanwhile has another process commit some of the inputs while
-// the tasks run. The other inputs are submitted again.
+// TestSubmitIncrementalMeanwhile checks that Submit submits the remaining inputs again if
+// another process commits some of the inputs while the tasks run.
 func TestSubmitIncrementalMeanwhile(t *testing.T) {
 	s := newMemoryJob(t)
 	s.r.Incremental = true
@@ -153,7 +153,8 @@ func (s *memoryJob) submit(t *testing.T, p *Partitions, names ...string) map[str
 	return all
 }
 
-// TestSubmitPartitions runs the tasks of all partitions together, even if one fails.
+// TestSubmitPartitions checks that the tasks of all partitions run together, even if one
+// fails.
 func TestSubmitPartitions(t *testing.T) {
 	s := newMemoryJob(t)
 	names := []string{"k=1/h=1", "k=1/h=2", "k=2/h=1", "k=2/h=2"}
@@ -201,8 +202,8 @@ func TestSubmitPartitions(t *testing.T) {
 	}
 }
 
-// TestSubmitPartitionsThatFail submits the other partitions in another round, if the engine
-// names the plan whose tasks failed. Otherwise all partitions fail.
+// TestSubmitPartitionsThatFail checks that the other partitions are submitted in another round
+// if the engine names the plan whose tasks failed. Otherwise all partitions fail.
 func TestSubmitPartitionsThatFail(t *testing.T) {
 	s := newMemoryJob(t)
 	names := []string{"k=1", "k=2", "k=3"}
@@ -252,8 +253,8 @@ func (f *failingPlans) Run(ctx context.Context, batches []task.Batch, progress f
 	return err
 }
 
-// TestSubmitFirstOfTwo makes an increment of the new inputs, if another process makes the first
-// output of a partition while the tasks run.
+// TestSubmitFirstOfTwo checks that the new inputs become an increment if another process makes
+// the first output of a partition while the tasks run.
 func TestSubmitFirstOfTwo(t *testing.T) {
 	s := newMemoryJob(t)
 	s.input(t, "/in/k=1/a.avro", 1, 2)
@@ -272,7 +273,7 @@ func TestSubmitFirstOfTwo(t *testing.T) {
 	}
 }
 
-// TestSubmitThatWaits makes no output of a partition whose inputs are not complete.
+// TestSubmitThatWaits checks that a partition whose inputs are not complete gets no output.
 func TestSubmitThatWaits(t *testing.T) {
 	s := newMemoryJob(t)
 	s.input(t, "/in/k=1/a.avro", 1, 2)
@@ -291,8 +292,8 @@ func TestSubmitThatWaits(t *testing.T) {
 	}
 }
 
-// TestSubmitAfterKilledClients leaves the work of two plans, one of them outdated, and a file
-// that a task wrote after its plan was published. The next run removes each.
+// TestSubmitAfterKilledClients checks that the next run removes the work of two plans, one of
+// them outdated, and a file that a task wrote after its plan was published.
 func TestSubmitAfterKilledClients(t *testing.T) {
 	s := newMemoryJob(t)
 	p := &Partitions{Request: s.r}

@@ -13,7 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/spill"
 )
 
-// TestTasksOfAnotherSink runs tasks again that ran with another sink than the commit's.
+// TestTasksOfAnotherSink checks that tasks run again if they ran with another sink than that
+// of the commit.
 func TestTasksOfAnotherSink(t *testing.T) {
 	for name, others := range map[string]func(*manifest.Plan) (task.Sink, error){
 		"no sink": nil, "another field": tasktest.Keys{Field: "id"}.Of,
@@ -39,7 +40,8 @@ func (failingSink) Merge(context.Context, task.Output, *spill.Folder, func(task.
 	return errors.New("no merge")
 }
 
-// TestLastStepFails keeps the work of tasks if the last step fails with any error.
+// TestLastStepFails checks that the work of tasks is kept if the last step fails with any
+// error.
 func TestLastStepFails(t *testing.T) {
 	s := newPlanned(t, true)
 	r := s.r

@@ -13,8 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestSubmitDetached does not wait for the tasks. Their plan can be committed by its ID,
-// before and after its work was moved.
+// TestSubmitDetached checks that a detached Submit does not wait for the tasks. Their plan can
+// be committed by its ID, before and after its work was moved.
 func TestSubmitDetached(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		s, e := newSubmission(t, overwrite)
@@ -48,8 +48,8 @@ func TestSubmitDetached(t *testing.T) {
 	}
 }
 
-// TestCommitStagedMoved refuses an input that another run committed under its earlier
-// name.
+// TestCommitStagedMoved checks that an input is refused if another run committed it under its
+// earlier name.
 func TestCommitStagedMoved(t *testing.T) {
 	s, e := newSubmission(t, false)
 	s.r.Inputs, s.r.Incremental = []string{"/in"}, true
@@ -73,8 +73,8 @@ func TestCommitStagedMoved(t *testing.T) {
 	failuretest.Want(t, err, failure.Foreign, "/in/b.avro was committed after plan")
 }
 
-// TestCommitStagedAnew replaces the same output if the plan was made for that, and refuses
-// a plan for another destination.
+// TestCommitStagedAnew checks that CommitStaged replaces the same output if the plan was made
+// for that, and refuses a plan for another destination.
 func TestCommitStagedAnew(t *testing.T) {
 	s, e := newSubmission(t, false)
 	before := mustConvert(t, s.r)

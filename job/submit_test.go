@@ -72,7 +72,8 @@ func mustSubmit(t *testing.T, r Request, e RemoteRunner) *Outcome {
 	return out
 }
 
-// TestSubmit wants the bytes of Convert if tasks run in any order and several times.
+// TestSubmit checks that the output has the bytes of Convert if tasks run in any order and
+// several times.
 func TestSubmit(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for name, order := range map[string]func([]int) []int{
@@ -104,8 +105,8 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
-// TestSubmitLateTasks finds tasks that are not done although the engine has ended without
-// an error. The next submission runs only these.
+// TestSubmitLateTasks checks that Submit finds tasks that are not done although the engine has
+// ended without an error. The next submission runs only these tasks.
 func TestSubmitLateTasks(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		s, e := newSubmission(t, overwrite)
@@ -128,8 +129,8 @@ func TestSubmitLateTasks(t *testing.T) {
 	}
 }
 
-// TestSubmitRestart runs all tasks again, and with Overwrite also those of an existing
-// output.
+// TestSubmitRestart checks that Restart runs all tasks again, and with Overwrite also those of
+// an existing output.
 func TestSubmitRestart(t *testing.T) {
 	s, e := newSubmission(t, false)
 	e.order = func(n []int) []int { return n[:4] }
@@ -150,8 +151,8 @@ func TestSubmitRestart(t *testing.T) {
 	s.checkComplete(t)
 }
 
-// TestSubmitAfterDamage makes a new plan, because the staged plan does not replace a later
-// output. That output is damaged.
+// TestSubmitAfterDamage checks that Submit makes a new plan if the staged plan does not
+// replace a later output, which is damaged.
 func TestSubmitAfterDamage(t *testing.T) {
 	s, e := newSubmission(t, true)
 	e.after = func(error) error { return task.ErrDetached }
@@ -170,7 +171,8 @@ func TestSubmitAfterDamage(t *testing.T) {
 	wantContents(t, s.st, "/out", s.want)
 }
 
-// TestSubmitRefuses refuses files on local disk, and requests that Convert refuses.
+// TestSubmitRefuses checks that Submit refuses files on local disk, and requests that Convert
+// refuses.
 func TestSubmitRefuses(t *testing.T) {
 	s, e := newSubmission(t, false)
 	for _, local := range []string{"/out", "/a.avro"} {
@@ -208,7 +210,8 @@ func TestSubmitRefuses(t *testing.T) {
 	}
 }
 
-// TestSubmitOfNothing publishes an output without tasks, and does not run the engine.
+// TestSubmitOfNothing checks that Submit publishes an output without tasks, and does not run
+// the engine.
 func TestSubmitOfNothing(t *testing.T) {
 	s, e := newSubmission(t, false)
 	testenv.Must(t, s.st.Mkdir(t.Context(), "/none"))
@@ -223,8 +226,8 @@ func TestSubmitOfNothing(t *testing.T) {
 	s.checkComplete(t)
 }
 
-// TestSubmitAfterOthers finds that another process published the same output, even if its own
-// tasks failed. It is refused if that was another output.
+// TestSubmitAfterOthers checks that Submit finds the same output that another process
+// published, even if its own tasks failed. It is refused if another output was published.
 func TestSubmitAfterOthers(t *testing.T) {
 	for _, failed := range []error{nil, failure.New(failure.Storage, "the directory is gone")} {
 		s, e := newSubmission(t, false)
@@ -246,7 +249,7 @@ func TestSubmitAfterOthers(t *testing.T) {
 	failuretest.Want(t, err, failure.Foreign, "got another output after plan")
 }
 
-// TestSubmitFails returns the error of the engine and keeps the work.
+// TestSubmitFails checks that Submit returns the error of the engine and keeps the work.
 func TestSubmitFails(t *testing.T) {
 	s, e := newSubmission(t, false)
 	e.order = func(n []int) []int { return n[:3] }
@@ -274,7 +277,8 @@ func TestSubmitFails(t *testing.T) {
 	s.checkComplete(t)
 }
 
-// TestTooManyTasks warns of tasks that leave more files than a directory can hold.
+// TestTooManyTasks checks that there is a warning if tasks leave more files than a directory
+// can hold.
 func TestTooManyTasks(t *testing.T) {
 	if warnings := tooMany(1 << 19); warnings != nil {
 		t.Error(warnings)

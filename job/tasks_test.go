@@ -45,7 +45,7 @@ func TestTasksAndCommit(t *testing.T) {
 	}
 }
 
-// TestTasksOfNoPlan refuses numbers of tasks that the plan does not have.
+// TestTasksOfNoPlan checks that numbers of tasks are refused that the plan does not have.
 func TestTasksOfNoPlan(t *testing.T) {
 	s := newPlanned(t, false)
 	for _, n := range []int{-1, len(s.plan.Tasks)} {
@@ -54,9 +54,9 @@ func TestTasksOfNoPlan(t *testing.T) {
 	}
 }
 
-// TestRandomTasks repeats and reorders tasks and runs them concurrently, on a store
-// that fails and in processes that end at any moment. Commit must give the bytes of
-// Convert.
+// TestRandomTasks checks that Commit gives the bytes of Convert after tasks were repeated,
+// reordered and run concurrently, on a store that fails and in processes that end at any
+// moment.
 func TestRandomTasks(t *testing.T) {
 	tries, failed := 0, 0
 	for seed := range soak.Rounds[uint64](8, 200) {
@@ -107,8 +107,8 @@ func (s *planned) runSome(t *testing.T, r *rand.Rand) error {
 	return err
 }
 
-// TestFailedRunKeepsOthers fails a task that another process has done
-// meanwhile, and keeps the work of that process.
+// TestFailedRunKeepsOthers checks that a task that fails keeps the work of another process
+// that has done it meanwhile.
 func TestFailedRunKeepsOthers(t *testing.T) {
 	s := newPlanned(t, false)
 	done := callBefore(s.st, "task-00002.json", func() { mustRun(t, s.plan, s.r.Options, 2) })
@@ -131,7 +131,7 @@ func TestFailedRunKeepsOthers(t *testing.T) {
 	s.commit(t)
 }
 
-// TestTasksOnBrokenStorage does not run tasks again if their files cannot be read.
+// TestTasksOnBrokenStorage checks that tasks do not run again if their files cannot be read.
 func TestTasksOnBrokenStorage(t *testing.T) {
 	s := newPlanned(t, false)
 	mustRun(t, s.plan, s.r.Options, 0)
@@ -143,7 +143,7 @@ func TestTasksOnBrokenStorage(t *testing.T) {
 	}
 }
 
-// TestNoDestination refuses plans whose destination is not possible.
+// TestNoDestination checks that plans are refused whose destination is not possible.
 func TestNoDestination(t *testing.T) {
 	s := newPlanned(t, false)
 	testenv.Must(t, s.st.WriteFile(t.Context(), "/file", nil, true))
@@ -170,7 +170,8 @@ func TestNoDestination(t *testing.T) {
 	}
 }
 
-// TestLateTask finishes a task after another process has published its output.
+// TestLateTask checks that a task fails if another process has published its output before the
+// task ends. The task can run again, without effect.
 func TestLateTask(t *testing.T) {
 	for _, committed := range []bool{false, true} {
 		s := newPlanned(t, false)

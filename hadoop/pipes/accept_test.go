@@ -122,7 +122,8 @@ func TestAcceptRefuses(t *testing.T) {
 	}
 }
 
-// TestWhole reads the complete messages of a real Hadoop, with all its 1,695 properties.
+// TestWhole checks that the complete messages of a real Hadoop are read, with all 1,695
+// properties.
 func TestWhole(t *testing.T) {
 	task, _, err := acceptFrom(append(authRequestMessage().p, readWhole(t)...), "secret")
 	testenv.Must(t, err)

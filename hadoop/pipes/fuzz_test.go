@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzAccept reads arbitrary bytes from Java, after an authentication or from the start.
-// An accepted task must be accepted again when it is encoded anew.
+// FuzzAccept reads arbitrary bytes from Java, after an authentication or from the start. A
+// task that is accepted must be accepted again when it is encoded anew.
 func FuzzAccept(f *testing.F) {
 	for _, name := range []string{"done", "sha256", "leaves", "counter", "killed"} {
 		r := readRecording(f, name)

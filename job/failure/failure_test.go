@@ -46,7 +46,7 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// TestNames finds each kind by its name, and compares the kinds.
+// TestNames checks that each kind is found by its name, and how kinds compare.
 func TestNames(t *testing.T) {
 	// The kinds are in the order of Compare.
 	kinds := []error{failure.Usage, failure.Input, failure.Foreign, failure.Refused, failure.Storage, failure.Locked, failure.Losses, failure.Different}

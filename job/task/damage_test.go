@@ -78,7 +78,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestLostRowsOfAllTasks applies the limit of each task to all tasks together.
+// TestLostRowsOfAllTasks checks that the limit of each task also applies to all tasks
+// together.
 func TestLostRowsOfAllTasks(t *testing.T) {
 	dir := t.TempDir()
 	a, _ := writeInput(t, dir, "a.avro", 10)
@@ -129,7 +130,8 @@ func TestInputChanged(t *testing.T) {
 	failuretest.Want(t, err, failure.Input, "does not exist")
 }
 
-// TestInvalidResults calls Finished after the files of an earlier run were changed.
+// TestInvalidResults checks what Finished returns after the files of an earlier attempt were
+// changed.
 func TestInvalidResults(t *testing.T) {
 	in, _ := writeInput(t, t.TempDir(), "a.avro", 10)
 	p := newPlan(t, 1<<20, in)

@@ -15,7 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/store/memstore"
 )
 
-// TestKinds reads the kind of an error back from its document.
+// TestKinds checks that the kind of an error can be read back from its document.
 func TestKinds(t *testing.T) {
 	for name, err := range map[string]error{
 		"usage":    failure.New(failure.Usage, "x"),
@@ -64,7 +64,7 @@ func TestWeightiest(t *testing.T) {
 	}
 }
 
-// TestLongFailure reads the document of an error with a very long message.
+// TestLongFailure checks that the document of an error with a very long message can be read.
 func TestLongFailure(t *testing.T) {
 	st, long := memstore.New().Client(), strings.Repeat("<\x01é", maxFailed)
 	f := NewFailed(&damage.Error{File: long, Column: long, Path: long, Reason: long})
@@ -75,7 +75,7 @@ func TestLongFailure(t *testing.T) {
 	}
 }
 
-// TestFailureWithCause reads the document of damage with a cause.
+// TestFailureWithCause checks that the document of damage with a cause can be read.
 func TestFailureWithCause(t *testing.T) {
 	for _, cause := range []error{errors.New("cause"), flate.CorruptInputError(12)} {
 		st := memstore.New().Client()
@@ -93,7 +93,8 @@ func TestFailureWithCause(t *testing.T) {
 	}
 }
 
-// TestReadFailures finds the documents of a run among those of other runs and other files.
+// TestReadFailures checks that the documents of a run are found among those of other runs and
+// other files.
 func TestReadFailures(t *testing.T) {
 	st := memstore.New().Client()
 	testenv.Must(t, st.Mkdir(t.Context(), "/d"))

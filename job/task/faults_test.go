@@ -35,8 +35,8 @@ func damagedPlan(t *testing.T) *manifest.Plan {
 	return p
 }
 
-// TestFaults fails each call to the store in turn, before or after its effect. A
-// result must be valid if it exists, and a task without a result must leave nothing.
+// TestFaults checks that a result is valid if it exists, and that a task without a result
+// leaves nothing, after each call to the store failed in turn, before or after its effect.
 func TestFaults(t *testing.T) {
 	p, o := damagedPlan(t), options(t)
 	o.Workers, o.Formats, o.Sink = 1, mixedFormats, newFirsts("")
@@ -126,8 +126,8 @@ func checkLeft(t *testing.T, p *manifest.Plan, dir string, fault storetest.Fault
 	}
 }
 
-// TestPowerCuts cuts the power at each point of a task. Afterwards a result must be
-// valid if it exists, and the task must run.
+// TestPowerCuts checks that a result is valid if it exists, and that the task can run, after
+// the power was cut at each point of the task.
 func TestPowerCuts(t *testing.T) {
 	p, o := damagedPlan(t), options(t)
 	o.Workers, o.Formats, o.Sink = 1, mixedFormats, newFirsts("")
@@ -158,7 +158,8 @@ func TestPowerCuts(t *testing.T) {
 	}
 }
 
-// TestFinishedFails distinguishes errors of the storage from invalid results.
+// TestFinishedFails checks that Finished distinguishes errors of the storage from invalid
+// results.
 func TestFinishedFails(t *testing.T) {
 	p := damagedPlan(t)
 	dir, _ := mustRun(t, p, options(t))

@@ -33,8 +33,8 @@ func (l *statCounter) Stat(ctx context.Context, p string) (store.Info, error) {
 	return l.Client.Stat(ctx, p)
 }
 
-// TestListedWork finds listed tasks without a lookup of each file. It also finds tasks that
-// ran again after the listing, but not tasks that first ran after it.
+// TestListedWork checks that Find finds listed tasks without a lookup of each file. It also
+// finds tasks that ran again after the listing, but not tasks that first ran after it.
 func TestListedWork(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 40)
 	p, st := newPlan(t, 5000, input), &statCounter{Client: memstore.New().Client()}
@@ -94,8 +94,8 @@ func (b *sparseStore) ReadFile(ctx context.Context, p string, most int64) ([]byt
 	return b.Client.ReadFile(ctx, p, most)
 }
 
-// TestResultUnchanged compares the result and the part of a task with earlier ones, in a
-// directory that was renamed.
+// TestResultUnchanged checks how the result and the part of a task are compared with earlier
+// ones, in a directory that was renamed.
 func TestResultUnchanged(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 40)
 	p := newPlan(t, 5000, input)
@@ -140,8 +140,8 @@ func TestResultUnchanged(t *testing.T) {
 	}
 }
 
-// TestDirectoryUnchanged compares a part of several files with an earlier one. The files are
-// not looked up one by one.
+// TestDirectoryUnchanged checks how a part of several files is compared with an earlier one.
+// The files are not looked up one by one.
 func TestDirectoryUnchanged(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 1)
 	p := newPlan(t, 1<<20, input)
@@ -184,8 +184,8 @@ func TestDirectoryUnchanged(t *testing.T) {
 	}
 }
 
-// TestCheck finds the results of all tasks, or reports those that are not done. Intact checks
-// the same files, staged or not.
+// TestCheck checks that Check finds the results of all tasks, or reports the tasks that are
+// not done. Intact checks the same files, staged or not.
 func TestCheck(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 40)
 	p := newPlan(t, 5000, input)
@@ -231,8 +231,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestVouch counts tasks as finished that ran after the directory was listed, if the files
-// that they left have their lengths.
+// TestVouch checks that Check does not read the files of tasks that ran after the directory
+// was listed, if AddResults found that the files have their lengths.
 func TestVouch(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 1)
 	p := newPlan(t, 1<<20, input)
@@ -269,8 +269,8 @@ func TestVouch(t *testing.T) {
 	}
 }
 
-// TestOverwrittenInPlace overwrites a file of a part in place, which does not change its
-// directory.
+// TestOverwrittenInPlace checks that a change of a file in a part is noticed if the file was
+// overwritten in place, which does not change its directory.
 func TestOverwrittenInPlace(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 1)
 	p := newPlan(t, 1<<20, input)
@@ -293,7 +293,7 @@ func TestOverwrittenInPlace(t *testing.T) {
 	}
 }
 
-// TestReadsOfPieces refuses a result that does not have a read for each piece.
+// TestReadsOfPieces checks that a result is refused that does not have a read for each piece.
 func TestReadsOfPieces(t *testing.T) {
 	input, _ := writeInput(t, t.TempDir(), "a", 40)
 	p := newPlan(t, 5000, input)

@@ -13,8 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// TestInputsAreOpenedInTurn has many inputs in one task, with and without blocks. Few are
-// open at a time, and none after the task has ended in any way.
+// TestInputsAreOpenedInTurn checks that few of many inputs of a task, with and without blocks,
+// are open at a time, and none after the task has ended in any way.
 func TestInputsAreOpenedInTurn(t *testing.T) {
 	const files = 300
 	dir := t.TempDir()

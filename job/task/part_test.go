@@ -29,8 +29,8 @@ func splitOptions(t testing.TB, names ...string) Options {
 	return o
 }
 
-// TestPartOfSeveralFiles makes directories. Their files together have the bytes that one
-// file would have.
+// TestPartOfSeveralFiles checks that the files of a part that is a directory together have the
+// bytes that one file would have.
 func TestPartOfSeveralFiles(t *testing.T) {
 	in, _ := writeInput(t, t.TempDir(), "a.avro", 8)
 	p := newPlan(t, 8<<10, in)
@@ -64,7 +64,7 @@ func TestPartOfSeveralFiles(t *testing.T) {
 	}
 }
 
-// TestDefectiveOutputs refuses invalid names of a format's outputs.
+// TestDefectiveOutputs checks that invalid names of a format's outputs are refused.
 func TestDefectiveOutputs(t *testing.T) {
 	in, _ := writeInput(t, t.TempDir(), "a.avro", 1)
 	p := newPlan(t, 1<<20, in)
@@ -91,7 +91,7 @@ func TestDefectiveOutputs(t *testing.T) {
 	}
 }
 
-// TestChangedDirectory changes the directory of a part after its task has run.
+// TestChangedDirectory checks what Finished returns after the directory of a part was changed.
 func TestChangedDirectory(t *testing.T) {
 	in, _ := writeInput(t, t.TempDir(), "a.avro", 1)
 	p := newPlan(t, 1<<20, in)
@@ -122,7 +122,7 @@ func TestChangedDirectory(t *testing.T) {
 	}
 }
 
-// TestMaxUploads writes maxUploads files of a part at a time.
+// TestMaxUploads checks that maxUploads files of a part are written at a time.
 func TestMaxUploads(t *testing.T) {
 	in, _ := writeInput(t, t.TempDir(), "a.avro", 1)
 	var names []string

@@ -34,7 +34,7 @@ func writeMail(t testing.TB, file, schema, datum string) string {
 	return file
 }
 
-// TestTasksShareResolutions runs tasks with inputs of two schemas concurrently.
+// TestTasksShareResolutions checks that tasks with inputs of two schemas can run concurrently.
 func TestTasksShareResolutions(t *testing.T) {
 	dir, want := t.TempDir(), ""
 	var inputs []string
@@ -53,7 +53,7 @@ func TestTasksShareResolutions(t *testing.T) {
 	}
 }
 
-// TestRowsThatDoNotResolve loses the blocks whose rows have a union branch that the
+// TestRowsThatDoNotResolve checks that blocks are lost whose rows have a union branch that the
 // reader's schema lacks.
 func TestRowsThatDoNotResolve(t *testing.T) {
 	dir := t.TempDir()
@@ -84,7 +84,7 @@ func TestRowsThatDoNotResolve(t *testing.T) {
 	}
 }
 
-// TestSchemaThatDoesNotResolve wants an error with the name of the input.
+// TestSchemaThatDoesNotResolve checks that the error has the name of the input.
 func TestSchemaThatDoesNotResolve(t *testing.T) {
 	in := writeMail(t, t.TempDir()+"/1.avro", firstMail, firstRow)
 	p := newPlan(t, 1<<20, in)

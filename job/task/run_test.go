@@ -26,8 +26,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// TestRun runs a plan with different workers and memory. The files must have the
-// same bytes and different names.
+// TestRun checks that the files of a plan have the same bytes and different names with
+// different workers and memory.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	a, rowsOfA := writeInput(t, dir, "a.avro", 30)
@@ -98,7 +98,7 @@ func withoutNames(t *testing.T, p *manifest.Plan, dir string, results []*manifes
 	return files
 }
 
-// TestRunTwiceAtOnce runs the same tasks in one directory by two Runners.
+// TestRunTwiceAtOnce checks that two Runners can run the same tasks in one directory.
 func TestRunTwiceAtOnce(t *testing.T) {
 	in, want := writeInput(t, t.TempDir(), "a.avro", 20)
 	p := newPlan(t, 8<<10, in)
@@ -232,8 +232,8 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// TestUploadsLetOthersMap has one worker, and an upload that ends only after
-// another task has mapped its input.
+// TestUploadsLetOthersMap checks that a task can map its input while another uploads, with a
+// single worker.
 func TestUploadsLetOthersMap(t *testing.T) {
 	in, want := writeInput(t, t.TempDir(), "a.avro", 10)
 	p := newPlan(t, 10<<10, in)
@@ -288,7 +288,7 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// TestLittleDisk lets fewer tasks upload when the disk has no room for more.
+// TestLittleDisk checks that fewer tasks upload when the disk has no room for more.
 func TestLittleDisk(t *testing.T) {
 	in, _ := writeInput(t, t.TempDir(), "a.avro", 10)
 	p, o := newPlan(t, 4<<10, in), options(t)
@@ -310,8 +310,8 @@ func TestLittleDisk(t *testing.T) {
 	}
 }
 
-// TestPlanOfOneTask leaves the other tasks and their inputs out of a plan. The task gets the
-// same memory and makes the same bytes.
+// TestPlanOfOneTask checks that a task gets the same memory and makes the same bytes if the
+// plan lacks the other tasks and their inputs.
 func TestPlanOfOneTask(t *testing.T) {
 	st := memstore.New().Client()
 	resolve := func(name string) (store.Location, error) {

@@ -127,8 +127,8 @@ func runLast(t *testing.T, p *manifest.Plan, o Options, st store.Store, dir stri
 	return w.Results[len(p.Tasks)], nil
 }
 
-// TestSink checks side files like parts, and repeats the last step only after its input
-// or its files changed.
+// TestSink checks that side files are checked like parts, and that the last step is repeated
+// only after its input or its files changed.
 func TestSink(t *testing.T) {
 	p, o := damagedPlan(t), options(t)
 	sink := newFirsts("")
@@ -181,8 +181,8 @@ func TestSink(t *testing.T) {
 	failuretest.Want(t, err, failure.Foreign, results[1].Side[1].Name)
 }
 
-// TestResultsOfAnotherKind rejects a result of the wrong kind in place of the last step's
-// or a task's.
+// TestResultsOfAnotherKind checks that a result of the wrong kind is rejected in place of that
+// of the last step or of a task.
 func TestResultsOfAnotherKind(t *testing.T) {
 	p, o := damagedPlan(t), options(t)
 	o.Sink = newFirsts("")
@@ -231,7 +231,8 @@ func TestResultsOfAnotherKind(t *testing.T) {
 	failuretest.Want(t, err, failure.Foreign, "result of the wrong step")
 }
 
-// TestSinkFails wants no files of a sink that fails, in dir or the temporary directory.
+// TestSinkFails checks that a sink that fails leaves no files in dir or the temporary
+// directory.
 func TestSinkFails(t *testing.T) {
 	for name, sink := range map[string]*firsts{
 		"begin": newFirsts("begin"), "row": newFirsts("row"), "finish": newFirsts("finish"), "close": newFirsts("close"),
@@ -254,7 +255,7 @@ func TestSinkFails(t *testing.T) {
 	}
 }
 
-// TestLastFails wants a failed last step to leave the directory unchanged.
+// TestLastFails checks that a last step that fails leaves the directory unchanged.
 func TestLastFails(t *testing.T) {
 	p, o := damagedPlan(t), options(t)
 	sink := newFirsts("merge")

@@ -8,8 +8,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/memstore"
 )
 
-// TestSummedFile reads a piece as a scanner does: from before its start, again, ahead and
-// beyond its end. The sum has each byte of the piece once.
+// TestSummedFile checks that the checksum includes each byte of the piece once, although a
+// scanner also reads before the start of the piece, again, ahead and beyond its end.
 func TestSummedFile(t *testing.T) {
 	st := memstore.New().Client()
 	data := make([]byte, 1000)

@@ -32,7 +32,7 @@ func fixedChecksum(sum string, err error) func(context.Context, string) (string,
 	return func(context.Context, string) (string, error) { return sum, err }
 }
 
-// TestFinishedReads wants Finished to read the files whose checksum the storage does not
+// TestFinishedReads checks that Finished reads the files whose checksum the storage does not
 // confirm, and no others.
 func TestFinishedReads(t *testing.T) {
 	p := damagedPlan(t)
@@ -106,7 +106,7 @@ func alter(t *testing.T, st store.Store, file string, change func(b []byte) []by
 	testenv.Must(t, err)
 }
 
-// TestChecksumsOfResults compares the checksums in results with those of the files,
+// TestChecksumsOfResults checks that the checksums in results are those of the files,
 // including copies of damaged ranges.
 func TestChecksumsOfResults(t *testing.T) {
 	p, st := damagedPlan(t), memstore.New().Client()

@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// TestPipe appends to a pipe without a reader.
+// TestPipe checks that Append refuses a pipe without a reader and does not wait for one.
 func TestPipe(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	testenv.Must(t, syscall.Mkfifo(name, 0o600))

@@ -23,7 +23,7 @@ func readLines(t *testing.T, name string) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// TestAppend appends events of concurrent runs: each line must be whole.
+// TestAppend checks that each line is whole if concurrent runs append events.
 func TestAppend(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "runs.jsonl")
 	var all sync.WaitGroup

@@ -175,7 +175,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestEarlyEnd ends a run that failed before its destination was known.
+// TestEarlyEnd checks the event of a run that failed before its destination was known.
 func TestEarlyEnd(t *testing.T) {
 	run := newRun("usage")
 	run.Dest, run.Schema, run.Inputs = "", "", nil
@@ -223,8 +223,8 @@ func TestDatasets(t *testing.T) {
 	}
 }
 
-// TestManyFields has a schema with too many fields, and one that would have too many if
-// records were expanded at each occurrence.
+// TestManyFields checks that a schema with too many fields gives none, and that a record is
+// expanded only at its first occurrence.
 func TestManyFields(t *testing.T) {
 	var wide, deep strings.Builder
 	wide.WriteString(`{"type":"record","name":"W","fields":[{"name":"f","type":"int"}`)
@@ -253,7 +253,7 @@ func recordRef(i int) string {
 	return `"R` + strconv.Itoa(i-1) + `"`
 }
 
-// A detached run completes, and has no output yet.
+// TestEndDetached checks that a detached run completes, and has no output yet.
 func TestEndDetached(t *testing.T) {
 	r := newRun("detached")
 	r.OutputID = ""

@@ -15,7 +15,7 @@ func TestRunID(t *testing.T) {
 	}
 }
 
-// TestStaticUUID compares with results of openlineage-python 1.54.0.
+// TestStaticUUID checks that staticUUID gives the results of openlineage-python 1.54.0.
 func TestStaticUUID(t *testing.T) {
 	for date, want := range map[string]string{
 		"2026-11-22T00:00:00+00:00":        "01a2008d-7400-7934-8e7f-cce1f4b5e5ea",

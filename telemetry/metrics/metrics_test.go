@@ -87,8 +87,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestLastSuccess runs a job several times: failures do not change the time of the last
-// success.
+// TestLastSuccess checks that failures of a job do not change the time of the last success.
 func TestLastSuccess(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "mail.prom")
 	var want float64
@@ -119,7 +118,8 @@ func TestLastSuccess(t *testing.T) {
 	}
 }
 
-// TestKeptLabels changes the destination each day: the last success keeps its labels.
+// TestKeptLabels checks that the time of the last success keeps its labels if the destination
+// changes each day.
 func TestKeptLabels(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "mail.prom")
 	first, second := newRun(1, 0, "done"), newRun(2, 4, "storage")
@@ -172,7 +172,8 @@ func TestForeignFile(t *testing.T) {
 	}
 }
 
-// TestLink writes through links to a file of metrics, to another file, and to no file.
+// TestLink checks what WriteFile does with links to a file of metrics, to another file, and to
+// no file.
 func TestLink(t *testing.T) {
 	dir := t.TempDir()
 	read, link := filepath.Join(dir, "collected.prom"), filepath.Join(dir, "mail.prom")
@@ -222,7 +223,7 @@ func TestNotRegular(t *testing.T) {
 	}
 }
 
-// TestInvalidDest has a destination that is not UTF-8, which metrics cannot hold.
+// TestInvalidDest checks that metrics can be written if the destination is not UTF-8.
 func TestInvalidDest(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "mail.prom")
 	run := newRun(1, 1, "usage")

@@ -75,7 +75,7 @@ func TestPush(t *testing.T) {
 	}
 }
 
-// TestPushAnswer has a server whose answer is shown, because its address has no secrets.
+// TestPushAnswer checks that a server's answer is in the error if the address has no secrets.
 func TestPushAnswer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "too old", http.StatusBadRequest)
@@ -88,7 +88,8 @@ func TestPushAnswer(t *testing.T) {
 	}
 }
 
-// TestPushFails has servers that refuse, echo, redirect, send an endless answer or none.
+// TestPushFails checks the error of Push, which shows no secrets, for servers that refuse,
+// echo, redirect, send an endless answer or none.
 func TestPushFails(t *testing.T) {
 	elsewhere, followed := startGateway(t)
 	for what, tt := range map[string]struct {
