@@ -138,7 +138,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestDamagedIndex wants errors with the name of the damaged file.
+// TestDamagedIndex checks that errors have the name of the damaged file.
 func TestDamagedIndex(t *testing.T) {
 	s := mustSink(t, newPlan("id"), 1<<30)
 	var o output
@@ -162,7 +162,7 @@ func TestDamagedIndex(t *testing.T) {
 	}
 }
 
-// TestIndexOfAnotherOutput refuses an index that differs from the manifest.
+// TestIndexOfAnotherOutput checks that an index that differs from the manifest is refused.
 func TestIndexOfAnotherOutput(t *testing.T) {
 	s := mustSink(t, newPlan("id"), 1<<30)
 	var o output
@@ -193,7 +193,7 @@ func TestIndexOfAnotherOutput(t *testing.T) {
 	}
 }
 
-// TestOpenFiles finds keys in an index of more files than are open at a time.
+// TestOpenFiles checks that keys are found in an index of more files than are open at a time.
 func TestOpenFiles(t *testing.T) {
 	s := mustSink(t, newPlan("id"), 1<<30)
 	s.size = 20_000
@@ -300,7 +300,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestManyTasks merges the keys of many tasks, one side file after the other.
+// TestManyTasks checks that the keys of many tasks are merged with at most one side file open
+// at a time.
 func TestManyTasks(t *testing.T) {
 	s := mustSink(t, newPlan("id"), 1<<30)
 	s.merge = littleMemory
@@ -330,7 +331,7 @@ func TestManyTasks(t *testing.T) {
 	}
 }
 
-// TestInterrupted finishes an attempt with a context that has ended.
+// TestInterrupted checks that Finish returns the error of a context that has ended.
 func TestInterrupted(t *testing.T) {
 	s := mustSink(t, newPlan("id"), 1<<30)
 	s.memory = littleMemory

@@ -17,7 +17,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestVerify verifies indexes that do not fit their output, and some that do.
+// TestVerify checks that Verify finds the damage of indexes that do not fit their output, and
+// accepts some that do.
 func TestVerify(t *testing.T) {
 	rows := []row{{1, ""}, {2, ""}, {2, ""}, {-1, ""}}
 	for name, c := range map[string]struct {
@@ -107,7 +108,7 @@ func secondFile(t *testing.T, v *Verifier, o *output) {
 	v.Index.Files = append(v.Index.Files, f)
 }
 
-// TestNullsOf refuses invalid numbers of rows without a key.
+// TestNullsOf checks that invalid numbers of rows without a key are refused.
 func TestNullsOf(t *testing.T) {
 	for _, value := range [][]byte{{}, {1, 2, 3}, make([]byte, 9), bytes.Repeat([]byte{0x80}, 8)} {
 		var b bytes.Buffer
@@ -124,7 +125,7 @@ func TestNullsOf(t *testing.T) {
 	}
 }
 
-// TestPositionOf refuses positions that do not fit an index.
+// TestPositionOf checks that positions are refused that do not fit an index.
 func TestPositionOf(t *testing.T) {
 	const most = math.MaxUint32
 	if p, err := positionOf(most, most, most); err != nil || p != (Position{most, most, most}) {

@@ -13,7 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// TestChangesWhileRead changes a file that is open.
+// TestChangesWhileRead checks that the error is failure.Input if a file changes while it is
+// open.
 func TestChangesWhileRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	testenv.Must(t, os.WriteFile(path, make([]byte, 100), 0o666))
@@ -38,7 +39,8 @@ func TestChangesWhileRead(t *testing.T) {
 	}
 }
 
-// TestChangedSince changes a file that was described.
+// TestChangedSince checks that Open and Check refuse a file that changed after it was
+// described.
 func TestChangedSince(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.avro")
 	var file bytes.Buffer

@@ -11,7 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// TestStillRead modifies the input of a finished task.
+// TestStillRead checks that StillRead notices a change of the input of a finished task.
 func TestStillRead(t *testing.T) {
 	file := t.TempDir() + "/a.avro"
 	write(t, file, "x", 20)
@@ -52,7 +52,8 @@ func TestStillRead(t *testing.T) {
 	}
 }
 
-// TestCheckOfPlanned has a plan and a task that read different bytes of a file.
+// TestCheckOfPlanned checks that Check refuses an input if the plan has another checksum of it
+// than the task.
 func TestCheckOfPlanned(t *testing.T) {
 	file := t.TempDir() + "/a.avro"
 	write(t, file, "x", 20)

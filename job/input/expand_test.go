@@ -126,7 +126,7 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestLinks takes each file once, under a name without a link if it has one.
+// TestLinks checks that each file is found once, under a name without a link if it has one.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"in/b/x", "in/b/deep/y", "in/_tmp/h", "far/z", "far/sub/w"} {
@@ -172,7 +172,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestHidden lists files in hidden directories if Search.Hidden is set.
+// TestHidden checks that files in hidden directories are listed if Search.Hidden is set.
 func TestHidden(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"x", "_tmp/a", "_tmp/.b/c", ".d", "_named"} {
@@ -191,7 +191,7 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-// TestFound compares the facts of a search with the file.
+// TestFound checks that the facts of a search are those of the file.
 func TestFound(t *testing.T) {
 	file := t.TempDir() + "/a"
 	write(t, file, "value", 1)

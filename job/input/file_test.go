@@ -46,7 +46,8 @@ func TestDescribe(t *testing.T) {
 	failuretest.Want(t, err, failure.Input, "a.avro: offset 0")
 }
 
-// TestIdentity changes one byte at a time: the identity covers the header and the end.
+// TestIdentity checks that the identity changes with each byte of the header and the end, and
+// with no other byte.
 func TestIdentity(t *testing.T) {
 	file := t.TempDir() + "/a.avro"
 	write(t, file, strings.Repeat("x", 50), 3000)
@@ -130,7 +131,8 @@ func TestFaultsOfStores(t *testing.T) {
 	failuretest.Want(t, checkRead(t, resolve, in), failure.Input, "changed while it was read")
 }
 
-// TestFewReads counts reads, because remote storage looks up the file for each read.
+// TestFewReads checks that few reads are made, because remote storage looks up the file for
+// each read.
 func TestFewReads(t *testing.T) {
 	for rows, want := range map[int]int{3: 1, 900: 1, 1000: 2, 3000: 2} {
 		file, st := t.TempDir()+"/a.avro", storetest.NewFaulty(store.Local())

@@ -9,8 +9,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// TestPartitions finds the deepest directories with keys, each once, and names the other
-// entries.
+// TestPartitions checks that the deepest directories with keys are found, each once, and that
+// the other entries are named.
 func TestPartitions(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "in")
 	for _, name := range []string{"k=1/a", "k=2/h=1/a", "k=2/h=2/sub/a", "k=2/_tmp/a", "k=2/plain/a", "k=2/a.avro", "k=3/k=4/a", "k=3/h=1/a"} {

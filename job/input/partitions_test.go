@@ -42,7 +42,8 @@ func TestPartitionsCanceled(t *testing.T) {
 	}
 }
 
-// TestUnlistablePartition names a directory that cannot be listed, and finds the others.
+// TestUnlistablePartition checks that a directory that cannot be listed is named, and that the
+// other partitions are found.
 func TestUnlistablePartition(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"k=1/h=1", "k=2/h=1", "k=3/h=1"} {

@@ -92,7 +92,7 @@ func TestFitRequest(t *testing.T) {
 	failuretest.Want(t, err, failure.Usage, "the reader's schema: ")
 }
 
-// TestFitKept has a reader's schema that was not requested and renames a field.
+// TestFitKept checks that a reader's schema that was not requested must not rename a field.
 func TestFitKept(t *testing.T) {
 	inputs := []manifest.Input{{Path: "1.avro"}}
 	_, err := FitRequest(&manifest.Request{Schema: readMail, SchemaKept: true}, inputs, []string{firstMail})
@@ -119,7 +119,8 @@ func TestFitFirst(t *testing.T) {
 	}
 }
 
-// TestFitLimitsWarnings has more warnings than the limit.
+// TestFitLimitsWarnings checks that only maxWarnings warnings are listed, and the others
+// counted.
 func TestFitLimitsWarnings(t *testing.T) {
 	var inputs []manifest.Input
 	texts := []string{firstMail}

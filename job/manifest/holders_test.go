@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestHolders finds the rows of an input in two outputs, which may have the same number.
+// TestHolders checks that the rows of an input are found in two outputs, which may have the
+// same number.
 func TestHolders(t *testing.T) {
 	output := func(inputs ...string) *Success {
 		s := &Success{Sequence: 1}

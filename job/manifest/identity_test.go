@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestRelate checks how an input is related to a known one on each kind of storage.
+// TestRelate checks how an input is related to a known input on each kind of storage.
 func TestRelate(t *testing.T) {
 	sum := func(crc uint32) *uint32 { return &crc }
 	at := time.Unix(1e9, 0).UTC()
@@ -63,7 +63,7 @@ func TestRelate(t *testing.T) {
 	}
 }
 
-// TestSetModified checks which times a later change may repeat.
+// TestSetModified checks which modification times a later change may repeat.
 func TestSetModified(t *testing.T) {
 	now := time.Now()
 	for age, recent := range map[time.Duration]bool{time.Hour: false, 3 * time.Second: false, time.Second: true, 0: true, -time.Second: true, -time.Hour: false} {
@@ -81,7 +81,8 @@ func TestSetModified(t *testing.T) {
 	}
 }
 
-// TestKnownOwners finds inputs of other owners, and the first of several inputs.
+// TestKnownOwners checks that inputs of other owners are found, and the first of several
+// inputs.
 func TestKnownOwners(t *testing.T) {
 	at := time.Unix(1e9, 0).UTC()
 	k := NewKnown(Input{Path: "/a", Size: 1, HeaderSize: 1})

@@ -132,8 +132,8 @@ func TestDecodePlanRefuses(t *testing.T) {
 	}
 }
 
-// TestPlanOfANewerProgram puts an unknown field, whose hash this program cannot
-// check, in each place that may have one.
+// TestPlanOfANewerProgram checks that an unknown field is refused in each place of a plan that
+// may have one, because this program cannot check its hash.
 func TestPlanOfANewerProgram(t *testing.T) {
 	b, err := samplePlan(t).Encode()
 	testenv.Must(t, err)

@@ -26,8 +26,8 @@ func flatRequest(t *testing.T, columns int, rows int64, name, options string) Re
 	return r
 }
 
-// TestFixedPart has row groups that consist mostly of bytes that do not depend on the rows:
-// because of columns, or of a filter.
+// TestFixedPart checks that row groups are refused that consist mostly of bytes that do not
+// depend on the rows, because of columns or of a filter.
 func TestFixedPart(t *testing.T) {
 	for _, tc := range []struct {
 		columns         int
@@ -71,8 +71,9 @@ func TestFixedPart(t *testing.T) {
 	}
 }
 
-// TestExpectedRowGroups compares expected with made row groups: for input blocks that are
-// larger than the pieces of tasks, and for blocks that are smaller than row groups.
+// TestExpectedRowGroups checks that the expected row groups agree with those that are made,
+// for input blocks that are larger than the pieces of tasks and for blocks that are smaller
+// than row groups.
 func TestExpectedRowGroups(t *testing.T) {
 	for _, tc := range []struct {
 		columns         int

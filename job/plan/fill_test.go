@@ -69,8 +69,8 @@ func writeFlat(t testing.TB, file string, columns int, n int64) {
 	testenv.Must(t, set.WriteFile(file, o))
 }
 
-// TestRowGroupsFillUp runs the mapper on plans for uniform data. Row groups and blocks
-// are smaller than usual by the same factor.
+// TestRowGroupsFillUp checks that the row groups of plans for uniform data are nearly full.
+// Row groups and blocks are smaller than usual by the same factor.
 func TestRowGroupsFillUp(t *testing.T) {
 	const scale = 64
 	all, over := 0, 0
@@ -129,8 +129,8 @@ func TestRowGroupsFillUp(t *testing.T) {
 	}
 }
 
-// TestRowGroupsWithDictionaries has a format whose files begin with dictionaries. A sample
-// of few rows has only a small part of them.
+// TestRowGroupsWithDictionaries checks that tasks make one full row group each in a format
+// whose files begin with dictionaries. A sample of few rows has only a small part of these.
 func TestRowGroupsWithDictionaries(t *testing.T) {
 	const scale = 8
 	file := filepath.Join(t.TempDir(), "a.avro")
@@ -149,8 +149,8 @@ func TestRowGroupsWithDictionaries(t *testing.T) {
 	}
 }
 
-// TestLargeInputBlocks has pieces of few blocks, and some pieces have one block more than
-// others.
+// TestLargeInputBlocks checks that each task makes one row group even if pieces have few
+// blocks, and some pieces one block more than others.
 func TestLargeInputBlocks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.avro")
 	set := datagen.Flat(10, 0)
@@ -167,7 +167,8 @@ func TestLargeInputBlocks(t *testing.T) {
 	}
 }
 
-// TestRowGroupsWithoutRoom has row groups that the header or the open blocks fill.
+// TestRowGroupsWithoutRoom checks the split size if the header or the open blocks fill the row
+// groups.
 func TestRowGroupsWithoutRoom(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.avro")
 	writeFlat(t, file, 100, 1<<20)

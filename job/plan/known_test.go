@@ -27,7 +27,8 @@ func converted(t *testing.T, inputs []manifest.Input) []manifest.Input {
 	return inputs
 }
 
-// TestKnownInput leaves out a known input that is unchanged, and refuses one that changed.
+// TestKnownInput checks that a known input is left out if it is unchanged, and refused if it
+// changed.
 func TestKnownInput(t *testing.T) {
 	dir := t.TempDir()
 	file := dir + "/in/a.avro"
@@ -77,7 +78,8 @@ func TestKnownInput(t *testing.T) {
 	}
 }
 
-// TestKnownAndNewInputs accepts known inputs for an argument, with and without new ones.
+// TestKnownAndNewInputs checks that known inputs are accepted for an argument, with and
+// without new ones.
 func TestKnownAndNewInputs(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", avrotest.Schema, 1, 2)
@@ -110,7 +112,8 @@ func TestKnownAndNewInputs(t *testing.T) {
 	}
 }
 
-// TestRepeatedFiles takes a file with two names once, and copies as the option says.
+// TestRepeatedFiles checks that a file with two names is converted once, and that copies are
+// handled as the option says.
 func TestRepeatedFiles(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", avrotest.Schema, 1, 2)
@@ -135,8 +138,8 @@ func TestRepeatedFiles(t *testing.T) {
 	failuretest.Want(t, err, failure.Usage, "copies")
 }
 
-// TestTakenUnread skips a file that another partition of the same conversion has under another
-// name, although it was just modified and nothing has read it yet.
+// TestTakenUnread checks that a file is skipped that another partition of the same conversion
+// has under another name, although it was just modified and nothing has read it yet.
 func TestTakenUnread(t *testing.T) {
 	dir := t.TempDir()
 	file := dir + "/in/p=1/a.avro"
@@ -155,8 +158,8 @@ func TestTakenUnread(t *testing.T) {
 	}
 }
 
-// TestTakenByOtherPartition takes a file whose older rows another partition has, and refuses
-// it if the inputs of another partition are unknown.
+// TestTakenByOtherPartition checks that a file is converted if another partition has its older
+// rows, and refused if the inputs of another partition are unknown.
 func TestTakenByOtherPartition(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/p=1/a.avro", avrotest.Schema, 1, 2)
@@ -174,8 +177,8 @@ func TestTakenByOtherPartition(t *testing.T) {
 	failuretest.Want(t, err, failure.Foreign, "a.avro is new, unless partition p=3 has its rows: its manifest is damaged")
 }
 
-// TestSameFileID compares the bytes of files with one ID and different times: they are one file
-// if they are equal.
+// TestSameFileID checks that two files with one ID and different times are the same file if
+// their bytes are equal.
 func TestSameFileID(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 100)
@@ -198,7 +201,7 @@ func TestSameFileID(t *testing.T) {
 	}
 }
 
-// TestAnswers keeps the sums of files whose later changes would be noticed.
+// TestAnswers checks that the checksums of files are kept if later changes would be noticed.
 func TestAnswers(t *testing.T) {
 	dir := t.TempDir()
 	file := dir + "/in/a.avro"

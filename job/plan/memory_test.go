@@ -96,8 +96,8 @@ func TestFits(t *testing.T) {
 	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "later")
 }
 
-// TestMemoryDoesNotChangeThePlan has input blocks that do not fit a small memory: the plan
-// is refused, as its tasks would be.
+// TestMemoryDoesNotChangeThePlan checks that a plan is refused, as its tasks would be, if
+// input blocks do not fit a small memory.
 func TestMemoryDoesNotChangeThePlan(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "a.avro")

@@ -72,7 +72,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestSortedRows refuses inputs and options that do not fit a format of rows.
+// TestSortedRows checks that inputs and options are refused that do not fit a format of rows.
 func TestSortedRows(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 1)
@@ -92,7 +92,7 @@ func TestSortedRows(t *testing.T) {
 	}
 }
 
-// TestPlanReplaces compares Replaces, which is part of the plan's ID and empty for an increment.
+// TestPlanReplaces checks that Replaces is part of the plan's ID, and empty for an increment.
 func TestPlanReplaces(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 2)
@@ -242,8 +242,8 @@ func (w writingStore) Open(ctx context.Context, p string) (store.File, error) {
 	return w.Store.Open(ctx, p)
 }
 
-// TestFilesBeingWritten leaves out a file that is still being written if it was
-// found, and refuses it if it was named.
+// TestFilesBeingWritten checks that a file that is still being written is left out if it was
+// found, and refused if it was named.
 func TestFilesBeingWritten(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in")
@@ -269,8 +269,8 @@ func TestFilesBeingWritten(t *testing.T) {
 	failuretest.Want(t, err, failure.Input, "still being written")
 }
 
-// TestInputsChangeBeforeTheSample replaces and removes an input after its header
-// was read.
+// TestInputsChangeBeforeTheSample checks that Plan refuses an input that was replaced or
+// removed after its header was read.
 func TestInputsChangeBeforeTheSample(t *testing.T) {
 	dir := t.TempDir()
 	in := dir + "/a.avro"
@@ -284,8 +284,8 @@ func TestInputsChangeBeforeTheSample(t *testing.T) {
 	failuretest.Want(t, err, failure.Input, "a.avro does not exist")
 }
 
-// TestDamagedInputs plans damaged inputs like undamaged ones, because tasks report the
-// damage.
+// TestDamagedInputs checks that damaged inputs are planned like undamaged ones, because tasks
+// report the damage.
 func TestDamagedInputs(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 60)

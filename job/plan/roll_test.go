@@ -46,8 +46,9 @@ func stringsRequest(t *testing.T, columns, bytes int, constant bool) Request {
 	return r
 }
 
-// TestExpectedRowGroupsOfColumns compares expected with made row groups. If columns compress
-// well, their open blocks end row groups long before the stored bytes would.
+// TestExpectedRowGroupsOfColumns checks that the expected row groups agree with those that are
+// made. If columns compress well, their open blocks end row groups long before the stored
+// bytes would.
 func TestExpectedRowGroupsOfColumns(t *testing.T) {
 	for _, output := range []struct{ format, options string }{
 		{"trevni", `{"codec":"zstandard"}`}, {"trevni", `{"codec":"null"}`}, {"cfile", `{}`}, {"hfile", `{"key":["c0000"]}`},
@@ -79,7 +80,7 @@ func TestExpectedRowGroupsOfColumns(t *testing.T) {
 	}
 }
 
-// TestRollsAfter compares rollsAfter with a search in small steps, for random columns.
+// TestRollsAfter checks rollsAfter against a search in small steps, for random columns.
 func TestRollsAfter(t *testing.T) {
 	const blockSize, end, step = 1000, 200_000, 2
 	random := rand.New(rand.NewPCG(3, 4))

@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/mapper"
 )
 
-// TestSampleIsBounded has many more blocks than a sample takes, and many more rows of
-// zero bytes.
+// TestSampleIsBounded checks that a sample is bounded if there are many more blocks, and many
+// more rows of zero bytes.
 func TestSampleIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	row := "\x02\x80\x02" + strings.Repeat("x", 128)

@@ -41,8 +41,8 @@ func writeGenerations(t *testing.T, dir string, rows int) {
 	}
 }
 
-// TestGenerations plans one output for files of two generations, and samples
-// both.
+// TestGenerations checks that one output is planned for files of two generations, and that
+// both are sampled.
 func TestGenerations(t *testing.T) {
 	dir := t.TempDir()
 	writeGenerations(t, dir, 400)
@@ -64,7 +64,7 @@ func TestGenerations(t *testing.T) {
 	failuretest.Want(t, err, failure.Input, dir+"/3.avro")
 }
 
-// TestOwnSchemaChangesNothing requests the schema that the input has.
+// TestOwnSchemaChangesNothing checks that requesting the schema of the input changes nothing.
 func TestOwnSchemaChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/a.avro", avrotest.Schema, 3, 40)

@@ -42,7 +42,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestSplitSize has last pieces that would be too large for the room.
+// TestSplitSize checks that few last pieces are larger than the room.
 func TestSplitSize(t *testing.T) {
 	const room = 1_000_000
 	for _, tc := range []struct {

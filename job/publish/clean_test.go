@@ -81,7 +81,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestCleanHeldDestination does not clean a destination whose holder lives.
+// TestCleanHeldDestination checks that Clean refuses a destination whose holder lives.
 func TestCleanHeldDestination(t *testing.T) {
 	d, st := inMemory(t)
 	_, err := d.Clean(t.Context(), 0)
@@ -99,8 +99,8 @@ func TestCleanHeldDestination(t *testing.T) {
 	}
 }
 
-// TestCleanWithForeignFiles cleans a destination that holds foreign files, such as the
-// output of a newer program.
+// TestCleanWithForeignFiles checks what Clean removes from a destination that holds foreign
+// files, such as the output of a newer program.
 func TestCleanWithForeignFiles(t *testing.T) {
 	d, _ := newLittered(t)
 	testenv.Must(t, os.WriteFile(d.pathOf(manifest.SuccessName), manifesttest.Seal([]byte(`{"version":3}`)), 0o666))
@@ -120,7 +120,8 @@ func TestCleanWithForeignFiles(t *testing.T) {
 	}
 }
 
-// TestClaimWithForeignFiles does not change a destination that holds a foreign file.
+// TestClaimWithForeignFiles checks that a claim does not change a destination that holds a
+// foreign file.
 func TestClaimWithForeignFiles(t *testing.T) {
 	d, st := inMemory(t)
 	publishOutput(t, d, st, "P")
@@ -139,7 +140,7 @@ func TestClaimWithForeignFiles(t *testing.T) {
 	}
 }
 
-// TestCleanDuringTasks lets a task end while the work of its plan is cleaned up.
+// TestCleanDuringTasks checks that Clean keeps the work of a plan if a task ends meanwhile.
 func TestCleanDuringTasks(t *testing.T) {
 	d, _ := onDisk(t)
 	dir := stageInDir(t, d, planFor(t, d, "old", 2))
@@ -199,7 +200,8 @@ func (m beforeRename) Rename(ctx context.Context, from, to string) error {
 	return m.Store.Rename(ctx, from, to)
 }
 
-// TestCleanFails cleans on a store that fails. Leftovers that were not removed stay.
+// TestCleanFails checks that leftovers stay that Clean could not remove because the store
+// failed.
 func TestCleanFails(t *testing.T) {
 	d, m := newLittered(t)
 	d.st = noTimeStore{d.st}
@@ -296,8 +298,8 @@ func TestUnlock(t *testing.T) {
 	wantOnlyOutput(t, st, d.path)
 }
 
-// TestUnlockLiveHolder takes the lock away from a holder that lives. The holder ends, and
-// the work of its plan is kept.
+// TestUnlockLiveHolder checks that a holder that lives ends after Unlock took its lock, and
+// that the work of its plan is kept.
 func TestUnlockLiveHolder(t *testing.T) {
 	d, st := inMemory(t)
 	c, held, r := claimAndStage(t, d, "P")
@@ -346,8 +348,8 @@ func (n *quotaStore) WriteFile(ctx context.Context, p string, b []byte, exclusiv
 	return n.Store.WriteFile(ctx, p, b, exclusive)
 }
 
-// TestCleanWithinQuota cleans a destination whose quota leaves no name for a lock until the
-// trash is removed.
+// TestCleanWithinQuota checks that Clean removes the trash first if a quota leaves no name for
+// a lock.
 func TestCleanWithinQuota(t *testing.T) {
 	d, _ := newLittered(t)
 	for i := range 4 {
@@ -366,8 +368,8 @@ func atQuota(t *testing.T, d *Destination) *Destination {
 	return at(n, d.path)
 }
 
-// TestCleanAdvice runs the command in the error of Clean if a quota leaves no name, and then
-// cleans again.
+// TestCleanAdvice checks that Clean succeeds after the command in its error was run, if a
+// quota leaves no name.
 func TestCleanAdvice(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -409,8 +411,8 @@ func TestCleanAdvice(t *testing.T) {
 	}
 }
 
-// TestAdviceOnHDFS quotes names for the shell, and those that Hadoop's shell would read as
-// patterns.
+// TestAdviceOnHDFS checks that names are quoted for the shell, and that characters are escaped
+// which Hadoop's shell would read as a pattern.
 func TestAdviceOnHDFS(t *testing.T) {
 	d := At(store.Location{Store: store.Local(), Origin: "hdfs://nn:8020", Path: "/o'k/a[1]{2}*?"}, Options{})
 	got := d.adviseRemoval([]Leftover{{Name: ".rowtocol/plan-1", What: planWork, names: 9}, {Name: "increment-1", What: replacedIncrement, names: claimNames}})
@@ -420,7 +422,7 @@ func TestAdviceOnHDFS(t *testing.T) {
 	}
 }
 
-// TestRemovable leaves out leftovers that only a holder may remove.
+// TestRemovable checks that leftovers are left out that only a holder may remove.
 func TestRemovable(t *testing.T) {
 	all := []Leftover{{What: formerHolder}, {What: trash}, {What: strayFile}}
 	s := &Status{State: &State{}, Debris: all, Unfinished: []Work{{Leftover: Leftover{What: planWork}}}}

@@ -16,7 +16,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestLastStep fails the rename of the manifest to its name, or the write before it.
+// TestLastStep checks the error and the _SUCCESS that is left if another manifest appears
+// before the last rename, the storage refuses it, or the lock is gone.
 func TestLastStep(t *testing.T) {
 	other := planOf(t, "R")
 	theirs, err := manifest.NewSuccess(other, manifest.NewID(), nil).Encode()
@@ -77,8 +78,8 @@ func TestLastStep(t *testing.T) {
 	}
 }
 
-// TestLostAnswerOfPendingManifest writes the pending manifest, but returns an error. The
-// next holder publishes the output.
+// TestLostAnswerOfPendingManifest checks that the next holder publishes the output if the
+// pending manifest was written although the call failed.
 func TestLostAnswerOfPendingManifest(t *testing.T) {
 	d, st := withHooks(t)
 	c, held, r := claimAndStage(t, d, "P")
@@ -97,8 +98,8 @@ func TestLostAnswerOfPendingManifest(t *testing.T) {
 	wantFinished(t, d, "P")
 }
 
-// TestWorkNotPutBack fails to put work back. It stays in the directory of the holder
-// until the next one puts it back.
+// TestWorkNotPutBack checks that work that could not be put back stays in the directory of the
+// holder until the next holder puts it back.
 func TestWorkNotPutBack(t *testing.T) {
 	d, st := withHooks(t)
 	c, held, r := claimAndStage(t, d, "P")
@@ -124,8 +125,8 @@ func TestWorkNotPutBack(t *testing.T) {
 	}
 }
 
-// TestFailedHolderKeepsPendingOutput fails to read the destination after the directory of a
-// pending output was moved. The next holder completes the output.
+// TestFailedHolderKeepsPendingOutput checks that the next holder completes a pending output if
+// a holder moved its directory and then could not read the destination.
 func TestFailedHolderKeepsPendingOutput(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 2)
@@ -141,7 +142,7 @@ func TestFailedHolderKeepsPendingOutput(t *testing.T) {
 	wantFinished(t, d, "Q")
 }
 
-// TestLostClaimHidesOtherError returns failure.Locked for a lost claim instead of any
+// TestLostClaimHidesOtherError checks that a lost claim gives failure.Locked instead of any
 // other error.
 func TestLostClaimHidesOtherError(t *testing.T) {
 	for name, lose := range map[string]func(c *Claim) error{
@@ -163,8 +164,8 @@ func TestLostClaimHidesOtherError(t *testing.T) {
 	}
 }
 
-// TestDirectoryInPlaceOfAFile rejects a directory in place of a file, even of an empty
-// one.
+// TestDirectoryInPlaceOfAFile checks that a directory in place of a file is rejected, even of
+// an empty file.
 func TestDirectoryInPlaceOfAFile(t *testing.T) {
 	d, m := onDisk(t)
 	file := m.Parts[0].Files[0].Name
@@ -184,8 +185,8 @@ func TestDirectoryInPlaceOfAFile(t *testing.T) {
 	}
 }
 
-// TestFailureAfterSuccess fails all renames after an output was published. The output is
-// reported, and the next holder removes files that it replaced or outdated.
+// TestFailureAfterSuccess checks that an output is reported if all renames fail after it was
+// published. The next holder removes files that the output replaced or outdated.
 func TestFailureAfterSuccess(t *testing.T) {
 	for name, publishes := range map[string]func(t *testing.T, d *Destination, c *Claim) *work{
 		"an output": func(t *testing.T, _ *Destination, c *Claim) *work { return stageWork(t, c, "Q") },

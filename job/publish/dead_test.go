@@ -8,8 +8,8 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// TestDeadPlans stages the work of tasks next to an output. The next holder removes it if it
-// can never be committed, and keeps it otherwise.
+// TestDeadPlans checks that the next holder removes the work of tasks next to an output if it
+// can never be committed, and keeps other work.
 func TestDeadPlans(t *testing.T) {
 	for name, tt := range map[string]struct {
 		plan func(d *Destination, m, added *manifest.Success, p *manifest.Plan)

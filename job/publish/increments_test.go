@@ -93,7 +93,8 @@ func TestIncrements(t *testing.T) {
 	}
 }
 
-// TestSoundIncrementsAreReadOnce reads the state of a destination with increments several times.
+// TestSoundIncrementsAreReadOnce checks that a sound increment is read once if the state of
+// the destination is read several times.
 func TestSoundIncrementsAreReadOnce(t *testing.T) {
 	d, st := inMemory(t)
 	for _, name := range []string{"I", "J", "K"} {
@@ -117,7 +118,8 @@ func TestSoundIncrementsAreReadOnce(t *testing.T) {
 	}
 }
 
-// TestForeignFilesInIncrements refuses and keeps foreign files in increments and in place of them.
+// TestForeignFilesInIncrements checks that foreign files in increments and in place of them
+// are refused and kept.
 func TestForeignFilesInIncrements(t *testing.T) {
 	other := manifest.IncrementName(9, manifest.NewID())
 	for name, tc := range map[string]struct {
@@ -175,8 +177,8 @@ func mkdirAll(t *testing.T, st store.Store, dir string) {
 	testenv.Must(t, st.Mkdir(t.Context(), dir))
 }
 
-// TestIncrementIsRolledForward kills a run that publishes an increment, before each of its renames.
-// The next holder completes it.
+// TestIncrementIsRolledForward checks that the next holder completes an increment whose run
+// was killed before any of its renames.
 func TestIncrementIsRolledForward(t *testing.T) {
 	for n, ended := 1, false; !ended; n++ {
 		for _, cut := range []bool{false, true} {
@@ -213,7 +215,8 @@ func pendingOutputs(t *testing.T, d *Destination) (all []*manifest.Success) {
 	return all
 }
 
-// TestIncrementIsGivenUp gives up an increment whose base is gone, or that lost a file.
+// TestIncrementIsGivenUp checks that an increment is given up if its base is gone, or if it
+// lost a file.
 func TestIncrementIsGivenUp(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, st store.Store, d *Destination){
 		"base": func(t *testing.T, st store.Store, d *Destination) {
@@ -251,7 +254,8 @@ func corruptQuarantine(t *testing.T, st store.Store, dir string) {
 	testenv.Must(t, err)
 }
 
-// TestIncrementIsRefused refuses an increment that would not count, or not be as its manifest says.
+// TestIncrementIsRefused checks that an increment is refused if it would not count, or not be
+// as its manifest says.
 func TestIncrementIsRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
 		base  string
@@ -298,7 +302,8 @@ func TestIncrementIsRefused(t *testing.T) {
 	}
 }
 
-// TestIncrementChangedDuringRun puts a file into an increment that was read before.
+// TestIncrementChangedDuringRun checks that an output is refused if a file is put into an
+// increment that was read before.
 func TestIncrementChangedDuringRun(t *testing.T) {
 	d, st := inMemory(t)
 	s := publishIncrement(t, d, "I")
@@ -309,8 +314,8 @@ func TestIncrementChangedDuringRun(t *testing.T) {
 	mustRelease(t, c)
 }
 
-// TestUncountedIncrementsAreRemoved removes increments of another output, and empty directories
-// with the name of an increment.
+// TestUncountedIncrementsAreRemoved checks that increments of another output are removed, and
+// empty directories with the name of an increment.
 func TestUncountedIncrementsAreRemoved(t *testing.T) {
 	d, st := inMemory(t)
 	publishOutput(t, d, st, "P")
@@ -337,8 +342,8 @@ func TestUncountedIncrementsAreRemoved(t *testing.T) {
 	}
 }
 
-// TestPlanOfAnIncrement refuses the plan of an increment after one of its inputs or another
-// output came.
+// TestPlanOfAnIncrement checks that the plan of an increment is refused after one of its
+// inputs or another output came.
 func TestPlanOfAnIncrement(t *testing.T) {
 	d, st := inMemory(t)
 	out := publishOutput(t, d, st, "P")

@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestKeepInputs keeps inputs that were read, and reads them back. A link or a torn document is
-// ignored.
+// TestKeepInputs checks that inputs that were kept can be read back. A link or a torn document
+// is ignored.
 func TestKeepInputs(t *testing.T) {
 	dir := t.TempDir()
 	d := At(store.Location{Store: store.Local(), Path: dir}, Options{})
@@ -41,7 +41,7 @@ func TestKeepInputs(t *testing.T) {
 	}
 }
 
-// TestInputsInAnIncrement rejects the document of inputs in an increment.
+// TestInputsInAnIncrement checks that the document of inputs is rejected in an increment.
 func TestInputsInAnIncrement(t *testing.T) {
 	d, st := inMemory(t)
 	publishOutput(t, d, st, "P")

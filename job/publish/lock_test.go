@@ -35,8 +35,8 @@ func TestLockExcludes(t *testing.T) {
 	}
 }
 
-// TestSilentHolder takes over from a holder that gives no sign of life. The former
-// holder then wakes, and can change nothing.
+// TestSilentHolder checks that the lock is taken over from a holder that gives no sign of
+// life. The former holder continues later, and can change nothing.
 func TestSilentHolder(t *testing.T) {
 	d, _ := inMemory(t)
 	first, held := mustClaim(t, d)
@@ -62,7 +62,7 @@ func TestSilentHolder(t *testing.T) {
 	mustRelease(t, second)
 }
 
-// TestHeartbeat gives signs of life, and ends a claim whose directory was moved.
+// TestHeartbeat checks that a claim gives signs of life, and ends if its directory was moved.
 func TestHeartbeat(t *testing.T) {
 	d, st := inMemory(t)
 	d.times.Heartbeat = time.Millisecond
@@ -86,7 +86,7 @@ func TestHeartbeat(t *testing.T) {
 	mustRelease(t, c)
 }
 
-// TestFreeLock watches a lock that its holder releases.
+// TestFreeLock checks that a waiting process gets a lock that its holder releases.
 func TestFreeLock(t *testing.T) {
 	d, st := inMemory(t)
 	first, _ := mustClaim(t, d)
@@ -96,8 +96,8 @@ func TestFreeLock(t *testing.T) {
 	mustRelease(t, c)
 }
 
-// TestDeadHolder takes over at once from a process that has ended, and from one
-// whose directory is gone.
+// TestDeadHolder checks that the lock is taken over at once from a process that has ended, and
+// from one whose directory is gone.
 func TestDeadHolder(t *testing.T) {
 	ended := holder{ID: strings.Repeat("a", 16), PID: 1 << 30, Scope: processScope()}
 	here := holder{ID: strings.Repeat("b", 16), PID: os.Getpid(), Scope: processScope()}
@@ -140,8 +140,8 @@ func TestDeadHolder(t *testing.T) {
 	}
 }
 
-// TestMalformedLocks puts something else in place of the lock. It is treated as a lock
-// whose holder gives no sign of life.
+// TestMalformedLocks checks that anything else in place of the lock is treated as a lock whose
+// holder gives no sign of life.
 func TestMalformedLocks(t *testing.T) {
 	odd := map[string]func(file string) error{
 		"directory":      func(file string) error { return os.MkdirAll(file+"/in/it", 0o777) },
@@ -180,7 +180,8 @@ func TestMalformedLocks(t *testing.T) {
 	}
 }
 
-// TestOlderHolder watches a lock of version 1, which is written again and again.
+// TestOlderHolder checks that a lock of version 1, which its holder writes again and again,
+// counts as a sign of life each time.
 func TestOlderHolder(t *testing.T) {
 	d, st := inMemory(t)
 	testenv.Must(t, st.Mkdir(t.Context(), d.path))
@@ -200,8 +201,8 @@ func TestOlderHolder(t *testing.T) {
 	failuretest.Want(t, err, failure.Locked, "an unknown process")
 }
 
-// TestWaiterIsMovedAway moves away the directory of a process that waits for the lock, as
-// the holder does.
+// TestWaiterIsMovedAway checks that a waiting process gets the lock although the holder moves
+// away the directory of that process.
 func TestWaiterIsMovedAway(t *testing.T) {
 	d, st := inMemory(t)
 	first, _ := mustClaim(t, d)

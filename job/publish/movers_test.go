@@ -44,7 +44,7 @@ func (c *renameCounter) leave() {
 	c.now--
 }
 
-// TestConcurrentRenames moves files in and out, at most movers at a time.
+// TestConcurrentRenames checks that at most movers files are moved in and out at a time.
 func TestConcurrentRenames(t *testing.T) {
 	d, st := withHooks(t)
 	output := func(name string) {
@@ -74,8 +74,8 @@ func TestConcurrentRenames(t *testing.T) {
 	}
 }
 
-// TestFailedRenameStopsOthers fails one rename. Files whose rename is not under way stay where
-// they are, and the next holder completes the output.
+// TestFailedRenameStopsOthers checks that files stay where they are after a rename failed,
+// unless their own rename was under way. The next holder completes the output.
 func TestFailedRenameStopsOthers(t *testing.T) {
 	d, st := withHooks(t)
 	c, held := mustClaim(t, d)
@@ -112,8 +112,8 @@ func TestFailedRenameStopsOthers(t *testing.T) {
 	mustRelease(t, c)
 }
 
-// TestLostLockStopsRenames loses the lock between two files. Files are moved only until the lock
-// is read the next time.
+// TestLostLockStopsRenames checks that files are moved only until the lock is read the next
+// time, if it is lost between two files.
 func TestLostLockStopsRenames(t *testing.T) {
 	d, st := withHooks(t)
 	d.movers = 1

@@ -28,7 +28,8 @@ func mustRename(t *testing.T, st store.Store, from, to string) {
 	testenv.Must(t, st.Rename(t.Context(), from, to))
 }
 
-// TestNumberIsGivenOnce moves the increment with the highest number away and back.
+// TestNumberIsGivenOnce checks that no number is given twice if the increment with the highest
+// number is moved away and back.
 func TestNumberIsGivenOnce(t *testing.T) {
 	for _, base := range []bool{false, true} {
 		d, st := inMemory(t)
@@ -54,7 +55,8 @@ func TestNumberIsGivenOnce(t *testing.T) {
 	}
 }
 
-// TestIncrementsWithOneNumber counts two increments with the same number, which only a person can make.
+// TestIncrementsWithOneNumber checks that two increments with the same number, which only a
+// person can make, both count.
 func TestIncrementsWithOneNumber(t *testing.T) {
 	d, st := inMemory(t)
 	first := publishIncrement(t, d, "I")
@@ -71,8 +73,9 @@ func TestIncrementsWithOneNumber(t *testing.T) {
 	}
 }
 
-// TestKilledBetweenMarkers kills a run that publishes an increment, before each of its renames.
-// Its number is not given again, and one marker is left.
+// TestKilledBetweenMarkers checks that the number of an increment is not given again, and that
+// one marker is left, if the run that publishes the increment is killed before any of its
+// renames.
 func TestKilledBetweenMarkers(t *testing.T) {
 	two := false
 	for n, ended := 1, false; !ended; n++ {
@@ -101,7 +104,8 @@ func TestKilledBetweenMarkers(t *testing.T) {
 	}
 }
 
-// TestMarkers publishes an increment to a destination with other files in place of the marker.
+// TestMarkers checks the next number of an increment if other files are in place of the
+// marker.
 func TestMarkers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		file, dir string // in place of the marker
@@ -143,7 +147,7 @@ func TestMarkers(t *testing.T) {
 	}
 }
 
-// TestLinkInPlaceOfMarker refuses a link in place of a marker.
+// TestLinkInPlaceOfMarker checks that a link in place of a marker is refused.
 func TestLinkInPlaceOfMarker(t *testing.T) {
 	d, _ := onDisk(t)
 	testenv.Must(t, os.Symlink("_SUCCESS", d.pathOf("_increments-00000041")))
@@ -151,7 +155,7 @@ func TestLinkInPlaceOfMarker(t *testing.T) {
 	failuretest.Want(t, s.CheckIncrement(), failure.Foreign, "_increments-00000041 (a link)")
 }
 
-// TestMarkerInIncrement refuses a marker in the directory of an increment.
+// TestMarkerInIncrement checks that a marker in the directory of an increment is refused.
 func TestMarkerInIncrement(t *testing.T) {
 	d, st := inMemory(t)
 	s := publishIncrement(t, d, "I")
@@ -160,7 +164,8 @@ func TestMarkerInIncrement(t *testing.T) {
 	failuretest.Want(t, now.CheckIncrement(), failure.Foreign, "/_increments-00000041")
 }
 
-// TestLastNumber refuses a destination that gave its last number, before any work is done.
+// TestLastNumber checks that a destination that gave its last number is refused before any
+// work is done.
 func TestLastNumber(t *testing.T) {
 	d, st := inMemory(t)
 	publishIncrement(t, d, "I")
@@ -174,8 +179,8 @@ func TestLastNumber(t *testing.T) {
 	}
 }
 
-// TestOutputTakesTheMarker publishes an output that replaces increments: its number is higher
-// than theirs, and it removes the marker.
+// TestOutputTakesTheMarker checks that an output that replaces increments has a higher number
+// than they have, and removes the marker.
 func TestOutputTakesTheMarker(t *testing.T) {
 	d, st := inMemory(t)
 	publishIncrement(t, d, "I")

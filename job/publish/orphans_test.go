@@ -15,8 +15,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestOrphans deletes the _SUCCESS of an output without a new one. The increments and parts
-// stay, because their inputs may be gone, until an output replaces everything.
+// TestOrphans checks that increments and parts stay after their _SUCCESS was deleted, because
+// their inputs may be gone, until an output replaces everything.
 func TestOrphans(t *testing.T) {
 	lose := func(t *testing.T, d *Destination, st store.Store) {
 		t.Helper()
@@ -94,8 +94,8 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// TestNoOrphansWhileReplaced reads the state of increments at each step of replacing their
-// output, also if the process is killed there.
+// TestNoOrphansWhileReplaced checks that increments are not reported as orphans at any step of
+// replacing their output, even if the process is killed there.
 func TestNoOrphansWhileReplaced(t *testing.T) {
 	for kill := 1; ; kill++ {
 		d, inner := inMemory(t)
@@ -138,8 +138,8 @@ func TestNoOrphansWhileReplaced(t *testing.T) {
 	}
 }
 
-// TestNoOrphansAfterGivingUp gives up a first output that lost a file. The process that
-// does so is killed at each step.
+// TestNoOrphansAfterGivingUp checks that no orphans are left of a first output that lost a
+// file and was given up, even if the process that gives it up is killed at any step.
 func TestNoOrphansAfterGivingUp(t *testing.T) {
 	for kill := 1; ; kill++ {
 		d, inner := inMemory(t)
@@ -195,7 +195,8 @@ func (b *blindStore) List(ctx context.Context, p string) ([]store.Info, error) {
 	return b.Store.List(ctx, p)
 }
 
-// TestNoOrphansDuringTakeover reads the state of an output that is being replaced.
+// TestNoOrphansDuringTakeover checks that increments are not reported as orphans while another
+// process takes over the replacement of their output.
 func TestNoOrphansDuringTakeover(t *testing.T) {
 	d, inner := inMemory(t)
 	publishOutput(t, d, inner, "P")

@@ -9,7 +9,8 @@ import (
 	"github.com/rowtocol/rowtocol/job/publish/publishtest"
 )
 
-// TestPairs is too slow for the race detector. TestThree does the same runs under it.
+// TestPairs checks pairs of runs with faults. It is too slow for the race detector, under
+// which TestThree checks the same runs.
 func TestPairs(t *testing.T) {
 	stride := soak.Rounds(109, 1)
 	if testing.Short() {

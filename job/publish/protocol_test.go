@@ -28,8 +28,8 @@ func runModel(t *testing.T, args ...string) (string, bool) {
 	return string(out), err == nil
 }
 
-// TestProtocol explores the rules that package publish follows, and then the rules without
-// each of them: a model that finds no violation then would prove nothing. The race
+// TestProtocol checks that the model of package publish finds no violation of its rules, and
+// finds one if any rule is left out. Otherwise the model would prove nothing. The race
 // detector does not see Python.
 func TestProtocol(t *testing.T) {
 	t.Run("kept", func(t *testing.T) {

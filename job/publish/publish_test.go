@@ -17,8 +17,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// TestForeignFileDuringRun puts a foreign file into the destination after it was claimed. The
-// output that is there stays.
+// TestForeignFileDuringRun checks that the output of a destination stays if a foreign file
+// comes after the destination was claimed.
 func TestForeignFileDuringRun(t *testing.T) {
 	d, m := onDisk(t)
 	c, held, r := claimAndStage(t, d, "Q")
@@ -33,8 +33,8 @@ func TestForeignFileDuringRun(t *testing.T) {
 	wantFinished(t, d, "Q")
 }
 
-// TestLinkDuringRun makes a link in place of the directory of copies, after the state
-// of the destination was read.
+// TestLinkDuringRun checks that a link is refused that was made in place of the directory of
+// copies after the state of the destination was read.
 func TestLinkDuringRun(t *testing.T) {
 	d, _ := onDisk(t)
 	elsewhere, copies := t.TempDir(), d.pathOf(manifest.QuarantineDir)
@@ -55,7 +55,7 @@ func TestLinkDuringRun(t *testing.T) {
 	mustRelease(t, c)
 }
 
-// TestLinksInHolderDirs puts links into directories of holders. They are not followed.
+// TestLinksInHolderDirs checks that links in directories of holders are not followed.
 func TestLinksInHolderDirs(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 2)
@@ -89,7 +89,7 @@ func (w withoutIDs) Stat(ctx context.Context, p string) (store.Info, error) {
 	return info, err
 }
 
-// TestLostAnswerOfLock takes the lock, but loses the answer.
+// TestLostAnswerOfLock checks that a process recognizes its own lock if the answer was lost.
 func TestLostAnswerOfLock(t *testing.T) {
 	_, st := inMemory(t)
 	faulty := storetest.NewFaulty(withoutIDs{st}, storetest.Fault{Op: storetest.Rename, N: 1, Err: store.ErrUnavailable, Late: true})
@@ -103,8 +103,8 @@ func TestLostAnswerOfLock(t *testing.T) {
 	mustRelease(t, c)
 }
 
-// TestWrongResults refuses results that differ from the staged files, or that make a
-// manifest which does not decode.
+// TestWrongResults checks that results are refused that differ from the staged files, or that
+// make a manifest which does not decode.
 func TestWrongResults(t *testing.T) {
 	for name, change := range map[string]func(results []*manifest.TaskResult){
 		"another length": func(r []*manifest.TaskResult) { r[0].Parts[0].Files[0].Bytes++ },
@@ -126,8 +126,8 @@ func TestWrongResults(t *testing.T) {
 	}
 }
 
-// TestLookDuringPublish publishes another output during Look. Neither is reported as
-// damaged.
+// TestLookDuringPublish checks that no output is reported as damaged if another one is
+// published while the state is read.
 func TestLookDuringPublish(t *testing.T) {
 	d, st := inMemory(t)
 	publishOutput(t, d, st, "P")
@@ -142,7 +142,7 @@ func TestLookDuringPublish(t *testing.T) {
 	}
 }
 
-// TestDiscard removes the work of one plan, and of no other.
+// TestDiscard checks that Discard removes the work of one plan, and of no other.
 func TestDiscard(t *testing.T) {
 	d, _ := inMemory(t)
 	c, held := mustClaim(t, d)
@@ -160,8 +160,8 @@ func TestDiscard(t *testing.T) {
 	mustRelease(t, c)
 }
 
-// TestLostAnswers repeats calls whose first answer was lost, on stores with and
-// without file IDs.
+// TestLostAnswers checks that calls can be repeated whose first answer was lost, on stores
+// with and without file IDs.
 func TestLostAnswers(t *testing.T) {
 	testLostAnswers(t, func(st store.Store) store.Store { return st })
 	testLostAnswers(t, func(st store.Store) store.Store { return withoutIDs{st} })
@@ -187,8 +187,8 @@ func testLostAnswers(t *testing.T, wrap func(store.Store) store.Store) {
 	}
 }
 
-// TestManifestUnreadable lets another manifest come just before the rename of _SUCCESS, and
-// fails to read it.
+// TestManifestUnreadable checks the error if another manifest comes just before the rename of
+// _SUCCESS and cannot be read.
 func TestManifestUnreadable(t *testing.T) {
 	d, st := withHooks(t)
 	c, held, r := claimAndStage(t, d, "P")
@@ -211,8 +211,8 @@ func TestManifestUnreadable(t *testing.T) {
 	mustRelease(t, c)
 }
 
-// TestStagingIsNotADirectory refuses a link or a file in place of a staging directory, for
-// tasks and for their commit.
+// TestStagingIsNotADirectory checks that a link or a file in place of a staging directory is
+// refused, for tasks and for their commit.
 func TestStagingIsNotADirectory(t *testing.T) {
 	p := planOf(t, "Q")
 	for text, put := range map[string]func(elsewhere, name string) error{

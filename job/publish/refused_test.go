@@ -26,8 +26,8 @@ func (r *refuseLockReads) ReadFile(ctx context.Context, p string, max int64) ([]
 	return r.Store.ReadFile(ctx, p, max)
 }
 
-// TestUnreadableLock distinguishes storage that refuses to read a lock, because credentials
-// expired, from the lock of another holder.
+// TestUnreadableLock checks that storage that refuses to read a lock, because credentials
+// expired, is distinguished from the lock of another holder.
 func TestUnreadableLock(t *testing.T) {
 	for err, want := range map[error]error{
 		fs.ErrPermission:      failure.Refused,

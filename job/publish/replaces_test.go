@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestPlanRefusesNewerOutputs refuses a plan after another output came.
+// TestPlanRefusesNewerOutputs checks that a plan is refused after another output came.
 func TestPlanRefusesNewerOutputs(t *testing.T) {
 	for name, after := range map[string]func(t *testing.T, d *Destination, st store.Store) (named string){
 		"an increment": func(t *testing.T, d *Destination, _ store.Store) string {
@@ -48,8 +48,8 @@ func TestPlanRefusesNewerOutputs(t *testing.T) {
 	}
 }
 
-// TestPlanReplacesDamage replaces damage that the plan saw: an output without a part, and one
-// without its manifest.
+// TestPlanReplacesDamage checks that a plan replaces the damage that it named: an output
+// without a part, and one without its manifest.
 func TestPlanReplacesDamage(t *testing.T) {
 	for name, lose := range map[string]func(m *manifest.Success) string{
 		"a part":   func(m *manifest.Success) string { return m.Parts[0].Files[0].Name },
@@ -69,7 +69,8 @@ func TestPlanReplacesDamage(t *testing.T) {
 	}
 }
 
-// TestPlanMakesItsOutputAgain allows a plan to replace its own output, which lost a file.
+// TestPlanMakesItsOutputAgain checks that a plan may replace its own output, which lost a
+// file.
 func TestPlanMakesItsOutputAgain(t *testing.T) {
 	d, st := inMemory(t)
 	p := planFor(t, d, "P", 2)
@@ -82,8 +83,8 @@ func TestPlanMakesItsOutputAgain(t *testing.T) {
 	failuretest.Want(t, stateOf(t, d).CheckPlan(p, true), failure.Foreign, "got another output")
 }
 
-// TestPlanDoesNotSeePendingOutput refuses a plan whose destination had a pending output: the
-// process of that may live, and report it.
+// TestPlanDoesNotSeePendingOutput checks that a plan is refused if its destination had a
+// pending output, because the process that publishes that output may live and report it.
 func TestPlanDoesNotSeePendingOutput(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 1)
@@ -119,8 +120,8 @@ func wantGivenUp(t *testing.T, d *Destination, m *manifest.Success) {
 	}
 }
 
-// TestIncrementRestoredDuringRun restores an increment after the lock was taken. The holder keeps
-// it, and so does the next one.
+// TestIncrementRestoredDuringRun checks that a holder, and the next one, keep an increment
+// that was restored after the lock was taken.
 func TestIncrementRestoredDuringRun(t *testing.T) {
 	d, m := onDisk(t)
 	back := moveAside(t, dirOf(d, publishIncrement(t, d, "I")))
@@ -132,8 +133,8 @@ func TestIncrementRestoredDuringRun(t *testing.T) {
 	wantGivenUp(t, d, m)
 }
 
-// TestPendingOutputRestored restores a pending output, which does not replace an increment that
-// came after it was begun.
+// TestPendingOutputRestored checks that a restored pending output does not replace an
+// increment that came after it was begun.
 func TestPendingOutputRestored(t *testing.T) {
 	d, m := onDisk(t)
 	killPublish(t, d, "Q", 2)
@@ -143,8 +144,8 @@ func TestPendingOutputRestored(t *testing.T) {
 	wantGivenUp(t, d, m)
 }
 
-// TestPendingIncrementRestored restores a pending increment, which is not published because its
-// input was converted again.
+// TestPendingIncrementRestored checks that a restored pending increment is not published if
+// its input was converted again.
 func TestPendingIncrementRestored(t *testing.T) {
 	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
 	if publishUntilKilled(t, d, stageIncrement, "I", 2) != nil {
@@ -160,8 +161,8 @@ func TestPendingIncrementRestored(t *testing.T) {
 	mustRelease(t, c)
 }
 
-// TestRestoredIncrementOfSameInput restores an increment whose input another one has. No increment
-// may be added until one of the two is gone.
+// TestRestoredIncrementOfSameInput checks that no increment may be added after an increment
+// was restored whose input another one has, until one of the two is gone.
 func TestRestoredIncrementOfSameInput(t *testing.T) {
 	d, _ := onDisk(t)
 	first := publishIncrement(t, d, "I")

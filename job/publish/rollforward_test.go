@@ -97,8 +97,8 @@ func staged(t *testing.T, d *Destination, prefix string) (files []string) {
 	return files
 }
 
-// TestRollForward completes the output of a run that was killed before each of its renames,
-// after the next run was killed as well.
+// TestRollForward checks that the output of a run is completed that was killed before any of
+// its renames, after the next run was killed as well.
 func TestRollForward(t *testing.T) {
 	for n := 1; ; n++ {
 		for m, ended := 1, false; !ended; m++ {
@@ -133,8 +133,8 @@ func moveAndLink(dest, name string) error {
 	return errors.Join(os.Rename(name, elsewhere), os.Symlink(elsewhere, name))
 }
 
-// TestRollForwardOverEmptyDirectory completes an output over the empty directory that an
-// interrupted rename left.
+// TestRollForwardOverEmptyDirectory checks that an output is completed over the empty
+// directory that an interrupted rename left.
 func TestRollForwardOverEmptyDirectory(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 2)
@@ -162,8 +162,8 @@ func TestReplacedPartIsNotRead(t *testing.T) {
 	wantOnlyOutput(t, store.Local(), d.path)
 }
 
-// TestRollForwardWithLostFiles changes or removes a file of a pending output. The output is
-// given up, and made again.
+// TestRollForwardWithLostFiles checks that a pending output is given up, and made again, if a
+// file of it was changed or removed.
 func TestRollForwardWithLostFiles(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, d *Destination) error{
 		"a bit": func(t *testing.T, d *Destination) error {
@@ -210,8 +210,8 @@ func TestRollForwardWithLostFiles(t *testing.T) {
 	}
 }
 
-// TestFormerOutputIsRestored removes a file of an output that was to replace another. The
-// former one is restored, unless files of it were moved out.
+// TestFormerOutputIsRestored checks that the former output is restored if the output that was
+// to replace it lost a file, unless files of the former one were moved out.
 func TestFormerOutputIsRestored(t *testing.T) {
 	for name, c := range map[string]struct {
 		renames int // that the killed run did
@@ -236,8 +236,8 @@ func TestFormerOutputIsRestored(t *testing.T) {
 	}
 }
 
-// TestForeignFileInPlacedPart puts a file into a part of a pending output. The output is
-// completed after the file is gone.
+// TestForeignFileInPlacedPart checks that a pending output is completed after a foreign file
+// in one of its parts is gone.
 func TestForeignFileInPlacedPart(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 2+2*2+4+1)
@@ -250,8 +250,8 @@ func TestForeignFileInPlacedPart(t *testing.T) {
 	wantFinished(t, d, "Q")
 }
 
-// TestLinkInPlaceOfPlacedFile replaces a file of a pending output that is in its place by a link
-// to it. The output is given up.
+// TestLinkInPlaceOfPlacedFile checks that a pending output is given up if a file in its place
+// was replaced by a link to the file.
 func TestLinkInPlaceOfPlacedFile(t *testing.T) {
 	for _, name := range []string{"part-00000-0-", "part-00001-0-"} {
 		d, m := onDisk(t)
@@ -273,8 +273,8 @@ func TestLinkInPlaceOfPlacedFile(t *testing.T) {
 	}
 }
 
-// TestLatestFormerOutput has two former outputs that lost no file, one because it had
-// none. The later one is restored, and foreign files are kept.
+// TestLatestFormerOutput checks that the later of two former outputs that lost no file is
+// restored, and that foreign files are kept. One of the two had no files.
 func TestLatestFormerOutput(t *testing.T) {
 	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
 	c, _ := mustClaim(t, d)
@@ -305,8 +305,8 @@ func TestLatestFormerOutput(t *testing.T) {
 	wantOnlyOutput(t, store.Local(), d.path)
 }
 
-// TestForeignManifestInPlaceOfFormer puts a foreign manifest where that of a former output was. It
-// is kept.
+// TestForeignManifestInPlaceOfFormer checks that a foreign manifest is kept in the place of
+// that of a former output.
 func TestForeignManifestInPlaceOfFormer(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 3)
@@ -322,8 +322,8 @@ func TestForeignManifestInPlaceOfFormer(t *testing.T) {
 	wantFinished(t, d, "P")
 }
 
-// TestGivenUpWorkIsPutBack removes a file of a pending output. The rest of the work is put back
-// into the staging directory.
+// TestGivenUpWorkIsPutBack checks that the rest of the work is put back into the staging
+// directory if a pending output lost a file.
 func TestGivenUpWorkIsPutBack(t *testing.T) {
 	d, m := onDisk(t)
 	killPublish(t, d, "Q", 3)
@@ -361,8 +361,8 @@ func removeAll(files []string) (err error) {
 	return err
 }
 
-// TestRollForwardWithoutResults completes an output without the results of its tasks: the pending
-// manifest names all files.
+// TestRollForwardWithoutResults checks that an output is completed without the results of its
+// tasks, because the pending manifest names all files.
 func TestRollForwardWithoutResults(t *testing.T) {
 	for _, rename := range []int{2, 0} { // no file is in its place, or all are
 		d, _ := onDisk(t)
@@ -372,8 +372,8 @@ func TestRollForwardWithoutResults(t *testing.T) {
 	}
 }
 
-// TestPublishedOutputIsNotRolledForward does not publish an output again that a run published without
-// clearing up.
+// TestPublishedOutputIsNotRolledForward checks that an output is not published again that a
+// run published without clearing up.
 func TestPublishedOutputIsNotRolledForward(t *testing.T) {
 	d, st := inMemory(t)
 	c, _, r := claimAndStage(t, d, "P")
@@ -389,7 +389,8 @@ func TestPublishedOutputIsNotRolledForward(t *testing.T) {
 	wantOnlyOutput(t, st, d.path)
 }
 
-// TestOlderPendingOutput does not complete a pending output that was replaced since.
+// TestOlderPendingOutput checks that a pending output is not completed if a later output is in
+// place.
 func TestOlderPendingOutput(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 2)

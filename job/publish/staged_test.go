@@ -15,7 +15,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestStagedPlans lists the plans by the last change of their directories, and follows no links.
+// TestStagedPlans checks that plans are listed by the last change of their directories, and
+// that links are not followed.
 func TestStagedPlans(t *testing.T) {
 	dir := t.TempDir()
 	d := at(store.Local(), dir+"/dest")
@@ -43,7 +44,8 @@ func TestStagedPlans(t *testing.T) {
 	wantStaged("a file in place of the work directory")
 }
 
-// TestNoStagedPlan finds no plan in other documents than the plan's own.
+// TestNoStagedPlan checks that no plan is found in other documents than that of the plan
+// itself.
 func TestNoStagedPlan(t *testing.T) {
 	p, q := planOf(t, "P"), planOf(t, "Q")
 	text, err := q.Encode()
@@ -67,8 +69,8 @@ func TestNoStagedPlan(t *testing.T) {
 	}
 }
 
-// TestDestinationIsDanglingLink refuses a dangling link at once. It is not mistaken for a
-// directory that other runs make and remove.
+// TestDestinationIsDanglingLink checks that a dangling link is refused at once, and not
+// mistaken for a directory that other runs make and remove.
 func TestDestinationIsDanglingLink(t *testing.T) {
 	d := at(store.Local(), t.TempDir()+"/dest")
 	testenv.Must(t, os.Symlink("nowhere", d.path))

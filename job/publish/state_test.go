@@ -64,7 +64,7 @@ func TestFinished(t *testing.T) {
 	}
 }
 
-// TestChanged changes an output after it was published.
+// TestChanged checks that changes of an output after it was published are reported as damage.
 func TestChanged(t *testing.T) {
 	part := func(dir string) string {
 		parts, _ := filepath.Glob(dir + "/part-00001*")
@@ -115,8 +115,8 @@ func addToIndex(dir, _ string) error {
 	return errors.Join(err, os.WriteFile(index[0]+"/others", nil, 0o666))
 }
 
-// TestForeignFiles puts foreign files into a destination: nothing in it changes, nor
-// next to it.
+// TestForeignFiles checks that nothing changes in a destination with foreign files, nor next
+// to it.
 func TestForeignFiles(t *testing.T) {
 	write := func(name, text string) func(dir, victim string) error {
 		return func(dir, _ string) error { return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666) }
@@ -185,7 +185,7 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// TestFileInPlace refuses a file in place of the destination.
+// TestFileInPlace checks that a file in place of the destination is refused.
 func TestFileInPlace(t *testing.T) {
 	d, st := inMemory(t)
 	testenv.Must(t, st.WriteFile(t.Context(), d.path, nil, true))
@@ -199,7 +199,7 @@ func TestFileInPlace(t *testing.T) {
 	failuretest.Want(t, err, failure.Refused, "its parent directory does not exist")
 }
 
-// TestTidy removes leftovers of a dead holder from a finished output.
+// TestTidy checks that Tidy removes the leftovers of a dead holder from a finished output.
 func TestTidy(t *testing.T) {
 	d, st := inMemory(t)
 	publishOutput(t, d, st, "P")
@@ -218,7 +218,7 @@ func TestTidy(t *testing.T) {
 	wantOnlyOutput(t, st, d.path)
 }
 
-// TestUnfinishedWork leaves work next to a finished output. It counts as leftovers only if a
+// TestUnfinishedWork checks that work next to a finished output counts as leftovers only if a
 // dead holder took it to publish it.
 func TestUnfinishedWork(t *testing.T) {
 	d, st := inMemory(t)
@@ -243,7 +243,8 @@ func TestUnfinishedWork(t *testing.T) {
 	wantOnlyOutput(t, st, d.path)
 }
 
-// TestCanceled ends the context at each step of a claim and a publication.
+// TestCanceled checks what is left if the context ends at any step of a claim and a
+// publication.
 func TestCanceled(t *testing.T) {
 	d, _ := inMemory(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -86,8 +86,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestStatusPending reads the status of a pending output whose work was taken or not,
-// of a holder that lives and of a dead one.
+// TestStatusPending checks the status of a pending output whose work was taken or not, of a
+// holder that lives and of a dead holder.
 func TestStatusPending(t *testing.T) {
 	for renames, taken := range map[int]bool{1: false, 2: true, 6: true, 0: true} {
 		d, st := inMemory(t)
@@ -113,7 +113,7 @@ func TestStatusPending(t *testing.T) {
 	}
 }
 
-// TestStatusDuringRelease reads the status while the destination is released.
+// TestStatusDuringRelease checks the status if the destination is released meanwhile.
 func TestStatusDuringRelease(t *testing.T) {
 	d, st := inMemory(t)
 	c, _ := mustClaim(t, d)
@@ -143,7 +143,8 @@ func (o afterList) List(ctx context.Context, dir string) ([]store.Info, error) {
 	return o.Store.List(ctx, dir)
 }
 
-// TestStatusOfUnexpectedFiles reads the status with foreign files in the work directory.
+// TestStatusOfUnexpectedFiles checks the status with links and foreign files in the work
+// directory.
 func TestStatusOfUnexpectedFiles(t *testing.T) {
 	const size = 1 << 20
 	big := filepath.Join(t.TempDir(), "big")
@@ -206,8 +207,8 @@ func linkInWorkDir(dir, to, name string) error {
 	return errors.Join(os.MkdirAll(dir+"/.rowtocol", 0o777), os.Symlink(to, dir+"/.rowtocol/"+name))
 }
 
-// TestStatusDuringRuns reads the status of a destination that another process fills
-// repeatedly.
+// TestStatusDuringRuns checks that the status of a destination that another process fills
+// repeatedly has no foreign files.
 func TestStatusDuringRuns(t *testing.T) {
 	d, st := inMemory(t)
 	publishOutput(t, d, st, "P")
@@ -237,8 +238,8 @@ func TestStatusDuringRuns(t *testing.T) {
 	}
 }
 
-// TestStatusWithChangingHolders reads the status again while the lock changes hands, but only
-// a few times.
+// TestStatusWithChangingHolders checks that the status is read again while the lock changes
+// hands, but only a few times.
 func TestStatusWithChangingHolders(t *testing.T) {
 	for changes, want := range map[int]int{0: 1, 2: 3, 100: statusTries} {
 		inner, st := inMemory(t)

@@ -44,8 +44,8 @@ func TestWorkIsTakenBeforeRetiring(t *testing.T) {
 	wantOnlyOutput(t, st, d.path)
 }
 
-// TestChangedBeforeTaking withdraws an output whose work changed. The work is put back, unless
-// tasks made its directory again, and the destination is as it was.
+// TestChangedBeforeTaking checks that an output is withdrawn if its work changed. The work is
+// put back, unless tasks made its directory again, and the destination is as it was.
 func TestChangedBeforeTaking(t *testing.T) {
 	alter := func(file string) error { return os.WriteFile(file, []byte("task 0 of R"), 0o666) }
 	for name, tc := range map[string]struct {
@@ -106,7 +106,8 @@ func TestChangedBeforeTaking(t *testing.T) {
 	}
 }
 
-// TestPublishAfterWithdrawal publishes an output that the same claim withdrew before.
+// TestPublishAfterWithdrawal checks that a claim can publish an output that it withdrew
+// before.
 func TestPublishAfterWithdrawal(t *testing.T) {
 	d, st := inMemory(t)
 	c, held, r := claimAndStage(t, d, "P")
@@ -120,8 +121,8 @@ func TestPublishAfterWithdrawal(t *testing.T) {
 	wantOnlyOutput(t, st, d.path)
 }
 
-// TestLateTasks lets tasks make a staging directory again after the work was taken. The next
-// holder publishes the work that was taken, and removes the late work.
+// TestLateTasks checks that the next holder publishes the work that was taken, and removes
+// late work, if tasks make a staging directory again after that.
 func TestLateTasks(t *testing.T) {
 	d, st := inMemory(t)
 	publishOutput(t, d, st, "P")
@@ -143,8 +144,8 @@ func TestLateTasks(t *testing.T) {
 	wantOnlyOutput(t, st, d.path)
 }
 
-// TestLostAnswerOfTake fails the rename that takes the work, and carries it out at various
-// times. The next holder publishes the work.
+// TestLostAnswerOfTake checks that the next holder publishes the work if the rename that takes
+// it fails and is carried out at various times.
 func TestLostAnswerOfTake(t *testing.T) {
 	for name, times := range map[string]struct{ atOnce, late bool }{
 		"not done": {}, "done": {atOnce: true}, "done late": {late: true}, "done twice": {atOnce: true, late: true},
@@ -178,8 +179,8 @@ func TestLostAnswerOfTake(t *testing.T) {
 	}
 }
 
-// TestPendingManifestNotWritten fails to write the pending manifest. The work stays where
-// it is.
+// TestPendingManifestNotWritten checks that the work stays where it is if the pending manifest
+// could not be written.
 func TestPendingManifestNotWritten(t *testing.T) {
 	d, st := withHooks(t)
 	c, held, r := claimAndStage(t, d, "P")
@@ -199,8 +200,8 @@ func TestPendingManifestNotWritten(t *testing.T) {
 	}
 }
 
-// TestUnreadableDuringRollForward refuses to read files of a pending output. It is not given
-// up, and the next run completes it.
+// TestUnreadableDuringRollForward checks that a pending output is not given up if its files
+// cannot be read. The next run completes it.
 func TestUnreadableDuringRollForward(t *testing.T) {
 	for _, what := range []string{"part-", "a", pending, manifest.PlanName} {
 		d, _ := onDisk(t)
@@ -218,8 +219,8 @@ func TestUnreadableDuringRollForward(t *testing.T) {
 	}
 }
 
-// TestPendingManifestElsewhere moves a holder's directory with a pending manifest to the name of a
-// staging directory, and into the trash. The manifest does not count there.
+// TestPendingManifestElsewhere checks that a pending manifest does not count in a directory
+// with the name of a staging directory, or in the trash.
 func TestPendingManifestElsewhere(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 2)
@@ -238,7 +239,8 @@ func TestPendingManifestElsewhere(t *testing.T) {
 	}
 }
 
-// TestLinkInPlaceOfWork refuses a link in place of the work of a pending output.
+// TestLinkInPlaceOfWork checks that a link in place of the work of a pending output is
+// refused.
 func TestLinkInPlaceOfWork(t *testing.T) {
 	d, _ := onDisk(t)
 	killPublish(t, d, "Q", 1)
