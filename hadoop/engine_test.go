@@ -29,8 +29,8 @@ type fakeClient struct {
 	t *testing.T
 	// submit plays `mapred pipes`.
 	submit func(ctx context.Context, line func(string)) error
-	// reports are the successive reports of `yarn application -status` by application.
-	// The last one is repeated.
+	// reports are the successive reports of `yarn application -status`, by application.
+	// The last report is repeated.
 	reports map[string][]*report
 
 	mu     sync.Mutex

@@ -26,7 +26,7 @@ type testCluster struct {
 	t       *testing.T
 	st      store.Store
 	plan    *manifest.Plan
-	dir     string // of the tasks' work
+	dir     string // directory of the tasks' work
 	logs    string
 	temp    string
 	resolve input.Resolve

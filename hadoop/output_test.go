@@ -23,7 +23,7 @@ func TestOutput(t *testing.T) {
 		id, state, why string
 		percent        int
 		running        bool
-		maps           int64 // that were launched
+		maps           int64 // number of maps that were launched
 		reason         string
 	}{
 		"success":  {"application_1795425022941_0003", succeeded, "", 100, true, 2, ""},

@@ -20,7 +20,7 @@ func TestClientHangs(t *testing.T) {
 	const id = "application_1795425022941_0005"
 	for name, tt := range map[string]struct {
 		until   string // the last line of the recording that the client prints
-		job     bool   // the cluster has a job
+		job     bool   // whether the cluster has a job
 		kind    error
 		words   string
 		longest time.Duration

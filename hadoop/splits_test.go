@@ -203,7 +203,7 @@ func TestEscapeInput(t *testing.T) {
 		"hdfs://nn:8020/a b/é.avro": "hdfs://nn:8020/a b/é.avro",
 		"/we{ir},d":                 `/we\\{ir\\}\,d`,
 		`/[x]*?^\`:                  `/\\[x\\]\\*\\?\\^\\\\`,
-		"/${user.name}":             `/$\\{user.name\\}`, // no variable of Hadoop's
+		"/${user.name}":             `/$\\{user.name\\}`, // not a variable of Hadoop
 	} {
 		if got := escapeInput(in); got != want {
 			t.Errorf("%s: got %s, want %s", in, got, want)

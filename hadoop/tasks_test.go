@@ -131,7 +131,7 @@ func TestWriteLongLine(t *testing.T) {
 func TestFindInDamagedFile(t *testing.T) {
 	job, batches, entries := sampleJob()
 	file := string(taskFile(t, job, batches, entries))
-	s := entries[4].Split // of two inputs
+	s := entries[4].Split // a split of a task with two inputs
 	long := `"id":2,` + strings.Repeat(" ", maxTaskLine)
 	for name, damaged := range map[string]string{
 		"nothing":           "",

@@ -39,7 +39,7 @@ func writeInput(t testing.TB, file string, seed uint64, blocks int) {
 	t.Helper()
 	testenv.Must(t, os.MkdirAll(filepath.Dir(file), 0o777))
 	write(t, file, avroFile(t, seed, blocks))
-	old := time.Unix(1e9+int64(seed), int64(blocks)) // different for different rows
+	old := time.Unix(1e9+int64(seed), int64(blocks)) // a different time for different rows
 	testenv.Must(t, os.Chtimes(file, old, old))
 }
 

@@ -62,8 +62,8 @@ func TestResumeTheMostDone(t *testing.T) {
 		t.Fatal("less memory gives the same plan")
 	}
 	for name, tc := range map[string]struct {
-		large, small []int // the tasks that are done
-		less         bool  // the memory is that of the small plan
+		large, small []int // tasks of each plan that are done
+		less         bool  // whether the memory is that of the small plan
 		resumed      int
 		warns        string
 	}{

@@ -91,7 +91,7 @@ func TestConversionsMeanwhile(t *testing.T) {
 		return r
 	}
 	for name, tc := range map[string]struct {
-		overwrite bool // the destination has an output before
+		overwrite bool // whether the destination has an output before
 		convert   func(t *testing.T, s *planned)
 	}{
 		"refused": {true, func(t *testing.T, s *planned) {

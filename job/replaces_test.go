@@ -76,7 +76,7 @@ func TestConvertSurveysAgain(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		others func(t *testing.T, s *memoryJob)
-		text   string // of the error
+		text   string // text of the error
 		want   []string
 	}{
 		"an increment": {func(t *testing.T, s *memoryJob) {

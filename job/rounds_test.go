@@ -240,7 +240,7 @@ func TestSubmitPartitionsThatFail(t *testing.T) {
 // destinations.
 type failingPlans struct {
 	*localEngine
-	errs map[string]error // by destination
+	errs map[string]error // errors of batches, by destination
 }
 
 func (f *failingPlans) Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) error {

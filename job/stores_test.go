@@ -55,7 +55,7 @@ func (s unreadableStore) Open(ctx context.Context, p string) (store.File, error)
 // whose target path contains a text.
 type onceHook struct {
 	store.Store
-	at   string // in the path
+	at   string // text in the path
 	once *sync.Once
 	do   func()
 }

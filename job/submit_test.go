@@ -23,19 +23,19 @@ type localEngine struct {
 	options Options
 	// order returns the tasks to run, in order; nil runs all of them once.
 	order func(numbers []int) []int
-	// after, if set, is called after the tasks of all batches have run, with their
-	// error. Run returns its result.
+	// after, if set, is called with the error of the tasks after the tasks of all batches
+	// have run. Run returns the error of after.
 	after func(err error) error
-	// numbers are the Numbers of each batch passed to Run, and instead their Superseded.
-	numbers [][]int
-	instead [][]string
-	runs    int
+	// numbers are the Numbers of each batch passed to Run. superseded are their Superseded.
+	numbers    [][]int
+	superseded [][]string
+	runs       int
 }
 
 func (e *localEngine) Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) (err error) {
 	e.runs++
 	for _, b := range batches {
-		e.numbers, e.instead = append(e.numbers, slices.Clone(b.Numbers)), append(e.instead, b.Superseded)
+		e.numbers, e.superseded = append(e.numbers, slices.Clone(b.Numbers)), append(e.superseded, b.Superseded)
 		numbers := b.Numbers
 		if e.order != nil {
 			numbers = e.order(numbers)
@@ -139,8 +139,8 @@ func TestSubmitRestart(t *testing.T) {
 	}
 	e.order, s.r.Restart = nil, true
 	first := mustSubmit(t, s.r, e)
-	if first.Resumed != 0 || len(e.numbers[1]) != 9 || e.instead[0] != nil || !slices.Equal(e.instead[1], []string{s.plan.ID}) {
-		t.Errorf("resumed %d tasks; the plans replace %q", first.Resumed, e.instead)
+	if first.Resumed != 0 || len(e.numbers[1]) != 9 || e.superseded[0] != nil || !slices.Equal(e.superseded[1], []string{s.plan.ID}) {
+		t.Errorf("resumed %d tasks; the plans replace %q", first.Resumed, e.superseded)
 	}
 	s.checkComplete(t)
 	s.r.Overwrite = true

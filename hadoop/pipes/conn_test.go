@@ -241,7 +241,7 @@ func TestSendsNothingAfterDone(t *testing.T) {
 
 func TestJavaEnds(t *testing.T) {
 	for name, test := range map[string]struct {
-		sent  []byte // by Java
+		sent  []byte // data that Java sent
 		cause error
 		text  string
 	}{

@@ -29,7 +29,7 @@ type recording struct {
 
 type event struct {
 	up    bool
-	bytes []byte // nil if it hung up
+	bytes []byte // nil if the side hung up
 }
 
 func readRecording(t testing.TB, name string) recording {
@@ -108,7 +108,7 @@ func TestReplay(t *testing.T) {
 	for name, test := range map[string]struct {
 		file  string
 		child func(*Conn) error
-		cause error // of the connection's end
+		cause error // cause of the connection's end
 	}{
 		"done":   {"ok", work, ErrClosed},
 		"sha256": {"ok", work, ErrClosed}, // hadoop.security.secret-manager.key-generator.algorithm=HmacSHA256

@@ -51,7 +51,7 @@ const fingerprint = "of this output"
 type output struct {
 	side    []task.SideFile
 	success manifest.Success
-	files   map[string][]byte // of the indexes, by name
+	files   map[string][]byte // files of the indexes, by name
 }
 
 func content(t testing.TB, f task.NewFile) []byte {

@@ -43,10 +43,10 @@ func TestIndexHasAllRows(t *testing.T) {
 		{randomRows(random, 500)},
 	}
 	for name, c := range map[string]struct {
-		memory int64 // of a sorter
-		merge  int64 // of the merge
+		memory int64 // memory of a sorter
+		merge  int64 // memory of the merge
 		size   int64 // ceiling of a file
-		files  int   // at least
+		files  int   // least number of files
 	}{
 		"in memory":   {1 << 20, 1 << 20, 1 << 20, 1},
 		"many runs":   {littleMemory, littleMemory, 1 << 20, 1},

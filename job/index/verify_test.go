@@ -23,7 +23,7 @@ func TestVerify(t *testing.T) {
 	rows := []row{{1, ""}, {2, ""}, {2, ""}, {-1, ""}}
 	for name, c := range map[string]struct {
 		change func(v *Verifier, o *output)
-		text   string // of the damage; empty if there is none
+		text   string // text of the damage; empty if there is none
 	}{
 		"unchanged":     {func(*Verifier, *output) {}, ""},
 		"one row more":  {func(v *Verifier, _ *output) { v.Parts[0].Rows++ }, "the rows end at row 4"},

@@ -55,7 +55,7 @@ func TestChangedSince(t *testing.T) {
 	in := describe(t, path)
 	longer := bytes.Clone(file.Bytes())
 	other := bytes.Clone(file.Bytes())
-	other[len(other)-17] ^= 8 // of the last row
+	other[len(other)-17] ^= 8 // a byte of the last row
 	for _, tt := range []struct {
 		name         string
 		data         []byte

@@ -29,7 +29,7 @@ func TestFilter(t *testing.T) {
 		name, args string
 		filter     Filter
 		want       string
-		reason     string // of all files that are left out
+		reason     string // reason for all files that are left out
 	}{
 		{"none", "d/old d/new", Filter{}, "d/new d/old", ""},
 		{"since", "d", Filter{Since: now.Add(-time.Hour)}, "d/done/DONE d/future d/new d/not/DONE/x", "modified before"},

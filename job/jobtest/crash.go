@@ -9,13 +9,13 @@ import (
 )
 
 // crash is a store that stops working at its n-th change, as if the process
-// were killed: that change and all later ones fail.
+// were killed: that change and all later changes fail.
 type crash struct {
 	store.Store
 	late bool
 
 	mu   sync.Mutex
-	left int // changes until the end
+	left int // changes until the store stops working
 	dead bool
 }
 

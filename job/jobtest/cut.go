@@ -12,13 +12,13 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// cutSeeds returns the number of outcomes that are tried if a cut has several: all
-// changes are lost, none, and random ones.
+// cutSeeds returns the number of outcomes that are tried if a cut has several outcomes. In the
+// first two, all changes are lost or none. In the others, random changes are lost.
 func cutSeeds() uint64 { return soak.Rounds[uint64](3, 8) }
 
-// PowerCuts ends the process at each point of a conversion in memory, and then cuts the
-// power: at once, or after another run was ended or completed. A last run must complete,
-// and its output must survive another cut.
+// PowerCuts ends the process at each point of a conversion in memory. It cuts the power at once,
+// or after another run was ended or completed. A last run must complete, and its output must
+// survive another cut.
 func PowerCuts(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		disk := memstore.New()

@@ -164,7 +164,7 @@ func hasPart(m *manifest.Success, name string) bool {
 	return slices.ContainsFunc(m.Files(), func(f manifest.File) bool { return f.Name == name })
 }
 
-// Refusals wants a job to leave nothing if the destination never works.
+// Refusals checks that a job leaves nothing if the destination never works.
 func Refusals(t *testing.T, open Open) {
 	st, dir := open(t)
 	s := newScene(t, st, dir, false)
@@ -182,7 +182,8 @@ func Refusals(t *testing.T, open Open) {
 	}
 }
 
-// Corruption changes bytes without an error while they are written.
+// Corruption checks that a job fails, and leaves nothing, if bytes change without an error while
+// they are written.
 func Corruption(t *testing.T, open Open) {
 	st, dir := open(t)
 	s := newScene(t, st, dir, false)

@@ -45,7 +45,7 @@ type output struct {
 	manifest string
 }
 
-// fullGroup is a size between those of full row groups and of the others.
+// fullGroup is a size that full row groups exceed, and the other row groups do not.
 const fullGroup = 12 << 10
 
 // files is a format that stores full row groups as directories, and others as
@@ -130,7 +130,7 @@ func (s *scene) convert(t *testing.T, name string) output {
 	return out
 }
 
-// finish runs a job on the store itself; it must succeed.
+// finish runs a job on the store itself. The job must succeed.
 func (s *scene) finish(t *testing.T, r job.Request) {
 	t.Helper()
 	r.Resolve = storetest.ResolveTo(s.st)
@@ -159,8 +159,8 @@ func (s *scene) begin(t *testing.T, st store.Store, name string) job.Request {
 	return r
 }
 
-// tree returns a digest of every file below dir, by relative name. A file that a
-// dead run did not close has "open" instead, and an empty directory has empty.
+// tree returns a digest of every file below dir, by relative name. The digest of a file that a
+// dead run did not close is "open", and that of an empty directory is empty.
 func (s *scene) tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := make(map[string]string)
@@ -205,7 +205,7 @@ func (s *scene) walk(t *testing.T, dir, below string, files map[string]string) {
 // errNone is returned if there is no output.
 var errNone = errors.New("there is no output")
 
-// success reads the manifest of an output; errNone if there is none.
+// success reads the manifest of an output. If there is none, the error is errNone.
 func (s *scene) success(ctx context.Context, dest string) (*manifest.Success, error) {
 	text, err := s.st.ReadFile(ctx, path.Join(dest, manifest.SuccessName), maxFile)
 	if errors.Is(err, store.ErrNotExist) {
@@ -217,7 +217,7 @@ func (s *scene) success(ctx context.Context, dest string) (*manifest.Success, er
 	return manifest.DecodeSuccess(text)
 }
 
-// read reads an output as readers do; errNone if there is none.
+// read reads an output as readers do. If there is none, the error is errNone.
 func (s *scene) read(ctx context.Context, dest string) (out output, err error) {
 	m, err := s.success(ctx, dest)
 	if err != nil {

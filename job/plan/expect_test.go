@@ -32,7 +32,7 @@ func TestFixedPart(t *testing.T) {
 	for _, tc := range []struct {
 		columns         int
 		format, options string
-		min, max        int64 // of the fixed part
+		min, max        int64 // bounds of the fixed part
 	}{
 		{79, "cfile", `{}`, 40 << 10, 80 << 10},
 		{1000, "trevni", `{}`, 150 << 10, 250 << 10},

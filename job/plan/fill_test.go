@@ -76,8 +76,8 @@ func TestRowGroupsFillUp(t *testing.T) {
 	all, over := 0, 0
 	for _, tc := range []struct {
 		columns int
-		size    int64 // of row groups
-		tasks   int64 // approximately
+		size    int64 // size of row groups
+		tasks   int64 // approximate number of tasks
 		codec   string
 		filled  float64
 	}{

@@ -42,7 +42,7 @@ func TestKnownInput(t *testing.T) {
 	times := []time.Time{known[0].ModTime, known[0].ModTime.Add(time.Hour), {}}
 	for name, tc := range map[string]struct {
 		bytes   []byte
-		modTime int // 0: the same, 1: another, 2: the manifest has none
+		modTime int // 0: the same time, 1: another time, 2: the manifest has no time
 		changed string
 	}{
 		"unchanged":            {whole, 0, ""},

@@ -27,8 +27,8 @@ func TestBlockSize(t *testing.T) {
 		{64 << 10, 10_000, 1 << 30, 64 << 10},
 		{64 << 10, 20_000, 1 << 30, 32 << 10},
 		{64 << 10, 10_000, 100 << 20, 4 << 10},
-		{64 << 10, 100_000, 1 << 20, 4 << 10}, // never less
-		{1 << 10, 100_000, 1 << 20, 1 << 10},  // but as small as asked for
+		{64 << 10, 100_000, 1 << 20, 4 << 10}, // never less than minBlock
+		{1 << 10, 100_000, 1 << 20, 1 << 10},  // but as small as requested
 		{100_000, 10_000, 1 << 30, 64 << 10},
 	} {
 		if got := blockSize(w, tc.want, tc.columns, tc.memory); got != tc.size {
@@ -90,7 +90,7 @@ func TestFits(t *testing.T) {
 	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "--memory 938MiB")
 	options, err := cfile.Format.Options(nil)
 	testenv.Must(t, err)
-	p.Request.Options = manifest.Options{Format: cfile.Format.Name(), FormatOptions: options} // needs more for a column
+	p.Request.Options = manifest.Options{Format: cfile.Format.Name(), FormatOptions: options} // this format needs more memory for a column
 	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "--memory 4102MiB")
 	p.Request.Options.Format = "later"
 	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "later")

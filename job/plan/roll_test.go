@@ -55,7 +55,7 @@ func TestExpectedRowGroupsOfColumns(t *testing.T) {
 	} {
 		for _, tc := range []struct {
 			columns   int
-			size      int64 // of row groups
+			size      int64 // size of row groups
 			blockSize int
 		}{
 			{3, 100 << 10, manifest.DefaultBlockSize}, {3, 1 << 20, manifest.DefaultBlockSize},

@@ -25,7 +25,7 @@ func TestSampleIsBounded(t *testing.T) {
 	}
 	const rows = 1 << 20
 	writeBlocks(t, dir+"/b/1.avro", `"null"`, rows, make([][]byte, 10)...)
-	for in, want := range map[string][2]int64{ // rows
+	for in, want := range map[string][2]int64{ // numbers of rows
 		"/a": {minSample / int64(len(row)) * 9 / 10, 2 * minSample / int64(len(row))},
 		"/b": {mapper.MaxSampleRows, mapper.MaxSampleRows + rows - 1},
 	} {

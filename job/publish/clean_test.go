@@ -231,7 +231,7 @@ func TestUnlock(t *testing.T) {
 	silent := holder{ID: id, PID: 7, Host: "far", Scope: "another machine"}
 	for name, test := range map[string]struct {
 		holder holder
-		sleep  func(d *Destination, slept int) error // while unlock watches
+		sleep  func(d *Destination, slept int) error // called while Unlock watches
 		want   error
 		slept  time.Duration
 		left   bool

@@ -23,10 +23,10 @@ func TestLastStep(t *testing.T) {
 	theirs, err := manifest.NewSuccess(other, manifest.NewID(), nil).Encode()
 	testenv.Must(t, err)
 	for name, tc := range map[string]struct {
-		meanwhile func(st store.Store, d *Destination) error // before the rename
-		before    func(st store.Store, d *Destination) error // after the write
+		meanwhile func(st store.Store, d *Destination) error // called before the rename
+		before    func(st store.Store, d *Destination) error // called after the write
 		want      error
-		left      string // content of _SUCCESS
+		left      string // content of _SUCCESS afterwards
 	}{
 		"refused": {
 			meanwhile: func(store.Store, *Destination) error { return store.ErrQuota },

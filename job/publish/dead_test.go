@@ -13,7 +13,7 @@ import (
 func TestDeadPlans(t *testing.T) {
 	for name, tt := range map[string]struct {
 		plan func(d *Destination, m, added *manifest.Success, p *manifest.Plan)
-		bare bool // whether the work is without its plan
+		bare bool // whether the work lacks its plan
 		dead bool
 	}{
 		"of the output":     {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) { p.ID = m.Plan }, bare: true, dead: true},

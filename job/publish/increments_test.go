@@ -123,7 +123,7 @@ func TestSoundIncrementsAreReadOnce(t *testing.T) {
 func TestForeignFilesInIncrements(t *testing.T) {
 	other := manifest.IncrementName(9, manifest.NewID())
 	for name, tc := range map[string]struct {
-		put   string // a file
+		put   string // name of a file
 		alter func(*manifest.Success)
 		named string
 	}{

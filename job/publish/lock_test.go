@@ -104,7 +104,7 @@ func TestDeadHolder(t *testing.T) {
 	elsewhere := holder{ID: strings.Repeat("c", 16), PID: 1, Scope: "another machine"}
 	for name, tc := range map[string]struct {
 		holder    holder
-		dir, file bool // whether its directory exists, or a file in its place
+		dir, file bool // whether the holder's directory exists, or a file in its place
 		want      error
 	}{
 		"ended":             {ended, true, false, nil},
@@ -180,8 +180,8 @@ func TestMalformedLocks(t *testing.T) {
 	}
 }
 
-// TestOlderHolder checks that a lock of version 1, which its holder writes again and again,
-// counts as a sign of life each time.
+// TestOlderHolder checks that each write of a lock of version 1 by its holder is a sign of
+// life.
 func TestOlderHolder(t *testing.T) {
 	d, st := inMemory(t)
 	testenv.Must(t, st.Mkdir(t.Context(), d.path))

@@ -19,7 +19,7 @@ type renameCounter struct {
 	mu        sync.Mutex
 	now, peak int
 	all       int
-	enough    chan struct{} // closed once the maximum is under way
+	enough    chan struct{} // closed once movers renames are under way
 }
 
 // enter waits until the maximum is under way, or for 10 s.

@@ -108,8 +108,8 @@ func TestKilledBetweenMarkers(t *testing.T) {
 // marker.
 func TestMarkers(t *testing.T) {
 	for name, tc := range map[string]struct {
-		file, dir string // in place of the marker
-		next      int64  // 0 if the destination is refused
+		file, dir string // name of a file or directory in place of the marker
+		next      int64  // next number; 0 if the destination is refused
 	}{
 		"none":             {next: 2},
 		"higher":           {file: "_increments-00000041", next: 42},

@@ -68,8 +68,8 @@ func pendingHolderDir(t *testing.T, d *Destination) string {
 type killAtRename struct {
 	store.Store
 	counts bool
-	left   int    // 0 to be killed before the rename to a name
-	to     string // that name
+	left   int    // number of renames left; 0 to be killed before the rename to the name to
+	to     string // base name of a file, if left is 0
 	end    func()
 }
 
@@ -214,7 +214,7 @@ func TestRollForwardWithLostFiles(t *testing.T) {
 // to replace it lost a file, unless files of the former one were moved out.
 func TestFormerOutputIsRestored(t *testing.T) {
 	for name, c := range map[string]struct {
-		renames int // that the killed run did
+		renames int // renames of the killed run
 		back    bool
 	}{
 		"no file was moved":              {1, true},

@@ -28,7 +28,7 @@ func TestDamage(t *testing.T) {
 	for _, tt := range []struct {
 		onDamage string
 		maxLost  int64
-		refused  string // part of the error
+		refused  string // text in the error
 	}{
 		{"fail", -1, "a.avro"},
 		{"skip", 99, "more than 99 rows"},
@@ -154,7 +154,7 @@ func TestInvalidResults(t *testing.T) {
 		"part is cut": func(_, part, _ string) error { return os.Truncate(part, 100) },
 		"part is cut, its checksum 0": func(doc, part, _ string) error {
 			text, err := os.ReadFile(doc)
-			before, after, _ := strings.Cut(string(text), `"crc32c": `) // the first is the part's
+			before, after, _ := strings.Cut(string(text), `"crc32c": `) // the first checksum is that of the part
 			text = manifesttest.Seal([]byte(before + `"crc32c": 0` + strings.TrimLeft(after, "0123456789")))
 			return errors.Join(err, os.WriteFile(doc, text, 0o666), os.Truncate(part, 0))
 		},

@@ -65,7 +65,7 @@ func TestListedWork(t *testing.T) {
 			t.Errorf("the task that ran again left %+v, want %+v", res.Files(), again[1].Files())
 		}
 	}
-	if st.n != 1 { // for the part that is not listed
+	if st.n != 1 { // one call, for the part that is not listed
 		t.Errorf("%d files were looked up", st.n)
 	}
 }
@@ -74,7 +74,7 @@ func TestListedWork(t *testing.T) {
 // calls of ReadFile.
 type sparseStore struct {
 	*memstore.Client
-	fileIDs bool // listings have file IDs too
+	fileIDs bool // whether listings have file IDs as well
 	reads   int
 }
 
@@ -287,7 +287,7 @@ func TestOverwrittenInPlace(t *testing.T) {
 	b, err := os.ReadFile(file)
 	testenv.Must(t, err)
 	testenv.Must(t, os.WriteFile(file, flip(b), 0o666))
-	testenv.Must(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Second))) // with a clock of any resolution
+	testenv.Must(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Second))) // a later time with a clock of any resolution
 	if now.resultUnchanged(t.Context(), before, res) {
 		t.Error("the overwritten file is reported as unchanged")
 	}

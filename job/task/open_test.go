@@ -27,7 +27,7 @@ func TestInputsAreOpenedInTurn(t *testing.T) {
 	mergeTasks(t, p)
 	for _, tt := range []struct {
 		name    string
-		at      int // number of the opened file after which disturb is called
+		at      int // disturb is called after this number of files were opened
 		disturb func(cancel func())
 	}{
 		{"all", 0, nil},

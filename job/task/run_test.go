@@ -33,7 +33,7 @@ func TestRun(t *testing.T) {
 	a, rowsOfA := writeInput(t, dir, "a.avro", 30)
 	b, rowsOfB := writeInput(t, dir, "b.avro", 1)
 	p := newPlan(t, 16<<10, a, b)
-	p.Request.Options.RowGroupSize = 12 << 10 // so that tasks have several row groups
+	p.Request.Options.RowGroupSize = 12 << 10 // tasks then have several row groups
 	seal(t, p)
 	schema, err := shred.ParseSchema(p.Schema)
 	testenv.Must(t, err)
@@ -262,7 +262,7 @@ func TestUploadsLetOthersMap(t *testing.T) {
 }
 
 func TestDivide(t *testing.T) {
-	const mib, open = 1 << 20, 6 << 20 // so that a task that maps takes 30 MiB
+	const mib, open = 1 << 20, 6 << 20 // a task that maps then takes 30 MiB
 	for _, tt := range []struct {
 		tasks, workers int
 		memory         int64

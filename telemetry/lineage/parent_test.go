@@ -48,7 +48,7 @@ func TestParent(t *testing.T) {
 	const given = "f99310b4-3c3c-4a1a-8b2b-c1b95c24ff11"
 	for what, tt := range map[string]struct {
 		env  map[string]string
-		want string // namespace, name and run
+		want string // namespace, name and run of the parent
 	}{
 		"nothing":           {nil, ""},
 		"Airflow":           {airflow, "default nightly.convert 01a2008d-7400-7934-8e7f-cce1f4b5e5ea"},

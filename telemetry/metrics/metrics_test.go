@@ -101,7 +101,7 @@ func TestLastSuccess(t *testing.T) {
 	} {
 		run := newRun(minutes+1, night.exit, night.status)
 		if night.status == "usage" {
-			run.Dest = "" // not known yet
+			run.Dest = "" // the destination is not known yet
 		}
 		testenv.Must(t, WriteFile(name, run))
 		if night.success {

@@ -1,16 +1,16 @@
 // Package publishtest explores how runs on one destination can affect each other. Tasks
-// write fixed outputs, a small file and a directory of two, so that only package publish
+// write fixed outputs, a small file and a directory of two files, so that only package publish
 // and the store are tested. Runs are stopped, killed or delayed at each of their calls to the
-// store. Meanwhile others go on, past the time after which they consider the first one
-// dead. The package requires that:
+// store. Meanwhile other runs continue, until they consider the first run dead and beyond.
+// The package requires that:
 //
 //   - a reader that follows _SUCCESS gets one output and its increments, intact, as they
 //     were at one moment, or an error that says why not;
-//   - a finished output is replaced by a later run only, and only with overwrite, and its
-//     increments are removed after it;
+//   - a finished output is replaced only by a later run with overwrite, and its increments
+//     are removed after it;
 //   - a run replaces nothing that came after it read the state of the destination;
 //   - no rows are in two increments;
-//   - work of tasks that ran elsewhere can be published until another output is;
+//   - work of tasks that ran elsewhere can be published until another output is published;
 //   - in the end any run completes, and leaves its output and nothing else.
 //
 // Runs move one part at a time, so that a schedule is always the same.

@@ -13,10 +13,10 @@ import (
 type fault int
 
 const (
-	freeze    fault = iota // the run stops before the call until it is woken
+	freeze    fault = iota // the run stops before the call until the test continues it
 	kill                   // the run makes no more calls
-	late                   // the call fails, and is done when the test says so
-	duplicate              // the call is done, and again when the test says so
+	late                   // the call fails, and takes effect when the test says so
+	duplicate              // the call takes effect, and again when the test says so
 	faultKinds
 )
 
@@ -35,8 +35,8 @@ var errKilled = fmt.Errorf("the process has ended")
 type gate struct {
 	store.Store
 	fault     fault
-	at        int  // counted from 1; 0 for no trouble
-	noFileIDs bool // files have no IDs, as over HttpFS
+	at        int  // number of the call with the fault, from 1; 0 if there is none
+	noFileIDs bool // whether files have no IDs, as over HttpFS
 	frozen    chan struct{}
 	wake      chan struct{}
 

@@ -21,7 +21,7 @@ type Open func(t *testing.T) (st store.Store, dir string)
 type pair struct {
 	before       []run // done before, without faults
 	first, other run
-	everyNth     int // one of n schedules is enough, because other pairs have similar ones
+	everyNth     int // runs one of so many schedules, because other pairs have similar schedules
 }
 
 func (p pair) String() string { return fmt.Sprintf("%v, then %s and %s", p.before, p.first, p.other) }
@@ -56,9 +56,9 @@ var pairs = []pair{
 	{withIncrement, run{"Q", commits}, run{"I", adds}, 8},
 }
 
-// Pairs runs pairs of faults: the first run has a fault at its n-th call, the other at its
-// m-th. Then the first goes on, then the other. Pairs runs one of stride schedules; with 1,
-// all that differ.
+// Pairs runs schedules of two runs: the first run has a fault at its n-th call, the other at its
+// m-th call. Then the first run continues, then the other. Pairs runs one of stride schedules.
+// With a stride of 1, it runs all schedules that differ.
 func Pairs(t *testing.T, open Open, stride int) {
 	for _, p := range pairs {
 		t.Run(p.String(), func(t *testing.T) {
@@ -69,7 +69,7 @@ func Pairs(t *testing.T, open Open, stride int) {
 					s := schedule{pair: p, a: a, b: b}
 					calls, others := s.countCalls(t, open)
 					for gcd(others, stride) > 1 {
-						others++ // otherwise some calls of the other are never tried
+						others++ // otherwise some calls of the other run never have the fault
 					}
 					for at := all % stride; at < calls*others && !t.Failed(); at += stride {
 						s.n, s.m, s.retry = 1+at/others, 1+at%others, done%2 == 0
@@ -106,7 +106,7 @@ type schedule struct {
 const noCall = 1 << 30
 
 // countCalls returns the number of calls that each run's fault affects. The number for the
-// other run depends on the call at which the first has its fault.
+// other run depends on the call at which the first run has its fault.
 func (s schedule) countCalls(t *testing.T, open Open) (calls, others int) {
 	s.n, s.m = noCall, noCall
 	calls, others = s.run(t, open)
@@ -166,8 +166,8 @@ func (w *world) start(t *testing.T, r run, what fault, at int, patient bool) pro
 	return p
 }
 
-// finish wakes a run and waits for its end. Then it does the calls that the run still had
-// under way.
+// finish continues a run that is frozen and waits for its end. Then it carries out the calls
+// that the run still had under way.
 func (w *world) finish(t *testing.T, p process) {
 	t.Helper()
 	close(p.wake)

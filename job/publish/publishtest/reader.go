@@ -17,8 +17,8 @@ var errChanging = errors.New("the output changes")
 // nameOf returns the name of an output's request.
 func nameOf(m *manifest.Success) string { return m.Request.Inputs[0].Path }
 
-// read reads the destination as readers do. It returns the names of the requests of the
-// output, or an empty name if there is none, and of its increments, with a + between.
+// read reads the destination as readers do. It returns the name of the request of the output,
+// which is empty if there is none, and the names of those of its increments, with a + between.
 // An error other than errChanging is a fault of package publish.
 func (w *world) read(ctx context.Context, st store.Store) (string, error) {
 	for range 3 {

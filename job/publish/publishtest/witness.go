@@ -11,7 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// witness is a store that notes the outputs and the increments that come and go.
+// witness is a store that records which outputs and increments are published and removed.
 type witness struct {
 	store.Store
 	w *world
@@ -33,7 +33,7 @@ func (s witness) Rename(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// noteAdded notes that a file was renamed into the destination.
+// noteAdded records that a file was renamed into the destination.
 func (w *world) noteAdded(ctx context.Context, st store.Store, name string) {
 	_, _, increment := manifest.ParseIncrement(name)
 	switch {
@@ -61,7 +61,7 @@ func (w *world) noteAdded(ctx context.Context, st store.Store, name string) {
 	w.noteState()
 }
 
-// noteReplaced notes that an output replaced all others. The process that published it must
+// noteReplaced records that an output replaced all others. The process that published it must
 // have seen all of them. An output that was put back replaces nothing.
 func (w *world) noteReplaced(m *manifest.Success) {
 	if _, back := w.present[m.ID]; back {
@@ -75,7 +75,7 @@ func (w *world) noteReplaced(m *manifest.Success) {
 	w.present = map[string]string{m.ID: nameOf(m)}
 }
 
-// noteRemoved notes that a file was renamed out of the destination.
+// noteRemoved records that a file was renamed out of the destination.
 func (w *world) noteRemoved(name string) {
 	if name == manifest.SuccessName {
 		w.current = nil

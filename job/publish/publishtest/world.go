@@ -42,7 +42,7 @@ func (w mode) isIncrement() bool { return w == adds || w == commitsIncrement }
 
 // run is a request and the mode in which a process makes its output.
 type run struct {
-	name string // of the request
+	name string // name of the request
 	mode mode
 }
 
@@ -54,9 +54,9 @@ func (r run) String() string {
 type world struct {
 	st      store.Store
 	dest    string
-	plan    *manifest.Plan // of the tasks that ran elsewhere, or nil
+	plan    *manifest.Plan // plan of the tasks that ran elsewhere; nil if there are none
 	sameRun bool           // whether both runs are the same
-	kept    []string       // requests whose runs replace nothing
+	kept    []string       // names of requests whose runs replace nothing
 
 	mu         sync.Mutex
 	clock      time.Time
@@ -66,7 +66,7 @@ type world struct {
 	current    *manifest.Success            // the present output
 	increments map[string]*manifest.Success // the present increments, by name
 	added      []string                     // the plans of all increments so far
-	states     []string                     // results of counted after each change
+	states     []string                     // result of the method counted after each change
 	violations []string                     // broken promises
 	present    map[string]string            // the requests of outputs that were not replaced, by ID
 	seen       map[string][]string          // the IDs that a process saw before it planned, by process
@@ -75,7 +75,7 @@ type world struct {
 // output is an output that the destination had.
 type output struct {
 	id, name, plan string
-	hasIncrement   bool // whether it got an increment
+	hasIncrement   bool // whether the output got an increment
 }
 
 func newWorld(st store.Store, dest string) *world {
@@ -90,7 +90,8 @@ func (w *world) now() time.Time {
 	return w.clock
 }
 
-// sleep moves the clock and does not wait, so a waiter finds that the holder did nothing.
+// sleep moves the clock and does not wait, so a waiting process finds that the holder did
+// nothing.
 func (w *world) sleep(ctx context.Context, d time.Duration) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,10 +102,10 @@ func (w *world) sleep(ctx context.Context, d time.Duration) error {
 func (w *world) destination(st store.Store) *publish.Destination {
 	return publish.At(store.Location{Store: st, Path: w.dest}, publish.Options{
 		// One file is moved at a time, so that each run of a schedule makes the same
-		// calls in the same order. Several at a time would only leave other files
-		// moved and not moved.
+		// calls in the same order. With several at a time, only other files would be
+		// in place when a run is stopped.
 		Movers: 1,
-		// A waiter reads a lock three times before it takes it over.
+		// A waiting process reads a lock three times before it takes the lock over.
 		Times: publish.Times{Heartbeat: 8 * time.Hour, Stale: 2 * time.Hour}, Now: w.now, Sleep: w.sleep,
 	})
 }
@@ -198,7 +199,7 @@ func (w *world) check(s *publish.State, r run) error {
 	return s.CheckReplaceable(&request, r.mode == overwrites)
 }
 
-// noteSeen notes the IDs that a process saw before it planned, and returns the name of the
+// noteSeen records the IDs that a process saw before it planned, and returns the name of the
 // process. With an empty name it returns a new one.
 func (w *world) noteSeen(process string, ids []string) string {
 	w.mu.Lock()
