@@ -81,8 +81,9 @@ func (f *fakeClient) run(ctx context.Context, line func(string), name string, ar
 	return nil
 }
 
-// replay returns a client that prints a recording, up to a line that contains until if
-// that is not empty, and ends with end. With errStays it waits to be stopped.
+// replay returns a client that prints a recording and ends with end. If until is not empty,
+// the client prints only lines up to the first that contains until. With errStays it runs
+// until it is stopped.
 func replay(t *testing.T, name, until string, end error) func(context.Context, func(string)) error {
 	return func(ctx context.Context, line func(string)) error {
 		for _, l := range readRecording(t, name) {
@@ -99,7 +100,7 @@ func replay(t *testing.T, name, until string, end error) func(context.Context, f
 	}
 }
 
-// errStays makes replay return a client that waits to be stopped.
+// errStays makes replay return a client that runs until it is stopped.
 var errStays = errors.New("waits")
 
 // rig is an engine on a fake cluster.

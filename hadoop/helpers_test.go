@@ -34,7 +34,8 @@ type testCluster struct {
 
 const testRun = "00000000000000aa"
 
-// newCluster returns a cluster with two inputs, a cut one and a small one: three tasks.
+// newCluster returns a cluster with three tasks of two inputs: one that is cut, and a small
+// one.
 func newCluster(t *testing.T) *testCluster {
 	t.Helper()
 	c := &testCluster{t: t, st: memstore.New().Client(), logs: t.TempDir(), temp: t.TempDir()}

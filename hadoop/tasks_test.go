@@ -19,7 +19,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
-// samplePlan returns a plan of a cut file and a group of small ones.
+// samplePlan returns a plan of a cut file and a group of small files.
 func samplePlan() *manifest.Plan {
 	return &manifest.Plan{
 		Version: manifest.Version, ID: "0123", Dest: "hdfs://nn/out", Schema: `{"type":"int"}`, Columns: 1, BlockSize: 4096, SplitSize: 100, Ratio: 1.5,
@@ -39,7 +39,8 @@ func samplePlan() *manifest.Plan {
 	}
 }
 
-// sampleJob returns a job of all tasks of two plans. The splits of the second are carriers.
+// sampleJob returns a job of all tasks of two plans. The splits of the second plan are
+// carriers.
 func sampleJob() (Job, []task.Batch, []Entry) {
 	first, second := samplePlan(), samplePlan()
 	second.ID, second.Dest = "4567", "hdfs://nn/other"

@@ -63,7 +63,8 @@ func (s *memoryJob) wantInputs(t *testing.T, dest string, names ...string) {
 	}
 }
 
-// beforeLock makes the request call do before it takes the lock of a destination.
+// beforeLock changes the request so that it calls do before it takes the lock of a
+// destination.
 func (s *memoryJob) beforeLock(dest string, do func()) {
 	s.r.Resolve = storetest.ResolveTo(callBefore(s.st, path.Join(dest, manifest.WorkName), do))
 }
@@ -234,7 +235,7 @@ func TestSubmitFindsInputsAgain(t *testing.T) {
 	s.wantInputs(t, "/out", "a.avro", "b.avro")
 }
 
-// listHookStore is a onceHook that also triggers after a directory was listed.
+// listHookStore is a onceHook that also calls its function after a directory was listed.
 type listHookStore struct{ onceHook }
 
 func (l listHookStore) List(ctx context.Context, p string) ([]store.Info, error) {

@@ -35,7 +35,7 @@ func (o javaMessages) text(texts ...string) javaMessages {
 	return javaMessages{p}
 }
 
-// authRequestMessage is the request of a Java that knows the secret "secret".
+// authRequestMessage is the request of a JVM that knows the secret "secret".
 func authRequestMessage() javaMessages {
 	return javaMessages{}.code(authRequest).text(string(sign(sha1.New, []byte("secret"), []byte("1234"))), "1234")
 }

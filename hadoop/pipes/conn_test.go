@@ -15,7 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// mapTaskMessages are the messages of a Java that requests a map task.
+// mapTaskMessages are the messages of a JVM that requests a map task.
 func mapTaskMessages() javaMessages {
 	return authRequestMessage().code(start, 0).code(setJobConf, 0).runTask(fileSplit("hdfs://n/f", 0, 1), 0, 0)
 }

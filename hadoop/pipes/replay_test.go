@@ -19,9 +19,9 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// recording is a recorded exchange of a child with Hadoop 3.5.0. Its configuration is
-// shortened. Each line of its file is the job's secret, or data that Java (down) or the
-// child (up) sent, or the end of their side.
+// recording is a recorded exchange of a child with Hadoop 3.5.0, with a shortened
+// configuration. A line of its file is the job's secret, or data that Java (down) or the child
+// (up) sent, or says that one side hung up.
 type recording struct {
 	secret []byte
 	events []event
@@ -80,7 +80,8 @@ func (r recording) play(java net.Conn) error {
 	return errors.New("the recording has no end")
 }
 
-// listenAsJava starts a Java that has a secret. It sends the connection when the child dials.
+// listenAsJava starts a listener that acts as a JVM with a secret. It sends the connection
+// when the child dials.
 func listenAsJava(t testing.TB, secret []byte) <-chan net.Conn {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

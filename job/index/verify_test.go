@@ -138,8 +138,8 @@ func TestPositionOf(t *testing.T) {
 	}
 }
 
-// replace replaces the index by a file with one key and the given positions. Without positions,
-// the file has one that is too short.
+// replace replaces the index by a file with one key and the given positions. Without
+// positions, the file has one position that is too short.
 func replace(t *testing.T, v *Verifier, o *output, positions ...Position) {
 	t.Helper()
 	var b bytes.Buffer

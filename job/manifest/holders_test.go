@@ -31,7 +31,7 @@ func TestHolders(t *testing.T) {
 	}
 }
 
-// BenchmarkHolders measures the cost of each input to a reader.
+// BenchmarkHolders measures how long Add takes for each input.
 func BenchmarkHolders(b *testing.B) {
 	s := &Success{}
 	for i := range 1000 {

@@ -388,7 +388,8 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// resummed returns a document, with any last field, with the checksum of its bytes.
+// resummed returns a document with a new checksum of its bytes. The last field may be any
+// field.
 func resummed(b []byte) []byte {
 	n := len(b) - len(documentEnd) - checksumDigits
 	return fmt.Appendf(bytes.Clone(b[:n]), "%08x%s", crc32.Checksum(b[:n], castagnoli), documentEnd)

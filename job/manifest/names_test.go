@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// isPublished reports whether name is that of any kind of file of an output.
+// isPublished reports whether name is a published name of a file of any kind.
 func isPublished(name, id string) bool {
 	return isPublishedPart(name, id) || quarantine.published(name, id) || index.published(name, id)
 }

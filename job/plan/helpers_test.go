@@ -23,7 +23,7 @@ func writeInput(t testing.TB, file, schema string, seed uint64, blocks int) {
 	writeBlocks(t, file, schema, avrotest.BlockRows, avrotest.Blocks(seed, blocks)...)
 }
 
-// writeBlocks writes an Avro file of blocks that claim to have rows rows each.
+// writeBlocks writes an Avro file whose blocks say that they have rows rows each.
 func writeBlocks(t testing.TB, file, schema string, rows int64, blocks ...[]byte) {
 	t.Helper()
 	testenv.Must(t, os.MkdirAll(filepath.Dir(file), 0o777))

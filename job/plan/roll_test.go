@@ -17,7 +17,7 @@ import (
 )
 
 // stringsRequest returns a request to convert an input of string columns. The first column has
-// another value in each row; the others do so too, or have one constant value.
+// another value in each row. The other columns do so as well, or have one constant value.
 func stringsRequest(t *testing.T, columns, bytes int, constant bool) Request {
 	t.Helper()
 	fields := make([]string, columns)

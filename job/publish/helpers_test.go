@@ -70,8 +70,8 @@ func newPlanID(t *testing.T, p *manifest.Plan) string {
 	return id
 }
 
-// planOfTasks returns a plan of an input of two bytes. The first two tasks read one each, the
-// others none.
+// planOfTasks returns a plan of an input of two bytes. The first two tasks read one byte each,
+// and the other tasks none.
 func planOfTasks(t *testing.T, name string, tasks int) *manifest.Plan {
 	t.Helper()
 	p := &manifest.Plan{Version: manifest.Version, Revision: manifest.Revision, Request: *requestOf(name)}
@@ -276,8 +276,7 @@ func publishOutput(t *testing.T, d *Destination, st store.Store, name string) *m
 	return s
 }
 
-// namesBelow returns the names in a directory and below it, with ID instead of the IDs in
-// them.
+// namesBelow returns the names in a directory and below it, with the text ID in place of IDs.
 func namesBelow(t *testing.T, st store.Store, dir string) string {
 	t.Helper()
 	var all []string

@@ -54,7 +54,7 @@ func dirOf(d *Destination, s *manifest.Success) string {
 	return d.pathOf(manifest.IncrementName(s.Sequence, s.ID))
 }
 
-// namesOfIncrement is what wantNames demands of an output, in the directory of an increment.
+// namesOfIncrement are the names that wantNames requires in the directory of an increment.
 const namesOfIncrement = "_increments-N increment-N-ID increment-N-ID/_SUCCESS increment-N-ID/_index increment-N-ID/_index/ID increment-N-ID/_index/ID/id increment-N-ID/_quarantine increment-N-ID/_quarantine/ID " +
 	"increment-N-ID/_quarantine/ID/00000-a.avro@0-2 increment-N-ID/part-00000-0-ID.trv increment-N-ID/part-00001-0-ID.trv increment-N-ID/part-00001-0-ID.trv/a increment-N-ID/part-00001-0-ID.trv/retired-b"
 

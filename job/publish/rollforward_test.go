@@ -16,9 +16,9 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// killPublish publishes an output and is killed before the n-th rename, or with 0 before
-// the last. The first rename takes the work, and the second moves the manifest of a
-// former output out.
+// killPublish publishes an output and is killed before the n-th rename, or before the last
+// rename if n is 0. The first rename takes the work. The second moves the manifest of a former
+// output out.
 func killPublish(t *testing.T, d *Destination, name string, n int) {
 	t.Helper()
 	if publishUntilKilled(t, d, stageWork, name, n) != nil {
@@ -26,8 +26,8 @@ func killPublish(t *testing.T, d *Destination, name string, n int) {
 	}
 }
 
-// publishUntilKilled is killPublish for work that a function stages. It returns the output if
-// there were fewer renames.
+// publishUntilKilled does what killPublish does, for work that a function stages. It returns
+// the output if there were fewer renames.
 func publishUntilKilled(t *testing.T, d *Destination, stage func(*testing.T, *Claim, string) *work, name string, n int) *manifest.Success {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -71,8 +71,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// withoutNames returns the files of results without their names, which must be new,
-// and checks that dir holds only them and the results.
+// withoutNames returns the files of results without their names. It checks that the names are
+// new, and that dir holds only these files and the results.
 func withoutNames(t *testing.T, p *manifest.Plan, dir string, results []*manifest.TaskResult, seen map[string]bool) (files []manifest.File) {
 	t.Helper()
 	left := fileNames(t, dir)

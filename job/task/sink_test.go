@@ -22,9 +22,9 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// firsts is a sink with two side files per task: the first row of each row group, and
-// the number of rows. Its index concatenates the first rows. It fails in the method that
-// fails names.
+// firsts is a sink with two side files per task. One has the first row of each row group, the
+// other the number of rows. Its index has all first rows. It fails in the method that the
+// field fails names.
 type firsts struct {
 	fails  string
 	names  [2]string

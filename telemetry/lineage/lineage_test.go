@@ -87,7 +87,8 @@ func checkFacets(t *testing.T, v any) {
 	}
 }
 
-// jsonAt returns the value at a path of an object, as JSON. It is empty if there is none.
+// jsonAt returns the value at a path of an object, as JSON. The result is empty if there is no
+// value.
 func jsonAt(t *testing.T, v any, path ...any) string {
 	t.Helper()
 	for _, step := range path {

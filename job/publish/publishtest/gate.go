@@ -55,10 +55,10 @@ func newGate(st store.Store, what fault, at int) *gate {
 // doLateCalls does the calls that are still under way.
 func (g *gate) doLateCalls() {
 	g.mu.Lock()
-	ghosts := g.lateCalls
+	late := g.lateCalls
 	g.lateCalls = nil
 	g.mu.Unlock()
-	for _, do := range ghosts {
+	for _, do := range late {
 		do()
 	}
 }
