@@ -83,7 +83,7 @@ type child struct {
 
 	job    *Assignment // nil until it is found
 	stores *location.Resolver
-	dest   store.Location // its Store is nil until it is found
+	dest   store.Location // location of the destination; Store is nil until it is found
 	meter  *meter
 	began  time.Time
 }

@@ -210,7 +210,7 @@ func (c *commands) run(ctx context.Context, line func(text string), name string,
 // lineWriter splits text into lines.
 type lineWriter struct {
 	line func(text string)
-	part []byte // of a line; at most maxLine bytes
+	part []byte // part of a line, at most maxLine bytes
 }
 
 var _ io.Writer = (*lineWriter)(nil)

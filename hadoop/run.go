@@ -225,7 +225,7 @@ func (e *Engine) resolveJob(ctx context.Context, j *running, o *output, m *jobPr
 	case j.app.ID == "" && unreachable.MatchString(o.exception):
 		return submitError(&o.tail, err)
 	case j.app.ID == "":
-		// A job that the cluster refused has an ID, too.
+		// A job that the cluster refused has an ID as well.
 		found, _ := e.findJob(ctx, j.key)
 		if found.ID == "" || found.State != "" && found.State != succeeded {
 			return submitError(&o.tail, err)

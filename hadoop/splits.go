@@ -101,7 +101,7 @@ func (l *layout) chooseFiles(batches []task.Batch) map[string]planInput {
 			continue
 		}
 		room -= len(escapeInput(in.Path)) + 1
-		//guard: keeps the job's properties small enough for a task's JVM
+		//guard: leaves out files whose names do not fit the job's properties
 		if room < 0 {
 			delete(users, bare)
 			continue

@@ -45,7 +45,7 @@ const (
 
 // Job holds the settings that all tasks of a job share. No setting affects the bytes of files.
 type Job struct {
-	Version     int           `json:"version"` // of the task file
+	Version     int           `json:"version"` // version of the task file
 	Program     string        `json:"program"` // version of the program
 	Run         string        `json:"run"`     // ID of the run of the program that starts the job
 	Memory      int64         `json:"memory"`  // bytes

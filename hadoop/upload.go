@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	homeName   = ".rowtocol" // in the user's home directory
+	homeName   = ".rowtocol" // name of the directory in the user's home directory
 	jobPrefix  = "job-"
 	tasksFile  = "tasks"
 	plansFile  = "plans.json"

@@ -27,17 +27,17 @@ const storedPlans = 16
 type conversion struct {
 	*Request
 	dest  *publish.Destination
-	st    store.Store // of the destination
+	st    store.Store // store of the destination
 	out   *Outcome
 	began time.Time
 
-	state  *publish.State // of the destination; the fields below are based on it
-	found  *plan.Survey   // of the inputs left to convert; nil if there is a pending output to complete first
+	state  *publish.State // state of the destination, on which the fields below are based
+	found  *plan.Survey   // survey of the inputs left to convert; nil if a pending output must be completed first
 	plan   *manifest.Plan
 	inputs int // number of inputs left to convert, including those of plan
 	// superseded are the IDs of plans of the same request that Restart abandons.
 	superseded []string
-	mapping    *shred.Mapping // of the plan's schema; nil if there are no inputs, or tasks find it themselves
+	mapping    *shred.Mapping // mapping of the plan's schema; nil if there are no inputs, or tasks compute it themselves
 	dir        string         // directory of the plan's work; empty until stage made it
 	madeDir    bool           // whether this conversion made dir
 	work       *task.Work     // work in dir, also that of earlier runs; nil until stage found it

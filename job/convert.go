@@ -191,7 +191,7 @@ func tidy(ctx context.Context, dest *publish.Destination, state *publish.State, 
 
 // mendable reports whether a rerun of the same request may succeed after err.
 func mendable(ctx context.Context, err error) bool {
-	//guard: keeps the work of a run that was stopped
+	//guard: reports that a rerun may succeed after the run was stopped
 	if ctx.Err() != nil {
 		return true // the run was stopped, with any error
 	}

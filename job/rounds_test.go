@@ -298,7 +298,7 @@ func TestSubmitAfterKilledClients(t *testing.T) {
 	s := newMemoryJob(t)
 	p := &Partitions{Request: s.r}
 	s.e.order = func(n []int) []int { return n[:1] }
-	for i, name := range []string{"a", "b"} { // the second client finds b too
+	for i, name := range []string{"a", "b"} { // the second client also finds b
 		s.input(t, "/in/k=1/"+name+".avro", uint64(i+1), 12)
 		failuretest.Want(t, s.submit(t, p, "k=1")["k=1"].err, failure.Storage, "are not done")
 	}

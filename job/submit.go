@@ -34,7 +34,7 @@ func Submit(ctx context.Context, r Request, runner RemoteRunner) (out *Outcome, 
 // lock only to complete the outputs of dead holders and to commit.
 type submission struct {
 	*conversion        // nil until begin
-	name        string // of the partition; empty if there is none
+	name        string // name of the partition; empty if there is none
 	// request returns what to convert. first is whether the request would make the first output
 	// of a partition. If another process makes that output in the meantime, the request changes.
 	request func(context.Context) (r Request, first bool, err error)
@@ -55,7 +55,7 @@ func (s *submission) begin(ctx context.Context) error {
 		return err
 	}
 	c := newConversion(&r)
-	//guard: does not count this submission's own work as resumed
+	//guard: does not record this submission's own work as resumed
 	if s.conversion != nil {
 		c.nonce, c.resumed = s.nonce, s.resumed
 	}

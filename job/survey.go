@@ -219,7 +219,7 @@ func (o *Options) checkInputs(ctx context.Context, p *manifest.Plan, results []*
 // the same output or in one of others, and warns of them.
 func (o *Outcome) countCopies(m *manifest.Success, others []publish.Committed) {
 	if !m.Increment {
-		others = nil // they are replaced
+		others = nil // the other outputs are replaced
 	}
 	known, copies, first := publish.Inputs(others), 0, ""
 	for _, in := range m.Request.Inputs {

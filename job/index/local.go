@@ -38,7 +38,7 @@ func newSorter(local *spill.Folder, memory int64) *spill.Sorter {
 type localFile struct {
 	*hfile.Writer
 	spill *spill.Spill
-	key   hfile.Key // of the last cell
+	key   hfile.Key // key of the last cell
 }
 
 func createLocal(local *spill.Folder, o hfile.WriterOptions) (*localFile, error) {

@@ -10,7 +10,7 @@ import (
 type Position struct {
 	Task  uint32
 	Group uint32 // row group in the task, from 0
-	Row   uint32 // in the row group, from 0
+	Row   uint32 // row in the row group, from 0
 }
 
 // positionSize is the size of a position in bytes.

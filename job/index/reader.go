@@ -56,7 +56,7 @@ type Reader struct {
 	index   Index
 	open    OpenFunc
 	memory  column.Account
-	files   []*openFile // by number; nil if not open
+	files   []*openFile // open files, by number; nil for other files
 	opened  []int       // numbers of the open files, the oldest first
 	maxOpen int         // limit of opened
 }

@@ -31,7 +31,7 @@ const checkEvery = 1024
 
 // rowKeys summarizes the keys of all rows of an output.
 type rowKeys struct {
-	sum   multiset.Sum // of keys with their positions
+	sum   multiset.Sum // sum of the keys with their positions
 	keys  int64
 	nulls int64
 }

@@ -64,7 +64,7 @@ var ErrNoMatch = errors.New("no file matches the pattern")
 
 // File is a file that may be an input.
 type File struct {
-	Name  string // its location
+	Name  string // location of the file
 	Named bool   // whether the user named it, and not a directory or pattern that leads to it
 	// Found is whether the file was found in a directory. Then it is an input only if it
 	// is an Avro file.

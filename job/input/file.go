@@ -109,7 +109,7 @@ func OpenNamed(ctx context.Context, resolve Resolve, name string) (store.File, e
 // not that of failing storage.
 type file struct {
 	store.File
-	input string // its location
+	input string // location of the input
 }
 
 // Identity implements store.Identified.
@@ -119,10 +119,10 @@ func (f file) Identity() store.Identity { return store.IdentityOf(f.File) }
 func (f file) ReadAt(b []byte, off int64) (int, error) {
 	n, err := f.File.ReadAt(b, off)
 	switch {
-	//guard: distinguishes a replaced file from failing storage
+	//guard: reports a removed file as changed, not as failing storage
 	case store.Classify(err) == store.NotFound:
 		err = failure.As(failure.Input, fmt.Errorf("input %s changed while it was read: %w", f.input, err))
-	//guard: distinguishes a shortened file from a damaged one
+	//guard: reports a shortened file as changed, not as damaged
 	case err == io.EOF && off+int64(n) < f.Size():
 		err = failure.New(failure.Input, "input %s changed while it was read: it had %d bytes and has at most %d", f.input, f.Size(), off+int64(n))
 	}

@@ -13,7 +13,7 @@ import (
 
 // Fit says how the schemas of inputs fit the schema of their output.
 type Fit struct {
-	Schema *shred.Schema // of the output; nil if there are no inputs
+	Schema *shred.Schema // schema of the output; nil if there are no inputs
 	// LeftOut are the fields that inputs have and the output does not.
 	LeftOut []manifest.LeftOut
 	// Warnings name fields that are left out, values that change their meaning, and
@@ -36,7 +36,7 @@ const (
 func FitFirst(inputs []manifest.Input, texts []string) (*Fit, error) {
 	f := &Fit{}
 	var groups []*schemaGroup
-	known := make(map[string]*schemaGroup) // by the identity of the schema
+	known := make(map[string]*schemaGroup) // groups, by the identity of the schema
 	for _, w := range writersOf(inputs, texts) {
 		s, err := shred.ParseSchema(w.text)
 		if err != nil {

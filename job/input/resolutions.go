@@ -21,8 +21,8 @@ type Resolutions struct {
 	rules  shred.Rules
 
 	mu    sync.Mutex
-	known map[string]*shred.Resolution // by the schema that the rows were written with
-	bytes int                          // of the keys of known
+	known map[string]*shred.Resolution // resolutions, by the schema with which the rows were written
+	bytes int                          // total length of the keys of known
 }
 
 // NewResolutions returns resolutions to the schema of a request. reader is that schema, parsed.

@@ -15,7 +15,7 @@ import (
 type candidate struct {
 	name string // location of the file
 	real string // location with symbolic links resolved
-	rank int    // of the names of a file, the one with the lowest rank is used
+	rank int    // rank of the name; a file gets its name with the lowest rank
 	by   int    // index of the search's input that led to the file
 
 	info   store.Info

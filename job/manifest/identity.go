@@ -176,7 +176,7 @@ type Known struct {
 
 	mu      sync.Mutex
 	indexed int              // number of inputs in the maps below, which few searches need
-	remote  map[string][]int // by the path without its storage
+	remote  map[string][]int // indexes of inputs, by the path without the storage
 	ids     map[uint64][]int
 	ends    map[ends][]int
 }

@@ -16,7 +16,7 @@ const (
 // there is no output, the ID is empty and the number is 0.
 func (s *Success) StandingTo(id string, sequence int64) Standing {
 	switch {
-	//guard: keeps only increments of this output
+	//guard: reports increments of this output as counting
 	case s.Base == id:
 		return Counts
 	//guard: reports increments of a replaced output as replaced

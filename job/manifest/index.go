@@ -18,7 +18,7 @@ const maxIndexName = 100
 // with a hash of the fields.
 func IndexName(fields string) string {
 	name := escapeIndexName(fields)
-	//guard: keeps the name of an index below what file systems take
+	//guard: shortens a name that file systems would refuse
 	if len(name) > maxIndexName {
 		hash := sha256.Sum256([]byte(fields))
 		end := "==" + hex.EncodeToString(hash[:16])

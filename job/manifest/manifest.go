@@ -25,7 +25,7 @@ var ErrAltered = errors.New("the document is damaged, or not rowtocol's")
 // comparisons of documents ignore it.
 type Made struct {
 	Program string    `json:"program,omitempty"` // version of the program
-	At      time.Time `json:"at,omitzero"`       // by the clock of the machine
+	At      time.Time `json:"at,omitzero"`       // time by the clock of the machine
 	Seconds float64   `json:"seconds,omitempty"` // duration of the work
 	// Run is the ID of the run, as in its log.
 	Run        string `json:"run,omitempty"`

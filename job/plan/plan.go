@@ -97,8 +97,8 @@ type Survey struct {
 	first   string  // location of the first input that has a header
 	leftOut []manifest.LeftOut
 	writer  format.Writer
-	empty   format.Group // of Mapping's columns; nil if there are no inputs
-	filling *filling     // of the last plan's row groups; nil if there are no inputs
+	empty   format.Group // empty row group of Mapping's columns; nil if there are no inputs
+	filling *filling     // filling of the last plan's row groups; nil if there are no inputs
 
 	mu      sync.Mutex       // guards the fields below
 	answers []manifest.Input // inputs whose whole CRC-32C this survey used: see Sums
@@ -221,7 +221,7 @@ func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
 		return failure.New(failure.Usage, "--index: %w", err)
 	}
 	columns, want := len(s.Mapping.Columns), cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize)
-	//guard: leaves out the row group if memory has no room for its blocks
+	//guard: makes no row group if memory has no room for its blocks
 	if leastMemory(s.writer, min(want, minBlock), columns) > s.config.Memory.Size() {
 		return nil
 	}

@@ -49,7 +49,7 @@ func cut(inputs []manifest.Input, size int64) []manifest.Task {
 	}
 	for i, in := range inputs {
 		if in.Size == 0 {
-			continue // it is lost, so no task opens it
+			continue // an empty file is lost, so no task opens it
 		}
 		if in.Size <= size {
 			if sum+in.Size > size {

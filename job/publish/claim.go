@@ -93,14 +93,14 @@ func (c *Claim) LockedOr(ctx context.Context, err error) error {
 		return nil
 	}
 	cause := context.Cause(c.held)
-	//guard: distinguishes a run that may be retried from a stopped one
+	//guard: reports a lost claim, not a run that was stopped
 	if errors.Is(cause, failure.Locked) {
 		return cause
 	}
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
 	lost := c.checkLock(clean)
-	//guard: distinguishes a run that may be retried from one that cannot go on
+	//guard: reports a lost lock, not its consequence
 	if errors.Is(lost, failure.Locked) {
 		return lost
 	}

@@ -97,7 +97,7 @@ func (s *Status) removable() (all []Leftover) {
 		case l.What == trash: // claimWithinQuota removed it
 		//guard: keeps the manifest of an output that the next holder completes
 		case l.What == formerHolder:
-		//guard: keeps parts that may be those of a damaged output
+		//guard: keeps parts that a damaged output may need
 		case s.Damage != "" && !l.Useful():
 		default:
 			all = append(all, l)
@@ -203,11 +203,11 @@ func (c *Claim) cleanPlan(ctx context.Context, info store.Info, limit time.Time,
 	if err := c.measure(ctx, &again, store.Info{Path: taken, Dir: true}, nil); err != nil {
 		return err
 	}
-	//guard: keeps the work of a task that ended meanwhile
+	//guard: puts back work if a task ended meanwhile
 	if again.Changed.After(limit) {
 		cleaned.Kept = append(cleaned.Kept, l)
 		err := c.move(ctx, taken, info.Path)
-		if !errors.Is(err, store.ErrExist) { // it exists if tasks made it again
+		if !errors.Is(err, store.ErrExist) { // tasks may have made the directory again
 			return err
 		}
 		return nil

@@ -56,7 +56,7 @@ func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []
 		s.sequence = max(s.sequence, sequence)
 		switch {
 		case r == nil:
-		//guard: keeps an increment that holds foreign files
+		//guard: reports an increment that holds foreign files as foreign
 		case len(r.foreign) > 0:
 			s.foreign = append(s.foreign, r.foreign...)
 			if r.Success == nil {
@@ -356,7 +356,7 @@ func (c *Claim) clearIncrements(ctx context.Context, names []string) error {
 // isMarker reports whether an entry of a destination is a marker of the last number that
 // was given to an increment.
 func isMarker(info store.Info) bool {
-	//guard: keeps a directory or link in place of a marker
+	//guard: rejects a directory or link in place of a marker
 	if info.Dir || info.Link {
 		return false
 	}

@@ -45,7 +45,7 @@ type holder struct {
 	Host  string    `json:"host"`
 	PID   int       `json:"pid"`
 	Scope string    `json:"scope,omitempty"` // where PID is valid; see processScope
-	Since time.Time `json:"since"`           // for people
+	Since time.Time `json:"since"`           // time for messages to people
 }
 
 func (h *holder) String() string {
@@ -106,7 +106,7 @@ type lockState struct {
 	holder   holder // zero if the lock names no holder
 	gone     bool   // whether the holder's directory is gone
 	signs    string
-	lastSign time.Time // by the clock of the storage, for people
+	lastSign time.Time // time by the clock of the storage, for messages to people
 }
 
 // readLock reads the lock and lists its holder's directory.
@@ -200,13 +200,13 @@ func (c *Claim) checkLock(ctx context.Context) error {
 	switch {
 	case errors.Is(err, store.ErrNotExist):
 		return failure.New(failure.Locked, "%s: the lock was taken over, and released since", c.path)
-	//guard: distinguishes failing storage from another holder
+	//guard: reports failing storage, not another holder
 	case err != nil && !store.Absent(err):
 		return fmt.Errorf("lock %s: %w", c.path, err)
 	}
 	var h holder
 	_ = json.Unmarshal(text, &h) // a malformed lock names no holder
-	//guard: distinguishes the lock of another holder from its own
+	//guard: rejects the lock of another holder
 	if h.ID != c.id {
 		return failure.New(failure.Locked, "%s: the lock was taken over by %s", c.path, &h)
 	}

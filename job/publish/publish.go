@@ -332,7 +332,7 @@ func (c *Claim) finish(ctx context.Context, s *manifest.Success) error {
 		return err
 	}
 	err = c.st.Rename(ctx, file, c.pathOf(manifest.SuccessName))
-	//guard: distinguishes failing storage from another run
+	//guard: reports failing storage, not another run
 	if !errors.Is(err, store.ErrExist) && !errors.Is(err, store.ErrNotExist) {
 		return err
 	}

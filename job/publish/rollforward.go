@@ -37,7 +37,7 @@ func (c *Claim) completeOrGiveUp(ctx context.Context, p *pendingOutput) error {
 	if err != nil {
 		return err
 	}
-	//guard: keeps a newer output
+	//guard: does not publish an output again, or over a later one
 	if !now.hasOrReplaced(s) {
 		if c.found.workOf(s.Plan) == "" {
 			//guard: refuses a link in place of the staged files

@@ -252,7 +252,7 @@ func (d *Destination) classifyParts(ctx context.Context, s *State, parts []manif
 		for _, info := range inside[i] {
 			name := manifest.InPart(part.Name, info.Name)
 			file, listed := files[name]
-			//guard: keeps foreign files in a part
+			//guard: reports foreign files in a part
 			if !listed {
 				s.foreign = append(s.foreign, name)
 				continue
@@ -313,7 +313,7 @@ func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, e
 			}
 			for _, i := range inside {
 				e, listed := expected[name+"/"+i.Name]
-				//guard: keeps foreign files in a directory
+				//guard: reports foreign files in a directory
 				if !listed {
 					s.foreign = append(s.foreign, name+"/"+i.Name)
 					continue

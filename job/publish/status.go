@@ -39,7 +39,7 @@ type Lock struct {
 	Holder string    `json:"holder"` // ID of the holder; empty if the lock names none
 	Host   string    `json:"host"`
 	PID    int       `json:"pid"`
-	Since  time.Time `json:"since,omitzero"`     // by the holder's clock
+	Since  time.Time `json:"since,omitzero"`     // time of the lock by the holder's clock
 	Seen   time.Time `json:"last_sign,omitzero"` // time of the holder's last sign of life
 	// Dead is set if the holder is known to be gone: its process ran on this machine
 	// and has ended, or its directory is gone.
@@ -68,7 +68,7 @@ type Leftover struct {
 	Name    string    `json:"name"` // relative to the destination
 	What    string    `json:"what"`
 	Bytes   int64     `json:"bytes"`
-	Changed time.Time `json:"changed"` // when a file in it was written last
+	Changed time.Time `json:"changed"` // time when a file in the leftover was written last
 
 	names int // number of files and directories
 }
@@ -204,7 +204,7 @@ func (d *Destination) surveyWorkDir(ctx context.Context, s *Status, info store.I
 		w, err := d.readWork(ctx, info.Path, id)
 		s.Unfinished = append(s.Unfinished, w)
 		return err
-	//guard: leaves out links and files in place of staged work
+	//guard: reports links and files in place of staged work as foreign
 	case strings.HasPrefix(info.Name, planPrefix):
 		s.Foreign = append(s.Foreign, name+" (not a directory)")
 	case strings.HasPrefix(info.Name, trashPrefix), !info.Dir, info.Link:

@@ -71,9 +71,9 @@ func (d *Destination) collect(ctx context.Context, dir string, to *contents) err
 		switch {
 		//guard: does not follow a link to foreign documents
 		case info.Link:
-		//guard: leaves out the trash
+		//guard: ignores the trash
 		case strings.HasPrefix(info.Name, trashPrefix):
-		//guard: leaves out the files of a replaced part
+		//guard: ignores the files of a replaced part
 		case strings.HasPrefix(info.Name, old+"-"):
 		case strings.HasPrefix(info.Name, planPrefix) && info.Dir:
 			to.taken = append(to.taken, info.Path)
@@ -146,7 +146,7 @@ func (d *Destination) StagedPlans(ctx context.Context) (ids []string, err error)
 	}
 	slices.SortStableFunc(infos, func(a, b store.Info) int { return b.ModTime.Compare(a.ModTime) })
 	for _, info := range infos {
-		//guard: leaves out everything but the work of tasks
+		//guard: ignores everything but the work of tasks
 		if id, ok := stagedPlanID(info); ok {
 			ids = append(ids, id)
 		}
@@ -190,7 +190,7 @@ func (d *Destination) findDead(ctx context.Context, s *State) error {
 	if len(s.Outputs()) == 0 {
 		return nil // no output can outdate a plan
 	}
-	//guard: keeps staged work while the output cannot be judged
+	//guard: reports no work as dead while the output is damaged or foreign files are there
 	if s.damage != "" || len(s.foreign) > 0 {
 		return nil
 	}

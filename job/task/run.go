@@ -108,7 +108,7 @@ func isRemote(st store.Store) bool { return !store.CapabilitiesOf(st).Local }
 type share struct {
 	mapping  int   // tasks that map at a time
 	running  int   // tasks at a time, including those that only upload
-	workers  int   // of each task
+	workers  int   // workers of each task
 	memory   int64 // bytes of each task, besides its open blocks and the spill
 	spill    int64 // bytes of each task's spill
 	reserved int64 // bytes of all tasks

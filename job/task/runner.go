@@ -64,7 +64,7 @@ type Options struct {
 // Progress is the progress of a Runner.
 type Progress struct {
 	Rows  int64
-	Bytes int64 // of input
+	Bytes int64 // input bytes
 	Tasks int   // finished
 	// Spilled are the bytes written to the temporary directory for row groups.
 	Spilled int64

@@ -64,7 +64,7 @@ func airflowParent() facets {
 	dag, task, try := os.Getenv("AIRFLOW_CTX_DAG_ID"), os.Getenv("AIRFLOW_CTX_TASK_ID"), os.Getenv("AIRFLOW_CTX_TRY_NUMBER")
 	date := os.Getenv("AIRFLOW_CTX_LOGICAL_DATE")
 	if date == "" {
-		date = os.Getenv("AIRFLOW_CTX_EXECUTION_DATE") // of older versions
+		date = os.Getenv("AIRFLOW_CTX_EXECUTION_DATE") // older versions of Airflow set this variable
 	}
 	at, err := time.Parse(time.RFC3339, date)
 	if dag == "" || task == "" || try == "" || err != nil {

@@ -89,7 +89,7 @@ func (b boundedClient) Do(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	limit := int64(maxAnswer)
-	//guard: keeps secrets out of the log
+	//guard: drops an answer that may repeat secrets
 	if b.secret {
 		limit = 0
 	}

@@ -60,7 +60,7 @@ type world struct {
 
 	mu         sync.Mutex
 	clock      time.Time
-	claims     []run // that got the destination, in order
+	claims     []run // runs that got the destination, in order
 	done       []int // indexes in claims of runs that published
 	outputs    []output
 	current    *manifest.Success            // the present output

@@ -71,7 +71,7 @@ func IndexOf(parts []manifest.Part, blocks [][]byte) string {
 	for _, p := range parts {
 		for i := range p.Rows {
 			_, n := binary.Varint(rows)
-			const value = 1 + 16 // of s: a length and the digits
+			const value = 1 + 16 // bytes of s: a length and the digits
 			lines = append(lines, fmt.Sprintf("%x %05d %05d %09d\n", rows[n:n+value], p.Task, p.RowGroup, i))
 			rows = rows[n+value:]
 		}
