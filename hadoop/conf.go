@@ -86,7 +86,7 @@ var reserved = map[string]string{
 
 const pipesPrefix = "mapreduce.pipes."
 
-// Properties to whose values of the user or the site the engine adds its own.
+// Properties that the user or the site may set as well. The engine adds its values to theirs.
 const (
 	tagsKey = "mapreduce.job.tags"
 	optsKey = "mapreduce.map.java.opts"

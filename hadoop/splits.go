@@ -66,9 +66,9 @@ func newLayout(batches []task.Batch, carrierDir string) *layout {
 	return l
 }
 
-// chooseFiles adds to l.files each file of which Java makes one split per task and no other. It
-// returns, by bare path, the input whose tasks may use the splits of the file. A path that no
-// input may use is missing or has negative numbers.
+// chooseFiles adds a file to l.files if Java makes one split of the file per task and no other
+// split. It returns, by bare path, the input whose tasks may use the splits of the file. A path
+// that no input may use is missing or has negative numbers.
 func (l *layout) chooseFiles(batches []task.Batch) map[string]planInput {
 	users := make(map[string]planInput)
 	var order []planInput

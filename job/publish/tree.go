@@ -13,8 +13,8 @@ type Tree struct {
 	// Partitions are the directories that are destinations: the deepest ones, and those
 	// that hold anything of rowtocol. They are sorted by path.
 	Partitions []store.Location
-	// Beside are the names of other entries next to directories key=value, relative to the tree,
-	// without hidden entries.
+	// The names of other entries next to directories key=value, relative to the tree, without
+	// hidden entries.
 	Beside []string
 }
 
