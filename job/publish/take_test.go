@@ -114,7 +114,7 @@ func TestPublishAfterWithdrawal(t *testing.T) {
 	part := path.Join(r.Dir, r.Results[0].Files()[0].Name)
 	testenv.Must(t, st.Rename(t.Context(), part, "/parent/kept"))
 	_, err := c.Publish(held, r.Plan, r.Work, nil)
-	failuretest.Want(t, err, failure.Storage, "what task 0 left is gone")
+	failuretest.Want(t, err, failure.Storage, "the work of task 0 is gone")
 	testenv.Must(t, st.Rename(t.Context(), "/parent/kept", part))
 	mustPublish(t, c, r)
 	mustRelease(t, c)
