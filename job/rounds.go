@@ -10,13 +10,13 @@ import (
 
 // Submit converts partitions, given their names, as the function Submit does. The tasks of all
 // partitions run on other machines at the same time. A partition that fails does not stop the
-// others. each is called when a partition ends, from one goroutine at a time.
-func (p *Partitions) Submit(ctx context.Context, names []string, runner RemoteRunner, each func(name string, out *Outcome, err error)) {
+// others. onEnd is called when a partition ends, from one goroutine at a time.
+func (p *Partitions) Submit(ctx context.Context, names []string, runner RemoteRunner, onEnd func(name string, out *Outcome, err error)) {
 	all := make([]*submission, len(names))
 	for i, name := range names {
 		all[i] = &submission{name: name, request: func(ctx context.Context) (Request, bool, error) { return p.requestFor(ctx, name) }}
 	}
-	submitAll(ctx, all, runner, p.Progress, func(s *submission, out *Outcome, err error) { each(s.name, out, err) })
+	submitAll(ctx, all, runner, p.Progress, func(s *submission, out *Outcome, err error) { onEnd(s.name, out, err) })
 }
 
 // errSpared is the error of tasks that were stopped because a task of another plan failed.
@@ -24,10 +24,10 @@ var errSpared = errors.New("tasks of another plan failed")
 
 // submitAll carries out submissions in rounds. A round prepares all submissions, runs their
 // tasks together, and publishes what is done. Submissions with more to do go to the next round.
-func submitAll(ctx context.Context, all []*submission, runner RemoteRunner, report func(Progress), each func(*submission, *Outcome, error)) {
+func submitAll(ctx context.Context, all []*submission, runner RemoteRunner, report func(Progress), onEnd func(*submission, *Outcome, error)) {
 	end := func(s *submission, err error) {
 		out, err := s.end(ctx, err)
-		each(s, out, err)
+		onEnd(s, out, err)
 	}
 	for len(all) > 0 {
 		var ready, next []*submission

@@ -303,10 +303,10 @@ type Match struct {
 
 // Find returns the known input that is most closely related to in. It first looks for an input
 // with the same name, then for the same file under another name, and last, if content is set, for
-// a file with the same content. It leaves out inputs of the owner not, unless not is empty.
-func (k *Known) Find(in *Input, not string, content bool) (m Match) {
+// a file with the same content. It leaves out inputs of the owner except, unless except is empty.
+func (k *Known) Find(in *Input, except string, content bool) (m Match) {
 	found := func(candidates []int) bool {
-		m = k.best(in, candidates, not, SameFile, Unread, Unopened, Changed)
+		m = k.best(in, candidates, except, SameFile, Unread, Unopened, Changed)
 		return m.Relation != Unrelated
 	}
 	if found(k.named(in.Location())) || in.Real != "" && found(k.named(in.Path)) {
@@ -323,14 +323,14 @@ func (k *Known) Find(in *Input, not string, content bool) (m Match) {
 	case !in.Opened():
 		return Match{Relation: Unopened}
 	}
-	return k.best(in, k.ends[ends{in.Size, in.Identity}], not, SameContent, Unread)
+	return k.best(in, k.ends[ends{in.Size, in.Identity}], except, SameContent, Unread)
 }
 
 // best returns the first candidate with the earliest of the relations.
-func (k *Known) best(in *Input, candidates []int, not string, relations ...Relation) (best Match) {
+func (k *Known) best(in *Input, candidates []int, except string, relations ...Relation) (best Match) {
 	rank := len(relations)
 	for _, i := range candidates {
-		if not != "" && k.owner(i) == not {
+		if except != "" && k.owner(i) == except {
 			continue
 		}
 		r := in.Relate(&k.inputs[i])
