@@ -43,7 +43,8 @@ const DefaultBytesPerChecksum = 16 << 10
 // Checksum is the kind of the checksums of blocks.
 type Checksum uint8
 
-// The kinds of checksums. With NoChecksum the file also has their bytes, without meaning.
+// The kinds of checksums. With NoChecksum the blocks have the bytes of checksums, but these bytes
+// have no meaning.
 const (
 	NoChecksum Checksum = 0
 	CRC32      Checksum = 1
@@ -79,8 +80,8 @@ type blockHeader struct {
 	raw         int   // payload before compression
 	previous    int64 // offset of the block of the same magic before this one; -1 if there is none
 	checksum    Checksum
-	perChecksum int // bytes that a checksum covers
-	covered     int // header, and payload as stored
+	perChecksum int // how many bytes a checksum covers
+	covered     int // header and payload as stored: what all checksums cover
 }
 
 // size returns the block's size in the file.
@@ -103,12 +104,12 @@ func (h *blockHeader) put(b []byte) {
 	binary.BigEndian.PutUint32(b[29:], uint32(h.covered))
 }
 
-// parseBlockHeader reads the header of a block at an offset. The file has room bytes from
-// there on.
+// parseBlockHeader reads the header of a block at an offset. Room is how many bytes the file has
+// from this offset on.
 func parseBlockHeader(b []byte, offset, room int64) (h blockHeader, err error) {
 	//guard: rejects a header that is cut short
 	if len(b) < headerSize {
-		return h, damage.New(damage.Truncated, "", offset, "%d bytes where a block's header has %d", len(b), headerSize)
+		return h, damage.New(damage.Truncated, "", offset, "%d bytes are left, a block's header has %d", len(b), headerSize)
 	}
 	h = blockHeader{
 		magic:    string(b[:magicSize]),
@@ -123,29 +124,29 @@ func parseBlockHeader(b []byte, offset, room int64) (h blockHeader, err error) {
 	}
 	//guard: rejects a block that reaches beyond the file
 	if stored < 0 || int64(stored) > room-headerSize {
-		return h, damage.New(damage.Size, "", offset+8, "a block of %d bytes and its header where %d are left", stored, room)
+		return h, damage.New(damage.Size, "", offset+8, "a block of %d bytes and its header, but only %d bytes are left", stored, room)
 	}
 	//guard: rejects a negative size
 	if raw < 0 {
 		return h, damage.New(damage.Size, "", offset+12, "a block of %d bytes", raw)
 	}
-	//guard: rejects a chunk smaller than the header
+	//guard: rejects a checksum of fewer bytes than the header has
 	if per < headerSize {
-		return h, damage.New(damage.Size, "", offset+25, "a checksum for each %d bytes, at least %d", per, headerSize)
+		return h, damage.New(damage.Size, "", offset+25, "a checksum for each %d bytes, expected at least %d", per, headerSize)
 	}
 	//guard: rejects a covered size outside the block
 	if covered < headerSize || int64(covered) > headerSize+int64(stored) {
-		return h, damage.New(damage.Size, "", offset+29, "%d bytes with checksums in a block of %d", covered, headerSize+int64(stored))
+		return h, damage.New(damage.Size, "", offset+29, "the checksums cover %d bytes of a block of %d", covered, headerSize+int64(stored))
 	}
 	h.stored, h.raw, h.perChecksum, h.covered = int(stored), int(raw), int(per), int(covered)
-	//guard: rejects another number of checksums
+	//guard: rejects a wrong number of checksums
 	if want := h.payload() + checksumSize*chunks(h.covered, h.perChecksum); h.stored != want {
-		return h, damage.New(damage.Size, "", offset+8, "%d bytes after the header, its fields add up to %d", h.stored, want)
+		return h, damage.New(damage.Size, "", offset+8, "%d bytes after the header, payload and checksums have %d", h.stored, want)
 	}
 	return h, nil
 }
 
-// verify checks the block's checksums. b is the whole block. It returns false if there are none.
+// verify checks the checksums of the whole block b. verified is false if it has no checksums.
 func (h *blockHeader) verify(b []byte, offset int64) (verified bool, err error) {
 	if h.checksum == NoChecksum {
 		return false, nil
@@ -163,13 +164,12 @@ func (h *blockHeader) verify(b []byte, offset int64) (verified bool, err error) 
 	return true, nil
 }
 
-// maxChecksums is the most checksums of a block that is written. Hudi's reader ignores as many
-// bytes at the end of the payload as the checksums have. This does no harm while a cell has
-// more bytes.
+// maxChecksums is the most checksums of a block that is written. Hudi's reader ignores the end of
+// the payload: as many bytes as the checksums have. This does no harm, because a cell has more.
 const maxChecksums = 5
 
-// seal fills in the header of a block and appends the checksums. b has room for the header,
-// and then the payload as it is stored.
+// seal fills in the header of a block and appends the checksums. b begins with room for the
+// header. The payload as it is stored follows.
 func (h *blockHeader) seal(b []byte) []byte {
 	h.checksum = CRC32C
 	h.covered = len(b)
@@ -185,16 +185,16 @@ func (h *blockHeader) seal(b []byte) []byte {
 // blockReader reads blocks of a file into memory that it reuses.
 type blockReader struct {
 	r      io.ReaderAt
-	name   string // of the file
+	name   string // name of the file
 	codec  Codec
-	end    int64 // of the blocks
+	end    int64 // offset after the last block
 	max    int64 // size of the largest block that is decoded
 	memory column.Reservation
 	stored []byte
 	raw    []byte
-	// hasChecksums is set if the file's blocks are known to have checksums.
+	// hasChecksums means that another block of the file had checksums.
 	hasChecksums bool
-	// unverified is called if a block has no checksum.
+	// unverified is called for each block without checksums.
 	unverified func()
 }
 
@@ -214,7 +214,7 @@ func (b *blockReader) read(offset int64, size int, magics ...string) (h blockHea
 	room := b.end - offset
 	//guard: rejects a block that reaches beyond the blocks
 	if size < headerSize || int64(size) > room {
-		return h, nil, damage.New(damage.Size, "", offset, "a block of %d bytes where %d are left", size, room)
+		return h, nil, damage.New(damage.Size, "", offset, "a block of %d bytes, but only %d are left", size, room)
 	}
 	if b.stored, err = b.grow(b.stored, size); err != nil {
 		return h, nil, err
@@ -252,9 +252,9 @@ func (b *blockReader) header(offset int64) (blockHeader, error) {
 
 // decode checks the block in b.stored and returns its payload.
 func (b *blockReader) decode(h *blockHeader, offset int64, size int, magics []string) ([]byte, error) {
-	//guard: rejects a size other than the index says
+	//guard: rejects a block whose size in the index is wrong
 	if h.size() != size {
-		return nil, damage.New(damage.Size, "", offset+8, "a block of %d bytes where the index says %d", h.size(), size)
+		return nil, damage.New(damage.Size, "", offset+8, "a block of %d bytes, the index says %d", h.size(), size)
 	}
 	//guard: rejects a block of another kind
 	if !slices.Contains(magics, h.magic) {
@@ -269,16 +269,16 @@ func (b *blockReader) decode(h *blockHeader, offset int64, size int, magics []st
 	}
 	//guard: rejects a header that turns the checksums off
 	if !verified && b.hasChecksums {
-		return nil, damage.New(damage.Checksum, "", offset+24, "a block without checksums, but others have them")
+		return nil, damage.New(damage.Checksum, "", offset+24, "a block has no checksums, but other blocks have them")
 	}
 	if !verified && b.unverified != nil {
 		b.unverified()
 	}
 	payload := b.stored[headerSize:h.covered]
 	if b.codec == None {
-		//guard: rejects a payload of another length than the header says
+		//guard: rejects a payload whose length in the header is wrong
 		if h.raw != len(payload) {
-			return nil, damage.New(damage.Size, "", offset+12, "%d bytes of payload where the header says %d", len(payload), h.raw)
+			return nil, damage.New(damage.Size, "", offset+12, "a payload of %d bytes, the header says %d", len(payload), h.raw)
 		}
 		return payload, nil
 	}
@@ -286,9 +286,9 @@ func (b *blockReader) decode(h *blockHeader, offset int64, size int, magics []st
 	if int64(h.raw) > b.max {
 		return nil, damage.New(damage.Unsupported, "", offset+12, "a block of %d bytes, at most %d are decoded", h.raw, b.max)
 	}
-	//guard: rejects a size that the payload cannot become
+	//guard: rejects a size to which the payload cannot decompress
 	if int64(h.raw) > maxDecoded(b.codec, len(payload)) {
-		return nil, damage.New(damage.Size, "", offset+12, "%d bytes of %s cannot become %d", len(payload), b.codec, h.raw)
+		return nil, damage.New(damage.Size, "", offset+12, "%d bytes of %s cannot decompress to %d", len(payload), b.codec, h.raw)
 	}
 	if b.raw, err = b.grow(b.raw, h.raw); err != nil {
 		return nil, err
@@ -317,7 +317,7 @@ func (b *blockReader) grow(buf []byte, n int) ([]byte, error) {
 	return make([]byte, n), nil
 }
 
-// readInto is read for a payload that stays valid. keep accounts for its memory from then on.
+// readInto is like read, but the payload stays valid. From then on, keep accounts for its memory.
 func (b *blockReader) readInto(keep *column.Reservation, offset int64, magics ...string) (h blockHeader, payload []byte, err error) {
 	if h, payload, err = b.read(offset, -1, magics...); err != nil {
 		return h, nil, err

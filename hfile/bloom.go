@@ -25,12 +25,12 @@ const (
 	maxHashes = 128
 )
 
-// bloomFilter is a compound Bloom filter. Each chunk is a filter of the keys from its first
-// one up to that of the next chunk.
+// bloomFilter is a compound Bloom filter. Each chunk is a filter of the keys from the chunk's
+// first key up to the first key of the next chunk.
 type bloomFilter struct {
 	hashes int
 	hash   func(b []byte, seed uint32) uint32
-	rows   bool // the keys are rows
+	rows   bool // the keys are rows, not cells
 	chunks []indexEntry
 }
 
@@ -83,8 +83,8 @@ func parseBloom(memory *column.Reservation, b []byte, info Info, offset int64) (
 	return f, nil
 }
 
-// MayContainRow reports whether the file may have a row, by its Bloom filter. It returns true
-// if there is no filter of rows. It reads a chunk of the filter.
+// MayContainRow reports whether the file may have a row according to its Bloom filter. It reads a
+// chunk of the filter. It returns true if the file has no filter of rows.
 func (s *Scanner) MayContainRow(row []byte) (bool, error) {
 	f := s.f.bloom
 	if f == nil || !f.rows {
@@ -154,14 +154,15 @@ func bloomBit(hash uint32, n int64) int64 {
 	return at
 }
 
-// murmur is HBase's 32-bit MurmurHash2. It takes the bytes after the last multiple of four
-// with their signs.
+// murmur is HBase's 32-bit MurmurHash2. It hashes the bytes after the last multiple of four as
+// signed numbers.
 func murmur(b []byte, seed uint32) uint32 {
 	n := len(b) &^ 3
 	return murmurOf(b[:n], b[n:], seed)
 }
 
-// murmurOf returns the murmur of b, whose length is a multiple of four, and the last bytes.
+// murmurOf returns the hash of b and of the last bytes after it. The length of b is a multiple of
+// four.
 func murmurOf(b, last []byte, seed uint32) uint32 {
 	const m, r = 0x5bd1e995, 24
 	h := seed ^ uint32(len(b)+len(last))

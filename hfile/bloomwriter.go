@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// bloomChunkSize is the size of a chunk of a Bloom filter, HBase's default.
+	// bloomChunkSize is the size of a chunk of a Bloom filter. It is HBase's default.
 	bloomChunkSize = 128 << 10
-	// bloomHashes is the number of hash functions for a false positive rate of 1 %, HBase's
-	// default.
+	// bloomHashes is the number of hash functions for a false positive rate of 1 %, which is
+	// HBase's default.
 	bloomHashes = 7
 	// bloomBitsPerKey is the number of bits for that rate: -ln 0.01 / (ln 2)².
 	bloomBitsPerKey = 9.585058377
@@ -24,21 +24,21 @@ var bloomChunkKeys = int(math.Floor(bloomChunkSize * 8 / bloomBitsPerKey))
 // bloomWriter builds a compound Bloom filter of rows.
 type bloomWriter struct {
 	chunk []byte   // the open chunk, after room for its header
-	first []byte   // its first key
-	count int      // its keys
+	first []byte   // first key of the open chunk
+	count int      // number of keys in the open chunk
 	ready [][]byte // chunks to write
 
 	keys    int64
-	maxKeys int64
-	bytes   int64
+	maxKeys int64 // keys for which the ended chunks have room
+	bytes   int64 // size of the ended chunks
 	chunks  []indexEntry
-	index   int64        // most bytes of chunks in the form of roots
+	index   int64        // most bytes of chunks in a root
 	pending []indexEntry // entries of the chunks in ready
 }
 
 func newBloomWriter() *bloomWriter { return &bloomWriter{} }
 
-// add adds a row that differs from the one before.
+// add adds a row that differs from the row before.
 func (f *bloomWriter) add(row []byte) {
 	if f.count == bloomChunkKeys {
 		f.finish()
@@ -82,8 +82,8 @@ func (f *bloomWriter) finish() {
 	f.chunk, f.first, f.count = nil, nil, 0
 }
 
-// full returns a chunk to write, after room for its header, or nil if there is none. If last
-// is set, it also returns the chunk that is not full.
+// full returns a chunk to write, after room for its header, or nil if no chunk is ready. If last
+// is set, the open chunk is ready as well.
 func (f *bloomWriter) full(last bool) []byte {
 	if last && f.count > 0 {
 		f.finish()
@@ -116,8 +116,8 @@ func (f *bloomWriter) appendMeta(dst []byte) []byte {
 	return appendRootEntries(dst, f.chunks)
 }
 
-// bound returns the most bytes that the filter adds to the file with one more key, of key
-// bytes. stored returns the most bytes of a block.
+// bound returns the most bytes that the filter will add to the file if a key of key bytes is
+// added. stored returns the most bytes that a block of n bytes takes in a file.
 func (f *bloomWriter) bound(key int, stored func(int64) int64) int64 {
 	n := stored(int64(bloomMetaSize+1)) + f.index
 	for i, c := range f.ready {
@@ -126,8 +126,8 @@ func (f *bloomWriter) bound(key int, stored func(int64) int64) int64 {
 	if f.count > 0 {
 		n += rootEntrySize(indexEntry{key: f.first})
 	}
-	// The open filter is folded. One more key may take another chunk, of the smallest
-	// size.
+	// The open chunk is folded. The further key may need another chunk, which has the
+	// smallest size.
 	size, keys := int64(bloomChunkSize), bloomChunkKeys
 	for size%2 == 0 && f.count+1 <= keys/2 {
 		size, keys = size/2, keys/2

@@ -42,9 +42,9 @@ func (c Codec) readable() bool {
 	return slices.Contains([]Codec{GZ, None, Snappy, LZ4, ZSTD}, c)
 }
 
-// maxDecoded returns the most bytes to which n bytes can decompress: Deflate makes 258 bytes
-// of two bits, LZ4 255 of one in a long match, Snappy 64 of three. ZSTD has no useful limit:
-// a block of three bytes can repeat a byte 128 KiB times.
+// maxDecoded returns the most bytes to which n bytes can decompress. Deflate makes 258 bytes of two
+// bits. In a long match, LZ4 makes 255 bytes of one byte. Snappy makes 64 bytes of three. ZSTD has
+// no useful limit, because a block of three bytes can repeat a byte 128 KiB times.
 func maxDecoded(c Codec, n int) int64 {
 	switch c {
 	case GZ:
@@ -83,9 +83,9 @@ func decompress(c Codec, raw, payload []byte) error {
 	return fmt.Errorf("%s is not supported", c)
 }
 
-// unframe undoes the framing of Hadoop's block codecs. Each block has its length before
-// compression, and then chunks until that length is reached: each has its compressed length
-// and its bytes. Lengths are four bytes, big-endian.
+// unframe removes the framing of Hadoop's block codecs, and decompresses each chunk with chunk. A
+// block has its length before compression, and then chunks until that length is reached. A chunk
+// has its compressed length and its bytes. Lengths have four bytes, big-endian.
 func unframe(raw, payload []byte, chunk func(dst, src []byte) (int, error)) error {
 	length := func() (int, error) {
 		//guard: rejects a payload without a length
@@ -175,8 +175,8 @@ var zstdDecoders = sync.Pool{New: func() any {
 	return d
 }}
 
-// unzstd decompresses frames, bare or in the framing of Hadoop's block codecs: HBase's modules
-// for Zstandard differ.
+// unzstd decompresses frames. Depending on HBase's module for Zstandard, they are bare or in the
+// framing of Hadoop's block codecs.
 func unzstd(raw, payload []byte) error {
 	d := zstdDecoders.Get().(*zstd.Decoder)
 	defer zstdDecoders.Put(d)

@@ -33,7 +33,7 @@
 //
 // Each checksum covers as many bytes of header and stored payload as the header says.
 // Together they cover every byte of a block but the checksums. Files of Hudi's writer have
-// the kind NULL: bytes without meaning instead of checksums. The trailer has no checksum.
+// the kind NULL, in which the bytes of the checksums have no meaning. The trailer has no checksum.
 //
 // # Compression
 //
@@ -51,19 +51,19 @@
 //
 // # Indexes
 //
-// An index is a B-tree. While its root is small, it has one level. An entry's key is not above
-// the first key of its block, and not below the last key before that block.
+// An index is a B-tree. As long as its root is small, the index has one level. An entry's key is
+// not above the first key of its block, and not below the last key before that block.
 //
 //	root      | offset: 8 | size: 4 | key length: VInt | key | …
 //	          | with several levels also the middle data block: leaf's offset: 8, size: 4, entry: 4 |
 //	below     | n: 4 | place of each entry and of the end: 4 (n + 1) | offset: 8 | size: 4 | key | …
 //
-// In the root of Hudi's older files, the key length is a varint, and the key is the row after
-// its length.
+// In the root of Hudi's older files, the key length is a varint, and the key is only the row's
+// length and the row.
 //
 // # Bloom filter
 //
-// A compound filter has chunks, each with the bits of the rows from its first one up to that of
-// the next chunk. Bit i of a key is |h + i·g| modulo the chunk's bits, where h is the key's hash
-// with the seed 0, and g with the seed h. Hudi's filter differs and is a meta block: see HudiBloom.
+// A compound filter has chunks. Each chunk has the bits of the rows from its first row up to the
+// first row of the next chunk. Bit i of a key is |h + i·g| modulo the chunk's bits, where h is the
+// key's hash with the seed 0, and g its hash with the seed h. Hudi's filter is another: see HudiBloom.
 package hfile

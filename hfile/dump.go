@@ -9,9 +9,9 @@ import (
 	"github.com/rowtocol/rowtocol/format/dump"
 )
 
-// Dump writes every byte of the file with its meaning: the fields of each block's header, its
-// payload and checksums, and the trailer. It writes data that is not compressed cell by cell.
-// A block that cannot be read ends the dump with its error. The bytes are those of the file.
+// Dump writes every byte of the file with its meaning. It writes the fields of each block's header,
+// the payload, the checksums, and the trailer. Data that is not compressed is written cell by cell.
+// A block that cannot be read ends the dump with its error. The bytes are as stored.
 func (f *Reader) Dump(w io.Writer) error {
 	d := &dumper{Dumper: dump.New(w), f: f, s: f.Scan()}
 	defer d.s.Close()

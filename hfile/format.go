@@ -17,8 +17,9 @@ type adapter struct{}
 func (adapter) Name() string   { return "hfile" }
 func (adapter) Suffix() string { return ".hfile" }
 
-// Recognizes reports whether head begins with the first block of a file: data, or encoded
-// data, which Open refuses with a clear error; without cells a meta block or the index's root.
+// Recognizes reports whether head begins with a block that a file can begin with. It accepts data,
+// and encoded data, which Open refuses with a clear error. A file without cells begins with a meta
+// block or the index's root.
 func (adapter) Recognizes(head []byte) bool {
 	if len(head) < magicSize {
 		return false

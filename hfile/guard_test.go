@@ -47,9 +47,9 @@ func TestBlockHeaderDamage(t *testing.T) {
 		{be32(12, -1), "a block of -1 bytes"},
 		{be32(25, headerSize-1), "a checksum for each 32 bytes"},
 		{be32(25, -1), "a checksum for each -1 bytes"},
-		{be32(29, headerSize-1), "32 bytes with checksums"},
-		{be32(29, int64(size)+1), "bytes with checksums in a block"},
-		{be32(29, covered-1), "its fields add up to"},
+		{be32(29, headerSize-1), "the checksums cover 32 bytes"},
+		{be32(29, int64(size)+1), "bytes of a block"},
+		{be32(29, covered-1), "payload and checksums have"},
 	} {
 		b := slices.Clone(block)
 		c.change(b)
@@ -57,7 +57,7 @@ func TestBlockHeaderDamage(t *testing.T) {
 		wantDamage(t, c.text, err, c.text)
 	}
 	_, err := parseBlockHeader(block[:headerSize-1], 0, 1000)
-	wantDamage(t, "cut", err, "32 bytes where a block's header has 33")
+	wantDamage(t, "cut", err, "32 bytes are left, a block's header has 33")
 }
 
 // blocksOf returns a reader of the blocks of a file.
@@ -81,7 +81,7 @@ func TestBlockDamage(t *testing.T) {
 			{"the blocks end at", end - headerSize + 1, -1, nil},
 			{"are left", 0, headerSize - 1, nil},
 			{"are left", 0, int(end) + 1, nil},
-			{"where the index says", 0, size + 1, nil},
+			{"the index says", 0, size + 1, nil},
 			{"at most", 0, size, func(b *blockReader) { b.max = int64(size) - 1 }},
 		} {
 			b := blocksOf(f, codec)
@@ -98,7 +98,7 @@ func TestBlockDamage(t *testing.T) {
 		wantDamage(t, "an encoding", err, "DATA_BLOCK_ENCODING")
 		other := f.changed(t, magicData, 0, be32(12, 1))
 		_, _, err = blocksOf(other, codec).read(0, size, magicData)
-		wantDamage(t, "another size", err, map[Codec]string{None: "bytes of payload where the header says 1", GZ: "do not decompress to 1"}[codec])
+		wantDamage(t, "another size", err, map[Codec]string{None: "bytes, the header says 1", GZ: "do not decompress to 1"}[codec])
 		large := f.changed(t, magicData, 0, be32(12, 2<<20))
 		_, _, err = blocksOf(large, codec).read(0, size, magicData)
 		wantDamage(t, "a large one", err, map[Codec]string{None: "header says 2097152", GZ: "at most 1048576 are decoded"}[codec])
@@ -111,7 +111,7 @@ func TestTrailerDamage(t *testing.T) {
 	for text, change := range map[string]func(*Trailer){
 		"with LZO;":                                   func(tr *Trailer) { tr.Codec = 0 },
 		"codec 99;":                                   func(tr *Trailer) { tr.Codec = 99 },
-		"the indexes are recorded at -1":              func(tr *Trailer) { tr.LoadOnOpen = -1 },
+		"the trailer has the indexes at -1":           func(tr *Trailer) { tr.LoadOnOpen = -1 },
 		"the file info at 5,":                         func(tr *Trailer) { tr.FileInfo = 5 },
 		"the trailer is at":                           func(tr *Trailer) { tr.FileInfo = end - headerSize + 1 },
 		"-1 cells":                                    func(tr *Trailer) { tr.Entries = -1 },
@@ -121,7 +121,7 @@ func TestTrailerDamage(t *testing.T) {
 		"field 8 is 2147483648":                       func(tr *Trailer) { tr.Levels = 1 << 31 },
 		"in the unknown order \"org.apache.hadoop.hb": func(tr *Trailer) { tr.Comparator = "org.apache.hadoop.hbase.KeyValue$RawBytesComparator" },
 		"in the unknown order \"KVComparator\"":       func(tr *Trailer) { tr.Comparator = "KVComparator" },
-		"the file info is recorded elsewhere":         func(tr *Trailer) { tr.FileInfo-- },
+		"the trailer has the file info at another":    func(tr *Trailer) { tr.FileInfo-- },
 	} {
 		_, err := f.withTrailer(t, change).open()
 		wantDamage(t, text, err, text)
@@ -222,8 +222,8 @@ func TestIndexDamage(t *testing.T) {
 		{"0 entries", func(b []byte) []byte { be32(0, 0)(b); return b }},
 		{"-2 entries", func(b []byte) []byte { be32(0, -2)(b); return b }},
 		{"1000 entries", func(b []byte) []byte { be32(0, 1000)(b); return b }},
-		{"index entry 0 is recorded at 1", func(b []byte) []byte { be32(4, 1)(b); return b }},
-		{"index entry 0 is recorded at 0 up to 11", func(b []byte) []byte { be32(8, pointerSize-1)(b); return b }},
+		{"index entry 0 has the bytes 1 to", func(b []byte) []byte { be32(4, 1)(b); return b }},
+		{"index entry 0 has the bytes 0 to 11,", func(b []byte) []byte { be32(8, pointerSize-1)(b); return b }},
 		{"index entry 1 is recorded", func(b []byte) []byte { be32(12, 1000)(b); return b }},
 		{"index entry 1: ", func(b []byte) []byte { b[len(b)-len(row)] = 1; return b }},
 		{"1 bytes after the entries", func(b []byte) []byte { return append(b, 0) }},
@@ -246,7 +246,7 @@ func TestCellDamage(t *testing.T) {
 		tags, versions bool
 		b              []byte
 	}{
-		{"7 bytes where a cell begins", false, false, cell(n, 0)[:7]},
+		{"7 bytes are left", false, false, cell(n, 0)[:7]},
 		{"a key of -1 bytes", false, false, cell(-1, 0)},
 		{"a value of -1", false, false, cell(n, -1)},
 		{"a value of 2", false, false, cell(n, 2, 0)},
@@ -273,8 +273,21 @@ func TestCellDamage(t *testing.T) {
 	}
 }
 
-// TestSeekLongRow seeks to rows longer than MaxRow. The file has the longest row that they
-// begin with.
+// TestNextAfterClose checks that Next returns false after Close in the middle of a block.
+func TestNextAfterClose(t *testing.T) {
+	r, err := everything(t, None).open()
+	testenv.Must(t, err)
+	s := r.Scan()
+	if !s.Next() {
+		t.Fatal(s.Err())
+	}
+	if s.Close(); s.Next() || s.Err() != nil {
+		t.Errorf("a closed scanner has the cell %s, %v", s.Key(), s.Err())
+	}
+}
+
+// TestSeekLongRow checks seeks to rows longer than MaxRow. The file has the longest row with which
+// these rows begin.
 func TestSeekLongRow(t *testing.T) {
 	longest := strings.Repeat("m", MaxRow)
 	for _, rows := range [][]string{{"a", longest, "z"}, {"a", longest}} {

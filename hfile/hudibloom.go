@@ -8,7 +8,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Hudi's names of its Bloom filter's meta block, and of the filter's kind in the file info.
+// The names that Hudi gives to the meta block with its Bloom filter, and to the filter's kind in
+// the file info.
 const (
 	metaHudiBloom     = "bloomFilter"
 	infoHudiBloomType = "bloomFilterTypeCode"
@@ -21,14 +22,14 @@ const (
 )
 
 const (
-	// hudiVersion begins a filter that records its kind of hash function.
+	// hudiVersion is the first number of a filter that records its kind of hash function.
 	hudiVersion = -1
 	// hudiHeadSize is the size of a filter before its bits.
 	hudiHeadSize = 4 + 4 + 1 + 4
 )
 
-// HudiBloom is a Bloom filter of rows in Hudi's form: Base64 in the meta block bloomFilter of
-// a file.
+// HudiBloom is a Bloom filter of rows in Hudi's form. The meta block bloomFilter of a file has it
+// in Base64.
 //
 //	simple   | version -1: 4 | hash functions: 4 | kind of them: 1 | bits: 4 | bits, lowest first |
 //	dynamic  | simple filter without bits | keys of each filter: 4 | keys of the last: 4 |
@@ -48,7 +49,7 @@ type hudiFilter struct {
 	array  []byte
 }
 
-// HudiBloom reads Hudi's Bloom filter of the file. It is nil if there is none.
+// HudiBloom reads Hudi's Bloom filter of the file. It returns nil if the file has no such filter.
 func (f *Reader) HudiBloom() (*HudiBloom, error) {
 	text, err := f.Meta(metaHudiBloom)
 	if text == nil || err != nil {
@@ -58,7 +59,7 @@ func (f *Reader) HudiBloom() (*HudiBloom, error) {
 	return b, f.located(err)
 }
 
-// ParseHudiBloom reads a filter of a kind, SIMPLE or DYNAMIC_V0, from its Base64.
+// ParseHudiBloom reads a filter in Base64. kind is SIMPLE or DYNAMIC_V0.
 func ParseHudiBloom(text, kind string) (*HudiBloom, error) {
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
@@ -72,7 +73,7 @@ func ParseHudiBloom(text, kind string) (*HudiBloom, error) {
 	case strings.EqualFold(kind, hudiDynamic):
 		d.head()
 		d.number() // keys of each filter
-		d.number() // keys of the last one
+		d.number() // keys of the last filter
 		n := d.number()
 		//guard: bounds the number of filters
 		if n < 0 || int64(n) > d.Remaining()/hudiHeadSize {
@@ -86,7 +87,7 @@ func ParseHudiBloom(text, kind string) (*HudiBloom, error) {
 	}
 	//guard: rejects bytes after the filter
 	if d.Remaining() > 0 {
-		d.fail("%d bytes after it", d.Remaining())
+		d.fail("%d bytes after the filter", d.Remaining())
 	}
 	if err := d.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", metaHudiBloom, err)
@@ -94,8 +95,8 @@ func ParseHudiBloom(text, kind string) (*HudiBloom, error) {
 	return h, nil
 }
 
-// MayContain reports whether a row may be among those of the filter. It returns true for
-// empty rows, which are not added to filters.
+// MayContain reports whether a row may be in the filter. It returns true for an empty row, because
+// empty rows are not added to filters.
 func (h *HudiBloom) MayContain(row []byte) bool {
 	if len(row) == 0 {
 		return true
@@ -132,7 +133,7 @@ func (d *hudiDecoder) number() int { return int(int32(d.BigEndian(4, "a number")
 // head reads the fields before a filter's bits.
 func (d *hudiDecoder) head() (f hudiFilter) {
 	version := d.number()
-	f.hashes, f.kind = version, hashJenkins // Hadoop's form without a version
+	f.hashes, f.kind = version, hashJenkins // in Hadoop's form without a version
 	if version == hudiVersion {
 		f.hashes = d.number()
 		f.kind = d.Uint8("the kind of a hash function")
@@ -150,7 +151,7 @@ func (d *hudiDecoder) head() (f hudiFilter) {
 	if f.hashes < 1 || f.hashes > maxHashes {
 		d.fail("%d hash functions", f.hashes)
 	}
-	//guard: rejects an empty chunk
+	//guard: rejects a filter without bits
 	if f.bits < 1 {
 		d.fail("%d bits", f.bits)
 	}
@@ -164,8 +165,8 @@ func (d *hudiDecoder) filter() hudiFilter {
 	return f
 }
 
-// murmurByHudi is the 32-bit MurmurHash2 of Hadoop and Hudi. It takes the bytes after the last
-// multiple of four in the reverse of HBase's order, and with their signs.
+// murmurByHudi is the 32-bit MurmurHash2 of Hadoop and Hudi. It hashes the bytes after the last
+// multiple of four as signed numbers, in the reverse of HBase's order.
 func murmurByHudi(b []byte, seed uint32) uint32 {
 	var last [4]byte
 	n := len(b) &^ 3

@@ -73,7 +73,7 @@ func TestHudiBloomDamage(t *testing.T) {
 		damaged := map[string][]byte{
 			"-2 hash functions": put(0, -2), "0 hash functions": put(4, 0), "129 hash functions": put(4, maxHashes+1),
 			"hash function 2": append(append(slices.Clone(b[:8]), 2), b[9:]...), "0 bits": put(9, 0), "-9 bits": put(9, -9),
-			"1 bytes after it": append(slices.Clone(b), 0),
+			"1 bytes after the filter": append(slices.Clone(b), 0),
 		}
 		if c.kind == hudiDynamic {
 			damaged["1073741824 filters"], damaged["-1 filters"] = put(hudiHeadSize+8, 1<<30), put(hudiHeadSize+8, -1)

@@ -13,15 +13,15 @@ const (
 	hudiKeys = 60_000
 	// hudiRate is the false positive rate of such a filter, Hudi's default.
 	hudiRate = 1e-9
-	// maxHudiFilters is the most filters of a dynamic filter. All are in memory, 330 KB each.
-	// Further rows are added to them in turn, which raises the false positive rate.
+	// maxHudiFilters is the most filters of a dynamic filter. All are in memory, and each has
+	// 330 KB. Further rows are added to the filters in turn, which raises the false positive rate.
 	maxHudiFilters = 16
 )
 
 // hudiBloomWriter builds a dynamic Bloom filter of Hudi.
 type hudiBloomWriter struct {
 	filters  []hudiFilter
-	count    int // rows of the last filter
+	count    int // rows in the last filter
 	overflow int // rows added after all filters were full
 }
 
@@ -38,7 +38,7 @@ func newHudiBloomWriter() *hudiBloomWriter {
 	return &hudiBloomWriter{filters: []hudiFilter{newHudiFilter()}}
 }
 
-// add adds a row that differs from the one before. Hudi refuses rows without bytes.
+// add adds a row that differs from the row before. It skips an empty row, which Hudi refuses.
 func (w *hudiBloomWriter) add(row []byte) {
 	if len(row) == 0 {
 		return
@@ -77,8 +77,8 @@ func hudiBits() int64 {
 	return int64(math.Ceil(hudiKeys * -math.Log(hudiRate) / (math.Ln2 * math.Ln2)))
 }
 
-// appendBlock appends the payload of the meta block. It drops each filter, since filters and
-// text together would take twice the memory.
+// appendBlock appends the payload of the meta block. It drops each filter that it has appended,
+// because filters and text together would take twice the memory.
 func (w *hudiBloomWriter) appendBlock(dst []byte) []byte {
 	text := bytes.NewBuffer(slices.Grow(dst, int(w.size())))
 	encoder := base64.NewEncoder(base64.StdEncoding, text)

@@ -12,14 +12,14 @@ import (
 // pointerSize is the size of an index entry before its key: an offset and a size.
 const pointerSize = 8 + 4
 
-// midKeySize is the size of the fields after the entries of a root above other index blocks:
-// the offset and size of the leaf that has the middle of the file, and an entry of it.
+// midKeySize is the size of the fields after the entries of a root above other index blocks. They
+// are the offset and size of the leaf with the middle data block, and its entry's number there.
 const midKeySize = 8 + 4 + 4
 
 // indexEntry is an entry of an index: a block and its key.
 type indexEntry struct {
 	offset int64
-	size   int    // of the block, with its header
+	size   int    // bytes of the block, with its header
 	key    []byte // not above the block's first key
 }
 
@@ -51,8 +51,8 @@ type dialect struct {
 	rowOnly bool
 }
 
-// The dialects: that of HBase, which Hudi writes since 1.2, with Hadoop's lengths, and that
-// of older Hudi, with protobuf's lengths.
+// The first dialect is HBase's, with lengths as Hadoop writes them. Hudi writes it since 1.2. The
+// second is that of older Hudi, with lengths as protobuf writes them.
 var dialects = [...]dialect{
 	{read: func(c *damage.Cursor) []byte { return c.Bytes(c.VInt("the length of a key"), "a key") }},
 	{
@@ -61,8 +61,8 @@ var dialects = [...]dialect{
 	},
 }
 
-// dataRoot reads the payload of the data index's root. It completes the keys of each
-// dialect.
+// dataRoot reads the payload of the data index's root in the first dialect that fits, and
+// completes the keys. If no dialect fits, it returns the error of the first.
 func dataRoot(memory *column.Reservation, payload []byte, n, levels int, offset int64) (entries []indexEntry, d dialect, err error) {
 	var first error
 	held := memory.Held
@@ -114,7 +114,7 @@ func (e *indexEntry) complete(memory *column.Reservation, d dialect, offset int6
 	return nil
 }
 
-// lengthAndRow reads a row after its length. ok is false if b is not exactly that.
+// lengthAndRow returns the row of b. ok is false if b is not a length and a row of this length.
 func lengthAndRow(b []byte) (row []byte, ok bool) {
 	//guard: rejects a row of a wrong length
 	if len(b) < rowLengthSize || int(binary.BigEndian.Uint16(b)) != len(b)-rowLengthSize || len(b)-rowLengthSize > MaxRow {
@@ -123,12 +123,12 @@ func lengthAndRow(b []byte) (row []byte, ok bool) {
 	return b[rowLengthSize:], true
 }
 
-// indexBlock is an index block below the root. It shares the payload:
+// indexBlock is an index block below the root. It shares the memory of the payload:
 //
 //	| entries n: 4 | place of each entry and of the end: 4 (n + 1) | entry | … |
 //
-// Places count from the end of the places. An entry has the offset and the size of a block,
-// and a key, which ends where the next entry begins.
+// A place is an offset from the first entry. An entry has the offset and the size of a block, and
+// a key, which ends where the next entry begins.
 type indexBlock struct {
 	n       int
 	places  []byte
@@ -152,7 +152,7 @@ func parseIndexBlock(payload []byte, offset int64) (b indexBlock, err error) {
 		from, to := b.place(i), b.place(i+1)
 		//guard: rejects an entry that does not follow the one before
 		if from != last || to-from < pointerSize || to > int64(len(b.entries)) {
-			return b, damage.New(damage.Size, "", offset, "index entry %d is recorded at %d up to %d, expected at %d, of %d bytes", i, from, to, last, len(b.entries))
+			return b, damage.New(damage.Size, "", offset, "index entry %d has the bytes %d to %d, but should begin at %d, and the entries have %d bytes", i, from, to, last, len(b.entries))
 		}
 		if err := checkKey(b.entries[from+pointerSize:to], offset); err != nil {
 			return b, fmt.Errorf("index entry %d: %w", i, err)
@@ -180,13 +180,13 @@ func (b *indexBlock) entry(i int) indexEntry {
 	}
 }
 
-// lastBelow returns the number of the last of n sorted entries whose key is below the given
-// key, or 0 if there is none.
-func lastBelow(n int, key Key, at func(i int) []byte) int {
-	low, high := 0, n // keys before low are below, from high on they are not
+// lastBelow returns the number of the last of n sorted entries whose key is below key. It returns
+// 0 if no key is below it. keyOf returns the key of entry i.
+func lastBelow(n int, key Key, keyOf func(i int) []byte) int {
+	low, high := 0, n // entries before low have keys below key; from high on they do not
 	for low < high {
 		mid := int(uint(low+high) / 2)
-		if Key(at(mid)).Compare(key) < 0 {
+		if Key(keyOf(mid)).Compare(key) < 0 {
 			low = mid + 1
 		} else {
 			high = mid

@@ -6,21 +6,21 @@ import (
 	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
-// indexWriter builds the data index from below: leaves while the data is written, and at the
-// end the levels above them, until a root is small enough.
+// indexWriter builds the data index. It makes leaves while the data is written. At the end it
+// makes the levels above the leaves, until a level is small enough for the root.
 type indexWriter struct {
 	limit     int // bytes of an index block
 	hasLeaves bool
 	size      int64 // bytes of the blocks below the root, before compression
 
-	pending      []indexEntry // of the leaf that is not written yet
-	pendingBytes int          // size of pending in the form below the root
-	pendingRoot  int64        // bound of the size of pending in the form of roots
-	count        int          // data blocks
+	pending      []indexEntry // entries of the leaf that is not written yet
+	pendingBytes int          // size of pending in an index block below the root
+	pendingRoot  int64        // most bytes of pending in a root
+	count        int          // number of data blocks
 
 	root       []indexEntry
-	rootBytes  int64
-	leafStarts []int // number of the first data block of each leaf
+	rootBytes  int64 // most bytes of root
+	leafStarts []int // for each leaf, the number of its first data block
 	leaves     []leafPointer
 	buf        []byte
 }
@@ -40,8 +40,8 @@ func (x *indexWriter) add(offset int64, size int, key Key) {
 	x.count++
 }
 
-// leaf returns the leaf to write, after room for its header, or nil if there is none. The last
-// leaf is written only if there are others.
+// leaf returns the leaf to write, after room for its header, or nil if no leaf is due. If last is
+// set, the leaf is due unless it would be the only one.
 func (x *indexWriter) leaf(last bool) []byte {
 	due := x.pendingBytes+8 >= x.limit
 	if last {
@@ -124,8 +124,8 @@ func (x *indexWriter) intermediate(write func(b []byte) (offset int64, size int,
 	return levels, nil
 }
 
-// appendRoot appends the root. For an index of several levels it appends the middle data
-// block: the leaf that has it, and its number there.
+// appendRoot appends the root. If the index has several levels, it also appends where the middle
+// data block is: the place of its leaf, and the number of its entry in the leaf.
 func (x *indexWriter) appendRoot(dst []byte) []byte {
 	dst = appendRootEntries(dst, x.root)
 	if !x.hasLeaves {
@@ -151,7 +151,7 @@ func appendRootEntries(dst []byte, entries []indexEntry) []byte {
 }
 
 // bound returns the most bytes of the index blocks that are not written. Each level above the
-// leaves has at most half of the entries of the one below.
+// leaves has at most half of the entries of the level below.
 func (x *indexWriter) bound() int64 {
 	n := int64(x.pendingBytes) + 8 + midKeySize
 	n += 2 * x.rootBytes
@@ -161,7 +161,7 @@ func (x *indexWriter) bound() int64 {
 	return n
 }
 
-// blocks returns the most index blocks that are not written.
+// blocks returns how many index blocks at most are not written.
 func (x *indexWriter) blocks() int64 {
 	return 4 + int64(len(x.root))
 }

@@ -23,9 +23,9 @@ const (
 	infoEncoding     = "DATA_BLOCK_ENCODING"
 	infoBloomType    = "BLOOM_FILTER_TYPE"
 	infoLastBloomKey = "LAST_BLOOM_KEY"
-	infoSchema       = "schema"       // Hudi's, as are the next two
-	infoMinRecord    = "minRecordKey" // the least row
-	infoMaxRecord    = "maxRecordKey" // the greatest row
+	infoSchema       = "schema"       // a key of Hudi
+	infoMinRecord    = "minRecordKey" // a key of Hudi, for the least row
+	infoMaxRecord    = "maxRecordKey" // a key of Hudi, for the greatest row
 )
 
 // infoReserved is the prefix of HBase's own keys.
@@ -60,8 +60,8 @@ func (f Info) Value(key string) []byte {
 	return nil
 }
 
-// number returns the value of a key as a big-endian integer of 4 or 8 bytes. ok is false if
-// it is not one.
+// number returns the value of a key as a big-endian integer. ok is false if the value does not
+// have 4 or 8 bytes.
 func (f Info) number(key string) (n int64, ok bool) {
 	v := f.Value(key)
 	if len(v) != 4 && len(v) != 8 {

@@ -48,8 +48,8 @@ func (t KeyType) String() string {
 // LatestTimestamp is the timestamp of cells without one. It sorts first.
 const LatestTimestamp = math.MaxInt64
 
-// MaxRow and MaxFamily are the most bytes of a row and a family, by the widths of their
-// lengths.
+// MaxRow and MaxFamily are the most bytes of a row and of a family. Their lengths are stored in
+// two bytes and in one, with a sign.
 const (
 	MaxRow    = math.MaxInt16
 	MaxFamily = math.MaxInt8
@@ -109,9 +109,9 @@ func (k Key) Timestamp() int64 {
 // Type returns the cell's type.
 func (k Key) Type() KeyType { return KeyType(k[len(k)-1]) }
 
-// Compare returns a negative number, 0 or a positive number if k sorts before, like or after
-// other: by row, family and qualifier ascending, then timestamp and type descending. A key of
-// the type Minimum without family and qualifier is the last of its row.
+// Compare returns a negative number if k sorts before other, 0 if they are equal, and else a
+// positive number. Row, family and qualifier ascend, then timestamp and type descend. A key of the
+// type Minimum without family and qualifier is the last of its row.
 func (k Key) Compare(other Key) int {
 	if c := bytes.Compare(k.Row(), other.Row()); c != 0 {
 		return c
@@ -143,7 +143,7 @@ func (k Key) compareColumns(other Key) int {
 	return cmp.Compare(other.Type(), k.Type())
 }
 
-// String formats the key for messages as HBase does, bytes other than printable ASCII as
+// String formats the key for messages as HBase does. Bytes other than printable ASCII become
 // \xHH. The key may be nil.
 func (k Key) String() string {
 	if len(k) == 0 {
@@ -157,8 +157,8 @@ func (k Key) String() string {
 	return fmt.Sprintf("%s/%d/%s", b, k.Timestamp(), k.Type())
 }
 
-// appendPrintable appends bytes as HBase's Bytes.toStringBinary formats them, with the
-// backslash escaped as well.
+// appendPrintable appends bytes as HBase's Bytes.toStringBinary formats them. It also escapes
+// the backslash.
 func appendPrintable(dst, b []byte) []byte {
 	const digits = "0123456789ABCDEF"
 	for _, c := range b {
@@ -171,7 +171,7 @@ func appendPrintable(dst, b []byte) []byte {
 	return dst
 }
 
-// printable reports whether a byte is not escaped.
+// printable reports whether appendPrintable leaves a byte unchanged.
 func printable(c byte) bool { return c >= ' ' && c <= '~' && c != '\\' }
 
 // checkKey returns damage if the key at an offset is not valid.

@@ -9,15 +9,14 @@ import (
 	"strings"
 )
 
-// Options are the options of files of rows. As JSON they are the document of options in a
-// plan.
+// Options are the options of files of rows. A plan has them as a JSON document.
 type Options struct {
 	// Key has the paths of the fields that make the rows' keys; at least one.
 	Key []string `json:"key"`
-	// Family and Qualifier are those of all cells. Hudi has none.
+	// Family and Qualifier are in the keys of all cells. Files for Hudi have neither.
 	Family    string `json:"family,omitempty"`
 	Qualifier string `json:"qualifier,omitempty"`
-	// Timestamp is that of all cells, in milliseconds. Nil means LatestTimestamp.
+	// Timestamp is in the keys of all cells, in milliseconds. Nil means LatestTimestamp.
 	Timestamp *int64 `json:"timestamp,omitempty"`
 	// BlockCodec is "none" or "gz". Empty means "none".
 	BlockCodec string `json:"block_codec,omitempty"`
@@ -61,8 +60,8 @@ func parseChoices(chosen map[string][]string) (o Options, err error) {
 	return o, o.Validate()
 }
 
-// ParseOptions reads the document of options in a plan. It refuses unknown options: without
-// them the files would differ from the request.
+// ParseOptions reads the document of options in a plan. It refuses unknown options, because files
+// that are written without them would not be as requested.
 func ParseOptions(doc []byte) (o Options, err error) {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	//guard: rejects an option that it does not know

@@ -78,7 +78,7 @@ func TestBlocksOfAPart(t *testing.T) {
 		{"", func([]byte) {}},
 		{"leads back to a block before 33", be64(rootEntry(1), -1)},
 		{"a block is recorded at 1048576", be64(rootEntry(1), 1<<20)},
-		{"bytes where the index says 100", be32(rootEntry(1)+8, 100)},
+		{"bytes, the index says 100", be32(rootEntry(1)+8, 100)},
 	} {
 		p, err := Format.Open([]format.File{formattest.NewFile("f", f.changed(t, magicRoot, 0, c.change))}, format.OpenOptions{})
 		testenv.Must(t, err)

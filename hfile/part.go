@@ -12,14 +12,14 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// partFile is a file of a part. Its blocks are read as those of a column once their end is
-// known.
+// partFile is a file of a part. Once the end of the data blocks is known, they are read as the
+// blocks of a column.
 type partFile struct {
 	format.File
-	end int64
+	end int64 // offset after the data blocks; 0 while it is not known
 }
 
-// ReadAt reads a block as one of the part's only column.
+// ReadAt reads a data block as a block of the part's only column.
 func (f *partFile) ReadAt(p []byte, off int64) (int, error) {
 	if len(p) > headerSize && off+int64(len(p)) <= f.end {
 		return f.ReadBlock(p, 0, off, f.end)
@@ -28,9 +28,9 @@ func (f *partFile) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func (adapter) Open(files []format.File, o format.OpenOptions) (format.Part, error) {
-	//guard: rejects more than one file where one holds all rows
+	//guard: rejects a part of several files
 	if len(files) != 1 {
-		return nil, damage.New(damage.Unsupported, files[0].Name(), -1, "a part of %d files, expected one", len(files))
+		return nil, damage.New(damage.Unsupported, files[0].Name(), -1, "a part of %d files, expected one file", len(files))
 	}
 	in := &partFile{File: files[0]}
 	r, err := Open(in, in.Size(), OpenOptions{Name: in.Name(), MaxBlock: o.MaxBlock, Memory: o.Memory})
@@ -43,8 +43,8 @@ func (adapter) Open(files []format.File, o format.OpenOptions) (format.Part, err
 	return p, nil
 }
 
-// part implements format.RowPart: its cells as rows, or the rows in them. The opener of the
-// part releases the memory of the Reader.
+// part implements format.RowPart. Its rows are the cells, or the rows in the cells' values. The
+// opener of the part releases the memory of the Reader.
 type part struct {
 	*Reader
 	shape  shape
@@ -72,7 +72,7 @@ func isBinary(key string) bool {
 	return strings.HasPrefix(key, infoReserved)
 }
 
-// cellsColumn is the name of the only column, the stored cells.
+// cellsColumn is the name of the only column. Its values are the cells as stored.
 const cellsColumn = "cells"
 
 func (p *part) Columns() []format.Column {
@@ -83,7 +83,7 @@ func (p *part) Columns() []format.Column {
 }
 
 // Blocks returns the data blocks. It fails if their list does not fit the part's memory. The
-// numbers of their rows are not known before they are read.
+// number of rows in a block is not known before the block is read.
 func (p *part) Blocks(int) (blocks []format.Block, err error) {
 	headers := p.blocks()
 	memory := column.Reservation{Account: p.memory.Account}
@@ -93,9 +93,9 @@ func (p *part) Blocks(int) (blocks []format.Block, err error) {
 		if err != nil {
 			return err
 		}
-		//guard: rejects a size other than the index says
+		//guard: rejects a block whose size in the index is wrong
 		if h.size() != size {
-			return damage.New(damage.Size, "", offset, "a block of %d bytes where the index says %d", h.size(), size)
+			return damage.New(damage.Size, "", offset, "a block of %d bytes, the index says %d", h.size(), size)
 		}
 		// The list is copied as it grows.
 		//guard: reserves memory for the list of blocks
@@ -118,20 +118,20 @@ func (p *part) Read() (format.RowReader, error) {
 type shape int
 
 const (
-	// shapeCells makes a row of all parts of a cell.
+	// shapeCells makes a row of each cell, with all fields of the key and the value.
 	shapeCells shape = iota
-	// shapeKeyed makes a row of a cell's row and its value, which is Avro data.
+	// shapeKeyed makes a row of a cell's row and of its value, which is Avro data.
 	shapeKeyed
-	// shapeRows takes the values of the cells as the rows.
+	// shapeRows makes a row of a cell's value alone, which is a whole row as Avro data.
 	shapeRows
 )
 
-// infoRows is the file info's key for the fields that the rows are sorted by, in files whose
-// values are whole rows.
+// infoRows is the key in the file info for the fields that rows are sorted by. Only files whose
+// values are whole rows have this key.
 const infoRows = "rowtocol.key"
 
-// Keys, families and qualifiers are formatted as by HBase, bytes other than printable ASCII
-// as \xHH: most are text, but need not be.
+// cellsSchema is the schema of shapeCells. Keys, families and qualifiers are strings: most are
+// text. Bytes other than printable ASCII become \xHH, as in HBase.
 const cellsSchema = `{"type":"record","name":"Cell","fields":[` +
 	`{"name":"key","type":"string"},` +
 	`{"name":"family","type":"string"},{"name":"qualifier","type":"string"},` +
@@ -155,7 +155,7 @@ type rowReader struct {
 	part  *part
 	cells *Scanner
 	datum []byte
-	held  int64 // accounted bytes of datum
+	held  int64 // bytes of datum that are accounted for
 	err   error
 }
 

@@ -13,11 +13,11 @@ import (
 const DefaultMaxBlock = 512 << 20
 
 // maxLoadOnOpen is the largest size of a block that is read on opening, stored and decompressed.
-// Roots of indexes have 128 KiB, Hudi's a few MiB. The schemas in a file info are not larger.
+// The root of an index has 128 KiB, or a few MiB if Hudi wrote it. A file info is not larger.
 const maxLoadOnOpen = 64 << 20
 
-// tailSize is the size of the first read, at the end of a file. For most files it is all that
-// opening them needs.
+// tailSize is the size of the first read, at the end of a file. Most files are opened with this
+// read alone.
 const tailSize = 32 << 10
 
 // OpenOptions say how a file is read.
@@ -25,8 +25,8 @@ type OpenOptions struct {
 	// Name is the file's name in messages.
 	Name string
 	// MaxBlock is the largest size of a block, stored and decompressed. A larger block is
-	// reported as damage.Unsupported. 0 is DefaultMaxBlock. A block that is read on opening
-	// may have at most 64 MiB, and all of them together MaxBlock.
+	// reported as damage.Unsupported. 0 means DefaultMaxBlock. A block that is read on opening
+	// may have at most 64 MiB. All blocks that are read on opening may together have MaxBlock.
 	MaxBlock int64
 	// Memory accounts for the indexes and for the blocks of scanners, unless it is nil. Its
 	// error is returned to the caller.
@@ -39,13 +39,13 @@ type Reader struct {
 	name    string
 	size    int64
 	max     int64              // OpenOptions.MaxBlock
-	memory  column.Reservation // of indexes, file info and Bloom filter
+	memory  column.Reservation // memory of indexes, file info and Bloom filter
 	trailer *Trailer
 	info    Info
 	dialect dialect
-	root    []indexEntry // of the data index
-	meta    []indexEntry
-	bloom   *bloomFilter // of rows or cells; nil if there is none
+	root    []indexEntry // root of the data index
+	meta    []indexEntry // meta index
+	bloom   *bloomFilter // filter of rows or of cells; nil if there is none
 
 	hasChecksums bool // the blocks have checksums
 	hasTags      bool // each cell has tags
@@ -53,9 +53,9 @@ type Reader struct {
 	unverified   atomic.Bool
 }
 
-// Open reads and checks the trailer, the roots of the indexes, the file info and the Bloom
-// filter's index of the file of size bytes in r. Errors are *damage.Error, or wrap those of r
-// or the account. The caller closes the Reader.
+// Open opens the file of size bytes in r. It reads and checks the trailer, the roots of the
+// indexes, the file info and the Bloom filter's index. An error is a *damage.Error, or wraps an
+// error of r or of the account. The caller closes the Reader.
 func Open(r io.ReaderAt, size int64, o OpenOptions) (*Reader, error) {
 	f := &Reader{r: r, name: o.Name, size: size, max: o.MaxBlock, memory: column.Reservation{Account: o.Memory}}
 	if f.max == 0 {
@@ -136,7 +136,7 @@ func (t *tail) load(f *Reader, end int64) error {
 	return damage.ReadFull(t.r, t.buf, t.start, f.name)
 }
 
-// ReadAt reads from memory. Bytes before t.start are not there.
+// ReadAt reads from memory. It returns io.EOF for bytes before t.start.
 func (t *tail) ReadAt(p []byte, off int64) (int, error) {
 	if off < t.start || off > t.start+int64(len(t.buf)) {
 		return 0, io.EOF
@@ -173,9 +173,9 @@ func (f *Reader) loadOnOpen(blocks *blockReader) error {
 	if err := f.metaRoot(payload, offset); err != nil {
 		return fmt.Errorf("meta index: %w", err)
 	}
-	//guard: rejects another block in place of the file info
+	//guard: rejects a file info that is not after the indexes
 	if at != t.FileInfo {
-		return damage.New(damage.Value, "", t.FileInfo, "the file info is recorded elsewhere, expected at %d", at)
+		return damage.New(damage.Value, "", t.FileInfo, "the trailer has the file info at another place than %d", at)
 	}
 	if payload, offset, err = read(magicInfo); err != nil {
 		return err
@@ -251,11 +251,11 @@ func (f *Reader) Info() Info { return f.info }
 // Entries returns the number of cells that the trailer records.
 func (f *Reader) Entries() int64 { return f.trailer.Entries }
 
-// Unverified reports whether a block without checksums was read so far.
+// Unverified reports whether a block without checksums has been read.
 func (f *Reader) Unverified() bool { return f.unverified.Load() }
 
-// LastKey returns the key of the last cell, or nil if the file does not record one. Hudi's
-// writer records only the row: the result is then its first possible key.
+// LastKey returns the key of the last cell, or nil if the file does not record a key. Hudi's
+// writer records only the row. LastKey then returns the first possible key of that row.
 func (f *Reader) LastKey() Key {
 	k := f.info.Value(infoLastKey)
 	if checkKey(k, 0) == nil {
@@ -288,7 +288,7 @@ func (f *Reader) Meta(name string) ([]byte, error) {
 		if err != nil {
 			return nil, f.located(fmt.Errorf("meta block %q: %w", name, err))
 		}
-		return payload, nil // no one else has it
+		return payload, nil // nothing else uses this memory
 	}
 	return nil, nil
 }

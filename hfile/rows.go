@@ -14,8 +14,8 @@ type rowWriter struct{ o Options }
 
 func (w rowWriter) Key() []string { return w.o.Key }
 
-// writerMemory is about the memory of a Writer besides the index: its blocks, a chunk of HBase's
-// Bloom filter and the state of the codec. hudiBloomMemory is the memory of Hudi's filter.
+// writerMemory is about how much memory a Writer has besides the index, for its blocks, a chunk of
+// HBase's Bloom filter and the state of the codec. hudiBloomMemory is for Hudi's filter.
 const (
 	writerMemory    = 2 << 20
 	hudiBloomMemory = 14 << 20
@@ -40,7 +40,7 @@ func (w rowWriter) NewRows(schema string) (format.Rows, error) {
 	}
 	g.bound.fixed = empty.Bound(keyOverhead+len(w.o.Family)+len(w.o.Qualifier), 0)
 	if empty.hudi != nil {
-		g.bound.fixed -= empty.hudi.size() // sizeBound counts it by the rows
+		g.bound.fixed -= empty.hudi.size() // sizeBound adds the filter's size for the number of rows
 	}
 	return g, nil
 }
@@ -64,7 +64,7 @@ func (g *rowGroup) options() WriterOptions {
 
 // Admit refuses rows that no cell can hold.
 func (g *rowGroup) Admit(key, datum []byte) error {
-	//guard: refuses a key longer than a row may be
+	//guard: refuses a key that is too long for the row of a cell
 	if len(key) > MaxRow {
 		return damage.New(damage.Unsupported, "", -1, "a key of %d bytes exceeds the limit of %d", len(key), MaxRow)
 	}
@@ -114,10 +114,10 @@ func (g *rowGroup) Finish(int64) ([]format.Output, error) {
 
 // sizeBound bounds the size of a file of some cells in any order.
 type sizeBound struct {
-	fixed      int64 // of a file without cells
+	fixed      int64 // bytes of a file without cells
 	rows       int64
-	cells      int64 // bytes
-	longestKey int64 // bytes
+	cells      int64 // bytes of all cells
+	longestKey int64 // bytes of the longest key
 }
 
 func (b *sizeBound) add(key, value int) {
@@ -126,9 +126,9 @@ func (b *sizeBound) add(key, value int) {
 	b.longestKey = max(b.longestKey, int64(key))
 }
 
-// size returns the bound: the cells; for each block an entry in a leaf, and for each two
-// entries at most one above; and a filter of twice the bits that its keys need, in chunks. All
-// blocks but the last have at least DefaultBlockSize.
+// size returns the bound. It has the cells, an entry in a leaf for each block, and for two entries
+// at most one entry in the level above. It also has a filter of twice the bits that its keys need,
+// in chunks. All blocks but the last have at least DefaultBlockSize.
 func (b *sizeBound) size(codec Codec, bloom string) int64 {
 	blocks := b.cells/DefaultBlockSize + 1
 	entry := 4 + pointerSize + 9 + b.longestKey

@@ -9,28 +9,28 @@ import (
 )
 
 // Scanner reads the cells of a file in their order. It is for one goroutine, and its creator
-// closes it. After an error Next returns false until a seek.
+// closes it. After an error Next returns false until a seek. After Close it returns false.
 type Scanner struct {
 	f      *Reader
 	data   *blockReader
 	levels []level // index blocks below the root, the topmost first
 
-	offset  int64 // of the data block; -1 if none is read
+	offset  int64 // offset of the data block in the file; -1 if no block is read
 	next    int64 // offset after the data block
 	payload []byte
-	at      int // of the next cell in the payload
+	at      int // offset of the next cell in payload
 	key     Key
 	value   []byte
-	begun   bool  // key and value are those of a cell
-	cells   int64 // read since the file's beginning; negative after a seek
+	onCell  bool  // key and value are set
+	cells   int64 // cells read since the beginning of the file; negative after a seek
 	err     error
 
-	chunk     *blockReader // of the Bloom filter
-	chunkAt   int64
+	chunk     *blockReader // reads chunks of the Bloom filter
+	chunkAt   int64        // offset of the chunk in chunkBits
 	chunkBits []byte
 }
 
-// level is the last index block that was read at a level.
+// level is one level of the index below the root, with the last block that was read of it.
 type level struct {
 	blocks *blockReader
 	offset int64
@@ -55,7 +55,9 @@ func (s *Scanner) Close() {
 	if s.chunk != nil {
 		s.chunk.close()
 	}
-	s.payload, s.key, s.value, s.chunkBits, s.offset, s.begun = nil, nil, nil, nil, -1, false
+	s.payload, s.key, s.value, s.chunkBits, s.offset, s.onCell = nil, nil, nil, nil, -1, false
+	//guard: ends the scan for a later Next
+	s.at, s.next, s.cells = 0, s.f.trailer.LoadOnOpen, -1
 }
 
 // Key returns the key of the cell. It is valid until the scanner moves.
@@ -69,7 +71,7 @@ func (s *Scanner) Err() error { return s.err }
 
 // fail ends the scan.
 func (s *Scanner) fail(err error) bool {
-	s.err, s.begun = s.f.located(err), false
+	s.err, s.onCell = s.f.located(err), false
 	return false
 }
 
@@ -82,31 +84,32 @@ func (s *Scanner) Next() bool {
 		if more, err := s.nextBlock(); err != nil {
 			return s.fail(err)
 		} else if !more {
-			s.begun = false
+			s.onCell = false
 			return s.complete()
 		}
 	}
 	if err := s.cell(); err != nil {
 		return s.fail(err)
 	}
-	s.begun = true
+	s.onCell = true
 	if s.cells >= 0 {
 		s.cells++
 	}
 	return true
 }
 
-// complete ends a scan at the end of the file. It returns false.
+// complete ends a scan at the end of the file. After a seek it does not check the number of
+// cells. It returns false.
 func (s *Scanner) complete() bool {
-	//guard: rejects a file that lacks cells
+	//guard: rejects a file with more or fewer cells than its trailer says
 	if n := s.f.trailer.Entries; s.cells >= 0 && s.cells != n {
-		return s.fail(damage.New(damage.Count, "", s.f.size-trailerSize, "%d cells, the trailer has %d", s.cells, n))
+		return s.fail(damage.New(damage.Count, "", s.f.size-trailerSize, "the file has %d cells, its trailer says %d", s.cells, n))
 	}
 	return false
 }
 
-// Seek moves to the first cell that is not before a key. It returns false if there is none,
-// and after an error. Within the same block it reads nothing.
+// Seek moves to the first cell whose key is at or after key. It returns false if there is no
+// such cell, and after an error. A data block that the scanner is in is not read again.
 func (s *Scanner) Seek(key Key) bool {
 	s.err, s.cells = nil, -1
 	e, ok, err := s.find(key)
@@ -114,7 +117,7 @@ func (s *Scanner) Seek(key Key) bool {
 		return s.fail(err)
 	}
 	if !ok {
-		s.begun = false
+		s.onCell = false
 		s.at = len(s.payload)
 		s.next = s.f.trailer.LoadOnOpen
 		return false
@@ -124,10 +127,10 @@ func (s *Scanner) Seek(key Key) bool {
 		if err := s.readBlock(e.offset, e.size); err != nil {
 			return s.fail(err)
 		}
-	case s.begun && s.key.Compare(key) < 0:
+	case s.onCell && s.key.Compare(key) < 0:
 		// The scan goes on from the current cell.
 	default:
-		s.at = 0
+		s.at = 0 // The scan starts again at the block's first cell.
 	}
 	for s.Next() {
 		if s.key.Compare(key) >= 0 {
@@ -137,25 +140,25 @@ func (s *Scanner) Seek(key Key) bool {
 	return false
 }
 
-// SeekRow moves like Seek to the first cell of a row, or of the next row if the file does not
-// have it. The row may have more than MaxRow bytes.
+// SeekRow moves like Seek to the first cell of a row. If the file does not have the row, it
+// moves to the first cell of the next row. The row may have more than MaxRow bytes.
 func (s *Scanner) SeekRow(row []byte) bool {
 	start := row
-	//guard: finds nothing by a key longer than a row may be
+	//guard: shortens a row that is too long for a key
 	if len(row) > MaxRow {
 		start = row[:MaxRow]
 	}
 	ok := s.Seek(AppendRowKey(nil, start))
-	//guard: skips a longer row that begins with this one
+	//guard: skips rows before row, which Seek finds if row was shortened
 	for ok && bytes.Compare(s.key.Row(), row) < 0 {
 		ok = s.Next()
 	}
 	return ok
 }
 
-// find walks the index to the first data block that can have the first cell that is not before
-// a key. If an entry of the index has that key, it is the block before the entry's, because its
-// last cell may have the same key. ok is false if the file has no blocks.
+// find returns the index entry of the data block in which to look for the first cell at or after
+// key. If an index entry has exactly this key, find returns the block before it, because the last
+// cell of that block may have the same key. ok is false if the file has no blocks.
 func (s *Scanner) find(key Key) (e indexEntry, ok bool, err error) {
 	root := s.f.root
 	if len(root) == 0 {
@@ -172,10 +175,10 @@ func (s *Scanner) find(key Key) (e indexEntry, ok bool, err error) {
 	return e, true, nil
 }
 
-// walkIndex calls index with the entry of each index block below the root and the block's first
-// key, and data with the entry of each data block, in their order.
+// walkIndex visits the blocks of the index in file order. It calls index for each index block
+// below the root, with the block's entry and first key. It calls data for each data block.
 func (s *Scanner) walkIndex(index func(e indexEntry, first Key) error, data func(e indexEntry) error) error {
-	least := make([]int64, len(s.levels)+1) // offset of the next block of each level
+	least := make([]int64, len(s.levels)+1) // by level, the lowest offset that the next block may have
 	var walk func(entries int, entry func(i int) indexEntry, depth int) error
 	walk = func(entries int, entry func(i int) indexEntry, depth int) error {
 		for i := range entries {
@@ -207,7 +210,7 @@ func (s *Scanner) walkIndex(index func(e indexEntry, first Key) error, data func
 	return walk(len(s.f.root), func(i int) indexEntry { return s.f.root[i] }, 0)
 }
 
-// descend reads the index block that an entry points to.
+// descend reads the index block that an entry points to, unless l has it.
 func (s *Scanner) descend(l *level, e indexEntry, leaf bool) error {
 	if l.offset == e.offset {
 		return nil
@@ -228,9 +231,9 @@ func (s *Scanner) descend(l *level, e indexEntry, leaf bool) error {
 	return nil
 }
 
-// readBlock reads the data block at an offset. The size is negative if it is not known.
+// readBlock reads the data block of size bytes at an offset.
 func (s *Scanner) readBlock(offset int64, size int) error {
-	s.offset, s.payload, s.at, s.begun = -1, nil, 0, false
+	s.offset, s.payload, s.at, s.onCell = -1, nil, 0, false
 	h, payload, err := s.data.read(offset, size, magicData)
 	if err != nil {
 		return err
@@ -239,10 +242,10 @@ func (s *Scanner) readBlock(offset int64, size int) error {
 	return nil
 }
 
-// nextBlock reads the next data block. more is false if there is none.
+// nextBlock reads the next data block. more is false if there is no other data block.
 func (s *Scanner) nextBlock() (more bool, err error) {
-	// A file begins with data blocks, if it has any. The trailer's offset of the first one is
-	// not used, because it has no checksum.
+	// A file begins with its data blocks. The trailer also records the offset of the first data
+	// block, which is not used, because the trailer has no checksum.
 	at := s.next
 	for at < s.f.trailer.LoadOnOpen {
 		h, err := s.data.header(at)
@@ -268,17 +271,18 @@ func (s *Scanner) nextBlock() (more bool, err error) {
 //
 //	| key length: 4 | value length: 4 | key | value | tags length: 2 | tags | version: VInt |
 //
-// Files without tags have no tags length, and files without versions no version.
+// The cells of a file without tags have no tags length. Those of a file without versions have no
+// version.
 func (s *Scanner) cell() error {
 	b := s.payload[s.at:]
 	//guard: rejects a cell without its lengths
 	if len(b) < 8 {
-		return s.damaged("%d bytes where a cell begins", len(b))
+		return s.damaged("%d bytes are left, a cell begins with 8 bytes of lengths", len(b))
 	}
 	key, value := int32(binary.BigEndian.Uint32(b)), int32(binary.BigEndian.Uint32(b[4:]))
 	//guard: rejects a cell that reaches beyond the block
 	if key < 0 || value < 0 || int64(key)+int64(value) > int64(len(b)-8) {
-		return s.damaged("a key of %d bytes and a value of %d where %d are left", key, value, len(b)-8)
+		return s.damaged("a cell with a key of %d bytes and a value of %d bytes, but the block has only %d more", key, value, len(b)-8)
 	}
 	s.key = b[8 : 8+key]
 	if err := checkKey(s.key, s.offset); err != nil {

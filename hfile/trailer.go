@@ -17,10 +17,11 @@ const (
 	magicTrailer = "TRABLK\"$"
 	// trailerSize is the fixed size of the trailer.
 	trailerSize = 4096
-	// versionSize is the size of the version at its end: the minor version in the first byte,
-	// the major version in the others.
+	// versionSize is the size of the version at the trailer's end. The first byte is the minor
+	// version, the others are the major version.
 	versionSize = 4
-	// majorVersion is that of files that are read and written. minorVersion is HBase's.
+	// majorVersion is the version of files that are read and written. minorVersion is the one
+	// that HBase writes.
 	majorVersion = 3
 	minorVersion = 3
 )
@@ -51,14 +52,14 @@ type Trailer struct {
 	Major, Minor int
 	FileInfo     int64 // offset of the block with the file info
 	LoadOnOpen   int64 // offset of the root of the data index
-	IndexSize    int64 // of index blocks before compression; of cells by Hudi
+	IndexSize    int64 // size of index blocks before compression; Hudi writes the size of the cells
 	Total        int64 // size of blocks before compression
-	DataIndex    int   // entries of the data index's root
-	MetaIndex    int   // entries of the meta index
-	Entries      int64 // cells
-	Levels       int   // of the data index
+	DataIndex    int   // number of entries in the data index's root
+	MetaIndex    int   // number of entries in the meta index
+	Entries      int64 // number of cells
+	Levels       int   // number of levels of the data index
 	FirstData    int64 // offset of the first data block; -1 if there is none
-	LastData     int64 // offset of the last data block; -1 if there is none, or 0 by Hudi
+	LastData     int64 // offset of the last data block; -1 if there is none, for which Hudi writes 0
 	Comparator   string
 	Codec        Codec
 }
@@ -151,16 +152,16 @@ func (t *Trailer) parse(m *protobuf.Message) error {
 	return m.End(trailerInfo, trailerLoadOnOpen)
 }
 
-// hudiPackage is the prefix of the order's name in files for Hudi.
+// hudiPackage is the prefix of the comparator's name in files of Hudi.
 const hudiPackage = "org.apache.hudi."
 
-// byHudi reports whether Hudi's own writer wrote the file: it has no minor version.
+// byHudi reports whether Hudi's own writer wrote the file. That writer sets no minor version.
 func (t *Trailer) byHudi() bool {
 	return t.Minor == 0 && strings.HasPrefix(t.Comparator, hudiPackage)
 }
 
-// ordered reports whether the cells are in the order of Key.Compare. HBase has several names
-// for it, and Hudi its own. Files of the table hbase:meta and of bytes have another order.
+// ordered reports whether the cells are in the order of Key.Compare. HBase has several names for
+// this order, and Hudi has its own. Files of the table hbase:meta and of bytes have another order.
 func (t *Trailer) ordered() bool {
 	switch name, ok := strings.CutPrefix(t.Comparator, "org.apache.hadoop.hbase."); {
 	case t.Comparator == "", strings.HasPrefix(t.Comparator, hudiPackage):
@@ -178,16 +179,16 @@ func (t *Trailer) check(offset int64) error {
 	switch {
 	//guard: rejects a codec that it cannot read
 	case !t.Codec.readable():
-		return damage.New(damage.Unsupported, "", offset, "blocks are compressed with %s; NONE, GZ, SNAPPY, LZ4 and ZSTD are read", t.Codec)
+		return damage.New(damage.Unsupported, "", offset, "blocks are compressed with %s; only NONE, GZ, SNAPPY, LZ4 and ZSTD are read", t.Codec)
 	//guard: rejects cells in another order
 	case !t.ordered():
 		return damage.New(damage.Unsupported, "", offset, "the cells are in the unknown order %q", t.Comparator)
 	//guard: rejects an offset outside the file
 	case t.LoadOnOpen < 0 || t.LoadOnOpen > t.FileInfo || t.FileInfo > offset-headerSize:
-		return damage.New(damage.Value, "", offset, "the indexes are recorded at %d, the file info at %d, the trailer is at %d", t.LoadOnOpen, t.FileInfo, offset)
+		return damage.New(damage.Value, "", offset, "the trailer has the indexes at %d and the file info at %d, but is itself at %d", t.LoadOnOpen, t.FileInfo, offset)
 	//guard: rejects a negative number of cells
 	case t.Entries < 0:
-		return damage.New(damage.Value, "", offset, "%d cells", t.Entries)
+		return damage.New(damage.Value, "", offset, "the trailer says %d cells", t.Entries)
 	//guard: bounds the levels of an index
 	case t.Levels < 1 || t.Levels > maxLevels:
 		return damage.New(damage.Value, "", offset, "an index of %d levels", t.Levels)

@@ -9,9 +9,9 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Verify reads every byte of the file and checks it: the checksum and place of every block;
-// the order and number of the cells; that the indexes lead to each data block by a valid key;
-// that the Bloom filter has each row; and the fields of file info and trailer. It returns
+// Verify reads every byte of the file. It checks the checksum and place of every block, and the
+// order and number of the cells. The indexes must lead to each data block by a valid key, and the
+// Bloom filters must have each row. It also checks the fields of file info and trailer. It returns
 // the first damage that it finds, and stops at any other error, such as the end of ctx.
 func (f *Reader) Verify(ctx context.Context) error {
 	v := &verifier{f: f, s: f.Scan(), previous: map[string]int64{}, memory: column.Reservation{Account: f.memory.Account}}
@@ -24,8 +24,8 @@ func (f *Reader) Verify(ctx context.Context) error {
 type dataBlock struct {
 	offset      int64
 	size        int
-	first       Key // of its first cell
-	previousKey Key // the key before that; nil for the first block
+	first       Key // key of the first cell
+	previousKey Key // key of the cell before the first; nil in the first block
 }
 
 type verifier struct {
@@ -33,16 +33,16 @@ type verifier struct {
 	s        *Scanner
 	previous map[string]int64 // offset of the last block of a magic
 	data     []dataBlock
-	memory   column.Reservation // of what is kept of the blocks
+	memory   column.Reservation // memory of data, index and hudi
 	index    map[int64]bool     // offsets of the index blocks below the root that no entry has led to
-	chunks   int                // of the Bloom filter that were read
-	meta     int                // meta blocks that were read
+	chunks   int                // number of chunks of the Bloom filter that were read
+	meta     int                // number of meta blocks that were read
 	hudi     *HudiBloom
 	firstRow []byte
 	last     Key
 	cells    int64
-	keys     int64 // bytes
-	values   int64 // bytes
+	keys     int64 // bytes of all keys
+	values   int64 // bytes of all values
 }
 
 func (v *verifier) run(ctx context.Context) error {
@@ -93,7 +93,7 @@ func (v *verifier) block(at int64) (int, error) {
 		return 0, err
 	}
 	begin := v.f.trailer.LoadOnOpen
-	//guard: rejects a block that belongs to two sections
+	//guard: rejects a block that begins before the indexes and ends in them
 	if at < begin && at+int64(h.size()) > begin {
 		return 0, damage.New(damage.Size, "", at, "a block reaches beyond %d, where the indexes begin", begin)
 	}
@@ -104,11 +104,11 @@ func (v *verifier) block(at int64) (int, error) {
 	v.previous[h.magic] = at
 	//guard: rejects a wrong pointer to the block before
 	if h.previous != before && !v.f.ByHudi() {
-		return 0, damage.New(damage.Value, "", at+16, "the block before of its kind is recorded at %d, it is at %d", h.previous, before)
+		return 0, damage.New(damage.Value, "", at+16, "the block has the previous one of its kind at %d, but that is at %d", h.previous, before)
 	}
 	switch h.magic {
 	case magicRoot, magicInfo, magicBloomMeta, magicDeleteBloom:
-		//guard: rejects an index among the data
+		//guard: rejects a root or file info among the data
 		if at < begin {
 			return 0, damage.New(damage.Magic, "", at, "a block %q before the beginning of the indexes", h.magic)
 		}
@@ -128,7 +128,7 @@ func (v *verifier) block(at int64) (int, error) {
 	return h.size(), err
 }
 
-// mapEntryMemory bounds the memory of an entry in a map of two numbers, with the room that the
+// mapEntryMemory bounds the memory of an entry in the map verifier.index, with the room that the
 // map grows by.
 const mapEntryMemory = 80
 
@@ -142,7 +142,7 @@ func (v *verifier) metaBlock(at int64, size int) error {
 	return nil
 }
 
-// chunk checks that the Bloom filter lists a chunk, if there is a filter.
+// chunk checks that the Bloom filter lists a chunk. It does nothing if there is no filter.
 func (v *verifier) chunk(at int64, size int) error {
 	if v.f.bloom == nil {
 		return nil
@@ -194,8 +194,8 @@ func (v *verifier) dataBlock(at int64, size int, payload []byte) error {
 	return nil
 }
 
-// reserve reserves memory for a key of a data block, and for the block in a list, which is
-// copied as it grows.
+// reserve reserves memory for a key of a data block, and for the block in v.data, which is copied
+// as it grows.
 func (v *verifier) reserve(key int) error {
 	return v.memory.Reserve(int64(key) + 2*int64(unsafe.Sizeof(dataBlock{})))
 }
@@ -223,7 +223,7 @@ func (v *verifier) checkIndex() error {
 	n := 0
 	err := v.s.walkIndex(func(e indexEntry, first Key) error {
 		delete(v.index, e.offset)
-		//guard: rejects a key of the index below the block
+		//guard: rejects an index block whose first key the entry above does not have
 		if first.Compare(e.key) != 0 {
 			return damage.New(damage.Value, "", e.offset, "the index block begins with %s, the entry above has %s", first, Key(e.key))
 		}
@@ -256,7 +256,7 @@ func (v *verifier) checkEntry(e indexEntry, n int) error {
 	if v.f.dialect.rowOnly {
 		first = AppendRowKey(nil, first.Row())
 	}
-	//guard: rejects a key of the index above the block
+	//guard: rejects an index entry whose key is after the block's first key
 	if first.Compare(e.key) < 0 {
 		return damage.New(damage.Value, "", e.offset, "the index has %s for a block that begins with %s", Key(e.key), b.first)
 	}
@@ -264,7 +264,7 @@ func (v *verifier) checkEntry(e indexEntry, n int) error {
 	if b.previousKey != nil && v.f.dialect.rowOnly {
 		above = bytes.Compare(b.previousKey.Row(), Key(e.key).Row()) > 0
 	}
-	//guard: rejects a key of the index after cells of that key
+	//guard: rejects an index entry whose key is before the block's previous key
 	if above {
 		return damage.New(damage.Value, "", e.offset, "the index has %s for a block after %s", Key(e.key), b.previousKey)
 	}
@@ -328,9 +328,9 @@ func (v *verifier) checkInfo() error {
 // checkTrailer checks the trailer against the blocks.
 func (v *verifier) checkTrailer() error {
 	t, at := v.f.trailer, v.f.size-trailerSize
-	//guard: rejects a file that lacks cells
+	//guard: rejects a file with more or fewer cells than its trailer says
 	if t.Entries != v.cells {
-		return damage.New(damage.Count, "", at, "%d cells, the trailer has %d", v.cells, t.Entries)
+		return damage.New(damage.Count, "", at, "the file has %d cells, its trailer says %d", v.cells, t.Entries)
 	}
 	if len(v.data) == 0 {
 		return nil
@@ -343,8 +343,8 @@ func (v *verifier) checkTrailer() error {
 	return nil
 }
 
-// Blocks calls visit with each data block in their order: the offset and the size in the file,
-// and a key that is not above the block's first one. It reads only the index.
+// Blocks calls visit for each data block, in file order. visit gets the block's offset and size in
+// the file, and a key that is not above the block's first key. Blocks reads only the index.
 func (f *Reader) Blocks(visit func(offset int64, size int, key Key) error) error {
 	s := f.Scan()
 	defer s.Close()

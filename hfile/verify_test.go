@@ -57,7 +57,7 @@ func TestVerify(t *testing.T) {
 		name, text string
 		f          file
 	}{
-		{"chain", "the block before of its kind is recorded at 5", flat.changed(t, magicData, 1, be64(16, 5))},
+		{"chain", "the block has the previous one of its kind at 5", flat.changed(t, magicData, 1, be64(16, 5))},
 		{"a root among the data", "before the beginning of the indexes", flat.changed(t, magicData, 0, func(b []byte) { copy(b, magicRoot) })},
 		{"order", "sorts before the previous one", flat.changed(t, magicData, 1, func(b []byte) { b[headerSize+8+rowLengthSize+3] = '/' })},
 		{"no bits", "the Bloom filter does not have the row", flat.changed(t, magicBloomChunk, 0, func(b []byte) {
@@ -91,7 +91,7 @@ func TestVerify(t *testing.T) {
 		{"an index block twice", "the index leads back to a block before", wide.changed(t, magicRoot, 0, func(b []byte) {
 			copy(b[rootEntry(1):][:pointerSize], b[rootEntry(0):])
 		})},
-		{"an index block's size", "a block of 185 bytes where the index says 186", deep.changed(t, magicRoot, 0, func(b []byte) { b[rootEntry(0)+pointerSize-1]++ })},
+		{"an index block's size", "a block of 185 bytes, the index says 186", deep.changed(t, magicRoot, 0, func(b []byte) { b[rootEntry(0)+pointerSize-1]++ })},
 		{"the key above", "the entry above has", deep.changed(t, magicRoot, 0, func(b []byte) { b[rootEntry(1)-1] = byte(Delete) })},
 		{"a block without an index", "the index has 3 data blocks, the file 4", madeBy(t, WriterOptions{BlockSize: 1}, 4, func(w *Writer) {
 			flush(t, w)
@@ -141,7 +141,7 @@ func TestVerify(t *testing.T) {
 			testenv.Must(t, w.Append(lastKey, nil))
 		}).changed(t, magicInfo, 0, func(b []byte) { b[bytes.Index(b, []byte(infoAverageValue))] = 'x' })},
 		{"another average", infoAverageValue + " is recorded as 9", inInfo(infoAverageValue, len(infoAverageValue)+2+3, 9)},
-		{"cells", "30 cells, the trailer has 31", flat.withTrailer(t, func(tr *Trailer) { tr.Entries++ })},
+		{"cells", "the file has 30 cells, its trailer says 31", flat.withTrailer(t, func(tr *Trailer) { tr.Entries++ })},
 		{"the first block", "the data blocks are recorded", flat.withTrailer(t, func(tr *Trailer) { tr.FirstData = data[1] })},
 		{"the last block", "the data blocks are recorded", flat.withTrailer(t, func(tr *Trailer) { tr.LastData = data[1] })},
 		{"a block over two parts", "where the indexes begin", overlapping(t)},
@@ -283,7 +283,7 @@ func TestScanOfAll(t *testing.T) {
 		}
 	}
 	_, err := scan(func(tr *Trailer) { tr.Entries++ })
-	wantDamage(t, "a cell that is not there", err, "30 cells, the trailer has 31")
+	wantDamage(t, "a cell that is not there", err, "the file has 30 cells, its trailer says 31")
 }
 
 func TestEmptyChunk(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 	"slices"
 )
 
-// DefaultBlockSize is the default of WriterOptions.BlockSize, in bytes, HBase's.
+// DefaultBlockSize is the default of WriterOptions.BlockSize, in bytes. HBase has the same.
 const DefaultBlockSize = 64 << 10
 
-// DefaultIndexBlockSize is the default of WriterOptions.IndexBlockSize, in bytes, HBase's.
+// DefaultIndexBlockSize is the default of WriterOptions.IndexBlockSize, in bytes. HBase has the same.
 const DefaultIndexBlockSize = 128 << 10
 
 // MaxDataBlock is the most bytes of a data block. Cells with equal keys, which are always in
@@ -25,7 +25,8 @@ type WriterOptions struct {
 	// BlockSize is the size in bytes, before compression, at which a data block ends;
 	// 0 is DefaultBlockSize.
 	BlockSize int
-	// IndexBlockSize is the same for index blocks; 0 is DefaultIndexBlockSize.
+	// IndexBlockSize is the size in bytes, before compression, at which an index block ends;
+	// 0 is DefaultIndexBlockSize.
 	IndexBlockSize int
 	// Codec is None or GZ; 0 is None.
 	Codec Codec
@@ -52,17 +53,17 @@ type Writer struct {
 
 	buf      []byte // the data block, after room for its header
 	stored   []byte // the last compressed block
-	first    Key    // of the block; empty before its first cell
-	last     Key    // of all cells, in the memory of buf, perhaps beyond its length
-	firstRow []byte // of all cells, for HudiRange
+	first    Key    // first key of the block; empty before the block's first cell
+	last     Key    // last key of all; it is in the memory of buf, perhaps beyond its length
+	firstRow []byte // first row of all, for HudiRange
 	previous map[string]int64
 	index    indexWriter
 	bloom    *bloomWriter
 	hudi     *hudiBloomWriter
 
 	cells       int64
-	keys        int64 // bytes
-	values      int64 // bytes
+	keys        int64 // bytes of all keys
+	values      int64 // bytes of all values
 	total       int64 // size of all blocks that the trailer counts, before compression
 	firstData   int64
 	lastData    int64
@@ -70,7 +71,7 @@ type Writer struct {
 	optionsSize int64 // see optionsBound
 }
 
-// NewWriter returns a Writer of a file to w. It writes w sequentially.
+// NewWriter returns a Writer that writes a file to w, from beginning to end.
 func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 	if o.BlockSize == 0 {
 		o.BlockSize = DefaultBlockSize
@@ -105,8 +106,8 @@ var ErrOrder = errors.New("hfile: the cells are not in order")
 // ErrBlock is the error for cells with equal keys that do not fit into one block.
 var ErrBlock = errors.New("hfile: the cells do not fit a block")
 
-// Append writes a cell, which must not sort before the last one. key is a valid key, as from
-// AppendKey. After an error the file cannot be completed.
+// Append writes a cell, which must not sort before the cell that was appended last. key is a
+// valid key, such as AppendKey returns. After an error the file cannot be completed.
 func (f *Writer) Append(key Key, value []byte) error {
 	if f.err != nil {
 		return f.err
@@ -125,7 +126,7 @@ func (f *Writer) append(key Key, value []byte) error {
 			order = f.last.compareColumns(key)
 		}
 	}
-	//guard: refuses rows that do not ascend
+	//guard: refuses a cell that sorts before the last one
 	if order > 0 {
 		return fmt.Errorf("%w: %s after %s", ErrOrder, key, f.last)
 	}
@@ -144,7 +145,7 @@ func (f *Writer) append(key Key, value []byte) error {
 			room = MaxDataBlock
 		}
 		if size > room {
-			return fmt.Errorf("%w: the cells of %s take more than %d bytes", ErrBlock, key, MaxDataBlock)
+			return fmt.Errorf("%w: the cells with the key %s have more than %d bytes", ErrBlock, key, MaxDataBlock)
 		}
 	}
 	if len(f.buf) == headerSize {
@@ -187,11 +188,12 @@ func cellSize(key, value int) int64 { return 4 + 4 + int64(key) + int64(value) +
 // Cells returns the number of cells appended.
 func (f *Writer) Cells() int64 { return f.cells }
 
-// LastKey returns the key of the last cell, valid until the next Append, or nil if there is none.
+// LastKey returns the key of the last cell, or nil before the first cell. The key is valid until
+// the next Append.
 func (f *Writer) LastKey() Key { return f.last }
 
 // flush writes the data block, and the full blocks of the index and the Bloom filter. If last
-// is set, it also writes those that are not full.
+// is set, it also writes blocks of both that are not full.
 func (f *Writer) flush(last bool) error {
 	if len(f.buf) > headerSize {
 		offset, size, err := f.write(magicData, f.buf)
@@ -228,8 +230,8 @@ func (f *Writer) flush(last bool) error {
 	}
 }
 
-// write writes a block whose payload is in b, after room for its header, and returns its place.
-// It may append checksums to b.
+// write writes a block and returns its place. Its payload is in b, after room for the header.
+// write may append checksums to b.
 func (f *Writer) write(magic string, b []byte) (offset int64, size int, err error) {
 	h := blockHeader{magic: magic, raw: len(b) - headerSize, previous: -1}
 	if at, ok := f.previous[magic]; ok {
@@ -366,7 +368,7 @@ func (f *Writer) fileInfo() Info {
 // given sizes, is appended and the file is then closed.
 func (f *Writer) Bound(key, value int) int64 {
 	stored := f.o.Codec.stored
-	// The cell may be in its own block, and each of the blocks in its own leaf.
+	// The cell may be in a block of its own, and each data block in a leaf of its own.
 	entry := int64(pointerSize + 9 + key)
 	n := f.written + stored(int64(len(f.buf)-headerSize)) + stored(cellSize(key, value))
 	n += stored(f.index.bound()+4*entry) + 4*stored(0)
@@ -384,7 +386,7 @@ func (f *Writer) Bound(key, value int) int64 {
 	return n + f.optionsSize + stored(int64(info)) + stored(0) + trailerSize
 }
 
-// optionsBound returns the most bytes that the meta blocks and pairs of the options take.
+// optionsBound returns the most bytes that the meta blocks and pairs of the options have in a file.
 func (o *WriterOptions) optionsBound() (n int64) {
 	info := int64(0)
 	for _, p := range o.Info {

@@ -9,29 +9,32 @@ import (
 const (
 	// LargeBlock is the size in bytes from which stored blocks get their own memory.
 	LargeBlock = 1 << 20
-	// KeptBlock is the memory in bytes that a reader keeps with blocks of any size.
+	// KeptBlock is the size in bytes up to which a Room keeps its memory even if the next
+	// blocks are much smaller.
 	KeptBlock = 128 << 10
-	// RoundBlock is the most bytes by which memory for a block is rounded up, so that a
-	// block a few bytes larger than the last one needs no more memory.
+	// RoundBlock is the largest unit in bytes to which memory for a block is rounded up, so
+	// that a block a few bytes larger than the last one needs no more memory.
 	RoundBlock = 8 << 10
 )
 
-// Room is the memory of one decoded block after another.
+// Room is memory that holds one decoded block at a time, and is reused for the next.
 type Room struct {
 	Bytes []byte
 	Held  int64 // bytes accounted for
 }
 
-// Make makes the room large enough for a block, and not much larger, because each of
-// many columns may have had one large block.
-func (r *Room) Make(of Account, size int64) error {
+// Make ensures capacity for a block of size bytes. It gives up memory of more than twice that
+// size. Otherwise each of many columns would keep the memory of its largest block. New memory
+// has the length 0, memory that is reused keeps its length.
+func (r *Room) Make(account Account, size int64) error {
 	if had := int64(cap(r.Bytes)); had >= size && had <= max(2*size, KeptBlock) {
 		return nil
 	}
-	r.Release(of)
+	r.Release(account)
+	// The unit is a power of two, and at most an eighth of the size.
 	round := min(int64(1)<<max(bits.Len64(uint64(size))-4, 0), RoundBlock)
 	size = (size + round - 1) &^ (round - 1)
-	if err := of.Reserve(size); err != nil {
+	if err := account.Reserve(size); err != nil {
 		return err
 	}
 	r.Bytes, r.Held = make([]byte, 0, size), size
@@ -39,8 +42,8 @@ func (r *Room) Make(of Account, size int64) error {
 }
 
 // Release releases the memory.
-func (r *Room) Release(of Account) {
-	of.Release(r.Held)
+func (r *Room) Release(account Account) {
+	account.Release(r.Held)
 	r.Bytes, r.Held = nil, 0
 }
 
@@ -48,10 +51,11 @@ func (r *Room) Release(of Account) {
 // blocks of many columns and stay in the processor's caches.
 var storedBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// StoredBuffer returns memory for a stored block; return it with ReleaseStored.
-func StoredBuffer(of Account, n int64) (*[]byte, error) {
+// StoredBuffer returns a buffer of n bytes for a stored block. The account is used only if n is at
+// least LargeBlock. The caller gives the buffer back to ReleaseStored, and keeps its length.
+func StoredBuffer(account Account, n int64) (*[]byte, error) {
 	if n >= LargeBlock {
-		if err := of.Reserve(n); err != nil {
+		if err := account.Reserve(n); err != nil {
 			return nil, err
 		}
 		buf := make([]byte, n)
@@ -62,10 +66,10 @@ func StoredBuffer(of Account, n int64) (*[]byte, error) {
 	return buf, nil
 }
 
-// ReleaseStored returns memory of StoredBuffer.
-func ReleaseStored(of Account, buf *[]byte) {
+// ReleaseStored takes back a buffer that StoredBuffer returned.
+func ReleaseStored(account Account, buf *[]byte) {
 	if n := len(*buf); n >= LargeBlock {
-		of.Release(int64(n))
+		account.Release(int64(n))
 		return
 	}
 	storedBuffers.Put(buf)

@@ -14,8 +14,8 @@ import (
 
 // protocol is one way to talk to a name node.
 type protocol struct {
-	key  string // of a name node's address in the configuration
-	port string // default
+	key  string // configuration key of a name node's address
+	port string // the port if an address has none
 }
 
 var protocols = map[string]protocol{
@@ -24,11 +24,12 @@ var protocols = map[string]protocol{
 	"swebhdfs": {"dfs.namenode.https-address", "9871"},
 }
 
-// NameNodes returns the addresses (host:port) of an authority's name nodes, and the
-// canonical spelling of scheme and authority: with the port, or the name of a
-// nameservice. The scheme is hdfs, webhdfs or swebhdfs, else the error is
-// store.ErrScheme. An empty authority is that of fs.defaultFS. A nameservice has only
-// its own addresses in the configuration, in their order.
+// NameNodes returns the canonical form of scheme://authority, and the addresses (host:port)
+// of its name nodes. The canonical authority is the name of a nameservice, or host:port in
+// small letters. An empty authority means the name node or nameservice of fs.defaultFS. The
+// addresses of a nameservice are in the order of dfs.ha.namenodes. A name node without a web
+// address has its RPC host and the default port. The error is store.ErrScheme unless the
+// scheme is hdfs, webhdfs or swebhdfs.
 func (c *Conf) NameNodes(scheme, authority string) (canonical string, addrs []string, err error) {
 	p, ok := protocols[scheme]
 	if !ok {
@@ -58,17 +59,17 @@ func (c *Conf) NameNodes(scheme, authority string) (canonical string, addrs []st
 func (c *Conf) defaultAuthority(scheme string) (string, error) {
 	value := c.String("fs.defaultFS", "")
 	if value == "" {
-		return "", fmt.Errorf("%s:/// needs fs.defaultFS, which no configuration sets "+
-			"(HADOOP_CONF_DIR, HADOOP_HOME)", scheme)
+		return "", fmt.Errorf("%s:/// stands for fs.defaultFS, which is not set: name the host, "+
+			"or set HADOOP_CONF_DIR to a directory whose core-site.xml has fs.defaultFS", scheme)
 	}
-	theirs, rest, ok := strings.Cut(value, "://")
-	theirs = strings.ToLower(theirs)
+	defaultScheme, rest, ok := strings.Cut(value, "://")
+	defaultScheme = strings.ToLower(defaultScheme)
 	authority, _, _ := strings.Cut(rest, "/")
-	p, known := protocols[theirs]
+	p, known := protocols[defaultScheme]
 	if !ok || !known || authority == "" {
-		return "", fmt.Errorf("%s:/// stands for fs.defaultFS, but that is %s", scheme, value)
+		return "", fmt.Errorf("%s:/// stands for fs.defaultFS, but %s is not a location on HDFS", scheme, value)
 	}
-	if theirs == scheme || c.isNameservice(authority) {
+	if defaultScheme == scheme || c.isNameservice(authority) {
 		return authority, nil
 	}
 	host, port, err := splitAuthority(authority, p.port)
@@ -78,8 +79,9 @@ func (c *Conf) defaultAuthority(scheme string) (string, error) {
 	return c.counterpart(p, net.JoinHostPort(host, port), protocols[scheme]), nil
 }
 
-// counterpart returns the address for protocol other of the name node that has the
-// given address for p.
+// counterpart returns the address at which a name node serves the protocol other. The node
+// is the one that serves p at address. If no address is configured, the result is the node's
+// host with the default port.
 func (c *Conf) counterpart(p protocol, address string, other protocol) string {
 	host, _, _ := net.SplitHostPort(address)
 	for _, suffix := range append([]string{""}, c.suffixes()...) {
@@ -90,18 +92,19 @@ func (c *Conf) counterpart(p protocol, address string, other protocol) string {
 			return found
 		}
 	}
-	if suffixless := c.address(other, "", host); suffixless != "" {
-		if h, _, _ := net.SplitHostPort(suffixless); strings.EqualFold(h, host) {
-			return suffixless
+	if single := c.address(other, "", host); single != "" {
+		if h, _, _ := net.SplitHostPort(single); strings.EqualFold(h, host) {
+			return single
 		}
 	}
 	return net.JoinHostPort(host, other.port)
 }
 
-// WebNodes returns the WebHDFS addresses of the name nodes of an authority of hdfs, as
-// NameNodes spells it, and the scheme: swebhdfs if dfs.http.policy offers TLS, else
-// webhdfs. A configuration that requires encrypted transfers but offers none is an
-// error, and so is one that has only other name nodes.
+// WebNodes returns the scheme and the addresses at which the name nodes of hdfs://authority
+// serve WebHDFS. authority is in the canonical form of NameNodes. The scheme is swebhdfs if
+// dfs.http.policy offers TLS, else webhdfs. WebNodes returns an error if the configuration
+// requires encrypted transfers and has no TLS. It also does if the web address outside of
+// nameservices is on another host and no nameservice has the name node.
 func (c *Conf) WebNodes(authority string) (scheme string, addrs []string, err error) {
 	if scheme, err = c.webScheme(); err != nil {
 		return "", nil, err
@@ -122,11 +125,11 @@ func (c *Conf) WebNodes(authority string) (scheme string, addrs []string, err er
 		}
 	}
 	address := cmp.Or(c.address(p, "", host), standard)
-	//guard: shows no token to another cluster
+	//guard: refuses a name node that may be of another cluster, which must not get tokens
 	if h, _, _ := net.SplitHostPort(address); !strings.EqualFold(h, host) {
-		return "", nil, fmt.Errorf("the configuration does not say where the name node %s serves HTTP: "+
-			"%s is %s, and no dfs.namenode.rpc-address.NAME, with NAME in dfs.nameservices and its %s.NAME, is %[1]s",
-			authority, p.key, address, p.key)
+		return "", nil, fmt.Errorf("the configuration does not say where the name node %s serves WebHDFS: "+
+			"%s is %s, which is another host. Add a NAME to dfs.nameservices, set dfs.namenode.rpc-address.NAME to %[1]s, "+
+			"and set %[2]s.NAME to its web address", authority, p.key, address)
 	}
 	return scheme, []string{address}, nil
 }
@@ -138,14 +141,14 @@ func (c *Conf) webScheme() (string, error) {
 	case "HTTPS_ONLY", "HTTP_AND_HTTPS":
 		return "swebhdfs", nil
 	case "HTTP_ONLY":
-		//guard: refuses a connection that is not encrypted as asked
+		//guard: refuses a connection without encryption if the configuration requires it
 		if key := c.asksForPrivacy(); key != "" {
-			return "", fmt.Errorf("%s requires encrypted transfers, but %s=%s offers none over HTTP "+
-				"(a location that begins with webhdfs:// does not require them)", key, policy, value)
+			return "", fmt.Errorf("%s requires encrypted transfers, but %s=%s has no TLS. "+
+				"To transfer without encryption all the same, write the location with webhdfs://", key, policy, value)
 		}
 		return "webhdfs", nil
 	default:
-		return "", fmt.Errorf("%s is %s, which is not known", policy, value)
+		return "", fmt.Errorf("%s is %s, expected HTTP_ONLY, HTTPS_ONLY or HTTP_AND_HTTPS", policy, value)
 	}
 }
 
@@ -163,7 +166,8 @@ func (c *Conf) asksForPrivacy() string {
 	return ""
 }
 
-// suffixes returns the endings of the keys of all nameservices' name nodes.
+// suffixes returns what follows a protocol's key for each name node of each nameservice in
+// dfs.nameservices: .NAMESERVICE.ID, or .NAMESERVICE if dfs.ha.namenodes has no IDs.
 func (c *Conf) suffixes() []string {
 	var all []string
 	for _, ns := range list(c.String("dfs.nameservices", "")) {
@@ -178,8 +182,8 @@ func (c *Conf) suffixes() []string {
 	return all
 }
 
-// address returns the address of a protocol from the keys with a suffix, or "". If that
-// is the address of all interfaces, host replaces it.
+// address returns the address in the key p.key+suffix. It returns "" if the key is not set or
+// its value is not an address. Unless host is empty, it replaces the host 0.0.0.0 or ::.
 func (c *Conf) address(p protocol, suffix, host string) string {
 	value := c.String(p.key+suffix, "")
 	if value == "" {
@@ -195,13 +199,15 @@ func (c *Conf) address(p protocol, suffix, host string) string {
 	return net.JoinHostPort(h, port)
 }
 
+// isNameservice reports whether name is a nameservice: it has IDs of name nodes or an RPC
+// address, or is in dfs.nameservices.
 func (c *Conf) isNameservice(name string) bool {
 	return c.String("dfs.ha.namenodes."+name, "") != "" ||
 		c.String(protocols["hdfs"].key+"."+name, "") != "" ||
 		slices.Contains(list(c.String("dfs.nameservices", "")), name)
 }
 
-// nameservice returns the addresses of a nameservice's name nodes.
+// nameservice returns the addresses at which the name nodes of a nameservice serve p.
 func (c *Conf) nameservice(p protocol, ns string) ([]string, error) {
 	suffixes := []string{"." + ns}
 	if ids := list(c.String("dfs.ha.namenodes."+ns, "")); len(ids) > 0 {
@@ -229,9 +235,9 @@ func (c *Conf) nameservice(p protocol, ns string) ([]string, error) {
 // splitAuthority returns the host and port of an authority, or the given port if it has
 // none. It removes the brackets of an IPv6 address.
 func splitAuthority(authority, defaultPort string) (host, port string, err error) {
-	//guard: refuses an address with a password
+	//guard: refuses an address with a user or a password
 	if strings.Contains(authority, "@") {
-		return "", "", errors.New("not a host alone: HADOOP_USER_NAME names the user")
+		return "", "", errors.New("a location cannot have a user or a password: HADOOP_USER_NAME names the user")
 	}
 	host, port = authority, defaultPort
 	bracket := strings.LastIndexByte(authority, ']')
@@ -246,6 +252,7 @@ func splitAuthority(authority, defaultPort string) (host, port string, err error
 			return "", "", fmt.Errorf("%q is not a host", authority)
 		}
 	}
+	// An IPv6 address has brackets, and nothing else has.
 	if bracket >= 0 != (net.ParseIP(host) != nil && strings.Contains(host, ":")) {
 		return "", "", fmt.Errorf("%q is not a host", authority)
 	}
@@ -259,7 +266,7 @@ func splitAuthority(authority, defaultPort string) (host, port string, err error
 	return host, strconv.FormatUint(n, 10), nil
 }
 
-// list splits the value of a list.
+// list splits a value at commas and white space.
 func list(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
 }
