@@ -1,6 +1,5 @@
-// Package format is the seam between the program and the column formats. The layers
-// above it (planning, conversion, reading, inspection) know formats only through the
-// Registry that they are given.
+// Package format is the interface between the program and the column formats. Planning,
+// conversion, reading and inspection use formats only through a Registry.
 //
 // # Writing
 //
@@ -12,8 +11,8 @@
 // At the end a row group returns its files as sizes and pieces. So every size is known
 // before the first byte is written, and one reducer serves all formats.
 //
-// A format that keeps rows whole has a RowWriter. Its row groups take the rows
-// themselves, which the shredder sorts by a key, instead of blocks:
+// A format that keeps rows whole has a RowWriter. Instead of blocks, its row groups get the
+// rows, which are sorted by a key:
 //
 //	Rows: Admit each row ─► Start ─► Append each row, by key ─► Finish
 //
@@ -21,6 +20,6 @@
 //
 //	Format.Open(files) ──► Part ──► Cursor ──► vectors
 //
-// A part is the files of one row group. A cursor reads one column of it, some hundred
+// A part is the files of one row group. A cursor reads one column of a part, some hundred
 // values per call. A RowPart has a RowReader instead of cursors.
 package format

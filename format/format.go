@@ -16,23 +16,23 @@ type Format interface {
 	Suffix() string
 	// Choices returns the options that users can set.
 	Choices() []Choice
-	// Options returns the document of options for a plan from the values chosen, in the
-	// order given, by the names of Choices. Equal choices give equal documents.
+	// Options returns the document of options for a plan. chosen has the values that a user
+	// gave, in their order, by the names of Choices. Equal choices give equal documents.
 	Options(chosen map[string][]string) (json.RawMessage, error)
 	// Describe returns a short description of a document of Options.
 	Describe(options json.RawMessage) string
 	// Writer returns the writer of row groups with the options of a document. An
 	// unknown option is an error.
 	Writer(options json.RawMessage) (Writer, error)
-	// Recognizes reports whether a file is one of the format's, by its first bytes:
-	// HeadSize of them, or the whole file.
+	// Recognizes reports whether a file is a file of the format. head is the first HeadSize
+	// bytes of the file, or the whole file.
 	Recognizes(head []byte) bool
 	// Open opens a part that consists of files, in any order. Errors are *damage.Error,
 	// or wrap an error of the files' reader.
 	Open(files []File, o OpenOptions) (Part, error)
 }
 
-// InMemory is a Format that also suits parts that never leave memory.
+// InMemory is a Format that is also suitable for parts that stay in memory.
 type InMemory interface {
 	Format
 	// Plain returns the writer of parts that are neither compressed nor protected.
@@ -43,12 +43,12 @@ type InMemory interface {
 type Choice struct {
 	Name  string
 	Usage string // one line; a `word` in back quotes names the value
-	// Default is the value that Options uses if none is given.
+	// Default is the value that Options uses if the user gives no value.
 	Default string
 	// Repeatable reports whether the option can be given more than once.
 	Repeatable bool
-	// Switch reports whether the option needs no value on the command line. Options
-	// then gets "true", or "false", which is the default.
+	// Switch reports whether the option needs no value on the command line. The values for
+	// Options are "true" and "false". The default is "false".
 	Switch bool
 	// Values are suggestions for the shell's completion.
 	Values []string
@@ -57,8 +57,8 @@ type Choice struct {
 // HeadSize is the number of bytes that Recognizes needs.
 const HeadSize = 16
 
-// Registry is the list of formats of a program. The first is the default; otherwise the
-// order has no meaning.
+// Registry is the list of formats of a program. The first format is the default. The order of
+// the others has no meaning.
 type Registry []Format
 
 // ErrUnknown is the error for a format that is not in the registry.
@@ -81,17 +81,17 @@ func (r Registry) Names() []string {
 	return names
 }
 
-// OfName returns the format that a part belongs to by its name, or nil.
+// OfName returns the format whose suffix the name of a part has, or nil.
 func (r Registry) OfName(part string) Format {
 	return r.find(func(f Format) bool { return strings.HasSuffix(part, f.Suffix()) })
 }
 
-// OfFile returns the format of a file by its first HeadSize bytes, or nil.
+// OfFile returns the format that recognizes the first HeadSize bytes of a file, or nil.
 func (r Registry) OfFile(head []byte) Format {
 	return r.find(func(f Format) bool { return f.Recognizes(head) })
 }
 
-// InMemory returns the format of parts that never leave memory, or nil.
+// InMemory returns the format for parts that stay in memory, or nil.
 func (r Registry) InMemory() InMemory {
 	f, _ := r.find(func(f Format) bool { _, ok := f.(InMemory); return ok }).(InMemory)
 	return f

@@ -15,8 +15,8 @@ type OpenOptions struct {
 	// MaxBlock is the size in bytes of the largest uncompressed block to decode; a
 	// larger one is reported as damage.Unsupported. 0 means DefaultMaxBlock.
 	MaxBlock int64
-	// Memory accounts for large blocks, tables and headers in memory; it may be nil.
-	// After closing the part, its opener releases the rest.
+	// Memory accounts for large blocks, tables and headers in memory. It may be nil. When a
+	// part is no longer used, its opener releases what is still reserved.
 	Memory column.Account
 }
 
@@ -31,19 +31,18 @@ func (o OpenOptions) EnsureDefaults() OpenOptions {
 	return o
 }
 
-// File is a file of a part as the format reads it. ReadAt is for headers and tables,
-// which say where the blocks are: on remote storage each call is a request of its own,
-// and nothing is read ahead.
+// File is a file of a part as the format reads it. ReadAt is for headers and tables. On remote
+// storage each call of ReadAt is a request, and nothing is read ahead.
 type File interface {
 	io.ReaderAt
-	// Name returns the file's path, for messages. If the part is a directory, its last
-	// element is Output.Name.
+	// Name returns the file's path, for messages. If the part is a directory, the last
+	// element of the path is Output.Name.
 	Name() string
 	// Size returns the file's length in bytes.
 	Size() int64
-	// ReadBlock is ReadAt for a stored block of a column whose blocks follow each other
-	// up to the offset end. On remote storage, blocks read in order are read ahead, up
-	// to end.
+	// ReadBlock is like ReadAt, for a stored block of a column. The blocks of the column
+	// follow each other up to the offset end. On remote storage, blocks that are read in
+	// order are read ahead, up to end.
 	ReadBlock(p []byte, col int, off, end int64) (int, error)
 }
 
@@ -58,7 +57,7 @@ type Part interface {
 	// Schema returns the Avro schema of the rows as JSON, or "" if the part has no
 	// schema.
 	Schema() string
-	// Metadata returns the other metadata of the part.
+	// Metadata returns the metadata of the part, the schema included.
 	Metadata() []Metadata
 	// Columns returns the columns, in the order of the schema.
 	Columns() []Column
@@ -88,8 +87,8 @@ type Holder interface {
 	Contents() string
 }
 
-// RowPart is a Part of a format that keeps rows whole. Schema is that of the rows that
-// its readers return. Its columns describe how the rows are stored.
+// RowPart is a Part of a format that keeps rows whole. Schema returns the schema of the rows
+// that its readers return. Columns describes how the rows are stored.
 type RowPart interface {
 	Part
 	// Read returns a reader before the first row.
@@ -127,26 +126,26 @@ type Block struct {
 	Rows       int64
 	RawSize    int64 // bytes before the codec
 	StoredSize int64 // bytes in the file, without a checksum
-	// Min and Max are encoded values that bound all values of the block; nil if not
-	// known.
+	// Min and Max are encoded values that bound all values of the block. They are nil if
+	// they are not known.
 	Min, Max []byte
 }
 
 // Cursor reads the values of one column in order. After an error it fails until it
 // seeks.
 type Cursor interface {
-	// SeekRow moves before the first value of a row: in an array column before
-	// the row's length, in a child column before the first of the row's items.
+	// SeekRow moves before the first value of a row. In an array column it moves before the
+	// row's length, and in a child column before the first item of the row.
 	SeekRow(row int64) error
-	// Skip passes over the next n items that Read would read, and returns the number of
-	// items that they give the column's children.
+	// Skip passes over the next n values, or lengths of an array column, that Read would
+	// append. items is how many items the column's children have for them.
 	Skip(n int64) (items int64, err error)
-	// Read appends at most n values that the column stores per row, or per item of its
-	// parent, and at least one unless n is 0: lengths and their values for an array
-	// column, otherwise values. read is the number appended, and items the number of
-	// items that they give the column's children: the sum of the lengths, or read. It
-	// stops at the end of a block and may stop earlier. It returns io.EOF at the end of
-	// the column, and column.ErrFull if one more would not fit the vector. A cursor
-	// whose values are not in Avro's encoding clears v.Encoded.
+	// Read appends up to n values that the column stores per row, or per item of its
+	// parent. For an array column it appends up to n lengths, and the values of each. Unless
+	// n is 0 it appends at least one. It stops at the end of a block and may stop earlier.
+	// read is how many it appended. items is how many items the column's children have for
+	// them: the sum of the lengths, or read. Read returns io.EOF at the end of the column,
+	// and column.ErrFull if not even one fits the vector. A cursor whose values are not in
+	// Avro's encoding clears v.Encoded.
 	Read(v *column.Vector, n int) (read, items int, err error)
 }

@@ -9,8 +9,9 @@ import (
 // Writer makes row groups of one format with one set of options. It is a ColumnWriter
 // or a RowWriter.
 type Writer interface {
-	// Memory returns the most bytes that a row group of columns columns, with blocks of
-	// blockSize bytes, takes besides its open blocks and those being encoded.
+	// Memory returns the most bytes of memory that a row group has besides its open blocks
+	// and the blocks that are being encoded. columns is its number of columns, and blockSize
+	// the size of their blocks.
 	Memory(columns, blockSize int) int64
 }
 
@@ -19,18 +20,18 @@ type ColumnWriter interface {
 	Writer
 	// Layout returns how the shredder must arrange the blocks.
 	Layout() column.Layout
-	// NewRowGroup starts a row group of the given columns, whose raw blocks are closed
-	// at blockSize bytes. schema is the rows' Avro schema as JSON. It fails if the
-	// options do not fit the columns.
+	// NewRowGroup starts a row group of the given columns. Blocks are closed when they have
+	// blockSize bytes before compression. schema is the rows' Avro schema as JSON.
+	// NewRowGroup fails if the options do not fit the columns.
 	NewRowGroup(schema string, cols []column.Column, blockSize int) (RowGroup, error)
 }
 
 // Group is the state of one row group. Its methods are called by one goroutine at a
-// time; only EncodeJob.Encode runs elsewhere.
+// time. Only EncodeJob.Encode runs on other goroutines.
 type Group interface {
-	// Size returns the size of all outputs if nothing more is added: headers, tables,
-	// and the stored bytes of the ended blocks or the admitted rows. It may be an upper
-	// bound until Finish, and is exact then. It depends only on what was added.
+	// Size returns the size of all outputs if nothing more is added. This includes headers,
+	// tables, and the stored bytes of the ended blocks or the admitted rows. Before Finish
+	// the result may be an upper bound. It depends only on what was added.
 	Size() int64
 	// Finish returns the outputs of the complete row group.
 	Finish(rows int64) ([]Output, error)
@@ -39,19 +40,19 @@ type Group interface {
 // RowGroup is a row group of columns.
 type RowGroup interface {
 	Group
-	// Begin takes a finished block of a column, in row order: the place for state that
-	// needs order (dictionaries, sort checks, index keys). The block belongs to the job
-	// until Encode returns.
+	// Begin adds a finished block of a column. It is called in the order of the rows, so it
+	// keeps what needs this order: dictionaries, checks of the order, keys of an index. The
+	// block belongs to the job until Encode returns.
 	Begin(col int, block *column.Block) (EncodeJob, error)
-	// End takes the number of bytes that the job's result has in the spill.
-	// It is called once per job, in the order of Begin.
+	// End ends a job. stored is the number of bytes that its result has in the spill. End is
+	// called once per job, in the order of Begin.
 	End(col int, job EncodeJob, stored int) error
-	// Bound returns the most by which a block of this many rows, raw bytes of data and
-	// split lengths can raise Size, with its share of tables. Earlier blocks do not
-	// raise it.
+	// Bound returns by how much at most a block can raise Size, entries in tables included.
+	// rows, data and lengths are the rows, bytes of data and split lengths of the block.
+	// Earlier blocks do not raise the result.
 	Bound(col int, rows int64, data, lengths int) int64
-	// Growth returns the most by which one more row raises Bound, for each byte of its
-	// data; each length raises it by four times as much.
+	// Growth returns by how much at most each byte of data of a further row raises Bound.
+	// Each length raises Bound by up to four times as much.
 	Growth() int64
 }
 
@@ -64,18 +65,18 @@ type RowWriter interface {
 	NewRows(schema string) (Rows, error)
 }
 
-// Rows is a row group of whole rows, in the order of their keys. Call Admit with each
-// row in the order of the input, then Start, then Append with each row in the order of
-// the keys, then Finish. The written bytes are the spill's column 0.
+// Rows is a row group of whole rows, in the order of their keys. First call Admit with each
+// row, in the order of the input. Then call Start, and Append with each row in the order of
+// the keys, and Finish at the end. The written bytes are the spill's column 0.
 type Rows interface {
 	Group
-	// Admit makes Size count a row that will be appended. If the format cannot hold the
-	// row, the error is a *damage.Error.
+	// Admit adds a row, which will be appended, to Size. If the format cannot hold the row,
+	// the error is a *damage.Error.
 	Admit(key, datum []byte) error
 	// Start begins the output, whose bytes are written to w.
 	Start(w io.Writer) error
-	// Append appends a row whose key is not less than the last one's. key is made by
-	// package rowkey and datum holds the row's Avro bytes; both are valid only during
+	// Append appends a row. Its key must not be less than the key of the row before. Package
+	// rowkey made the key, and datum holds the row's Avro bytes. Both are valid only during
 	// the call.
 	Append(key, datum []byte) error
 }
@@ -83,8 +84,8 @@ type Rows interface {
 // EncodeJob compresses and checksums one block. Its methods may run on any goroutine,
 // concurrently with other jobs.
 type EncodeJob interface {
-	// Bound returns the most bytes that Encode appends. For an unusually large block it
-	// includes the working memory of Encode.
+	// Bound returns the most bytes that Encode appends. For an unusually large block the
+	// result includes the working memory of Encode.
 	Bound() int64
 	// Encode appends the stored block to dst and returns it.
 	Encode(dst []byte) ([]byte, error)
@@ -92,8 +93,8 @@ type EncodeJob interface {
 
 // Output is one file of a row group.
 type Output struct {
-	// Name is the file's name in the directory of the part; empty if the part is this
-	// file alone.
+	// Name is the file's name in the directory of the part. It is empty if the part is a
+	// single file.
 	Name string
 	// Role is the purpose of the file within its format.
 	Role string
@@ -102,8 +103,8 @@ type Output struct {
 	Pieces []Piece
 }
 
-// Piece is a range of bytes of an output: Literal if Column is negative, otherwise the
-// range [Offset, Offset+Length) of the column's spill.
+// Piece is a range of bytes of an output. If Column is negative, the bytes are Literal.
+// Otherwise they are the range [Offset, Offset+Length) of the column's spill.
 type Piece struct {
 	Literal []byte
 	Column  int

@@ -2,8 +2,8 @@ package column
 
 // Account accounts for large memory: blocks, and rows made from them.
 type Account interface {
-	// Reserve is called before n bytes are allocated. Its error is returned by the
-	// operation that needs them.
+	// Reserve is called before n bytes are allocated. The operation that needs the bytes
+	// returns its error.
 	Reserve(n int64) error
 	// Release is called when nothing refers to n bytes any more.
 	Release(n int64)
@@ -18,14 +18,14 @@ func (Unlimited) Reserve(int64) error { return nil }
 // Release implements Account.
 func (Unlimited) Release(int64) {}
 
-// Reservation is an Account that holds one owner's share of another Account, so that
-// the rest can be released at once. It belongs to one goroutine.
+// Reservation is one owner's share of another Account. It is an Account itself, and all
+// that it holds can be released at once. It belongs to one goroutine.
 type Reservation struct {
 	Account Account
-	Held    int64 // bytes
+	Held    int64 // bytes that the owner has reserved
 }
 
-// Reserve implements Account. Its error is that of the other Account.
+// Reserve implements Account. It returns the error of the other Account.
 func (r *Reservation) Reserve(n int64) error {
 	if err := r.Account.Reserve(n); err != nil {
 		return err

@@ -2,21 +2,21 @@ package column
 
 import "encoding/binary"
 
-// Buffers are the open blocks of all columns of a row group, filled by one goroutine.
-// Due lists the columns whose block has reached the block size; the owner finishes
-// those at the next row boundary.
+// Buffers are the open blocks of all columns of a row group. One goroutine fills them. Due
+// lists the columns whose block has reached the block size. The owner finishes these blocks
+// at the next row boundary.
 type Buffers struct {
 	Cols   []Buffer
 	due    []int
-	spare  [][]byte // memory of BlockMemory bytes
-	beyond Memory   // for blocks that need more; nil for the heap
+	spare  [][]byte // free memory in pieces of BlockMemory bytes
+	beyond Memory   // memory of blocks that need more than BlockMemory; nil for the heap
 }
 
 // Memory provides blocks with memory beyond BlockMemory.
 type Memory interface {
-	// Take returns at least n bytes, of any content, or nil if there is no memory for
-	// them. Then the block loses its content, and all appends up to the next Finish;
-	// the provider of the memory must check for this.
+	// Take returns at least n bytes, of any content, or nil if there is not enough memory.
+	// After nil, the block loses its content and everything that is appended before the
+	// next Finish. The provider of the memory must check for this.
 	Take(n int) []byte
 	// Give returns memory that Take provided.
 	Give(memory []byte)
@@ -37,10 +37,10 @@ func NewBuffers(cols []Column, layout Layout, blockSize int) *Buffers {
 	return s
 }
 
-// Provide gives the buffers memory for blocks that have more than a few values, in
-// pieces of BlockMemory(blockSize) bytes. Without a free piece a block uses the heap.
-// Blocks that do not fit a piece take their memory from beyond, and the receiver of
-// such a block from Finish must give it back.
+// Provide gives the buffers memory for blocks that have more than a few values. It divides
+// the memory into pieces of BlockMemory(blockSize) bytes. If no piece is free, a block uses
+// the heap. A block that does not fit a piece uses memory of beyond. Whoever receives such a
+// block from Finish must give its memory back.
 func (s *Buffers) Provide(memory []byte, blockSize int, beyond Memory) {
 	for n := BlockMemory(blockSize); len(memory) >= n; memory = memory[n:] {
 		s.spare = append(s.spare, memory[:n:n])
@@ -48,10 +48,10 @@ func (s *Buffers) Provide(memory []byte, blockSize int, beyond Memory) {
 	s.beyond = beyond
 }
 
-// BlockMemory returns the memory of a block that is closed at blockSize bytes, with an
-// eighth of that for the last value if blocks are not small. It is an odd number of
-// lines of a processor's cache, because adjacent blocks that grow alike would otherwise
-// compete for the same places there.
+// BlockMemory returns how much memory a block that is closed at blockSize bytes has. Unless
+// blocks are small, an eighth of blockSize is added for the last value. The result is an odd
+// number of cache lines. Otherwise adjacent blocks that grow alike would compete for the same
+// places in a processor's cache.
 func BlockMemory(blockSize int) int {
 	beyond := 0
 	if blockSize >= 16<<10 {
@@ -64,7 +64,7 @@ func BlockMemory(blockSize int) int {
 // The slice is valid until the next append or Finish.
 func (s *Buffers) Due() []int { return s.due }
 
-// ClearDue forgets the due columns; call it after finishing all of them.
+// ClearDue empties the list of due columns. Call it after finishing their blocks.
 func (s *Buffers) ClearDue() { s.due = s.due[:0] }
 
 // Reset empties all buffers and the list of due columns.
@@ -78,7 +78,7 @@ func (s *Buffers) Reset() {
 		}
 		memory := c.data
 		if whole := BlockMemory(c.limit); len(memory) > whole {
-			s.leave(memory, whole)
+			s.release(memory, whole)
 			memory = nil
 		}
 		c.adopt(memory)
@@ -86,19 +86,19 @@ func (s *Buffers) Reset() {
 	s.due = s.due[:0]
 }
 
-// Buffer is the open block of one column. Its methods append one value or one length
-// each. The caller keeps the order of the column's shape: a length is followed by that
-// many values, unless the column is of type Null.
+// Buffer is the open block of one column. Each method appends one value or one length. The
+// caller must append a length n and then n values, or no values if the column is of type
+// Null.
 type Buffer struct {
-	// The fields that each append uses come first, so that they fit one line of a
-	// processor's cache: with many columns most of the time goes into fetching it.
+	// The fields that each append uses come first, so that they fit one cache line. With
+	// many columns, most of the time is spent on fetching this line.
 
 	data []byte // all of the memory; n bytes are used
 	n    int
-	edge int // where n reaches the limit, or the memory runs short
-	// repeat counts pending equal lengths, all repeatedLength, not yet in data. Ones
-	// are pending only in a column of type Null: elsewhere a value follows
-	// and ends their repeat. With Split layout repeatedLength is noRepeats.
+	edge int // value of n at which atEdge must be called
+	// repeat is the number of pending lengths, which are equal to repeatedLength and not
+	// yet in data. Ones are pending only in a column of type Null, because in other columns
+	// a value follows and ends their repeat. With Split layout repeatedLength is noRepeats.
 	repeat         uint32
 	repeatedLength uint32
 	bit            uint8 // bits used in the last byte of data; 0 starts a new byte
@@ -122,8 +122,8 @@ const (
 	slack = 64
 	// leastMemory is the memory of an empty buffer.
 	leastMemory = 2 * slack
-	// fewBytes is the memory up to which a block grows on the heap, where blocks of few
-	// values lie close together; a quarter of the block size, if that is less.
+	// fewBytes, or a quarter of the block size if that is less, is the memory up to which a
+	// block grows on the heap. There, blocks of few values lie close together.
 	fewBytes = 4 << 10
 	// noRepeats is the repeatedLength of the Split layout.
 	noRepeats = 2
@@ -169,12 +169,12 @@ func (b *Buffer) grow(more int) bool {
 		data = make([]byte, min(max(size, 2*len(b.data)), whole))
 	}
 	copy(data, b.data[:b.n])
-	b.set.leave(b.data, whole)
+	b.set.release(b.data, whole)
 	b.data = data
 	return true
 }
 
-// take returns memory for a block beyond BlockMemory, or nil if there is no more.
+// take returns memory for a block beyond BlockMemory, or nil if there is not enough.
 func (s *Buffers) take(n int) []byte {
 	if s.beyond == nil {
 		return make([]byte, n)
@@ -182,8 +182,9 @@ func (s *Buffers) take(n int) []byte {
 	return s.beyond.Take(n)
 }
 
-// leave keeps memory that a block no longer needs for others, or gives it back.
-func (s *Buffers) leave(memory []byte, whole int) {
+// release takes memory that a block no longer needs. It keeps pieces for other blocks, and
+// gives larger memory back.
+func (s *Buffers) release(memory []byte, whole int) {
 	switch {
 	case len(memory) == whole:
 		s.spare = append(s.spare, memory)
@@ -233,7 +234,7 @@ func (b *Buffer) AppendWord(word uint64, size int) {
 	}
 }
 
-// AppendHead adds a value of size bytes, at most 16, from the start of from. The other
+// AppendHead adds a value of size bytes, at most 16: the first bytes of from. The other
 // bytes are ignored.
 func (b *Buffer) AppendHead(from *[16]byte, size int) {
 	*(*[16]byte)(b.data[b.n:]) = *from
@@ -242,8 +243,8 @@ func (b *Buffer) AppendHead(from *[16]byte, size int) {
 	}
 }
 
-// AppendShort adds a value of size bytes, at most 64, from the start of from, which
-// must have 64. It takes less time than Append.
+// AppendShort adds a value of size bytes, at most 64: the first bytes of from, which must
+// have 64 bytes. It takes less time than Append.
 func (b *Buffer) AppendShort(from []byte, size int) {
 	from, to := from[:64], b.data[b.n:][:64]
 	for i := 0; i < size; i += 16 {
@@ -283,8 +284,8 @@ func (b *Buffer) AppendBool(value bool) {
 	b.bit = (b.bit + b.bitStep) & 7
 }
 
-// Length adds a length of an array column. Nulls need no call of their own: a null
-// column is its lengths.
+// Length adds a length of an array column. A null value needs no other call, because a
+// column of type Null stores only lengths.
 func (b *Buffer) Length(n uint32) {
 	switch {
 	case b.repeatedLength == noRepeats:
@@ -325,8 +326,8 @@ func (b *Buffer) Present() {
 	}
 }
 
-// flushRepeat writes the pending repeat: a single length unchanged, n zeros as -(2n-3),
-// n ones as -(2n-2).
+// flushRepeat writes the pending repeat. It writes a single length unchanged, n zeros as
+// -(2n-3), and n ones as -(2n-2).
 func (b *Buffer) flushRepeat() {
 	switch n := int64(b.repeat); {
 	case n == 0:
@@ -341,7 +342,7 @@ func (b *Buffer) flushRepeat() {
 	b.repeat, b.repeatedLength = 0, 0
 }
 
-// writeLength writes a coded length; the packing of booleans restarts after it.
+// writeLength writes a coded length. The next boolean begins a new byte.
 func (b *Buffer) writeLength(coded int64) {
 	b.bit = 0
 	if uint64(coded) < 64 {
@@ -351,8 +352,8 @@ func (b *Buffer) writeLength(coded int64) {
 	b.AppendVarint(coded)
 }
 
-// Finish closes the block at a row boundary and moves it into dst, whose old memory the
-// buffer takes in exchange. nextRow is the number, in the row group, of the first row
+// Finish closes the block at a row boundary and moves it into dst. In exchange the buffer
+// gets the old memory of dst. nextRow is the number, in the row group, of the first row
 // after the block.
 func (b *Buffer) Finish(nextRow int64, dst *Block) {
 	b.flushRepeat()
@@ -374,7 +375,7 @@ func (b *Buffer) FirstRow() int64 { return b.firstRow }
 // Start sets the row number of the first row of an empty buffer.
 func (b *Buffer) Start(row int64) { b.firstRow = row }
 
-// Mark is a saved state of a column. Restore drops what was appended since.
+// Mark is a saved state of a column, for Restore.
 type Mark struct {
 	data, lengths          int
 	repeat, repeatedLength uint32
@@ -386,12 +387,12 @@ func (b *Buffer) Mark() Mark {
 	return Mark{b.n, len(b.lengths), b.repeat, b.repeatedLength, b.bit}
 }
 
-// Restore drops everything appended since the mark, unless the block was finished
-// or lost meanwhile.
+// Restore drops everything that was appended after the mark. The block must not have been
+// finished or lost in between.
 func (b *Buffer) Restore(m Mark) {
 	b.n, b.lengths = m.data, b.lengths[:m.lengths]
 	b.repeat, b.repeatedLength, b.bit = m.repeat, m.repeatedLength, m.bit
 	if b.bit > 0 {
-		b.data[b.n-1] &= 1<<b.bit - 1 // of packed booleans
+		b.data[b.n-1] &= 1<<b.bit - 1 // keeps the booleans that were packed before the mark
 	}
 }

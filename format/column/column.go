@@ -46,34 +46,33 @@ func ParseType(name string) (t Type, ok bool) {
 type Column struct {
 	Name string
 	Type Type
-	// Array is set if the column stores a length before each sequence of values: one
-	// per row, or one per item of Parent.
+	// Array is set if the column stores a length before each sequence of values. It has
+	// one sequence for each row, or for each item of Parent.
 	Array bool
-	// Optional is set on an Array column whose lengths are only 0 and 1: a branch of a
-	// union.
+	// Optional is set on an Array column whose lengths are only 0 and 1, because it is a
+	// branch of a union.
 	Optional bool
-	// Nullable is set on an Optional column if null is the only other branch. It
-	// describes the schema, like the meaning of the values.
+	// Nullable is set on an Optional column if null is the only other branch of the union.
+	// Like Logical, it describes the schema.
 	Nullable bool
 	// Parent is the index of the nearest enclosing Array column, always less than the
 	// column's own, or -1 at the top.
 	Parent int
 
-	// Logical and the fields after it are the meaning of the values, which formats may
-	// use to choose how to store them. It describes the schema; formats need not keep
-	// it.
+	// Logical and the fields after it are the meaning of the values in the schema. Formats
+	// may use the meaning to choose how they store the values, and need not keep it.
 	Logical Logical
-	// Precision and Scale are those of a decimal.
+	// Precision and Scale are set for a decimal.
 	Precision, Scale int
 	// FixedSize is the size in bytes of each value of a bytes column, or 0 if sizes
 	// differ.
 	FixedSize int
-	// Symbols are those of an enum, whose ordinals an int column holds. They must not
-	// be changed.
+	// Symbols are the symbols of an enum. The values of its int column are numbers of
+	// symbols. They must not be changed.
 	Symbols []string
 }
 
-// TypeName returns the type as tables show it: with [] if the column has lengths.
+// TypeName returns the type as tables show it, with [] if the column has lengths.
 func (c *Column) TypeName() string { return c.listed(c.Type.String()) }
 
 // SchemaType returns the type as the schema names it, also with [].
@@ -86,8 +85,8 @@ func (c *Column) listed(name string) string {
 	return name
 }
 
-// Meaning returns the schema's name for the values if it says more than their type:
-// decimal(10,2), date, enum, fixed(16). Otherwise it is empty.
+// Meaning returns the schema's name for the values if the name says more than their type,
+// such as decimal(10,2), date, enum or fixed(16). Otherwise it returns "".
 func (c *Column) Meaning() string {
 	switch {
 	case c.Logical == LogicalDecimal:
@@ -111,7 +110,7 @@ const (
 	Split
 )
 
-// Block is a finished raw block: the values of some whole rows of one column.
+// Block is a finished block before compression: the values of some whole rows of one column.
 type Block struct {
 	Data     []byte   // values; with Interleaved layout also lengths
 	Lengths  []uint32 // Split layout: the lengths, in order

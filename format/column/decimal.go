@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// DecimalOf returns the shortest two's complement number, most significant byte first,
-// of an unscaled value.
+// DecimalOf returns the unscaled value n of a decimal as the shortest two's complement
+// number, most significant byte first.
 func DecimalOf(n *big.Int) []byte {
 	size := n.BitLen()/8 + 1
 	if n.Sign() < 0 {
@@ -22,8 +22,8 @@ const (
 	MaxTextDecimal = 1000
 )
 
-// ShortestDecimal drops the bytes of a two's complement number, most significant byte
-// first, that only repeat the sign; zero has no bytes. The result is part of b.
+// ShortestDecimal drops the first bytes of b that only repeat the sign. b is a two's
+// complement number, most significant byte first. Zero has no bytes. The result is part of b.
 func ShortestDecimal(b []byte) []byte {
 	for len(b) > 1 && (b[0] == 0 && b[1] < 0x80 || b[0] == 0xff && b[1] >= 0x80) {
 		b = b[1:]
@@ -34,8 +34,8 @@ func ShortestDecimal(b []byte) []byte {
 	return b
 }
 
-// CompareDecimals compares two's complement numbers of any lengths, most significant
-// byte first, of the same scale.
+// CompareDecimals compares two decimals of the same scale. They are two's complement numbers
+// of any lengths, most significant byte first.
 func CompareDecimals(a, b []byte) int {
 	a, b = ShortestDecimal(a), ShortestDecimal(b)
 	x, y := negative(a), negative(b)

@@ -36,7 +36,7 @@ var logicalNames = [...]string{
 // String returns the name of the type in the Avro specification, or "" for LogicalNone.
 func (l Logical) String() string { return logicalNames[l] }
 
-// times holds the units of the types that count time, and how they are printed.
+// times holds the unit of each type that counts time, and the layout in which it is printed.
 var times = [...]struct {
 	unit   time.Duration
 	layout string
@@ -55,12 +55,12 @@ var times = [...]struct {
 
 const localLayout = "2006-01-02T15:04:05"
 
-// Unit returns the unit of a type that counts time from 1970 on, or of a time of day;
-// it is 0 for other types.
+// Unit returns the unit of a type that counts the time since 1970 or since midnight. It
+// returns 0 for other types.
 func (l Logical) Unit() time.Duration { return times[l].unit }
 
-// Layout returns the layout for package time of a type with a Unit. A fraction follows
-// the seconds.
+// Layout returns the layout, as package time defines it, of a type with a Unit. The layout
+// has no fraction of a second.
 func (l Logical) Layout() string { return times[l].layout }
 
 // Clock reports whether values are times of day.

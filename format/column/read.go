@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// enough is how many values of sequences Read appends before it leaves the rest to the
-// next call, so that they fit a processor's cache.
+// enough is how many values of sequences Read appends at most in one call, so that they fit a
+// processor's cache. The next call reads on.
 const enough = 1 << 14
 
-// Read appends at most n values that the column stores per row, or per item of its
-// parent, and at least one unless n is 0: lengths and their values for an array column,
-// otherwise values. It stops at the end of a block and may stop earlier. read is the
-// number appended, and items the number of items that they give the column's children:
-// the sum of the lengths, or read. It returns io.EOF at the end of the column. A
-// damaged value is the error of the call that would begin with it.
+// Read appends up to n values that the column stores per row, or per item of its parent. For
+// an array column it appends up to n lengths, and the values of each. Unless n is 0 it appends
+// at least one. It stops at the end of a block and may stop earlier. read is how many it
+// appended. items is how many items the column's children have for them: the sum of the
+// lengths, or read. At the end of the column Read returns io.EOF. If a value is damaged, Read
+// stops before that value, and the next call returns the error.
 func (r *Reader) Read(v *Vector, n int) (read, items int, err error) {
 	if n == 0 {
 		return 0, 0, nil
@@ -37,7 +37,7 @@ func (r *Reader) Read(v *Vector, n int) (read, items int, err error) {
 	return int(k), int(k), nil
 }
 
-// unread makes the error of decode the reader's error, unless a larger vector helps.
+// unread makes the error of decode the reader's error, unless a larger Limit of v helps.
 func (r *Reader) unread(v *Vector, err error) error {
 	if errors.Is(err, ErrFull) {
 		if v.most() < maxVector {
@@ -105,9 +105,8 @@ func (r *Reader) readSequences(v *Vector, n int) (read int, err error) {
 // optionals is how many lengths readOptional reads at a time.
 const optionals = 64
 
-// readOptional appends up to n sequences of a type of fixed size, as long as each has
-// at most one value. It does not branch on the length, which is often as good as
-// random.
+// readOptional appends up to n sequences of a type of fixed size, as long as each has at most
+// one value. It does not branch on the length, which is often unpredictable.
 func (r *Reader) readOptional(v *Vector, n int) (read int) {
 	size := fixedSize(r.typ)
 	if size == 0 || n < optionals/4 || v.Values > maxVector-enough {
@@ -167,8 +166,8 @@ func (v *Vector) appendPlaced(t Type, data []byte, places []int32) {
 	}
 }
 
-// locateSequences appends up to n sequences, as long as they are of the most common
-// kind: a length of one byte, and values whose size is in at most two bytes.
+// locateSequences appends up to n sequences, as long as they are of the most common kind. Such
+// a sequence has a length of one byte, and values whose sizes have at most two bytes.
 func (r *Reader) locateSequences(v *Vector, n int) (read int) {
 	data, pos := r.data, r.pos
 	n = min(n, len(data)-pos, enough) // a length takes a byte
@@ -211,8 +210,8 @@ func (r *Reader) located(v *Vector, read, pos int) int {
 	return read
 }
 
-// decodeRepeat appends k sequences of the repeat, or those before the first damaged
-// one, with its error.
+// decodeRepeat appends k sequences of the repeat. If one is damaged, it appends the sequences
+// before that one, and returns the error.
 func (r *Reader) decodeRepeat(v *Vector, k int64) (whole int64, err error) {
 	lengths, values, pos := len(v.Lengths), v.Values, r.pos
 	switch {
@@ -246,8 +245,8 @@ func (r *Reader) decodeRepeat(v *Vector, k int64) (whole int64, err error) {
 	return whole, err
 }
 
-// decode appends the next n values of the block, or those before the first one that
-// cannot be read, with its error.
+// decode appends the next n values of the block. If a value cannot be read, it appends the
+// values before that one, and returns the error.
 func (r *Reader) decode(v *Vector, n int64) (done int64, err error) {
 	room := n
 	if r.typ != Null {
@@ -328,8 +327,8 @@ func (v *Vector) appendFixed(t Type, b []byte, n int) (done, used int) {
 	return n, n * size
 }
 
-// short is the length up to which strings are copied as a whole array, with the bytes
-// after them. That takes no call, and the next value overwrites the excess.
+// short is the length up to which a string is copied as an array of this length, with bytes
+// after the string. Such a copy needs no call. The next value overwrites the excess.
 const short = 16
 
 // appendSized appends up to n strings.
@@ -368,7 +367,7 @@ func (v *Vector) appendSized(b []byte, n int) (done, used int, err error) {
 	return done, used, err
 }
 
-// locate stores the positions of up to n values, the first of them at pos.
+// locate stores the positions of up to n values. The first value is at pos of the block.
 func (v *Vector) locate(t Type, b []byte, pos, n int) (done, used int, err error) {
 	n = min(n, len(b)) // a value takes at least one byte
 	before := len(v.Offsets)
@@ -407,8 +406,8 @@ func quickLength(b []byte) (head, size int) {
 	return 0, 0
 }
 
-// appendVarints appends up to n ints or longs; slow reads those that quickVarint does
-// not.
+// appendVarints appends up to n ints or longs. slow reads values that quickVarint does not
+// read.
 func appendVarints[T int32 | int64](dst []T, b []byte, n int, slow func([]byte) (int64, int, error)) (_ []T, done, used int, err error) {
 	dst = slices.Grow(dst, min(n, len(b)))
 	for done < n && used < len(b) {
@@ -425,7 +424,7 @@ func appendVarints[T int32 | int64](dst []T, b []byte, n int, slow func([]byte) 
 	return dst, done, used, nil
 }
 
-// quickVarint reads a varint of up to three bytes; size is 0 for others.
+// quickVarint reads a varint of up to three bytes. size is 0 for a longer varint.
 func quickVarint(b []byte) (v int64, size int) {
 	var u uint32
 	switch {

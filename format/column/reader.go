@@ -24,22 +24,22 @@ type Source interface {
 	Damaged(kind damage.Kind, pos int, reason string, args ...any) error
 }
 
-// Reader decodes the blocks of one column in the Interleaved layout: it is the inverse
-// of a Buffer. Length and Value read one at a time, Read many into a Vector; calls may
-// alternate. In an array column, call Length before each sequence; the next Length
-// skips unread values of a sequence. In a child column, the caller must know from the
-// lengths of the parent how many items a row has.
+// Reader decodes the blocks of one column in the Interleaved layout. It is the inverse of
+// a Buffer. Length and Value read one length or value. Read reads many into a Vector. Calls
+// may alternate. In an array column, call Length before each sequence. Length skips unread
+// values of the sequence before. In a child column, the caller must know from the lengths of
+// the parent how many items a row has.
 //
-// Errors are the Source's: located damage, or io.EOF after the last value. A reader
-// that failed keeps failing until a block is loaded. It belongs to one goroutine and
+// Errors come from the Source: damage with its place, or io.EOF after the last value. A
+// reader that failed keeps failing until a block is loaded. It belongs to one goroutine and
 // allocates nothing per value.
 type Reader struct {
 	data []byte
 	pos  int
-	// values is the number left: of the current sequence (array) or of the block. In an
-	// uncounted block they only count down.
+	// values is how many values are left in the current sequence of an array column, or in
+	// the block of another column. In an uncounted block it counts down from Uncounted.
 	values int64
-	// lengths is the number left in the block of an array column.
+	// lengths is how many lengths are left in the block of an array column.
 	lengths int64
 	// repeat is the number of further lengths equal to repeatedLength.
 	repeat         int64
@@ -54,15 +54,15 @@ type Reader struct {
 	source         Source
 }
 
-// NewReader returns a reader before the first block of source. Without repeats a
-// negative length is damage: the first versions of Trevni have no repeats.
+// NewReader returns a reader before the first block of source. If repeats is false, a
+// negative length is damage, because the first versions of Trevni have no repeats.
 func NewReader(c Column, repeats bool, source Source) *Reader {
 	return &Reader{typ: c.Type, array: c.Array, name: c.Name, repeats: repeats, source: source}
 }
 
-// Load makes data the current block, which the reader keeps until the next Load. items
-// is the number of lengths (array) or values (other) in it, or Uncounted: such a block
-// ends with its bytes.
+// Load makes data the current block, which the reader keeps until the next Load. items is
+// the number of lengths in the block of an array column, or of values in another block. If
+// items is Uncounted, the block ends with its bytes.
 func (r *Reader) Load(data []byte, items int64) {
 	r.data, r.pos, r.bit, r.err = data, 0, 0, nil
 	r.lengths, r.repeat, r.values = 0, 0, items
@@ -72,8 +72,8 @@ func (r *Reader) Load(data []byte, items int64) {
 	r.counted = items != Uncounted
 }
 
-// Left returns the number of lengths (array) or values (other) left in the block; in an
-// uncounted block it counts down from Uncounted.
+// Left returns how many lengths are left in the block of an array column, or how many values
+// in another block. In an uncounted block the result counts down from Uncounted.
 func (r *Reader) Left() int64 {
 	if r.array {
 		return r.lengths
@@ -81,7 +81,7 @@ func (r *Reader) Left() int64 {
 	return r.values
 }
 
-// Repeat returns the number of lengths left in the repeat of the last Length.
+// Repeat returns how many lengths are left in the repeat to which the last Length belongs.
 func (r *Reader) Repeat() int64 { return r.repeat }
 
 // Pos returns the number of bytes of the block that have been read.
@@ -111,8 +111,8 @@ func (r *Reader) Length() (int, error) {
 	return int(r.repeatedLength), nil
 }
 
-// startRepeat skips the unread values of the current sequence and makes sure that a
-// repeat has a next length.
+// startRepeat skips the unread values of the current sequence, and reads the next length or
+// repeat unless a repeat has lengths left.
 func (r *Reader) startRepeat() error {
 	if !r.array {
 		return fmt.Errorf("column: %q is no array column", r.name)
@@ -138,8 +138,8 @@ func (r *Reader) startRepeat() error {
 	return r.readLength()
 }
 
-// Value appends the next value to dst in the encoding of the package documentation,
-// except that a boolean is a byte 0 or 1, and a null is nothing.
+// Value appends the next value to dst in the encoding that the package documentation
+// describes. A boolean is a byte 0 or 1, and a null has no bytes.
 func (r *Reader) Value(dst []byte) ([]byte, error) {
 	if r.values == 0 || r.pos >= len(r.data) {
 		if err := r.ready(); err != nil {
@@ -285,8 +285,8 @@ func (r *Reader) badValue(err error) error {
 	return r.damaged(damage.Value, "%s value at byte %d of the block: %v", r.typ, r.pos, err)
 }
 
-// endsEarly returns the damage of a column that has fewer items than the lengths of its
-// parent, or its row count, promise.
+// endsEarly returns the damage of a column that has n items fewer than the lengths of its
+// parent, or the row count, say.
 func (r *Reader) endsEarly(n int64) error {
 	what := "values"
 	if r.array {
@@ -367,7 +367,7 @@ func (r *Reader) skipValues(n int64) error {
 }
 
 func (r *Reader) skipBits(n int64) error {
-	// Up to seven bits of the current byte, then whole bytes, then a rest.
+	// Skip up to seven bits of the current byte, then whole bytes, then bits of the last byte.
 	if r.bit > 0 {
 		k := min(n, int64(8-r.bit))
 		r.bit = (r.bit + uint8(k)) & 7

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// AppendUUID appends the text of a UUID of 16 bytes, in lower case. For a damaged value
-// it appends the bytes that exist.
+// AppendUUID appends the text of a UUID of 16 bytes, in lower case. If a damaged value has
+// fewer bytes, the text has only these.
 func AppendUUID(dst, b []byte) []byte {
 	for _, n := range [...]int{4, 2, 2, 2} {
 		if len(b) <= n {
@@ -22,7 +22,8 @@ func AppendUUID(dst, b []byte) []byte {
 	return hex.AppendEncode(dst, b)
 }
 
-// AppendDuration appends the text of a duration of 12 bytes: months, days and seconds.
+// AppendDuration appends the text of a duration of 12 bytes, which has months, days and
+// seconds.
 func AppendDuration(dst, b []byte) []byte {
 	months, days, millis := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:])
 	dst = append(strconv.AppendUint(append(dst, 'P'), uint64(months), 10), 'M')
@@ -48,7 +49,7 @@ func ParseDuration(text string) (b []byte, ok bool) {
 	return b, true
 }
 
-// Units returns the exact number of units from 1970 to a time.
+// Units returns the exact number of units from 1970 to a time. It may be a fraction.
 func Units(t time.Time, unit time.Duration) *big.Rat {
 	n := new(big.Int).Mul(big.NewInt(t.Unix()), big.NewInt(int64(time.Second)))
 	return new(big.Rat).SetFrac(n.Add(n, big.NewInt(int64(t.Nanosecond()))), big.NewInt(int64(unit)))
@@ -60,8 +61,8 @@ const (
 	cycleSeconds = 146_097 * 24 * 60 * 60
 )
 
-// ParseTime is time.Parse for a layout that begins with the year. It also accepts years
-// other than 0 to 9999, with a sign and 5 to 9 digits.
+// ParseTime is like time.Parse, for a layout that begins with the year. It also accepts a year
+// with a sign and 5 to 9 digits.
 func ParseTime(layout, text string) (time.Time, error) {
 	if !strings.HasPrefix(text, "+") && !strings.HasPrefix(text, "-") {
 		return time.Parse(layout, text)
@@ -76,7 +77,7 @@ func ParseTime(layout, text string) (time.Time, error) {
 	if text[0] == '-' {
 		cycles, in = -cycles, -in
 	}
-	const base = 5 * cycleYears // so that the year has four digits
+	const base = 5 * cycleYears // makes a year of four digits
 	t, err := time.Parse(layout, fmt.Sprintf("%d-%s", base+in, rest))
 	if err != nil {
 		return t, err

@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// ErrShort says that bytes end inside a value.
+// ErrShort is the error for bytes that end inside a value.
 var ErrShort = errors.New("the bytes end inside a value")
 
 var (
@@ -15,9 +15,9 @@ var (
 	errBoolean = errors.New("a boolean is neither 0 nor 1")
 )
 
-// ValueSize returns the number of bytes of the encoded value at the start of b. A
-// boolean counts as a byte of its own, as Reader.Value returns it. The error is
-// ErrShort, or says in one clause how the bytes are invalid.
+// ValueSize returns the number of bytes of the encoded value at the start of b. A boolean has
+// one byte, as Reader.Value returns it. The error is ErrShort, or says what is wrong with the
+// bytes.
 func ValueSize(t Type, b []byte) (int, error) {
 	n := 0
 	switch t {
@@ -55,7 +55,7 @@ func ValueSize(t Type, b []byte) (int, error) {
 	return n, nil
 }
 
-// Sized strips the length of a complete encoded string or bytes value: it is the
+// Sized returns a complete encoded string or bytes value without its length. It is the
 // inverse of Buffer.AppendSized. The result is part of v.
 func Sized(v []byte) []byte {
 	last := 0
@@ -65,8 +65,8 @@ func Sized(v []byte) []byte {
 	return v[last+1:]
 }
 
-// quickSize is ValueSize for the most common values. It returns 0 for varints and
-// lengths of more than two bytes, and for damage.
+// quickSize is ValueSize for the most common values. It returns 0 for varints and lengths
+// that have more than two bytes, and for damage.
 func quickSize(t Type, b []byte) int {
 	n := 0
 	switch t {
@@ -96,7 +96,7 @@ func quickSize(t Type, b []byte) int {
 	return n
 }
 
-// fixedSize returns the size in bytes of every value of a type, or 0.
+// fixedSize returns the size in bytes of each value of a type, or 0 if sizes differ.
 func fixedSize(t Type) int {
 	switch t {
 	case Fixed32, Float:

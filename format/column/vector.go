@@ -5,42 +5,42 @@ import (
 	"math"
 )
 
-// These bound the lengths and values of a Vector and the bytes of its Data: a few bytes
-// of repeats can stand for any number of lengths.
+// maxVector bounds the lengths and values of a Vector, and maxVectorBytes the bytes of its
+// Data. Without bounds, a few bytes of repeats could stand for any number of lengths.
 const (
 	maxVector      = 1 << 27
 	maxVectorBytes = 1 << 30
 )
 
-// ErrFull is returned by Reader.Read if the vector would hold more than 2^27 lengths or
-// values, nulls apart, or 2^30 bytes of strings. Fewer rows at a time may fit.
+// ErrFull is the error of Reader.Read if the vector would hold more than 2^27 lengths or
+// values, or 2^30 bytes of strings. Nulls are not counted. Fewer rows at a time may fit.
 var ErrFull = errors.New("column: too many values for one vector")
 
-// Vector holds decoded values of one column, side by side. The column's type decides
-// which fields are in use; the others are empty.
+// Vector holds decoded values of one column. The column's type decides which fields are in
+// use. All other fields are empty.
 type Vector struct {
-	Lengths []int32   // array columns: one per row, or per item of the parent
+	Lengths []int32   // lengths of an array column: one per row, or per item of the parent
 	Ints    []int32   // int, fixed32
 	Longs   []int64   // long, fixed64
 	Floats  []float32 // float
 	Doubles []float64 // double
 	Bools   []bool    // boolean
-	// Offsets of string and bytes: value i is Data[Offsets[i]:Offsets[i+1]]. There is
-	// one more than there are values, the first being 0, or no offset at all.
+	// Offsets are for string and bytes: value i is Data[Offsets[i]:Offsets[i+1]]. There is
+	// one more offset than there are values, and the first is 0; or there are no offsets.
 	Offsets []int32
 	Data    []byte
 	Values  int // number of values, including those of a null column
-	// Encoded asks Read for values in Avro's encoding, if the column has them so. Data
-	// is then the memory of a block, valid until the next call of the cursor, and value
-	// i is Data[Offsets[2*i]:Offsets[2*i+1]]. If Read decodes the values anyway, it
-	// clears Encoded. Nulls and booleans are never Encoded.
+	// Encoded asks Read for values in Avro's encoding, if the column stores them so. Data is
+	// then the memory of a block, valid until the next call of the cursor. Value i is
+	// Data[Offsets[2*i]:Offsets[2*i+1]]. If Read decodes the values all the same, it clears
+	// Encoded. Nulls and booleans are never Encoded.
 	Encoded bool
-	// Limit, if set, is the most values that Read appends. A longer sequence is ErrFull,
-	// and can be read again with a larger Limit.
+	// Limit, if set, is up to how many values Read fills the vector. For a longer sequence
+	// Read returns ErrFull. The sequence can be read again with a larger Limit.
 	Limit int
 }
 
-// most returns the number of values up to which the vector may be filled.
+// most returns up to how many values the vector may be filled.
 func (v *Vector) most() int {
 	if v.Limit > 0 {
 		return min(v.Limit, maxVector)
@@ -48,8 +48,8 @@ func (v *Vector) most() int {
 	return maxVector
 }
 
-// Room returns how many more lengths, values and bytes of text fit the vector; there is
-// no limit for nulls. Read returns ErrFull beyond it.
+// Room returns how many more lengths, values and bytes of text fit the vector. There is no
+// limit for nulls. If more would be needed, Read returns ErrFull.
 func (v *Vector) Room(t Type) (lengths, values, text int) {
 	if values = math.MaxInt; t != Null {
 		values = max(v.most()-v.Values, 0)
@@ -67,7 +67,7 @@ func (v *Vector) Reset() {
 	}
 }
 
-// Truncate drops all but the first values, and no lengths.
+// Truncate drops all but the first values. It does not drop lengths.
 func (v *Vector) Truncate(t Type, values int) {
 	switch {
 	case t == Boolean:
@@ -89,13 +89,13 @@ func (v *Vector) Truncate(t Type, values int) {
 	v.Values = values
 }
 
-// Extend appends lengths, and the values [from, to) of another vector of the same type,
-// both decoded. If they do not fit, it appends nothing and returns ErrFull.
-func (v *Vector) Extend(t Type, lengths []int32, of *Vector, from, to int) error {
+// Extend appends lengths, and the values [from, to) of src. Both vectors have the type t, and
+// both are decoded. If not all fit, Extend appends nothing and returns ErrFull.
+func (v *Vector) Extend(t Type, lengths []int32, src *Vector, from, to int) error {
 	values := to - from
 	text := t == String || t == Bytes
 	//guard: keeps offsets of strings within 32 bits
-	if text && values > 0 && len(v.Data)+int(of.Offsets[to]-of.Offsets[from]) > maxVectorBytes {
+	if text && values > 0 && len(v.Data)+int(src.Offsets[to]-src.Offsets[from]) > maxVectorBytes {
 		return ErrFull
 	}
 	//guard: bounds the lengths and values in a vector
@@ -108,31 +108,31 @@ func (v *Vector) Extend(t Type, lengths []int32, of *Vector, from, to int) error
 	switch {
 	case t == Null:
 	case t == Boolean:
-		v.Bools = append(v.Bools, of.Bools[from:to]...)
+		v.Bools = append(v.Bools, src.Bools[from:to]...)
 	case t == Int || t == Fixed32:
-		v.Ints = append(v.Ints, of.Ints[from:to]...)
+		v.Ints = append(v.Ints, src.Ints[from:to]...)
 	case t == Long || t == Fixed64:
-		v.Longs = append(v.Longs, of.Longs[from:to]...)
+		v.Longs = append(v.Longs, src.Longs[from:to]...)
 	case t == Float:
-		v.Floats = append(v.Floats, of.Floats[from:to]...)
+		v.Floats = append(v.Floats, src.Floats[from:to]...)
 	case t == Double:
-		v.Doubles = append(v.Doubles, of.Doubles[from:to]...)
+		v.Doubles = append(v.Doubles, src.Doubles[from:to]...)
 	case text:
-		v.extendText(of, from, to)
+		v.extendText(src, from, to)
 	}
 	return nil
 }
 
-func (v *Vector) extendText(of *Vector, from, to int) {
+func (v *Vector) extendText(src *Vector, from, to int) {
 	if len(v.Offsets) == 0 {
 		v.Offsets = append(v.Offsets, 0)
 	}
 	if from == to {
 		return
 	}
-	shift := int32(len(v.Data)) - of.Offsets[from]
-	v.Data = append(v.Data, of.Data[of.Offsets[from]:of.Offsets[to]]...)
-	for _, end := range of.Offsets[from+1 : to+1] {
+	shift := int32(len(v.Data)) - src.Offsets[from]
+	v.Data = append(v.Data, src.Data[src.Offsets[from]:src.Offsets[to]]...)
+	for _, end := range src.Offsets[from+1 : to+1] {
 		v.Offsets = append(v.Offsets, end+shift)
 	}
 }

@@ -2,8 +2,8 @@ package damage
 
 import "github.com/rowtocol/rowtocol/internal/wire"
 
-// Cursor is a cursor over bytes of a file that reports damage as *Error, with the file,
-// the column and the block (or -1) that the caller sets.
+// Cursor is a cursor over bytes of a file. It reports damage as *Error, with the File, Column
+// and Block (or -1) that the caller sets.
 type Cursor struct {
 	wire.Cursor
 	File, Column string

@@ -9,9 +9,8 @@ import (
 // Kind is the kind of damage.
 type Kind string
 
-// The kinds of damage. Valid input that cannot be converted, such as a recursive
-// schema, is Unsupported: it is not damaged, but is located and reported in the same
-// way.
+// The kinds of damage. Unsupported is for valid input that cannot be converted, such as a
+// recursive schema. It is not damaged, but is located and reported in the same way.
 const (
 	Magic       Kind = "magic"
 	Header      Kind = "header"
@@ -37,7 +36,7 @@ type Error struct {
 	Block  int64  // block number (columns), or -1
 	Column string // column name, for column files
 	Path   string // dotted field path, for rows
-	Reason string // one clause: the bytes found and the bytes expected
+	Reason string // one clause that says what was found, and what was expected
 	Err    error  // cause, if another error explains it
 }
 

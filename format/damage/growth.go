@@ -2,9 +2,9 @@ package damage
 
 import "math"
 
-// A file may stand for freeGrowth bytes, plus mostGrowth bytes for each of its own. A
-// row counts as at least leastRow bytes. Rows that differ at all take more of a file
-// with any compression; a smaller file could only keep a reader busy for hours.
+// A file may stand for freeGrowth bytes, plus mostGrowth bytes for each byte of the file. Each
+// row, or item without bytes, is counted as leastRow bytes. With any compression, rows that
+// differ need a larger file. A smaller file could only keep a reader busy for hours.
 const (
 	freeGrowth = 1 << 30
 	mostGrowth = 4 << 10
@@ -14,12 +14,12 @@ const (
 // Growth is the size of the rows in a file, or in the part of it that was read.
 type Growth struct {
 	Stored int64 // bytes of the file
-	Bytes  int64 // of its rows, decompressed
-	Rows   int64 // and items of arrays that take no bytes
+	Bytes  int64 // decompressed bytes of the rows
+	Rows   int64 // number of rows, and of items of arrays that have no bytes
 }
 
-// Check returns an *Error of kind Unsupported, at an offset of the file or -1, if the
-// rows are too large for the file.
+// Check returns an *Error of the kind Unsupported if the rows are too large for the file. The
+// error has the given offset, which may be -1.
 func (g *Growth) Check(file string, offset int64) error {
 	most := freeGrowth + min(g.Stored, math.MaxInt64/(2*mostGrowth))*mostGrowth
 	//guard: bounds the work that a few bytes can cause

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// ReadFull fills buf with the bytes at an offset of a file. Its errors are those of the
-// reader: the caller must have compared the range with the file's size.
+// ReadFull fills buf with the bytes at an offset of a file. Its errors are errors of the
+// reader, not damage. So the caller must have compared the range with the file's size.
 func ReadFull(r io.ReaderAt, buf []byte, off int64, file string) error {
 	n, err := r.ReadAt(buf, off)
 	return Full(n, err, len(buf), off, file)
@@ -19,7 +19,7 @@ func Full(n int, err error, want int, off int64, file string) error {
 		return nil
 	}
 	if errors.As(err, new(*Error)) {
-		return err // it already says where
+		return err // the error already has its place
 	}
 	if err == nil || errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
@@ -33,8 +33,8 @@ type Found struct {
 	seen map[string]bool
 }
 
-// Add keeps an error that is, or wraps, an *Error, and returns other errors. It keeps
-// equal damage once, because the readers of several columns can find the same.
+// Add keeps an error that is, or wraps, an *Error. It returns other errors. It keeps equal
+// damage once, because the readers of several columns can find the same damage.
 func (f *Found) Add(err error) error {
 	var d *Error
 	if err == nil || !errors.As(err, &d) {

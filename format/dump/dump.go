@@ -13,7 +13,7 @@ import (
 const (
 	// Width is the number of bytes on a line.
 	Width = 16
-	// buffer is how many bytes are read at a time: one request on remote storage.
+	// buffer is how many bytes are read at a time. On remote storage this is one request.
 	buffer = 1 << 20
 )
 
@@ -24,9 +24,9 @@ type Dumper struct {
 	Err error // ends the dump
 
 	w    *bufio.Writer
-	in   io.Reader // stands at At
-	name string    // of the file
-	bad  error     // the first damage, which does not end it
+	in   io.Reader // reads the file from At on
+	name string    // name of the file
+	bad  error     // the first damage, which does not end the dump
 }
 
 // New returns a dumper that writes to w.
@@ -37,7 +37,7 @@ func (d *Dumper) Begin(r io.ReaderAt, size int64, name string) {
 	d.From(0, bufio.NewReaderSize(io.NewSectionReader(r, 0, size), int(min(size, buffer))), name)
 }
 
-// From goes on with a file at an offset, which is the position of in.
+// From continues with a file at an offset, from which in reads.
 func (d *Dumper) From(at int64, in io.Reader, name string) { d.At, d.in, d.name = at, in, name }
 
 // Claim writes the next n bytes, with a label on the first line.

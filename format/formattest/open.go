@@ -29,7 +29,7 @@ func (f File) Name() string { return f.Path }
 // ReadBlock implements format.File.
 func (f File) ReadBlock(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
 
-// Open opens the part of files, given by their names; the name of a single file is "".
+// Open opens the part that has these files. The name of a single file is "".
 func Open(f format.Format, files map[string][]byte, o format.OpenOptions) (format.Part, error) {
 	var all []format.File
 	for name, b := range files {

@@ -28,13 +28,13 @@ func Options(t testing.TB, f format.Format, choices map[string][]string) json.Ra
 // Source holds the rows and options of a part.
 type Source struct {
 	Format    format.Format
-	Options   json.RawMessage // nil for the format's own
+	Options   json.RawMessage // nil for the format's defaults
 	Schema    string
 	Columns   []column.Column
 	BlockSize int // 0 for 64 KiB
 	Rows      int
-	// Fill appends a row to the columns, which need not be those of the schema. The
-	// buffers are the same ones for all rows.
+	// Fill appends a row to the columns. The columns need not fit the schema. All calls get
+	// the same buffers.
 	Fill func(to *column.Buffers, row int)
 }
 
@@ -55,9 +55,9 @@ func (s *Source) Begin(t testing.TB) (format.RowGroup, *column.Buffers, error) {
 	return g, column.NewBuffers(s.Columns, columns.Layout(), s.BlockSize), err
 }
 
-// Files makes the files of a part and returns their bytes by name; the name of a single
-// file is "". It encodes the last of the due blocks first, as workers may do, and
-// checks the sizes that the format states against the files.
+// Files makes the files of a part and returns their bytes by name. The name of a single file
+// is "". It encodes due blocks in reverse order, as workers may do, and checks that the files
+// have the sizes that the format states.
 func (s Source) Files(t testing.TB) map[string][]byte {
 	t.Helper()
 	g, bufs, err := s.Begin(t)
@@ -93,7 +93,7 @@ func (s Source) Write(t testing.TB, dir, name string) string {
 	return part
 }
 
-// maker is a part being made.
+// maker makes a part.
 type maker struct {
 	t     testing.TB
 	group format.RowGroup

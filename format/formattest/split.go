@@ -9,14 +9,14 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// Split is a format that divides the single file of another format's row groups into
-// two, in a directory. Its parts cannot be read.
+// Split is a format that makes the row groups of another format, but divides their single
+// file into several, in a directory. Its parts cannot be read.
 type Split struct {
 	format.Format
-	// Only, if set, reports by the size of a row group whether to divide it; others
+	// Only, if set, reports whether to divide a row group of some size. Other row groups
 	// stay one file.
 	Only func(size int64) bool
-	// Names are the names of the files; nil for two valid ones.
+	// Names are the names of the files. Nil means two valid names.
 	Names []string
 }
 

@@ -9,31 +9,30 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Message is a message of a file. The first failure sticks: Next then returns false,
-// and End returns the error. Fields that are not read are passed over. Errors are
-// *damage.Error.
+// Message is a message of a file. After the first failure Next returns false, and End
+// returns the error. Fields that are not read are skipped. Errors are *damage.Error.
 type Message struct {
-	// Number, Wire and Value are those of the field. Value includes a length, if the
-	// field has one.
+	// Number, Wire and Value are the number, wire type and value of the current field. If
+	// the field has a length, Value includes the length.
 	Number protowire.Number
 	Wire   protowire.Type
 	Value  []byte
-	// At is the offset at which the field begins.
+	// At is the offset in the file at which the field begins.
 	At int64
 
-	what string
-	c    damage.Cursor // at the next field
-	seen uint64
+	what string        // name of the message in errors
+	c    damage.Cursor // stands before the next field
+	seen uint64        // bit n is set if field n was read
 }
 
-// New returns the message in b, before its first field. what names it in errors; offset
-// is its offset in the file.
+// New returns the message in b, before its first field. what names the message in errors.
+// offset is its offset in the file.
 func New(what string, b []byte, offset int64) Message {
 	return Message{what: what, c: damage.NewCursor("", b, offset)}
 }
 
-// Delimited returns the message whose length is a varint at position at of b. The first
-// byte of b is at an offset of the file.
+// Delimited returns the message that follows its length, a varint at b[at:]. The first byte
+// of b is at an offset of the file.
 func Delimited(what string, b []byte, at int, offset int64) (Message, error) {
 	c := damage.NewCursor("", b[at:], offset+int64(at))
 	body := c.Bytes(int64(c.Uvarint("length of the "+what)), what)
@@ -43,11 +42,11 @@ func Delimited(what string, b []byte, at int, offset int64) (Message, error) {
 // After returns the offset at which the message ends.
 func (m *Message) After() int64 { return m.c.Offset() + m.c.Remaining() }
 
-// Read returns the number of bytes of the message that Next has passed.
+// Read returns how many bytes of the message Next has read.
 func (m *Message) Read() int { return len(m.c.Consumed()) }
 
-// Fail sets the message's error to damage of a kind, at an offset of the file, unless
-// it already has an error.
+// Fail sets the message's error to damage of a kind, at an offset of the file. If the message
+// already has an error, Fail does nothing.
 func (m *Message) Fail(kind damage.Kind, offset int64, reason string, args ...any) {
 	m.c.Fail(kind, offset, "%s: %s", m.what, fmt.Sprintf(reason, args...))
 }
@@ -75,7 +74,7 @@ func (m *Message) Next() bool {
 	return true
 }
 
-// Varint returns the field's value, which is at most limit.
+// Varint returns the field's value. A value above limit is an error.
 func (m *Message) Varint(limit uint64) uint64 {
 	if !m.is(protowire.VarintType) {
 		return 0
@@ -108,7 +107,7 @@ func (m *Message) is(wire protowire.Type) bool {
 	return true
 }
 
-// Inner returns the message in the field. Call EndInner at its end.
+// Inner returns the message in the field. Call EndInner at the end of that message.
 func (m *Message) Inner() Message {
 	b := m.Bytes()
 	inner := New(m.what, b, m.c.Offset()-int64(len(b)))
@@ -116,7 +115,8 @@ func (m *Message) Inner() Message {
 	return inner
 }
 
-// EndInner ends a message of Inner like End, and makes its error the message's error.
+// EndInner ends a message that Inner returned. The error that End of the inner message
+// returns becomes the error of m.
 func (m *Message) EndInner(inner *Message, required ...protowire.Number) {
 	m.c.Stop(inner.End(required...))
 }
