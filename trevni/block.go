@@ -18,7 +18,7 @@ type lastBlock struct {
 	mu    sync.Mutex
 	block int
 	raw   []byte // never changed
-	held  int64  // bytes accounted for raw
+	held  int64  // bytes of raw that are accounted for
 }
 
 func (l *lastBlock) get(block int) ([]byte, bool) {
@@ -27,7 +27,7 @@ func (l *lastBlock) get(block int) ([]byte, bool) {
 	return l.raw, l.raw != nil && l.block == block
 }
 
-// put stores a block and returns how many bytes were accounted for the one before it.
+// put stores a block and returns how many bytes were accounted for the block before it.
 func (l *lastBlock) put(block int, raw []byte, held int64) (before int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,14 +39,14 @@ func (l *lastBlock) put(block int, raw []byte, held int64) (before int64) {
 // blockReader reads the blocks of one column. It reuses its buffer unless it shares it.
 type blockReader struct {
 	f      *File
-	index  int // of the column
+	index  int // number of the column
 	col    *Column
 	last   *lastBlock // nil for a column without children
 	blocks []Descriptor
-	room   column.Room // memory of the loaded block; accounted for if it is not shared
-	loaded int         // its index, -1 for none
+	room   column.Room // memory of the loaded block; accounted for unless the block is shared
+	loaded int         // number of the loaded block; -1 if there is none
 	zeros  bool        // every checksum is known to be 0
-	crc    *uint32     // if set, covers the CRC-32C of each stored block that is read
+	crc    *uint32     // unless nil, CRC-32C of the CRC-32Cs of the stored blocks that were read
 }
 
 // Blocks returns the column's block table. It must not be changed.
@@ -58,7 +58,7 @@ func (b *blockReader) fail(kind damage.Kind, block int, offset int64, reason str
 	return err
 }
 
-// read fills raw with the checked, uncompressed bytes of a block.
+// read loads a block: it fills room with the checked, uncompressed bytes.
 func (b *blockReader) read(block int) error {
 	if block == b.loaded {
 		return nil
@@ -113,7 +113,7 @@ func (b *blockReader) decode(block int, stored []byte) error {
 	defer decompressors.Put(z)
 	err := z.check(b.col.Codec, stored, d.RawSize)
 	if err == nil {
-		// One more byte of room shows whether the block goes on.
+		// Room for one more byte shows whether the block has more bytes than it should.
 		if err := b.room.Make(b.f.memory, d.RawSize+1); err != nil {
 			return b.refused(d, err)
 		}
@@ -131,12 +131,12 @@ func (b *blockReader) decode(block int, stored []byte) error {
 	return e
 }
 
-// refused returns the error for a block that there is no memory for.
+// refused returns the error for a block for which there is not enough memory.
 func (b *blockReader) refused(d *Descriptor, err error) error {
 	return fmt.Errorf("column %s: a block of %d bytes, %d uncompressed: %w", b.col.Name, d.StoredSize, d.RawSize, err)
 }
 
-// share shares the block with all cursors of the column, if it has children; -1 means
+// share shares the block with all cursors of the column, if the column has children. -1 means
 // no block.
 func (b *blockReader) share(block int) {
 	if b.last != nil {
@@ -151,7 +151,7 @@ func (b *blockReader) drop() {
 	b.loaded = -1
 }
 
-// check compares the stored checksum sum with the block's own.
+// check compares the stored checksum sum with the checksum of the block.
 func (b *blockReader) check(block int, sum []byte) error {
 	if len(sum) == 0 {
 		return nil
@@ -176,13 +176,13 @@ func (b *blockReader) check(block int, sum []byte) error {
 	return b.fail(damage.Checksum, block, d.Offset, "the stored %s is %08x, the block's is %08x", b.col.Checksum, want, got)
 }
 
-// javasZeros reports whether every checksum of the column is 0. Java writes that with
-// the codec null; a single 0 among others is damage.
+// javasZeros reports whether every checksum of the column is 0, as Java writes them with the
+// codec null. A single 0 among other checksums is damage.
 func (b *blockReader) javasZeros() (bool, error) {
 	if b.zeros {
 		return true, nil
 	}
-	//guard: rejects a checksum of 0 where Java writes none
+	//guard: rejects a checksum of 0 in a file that Java cannot have written
 	if b.col.Codec != "null" || b.col.Checksum != ChecksumJava || b.f.h.protected {
 		return false, nil
 	}
@@ -191,7 +191,7 @@ func (b *blockReader) javasZeros() (bool, error) {
 		if err := damage.ReadFull(b.f.r, sum[:], b.blocks[i].Offset+b.blocks[i].StoredSize, b.f.name); err != nil {
 			return false, err
 		}
-		//guard: tells a damaged checksum from none
+		//guard: rejects a checksum of 0 if the column has other checksums
 		if sum != [4]byte{} {
 			return false, nil
 		}

@@ -5,9 +5,8 @@ import (
 	"hash/crc32"
 )
 
-// The checksum names. The specification calls its checksum "crc-32" and stores
-// it little-endian; Java knows only "crc32" and stores it big-endian. Each
-// name is read and written with its own byte order.
+// The names of checksums. The specification has "crc-32", stored little-endian. Java knows
+// only "crc32", stored big-endian. Each name is read and written with its own byte order.
 const (
 	ChecksumNull = "null"
 	ChecksumJava = "crc32"

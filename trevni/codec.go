@@ -106,8 +106,8 @@ func (deflateEncoder) encode(dst, raw []byte) ([]byte, error) {
 	return s.encode(dst, raw)
 }
 
-// bound allows for stored blocks, and for Huffman coding of data too short to pay for
-// its tables.
+// bound includes the overhead of blocks that deflate stores unchanged, and of Huffman tables
+// for short data.
 func (deflateEncoder) bound(n int) int { return n + n/64 + 128 }
 
 // bzip2Writer adapts the compressor's Reset to stream.
@@ -117,8 +117,8 @@ func (w bzip2Writer) Reset(out io.Writer) { _ = w.Writer.Reset(out) } // always 
 
 type bzip2Stream = stream[bzip2Writer]
 
-// bzip2Small is a size whose run-length coding always fits the smallest block of bzip2,
-// 100 kB. Its decoders allocate by the level in the header.
+// bzip2Small is a size that, even after bzip2's first run-length coding, fits the smallest
+// block of bzip2, 100 kB. Smaller blocks need less memory to decode.
 const bzip2Small = 75_000
 
 var bzip2SmallStreams, bzip2Streams = bzip2Pool(bzip2.BestSpeed), bzip2Pool(bzip2.BestCompression)
@@ -142,11 +142,10 @@ func (bzip2Encoder) encode(dst, raw []byte) ([]byte, error) {
 	return s.encode(dst, raw)
 }
 
-// bound allows for the first run-length coding, which makes five bytes of four equal
-// ones.
+// bound includes the first run-length coding, which makes five bytes of four equal bytes.
 func (bzip2Encoder) bound(n int) int { return n + n/4 + 1024 }
 
-// zstdShared compresses for all encoders: its EncodeAll may run concurrently.
+// zstdShared compresses for all encoders. Its EncodeAll may run concurrently.
 var zstdShared = sync.OnceValues(func() (*zstd.Encoder, error) {
 	return zstd.NewWriter(nil, zstd.WithZeroFrames(true), zstd.WithWindowSize(zstdWindow))
 })
@@ -167,7 +166,7 @@ func (zstdEncoder) encode(dst, raw []byte) ([]byte, error) {
 
 func (zstdEncoder) bound(n int) int { return n + n/128 + 64 }
 
-// decompressors are shared by all columns; there may be thousands.
+// decompressors are shared by all columns, because there may be thousands of columns.
 var decompressors = sync.Pool{New: func() any { return new(decompressor) }}
 
 // decompressor decodes blocks one after the other and keeps tables between them. It is
@@ -180,19 +179,19 @@ type decompressor struct {
 
 var errRawSize = errors.New("the block does not decode to the size that the block table states")
 
-// plausible is the growth up to which a block's stated raw size is believed, and
-// believable is a raw size that is always believed.
+// The raw size that a block table states is checked before memory is allocated for it. A size
+// up to believable, or up to plausible times the stored size, is not checked.
 const (
 	plausible  = 64
 	believable = 1 << 20
 )
 
-// check reports whether stored bytes decode to size bytes, as far as it can without
-// decoding them. If the size is implausible, it decodes them and drops the result.
+// check returns an error if stored bytes do not decode to size bytes. It cannot always know
+// that without decoding. If the size is implausible, it decodes the bytes and drops the result.
 func (z *decompressor) check(codec string, stored []byte, size int64) error {
 	switch {
 	case codec == "null":
-		//guard: rejects a block of another size than its table says
+		//guard: rejects a block whose size in the table is wrong
 		if int64(len(stored)) != size {
 			return errRawSize
 		}
@@ -202,7 +201,7 @@ func (z *decompressor) check(codec string, stored []byte, size int64) error {
 			return err
 		}
 		// No element of snappy makes more than 64 bytes; the shortest has two.
-		//guard: rejects a size that the bytes cannot make
+		//guard: rejects a size to which the bytes cannot decode
 		if int64(n) != size || n/64 > len(stored) {
 			return errRawSize
 		}
@@ -212,7 +211,7 @@ func (z *decompressor) check(codec string, stored []byte, size int64) error {
 			return err
 		}
 		n, err := io.Copy(io.Discard, io.LimitReader(r, size+1))
-		//guard: rejects a size that the bytes do not make
+		//guard: rejects a size to which the bytes do not decode
 		if err == nil && n != size {
 			err = errRawSize
 		}
@@ -221,8 +220,8 @@ func (z *decompressor) check(codec string, stored []byte, size int64) error {
 	return nil
 }
 
-// decode appends the raw bytes, which must be size bytes, to dst[:0], whose capacity
-// should be one byte more.
+// decode returns the raw bytes, which must be size bytes, in the memory of dst. The capacity of
+// dst should be one byte more than size.
 func (z *decompressor) decode(codec string, dst, stored []byte, size int64) ([]byte, error) {
 	dst = dst[:0]
 	switch codec {

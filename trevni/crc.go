@@ -8,8 +8,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// The CRCs of everything but blocks, and of blocks as stored. Trevni has no such CRCs:
-// they are metadata, and files by other writers lack them.
+// This file checks the CRCs of the header, of block tables, and of blocks as stored. They are
+// in the metadata. Trevni itself does not define them, so files of other writers lack them.
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -25,17 +25,16 @@ func crcPair(key string) int { return 1 + len(key) + 1 + crc32.Size }
 // HeaderCRCKey.
 const firstKey = 4 + 8 + 4 + binary.MaxVarintLen64 + 1 + len(HeaderCRCKey)
 
-// check compares the header that d has just parsed with its CRC, and takes the CRCs of
-// the block tables from it. A single changed byte must not make the CRCs look absent,
-// so each key vouches for the others: if the text of the first key was changed, the
-// columns' keys are there; if the pairs or its length were changed so that it was
-// passed over, its text is there.
+// check compares the header that d has just parsed with its CRC, and reads the CRCs of the
+// block tables from the header. A single changed byte must not make the CRCs look absent. If
+// the text of the first key was changed, the keys of the columns are still there. If the
+// number of pairs or the length of the first key was changed, its text is still there.
 func (h *header) check(d *decoder) {
 	if d.Err() != nil {
 		return
 	}
 	stored, ok := h.meta.Get(HeaderCRCKey)
-	//guard: finds the checksum of a header with damaged lengths
+	//guard: rejects a header with damaged lengths before the key of its checksum
 	if !ok && bytes.Contains(d.Consumed()[:min(firstKey, len(d.Consumed()))], []byte(HeaderCRCKey)) {
 		d.Fail(damage.Header, 0, "the header names %s, but not as a metadata key", HeaderCRCKey)
 		return
@@ -43,9 +42,9 @@ func (h *header) check(d *decoder) {
 	for i := range h.columns {
 		c := &h.columns[i]
 		crc, has := c.Meta.Get(TableCRCKey)
-		//guard: finds the checksum under a damaged key
+		//guard: rejects a header in which the key of a checksum is damaged
 		if has != ok {
-			d.Fail(damage.Header, 0, "of %s and, in column %q, %s one is missing", HeaderCRCKey, c.Name, TableCRCKey)
+			d.Fail(damage.Header, 0, "the header has only one of %s and, in column %q, %s", HeaderCRCKey, c.Name, TableCRCKey)
 			return
 		}
 		//guard: rejects a checksum that is cut off
@@ -81,8 +80,8 @@ func headerCRC(head []byte, crcAt int64) uint32 {
 	return crc32.Update(crc, castagnoli, head[crcAt+crc32.Size:])
 }
 
-// checkTable compares the block table that d has just parsed with its CRC. It also
-// compares the table's end with the column's, which other writers may leave open.
+// checkTable compares the block table that d has just parsed with its CRC. It also checks that
+// the blocks end where the column ends. Files of other writers may have a gap there.
 func (h *header) checkTable(d *decoder, c *Column, blocks []Descriptor, end int64) {
 	if d.Err() != nil || !h.protected {
 		return
@@ -102,9 +101,9 @@ func (h *header) checkTable(d *decoder, c *Column, blocks []Descriptor, end int6
 	}
 }
 
-// compareBlocksCRC compares the CRC-32C of the CRC-32Cs of all stored blocks with the
-// one in the header, if there is one. In blocks that decoded to valid values, only bits
-// without a meaning to their codec can differ.
+// compareBlocksCRC compares the CRC-32C of the CRC-32Cs of all stored blocks with
+// BlocksCRCKey, if the header has that key. All blocks have decoded to valid values, so only
+// bits that have no meaning to their codec can differ.
 func (f *File) compareBlocksCRC(crc uint32) error {
 	stored, ok := f.h.meta.Get(BlocksCRCKey)
 	if !ok || !f.h.protected {

@@ -8,22 +8,22 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Cursor reads the values of one column in order, with the methods of its Reader.
-// Errors are *damage.Error, io.EOF after the last value, or the file reader's. A cursor
-// that failed keeps failing until it seeks.
+// Cursor reads the values of one column in order, with the methods of its Reader. An error is
+// a *damage.Error, io.EOF after the last value, or an error of the reader of the file. A
+// cursor that failed keeps failing until it seeks.
 type Cursor struct {
 	*column.Reader
 	blockReader
-	block int   // the loaded block; -1 before the first
-	items int64 // its lengths or values, or column.Uncounted
+	block int   // number of the loaded block; -1 before the first
+	items int64 // number of lengths or values in the block, or column.Uncounted
 
 	// counter counts the items of a child column's blocks. It is a cursor over the
-	// parent, opened only if the column's own bytes do not show where a block ends.
+	// parent. It is opened only if the column's own bytes do not show where a block ends.
 	counter *Cursor
 
 	// parent exists after the first seek of a child column. It stands, with its own
-	// parents, at parentRow; parentItems is the number of the column's items from the
-	// start of its block with this row to the row.
+	// parents, at parentRow. parentItems is how many items the column has before that row,
+	// from the start of the block with the row.
 	parent      *Cursor
 	parentRow   int64
 	parentItems int64
@@ -42,8 +42,7 @@ func (f *File) Cursor(col int) (*Cursor, error) {
 	return c, err
 }
 
-// cursor opens a cursor that counts only the rows of a top-level column, which needs no
-// other cursor.
+// cursor opens a cursor without a counter. It counts only the rows of a top-level column.
 func (f *File) cursor(col int) (*Cursor, error) {
 	if col < 0 || col >= len(f.h.columns) {
 		return nil, fmt.Errorf("trevni: column %d of %d", col, len(f.h.columns))
@@ -52,16 +51,16 @@ func (f *File) cursor(col int) (*Cursor, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := &f.h.columns[col]
+	described := &f.h.columns[col]
 	c := &Cursor{
-		blockReader: blockReader{f: f, index: col, col: of, last: f.last[col], blocks: blocks, loaded: -1},
+		blockReader: blockReader{f: f, index: col, col: described, last: f.last[col], blocks: blocks, loaded: -1},
 		block:       -1,
 	}
-	c.Reader = column.NewReader(of.Column, f.h.version >= 2, (*source)(c))
+	c.Reader = column.NewReader(described.Column, f.h.version >= 2, (*source)(c))
 	return c, nil
 }
 
-// close releases the memory of the cursor and of those that it counts with.
+// close releases the memory of the cursor, its counter and its parent.
 func (c *Cursor) close() {
 	if c == nil {
 		return
@@ -105,7 +104,7 @@ func (s *source) Damaged(kind damage.Kind, pos int, reason string, args ...any) 
 	return s.fail(kind, s.block, at, reason, args...)
 }
 
-// damaged makes damage at the cursor's place its error.
+// damaged returns damage at the cursor's place. It is then the cursor's error.
 func (c *Cursor) damaged(kind damage.Kind, reason string, args ...any) error {
 	return c.Fail((*source)(c).Damaged(kind, c.Pos(), reason, args...))
 }

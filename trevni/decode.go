@@ -32,10 +32,11 @@ const (
 	firstTable  = 4 << 10
 )
 
-// decodeGrowing runs parse over the bytes [off, end) of the file: first over first
-// bytes, then over more as long as parse finds its buffer short: at least what it
-// lacked, and four times as many. So a structure of unknown size costs at most a small
-// multiple of its bytes, and a length that reaches beyond the end costs nothing.
+// decodeGrowing runs parse over the bytes [off, end) of the file. It begins with the given
+// number of first bytes. As long as parse needs more, it runs again, with at least the bytes
+// that were missing, and with four times as many as before. So a structure of unknown size
+// costs at most a small multiple of its bytes, and a length that reaches beyond the end costs
+// nothing.
 func (f *File) decodeGrowing(off, end, first int64, parse func(*decoder)) error {
 	for n := first; ; {
 		n = min(n, end-off)
@@ -47,8 +48,8 @@ func (f *File) decodeGrowing(off, end, first int64, parse func(*decoder)) error 
 	}
 }
 
-// decodeSome runs parse over n bytes. If they were too few, need is how many it would
-// have needed.
+// decodeSome runs parse over n bytes. If parse needs more bytes, need is how many it needs in
+// all. Otherwise need is 0.
 func (f *File) decodeSome(off, n int64, parse func(*decoder)) (need int64, err error) {
 	if err := f.memory.Reserve(n); err != nil {
 		return 0, fmt.Errorf("reading %d bytes at offset %d: %w", n, off, err)

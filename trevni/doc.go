@@ -1,12 +1,12 @@
-// Package trevni is a library for Trevni column files, usable on its own. It reads
-// (Open, File.Cursor), verifies (File.Verify), dumps (File.Dump) and writes them
-// (NewWriter); its adapter Format lets the pipeline write them from spilled blocks.
-// It knows nothing of Avro: the schema of the rows is metadata.
+// Package trevni is a library for Trevni column files, and is usable on its own. It reads
+// (Open, File.Cursor), verifies (File.Verify), dumps (File.Dump) and writes (NewWriter) such
+// files. Its adapter Format lets the pipeline write files from spilled blocks. The package
+// knows nothing of Avro: the schema of the rows is metadata.
 //
 // # File
 //
-// Integers are little-endian; varint is Avro's zig-zag long; bytes and string are a
-// varint length and that many bytes.
+// Integers are little-endian. A varint is Avro's zig-zag long. Bytes and string are a varint
+// length and that many bytes.
 //
 //	file    +-----------------------+----------+----------+-- - --+
 //	        | header                | column 0 | column 1 |       |
@@ -24,19 +24,19 @@
 //
 //	block   | codec(values): stored size | checksum: 0 or 4 bytes |
 //
-// The version is 2; versions 0 and 1, which have no repeated lengths, are read too. A
-// start is the offset of the column's block count in the file. Rows are top-level rows,
-// in children as well. The first value exists only in columns with the metadata key
-// trevni.values. The key rowtocol.ascending of such a column, a byte, is 1 if no value
-// is less than the one before it: any column may have first values, but only in
-// ascending columns do they bound the values. A block ends at a row boundary.
+// The version is 2. Versions 0 and 1, which have no repeated lengths, are read too. A start is
+// the offset of the column's block count in the file. Rows are top-level rows, in child
+// columns as well. Only columns with the metadata key trevni.values have first values. The key
+// rowtocol.ascending of such a column is a byte. It is 1 if no value is less than the value
+// before it. Only in such ascending columns do the first values bound all values. A block ends
+// at a row boundary.
 //
 // # Checksums
 //
-// A block's checksum is the CRC-32 of its values before the codec: "crc32", big-endian,
-// in files of Java and of this package; "crc-32", little-endian, by the specification.
-// Java writes 0 instead with the codec null: a column of nothing but zeros is accepted,
-// and File.Unverified reports it.
+// A block's checksum is the CRC-32 of its values before compression. In files of Java and of
+// this package it is called "crc32" and is big-endian. In the specification it is called
+// "crc-32" and is little-endian. With the codec null, Java writes 0 instead. So a column is
+// accepted if all its checksums are 0, and File.Unverified reports that.
 //
 // In files of this package, three metadata keys protect the rest. Each holds a CRC-32C,
 // 4 bytes little-endian; Java ignores them.
@@ -46,12 +46,12 @@
 //	                                   blocks as they are stored, checksums included
 //	column metadata  rowtocol.table    of the column's block count and descriptors
 //
-// Open checks the first; File.Blocks and everything else that needs a block table
-// checks the last. In such files a column's bytes end where the next one, or the file,
-// does. Only File.Verify checks the CRC of the blocks, which shows changed bits that a
-// codec does not use. If rowtocol.header, which comes first, or one of the columns'
-// rowtocol.table is missing, the file is damaged. If all are missing, another writer
-// made the file, and only its blocks have checksums.
+// Open checks rowtocol.header. File.Blocks and everything else that needs a block table checks
+// rowtocol.table. In files with these keys, a column ends where the next column begins, or at
+// the end of the file. Only File.Verify checks rowtocol.blocks, which shows changed bits that
+// a codec does not use. rowtocol.header comes first. If it is missing, or rowtocol.table of a
+// column, the file is damaged. If all are missing, another writer made the file, and only its
+// blocks have checksums.
 //
 // # Values
 //
@@ -62,8 +62,8 @@
 //	fixed64, double   8 bytes
 //	string, bytes     varint length, then the bytes
 //
-// In an array column the length of each sequence of values, a varint int, precedes it.
-// A negative length is a repeat: -(2n-3) is n zeros, -(2n-2) n ones. A column with a
-// parent has a value (as an array, a sequence) for each item of that array column, and
-// does not store the parent's lengths.
+// In an array column, each sequence of values follows its length, a varint int. A negative
+// length is a repeat: -(2n-3) means n zeros, and -(2n-2) means n ones. A column with a parent
+// has a value, or a sequence if it is an array column, for each item of the parent. It does
+// not store the parent's lengths.
 package trevni

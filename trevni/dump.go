@@ -12,10 +12,11 @@ import (
 	"github.com/rowtocol/rowtocol/format/dump"
 )
 
-// Dump writes every byte of the file with its meaning: a line per value in the header,
-// the block tables and, with the codec null, the blocks; other blocks as stored. Blocks
-// that cannot be decoded are shown as bytes, and the first of their errors is returned
-// at the end. A byte that belongs to nothing ends the dump with an error.
+// Dump writes every byte of the file with its meaning. It writes a line for each value of the
+// header and of the block tables. With the codec null it also does so for the values of
+// blocks. Other blocks are written as stored. A block that cannot be decoded is shown as
+// bytes, and Dump returns the first such error at the end. A byte that belongs to no part of
+// the format ends the dump with an error.
 func (f *File) Dump(w io.Writer) error {
 	d := &dumper{Dumper: dump.New(w), f: f}
 	d.Begin(f.r, f.size, f.name)
@@ -60,13 +61,13 @@ func (d *dumper) header() {
 	d.expect(h.size)
 }
 
-func (d *dumper) metadata(dec *decoder, of string) {
-	n := dec.length(of)
-	d.Claim(dec.Offset()-d.At, "%s metadata: %d pairs", of, n)
+func (d *dumper) metadata(dec *decoder, owner string) {
+	n := dec.length(owner)
+	d.Claim(dec.Offset()-d.At, "%s metadata: %d pairs", owner, n)
 	for ; n > 0 && d.Err == nil && dec.Err() == nil; n-- {
-		key := dec.text(of)
+		key := dec.text(owner)
 		d.Claim(dec.Offset()-d.At, "  key %s", dump.Quote(key))
-		value := dec.text(of)
+		value := dec.text(owner)
 		label := "value " + dump.Quote(value)
 		if len(value) == crc32.Size && (isCRC(string(key)) || string(key) == TableCRCKey) {
 			label = fmt.Sprintf("CRC-32C %08x", readChecksum(ChecksumSpec, value))
@@ -136,7 +137,7 @@ func (d *dumper) block(c *Cursor, i int) {
 	}
 }
 
-// values dumps the loaded block of a null codec value by value.
+// values dumps the loaded block, which is not compressed, value by value.
 func (d *dumper) values(c *Cursor) error {
 	v := &valueDumper{dumper: d, c: c, start: d.At}
 	err := v.items()
@@ -151,13 +152,13 @@ func (d *dumper) values(c *Cursor) error {
 	return err
 }
 
-// valueDumper follows a cursor through a block. Values in the same byte share a line.
+// valueDumper dumps what a cursor reads of a block. Values in the same byte are on one line.
 type valueDumper struct {
 	*dumper
 	c      *Cursor
-	start  int64  // of the block in the file
-	label  string // of the bytes between the last flush and passed
-	passed int
+	start  int64  // offset of the block in the file
+	label  string // label of the bytes between the last flush and passed
+	passed int    // how many bytes of the block have a label
 	buf    []byte
 }
 
@@ -189,7 +190,8 @@ func (v *valueDumper) items() error {
 	return nil
 }
 
-// sequence dumps a length, unless a repeat before it covers it, and its values.
+// sequence dumps a length and its values. It does not dump a length that is a part of a repeat
+// that was dumped before.
 func (v *valueDumper) sequence() error {
 	c := v.c
 	more := c.Repeat()

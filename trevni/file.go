@@ -31,21 +31,21 @@ type File struct {
 	name       string
 	h          *header
 	unverified atomic.Bool
-	last       map[int]*lastBlock // of the columns with children
+	last       map[int]*lastBlock // by column; only for columns with children
 	tables     []table            // by column
 }
 
 // readBlock reads at an offset in the blocks of a column, which end at end.
 type readBlock func(p []byte, col int, off, end int64) (int, error)
 
-// table is the block table of a column. Its lock is held during reading, so that each
-// table is read once and tables do not wait for each other.
+// table is the block table of a column. Its lock is held while it is read, so that each table
+// is read once. Different tables can be read at the same time.
 type table struct {
 	mu     sync.Mutex
 	blocks []Descriptor // nil before the table is read
 }
 
-// Open reads and checks the header of the file of size bytes in r; name is for
+// Open opens the file of size bytes in r, and reads and checks its header. name is for
 // messages. Block tables are read and checked when they are first needed. Errors are
 // *damage.Error, or wrap an error of r.
 func Open(r io.ReaderAt, size int64, name string) (*File, error) {
@@ -73,7 +73,7 @@ func (f *File) readHeader() error {
 		return damage.New(damage.Unsupported, f.name, d.Offset, "a header of more than %d bytes: %s", end, d.Reason)
 	}
 	if err == nil {
-		err = f.memory.Reserve(2 * f.h.size) // the text, and the values parsed from it
+		err = f.memory.Reserve(2 * f.h.size) // for the text, and for the values parsed from it
 	}
 	if err != nil {
 		return err
@@ -114,8 +114,8 @@ func (f *File) Schema() string {
 // Columns returns the columns in file order. They must not be changed.
 func (f *File) Columns() []Column { return f.h.columns }
 
-// Unverified reports whether a block has been accepted so far whose checksum is the 0
-// that Java writes with the codec null instead of a CRC.
+// Unverified reports whether a block without a CRC has been accepted. Java writes 0 instead of
+// the CRC with the codec null.
 func (f *File) Unverified() bool { return f.unverified.Load() }
 
 // Descriptor is one entry of a column's block table, with the place of its block.
@@ -125,7 +125,7 @@ type Descriptor struct {
 	StoredSize int64  // bytes in the file, without the checksum
 	First      []byte // encoded first value, if the column has Values
 	FirstRow   int64  // row number of the first row
-	Offset     int64  // of the block in the file
+	Offset     int64  // offset of the block in the file
 }
 
 // descriptorSize is the stored size of a descriptor without a first value.
@@ -139,9 +139,9 @@ func (f *File) SectionEnd(col int) int64 {
 	return f.size
 }
 
-// Blocks reads the block table of a column, once, and checks it against the row count,
-// the space of the column in the file, and its CRC if there is one. The table must not
-// be changed.
+// Blocks returns the block table of a column, which must not be changed. The first call reads
+// the table. It checks the row count, the space of the column in the file, and the table's CRC
+// if there is one.
 func (f *File) Blocks(col int) ([]Descriptor, error) {
 	t := &f.tables[col]
 	t.mu.Lock()
@@ -159,8 +159,8 @@ func (f *File) Blocks(col int) ([]Descriptor, error) {
 	return t.blocks, nil
 }
 
-// rereadTable reads the block table from the file, even if it was read before; size is
-// its number of bytes.
+// rereadTable reads the block table from the file, even if it was read before. size is its
+// number of bytes.
 func (f *File) rereadTable(col int) (blocks []Descriptor, size int64, err error) {
 	t := &f.tables[col]
 	t.mu.Lock()
@@ -203,7 +203,7 @@ func (f *File) parseTable(d *decoder, c *Column, end int64) []Descriptor {
 		b.Rows = int64(d.LittleEndian(4, "row count of a block"))
 		b.RawSize = int64(d.LittleEndian(4, "uncompressed size of a block"))
 		b.StoredSize = int64(d.LittleEndian(4, "compressed size of a block"))
-		//guard: rejects sizes that Java takes for negative
+		//guard: rejects sizes that are negative in Java
 		if b.Rows > math.MaxInt32 || b.RawSize > math.MaxInt32 || b.StoredSize > math.MaxInt32 {
 			d.Fail(damage.Count, at, "a block of %d rows and %d, compressed %d bytes is out of range", b.Rows, b.RawSize, b.StoredSize)
 		}
@@ -220,7 +220,7 @@ func (f *File) parseTable(d *decoder, c *Column, end int64) []Descriptor {
 		return nil
 	}
 	d.Block = -1
-	//guard: rejects a column with other rows than the file
+	//guard: rejects a column with more or fewer rows than the file
 	if rows != f.h.rows {
 		d.Fail(damage.Count, c.Start, "the blocks hold %d rows, the file has %d", rows, f.h.rows)
 	}
@@ -239,7 +239,7 @@ func (f *File) parseTable(d *decoder, c *Column, end int64) []Descriptor {
 	return blocks
 }
 
-// value reads the first value of a block from a table; a boolean takes a byte.
+// value reads the first value of a block from a table. A boolean has one byte.
 func (d *decoder) value(t column.Type) []byte {
 	n, err := column.ValueSize(t, d.Rest())
 	if errors.Is(err, column.ErrShort) {
@@ -250,8 +250,8 @@ func (d *decoder) value(t column.Type) []byte {
 	return append([]byte{}, d.Bytes(int64(n), "first value")...)
 }
 
-// Verify decodes the whole file and checks it: every count, size, checksum and value,
-// the contiguity of the columns, the file's length, and all CRCs that it has. It
-// returns the first damage of each column, joined; errors.As finds a *damage.Error in
-// it. It stops at once if the reader fails or ctx is cancelled.
+// Verify decodes the whole file. It checks every count, size, checksum and value, and all CRCs
+// that the file has. Between the columns and after them there must be no other bytes. Verify
+// returns the first damage of each column, joined. errors.As finds a *damage.Error in the
+// result. Verify stops at once if the reader fails or ctx is cancelled.
 func (f *File) Verify(ctx context.Context) error { return verify(ctx, f) }

@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Format is the format.Format of this package: parts are single files, and a document
-// of Options configures writing.
+// Format is the format.Format of this package. Its parts are single files. The JSON form of
+// Options configures writing.
 var Format format.Format = adapter{}
 
 type adapter struct{}
@@ -113,7 +113,7 @@ func (w groupWriter) NewRowGroup(schema string, cols []column.Column, _ int) (fo
 func (groupWriter) Memory(_, _ int) int64 { return 0 }
 
 func (adapter) Open(files []format.File, o format.OpenOptions) (format.Part, error) {
-	//guard: rejects more than one file where one holds all rows
+	//guard: rejects a part of several files
 	if len(files) != 1 {
 		return nil, damage.New(damage.Unsupported, files[0].Name(), -1, "a part of %d files, expected one", len(files))
 	}
@@ -145,8 +145,8 @@ func (p part) Columns() []format.Column {
 	return all
 }
 
-// Blocks sets the bounds of columns whose values ascend: a block's values end with the
-// first value of the next block at the latest.
+// Blocks returns the blocks, with bounds if the column's values ascend. The first value of the
+// next block is the upper bound of a block.
 func (p part) Blocks(col int) ([]format.Block, error) {
 	table, err := p.File.Blocks(col)
 	if err != nil {

@@ -22,11 +22,12 @@ const (
 
 	// SchemaKey is the file metadata key of the rows' Avro schema (JSON).
 	SchemaKey = "avro.schema"
-	// AscendingKey is the metadata key of a column with first values: a byte, 1 if no
-	// value is less than the one before it, otherwise 0.
+	// AscendingKey is the metadata key that says whether the values of a column with first
+	// values ascend. Its value is a byte: 1 if no value is less than the value before it,
+	// otherwise 0.
 	AscendingKey = "rowtocol.ascending"
-	// HeaderCRCKey is the file metadata key of the CRC-32C, a fixed32, of the header,
-	// in which its own four bytes count as zero. It is the first key in the file.
+	// HeaderCRCKey is the file metadata key of the CRC-32C, a fixed32, of the header. For
+	// the CRC, its own four bytes are zero. The key is the first in the file.
 	HeaderCRCKey = "rowtocol.header"
 	// TableCRCKey is the metadata key of the CRC-32C, a fixed32, of a column's
 	// block count and descriptors.
@@ -41,9 +42,9 @@ const Version = 2
 
 const magic = "Trv"
 
-// Limits for hostile files. Schemas that nest deeper than maxDepth are rejected on the
-// way in as well.
+// Limits for hostile files.
 const (
+	// maxDepth is the most ancestors of a column. Schemas that nest deeper are not converted.
 	maxDepth = 1000
 	// minColumn is the fewest bytes of a column in the header: its metadata with the
 	// two required keys, and its start.
@@ -108,13 +109,13 @@ type Column struct {
 	column.Column
 	// Meta holds all metadata pairs of the column, including unknown ones.
 	Meta Metadata
-	// Codec and Checksum are resolved: the column's, or the file's, or "null".
+	// Codec and Checksum are set for the column, else for the file, else "null".
 	Codec    string
 	Checksum string
 	// Values is set if the block table holds each block's first value.
 	Values bool
-	// Ascending is set if the file states for a column with Values that no value is
-	// less than the one before it. First values then bound their blocks.
+	// Ascending is set if the file states for a column with Values that no value is less
+	// than the value before it. The first values then bound the values of blocks.
 	Ascending bool
 	// Start is the offset in the file of the column's block count.
 	Start int64
@@ -136,7 +137,7 @@ type header struct {
 	protected bool
 }
 
-// parseHeader reads a header from d; the file has size bytes. Failures are in d.
+// parseHeader reads a header from d. The file has size bytes. d keeps an error.
 func parseHeader(d *decoder, size int64) *header {
 	h := &header{crcAt: -1}
 	m := d.Bytes(min(4, d.Remaining()), "magic")
@@ -174,8 +175,8 @@ func parseHeader(d *decoder, size int64) *header {
 	return h
 }
 
-// parseStarts reads the column starts. They must ascend, with room for a block count
-// each, so that no two columns can claim the same bytes.
+// parseStarts reads the column starts. They must ascend, with room for a block count between
+// them, so that no bytes belong to two columns.
 func parseStarts(d *decoder, h *header, size int64) {
 	least := d.Offset() + 8*int64(len(h.columns))
 	for i := range h.columns {
@@ -185,7 +186,7 @@ func parseStarts(d *decoder, h *header, size int64) {
 			return
 		}
 		//guard: rejects columns that overlap
-		if int64(start) < least || size-int64(start) < 4 { // negative from 2^63 on
+		if int64(start) < least || size-int64(start) < 4 { // a start of 2^63 or more becomes negative
 			d.Fail(damage.Header, at, "column %s starts at %d, expected %d to %d",
 				h.columns[i].Name, start, least, size-4)
 			return
@@ -202,7 +203,7 @@ var columnKeys = map[string]string{
 	keyCodec: keyCodec, keyChecksum: keyChecksum, TableCRCKey: TableCRCKey,
 }
 
-// parseMetadata reads one metadata map. crcAt is the one of header.
+// parseMetadata reads one metadata map. crcAt is as in header.
 func parseMetadata(d *decoder, what string) (m Metadata, crcAt int64) {
 	at, crcAt := d.Offset(), int64(-1)
 	n := d.length(what)
@@ -222,7 +223,7 @@ func parseMetadata(d *decoder, what string) (m Metadata, crcAt int64) {
 		if d.Err() != nil {
 			break
 		}
-		//guard: rejects a key that is there twice
+		//guard: rejects metadata that has a key twice
 		if _, dup := seen[key]; dup {
 			d.Fail(damage.Header, keyAt, "%s at offset %d has the key %q twice", what, at, key)
 			break
@@ -236,8 +237,8 @@ func parseMetadata(d *decoder, what string) (m Metadata, crcAt int64) {
 	return m, crcAt
 }
 
-// parseColumn reads the metadata of the next column; byName holds the columns before
-// it.
+// parseColumn reads the metadata of the next column. byName has the numbers of the columns
+// before that column.
 func parseColumn(d *decoder, file Metadata, byName map[string]int) Column {
 	at := d.Offset()
 	c := Column{}
@@ -252,7 +253,7 @@ func parseColumn(d *decoder, file Metadata, byName map[string]int) Column {
 		return c
 	}
 	c.Name = string(name)
-	//guard: rejects a name that is there twice
+	//guard: rejects two columns with the same name
 	if _, dup := byName[c.Name]; dup {
 		d.Fail(damage.Header, at, "two columns are called %q", c.Name)
 		return c
@@ -313,7 +314,7 @@ func checkDepth(d *decoder, cols []Column) {
 	}
 }
 
-// resolve finds a setting of a column: its own, or the file's, or "null".
+// resolve returns a setting of a column: the column's, else the file's, else "null".
 func resolve(col, file Metadata, key string) string {
 	if v, ok := col.Get(key); ok {
 		return string(v)
@@ -324,9 +325,9 @@ func resolve(col, file Metadata, key string) string {
 	return "null"
 }
 
-// newHeader returns a header with zeros for the row count, the column starts, the CRCs,
-// and whether columns ascend. It also returns the position after the file's CRCs, and
-// after each column's metadata.
+// newHeader returns a header with zeros in place of the row count, the column starts, the
+// CRCs, and the values of AscendingKey. It also returns the position after the file's CRCs,
+// and the positions after each column's metadata.
 func newHeader(meta Metadata, cols []Column) (b []byte, crcsEnd int, ends []int) {
 	b = append(b, magic...)
 	b = append(b, Version)
@@ -343,8 +344,8 @@ func newHeader(meta Metadata, cols []Column) (b []byte, crcsEnd int, ends []int)
 	return append(b, make([]byte, 8*len(cols))...), crcsEnd, ends
 }
 
-// columnMeta returns the metadata that describes c. The pairs that need the whole
-// column come last: whether it ascends, and the CRC of its table.
+// columnMeta returns the metadata that describes c. Two pairs need the whole column and come
+// last: AscendingKey and TableCRCKey.
 func columnMeta(c *Column, parent string) Metadata {
 	m := Metadata{{keyName, []byte(c.Name)}, {keyType, []byte(c.Type.String())}}
 	if c.Array {

@@ -16,22 +16,22 @@ import (
 // writer close a block at the next row boundary.
 const BlockSize = 64 << 10
 
-// maxRows is the most rows of a block: Java counts in signed 32 bits.
+// maxRows is the most rows of a block, because Java counts them in signed 32 bits.
 const maxRows = 1 << 30
 
 // maxRaw is the most bytes of an uncompressed block, for the same reason.
 const maxRaw = 1<<31 - 1
 
-// Options are the options of a file to write. The zero value is valid. As JSON they are
-// the document of options in a plan.
+// Options are the options of a file to write. The zero value is valid. A plan has them as a
+// JSON document.
 type Options struct {
 	// Codec compresses the blocks: null, deflate, snappy, bzip2, or zstandard, which
 	// Java cannot read. Empty means snappy.
 	Codec string `json:"codec,omitempty"`
 	// ColumnCodecs overrides Codec for the named columns.
 	ColumnCodecs map[string]string `json:"column_codecs,omitempty"`
-	// Checksum protects the blocks: crc32, crc-32 or null. Empty means crc32, the only
-	// one that Java reads and verifies.
+	// Checksum is the checksum of blocks: crc32, crc-32 or null. Empty means crc32, the only
+	// checksum that Java reads and verifies.
 	Checksum string `json:"checksum,omitempty"`
 	// Meta is added to the file metadata, in this order. Keys that begin with trevni.
 	// or rowtocol., and SchemaKey, are rejected.
@@ -42,8 +42,8 @@ type Options struct {
 	Values []string `json:"values,omitempty"`
 }
 
-// ParseOptions parses the document of options in a plan. It rejects unknown options,
-// because the file would not be the one that was asked for.
+// ParseOptions parses the document of options in a plan. It rejects unknown options, because
+// a file that is written without them would not be as requested.
 func ParseOptions(doc []byte) (Options, error) {
 	var o Options
 	if len(doc) == 0 {
@@ -80,8 +80,8 @@ func (o *Options) checksum() string {
 	return o.Checksum
 }
 
-// Validate checks the options by themselves and, unless cols is nil, against their
-// columns. The error lists all faults.
+// Validate checks the options. Unless cols is nil, it also checks that they fit the columns.
+// The error lists all faults.
 func (o Options) Validate(cols []column.Column) error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("trevni: "+format, args...)) }
@@ -93,12 +93,12 @@ func (o Options) Validate(cols []column.Column) error {
 	}
 	byName := make(map[string]*column.Column, len(cols))
 	for i := range cols {
-		//guard: refuses a file that its own reader would refuse
+		//guard: refuses two columns with the same name
 		if byName[cols[i].Name] != nil {
 			bad("two columns are called %q", cols[i].Name)
 		}
 		byName[cols[i].Name] = &cols[i]
-		//guard: refuses a file that its own reader would refuse
+		//guard: refuses a parent that is not an array column before
 		if p := cols[i].Parent; p >= i || p >= 0 && !cols[p].Array {
 			bad("column %q has no array column before it as parent", cols[i].Name)
 		}

@@ -13,11 +13,10 @@ import (
 // rowGroup collects the block tables of a file while it is made.
 type rowGroup struct {
 	columns []columnState
-	header  []byte // with zeros where Finish puts rows, starts and CRCs
-	crcsEnd int    // end of the CRCs of header and blocks
+	header  []byte // has zeros where Finish puts rows, starts and CRCs
+	crcsEnd int    // end of the CRCs of header and blocks in the header
 	size    int64
-	// free holds jobs that have ended. Begin and End may use it while encodes run
-	// elsewhere, but not at the same time.
+	// free holds jobs that have ended, for later use. Only Begin and End use it, never at once.
 	free []*encodeJob
 }
 
@@ -27,15 +26,15 @@ type columnState struct {
 	values   bool
 	encoder  encoder
 	checksum string
-	table    []byte // block count, descriptors
-	metaEnd  int    // end of the column's metadata in the header: the last pairs wait for Finish
-	crcs     []byte // of the stored blocks, fixed32 each
-	sorted   bool   // the values of the ended blocks ascend, if there is an index
+	table    []byte // block count and descriptors
+	metaEnd  int    // end of the column's metadata in the header, whose last pairs Finish sets
+	crcs     []byte // CRC-32Cs of the stored blocks, fixed32 each
+	sorted   bool   // with an index: the values of the ended blocks ascend
 	last     []byte // the last value of the ended blocks
-	blocks   uint32
-	begun    int64 // rows in blocks begun
-	rows     int64 // rows in blocks ended
-	stored   int64 // bytes of blocks ended
+	blocks   uint32 // number of ended blocks
+	begun    int64  // rows in blocks that have begun
+	rows     int64  // rows in ended blocks
+	stored   int64  // bytes of ended blocks
 }
 
 func newRowGroup(o Options, schema string, cols []column.Column) (*rowGroup, error) {
@@ -88,9 +87,9 @@ type encodeJob struct {
 	col      int
 	typ      column.Type
 	values   bool
-	crc      uint32 // of the stored block
-	// With values: the block's first and last value, and whether its values ascend. The
-	// last value is only set if they do.
+	crc      uint32 // CRC-32C of the stored block
+	// If values is set: the block's first and last value, and whether its values ascend.
+	// If they do not ascend, last is not the last value.
 	first, last []byte
 	sorted      bool
 }
@@ -137,9 +136,9 @@ func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error)
 	return j, nil
 }
 
-// index reads the block's values up to the first one that is less than the one before
-// it. This is most of the cost of an index, so the job does it; only the comparison
-// with the block before needs the order of blocks.
+// index reads the block's values up to the first value that is less than the value before.
+// This is most of the cost of an index, so the job does it on any goroutine. Only End, which
+// is called in the order of the blocks, compares with the block before.
 func (j *encodeJob) index() error {
 	rest := j.block.Data
 	n, err := column.ValueSize(j.typ, rest)
@@ -208,13 +207,13 @@ func (g *rowGroup) Bound(col int, _ int64, data, _ int) int64 {
 	return n
 }
 
-// Growth is that of a byte that is stored unchanged, in a codec's worst case, and in
-// the table as a value.
+// Growth returns 3: a byte of data may need two bytes in a codec's worst case, and one in the
+// table as a part of a value.
 func (g *rowGroup) Growth() int64 { return 3 }
 
 func (g *rowGroup) Finish(rows int64) ([]format.Output, error) {
 	for i := range g.columns {
-		//guard: refuses a file in which a column lacks rows
+		//guard: refuses a file in which a column has more or fewer rows
 		if c := &g.columns[i]; c.rows != rows || c.begun != rows {
 			return nil, fmt.Errorf("trevni: column %d has %d of %d rows", i, c.rows, rows)
 		}
@@ -240,7 +239,7 @@ func (g *rowGroup) Finish(rows int64) ([]format.Output, error) {
 	return []format.Output{{Role: "data", Size: at, Pieces: g.pieces(head)}}, nil
 }
 
-// pieces joins adjacent literals.
+// pieces returns the pieces of the file, with adjacent literals joined.
 func (g *rowGroup) pieces(head []byte) []format.Piece {
 	pieces := make([]format.Piece, 0, 2*len(g.columns)+1)
 	literal := head

@@ -9,11 +9,10 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// SeekRow moves before the first value of a row: in an array column before the row's
-// length, in a child column before the first of the row's items. The row count itself
-// is a valid row, the end. Within the loaded block, the cursor moves forward to a later
-// row. Otherwise it reads only the block of the row, and for a child column the parents
-// from the first row of that block to the row.
+// SeekRow moves before the first value of a row. In an array column it moves before the row's
+// length, and in a child column before the first item of the row. The row count is a valid
+// row: the end. If the block of the row is not loaded, SeekRow reads that block. For a child
+// column it also reads the parents from the first row of that block to the row.
 func (c *Cursor) SeekRow(row int64) error {
 	if row < 0 || row > c.f.h.rows {
 		return fmt.Errorf("trevni: seek to row %d of %d", row, c.f.h.rows)
@@ -42,8 +41,8 @@ func (c *Cursor) SeekRow(row int64) error {
 // passed returns the number of the loaded block's items before the cursor.
 func (c *Cursor) passed() int64 { return c.items - c.Left() }
 
-// itemsBefore returns the column's items in the rows from first, where a block of the
-// column begins, to row, which is in the same block.
+// itemsBefore returns how many items the column has in the rows from first up to row. A block
+// of the column begins at first, and row is in that block.
 func (c *Cursor) itemsBefore(row, first int64) (int64, error) {
 	if c.col.Parent < 0 {
 		return row - first, nil
@@ -89,16 +88,16 @@ func (c *Cursor) passRows(n int64) (items int64, err error) {
 	return items, nil
 }
 
-// find returns the block of a row, which must exist.
+// find returns the number of the block with a row, which must exist.
 func (c *Cursor) find(row int64) int {
 	return sort.Search(len(c.blocks), func(i int) bool {
 		return c.blocks[i].FirstRow+c.blocks[i].Rows > row
 	})
 }
 
-// SeekValue moves before the first value that is not less than v, if the column's
-// values ascend, and returns its row number, or the row count if all values are less. v
-// is encoded as by Value. Only columns with Values have the required index. Numbers are
+// SeekValue moves before the first value that is not less than v, and returns the number of
+// its row. If all values are less, the result is the row count. The column's values must
+// ascend, and the column must have Values, the index. v is encoded as Value does. Numbers are
 // compared by value with NaN last, string and bytes by their unsigned bytes.
 func (c *Cursor) SeekValue(v []byte) (row int64, err error) {
 	if !c.col.Values {
@@ -107,8 +106,7 @@ func (c *Cursor) SeekValue(v []byte) (row int64, err error) {
 	if n, err := column.ValueSize(c.col.Type, v); err != nil || n != len(v) {
 		return 0, fmt.Errorf("trevni: not an encoded %s value", c.col.Type)
 	}
-	// The value may also be the last one of the block before the block that starts with
-	// it.
+	// If a block starts with v, the block before may end with v.
 	i := sort.Search(len(c.blocks), func(i int) bool {
 		return compareValues(c.col.Type, c.blocks[i].First, v) >= 0
 	})

@@ -9,8 +9,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// compareValues orders two complete encoded values of a type: numbers by value with NaN
-// last, string and bytes by their unsigned bytes.
+// compareValues compares two complete encoded values of a type. It compares numbers by value,
+// with NaN last, and string and bytes by their unsigned bytes.
 func compareValues(t column.Type, a, b []byte) int {
 	switch t {
 	case column.Boolean:

@@ -24,8 +24,8 @@ func verify(ctx context.Context, f *File) error {
 	return found.Err()
 }
 
-// verifyTables checks the block tables, and that header and columns follow each other
-// without gaps to the end of the file.
+// verifyTables checks the block tables. It also checks that header and columns follow each
+// other without gaps up to the end of the file.
 func (f *File) verifyTables() error {
 	at := f.h.size
 	for i := range f.h.columns {
@@ -54,15 +54,15 @@ func (f *File) trailing(at, n int64) error {
 	return damage.New(damage.Trailing, f.name, at, "%d bytes belong to nothing", n)
 }
 
-// verifyColumn decodes all blocks of a column, counting the items of child columns by
-// their ancestors. It adds the CRCs of the stored blocks to crc.
+// verifyColumn decodes all blocks of a column. The lengths of the parents say how many items a
+// block of a child column must have. It adds the CRCs of the stored blocks to crc.
 func (f *File) verifyColumn(ctx context.Context, col int, crc *uint32) error {
 	c, err := f.cursor(col)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	c.share(-1) // an earlier read may differ from the file
+	c.share(-1) // drops a block that was read earlier, because the file may have changed
 	c.last, c.crc = nil, crc
 	if err := c.openCounter(); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (f *File) verifyColumn(ctx context.Context, col int, crc *uint32) error {
 	return nil
 }
 
-// verifyFirst compares a block's first value with the one in the table.
+// verifyFirst compares a block's first value with the first value in the table.
 func (c *Cursor) verifyFirst() error {
 	v, err := c.Value(nil)
 	if err != nil {
@@ -109,8 +109,8 @@ func (c *Cursor) verifyFirst() error {
 	return c.SeekRow(c.blocks[c.block].FirstRow)
 }
 
-// verifyOrder checks that a block's values ascend, starting from the last one before
-// it, and returns its last value.
+// verifyOrder checks that a block's values ascend, and that none is less than last, the last
+// value before the block. It returns the block's last value.
 func (c *Cursor) verifyOrder(last []byte) ([]byte, error) {
 	var v []byte
 	for c.Left() > 0 {

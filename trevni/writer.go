@@ -27,9 +27,8 @@ type Writer struct {
 
 var errClosed = errors.New("trevni: the writer is closed")
 
-// NewWriter starts a file that Close will write to w. schema is the rows' Avro schema,
-// which Java's reader needs; if it is empty, it is left out. The options must fit the
-// columns.
+// NewWriter starts a file that Close will write to w. schema is the rows' Avro schema, which
+// Java's reader needs. If schema is empty, the file has none. The options must fit the columns.
 func NewWriter(w io.Writer, schema string, cols []column.Column, o Options) (*Writer, error) {
 	g, err := newRowGroup(o, schema, cols)
 	if err != nil {
@@ -45,7 +44,7 @@ func NewWriter(w io.Writer, schema string, cols []column.Column, o Options) (*Wr
 // valid until Close.
 func (w *Writer) Column(col int) *column.Buffer { return &w.bufs.Cols[col] }
 
-// EndRow ends a row: the columns must have all its values.
+// EndRow ends a row. All values of the row must have been appended.
 func (w *Writer) EndRow() error {
 	w.rows++
 	for _, col := range w.bufs.Due() {
