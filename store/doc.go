@@ -1,22 +1,22 @@
-// Package store holds files, on local disk and on HDFS, with one interface. Inputs are
-// opened, outputs are created, committed and renamed through it; nothing else in
-// rowtocol touches files of the user.
+// Package store is the interface to files on local disk and on HDFS. Inputs are opened
+// through it, and outputs are created, committed and renamed through it. No other package
+// touches files of the user.
 //
 // The interface has only operations that both kinds of storage support:
 //
-//	Create     exclusive; takes the final size, if it is known,
-//	           so that a store with blocks can choose one that holds it all
+//	Create     never replaces; gets the final size, if it is known,
+//	           so that a store with blocks can choose a block that holds the whole file
 //	Commit     makes the bytes durable and checks that they have the promised length
-//	Rename     never replaces; if several rename to one name, one wins
-//	WriteFile  whole small files: exclusive, or replacing what is there
+//	Rename     never replaces; if several rename to one name at once, one succeeds
+//	WriteFile  writes a small file, and either fails if there is one or replaces it
 //
 // There is no append, no truncation, no hard link and no write at an offset.
 //
-// Paths use slashes and carry no scheme; package location turns a user's location into
-// a store and a path. Classify reports whether a retry after an error may help, and
-// WithRetry makes a store retry. CapabilitiesOf returns what a store can do beyond the
-// interface. NewStreamFile and NewWriter turn the streams of a kind of storage into
-// files and writers, and Intercept wraps each call of a store in a function.
+// Paths use slashes and have no scheme. Package location turns a user's location into a
+// store and a path. Classify reports whether a retry after an error may help, and WithRetry
+// makes a store retry. CapabilitiesOf returns what a store can do beyond the interface. With
+// NewStreamFile and NewWriter, a kind of storage makes files and writers of its streams.
+// Intercept wraps each call of a store in a function.
 //
 //	store            the interface, local disk, patience, read-ahead of streams
 //	store/cluster    a Hadoop cluster as its clients know it

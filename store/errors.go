@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Errors that callers distinguish with errors.Is. Stores wrap them, or errors that
-// match them.
+// Errors that callers distinguish with errors.Is. Stores return errors that wrap or match
+// them.
 var (
 	ErrNotExist = fs.ErrNotExist
 	ErrExist    = fs.ErrExist
@@ -22,14 +22,14 @@ var (
 	// ErrMismatch means that the storage holds other bytes than were written.
 	ErrMismatch = errors.New("the stored file differs from what was written")
 	// ErrReplaced means that a file was replaced after it was opened, or has another
-	// length: the bytes read so far and those that follow do not belong together.
+	// length. Bytes that were read before and bytes that are read now may differ in origin.
 	ErrReplaced = errors.New("the file was replaced while it was read")
 	// ErrBeingWritten means that a writer, alive or not, has not closed the file.
 	ErrBeingWritten = errors.New("the file is still being written")
-	// ErrUnavailable means that the storage gives no answer, or no valid one, for now.
+	// ErrUnavailable means that the storage gives no valid answer for now.
 	ErrUnavailable = errors.New("storage is not available")
-	// ErrUnresolved means that a server's host name does not resolve and never did in
-	// this process. It is not retried: the name may be wrong.
+	// ErrUnresolved means that a server's host name does not resolve, and never did in this
+	// process. The call is not retried, because the name may be wrong.
 	ErrUnresolved = errors.New("no host has this name")
 	// ErrQuota means that a quota is used up.
 	ErrQuota = errors.New("a quota is used up")
@@ -41,8 +41,8 @@ var (
 	ErrScheme = errors.New("storage is not supported")
 )
 
-// Absent reports whether err says that a name has no readable file or directory: it
-// does not exist, is of another kind, or is unfinished.
+// Absent reports whether err says that there is no readable file or directory of a name. It
+// does not exist, is of another kind, is too large, or is not closed.
 func Absent(err error) bool {
 	return Classify(err) == NotFound || errors.Is(err, ErrNotRegular) || errors.Is(err, syscall.ENOTDIR) ||
 		errors.Is(err, syscall.ELOOP) || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrBeingWritten)
@@ -63,7 +63,8 @@ const (
 	// Retryable is a failure that may pass: storage is full, failing, slow or short of
 	// a resource.
 	Retryable
-	// Final is a lasting refusal: no permission, no quota, read-only, not a directory.
+	// Final is a lasting refusal, for example because of permissions, a quota, a read-only
+	// file system, or a file in place of a directory.
 	Final
 	// Unsupported is a location that no store serves.
 	Unsupported
@@ -110,9 +111,9 @@ var finalErrnos = map[syscall.Errno]bool{
 	syscall.ETXTBSY:      true,
 }
 
-// Classify returns the class of an error of a store, or of any error that wraps one or
-// a system error. A canceled context is Unknown, since the caller did it; a passed
-// deadline is Retryable.
+// Classify returns the class of an error that is or wraps an error of a store or of the
+// system. The error of a canceled context is Unknown, because the caller canceled it. The
+// error of a deadline is Retryable.
 func Classify(err error) Class {
 	if err == nil {
 		return Unknown

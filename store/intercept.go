@@ -8,8 +8,8 @@ import (
 // Op is a kind of call.
 type Op string
 
-// The operations of a Store, a File and a Writer, and the capabilities that are
-// functions. OpReadAt stands for ReadRange, too.
+// The operations of a Store, a File and a Writer, and the capabilities that are functions.
+// OpReadAt is also the operation of ReadRange.
 const (
 	OpOpen      Op = "open"
 	OpReadAt    Op = "read at"
@@ -31,15 +31,15 @@ const (
 	OpSetMode   Op = "set mode"
 )
 
-// Call is one call to a store, a file or a writer. The interceptor may change the
-// arguments that are fields here before Do, and such results after it.
+// Call is one call to a store, a file or a writer. Before Do, the interceptor may change the
+// arguments that are fields here. After Do, it may change the results that are fields here.
 type Call struct {
 	Op     Op
 	Ctx    context.Context // nil if the call has none
 	Path   string
-	To     string // of Rename
-	Offset int64  // of ReadAt
-	Data   []byte // argument of Write and WriteFile, filled by ReadAt, result of ReadFile
+	To     string // new name in Rename
+	Offset int64  // offset in ReadAt
+	Data   []byte // argument of Write and WriteFile; ReadAt fills it; result of ReadFile
 	N      int    // bytes of Data that ReadAt or Write processed
 	File   File
 	Writer Writer
@@ -49,12 +49,12 @@ type Call struct {
 	do func() error
 }
 
-// Do makes the call. It may be called more than once, and after the interceptor returned.
+// Do makes the call. The interceptor may call it more than once, and after it returned.
 func (c *Call) Do() error { return c.do() }
 
-// Intercept returns a store that passes its calls, and those of its files and writers,
-// to through. That function decides whether and when to make the call, and returns the
-// error for the caller. It may be called concurrently.
+// Intercept returns a store that passes its calls, and the calls of its files and writers, to
+// through. That function decides whether and when to make a call, and returns the error for
+// the caller. It may be called concurrently.
 func Intercept(st Store, through func(*Call) error) Store { return &intercepted{st, through} }
 
 type intercepted struct {
@@ -68,7 +68,7 @@ func (s *intercepted) pass(c *Call, do func() error) error {
 	return s.through(c)
 }
 
-// Capabilities returns those of the inner store, with their calls intercepted.
+// Capabilities returns the capabilities of the inner store, with their calls intercepted.
 func (s *intercepted) Capabilities() Capabilities {
 	c := CapabilitiesOf(s.inner)
 	if checksum := c.Checksum; checksum != nil {
@@ -100,7 +100,7 @@ func (s *intercepted) Open(ctx context.Context, path string) (File, error) {
 	err := s.pass(c, func() (err error) { c.File, err = s.inner.Open(c.Ctx, c.Path); return err })
 	if err != nil {
 		if c.File != nil {
-			_ = c.File.Close() // it was opened, and the interceptor refuses it
+			_ = c.File.Close() // the interceptor refused a file that was opened
 		}
 		return nil, err
 	}
@@ -150,7 +150,7 @@ type interceptedWriter struct {
 	Writer
 	s    *intercepted
 	path string
-	err  error // the first of Write or Commit; sticky
+	err  error // the first error of Write or Commit, which later calls return, too
 }
 
 // Write implements io.Writer.

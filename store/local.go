@@ -13,8 +13,8 @@ import (
 )
 
 // Local returns the store of the machine's own file system. Relative paths are relative
-// to the working directory. Operations that succeed have been synced to disk, directory
-// entries included.
+// to the working directory. When an operation succeeds, its changes and the directory entries
+// have been synced to disk.
 func Local() Store { return local{kernel{}} }
 
 type local struct{ sys system }
@@ -45,7 +45,7 @@ func (local) Open(ctx context.Context, path string) (File, error) {
 	return &localFile{File: f, size: info.Size(), identity: localInfo(path, info).identity()}, nil
 }
 
-// kindOf describes a mode other than that of a regular file.
+// kindOf describes the mode of something that is not a regular file.
 func kindOf(m fs.FileMode) string {
 	switch {
 	case m.IsDir():
@@ -60,7 +60,7 @@ func kindOf(m fs.FileMode) string {
 	return "what is there"
 }
 
-// localFile takes ReadAt, Close and Name from os.File.
+// localFile has the methods ReadAt, Close and Name of os.File.
 type localFile struct {
 	*os.File
 	size     int64
@@ -69,8 +69,8 @@ type localFile struct {
 
 func (f *localFile) Size() int64 { return f.size }
 
-// Identity implements Identified. It includes the time, because the file system reuses
-// the numbers of removed files at once.
+// Identity implements Identified. It includes the time of the last change, because the file
+// system reuses the numbers of removed files at once.
 func (f *localFile) Identity() Identity { return f.identity }
 
 func fileID(info fs.FileInfo) uint64 {
@@ -97,8 +97,8 @@ func (local) Stat(ctx context.Context, p string) (Info, error) {
 	return i, nil
 }
 
-// asNotExist adds ErrNotExist to the error of a path that leads through a file, or
-// through a cycle of links: as on other stores, nothing exists there.
+// asNotExist adds ErrNotExist to the error of a path that leads through a file or through a
+// cycle of links. As on other stores, nothing exists under such a path.
 func asNotExist(err error) error {
 	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) {
 		return fmt.Errorf("%w: %w", err, ErrNotExist)
@@ -127,17 +127,17 @@ func (l local) List(ctx context.Context, dir string) ([]Info, error) {
 		p := path.Join(dir, e.Name())
 		info, err := l.Stat(ctx, p)
 		if errors.Is(err, fs.ErrNotExist) {
-			// A dangling link stays in the list: opening it fails, so its rows are not
-			// silently missed. A file that was removed is left out.
-			itself, err := os.Lstat(p)
+			// A dangling link stays in the list, because its rows must not be missed
+			// silently: opening it fails. A file that was removed is left out.
+			link, err := os.Lstat(p)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
 			if err != nil {
 				return nil, err
 			}
-			info = localInfo(p, itself)
-			info.Link = itself.Mode()&fs.ModeSymlink != 0
+			info = localInfo(p, link)
+			info.Link = link.Mode()&fs.ModeSymlink != 0
 		} else if err != nil {
 			return nil, err
 		}
@@ -167,8 +167,8 @@ func (l local) RemoveAll(ctx context.Context, p string) error {
 	if err := l.sys.removeAll(p); err != nil {
 		return err
 	}
-	// If p does not exist, a process that was killed before it synced may have removed
-	// it. Its directory may not exist either.
+	// If p does not exist, a process may have removed it and been killed before it synced
+	// the directory. The directory may not exist either.
 	//guard: syncs a removal
 	if err := syncDir(l.sys, path.Dir(p)); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -189,13 +189,13 @@ func (l local) Mkdir(ctx context.Context, p string) error {
 	case err != nil && !errors.Is(err, fs.ErrExist):
 		return err
 	}
-	// If p or its parent exists already, a process that was killed before it synced may
-	// have made it.
-	//guard: syncs a parent that was made
+	// If p or its parent exists already, a process may have made it and been killed before
+	// it synced the directory.
+	//guard: syncs the name of the parent
 	if err := syncDir(l.sys, path.Dir(path.Dir(p))); err != nil {
 		return err
 	}
-	//guard: syncs a directory that was made
+	//guard: syncs the name of the directory
 	if err := syncDir(l.sys, path.Dir(p)); err != nil {
 		return err
 	}

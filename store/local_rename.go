@@ -47,16 +47,17 @@ func (l local) renameNoReplace(from, to string) error {
 	return err
 }
 
-// renameWithoutFlag is renameNoReplace for file systems that cannot do it in
-// one step (some network and FUSE file systems, old kernels).
+// renameWithoutFlag is renameNoReplace for file systems that cannot do it in one step, such
+// as some network and FUSE file systems, and for old kernels.
 //
-// A file is linked to its new name, which fails if that exists, then unlinked from the
-// old one. The new name is durable before the old one is removed, so that a power cut
-// leaves at least one. A file system without links refuses the rename, because it could
-// replace a file of another process, such as a lock.
+// A file is first linked to its new name, which fails if the name exists. Then the old name
+// is removed. The new name is durable before that, so that a power cut leaves at least one
+// name. If the file system has no links, the rename is refused, because it could replace a
+// file of another process, such as a lock.
 //
-// A directory is renamed onto an empty directory that is made first: making it fails if
-// the name exists, and the rename never replaces a directory that has files.
+// For a directory, an empty directory with the new name is made first, which fails if the
+// name exists. Then the directory is renamed onto the empty one. Such a rename never
+// replaces a directory that has files.
 func (l local) renameWithoutFlag(from, to string) error {
 	info, err := os.Lstat(from)
 	if err != nil {
@@ -92,13 +93,13 @@ func (l local) replace(from, to string) error {
 	if err := l.sys.rename(from, to); err != nil {
 		return linkError(from, to, err)
 	}
-	//guard: syncs an exchange
+	//guard: syncs a rename that may have replaced a file
 	return l.syncDirs(from, to)
 }
 
 // syncDirs makes a rename durable.
 func (l local) syncDirs(from, to string) error {
-	//guard: syncs a rename
+	//guard: syncs the new name
 	if err := syncDir(l.sys, path.Dir(to)); err != nil {
 		return err
 	}

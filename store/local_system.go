@@ -10,9 +10,9 @@ import (
 )
 
 // system is the calls to the operating system that change and store bytes and names. A
-// test records them and replays every power cut between them.
+// test records the calls and replays a power cut after each of them.
 type system interface {
-	create(name string) (file, error) // for writing, under a name that is free
+	create(name string) (file, error) // creates a file for writing; fails if the name exists
 	mkdir(name string) error
 	rename(from, to string) error // replaces a file or an empty directory
 	renameNoReplace(from, to string) error
@@ -53,7 +53,7 @@ func (kernel) create(name string) (file, error) {
 
 func (kernel) mkdir(name string) error { return os.Mkdir(name, 0o777) }
 
-// rename is not os.Rename, which refuses to replace an empty directory.
+// rename does not call os.Rename, because that refuses to replace an empty directory.
 func (kernel) rename(from, to string) error {
 	err := unix.Rename(from, to)
 	for err == unix.EINTR {
@@ -81,8 +81,7 @@ func (kernel) openDir(name string) (directory, error) {
 func syncDir(sys system, dir string) error {
 	d, err := sys.openDir(dir)
 	if err != nil {
-		// A directory may be writable but not readable; then it cannot be opened and
-		// synced.
+		// A directory that is writable but not readable cannot be opened and synced.
 		if errors.Is(err, fs.ErrPermission) {
 			return nil
 		}
@@ -90,7 +89,7 @@ func syncDir(sys system, dir string) error {
 	}
 	//guard: syncs a directory
 	err = d.Sync()
-	//guard: accepts file systems that cannot sync directories
+	//guard: accepts a file system that cannot sync directories
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
 		err = nil
 	}

@@ -46,7 +46,7 @@ func reserve(f file, size int64) error {
 	return nil
 }
 
-// writeBehind is how much is written before the kernel starts to write it to disk.
+// writeBehind is after how many bytes the kernel is told to write them to disk.
 const writeBehind = 4 << 20
 
 // localWriter writes directly to its file; callers do their own buffering.
@@ -82,7 +82,7 @@ type localUpload struct {
 	sys system
 	f   file
 
-	n, sent     int64 // bytes written, and those whose write-back was started
+	n, sent     int64 // bytes that were written, and bytes whose write-back was started
 	writingBack atomic.Bool
 	writeBacks  sync.WaitGroup
 }
@@ -94,8 +94,8 @@ func (u *localUpload) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// writeBack counts written bytes and starts their write-back, so that Finish has little
-// to wait for. A goroutine does it, on another core.
+// writeBack counts written bytes. It starts their write-back in a goroutine, so that Finish
+// has little left to write.
 func (u *localUpload) writeBack(n int64, err error) {
 	u.n += n
 	if err != nil || u.n-u.sent < writeBehind || !u.writingBack.CompareAndSwap(false, true) {
@@ -124,7 +124,7 @@ func (u *localUpload) Finish(_ context.Context, n int64) error {
 	if info.Size() != n {
 		return fmt.Errorf("length %d after writing %d bytes: %w", info.Size(), n, ErrMismatch)
 	}
-	//guard: reports an error that storage only gives at the end
+	//guard: reports an error that storage returns only on closing
 	if err := u.f.Close(); err != nil {
 		return err
 	}
@@ -135,8 +135,8 @@ func (u *localUpload) Finish(_ context.Context, n int64) error {
 // Abandon implements Upload.
 func (u *localUpload) Abandon() error {
 	u.writeBacks.Wait()
-	// A failed Finish may have closed the file, and a close error does not matter since
-	// the file is removed.
+	// A failed Finish may have closed the file. The error does not matter, because the file
+	// is removed.
 	_ = u.f.Close()
 	return u.sys.remove(u.f.Name())
 }

@@ -1,7 +1,7 @@
 package store
 
-// WithMeter returns a store that calls moved with the number of bytes of each read from
-// its files and write to new ones. moved may be called concurrently.
+// WithMeter returns a store that calls moved after each read of a file and each write to a
+// new file, with the number of bytes. moved may be called concurrently.
 func WithMeter(st Store, moved func(n int)) Store {
 	return Intercept(st, func(c *Call) error {
 		err := c.Do()

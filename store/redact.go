@@ -10,21 +10,21 @@ import (
 // Concealed replaces a secret in a text.
 const Concealed = "(hidden)"
 
-// namedSecret matches secrets by their names: a parameter of a location (also if it was
-// escaped, once or more), a header, and the text before the @ of a host. It does not
-// match the directory of a partition, such as token=1.
+// namedSecret matches a secret that follows its name: a parameter of a location, even if it is
+// escaped several times, or a header. It also matches a user and password before the @ of a
+// host. It does not match the directory of a partition, such as token=1.
 var namedSecret = regexp.MustCompile(`(?i)((?:^|[^/\w]|%[0-9a-f]{2})[\w.-]*(?:delegation|token|password|secret|signature)["']?\s*(?:=|:|%(?:25)*3d)\s*["']?)[^\s"'&<>(){}\[\],;]+` +
 	`|((?:negotiate|basic|bearer)\s+)[\w+/=.~-]{16,}` +
 	`|(://)[^\s/@]+:[^\s/@]*(@)`)
 
-// Redact replaces the secrets that a text names as such. Callers that know the secrets
-// themselves replace them first.
+// Redact replaces secrets in a text that follow their names, such as token=. Callers that know
+// secrets themselves replace them first.
 func Redact(text string) string {
 	return namedSecret.ReplaceAllString(text, "${1}${2}${3}"+Concealed+"${4}")
 }
 
-// Showable returns a form of a user's location that may be shown before it is validated: a
-// remote one without secrets, a local one unchanged.
+// Showable returns a form of a user's location that may be shown before it is validated. A
+// remote location is shown without secrets, and a local one unchanged.
 func Showable(location string) string {
 	if scheme, _ := Scheme(location); scheme == "" {
 		return location
@@ -32,9 +32,9 @@ func Showable(location string) string {
 	return Redact(location)
 }
 
-// WithRedaction returns st with errors that show no secrets: redact replaces them in a
-// text. Every text from a server passes through it. A file whose name is a secret is an
-// error, too, because names are shown everywhere.
+// WithRedaction returns a store like st whose errors show no secrets. redact replaces the
+// secrets in a text, and every text from a server passes through it. If a file in a listing
+// has a secret as its name, the listing is an error, because names are shown everywhere.
 func WithRedaction(st Store, redact func(text string) string) Store {
 	return Intercept(st, func(c *Call) error {
 		if err := c.Do(); err != nil {
@@ -50,7 +50,7 @@ func WithRedaction(st Store, redact func(text string) string) Store {
 	})
 }
 
-// RedactError returns an error without the secrets that it names as such.
+// RedactError returns an error without the secrets that Redact replaces.
 func RedactError(err error) error { return conceal(err, Redact) }
 
 // redacted is an error with another text.
@@ -63,8 +63,8 @@ func (e *redacted) Error() string { return e.text }
 
 func (e *redacted) Unwrap() error { return e.error }
 
-// conceal returns an error without secrets. It keeps the paths, which come from the
-// caller.
+// conceal returns an error without secrets. It does not change paths, because they come from
+// the caller.
 func conceal(err error, redact func(string) string) error {
 	switch e := err.(type) {
 	case nil:

@@ -13,8 +13,8 @@ import (
 
 var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://`)
 
-// Scheme returns the scheme of a location in lower case, empty for a plain path, and
-// the text after its colon and slashes.
+// Scheme returns the scheme of a location in lower case, and the text after :// in the
+// location. For a plain path the scheme is empty.
 func Scheme(location string) (name, rest string) {
 	m := scheme.FindStringSubmatch(location)
 	if m == nil {
@@ -23,9 +23,8 @@ func Scheme(location string) (name, rest string) {
 	return strings.ToLower(m[1]), location[len(m[0]):]
 }
 
-// Resolve resolves a location on local disk: a plain path or a file: location. It takes
-// characters literally, % included, as Hadoop does. The error for other schemes is
-// ErrScheme.
+// Resolve resolves a location on local disk, which is a plain path or begins with file:. It
+// does not decode %, like Hadoop. The error for other schemes is ErrScheme.
 func Resolve(location string) (Location, error) {
 	if location == "" {
 		return Location{}, errors.New("an empty location")
@@ -46,14 +45,14 @@ func Resolve(location string) (Location, error) {
 	return Location{Store: Local(), Path: path.Clean("/" + rest)}, nil
 }
 
-// IsPattern reports whether a path has characters that Glob interprets. A file may have
-// such a name, so look for the path itself first.
+// IsPattern reports whether a path has characters that Glob interprets. A file may have such a
+// name, so first check whether the path exists.
 func IsPattern(p string) bool { return strings.ContainsAny(p, `*?[\`) }
 
-// Glob returns the files and directories whose path matches a pattern, sorted by path.
-// path.Match defines each element of the pattern, but a wildcard at its start does not
-// match a leading dot. No match is not an error; directories that vanish meanwhile are
-// skipped.
+// Glob returns the files and directories whose path matches a pattern, sorted by path. The
+// elements of a pattern are as in path.Match, but a wildcard at the start of an element does
+// not match a leading dot. If nothing matches, that is not an error. Directories that are
+// removed meanwhile are skipped.
 func Glob(ctx context.Context, st Store, pattern string) ([]Info, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("pattern %s: %w", pattern, err)
@@ -103,8 +102,8 @@ func globElement(ctx context.Context, st Store, dir, element string) ([]Info, er
 	}), err
 }
 
-// Match returns the file or directory at a location or, if there is none, the matches
-// of its path as a pattern, and whether it used the pattern. No match is not an error.
+// Match returns the file or directory at a location. If nothing is there, it uses the path as
+// a pattern and returns the matches. pattern is whether it did. No match is not an error.
 func Match(ctx context.Context, at Location) (found []Info, pattern bool, err error) {
 	info, err := at.Store.Stat(ctx, at.Path)
 	if err == nil {
@@ -117,8 +116,8 @@ func Match(ctx context.Context, at Location) (found []Info, pattern bool, err er
 	return found, true, err
 }
 
-// RealPath resolves symbolic links, which only local disks have. It returns a path that
-// does not resolve as it is.
+// RealPath resolves symbolic links, which only local disks have. If a path does not resolve,
+// it returns the path unchanged.
 func RealPath(st Store, p string) string {
 	if CapabilitiesOf(st).Local {
 		if real, err := filepath.EvalSymlinks(p); err == nil {

@@ -15,44 +15,42 @@ import (
 const (
 	firstWait = 200 * time.Millisecond
 	maxWait   = 15 * time.Second
-	// cleanupTime bounds the removal of unfinished output, so that a program that was
-	// told to stop does so even if the storage hangs.
+	// cleanupTime bounds the removal of unfinished output, because the storage may hang.
 	cleanupTime = 30 * time.Second
-	// stoppedTime is the bound once the program was told to stop.
+	// stoppedTime is the bound after the program was told to stop.
 	stoppedTime = 3 * time.Second
 )
 
-// Patience configures how long retryable failures are retried. For example, a name node
-// offers a dead data node for minutes.
+// Patience configures how long retryable failures are retried. It should be minutes, because a
+// name node offers a dead data node for minutes.
 type Patience struct {
 	// Limit is the time from an operation's first failure to its last try.
 	Limit time.Duration
 	// Waiting, if set, is called before each wait. It may be called concurrently.
 	Waiting func(what string, err error, wait time.Duration)
-	// Sleep waits for d or until ctx ends, and then returns its error. It is nil except
-	// in tests, which do not wait; the time that they skip counts.
+	// Sleep waits for d. If ctx ends first, it returns the error of ctx. It is nil except in
+	// tests, which do not wait. The time that they skip is counted as waited.
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// WithRetry returns a store that retries operations of st, except Mkdir, and reads of
-// its files while their error is Retryable. It does not retry a Writer, because half a
-// file cannot be written again: see Retry.
+// WithRetry returns a store that retries operations of st and reads of its files as long as
+// their error is Retryable. It does not retry Mkdir and Create. It does not retry the calls of
+// a Writer, because half a file cannot be written again: see Retry.
 //
 // An operation whose answer was lost may have succeeded. A repeated Rename or exclusive
-// WriteFile detects that by the file's number or content, so that it recognizes its own
-// work.
+// WriteFile recognizes that from the file's number or content.
 func WithRetry(st Store, patience Patience) Store {
 	p := &patient{inner: st, patience: patience}
 	p.Store = Intercept(st, p.retryCall)
 	return p
 }
 
-// Retry calls do until it succeeds, fails for good, or st's patience ends; a store
-// without patience has one try. It is for uploads: do repeats them from the start under
+// Retry calls do until do succeeds, fails for good, or the patience of st ends. If st has no
+// patience, Retry calls do once. It is for uploads: do repeats an upload from the start under
 // another name.
 //
-// The operations that do makes with its context share the patience of the whole call,
-// which counts from the first failure, theirs included.
+// The operations that do makes with its context share the patience of the whole call. It
+// begins at the first failure of do or of such an operation.
 func Retry(ctx context.Context, st Store, what string, do func(ctx context.Context) error) error {
 	if p, ok := st.(*patient); ok {
 		return p.retry(ctx, what, do)
@@ -62,8 +60,8 @@ func Retry(ctx context.Context, st Store, what string, do func(ctx context.Conte
 
 type noRetryKey struct{}
 
-// Cleanup returns a context for the removal of unfinished output. It outlives ctx for a
-// short time, and failures in it are not retried.
+// Cleanup returns a context for the removal of unfinished output. It ends a short time after
+// ctx. Calls with this context are not retried.
 func Cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
 	clean, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), noRetryKey{}, true), cleanupTime)
 	//guard: ends the wait for storage that hangs
@@ -80,7 +78,7 @@ func Cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// patient is a store that retries. Its methods intercept those of inner.
+// patient is a store that retries the calls of inner.
 type patient struct {
 	Store
 	inner    Store
@@ -89,14 +87,14 @@ type patient struct {
 
 type budgetKey struct{}
 
-// budget is the time that an operation, and those within it, have waited.
+// budget is the time that an operation, and the operations within it, have waited.
 type budget struct {
-	mu      sync.Mutex    // of what follows
+	mu      sync.Mutex    // guards the fields below
 	began   time.Time     // the first failure; zero before it
 	skipped time.Duration // waits that a test skipped
 }
 
-// used returns the time since the first failure. If there was none, it starts now.
+// used returns the time since the first failure. The first call sets the time of that failure.
 func (b *budget) used() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,14 +110,14 @@ func (b *budget) skip(d time.Duration) {
 	b.skipped += d
 }
 
-// exhausted is an error at the end of patience. An enclosing operation does not wait
-// again, even if it has another budget.
+// exhausted is an error at the end of patience. An operation that contains the failed one does
+// not wait again, even if it has another budget.
 type exhausted struct{ error }
 
 func (e *exhausted) Unwrap() error { return e.error }
 
-// retry calls do until it succeeds, fails for good, or has used up the budget of ctx,
-// or a new one if ctx has none. do gets a context with the budget.
+// retry calls do until do succeeds, fails for good, or has used up the budget of ctx. If ctx
+// has no budget, retry makes one. do gets a context with the budget.
 func (p *patient) retry(ctx context.Context, what string, do func(ctx context.Context) error) error {
 	sleep := Sleep
 	if p.patience.Sleep != nil {
@@ -160,7 +158,7 @@ func (p *patient) retry(ctx context.Context, what string, do func(ctx context.Co
 	}
 }
 
-// Sleep waits for d or until ctx ends, and then returns its error.
+// Sleep waits for d. If ctx ends first, it returns the error of ctx.
 func Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -170,7 +168,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Capabilities returns those of the inner store. Checksum has one try.
+// Capabilities returns the capabilities of the inner store. Their calls are not retried.
 func (p *patient) Capabilities() Capabilities { return CapabilitiesOf(p.inner) }
 
 // Open implements Store.
@@ -185,14 +183,14 @@ func (p *patient) Open(ctx context.Context, path string) (f File, err error) {
 	return &patientFile{store: p, ctx: ctx, File: f}, nil
 }
 
-// Create implements Store. It is tried once: an upload is repeated as a whole.
+// Create implements Store. It is not retried, because an upload is repeated as a whole.
 func (p *patient) Create(ctx context.Context, path string, o CreateOptions) (Writer, error) {
 	return p.inner.Create(ctx, path, o)
 }
 
-// retryCall repeats a call while its error is Retryable. It makes a Mkdir once: a failed
-// one may have been done, or may be done later, and a second try could mistake its
-// directory for that of another process. Callers can try again under another name.
+// retryCall repeats a call as long as its error is Retryable. It does not repeat Mkdir: a
+// Mkdir that failed may have made the directory, or may make it later. A second try could not
+// know whose directory it is. Callers can try again under another name.
 func (p *patient) retryCall(c *Call) error {
 	if c.Op == OpMkdir {
 		return c.Do()
@@ -236,9 +234,9 @@ func (p *patient) retryCall(c *Call) error {
 // patientFile opens its file again when reading it fails.
 type patientFile struct {
 	store *patient
-	ctx   context.Context // of Open; bounds the reads
+	ctx   context.Context // context of Open, which bounds the reads
 
-	mu     sync.Mutex // of what follows
+	mu     sync.Mutex // guards the fields below
 	closed bool
 	File
 }
@@ -256,7 +254,7 @@ func (f *patientFile) ReadRange(b []byte, off int64) (int, error) {
 // Identity implements Identified.
 func (f *patientFile) Identity() Identity { return IdentityOf(f.current()) }
 
-// read reads from the file and, if that fails, from the reopened one.
+// read reads from the file. If that fails, it opens the file again and reads from it.
 func (f *patientFile) read(from func(File) (int, error)) (n int, err error) {
 	err = f.store.retry(f.ctx, "read "+f.current().Name(), func(context.Context) error {
 		file := f.current()
@@ -282,7 +280,7 @@ func (f *patientFile) current() File {
 	return f.File
 }
 
-// reopen replaces a file whose reads fail, unless another reader already did.
+// reopen replaces a file whose reads fail, unless another reader has done so.
 func (f *patientFile) reopen(failed File) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -24,20 +24,20 @@ type Opener interface {
 const (
 	streamBuffer  = 1 << 20 // bytes that are read ahead at a time
 	streamBuffers = 4
-	// streamDirect is the size of a large read: if nothing was read ahead, it is read
-	// directly into its destination, without a buffer.
+	// streamDirect is the size from which a read is large. If nothing was read ahead, a
+	// large read needs no buffer: it reads directly into its destination.
 	streamDirect = 256 << 10
 	// streamGap is the largest gap that is read and discarded instead of opening a new
 	// stream.
 	streamGap = 1 << 20
 )
 
-// NewStreamFile returns the file of st that info describes, on storage that reads
-// streams. A ReadAt that continues where the last one ended, or a large first one,
-// begins a stream. The stream lasts until the end of the file, a read elsewhere or
-// Close, and is read ahead while the reader does something else. Any other read, and
-// each ReadRange, has a stream of its own. ctx bounds all of them. The error of a
-// failed read says if the file was removed or replaced.
+// NewStreamFile returns the file of st that info describes, on storage that reads streams. A
+// ReadAt that continues where the last ReadAt ended begins a stream. So does a large first
+// ReadAt. The stream lasts until the end of the file, a read elsewhere or Close. It is read
+// ahead while the reader does something else. Any other read, and each ReadRange, has a stream
+// of its own. ctx bounds all streams. The error of a failed read says if the file was removed
+// or replaced.
 func NewStreamFile(ctx context.Context, st Store, info Info, o Opener) File {
 	reading, cancel := context.WithCancel(ctx)
 	return &streamFile{parent: ctx, ctx: reading, cancel: cancel, st: st, info: info, opener: o, next: -1}
@@ -45,16 +45,16 @@ func NewStreamFile(ctx context.Context, st Store, info Info, o Opener) File {
 
 type streamFile struct {
 	parent context.Context // the caller's
-	ctx    context.Context // ends with Close, too
+	ctx    context.Context // ends with parent and with Close
 	cancel context.CancelFunc
 	st     Store
-	info   Info // of the file when it was opened
+	info   Info // describes the file when it was opened
 	opener Opener
 
-	mu     sync.Mutex // of what follows
+	mu     sync.Mutex // guards the fields below
 	closed bool
-	next   int64   // where the last read ended
-	ahead  *stream // nil if there is none or a read is using it
+	next   int64   // offset at which the last read ended
+	ahead  *stream // nil if there is no stream or a read is using it
 	taken  bool    // a read is using the stream
 }
 
@@ -103,9 +103,9 @@ func (f *streamFile) ended() error {
 	return nil
 }
 
-// failureReason returns the reason of a failed read: the storage fails, or the file was
-// removed or replaced. The servers that hold the bytes may be the first to know that,
-// and only report that the bytes are missing.
+// failureReason returns the reason of a failed read. If the file was removed or replaced, the
+// servers that hold the bytes may only report that the bytes are missing. So failureReason
+// asks for the status of the file.
 func (f *streamFile) failureReason(failed error) error {
 	if !errors.Is(failed, ErrUnavailable) {
 		return failed
@@ -139,8 +139,9 @@ func (f *streamFile) read(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// take returns the stream, if there is one, for a read of n bytes at off, or false if
-// the read needs a stream of its own. That is so while another read uses the stream.
+// take returns the stream for a read of n bytes at off. It is nil if there is no stream yet.
+// ok is false if the read needs a stream of its own, for example because another read uses the
+// stream.
 func (f *streamFile) take(off, n int64) (s *stream, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -154,10 +155,10 @@ func (f *streamFile) take(off, n int64) (s *stream, ok bool) {
 	return s, true
 }
 
-// follows reports whether a stream at pos should continue to off.
+// follows reports whether a read at off should use a stream that is at pos.
 func follows(off, pos int64) bool { return pos >= 0 && off >= pos && off-pos <= streamGap }
 
-// release keeps a stream for the next read if that can use it.
+// release keeps a stream for the next read, or closes it if it is at its end or failed.
 func (f *streamFile) release(s *stream, err error) {
 	f.mu.Lock()
 	keep := err == nil && s.pos < s.end && !f.closed
@@ -181,8 +182,8 @@ func (f *streamFile) readRange(p []byte, off int64) (int, error) {
 	return n, tooShort(err)
 }
 
-// tooShort returns the error of a full read, where an early end is a fault of the
-// storage.
+// tooShort returns the error of a read of bytes that must exist. If the data ended early, the
+// storage is at fault.
 func tooShort(err error) error {
 	//guard: distinguishes data that ended early from the end of the file
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
@@ -204,8 +205,8 @@ func (f *streamFile) Close() error {
 	return nil
 }
 
-// ReadWhole returns the content of a file of at most max bytes, and closes it. It takes
-// both results of Open, and returns an error of Open.
+// ReadWhole returns the content of a file of at most max bytes, and closes the file. Its
+// arguments f and err are the results of Open. It returns an error of Open.
 func ReadWhole(f File, err error, max int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
@@ -226,33 +227,33 @@ func ReadWhole(f File, err error, max int64) ([]byte, error) {
 
 // stream is the rest of a file from a position. One read at a time uses it.
 //
-// While reads follow each other so fast that they wait for the network, they fetch for
-// themselves: passing bytes between goroutines would only delay them. Once they leave
-// time between them, a goroutine uses it to read ahead.
+// As long as reads follow each other so fast that they wait for the network, each read fetches
+// its bytes itself, because passing bytes between goroutines would only delay it. When there
+// is time between the reads, a goroutine reads ahead in that time.
 type stream struct {
 	pos, end int64 // offsets in the file: next byte to read, end
 	cancel   context.CancelFunc
-	filling  chan struct{} // closed when the goroutine ends; nil if there is none
+	filling  chan struct{} // closed when the goroutine that reads ahead ends; nil if there is none
 	stop     atomic.Bool   // tells the goroutine to end
 
-	// The goroutine owns these while there is one.
+	// The goroutine owns these fields while it runs.
 	body io.ReadCloser
-	left int64 // bytes of body
-	err  error // follows ready
+	left int64 // bytes that are left in body
+	err  error // error after the bytes in ready
 
-	mu      sync.Mutex // of what follows
-	ready   [][]byte
-	used    int // bytes used of the first of ready
-	empty   [][]byte
-	buffers int // buffers allocated
+	mu      sync.Mutex // guards the four fields below
+	ready   [][]byte   // buffers that were read ahead
+	used    int        // bytes of ready[0] that were read
+	empty   [][]byte   // free buffers
+	buffers int        // number of allocated buffers
 
-	ahead    bool // reads leave time between them
-	returned time.Time
-	idle     time.Duration // between reads, since the last fetch
+	ahead    bool          // there is time between reads
+	returned time.Time     // when the last read returned
+	idle     time.Duration // time between reads since the last fetch
 }
 
-// idleShare sets when reading ahead is worth it: reads leave idle at least 1/idleShare
-// of the time of a fetch.
+// idleShare says when reading ahead is worth it: if the time between reads is more than
+// 1/idleShare of the time of a fetch.
 const idleShare = 4
 
 func (f *streamFile) start(off int64) (*stream, error) {
@@ -292,7 +293,7 @@ func (s *stream) read(p []byte, off int64) (n int, err error) {
 	}
 }
 
-// copyReady copies the ready bytes from off, and returns their number.
+// copyReady copies the ready bytes from off on, and returns how many it copied.
 func (s *stream) copyReady(p []byte, off int64) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -323,8 +324,8 @@ func (s *stream) fetch(p []byte) int {
 	return n
 }
 
-// fill makes one more buffer ready, a partial one if it is told to stop. It reports
-// whether it may be called again.
+// fill makes one more buffer ready. If it is told to stop, the buffer may be partly full. It
+// reports whether it may be called again.
 func (s *stream) fill() bool {
 	buf := s.buffer()
 	if buf == nil || s.left == 0 {
@@ -382,11 +383,11 @@ func (s *stream) resume() {
 	go func() {
 		for s.fill() {
 		}
-		close(filling) // not after a panic: the reader would go on
+		close(filling) // not deferred: after a panic the reader must not go on
 	}()
 }
 
-// pause ends the goroutine, if there is one.
+// pause ends the goroutine that reads ahead, if there is one.
 func (s *stream) pause() {
 	if s.filling == nil {
 		return

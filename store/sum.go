@@ -12,8 +12,8 @@ const sumBuffer = 1 << 20
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Sum reads a whole file and returns its length and the CRC-32C of its bytes. If want
-// is not negative and the file has another length, it reads nothing.
+// Sum reads a whole file and returns its length and the CRC-32C of its bytes. If want is not
+// negative and the file does not have that length, Sum reads nothing and the CRC is 0.
 func Sum(ctx context.Context, st Store, path string, want int64) (size int64, crc uint32, err error) {
 	f, err := st.Open(ctx, path)
 	if err != nil {
@@ -31,8 +31,8 @@ func Sum(ctx context.Context, st Store, path string, want int64) (size int64, cr
 	return size, crc, nil
 }
 
-// SumRange reads the bytes [start, end) of a file, which may end earlier, and returns
-// their number and CRC-32C.
+// SumRange reads the bytes [start, end) of a file, and returns their number and CRC-32C. The
+// file may end before end.
 func SumRange(ctx context.Context, r io.ReaderAt, start, end int64) (size int64, crc uint32, err error) {
 	buf := make([]byte, max(min(end-start, sumBuffer), 1))
 	for pos := start; pos < end; pos = start + size {
@@ -53,9 +53,9 @@ func SumRange(ctx context.Context, r io.ReaderAt, start, end int64) (size int64,
 	return size, crc, nil
 }
 
-// JoinSums returns the CRC-32C of some bytes followed by size others, from the CRC-32C
-// of both. Appending a byte multiplies the first sum, as a polynomial over GF(2), by
-// x^8; squaring that factor doubles the number of bytes.
+// JoinSums returns the CRC-32C of bytes with the CRC-32C first, followed by size bytes with the
+// CRC-32C second. Appending a byte multiplies first, as a polynomial over GF(2), by x^8.
+// Squaring that factor doubles the number of bytes.
 func JoinSums(first, second uint32, size int64) uint32 {
 	power := uint32(1) << (31 - 8) // x^8; the highest bit is x^0
 	for ; size > 0; size >>= 1 {
@@ -67,7 +67,7 @@ func JoinSums(first, second uint32, size int64) uint32 {
 	return first ^ second
 }
 
-// multiply multiplies two polynomials modulo that of CRC-32C.
+// multiply multiplies two polynomials modulo the polynomial of CRC-32C.
 func multiply(a, b uint32) (product uint32) {
 	for bit := uint32(1) << 31; bit != 0; bit >>= 1 {
 		if a&bit != 0 {

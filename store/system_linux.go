@@ -21,6 +21,6 @@ func allocate(fd int, size int64) error {
 
 // startWriteBack starts the write-back of a range of a file.
 func startWriteBack(fd int, from, n int64) {
-	// Commit checks that everything is stored; this only starts it.
+	// An error does not matter, because Commit syncs the file.
 	_ = unix.SyncFileRange(fd, from, n, unix.SYNC_FILE_RANGE_WRITE)
 }

@@ -11,16 +11,16 @@ import (
 
 // Upload is a new file as a kind of storage writes it. NewWriter turns it into a Writer.
 type Upload interface {
-	// Write takes the next bytes: at least one, and never more than promised.
+	// Write writes the next bytes. There is at least one, and never more than promised.
 	Write(p []byte) (int, error)
-	// Finish commits a file of n bytes, which is the promised number.
+	// Finish commits the file. It has n bytes: the promised number, if one was promised.
 	Finish(ctx context.Context, n int64) error
-	// Abandon aborts. It is called at most once, and not after Finish returned nil.
+	// Abandon removes the file. It is called at most once, and not after Finish returned nil.
 	Abandon() error
 }
 
-// NewWriter returns the writer of a new file. It counts the bytes, checks them against
-// the promised size (-1: none), and keeps the first error. ctx is that of Create.
+// NewWriter returns the writer of a new file. The writer checks that the number of bytes is the
+// promised size, unless that is -1, and keeps the first error. ctx is the context of Create.
 func NewWriter(ctx context.Context, path string, size int64, u Upload) Writer {
 	return &writer{ctx: ctx, path: path, size: size, upload: u}
 }
@@ -31,7 +31,7 @@ type writer struct {
 	size   int64
 	upload Upload
 	n      int64 // bytes written
-	err    error // the first; sticky
+	err    error // the first error, which later calls return, too
 	done   bool  // committed or aborted
 }
 
@@ -40,7 +40,7 @@ func (w *writer) ready(ctx context.Context) error {
 	switch {
 	//guard: stops at the first failed write
 	case w.err != nil:
-	//guard: refuses to commit a file that was removed
+	//guard: refuses to go on after Commit or Abort
 	case w.done:
 		return PathError("write", w.path, fs.ErrClosed)
 	default:
@@ -60,7 +60,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	if err := w.ready(w.ctx); err != nil {
 		return 0, err
 	}
-	//guard: keeps a file within one block
+	//guard: refuses more bytes than were promised
 	if w.size >= 0 && int64(len(p)) > w.size-w.n {
 		return 0, w.fail(fmt.Errorf("more bytes than the %d that were promised", w.size))
 	}
@@ -90,7 +90,7 @@ func (w *writer) Commit(ctx context.Context) error {
 	if err := w.upload.Finish(ctx, w.n); err != nil {
 		return w.fail(cmp.Or(w.ctx.Err(), err))
 	}
-	//guard: keeps a committed file from Abort
+	//guard: prevents Abort from removing a committed file
 	w.done = true
 	return nil
 }
@@ -104,9 +104,8 @@ func (w *writer) Abort() error {
 	return PathError("remove", w.path, w.upload.Abandon())
 }
 
-// WriteByRename implements WriteFile for a store whose rename is atomic: it writes a
-// temporary file, which rename moves to path. If rename did not move the file, it is
-// removed.
+// WriteByRename implements WriteFile for a store whose rename is atomic. It writes a temporary
+// file, which rename moves to path. If rename fails, the temporary file is removed.
 func WriteByRename(ctx context.Context, st Store, path string, data []byte, rename func(temp string) error) error {
 	temp := TempName(path)
 	err := create(ctx, st, temp, data)
@@ -114,7 +113,7 @@ func WriteByRename(ctx context.Context, st Store, path string, data []byte, rena
 		if err = rename(temp); err != nil {
 			clean, cancel := Cleanup(ctx)
 			defer cancel()
-			_ = st.Remove(clean, temp) // on failure its name identifies it as temporary
+			_ = st.Remove(clean, temp) // if this fails, IsTemp recognizes the name
 		}
 	}
 	var ofTemp *fs.PathError

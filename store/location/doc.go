@@ -1,7 +1,7 @@
 // Package location turns the locations that users write into stores:
 //
 //	/a/b  file:///a/b      local disk
-//	hdfs://AUTHORITY/a/b   HDFS by its own protocols (package hdfs); by HTTP with only tokens
+//	hdfs://AUTHORITY/a/b   HDFS by its own protocols (package hdfs); by HTTP if Tokens is set
 //	webhdfs://… swebhdfs://…  HDFS by HTTP, also through HttpFS (package webhdfs)
 //
 // AUTHORITY is a nameservice of the Hadoop configuration, a name node's host with or

@@ -6,8 +6,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// Home returns the location of the user's home directory on the default file system
-// of the Hadoop configuration. It asks no server.
+// Home returns the location of the user's home directory on the default file system of the
+// Hadoop configuration. It contacts no server.
 func (r *Resolver) Home() (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -17,7 +17,7 @@ func (r *Resolver) Home() (string, error) {
 	return "hdfs://" + path.Join("/", r.conf.String("dfs.user.home.dir.prefix", "/user"), r.login.User()), nil
 }
 
-// Login returns the login that all remote stores share. It asks no server.
+// Login returns the login that all remote stores share. It contacts no server.
 func (r *Resolver) Login() (*cluster.Login, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

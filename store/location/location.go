@@ -16,35 +16,35 @@ import (
 
 // Options are the settings of remote storage that users can choose.
 type Options struct {
-	// Patience applies to remote stores.
+	// Patience is the patience of remote stores.
 	Patience store.Patience
-	// Moved, if set, is called with the number of bytes of each read from and write to
-	// remote storage. It may be called concurrently.
+	// Moved, if set, is called after each read from and write to remote storage, with the
+	// number of bytes. It may be called concurrently.
 	Moved func(n int)
-	// Hadoop is for HDFS, however it is reached.
+	// Hadoop has the settings of HDFS over any protocol.
 	Hadoop Hadoop
 }
 
 // Hadoop are the settings of HDFS.
 type Hadoop struct {
-	// Conf is the Hadoop configuration; nil is that of cluster.LoadConf.
+	// Conf is the Hadoop configuration. Nil means the configuration of cluster.LoadConf.
 	Conf *cluster.Conf
-	// Login says as whom.
+	// Login has the credentials of the user.
 	Login cluster.LoginOptions
-	// Replication is the number of replicas of new files; 0 is the cluster's.
+	// Replication is the number of replicas of new files. 0 means the cluster's default.
 	Replication int
 	// Tokens is for a process whose only credentials are the delegation tokens of
-	// HADOOP_TOKEN_FILE_LOCATION, such as a job's task: it reaches hdfs:// locations
-	// of a secure cluster by WebHDFS, because no HDFS client in Go can show a token.
+	// HADOOP_TOKEN_FILE_LOCATION, such as a task of a job on a cluster. It makes hdfs://
+	// locations of a secure cluster use WebHDFS, because no HDFS client in Go supports tokens.
 	Tokens bool
 }
 
-// Resolver resolves locations. It is safe for concurrent use, and gives the
-// same store for the same origin.
+// Resolver resolves locations. It is safe for concurrent use. Locations of the same origin get
+// the same store.
 type Resolver struct {
 	options Options
 
-	mu     sync.Mutex // of what follows
+	mu     sync.Mutex // guards the fields below
 	conf   *cluster.Conf
 	login  *cluster.Login
 	stores map[string]store.Store // by origin
@@ -56,16 +56,16 @@ func New(o Options) *Resolver {
 	return &Resolver{options: o, conf: o.Hadoop.Conf, stores: make(map[string]store.Store)}
 }
 
-// Resolve finds the store of a location and its path there. It does not contact the
-// storage. It fails if the location, the Hadoop configuration or the login is invalid;
-// the error for an unknown scheme is store.ErrScheme.
+// Resolve returns the store of a location and its path there. It does not contact the storage.
+// It fails if the location, the Hadoop configuration or the login is invalid. The error for an
+// unknown scheme is store.ErrScheme.
 func (r *Resolver) Resolve(location string) (store.Location, error) {
 	l, err := r.resolve(location)
 	return l, store.RedactError(err)
 }
 
-// kinds are the kinds of remote storage by the schemes of their locations. Each returns
-// the canonical scheme and authority, and the opener of their store.
+// kinds has the kinds of remote storage by the schemes of their locations. Each function
+// returns the canonical scheme and authority, and the opener of the store.
 var kinds = map[string]func(r *Resolver, scheme, authority string) (origin string, open opener, err error){
 	"hdfs": (*Resolver).hadoop, "webhdfs": (*Resolver).hadoop, "swebhdfs": (*Resolver).hadoop,
 }
@@ -155,7 +155,7 @@ func (r *Resolver) hadoop(scheme, authority string) (origin string, open opener,
 	}, err
 }
 
-// Close ends the connections and the login of all stores that it returned.
+// Close ends the login, and the connections of all stores that Resolve returned.
 func (r *Resolver) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
