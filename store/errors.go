@@ -22,7 +22,7 @@ var (
 	// ErrMismatch means that the storage holds other bytes than were written.
 	ErrMismatch = errors.New("the stored file differs from what was written")
 	// ErrReplaced means that a file was replaced after it was opened, or has another
-	// length. Bytes that were read before and bytes that are read now may differ in origin.
+	// length. Bytes that were read before and bytes that are read now do not belong together.
 	ErrReplaced = errors.New("the file was replaced while it was read")
 	// ErrBeingWritten means that a writer, alive or not, has not closed the file.
 	ErrBeingWritten = errors.New("the file is still being written")

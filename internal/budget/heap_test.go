@@ -6,32 +6,33 @@ import (
 	"testing"
 )
 
-func TestHeapAccountsForItsOwner(t *testing.T) {
+// TestHeapsShareThePool checks what reservations and releases of two heaps leave in the pool.
+func TestHeapsShareThePool(t *testing.T) {
 	p := New(100)
 	a, b := p.NewHeap(), p.NewHeap()
 	for _, step := range []struct {
-		of               *Heap
+		heap             *Heap
 		reserve, release int64
-		need             int64 // of the error; 0 for no error
-		left             int64
+		wantNeed         int64 // Need of the error; 0 if Reserve succeeds
+		wantLeft         int64
 	}{
-		{of: a, reserve: 50, left: 50},
-		{of: b, reserve: 30, left: 20},
-		{of: b, reserve: 21, need: 101, left: 20},
-		{of: a, release: 20, left: 40},
-		{of: b, reserve: 21, left: 19},
-		{of: b, release: 0, left: 19},
+		{heap: a, reserve: 50, wantLeft: 50},
+		{heap: b, reserve: 30, wantLeft: 20},
+		{heap: b, reserve: 21, wantNeed: 101, wantLeft: 20},
+		{heap: a, release: 20, wantLeft: 40},
+		{heap: b, reserve: 21, wantLeft: 19},
+		{heap: b, release: 0, wantLeft: 19}, // changes nothing
 	} {
 		if step.reserve > 0 {
-			check, err := step.of.Check(step.reserve), step.of.Reserve(step.reserve)
-			if step.need > 0 {
-				wantError(t, check, step.need, 100)
-				wantError(t, err, step.need, 100)
+			check, err := step.heap.Check(step.reserve), step.heap.Reserve(step.reserve)
+			if step.wantNeed > 0 {
+				wantError(t, check, step.wantNeed, 100)
+				wantError(t, err, step.wantNeed, 100)
 			} else if check != nil || err != nil {
 				t.Fatalf("%+v: %v, %v", step, check, err)
 			}
 		}
-		if step.of.Release(step.release); p.Available() != step.left {
+		if step.heap.Release(step.release); p.Available() != step.wantLeft {
 			t.Errorf("%+v: left %d", step, p.Available())
 		}
 	}
@@ -68,39 +69,41 @@ func collections() uint32 {
 	return m.NumGC
 }
 
-// Garbage is collected only if it does not fit the pool next to the reserved memory.
+// TestGarbageIsCollectedInTime checks that Reserve runs the collector only if reserved memory and
+// garbage together exceed the pool. No other test may run the collector at the same time, and the
+// runtime does not run it by itself.
 func TestGarbageIsCollectedInTime(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 62))
 	p := New(100)
 	a, b := p.NewHeap(), p.NewHeap()
 	for i, step := range []struct {
-		of               *Heap
+		heap             *Heap
 		reserve, release int64
 		refused          bool
 		collects         uint32
-	}{
-		{of: a, reserve: 100, release: 60},
-		{of: b, reserve: 0},                 // 40 in use, garbage of 60: fits
-		{of: b, reserve: 61, refused: true}, // a collection would not help
-		{of: b, reserve: 1, collects: 1},    // 41 in use, garbage of 60: too much
-		{of: b, reserve: 59},                // no garbage
-		{of: a, release: 40},                // 60 in use, garbage of 40
-		{of: a, reserve: 40, collects: 1},   // the garbage of all owners counts
-		{of: b, reserve: 0, release: 30},    // 70 in use, garbage of 30
-		{of: a, reserve: 0},                 // fits
-		{of: a, reserve: 10, collects: 1},   // too much
-		{of: a, reserve: 10, release: 10},   // 80 in use, garbage of 10
-		{of: a, reserve: 10, release: 5},    // 85 in use, garbage of 15
-		{of: b, reserve: 1, collects: 1},    // one byte too much
-		{of: a, reserve: 14, release: 0},    // all in use, no garbage
-		{of: a, reserve: 1, refused: true},  // nothing to collect
+	}{ // The comments have the bytes in use + garbage when Reserve decides.
+		{heap: a, reserve: 100, release: 60},  // 100 + 0
+		{heap: b, reserve: 0},                 // 40 + 60
+		{heap: b, reserve: 61, refused: true}, // 101: no collection for a refused request
+		{heap: b, reserve: 1, collects: 1},    // 41 + 60, the garbage of another owner
+		{heap: b, reserve: 59},                // 100 + 0
+		{heap: a, release: 40},                // 100 + 0
+		{heap: a, reserve: 40, collects: 1},   // 100 + 40
+		{heap: b, reserve: 0, release: 30},    // 100 + 0
+		{heap: a, reserve: 0},                 // 70 + 30
+		{heap: a, reserve: 10, collects: 1},   // 80 + 30
+		{heap: a, reserve: 10, release: 10},   // 90 + 0
+		{heap: a, reserve: 10, release: 5},    // 90 + 10
+		{heap: b, reserve: 1, collects: 1},    // 86 + 15
+		{heap: a, reserve: 14, release: 0},    // 100 + 0
+		{heap: a, reserve: 1, refused: true},  // 101
 	} {
 		before := collections()
-		if err := step.of.Reserve(step.reserve); (err != nil) != step.refused {
+		if err := step.heap.Reserve(step.reserve); (err != nil) != step.refused {
 			t.Fatalf("step %d: got error %v", i, err)
 		}
-		step.of.Release(step.release)
+		step.heap.Release(step.release)
 		if got := collections() - before; got != step.collects {
 			t.Errorf("step %d: got %d collections, want %d", i, got, step.collects)
 		}

@@ -12,12 +12,12 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// checksum returns the algorithm and bytes that "hdfs dfs -checksum" shows for a file:
-// the MD5 of the data node's MD5 of the CRCs of a block. It supports only files of one
-// block, like all files that rowtocol writes.
+// checksum returns the algorithm and bytes that "hdfs dfs -checksum" shows for a file. They
+// are the MD5 of the data node's MD5 of the CRCs of a block. Only files of one block are
+// supported. All files that rowtocol writes are one block.
 //
-// The library asks the data nodes in turn, but treats a refusal as a checksum, and does
-// not return the algorithm. So the checksum is taken from the data nodes' answers.
+// The library asks the data nodes in turn, but treats a refusal as a checksum, and does not
+// return the algorithm. So the checksum is read from the data nodes' answers.
 func (s *Store) checksum(ctx context.Context, p string) (string, error) {
 	if _, err := s.open(ctx, p); err != nil {
 		return "", store.PathError("checksum", p, err)
@@ -48,7 +48,7 @@ func (s *Store) checksum(ctx context.Context, p string) (string, error) {
 // checksums collects the data nodes' answers about the blocks of a file.
 type checksums struct {
 	answers int
-	sum     string // of the file, if there is one answer
+	sum     string // checksum of the file, if there is one answer
 }
 
 // Values of an answer.

@@ -13,18 +13,18 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// conn is a connection that sets its own deadlines: the library has none for name
-// nodes, and resets those for data nodes. The first failure closes it, so that writers
-// learn of a failed read.
+// conn is a connection that sets its own deadlines, because the library sets none for name
+// nodes, and resets the deadlines for data nodes. The first failure closes the connection, so
+// that writers learn of a failed read.
 type conn struct {
 	net.Conn
 	session *session
 	timeout time.Duration
-	name    string // for errors: the kind of node and its address
+	name    string // kind of node and address, for errors
 }
 
 func (c *conn) fail(err error) error {
-	//guard: distinguishes a block that ends early from a whole one
+	//guard: reports a block that ends early
 	if err == io.EOF {
 		// The library reads an EOF as the end of a block, and asks the same node again.
 		err = io.ErrUnexpectedEOF
@@ -52,17 +52,17 @@ type dataConn struct {
 	// buffered saves half of the system calls: a packet has three short parts.
 	buffered *bufio.Reader
 	written  bool // something was written
-	// requested is whether the operation was written; then its token is known.
+	// requested is whether the request was written. Its token is then known.
 	requested bool
 	sasl      *negotiation // nil if there is none
 	received  bool         // something was read
-	answered  bool         // the answer was read here, or is left to the library
-	unread    []byte       // rest of an inspected message, for the library
+	answered  bool         // the answer to the request was inspected
+	unread    []byte       // rest of an inspected message, which the library reads next
 }
 
 const (
 	packetHead = 4 << 10 // bytes; holds the short parts of a packet
-	// maxMessage is the maximum bytes of an inspected message; usual ones have hundreds.
+	// maxMessage is the most bytes of an inspected message. Usual messages have hundreds.
 	maxMessage = 64 << 10
 )
 
@@ -91,8 +91,8 @@ func (c *dataConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// inspector returns the function that inspects the next message; nil if only the library
-// reads it.
+// inspector returns the function that inspects the next message, or nil if no function
+// inspects it.
 func (c *dataConn) inspector() func(message []byte) error {
 	first := !c.answered
 	switch {
@@ -110,8 +110,8 @@ func (c *dataConn) inspector() func(message []byte) error {
 	return nil
 }
 
-// readMessage reads a message and the length before it, inspects it, and keeps both for
-// the library.
+// readMessage reads a message and the length before it, and inspects the message. It keeps
+// message and length for the library.
 func (c *dataConn) readMessage(inspect func(message []byte) error) error {
 	size, err := binary.ReadUvarint(c.buffered)
 	if err != nil {
@@ -142,7 +142,7 @@ func (c *dataConn) receive(p []byte) (int, error) {
 	moved := int64(n)
 	//guard: bounds the wait for a block whose acknowledgements never end
 	if c.session.uploads.Load() {
-		moved = 0 // only the bytes that the node accepts count
+		moved = 0 // in an upload, only the bytes that the node accepts are counted
 	}
 	c.pace.Count(time.Since(began), moved)
 	if errors.Is(err, os.ErrDeadlineExceeded) && c.received {
@@ -187,7 +187,7 @@ func (c *dataConn) Write(p []byte) (int, error) {
 }
 
 func (c *dataConn) send(p []byte) (int, error) {
-	//guard: bounds the wait for a data node that takes nothing
+	//guard: bounds the wait for a data node that does not read
 	if err := c.Conn.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
 		return 0, err
 	}
@@ -200,11 +200,11 @@ func (c *dataConn) Close() error {
 	return c.Conn.Close()
 }
 
-// nameConn is a connection to a name node: a complete answer must arrive within the
-// timeout after the call.
+// nameConn is a connection to a name node. A complete answer must arrive within the timeout
+// after the call.
 type nameConn struct {
 	conn
-	address string // as dialed
+	address string // address that was dialed
 	frames  frames
 }
 
@@ -248,13 +248,13 @@ func (c *nameConn) Close() error {
 	return c.Conn.Close()
 }
 
-// frames checks the length before each answer of a name node, because the library
-// allocates any length.
+// frames checks the length before each answer of a name node, because the library allocates
+// memory for any length.
 type frames struct {
 	max    uint32
 	length [4]byte
-	have   int    // bytes of the length that were read
-	left   uint32 // bytes of the answer that remain
+	have   int    // how many bytes of the length were read
+	left   uint32 // how many bytes of the answer are left
 }
 
 func (f *frames) check(b []byte) error {

@@ -3,20 +3,20 @@
 //
 // Sessions wrap the library and fill its gaps:
 //
-//   - Every dial, read and write has a deadline. When a context ends, it closes
-//     its connections, so that a hung node does not hang the program.
-//   - A session on which a connection failed is not used again, because the library
-//     may continue it at a wrong place.
-//   - This package calls the name nodes itself where the library's calls
-//     lose the name node's message, or replace existing files.
-//   - A file is one block: created with a block size that holds it, never given
-//     more bytes than promised, and checked before it counts as written.
+//   - Every dial, read and write has a deadline. When a context ends, its connections are
+//     closed, so that a hung node does not hang the program.
+//   - A session with a connection that failed is not used again, because the library may
+//     continue at a wrong place.
+//   - This package calls the name nodes itself where the library's calls lose the name
+//     node's message, or replace existing files.
+//   - A file is one block. It is created with a block size that holds the file, never gets
+//     more bytes than promised, and is checked when it is committed.
 //
-// There is no recovery of a write pipeline: the caller repeats a failed upload from its
-// start. Calls are made once, or once for each name node if doing them twice does no
-// harm; package store waits and retries.
+// There is no recovery of a write pipeline. The caller repeats a failed upload from its
+// start. A call is made once. If it does no harm to make it twice, it is made once for each
+// name node. Package store waits and retries.
 //
-// Features that the library lacks are refused with a message that names webhdfs://, the
-// other client: encryption zones, erasure coding, and data transfer with more
-// protection than authentication.
+// Features that the library lacks are refused: encryption zones, erasure coding, and data
+// transfer with integrity, or with privacy without AES. The message names webhdfs://, the
+// other client.
 package hdfs

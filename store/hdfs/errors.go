@@ -19,10 +19,10 @@ import (
 
 var (
 	errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)
-	// errRefused means that the name node requires Kerberos and the user has none.
+	// errNeedsKerberos means that the name node requires Kerberos, but the login is simple.
 	errNeedsKerberos = fmt.Errorf("the name node accepts no simple authentication"+
 		" (is hadoop.security.authentication=kerberos missing in the configuration?): %w", fs.ErrPermission)
-	// errNotBelieved means that the name node rejects a ticket: it is for another
+	// errTicketRejected means that the name node rejects a ticket, which is for another
 	// service, or the clocks differ.
 	errTicketRejected = fmt.Errorf("the name node does not accept the Kerberos ticket"+
 		" (is dfs.namenode.kerberos.principal its principal, and do the clocks agree?): %w", fs.ErrPermission)
@@ -34,11 +34,11 @@ func unavailable(err error) error {
 	if isUnavailable(err) {
 		return err
 	}
-	// Without the chain: a refused connection does not mean a refused operation.
+	// The error is not wrapped, because a refused connection does not mean a refused operation.
 	return fmt.Errorf("%w: %v", store.ErrUnavailable, err)
 }
 
-// translate converts an error of the library, or of a call, to one that store.Classify
+// translate converts an error of the library, or of a call, to an error that store.Classify
 // knows. se may be nil.
 func translate(ctx context.Context, se *session, err error) error {
 	if err == nil {

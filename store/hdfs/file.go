@@ -58,9 +58,9 @@ func (s *Store) open(ctx context.Context, p string) (info store.Info, err error)
 // blocks describes a file's blocks, as the name node reports them.
 type blocks struct {
 	length   int64
-	count    int  // in the requested range
+	count    int  // number of blocks in the requested range
 	open     bool // a writer has not closed the file
-	complete bool // a data node confirmed the last block; true if there is none
+	complete bool // a data node confirmed the last block, or the file has no blocks
 }
 
 func (se *session) blocks(p string, length int64) (blocks, error) {
@@ -81,7 +81,7 @@ func (se *session) blocks(p string, length int64) (blocks, error) {
 	}, nil
 }
 
-// file opens streams of the file with a given number.
+// file opens streams of a file. It rejects another file that has the same name.
 type file struct {
 	store.Info
 	store *Store
@@ -123,13 +123,13 @@ type reader struct {
 	file    *file
 	inner   *client.FileReader
 	lease   *lease
-	left    int64         // bytes
-	checked bool          // it is the right file
-	pace    *cluster.Pace // of all data nodes
+	left    int64         // bytes that are left
+	checked bool          // the name still is that of the file
+	pace    *cluster.Pace // pace of all data nodes together
 }
 
-// streamTimeouts is the number of data-node timeouts for which a stream may lack pace:
-// the usual number of replicas plus one.
+// streamTimeouts is for how many timeouts of a data node a stream may be too slow. It is the
+// usual number of replicas plus one.
 const streamTimeouts = 4
 
 func (r *reader) Read(p []byte) (n int, err error) {
@@ -146,14 +146,14 @@ func (r *reader) Read(p []byte) (n int, err error) {
 	began := time.Now()
 	n, err = r.inner.Read(p[:min(int64(len(p)), r.left)])
 	r.pace.Count(time.Since(began), int64(n))
-	// Each data node has its own timeout; this bounds several nodes that drip.
+	// Each data node has its own timeout. This check bounds the time of several slow nodes.
 	if err == nil && r.pace.Left() == 0 {
 		err = r.pace.Err()
 	}
 	//guard: rejects a file that was replaced while it was read
 	if err == nil && !r.checked {
-		// The first read finds the blocks by name: they belong to the file only if it
-		// still has that name.
+		// The first read finds the blocks by name. They belong to the file only if the
+		// file still has the name.
 		r.checked, err = true, r.file.check(r.lease.session)
 	}
 	if err == io.EOF {

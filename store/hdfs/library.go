@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// fields are the fields of a message by name. A value has the field's Go type, or is
-// fields for a message.
+// fields are the fields of a message by name. A value has the Go type of its field. The value
+// of a field that is a message has the type fields.
 type fields map[string]any
 
 // messagesOf returns the request of a method, with its fields set, and an empty
@@ -72,8 +72,7 @@ func (a answer) message(name protoreflect.Name) (answer, bool) {
 	return answer{a.Get(field).Message()}, a.Has(field)
 }
 
-// status returns a field that describes a file or directory, nil if it is not
-// set.
+// status returns a field that describes a file or directory, or nil if the field is not set.
 func (a answer) status(name protoreflect.Name) *client.FileStatus {
 	m, ok := a.message(name)
 	if !ok {

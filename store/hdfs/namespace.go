@@ -31,7 +31,7 @@ const (
 	isFile = 2
 )
 
-// status describes a file or directory; ErrNotExist if there is none.
+// status describes a file or directory. The error is ErrNotExist if there is none.
 func (se *session) status(p string) (*client.FileStatus, error) {
 	a, err := se.call("getFileInfo", fields{"src": path.Clean(p)})
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Store) List(ctx context.Context, dir string) (infos []store.Info, err e
 	return infos, nil
 }
 
-// list collects a directory's entries, which come in pages, in order.
+// list collects the entries of a directory. The name node sends them in order, in pages.
 func (se *session) list(dir string) ([]store.Info, error) {
 	infos := []store.Info{}
 	listing := cluster.NewListing(se.store.callTimeout)
@@ -218,15 +218,15 @@ func (se *session) remove(p string, recursive bool) (existed bool, err error) {
 	return a.field("result").Bool(), nil
 }
 
-// Mkdir implements store.Store. The name node checks atomically that the parent exists.
-// But it accepts a directory that exists already, so a lookup just before checks that.
+// Mkdir implements store.Store. The name node makes the directory only if the parent exists. It
+// does not report a directory that exists already, so Mkdir looks up the name just before.
 func (s *Store) Mkdir(ctx context.Context, p string) error {
 	return store.PathError("mkdir", p, s.mkdir(ctx, p))
 }
 
 func (s *Store) mkdir(ctx context.Context, p string) error {
 	_, err := s.Stat(ctx, p)
-	//guard: distinguishes a directory that existed from one that was made
+	//guard: reports a directory that existed before
 	if err == nil {
 		return store.ErrExist
 	}

@@ -15,13 +15,12 @@ type caller interface {
 	Execute(method string, request, response proto.Message) error
 }
 
-// callerOf returns the connection to the name node that a client of the library keeps
-// in a private field. The library cannot rename without replacing, does not say whether
-// a file is complete, and drops most of what a name node says about an error. Neither
-// its options nor its public packages lead to the connection: a dialer sees only bytes,
-// which SASL may have encrypted, and its package rpc is internal. The alternative is
-// our own protocol client, with its own Kerberos handshake. TestPrivateField fails if a
-// version of the library keeps the connection elsewhere.
+// callerOf returns the connection to the name node that a client of the library keeps in a
+// private field. The library cannot rename without replacing, does not say whether a file is
+// complete, and drops most of a name node's message. Its public functions do not give access
+// to the connection: a dialer gets only bytes, which SASL may have encrypted, and the package
+// rpc is internal. The alternative would be another protocol client with its own Kerberos
+// handshake. TestPrivateField fails if a version of the library keeps the connection elsewhere.
 func callerOf(c *client.Client) (caller, error) {
 	field := reflect.ValueOf(c).Elem().FieldByName("namenode")
 	if !field.IsValid() {

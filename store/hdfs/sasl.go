@@ -12,22 +12,22 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// saslMagic are the first bytes of a client that negotiates.
+// saslMagic are the first bytes that a client writes if it negotiates.
 var saslMagic = []byte{0xDE, 0xAD, 0xBE, 0xEF}
 
-// protections maps the names of levels in a negotiation to those of
+// protections maps the names of levels in a negotiation to their names in
 // dfs.data.transfer.protection.
 var protections = map[string]string{"auth": "authentication", "auth-int": "integrity", "auth-conf": "privacy"}
 
-// negotiation follows, on the reading side, how the library and a data node agree on
-// the protection of their transfers. The library takes the first level that a node
-// offers and ignores the configuration. With a level that it does not support, reads
-// fail with an obscure error.
+// negotiation inspects the messages in which a data node and the library agree on the
+// protection of their transfers. The library chooses the first level that a node offers and
+// ignores the configuration. With a level that the library does not support, reads fail with
+// an obscure error.
 type negotiation struct {
 	conn  *dataConn
-	want  string // configured level; empty is any
-	level string // that the library will choose, by its name in a negotiation
-	step  int    // messages that were read
+	want  string // configured level; empty means any level
+	level string // level that the library will choose, by its name in a negotiation
+	step  int    // number of messages that were read
 }
 
 // inspect reads a node's next message.
@@ -36,10 +36,10 @@ func (n *negotiation) inspect(message []byte) (err error) {
 	if n.step == 1 {
 		n.level, err = prefer(message, n.want)
 	} else if n.level == "auth-conf" {
-		//guard: checks that a cipher was chosen
+		//guard: refuses encryption without AES
 		err = wantCipher(message)
 	}
-	//guard: reads the cipher from plain text
+	//guard: refuses to ask for a checksum whose answer is encrypted
 	if err == nil && n.level == "auth-conf" && n.conn.session.checksums != nil {
 		err = fmt.Errorf("it encrypts its answer about checksums: %w", syscall.ENOTSUP)
 	}
@@ -48,8 +48,8 @@ func (n *negotiation) inspect(message []byte) (err error) {
 
 var offered = regexp.MustCompile(`qop="([^"]*)"`)
 
-// prefer moves the wanted level to the front of a message's offer, in place, and
-// returns the level in front, or "" if the message is not an offer.
+// prefer moves the wanted level to the front of the offer in a message, in place. It returns
+// the level in front, or "" if the message has no offer.
 func prefer(message []byte, want string) (string, error) {
 	m := offered.FindSubmatchIndex(message)
 	if m == nil {
@@ -67,7 +67,7 @@ func prefer(message []byte, want string) (string, error) {
 		levels = slices.Concat(levels[i:i+1], levels[:i], levels[i+1:])
 		copy(list, strings.Join(levels, ","))
 	}
-	//guard: checks that a cipher was chosen
+	//guard: refuses a level that the library cannot read
 	if levels[0] == "auth-int" {
 		return "", fmt.Errorf("it protects transfers by integrity, which is possible over webhdfs:// only: %w", syscall.ENOTSUP)
 	}
@@ -85,7 +85,7 @@ func named(levels []string) (names []string) {
 	return names
 }
 
-// wantCipher returns an error if a node's last message agrees on no AES.
+// wantCipher returns an error if a node's last message reports success but has no AES cipher.
 func wantCipher(message []byte) error {
 	m, err := messageOf("hadoop.hdfs.DataTransferEncryptorMessageProto")
 	if err != nil {
@@ -111,15 +111,16 @@ func (c *dataConn) observeWrite(p []byte) {
 	}
 }
 
-// requests are the message types of requests to a data node, by the bytes before them:
-// version and operation.
+// requests are the message types of requests to a data node, by the version and operation
+// before them.
 var requests = map[[3]byte]string{
 	{0, 28, 0x50}: "hadoop.hdfs.OpWriteBlockProto",
 	{0, 28, 0x51}: "hadoop.hdfs.OpReadBlockProto",
 	{0, 28, 0x55}: "hadoop.hdfs.OpBlockChecksumProto",
 }
 
-// hideToken makes the token of a request a secret, and reports whether p is a request.
+// hideToken makes the token of a request a secret of the login, so that messages do not show
+// it. It reports whether p is a request.
 func (c *dataConn) hideToken(p []byte) bool {
 	if len(p) < 3 {
 		return false

@@ -16,8 +16,9 @@ import (
 
 func TestPrefer(t *testing.T) {
 	tests := []struct {
-		offer, want, list, level string
-		text                     string // of the error
+		offer, configured    string
+		wantOffer, wantLevel string
+		wantError            string // a part of the error; "" if there is none
 	}{
 		{"auth", "authentication", "auth", "auth", ""},
 		{"auth-conf,auth-int,auth", "authentication", "auth,auth-conf,auth-int", "auth", ""},
@@ -30,15 +31,15 @@ func TestPrefer(t *testing.T) {
 	}
 	for _, tt := range tests {
 		message := []byte(`realm="0",nonce="n",qop="` + tt.offer + `",charset=utf-8`)
-		level, err := prefer(message, tt.want)
-		if tt.text != "" {
-			if !errors.Is(err, syscall.ENOTSUP) || !strings.Contains(err.Error(), tt.text) {
-				t.Errorf("%s, %s: %v", tt.offer, tt.want, err)
+		level, err := prefer(message, tt.configured)
+		if tt.wantError != "" {
+			if !errors.Is(err, syscall.ENOTSUP) || !strings.Contains(err.Error(), tt.wantError) {
+				t.Errorf("%s, %s: %v", tt.offer, tt.configured, err)
 			}
 			continue
 		}
-		if err != nil || level != tt.level || string(message) != `realm="0",nonce="n",qop="`+tt.list+`",charset=utf-8` {
-			t.Errorf("%s, %s: %s, %s, %v", tt.offer, tt.want, level, message, err)
+		if err != nil || level != tt.wantLevel || string(message) != `realm="0",nonce="n",qop="`+tt.wantOffer+`",charset=utf-8` {
+			t.Errorf("%s, %s: %s, %s, %v", tt.offer, tt.configured, level, message, err)
 		}
 	}
 	if level, err := prefer([]byte("no offer"), "privacy"); level != "" || err != nil {
@@ -46,23 +47,23 @@ func TestPrefer(t *testing.T) {
 	}
 }
 
-// TestNegotiation reads a node's answers: they pass unchanged to the library, and one
-// that is too long is an error.
+// TestNegotiation checks that a node's messages reach the library unchanged. A message without
+// AES, and a damaged, a short and a too long message are errors.
 func TestNegotiation(t *testing.T) {
 	const (
-		offer  = "\x12\x10qop=\"auth-conf,x\"" // payload
-		cipher = "\x22\x02\x08\x02"
-		plain  = "\x08\x00"
+		success = "\x08\x00"                    // status: SUCCESS
+		payload = "\x12\x11qop=\"auth-conf,x\"" // payload: an offer
+		aes     = "\x22\x02\x08\x02"            // cipherOption: AES/CTR/NoPadding
 	)
-	message := func(s string) string { return string(rune(len(s))) + s }
+	message := func(s string) string { return string(rune(len(s))) + s } // for texts of less than 128 bytes
 	tests := []struct {
 		name, answer string
-		text         string // of the error
+		text         string // a part of the error; "" if all is passed on
 	}{
-		{"AES", message(plain+offer) + message(plain+cipher) + "data", ""},
-		{"no AES", message(plain+offer) + message(plain), "AES"},
+		{"AES", message(success+payload) + message(success+aes) + "data", ""},
+		{"no AES", message(success+payload) + message(success), "AES"},
 		{"failure", message("\x08\x01") + message("\x08\x01"), ""},
-		{"garbage", message(plain+offer) + message("\x12\x7f"), "negotiate"},
+		{"garbage", message(success+payload) + message("\x12\x7f"), "negotiate"},
 		{"too long", "\xff\xff\x7f", "2097151 bytes"},
 		{"short", "\x05\x08", "EOF"},
 	}
@@ -70,6 +71,7 @@ func TestNegotiation(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := negotiate(t, "privacy", nil, tt.answer)
 			if tt.text == "" {
+				// The node closes the connection, which is never an io.EOF for the library.
 				if got != tt.answer || errors.Is(err, io.EOF) {
 					t.Errorf("got %q, %v", got, err)
 				}
@@ -82,9 +84,9 @@ func TestNegotiation(t *testing.T) {
 	}
 }
 
-// negotiate begins a negotiation with a data node that sends only answer, and returns the
-// bytes that were read. It does not use net.Pipe: after its other end is closed, setting
-// a deadline fails instead of the read.
+// negotiate begins a negotiation with a data node that sends only answer, and returns the bytes
+// that were read. protection is configured, and sums may be nil. It uses TCP, because
+// SetReadDeadline of a net.Pipe fails once the other end is closed, before the bytes are read.
 func negotiate(t *testing.T, protection string, sums *checksums, answer string) (string, error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -110,22 +112,24 @@ func negotiate(t *testing.T, protection string, sums *checksums, answer string) 
 	return string(got), err
 }
 
-// TestTokenOfRequest checks that the token of a request becomes a secret.
+// TestTokenOfRequest checks that the tokens of all three requests are hidden in messages.
 func TestTokenOfRequest(t *testing.T) {
-	const token, checksummed = `"token":{"identifier":"aWRlbnRpZmllci1vZi1hLWJsb2Nr","password":"cGFzc3dvcmQtb2YtYS1ibG9jaw==","kind":"k","service":"s"}`, 0x55
+	const opBlockChecksum = 0x55
+	const token = `"token":{"identifier":"aWRlbnRpZmllci1vZi1hLWJsb2Nr","password":"cGFzc3dvcmQtb2YtYS1ibG9jaw==","kind":"k","service":"s"}`
 	const base = `{"block":{"poolId":"p","blockId":"1","generationStamp":"1"},` + token + `}`
 	header := `{"header":{"baseHeader":` + base + `,"clientName":"c"}`
 	for op, text := range map[byte]string{
-		0x50:        header + `,"stage":"DATA_STREAMING","pipelineSize":1,"minBytesRcvd":"0","maxBytesRcvd":"0","latestGenerationStamp":"0","requestedChecksum":{"type":"CHECKSUM_NULL","bytesPerChecksum":1}}`,
-		0x51:        header + `,"offset":"0","len":"1"}`,
-		checksummed: `{"header":` + base + `}`,
+		0x50:            header + `,"stage":"DATA_STREAMING","pipelineSize":1,"minBytesRcvd":"0","maxBytesRcvd":"0","latestGenerationStamp":"0","requestedChecksum":{"type":"CHECKSUM_NULL","bytesPerChecksum":1}}`,
+		0x51:            header + `,"offset":"0","len":"1"}`,
+		opBlockChecksum: `{"header":` + base + `}`,
 	} {
 		s, err := newStore(t, nil, "127.0.0.1:1")
 		testenv.Must(t, err)
 		c := newDataConn(conn{session: &session{store: s}})
 		c.observeWrite([]byte{1, 2, 3, 4})
-		c.observeWrite([]byte{0, 28, op, 0xff})
+		c.observeWrite([]byte{0, 28, op, 0xff}) // not a whole request
 		c.observeWrite(append([]byte{0, 28, op}, appendMessage(jsonMessage(requests[[3]byte{0, 28, op}], text), nil)...))
+		// The padding == is not a part of the secret.
 		if got := s.login.Redact("no cGFzc3dvcmQtb2YtYS1ibG9jaw==, password-of-a-block"); got != "no (hidden)==, (hidden)" || !c.requested {
 			t.Errorf("operation %#x: %s", op, got)
 		}

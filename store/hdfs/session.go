@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// Every session renews its leases each second, so only a few are kept, for a short
-	// time.
+	// Only a few sessions are kept, and for a short time, because each session renews its
+	// leases every second.
 	maxIdle  = 4
 	idleTime = 10 * time.Second
-	// maxDials is the number of data nodes to which one read of the library may
-	// connect: far more than a block has replicas.
+	// maxDials is to how many data nodes one read of the library may connect. It is far
+	// more than a block has replicas.
 	maxDials = 16
 )
 
@@ -38,17 +38,17 @@ type session struct {
 	// closing makes all writes to data nodes succeed: see dataConn.Write.
 	closing atomic.Bool
 	uploads atomic.Bool // a file is being written
-	// ticket gets the ticket for a name node at an address; nil without Kerberos.
+	// ticket gets the ticket for a name node at an address. It is nil without Kerberos.
 	ticket func(address string) error
 	// dials counts the data nodes that were dialed for one read or one upload.
 	dials     atomic.Int32
-	idle      *time.Timer // while it is idle
-	checksums *checksums  // while the library asks data nodes for checksums, else nil
+	idle      *time.Timer // ends the session when it was idle for long
+	checksums *checksums  // set while the library asks data nodes for checksums
 
-	mu      sync.Mutex // of what follows
+	mu      sync.Mutex // guards the fields below
 	conns   map[net.Conn]struct{}
-	dialed  string // last dialed name node
-	failure error  // of the first connection that failed
+	dialed  string // address of the last dialed name node
+	failure error  // error of the first connection that failed
 }
 
 // connect returns a new session. The name nodes are tried in turn.
@@ -65,8 +65,8 @@ func (s *Store) connect(ctx context.Context) (*session, error) {
 			return nil, err
 		}
 		options.KerberosClient = kerberos
-		// The library asks for the ticket, too, but then the client already has it: the
-		// library would wait for a distribution center even after its context ends.
+		// The library asks for the ticket, too, but would wait for a distribution center
+		// even after its context ends. So the client gets the ticket before.
 		se.ticket = func(address string) error {
 			_, _, err := cluster.ServiceTicket(se.ctx, kerberos, s.service(address))
 			return err
@@ -105,7 +105,7 @@ func (s *Store) nameNodes() []string {
 	return slices.Concat(s.addresses[s.front:], s.addresses[:s.front])
 }
 
-// prefer makes new sessions try a name node first, because it answered.
+// prefer makes new sessions try a name node first. It is called when the node answered.
 func (s *Store) prefer(address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,7 +275,7 @@ func (s *Store) acquire(ctx context.Context) (*session, error) {
 	}
 }
 
-// release returns a session, for another operation if it still works.
+// release keeps a session for another operation, or closes the session if it failed.
 func (s *Store) release(se *session) {
 	se.closeConns(func(c net.Conn) bool { _, ok := c.(*dataConn); return ok })
 	s.mu.Lock()
@@ -316,7 +316,7 @@ func (l *lease) end() {
 	l.store.release(l.session)
 }
 
-// begin runs the first part of an operation, and keeps its session for the rest. If that
+// begin runs the first part of an operation, and keeps the session for the rest. If the first
 // part is idempotent, it is tried at each name node.
 func (s *Store) begin(ctx context.Context, idempotent bool, do func(se *session) error) (*lease, error) {
 	for try := 1; ; try++ {
@@ -353,7 +353,7 @@ func (s *Store) runIdempotent(ctx context.Context, do func(se *session) error) e
 	return err
 }
 
-// runOnce runs an operation that is done once, if at all.
+// runOnce runs an operation that must not be done twice.
 func (s *Store) runOnce(ctx context.Context, do func(se *session) error) error {
 	l, err := s.begin(ctx, false, do)
 	if err == nil {

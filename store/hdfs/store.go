@@ -22,8 +22,8 @@ import (
 type Options struct {
 	// Addresses are the name nodes of one nameservice, as host:port.
 	Addresses []string
-	// Replication is the number of replicas of new files. 0 is that of the
-	// configuration, else of the cluster.
+	// Replication is the number of replicas of new files. 0 means the number in the
+	// configuration, else the cluster's default.
 	Replication int
 }
 
@@ -33,18 +33,18 @@ type Store struct {
 	login          *cluster.Login
 	addresses      []string
 	options        client.ClientOptions // without addresses, user and dialers
-	replication    int                  // 0: the cluster's
-	connectTimeout time.Duration        // of name nodes
+	replication    int                  // 0 means the cluster's default
+	connectTimeout time.Duration        // for connections to name nodes
 	callTimeout    time.Duration
 	dataTimeout    time.Duration
-	maxAnswer      uint32 // bytes of a name node's answer
-	// confirmTime bounds the wait for a data node to confirm the last block to
-	// the name node, which takes milliseconds unless the cluster is busy.
+	maxAnswer      uint32 // most bytes of a name node's answer
+	// confirmTime bounds the wait until a data node confirms the last block to the name
+	// node. This usually takes milliseconds.
 	confirmTime time.Duration
-	names       cluster.HostNames // of the name nodes
+	names       cluster.HostNames // host names of the name nodes
 	blockSize   cluster.BlockSize
 
-	mu       sync.Mutex // of what follows
+	mu       sync.Mutex // guards the fields below
 	closed   bool
 	front    int // index of the address to try first
 	idle     []*session
@@ -53,10 +53,10 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-const defaultMaxAnswer = 128 << 20 // Hadoop's
+const defaultMaxAnswer = 128 << 20 // Hadoop's default
 
-// New returns the store of a cluster. It asks no server, but refuses a configuration
-// with which it could not read data.
+// New returns the store of a cluster. It contacts no server. It refuses a configuration with
+// which it could not read data.
 func New(conf *cluster.Conf, login *cluster.Login, o Options) (*Store, error) {
 	if len(o.Addresses) == 0 {
 		return nil, errors.New("no name node is given")
@@ -99,8 +99,8 @@ func (s *Store) Capabilities() store.Capabilities {
 	return store.Capabilities{Checksum: s.checksum, Access: s.access, SetMode: s.setMode}
 }
 
-// clientOptions uses the library's own parsing of a configuration: nothing else makes
-// it skip the SASL handshake with privileged ports.
+// clientOptions lets the library parse a configuration, because only then the library skips
+// the SASL handshake with privileged ports.
 func clientOptions(conf *cluster.Conf, protection string) client.ClientOptions {
 	c := hadoopconf.HadoopConf{"dfs.data.transfer.protection": protection}
 	for _, key := range []string{"dfs.client.use.datanode.hostname", "dfs.encrypt.data.transfer"} {
@@ -137,8 +137,8 @@ func protection(conf *cluster.Conf, secure bool) (string, error) {
 	return "", fmt.Errorf("dfs.data.transfer.protection is %q: %w", value, syscall.EINVAL)
 }
 
-// mayEncrypt refuses encrypted data unless the cipher is AES, the only one that the
-// library can read.
+// mayEncrypt refuses encrypted data unless the cipher is AES, the only cipher that the library
+// can read.
 func mayEncrypt(conf *cluster.Conf, because string) error {
 	const key = "dfs.encrypt.data.transfer.cipher.suites"
 	if strings.Contains(conf.String(key, ""), "AES/CTR/NoPadding") {
@@ -190,8 +190,8 @@ func (s *Store) serverDefaults(ctx context.Context) (*defaults, error) {
 	return d, nil
 }
 
-// Close ends the store's idle connections; those in use end after their
-// operation. Later operations fail.
+// Close ends the store's idle connections. Connections in use end after their operation. Later
+// operations fail.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	idle := s.idle

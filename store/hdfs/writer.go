@@ -16,8 +16,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// Create implements store.Store. If the size is given, the file must have that size,
-// and its block size makes it one block.
+// Create implements store.Store. If the size is given, the file must have that size, and gets
+// a block size that holds the whole file.
 func (s *Store) Create(ctx context.Context, p string, o store.CreateOptions) (store.Writer, error) {
 	u, err := s.create(ctx, p, o.Size)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Store) create(ctx context.Context, p string, size int64) (*upload, erro
 	return u, nil
 }
 
-// checkDir returns why a directory cannot take a new file.
+// checkDir returns an error if no file can be created in a directory.
 func (se *session) checkDir(dir string) error {
 	status, err := se.status(dir)
 	switch {
@@ -96,7 +96,7 @@ func (se *session) refusalReason(dir string) error {
 
 // upload writes one file in a session of its own.
 type upload struct {
-	ctx      context.Context // of Create
+	ctx      context.Context // context of Create
 	lease    *lease
 	path     string
 	oneBlock bool // the file must be one block
@@ -155,8 +155,8 @@ func (u *upload) readState(n int64) (cluster.Stored, error) {
 	}, err
 }
 
-// Abandon implements store.Upload. It drops pending bytes and removes the file in
-// bounded time, even if ctx of Create has ended.
+// Abandon implements store.Upload. It drops pending bytes and removes the file in bounded time,
+// even if the context of Create has ended.
 func (u *upload) Abandon() error {
 	//guard: ends the lease of an abandoned upload
 	u.lease.endFile(u.file)

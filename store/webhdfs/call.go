@@ -25,11 +25,11 @@ type call struct {
 	kerberos bool
 }
 
-// maxAnswer is the bytes of an answer about one file.
+// maxAnswer is the most bytes of an answer about one file.
 const maxAnswer = 1 << 20
 
-// callJSON calls an operation that a name node answers itself, with at most max
-// bytes of JSON.
+// callJSON calls an operation that a name node answers itself. The answer is JSON of at most
+// max bytes.
 func (s *Store) callJSON(ctx context.Context, c call, max int64, v any) error {
 	resp, err := s.call(ctx, c)
 	if err != nil {
@@ -42,8 +42,8 @@ func (s *Store) callJSON(ctx context.Context, c call, max int64, v any) error {
 	return decode(resp, max, v)
 }
 
-// call sends an operation to the active name node, and looks for that where needed. The
-// answer is not a failure, but may be a redirect.
+// call sends an operation to the name node that answered last. If that node is not active or
+// does not answer, call tries the others. The result is not a failure, but may be a redirect.
 func (s *Store) call(ctx context.Context, c call) (*http.Response, error) {
 	first := int(s.active.Load())
 	var failed error
@@ -89,8 +89,8 @@ func isStandby(err error) bool {
 	return errors.As(err, &remote) && remote.Name() == "StandbyException"
 }
 
-// callAuthenticated sends an operation to one name node. If its token is refused, it
-// tries once more with another.
+// callAuthenticated sends an operation to one name node. If the token is refused, it tries once
+// more with another token.
 func (s *Store) callAuthenticated(ctx context.Context, address string, c call) (*http.Response, error) {
 	if c.kerberos {
 		header, err := s.identity.negotiate(ctx, address)
@@ -140,8 +140,8 @@ func (s *Store) request(ctx context.Context, address string, c call, key, value 
 	return resp, nil
 }
 
-// escape escapes a path for a URL: every character to which a server or library could
-// give a special meaning.
+// escape escapes a path for a URL. It escapes every character to which a server or library
+// could give a special meaning.
 func escape(p string) string {
 	var b strings.Builder
 	for i := range len(p) {
@@ -156,7 +156,7 @@ func escape(p string) string {
 	return b.String()
 }
 
-// redirect returns the target of a redirect; nil if resp is the answer itself.
+// redirect returns the target of a redirect, or nil if resp is the answer itself.
 func (s *Store) redirect(resp *http.Response) (*url.URL, error) {
 	if resp.StatusCode == http.StatusOK {
 		return nil, nil

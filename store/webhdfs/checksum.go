@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// crcChecksum matches a checksum of the CRCs of all bytes of a file. Files without
-// CRCs, or without bytes, have others.
+// crcChecksum matches a checksum of the CRCs of all bytes of a file. Files without CRCs, or
+// without bytes, have other checksums.
 var crcChecksum = lazyregexp.New(`^(MD5-of-\d+MD5-of-[1-9]\d*|COMPOSITE-)CRC32C?:[0-9a-f]{8,64}$`)
 
 // checksum returns the algorithm and bytes that "hdfs dfs -checksum" shows for a file.
@@ -40,7 +40,7 @@ func (s *Store) askChecksum(ctx context.Context, p string) (string, error) {
 	var answer struct {
 		FileChecksum struct {
 			Algorithm, Bytes string
-			Length           int // of the checksum; the bytes are of its buffer, and may be more
+			Length           int // length of the checksum; Bytes may have more bytes
 		}
 	}
 	if err := decode(resp, maxAnswer, &answer); err != nil {

@@ -1,5 +1,5 @@
-// Package webhdfs is the store of a Hadoop cluster over HTTP: the name nodes'
-// and data nodes' WebHDFS, or an HttpFS server, which speaks the same.
+// Package webhdfs is the store of files on HDFS over HTTP. It uses the WebHDFS of the name nodes
+// and data nodes, or an HttpFS server, which has the same protocol.
 //
 // A name node answers requests about names, and redirects reads and writes to a data
 // node. That node writes with Hadoop's own client: another node of the replication
@@ -7,11 +7,11 @@
 // the node itself fails, the upload fails. When the connection breaks, it closes the
 // file as if it were complete, so only a file that Commit has checked is valid.
 //
-// A user name identifies the user, or on a secure cluster a delegation token: the one
-// of HADOOP_TOKEN_FILE_LOCATION for this cluster, or one that is fetched with Kerberos,
-// renewed, and replaced as needed.
+// A user name identifies the user. On a secure cluster a delegation token does so. It is in the
+// file of HADOOP_TOKEN_FILE_LOCATION, or is fetched with Kerberos, and renewed and replaced when
+// needed.
 //
-// No operation makes a directory without its parents, so Mkdir makes it elsewhere and
+// No operation makes a directory without its parents. So Mkdir makes a directory elsewhere and
 // renames it.
 //
 // HttpFS differs in two ways. It has no rename that always replaces, nor one that never

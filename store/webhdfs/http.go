@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	maxFailure = 64 << 10 // bytes of an answer that says what failed
-	maxDrain   = 64 << 10 // bytes that are read to keep a connection
+	maxFailure = 64 << 10 // most bytes of an answer that says what failed
+	maxDrain   = 64 << 10 // most bytes that are read so that a connection can be reused
 	drainTime  = time.Second
-	// idle is shorter than the time after which servers close idle connections, so a
-	// request seldom uses a closing one.
+	// idle is shorter than the time after which servers close idle connections, so that a
+	// request seldom uses a connection that is being closed.
 	idle = 10 * time.Second
 )
 
-// newTransport returns a transport without proxies, which do not reach clusters,
-// redirects, cookies and compression. It trusts the system's certificate authorities
-// and those of SSL_CERT_FILE and SSL_CERT_DIR.
+// newTransport returns a transport without redirects, cookies, compression and proxies: proxies
+// do not reach clusters. It trusts the certificate authorities of the system, and those of
+// SSL_CERT_FILE and SSL_CERT_DIR.
 func newTransport(connect time.Duration) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -49,16 +49,17 @@ func newTransport(connect time.Duration) *http.Transport {
 
 var errSilent = errors.New("silent for too long")
 
-// watch ends a request whose server is silent, or drips, for too long.
+// watch ends a request whose server is silent or too slow for too long. At any time it is the
+// turn of the server or of the client. Only the turns of the server are timed.
 type watch struct {
 	parent context.Context
-	ctx    context.Context // the request's
+	ctx    context.Context // context of the request
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 
-	mu    sync.Mutex // of what follows
+	mu    sync.Mutex // guards the fields below
 	pace  *cluster.Pace
-	since time.Time // when the server's turn began; zero while it is ours
+	since time.Time // when the server's turn began; zero in the client's turn
 }
 
 func newWatch(parent context.Context, limit time.Duration) *watch {
@@ -67,7 +68,7 @@ func newWatch(parent context.Context, limit time.Duration) *watch {
 	return &watch{parent: parent, ctx: ctx, cancel: cancel, timer: timer, pace: cluster.NewPace(limit), since: time.Now()}
 }
 
-// serverTurn begins the server's turn: its remaining time runs.
+// serverTurn begins the server's turn. The server must move bytes in its remaining time.
 func (w *watch) serverTurn() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,7 +78,7 @@ func (w *watch) serverTurn() {
 	w.timer.Reset(w.pace.Left())
 }
 
-// clientTurn begins our turn, after the server moved some bytes in its own.
+// clientTurn begins the client's turn. The server moved some bytes in its turn.
 func (w *watch) clientTurn(moved int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,8 +101,8 @@ func (w *watch) end() {
 	w.cancel(nil)
 }
 
-// explain returns the error of a request as one of package store, or the
-// caller's context's.
+// explain returns the error of a request as an error of package store. If the caller's context
+// has ended, it returns the error of that context.
 func (w *watch) explain(err error) error {
 	var certificate *tls.CertificateVerificationError
 	switch {
@@ -138,17 +139,17 @@ func (a *responseBody) Close() error {
 	return a.ReadCloser.Close()
 }
 
-// requestBody is the body of a request: a read from it is our turn.
+// requestBody is the body of a request. Reading from it is the client's turn.
 type requestBody struct {
 	io.ReadCloser
 	watch *watch
-	sent  int // bytes of the last read, which the server now takes
+	sent  int // bytes of the last read, which are sent to the server
 }
 
 func (q *requestBody) Read(p []byte) (_ int, err error) {
 	q.watch.clientTurn(q.sent)
 	q.sent, err = q.ReadCloser.Read(p)
-	// The time to store all of it does not count against the time to take it.
+	// After the last byte, the server has a new time limit for storing the file.
 	if err != nil {
 		q.watch.pace.Restart()
 	}
@@ -162,8 +163,8 @@ type content struct {
 	size int64 // -1 if not known
 }
 
-// send sends a request and returns the start of the answer, which may be a failure. Its
-// errors do not show the location, which may have a token.
+// send sends a request and returns the start of the answer, which may be a failure. The errors
+// of send do not show the location, because it may have a token.
 func (s *Store) send(ctx context.Context, method, location string, header http.Header, up *content) (*http.Response, error) {
 	limit := s.silence
 	if up != nil {
@@ -186,7 +187,7 @@ func (s *Store) send(ctx context.Context, method, location string, header http.H
 		}
 	}
 	resp, err := s.transport.RoundTrip(req)
-	//guard: distinguishes a server that hangs up from the end of a file
+	//guard: reports a server that closes the connection without an answer
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF // the end of a connection, before any answer
 	}
@@ -196,7 +197,7 @@ func (s *Store) send(ctx context.Context, method, location string, header http.H
 		return nil, fmt.Errorf("%s: %w", req.URL.Host, err)
 	}
 	w.clientTurn(0)
-	w.pace.Restart() // the content has a time of its own
+	w.pace.Restart() // the content of the answer has a new time limit
 	resp.Body = &responseBody{resp.Body, w}
 	return resp, nil
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// renewLater is the time to the next try to renew a token whose expiry is unknown: far
-// less than the life of a token on any site.
+// renewLater is the time until a token whose expiry is unknown is renewed. It is far less than
+// the life of any token.
 const renewLater = time.Minute
 
 // identity authenticates the user to name nodes.
@@ -26,14 +26,14 @@ type identity struct {
 	store  *Store
 	login  *cluster.Login
 	scheme string // webhdfs or swebhdfs
-	file   string // of delegation tokens; may be empty
+	file   string // file of delegation tokens; may be empty
 
-	turn chan struct{} // held while the fields below are used
-	// token is the delegation token in use; empty if there is none yet.
+	turn chan struct{} // a lock of the fields below
+	// token is the delegation token in use. It is empty if there is none yet.
 	token   string
-	fetched bool // by us, so we renew it
-	renewAt time.Time
-	life    time.Duration // of the token when it was new
+	fetched bool          // the token was fetched here, and is renewed here
+	renewAt time.Time     // when to renew the token
+	life    time.Duration // life of the token when it was new
 }
 
 func newIdentity(s *Store, login *cluster.Login, scheme, file string) *identity {
@@ -73,8 +73,7 @@ func (i *identity) parameter(ctx context.Context) (key, value string, err error)
 // errNoTokenNeeded means that no token identifies the user.
 var errNoTokenNeeded = errors.New("no delegation token is needed")
 
-// replaceRefused replaces a token that was refused. Another goroutine may have done
-// so already.
+// replaceRefused replaces a token that was refused, unless another goroutine has done so.
 func (i *identity) replaceRefused(ctx context.Context, token string) error {
 	if !i.login.Secure() {
 		return errNoTokenNeeded
@@ -89,7 +88,7 @@ func (i *identity) replaceRefused(ctx context.Context, token string) error {
 	return i.obtain(ctx, token)
 }
 
-// isTokenRefusal reports whether a server refused our identity.
+// isTokenRefusal reports whether a server refused the token or the user.
 func isTokenRefusal(err error) bool {
 	var remote *cluster.RemoteError
 	if errors.As(err, &remote) {
@@ -99,8 +98,8 @@ func isTokenRefusal(err error) bool {
 	return errors.Is(err, errUnauthorized)
 }
 
-// obtain gets a token other than the refused one: from the file, which may have been
-// replaced with a newer one, else from the name node.
+// obtain gets a token other than the refused token. It reads the file, which may have a newer
+// token by now. If the file has none, it gets a token from the name node.
 func (i *identity) obtain(ctx context.Context, refused string) error {
 	if i.file != "" {
 		token, err := i.tokenFromFile(ctx)
@@ -115,7 +114,7 @@ func (i *identity) obtain(ctx context.Context, refused string) error {
 	return i.fetch(ctx)
 }
 
-// tokenFromFile returns the token of the file that is for our name nodes, or "".
+// tokenFromFile returns the token in the file that fits the name nodes best, or "".
 func (i *identity) tokenFromFile(ctx context.Context) (string, error) {
 	tokens, err := i.login.DelegationTokens(i.file)
 	if err != nil {
@@ -130,7 +129,7 @@ func (i *identity) tokenFromFile(ctx context.Context) (string, error) {
 	return best, nil
 }
 
-// rank returns how well a token fits: 0 is not at all.
+// rank returns how well a token fits the name nodes. 0 means that it does not fit.
 func (i *identity) rank(ctx context.Context, t cluster.Token) int {
 	kind := map[string]int{
 		strings.ToUpper(i.scheme) + " delegation": 3,
@@ -179,7 +178,7 @@ func shareAddress(a, b []string) bool {
 	return false
 }
 
-// sameHost reports whether a token's host, mostly an IP address, means the other host.
+// sameHost reports whether a token's host is host. The token mostly has an IP address.
 func sameHost(ctx context.Context, tokens, host string) bool {
 	if strings.EqualFold(tokens, host) {
 		return true
@@ -203,8 +202,8 @@ func resolve(ctx context.Context, host string) []string {
 	return ips
 }
 
-// fetch gets a new token and renews it at once, because only a renewal returns its
-// expiry.
+// fetch gets a new token and renews it at once, because only a renewal returns when the token
+// expires.
 func (i *identity) fetch(ctx context.Context) error {
 	var answer struct {
 		Token *struct {
@@ -228,8 +227,8 @@ func (i *identity) fetch(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// renew renews the token, or replaces it if a renewal no longer gives it a full
-// life. While neither works the token is used for as long as it is accepted.
+// renew renews the token. If a renewal no longer gives the token its full life, it fetches a
+// new one. If neither works, the old token stays in use for as long as it is accepted.
 func (i *identity) renew(ctx context.Context) error {
 	left, err := i.extend(ctx)
 	switch {

@@ -19,16 +19,15 @@ const dirPerm = 0o777
 
 // Mkdir implements store.Store.
 //
-// The only operation that makes a directory makes its parents, too. If delayed, it
-// would make a parent again that another process has moved away. So Mkdir makes the
-// directory next to its parent, under a name of its own, and then renames it to its
-// place, which fails if the parent is gone.
+// The only operation that makes a directory makes its parents, too. If delayed, it would make a
+// parent again that another process has moved away. So Mkdir makes the directory next to its
+// parent, under a temporary name, and then renames it to its place. The rename fails if the
+// parent is gone.
 //
-// That is not possible if the user may not write next to the parent, if the directory
-// would get another group or access control list than in its parent, or if an
-// encryption zone begins between them. Then Mkdir checks the parent and makes the
-// directory directly in its place: if the parent is moved away in between, it is made
-// again.
+// That is not possible if the user may not write next to the parent, if the directory would get
+// another group or access control list than in its parent, or if an encryption zone begins
+// between them. Then Mkdir checks the parent and makes the directory directly in its place. If
+// the parent is moved away in between, the parent is made again.
 func (s *Store) Mkdir(ctx context.Context, p string) error {
 	return store.PathError("mkdir", p, s.mkdir(ctx, path.Clean(p)))
 }
@@ -38,7 +37,7 @@ func (s *Store) mkdir(ctx context.Context, p string) error {
 	if err != nil {
 		return err
 	}
-	//guard: distinguishes a directory that existed from one that was made
+	//guard: reports a directory that existed before
 	if err := s.checkVacant(ctx, p); err != nil {
 		return err
 	}
@@ -74,7 +73,7 @@ func (s *Store) mkdirByRename(ctx context.Context, p string) error {
 	if err != nil {
 		cleanup, cancel := store.Cleanup(ctx)
 		defer cancel()
-		_, _ = s.delete(cleanup, temp, false) // on failure it stays
+		_, _ = s.delete(cleanup, temp, false) // if this fails, the directory stays
 	}
 	return err
 }
@@ -93,9 +92,9 @@ func (s *Store) askMkdirs(ctx context.Context, p string) error {
 	return err
 }
 
-// inheritsSame reports whether a new directory gets the same group and access control
-// list in dir, whose status is st, as in the parent of dir. It returns false if the user
-// may not read them.
+// inheritsSame reports whether a new directory gets the same group and access control list in
+// dir as in the parent of dir. st is the status of dir. The result is false if the user may not
+// read group and list.
 func (s *Store) inheritsSame(ctx context.Context, dir string, st status) (bool, error) {
 	above, err := s.status(ctx, path.Dir(dir))
 	var lists [2][]string

@@ -15,7 +15,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Whether the server knows rename options: HttpFS ignores them.
+// The values of Store.renames say whether the server obeys the options of a rename. HttpFS
+// ignores them.
 const (
 	renamesUnknown = iota
 	renamesExact
@@ -61,7 +62,7 @@ func (s *Store) askRename(ctx context.Context, from, to, option string) (bool, e
 	err := s.callJSON(ctx, c, maxAnswer, &answer)
 	switch {
 	case errors.Is(err, errEmpty):
-		// A rename with options has no result but failure.
+		// The answer to a successful rename with options is empty.
 		s.renames.Store(renamesExact)
 		return true, nil
 	case err != nil:
@@ -71,8 +72,9 @@ func (s *Store) askRename(ctx context.Context, from, to, option string) (bool, e
 	return answer.Boolean, nil
 }
 
-// renameError returns the error of a refused rename. The server checks for different
-// kinds, file and directory, before it checks whether the name exists.
+// renameError returns the error of a refused rename. If the new name exists, that is ErrExist.
+// The server may report another error, because it first checks that both are files or both are
+// directories.
 func (s *Store) renameError(ctx context.Context, to string, err error) error {
 	if _, ok := asRemote(err); ok && store.Classify(err) == store.Retryable {
 		if _, there := s.status(ctx, to); there == nil {
@@ -99,7 +101,8 @@ func (s *Store) refusalReason(ctx context.Context, from, to string) error {
 	return fmt.Errorf("refused without a reason: %w", store.ErrUnavailable)
 }
 
-// revertRenameInto reverts a rename that moved from into a directory with the name to.
+// revertRenameInto reverts a rename that moved from into the directory to, and returns ErrExist.
+// It returns nil if the rename was right.
 func (s *Store) revertRenameInto(ctx context.Context, from, to string, id uint64) error {
 	st, err := s.status(ctx, to)
 	if err != nil {
@@ -149,14 +152,14 @@ func (s *Store) WriteFile(ctx context.Context, p string, data []byte, exclusive 
 		if err == nil && !kept {
 			cleanup, cancel := store.Cleanup(ctx)
 			defer cancel()
-			_, _ = s.delete(cleanup, temp, false) // on failure it stays
+			_, _ = s.delete(cleanup, temp, false) // if this fails, the file stays
 		}
 		return err
 	})
 }
 
-// replace renames a file with data to its final name, and reports whether it did: if a
-// rename cannot replace a file, the data overwrite it.
+// replace renames a file with data to its final name. If a rename cannot replace a file, replace
+// overwrites the file with the data, and returns false.
 func (s *Store) replace(ctx context.Context, temp, p string, data []byte) (bool, error) {
 	if s.renames.Load() == renamesLoose {
 		// HttpFS would move the file into a directory that has the name.

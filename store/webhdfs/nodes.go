@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	// shunTime is about the time in which a name node notices a dead data node.
+	// shunTime is for how long a data node that failed is avoided. A name node notices a dead
+	// data node in about this time.
 	shunTime = 10 * time.Minute
-	// maxNodes is the number of data nodes that an operation tries.
+	// maxNodes is how many data nodes an operation tries.
 	maxNodes = 3
 	// maxOffers is how often to ask a name node for another data node.
 	maxOffers = 8
@@ -26,7 +27,7 @@ const (
 // nodes are the data nodes that failed lately.
 type nodes struct {
 	mu    sync.Mutex
-	until map[string]time.Time // by host:port of their HTTP server
+	until map[string]time.Time // until when to avoid a node, by host:port of its HTTP server
 }
 
 func (n *nodes) failed(address string) {
@@ -50,8 +51,8 @@ func (n *nodes) shunned(address string) bool {
 	return time.Now().Before(n.until[address])
 }
 
-// hosts returns the IP addresses of the nodes to shun: a name node recognizes them
-// neither by their name nor by the port of a redirect.
+// hosts returns the IP addresses of the nodes to avoid. A name node recognizes a data node
+// neither by its name nor by the port of a redirect.
 func (n *nodes) hosts(ctx context.Context) string {
 	n.mu.Lock()
 	var names []string
@@ -75,13 +76,13 @@ type fault int
 
 const (
 	nodeNotAtFault    fault = iota
-	nodeFailed              // and another may be asked
-	nodeFailedHalfway       // and may have done a part that must not be done twice
+	nodeFailed              // the node failed, and another may be asked
+	nodeFailedHalfway       // the node failed, and may have done a part that must not be repeated
 )
 
-// dispatch asks a name node for the location of an operation, and calls visit with it.
-// The name node may answer the operation itself, as HttpFS does: then visit gets no
-// location, but the answer.
+// dispatch asks a name node for the location of an operation, and calls visit with the location.
+// If the name node answers the operation itself, as HttpFS does, visit gets the answer and no
+// location.
 func (s *Store) dispatch(ctx context.Context, c call, visit func(to *url.URL, resp *http.Response) (fault, error)) error {
 	for tries := 1; ; tries++ {
 		to, resp, err := s.pickNode(ctx, c)
@@ -114,8 +115,8 @@ func (s *Store) isNameNode(host string) bool {
 	return false
 }
 
-// pickNode asks a name node for a data node until it names one that has not failed
-// lately, if it has one.
+// pickNode asks a name node for a data node until the data node has not failed lately. After
+// maxOffers data nodes it accepts any.
 func (s *Store) pickNode(ctx context.Context, c call) (*url.URL, *http.Response, error) {
 	excluded := s.nodes.hosts(ctx)
 	for offers := 1; ; offers++ {
@@ -160,7 +161,7 @@ func isNoNodeError(err error) bool {
 		strings.Contains(remote.Message, "No active and not excluded nodes"))
 }
 
-// classifyFault returns nodeFailed if an error is a data node's: another may succeed.
+// classifyFault returns nodeFailed if a data node is at fault, so that another may succeed.
 func classifyFault(err error) fault {
 	if _, answered := asRemote(err); answered || err == nil || store.Classify(err) != store.Retryable {
 		return nodeNotAtFault
@@ -168,8 +169,8 @@ func classifyFault(err error) fault {
 	return nodeFailed
 }
 
-// classifyFaultOnce is classifyFault for an operation that may be done only once: it
-// goes to another node only if it did not reach the first.
+// classifyFaultOnce is classifyFault for an operation that must not be repeated. Another node is
+// asked only if the operation did not reach the first node.
 func classifyFaultOnce(err error) fault {
 	if f := classifyFault(err); f == nodeNotAtFault || isDialError(err) {
 		return f

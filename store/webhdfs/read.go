@@ -65,9 +65,9 @@ type stream struct {
 	off   int64
 	left  int64
 	body  io.ReadCloser
-	node  string        // that body comes from; empty if from the name node
-	tries int           // since the last byte
-	pace  *cluster.Pace // of all its servers
+	node  string        // data node of body; empty if the name node sends it
+	tries int           // failed tries since the last byte
+	pace  *cluster.Pace // pace of all servers together
 }
 
 func (r *stream) connect() error {
@@ -126,7 +126,7 @@ func (r *stream) Read(p []byte) (int, error) {
 		if err == nil || r.ctx.Err() != nil || r.tries == maxNodes {
 			return 0, err
 		}
-		//guard: bounds the time for reading from servers that drip
+		//guard: bounds the time for reading from slow servers
 		if r.pace.Left() == 0 {
 			return 0, err
 		}
@@ -146,13 +146,13 @@ func (r *stream) Read(p []byte) (int, error) {
 func (r *stream) Close() error { return r.body.Close() }
 
 const (
-	// rewriteTime is how long a small file that is being written is waited for.
+	// rewriteTime is how long ReadFile waits for a file that is being written.
 	rewriteTime = 2 * time.Second
 	rewritePoll = 20 * time.Millisecond
 )
 
-// ReadFile implements store.Store. It waits briefly for a file that is being
-// overwritten, as HttpFS does.
+// ReadFile implements store.Store. It waits briefly if the file is being overwritten, because
+// over HttpFS WriteFile overwrites files.
 func (s *Store) ReadFile(ctx context.Context, p string, max int64) ([]byte, error) {
 	for end := time.Now().Add(rewriteTime); ; {
 		data, whole, err := s.readFile(ctx, p, max)
@@ -168,8 +168,8 @@ func (s *Store) ReadFile(ctx context.Context, p string, max int64) ([]byte, erro
 	}
 }
 
-// readFile reads a file once and reports whether it was closed, with as many
-// bytes as were read.
+// readFile reads a file once. whole is whether the file was closed and had as many bytes as were
+// read.
 func (s *Store) readFile(ctx context.Context, p string, max int64) (data []byte, whole bool, err error) {
 	resp, _, err := s.get(ctx, call{method: http.MethodGet, op: "OPEN", path: p})
 	if err != nil {
@@ -180,7 +180,7 @@ func (s *Store) readFile(ctx context.Context, p string, max int64) (data []byte,
 	if err != nil {
 		return nil, false, err
 	}
-	//guard: rejects a file that is being written
+	//guard: rejects a file of more than max bytes
 	if int64(len(data)) > max {
 		return nil, false, fmt.Errorf("at most %d bytes were expected: %w", max, store.ErrTooLarge)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// maxListing is the bytes of an answer that lists a directory.
+// maxListing is the most bytes of an answer that lists a directory.
 const maxListing = 256 << 20
 
 // status describes a file or directory, as the name node reports it.
@@ -71,7 +71,7 @@ func (s *Store) Stat(ctx context.Context, p string) (store.Info, error) {
 	return st.info(p), nil
 }
 
-// parent describes the directory of p, or returns why there is none.
+// parent describes the directory of p. It returns an error if there is no such directory.
 func (s *Store) parent(ctx context.Context, p string) (status, error) {
 	dir := path.Dir(p)
 	st, err := s.status(ctx, dir)
@@ -110,8 +110,8 @@ func (s *Store) List(ctx context.Context, dir string) ([]store.Info, error) {
 	return infos, nil
 }
 
-// list reads a directory page by page, or as a whole if the server has no pages or
-// starts each one at the beginning.
+// list reads a directory page by page. If the server has no pages, or if each page starts at
+// the beginning, it reads the directory as a whole.
 func (s *Store) list(ctx context.Context, dir string) ([]status, error) {
 	var all []status
 	listing := cluster.NewListing(s.silence)
@@ -139,7 +139,7 @@ func (s *Store) list(ctx context.Context, dir string) ([]status, error) {
 			return nil, err
 		}
 		for _, st := range page {
-			//guard: rejects a listing that goes back
+			//guard: reads the whole listing if a page goes back
 			if last != "" && st.PathSuffix <= last {
 				return s.listWhole(ctx, dir)
 			}
@@ -178,7 +178,7 @@ func (s *Store) listWhole(ctx context.Context, dir string) ([]status, error) {
 func checkListing(statuses []status) error {
 	for _, st := range statuses {
 		switch {
-		//guard: distinguishes a file from a directory with one entry
+		//guard: rejects the listing of a file
 		case st.PathSuffix == "" && !st.dir():
 			return fmt.Errorf("not a directory: %w", store.ErrNotRegular)
 		//guard: rejects a negative length
@@ -218,7 +218,7 @@ func (b *blocks) complete() bool {
 	return !b.IsUnderConstruction && (b.IsLastBlockComplete || len(b.LocatedBlocks) == 0)
 }
 
-// blocks describes the blocks from an offset; nil if the server does not report them.
+// blocks describes the blocks from an offset on. It is nil if the server does not report them.
 func (s *Store) blocks(ctx context.Context, p string, off int64) (*blocks, error) {
 	var answer struct{ LocatedBlocks *blocks }
 	c := call{method: http.MethodGet, op: "GET_BLOCK_LOCATIONS", path: p, query: map[string]string{

@@ -19,7 +19,7 @@ const (
 	defaultConnect = 20 * time.Second
 	defaultSilence = 60 * time.Second
 	settleTime     = 10 * time.Second
-	// perNode is what Hadoop's client allows more per node of a pipeline.
+	// perNode is how much more time Hadoop's client allows for each node of a pipeline.
 	perNode = 5 * time.Second
 	// closeTime bounds Close, whose requests are optional.
 	closeTime = 2 * time.Second
@@ -29,20 +29,20 @@ const (
 type Options struct {
 	// Scheme is webhdfs, or swebhdfs for TLS.
 	Scheme string
-	// Addresses (host:port) are those of the name nodes of one file system, one of them
-	// active, or of an HttpFS server.
+	// Addresses (host:port) are the addresses of the name nodes of one file system, or of an
+	// HttpFS server.
 	Addresses []string
-	// RPC are where the name nodes speak HDFS's own protocol (host:port), if that
-	// is known: delegation tokens may be made out to it.
+	// RPC are the addresses (host:port) at which the name nodes serve HDFS's own protocol, if
+	// they are known. A delegation token may have such an address as its service.
 	RPC []string
-	// Replication is that of new files; 0 leaves it to dfs.replication, else to
-	// the server.
+	// Replication is the number of replicas of new files. 0 means dfs.replication, else the
+	// server's default.
 	Replication int
 }
 
-// Store is a file system over WebHDFS or HttpFS. It tries each call once, but if needed at
-// each name node and at several data nodes. It gives up on a server that is silent for
-// longer than the configuration allows.
+// Store is a file system over WebHDFS or HttpFS. It tries each call once, and if needed once at
+// each name node and at several data nodes. It gives up on a server that is silent for longer
+// than the configuration allows.
 type Store struct {
 	conf        *cluster.Conf
 	scheme      string // http or https
@@ -52,22 +52,22 @@ type Store struct {
 	transport   *http.Transport
 	identity    *identity
 	nodes       nodes
-	names       cluster.HostNames // of the name nodes
+	names       cluster.HostNames // host names of the name nodes
 	replication int
-	silence     time.Duration // at most, of a server whose turn it is
-	// uploadSilence is longer: a data node that repairs its pipeline accepts nothing
+	silence     time.Duration // how long a server that should send may be silent
+	// uploadSilence is longer, because a data node that repairs its pipeline accepts nothing
 	// for up to silence.
 	uploadSilence time.Duration
-	settle        time.Duration // for the name node to know what the data nodes have
+	settle        time.Duration // how long data nodes may take to report a block
 	blockSize     cluster.BlockSize
 	renames       atomic.Int32 // one of renamesUnknown...
 }
 
 var _ store.Store = (*Store)(nil)
 
-// New returns the store of a file system, as the user of a login. It asks no
-// server yet. Silences and waits are those of the configuration:
-// dfs.client.socket-timeout and dfs.webhdfs.socket.{connect,read}-timeout.
+// New returns the store of a file system, as the user of a login. It contacts no server. The
+// time limits are dfs.webhdfs.socket.connect-timeout and dfs.webhdfs.socket.read-timeout of the
+// configuration, else ipc.client.connect.timeout and dfs.client.socket-timeout.
 func New(conf *cluster.Conf, login *cluster.Login, o Options) (*Store, error) {
 	scheme, ok := map[string]string{"webhdfs": "http", "swebhdfs": "https"}[o.Scheme]
 	if !ok {

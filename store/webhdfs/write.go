@@ -18,9 +18,9 @@ import (
 
 const filePerm = 0o666
 
-// Create implements store.Store. It returns when the file exists, so that a refusal
-// comes before the first byte. If two writers create the same name at the same moment,
-// the loser may get its error only from Commit; its Abort keeps the other's file.
+// Create implements store.Store. It returns when the file exists, so that a refusal comes before
+// the first byte. If two writers create the same name at the same moment, one of them may get
+// its error only from Commit. Its Abort keeps the file of the other writer.
 func (s *Store) Create(ctx context.Context, p string, o store.CreateOptions) (store.Writer, error) {
 	u := &upload{store: s, ctx: ctx, path: p, size: o.Size}
 	err := s.checkCreate(ctx, p)
@@ -39,7 +39,7 @@ func (s *Store) checkCreate(ctx context.Context, p string) error {
 	if err != nil {
 		return err
 	}
-	//guard: refuses a directory with erasure coding or encryption
+	//guard: refuses a directory with erasure coding
 	if parent.erasureCoded() {
 		return fmt.Errorf("%s is %w, so no file in it is one block", path.Dir(p), store.ErrErasureCoded)
 	}
@@ -47,7 +47,7 @@ func (s *Store) checkCreate(ctx context.Context, p string) error {
 	return s.checkVacant(ctx, p)
 }
 
-// creation is the call that begins a file in blocks of a size, the server's if it is -1.
+// creation is the call that creates a file with a block size. -1 means the server's default.
 func (s *Store) creation(p string, blockSize int64, overwrite bool) call {
 	query := map[string]string{
 		"overwrite":          strconv.FormatBool(overwrite),
@@ -67,13 +67,13 @@ func (s *Store) creation(p string, blockSize int64, overwrite bool) call {
 // upload is a new file, which one request carries.
 type upload struct {
 	store *Store
-	ctx   context.Context // as of Create
+	ctx   context.Context // context of Create
 	path  string
 	size  int64 // promised, or -1
 	put   *put
 }
 
-// begin starts the upload, again if the server wants larger blocks.
+// begin starts the upload. If the server wants larger blocks, it starts the upload again.
 func (u *upload) begin() error {
 	for {
 		blockSize := int64(-1)
@@ -100,7 +100,7 @@ func (u *upload) start(to *url.URL, resp *http.Response) (fault, error) {
 	}
 	//guard: removes a temporary file that may be half written
 	if f == nodeFailedHalfway && store.IsTemp(path.Base(u.path)) {
-		// The file that the node may have begun belongs to us, and is useless.
+		// No other writer has this name, so the file that the node may have begun is useless.
 		ctx, cancel := store.Cleanup(u.ctx)
 		defer cancel()
 		_, _ = u.store.delete(ctx, u.path, false)
@@ -159,8 +159,8 @@ func (u *upload) Finish(ctx context.Context, n int64) error {
 	return err
 }
 
-// waitUntilStored waits until a file is closed, and checks that it has n bytes, with
-// oneBlock in one block.
+// waitUntilStored waits until a file is closed, and checks that it has n bytes. If oneBlock is
+// set, they must be in one block.
 func (s *Store) waitUntilStored(ctx context.Context, p string, n int64, oneBlock bool) error {
 	return cluster.Settle(ctx, s.settle, n, oneBlock, func() (cluster.Stored, error) {
 		st, err := s.status(ctx, p)
@@ -181,7 +181,7 @@ func (u *upload) Abandon() error {
 	u.put.stop()
 	//guard: keeps the file of a faster writer
 	if errors.Is(u.put.err, store.ErrExist) {
-		return nil // another's
+		return nil // the file belongs to another writer
 	}
 	ctx, cancel := store.Cleanup(u.ctx)
 	defer cancel()
@@ -194,7 +194,7 @@ type put struct {
 	body   *io.PipeWriter
 	cancel context.CancelFunc
 	done   chan struct{}
-	err    error // when done
+	err    error // set when done is closed
 }
 
 func (s *Store) put(ctx context.Context, to *url.URL, size int64) *put {
@@ -210,13 +210,13 @@ func (s *Store) put(ctx context.Context, to *url.URL, size int64) *put {
 		}
 		_ = r.CloseWithError(cmp.Or(p.err, errEarly)) // a pipe's never fails
 		cancel()
-		close(p.done) // not after a panic: the file would count as stored
+		close(p.done) // not deferred: after a panic the file must not count as stored
 	}()
 	return p
 }
 
-// stop ends the request, if it is not over. The server then treats the bytes so far as
-// the whole file.
+// stop ends the request, if it is not over. The server then treats the bytes that it has as the
+// whole file.
 func (p *put) stop() {
 	p.cancel()
 	<-p.done
