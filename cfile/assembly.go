@@ -11,18 +11,18 @@ import (
 // Limits of a file.
 const (
 	maxRowsOfFile = math.MaxUint32 // ordinals have 32 bits
-	// MaxKey is the limit for the bytes of a key in the value index: Kudu's for encoded keys.
+	// MaxKey is the most bytes of a key in the value index. It is Kudu's limit for encoded keys.
 	MaxKey = 16 << 10
 )
 
-// assembly is a file without its data blocks: header, index blocks, dictionary and
-// footer, and the places of all blocks. The Writer and the adapter's row group add data
-// blocks in file order, and write what add returns between them.
+// assembly makes all parts of a file but its data blocks: header, index blocks, dictionary and
+// footer. It knows the places of all blocks. The Writer and the adapter's row group add data
+// blocks in file order. After each they write the index blocks that add returns.
 type assembly struct {
 	o          Options
 	header     []byte
 	offset     int64         // the current end of the file
-	ordinal    int64         // rows so far
+	ordinal    int64         // number of rows so far
 	positional *indexBuilder // nil if the file has no such index
 	value      *indexBuilder
 	first      []byte // key of the first value
@@ -30,8 +30,8 @@ type assembly struct {
 	key        []byte // scratch: a key
 	raw        []byte // scratch: a block before compression
 	out        []byte // blocks that are not returned yet
-	crc        uint32 // of the checksums of all blocks
-	footer     int    // bound of the footer's bytes; its exact size once finished
+	crc        uint32 // CRC-32C of the checksums of all blocks
+	footer     int    // most bytes of the footer; its exact size once the file is finished
 	finished   bool
 }
 
@@ -177,7 +177,7 @@ func lastWord(stored []byte) uint32 {
 
 // appendStored appends a block as a file stores it: compressed and with its checksum.
 func appendStored(dst []byte, o *Options, raw []byte) ([]byte, error) {
-	//guard: refuses a block that no reader would take
+	//guard: refuses a block that is too large for readers
 	if len(raw) > maxBlock {
 		return dst, fmt.Errorf("a block of %d bytes exceeds a CFile's limit of %d", len(raw), maxBlock)
 	}
@@ -233,7 +233,7 @@ func (a *assembly) finish(d *dictionary) (tail []byte, err error) {
 	before := len(a.out)
 	tail = f.append(a.out)
 	a.footer, a.out, a.finished = len(tail)-before, nil, true
-	//guard: refuses a footer that no reader would take
+	//guard: refuses a footer that is too large for readers
 	if a.footer > maxMessage {
 		return nil, fmt.Errorf("a footer of %d bytes exceeds the readers' limit of %d: it has too much metadata", a.footer, maxMessage)
 	}
@@ -252,8 +252,8 @@ func (a *assembly) newFooter() *Footer {
 	return f
 }
 
-// boundFooter sets a.footer to the most bytes that the footer takes without those of the
-// key bounds, which are known only later.
+// boundFooter sets a.footer to the most bytes of the footer without the key bounds, which are
+// known only later.
 func (a *assembly) boundFooter() {
 	f := a.newFooter()
 	f.Values = maxRowsOfFile
@@ -297,8 +297,8 @@ func (a *assembly) bound(words int) int64 {
 	return n
 }
 
-// treeBound returns the most bytes that close writes for an index: each open block with an
-// entry for the one below it, and a new root if that entry fills the old one.
+// treeBound returns the most bytes that close writes for an index. Each open block gets an entry
+// for the open block below it. If that entry fills the root, there is a new root.
 func (a *assembly) treeBound(t *indexBuilder) int {
 	if t == nil {
 		return 0

@@ -19,8 +19,8 @@ type blockEncoder struct {
 	raw      []byte // scratch: a block before compression
 }
 
-// setOptions makes e encode blocks of a file with the options o, which are valid, have
-// their defaults and do not change.
+// setOptions makes e encode blocks of a file with the options o. They must be valid and include
+// the defaults, and must not change.
 func (e *blockEncoder) setOptions(o *Options) {
 	e.o, e.physical, e.width = o, o.Type.Physical(), o.Type.Width()
 }
@@ -39,18 +39,18 @@ func (b *writtenBlocks) reset() {
 
 // writtenBlock describes a block for an assembly and for a table of blocks.
 type writtenBlock struct {
-	rows        int    // nulls included
-	values      int    // not null
+	rows        int    // number of rows, nulls included
+	values      int    // number of values that are not null
 	raw         int    // bytes before compression
-	size        int    // bytes stored, with the checksum
+	size        int    // bytes in the file, with the checksum
 	crc         uint32 // the checksum, if there is one
-	first, last []byte // keys of its first and last value; nil without a value index
+	first, last []byte // keys of the block's first and last value; nil without a value index
 }
 
-// coded has the numbers of values of Rows in a dictionary.
+// coded has the codes of values of Rows: their numbers in a dictionary.
 type coded struct {
-	codes []byte // UINT32, of values from the first one on
-	// full is set if the dictionary is full after these values: the block ends there,
+	codes []byte // UINT32 codes of the first values
+	// full is set if the dictionary is full after these values. The block then ends there,
 	// and later blocks hold strings.
 	full bool
 }
@@ -61,12 +61,11 @@ type span struct {
 	value, values int
 }
 
-// append appends to b the blocks of the rows r, the first with the number ordinal. A block
-// ends where it is full by Kudu's rules, and after the last row. If open is set,
-// the rows after the last full block are left out. It returns the number of appended
-// rows and values. For a file with a dictionary, c has the codes of the values. If it
-// has all codes and there is no value index, r may omit the values. No value is longer
-// than MaxValue.
+// append appends to b the blocks of the rows r. The number of the first row is ordinal. A block
+// ends where it is full by Kudu's rules, and after the last row. If open is set, append leaves
+// out the rows after the last full block. It returns how many rows and values it appended. For a
+// file with a dictionary, c has the codes of the values. If c has all codes and there is no value
+// index, r may omit the values. No value may be longer than MaxValue.
 func (e *blockEncoder) append(b *writtenBlocks, ordinal int64, r *Rows, c coded, open bool) (rows, values int, err error) {
 	n, err := e.count(r, &c)
 	if err != nil {
@@ -95,7 +94,7 @@ func (e *blockEncoder) count(r *Rows, c *coded) (span, error) {
 	if e.o.Nullable {
 		s.n = len(r.Valid)
 	}
-	//guard: checks that rows and values belong together
+	//guard: rejects rows and values that do not belong together
 	if e.physical != Binary && len(r.Fixed)%e.width != 0 ||
 		e.o.Nullable && countOnes(r.Valid) != s.values || !e.o.Nullable && len(r.Valid) > 0 {
 		return s, fmt.Errorf("%d values of %v do not match %d entries of Valid", s.values, e.o.Type, len(r.Valid))
@@ -103,8 +102,8 @@ func (e *blockEncoder) count(r *Rows, c *coded) (span, error) {
 	return s, nil
 }
 
-// next returns the next block of r, which begins at the given row and value, and whether it
-// is full. A block that is not full has all rows that are left.
+// next returns the next block of r, which begins at the given row and value. full is whether the
+// block is full. If not, it has all rows that are left.
 func (e *blockEncoder) next(r *Rows, all span, row, value int, c *coded) (s span, full bool) {
 	s = span{row: row, n: all.n - row, value: value}
 	s.values, full = e.cut(&r.Values, value, all.values-value, c)
@@ -226,8 +225,8 @@ func countOnes(b []byte) int {
 	return n
 }
 
-// rowsOf returns how many rows the first n values take. valid has a 1 for each value and a
-// 0 for each null. Nulls after the n-th value do not count.
+// rowsOf returns how many rows the first n values and the nulls before the last of them have.
+// valid has a 1 for each value and a 0 for each null.
 func rowsOf(valid []byte, n int) int {
 	row := 0
 	for ; n > 8; row += 8 {

@@ -23,8 +23,8 @@ type bloomPart struct {
 	*part
 	filters, hashes int
 	bits            int64
-	keys            float64 // estimate
-	stored          int64   // bytes of the blocks
+	keys            float64 // estimated number of keys
+	stored          int64   // bytes of the blocks in the file
 }
 
 // openBloom reads the filters of a BloomFile, one after another. It stops at damage, which

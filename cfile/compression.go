@@ -17,7 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// maxBlock is the most bytes that a block may have before compression: Kudu reads no
+// maxBlock is the most bytes that a block may have before compression. Kudu does not read a
 // larger block.
 const maxBlock = 16 << 20
 
@@ -38,10 +38,10 @@ func compressBound(c Compression, n int) int {
 	return rawSize + n
 }
 
-// compress appends the stored form of a block to dst. Without compression that is raw.
-// Else it is the length of raw as a little-endian u32, and then the compressed block, or
-// raw if the compressed block has more than nine tenths of its bytes. While it works, dst
-// may need capacity for a sixth more than raw. It is safe for concurrent use.
+// compress appends the stored form of a block to dst. Without compression, the stored form is
+// raw. Otherwise it is the length of raw as a little-endian u32, and then the compressed block.
+// If that has more than nine tenths of the bytes of raw, raw is stored instead. Meanwhile dst may
+// need capacity for a sixth more than raw. compress is safe for concurrent use.
 func compress(dst []byte, c Compression, raw []byte) ([]byte, error) {
 	if c == NoCompression {
 		return append(dst, raw...), nil
@@ -113,8 +113,8 @@ func (d *deflater) append(dst, raw []byte) ([]byte, error) {
 // 64 bytes of 3, LZ4 255 of one in a long match, and Deflate 258 of two bits.
 var growth = [...]int{Snappy: 22, LZ4: 255, Zlib: 1032}
 
-// decompress returns the raw bytes of a stored block. The container has version 1 or 2. The
-// result is stored if c is NoCompression, else it is in the memory of dst, which grows as
+// decompress returns the raw bytes of a stored block. The container has version 1 or 2. If c is
+// NoCompression, the result is stored. Otherwise it is in the memory of dst, which grows as
 // needed. decompress is safe for concurrent use. Damage has offsets in stored.
 func decompress(dst []byte, c Compression, version int, stored []byte) ([]byte, error) {
 	if c == NoCompression {
@@ -136,8 +136,8 @@ func decompress(dst []byte, c Compression, version int, stored []byte) ([]byte, 
 	return raw, nil
 }
 
-// decompressedSize returns the number of bytes that decompress returns if it returns no
-// error. Its own errors are those that need no decompression to find.
+// decompressedSize returns how many bytes decompress returns if it succeeds. It returns the
+// errors that can be found without decompression.
 func decompressedSize(c Compression, version int, stored []byte) (int, error) {
 	if c == NoCompression {
 		return len(stored), nil
@@ -146,8 +146,8 @@ func decompressedSize(c Compression, version int, stored []byte) (int, error) {
 	return size, err
 }
 
-// splitStored returns the payload of a stored block, and its size decompressed. The file
-// has a compression.
+// splitStored returns the payload of a stored block, and the payload's size decompressed. The
+// file must have a compression.
 func splitStored(c Compression, version int, stored []byte) (payload []byte, size int, err error) {
 	header := rawSize
 	if version == 1 {
@@ -176,7 +176,7 @@ func splitStored(c Compression, version int, stored []byte) (payload []byte, siz
 	if version != 1 && size < len(payload) {
 		return nil, 0, damage.New(damage.Size, "", int64(at), "a block has %d bytes compressed, %d decompressed", len(payload), size)
 	}
-	//guard: rejects a size that the bytes cannot become
+	//guard: rejects a size to which the bytes cannot decompress
 	if size/growth[c] > len(payload) {
 		return nil, 0, damage.New(damage.Size, "", int64(at), "%d bytes of %s cannot become %d", len(payload), c, size)
 	}
@@ -225,8 +225,8 @@ type inflater struct {
 
 var inflaters = sync.Pool{New: func() any { return new(inflater) }}
 
-// inflateStep is the memory for the first output of zlib. It is doubled each time that the
-// output fills it.
+// inflateStep is how much memory the first output of zlib gets. The memory is doubled each time
+// that the output fills it.
 const inflateStep = 256 << 10
 
 func (z *inflater) append(dst, payload []byte, size int) ([]byte, error) {

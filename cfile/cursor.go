@@ -24,22 +24,22 @@ func (r *Rows) Reset() {
 	r.Values.Reset()
 }
 
-// Cursor reads the rows of a file in order. Errors are *damage.Error, io.EOF after the last
-// row, or the file reader's. A cursor that failed keeps failing until a seek moves it.
+// Cursor reads the rows of a file in order. An error is a *damage.Error, io.EOF after the last
+// row, or an error of the reader. A cursor that failed keeps failing until a seek moves it.
 // A cursor keeps its current data block and the index blocks that lead to it, and does not
 // read them again.
 type Cursor struct {
 	f          *File
 	positional *tree // nil if there is none
 	value      *tree // nil if there is none
-	index      *tree // that finds the next block: positional or value
+	index      *tree // the index that finds the next block: positional or value
 	data       blockReader
 	rows       rowDecoder
 
-	block  Pointer // the loaded block, which rows decodes; zero before the first
+	block  Pointer // the loaded block, which rows decodes; zero before the first block
 	raw    []byte
 	first  int64 // ordinal of the block's first row
-	inside bool  // the next row is in the block, or follows its last one
+	inside bool  // the next row is in the block, or follows the block's last row
 
 	at      int64 // ordinal of the next row
 	err     error
@@ -89,8 +89,8 @@ func (c *Cursor) Skip(n int64) error {
 	return c.SeekRow(c.at + n)
 }
 
-// skip is Skip, and returns how many of the rows have a value. For that it reads the blocks
-// of nullable files.
+// skip is Skip, and returns how many of the rows have a value. In a nullable file it therefore
+// reads the blocks.
 func (c *Cursor) skip(n int64) (values int64, err error) {
 	if !c.f.footer.Nullable {
 		return n, c.Skip(n)
@@ -126,7 +126,7 @@ func (c *Cursor) ready() error {
 	return nil
 }
 
-// advance moves from the end of a block to the next one.
+// advance moves from the end of a block to the next block.
 func (c *Cursor) advance() error {
 	values := c.f.footer.Values
 	if values == 0 && c.positional == nil {
@@ -143,15 +143,15 @@ func (c *Cursor) advance() error {
 		return io.EOF
 	}
 	key, p := c.index.block()
-	//guard: rejects a row other than the one that the index names
+	//guard: rejects a block whose first row in the index is wrong
 	if at := c.index.ordinal(key); at >= 0 && at != c.at {
 		return damage.New(damage.Count, c.f.name, p.Offset, "a block begins with row %d by the index, expected %d", at, c.at)
 	}
 	return c.load(p, c.at)
 }
 
-// load loads a data block and moves before its first row. first is the expected ordinal of
-// that row, or -1 if it is not known.
+// load loads a data block and moves before the block's first row. first is the expected ordinal
+// of that row, or -1 if it is not known.
 func (c *Cursor) load(p Pointer, first int64) error {
 	c.inside = false
 	if c.block != p {
@@ -166,7 +166,7 @@ func (c *Cursor) load(p Pointer, first int64) error {
 		return c.f.locate(err, p)
 	}
 	c.first = c.rows.ordinal()
-	//guard: rejects a block with other rows than expected
+	//guard: rejects a block that begins with another row than expected
 	if first >= 0 && c.first != first {
 		return damage.New(damage.Count, c.f.name, p.Offset, "a block says that it begins with row %d, expected %d", c.first, first)
 	}

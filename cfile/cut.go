@@ -10,9 +10,9 @@ import (
 
 // Limits of a data block besides its size.
 const (
-	// maxRows is the most rows of a block. Kudu has no such limit. Nulls and long runs take
-	// no room, so without a limit a block could have all rows of a file, and a writer would
-	// hold them all.
+	// maxRows is the most rows of a block. Kudu has no such limit. Nulls and long runs need no
+	// space, so without a limit a block could have all rows of a file, and a writer would keep
+	// all of them in memory.
 	maxRows = 1 << 20
 	// valueOverhead is the most bytes that a block of one value has besides the value.
 	valueOverhead = 64
@@ -21,10 +21,10 @@ const (
 	rowsOverhead = maxRows/4 + 4*maxRows/16 + valueOverhead
 )
 
-// cut returns how many of the n values from first on make a block full by Kudu's rule for
-// the encoding. If all of them leave room for more, full is false. A block of BINARY values
-// is also full before a value with which it would be too large for a reader. Kudu no longer
-// has a rule for GROUP_VARINT, which has that of PLAIN here.
+// cut returns how many of the n values from first on make a block full by Kudu's rule for the
+// encoding. If the block has room for more after all of them, full is false. A block of BINARY
+// values is also full before a value with which it would be too large for a reader. Kudu no
+// longer has a rule for GROUP_VARINT. Here it has the rule of PLAIN.
 func (e *blockEncoder) cut(v *encoding.Values, first, n int, c *coded) (values int, full bool) {
 	size := e.o.BlockSize
 	switch e.o.Encoding {
@@ -128,7 +128,7 @@ func integer(b []byte, width int) uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// runsBound returns the most bytes of the runs of n values: the worst is a run for every eight.
+// runsBound returns the most bytes of the runs of n values. The worst case is a run for each eight.
 func runsBound(physical Type, n int) int {
 	if physical == Bool {
 		return n/4 + 8
@@ -136,16 +136,16 @@ func runsBound(physical Type, n int) int {
 	return n*physical.Width() + n/8 + 16*physical.Width()
 }
 
-// runMeter measures RLE runs as Kudu's encoder does while values are added: a repeated run
-// that is open, and a group of eight that is not full, do not count yet.
+// runMeter measures RLE runs as Kudu's encoder does while values are added. It does not count a
+// repeated run that is open, or a group of eight that is not full.
 type runMeter struct {
 	size     int // bytes written
 	value    int // bytes of the value that a run repeats
 	group    int // bytes of eight literal values
 	last     uint64
 	repeated int // how often last came since its run or group began
-	buffered int // values of the group that is not full
-	groups   int // of the literal run that is open
+	buffered int // number of values in the group that is not full
+	groups   int // number of groups in the literal run that is open
 }
 
 // newRunMeter returns the meter of an empty RLE block.

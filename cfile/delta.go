@@ -50,7 +50,7 @@ type deltaReader struct {
 	values *Cursor
 	value  Rows
 	datum  []byte
-	held   int64 // bytes accounted for of value and datum
+	held   int64 // bytes of value and datum that are accounted for
 	last   int64 // row of the previous delta
 	err    error
 }
@@ -74,7 +74,7 @@ func (r *deltaReader) next() error {
 	var row int64
 	var err error
 	r.datum, row, err = appendDelta(r.datum[:0], r.value.Binary(0))
-	//guard: rejects deltas that a seek by row does not find
+	//guard: rejects deltas whose rows do not ascend
 	if err == nil && row < r.last {
 		err = damage.New(damage.Value, "", -1, "the delta of row %d follows that of row %d", row, r.last)
 	}
@@ -131,8 +131,8 @@ const (
 	reinsertRow = 3
 )
 
-// appendChange appends a RowChangeList as Avro data: the kind, and the columns as array blocks
-// of one item.
+// appendChange appends a RowChangeList as Avro data. It writes the kind, and the columns as array
+// blocks of one item.
 func appendChange(dst, change []byte) ([]byte, error) {
 	//guard: rejects a delta that ends after its timestamp
 	if len(change) == 0 {
@@ -160,7 +160,7 @@ func appendChange(dst, change []byte) ([]byte, error) {
 	return append(dst, 0), nil
 }
 
-// appendCell appends the first of the cells, and returns the others.
+// appendCell appends the first of the cells, and returns the cells after it.
 func appendCell(dst, cells []byte) (_, rest []byte, err error) {
 	column, n := binary.Uvarint(cells)
 	//guard: rejects a column ID that is cut off, or would become another

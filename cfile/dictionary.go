@@ -10,9 +10,9 @@ import (
 )
 
 // dictionary numbers the distinct strings of a file from 0 on, in the order of their first
-// occurrence. It is full by Kudu's rule once the estimated size of the dictionary block
-// exceeds the block size. It takes at most about five times the block size of memory, or
-// that of one value that is longer.
+// occurrence. It is full by Kudu's rule once the estimated size of the dictionary block exceeds
+// the block size. It needs memory for at most about five times the block size, or five times the
+// size of one longer value.
 type dictionary struct {
 	blockSize int
 	limit     int // bytes of the block that no string may exceed
@@ -22,9 +22,9 @@ type dictionary struct {
 	// the slots are taken.
 	slots []uint32
 	words encoding.Values // the strings by number
-	last  uint32          // the number of the string seen last, which often comes again
+	last  uint32          // the number of the last string, because many strings come again at once
 	block blockEstimate
-	// overflow is set by a string that would make the block larger than it may be.
+	// overflow is set if a string would have made the block too large.
 	overflow bool
 }
 
@@ -82,7 +82,7 @@ func (d *dictionary) number(word []byte) (uint32, bool) {
 	return d.last, true
 }
 
-// find returns the slot of a string, or the free one where it belongs.
+// find returns the slot of a string, or the free slot for it.
 func (d *dictionary) find(word []byte) int {
 	mask := len(d.slots) - 1
 	slot := int(maphash.Bytes(d.seed, word)) & mask
@@ -105,7 +105,7 @@ func (d *dictionary) grow() {
 	}
 }
 
-// full reports whether the dictionary takes no more strings, not even those that it has.
+// full reports whether the dictionary is full. It then gives no numbers, not even for its strings.
 func (d *dictionary) full() bool { return d.overflow || int(d.block) > d.blockSize }
 
 // size returns the most bytes that appendBlock appends now.

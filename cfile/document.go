@@ -49,16 +49,16 @@ type documentFile struct {
 	Encoding    Encoding
 	Compression Compression
 	Nullable    bool
-	Sorted      bool   // it has a value index
-	BlocksCRC   uint32 // the value of BlocksCRCKey in its footer
+	Sorted      bool   // the file has a value index
+	BlocksCRC   uint32 // the value of BlocksCRCKey in the file's footer
 }
 
 // documentBlock is the rows of a column that were one raw block when they were written.
 // It has whole data blocks of each of the column's files.
 type documentBlock struct {
-	Rows  int64 // of the part
-	Units int64 // lengths; in a column without lengths, values and nulls
-	Items int64 // values that are not null; of a column of type null the sum of the lengths
+	Rows  int64 // number of rows of the part
+	Units int64 // number of lengths; in a column without lengths, of values and nulls
+	Items int64 // number of values that are not null; in a column of type null, sum of the lengths
 	// Raw is the size of lengths and values when they are decoded: 4 bytes for each length,
 	// and for each value its width, or 4 bytes and its own.
 	Raw    int64
@@ -106,7 +106,7 @@ type documentLine struct {
 	Compression string          `json:"compression,omitempty"`
 	Nullable    bool            `json:"nullable,omitempty"`
 	Sorted      bool            `json:"sorted,omitempty"`
-	BlocksCRC   string          `json:"crc32c,omitempty"` // of the checksums of the file's blocks
+	BlocksCRC   string          `json:"crc32c,omitempty"` // CRC-32C of the checksums of the file's blocks
 	Parent      string          `json:"parent"`           // path of the array that the values are items of
 	Avro        *documentType   `json:"avro,omitempty"`
 	Blocks      []documentBlock `json:"blocks,omitempty"`
@@ -270,7 +270,7 @@ func parseDocument(text []byte, file string) (*document, error) {
 	return r.d, nil
 }
 
-// checkSum compares the checksum in the document's last line with that of the text.
+// checkSum compares the checksum in the document's last line with the checksum of the text.
 func (r *documentReader) checkSum(text []byte) error {
 	//guard: rejects a text shorter than its checksum
 	if len(text) < len(documentEnd) || text[0] != '{' {
@@ -341,7 +341,7 @@ func (r *documentReader) describe(l *documentLine) (c column.Column, err error) 
 		return c, r.fail(damage.Header, "two columns are called %.100q", l.Path)
 	}
 	if l.Parent != "" {
-		//guard: rejects a column that is its own parent, or whose parent is no array
+		//guard: rejects a column whose parent is not an array column before it
 		if c.Parent, ok = r.at[l.Parent]; !ok || !r.d.Columns[c.Parent].Array {
 			return c, r.fail(damage.Header, "the column %.100q has no array %.100q before it as parent", l.Path, l.Parent)
 		}
@@ -349,7 +349,7 @@ func (r *documentReader) describe(l *documentLine) (c column.Column, err error) 
 	return c, nil
 }
 
-// open returns the file of a line, and checks its description. Its type is one of two.
+// open returns the file of a line, and checks the line. The type must be one of two.
 func (r *documentReader) open(l *documentLine, logical, physical Type, lengths, nullable bool) (*documentFile, error) {
 	crc, err := strconv.ParseUint(l.BlocksCRC, 16, 32)
 	//guard: rejects a file without a checksum of its blocks
@@ -373,7 +373,7 @@ func (r *documentReader) open(l *documentLine, logical, physical Type, lengths, 
 	return f, nil
 }
 
-// count checks the blocks of a column against each other and against those of its parent.
+// count checks that the blocks of a column agree with each other and with the parent's blocks.
 func (r *documentReader) count(c *documentColumn) error {
 	s := shapeOf(&c.Column)
 	var rows, units, items, raw, stored int64
@@ -401,7 +401,7 @@ func (r *documentReader) count(c *documentColumn) error {
 			want += b.Items
 		}
 	}
-	//guard: rejects a column with other rows than the part
+	//guard: rejects a column with more or fewer rows than the part
 	if rows != r.d.Rows || units != want {
 		return r.fail(damage.Count, "the column %.100q has %d rows and %d units, expected %d and %d", c.Name, rows, units, r.d.Rows, want)
 	}

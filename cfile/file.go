@@ -18,11 +18,11 @@ type File struct {
 	memory     column.Account
 	name       string
 	size       int64
-	headerSize int64  // with the checksum
-	header     []Pair // metadata
-	footerAt   int64  // with the checksum
+	headerSize int64  // size of the header with its checksum
+	header     []Pair // metadata of the header
+	footerAt   int64  // offset of the footer with its checksum
 	footer     *Footer
-	held       int64            // bytes accounted for of header and footer
+	held       int64            // bytes of header and footer that are accounted for
 	crcs       map[int64]uint32 // checksums of the blocks that were read, by offset; nil if not collected
 
 	mu    sync.Mutex // held while the dictionary is read
@@ -32,8 +32,8 @@ type File struct {
 // readBlock reads stored data blocks at an offset. The blocks of the file end at end.
 type readBlock func(p []byte, off, end int64) (int, error)
 
-// Open reads and checks the header and the footer of the file of size bytes in r. The name
-// is for messages. Errors are *damage.Error, or wrap those of r.
+// Open opens the file of size bytes in r. It reads and checks the header and the footer. The name
+// is for messages. An error is a *damage.Error, or wraps an error of r.
 func Open(r io.ReaderAt, size int64, name string) (*File, error) {
 	read := func(p []byte, off, _ int64) (int, error) { return r.ReadAt(p, off) }
 	return newFile(r, size, name, read, column.Unlimited{})
@@ -69,7 +69,7 @@ func (f *File) HeaderSize() int64 { return f.headerSize }
 // unverified reports whether the file has no checksums.
 func (f *File) unverified() bool { return !f.footer.checksums() }
 
-// firstRead is the size of the first read, at the file's end: more than most footers have.
+// firstRead is the size of the first read, at the file's end. Most footers are smaller.
 const firstRead = 1 << 10
 
 func (f *File) open() error {
@@ -138,7 +138,7 @@ func parseFrame(b []byte, at int64) (length, version int, err error) {
 }
 
 // readFooter reads the footer from the end of the file. If the footer says that the file has
-// checksums, tail begins with that of the footer.
+// checksums, tail begins with the footer's checksum.
 func (f *File) readFooter(tail []byte, version int) (err error) {
 	message := tail[checksumSize : len(tail)-frameSize]
 	f.footerAt = f.size - int64(len(tail)-checksumSize)
@@ -163,8 +163,8 @@ func (f *File) readFooter(tail []byte, version int) (err error) {
 	return nil
 }
 
-// checkSum compares the checksum at the start of stored with that of b. at is the offset of
-// the damage, and what names the bytes.
+// checkSum compares the checksum at the start of stored with the checksum of b. The damage has
+// the offset at, and what names the bytes.
 func checkSum(b, stored []byte, at int64, what string) error {
 	want, got := binary.LittleEndian.Uint32(stored), checksum(b)
 	//guard: rejects damaged bytes
@@ -174,7 +174,7 @@ func checkSum(b, stored []byte, at int64, what string) error {
 	return nil
 }
 
-// readHeader reads the header. The version is that of the footer.
+// readHeader reads the header. version is the version in the footer.
 func (f *File) readHeader(version int) error {
 	head := make([]byte, frameSize+checksumSize)
 	head = head[:min(int64(len(head)), f.size)]
@@ -229,7 +229,7 @@ func (f *File) check() error {
 		return damage.New(damage.Header, "", f.footerAt, "no index")
 	}
 	for _, p := range []*Pointer{o.Positional, o.Value, o.Dictionary} {
-		//guard: rejects a block where none can be
+		//guard: rejects a pointer to a place where no block can be
 		if p != nil && (p.Offset < f.headerSize || int64(p.Size) < f.minBlock() || p.Offset > f.footerAt-int64(p.Size)) {
 			return damage.New(damage.Size, "", f.footerAt, "a block of %d bytes at %d, expected at least %d from %d to %d",
 				p.Size, p.Offset, f.minBlock(), f.headerSize, f.footerAt)
@@ -245,7 +245,7 @@ func (f *File) check() error {
 // minBlock returns the smallest size of a stored block of the file.
 func (f *File) minBlock() int64 { return minBlock + int64(f.footer.checksumSize()) }
 
-// dictionary returns the words of the file, which has a dictionary. It reads them once.
+// dictionary returns the words of the file, which must have a dictionary. It reads them once.
 func (f *File) dictionary() (*encoding.Dictionary, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

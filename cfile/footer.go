@@ -75,13 +75,13 @@ type Pair struct {
 
 // Footer is the message at the end of a file, which describes it: CFileFooterPB.
 type Footer struct {
-	Version      int // of the container: 1 or 2
+	Version      int // version of the container: 1 or 2
 	Type         Type
 	Encoding     Encoding // as stored, so it may be Auto
 	Compression  Compression
 	Nullable     bool
 	Array        bool
-	Values       int64    // rows, including nulls
+	Values       int64    // number of rows, nulls included
 	Positional   *Pointer // root of the positional index, nil if there is none
 	Value        *Pointer // root of the value index, nil if there is none
 	Dictionary   *Pointer // nil if there is none
@@ -103,7 +103,7 @@ func (f *Footer) Get(key string) (value []byte, ok bool) {
 // checksums reports whether the file has checksums.
 func (f *Footer) checksums() bool { return f.Incompatible&FeatureChecksums != 0 }
 
-// checksumSize returns the size of each checksum of the file: 0 if it has none.
+// checksumSize returns the size of each checksum of the file. It is 0 if the file has none.
 func (f *Footer) checksumSize() int {
 	if f.checksums() {
 		return checksumSize
@@ -112,8 +112,8 @@ func (f *Footer) checksumSize() int {
 }
 
 // append appends the end of a file of version 2: the checksum if Incompatible has
-// FeatureChecksums, the message, the magic and the message's length. Fields are in the order
-// of their numbers. Those that Kudu always writes are always there.
+// FeatureChecksums, the message, the magic and the message's length. Fields are in the order of
+// their numbers. Fields that Kudu always writes are always written.
 func (f *Footer) append(dst []byte) []byte {
 	start := len(dst)
 	dst = append(dst, make([]byte, f.checksumSize())...)

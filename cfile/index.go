@@ -26,8 +26,8 @@ const (
 	// minEntry is the smallest size of an entry in an index block: a byte each for the
 	// length of an empty key, an offset and a size, and the place of the entry.
 	minEntry = 3 + 4
-	// minBlock is the smallest size of a block without its checksum. All blocks have
-	// more. If it were less, an index could claim many more blocks.
+	// minBlock is a size that all blocks exceed, without the checksum. A smaller number would
+	// let an index claim many more blocks.
 	minBlock = 4
 )
 
@@ -38,7 +38,7 @@ type indexBlock struct {
 	offsets []uint32 // of the entries
 }
 
-// add adds an entry. Keys are not less than the one before.
+// add adds an entry. Its key must not be less than the key before.
 func (b *indexBlock) add(key []byte, p Pointer) {
 	b.offsets = append(b.offsets, uint32(len(b.entries)))
 	b.entries = binary.AppendUvarint(b.entries, uint64(len(key)))
@@ -104,11 +104,11 @@ func (x *index) entry(i int) (key []byte, p Pointer) {
 // indexRules are the rules for an index block, which depend on its place in the file.
 type indexRules struct {
 	positional bool
-	values     int64  // of the file: ordinals are less
+	values     int64  // number of rows of the file, which ordinals must be less than
 	from, to   int64  // entries point to blocks in this range of the file
 	minSize    int64  // smallest size of a block
 	first      []byte // key of the entry that points to the block; nil for a root
-	below      []byte // key of the entry after that one; nil if there is none
+	below      []byte // key of the entry after that entry; nil if there is none
 }
 
 // parseIndex reads an index block. Damage has offsets in raw.
@@ -192,7 +192,7 @@ func (x *index) check(rules *indexRules) error {
 
 // checkKey checks the key of entry i. last is the key before it.
 func (r *indexRules) checkKey(i int, key, last []byte) *damage.Error {
-	//guard: rejects a key other than the one above it
+	//guard: rejects a block whose first key the entry above does not have
 	if i == 0 && r.first != nil && !bytes.Equal(key, r.first) {
 		return damage.New(damage.Value, "", 0, "an index block begins with the key %x, expected %x", key, r.first)
 	}

@@ -17,13 +17,13 @@ import (
 type encodeJob struct {
 	col   *groupColumn
 	block *column.Block
-	// unit and item are the numbers of its first length and of its first value in their
-	// files.
+	// unit and item are the numbers that the block's first length and first value have in
+	// their files.
 	unit, item int64
-	units      int64 // lengths
-	items      int64 // values that are not null; of a column of type null the sum of the lengths
-	// codes are the dictionary's numbers of the first values. If later values have none,
-	// the dictionary is full or the values are too many.
+	units      int64 // number of lengths
+	items      int64 // number of values that are not null; in a column of type null, sum of the lengths
+	// codes are the dictionary's numbers of the first values. If later values have no number,
+	// the dictionary is full or there are too many values.
 	codes []byte
 	full  bool  // the dictionary is full after this block
 	words int   // size of the dictionary after this block
@@ -105,8 +105,8 @@ func (j *encodeJob) locate(err error) error {
 	return e
 }
 
-// row returns the number in the row group of the row that a value belongs to, or -1 if the
-// column alone does not determine it.
+// row returns the number, in the row group, of the row to which a value belongs. It returns -1 if
+// the column alone does not determine the row.
 func (j *encodeJob) row(value int64) int64 {
 	switch {
 	case j.col.Parent >= 0:
@@ -126,7 +126,7 @@ func (j *encodeJob) row(value int64) int64 {
 // of a block with one huge row take less memory as strings. The next block has numbers again.
 const maxCodes = 1 << 20
 
-// number finds the dictionary's numbers of the block's values, until the dictionary is full.
+// number finds the numbers of the block's values in the dictionary, until the dictionary is full.
 func (j *encodeJob) number() error {
 	d, data := j.col.dictionary, j.block.Data
 	for i := range int(min(j.items, maxCodes)) {
@@ -159,22 +159,22 @@ const (
 type scratch struct {
 	encoder blockEncoder
 	rows    Rows
-	codes   []byte // instead of values in rows: ordinals of an enum, which are numbers of its dictionary
-	valid   []byte // of all rows of the raw block
-	last    []byte // the value before those of rows, if values must ascend
+	codes   []byte // ordinals of an enum that are also numbers of its dictionary; rows then has no values
+	valid   []byte // Rows.Valid of all rows of the raw block
+	last    []byte // the value before the values of rows, if values must ascend
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// release keeps the memory for other jobs, unless a huge value took much.
+// release keeps the memory for other jobs, unless a huge value made it large.
 func (s *scratch) release() {
 	if cap(s.rows.Data)+cap(s.rows.Fixed)+cap(s.encoder.raw) <= keptScratch {
 		scratches.Put(s)
 	}
 }
 
-// Bound returns the most bytes that Encode appends, plus the memory that it holds besides
-// them for a large block.
+// Bound returns the most bytes that Encode appends. For a large block it adds the other memory
+// that Encode uses.
 func (j *encodeJob) Bound() int64 {
 	c := j.col
 	coded := int64(len(j.codes) / codeWidth)
@@ -288,7 +288,7 @@ func (s *scratch) flush(b *writtenBlocks, at int64, full, last bool) (int, error
 	return rows, nil
 }
 
-// encodeValues appends the blocks of values, those with numbers of the dictionary first.
+// encodeValues appends the blocks of values. Blocks with numbers of the dictionary come first.
 func (s *scratch) encodeValues(j *encodeJob, dst []byte) ([]byte, error) {
 	c, b := j.col, &j.values
 	b.stored = dst
@@ -320,10 +320,10 @@ type pass struct {
 	*scratch
 	j     *encodeJob
 	data  []byte // bytes of the values that are left
-	valid []byte // of the rows that are left
-	left  int64  // values that are left
-	read  int64  // values read
-	at    int64  // number of the first of the rows in scratch
+	valid []byte // Rows.Valid of the rows that are left
+	left  int64  // number of values that are left
+	read  int64  // number of values that were read
+	at    int64  // number of the first row in scratch
 }
 
 // encodeNumbered appends the blocks of the values that have numbers.
@@ -349,7 +349,7 @@ func (p *pass) encodeNumbered() error {
 	return err
 }
 
-// skip passes over n values. Of their rows only Valid is added.
+// skip passes over n values. It adds Valid of their rows, but not the values.
 func (p *pass) skip(n int) error {
 	if int64(n) == p.left {
 		p.data = nil
@@ -400,7 +400,7 @@ func (p *pass) take(n, limit int) error {
 	return nil
 }
 
-// takeOrdinals adds the next ordinals of an enum, which are numbers of its dictionary.
+// takeOrdinals adds the next ordinals of an enum, which are also numbers of its dictionary.
 func (p *pass) takeOrdinals(n int) (err error) {
 	symbols, at := p.j.col.avro.symbols, len(p.codes)
 	if p.codes, _, p.data, err = appendInts(p.codes, p.data, n); err != nil {
@@ -439,7 +439,7 @@ func (p *pass) checkAscending(before, n int) error {
 		} else {
 			value = p.rows.Fixed[(before+i)*width : (before+i+1)*width]
 		}
-		//guard: refuses a key that no reader would take
+		//guard: refuses a key that is too long for readers
 		if t == Binary && len(value) > MaxKey {
 			return newValueError(int64(i), "a value of %d bytes in a sorted column: an index holds values of %d bytes at most", len(value), MaxKey)
 		}

@@ -7,10 +7,10 @@ import (
 	"github.com/rowtocol/rowtocol/cfile/encoding"
 )
 
-// AppendKey appends a value of the type t to dst in an encoding whose bytes sort as the
-// values do: integers big-endian, signed ones with the sign bit inverted; BINARY unchanged.
-// The value is as in encoding.Values. If t is not Keyed, or the value does not have its
-// width, AppendKey returns an error.
+// AppendKey appends a value of the type t to dst in an encoding whose bytes sort as the values do.
+// Integers become big-endian, and the sign bit of signed integers is inverted. BINARY values are
+// unchanged. The value is as in encoding.Values. If t is not Keyed, or the value does not have the
+// width of t, AppendKey returns an error.
 func AppendKey(dst []byte, t Type, value []byte) ([]byte, error) {
 	if !t.Keyed() {
 		return dst, fmt.Errorf("cfile: values of %s have no key encoding", t)

@@ -14,9 +14,9 @@ const (
 	maxKey = "max_key"
 )
 
-// keyBound returns the least value whose key begins with the given key of the value index,
-// as an encoded value of the column. It is nil for columns whose values do not sort as those
-// of the file do: enums and decimals.
+// keyBound returns the least value whose key begins with the given key of the value index, as an
+// encoded value of the column. It is nil for enums and decimals, because their values in the
+// column sort in another way than in the file.
 func keyBound(c *column.Column, t Type, key []byte) []byte {
 	switch {
 	case c.Type == column.String || c.Type == column.Bytes && t.Width() == 0 && c.Logical != column.LogicalDecimal:

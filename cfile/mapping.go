@@ -63,8 +63,9 @@ const (
 	maxDecimal128 = 38
 )
 
-// typeOf returns the type of a column's values: that of their meaning, or, if physical is
-// set, the one that Avro stores. ok is false for types that no Avro schema has.
+// typeOf returns the type of a column's values in the file. It depends on the meaning of the
+// values, or only on the type that Avro stores if physical is set. ok is false for types that no
+// Avro schema has.
 func typeOf(c *column.Column, physical bool) (t Type, ok bool) {
 	if !physical {
 		if t, ok := logicalType(c); ok {
@@ -90,8 +91,8 @@ func typeOf(c *column.Column, physical bool) (t Type, ok bool) {
 	return 0, false
 }
 
-// logicalType returns the type of values for which Kudu has a type of their meaning. ok is
-// false for others.
+// logicalType returns Kudu's type for the meaning of a column's values. ok is false if Kudu has
+// no such type.
 func logicalType(c *column.Column) (t Type, ok bool) {
 	switch {
 	case c.Type == column.Int && c.Logical == column.LogicalDate:

@@ -14,26 +14,27 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// partOptions are the options of parts to write. As JSON they are the document of options in
-// a plan. Columns have their full or their simple names: see simpleName.
+// partOptions are the options of parts to write. A plan has them as a JSON document. Columns are
+// named by their full or their simple names: see simpleName.
 type partOptions struct {
-	// Compression is that of all files. Empty means none for bit-shuffled values, which are
-	// compressed already, and Snappy for others.
+	// Compression is the compression of all files. Empty means no compression for bit-shuffled
+	// values, which are compressed already, and Snappy for other values.
 	Compression string `json:"compression,omitempty"`
-	// Compressions overrides it for the files of the named columns.
+	// Compressions overrides Compression for the files of the named columns.
 	Compressions map[string]string `json:"column_compressions,omitempty"`
-	// Encodings are those of columns' values, or of the lengths of columns without values.
+	// Encodings are the encodings of columns' values, or of the lengths if a column has no
+	// values.
 	Encodings map[string]string `json:"encodings,omitempty"`
-	// Physical are columns whose values have the type that Avro stores, not that of
-	// their meaning.
+	// Physical are columns whose type depends only on the type that Avro stores, not on the
+	// meaning of the values.
 	Physical []string `json:"physical,omitempty"`
 	// SortedBy are columns whose values ascend.
 	SortedBy []string `json:"sorted_by,omitempty"`
-	// ManyFiles allows a part more than maxFiles.
+	// ManyFiles allows a part to have more than maxFiles files.
 	ManyFiles bool `json:"many_files,omitempty"`
 }
 
-// maxFiles is the most CFiles of a part unless options allow more.
+// maxFiles is the most CFiles of a part without ManyFiles.
 const maxFiles = 1000
 
 // The options' names on the command line.
@@ -113,8 +114,8 @@ func set(m *map[string]string, key, value string) {
 
 func distinctSorted(s []string) []string { return slices.Compact(slices.Sorted(slices.Values(s))) }
 
-// parseOptions reads the document of options in a plan. It refuses unknown options: without
-// them the files would differ from the request.
+// parseOptions reads the document of options in a plan. It refuses unknown options, because files
+// that are written without them would not be as requested.
 func parseOptions(doc []byte) (o partOptions, err error) {
 	if len(doc) == 0 {
 		return o, nil
@@ -187,7 +188,7 @@ func (o *partOptions) files(cols []column.Column, blockSize int) ([]columnFiles,
 	return all, errors.Join(r.errs...)
 }
 
-// minDataBlock is the size of data blocks if raw blocks are smaller than that.
+// minDataBlock is the least size of data blocks, even if raw blocks are smaller.
 const minDataBlock = 4 << 10
 
 // dataBlockSize returns the size of data blocks if raw blocks end at blockSize.
@@ -242,7 +243,7 @@ func (r *optionsResolver) find() {
 func (r *optionsResolver) column(col, blockSize int) (f columnFiles) {
 	c := &r.cols[col]
 	s := shapeOf(c)
-	//guard: refuses a file that its own reader would refuse
+	//guard: refuses a parent that is not an array column before
 	if p := c.Parent; p >= col || p >= 0 && !r.cols[p].Array {
 		r.bad("column %q has no array column before it as parent", c.Name)
 	}

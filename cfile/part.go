@@ -24,7 +24,7 @@ type part struct {
 	files      []*partFile // in the order of the columns
 	places     []place     // by column
 	memory     column.Account
-	max        int64 // bytes of a raw block
+	max        int64 // most bytes of a raw block
 	unverified atomic.Bool
 }
 
@@ -33,10 +33,10 @@ type partColumn struct {
 	column.Column
 	shape
 	blocks []partBlock
-	// units are the entries that a cursor reads: lengths in an array column, else values.
-	// items are the values, to which the units of the column's children belong.
+	// units is the number of entries that a cursor reads: lengths in an array column, else
+	// values. items is the number of values, to which the units of the column's children belong.
 	units, items int64
-	// The column's files; nil for those that it does not need.
+	// The column's files; nil for a file that the column does not need.
 	lengthsFile, valuesFile *partFile
 }
 
@@ -65,7 +65,7 @@ type partFile struct {
 	documentFile
 	stored format.File
 	column int
-	rows   int64 // expected
+	rows   int64 // expected number of rows
 
 	mu     sync.Mutex
 	opened *File
@@ -85,8 +85,8 @@ func (f *partFile) open(p *part) (*File, error) {
 	return opened, err
 }
 
-// openBy opens the file, even if it is open, with an account of its own, and compares it with
-// the document.
+// openBy opens the file with a separate account, even if the file is open, and compares it with the
+// document.
 func (f *partFile) openBy(p *part, memory column.Account) (*File, error) {
 	opened, err := newFile(f.stored, f.stored.Size(), f.stored.Name(), func(b []byte, off, end int64) (int, error) {
 		return f.stored.ReadBlock(b, f.column, off, end)
@@ -112,16 +112,16 @@ func (f *partFile) check(footer *Footer) error {
 	//guard: rejects values of another type than the column's
 	case footer.Type != f.Type:
 		return fail("the type", footer.Type, f.Type)
-	//guard: rejects a file whose encoding is not the part's
+	//guard: rejects a file with another encoding than the document says
 	case footer.Encoding != f.Encoding:
 		return fail("the encoding", footer.Encoding, f.Encoding)
-	//guard: rejects a file whose encoding is not the part's
+	//guard: rejects a file with another compression than the document says
 	case footer.Compression != f.Compression:
 		return fail("the compression", footer.Compression, f.Compression)
-	//guard: rejects a file whose nulls are not the part's
+	//guard: rejects a file that is nullable, unlike the document says, or the reverse
 	case footer.Nullable != f.Nullable:
 		return fail("nullable", footer.Nullable, f.Nullable)
-	//guard: rejects a column with other rows than the part
+	//guard: rejects a file with more or fewer rows than the document says
 	case footer.Values != f.rows:
 		return damage.New(damage.Count, f.stored.Name(), -1, "the file has %d rows, its part says %d", footer.Values, f.rows)
 	//guard: rejects a file without checksums
@@ -154,7 +154,7 @@ func openPart(files []format.File, o format.OpenOptions) (format.Part, error) {
 	if p.document = named[documentName]; p.document != nil {
 		return p, p.openDirectory(named)
 	}
-	//guard: rejects more than one file where one holds all rows
+	//guard: rejects several files without a document
 	if len(files) != 1 {
 		return nil, damage.New(damage.Header, files[0].Name(), -1, "the part has no file %q", documentName)
 	}

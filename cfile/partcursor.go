@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	readValuesLimit = 1 << 14 // values of sequences that Read appends: they fit a processor's cache
-	lengthsAhead    = 1 << 10 // lengths that are read at a time
+	readValuesLimit = 1 << 14 // how many values of sequences Read appends; they fit a processor's cache
+	lengthsAhead    = 1 << 10 // how many lengths are read at a time
 )
 
-// partCursor implements format.Cursor. Its place is a number of units, the entries that
-// Read reads: lengths in an array column, else values. It reads files when they are needed.
+// partCursor implements format.Cursor. It counts in units, the entries that Read reads: lengths in
+// an array column, else values. It opens files when they are needed.
 type partCursor struct {
 	p       *part
 	number  int
 	column  *partColumn
 	restore restorer
 
-	unit int64 // the next unit
-	item int64 // the first item of that unit
+	unit int64 // number of the next unit
+	item int64 // number of the first item of that unit
 	err  error
 
 	lengths, values *Cursor
@@ -59,8 +59,8 @@ func (c *partCursor) SeekRow(row int64) error {
 	return c.seek(unit)
 }
 
-// unitOf returns the first unit of a row in a column: the number of items that the column's
-// parent has before the row.
+// unitOf returns the first unit of a row in a column. In a child column it is the number of items
+// that the parent has before the row.
 func (p *part) unitOf(c *partColumn, row int64) (int64, error) {
 	if c.Parent < 0 {
 		return row, nil
@@ -161,7 +161,7 @@ func (c *partColumn) find(unit int64) int {
 	return sort.Search(len(c.blocks), func(i int) bool { return c.blocks[i].firstUnit+c.blocks[i].units > unit })
 }
 
-// itemAfter returns the item after those of lengths, the next lengths of block i.
+// itemAfter returns the number of the item after the items of lengths, the next lengths of block i.
 func (c *partCursor) itemAfter(i int, lengths []int32) (item int64, err error) {
 	b := &c.column.blocks[i]
 	unit, item, end := c.unit+int64(len(lengths)), c.item+sum(lengths), b.firstItem+b.items

@@ -48,7 +48,7 @@ func (r *restorer) text() bool {
 	return r.typ.Width() == 0 && (r.column.Type == column.String || r.column.Type == column.Bytes)
 }
 
-// begin prepares rows to take values for v. Text is read directly into the memory of v.Data.
+// begin prepares rows for values of v. Text is read directly into the memory of v.Data.
 func (r *restorer) begin(v *column.Vector, rows *Rows) {
 	rows.Reset()
 	if r.text() {
@@ -56,9 +56,9 @@ func (r *restorer) begin(v *column.Vector, rows *Rows) {
 	}
 }
 
-// end appends the values that rows took since begin to v. The error of a value is damage
-// without a place, and values before it may be appended. The error of text that does not
-// fit is column.ErrFull.
+// end appends the values that were read into rows since begin to v. The error of a value is damage
+// without a place, and values before it may have been appended. If text does not fit, the error is
+// column.ErrFull.
 func (r *restorer) end(v *column.Vector, rows *Rows) (err error) {
 	s := &rows.Values
 	n := countValues(s, r.typ)

@@ -24,10 +24,10 @@ const (
 type region struct {
 	offset, size int64
 	kind         regionKind
-	positional   bool // of an index block
-	level        int  // of an index block: 0 is the root
-	ordinal      int64
-	data         int // number of a data block
+	positional   bool  // for an index block: whether the index is the positional one
+	level        int   // for an index block: 0 is the root
+	ordinal      int64 // for a data block: number of the first row
+	data         int   // for a data block: its number
 }
 
 func (r *region) pointer() Pointer { return Pointer{r.offset, int32(r.size)} }
@@ -41,8 +41,8 @@ type mapped struct {
 // DataBlock is a data block as the indexes describe it.
 type DataBlock struct {
 	Pointer
-	Ordinal int64  // of the first row; -1 without a positional index
-	Key     []byte // nil without a value index
+	Ordinal int64  // ordinal of the first row; -1 without a positional index
+	Key     []byte // key in the value index; nil without a value index
 }
 
 // Blocks returns the data blocks. It reads the indexes each time.
@@ -104,8 +104,8 @@ func (f *File) mapIndex(m *mapped, root Pointer, positional bool) error {
 	return err
 }
 
-// gap returns the damage of bytes between the offset at and a region: they belong to nothing,
-// or to two blocks.
+// gap returns the damage of bytes between the offset at and a region. They belong to no block, or
+// to two blocks.
 func (f *File) gap(at int64, r *region) error {
 	if r.offset < at {
 		return damage.New(damage.Size, f.name, r.offset, "%d bytes belong to two blocks", at-r.offset)

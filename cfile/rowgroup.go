@@ -10,16 +10,15 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// rowGroup builds a part. It spills a column's data blocks as its files store them: for each
-// raw block those of lengths, then those of values.
+// rowGroup builds a part. It spills a column's data blocks as the files store them. For each raw
+// block it spills blocks of lengths, then blocks of values.
 type rowGroup struct {
 	document document
 	columns  []groupColumn
 	// size is the most bytes of all files: of the document, and of the columns' files.
 	size   int64
 	growth int64
-	// free holds jobs that have ended. Begin and End may use it while encodes run
-	// elsewhere, but not at the same time.
+	// free holds jobs that have ended, for later use. Only Begin and End use it, never at once.
 	free []*encodeJob
 }
 
@@ -30,15 +29,15 @@ type groupColumn struct {
 	avro       avroValues
 	lengths    *groupFile  // nil if there is none
 	values     *groupFile  // nil if there is none
-	dictionary *dictionary // of values; nil without DICT
+	dictionary *dictionary // dictionary of values; nil without DICT
 	words      int         // size of the dictionary after the last ended block; -1 without one
 	// ordinals is set if the dictionary has the symbols of an enum in their order, so that
 	// ordinals are its numbers.
 	ordinals   bool
 	bound      sizeBound
 	begunRows  int64
-	begunUnits int64 // of lengths
-	begunItems int64 // of values, with the nulls of a nullable column
+	begunUnits int64 // number of lengths in blocks that have begun
+	begunItems int64 // number of values in such blocks, with the nulls of a nullable column
 	spilled    int64 // bytes of ended blocks
 	size       int64 // the most bytes of the column's files
 	last       []byte
@@ -198,7 +197,7 @@ func (g *rowGroup) job() *encodeJob {
 func (g *rowGroup) End(col int, job format.EncodeJob, stored int) error {
 	c := &g.columns[col]
 	j, ok := job.(*encodeJob)
-	//guard: checks that blocks end in the order of the document
+	//guard: refuses blocks that do not end in the order of the document
 	if !ok || j.block.FirstRow != c.endedRows {
 		return fmt.Errorf("cfile: column %q: a block ends before that of row %d", c.Name, c.endedRows)
 	}
@@ -218,7 +217,7 @@ func (g *rowGroup) End(col int, job format.EncodeJob, stored int) error {
 		}
 		at += int64(j.values.list[i].size)
 	}
-	//guard: checks that spilled blocks follow each other
+	//guard: refuses spilled blocks that do not follow each other
 	if at != c.spilled+int64(stored) {
 		return fmt.Errorf("cfile: column %q: a block of %d stored bytes, expected %d", c.Name, stored, at-c.spilled)
 	}
@@ -268,7 +267,7 @@ func (g *rowGroup) Finish(rows int64) ([]format.Output, error) {
 	}
 	for i := range g.columns {
 		c := &g.columns[i]
-		//guard: refuses a part in which a column lacks rows
+		//guard: refuses a part in which a column has more or fewer rows
 		if c.endedRows != rows || c.begunRows != rows {
 			return nil, fmt.Errorf("cfile: column %q has %d of %d rows", c.Name, c.endedRows, rows)
 		}

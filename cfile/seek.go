@@ -10,9 +10,9 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// SeekRow moves before the row with the given ordinal, or to the end if that is the number of
-// rows. It reads the index blocks that lead to the row's data block and that block, unless the
-// cursor has them, and the file's dictionary if no cursor has read it. A file without
+// SeekRow moves before the row with the given ordinal. If the ordinal is the number of rows, it
+// moves to the end. It reads the row's data block and the index blocks that lead to it, unless the
+// cursor has them. It reads the file's dictionary if no cursor has read it. A file without
 // positional index is read from its start, or from the cursor's place.
 func (c *Cursor) SeekRow(row int64) error {
 	if row < 0 || row > c.f.footer.Values {
@@ -99,15 +99,15 @@ func (c *Cursor) move(row int64) error {
 	return nil
 }
 
-// SeekValue moves, by the value index, before the first value that is not less than that of
-// the key, which comes from AppendKey. exact reports whether it is equal. If there is no such
-// value, the cursor is at the end, and the error is io.EOF. The values of the file must
-// ascend; they may be equal.
+// SeekValue moves before the first value whose key is not less than the given key, which comes
+// from AppendKey. It uses the value index. exact reports whether the keys are equal. If there is no
+// such value, the cursor is at the end, and the error is io.EOF. The values of the file must not
+// descend.
 //
-// It reads the index blocks that lead to a data block and that block, unless the cursor has
-// them. If the index has the same key for a block, SeekValue reads the block before, because
-// that may end with equal values. It then also reads the next block if values are BINARY,
-// because the index may have only their beginning.
+// It reads a data block and the index blocks that lead to it, unless the cursor has them. If the
+// index has the same key for a block, SeekValue reads the block before, because that block may end
+// with equal values. If values are BINARY, it then also reads the next block, because the index may
+// have only the beginnings of keys.
 func (c *Cursor) SeekValue(key []byte) (exact bool, err error) {
 	if c.value == nil || c.f.footer.Nullable || !c.f.footer.Type.Keyed() {
 		return false, errors.New("cfile: the file has no value index, or its values may be null")

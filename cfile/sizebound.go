@@ -1,7 +1,7 @@
 package cfile
 
-// sizeBound bounds the bytes that a raw block adds to a part. It is linear: a row adds the
-// same after any rows.
+// sizeBound bounds the bytes that a raw block adds to a part. It is linear: a row adds as much
+// after any other rows.
 type sizeBound struct {
 	base   int64
 	value  int64 // for each value

@@ -12,15 +12,15 @@ import (
 // many levels would have more entries than there are ordinals.
 const maxDepth = 34
 
-// tree walks an index of a file. It is at a data block, before the first one or past the
-// last one, and keeps the index blocks that lead there. After an error it fails until the
-// next seek.
+// tree walks an index of a file. It is at a data block, before the first data block or after the
+// last, and keeps the path: the index blocks that lead to the data block. After an error it fails
+// until the next seek.
 type tree struct {
 	f          *File
 	root       Pointer
 	positional bool
-	levels     []*level // from the root; those beyond depth are from an earlier path
-	depth      int      // levels of the path to the data block; 0 before the first
+	levels     []*level // from the root on; levels beyond depth are from an earlier path
+	depth      int      // number of levels of the path; 0 before the first data block
 	err        error
 	loaded     func(n node) error // called for each index block, unless nil
 }
@@ -37,7 +37,7 @@ type level struct {
 type node struct {
 	Pointer
 	level int    // 0 is the root
-	key   []byte // of the entry that points to it; nil for the root
+	key   []byte // key of the entry that points to the block; nil for the root
 	index *index // the content of an index block; nil for data blocks
 }
 
@@ -92,8 +92,8 @@ func (t *tree) load(d int, p Pointer, from int64) error {
 // current returns the path's entry.
 func (l *level) current() (key []byte, p Pointer) { return l.index.entry(l.entry) }
 
-// following returns the next key after the path in the levels above d: that of the first
-// block after the subtree of level d. It is nil if there is none.
+// following returns the next key after the path in the levels above d. It is the key of the first
+// block after the subtree of level d. It is nil if there is no such block.
 func (t *tree) following(d int) []byte {
 	for d--; d >= 0; d-- {
 		if l := t.levels[d]; l.entry+1 < l.index.len() {
@@ -104,8 +104,9 @@ func (t *tree) following(d int) []byte {
 	return nil
 }
 
-// seek moves to the last data block whose key is not greater than key, or, if below is set,
-// is less than key. If there is none, it returns false and is before the first block.
+// seek moves to the last data block whose key is not greater than key. If below is set, the key of
+// that block must be less than key. If there is no such block, seek returns false, and the tree is
+// before the first block.
 func (t *tree) seek(key []byte, below bool) (ok bool, err error) {
 	t.depth, t.err = 0, nil
 	p := t.root
@@ -178,7 +179,7 @@ func (t *tree) step() (ok bool, err error) {
 // block returns the current data block.
 func (t *tree) block() (key []byte, p Pointer) { return t.levels[t.depth-1].current() }
 
-// ordinal returns the ordinal of the first row of the block with a key; -1 in a value index.
+// ordinal returns the ordinal of the first row of the block with a key. It is -1 in a value index.
 func (t *tree) ordinal(key []byte) int64 {
 	if !t.positional {
 		return -1

@@ -50,11 +50,11 @@ func (p *part) verifySizes(_ context.Context, col int, sizes []blockSize) error 
 	c := &p.columns[col]
 	for i := range c.blocks {
 		b := &c.blocks[i]
-		//guard: rejects a block that no reader takes
+		//guard: rejects a block that is too large for readers
 		if b.raw > p.max {
 			return p.damaged(c, i, damage.Unsupported, "a block of %d bytes exceeds the limit of %d", b.raw, p.max)
 		}
-		//guard: checks the sizes by which readers reserve memory
+		//guard: rejects wrong sizes, by which readers reserve memory
 		if want := (blockSize{b.raw, b.stored}); want != sizes[i] {
 			return p.damaged(c, i, damage.Size, "a block of %d bytes, stored in %d, but the files have %d, stored in %d",
 				b.raw, b.stored, sizes[i].raw, sizes[i].stored)
@@ -295,7 +295,7 @@ func (v *fileVerifier) blocks(ctx context.Context, blocks []DataBlock) error {
 		row += int64(v.rows.rows)
 		v.sums.size.stored += int64(b.Size)
 	}
-	//guard: rejects a file that lacks rows
+	//guard: rejects a file whose blocks have fewer rows
 	if row != footer.Values {
 		return damage.New(damage.Count, v.f.name, v.f.footerAt, "the data blocks have %d rows, the footer says %d", row, footer.Values)
 	}

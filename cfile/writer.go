@@ -7,10 +7,10 @@ import (
 	"math"
 )
 
-// Writer writes one file. Blocks end by Kudu's rules and at calls of EndBlock; the number of
-// rows in each call of Append does not matter. A Writer holds in memory the rows of one block
-// and those of one call; of strings in a dictionary it holds only the codes. After an error
-// every call returns that error.
+// Writer writes one file. Blocks end by Kudu's rules and at calls of EndBlock. The number of rows
+// in each call of Append does not matter. A Writer keeps the rows of one block and of one call in
+// memory. For strings in a dictionary it keeps only the codes. After an error every call returns
+// that error.
 type Writer struct {
 	w          io.Writer
 	o          Options
@@ -121,8 +121,8 @@ func (w *Writer) encode(open bool) error {
 	}
 	w.open.drop(rows, values, w.encoder.width)
 	w.codes = w.codes[:copy(w.codes, w.codes[min(len(w.codes), values*codeWidth):])]
-	// Encoded values may take far less room than the values. To encode all of them again
-	// for every few new ones would take quadratic time.
+	// Encoded values may be far smaller than the values. Encoding all of them again for every
+	// few new values would take quadratic time.
 	w.encodeAt = max(w.o.BlockSize, 2*(w.open.size()+len(w.codes)))
 	stored := w.written.stored
 	for i := range w.written.list {
@@ -205,9 +205,9 @@ func (r *Rows) append(other *Rows) {
 	r.Data = append(r.Data, other.Data[other.Offsets[0]:other.Offsets[n]]...)
 }
 
-// split returns the rows before the BINARY value n and those from it on. Nulls just before
-// that value are among the first rows if nulls is set, else among the others. Both share the
-// memory of r.
+// split returns the rows before the BINARY value n, and the rows from that value on. Nulls just
+// before that value are among the first rows if nulls is set, else among the second. Both results
+// share the memory of r.
 func (r *Rows) split(n int, nulls bool) (Rows, *Rows) {
 	first, rest := *r, *r
 	if len(r.Valid) > 0 {

@@ -30,9 +30,10 @@ type Options struct {
 	Compression Compression // 0: NoCompression
 	Nullable    bool        // rows have Valid
 
-	// BlockSize is the size at which a data block ends, by the rules of each encoding: about
-	// that of its encoded values (for BIT_SHUFFLE and codes of DICT, of the values). It is
-	// also the size of a full dictionary. 0 is DefaultBlockSize; the limit is 8 MiB.
+	// BlockSize is the size at which a data block ends, by the rules of each encoding. It is
+	// about the size of the encoded values. For BIT_SHUFFLE and codes of DICT it is the size of
+	// the values. It is also the size of a full dictionary. 0 is DefaultBlockSize, and the limit
+	// is 8 MiB.
 	BlockSize int
 	// IndexBlockSize is the size, before compression, at which an index block of two or more
 	// entries ends. 0 is DefaultIndexBlockSize; the limit is 8 MiB.
@@ -47,7 +48,7 @@ type Options struct {
 	BlocksCRC bool
 
 	NoChecksums bool
-	Metadata    []Pair // of the footer
+	Metadata    []Pair // metadata of the footer
 }
 
 // Validate returns an error if o is not valid. Zero values stand for the defaults.
@@ -95,8 +96,8 @@ func (o Options) withDefaults() Options {
 // TooLongError reports a value that is longer than MaxValue, or than MaxKey in a value
 // index.
 type TooLongError struct {
-	Row         int64 // its number in the file, from 0
-	Size, Limit int   // bytes that it has, and may have at most
+	Row         int64 // number of the row in the file, from 0
+	Size, Limit int   // bytes that the value has, and may have at most
 }
 
 func (e *TooLongError) Error() string {
