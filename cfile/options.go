@@ -243,7 +243,7 @@ func (r *optionsResolver) find() {
 func (r *optionsResolver) column(col, blockSize int) (f columnFiles) {
 	c := &r.cols[col]
 	s := shapeOf(c)
-	//guard: refuses a parent that is not an array column before
+	//guard: refuses a column whose parent is not an array column before it
 	if p := c.Parent; p >= col || p >= 0 && !r.cols[p].Array {
 		r.bad("column %q has no array column before it as parent", c.Name)
 	}

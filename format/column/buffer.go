@@ -39,8 +39,8 @@ func NewBuffers(cols []Column, layout Layout, blockSize int) *Buffers {
 
 // Provide gives the buffers memory for blocks that have more than a few values. It divides
 // the memory into pieces of BlockMemory(blockSize) bytes. If no piece is free, a block uses
-// the heap. A block that does not fit a piece uses memory of beyond. Whoever receives such a
-// block from Finish must give its memory back.
+// the heap. A block that does not fit a piece uses memory of beyond. The receiver of such
+// a block from Finish must give its memory back.
 func (s *Buffers) Provide(memory []byte, blockSize int, beyond Memory) {
 	for n := BlockMemory(blockSize); len(memory) >= n; memory = memory[n:] {
 		s.spare = append(s.spare, memory[:n:n])

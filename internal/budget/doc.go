@@ -10,8 +10,8 @@
 // fails with an Error that says how much it needs.
 //
 // Each worker has a share, which is enough for data of ordinary size. A value of many
-// megabytes does not fit a share. For such values a worker waits for its turn. In its
-// turn it may take all memory that is left in the pool; the turn ends when the worker
+// megabytes does not fit a share. For such a value a worker waits for its turn. In its
+// turn it may take all memory that is left in the pool. The turn ends when the worker
 // has returned the memory beyond its share. A worker that waits for its turn holds
 // nothing beyond its share, so there is no deadlock.
 //

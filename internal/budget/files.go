@@ -40,9 +40,9 @@ var OpenFiles = sync.OnceValue(func() *Files {
 	return NewFiles(limit - limit/inputShare)
 })
 
-// Files opens files when they are used. It keeps at most limit files open: it closes the
-// least recently used one to open another, and opens it again for its next use. No use
-// waits: if more files are in use at the same time, more are open.
+// Files opens files when they are used. It keeps at most limit files open. To open another file, it
+// closes the file that was not used for longest, and opens that file again for its next use. No use
+// waits. If more than limit files are in use at the same time, more are open.
 type Files struct {
 	limit int
 
@@ -57,7 +57,7 @@ func NewFiles(limit int) *Files { return &Files{limit: limit} }
 // File is a file of one Files. The zero value is closed.
 type File struct {
 	opening sync.Mutex
-	err     error // why it is never opened again; guarded by opening
+	err     error // why the file is never opened again; guarded by opening
 
 	stored io.Closer // nil while closed; Files.mu guards this and the fields below
 	users  int
@@ -126,8 +126,8 @@ func (o *Files) makeRoom() {
 	closeAll(surplus)
 }
 
-// closeOldest closes the least recently used file that is idle, and reports whether there
-// was one.
+// closeOldest closes the idle file that was not used for longest. It reports whether there was an
+// idle file.
 func (o *Files) closeOldest() bool {
 	o.mu.Lock()
 	oldest := o.evict(1)

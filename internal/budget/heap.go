@@ -23,8 +23,8 @@ func (p *Pool) NewHeap() *Heap {
 	return &Heap{pool: p}
 }
 
-// Reserve must be called before n bytes are allocated. It returns an *Error if fewer are
-// left.
+// Reserve must be called before n bytes are allocated. It returns an *Error if the pool has fewer
+// bytes left.
 func (h *Heap) Reserve(n int64) error {
 	if h == nil {
 		return nil

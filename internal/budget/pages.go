@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pages returns n zero bytes from the system, outside the heap. The caller must pass them
-// to ReleasePages. Only the parts that are used become resident, and the collector does
-// not count them as part of the heap.
+// Pages returns n zero bytes from the system, outside the heap. The caller must pass the memory to
+// ReleasePages. Only the parts that are used become resident. The collector does not count the
+// memory as part of the heap.
 func Pages(n int) ([]byte, error) {
 	if n == 0 {
 		return nil, nil
@@ -22,7 +22,7 @@ func Pages(n int) ([]byte, error) {
 	return memory, err
 }
 
-// ReleasePages returns memory of Pages to the system. It must not be used afterwards.
+// ReleasePages returns memory of Pages to the system. The memory must not be used afterwards.
 func ReleasePages(memory []byte) error {
 	if memory == nil {
 		return nil
@@ -37,8 +37,8 @@ func ReleasePages(memory []byte) error {
 // releasePages is ReleasePages for memory that certainly comes from Pages.
 func releasePages(memory []byte) { _ = ReleasePages(memory) } // fails only for other memory
 
-// minHeap is the least limit of the heap: the program needs some memory, and the runtime
-// accepts no limit below zero.
+// minHeap is the least limit of the heap. The program needs some memory, and the runtime accepts no
+// limit below zero.
 const minHeap = 4 << 20
 
 var (
@@ -47,9 +47,8 @@ var (
 	taken   int64      // bytes of Pages
 )
 
-// Headroom is the number of bytes that a process may have on its heap besides the pool:
-// for data that does not grow with its input, such as programs for schemas, documents
-// and the clients of storage, and for garbage.
+// Headroom is how many bytes a process may have on its heap besides the pool. They are for garbage,
+// and for data that does not grow with the input, such as documents and clients of storage.
 const Headroom = 16 << 20
 
 // SetLimit limits the sum of the heap and all memory of Pages, as far as the collector

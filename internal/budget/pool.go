@@ -10,7 +10,7 @@ import (
 // safe for concurrent use.
 type Pool struct {
 	size int64
-	turn chan struct{} // holds a token while no share has the turn
+	turn chan struct{} // has an element while no share has the turn
 
 	mu      sync.Mutex
 	used    int64
@@ -37,8 +37,8 @@ func (p *Pool) Available() int64 {
 	return p.size - p.used
 }
 
-// Reserve takes n bytes from the pool until Release returns them. It returns an *Error if
-// fewer are left.
+// Reserve takes n bytes from the pool until Release returns them. It returns an *Error if the pool
+// has fewer bytes left.
 func (p *Pool) Reserve(n int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

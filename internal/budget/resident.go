@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PeakResident returns the largest resident memory of the process in bytes; 0 if it is
-// not known.
+// PeakResident returns the largest resident memory of the process in bytes, or 0 if it is not
+// known.
 func PeakResident() int64 {
-	// Prefer the kernel's figure for this program. On Linux, that of Getrusage includes
-	// the time before exec, when the process was a copy of its parent.
+	// On Linux, the figure of Getrusage includes the time before exec, when the process was a
+	// copy of its parent. So the figure in /proc is preferred.
 	if status, err := os.ReadFile("/proc/self/status"); err == nil {
 		if peak := parsePeak(status); peak > 0 {
 			return peak
@@ -29,7 +29,7 @@ func PeakResident() int64 {
 	return int64(usage.Maxrss) << 10
 }
 
-// parsePeak returns VmHWM of a process's status on Linux, in bytes; 0 if it is missing.
+// parsePeak returns VmHWM of a process's status on Linux, in bytes, or 0 if it is missing.
 func parsePeak(status []byte) int64 {
 	_, rest, _ := bytes.Cut(status, []byte("\nVmHWM:"))
 	line, _, _ := bytes.Cut(rest, []byte("\n"))

@@ -20,7 +20,7 @@ const (
 // use, except that only one goroutine may call Take and Close.
 type Share struct {
 	pool *Pool
-	size int64 // reserved by the worker
+	size int64 // bytes that the worker has reserved
 
 	mu    sync.Mutex
 	used  int64            // bytes of all pieces, free ones included
@@ -48,9 +48,9 @@ func (s *Share) Try(n int) []byte {
 	return b
 }
 
-// Take returns a piece like Try. If the piece does not fit the share, Take waits for the
-// turn, in which it can take all memory left in the pool. It returns an *Error if that is
-// not enough, or the error of ctx. Give back all pieces that are not needed before.
+// Take returns a piece like Try. If the piece does not fit the share, Take waits for the turn. In
+// the turn it can take all memory that is left in the pool. It returns an *Error if that is not
+// enough, or the error of ctx. Before a call, give back all pieces that are not needed.
 func (s *Share) Take(ctx context.Context, n int) ([]byte, error) {
 	size := roundUp(n)
 	s.mu.Lock()
@@ -112,7 +112,7 @@ func (s *Share) Close() {
 	s.returnExtra()
 }
 
-// piece returns a free piece of a size, or a new one if there is room for it; nil if
+// piece returns a free piece of a size, or a new piece if there is room for it. It returns nil if
 // there is no room. The caller holds s.mu.
 func (s *Share) piece(size int) ([]byte, error) {
 	if last := len(s.free[size]) - 1; last >= 0 {
@@ -143,7 +143,7 @@ func (s *Share) allocate(size int) ([]byte, error) {
 	return b, err
 }
 
-// dropFree releases free pieces until the share has room for more bytes, or none is left.
+// dropFree releases free pieces until the share has room for more bytes, or no free piece is left.
 // The caller holds s.mu.
 func (s *Share) dropFree(more int64) {
 	for size, pieces := range s.free {

@@ -18,10 +18,11 @@ type Entry struct {
 	Path    string
 	Class   string // "ok", "corrupt", "recursive", …
 	Rows    int64
-	Columns int // of the file as Trevni
+	Columns int // number of columns of the file as Trevni
 }
 
-// Entries returns the files of ROWTOCOL_CORPUS. It skips the test if that is not set.
+// Entries returns the files of the folder ROWTOCOL_CORPUS. It skips the test if this variable is
+// not set.
 func Entries(t *testing.T) []Entry {
 	t.Helper()
 	dir := os.Getenv("ROWTOCOL_CORPUS")

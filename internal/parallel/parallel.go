@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Do calls fn for 0 to n-1 in order, with at most limit concurrent calls, until a call
-// fails; then it cancels the others. It returns the error of the lowest number, except
-// errors of the cancellation.
+// Do calls fn for 0 to n-1 in order, with at most limit concurrent calls. When a call fails, Do
+// makes no more calls and cancels the calls that run. It returns the error of the lowest number.
+// Errors of the cancellation do not count.
 func Do(ctx context.Context, n, limit int, fn func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

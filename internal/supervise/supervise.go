@@ -21,8 +21,8 @@ import (
 const (
 	// marker is set in the environment of the process that runs the tests.
 	marker = "ROWTOCOL_SUPERVISED"
-	// starter may hold the ID of a process whose end terminates the tests, too: when make
-	// is terminated, not all processes between it and the tests get the signal.
+	// starter may hold the ID of a process whose end terminates the tests, too. When make is
+	// terminated, not all processes between make and the tests get the signal.
 	starter = "ROWTOCOL_STARTER"
 )
 

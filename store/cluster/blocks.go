@@ -17,11 +17,11 @@ import (
 // minimum.
 type BlockSize struct{ least atomic.Int64 }
 
-const blockUnit = 1 << 20 // bytes; a multiple of every usual bytes per checksum
+const blockUnit = 1 << 20 // bytes; a multiple of every usual number of bytes per checksum
 
-// For returns a block size for a file of size bytes: the smallest whole number of MiB
-// that holds it and that name nodes accept, and a multiple of bytesPerChecksum unless
-// that is 0. It is a limit; a block takes no more space than its bytes.
+// For returns a block size for a file of size bytes. It is the smallest whole number of MiB that
+// holds the file and that name nodes accept. Unless bytesPerChecksum is 0, it is a multiple of
+// bytesPerChecksum. A block uses no more space than its bytes, even if the block size is larger.
 func (b *BlockSize) For(size, bytesPerChecksum int64) int64 {
 	n := roundUp(max(size, b.least.Load(), 1), blockUnit)
 	if bytesPerChecksum > 0 {
@@ -30,7 +30,7 @@ func (b *BlockSize) For(size, bytesPerChecksum int64) int64 {
 	return n
 }
 
-// roundUp returns the next multiple of unit, the largest one if there is none.
+// roundUp returns the next multiple of unit. If that is too large, it returns the largest multiple.
 func roundUp(n, unit int64) int64 {
 	return (min(n, math.MaxInt64-unit) + unit - 1) / unit * unit
 }
@@ -38,8 +38,9 @@ func roundUp(n, unit int64) int64 {
 // tooSmall matches a name node's refusal of a block size, with or without that size.
 var tooSmall = regexp.MustCompile(`min-block-size(?:=|\): \d+ < )(\d+)`)
 
-// Learn takes the minimum from the message of an exception. It reports whether the minimum
-// is above the block size that was asked for, so that another call with For succeeds.
+// Learn reads the minimum block size from the message of an exception. It reports whether the
+// minimum is above the block size that was asked for. A call with the result of For may then
+// succeed.
 func (b *BlockSize) Learn(message string, asked int64) bool {
 	m := tooSmall.FindStringSubmatch(message)
 	if m == nil {
@@ -61,14 +62,14 @@ type Stored struct {
 	Length    int64
 	BlockSize int64
 	Blocks    int
-	// Open is whether it is not closed yet, or waits for a data node to confirm its
-	// last block. Without Known, Open and the number of blocks are unknown.
+	// Open is whether the file is not closed yet, or a data node has not confirmed its last
+	// block. If Known is false, Open and Blocks are not known.
 	Open, Known bool
-	Striped     bool // over several blocks at a time
+	Striped     bool // the file is erasure coded, over several blocks at a time
 }
 
-// Settle polls a file of n bytes until it is closed, for at most limit, and checks that
-// it has all bytes, in one block if oneBlock is set.
+// Settle polls a file of n bytes until it is closed, for at most limit. It checks that the file has
+// all bytes. If oneBlock is set, they must be in one block. look returns the state of the file.
 func Settle(ctx context.Context, limit time.Duration, n int64, oneBlock bool, look func() (Stored, error)) error {
 	end := time.Now().Add(limit)
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {

@@ -15,9 +15,9 @@ import (
 )
 
 // cacheFile returns the path of the user's ticket cache: KRB5CCNAME, else
-// default_ccache_name of krb5.conf, else /tmp/krb5cc_ and the user's id. Only caches in
-// files can be read; if krb5.conf names another kind, a file in the usual place is used
-// anyway, as in Java.
+// default_ccache_name of krb5.conf, else /tmp/krb5cc_ and the user's id. Only caches in files
+// can be read. If krb5.conf names another kind of cache, a file in the usual place is used, as
+// in Java.
 func cacheFile(configured string) (string, error) {
 	if name := os.Getenv("KRB5CCNAME"); name != "" {
 		path, ok := filePath(name)
@@ -63,7 +63,7 @@ func filePath(name string) (string, bool) {
 	return "", false
 }
 
-// readCache returns the longest-valid ticket-granting ticket of a cache's owner.
+// readCache returns the ticket-granting ticket of a cache's owner that is valid for longest.
 func readCache(files *secretFiles, path string) (*ticket, error) {
 	data, err := files.read(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -139,7 +139,7 @@ func (s *cacheReader) credential(version uint16, realm string) (t *ticket, grant
 	}
 	t.key.KeyValue = s.data()
 	t.auth, t.start, t.end, t.renewTill = s.time(), s.time(), s.time(), s.time()
-	s.Bytes(1+4, "flags") // whether the key is another ticket's; flags
+	s.Bytes(1+4, "flags") // a byte that says whose the key is, and flags
 	for range 2 {         // addresses, authorization data
 		for i := s.uint32(); i > 0 && s.Err() == nil; i-- {
 			s.uint16()
@@ -151,7 +151,7 @@ func (s *cacheReader) credential(version uint16, realm string) (t *ticket, grant
 	return t, serverRealm == realm && server.Equal(ticketService(realm))
 }
 
-// time reads a time; an absent one is the zero time.
+// time reads a time. If it is absent, the result is the zero time.
 func (s *cacheReader) time() time.Time {
 	if seconds := s.uint32(); seconds != 0 {
 		return time.Unix(int64(seconds), 0).UTC()

@@ -20,8 +20,8 @@ type Conf struct {
 	env    func(string) (string, bool)
 }
 
-// NewConf returns a configuration of the given properties. The map is copied. If a
-// property is set under its old and its new name, the new one counts.
+// NewConf returns a configuration of the given properties. The map is copied. If a property is
+// set under its old and its new name, the value of the new name applies.
 func NewConf(properties map[string]string) *Conf {
 	c := &Conf{values: make(map[string]string, len(properties)), env: os.LookupEnv}
 	for key, value := range properties {
@@ -46,10 +46,10 @@ func (c *Conf) With(properties map[string]string) *Conf {
 	return n
 }
 
-// LoadConf reads core-site.xml, hdfs-site.xml and more files of their kind from
-// HADOOP_CONF_DIR, else from etc/hadoop or conf below HADOOP_HOME. Missing directories
-// and files count as empty, but a HADOOP_CONF_DIR that is not a directory is an error.
-// Errors name the file.
+// LoadConf reads core-site.xml, hdfs-site.xml and the files more from HADOOP_CONF_DIR. If that is
+// not set, it reads them from etc/hadoop or conf below HADOOP_HOME. Missing files are like empty
+// files, and so is a missing directory below HADOOP_HOME. It is an error if HADOOP_CONF_DIR is
+// set, but is not a directory. Errors name the file.
 func LoadConf(more ...string) (*Conf, error) {
 	dir, err := confDir()
 	if err != nil || dir == "" {
@@ -91,8 +91,8 @@ func confDir() (string, error) {
 
 const maxInclusion = 20 // levels of xi:include
 
-// loader collects properties as Hadoop does: later values replace earlier ones unless
-// those are final.
+// loader collects properties as Hadoop does. A later value replaces an earlier value, unless the
+// earlier value is final.
 type loader struct {
 	values map[string]string
 	final  map[string]bool
@@ -206,9 +206,9 @@ func currentName(key string) string {
 	return key
 }
 
-// String returns the value of a key without the space around it, or def if the key is
-// not set or its value is empty. ${other.key}, ${env.NAME}, ${env.NAME:-default} and
-// ${user.name} are replaced; a reference without a value stays as it is.
+// String returns the value of a key without the space around it, or def if the key is not set or
+// its value is empty. ${other.key}, ${env.NAME}, ${env.NAME:-default} and ${user.name} are
+// replaced. A reference without a value stays as it is.
 func (c *Conf) String(key, def string) string {
 	value, ok := c.values[key]
 	if !ok {
@@ -224,7 +224,7 @@ var reference = regexp.MustCompile(`\$\{[^}$ ]+\}`)
 
 const (
 	maxExpansion = 20      // replacements in one value, as in Hadoop
-	maxExpanded  = 1 << 20 // bytes; a value that refers to itself twice grows fast
+	maxExpanded  = 1 << 20 // most bytes of a value, because a value that refers to itself twice grows fast
 )
 
 func (c *Conf) expand(value string) string {
@@ -239,7 +239,7 @@ func (c *Conf) expand(value string) string {
 		switch {
 		case !ok:
 			from = end
-		//guard: bounds what values expand to
+		//guard: bounds the length to which values expand
 		case len(value)+len(replacement) > maxExpanded:
 			return value
 		default:

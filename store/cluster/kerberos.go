@@ -19,12 +19,11 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Kerberos returns a new Kerberos client with a valid ticket-granting ticket. The
-// caller owns the client, which needs no release: one goroutine at a time may use it
-// while the ticket is valid. Get a new client for each session, since the ticket is
-// replaced before it expires: from the keytab, by renewal, or from a refreshed ticket
-// cache. Missing, refused and expired credentials are fs.ErrPermission; a distribution
-// center that does not answer is store.ErrUnavailable.
+// Kerberos returns a new Kerberos client with a valid ticket-granting ticket. One goroutine at a
+// time may use the client as long as the ticket is valid. The client needs no release. Get a new
+// client for each session: the ticket is replaced before it expires, from the keytab, by renewal,
+// or from a ticket cache that has changed. The error is fs.ErrPermission if credentials are
+// missing, refused or expired, and store.ErrUnavailable if no distribution center answers.
 func (l *Login) Kerberos(ctx context.Context) (*client.Client, error) {
 	if l.tickets == nil {
 		return nil, errors.New("Kerberos: the login is a simple one")
@@ -39,8 +38,7 @@ func (l *Login) Close() {
 	}
 }
 
-// ticket is a ticket-granting ticket: it proves the user's identity to a distribution
-// center.
+// ticket is a ticket-granting ticket, which proves the user's identity to a distribution center.
 type ticket struct {
 	name                        types.PrincipalName
 	realm                       string
@@ -66,11 +64,10 @@ func (t *ticket) expired(now time.Time) bool { return t == nil || !now.Before(t.
 
 func (t *ticket) renewable() bool { return t.renewTill.After(t.end) }
 
-// client returns a client of the library with the ticket. To the library it looks like
-// a client of a ticket cache, since others run goroutines that log in forever and fail
-// silently. It does not learn that the ticket is renewable, nor when it was issued.
-// Otherwise it would renew the ticket near its end, or always if it was issued long
-// ago, and stop working if that fails.
+// client returns a client of the library with the ticket. It is a client of a ticket cache, because
+// other clients run goroutines that log in forever and fail silently. The client is not told that
+// the ticket is renewable, nor when it was issued. Otherwise it would renew the ticket near its end,
+// or always if the ticket was issued long ago, and stop working if a renewal fails.
 func (t *ticket) client(r *realms) (*client.Client, error) {
 	credential := &credentials.Credential{
 		Key: t.key, AuthTime: t.begin(), StartTime: t.begin(), EndTime: t.end, Ticket: t.raw,
@@ -135,9 +132,9 @@ func (e *credentialsError) Is(target error) bool { return target == fs.ErrPermis
 // requested service.
 var kdcAnswer = regexp.MustCompile(`(?:requesting for (\S+): )?KRB Error: (\((\d+)\).*)`)
 
-// ServiceTicket gets a ticket for a service, which the client keeps. The library's
-// exchange obeys no context: when ctx ends, it is abandoned together with the client,
-// and ends by itself. The error is the library's: see KDCError.
+// ServiceTicket gets a ticket for a service, which the client keeps. The library's exchange obeys no
+// context. When ctx ends, ServiceTicket does not wait for the exchange, which ends by itself, and
+// the client must not be used again. The error comes from the library: see KDCError.
 func ServiceTicket(ctx context.Context, c *client.Client, service string) (messages.Ticket, types.EncryptionKey, error) {
 	type result struct {
 		ticket messages.Ticket
@@ -158,10 +155,9 @@ func ServiceTicket(ctx context.Context, c *client.Client, service string) (messa
 	}
 }
 
-// KDCError returns, in one line, the distribution center's answer in an error of the
-// Kerberos library, even if only its text is left: fs.ErrPermission, or
-// store.ErrUnavailable if a retry with a new client may help. It returns nil if the
-// error has no answer.
+// KDCError returns, in one line, the distribution center's answer in an error of the Kerberos
+// library, even if only the text of the error is left. The result is store.ErrUnavailable if a retry
+// with a new client may help, else fs.ErrPermission. It is nil if the error has no answer.
 func KDCError(err error) error { return kdcError("us", err) }
 
 func kdcError(principal string, err error) error {
@@ -182,8 +178,8 @@ func kdcError(principal string, err error) error {
 	return credentialsErrorf("Kerberos refuses %s: %s", what, m[2])
 }
 
-// exchangeError returns the library's error of an exchange with a distribution center
-// in one line, classified by whether a retry may help.
+// exchangeError returns the library's error of an exchange with a distribution center in one line.
+// It is store.ErrUnavailable if a retry may help, else fs.ErrPermission.
 func exchangeError(r *realms, principal, realm string, err error) error {
 	if answer := kdcError(principal, err); answer != nil {
 		return answer

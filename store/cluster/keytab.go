@@ -9,7 +9,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// loadKeytab reads a keytab. The library's parser panics on some damaged ones.
+// loadKeytab reads a keytab. The library's parser panics on some damaged keytabs.
 func loadKeytab(files *secretFiles, path string) (keys *keytab.Keytab, err error) {
 	defer func() {
 		if recover() != nil {

@@ -14,10 +14,9 @@ import (
 	"github.com/jcmturner/gokrb5/v8/config"
 )
 
-// realms is the content of krb5.conf. The parser of the Kerberos library knows no
-// included files, takes the last of repeated settings and sections where Kerberos takes
-// the first, and fails on braces in settings that it does not need. So it gets only
-// plain settings.
+// realms is the content of krb5.conf. The parser of the Kerberos library does not read included
+// files. It uses the last of repeated settings and sections, but Kerberos uses the first. It also
+// fails on braces in settings that it does not need. So it gets only plain settings.
 type realms struct {
 	config    *config.Config
 	cacheName string // default_ccache_name, or empty
@@ -48,7 +47,7 @@ func loadRealms() (*realms, error) {
 	return r, nil
 }
 
-// setting is a line of a krb5.conf. where is its section and, below that, its braces.
+// setting is a line of a krb5.conf. where is the section and the names of the open braces.
 type setting struct {
 	where      string
 	key, value string
@@ -153,9 +152,9 @@ func (p *profile) first(where, key string) string {
 	return ""
 }
 
-// passedSettings are the settings that the library gets. The others have no effect on a client,
-// or a harmful one: with renew_lifetime it asks for renewable service tickets, and
-// always for 48 hours.
+// passedSettings are the settings that the library gets. Other settings have no effect on a client,
+// or a harmful effect. For example, with renew_lifetime the library asks for renewable service
+// tickets, and always for 48 hours.
 var passedSettings = []string{
 	"default_realm", "clockskew", "ticket_lifetime", "noaddresses", "canonicalize",
 	"udp_preference_limit", "dns_lookup_kdc", "allow_weak_crypto",
@@ -211,8 +210,8 @@ func boolean(value string) string {
 	return value
 }
 
-// enctypes returns a list of encryption types, or def if it is not set or the library
-// knows none of them.
+// enctypes returns the list of encryption types in a setting. It returns def if the setting is
+// missing, or if the library knows none of the types.
 func (p *profile) enctypes(key, def string) string {
 	names := list(p.first("libdefaults", key))
 	probe, err := config.NewFromString("[libdefaults]\npermitted_enctypes = " + strings.Join(names, " "))
@@ -238,9 +237,8 @@ func addKDC(c *config.Config, realm, address string) {
 	c.Realms[i].KDC = append(c.Realms[i].KDC, address)
 }
 
-// library returns a configuration that shares no mutable data with that of other
-// clients: the library shuffles a realm's distribution centers in place at each
-// request.
+// library returns a configuration that shares no mutable data with the configurations of other
+// clients. At each request the library shuffles the distribution centers of a realm in place.
 func (r *realms) library() *config.Config {
 	c := *r.config
 	c.Realms = slices.Clone(c.Realms)

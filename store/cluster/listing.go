@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// maxListing is the maximum bytes of a listing in memory: some million files.
-	// Hadoop's name nodes allow one million by default.
+	// maxListing is the most bytes of a listing in memory. Some million files fit. Hadoop's
+	// name nodes allow one million by default.
 	maxListing = 1 << 30
 	// entrySize is the approximate size of an entry without its name.
 	entrySize = 128
@@ -18,12 +18,11 @@ const (
 // Listing bounds a name node's listing of a directory, page by page.
 type Listing struct {
 	pace      *Pace
-	pageBytes int64 // bytes of this page
-	bytes     int64
+	pageBytes int64 // bytes of the current page
+	bytes     int64 // bytes of the pages before
 }
 
-// NewListing returns the bounds of a listing by a name node that may be silent for
-// limit.
+// NewListing returns the bounds of a listing by a name node that may be silent for up to limit.
 func NewListing(limit time.Duration) *Listing { return &Listing{pace: NewPace(limit)} }
 
 // Add adds a name to the page.

@@ -11,14 +11,14 @@ import (
 
 // LoginOptions are the credentials that a user chose.
 type LoginOptions struct {
-	// Principal is the Kerberos principal, with or without a realm; _HOST in it
-	// stands for this machine's name. Empty: the keytab's only one, or the
-	// ticket cache's.
+	// Principal is the Kerberos principal, with or without a realm. _HOST in it stands for
+	// this machine's name. Empty means the only principal of the keytab, or the principal of
+	// the ticket cache.
 	Principal string
-	// Keytab is the path of a file with the principal's keys. Empty: tickets
-	// come from the ticket cache.
+	// Keytab is the path of a file with the principal's keys. If it is empty, tickets come
+	// from the ticket cache.
 	Keytab string
-	// User is the user's name without Kerberos. Empty: HADOOP_USER_NAME, else the
+	// User is the user's name without Kerberos. Empty means HADOOP_USER_NAME, else the
 	// system's user.
 	User string
 	// Exposed, if set, is called once for each file of secrets that users other than
@@ -31,19 +31,18 @@ type LoginOptions struct {
 type Login struct {
 	user    string
 	tickets *tickets // nil without Kerberos
-	// principal and keytab are those of tickets; either may be empty.
+	// principal and keytab are the ones from which tickets come. Both may be empty.
 	principal, keytab string
 	files             *secretFiles
 	secrets           secrets
 }
 
-// NewLogin returns the login that a configuration asks for. With simple authentication
-// the user is that of the options, else HADOOP_USER_NAME, else the system's user. With
-// hadoop.security.authentication=kerberos, or if that is not set and the options have
-// credentials, it is the principal of the keytab or of the ticket cache (KRB5CCNAME,
-// else the system's). NewLogin reads the keytab, but asks no server. The method
-// Kerberos reports a missing ticket cache, because a user with a delegation token needs
-// none.
+// NewLogin returns the login that a configuration asks for. With simple authentication the user is
+// the user of the options, else HADOOP_USER_NAME, else the system's user. Kerberos is used if
+// hadoop.security.authentication is kerberos, or is not set and the options have credentials. The
+// user is then the principal of the keytab or of the ticket cache. NewLogin reads the keytab, but
+// contacts no server. The method Kerberos reports a missing ticket cache, because a user with a
+// delegation token does not need a ticket cache.
 func NewLogin(conf *Conf, o LoginOptions) (*Login, error) {
 	named := o.Principal != "" || o.Keytab != ""
 	switch method := strings.ToLower(conf.String("hadoop.security.authentication", "")); {
@@ -76,9 +75,9 @@ func (l *Login) User() string { return l.user }
 // Secure reports whether the cluster asks for Kerberos.
 func (l *Login) Secure() bool { return l.tickets != nil }
 
-// Credentials returns the credentials of a Kerberos login, so that another program can
-// log in as the same user: the principal, if the login is bound to one, and the path of
-// its keytab or, without one, of the ticket cache. Missing ones are empty.
+// Credentials returns the credentials of a Kerberos login, so that another program can log in as
+// the same user. They are the principal, and the path of the keytab or of the ticket cache. A
+// result that the login does not have is empty.
 func (l *Login) Credentials() (principal, keytab, cache string) {
 	if l.tickets == nil || l.keytab != "" {
 		return l.principal, l.keytab, ""

@@ -10,11 +10,11 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// HostNames records which host names of name nodes resolved, and which never did. The
-// zero value has none.
+// HostNames records which host names of name nodes resolved, and which never did. The zero value
+// has no names.
 type HostNames struct {
 	mu       sync.Mutex
-	resolved map[string]bool // by host; absent if it was never looked up
+	resolved map[string]bool // whether a host name resolved; it is absent if it was never looked up
 }
 
 // Note records the result of a connection to an address.
@@ -34,8 +34,8 @@ func (n *HostNames) Note(address string, err error) {
 	}
 }
 
-// Judge adds store.ErrUnresolved to an err that is store.ErrUnavailable, if none of
-// these host names resolves or ever did. It returns other errors unchanged.
+// Judge adds store.ErrUnresolved to err if err is store.ErrUnavailable and none of the host names
+// in addresses resolves or ever did. It returns other errors unchanged.
 func (n *HostNames) Judge(addresses []string, err error) error {
 	if !errors.Is(err, store.ErrUnavailable) {
 		return err

@@ -8,14 +8,14 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// leastRate is the bytes per second that a working server must move, on average over
-// the time for which it may be silent.
+// leastRate is how many bytes per second a working server must move, on average over the time for
+// which it may be silent.
 const leastRate = 1 << 10
 
-// Pace distinguishes a slow server from one that drips: one that is never silent for
-// long, but would hold the program forever. The time spent waiting for a server is
-// divided into windows, each as long as it may be silent. A window ends early once
-// enough bytes were moved in it; if one ends without them, the server has failed.
+// Pace finds servers that drip: they are never silent for long, but are so slow that the program
+// would never end. The time spent waiting for a server is divided into windows. Each window is as
+// long as the server may be silent. It ends early once enough bytes were moved in it. If it ends
+// without enough bytes, the server has failed.
 type Pace struct {
 	limit time.Duration
 
@@ -27,15 +27,14 @@ type Pace struct {
 // NewPace returns the pace of a server that may be silent for limit.
 func NewPace(limit time.Duration) *Pace { return &Pace{limit: limit} }
 
-// Left returns how much longer to wait for the server; 0 if it failed.
+// Left returns how much longer to wait for the server. It is 0 if the server has failed.
 func (p *Pace) Left() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return max(p.limit-p.waited, 0)
 }
 
-// Count adds a time spent waiting for the server, and the bytes that it moved
-// meanwhile.
+// Count adds a time spent waiting for the server, and the bytes that were moved meanwhile.
 func (p *Pace) Count(waited time.Duration, moved int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

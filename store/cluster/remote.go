@@ -9,9 +9,9 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// RemoteError is an exception in the answer of a daemon of the cluster. errors.Is
-// matches it with the error of package store that it means: store.ErrUnavailable unless
-// it clearly means another.
+// RemoteError is an exception in the answer of a daemon of the cluster. errors.Is matches it with
+// the error of package store or of the system that it means. Unless it clearly means another
+// error, that is store.ErrUnavailable.
 type RemoteError struct {
 	Class   string // the Java class, with or without its package
 	Message string // unchanged; may have a stack trace after its first line
@@ -20,7 +20,7 @@ type RemoteError struct {
 // Remote returns the error for an exception of a class with a message.
 func Remote(class, message string) error { return &RemoteError{Class: class, Message: message} }
 
-const maxLine = 1000 // bytes of a daemon's message that a user may see
+const maxLine = 1000 // most bytes of a daemon's message that a user sees
 
 // Error returns the message in one line.
 func (e *RemoteError) Error() string {
@@ -56,7 +56,7 @@ func (e *RemoteError) Unwrap() error {
 	return store.ErrUnavailable
 }
 
-// printable bounds a daemon's text and removes control characters, since it goes to
+// printable shortens a daemon's text and removes control characters, because the text goes to
 // terminals and logs.
 func printable(s string) string {
 	//guard: shortens a server's message
@@ -84,8 +84,8 @@ var redundantNames = map[string]bool{
 	"SafeModeException":          true,
 }
 
-// phrases are parts of messages that say more than the class does. They are tried
-// first, in order; an empty class matches any.
+// phrases are parts of messages that say more than the class does. They are tried first, in order.
+// An empty class matches any class.
 var phrases = []struct {
 	class, part string
 	err         error

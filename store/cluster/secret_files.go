@@ -19,15 +19,15 @@ type secretFiles struct {
 	exposed func(file string, mode fs.FileMode) // may be nil
 
 	mu       sync.Mutex
-	reported map[string]bool // by exposed file
+	reported map[string]bool // exposed files for which exposed was called
 }
 
 func newSecretFiles(o LoginOptions) *secretFiles {
 	return &secretFiles{exposed: o.Exposed, reported: map[string]bool{}}
 }
 
-// read returns the content of a file of secrets. It must be a regular file, since
-// reading another kind may not end. If others can read it, read calls exposed once.
+// read returns the content of a file of secrets. It must be a regular file, because reading another
+// kind of file may not end. If other users can read the file, read calls exposed once.
 func (s *secretFiles) read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {

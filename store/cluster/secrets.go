@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// maxSecrets is the number of secrets that are kept: a name node makes a token for
-	// each redirect, but servers that echo one do it soon.
+	// maxSecrets is the number of secrets that are kept. Name nodes make a token for each
+	// redirect, so there are many, but servers that repeat a token do so soon.
 	maxSecrets = 256
-	// fragment is the length of the shortest part of a secret that is hidden, since
-	// texts may be truncated. A shorter text is not a secret.
+	// fragment is the length of the shortest part of a secret that is hidden, because texts
+	// may be truncated. A shorter text is not a secret.
 	fragment = 12
 )
 
@@ -23,7 +23,7 @@ const (
 type secrets struct {
 	mu        sync.Mutex
 	known     []string            // in plain form, oldest first
-	fragments map[string]struct{} // of known; nil after a change
+	fragments map[string]struct{} // parts of the known secrets; nil after a change
 }
 
 func (s *secrets) add(secret string) {
@@ -63,7 +63,7 @@ func (s *secrets) parts() map[string]struct{} {
 // redact replaces secrets and parts of them, with any escaping and in any case.
 func (s *secrets) redact(text string) string {
 	plain, at := plainForm(text)
-	hide := make([]bool, len(text)) // each byte
+	hide := make([]bool, len(text)) // for each byte of text, whether to hide it
 	parts := s.parts()
 	for i := 0; i+fragment <= len(plain); i++ {
 		if _, ok := parts[plain[i:i+fragment]]; !ok {
@@ -85,9 +85,9 @@ func (s *secrets) redact(text string) string {
 	return store.Redact(b.String())
 }
 
-// plainForm normalizes the forms of a secret in a text: percent escapes (nested, too),
-// upper case, and the two alphabets of base64. at has the offset in text of each byte
-// of plain, and the end of text.
+// plainForm normalizes the forms of a secret in a text. It decodes percent escapes, even if nested,
+// converts to lower case, and replaces one alphabet of base64 by the other. at has the offset in
+// text of each byte of plain, and the end of text.
 func plainForm(text string) (plain string, at []int) {
 	b := []byte(text)
 	at = make([]int, len(b)+1)
@@ -139,7 +139,7 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// Hide makes a text a secret: Redact replaces it.
+// Hide makes a text a secret, which Redact then replaces.
 func (l *Login) Hide(secret string) { l.secrets.add(secret) }
 
 // hideToken makes a token a secret, in every form in which it appears in texts.

@@ -19,15 +19,15 @@ import (
 type tickets struct {
 	source source
 	clock  clock
-	busy   chan struct{} // holds one token while the fields below are in use
-	// current is the ticket in use; nil before the first.
+	busy   chan struct{} // a lock of the fields below
+	// current is the ticket in use. It is nil before the first ticket.
 	current   *ticket
 	retry     time.Time   // earliest time to retry a failed replacement
-	stopTimer func() bool // stops the timer that replaces an unused ticket; may be nil
+	stopTimer func() bool // stops the timer that renews the ticket; may be nil
 	closed    atomic.Bool
 }
 
-// clock is the time source of tickets. Tests move their own.
+// clock is the time source of tickets. Tests have other clocks.
 type clock struct {
 	now func() time.Time
 	// after runs f in its own goroutine after d, unless it is stopped first.
@@ -41,10 +41,10 @@ var systemClock = clock{
 
 // source provides tickets.
 type source interface {
-	// ticket returns the ticket to use now: old, which may be nil, if it stays valid
-	// for a while, else a better one.
+	// ticket returns the ticket to use now. It returns old, which may be nil, if old stays
+	// valid for a while. Otherwise it returns a better ticket.
 	ticket(now time.Time, old *ticket) (*ticket, error)
-	// realms returns the configuration that the tickets are for.
+	// realms returns the configuration with which the tickets were made.
 	realms() (*realms, error)
 }
 
@@ -52,8 +52,8 @@ func newTickets(s source) *tickets {
 	return &tickets{source: s, clock: systemClock, busy: make(chan struct{}, 1)}
 }
 
-// client returns a client with a valid ticket. The library's exchanges obey no context:
-// when ctx ends, they are abandoned and end by themselves.
+// client returns a client with a valid ticket. The library's exchanges with a distribution center
+// obey no context. When ctx ends, client does not wait for them, and they end by themselves.
 func (t *tickets) client(ctx context.Context) (*client.Client, error) {
 	select {
 	case t.busy <- struct{}{}:
@@ -90,15 +90,15 @@ func (t *tickets) get() (*client.Client, error) {
 	return t.current.client(r)
 }
 
-// refresh replaces the ticket if necessary. A failure matters only when the old one is
-// no longer valid.
+// refresh replaces the ticket if necessary. It returns an error only if the old ticket is no longer
+// valid.
 func (t *tickets) refresh() error {
 	now := t.clock.now()
 	if !t.current.expired(now) && now.Before(t.retry) {
 		return nil
 	}
 	next, err := t.source.ticket(now, t.current)
-	//guard: gets a new ticket in place of an expired one
+	//guard: rejects a ticket that has expired
 	if err == nil && next.expired(now) {
 		err = credentialsErrorf("the Kerberos ticket of %s expired at %s: kinit, or use --keytab",
 			next, next.end.Local().Format(time.RFC3339))
@@ -115,8 +115,8 @@ func (t *tickets) refresh() error {
 	return nil
 }
 
-// schedule sets a timer that renews a renewable ticket even if no session begins for
-// long: an expired ticket cannot be renewed.
+// schedule sets a timer that renews a renewable ticket, even if no session begins for a long time.
+// An expired ticket cannot be renewed.
 func (t *tickets) schedule(now time.Time) {
 	if t.stopTimer != nil {
 		t.stopTimer()
@@ -143,8 +143,8 @@ func (t *tickets) schedule(now time.Time) {
 	})
 }
 
-// close does not wait: a hanging exchange with a distribution center ends by itself and
-// schedules no other.
+// close ends the renewal. It does not wait for an exchange with a distribution center that hangs.
+// Such an exchange ends by itself, and schedules no other.
 func (t *tickets) close() {
 	t.closed.Store(true)
 	select {
@@ -203,7 +203,7 @@ type cacheSource struct {
 	files  *secretFiles
 	config *realms
 	path   string
-	seen   os.FileInfo // of the cache when it was read
+	seen   os.FileInfo // describes the cache when it was read
 }
 
 func (s *cacheSource) realms() (*realms, error) {
@@ -232,8 +232,8 @@ func (s *cacheSource) ticket(now time.Time, old *ticket) (*ticket, error) {
 	return best.renewed(r)
 }
 
-// read returns the ticket of the cache if the cache changed and its ticket is valid for
-// longer, else old. The error says why a changed cache was not used.
+// read returns the ticket of the cache if the cache has changed and its ticket is valid for longer.
+// Otherwise it returns old. The error says why a changed cache was not used.
 func (s *cacheSource) read(r *realms, old *ticket) (*ticket, error) {
 	path, err := cacheFile(r.cacheName)
 	if err != nil {
@@ -251,7 +251,7 @@ func (s *cacheSource) read(r *realms, old *ticket) (*ticket, error) {
 	if old != nil && (!t.name.Equal(old.name) || t.realm != old.realm) {
 		return old, credentialsErrorf("the ticket cache %s had tickets of %s, and now of %s", path, old, t)
 	}
-	//guard: rejects the ticket of another user than was asked for
+	//guard: rejects a ticket that is not of the wanted principal
 	if s.want != "" && !s.isWanted(r, t) {
 		return old, credentialsErrorf("the ticket cache %s is of %s, not of %s: kinit %[3]s, or use --keytab", path, t, s.want)
 	}

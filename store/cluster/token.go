@@ -13,14 +13,14 @@ import (
 // Token is a delegation token: a secret that authenticates its owner to one service
 // until it expires.
 type Token struct {
-	Alias      string // its name in the file, mostly the service
+	Alias      string // name of the token in the file, mostly the service
 	Kind       string // HDFS_DELEGATION_TOKEN, WEBHDFS delegation, ...
 	Service    string // host:port, or ha-hdfs:nameservice
 	Identifier []byte
 	Password   []byte
 }
 
-// URLString returns the token in the form of a WebHDFS URL. It is as secret as the
+// URLString returns the token in the form that WebHDFS URLs have. The result is as secret as the
 // token.
 func (t Token) URLString() string {
 	b := wire.AppendText(nil, t.Identifier)
@@ -36,9 +36,9 @@ func (t Token) String() string { return fmt.Sprintf("%s for %s", t.Kind, t.Servi
 // GoString returns the parts of the token that are not secret.
 func (t Token) GoString() string { return t.String() }
 
-// DelegationTokens returns the tokens of a file that Hadoop gives to a job's tasks
-// (HADOOP_TOKEN_FILE_LOCATION), in the file's order. From then on they are secrets of
-// the login. An unusable file is an error that only the user can fix.
+// DelegationTokens returns the tokens of a file that Hadoop gives to the tasks of a job
+// (HADOOP_TOKEN_FILE_LOCATION), in the file's order. Redact hides them from then on. The error is
+// fs.ErrPermission if the file cannot be used.
 func (l *Login) DelegationTokens(path string) ([]Token, error) {
 	data, err := l.files.read(path)
 	if err != nil {
@@ -71,8 +71,8 @@ func parseTokens(data []byte) ([]Token, error) {
 	return nil, fmt.Errorf("credentials of version %d, which is not known", version)
 }
 
-// writableTokens parses the output of Hadoop's Credentials.write. It ignores the secret
-// keys after the tokens, which are not for file systems.
+// writableTokens parses the output of Hadoop's Credentials.write. It ignores the secret keys after
+// the tokens, because they are not for file systems.
 func writableTokens(body []byte) ([]Token, error) {
 	c := wire.New(body, int64(len(tokenMagic)+1))
 	text := func(what string) []byte { return c.Bytes(c.VInt("length of "+what), what) }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Int returns the value of a key, or def if it is not set or not a number. 0x starts a
-// hexadecimal number.
+// Int returns the value of a key, or def if the key is not set or its value is not a number. 0x
+// starts a hexadecimal number.
 func (c *Conf) Int(key string, def int) int {
 	value, base := c.String(key, ""), 10
 	if hex, ok := strings.CutPrefix(strings.ToLower(value), "0x"); ok {
@@ -22,7 +22,8 @@ func (c *Conf) Int(key string, def int) int {
 	return int(n)
 }
 
-// Bool returns whether a key is true, or def if it is neither true nor false.
+// Bool reports whether the value of a key is true. It returns def if the value is neither true nor
+// false.
 func (c *Conf) Bool(key string, def bool) bool {
 	switch strings.ToLower(c.String(key, "")) {
 	case "true":
@@ -46,10 +47,10 @@ var durationUnits = map[string]time.Duration{
 	"d":  24 * time.Hour,
 }
 
-// Duration returns the duration of a key, or def if it is not set, not a duration, or
-// 0, which in Hadoop means no limit: nothing may hang. A duration is a number of
-// milliseconds, or one with a unit as in 30s. Do not use it for keys whose plain
-// numbers are seconds.
+// Duration returns the duration of a key, or def if the key is not set or its value is not a
+// duration. 0 also means def: in Hadoop it means no limit, but nothing may hang here. A duration is
+// a number of milliseconds, or a number with a unit as in 30s. Do not use Duration for keys whose
+// plain numbers are seconds.
 func (c *Conf) Duration(key string, def time.Duration) time.Duration {
 	m := durationValue.FindStringSubmatch(strings.ToLower(c.String(key, "")))
 	if m == nil {
@@ -65,9 +66,9 @@ func (c *Conf) Duration(key string, def time.Duration) time.Duration {
 
 const defaultUmask = 0o022
 
-// Umask returns the permission bits that new files and directories must not have:
-// fs.permissions.umask-mode, in octal or as the permissions that remain
-// (u=rwx,g=r-x,o=); 022 if it is not set or invalid.
+// Umask returns the permission bits that new files and directories must not have. It reads
+// fs.permissions.umask-mode, which is octal or has the permissions that remain
+// (u=rwx,g=r-x,o=). If that is not set or not valid, it returns 022.
 func (c *Conf) Umask() uint32 {
 	value := c.String("fs.permissions.umask-mode", "")
 	if bits, err := strconv.ParseUint(value, 8, 32); err == nil && bits <= 0o777 {
