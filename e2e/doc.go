@@ -1,12 +1,12 @@
-// Package e2e holds the tests of the built binary. Its outputs are judged by Apache
-// Avro's Java Trevni (see java/run.sh), by Kudu's own tool (see kudu/), by goavro, by
-// pandas, DuckDB and Polars (see python/), and in a soak by Spark (see spark/). After
-// kills and failures, the tests check the files on disk or on a real HDFS (see
-// hadooptest). In a soak, Airflow runs it (see airflow/).
+// Package e2e holds the tests of the built program. Its outputs are judged by Apache Avro's
+// Java Trevni (see java/run.sh), by Kudu's own tool (see kudu/), by goavro, and by pandas,
+// DuckDB and Polars (see python/). With ROWTOCOL_SOAK they are also judged by Spark (see
+// spark/), and Airflow runs the program (see airflow/). After kills and failures, the tests
+// check the files on disk or on a real HDFS (see hadooptest).
 //
 //	ROWTOCOL_CORPUS=DIR     a folder of Avro files with an INDEX.tsv; default
 //	                        ../testdata/real
-//	ROWTOCOL_PROGRAM=FILE   the built program; default: one that is built now
+//	ROWTOCOL_PROGRAM=FILE   the built program; default: build a program now
 //	ROWTOCOL_E2E=required   fail, rather than skip, without Java and Maven,
 //	                        Hadoop, Kudu, a Kerberos server, Chromium, Python's
 //	                        packages, or the right to mount small disks;

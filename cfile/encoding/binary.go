@@ -10,8 +10,8 @@ import (
 // and the end of the data.
 const binaryHeader = 12
 
-// AppendPlainBinary appends the plain block of BINARY values. offsets is that of
-// Values, or a part of it: value i is data[offsets[i]:offsets[i+1]].
+// AppendPlainBinary appends the plain block of BINARY values. offsets is Values.Offsets or a part
+// of it: value i is data[offsets[i]:offsets[i+1]].
 func AppendPlainBinary(dst []byte, ordinal uint32, offsets []uint32, data []byte) []byte {
 	starts, base := offsets, uint32(0)
 	if len(offsets) > 0 {
@@ -41,8 +41,8 @@ func AppendPlainBinary(dst []byte, ordinal uint32, offsets []uint32, data []byte
 type plainBinary struct {
 	header
 	body   []byte
-	start  uint32 // of the next value in body
-	limit  uint32 // where the last value ends
+	start  uint32 // offset of the next value in body
+	limit  uint32 // end of the last value
 	groups groups // offsets of the values after the next one
 }
 
@@ -76,8 +76,7 @@ func (d *plainBinary) Reset(body []byte) (err error) {
 	return err
 }
 
-// ends appends the offsets in the body where the next n values end, and passes over
-// the values.
+// ends appends the offsets in the body at which the next n values end, and skips the values.
 func (d *plainBinary) ends(dst []uint32, n int) (_ []uint32, err error) {
 	first := len(dst)
 	if dst, err = d.groups.append(dst, min(n, d.left-1)); err != nil {

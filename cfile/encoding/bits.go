@@ -12,8 +12,8 @@ const (
 	scatter = 0x8040201008040201 // bit i of byte i
 )
 
-// packWord returns the lowest bit of each byte of a word; that of the lowest byte
-// is the lowest.
+// packWord returns the lowest bit of each byte of a word. The bit of the lowest byte is the lowest
+// bit.
 func packWord(w uint64) byte { return byte((w & ones) * gather >> 56) }
 
 // spreadWord is the inverse of packWord.

@@ -15,7 +15,7 @@ const (
 	shuffleSize     = 4    // bytes of the size field of a sub-block
 )
 
-// subBlock returns the number of elements of a width in each sub-block but the last one: a
+// subBlock returns the number of elements of a width in each sub-block but the last. It is a
 // multiple of tileElements.
 func subBlock(width int) int { return shuffleSubBlock / width }
 
@@ -40,7 +40,7 @@ func BitshuffleBound(width, count int) int {
 type Shuffler struct {
 	lz4      lz4.CompressorCCompat
 	shuffle  shuffle
-	elements [shuffleSubBlock]byte // of a sub-block, unless they are its values unchanged
+	elements [shuffleSubBlock]byte // elements of a sub-block, unless its values are the elements
 	rows     [shuffleSubBlock]byte
 }
 
@@ -50,8 +50,8 @@ func (s *Shuffler) Append(dst []byte, ordinal uint32, width int, fixed []byte) (
 	return s.append(dst, ordinal, width, width, fixed)
 }
 
-// AppendNarrow appends the block of the UINT32 values in fixed. It stores each in 1, 2 or
-// 4 bytes, as the largest needs. Codes of a dictionary are such values.
+// AppendNarrow appends the block of the UINT32 values in fixed. It stores each value in 1, 2 or 4
+// bytes, depending on the largest value. Codes of a dictionary are stored so.
 func (s *Shuffler) AppendNarrow(dst []byte, ordinal uint32, fixed []byte) ([]byte, error) {
 	var used uint32
 	for b := fixed; len(b) >= 4; b = b[4:] {

@@ -19,7 +19,7 @@ func NewBitshuffle(width int) Decoder { return &unshuffler{width: width} }
 func NewBitshuffleNarrow() Decoder { return &unshuffler{width: 4, narrow: true} }
 
 type unshuffler struct {
-	width  int  // of a value
+	width  int  // bytes of a value
 	narrow bool // elements may be shorter than values
 
 	body    []byte
@@ -27,7 +27,7 @@ type unshuffler struct {
 	count   int
 	stored  int // bytes of an element
 	next    int // offset in the body of the sub-block after the open one
-	ahead   int // values from that sub-block on
+	ahead   int // number of values from that sub-block on
 
 	// The values of the open sub-block that are not read are elements[from:to].
 	from, to int
@@ -51,7 +51,7 @@ func (u *unshuffler) Reset(body []byte) error {
 	if int64(size) != int64(len(body)) {
 		return damage.New(damage.Size, "", 8, "the bit shuffle block has %d bytes, its header says %d", len(body), size)
 	}
-	//guard: rejects another number of values than the header pads to
+	//guard: rejects a wrong padded number of values
 	if (int64(count)+7)&^7 != int64(padded) {
 		return damage.New(damage.Count, "", 12, "%d values are padded to %d elements, not to a multiple of 8", count, padded)
 	}
@@ -147,7 +147,7 @@ func (u *unshuffler) open() error {
 	return nil
 }
 
-// pass passes over the next sub-block, which has count values and size bytes.
+// pass skips the next sub-block, which has count values and size bytes.
 func (u *unshuffler) pass(count, size int) {
 	u.next += shuffleSize + size
 	u.ahead -= count

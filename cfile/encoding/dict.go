@@ -13,8 +13,8 @@ type Dictionary struct {
 	block   []byte
 }
 
-// NewDictionary returns the words of a plain BINARY block, which must not change. It
-// takes memory for a small multiple of the block's size.
+// NewDictionary returns the words of a plain BINARY block, which must not change. It needs memory
+// for a small multiple of the block's size.
 func NewDictionary(block []byte) (*Dictionary, error) {
 	var d plainBinary
 	if err := d.Reset(block); err != nil {
@@ -61,7 +61,7 @@ const codesAtOnce = 1024
 
 // dict decodes dictionary blocks.
 type dict struct {
-	Decoder // of the current block: codes or plain
+	Decoder // decoder of the current block: codes or plain
 	words   *Dictionary
 	codes   Decoder
 	plain   Decoder
@@ -127,8 +127,8 @@ func (d *dict) load() error {
 	return shifted(err, modeSize)
 }
 
-// appendWords appends the words of at most n of the decoded codes, and ends once
-// v.Data has limit bytes. It returns the number of words.
+// appendWords appends the words of at most n of the decoded codes. It ends once v.Data has limit
+// bytes. It returns the number of words.
 func (d *dict) appendWords(v *Values, n, limit int) (int, error) {
 	codes := d.read.Fixed[d.next:]
 	codes = codes[:min(len(codes), 4*n)]

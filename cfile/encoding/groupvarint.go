@@ -31,15 +31,15 @@ func appendGroup(dst []byte, a, b, c, d uint32) []byte {
 	return dst[:at+n+ld]
 }
 
-// byteLen returns how many bytes x takes: at least one.
+// byteLen returns how many bytes x has in a group varint: at least one.
 func byteLen(x uint32) int { return (bits.Len32(x|1) + 7) >> 3 }
 
 // groups reads a sequence of group varints. The zero value has none.
 type groups struct {
 	body  []byte
-	end   int // of the current group in body
+	end   int // end of the current group in body
 	group [4]uint32
-	used  int // integers of group that were returned
+	used  int // how many integers of the group were returned
 }
 
 // reset makes g begin with the group at an offset in body.

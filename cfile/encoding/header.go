@@ -24,7 +24,7 @@ func (h *header) Ordinal() uint32 { return h.ordinal }
 
 // checkLeft returns damage if fewer than n values are left.
 func (h *header) checkLeft(n int) error {
-	//guard: refuses to seek to a row of another block
+	//guard: refuses to skip more values than are left
 	if n < 0 || n > h.left {
 		return damaged(damage.Count, 0, "%d values are to be skipped, but %d of %d are left", n, h.left, h.count)
 	}
@@ -36,8 +36,8 @@ func damaged(kind damage.Kind, offset int, reason string, args ...any) error {
 	return damage.New(kind, "", int64(offset), reason, args...)
 }
 
-// shifted returns err, an error of a body that begins in another body at the offset
-// by, with its offset in the outer body.
+// shifted returns err with an offset in the outer body. err is an error of a body that begins at
+// the offset by in the outer body.
 func shifted(err error, by int64) error {
 	if err == nil || err == io.EOF {
 		return err

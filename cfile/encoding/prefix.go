@@ -7,8 +7,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// RestartInterval is the number of values from one restart, a value that is stored
-// whole, to the next, in blocks that Kudu writes.
+// RestartInterval is the number of values from one restart to the next in blocks that Kudu writes.
+// A restart is a value that is stored whole.
 const RestartInterval = 16
 
 // AppendPrefix appends the prefix block of BINARY values with Kudu's restart
@@ -17,8 +17,8 @@ func AppendPrefix(dst []byte, ordinal uint32, offsets []uint32, data []byte) []b
 	body := len(dst)
 	count := max(0, len(offsets)-1)
 	dst = appendGroup(dst, uint32(count), ordinal, RestartInterval, 0)
-	// The restarts are gathered in front of the entries, and moved after them
-	// at the end: they need no memory of their own.
+	// The restarts are collected before the entries, and moved after the entries at the end.
+	// So they need no other memory.
 	restarts := len(dst)
 	size := 4 * ((max(1, count) - 1) / RestartInterval)
 	dst = append(dst, make([]byte, size)...)
@@ -47,12 +47,12 @@ func AppendPrefix(dst []byte, ordinal uint32, offsets []uint32, data []byte) []b
 type prefix struct {
 	header
 	body     []byte
-	at       int    // of the next entry
-	end      int    // of the entries
+	at       int    // offset of the next entry
+	end      int    // end of the entries
 	restart  int    // offset in body of the next restart's place
-	interval uint32 // between restarts
-	until    uint32 // entries before the next restart
-	last     []byte // the value before the next entry, in memory of its own
+	interval uint32 // number of entries from one restart to the next
+	until    uint32 // number of entries before the next restart
+	last     []byte // a copy of the value before the next entry
 }
 
 // NewPrefix returns a Decoder of prefix blocks.
@@ -89,8 +89,8 @@ func (d *prefix) Reset(body []byte) error {
 	return nil
 }
 
-// entry passes over the next entry. It returns how many bytes its value shares with
-// the value before, which has length bytes, and the other bytes of its value.
+// entry skips the next entry. It returns how many bytes the entry's value shares with the value
+// before, and the other bytes of the value. The value before has length bytes.
 func (d *prefix) entry(length int) (shared int, others []byte, err error) {
 	x, y, n := lengths(d.body[d.at:d.end])
 	start := d.at + n
@@ -115,8 +115,8 @@ func (d *prefix) entry(length int) (shared int, others []byte, err error) {
 	return int(x), d.body[start:d.at], nil
 }
 
-// lengths reads the two lengths that an entry begins with, and returns how many
-// bytes they take: 0 if they are cut short.
+// lengths reads the two lengths at the beginning of an entry, and returns how many bytes they
+// have. It returns 0 if they are cut short.
 func lengths(b []byte) (shared, others uint32, n int) {
 	if len(b) >= 2 && b[0]|b[1] < 0x80 {
 		return uint32(b[0]), uint32(b[1]), 2

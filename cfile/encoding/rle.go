@@ -27,15 +27,14 @@ func AppendBits(dst []byte, bools []byte) []byte {
 	return appendRuns(dst, 1, true, bools)
 }
 
-// MaxGroups is the most groups of 8 values that Kudu's encoder puts into a literal
-// run: the header of more would take two bytes.
+// MaxGroups is the most groups of 8 values that Kudu's encoder puts into a literal run. With more
+// groups, the header of the run would have two bytes.
 const MaxGroups = 63
 
-// appendRuns appends runs as Kudu's encoder does, which takes 8 values at a
-// time. If all 8 are equal, they begin a repeat, which goes on with all equal
-// values that follow. Else the 8 values join a literal run. Fewer values at the
-// end are a repeat if they are equal and no literal run is open. Each value has
-// width bytes. If packed is set, literals are stored as bits.
+// appendRuns appends runs as Kudu's encoder does. It reads 8 values at a time. If all 8 are equal,
+// they begin a repeat, to which all equal values after them belong. Otherwise the 8 values are
+// added to a literal run. Fewer than 8 values at the end are a repeat if they are equal and no
+// literal run is open. Each value has width bytes. If packed is set, literals are stored as bits.
 func appendRuns(dst []byte, width int, packed bool, values []byte) []byte {
 	group := 8 * width
 	open, groups := -1, 0 // offset of the open literal run's header; -1 if none is open
@@ -96,11 +95,11 @@ type runs struct {
 	body    []byte
 	width   int  // bytes of a value
 	packed  bool // literals are bits
-	end     int  // of the current run in body
-	left    int  // values of the current run that are not read
+	end     int  // end of the current run in body
+	left    int  // number of values of the current run that are not read
 	literal bool
-	at      int    // of the next literal in body, in bits if packed
-	word    uint64 // the value of a repeat, over and over
+	at      int    // offset of the next literal in body; if packed is set, in bits
+	word    uint64 // the value of a repeat, as often as it fits
 }
 
 // reset makes r begin with the runs from an offset in body.
@@ -193,8 +192,7 @@ func appendWords(dst []byte, word uint64, n int) []byte {
 	return dst
 }
 
-// skip passes over n values. If they are bits, it returns how many of them
-// are 1.
+// skip skips n values. If they are bits, it returns how many of them are 1.
 func (r *runs) skip(n int) (set int, err error) {
 	for n > 0 {
 		if r.left == 0 {
@@ -252,7 +250,7 @@ func (d *rle) Read(v *Values, n int) (_ int, err error) {
 	if d.left == 0 {
 		return 0, d.runs.finish()
 	}
-	//guard: bounds the memory for what a run claims
+	//guard: bounds the memory for the values of a run
 	n = min(n, readLimit/d.runs.width)
 	n = min(n, d.left)
 	if v.Fixed, err = d.runs.append(v.Fixed, n); err != nil {

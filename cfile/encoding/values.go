@@ -6,9 +6,8 @@ type Values struct {
 	// Fixed holds values of a fixed width, little-endian and without gaps. A BOOL
 	// takes a byte, 0 or 1.
 	Fixed []byte
-	// Offsets says where BINARY values are: value i is
-	// Data[Offsets[i]:Offsets[i+1]]. It is empty, or begins with 0 and is one
-	// longer than there are values.
+	// Offsets says where BINARY values are: value i is Data[Offsets[i]:Offsets[i+1]]. It is
+	// empty, or begins with 0 and has one more element than there are values.
 	Offsets []uint32
 	// Data holds the bytes of BINARY values, less than 4 GiB in all.
 	Data []byte
@@ -43,28 +42,26 @@ func (v *Values) BinaryLen() int {
 	return max(0, len(v.Offsets)-1)
 }
 
-// readLimit is the number of bytes after which a call of Read ends: memory must
-// not grow with the size that a block claims.
+// readLimit is the number of bytes after which a call of Read ends, because memory must not grow
+// with the size that a block claims.
 const readLimit = 1 << 20
 
-// Decoder reads the values of blocks of one encoding and type, one block after
-// the other. It decodes as values are read: a block that claims to hold
-// 2³¹ values takes no more memory than its own bytes. Errors about the bytes
-// are *damage.Error with offsets in the body and no file. After an error, only
-// Reset may be called.
+// Decoder reads the values of blocks of one encoding and type, one block after the other. It
+// decodes values only when they are read, so a block that claims to hold 2³¹ values needs no more
+// memory than its bytes. Errors about the bytes are *damage.Error with offsets in the body and no
+// file. After an error, only Reset may be called.
 type Decoder interface {
-	// Reset begins to decode the block with the given body, which must not change until
-	// the next Reset. It takes no time per value.
+	// Reset begins to decode the block with the given body, which must not change until the
+	// next Reset. Its time does not depend on the number of values.
 	Reset(body []byte) error
 	// Count returns the number of values in the block, which are not null.
 	Count() int
 	// Ordinal returns the number of the block's first row that the block records.
 	Ordinal() uint32
-	// Read appends up to n > 0 values to v and returns how many. Before the end
-	// it may be fewer than n, but at least one: a call appends little more than
-	// 1 MiB, or than the bytes of the body if those are more. At the end it
-	// returns 0 and io.EOF, or the damage after the last value. After another
-	// error the appended values are undefined.
+	// Read appends up to n > 0 values to v and returns how many. Before the end it appends at
+	// least one, but may append fewer than n: a call appends little more than 1 MiB, or little
+	// more than the size of the body if that is larger. At the end Read returns 0 and io.EOF, or
+	// the damage after the last value. After another error the appended values are undefined.
 	Read(v *Values, n int) (int, error)
 	// Skip passes over n values. It fails if fewer are left.
 	Skip(n int) error

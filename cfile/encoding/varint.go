@@ -2,8 +2,8 @@ package encoding
 
 import "math"
 
-// uvarint32 reads a varint of up to 32 bits. It returns the number and how many
-// bytes it takes: 0 if it is cut short or has more bits.
+// uvarint32 reads a varint of up to 32 bits. It returns the number, and how many bytes the varint
+// has. It returns 0 bytes if the varint is cut short or has more bits.
 func uvarint32(b []byte) (uint32, int) {
 	x := uint64(0)
 	for i := 0; i < len(b) && i < 5; i++ {

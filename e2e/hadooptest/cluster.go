@@ -19,7 +19,7 @@ const nameservice = "pair"
 
 // Config describes a cluster.
 type Config struct {
-	Version    string // of Hadoop: "" is the newest, or Oldest
+	Version    string // version of Hadoop: "" for the newest, or Oldest
 	DataNodes  int
 	HA         bool              // two name nodes; the first is made active
 	HTTPFS     bool              // an HttpFS gateway as well
@@ -38,11 +38,11 @@ type Cluster struct {
 	kit    kit
 	dir    string
 	config Config
-	host   string // as daemons and clients call this machine
+	host   string // name of this machine for daemons and clients
 	uri    string
 	httpfs *Daemon
-	keytab string  // of the services, if it is secure
-	reaper *reaper // of the containers, if there is YARN
+	keytab string  // keytab of the services, if the cluster is secure
+	reaper *reaper // kills the processes in containers, if there is YARN
 }
 
 // Start starts a cluster that keeps everything in dir, and returns when it serves. If it
@@ -69,9 +69,9 @@ func Start(ctx context.Context, dir string, config Config) (*Cluster, error) {
 	return c, nil
 }
 
-// checkFolder refuses a folder whose path needs escapes in a URI, because data nodes do not
-// run there, and one on a nearly full disk, because name nodes stay in safe mode and
-// data nodes accept no blocks there.
+// checkFolder refuses a folder whose path needs escapes in a URI, because data nodes do not run
+// there. It also refuses a folder on a nearly full disk, because there name nodes stay in safe mode
+// and data nodes accept no blocks.
 func checkFolder(dir string) error {
 	const needed = 512 // MiB
 	if escaped(dir) != dir {
@@ -108,7 +108,7 @@ func (c *Cluster) start(ctx context.Context) error {
 			return err
 		}
 	}
-	// A daemon that ends is noticed at once, and a busy machine takes minutes.
+	// The time is long because a busy machine takes minutes. A daemon that ends is noticed at once.
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	if c.config.HA {
@@ -147,8 +147,8 @@ func (c *Cluster) layout() ([]int, error) {
 	return freePorts(4 + 3*c.config.DataNodes + 1 + yarnPorts)
 }
 
-// nameDirs returns the directories of the name nodes' state. A pair shares its edits in a
-// third one.
+// nameDirs returns the directories of the name nodes' state. A pair has a third directory, in which
+// both share their edits.
 func (c *Cluster) nameDirs() []string {
 	if c.config.HA {
 		return []string{"nn1", "nn2", "edits"}

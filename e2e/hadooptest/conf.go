@@ -70,7 +70,7 @@ func (p properties) defines() []string {
 	return args
 }
 
-// environment returns that of this process without variables that affect Hadoop.
+// environment returns the environment of this process without variables that affect Hadoop.
 func environment(extra ...string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(e string) bool {
 		return strings.HasPrefix(e, "HADOOP_") || strings.HasPrefix(e, "KRB5")
@@ -92,8 +92,8 @@ type portRange struct {
 	lock  *os.File // open until the process ends
 }
 
-// reservedPorts reserves ports for this process. Daemons bind theirs late, and again after a
-// restart, while other processes choose theirs.
+// reservedPorts reserves ports for this process, because daemons bind their ports late, and again
+// after a restart. Meanwhile other processes choose ports.
 var reservedPorts = sync.OnceValues(func() (portRange, error) {
 	home, err := home()
 	if err != nil {
@@ -128,7 +128,7 @@ func freePorts(n int) ([]int, error) {
 		if err != nil {
 			continue
 		}
-		defer func() { _ = l.Close() }() // only at the end, so that no port is picked twice
+		defer func() { _ = l.Close() }() // closed at the end, so that no port is picked twice
 		ports = append(ports, port)
 	}
 	return nil, fmt.Errorf("hadooptest: no %d free ports", n)

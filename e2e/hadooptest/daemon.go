@@ -23,7 +23,7 @@ type Daemon struct {
 	path string
 	args []string
 	env  []string
-	dir  string // its working directory; "" is that of this process
+	dir  string // working directory; "" means the directory of this process
 	log  string
 	http string // host:port of its web server, or ""
 
@@ -43,8 +43,8 @@ func (d *Daemon) PID() int {
 	return d.process.Pid
 }
 
-// Start starts the daemon, also after it was killed, and returns once its process exists. The
-// daemon itself needs seconds more. Start fails if one is running.
+// Start starts the daemon, for the first time or after it was killed. It returns once the process
+// exists. The daemon needs seconds more until it serves. Start fails if the daemon is running.
 func (d *Daemon) Start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -99,8 +99,8 @@ func (d *Daemon) Suspend() error {
 	return nil
 }
 
-// stopped reports whether no thread of the daemon runs, by the state after the
-// command's name in each thread's stat file (proc_pid_stat(5)).
+// stopped reports whether no thread of the daemon runs. It reads the state after the command's name
+// in each thread's stat file (proc_pid_stat(5)).
 func (d *Daemon) stopped() bool {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", d.process.Pid))
 	if err != nil || len(threads) == 0 {
@@ -190,8 +190,8 @@ var spawns = sync.OnceValue(func() chan func() {
 	return calls
 })
 
-// spawn starts a command from a thread that lives as long as this process: the end of the
-// starting thread counts as the end of the parent.
+// spawn starts a command from a thread that lives as long as this process, because the system treats
+// the end of the starting thread as the end of the parent.
 func spawn(cmd *exec.Cmd) error {
 	err := errors.New("not started")
 	done := make(chan struct{})
@@ -203,8 +203,8 @@ func spawn(cmd *exec.Cmd) error {
 	return err
 }
 
-// dieWithParent ends the process with its parent. It also gives it its own group: Ctrl-C
-// does not reach it, so that we choose the order of stopping.
+// dieWithParent makes a process end with its parent. The process also gets its own group, so that
+// Ctrl-C does not reach it and this process chooses the order of stopping.
 func dieWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -8,9 +8,9 @@ import (
 
 const haAdmin = "org.apache.hadoop.hdfs.tools.DFSHAAdmin"
 
-// Active makes name node i of a pair the active one, even if the other one does not answer.
-// The other one must be standby or dead: nothing fences it, so one that was suspended
-// while active must be killed, never resumed.
+// Active makes name node i of a pair the active name node, even if the other does not answer. The
+// other must be standby or dead, because nothing stops it from writing. If it was suspended while
+// active, it must be killed, and never resumed.
 func (c *Cluster) Active(ctx context.Context, i int) error {
 	if err := c.waitStandby(ctx, i); err != nil {
 		return err

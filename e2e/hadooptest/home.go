@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// launchers are the classes that Hadoop's own scripts start for the commands of clients, with
-// arguments before those of the user.
+// launchers are the classes that Hadoop's own scripts start for the commands of clients, and the
+// arguments that the scripts put before the user's arguments.
 var launchers = map[string]map[string]string{
 	"hadoop": {"fs": "org.apache.hadoop.fs.FsShell", "version": "org.apache.hadoop.util.VersionInfo"},
 	"hdfs": {

@@ -54,8 +54,8 @@ func Missing() string {
 	return ""
 }
 
-// buildKit fetches and builds products that are missing or older than their sources; the
-// version "" is that of the pom. A lock keeps other processes from doing the same.
+// buildKit fetches and builds products that are missing or older than their sources. The version ""
+// means the version in the pom. A lock prevents other processes from doing this at the same time.
 func buildKit(version string) (kit, error) {
 	if missing := testenv.MissingTools("java", "mvn"); missing != "" {
 		return kit{}, errors.New(missing)
@@ -81,8 +81,8 @@ func buildKit(version string) (kit, error) {
 	return k, k.prepare()
 }
 
-// fetchHTTPFS fetches the jars that only the HttpFS gateway needs. They are separate because
-// they conflict with the others.
+// fetchHTTPFS fetches the jars that only the HttpFS gateway needs. They are in a directory of their
+// own, because they conflict with the other jars.
 var fetchHTTPFS = sync.OnceValue(func() error {
 	home, err := home()
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// reaper is a process that kills the processes in containers after this process has ended in
-// any way. It does not find them by their parents, because each container is its own session
-// and outlives its node manager. It finds them by their working directories, which are those
-// of the node managers.
+// reaper is a process that kills the processes in containers after this process has ended in any
+// way. It finds them by their working directories, which are below the directories of the node
+// managers. It does not find them by their parents, because each container is its own session and
+// outlives its node manager.
 type reaper struct {
 	cmd *exec.Cmd
-	end io.Closer // its closing, by us or by the kernel, is the signal
+	end io.Closer // closing it, here or by the kernel, is the signal to kill
 }
 
 // newReaper starts a reaper of processes that work below dir.

@@ -17,7 +17,7 @@ func RequireCluster(t testing.TB) {
 	need(t, "NO HADOOP", Missing())
 }
 
-// NeedKerberos does the same if no secure cluster can run.
+// NeedKerberos is like RequireCluster, but for a secure cluster.
 func NeedKerberos(t testing.TB) {
 	t.Helper()
 	RequireCluster(t)

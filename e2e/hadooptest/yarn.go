@@ -17,8 +17,8 @@ import (
 const OtherQueue = "other"
 
 const (
-	managerPorts = 5                // of the resource manager
-	yarnPorts    = managerPorts + 4 // and of the node manager
+	managerPorts = 5                // number of ports of the resource manager
+	yarnPorts    = managerPorts + 4 // number of ports of the resource manager and the node manager
 )
 
 // containers returns the directory in which all processes of containers work.
@@ -31,8 +31,8 @@ func (c *Cluster) addYARN(all sites, ports []int) error {
 		site["yarn.resourcemanager."+name] = c.address(ports[i])
 	}
 	java := strings.Join(quickJava(), " ")
-	// A master reads files of the previous one with Avro. The version here is newer than
-	// Hadoop's own, and trusts Hadoop's classes only with this flag.
+	// A master reads files of the previous master with Avro. The version of Avro here is newer
+	// than Hadoop's own, and trusts Hadoop's classes only with this flag.
 	const trusting = " -Dorg.apache.avro.SERIALIZABLE_PACKAGES=*"
 	jobs := properties{
 		"mapreduce.framework.name":                              "yarn",

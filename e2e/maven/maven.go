@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Lock waits until no other process holds the lock file of a build directory, which it makes
+// Lock waits until no other process holds the lock file of a build directory. It makes the directory
 // if it is missing.
 func Lock(target string) (unlock func(), err error) {
 	if err := os.MkdirAll(target, 0o777); err != nil {

@@ -23,7 +23,7 @@ type Set struct {
 	// Files is the number of files; a set of more than one is a directory.
 	Files int64
 
-	marker string // prefix of its files' sync markers
+	marker string // prefix of the sync markers in the set's files
 	schema func() string
 	rows   func(seed uint64) rows
 }
@@ -36,9 +36,9 @@ type rows interface {
 
 // Options choose the size and the encoding of a set.
 type Options struct {
-	// Rows is the number of rows in all files; 0 is the set's own.
+	// Rows is the number of rows in all files. 0 means the set's full size.
 	Rows int64
-	// Seed chooses the data; the same seed gives the same bytes.
+	// Seed chooses the data. The same seed gives the same bytes.
 	Seed uint64
 	// Codec is the Avro codec; empty means null.
 	Codec string

@@ -16,7 +16,7 @@ func textSchema() string {
 
 const (
 	smallText, largeText = 1 << 10, 2 << 20
-	// poolSize is the size of the text from which others are cut. It is larger than the
+	// poolSize is the size of the text from which all texts are cut. It is larger than the
 	// windows of the codecs, so that long texts do not compress too well.
 	poolSize = 1 << 20
 )

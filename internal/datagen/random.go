@@ -14,7 +14,7 @@ func newSource(seed, stream uint64) source { return source{*rand.NewPCG(seed, st
 // below returns a number in [0, n).
 func (s *source) below(n int) int { return int(s.Uint64() % uint64(n)) }
 
-// skewed returns a number in [0, n), small ones more often.
+// skewed returns a number in [0, n). Small numbers are more frequent.
 func (s *source) skewed(n int) int { return s.below(1 + s.below(n)) }
 
 // between returns a number in [low, high). All orders of magnitude are equally frequent.

@@ -10,8 +10,8 @@ import (
 // Regexp is a regular expression. It is safe for concurrent use.
 type Regexp func() *regexp.Regexp
 
-// New returns a regular expression that is compiled at its first use, which panics if text
-// is invalid.
+// New returns a regular expression that is compiled at its first use. That use panics if text is
+// not valid.
 func New(text string) Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

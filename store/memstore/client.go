@@ -24,8 +24,8 @@ type Client struct {
 	disk    *Disk
 	boot    int
 	stopped bool
-	stopAt  int // the point that ends the client, counted from 1; 0 for none
-	passed  int // points
+	stopAt  int // number of the point that ends the client, from 1 on; 0 means none
+	passed  int // number of points that were passed
 }
 
 var _ store.Store = (*Client)(nil)

@@ -20,9 +20,9 @@ type Disk struct {
 // New returns an empty disk.
 func New() *Disk { return &Disk{Disk: disk.New()} }
 
-// Cut cuts the power: all clients end, and seed decides whether each change that was
-// not durable is kept, torn or lost. Seed 0 loses all of them, seed 1 keeps all. Cut
-// returns the number of decisions: if it is 0, every seed has the same result.
+// Cut cuts the power. All clients end, and seed decides for each change that was not durable
+// whether the change is kept, torn or lost. With seed 0 all are lost, with seed 1 all are kept. Cut
+// returns the number of decisions. If it is 0, every seed has the same result.
 func (d *Disk) Cut(seed uint64) (decided int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -41,7 +41,7 @@ func (d *Disk) Cut(seed uint64) (decided int) {
 	return decided
 }
 
-// place returns the place of a path, and the node there, or nil if there is none. The
+// place returns the place of a path, and the node there. The node is nil if there is none. The
 // error is store.ErrNoParent or ENOTDIR if the place is not in a directory.
 func (d *Disk) place(p string) (disk.Place, *disk.Node, error) {
 	dir, err := d.Find(path.Dir(path.Clean("/" + p)))

@@ -1,10 +1,10 @@
-// Package memstore is a store in memory for tests of code that uses stores: several
-// processes share one disk, each can end at any point, and the power can be cut.
+// Package memstore is a store in memory for tests of code that uses stores. Several processes
+// share one disk, each can end at any point, and the power can be cut.
 //
-// A Disk keeps two states: the one that processes see, and the durable one. They differ
-// by the changes that store.Store does not promise to be durable: uncommitted files,
-// and the work of interrupted calls. A Cut decides for each such change whether it
-// reached the disk, and tears the files. It keeps exactly the promises of store.Store.
+// A Disk has two states: the state that processes see, and the durable state. They differ by
+// the changes that store.Store does not promise to be durable, which are uncommitted files and
+// the work of interrupted calls. A Cut decides for each such change whether it reached the
+// disk, and tears the files. It keeps exactly the promises of store.Store.
 //
 //	disk := memstore.New()
 //	a, b := disk.Client(), disk.Client() // two processes

@@ -9,8 +9,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Calls makes a call of each operation that has a context, in a directory with a file a
-// that holds "a". Reads check their result against that.
+// Calls makes a call of each operation that has a context. The directory must have a file a with
+// the content "a". Calls that read check that they return this content.
 func Calls(ctx context.Context, st store.Store, dir string) map[Op]func() error {
 	a, b := dir+"/a", dir+"/b"
 	check := func(got []byte, err error) error {

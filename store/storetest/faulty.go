@@ -9,14 +9,14 @@ import (
 // Fault is one injected failure.
 type Fault struct {
 	Op Op
-	// N is the call that fails, counted from 1; 0 is every call.
+	// N is the number of the call that fails, from 1 on. 0 means that every call fails.
 	N int
 	// Err is the error of the call. A nil Err on Write or ReadAt silently changes one
 	// bit of the bytes instead.
 	Err error
-	// Late makes the call do its work and then return Err, like a network that loses
-	// the answer. Without Late, a failing Write writes half of its bytes; with Late,
-	// all. A failing Commit never does its work: it must leave the file to Abort.
+	// Late makes the call do its work and then return Err, like a network that loses the
+	// answer. A failing Write writes half of its bytes, or with Late all of them. A failing
+	// Commit never does its work, because it must leave the file to Abort.
 	Late bool
 }
 

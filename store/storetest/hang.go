@@ -9,8 +9,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// The longest allowed silence in tests of servers that hang, and the time between the
-// bytes of one that drips.
+// The longest allowed silence in tests of servers that hang, and the time between the bytes of a
+// server that drips.
 const (
 	Silence = 100 * time.Millisecond
 	Drop    = 10 * time.Millisecond
@@ -23,9 +23,8 @@ func Bounded(t *testing.T) context.Context {
 	return ctx
 }
 
-// Unavailable checks that a call fails with store.ErrUnavailable. The bound is far
-// longer than a Silence, since the machine may be busy, and far shorter than the
-// default timeouts.
+// Unavailable checks that a call fails with store.ErrUnavailable in bounded time. The bound is far
+// longer than a Silence, because the machine may be busy, and far shorter than the default timeouts.
 func Unavailable(t *testing.T, call func(ctx context.Context) error) {
 	t.Helper()
 	began := time.Now()

@@ -38,8 +38,8 @@ type Call = store.Call
 // Injector handles a call, like the function of store.Intercept.
 type Injector = func(*Call) error
 
-// Inject returns a store whose calls go through injectors: the Do of each calls the
-// next one, and that of the last calls the store. It has no capabilities.
+// Inject returns a store whose calls go through injectors. The Do of each injector calls the next
+// injector, and the Do of the last calls the store. The result has no capabilities.
 func Inject(st store.Store, injectors ...Injector) store.Store {
 	for _, in := range slices.Backward(injectors) {
 		st = store.Intercept(st, in)

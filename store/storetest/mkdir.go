@@ -8,7 +8,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// MkdirAll makes a directory and its missing parents; it may exist already.
+// MkdirAll makes a directory and its missing parents. The directory may exist already.
 func MkdirAll(ctx context.Context, st store.Store, p string) error {
 	err := st.Mkdir(ctx, p)
 	if errors.Is(err, store.ErrNoParent) {

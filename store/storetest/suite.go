@@ -15,8 +15,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Run tests a store. open returns it and an empty directory on it, which the
-// caller removes; it is called once per subtest.
+// Run tests a store. open returns the store and an empty directory on it. It is called once per
+// subtest. The caller removes the directories.
 func Run(t *testing.T, open func(t *testing.T) (st store.Store, dir string)) {
 	tests := []struct {
 		name string
@@ -93,8 +93,8 @@ func testCreate(e env) {
 	e.wantContent("empty", nil)
 }
 
-// testIdentity opens one file twice, and another of the same name and length. A store
-// may have no identities.
+// testIdentity checks that a file that is opened twice has one identity, and that another file of
+// the same name and length has another identity. A store may have no identities.
 func testIdentity(e env) {
 	identity := func() store.Identity {
 		f, err := e.st.Open(e.ctx, e.path("f"))

@@ -18,8 +18,8 @@ import (
 // of a name is durable once its directory is synced after it.
 type Disk struct {
 	Root    *Node
-	pending []*Change // visible but not durable, in order
-	nodes   uint64    // nodes made so far
+	pending []*Change // changes that are visible but not durable, in order
+	nodes   uint64    // number of nodes made so far
 }
 
 // Node is a file or a directory.
@@ -28,11 +28,11 @@ type Node struct {
 	Dir     bool
 	Changed time.Time
 
-	Entries map[string]*Node // of a directory, as visible
+	Entries map[string]*Node // for a directory: the visible entries
 	durable map[string]*Node
 
-	Data   []byte // of a file; existing bytes never change
-	Synced int    // durable bytes of Data
+	Data   []byte // for a file: its bytes; existing bytes never change
+	Synced int    // how many bytes of Data are durable
 }
 
 // New returns an empty disk.
@@ -58,17 +58,17 @@ type Place struct {
 	Name string
 }
 
-// Change adds and removes names of files: all of it is durable, or nothing.
+// Change adds and removes names of files. All of it is durable, or nothing.
 type Change struct {
 	To map[Place]*Node // nil removes the name
-	// Removed is a directory that loses its name. Its removal is not durable before the
-	// renames out of it are.
+	// Removed is a directory that loses its name. The removal is not durable before the renames
+	// out of the directory are durable.
 	Removed *Node
-	// After, if set, is a change that is durable if this one is.
+	// After, if set, is a change that is durable if this change is durable.
 	After *Change
 }
 
-// needs reports whether c can be durable only if the earlier change is.
+// needs reports whether c can be durable only if the earlier change is durable.
 func (c *Change) needs(earlier *Change) bool {
 	if c.After == earlier {
 		return true
@@ -136,8 +136,8 @@ func (c *Change) store() {
 	}
 }
 
-// Cut cuts the power: choose decides whether each change that was not durable is kept,
-// torn or lost. Outcome 0 is the worst.
+// Cut cuts the power. choose decides for each change that was not durable whether the change is
+// kept, torn or lost. Outcome 0 is the worst.
 func (d *Disk) Cut(choose func(outcomes int) int) {
 	var lost []*Change
 	for _, c := range d.pending {
@@ -183,7 +183,7 @@ func (n *Node) tear(choose func(int) int) {
 	n.Synced = len(n.Data)
 }
 
-// Find returns the node at a path; fs.ErrNotExist if there is none.
+// Find returns the node at a path. The error is fs.ErrNotExist if there is none.
 func (d *Disk) Find(p string) (*Node, error) {
 	n := d.Root
 	for name := range strings.SplitSeq(path.Clean("/" + p)[1:], "/") {
