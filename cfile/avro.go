@@ -137,7 +137,7 @@ func (a *avroValues) text(data []byte) (value []byte, size int, err error) {
 		if n < 0 {
 			return nil, 0, errCut
 		}
-		//guard: refuses a block that no reader would take
+		//guard: refuses a block that is too large for readers
 		if n > MaxValue {
 			return nil, 0, tooLong(0, n)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// TestAvroValuesErrors appends damaged Avro data, and values that a file cannot hold.
+// TestAvroValuesErrors checks the errors for damaged Avro data, and for values that a file cannot hold.
 func TestAvroValuesErrors(t *testing.T) {
 	enum := column.Column{Type: column.Int, Symbols: []string{"a", "b"}}
 	decimal := column.Column{Type: column.Bytes, Logical: column.LogicalDecimal, FixedSize: 2, Precision: 4}

@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// TestBloomFile opens a BloomFile of Kudu: it has no rows, and describes its filters.
+// TestBloomFile checks that a BloomFile of Kudu opens as a part without rows that describes filters.
 func TestBloomFile(t *testing.T) {
 	p := openLone(t, sample(t, "bloom_4000keys.cf"))
 	const want = "3 Bloom filters (13 hash functions, 98304 bits) of about 3987 keys"

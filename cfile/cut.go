@@ -66,7 +66,7 @@ func cutPlainBinary(offsets []uint32, first, n, blockSize int) (values int, full
 	block := emptyBlock
 	for i := range n {
 		size := int(offsets[first+i+1] - offsets[first+i])
-		//guard: refuses a block that no reader would take
+		//guard: refuses a block that is too large for readers
 		if i > 0 && int(block)+size+rowsOverhead > maxBlock {
 			return i, true
 		}
@@ -83,7 +83,7 @@ func cutPrefix(v *encoding.Values, first, n, blockSize int) (values int, full bo
 	var before []byte
 	for i := range n {
 		value := v.Binary(first + i)
-		//guard: refuses a block that no reader would take
+		//guard: refuses a block that is too large for readers
 		if i > 0 && block+len(value)+rowsOverhead > maxBlock {
 			return i, true
 		}

@@ -76,7 +76,7 @@ func deltaFile(t testing.TB, deltas ...string) []byte {
 	return write(t, o, rows)
 }
 
-// TestDeltas converts example bytes from Kudu's sources to Avro data.
+// TestDeltas checks the Avro data of example bytes from Kudu's sources.
 func TestDeltas(t *testing.T) {
 	for _, c := range []struct{ delta, want string }{
 		{"07f90000" + "01020668656c6c6f", "0ee02300" + "020402" + "0a68656c6c6f" + "00"},
@@ -109,7 +109,7 @@ func TestSortedVarint(t *testing.T) {
 	}
 }
 
-// TestDeltaDamage reads a damaged delta after a sound one.
+// TestDeltaDamage checks the errors of damaged deltas. Each follows a sound delta.
 func TestDeltaDamage(t *testing.T) {
 	for name, c := range map[string]struct {
 		delta string

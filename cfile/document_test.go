@@ -135,7 +135,7 @@ func TestHostileDocument(t *testing.T) {
 	}
 }
 
-// TestLinesOfAColumn parses the lines of a column's lengths and items, which must match.
+// TestLinesOfAColumn checks that the lines of a column's lengths and items must match.
 func TestLinesOfAColumn(t *testing.T) {
 	const (
 		lengths = `{"path":"a","file":"00000.lengths.cf","holds":"lengths","type":"INT32","encoding":"PLAIN","compression":"LZ4","crc32c":"0123abcd"}`

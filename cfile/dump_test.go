@@ -72,7 +72,7 @@ func TestDumpEndsWithItsWriter(t *testing.T) {
 	}
 }
 
-// TestDump dumps a small file of Kudu.
+// TestDump checks the dump of a small file of Kudu.
 func TestDump(t *testing.T) {
 	const want = `
 p.cfiles: values of "value/int", INT32, rle

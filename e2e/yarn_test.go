@@ -17,8 +17,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/soak"
 )
 
-// TestYARN runs the tasks of conversions on a cluster, with and without faults; in a soak
-// with all faults, and also on the oldest Hadoop.
+// TestYARN checks conversions whose tasks run on a cluster, with and without faults. With
+// ROWTOCOL_SOAK it has all faults, and runs on the oldest Hadoop, too.
 func TestYARN(t *testing.T) {
 	if !soak.Full() {
 		y := newYARN(t, hadooptest.Shared(t))
@@ -46,8 +46,8 @@ func mailFile(t *testing.T, seed uint64, rows int, codec string) []byte {
 	return file.Bytes()
 }
 
-// mixed converts, in one job, many small files with all codecs and odd names, which tasks
-// read in groups, and two that are cut into tasks. It also checks the costs.
+// mixed checks a job that converts many small files with all codecs and odd names, which tasks
+// read in groups, and two large files that are cut into tasks. It also checks the costs.
 func (y *yarn) mixed(t *testing.T) {
 	in := y.dir(t)
 	names := []string{"hive=000000_0", `we{ir},d [x]*?^ \ é.avro`, "a{b,c}.avro", "x.avro.snappy", "y.bz2", "z.gz", "_hidden.avro", "a b%20+c.avro"}

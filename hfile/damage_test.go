@@ -156,7 +156,7 @@ func TestEveryByte(t *testing.T) {
 	}
 }
 
-// TestEveryLength cuts a file at every byte.
+// TestEveryLength checks that a file that is cut at any byte is damaged.
 func TestEveryLength(t *testing.T) {
 	f := everything(t, None)
 	for n := range f {
@@ -166,7 +166,7 @@ func TestEveryLength(t *testing.T) {
 	}
 }
 
-// TestDump restores files from their dumps.
+// TestDump checks that dumps have all bytes of files: it restores files from their dumps.
 func TestDump(t *testing.T) {
 	files := samples(t)
 	files["none"], files["gzip"] = everything(t, None), everything(t, GZ)

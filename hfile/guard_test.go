@@ -113,7 +113,7 @@ func TestTrailerDamage(t *testing.T) {
 		"codec 99;":                                   func(tr *Trailer) { tr.Codec = 99 },
 		"the trailer has the indexes at -1":           func(tr *Trailer) { tr.LoadOnOpen = -1 },
 		"the file info at 5,":                         func(tr *Trailer) { tr.FileInfo = 5 },
-		"the trailer is at":                           func(tr *Trailer) { tr.FileInfo = end - headerSize + 1 },
+		"but is itself at":                            func(tr *Trailer) { tr.FileInfo = end - headerSize + 1 },
 		"-1 cells":                                    func(tr *Trailer) { tr.Entries = -1 },
 		"an index of 0 levels":                        func(tr *Trailer) { tr.Levels = 0 },
 		"an index of 33 levels":                       func(tr *Trailer) { tr.Levels = maxLevels + 1 },

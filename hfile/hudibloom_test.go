@@ -116,7 +116,7 @@ func FuzzHudiBloom(f *testing.F) {
 	})
 }
 
-// TestHudiBloomWritten writes rows with no, one and two filters.
+// TestHudiBloomWritten checks files whose numbers of rows need no filter, one filter and two filters.
 func TestHudiBloomWritten(t *testing.T) {
 	for _, rows := range []int{0, 1, 200, hudiKeys + 100} {
 		var b bytes.Buffer
@@ -184,7 +184,7 @@ func TestHudiBloomIsBounded(t *testing.T) {
 	}
 }
 
-// TestHudiBloomVerified verifies files whose filter, or range, does not have a row.
+// TestHudiBloomVerified checks that Verify rejects a file whose filter, or range, does not have a row.
 func TestHudiBloomVerified(t *testing.T) {
 	for text, change := range map[string]func(w *Writer){
 		"the Bloom filter does not have": func(w *Writer) { w.hudi = newHudiBloomWriter() },
@@ -195,7 +195,7 @@ func TestHudiBloomVerified(t *testing.T) {
 	}
 }
 
-// TestHudiBloomFitsMemory verifies a file whose filter does not fit the memory.
+// TestHudiBloomFitsMemory checks that Verify refuses a file whose filter does not fit the memory.
 func TestHudiBloomFitsMemory(t *testing.T) {
 	f := madeFile(t, WriterOptions{HudiBloom: true}, 3)
 	memory := &formattest.Memory{Limit: 1 << 20}

@@ -68,7 +68,7 @@ func TestPartOfSeveralFiles(t *testing.T) {
 	wantDamage(t, "two files", err, "a part of 2 files")
 }
 
-// TestBlocksOfAPart lists the blocks of a part, also if the index is wrong.
+// TestBlocksOfAPart checks the list of the blocks of a part, and its errors if the index is wrong.
 func TestBlocksOfAPart(t *testing.T) {
 	f := madeFile(t, WriterOptions{BlockSize: 150}, 30)
 	for _, c := range []struct {
@@ -91,7 +91,7 @@ func TestBlocksOfAPart(t *testing.T) {
 	}
 }
 
-// TestBlocksFitMemory refuses a list of blocks that is too long.
+// TestBlocksFitMemory checks that a list of blocks that does not fit the memory is refused.
 func TestBlocksFitMemory(t *testing.T) {
 	f := madeFile(t, WriterOptions{BlockSize: 1}, 2000)
 	memory := &formattest.Memory{Limit: 1 << 30}

@@ -55,7 +55,7 @@ func putCell(sum hash.Hash, key Key, value []byte) {
 	put(value)
 }
 
-// TestSamples reads real files, and seeks to present and absent keys.
+// TestSamples checks the cells of real files, and seeks to keys that they have and do not have.
 func TestSamples(t *testing.T) {
 	for name, f := range samples(t) {
 		r, err := f.open()

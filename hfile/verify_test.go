@@ -39,7 +39,7 @@ func rootEntry(i int) int { return headerSize + i*(pointerSize+1+keyOverhead+7) 
 
 const rootKey = pointerSize + 1
 
-// TestVerify damages files in ways that no checksum detects.
+// TestVerify checks that Verify finds damage that no checksum detects.
 func TestVerify(t *testing.T) {
 	flat := madeBy(t, WriterOptions{BlockSize: 150, RowBloom: true}, 30, func(*Writer) {})
 	deep, wide := everything(t, None), madeFile(t, WriterOptions{BlockSize: 150, IndexBlockSize: 150}, 60)
@@ -175,7 +175,7 @@ func overlapping(t *testing.T) file {
 	return f
 }
 
-// TestLastKey reads the last key in the forms of HBase and of Hudi, and in neither.
+// TestLastKey checks the last key in the form of HBase, in the form of Hudi, and in neither form.
 func TestLastKey(t *testing.T) {
 	key := AppendRowKey(nil, []byte("row"))
 	long := append([]byte{0x80, 0}, make([]byte, MaxRow+1)...)
@@ -190,7 +190,7 @@ func TestLastKey(t *testing.T) {
 	}
 }
 
-// TestBlocksInACircle walks an index that leads to the same blocks repeatedly.
+// TestBlocksInACircle checks that an index that leads to the same blocks repeatedly is rejected.
 func TestBlocksInACircle(t *testing.T) {
 	f := madeFile(t, WriterOptions{BlockSize: 150, IndexBlockSize: 150}, 60).changed(t, magicRoot, 0, func(b []byte) { copy(b[rootEntry(1):][:pointerSize], b[rootEntry(0):]) })
 	r, err := f.open()
@@ -225,7 +225,7 @@ func TestBlocksInACircle(t *testing.T) {
 	}
 }
 
-// TestEqualKeysOverBlocks finds all cells of a key that is in two blocks.
+// TestEqualKeysOverBlocks checks that a seek finds all cells of a key that is in two blocks.
 func TestEqualKeysOverBlocks(t *testing.T) {
 	key := func(row string) Key { return AppendKey(nil, []byte(row), nil, nil, LatestTimestamp, Put) }
 	f := madeBy(t, WriterOptions{}, 0, func(w *Writer) {
@@ -251,7 +251,7 @@ func TestEqualKeysOverBlocks(t *testing.T) {
 	}
 }
 
-// TestVerifyRowOnly verifies an index of rows with a row below the block before.
+// TestVerifyRowOnly checks that Verify rejects an index of rows with a row below the block before.
 func TestVerifyRowOnly(t *testing.T) {
 	r, err := madeFile(t, WriterOptions{BlockSize: 150}, 30).open()
 	testenv.Must(t, err)
@@ -264,7 +264,7 @@ func TestVerifyRowOnly(t *testing.T) {
 	wantDamage(t, "a row too low", r.Verify(t.Context()), "for a block after")
 }
 
-// TestScanOfAll scans files whose trailers, which have no checksums, are wrong.
+// TestScanOfAll checks scans of files whose trailers are wrong, because trailers have no checksums.
 func TestScanOfAll(t *testing.T) {
 	f := madeFile(t, WriterOptions{BlockSize: 150}, 30)
 	scan := func(change func(*Trailer)) (n int, err error) {
@@ -318,7 +318,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestLargeTail opens a file whose indexes are larger than the first read.
+// TestLargeTail checks that a file whose indexes are larger than the first read can be opened.
 func TestLargeTail(t *testing.T) {
 	f := madeFile(t, WriterOptions{BlockSize: 1, Info: Info{{"large", make([]byte, 2*tailSize)}}}, 100)
 	if err := f.verify(); err != nil {

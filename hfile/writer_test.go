@@ -243,7 +243,7 @@ func TestRefusedCells(t *testing.T) {
 	}
 }
 
-// TestRandomCells writes cells with random keys and reads them back.
+// TestRandomCells checks that cells with random keys are read as they were written.
 func TestRandomCells(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	part := func(limit int) []byte {

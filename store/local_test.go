@@ -201,7 +201,7 @@ func TestReadWhole(t *testing.T) {
 	}
 }
 
-// TestLocalIsComparable uses a store as a map key, as callers do.
+// TestLocalIsComparable checks that a store can be a map key, because callers use it as one.
 func TestLocalIsComparable(t *testing.T) {
 	if kinds := map[Store]bool{Local(): true}; !kinds[Local()] {
 		t.Error("two local stores differ")

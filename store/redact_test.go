@@ -39,7 +39,7 @@ func TestRedactNames(t *testing.T) {
 	}
 }
 
-// TestWithRedaction has a store with a secret in every error.
+// TestWithRedaction checks that no error of a store shows a secret.
 func TestWithRedaction(t *testing.T) {
 	hide := func(text string) string { return strings.ReplaceAll(text, "secret", "word") }
 	ctx := t.Context()

@@ -50,7 +50,7 @@ func TestRetryLateFaults(t *testing.T) {
 	}
 }
 
-// TestMkdirIsTriedOnce fails a Mkdir: a retry could not know whether it was done.
+// TestMkdirIsTriedOnce checks that a failed Mkdir is not retried: it may have made the directory.
 func TestMkdirIsTriedOnce(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.Mkdir, Err: syscall.ECONNRESET, Late: late})
@@ -61,7 +61,7 @@ func TestMkdirIsTriedOnce(t *testing.T) {
 	}
 }
 
-// TestRetryKeepsFileOfAnother creates the target name between two tries.
+// TestRetryKeepsFileOfAnother checks that a retry keeps a file that another process made in between.
 func TestRetryKeepsFileOfAnother(t *testing.T) {
 	ctx := t.Context()
 	for _, op := range []storetest.Op{storetest.Rename, storetest.WriteFile} {
@@ -143,7 +143,7 @@ func (f *rangeFile) ReadRange(p []byte, off int64) (int, error) {
 	return f.File.ReadAt(p, off)
 }
 
-// TestRetryRanges retries ReadRange like other reads, also for files without it.
+// TestRetryRanges checks that ReadRange is retried like ReadAt, even for files without ReadRange.
 func TestRetryRanges(t *testing.T) {
 	name := t.TempDir() + "/f"
 	testenv.Must(t, store.Local().WriteFile(t.Context(), name, []byte("content"), true))

@@ -18,7 +18,7 @@ func TestLocalWithoutFlag(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) (store.Store, string) { return store.LocalWithoutFlag(), t.TempDir() })
 }
 
-// TestWrapped runs the suite on a store in wrappers that change nothing.
+// TestWrapped checks that a store in wrappers that change nothing passes the suite.
 func TestWrapped(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) (store.Store, string) {
 		st := store.WithMeter(store.WithRedaction(store.Local(), store.Redact), func(int) {})
@@ -26,7 +26,7 @@ func TestWrapped(t *testing.T) {
 	})
 }
 
-// TestMeter counts the bytes of writes and of both kinds of reads.
+// TestMeter checks that a meter counts the bytes of writes and of both kinds of reads.
 func TestMeter(t *testing.T) {
 	var moved []int
 	st, file := store.WithMeter(memstore.New().Client(), func(n int) { moved = append(moved, n) }), "/f"

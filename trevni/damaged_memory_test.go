@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// TestVerifyHoldsOneColumn verifies many columns with memory for a few.
+// TestVerifyHoldsOneColumn checks that Verify of many columns needs only memory for a few.
 func TestVerifyHoldsOneColumn(t *testing.T) {
 	b := bytesFile(t, 100, Options{Codec: "null"}, 300<<10)
 	memory := formattest.Memory{Limit: 4 << 20}
@@ -48,7 +48,7 @@ func TestTooLongBlocksReleaseMemory(t *testing.T) {
 	}
 }
 
-// TestDamagedParentIsReleased seeks to a damaged block repeatedly.
+// TestDamagedParentIsReleased checks that repeated seeks to a damaged block release its memory.
 func TestDamagedParentIsReleased(t *testing.T) {
 	b := parentFile(t, 1)
 	blocks, err := openBytes(t, b).Blocks(0)

@@ -148,7 +148,7 @@ func TestRefusedMemory(t *testing.T) {
 	}
 }
 
-// TestRefusedHeader opens a file without memory for its header.
+// TestRefusedHeader checks that Open fails without memory for the header.
 func TestRefusedHeader(t *testing.T) {
 	b := bytesFile(t, 1, Options{}, 10)
 	_, err := openAccounted(formattest.NewFile("part.trv", b), &formattest.Memory{Limit: 10})

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestReadFull distinguishes missing bytes from errors of the reader.
+// TestReadFull checks that missing bytes and errors of the reader are different errors.
 func TestReadFull(t *testing.T) {
 	located := New(Size, "other", 1, "cut")
 	for _, c := range []struct {
@@ -30,7 +30,7 @@ func TestReadFull(t *testing.T) {
 	}
 }
 
-// TestFound counts the same damage once, and does not keep other errors.
+// TestFound checks that Found keeps the same damage once, and does not keep other errors.
 func TestFound(t *testing.T) {
 	var f Found
 	if f.Err() != nil {

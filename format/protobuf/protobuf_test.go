@@ -53,7 +53,7 @@ func TestDamage(t *testing.T) {
 	wantDamage(t, err, 9, "m needs 1 bytes, 0 remain")
 }
 
-// TestInner reads a message in another one, and its damage.
+// TestInner checks a message within a message, and the errors of damage in it.
 func TestInner(t *testing.T) {
 	inner := AppendVarint(AppendBytes(nil, 1, "text"), 2, 5)
 	m, err := Delimited("m", append([]byte{byte(len(AppendBytes(nil, 3, inner)))}, AppendBytes(nil, 3, inner)...), 0, 10)

@@ -147,7 +147,7 @@ func (g *Generator) headers(dst []byte, sender int) []byte {
 	return append(dst, 0)
 }
 
-// address appends an address as a string; a person always has the same one.
+// address appends an address as a string. A person always has the same address.
 func (g *Generator) address(dst []byte, person int) []byte {
 	return g.sized(dst, "%s.%s@%s", names[person], names[(person*7+3)%len(names)], domains[person%len(domains)])
 }
@@ -190,7 +190,7 @@ func (g *Generator) sized(dst []byte, format string, args ...any) []byte {
 // below returns a number in [0, n).
 func (g *Generator) below(n int) int { return int(g.rand.Uint64() % uint64(n)) }
 
-// skewed returns a number in [0, n), small ones more often.
+// skewed returns a number in [0, n). Small numbers are more frequent.
 func (g *Generator) skewed(n int) int { return g.below(1 + g.below(n)) }
 
 func appendString(dst []byte, s string) []byte {

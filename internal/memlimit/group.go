@@ -13,7 +13,7 @@ import (
 // group is a cgroup. The zero value stands for no cgroup.
 type group struct {
 	dir   string
-	procs string // file that takes the IDs of its processes
+	procs string // file to which the IDs of the group's processes are written
 	kills string // file that counts kills
 }
 

@@ -16,13 +16,13 @@ import (
 // Usage is the resource usage of a run.
 type Usage struct {
 	Exit   int   // exit code; -1 if a signal ended the program
-	Killed bool  // because it was out of memory
+	Killed bool  // the program was killed because it was out of memory
 	Peak   int64 // resident bytes, as the kernel counted them
 	CPU    time.Duration
 	Wall   time.Duration
 }
 
-// command is the first argument that makes a program that calls Main run another one.
+// command is the first argument of a process that Run starts. Main then runs another program.
 const command = "run-with-memory-limit"
 
 // Main checks whether Run started this process. If so, it runs the requested program and

@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
-// maxDepth bounds the nesting of schemas, and of the data of recursive ones.
+// maxDepth bounds the nesting of schemas, and of the data of recursive schemas.
 const maxDepth = 5
 
 var simple = []string{"null", "boolean", "int", "long", "float", "double", "bytes", "string"}

@@ -96,7 +96,7 @@ func (c *Cursor) cut(missing int64, reason string, args ...any) {
 	c.Stop(&Error{Offset: c.Offset(), Reason: fmt.Sprintf(reason, args...), Cut: true})
 }
 
-// Bytes returns the next n bytes: a part of the bytes of New, or new ones.
+// Bytes returns the next n bytes. They are a part of the bytes of New, or new memory.
 func (c *Cursor) Bytes(n int64, what string) []byte { return c.BytesWithin(n, math.MaxInt64, what) }
 
 // chunk bounds the memory that is allocated for a length before its bytes are read.
@@ -133,7 +133,7 @@ func (c *Cursor) readFailed(err error, what string) {
 	case ended && c.size == math.MaxInt64:
 		c.cut(1, "the stream ends in %s", what)
 		return
-	//guard: distinguishes a file that shrinks from one that is cut
+	//guard: reports a file that shrinks as an error of the reader
 	case ended:
 		err = io.ErrUnexpectedEOF
 	}

@@ -31,7 +31,7 @@ func TestBlockSize(t *testing.T) {
 	}
 }
 
-// TestBlockSizeIsLearned from a name node's refusals, each of which is of one size.
+// TestBlockSizeIsLearned checks what is learned from a name node's refusals of one block size each.
 func TestBlockSizeIsLearned(t *testing.T) {
 	for message, want := range map[string]int64{
 		"Specified block size 524288 is less than configured minimum value dfs.namenode.fs-limits.min-block-size=2097152":            2097152,

@@ -227,7 +227,7 @@ func FuzzConf(f *testing.F) {
 	})
 }
 
-// TestOldAndNewName sets a property by its old and its new name, as Java does.
+// TestOldAndNewName checks a property that is set under its old and its new name. Java does the same.
 func TestOldAndNewName(t *testing.T) {
 	for range 20 { // the order of the map varies
 		c := NewConf(map[string]string{"fs.default.name": "hdfs://old", "fs.defaultFS": "hdfs://new"})

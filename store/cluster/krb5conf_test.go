@@ -115,7 +115,7 @@ func TestRealmsDefaults(t *testing.T) {
 	}
 }
 
-// TestClientsShareNoConfiguration lets one client change its configuration.
+// TestClientsShareNoConfiguration checks that a client that changes its configuration changes no other.
 func TestClientsShareNoConfiguration(t *testing.T) {
 	r := &realms{config: config.New()}
 	addKDC(r.config, "R", "a")

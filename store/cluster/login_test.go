@@ -47,7 +47,7 @@ func TestSimpleLogin(t *testing.T) {
 	}
 }
 
-// TestLazyLogin logs in without tickets: a user with delegation tokens needs none.
+// TestLazyLogin checks that a login succeeds without tickets, which a user with tokens does not need.
 func TestLazyLogin(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("KRB5_CONFIG", dir+"/none")
@@ -79,7 +79,7 @@ func TestNoDistributionCenter(t *testing.T) {
 	wantRefusal(t, err, "krb5.conf")
 }
 
-// TestCredentials expects a keytab's full principal, or the path of the ticket cache.
+// TestCredentials checks that the result is a keytab's full principal, or the ticket cache's path.
 func TestCredentials(t *testing.T) {
 	dir := t.TempDir()
 	krb5 := filepath.Join(dir, "krb5.conf")

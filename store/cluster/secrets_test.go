@@ -63,7 +63,7 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// TestOldestSecretIsForgotten adds more secrets than are kept.
+// TestOldestSecretIsForgotten checks what is hidden after more secrets were added than are kept.
 func TestOldestSecretIsForgotten(t *testing.T) {
 	l := newSimpleLogin(t)
 	secret := func(i int) string { return strings.Repeat(fmt.Sprintf("%05d", i), 4) }

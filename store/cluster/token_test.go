@@ -59,7 +59,7 @@ func sameToken(a, b Token) bool {
 		bytes.Equal(a.Identifier, b.Identifier) && bytes.Equal(a.Password, b.Password)
 }
 
-// TestURLString compares with results of Java's Token.encodeToUrlString.
+// TestURLString checks that results are equal to those of Java's Token.encodeToUrlString.
 func TestURLString(t *testing.T) {
 	for i, want := range []string{
 		"PAMKERgfJi00O0JJUFdeZWxzeoGIj5adpKuyucDHztXc4-rx-P8GDRQbIikwNz5FTFNaYWhvdn2Ei5KZoBTIz9bd5Ovy-QAHDhUcIyoxOD9GTR" +

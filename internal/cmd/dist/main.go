@@ -40,7 +40,7 @@ type release struct {
 	out     string // directory of the files of the release
 	stage   string // directory of the unpacked content of archives and packages
 	version string
-	time    time.Time // of the commit and of all files
+	time    time.Time // time of the commit and of all files
 }
 
 func run(out string, targets []string) (err error) {

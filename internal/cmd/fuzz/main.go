@@ -56,9 +56,9 @@ func main() {
 
 // options are the options of the command.
 type options struct {
-	time     string // for -test.fuzztime
+	time     string // value of -test.fuzztime
 	run      string
-	patterns []string // of packages
+	patterns []string // patterns of packages
 }
 
 // checkTime returns an error unless s is a positive duration or number of runs: without
@@ -77,7 +77,7 @@ func checkTime(s string) error {
 // target is a fuzz function of a package.
 type target struct {
 	temp      string // directory for temporary files
-	dir, path string // of the package
+	dir, path string // directory and import path of the package
 	name      string // empty until the package is compiled
 	binary    string // the package's compiled tests
 	cache     string // directory of the inputs that go test keeps
