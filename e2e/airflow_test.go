@@ -400,7 +400,7 @@ func airflowMapped(a *airflow) {
 	a.wantDestinations(map[string]int{"2026-01-04": 3005})
 }
 
-// airflowConcurrent runs one DAG twice at once, and both DAGs: one run waits or is retried.
+// airflowConcurrent runs one DAG twice at once, and both DAGs at once. One run waits or is retried.
 func airflowConcurrent(a *airflow) {
 	a.writeMail("2026-01-01", "mail.avro", 20_000)
 	b := a.sibling()

@@ -122,7 +122,7 @@ func simpleAvro(t *testing.T) entry {
 	return entry{file: path, class: "ok", path: path, rows: rows}
 }
 
-// TestValuesIndex exchanges files that have trevni.values with Java.
+// TestValuesIndex checks that Java reads files with trevni.values, and that such files of Java are read.
 func TestValuesIndex(t *testing.T) {
 	needJava(t)
 	e := simpleAvro(t)

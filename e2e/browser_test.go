@@ -101,7 +101,7 @@ func (b *browser) wantNames(what string, want ...string) {
 	}
 }
 
-// TestPage uses the page of inspect --html like its readers.
+// TestPage checks the page of inspect --html in a browser, with actions of a reader.
 func TestPage(t *testing.T) {
 	b := startBrowser(t)
 	page, r := inspectedPage(t, tenColumns, 300, tenColumnsRow, "--row-group-size", "8KiB", "--block-size", "1KiB")
@@ -171,7 +171,7 @@ func TestPage(t *testing.T) {
 	b.wantQuiet()
 }
 
-// TestEmptyPage opens the page of an output without files.
+// TestEmptyPage checks the page of an output without files.
 func TestEmptyPage(t *testing.T) {
 	b := startBrowser(t)
 	dir := t.TempDir()
@@ -183,7 +183,7 @@ func TestEmptyPage(t *testing.T) {
 	b.wantQuiet()
 }
 
-// TestWidePage opens a page with more columns than it draws at once.
+// TestWidePage checks a page that has more columns than it draws at once.
 func TestWidePage(t *testing.T) {
 	b := startBrowser(t)
 	for _, c := range []struct {

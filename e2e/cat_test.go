@@ -109,7 +109,7 @@ func wantRoundTrip(t *testing.T, c conversion, flags ...string) bool {
 	return false
 }
 
-// TestCatForms reads real files back in other forms.
+// TestCatForms checks that cat returns the rows of real files in its other forms.
 func TestCatForms(t *testing.T) {
 	t.Parallel()
 	converted := everyNth(wholeCorpus(t, readable), 3, 0)

@@ -107,7 +107,7 @@ func kuduTextOfJSON(t *testing.T, typ cfile.Type, lines string) []byte {
 	return text
 }
 
-// TestCFileSampleIndexes removes the positional index from Kudu's own files.
+// TestCFileSampleIndexes checks Kudu's own files after their positional index was removed.
 func TestCFileSampleIndexes(t *testing.T) {
 	k := newKudu(t)
 	for _, name := range []string{"i32_bshuf_lz4_multilevel.cf", "i32_plain_validx.cf", "str_prefix_validx_snappy.cf"} {

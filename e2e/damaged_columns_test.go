@@ -87,7 +87,7 @@ func TestDamagedColumns(t *testing.T) {
 	})
 }
 
-// TestHostileColumns reads column files that were made to exhaust memory or time.
+// TestHostileColumns checks that column files that should exhaust memory or time do not.
 func TestHostileColumns(t *testing.T) {
 	const schema = `{"type":"record","name":"R","fields":[
 		{"name":"s","type":"string"},{"name":"a","type":{"type":"array","items":"null"}},{"name":"o","type":["null","bytes"]}]}`

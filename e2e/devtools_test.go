@@ -16,7 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// browser is a Chromium with one page, controlled by the DevTools protocol: JSON messages
+// browser is a Chromium with one page. It is controlled by the DevTools protocol: JSON messages
 // that end with a zero byte, over a pipe in each direction.
 type browser struct {
 	t       *testing.T

@@ -262,7 +262,7 @@ func launch(t *testing.T, cmd *exec.Cmd) *running {
 	return r
 }
 
-// want waits for the exit code; -1 is a signal.
+// want waits for the exit code. -1 means that a signal ended the program.
 func (r *running) want(t *testing.T, code int) {
 	t.Helper()
 	select {
@@ -275,7 +275,7 @@ func (r *running) want(t *testing.T, code int) {
 	}
 }
 
-// code waits for the exit code; -1 is a signal.
+// code waits for the exit code. -1 means that a signal ended the program.
 func (r *running) code() int {
 	<-r.ended
 	return r.cmd.ProcessState.ExitCode()
@@ -305,7 +305,7 @@ func (s *site) measure(t *testing.T, dest string) {
 	s.wantComplete(t, dest)
 }
 
-// TestKilledOnHDFS kills data nodes and the client of conversions to HDFS.
+// TestKilledOnHDFS checks conversions to HDFS whose data nodes or client are killed.
 func TestKilledOnHDFS(t *testing.T) {
 	c := hadooptest.New(t, hadooptest.Config{DataNodes: 3})
 	t.Run("data node", func(t *testing.T) { killedDataNode(t, c) })
@@ -349,7 +349,7 @@ func killedDataNode(t *testing.T, c *hadooptest.Cluster) {
 	}
 }
 
-// TestHungNodes suspends daemons for longer than any deadline.
+// TestHungNodes checks conversions while daemons are suspended for longer than any deadline.
 func TestHungNodes(t *testing.T) {
 	const deadline = "4000" // ms
 	s := newSite(t, hadooptest.New(t, hadooptest.Config{

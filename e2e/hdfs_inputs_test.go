@@ -15,8 +15,8 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// TestHDFSInputGone replaces and removes an input while a conversion reads it. The error
-// is that of a changed input, not of storage.
+// TestHDFSInputGone checks the error if an input is replaced or removed while a conversion reads
+// the input. It is the error of a changed input, not of storage.
 func TestHDFSInputGone(t *testing.T) {
 	s := newSite(t, hadooptest.Shared(t), 40_000, "--row-group-size=2MiB", "--workers=1", "--store-retry=3s")
 	data, err := os.ReadFile(s.input)

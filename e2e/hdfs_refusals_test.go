@@ -110,7 +110,7 @@ func (r refusal) run(t *testing.T, f folder, client, uri, input string) {
 	}
 }
 
-// TestFullDataNodes converts more than fits. A retry may succeed after space is freed.
+// TestFullDataNodes checks a conversion of more than fits. A retry may succeed after space is freed.
 func TestFullDataNodes(t *testing.T) {
 	hadooptest.RequireCluster(t)
 	dir := t.TempDir()
