@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// aheadBytes bounds the memory for all columns of a part, aheadPiece a single
-	// piece, and aheadAlone a piece of a column that is read alone.
+	// aheadBytes bounds the bytes of all pieces of a part, aheadPiece the bytes of one
+	// piece, and aheadAlone the bytes of a piece if only one column is read.
 	aheadBytes = 32 << 20
 	aheadPiece = 1 << 20
 	aheadAlone = 2 << 20
 	// aheadLeast is the least size of a piece that is worth its own request, even if
 	// blocks are larger.
 	aheadLeast = 256 << 10
-	// aheadReads is how many pieces of a part are read in the background at once.
+	// aheadReads is the most pieces of a part that are read in the background at once.
 	aheadReads = 4
-	// blockSize is the default size of a block.
+	// blockSize is the default size of a block in column files.
 	blockSize = 64 << 10
 	// aheadAfter is the number of consecutive pieces after which the next one is read
 	// in the background. If few rows are read, an earlier start is wasted.
@@ -33,24 +33,24 @@ const (
 // pieces that grow and never pass its end. Soon each piece is read in the background
 // while the one before it is consumed.
 //
-// A piece takes one of the few background places only while it is read. If no place is
-// free, it is read when it is needed, so that no column waits for others. If there is
-// no memory for it, the column is read block by block meanwhile.
+// If aheadReads pieces are being read already, a piece is read when it is needed, so
+// that no column waits for others. If there is no memory for a piece, the column is read
+// block by block until there is.
 //
 // Small columns are read block by block: pieces would take a request for each column,
-// while one stream covers many. See file.ReadAt.
+// but one stream covers many small columns. See file.ReadAt.
 type ahead struct {
 	memory *budget.Heap
-	limit  int64 // bytes of all pieces
-	wanted int   // columns that are read side by side, as far as known
+	limit  int64 // most bytes of all pieces
+	wanted int   // number of columns that are read side by side; 0 if it is not known
 	reads  sync.WaitGroup
 
 	mu      sync.Mutex // guards the fields below
 	whole   bool       // the part is read from its start to its end
 	tracks  map[columnID]*track
 	held    int64 // bytes of all pieces
-	running int   // pieces that are being read in the background
-	read    int64 // bytes that were read and not yet counted
+	running int   // number of pieces that are being read in the background
+	read    int64 // bytes that were read since the last bytesRead
 	closed  bool
 }
 
@@ -65,9 +65,9 @@ type track struct {
 	id        columnID
 	small     bool       // the column is read block by block
 	mu        sync.Mutex // guards the fields below; held by the column's reader
-	at        int64      // where the last read ended
+	at        int64      // offset at which the last read ended
 	size      int64      // size of the last piece; 0 after a seek
-	pieces    int        // number of consecutive pieces
+	pieces    int        // number of consecutive pieces that were read
 	now, next *piece     // the piece that is consumed, and the one after it
 	ended     bool       // another track continues the column
 }
@@ -75,16 +75,16 @@ type track struct {
 // piece is a range of a file that is read at once.
 type piece struct {
 	start int64
-	buf   []byte // has the range's length; empty without a range
-	read  int    // how much of it was read
-	err   error  // replaces the rest
+	buf   []byte // as long as the range; empty if the piece has no range
+	read  int    // number of bytes of buf that were read
+	err   error  // why the rest was not read
 
 	done             chan struct{} // closed when a read in the background has ended
-	running, dropped bool          // under ahead.mu
+	running, dropped bool          // guarded by ahead.mu
 }
 
-// newAhead returns an ahead that holds at most this many bytes, or the default if that
-// is less.
+// newAhead returns an ahead whose pieces hold at most most bytes, and at most
+// aheadBytes.
 func newAhead(memory *budget.Heap, most int64) *ahead {
 	return &ahead{memory: memory, limit: min(most, aheadBytes), tracks: make(map[columnID]*track)}
 }
@@ -143,9 +143,9 @@ func (a *ahead) track(id columnID, off, end int64) *track {
 	return t
 }
 
-// smallest returns the size up to which columns are small: a few blocks if several are
-// read, the size of a quick read for a single one, and any size if the part is read
-// from start to end. a.mu is held.
+// smallest returns the size up to which columns are small: aheadPiece if one column is
+// read, and two blocks if several are. If the part is read from start to end, columns of
+// any size are small. a.mu is held.
 func (a *ahead) smallest() int64 {
 	switch {
 	case a.whole:
@@ -156,7 +156,8 @@ func (a *ahead) smallest() int64 {
 	return 2 * blockSize
 }
 
-// grown returns the size of a column's next piece, which is larger than a block.
+// grown returns the size of a column's next piece: twice the size of the last piece or
+// block, within the limits.
 func (a *ahead) grown(t *track, block int) int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -167,8 +168,8 @@ func (a *ahead) grown(t *track, block int) int64 {
 	return min(2*max(t.size, int64(block)), most)
 }
 
-// fetch reads bytes that no piece holds. It reads a whole piece if that is larger than
-// p and fits into memory, else it reads into p directly.
+// fetch reads bytes that no piece holds. If the next piece is larger than p and fits
+// into memory, fetch reads the whole piece. Otherwise it reads into p directly.
 func (a *ahead) fetch(t *track, p []byte, off, end int64) (n int, err error) {
 	size := min(t.size, end-off)
 	a.mu.Lock()
@@ -188,8 +189,8 @@ func (a *ahead) fetch(t *track, p []byte, off, end int64) (n int, err error) {
 	return n, err
 }
 
-// begin starts to read the next piece of a column in the background, unless a read was
-// started or would be wasted.
+// begin starts to read the next piece of a column in the background, unless the piece
+// exists already, would probably not be used, or has no memory.
 func (a *ahead) begin(t *track, block int, end int64) {
 	from := max(t.at, t.now.start+int64(len(t.now.buf)))
 	if t.pieces < aheadAfter || len(t.next.buf) > 0 || t.now.err != nil || t.small || from >= end {
@@ -217,7 +218,8 @@ func (a *ahead) begin(t *track, block int, end int64) {
 	})
 }
 
-// room sizes a piece to n bytes if there is memory for it. a.mu is held.
+// room makes q a piece of size bytes at start, and reports whether there is memory for
+// it. a.mu is held.
 func (a *ahead) room(q *piece, start, size int64) bool {
 	if more := size - int64(cap(q.buf)); more > 0 {
 		//guard: keeps columns read ahead within their memory
@@ -231,11 +233,11 @@ func (a *ahead) room(q *piece, start, size int64) bool {
 	return true
 }
 
-// drop empties the pieces of a column. A piece that is being read is left to its
-// reader. a.mu is held.
+// drop empties the pieces of a column. The goroutine that reads a piece frees it.
+// a.mu is held.
 func (a *ahead) drop(t *track) {
 	t.now.empty()
-	//guard: waits for the read in the background
+	//guard: leaves the buffer to the read in the background
 	if t.next.running {
 		t.next.dropped = true
 		t.next = new(piece)
@@ -243,7 +245,7 @@ func (a *ahead) drop(t *track) {
 	t.next.empty()
 }
 
-// release stops reading a column for now, and releases its memory.
+// release ends the track of a column, and releases its memory.
 func (a *ahead) release(t *track) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -261,7 +263,7 @@ func (a *ahead) free(q *piece) {
 	q.buf = nil
 }
 
-// all notes that the part is read from start to end, which a stream does best.
+// all switches to reading the part from start to end, without pieces.
 func (a *ahead) all() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -283,7 +285,7 @@ func (a *ahead) bytesRead() int64 {
 	return n
 }
 
-// close waits for the background reads, whose context has ended. No other one starts.
+// close waits for the background reads, whose context has ended. No other read starts.
 func (a *ahead) close() {
 	a.mu.Lock()
 	a.closed = true
@@ -298,14 +300,13 @@ func (t *track) advance() {
 	t.next.empty()
 }
 
-// empty keeps the memory.
+// empty removes the piece's range, and keeps its memory.
 func (q *piece) empty() { q.start, q.buf, q.err = 0, q.buf[:0], nil }
 
 func (q *piece) covers(off int64) bool { return off >= q.start && off-q.start < int64(len(q.buf)) }
 
-// copy copies the piece's bytes from an offset on. If the read of the piece failed, it
-// returns that error, even for blocks before the place of the failure: storage has used
-// up its retries.
+// copy copies the piece's bytes from an offset on. If the read of the piece failed
+// before p was full, copy returns that error: storage has used up its retries.
 func (q *piece) copy(p []byte, off int64) (n int, err error) {
 	if !q.covers(off) {
 		return 0, nil

@@ -14,35 +14,39 @@ import (
 )
 
 // Batches reads the columns of rows, some rows at a time. It belongs to one goroutine.
-// Once its vectors have grown, it allocates nothing per row or batch.
+// Once its vectors have grown, it allocates nothing per row or batch, unless a vector
+// was so large that its memory is freed.
 //
+//	defer b.Close()
 //	for b.Next() {
 //		use(b.Rows(), b.Vector(0))
 //	}
 //	if err := b.Err(); err != nil { … }
 type Batches struct {
-	rows    *selection
-	columns *columns
-	maxRows int
-	rest    []span // rows found and not yet read
-	origins []origin
-	scan    *Scan        // resolves the rows; nil if they are read unchanged
-	reader  *budget.Heap // memory of the caller that reads the batches
-	made    int64        // bytes of reader that ReserveBatch reserved
-	err     error
+	selection     *selection
+	columns       *columns
+	maxRows       int
+	rest          []span // rows found and not yet read
+	origins       []origin
+	scan          *Scan        // the scan whose rows become columns, if Query.Schema is set; else nil
+	callerHeap    *budget.Heap // memory that the caller reserved by Reserve and ReserveBatch
+	batchReserved int64        // bytes that ReserveBatch reserved for the current batch
+	err           error
 }
 
-// origin maps the rows of a batch from one on to those of a part.
+// origin says that row first of a batch, and the rows up to the next origin, are rows of
+// a part, beginning with row.
 type origin struct {
-	first int32 // in the batch
+	first int32 // number of the row in the batch
 	part  int32
-	row   int64 // in the part
+	row   int64 // number of the row in the part
 }
 
-// Batches starts to read columns. ctx bounds the reads.
+// Batches checks the query and returns its batches. Next reads them, and fails once ctx
+// has ended.
 func (d *Dataset) Batches(ctx context.Context, q Query) (*Batches, error) {
 	if q.BatchRows < 0 {
-		return nil, queryf("batches of %d rows", q.BatchRows)
+		return nil, queryf("BatchRows %d is negative", q.BatchRows)
 	}
 	if q.Schema != nil {
 		return d.resolvedBatches(ctx, q)
@@ -57,7 +61,7 @@ func (d *Dataset) Batches(ctx context.Context, q Query) (*Batches, error) {
 func ownSchema(s *selection) (*shred.Schema, error) { return s.mapping.Schema, nil }
 
 func newBatches(s *selection, q Query) (*Batches, error) {
-	b := &Batches{rows: s, maxRows: q.BatchRows, reader: s.dataset.list.memory.NewHeap()}
+	b := &Batches{selection: s, maxRows: q.BatchRows, callerHeap: s.dataset.list.memory.NewHeap()}
 	if b.maxRows == 0 {
 		b.maxRows = defaultBatchRows
 	}
@@ -67,9 +71,10 @@ func newBatches(s *selection, q Query) (*Batches, error) {
 	return b, nil
 }
 
-// bind prepares to read columns of the selection's section.
+// bind prepares to read columns of the selection's section. Each section (parts with one
+// schema) has its own numbers of columns.
 func (b *Batches) bind() error {
-	s := b.rows
+	s := b.selection
 	if b.columns != nil {
 		b.columns.memory.heap.Close()
 	}
@@ -81,25 +86,27 @@ func (b *Batches) bind() error {
 	return nil
 }
 
-// Mapping returns the columns that are read, in the order of the schema; nil for the output of no input.
-func (b *Batches) Mapping() *shred.Mapping { return b.rows.mapping }
+// Mapping returns the columns that are read, in the order of the schema. It returns nil
+// if the dataset is an output that was made without inputs.
+func (b *Batches) Mapping() *shred.Mapping { return b.selection.mapping }
 
-// Reserve accounts for n bytes that the reader of the batches keeps until Close.
-func (b *Batches) Reserve(n int64) error { return b.reader.Reserve(n) }
+// Reserve accounts for n bytes that the caller keeps until Close.
+func (b *Batches) Reserve(n int64) error { return b.callerHeap.Reserve(n) }
 
-// ReserveBatch accounts for n bytes that the reader adds to this batch beyond copies of
-// its vectors. Next releases them.
+// ReserveBatch accounts for n bytes that the caller allocates for the current batch, in
+// addition to the copies that Query.Copies announces. Next releases them.
 func (b *Batches) ReserveBatch(n int64) error {
-	if err := b.reader.Reserve(n); err != nil {
+	if err := b.callerHeap.Reserve(n); err != nil {
 		return err
 	}
-	b.made += n
+	b.batchReserved += n
 	return nil
 }
 
-// Next reads the next batch, and reports whether there was one. It reuses the vectors
-// of the batch before. A batch has the number of rows asked for, or fewer if they are
-// large or the last.
+// Next reads the next batch into the vectors of the last one, and reports whether there
+// was one. A batch has Query.BatchRows rows. It has fewer if the rows are large, at the
+// end of the rows, and before rows whose schema is another one. An error drops the rows
+// that were already read for the batch.
 func (b *Batches) Next() bool {
 	if b.err != nil {
 		return false
@@ -109,32 +116,32 @@ func (b *Batches) Next() bool {
 		return false
 	}
 	b.columns.reset()
-	b.reader.Release(b.made)
-	b.made = 0
+	b.callerHeap.Release(b.batchReserved)
+	b.batchReserved = 0
 	b.origins = b.origins[:0]
 	b.err = b.fill()
 	if b.err != nil && !errors.Is(b.err, io.EOF) {
 		b.columns.reset()
 	}
-	b.rows.stats.Rows += int64(b.columns.rows)
+	b.selection.stats.Rows += int64(b.columns.rows)
 	return b.columns.rows > 0
 }
 
 // fill reads rows until the batch is full. It returns io.EOF after the last row.
 func (b *Batches) fill() error {
 	for b.columns.rows < b.maxRows {
-		if err := b.rows.ctx.Err(); err != nil {
+		if err := b.selection.ctx.Err(); err != nil {
 			return err
 		}
 		if len(b.rest) == 0 {
-			file := b.rows.file
+			file := b.selection.file
 			var err error
-			b.rest, err = b.rows.next()
-			if errors.Is(err, io.EOF) && b.columns.rows > 0 && b.rows.more() {
+			b.rest, err = b.selection.next()
+			if errors.Is(err, io.EOF) && b.columns.rows > 0 && b.selection.more() {
 				return nil // the next rows have other columns
 			}
 			if errors.Is(err, io.EOF) {
-				if err = b.rows.follow(); err == nil {
+				if err = b.selection.follow(); err == nil {
 					err = b.bind()
 				}
 			}
@@ -144,15 +151,15 @@ func (b *Batches) fill() error {
 			if len(b.rest) == 0 {
 				continue
 			}
-			if b.rows.file != file {
-				if err := b.columns.bind(b.rows.file); err != nil {
-					return b.rows.located(err)
+			if b.selection.file != file {
+				if err := b.columns.bind(b.selection.file); err != nil {
+					return b.selection.located(err)
 				}
 			}
 		}
 		n, err := b.columns.read(b.rest, b.maxRows)
 		if err != nil {
-			return b.rows.located(err)
+			return b.selection.located(err)
 		}
 		if n == 0 {
 			return nil
@@ -163,22 +170,25 @@ func (b *Batches) fill() error {
 	return nil
 }
 
-// noteOrigins notes that the last n rows of the batch are the first of rest.
+// noteOrigins records where the last n rows of the batch come from: they are the first n
+// rows of b.rest.
 func (b *Batches) noteOrigins(n int) {
 	for _, s := range b.rest {
 		if n <= 0 {
 			return
 		}
-		b.origins = append(b.origins, origin{int32(b.columns.rows - n), int32(b.rows.part), b.rows.file.first + s.from})
+		b.origins = append(b.origins, origin{int32(b.columns.rows - n), int32(b.selection.part), b.selection.file.first + s.from})
 		n -= int(s.to - s.from)
 	}
 }
 
-// Origin returns the part of a row of the batch, and its number there.
+// Origin returns the name of the part that row i of the batch is from, and the row's
+// number in that part.
 func (b *Batches) Origin(i int) (part string, row int64) {
-	after, _ := slices.BinarySearchFunc(b.origins, int32(i)+1, func(o origin, row int32) int { return cmp.Compare(o.first, row) })
-	o := b.origins[after-1]
-	return b.rows.dataset.Parts()[o.part].Name, o.row + int64(int32(i)-o.first)
+	// next is the first origin after row i.
+	next, _ := slices.BinarySearchFunc(b.origins, int32(i)+1, func(o origin, row int32) int { return cmp.Compare(o.first, row) })
+	o := b.origins[next-1]
+	return b.selection.dataset.Parts()[o.part].Name, o.row + int64(int32(i)-o.first)
 }
 
 // Rows returns the number of rows in the batch.
@@ -189,12 +199,13 @@ func (b *Batches) Rows() int {
 	return b.columns.rows
 }
 
-// Vector returns the values of a column of Mapping in the batch. A child column has the
+// Vector returns the batch's values of column col of Mapping. A child column has the
 // values of all items of its parent in the batch, in order. The vector is valid until
-// Next.
+// the next call of Next.
 func (b *Batches) Vector(col int) *column.Vector { return b.columns.vectors[col] }
 
-// Err returns the error that ended the reading, or nil at the end of the rows.
+// Err returns the error that ended the reading. It returns nil at the end of the rows
+// and after Close.
 func (b *Batches) Err() error {
 	if errors.Is(b.err, io.EOF) {
 		return nil
@@ -202,20 +213,20 @@ func (b *Batches) Err() error {
 	return b.err
 }
 
-// Stats returns the figures of the reading so far.
+// Stats returns what the query has read so far.
 func (b *Batches) Stats() Stats {
 	if b.scan == nil {
-		return b.rows.stats
+		return b.selection.stats
 	}
 	s := b.scan.Stats()
-	s.Rows = b.rows.stats.Rows
+	s.Rows = b.selection.stats.Rows
 	return s
 }
 
-// Close ends the reading. The vectors stay valid.
+// Close ends the reading. The vectors of the last batch stay valid.
 func (b *Batches) Close() {
-	b.rows.end()
-	b.reader.Close()
+	b.selection.end()
+	b.callerHeap.Close()
 	if b.columns != nil {
 		b.columns.memory.heap.Close()
 	}

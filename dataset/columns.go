@@ -13,11 +13,11 @@ import (
 const (
 	// defaultBatchRows is the default of Query.BatchRows.
 	defaultBatchRows = 4096
-	// batchBytes is how many bytes of blocks the rows of a batch may take, judged by
-	// the blocks' sizes.
+	// batchBytes bounds the bytes that the rows of a batch take in blocks, estimated from
+	// the sizes of the blocks.
 	batchBytes = 16 << 20
-	// maxItems bounds the items of a column in a batch, and maxTotal those of all
-	// columns: a few bytes of repeats can stand for any number.
+	// maxItems bounds the items of one column in a batch, and maxTotal the items of all
+	// columns: a few bytes of repeats can stand for any number of items.
 	maxItems = 1 << 24
 	maxTotal = 1 << 26
 )
@@ -28,12 +28,12 @@ type columns struct {
 	vectors                []*column.Vector
 	marks                  []mark
 	window                 []stretch   // rows that are read together
-	windowStart, windowEnd int64       // in the part
-	items                  [][]stretch // the window in the items of each column
-	rows                   int         // in the vectors
-	bytes                  int64       // that they take in the blocks, roughly
+	windowStart, windowEnd int64       // first row of the window, and the row after it
+	items                  [][]stretch // per column, the window counted in items
+	rows                   int         // number of rows in the vectors
+	bytes                  int64       // approximate bytes of these rows in blocks
 	memory                 vectorMemory
-	empty                  []bool // arrays whose items take no bytes
+	empty                  []bool // per column, whether it is an array whose items take no bytes
 }
 
 func newColumns(all []column.Column, numbers []int, memory vectorMemory) *columns {
@@ -62,9 +62,9 @@ func (c *columns) reset() {
 	c.rows, c.bytes = 0, 0
 }
 
-// read appends the first rows of spans to the vectors, and returns their number. It
-// reads the rows that fit, at least one if the vectors are empty, so that 0 means full
-// vectors. most bounds the rows in the vectors.
+// read appends the first rows of spans to the vectors, as many as fit, and returns how
+// many it appended. most bounds the rows in the vectors. If the vectors are empty, at
+// least one row is read, so a result of 0 means that the vectors are full.
 func (c *columns) read(spans []span, most int) (n int, err error) {
 	from := spans[0].from
 	var refused error
@@ -112,8 +112,9 @@ func (c *columns) read(spans []span, most int) (n int, err error) {
 	return 0, e
 }
 
-// plan makes the window: up to most rows of spans, which end before row end. No gap in
-// it reaches row beyond, because a block in that gap must not be read.
+// plan makes the window: the first rows of spans, at most most rows. It returns their
+// number, and the row after the last one. After a gap, no range begins at row beyond or
+// later, so that a block that lies in the gap is not read.
 func (c *columns) plan(spans []span, most int, beyond int64) (n int, end int64) {
 	c.window = c.window[:0]
 	end = spans[0].from
@@ -130,14 +131,14 @@ func (c *columns) plan(spans []span, most int, beyond int64) (n int, end int64) 
 	return n, end
 }
 
-// append reads the window into the vectors, whose earlier state is marked.
+// append reads the window into the vectors. restore undoes it by the marks.
 func (c *columns) append() error {
 	for i, v := range c.vectors {
 		c.marks[i] = markOf(v)
 	}
 	c.at = -1
 	total := 0
-	for i := range c.each {
+	for i := range c.columnCursors {
 		items, err := c.appendAccounted(i)
 		if err != nil {
 			return err
@@ -153,8 +154,7 @@ func (c *columns) append() error {
 	return nil
 }
 
-// growItems adds items that append read, which may take no bytes, to the growth of
-// their file.
+// growItems adds the items without bytes that append read to the growth of their file.
 func (c *columns) growItems() error {
 	items := int64(0)
 	for i, empty := range c.empty {
@@ -177,7 +177,7 @@ func (c *columns) appendAccounted(i int) (items int, err error) {
 	v.Limit = v.Values + c.memory.values()
 	items, err = c.appendColumn(i)
 	if errors.Is(err, column.ErrFull) && v.Values <= c.memory.values() && c.rows == 0 && len(c.window) == 1 && c.window[0].n == 1 {
-		// A single row does not fit. Its values may be of a byte each.
+		// A single row does not fit. Each value may take a single byte of the block.
 		if refused := c.memory.heap.Check(valueMemory * c.rawSize(i)); refused != nil {
 			err = refused
 		}
@@ -188,7 +188,8 @@ func (c *columns) appendAccounted(i int) (items int, err error) {
 	return items, c.memory.update(i, v)
 }
 
-// largeBlock is the block size from which memory is checked before the block is read.
+// largeBlock is the size in bytes from which a block's memory is checked before it is
+// read.
 const largeBlock = 1 << 20
 
 // rawSize returns the size of the blocks of a column that hold the window's first row.
@@ -201,12 +202,12 @@ func (c *columns) rawSize(i int) int64 {
 	return blocks[b].RawSize
 }
 
-// plausible is the largest growth by decompression for which a block's size is trusted
-// before the block is read.
+// plausible is the largest ratio of raw to stored size at which a block's raw size is
+// trusted before the block is read.
 const plausible = 1100
 
-// expected returns roughly the most bytes that the window takes in large blocks of a
-// column.
+// expected estimates an upper bound of the bytes that the window takes in large blocks
+// of a column.
 func (c *columns) expected(i int) (bytes int64) {
 	first, end := c.windowStart, c.windowEnd
 	blocks := c.blocks[i]
@@ -214,7 +215,7 @@ func (c *columns) expected(i int) (bytes int64) {
 	for b := from; b < len(blocks) && blocks[b].FirstRow < end; b++ {
 		col := &blocks[b]
 		if col.RawSize < largeBlock || col.RawSize/plausible > col.StoredSize {
-			continue // reading the block shows whether it is true
+			continue // reading the block shows whether its size is true
 		}
 		rows := min(end, col.FirstRow+col.Rows) - max(first, col.FirstRow)
 		bytes += min(col.RawSize, 4*(col.RawSize/max(col.Rows, 1)+1)*max(rows, 0))
@@ -222,8 +223,8 @@ func (c *columns) expected(i int) (bytes int64) {
 	return bytes
 }
 
-// check checks that the values of a column that append read suit its type. Every user
-// of vectors relies on it.
+// check checks that the values that append read into a column fit its type. Every user
+// of vectors relies on this check.
 func (c *columns) check(i int) error {
 	col, v, m := &c.all[c.numbers[i]], c.vectors[i], &c.marks[i]
 	if col.Optional {

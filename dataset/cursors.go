@@ -9,25 +9,26 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// cursors move side by side over columns of a part, each child after its parent.
+// cursors move side by side over columns of a part, each child after its parent. The
+// slices have one element per column.
 type cursors struct {
-	all     []column.Column // of the dataset
-	numbers []int           // of these columns, ascending, parents included
-	parents []int           // of each, as an index here; -1 at the top
+	all     []column.Column // all columns of the dataset
+	numbers []int           // indexes in all of the columns that are read, ascending, with their parents
+	parents []int           // index in numbers of each column's parent, or -1 at the top
 
-	part    *queryPart
-	each    []format.Cursor
-	blocks  [][]format.Block // of each
-	at      int64            // row before which they stand; -1: unknown
-	extents []extent         // extent of the block of each column that holds a row up to at
-	moved   []int64          // items that the last move passed; -1: not known
+	part          *queryPart
+	columnCursors []format.Cursor
+	blocks        [][]format.Block // block tables
+	at            int64            // row before which all cursors are; -1 if it is unknown
+	extents       []extent
+	moved         []int64 // items that the last move passed; -1 if the column sought
 }
 
 // extent is how far a column can be read without passing over a whole block: to the end
-// of the block after the one read last.
+// of the block after the one that was read last.
 type extent struct {
-	end     int64 // the first row after it
-	rowSize int64 // bytes per row in that block, roughly
+	end     int64 // the first row after the extent
+	rowSize int64 // approximate bytes per row in the extent's block
 }
 
 func newCursors(all []column.Column, numbers []int) cursors {
@@ -46,9 +47,9 @@ func newCursors(all []column.Column, numbers []int) cursors {
 // bind moves to the start of a part.
 func (c *cursors) bind(q *queryPart) (err error) {
 	c.part, c.at = q, 0
-	c.each, c.blocks = make([]format.Cursor, len(c.numbers)), make([][]format.Block, len(c.numbers))
+	c.columnCursors, c.blocks = make([]format.Cursor, len(c.numbers)), make([][]format.Block, len(c.numbers))
 	for i, col := range c.numbers {
-		if c.each[i], err = q.Cursor(col); err != nil {
+		if c.columnCursors[i], err = q.Cursor(col); err != nil {
 			return err
 		}
 		if c.blocks[i], err = q.blocksOf(col); err != nil {
@@ -59,9 +60,9 @@ func (c *cursors) bind(q *queryPart) (err error) {
 	return c.checkMemory(q)
 }
 
-// checkMemory reports whether one block of each column fits into memory, before the
-// first is read. Its error names the need of all of them. It counts only a part of a
-// large block, because its size may be damaged.
+// checkMemory fails if one block of each column does not fit into memory, before any
+// block is read. The error names the bytes that all these blocks need. At most
+// largeBlock bytes of a block are counted, because its stated size may be damaged.
 func (c *cursors) checkMemory(q *queryPart) error {
 	need := int64(0)
 	for _, blocks := range c.blocks {
@@ -75,11 +76,11 @@ func (c *cursors) checkMemory(q *queryPart) error {
 	return nil
 }
 
-// move moves to a row that is to be read. Columns skip the items between, as counted by
-// the parent. A column seeks only if a whole block lies between, or if the parent
-// sought.
+// move moves all cursors to a row that is to be read. A child column skips as many items
+// as its parent has in the rows between. A column seeks only if the row is before the
+// cursor or after its extent, or if its parent sought.
 func (c *cursors) move(row int64) (err error) {
-	for i, cursor := range c.each {
+	for i, cursor := range c.columnCursors {
 		gap := row - c.at
 		if p := c.parents[i]; p >= 0 {
 			gap = c.moved[p]
@@ -101,7 +102,7 @@ func (c *cursors) move(row int64) (err error) {
 	return nil
 }
 
-// measure sets the extent of a column after a row that was read, or -1 at the start.
+// measure sets the extent of a column after row was read. row is -1 if no row was read.
 func (c *cursors) measure(i int, row int64) {
 	blocks := c.blocks[i]
 	if len(blocks) == 0 {
@@ -116,7 +117,7 @@ func (c *cursors) measure(i int, row int64) {
 func (c *cursors) extent() extent {
 	all := extent{end: math.MaxInt64, rowSize: 1}
 	for i, e := range c.extents {
-		if len(c.blocks[i]) == 0 { // such as a branch that no row took
+		if len(c.blocks[i]) == 0 { // such as a branch of a union that no row has
 			continue
 		}
 		all.end = min(all.end, e.end)

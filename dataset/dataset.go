@@ -21,18 +21,18 @@ type Dataset struct {
 
 // section is consecutive parts whose rows have the same schema.
 type section struct {
-	first, end int            // in Listing.Parts
-	name       string         // of the output or the file that its schema is from
-	schema     string         // its text
-	same       string         // another text of the same schema, the one seen last
+	first, end int            // indexes in Listing.Parts: the first part, and the part after the last one
+	name       string         // path of the output or the file that has the schema
+	schema     string         // text of the schema
+	same       string         // another text of the same schema, which was compared last
 	files      *shred.Mapping // columns of the rows in the files
-	mapping    *shred.Mapping // columns of the rows with their keys, which come last
-	keys       []int          // those keys, in Listing.keys
+	mapping    *shred.Mapping // columns of the rows with the keys of their directories, which come last
+	keys       []int          // indexes of these keys in Listing.keys
 }
 
-// Open opens what List finds, and Avro object container files, as one dataset. It reads
-// the manifests of committed outputs and the headers of other files. A query checks
-// that the rows it needs have one schema.
+// Open opens the files that List finds as one dataset. It reads the manifests of
+// committed outputs and the headers of other files. The rows may have several schemas:
+// each query checks that the rows it needs have one.
 func Open(ctx context.Context, at []store.Location, o Options) (*Dataset, error) {
 	l, err := List(ctx, at, o)
 	if err != nil {
@@ -58,7 +58,7 @@ func (l *Listing) Dataset(ctx context.Context) (*Dataset, error) {
 	return d, nil
 }
 
-// addPart adds a part to the last section, or begins another one with it.
+// addPart adds a part to the last section, or begins another section with the part.
 func (d *Dataset) addPart(ctx context.Context, i int, p *Part) (err error) {
 	if p.Output >= 0 && d.list.Outputs[p.Output].schema != "" {
 		err = d.addSchema(&d.list.Outputs[p.Output], i)
@@ -80,7 +80,7 @@ func (d *Dataset) last() *section {
 	return &section{}
 }
 
-// addSchema adds the schema of an output for its part i.
+// addSchema adds part i by the schema in its output's manifest.
 func (d *Dataset) addSchema(r *Output, i int) error {
 	if d.last().is(r.schema) {
 		return nil
@@ -96,7 +96,7 @@ func (d *Dataset) addSchema(r *Output, i int) error {
 	return d.addMapping(r.Path, i, m)
 }
 
-// measure reads the number of rows of part i and their schema from its files.
+// measure adds part i by the schema and the number of rows in its files.
 func (d *Dataset) measure(ctx context.Context, i int, p *Part) error {
 	if h, err := d.list.avroHeader(ctx, p); err != nil {
 		return err
@@ -138,19 +138,20 @@ func (d *Dataset) addMapping(name string, i int, m *shred.Mapping) error {
 	return nil
 }
 
-// is reports whether a schema's text is known to be one of the section.
+// is reports whether a text is known to be of the section's schema.
 func (s *section) is(schema string) bool {
 	return s.files != nil && (schema == s.schema || schema == s.same)
 }
 
-// differs returns the error for a section whose needed rows have another schema than
-// those of the section before it.
+// differs returns the error for section i, if its rows have another schema than the rows
+// of section i-1.
 func (d *Dataset) differs(i int) error {
 	return damage.New(damage.Schema, d.sections[i].name, -1, "the rows have a different schema than those of %s; --schema resolves them to one", d.sections[i-1].name)
 }
 
-// Schema returns the schema of the first rows. It is that of all rows unless Scan and
-// Batches report otherwise, and nil for the output of no input.
+// Schema returns the schema of the first rows. If other rows have another schema, Scan
+// and Batches fail when they need these rows. Schema returns nil if the dataset is an
+// output that was made without inputs.
 func (d *Dataset) Schema() *shred.Schema {
 	if len(d.sections) == 0 {
 		return nil
@@ -158,7 +159,7 @@ func (d *Dataset) Schema() *shred.Schema {
 	return d.sections[0].mapping.Schema
 }
 
-// Mapping returns the columns of Schema; nil for the output of no input.
+// Mapping returns the columns of Schema, or nil if Schema is nil.
 func (d *Dataset) Mapping() *shred.Mapping {
 	if len(d.sections) == 0 {
 		return nil
@@ -176,8 +177,9 @@ func (d *Dataset) Parts() []Part { return d.list.Parts }
 // index.
 func (d *Dataset) Outputs() []Output { return d.list.Outputs }
 
-// Spans returns what a condition on all rows demands of single fields, or none if the
-// rows have several schemas. It fails if the condition does not fit the rows.
+// Spans returns the spans of values of single fields to which a condition limits rows.
+// It returns none if the rows have several schemas. It fails if the condition does not
+// fit the rows.
 func (d *Dataset) Spans(condition string) ([]where.Span, error) {
 	if len(d.sections) != 1 {
 		return nil, nil
@@ -189,8 +191,8 @@ func (d *Dataset) Spans(condition string) ([]where.Span, error) {
 	return p.Spans(), nil
 }
 
-// project returns the mapping of the fields that paths name, all if nil, and the
-// section's columns that it takes.
+// project returns the mapping of the fields that paths name, and the numbers of its
+// columns in the section. If paths is nil, all fields are named.
 func (s *section) project(paths []string) (*shred.Mapping, []int, error) {
 	if paths != nil {
 		m, columns, err := s.mapping.Project(paths)
@@ -209,7 +211,7 @@ func (s *section) project(paths []string) (*shred.Mapping, []int, error) {
 // ErrQuery is returned for a query that does not fit the dataset.
 var ErrQuery = errors.New("the query does not fit the data")
 
-// queryError is an ErrQuery with its reason.
+// queryError is an ErrQuery with a reason.
 type queryError struct{ err error }
 
 func (q *queryError) Error() string        { return q.err.Error() }

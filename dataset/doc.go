@@ -8,9 +8,9 @@
 //	Scan     one Avro datum after another
 //	Batches  the values of columns side by side, some thousand rows at a time
 //
-// Both give all fields or chosen ones, of all rows or of those that a condition
-// selects. They read the condition's columns first. The other columns are read only in
-// blocks with rows that match, and only these rows are decoded.
+// Both return all fields or chosen fields, of all rows or of the rows that a condition
+// selects. They read the condition's columns first. In the other columns they read only
+// blocks with rows that match, and decode only these rows.
 //
 // # Trees
 //
@@ -19,39 +19,40 @@
 //	mail/dt=2026-01-01/hour=9/_SUCCESS, part-…
 //	mail/dt=2026-01-01/hour=10/increment-00000001-…/_SUCCESS, part-…
 //
-// The keys are fields of the rows below, after those in the files: a constant of each
-// part. Directories named increment-… belong to one output, and have no key. If the
-// keys alone exclude a part, or the query needs only keys, its files are not opened.
+// Each key is a field of the rows in its directory. The keys come after the fields in
+// the files, and are constant in a part. Directories named increment-… belong to one
+// output, and have no key. If a condition excludes a part by its keys, or the query
+// needs only keys, the files of the part are not opened.
 //
 // # Schemas
 //
-// The rows of all places may have different schemas, but those that a query needs must
-// agree: the chosen fields, or the result of Query.Schema. Otherwise the query fails
-// with a *damage.Error that names two places.
+// Rows of different places may have different schemas. The fields that a query chooses
+// must have one schema in all rows that it needs, or resolve to Query.Schema. Otherwise
+// the query fails with a *damage.Error that names two places.
 //
 // # Reading
 //
 // Files are opened one at a time, and only the parts that the query needs are read: the
 // header, and the block tables and blocks of the columns in question. Columns of remote
-// files are read in pieces, ranges of the file that end with the column. The next piece
-// is read while the one before is decoded. Block tables and blocks of small columns, of
-// which there may be thousands, are read through the stream that storage keeps for
-// nearby reads. So is all of a part that is verified.
+// files are read in pieces: ranges of the file that do not pass the end of the column.
+// The next piece is read while the current one is decoded. Block tables and small
+// columns, of which there may be thousands, are read through the stream that storage
+// keeps for nearby reads. A part that is verified is read through that stream as well.
 //
-// The rows of an Avro file become in-memory parts, some at a time, in a format that
-// suits this, neither compressed nor protected. So do rows that are resolved to another
-// schema before they become columns. All code that reads parts reads these.
+// Some rows at a time, an Avro file becomes in-memory parts, in a format without
+// compression and checksums. Rows that are resolved to another schema before they become
+// columns do so too. The code that reads parts reads the in-memory parts as well.
 //
-// Reading takes memory of Options.Memory: a block of each column that is read, and the
-// rows or vectors made of them. A request that does not fit fails with a *budget.Error.
-// Batches are smaller if memory is short.
+// Reading uses memory of the pool Options.Memory: for a block of each column that is
+// read, and for the rows or vectors made of the blocks. A request that does not fit
+// fails with a *budget.Error. Batches are smaller if memory is short.
 //
-// Every file is compared with the manifest that lists it, in size, rows and schema. A
-// difference is a *damage.Error, and so is damage inside a file. An error in a query is
-// an ErrQuery.
+// The size, the number of rows and the schema of every file are compared with the
+// manifest that lists it. For a difference, and for damage inside a file, the error is a
+// *damage.Error. For a wrong query, the error is ErrQuery.
 //
 // Outputs may be made and replaced while they are read. No two outputs have a file of
 // the same name, so their rows are never mixed. If a file is gone because its output
-// was replaced, the error is ErrChanging. A directory without _SUCCESS is ErrChanging
-// if a run works on it, else ErrUnfinished.
+// was replaced, the error is ErrChanging. For a directory without _SUCCESS, the error is
+// ErrChanging if a run works on it, else ErrUnfinished.
 package dataset

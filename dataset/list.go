@@ -16,11 +16,11 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// ErrUnfinished is returned for a directory without _SUCCESS: its run may not have
-// ended.
+// ErrUnfinished is returned for a directory without _SUCCESS. The run that writes it may
+// not have ended.
 var ErrUnfinished = errors.New("not a finished output")
 
-// unfinished is an ErrUnfinished with its reason.
+// unfinished is an ErrUnfinished with a reason.
 type unfinished struct{ reason string }
 
 func (u *unfinished) Error() string        { return u.reason }
@@ -37,11 +37,11 @@ type Options struct {
 	// Partial reads the column files in a directory without _SUCCESS, even if some are
 	// missing.
 	Partial bool
-	// Stream is read for a location without a store: an Avro file that one query reads
-	// from start to end, no farther than it needs rows.
+	// Stream is an Avro file, which is read for a location without a store. One query can
+	// read it, from the start as far as the query needs rows.
 	Stream io.Reader
-	// Memory is the pool for reading; nil is no limit. A request that does not fit it
-	// fails with a *budget.Error.
+	// Memory is the pool for reading; nil is no limit. A request that does not fit into
+	// the pool fails with a *budget.Error.
 	Memory *budget.Pool
 	// Keyless reads rows as they are in the files, without the keys of directories.
 	Keyless bool
@@ -51,28 +51,28 @@ type Options struct {
 type Listing struct {
 	// Path is the listed paths, separated by spaces, for messages.
 	Path string
-	// Dir is set if the listing is more than one file.
+	// Dir is false if the listing is a single file.
 	Dir bool
-	// Sets are the listed files and directories of outputs, single ones and those of
+	// Sets are the listed files and the directories of outputs, including the outputs in
 	// trees.
 	Sets []Set
 	// Outputs are the committed outputs, in the order of their rows.
 	Outputs []Output
 	// Parts are the row groups in the order of their rows.
 	Parts []Part
-	// Strays are paths in the directories of a tree that do not belong to it.
+	// Strays are paths in the directories of a tree that do not belong to the tree.
 	Strays  []string
 	Formats format.Registry // the known formats
 
-	keys   []keyColumn  // of all sets
-	memory *budget.Pool // as in Options
+	keys   []keyColumn  // columns of the keys of all sets
+	memory *budget.Pool // Options.Memory
 }
 
 // Set is a file, or a directory of one output, or of the outputs of several increments.
 type Set struct {
 	Path string
-	// Keys are those of the directories that count, outermost first. All sets of a
-	// listing have the same keys.
+	// Keys are the keys of the set's directories that become fields, outermost first. All
+	// sets of a listing have keys of the same names.
 	Keys []manifest.Key
 
 	named int // how many of Keys are in the path that the user named
@@ -82,13 +82,13 @@ type Set struct {
 type Output struct {
 	Store store.Store
 	Path  string
-	ID    string // of the output
+	ID    string
 	Made  *manifest.Made
-	// Losses are the ranges of its inputs that it does not contain.
+	// Losses are the ranges of inputs whose rows the output lacks.
 	Losses []manifest.Loss
-	// Index are the files of its key indexes, by their names in Path. IndexFields are
-	// the fields of each index. Fingerprint identifies the indexed row groups: see
-	// manifest.Fingerprint. All are empty without an index.
+	// Index are the files of the output's key indexes, named relative to Path.
+	// IndexFields are the fields of each index. Fingerprint identifies the indexed row
+	// groups: see manifest.Fingerprint. All three are empty if there is no index.
 	Index       []manifest.File
 	IndexFields []string
 	Fingerprint string
@@ -98,7 +98,7 @@ type Output struct {
 	recursiveBytes bool
 }
 
-// Schema returns the JSON of the rows' schema, as the manifest has it.
+// Schema returns the JSON of the rows' schema from the output's manifest.
 func (r *Output) Schema() string { return r.schema }
 
 // Of returns the listing of one output, without the keys of directories.
@@ -124,16 +124,17 @@ func (l *Listing) Losses() (all []manifest.Loss) {
 	return all
 }
 
-// finder lists one of the places of a listing.
+// finder lists one of the locations of a listing.
 type finder struct {
 	*Listing
 	store   store.Store
 	partial bool
-	named   int              // keys in the path that the user named
+	named   int              // number of keys in the path that the user named
 	held    manifest.Holders // inputs of the current output and its increments
 }
 
-// addTree adds the parts of a directory, or of those in it if they are named by keys.
+// addTree adds the parts of a directory. If the directories in it are named by keys, it
+// adds the parts of these directories.
 func (l *finder) addTree(ctx context.Context, top manifest.Branch) error {
 	w := manifest.Walker{Store: l.store,
 		Enter: func(b manifest.Branch, infos []store.Info, err error) ([]store.Info, error) {
@@ -153,8 +154,8 @@ func (l *finder) addTree(ctx context.Context, top manifest.Branch) error {
 	return w.Walk(ctx, top)
 }
 
-// addDirectory adds the parts of a directory and of the increments in it. For a
-// directory of a tree, it returns the sorted entries.
+// addDirectory adds the parts of a directory and of its increments. If directories named
+// by keys are in it, addDirectory returns the sorted entries instead.
 func (l *finder) addDirectory(ctx context.Context, b manifest.Branch, infos []store.Info) ([]store.Info, error) {
 	sets, outputs, parts := len(l.Sets), len(l.Outputs), len(l.Parts)
 	for try := 1; ; try++ {
@@ -175,8 +176,9 @@ func (l *finder) addDirectory(ctx context.Context, b manifest.Branch, infos []st
 	}
 }
 
-// tryDirectory is one try of addDirectory. It reports whether the directory belongs to a
-// tree. It fails with errReplaced if its findings may not belong together.
+// tryDirectory is one try of addDirectory. It reports whether directories named by keys
+// are in the directory. It fails with errReplaced if the output was replaced during the
+// try.
 func (l *finder) tryDirectory(ctx context.Context, at manifest.Branch, infos []store.Info) (tree bool, err error) {
 	dir := at.Path
 	finished := slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName && !i.Dir })
@@ -187,7 +189,7 @@ func (l *finder) tryDirectory(ctx context.Context, at manifest.Branch, infos []s
 	l.Dir = true
 	increments := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !i.Dir || !strings.HasPrefix(i.Name, manifest.IncrementPrefix) })
 	if slices.ContainsFunc(infos, manifest.HasKey) {
-		//guard: refuses an output next to increments that it does not know
+		//guard: refuses increments next to directories named by keys
 		if len(increments) > 0 {
 			return false, damage.New(damage.Schema, dir, -1, "increments are next to directories that are named by keys")
 		}
@@ -236,8 +238,8 @@ func (l *finder) addOutput(ctx context.Context, dir string) error {
 	return l.addDisjoint(out, s)
 }
 
-// addDisjoint is addListed for an output that shares its directory with others, which must
-// not hold the same rows.
+// addDisjoint is addListed for an output that may share its directory with others. Two
+// outputs of one directory must not hold the same inputs.
 func (l *finder) addDisjoint(out Output, s *manifest.Success) error {
 	//guard: refuses an increment whose inputs another output holds
 	if duplicate := l.held.Add(out.Path, s); duplicate != nil {
@@ -260,7 +262,7 @@ func (l *finder) readOutput(ctx context.Context, dir string) (Output, *manifest.
 		}
 		return out, nil, &unfinished{fmt.Sprintf("%s is not a finished output: it has no %s", dir, manifest.SuccessName)}
 	}
-	//guard: calls a non-manifest in its place damaged, not storage
+	//guard: reports an unusable _SUCCESS as unfinished, not as failed storage
 	if store.Absent(err) {
 		return out, nil, &unfinished{fmt.Sprintf("%s is not a finished output: %v", dir, err)}
 	}
@@ -283,7 +285,7 @@ func (l *finder) addListed(out Output, s *manifest.Success) error {
 	out.sequence = s.Sequence
 	out.schema, out.recursiveBytes = s.Schema, s.Request.Options.RecursiveBytes
 	if n := len(l.Outputs); n > 0 && out.schema == l.Outputs[n-1].schema {
-		out.schema = l.Outputs[n-1].schema // share one copy among many outputs
+		out.schema = l.Outputs[n-1].schema // many outputs share one copy of the text
 	}
 	for i := range s.Parts {
 		//guard: rejects a part with the name of another format
@@ -296,7 +298,8 @@ func (l *finder) addListed(out Output, s *manifest.Success) error {
 	return nil
 }
 
-// append adds a part to the last set, with the output that lists it, or -1.
+// append adds a part to the last set. output is the index of the output that lists the
+// part, or -1.
 func (l *finder) append(p Part, output int) {
 	p.Store, p.Set, p.Output = l.store, len(l.Sets)-1, output
 	l.Parts = append(l.Parts, p)
@@ -333,8 +336,8 @@ func (l *finder) addPart(ctx context.Context, info store.Info) error {
 	return nil
 }
 
-// compareNumbered orders names with numbers in them: digits by value, the rest as text.
-// A name comes before those that it begins.
+// compareNumbered compares names with numbers in them: digits by value, the rest as
+// text. If one name begins with the other, the shorter name comes first.
 func compareNumbered(a, b string) int {
 	for a != "" && b != "" {
 		if x, y := digits(a), digits(b); x != "" && y != "" {

@@ -15,27 +15,28 @@ import (
 
 // Query selects rows and fields.
 type Query struct {
-	// Columns are the fields to read, as shred.Mapping.Project takes them; nil is all.
+	// Columns are the paths of the fields to read, as for shred.Mapping.Project. If it is
+	// nil, all fields are read.
 	Columns []string
-	// Where is a condition on the rows, in the language of package where; empty selects
-	// all.
+	// Where is a condition on the rows, in the language of package where. If it is empty,
+	// all rows match.
 	Where string
-	// Only are the rows to consider, by the number of their part in Dataset.Parts,
-	// ascending and without repeats; nil is all. Other parts are not opened, and only
-	// blocks with such rows are read. Avro files do not support it.
+	// Only limits the query to some rows. Its keys are indexes in Dataset.Parts, its
+	// values are row numbers, ascending without repeats. Other parts are not opened, and
+	// other blocks are not read. nil is no limit. Avro files do not support Only.
 	Only map[int][]int64
-	// Offset is how many matching rows are passed over.
+	// Offset is the number of matching rows that are passed over.
 	Offset int64
-	// Limit is the most rows that are read; negative is no limit.
+	// Limit is the most rows that are returned. If it is negative, there is no limit.
 	Limit int64
-	// Schema is the reader's schema, to which rows of the chosen fields are resolved.
-	// Without chosen fields, the fields that it uses are read. nil is the dataset's own
-	// schema. With a Schema, Batches reads rows first and makes columns of them.
+	// Schema is the reader's schema, to which rows of the chosen fields are resolved. If
+	// Columns is nil, the fields that Schema uses are read. If Schema is nil, rows keep
+	// their own schema. With a Schema, Batches reads rows and makes columns of them.
 	Schema *shred.Schema
-	// BatchRows is the most rows in a batch, 0 the default. Only for Batches.
+	// BatchRows is the most rows in a batch; 0 is the default. Scan ignores it.
 	BatchRows int
-	// Copies is how many copies of a batch its reader makes, for which memory is kept.
-	// Only for Batches.
+	// Copies is the number of copies of each batch that the caller makes. Memory for them
+	// is reserved. Scan ignores it.
 	Copies int
 }
 
@@ -44,7 +45,7 @@ type Stats struct {
 	Rows       int64 // rows returned
 	Skipped    int64 // rows passed over for the offset
 	TotalRows  int64 // rows of the dataset
-	BytesRead  int64 // bytes read of files: headers, block tables and blocks, including unused ones that were read ahead
+	BytesRead  int64 // bytes read from files: headers, block tables, and blocks, even those read ahead and not used
 	FileBytes  int64 // size of all files of the dataset
 	BlocksRead int64
 	// Blocks is the number of blocks of the query's columns in the files that it
@@ -56,7 +57,7 @@ type Stats struct {
 	Inexact shred.Inexact
 }
 
-// Plus adds the figures of two queries of the same dataset.
+// Plus returns the sum of the figures of two queries of the same dataset.
 func (s Stats) Plus(t Stats) Stats {
 	t.Rows += s.Rows
 	t.Skipped += s.Skipped
@@ -71,7 +72,7 @@ func (s Stats) Plus(t Stats) Stats {
 // span is a range of rows of a part.
 type span struct{ from, to int64 }
 
-// after returns spans without their first rows. It changes the first span that is left.
+// after returns spans without their first rows. It changes the first span that remains.
 func after(spans []span, rows int64) []span {
 	for len(spans) > 0 && spans[0].to-spans[0].from <= rows {
 		rows -= spans[0].to - spans[0].from
@@ -83,7 +84,7 @@ func after(spans []span, rows int64) []span {
 	return spans
 }
 
-// before returns only the first rows of spans. It changes the last span that is left.
+// before returns only the first rows of spans. It changes the last span that remains.
 func before(spans []span, rows int64) []span {
 	for i := range spans {
 		s := &spans[i]
@@ -108,29 +109,29 @@ type selection struct {
 	ctx     context.Context
 	dataset *Dataset
 	query   Query
-	number  int // of the section that the fields below belong to
+	number  int // number of the current section
 	section *section
-	where   *where.Predicate // nil without a condition
-	mapping *shred.Mapping   // of the chosen fields
-	columns []int            // of the section, one per column of mapping
-	reread  []bool           // columns of the section whose blocks are read twice
-	inFiles int              // number of columns read from the files
+	where   *where.Predicate // the condition on its rows, or nil
+	mapping *shred.Mapping   // columns of the chosen fields
+	columns []int            // number in the section of each column of mapping
+	reread  []bool           // per column of the section, whether its blocks are read twice
+	inFiles int              // number of columns that are read from the files
 
-	skip  int64 // rows still to pass over
-	left  int64 // rows still to return
+	skip  int64 // number of rows still to pass over
+	left  int64 // number of rows still to return
 	stats Stats
 
-	part   int     // of file, in Listing.Parts
-	made   *chunks // in-memory parts of that part, if it is an Avro file
-	before int64   // rows of the parts before this one
+	part   int     // index of the current part in Listing.Parts
+	made   *chunks // in-memory parts of the current part, if it stores rows
+	before int64   // number of rows in earlier parts
 	file   *queryPart
 	rest   []span  // rows of the part not yet considered
-	find   *filter // filter of the part, with a condition
+	find   *filter // finds the matching rows of the part; nil without a condition
 }
 
-// newSelection checks a query on all sections, so that an error shows before any row is
-// returned, and begins with the first section. bind adopts each section, and returns
-// the schema of the rows that it makes.
+// newSelection checks a query on all sections, so that the query fails before it returns
+// any row. It then begins with the first section. bind is called when s is in a section,
+// and returns the schema of the rows that the caller makes there.
 func (d *Dataset) newSelection(ctx context.Context, q Query, bind func(*selection) (*shred.Schema, error)) (*selection, error) {
 	if q.Offset < 0 {
 		return nil, queryf("offset %d is negative", q.Offset)
@@ -210,8 +211,8 @@ func (s *selection) countInFiles() (n int) {
 	return n
 }
 
-// follow moves to the section after the one that ended. It returns io.EOF if no rows of
-// another section are needed.
+// follow moves to the next section. It returns io.EOF if no rows of another section are
+// needed.
 func (s *selection) follow() error {
 	if !s.more() {
 		return io.EOF
@@ -231,8 +232,8 @@ func rereadColumns(all []column.Column, chosen, condition []int) []bool {
 	return reread
 }
 
-// next returns the next rows that match, at least one and all of one part, the one in
-// file. It returns io.EOF after the last row of the section. The caller may change them
+// next returns the next rows that match: at least one, all of the part in s.file. It
+// returns io.EOF after the last row of the section. The caller may change the spans
 // until the next call.
 func (s *selection) next() ([]span, error) {
 	for s.left > 0 {
@@ -320,9 +321,9 @@ func (s *selection) nextMade() error {
 	return err
 }
 
-// nextListed moves to the next part that may have rows to return, and opens it. For an
-// Avro file, it starts to make in-memory parts. It returns io.EOF if the section has no
-// more parts.
+// nextListed moves to the next part that may have rows to return, and opens it. For a
+// part that stores rows, it starts to make in-memory parts. It returns io.EOF if the
+// section has no more parts.
 func (s *selection) nextListed() error {
 	parts := s.dataset.Parts()
 	for s.part++; s.part < s.section.end; s.part++ {
@@ -352,8 +353,8 @@ func (s *selection) nextListed() error {
 	return err
 }
 
-// wants reports whether a part may have rows to return. It passes over parts that lie
-// within the offset.
+// wants reports whether a part may have rows to return. A part whose rows all lie before
+// the offset has none.
 func (s *selection) wants(p *Part) bool {
 	if s.query.Only != nil && len(s.query.Only[s.part]) == 0 {
 		return false

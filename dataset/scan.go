@@ -268,14 +268,14 @@ func (s *Scan) open(f *queryPart) error {
 	if err := s.cursors.bind(f); err != nil {
 		return err
 	}
-	if more := int64(len(s.cursors.each))*shred.ColumnMemory - s.columns; more > 0 {
+	if more := int64(len(s.cursors.columnCursors))*shred.ColumnMemory - s.columns; more > 0 {
 		if err := s.memory.Reserve(more); err != nil {
 			return err
 		}
 		s.columns += more
 	}
-	values := make([]shred.Values, len(s.cursors.each))
-	for i, c := range s.cursors.each {
+	values := make([]shred.Values, len(s.cursors.columnCursors))
+	for i, c := range s.cursors.columnCursors {
 		values[i] = c
 	}
 	before := s.assemble

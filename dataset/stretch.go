@@ -19,7 +19,7 @@ func (c *columns) appendColumn(i int) (items int, err error) {
 	if p := c.parents[i]; p >= 0 {
 		stretches = c.items[p]
 	}
-	cursor, v := c.each[i], c.vectors[i]
+	cursor, v := c.columnCursors[i], c.vectors[i]
 	c.items[i] = c.items[i][:0]
 	for len(stretches) > 0 {
 		gap, n := int64(stretches[0].gap), 0

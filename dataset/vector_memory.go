@@ -15,12 +15,12 @@ const (
 	largeVector = 16 << 20
 )
 
-// vectorMemory accounts for vectors, and for the copies that the reader of a batch
-// makes of them.
+// vectorMemory accounts for vectors, and for the copies that the caller makes of each
+// batch.
 type vectorMemory struct {
 	heap   *budget.Heap
 	copies int64        // number of copies of each batch
-	sizes  []vectorSize // reserved for each vector
+	sizes  []vectorSize // size that is reserved for each vector
 }
 
 // vectorSize is the size of a vector in bytes.
@@ -49,13 +49,14 @@ func addSize[T any](s *vectorSize, values []T) {
 // valueMemory is the most memory that a value takes while a vector grows.
 const valueMemory = 24
 
-// values returns for how many values of a column there is memory.
+// values returns the number of values of a column for which memory is available.
 func (m *vectorMemory) values() int {
 	return int(max(min(m.heap.Available()/valueMemory, maxItems), 1))
 }
 
-// prepare checks the memory for values of large blocks before they are read. It
-// allocates text at once, so that it does not grow by doubling.
+// prepare checks, before values of large blocks are read, that they fit into memory. It
+// allocates the memory of text in one step, so that the vector does not grow by
+// doubling.
 func (m *vectorMemory) prepare(i int, v *column.Vector, t column.Type, bytes int64) error {
 	if bytes == 0 {
 		return nil
@@ -92,8 +93,8 @@ func (m *vectorMemory) update(i int, v *column.Vector) error {
 	return nil
 }
 
-// restored accounts for a vector from which values were removed. It frees memory that
-// was not reserved.
+// restored accounts for a vector from which values were removed. If the vector grew
+// beyond the reserved size, restored copies the values and frees the larger memory.
 func (m *vectorMemory) restored(i int, v *column.Vector) {
 	if memoryOf(v).memory > m.sizes[i].memory {
 		v.Lengths, v.Ints, v.Longs = slices.Clone(v.Lengths), slices.Clone(v.Ints), slices.Clone(v.Longs)
@@ -102,7 +103,7 @@ func (m *vectorMemory) restored(i int, v *column.Vector) {
 			v.Data = slices.Clone(v.Data)
 		}
 	}
-	_ = m.update(i, v) // it is no larger than before, except for the rounding of slices
+	_ = m.update(i, v) // the vector is no larger than before, except for the rounding of slices
 }
 
 // reset empties a vector, and frees its memory if it is unusually large.
@@ -112,5 +113,5 @@ func (m *vectorMemory) reset(i int, v *column.Vector) {
 		*v = column.Vector{Encoded: v.Encoded}
 	}
 	v.Reset()
-	_ = m.update(i, v) // it is smaller than before
+	_ = m.update(i, v) // the vector is not larger than before
 }

@@ -27,7 +27,7 @@ func (in *reader) decodeAhead(b *inputBlock, w *worker, src *Source) {
 // returns an error that ends the task.
 func (t *task) decodeNow(b *inputBlock, src *Source) error {
 	need := b.need
-	err := b.decode(&t.workers.each[0], src, t.cfg, need, &t.memory)
+	err := b.decode(&t.workers.states[0], src, t.cfg, need, &t.memory)
 	if err != nil {
 		return fmt.Errorf("%s: offset %d: block of %d bytes, %d decompressed: %w", src.Name, b.block.Offset, b.size, need, err)
 	}

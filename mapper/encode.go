@@ -77,7 +77,7 @@ func (e *encoders) firstReady() bool {
 // ends.
 func (e *encoders) first() (*encodeBlock, error) {
 	b := e.queue[0]
-	if _, ok := helpUntil(e.workers, &e.workers.each[0], b.done); !ok {
+	if _, ok := helpUntil(e.workers, &e.workers.states[0], b.done); !ok {
 		return nil, context.Cause(e.workers.ctx)
 	}
 	return b, nil

@@ -109,11 +109,11 @@ func (t *task) run(ctx context.Context) error {
 // that was not emitted.
 func (t *task) shred(in *reader) (*RowGroup, error) {
 	for {
-		b, ok := helpUntil(&t.workers, &t.workers.each[0], in.order)
+		b, ok := helpUntil(&t.workers, &t.workers.states[0], in.order)
 		if !ok {
 			break
 		}
-		if _, ok = helpUntil(&t.workers, &t.workers.each[0], b.ready); !ok {
+		if _, ok = helpUntil(&t.workers, &t.workers.states[0], b.ready); !ok {
 			t.undecoded = b
 			break
 		}
@@ -144,7 +144,7 @@ func (t *task) take(in *reader, b *inputBlock) error {
 			return err
 		}
 		if b.err == nil {
-			in.decodeAhead(b, &t.workers.each[0], &b.src.Source)
+			in.decodeAhead(b, &t.workers.states[0], &b.src.Source)
 		}
 	}
 	if b.need > 0 {

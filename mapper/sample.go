@@ -97,7 +97,7 @@ func (s *Sample) next(ctx context.Context, src *Source) (ended bool, err error) 
 		return false, err
 	}
 	losses := len(t.stats.Losses)
-	s.in.decodeAhead(b, &t.workers.each[0], src)
+	s.in.decodeAhead(b, &t.workers.states[0], src)
 	if b.need > 0 {
 		if err := t.decodeNow(b, src); err != nil {
 			return false, err

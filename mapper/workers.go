@@ -7,13 +7,15 @@ import (
 	"github.com/rowtocol/rowtocol/avro/ocf"
 )
 
-// job is a block to decode or to encode. Any worker may do it; it never waits.
+// job is a block to decode or to encode (not a job of package job). Any worker may do
+// it. do never waits for another goroutine or for memory.
 type job interface{ do(w *worker) }
 
 // worker is the state of one goroutine.
 type worker struct{ decoders map[string]*ocf.Decoder }
 
-// decoder returns the worker's decoder for a codec.
+// decoder returns the worker's decoder for a codec. The maxBlock of the first call for
+// the codec applies.
 func (w *worker) decoder(codec string, maxBlock int64) (*ocf.Decoder, error) {
 	if d := w.decoders[codec]; d != nil {
 		return d, nil
@@ -30,27 +32,29 @@ func (w *worker) decoder(codec string, maxBlock int64) (*ocf.Decoder, error) {
 }
 
 // workers do a task's jobs. The first worker is the shredder, which does jobs whenever
-// it would wait; each other worker has a goroutine. So no worker is idle while there is
-// a job, and a single worker never wakes another.
+// it would wait. Each other worker has a goroutine. So no worker is idle while there is
+// a job. A single worker does all jobs on the shredder's goroutine.
 type workers struct {
 	ctx     context.Context
 	encode  chan job // sends never wait: there is room for all blocks
 	decode  chan job
-	each    []worker       // the first is the shredder's
-	running sync.WaitGroup // the others
+	states  []worker       // state of each worker; the first is the shredder's
+	running sync.WaitGroup // counts the goroutines of all workers but the shredder
 }
 
-// start lets the other workers work until the context ends.
+// start runs the workers other than the shredder until the context ends: nothing is ever
+// received from a nil channel.
 func (p *workers) start(ctx context.Context) {
 	p.ctx = ctx
-	for i := range p.each[1:] {
-		p.running.Go(func() { helpUntil[struct{}](p, &p.each[i+1], nil) })
+	for i := range p.states[1:] {
+		p.running.Go(func() { helpUntil[struct{}](p, &p.states[i+1], nil) })
 	}
 }
 
-// helpUntil receives from a channel, and does jobs while it would wait. Blocks to
-// encode come first: the shredder waits for them at the end of a row group, and they
-// are still in the cache. ok is false if the channel is closed or the context has ended.
+// helpUntil receives from a channel. As long as the receive would block, it does jobs.
+// Blocks to encode come first: the shredder waits for them at the end of a row group,
+// and they are still in the cache. ok is false if the channel is closed, or if the
+// context has ended and there is neither a value nor a block to encode.
 func helpUntil[T any](p *workers, w *worker, from <-chan T) (v T, ok bool) {
 	for {
 		var j job

@@ -62,7 +62,7 @@ func newWorkspace(cfg *Config) *workspace {
 		workers: workers{
 			encode: make(chan job, blocks),
 			decode: make(chan job, ahead),
-			each:   make([]worker, cfg.Workers),
+			states: make([]worker, cfg.Workers),
 		},
 		memory: memory{share: cfg.Pool.NewShare(cfg.Memory / 2)},
 		bufs:   column.NewBuffers(cfg.Mapping.Columns, layout, cfg.BlockSize),
