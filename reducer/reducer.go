@@ -14,14 +14,15 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// BufferSize is the memory in bytes that writing an output takes.
+// BufferSize is the size in bytes of the memory for writing an output.
 const BufferSize = 1 << 20
 
 const (
-	// kernelCopy is the length in bytes from which a column is worth a copy of
-	// its own; shorter ones are gathered in the buffer.
+	// kernelCopy is the length in bytes from which a column is copied without
+	// the buffer. Shorter columns are gathered in the buffer.
 	kernelCopy = 128 << 10
-	// longHalf is the length from which half a file is worth a reader of its own.
+	// longHalf is the length in bytes from which each half of a file is read by
+	// a goroutine of its own.
 	longHalf = 4 << 20
 )
 
@@ -32,12 +33,12 @@ type Written struct {
 	CRC32C uint32 // of the stored bytes
 }
 
-// Write makes a file of out's pieces; sp holds those that are spilled, and may
-// be nil if there are none. An upload that fails is repeated as a whole from the
-// spill, as long as st's patience lasts. Each try takes its path from name, which
-// returns one that nothing has had: what a failed try still has under way on the
-// storage then harms no other. After an error nothing is left, unless removing it
-// failed too, which the error says.
+// Write makes a file of out's pieces. sp holds the spilled pieces, and may be nil
+// if there are none. An upload that fails is repeated as a whole, as long as the
+// retries of st last. Each try gets its path from name, which returns a path that
+// was never used: writes of a failed try that storage still performs then change
+// no other file. After an error no file is left. If the file could not be
+// removed, the error says so.
 func Write(ctx context.Context, st store.Store, name func() string, out format.Output, sp *spill.Spill) (Written, error) {
 	if err := check(out, sp); err != nil {
 		return Written{}, fmt.Errorf("%s: %w", name(), err)
@@ -45,8 +46,8 @@ func Write(ctx context.Context, st store.Store, name func() string, out format.O
 	return write(ctx, &upload{st: st, name: name, size: out.Size, send: pieces{out.Pieces, sp}.send})
 }
 
-// Copy makes a file of the bytes that src reads, as Write does of an output. A
-// failure of src ends it: the upload is not repeated.
+// Copy makes a file of the bytes of src, in the same way as Write. If reading src
+// fails, the upload is not repeated.
 func Copy(ctx context.Context, st store.Store, name func() string, src *io.SectionReader) (Written, error) {
 	return write(ctx, &upload{st: st, name: name, size: src.Size(), send: func(buf *bufio.Writer, _ *summer) error {
 		n, err := buf.ReadFrom(io.NewSectionReader(src, 0, src.Size()))
@@ -82,26 +83,26 @@ func write(ctx context.Context, u *upload) (Written, error) {
 	return Written{Path: u.path, Size: u.size, CRC32C: u.crc}, nil
 }
 
-// buffers are those of finished files, for the next ones.
+// buffers holds the buffers of finished files for the next files.
 var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, BufferSize) }}
 
-// upload is a file on its way.
+// upload is a file that is being written.
 type upload struct {
 	st   store.Store
 	name func() string
 	size int64
-	// send writes the content to buf, which passes it on to sum.
+	// send writes the content to buf, whose writer is sum.
 	send func(buf *bufio.Writer, sum *summer) error
 	buf  *bufio.Writer
 
-	path string // of this try
-	crc  uint32 // CRC-32C of what was sent
-	// sourceErr is a failure to read what is to be sent, which no repetition
-	// mends.
+	path string // path of the current try
+	crc  uint32 // CRC-32C of the bytes that were sent
+	// sourceErr is an error of reading the bytes to send. Another try would not
+	// help.
 	sourceErr error
 }
 
-// try does the whole upload once. On error it removes the file.
+// try does the whole upload once. After an error it removes the file.
 func (u *upload) try(ctx context.Context) error {
 	err := u.create(ctx)
 	//guard: keeps the first error of an upload
@@ -113,7 +114,7 @@ func (u *upload) try(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// An unfinished file is also removed after ctx has ended.
+	// The file is also removed if ctx has ended.
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
 	if left := u.st.Remove(clean, u.path); left != nil {
@@ -122,7 +123,7 @@ func (u *upload) try(ctx context.Context) error {
 	return err
 }
 
-// check finds an output that contradicts itself, before anything is created.
+// check rejects an output that contradicts itself, before any file is created.
 func check(out format.Output, sp *spill.Spill) error {
 	var sum int64
 	for i, p := range out.Pieces {
@@ -143,8 +144,8 @@ func check(out format.Output, sp *spill.Spill) error {
 	return nil
 }
 
-// create writes and commits the file. On error, also one of the source, it
-// leaves nothing.
+// create writes and commits the file. After an error, or if sourceErr is set, it
+// leaves no file.
 func (u *upload) create(ctx context.Context) error {
 	w, err := u.st.Create(ctx, u.path, store.CreateOptions{Size: u.size})
 	if err != nil {
@@ -170,8 +171,8 @@ func (u *upload) create(ctx context.Context) error {
 	return err
 }
 
-// leftBehind adds to err that a file could not be removed; err, or else what
-// prevented the removal, says what kind of failure it is.
+// leftBehind adds to err that the file could not be removed because of left. The
+// kind of failure is err's. If err is nil, it is left's.
 func leftBehind(err, left error) error {
 	if err == nil {
 		return fmt.Errorf("remove it: %w", left)
@@ -206,16 +207,16 @@ func (p pieces) send(buf *bufio.Writer, sum *summer) error {
 	return nil
 }
 
-// verify reads the file back and compares its length and CRC-32C. A long one is
-// read in two halves at once: while the last row group is verified there is
-// nothing else to do.
+// verify reads the file back and compares its length and CRC-32C. The halves of a
+// long file are read at the same time: while the last row group is verified, the
+// task has nothing else to do.
 func (u *upload) verify(ctx context.Context) error {
 	size, half := u.size, u.size/2
 	if size < 2*longHalf {
 		half = 0
 	}
 	u.buf.Reset(nil)
-	buf := u.buf.AvailableBuffer() // nothing is being written
+	buf := u.buf.AvailableBuffer() // the writer does not use its buffer now
 	buf = buf[:cap(buf)]
 	middle := len(buf) / 2
 
@@ -237,34 +238,34 @@ func (u *upload) verify(ctx context.Context) error {
 	return nil
 }
 
-// sum returns the CRC-32C of a range of the file, which must be as long as what
-// was sent. buf is used for reading.
+// sum returns the CRC-32C of a range of the file. It fails if the file has another
+// length than was sent. buf is used for reading.
 func (u *upload) sum(ctx context.Context, off, n int64, buf []byte) (uint32, error) {
 	f, err := u.st.Open(ctx, u.path)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = f.Close() }()
-	//guard: rejects a file longer than was sent
+	//guard: rejects a file of another length than was sent
 	if f.Size() != u.size {
 		return 0, fmt.Errorf("%d bytes were stored, %d written: %w", f.Size(), u.size, store.ErrMismatch)
 	}
 	sum := &summer{ctx: ctx, w: io.Discard}
 	read, err := io.CopyBuffer(sum, io.NewSectionReader(f, off, n), buf)
-	//guard: tells a file that ends early from one with other bytes
+	//guard: names a file that ends early, instead of a wrong checksum
 	if err == nil && read != n {
 		err = fmt.Errorf("%s ends after %d bytes of %d at %d: %w", u.path, read, n, off, store.ErrMismatch)
 	}
 	return sum.crc, err
 }
 
-// summer computes the CRC-32C of what passes through it, and stops when its
-// context ends.
+// summer is a writer that computes the CRC-32C of the bytes it passes to w. It
+// fails once its context has ended.
 type summer struct {
 	ctx context.Context
 	w   io.Writer
 	crc uint32
-	err error // the first
+	err error // the first error of w or ctx
 }
 
 func (s *summer) Write(p []byte) (n int, err error) {
@@ -277,9 +278,9 @@ func (s *summer) Write(p []byte) (n int, err error) {
 	return n, s.err
 }
 
-// whole lets the writer read a whole column itself, so that on local disk the
-// kernel copies. What the spill was given counts, not what it holds: the check
-// of the output finds out if that differs.
+// whole lets w read a whole column itself, so that the kernel copies the bytes on
+// local disk. It adds the CRC-32C of the bytes that were appended to the spill. If
+// the spill's file differs, verify finds the difference.
 func (s *summer) whole(sp *spill.Spill, col int, length int64) error {
 	//guard: stops an upload before the next column
 	if err := s.ready(); err != nil {
@@ -300,8 +301,8 @@ func (s *summer) ready() error {
 	return s.err
 }
 
-// destination is a summer's writer, which must be an io.ReaderFrom, and keeps
-// its error there.
+// destination is the writer of a summer, without its checksum. It keeps errors in
+// the summer. The writer must be an io.ReaderFrom.
 type destination struct{ s *summer }
 
 func (d destination) Write(p []byte) (n int, err error) {

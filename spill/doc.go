@@ -1,33 +1,33 @@
 // Package spill keeps the finished blocks of a row group on local disk until
-// its size is known: one temporary file per column, to which blocks are
-// appended, and from which the reducer copies them. The format knows what the
-// blocks are and where each begins.
+// the row group's size is known. It has one temporary file per column. Blocks
+// are appended to these files, and the reducer copies the blocks from them. The
+// format knows what the blocks are and where each begins.
 //
 //	parent/                           --temp-dir
-//	  rowtocol-spill-<random>/        Folder: of one process, locked with flock
+//	  rowtocol-spill-<random>/        Folder: one process, locked with flock
 //	    <random>/                     Spill: one row group
 //	      0  1  2  ...                a file per column, made when memory ends
 //
-// The last bytes of each column stay in memory, in an equal share of
-// Options.Memory, and are written when the next block does not fit. So a column
-// that is smaller than its share has no file at all, and the others are written
-// in few calls, of whole pages: half of what spilling costs the kernel depends
-// on these two.
+// The last bytes of each column stay in memory. Each column has an equal share
+// of Options.Memory. When a block does not fit into the share, the bytes are
+// written to the column's file, in few calls and in whole pages. A column that
+// is smaller than its share has no file. Both together halve the time that
+// spilling takes in the kernel.
 //
-// A closed spill leaves its memory and its files to the next one, which
-// overwrites what they hold: that costs less than half of filling new pages.
-// Together they take no more disk than row groups are under way, but for 16 MiB
-// each: what the next one does not overwrite is cut off.
+// A closed spill leaves its memory and its files to the next spill, which
+// overwrites them. That takes less than half the time of filling new pages. The
+// next spill cuts off what it does not overwrite, so the files take at most
+// 16 MiB per row group in progress more than these row groups need.
 //
-// A folder whose lock is free belongs to a dead process, and the next
-// OpenFolder removes it; so nothing remains for longer than a run, however the
-// last one ended. All names in a folder are numbers: a file of another name is
-// not this program's and stays, and a warning names it.
+// If the lock of a folder is free, the folder belongs to a dead process, and
+// the next OpenFolder removes it. So no folder remains longer than until the
+// next run. All names in a folder are numbers. A file of another name is not
+// this program's: it stays, and a warning names it.
 //
-// A Sorter puts records in the order of their keys, with a spill for what does not
-// fit its memory.
+// A Sorter sorts records by their keys. Records that do not fit into its memory
+// go to a spill.
 //
-// The open files of all spills of a folder stay within one budget, so that
-// rows of 10,000 columns pass where 256 files may be open: beyond it, the file
-// that was used longest ago is closed, and opened again at need.
+// One budget limits the open files of all spills of a folder, so that rows of
+// 10,000 columns can be converted where 256 files may be open. When the limit is
+// reached, the least recently used file is closed, and opened again when needed.
 package spill

@@ -11,47 +11,46 @@ import (
 	"slices"
 )
 
-// Sorter puts records, keys with values, in the order of their keys, and equal keys in the
-// order in which they were added. It works in bounded memory: records that fit are sorted
-// there; others are appended to a spill as sorted runs, which are merged at the end. A record
-// is stored as:
+// Sorter sorts records, which are keys with values, by their keys. Records with equal keys stay
+// in the order in which they were added. The memory is bounded: when it is full, its records are
+// appended to a spill as a sorted run. Sorted runs are merged at the end. A record is stored as:
 //
 //	| bytes of the key: 4 | bytes of the value: 4 | key | value |
 type Sorter struct {
-	take    func(n int) ([]byte, error) // memory for a value that its run's window cannot hold
+	take    func(n int) ([]byte, error) // returns memory for a value that does not fit into a window
 	release func([]byte)
 	folder  *Folder
 	options Options
 	spill   *Spill // of one column; nil before the first sorted run
 	records []byte
 	order   []place
-	ascents []int // offsets at which an ascending stretch begins, up to one more than mostAscents
-	longest int   // bytes of a record without its value
+	ascents []int // offsets in records at which ascending keys begin; no more than mostAscents+1
+	longest int   // bytes of the longest record without its value
 	runs    []sortedRun
-	scratch []byte // for the front of a record
-	large   []byte // from take
+	scratch []byte // holds the front of a record: all but its value
+	large   []byte // memory that take returned
 }
 
 // place is a record in memory.
 type place struct {
-	prefix uint64 // the first 8 bytes of the key: most keys differ there
-	at     int
+	prefix uint64 // the first 8 bytes of the key; most keys differ in them
+	at     int    // offset in Sorter.records
 }
 
 const (
 	recordHead = 8
 	placeSize  = 16
-	// leastWindow is the least of a sorted run that is read at a time.
+	// leastWindow is the least size in bytes of the window of a sorted run.
 	leastWindow = 4 << 10
-	// mostAscents is the most ascents that are merged; more are sorted.
+	// mostAscents is the most ascents that are merged. Records of more ascents are sorted.
 	mostAscents = 32
-	// checkRecords is the number of records between two looks at the context.
+	// checkRecords is the number of records between two checks of the context.
 	checkRecords = 1024
 )
 
-// NewSorter returns a sorter that uses memory bytes, divided between records and their order
-// as suits records of a typical size. A value that is larger than its share is read into
-// memory from take, which goes back through release.
+// NewSorter returns a sorter that uses memory bytes. They are divided between records and their
+// order by the typical size of a record. A value that does not fit into its run's window is read
+// into memory that take returns, and that goes back through release.
 func NewSorter(memory int64, typical int, take func(n int) ([]byte, error), release func([]byte)) *Sorter {
 	places := memory / int64(typical+recordHead+placeSize)
 	return &Sorter{take: take, release: release, records: make([]byte, 0, memory-places*placeSize), order: make([]place, 0, places)}
@@ -60,10 +59,10 @@ func NewSorter(memory int64, typical int, take func(n int) ([]byte, error), rele
 // Start begins sorting with no records. Sorted runs go to a spill in the folder.
 func (s *Sorter) Start(f *Folder, o Options) { s.folder, s.options = f, o }
 
-// Add copies a record. After an error only Reset may follow.
+// Add copies a record. After an error, only Reset may be called.
 func (s *Sorter) Add(key, value []byte) error {
 	front := recordHead + len(key)
-	//guard: keeps the front of a window within its memory
+	//guard: rejects a key that a window may not hold
 	if 2*front > cap(s.records) {
 		return fmt.Errorf("spill: a key of %d bytes is too long for the %d bytes of memory for sorting", len(key), cap(s.records))
 	}
@@ -87,7 +86,8 @@ func (s *Sorter) Add(key, value []byte) error {
 	return nil
 }
 
-// comesBefore reports whether a key comes before that of a record in memory.
+// comesBefore reports whether key, whose place is here, comes before the key of another record
+// in memory.
 func (s *Sorter) comesBefore(key []byte, here, other place) bool {
 	if here.prefix != other.prefix {
 		return here.prefix < other.prefix
@@ -120,8 +120,8 @@ func (s *Sorter) record(at int) (key, value []byte) {
 	return b[:k], b[k:]
 }
 
-// eachHeld calls visit with the records in memory, in order. Few ascents are merged, which is
-// faster than sorting.
+// eachHeld calls visit with the records in memory, in order. If there are few ascents, it merges
+// them, which is faster than sorting.
 func (s *Sorter) eachHeld(ctx context.Context, visit func(key, value []byte) error) error {
 	if len(s.ascents) <= mostAscents {
 		runs := make([]sortedRun, len(s.ascents))
@@ -159,7 +159,7 @@ func (s *Sorter) eachHeld(ctx context.Context, visit func(key, value []byte) err
 	return nil
 }
 
-// flush makes the records in memory a sorted run.
+// flush writes the records in memory to the spill as a sorted run.
 func (s *Sorter) flush() error {
 	if len(s.order) == 0 {
 		return nil
@@ -169,7 +169,7 @@ func (s *Sorter) flush() error {
 	return err
 }
 
-// writeRun makes what write appends to the spill another sorted run.
+// writeRun calls write, and adds the records that write appends to the spill as a sorted run.
 func (s *Sorter) writeRun(write func() error) (err error) {
 	if s.spill == nil {
 		if s.spill, err = s.folder.New(1, s.options); err != nil {
@@ -194,8 +194,8 @@ func (s *Sorter) write(key, value []byte) error {
 	return s.spill.Append(0, value)
 }
 
-// Each calls visit with all records, in order. They are valid during the call. It ends with
-// Reset.
+// Each calls visit with each record, in order. Key and value are valid during the call of visit.
+// Each ends with Reset.
 func (s *Sorter) Each(ctx context.Context, visit func(key, value []byte) error) (err error) {
 	defer func() { err = errors.Join(err, s.Reset()) }()
 	if len(s.runs) == 0 {
@@ -204,8 +204,8 @@ func (s *Sorter) Each(ctx context.Context, visit func(key, value []byte) error) 
 	return s.mergeAll(ctx, visit)
 }
 
-// mergeAll merges all sorted runs: some at a time, until those that are left have windows that
-// hold any key.
+// mergeAll merges all sorted runs. While they are too many for windows that hold any key, it
+// merges some at a time into longer runs.
 func (s *Sorter) mergeAll(ctx context.Context, visit func(key, value []byte) error) error {
 	if err := s.flush(); err != nil {
 		return err
@@ -223,8 +223,8 @@ func (s *Sorter) mergeAll(ctx context.Context, visit func(key, value []byte) err
 	return s.mergeSome(ctx, s.runs, visit)
 }
 
-// mergeSome merges sorted runs of the spill. Each reads through its share of the memory; a value
-// that does not fit there is read when its record comes.
+// mergeSome merges sorted runs of the spill. Each run has an equal share of the memory as its
+// window. A value that does not fit into the window is read when its record is visited.
 func (s *Sorter) mergeSome(ctx context.Context, runs []sortedRun, visit func(key, value []byte) error) error {
 	memory := s.records[:cap(s.records)]
 	share := len(memory) / len(runs)
@@ -265,8 +265,8 @@ func merge(ctx context.Context, runs []sortedRun, visit func(key, value []byte) 
 	return nil
 }
 
-// Reset forgets all records, and releases the spill and the memory that was taken. Start
-// comes next.
+// Reset forgets all records, closes the spill, and releases memory that take returned. Call
+// Start before Add again.
 func (s *Sorter) Reset() (err error) {
 	if s.large != nil {
 		s.release(s.large)
@@ -279,21 +279,21 @@ func (s *Sorter) Reset() (err error) {
 	return err
 }
 
-// sortedRun is a sorted run, and the position in it.
+// sortedRun is a sorted run, and the position of a reader in it.
 type sortedRun struct {
 	sorter    *Sorter
 	number    int
 	next, end int64  // the range of the spill's column that is not read yet
-	window    []byte // what was read
-	at        int    // position in the window
+	window    []byte // bytes that were read
+	at        int    // position in the window; the value of the record begins there
 
 	prefix uint64
-	key    []byte
-	size   int // of the value, which begins at at
+	key    []byte // key of the record
+	size   int    // bytes of the record's value
 }
 
-// before reports whether the record of a run comes before that of another. Those of equal keys
-// are in the order of their runs.
+// before reports whether the current record of r comes before the current record of other.
+// Records with equal keys are in the order of their runs.
 func (r *sortedRun) before(other *sortedRun) bool {
 	if r.prefix != other.prefix {
 		return r.prefix < other.prefix
@@ -304,7 +304,7 @@ func (r *sortedRun) before(other *sortedRun) bool {
 	return r.number < other.number
 }
 
-// read goes to the next record and reads its key.
+// read moves to the next record and reads its key.
 func (r *sortedRun) read() error {
 	if err := r.have(recordHead); err != nil {
 		return err
@@ -320,8 +320,8 @@ func (r *sortedRun) read() error {
 	return nil
 }
 
-// value reads the value of the record and moves past it. Value and key are valid until the
-// next record is read.
+// value reads the value of the current record and moves past the record. Value and key are valid
+// until the next call of read.
 func (r *sortedRun) value() ([]byte, error) {
 	if held := len(r.key) + r.size; r.at+r.size > len(r.window) && held <= cap(r.window) {
 		r.at -= len(r.key) // the key stays with the value
@@ -342,7 +342,7 @@ func (r *sortedRun) value() ([]byte, error) {
 func (r *sortedRun) largeValue() ([]byte, error) {
 	s := r.sorter
 	held := len(r.window) - r.at
-	//guard: bounds what a changed file can claim
+	//guard: rejects a value longer than its file
 	if int64(r.size-held) > r.end-r.next {
 		return nil, io.ErrUnexpectedEOF
 	}
@@ -384,18 +384,18 @@ func (r *sortedRun) fill(p []byte) error {
 	return err
 }
 
-// runHeap is a heap of sorted runs: the first run has the first record.
+// runHeap is a heap of sorted runs. The first run has the record that comes first.
 type runHeap []*sortedRun
 
-// order makes a heap of sorted runs in any order.
+// order makes h, which is in any order, a heap.
 func (h runHeap) order() {
 	for i := len(h)/2 - 1; i >= 0; i-- {
 		h.down(i)
 	}
 }
 
-// advance orders the heap after the first run has moved to its next record, or takes the run
-// out if it has no more.
+// advance restores the heap after the first run has moved to its next record. If the run has no
+// more records, advance removes it.
 func (h *runHeap) advance(more bool) {
 	if !more {
 		last := len(*h) - 1

@@ -15,23 +15,24 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// Options bound what a spill takes.
+// Options bound the disk and the memory that a spill uses.
 type Options struct {
-	// Reserve is the number of bytes to leave free on the disk; Append fails
-	// with ENOSPC soon after there are less. 0 reserves nothing.
+	// Reserve is the number of bytes to leave free on the disk. Append fails
+	// with ENOSPC soon after fewer bytes are free. 0 reserves nothing.
 	Reserve int64
-	// Memory is the most bytes of all columns together that stay in memory. Not
-	// all of it is taken where columns are few.
+	// Memory is the most bytes of all columns together that stay in memory. A
+	// spill of few columns uses less: maxShare bounds each column.
 	Memory int
 }
 
 const (
-	// checkEvery is the number of bytes written after which the disk is asked
-	// for its free space again.
+	// checkEvery is the number of bytes that are written between two checks of
+	// the free space.
 	checkEvery = 16 << 20
-	// maxShare is the memory of a column from which larger writes gain nothing.
+	// maxShare bounds the memory of a column. Larger writes are not faster.
 	maxShare = 128 << 10
-	// page is what the kernel writes without looking at what was there.
+	// page is the size of a page. The kernel writes whole pages without reading
+	// their old content.
 	page = 4 << 10
 )
 
@@ -45,32 +46,33 @@ func (o *Options) share(columns int) int {
 }
 
 // Spill is the temporary files of one row group. Its methods may be called
-// concurrently, but Append to a column and Close not during a CopyTo of it.
+// concurrently. But while CopyTo copies a column, neither Append to that column
+// nor Close may be called.
 type Spill struct {
 	mu     sync.Mutex
 	folder *Folder
 	dir    string
 	cols   []column
 	share  int    // bytes of memory per column
-	memory []byte // of all columns, one share after the other
+	memory []byte // the shares of all columns, in order
 
 	reserve   int64
-	unchecked int64 // bytes written since the disk was checked
-	grown     int64 // bytes by which files became longer than they were found
-	stale     bool  // files may hold more than was written to them
-	err       error // the first of Append, or that the spill is closed; sticky
+	unchecked int64 // bytes written since the free space was checked
+	grown     int64 // bytes by which files grew since the spill began to use them
+	stale     bool  // files may end with bytes of an earlier spill
+	err       error // the first error of Append, or errClosed
 }
 
-// column is where the bytes of a column are: the first in its file, the rest in
-// memory.
+// column is where the bytes of a column are: the first bytes in its file, the
+// rest in memory.
 type column struct {
-	stored int64  // bytes in the file
-	held   int64  // length of the file, beyond stored those of an earlier spill
-	tail   int    // bytes in memory
-	crc    uint32 // CRC-32C of all
+	stored int64  // number of the column's bytes in the file
+	held   int64  // length of the file; bytes after stored are of an earlier spill
+	tail   int    // number of bytes in memory
+	crc    uint32 // CRC-32C of all bytes of the column
 
 	file budget.File
-	// copying is held by the CopyTo that the file's position belongs to.
+	// copying is locked while the file's position is in use.
 	copying sync.Mutex
 }
 
@@ -80,10 +82,9 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 var errClosed = errors.New("spill: closed")
 
-// Append adds bytes to the end of a column. p is not kept. After an error,
-// part of p may have been written; the spill is then good for Close only, and
-// each Append returns the first error. Append allocates only when it opens a
-// file.
+// Append adds bytes to the end of a column. It does not keep p. After an error,
+// part of p may have been written. Then only Close is useful, and each Append
+// returns the first error. Append allocates only when it opens a file.
 func (s *Spill) Append(col int, p []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,8 +102,8 @@ func (s *Spill) append(col int, p []byte) error {
 	if c.tail+len(p) > s.share {
 		n := len(p)
 		if s.share >= page {
-			// The tail alone is no longer than the whole pages, because a share
-			// is of whole pages too.
+			// Only whole pages are written. They include the tail, because a
+			// share is a number of whole pages.
 			n -= (c.tail + len(p)) % page
 		}
 		if err := s.write(col, p[:n]); err != nil {
@@ -115,7 +116,7 @@ func (s *Spill) append(col int, p []byte) error {
 	return nil
 }
 
-// write moves a column's bytes in memory to its file, and p after them.
+// write appends a column's bytes in memory, and then p, to its file.
 func (s *Spill) write(col int, p []byte) error {
 	c := &s.cols[col]
 	tail := s.tail(col)
@@ -147,8 +148,8 @@ func (s *Spill) write(col int, p []byte) error {
 	return nil
 }
 
-// writeAt writes two pieces of a file, one after the other, in one call unless
-// the kernel takes less at once.
+// writeAt writes two pieces to a file, one after the other. It makes one system
+// call, and more if the kernel writes only a part.
 func writeAt(f *os.File, off int64, first, second []byte) error {
 	for len(first)+len(second) > 0 {
 		var n int
@@ -170,13 +171,13 @@ func writeAt(f *os.File, off int64, first, second []byte) error {
 	return nil
 }
 
-// tail is what a column has in memory.
+// tail returns the bytes of a column that are in memory.
 func (s *Spill) tail(col int) []byte {
 	return s.memory[col*s.share:][:s.cols[col].tail]
 }
 
-// CRC32C returns the CRC-32C of the bytes appended to a column, which is taken
-// while they are at hand.
+// CRC32C returns the CRC-32C of the bytes appended to a column. Append computes
+// it.
 func (s *Spill) CRC32C(col int) uint32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,10 +192,10 @@ func (s *Spill) Size(col int) int64 {
 }
 
 // CopyTo writes the range [off, off+n) of a column to w and returns the number
-// of bytes written, which is n unless there is an error. If w is an io.ReaderFrom
-// it reads from the file itself, so that an os.File copies in the kernel and a
-// bufio.Writer without a buffer between. Copies of one column wait for each
-// other.
+// of bytes written, which is n unless there is an error. If w is an io.ReaderFrom,
+// it reads from the file itself: an os.File copies in the kernel, and a
+// bufio.Writer needs no buffer of CopyTo. Copies of the same column run one after
+// another.
 func (s *Spill) CopyTo(w io.Writer, col int, off, n int64) (int64, error) {
 	c := &s.cols[col]
 	c.copying.Lock()
@@ -240,7 +241,7 @@ func (s *Spill) readAt(col int, p []byte, off int64) error {
 	return nil
 }
 
-// Reader returns a reader of what was appended to a column by now.
+// Reader returns a reader of the bytes that have been appended to a column so far.
 func (s *Spill) Reader(col int) *io.SectionReader {
 	return io.NewSectionReader(columnReader{s, col}, 0, s.Size(col))
 }
@@ -274,18 +275,19 @@ func (w columnWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// begin returns where a range of a column is: the part in its file, which is
-// open and is to be released, or nil, and after it the part in memory.
+// begin returns where a range of a column is. f is the file of the range's first
+// part, or nil if the file has no part of it; the caller releases f. tail is the
+// part in memory, which follows.
 func (s *Spill) begin(col int, off, n int64) (f *os.File, tail []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	//guard: copies nothing of a spill that failed
+	//guard: refuses to read a spill that failed
 	if s.err != nil {
 		return nil, nil, s.err
 	}
 	c := &s.cols[col]
 	//guard: rejects a range outside the column
-	if size := c.size(); uint64(off) > uint64(size) || uint64(n) > uint64(size-off) { // also negative ones
+	if size := c.size(); uint64(off) > uint64(size) || uint64(n) > uint64(size-off) { // also a negative off or n
 		return nil, nil, fmt.Errorf("spill: bytes %d to %d+%d of column %d, which has %d", off, off, n, col, size)
 	}
 	if off+n > c.stored {
@@ -297,8 +299,8 @@ func (s *Spill) begin(col int, off, n int64) (f *os.File, tail []byte, err error
 	return f, tail, err
 }
 
-// acquire opens a column's file, if it is not open, and keeps it open until it is
-// released.
+// acquire opens a column's file, if it is not open, and keeps it open until
+// release.
 func (s *Spill) acquire(col int) (*os.File, error) {
 	f, err := s.folder.files.Acquire(&s.cols[col].file, func() (io.Closer, error) {
 		return os.OpenFile(s.name(col), os.O_RDWR|os.O_CREATE, 0o600)
@@ -323,12 +325,13 @@ func copyFile(w io.Writer, f *os.File, off, n int64) (int64, error) {
 	return done, err
 }
 
-// Close gives back the open files of the spill, and leaves the others and the
-// memory to another spill of the folder. Further calls do nothing.
+// Close closes the files of the spill, and leaves the files and the memory to
+// another spill of the folder. After an error of Append, Close removes them.
+// Further calls do nothing.
 func (s *Spill) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	//guard: keeps the files of a spill that is in use again
+	//guard: keeps files that another spill uses by now
 	if errors.Is(s.err, errClosed) {
 		return nil
 	}
@@ -347,8 +350,8 @@ func (s *Spill) Close() error {
 	return nil
 }
 
-// trim takes from the files what an earlier spill left there and this one has
-// not overwritten.
+// trim cuts from the ends of the files the bytes of an earlier spill that this
+// spill has not overwritten.
 func (s *Spill) trim() error {
 	if !s.stale {
 		return nil
