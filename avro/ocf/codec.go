@@ -40,14 +40,15 @@ func CheckCodec(name string) bool {
 // and is not safe for concurrent use.
 type Decoder struct {
 	// Progress, if set, is called about once for each decompressed MiB, while a block
-	// is decompressed: read is how many of the of stored bytes were read so far. Codecs
-	// that decompress a block in one step (null, snappy, zstandard) do not call it.
+	// is decompressed. read is the number of stored bytes that were read so far, total
+	// the number of all stored bytes. Codecs that decompress a block in one step (null,
+	// snappy, zstandard) do not call Progress.
 	Progress func(read, total int)
 
 	codec    string
 	maxBlock int64
 	counting bool  // decompressed bytes are counted and not kept
-	counted  int64 // bytes
+	counted  int64 // number of bytes that were counted
 	decode   func(d *Decoder, dst, src []byte) ([]byte, error)
 
 	src   bytes.Reader
@@ -55,7 +56,7 @@ type Decoder struct {
 	flate io.ReadCloser
 	bzip  *bzip2.Reader
 	zstd  *zstd.Decoder
-	wide  *zstd.Decoder // for windows beyond the limit; nil until one is needed
+	wide  *zstd.Decoder // for frames with windows beyond the limit; nil before the first
 }
 
 // NewDecoder returns a decoder that decompresses a block to at most maxBlock bytes;
@@ -88,13 +89,13 @@ func NewDecoder(codec string, maxBlock int64) (*Decoder, error) {
 	return d, nil
 }
 
-// ErrRoom is returned by DecodeWithin for a block whose rows fit the limit but not the
-// capacity of the slice: see Decoder.StatedRoom and Decoder.Size.
+// ErrRoom is returned by DecodeWithin if the rows of a block fit the limit, but not the
+// capacity of the slice. Decoder.StatedRoom and Decoder.Size return the needed capacity.
 var ErrRoom = errors.New("the rows take more bytes than there is room for")
 
-// ErrTooLarge is the cause of damage of kind Size that a larger limit might mend: the
-// block is too large for Scanner.LimitBlocks or for a Decoder, and the size that it
-// states is not known to be false.
+// ErrTooLarge is the cause of damage of kind Size if a larger limit may help: the block
+// is too large for Scanner.LimitBlocks or for a Decoder, and the size that it states is
+// not known to be false.
 var ErrTooLarge = errors.New("more than the limit")
 
 var errChecksum = errors.New("checksum")
@@ -108,8 +109,9 @@ func tooLarge(name string, offset, limit int64, reason string, args ...any) *dam
 
 // Decode decompresses the block's data into dst[:0], grows it if needed, and returns
 // the rows' bytes, which never share memory with b. If the data does not decode, the
-// error is a *damage.Error at the block's offset: Size, with the cause ErrTooLarge, if
-// it exceeds the limit; Checksum if a checksum of the codec differs; otherwise Codec.
+// error is a *damage.Error at the block's offset. Its kind is Size, with the cause
+// ErrTooLarge, if the rows exceed the limit. It is Checksum if a checksum of the codec
+// differs, and otherwise Codec.
 func (d *Decoder) Decode(dst []byte, b *Block, name string) ([]byte, error) {
 	out, err := d.DecodeWithin(dst, b, name)
 	if !errors.Is(err, ErrRoom) {
@@ -122,8 +124,8 @@ func (d *Decoder) Decode(dst []byte, b *Block, name string) ([]byte, error) {
 	return d.DecodeWithin(make([]byte, 0, room), b, name)
 }
 
-// DecodeWithin is Decode within the capacity of dst. It returns ErrRoom for a block
-// that takes more.
+// DecodeWithin is Decode within the capacity of dst. It returns ErrRoom if the rows of
+// the block need more.
 func (d *Decoder) DecodeWithin(dst []byte, b *Block, name string) ([]byte, error) {
 	out, err := d.decode(d, dst[:0], b.Data)
 	switch {
@@ -153,9 +155,9 @@ func (d *Decoder) damaged(b *Block, name string, err error) error {
 // zstdSlack is the room after the rows that the zstandard library may write to.
 const zstdSlack = 64
 
-// StatedRoom returns the room in bytes that DecodeWithin needs for the block, as the stored
-// data states it; known is false if the codec does not state it. For a block that does
-// not decode, room may be any number.
+// StatedRoom returns the capacity in bytes that DecodeWithin needs for the block, from the
+// sizes in the stored data. known is false if the codec does not store a size. For a block
+// that does not decode, room may be any number.
 func (d *Decoder) StatedRoom(b *Block) (room int64, known bool) {
 	switch d.codec {
 	case codecNull:
@@ -182,8 +184,9 @@ func (d *Decoder) StatedRoom(b *Block) (room int64, known bool) {
 	return 0, false
 }
 
-// Size returns the room in bytes that DecodeWithin needs for the block. If the codec
-// does not state it, Size decompresses the block to count. Errors are Decode's.
+// Size returns the capacity in bytes that DecodeWithin needs for the block. If the codec
+// does not store a size, Size decompresses the block and counts. Its errors are those of
+// Decode.
 func (d *Decoder) Size(b *Block, name string) (int64, error) {
 	if room, known := d.StatedRoom(b); known {
 		return room, nil
@@ -191,15 +194,16 @@ func (d *Decoder) Size(b *Block, name string) (int64, error) {
 	d.counting, d.counted = true, 0
 	_, err := d.decode(d, nil, b.Data)
 	d.counting = false
-	//guard: stops the search for room at the limit
+	//guard: returns the damage of a block that cannot be counted
 	if err != nil {
 		return 0, d.damaged(b, name, err)
 	}
 	return d.counted, nil
 }
 
-// isChecksum reports whether a checksum of the codec differs from the decompressed
-// bytes. The libraries of xz and bzip2 have only a text for it.
+// isChecksum reports whether the error means that a checksum of the codec differs. For
+// xz and bzip2, the text of the error decides, because their libraries have no error
+// value for it.
 func isChecksum(err error) bool {
 	return errors.Is(err, errChecksum) ||
 		errors.Is(err, zstd.ErrCRCMismatch) ||
@@ -230,20 +234,21 @@ func (d *Decoder) deflate(dst, src []byte) ([]byte, error) {
 
 func (d *Decoder) bzip2(dst, src []byte) ([]byte, error) {
 	d.src.Reset(src)
-	// The standard library's decoder has no Reset and takes 3.6 MB for each block. It
-	// also accepts impossible unused codes, which this one rejects.
+	// The standard library's decoder has no Reset and allocates 3.6 MB for each block. It
+	// also accepts impossible unused codes, which this decoder rejects.
 	if err := d.bzip.Reset(&d.src); err != nil {
 		return dst, err
 	}
 	dst, err := d.readAll(dst, d.bzip)
 	//guard: drops the rest of a block that was not read to its end
 	if err != nil {
-		d.bzip = new(bzip2.Reader) // Reset does not clear it
+		d.bzip = new(bzip2.Reader) // Reset would keep the rest
 	}
 	return dst, err
 }
 
-// maxSnappy bounds how far snappy expands a byte: at best it copies 64 bytes with 3.
+// maxSnappy bounds the bytes to which Snappy expands one byte: the best element is a copy
+// of 64 bytes, which takes 3 bytes.
 const maxSnappy = 22
 
 func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
@@ -257,8 +262,8 @@ func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	// A longer claim is false with any limit and must not get memory.
-	//guard: rejects a claimed size that Snappy cannot reach
+	// A larger size is false with any limit, and must not be allocated.
+	//guard: rejects a stated size that Snappy cannot reach
 	if n > maxSnappy*len(src) {
 		return dst, fmt.Errorf("%d bytes claim to hold %d: %w", len(src), n, snappy.ErrCorrupt)
 	}
@@ -284,8 +289,8 @@ func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
 // progressStep is the number of decompressed bytes between two calls of Progress.
 const progressStep = 1 << 20
 
-// readAll appends everything that r returns to dst, within its capacity and the limit.
-// If the decoder counts, it keeps nothing.
+// readAll appends all bytes of r to dst, within the capacity of dst and the limit. If
+// d.counting is set, it counts the bytes and keeps none.
 func (d *Decoder) readAll(dst []byte, r io.Reader) ([]byte, error) {
 	room, unreported := int(min(int64(cap(dst)), d.maxBlock)), 0
 	for {

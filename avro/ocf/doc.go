@@ -1,12 +1,13 @@
 // Package ocf reads Avro object container files: the header, the blocks of any byte
-// range, and the codecs. It works over an io.ReaderAt and a size, so it does not know
-// where files live. It does not decode the rows of a block; package shred does.
+// range, and the codecs. It reads from an io.ReaderAt or an io.Reader, so it does not
+// depend on where files are stored. It does not decode the rows of a block. Package shred
+// does that.
 //
-// Reader decodes the blocks of a file or a stream in order. Scanner and Decoder return
-// the stored blocks of a range and decode them, for callers that divide the work or go
-// on after damage.
+// Reader decodes the blocks of a file or a stream in order. Callers that divide the work,
+// or go on after damage, use Scanner and Decoder instead: a Scanner returns the stored
+// blocks of a range, and a Decoder decodes them.
 //
-// The planner, mapper, dataset and witness call it.
+// The planner and the packages mapper, dataset and witness call this package.
 //
 // # The bytes
 //
@@ -33,8 +34,8 @@
 //	         └──────────┴──────────┴──────────────────┴─────────────┘
 //
 // Counts, lengths and sizes are Avro longs: zig-zag, then base 128, the low seven bits
-// first, at most ten bytes. The metadata key avro.schema is required; without
-// avro.codec the codec is null. If a key occurs twice, the last one counts, as in Java.
+// first, at most ten bytes. The metadata key avro.schema is required. If avro.codec is
+// missing, the codec is null. If a key occurs twice, the last value applies, as in Java.
 //
 // A codec stores a block's rows as
 //
@@ -49,15 +50,15 @@
 //
 // # Ranges
 //
-// A block belongs to the range in which it starts. A range that begins inside the file
-// looks for the first sync marker that ends at or after its start; its first block
-// follows that marker. So adjacent ranges together see every block once. As every
-// reader of this format does, this trusts that rows do not hold the file's sync marker.
-// If they do, the range that begins at such a marker reports damage.
+// A block belongs to the range in which it starts. If a range begins inside the file, its
+// first block follows the first sync marker that ends at or after the start of the
+// range. So adjacent ranges together have every block once. Like every reader of this
+// format, the scanner assumes that rows do not contain the file's sync marker. If rows
+// contain it, a range that begins at such a marker reports damage.
 //
 // # Damage
 //
-// Bytes that break the format are a *damage.Error with the file's name and the absolute
-// offset. Errors of the io.ReaderAt or io.Reader are returned wrapped and are never
-// damage. A stream that ends anywhere but between blocks is damage.
+// For bytes that break the format, the error is a *damage.Error with the file's name and
+// the offset in the file. Errors of the io.ReaderAt or io.Reader are returned wrapped,
+// and are never damage. A stream that does not end between blocks is damage.
 package ocf

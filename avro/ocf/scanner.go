@@ -28,21 +28,21 @@ func (r Range) Len() int64 { return r.End - r.Start }
 // Block is a block as it is stored. If the same Block is given to Next again, the
 // scanner reuses Data.
 type Block struct {
-	Offset     int64  // of the row count, where the block starts
-	Rows       int64  // ≥ 0, as the file says; nothing was counted
-	DataOffset int64  // of Data
+	Offset     int64  // start of the block in the file
+	Rows       int64  // number of rows that the block states, not counted; ≥ 0
+	DataOffset int64  // start of Data in the file
 	Data       []byte // compressed rows
 }
 
-// Range returns the block's bytes in the file, with its sync marker. If the data does
-// not decode, they are lost.
+// Range returns the range of the block in the file, with its sync marker. If the data
+// does not decode, this range is lost.
 func (b *Block) Range() Range {
 	return Range{b.Offset, b.DataOffset + int64(len(b.Data)) + SyncSize}
 }
 
-// InRow adds the file, the row and the block's offset to a damaged row's error; before
-// is how many bytes of rows precede the row in the block. It returns other errors
-// unchanged.
+// InRow adds the file, the row and the block's offset to the *damage.Error of a row.
+// before is the number of bytes before the row in the decoded block. InRow returns other
+// errors unchanged.
 func (b *Block) InRow(err error, file string, row int64, before int) error {
 	d, ok := err.(*damage.Error)
 	if !ok {
@@ -58,23 +58,23 @@ func (b *Block) InRow(err error, file string, row int64, before int) error {
 // order. It reads ahead in pieces of 1 MiB and is not safe for concurrent use.
 type Scanner struct {
 	r        io.ReaderAt
-	stream   io.Reader // in place of r: the bytes after buf, or after the last block that was read
-	size     int64     // math.MaxInt64 for a stream whose end was not seen
+	stream   io.Reader // if set, is read instead of r; it is at the end of buf, or of the last block that was read
+	size     int64     // of the file; math.MaxInt64 for a stream whose end was not reached
 	name     string
 	sync     [SyncSize]byte
 	rg       Range
 	maxStore int64
 
 	located bool  // pos is the start of a block
-	pos     int64 // of the next block, or of the damaged one
+	pos     int64 // offset of the next block, or of the damaged one
 	bad     error // damage at pos, until Resync
 
-	buf    []byte // bytes of the file from bufOff
+	buf    []byte // bytes of the file from offset bufOff on
 	bufOff int64
 }
 
-// NewScanner returns a scanner of the blocks of r that start in rg, which may reach
-// beyond the file. The header is the one of the same file.
+// NewScanner returns a scanner of the blocks of r that start in rg. rg may reach beyond
+// the end of the file. h is the header of the file.
 func NewScanner(r io.ReaderAt, size int64, name string, h *Header, rg Range) *Scanner {
 	s := new(Scanner)
 	s.Reset(r, size, name, h, rg)
@@ -96,9 +96,10 @@ func (s *Scanner) Reset(r io.ReaderAt, size int64, name string, h *Header, rg Ra
 	}
 }
 
-// LimitBlocks rejects blocks whose stored size exceeds what any codec makes of maxBlock
-// bytes of rows, before memory is allocated for them. They are damage whose cause is
-// ErrTooLarge. Without it the limit is Java's, 2 GiB.
+// LimitBlocks makes the scanner reject blocks whose stored size is larger than any codec
+// makes of maxBlock bytes of rows. They are rejected before memory is allocated. The
+// error is damage whose cause is ErrTooLarge. Without LimitBlocks the limit is 2 GiB, as
+// in Java.
 func (s *Scanner) LimitBlocks(maxBlock int64) {
 	const slack = 4096 // codec framing of small blocks
 	if maxBlock < math.MaxInt32/2 {
@@ -107,9 +108,9 @@ func (s *Scanner) LimitBlocks(maxBlock int64) {
 }
 
 // Next reads the next block into b and reuses b.Data. It returns io.EOF when no more
-// blocks start in the range. Damage is a *damage.Error, and is returned again until
-// Resync. After any other error, which comes from the file or the context, Next may be
-// tried again. After an error the contents of b are undefined.
+// blocks start in the range. For damage it returns a *damage.Error, and returns the same
+// error until Resync is called. After any other error, which is an error of the file or
+// the context, Next may be called again. After an error the contents of b are undefined.
 func (s *Scanner) Next(ctx context.Context, b *Block) error {
 	h, err := s.head(ctx)
 	if err != nil {
@@ -124,7 +125,7 @@ func (s *Scanner) Next(ctx context.Context, b *Block) error {
 }
 
 // Peek returns the size in bytes of the Data that Next will read, so that callers can
-// make room for it. Its errors are those of Next.
+// allocate memory for it. Its errors are those of Next.
 func (s *Scanner) Peek(ctx context.Context) (int64, error) {
 	h, err := s.head(ctx)
 	return h.size, err
@@ -141,7 +142,7 @@ func (s *Scanner) CheckEnd(ctx context.Context) error {
 	return s.keep(s.readEnd(ctx, h))
 }
 
-// keep returns damage again until Resync.
+// keep returns err. If err is damage, the scanner returns it again until Resync.
 func (s *Scanner) keep(err error) error {
 	if d := (*damage.Error)(nil); errors.As(err, &d) {
 		s.bad = d
@@ -150,8 +151,8 @@ func (s *Scanner) keep(err error) error {
 }
 
 // Skip passes over the next block if it has no more than most rows. It returns how many rows
-// the block has and whether it was skipped. It reads only the head and the end of a
-// large block. Its errors are those of Next.
+// the block has and whether it was skipped. Of a large block in a file, Skip reads only
+// the head and the end. Its errors are those of Next.
 func (s *Scanner) Skip(ctx context.Context, most int64) (rows int64, skipped bool, err error) {
 	h, err := s.head(ctx)
 	if err != nil || h.rows > most {
@@ -172,7 +173,7 @@ func (s *Scanner) Skip(ctx context.Context, most int64) (rows int64, skipped boo
 	return h.rows, true, nil
 }
 
-// pass reads a stream up to the offset to.
+// pass reads a stream from off up to the offset to. It does nothing for a file.
 func (s *Scanner) pass(ctx context.Context, off, to int64) error {
 	for s.stream != nil && off < to {
 		w, err := s.window(ctx, off, 1)
@@ -192,11 +193,11 @@ func (s *Scanner) ended(off int64) error {
 	return damage.New(damage.Truncated, s.name, off, "the stream ends inside the block at offset %d", s.pos)
 }
 
-// Resync goes on after damage, at the block after the next sync marker past the start
-// of the damaged block. It returns the bytes that were passed over. They reach to the
-// end of the file if there is no such marker, and may reach beyond the end of the
-// range; a scanner of the following range starts after them. Without damage it does
-// nothing.
+// Resync moves past damage, to the block after the first sync marker that follows the
+// start of the damaged block. It returns the bytes that it passed over. If there is no
+// such marker, they reach to the end of the file. They may reach beyond the end of the
+// range: a scanner of the following range starts after them. Without damage, Resync
+// does nothing.
 func (s *Scanner) Resync(ctx context.Context) (lost Range, err error) {
 	if s.bad == nil {
 		return Range{s.pos, s.pos}, nil
@@ -312,8 +313,9 @@ func (s *Scanner) readHead(ctx context.Context) (h blockHead, err error) {
 	return h, nil
 }
 
-// refuse returns the damage of a block that is larger than the limit, or that only
-// states such a size: no sync marker is where it would end.
+// refuse returns the damage of a block that states a size beyond the limit. If the file
+// has no sync marker where the block would end, the size is false, and the damage is the
+// missing marker.
 func (s *Scanner) refuse(ctx context.Context, h blockHead, sizeAt int64) error {
 	if s.stream == nil {
 		if err := s.readEnd(ctx, h); err != nil {
@@ -360,8 +362,8 @@ func (s *Scanner) data(ctx context.Context, b *Block, size int) error {
 	return s.checkSync(end, b.DataOffset+int64(size))
 }
 
-// checkSync compares the bytes at the end of the block at pos, which are at
-// offset off, with the sync marker.
+// checkSync compares got, the bytes after the data of the block at pos, with the sync
+// marker. They are at offset off.
 func (s *Scanner) checkSync(got []byte, off int64) error {
 	//guard: rejects a block without its sync marker
 	if !bytes.Equal(got, s.sync[:]) {
@@ -395,8 +397,8 @@ func (s *Scanner) buffered(off int64) []byte {
 	return s.buf[off-s.bufOff:]
 }
 
-// window returns the bytes at off: at least n of them, or all up to the end of the
-// file. They are valid until the next call.
+// window returns at least n bytes at off, or all bytes up to the end of the file. They
+// are valid until the next call.
 func (s *Scanner) window(ctx context.Context, off int64, n int) ([]byte, error) {
 	have := s.buffered(off)
 	if len(have) >= n || off+int64(len(have)) == s.size {
@@ -419,9 +421,9 @@ func (s *Scanner) window(ctx context.Context, off int64, n int) ([]byte, error) 
 	return s.buf, nil
 }
 
-// more reads at least n bytes of a stream after the buffer, and any more that arrive at
-// once. It does not wait for them: the writer may be waiting for the results of earlier
-// rows.
+// more appends at least n bytes of the stream to the buffer, and further bytes that are
+// already there. It does not wait for further bytes: the writer of the stream may be
+// waiting for the results of earlier rows.
 func (s *Scanner) more(ctx context.Context, n int) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -437,7 +439,8 @@ func (s *Scanner) more(ctx context.Context, n int) ([]byte, error) {
 	return s.buf, nil
 }
 
-// isEnd reports whether an error of io.ReadFull or io.ReadAtLeast means the end.
+// isEnd reports whether an error of io.ReadFull or io.ReadAtLeast means the end of the
+// stream.
 func isEnd(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }
 
 func (s *Scanner) readAt(ctx context.Context, p []byte, off int64) error {

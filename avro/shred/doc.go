@@ -1,6 +1,6 @@
-// Package shred turns an Avro schema into columns, the rows of Avro data into values of
-// those columns, and columns back into rows. It reads no files: a row comes as the
-// bytes of its datum and goes to the buffers of package column.
+// Package shred turns an Avro schema into columns, rows of Avro data into values of the
+// columns, and columns back into rows. It reads no files. A row is the bytes of its
+// datum, and its values go to the buffers of package column.
 //
 // # Columns
 //
@@ -37,18 +37,19 @@
 //	5 to[]#tags>key      string, parent 4
 //	6 to[]#tags>value    int, parent 4
 //
-// A type that contains itself has no such columns. With Options.RecursiveBytes the
-// inner occurrence becomes a column of bytes; each of its values is an Avro encoding.
+// A type that contains itself has no such columns. With Options.RecursiveBytes, the
+// inner occurrence of the type becomes a column of bytes, whose values are Avro data.
 //
 // # Rows
 //
-// Avro and the columns code int, long, float, double, string and bytes alike, so a
-// Shredder is a checked copy. Map's tree of steps is compiled into a list of operations
-// that need no lookup. Every length, count, index, ordinal and boolean is checked
-// against the bytes that remain. A null, an empty array or an empty map leaves nothing
-// in the columns below it.
+// Avro and the columns encode int, long, float, double, string and bytes alike, so a
+// Shredder copies the bytes and checks them. The tree of steps that Map makes is
+// compiled into a list of operations that need no lookup. Every length and count is
+// checked against the bytes that remain, and every index, ordinal and boolean against
+// the allowed values. A null, an empty array or an empty map adds no values to the
+// columns below it.
 //
-// The operations are these; a record has none besides those of its fields.
+// The operations are as follows. A record only has the operations of its fields.
 //
 //	int, long         a varint, copied recoded if longer than needed
 //	fixed width       4 or 8 bytes, copied: float and double
@@ -61,27 +62,28 @@
 //	                  operations; a map's keys come first
 //	nullable          a union of null and a branch that is not simple
 //	union             any other union
-//	place             the position where a key begins or ends, noted
+//	place             records the position where a key begins or ends
 //
-// The first six can be optional: a union of null and such a type is one operation, with
-// its length and value in one column. If at least 65 bytes of input remain, short cuts
-// walk the most common forms of these and move whole words. All other forms, and
-// damage, are left to careful code that handles every form alike.
+// The first six operations can be optional: a union of null and such a type is one
+// operation, with its length and value in one column. If at least 65 bytes of input
+// remain, short cuts handle the most common forms of these six, and move whole words.
+// Slower code handles every form, and finds damage.
 //
-// An Assembler is the inverse. It is compiled in the same way, copies from the columns
-// (column.Reader), and returns the datum's bytes in the plainest form that Avro allows.
+// An Assembler is the inverse of a Shredder. It is compiled in the same way, copies
+// values from the columns (column.Reader), and returns the datum in the plainest form
+// that Avro allows.
 //
 // # Generations
 //
 // A Resolution turns rows of one schema into rows of another, by Avro's rules of schema
-// resolution. Data that both code alike is copied in one piece, and only the rest is
-// coded anew. It is compiled once; each goroutine has a Resolver that applies it. Rows
-// of the same schema, as Schema.Same defines it, are copied; for others, Rules say how
-// their meaning may change.
+// resolution. Data that both schemas encode alike is copied in one piece. Other data is
+// encoded again. A Resolution is compiled once, and each goroutine applies it with a
+// Resolver of its own. Rows of the same schema, as Schema.Same defines it, are copied.
+// For rows of another schema, Rules say how their meaning may change.
 //
 // # Hostile schemas
 //
-// A schema's text can be small and its expansion huge. The text is at most 16 MiB and
-// nests at most 1,000 types. Its expansion is measured before it is built, and is at
-// most 100,000 columns, 1,000 levels and a million places of types.
+// A small schema can have a huge number of columns. The text of a schema is at most
+// 16 MiB and nests at most 1,000 types. The columns are counted before they are made: at
+// most 100,000 columns, 1,000 levels and a million places of types are allowed.
 package shred

@@ -15,8 +15,8 @@ import (
 type resolveCode uint8
 
 const (
-	resolveCopy     resolveCode = iota // the reader codes it alike
-	resolveMismatch                    // an error: the types do not match
+	resolveCopy     resolveCode = iota // the reader's type has the same encoding
+	resolveMismatch                    // the types do not match: an error
 	resolveFloat                       // an int or long becomes a float
 	resolveDouble                      // an int, long or float becomes a double
 	resolveUnit                        // a time is multiplied to a finer unit
@@ -25,20 +25,20 @@ const (
 	resolveReorder                     // any other record
 	resolveItems                       // an array or a map
 	resolveBranch                      // a branch of the writer's union, by the index in the datum
-	resolveIndex                       // a branch of the reader's union, whose index is added
+	resolveIndex                       // the reader's type is a union: the index of its branch is added
 )
 
 // Resolution turns rows written with one schema into rows of another. It is immutable.
 type Resolution struct {
 	root     *action
 	rules    Rules
-	reorders bool // some record's fields come in another order
+	reorders bool // the fields of some record change their order
 
 	leftOut, changes, differences []string
 }
 
-// MinRowSize returns the fewest bytes of one row as written, or 0 if rows may take
-// none.
+// MinRowSize returns the fewest bytes of one row of the writer, or 0 if a row may take
+// no bytes.
 func (r *Resolution) MinRowSize() int { return r.root.writer.least }
 
 // action turns data of one type of the writer into data of one type of the reader. The
@@ -49,33 +49,33 @@ type action struct {
 	// exact is set if writer and reader accept the same bytes, so that even the
 	// writer's limits need no check.
 	exact    bool
-	index    int            // resolveIndex: the reader's branch
-	literal  []byte         // resolveIndex: the same, encoded; resolveInOrder: defaults after the last field
-	sub      *action        // of items, or of the reader's branch
-	ordinals []int          // the reader's, per symbol of the writer; takenForDefault, or -1 if there is no default
+	index    int            // resolveIndex: index of the reader's branch
+	literal  []byte         // resolveIndex: index, encoded; resolveInOrder: defaults after the last field
+	sub      *action        // action for the items, or for the reader's branch
+	ordinals []int          // per symbol of the writer, the reader's ordinal; readerDefault, or -1 if there is no default
 	fallback int            // the ordinal of the reader's default
-	factor   int64          // resolveUnit: of the units
-	change   string         // how the meaning of values changes; "" if it stays
+	factor   int64          // resolveUnit: the reader's units per unit of the writer
+	change   string         // how the meaning of values changes; "" if it does not change
 	branches []*action      // per branch of the writer's union
 	fields   []fieldAction  // per field of the writer
 	order    []orderedField // resolveReorder: the reader's fields
-	mismatch *damage.Error  // why nothing of these types resolves
+	mismatch *damage.Error  // why data of these types does not resolve
 }
 
 // fieldAction is how a field of the writer's record is handled.
 type fieldAction struct {
 	name    string
 	node    *Node
-	sub     *action // nil: the reader has no such field
-	literal []byte  // resolveInOrder: defaults before it
-	change  string  // like that of an action
+	sub     *action // nil if the reader has no such field
+	literal []byte  // resolveInOrder: defaults before the field
+	change  string  // as in action
 }
 
 // orderedField is a field of the reader's record: the nth of the writer's fields that
-// the reader has, or a default.
+// the reader has, or, if nth is -1, a default.
 type orderedField struct {
 	nth     int
-	literal []byte
+	literal []byte // the default, encoded
 }
 
 // matcher compiles the resolution of two schemas. Each pair of types is resolved once,
@@ -83,27 +83,27 @@ type orderedField struct {
 type matcher struct {
 	rules    Rules
 	pairs    map[typePair]*action
-	all      []*action // parts before the types that contain them, except in cycles
+	all      []*action // an action comes after the actions of its parts, except in cycles
 	defaults defaults
 }
 
 type typePair struct{ writer, reader *Node }
 
 // Resolve compiles the rules of Avro's schema resolution for data that is written with
-// one schema and read with another. If the specification leaves a choice, the rules are
-// those of Java's Resolver class: aliases come before names; in a reader's union a
-// branch of the writer's kind and full name comes before one of the same name in
-// another namespace, and both before a promotion; a default belongs to the first branch
-// of a union that it fits. But records must have a common name, as the specification
-// says; that class does not check it.
+// one schema and read with another. If the specification leaves a choice, Resolve does
+// as Java's Resolver class. Aliases come before names. In a reader's union, a branch of
+// the writer's kind and full name comes first, then a branch of the same name in another
+// namespace, then a promotion. A default belongs to the first branch of a union that it
+// fits. But records must have a common name, as the specification says. The Java class
+// does not check their names.
 //
-// The rules limit how the resolution may change the meaning of values. Rows of the same
-// schema (see Same) are copied. Types whose change of meaning the rules do not allow do
+// The argument rules limits how the resolution may change the meaning of values. Rows of
+// the same schema (see Same) are copied. Types whose change of meaning is not allowed do
 // not resolve, not even in a branch of a union.
 //
 // The error is a *damage.Error of kind damage.Schema that names the path, in the
-// reader's terms, and both types. If some branches of a writer's union do not resolve,
-// only rows that have them are errors, unless no branch resolves.
+// reader's terms, and both types. If only some branches of a writer's union do not
+// resolve, Resolve succeeds, and each row with such a branch is an error.
 func Resolve(writer, reader *Schema, rules Rules) (*Resolution, error) {
 	//guard: copies rows of the same schema, with any aliases and defaults
 	if writer.Same(reader) {
@@ -121,7 +121,7 @@ func Resolve(writer, reader *Schema, rules Rules) (*Resolution, error) {
 	return r, nil
 }
 
-// resolve returns the action for two types, or why there is no action.
+// resolve returns the action for two types, or the reason why they do not resolve.
 func (m *matcher) resolve(w, r *Node) (*action, *damage.Error) {
 	pair := typePair{w, r}
 	if a, ok := m.pairs[pair]; ok {
@@ -195,8 +195,8 @@ func (n *Node) annotations() string {
 // maxNamed bounds the branches of a union that an error lists.
 const maxNamed = 8
 
-// under returns an error with a path component before its path. It copies the error,
-// because a pair of types shares it wherever it occurs.
+// under returns a copy of err with a path component before its path. It copies err,
+// because all occurrences of a pair of types share one error.
 func under(name string, err *damage.Error) *damage.Error {
 	e := *err
 	e.Path = below(name, e.Path)
@@ -226,7 +226,7 @@ func (m *matcher) sameKind(a *action, r *Node) *damage.Error {
 			return mismatched(w, r, ", which could name it as an alias")
 		case !sameName(w, r) || w.Size != r.Size:
 			return mismatched(w, r, "")
-		//guard: keeps what an alias would rename apart, unless a schema was asked for
+		//guard: refuses an alias that renames a type, unless a schema was asked for
 		case m.rules == KeepMeaning && !sameSimpleName(w, r):
 			return notAllowed(w, r, ": an alias renames it, which takes --schema")
 		}
@@ -255,7 +255,7 @@ func itemPath(n *Node) string {
 }
 
 // sameName reports whether named types match: by their names without namespaces, or by
-// an alias of the reader's.
+// an alias of the reader's type.
 func sameName(w, r *Node) bool { return sameSimpleName(w, r) || slices.Contains(r.Aliases, w.Name) }
 
 func sameSimpleName(w, r *Node) bool {
@@ -264,9 +264,9 @@ func sameSimpleName(w, r *Node) bool {
 	return written == read
 }
 
-// takenForDefault stands for the ordinal of a symbol that the reader lacks, if the
-// reader's enum has a default.
-const takenForDefault = -2
+// readerDefault stands for the ordinal of a symbol that the reader lacks, if the reader's
+// enum has a default.
+const readerDefault = -2
 
 // matchSymbols maps the writer's symbols to the reader's. A symbol that the reader
 // lacks becomes the default, or an error in each row that has it.
@@ -281,11 +281,11 @@ func matchSymbols(a *action, r *Node) {
 		to, ok := known[s]
 		switch {
 		case !ok && r.Default >= 0:
-			to = takenForDefault
+			to = readerDefault
 		case !ok:
 			to = -1
 		case i < len(r.Symbols) && r.Symbols[i] == s:
-			to = i // of duplicate symbols, which Java rejects
+			to = i // of several equal symbols, which Java rejects, the one at i
 		}
 		a.ordinals[i] = to
 		identical = identical && to == i
@@ -401,8 +401,8 @@ func (m *matcher) record(a *action, r *Node) *damage.Error {
 }
 
 // matchFields returns, for each field of the reader's record, the index of the matching
-// field of the writer, or -1. As in Java, an alias claims its field before a field of
-// that name does, unless the alias's owner matches by its own name.
+// field of the writer, or -1. As in Java, aliases are matched before names. But the
+// aliases of a field whose own name matches are not used.
 func matchFields(w, r *Node) []int {
 	written := make(map[string]int, len(w.Fields))
 	for i, f := range slices.Backward(w.Fields) {
@@ -430,8 +430,8 @@ func matchFields(w, r *Node) []int {
 	return sources
 }
 
-// countKept changes the numbers in the reader's order to count kept fields only,
-// because the resolver remembers only those of a record.
+// countKept changes nth in the reader's order to count only the fields that the reader
+// has, because the resolver records only these.
 func (a *action) countKept() {
 	kept := make([]int, len(a.fields))
 	n := 0
@@ -448,7 +448,8 @@ func (a *action) countKept() {
 	}
 }
 
-// placeDefaults puts the defaults between the writer's fields.
+// placeDefaults puts each default before the next field of the writer, or after the last
+// one.
 func (a *action) placeDefaults() {
 	var literal []byte
 	for _, o := range a.order {

@@ -9,11 +9,12 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// ErrTooLarge is wrapped by the error for a row that resolves to more bytes than its
-// Resolver allows. Defaults in items of few bytes can make a row many times larger.
+// ErrTooLarge is the cause of the error if a row resolves to more bytes than the limit of
+// its Resolver. Defaults in items of few bytes can make a row many times larger.
 var ErrTooLarge = errors.New("the row is too large")
 
-// ErrRoom is wrapped instead if the row exceeds only the memory of the Resolver.
+// ErrRoom is the cause of the error if a row fits the limit of the Resolver, but not its
+// memory.
 var ErrRoom = errors.New("the row has too little room")
 
 // Resolver turns rows written with one schema into rows of another. It belongs to one
@@ -22,21 +23,21 @@ type Resolver struct {
 	root   *action
 	walk   Shredder // checks the writer's data
 	out    []byte
-	from   int   // where the row starts in out
-	limit  int64 // of any row
-	room   int64 // limit of the current row, by its room
-	over   bool  // the row would exceed it
+	from   int   // start of the row in out
+	limit  int64 // most bytes of any row
+	room   int64 // most bytes of the current row, by the memory for it
+	over   bool  // put refused bytes beyond room
 	halves bool  // the row and moved share the memory
 
-	strict  bool    // an inexact value is an error of its row
-	row     Inexact // of the current row
-	inexact Inexact // of earlier rows, since TakeInexact
+	strict  bool    // a row with an inexact value is an error
+	row     Inexact // counts of the current row
+	inexact Inexact // counts of earlier rows, since TakeInexact
 
 	// kept lists the fields of the records that are being reordered, the inner records
-	// last; moved holds their bytes that are not in the writer's datum.
+	// last. moved holds the bytes of these fields that are not in the writer's datum.
 	kept     []keptField
 	moved    []byte
-	shredded []byte // the row of Shred
+	shredded []byte // the row that Shred resolved
 }
 
 // Inexact counts values that a resolution could not keep unchanged.
@@ -81,8 +82,8 @@ func (r *Resolver) TakeInexact() Inexact {
 	return taken
 }
 
-// keptField is the position of a field's data: in the writer's datum, or in the bytes
-// that the record has added to the row.
+// keptField is the position of a field's data: in the writer's datum, or, if it was
+// resolved, in the bytes that the record has added to the row.
 type keptField struct {
 	start, end int
 	resolved   bool
@@ -97,8 +98,8 @@ func NewResolver(by *Resolution, limit int64) *Resolver {
 	return &Resolver{root: by.root, strict: by.rules == KeepMeaning, limit: limit, room: limit, halves: by.reorders}
 }
 
-// SetMemory makes Shred use memory: a row that takes more is ErrRoom. If records are
-// reordered, a row has half of it.
+// SetMemory sets the memory for Shred. For a row that takes more, the error is ErrRoom.
+// If records are reordered, a row has half of the memory.
 func (r *Resolver) SetMemory(memory []byte) {
 	room := len(memory)
 	if r.halves {
@@ -118,18 +119,20 @@ func (r *Resolver) Room() int {
 	return room
 }
 
-// Limit makes Row append at most room bytes less the slack that it needs. A row that
-// takes more is ErrRoom.
+// Limit makes Row append at most room bytes. It keeps some of them as slack. For a row
+// that takes more, the error is ErrRoom.
 func (r *Resolver) Limit(room int) { r.room = max(min(int64(room-resolverSlack), r.limit), 0) }
 
-// resolverSlack is how far a row can pass its limit before that is noticed.
+// resolverSlack is the most bytes by which a row can exceed its limit before full is
+// called.
 const resolverSlack = 64
 
-// Row appends the reader's form of the datum at the start of the slice to dst and
-// returns the datum's size in the slice. Data that needs no resolution is copied as it
-// is coded, the rest is coded in the plainest form. The error is a *damage.Error that
-// names the field's path, in the writer's terms, and the offset in the slice; dst is
-// then returned unchanged. For a row of too many bytes it wraps ErrTooLarge.
+// Row resolves the datum at the start of the slice datum, appends the result to dst, and
+// returns the datum's size in the slice. Data that needs no resolution is copied. Other
+// data is encoded in the plainest form. The error is a *damage.Error that names the
+// field's path, in the writer's terms, and the offset in the slice. Its cause is
+// ErrTooLarge or ErrRoom for a row of too many bytes. After an error, Row returns dst
+// unchanged.
 func (r *Resolver) Row(dst, datum []byte) (out []byte, n int, err error) {
 	r.walk.b, r.walk.empty = datum, 0
 	r.out, r.from, r.over, r.kept, r.row = dst, len(dst), false, r.kept[:0], Inexact{}
@@ -148,9 +151,9 @@ func (r *Resolver) Row(dst, datum []byte) (out []byte, n int, err error) {
 	return out, p, nil
 }
 
-// Shred shreds the reader's form of the datum at the start of rows. It returns that
-// form, valid until the next call, and the datum's size in rows. A nil Resolver reads
-// rows as the reader's. Errors are those of Row and of the shredder.
+// Shred resolves the datum at the start of rows and shreds the result. It returns the
+// result, which is valid until the next call, and the datum's size in rows. A nil
+// Resolver shreds the datum as it is. Errors are those of Row and of the shredder.
 func (r *Resolver) Shred(s *Shredder, rows []byte) (datum []byte, n int, err error) {
 	if r == nil {
 		n, err = s.Row(rows)
@@ -162,8 +165,8 @@ func (r *Resolver) Shred(s *Shredder, rows []byte) (datum []byte, n int, err err
 	return r.shredded, n, err
 }
 
-// full reports whether the row exceeds its limit, or would. It is called before each
-// type.
+// full reports whether the row exceeds its limit, or would exceed it with the bytes that
+// put refused. run calls full before each type.
 func (r *Resolver) full() bool { return r.over || int64(len(r.out)-r.from) > r.room }
 
 // put appends bytes of any length to the row.
@@ -227,8 +230,9 @@ func (r *Resolver) run(a *action, p, depth int) int {
 	return r.walk.fail(damage.Value, p, "%s", a.mismatch)
 }
 
-// number widens a number to float or double, as Java's casts do: to the nearest, ties
-// to even. It also converts a time to a finer unit.
+// number converts a number to float or double, as Java's casts do: to the nearest value,
+// and to the even one of two equally near values. It also converts a time to a finer
+// unit.
 func (r *Resolver) number(a *action, p int) int {
 	if a.writer.Kind == KindFloat {
 		q := r.walk.skipBytes(p, 4)
@@ -288,8 +292,8 @@ func (r *Resolver) enum(a *action, p int) int {
 	if to == -1 {
 		return r.walk.fail(damage.Value, p, "the reader's enum has neither the symbol %s nor a default", quote(a.writer.Symbols[i]))
 	}
-	if to == takenForDefault {
-		//guard: refuses another symbol unless a schema was asked for
+	if to == readerDefault {
+		//guard: refuses the default symbol unless a schema was asked for
 		if r.strict {
 			return r.walk.fail(damage.Value, p, "the reader's enum lacks the symbol %s, and only --schema allows its default", quote(a.writer.Symbols[i]))
 		}
@@ -302,7 +306,7 @@ func (r *Resolver) enum(a *action, p int) int {
 
 // inOrder resolves a record in one pass. Adjacent copied fields are copied together.
 func (r *Resolver) inOrder(a *action, p, depth int) int {
-	start := p // of the bytes not yet copied
+	start := p // start of the bytes not yet copied
 	for i := range a.fields {
 		f := &a.fields[i]
 		same := f.sub != nil && f.sub.code == resolveCopy
@@ -329,8 +333,8 @@ func (r *Resolver) inOrder(a *action, p, depth int) int {
 	return p
 }
 
-// reorder resolves a record's fields in the writer's order, then puts them into the
-// reader's.
+// reorder resolves a record's fields in the writer's order, and then puts them into the
+// reader's order.
 func (r *Resolver) reorder(a *action, p, depth int) int {
 	base, start := len(r.kept), len(r.out)
 	for i := range a.fields {

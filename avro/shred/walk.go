@@ -8,8 +8,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// maxEmptyItems bounds, per row, the array items that take no bytes: the size of the
-// input does not bound their count.
+// maxEmptyItems bounds the array items of a row that take no bytes. The size of the input
+// does not bound their number.
 const maxEmptyItems = 1 << 20
 
 // Shredder walks rows and appends their values to the open blocks of their columns. It
@@ -19,16 +19,16 @@ type Shredder struct {
 	growth    int
 	zeroFixed bool
 	b         []byte
-	ahead     []byte // where short cuts read: b, or nil
-	empty     int    // items of the row that took no bytes
-	allEmpty  int64  // of all rows before it
+	ahead     []byte // b, or nil to take no short cuts
+	empty     int    // number of items without bytes in the current row
+	allEmpty  int64  // number of items without bytes in earlier rows
 	places    []int  // begin and end of each key in the last row
 	badUTF8   int64
 	err       *damage.Error
 }
 
-// NewShredder compiles the mapping into a walk that fills bufs, which must be made for
-// the mapping's columns.
+// NewShredder returns a Shredder of rows of the mapping that fills bufs, which must be
+// made for the mapping's columns.
 func NewShredder(m *Mapping, bufs *column.Buffers) *Shredder {
 	return newShredder(m, bufs, nil)
 }
@@ -37,13 +37,13 @@ func NewShredder(m *Mapping, bufs *column.Buffers) *Shredder {
 // copied unchanged.
 func (s *Shredder) InvalidUTF8() int64 { return s.badUTF8 }
 
-// EmptyItems returns the number of array items so far that took no bytes. A row may
-// have a million of them at any size.
+// EmptyItems returns the number of array items so far that took no bytes. A row of a few
+// bytes may have a million such items.
 func (s *Shredder) EmptyItems() int64 { return s.allEmpty + int64(s.empty) }
 
-// Growth bounds how rows grow: their values take at most factor times the bytes of
-// their datums, in all columns together. ok is false if there is no such bound, because
-// a value of no bytes takes some in its column.
+// Growth bounds the size of values: in all columns together, the values of a row take at
+// most factor times the bytes of its datum. ok is false if there is no such bound,
+// because a value without bytes in the datum takes some in its column.
 func (s *Shredder) Growth() (factor int, ok bool) {
 	// A byte can be the index of a union. It adds one length to each branch's column,
 	// after a pending repeat of up to five bytes.
@@ -51,8 +51,8 @@ func (s *Shredder) Growth() (factor int, ok bool) {
 }
 
 // Row shreds the datum at the start of the slice and returns its size. The error is a
-// *damage.Error that names the field's path and the offset in the slice; the columns
-// then hold part of the row.
+// *damage.Error that names the field's path and the offset in the slice. After an error
+// the columns hold part of the row.
 func (s *Shredder) Row(datum []byte) (int, error) {
 	return s.row(datum, datum)
 }
@@ -82,8 +82,8 @@ func (s *Shredder) step(o *op, p int) int {
 	return s.value(o, q)
 }
 
-// presence walks the index of a union of null and one branch. If the branch is not
-// present, the union ends at q; q is negative after an error.
+// presence walks the index of a union of null and one branch. It returns the position
+// after the index, or a negative q after an error.
 func (s *Shredder) presence(o *op, p int) (present bool, q int) {
 	i, q := s.index(p, 2, "union index %d of %d branches")
 	if q < 0 {
@@ -147,16 +147,18 @@ func (s *Shredder) value(o *op, p int) int {
 	return s.counted(o, p)
 }
 
-// failed returns from a walk at an op, with the error that is set.
+// failed adds the op's name to the path of the error that is set, and returns -1.
 func (s *Shredder) failed(o *op) int {
 	s.at(o.more.name)
 	return -1
 }
 
-// at puts a path component before the error's path, as the walk unwinds.
+// at puts a path component before the error's path. Each level of the walk calls it as
+// the walk returns.
 func (s *Shredder) at(name string) { s.err.Path = below(name, s.err.Path) }
 
-// below puts a component before a path. Components of items join without a dot.
+// below puts a component before a path. Components of items, such as [], follow without a
+// dot.
 func below(name, path string) string {
 	if path != "" && (path[0] == '[' || path[0] == '{') {
 		return name + path
@@ -181,12 +183,13 @@ func (s *Shredder) truncated(p, need int) int {
 	return s.fail(damage.Truncated, p, "%d bytes wanted, %d left in the block", need, len(s.b)-p)
 }
 
-// The longest varints, and the highest last byte of each.
+// The most bytes of a varint.
 const (
 	maxInt  = 5
 	maxLong = 10
 )
 
+// lastByteMax returns the highest value of the last byte of a varint of width bytes.
 func lastByteMax(width int) byte {
 	if width == maxInt {
 		return 0x0f
@@ -214,7 +217,8 @@ func (s *Shredder) varintEnd(p, width int) int {
 	return s.fail(damage.Truncated, p, "varint is cut off by the end of the block")
 }
 
-// copyVarint copies an int or long. It shortens an overlong one.
+// copyVarint copies an int or long. If its encoding is longer than needed, it shortens
+// it.
 func (s *Shredder) copyVarint(buf *column.Buffer, p, width int) int {
 	if p < len(s.b) && s.b[p] < 0x80 {
 		buf.AppendByte(s.b[p])
@@ -233,7 +237,7 @@ func (s *Shredder) copyVarint(buf *column.Buffer, p, width int) int {
 	return q
 }
 
-// varint reads a long that the walk depends on.
+// varint reads a long, such as a length, that the walk needs.
 func (s *Shredder) varint(p int) (int64, int) {
 	if p < len(s.b) && s.b[p] < 0x80 {
 		c := s.b[p]
@@ -290,7 +294,7 @@ func (s *Shredder) boolean(buf *column.Buffer, p int) int {
 }
 
 // index reads an enum ordinal or a union index and checks it against the number of
-// choices; format takes both.
+// choices. format is the message for a wrong index, with both numbers.
 func (s *Shredder) index(p, choices int, format string) (int, int) {
 	n, q := s.varint(p)
 	//guard: rejects an index without a branch
@@ -326,8 +330,8 @@ func (s *Shredder) union(o *op, p int) int {
 	return s.run(branches[chosen].ops, q, 1)
 }
 
-// blockCount reads the count of an Avro array or map block. end is the block's end as
-// the block states it, or -1.
+// blockCount reads the count at the start of a block of an Avro array or map. end is the
+// end of the block, or -1 if the block does not state its size.
 func (s *Shredder) blockCount(minSize, p int) (n, end, q int) {
 	if p < len(s.b) {
 		if c := s.b[p]; c&0x81 == 0 && minSize > 0 && int64(c>>1)*int64(minSize) < int64(len(s.b)-p) {
@@ -368,8 +372,8 @@ func (s *Shredder) blockCount(minSize, p int) (n, end, q int) {
 }
 
 // simpleArray walks an array whose length and values share a column. The length comes
-// first. If a second Avro block follows, which is rare, the column is set back and the
-// array walked again with the whole length.
+// first. If a second Avro block follows, which is rare, the values are removed from the
+// column, and the array is walked again with the whole length.
 func (s *Shredder) simpleArray(o *op, p int) int {
 	if p < len(s.b) && s.b[p] == 0 {
 		o.buf.Absent()
@@ -420,7 +424,8 @@ func (s *Shredder) block(o *op, p int) (q, n int) {
 	return s.items(o, p, q, n, end), n
 }
 
-// items walks n items from q, of the Avro block at p that states end as its end.
+// items walks n items from q on. They belong to the Avro block at p, which states that it
+// ends at end.
 func (s *Shredder) items(o *op, p, q, n, end int) int {
 	//guard: rejects items that contradict the size of their block
 	if q = s.run(o.more.items, q, n); q >= 0 && end >= 0 && q != end {
@@ -442,8 +447,8 @@ func (s *Shredder) blocks(o *op, p int) (total, q int) {
 	return total, p + 1
 }
 
-// counted walks an array whose items have columns of their own, or a map. The column of
-// lengths holds nothing else, so the length may follow the items.
+// counted walks an array whose items have columns of their own, or a map. Its column
+// holds only lengths, so the length may be added after the items.
 func (s *Shredder) counted(o *op, p int) int {
 	n, q := s.blocks(o, p)
 	if q < 0 {
