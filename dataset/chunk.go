@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// firstChunk and largestChunk are the bytes of rows of the first chunk and of later
-	// ones. A query of few rows waits for few.
+	// firstChunk and largestChunk are the bytes of rows of the first chunk and of the
+	// largest later chunk. The first chunk is small, so that a query of few rows is fast.
 	firstChunk   = 64 << 10
 	largestChunk = 1 << 20
 	// chunkShare is the part of the free memory that the rows of a chunk may take.
 	chunkShare = 32
-	// chunkCopies is about how often a chunk's rows are in memory: as values in open
-	// blocks, and in finished blocks that grew by doubling.
+	// chunkCopies is the approximate number of copies of a chunk's rows in memory: values
+	// in open blocks, and finished blocks that grew by doubling.
 	chunkCopies = 8
 	// maxChunkRows and maxChunkItems bound rows and list items that take no bytes.
 	maxChunkRows  = 1 << 16
@@ -31,10 +31,11 @@ const (
 
 // rowSource supplies rows to chunks.
 type rowSource interface {
-	// skip passes over at most this many rows, as far as it can without decoding them.
+	// skip passes over rows that it need not decode, at most most of them, and returns
+	// their number.
 	skip(ctx context.Context, most int64) (rows int64, err error)
 	// fill adds rows to a chunk until it is full. It returns io.EOF after the last row.
-	// Rows that were added before an error count.
+	// Rows that were added before an error stay in the chunk.
 	fill(ctx context.Context, c *chunk) error
 	// bytesRead returns the number of stored bytes read since the last call.
 	bytesRead() int64
@@ -47,11 +48,11 @@ type chunks struct {
 	source rowSource
 	chunk  *chunk
 	keys   []*constant
-	rows   int64 // rows before the next part
-	err    error // returned after the rows of the last part
+	rows   int64 // number of rows before the next part
+	err    error // error that follows the rows of the last part
 }
 
-// newChunks takes over the source, and closes it after an error.
+// newChunks returns chunks of a source, which it closes after an error.
 func newChunks(name string, m *shred.Mapping, l *Listing, source rowSource, keys []*constant) (*chunks, error) {
 	c, err := newChunk(name, m, l.Formats, l.memory)
 	if err != nil {
@@ -89,9 +90,9 @@ func (m *chunks) close() {
 	m.chunk.heap.Close()
 }
 
-// chunk is a number of rows on their way to an in-memory part.
+// chunk is rows that become an in-memory part.
 type chunk struct {
-	name    string // of the file, for messages
+	name    string // name of the file, for messages
 	mapping *shred.Mapping
 	format  format.InMemory
 	writer  format.ColumnWriter
@@ -108,10 +109,10 @@ type chunk struct {
 	most  int64 // most rows
 	rows  int64
 	bytes int
-	empty int64 // items without bytes before this chunk
+	empty int64 // number of items without bytes before this chunk
 
 	marks  []column.Mark
-	marked struct { // at the marks
+	marked struct { // counts at the last mark
 		rows  int64
 		bytes int
 		empty int64
@@ -161,7 +162,7 @@ func (c *chunk) full() bool {
 // add adds the row at the start of data, and returns its size.
 func (c *chunk) add(data []byte) (int, error) {
 	n, err := c.shredder.Row(data)
-	//guard: reports values refused for want of memory
+	//guard: reports a value for which there is no memory
 	if c.refused != nil {
 		c.rows = 0 // the loss of a block's rows is unknown
 		return 0, c.refused
@@ -174,7 +175,7 @@ func (c *chunk) add(data []byte) (int, error) {
 	return n, nil
 }
 
-// mark notes the current rows, for back.
+// mark records the current rows for back.
 func (c *chunk) mark() {
 	for i := range c.marks {
 		c.marks[i] = c.bufs.Cols[i].Mark()
@@ -188,7 +189,7 @@ func (c *chunk) back() {
 		c.bufs.Cols[i].Restore(c.marks[i])
 	}
 	c.rows, c.bytes = c.marked.rows, c.marked.bytes
-	//guard: counts dropped rows anew
+	//guard: stops counting items of dropped rows
 	c.empty += c.shredder.EmptyItems() - c.marked.empty
 }
 
@@ -204,7 +205,7 @@ func (c *chunk) Take(n int) []byte {
 // Give implements column.Memory.
 func (c *chunk) Give(b []byte) { c.heap.Release(int64(cap(b))) }
 
-// part makes the rows a part, which follows first other rows.
+// part makes a part of the rows. first is the number of rows before the part.
 func (c *chunk) part(first int64) (*queryPart, error) {
 	c.bufs.ClearDue()
 	group, err := c.writer.NewRowGroup(c.mapping.Schema.JSON(), c.mapping.Columns, c.limit)
@@ -270,7 +271,7 @@ func (c *chunk) encode(group format.RowGroup, memory *budget.Heap) (stored [][]b
 			b.Data = nil
 		}
 	}
-	if held > chunkCopies/2*c.limit { // columns had large values at different times
+	if held > chunkCopies/2*c.limit { // large values in different columns of earlier chunks
 		c.empties()
 	}
 	return stored, nil
@@ -281,7 +282,7 @@ type memoryFile struct {
 	name   string
 	size   int64
 	pieces [][]byte
-	starts []int64 // of the pieces
+	starts []int64 // start of each piece in the file
 }
 
 func newMemoryFile(name string, o *format.Output, columns [][]byte) *memoryFile {

@@ -16,7 +16,7 @@ import (
 type Scan struct {
 	rows     *selection
 	schema   *shred.Schema
-	memory   *budget.Heap    // of rows and columns
+	memory   *budget.Heap    // memory of rows and columns
 	columns  int64           // bytes reserved for columns
 	resolver *shred.Resolver // nil if rows are not resolved
 	datum    []byte          // row in the writer's schema
@@ -25,16 +25,16 @@ type Scan struct {
 	file     *queryPart
 	cursors  cursors
 	assemble *shred.Assembler
-	rest     []span // rows found, without those that are being read
-	left     int64  // rows left of those that are being read
-	end      int64  // the row after them
+	rest     []span // rows found, without the rows that are being read
+	left     int64  // number of rows still to be read without a gap
+	end      int64  // the row after these rows
 	begun    int64  // the row up to which the assembler may read
-	items    int64  // items without bytes in earlier rows of the file
+	items    int64  // number of items without bytes in earlier rows of the file
 	err      error
 }
 
-// A gap between rows that match is read rather than skipped if it has at most maxGap
-// rows and roughly at most maxGapBytes bytes.
+// A gap between rows that match is read, not skipped, if it has at most maxGap rows and
+// approximately at most maxGapBytes bytes.
 const (
 	maxGap      = 16
 	maxGapBytes = 4 << 10
@@ -43,7 +43,7 @@ const (
 // maxRow bounds a row of another schema, in bytes.
 const maxRow = 1 << 30
 
-// Scan starts to read rows. ctx bounds the reads.
+// Scan checks the query and returns a scan of its rows. Next fails once ctx has ended.
 func (d *Dataset) Scan(ctx context.Context, q Query) (*Scan, error) {
 	s := &Scan{schema: q.Schema}
 	var err error
@@ -74,8 +74,8 @@ func (s *Scan) bind(rows *selection) (*shred.Schema, error) {
 	return s.schema, nil
 }
 
-// wanted returns the fields of a section's record that a reader's record uses, and its
-// keys. For other types it returns nil, for all.
+// wanted returns the fields of a section's record that a reader's record uses, and the
+// section's keys. For other types it returns nil, which means all fields.
 func (d *Dataset) wanted(s *section, reader *shred.Node) []string {
 	writer := s.files.Schema.Root()
 	if writer.Kind != shred.KindRecord || reader.Kind != shred.KindRecord {
@@ -108,8 +108,8 @@ func (s *selection) withKeys(reader *shred.Schema) (*shred.Schema, error) {
 	return reader.Extend(fields)
 }
 
-// Schema returns the schema of the rows that Next returns; nil for the output of no
-// input.
+// Schema returns the schema of the rows that Next returns. It returns nil if the dataset
+// is an output that was made without inputs.
 func (s *Scan) Schema() *shred.Schema { return s.schema }
 
 // Stats returns the figures of the scan so far.
@@ -155,7 +155,7 @@ func (s *Scan) Next(dst []byte) ([]byte, error) {
 	return row, nil
 }
 
-// row appends the row before which the cursors stand.
+// row appends the row at which the cursors are.
 func (s *Scan) row(dst []byte) (_ []byte, err error) {
 	if s.resolver == nil {
 		if dst, err = s.assemble.Row(dst); err != nil {
@@ -174,7 +174,7 @@ func (s *Scan) row(dst []byte) (_ []byte, err error) {
 		row, _, err := s.resolver.Row(dst, s.datum)
 		if !errors.Is(err, shred.ErrRoom) {
 			if d := (*damage.Error)(nil); errors.As(err, &d) {
-				d.Offset = -1 // it is an offset in the row, not in the file
+				d.Offset = -1 // the offset is in the row, not in the file
 			}
 			s.rows.stats.Inexact = s.rows.stats.Inexact.Plus(s.resolver.TakeInexact())
 			return row, err
@@ -241,8 +241,8 @@ func (s *Scan) move() (err error) {
 	return nil
 }
 
-// start moves the columns to the next rows, and announces these and the rows close
-// after them to the assembler.
+// start moves the columns to the next rows, and tells the assembler to read these rows
+// and the rows after small gaps.
 func (s *Scan) start() error {
 	from := s.rest[0].from
 	if err := s.cursors.move(from); err != nil {
@@ -258,7 +258,7 @@ func (s *Scan) start() error {
 		s.begun = next.to
 	}
 	s.assemble.Start(s.begun - from)
-	s.cursors.at = s.begun // once all of them are read
+	s.cursors.at = s.begun // the position after the assembler has read these rows
 	return nil
 }
 

@@ -7,11 +7,11 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// admission gives input blocks to the reader and so bounds how far it reads ahead of
-// the shredder: in blocks, and in their bytes, stored and decoded. If no block is in
-// use, it gives one of any size; there may be no memory for it: see inputBlock.
+// admission lends input blocks to the reader. So it bounds how far the reader is ahead of
+// the shredder: in blocks, and in their stored and decoded bytes. If no block is in use,
+// admission lends a block of any size. There may be no memory for it: see inputBlock.
 type admission struct {
-	limit int64 // bytes of blocks in use
+	limit int64 // most bytes of blocks in use
 	share *budget.Share
 	room  chan struct{}
 
@@ -59,8 +59,8 @@ func (p *admission) try() *inputBlock {
 	return b
 }
 
-// hasRoom reports whether a block may be taken. A waiting reader is woken when half of
-// the blocks and half of the bytes are free, and not by each block.
+// hasRoom reports whether a block may be taken. A waiting reader is woken only when half
+// of the blocks and half of the bytes are free.
 func (p *admission) hasRoom() bool {
 	switch {
 	case p.inUse == 0:
@@ -74,8 +74,7 @@ func (p *admission) hasRoom() bool {
 // leastGuess is the growth that is assumed before the first block is decoded.
 const leastGuess = 4
 
-// guess estimates how many bytes a block of stored bytes decodes to, with some
-// reserve.
+// guess returns a high estimate of the bytes to which a block of stored bytes decodes.
 func (p *admission) guess(stored int64) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,8 +82,8 @@ func (p *admission) guess(stored int64) int64 {
 	return n + n/4
 }
 
-// charge accounts for a block that was read. It guesses the decoded size from the blocks
-// before. The first block is charged the whole limit until its size is known.
+// charge accounts for a block that was read, with a decoded size that is guessed from
+// earlier blocks. The first block is charged the whole limit until its size is known.
 func (p *admission) charge(b *inputBlock) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +108,7 @@ func (p *admission) settle(b *inputBlock) {
 	p.wake()
 }
 
-// release makes a block and its memory free again.
+// release frees a block and its memory.
 func (p *admission) release(b *inputBlock) {
 	if b.src != nil {
 		b.src.release()

@@ -7,12 +7,12 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// OnDamage says what to do about input that is damaged.
+// OnDamage says what a task does when its input is damaged.
 type OnDamage uint8
 
-// Fail ends the task at the first damage. Skip and Quarantine leave out the
-// damaged block, or the bytes up to the next sync marker, and go on;
-// Quarantine gives the range to Config.Quarantine first.
+// Fail ends the task at the first damage. Skip leaves out the damaged block, or the
+// bytes up to the next sync marker, and goes on. Quarantine does the same after it
+// has called Config.Quarantine with the range.
 const (
 	Fail OnDamage = iota
 	Skip
@@ -23,12 +23,12 @@ const (
 	// maxEmptyRows bounds the rows of one input block that may take no bytes. The
 	// block's size does not bound their number.
 	maxEmptyRows = 1 << 24
-	// maxEmptyItems bounds the array items of one input block that take no bytes,
-	// for the same reason.
+	// maxEmptyItems bounds the array items of one input block that take no bytes.
+	// The block's size does not bound their number either.
 	maxEmptyItems = 1 << 24
 )
 
-// checkRows refuses a block that cannot hold as many rows as it says.
+// checkRows rejects a block that cannot hold as many rows as it states.
 func (t *task) checkRows(b *inputBlock, src Source) error {
 	if b.block.Rows == 0 {
 		return nil

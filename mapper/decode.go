@@ -8,7 +8,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// do decodes the block for the shredder if there is memory now.
+// do decodes the block for the shredder, if memory is free now.
 func (b *inputBlock) do(w *worker) {
 	b.in.decodeAhead(b, w, &b.src.Source)
 	b.in.blocks.settle(b)
@@ -23,8 +23,8 @@ func (in *reader) decodeAhead(b *inputBlock, w *worker, src *Source) {
 	}
 }
 
-// decodeNow waits for memory and decodes a block for which there was none before. It
-// returns an error that ends the task.
+// decodeNow waits for memory and decodes a block for which no memory was free before.
+// Its error ends the task.
 func (t *task) decodeNow(b *inputBlock, src *Source) error {
 	need := b.need
 	err := b.decode(&t.workers.states[0], src, t.cfg, need, &t.memory)
@@ -34,20 +34,20 @@ func (t *task) decodeNow(b *inputBlock, src *Source) error {
 	return nil
 }
 
-// taker lends memory. take returns nil without an error if there is no memory now.
+// taker lends memory. take may return nil without an error if no memory is free now.
 type taker interface {
 	take(n int) ([]byte, error)
 	Give(memory []byte)
 }
 
-// sharing takes memory that a share has, and does not wait.
+// sharing takes memory that is free in a share, and does not wait.
 type sharing struct{ *budget.Share }
 
 func (s sharing) take(n int) ([]byte, error) { return s.Try(n), nil }
 
-// decode decodes a block that was read from src, into memory for the number of bytes
-// that the block states, or for guess bytes. If there is no memory now, it sets the
-// block's need. The error is the taker's, or that the codec is unknown.
+// decode decodes a block that was read from src, into memory of the size that the block
+// states, or of guess bytes if it states none. If no memory is free, decode sets b.need.
+// The error is the error of from, or of an unknown codec.
 func (b *inputBlock) decode(w *worker, src *Source, cfg *Config, guess int64, from taker) error {
 	b.lost, b.err, b.need, b.rows = b.block.Range(), nil, 0, nil
 	d, err := w.decoder(src.Header.Codec, cfg.MaxInputBlock)
@@ -75,7 +75,7 @@ func (b *inputBlock) decode(w *worker, src *Source, cfg *Config, guess int64, fr
 			b.need = max(room, 1)
 			return nil
 		}
-		// From here on the exact size counts: a wait or a refusal must not follow from a guess.
+		// A guess must not cause a wait or an error, so the exact size is used from here on.
 		b.progress.begin(false)
 		if room, b.err = d.Size(&b.block, src.Name); b.err != nil {
 			return nil

@@ -5,27 +5,28 @@
 //	of a     in input order        columns  in the order begun    column
 //	range                            └─ roll: where a row group ends
 //
-// Each step is a file of that name; run.go puts them together. source.go has the
+// Each step is a file of the same name, and run.go calls the steps. source.go has the
 // input, rowgroup.go the open row group, workers.go the division of work, admit.go the
-// limit of reading ahead, memory.go and workspace.go the memory, resolve.go rows of
-// another schema, and damage.go what is left out.
+// limit of reading ahead, memory.go and workspace.go the memory, resolve.go the rows of
+// another schema, and damage.go the input that is left out.
 //
 // One goroutine, the shredder, walks rows, closes blocks and calls the format's row
-// group, in row order. Workers decompress blocks before it and encode blocks after it.
-// The shredder helps them whenever it would wait. Both kinds of results come back in
-// order, so the same task makes the same bytes with any number of workers.
+// group, in row order. Workers decompress the blocks that the shredder will read, and
+// encode the blocks that it has closed. Instead of waiting, the shredder does such work
+// itself. Decompressed and encoded blocks are used in order, so the same task makes the
+// same bytes with any number of workers.
 //
-// The amount under way is bounded: blocks to encode by their number, input blocks by
-// number and bytes. Memory that depends on the input comes from the task's share of
-// package budget: input blocks, resolved rows, values beyond the usual size of column
-// blocks. If the share has no room for a block, the reader leaves it to the shredder,
-// which reads or decodes it when nothing else is under way, and waits until it may take
-// more. To take more it first calls flush, which ends the encoding of all begun blocks.
-// A task that has ended leaves its memory to the next one.
+// The number of blocks to encode is bounded, and so are the number and the bytes of
+// input blocks. Memory for input blocks, resolved rows and unusually large values
+// depends on the input, and comes from the task's share of package budget. If the share
+// has no room for a block, the block is left to the shredder, which reads or decodes it
+// when no other input is in progress. The shredder then waits for memory. Before it
+// waits, it calls flush, which ends the encoding of all closed blocks. A task that has
+// ended leaves its memory to the next task.
 //
-// The mapper hands out finished row groups: the sizes and pieces of their outputs, and
-// the spill that holds their columns. It writes no output itself.
+// The results are finished row groups: the sizes and pieces of their outputs, and the
+// spill that holds their columns. The mapper writes no output itself.
 //
-// A Sample does the same for a few blocks, so that a planner knows what they become:
-// in one goroutine, and with counters in place of the spill.
+// A Sample maps a few blocks in one goroutine, with counters in place of the spill, so
+// that a planner knows the sizes of their columns.
 package mapper

@@ -8,13 +8,13 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// encodeBlock is a column block on its way to the spill.
+// encodeBlock is a column block that is being encoded for the spill.
 type encodeBlock struct {
 	col    int
 	block  column.Block
 	job    format.EncodeJob
 	stored []byte
-	room   []byte // memory of the task for stored; block.Data is then the task's, too
+	room   []byte // memory that the task took for stored (and then also for block.Data), or nil
 	err    error
 	done   chan struct{}
 }
@@ -25,16 +25,16 @@ func (b *encodeBlock) do(*worker) {
 	b.done <- struct{}{}
 }
 
-// encoders let the workers encode blocks, and return them in the order in which they
-// were begun. The number of blocks under way is fixed, and so is their memory.
+// encoders let the workers encode blocks, and return the blocks in the order in which
+// they were begun. The number of blocks is fixed, and so is their memory.
 type encoders struct {
 	workers *workers
-	queue   []*encodeBlock // begun, in order
+	queue   []*encodeBlock // blocks that were begun and not released, in order
 	free    []*encodeBlock
 }
 
-// blocksPerWorker keeps the workers busy while the shredder walks a large input
-// block.
+// blocksPerWorker is the number of blocks per worker. It keeps the workers busy while
+// the shredder walks a large input block.
 const blocksPerWorker = 4
 
 func newEncoders(p *workers, blocks int) *encoders {
@@ -48,10 +48,10 @@ func newEncoders(p *workers, blocks int) *encoders {
 // begun returns the blocks that were begun and not yet released, in order.
 func (e *encoders) begun() []*encodeBlock { return e.queue }
 
-// hasRoom reports whether take finds a block.
+// hasRoom reports whether take can return a block.
 func (e *encoders) hasRoom() bool { return len(e.free) > 0 }
 
-// take returns a free block for a column, with the memory of an earlier one.
+// take returns a free block, which keeps its memory, for a column.
 func (e *encoders) take(col int) *encodeBlock {
 	last := len(e.free) - 1
 	b := e.free[last]
@@ -68,7 +68,7 @@ func (e *encoders) begin(b *encodeBlock, job format.EncodeJob) {
 	e.workers.encode <- b
 }
 
-// firstReady reports whether first returns at once.
+// firstReady reports whether first would return without waiting.
 func (e *encoders) firstReady() bool {
 	return len(e.queue) > 0 && len(e.queue[0].done) > 0
 }
@@ -83,8 +83,8 @@ func (e *encoders) first() (*encodeBlock, error) {
 	return b, nil
 }
 
-// release takes the first block off the queue. It keeps the block's memory, or gives it
-// back if it is the task's.
+// release removes the first block from the queue. The block keeps its memory, except
+// memory that the task took for it.
 func (e *encoders) release(b *encodeBlock, m *memory) {
 	if b.room != nil {
 		m.Give(b.block.Data)
@@ -97,7 +97,7 @@ func (e *encoders) release(b *encodeBlock, m *memory) {
 	e.free = append(e.free, b)
 }
 
-// closeBlock hands the open block of a column to the encoders.
+// closeBlock closes the open block of a column, and passes it to the encoders.
 func (g *group) closeBlock(col int) error {
 	e := g.t.encoders
 	for !e.hasRoom() || e.firstReady() {

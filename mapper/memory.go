@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// columnMemory is roughly what a column takes besides its open block.
+// columnMemory is the approximate memory of a column besides its open block, in bytes.
 const columnMemory = 1 << 10
 
 // OpenBlocks returns the memory of the open blocks of all columns of a task and of its
@@ -19,20 +19,20 @@ func OpenBlocks(w format.Writer, blockSize, columns int) int64 {
 	return int64(columns)*int64(column.BlockMemory(blockSize)+columnMemory) + w.Memory(columns, blockSize)
 }
 
-// memory lends a task what depends on its input: input blocks under way, resolved rows,
-// and column blocks beyond their usual size.
+// memory lends a task the memory that depends on its input: for input blocks, resolved
+// rows, and column blocks beyond their usual size.
 type memory struct {
 	share *budget.Share
 
-	// Only the shredder waits for memory, and uses the rest.
+	// Only the shredder waits for memory. It alone uses the fields below.
 	ctx context.Context
-	// flush ends the encoding of column blocks, which gives memory back.
+	// flush ends the encoding of column blocks, which frees memory.
 	flush func() error
 	err   error // why a column block got no memory
 }
 
-// take waits for n bytes if the share has less. It first gives back what the task has
-// beyond the share; otherwise two tasks could wait for each other forever.
+// take waits for n bytes if the share has less. First it frees the memory that the task
+// has beyond the share: otherwise two tasks could wait for each other forever.
 func (m *memory) take(n int) ([]byte, error) {
 	if b := m.share.Try(n); b != nil {
 		return b, nil
@@ -48,7 +48,7 @@ func (m *memory) Take(n int) []byte {
 	b, err := m.take(n)
 	var refused *budget.Error
 	if errors.As(err, &refused) {
-		refused.Need += int64(n) // for the encoded bytes
+		refused.Need += int64(n) // the encoded bytes need as much
 	}
 	if err != nil {
 		m.err = fmt.Errorf("a column's values of %d bytes: %w", n, err)

@@ -9,28 +9,28 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// origin is where rows of a row group come from: consecutive rows of an input block.
+// origin is the origin of rows of a row group: consecutive rows of an input block.
 type origin struct {
-	first  int64  // row of the row group
+	first  int64  // number of the first of these rows in the row group
 	source string // name of the input
-	offset int64  // of the block
-	before int64  // rows of the block that are in row groups before
+	offset int64  // offset of the block
+	before int64  // number of rows of the block in earlier row groups
 }
 
-// manyOrigins is how many origins are kept before some are dropped.
+// manyOrigins is the number of origins at which some are dropped.
 const manyOrigins = 4 << 10
 
-// enter notes that the next rows are those of an input block, from a row on.
+// enter records that the next rows are rows of an input block, beginning with row.
 func (g *group) enter(source string, offset, row int64) {
-	//guard: bounds what is remembered of small blocks
+	//guard: bounds the number of origins
 	if len(g.origins) >= max(manyOrigins, g.fewest) {
 		g.thin()
 	}
 	g.origins = append(g.origins, origin{g.rows, source, offset, row})
 }
 
-// thin drops every other origin, but keeps one of each input. Rows are then counted from
-// an earlier block of the same input.
+// thin drops every second origin, but keeps one of each input. Rows of a dropped origin
+// are then counted from an earlier block of the same input.
 func (g *group) thin() {
 	kept := g.origins[:0]
 	for i, o := range g.origins {
@@ -41,8 +41,8 @@ func (g *group) thin() {
 	g.origins, g.fewest = kept, 2*len(kept)
 }
 
-// locate adds the place in the input to a format's error about a value. The format knows
-// the row of the row group, or only the block if the value is in a list.
+// locate adds the place in the input to a format's error about a value. The error has the
+// number of the row in the row group. For a value in a list it has only the block.
 func (g *group) locate(err error, b *column.Block) error {
 	var d *damage.Error
 	if !errors.As(err, &d) || d.File != "" || len(g.origins) == 0 {

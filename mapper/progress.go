@@ -1,15 +1,16 @@
 package mapper
 
-// blockProgress is how much of a block was reported as progress. Large blocks report
-// while they are worked on: the passes over them (to decompress, to count the
-// decompressed bytes, to try the rows, to shred them) may take minutes. The number of
-// passes is not known in advance, so each but the last counts for half of the rest.
+// blockProgress is how much of a block was reported as progress. Progress is reported
+// also within a large block, because each pass over it may take minutes. The passes
+// decompress the block, count its decompressed bytes, try its rows, and shred them.
+// Their number is not known in advance, so each pass but the last is counted as half of
+// the rest.
 type blockProgress struct {
 	report   func(rows, bytes int64) // nil if progress is not wanted
 	size     int64                   // stored bytes of the block
-	reported int64                   // reported part of size
-	from     int64                   // of size, before the pass
-	goal     int64                   // of size, after the pass
+	reported int64                   // bytes of size that were reported
+	from     int64                   // bytes of size to report before the pass
+	goal     int64                   // bytes of size to report after the pass
 	read     func(done, total int)   // reports a decoder's progress
 }
 

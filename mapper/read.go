@@ -12,12 +12,14 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// inputBlock is a block on its way from the reader to the shredder.
+// inputBlock is a block that the reader passes to the shredder.
 //
-// Once it is ready, exactly one of these holds: rows are the block's decoded bytes;
-// err is set and lost is the range to skip if damage is allowed; err is set and final;
-// or the task's share of memory had no room for it, and the shredder reads (unread) or
-// decodes (need) the block when nothing else is under way.
+// Once it is ready, exactly one of these statements holds:
+//   - rows holds the block's decoded bytes.
+//   - err is set, and lost is the range to skip if damage is allowed.
+//   - err and final are set.
+//   - The share of memory had no room. The shredder reads (unread) or decodes (need) the
+//     block when no other input is in progress.
 type inputBlock struct {
 	src    *openSource
 	block  ocf.Block
@@ -31,27 +33,27 @@ type inputBlock struct {
 	size   int64 // stored bytes
 
 	in      *reader
-	charged int64  // by admission
+	charged int64  // bytes that admission counts for the block
 	stored  []byte // memory of block.Data
 	room    []byte // memory of rows
 
 	progress blockProgress
 }
 
-// empty gives the memory of a block back and makes it ready for the next one.
+// empty returns the memory of a block to the share, and makes b ready for another block.
 func (b *inputBlock) empty(share *budget.Share) {
 	b.releaseStored(sharing{share})
 	b.releaseRows(sharing{share})
 	b.err, b.final, b.unread, b.need, b.size, b.progress.reported = nil, false, false, 0, 0, 0
 }
 
-// releaseStored gives the memory of the stored bytes back, once they are decoded.
+// releaseStored returns the memory of the stored bytes once they are decoded.
 func (b *inputBlock) releaseStored(to taker) {
 	to.Give(b.stored)
 	b.block.Data, b.stored = nil, nil
 }
 
-// releaseRows gives the memory of the rows back, once they are shredded.
+// releaseRows returns the memory of the rows once they are shredded.
 func (b *inputBlock) releaseRows(to taker) {
 	to.Give(b.room)
 	b.rows, b.room = nil, nil
@@ -66,13 +68,13 @@ type reader struct {
 	memory  *memory
 	scanner *ocf.Scanner
 	open    chan struct{}    // see openSource
-	order   chan *inputBlock // blocks in input order, maybe not ready
-	// resume is sent to when the shredder has read a block itself.
+	order   chan *inputBlock // blocks in input order, perhaps not ready yet
+	// resume gets a value when the shredder has read a block itself.
 	resume chan struct{}
 	done   sync.WaitGroup
 }
 
-// start starts reading. It ends when the context does, or when everything is read.
+// start starts a goroutine that reads until all sources are read, or the context ends.
 func (in *reader) start(ctx context.Context) {
 	in.done.Go(func() {
 		defer close(in.order)
@@ -91,7 +93,7 @@ func (in *reader) start(ctx context.Context) {
 	})
 }
 
-// end sends an error that ends the input, after the blocks before it.
+// end passes an error that ends the input to the shredder, after the earlier blocks.
 func (in *reader) end(ctx context.Context, err error) {
 	if b := in.blocks.take(ctx); b != nil {
 		b.err, b.final = err, true
@@ -99,7 +101,7 @@ func (in *reader) end(ctx context.Context, err error) {
 	}
 }
 
-// send gives the shredder a block that no worker decodes.
+// send passes a block that no worker decodes to the shredder.
 func (in *reader) send(b *inputBlock) {
 	b.ready <- struct{}{}
 	in.order <- b
@@ -139,7 +141,7 @@ func (in *reader) scan(ctx context.Context, src *openSource) bool {
 			continue
 		}
 		in.fail(ctx, b, err)
-		final := b.final // once it is sent, b is the shredder's
+		final := b.final // after send, b belongs to the shredder
 		if in.send(b); final {
 			return false
 		}
@@ -147,7 +149,7 @@ func (in *reader) scan(ctx context.Context, src *openSource) bool {
 }
 
 // storedMemory returns the memory that the scanner needs for a block of size stored
-// bytes. It reads the sync marker with the block.
+// bytes and its sync marker.
 func storedMemory(size int64) int { return int(size) + ocf.SyncSize }
 
 // leave leaves a block to the shredder and waits until the shredder has read it. It
@@ -197,7 +199,8 @@ func (b *inputBlock) load(ctx context.Context, scanner *ocf.Scanner, m *memory, 
 	return scanner.Next(ctx, &b.block)
 }
 
-// fail gives the block an error of the scanner, and the range that can be skipped.
+// fail sets an error of the scanner in the block. For damage that is allowed, it also
+// sets the range to skip.
 func (in *reader) fail(ctx context.Context, b *inputBlock, err error) {
 	var d *damage.Error
 	b.err, b.final, b.block.Rows = err, true, -1

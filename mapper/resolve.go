@@ -7,10 +7,11 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
-// leastRow is the memory for rows that are resolved; larger ones get more.
+// leastRow is the memory for a resolved row, in bytes. growRow takes more for a larger
+// row.
 const leastRow = 64 << 10
 
-// resolveBy sets the resolution of the rows that follow; nil leaves them as they are.
+// resolveBy sets the resolution of the next rows. If it is nil, rows are not resolved.
 func (t *task) resolveBy(by *shred.Resolution) {
 	if by == t.resolution {
 		return
@@ -41,7 +42,7 @@ func (t *task) growRow() error {
 	t.resolved = nil
 	more, err := t.memory.take(min(4*had, most))
 	if err != nil {
-		// There may be half of that.
+		// Half of the memory may be free.
 		more, err = t.memory.take(min(2*had, most))
 	}
 	if err != nil {
@@ -52,7 +53,7 @@ func (t *task) growRow() error {
 	return nil
 }
 
-// shrinkRow gives back what an unusually large row took.
+// shrinkRow frees the memory of an unusually large row.
 func (t *task) shrinkRow() {
 	if len(t.resolved) > leastRow {
 		t.memory.Give(t.resolved)

@@ -2,14 +2,14 @@ package mapper
 
 import "github.com/rowtocol/rowtocol/format/column"
 
-// maxGroupRows ends a row group of any size, because every reader takes a file of that
-// many rows and items without bytes (see damage.Growth). The last row may have 1<<20
-// items.
+// maxGroupRows is the number of rows and items without bytes at which a row group of any
+// size ends. Every reader accepts a file with so many (see damage.Growth). The last row
+// may add 1<<20 items.
 const maxGroupRows = 1<<28 - 1<<20
 
-// row accounts for a shredded row. It closes the blocks that are due, and finishes the
-// row group if it is full. last is the input block if the row is its last one: the
-// block's memory is then free for column blocks.
+// row accounts for a shredded row. It closes the blocks that are due, and finishes a
+// full row group. If the row is the last one of its input block, last is that block,
+// whose memory is then free for column blocks.
 func (t *task) row(datum []byte, last *inputBlock) error {
 	if t.whole != nil {
 		return t.wholeRow(datum, last)
@@ -40,7 +40,7 @@ func (t *task) row(datum []byte, last *inputBlock) error {
 	return t.emitGroup()
 }
 
-// emitGroup finishes and emits the row group. Others follow.
+// emitGroup finishes and emits a row group that is not the last one.
 func (t *task) emitGroup() error {
 	done, err := t.finishGroup()
 	if err != nil {
@@ -65,9 +65,9 @@ func (g *group) size() int64 {
 	return size
 }
 
-// full reports, after a row of rowBytes, whether the row group is full. It decides with
-// every closed block encoded, so the decision depends on the rows alone. The two tests
-// before only find out cheaply that the answer is no.
+// full reports, after a row of rowBytes, whether the row group is full. Before it decides,
+// all closed blocks are encoded, so the decision depends only on the rows. Two cheap tests
+// first find most row groups that are not full.
 func (g *group) full(rowBytes int) (bool, error) {
 	//guard: bounds the rows of a row group
 	if g.spill != nil && g.rows+g.t.shredder.EmptyItems()-g.empty >= maxGroupRows {

@@ -12,21 +12,21 @@ import (
 type group struct {
 	t     *task
 	rg    format.RowGroup // nil if the format keeps rows whole
-	whole format.Rows     // nil if it keeps columns apart
+	whole format.Rows     // nil if the format keeps columns
 	spill *spill.Spill    // nil if the row group is a sample
 	rows  int64
-	err   error // of a column block; the row group then takes no more blocks
-	empty int64 // items without bytes before the row group
-	// upper is never less than what the outputs would take if the row group
-	// ended now. It is kept with an addition per row, and made exact only
-	// when it passes the ceiling.
+	err   error // error of a column block, which ends the row group
+	empty int64 // number of items without bytes before the row group
+	// upper is an upper bound of the bytes of the outputs if the row group ended
+	// now. Each row only adds to upper. It is computed exactly when it passes
+	// RowGroupSize.
 	upper int64
-	// perByte is the most bytes of outputs per byte of row; 0 is no bound.
+	// perByte is the most bytes of outputs per byte of row. 0 means no bound.
 	perByte int64
 	// origins say where the rows come from, for errors about values that the format
 	// cannot hold.
 	origins []origin
-	fewest  int // twice the origins that were left when some were dropped
+	fewest  int // twice the number of origins that remained after some were dropped
 }
 
 func newGroup(t *task) (g *group, err error) {
@@ -58,7 +58,7 @@ func newGroup(t *task) (g *group, err error) {
 	}
 	spilled := len(cols)
 	if g.whole != nil {
-		spilled = 1 // the output
+		spilled = 1 // the sorted output is the only column
 		t.sorter.Start(t.cfg.Spill, t.cfg.SpillOptions)
 	}
 	if g.spill, err = t.cfg.Spill.New(spilled, t.cfg.SpillOptions); err != nil {
@@ -67,8 +67,8 @@ func newGroup(t *task) (g *group, err error) {
 	return g, nil
 }
 
-// cause returns the error of the row group if it failed, and otherwise err. After such a
-// failure, requests for memory fail with errors that name something else.
+// cause returns the error of the row group if the row group failed, and otherwise err.
+// After such a failure, requests for memory fail with errors that do not name the cause.
 func (t *task) cause(err error) error {
 	if t.group != nil && t.group.err != nil {
 		return t.group.err

@@ -12,7 +12,7 @@ import (
 )
 
 // wholeRows is the state of a task for a format that keeps rows whole. The shredder
-// checks the rows and finds the fields of their keys; the columns are thrown away.
+// checks the rows and finds the fields of their keys. The columns are discarded.
 type wholeRows struct {
 	spec   *rowkey.Spec
 	fields [][]byte

@@ -8,35 +8,35 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// task is the shredding goroutine's state.
+// task is the state of the shredder's goroutine.
 type task struct {
 	*workspace
 	cfg      *Config
 	sources  []Source
 	emit     func(RowGroup) error
 	shredder *shred.Shredder
-	// trial walks a block before the shredder does when damaged blocks are to
-	// be left out whole.
+	// trial, if damaged blocks are left out as a whole, walks each block before
+	// shredder does.
 	trial  *shred.Shredder
 	minRow int
-	// resolver applies resolution, which is the current source's, in the memory of
-	// resolved.
+	// resolver applies resolution, the resolution of the current source, in the memory
+	// of resolved.
 	resolver     *shred.Resolver
 	resolution   *shred.Resolution
 	resolved     []byte
 	group        *group // nil between row groups
-	groups       int    // emitted
+	groups       int    // number of row groups that were emitted
 	stats        Stats
-	reportedRows int64 // of stats, as progress
+	reportedRows int64 // number of rows that Progress was called with
 	lostRows     int64
-	growth       damage.Growth // of the current source
+	growth       damage.Growth // growth of the current source
 	growing      string        // name of the current source
-	given        Row           // to the sink
+	given        Row           // the row that the sink gets
 	whole        *wholeRows    // nil if the format takes columns
 	openErr      error         // why no row group can be begun
 	undecoded    *inputBlock   // the block that the shredder waited for when the context ended
-	// sampled takes the place of the spill if the task is a sample: it has what each
-	// column took.
+	// sampled, if the task is a sample, replaces the spill: it has the sizes of each
+	// column.
 	sampled []SampleColumn
 }
 
@@ -64,8 +64,8 @@ func (t *task) openSink() (err error) {
 	return err
 }
 
-// run maps the whole input and emits its row groups, the last after it has left its
-// memory to other tasks.
+// run maps the whole input and emits its row groups. It leaves its memory to other tasks
+// before it emits the last row group.
 func (t *task) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	in := &reader{
@@ -85,7 +85,7 @@ func (t *task) run(ctx context.Context) error {
 	if t.undecoded != nil {
 		t.blocks.release(t.undecoded)
 	}
-	for b := range in.order { // that the shredder did not take
+	for b := range in.order { // blocks that the shredder did not get
 		t.blocks.release(b)
 	}
 	t.stats.InvalidUTF8 = t.shredder.InvalidUTF8()
@@ -105,8 +105,8 @@ func (t *task) run(ctx context.Context) error {
 	return t.emit(*last)
 }
 
-// shred shreds all input blocks and returns the last row group, if there is one
-// that was not emitted.
+// shred shreds all input blocks. It returns the last row group, or nil if all row
+// groups were emitted.
 func (t *task) shred(in *reader) (*RowGroup, error) {
 	for {
 		b, ok := helpUntil(&t.workers, &t.workers.states[0], in.order)
@@ -136,8 +136,8 @@ func (t *task) shred(in *reader) (*RowGroup, error) {
 	return &g, err
 }
 
-// take shreds a block that is ready. It first reads and decodes a block for which there
-// was no memory before.
+// take shreds a block that is ready. If there was no memory for the block before, take
+// reads and decodes it first.
 func (t *task) take(in *reader, b *inputBlock) error {
 	if b.unread {
 		if err := in.readNow(t.memory.ctx, b); err != nil {
@@ -162,7 +162,7 @@ func (t *task) take(in *reader, b *inputBlock) error {
 	return err
 }
 
-// open makes sure that there is a row group.
+// open begins a row group if none is open.
 func (t *task) open() (err error) {
 	if t.group == nil {
 		t.group, err = newGroup(t)
@@ -170,7 +170,7 @@ func (t *task) open() (err error) {
 	return err
 }
 
-// flush ends the encoding of all blocks that were begun.
+// flush ends the encoding of all blocks that were closed.
 func (t *task) flush() error {
 	if t.group == nil {
 		return nil
@@ -178,7 +178,8 @@ func (t *task) flush() error {
 	return t.group.storeAll()
 }
 
-// finishGroup closes all blocks and the row group. The caller then owns its spill.
+// finishGroup closes all blocks and the row group. The caller closes the row group's
+// spill.
 func (t *task) finishGroup() (RowGroup, error) {
 	g := t.group
 	outputs, err := g.finish()

@@ -8,28 +8,28 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Sample converts blocks of input as a task does, in the calling goroutine, to a row
-// group that is measured and thrown away. One goroutine at a time may use it.
+// Sample converts blocks of input as a task does, in the calling goroutine. The row
+// group is measured and discarded. One goroutine at a time may use a Sample.
 type Sample struct {
 	t       *task
-	in      *reader // is not started
+	in      *reader // only decodes; it is never started
 	block   inputBlock
-	bytes   int64 // of the input blocks that were converted
-	largest int64 // of these
+	bytes   int64 // stored bytes of the input blocks that were converted
+	largest int64 // stored bytes of the largest of these blocks
 	fails   bool  // tasks fail at the first damage
 }
 
-// SampleColumn is the size of a column of a sample, over all its blocks.
+// SampleColumn is the size of all blocks of one column of a sample.
 type SampleColumn struct {
 	Blocks  int64
 	Data    int64 // raw bytes
 	Lengths int64 // number of split lengths
 	Stored  int64 // bytes of the encoded blocks and of dictionaries
-	Tables  int64 // other bytes by which the outputs grew
+	Tables  int64 // other bytes that the blocks added to the outputs
 }
 
-// SampleMemory is what a sample takes besides the open blocks, in bytes. Its owner
-// reserves it.
+// SampleMemory is the memory of a sample besides the open blocks, in bytes. The caller
+// of NewSample reserves it.
 const SampleMemory = 8 << 20
 
 // NewSample returns a sample without rows. It uses Mapping, Writer, BlockSize,
@@ -45,12 +45,12 @@ func NewSample(cfg Config) *Sample {
 	return &Sample{t: t, in: in, fails: fails}
 }
 
-// MaxSampleRows ends a sample: the bytes that are read do not bound the number of rows
-// without bytes.
+// MaxSampleRows is the number of rows at which a sample ends. Bytes do not bound the
+// number of rows without bytes.
 const MaxSampleRows = 1 << 22
 
-// Ended reports whether the sample takes no further block, because it has enough rows
-// or has met damage at which the tasks fail.
+// Ended reports whether the sample reads no further block: it has enough rows, or it
+// found damage at which tasks fail.
 func (s *Sample) Ended() bool {
 	return s.Rows() >= MaxSampleRows || s.fails && len(s.t.stats.Losses) > 0
 }
@@ -58,9 +58,9 @@ func (s *Sample) Ended() bool {
 // maxSampleSize is the size of a row group that no sample fills.
 const maxSampleSize = 1 << 60
 
-// Read converts blocks that start in the source's range, until it has read bytes of
-// it or the sample has ended. It returns the offset after the last block. It leaves
-// damaged blocks out, and stops at damage between blocks.
+// Read converts blocks that start in the source's range, until it has read as many bytes
+// as the argument bytes says, or the sample has ended. It returns the offset after the
+// last block. It leaves damaged blocks out, and stops at damage between blocks.
 func (s *Sample) Read(ctx context.Context, src Source, bytes int64) (int64, error) {
 	t, b := s.t, &s.block
 	t.workers.ctx, t.memory.ctx = ctx, ctx
@@ -69,7 +69,7 @@ func (s *Sample) Read(ctx context.Context, src Source, bytes int64) (int64, erro
 	t.scanner.LimitBlocks(t.cfg.MaxInputBlock)
 	pos := src.Range.Start
 	for stop := pos + bytes; pos < stop; pos = b.lost.End {
-		//guard: bounds the sample where rows have no bytes
+		//guard: bounds a sample of rows without bytes
 		if s.Ended() {
 			return pos, nil
 		}
@@ -87,7 +87,7 @@ func (s *Sample) next(ctx context.Context, src *Source) (ended bool, err error) 
 	t, b := s.t, &s.block
 	defer b.empty(t.memory.share)
 	if err := b.load(ctx, &t.scanner, &t.memory, src.Name); err != nil {
-		//guard: tells a value that the format cannot hold from damage
+		//guard: fails for a value that the format cannot hold, which is not damage
 		if t.cause(nil) != nil {
 			return false, err
 		}
@@ -113,13 +113,13 @@ func (s *Sample) next(ctx context.Context, src *Source) (ended bool, err error) 
 	return false, nil
 }
 
-// Rows is the number of rows that were converted.
+// Rows returns the number of rows that were converted.
 func (s *Sample) Rows() int64 { return s.t.stats.Rows }
 
-// Bytes is the number of stored input bytes of these rows.
+// Bytes returns the number of stored input bytes of these rows.
 func (s *Sample) Bytes() int64 { return s.bytes }
 
-// LargestBlock is the number of bytes of the largest input block.
+// LargestBlock returns the stored bytes of the largest input block.
 func (s *Sample) LargestBlock() int64 { return s.largest }
 
 // Finish ends the row group and returns the sizes of its columns.
@@ -133,10 +133,10 @@ func (s *Sample) Finish(ctx context.Context) ([]SampleColumn, error) {
 	return s.t.sampled, nil
 }
 
-// Close gives the memory back.
+// Close releases the sample's memory.
 func (s *Sample) Close() { s.t.workspace.close() }
 
-// measure ends the job of a block of the sample.
+// measure adds the sizes of an encoded block to the sample's column.
 func (g *group) measure(b *encodeBlock) error {
 	before := g.rg.Size()
 	if err := g.rg.End(b.col, b.job, len(b.stored)); err != nil {

@@ -12,28 +12,29 @@ import (
 // Source is a range of one input file.
 type Source struct {
 	Name string
-	// Open, if set, opens the source when its turn comes. The Source that it returns
-	// replaces this one. Few of many sources are open at a time.
+	// Open, if set, opens the source shortly before it is read. The Source that Open
+	// returns replaces this one. So few of many sources are open at the same time.
 	Open   func(ctx context.Context) (Source, error)
 	R      io.ReaderAt
-	Size   int64 // of the file
+	Size   int64 // size of the file
 	Header *ocf.Header
 	Range  ocf.Range
-	// Resolution turns the rows into rows of the mapping's schema; nil if they have it.
+	// Resolution turns the rows into rows of the mapping's schema. It is nil if the rows
+	// have that schema.
 	Resolution *shred.Resolution
 	// Close, if set, is called once, after the last read.
 	Close func()
 }
 
-// openSource is a source that is being read. The scanner and each block of it hold it;
-// the last holder closes it.
+// openSource is a source that is being read. The scanner and each block of the source
+// hold a reference. The last release closes the source.
 type openSource struct {
 	Source
 	holders atomic.Int32
 	open    chan struct{} // has a token for each open source; nil if there is no limit
 }
 
-// openSource opens a source for the reader, when few enough are open.
+// openSource opens a source for the reader. It waits while MaxOpen sources are open.
 func (in *reader) openSource(ctx context.Context, s Source) (*openSource, error) {
 	if in.open != nil {
 		select {

@@ -2,8 +2,9 @@ package mapper
 
 import "github.com/rowtocol/rowtocol/format/column"
 
-// storeFirst waits for the block that was begun first and spills it. After the group has
-// failed it returns that error: a failed block stays first and is never ready again.
+// storeFirst waits for the block that was begun first, and spills it. If the group has
+// failed, storeFirst returns the group's error: the failed block stays first, and is
+// never ready again.
 func (g *group) storeFirst() error {
 	//guard: does not wait for a block that failed
 	if g.err != nil {

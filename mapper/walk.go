@@ -9,8 +9,8 @@ const (
 	// walkStep is the number of bytes of rows after which a walk reports progress, and a
 	// trial walk resets its buffers.
 	walkStep = 1 << 20
-	// rowWeight is what a row counts for in addition to its bytes, because it may have
-	// none.
+	// rowWeight is the number of bytes by which walkStep counts a row in addition to its
+	// own bytes, because a row may have no bytes.
 	rowWeight = 16
 )
 
@@ -40,8 +40,8 @@ func (t *task) block(b *inputBlock, src Source) error {
 	return err
 }
 
-// grow adds a block to what its source has grown to. Its error ends the task, even if
-// damage is allowed.
+// grow adds a block to the growth of its source. The error ends the task, even if damage
+// is allowed.
 func (t *task) grow(b *inputBlock, src Source) error {
 	if t.growing != src.Name {
 		t.growing, t.growth = src.Name, damage.Growth{}
@@ -52,8 +52,8 @@ func (t *task) grow(b *inputBlock, src Source) error {
 	return t.growth.Check(src.Name, b.block.Offset)
 }
 
-// walk shreds the rows of a block and checks that they fill it. The trial walk does
-// nothing else; the other one adds the rows to the row group.
+// walk shreds the rows of a block with s, and checks that they fill the block. Unless s
+// is the trial shredder, walk adds the rows to the row group.
 func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder) error {
 	trial := s == t.trial
 	t.resolveBy(src.Resolution)
@@ -76,7 +76,7 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder) error {
 			}
 		}
 		datum, n, err := t.shredRow(s, rest)
-		//guard: tells want of memory from damage
+		//guard: reports missing memory, not damage
 		if t.memory.err != nil {
 			err = t.memory.err
 		}

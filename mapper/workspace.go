@@ -10,10 +10,10 @@ import (
 	"github.com/rowtocol/rowtocol/spill"
 )
 
-// Workspaces keeps the memory of tasks that have mapped their input for later tasks. A
+// Workspaces keeps the memory of tasks that have mapped their input, for later tasks. A
 // process then needs memory only for the tasks that map at the same time. All tasks
-// must have the Mapping, Writer, BlockSize, MaxInputBlock, OnDamage, Workers, Memory and
-// Pool of the first. The zero value is ready for use by several goroutines.
+// must have the same Mapping, Writer, BlockSize, MaxInputBlock, OnDamage, Workers, Memory
+// and Pool. The zero value is ready for use by several goroutines.
 type Workspaces struct {
 	mu   sync.Mutex
 	free []*workspace
@@ -28,32 +28,33 @@ type workspace struct {
 	encoders *encoders
 	sorter   *spill.Sorter // of rows that are kept whole; nil if the format takes columns
 	bufs     *column.Buffers
-	// trialBufs take the values of trial walks; nil if damage ends the task.
+	// trialBufs take the values of trial walks. It is nil if damage ends the task.
 	trialBufs *column.Buffers
-	// pages hold the column blocks, open or under way.
+	// pages hold the column blocks that are open or being encoded.
 	pages []byte
 }
 
-// trialBlock is the size of blocks of trial walks, which are thrown away. columnMemory
+// trialBlock is the size of the blocks of trial walks, which are discarded. columnMemory
 // includes their memory.
 const trialBlock = 512
 
-// typicalRow is the size in bytes of a row and its key by which memory for sorting is divided.
+// typicalRow is a typical size in bytes of a row with its key. The memory for sorting is divided
+// by it.
 const typicalRow = 56
 
-// mostAhead bounds the input blocks that are read ahead. It lets every worker find a
-// block while the reader wakes up.
+// mostAhead returns the most input blocks that are read ahead: enough for every worker
+// while the reader wakes up.
 func mostAhead(workers int) int { return 8 + 4*workers }
 
 func newWorkspace(cfg *Config) *workspace {
 	ahead := mostAhead(cfg.Workers)
 	blocks := cfg.Workers * blocksPerWorker
-	// A block under way is held raw and stored.
+	// A block that is being encoded is in memory twice, raw and stored.
 	fit := max(cfg.Memory/4, int64(len(cfg.Mapping.Columns)*cfg.BlockSize/2)) / int64(2*cfg.BlockSize)
 	columns, ok := cfg.Writer.(format.ColumnWriter)
-	layout, whole := column.Interleaved, !ok // if rows are kept whole, columns are thrown away
+	layout, whole := column.Interleaved, !ok // if rows are kept whole, columns are discarded
 	if whole {
-		fit = 0 // the sorter has the memory
+		fit = 0 // the sorter uses this memory
 	} else {
 		layout = columns.Layout()
 	}
@@ -80,8 +81,8 @@ func newWorkspace(cfg *Config) *workspace {
 	return w
 }
 
-// provide gives the column blocks memory of the system. If there is none, they grow on
-// the heap.
+// provide gives the column blocks memory outside the Go heap. If the system has none,
+// the blocks grow on the heap.
 func (w *workspace) provide(blockSize int) {
 	blocks := len(w.bufs.Cols) + len(w.encoders.free)
 	pages, err := budget.Pages(blocks * column.BlockMemory(blockSize))
@@ -91,7 +92,7 @@ func (w *workspace) provide(blockSize int) {
 	w.bufs.Provide(w.pages, blockSize, &w.memory)
 }
 
-// close gives the memory back; the workspace must not be used any more.
+// close releases the memory. The workspace must not be used after it.
 func (w *workspace) close() {
 	_ = budget.ReleasePages(w.pages) // fails only for memory that Pages did not return
 	w.pages = nil
@@ -111,7 +112,7 @@ func (s *Workspaces) take(cfg *Config) *workspace {
 	return w
 }
 
-// Close gives back the memory of tasks that have ended. Tasks may follow.
+// Close releases the memory of tasks that have ended. Further tasks may follow.
 func (s *Workspaces) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,26 +15,26 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// Figures are the sizes of one row group, or of all row groups of an output. Raw
-// counts the bytes of blocks before compression, and Stored those after it. Headers
-// and block tables are only in Bytes.
+// Figures are the sizes of one row group, or of all row groups of an output. Raw is the
+// number of bytes of blocks before compression, and Stored the number after compression.
+// Headers and block tables are counted only in Bytes.
 type Figures struct {
 	Path      string     `json:"path"`
 	Files     int        `json:"files"`
-	Bytes     int64      `json:"bytes"` // of the files
+	Bytes     int64      `json:"bytes"` // size of the files
 	Rows      int64      `json:"rows"`
 	Format    string     `json:"format"`
-	Version   int        `json:"version"`         // of the format
-	Holds     string     `json:"holds,omitempty"` // the contents, if they are not the rows of a table
+	Version   int        `json:"version"`         // version of the format
+	Holds     string     `json:"holds,omitempty"` // kind of contents, if they are not the rows of a table
 	Blocks    int64      `json:"blocks"`
 	Raw       int64      `json:"raw_bytes"`
 	Stored    int64      `json:"stored_bytes"`
 	Metadata  []Metadata `json:"metadata"`
 	Columns   []Column   `json:"columns"`
 	RowGroups []RowGroup `json:"row_groups"`
-	Datasets  []Dataset  `json:"datasets,omitempty"` // if there are several
+	Datasets  []Dataset  `json:"datasets,omitempty"` // empty for a single dataset
 	// Made says when a committed output was made, and by which version. It is nil if
-	// that is not known.
+	// neither is known.
 	Made *manifest.Made `json:"made,omitempty"`
 	// Losses are the damaged ranges that committed outputs left out.
 	Losses []manifest.Loss `json:"losses"`
@@ -54,7 +54,7 @@ type Column struct {
 	Number     int     `json:"-"` // position in the files
 	Name       string  `json:"name"`
 	Type       string  `json:"type"`
-	TypeName   string  `json:"-"`                 // as tables show it
+	TypeName   string  `json:"-"`                 // name of the type in tables
 	SchemaType string  `json:"-"`                 // the type in the schema
 	Meaning    string  `json:"logical,omitempty"` // see column.Column
 	Array      bool    `json:"array"`
@@ -63,12 +63,12 @@ type Column struct {
 	Codec      string  `json:"codec"`
 	Checksum   string  `json:"checksum"`
 	ValueIndex bool    `json:"values_index"`
-	Values     *int64  `json:"values"` // nil: not counted
+	Values     *int64  `json:"values"` // nil if they were not counted
 	Blocks     int64   `json:"blocks"`
 	Raw        int64   `json:"raw_bytes"`
 	Stored     int64   `json:"stored_bytes"`
-	Ratio      float64 `json:"ratio"` // raw to stored; 0 if nothing is stored
-	Share      float64 `json:"share"` // of the stored bytes of all columns, 0 to 1
+	Ratio      float64 `json:"ratio"` // raw bytes per stored byte; 0 if no bytes are stored
+	Share      float64 `json:"share"` // part of the stored bytes of all columns, 0 to 1
 }
 
 // Dataset is one of the outputs or files that the figures sum up.
@@ -95,18 +95,19 @@ type Options struct {
 	Count bool
 	// Progress is called after each file if it is not nil.
 	Progress func(rows int64, files int)
-	// Memory must have room for the figures and the page, table or object made of them.
-	// nil is no limit. Gather checks this before it makes the figures. It reserves
-	// nothing, because garbage of block tables would fill the rest.
+	// Memory must have room for the figures and for the page, table or object made of
+	// them. nil is no limit. Gather checks the room before it makes the figures. It
+	// reserves no memory, because garbage of block tables would fill the rest.
 	Memory *budget.Heap
 }
 
-// columnMemory is about the memory of a column's figures, including their output.
+// columnMemory is the approximate memory of a column's figures and their output, in
+// bytes.
 const columnMemory = 2 << 10
 
-// Gather adds up the figures of a dataset's files. After a *damage.Error, it also
-// returns the figures that it could read, nil if there are none. After any other error
-// it returns nil.
+// Gather adds up the figures of a dataset's files. With a *damage.Error, it also returns
+// the figures that it could read, or nil if there are none. With any other error, it
+// returns nil.
 func Gather(ctx context.Context, l *dataset.Listing, o Options) (*Figures, error) {
 	f := &Figures{Path: l.Path, Columns: []Column{}, Metadata: []Metadata{}, RowGroups: []RowGroup{}, Losses: append([]manifest.Loss{}, l.Losses()...)}
 	if len(l.Outputs) == 1 {
@@ -183,7 +184,7 @@ func (f *Figures) add(ctx context.Context, l *dataset.Listing, part *dataset.Par
 	return damaged
 }
 
-// start sets the columns and the metadata to those of the first file.
+// start sets the columns and the metadata from the first file.
 func (f *Figures) start(file *dataset.OpenPart) {
 	f.Format, f.Version = file.Format.Name(), file.Version()
 	f.Metadata = metadata(file)
@@ -267,8 +268,9 @@ func (f *Figures) total() {
 	}
 }
 
-// countValues returns the number of values of each column, -1 if it is not known.
-// Array columns and those in them need the lengths, which are read only with count.
+// countValues returns the number of values of each column, or -1 if it is not known. The
+// numbers of array columns and of the columns in arrays depend on lengths, which are read
+// only if count is set.
 func countValues(ctx context.Context, f *dataset.OpenPart, count bool) (counts []int64, damaged error) {
 	cols := f.Columns()
 	counts = make([]int64, len(cols))

@@ -36,11 +36,12 @@ type Table struct {
 	outputs []*outputIndex
 	memory  *budget.Heap
 	read    int64
-	maxRows int64 // if more are found, the error is errTooMany; 0 is no limit
-	limit   int64 // rows to return, the first ones of the dataset; 0 is all
+	maxRows int64 // most rows that may be found before errTooMany; 0 is no limit
+	limit   int64 // most rows to return, the first rows of the dataset; 0 is no limit
 }
 
-// Limit makes Find return at most the first rows of the dataset. 0 and less are no limit.
+// Limit makes Find return at most rows rows, the first of the dataset. If rows is 0 or less,
+// there is no limit.
 func (t *Table) Limit(rows int64) { t.limit = max(rows, 0) }
 
 // outputIndex is the index of one output.
@@ -61,11 +62,11 @@ type part struct {
 	rows   int64
 }
 
-// positionMemory is the memory of a found position, including spare capacity of slices.
+// positionMemory is the memory of a found position in bytes, including spare capacity of slices.
 const positionMemory = 24
 
-// Open finds the index on the fields in all outputs of a dataset that have rows; fields may be ""
-// if there is one index. Files are opened when they are needed. The caller closes the table.
+// Open finds the index on the fields in all outputs of a dataset that have rows. If there is only
+// one index, fields may be "". Files are opened when they are needed. The caller closes the table.
 func Open(d *dataset.Dataset, fields string, memory *budget.Pool) (*Table, error) {
 	fields, err := choose(d, fields)
 	if err != nil {
@@ -163,12 +164,12 @@ type countingFile struct {
 }
 
 func (c *countingFile) ReadAt(p []byte, off int64) (int, error) {
-	n, err := store.ReadRange(c.File, p, off) // the next read is elsewhere
+	n, err := store.ReadRange(c.File, p, off) // the next read is not nearby
 	c.table.read += int64(n)
 	return n, err
 }
 
-// Check fails as Find does if the request does not fit the key's fields.
+// Check returns the error of Find if the request does not fit the key's fields, else nil.
 func (t *Table) Check(ask RangeFunc) error {
 	for _, r := range t.outputs {
 		if _, err := ask(r.spec); err != nil {
@@ -192,8 +193,8 @@ func (t *Table) Close() {
 	t.memory.Close()
 }
 
-// Rows are rows of a dataset that were found, in the form that dataset.Query.Only takes.
-// The caller releases them.
+// Rows are rows of a dataset that were found, in the form of dataset.Query.Only. The caller
+// calls Release.
 type Rows struct {
 	Only   map[int][]int64
 	Count  int64
@@ -223,13 +224,13 @@ func (r *Rows) trim(limit int64) {
 	r.Count = kept
 }
 
-// trimFrom is the least number of found rows at which those beyond the limit are dropped, if
-// they are at least half.
+// trimFrom is the least number of found rows at which rows beyond the limit are dropped. They
+// are dropped only if they are at least half of the found rows.
 const trimFrom = 1024
 
 // RowsWithoutKey returns the number of rows that an index on several fields leaves out
-// because one of these is null. No range of the other fields finds them. For an index on
-// one field it returns 0: null is in no range.
+// because one of the fields is null. No range of the other fields finds these rows. For an
+// index on one field it returns 0: null is in no range.
 func (t *Table) RowsWithoutKey() (rows int64) {
 	if !strings.Contains(t.fields, ",") {
 		return 0
@@ -247,9 +248,9 @@ func (t *Table) RowsWithoutKey() (rows int64) {
 const maxOpen = 16
 
 // Find finds the rows with keys in the range that ask returns. It calls ask for each
-// output, because schemas may give the key's fields different types, and returns its
-// error unchanged. If the rows do not fit into memory, the error is a *budget.Error. A
-// position without a row is a *damage.Error.
+// output, because schemas may give the key's fields different types. It returns an error
+// of ask unchanged. If the rows do not fit into memory, the error is a *budget.Error. If
+// the index has a position without a row, the error is a *damage.Error.
 func (t *Table) Find(ctx context.Context, ask RangeFunc) (*Rows, error) {
 	found := &Rows{Only: map[int][]int64{}, memory: t.memory}
 	for _, r := range t.outputs {
@@ -289,7 +290,7 @@ func (t *Table) order(found *Rows) error {
 	return nil
 }
 
-// outputWithPart returns the output that has the part of the number.
+// outputWithPart returns the index of the output that has the part with this number.
 func (t *Table) outputWithPart(number int) *outputIndex {
 	return t.outputs[slices.IndexFunc(t.outputs, func(r *outputIndex) bool {
 		for _, p := range r.parts {

@@ -11,30 +11,30 @@ import (
 // field is a field that the condition names, and its values in a batch. Items of an
 // array are loaded some at a time, in order.
 type field struct {
-	path   string // from the row
+	path   string // path from the row
 	kind   kind
 	typ    *shred.Node // type of the values; nil for a group
-	place  shred.Place // of a group
-	column int         // holds the values; -1 if there can be none
-	uuid   bool        // compared as text in lower case
+	place  shred.Place // place of a group
+	column int         // column with the values; -1 if there can be no value
+	uuid   bool        // the values are UUIDs, compared as text in lower case
 	// optional are the columns whose lengths show whether there is a value, outermost
-	// first. There is one if all of them are 1.
+	// first. There is a value if all lengths are 1.
 	optional []int
-	lookup   *lookup // below the optional columns, or nil
+	lookup   *lookup // the lookup of a key below the optional columns, or nil
 
 	values  *column.Vector
 	lengths [][]int32 // lengths in the optional columns
-	next    []int32   // the next item of each
-	base    int       // number of rows before the loaded ones
-	// at is the index in values of each row's value from base on, -1 for null. It is
-	// nil if every row has a value.
+	next    []int32   // the next item of each optional column
+	base    int       // number of rows before the loaded rows
+	// at has, for each row from base on, the index of its value in values, or -1 for
+	// null. It is nil if every row has a value.
 	at      []int32
 	scratch []int32
 	buffer  []byte // text of a value that is stored in another form
 }
 
-// bounded reports whether the field has one value in each row, in a column whose
-// blocks' bounds apply to these values.
+// bounded reports whether the field has one value in each row. Then the bounds of the
+// column's blocks apply to these values.
 func (f *field) bounded() bool { return len(f.optional) == 0 && f.lookup == nil }
 
 func isDuration(f *field) bool { return f.typ != nil && f.typ.LogicalType() == column.LogicalDuration }
@@ -51,7 +51,7 @@ func (f *field) begin(vectors map[int]*column.Vector) {
 	f.values = vectors[f.column] // nil for a field that never has a value
 }
 
-// load moves to rows, which follow the loaded ones.
+// load loads rows rows from base on, which follow the loaded rows.
 func (f *field) load(base, rows int) {
 	f.base, f.at = base, nil
 	if f.bounded() {
@@ -77,8 +77,8 @@ func (f *field) load(base, rows int) {
 	f.at = at
 }
 
-// enter finds the indexes in the first optional column for rows with these lengths,
-// which are 0 or 1.
+// enter sets at to the indexes of values in the first optional column. lengths are the
+// lengths of the rows in that column, 0 or 1.
 func (f *field) enter(at, lengths []int32) {
 	next := f.next[0]
 	for row, n := range lengths {
@@ -91,8 +91,8 @@ func (f *field) enter(at, lengths []int32) {
 	f.next[0] = next
 }
 
-// descend turns the indexes of items of one optional column into those of the optional
-// column below.
+// descend turns indexes of items of one optional column into indexes of items of the
+// optional column below.
 func (f *field) descend(at []int32, optional int) {
 	lengths, next := f.lengths[optional], f.next[optional]
 	for row, i := range at {
@@ -137,8 +137,8 @@ func (f *field) textOf(stored []byte) []byte {
 	return f.buffer
 }
 
-// ordered returns a stored value in a form that has the order of the column and that
-// the bounds of a test use.
+// ordered returns a stored value in the form of the bounds of a test, which has the
+// order of the column.
 func (f *field) ordered(stored []byte) []byte {
 	if f.typ.Kind == shred.KindFixed {
 		return f.textOf(stored)
@@ -174,7 +174,8 @@ func (f *field) value(row int) value {
 	return v
 }
 
-// lookup finds the value of a key in maps. If a key repeats, the last one counts.
+// lookup finds the value of a key in maps. If the key occurs several times in a map, it
+// finds the last value.
 type lookup struct {
 	column, keys int // columns of the lengths and of the keys
 	key          []byte
@@ -195,7 +196,7 @@ func (l *lookup) begin(vectors map[int]*column.Vector) {
 	}
 }
 
-// find turns the indexes of maps into those of the key's values.
+// find turns indexes of maps into indexes of the key's values.
 func (l *lookup) find(at []int32) {
 	for row, i := range at {
 		if i < 0 {
@@ -211,7 +212,7 @@ func (l *lookup) find(at []int32) {
 	}
 }
 
-// pass returns the index of the next entry's value, -1 for null.
+// pass moves past the next entry, and returns the index of its value, or -1 for null.
 func (l *lookup) pass() int32 {
 	i := l.next
 	l.next++

@@ -10,8 +10,8 @@ import (
 // maxText bounds a condition's text, in bytes.
 const maxText = 1 << 20
 
-// parser makes a tree of tokens, looking one token ahead. From the loosest to the
-// tightest:
+// parser makes a tree of tokens, looking one token ahead. The operators, from the loosest
+// to the tightest, are:
 //
 //	or  ||
 //	and  &&
@@ -55,7 +55,7 @@ func (p *parser) advance() (err error) {
 	return err
 }
 
-// take consumes the token if it is the sign or word.
+// take consumes the token if it is the sign or word s.
 func (p *parser) take(s string) (bool, error) {
 	if !p.token.is(s) {
 		return false, nil
@@ -63,7 +63,7 @@ func (p *parser) take(s string) (bool, error) {
 	return true, p.advance()
 }
 
-// expect consumes the sign or word, which must be there.
+// expect consumes the token, which must be the sign or word s.
 func (p *parser) expect(s string) error {
 	if ok, err := p.take(s); ok || err != nil {
 		return err
@@ -86,7 +86,7 @@ func (p *parser) unexpected(wanted string) error {
 	return p.refused(p.token.pos, "%s is not expected here, but %s", p.token.text, wanted)
 }
 
-// joined makes a node of others, from pos up to the token.
+// joined makes a node of kids, from pos to the end of the last one.
 func (p *parser) joined(o op, text string, pos int, kids ...*node) (*node, error) {
 	return p.bounded(&node{op: o, text: text, kids: kids, pos: pos, end: kids[len(kids)-1].end})
 }
@@ -107,7 +107,7 @@ func (p *parser) tooDeep(pos int) error {
 	return p.refused(pos, "the condition nests deeper than %d levels", maxHeight)
 }
 
-// enter moves one level down.
+// enter counts one more level of nesting.
 func (p *parser) enter() error {
 	p.depth++
 	//guard: bounds how deep parentheses nest
@@ -127,7 +127,7 @@ func (p *parser) disjunction() (*node, error) {
 
 func (p *parser) conjunction() (*node, error) { return p.logic(opAnd, "and", "&&", p.negation) }
 
-// logic reads operands between words or signs with one meaning.
+// logic reads operands that are joined by a word or sign, such as and or &&.
 func (p *parser) logic(o op, word, sign string, operand func() (*node, error)) (*node, error) {
 	first, err := operand()
 	if err != nil || !p.token.is(word) && !p.token.is(sign) {
@@ -302,7 +302,7 @@ func (p *parser) named(t token) (*node, error) {
 	case p.token.is("("):
 		return p.call(t)
 	}
-	p.lexer.pos, p.token = t.end, t // back to the name
+	p.lexer.pos, p.token = t.end, t // the parser returns to the name
 	return p.path()
 }
 
@@ -441,7 +441,7 @@ func (p *parser) constant(t token) (*value, error) {
 	}
 	text := strings.ReplaceAll(t.text, "_", "")
 	if _, exponent, ok := strings.Cut(strings.ToLower(text), "e"); ok {
-		e, _ := strconv.Atoi(exponent) // out of range it is the nearest int, otherwise 0 on error
+		e, _ := strconv.Atoi(exponent) // the nearest int if out of range, 0 after other errors
 		//guard: bounds the exponent of a number
 		if e > maxNumber || e < -maxNumber {
 			return nil, p.refused(t.pos, "the exponent of a number is from -%d to %d", maxNumber, maxNumber)

@@ -7,7 +7,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
-// Span is a demand of the condition on a field: it has a value between two bounds.
+// Span is a demand of the condition on a field: the field has a value between two bounds.
 type Span struct {
 	Path string // path of the field from the row
 	// Low and High bound the allowed values of the field, as Avro encodes the field's
@@ -15,8 +15,8 @@ type Span struct {
 	Low, High []byte
 }
 
-// Spans returns demands that every selected row meets, for fields that are ordered by
-// value or by bytes: numbers and texts.
+// Spans returns demands that every selected row meets. They are about fields of numbers,
+// which are ordered by value, and of texts, which are ordered by bytes.
 func (p *Predicate) Spans() []Span { return appendSpans(nil, p.root) }
 
 func appendSpans(spans []Span, c condition) []Span {
@@ -34,7 +34,7 @@ func appendSpans(spans []Span, c condition) []Span {
 			return append(spans, Span{c.path, c.encode(lo, -1), c.encode(hi, 1)})
 		}
 	case text:
-		//guard: asks no bounds of a UUID, which is compared in lower case
+		//guard: returns no span of a UUID, which is compared in lower case
 		if c.uuid || c.lookup != nil || c.lo == nil && c.hi == nil {
 			return spans
 		}
