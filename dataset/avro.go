@@ -115,7 +115,7 @@ func (l *Listing) countRows(ctx context.Context, p *Part, read *Stats) (rows int
 	}
 	defer r.close()
 	rows, more, err := r.reader.Skip(ctx, math.MaxInt64)
-	//guard: rejects rows left over after the last
+	//guard: rejects a number of rows beyond 64 bits
 	if err == nil && more {
 		err = damage.New(damage.Count, p.Name, -1, "the blocks together have too many rows to be counted")
 	}
@@ -135,9 +135,9 @@ type avroRows struct {
 
 	block ocf.Block
 	rows  []byte // rows of the block
-	at    int    // offset of the next row
-	left  int64  // rows of the block from at on
-	items int64  // items without bytes in earlier rows
+	at    int    // offset of the next row in rows
+	left  int64  // number of rows of the block from at on
+	items int64  // number of items without bytes in earlier rows
 }
 
 // header reads the header of a stream, once.

@@ -13,9 +13,10 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Lost returns the meaning of err, the failure to read the file name of a listed part.
-// If the file is gone or another one has its place, and the output was replaced, it is
-// ErrChanging. If the output still lists the file, it is damage. Else it is err.
+// Lost returns the error to report if reading the file name of a listed part failed with
+// err. If the file is gone or was replaced, and the output was replaced, the error is
+// ErrChanging. If the output still lists the file, the error is damage. In all other cases
+// it is err.
 func (l *Listing) Lost(ctx context.Context, p *Part, name string, err error) error {
 	if p.Output < 0 {
 		if errors.Is(err, store.ErrNotRegular) {
@@ -26,7 +27,7 @@ func (l *Listing) Lost(ctx context.Context, p *Part, name string, err error) err
 	if !store.Absent(err) {
 		return err
 	}
-	//guard: tells a replaced output from a damaged one
+	//guard: reports a replaced output, not damage
 	if err := l.Outputs[p.Output].unchanged(ctx); err != nil {
 		return err
 	}
@@ -36,9 +37,9 @@ func (l *Listing) Lost(ctx context.Context, p *Part, name string, err error) err
 	return damage.New(damage.Truncated, name, -1, "it is not the file that %s lists: %v", manifest.SuccessName, err)
 }
 
-// OpenListed opens a file that the manifest of an output lists besides its parts, such
-// as one of an index, by its name. If the file is lost, the error is that of
-// Listing.Lost. The caller closes the file.
+// OpenListed opens, by its name, a file that the manifest of an output lists besides its
+// parts, such as a file of an index. If the file is lost, the error is that of Lost. The
+// caller closes the file.
 func (l *Listing) OpenListed(ctx context.Context, output int, name string) (store.File, error) {
 	r := &l.Outputs[output]
 	f := &listedFile{file{name: path.Join(r.Path, name), size: -1, pool: budget.OpenFiles()}}
@@ -76,7 +77,7 @@ func (l *Listing) Unchanged(ctx context.Context) error {
 func (r *Output) Success(ctx context.Context) (*manifest.Success, error) {
 	s, err := r.success(ctx)
 	var d *damage.Error
-	//guard: calls a replaced manifest damaged, not storage
+	//guard: returns an error of storage unchanged
 	if err != nil && !store.Absent(err) && !errors.As(err, &d) {
 		return nil, err
 	}

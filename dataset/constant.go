@@ -13,8 +13,8 @@ import (
 type constant struct {
 	typ      column.Type
 	optional bool
-	value    column.Vector // of one row
-	encoded  []byte        // the value as a column stores it; nil without a value
+	value    column.Vector // the value as a column of one row
+	encoded  []byte        // the value as a column stores it; nil if there is no value
 }
 
 func newConstant(c *keyColumn, k *manifest.Key) *constant {
@@ -49,7 +49,7 @@ func newConstant(c *keyColumn, k *manifest.Key) *constant {
 	return s
 }
 
-// blocks returns the single block that the column would be.
+// blocks returns the block table of the column as if it were stored: a single block.
 func (c *constant) blocks(rows int64) []format.Block {
 	b := format.Block{Rows: rows, RawSize: int64(len(c.encoded))}
 	if !c.optional {
@@ -58,15 +58,15 @@ func (c *constant) blocks(rows int64) []format.Block {
 	return []format.Block{b}
 }
 
-// constantRows is how many rows a constantCursor reads at a time.
+// constantRows is the most rows that a constantCursor reads at a time.
 const constantRows = 256
 
 // constantCursor implements format.Cursor.
 type constantCursor struct {
 	typ    column.Type
-	values column.Vector // of up to constantRows rows
-	some   int
-	each   int64 // values per row, 0 or 1
+	values column.Vector // values of some rows
+	some   int           // number of rows in values, at most constantRows
+	each   int64         // values per row, 0 or 1
 	at     int64
 	rows   int64
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Count returns in Stats.Rows the number of rows for which a condition holds, or of all
-// rows if it is empty. The latter is known from manifests and headers, and for Avro
-// files from the heads of their blocks.
+// Count returns, in Stats.Rows, the number of rows for which a condition holds. If the
+// condition is empty, it counts all rows. Their number is in manifests and headers, and
+// for Avro files in the heads of blocks.
 func (d *Dataset) Count(ctx context.Context, condition string) (Stats, error) {
 	s, err := d.newSelection(ctx, Query{Where: condition, Limit: -1}, func(*selection) (*shred.Schema, error) {
 		return d.Schema(), nil // the schema does not matter
@@ -36,7 +36,7 @@ func (d *Dataset) Count(ctx context.Context, condition string) (Stats, error) {
 	return s.stats, err
 }
 
-// chooseNone drops all columns except the condition's.
+// chooseNone drops all columns except the columns of the condition.
 func (s *selection) chooseNone() {
 	s.columns = nil
 	clear(s.reread)

@@ -12,20 +12,21 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// List finds the files at some places, which are read as one dataset in the order of
-// the places. Each place is one of these: a column file; a directory of the files of
-// one row group, without directories in it; a directory with _SUCCESS; or a directory
-// with directories increment-… that each have a _SUCCESS. The rows of increments follow
-// those of the directory itself, in the order of their names. Increments that were
-// published next to an output that was replaced since do not count. Any other path may
-// be a pattern of store.Glob. Its matches are sorted by path, with numbers in it by
-// value. List opens no column file.
+// List finds the files at some locations, which are read as one dataset in the order of
+// the locations. A location is one of these:
+//   - a file
+//   - a directory of the files of one row group, without directories in it
+//   - a directory with _SUCCESS
+//   - a directory with directories increment-…, each with a _SUCCESS
+//   - a directory with directories key=value, each of which is again one of these
+//   - a pattern of store.Glob, if there is no such path
 //
-// Any other directory may hold directories named key=value, each of which is again one
-// of these: a tree of datasets, sorted by path as well. The keys are those of the
-// directories below the named one. In a pattern they begin at the first wildcard. With
-// several arguments they begin below the directory that all of them share, if all have
-// the same keys there.
+// The rows of increments follow the rows of their directory, in the order of the names of
+// increments. Increments of an output that was replaced are not read. Matches of a pattern
+// and directories key=value are sorted by path, with numbers in it by value. The keys are
+// those below the named directory. In a pattern they begin at the first wildcard. If there
+// are several locations, the keys begin below the directory that all of them share, if all
+// have the same keys there. List opens no column file.
 func List(ctx context.Context, at []store.Location, o Options) (*Listing, error) {
 	l := &Listing{Formats: o.Formats, memory: o.Memory}
 	var roots []root
@@ -63,7 +64,7 @@ func List(ctx context.Context, at []store.Location, o Options) (*Listing, error)
 type root struct {
 	at      store.Location
 	info    store.Info
-	above   []string // names in its path that the user gave without wildcards
+	above   []string // names in the path that the user gave without wildcards
 	pattern bool
 }
 
@@ -113,7 +114,7 @@ func shared(roots []root) int {
 	return n
 }
 
-// hides reports whether a path has a hidden name that its pattern does not ask for.
+// hides reports whether a path has a hidden name where its pattern has none.
 func hides(names, pattern []string) bool {
 	for i, name := range names {
 		if store.Hidden(name) && !store.Hidden(pattern[i]) {
@@ -125,8 +126,8 @@ func hides(names, pattern []string) bool {
 
 func components(p string) []string { return strings.Split(path.Clean(p), "/") }
 
-// comparePaths orders paths by their directories, and names with numbers by their
-// value. Only equal paths are equal.
+// comparePaths compares paths name by name, and numbers in names by value. The result is
+// 0 only for equal paths.
 func comparePaths(a, b string) int {
 	x, y := strings.ReplaceAll(a, "/", "\x00"), strings.ReplaceAll(b, "/", "\x00")
 	if c := compareNumbered(x, y); c != 0 {
@@ -135,7 +136,7 @@ func comparePaths(a, b string) int {
 	return strings.Compare(x, y)
 }
 
-// add adds a root with the keys of its path below the first directories.
+// add adds a root, with the keys of its path below the first above directories.
 func (l *Listing) add(ctx context.Context, r root, above int, partial bool) error {
 	b := manifest.Branch{Path: r.info.Path}
 	directories := components(r.info.Path)

@@ -13,9 +13,9 @@ import (
 type filter struct {
 	selection *selection
 	columns   *columns
-	spans     []span // may have such rows, and are not evaluated
-	match     []bool // for the rows evaluated last
-	found     []span // rows that match among them
+	spans     []span // rows that were not evaluated yet and may match
+	match     []bool // per row that was evaluated last, whether the condition holds
+	found     []span // rows that were evaluated last and match
 }
 
 func newFilter(s *selection) (*filter, error) {
@@ -32,8 +32,8 @@ func newFilter(s *selection) (*filter, error) {
 	return &filter{selection: s, columns: c, spans: spans, match: make([]bool, defaultBatchRows)}, nil
 }
 
-// next returns the next rows for which the condition holds, of those that are evaluated
-// together. They are valid until the next call.
+// next evaluates the next rows, and returns those for which the condition holds, at least
+// one. The spans are valid until the next call.
 func (f *filter) next() ([]span, error) {
 	for f.found = f.found[:0]; len(f.found) == 0; {
 		if len(f.spans) == 0 {
@@ -74,8 +74,8 @@ func (f *filter) evaluate() error {
 	return nil
 }
 
-// prune returns the given rows of a part without the blocks that the bounds of columns
-// rule out.
+// prune returns spans of a part without the rows of blocks whose bounds exclude the
+// condition.
 func prune(p *where.Predicate, q *queryPart, spans []span) ([]span, error) {
 	for _, b := range p.Bounds() {
 		blocks, err := q.blocksOf(b.Column)

@@ -10,13 +10,13 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// duplicateKey returns the error for a directory whose key a directory above it has too.
+// duplicateKey returns the error for a key that occurs twice in a path.
 func duplicateKey(path, key string) error {
 	return damage.New(damage.Schema, path, -1, "the key %q is twice in the path", key)
 }
 
-// settleKeys finds the keys of all sets, and their types. If the keys in paths that the
-// user named differ, these do not count.
+// settleKeys finds the keys of all sets, and their types. If the sets have different keys
+// in the paths that the user named, these keys are not used.
 func (l *Listing) settleKeys(patterns bool) error {
 	differs := l.differentKeys()
 	if differs > 0 && !patterns {
@@ -37,8 +37,8 @@ func (l *Listing) settleKeys(patterns bool) error {
 	return nil
 }
 
-// differentKeys returns the first set whose keys differ from those of the first set, or
-// 0 if none does.
+// differentKeys returns the index of the first set whose keys differ from the keys of set
+// 0. It returns 0 if no keys differ.
 func (l *Listing) differentKeys() int {
 	first := names(l.Sets[0].Keys)
 	return max(slices.IndexFunc(l.Sets, func(s Set) bool { return !slices.Equal(names(s.Keys), first) }), 0)
@@ -68,7 +68,7 @@ const (
 	keyDate
 )
 
-// keyTypes holds the types as JSON.
+// keyTypes holds the Avro types of keys as JSON.
 var keyTypes = [...]string{keyText: `"string"`, keyLong: `"long"`, keyDate: `{"type":"int","logicalType":"date"}`}
 
 // newKeyColumn finds a type that fits all values of key i.
@@ -107,7 +107,7 @@ func parseDate(s string) (days int32, ok bool) {
 	return int32(t.Unix() / (24 * 60 * 60)), err == nil
 }
 
-// field returns the field that the rows get.
+// field returns the field that is added to rows.
 func (c *keyColumn) field() shred.NewField {
 	f := shred.NewField{Name: c.name, Type: keyTypes[c.kind]}
 	if c.optional {
@@ -136,7 +136,7 @@ func extend(m *shred.Mapping, keys []keyColumn) (*shred.Mapping, []int, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// The option only matters to rows that do not have columns yet.
+	// RecursiveBytes only matters for rows that are not in columns yet.
 	m, err = shred.Map(schema, shred.Options{RecursiveBytes: true})
 	return m, added, err
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// file is a stored file that is opened at its first read, because a query needs few
-// files of a part with one per column. It may be closed in favor of others and opened
-// again.
+// file is a stored file that is opened at its first read. If a part has one file per
+// column, a query needs few of them. The file may be closed so that another file can be
+// opened, and is then opened again when it is needed.
 type file struct {
 	name string
-	size int64 // negative until the file is opened, if not known before
+	size int64 // negative if it is not known before the file is opened
 	open func() (store.File, error)
 	pool *budget.Files
 
 	handle budget.File
-	opened bool           // at least once
-	is     store.Identity // what was opened
+	opened bool           // the file was opened at least once
+	is     store.Identity // identity of the file that was opened first
 }
 
 // take returns the open file for a read. Release it after the read.
@@ -34,7 +34,7 @@ func (f *file) take() (store.File, error) {
 
 func (f *file) release() { f.pool.Release(&f.handle) }
 
-// begin opens the file, which must be the expected one.
+// begin opens the file, and checks that it has the expected size and identity.
 func (f *file) begin() (io.Closer, error) {
 	stored, err := f.open()
 	if err != nil {
@@ -44,7 +44,7 @@ func (f *file) begin() (io.Closer, error) {
 		_ = stored.Close() // only read
 		return nil, err
 	}
-	if !f.opened { // Size reads the size meanwhile
+	if !f.opened { // later, Size may read f.size at the same time
 		f.opened, f.is, f.size = true, store.IdentityOf(stored), stored.Size()
 	}
 	return stored, nil

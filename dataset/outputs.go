@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// listTries is how often a directory is listed if it is replaced meanwhile.
+// listTries is how often a directory is listed if its output is replaced each time.
 const listTries = 5
 
 // errReplaced is returned for a directory whose output was replaced during the listing.
@@ -22,22 +22,21 @@ var errReplaced = errors.New("the output was replaced")
 // incrementDirs lists the increments in a directory.
 type incrementDirs struct {
 	dir             string
-	base            string       // ID of the output in the directory itself; empty without one
+	base            string       // ID of the output in the directory itself; empty if there is none
 	sequence        int64        // sequence number of that output
 	all, increments []store.Info // all entries, and the increments among them
-	any             bool         // increments of any output count
+	any             bool         // increments of any output are read
 }
 
-// incrementReaders is how many manifests of increments are read at a time. Reading
-// hundreds one by one takes long on a distant store, and reading all at once takes much
-// memory.
+// incrementReaders is the number of manifests of increments that are read at the same
+// time. Reading hundreds one by one is slow on a distant store, and reading all at the
+// same time takes much memory.
 const incrementReaders = 16
 
-// addIncrements adds the parts of increments. An increment counts only with the output
-// that was in the directory when it was published: replacing that output also ends its
-// increments. The directory is listed before any manifest is read, so a file that is
-// replaced meanwhile is seen as it was, or is gone. If it is gone, the listing starts
-// again.
+// addIncrements adds the parts of increments. An increment belongs to the output that was
+// in the directory when the increment was published. If that output is replaced, its
+// increments are no longer read. The directory is listed before any manifest is read. If
+// a listed file is gone when it is read, the listing starts again.
 func (l *finder) addIncrements(ctx context.Context, b *incrementDirs) error {
 	orphan, before := "", len(l.Outputs)
 	for infos := range slices.Chunk(b.increments, incrementReaders) {
@@ -73,8 +72,8 @@ func (l *finder) addIncrements(ctx context.Context, b *incrementDirs) error {
 	return l.checkIncrements(ctx, b, orphan, len(l.Outputs)-before)
 }
 
-// checkIncrements returns an error if count increments are not all that there is to
-// read. orphan is an increment whose output is missing, or empty.
+// checkIncrements returns an error if an output or an increment is missing from the
+// count increments that were found. orphan is an increment whose output is missing, or "".
 func (l *finder) checkIncrements(ctx context.Context, b *incrementDirs, orphan string, count int) error {
 	switch {
 	case b.any:
@@ -105,7 +104,7 @@ func (l *finder) checkIncrements(ctx context.Context, b *incrementDirs, orphan s
 type foundIncrement struct {
 	output  Output
 	success *manifest.Success // nil if the increment is not finished
-	files   []store.Info      // read if it is not finished
+	files   []store.Info      // entries of the directory, if the increment is not finished
 }
 
 // findIncrement reads the directory of an increment.
@@ -117,7 +116,7 @@ func (l *finder) findIncrement(ctx context.Context, info store.Info) (r foundInc
 	case l.partial && errors.Is(err, ErrUnfinished):
 		r.files, err = l.store.List(ctx, info.Path)
 		return r, err
-	//guard: lists again when increments come and go
+	//guard: lists again if an increment was moved or is being published
 	case errors.Is(err, store.ErrNotExist) || errors.Is(err, ErrChanging) && isIncrement(info):
 		return r, errReplaced
 	case err != nil:
@@ -130,14 +129,14 @@ func (l *finder) findIncrement(ctx context.Context, info store.Info) (r foundInc
 	return r, nil
 }
 
-// isIncrement reports whether a directory is named as rowtocol names increments.
+// isIncrement reports whether a directory has a name that rowtocol gives to increments.
 func isIncrement(info store.Info) bool {
 	_, _, ok := manifest.ParseIncrement(info.Name)
 	return ok
 }
 
-// isEmptyIncrement reports whether the directory of an increment is empty, as it is for
-// a moment before the increment takes its name.
+// isEmptyIncrement reports whether the directory of an increment is empty. It is empty
+// for a moment while the increment is published.
 func (l *finder) isEmptyIncrement(ctx context.Context, info store.Info) bool {
 	infos, err := l.store.List(ctx, info.Path)
 	return isIncrement(info) && err == nil && len(infos) == 0

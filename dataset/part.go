@@ -22,24 +22,24 @@ import (
 type Part struct {
 	Store  store.Store
 	Name   string // path of the file or the directory
-	Rows   int64  // -1 if only the files know
-	Bytes  int64  // of all files
+	Rows   int64  // number of rows; -1 if it is not known before the files are read
+	Bytes  int64  // size of all files
 	Files  []File
 	Set    int // index in Listing.Sets
 	Output int // index in Listing.Outputs of the output that lists it, or -1
 	// Task and RowGroup identify the part in the output's indexes.
 	Task, RowGroup int
 
-	format format.Format // nil if only the file knows
-	avro   bool          // it is known to be an Avro file
+	format format.Format // nil if it is not known before the file is read
+	avro   bool          // the part is known to be an Avro file
 	stream *avroRows     // rows of a stream, which one query can read; nil for a file
 }
 
 // File is a file of a part.
 type File struct {
-	Name  string // its path
+	Name  string // path of the file
 	Bytes int64
-	Entry *manifest.File // its entry in _SUCCESS; nil without one
+	Entry *manifest.File // entry of the file in _SUCCESS, or nil
 }
 
 // OpenPart is a part that can be read. The caller closes it.
@@ -49,11 +49,11 @@ type OpenPart struct {
 	Format format.Format
 	name   string
 	files  []*source
-	read   *Stats             // nil: nothing is counted
+	read   *Stats             // counts of the reads; nil if they are not counted
 	end    context.CancelFunc // ends the reads of the files
 	ahead  *ahead             // nil for local files
 	memory *budget.Heap
-	growth damage.Growth // of the files
+	growth damage.Growth // growth of the files
 }
 
 // Cursor returns a cursor before the first row of a column. The part's format stores
@@ -114,8 +114,8 @@ func (l *Listing) unopened(p *Part) *OpenPart {
 	return &OpenPart{name: p.Name, end: func() {}, memory: l.memory.NewHeap()}
 }
 
-// Meanings returns the columns of the rows' schema, which define the meaning of their
-// values. It returns nil if there is no schema, or if it has other columns.
+// Meanings returns the columns of the rows' schema, which define the meaning of values.
+// It returns nil if there is no schema, or if the schema has other columns than the part.
 func (o *OpenPart) Meanings() []column.Column {
 	s, err := shred.ParseSchema(o.Schema())
 	if err != nil {
@@ -152,9 +152,9 @@ func (o *OpenPart) Verify(ctx context.Context) error {
 	return errors.Join(err, mapped)
 }
 
-// Close ends the use of the part and its reads in progress.
+// Close ends the reads in progress and closes the files.
 func (o *OpenPart) Close() {
-	//guard: stops the reads that are under way
+	//guard: stops the reads that are in progress
 	o.end()
 	if o.ahead != nil {
 		o.ahead.close()
@@ -171,7 +171,7 @@ func (o *OpenPart) Close() {
 // recognize returns the format of a file.
 func recognize(formats format.Registry, f format.File) (format.Format, error) {
 	head := make([]byte, min(f.Size(), format.HeadSize))
-	// Nothing is read from an empty file, but it must exist.
+	// The read of an empty file checks that the file exists.
 	if n, err := f.ReadAt(head, 0); n < len(head) || err != nil && err != io.EOF {
 		return nil, in(f.Name(), err)
 	}
@@ -197,8 +197,8 @@ func IsAvro(in io.ReaderAt) bool {
 
 func isAvro(head []byte) bool { return len(head) >= 4 && string(head[:4]) == "Obj\x01" }
 
-// mapPart finds how the schema of a part became its columns. Only the columns show
-// whether a recursive part is stored as bytes.
+// mapPart returns the mapping of a part's schema to its columns. Only the columns show
+// whether recursive types are stored as bytes.
 func mapPart(p *OpenPart) (*shred.Mapping, error) {
 	if p.Schema() == "" {
 		if h, ok := p.Part.(format.Holder); ok {
@@ -219,7 +219,7 @@ func mapPart(p *OpenPart) (*shred.Mapping, error) {
 	return m, checkColumns(p, m)
 }
 
-// checkColumns compares a part's columns with those of the schema, unless the part
+// checkColumns compares a part's columns with the columns of its schema, unless the part
 // stores whole rows.
 func checkColumns(p *OpenPart, m *shred.Mapping) error {
 	if _, ok := p.Part.(format.RowPart); ok {
@@ -242,8 +242,8 @@ func checkColumns(p *OpenPart, m *shred.Mapping) error {
 	return nil
 }
 
-// sameColumn compares a column of a file with that of the schema, as far as the file
-// declares the meaning of its values.
+// sameColumn reports whether a column of a file is a column of the schema. It compares
+// the meaning of values only if the file states it.
 func sameColumn(is, want *column.Column) bool {
 	return is.Name == want.Name && is.Type == want.Type && is.Array == want.Array && is.Parent == want.Parent &&
 		(is.Logical == column.LogicalNone || is.Logical == want.Logical && is.Precision == want.Precision && is.Scale == want.Scale) &&
@@ -251,7 +251,7 @@ func sameColumn(is, want *column.Column) bool {
 		(is.Symbols == nil || slices.Equal(is.Symbols, want.Symbols))
 }
 
-// in names the file of an error, unless the error names one.
+// in adds the name of a file to an error, unless the error names a file already.
 func in(name string, err error) error {
 	if damage.SetFile(err, name) {
 		return err
@@ -259,8 +259,8 @@ func in(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// partFiles returns the files of a directory that is a part. Hidden files do not belong
-// to it: Hadoop's clients put checksums next to files on local disk.
+// partFiles returns the files of a directory that is a part, without hidden files:
+// Hadoop's clients put hidden files with checksums next to files on local disk.
 func partFiles(ctx context.Context, st store.Store, dir string) (files []File, bytes int64, err error) {
 	infos, err := st.List(ctx, dir)
 	if err != nil {

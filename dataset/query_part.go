@@ -8,11 +8,11 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// queryPart is an open part with counts of what a query reads from it. It belongs to
+// queryPart is an open part that a query reads, with counts of the reads. It belongs to
 // one goroutine.
 type queryPart struct {
 	*OpenPart
-	first   int64 // row of the file that is the part's first; not 0 if the part is made of some rows
+	first   int64 // number in the file of the part's first row; not 0 for a later in-memory part
 	rows    int64
 	inFiles int // number of columns in the files
 	keys    []*constant
@@ -20,8 +20,8 @@ type queryPart struct {
 	blocks  [][]format.Block // by column; nil if not counted yet
 }
 
-// openPart opens a part of a section and compares it with what is known about it. It
-// opens no file if the query needs no column of the files.
+// openPart opens a part of a section, and compares it with the section's schema and the
+// listed number of rows. It opens no file if the query needs no column of the files.
 func (d *Dataset) openPart(ctx context.Context, s *section, part int, files bool, read *Stats) (*queryPart, error) {
 	p := &d.list.Parts[part]
 	q := &queryPart{rows: p.Rows, inFiles: len(s.files.Columns), keys: d.constants(s, p), read: read, blocks: make([][]format.Block, len(s.files.Columns))}
@@ -86,8 +86,8 @@ func (q *queryPart) Cursor(col int) (format.Cursor, error) {
 	return q.keys[col-q.inFiles].cursor(q.rows)
 }
 
-// prepare sets which columns' blocks are read twice, and how many columns are read side
-// by side.
+// prepare sets the columns whose blocks are read twice, and the number of columns that
+// are read side by side.
 func (q *queryPart) prepare(reread []bool, columns int) {
 	for _, f := range q.files {
 		f.reread = reread
@@ -104,7 +104,7 @@ func (q *queryPart) forget() {
 	}
 }
 
-// blocksOf returns the blocks of a column, and counts those in the files once.
+// blocksOf returns the blocks of a column. It counts the blocks in the files once.
 func (q *queryPart) blocksOf(col int) ([]format.Block, error) {
 	if col >= q.inFiles {
 		return q.keys[col-q.inFiles].blocks(q.rows), nil

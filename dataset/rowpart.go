@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// makePartsOf starts to make parts of a part that stores whole rows. They close it at
-// their end.
+// makePartsOf starts to make in-memory parts of a part that stores whole rows. Closing
+// the chunks closes the part.
 func (d *Dataset) makePartsOf(s *section, p *Part, opened *OpenPart, part format.RowPart) (*chunks, error) {
 	rows, err := part.Read()
 	if err != nil {
@@ -28,7 +28,7 @@ type partRows struct {
 	row  int64 // number of the next row
 }
 
-// next passes the next row to take, which returns how many bytes it used.
+// next calls take with the next row. take returns the number of bytes that it used.
 func (p *partRows) next(ctx context.Context, take func(datum []byte) (int, error)) error {
 	if p.row%checkEvery == 0 && ctx.Err() != nil {
 		return ctx.Err()
@@ -85,7 +85,8 @@ func (p *partRows) close() {
 	p.part.Close()
 }
 
-// verifyBlock is the size at which rows that are only verified are dropped.
+// verifyBlock is the size in bytes of the column blocks at which rows that are only
+// verified are dropped.
 const verifyBlock = 64 << 10
 
 // verifyRows checks that each row of a part that stores whole rows fits its schema.

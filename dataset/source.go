@@ -8,18 +8,18 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// source is a stored file as its format reads it. It counts reads, and keeps blocks
-// that are needed twice: to find the rows that match, and to return them. It belongs to
-// one goroutine unless neither is set.
+// source is the file that a format reads. It counts reads, and keeps blocks that are
+// read twice: to find the rows that match, and to return these rows. It belongs to one
+// goroutine, unless read and reread are nil.
 type source struct {
 	file
 	read *Stats // nil if reads are not counted
-	// lost returns the meaning of a failed read.
+	// lost returns the error to report for a failed read: see Listing.Lost.
 	lost func(error) error
 	// reread are the columns whose blocks may be read again; nil means no columns.
 	reread []bool
 	kept   []keptBlock
-	ahead  *ahead // of the part; nil for local files
+	ahead  *ahead // reads the part ahead; nil for local files
 	memory *budget.Heap
 }
 
@@ -27,8 +27,8 @@ func (f *file) Name() string { return f.name }
 
 func (f *file) Size() int64 { return f.size }
 
-// ReadAt reads tables and single blocks. Storage serves reads that follow each other
-// closely from one stream, as with many small columns.
+// ReadAt reads block tables and single blocks. Storage uses one stream for reads that
+// follow each other closely, such as the reads of many small columns.
 func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	stored, err := f.take()
 	if err != nil {
@@ -39,7 +39,7 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	return n, shrunk(f.name, f.size, n, len(p), off, err)
 }
 
-// readRange is ReadAt with a request of its own.
+// readRange is ReadAt by a separate request, not from the stream.
 func (f *file) readRange(p []byte, off int64) (int, error) {
 	stored, err := f.take()
 	if err != nil {
@@ -49,11 +49,11 @@ func (f *file) readRange(p []byte, off int64) (int, error) {
 	return store.ReadRange(stored, p, off)
 }
 
-// shrunk returns the error of a read of n bytes instead of want at off. It is damage if
-// the file ends before the size that it had.
+// shrunk returns the error of a read of n bytes instead of want at off. The error is
+// damage if the file ends before size.
 func shrunk(name string, size int64, n, want int, off int64, err error) error {
 	at := off + int64(n)
-	//guard: tells a file that was cut from a defect of the program
+	//guard: reports a file that was cut as damage
 	if err == io.EOF && n < want && at < size {
 		return damage.New(damage.Truncated, name, at, "the file ends here, and had %d bytes when it was opened", size)
 	}
@@ -110,8 +110,8 @@ func (s *source) failed(err error) error {
 	return s.lost(err)
 }
 
-// forget drops the kept blocks, except the last of each column: the next rows may begin
-// in it.
+// forget drops the kept blocks, except the last block of each column, in which the next
+// rows may begin.
 func (s *source) forget() {
 	rest := s.kept[:0]
 	for i, k := range s.kept {

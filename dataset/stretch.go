@@ -9,11 +9,12 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// stretch is n rows, or items of a column, after a gap.
+// stretch is n consecutive rows, or items of a column, after a gap of rows or items.
 type stretch struct{ gap, n int }
 
-// appendColumn reads the stretches of the window, or of the parent's items, of a
-// column, and makes the stretches of its children. It returns the number of items read.
+// appendColumn reads a column: the stretches of the window, or for a child column those
+// of the parent's items. It makes the stretches of the column's own items, and returns
+// the number of items read.
 func (c *columns) appendColumn(i int) (items int, err error) {
 	stretches := c.window
 	if p := c.parents[i]; p >= 0 {
@@ -24,7 +25,7 @@ func (c *columns) appendColumn(i int) (items int, err error) {
 	for len(stretches) > 0 {
 		gap, n := int64(stretches[0].gap), 0
 		for n = stretches[0].n; len(stretches) > 1 && stretches[1].gap == 0; stretches = stretches[1:] {
-			n += stretches[1].n // the rows between had no items
+			n += stretches[1].n // the rows between the stretches had no items
 		}
 		skipped, err := cursor.Skip(gap)
 		if err != nil {

@@ -105,8 +105,8 @@ func (f *verifyCommand) reportAgainst(r *verified, result *witness.Result) error
 	return nil
 }
 
-// lacks returns why the inputs must not be deleted although all compared rows are equal,
-// or nil.
+// lacks returns the reason why the inputs must not be deleted although all compared rows
+// are equal, or nil.
 func lacks(r *verified, result *witness.Result) error {
 	switch {
 	//guard: reports rows that were not compared
@@ -125,14 +125,15 @@ func lacks(r *verified, result *witness.Result) error {
 	//guard: reports values that mean something else in the output
 	case len(r.Changed) > 0:
 		return fmt.Errorf("values mean something else in the output: %s", r.Changed[0])
-	//guard: reports values that the output rounded
+	//guard: reports values that the output does not hold exactly
 	case r.Inexact.Values() > 0:
 		return fmt.Errorf("the output does not hold %s as the inputs have them: %v", plural(r.Inexact.Values(), "value"), r.Inexact)
 	}
 	return nil
 }
 
-// tellChanges warns of fields and values that the output does not have as its inputs do.
+// tellChanges warns of fields that the output lacks, and of values that differ from those of
+// its inputs.
 func (f *verifyCommand) tellChanges(r *verified) {
 	listFirst(f.app, "the output lacks a field", r.LeftOut, func(l manifest.LeftOut) []any { return []any{"field", l.Field, "input", l.Input, "inputs", l.Inputs} })
 	for _, change := range r.Changed[:min(len(r.Changed), listed)] {
@@ -143,7 +144,7 @@ func (f *verifyCommand) tellChanges(r *verified) {
 	}
 }
 
-// differ returns "1 row differs", or the same for several rows.
+// differ returns "1 row differs", or "N rows differ" for several rows.
 func differ(rows int64) string {
 	if rows == 1 {
 		return "1 row differs"
@@ -151,7 +152,7 @@ func differ(rows int64) string {
 	return fmt.Sprintf("%d rows differ", rows)
 }
 
-// compareInput compares with one input.
+// compareInput compares the columns with one input.
 func (f *verifyCommand) compareInput(ctx context.Context, w *witness.Comparer, of *comparedInput, schema *outputSchema, maxBlock int64) error {
 	in, err := input.OpenNamed(ctx, f.resolve, of.name)
 	if err != nil {
@@ -176,8 +177,8 @@ func (f *verifyCommand) compareInput(ctx context.Context, w *witness.Comparer, o
 	return w.Input(ctx, compared)
 }
 
-// The memory that the decoding libraries were measured to use: copies of the largest
-// block, and more copies of a row with many items, because each item is an object.
+// The measured memory of the decoding libraries: copies of the largest block, and more copies
+// of a row with many items, because each item is an object.
 const (
 	witnessCopies = 5
 	witnessItems  = 32
@@ -241,7 +242,7 @@ func (r *rowSizes) items() (bytes int64) {
 func reserveWitnesses(ctx context.Context, in store.File, name string, maxBlock int64, memory *budget.Heap) error {
 	b, err := newInputBlocks(in, name, nil, maxBlock)
 	if err != nil {
-		return nil // the witnesses report it
+		return nil // the comparison reports the error
 	}
 	sizes, err := newRowSizes(b.schema)
 	if err != nil {
@@ -260,7 +261,7 @@ func reserveWitnesses(ctx context.Context, in store.File, name string, maxBlock 
 		switch {
 		case errors.As(err, new(*budget.Error)):
 			return fmt.Errorf("a block of %d bytes that other libraries decode: %w", size, err)
-		case err != nil: // the end, or damage
+		case err != nil: // end of the file, or damage
 			return ctx.Err()
 		}
 	}
@@ -319,7 +320,7 @@ func newInputBlocks(in store.File, name string, lost []ocf.Range, maxBlock int64
 	return &inputBlocks{name: name, scanner: s, decoder: d, lost: lost, schema: h.Schema}, nil
 }
 
-// Next implements witness.Blocks. It skips ranges that the conversion left out; other
+// Next implements witness.Blocks. It skips damage in ranges that the conversion left out. Other
 // damage is an error.
 func (b *inputBlocks) Next(ctx context.Context) (rows int64, data []byte, err error) {
 	for {

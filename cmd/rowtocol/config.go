@@ -20,14 +20,14 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// setting is a value from the environment, or a key of a job file with its values.
+// setting is a variable of the environment, or a key of a job file, with its values.
 type setting struct {
 	name   string // name in messages
 	line   int
 	values []string
 }
 
-// configure sets flags that the command line does not give from the environment, then from
+// configure sets flags that are not on the command line: from the environment, or else from
 // the job file.
 func (a *app) configure(cmd *cobra.Command) error {
 	if env := os.Getenv(envName("config")); env != "" && !cmd.Flags().Changed("config") {
@@ -71,8 +71,8 @@ func (a *app) configure(cmd *cobra.Command) error {
 // aboutFlag finds the flag at the start of a message.
 var aboutFlag = regexp.MustCompile("^--([a-z-]+)")
 
-// withOrigin adds the value of a flag and its origin to an error about it, unless the
-// message has them.
+// withOrigin adds the value of a flag, and the origin of the value, to an error about the
+// flag. It adds nothing that the message already has.
 func (a *app) withOrigin(err error) error {
 	usage := (*usageError)(nil)
 	if a.flags == nil || !errors.As(err, &usage) {
@@ -101,8 +101,8 @@ func (a *app) onCommandLine(flag string) bool {
 	return a.flags.Changed(flag) && !elsewhere
 }
 
-// settings returns the names of all flags that the environment and a job file may set. One
-// environment and one job file serve all commands.
+// settings returns the names of all flags of all commands that the environment and a job file
+// may set. The same environment and job file are for all commands.
 func settings(root *cobra.Command) []string {
 	names := map[string]bool{}
 	collect := func(f *pflag.Flag) {
@@ -176,9 +176,9 @@ func setFlag(cmd *cobra.Command, f *pflag.Flag, values []string) error {
 // maxJobFile bounds a job file, in bytes.
 const maxJobFile = 1 << 20
 
-// readConfig reads a job file: a YAML mapping from flag names to a value, a
-// list, or (for flags of the form KEY=VALUE) a mapping. It is on the local disk:
-// its settings say how other storage is reached.
+// readConfig reads a job file. It is a YAML mapping from flag names to a value, a
+// list, or (for flags of the form KEY=VALUE) a mapping. The file is on the local
+// disk, because its settings say how to reach other storage.
 func readConfig(ctx context.Context, name string) (map[string]setting, error) {
 	text, err := readDocument(ctx, "--config", name, store.Location{Store: store.Local(), Path: name}, maxJobFile)
 	if err != nil {
@@ -247,7 +247,7 @@ func scalars(n *yaml.Node) ([]string, error) {
 	return nil, errors.New("aliases are not supported")
 }
 
-// checkKeys refuses keys that are not a flag of any command.
+// checkKeys refuses keys that are not flags of any command.
 func checkKeys(flags []string, name string, file map[string]setting) error {
 	for _, key := range slices.Sorted(maps.Keys(file)) {
 		if !slices.Contains(flags, key) {

@@ -25,7 +25,7 @@ type comparedInput struct {
 }
 
 // findCompared returns the inputs that --against names, in the order in which the outputs
-// took them. It records other files, which are not in the output, in r.
+// were made from them. It records files that are not in the output in r.
 func (f *verifyCommand) findCompared(ctx context.Context, l *dataset.Listing, against []string, r *verified) ([]comparedInput, error) {
 	files, skipped, err := input.Expand(ctx, input.Search{Resolve: f.resolve, Inputs: against, Hidden: true})
 	if err != nil {
@@ -50,7 +50,7 @@ func (f *verifyCommand) findCompared(ctx context.Context, l *dataset.Listing, ag
 		switch {
 		case known[s.Path]: // the conversion named it
 			names = append(names, s.Path)
-		//guard: leaves out a file that nothing else holds
+		//guard: reports a skipped file unless another file has the same bytes
 		case s.Same == "":
 			other = append(other, s)
 		}
@@ -58,7 +58,7 @@ func (f *verifyCommand) findCompared(ctx context.Context, l *dataset.Listing, ag
 	slices.Sort(names)
 	m := matchInputs(made, names, schema)
 	if slices.ContainsFunc(l.Parts, func(p dataset.Part) bool { return p.Output < 0 }) {
-		m = inPathOrder(made, names, schema) // single files have no manifest
+		m = inPathOrder(made, names, schema) // a column file has no manifest
 	}
 	slices.Sort(m.missing)
 	r.NotNamed = slices.Compact(m.missing)
@@ -179,7 +179,7 @@ func madeFrom(ctx context.Context, l *dataset.Listing, r *verified) (made []comp
 	return made, inputs, schema, nil
 }
 
-// matching says which of the present files an output was made from.
+// matching says from which of the present files an output was made.
 type matching struct {
 	inputs  []comparedInput // inputs under their present names
 	extra   []string        // files that are not inputs of the output
@@ -243,7 +243,8 @@ func matchBy(made []comparedInput, names []string, key func(string) string) *mat
 	return m
 }
 
-// inPathOrder matches the files in order: their rows show whether the output holds them.
+// inPathOrder takes the files in order as the inputs. The comparison of rows shows whether
+// the output holds them.
 func inPathOrder(made []comparedInput, names []string, schema string) (m matching) {
 	for _, name := range names {
 		in := comparedInput{name: name, schema: schema}

@@ -34,8 +34,8 @@ func (f *logFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print a message for each task and each published file, too")
 }
 
-// settle checks the flags, and decides between contradicting ones: the command line wins
-// over the environment, and the environment over the job file.
+// settle checks the flags, and decides between flags that contradict each other. The command
+// line comes before the environment, and the environment before the job file.
 func (a *app) settle() (slog.Level, error) {
 	f := &a.logs
 	if err := cmp.Or(checkChoice("log-level", strings.ToLower(f.level), logLevels), checkChoice("log-format", f.format, logFormats)); err != nil {
@@ -137,8 +137,8 @@ func (a *app) start(attrs ...any) {
 	})
 }
 
-// named returns the arguments for the log's first line: the first few, and their number.
-// An attribute has the same type in all lines, so that logs can be indexed.
+// named returns the attribute of the inputs in the log's first line: the first few inputs,
+// and their number. An attribute has the same type in all lines, so that logs can be indexed.
 func named(inputs []string) slog.Attr {
 	return slog.Group("", slog.Any("from", shown(inputs[:min(len(inputs), listed)])), slog.Int("arguments", len(inputs)))
 }
@@ -221,7 +221,7 @@ func (s *progressState) sameWork(last *progressState) bool {
 	return s.rows == last.rows && s.bytes == last.bytes && s.done == last.done && s.tasks == last.tasks
 }
 
-// end logs the end of the run, after its account was closed.
+// end logs the end of the run. The account of the run is closed before.
 func (a *app) end(err error) {
 	j := a.journal
 	if j == nil {

@@ -89,11 +89,11 @@ func keysOf(in io.Reader) func() (lookup.RangeFunc, error) {
 	}
 }
 
-// finder writes the rows of one key after another.
+// finder writes the rows of requests, one request after another.
 type finder struct {
 	in    *catInput
 	table *lookup.Table
-	left  int64 // rows yet to be found; negative is no limit
+	left  int64 // number of rows still to be found; negative is no limit
 	next  func() (lookup.RangeFunc, error)
 }
 
@@ -104,7 +104,7 @@ const (
 	batchRows = 1000
 )
 
-// batchMemory bounds the memory of a batch's rows while they are put in order.
+// batchMemory bounds the bytes of a batch's rows while they are put in order.
 const batchMemory = 16 << 20
 
 var errBatchMemory = fmt.Errorf("the rows of several keys take more than %d bytes", batchMemory)
@@ -155,9 +155,9 @@ func (f *finder) batch(ctx context.Context) (batch []*lookup.Rows, err error) {
 	return batch, nil
 }
 
-// write writes the rows of a batch, key by key. If damage or a lack of memory keeps it from
-// reading them together, it halves the batch, so that all rows before the failing one are
-// written.
+// write writes the rows of a batch, key by key. If they cannot be read together, because of
+// damage or too little memory, write halves the batch. So all rows before the row that fails
+// are written.
 func (f *finder) write(ctx context.Context, w export.Writer, batch []*lookup.Rows) error {
 	q := f.in.query
 	q.Limit = -1 // the batch has at most the rows to print
@@ -189,8 +189,8 @@ func (f *finder) write(ctx context.Context, w export.Writer, batch []*lookup.Row
 	return f.write(ctx, w, batch[len(batch)/2:])
 }
 
-// dividesBatch reports whether a part of a batch may be read after an error. After an error
-// of storage, each part would wait for it again.
+// dividesBatch reports whether a batch is divided and read again after an error. It is not
+// divided after an error of storage, because each half would wait for the storage again.
 func dividesBatch(err error) bool {
 	var damaged *damage.Error
 	var refused *budget.Error
@@ -225,7 +225,7 @@ type heldRows struct {
 	at   map[rowAt]int // index in ends of the row at a place
 }
 
-// hold reads the rows of a query.
+// hold reads the rows of a query into h.
 func (c *catInput) hold(ctx context.Context, h *heldRows, q dataset.Query, reserve func(int64) error) error {
 	const placeMemory = 128 // memory of a row in ends and at, including spare capacity
 	s, err := c.data.Scan(ctx, q)
@@ -235,7 +235,7 @@ func (c *catInput) hold(ctx context.Context, h *heldRows, q dataset.Query, reser
 	defer s.Close()
 	defer func() {
 		read := s.Stats()
-		read.Rows = 0 // they are counted when they are written
+		read.Rows = 0 // rows are counted when they are written
 		c.stats = c.stats.Plus(read)
 	}()
 	var row []byte

@@ -28,8 +28,8 @@ gravest one of all partitions, in the order 2, 1, 3, 9, 7, 4, 5, 8, 0. If INPUT
 has Avro files or other directories outside of the partitions, the exit code is
 3.`
 
-// partitioned is the result of convert --partitioned in the final JSON object. Rows and
-// bytes count what was converted.
+// partitioned is the result of convert --partitioned in the final JSON object. Its figures
+// count the rows and bytes that were converted.
 type partitioned struct {
 	*Figures
 	Dest       string            `json:"dest"`
@@ -37,11 +37,11 @@ type partitioned struct {
 	Bytes      int64             `json:"bytes"`
 	Converted  int               `json:"converted"` // number of partitions
 	Nothing    bool              `json:"nothing"`   // no partition was converted, and none failed
-	Failed     int               `json:"failed"`
+	Failed     int               `json:"failed"`    // number of partitions
 	Partitions []partitionResult `json:"partitions"`
 	Beside     []input.Skipped   `json:"beside"` // files and directories in no partition
 
-	detached int // partitions whose tasks run on
+	detached int // number of partitions whose tasks run on
 	worst    worstOf
 }
 
@@ -51,9 +51,9 @@ type partitionResult struct {
 	Exit      int       `json:"exit"`
 	Status    string    `json:"status"`
 	Error     *reported `json:"error,omitempty"`
-	// Action is what was done, or with --dry-run what would be: "output" if the partition is
-	// converted whole, "increment" if inputs were added, "nothing", "detached" if its tasks
-	// run on, or "" if it failed.
+	// Action is the action that was taken, or with --dry-run the one that would be: "output"
+	// if the whole partition is converted, "increment" if inputs are added, "nothing", or
+	// "detached" if the tasks run on. It is "" if the partition failed.
 	Action   string   `json:"action"`
 	Inputs   int      `json:"inputs"` // inputs that were, or would be, converted
 	Rows     int64    `json:"rows"`   // converted rows; Bytes are their bytes
@@ -81,8 +81,8 @@ func (c *convertCommand) checkPartitioned() error {
 	return nil
 }
 
-// convertPartitions converts all partitions. A failure does not stop the others; a signal
-// does.
+// convertPartitions converts all partitions. After a failure it converts the other partitions.
+// A signal stops it.
 func (c *convertCommand) convertPartitions(ctx context.Context, req job.Request) error {
 	p := &job.Partitions{Request: req, Reprocess: c.reprocess}
 	if !c.dryRun {
@@ -121,7 +121,7 @@ func (c *convertCommand) accountPartition(name string, out *job.Outcome) partiti
 	}
 	c.tally(out)
 	c.warn(out.Warnings)
-	c.tellSame(slog.LevelWarn, out.Skipped) // its rows may be in another partition
+	c.tellSame(slog.LevelWarn, out.Skipped) // the rows of a copy may be in another partition
 	result.Resumed, result.Warnings, result.Skipped = out.Resumed, orEmpty(out.Warnings), len(out.Skipped)
 	if out.Nothing {
 		result.Action = job.Unchanged
@@ -190,8 +190,8 @@ func (c *convertCommand) tellPartition(ctx context.Context, r *partitioned, p pa
 	r.Partitions = append(r.Partitions, p)
 }
 
-// order sorts the results of partitions by name: an engine that works on all at once ends
-// them in any order.
+// order puts the results of partitions in the order of names. An engine that converts several
+// partitions at the same time ends them in any order.
 func (r *partitioned) order(names []string) {
 	at := make(map[string]int, len(names))
 	for i, name := range names {
@@ -245,7 +245,7 @@ func (w *worstOf) add(name string, err error) {
 	}
 	w.n++
 	kind := classify(err).kind
-	//guard: keeps the exit code of the gravest failure
+	//guard: keeps the failure whose exit code comes first
 	if w.err == nil || failure.Compare(kind, w.kind) < 0 {
 		w.kind, w.name, w.err = kind, name, err
 	}

@@ -72,8 +72,8 @@ type planned struct {
 	Inputs   int      `json:"inputs"`
 	Warnings []string `json:"warnings"`
 	Skipped  int      `json:"skipped"` // found files and directories that are not inputs
-	// Finished is set if the destination already holds the output, and NeedsOverwrite if
-	// a commit would replace its contents only with --overwrite.
+	// Finished is set if the destination already holds the output. NeedsOverwrite is set if
+	// a commit needs --overwrite to replace the contents of the destination.
 	Finished       bool `json:"finished"`
 	NeedsOverwrite bool `json:"needs_overwrite"`
 	RowGroups      int  `json:"row_groups"` // estimated number
@@ -134,8 +134,8 @@ func (c *planCommand) execute(ctx context.Context) error {
 	return nil
 }
 
-// planFile returns the location of the plan. It refuses a file in a destination, and an
-// existing file that is not a plan.
+// planFile returns the location of the plan. It refuses a file in a destination. It refuses
+// to replace an existing file that is not a plan.
 func (c *planCommand) planFile(ctx context.Context, dest string) (at store.Location, err error) {
 	if c.output == standardOutput {
 		return at, nil
@@ -178,7 +178,7 @@ func makePlan(ctx context.Context, req job.Request) (*planning, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Refuse now if any commit would fail, before tasks run for nothing.
+	// If every commit would fail, the plan is refused before tasks run for nothing.
 	if err := state.CheckReplaceable(&survey.Request, true); err != nil {
 		return nil, err
 	}
@@ -186,8 +186,8 @@ func makePlan(ctx context.Context, req job.Request) (*planning, error) {
 	return &planning{survey, state, p}, err
 }
 
-// finished reports whether the destination holds the output of the plan, or all inputs of
-// an incremental one.
+// finished reports whether the destination holds the output of the plan, or, for an
+// incremental plan, all inputs.
 func (p *planning) finished() bool {
 	return p.state.Committed(p.plan) != nil || p.plan.Increment && len(p.plan.Request.Inputs) == 0
 }

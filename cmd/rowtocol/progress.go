@@ -18,15 +18,15 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// console is standard error: log lines, and on a terminal below them one progress line,
-// which is redrawn. It is safe for concurrent use.
+// console is standard error. It has log lines, and on a terminal one progress line below
+// them, which is redrawn. It is safe for concurrent use.
 type console struct {
 	mu       sync.Mutex
 	file     *os.File
 	terminal bool
-	redraws  bool // it can clear a line
-	people   bool // its messages are for people
-	quiet    bool // it shows no progress
+	redraws  bool // standard error is a terminal that can clear a line
+	people   bool // messages are for people
+	quiet    bool // progress is not shown
 	escaper  escaper
 	line     string // the progress line on the screen
 }
@@ -36,7 +36,8 @@ func newConsole(f *os.File) *console {
 	return &console{file: f, terminal: terminal, people: terminal, redraws: terminal && os.Getenv("TERM") != "dumb"}
 }
 
-// Write prints whole lines above the progress line, on a terminal as a screen does.
+// Write prints whole lines above the progress line. On a terminal it escapes them as screen
+// does.
 func (c *console) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,7 +54,7 @@ func (c *console) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// show replaces the progress line; an empty one removes it.
+// show replaces the progress line. If line is empty, show removes the progress line.
 func (c *console) show(line string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,8 +76,8 @@ func (c *console) width() int {
 	return 80
 }
 
-// logger writes text or JSON; with the format auto, text without times for people on a
-// terminal, and JSON for machines elsewhere. Times are UTC.
+// logger returns a log that writes text or JSON. With the format auto, it writes text without
+// times if messages are for people, and otherwise JSON. Times are UTC.
 func (c *console) logger(level slog.Level, format string) *slog.Logger {
 	options := &slog.HandlerOptions{
 		Level: level,
@@ -126,7 +127,7 @@ func (c *console) fail(log *slog.Logger, err error, code int) {
 }
 
 // progress draws the progress, the speed and the time left several times a second, until
-// stop is called. It does nothing without a terminal that can redraw a line.
+// stop is called. It draws nothing if no terminal can redraw a line.
 type progress struct {
 	console *console
 	mu      sync.Mutex
@@ -204,7 +205,8 @@ func (p *progress) state(now time.Time) progressState {
 	return progressState{at: now, rows: p.rows, bytes: p.bytes, done: p.done, total: p.total, tasks: p.tasks, ofTasks: p.ofTasks}
 }
 
-// left returns the time that the rest takes at the speed so far, or 0 if it is unknown.
+// left returns the time that the rest of the work takes at the speed so far, or 0 if the
+// time is unknown.
 func (p *progress) left(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -213,7 +215,7 @@ func (p *progress) left(now time.Time) time.Duration {
 }
 
 // estimate is left for a locked progress. known reports whether any work was done since the
-// first report: work of an earlier run took no time, and a queued job does nothing.
+// first report. Work of an earlier run is in the first report, and a queued job does no work.
 func (p *progress) estimate(now time.Time) (left time.Duration, known bool) {
 	done := p.done - p.firstDone
 	if done <= 0 || p.total == 0 {
@@ -223,7 +225,7 @@ func (p *progress) estimate(now time.Time) (left time.Duration, known bool) {
 }
 
 const (
-	// leastBar and mostBar are the widths that the bar of progress has.
+	// leastBar and mostBar are the least and the largest width of the bar.
 	leastBar = 6
 	mostBar  = 30
 )

@@ -23,8 +23,8 @@ import (
 	"github.com/rowtocol/rowtocol/telemetry/report"
 )
 
-// app is one run of the program: its streams, the common flags, and the contents of the
-// final JSON object.
+// app is one run of the program. It has the streams, the common flags, and the contents of
+// the final JSON object.
 type app struct {
 	out     *bufio.Writer
 	stdout  *screen
@@ -54,7 +54,7 @@ type app struct {
 	stdinTaken bool               // standard input is being read
 	result     any                // the command's part of the final JSON object
 	run        *report.Run
-	finishing  sync.Mutex // held to the end of the program by the goroutine that reports the outcome
+	finishing  sync.Mutex // locked, to the end of the program, by the goroutine that reports the outcome
 	stoppable  *stoppable
 	unfinished unfinished
 	journal    *journal // nil for commands that do not log their progress
@@ -121,7 +121,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetOut(a.out)
 	root.SetErr(a.console)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		// The flags after the wrong one were not parsed.
+		// The flags after the wrong flag were not parsed.
 		a.begin(cmd)
 		a.json = a.json || slices.Contains(a.args, "--json")
 		return wrongFlag(cmd, err)
@@ -214,8 +214,8 @@ func complete(cmd *cobra.Command, flag string, choices ...string) {
 // statusNothing is the JSON status of a run that had nothing to do.
 const statusNothing = "nothing"
 
-// ending is the final JSON object of --json: on standard output, or if that is for rows, the
-// last line of standard error.
+// ending is the final JSON object of --json. It is printed on standard output. If the command
+// prints rows there, it is the last line of standard error.
 type ending struct {
 	Run     string    `json:"run"` // ID of this run of the program
 	Command string    `json:"command"`
@@ -233,7 +233,7 @@ func (a *app) finish(err error) int {
 	return a.conclude(err, a.out, a.result)
 }
 
-// conclude is finish for a goroutine that alone uses out and result.
+// conclude is finish with out and result, which no other goroutine may use.
 func (a *app) conclude(err error, out *bufio.Writer, result any) int {
 	a.console.clear()
 	if errors.Is(err, errReaderGone) {
@@ -284,7 +284,7 @@ func (a *app) summary(format string, args ...any) {
 	}
 }
 
-// printf prints to standard output; finish reports errors. It makes texts among args
+// printf prints to standard output. finish reports its errors. printf makes texts among args
 // printable, because names in them may come from files.
 func (a *app) printf(format string, args ...any) {
 	for i, arg := range args {
@@ -300,7 +300,7 @@ func (a *app) printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.out, format, args...) // the buffer keeps the error for Flush
 }
 
-// width returns the columns of the terminal on standard output, or 0 without one.
+// width returns the columns of the terminal on standard output, or 0 if there is no terminal.
 func (a *app) width() int {
 	if w, _, err := term.GetSize(int(a.stdout.file.Fd())); err == nil {
 		return w

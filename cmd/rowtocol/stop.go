@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// stopTime is the time for the work to end by itself after it was told to, and
-	// lastTime the time left then to clean up and report: together less than the 10 s
-	// after which schedulers kill.
+	// stopTime is the time in which the work can end by itself after it was told to. After
+	// stopTime, lastTime is the time to clean up and report. Together they are less than the
+	// 10 s after which schedulers kill a process.
 	stopTime = 7 * time.Second
 	lastTime = time.Second
-	// echoTime is the time after a signal in which others count as its echo: timeout(1)
-	// sends one to the program and then to its group, which includes the program.
+	// echoTime is the time after a signal in which further signals are its echo: timeout(1)
+	// sends a signal to the program and then to its group, which includes the program.
 	echoTime = 300 * time.Millisecond
 )
 
@@ -60,8 +60,8 @@ func (s *stoppable) stop(cause error) {
 	})
 }
 
-// withSignals returns a context that SIGINT, SIGTERM and SIGHUP cancel. It leaves SIGHUP
-// alone if it was ignored from the start, as with nohup. A second signal that is not an
+// withSignals returns a context that SIGINT, SIGTERM and SIGHUP cancel. If SIGHUP was ignored
+// when the program started, as with nohup, it stays ignored. A second signal that is not an
 // echo of the first ends the program at once.
 func (a *app) withSignals(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
@@ -102,7 +102,7 @@ func (s *stoppable) end() {
 	}
 }
 
-// endAfter tells the work to end after a time; 0 is no limit.
+// endAfter tells the work to end after a time. 0 is no limit.
 func (a *app) endAfter(most time.Duration) error {
 	if most < 0 {
 		return usagef("--max-runtime must not be negative")
@@ -113,15 +113,15 @@ func (a *app) endAfter(most time.Duration) error {
 	return nil
 }
 
-// abort ends the program while work is still under way. The next run cleans up leftovers
-// on other machines.
+// abort ends the program although work is in progress. The next run removes leftovers on
+// other machines.
 func (a *app) abort(cause error) {
 	err := fmt.Errorf("%w (an operation did not end within %v and was abandoned)", cause, stopTime)
 	said := make(chan struct{})
 	go func() {
 		defer close(said)
 		if !a.finishing.TryLock() {
-			return // the outcome is being printed, and no reader takes it
+			return // another goroutine prints the outcome, to a reader that does not read
 		}
 		cleared := make(chan struct{})
 		go func() {

@@ -68,7 +68,7 @@ func (s *submitCommand) showJob(j task.RemoteJob) {
 	if j.Found {
 		text = printable(j.ID) + ", which an earlier run started, is followed"
 	}
-	if j.URL != "" { // a line of its own, to be copied
+	if j.URL != "" { // on a separate line, which is easy to copy
 		text += ":\n  " + printable(j.URL)
 	}
 	_, _ = fmt.Fprintln(s.console, text) // an error has no place to go
@@ -93,8 +93,8 @@ func (s *submitCommand) partitions(ctx context.Context, p *job.Partitions, names
 	})
 }
 
-// follow follows a job to its end, and publishes the outputs of the plans whose tasks it
-// ran.
+// follow follows a job to its end, and publishes the outputs of the plans whose tasks the
+// job ran.
 func (s *submitCommand) follow(ctx context.Context) error {
 	moves, err := s.moves(s.moved)
 	if err != nil {
@@ -130,8 +130,8 @@ func (s *submitCommand) publish(ctx context.Context, p task.Attached, o job.Opti
 	return out, err
 }
 
-// publishAll publishes the outputs of the plans of several partitions. A failure does not
-// stop the others; a signal does.
+// publishAll publishes the outputs of the plans of several partitions. After a failure it
+// publishes the other outputs. A signal stops it.
 func (s *submitCommand) publishAll(ctx context.Context, plans []task.Attached, o job.Options) error {
 	dest, names := partitionsOf(plans)
 	s.run.Dest = store.Showable(dest)
@@ -171,8 +171,8 @@ func partitionsOf(plans []task.Attached) (dest string, names []string) {
 	return dest, names
 }
 
-// statusDetached is the JSON status, and the action of a partition, if its tasks run on
-// without this program.
+// statusDetached is the JSON status of a run, and the action of a partition, whose tasks run
+// on without this program.
 const statusDetached = "detached"
 
 // detach ends a run whose tasks run on. The run that publishes the results reports to

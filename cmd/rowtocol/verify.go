@@ -88,12 +88,12 @@ type verified struct {
 	// Complete is set if --against compared every row, and the output lacks nothing of its
 	// files.
 	Complete *bool `json:"complete,omitempty"`
-	// NotContained lists files of --against that the output does not hold, and NotNamed
-	// files that the output was made from and --against does not name.
+	// NotContained lists files of --against that the output does not hold. NotNamed lists
+	// files that the output was made from and that --against does not name.
 	NotContained []input.Skipped `json:"not_contained,omitempty"`
 	NotNamed     []string        `json:"not_named,omitempty"`
-	Losses       []manifest.Loss `json:"losses,omitempty"` // that --on-damage allowed
-	// LeftOut lists fields of --against that the output lacks, and Changed places where
+	Losses       []manifest.Loss `json:"losses,omitempty"` // losses that --on-damage allowed
+	// LeftOut lists fields of --against that the output lacks. Changed lists places where
 	// values mean something else in the output. Inexact counts values that the output does
 	// not hold exactly.
 	LeftOut []manifest.LeftOut `json:"left_out,omitempty"`
@@ -115,7 +115,7 @@ func (f *verifyCommand) execute(ctx context.Context, names []string) error {
 	f.start("dest", f.run.Dest, named(names), "against", shown(f.against))
 	l, err := f.list(ctx, names)
 	if d := (*damage.Error)(nil); errors.As(err, &d) && d.Kind == damage.Unsupported {
-		return err // an output of a newer version is not a difference
+		return err // exit code 9 would be wrong for an output of a newer version
 	}
 	if err != nil {
 		return columnsDiffer(err)
@@ -162,8 +162,8 @@ func (f *verifyCommand) execute(ctx context.Context, names []string) error {
 	return f.verifyAgainst(ctx, l, r)
 }
 
-// verifyFiles checks all files with the workers of the run. found lists their defects in
-// file order; err is the error that stopped the work.
+// verifyFiles checks all files with the workers of the run. found lists the defects of the
+// files in order. err is the error that stopped the work.
 func (f *verifyCommand) verifyFiles(ctx context.Context, l *dataset.Listing, r *verified) (found []error, err error) {
 	p, stop := f.startProgress(ctx)
 	defer stop()
@@ -182,7 +182,7 @@ func (f *verifyCommand) verifyFiles(ctx context.Context, l *dataset.Listing, r *
 		return checks[i].failed
 	})
 	for i := range checks {
-		// A file that did not fit into memory with others may fit alone.
+		// A file that did not fit into memory next to other files may fit alone.
 		if err == nil && checks[i].refused() {
 			checks[i] = check(ctx, l, &l.Parts[i])
 			err = checks[i].failed
@@ -298,10 +298,10 @@ func checkStored(ctx context.Context, st store.Store, f *dataset.File) (size int
 	switch {
 	case err != nil:
 		return 0, err
-	//guard: rejects a file that was cut after its columns
+	//guard: rejects a file of another size
 	case size != f.Bytes:
 		return size, damage.New(damage.Size, f.Name, min(size, f.Bytes), "the file has %d bytes, _SUCCESS says %d", size, f.Bytes)
-	//guard: rejects a file that was replaced by a sound one
+	//guard: rejects a file with another checksum
 	case crc != f.Entry.CRC32C:
 		return size, damage.New(damage.Checksum, f.Name, -1, "the stored bytes have the CRC-32C %08x, _SUCCESS says %08x", crc, f.Entry.CRC32C)
 	}
@@ -332,7 +332,7 @@ func strays(ctx context.Context, l *dataset.Listing) (found []error, err error) 
 	if len(found) == 0 {
 		return nil, nil
 	}
-	//guard: checks that the output was not replaced meanwhile
+	//guard: fails if the output was replaced during the check
 	if err := l.Unchanged(ctx); err != nil {
 		return nil, err
 	}

@@ -19,8 +19,8 @@ import (
 type watchers struct {
 	metricsFile, pushGateway, lineage string
 	gateway                           *metrics.Gateway
-	noMetrics, noLineage              bool     // the file was refused
-	inputs                            []string // as the user named them, with their authorities
+	noMetrics, noLineage              bool     // the flag's file was refused
+	inputs                            []string // inputs as the user named them, with their authorities
 	started                           bool     // the lineage has the start of the run
 	checked                           bool     // the flags were checked
 }
@@ -55,12 +55,12 @@ func (w *watchers) check(ctx context.Context) error {
 	}
 	var err error
 	if w.gateway, err = metrics.NewGateway(w.pushGateway); err != nil {
-		return usagef("flag --push-gateway: %w", err) // the message must not contain the value
+		return usagef("flag --push-gateway: %w", err) // the value may have a password
 	}
 	return nil
 }
 
-// checkPlaces refuses files in the destination of the run or in another one.
+// checkPlaces refuses files in the destination of the run, or in any other destination.
 func (w *watchers) checkPlaces(ctx context.Context, dests ...store.Location) (wrong error) {
 	for _, f := range []struct {
 		flag, name string
@@ -103,8 +103,8 @@ func (a *outcomes) startTelling(ctx context.Context, dest string, inputs []strin
 	return nil
 }
 
-// place returns a location with its authority filled in: plans and other programs know a
-// dataset by it.
+// place returns a location with its authority, such as a host and a port, filled in. Plans
+// and other programs identify a dataset by the full location.
 func (a *outcomes) place(name string) string {
 	scheme, p := store.Scheme(name)
 	if scheme == "" || !strings.HasPrefix(p, "/") {
@@ -119,13 +119,13 @@ func (a *outcomes) place(name string) string {
 
 const (
 	// pushTime is the time limit for a push gateway. It is shorter after a signal, because
-	// the sender waits.
+	// the sender of the signal waits for the program to end.
 	pushTime      = 10 * time.Second
 	pushTimeAfter = 2 * time.Second
 )
 
-// push sends the outcome of the run, which err ended, to the gateway. It comes last because
-// it may take long.
+// push sends the outcome of the run, which err ended, to the gateway. It is called last,
+// because it may take long.
 func (a *app) push(err error) {
 	if a.watchers.gateway == nil {
 		return
