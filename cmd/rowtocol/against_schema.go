@@ -12,8 +12,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// outputSchema compares the schema of an output with those of its inputs: equal bytes
-// mean something else under other names, symbols or scales.
+// outputSchema compares the schema of an output with the schemas of its inputs. Equal bytes
+// have another meaning if names, symbols or scales differ.
 type outputSchema struct {
 	schema *shred.Schema // nil if unknown
 	// last holds the schema of the previous input, and the schema to which its rows were
@@ -27,8 +27,8 @@ type outputSchema struct {
 	changed []string           // values that mean something else in the output
 }
 
-// check compares the schema of an input with that of the output, and sets how the rows
-// are compared. It leaves defects of the input itself to the comparison.
+// check compares the schema of an input with the schema of the output, and sets how the rows
+// are compared. It does not report defects of the input, which the comparison finds.
 func (o *outputSchema) check(in store.File, of *comparedInput, compared *witness.Input) error {
 	if o.schema == nil {
 		return nil

@@ -123,8 +123,8 @@ func (f *catFlags) addChoice(flags *pflag.FlagSet) {
 	flags.StringVar(&f.schema, "schema", "", "resolve the rows to the Avro schema in this `file`, by its defaults, aliases and promotions")
 }
 
-// catFormats lists the values of --to. write writes all rows; if it returns nil, the
-// output is complete.
+// catFormats lists the values of --to. write writes all rows. If it returns nil, the output
+// is complete.
 var catFormats = []struct {
 	name   string
 	binary bool
@@ -153,7 +153,7 @@ var catFormats = []struct {
 // avroCodecs lists the codecs of Avro's specification.
 var avroCodecs = []string{"null", "deflate", "snappy", "zstandard", "bzip2", "xz"}
 
-// parquetCodecs lists the codecs that Parquet has too.
+// parquetCodecs lists the codecs that both Avro and Parquet have.
 var parquetCodecs = avroCodecs[:4]
 
 func formatNames() []string {
@@ -164,7 +164,7 @@ func formatNames() []string {
 	return names
 }
 
-// catCommand is rowtocol cat, and the part that other commands that read rows share.
+// catCommand is rowtocol cat. Other commands that read rows embed it.
 type catCommand struct {
 	*app
 	catFlags
@@ -279,7 +279,7 @@ type catted struct {
 	BytesRead  int64  `json:"bytes_read"`
 	FileBytes  int64  `json:"file_bytes"`
 	BlocksRead int64  `json:"blocks_read"`
-	Blocks     int64  `json:"blocks"`          // of the requested columns, in the opened files
+	Blocks     int64  `json:"blocks"`          // number of blocks of the requested columns in the opened files
 	Index      string `json:"index,omitempty"` // fields of the index that found the rows
 	Output     string `json:"output,omitempty"`
 }
@@ -299,9 +299,9 @@ func (f *catCommand) reportRead(in *catInput) {
 		s.BytesRead += in.by.BytesRead()
 		s.FileBytes += indexBytes(in.data)
 	}
-	// Bytes that are read twice, such as the start of a file with a long header, count once,
-	// except when keys are found one after another.
-	if s.BlocksRead = min(s.BlocksRead, s.Blocks); s.FileBytes > 0 && in.answer == nil { // no stream
+	// Bytes that are read twice, such as the start of a file with a long header, are counted
+	// once, except in a lookup, which may need the same blocks for several keys.
+	if s.BlocksRead = min(s.BlocksRead, s.Blocks); s.FileBytes > 0 && in.answer == nil { // FileBytes is 0 for a stream
 		s.BytesRead = min(s.BytesRead, s.FileBytes)
 	}
 	f.tellInexact(s.Inexact)

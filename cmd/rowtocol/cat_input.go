@@ -31,15 +31,15 @@ type catInput struct {
 	progress func(dataset.Stats)
 }
 
-// openInput opens the inputs and checks the query on them, so that errors show before
-// anything is written.
+// openInput opens the inputs and checks the query, so that the command fails before it
+// writes any output.
 func (f *catCommand) openInput(ctx context.Context, names []string) (*catInput, error) {
 	c, err := f.openData(ctx, names)
 	if err != nil {
 		return nil, err
 	}
 	if c.data.Schema() == nil {
-		c.schema = c.query.Schema // an output without inputs answers any query
+		c.schema = c.query.Schema // any query fits an output that was made without inputs
 		return c, nil
 	}
 	s, err := c.data.Scan(ctx, c.query)
@@ -51,8 +51,8 @@ func (f *catCommand) openInput(ctx context.Context, names []string) (*catInput, 
 	if c.query.Where == "" {
 		return c, nil
 	}
-	// An index may narrow the rows for the condition. Without one, or if it cannot be read,
-	// all rows are read.
+	// An index may find the rows for the condition. If there is no index, or if it cannot be
+	// read, all rows are read.
 	if c.by, err = lookup.Narrow(ctx, c.data, c.query.Where, c.memory); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
@@ -71,7 +71,7 @@ func (c *catInput) close() {
 	}
 }
 
-// ofFiles adds to the error for an unknown field that the files' names count.
+// ofFiles adds to the error for an unknown field that the field names of the files apply.
 func (c *catInput) ofFiles(err error) error {
 	path, condition := (*shred.PathError)(nil), (*where.Error)(nil)
 	if c.query.Schema == nil || !errors.As(err, &path) && !errors.As(err, &condition) {
@@ -115,7 +115,7 @@ func (c *catInput) total() *int64 {
 // newRowWriter makes a writer of rows of a schema.
 type newRowWriter func(io.Writer, *shred.Schema, *catFlags) (export.Writer, error)
 
-// write writes all rows, also those before an error.
+// write writes all rows. After an error, the rows before it have been written.
 func (n newRowWriter) write(ctx context.Context, c *catInput, f *catFlags, out io.Writer) error {
 	if c.schema == nil {
 		return c.writeNothing(f)
@@ -133,7 +133,8 @@ func (n newRowWriter) write(ctx context.Context, c *catInput, f *catFlags, out i
 	return err
 }
 
-// writeNothing writes an output without inputs, which has no schema and no rows.
+// writeNothing writes the rows of an output that was made without inputs: it has no schema
+// and no rows.
 func (c *catInput) writeNothing(f *catFlags) error {
 	if f.to == "json" || f.to == "csv" || f.to == "table" {
 		return nil

@@ -11,7 +11,7 @@ import (
 )
 
 // runChild runs the task for which a scheduler started the program, and returns the exit
-// code. It takes no arguments, and no settings from the environment.
+// code. It ignores arguments, and settings in the environment.
 func runChild(s scheduler, stderr *os.File) int {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)

@@ -37,7 +37,7 @@ const cleanExample = `  rowtocol clean --dry-run /data/mail.columns
 // week is the default time for which unfinished work is kept.
 const week = 7 * 24 * time.Hour
 
-// cleaned is the result of clean in the final JSON object. The result of a tree holds one
+// cleaned is the result of clean in the final JSON object. The result for a tree has a cleaned
 // for each partition.
 type cleaned struct {
 	Dest string `json:"dest"`
@@ -53,7 +53,8 @@ type cleaned struct {
 
 type removed struct {
 	publish.Leftover
-	// From is when clean may remove it, by the clock of the storage; zero means now.
+	// From is the time from which clean may remove the leftover, by the clock of the
+	// storage. Zero means now.
 	From time.Time `json:"removable_from,omitzero"`
 }
 
@@ -117,7 +118,7 @@ func (f *cleanCommand) execute(ctx context.Context, dest string) error {
 	return worst.err
 }
 
-// cleanOne cleans a destination. With an error it also returns what it did.
+// cleanOne cleans a destination. It returns what it removed, also with an error.
 func (f *cleanCommand) cleanOne(ctx context.Context, dest string, at store.Location) (*cleaned, error) {
 	d := publish.At(at, publish.Options{})
 	c := &cleaned{Dest: dest, Removed: []removed{}, Kept: []removed{}, DryRun: f.dryRun}

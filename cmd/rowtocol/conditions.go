@@ -99,8 +99,8 @@ func conditionsTopic() *cobra.Command {
 	return &cobra.Command{Use: "conditions", Short: "The language of --where", Long: fmt.Sprintf(conditionsLong, examples)}
 }
 
-// conditionValue is the value of --where. An empty one is an error: a script with an empty
-// variable does not mean all rows.
+// conditionValue is the value of --where. An empty value is an error, because a script whose
+// variable is empty by mistake would select all rows.
 type conditionValue string
 
 func (v *conditionValue) String() string { return string(*v) }
@@ -118,7 +118,7 @@ func (v *conditionValue) Set(s string) error {
 	return nil
 }
 
-// drawn limits the characters of a condition's line that are shown.
+// drawn is the most characters of a condition's line that are shown.
 const drawn = 72
 
 // drawing returns the line of a condition that has an error, and below it a caret at the

@@ -18,8 +18,8 @@ type scheduler interface {
 	// Open prepares Run and Attach. It calls no server.
 	Open(o task.RemoteOptions, stores *location.Resolver) error
 	job.RemoteRunner
-	// Attach follows the job with an ID to its end, and returns the plans whose tasks it
-	// ran.
+	// Attach follows the job with this ID to its end, and returns the plans whose tasks the
+	// job ran.
 	Attach(ctx context.Context, id string, progress func(task.Progress)) ([]task.Attached, error)
 	// Started reports whether the scheduler started this process to run a task with
 	// RunTask. exit returns the exit code for an error.
@@ -27,5 +27,5 @@ type scheduler interface {
 	RunTask(ctx context.Context, e task.Environment, exit func(error) int) error
 }
 
-// schedulers lists the known schedulers; submit takes the first.
+// schedulers lists the known schedulers. submit uses the first of them.
 var schedulers = []func() scheduler{func() scheduler { return new(hadoop.YARN) }}

@@ -163,7 +163,7 @@ func isInterrupted(err error) bool {
 	return errors.As(err, new(interrupted)) || errors.Is(err, context.Canceled)
 }
 
-// reported is an error in the final JSON object, with its place as far as known.
+// reported is an error in the final JSON object, with its place as far as it is known.
 type reported struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
@@ -210,7 +210,7 @@ func (e exit) retries() string {
 	return "no"
 }
 
-// exitHelp returns the table as the help topic shows it.
+// exitHelp returns the table for the help topic.
 func exitHelp() string {
 	var s strings.Builder
 	for _, e := range exits {

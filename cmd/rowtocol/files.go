@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// list resolves FILE|DIR... and finds the files.
+// list resolves the names of inputs, and finds the files.
 func (a *app) list(ctx context.Context, names []string) (*dataset.Listing, error) {
 	at, err := a.resolveAll(names)
 	if err != nil {
@@ -56,8 +56,8 @@ func (a *app) readerSchema(ctx context.Context, location string) (string, error)
 	return string(text), nil
 }
 
-// readDocument returns the text of a document that a flag names, at most most bytes. It
-// refuses anything but a regular file: reading a pipe may never end.
+// readDocument returns the text of a document that a flag names. It refuses a document of more
+// than most bytes, and all but regular files: reading a pipe may never end.
 func readDocument(ctx context.Context, flag, name string, at store.Location, most int64) ([]byte, error) {
 	text, err := at.Store.ReadFile(ctx, at.Path, most)
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagGroup is flags that help lists under a title.
+// flagGroup is a group of flags that help lists under a title.
 type flagGroup struct {
 	Title string
 	Flags *pflag.FlagSet
@@ -33,7 +33,7 @@ const outputTitle = "Output"
 // manyFlags is the least number of flags for which the list of a command is divided.
 const manyFlags = 16
 
-// flagGroups divides the flags of a command.
+// flagGroups divides the flags of a command into groups.
 func flagGroups(cmd *cobra.Command) (groups []flagGroup) {
 	n, ofFormats := 0, choices()
 	sets := map[string]*pflag.FlagSet{}

@@ -11,7 +11,7 @@ import (
 type indexOf struct {
 	Fields  string `json:"fields"`
 	Files   int    `json:"files"`
-	Entries int64  `json:"entries"` // rows that have a key
+	Entries int64  `json:"entries"` // number of rows that have a key
 	Bytes   int64  `json:"bytes"`
 }
 
@@ -27,7 +27,7 @@ func addIndexes(all []indexOf, fields []string, files []manifest.File) []indexOf
 	return all
 }
 
-// addTo adds the figures of an index to those of the same fields.
+// addTo adds an index to all: to the entry of the same fields, or as a new entry.
 func (o indexOf) addTo(all []indexOf) []indexOf {
 	for i := range all {
 		if all[i].Fields == o.Fields {
@@ -40,7 +40,7 @@ func (o indexOf) addTo(all []indexOf) []indexOf {
 	return append(all, o)
 }
 
-// indexText lists the indexes in words.
+// indexText returns a text that lists the indexes.
 func indexText(all []indexOf) string {
 	var said []string
 	for _, x := range all {

@@ -150,7 +150,7 @@ func (o *inspectCommand) check() error {
 }
 
 // show prints the figures, or writes them as a page. For a damaged file it prints the
-// figures that it has, but writes no page.
+// figures that could be read, but writes no page.
 func (o *inspectCommand) show(ctx context.Context, l *dataset.Listing) error {
 	var page store.Location
 	if o.html != "" {
@@ -283,8 +283,8 @@ func (o *inspectCommand) printInspected(r *inspected) {
 	o.printFigures(r)
 }
 
-// printTitled prints a name and facts about it: on one line, or on several if the terminal
-// is too narrow.
+// printTitled prints a name, and facts about the named thing, on one line, or on several
+// lines if the terminal is too narrow.
 func (o *inspectCommand) printTitled(name, facts string) {
 	name, width := printable(name), o.width()
 	if line := name + ": " + facts; width == 0 || textWidth(line) <= width {

@@ -37,7 +37,7 @@ func (a *app) openAvro(ctx context.Context, name string) (*avroFile, error) {
 		return nil, err
 	}
 	if info, err := at.Store.Stat(ctx, at.Path); err != nil || info.Dir {
-		return nil, nil // other readers report the error
+		return nil, nil // the reader of column files reports the error
 	}
 	f, err := at.Store.Open(ctx, at.Path)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command rowtocol converts Avro row files into column files and looks at the
-// result. This package only parses the command line, prints, and turns errors
-// into exit codes; the other packages do the work.
+// Command rowtocol converts Avro row files into column files, and reads and checks
+// the result. This package only parses the command line, prints, and turns errors
+// into exit codes. Other packages do the work.
 package main
 
 import (
@@ -21,8 +21,8 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the whole program without os.Exit. It reports a panic as a defect, after the
-// deferred clean-up of the packages.
+// run is the whole program except os.Exit. It reports a panic as a defect, after deferred
+// functions have cleaned up.
 func run(args []string, stdout, stderr *os.File) (code int) {
 	a := newApp(args, stdout, stderr)
 	defer func() {
@@ -30,7 +30,7 @@ func run(args []string, stdout, stderr *os.File) (code int) {
 			code = a.conclude(&defect{value: p, stack: debug.Stack()}, a.out, a.result)
 		}
 	}()
-	signal.Ignore(syscall.SIGPIPE) // a reader that is gone does not end the work
+	signal.Ignore(syscall.SIGPIPE) // the work goes on if the reader of a pipe is gone
 	ctx, stop := a.withSignals(context.Background())
 	defer stop()
 	root := a.rootCommand()

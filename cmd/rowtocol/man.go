@@ -13,8 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// manTemplate is a manual page. It keeps the lines of the help texts, which are laid out
-// already.
+// manTemplate is a manual page. It keeps the line breaks of the help texts.
 var manTemplate = template.Must(template.New("man").Funcs(template.FuncMap{"text": roff, "upper": strings.ToUpper}).Parse(
 	`.TH "{{upper .Name}}" "{{.Section}}" "{{.Date}}" "rowtocol {{text .Version}}" "rowtocol"
 .SH NAME
@@ -129,7 +128,7 @@ func manPage(cmd *cobra.Command) []byte {
 	}
 	var out bytes.Buffer
 	if err := manTemplate.Execute(&out, page); err != nil {
-		panic(err) // the template does not fit the page
+		panic(err) // the template has fields that the page lacks
 	}
 	return out.Bytes()
 }

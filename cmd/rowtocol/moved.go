@@ -18,8 +18,8 @@ func addMoved(flags *pflag.FlagSet, moved *[]string) {
 // newPlace matches the start of a pair's second path: paths may contain =.
 var newPlace = regexp.MustCompile(`=(/|[A-Za-z][A-Za-z0-9+.-]*:/)`)
 
-// moves returns the pairs of --moved, as documents name locations. It keeps an old place
-// that is out of reach as it is given.
+// moves returns the pairs of --moved, with locations in the form of documents. It does not
+// change an old location that cannot be reached.
 func (a *outcomes) moves(pairs []string) (moves []manifest.Move, err error) {
 	for _, pair := range pairs {
 		from, to, ok := strings.Cut(pair, "=")

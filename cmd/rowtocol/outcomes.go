@@ -18,7 +18,7 @@ import (
 // the final JSON object.
 type outcomes struct{ *app }
 
-// environment returns what the common flags say about conversions.
+// environment returns the environment of conversions, from the common flags.
 func (a *outcomes) environment() task.Environment {
 	return task.Environment{
 		Formats: formats, Workers: a.workers, Memory: a.pool, TempDir: a.tempDir,
@@ -44,7 +44,7 @@ type converted struct {
 	Parts   []manifest.Part `json:"parts"`
 	Losses  []manifest.Loss `json:"losses"`
 	// LeftOut lists fields of inputs that the schema of the output lacks. Inexact counts
-	// values that its types do not hold exactly.
+	// values that the types of that schema do not hold exactly.
 	LeftOut  []manifest.LeftOut `json:"left_out"`
 	Inexact  shred.Inexact      `json:"inexact"`
 	Warnings []string           `json:"warnings"`
@@ -82,7 +82,7 @@ func (a *outcomes) report(outcome *job.Outcome, err error, dest string) error {
 	return err
 }
 
-// indexed names the bytes of key indexes in a summary.
+// indexed returns the part of a summary about the bytes of key indexes.
 func indexed(bytes int64) string {
 	if bytes == 0 {
 		return ""

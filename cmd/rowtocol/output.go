@@ -15,8 +15,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// stdout is standard output for rows. A write gives up when ctx ends: the reader of a pipe
-// may have stopped reading.
+// stdout is standard output for rows. A write fails when ctx ends, because the reader of a
+// pipe may have stopped reading.
 type stdout struct {
 	ctx context.Context
 	to  *screen
@@ -74,14 +74,14 @@ func (a *app) newFile(ctx context.Context, at store.Location, replace bool, writ
 	if err := out.Commit(ctx); err != nil {
 		return err
 	}
-	a.unfinished.done(hidden) // from here on it may be the only copy
+	a.unfinished.done(hidden) // from here on, the hidden file may be the only copy
 	return giveName(ctx, at, temp, replace)
 }
 
 // giveName gives a complete file its name. It first moves an old file of that name to another
 // name, and moves it back after a failure, so that one of the two files always has a name.
 func giveName(ctx context.Context, at store.Location, temp string, replace bool) error {
-	clean, cancel := store.Cleanup(ctx) // completes the step even if the run was stopped
+	clean, cancel := store.Cleanup(ctx) // so that a stopped run completes this step
 	defer cancel()
 	aside := ""
 	if replace {
@@ -110,7 +110,7 @@ func giveName(ctx context.Context, at store.Location, temp string, replace bool)
 // standardOutput stands for standard output in place of the name of a file.
 const standardOutput = "-"
 
-// checkOutput refuses a place in the inputs of these names, or in a destination.
+// checkOutput refuses a location in one of the inputs that names lists, or in a destination.
 func (a *app) checkOutput(ctx context.Context, at store.Location, names []string) error {
 	if err := checkOutside(ctx, at); err != nil {
 		return err
@@ -142,15 +142,15 @@ func (a *app) checkOutput(ctx context.Context, at store.Location, names []string
 	return nil
 }
 
-// inRealDirectory returns the path of a file with the links of its directory resolved, but
-// not the file itself: a written file replaces a link.
+// inRealDirectory returns the path of a file after resolving the links of its directory. It
+// does not resolve a link that is the file, because a written file replaces the link.
 func inRealDirectory(at store.Location) string {
 	return path.Join(store.RealPath(at.Store, path.Dir(at.Path)), path.Base(at.Path))
 }
 
-// checkFree refuses a name that is taken. With replace it allows a regular file, but not a
-// column file, because the inputs stand next to it on the command line. It also allows a
-// file of a format that cat itself writes.
+// checkFree refuses the name of an existing file or directory. If replace is set, it allows
+// regular files. It still refuses a column file, which may be an input that was misplaced on
+// the command line, unless cat can write the file's format.
 func checkFree(ctx context.Context, at store.Location, replace bool) error {
 	info, err := at.Store.Stat(ctx, at.Path)
 	switch {

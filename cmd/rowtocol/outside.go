@@ -9,16 +9,16 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// destinationNames lists files that a destination has, always or at times.
+// destinationNames lists files that a destination always or sometimes has.
 var destinationNames = []string{manifest.SuccessName, manifest.WorkName, manifest.LockName}
 
-// checkOutside refuses a file in a destination: in one of dests, which are the run's, or in
-// any other. The next run there would be refused, because the file is not rowtocol's.
+// checkOutside refuses a file in a destination: in one of the run's own dests, or in any other
+// destination. The next run would refuse that destination, because the file is not rowtocol's.
 func checkOutside(ctx context.Context, at store.Location, dests ...store.Location) error {
-	// Some writers replace a link to the file, others follow it.
+	// Some writers replace a link to the file, and others follow the link.
 	for _, file := range []string{inRealDirectory(at), store.RealPath(at.Store, at.Path)} {
 		for _, dest := range dests {
-			//guard: refuses a file in the destination of this run, or in its place
+			//guard: refuses a file in the destination of this run, or with its path
 			if at.Origin == dest.Origin && (store.Within(file, inRealDirectory(dest)) || store.Within(file, store.RealPath(dest.Store, dest.Path))) {
 				return usagef("%s is in the destination %s", at.Path, dest.Path)
 			}
@@ -35,7 +35,8 @@ func checkOutside(ctx context.Context, at store.Location, dests ...store.Locatio
 	return nil
 }
 
-// destinationAround returns the destination among a directory and those above it, or "".
+// destinationAround returns the destination that is dir, or a directory above dir. It returns
+// "" if there is none.
 func destinationAround(ctx context.Context, st store.Store, dir string) (string, error) {
 	//guard: refuses a file between increments or partitions
 	if holds, err := holdsOutputs(ctx, st, dir); holds || err != nil {

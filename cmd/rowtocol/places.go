@@ -5,15 +5,15 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// addPlaces adds the flags that name inputs and destination in place of arguments, so that
-// a job file and the environment can hold them.
+// addPlaces adds the flags that name inputs and destination instead of arguments, so that a
+// job file and the environment can name them.
 func (f *requestFlags) addPlaces(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.req.Inputs, "input", nil, "`path` of an input, instead of the arguments INPUT; repeatable")
 	flags.StringVar(&f.req.Dest, "dest", "", "`directory` of the output, instead of the argument DEST")
 }
 
-// takePlaces takes the arguments INPUT... DEST. Inputs and destination are all arguments,
-// or all flags; arguments win over the job file and the environment.
+// takePlaces reads the arguments INPUT... DEST. Inputs and destination must all be arguments,
+// or all be flags. Arguments replace those of the job file and the environment.
 func (f *requestFlags) takePlaces(cmd *cobra.Command, args []string) error {
 	r := &f.req
 	switch len(args) {

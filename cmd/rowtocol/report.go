@@ -20,8 +20,8 @@ func (a *app) endRun(code int, status string) {
 	a.figures = figuresOf(a.run)
 }
 
-// Figures is the part of a result that all commands share which convert or read everything:
-// in the final JSON object and in the last line of the log.
+// Figures is the part of a result that is common to all commands that convert or read all
+// rows. It is in the final JSON object and in the last line of the log.
 type Figures struct {
 	Began      time.Time `json:"began"`
 	Seconds    float64   `json:"seconds"`

@@ -21,7 +21,7 @@ import (
 // requestFlags holds the flags that make a request.
 type requestFlags struct {
 	outcomes
-	req               job.Request // what the flags are bound to
+	req               job.Request // values of the flags
 	blockSize         byteSize
 	schema, recursive string
 	moved             []string
@@ -32,7 +32,7 @@ var (
 	copiesChoices   = []string{takeCopies, plan.SkipCopies, plan.RefuseCopies}
 )
 
-// takeCopies is the value of --copies that plans omit.
+// takeCopies is the value of --copies that is not stored in plans.
 const takeCopies = "take"
 
 func (f *requestFlags) add(cmd *cobra.Command) {
@@ -148,7 +148,7 @@ func nearestChoice(f format.Format, chosen map[string][]string) string {
 	return ""
 }
 
-// damageHelp adds the flag that skips a damaged block to an error about it.
+// damageHelp adds, to an error about a damaged block, the flag that skips such blocks.
 func damageHelp(err error, onDamage string) error {
 	var d *damage.Error
 	if onDamage != "fail" || !errors.As(err, &d) {
@@ -156,7 +156,7 @@ func damageHelp(err error, onDamage string) error {
 	}
 	switch d.Kind {
 	case damage.Magic, damage.Header, damage.Schema, damage.Unsupported:
-		return err // the whole file is concerned
+		return err // the damage is not in a block
 	}
 	return fmt.Errorf("%w; --on-damage skip or quarantine goes on without the damaged block", err)
 }

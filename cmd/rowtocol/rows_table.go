@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// aheadRows and aheadBytes bound the rows that decide the widths of columns.
+	// aheadRows and aheadBytes bound the first rows, which decide the widths of columns.
 	aheadRows  = 1000
 	aheadBytes = 4 << 20
-	// widestCell is the width up to which a column is aligned. On a terminal, a column
-	// wider than wholeCell, which fits a time in nanoseconds, is narrowed to leastCell at
-	// least: half a number or half a time has another meaning.
+	// widestCell is the width up to which a column is aligned. On a terminal, only columns
+	// wider than wholeCell are narrowed, to no less than leastCell. A time in nanoseconds
+	// fits in wholeCell: half a number or half a time would have another meaning.
 	widestCell = 60
 	wholeCell  = 30
 	leastCell  = 16
@@ -50,7 +50,7 @@ func newRowTable(w io.Writer, s *shred.Schema, width int) *rowTable {
 	return t
 }
 
-// Memory implements export.Writer: a row's cells are made, copied and printed.
+// Memory implements export.Writer. It covers the copies of a row's cells.
 func (t *rowTable) Memory(row int) int64 { return 8 * int64(row) }
 
 func (t *rowTable) Write(row []byte) error {
@@ -102,7 +102,7 @@ func (t *rowTable) Close() error {
 	return t.w.Flush()
 }
 
-// leftOut names as many of the omitted columns as the terminal has room for.
+// leftOut lists the columns that were left out: as many names as fit the terminal.
 func (t *rowTable) leftOut(names []string) string {
 	note, before := plural(len(names), "more column"), ": "
 	for i, name := range names {
@@ -119,7 +119,7 @@ func (t *rowTable) leftOut(names []string) string {
 	return note
 }
 
-// begin decides how wide the columns are, and prints the rows so far.
+// begin decides the widths of the columns, and prints the rows so far.
 func (t *rowTable) begin() error {
 	t.widths = make([]int, len(t.cells.Names()))
 	for _, row := range t.ahead {

@@ -98,7 +98,7 @@ func (c *schemaCommand) read(ctx context.Context, names []string) (text string, 
 	}
 	defer p.Close()
 	if _, ok := p.Part.(format.RowPart); ok {
-		return p.Schema(), nil, nil // its columns are not those of the rows
+		return p.Schema(), nil, nil // the file's columns are not the columns of rows
 	}
 	if cols = p.Meanings(); cols == nil {
 		for _, c := range p.Columns() {
@@ -195,8 +195,8 @@ func (c *schemaCommand) printColumns(cols []column.Column) {
 	}
 }
 
-// parentNumber returns the number of the parent, which tables show because names may be
-// long.
+// parentNumber returns the number of a parent as text. Tables show the number, because names
+// may be long.
 func parentNumber(parent int) string {
 	if parent < 0 {
 		return "-"

@@ -18,8 +18,8 @@ import (
 // errReaderGone is the error of a write to a pipe without a reader.
 var errReaderGone = errors.New("the reader of standard output is gone")
 
-// screen is standard output. On a terminal it escapes control and invisible characters;
-// elsewhere it writes bytes unchanged.
+// screen is standard output. On a terminal, it escapes control and invisible characters.
+// Elsewhere, it writes bytes unchanged.
 type screen struct {
 	file     *os.File
 	terminal bool
@@ -47,11 +47,11 @@ func (s *screen) Write(p []byte) (n int, err error) {
 
 // escaper escapes text that is written in pieces.
 type escaper struct {
-	rest []byte // of the last piece: the start of a character
+	rest []byte // start of a character at the end of the last piece
 }
 
-// escape escapes all but line feeds, tabs and visible characters. It may keep the start of
-// the last character for the next piece.
+// escape escapes all characters except line feeds, tabs and visible characters. If p ends
+// within a character, escape keeps the start of that character for the next piece.
 func (e *escaper) escape(p []byte) []byte {
 	p = append(e.rest, p...)
 	shown := make([]byte, 0, len(p))
@@ -92,8 +92,8 @@ func appendVisible(dst []byte, r rune, b []byte) []byte {
 	return dst
 }
 
-// printable returns foreign text, such as a name from a file or a server's message, on one
-// line that is safe to print.
+// printable returns text of unknown origin, such as a name from a file or the message of a
+// server, as one line that is safe to print.
 func printable(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }) < 0 {
 		return s
@@ -120,7 +120,7 @@ func runeWidth(r rune) int {
 		return 1
 	}
 	if unicode.In(r, unicode.Mn, unicode.Me) {
-		return 0 // it is drawn over the character before it
+		return 0 // the terminal draws it over the previous character
 	}
 	switch width.LookupRune(r).Kind() {
 	case width.EastAsianWide, width.EastAsianFullwidth:

@@ -19,8 +19,8 @@ var sizeUnits = []struct {
 	{"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
 }
 
-// Set implements pflag.Value. A number without a unit is bytes; a unit of one
-// letter is refused, because people disagree about what "M" means.
+// Set implements pflag.Value. A number without a unit is a number of bytes. A unit
+// of one letter is refused, because "M" has two meanings.
 func (s *byteSize) Set(text string) error {
 	number, scale := strings.TrimSpace(text), 1.0
 	for _, u := range sizeUnits {
@@ -75,7 +75,7 @@ func (s byteSize) String() string {
 // Type implements pflag.Value.
 func (s byteSize) Type() string { return "size" }
 
-// plural writes a number of things; one is a regular noun in the singular.
+// plural returns a text such as "2 rows". one is a regular noun in the singular.
 func plural[N int | int64](n N, one string) string {
 	if n == 1 {
 		return "1 " + one
@@ -83,7 +83,7 @@ func plural[N int | int64](n N, one string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
-// pluralBetween writes the least and the most of several numbers of things.
+// pluralBetween is plural for a range of numbers.
 func pluralBetween(least, most int64, one string) string {
 	if least == most {
 		return plural(most, one)
@@ -91,7 +91,8 @@ func pluralBetween(least, most int64, one string) string {
 	return fmt.Sprintf("%d to %s", least, plural(most, one))
 }
 
-// span returns the least and the most of a property of things. There must be at least one.
+// span returns the least and the largest value of a property of all things. all must not be
+// empty.
 func span[T any](all []T, of func(T) int64) (least, most int64) {
 	least, most = of(all[0]), of(all[0])
 	for _, x := range all {
@@ -100,7 +101,7 @@ func span[T any](all []T, of func(T) int64) (least, most int64) {
 	return least, most
 }
 
-// between writes the least and the most of several sizes, for reading.
+// between returns a range of sizes as text for people.
 func between(least, most int64) string {
 	if human(least) == human(most) {
 		return human(most)
@@ -108,7 +109,7 @@ func between(least, most int64) string {
 	return human(least) + " to " + human(most)
 }
 
-// human writes bytes with three significant digits, for reading.
+// human returns a size in bytes as text for people, with three significant digits.
 func human(n int64) string {
 	v, unit := float64(n), "B"
 	for i := 0; i < 4 && v >= 1000; i++ {

@@ -13,10 +13,10 @@ import (
 	"github.com/rowtocol/rowtocol/job/plan"
 )
 
-// listed bounds the files that messages name; the final JSON object names all.
+// listed is the most files that messages name. The final JSON object names all files.
 const listed = 10
 
-// namedUnfinished bounds the unfinished copies that the line about skipped files names.
+// namedUnfinished is the most unfinished copies that the line about skipped files names.
 const namedUnfinished = 3
 
 // tellSkipped logs how many files were skipped, and why.
@@ -35,7 +35,7 @@ func (a *outcomes) tellSkipped(skipped []input.Skipped) {
 		case s.Same != "":
 			reason = "another name of an input"
 		case reason != input.Hidden && s.By == nil:
-			level = slog.LevelWarn // it may have been meant
+			level = slog.LevelWarn // the file may have been meant as an input
 		}
 		if reason == input.Unfinished {
 			unfinished = append(unfinished, s.Path)
@@ -57,7 +57,7 @@ func (a *outcomes) tellSkipped(skipped []input.Skipped) {
 	a.log.Log(context.Background(), level, what)
 }
 
-// tellSame logs the first of the files that are left out because another input has their
+// tellSame logs the first of the files that are left out because another input has the same
 // rows.
 func (a *outcomes) tellSame(level slog.Level, skipped []input.Skipped) {
 	told := 0
@@ -79,7 +79,8 @@ func (a *app) listSkipped(message string, skipped []input.Skipped) {
 	listFirst(a, message, skipped, func(s input.Skipped) []any { return []any{"path", s.Path, "reason", s.Reason} })
 }
 
-// listFirst warns of the first of all, with attributes of each, and of the number of others.
+// listFirst warns of the first few of all, each with its attributes, and of the number of the
+// remaining ones.
 func listFirst[T any](a *app, message string, all []T, attrs func(T) []any) {
 	for _, of := range all[:min(len(all), listed)] {
 		a.log.Warn(message, attrs(of)...)
@@ -89,7 +90,7 @@ func listFirst[T any](a *app, message string, all []T, attrs func(T) []any) {
 	}
 }
 
-// sumOfLosses describes how much was left out.
+// sumOfLosses returns a text about the sum of all losses.
 func sumOfLosses(all []manifest.Loss) string {
 	rows, known := manifest.LostRows(all)
 	atLeast := "at least "

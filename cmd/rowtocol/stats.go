@@ -137,5 +137,5 @@ func number(n int64) string { return fmt.Sprint(n) }
 
 func mean(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
 
-// lengths writes the least, the mean and the largest length.
+// lengths returns the least, the mean and the largest length as text.
 func lengths(l stats.Lengths) string { return fmt.Sprintf("%d/%.1f/%d", l.Min, l.Mean, l.Max) }

@@ -64,8 +64,8 @@ func newStatusCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// statusOf is the result of status in the final JSON object. The result of a tree holds one
-// for each partition.
+// statusOf is the result of status in the final JSON object. The result for a tree has a
+// statusOf for each partition.
 type statusOf struct {
 	Dest       string             `json:"dest"`
 	Lock       *publish.Lock      `json:"lock"` // null if no run has the lock
@@ -147,7 +147,7 @@ func (f *statusCommand) execute(ctx context.Context, dest string) error {
 	return failed
 }
 
-// foresee returns what a conversion would do.
+// foresee returns what a conversion into the destination would do.
 func (f *statusCommand) foresee(ctx context.Context, dest string, s *publish.Status) (*job.Prospect, error) {
 	f.req.Dest = dest
 	req, err := f.request(ctx)
@@ -161,7 +161,7 @@ func (f *statusCommand) foresee(ctx context.Context, dest string, s *publish.Sta
 	return p, nil
 }
 
-// statusWorkers is the number of partitions that are read at a time.
+// statusWorkers is the number of partitions that are read at the same time.
 const statusWorkers = 8
 
 // showTree shows the partitions of a tree, and for a partition that cannot be read the error.
@@ -197,7 +197,7 @@ func (f *statusCommand) showTree(ctx context.Context, dest string, at store.Loca
 	return worst.err
 }
 
-// below returns the path of a partition, with the name that the user gave its tree.
+// below returns the path of a partition, beginning with the tree as the user named it.
 func below(dest string, tree, partition store.Location) string {
 	return dest + partition.Path[len(tree.Path):]
 }

@@ -82,7 +82,7 @@ func (f *statusCommand) printLock(r *statusOf) {
 	}
 }
 
-// state describes what becomes of an unfinished run.
+// state says what will happen to the work of an unfinished run.
 func (w *workOf) state() string {
 	switch {
 	case w.Output != "" && w.Held:
@@ -136,7 +136,7 @@ func (f *statusCommand) printOutputs(r *statusOf) {
 	}
 }
 
-// indexes returns the indexes of the output and its increments together.
+// indexes returns the indexes of the output and its increments, with their sums.
 func (r *statusOf) indexes() (all []indexOf) {
 	if r.Output != nil {
 		all = append(all, r.Output.Indexes...)
@@ -157,7 +157,7 @@ func (f *statusCommand) printLeftovers(all []publish.Leftover) {
 	t.print(f.out, 2, f.width())
 }
 
-// does describes what convert would do.
+// does describes the actions of convert.
 var does = map[string]string{
 	job.DoNothing:    "do nothing: what is asked for is there",
 	job.Resume:       "go on with %s",
@@ -201,7 +201,7 @@ func (f *statusCommand) printTree(r *statusOf) {
 	line := func(name string, s totals, increments int) {
 		t.add(name, strconv.Itoa(increments), fmt.Sprint(s.Rows), human(s.Bytes), strconv.Itoa(s.Inputs), strconv.Itoa(s.Losses))
 	}
-	// A table leaves out columns that do not fit a terminal; notes must stay.
+	// A table leaves out columns that do not fit a terminal. Notes must not be left out.
 	increments, notes := 0, []string{}
 	for _, p := range r.Partitions {
 		increments += len(p.Increments)
@@ -220,7 +220,7 @@ func (f *statusCommand) printTree(r *statusOf) {
 	f.printForeign(r.Foreign)
 }
 
-// notes lists in a few words what a user must know of a partition besides its figures.
+// notes returns, in a few words, what a user must know about a partition besides its figures.
 func (r *statusOf) notes() string {
 	var notes []string
 	note := func(is bool, text string) {

@@ -15,12 +15,12 @@ import (
 const (
 	// stdinName stands for standard input on the command line.
 	stdinName = "-"
-	// stdinPath is its path as a file.
+	// stdinPath is the path of standard input as a file.
 	stdinPath = "/dev/stdin"
 )
 
-// resolveInputs is resolveAll for inputs. One may be standard input: as its file, or as the
-// stream of the options.
+// resolveInputs is resolveAll for inputs. One input may be standard input. If standard input
+// is a file, its location is that file. Otherwise it becomes the stream of the options.
 func (a *app) resolveInputs(ctx context.Context, names []string, o *dataset.Options) ([]store.Location, error) {
 	at := make([]store.Location, len(names))
 	for i, name := range names {
@@ -38,7 +38,7 @@ func (a *app) resolveInputs(ctx context.Context, names []string, o *dataset.Opti
 	return at, nil
 }
 
-// asFile returns the path of FILE|DIR, or of the file on standard input.
+// asFile returns the path of an input. For standard input, it returns stdinPath.
 func asFile(name string) string {
 	if name == stdinName {
 		return stdinPath
@@ -46,8 +46,8 @@ func asFile(name string) string {
 	return name
 }
 
-// isStream reports whether a name stands for standard input that can only be read from
-// start to end.
+// isStream reports whether a name stands for standard input, and standard input can only be
+// read from start to end.
 func isStream(name string) bool {
 	if name != stdinName {
 		return false
@@ -56,7 +56,7 @@ func isStream(name string) bool {
 	return err != nil || !info.Mode().IsRegular()
 }
 
-// stream returns standard input, after a check of its first bytes.
+// stream checks the first bytes of standard input, and returns it.
 func (a *app) stream(ctx context.Context) (io.Reader, error) {
 	if a.stdinTaken {
 		return nil, usagef("standard input can be read only once; name - once")
@@ -74,13 +74,13 @@ func (a *app) stream(ctx context.Context) (io.Reader, error) {
 	return io.MultiReader(bytes.NewReader(head[:n]), in), nil
 }
 
-// stdin is standard input. A read gives up when ctx ends: the writer of a pipe may have
+// stdin is standard input. A read fails when ctx ends, because the writer of a pipe may have
 // stopped writing.
 type stdin struct {
 	ctx  context.Context
 	file *os.File
-	rest []byte // read, but not returned yet
-	err  error  // after rest
+	rest []byte // bytes that were read but not returned yet
+	err  error  // error to return after rest
 }
 
 // stdinPiece is the size of one read, in bytes.
@@ -104,7 +104,7 @@ func (s *stdin) read() {
 	}
 	done := make(chan result, 1)
 	go func() {
-		b := make([]byte, stdinPiece) // a new one: the read may go on after ctx has ended
+		b := make([]byte, stdinPiece) // not reused, because the read may go on after ctx has ended
 		n, err := s.file.Read(b)
 		done <- result{b[:n], err}
 	}()

@@ -33,7 +33,7 @@ func (a *app) openStores() error {
 	case (h.Login.Principal == "") != (h.Login.Keytab == ""):
 		return usagef("--principal and --keytab go together")
 	}
-	// A container of a cluster's job has no other credentials.
+	// A process in a container of a cluster's job has no other credentials than tokens.
 	h.Tokens = os.Getenv("HADOOP_TOKEN_FILE_LOCATION") != "" && h.Login.Keytab == ""
 	o.Patience.Waiting = func(what string, err error, wait time.Duration) {
 		a.log.Warn("storage failed, trying again", "operation", what, "wait", wait.Round(time.Millisecond).String(), "reason", err.Error())
@@ -58,8 +58,9 @@ func (a *app) resolve(name string) (store.Location, error) {
 	return l, ofSettings(err)
 }
 
-// ofSettings turns an error about a location, the configuration of a cluster or the login
-// to it into a usage error, unless storage refuses or a retry may help.
+// ofSettings turns an error about a location, or about the configuration of a cluster or the
+// login, into a usage error. It does not change an error for which a retry may help, or a
+// refusal by the storage.
 func ofSettings(err error) error {
 	if c := store.Classify(err); err == nil || c == store.Retryable || c == store.Final {
 		return err

@@ -33,7 +33,7 @@ const submitExample = `  # a directory on HDFS, by the nodes that hold it
   rowtocol submit --detach hdfs:///data/mail hdfs:///data/mail.columns
   rowtocol submit --attach application_1767500000000_0042`
 
-// submitCommand is rowtocol submit. It is its own engine, which is a scheduler.
+// submitCommand is rowtocol submit. It is also the engine, which uses a scheduler.
 type submitCommand struct {
 	convertCommand
 	options  task.RemoteOptions // the flags set them

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// didYouMean returns a suggestion for the end of a message about an unknown name: the
-// nearest of the names, or "" if none is near.
+// didYouMean returns the end of a message about an unknown name. It suggests the nearest of
+// the names. It returns "" if no name is near.
 func didYouMean(name, before string, names []string) string {
 	best, least := "", max(1, len(name)/3)+1
 	for _, n := range names {
@@ -33,8 +33,8 @@ func didYouMean(name, before string, names []string) string {
 // mostCompared bounds the length of names that are compared.
 const mostCompared = 100
 
-// distance returns how many letters must be inserted, deleted, replaced, or swapped with the
-// next to turn a into b.
+// distance returns the number of edits that turn a into b. An edit inserts, deletes or
+// replaces a letter, or swaps two adjacent letters.
 func distance(a, b string) int {
 	if max(len(a), len(b)) > mostCompared {
 		return mostCompared
@@ -82,8 +82,8 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	return usagef("there is no command %q%s (see %s --help)", args[0], didYouMean(args[0], "", names), cmd.CommandPath())
 }
 
-// refuseOthers makes cobra's own commands refuse unknown names. They would print help and
-// succeed, which misleads scripts.
+// refuseOthers makes cobra's own commands refuse unknown names. Otherwise they would print
+// help and succeed, which misleads scripts.
 func refuseOthers(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -30,21 +30,22 @@ func (t *table) add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-// spare sets the columns to leave out, in this order, if the table is too wide.
+// spare sets the columns that are left out, in this order, if the table is too wide.
 func (t *table) spare(columns ...int) { t.spared = columns }
 
 const (
-	// minFlexible is the least width of the flexible column while there are columns to
-	// leave out; leastFlexible is its least width if there are none.
+	// minFlexible is the least width of the flexible column while further spared columns
+	// can be left out. Then leastFlexible is its least width.
 	minFlexible   = 24
 	leastFlexible = 8
 	// tableGap is the width between columns.
 	tableGap = 2
 )
 
-// print writes the table. If it is wider than width, print leaves out columns, at last from
-// the right, and shortens the cells of the flexible column in the middle: both ends of a
-// column's path distinguish it from its neighbours. A width of 0 is no limit.
+// print writes the table. If the table is wider than width, print shortens the cells of the
+// flexible column, and leaves out the spared columns, and then columns from the right. It cuts
+// the middle out of cells, because both ends of a column's path tell it from other columns. A
+// width of 0 is no limit.
 func (t *table) print(w *bufio.Writer, flexible, width int) {
 	widths, shown := t.fit(flexible, width)
 	var line strings.Builder
@@ -77,7 +78,7 @@ func align(cell string, width int, right bool) string {
 	return cell + pad
 }
 
-// fit returns how wide each column is, and which are shown.
+// fit returns the width of each column, and the columns that are shown.
 func (t *table) fit(flexible, width int) (widths, shown []int) {
 	widths = make([]int, len(t.right))
 	for _, row := range t.rows {
@@ -103,7 +104,7 @@ func (t *table) fit(flexible, width int) (widths, shown []int) {
 		shown = slices.DeleteFunc(shown, func(i int) bool { return i == spared[0] })
 		spared = spared[1:]
 	}
-	// Half a figure reads as another number, so the column is left out.
+	// A column is left out as a whole, because half a figure reads as another number.
 	for last := len(shown) - 1; last > 0 && over() > max(0, widths[flexible]-leastFlexible); last-- {
 		if shown[last] != flexible {
 			shown = slices.Delete(shown, last, last+1)
@@ -130,7 +131,7 @@ func shorten(s string, n int) string {
 	for ; runeWidth(r[tail-1]) <= room; tail-- {
 		room -= runeWidth(r[tail-1])
 	}
-	for runeWidth(r[tail]) == 0 { // drawn over a character that is cut
+	for runeWidth(r[tail]) == 0 { // belongs to a character that was cut
 		tail++
 	}
 	return string(r[:head]) + "…" + string(r[tail:])

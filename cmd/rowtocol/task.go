@@ -67,7 +67,7 @@ func (c *taskCommand) tasksOf(plan *manifest.Plan) ([]int, error) {
 	if c.share != "" {
 		return shareOf(c.share, len(plan.Tasks))
 	}
-	//guard: counts a task once that is named twice
+	//guard: runs a task once even if it is named twice
 	numbers := slices.DeleteFunc(c.numbers, again())
 	for _, n := range numbers {
 		if n < 0 || n >= len(plan.Tasks) {
@@ -77,7 +77,7 @@ func (c *taskCommand) tasksOf(plan *manifest.Plan) ([]int, error) {
 	return numbers, nil
 }
 
-// shareOf returns the tasks of a share that is written I/N.
+// shareOf returns the numbers of the tasks of a share, which is written I/N.
 func shareOf(share string, tasks int) (numbers []int, err error) {
 	number, shares, _ := strings.Cut(share, "/")
 	i, err := strconv.Atoi(number)

@@ -76,7 +76,7 @@ func partsOf(l *dataset.Listing, output int) (parts []manifest.Part) {
 	return parts
 }
 
-// withIndexes names the number of indexes in a summary, if there are any.
+// withIndexes returns the part of a summary about the number of indexes, or "".
 func withIndexes(n int) string {
 	switch n {
 	case 0:

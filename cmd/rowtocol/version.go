@@ -17,8 +17,8 @@ type build struct {
 	Platform string `json:"platform"`
 }
 
-// readBuild returns what the Go command wrote into the program. Outside a clone there is no
-// commit.
+// readBuild returns the build information that the Go command wrote into the program. A
+// program that was not built in a clone has no commit.
 func readBuild() build {
 	b := build{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
